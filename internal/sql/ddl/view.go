@@ -27,6 +27,9 @@ func (e *Env) createView(ctx context.Context, st *ast.CreateView) error {
 	v := &catalog.Table{
 		Name: st.Name.Table, Owner: e.User, Kind: catalog.KindView, NextColumnID: 1, NextIndexID: 1, NextAttnum: 1,
 	}
+	if len(st.Cols) > len(q.Columns) {
+		return pgerr.New(pgerr.SyntaxError, "CREATE VIEW specifies more column names than columns")
+	}
 	if err := queryColumns(v, q, st.Cols); err != nil {
 		return err
 	}

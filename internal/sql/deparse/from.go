@@ -96,11 +96,11 @@ func (d *deparser) tableRef(te *ast.TableRef) {
 	}
 	name, _ := d.names.of(r)
 	columns := d.columnsOf(r)
-	renamed := !slices.Equal(columns, r.Columns)
+	renamed := !slices.Equal(columns, d.ownColumns(te, r))
 	if te.Alias.Name != "" || name != own || renamed {
 		d.w(" ", ast.QuoteIdent(name))
 	}
-	if len(te.Alias.Cols) > 0 || renamed {
+	if renamed {
 		d.columnList(columns)
 	}
 	if s := te.Sample; s != nil {
@@ -118,6 +118,25 @@ func (d *deparser) tableRef(te *ast.TableRef) {
 			d.w(")")
 		}
 	}
+}
+
+// ownColumns are the names that the columns of an item have without an alias list, nil if the list
+// is to be printed: that of a WITH query always is.
+func (d *deparser) ownColumns(te *ast.TableRef, r *planner.Relation) []ast.Name {
+	switch {
+	case len(te.Alias.Cols) == 0:
+		return r.Columns
+	case r.View == nil:
+		return nil
+	}
+	out := slices.Clone(r.Columns)
+	for i, s := range r.Sources {
+		at := slices.IndexFunc(r.View.Columns, func(c catalog.Column) bool { return c.Attnum == s.Attnum })
+		if at >= 0 {
+			out[i] = r.View.Columns[at].Name
+		}
+	}
+	return out
 }
 
 // relationName is how a relation is found here: a query of WITH may hide its plain name.

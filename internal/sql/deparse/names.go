@@ -61,8 +61,8 @@ func (d *deparser) enter(q *ast.Select) {
 	}
 	for _, te := range q.From {
 		d.nameItems(te)
-		d.nameMerged(te, nil)
 	}
+	d.nameColumns(q.From)
 }
 
 func (d *deparser) leave() { d.names = d.names.outer }
@@ -89,7 +89,7 @@ func (d *deparser) columnText(c planner.NotedColumn) string {
 		if c.Name == "" {
 			d.unsupported(c)
 		}
-		return ast.QuoteIdent(c.Name)
+		return ast.QuoteIdent(d.columnName(c))
 	}
 	name, ok := d.names.of(c.Relation)
 	if !ok {
@@ -104,9 +104,12 @@ func (d *deparser) columnText(c planner.NotedColumn) string {
 	return ast.QuoteIdent(name) + "." + ast.QuoteIdent(d.columnName(c))
 }
 
-// columnName is the name of a column in its relation, where each has its own.
+// columnName is the name of a column in its relation, where each has its own, or in its join.
 func (d *deparser) columnName(c planner.NotedColumn) ast.Name {
-	if c.Relation == nil || c.Name == "" {
+	switch {
+	case c.Join != nil:
+		return d.using[c.Join][c.At]
+	case c.Relation == nil || c.Name == "":
 		return c.Name
 	}
 	return d.columnsOf(c.Relation)[c.At]

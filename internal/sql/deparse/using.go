@@ -9,53 +9,127 @@ import (
 	"github.com/lichendb/lichen/internal/sql/planner"
 )
 
-// nameMerged names the columns that the joins below te merge. USING names a column of both sides and
-// of the result alike: where the result's alias gives it another name the sides get that one too.
-// passed are the names, by those that the query uses, that te's columns get from the join above.
-func (d *deparser) nameMerged(te ast.TableExpr, passed map[ast.Name]ast.Name) {
-	j, ok := te.(*ast.Join)
-	if !ok {
-		d.rename(d.notes.Relations[te], passed)
-		return
-	}
-	r := d.notes.Relations[j]
-	d.rename(r, passed)
-	below := map[ast.Name]ast.Name{}
-	if r == nil {
-		maps.Copy(below, passed)
-	}
-	using := slices.Clone(d.notes.Using[j])
-	for i, name := range using {
-		to, ok := passed[name]
-		if r != nil && len(j.Alias.Cols) > 0 {
-			to, ok = d.columnsOf(r)[i], true
-		}
-		if ok && to != name {
-			using[i], below[name] = to, to
-		}
-	}
-	if d.using == nil {
-		d.using = map[*ast.Join][]ast.Name{}
-	}
-	d.using[j] = using
-	d.nameMerged(j.L, below)
-	d.nameMerged(j.R, below)
+// columnNamer names the columns of the relations of one FROM. USING names a column of both sides
+// and of the result alike, so that a join passes names down to its sides: first all joins choose
+// the names of the columns that they merge, then relations number the other columns around them.
+type columnNamer struct {
+	d *deparser
+	// merged are the names of all merged columns. It is nil where a relation's name tells each of
+	// them from others, so that it has to differ from the names in its own join only.
+	merged map[ast.Name]bool
+	// chosen are the names that columns of relations get from joins.
+	chosen map[*planner.Relation]givenNames
 }
 
-// rename gives columns of a relation other names.
-func (d *deparser) rename(r *planner.Relation, names map[ast.Name]ast.Name) {
-	if r == nil || len(names) == 0 {
+// givenNames are names of columns of a relation, by those that the query uses, and names that
+// none of its columns may have beside these.
+type givenNames struct {
+	names map[ast.Name]ast.Name
+	above []ast.Name
+}
+
+// nameColumns names the columns of the items of a FROM.
+func (d *deparser) nameColumns(from []ast.TableExpr) {
+	n := &columnNamer{d: d, chosen: map[*planner.Relation]givenNames{}}
+	if slices.ContainsFunc(from, d.computesUnnamed) {
+		n.merged = map[ast.Name]bool{}
+	}
+	for _, te := range from {
+		n.choose(te, givenNames{})
+	}
+	for r, given := range n.chosen {
+		n.rename(r, given)
+	}
+}
+
+// computesUnnamed reports whether te has a join that computes a column which no relation's name
+// stands before.
+func (d *deparser) computesUnnamed(te ast.TableExpr) bool {
+	j, ok := te.(*ast.Join)
+	return ok && (d.notes.Computes[j] && j.Alias.Name == "" || d.computesUnnamed(j.L) || d.computesUnnamed(j.R))
+}
+
+// choose chooses the names of the columns that the joins in te merge, where te's columns are given
+// names by the joins around it.
+func (n *columnNamer) choose(te ast.TableExpr, given givenNames) {
+	r := n.d.notes.Relations[te]
+	j, ok := te.(*ast.Join)
+	if !ok {
+		n.chosen[r] = given
+		return
+	}
+	below := givenNames{names: map[ast.Name]ast.Name{}, above: slices.Clone(given.above)}
+	if r == nil {
+		maps.Copy(below.names, given.names)
+	}
+	outputs := givenNames{names: maps.Clone(given.names), above: given.above}
+	if outputs.names == nil {
+		outputs.names = map[ast.Name]ast.Name{}
+	}
+	var using []ast.Name
+	for i, name := range n.d.notes.Using[j] {
+		output := name
+		if r != nil {
+			output = r.Columns[i]
+		}
+		to, ok := given.names[output]
+		if !ok {
+			to = n.unused(output, outputs)
+		}
+		outputs.names[output], below.names[name] = to, to
+		below.above = append(below.above, to)
+		using = append(using, to)
+	}
+	if r != nil {
+		n.chosen[r] = outputs
+	}
+	n.d.setUsing(j, using)
+	n.choose(j.L, below)
+	n.choose(j.R, below)
+}
+
+// unused numbers the name of a merged column if it would be that of another.
+func (n *columnNamer) unused(name ast.Name, given givenNames) ast.Name {
+	taken := n.taken(given)
+	for _, to := range given.names {
+		taken[to] = true
+	}
+	to := numbered(name, taken)
+	if n.merged != nil {
+		n.merged[to] = true
+	}
+	return to
+}
+
+// taken are the names that columns may only have if a join gives them.
+func (n *columnNamer) taken(given givenNames) map[ast.Name]bool {
+	out := map[ast.Name]bool{}
+	maps.Copy(out, n.merged)
+	for _, name := range given.above {
+		out[name] = true
+	}
+	return out
+}
+
+// rename gives a relation's columns their names.
+func (n *columnNamer) rename(r *planner.Relation, given givenNames) {
+	if r == nil {
 		return
 	}
 	fixed := map[int]ast.Name{}
-	for i, n := range r.Columns {
-		if to, ok := names[n]; ok {
+	for i, name := range r.Columns {
+		if to, ok := given.names[name]; ok && !r.Later[i] {
 			fixed[i] = to
 		}
 	}
-	if len(fixed) > 0 {
-		d.setColumns(r, distinctNames(r.Columns, fixed))
+	n.d.setColumns(r, distinctNames(r.Columns, fixed, n.taken(given)))
+}
+
+func (d *deparser) setUsing(j *ast.Join, names []ast.Name) {
+	if d.using == nil {
+		d.using = map[*ast.Join][]ast.Name{}
 	}
+	d.using[j] = names
 }
 
 // columnsOf are the names of a relation's columns, of which each has its own.
@@ -63,7 +137,7 @@ func (d *deparser) columnsOf(r *planner.Relation) []ast.Name {
 	if columns, ok := d.columns[r]; ok {
 		return columns
 	}
-	columns := distinctNames(r.Columns, nil)
+	columns := distinctNames(r.Columns, nil, map[ast.Name]bool{})
 	d.setColumns(r, columns)
 	return columns
 }
@@ -75,24 +149,30 @@ func (d *deparser) setColumns(r *planner.Relation, names []ast.Name) {
 	d.columns[r] = names
 }
 
-// distinctNames numbers names that come again. Those in fixed, by position, are as they are.
-func distinctNames(names []ast.Name, fixed map[int]ast.Name) []ast.Name {
-	seen := map[ast.Name]bool{}
+// distinctNames numbers names that come again or are taken, to which it adds them. Those in
+// fixed, by position, are as they are.
+func distinctNames(names []ast.Name, fixed map[int]ast.Name, taken map[ast.Name]bool) []ast.Name {
 	for _, n := range fixed {
-		seen[n] = true
+		taken[n] = true
 	}
 	out := make([]ast.Name, len(names))
 	for i, n := range names {
 		unique, ok := fixed[i]
 		if !ok {
-			unique = n
-			for k := 1; seen[unique]; k++ {
-				unique = n + "_" + strconv.Itoa(k)
-			}
+			unique = numbered(n, taken)
 		}
-		seen[unique], out[i] = true, unique
+		taken[unique], out[i] = true, unique
 	}
 	return out
+}
+
+// numbered returns a name, or if it is taken the name with the first number that makes it another.
+func numbered(name ast.Name, taken map[ast.Name]bool) ast.Name {
+	unique := name
+	for k := 1; taken[unique]; k++ {
+		unique = name + "_" + strconv.Itoa(k)
+	}
+	return unique
 }
 
 // itemColumns are the names of the columns of an item of FROM.

@@ -208,11 +208,11 @@ func (b *builder) using(te *ast.Join, kind plan.JoinKind, l, r, f *fromItem) (pl
 			return nil, err
 		}
 		conds = append(conds, eq)
-		b.env.Notes.noteMerged(lc, rc)
 		merged, err := b.mergedColumn(kind, n, lc, rc, te.Pos)
 		if err != nil {
 			return nil, err
 		}
+		b.env.Notes.noteMerged(te, i, lc, rc, &merged)
 		j.cols = append(j.cols, merged)
 	}
 	var hidden []*item

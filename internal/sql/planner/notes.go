@@ -38,8 +38,12 @@ type Notes struct {
 	Fields       map[*ast.FieldSelect][]ast.Name
 	// Relations are the relations that items of FROM make.
 	Relations map[ast.TableExpr]*Relation
-	// Using are the columns that joins merge, those of NATURAL ones too.
-	Using map[*ast.Join][]ast.Name
+	// Using are the columns that joins merge, those of NATURAL ones too, and Computes the joins
+	// for which a merged column is no column of either side.
+	Using    map[*ast.Join][]ast.Name
+	Computes map[*ast.Join]bool
+	// merged are the columns that Computes speaks of, by what computes them.
+	merged map[plan.Expr]NotedColumn
 	// Reads are the columns of relations that are referred to, by name, by * or by USING.
 	Reads map[ColumnSource]bool
 	// Keys are the tables on whose primary keys GROUP BY rests.
@@ -72,12 +76,13 @@ type ColumnSource struct {
 	Attnum int16
 }
 
-// NotedColumn is a column of a relation. Name is "" for a row as a whole; Relation is
-// nil for a column that a join computes from both sides.
+// NotedColumn is a column of a relation, or one that a join computes: then Relation is nil.
+// Name is "" for a row as a whole.
 type NotedColumn struct {
 	Relation *Relation
+	Join     *ast.Join
 	Name     ast.Name
-	At       int // its place in Relation.Columns, which tells it from others of its name
+	At       int // its place in Relation.Columns or Notes.Using, which tells it from others of its name
 	Type     *types.T
 	// Shadowed says that the name of its relation means another one where a bare reference
 	// to it stands.
@@ -91,6 +96,7 @@ func NewNotes() *Notes {
 		Literals: map[*ast.StrLit]*plan.Const{}, quoted: map[*plan.Const]*ast.StrLit{},
 		Columns: map[*ast.ColumnRef]NotedColumn{}, Stars: map[*ast.ColumnRef][]NotedColumn{},
 		Relations: map[ast.TableExpr]*Relation{}, Using: map[*ast.Join][]ast.Name{},
+		Computes: map[*ast.Join]bool{}, merged: map[plan.Expr]NotedColumn{},
 		FieldColumns: map[*ast.FieldSelect]NotedColumn{}, Fields: map[*ast.FieldSelect][]ast.Name{},
 		Reads: map[ColumnSource]bool{}, Keys: map[*catalog.Table]bool{},
 	}
@@ -228,7 +234,7 @@ func (n *Notes) noteNamed(e *ast.FuncCall, names []string, params []*types.T) {
 // noteColumn notes what a reference to a column means.
 func (n *Notes) noteColumn(e *ast.ColumnRef, c *scopeCol) {
 	if n != nil {
-		n.Columns[e] = c.noted()
+		n.Columns[e] = n.noted(c)
 		n.Reads[c.source()] = true
 	}
 }
@@ -271,7 +277,7 @@ func (n *Notes) noteStar(e *ast.ColumnRef, c *scopeCol, first bool) {
 	if first {
 		n.Stars[e] = nil
 	}
-	n.Stars[e] = append(n.Stars[e], c.noted())
+	n.Stars[e] = append(n.Stars[e], n.noted(c))
 	n.Reads[c.source()] = true
 }
 
@@ -294,10 +300,16 @@ func (n *Notes) noteUsing(te *ast.Join, names []ast.Name) {
 	}
 }
 
-// noteMerged notes that a join reads a column of each side.
-func (n *Notes) noteMerged(l, r *scopeCol) {
-	if n != nil {
-		n.Reads[l.source()], n.Reads[r.source()] = true, true
+// noteMerged notes that a join reads a column of each side and merges them, as column at of
+// its result.
+func (n *Notes) noteMerged(te *ast.Join, at int, l, r, merged *scopeCol) {
+	if n == nil {
+		return
+	}
+	n.Reads[l.source()], n.Reads[r.source()] = true, true
+	if merged.home == nil && merged.expr != l.expr && merged.expr != r.expr {
+		n.Computes[te] = true
+		n.merged[merged.expr] = NotedColumn{Join: te, At: at}
 	}
 }
 
@@ -341,12 +353,16 @@ func (c *scopeCol) source() ColumnSource {
 // inRow reports whether the column is part of the row of its relation.
 func (c *scopeCol) inRow() bool { return !c.hidden || c.later }
 
-func (c *scopeCol) noted() NotedColumn {
-	n := NotedColumn{Name: c.name, Type: c.col.Type}
+// noted describes a column.
+func (n *Notes) noted(c *scopeCol) NotedColumn {
+	var out NotedColumn
 	if c.home != nil {
-		n.Relation, n.At = c.home.relation(), c.home.shownBefore(int(c.at))
+		out.Relation, out.At = c.home.relation(), c.home.shownBefore(int(c.at))
+	} else {
+		out = n.merged[c.expr]
 	}
-	return n
+	out.Name, out.Type = c.name, c.col.Type
+	return out
 }
 
 // shownBefore counts the columns before one that * stands for.
