@@ -28,7 +28,6 @@ var unstepped = map[string]string{
 	"jsonVectorOf":     "counts steps in Config.ToVector",
 	"members":          aPass,
 	"optionsToTable":   "options are few",
-	"otherFunctions":   aPass,
 	"pathKeys":         "paths are short",
 	"deleteLexemes":    aPass,
 	"Result":           "fractions are few",

@@ -117,3 +117,35 @@ func explodeACL(_ *Context, a []types.Datum) (RowIterator, error) {
 	}
 	return &tableRows{rows: rows}, nil
 }
+
+// aclOperators declares the operators of aclitem.
+func aclOperators() []*Overload {
+	gone := func(name string) EvalFunc {
+		return func(*Context, []types.Datum) (types.Datum, error) {
+			return types.Null, pgerr.New(pgerr.FeatureNotSupported, "%s is no longer supported", name)
+		}
+	}
+	return []*Overload{
+		op("aclitem = aclitem bool", func(_ *Context, a []types.Datum) (types.Datum, error) {
+			return types.NewBool(types.Compare(a[0], a[1]) == 0), nil
+		}),
+		op("_aclitem @> aclitem bool", aclContains),
+		op("_aclitem + aclitem _aclitem", gone("aclinsert")), op("_aclitem - aclitem _aclitem", gone("aclremove")),
+	}
+}
+
+// aclContains reports whether some item of a list grants what another does.
+func aclContains(_ *Context, a []types.Datum) (types.Datum, error) {
+	want := a[1].ACLItem()
+	for _, d := range a[0].ArrayElems() {
+		if d.IsNull() {
+			return types.Null, pgerr.New(pgerr.NullValueNotAllowed, "ACL arrays must not contain null values")
+		}
+		v := d.ACLItem()
+		if v.Grantee == want.Grantee && v.Grantor == want.Grantor &&
+			v.Privileges&want.Privileges == want.Privileges && v.Grantables&want.Grantables == want.Grantables {
+			return types.True, nil
+		}
+	}
+	return types.False, nil
+}

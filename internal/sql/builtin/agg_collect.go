@@ -216,7 +216,7 @@ func (a *jsonAcc) Add(c *Context, args []types.Datum) error {
 			a.buf = append(a.buf, "\n "...)
 		}
 	}
-	fc := c.isoFormat()
+	fc := isoFormat(c)
 	if len(a.ts) == 2 {
 		if args[0].IsNull() {
 			return pgerr.New(pgerr.InvalidParameterValue, "field name must not be null")

@@ -31,11 +31,6 @@ func extremeAggregates() []*Aggregate {
 	return all
 }
 
-// compareAs compares values of one type.
-func compareAs(t *types.T) compareFunc {
-	return func(_ *Context, a, b types.Datum) int { return types.CompareTyped(t, a, b) }
-}
-
 // extremeAcc is min (sign -1) or max (sign 1). Of values that are equal and look different,
 // such as 0 and -0, it is the last, or the first.
 type extremeAcc struct {

@@ -40,7 +40,9 @@ type Accumulator interface {
 func agg(sig string, newAcc func(argTypes []*types.T) Accumulator) *Aggregate {
 	o := fn(sig, nil)
 	o.Strict = false
-	return &Aggregate{Overload: *o, New: newAcc, OrderIndependent: true}
+	a := &Aggregate{Overload: *o, New: newAcc, OrderIndependent: true}
+	a.Overload.agg = a
+	return a
 }
 
 func (a *Aggregate) ordered() *Aggregate      { a.OrderIndependent = false; return a }
@@ -55,54 +57,3 @@ func mergeable[T Accumulator](other Accumulator) T {
 
 // accumulatorBytes is what a small accumulator is counted as.
 const accumulatorBytes = 64
-
-func aggregates() []*Aggregate {
-	var all []*Aggregate
-	all = append(all, countAggregates()...)
-	all = append(all, sumAggregates()...)
-	all = append(all, extremeAggregates()...)
-	all = append(all, bitAggregates()...)
-	all = append(all, varianceAggregates()...)
-	all = append(all, rangeAggregates()...)
-	all = append(all, bitStringAggregates()...)
-	all = append(all, regressionAggregates()...)
-	all = append(all, orderedAggregates()...)
-	all = append(all, collationAggregates()...)
-	return append(all, collectAggregates()...)
-}
-
-func countAggregates() []*Aggregate {
-	return []*Aggregate{
-		agg("count() int8", func([]*types.T) Accumulator { return &countAcc{star: true} }),
-		agg("count(any) int8", func([]*types.T) Accumulator { return &countAcc{} }),
-	}
-}
-
-// countAcc is count(*) or count(x).
-type countAcc struct {
-	n    int64
-	star bool
-}
-
-// Add implements Accumulator.
-func (a *countAcc) Add(_ *Context, args []types.Datum) error {
-	if a.star || !args[0].IsNull() {
-		a.n++
-	}
-	return nil
-}
-
-// Result implements Accumulator.
-func (a *countAcc) Result(*Context) (types.Datum, error) { return types.NewInt(a.n), nil }
-
-// Reset implements Accumulator.
-func (a *countAcc) Reset() { a.n = 0 }
-
-// Merge implements Accumulator.
-func (a *countAcc) Merge(other Accumulator) error {
-	a.n += mergeable[*countAcc](other).n
-	return nil
-}
-
-// SizeBytes implements Accumulator.
-func (a *countAcc) SizeBytes() int64 { return accumulatorBytes }

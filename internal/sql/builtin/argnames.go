@@ -22,4 +22,4 @@ var argNames = sync.OnceValue(func() map[string][]string {
 })
 
 // ArgNames returns the names of o's arguments, nil if they have none.
-func (o *Overload) ArgNames() []string { return argNames()[o.key()] }
+func ArgNames(o *Overload) []string { return argNames()[o.key()] }

@@ -24,6 +24,8 @@ func arrayFunctions() []*Overload {
 		fn("array_length(anyarray,int4) int4", arrayDim(func(d types.ArrayDim) int32 { return d.Len })),
 		fn("array_lower(anyarray,int4) int4", arrayDim(func(d types.ArrayDim) int32 { return d.Lower })),
 		fn("array_upper(anyarray,int4) int4", arrayDim(func(d types.ArrayDim) int32 { return d.Lower + d.Len - 1 })),
+		// information_schema's helper, which drivers use to take index keys apart.
+		srf("_pg_expandarray(anyarray) setof record", expandArray).columns([]string{"x", "n"}, []*types.T{types.AnyElement, types.Int4}),
 		fn("array_ndims(anyarray) int4", func(_ *Context, a []types.Datum) (types.Datum, error) {
 			if n := len(a[0].ArrayDims()); n > 0 {
 				return types.NewInt(int64(n)), nil
@@ -490,4 +492,20 @@ func generateSubscripts(_ *Context, a []types.Datum) (RowIterator, error) {
 		return &intSeries{next: hi, stop: lo, step: -1}, nil
 	}
 	return &intSeries{next: lo, stop: hi, step: 1}, nil
+}
+
+// expandArray yields the elements of an array, each with its number; those of more than one
+// dimension are NULL, as a single subscript of such an array is.
+func expandArray(_ *Context, a []types.Datum) (RowIterator, error) {
+	var rows [][]types.Datum
+	dims := a[0].ArrayDims()
+	for i, e := range a[0].ArrayElems() {
+		if len(dims) > 1 {
+			if e = types.Null; i == int(dims[0].Len) {
+				break
+			}
+		}
+		rows = append(rows, []types.Datum{e, types.NewInt(int64(i) + 1)})
+	}
+	return &tableRows{rows: rows}, nil
 }

@@ -8,18 +8,12 @@ import (
 // MaxArrayGrowth bounds how many elements an assignment outside of an array adds.
 const MaxArrayGrowth = 1 << 20
 
-// assignFunctions declares what an assignment to a part of a column calls: it
-// takes the old value and returns the new one.
-func assignFunctions() []*Overload {
-	field := fnBind("lichen_set_field(record,int4,any) record", bindSetField).nonStrict()
-	field.RetType = func(args []*types.T) *types.T { return args[0] }
+// elementAssignments declares what an assignment to an element or a slice of an array calls: it
+// takes the old array and returns the new one.
+func elementAssignments() []*Overload {
 	return []*Overload{
 		fn("lichen_set_element(anyarray,anyelement,int4...) anyarray", setElement).nonStrict(),
 		fn("lichen_set_slice(anyarray,anyarray,int8,int4...) anyarray", setSlice).nonStrict(),
-		fn("lichen_set_json(jsonb,jsonb,any...) jsonb", func(c *Context, a []types.Datum) (types.Datum, error) {
-			return SetJSONElement(c, a[0], a[2:], a[1])
-		}).nonStrict(),
-		field,
 	}
 }
 
@@ -207,20 +201,4 @@ func (x *arrayBox) fill(a *types.Array, src []types.Datum) {
 			at[i] = x.lo[i]
 		}
 	}
-}
-
-func bindSetField(b Binding) (EvalFunc, error) {
-	ts := fieldTypes(b.Types[0])
-	return func(c *Context, a []types.Datum) (types.Datum, error) {
-		row := baseRow(c, b.Types[0], a[0])
-		if row == nil {
-			row = make([]types.Datum, len(ts))
-		}
-		i := a[1].Int()
-		if i < 0 || i >= int64(len(row)) || len(row) != len(ts) {
-			return types.Null, pgerr.New(pgerr.DatatypeMismatch, "record has no field %d", i+1)
-		}
-		row[i] = a[2]
-		return types.NewRecord(ts, row), nil
-	}, nil
 }

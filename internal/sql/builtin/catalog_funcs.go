@@ -1,10 +1,11 @@
 package builtin
 
 import (
+	"strings"
+
 	"github.com/lichendb/lichen/internal/sql/charset"
 	"github.com/lichendb/lichen/internal/sql/pgerr"
 	"github.com/lichendb/lichen/internal/sql/types"
-	"github.com/lichendb/lichen/internal/sql/types/datetime"
 )
 
 func catalogFunctions() []*Overload {
@@ -43,6 +44,7 @@ func catalogFunctions() []*Overload {
 	all = append(all, objectFunctions()...)
 	return append(all,
 		fn("format_type(oid,int4) text", formatType).nonStrict().stable(),
+		fn("oidvectortypes(oidvector) text", oidVectorTypes).stable(),
 		fnBind("pg_typeof(any) regtype", func(b Binding) (EvalFunc, error) {
 			d := types.NewInt(int64(b.Types[0].Shown().Oid))
 			return func(*Context, []types.Datum) (types.Datum, error) { return d, nil }, nil
@@ -103,6 +105,22 @@ func clientEncoding(c *Context, _ []types.Datum) (types.Datum, error) {
 }
 
 func utf8Name(*Context, []types.Datum) (types.Datum, error) { return types.NewString("UTF8"), nil }
+
+// oidVectorTypes is oidvectortypes: the names of types, which a signature has.
+func oidVectorTypes(c *Context, a []types.Datum) (types.Datum, error) {
+	var names []string
+	for _, e := range a[0].ArrayElems() {
+		if err := c.Step(1); err != nil {
+			return types.Null, err
+		}
+		d, err := formatType(c, []types.Datum{e, types.Null})
+		if err != nil {
+			return types.Null, err
+		}
+		names = append(names, d.Str())
+	}
+	return text(strings.Join(names, ", "))
+}
 
 // formatType is format_type(oid, typmod).
 func formatType(c *Context, a []types.Datum) (types.Datum, error) {
@@ -182,6 +200,7 @@ func definitionFunctions() []*Overload {
 		fn("pg_relation_is_publishable(regclass) bool", falseFunc).stable(),
 		fn("row_security_active(oid) bool", falseFunc).stable(), fn("row_security_active(text) bool", falseFunc).stable(),
 		fn("pg_tablespace_location(oid) text", func(*Context, []types.Datum) (types.Datum, error) { return text("") }).stable(),
+		fn("pg_relation_filepath(regclass) text", nullFunc).stable(),
 		fn("pg_relation_filenode(regclass) oid", identity).stable(),
 		srf("pg_get_keywords() setof record", getKeywords).stable().columns(
 			[]string{"word", "catcode", "barelabel", "catdesc", "baredesc"},
@@ -189,199 +208,13 @@ func definitionFunctions() []*Overload {
 	}
 }
 
-func sizeFunctions() []*Overload {
-	size := func(sig string, part SizePart) *Overload {
-		return fn(sig, sessionFunc(func(s Session, a []types.Datum) (types.Datum, error) {
-			if len(a) == 2 && a[1].Str() != "main" {
-				return forkSize(a[1].Str())
-			}
-			n, ok, err := s.RelationSize(uint32(a[0].Int()), part)
-			if err != nil || !ok {
-				return types.Null, err
-			}
-			return types.NewInt(n), nil
-		})).volatile()
-	}
+// partitionFunctions declares what is asked about partitions, of which there are none.
+func partitionFunctions() []*Overload {
 	return []*Overload{
-		size("pg_relation_size(regclass) int8", SizeMain), size("pg_relation_size(regclass,text) int8", SizeMain),
-		size("pg_table_size(regclass) int8", SizeTable), size("pg_indexes_size(regclass) int8", SizeIndexes),
-		size("pg_total_relation_size(regclass) int8", SizeTotal),
-		fn("pg_tablespace_size(oid) int8", sessionFunc(func(s Session, a []types.Datum) (types.Datum, error) {
-			n, ok, err := s.TablespaceSize(uint32(a[0].Int()), "")
-			if err != nil || !ok {
-				return types.Null, err
-			}
-			return types.NewInt(n), nil
-		})).volatile(),
-		fn("pg_tablespace_size(name) int8", sessionFunc(func(s Session, a []types.Datum) (types.Datum, error) {
-			n, ok, err := s.TablespaceSize(0, a[0].Str())
-			if err == nil && !ok {
-				err = pgerr.New(pgerr.UndefinedObject, "tablespace \"%s\" does not exist", a[0].Str())
-			}
-			return types.NewInt(n), err
-		})).volatile(),
-		fn("pg_database_size(oid) int8", sessionFunc(func(s Session, a []types.Datum) (types.Datum, error) {
-			return databaseSize(s, uint32(a[0].Int()))
-		})).volatile(),
-		fn("pg_database_size(name) int8", sessionFunc(func(s Session, a []types.Datum) (types.Datum, error) {
-			oid, ok, err := s.LookupDatabase(a[0].Str())
-			if err != nil {
-				return types.Null, err
-			}
-			if !ok {
-				return types.Null, pgerr.New(pgerr.InvalidCatalogName, "database \"%s\" does not exist", a[0].Str())
-			}
-			return databaseSize(s, oid)
-		})).volatile(),
-		fn("pg_size_pretty(int8) text", func(_ *Context, a []types.Datum) (types.Datum, error) { return text(sizePretty(a[0].Int())) }),
-		fn("pg_size_pretty(numeric) text", func(_ *Context, a []types.Datum) (types.Datum, error) {
-			n, ok := types.DecimalToInt(types.TruncDecimal(a[0], 0))
-			if !ok {
-				return types.Null, fail(errInt8Range)
-			}
-			return text(sizePretty(n))
-		}),
-	}
-}
-
-// forkSize is the size of a fork that relations here do not have.
-func forkSize(fork string) (types.Datum, error) {
-	switch fork {
-	case "fsm", "vm", "init":
-		return types.NewInt(0), nil
-	}
-	return types.Null, pgerr.New(pgerr.InvalidParameterValue, "invalid fork name").
-		WithHint(`Valid fork names are "main", "fsm", "vm", and "init".`)
-}
-
-func databaseSize(s Session, oid uint32) (types.Datum, error) {
-	n, ok, err := s.DatabaseSize(oid)
-	if err != nil || !ok {
-		return types.Null, err
-	}
-	return types.NewInt(n), nil
-}
-
-// sizePretty prints a number of bytes in the unit that leaves fewer than five
-// digits, rounding half away from zero.
-func sizePretty(n int64) string {
-	units := []string{"bytes", "kB", "MB", "GB", "TB", "PB"}
-	neg := n < 0
-	u := absUint(n)
-	i := 0
-	if u >= 10*1024 {
-		u >>= 9 // keep a bit to round by
-		for i = 1; i < len(units)-1 && u >= 20*1024-1; i++ {
-			u >>= 10
-		}
-		u = (u + 1) >> 1
-	}
-	return pick(neg, "-", "") + formatUint(u, 10) + " " + units[i]
-}
-
-func miscFunctions() []*Overload {
-	count := func(sig string, nulls bool) *Overload {
-		return fn(sig, func(_ *Context, a []types.Datum) (types.Datum, error) {
-			n := int64(0)
-			for i := range a {
-				if a[i].IsNull() == nulls {
-					n++
-				}
-			}
-			return types.NewInt(n), nil
-		}).nonStrict()
-	}
-	return append(limitFunctions(), []*Overload{
-		count("num_nulls(any...) int4", true), count("num_nonnulls(any...) int4", false),
-		// information_schema's helper, which drivers use to take index keys apart.
-		srf("_pg_expandarray(anyarray) setof record", expandArray).columns([]string{"x", "n"}, []*types.T{types.AnyElement, types.Int4}),
-		// No table is partitioned; psql asks before it lists foreign keys.
+		// psql asks before it lists foreign keys.
 		srf("pg_partition_ancestors(regclass) setof regclass", noRows).volatile(),
 		srf("pg_partition_tree(regclass) setof record", noRows).volatile().columns(
 			[]string{"relid", "parentrelid", "isleaf", "level"}, []*types.T{types.Regclass, types.Regclass, types.Bool, types.Int4}),
 		fn("pg_partition_root(regclass) regclass", nullFunc),
-		srf("pg_timezone_names() setof record", zoneNames).stable().columns(
-			[]string{"name", "abbrev", "utc_offset", "is_dst"}, []*types.T{types.Text, types.Text, types.Interval, types.Bool}),
-	}...)
-}
-
-// limitFunctions are information_schema's, by which drivers and code generators learn what a
-// type with a modifier can hold.
-func limitFunctions() []*Overload {
-	limit := func(name string, of func(types.Limits) int64) *Overload {
-		return fn(name+"(oid,int4) int4", func(_ *Context, a []types.Datum) (types.Datum, error) {
-			n := of(types.LimitsOf(uint32(a[0].Int()), int32(a[1].Int())))
-			if n < 0 {
-				return types.Null, nil
-			}
-			return types.NewInt(n), nil
-		})
 	}
-	return []*Overload{
-		trueType("_pg_truetypid", "oid", "typbasetype", "atttypid"),
-		trueType("_pg_truetypmod", "int4", "typtypmod", "atttypmod"),
-		limit("_pg_char_max_length", func(l types.Limits) int64 { return l.CharLength }),
-		limit("_pg_char_octet_length", func(l types.Limits) int64 { return l.OctetLength }),
-		limit("_pg_numeric_precision", func(l types.Limits) int64 { return l.Precision }),
-		limit("_pg_numeric_precision_radix", func(l types.Limits) int64 { return l.Radix }),
-		limit("_pg_numeric_scale", func(l types.Limits) int64 { return l.Scale }),
-		limit("_pg_datetime_precision", func(l types.Limits) int64 { return l.TimePrecision }),
-		fn("_pg_interval_type(oid,int4) text", func(_ *Context, a []types.Datum) (types.Datum, error) {
-			fields := types.LimitsOf(uint32(a[0].Int()), int32(a[1].Int())).IntervalFields
-			return textOrNull(fields, fields != "", nil)
-		}),
-	}
-}
-
-// trueType declares a function of a row of pg_attribute and of the row of pg_type behind it: a
-// field of a domain's row, else one of the column's.
-func trueType(name, ret, ofDomain, ofColumn string) *Overload {
-	return fnBind(name+"(record,record) "+ret, func(b Binding) (EvalFunc, error) {
-		column, kind, base := b.Types[0].FieldByName(ofColumn), b.Types[1].FieldByName("typtype"), b.Types[1].FieldByName(ofDomain)
-		if column < 0 || kind < 0 || base < 0 {
-			return nil, noMatch(name, false, b.Types)
-		}
-		return func(c *Context, a []types.Datum) (types.Datum, error) {
-			typ := types.RecordFields(b.Types[1], a[1], c.Format)
-			if typ[kind].Datum.Str() == string(types.DefDomain) {
-				return typ[base].Datum, nil
-			}
-			return types.RecordFields(b.Types[0], a[0], c.Format)[column].Datum, nil
-		}, nil
-	})
-}
-
-func noRows(*Context, []types.Datum) (RowIterator, error) { return newSliceRows(nil), nil }
-
-// expandArray yields the elements of an array, each with its number; those of more than one
-// dimension are NULL, as a single subscript of such an array is.
-func expandArray(_ *Context, a []types.Datum) (RowIterator, error) {
-	var rows [][]types.Datum
-	dims := a[0].ArrayDims()
-	for i, e := range a[0].ArrayElems() {
-		if len(dims) > 1 {
-			if e = types.Null; i == int(dims[0].Len) {
-				break
-			}
-		}
-		rows = append(rows, []types.Datum{e, types.NewInt(int64(i) + 1)})
-	}
-	return &tableRows{rows: rows}, nil
-}
-
-// zoneNames lists the time zones with what holds at the current time.
-func zoneNames(c *Context, _ []types.Datum) (RowIterator, error) {
-	var rows [][]types.Datum
-	at := types.TimeFromMicros(c.StmtTime)
-	for _, name := range datetime.ZoneNames() {
-		loc, ok := datetime.LoadZone(name, nil)
-		if !ok {
-			continue
-		}
-		local := at.In(loc)
-		abbrev, east := local.Zone()
-		rows = append(rows, []types.Datum{types.NewString(name), types.NewString(abbrev),
-			types.NewInterval(types.IntervalValue{Micros: int64(east) * types.MicrosPerSec}), types.NewBool(local.IsDST())})
-	}
-	return &tableRows{rows: rows}, nil
 }

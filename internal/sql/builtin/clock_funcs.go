@@ -1,8 +1,6 @@
 package builtin
 
 import (
-	"time"
-
 	"github.com/lichendb/lichen/internal/sql/types"
 	"github.com/lichendb/lichen/internal/sql/types/datetime"
 )
@@ -48,35 +46,5 @@ func clockFunctions() []*Overload {
 		fn("pg_sleep_until(timestamptz) void", func(c *Context, a []types.Datum) (types.Datum, error) {
 			return c.sleep((float64(a[0].Int()) - float64(c.clockMicros())) / 1e6)
 		}).volatile(),
-	}
-}
-
-func timeOfDay(ts int64) int64 {
-	t := ts % types.MicrosPerDay
-	if t < 0 {
-		t += types.MicrosPerDay
-	}
-	return t
-}
-
-// maxSleep is the longest sleep; longer ones are cut to it.
-const maxSleep = 365 * 24 * time.Hour
-
-// sleep waits for some seconds or until the statement is cancelled.
-func (c *Context) sleep(seconds float64) (types.Datum, error) {
-	if !(seconds > 0) {
-		return types.VoidDatum, c.checkCancel()
-	}
-	d := time.Duration(maxSleep)
-	if seconds < maxSleep.Seconds() {
-		d = time.Duration(seconds * float64(time.Second))
-	}
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return types.VoidDatum, nil
-	case <-c.ctx().Done():
-		return types.Null, c.cancelCause()
 	}
 }

@@ -87,22 +87,6 @@ func dateMicros(days int64) int64 {
 	return ts
 }
 
-// toUTC reads a timestamp as one in the session's time zone.
-func (c *Context) toUTC(local int64) int64 {
-	if local == types.TimestampInf || local == types.TimestampNegInf || !types.ValidTimestamp(local) {
-		return local
-	}
-	return datetime.UTCFromLocal(local, c.Format.Location())
-}
-
-// toLocal is the inverse of toUTC.
-func (c *Context) toLocal(utc int64) int64 {
-	if utc == types.TimestampInf || utc == types.TimestampNegInf {
-		return utc
-	}
-	return datetime.LocalFromUTC(utc, c.Format.Location())
-}
-
 // sixOperators declares = <> < <= > >= for one pair of types.
 func sixOperators(left, right string, cmp compareFunc) []*Overload {
 	mk := func(name string, holds func(int) bool) *Overload {
@@ -227,4 +211,9 @@ func anyArrayComparisons() []*Overload {
 		mk("<", func(r int) bool { return r < 0 }), mk("<=", func(r int) bool { return r <= 0 }),
 		mk(">", func(r int) bool { return r > 0 }), mk(">=", func(r int) bool { return r >= 0 }),
 	}
+}
+
+// compareAs compares values of one type.
+func compareAs(t *types.T) compareFunc {
+	return func(_ *Context, a, b types.Datum) int { return types.CompareTyped(t, a, b) }
 }

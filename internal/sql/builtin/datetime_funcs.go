@@ -2,6 +2,7 @@ package builtin
 
 import (
 	"math"
+	"slices"
 
 	"github.com/lichendb/lichen/internal/sql/pgerr"
 	"github.com/lichendb/lichen/internal/sql/types"
@@ -77,13 +78,28 @@ func datetimeFunctions() []*Overload {
 		fn("make_interval(int4,int4,int4,int4,int4,int4,float8) interval", makeInterval).defaults(
 			types.NewInt(0), types.NewInt(0), types.NewInt(0), types.NewInt(0), types.NewInt(0), types.NewInt(0), types.NewFloat(0)),
 		fn("to_timestamp(float8) timestamptz", epochTimestamp),
-	}, append(zoneFunctions(), overlapFunctions()...)...)
+	}, slices.Concat(combineFunctions(), zoneFunctions(), overlapFunctions())...)
 }
 
-// midnight is the beginning of the current day in the session's time zone.
-func (c *Context) midnight() int64 {
-	local := c.toLocal(c.TxnTime)
-	return local - timeOfDay(local)
+// combineFunctions declares what makes a timestamp of a date and a time.
+func combineFunctions() []*Overload {
+	return []*Overload{
+		fn("timestamp(date,time) timestamp", func(_ *Context, a []types.Datum) (types.Datum, error) {
+			ts, err := datetime.TimestampFromDate(a[0].Int())
+			if err != nil || a[0].IsInf() {
+				return types.NewTimestamp(ts), err
+			}
+			return types.NewTimestamp(ts + a[1].Int()), nil
+		}),
+		fn("timestamptz(date,time) timestamptz", func(c *Context, a []types.Datum) (types.Datum, error) {
+			ts, err := datetime.TimestampFromDate(a[0].Int())
+			if err != nil || a[0].IsInf() {
+				return types.NewTimestampTZ(ts), err
+			}
+			return timestampTZResult(validTimestamp(c.toUTC(ts + a[1].Int())))
+		}).stable(),
+		fn("timestamptz(date,timetz) timestamptz", dateTimeTZ(0, 1)),
+	}
 }
 
 func isFinite(_ *Context, a []types.Datum) (types.Datum, error) {

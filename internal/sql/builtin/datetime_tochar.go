@@ -334,13 +334,6 @@ func (p *dateParts) printRoman(b *strings.Builder, t dateToken) {
 	t.name(b, romanMonths[m-1], 4)
 }
 
-func pickInt(b bool, yes, no int) int {
-	if b {
-		return yes
-	}
-	return no
-}
-
 // intInput takes integers of a width in bytes.
 func intInput(width int) func(d types.Datum) numberInput {
 	return func(d types.Datum) numberInput {

@@ -3,13 +3,7 @@ package builtin
 import (
 	"github.com/lichendb/lichen/internal/sql/pgerr"
 	"github.com/lichendb/lichen/internal/sql/types"
-)
-
-// Polymorphic pseudo-types for enums, ranges and multiranges.
-var (
-	anyEnum       = types.AnyEnum
-	anyRange      = types.AnyRange
-	anyMultirange = types.AnyMultirange
+	"github.com/lichendb/lichen/internal/sql/types/typeio"
 )
 
 func enumFunctions() []*Overload {
@@ -60,6 +54,12 @@ func enumFunctions() []*Overload {
 		fnBind("enum_last(anyenum) anyenum", end(true)).nonStrict().stable(),
 		fnBind("enum_range(anyenum) anyarray", span).nonStrict().stable(),
 		fnBind("enum_range(anyenum,anyenum) anyarray", span).nonStrict().stable(),
+		fnBind("enum_send(anyenum) bytea", func(b Binding) (EvalFunc, error) {
+			t := b.Types[0]
+			return func(_ *Context, a []types.Datum) (types.Datum, error) {
+				return types.NewBytes(string(typeio.AppendBinary(nil, t, a[0]))), nil
+			}, nil
+		}).stable(),
 	}
 	return append(all, sixOperators("anyenum", "anyenum", compareDatums)...)
 }

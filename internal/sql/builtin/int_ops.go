@@ -100,12 +100,6 @@ func absUint(n int64) uint64 {
 	return uint64(n)
 }
 
-// fail copies a prepared error, for callers set positions and causes on it.
-func fail(e *pgerr.Error) *pgerr.Error {
-	c := *e
-	return &c
-}
-
 // intResult finishes an operation on 64 bits whose result has a smaller type.
 func intResult(width int, n int64, err error) (types.Datum, error) {
 	if err != nil {
@@ -156,13 +150,14 @@ func integerOperators() []*Overload {
 
 		fn("mod(int2,int2) int2", mod), fn("mod(int4,int4) int4", mod), fn("mod(int8,int8) int8", mod),
 		fn("abs(int2) int2", absInt(2)), fn("abs(int4) int4", absInt(4)), fn("abs(int8) int8", absInt(8)),
+		fn("int4inc(int4) int4", func(_ *Context, a []types.Datum) (types.Datum, error) {
+			n, err := CheckInt4(a[0].Int() + 1)
+			return types.NewInt(n), err
+		}),
 		fn("gcd(int4,int4) int4", gcdInt(4)), fn("gcd(int8,int8) int8", gcdInt(8)),
 		fn("lcm(int4,int4) int4", lcmInt(4)), fn("lcm(int8,int8) int8", lcmInt(8)),
 	}
 }
-
-// identity returns its argument: unary plus, casts without effect.
-func identity(_ *Context, args []types.Datum) (types.Datum, error) { return args[0], nil }
 
 func negInt(width int) EvalFunc {
 	return func(_ *Context, args []types.Datum) (types.Datum, error) {

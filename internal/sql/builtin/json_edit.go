@@ -249,6 +249,16 @@ func jsonbSetLax(c *Context, a []types.Datum) (types.Datum, error) {
 	return types.Null, pgerr.New(pgerr.InvalidParameterValue, "null_value_treatment must be \"delete_key\", \"return_target\", \"use_json_null\", or \"raise_exception\"")
 }
 
+// jsonAssignments declares what an assignment to a subscript of a jsonb value calls: it takes the
+// old value and returns the new one.
+func jsonAssignments() []*Overload {
+	return []*Overload{
+		fn("lichen_set_json(jsonb,jsonb,any...) jsonb", func(c *Context, a []types.Datum) (types.Datum, error) {
+			return SetJSONElement(c, a[0], a[2:], a[1])
+		}).nonStrict(),
+	}
+}
+
 // SetJSONElement is an assignment to a subscript of a jsonb value: what is
 // missing on the way is made.
 func SetJSONElement(c *Context, target types.Datum, path []types.Datum, val types.Datum) (types.Datum, error) {

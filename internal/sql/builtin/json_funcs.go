@@ -288,7 +288,7 @@ func jsonArrayLength(c *Context, a []types.Datum) (types.Datum, error) {
 }
 
 // isoFormat prints dates in JSON: always ISO 8601.
-func (c *Context) isoFormat() *types.FormatContext {
+func isoFormat(c *Context) *types.FormatContext {
 	fc := types.NewFormatContext()
 	if c.Format != nil {
 		copied := *c.Format
@@ -314,7 +314,7 @@ func bindToJSON(binary bool) BindFunc {
 	return func(b Binding) (EvalFunc, error) {
 		t := b.Types[0]
 		return func(c *Context, a []types.Datum) (types.Datum, error) {
-			return jsonResult(c, appendToJSON(nil, t, a[0], c.isoFormat()), binary)
+			return jsonResult(c, appendToJSON(nil, t, a[0], isoFormat(c)), binary)
 		}, nil
 	}
 }
@@ -323,7 +323,7 @@ func bindBuildArray(binary bool) BindFunc {
 	return func(b Binding) (EvalFunc, error) {
 		ts := b.Types
 		return func(c *Context, a []types.Datum) (types.Datum, error) {
-			fc := c.isoFormat()
+			fc := isoFormat(c)
 			buf := []byte{'['}
 			for i := range a {
 				if i > 0 {
@@ -363,7 +363,7 @@ func bindBuildObject(binary bool) BindFunc {
 				return types.Null, pgerr.New(pgerr.InvalidParameterValue, "argument list must have even number of elements").
 					WithHint("The arguments of json%s_build_object() must consist of alternating keys and values.", pick(binary, "b", ""))
 			}
-			fc := c.isoFormat()
+			fc := isoFormat(c)
 			buf := []byte{'{'}
 			for i := 0; i < len(a); i += 2 {
 				if a[i].IsNull() {

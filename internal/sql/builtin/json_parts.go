@@ -338,7 +338,7 @@ func objectPairs(c *Context, a []types.Datum) (keys, values []types.Datum, err e
 func bindPrettyJSON(b Binding) (EvalFunc, error) {
 	t := b.Types[0]
 	return func(c *Context, a []types.Datum) (types.Datum, error) {
-		w := jsonWriter{fc: c.isoFormat(), lines: a[1].Bool()}
+		w := jsonWriter{fc: isoFormat(c), lines: a[1].Bool()}
 		return types.NewJSON(string(w.value(nil, t, a[0]))), nil
 	}, nil
 }

@@ -172,29 +172,6 @@ func sameRow(t, list *types.T) error {
 	return nil
 }
 
-func fieldTypes(t *types.T) []*types.T {
-	var ts []*types.T
-	for _, f := range t.Fields() {
-		ts = append(ts, f.Type)
-	}
-	return ts
-}
-
-// baseRow returns the fields of the record that gives defaults, nil for none.
-func baseRow(c *Context, t *types.T, d types.Datum) []types.Datum {
-	if d.IsNull() {
-		return nil
-	}
-	var row []types.Datum
-	for _, f := range types.RecordFields(t, d, c.Format) {
-		row = append(row, f.Datum)
-	}
-	if len(row) != len(t.Fields()) {
-		return nil
-	}
-	return row
-}
-
 func populateRows(c *Context, t *types.T, base []types.Datum, p jsonPart, name string) ([][]types.Datum, error) {
 	kind, ms, err := p.members()
 	if err != nil {
@@ -347,30 +324,3 @@ func populateArray(c *Context, t *types.T, p jsonPart, key string) (types.Datum,
 	}
 	return types.EncodeArray(dims, elems, c.Format), nil
 }
-
-// WithColumns returns a function that returns records as one with the columns
-// that a column definition list names; false if the function has its own.
-func (o *Overload) WithColumns(names []string, ts []*types.T) (*Overload, bool) {
-	rows := o.recordSRF
-	if rows == nil {
-		rows = o.listSRF
-	}
-	if rows == nil {
-		return nil, false
-	}
-	var fields []types.FieldDef
-	for i, n := range names {
-		fields = append(fields, types.FieldDef{Name: n, Type: ts[i]})
-	}
-	c := *o
-	c.OutNames, c.OutTypes = names, ts
-	c.SRF, c.Eval, c.bind, c.bindSRF = rows(types.NewRowType(fields)), nil, nil, nil
-	return &c, true
-}
-
-// TakesColumns reports whether o, which returns one value, can be given a column definition
-// list.
-func (o *Overload) TakesColumns() bool { return o.listSRF != nil && !o.IsSRF() }
-
-// NeedsColumns reports whether a call of o needs a column definition list.
-func (o *Overload) NeedsColumns() bool { return o.recordSRF != nil && len(o.OutTypes) == 0 }

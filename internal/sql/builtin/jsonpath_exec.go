@@ -44,7 +44,7 @@ func (i pathItem) json(c *Context) types.JSONValue {
 	if !i.isTime() {
 		return i.JSONValue
 	}
-	fc := *c.isoFormat()
+	fc := *isoFormat(c)
 	fc.TimeZone = time.FixedZone("", i.east)
 	w := jsonWriter{fc: &fc}
 	text := string(w.scalar(nil, i.timeT, i.time))

@@ -8,25 +8,6 @@ import (
 	"github.com/lichendb/lichen/internal/sql/types"
 )
 
-// maxCachedPaths bounds the parsed paths that a Context keeps.
-const maxCachedPaths = 64
-
-// jsonpath returns the parsed form of a path.
-func (c *Context) jsonpath(d types.Datum) (*jsonpath.Path, error) {
-	if p := c.paths[d.Str()]; p != nil {
-		return p, nil
-	}
-	p, err := d.JSONPath()
-	if err != nil {
-		return nil, err
-	}
-	if c.paths == nil || len(c.paths) >= maxCachedPaths {
-		c.paths = map[string]*jsonpath.Path{}
-	}
-	c.paths[string([]byte(d.Str()))] = p
-	return p, nil
-}
-
 func jsonpathFunctions() []*Overload {
 	var all []*Overload
 	vars, silent := types.NewJSON("{}"), types.False

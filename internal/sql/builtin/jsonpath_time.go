@@ -5,7 +5,6 @@ import (
 	"github.com/lichendb/lichen/internal/sql/pgerr"
 	"github.com/lichendb/lichen/internal/sql/types"
 	"github.com/lichendb/lichen/internal/sql/types/casts"
-	"github.com/lichendb/lichen/internal/sql/types/datetime"
 )
 
 // pathTimeFormats are the ISO forms that datetime() reads without a template: a date, then
@@ -45,68 +44,8 @@ func (x *pathExec) datetime(n *jsonpath.Node, v pathItem, emit emitFunc) error {
 
 // templated reads a date or time by a template; what the template has decides the type.
 func (x *pathExec) templated(s, template string) (pathItem, error) {
-	r, err := readStandard(s, template)
-	if err != nil {
-		return pathItem{}, err
-	}
-	dated, timed, zoned := r.kinds()
-	t := types.Date
-	switch {
-	case dated && timed && zoned:
-		t = types.TimestampTZ
-	case dated && timed:
-		t = types.Timestamp
-	case dated && zoned:
-		return pathItem{}, pgerr.New(pgerr.InvalidDatetimeFormat, "datetime format is zoned but not timed")
-	case timed && zoned:
-		t = types.TimeTZ
-	case timed:
-		t = types.Time
-	case !dated:
-		return pathItem{}, pgerr.New(pgerr.InvalidDatetimeFormat, "datetime format is not dated and not timed")
-	}
-	if zoned && !r.has[fieldZoneHour] {
-		return pathItem{}, pgerr.New(pgerr.InvalidDatetimeFormat, "missing time zone in input string for type %s", t.Name)
-	}
-	east, err := r.zone()
-	if err != nil {
-		return pathItem{}, err
-	}
-	d, err := r.datum(t, east)
-	if err == nil && t != types.Date {
-		d, err = r.fitted(d, t)
-	}
+	d, t, east, err := readTemplate(s, template)
 	return pathItem{time: d, timeT: t, east: east}, err
-}
-
-// datum puts what was read together as a value of a type.
-func (r *dateReader) datum(t *types.T, east int) (types.Datum, error) {
-	micros, err := r.time()
-	if err != nil {
-		return types.Null, err
-	}
-	switch t {
-	case types.Time:
-		return types.NewTime(micros), nil
-	case types.TimeTZ:
-		return types.NewTimeTZ(micros, int32(-east)), nil
-	}
-	days, err := r.date()
-	if err != nil {
-		return types.Null, err
-	}
-	if t == types.Date {
-		return types.NewDate(days), nil
-	}
-	ts, err := datetime.TimestampFromDate(days)
-	if err != nil {
-		return types.Null, err
-	}
-	ts += micros
-	if t == types.TimestampTZ {
-		return timestampTZResult(validTimestamp(ts - int64(east)*types.MicrosPerSec))
-	}
-	return timestampResult(validTimestamp(ts))
 }
 
 // compareTimes compares two dates or times; ok is false if they do not compare.

@@ -305,3 +305,14 @@ func writeSimilarQuote(b *strings.Builder, n int) {
 func isWordByte(c byte) bool {
 	return c == '_' || c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z'
 }
+
+// similarEscape is similar_to_escape with a NULL for the default escape character.
+func similarEscape(c *Context, a []types.Datum) (types.Datum, error) {
+	if a[0].IsNull() {
+		return types.Null, nil
+	}
+	if a[1].IsNull() {
+		a = a[:1]
+	}
+	return similarToEscape(c, a)
+}

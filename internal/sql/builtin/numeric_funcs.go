@@ -17,6 +17,18 @@ func numericFunctions() []*Overload {
 	}
 	return []*Overload{
 		one("abs(numeric) numeric", absDecimal),
+		fn("numeric_inc(numeric) numeric", func(_ *Context, a []types.Datum) (types.Datum, error) {
+			return AddDecimal(a[0], types.NewDecimalInt(1, 0))
+		}),
+		fn("int8_sum(numeric,int8) numeric", func(_ *Context, a []types.Datum) (types.Datum, error) {
+			switch {
+			case a[1].IsNull():
+				return a[0], nil
+			case a[0].IsNull():
+				return types.NewDecimalInt(a[1].Int(), 0), nil
+			}
+			return AddDecimal(a[0], types.NewDecimalInt(a[1].Int(), 0))
+		}).nonStrict(),
 		one("ceil(numeric) numeric", ceilDecimal), one("ceiling(numeric) numeric", ceilDecimal), one("floor(numeric) numeric", floorDecimal),
 		one("round(numeric) numeric", func(d types.Datum) types.Datum { return types.RoundDecimal(d, 0) }),
 		one("trunc(numeric) numeric", func(d types.Datum) types.Datum { return types.TruncDecimal(d, 0) }),

@@ -8,24 +8,6 @@ import (
 	"github.com/lichendb/lichen/internal/sql/types"
 )
 
-// ObjectName is what an object of the catalog is called.
-type ObjectName struct {
-	Kind     string // "table", "table column", …
-	Schema   string // "" if it is in none
-	Name     string // "" if that and the schema don't tell it from others
-	Identity string // names it alone
-	Text     string // for people
-}
-
-// ObjectAddress names an object by its kind and by lists of names; see pg_get_object_address.
-type ObjectAddress struct {
-	Kind        string
-	Names, Args []string
-}
-
-// KeyOrder is how a key column of an index is ordered.
-type KeyOrder struct{ Desc, NullsFirst bool }
-
 // The oids of the access methods of indexes.
 const (
 	OidBtree = 403
@@ -173,14 +155,6 @@ func identifyAsAddress(c *Context, a []types.Datum) (RowIterator, error) {
 		row[1], row[2] = textArray(addr.Names), textArray(addr.Args)
 	}
 	return &tableRows{rows: [][]types.Datum{row}}, err
-}
-
-func textArray(list []string) types.Datum {
-	elems := make([]types.Datum, len(list))
-	for i, s := range list {
-		elems[i] = types.NewString(s)
-	}
-	return types.NewArray(elems)
 }
 
 func getObjectAddress(c *Context, a []types.Datum) (RowIterator, error) {

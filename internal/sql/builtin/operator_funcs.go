@@ -71,4 +71,4 @@ func (r *registry) addAliases() {
 func (o *Overload) IsOperatorCode() bool { return o.code }
 
 // OperatorCode returns the function behind an operator, nil if it has no name.
-func (o *Overload) OperatorCode() *Overload { return builtins().codes[o.key()] }
+func OperatorCode(o *Overload) *Overload { return builtins().codes[o.key()] }

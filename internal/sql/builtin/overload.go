@@ -1,6 +1,8 @@
 package builtin
 
 import (
+	"strings"
+
 	"github.com/lichendb/lichen/internal/sql/pgerr"
 	"github.com/lichendb/lichen/internal/sql/types"
 )
@@ -177,18 +179,45 @@ func (o *Overload) columns(names []string, ts []*types.T) *Overload {
 // one declares that what is made as a set is one row.
 func (o *Overload) one() *Overload { o.OneRow = true; return o }
 
-// argType returns the declared type of argument i.
-func (o *Overload) argType(i int) *types.T {
-	if o.Variadic && i >= len(o.Args)-1 {
-		return o.Args[len(o.Args)-1]
+// WithColumns returns a function that returns records as one with the columns
+// that a column definition list names; false if the function has its own.
+func (o *Overload) WithColumns(names []string, ts []*types.T) (*Overload, bool) {
+	rows := o.recordSRF
+	if rows == nil {
+		rows = o.listSRF
 	}
-	return o.Args[i]
+	if rows == nil {
+		return nil, false
+	}
+	var fields []types.FieldDef
+	for i, n := range names {
+		fields = append(fields, types.FieldDef{Name: n, Type: ts[i]})
+	}
+	c := *o
+	c.OutNames, c.OutTypes = names, ts
+	c.SRF, c.Eval, c.bind, c.bindSRF = rows(types.NewRowType(fields)), nil, nil, nil
+	return &c, true
 }
 
-// acceptsCount reports whether o can be called with n arguments.
-func (o *Overload) acceptsCount(n int) bool {
-	if o.Variadic {
-		return n >= len(o.Args)
+// TakesColumns reports whether o, which returns one value, can be given a column definition
+// list.
+func (o *Overload) TakesColumns() bool { return o.listSRF != nil && !o.IsSRF() }
+
+// NeedsColumns reports whether a call of o needs a column definition list.
+func (o *Overload) NeedsColumns() bool { return o.recordSRF != nil && len(o.OutTypes) == 0 }
+
+// key renders a signature as pg_proc has it: "abs(int4)", "+(int4,int4)". What a variadic
+// function takes is an array there.
+func (o *Overload) key() string {
+	names := make([]string, len(o.Args))
+	for i, a := range o.Args {
+		names[i] = a.Name
+		if array, ok := types.ArrayOf(a); o.Variadic && i == len(o.Args)-1 && ok {
+			names[i] = array.Name
+		}
 	}
-	return n <= len(o.Args) && n >= len(o.Args)-o.Defaults
+	return o.Name + "(" + strings.Join(names, ",") + ")"
 }
+
+// String renders the overload as "name(type,type) result".
+func (o *Overload) String() string { return o.key() + " " + o.Ret.Name }

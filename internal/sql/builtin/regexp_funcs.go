@@ -8,38 +8,6 @@ import (
 	"github.com/lichendb/lichen/internal/sql/types"
 )
 
-// maxCachedRegexps bounds the compiled expressions that a Context keeps.
-const maxCachedRegexps = 64
-
-type regexpKey struct {
-	pattern string
-	flags   pgregexp.Flags
-}
-
-// regexpCache keeps compiled expressions between the rows of a statement whose
-// pattern is not a constant. It is emptied when full.
-type regexpCache struct {
-	m map[regexpKey]*pgregexp.Regexp
-}
-
-// regexp returns the compiled expression, from the cache if possible.
-func (c *Context) regexp(pattern string, flags pgregexp.Flags) (*pgregexp.Regexp, error) {
-	flags.Global = false
-	k := regexpKey{pattern, flags}
-	if re := c.regexps.m[k]; re != nil {
-		return re, nil
-	}
-	re, err := pgregexp.Compile(pattern, flags)
-	if err != nil {
-		return nil, err
-	}
-	if c.regexps.m == nil || len(c.regexps.m) >= maxCachedRegexps {
-		c.regexps.m = map[regexpKey]*pgregexp.Regexp{}
-	}
-	c.regexps.m[k] = re
-	return re, nil
-}
-
 // regexpOperator declares one of ~ ~* !~ !~*.
 func regexpOperator(sig string, negate, fold bool) *Overload {
 	flags := pgregexp.Flags{Fold: fold}
@@ -104,6 +72,7 @@ func regexpArgs(c *Context, a []types.Datum, flagArg int, name, instead string) 
 func regexpFunctions() []*Overload {
 	return []*Overload{
 		fn("similar_to_escape(text) text", similarToEscape), fn("similar_to_escape(text,text) text", similarToEscape),
+		fn("similar_escape(text,text) text", similarEscape).nonStrict(),
 		fn("like_escape(text,text) text", likeEscape(false)), fn("like_escape(bytea,bytea) bytea", likeEscape(true)),
 		fn("regexp_match(text,text) _text", regexpMatch), fn("regexp_match(text,text,text) _text", regexpMatch),
 		srf("regexp_matches(text,text) setof _text", regexpMatches), srf("regexp_matches(text,text,text) setof _text", regexpMatches),
@@ -247,13 +216,6 @@ func startOffset(a []types.Datum, i int) (offset int, ok bool, err error) {
 		return len(s), false, nil
 	}
 	return byteOffset(s, int(n-1)), true, nil
-}
-
-func intArg(a []types.Datum, i int, otherwise int64) int64 {
-	if i < len(a) {
-		return a[i].Int()
-	}
-	return otherwise
 }
 
 func regexpReplaceNth(c *Context, a []types.Datum) (types.Datum, error) {

@@ -124,16 +124,16 @@ func buildRegistry() *registry {
 		codes:      map[string]*Overload{},
 	}
 	for _, family := range [][]*Overload{
-		comparisonOperators(), integerOperators(), floatOperators(), bitOperators(), numericOperators(),
-		stringOperators(), patternOperators(), datetimeOperators(), arrayOperators(), jsonOperators(),
-		mathFunctions(), numericFunctions(), stringFunctions(), byteFunctions(), quoteFunctions(),
-		regexpFunctions(), clockFunctions(), followerFunctions(), datetimeFunctions(), extractFunctions(), formattingFunctions(),
-		arrayFunctions(), seriesFunctions(), jsonFunctions(), sequenceFunctions(), uniqueIDFunctions(), sessionFunctions(),
-		domainFunctions(), otherFunctions(), encodingFunctions(), assignFunctions(), enumFunctions(), networkOperators(), networkFunctions(), bitStringOperators(), bitStringFunctions(),
-		rangeOperators(), rangeFunctions(), textSearchOperators(), textSearchFunctions(), jsonPathOperators(), jsonPartFunctions(), jsonpathFunctions(),
-		hashFunctions(), infoFunctions(), uuidFunctions(), trigramFunctions(), catalogFunctions(), privilegeFunctions(), advisoryFunctions(), miscFunctions(), conversionFunctions(), collationFunctions(),
-		moneyOperators(), moneyFunctions(), systemOperators(), systemFunctions(), transactionFunctions(),
-		viewFunctions(), statisticsFunctions(), recoveryFunctions(), supportFunctionList(), imageOperators(),
+		comparisonOperators(), imageOperators(), nullCountFunctions(), enumFunctions(), hashFunctions(),
+		integerOperators(), floatOperators(), bitOperators(), numericOperators(), mathFunctions(), numericFunctions(), seriesFunctions(), moneyOperators(), moneyFunctions(),
+		stringOperators(), patternOperators(), stringFunctions(), asciiFunctions(), byteFunctions(), encodingFunctions(), quoteFunctions(), regexpFunctions(), collationFunctions(), uuidFunctions(), bitStringOperators(), bitStringFunctions(),
+		datetimeOperators(), clockFunctions(), datetimeFunctions(), zoneListFunctions(), extractFunctions(), timeSeriesFunctions(), formattingFunctions(),
+		arrayOperators(), arrayFunctions(), elementAssignments(), fieldAssignments(), rangeOperators(), rangeFunctions(), rangeSupportFunctions(),
+		jsonOperators(), jsonFunctions(), jsonPathOperators(), jsonPartFunctions(), jsonAssignments(), jsonpathFunctions(),
+		textSearchOperators(), textSearchFunctions(), textSearchDebugFunctions(), trigramFunctions(), networkOperators(), networkFunctions(),
+		sequenceFunctions(), uniqueIDFunctions(), sessionFunctions(), settingFunctions(), absentFunctions(), advisoryFunctions(), transactionFunctions(), followerFunctions(), recoveryFunctions(),
+		domainFunctions(), catalogFunctions(), limitFunctions(), partitionFunctions(), privilegeFunctions(), aclOperators(), systemOperators(), systemFunctions(), viewFunctions(), statisticsFunctions(),
+		conversionFunctions(),
 	} {
 		r.add(family)
 	}
@@ -161,7 +161,6 @@ func (r *registry) add(overloads []*Overload) {
 }
 
 func (r *registry) addAggregate(a *Aggregate) {
-	a.Overload.agg = a
 	r.aggregates[a.Name] = append(r.aggregates[a.Name], &a.Overload)
 	r.allAggs = append(r.allAggs, a)
 }
@@ -242,19 +241,3 @@ func OfExtension(name string) bool {
 	}
 	return strings.HasPrefix(name, "uuid_generate_v") || strings.HasPrefix(name, "uuid_ns_")
 }
-
-// key renders a signature as pg_proc has it: "abs(int4)", "+(int4,int4)". What a variadic
-// function takes is an array there.
-func (o *Overload) key() string {
-	names := make([]string, len(o.Args))
-	for i, a := range o.Args {
-		names[i] = a.Name
-		if array, ok := types.ArrayOf(a); o.Variadic && i == len(o.Args)-1 && ok {
-			names[i] = array.Name
-		}
-	}
-	return o.Name + "(" + strings.Join(names, ",") + ")"
-}
-
-// String renders the overload as "name(type,type) result".
-func (o *Overload) String() string { return o.key() + " " + o.Ret.Name }

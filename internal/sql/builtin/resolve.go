@@ -125,41 +125,6 @@ func exactMatch(candidates []*Overload, argTypes []*types.T, operator bool) *Ove
 	return find(argTypes)
 }
 
-// callableWith reports whether every argument can be coerced implicitly.
-func (o *Overload) callableWith(argTypes []*types.T) bool {
-	poly := false
-	for i, t := range argTypes {
-		decl := o.argType(i)
-		if family, _ := polyKind(decl); family != 0 {
-			poly = true
-			continue
-		}
-		if !canCoerce(t, decl) {
-			return false
-		}
-	}
-	if !poly {
-		return true
-	}
-	_, ok := o.bindPoly(argTypes)
-	return ok
-}
-
-// canCoerce reports whether a value of type from may be passed implicitly
-// where type to is declared.
-func canCoerce(from, to *types.T) bool {
-	if from.Oid == to.Oid || to.Oid == types.Any.Oid {
-		return true
-	}
-	if isUnknown(from) {
-		return !isPseudo(to)
-	}
-	if isPseudo(to) {
-		return true // checked by bindPoly
-	}
-	return implicitCast(from, to)
-}
-
 // preferPlain drops variadic candidates where another takes the same types as they are.
 func preferPlain(fits []*Overload, args int) []*Overload {
 	same := func(a, b *Overload) bool {
@@ -331,43 +296,11 @@ func assumeKnownType(fits []*Overload, argTypes []*types.T) []*Overload {
 	return fits
 }
 
-// callText renders a call for messages: "integer + text", "foo(integer, text)".
-func callText(name string, operator bool, argTypes []*types.T) string {
-	names := make([]string, len(argTypes))
-	for i, t := range argTypes {
-		names[i] = t.Shown().SQLName
-	}
-	switch {
-	case operator && len(names) == 1:
-		return name + " " + names[0]
-	case operator && len(names) == 2:
-		return names[0] + " " + name + " " + names[1]
-	}
-	return name + "(" + strings.Join(names, ", ") + ")"
-}
-
 func kindWord(operator bool) string {
 	if operator {
 		return "operator"
 	}
 	return "function"
-}
-
-// noMatch is 42883 in PostgreSQL's words.
-func noMatch(name string, operator bool, argTypes []*types.T) *pgerr.Error {
-	hint := "No function matches the given name and argument types. You might need to add explicit type casts."
-	if operator {
-		hint = "No operator matches the given name and argument types. You might need to add explicit type casts."
-		if len(argTypes) == 1 {
-			hint = "No operator matches the given name and argument type. You might need to add an explicit type cast."
-		}
-	}
-	if operator {
-		return pgerr.New(pgerr.UndefinedFunction, "operator does not exist: %s",
-			callText(name, true, argTypes)).WithHint("%s", hint)
-	}
-	return pgerr.New(pgerr.UndefinedFunction, "function %s does not exist",
-		callText(name, false, argTypes)).WithHint("%s", hint)
 }
 
 // callable yields the names of functions that are not for the database itself.

@@ -166,11 +166,11 @@ func concreteTypes(o *Overload, elem *types.T) []*types.T {
 	var ts []*types.T
 	for _, a := range o.Args {
 		switch _, array := polyKind(a); {
-		case a.Oid == anyRange.Oid:
+		case a.Oid == types.AnyRange.Oid:
 			a = types.Int4Range
-		case a.Oid == anyMultirange.Oid:
+		case a.Oid == types.AnyMultirange.Oid:
 			a = types.Int4Multirange
-		case a.Oid == anyEnum.Oid:
+		case a.Oid == types.AnyEnum.Oid:
 		case array:
 			a = arr
 		case isPseudo(a):

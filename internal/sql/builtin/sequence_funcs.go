@@ -37,20 +37,6 @@ func sequenceFunctions() []*Overload {
 	}
 }
 
-func intOf(n int64, err error) (types.Datum, error) {
-	if err != nil {
-		return types.Null, err
-	}
-	return types.NewInt(n), nil
-}
-
-func textOrNull(s string, ok bool, err error) (types.Datum, error) {
-	if err != nil || !ok {
-		return types.Null, err
-	}
-	return types.NewString(s), nil
-}
-
 func setVal(c *Context, a []types.Datum) (types.Datum, error) {
 	s, err := c.session()
 	if err != nil {

@@ -3,26 +3,9 @@ package builtin
 import (
 	"net/netip"
 
-	"github.com/lichendb/lichen/internal/sql/pgerr"
 	"github.com/lichendb/lichen/internal/sql/types"
 	"github.com/lichendb/lichen/internal/sql/types/typeio"
 )
-
-// sessionFunc makes a function that asks the session.
-func sessionFunc(f func(s Session, a []types.Datum) (types.Datum, error)) EvalFunc {
-	return func(c *Context, a []types.Datum) (types.Datum, error) {
-		s, err := c.session()
-		if err != nil {
-			return types.Null, err
-		}
-		return f(s, a)
-	}
-}
-
-// nullFunc makes a function about something that does not exist here.
-func nullFunc(*Context, []types.Datum) (types.Datum, error) { return types.Null, nil }
-
-func falseFunc(*Context, []types.Datum) (types.Datum, error) { return types.False, nil }
 
 func sessionFunctions() []*Overload {
 	name := func(sig string, f func(s Session) string) *Overload {
@@ -41,15 +24,15 @@ func sessionFunctions() []*Overload {
 		name("user() name", Session.CurrentUser), name("session_user() name", Session.SessionUser),
 		name("current_database() name", Session.CurrentDatabase), name("current_catalog() name", Session.CurrentDatabase),
 		currentSchema,
+		fn("getpgusername() name", sessionFunc(func(s Session, _ []types.Datum) (types.Datum, error) {
+			return types.NewString(s.CurrentUser()), nil
+		})).stable(),
 		fn("current_schemas(bool) _name", sessionFunc(currentSchemas)).stable(),
 		name("version() text", Session.Version), name("current_query() text", Session.CurrentQuery).volatile().nonStrict(),
 		fn("pg_backend_pid() int4", sessionFunc(func(s Session, _ []types.Datum) (types.Datum, error) {
 			return types.NewInt(int64(s.BackendPID())), nil
 		})).stable(),
 		fn("pg_postmaster_start_time() timestamptz", startTime).stable(), fn("pg_conf_load_time() timestamptz", startTime).stable(),
-		fn("current_setting(text) text", sessionFunc(currentSetting)).stable(),
-		fn("current_setting(text,bool) text", sessionFunc(currentSetting)).stable(),
-		fn("set_config(text,text,bool) text", sessionFunc(setConfig)).nonStrict().volatile(),
 		fn("pg_export_snapshot() text", sessionFunc(func(s Session, _ []types.Datum) (types.Datum, error) {
 			return types.NewString(s.ExportSnapshot()), nil
 		})).volatile(),
@@ -103,13 +86,6 @@ func blockingPIDs(c *Context, a []types.Datum) (types.Datum, error) {
 	return types.NewArray(elems), err
 }
 
-func boolOf(b bool, err error) (types.Datum, error) {
-	if err != nil {
-		return types.Null, err
-	}
-	return types.NewBool(b), nil
-}
-
 func currentSchemas(s Session, a []types.Datum) (types.Datum, error) {
 	var names []types.Datum
 	for _, n := range s.SearchPath(a[0].Bool()) {
@@ -124,63 +100,17 @@ func startTime(c *Context, a []types.Datum) (types.Datum, error) {
 	})(c, a)
 }
 
-func currentSetting(s Session, a []types.Datum) (types.Datum, error) {
-	v, ok := s.Setting(a[0].Str())
-	if ok {
-		return types.NewString(v), nil
+// absentFunctions declares functions about what no node has: triggers, a JIT compiler,
+// notifications and replicas of PostgreSQL's kind.
+func absentFunctions() []*Overload {
+	constant := func(sig string, d types.Datum) *Overload {
+		return fn(sig, func(*Context, []types.Datum) (types.Datum, error) { return d, nil }).stable()
 	}
-	if len(a) == 2 && a[1].Bool() {
-		return types.Null, nil
+	return []*Overload{
+		constant("pg_trigger_depth() int4", types.NewInt(0)),
+		constant("pg_jit_available() bool", types.False).volatile(),
+		constant("pg_notification_queue_usage() float8", types.NewFloat(0)).volatile(),
+		constant("pg_safe_snapshot_blocking_pids(int4) _int4", types.NewArray(nil)).volatile(),
+		srf("pg_listening_channels() setof text", noRows).stable(),
 	}
-	return types.Null, pgerr.New(pgerr.UndefinedObject, "unrecognized configuration parameter \"%s\"", a[0].Str())
-}
-
-func setConfig(s Session, a []types.Datum) (types.Datum, error) {
-	if a[0].IsNull() {
-		return types.Null, pgerr.New(pgerr.NullValueNotAllowed, "SET requires parameter name")
-	}
-	v, err := s.SetSetting(a[0].Str(), a[1].Str(), a[2].IsTrue())
-	if err != nil {
-		return types.Null, err
-	}
-	return types.NewString(v), nil
-}
-
-// advisoryFunctions declares the advisory locks in all their variants.
-func advisoryFunctions() []*Overload {
-	var all []*Overload
-	declare := func(name, ret string, req AdvisoryLockRequest, unlock bool) {
-		for _, args := range []string{"int8", "int4,int4"} {
-			all = append(all, fn(name+"("+args+") "+ret, sessionFunc(func(s Session, a []types.Datum) (types.Datum, error) {
-				r := req
-				r.Key = a[0].Int()
-				if len(a) == 2 {
-					r.Pair, r.Key = true, a[0].Int()<<32|int64(uint32(a[1].Int()))
-				}
-				if unlock {
-					return boolOf(s.AdvisoryUnlock(r, false))
-				}
-				got, err := s.AdvisoryLock(r)
-				if err != nil || r.Try {
-					return boolOf(got, err)
-				}
-				return types.VoidDatum, nil
-			})).volatile())
-		}
-	}
-	for _, txn := range []bool{false, true} {
-		x := pick(txn, "xact_", "")
-		declare("pg_advisory_"+x+"lock", "void", AdvisoryLockRequest{Transaction: txn}, false)
-		declare("pg_advisory_"+x+"lock_shared", "void", AdvisoryLockRequest{Transaction: txn, Shared: true}, false)
-		declare("pg_try_advisory_"+x+"lock", "bool", AdvisoryLockRequest{Transaction: txn, Try: true}, false)
-		declare("pg_try_advisory_"+x+"lock_shared", "bool", AdvisoryLockRequest{Transaction: txn, Try: true, Shared: true}, false)
-	}
-	declare("pg_advisory_unlock", "bool", AdvisoryLockRequest{}, true)
-	declare("pg_advisory_unlock_shared", "bool", AdvisoryLockRequest{Shared: true}, true)
-	return append(all, fn("pg_advisory_unlock_all() void", sessionFunc(func(s Session, _ []types.Datum) (types.Datum, error) {
-		if _, err := s.AdvisoryUnlock(AdvisoryLockRequest{}, true); err != nil {
-			return types.Null, err
-		}
-		return types.VoidDatum, nil
-	})).volatile())
 }

@@ -7,13 +7,6 @@ import (
 	"github.com/lichendb/lichen/internal/sql/types"
 )
 
-// The polymorphic pseudo-types.
-var (
-	anyNonArray        = types.AnyNonArray
-	anyCompatible      = types.AnyCompatible
-	anyCompatibleArray = types.AnyCompatibleArray
-)
-
 // signatureTypes are the names that a signature may use, as in pg_type.
 var signatureTypes = func() map[string]*types.T {
 	m := map[string]*types.T{}
@@ -26,13 +19,13 @@ var signatureTypes = func() map[string]*types.T {
 		types.Interval, types.TimeTZ, types.Numeric, types.Regclass, types.Regtype, types.Regnamespace,
 		types.Regprocedure, types.Regoper, types.Regoperator, types.Regrole, types.Regcollation,
 		types.Record, types.Void, types.UUID, types.JSONB, types.Int2Vector, types.OidVector,
-		types.Any, types.AnyArray, types.AnyElement, anyNonArray, anyCompatible, anyCompatibleArray,
+		types.Any, types.AnyArray, types.AnyElement, types.AnyNonArray, types.AnyCompatible, types.AnyCompatibleArray,
 		types.TextArray, types.ByteaArray, types.Int4Array, types.Int8Array, types.NameArray, types.Float8Array, types.OidArray,
 		types.NumericArray, types.JSONPath, types.Inet, types.CIDR, types.MACAddr, types.MACAddr8,
 		types.Bit, types.Varbit, types.TSVector, types.TSQuery, types.Regconfig, types.CharArray, types.Float4Array, types.IntervalArray,
 		types.Int4Range, types.Int8Range, types.NumRange, types.TSRange, types.TSTZRange, types.DateRange,
 		types.Int4Multirange, types.Int8Multirange, types.NumMultirange, types.TSMultirange, types.TSTZMultirange,
-		types.DateMultirange, anyEnum, anyRange, anyMultirange,
+		types.DateMultirange, types.AnyEnum, types.AnyRange, types.AnyMultirange,
 	} {
 		m[t.Name] = t
 	}
@@ -102,11 +95,4 @@ func opBind(sig string, bind BindFunc) *Overload {
 	o := op(sig, nil)
 	o.bind = bind
 	return o
-}
-
-func pick(b bool, yes, no string) string {
-	if b {
-		return yes
-	}
-	return no
 }

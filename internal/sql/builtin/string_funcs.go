@@ -13,13 +13,6 @@ import (
 	"github.com/lichendb/lichen/internal/sql/types/typeio"
 )
 
-// MaxStringLen bounds what functions like repeat and lpad may build, in bytes.
-const MaxStringLen = 256 << 20
-
-var errTooLong = pgerr.New(pgerr.ProgramLimitExceeded, "requested length too large")
-
-func text(s string) (types.Datum, error) { return types.NewString(s), nil }
-
 func stringOperators() []*Overload {
 	return []*Overload{
 		op("text || text text", concatText),
@@ -156,8 +149,14 @@ func stringFunctions() []*Overload {
 		fn("string_to_array(text,text,text) _text", stringToArray).nonStrict(),
 		srf("string_to_table(text,text) setof text", stringToTable).nonStrict(),
 		srf("string_to_table(text,text,text) setof text", stringToTable).nonStrict(),
+		fn("nameconcatoid(name,oid) name", func(_ *Context, a []types.Datum) (types.Datum, error) {
+			suffix := "_" + formatUint(uint64(a[1].Int()), 10)
+			s := a[0].Str()
+			return types.NewString(s[:min(len(s), types.MaxNameLength-len(suffix))] + suffix), nil
+		}),
 		fn("unistr(text) text", unistr),
 		fn("normalize(text,text) text", normalize).defaults(types.NewString("NFC")),
+		fn("is_normalized(text,text) bool", isNormalized).defaults(types.NewString("NFC")),
 	}
 }
 

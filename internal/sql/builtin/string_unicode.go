@@ -126,3 +126,19 @@ func unicodeEscape(s string) (r rune, n int, ok bool) {
 }
 
 func runeCount(s string) int { return utf8.RuneCountInString(s) }
+
+var normalForms = map[string]norm.Form{"NFC": norm.NFC, "NFD": norm.NFD, "NFKC": norm.NFKC, "NFKD": norm.NFKD}
+
+// isNormalized is is_normalized(text, form).
+func isNormalized(c *Context, a []types.Datum) (types.Datum, error) {
+	form, ok := normalForms[strings.ToUpper(a[1].Str())]
+	if !ok {
+		return types.Null, pgerr.New(pgerr.InvalidParameterValue, "invalid normalization form: %s", a[1].Str())
+	}
+	is := true
+	err := eachBoundary(c, form, a[0].Str(), func(piece string) bool {
+		is = form.IsNormalString(piece)
+		return is
+	})
+	return types.NewBool(is), err
+}

@@ -13,15 +13,8 @@ func systemOperators() []*Overload {
 	equal := func(_ *Context, a []types.Datum) (types.Datum, error) {
 		return types.NewBool(types.Compare(a[0], a[1]) == 0), nil
 	}
-	gone := func(name string) EvalFunc {
-		return func(*Context, []types.Datum) (types.Datum, error) {
-			return types.Null, pgerr.New(pgerr.FeatureNotSupported, "%s is no longer supported", name)
-		}
-	}
 	return append(all,
-		op("cid = cid bool", equal), op("aclitem = aclitem bool", equal),
-		op("_aclitem @> aclitem bool", aclContains),
-		op("_aclitem + aclitem _aclitem", gone("aclinsert")), op("_aclitem - aclitem _aclitem", gone("aclremove")),
+		op("cid = cid bool", equal),
 		op("pg_lsn - pg_lsn numeric", lsnDiff),
 		op("pg_lsn + numeric pg_lsn", func(_ *Context, a []types.Datum) (types.Datum, error) { return lsnAdd(a[0], a[1]) }),
 		op("numeric + pg_lsn pg_lsn", func(_ *Context, a []types.Datum) (types.Datum, error) { return lsnAdd(a[1], a[0]) }),
@@ -31,22 +24,6 @@ func systemOperators() []*Overload {
 			}
 			return lsnAdd(a[0], NegDecimal(a[1]))
 		}))
-}
-
-// aclContains reports whether some item of a list grants what another does.
-func aclContains(_ *Context, a []types.Datum) (types.Datum, error) {
-	want := a[1].ACLItem()
-	for _, d := range a[0].ArrayElems() {
-		if d.IsNull() {
-			return types.Null, pgerr.New(pgerr.NullValueNotAllowed, "ACL arrays must not contain null values")
-		}
-		v := d.ACLItem()
-		if v.Grantee == want.Grantee && v.Grantor == want.Grantor &&
-			v.Privileges&want.Privileges == want.Privileges && v.Grantables&want.Grantables == want.Grantables {
-			return types.True, nil
-		}
-	}
-	return types.False, nil
 }
 
 // lsnDecimal is a position in the log as a number.

@@ -19,7 +19,7 @@ func textConfig(oid int64) (textsearch.Config, error) {
 }
 
 // defaultConfig returns the configuration of default_text_search_config.
-func (c *Context) defaultConfig() textsearch.Config {
+func defaultConfig(c *Context) textsearch.Config {
 	if c.Session != nil {
 		if v, ok := c.Session.Setting("default_text_search_config"); ok {
 			if cfg, ok := textsearch.ConfigNamed(strings.TrimPrefix(v, "pg_catalog.")); ok {
@@ -34,7 +34,7 @@ func (c *Context) defaultConfig() textsearch.Config {
 // arguments.
 func withConfig(name, args, ret string, f func(cfg textsearch.Config, c *Context, a []types.Datum) (types.Datum, error)) []*Overload {
 	return []*Overload{
-		fn(name+"("+args+") "+ret, func(c *Context, a []types.Datum) (types.Datum, error) { return f(c.defaultConfig(), c, a) }).stable(),
+		fn(name+"("+args+") "+ret, func(c *Context, a []types.Datum) (types.Datum, error) { return f(defaultConfig(c), c, a) }).stable(),
 		fn(name+"(regconfig,"+args+") "+ret, func(c *Context, a []types.Datum) (types.Datum, error) {
 			cfg, err := textConfig(a[0].Int())
 			if err != nil {
@@ -80,11 +80,11 @@ func textSearchOperators() []*Overload {
 		op("tsvector @@ tsquery bool", match(0, 1)), op("tsquery @@ tsvector bool", match(1, 0)),
 		op("tsvector @@@ tsquery bool", match(0, 1)), op("tsquery @@@ tsvector bool", match(1, 0)),
 		op("text @@ tsquery bool", func(c *Context, a []types.Datum) (types.Datum, error) {
-			v, _, err := c.defaultConfig().ToVector(a[0].Str(), 0, c.Step)
+			v, _, err := defaultConfig(c).ToVector(a[0].Str(), 0, c.Step)
 			return types.NewBool(textsearch.Match(v, a[1].TSQuery())), err
 		}).stable(),
 		op("text @@ text bool", func(c *Context, a []types.Datum) (types.Datum, error) {
-			cfg := c.defaultConfig()
+			cfg := defaultConfig(c)
 			v, _, err := cfg.ToVector(a[0].Str(), 0, c.Step)
 			return types.NewBool(textsearch.Match(v, cfg.PlainToQuery(a[1].Str()))), err
 		}).stable(),
@@ -299,7 +299,7 @@ func vectorFunctions() []*Overload {
 			return queryResult(a[0].TSQuery().Rewrite(a[1].TSQuery(), a[2].TSQuery()))
 		}),
 		fn("get_current_ts_config() regconfig", func(c *Context, _ []types.Datum) (types.Datum, error) {
-			return types.NewInt(types.ConfigOid(c.defaultConfig())), nil
+			return types.NewInt(types.ConfigOid(defaultConfig(c))), nil
 		}).stable(),
 	}
 }

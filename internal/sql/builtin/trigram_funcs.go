@@ -24,7 +24,7 @@ func trigramFunctions() []*Overload {
 		fn("similarity_op(text,text) bool", isSimilar).stable(), op("text % text bool", isSimilar).stable(),
 		fn("similarity_dist(text,text) float4", distance), op("text <-> text float4", distance),
 		fn("show_limit() float4", func(c *Context, _ []types.Datum) (types.Datum, error) {
-			return types.NewFloat(float64(c.similarityThreshold())), nil
+			return types.NewFloat(float64(likenessThreshold(c))), nil
 		}).stable(),
 		fn("set_limit(float4) float4", sessionFunc(setSimilarity)).volatile(),
 	}...)
@@ -52,7 +52,7 @@ func wordSimilarityFunctions() []*Overload {
 		}
 		holds := func(swap bool) EvalFunc {
 			return func(c *Context, a []types.Datum) (types.Datum, error) {
-				return types.NewBool(likeness(a, swap) >= c.threshold(f.setting, f.initial)), nil
+				return types.NewBool(likeness(a, swap) >= threshold(c, f.setting, f.initial)), nil
 			}
 		}
 		distance := func(swap bool) EvalFunc {
@@ -76,10 +76,10 @@ func similarity(a []types.Datum) float32 {
 	return trigram.Similarity(trigram.Of(a[0].Str()), trigram.Of(a[1].Str()))
 }
 
-func (c *Context) similarityThreshold() float32 { return c.threshold(similarityThreshold, 0.3) }
+func likenessThreshold(c *Context) float32 { return threshold(c, similarityThreshold, 0.3) }
 
 // threshold returns a setting of pg_trgm, or what it is at first.
-func (c *Context) threshold(setting string, initial float32) float32 {
+func threshold(c *Context, setting string, initial float32) float32 {
 	if c.Session != nil {
 		if v, ok := c.Session.Setting(setting); ok {
 			if f, err := strconv.ParseFloat(v, 32); err == nil {
@@ -91,7 +91,7 @@ func (c *Context) threshold(setting string, initial float32) float32 {
 }
 
 func isSimilar(c *Context, a []types.Datum) (types.Datum, error) {
-	return types.NewBool(similarity(a) >= c.similarityThreshold()), nil
+	return types.NewBool(similarity(a) >= likenessThreshold(c)), nil
 }
 
 func setSimilarity(s Session, a []types.Datum) (types.Datum, error) {

@@ -118,7 +118,7 @@ func pgOperator(_ *snapshot, w *writer) error {
 			w.oid(c, 0)
 		}
 		code := uint32(0)
-		if f := o.OperatorCode(); f != nil {
+		if f := builtin.OperatorCode(o); f != nil {
 			code = f.Oid
 		}
 		w.oid("oprcode", code)

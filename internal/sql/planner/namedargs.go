@@ -56,7 +56,7 @@ func (b *builder) namedCall(e *ast.FuncCall, name string, s *scope) (plan.Expr, 
 			continue
 		}
 		if params, _, err := o.Signature(ts); err == nil {
-			b.env.Notes.noteNamed(e, o.ArgNames(), params)
+			b.env.Notes.noteNamed(e, builtin.ArgNames(o), params)
 		}
 		return b.finishCall(o, args, ts, at, e.Pos)
 	}
@@ -75,7 +75,7 @@ func (b *builder) namedCall(e *ast.FuncCall, name string, s *scope) (plan.Expr, 
 // orderArgs puts arguments in the order of o's declaration and completes them
 // with defaults.
 func orderArgs(o *builtin.Overload, given []plan.Expr, pos []int, names []string, at int) (args []plan.Expr, where []int, ok bool) {
-	declared := o.ArgNames()
+	declared := builtin.ArgNames(o)
 	if o.Variadic || len(declared) != len(o.Args) || len(given) > len(o.Args) {
 		return nil, nil, false
 	}

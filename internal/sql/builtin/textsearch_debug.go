@@ -3,47 +3,26 @@ package builtin
 import (
 	"strings"
 
-	"golang.org/x/text/unicode/norm"
-
 	"github.com/lichendb/lichen/internal/sql/pgerr"
 	"github.com/lichendb/lichen/internal/sql/textsearch"
 	"github.com/lichendb/lichen/internal/sql/types"
-	"github.com/lichendb/lichen/internal/sql/types/datetime"
 )
 
-// infoFunctions declares functions that tell about values and the server.
-func infoFunctions() []*Overload {
-	constant := func(sig string, d types.Datum) *Overload {
-		return fn(sig, func(*Context, []types.Datum) (types.Datum, error) { return d, nil }).stable()
-	}
+// textSearchDebugFunctions declares what shows how texts are taken apart: by the parser and by
+// dictionaries.
+func textSearchDebugFunctions() []*Overload {
 	tokenColumns := []string{"tokid", "alias", "description"}
 	tokenTypes := []*types.T{types.Int4, types.Text, types.Text}
 	parsed, parsedTypes := []string{"tokid", "token"}, []*types.T{types.Int4, types.Text}
 	debugColumns := []string{"alias", "description", "token", "dictionaries", "dictionary", "lexemes"}
 	debugTypes := []*types.T{types.Text, types.Text, types.Text, types.RegdictionaryArray, types.Regdictionary, types.TextArray}
 	return []*Overload{
-		fnBind("pg_column_size(any) int4", columnSize).stable(),
-		fn("pg_column_compression(any) text", nullFunc).stable(),
-		fn("is_normalized(text,text) bool", isNormalized).defaults(types.NewString("NFC")),
-		fn("similar_escape(text,text) text", similarEscape).nonStrict(),
-		// There are no triggers, no JIT compiler, no notifications and no replicas of PostgreSQL's kind.
-		constant("pg_trigger_depth() int4", types.NewInt(0)),
-		constant("pg_jit_available() bool", types.False).volatile(),
-		constant("pg_notification_queue_usage() float8", types.NewFloat(0)).volatile(),
-		constant("pg_safe_snapshot_blocking_pids(int4) _int4", types.NewArray(nil)).volatile(),
-		srf("pg_listening_channels() setof text", noRows).stable(),
-		fn("pg_relation_filepath(regclass) text", nullFunc).stable(),
-		fn("getpgusername() name", sessionFunc(func(s Session, _ []types.Datum) (types.Datum, error) {
-			return types.NewString(s.CurrentUser()), nil
-		})).stable(),
-		srf("pg_timezone_abbrevs() setof record", zoneAbbrevs).stable().columns(
-			[]string{"abbrev", "utc_offset", "is_dst"}, []*types.T{types.Text, types.Interval, types.Bool}),
 		srf("ts_token_type(text) setof record", tokenKinds).stable().columns(tokenColumns, tokenTypes),
 		srf("ts_token_type(oid) setof record", tokenKinds).columns(tokenColumns, tokenTypes),
 		srf("ts_parse(text,text) setof record", parseTokens).stable().columns(parsed, parsedTypes),
 		srf("ts_parse(oid,text) setof record", parseTokens).columns(parsed, parsedTypes),
 		srf("ts_debug(text) setof record", func(c *Context, a []types.Datum) (RowIterator, error) {
-			return debugTokens(c, c.defaultConfig(), a[0].Str())
+			return debugTokens(c, defaultConfig(c), a[0].Str())
 		}).stable().columns(debugColumns, debugTypes),
 		srf("ts_debug(regconfig,text) setof record", func(c *Context, a []types.Datum) (RowIterator, error) {
 			cfg, err := textConfig(a[0].Int())
@@ -54,62 +33,6 @@ func infoFunctions() []*Overload {
 		}).stable().columns(debugColumns, debugTypes),
 		fn("ts_lexize(regdictionary,text) _text", lexize),
 	}
-}
-
-// varlenaHeader is how much PostgreSQL keeps before a value of variable length.
-const varlenaHeader = 4
-
-// columnSize is pg_column_size: what a value of a fixed width takes in PostgreSQL, and for
-// others the bytes of the value with PostgreSQL's header.
-func columnSize(b Binding) (EvalFunc, error) {
-	t := b.Types[0]
-	width := int64(types.InfoOf(t).Len)
-	return func(_ *Context, a []types.Datum) (types.Datum, error) {
-		switch {
-		case width > 0:
-			return types.NewInt(width), nil
-		case t.IsString() || isUnknown(t) || t.Is(types.Bytea):
-			return types.NewInt(int64(len(a[0].Str())) + varlenaHeader), nil
-		}
-		return types.NewInt(int64(len(types.AppendEncoded(nil, a[0]))) + varlenaHeader), nil
-	}, nil
-}
-
-var normalForms = map[string]norm.Form{"NFC": norm.NFC, "NFD": norm.NFD, "NFKC": norm.NFKC, "NFKD": norm.NFKD}
-
-// isNormalized is is_normalized(text, form).
-func isNormalized(c *Context, a []types.Datum) (types.Datum, error) {
-	form, ok := normalForms[strings.ToUpper(a[1].Str())]
-	if !ok {
-		return types.Null, pgerr.New(pgerr.InvalidParameterValue, "invalid normalization form: %s", a[1].Str())
-	}
-	is := true
-	err := eachBoundary(c, form, a[0].Str(), func(piece string) bool {
-		is = form.IsNormalString(piece)
-		return is
-	})
-	return types.NewBool(is), err
-}
-
-// similarEscape is similar_to_escape with a NULL for the default escape character.
-func similarEscape(c *Context, a []types.Datum) (types.Datum, error) {
-	if a[0].IsNull() {
-		return types.Null, nil
-	}
-	if a[1].IsNull() {
-		a = a[:1]
-	}
-	return similarToEscape(c, a)
-}
-
-// zoneAbbrevs lists the abbreviations of time zones that input may have.
-func zoneAbbrevs(*Context, []types.Datum) (RowIterator, error) {
-	var rows [][]types.Datum
-	datetime.EachZoneAbbrev(func(name string, east int32, dst bool) {
-		rows = append(rows, []types.Datum{types.NewString(name),
-			types.NewInterval(types.IntervalValue{Micros: int64(east) * types.MicrosPerSec}), types.NewBool(dst)})
-	})
-	return &tableRows{rows: rows}, nil
 }
 
 // defaultParserOid is the oid of the only text search parser.

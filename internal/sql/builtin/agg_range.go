@@ -1,0 +1,74 @@
+package builtin
+
+import "github.com/lichendb/lichen/internal/sql/types"
+
+func rangeAggregates() []*Aggregate {
+	return []*Aggregate{
+		agg("range_agg(anyrange) anymultirange", func([]*types.T) Accumulator { return &rangeAcc{} }),
+		agg("range_agg(anymultirange) anymultirange", func([]*types.T) Accumulator { return &rangeAcc{} }),
+		agg("range_intersect_agg(anyrange) anyrange", func([]*types.T) Accumulator { return &rangeAcc{common: true, single: true} }),
+		agg("range_intersect_agg(anymultirange) anymultirange", func([]*types.T) Accumulator { return &rangeAcc{common: true} }),
+	}
+}
+
+// rangeAcc is range_agg, or with common range_intersect_agg.
+type rangeAcc struct {
+	common, single bool
+	any            bool
+	rs             []types.Range
+	merged         int // ranges that were left when they were last merged
+}
+
+// Add implements Accumulator.
+func (a *rangeAcc) Add(c *Context, args []types.Datum) error {
+	if args[0].IsNull() {
+		return nil
+	}
+	return c.Step(a.put(ranges(args[0])))
+}
+
+// put adds ranges and returns how many steps that took.
+func (a *rangeAcc) put(rs []types.Range) (steps int) {
+	steps = len(rs)
+	switch {
+	case !a.any:
+		a.rs = rs
+	case a.common:
+		steps += len(a.rs)
+		a.rs = intersect(a.rs, rs)
+	default:
+		a.rs = append(a.rs, rs...)
+		if len(a.rs) > max(leastMerged, 2*a.merged) {
+			steps += len(a.rs)
+			a.rs = types.MergeRanges(a.rs)
+			a.merged = len(a.rs)
+		}
+	}
+	a.any = true
+	return steps
+}
+
+// Result implements Accumulator.
+func (a *rangeAcc) Result(*Context) (types.Datum, error) {
+	switch {
+	case !a.any:
+		return types.Null, nil
+	case a.single:
+		return mergeAll(a.rs), nil
+	}
+	return types.NewMultirange(a.rs), nil
+}
+
+// Reset implements Accumulator.
+func (a *rangeAcc) Reset() { a.any, a.rs, a.merged = false, nil, 0 }
+
+// Merge implements Accumulator.
+func (a *rangeAcc) Merge(other Accumulator) error {
+	if b := mergeable[*rangeAcc](other); b.any {
+		a.put(b.rs)
+	}
+	return nil
+}
+
+// SizeBytes implements Accumulator.
+func (a *rangeAcc) SizeBytes() int64 { return accumulatorBytes + 128*int64(cap(a.rs)) }

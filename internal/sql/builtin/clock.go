@@ -1,0 +1,73 @@
+package builtin
+
+import (
+	"time"
+
+	"github.com/lichendb/lichen/internal/sql/types"
+	"github.com/lichendb/lichen/internal/sql/types/datetime"
+)
+
+func timeOfDay(ts int64) int64 {
+	t := ts % types.MicrosPerDay
+	if t < 0 {
+		t += types.MicrosPerDay
+	}
+	return t
+}
+
+// maxSleep is the longest sleep; longer ones are cut to it.
+const maxSleep = 365 * 24 * time.Hour
+
+// sleep waits for some seconds or until the statement is cancelled.
+func (c *Context) sleep(seconds float64) (types.Datum, error) {
+	if !(seconds > 0) {
+		return types.VoidDatum, c.checkCancel()
+	}
+	d := time.Duration(maxSleep)
+	if seconds < maxSleep.Seconds() {
+		d = time.Duration(seconds * float64(time.Second))
+	}
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return types.VoidDatum, nil
+	case <-c.ctx().Done():
+		return types.Null, c.cancelCause()
+	}
+}
+
+// toUTC reads a timestamp as one in the session's time zone.
+func (c *Context) toUTC(local int64) int64 {
+	if local == types.TimestampInf || local == types.TimestampNegInf || !types.ValidTimestamp(local) {
+		return local
+	}
+	return datetime.UTCFromLocal(local, c.Format.Location())
+}
+
+// toLocal is the inverse of toUTC.
+func (c *Context) toLocal(utc int64) int64 {
+	if utc == types.TimestampInf || utc == types.TimestampNegInf {
+		return utc
+	}
+	return datetime.LocalFromUTC(utc, c.Format.Location())
+}
+
+func (c *Context) now() time.Time {
+	if c.Now != nil {
+		return c.Now()
+	}
+	return time.Now()
+}
+
+// pgEpochSeconds is 2000-01-01 in Unix time, where timestamps count from.
+const pgEpochSeconds = 946684800
+
+// clockMicros returns the wall clock in microseconds since 2000-01-01 UTC.
+func (c *Context) clockMicros() int64 { return c.now().UnixMicro() - pgEpochSeconds*1_000_000 }
+
+// midnight is the beginning of the current day in the session's time zone.
+func (c *Context) midnight() int64 {
+	local := c.toLocal(c.TxnTime)
+	return local - timeOfDay(local)
+}

@@ -1,0 +1,21 @@
+package builtin
+
+import "github.com/lichendb/lichen/internal/sql/types"
+
+// nullCountFunctions declares num_nulls and num_nonnulls.
+func nullCountFunctions() []*Overload {
+	count := func(sig string, nulls bool) *Overload {
+		return fn(sig, func(_ *Context, a []types.Datum) (types.Datum, error) {
+			n := int64(0)
+			for i := range a {
+				if a[i].IsNull() == nulls {
+					n++
+				}
+			}
+			return types.NewInt(n), nil
+		}).nonStrict()
+	}
+	return []*Overload{
+		count("num_nulls(any...) int4", true), count("num_nonnulls(any...) int4", false),
+	}
+}
