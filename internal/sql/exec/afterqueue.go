@@ -345,10 +345,7 @@ func CheckDeferred(ctx context.Context, env *Env, list []*Deferred) error {
 	e.Ctx, e.Constraints = ctx, nil
 	p := &Program{}
 	r := &p.run
-	r.env, r.ctx, r.txn = &e, ctx, env.Txn
-	if r.bctx = env.Builtin; r.bctx == nil {
-		r.bctx = &p.noCtx
-	}
+	r.bind(ctx, &e)
 	q := &p.after
 	q.run = r
 	defer q.reset(r)

@@ -16,9 +16,6 @@ const (
 	keepDatums = 1024
 )
 
-// Row is one row: a view into a batch or a row store.
-type Row = []types.Datum
-
 // Batch is what operators hand upwards: up to BatchRows rows in one flat slice.
 // Rows, and the memory their strings refer to, stay intact until the operator
 // that filled the batch is asked for more.

@@ -75,7 +75,7 @@ type claimBatch struct {
 // claims begins a batch of claims.
 func (q *afterQueue) claims(w *TableWriter, x *rowcodec.Index) *claimBatch {
 	b := &claimBatch{writer: w, x: x, seen: map[string]struct{}{}}
-	b.acc.Init(q.run.env.Mem)
+	b.acc.Init(q.run.mem)
 	if m := q.run.env.Constraints; m != nil {
 		b.deferred = m.Deferred(x.Desc.ConstraintOid, x.Desc.Deferred)
 	}

@@ -36,16 +36,24 @@ func newDatumSet(op *builtin.Overload, n int) *datumSet {
 	return set
 }
 
-func (set *datumSet) add(d types.Datum) {
-	switch {
-	case d.IsNull():
+// insert adds a value and accounts for its memory.
+func (set *datumSet) insert(d types.Datum, acc *quota.Account) error {
+	if d.IsNull() {
 		set.null = true
-	case set.ints != nil:
-		set.ints[d.Int()] = struct{}{}
-	default:
-		set.buf = types.AppendHashKeyTyped(set.buf[:0], set.t, d, nil)
-		set.keys[string(set.buf)] = struct{}{}
+		return nil
 	}
+	if set.has(d) {
+		return nil
+	}
+	if err := acc.Grow(mapEntrySize + int64(len(d.Str()))); err != nil {
+		return memoryError(err)
+	}
+	if set.ints != nil {
+		set.ints[d.Int()] = struct{}{}
+	} else {
+		set.keys[string(set.buf)] = struct{}{} // as has left it
+	}
+	return nil
 }
 
 // has reports whether d, which is not NULL, is among the values.
@@ -62,7 +70,7 @@ func (set *datumSet) has(d types.Datum) (ok bool) {
 // constSet compiles an IN list of constants that is long enough to hash and whose type
 // compares as its hash key does; else it returns nil. The set is made for the first row,
 // when the statement can be cancelled.
-func (c *compiler) constSet(e *plan.InList, left evalFn) evalFn {
+func (c *exprCompiler) constSet(e *plan.InList, left evalFn) evalFn {
 	if len(e.List) < leastSet || newDatumSet(e.Eq, 0) == nil {
 		return nil
 	}
@@ -71,7 +79,7 @@ func (c *compiler) constSet(e *plan.InList, left evalFn) evalFn {
 			return nil
 		}
 	}
-	r, not := c.run, e.Not
+	r, not := c.state, e.Not
 	var set *datumSet
 	return func(row Row) (types.Datum, error) {
 		if set == nil {
@@ -89,17 +97,21 @@ func (c *compiler) constSet(e *plan.InList, left evalFn) evalFn {
 }
 
 // setOf returns the set of a list of constants.
-func (r *run) setOf(e *plan.InList) (*datumSet, error) {
+func (r *evalState) setOf(e *plan.InList) (*datumSet, error) {
 	set := newDatumSet(e.Eq, len(e.List))
+	var acc quota.Account // the constants are the statement's already
 	for _, x := range e.List {
 		if err := r.tick(); err != nil {
 			return nil, err
 		}
-		set.add(x.(*plan.Const).D)
+		if err := set.insert(x.(*plan.Const).D, &acc); err != nil {
+			return nil, err
+		}
 	}
 	return set, nil
 }
 
+// empty reports whether nothing was inserted.
 func (set *datumSet) empty() bool { return len(set.ints)+len(set.keys) == 0 && !set.null }
 
 // test returns whether d is among the values, or with not that it is not.
@@ -120,7 +132,7 @@ func (set *datumSet) test(d types.Datum, not bool) types.Datum {
 // arraySet is the set of the elements of an array that = ANY and <> ALL compare every row
 // of an execution with.
 type arraySet struct {
-	run   *run
+	state *evalState
 	op    *builtin.Overload
 	epoch uint64
 	set   *datumSet
@@ -129,7 +141,7 @@ type arraySet struct {
 
 // arraySet returns a set for e, nil if its array may be another one for each row, or its
 // operator tells more than whether an element is there.
-func (c *compiler) arraySet(e *plan.AnyAll) *arraySet {
+func (c *exprCompiler) arraySet(e *plan.AnyAll) *arraySet {
 	op := "="
 	if e.All {
 		op = "<>"
@@ -137,7 +149,7 @@ func (c *compiler) arraySet(e *plan.AnyAll) *arraySet {
 	if !e.Op.Operator || e.Op.Name != op || !sameThroughout(e.Array) || newDatumSet(e.Op, 0) == nil {
 		return nil
 	}
-	a := &arraySet{run: c.run, op: e.Op}
+	a := &arraySet{state: c.state, op: e.Op}
 	c.onClose(a.close)
 	return a
 }
@@ -162,7 +174,7 @@ func sameThroughout(e plan.Expr) bool {
 
 // made returns the set if there is one in this execution.
 func (a *arraySet) made() *datumSet {
-	if a == nil || a.epoch != a.run.epoch {
+	if a == nil || a.epoch != a.state.epoch {
 		return nil
 	}
 	return a.set
@@ -174,22 +186,24 @@ func (a *arraySet) of(array types.Datum) (*datumSet, error) {
 	switch {
 	case a == nil:
 		return nil, nil
-	case a.epoch != a.run.epoch:
+	case a.epoch != a.state.epoch:
 		a.close()
-		a.epoch = a.run.epoch
+		a.epoch = a.state.epoch
 		return nil, nil
 	}
-	a.acc.Init(a.run.env.Mem)
+	a.acc.Init(a.state.mem)
 	set := newDatumSet(a.op, 0)
 	for _, d := range array.ArrayElems() {
-		if err := a.run.tick(); err != nil {
+		if err := a.state.tick(); err != nil {
 			return nil, err
 		}
-		if err := a.acc.Grow(mapEntrySize + int64(len(d.Str()))); err != nil {
-			return nil, memoryError(err)
+		if err := set.insert(d, &a.acc); err != nil {
+			return nil, err
 		}
-		set.add(d)
 	}
 	a.set = set
 	return set, nil
 }
+
+// mapEntrySize is about what an entry of a map of strings costs beside its key.
+const mapEntrySize = 48

@@ -3,10 +3,9 @@ package exec
 import "github.com/lichendb/lichen/internal/sql/plan"
 
 // demand is what has been compiled of a part of a plan whose consumer may stop before the
-// end: its sources, and the number of calls of volatile functions.
+// end: its sources.
 type demand struct {
-	sources  []*source
-	volatile int
+	sources []*source
 }
 
 // partly compiles a part of a plan that is read no further than its consumer needs. If it
@@ -15,25 +14,25 @@ type demand struct {
 func (c *compiler) partly(compile func() error) error {
 	outer, d := c.demand, &demand{}
 	c.demand = d
+	before := c.volatile
 	err := compile()
-	if c.demand = outer; d.volatile > 0 {
+	if c.demand = outer; c.volatile > before {
 		for _, s := range d.sources {
 			s.most = 1
 		}
 	}
 	if outer != nil {
 		outer.sources = append(outer.sources, d.sources...)
-		outer.volatile += d.volatile
 	}
 	return err
 }
 
 // entirely compiles a part of a plan that is read to its end.
 func (c *compiler) entirely(compile func() error) error {
-	outer := c.demand
+	outer, before := c.demand, c.volatile
 	c.demand = nil
 	err := compile()
-	c.demand = outer
+	c.demand, c.volatile = outer, before
 	return err
 }
 

@@ -4,7 +4,6 @@ import (
 	"context"
 	"slices"
 
-	"github.com/lichendb/lichen/internal/sql/builtin"
 	"github.com/lichendb/lichen/internal/sql/catalog"
 	"github.com/lichendb/lichen/internal/sql/plan"
 )
@@ -98,9 +97,8 @@ func (w *TableWriter) computeOld(row Row) error {
 // Deriver computes what a table derives from its rows, for callers that write rows
 // by themselves.
 type Deriver struct {
-	run   run
-	d     *derivation
-	noCtx builtin.Context
+	run run
+	d   *derivation
 }
 
 // NewDeriver returns a deriver; nil if nothing is derived.
@@ -109,9 +107,8 @@ func NewDeriver(t *catalog.Table, d *plan.Derived) (*Deriver, error) {
 		return nil, nil
 	}
 	x := &Deriver{}
-	c := &compiler{run: &x.run, outer: map[plan.ColID]int{}, ctes: map[int]*cteState{}}
 	var err error
-	x.d, err = c.derivation(t, d)
+	x.d, err = newCompiler(&x.run, nil).derivation(t, d)
 	return x, err
 }
 
@@ -120,11 +117,7 @@ func (x *Deriver) Start(ctx context.Context, env *Env) {
 	if x == nil {
 		return
 	}
-	x.run.env, x.run.ctx, x.run.txn = env, ctx, env.Txn
-	if x.run.bctx = env.Builtin; x.run.bctx == nil {
-		x.run.bctx = &x.noCtx
-	}
-	x.run.epoch++
+	x.run.bind(ctx, env)
 }
 
 // Compute sets the generated columns of a row of the table.

@@ -16,7 +16,7 @@ func (p *Program) Drain(first *Batch) ([]Row, error) {
 	var out []Row
 	var text arena
 	var acc quota.Account
-	acc.Init(p.run.env.Mem)
+	acc.Init(p.run.mem)
 	defer acc.Close()
 	for b := first; b.Len() > 0; {
 		for i := range b.Len() {

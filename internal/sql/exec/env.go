@@ -93,54 +93,22 @@ type StatementProvider interface {
 // run is the state of the current execution, shared by the operators and
 // expressions of a Program. They are compiled against its address.
 type run struct {
-	env    *Env
-	ctx    context.Context
-	txn    Txn
-	bctx   *builtin.Context
-	params []types.Datum
+	evalState
+	env *Env
+	txn Txn
 	// batchRows is the most rows that a source asks its operator for.
 	batchRows int
 	after     *afterQueue
-	// outer holds the values of columns of enclosing rows: what apply joins and
-	// correlated subqueries set before they open their inner plan.
-	outer []types.Datum
-	// operand holds the values of the operands of CASE expressions.
-	operand []types.Datum
-	// epoch counts executions: what is cached per execution is tagged with it.
-	epoch uint64
-	ticks uint32
-	// bulky says that an execution had values so large that what is left of them in operators
-	// must not outlive it.
-	bulky bool
 }
 
-// met notes a value, or memory that values lie in, of n bytes.
-func (r *run) met(n int) {
-	if n >= quota.LargeValue {
-		r.bulky = true
-	}
+// bind prepares for an execution in an environment.
+func (r *run) bind(ctx context.Context, env *Env) {
+	r.env, r.txn = env, env.Txn
+	r.evalState.bind(ctx, env.Builtin, env.Params, env.Mem)
 }
 
-// format returns the session's text settings.
-func (r *run) format() *types.FormatContext { return r.bctx.Format }
-
-// cancelEvery is how many rows may pass between two looks at the context.
-const cancelEvery = 1024
-
-// tick is called for every row of loops that can run without calling kv.
-func (r *run) tick() error {
-	r.ticks++
-	if r.ticks%cancelEvery != 0 {
-		return nil
-	}
-	return r.canceled()
-}
-
-func (r *run) canceled() error {
-	select {
-	case <-r.ctx.Done():
-		return context.Cause(r.ctx)
-	default:
-		return nil
-	}
+// unbind lets go of what belongs to an execution.
+func (r *run) unbind() {
+	r.env, r.txn = nil, nil
+	r.evalState.unbind()
 }

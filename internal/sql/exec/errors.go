@@ -3,7 +3,6 @@ package exec
 import (
 	"errors"
 
-	"github.com/lichendb/lichen/internal/kvpb"
 	"github.com/lichendb/lichen/internal/quota"
 	"github.com/lichendb/lichen/internal/sql/pgerr"
 )
@@ -18,17 +17,6 @@ func memoryError(err error) error {
 		WithDetail("Failed on request of %d bytes: the memory limit of the %s is %d bytes, %d are in use.",
 			ex.Requested, ex.Pool, ex.Limit, ex.Used).
 		WithHint("Make the query keep fewer rows, or raise --max-memory.")
-	e.Cause = err
-	return e
-}
-
-// lockError names the relation in the error of NOWAIT, as PostgreSQL does.
-func lockError(err error, relation string) error {
-	var na *kvpb.LockNotAvailableError
-	if !errors.As(err, &na) || na.Timeout {
-		return err
-	}
-	e := pgerr.New(pgerr.LockNotAvailable, "could not obtain lock on row in relation %q", relation)
 	e.Cause = err
 	return e
 }

@@ -14,7 +14,7 @@ type evalFn func(row Row) (types.Datum, error)
 type predFn func(row Row) (bool, error)
 
 // expr compiles an expression over the columns of s.
-func (c *compiler) expr(e plan.Expr, s scope) (evalFn, error) {
+func (c *exprCompiler) expr(e plan.Expr, s scope) (evalFn, error) {
 	if err := c.enter(); err != nil {
 		return nil, err
 	}
@@ -51,7 +51,7 @@ func (c *compiler) expr(e plan.Expr, s scope) (evalFn, error) {
 }
 
 // exprs compiles a list.
-func (c *compiler) exprs(list []plan.Expr, s scope) ([]evalFn, error) {
+func (c *exprCompiler) exprs(list []plan.Expr, s scope) ([]evalFn, error) {
 	fns := make([]evalFn, len(list))
 	for i, e := range list {
 		var err error
@@ -62,16 +62,16 @@ func (c *compiler) exprs(list []plan.Expr, s scope) ([]evalFn, error) {
 	return fns, nil
 }
 
-func (c *compiler) column(id plan.ColID, s scope) evalFn {
+func (c *exprCompiler) column(id plan.ColID, s scope) evalFn {
 	if pos := s.find(id); pos >= 0 {
 		return func(row Row) (types.Datum, error) { return row[pos], nil }
 	}
-	r, slot := c.run, c.outerSlot(id)
+	r, slot := c.state, c.outerSlot(id)
 	return func(Row) (types.Datum, error) { return r.outer[slot], nil }
 }
 
-func (c *compiler) param(e *plan.Param) evalFn {
-	r, i := c.run, e.Index
+func (c *exprCompiler) param(e *plan.Param) evalFn {
+	r, i := c.state, e.Index
 	return func(Row) (types.Datum, error) {
 		if i >= len(r.params) {
 			return types.Null, pgerr.New(pgerr.UndefinedParameter, "there is no parameter $%d", i+1)
@@ -81,7 +81,7 @@ func (c *compiler) param(e *plan.Param) evalFn {
 }
 
 // optional compiles e, or returns nil for nil.
-func (c *compiler) optional(e plan.Expr, s scope) (evalFn, error) {
+func (c *exprCompiler) optional(e plan.Expr, s scope) (evalFn, error) {
 	if e == nil {
 		return nil, nil
 	}
@@ -90,7 +90,7 @@ func (c *compiler) optional(e plan.Expr, s scope) (evalFn, error) {
 
 // pred compiles a condition for use where only "is it true" matters; nil for
 // nil.
-func (c *compiler) pred(e plan.Expr, s scope) (predFn, error) {
+func (c *exprCompiler) pred(e plan.Expr, s scope) (predFn, error) {
 	switch e := e.(type) {
 	case nil:
 		return nil, nil
@@ -113,7 +113,7 @@ func (c *compiler) pred(e plan.Expr, s scope) (predFn, error) {
 	}, nil
 }
 
-func (c *compiler) preds(args []plan.Expr, s scope) ([]predFn, error) {
+func (c *exprCompiler) preds(args []plan.Expr, s scope) ([]predFn, error) {
 	list := make([]predFn, len(args))
 	for i, a := range args {
 		var err error
@@ -124,7 +124,7 @@ func (c *compiler) preds(args []plan.Expr, s scope) ([]predFn, error) {
 	return list, nil
 }
 
-func (c *compiler) predAll(args []plan.Expr, s scope) (predFn, error) {
+func (c *exprCompiler) predAll(args []plan.Expr, s scope) (predFn, error) {
 	list, err := c.preds(args, s)
 	if err != nil {
 		return nil, err
@@ -139,7 +139,7 @@ func (c *compiler) predAll(args []plan.Expr, s scope) (predFn, error) {
 	}, nil
 }
 
-func (c *compiler) predAny(args []plan.Expr, s scope) (predFn, error) {
+func (c *exprCompiler) predAny(args []plan.Expr, s scope) (predFn, error) {
 	list, err := c.preds(args, s)
 	if err != nil {
 		return nil, err
@@ -153,3 +153,6 @@ func (c *compiler) predAny(args []plan.Expr, s scope) (predFn, error) {
 		return false, nil
 	}, nil
 }
+
+// Row is one row: a view into a batch or a row store.
+type Row = []types.Datum

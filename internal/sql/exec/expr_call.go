@@ -23,9 +23,9 @@ func bindingOf(args []plan.Expr) builtin.Binding {
 }
 
 // call compiles a function or operator call.
-func (c *compiler) call(e *plan.Call, s scope) (evalFn, error) {
-	if c.demand != nil && e.Fn.Volatility == builtin.Volatile {
-		c.demand.volatile++
+func (c *exprCompiler) call(e *plan.Call, s scope) (evalFn, error) {
+	if e.Fn.Volatility == builtin.Volatile {
+		c.volatile++
 	}
 	if f, ok, err := c.fastCall(e, s); ok || err != nil {
 		return f, err
@@ -47,7 +47,7 @@ func (c *compiler) call(e *plan.Call, s scope) (evalFn, error) {
 	if eval == nil {
 		return nil, pgerr.Unsupported("function %s is not supported here", e.Fn.Name).At(e.Pos)
 	}
-	r, strict := c.run, e.Fn.Strict
+	r, strict := c.state, e.Fn.Strict
 	vals := make([]types.Datum, len(args))
 	return func(row Row) (types.Datum, error) {
 		size, null := 0, false
@@ -87,8 +87,8 @@ func spreadBinding(e *plan.Call, n int) builtin.Binding {
 
 // variadicCall spreads the elements of the last argument. What depends on the
 // number of arguments is bound again when it changes.
-func (c *compiler) variadicCall(e *plan.Call, args []evalFn) evalFn {
-	r, strict := c.run, e.Fn.Strict
+func (c *exprCompiler) variadicCall(e *plan.Call, args []evalFn) evalFn {
+	r, strict := c.state, e.Fn.Strict
 	var vals []types.Datum
 	var eval builtin.EvalFunc
 	bound := -1
@@ -127,7 +127,7 @@ func (c *compiler) variadicCall(e *plan.Call, args []evalFn) evalFn {
 
 // call computes a call with arguments of so many bytes in all, and accounts for the memory
 // that large values take.
-func (r *run) call(eval builtin.EvalFunc, vals []types.Datum, size int) (types.Datum, error) {
+func (r *evalState) call(eval builtin.EvalFunc, vals []types.Datum, size int) (types.Datum, error) {
 	if builtin.Weighty(size) {
 		if err := r.bctx.Begin(vals, size); err != nil {
 			return types.Null, err
@@ -147,7 +147,7 @@ func sizeOf(vals []types.Datum) int {
 
 // binary compiles an operator for use on values: NULLs yield NULL if it is
 // strict.
-func (c *compiler) binary(fn *builtin.Overload, lt, rt *types.T) (binaryFn, error) {
+func (c *exprCompiler) binary(fn *builtin.Overload, lt, rt *types.T) (binaryFn, error) {
 	if f := fastBinary(fn); f != nil {
 		return func(a, b types.Datum) (types.Datum, error) {
 			if a.IsNull() || b.IsNull() {
@@ -160,7 +160,7 @@ func (c *compiler) binary(fn *builtin.Overload, lt, rt *types.T) (binaryFn, erro
 	if err != nil {
 		return nil, err
 	}
-	r, strict := c.run, fn.Strict
+	r, strict := c.state, fn.Strict
 	vals := make([]types.Datum, 2)
 	return func(a, b types.Datum) (types.Datum, error) {
 		if strict && (a.IsNull() || b.IsNull()) {
@@ -172,7 +172,7 @@ func (c *compiler) binary(fn *builtin.Overload, lt, rt *types.T) (binaryFn, erro
 }
 
 // cast compiles a conversion, modifier included.
-func (c *compiler) cast(e *plan.Cast, s scope) (evalFn, error) {
+func (c *exprCompiler) cast(e *plan.Cast, s scope) (evalFn, error) {
 	arg, err := c.expr(e.Arg, s)
 	if err != nil {
 		return nil, err
@@ -192,8 +192,8 @@ func (c *compiler) cast(e *plan.Cast, s scope) (evalFn, error) {
 
 // conversion returns how to convert a value that is not NULL, nil for not at
 // all.
-func (c *compiler) conversion(from, to *types.T, explicit bool) (func(types.Datum) (types.Datum, error), error) {
-	r := c.run
+func (c *exprCompiler) conversion(from, to *types.T, explicit bool) (func(types.Datum) (types.Datum, error), error) {
+	r := c.state
 	var convert convertFn
 	if !from.Is(to) {
 		k, ok := casts.Find(from, to)
@@ -223,7 +223,7 @@ func (c *compiler) conversion(from, to *types.T, explicit bool) (func(types.Datu
 type convertFn = func(fc *types.FormatContext, d types.Datum, to *types.T) (types.Datum, error)
 
 // convert converts a value, and accounts for the memory of large ones.
-func (r *run) convert(f convertFn, d types.Datum, to *types.T) (types.Datum, error) {
+func (r *evalState) convert(f convertFn, d types.Datum, to *types.T) (types.Datum, error) {
 	if !builtin.Weighty(len(d.Str())) {
 		return f(r.format(), d, to)
 	}
@@ -235,7 +235,7 @@ func (r *run) convert(f convertFn, d types.Datum, to *types.T) (types.Datum, err
 }
 
 // sessionValue compiles CURRENT_USER, CURRENT_TIMESTAMP and the like.
-func (c *compiler) sessionValue(e *plan.SessionValue) (evalFn, error) {
+func (c *exprCompiler) sessionValue(e *plan.SessionValue) (evalFn, error) {
 	switch e.Kind {
 	case plan.CurrentDate, plan.CurrentTime, plan.CurrentTimestamp, plan.LocalTime, plan.LocalTimestamp:
 		to := e.T
@@ -246,7 +246,7 @@ func (c *compiler) sessionValue(e *plan.SessionValue) (evalFn, error) {
 		if err != nil {
 			return nil, err
 		}
-		r := c.run
+		r := c.state
 		return func(Row) (types.Datum, error) {
 			now := types.NewTimestampTZ(r.bctx.TxnTime)
 			if conv == nil {
@@ -258,8 +258,8 @@ func (c *compiler) sessionValue(e *plan.SessionValue) (evalFn, error) {
 	return c.sessionName(e.Kind), nil
 }
 
-func (c *compiler) sessionName(kind plan.SessionKind) evalFn {
-	r := c.run
+func (c *exprCompiler) sessionName(kind plan.SessionKind) evalFn {
+	r := c.state
 	return func(Row) (types.Datum, error) {
 		se := r.bctx.Session
 		if se == nil {

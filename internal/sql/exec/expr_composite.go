@@ -10,7 +10,7 @@ import (
 )
 
 // composite compiles expressions over arrays and records.
-func (c *compiler) composite(e plan.Expr, s scope) (evalFn, error) {
+func (c *exprCompiler) composite(e plan.Expr, s scope) (evalFn, error) {
 	switch e := e.(type) {
 	case *plan.ArrayCtor:
 		return c.arrayCtor(e, s)
@@ -39,7 +39,7 @@ func (c *compiler) composite(e plan.Expr, s scope) (evalFn, error) {
 }
 
 // binaries compiles one operator per pair of fields.
-func (c *compiler) binaries(fns []*builtin.Overload, left, right []plan.Expr) ([]binaryFn, error) {
+func (c *exprCompiler) binaries(fns []*builtin.Overload, left, right []plan.Expr) ([]binaryFn, error) {
 	out := make([]binaryFn, len(fns))
 	for i, fn := range fns {
 		var err error
@@ -50,12 +50,12 @@ func (c *compiler) binaries(fns []*builtin.Overload, left, right []plan.Expr) ([
 	return out, nil
 }
 
-func (c *compiler) arrayCtor(e *plan.ArrayCtor, s scope) (evalFn, error) {
+func (c *exprCompiler) arrayCtor(e *plan.ArrayCtor, s scope) (evalFn, error) {
 	fns, err := c.exprs(e.Elems, s)
 	if err != nil {
 		return nil, err
 	}
-	nested, r := e.Nested, c.run
+	nested, r := e.Nested, c.state
 	vals := make([]types.Datum, len(fns))
 	return func(row Row) (types.Datum, error) {
 		for i, f := range fns {
@@ -103,7 +103,7 @@ func nestArrays(c *builtin.Context, parts []types.Datum) (types.Datum, error) {
 	return types.EncodeArray(append([]types.ArrayDim{outer}, dims...), elems, c.Format), c.Step(0)
 }
 
-func (c *compiler) rowCtor(e *plan.RowCtor, s scope) (evalFn, error) {
+func (c *exprCompiler) rowCtor(e *plan.RowCtor, s scope) (evalFn, error) {
 	fns, err := c.exprs(e.Fields, s)
 	if err != nil {
 		return nil, err
@@ -137,7 +137,7 @@ func (c *compiler) rowCtor(e *plan.RowCtor, s scope) (evalFn, error) {
 }
 
 // subscript compiles an array element or slice.
-func (c *compiler) subscript(e *plan.Subscript, s scope) (evalFn, error) {
+func (c *exprCompiler) subscript(e *plan.Subscript, s scope) (evalFn, error) {
 	arg, err := c.expr(e.Arg, s)
 	if err != nil {
 		return nil, err
@@ -160,7 +160,7 @@ func (c *compiler) subscript(e *plan.Subscript, s scope) (evalFn, error) {
 	if err != nil {
 		return nil, err
 	}
-	slice, r := e.Slice, c.run
+	slice, r := e.Slice, c.state
 	return func(row Row) (types.Datum, error) {
 		d, err := arg(row)
 		if err != nil || d.IsNull() {

@@ -6,14 +6,14 @@ import (
 )
 
 // conditional compiles CASE and its relatives.
-func (c *compiler) conditional(e plan.Expr, s scope) (evalFn, error) {
+func (c *exprCompiler) conditional(e plan.Expr, s scope) (evalFn, error) {
 	switch e := e.(type) {
 	case *plan.Case:
 		return c.caseExpr(e, s)
 	case *plan.AllElements:
 		return c.allElements(e, s)
 	case *plan.CaseOperand:
-		r, slot := c.run, c.operand
+		r, slot := c.state, c.operand
 		return func(Row) (types.Datum, error) { return r.operand[slot], nil }, nil
 	case *plan.Coalesce:
 		return c.coalesce(e, s)
@@ -27,12 +27,12 @@ func (c *compiler) conditional(e plan.Expr, s scope) (evalFn, error) {
 
 // caseExpr compiles CASE. The operand has a slot of its own per CASE, so that
 // nested ones do not disturb each other.
-func (c *compiler) caseExpr(e *plan.Case, s scope) (evalFn, error) {
+func (c *exprCompiler) caseExpr(e *plan.Case, s scope) (evalFn, error) {
 	operand, err := c.optional(e.Operand, s)
 	if err != nil {
 		return nil, err
 	}
-	r, slot, outer := c.run, c.operand, c.operand
+	r, slot, outer := c.state, c.operand, c.operand
 	if operand != nil {
 		slot = len(r.operand)
 		r.operand = append(r.operand, types.Null)
@@ -84,9 +84,9 @@ func (c *compiler) caseExpr(e *plan.Case, s scope) (evalFn, error) {
 
 // withOperand compiles an expression over an operand (plan.CaseOperand), which gets a slot of
 // its own.
-func (c *compiler) withOperand(e plan.Expr, s scope) (fn evalFn, slot int, err error) {
-	slot, outer := len(c.run.operand), c.operand
-	c.run.operand = append(c.run.operand, types.Null)
+func (c *exprCompiler) withOperand(e plan.Expr, s scope) (fn evalFn, slot int, err error) {
+	slot, outer := len(c.state.operand), c.operand
+	c.state.operand = append(c.state.operand, types.Null)
 	c.operand = slot
 	fn, err = c.expr(e, s)
 	c.operand = outer
@@ -94,12 +94,12 @@ func (c *compiler) withOperand(e plan.Expr, s scope) (fn evalFn, slot int, err e
 }
 
 // allElements compiles a condition over the elements of an array.
-func (c *compiler) allElements(e *plan.AllElements, s scope) (evalFn, error) {
+func (c *exprCompiler) allElements(e *plan.AllElements, s scope) (evalFn, error) {
 	array, err := c.expr(e.Array, s)
 	if err != nil {
 		return nil, err
 	}
-	r := c.run
+	r := c.state
 	cond, slot, err := c.withOperand(e.Cond, s)
 	if err != nil {
 		return nil, err
@@ -119,7 +119,7 @@ func (c *compiler) allElements(e *plan.AllElements, s scope) (evalFn, error) {
 	}, nil
 }
 
-func (c *compiler) coalesce(e *plan.Coalesce, s scope) (evalFn, error) {
+func (c *exprCompiler) coalesce(e *plan.Coalesce, s scope) (evalFn, error) {
 	args, err := c.exprs(e.Args, s)
 	if err != nil {
 		return nil, err
@@ -135,7 +135,7 @@ func (c *compiler) coalesce(e *plan.Coalesce, s scope) (evalFn, error) {
 }
 
 // nullIf compiles NULLIF.
-func (c *compiler) nullIf(e *plan.NullIf, s scope) (evalFn, error) {
+func (c *exprCompiler) nullIf(e *plan.NullIf, s scope) (evalFn, error) {
 	left, err := c.expr(e.Left, s)
 	if err != nil {
 		return nil, err
@@ -144,7 +144,7 @@ func (c *compiler) nullIf(e *plan.NullIf, s scope) (evalFn, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := c.run
+	r := c.state
 	cmp, slot, err := c.withOperand(e.LeftCmp, s)
 	if err != nil {
 		return nil, err
@@ -174,7 +174,7 @@ func (c *compiler) nullIf(e *plan.NullIf, s scope) (evalFn, error) {
 	}, nil
 }
 
-func (c *compiler) minMax(e *plan.MinMax, s scope) (evalFn, error) {
+func (c *exprCompiler) minMax(e *plan.MinMax, s scope) (evalFn, error) {
 	args, err := c.exprs(e.Args, s)
 	if err != nil {
 		return nil, err
@@ -215,7 +215,7 @@ func (c *compiler) minMax(e *plan.MinMax, s scope) (evalFn, error) {
 }
 
 // rowCompare compiles a comparison of two rows.
-func (c *compiler) rowCompare(e *plan.RowCompare, s scope) (evalFn, error) {
+func (c *exprCompiler) rowCompare(e *plan.RowCompare, s scope) (evalFn, error) {
 	left, err := c.exprs(e.Left, s)
 	if err != nil {
 		return nil, err

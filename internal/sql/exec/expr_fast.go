@@ -2,7 +2,6 @@ package exec
 
 import (
 	"math"
-	"strings"
 
 	"github.com/lichendb/lichen/internal/sql/builtin"
 	"github.com/lichendb/lichen/internal/sql/pgerr"
@@ -22,14 +21,14 @@ const (
 
 // operand is an argument of a fast operator.
 type operand struct {
-	kind operandKind
-	pos  int
-	d    types.Datum
-	f    evalFn
-	run  *run
+	kind  operandKind
+	pos   int
+	d     types.Datum
+	f     evalFn
+	state *evalState
 }
 
-func (c *compiler) operandOf(e plan.Expr, s scope) (operand, error) {
+func (c *exprCompiler) operandOf(e plan.Expr, s scope) (operand, error) {
 	switch e := e.(type) {
 	case *plan.Const:
 		return operand{kind: fromConst, d: e.D}, nil
@@ -38,7 +37,7 @@ func (c *compiler) operandOf(e plan.Expr, s scope) (operand, error) {
 			return operand{kind: fromRow, pos: pos}, nil
 		}
 	case *plan.Param:
-		return operand{kind: fromParam, pos: e.Index, run: c.run, f: c.param(e)}, nil
+		return operand{kind: fromParam, pos: e.Index, state: c.state, f: c.param(e)}, nil
 	}
 	f, err := c.expr(e, s)
 	return operand{f: f}, err
@@ -51,48 +50,12 @@ func (o *operand) get(row Row) (types.Datum, error) {
 	case fromConst:
 		return o.d, nil
 	case fromParam:
-		if o.pos < len(o.run.params) {
-			return o.run.params[o.pos], nil
+		if o.pos < len(o.state.params) {
+			return o.state.params[o.pos], nil
 		}
 	}
 	return o.f(row)
 }
-
-// comparison is one of the six comparison operators.
-type comparison uint8
-
-const (
-	cmpEQ comparison = iota
-	cmpNE
-	cmpLT
-	cmpLE
-	cmpGT
-	cmpGE
-)
-
-var comparisons = map[string]comparison{
-	"=": cmpEQ, "<>": cmpNE, "<": cmpLT, "<=": cmpLE, ">": cmpGT, ">=": cmpGE,
-}
-
-// holds applies the operator to the outcome of a three-way comparison.
-func (op comparison) holds(r int) bool {
-	switch op {
-	case cmpEQ:
-		return r == 0
-	case cmpNE:
-		return r != 0
-	case cmpLT:
-		return r < 0
-	case cmpLE:
-		return r <= 0
-	case cmpGT:
-		return r > 0
-	}
-	return r >= 0
-}
-
-// compareFn orders two values, neither NULL.
-type compareFn func(a, b types.Datum) int
 
 // fastComparison returns how to compare the operands of fn, if it is one of the
 // comparison operators of a type whose order needs no call.
@@ -107,63 +70,8 @@ func fastComparison(fn *builtin.Overload) (op comparison, cmp compareFn, ok bool
 	return op, cmp, cmp != nil
 }
 
-// fastCompare returns the order of the common types, nil for the others.
-func fastCompare(t *types.T) compareFn {
-	switch t.Family {
-	case types.IntFamily, types.BoolFamily, types.DateFamily, types.TimeFamily,
-		types.TimestampFamily, types.TimestampTZFamily:
-		return compareInts
-	case types.FloatFamily:
-		return compareFloats
-	case types.StringFamily:
-		switch t.Oid {
-		case types.Bpchar.Oid:
-			return comparePadded
-		case types.Text.Oid, types.Varchar.Oid, types.Name.Oid:
-			return compareStrings
-		}
-	case types.BytesFamily, types.UUIDFamily:
-		return compareStrings
-	}
-	return nil
-}
-
-func compareInts(a, b types.Datum) int {
-	switch x, y := a.Int(), b.Int(); {
-	case x < y:
-		return -1
-	case x > y:
-		return 1
-	}
-	return 0
-}
-
-// compareFloats puts NaN above everything and equal to itself.
-func compareFloats(a, b types.Datum) int {
-	switch x, y := a.Float(), b.Float(); {
-	case x < y:
-		return -1
-	case x > y:
-		return 1
-	case x == y:
-		return 0
-	case x != x && y != y:
-		return 0
-	case x != x:
-		return 1
-	}
-	return -1
-}
-
-func compareStrings(a, b types.Datum) int { return strings.Compare(a.Str(), b.Str()) }
-
-// comparePadded ignores trailing blanks.
-func comparePadded(a, b types.Datum) int {
-	return strings.Compare(strings.TrimRight(a.Str(), " "), strings.TrimRight(b.Str(), " "))
-}
-
 // fastPred compiles a comparison of common types as a condition.
-func (c *compiler) fastPred(e *plan.Call, s scope) (predFn, bool, error) {
+func (c *exprCompiler) fastPred(e *plan.Call, s scope) (predFn, bool, error) {
 	op, cmp, ok := fastComparison(e.Fn)
 	if !ok || len(e.Args) != 2 {
 		return nil, false, nil
@@ -221,7 +129,7 @@ func intPred(op comparison, l, r operand) predFn {
 }
 
 // fastCall compiles comparisons of common types and integer arithmetic.
-func (c *compiler) fastCall(e *plan.Call, s scope) (evalFn, bool, error) {
+func (c *exprCompiler) fastCall(e *plan.Call, s scope) (evalFn, bool, error) {
 	if len(e.Args) != 2 || len(e.Fn.Args) != 2 || !e.Fn.Operator {
 		return nil, false, nil
 	}

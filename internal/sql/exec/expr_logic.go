@@ -8,7 +8,7 @@ import (
 )
 
 // logic compiles three-valued logic and tests.
-func (c *compiler) logic(e plan.Expr, s scope) (evalFn, error) {
+func (c *exprCompiler) logic(e plan.Expr, s scope) (evalFn, error) {
 	switch e := e.(type) {
 	case *plan.And:
 		return c.connective(e.Args, s, false)
@@ -45,7 +45,7 @@ func notDatum(d types.Datum) types.Datum {
 
 // connective compiles AND (decisive false) or OR (decisive true): the decisive
 // value ends the evaluation, else NULL wins over the other value.
-func (c *compiler) connective(args []plan.Expr, s scope, decisive bool) (evalFn, error) {
+func (c *exprCompiler) connective(args []plan.Expr, s scope, decisive bool) (evalFn, error) {
 	fns, err := c.exprs(args, s)
 	if err != nil {
 		return nil, err
@@ -70,7 +70,7 @@ func (c *compiler) connective(args []plan.Expr, s scope, decisive bool) (evalFn,
 	}, nil
 }
 
-func (c *compiler) is(e *plan.Is, s scope) (evalFn, error) {
+func (c *exprCompiler) is(e *plan.Is, s scope) (evalFn, error) {
 	arg, err := c.expr(e.Arg, s)
 	if err != nil {
 		return nil, err
@@ -122,7 +122,7 @@ func isNullRecord(arg evalFn, isNull bool) evalFn {
 	}
 }
 
-func (c *compiler) isDistinct(e *plan.IsDistinct, s scope) (evalFn, error) {
+func (c *exprCompiler) isDistinct(e *plan.IsDistinct, s scope) (evalFn, error) {
 	l, r, eq, err := c.pair(e.Left, e.Right, e.Eq, s)
 	if err != nil {
 		return nil, err
@@ -146,7 +146,7 @@ func (c *compiler) isDistinct(e *plan.IsDistinct, s scope) (evalFn, error) {
 }
 
 // pair compiles two operands and the operator between them.
-func (c *compiler) pair(left, right plan.Expr, fn *builtin.Overload, s scope) (l, r evalFn, op binaryFn, err error) {
+func (c *exprCompiler) pair(left, right plan.Expr, fn *builtin.Overload, s scope) (l, r evalFn, op binaryFn, err error) {
 	if l, err = c.expr(left, s); err != nil {
 		return nil, nil, nil, err
 	}
@@ -158,7 +158,7 @@ func (c *compiler) pair(left, right plan.Expr, fn *builtin.Overload, s scope) (l
 }
 
 // inList compiles [NOT] IN over a list.
-func (c *compiler) inList(e *plan.InList, s scope) (evalFn, error) {
+func (c *exprCompiler) inList(e *plan.InList, s scope) (evalFn, error) {
 	left, err := c.expr(e.Left, s)
 	if err != nil {
 		return nil, err
@@ -203,7 +203,7 @@ func (c *compiler) inList(e *plan.InList, s scope) (evalFn, error) {
 }
 
 // anyAll compiles op ANY|ALL over an array.
-func (c *compiler) anyAll(e *plan.AnyAll, s scope) (evalFn, error) {
+func (c *exprCompiler) anyAll(e *plan.AnyAll, s scope) (evalFn, error) {
 	left, err := c.expr(e.Left, s)
 	if err != nil {
 		return nil, err

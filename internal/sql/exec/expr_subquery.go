@@ -22,8 +22,8 @@ type subplan struct {
 	free      quota.Account
 }
 
-// subquery compiles a query in an expression.
-func (c *compiler) subquery(e *plan.Subquery, s scope) (evalFn, error) {
+// compileSubquery compiles a query in an expression.
+func (c *compiler) compileSubquery(e *plan.Subquery, s scope) (evalFn, error) {
 	ids := make([]plan.ColID, len(e.Outer))
 	for i := range e.Outer {
 		ids[i] = e.Outer[i].Col
@@ -133,7 +133,7 @@ func (p *subplan) record(cols []plan.Column) func() (types.Datum, error) {
 // array collects the single column of all rows; nested says that it has arrays.
 func (p *subplan) array(nested bool) (types.Datum, error) {
 	var acc quota.Account
-	acc.Init(p.run.env.Mem)
+	acc.Init(p.run.mem)
 	defer acc.Close()
 	var elems []types.Datum
 	for {
@@ -184,8 +184,8 @@ func (c *compiler) quantified(p *subplan, e *plan.Subquery, s, inner scope) (eva
 		vals: make([]types.Datum, len(left)), cmps: make([]types.Datum, len(left)),
 	}
 	c.onClose(q.store.close)
-	if p.cacheable && q.hashable(e) {
-		q.set = &datumSet{t: e.Ops[0].Args[0]}
+	if p.cacheable && len(ops) == 1 && !q.all && e.OpName == "=" && newDatumSet(e.Ops[0], 0) != nil {
+		q.hashed = e.Ops[0]
 	}
 	return q.eval, nil
 }
@@ -200,18 +200,11 @@ type quantifier struct {
 	anyField    bool // rows differ if one field does (<>), else all must match
 	whole       bool // all fields of the left side are computed before the first is compared
 	vals, cmps  []types.Datum
-	row         Row       // that the left side is computed of
-	computed    int       // how many of vals are
-	store       rowStore  // right sides, if the subquery is cacheable
-	set         *datumSet // instead of store, for = ANY of one hashable column
-}
-
-// hashable reports whether the comparison is equality of one column whose hash
-// keys are equal exactly if the values are.
-func (q *quantifier) hashable(e *plan.Subquery) bool {
-	fn := e.Ops[0]
-	return len(q.ops) == 1 && !q.all && e.OpName == "=" && fastCompare(fn.Args[0]) != nil &&
-		fn.Args[0].Family == fn.Args[1].Family
+	row         Row               // that the left side is computed of
+	computed    int               // how many of vals are
+	store       rowStore          // right sides, if the subquery is cacheable
+	hashed      *builtin.Overload // = ANY of one column: a set does instead of store
+	set         *datumSet         // what hashed compares with
 }
 
 func (q *quantifier) eval(row Row) (types.Datum, error) {
@@ -255,7 +248,7 @@ func (q *quantifier) decide(row Row) (types.Datum, error) {
 		}
 		q.p.epoch = q.p.run.epoch
 	}
-	if q.set != nil {
+	if q.hashed != nil {
 		return q.probe(row)
 	}
 	i := 0
@@ -299,8 +292,8 @@ func (q *quantifier) compared() (Row, error) {
 // the program closes.
 func (q *quantifier) fill() error {
 	q.store.open(q.p.run, len(q.right))
-	if q.set != nil {
-		q.set.keys, q.set.null = map[string]struct{}{}, false
+	if q.hashed != nil {
+		q.set = newDatumSet(q.hashed, 0)
 	}
 	if err := q.p.src.start(); err != nil {
 		q.p.src.stop()
@@ -312,39 +305,17 @@ func (q *quantifier) fill() error {
 		if vals == nil || err != nil {
 			return err
 		}
-		if q.set == nil {
+		if q.hashed == nil {
 			if _, err := q.store.add(vals); err != nil {
 				return err
 			}
 			continue
 		}
-		if err := q.addToSet(vals[0]); err != nil {
+		if err := q.set.insert(vals[0], &q.store.acc); err != nil {
 			return err
 		}
 	}
 }
-
-func (q *quantifier) addToSet(d types.Datum) error {
-	if d.IsNull() {
-		q.set.null = true
-		return nil
-	}
-	q.set.buf = types.AppendHashKeyTyped(q.set.buf[:0], q.set.t, d, q.p.run.bctx.Format)
-	if err := q.p.run.bctx.Step(0); err != nil {
-		return err
-	}
-	if _, ok := q.set.keys[string(q.set.buf)]; ok {
-		return nil
-	}
-	if err := q.store.acc.Grow(int64(len(q.set.buf)) + mapEntrySize); err != nil {
-		return memoryError(err)
-	}
-	q.set.keys[string(q.set.buf)] = struct{}{}
-	return nil
-}
-
-// mapEntrySize is about what an entry of a map of strings costs beside its key.
-const mapEntrySize = 48
 
 // combine applies the comparison to every row: for ANY the first true decides,
 // for ALL the first false.

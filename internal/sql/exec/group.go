@@ -257,7 +257,7 @@ func (g *groupOp) stateSize() int64 {
 
 func (g *groupOp) open() error {
 	g.release()
-	g.acc.Init(g.run.env.Mem)
+	g.acc.Init(g.run.mem)
 	g.table.open(g.run)
 	g.groups.open(g.run, len(g.vals))
 	g.key.open(g.run, len(g.keys))

@@ -37,7 +37,7 @@ const keepKeys = 1024
 func (t *keyTable) open(r *run) {
 	t.close()
 	t.run = r
-	t.acc.Init(r.env.Mem)
+	t.acc.Init(r.mem)
 	switch {
 	case t.single && t.ints == nil:
 		t.ints = map[int64]int32{}

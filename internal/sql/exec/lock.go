@@ -1,9 +1,12 @@
 package exec
 
 import (
+	"errors"
+
 	"github.com/lichendb/lichen/internal/kv"
 	"github.com/lichendb/lichen/internal/kvpb"
 	"github.com/lichendb/lichen/internal/sql/catalog"
+	"github.com/lichendb/lichen/internal/sql/pgerr"
 	"github.com/lichendb/lichen/internal/sql/plan"
 	"github.com/lichendb/lichen/internal/sql/rowcodec"
 )
@@ -182,4 +185,15 @@ func (k *rowLocker) recheck(spans *spanSet, filter predFn, key, value []byte, ro
 		return true, nil
 	}
 	return filter(row)
+}
+
+// lockError names the relation in the error of NOWAIT, as PostgreSQL does.
+func lockError(err error, relation string) error {
+	var na *kvpb.LockNotAvailableError
+	if !errors.As(err, &na) || na.Timeout {
+		return err
+	}
+	e := pgerr.New(pgerr.LockNotAvailable, "could not obtain lock on row in relation %q", relation)
+	e.Cause = err
+	return e
 }

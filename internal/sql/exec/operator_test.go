@@ -464,7 +464,7 @@ func TestSorterAgrees(t *testing.T) {
 			rows = append(rows, Row{rapid.SampledFrom(append(values[typ], types.Null)).Draw(t, "v")})
 		}
 		var s rowSorter
-		if err := s.sort(&run{ctx: context.Background()}, rows, rowOrdering{k}); err != nil {
+		if err := s.sort(&run{evalState: evalState{ctx: context.Background()}}, rows, rowOrdering{k}); err != nil {
 			t.Fatal(err)
 		}
 		for i := 1; i < len(rows); i++ {

@@ -29,14 +29,6 @@ func (c *compiler) ordering(keys []plan.SortKey, cols []plan.Column) (rowOrderin
 	return o, nil
 }
 
-// compareOf returns the btree order of a type.
-func compareOf(t *types.T) compareFn {
-	if f := fastCompare(t); f != nil {
-		return f
-	}
-	return func(a, b types.Datum) int { return types.CompareTyped(t, a, b) }
-}
-
 func (o rowOrdering) compare(a, b Row) int {
 	for i := range o {
 		if r := o[i].compare(a[o[i].pos], b[o[i].pos]); r != 0 {

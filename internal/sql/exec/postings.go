@@ -178,7 +178,7 @@ func (l *rowList) seek(from []byte) ([]byte, error) {
 // sorted by token and must be sorted by row.
 func (s *tokenSource) collect(prefix []byte) (postings, error) {
 	l := &rowList{}
-	l.acc.Init(s.run.env.Mem)
+	l.acc.Init(s.run.mem)
 	var page kvpb.ScanResponse
 	defer s.run.leavePage(&page)
 	for from, end := prefix, keys.PrefixEnd(prefix); from != nil; {

@@ -6,7 +6,6 @@ import (
 
 	"github.com/lichendb/lichen/internal/must"
 	"github.com/lichendb/lichen/internal/quota"
-	"github.com/lichendb/lichen/internal/sql/builtin"
 	"github.com/lichendb/lichen/internal/sql/pgerr"
 	"github.com/lichendb/lichen/internal/sql/plan"
 )
@@ -27,7 +26,6 @@ type Program struct {
 	held    rowStore
 	holding bool
 	heldPos int
-	noCtx   builtin.Context
 	after   afterQueue
 	settled bool // what the statement left to its end is done
 }
@@ -50,14 +48,14 @@ func CompileNode(root plan.Node, columns []plan.Column) (*Program, error) {
 
 func compileNode(root plan.Node, columns []plan.Column, p *Profile) (*Program, error) {
 	pr := &Program{}
-	c := &compiler{run: &pr.run, outer: map[plan.ColID]int{}, ctes: map[int]*cteState{}, profile: p}
+	c := newCompiler(&pr.run, p)
 	src, s, err := c.input(root)
 	if err != nil {
 		return nil, err
 	}
 	pr.root = src
 	pr.mod = asModifier(src.operator)
-	pr.closers = c.closers
+	pr.closers = c.closing()
 	if columns == nil {
 		return pr, nil
 	}
@@ -80,20 +78,10 @@ func (p *Program) Open(env *Env) error {
 	must.True(!p.open, "exec: program opened twice")
 	p.open, p.holding, p.heldPos, p.settled = true, false, 0, false
 	r := &p.run
-	r.env, r.ctx, r.txn, r.params = env, env.Ctx, env.Txn, env.Params
-	if r.ctx == nil {
-		r.ctx = context.Background()
-	}
-	if r.bctx = env.Builtin; r.bctx == nil {
-		r.bctx = &p.noCtx
-	}
+	r.bind(env.Ctx, env)
 	if r.batchRows = env.BatchRows; r.batchRows == 0 {
 		r.batchRows = BatchRows
 	}
-	for i := range r.params {
-		r.met(len(r.params[i].Str()))
-	}
-	r.epoch++
 	if r.after = env.after; r.after == nil {
 		p.after.reset(r)
 		r.after = &p.after
@@ -122,7 +110,7 @@ func (p *Program) Next(max int) (*Batch, error) {
 
 func (p *Program) fetch(max int) (*Batch, error) {
 	_, err := p.root.fetch(max)
-	p.run.bulky = p.run.bulky || p.run.bctx.Bulky // the statement may be another when it goes on
+	p.run.keepBulky()
 	if err != nil {
 		return nil, err
 	}
@@ -208,15 +196,12 @@ func (p *Program) Close() {
 	r := &p.run
 	p.after.reset(r)
 	r.after = nil
-	clear(r.outer)
-	clear(r.operand)
-	r.bulky = r.bulky || r.bctx.Bulky
-	r.env, r.ctx, r.txn, r.params, r.bctx = nil, nil, nil, nil, nil
+	r.unbind()
 }
 
 // Reusable reports whether a program that is closed may be kept for another execution: it is
 // not if it may hold large values of the last one.
-func (p *Program) Reusable() bool { return !p.run.bulky }
+func (p *Program) Reusable() bool { return !p.run.isBulky() }
 
 // Run executes the program to its end and passes every batch of rows to sink,
 // which may be nil for statements that return none.

@@ -36,7 +36,7 @@ func (r *run) leavePage(p *kvpb.ScanResponse) {
 		return
 	}
 	if cap(p.Arena) > maxSharedPage {
-		r.bulky = true
+		r.met(cap(p.Arena))
 	} else {
 		q := *p
 		q.Reset()

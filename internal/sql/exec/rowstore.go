@@ -38,7 +38,7 @@ const keepRows = 256
 func (s *rowStore) open(r *run, width int) {
 	s.close()
 	s.width = width
-	s.acc.Init(r.env.Mem)
+	s.acc.Init(r.mem)
 }
 
 // close gives the memory back.

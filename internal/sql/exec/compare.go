@@ -1,0 +1,106 @@
+package exec
+
+import (
+	"strings"
+
+	"github.com/lichendb/lichen/internal/sql/types"
+)
+
+// comparison is one of the six comparison operators.
+type comparison uint8
+
+const (
+	cmpEQ comparison = iota
+	cmpNE
+	cmpLT
+	cmpLE
+	cmpGT
+	cmpGE
+)
+
+var comparisons = map[string]comparison{
+	"=": cmpEQ, "<>": cmpNE, "<": cmpLT, "<=": cmpLE, ">": cmpGT, ">=": cmpGE,
+}
+
+// holds applies the operator to the outcome of a three-way comparison.
+func (op comparison) holds(r int) bool {
+	switch op {
+	case cmpEQ:
+		return r == 0
+	case cmpNE:
+		return r != 0
+	case cmpLT:
+		return r < 0
+	case cmpLE:
+		return r <= 0
+	case cmpGT:
+		return r > 0
+	}
+	return r >= 0
+}
+
+// compareFn orders two values, neither NULL.
+type compareFn func(a, b types.Datum) int
+
+// fastCompare returns the order of the common types, nil for the others.
+func fastCompare(t *types.T) compareFn {
+	switch t.Family {
+	case types.IntFamily, types.BoolFamily, types.DateFamily, types.TimeFamily,
+		types.TimestampFamily, types.TimestampTZFamily:
+		return compareInts
+	case types.FloatFamily:
+		return compareFloats
+	case types.StringFamily:
+		switch t.Oid {
+		case types.Bpchar.Oid:
+			return comparePadded
+		case types.Text.Oid, types.Varchar.Oid, types.Name.Oid:
+			return compareStrings
+		}
+	case types.BytesFamily, types.UUIDFamily:
+		return compareStrings
+	}
+	return nil
+}
+
+func compareInts(a, b types.Datum) int {
+	switch x, y := a.Int(), b.Int(); {
+	case x < y:
+		return -1
+	case x > y:
+		return 1
+	}
+	return 0
+}
+
+// compareFloats puts NaN above everything and equal to itself.
+func compareFloats(a, b types.Datum) int {
+	switch x, y := a.Float(), b.Float(); {
+	case x < y:
+		return -1
+	case x > y:
+		return 1
+	case x == y:
+		return 0
+	case x != x && y != y:
+		return 0
+	case x != x:
+		return 1
+	}
+	return -1
+}
+
+func compareStrings(a, b types.Datum) int { return strings.Compare(a.Str(), b.Str()) }
+
+// comparePadded ignores trailing blanks.
+func comparePadded(a, b types.Datum) int {
+	return strings.Compare(strings.TrimRight(a.Str(), " "), strings.TrimRight(b.Str(), " "))
+}
+
+// compareOf returns the btree order of a type.
+func compareOf(t *types.T) compareFn {
+	if f := fastCompare(t); f != nil {
+		return f
+	}
+	return func(a, b types.Datum) int { return types.CompareTyped(t, a, b) }
+}
