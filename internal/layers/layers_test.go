@@ -31,6 +31,7 @@ var order = [][]string{
 	{"sql/ddl", "sql/pgcatalog"},
 	{"sql/deparse"},
 	{"sql/exec"},
+	{"sql/exec/expr"},
 	{"sql/copyfmt", "sql/optimizer", "sql/planner/plantest", "sql/planner", "sql/plan"},
 	{"sql/inverted", "sql/rowcodec", "sql/catalog"},
 	{"sql/builtin"},

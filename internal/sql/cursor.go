@@ -80,12 +80,12 @@ func (x *execution) fetch(ctx context.Context, st *ast.Fetch) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	emit := func(exec.Row) error { return nil }
+	emit := func(types.Row) error { return nil }
 	if !st.Move {
 		if err := x.announceCursor(c); err != nil {
 			return "", err
 		}
-		emit = func(row exec.Row) error { return x.res.Row(row) }
+		emit = func(row types.Row) error { return x.res.Row(row) }
 	}
 	n, err := s.moveCursor(ctx, p, st, emit)
 	if err != nil {
@@ -99,7 +99,7 @@ func (x *execution) fetch(ctx context.Context, st *ast.Fetch) (string, error) {
 
 // moveCursor goes where FETCH says and returns how many rows it came by, each of which it shows
 // to emit.
-func (s *Session) moveCursor(ctx context.Context, p *portal.Portal, st *ast.Fetch, emit func(exec.Row) error) (int64, error) {
+func (s *Session) moveCursor(ctx context.Context, p *portal.Portal, st *ast.Fetch, emit func(types.Row) error) (int64, error) {
 	c := p.Cursor()
 	if c.Runs() {
 		s.builtinContext(ctx)

@@ -336,7 +336,7 @@ func (x *execution) holdOn(ctx context.Context, h Holder, limit int) (Holder, er
 // runHeld runs a statement that writes or locks to its end, and its transaction
 // too if that ends here, before anything is sent: until then it can be run again.
 func (x *execution) runHeld(ctx context.Context) error {
-	var held []exec.Row
+	var held []types.Row
 	first, err := x.program.Next(exec.BatchRows)
 	if err != nil {
 		return err

@@ -60,7 +60,7 @@ func statementSource(stmt ast.Statement) (*ast.Select, []plan.Column, error) {
 }
 
 // StatementRows implements exec.StatementProvider.
-func (s *Session) StatementRows(ctx context.Context, stmt ast.Statement, emit func(exec.Row) error) error {
+func (s *Session) StatementRows(ctx context.Context, stmt ast.Statement, emit func(types.Row) error) error {
 	x := &execution{s: s}
 	x.env = exec.Env{
 		Ctx: ctx, Txn: s.txn.KV(), Builtin: s.bctx, Mem: s.srv.cfg.Mem, Virtual: s.cats, Statements: s, ReadOnly: true,

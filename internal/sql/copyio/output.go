@@ -5,7 +5,7 @@ import (
 
 	"github.com/lichendb/lichen/internal/quota"
 	"github.com/lichendb/lichen/internal/sql/copyfmt"
-	"github.com/lichendb/lichen/internal/sql/exec"
+	"github.com/lichendb/lichen/internal/sql/types"
 )
 
 // Output sends what COPY TO writes.
@@ -49,7 +49,7 @@ func (o *Output) Begin(binary bool) error {
 const lineGrowth = 2
 
 // room accounts for a long line that is to be made.
-func (o *Output) room(row exec.Row) error {
+func (o *Output) room(row types.Row) error {
 	size := int64(0)
 	for i := range row {
 		size += lineGrowth * int64(len(row[i].Str()))
@@ -61,7 +61,7 @@ func (o *Output) room(row exec.Row) error {
 }
 
 // Row sends a row.
-func (o *Output) Row(row exec.Row) error {
+func (o *Output) Row(row types.Row) error {
 	if err := o.room(row); err != nil {
 		return err
 	}

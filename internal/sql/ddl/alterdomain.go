@@ -216,7 +216,7 @@ func (e *Env) verifyColumnDomain(ctx context.Context, table catalog.ID, col *cat
 }
 
 // scratchRows runs a query in which scratchOld stands for a table.
-func (e *Env) scratchRows(ctx context.Context, t *catalog.Table, query string) ([]exec.Row, error) {
+func (e *Env) scratchRows(ctx context.Context, t *catalog.Table, query string) ([]types.Row, error) {
 	st, err := parser.ParseStored(query)
 	if err != nil {
 		return nil, err

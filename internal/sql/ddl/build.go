@@ -370,7 +370,7 @@ func (b *builder) run(ctx context.Context, program *exec.Program) error {
 }
 
 // row verifies one row and makes its entries.
-func (b *builder) row(ctx context.Context, row exec.Row) error {
+func (b *builder) row(ctx context.Context, row types.Row) error {
 	b.rows++
 	b.reshape(row)
 	if err := b.derived.Compute(row[:len(b.table.Columns)]); err != nil {
@@ -422,7 +422,7 @@ func (b *builder) row(ctx context.Context, row exec.Row) error {
 }
 
 // reshape gives the values of a changed composite type its present fields.
-func (b *builder) reshape(row exec.Row) {
+func (b *builder) reshape(row types.Row) {
 	r := b.spec.reshape
 	if r == nil {
 		return
@@ -435,7 +435,7 @@ func (b *builder) reshape(row exec.Row) {
 }
 
 // firstValue appends the value of an entry, or of the first pair of a row of several.
-func firstValue(dst []byte, x *rowcodec.Index, row exec.Row) ([]byte, error) {
+func firstValue(dst []byte, x *rowcodec.Index, row types.Row) ([]byte, error) {
 	if !x.Split() {
 		return x.AppendValue(dst, row)
 	}
@@ -444,7 +444,7 @@ func firstValue(dst []byte, x *rowcodec.Index, row exec.Row) ([]byte, error) {
 }
 
 // otherPairs makes the pairs but the first of a row of index i, whose key is at hand.
-func (b *builder) otherPairs(ctx context.Context, i int, row exec.Row) error {
+func (b *builder) otherPairs(ctx context.Context, i int, row types.Row) error {
 	x := b.indexes[i]
 	for f := 1; f < x.Families(); f++ {
 		value, there, err := x.AppendPair(b.value[:0], f, row)
@@ -463,7 +463,7 @@ func (b *builder) otherPairs(ctx context.Context, i int, row exec.Row) error {
 }
 
 // tokens makes a row's entries of inverted indexes.
-func (b *builder) tokens(ctx context.Context, row exec.Row) error {
+func (b *builder) tokens(ctx context.Context, row types.Row) error {
 	for i, x := range b.inverted {
 		in, err := b.derived.Has(x.Desc, row)
 		if err != nil {
@@ -495,7 +495,7 @@ func (b *builder) nullsError(ord int) error {
 }
 
 // duplicate is 23505 for the key of a row.
-func (b *builder) duplicate(x *rowcodec.Index, row exec.Row) error {
+func (b *builder) duplicate(x *rowcodec.Index, row types.Row) error {
 	e := pgerr.New(pgerr.UniqueViolation, "could not create unique index \"%s\"", x.Desc.Name)
 	if x.Desc.Exclusion {
 		e = pgerr.New(exclusionViolation, "could not create exclusion constraint \"%s\"", x.Desc.Name)

@@ -11,6 +11,7 @@ import (
 	"github.com/lichendb/lichen/internal/sql/pgerr"
 	"github.com/lichendb/lichen/internal/sql/planner"
 	"github.com/lichendb/lichen/internal/sql/rowcodec"
+	"github.com/lichendb/lichen/internal/sql/types"
 	"github.com/lichendb/lichen/internal/sql/types/typeio"
 )
 
@@ -86,7 +87,7 @@ func orphansQuery(t, ref *catalog.Table, k *catalog.ForeignKey) string {
 		" WHERE p." + ast.QuoteIdent(ref.Columns[ref.ColumnByID(k.RefColumns[0])].Name) + " IS NULL AND (" + strings.Join(notNull, some) + ") LIMIT 1"
 }
 
-func (e *Env) orphanError(t, ref *catalog.Table, k *catalog.ForeignKey, row exec.Row) *pgerr.Error {
+func (e *Env) orphanError(t, ref *catalog.Table, k *catalog.ForeignKey, row types.Row) *pgerr.Error {
 	err := pgerr.New(pgerr.ForeignKeyViolation, "insert or update on table \"%s\" violates foreign key constraint \"%s\"", t.Name, k.Name)
 	err.Table, err.Constraint = t.Name, k.Name
 	var names, texts []string

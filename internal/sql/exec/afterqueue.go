@@ -9,6 +9,7 @@ import (
 	"github.com/lichendb/lichen/internal/sql/catalog"
 	"github.com/lichendb/lichen/internal/sql/plan"
 	"github.com/lichendb/lichen/internal/sql/rowcodec"
+	"github.com/lichendb/lichen/internal/sql/types"
 )
 
 // afterQueue is what is left to do when a statement has written its rows: checks of
@@ -56,7 +57,7 @@ func (q *afterQueue) drain() error {
 		if err != nil {
 			return err
 		}
-		if err := q.run.canceled(); err != nil {
+		if err := q.run.Canceled(); err != nil {
 			return err
 		}
 	}
@@ -106,7 +107,7 @@ func (q *afterQueue) verify(b *keyBatch) error {
 				return err
 			}
 		}
-		res, err := r.txn.Lock(r.ctx, []byte(key), kvpb.LockKeyShare, kvpb.WaitBlock)
+		res, err := r.txn.Lock(r.Ctx, []byte(key), kvpb.LockKeyShare, kvpb.WaitBlock)
 		if err != nil {
 			return lockError(err, b.watch.Ref.Name)
 		}
@@ -118,7 +119,7 @@ func (q *afterQueue) verify(b *keyBatch) error {
 			return err
 		}
 		if refers {
-			return b.watch.missing(b.rows.rows[i], r.format())
+			return b.watch.missing(b.rows.rows[i], r.Format())
 		}
 	}
 	return nil
@@ -158,7 +159,7 @@ func (q *afterQueue) refuseFound(f *finder, b *keyBatch, keys *referredKeys) err
 	r := q.run
 	if r.txn.Isolation() == kvpb.Serializable {
 		// Whoever referred to the keys before they were locked is seen then.
-		if err := r.txn.Freshen(r.ctx); err != nil {
+		if err := r.txn.Freshen(r.Ctx); err != nil {
 			return err
 		}
 	}
@@ -172,14 +173,14 @@ func (q *afterQueue) refuseFound(f *finder, b *keyBatch, keys *referredKeys) err
 	if !found || err != nil {
 		return err
 	}
-	return b.watch.stillReferred(b.rows.rows[at], r.format())
+	return b.watch.stillReferred(b.rows.rows[at], r.Format())
 }
 
 // holds verifies that the row under key pk refers to key i, and that this is gone.
 func (q *afterQueue) holds(f *finder, b *keyBatch, pk []byte, i int) (bool, error) {
 	r := q.run
 	pk = bytes.Clone(pk)
-	res, err := f.op.table.over(r.txn).Lock(r.ctx, pk, kvpb.LockKeyShare, kvpb.WaitBlock)
+	res, err := f.op.table.over(r.txn).Lock(r.Ctx, pk, kvpb.LockKeyShare, kvpb.WaitBlock)
 	if err != nil {
 		return false, lockError(err, b.watch.Table.Name)
 	}
@@ -196,7 +197,7 @@ func (q *afterQueue) holds(f *finder, b *keyBatch, pk []byte, i int) (bool, erro
 	if b.watch.referrer != nil && b.watch.referrer.Action == catalog.Restrict {
 		return true, nil
 	}
-	_, again, err := r.txn.Get(r.ctx, []byte(b.keys[i]))
+	_, again, err := r.txn.Get(r.Ctx, []byte(b.keys[i]))
 	return !again, err
 }
 
@@ -241,12 +242,12 @@ func (q *afterQueue) program(c *plan.Cascade) (*Program, error) {
 // act runs the program of a referential action for the rows that the newest snapshot has.
 func (q *afterQueue) act(p *Program, keys *referredKeys) error {
 	r := q.run
-	if err := r.txn.Freshen(r.ctx); err != nil {
+	if err := r.txn.Freshen(r.Ctx); err != nil {
 		return err
 	}
 	r.txn.BeginStatement()
 	env := *r.env
-	env.Ctx, env.Params, env.Copy = r.ctx, nil, nil
+	env.Ctx, env.Params, env.Copy = r.Ctx, nil, nil
 	env.after, env.keys = q, keys
 	_, err := p.Run(&env, nil)
 	return err
@@ -318,7 +319,7 @@ func (f *finder) find(r *run, keys *referredKeys, each func(pk []byte, i int) (b
 
 // rowRefers reports whether the row under a key exists and refers to want.
 func (f *finder) rowRefers(r *run, pk []byte, want string) (bool, error) {
-	value, found, err := f.op.table.over(r.txn).Get(r.ctx, pk)
+	value, found, err := f.op.table.over(r.txn).Get(r.Ctx, pk)
 	if err != nil || !found {
 		return false, err
 	}
@@ -328,7 +329,7 @@ func (f *finder) rowRefers(r *run, pk []byte, want string) (bool, error) {
 
 // same reports whether the row that an entry holds refers to the key want.
 func (f *finder) same(r *run, pk, value []byte, want string) (bool, error) {
-	row := make(Row, len(f.op.ref.Table.Columns))
+	row := make(types.Row, len(f.op.ref.Table.Columns))
 	if err := f.op.rowDec.Decode(pk, value, row); err != nil {
 		return false, err
 	}
@@ -391,7 +392,7 @@ func CheckDeferred(ctx context.Context, env *Env, list []*Deferred) error {
 
 // referredKeys are keys that rows refer to, as they are handed to a cascade.
 type referredKeys struct {
-	rows []Row // values of the key's columns; then perhaps what they changed to
+	rows []types.Row // values of the key's columns; then perhaps what they changed to
 	keys []string
 	// missed: a row that refers to one of them was gone when it was to be locked. An update of its
 	// primary key may have moved it to where the snapshot has nothing: who looks for such rows

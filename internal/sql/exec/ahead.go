@@ -4,6 +4,7 @@ import (
 	"bytes"
 
 	"github.com/lichendb/lichen/internal/kvpb"
+	"github.com/lichendb/lichen/internal/sql/types"
 )
 
 // Rows are locked one by one, each when its turn comes. Where many follow each other their
@@ -35,7 +36,7 @@ func (ins *insertOp) lockAhead(in *Batch) error {
 			}
 		}
 	}
-	return ins.run.txn.LockAhead(ins.run.ctx, keys, kvpb.LockUpdate)
+	return ins.run.txn.LockAhead(ins.run.Ctx, keys, kvpb.LockUpdate)
 }
 
 // lockAhead locks rows by their primary keys, if they are enough to be worth it and the
@@ -44,7 +45,7 @@ func (k *rowLocker) lockAhead(keys [][]byte) error {
 	if len(keys) < minAhead || k.wait != kvpb.WaitBlock {
 		return nil
 	}
-	return lockError(k.run.txn.LockAhead(k.run.ctx, keys, k.strength), k.table.Name)
+	return lockError(k.run.txn.LockAhead(k.run.Ctx, keys, k.strength), k.table.Name)
 }
 
 // lockPointsAhead locks the rows of the complete keys that come next, of which b has room for.
@@ -68,7 +69,7 @@ func (s *scanOp) lockPointsAhead(b *Batch) error {
 
 // lockAhead locks the rows of a batch of the input, whose columns stand at positions old of it;
 // row has room for one.
-func (k *rowClaim) lockAhead(in *Batch, old []int, row Row) error {
+func (k *rowClaim) lockAhead(in *Batch, old []int, row types.Row) error {
 	keys := make([][]byte, 0, in.n)
 	for i := range in.n {
 		copySlots(row, in.Row(i), old)
@@ -78,7 +79,7 @@ func (k *rowClaim) lockAhead(in *Batch, old []int, row Row) error {
 		}
 		keys = append(keys, bytes.Clone(key))
 	}
-	return k.run.txn.LockAhead(k.run.ctx, keys, k.strength)
+	return k.run.txn.LockAhead(k.run.Ctx, keys, k.strength)
 }
 
 // lockKeysAhead locks the keys that rows refer to.
@@ -90,5 +91,5 @@ func lockKeysAhead(r *run, refs []string, s kvpb.Strength) error {
 	for _, k := range refs[:cap(keys)] {
 		keys = append(keys, []byte(k))
 	}
-	return r.txn.LockAhead(r.ctx, keys, s)
+	return r.txn.LockAhead(r.Ctx, keys, s)
 }

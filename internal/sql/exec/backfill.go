@@ -17,7 +17,7 @@ import (
 type TableReader struct {
 	x    *rowcodec.Index
 	dec  *rowcodec.Decoder
-	row  Row
+	row  types.Row
 	next []byte // first key of the next page
 	end  []byte
 	page kv.ScanResult
@@ -32,7 +32,7 @@ func NewTableReader(t *catalog.Table, from []byte) (*TableReader, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &TableReader{x: x, dec: x.NewDecoder(allOrds(t)), row: make(Row, len(t.Columns)), more: true}
+	r := &TableReader{x: x, dec: x.NewDecoder(allOrds(t)), row: make(types.Row, len(t.Columns)), more: true}
 	r.next = append(r.next, x.Prefix()...)
 	if from != nil {
 		r.next = bytes.Clone(from)
@@ -43,7 +43,7 @@ func NewTableReader(t *catalog.Table, from []byte) (*TableReader, error) {
 
 // Next returns the next row, with one datum per Table.Columns, and its key; nil
 // at the end. Both are valid until the next call.
-func (r *TableReader) Next(ctx context.Context, txn Txn) (row Row, key []byte, err error) {
+func (r *TableReader) Next(ctx context.Context, txn Txn) (row types.Row, key []byte, err error) {
 	for r.pos == r.page.Len() {
 		if !r.more {
 			return nil, nil, nil
@@ -113,7 +113,7 @@ func BackfillIndex(ctx context.Context, txn Txn, t *catalog.Table, ix *catalog.I
 
 // claimUnique locks a key of an index that is being built. An entry of the very
 // same row may be there already: writers maintain the index meanwhile.
-func (w *TableWriter) claimUnique(ctx context.Context, txn Txn, x *rowcodec.Index, row Row, key, value []byte) error {
+func (w *TableWriter) claimUnique(ctx context.Context, txn Txn, x *rowcodec.Index, row types.Row, key, value []byte) error {
 	res, err := txn.Lock(ctx, key, kvpb.LockUpdate, kvpb.WaitBlock)
 	if err != nil {
 		return err

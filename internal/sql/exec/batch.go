@@ -33,7 +33,7 @@ type Batch struct {
 func (b *Batch) Len() int { return b.n }
 
 // Row returns row i.
-func (b *Batch) Row(i int) Row {
+func (b *Batch) Row(i int) types.Row {
 	return b.data[i*b.width : (i+1)*b.width : (i+1)*b.width]
 }
 
@@ -49,7 +49,7 @@ func (b *Batch) full() bool { return b.n >= b.max }
 func (b *Batch) room() int { return b.max - b.n }
 
 // add appends a row with undefined contents. It invalidates rows got before.
-func (b *Batch) add() Row {
+func (b *Batch) add() types.Row {
 	need := (b.n + 1) * b.width
 	if need > cap(b.data) {
 		grown := takeDatums(max(need, 2*cap(b.data)))
@@ -62,14 +62,14 @@ func (b *Batch) add() Row {
 }
 
 // addCopy appends a copy of row.
-func (b *Batch) addCopy(row Row) { copy(b.add(), row) }
+func (b *Batch) addCopy(row types.Row) { copy(b.add(), row) }
 
 // drop removes the last row.
 func (b *Batch) drop() { b.n-- }
 
 // keep drops the rows from position first on that fn, which is asked once for each of them in
 // order, does not want. After an error b has those before it.
-func (b *Batch) keep(first int, fn func(row Row) (bool, error)) error {
+func (b *Batch) keep(first int, fn func(row types.Row) (bool, error)) error {
 	kept := first
 	for i := first; i < b.n; i++ {
 		row := b.Row(i)

@@ -9,7 +9,9 @@ import (
 	"github.com/lichendb/lichen/internal/plant"
 	"github.com/lichendb/lichen/internal/quota"
 	"github.com/lichendb/lichen/internal/sql/catalog"
+	"github.com/lichendb/lichen/internal/sql/exec/expr"
 	"github.com/lichendb/lichen/internal/sql/rowcodec"
+	"github.com/lichendb/lichen/internal/sql/types"
 )
 
 // Several rows may have the key of a deferrable UNIQUE, PRIMARY KEY or exclusion
@@ -41,7 +43,7 @@ func claimWatches(w *TableWriter) (out []*claimWatch) {
 
 // note remembers the claim of a row that was stored, unless the row old, which it
 // replaces, had it already.
-func (w *claimWatch) note(d *dml, old, row Row) error {
+func (w *claimWatch) note(d *dml, old, row types.Row) error {
 	x := &w.writer.indexes[w.index]
 	in, err := x.has(row)
 	if err != nil || !in || !x.Claims(row) {
@@ -75,7 +77,7 @@ type claimBatch struct {
 // claims begins a batch of claims.
 func (q *afterQueue) claims(w *TableWriter, x *rowcodec.Index) *claimBatch {
 	b := &claimBatch{writer: w, x: x, seen: map[string]struct{}{}}
-	b.acc.Init(q.run.mem)
+	b.acc.Init(q.run.Mem)
 	if m := q.run.env.Constraints; m != nil {
 		b.deferred = m.Deferred(x.Desc.ConstraintOid, x.Desc.Deferred)
 	}
@@ -90,7 +92,7 @@ func (b *claimBatch) add(claim []byte) error {
 		return nil
 	}
 	if err := b.acc.Grow(int64(len(claim) + keyOverhead)); err != nil {
-		return memoryError(err)
+		return expr.MemoryError(err)
 	}
 	s := string(claim)
 	b.seen[s] = struct{}{}
@@ -107,7 +109,7 @@ func (q *afterQueue) addClaim(batches map[*catalog.Index]*claimBatch, d *Deferre
 			return err
 		}
 		w.schema = d.schema
-		w.SetFormat(q.run.format())
+		w.SetFormat(q.run.Format())
 		x, err := rowcodec.Compile(d.table, d.index)
 		if err != nil {
 			return err
@@ -131,7 +133,7 @@ func (b *claimBatch) process(q *afterQueue) error {
 			locked = append(locked, key)
 			continue
 		}
-		res, err := r.txn.Lock(r.ctx, []byte(key), kvpb.LockUpdate, wait)
+		res, err := r.txn.Lock(r.Ctx, []byte(key), kvpb.LockUpdate, wait)
 		if err != nil {
 			return lockError(err, b.writer.table.Name)
 		}
@@ -212,11 +214,11 @@ func sharedAmong(r *run, list []string, out map[string]bool) error {
 func scanClaims(r *run, spans []kvpb.Span, f func(key, value []byte) (bool, error)) error {
 	var page kvpb.ScanResponse
 	for len(spans) > 0 {
-		if err := r.canceled(); err != nil {
+		if err := r.Canceled(); err != nil {
 			return err
 		}
 		page.Reset()
-		if err := r.txn.ScanSpans(r.ctx, spans, kv.ScanOptions{MaxRows: BatchRows}, &page); err != nil {
+		if err := r.txn.ScanSpans(r.Ctx, spans, kv.ScanOptions{MaxRows: BatchRows}, &page); err != nil {
 			return err
 		}
 		for i := range page.Len() {
@@ -265,7 +267,7 @@ func (b *claimBatch) count(r *run, key string) (settled bool, err error) {
 	pk := b.x.NewDecoder(keyOrds(b.writer.indexes[0].Index))
 	rows := 0
 	for _, e := range entries {
-		row := make(Row, len(b.writer.table.Columns))
+		row := make(types.Row, len(b.writer.table.Columns))
 		if err := e.decode(pk, b.writer.indexes[0].Index, row); err != nil {
 			return false, err
 		}
@@ -273,7 +275,7 @@ func (b *claimBatch) count(r *run, key string) (settled bool, err error) {
 		if err != nil {
 			return false, err
 		}
-		res, err := b.writer.rows(r.txn).Lock(r.ctx, rowKey, kvpb.LockKeyShare, kvpb.WaitBlock)
+		res, err := b.writer.rows(r.txn).Lock(r.Ctx, rowKey, kvpb.LockKeyShare, kvpb.WaitBlock)
 		switch {
 		case err != nil:
 			return false, lockError(err, b.writer.table.Name)
@@ -296,8 +298,8 @@ func (b *claimBatch) count(r *run, key string) (settled bool, err error) {
 type claimEntry struct{ key, value []byte }
 
 // decode sets the key columns of x in row, which dec reads from the entry.
-func (e *claimEntry) decode(dec *rowcodec.Decoder, x *rowcodec.Index, row Row) error {
-	values := make(Row, x.Declared)
+func (e *claimEntry) decode(dec *rowcodec.Decoder, x *rowcodec.Index, row types.Row) error {
+	values := make(types.Row, x.Declared)
 	if err := dec.Decode(e.key, e.value, values); err != nil {
 		return err
 	}

@@ -1,8 +1,10 @@
 package exec
 
+import "github.com/lichendb/lichen/internal/sql/exec/expr"
+
 // compiler turns one plan into operators and closures over one run.
 type compiler struct {
-	exprCompiler
+	expr.Compiler
 	run     *run
 	ctes    map[int]*cteState
 	demand  *demand  // of the innermost consumer that may stop; nil: there is none
@@ -12,6 +14,6 @@ type compiler struct {
 // newCompiler returns a compiler for one plan.
 func newCompiler(r *run, p *Profile) *compiler {
 	c := &compiler{run: r, ctes: map[int]*cteState{}, profile: p}
-	c.exprCompiler = newExprCompiler(&r.evalState, c.compileSubquery)
+	c.Compiler = expr.NewCompiler(&r.State, c.compileSubquery)
 	return c
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/lichendb/lichen/internal/sql/builtin"
 	"github.com/lichendb/lichen/internal/sql/catalog"
+	"github.com/lichendb/lichen/internal/sql/exec/expr"
 	"github.com/lichendb/lichen/internal/sql/pgerr"
 	"github.com/lichendb/lichen/internal/sql/plan"
 	"github.com/lichendb/lichen/internal/sql/rowcodec"
@@ -24,13 +25,13 @@ type check struct {
 	name   string
 	domain builtin.DomainName // whose constraint it is, unnamed for one of the table
 	view   string             // whose WITH CHECK OPTION it is
-	cond   evalFn
+	cond   expr.Func
 }
 
-func (c *compiler) checks(list []plan.CheckExpr, s scope) ([]check, error) {
+func (c *compiler) checks(list []plan.CheckExpr, s expr.Scope) ([]check, error) {
 	out := make([]check, len(list))
 	for i, k := range list {
-		cond, err := c.expr(k.Cond, s)
+		cond, err := c.Expr(k.Cond, s)
 		if err != nil {
 			return nil, err
 		}
@@ -40,7 +41,7 @@ func (c *compiler) checks(list []plan.CheckExpr, s scope) ([]check, error) {
 }
 
 // runChecks evaluates CHECK constraints over input, for the row to store.
-func (w *TableWriter) runChecks(list []check, input, row Row) error {
+func (w *TableWriter) runChecks(list []check, input, row types.Row) error {
 	for i := range list {
 		if list[i].view != "" {
 			continue
@@ -64,7 +65,7 @@ func (w *TableWriter) runChecks(list []check, input, row Row) error {
 
 // runOptions evaluates WITH CHECK OPTION of views over input, for the row that was
 // stored: other constraints come first.
-func (w *TableWriter) runOptions(list []check, input, row Row) error {
+func (w *TableWriter) runOptions(list []check, input, row types.Row) error {
 	for i := range list {
 		if list[i].view == "" {
 			continue
@@ -81,7 +82,7 @@ func (w *TableWriter) runOptions(list []check, input, row Row) error {
 	return nil
 }
 
-func (w *TableWriter) notNullError(ord int, row Row) error {
+func (w *TableWriter) notNullError(ord int, row types.Row) error {
 	col := w.table.Columns[ord].Name
 	e := pgerr.New(pgerr.NotNullViolation, "null value in column %q of relation %q violates not-null constraint", col, w.table.Name)
 	e.Detail = w.failingRow(row)
@@ -90,7 +91,7 @@ func (w *TableWriter) notNullError(ord int, row Row) error {
 }
 
 // failingRow describes a row as PostgreSQL does, long values cut.
-func (w *TableWriter) failingRow(row Row) string {
+func (w *TableWriter) failingRow(row types.Row) string {
 	var b strings.Builder
 	b.WriteString("Failing row contains (")
 	first := true
@@ -135,7 +136,7 @@ func constraintName(ix *catalog.Index) string {
 }
 
 // keyDetail describes the key of a row: "Key (a, b)=(1, x)".
-func (w *TableWriter) keyDetail(x *rowcodec.Index, row Row) string {
+func (w *TableWriter) keyDetail(x *rowcodec.Index, row types.Row) string {
 	var names, values []string
 	for i := range x.Declared {
 		ord := w.table.DeclaredOrd(x.Desc, i)
@@ -154,7 +155,7 @@ func (w *TableWriter) deferrableArbiter(ix *catalog.Index) error {
 	return e
 }
 
-func (w *TableWriter) duplicateError(x *rowcodec.Index, row Row) error {
+func (w *TableWriter) duplicateError(x *rowcodec.Index, row types.Row) error {
 	name := constraintName(x.Desc)
 	if x.Desc.Exclusion {
 		e := pgerr.New(exclusionViolation, "conflicting key value violates exclusion constraint %q", name)

@@ -2,8 +2,10 @@ package exec
 
 import (
 	"github.com/lichendb/lichen/internal/plant"
+	"github.com/lichendb/lichen/internal/sql/exec/expr"
 	"github.com/lichendb/lichen/internal/sql/pgerr"
 	"github.com/lichendb/lichen/internal/sql/plan"
+	"github.com/lichendb/lichen/internal/sql/types"
 )
 
 // withOp makes CTEs available to its body. They are evaluated when they are
@@ -20,7 +22,7 @@ type withOp struct {
 type cteState struct {
 	run       *run
 	src       *source
-	cols      scope
+	cols      expr.Scope
 	rows      rowStore
 	started   bool
 	done      bool
@@ -36,7 +38,7 @@ type cteState struct {
 	working, next rowStore
 	inRecursion   bool
 	seen          *keyTable // UNION: rows that came before
-	buf           Row
+	buf           types.Row
 }
 
 func (c *compiler) with(n *plan.With) (operator, error) {
@@ -52,7 +54,7 @@ func (c *compiler) with(n *plan.With) (operator, error) {
 		if err := read(func() error { return c.cte(st, cte) }); err != nil {
 			return nil, err
 		}
-		c.onClose(st.reset)
+		c.OnClose(st.reset)
 		w.ctes = append(w.ctes, st)
 	}
 	var err error
@@ -70,28 +72,28 @@ func (c *compiler) cte(st *cteState, cte *plan.CTE) error {
 		return nil
 	}
 	// The rounds hand on some of the first plan's columns, in their own order.
-	if st.pos, err = st.cols.positions(cte.Cols); err != nil {
+	if st.pos, err = st.cols.Positions(cte.Cols); err != nil {
 		return err
 	}
 	st.cols, st.width = cte.Cols, len(cte.Cols)
-	st.buf = make(Row, st.width)
+	st.buf = make(types.Row, st.width)
 	if cte.Dedup {
 		t := newKeyTable(colTypes(cte.Plan.Props().Cols, st.pos))
 		st.seen = &t
 	}
-	var rs scope
+	var rs expr.Scope
 	if st.recursive, rs, err = c.input(cte.Recursive); err != nil {
 		return err
 	}
-	st.recPos, err = rs.positions(cte.RecursiveCols)
+	st.recPos, err = rs.Positions(cte.RecursiveCols)
 	return err
 }
 
 func (w *withOp) open() error {
 	for _, st := range w.ctes {
-		if st.varies || st.epoch != w.run.epoch {
+		if st.varies || st.epoch != w.run.Epoch {
 			st.reset()
-			st.epoch = w.run.epoch
+			st.epoch = w.run.Epoch
 		}
 	}
 	for _, st := range w.ctes {
@@ -201,7 +203,7 @@ func (st *cteState) more() error {
 }
 
 // add takes a row into the result, and into the next round's working table.
-func (st *cteState) add(row Row) error {
+func (st *cteState) add(row types.Row) error {
 	if st.seen != nil {
 		if _, added, err := st.seen.put(row); err != nil || !added {
 			return err
@@ -234,7 +236,7 @@ func (st *cteState) nextRound() error {
 
 // round reads on in the recursive part.
 func (st *cteState) round() error {
-	if err := st.run.canceled(); err != nil {
+	if err := st.run.Canceled(); err != nil {
 		return err
 	}
 	ok, err := st.recursive.fetch(BatchRows)
@@ -267,7 +269,7 @@ func (c *compiler) cteScan(n *plan.CTEScan) (operator, error) {
 	if st == nil {
 		return nil, pgerr.Assertion("plan reads CTE %q, which no enclosing WITH defines", n.Name)
 	}
-	cols, err := st.cols.positions(n.SourceCols)
+	cols, err := st.cols.Positions(n.SourceCols)
 	return &cteScanOp{run: c.run, st: st, working: n.Working, cols: cols}, err
 }
 

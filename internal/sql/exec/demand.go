@@ -14,9 +14,9 @@ type demand struct {
 func (c *compiler) partly(compile func() error) error {
 	outer, d := c.demand, &demand{}
 	c.demand = d
-	before := c.volatile
+	before := c.Volatile
 	err := compile()
-	if c.demand = outer; c.volatile > before {
+	if c.demand = outer; c.Volatile > before {
 		for _, s := range d.sources {
 			s.most = 1
 		}
@@ -29,10 +29,10 @@ func (c *compiler) partly(compile func() error) error {
 
 // entirely compiles a part of a plan that is read to its end.
 func (c *compiler) entirely(compile func() error) error {
-	outer, before := c.demand, c.volatile
+	outer, before := c.demand, c.Volatile
 	c.demand = nil
 	err := compile()
-	c.demand, c.volatile = outer, before
+	c.demand, c.Volatile = outer, before
 	return err
 }
 

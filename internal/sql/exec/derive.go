@@ -5,22 +5,24 @@ import (
 	"slices"
 
 	"github.com/lichendb/lichen/internal/sql/catalog"
+	"github.com/lichendb/lichen/internal/sql/exec/expr"
 	"github.com/lichendb/lichen/internal/sql/plan"
+	"github.com/lichendb/lichen/internal/sql/types"
 )
 
 // derivation computes what a table derives from its rows.
 type derivation struct {
 	cols  []setter // generated columns
 	virt  []setter // expressions of indexes, columns that rows do not hold
-	conds map[catalog.IndexID]predFn
+	conds map[catalog.IndexID]expr.Pred
 }
 
 func (c *compiler) derivation(t *catalog.Table, d *plan.Derived) (*derivation, error) {
 	if d == nil {
 		return nil, nil
 	}
-	s := scope(d.Cols)
-	out := &derivation{conds: map[catalog.IndexID]predFn{}}
+	s := expr.Scope(d.Cols)
+	out := &derivation{conds: map[catalog.IndexID]expr.Pred{}}
 	needed := slices.DeleteFunc(slices.Clone(d.Columns), func(sc plan.SetCol) bool { return !computedOnWrite(t, &t.Columns[sc.Ord]) })
 	set, err := c.setters(needed, s)
 	if err != nil {
@@ -34,7 +36,7 @@ func (c *compiler) derivation(t *catalog.Table, d *plan.Derived) (*derivation, e
 		}
 	}
 	for _, p := range d.Predicates {
-		if out.conds[p.Index], err = c.pred(p.Cond, s); err != nil {
+		if out.conds[p.Index], err = c.Pred(p.Cond, s); err != nil {
 			return nil, err
 		}
 	}
@@ -49,7 +51,7 @@ func computedOnWrite(t *catalog.Table, c *catalog.Column) bool {
 	})
 }
 
-func computeAll(list []setter, row Row) error {
+func computeAll(list []setter, row types.Row) error {
 	for i := range list {
 		v, err := list[i].value(row)
 		if err != nil {
@@ -76,7 +78,7 @@ func (c *compiler) derive(w *TableWriter, d *plan.Derived) error {
 }
 
 // compute sets the generated columns of a row that is about to be stored.
-func (w *TableWriter) compute(row Row) error {
+func (w *TableWriter) compute(row types.Row) error {
 	if w.derived == nil {
 		return nil
 	}
@@ -87,7 +89,7 @@ func (w *TableWriter) compute(row Row) error {
 }
 
 // computeOld sets what a stored row does not hold.
-func (w *TableWriter) computeOld(row Row) error {
+func (w *TableWriter) computeOld(row types.Row) error {
 	if w.derived == nil {
 		return nil
 	}
@@ -121,7 +123,7 @@ func (x *Deriver) Start(ctx context.Context, env *Env) {
 }
 
 // Compute sets the generated columns of a row of the table.
-func (x *Deriver) Compute(row Row) error {
+func (x *Deriver) Compute(row types.Row) error {
 	if x == nil {
 		return nil
 	}
@@ -132,7 +134,7 @@ func (x *Deriver) Compute(row Row) error {
 }
 
 // Has reports whether an index has an entry for a row.
-func (x *Deriver) Has(ix *catalog.Index, row Row) (bool, error) {
+func (x *Deriver) Has(ix *catalog.Index, row types.Row) (bool, error) {
 	if x == nil || ix.Total() {
 		return true, nil
 	}

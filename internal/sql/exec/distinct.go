@@ -1,7 +1,9 @@
 package exec
 
 import (
+	"github.com/lichendb/lichen/internal/sql/exec/expr"
 	"github.com/lichendb/lichen/internal/sql/plan"
+	"github.com/lichendb/lichen/internal/sql/types"
 )
 
 // distinctOp keeps the first row of each key, in place.
@@ -9,7 +11,7 @@ type distinctOp struct {
 	run   *run
 	input operator
 	keys  []int
-	vals  Row
+	vals  types.Row
 	table keyTable
 	// ordered: duplicates are adjacent, so one remembered row suffices.
 	ordered bool
@@ -25,11 +27,11 @@ func (c *compiler) distinct(n *plan.Distinct) (operator, error) {
 	}
 	cols := n.Input.Props().Cols
 	d := &distinctOp{run: c.run, input: input, ordered: n.Ordered, width: len(cols)}
-	if d.keys, err = scopeOf(cols).positions(n.Keys); err != nil {
+	if d.keys, err = expr.ScopeOf(cols).Positions(n.Keys); err != nil {
 		return nil, err
 	}
 	ts := colTypes(cols, d.keys)
-	d.vals, d.table, d.order = make(Row, len(ts)), newKeyTable(ts), ascending(d.keys, ts)
+	d.vals, d.table, d.order = make(types.Row, len(ts)), newKeyTable(ts), ascending(d.keys, ts)
 	return d, nil
 }
 
@@ -66,7 +68,7 @@ func (d *distinctOp) next(b *Batch) error {
 }
 
 // first reports whether no row with this key came before.
-func (d *distinctOp) first(row Row) (bool, error) {
+func (d *distinctOp) first(row types.Row) (bool, error) {
 	if !d.ordered {
 		copySlots(d.vals, row, d.keys)
 		_, added, err := d.table.put(d.vals)

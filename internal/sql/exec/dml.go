@@ -4,8 +4,10 @@ import (
 	"bytes"
 
 	"github.com/lichendb/lichen/internal/kvpb"
+	"github.com/lichendb/lichen/internal/sql/exec/expr"
 	"github.com/lichendb/lichen/internal/sql/pgerr"
 	"github.com/lichendb/lichen/internal/sql/plan"
+	"github.com/lichendb/lichen/internal/sql/types"
 )
 
 // modifier is an operator that writes. Without RETURNING it does all its work in
@@ -21,7 +23,7 @@ type dml struct {
 	name      string
 	src       *source
 	writer    *TableWriter
-	returning []evalFn
+	returning []expr.Func
 	hasReturn bool
 	rows      int64 // affected
 	text      scratch
@@ -41,7 +43,7 @@ func (d *dml) open() error {
 	}
 	d.rows = 0
 	d.forget()
-	d.writer.SetFormat(d.run.format())
+	d.writer.SetFormat(d.run.Format())
 	return d.src.start()
 }
 
@@ -49,7 +51,7 @@ func (d *dml) close() { d.src.stop() }
 
 // loop feeds the input's rows to step, which appends to b what is returned. It
 // stops after a batch that returned rows.
-func (d *dml) loop(b *Batch, step func(row Row, b *Batch) error) error {
+func (d *dml) loop(b *Batch, step func(row types.Row, b *Batch) error) error {
 	b.clear()
 	for {
 		d.text.reset()
@@ -74,14 +76,14 @@ func (d *dml) loop(b *Batch, step func(row Row, b *Batch) error) error {
 		if b.n > 0 {
 			return nil
 		}
-		if err := d.run.canceled(); err != nil {
+		if err := d.run.Canceled(); err != nil {
 			return err
 		}
 	}
 }
 
 // emit appends the RETURNING list for a row.
-func (d *dml) emit(row Row, b *Batch) error {
+func (d *dml) emit(row types.Row, b *Batch) error {
 	d.rows++
 	if !d.hasReturn {
 		return nil
@@ -99,13 +101,13 @@ func (d *dml) emit(row Row, b *Batch) error {
 	return nil
 }
 
-func (c *compiler) returning(d *dml, r *plan.Returning, s scope) error {
+func (c *compiler) returning(d *dml, r *plan.Returning, s expr.Scope) error {
 	if r == nil {
 		return nil
 	}
 	d.hasReturn = true
 	var err error
-	d.returning, err = c.exprs(r.Exprs, s)
+	d.returning, err = c.Exprs(r.Exprs, s)
 	return err
 }
 
@@ -116,21 +118,21 @@ type updateOp struct {
 	old      []int
 	set      []setter
 	checks   []check
-	combined Row // input row, then the new row
-	width    int // of the input
-	oldRow   Row
+	combined types.Row // input row, then the new row
+	width    int       // of the input
+	oldRow   types.Row
 }
 
 // setter assigns to a column.
 type setter struct {
 	ord   int
-	value evalFn
+	value expr.Func
 }
 
-func (c *compiler) setters(list []plan.SetCol, s scope) ([]setter, error) {
+func (c *compiler) setters(list []plan.SetCol, s expr.Scope) ([]setter, error) {
 	out := make([]setter, len(list))
 	for i, sc := range list {
-		f, err := c.expr(sc.Value, s)
+		f, err := c.Expr(sc.Value, s)
 		if err != nil {
 			return nil, err
 		}
@@ -141,7 +143,7 @@ func (c *compiler) setters(list []plan.SetCol, s scope) ([]setter, error) {
 
 func (c *compiler) update(n *plan.Update) (operator, error) {
 	u := &updateOp{dml: dml{run: c.run, name: "UPDATE"}}
-	var s scope
+	var s expr.Scope
 	var err error
 	if u.src, s, err = c.input(n.Input); err != nil {
 		return nil, err
@@ -149,7 +151,7 @@ func (c *compiler) update(n *plan.Update) (operator, error) {
 	if u.writer, err = NewTableWriter(n.Table); err != nil {
 		return nil, err
 	}
-	if u.old, err = s.positions(n.Old); err != nil {
+	if u.old, err = s.Positions(n.Old); err != nil {
 		return nil, err
 	}
 	if u.set, err = c.setters(n.Set, s); err != nil {
@@ -160,8 +162,8 @@ func (c *compiler) update(n *plan.Update) (operator, error) {
 		return nil, err
 	}
 	u.width = len(s)
-	u.combined = make(Row, len(all))
-	u.oldRow = make(Row, len(n.Table.Columns))
+	u.combined = make(types.Row, len(all))
+	u.oldRow = make(types.Row, len(n.Table.Columns))
 	u.claim = newRowClaim(c, n.Input, u.writer, claimStrength(n))
 	u.writer.schema, u.writer.always = n.Schema, !u.claim.locked
 	if err := c.derive(u.writer, n.Derived); err != nil {
@@ -186,7 +188,7 @@ func claimStrength(n *plan.Update) kvpb.Strength {
 
 func (u *updateOp) next(b *Batch) error { return u.loop(b, u.step) }
 
-func (u *updateOp) step(in Row, b *Batch) error {
+func (u *updateOp) step(in types.Row, b *Batch) error {
 	copySlots(u.oldRow, in, u.old)
 	if ok, err := u.claim.take(u.oldRow); !ok {
 		return err
@@ -213,7 +215,7 @@ func (u *updateOp) step(in Row, b *Batch) error {
 	if err := u.writer.runChecks(u.checks, u.combined, row); err != nil {
 		return err
 	}
-	if err := u.writer.Update(u.run.ctx, u.run.txn, u.oldRow, row); err != nil {
+	if err := u.writer.Update(u.run.Ctx, u.run.txn, u.oldRow, row); err != nil {
 		return err
 	}
 	if err := u.wrote(u.oldRow, row); err != nil {
@@ -230,12 +232,12 @@ type deleteOp struct {
 	dml
 	claim  *rowClaim
 	old    []int
-	oldRow Row
+	oldRow types.Row
 }
 
 func (c *compiler) delete(n *plan.Delete) (operator, error) {
 	d := &deleteOp{dml: dml{run: c.run, name: "DELETE"}}
-	var s scope
+	var s expr.Scope
 	var err error
 	if d.src, s, err = c.input(n.Input); err != nil {
 		return nil, err
@@ -243,10 +245,10 @@ func (c *compiler) delete(n *plan.Delete) (operator, error) {
 	if d.writer, err = NewTableWriter(n.Table); err != nil {
 		return nil, err
 	}
-	if d.old, err = s.positions(n.Old); err != nil {
+	if d.old, err = s.Positions(n.Old); err != nil {
 		return nil, err
 	}
-	d.oldRow = make(Row, len(n.Table.Columns))
+	d.oldRow = make(types.Row, len(n.Table.Columns))
 	d.claim = newRowClaim(c, n.Input, d.writer, kvpb.LockUpdate)
 	if err := c.derive(d.writer, n.Derived); err != nil {
 		return nil, err
@@ -262,7 +264,7 @@ func (c *compiler) delete(n *plan.Delete) (operator, error) {
 
 func (d *deleteOp) next(b *Batch) error { return d.loop(b, d.step) }
 
-func (d *deleteOp) step(in Row, b *Batch) error {
+func (d *deleteOp) step(in types.Row, b *Batch) error {
 	copySlots(d.oldRow, in, d.old)
 	if ok, err := d.claim.take(d.oldRow); !ok {
 		return err
@@ -270,7 +272,7 @@ func (d *deleteOp) step(in Row, b *Batch) error {
 	if err := d.writer.computeOld(d.oldRow); err != nil {
 		return err
 	}
-	if err := d.writer.Delete(d.run.ctx, d.run.txn, d.oldRow); err != nil {
+	if err := d.writer.Delete(d.run.Ctx, d.run.txn, d.oldRow); err != nil {
 		return err
 	}
 	if err := d.gone(d.oldRow, nil); err != nil {
@@ -312,7 +314,7 @@ func locksRows(n plan.Node) bool {
 // take locks a row and reports whether to go on with it: not if this statement
 // has changed it already or if it is gone. A row that changed since it was read
 // cannot be looked at again below joins: the statement starts over.
-func (k *rowClaim) take(old Row) (bool, error) {
+func (k *rowClaim) take(old types.Row) (bool, error) {
 	if k.locked {
 		return true, nil
 	}
@@ -320,7 +322,7 @@ func (k *rowClaim) take(old Row) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	res, err := k.writer.rows(k.run.txn).Lock(k.run.ctx, key, k.strength, kvpb.WaitBlock)
+	res, err := k.writer.rows(k.run.txn).Lock(k.run.Ctx, key, k.strength, kvpb.WaitBlock)
 	if err != nil || res.Self {
 		return false, err
 	}

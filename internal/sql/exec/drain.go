@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/lichendb/lichen/internal/quota"
+	"github.com/lichendb/lichen/internal/sql/types"
 )
 
 // Writes reports whether the statement writes rows; its effects are complete
@@ -12,11 +13,11 @@ func (p *Program) Writes() bool { return p.mod != nil }
 
 // Drain returns copies of the rows of first, which Next returned, and of all
 // that follow: for callers that must not hand out rows before the end.
-func (p *Program) Drain(first *Batch) ([]Row, error) {
-	var out []Row
+func (p *Program) Drain(first *Batch) ([]types.Row, error) {
+	var out []types.Row
 	var text arena
 	var acc quota.Account
-	acc.Init(p.run.mem)
+	acc.Init(p.run.Mem)
 	defer acc.Close()
 	for b := first; b.Len() > 0; {
 		for i := range b.Len() {

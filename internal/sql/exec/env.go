@@ -7,6 +7,7 @@ import (
 	"github.com/lichendb/lichen/internal/sql/ast"
 	"github.com/lichendb/lichen/internal/sql/builtin"
 	"github.com/lichendb/lichen/internal/sql/catalog"
+	"github.com/lichendb/lichen/internal/sql/exec/expr"
 	"github.com/lichendb/lichen/internal/sql/pgerr"
 	"github.com/lichendb/lichen/internal/sql/types"
 )
@@ -51,7 +52,7 @@ func (e *Env) mayWrite(t *catalog.Table, what string) error {
 type RowSource interface {
 	// NextRow fills row and reports whether there was one. The datums must stay
 	// intact until the next call.
-	NextRow(row Row) (bool, error)
+	NextRow(row types.Row) (bool, error)
 }
 
 // VirtualRequest says which rows of a virtual table are wanted, and what of them.
@@ -63,7 +64,7 @@ type VirtualRequest struct {
 	// Index and Keys ask for the rows that have one of the keys, each given once, in the
 	// columns of the index; a nil Index for all rows.
 	Index *catalog.Index
-	Keys  []Row
+	Keys  []types.Row
 	// Tests are conditions of the filter that drops rows afterwards: a row that does not
 	// meet one of them need not be made, but may be.
 	Tests []ColumnTest
@@ -80,20 +81,20 @@ type ColumnTest struct {
 type VirtualProvider interface {
 	// VirtualRows calls emit for every row that is asked for, with one datum per column
 	// of the table; emit keeps no reference to the slice. An error of emit ends the call.
-	VirtualRows(ctx context.Context, req *VirtualRequest, emit func(Row) error) error
+	VirtualRows(ctx context.Context, req *VirtualRequest, emit func(types.Row) error) error
 }
 
 // StatementProvider runs statements that stand in FROM.
 type StatementProvider interface {
 	// StatementRows calls emit for every row of a statement that planner.Env.Source
 	// gave columns for; emit keeps no reference to the slice.
-	StatementRows(ctx context.Context, stmt ast.Statement, emit func(Row) error) error
+	StatementRows(ctx context.Context, stmt ast.Statement, emit func(types.Row) error) error
 }
 
 // run is the state of the current execution, shared by the operators and
 // expressions of a Program. They are compiled against its address.
 type run struct {
-	evalState
+	expr.State
 	env *Env
 	txn Txn
 	// batchRows is the most rows that a source asks its operator for.
@@ -104,11 +105,11 @@ type run struct {
 // bind prepares for an execution in an environment.
 func (r *run) bind(ctx context.Context, env *Env) {
 	r.env, r.txn = env, env.Txn
-	r.evalState.bind(ctx, env.Builtin, env.Params, env.Mem)
+	r.State.Bind(ctx, env.Builtin, env.Params, env.Mem)
 }
 
 // unbind lets go of what belongs to an execution.
 func (r *run) unbind() {
 	r.env, r.txn = nil, nil
-	r.evalState.unbind()
+	r.State.Unbind()
 }

@@ -4,6 +4,7 @@ import (
 	"github.com/lichendb/lichen/internal/plant"
 	"github.com/lichendb/lichen/internal/quota"
 	"github.com/lichendb/lichen/internal/sql/builtin"
+	"github.com/lichendb/lichen/internal/sql/exec/expr"
 	"github.com/lichendb/lichen/internal/sql/pgerr"
 	"github.com/lichendb/lichen/internal/sql/plan"
 	"github.com/lichendb/lichen/internal/sql/types"
@@ -13,7 +14,7 @@ import (
 type subplan struct {
 	run    *run
 	src    *source
-	copies []outerCopy
+	copies []expr.OuterCopy
 	// cacheable: no outer columns, so one evaluation serves the whole execution.
 	cacheable bool
 	epoch     uint64 // execution that cached belongs to
@@ -23,13 +24,13 @@ type subplan struct {
 }
 
 // compileSubquery compiles a query in an expression.
-func (c *compiler) compileSubquery(e *plan.Subquery, s scope) (evalFn, error) {
+func (c *compiler) compileSubquery(e *plan.Subquery, s expr.Scope) (expr.Func, error) {
 	ids := make([]plan.ColID, len(e.Outer))
 	for i := range e.Outer {
 		ids[i] = e.Outer[i].Col
 	}
-	p := &subplan{run: c.run, copies: c.bindOuter(ids, s), cacheable: len(ids) == 0 || plant.On(plant.StaleSubquery)}
-	var inner scope
+	p := &subplan{run: c.run, copies: c.BindOuter(ids, s), cacheable: len(ids) == 0 || plant.On(plant.StaleSubquery)}
+	var inner expr.Scope
 	var err error
 	compile := func() (err error) {
 		p.src, inner, err = c.input(e.Plan)
@@ -62,9 +63,9 @@ func (c *compiler) compileSubquery(e *plan.Subquery, s scope) (evalFn, error) {
 }
 
 // wrap runs one evaluation of the subquery, or returns the cached result.
-func (p *subplan) wrap(eval func() (types.Datum, error)) evalFn {
-	return func(row Row) (types.Datum, error) {
-		if p.cacheable && p.epoch == p.run.epoch {
+func (p *subplan) wrap(eval func() (types.Datum, error)) expr.Func {
+	return func(row types.Row) (types.Datum, error) {
+		if p.cacheable && p.epoch == p.run.Epoch {
 			return p.cached, nil
 		}
 		d, err := p.once(row, eval)
@@ -72,14 +73,14 @@ func (p *subplan) wrap(eval func() (types.Datum, error)) evalFn {
 			return types.Null, err
 		}
 		if p.cacheable {
-			p.cached, p.epoch = d, p.run.epoch
+			p.cached, p.epoch = d, p.run.Epoch
 		}
 		return d, nil
 	}
 }
 
-func (p *subplan) once(row Row, eval func() (types.Datum, error)) (types.Datum, error) {
-	p.run.setOuter(p.copies, row)
+func (p *subplan) once(row types.Row, eval func() (types.Datum, error)) (types.Datum, error) {
+	p.run.SetOuter(p.copies, row)
 	if err := p.src.start(); err != nil {
 		p.src.stop()
 		return types.Null, err
@@ -133,7 +134,7 @@ func (p *subplan) record(cols []plan.Column) func() (types.Datum, error) {
 // array collects the single column of all rows; nested says that it has arrays.
 func (p *subplan) array(nested bool) (types.Datum, error) {
 	var acc quota.Account
-	acc.Init(p.run.mem)
+	acc.Init(p.run.Mem)
 	defer acc.Close()
 	var elems []types.Datum
 	for {
@@ -149,32 +150,32 @@ func (p *subplan) array(nested bool) (types.Datum, error) {
 			err = acc.Grow(datumSize)
 		}
 		if err != nil {
-			return types.Null, memoryError(err)
+			return types.Null, expr.MemoryError(err)
 		}
 		elems = append(elems, d)
 	}
 	if nested {
-		return builtin.NestArrays(p.run.bctx, elems)
+		return builtin.NestArrays(p.run.Builtin, elems)
 	}
 	return types.NewArray(elems), nil
 }
 
 // quantified compiles op ANY|ALL (subquery). The rows of a subquery without
 // outer columns are kept for the execution.
-func (c *compiler) quantified(p *subplan, e *plan.Subquery, s, inner scope) (evalFn, error) {
-	left, err := c.exprs(e.Left, s)
+func (c *compiler) quantified(p *subplan, e *plan.Subquery, s, inner expr.Scope) (expr.Func, error) {
+	left, err := c.Exprs(e.Left, s)
 	if err != nil {
 		return nil, err
 	}
-	right, err := c.exprs(e.Cmps, inner)
+	right, err := c.Exprs(e.Cmps, inner)
 	if err != nil {
 		return nil, err
 	}
-	ops, err := c.binaries(e.Ops, e.Left, e.Cmps)
+	ops, err := c.Binaries(e.Ops, e.Left, e.Cmps)
 	if err != nil {
 		return nil, err
 	}
-	eqs, err := c.binaries(e.Eqs, e.Left, e.Cmps)
+	eqs, err := c.Binaries(e.Eqs, e.Left, e.Cmps)
 	if err != nil {
 		return nil, err
 	}
@@ -183,8 +184,8 @@ func (c *compiler) quantified(p *subplan, e *plan.Subquery, s, inner scope) (eva
 		anyField: len(ops) > 1 && e.OpName == "<>", whole: p.cacheable && e.Kind == plan.AnySubquery && e.OpName == "=",
 		vals: make([]types.Datum, len(left)), cmps: make([]types.Datum, len(left)),
 	}
-	c.onClose(q.store.close)
-	if p.cacheable && len(ops) == 1 && !q.all && e.OpName == "=" && newDatumSet(e.Ops[0], 0) != nil {
+	c.OnClose(q.store.close)
+	if p.cacheable && len(ops) == 1 && !q.all && e.OpName == "=" && expr.NewDatumSet(e.Ops[0], 0) != nil {
 		q.hashed = e.Ops[0]
 	}
 	return q.eval, nil
@@ -193,27 +194,27 @@ func (c *compiler) quantified(p *subplan, e *plan.Subquery, s, inner scope) (eva
 // quantifier evaluates op ANY|ALL (subquery).
 type quantifier struct {
 	p           *subplan
-	left, right []evalFn
-	ops         []binaryFn
-	eqs         []binaryFn // an ordering of rows: equality of all fields but the last
+	left, right []expr.Func
+	ops         []expr.BinaryFunc
+	eqs         []expr.BinaryFunc // an ordering of rows: equality of all fields but the last
 	all, not    bool
 	anyField    bool // rows differ if one field does (<>), else all must match
 	whole       bool // all fields of the left side are computed before the first is compared
 	vals, cmps  []types.Datum
-	row         Row               // that the left side is computed of
+	row         types.Row         // that the left side is computed of
 	computed    int               // how many of vals are
 	store       rowStore          // right sides, if the subquery is cacheable
 	hashed      *builtin.Overload // = ANY of one column: a set does instead of store
-	set         *datumSet         // what hashed compares with
+	set         *expr.DatumSet    // what hashed compares with
 }
 
-func (q *quantifier) eval(row Row) (types.Datum, error) {
+func (q *quantifier) eval(row types.Row) (types.Datum, error) {
 	d, err := q.decide(row)
 	if err != nil {
 		return types.Null, err
 	}
 	if q.not {
-		d = notDatum(d)
+		d = expr.Not(d)
 	}
 	return d, nil
 }
@@ -236,23 +237,23 @@ func (q *quantifier) computeLeft(i int) error {
 }
 
 // startLeft begins with another left side.
-func (q *quantifier) startLeft(row Row) { q.row, q.computed = row, 0 }
+func (q *quantifier) startLeft(row types.Row) { q.row, q.computed = row, 0 }
 
-func (q *quantifier) decide(row Row) (types.Datum, error) {
+func (q *quantifier) decide(row types.Row) (types.Datum, error) {
 	if !q.p.cacheable {
 		return q.p.once(row, func() (types.Datum, error) { return q.combine(row, q.compared) })
 	}
-	if q.p.epoch != q.p.run.epoch {
+	if q.p.epoch != q.p.run.Epoch {
 		if err := q.fill(); err != nil {
 			return types.Null, err
 		}
-		q.p.epoch = q.p.run.epoch
+		q.p.epoch = q.p.run.Epoch
 	}
 	if q.hashed != nil {
 		return q.probe(row)
 	}
 	i := 0
-	return q.combine(row, func() (Row, error) {
+	return q.combine(row, func() (types.Row, error) {
 		if i == q.store.len() {
 			return nil, nil
 		}
@@ -262,19 +263,19 @@ func (q *quantifier) decide(row Row) (types.Datum, error) {
 }
 
 // probe looks the left value up in the set.
-func (q *quantifier) probe(row Row) (types.Datum, error) {
-	if q.set.empty() {
+func (q *quantifier) probe(row types.Row) (types.Datum, error) {
+	if q.set.Empty() {
 		return types.NewBool(false), nil
 	}
 	q.startLeft(row)
 	if err := q.computeLeft(0); err != nil {
 		return types.Null, err
 	}
-	return q.set.test(q.vals[0], false), nil
+	return q.set.Test(q.vals[0], false), nil
 }
 
 // compared returns the right sides of the subquery's next row, nil at the end.
-func (q *quantifier) compared() (Row, error) {
+func (q *quantifier) compared() (types.Row, error) {
 	row, err := q.p.src.row(BatchRows)
 	if row == nil || err != nil {
 		return nil, err
@@ -293,7 +294,7 @@ func (q *quantifier) compared() (Row, error) {
 func (q *quantifier) fill() error {
 	q.store.open(q.p.run, len(q.right))
 	if q.hashed != nil {
-		q.set = newDatumSet(q.hashed, 0)
+		q.set = expr.NewDatumSet(q.hashed, 0)
 	}
 	if err := q.p.src.start(); err != nil {
 		q.p.src.stop()
@@ -311,7 +312,7 @@ func (q *quantifier) fill() error {
 			}
 			continue
 		}
-		if err := q.set.insert(vals[0], &q.store.acc); err != nil {
+		if err := q.set.Insert(vals[0], &q.store.acc); err != nil {
 			return err
 		}
 	}
@@ -319,7 +320,7 @@ func (q *quantifier) fill() error {
 
 // combine applies the comparison to every row: for ANY the first true decides,
 // for ALL the first false.
-func (q *quantifier) combine(row Row, next func() (Row, error)) (types.Datum, error) {
+func (q *quantifier) combine(row types.Row, next func() (types.Row, error)) (types.Datum, error) {
 	null := false
 	q.startLeft(row)
 	for {
@@ -347,7 +348,7 @@ func (q *quantifier) combine(row Row, next func() (Row, error)) (types.Datum, er
 }
 
 // compare compares the left side with one row.
-func (q *quantifier) compare(vals Row) (types.Datum, error) {
+func (q *quantifier) compare(vals types.Row) (types.Datum, error) {
 	if len(q.eqs) > 0 {
 		return q.compareOrder(vals)
 	}
@@ -374,7 +375,7 @@ func (q *quantifier) compare(vals Row) (types.Datum, error) {
 
 // compareOrder compares the left side with one row in the order of their
 // fields: the first that differ decide.
-func (q *quantifier) compareOrder(vals Row) (types.Datum, error) {
+func (q *quantifier) compareOrder(vals types.Row) (types.Datum, error) {
 	for i, eq := range q.eqs {
 		if err := q.computeLeft(i); err != nil {
 			return types.Null, err

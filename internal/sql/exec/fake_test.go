@@ -281,7 +281,7 @@ func newCanned(t testing.TB, w *world) *canned {
 	if err != nil {
 		t.Fatal(err)
 	}
-	value, err := tw.PrimaryValue(Row{types.NewInt(1), types.NewInt(10), types.NewString("x")})
+	value, err := tw.PrimaryValue(types.Row{types.NewInt(1), types.NewInt(10), types.NewString("x")})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -103,8 +103,8 @@ type rowPages struct {
 	t     *testing.T
 	x     *rowcodec.Index
 	txn   *pairTxn
-	rows  map[string]Row // by key
-	keys  [][]byte       // of rows, and of some that there are not
+	rows  map[string]types.Row // by key
+	keys  [][]byte             // of rows, and of some that there are not
 	ords  []int
 	whole *RowTxn
 }
@@ -120,9 +120,9 @@ func newRowPages(t *testing.T, rng *rand.Rand) *rowPages {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := &rowPages{t: t, x: x, txn: &pairTxn{rng: rng}, rows: map[string]Row{}}
+	p := &rowPages{t: t, x: x, txn: &pairTxn{rng: rng}, rows: map[string]types.Row{}}
 	for i := range 12 {
-		row := Row{types.NewInt(int64(i)), types.NewInt(1), types.NewInt(2), types.NewInt(3), types.NewInt(4)}
+		row := types.Row{types.NewInt(int64(i)), types.NewInt(1), types.NewInt(2), types.NewInt(3), types.NewInt(4)}
 		for _, c := range []int{1, 2, 4} {
 			if rng.IntN(3) > 0 {
 				row[c] = types.Null
@@ -170,7 +170,7 @@ func (p *rowPages) check(what string, got []string, want [][]byte) {
 	}
 }
 
-func (p *rowPages) text(key []byte, row Row) string {
+func (p *rowPages) text(key []byte, row types.Row) string {
 	s := fmt.Sprintf("%x", key)
 	for _, ord := range p.ords {
 		s += " " + typeio.FormatDatum(types.Int4, row[ord], nil)
@@ -182,7 +182,7 @@ func (p *rowPages) text(key []byte, row Row) string {
 }
 
 func (p *rowPages) read(key, value []byte) string {
-	row, some := make(Row, 5), make(Row, len(p.ords))
+	row, some := make(types.Row, 5), make(types.Row, len(p.ords))
 	if err := p.x.NewDecoder(p.ords).Decode(key, value, some); err != nil {
 		p.t.Fatal(err)
 	}

@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"github.com/lichendb/lichen/internal/sql/catalog"
+	"github.com/lichendb/lichen/internal/sql/exec/expr"
 	"github.com/lichendb/lichen/internal/sql/pgerr"
 	"github.com/lichendb/lichen/internal/sql/plan"
 	"github.com/lichendb/lichen/internal/sql/rowcodec"
@@ -34,7 +35,7 @@ type Deferred struct {
 	ref      *plan.Reference // nil for a deferrable key
 	referrer bool            // a key that was referred to went away
 	key      string          // of the entry in the referenced index; of a deferrable key, the claim
-	values   Row
+	values   types.Row
 	row      string // key of the row that refers, unless referrer
 
 	table  *catalog.Table
@@ -81,7 +82,7 @@ type refKey struct {
 	*plan.Reference
 	x     *rowcodec.Index
 	casts []refCast // by column of the foreign key
-	row   Row       // of the referenced table
+	row   types.Row // of the referenced table
 	buf   []byte
 }
 
@@ -96,7 +97,7 @@ func newRefKey(ref *plan.Reference) (*refKey, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &refKey{Reference: ref, x: x, casts: refCasts(ref), row: make(Row, len(ref.Ref.Columns))}, nil
+	return &refKey{Reference: ref, x: x, casts: refCasts(ref), row: make(types.Row, len(ref.Ref.Columns))}, nil
 }
 
 func refCasts(ref *plan.Reference) []refCast {
@@ -108,7 +109,7 @@ func refCasts(ref *plan.Reference) []refCast {
 }
 
 // referred encodes the key of a row of the referenced table. It is valid until the next call.
-func (k *refKey) referred(row Row) ([]byte, error) {
+func (k *refKey) referred(row types.Row) ([]byte, error) {
 	for _, ord := range k.RefOrds {
 		k.row[ord] = row[ord]
 	}
@@ -116,12 +117,12 @@ func (k *refKey) referred(row Row) ([]byte, error) {
 }
 
 // referring encodes the key that a row of the table refers to. It is valid until the next call.
-func (k *refKey) referring(r *run, row Row) ([]byte, error) {
+func (k *refKey) referring(r *run, row types.Row) ([]byte, error) {
 	for i, ord := range k.Ords {
 		d := row[ord]
 		if c := &k.casts[i]; c.fn != nil {
 			var err error
-			if d, err = r.convert(c.fn, d, c.to); err != nil {
+			if d, err = r.Convert(c.fn, d, c.to); err != nil {
 				return nil, err
 			}
 		}
@@ -137,7 +138,7 @@ func (k *refKey) encode() ([]byte, error) {
 }
 
 // nulls counts the NULLs at ords.
-func nulls(row Row, ords []int) int {
+func nulls(row types.Row, ords []int) int {
 	n := 0
 	for _, ord := range ords {
 		if row[ord].IsNull() {
@@ -147,7 +148,7 @@ func nulls(row Row, ords []int) int {
 	return n
 }
 
-func differ(a, b Row, ords []int) bool {
+func differ(a, b types.Row, ords []int) bool {
 	for _, ord := range ords {
 		if a[ord] != b[ord] {
 			return true
@@ -160,7 +161,7 @@ func differ(a, b Row, ords []int) bool {
 type keyWatch struct {
 	*refKey
 	referrer *plan.Referrer // nil: the operator's table refers
-	values   Row            // scratch
+	values   types.Row      // scratch
 	batch    *keyBatch      // of this execution
 }
 
@@ -177,7 +178,7 @@ type keyBatch struct {
 // keyOverhead is roughly what a noted key takes besides its bytes.
 const keyOverhead = 64
 
-func (b *keyBatch) add(key, child []byte, values Row) error {
+func (b *keyBatch) add(key, child []byte, values types.Row) error {
 	if _, ok := b.seen[string(key)]; ok {
 		return nil
 	}
@@ -185,7 +186,7 @@ func (b *keyBatch) add(key, child []byte, values Row) error {
 		return err
 	}
 	if err := b.rows.acc.Grow(int64(len(key) + len(child) + keyOverhead)); err != nil {
-		return memoryError(err)
+		return expr.MemoryError(err)
 	}
 	s := string(key)
 	b.seen[s] = struct{}{}
@@ -204,14 +205,14 @@ func (c *compiler) watches(d *dml, refs []*plan.Reference, by []*plan.Referrer) 
 		if err != nil {
 			return err
 		}
-		d.refs = append(d.refs, &keyWatch{refKey: k, values: make(Row, len(r.Ords))})
+		d.refs = append(d.refs, &keyWatch{refKey: k, values: make(types.Row, len(r.Ords))})
 	}
 	for _, r := range by {
 		k, err := newRefKey(r.Reference)
 		if err != nil {
 			return err
 		}
-		d.referrers = append(d.referrers, &keyWatch{refKey: k, referrer: r, values: make(Row, 2*len(r.RefOrds))})
+		d.referrers = append(d.referrers, &keyWatch{refKey: k, referrer: r, values: make(types.Row, 2*len(r.RefOrds))})
 	}
 	return nil
 }
@@ -231,7 +232,7 @@ func (d *dml) forget() {
 
 // wrote notes the deferrable keys of a stored row and what it refers to; old is the row
 // it replaces, if any.
-func (d *dml) wrote(old, row Row) error {
+func (d *dml) wrote(old, row types.Row) error {
 	for _, w := range d.claims {
 		if err := w.note(d, old, row); err != nil {
 			return err
@@ -249,7 +250,7 @@ func (d *dml) wrote(old, row Row) error {
 }
 
 // gone notes the keys that went away with old, or changed with row.
-func (d *dml) gone(old, row Row) error {
+func (d *dml) gone(old, row types.Row) error {
 	for _, w := range d.referrers {
 		if err := w.leaves(d, old, row); err != nil {
 			return err
@@ -258,7 +259,7 @@ func (d *dml) gone(old, row Row) error {
 	return nil
 }
 
-func (w *keyWatch) refers(d *dml, old, row Row) error {
+func (w *keyWatch) refers(d *dml, old, row types.Row) error {
 	if old != nil && !differ(old, row, w.Ords) {
 		return nil
 	}
@@ -286,7 +287,7 @@ func (w *keyWatch) refers(d *dml, old, row Row) error {
 	return w.batch.add(key, child, w.values)
 }
 
-func (w *keyWatch) leaves(d *dml, old, row Row) error {
+func (w *keyWatch) leaves(d *dml, old, row types.Row) error {
 	if nulls(old, w.RefOrds) > 0 || row != nil && !differ(old, row, w.RefOrds) {
 		return nil
 	}
@@ -312,7 +313,7 @@ func (w *keyWatch) leaves(d *dml, old, row Row) error {
 // moves reports whether a row's new key is another one than its old key, which was
 // encoded last: values may be equal without being identical. The encoded key is
 // the old one afterwards too.
-func (w *keyWatch) moves(row Row) bool {
+func (w *keyWatch) moves(row types.Row) bool {
 	old := string(w.buf)
 	if nulls(row, w.RefOrds) > 0 {
 		return true
@@ -336,19 +337,19 @@ func (k *refKey) mixedNulls() error {
 }
 
 // missing says that values refer to nothing.
-func (k *refKey) missing(values Row, fc *types.FormatContext) error {
+func (k *refKey) missing(values types.Row, fc *types.FormatContext) error {
 	return k.violation("insert or update on table %q violates foreign key constraint %q", k.Table.Name, k.Key.Name).
 		WithDetail("Key %s is not present in table %q.", keyText(k.Table, k.Ords, values, fc), k.Ref.Name)
 }
 
 // stillReferred says that values, which went away, are still referred to.
-func (k *refKey) stillReferred(values Row, fc *types.FormatContext) error {
+func (k *refKey) stillReferred(values types.Row, fc *types.FormatContext) error {
 	return k.violation("update or delete on table %q violates foreign key constraint %q on table %q", k.Ref.Name, k.Key.Name, k.Table.Name).
 		WithDetail("Key %s is still referenced from table %q.", keyText(k.Ref, k.RefOrds, values, fc), k.Table.Name)
 }
 
 // keyText prints "(a, b)=(1, x)".
-func keyText(t *catalog.Table, ords []int, values Row, fc *types.FormatContext) string {
+func keyText(t *catalog.Table, ords []int, values types.Row, fc *types.FormatContext) string {
 	var names, texts []string
 	for i, ord := range ords {
 		names = append(names, t.Columns[ord].Name)

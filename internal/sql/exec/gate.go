@@ -1,12 +1,15 @@
 package exec
 
-import "github.com/lichendb/lichen/internal/sql/plan"
+import (
+	"github.com/lichendb/lichen/internal/sql/exec/expr"
+	"github.com/lichendb/lichen/internal/sql/plan"
+)
 
 // gateOp decides by conditions that read no column of its input's rows whether the input is
 // read at all: they hold for all rows or for none.
 type gateOp struct {
 	input  operator
-	conds  []predFn
+	conds  []expr.Pred
 	locker *rowLocker // of the input, if it locks what it reads
 	shut   bool
 }
@@ -16,7 +19,7 @@ func (c *compiler) gated(input operator, conds []plan.Expr, locker *rowLocker) (
 	if len(conds) == 0 {
 		return input, nil
 	}
-	list, err := c.preds(conds, nil)
+	list, err := c.Preds(conds, nil)
 	return &gateOp{input: input, conds: list, locker: locker}, err
 }
 
@@ -26,11 +29,11 @@ func oneTime(filter plan.Expr, cols []plan.Column) (once []plan.Expr, rest plan.
 	if filter == nil {
 		return nil, nil
 	}
-	own := scopeOf(cols)
+	own := expr.ScopeOf(cols)
 	var each []plan.Expr
 	for _, cond := range plan.Conjuncts(filter, nil) {
 		reads := false
-		plan.Refs(cond, func(id plan.ColID) { reads = reads || own.find(id) >= 0 })
+		plan.Refs(cond, func(id plan.ColID) { reads = reads || own.Find(id) >= 0 })
 		if reads || plan.Volatile(cond) {
 			each = append(each, cond)
 		} else {

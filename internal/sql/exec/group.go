@@ -6,6 +6,7 @@ import (
 	"github.com/lichendb/lichen/internal/plant"
 	"github.com/lichendb/lichen/internal/quota"
 	"github.com/lichendb/lichen/internal/sql/builtin"
+	"github.com/lichendb/lichen/internal/sql/exec/expr"
 	"github.com/lichendb/lichen/internal/sql/pgerr"
 	"github.com/lichendb/lichen/internal/sql/plan"
 	"github.com/lichendb/lichen/internal/sql/types"
@@ -17,7 +18,7 @@ type groupOp struct {
 	run     *run
 	src     *source
 	keys    []int
-	vals    Row
+	vals    types.Row
 	aggs    []aggCall
 	scalar  bool
 	ordered bool
@@ -25,8 +26,8 @@ type groupOp struct {
 	// Grouping sets: for each, whether it includes a key. The set's number
 	// follows the keys in vals and in the table then.
 	sets      [][]bool
-	groupings [][]int // positions of keys
-	input     Row     // sets: the keys of the row at hand
+	groupings [][]int   // positions of keys
+	input     types.Row // sets: the keys of the row at hand
 
 	table  keyTable
 	groups rowStore // key values of each group
@@ -46,11 +47,11 @@ type groupOp struct {
 type aggCall struct {
 	fn       *builtin.Aggregate
 	types    []*types.T
-	args     []evalFn
-	filter   predFn
+	args     []expr.Func
+	filter   expr.Pred
 	distinct bool
 	order    rowOrdering // over a stored row: the input's row
-	vals     Row
+	vals     types.Row
 	sorter   rowSorter
 	keeps    bool // may hold on to its arguments
 	width    int
@@ -71,7 +72,7 @@ func (c *compiler) groupBy(n *plan.GroupBy) (operator, error) {
 	}
 	cols := n.Input.Props().Cols
 	g := &groupOp{run: c.run, src: src, scalar: n.Scalar, ordered: n.Ordered || n.Scalar}
-	if g.keys, err = s.positions(n.Keys); err != nil {
+	if g.keys, err = s.Positions(n.Keys); err != nil {
 		return nil, err
 	}
 	ts := colTypes(cols, g.keys)
@@ -79,7 +80,7 @@ func (c *compiler) groupBy(n *plan.GroupBy) (operator, error) {
 	if g.sets != nil {
 		ts = append(ts, types.Int4)
 	}
-	g.vals, g.table = make(Row, len(ts)), newKeyTable(ts)
+	g.vals, g.table = make(types.Row, len(ts)), newKeyTable(ts)
 	all := make([]int, len(ts))
 	for i := range all {
 		all[i] = i
@@ -95,13 +96,13 @@ func (c *compiler) groupBy(n *plan.GroupBy) (operator, error) {
 	return g, nil
 }
 
-func (c *compiler) aggCall(n *plan.Agg, s scope, cols []plan.Column) (aggCall, error) {
+func (c *compiler) aggCall(n *plan.Agg, s expr.Scope, cols []plan.Column) (aggCall, error) {
 	a := aggCall{fn: n.Fn, types: exprTypes(n.Args), distinct: n.Distinct && !n.Fn.DistinctNoop, width: len(cols)}
 	var err error
-	if a.args, err = c.exprs(n.Args, s); err != nil {
+	if a.args, err = c.Exprs(n.Args, s); err != nil {
 		return a, err
 	}
-	if a.filter, err = c.pred(n.Filter, s); err != nil {
+	if a.filter, err = c.Pred(n.Filter, s); err != nil {
 		return a, err
 	}
 	if len(n.OrderBy) > 0 && !n.Fn.OrderIndependent {
@@ -109,7 +110,7 @@ func (c *compiler) aggCall(n *plan.Agg, s scope, cols []plan.Column) (aggCall, e
 			return a, err
 		}
 	}
-	a.vals = make(Row, len(n.Args))
+	a.vals = make(types.Row, len(n.Args))
 	for _, t := range a.types {
 		switch t.Family {
 		case types.BoolFamily, types.IntFamily, types.FloatFamily, types.DateFamily, types.TimeFamily,
@@ -153,7 +154,7 @@ func (st *aggState) close() {
 }
 
 // add takes an input row into a group.
-func (a *aggCall) add(r *run, acc *quota.Account, st *aggState, row Row) error {
+func (a *aggCall) add(r *run, acc *quota.Account, st *aggState, row types.Row) error {
 	if a.filter != nil {
 		if ok, err := a.filter(row); !ok {
 			return err
@@ -167,7 +168,7 @@ func (a *aggCall) add(r *run, acc *quota.Account, st *aggState, row Row) error {
 }
 
 // feed evaluates the arguments and hands them to the accumulator.
-func (a *aggCall) feed(r *run, acc *quota.Account, st *aggState, row Row) error {
+func (a *aggCall) feed(r *run, acc *quota.Account, st *aggState, row types.Row) error {
 	for i, f := range a.args {
 		d, err := f(row)
 		if err != nil {
@@ -185,13 +186,13 @@ func (a *aggCall) feed(r *run, acc *quota.Account, st *aggState, row Row) error 
 			a.vals[i] = copyValue(a.vals[i])
 		}
 	}
-	if err := st.acc.Add(r.bctx, a.vals); err != nil || !a.keeps {
+	if err := st.acc.Add(r.Builtin, a.vals); err != nil || !a.keeps {
 		return err
 	}
 	size := st.acc.SizeBytes()
 	if d := size - st.size; d > 0 {
 		if err := acc.Grow(d); err != nil {
-			return memoryError(err)
+			return expr.MemoryError(err)
 		}
 		st.size = size
 	}
@@ -215,8 +216,8 @@ func (a *aggCall) result(r *run, acc *quota.Account, st *aggState) (types.Datum,
 
 // aggregate returns the result of an aggregate, and accounts for it if it is large.
 func (r *run) aggregate(acc builtin.Accumulator) (types.Datum, error) {
-	d, err := acc.Result(r.bctx)
-	return r.bctx.Made(d, err, nil)
+	d, err := acc.Result(r.Builtin)
+	return r.Builtin.Made(d, err, nil)
 }
 
 func (g *groupOp) newStates() ([]aggState, error) {
@@ -228,7 +229,7 @@ func (g *groupOp) newStates() ([]aggState, error) {
 		}
 	}
 	if err := g.acc.Grow(g.stateSize()); err != nil {
-		return nil, memoryError(err)
+		return nil, expr.MemoryError(err)
 	}
 	return sts, nil
 }
@@ -237,7 +238,7 @@ func (g *groupOp) newStates() ([]aggState, error) {
 const (
 	aggStateSize = 128
 	// keyTableSize includes the map, which is empty at first.
-	keyTableSize = int64(unsafe.Sizeof(keyTable{})) + 8*mapEntrySize
+	keyTableSize = int64(unsafe.Sizeof(keyTable{})) + 8*expr.MapEntrySize
 	rowStoreSize = int64(unsafe.Sizeof(rowStore{}))
 )
 
@@ -257,7 +258,7 @@ func (g *groupOp) stateSize() int64 {
 
 func (g *groupOp) open() error {
 	g.release()
-	g.acc.Init(g.run.mem)
+	g.acc.Init(g.run.Mem)
 	g.table.open(g.run)
 	g.groups.open(g.run, len(g.vals))
 	g.key.open(g.run, len(g.keys))
@@ -311,7 +312,7 @@ func (g *groupOp) next(b *Batch) error {
 }
 
 // results computes the aggregates of a group behind its key.
-func (g *groupOp) results(row Row, sts []aggState) error {
+func (g *groupOp) results(row types.Row, sts []aggState) error {
 	for i := range sts {
 		d, err := g.aggs[i].result(g.run, &g.acc, &sts[i])
 		if err != nil {
@@ -352,7 +353,7 @@ func (g *groupOp) fill() error {
 }
 
 // addToGroup adds a row to the group of the key in vals.
-func (g *groupOp) addToGroup(row Row) error {
+func (g *groupOp) addToGroup(row types.Row) error {
 	sts, err := g.group()
 	if err != nil {
 		return err
@@ -379,7 +380,7 @@ func (g *groupOp) group() ([]aggState, error) {
 	return g.states[k], nil
 }
 
-func (g *groupOp) addRow(sts []aggState, row Row) error {
+func (g *groupOp) addRow(sts []aggState, row types.Row) error {
 	for i := range sts {
 		if err := g.aggs[i].add(g.run, &g.acc, &sts[i], row); err != nil {
 			return err
@@ -433,7 +434,7 @@ func (g *groupOp) nextOrdered(b *Batch) error {
 	return nil
 }
 
-func (g *groupOp) beginGroup(vals Row) error {
+func (g *groupOp) beginGroup(vals types.Row) error {
 	g.inGroup = true
 	if vals != nil {
 		g.key.open(g.run, len(g.keys))

@@ -15,7 +15,7 @@ func (g *groupOp) useSets(n *plan.GroupBy) {
 	if n.Sets == nil {
 		return
 	}
-	g.ordered, g.input = false, make(Row, len(n.Keys))
+	g.ordered, g.input = false, make(types.Row, len(n.Keys))
 	for _, set := range n.Sets {
 		has := make([]bool, len(n.Keys))
 		for _, k := range set {
@@ -43,7 +43,7 @@ func (g *groupOp) emptySets() error {
 
 // addToSets adds a row to its group of every grouping set. Direct arguments of
 // aggregates find the keys that a set leaves out NULL.
-func (g *groupOp) addToSets(row Row) error {
+func (g *groupOp) addToSets(row types.Row) error {
 	copySlots(g.input, row, g.keys)
 	for i, has := range g.sets {
 		for k := range has {

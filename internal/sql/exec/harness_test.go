@@ -208,7 +208,7 @@ func (w *world) execute(p *plan.Prepared, pr *Program, params ...types.Datum) ([
 	return out, n, err
 }
 
-func rowText(cols []plan.Column, row Row) string {
+func rowText(cols []plan.Column, row types.Row) string {
 	var f []string
 	for i, d := range row {
 		if d.IsNull() {

@@ -7,8 +7,10 @@ import (
 	"github.com/lichendb/lichen/internal/kv"
 	"github.com/lichendb/lichen/internal/kvpb"
 	"github.com/lichendb/lichen/internal/sql/catalog"
+	"github.com/lichendb/lichen/internal/sql/exec/expr"
 	"github.com/lichendb/lichen/internal/sql/plan"
 	"github.com/lichendb/lichen/internal/sql/rowcodec"
+	"github.com/lichendb/lichen/internal/sql/types"
 )
 
 // insertOp adds rows.
@@ -19,7 +21,7 @@ type insertOp struct {
 	blind    bool      // UPSERT that needs not look at what is there
 	// For ON CONFLICT DO UPDATE: the proposed row, the existing row, the row to
 	// store.
-	combined Row
+	combined types.Row
 }
 
 // conflict is a compiled ON CONFLICT.
@@ -33,18 +35,18 @@ type conflict struct {
 	// not wait for it, nor it for them.
 	soft  bool
 	set   []setter
-	where predFn
+	where expr.Pred
 	// pkDec reads the primary key from the entry of a unique secondary index,
 	// by position in writer.indexes; rowDec the row from the primary entry.
 	pkDec   []*rowcodec.Decoder
 	rowDec  *rowcodec.Decoder
-	pkRow   Row
-	fullRow Row
+	pkRow   types.Row
+	fullRow types.Row
 }
 
 func (c *compiler) insert(n *plan.Insert) (operator, error) {
 	ins := &insertOp{dml: dml{run: c.run, name: "INSERT"}}
-	var s scope
+	var s expr.Scope
 	var err error
 	if ins.src, s, err = c.input(n.Input); err != nil {
 		return nil, err
@@ -67,8 +69,8 @@ func (c *compiler) insert(n *plan.Insert) (operator, error) {
 		if n.OnConflict.Update {
 			// Columns are looked up from the left, and an identifier that the
 			// stored row shares with the input must mean the stored row.
-			stored = append(append(append(scope{}, n.New...), n.OnConflict.Old...), s...)
-			ins.combined = make(Row, len(stored))
+			stored = append(append(append(expr.Scope{}, n.New...), n.OnConflict.Old...), s...)
+			ins.combined = make(types.Row, len(stored))
 		}
 		if ins.conflict, err = c.conflict(n, ins, stored); err != nil {
 			return nil, err
@@ -102,7 +104,7 @@ func replacesAll(n *plan.Insert) bool {
 	return n.OnConflict.Where == nil
 }
 
-func (c *compiler) conflict(n *plan.Insert, ins *insertOp, s scope) (*conflict, error) {
+func (c *compiler) conflict(n *plan.Insert, ins *insertOp, s expr.Scope) (*conflict, error) {
 	oc := n.OnConflict
 	k := &conflict{update: oc.Update, all: len(oc.Arbiters) == 0}
 	k.soft = len(n.Table.References) > 0 && keepsKeys(n)
@@ -126,17 +128,17 @@ func (c *compiler) conflict(n *plan.Insert, ins *insertOp, s scope) (*conflict, 
 		}
 	}
 	k.rowDec = w.indexes[0].NewDecoder(allOrds(n.Table))
-	k.pkRow, k.fullRow = make(Row, len(pk)), make(Row, len(n.Table.Columns))
+	k.pkRow, k.fullRow = make(types.Row, len(pk)), make(types.Row, len(n.Table.Columns))
 	if !oc.Update {
 		return k, nil
 	}
 	var err error
 	// SET and WHERE know the existing and the proposed row, not the new one.
-	visible := append(make(scope, len(n.New)), s[len(n.New):]...)
+	visible := append(make(expr.Scope, len(n.New)), s[len(n.New):]...)
 	if k.set, err = c.setters(oc.Set, visible); err != nil {
 		return nil, err
 	}
-	k.where, err = c.pred(oc.Where, visible)
+	k.where, err = c.Pred(oc.Where, visible)
 	return k, err
 }
 
@@ -169,12 +171,12 @@ func (ins *insertOp) lockArbiter(x *writerIndex, key []byte) (kv.LockResult, err
 		txn = ins.writer.rows(txn)
 	}
 	if ins.conflict.soft {
-		res, err := txn.Lock(ins.run.ctx, key, kvpb.LockNoKeyUpdate, kvpb.WaitBlock)
+		res, err := txn.Lock(ins.run.Ctx, key, kvpb.LockNoKeyUpdate, kvpb.WaitBlock)
 		if err != nil || res.Found {
 			return res, err
 		}
 	}
-	return txn.Lock(ins.run.ctx, key, kvpb.LockUpdate, kvpb.WaitBlock)
+	return txn.Lock(ins.run.Ctx, key, kvpb.LockUpdate, kvpb.WaitBlock)
 }
 
 func isArbiter(list []*catalog.Index, ix *catalog.Index) bool {
@@ -188,7 +190,7 @@ func isArbiter(list []*catalog.Index, ix *catalog.Index) bool {
 
 func (ins *insertOp) next(b *Batch) error { return ins.loop(b, ins.step) }
 
-func (ins *insertOp) step(in Row, b *Batch) error {
+func (ins *insertOp) step(in types.Row, b *Batch) error {
 	row := in[:len(ins.writer.table.Columns)]
 	if err := ins.writer.compute(row); err != nil {
 		return err
@@ -208,7 +210,7 @@ func (ins *insertOp) step(in Row, b *Batch) error {
 	if err := ins.writer.runChecks(ins.checks, visible, row); err != nil {
 		return err
 	}
-	txn, ctx := ins.run.txn, ins.run.ctx
+	txn, ctx := ins.run.txn, ins.run.Ctx
 	switch {
 	case ins.blind:
 		if err := ins.writer.Upsert(txn, row); err != nil {
@@ -238,7 +240,7 @@ func (ins *insertOp) step(in Row, b *Batch) error {
 
 // insertOrUpdate inserts a row, or does what ON CONFLICT says; false if nothing
 // was stored.
-func (ins *insertOp) insertOrUpdate(row Row) (bool, error) {
+func (ins *insertOp) insertOrUpdate(row types.Row) (bool, error) {
 	w, k := ins.writer, ins.conflict
 	if k.deferrable != nil {
 		return false, w.deferrableArbiter(k.deferrable)
@@ -269,7 +271,7 @@ func (ins *insertOp) insertOrUpdate(row Row) (bool, error) {
 		if k.isArbiter(i) || !x.in || !x.UniqueKeyComplete(row) {
 			continue
 		}
-		res, err := ins.run.txn.Lock(ins.run.ctx, x.key, kvpb.LockUpdate, kvpb.WaitBlock)
+		res, err := ins.run.txn.Lock(ins.run.Ctx, x.key, kvpb.LockUpdate, kvpb.WaitBlock)
 		if err != nil {
 			return false, err
 		}
@@ -334,7 +336,7 @@ func (ins *insertOp) updateExisting(i int, value []byte, self bool) (bool, error
 }
 
 // applySet computes and stores the updated row.
-func (ins *insertOp) applySet(stored, old Row) (bool, error) {
+func (ins *insertOp) applySet(stored, old types.Row) (bool, error) {
 	copy(stored, old)
 	for i := range ins.conflict.set {
 		s := &ins.conflict.set[i]
@@ -357,7 +359,7 @@ func (ins *insertOp) applySet(stored, old Row) (bool, error) {
 	if err := w.runChecks(ins.checks, ins.combined, stored); err != nil {
 		return false, err
 	}
-	if err := w.Update(ins.run.ctx, ins.run.txn, old, stored); err != nil {
+	if err := w.Update(ins.run.Ctx, ins.run.txn, old, stored); err != nil {
 		return false, err
 	}
 	return true, ins.wrote(old, stored)

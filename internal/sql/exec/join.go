@@ -1,7 +1,9 @@
 package exec
 
 import (
+	"github.com/lichendb/lichen/internal/sql/exec/expr"
 	"github.com/lichendb/lichen/internal/sql/plan"
+	"github.com/lichendb/lichen/internal/sql/types"
 )
 
 // candidates yields, for a row of the left side, the rows of the right side that
@@ -10,12 +12,12 @@ type candidates interface {
 	// open prepares the right side before the first left row.
 	open() error
 	// begin starts on a left row.
-	begin(left Row) error
+	begin(left types.Row) error
 	// next returns the next right row, nil at the end, and its number if the
 	// right side is stored.
-	next() (Row, int, error)
+	next() (types.Row, int, error)
 	// stored returns all rows of the right side, for right and full joins.
-	stored() []Row
+	stored() []types.Row
 	// empty reports whether an open right side is known to have no rows.
 	empty() bool
 	close()
@@ -27,9 +29,9 @@ type joinOp struct {
 	kind     plan.JoinKind
 	left     *source
 	right    candidates
-	on       predFn
-	out      []int // positions in combined
-	combined Row   // left row, then right row
+	on       expr.Pred
+	out      []int     // positions in combined
+	combined types.Row // left row, then right row
 	lw       int
 	fleeting bool // right rows live in buffers that the next left row may reuse
 	first    bool // whether there are left rows is found out before the right side is read
@@ -43,29 +45,29 @@ type joinOp struct {
 
 func (c *compiler) join(n *plan.Join) (operator, error) {
 	j := &joinOp{run: c.run, kind: n.Kind, lw: len(n.Left.Props().Cols), first: !keepsRight(n.Kind) && (n.Algo == plan.LoopJoin || startsAtOnce(n.Left))}
-	var ls scope
+	var ls expr.Scope
 	var err error
 	if j.left, ls, err = c.input(n.Left); err != nil {
 		return nil, err
 	}
-	rs := scopeOf(n.Right.Props().Cols)
+	rs := expr.ScopeOf(n.Right.Props().Cols)
 	all := append(ls[:len(ls):len(ls)], rs...)
-	j.combined = make(Row, len(all))
+	j.combined = make(types.Row, len(all))
 	if j.right, err = c.candidates(n, j, ls, rs); err != nil {
 		return nil, err
 	}
-	if j.on, err = c.pred(n.On, all); err != nil {
+	if j.on, err = c.Pred(n.On, all); err != nil {
 		return nil, err
 	}
-	j.out, err = all.positions(plan.IDs(n.Cols))
+	j.out, err = all.Positions(plan.IDs(n.Cols))
 	return j, err
 }
 
 // candidates compiles the right side for the join's algorithm.
-func (c *compiler) candidates(n *plan.Join, j *joinOp, ls, rs scope) (candidates, error) {
+func (c *compiler) candidates(n *plan.Join, j *joinOp, ls, rs expr.Scope) (candidates, error) {
 	if n.Algo == plan.ApplyJoin || n.Algo == plan.LookupJoin {
 		// The columns are outer ones for everything below the right side.
-		a := &applyRight{run: c.run, copies: c.bindOuter(n.Outer, ls), loose: n.Kind == plan.SemiJoin || n.Kind == plan.AntiJoin}
+		a := &applyRight{run: c.run, copies: c.BindOuter(n.Outer, ls), loose: n.Kind == plan.SemiJoin || n.Kind == plan.AntiJoin}
 		var err error
 		a.src, _, err = c.input(n.Right)
 		j.fleeting = true
@@ -175,7 +177,7 @@ func (j *joinOp) next(b *Batch) error {
 		if err := j.step(b); err != nil {
 			return err
 		}
-		if err := j.run.tick(); err != nil {
+		if err := j.run.Tick(); err != nil {
 			return err
 		}
 	}
@@ -284,9 +286,9 @@ func fillStore(r *run, src *source, store *rowStore) error {
 	}
 }
 
-func (l *loopRight) begin(Row) error { l.pos = 0; return nil }
+func (l *loopRight) begin(types.Row) error { l.pos = 0; return nil }
 
-func (l *loopRight) next() (Row, int, error) {
+func (l *loopRight) next() (types.Row, int, error) {
 	if l.pos == l.store.len() {
 		return nil, 0, nil
 	}
@@ -295,14 +297,14 @@ func (l *loopRight) next() (Row, int, error) {
 }
 
 // nonNil makes the row of a relation without columns differ from no row.
-func nonNil(r Row) Row {
+func nonNil(r types.Row) types.Row {
 	if r == nil {
 		return noColumns
 	}
 	return r
 }
 
-func (l *loopRight) stored() []Row { return l.store.rows }
+func (l *loopRight) stored() []types.Row { return l.store.rows }
 
 func (l *loopRight) empty() bool { return l.store.len() == 0 }
 
@@ -315,20 +317,20 @@ func (l *loopRight) close() {
 type applyRight struct {
 	run    *run
 	src    *source
-	copies []outerCopy
+	copies []expr.OuterCopy
 	loose  bool // the first match decides: ask for one row at a time
 	live   bool
 }
 
 func (a *applyRight) open() error { return nil }
 
-func (a *applyRight) begin(left Row) error {
-	a.run.setOuter(a.copies, left)
+func (a *applyRight) begin(left types.Row) error {
+	a.run.SetOuter(a.copies, left)
 	a.live = true
 	return a.src.start()
 }
 
-func (a *applyRight) next() (Row, int, error) {
+func (a *applyRight) next() (types.Row, int, error) {
 	want := BatchRows
 	if a.loose {
 		want = 1
@@ -337,7 +339,7 @@ func (a *applyRight) next() (Row, int, error) {
 	return row, 0, err
 }
 
-func (a *applyRight) stored() []Row { return nil }
+func (a *applyRight) stored() []types.Row { return nil }
 
 func (a *applyRight) empty() bool { return false }
 

@@ -1,6 +1,7 @@
 package exec
 
 import (
+	"github.com/lichendb/lichen/internal/sql/exec/expr"
 	"github.com/lichendb/lichen/internal/sql/plan"
 	"github.com/lichendb/lichen/internal/sql/types"
 )
@@ -9,8 +10,8 @@ import (
 type hashRight struct {
 	run                 *run
 	src                 *source
-	leftKeys, rightKeys []evalFn
-	vals                Row
+	leftKeys, rightKeys []expr.Func
+	vals                types.Row
 	table               keyTable
 	store               rowStore
 	// first[k] and after[i] chain the stored rows of key k; -1 ends a chain.
@@ -20,13 +21,13 @@ type hashRight struct {
 	cur                int32
 }
 
-func (c *compiler) hashRight(n *plan.Join, right *source, ls, rs scope) (candidates, error) {
-	h := &hashRight{run: c.run, src: right, nullAware: n.NullAware, vals: make(Row, len(n.LeftKeys))}
+func (c *compiler) hashRight(n *plan.Join, right *source, ls, rs expr.Scope) (candidates, error) {
+	h := &hashRight{run: c.run, src: right, nullAware: n.NullAware, vals: make(types.Row, len(n.LeftKeys))}
 	var err error
-	if h.leftKeys, err = c.exprs(n.LeftKeys, ls); err != nil {
+	if h.leftKeys, err = c.Exprs(n.LeftKeys, ls); err != nil {
 		return nil, err
 	}
-	if h.rightKeys, err = c.exprs(n.RightKeys, rs); err != nil {
+	if h.rightKeys, err = c.Exprs(n.RightKeys, rs); err != nil {
 		return nil, err
 	}
 	h.table = newKeyTable(exprTypes(n.RightKeys))
@@ -42,7 +43,7 @@ func exprTypes(list []plan.Expr) []*types.T {
 }
 
 // keyOf evaluates key expressions; false if one is NULL: it equals nothing.
-func (h *hashRight) keyOf(fns []evalFn, row Row) (bool, error) {
+func (h *hashRight) keyOf(fns []expr.Func, row types.Row) (bool, error) {
 	ok := true
 	for i, f := range fns {
 		d, err := f(row)
@@ -62,7 +63,7 @@ func (h *hashRight) open() error {
 		return err
 	}
 	if err := h.table.acc.Grow(int64(h.store.len()) * 12); err != nil {
-		return memoryError(err)
+		return expr.MemoryError(err)
 	}
 	for i, row := range h.store.rows {
 		h.after = append(h.after, -1)
@@ -88,7 +89,7 @@ func (h *hashRight) open() error {
 	return nil
 }
 
-func (h *hashRight) begin(left Row) error {
+func (h *hashRight) begin(left types.Row) error {
 	h.cur = -1
 	ok, err := h.keyOf(h.leftKeys, left)
 	if err != nil {
@@ -109,7 +110,7 @@ func (h *hashRight) begin(left Row) error {
 	return err
 }
 
-func (h *hashRight) next() (Row, int, error) {
+func (h *hashRight) next() (types.Row, int, error) {
 	if h.cur < 0 {
 		return nil, 0, nil
 	}
@@ -118,7 +119,7 @@ func (h *hashRight) next() (Row, int, error) {
 	return nonNil(h.store.rows[i]), int(i), nil
 }
 
-func (h *hashRight) stored() []Row { return h.store.rows }
+func (h *hashRight) stored() []types.Row { return h.store.rows }
 
 func (h *hashRight) empty() bool { return h.store.len() == 0 }
 

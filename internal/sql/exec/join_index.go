@@ -1,8 +1,10 @@
 package exec
 
 import (
+	"github.com/lichendb/lichen/internal/sql/exec/expr"
 	"github.com/lichendb/lichen/internal/sql/plan"
 	"github.com/lichendb/lichen/internal/sql/rowcodec"
+	"github.com/lichendb/lichen/internal/sql/types"
 )
 
 // indexJoinOp fetches the table's rows for entries of a secondary index.
@@ -14,15 +16,15 @@ type indexJoinOp struct {
 	primary *rowcodec.Index
 	dec     *rowcodec.Decoder
 	key     []int // positions of the primary key in the input
-	fullRow Row
+	fullRow types.Row
 	keyBuf  []byte
-	filter  predFn
+	filter  expr.Pred
 	bound   rowBound
 	locker  *rowLocker
 	// entryDec reads the columns of the index scan from the table's row, to
 	// check the scan's filter again.
 	entryDec *rowcodec.Decoder
-	entryRow Row
+	entryRow types.Row
 	text     scratch
 	left     int64 // rows still needed, -1 for all
 	// many are the rows of the entries up to position until of the input's batch.
@@ -43,11 +45,11 @@ func (c *compiler) indexJoin(n *plan.IndexJoin) (*indexJoinOp, error) {
 	}
 	j.rows = c.access(j.primary, n.Ords)
 	j.many.rows = &j.rows
-	j.dec, j.fullRow = j.primary.NewDecoder(n.Ords), make(Row, len(n.Table.Columns))
-	if j.key, err = scopeOf(n.Input.Cols).positions(n.Key); err != nil {
+	j.dec, j.fullRow = j.primary.NewDecoder(n.Ords), make(types.Row, len(n.Table.Columns))
+	if j.key, err = expr.ScopeOf(n.Input.Cols).Positions(n.Key); err != nil {
 		return nil, err
 	}
-	if j.filter, err = c.pred(n.Filter, scopeOf(n.Cols)); err != nil {
+	if j.filter, err = c.Pred(n.Filter, expr.ScopeOf(n.Cols)); err != nil {
 		return nil, err
 	}
 	if j.bound, err = c.bound(n.Bound); err != nil {
@@ -58,7 +60,7 @@ func (c *compiler) indexJoin(n *plan.IndexJoin) (*indexJoinOp, error) {
 			return nil, err
 		}
 		j.locker.direct = n.Filter == nil
-		j.entryDec, j.entryRow = j.primary.NewDecoder(n.Input.Ords), make(Row, len(n.Input.Ords))
+		j.entryDec, j.entryRow = j.primary.NewDecoder(n.Input.Ords), make(types.Row, len(n.Input.Ords))
 	}
 	return j, nil
 }
@@ -165,7 +167,7 @@ func (j *indexJoinOp) lookUp(b *Batch) error {
 }
 
 // appendKey appends the key of the row of an entry.
-func (j *indexJoinOp) appendKey(dst []byte, in Row) ([]byte, error) {
+func (j *indexJoinOp) appendKey(dst []byte, in types.Row) ([]byte, error) {
 	for i, p := range j.key {
 		j.fullRow[j.primary.Key[i].Ord] = in[p]
 	}
@@ -193,14 +195,14 @@ func (j *indexJoinOp) lockRead(b *Batch) error {
 		return err
 	}
 	i := -1
-	return b.keep(0, func(row Row) (bool, error) {
+	return b.keep(0, func(row types.Row) (bool, error) {
 		i++
 		return j.lockRow(j.keys[i], row, true)
 	})
 }
 
 // entry returns the key and value of the row of an entry.
-func (j *indexJoinOp) entry(in Row) (key, value []byte, found bool, err error) {
+func (j *indexJoinOp) entry(in types.Row) (key, value []byte, found bool, err error) {
 	if len(j.many.ends) > 0 {
 		key = j.many.key(j.src.pos - 1 - (j.until - len(j.many.ends)))
 		value, found, err = j.many.get(key)
@@ -210,15 +212,15 @@ func (j *indexJoinOp) entry(in Row) (key, value []byte, found bool, err error) {
 		return nil, nil, false, err
 	}
 	key = j.text.bytes(j.keyBuf)
-	if value, found, err = j.rows.txn().Get(j.run.ctx, key); err != nil || !found {
+	if value, found, err = j.rows.txn().Get(j.run.Ctx, key); err != nil || !found {
 		return nil, nil, false, err
 	}
-	j.run.met(len(value))
+	j.run.NoteSize(len(value))
 	return key, j.text.bytes(value), true, nil
 }
 
 // fetch reads the row of one entry into b and reports whether it is returned.
-func (j *indexJoinOp) fetch(in Row, b *Batch) (bool, error) {
+func (j *indexJoinOp) fetch(in types.Row, b *Batch) (bool, error) {
 	if j.direct() {
 		var err error
 		if j.keyBuf, err = j.appendKey(j.keyBuf[:0], in); err != nil {
@@ -256,7 +258,7 @@ func (j *indexJoinOp) fetch(in Row, b *Batch) (bool, error) {
 // lockRow locks a row and decodes its newest version. A row that has not been
 // decoded yet needs no look at the snapshot: the index entry, which is of it,
 // is all that has to be checked again if the row changed.
-func (j *indexJoinOp) lockRow(key []byte, row Row, decoded bool) (bool, error) {
+func (j *indexJoinOp) lockRow(key []byte, row types.Row, decoded bool) (bool, error) {
 	res, err := j.locker.acquire(key)
 	if err != nil || res.Skipped || !res.Found || res.Self {
 		return false, err

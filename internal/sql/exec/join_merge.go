@@ -1,33 +1,37 @@
 package exec
 
-import "github.com/lichendb/lichen/internal/sql/plan"
+import (
+	"github.com/lichendb/lichen/internal/sql/exec/expr"
+	"github.com/lichendb/lichen/internal/sql/plan"
+	"github.com/lichendb/lichen/internal/sql/types"
+)
 
 // mergeRight walks along a right side sorted like the left one, keeping the rows
 // of one key.
 type mergeRight struct {
 	run                 *run
 	src                 *source
-	leftKeys, rightKeys []evalFn
-	cmp                 []compareFn
-	lvals, rvals        Row
+	leftKeys, rightKeys []expr.Func
+	cmp                 []expr.CompareFunc
+	lvals, rvals        types.Row
 	group               rowStore
-	groupKey            rowStore // one row: the key of group
-	ahead               Row      // next row of src, nil at the end
+	groupKey            rowStore  // one row: the key of group
+	ahead               types.Row // next row of src, nil at the end
 	pos                 int
 	equal               bool // group matches the left row at hand
 }
 
-func (c *compiler) mergeRight(n *plan.Join, right *source, ls, rs scope) (candidates, error) {
-	m := &mergeRight{run: c.run, src: right, lvals: make(Row, len(n.LeftKeys)), rvals: make(Row, len(n.LeftKeys))}
+func (c *compiler) mergeRight(n *plan.Join, right *source, ls, rs expr.Scope) (candidates, error) {
+	m := &mergeRight{run: c.run, src: right, lvals: make(types.Row, len(n.LeftKeys)), rvals: make(types.Row, len(n.LeftKeys))}
 	var err error
-	if m.leftKeys, err = c.exprs(n.LeftKeys, ls); err != nil {
+	if m.leftKeys, err = c.Exprs(n.LeftKeys, ls); err != nil {
 		return nil, err
 	}
-	if m.rightKeys, err = c.exprs(n.RightKeys, rs); err != nil {
+	if m.rightKeys, err = c.Exprs(n.RightKeys, rs); err != nil {
 		return nil, err
 	}
 	for _, e := range n.LeftKeys {
-		m.cmp = append(m.cmp, compareOf(e.Type()))
+		m.cmp = append(m.cmp, expr.CompareOf(e.Type()))
 	}
 	return m, nil
 }
@@ -54,7 +58,7 @@ func (m *mergeRight) advance() error {
 	return evalInto(m.rvals, m.rightKeys, row)
 }
 
-func evalInto(dst Row, fns []evalFn, row Row) error {
+func evalInto(dst types.Row, fns []expr.Func, row types.Row) error {
 	for i, f := range fns {
 		d, err := f(row)
 		if err != nil {
@@ -66,7 +70,7 @@ func evalInto(dst Row, fns []evalFn, row Row) error {
 }
 
 // compareKeys orders keys with NULLs last.
-func (m *mergeRight) compareKeys(a, b Row) int {
+func (m *mergeRight) compareKeys(a, b types.Row) int {
 	for i, cmp := range m.cmp {
 		k := orderKey{cmp: cmp}
 		if r := k.compare(a[i], b[i]); r != 0 {
@@ -76,7 +80,7 @@ func (m *mergeRight) compareKeys(a, b Row) int {
 	return 0
 }
 
-func (m *mergeRight) begin(left Row) error {
+func (m *mergeRight) begin(left types.Row) error {
 	m.pos, m.equal = 0, false
 	if err := evalInto(m.lvals, m.leftKeys, left); err != nil {
 		return err
@@ -123,7 +127,7 @@ func (m *mergeRight) collect() error {
 	return nil
 }
 
-func (m *mergeRight) next() (Row, int, error) {
+func (m *mergeRight) next() (types.Row, int, error) {
 	if !m.equal || m.pos == m.group.len() {
 		return nil, 0, nil
 	}
@@ -131,7 +135,7 @@ func (m *mergeRight) next() (Row, int, error) {
 	return nonNil(m.group.rows[m.pos-1]), 0, nil
 }
 
-func (m *mergeRight) stored() []Row { return nil }
+func (m *mergeRight) stored() []types.Row { return nil }
 
 func (m *mergeRight) close() {
 	m.src.stop()

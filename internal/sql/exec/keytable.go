@@ -2,6 +2,7 @@ package exec
 
 import (
 	"github.com/lichendb/lichen/internal/quota"
+	"github.com/lichendb/lichen/internal/sql/exec/expr"
 	"github.com/lichendb/lichen/internal/sql/types"
 )
 
@@ -37,7 +38,7 @@ const keepKeys = 1024
 func (t *keyTable) open(r *run) {
 	t.close()
 	t.run = r
-	t.acc.Init(r.mem)
+	t.acc.Init(r.Mem)
 	switch {
 	case t.single && t.ints == nil:
 		t.ints = map[int64]int32{}
@@ -58,20 +59,20 @@ func (t *keyTable) close() {
 }
 
 // encode sets buf to the key of the given values; it fails when the statement is cancelled.
-func (t *keyTable) encode(vals Row) error {
+func (t *keyTable) encode(vals types.Row) error {
 	t.buf = t.buf[:0]
 	for i := range vals {
 		if vals[i].IsNull() {
 			t.buf = append(t.buf, 0)
 			continue
 		}
-		t.buf = types.AppendHashKeyTyped(append(t.buf, 1), t.types[i], vals[i], t.run.bctx.Format)
+		t.buf = types.AppendHashKeyTyped(append(t.buf, 1), t.types[i], vals[i], t.run.Builtin.Format)
 	}
-	return t.run.bctx.Step(0)
+	return t.run.Builtin.Step(0)
 }
 
 // find returns the number of a key, -1 if it is not there.
-func (t *keyTable) find(vals Row) (int32, error) {
+func (t *keyTable) find(vals types.Row) (int32, error) {
 	if t.single {
 		if vals[0].IsNull() {
 			return t.null, nil
@@ -91,12 +92,12 @@ func (t *keyTable) find(vals Row) (int32, error) {
 }
 
 // put returns the number of a key, and whether it is new.
-func (t *keyTable) put(vals Row) (i int32, added bool, err error) {
+func (t *keyTable) put(vals types.Row) (i int32, added bool, err error) {
 	if i, err = t.find(vals); i >= 0 || err != nil {
 		return i, false, err
 	}
-	if err := t.acc.Grow(mapEntrySize); err != nil {
-		return 0, false, memoryError(err)
+	if err := t.acc.Grow(expr.MapEntrySize); err != nil {
+		return 0, false, expr.MemoryError(err)
 	}
 	i = t.n
 	t.n++
@@ -104,7 +105,7 @@ func (t *keyTable) put(vals Row) (i int32, added bool, err error) {
 	case !t.single:
 		key, err := t.text.copyString(viewString(t.buf), &t.acc)
 		if err != nil {
-			return 0, false, memoryError(err)
+			return 0, false, expr.MemoryError(err)
 		}
 		t.strs[key] = i
 	case vals[0].IsNull():

@@ -6,9 +6,11 @@ import (
 	"github.com/lichendb/lichen/internal/kv"
 	"github.com/lichendb/lichen/internal/kvpb"
 	"github.com/lichendb/lichen/internal/sql/catalog"
+	"github.com/lichendb/lichen/internal/sql/exec/expr"
 	"github.com/lichendb/lichen/internal/sql/pgerr"
 	"github.com/lichendb/lichen/internal/sql/plan"
 	"github.com/lichendb/lichen/internal/sql/rowcodec"
+	"github.com/lichendb/lichen/internal/sql/types"
 )
 
 // rowLocker locks rows that a scan found, as PostgreSQL does: when the row
@@ -28,9 +30,9 @@ type rowLocker struct {
 	newest  *rowcodec.Decoder // the scan's columns from a primary entry
 	// For a scan of a secondary index:
 	pkDec   *rowcodec.Decoder // primary key columns from a secondary entry
-	pkRow   Row
+	pkRow   types.Row
 	allDec  *rowcodec.Decoder // the whole row from a primary entry
-	fullRow Row
+	fullRow types.Row
 	key     []byte
 	entry   []byte
 }
@@ -83,9 +85,9 @@ func (c *compiler) rowLocker(n *plan.Scan, x *rowcodec.Index, ords []int, l plan
 		}
 		k.primary = p
 		pk := keyOrds(p)
-		k.pkDec, k.pkRow = x.NewDecoder(pk), make(Row, len(pk))
+		k.pkDec, k.pkRow = x.NewDecoder(pk), make(types.Row, len(pk))
 		all := allOrds(n.Table)
-		k.allDec, k.fullRow = p.NewDecoder(all), make(Row, len(all))
+		k.allDec, k.fullRow = p.NewDecoder(all), make(types.Row, len(all))
 	}
 	k.newest = k.primary.NewDecoder(ords)
 	k.rows = c.access(k.primary, ords)
@@ -119,7 +121,7 @@ func (k *rowLocker) permitted() error {
 
 // acquire locks a primary key.
 func (k *rowLocker) acquire(key []byte) (kv.LockResult, error) {
-	res, err := k.rows.txn().Lock(k.run.ctx, key, k.strength, k.wait)
+	res, err := k.rows.txn().Lock(k.run.Ctx, key, k.strength, k.wait)
 	if err != nil {
 		return res, lockError(err, k.table.Name)
 	}
@@ -139,7 +141,7 @@ func (k *rowLocker) keyOf(entryKey, entryValue []byte) ([]byte, error) {
 
 // lock locks a row that the scan has found by its primary key, and reports whether it is to be
 // returned; row then holds its newest version.
-func (k *rowLocker) lock(s *scanOp, key []byte, row Row) (bool, error) {
+func (k *rowLocker) lock(s *scanOp, key []byte, row types.Row) (bool, error) {
 	res, err := k.acquire(key)
 	if err != nil || res.Skipped || !res.Found || res.Self {
 		return false, err
@@ -151,9 +153,9 @@ func (k *rowLocker) lock(s *scanOp, key []byte, row Row) (bool, error) {
 }
 
 // primaryKey encodes the key of the row with these primary key columns.
-func (k *rowLocker) primaryKey(pk Row) ([]byte, error) {
+func (k *rowLocker) primaryKey(pk types.Row) ([]byte, error) {
 	if k.fullRow == nil {
-		k.fullRow = make(Row, len(k.table.Columns))
+		k.fullRow = make(types.Row, len(k.table.Columns))
 	}
 	for i := range pk {
 		k.fullRow[k.primary.Key[i].Ord] = pk[i]
@@ -165,7 +167,7 @@ func (k *rowLocker) primaryKey(pk Row) ([]byte, error) {
 
 // recheck decodes the newest version of a row and checks the scan's ranges, if
 // an update can have moved the row out of them, and its filter.
-func (k *rowLocker) recheck(spans *spanSet, filter predFn, key, value []byte, row Row) (bool, error) {
+func (k *rowLocker) recheck(spans *spanSet, filter expr.Pred, key, value []byte, row types.Row) (bool, error) {
 	if err := k.newest.Decode(key, value, row); err != nil {
 		return false, err
 	}

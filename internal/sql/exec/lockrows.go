@@ -3,6 +3,7 @@ package exec
 import (
 	"bytes"
 
+	"github.com/lichendb/lichen/internal/sql/exec/expr"
 	"github.com/lichendb/lichen/internal/sql/plan"
 	"github.com/lichendb/lichen/internal/sql/rowcodec"
 	"github.com/lichendb/lichen/internal/sql/types"
@@ -13,7 +14,7 @@ type lockRowsOp struct {
 	run     *run
 	input   operator
 	targets []lockTarget
-	recheck predFn
+	recheck expr.Pred
 	// computed: the rows hold values computed from columns that a re-read would
 	// change; they cannot be computed again here.
 	computed bool
@@ -26,7 +27,7 @@ type lockTarget struct {
 	*rowLocker
 	key []int // positions of the primary key in the input
 	row []int // positions of the table's columns in the input
-	tmp Row
+	tmp types.Row
 }
 
 func (c *compiler) lockRows(n *plan.LockRows) (operator, error) {
@@ -34,7 +35,7 @@ func (c *compiler) lockRows(n *plan.LockRows) (operator, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := scopeOf(n.Input.Props().Cols)
+	s := expr.ScopeOf(n.Input.Props().Cols)
 	l := &lockRowsOp{run: c.run, input: input}
 	for i := range n.Targets {
 		t := &n.Targets[i]
@@ -42,20 +43,20 @@ func (c *compiler) lockRows(n *plan.LockRows) (operator, error) {
 		if err != nil {
 			return nil, err
 		}
-		k := lockTarget{tmp: make(Row, len(t.Ords))}
+		k := lockTarget{tmp: make(types.Row, len(t.Ords))}
 		if k.rowLocker, err = c.rowLocker(t.Scan, x, t.Ords, t.Locking); err != nil {
 			return nil, err
 		}
-		if k.key, err = s.positions(t.Key); err != nil {
+		if k.key, err = s.Positions(t.Key); err != nil {
 			return nil, err
 		}
-		if k.row, err = s.positions(t.Row); err != nil {
+		if k.row, err = s.Positions(t.Row); err != nil {
 			return nil, err
 		}
 		l.targets = append(l.targets, k)
 	}
 	l.computed = computes(n.Input)
-	l.recheck, err = c.pred(n.Recheck, s)
+	l.recheck, err = c.Pred(n.Recheck, s)
 	return l, err
 }
 
@@ -129,7 +130,7 @@ func (l *lockRowsOp) lockAhead(b *Batch) error {
 }
 
 // lock locks what a row is made of and reports whether to return it.
-func (l *lockRowsOp) lock(row Row) (bool, error) {
+func (l *lockRowsOp) lock(row types.Row) (bool, error) {
 	changed := false
 	for i := range l.targets {
 		ok, ch, err := l.targets[i].lock(&l.text, row)
@@ -149,9 +150,9 @@ func (l *lockRowsOp) lock(row Row) (bool, error) {
 
 // encodeKey puts the key of the table's row into rowLocker.key; false if there is none, on the
 // missing side of an outer join.
-func (t *lockTarget) encodeKey(row Row) (ok bool, err error) {
+func (t *lockTarget) encodeKey(row types.Row) (ok bool, err error) {
 	if t.fullRow == nil {
-		t.fullRow = make(Row, len(t.table.Columns))
+		t.fullRow = make(types.Row, len(t.table.Columns))
 	}
 	for i, p := range t.key {
 		if row[p].IsNull() {
@@ -164,7 +165,7 @@ func (t *lockTarget) encodeKey(row Row) (ok bool, err error) {
 }
 
 // lock locks one table's row and brings its columns up to date.
-func (t *lockTarget) lock(text *scratch, row Row) (ok, changed bool, err error) {
+func (t *lockTarget) lock(text *scratch, row types.Row) (ok, changed bool, err error) {
 	if ok, err = t.encodeKey(row); !ok {
 		return err == nil, false, err
 	}
@@ -186,7 +187,7 @@ func (t *lockTarget) lock(text *scratch, row Row) (ok, changed bool, err error) 
 }
 
 // CopyRow makes dst a copy of row that outlives the buffers that row came from.
-func CopyRow(dst, row Row) Row {
+func CopyRow(dst, row types.Row) types.Row {
 	dst = dst[:0]
 	for _, d := range row {
 		dst = append(dst, copyValue(d))

@@ -71,13 +71,13 @@ func (l *lookups) fetch() error {
 	}
 	l.next = 0
 	takePage(&l.page)
-	return l.rows.txn().ScanSpans(l.rows.run.ctx, l.spans, kv.ScanOptions{}, &l.page)
+	return l.rows.txn().ScanSpans(l.rows.run.Ctx, l.spans, kv.ScanOptions{}, &l.page)
 }
 
 // get returns the value of a key that was added before fetch.
 func (l *lookups) get(key []byte) (value []byte, found bool, err error) {
 	if l.page.Resume != nil && bytes.Compare(key, l.page.Resume) >= 0 {
-		value, found, err = l.rows.txn().Get(l.rows.run.ctx, key)
+		value, found, err = l.rows.txn().Get(l.rows.run.Ctx, key)
 		return l.text.bytes(value), found, err
 	}
 	// Mostly they are asked for in order.

@@ -4,8 +4,10 @@ import (
 	"bytes"
 
 	"github.com/lichendb/lichen/internal/kvpb"
+	"github.com/lichendb/lichen/internal/sql/exec/expr"
 	"github.com/lichendb/lichen/internal/sql/pgerr"
 	"github.com/lichendb/lichen/internal/sql/plan"
+	"github.com/lichendb/lichen/internal/sql/types"
 )
 
 // mergeOp runs MERGE. Changes and deletions have foreign keys of their own to look
@@ -16,21 +18,21 @@ type mergeOp struct {
 	old     []int
 	actions []mergeAction
 	checks  []check
-	oldRow  Row
-	row     Row
+	oldRow  types.Row
+	row     types.Row
 }
 
 type mergeAction struct {
 	matched bool
-	cond    predFn
+	cond    expr.Pred
 	kind    plan.MergeKind
 	set     []setter
-	values  []evalFn
+	values  []expr.Func
 }
 
 func (c *compiler) merge(n *plan.Merge) (operator, error) {
 	m := &mergeOp{dml: dml{run: c.run, name: "MERGE"}}
-	var s scope
+	var s expr.Scope
 	var err error
 	if m.src, s, err = c.input(n.Input); err != nil {
 		return nil, err
@@ -42,7 +44,7 @@ func (c *compiler) merge(n *plan.Merge) (operator, error) {
 	if err := c.derive(m.writer, n.Derived); err != nil {
 		return nil, err
 	}
-	if m.old, err = s.positions(n.Old); err != nil {
+	if m.old, err = s.Positions(n.Old); err != nil {
 		return nil, err
 	}
 	m.deletes = dml{run: c.run, writer: m.writer}
@@ -60,20 +62,20 @@ func (c *compiler) merge(n *plan.Merge) (operator, error) {
 		m.actions = append(m.actions, a)
 	}
 	m.checks, err = c.checks(n.Checks, n.New)
-	m.oldRow, m.row = make(Row, len(n.Table.Columns)), make(Row, len(n.Table.Columns))
+	m.oldRow, m.row = make(types.Row, len(n.Table.Columns)), make(types.Row, len(n.Table.Columns))
 	return m, err
 }
 
-func (c *compiler) mergeAction(a *plan.MergeAction, s scope) (mergeAction, error) {
+func (c *compiler) mergeAction(a *plan.MergeAction, s expr.Scope) (mergeAction, error) {
 	out := mergeAction{matched: a.Matched, kind: a.Kind}
 	var err error
-	if out.cond, err = c.pred(a.Cond, s); err != nil {
+	if out.cond, err = c.Pred(a.Cond, s); err != nil {
 		return out, err
 	}
 	if out.set, err = c.setters(a.Set, s); err != nil {
 		return out, err
 	}
-	out.values, err = c.exprs(a.Values, s)
+	out.values, err = c.Exprs(a.Values, s)
 	return out, err
 }
 
@@ -84,7 +86,7 @@ func (m *mergeOp) open() error {
 
 func (m *mergeOp) next(b *Batch) error { return m.loop(b, m.step) }
 
-func (m *mergeOp) step(in Row, b *Batch) error {
+func (m *mergeOp) step(in types.Row, b *Batch) error {
 	copySlots(m.oldRow, in, m.old)
 	matched := !m.oldRow[m.writer.indexes[0].Key[0].Ord].IsNull()
 	for i := range m.actions {
@@ -110,7 +112,7 @@ func (m *mergeOp) step(in Row, b *Batch) error {
 	return nil
 }
 
-func (m *mergeOp) do(a *mergeAction, in Row) error {
+func (m *mergeOp) do(a *mergeAction, in types.Row) error {
 	switch a.kind {
 	case plan.MergeInsert:
 		return m.insert(a, in)
@@ -123,7 +125,7 @@ func (m *mergeOp) do(a *mergeAction, in Row) error {
 	if err := m.writer.computeOld(m.oldRow); err != nil {
 		return err
 	}
-	if err := m.writer.Delete(m.run.ctx, m.run.txn, m.oldRow); err != nil {
+	if err := m.writer.Delete(m.run.Ctx, m.run.txn, m.oldRow); err != nil {
 		return err
 	}
 	return m.deletes.gone(m.oldRow, nil)
@@ -136,7 +138,7 @@ func (m *mergeOp) lock() error {
 	if err != nil {
 		return err
 	}
-	res, err := m.writer.rows(m.run.txn).Lock(m.run.ctx, key, kvpb.LockUpdate, kvpb.WaitBlock)
+	res, err := m.writer.rows(m.run.txn).Lock(m.run.Ctx, key, kvpb.LockUpdate, kvpb.WaitBlock)
 	switch {
 	case err != nil:
 		return err
@@ -167,7 +169,7 @@ func (m *mergeOp) verify() error {
 	return m.writer.runChecks(m.checks, m.row, m.row)
 }
 
-func (m *mergeOp) update(a *mergeAction, in Row) error {
+func (m *mergeOp) update(a *mergeAction, in types.Row) error {
 	if err := m.lock(); err != nil {
 		return err
 	}
@@ -185,13 +187,13 @@ func (m *mergeOp) update(a *mergeAction, in Row) error {
 	if err := m.verify(); err != nil {
 		return err
 	}
-	if err := m.writer.Update(m.run.ctx, m.run.txn, m.oldRow, m.row); err != nil {
+	if err := m.writer.Update(m.run.Ctx, m.run.txn, m.oldRow, m.row); err != nil {
 		return err
 	}
 	return m.wrote(m.oldRow, m.row)
 }
 
-func (m *mergeOp) insert(a *mergeAction, in Row) error {
+func (m *mergeOp) insert(a *mergeAction, in types.Row) error {
 	for i, f := range a.values {
 		var err error
 		if m.row[i], err = f(in); err != nil {
@@ -201,7 +203,7 @@ func (m *mergeOp) insert(a *mergeAction, in Row) error {
 	if err := m.verify(); err != nil {
 		return err
 	}
-	if err := m.writer.Insert(m.run.ctx, m.run.txn, m.row); err != nil {
+	if err := m.writer.Insert(m.run.Ctx, m.run.txn, m.row); err != nil {
 		return err
 	}
 	return m.wrote(nil, m.row)

@@ -1,6 +1,7 @@
 package exec
 
 import (
+	"github.com/lichendb/lichen/internal/sql/exec/expr"
 	"github.com/lichendb/lichen/internal/sql/pgerr"
 	"github.com/lichendb/lichen/internal/sql/plan"
 	"github.com/lichendb/lichen/internal/sql/types"
@@ -68,7 +69,7 @@ func (s *source) fetch(max int) (bool, error) {
 
 // row returns the next row, nil at the end. Rows that expressions may yield
 // have no columns at all are non-nil too.
-func (s *source) row(max int) (Row, error) {
+func (s *source) row(max int) (types.Row, error) {
 	if s.pos >= s.batch.n {
 		if ok, err := s.fetch(max); !ok {
 			return nil, err
@@ -82,10 +83,10 @@ func (s *source) row(max int) (Row, error) {
 }
 
 // noColumns is the row of an operator without columns.
-var noColumns = Row{}
+var noColumns = types.Row{}
 
 // input compiles a child node.
-func (c *compiler) input(n plan.Node) (*source, scope, error) {
+func (c *compiler) input(n plan.Node) (*source, expr.Scope, error) {
 	op, err := c.node(n)
 	if err != nil {
 		return nil, nil, err
@@ -95,15 +96,15 @@ func (c *compiler) input(n plan.Node) (*source, scope, error) {
 	if c.demand != nil {
 		c.demand.sources = append(c.demand.sources, src)
 	}
-	return src, scopeOf(cols), nil
+	return src, expr.ScopeOf(cols), nil
 }
 
 // node compiles a plan node to an operator.
 func (c *compiler) node(n plan.Node) (operator, error) {
-	if err := c.enter(); err != nil {
+	if err := c.Enter(); err != nil {
 		return nil, err
 	}
-	defer c.leave()
+	defer c.Leave()
 	op, err := c.demanded(n)
 	if c.profile != nil && err == nil {
 		op = c.profile.measure(n, op)
@@ -206,7 +207,7 @@ func (c *compiler) relational(n plan.Node) (operator, error) {
 }
 
 // count evaluates a LIMIT, OFFSET or bound: NULL or nil is the given default.
-func count(f evalFn, none int64) (int64, error) {
+func count(f expr.Func, none int64) (int64, error) {
 	if f == nil {
 		return none, nil
 	}
@@ -218,15 +219,15 @@ func count(f evalFn, none int64) (int64, error) {
 }
 
 // rowBound is a compiled plan.RowBound.
-type rowBound struct{ count, offset evalFn }
+type rowBound struct{ count, offset expr.Func }
 
 func (c *compiler) bound(b plan.RowBound) (rowBound, error) {
 	var out rowBound
 	var err error
-	if out.count, err = c.optional(b.Count, nil); err != nil {
+	if out.count, err = c.Optional(b.Count, nil); err != nil {
 		return out, err
 	}
-	out.offset, err = c.optional(b.Offset, nil)
+	out.offset, err = c.Optional(b.Offset, nil)
 	return out, err
 }
 
@@ -247,7 +248,7 @@ func (b *rowBound) rows() (int64, error) {
 }
 
 // copySlots maps an input row to another order of columns.
-func copySlots(dst, src Row, pos []int) {
+func copySlots(dst, src types.Row, pos []int) {
 	for i, p := range pos {
 		dst[i] = src[p]
 	}
@@ -255,7 +256,7 @@ func copySlots(dst, src Row, pos []int) {
 
 // stable copies the strings of a row into memory that outlives the buffers of
 // the operator that made it.
-func stable(a *scratch, row Row) error {
+func stable(a *scratch, row types.Row) error {
 	for i := range row {
 		var err error
 		if row[i], err = a.datum(row[i]); err != nil {

@@ -14,6 +14,7 @@ import (
 	"github.com/lichendb/lichen/internal/quota"
 	"github.com/lichendb/lichen/internal/sql/builtin"
 	"github.com/lichendb/lichen/internal/sql/catalog"
+	"github.com/lichendb/lichen/internal/sql/exec/expr"
 	"github.com/lichendb/lichen/internal/sql/pgerr"
 	"github.com/lichendb/lichen/internal/sql/plan"
 	"github.com/lichendb/lichen/internal/sql/types"
@@ -236,12 +237,12 @@ func TestPortal(t *testing.T) {
 // for by key and how many were left out because they do not pass a test.
 type virtualRows struct{ keys, left int }
 
-func (v *virtualRows) VirtualRows(_ context.Context, req *VirtualRequest, emit func(Row) error) error {
-	row := make(Row, len(req.Table.Columns))
+func (v *virtualRows) VirtualRows(_ context.Context, req *VirtualRequest, emit func(types.Row) error) error {
+	row := make(types.Row, len(req.Table.Columns))
 	v.keys += len(req.Keys)
 	for i := range int64(3) {
 		row[0], row[1] = types.NewInt(i), types.NewString(fmt.Sprint("v", i))
-		if req.Index != nil && !slices.ContainsFunc(req.Keys, func(k Row) bool { return k[0].Int() == i }) {
+		if req.Index != nil && !slices.ContainsFunc(req.Keys, func(k types.Row) bool { return k[0].Int() == i }) {
 			continue
 		}
 		if slices.ContainsFunc(req.Tests, func(c ColumnTest) bool { return !c.Passes(row[c.Ord]) }) {
@@ -342,11 +343,11 @@ func TestUpdateBelowJoinRetries(t *testing.T) {
 }
 
 type sliceSource struct {
-	rows []Row
+	rows []types.Row
 	pos  int
 }
 
-func (s *sliceSource) NextRow(row Row) (bool, error) {
+func (s *sliceSource) NextRow(row types.Row) (bool, error) {
 	if s.pos == len(s.rows) {
 		return false, nil
 	}
@@ -368,7 +369,7 @@ func TestCopyRows(t *testing.T) {
 	txn := w.store.begin(w.iso)
 	src := &sliceSource{}
 	for i := range 3000 {
-		src.rows = append(src.rows, Row{types.NewInt(int64(i)), types.NewInt(int64(i) + 1000), types.Null})
+		src.rows = append(src.rows, types.Row{types.NewInt(int64(i)), types.NewInt(int64(i) + 1000), types.Null})
 	}
 	n, err := pr.Run(&Env{Ctx: context.Background(), Txn: txn, Copy: src, Mem: w.mem}, nil)
 	if err != nil || n != 3000 {
@@ -458,13 +459,13 @@ func TestSorterAgrees(t *testing.T) {
 	}
 	rapid.Check(t, func(t *rapid.T) {
 		typ := rapid.SampledFrom([]*types.T{types.Int8, types.Float8, types.Text, types.Bpchar}).Draw(t, "type")
-		k := orderKey{cmp: compareOf(typ), abbrev: abbrevOf(typ), desc: rapid.Bool().Draw(t, "desc"), nullsFirst: rapid.Bool().Draw(t, "nulls")}
-		var rows []Row
+		k := orderKey{cmp: expr.CompareOf(typ), abbrev: abbrevOf(typ), desc: rapid.Bool().Draw(t, "desc"), nullsFirst: rapid.Bool().Draw(t, "nulls")}
+		var rows []types.Row
 		for range rapid.IntRange(0, 30).Draw(t, "n") {
-			rows = append(rows, Row{rapid.SampledFrom(append(values[typ], types.Null)).Draw(t, "v")})
+			rows = append(rows, types.Row{rapid.SampledFrom(append(values[typ], types.Null)).Draw(t, "v")})
 		}
 		var s rowSorter
-		if err := s.sort(&run{evalState: evalState{ctx: context.Background()}}, rows, rowOrdering{k}); err != nil {
+		if err := s.sort(&run{State: expr.State{Ctx: context.Background()}}, rows, rowOrdering{k}); err != nil {
 			t.Fatal(err)
 		}
 		for i := 1; i < len(rows); i++ {

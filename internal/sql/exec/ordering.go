@@ -1,6 +1,7 @@
 package exec
 
 import (
+	"github.com/lichendb/lichen/internal/sql/exec/expr"
 	"github.com/lichendb/lichen/internal/sql/plan"
 	"github.com/lichendb/lichen/internal/sql/types"
 )
@@ -12,7 +13,7 @@ type orderKey struct {
 	pos        int
 	desc       bool
 	nullsFirst bool
-	cmp        compareFn
+	cmp        expr.CompareFunc
 	abbrev     func(types.Datum) uint64 // see rowSorter; nil: none
 }
 
@@ -21,15 +22,15 @@ func (c *compiler) ordering(keys []plan.SortKey, cols []plan.Column) (rowOrderin
 	for i, k := range keys {
 		pos := plan.FindCol(cols, k.Col)
 		if pos < 0 {
-			return nil, errNoColumn(k.Col)
+			return nil, expr.ErrNoColumn(k.Col)
 		}
-		o[i] = orderKey{pos: pos, desc: k.Desc, nullsFirst: k.NullsFirst, cmp: compareOf(cols[pos].Type),
+		o[i] = orderKey{pos: pos, desc: k.Desc, nullsFirst: k.NullsFirst, cmp: expr.CompareOf(cols[pos].Type),
 			abbrev: abbrevOf(cols[pos].Type)}
 	}
 	return o, nil
 }
 
-func (o rowOrdering) compare(a, b Row) int {
+func (o rowOrdering) compare(a, b types.Row) int {
 	for i := range o {
 		if r := o[i].compare(a[o[i].pos], b[o[i].pos]); r != 0 {
 			return r
@@ -58,7 +59,7 @@ func (k *orderKey) compare(a, b types.Datum) int {
 func ascending(pos []int, ts []*types.T) rowOrdering {
 	o := make(rowOrdering, len(pos))
 	for i := range pos {
-		o[i] = orderKey{pos: pos[i], cmp: compareOf(ts[i])}
+		o[i] = orderKey{pos: pos[i], cmp: expr.CompareOf(ts[i])}
 	}
 	return o
 }

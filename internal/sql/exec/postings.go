@@ -8,6 +8,7 @@ import (
 	"github.com/lichendb/lichen/internal/kv"
 	"github.com/lichendb/lichen/internal/kvpb"
 	"github.com/lichendb/lichen/internal/quota"
+	"github.com/lichendb/lichen/internal/sql/exec/expr"
 	"github.com/lichendb/lichen/internal/sql/inverted"
 )
 
@@ -72,7 +73,7 @@ func (l *tokenList) seek(from []byte) ([]byte, error) {
 
 // read reads the next page, which need not begin before the row from.
 func (l *tokenList) read(from []byte) error {
-	if err := l.src.run.canceled(); err != nil {
+	if err := l.src.run.Canceled(); err != nil {
 		return err
 	}
 	key := append(bytes.Clone(l.prefix), from...)
@@ -81,7 +82,7 @@ func (l *tokenList) read(from []byte) error {
 	}
 	l.rows = min(max(firstPageRows, 4*l.rows), l.src.page)
 	takePage(&l.page)
-	if err := l.src.run.txn.Scan(l.src.run.ctx, l.from, keys.PrefixEnd(l.prefix), kv.ScanOptions{MaxRows: l.rows}, &l.page); err != nil {
+	if err := l.src.run.txn.Scan(l.src.run.Ctx, l.from, keys.PrefixEnd(l.prefix), kv.ScanOptions{MaxRows: l.rows}, &l.page); err != nil {
 		return err
 	}
 	l.pos, l.done = 0, l.page.Resume == nil
@@ -178,16 +179,16 @@ func (l *rowList) seek(from []byte) ([]byte, error) {
 // sorted by token and must be sorted by row.
 func (s *tokenSource) collect(prefix []byte) (postings, error) {
 	l := &rowList{}
-	l.acc.Init(s.run.mem)
+	l.acc.Init(s.run.Mem)
 	var page kvpb.ScanResponse
 	defer s.run.leavePage(&page)
 	for from, end := prefix, keys.PrefixEnd(prefix); from != nil; {
-		if err := s.run.canceled(); err != nil {
+		if err := s.run.Canceled(); err != nil {
 			l.close()
 			return nil, err
 		}
 		takePage(&page)
-		err := s.run.txn.Scan(s.run.ctx, from, end, kv.ScanOptions{MaxRows: maxPageRows}, &page)
+		err := s.run.txn.Scan(s.run.Ctx, from, end, kv.ScanOptions{MaxRows: maxPageRows}, &page)
 		if err == nil {
 			err = l.take(s.x, &page)
 		}
@@ -209,7 +210,7 @@ func (l *rowList) take(x *inverted.Index, page *kvpb.ScanResponse) error {
 			return err
 		}
 		if err := l.acc.Grow(int64(len(row)) + stringSize); err != nil {
-			return memoryError(err)
+			return expr.MemoryError(err)
 		}
 		l.rows = append(l.rows, string(row))
 	}

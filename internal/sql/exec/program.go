@@ -8,6 +8,7 @@ import (
 	"github.com/lichendb/lichen/internal/quota"
 	"github.com/lichendb/lichen/internal/sql/pgerr"
 	"github.com/lichendb/lichen/internal/sql/plan"
+	"github.com/lichendb/lichen/internal/sql/types"
 )
 
 // Program is a prepared statement compiled for one session: operators and
@@ -55,11 +56,11 @@ func compileNode(root plan.Node, columns []plan.Column, p *Profile) (*Program, e
 	}
 	pr.root = src
 	pr.mod = asModifier(src.operator)
-	pr.closers = c.closing()
+	pr.closers = c.Closing()
 	if columns == nil {
 		return pr, nil
 	}
-	out, err := s.positions(plan.IDs(columns))
+	out, err := s.Positions(plan.IDs(columns))
 	if err != nil {
 		return nil, err
 	}
@@ -92,7 +93,7 @@ func (p *Program) Open(env *Env) error {
 // Continue says that an execution that stopped in between goes on for another statement,
 // with whose context it ends.
 func (p *Program) Continue(ctx context.Context) {
-	p.run.ctx = ctx
+	p.run.Ctx = ctx
 	p.run.env.Ctx = ctx
 }
 
@@ -110,7 +111,7 @@ func (p *Program) Next(max int) (*Batch, error) {
 
 func (p *Program) fetch(max int) (*Batch, error) {
 	_, err := p.root.fetch(max)
-	p.run.keepBulky()
+	p.run.KeepBulky()
 	if err != nil {
 		return nil, err
 	}
@@ -201,7 +202,7 @@ func (p *Program) Close() {
 
 // Reusable reports whether a program that is closed may be kept for another execution: it is
 // not if it may hold large values of the last one.
-func (p *Program) Reusable() bool { return !p.run.isBulky() }
+func (p *Program) Reusable() bool { return !p.run.Bulky() }
 
 // Run executes the program to its end and passes every batch of rows to sink,
 // which may be nil for statements that return none.
@@ -232,8 +233,8 @@ func (p *Program) Width() int { return p.width() }
 
 // Rows executes the program and returns copies of all rows: for callers that
 // want few.
-func (p *Program) Rows(env *Env) ([]Row, error) {
-	var out []Row
+func (p *Program) Rows(env *Env) ([]types.Row, error) {
+	var out []types.Row
 	var text arena
 	var acc quota.Account
 	_, err := p.Run(env, func(b *Batch) error {

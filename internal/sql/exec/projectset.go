@@ -2,6 +2,7 @@ package exec
 
 import (
 	"github.com/lichendb/lichen/internal/sql/builtin"
+	"github.com/lichendb/lichen/internal/sql/exec/expr"
 	"github.com/lichendb/lichen/internal/sql/pgerr"
 	"github.com/lichendb/lichen/internal/sql/plan"
 	"github.com/lichendb/lichen/internal/sql/types"
@@ -16,15 +17,15 @@ type projectSetOp struct {
 	ordinality bool
 	text       scratch
 
-	row Row // input row at hand, nil when the next is due
+	row types.Row // input row at hand, nil when the next is due
 	ord int64
 }
 
 // setFunc is one set-returning call.
 type setFunc struct {
 	fn     *builtin.Overload
-	args   []evalFn
-	vals   Row
+	args   []expr.Func
+	vals   types.Row
 	start  builtin.SRFFunc
 	iter   builtin.RowIterator // nil when exhausted
 	at, n  int                 // output columns
@@ -50,9 +51,9 @@ func (c *compiler) projectSet(n *plan.ProjectSet) (operator, error) {
 		at -= len(n.Funcs[i].Out)
 	}
 	for _, col := range n.Cols[:at] {
-		p.keep = append(p.keep, s.find(col.ID))
+		p.keep = append(p.keep, s.Find(col.ID))
 	}
-	if _, err := s.positions(plan.IDs(n.Cols[:at])); err != nil {
+	if _, err := s.Positions(plan.IDs(n.Cols[:at])); err != nil {
 		return nil, err
 	}
 	for i := range n.Funcs {
@@ -67,27 +68,27 @@ func (c *compiler) projectSet(n *plan.ProjectSet) (operator, error) {
 	return p, nil
 }
 
-func (c *compiler) setFunc(n *plan.SetFunc, s scope) (setFunc, error) {
+func (c *compiler) setFunc(n *plan.SetFunc, s expr.Scope) (setFunc, error) {
 	f := setFunc{fn: n.Call.Fn, spread: n.Call.VariadicArray}
 	if f.composite = n.Spread; f.composite {
 		f.fields, f.anonymous = n.Call.T.Fields(), n.Call.T.Oid == types.Record.Oid
 	}
 	var err error
-	if f.args, err = c.exprs(n.Call.Args, s); err != nil {
+	if f.args, err = c.Exprs(n.Call.Args, s); err != nil {
 		return f, err
 	}
-	f.vals = make(Row, len(f.args))
+	f.vals = make(types.Row, len(f.args))
 	if f.spread {
 		f.call = n.Call // bound when the number of arguments is known
 		return f, nil
 	}
-	f.start, err = n.Call.Fn.BoundSRF(bindingOf(n.Call.Args))
+	f.start, err = n.Call.Fn.BoundSRF(expr.BindingOf(n.Call.Args))
 	return f, err
 }
 
 // begin starts the call for an input row; a strict call with a NULL yields
 // nothing.
-func (f *setFunc) begin(r *run, row Row) error {
+func (f *setFunc) begin(r *run, row types.Row) error {
 	f.iter = nil
 	f.vals = f.vals[:0]
 	null := false
@@ -110,22 +111,22 @@ func (f *setFunc) begin(r *run, row Row) error {
 	}
 	var err error
 	if f.spread {
-		if f.start, err = f.fn.BoundSRF(spreadBinding(f.call, len(f.vals))); err != nil {
+		if f.start, err = f.fn.BoundSRF(expr.SpreadBinding(f.call, len(f.vals))); err != nil {
 			return err
 		}
 	}
-	if size := sizeOf(f.vals); builtin.Weighty(size) {
-		if err := r.bctx.Begin(f.vals, size); err != nil {
+	if size := expr.SizeOf(f.vals); builtin.Weighty(size) {
+		if err := r.Builtin.Begin(f.vals, size); err != nil {
 			return err
 		}
 	}
-	f.iter, err = f.start(r.bctx, f.vals)
-	_, err = r.bctx.Made(types.Null, err, nil)
+	f.iter, err = f.start(r.Builtin, f.vals)
+	_, err = r.Builtin.Made(types.Null, err, nil)
 	return err
 }
 
 // step puts the next result into out, or NULLs at the end.
-func (f *setFunc) step(text *scratch, out Row) (bool, error) {
+func (f *setFunc) step(text *scratch, out types.Row) (bool, error) {
 	clear(out)
 	if f.iter == nil {
 		return false, nil
@@ -152,7 +153,7 @@ func (f *setFunc) step(text *scratch, out Row) (bool, error) {
 }
 
 // spreadValue puts the fields of a composite value into out.
-func (f *setFunc) spreadValue(d types.Datum, out Row) error {
+func (f *setFunc) spreadValue(d types.Datum, out types.Row) error {
 	if d.IsNull() {
 		return nil
 	}
@@ -208,7 +209,7 @@ func (p *projectSetOp) next(b *Batch) error {
 		if err := p.emit(b); err != nil {
 			return b.stopAt(b.n-1, err)
 		}
-		if err := p.run.tick(); err != nil {
+		if err := p.run.Tick(); err != nil {
 			return err
 		}
 	}
@@ -223,7 +224,7 @@ func (p *projectSetOp) emit(b *Batch) error {
 		f := &p.funcs[i]
 		ok, err := f.step(&p.text, out[f.at:f.at+f.n])
 		if err == nil {
-			err = p.run.bctx.Stopped()
+			err = p.run.Builtin.Stopped()
 		}
 		if err != nil {
 			return err

@@ -8,6 +8,7 @@ import (
 	"github.com/lichendb/lichen/internal/kvpb"
 	"github.com/lichendb/lichen/internal/sql/plan"
 	"github.com/lichendb/lichen/internal/sql/rowcodec"
+	"github.com/lichendb/lichen/internal/sql/types"
 )
 
 // referringOp produces the rows that refer to one of run.env.keys: through an index
@@ -27,8 +28,8 @@ type referringOp struct {
 	access  rowAccess // to x
 	table   rowAccess // to the table's rows
 	rows    *lookups
-	pkRow   Row
-	full    Row
+	pkRow   types.Row
+	full    types.Row
 	pk      []byte
 
 	byKey   map[string]int // position in the keys
@@ -60,14 +61,14 @@ func newReferringOp(r *run, ref *plan.Reference, width int) (*referringOp, error
 			return nil, err
 		}
 		pk := keyOrds(o.primary)
-		o.pkDec, o.pkRow = o.x.NewDecoder(pk), make(Row, len(pk))
+		o.pkDec, o.pkRow = o.x.NewDecoder(pk), make(types.Row, len(pk))
 	}
 	o.access, o.table = newRowAccess(r, o.x, allOrds(t)), newRowAccess(r, o.primary, allOrds(t))
 	o.rows = &lookups{rows: &o.table}
 	for i := range n {
 		o.parts = append(o.parts, slices.Index(ref.Key.Columns, ix.Columns[i].Column))
 	}
-	o.rowDec, o.full = o.primary.NewDecoder(allOrds(t)), make(Row, len(t.Columns))
+	o.rowDec, o.full = o.primary.NewDecoder(allOrds(t)), make(types.Row, len(t.Columns))
 	return o, nil
 }
 
@@ -104,7 +105,7 @@ func (o *referringOp) close() {
 
 // read reads the next page of entries and reports whether there is one.
 func (o *referringOp) read() (bool, error) {
-	if err := o.run.canceled(); err != nil {
+	if err := o.run.Canceled(); err != nil {
 		return false, err
 	}
 	if o.resume == nil {
@@ -127,7 +128,7 @@ func (o *referringOp) read() (bool, error) {
 		}
 	}
 	takePage(&o.page)
-	if err := o.access.txn().ScanSpans(o.run.ctx, o.request, kv.ScanOptions{MaxRows: BatchRows}, &o.page); err != nil {
+	if err := o.access.txn().ScanSpans(o.run.Ctx, o.request, kv.ScanOptions{MaxRows: BatchRows}, &o.page); err != nil {
 		return false, err
 	}
 	if o.page.Resume != nil {
@@ -232,7 +233,7 @@ func (o *referringOp) emit(b *Batch, key, value []byte) error {
 }
 
 // primaryKey encodes the key under which a row lives, valid until the next call.
-func (o *referringOp) primaryKey(row Row) ([]byte, error) {
+func (o *referringOp) primaryKey(row types.Row) ([]byte, error) {
 	var err error
 	o.pk, err = o.primary.AppendKey(o.pk[:0], row)
 	return o.pk, err

@@ -36,7 +36,7 @@ func (r *run) leavePage(p *kvpb.ScanResponse) {
 		return
 	}
 	if cap(p.Arena) > maxSharedPage {
-		r.met(cap(p.Arena))
+		r.NoteSize(cap(p.Arena))
 	} else {
 		q := *p
 		q.Reset()

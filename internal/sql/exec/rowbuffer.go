@@ -1,6 +1,9 @@
 package exec
 
-import "github.com/lichendb/lichen/internal/quota"
+import (
+	"github.com/lichendb/lichen/internal/quota"
+	"github.com/lichendb/lichen/internal/sql/types"
+)
 
 // RowBuffer keeps copies of rows, for cursors that move backwards or outlive their
 // transaction. Its memory counts against a pool.
@@ -18,7 +21,7 @@ func NewRowBuffer(mem *quota.Pool, width int) *RowBuffer {
 func (b *RowBuffer) Add(rows *Batch) error { return b.store.addBatch(rows) }
 
 // AddRow appends a copy of a row.
-func (b *RowBuffer) AddRow(row Row) error {
+func (b *RowBuffer) AddRow(row types.Row) error {
 	_, err := b.store.add(row)
 	return err
 }
@@ -27,7 +30,7 @@ func (b *RowBuffer) AddRow(row Row) error {
 func (b *RowBuffer) Len() int { return b.store.len() }
 
 // Row returns a row, from 0; it stays valid until Close.
-func (b *RowBuffer) Row(i int) Row { return b.store.rows[i] }
+func (b *RowBuffer) Row(i int) types.Row { return b.store.rows[i] }
 
 // Close gives the memory back.
 func (b *RowBuffer) Close() { b.store.close() }

@@ -6,6 +6,7 @@ import (
 	"unsafe"
 
 	"github.com/lichendb/lichen/internal/quota"
+	"github.com/lichendb/lichen/internal/sql/exec/expr"
 	"github.com/lichendb/lichen/internal/sql/types"
 )
 
@@ -14,7 +15,7 @@ const (
 	storeChunkDatums = 2048
 	storeChunkBytes  = 32 << 10
 	datumSize        = int64(unsafe.Sizeof(types.Datum{}))
-	sliceSize        = int64(unsafe.Sizeof(Row{}))
+	sliceSize        = int64(unsafe.Sizeof(types.Row{}))
 )
 
 // rowStore keeps copies of rows, strings included, and accounts for them. Its
@@ -23,7 +24,7 @@ const (
 type rowStore struct {
 	width int
 	acc   quota.Account
-	rows  []Row
+	rows  []types.Row
 	slots []types.Datum // what is left of the current chunk
 	first []types.Datum // the first chunk, kept
 	text  arena
@@ -38,7 +39,7 @@ const keepRows = 256
 func (s *rowStore) open(r *run, width int) {
 	s.close()
 	s.width = width
-	s.acc.Init(r.mem)
+	s.acc.Init(r.Mem)
 }
 
 // close gives the memory back.
@@ -63,22 +64,22 @@ func (s *rowStore) least(n int) int {
 }
 
 // add stores a copy of row and returns it.
-func (s *rowStore) add(row Row) (Row, error) {
+func (s *rowStore) add(row types.Row) (types.Row, error) {
 	dst, err := s.slot()
 	if err != nil {
 		return nil, err
 	}
 	for i := range row {
 		if dst[i], err = s.text.copyDatum(row[i], &s.acc); err != nil {
-			return nil, memoryError(err)
+			return nil, expr.MemoryError(err)
 		}
 	}
 	if len(s.rows) == cap(s.rows) {
 		n := max(s.least(16), 2*cap(s.rows))
 		if err := s.acc.Grow(int64(n-cap(s.rows)) * sliceSize); err != nil {
-			return nil, memoryError(err)
+			return nil, expr.MemoryError(err)
 		}
-		grown := make([]Row, len(s.rows), n)
+		grown := make([]types.Row, len(s.rows), n)
 		copy(grown, s.rows)
 		s.rows = grown
 	}
@@ -87,10 +88,10 @@ func (s *rowStore) add(row Row) (Row, error) {
 }
 
 // slot returns room for one row.
-func (s *rowStore) slot() (Row, error) {
+func (s *rowStore) slot() (types.Row, error) {
 	if len(s.slots) < s.width {
 		if err := s.nextChunk(); err != nil {
-			return nil, memoryError(err)
+			return nil, expr.MemoryError(err)
 		}
 	}
 	dst := s.slots[:s.width:s.width]

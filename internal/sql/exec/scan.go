@@ -5,8 +5,10 @@ import (
 
 	"github.com/lichendb/lichen/internal/kv"
 	"github.com/lichendb/lichen/internal/kvpb"
+	"github.com/lichendb/lichen/internal/sql/exec/expr"
 	"github.com/lichendb/lichen/internal/sql/plan"
 	"github.com/lichendb/lichen/internal/sql/rowcodec"
+	"github.com/lichendb/lichen/internal/sql/types"
 )
 
 // Page sizes of scans: the first one serves short ranges with one call, later
@@ -31,7 +33,7 @@ type scanOp struct {
 	dec     *rowcodec.Decoder
 	spans   *spanSet
 	tokens  *tokenSource // what fills spans, nil if the plan does
-	filter  predFn
+	filter  expr.Pred
 	bound   rowBound
 	reverse bool
 	locker  *rowLocker // nil: no row locks
@@ -63,7 +65,7 @@ func (c *compiler) scan(n *plan.Scan) (*scanOp, error) {
 	if s.tokens, err = c.tokenSource(n.Table, n.Tokens); err != nil {
 		return nil, err
 	}
-	if s.filter, err = c.pred(n.Filter, scopeOf(n.Cols)); err != nil {
+	if s.filter, err = c.Pred(n.Filter, expr.ScopeOf(n.Cols)); err != nil {
 		return nil, err
 	}
 	if s.bound, err = c.bound(n.Bound); err != nil {
@@ -186,7 +188,7 @@ func (s *scanOp) limit(want int) int {
 
 // readSpans reads the next page, from the current range and those that follow.
 func (s *scanOp) readSpans(want int) error {
-	if err := s.run.canceled(); err != nil {
+	if err := s.run.Canceled(); err != nil {
 		return err
 	}
 	rows := s.limit(want)
@@ -204,7 +206,7 @@ func (s *scanOp) readSpans(want int) error {
 	}
 	s.pos = 0
 	takePage(&s.page)
-	if err := s.rows.txn().ScanSpans(s.run.ctx, s.request, kv.ScanOptions{MaxRows: rows}, &s.page); err != nil {
+	if err := s.rows.txn().ScanSpans(s.run.Ctx, s.request, kv.ScanOptions{MaxRows: rows}, &s.page); err != nil {
 		return err
 	}
 	s.pageRows = min(4*s.pageRows, maxPageRows)
@@ -233,7 +235,7 @@ func (s *scanOp) spanIndex() int {
 
 // readPage reads the next page of range i.
 func (s *scanOp) readPage(i, want int) error {
-	if err := s.run.canceled(); err != nil {
+	if err := s.run.Canceled(); err != nil {
 		return err
 	}
 	start, end := s.spans.first(i), s.spans.last(i)
@@ -245,7 +247,7 @@ func (s *scanOp) readPage(i, want int) error {
 	s.pos = 0
 	takePage(&s.page)
 	o := kv.ScanOptions{MaxRows: s.limit(want), Reverse: s.reverse}
-	if err := s.rows.txn().Scan(s.run.ctx, start, end, o, &s.page); err != nil {
+	if err := s.rows.txn().Scan(s.run.Ctx, start, end, o, &s.page); err != nil {
 		return err
 	}
 	s.pageRows = min(4*s.pageRows, maxPageRows)
@@ -302,13 +304,13 @@ func (s *scanOp) lockPicked(b *Batch, first int) error {
 		return err
 	}
 	i := -1
-	return b.keep(first, func(row Row) (bool, error) {
+	return b.keep(first, func(row types.Row) (bool, error) {
 		i++
 		return s.locker.lock(s, s.keys[i], row)
 	})
 }
 
-func (s *scanOp) pass(row Row) (bool, error) {
+func (s *scanOp) pass(row types.Row) (bool, error) {
 	if s.filter == nil {
 		return true, nil
 	}
@@ -320,11 +322,11 @@ func (s *scanOp) emitPoint(b *Batch, key []byte) error {
 	if s.locker != nil && s.locker.direct {
 		return s.lockPoint(b, key)
 	}
-	value, found, err := s.rows.txn().Get(s.run.ctx, key)
+	value, found, err := s.rows.txn().Get(s.run.Ctx, key)
 	if err != nil || !found {
 		return err
 	}
-	s.run.met(len(value))
+	s.run.NoteSize(len(value))
 	value = s.text.bytes(value)
 	row := b.add()
 	if err := s.dec.Decode(key, value, row); err != nil {

@@ -1,7 +1,9 @@
 package exec
 
 import (
+	"github.com/lichendb/lichen/internal/sql/exec/expr"
 	"github.com/lichendb/lichen/internal/sql/plan"
+	"github.com/lichendb/lichen/internal/sql/types"
 )
 
 // setOpOp is UNION, INTERSECT or EXCEPT.
@@ -13,13 +15,13 @@ type setOpOp struct {
 	lpos, rpos  []int
 	table       keyTable
 	counts      []int64 // per key: rows of the right side that are left to match
-	vals        Row
+	vals        types.Row
 	onRight     bool // UNION: the left side is done
 }
 
 func (c *compiler) setOp(n *plan.SetOp) (operator, error) {
-	s := &setOpOp{run: c.run, kind: n.Kind, all: n.All, vals: make(Row, len(n.Cols))}
-	var ls, rs scope
+	s := &setOpOp{run: c.run, kind: n.Kind, all: n.All, vals: make(types.Row, len(n.Cols))}
+	var ls, rs expr.Scope
 	var err error
 	if s.left, ls, err = c.input(n.Left); err != nil {
 		return nil, err
@@ -27,10 +29,10 @@ func (c *compiler) setOp(n *plan.SetOp) (operator, error) {
 	if s.right, rs, err = c.input(n.Right); err != nil {
 		return nil, err
 	}
-	if s.lpos, err = ls.positions(n.LeftCols); err != nil {
+	if s.lpos, err = ls.Positions(n.LeftCols); err != nil {
 		return nil, err
 	}
-	if s.rpos, err = rs.positions(n.RightCols); err != nil {
+	if s.rpos, err = rs.Positions(n.RightCols); err != nil {
 		return nil, err
 	}
 	all := make([]int, len(n.Cols))

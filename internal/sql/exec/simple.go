@@ -3,6 +3,7 @@ package exec
 import (
 	"math"
 
+	"github.com/lichendb/lichen/internal/sql/exec/expr"
 	"github.com/lichendb/lichen/internal/sql/pgerr"
 	"github.com/lichendb/lichen/internal/sql/plan"
 	"github.com/lichendb/lichen/internal/sql/types"
@@ -21,7 +22,7 @@ type valuesOp struct {
 // of constants, which need no closure each.
 type valueCell struct {
 	d  types.Datum
-	fn evalFn
+	fn expr.Func
 }
 
 func (c *compiler) values(n *plan.Values) (operator, error) {
@@ -36,7 +37,7 @@ func (c *compiler) values(n *plan.Values) (operator, error) {
 				v.cells = append(v.cells, valueCell{d: k.D})
 				continue
 			}
-			fn, err := c.expr(e, nil)
+			fn, err := c.Expr(e, nil)
 			if err != nil {
 				return nil, err
 			}
@@ -73,7 +74,7 @@ func (v *valuesOp) next(b *Batch) error {
 type filterOp struct {
 	run   *run
 	input operator
-	cond  predFn
+	cond  expr.Pred
 }
 
 func (c *compiler) filter(n *plan.Filter) (operator, error) {
@@ -84,7 +85,7 @@ func (c *compiler) filter(n *plan.Filter) (operator, error) {
 	cols := n.Input.Props().Cols
 	once, rest := oneTime(n.Cond, cols)
 	if rest != nil {
-		cond, err := c.pred(rest, scopeOf(cols))
+		cond, err := c.Pred(rest, expr.ScopeOf(cols))
 		if err != nil {
 			return nil, err
 		}
@@ -110,7 +111,7 @@ func (f *filterOp) next(b *Batch) error {
 		if b.err != nil {
 			return b.err
 		}
-		if err := f.run.canceled(); err != nil {
+		if err := f.run.Canceled(); err != nil {
 			return err
 		}
 	}
@@ -119,7 +120,7 @@ func (f *filterOp) next(b *Batch) error {
 // projectOp computes expressions.
 type projectOp struct {
 	src   *source
-	exprs []evalFn
+	exprs []expr.Func
 	// slots, if set, says that all expressions are columns of the input.
 	slots []int
 }
@@ -133,11 +134,11 @@ func (c *compiler) project(n *plan.Project) (operator, error) {
 	slots := make([]int, len(n.Exprs))
 	for i, e := range n.Exprs {
 		ref, ok := e.(*plan.ColRef)
-		if !ok || s.find(ref.Col) < 0 {
-			p.exprs, err = c.exprs(n.Exprs, s)
+		if !ok || s.Find(ref.Col) < 0 {
+			p.exprs, err = c.Exprs(n.Exprs, s)
 			return p, err
 		}
-		slots[i] = s.find(ref.Col)
+		slots[i] = s.Find(ref.Col)
 	}
 	p.slots = slots
 	return p, nil
@@ -173,7 +174,7 @@ func (p *projectOp) next(b *Batch) error {
 type limitOp struct {
 	input         operator
 	locks         bool // the input locks rows: it is opened, which checks that it may, even for none
-	count, offset evalFn
+	count, offset expr.Func
 	skip, left    int64
 	ties          *tieBreaker
 }
@@ -188,10 +189,10 @@ func (c *compiler) limit(n *plan.Limit) (operator, error) {
 		return nil, err
 	}
 	l := &limitOp{input: input, locks: locks(n.Input)}
-	if l.count, err = c.optional(n.Count, nil); err != nil {
+	if l.count, err = c.Optional(n.Count, nil); err != nil {
 		return nil, err
 	}
-	if l.offset, err = c.optional(n.Offset, nil); err != nil {
+	if l.offset, err = c.Optional(n.Offset, nil); err != nil {
 		return nil, err
 	}
 	if n.WithTies {

@@ -1,6 +1,9 @@
 package exec
 
-import "github.com/lichendb/lichen/internal/sql/plan"
+import (
+	"github.com/lichendb/lichen/internal/sql/exec/expr"
+	"github.com/lichendb/lichen/internal/sql/plan"
+)
 
 // maxTopK is the largest bound for which a sort keeps only the rows needed.
 const maxTopK = 1 << 16
@@ -102,7 +105,7 @@ func (s *sortOp) fill() error {
 	}
 	s.src.stop()
 	if err := s.store.acc.Grow(int64(s.store.len()) * sortItemSize); err != nil {
-		return memoryError(err)
+		return expr.MemoryError(err)
 	}
 	return s.finish()
 }

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"unsafe"
 
+	"github.com/lichendb/lichen/internal/sql/exec/expr"
 	"github.com/lichendb/lichen/internal/sql/types"
 )
 
@@ -15,7 +16,7 @@ type rowSorter struct{ items []sortItem }
 
 type sortItem struct {
 	abbrev uint64
-	row    Row
+	row    types.Row
 }
 
 const sortItemSize = int64(unsafe.Sizeof(sortItem{}))
@@ -32,14 +33,14 @@ const keepItems = 1024
 
 // sort sorts rows; equal ones come in any order, as in PostgreSQL. It fails when the
 // statement is canceled.
-func (s *rowSorter) sort(r *run, rows []Row, o rowOrdering) error {
+func (s *rowSorter) sort(r *run, rows []types.Row, o rowOrdering) error {
 	if len(rows) < 2 {
 		return nil
 	}
 	var canceled error
-	compare := func(a, b Row) int {
+	compare := func(a, b types.Row) int {
 		if canceled == nil {
-			canceled = r.tick()
+			canceled = r.Tick()
 		}
 		if canceled != nil {
 			return 0 // so that the sort ends soon
@@ -90,7 +91,7 @@ func (k *orderKey) abbreviate(d types.Datum) uint64 {
 
 // abbrevOf returns how to abbreviate values of a type, nil for not at all.
 func abbrevOf(t *types.T) func(types.Datum) uint64 {
-	if fastCompare(t) == nil {
+	if expr.FastCompare(t) == nil {
 		return nil
 	}
 	switch t.Family {

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/lichendb/lichen/internal/plant"
+	"github.com/lichendb/lichen/internal/sql/exec/expr"
 	"github.com/lichendb/lichen/internal/sql/pgerr"
 	"github.com/lichendb/lichen/internal/sql/plan"
 	"github.com/lichendb/lichen/internal/sql/rowcodec"
@@ -37,7 +38,7 @@ type keySpan struct {
 // spanExprs is a compiled plan.Span.
 type spanExprs struct {
 	eq      []matchExprs
-	lo, hi  []evalFn
+	lo, hi  []expr.Func
 	loIncl  bool
 	hiIncl  bool
 	notNull bool
@@ -47,8 +48,8 @@ type spanExprs struct {
 
 // matchExprs is a compiled plan.KeyMatch.
 type matchExprs struct {
-	values []evalFn
-	array  evalFn
+	values []expr.Func
+	array  expr.Func
 	null   bool
 }
 
@@ -66,13 +67,13 @@ func (c *compiler) spans(n *plan.Scan, x *rowcodec.Index) (*spanSet, error) {
 		}
 		var err error
 		if p.Lo != nil {
-			if e.lo, err = c.exprs(p.Lo.Values, nil); err != nil {
+			if e.lo, err = c.Exprs(p.Lo.Values, nil); err != nil {
 				return nil, err
 			}
 			e.loIncl = p.Lo.Inclusive
 		}
 		if p.Hi != nil {
-			if e.hi, err = c.exprs(p.Hi.Values, nil); err != nil {
+			if e.hi, err = c.Exprs(p.Hi.Values, nil); err != nil {
 				return nil, err
 			}
 			e.hiIncl = p.Hi.Inclusive
@@ -92,10 +93,10 @@ func (c *compiler) spans(n *plan.Scan, x *rowcodec.Index) (*spanSet, error) {
 func (c *compiler) keyMatch(m plan.KeyMatch) (matchExprs, error) {
 	k := matchExprs{null: m.Null}
 	var err error
-	if k.array, err = c.optional(m.Array, nil); err != nil {
+	if k.array, err = c.Optional(m.Array, nil); err != nil {
 		return k, err
 	}
-	k.values, err = c.exprs(m.Values, nil)
+	k.values, err = c.Exprs(m.Values, nil)
 	return k, err
 }
 
@@ -261,7 +262,7 @@ func (s *spanSet) addRange(e *spanExprs, i int, prefix []byte) error {
 // appendBound appends prefix and the bound's values, up to one that is NULL, and returns
 // how many: no row whose values before it are the bound's matches. It is -1 if that is the
 // first, so that no row matches at all.
-func (s *spanSet) appendBound(prefix []byte, values []evalFn, i int) (int, error) {
+func (s *spanSet) appendBound(prefix []byte, values []expr.Func, i int) (int, error) {
 	start := len(s.buf)
 	s.buf = append(s.buf, prefix...)
 	for j, f := range values {

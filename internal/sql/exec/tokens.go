@@ -4,6 +4,7 @@ import (
 	"strconv"
 
 	"github.com/lichendb/lichen/internal/sql/catalog"
+	"github.com/lichendb/lichen/internal/sql/exec/expr"
 	"github.com/lichendb/lichen/internal/sql/inverted"
 	"github.com/lichendb/lichen/internal/sql/plan"
 )
@@ -29,7 +30,7 @@ type tokenSource struct {
 // tokenExpr is a compiled plan.TokenCond.
 type tokenExpr struct {
 	op    string
-	value evalFn
+	value expr.Func
 }
 
 func (c *compiler) tokenSource(t *catalog.Table, n *plan.TokenScan) (*tokenSource, error) {
@@ -45,7 +46,7 @@ func (c *compiler) tokenSource(t *catalog.Table, n *plan.TokenScan) (*tokenSourc
 		list := make([]tokenExpr, len(alts))
 		for i, a := range alts {
 			list[i].op = a.Op
-			if list[i].value, err = c.expr(a.Value, nil); err != nil {
+			if list[i].value, err = c.Expr(a.Value, nil); err != nil {
 				return nil, err
 			}
 		}
@@ -118,8 +119,8 @@ func (s *spanSet) addKey(rest []byte) {
 
 // similarity is the setting pg_trgm.similarity_threshold.
 func (r *run) similarity() float64 {
-	if r.bctx.Session != nil {
-		if v, ok := r.bctx.Session.Setting("pg_trgm.similarity_threshold"); ok {
+	if r.Builtin.Session != nil {
+		if v, ok := r.Builtin.Session.Setting("pg_trgm.similarity_threshold"); ok {
 			if f, err := strconv.ParseFloat(v, 64); err == nil {
 				return f
 			}

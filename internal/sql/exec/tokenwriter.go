@@ -3,15 +3,17 @@ package exec
 import (
 	"slices"
 
+	"github.com/lichendb/lichen/internal/sql/exec/expr"
 	"github.com/lichendb/lichen/internal/sql/inverted"
 	"github.com/lichendb/lichen/internal/sql/rowcodec"
+	"github.com/lichendb/lichen/internal/sql/types"
 )
 
 // tokenWriter keeps the entries of an inverted index.
 type tokenWriter struct {
 	*inverted.Index
 	primary *rowcodec.Index
-	cond    predFn // of a partial index
+	cond    expr.Pred // of a partial index
 	old     tokenRow
 	now     tokenRow
 	entry   []byte
@@ -24,7 +26,7 @@ type tokenRow struct {
 }
 
 // set makes r that of a row; a nil row has nothing in the index.
-func (x *tokenWriter) set(r *tokenRow, row Row) (err error) {
+func (x *tokenWriter) set(r *tokenRow, row types.Row) (err error) {
 	r.key, r.tokens = r.key[:0], nil
 	if row == nil {
 		return nil
@@ -41,7 +43,7 @@ func (x *tokenWriter) set(r *tokenRow, row Row) (err error) {
 
 // change replaces the entries of an old row by those of a new one, either of which may
 // be nil. Entries that both have are left alone.
-func (x *tokenWriter) change(txn Txn, old, row Row) error {
+func (x *tokenWriter) change(txn Txn, old, row types.Row) error {
 	if err := x.set(&x.old, old); err != nil {
 		return err
 	}

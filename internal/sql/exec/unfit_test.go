@@ -13,14 +13,14 @@ import (
 // unfitRow is a row for the table of unfitTable with a value of another type in a column.
 type unfitRow struct {
 	column string
-	row    Row
+	row    types.Row
 }
 
 func unfitTable(t testing.TB) (*catalog.Table, []unfitRow) {
 	tab := newWorld(t).table("t", "a int4; b text; c _int4; d int2; primary (a); index (b); unique (d)")
-	good := Row{types.NewInt(1), types.NewString("x"), types.NewArray([]types.Datum{types.NewInt(1)}), types.NewInt(2)}
+	good := types.Row{types.NewInt(1), types.NewString("x"), types.NewArray([]types.Datum{types.NewInt(1)}), types.NewInt(2)}
 	with := func(ord int, d types.Datum) unfitRow {
-		row := append(Row(nil), good...)
+		row := append(types.Row(nil), good...)
 		row[ord] = d
 		return unfitRow{tab.Columns[ord].Name, row}
 	}
@@ -34,7 +34,7 @@ func unfitTable(t testing.TB) (*catalog.Table, []unfitRow) {
 
 // writeUnfit calls a way to write each of the rows, and reports those that were written
 // though they do not fit.
-func writeUnfit(t testing.TB, write func(w *TableWriter, txn Txn, row Row) error) (written int) {
+func writeUnfit(t testing.TB, write func(w *TableWriter, txn Txn, row types.Row) error) (written int) {
 	tab, rows := unfitTable(t)
 	for _, r := range rows {
 		tw, err := NewTableWriter(tab)
@@ -55,12 +55,12 @@ func writeUnfit(t testing.TB, write func(w *TableWriter, txn Txn, row Row) error
 	return written
 }
 
-var writings = map[string]func(w *TableWriter, txn Txn, row Row) error{
-	"insert": func(w *TableWriter, txn Txn, row Row) error { return w.Insert(context.Background(), txn, row) },
-	"locked": func(w *TableWriter, txn Txn, row Row) error { return w.InsertLocked(txn, row) },
-	"upsert": func(w *TableWriter, txn Txn, row Row) error { return w.Upsert(txn, row) },
-	"update": func(w *TableWriter, txn Txn, row Row) error {
-		old := append(Row(nil), row...)
+var writings = map[string]func(w *TableWriter, txn Txn, row types.Row) error{
+	"insert": func(w *TableWriter, txn Txn, row types.Row) error { return w.Insert(context.Background(), txn, row) },
+	"locked": func(w *TableWriter, txn Txn, row types.Row) error { return w.InsertLocked(txn, row) },
+	"upsert": func(w *TableWriter, txn Txn, row types.Row) error { return w.Upsert(txn, row) },
+	"update": func(w *TableWriter, txn Txn, row types.Row) error {
+		old := append(types.Row(nil), row...)
 		old[1], old[2] = types.Null, types.Null
 		return w.Update(context.Background(), txn, old, row)
 	},

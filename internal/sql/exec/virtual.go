@@ -4,6 +4,7 @@ import (
 	"errors"
 	"slices"
 
+	"github.com/lichendb/lichen/internal/sql/exec/expr"
 	"github.com/lichendb/lichen/internal/sql/pgerr"
 	"github.com/lichendb/lichen/internal/sql/plan"
 	"github.com/lichendb/lichen/internal/sql/types"
@@ -13,32 +14,32 @@ import (
 type virtualOp struct {
 	run *run
 	// rows has the rows computed, all columns of each.
-	rows   func(emit func(Row) error) error
+	rows   func(emit func(types.Row) error) error
 	width  int // of those rows
 	ords   []int
-	filter predFn
+	filter expr.Pred
 	bound  rowBound
 	keys   *lookupKeys // nil: all rows
 	store  rowStore
-	row    Row // scratch
+	row    types.Row // scratch
 	pos    int
 }
 
 // virtualScan compiles the read of a sequence or a statement.
 func (c *compiler) virtualScan(n *plan.VirtualScan) (operator, error) {
 	v := &virtualOp{run: c.run, width: len(n.Table.Columns), ords: n.Ords}
-	v.rows = func(emit func(Row) error) error {
+	v.rows = func(emit func(types.Row) error) error {
 		env := v.run.env
 		switch {
 		case n.Stmt != nil && env.Statements != nil:
-			return env.Statements.StatementRows(v.run.ctx, n.Stmt, emit)
+			return env.Statements.StatementRows(v.run.Ctx, n.Stmt, emit)
 		case n.Stmt == nil && env.Virtual != nil:
-			return env.Virtual.VirtualRows(v.run.ctx, &VirtualRequest{Table: n.Table}, emit)
+			return env.Virtual.VirtualRows(v.run.Ctx, &VirtualRequest{Table: n.Table}, emit)
 		}
 		return errNotVirtual(n.Table.Name)
 	}
 	var err error
-	v.filter, err = c.pred(n.Filter, scopeOf(n.Cols))
+	v.filter, err = c.Pred(n.Filter, expr.ScopeOf(n.Cols))
 	return v, err
 }
 
@@ -58,7 +59,7 @@ func (c *compiler) virtualTable(n *plan.Scan) (operator, error) {
 	if v.keys, err = c.lookupKeys(n); err != nil {
 		return nil, err
 	}
-	v.rows = func(emit func(Row) error) error {
+	v.rows = func(emit func(types.Row) error) error {
 		if v.run.env.Virtual == nil {
 			return errNotVirtual(n.Table.Name)
 		}
@@ -68,9 +69,9 @@ func (c *compiler) virtualTable(n *plan.Scan) (operator, error) {
 			}
 			req.Index, req.Keys = n.Index, keys.list.rows
 		}
-		return v.run.env.Virtual.VirtualRows(v.run.ctx, req, emit)
+		return v.run.env.Virtual.VirtualRows(v.run.Ctx, req, emit)
 	}
-	if v.filter, err = c.pred(n.Filter, scopeOf(n.Cols)); err != nil {
+	if v.filter, err = c.Pred(n.Filter, expr.ScopeOf(n.Cols)); err != nil {
 		return nil, err
 	}
 	if n.Spans == nil {
@@ -94,11 +95,11 @@ func (c *compiler) columnTests(n *plan.Scan) ([]ColumnTest, error) {
 		if i < 0 {
 			continue
 		}
-		test, err := c.pred(cond, scopeOf(n.Cols))
+		test, err := c.Pred(cond, expr.ScopeOf(n.Cols))
 		if err != nil {
 			return nil, err
 		}
-		row := make(Row, len(n.Cols))
+		row := make(types.Row, len(n.Cols))
 		tests = append(tests, ColumnTest{Ord: n.Ords[i], Passes: func(d types.Datum) bool {
 			row[i] = d
 			ok, err := test(row)
@@ -143,9 +144,9 @@ func (v *virtualOp) open() error {
 		return err
 	}
 	if v.row == nil {
-		v.row = make(Row, len(v.ords))
+		v.row = make(types.Row, len(v.ords))
 	}
-	err = v.rows(func(full Row) error {
+	err = v.rows(func(full types.Row) error {
 		if len(full) != v.width {
 			return pgerr.Assertion("a virtual table yielded %d columns of %d", len(full), v.width)
 		}
@@ -161,7 +162,7 @@ func (v *virtualOp) open() error {
 		if left--; left == 0 {
 			return errEnough
 		}
-		return v.run.tick()
+		return v.run.Tick()
 	})
 	if errors.Is(err, errEnough) {
 		err = nil
@@ -188,9 +189,9 @@ func (v *virtualOp) close() {
 type lookupKeys struct {
 	run    *run
 	spans  [][]matchExprs
-	single bool     // there is one key at most
-	seen   keyTable // else: those in list
-	key    Row      // being made
+	single bool      // there is one key at most
+	seen   keyTable  // else: those in list
+	key    types.Row // being made
 	list   rowStore
 }
 
@@ -199,7 +200,7 @@ func (c *compiler) lookupKeys(n *plan.Scan) (*lookupKeys, error) {
 	if n.Spans == nil {
 		return nil, nil
 	}
-	k := &lookupKeys{run: c.run, key: make(Row, len(n.Index.Columns)), single: len(n.Spans) == 1}
+	k := &lookupKeys{run: c.run, key: make(types.Row, len(n.Index.Columns)), single: len(n.Spans) == 1}
 	for _, s := range n.Spans {
 		if len(s.Eq) != len(n.Index.Columns) || s.Lo != nil || s.Hi != nil || s.NotNull {
 			return nil, pgerr.Assertion("range of the hash index %q", n.Index.Name)

@@ -3,6 +3,7 @@ package exec
 import (
 	"slices"
 
+	"github.com/lichendb/lichen/internal/sql/exec/expr"
 	"github.com/lichendb/lichen/internal/sql/pgerr"
 	"github.com/lichendb/lichen/internal/sql/plan"
 	"github.com/lichendb/lichen/internal/sql/types"
@@ -32,11 +33,11 @@ type windowOp struct {
 // windowFunc is a compiled window function.
 type windowFunc struct {
 	compute    func(w *windowOp, f *windowFunc, out func(i int, d types.Datum) error) error
-	args       []evalFn
+	args       []expr.Func
 	agg        *aggCall
 	frame      plan.Frame
-	start, end evalFn // offsets
-	from, to   int64  // their values
+	start, end expr.Func // offsets
+	from, to   int64     // their values
 	// fromBy and toBy are the values of RANGE's.
 	fromBy, toBy types.Datum
 	text         arena
@@ -49,7 +50,7 @@ func (c *compiler) window(n *plan.Window) (operator, error) {
 	}
 	cols := n.Input.Props().Cols
 	w := &windowOp{run: c.run, src: src, width: len(cols)}
-	pos, err := s.positions(n.PartitionBy)
+	pos, err := s.Positions(n.PartitionBy)
 	if err != nil {
 		return nil, err
 	}
@@ -70,13 +71,13 @@ func (c *compiler) window(n *plan.Window) (operator, error) {
 	return w, nil
 }
 
-func (c *compiler) windowFunc(n *plan.WindowCall, s scope, cols []plan.Column) (windowFunc, error) {
+func (c *compiler) windowFunc(n *plan.WindowCall, s expr.Scope, cols []plan.Column) (windowFunc, error) {
 	f := windowFunc{frame: n.Frame}
 	var err error
-	if f.start, err = c.optional(n.Frame.Start.Offset, nil); err != nil {
+	if f.start, err = c.Optional(n.Frame.Start.Offset, nil); err != nil {
 		return f, err
 	}
-	if f.end, err = c.optional(n.Frame.End.Offset, nil); err != nil {
+	if f.end, err = c.Optional(n.Frame.End.Offset, nil); err != nil {
 		return f, err
 	}
 	if n.Agg != nil {
@@ -88,7 +89,7 @@ func (c *compiler) windowFunc(n *plan.WindowCall, s scope, cols []plan.Column) (
 	if f.compute, ok = windowFunctions[n.Name]; !ok {
 		return f, pgerr.Unsupported("window function %s is not supported", n.Name)
 	}
-	f.args, err = c.exprs(n.Args, s)
+	f.args, err = c.Exprs(n.Args, s)
 	return f, err
 }
 
@@ -177,19 +178,19 @@ func (w *windowOp) compute() error {
 	}
 	w.results.open(w.run, len(w.funcs))
 	if err := w.results.acc.Grow(int64(n) * int64(len(w.funcs)) * datumSize); err != nil {
-		return memoryError(err)
+		return expr.MemoryError(err)
 	}
 	flat := make([]types.Datum, n*len(w.funcs))
 	k := len(w.funcs)
 	for j := range w.funcs {
 		f := &w.funcs[j]
 		err := f.compute(w, f, func(i int, d types.Datum) error {
-			if err := w.run.tick(); err != nil {
+			if err := w.run.Tick(); err != nil {
 				return err
 			}
 			var err error
 			flat[i*k+j], err = f.text.copyDatum(d, &w.results.acc)
-			return memoryError(err)
+			return expr.MemoryError(err)
 		})
 		if err != nil {
 			return err
@@ -295,7 +296,7 @@ func (w *windowOp) accumulate(f *windowFunc, st *aggState, lo, hi int) error {
 		if err := f.agg.add(w.run, &w.results.acc, st, w.rows.rows[lo]); err != nil {
 			return err
 		}
-		if err := w.run.tick(); err != nil {
+		if err := w.run.Tick(); err != nil {
 			return err
 		}
 	}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/cockroachdb/apd/v3"
 
+	"github.com/lichendb/lichen/internal/sql/exec/expr"
 	"github.com/lichendb/lichen/internal/sql/pgerr"
 	"github.com/lichendb/lichen/internal/sql/plan"
 	"github.com/lichendb/lichen/internal/sql/types"
@@ -19,7 +20,7 @@ func (f *windowFunc) openFrame() error {
 	return f.openOffset(f.end, "ending", &f.to, &f.toBy)
 }
 
-func (f *windowFunc) openOffset(fn evalFn, what string, rows *int64, by *types.Datum) error {
+func (f *windowFunc) openOffset(fn expr.Func, what string, rows *int64, by *types.Datum) error {
 	if fn == nil {
 		return nil
 	}
@@ -61,8 +62,8 @@ func negativeOffset(d types.Datum) bool {
 type rangeEnds struct {
 	pos      int // the column that is compared
 	family   types.Family
-	cmp      compareFn
-	add, sub binaryFn
+	cmp      expr.CompareFunc
+	add, sub expr.BinaryFunc
 }
 
 func (c *compiler) rangeEnds(n *plan.Window, w *windowOp, cols []plan.Column) error {
@@ -71,18 +72,18 @@ func (c *compiler) rangeEnds(n *plan.Window, w *windowOp, cols []plan.Column) er
 	}
 	pos := plan.FindCol(cols, n.RangeKey)
 	if pos < 0 {
-		return errNoColumn(n.RangeKey)
+		return expr.ErrNoColumn(n.RangeKey)
 	}
 	t := cols[pos].Type
-	w.rng = rangeEnds{pos: pos, family: t.Family, cmp: compareOf(t)}
+	w.rng = rangeEnds{pos: pos, family: t.Family, cmp: expr.CompareOf(t)}
 	if n.RangeAdd == nil {
 		return nil
 	}
 	var err error
-	if w.rng.add, err = c.binary(n.RangeAdd, t, n.RangeAdd.Args[1]); err != nil {
+	if w.rng.add, err = c.Binary(n.RangeAdd, t, n.RangeAdd.Args[1]); err != nil {
 		return err
 	}
-	w.rng.sub, err = c.binary(n.RangeSub, t, n.RangeSub.Args[1])
+	w.rng.sub, err = c.Binary(n.RangeSub, t, n.RangeSub.Args[1])
 	return err
 }
 

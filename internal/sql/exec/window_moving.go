@@ -2,6 +2,7 @@ package exec
 
 import (
 	"github.com/lichendb/lichen/internal/sql/builtin"
+	"github.com/lichendb/lichen/internal/sql/exec/expr"
 	"github.com/lichendb/lichen/internal/sql/plan"
 	"github.com/lichendb/lichen/internal/sql/types"
 )
@@ -94,7 +95,7 @@ func (m *movingFrame) room(n int) error {
 		return nil
 	}
 	if err := m.w.results.acc.Grow(int64(more) * accumulatorSize); err != nil {
-		return memoryError(err)
+		return expr.MemoryError(err)
 	}
 	for range more {
 		st, err := m.f.agg.newState(m.w.run)

@@ -1,5 +1,7 @@
 package exec
 
+import "github.com/lichendb/lichen/internal/sql/types"
+
 // Writing the rows of a table with several families: see rowcodec, and RowTxn for who
 // locks what.
 
@@ -13,18 +15,18 @@ func (w *TableWriter) rows(txn Txn) Txn {
 }
 
 // putPairs writes a row of which there is nothing.
-func (w *TableWriter) putPairs(txn Txn, x *writerIndex, row Row) error {
+func (w *TableWriter) putPairs(txn Txn, x *writerIndex, row types.Row) error {
 	return w.writePairs(txn, x, row, func(int) bool { return true }, false)
 }
 
 // replacePairs writes a row over whatever there is under its key.
-func (w *TableWriter) replacePairs(txn Txn, x *writerIndex, row Row) error {
+func (w *TableWriter) replacePairs(txn Txn, x *writerIndex, row types.Row) error {
 	return w.writePairs(txn, x, row, func(int) bool { return true }, true)
 }
 
 // updatePairs writes those pairs of a row, which keeps its key, in which columns change.
 // One that does not change gets its first pair written if it is to be known again.
-func (w *TableWriter) updatePairs(txn Txn, x *writerIndex, row Row) error {
+func (w *TableWriter) updatePairs(txn Txn, x *writerIndex, row types.Row) error {
 	changed := func(ord int) bool { return w.changedCols[ord] }
 	any := false
 	for i := range x.Families() {
@@ -36,7 +38,7 @@ func (w *TableWriter) updatePairs(txn Txn, x *writerIndex, row Row) error {
 }
 
 // writePairs writes the chosen pairs of a row, or deletes those that it does not have.
-func (w *TableWriter) writePairs(txn Txn, x *writerIndex, row Row, chosen func(i int) bool, remove bool) error {
+func (w *TableWriter) writePairs(txn Txn, x *writerIndex, row types.Row, chosen func(i int) bool, remove bool) error {
 	defer x.SetFamily(x.key, 0)
 	for i := range x.Families() {
 		if !chosen(i) {
@@ -61,7 +63,7 @@ func (w *TableWriter) writePairs(txn Txn, x *writerIndex, row Row, chosen func(i
 }
 
 // remove deletes the entry of a row, all its pairs if there are several.
-func (w *TableWriter) remove(txn Txn, x *writerIndex, key []byte, row Row) error {
+func (w *TableWriter) remove(txn Txn, x *writerIndex, key []byte, row types.Row) error {
 	if !x.Split() {
 		return txn.Delete(key)
 	}

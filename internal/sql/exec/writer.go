@@ -7,6 +7,7 @@ import (
 	"github.com/lichendb/lichen/internal/kvpb"
 	"github.com/lichendb/lichen/internal/quota"
 	"github.com/lichendb/lichen/internal/sql/catalog"
+	"github.com/lichendb/lichen/internal/sql/exec/expr"
 	"github.com/lichendb/lichen/internal/sql/inverted"
 	"github.com/lichendb/lichen/internal/sql/rowcodec"
 	"github.com/lichendb/lichen/internal/sql/types"
@@ -42,14 +43,14 @@ type writerIndex struct {
 	*rowcodec.Index
 	key    []byte // of the new row
 	oldKey []byte
-	used   bool   // in an update: the entry changes
-	cond   predFn // of a partial index
-	in     bool   // the new row has an entry
-	was    bool   // the old row has one
+	used   bool      // in an update: the entry changes
+	cond   expr.Pred // of a partial index
+	in     bool      // the new row has an entry
+	was    bool      // the old row has one
 }
 
 // has reports whether a row has an entry.
-func (x *writerIndex) has(row Row) (bool, error) {
+func (x *writerIndex) has(row types.Row) (bool, error) {
 	if x.cond == nil {
 		return true, nil
 	}
@@ -92,7 +93,7 @@ func (w *TableWriter) addIndex(ix *catalog.Index) error {
 }
 
 // changeTokens replaces the entries of old in inverted indexes by those of row.
-func (w *TableWriter) changeTokens(txn Txn, old, row Row) error {
+func (w *TableWriter) changeTokens(txn Txn, old, row types.Row) error {
 	for i := range w.tokens {
 		if err := w.tokens[i].change(txn, old, row); err != nil {
 			return err
@@ -108,7 +109,7 @@ func (w *TableWriter) Table() *catalog.Table { return w.table }
 func (w *TableWriter) SetFormat(fc *types.FormatContext) { w.fc = fc }
 
 // CheckNotNull returns 23502 if a NOT NULL column is NULL.
-func (w *TableWriter) CheckNotNull(row Row) error {
+func (w *TableWriter) CheckNotNull(row types.Row) error {
 	for _, ord := range w.notNull {
 		if row[ord].IsNull() {
 			return w.notNullError(ord, row)
@@ -118,7 +119,7 @@ func (w *TableWriter) CheckNotNull(row Row) error {
 }
 
 // Insert adds a row, or returns 23502 or 23505.
-func (w *TableWriter) Insert(ctx context.Context, txn Txn, row Row) error {
+func (w *TableWriter) Insert(ctx context.Context, txn Txn, row types.Row) error {
 	if err := w.CheckNotNull(row); err != nil {
 		return err
 	}
@@ -143,7 +144,7 @@ func (w *TableWriter) Insert(ctx context.Context, txn Txn, row Row) error {
 
 // InsertLocked adds a row whose unique keys the caller has locked and found
 // absent.
-func (w *TableWriter) InsertLocked(txn Txn, row Row) error {
+func (w *TableWriter) InsertLocked(txn Txn, row types.Row) error {
 	if err := w.newKeys(row); err != nil {
 		return err
 	}
@@ -152,7 +153,7 @@ func (w *TableWriter) InsertLocked(txn Txn, row Row) error {
 
 // Upsert writes a row over whatever has its primary key, without looking. The
 // table must have no index but the primary.
-func (w *TableWriter) Upsert(txn Txn, row Row) error {
+func (w *TableWriter) Upsert(txn Txn, row types.Row) error {
 	if err := w.CheckNotNull(row); err != nil {
 		return err
 	}
@@ -166,7 +167,7 @@ func (w *TableWriter) Upsert(txn Txn, row Row) error {
 }
 
 // newKeys is encodeKeys for a row that is about to be written, which it checks.
-func (w *TableWriter) newKeys(row Row) error {
+func (w *TableWriter) newKeys(row types.Row) error {
 	if err := w.check.Check(row); err != nil {
 		return err
 	}
@@ -174,7 +175,7 @@ func (w *TableWriter) newKeys(row Row) error {
 }
 
 // encodeKeys sets the key of each index for a row.
-func (w *TableWriter) encodeKeys(row Row) error {
+func (w *TableWriter) encodeKeys(row types.Row) error {
 	for i := range w.indexes {
 		x := &w.indexes[i]
 		var err error
@@ -191,7 +192,7 @@ func (w *TableWriter) encodeKeys(row Row) error {
 	return nil
 }
 
-func (w *TableWriter) putAll(txn Txn, row Row) error {
+func (w *TableWriter) putAll(txn Txn, row types.Row) error {
 	for i := range w.indexes {
 		if !w.indexes[i].in {
 			continue
@@ -203,7 +204,7 @@ func (w *TableWriter) putAll(txn Txn, row Row) error {
 	return w.changeTokens(txn, nil, row)
 }
 
-func (w *TableWriter) put(txn Txn, x *writerIndex, row Row) error {
+func (w *TableWriter) put(txn Txn, x *writerIndex, row types.Row) error {
 	if x.Split() {
 		return w.putPairs(txn, x, row)
 	}
@@ -219,7 +220,7 @@ func (w *TableWriter) put(txn Txn, x *writerIndex, row Row) error {
 
 // room reserves the memory of a long row before it is encoded. Other indexes than the primary,
 // and column families, rarely hold all that is long: they count when they are written.
-func (w *TableWriter) room(txn Txn, x *writerIndex, row Row) error {
+func (w *TableWriter) room(txn Txn, x *writerIndex, row types.Row) error {
 	if x != &w.indexes[0] {
 		return nil
 	}
@@ -246,7 +247,7 @@ func (w *TableWriter) putValue(txn Txn, key, value []byte) error {
 
 // Update replaces a row whose primary key the caller has locked. Only what
 // changes is written. A new primary key makes it a delete and an insert.
-func (w *TableWriter) Update(ctx context.Context, txn Txn, old, row Row) error {
+func (w *TableWriter) Update(ctx context.Context, txn Txn, old, row types.Row) error {
 	if err := w.CheckNotNull(row); err != nil {
 		return err
 	}
@@ -293,7 +294,7 @@ func (w *TableWriter) Update(ctx context.Context, txn Txn, old, row Row) error {
 }
 
 // encodeChanged sets the keys of the indexes whose entries change.
-func (w *TableWriter) encodeChanged(old, row Row) error {
+func (w *TableWriter) encodeChanged(old, row types.Row) error {
 	changed := func(ord int) bool { return w.changedCols[ord] }
 	for i := range w.indexes {
 		x := &w.indexes[i]
@@ -319,7 +320,7 @@ func (w *TableWriter) encodeChanged(old, row Row) error {
 
 // lockNewKeys makes sure that the unique keys a row gets are free, and locks
 // those that it gives up, so that nobody takes them before this commits.
-func (w *TableWriter) lockNewKeys(ctx context.Context, txn Txn, old, row Row) error {
+func (w *TableWriter) lockNewKeys(ctx context.Context, txn Txn, old, row types.Row) error {
 	for i := range w.indexes {
 		x := &w.indexes[i]
 		if !x.used || !x.Unique() || x.in && x.was && bytes.Equal(x.key, x.oldKey) {
@@ -345,7 +346,7 @@ func (w *TableWriter) lockNewKeys(ctx context.Context, txn Txn, old, row Row) er
 }
 
 // Delete removes a row whose primary key the caller has locked.
-func (w *TableWriter) Delete(ctx context.Context, txn Txn, row Row) error {
+func (w *TableWriter) Delete(ctx context.Context, txn Txn, row types.Row) error {
 	if err := w.encodeKeys(row); err != nil {
 		return err
 	}
@@ -367,14 +368,14 @@ func (w *TableWriter) Delete(ctx context.Context, txn Txn, row Row) error {
 }
 
 // PrimaryKey returns the key under which a row lives, valid until the next call.
-func (w *TableWriter) PrimaryKey(row Row) ([]byte, error) {
+func (w *TableWriter) PrimaryKey(row types.Row) ([]byte, error) {
 	var err error
 	w.probe, err = w.indexes[0].AppendKey(w.probe[:0], row)
 	return w.probe, err
 }
 
 // PrimaryValue returns the value a row has, valid until the next call.
-func (w *TableWriter) PrimaryValue(row Row) ([]byte, error) {
+func (w *TableWriter) PrimaryValue(row types.Row) ([]byte, error) {
 	var err error
 	w.value, err = w.indexes[0].AppendValue(w.value[:0], row)
 	return w.value, err

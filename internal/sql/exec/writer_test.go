@@ -37,7 +37,7 @@ func TestLongRowsNeedRoom(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		row := Row{types.NewInt(int64(100 + c.size)), types.NewInt(int64(c.size)), types.NewString(strings.Repeat("x", c.size))}
+		row := types.Row{types.NewInt(int64(100 + c.size)), types.NewInt(int64(c.size)), types.NewString(strings.Repeat("x", c.size))}
 		small := &cramped{fakeTxn: txn}
 		err = tw.Insert(context.Background(), small, row)
 		if refused := errors.Is(err, errCramped); refused != (c.asked > 0) || !refused && err != nil || small.asked != c.asked {

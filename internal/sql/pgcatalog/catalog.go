@@ -97,7 +97,7 @@ const (
 )
 
 // VirtualRows implements exec.VirtualProvider.
-func (c *Catalog) VirtualRows(ctx context.Context, req *exec.VirtualRequest, emit func(exec.Row) error) error {
+func (c *Catalog) VirtualRows(ctx context.Context, req *exec.VirtualRequest, emit func(types.Row) error) error {
 	t := req.Table
 	if t.Kind == catalog.KindSequence {
 		return c.sequenceRow(ctx, t, emit)
@@ -149,7 +149,7 @@ func (w *writer) rows(s *snapshot, fixed *fixedRows, gen generator) error {
 }
 
 // sequenceRow is the row of SELECT * FROM sequence.
-func (c *Catalog) sequenceRow(ctx context.Context, t *catalog.Table, emit func(exec.Row) error) error {
+func (c *Catalog) sequenceRow(ctx context.Context, t *catalog.Table, emit func(types.Row) error) error {
 	last, called, err := c.h.Coll.Store().SequenceValue(ctx, t)
 	if err != nil {
 		return err
@@ -157,5 +157,5 @@ func (c *Catalog) sequenceRow(ctx context.Context, t *catalog.Table, emit func(e
 	if len(t.Columns) != 3 {
 		return pgerr.New(pgerr.DataCorrupted, "sequence \"%s\" has no columns", t.Name)
 	}
-	return emit(exec.Row{types.NewInt(last), types.NewInt(0), types.NewBool(called)})
+	return emit(types.Row{types.NewInt(last), types.NewInt(0), types.NewBool(called)})
 }

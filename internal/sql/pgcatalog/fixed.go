@@ -14,9 +14,9 @@ import (
 // there are built-in functions or types.
 type fixedRows struct {
 	once sync.Once
-	rows []exec.Row
+	rows []types.Row
 	// indexes maps, for each index of the table, the keys to the rows that have them.
-	indexes map[catalog.IndexID]map[string][]exec.Row
+	indexes map[catalog.IndexID]map[string][]types.Row
 }
 
 // allFixed has the fixed rows of the tables that have some.
@@ -42,17 +42,17 @@ func fixedOf(t *catalog.Table) *fixedRows {
 }
 
 func (f *fixedRows) make(t *catalog.Table) {
-	w := newWriter(&exec.VirtualRequest{Table: t}, func(r exec.Row) error {
+	w := newWriter(&exec.VirtualRequest{Table: t}, func(r types.Row) error {
 		f.rows = append(f.rows, slices.Clone(r))
 		return nil
 	})
 	err := fixedGenerators()[qualifiedName(t)](nil, w)
 	must.True(err == nil, "fixed rows of %s: %v", t.Name, err)
-	f.indexes = map[catalog.IndexID]map[string][]exec.Row{}
+	f.indexes = map[catalog.IndexID]map[string][]types.Row{}
 	var buf []byte
 	for i := range t.Indexes[1:] {
 		ix := &t.Indexes[i+1]
-		m := map[string][]exec.Row{}
+		m := map[string][]types.Row{}
 		for _, r := range f.rows {
 			buf = buf[:0]
 			for _, c := range ix.Columns {
@@ -65,7 +65,7 @@ func (f *fixedRows) make(t *catalog.Table) {
 }
 
 // with returns the rows that have a key.
-func (f *fixedRows) with(ix *catalog.Index, key exec.Row) []exec.Row {
+func (f *fixedRows) with(ix *catalog.Index, key types.Row) []types.Row {
 	var buf []byte
 	for _, d := range key {
 		buf = types.AppendEncoded(buf, d)

@@ -68,7 +68,7 @@ func column(t *testing.T, c *Catalog, table, column string) []types.Datum {
 		t.Fatalf("%s has no column %s", table, column)
 	}
 	var out []types.Datum
-	err = c.VirtualRows(context.Background(), &exec.VirtualRequest{Table: tab}, func(r exec.Row) error { out = append(out, r[ord]); return nil })
+	err = c.VirtualRows(context.Background(), &exec.VirtualRequest{Table: tab}, func(r types.Row) error { out = append(out, r[ord]); return nil })
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -91,7 +91,7 @@ func TestColumns(t *testing.T) {
 					t.Errorf("%s: column %d has number %d", tab.Name, i+1, tab.Columns[i].Attnum)
 				}
 			}
-			err := c.VirtualRows(context.Background(), &exec.VirtualRequest{Table: tab}, func(r exec.Row) error {
+			err := c.VirtualRows(context.Background(), &exec.VirtualRequest{Table: tab}, func(r types.Row) error {
 				for i := range r {
 					col := &tab.Columns[i]
 					switch {
@@ -250,8 +250,8 @@ func TestLookup(t *testing.T) {
 	}
 	i := slices.IndexFunc(tab.Indexes, func(ix catalog.Index) bool { return ix.Name == "pg_attribute_attrelid_index" })
 	var names []string
-	req := &exec.VirtualRequest{Table: tab, Index: &tab.Indexes[i], Keys: []exec.Row{{types.NewInt(oidPgAttrdef)}, {types.NewInt(-1)}}}
-	err = c.VirtualRows(context.Background(), req, func(r exec.Row) error { names = append(names, r[1].Str()); return nil })
+	req := &exec.VirtualRequest{Table: tab, Index: &tab.Indexes[i], Keys: []types.Row{{types.NewInt(oidPgAttrdef)}, {types.NewInt(-1)}}}
+	err = c.VirtualRows(context.Background(), req, func(r types.Row) error { names = append(names, r[1].Str()); return nil })
 	if err != nil || !slices.Equal(names, []string{"oid", "adrelid", "adnum", "adbin"}) {
 		t.Errorf("got %v, %v", names, err)
 	}

@@ -16,7 +16,7 @@ func (c *Catalog) RelationRows(relation string) (columns []string, rows [][]type
 	for i := range t.Columns {
 		columns = append(columns, t.Columns[i].Name)
 	}
-	err = c.VirtualRows(c.ctx(), &exec.VirtualRequest{Table: t}, func(r exec.Row) error {
+	err = c.VirtualRows(c.ctx(), &exec.VirtualRequest{Table: t}, func(r types.Row) error {
 		rows = append(rows, slices.Clone(r))
 		return nil
 	})

@@ -13,7 +13,7 @@ import (
 type writer struct {
 	t    *catalog.Table
 	ords map[string]int
-	row  exec.Row
+	row  types.Row
 	// last is the column that was set last, -1 at the beginning of a row, and follow has
 	// at last+1 the one that was set after it before: rows are mostly made alike.
 	last   int
@@ -23,15 +23,15 @@ type writer struct {
 	// emitted; nil for all rows.
 	index   *catalog.Index
 	keyOrds []int
-	key     exec.Row
+	key     types.Row
 	tests   []exec.ColumnTest
-	emit    func(exec.Row) error
+	emit    func(types.Row) error
 	err     error
 }
 
-func newWriter(req *exec.VirtualRequest, emit func(exec.Row) error) *writer {
+func newWriter(req *exec.VirtualRequest, emit func(types.Row) error) *writer {
 	t := req.Table
-	w := &writer{t: t, ords: builtIns().ords[t.ID], row: make(exec.Row, len(t.Columns)), last: -1, follow: make([]int, len(t.Columns)+1), need: req.Need, index: req.Index, tests: req.Tests, emit: emit}
+	w := &writer{t: t, ords: builtIns().ords[t.ID], row: make(types.Row, len(t.Columns)), last: -1, follow: make([]int, len(t.Columns)+1), need: req.Need, index: req.Index, tests: req.Tests, emit: emit}
 	if req.Index != nil {
 		for _, c := range req.Index.Columns {
 			w.keyOrds = append(w.keyOrds, t.ColumnByID(c.Column))

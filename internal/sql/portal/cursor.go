@@ -13,6 +13,7 @@ import (
 	"github.com/lichendb/lichen/internal/sql/pgerr"
 	"github.com/lichendb/lichen/internal/sql/plan"
 	"github.com/lichendb/lichen/internal/sql/prepared"
+	"github.com/lichendb/lichen/internal/sql/types"
 )
 
 // Cursor is a place in the rows of a portal. Its query runs as it is fetched from, or its
@@ -28,7 +29,7 @@ type Cursor struct {
 
 	// key is the primary key of the table's row that the cursor was on last, at keyPos, if
 	// the query was planned so that it is known.
-	key    exec.Row
+	key    types.Row
 	keyPos int64
 
 	Options
@@ -203,11 +204,11 @@ func (c *Cursor) more(i int64) (bool, error) {
 	return true, nil
 }
 
-func (c *Cursor) row(i int64) exec.Row { return c.rows.Row(int(i - c.base - 1)) }
+func (c *Cursor) row(i int64) types.Row { return c.rows.Row(int(i - c.base - 1)) }
 
 // forward moves over up to n rows and shows each to emit; the cursor ends behind the
 // last row if there were fewer.
-func (c *Cursor) forward(n int64, emit func(exec.Row) error) error {
+func (c *Cursor) forward(n int64, emit func(types.Row) error) error {
 	if c.rows == nil {
 		return c.stream(n, emit)
 	}
@@ -229,7 +230,7 @@ func (c *Cursor) forward(n int64, emit func(exec.Row) error) error {
 }
 
 // stream is forward for a cursor that keeps no rows.
-func (c *Cursor) stream(n int64, emit func(exec.Row) error) error {
+func (c *Cursor) stream(n int64, emit func(types.Row) error) error {
 	if plant.On(plant.CursorSkips) && c.pos > 0 {
 		if _, err := c.program.Next(1); err != nil {
 			return err
@@ -258,7 +259,7 @@ func (c *Cursor) stream(n int64, emit func(exec.Row) error) error {
 }
 
 // backward moves back over up to n rows.
-func (c *Cursor) backward(n int64, emit func(exec.Row) error) error {
+func (c *Cursor) backward(n int64, emit func(types.Row) error) error {
 	if err := c.rewindable(); err != nil {
 		return err
 	}
@@ -278,8 +279,8 @@ func (c *Cursor) backward(n int64, emit func(exec.Row) error) error {
 }
 
 // to moves to row i, or before the first or behind the last, and shows that row.
-func (c *Cursor) to(i int64, emit func(exec.Row) error) error {
-	skip := func(exec.Row) error { return nil }
+func (c *Cursor) to(i int64, emit func(types.Row) error) error {
+	skip := func(types.Row) error { return nil }
 	if i > c.pos {
 		if err := c.forward(i-c.pos-1, skip); err != nil {
 			return err
@@ -306,7 +307,7 @@ func (c *Cursor) to(i int64, emit func(exec.Row) error) error {
 }
 
 // stay shows the row that the cursor is on again, which MOVE only counts: it is nil then.
-func (c *Cursor) stay(move bool, emit func(exec.Row) error) error {
+func (c *Cursor) stay(move bool, emit func(types.Row) error) error {
 	on := c.pos > 0 && !c.done
 	if c.rows != nil {
 		on = c.pos > 0 && c.pos <= c.base+int64(c.rows.Len())
@@ -321,7 +322,7 @@ func (c *Cursor) stay(move bool, emit func(exec.Row) error) error {
 }
 
 // fetch goes where FETCH says.
-func (c *Cursor) fetch(st *ast.Fetch, emit func(exec.Row) error) error {
+func (c *Cursor) fetch(st *ast.Fetch, emit func(types.Row) error) error {
 	n := st.Count
 	switch st.Direction {
 	case ast.FetchAll:
@@ -384,14 +385,14 @@ func (c *Cursor) persist(ctx context.Context, txn *kv.Txn) error {
 }
 
 // Move goes where FETCH says and returns how many rows it came by, each of which it shows to emit.
-func (c *Cursor) Move(ctx context.Context, txn *kv.Txn, st *ast.Fetch, emit func(exec.Row) error) (n int64, err error) {
+func (c *Cursor) Move(ctx context.Context, txn *kv.Txn, st *ast.Fetch, emit func(types.Row) error) (n int64, err error) {
 	if c.program != nil {
 		present := txn.Use(c.snapshot)
 		defer txn.Use(present)
 		c.run(ctx)
 	}
 	width := len(c.statement.Columns())
-	err = c.fetch(st, func(row exec.Row) error {
+	err = c.fetch(st, func(row types.Row) error {
 		n++
 		if len(row) > width {
 			c.key, c.keyPos = exec.CopyRow(c.key, row[width:]), c.pos
@@ -406,7 +407,7 @@ func (c *Cursor) Move(ctx context.Context, txn *kv.Txn, st *ast.Fetch, emit func
 
 // Key returns the primary key of the table's row that the cursor is on; false if it is on none,
 // or its query does not tell.
-func (c *Cursor) Key() (exec.Row, bool) { return c.key, c.pos != 0 && c.keyPos == c.pos }
+func (c *Cursor) Key() (types.Row, bool) { return c.key, c.pos != 0 && c.keyPos == c.pos }
 
 // Reads reports whether the rows of the cursor are those of a table.
 func (c *Cursor) Reads(table uint32) bool {

@@ -20,6 +20,9 @@ type Datum struct {
 	s   string
 }
 
+// Row is one row. Who hands it out says how long its datums stay intact.
+type Row = []Datum
+
 // Null is the NULL datum.
 var Null = Datum{}
 

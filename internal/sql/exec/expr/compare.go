@@ -1,4 +1,4 @@
-package exec
+package expr
 
 import (
 	"strings"
@@ -39,11 +39,11 @@ func (op comparison) holds(r int) bool {
 	return r >= 0
 }
 
-// compareFn orders two values, neither NULL.
-type compareFn func(a, b types.Datum) int
+// CompareFunc orders two values, neither NULL.
+type CompareFunc func(a, b types.Datum) int
 
-// fastCompare returns the order of the common types, nil for the others.
-func fastCompare(t *types.T) compareFn {
+// FastCompare returns the order of the common types, nil for the others.
+func FastCompare(t *types.T) CompareFunc {
 	switch t.Family {
 	case types.IntFamily, types.BoolFamily, types.DateFamily, types.TimeFamily,
 		types.TimestampFamily, types.TimestampTZFamily:
@@ -97,9 +97,9 @@ func comparePadded(a, b types.Datum) int {
 	return strings.Compare(strings.TrimRight(a.Str(), " "), strings.TrimRight(b.Str(), " "))
 }
 
-// compareOf returns the btree order of a type.
-func compareOf(t *types.T) compareFn {
-	if f := fastCompare(t); f != nil {
+// CompareOf returns the btree order of a type.
+func CompareOf(t *types.T) CompareFunc {
+	if f := FastCompare(t); f != nil {
 		return f
 	}
 	return func(a, b types.Datum) int { return types.CompareTyped(t, a, b) }

@@ -1,4 +1,4 @@
-package exec
+package expr
 
 import (
 	"github.com/lichendb/lichen/internal/sql/plan"
@@ -6,7 +6,7 @@ import (
 )
 
 // conditional compiles CASE and its relatives.
-func (c *exprCompiler) conditional(e plan.Expr, s scope) (evalFn, error) {
+func (c *Compiler) conditional(e plan.Expr, s Scope) (Func, error) {
 	switch e := e.(type) {
 	case *plan.Case:
 		return c.caseExpr(e, s)
@@ -14,7 +14,7 @@ func (c *exprCompiler) conditional(e plan.Expr, s scope) (evalFn, error) {
 		return c.allElements(e, s)
 	case *plan.CaseOperand:
 		r, slot := c.state, c.operand
-		return func(Row) (types.Datum, error) { return r.operand[slot], nil }, nil
+		return func(types.Row) (types.Datum, error) { return r.operand[slot], nil }, nil
 	case *plan.Coalesce:
 		return c.coalesce(e, s)
 	case *plan.NullIf:
@@ -27,8 +27,8 @@ func (c *exprCompiler) conditional(e plan.Expr, s scope) (evalFn, error) {
 
 // caseExpr compiles CASE. The operand has a slot of its own per CASE, so that
 // nested ones do not disturb each other.
-func (c *exprCompiler) caseExpr(e *plan.Case, s scope) (evalFn, error) {
-	operand, err := c.optional(e.Operand, s)
+func (c *Compiler) caseExpr(e *plan.Case, s Scope) (Func, error) {
+	operand, err := c.Optional(e.Operand, s)
 	if err != nil {
 		return nil, err
 	}
@@ -37,25 +37,25 @@ func (c *exprCompiler) caseExpr(e *plan.Case, s scope) (evalFn, error) {
 		slot = len(r.operand)
 		r.operand = append(r.operand, types.Null)
 	}
-	conds := make([]predFn, len(e.Whens))
-	results := make([]evalFn, len(e.Whens))
+	conds := make([]Pred, len(e.Whens))
+	results := make([]Func, len(e.Whens))
 	for i, w := range e.Whens {
 		c.operand = slot
-		conds[i], err = c.pred(w.Cond, s)
+		conds[i], err = c.Pred(w.Cond, s)
 		c.operand = outer
 		if err != nil {
 			return nil, err
 		}
-		if results[i], err = c.expr(w.Result, s); err != nil {
+		if results[i], err = c.Expr(w.Result, s); err != nil {
 			return nil, err
 		}
 	}
-	other, err := c.optional(e.Else, s)
+	other, err := c.Optional(e.Else, s)
 	if err != nil {
 		return nil, err
 	}
 	operandElse := e.OperandElse
-	return func(row Row) (types.Datum, error) {
+	return func(row types.Row) (types.Datum, error) {
 		if operand != nil {
 			d, err := operand(row)
 			if err != nil {
@@ -84,18 +84,18 @@ func (c *exprCompiler) caseExpr(e *plan.Case, s scope) (evalFn, error) {
 
 // withOperand compiles an expression over an operand (plan.CaseOperand), which gets a slot of
 // its own.
-func (c *exprCompiler) withOperand(e plan.Expr, s scope) (fn evalFn, slot int, err error) {
+func (c *Compiler) withOperand(e plan.Expr, s Scope) (fn Func, slot int, err error) {
 	slot, outer := len(c.state.operand), c.operand
 	c.state.operand = append(c.state.operand, types.Null)
 	c.operand = slot
-	fn, err = c.expr(e, s)
+	fn, err = c.Expr(e, s)
 	c.operand = outer
 	return fn, slot, err
 }
 
 // allElements compiles a condition over the elements of an array.
-func (c *exprCompiler) allElements(e *plan.AllElements, s scope) (evalFn, error) {
-	array, err := c.expr(e.Array, s)
+func (c *Compiler) allElements(e *plan.AllElements, s Scope) (Func, error) {
+	array, err := c.Expr(e.Array, s)
 	if err != nil {
 		return nil, err
 	}
@@ -104,7 +104,7 @@ func (c *exprCompiler) allElements(e *plan.AllElements, s scope) (evalFn, error)
 	if err != nil {
 		return nil, err
 	}
-	return func(row Row) (types.Datum, error) {
+	return func(row types.Row) (types.Datum, error) {
 		d, err := array(row)
 		if err != nil || d.IsNull() {
 			return types.Null, err
@@ -119,12 +119,12 @@ func (c *exprCompiler) allElements(e *plan.AllElements, s scope) (evalFn, error)
 	}, nil
 }
 
-func (c *exprCompiler) coalesce(e *plan.Coalesce, s scope) (evalFn, error) {
-	args, err := c.exprs(e.Args, s)
+func (c *Compiler) coalesce(e *plan.Coalesce, s Scope) (Func, error) {
+	args, err := c.Exprs(e.Args, s)
 	if err != nil {
 		return nil, err
 	}
-	return func(row Row) (types.Datum, error) {
+	return func(row types.Row) (types.Datum, error) {
 		for _, f := range args {
 			if d, err := f(row); err != nil || !d.IsNull() {
 				return d, err
@@ -135,12 +135,12 @@ func (c *exprCompiler) coalesce(e *plan.Coalesce, s scope) (evalFn, error) {
 }
 
 // nullIf compiles NULLIF.
-func (c *exprCompiler) nullIf(e *plan.NullIf, s scope) (evalFn, error) {
-	left, err := c.expr(e.Left, s)
+func (c *Compiler) nullIf(e *plan.NullIf, s Scope) (Func, error) {
+	left, err := c.Expr(e.Left, s)
 	if err != nil {
 		return nil, err
 	}
-	right, err := c.expr(e.RightCmp, s)
+	right, err := c.Expr(e.RightCmp, s)
 	if err != nil {
 		return nil, err
 	}
@@ -149,11 +149,11 @@ func (c *exprCompiler) nullIf(e *plan.NullIf, s scope) (evalFn, error) {
 	if err != nil {
 		return nil, err
 	}
-	eq, err := c.binary(e.Eq, e.LeftCmp.Type(), e.RightCmp.Type())
+	eq, err := c.Binary(e.Eq, e.LeftCmp.Type(), e.RightCmp.Type())
 	if err != nil {
 		return nil, err
 	}
-	return func(row Row) (types.Datum, error) {
+	return func(row types.Row) (types.Datum, error) {
 		value, err := left(row)
 		if err != nil {
 			return types.Null, err
@@ -174,17 +174,17 @@ func (c *exprCompiler) nullIf(e *plan.NullIf, s scope) (evalFn, error) {
 	}, nil
 }
 
-func (c *exprCompiler) minMax(e *plan.MinMax, s scope) (evalFn, error) {
-	args, err := c.exprs(e.Args, s)
+func (c *Compiler) minMax(e *plan.MinMax, s Scope) (Func, error) {
+	args, err := c.Exprs(e.Args, s)
 	if err != nil {
 		return nil, err
 	}
-	less, err := c.binary(e.Less, e.T, e.T)
+	less, err := c.Binary(e.Less, e.T, e.T)
 	if err != nil {
 		return nil, err
 	}
 	least := e.Least
-	return func(row Row) (types.Datum, error) {
+	return func(row types.Row) (types.Datum, error) {
 		best := types.Null
 		for _, f := range args {
 			d, err := f(row)
@@ -215,23 +215,23 @@ func (c *exprCompiler) minMax(e *plan.MinMax, s scope) (evalFn, error) {
 }
 
 // rowCompare compiles a comparison of two rows.
-func (c *exprCompiler) rowCompare(e *plan.RowCompare, s scope) (evalFn, error) {
-	left, err := c.exprs(e.Left, s)
+func (c *Compiler) rowCompare(e *plan.RowCompare, s Scope) (Func, error) {
+	left, err := c.Exprs(e.Left, s)
 	if err != nil {
 		return nil, err
 	}
-	right, err := c.exprs(e.Right, s)
+	right, err := c.Exprs(e.Right, s)
 	if err != nil {
 		return nil, err
 	}
-	eqs, err := c.binaries(e.Eq, e.Left, e.Right)
+	eqs, err := c.Binaries(e.Eq, e.Left, e.Right)
 	if err != nil {
 		return nil, err
 	}
 	if e.Op == "=" || e.Op == "<>" {
 		return rowEquality(left, right, eqs, e.Op == "<>"), nil
 	}
-	less, err := c.binaries(e.Less, e.Left, e.Right)
+	less, err := c.Binaries(e.Less, e.Left, e.Right)
 	if err != nil {
 		return nil, err
 	}
@@ -239,8 +239,8 @@ func (c *exprCompiler) rowCompare(e *plan.RowCompare, s scope) (evalFn, error) {
 }
 
 // rowEquality is AND of the fields' equalities, or its negation.
-func rowEquality(left, right []evalFn, eqs []binaryFn, not bool) evalFn {
-	return func(row Row) (types.Datum, error) {
+func rowEquality(left, right []Func, eqs []BinaryFunc, not bool) Func {
+	return func(row types.Row) (types.Datum, error) {
 		null := false
 		for i, eq := range eqs {
 			d, _, _, err := applyPair(left[i], right[i], eq, row)
@@ -261,8 +261,8 @@ func rowEquality(left, right []evalFn, eqs []binaryFn, not bool) evalFn {
 }
 
 // rowOrder looks at the first pair of fields that are not equal.
-func rowOrder(left, right []evalFn, eqs, less []binaryFn, op comparison) evalFn {
-	return func(row Row) (types.Datum, error) {
+func rowOrder(left, right []Func, eqs, less []BinaryFunc, op comparison) Func {
+	return func(row types.Row) (types.Datum, error) {
 		for i, eq := range eqs {
 			d, a, b, err := applyPair(left[i], right[i], eq, row)
 			if err != nil || d.IsNull() {
@@ -284,7 +284,7 @@ func rowOrder(left, right []evalFn, eqs, less []binaryFn, op comparison) evalFn 
 	}
 }
 
-func applyPair(l, r evalFn, op binaryFn, row Row) (d, a, b types.Datum, err error) {
+func applyPair(l, r Func, op BinaryFunc, row types.Row) (d, a, b types.Datum, err error) {
 	if a, err = l(row); err != nil {
 		return
 	}

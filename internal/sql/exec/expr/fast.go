@@ -1,4 +1,4 @@
-package exec
+package expr
 
 import (
 	"math"
@@ -24,26 +24,26 @@ type operand struct {
 	kind  operandKind
 	pos   int
 	d     types.Datum
-	f     evalFn
-	state *evalState
+	f     Func
+	state *State
 }
 
-func (c *exprCompiler) operandOf(e plan.Expr, s scope) (operand, error) {
+func (c *Compiler) operandOf(e plan.Expr, s Scope) (operand, error) {
 	switch e := e.(type) {
 	case *plan.Const:
 		return operand{kind: fromConst, d: e.D}, nil
 	case *plan.ColRef:
-		if pos := s.find(e.Col); pos >= 0 {
+		if pos := s.Find(e.Col); pos >= 0 {
 			return operand{kind: fromRow, pos: pos}, nil
 		}
 	case *plan.Param:
 		return operand{kind: fromParam, pos: e.Index, state: c.state, f: c.param(e)}, nil
 	}
-	f, err := c.expr(e, s)
+	f, err := c.Expr(e, s)
 	return operand{f: f}, err
 }
 
-func (o *operand) get(row Row) (types.Datum, error) {
+func (o *operand) get(row types.Row) (types.Datum, error) {
 	switch o.kind {
 	case fromRow:
 		return row[o.pos], nil
@@ -59,19 +59,19 @@ func (o *operand) get(row Row) (types.Datum, error) {
 
 // fastComparison returns how to compare the operands of fn, if it is one of the
 // comparison operators of a type whose order needs no call.
-func fastComparison(fn *builtin.Overload) (op comparison, cmp compareFn, ok bool) {
+func fastComparison(fn *builtin.Overload) (op comparison, cmp CompareFunc, ok bool) {
 	if !fn.Operator || !fn.Strict || len(fn.Args) != 2 || fn.Args[0].Family != fn.Args[1].Family {
 		return 0, nil, false
 	}
 	if op, ok = comparisons[fn.Name]; !ok {
 		return 0, nil, false
 	}
-	cmp = fastCompare(fn.Args[0])
+	cmp = FastCompare(fn.Args[0])
 	return op, cmp, cmp != nil
 }
 
 // fastPred compiles a comparison of common types as a condition.
-func (c *exprCompiler) fastPred(e *plan.Call, s scope) (predFn, bool, error) {
+func (c *Compiler) fastPred(e *plan.Call, s Scope) (Pred, bool, error) {
 	op, cmp, ok := fastComparison(e.Fn)
 	if !ok || len(e.Args) != 2 {
 		return nil, false, nil
@@ -87,7 +87,7 @@ func (c *exprCompiler) fastPred(e *plan.Call, s scope) (predFn, bool, error) {
 	if e.Fn.Args[0].Family == types.IntFamily {
 		return intPred(op, l, r), true, nil
 	}
-	return func(row Row) (bool, error) {
+	return func(row types.Row) (bool, error) {
 		a, err := l.get(row)
 		if err != nil {
 			return false, err
@@ -101,8 +101,8 @@ func (c *exprCompiler) fastPred(e *plan.Call, s scope) (predFn, bool, error) {
 }
 
 // intPred is the condition of the hottest comparisons.
-func intPred(op comparison, l, r operand) predFn {
-	return func(row Row) (bool, error) {
+func intPred(op comparison, l, r operand) Pred {
+	return func(row types.Row) (bool, error) {
 		a, err := l.get(row)
 		if err != nil {
 			return false, err
@@ -129,7 +129,7 @@ func intPred(op comparison, l, r operand) predFn {
 }
 
 // fastCall compiles comparisons of common types and integer arithmetic.
-func (c *exprCompiler) fastCall(e *plan.Call, s scope) (evalFn, bool, error) {
+func (c *Compiler) fastCall(e *plan.Call, s Scope) (Func, bool, error) {
 	if len(e.Args) != 2 || len(e.Fn.Args) != 2 || !e.Fn.Operator {
 		return nil, false, nil
 	}
@@ -145,7 +145,7 @@ func (c *exprCompiler) fastCall(e *plan.Call, s scope) (evalFn, bool, error) {
 	if err != nil {
 		return nil, false, err
 	}
-	return func(row Row) (types.Datum, error) {
+	return func(row types.Row) (types.Datum, error) {
 		a, err := l.get(row)
 		if err != nil {
 			return types.Null, err
@@ -158,12 +158,12 @@ func (c *exprCompiler) fastCall(e *plan.Call, s scope) (evalFn, bool, error) {
 	}, true, nil
 }
 
-// binaryFn is a binary operator on two values.
-type binaryFn func(a, b types.Datum) (types.Datum, error)
+// BinaryFunc is a binary operator on two values.
+type BinaryFunc func(a, b types.Datum) (types.Datum, error)
 
 // fastBinary returns an operator that needs no general call, or nil. Its
 // operands must not be NULL.
-func fastBinary(fn *builtin.Overload) binaryFn {
+func fastBinary(fn *builtin.Overload) BinaryFunc {
 	if op, cmp, ok := fastComparison(fn); ok {
 		return func(a, b types.Datum) (types.Datum, error) { return types.NewBool(op.holds(cmp(a, b))), nil }
 	}
@@ -179,7 +179,7 @@ func integer(t *types.T) bool {
 
 // intArithmetic returns +, - or * with the range check of type t; division and
 // the rest are left to the general call.
-func intArithmetic(name string, t *types.T) binaryFn {
+func intArithmetic(name string, t *types.T) BinaryFunc {
 	lo, hi := int64(math.MinInt64), int64(math.MaxInt64)
 	errRange := pgerr.New(pgerr.NumericValueOutOfRange, "%s out of range", t.SQLName)
 	switch t.Oid {

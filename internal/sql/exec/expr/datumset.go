@@ -1,4 +1,4 @@
-package exec
+package expr
 
 import (
 	"github.com/lichendb/lichen/internal/quota"
@@ -7,8 +7,8 @@ import (
 	"github.com/lichendb/lichen/internal/sql/types"
 )
 
-// datumSet is the right side of an IN over many values.
-type datumSet struct {
+// DatumSet is the right side of an IN over many values.
+type DatumSet struct {
 	t    *types.T
 	ints map[int64]struct{} // of types whose values are an int64
 	keys map[string]struct{}
@@ -19,14 +19,14 @@ type datumSet struct {
 // leastSet is how many values are worth a set.
 const leastSet = 8
 
-// newDatumSet returns a set with room for n values, nil if the operands of an operator do
+// NewDatumSet returns a set with room for n values, nil if the operands of an operator do
 // not compare as their hash keys do.
-func newDatumSet(op *builtin.Overload, n int) *datumSet {
+func NewDatumSet(op *builtin.Overload, n int) *DatumSet {
 	t := op.Args[0]
-	if fastCompare(t) == nil || op.Args[1].Family != t.Family {
+	if FastCompare(t) == nil || op.Args[1].Family != t.Family {
 		return nil
 	}
-	set := &datumSet{t: t}
+	set := &DatumSet{t: t}
 	switch t.Family {
 	case types.IntFamily, types.BoolFamily, types.DateFamily, types.TimeFamily, types.TimestampFamily, types.TimestampTZFamily:
 		set.ints = make(map[int64]struct{}, n)
@@ -36,8 +36,8 @@ func newDatumSet(op *builtin.Overload, n int) *datumSet {
 	return set
 }
 
-// insert adds a value and accounts for its memory.
-func (set *datumSet) insert(d types.Datum, acc *quota.Account) error {
+// Insert adds a value and accounts for its memory.
+func (set *DatumSet) Insert(d types.Datum, acc *quota.Account) error {
 	if d.IsNull() {
 		set.null = true
 		return nil
@@ -45,8 +45,8 @@ func (set *datumSet) insert(d types.Datum, acc *quota.Account) error {
 	if set.has(d) {
 		return nil
 	}
-	if err := acc.Grow(mapEntrySize + int64(len(d.Str()))); err != nil {
-		return memoryError(err)
+	if err := acc.Grow(MapEntrySize + int64(len(d.Str()))); err != nil {
+		return MemoryError(err)
 	}
 	if set.ints != nil {
 		set.ints[d.Int()] = struct{}{}
@@ -57,7 +57,7 @@ func (set *datumSet) insert(d types.Datum, acc *quota.Account) error {
 }
 
 // has reports whether d, which is not NULL, is among the values.
-func (set *datumSet) has(d types.Datum) (ok bool) {
+func (set *DatumSet) has(d types.Datum) (ok bool) {
 	if set.ints != nil {
 		_, ok = set.ints[d.Int()]
 		return ok
@@ -70,8 +70,8 @@ func (set *datumSet) has(d types.Datum) (ok bool) {
 // constSet compiles an IN list of constants that is long enough to hash and whose type
 // compares as its hash key does; else it returns nil. The set is made for the first row,
 // when the statement can be cancelled.
-func (c *exprCompiler) constSet(e *plan.InList, left evalFn) evalFn {
-	if len(e.List) < leastSet || newDatumSet(e.Eq, 0) == nil {
+func (c *Compiler) constSet(e *plan.InList, left Func) Func {
+	if len(e.List) < leastSet || NewDatumSet(e.Eq, 0) == nil {
 		return nil
 	}
 	for _, x := range e.List {
@@ -80,8 +80,8 @@ func (c *exprCompiler) constSet(e *plan.InList, left evalFn) evalFn {
 		}
 	}
 	r, not := c.state, e.Not
-	var set *datumSet
-	return func(row Row) (types.Datum, error) {
+	var set *DatumSet
+	return func(row types.Row) (types.Datum, error) {
 		if set == nil {
 			var err error
 			if set, err = r.setOf(e); err != nil {
@@ -92,32 +92,32 @@ func (c *exprCompiler) constSet(e *plan.InList, left evalFn) evalFn {
 		if err != nil {
 			return types.Null, err
 		}
-		return set.test(d, not), nil
+		return set.Test(d, not), nil
 	}
 }
 
 // setOf returns the set of a list of constants.
-func (r *evalState) setOf(e *plan.InList) (*datumSet, error) {
-	set := newDatumSet(e.Eq, len(e.List))
+func (r *State) setOf(e *plan.InList) (*DatumSet, error) {
+	set := NewDatumSet(e.Eq, len(e.List))
 	var acc quota.Account // the constants are the statement's already
 	for _, x := range e.List {
-		if err := r.tick(); err != nil {
+		if err := r.Tick(); err != nil {
 			return nil, err
 		}
-		if err := set.insert(x.(*plan.Const).D, &acc); err != nil {
+		if err := set.Insert(x.(*plan.Const).D, &acc); err != nil {
 			return nil, err
 		}
 	}
 	return set, nil
 }
 
-// empty reports whether nothing was inserted.
-func (set *datumSet) empty() bool { return len(set.ints)+len(set.keys) == 0 && !set.null }
+// Empty reports whether nothing was inserted.
+func (set *DatumSet) Empty() bool { return len(set.ints)+len(set.keys) == 0 && !set.null }
 
-// test returns whether d is among the values, or with not that it is not.
-func (set *datumSet) test(d types.Datum, not bool) types.Datum {
+// Test returns whether d is among the values, or with not that it is not.
+func (set *DatumSet) Test(d types.Datum, not bool) types.Datum {
 	switch {
-	case set.empty():
+	case set.Empty():
 		return types.NewBool(not)
 	case d.IsNull():
 		return types.Null
@@ -132,25 +132,25 @@ func (set *datumSet) test(d types.Datum, not bool) types.Datum {
 // arraySet is the set of the elements of an array that = ANY and <> ALL compare every row
 // of an execution with.
 type arraySet struct {
-	state *evalState
+	state *State
 	op    *builtin.Overload
 	epoch uint64
-	set   *datumSet
+	set   *DatumSet
 	acc   quota.Account
 }
 
 // arraySet returns a set for e, nil if its array may be another one for each row, or its
 // operator tells more than whether an element is there.
-func (c *exprCompiler) arraySet(e *plan.AnyAll) *arraySet {
+func (c *Compiler) arraySet(e *plan.AnyAll) *arraySet {
 	op := "="
 	if e.All {
 		op = "<>"
 	}
-	if !e.Op.Operator || e.Op.Name != op || !sameThroughout(e.Array) || newDatumSet(e.Op, 0) == nil {
+	if !e.Op.Operator || e.Op.Name != op || !sameThroughout(e.Array) || NewDatumSet(e.Op, 0) == nil {
 		return nil
 	}
 	a := &arraySet{state: c.state, op: e.Op}
-	c.onClose(a.close)
+	c.OnClose(a.close)
 	return a
 }
 
@@ -173,8 +173,8 @@ func sameThroughout(e plan.Expr) bool {
 }
 
 // made returns the set if there is one in this execution.
-func (a *arraySet) made() *datumSet {
-	if a == nil || a.epoch != a.state.epoch {
+func (a *arraySet) made() *DatumSet {
+	if a == nil || a.epoch != a.state.Epoch {
 		return nil
 	}
 	return a.set
@@ -182,22 +182,22 @@ func (a *arraySet) made() *datumSet {
 
 // of returns the set of the array, nil for the first row of an execution, which may be the
 // only one.
-func (a *arraySet) of(array types.Datum) (*datumSet, error) {
+func (a *arraySet) of(array types.Datum) (*DatumSet, error) {
 	switch {
 	case a == nil:
 		return nil, nil
-	case a.epoch != a.state.epoch:
+	case a.epoch != a.state.Epoch:
 		a.close()
-		a.epoch = a.state.epoch
+		a.epoch = a.state.Epoch
 		return nil, nil
 	}
-	a.acc.Init(a.state.mem)
-	set := newDatumSet(a.op, 0)
+	a.acc.Init(a.state.Mem)
+	set := NewDatumSet(a.op, 0)
 	for _, d := range array.ArrayElems() {
-		if err := a.state.tick(); err != nil {
+		if err := a.state.Tick(); err != nil {
 			return nil, err
 		}
-		if err := set.insert(d, &a.acc); err != nil {
+		if err := set.Insert(d, &a.acc); err != nil {
 			return nil, err
 		}
 	}
@@ -205,5 +205,5 @@ func (a *arraySet) of(array types.Datum) (*datumSet, error) {
 	return set, nil
 }
 
-// mapEntrySize is about what an entry of a map of strings costs beside its key.
-const mapEntrySize = 48
+// MapEntrySize is about what an entry of a map of strings costs beside its key.
+const MapEntrySize = 48

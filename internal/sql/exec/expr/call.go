@@ -1,4 +1,4 @@
-package exec
+package expr
 
 import (
 	"slices"
@@ -10,8 +10,8 @@ import (
 	"github.com/lichendb/lichen/internal/sql/types/casts"
 )
 
-// bindingOf tells a function what is known about its arguments.
-func bindingOf(args []plan.Expr) builtin.Binding {
+// BindingOf tells a function what is known about its arguments.
+func BindingOf(args []plan.Expr) builtin.Binding {
 	b := builtin.Binding{Types: make([]*types.T, len(args)), Consts: make([]*types.Datum, len(args))}
 	for i, a := range args {
 		b.Types[i] = a.Type()
@@ -23,9 +23,9 @@ func bindingOf(args []plan.Expr) builtin.Binding {
 }
 
 // call compiles a function or operator call.
-func (c *exprCompiler) call(e *plan.Call, s scope) (evalFn, error) {
+func (c *Compiler) call(e *plan.Call, s Scope) (Func, error) {
 	if e.Fn.Volatility == builtin.Volatile {
-		c.volatile++
+		c.Volatile++
 	}
 	if f, ok, err := c.fastCall(e, s); ok || err != nil {
 		return f, err
@@ -33,14 +33,14 @@ func (c *exprCompiler) call(e *plan.Call, s scope) (evalFn, error) {
 	if e.Fn.IsSRF() {
 		return nil, pgerr.Unsupported("set-returning function %s is not supported here", e.Fn.Name).At(e.Pos)
 	}
-	args, err := c.exprs(e.Args, s)
+	args, err := c.Exprs(e.Args, s)
 	if err != nil {
 		return nil, err
 	}
 	if e.VariadicArray {
 		return c.variadicCall(e, args), nil
 	}
-	eval, err := e.Fn.Bound(bindingOf(e.Args))
+	eval, err := e.Fn.Bound(BindingOf(e.Args))
 	if err != nil {
 		return nil, err
 	}
@@ -49,7 +49,7 @@ func (c *exprCompiler) call(e *plan.Call, s scope) (evalFn, error) {
 	}
 	r, strict := c.state, e.Fn.Strict
 	vals := make([]types.Datum, len(args))
-	return func(row Row) (types.Datum, error) {
+	return func(row types.Row) (types.Datum, error) {
 		size, null := 0, false
 		for i, a := range args {
 			d, err := a(row)
@@ -67,9 +67,9 @@ func (c *exprCompiler) call(e *plan.Call, s scope) (evalFn, error) {
 	}, nil
 }
 
-// spreadBinding is the binding of a call whose last argument is an array that
+// SpreadBinding is the binding of a call whose last argument is an array that
 // stands for n arguments in all.
-func spreadBinding(e *plan.Call, n int) builtin.Binding {
+func SpreadBinding(e *plan.Call, n int) builtin.Binding {
 	last := len(e.Args) - 1
 	b := builtin.Binding{Types: make([]*types.T, 0, n)}
 	for _, a := range e.Args[:last] {
@@ -87,12 +87,12 @@ func spreadBinding(e *plan.Call, n int) builtin.Binding {
 
 // variadicCall spreads the elements of the last argument. What depends on the
 // number of arguments is bound again when it changes.
-func (c *exprCompiler) variadicCall(e *plan.Call, args []evalFn) evalFn {
+func (c *Compiler) variadicCall(e *plan.Call, args []Func) Func {
 	r, strict := c.state, e.Fn.Strict
 	var vals []types.Datum
 	var eval builtin.EvalFunc
 	bound := -1
-	return func(row Row) (types.Datum, error) {
+	return func(row types.Row) (types.Datum, error) {
 		vals = vals[:0]
 		null := false
 		for i, a := range args {
@@ -116,28 +116,29 @@ func (c *exprCompiler) variadicCall(e *plan.Call, args []evalFn) evalFn {
 		}
 		if bound != len(vals) {
 			var err error
-			if eval, err = e.Fn.Bound(spreadBinding(e, len(vals))); err != nil {
+			if eval, err = e.Fn.Bound(SpreadBinding(e, len(vals))); err != nil {
 				return types.Null, err
 			}
 			bound = len(vals)
 		}
-		return r.call(eval, vals, sizeOf(vals))
+		return r.call(eval, vals, SizeOf(vals))
 	}
 }
 
 // call computes a call with arguments of so many bytes in all, and accounts for the memory
 // that large values take.
-func (r *evalState) call(eval builtin.EvalFunc, vals []types.Datum, size int) (types.Datum, error) {
+func (r *State) call(eval builtin.EvalFunc, vals []types.Datum, size int) (types.Datum, error) {
 	if builtin.Weighty(size) {
-		if err := r.bctx.Begin(vals, size); err != nil {
+		if err := r.Builtin.Begin(vals, size); err != nil {
 			return types.Null, err
 		}
 	}
-	d, err := eval(r.bctx, vals)
-	return r.bctx.Made(d, err, vals)
+	d, err := eval(r.Builtin, vals)
+	return r.Builtin.Made(d, err, vals)
 }
 
-func sizeOf(vals []types.Datum) int {
+// SizeOf returns how many bytes values take that are not in the datums themselves.
+func SizeOf(vals []types.Datum) int {
 	size := 0
 	for _, d := range vals {
 		size += len(d.Str())
@@ -145,9 +146,9 @@ func sizeOf(vals []types.Datum) int {
 	return size
 }
 
-// binary compiles an operator for use on values: NULLs yield NULL if it is
+// Binary compiles an operator for use on values: NULLs yield NULL if it is
 // strict.
-func (c *exprCompiler) binary(fn *builtin.Overload, lt, rt *types.T) (binaryFn, error) {
+func (c *Compiler) Binary(fn *builtin.Overload, lt, rt *types.T) (BinaryFunc, error) {
 	if f := fastBinary(fn); f != nil {
 		return func(a, b types.Datum) (types.Datum, error) {
 			if a.IsNull() || b.IsNull() {
@@ -172,8 +173,8 @@ func (c *exprCompiler) binary(fn *builtin.Overload, lt, rt *types.T) (binaryFn, 
 }
 
 // cast compiles a conversion, modifier included.
-func (c *exprCompiler) cast(e *plan.Cast, s scope) (evalFn, error) {
-	arg, err := c.expr(e.Arg, s)
+func (c *Compiler) cast(e *plan.Cast, s Scope) (Func, error) {
+	arg, err := c.Expr(e.Arg, s)
 	if err != nil {
 		return nil, err
 	}
@@ -181,7 +182,7 @@ func (c *exprCompiler) cast(e *plan.Cast, s scope) (evalFn, error) {
 	if err != nil || conv == nil {
 		return arg, err
 	}
-	return func(row Row) (types.Datum, error) {
+	return func(row types.Row) (types.Datum, error) {
 		d, err := arg(row)
 		if err != nil || d.IsNull() {
 			return types.Null, err
@@ -192,7 +193,7 @@ func (c *exprCompiler) cast(e *plan.Cast, s scope) (evalFn, error) {
 
 // conversion returns how to convert a value that is not NULL, nil for not at
 // all.
-func (c *exprCompiler) conversion(from, to *types.T, explicit bool) (func(types.Datum) (types.Datum, error), error) {
+func (c *Compiler) conversion(from, to *types.T, explicit bool) (func(types.Datum) (types.Datum, error), error) {
 	r := c.state
 	var convert convertFn
 	if !from.Is(to) {
@@ -206,12 +207,12 @@ func (c *exprCompiler) conversion(from, to *types.T, explicit bool) (func(types.
 		if convert == nil {
 			return nil, nil
 		}
-		return func(d types.Datum) (types.Datum, error) { return r.convert(convert, d, to) }, nil
+		return func(d types.Datum) (types.Datum, error) { return r.Convert(convert, d, to) }, nil
 	}
 	return func(d types.Datum) (types.Datum, error) {
 		if convert != nil {
 			var err error
-			if d, err = r.convert(convert, d, to); err != nil || d.IsNull() {
+			if d, err = r.Convert(convert, d, to); err != nil || d.IsNull() {
 				return d, err
 			}
 		}
@@ -222,20 +223,20 @@ func (c *exprCompiler) conversion(from, to *types.T, explicit bool) (func(types.
 // convertFn is the function of a cast.
 type convertFn = func(fc *types.FormatContext, d types.Datum, to *types.T) (types.Datum, error)
 
-// convert converts a value, and accounts for the memory of large ones.
-func (r *evalState) convert(f convertFn, d types.Datum, to *types.T) (types.Datum, error) {
+// Convert converts a value, and accounts for the memory of large ones.
+func (r *State) Convert(f convertFn, d types.Datum, to *types.T) (types.Datum, error) {
 	if !builtin.Weighty(len(d.Str())) {
-		return f(r.format(), d, to)
+		return f(r.Format(), d, to)
 	}
-	if err := r.bctx.BeginCast(d, to); err != nil {
+	if err := r.Builtin.BeginCast(d, to); err != nil {
 		return types.Null, err
 	}
-	out, err := f(r.format(), d, to)
-	return r.bctx.Made(out, err, []types.Datum{d})
+	out, err := f(r.Format(), d, to)
+	return r.Builtin.Made(out, err, []types.Datum{d})
 }
 
 // sessionValue compiles CURRENT_USER, CURRENT_TIMESTAMP and the like.
-func (c *exprCompiler) sessionValue(e *plan.SessionValue) (evalFn, error) {
+func (c *Compiler) sessionValue(e *plan.SessionValue) (Func, error) {
 	switch e.Kind {
 	case plan.CurrentDate, plan.CurrentTime, plan.CurrentTimestamp, plan.LocalTime, plan.LocalTimestamp:
 		to := e.T
@@ -247,8 +248,8 @@ func (c *exprCompiler) sessionValue(e *plan.SessionValue) (evalFn, error) {
 			return nil, err
 		}
 		r := c.state
-		return func(Row) (types.Datum, error) {
-			now := types.NewTimestampTZ(r.bctx.TxnTime)
+		return func(types.Row) (types.Datum, error) {
+			now := types.NewTimestampTZ(r.Builtin.TxnTime)
 			if conv == nil {
 				return now, nil
 			}
@@ -258,10 +259,10 @@ func (c *exprCompiler) sessionValue(e *plan.SessionValue) (evalFn, error) {
 	return c.sessionName(e.Kind), nil
 }
 
-func (c *exprCompiler) sessionName(kind plan.SessionKind) evalFn {
+func (c *Compiler) sessionName(kind plan.SessionKind) Func {
 	r := c.state
-	return func(Row) (types.Datum, error) {
-		se := r.bctx.Session
+	return func(types.Row) (types.Datum, error) {
+		se := r.Builtin.Session
 		if se == nil {
 			return types.Null, pgerr.Unsupported("session functions are not available here")
 		}

@@ -1,4 +1,4 @@
-package exec
+package expr
 
 import (
 	"errors"
@@ -7,8 +7,8 @@ import (
 	"github.com/lichendb/lichen/internal/sql/pgerr"
 )
 
-// memoryError turns a refusal of the memory accounts into 53200.
-func memoryError(err error) error {
+// MemoryError turns a refusal of the memory accounts into 53200.
+func MemoryError(err error) error {
 	var ex *quota.ExceededError
 	if !errors.As(err, &ex) {
 		return err

@@ -1,4 +1,4 @@
-package exec
+package expr
 
 import (
 	"github.com/lichendb/lichen/internal/sql/pgerr"
@@ -6,23 +6,23 @@ import (
 	"github.com/lichendb/lichen/internal/sql/types"
 )
 
-// evalFn computes an expression for a row. It allocates nothing beyond what the
+// Func computes an expression for a row. It allocates nothing beyond what the
 // functions it calls do.
-type evalFn func(row Row) (types.Datum, error)
+type Func func(row types.Row) (types.Datum, error)
 
-// predFn reports whether a condition is true (not false, not NULL).
-type predFn func(row Row) (bool, error)
+// Pred reports whether a condition is true (not false, not NULL).
+type Pred func(row types.Row) (bool, error)
 
-// expr compiles an expression over the columns of s.
-func (c *exprCompiler) expr(e plan.Expr, s scope) (evalFn, error) {
-	if err := c.enter(); err != nil {
+// Expr compiles an expression over the columns of s.
+func (c *Compiler) Expr(e plan.Expr, s Scope) (Func, error) {
+	if err := c.Enter(); err != nil {
 		return nil, err
 	}
-	defer c.leave()
+	defer c.Leave()
 	switch e := e.(type) {
 	case *plan.Const:
 		d := e.D
-		return func(Row) (types.Datum, error) { return d, nil }, nil
+		return func(types.Row) (types.Datum, error) { return d, nil }, nil
 	case *plan.ColRef:
 		return c.column(e.Col, s), nil
 	case *plan.Param:
@@ -50,29 +50,29 @@ func (c *exprCompiler) expr(e plan.Expr, s scope) (evalFn, error) {
 	}
 }
 
-// exprs compiles a list.
-func (c *exprCompiler) exprs(list []plan.Expr, s scope) ([]evalFn, error) {
-	fns := make([]evalFn, len(list))
+// Exprs compiles a list.
+func (c *Compiler) Exprs(list []plan.Expr, s Scope) ([]Func, error) {
+	fns := make([]Func, len(list))
 	for i, e := range list {
 		var err error
-		if fns[i], err = c.expr(e, s); err != nil {
+		if fns[i], err = c.Expr(e, s); err != nil {
 			return nil, err
 		}
 	}
 	return fns, nil
 }
 
-func (c *exprCompiler) column(id plan.ColID, s scope) evalFn {
-	if pos := s.find(id); pos >= 0 {
-		return func(row Row) (types.Datum, error) { return row[pos], nil }
+func (c *Compiler) column(id plan.ColID, s Scope) Func {
+	if pos := s.Find(id); pos >= 0 {
+		return func(row types.Row) (types.Datum, error) { return row[pos], nil }
 	}
 	r, slot := c.state, c.outerSlot(id)
-	return func(Row) (types.Datum, error) { return r.outer[slot], nil }
+	return func(types.Row) (types.Datum, error) { return r.outer[slot], nil }
 }
 
-func (c *exprCompiler) param(e *plan.Param) evalFn {
+func (c *Compiler) param(e *plan.Param) Func {
 	r, i := c.state, e.Index
-	return func(Row) (types.Datum, error) {
+	return func(types.Row) (types.Datum, error) {
 		if i >= len(r.params) {
 			return types.Null, pgerr.New(pgerr.UndefinedParameter, "there is no parameter $%d", i+1)
 		}
@@ -80,17 +80,17 @@ func (c *exprCompiler) param(e *plan.Param) evalFn {
 	}
 }
 
-// optional compiles e, or returns nil for nil.
-func (c *exprCompiler) optional(e plan.Expr, s scope) (evalFn, error) {
+// Optional compiles e, or returns nil for nil.
+func (c *Compiler) Optional(e plan.Expr, s Scope) (Func, error) {
 	if e == nil {
 		return nil, nil
 	}
-	return c.expr(e, s)
+	return c.Expr(e, s)
 }
 
-// pred compiles a condition for use where only "is it true" matters; nil for
+// Pred compiles a condition for use where only "is it true" matters; nil for
 // nil.
-func (c *exprCompiler) pred(e plan.Expr, s scope) (predFn, error) {
+func (c *Compiler) Pred(e plan.Expr, s Scope) (Pred, error) {
 	switch e := e.(type) {
 	case nil:
 		return nil, nil
@@ -103,33 +103,34 @@ func (c *exprCompiler) pred(e plan.Expr, s scope) (predFn, error) {
 			return f, err
 		}
 	}
-	f, err := c.expr(e, s)
+	f, err := c.Expr(e, s)
 	if err != nil {
 		return nil, err
 	}
-	return func(row Row) (bool, error) {
+	return func(row types.Row) (bool, error) {
 		d, err := f(row)
 		return err == nil && d.IsTrue(), err
 	}, nil
 }
 
-func (c *exprCompiler) preds(args []plan.Expr, s scope) ([]predFn, error) {
-	list := make([]predFn, len(args))
+// Preds compiles a list of conditions.
+func (c *Compiler) Preds(args []plan.Expr, s Scope) ([]Pred, error) {
+	list := make([]Pred, len(args))
 	for i, a := range args {
 		var err error
-		if list[i], err = c.pred(a, s); err != nil {
+		if list[i], err = c.Pred(a, s); err != nil {
 			return nil, err
 		}
 	}
 	return list, nil
 }
 
-func (c *exprCompiler) predAll(args []plan.Expr, s scope) (predFn, error) {
-	list, err := c.preds(args, s)
+func (c *Compiler) predAll(args []plan.Expr, s Scope) (Pred, error) {
+	list, err := c.Preds(args, s)
 	if err != nil {
 		return nil, err
 	}
-	return func(row Row) (bool, error) {
+	return func(row types.Row) (bool, error) {
 		for _, p := range list {
 			if ok, err := p(row); !ok {
 				return false, err
@@ -139,12 +140,12 @@ func (c *exprCompiler) predAll(args []plan.Expr, s scope) (predFn, error) {
 	}, nil
 }
 
-func (c *exprCompiler) predAny(args []plan.Expr, s scope) (predFn, error) {
-	list, err := c.preds(args, s)
+func (c *Compiler) predAny(args []plan.Expr, s Scope) (Pred, error) {
+	list, err := c.Preds(args, s)
 	if err != nil {
 		return nil, err
 	}
-	return func(row Row) (bool, error) {
+	return func(row types.Row) (bool, error) {
 		for _, p := range list {
 			if ok, err := p(row); ok || err != nil {
 				return ok, err
@@ -153,6 +154,3 @@ func (c *exprCompiler) predAny(args []plan.Expr, s scope) (predFn, error) {
 		return false, nil
 	}, nil
 }
-
-// Row is one row: a view into a batch or a row store.
-type Row = []types.Datum

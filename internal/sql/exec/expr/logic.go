@@ -1,4 +1,4 @@
-package exec
+package expr
 
 import (
 	"github.com/lichendb/lichen/internal/sql/builtin"
@@ -8,20 +8,20 @@ import (
 )
 
 // logic compiles three-valued logic and tests.
-func (c *exprCompiler) logic(e plan.Expr, s scope) (evalFn, error) {
+func (c *Compiler) logic(e plan.Expr, s Scope) (Func, error) {
 	switch e := e.(type) {
 	case *plan.And:
 		return c.connective(e.Args, s, false)
 	case *plan.Or:
 		return c.connective(e.Args, s, true)
 	case *plan.Not:
-		arg, err := c.expr(e.Arg, s)
+		arg, err := c.Expr(e.Arg, s)
 		if err != nil {
 			return nil, err
 		}
-		return func(row Row) (types.Datum, error) {
+		return func(row types.Row) (types.Datum, error) {
 			d, err := arg(row)
-			return notDatum(d), err
+			return Not(d), err
 		}, nil
 	case *plan.Is:
 		return c.is(e, s)
@@ -35,8 +35,8 @@ func errExpr(e plan.Expr) error {
 	return pgerr.Assertion("expression %T is not executable", e)
 }
 
-// notDatum negates a boolean; NULL stays NULL.
-func notDatum(d types.Datum) types.Datum {
+// Not negates a boolean; NULL stays NULL.
+func Not(d types.Datum) types.Datum {
 	if d.IsNull() {
 		return d
 	}
@@ -45,12 +45,12 @@ func notDatum(d types.Datum) types.Datum {
 
 // connective compiles AND (decisive false) or OR (decisive true): the decisive
 // value ends the evaluation, else NULL wins over the other value.
-func (c *exprCompiler) connective(args []plan.Expr, s scope, decisive bool) (evalFn, error) {
-	fns, err := c.exprs(args, s)
+func (c *Compiler) connective(args []plan.Expr, s Scope, decisive bool) (Func, error) {
+	fns, err := c.Exprs(args, s)
 	if err != nil {
 		return nil, err
 	}
-	return func(row Row) (types.Datum, error) {
+	return func(row types.Row) (types.Datum, error) {
 		null := false
 		for _, f := range fns {
 			d, err := f(row)
@@ -70,8 +70,8 @@ func (c *exprCompiler) connective(args []plan.Expr, s scope, decisive bool) (eva
 	}, nil
 }
 
-func (c *exprCompiler) is(e *plan.Is, s scope) (evalFn, error) {
-	arg, err := c.expr(e.Arg, s)
+func (c *Compiler) is(e *plan.Is, s Scope) (Func, error) {
+	arg, err := c.Expr(e.Arg, s)
 	if err != nil {
 		return nil, err
 	}
@@ -93,7 +93,7 @@ func (c *exprCompiler) is(e *plan.Is, s scope) (evalFn, error) {
 	default:
 		test = func(d types.Datum) bool { return d.IsNull() || d.Bool() }
 	}
-	return func(row Row) (types.Datum, error) {
+	return func(row types.Row) (types.Datum, error) {
 		d, err := arg(row)
 		if err != nil {
 			return types.Null, err
@@ -104,8 +104,8 @@ func (c *exprCompiler) is(e *plan.Is, s scope) (evalFn, error) {
 
 // isNullRecord tests a record: IS NULL if every field is NULL, IS NOT NULL if
 // none is.
-func isNullRecord(arg evalFn, isNull bool) evalFn {
-	return func(row Row) (types.Datum, error) {
+func isNullRecord(arg Func, isNull bool) Func {
+	return func(row types.Row) (types.Datum, error) {
 		d, err := arg(row)
 		if err != nil {
 			return types.Null, err
@@ -122,13 +122,13 @@ func isNullRecord(arg evalFn, isNull bool) evalFn {
 	}
 }
 
-func (c *exprCompiler) isDistinct(e *plan.IsDistinct, s scope) (evalFn, error) {
+func (c *Compiler) isDistinct(e *plan.IsDistinct, s Scope) (Func, error) {
 	l, r, eq, err := c.pair(e.Left, e.Right, e.Eq, s)
 	if err != nil {
 		return nil, err
 	}
 	not := e.Not
-	return func(row Row) (types.Datum, error) {
+	return func(row types.Row) (types.Datum, error) {
 		a, err := l(row)
 		if err != nil {
 			return types.Null, err
@@ -146,36 +146,36 @@ func (c *exprCompiler) isDistinct(e *plan.IsDistinct, s scope) (evalFn, error) {
 }
 
 // pair compiles two operands and the operator between them.
-func (c *exprCompiler) pair(left, right plan.Expr, fn *builtin.Overload, s scope) (l, r evalFn, op binaryFn, err error) {
-	if l, err = c.expr(left, s); err != nil {
+func (c *Compiler) pair(left, right plan.Expr, fn *builtin.Overload, s Scope) (l, r Func, op BinaryFunc, err error) {
+	if l, err = c.Expr(left, s); err != nil {
 		return nil, nil, nil, err
 	}
-	if r, err = c.expr(right, s); err != nil {
+	if r, err = c.Expr(right, s); err != nil {
 		return nil, nil, nil, err
 	}
-	op, err = c.binary(fn, left.Type(), right.Type())
+	op, err = c.Binary(fn, left.Type(), right.Type())
 	return l, r, op, err
 }
 
 // inList compiles [NOT] IN over a list.
-func (c *exprCompiler) inList(e *plan.InList, s scope) (evalFn, error) {
-	left, err := c.expr(e.Left, s)
+func (c *Compiler) inList(e *plan.InList, s Scope) (Func, error) {
+	left, err := c.Expr(e.Left, s)
 	if err != nil {
 		return nil, err
 	}
 	if f := c.constSet(e, left); f != nil {
 		return f, nil
 	}
-	list, err := c.exprs(e.List, s)
+	list, err := c.Exprs(e.List, s)
 	if err != nil {
 		return nil, err
 	}
-	eq, err := c.binary(e.Eq, e.Left.Type(), e.List[0].Type())
+	eq, err := c.Binary(e.Eq, e.Left.Type(), e.List[0].Type())
 	if err != nil {
 		return nil, err
 	}
 	not := e.Not
-	return func(row Row) (types.Datum, error) {
+	return func(row types.Row) (types.Datum, error) {
 		a, err := left(row)
 		if err != nil {
 			return types.Null, err
@@ -203,12 +203,12 @@ func (c *exprCompiler) inList(e *plan.InList, s scope) (evalFn, error) {
 }
 
 // anyAll compiles op ANY|ALL over an array.
-func (c *exprCompiler) anyAll(e *plan.AnyAll, s scope) (evalFn, error) {
-	left, err := c.expr(e.Left, s)
+func (c *Compiler) anyAll(e *plan.AnyAll, s Scope) (Func, error) {
+	left, err := c.Expr(e.Left, s)
 	if err != nil {
 		return nil, err
 	}
-	arr, err := c.expr(e.Array, s)
+	arr, err := c.Expr(e.Array, s)
 	if err != nil {
 		return nil, err
 	}
@@ -216,19 +216,19 @@ func (c *exprCompiler) anyAll(e *plan.AnyAll, s scope) (evalFn, error) {
 	if et == nil {
 		et = e.Op.Args[1]
 	}
-	op, err := c.binary(e.Op, e.Left.Type(), et)
+	op, err := c.Binary(e.Op, e.Left.Type(), et)
 	if err != nil {
 		return nil, err
 	}
 	all := e.All
 	same := c.arraySet(e)
-	return func(row Row) (types.Datum, error) {
+	return func(row types.Row) (types.Datum, error) {
 		a, err := left(row)
 		if err != nil {
 			return types.Null, err
 		}
 		if set := same.made(); set != nil {
-			return set.test(a, all), nil
+			return set.Test(a, all), nil
 		}
 		list, err := arr(row)
 		if err != nil || list.IsNull() {
@@ -239,7 +239,7 @@ func (c *exprCompiler) anyAll(e *plan.AnyAll, s scope) (evalFn, error) {
 			return types.Null, err
 		}
 		if set != nil {
-			return set.test(a, all), nil
+			return set.Test(a, all), nil
 		}
 		null := false
 		for _, b := range list.ArrayElems() {

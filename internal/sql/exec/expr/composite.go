@@ -1,4 +1,4 @@
-package exec
+package expr
 
 import (
 	"slices"
@@ -10,7 +10,7 @@ import (
 )
 
 // composite compiles expressions over arrays and records.
-func (c *exprCompiler) composite(e plan.Expr, s scope) (evalFn, error) {
+func (c *Compiler) composite(e plan.Expr, s Scope) (Func, error) {
 	switch e := e.(type) {
 	case *plan.ArrayCtor:
 		return c.arrayCtor(e, s)
@@ -19,12 +19,12 @@ func (c *exprCompiler) composite(e plan.Expr, s scope) (evalFn, error) {
 	case *plan.Subscript:
 		return c.subscript(e, s)
 	case *plan.FieldSelect:
-		arg, err := c.expr(e.Arg, s)
+		arg, err := c.Expr(e.Arg, s)
 		if err != nil {
 			return nil, err
 		}
 		field := e.Field
-		return func(row Row) (types.Datum, error) {
+		return func(row types.Row) (types.Datum, error) {
 			d, err := arg(row)
 			if err != nil || d.IsNull() {
 				return types.Null, err
@@ -38,26 +38,26 @@ func (c *exprCompiler) composite(e plan.Expr, s scope) (evalFn, error) {
 	return nil, errExpr(e)
 }
 
-// binaries compiles one operator per pair of fields.
-func (c *exprCompiler) binaries(fns []*builtin.Overload, left, right []plan.Expr) ([]binaryFn, error) {
-	out := make([]binaryFn, len(fns))
+// Binaries compiles one operator per pair of fields.
+func (c *Compiler) Binaries(fns []*builtin.Overload, left, right []plan.Expr) ([]BinaryFunc, error) {
+	out := make([]BinaryFunc, len(fns))
 	for i, fn := range fns {
 		var err error
-		if out[i], err = c.binary(fn, left[i].Type(), right[i].Type()); err != nil {
+		if out[i], err = c.Binary(fn, left[i].Type(), right[i].Type()); err != nil {
 			return nil, err
 		}
 	}
 	return out, nil
 }
 
-func (c *exprCompiler) arrayCtor(e *plan.ArrayCtor, s scope) (evalFn, error) {
-	fns, err := c.exprs(e.Elems, s)
+func (c *Compiler) arrayCtor(e *plan.ArrayCtor, s Scope) (Func, error) {
+	fns, err := c.Exprs(e.Elems, s)
 	if err != nil {
 		return nil, err
 	}
 	nested, r := e.Nested, c.state
 	vals := make([]types.Datum, len(fns))
-	return func(row Row) (types.Datum, error) {
+	return func(row types.Row) (types.Datum, error) {
 		for i, f := range fns {
 			d, err := f(row)
 			if err != nil {
@@ -66,7 +66,7 @@ func (c *exprCompiler) arrayCtor(e *plan.ArrayCtor, s scope) (evalFn, error) {
 			vals[i] = d
 		}
 		if nested {
-			return nestArrays(r.bctx, vals)
+			return nestArrays(r.Builtin, vals)
 		}
 		return types.NewArray(vals), nil
 	}, nil
@@ -103,12 +103,12 @@ func nestArrays(c *builtin.Context, parts []types.Datum) (types.Datum, error) {
 	return types.EncodeArray(append([]types.ArrayDim{outer}, dims...), elems, c.Format), c.Step(0)
 }
 
-func (c *exprCompiler) rowCtor(e *plan.RowCtor, s scope) (evalFn, error) {
-	fns, err := c.exprs(e.Fields, s)
+func (c *Compiler) rowCtor(e *plan.RowCtor, s Scope) (Func, error) {
+	fns, err := c.Exprs(e.Fields, s)
 	if err != nil {
 		return nil, err
 	}
-	nullRow, err := c.optional(e.NullRow, s)
+	nullRow, err := c.Optional(e.NullRow, s)
 	if err != nil {
 		return nil, err
 	}
@@ -119,7 +119,7 @@ func (c *exprCompiler) rowCtor(e *plan.RowCtor, s scope) (evalFn, error) {
 		}
 	}
 	vals := make([]types.Datum, len(fns))
-	return func(row Row) (types.Datum, error) {
+	return func(row types.Row) (types.Datum, error) {
 		if nullRow != nil {
 			if d, err := nullRow(row); err != nil || d.IsNull() {
 				return types.Null, err
@@ -137,16 +137,16 @@ func (c *exprCompiler) rowCtor(e *plan.RowCtor, s scope) (evalFn, error) {
 }
 
 // subscript compiles an array element or slice.
-func (c *exprCompiler) subscript(e *plan.Subscript, s scope) (evalFn, error) {
-	arg, err := c.expr(e.Arg, s)
+func (c *Compiler) subscript(e *plan.Subscript, s Scope) (Func, error) {
+	arg, err := c.Expr(e.Arg, s)
 	if err != nil {
 		return nil, err
 	}
-	bounds := func(list []plan.Expr) ([]evalFn, error) {
-		fns := make([]evalFn, len(e.Upper))
+	bounds := func(list []plan.Expr) ([]Func, error) {
+		fns := make([]Func, len(e.Upper))
 		for i := range list {
 			var err error
-			if fns[i], err = c.optional(list[i], s); err != nil {
+			if fns[i], err = c.Optional(list[i], s); err != nil {
 				return nil, err
 			}
 		}
@@ -161,13 +161,13 @@ func (c *exprCompiler) subscript(e *plan.Subscript, s scope) (evalFn, error) {
 		return nil, err
 	}
 	slice, r := e.Slice, c.state
-	return func(row Row) (types.Datum, error) {
+	return func(row types.Row) (types.Datum, error) {
 		d, err := arg(row)
 		if err != nil || d.IsNull() {
 			return types.Null, err
 		}
-		a := d.DecodeArray(r.bctx.Format)
-		if err := r.bctx.Step(0); err != nil {
+		a := d.DecodeArray(r.Builtin.Format)
+		if err := r.Builtin.Step(0); err != nil {
 			return types.Null, err
 		}
 		lo, hi := make([]int64, len(upper)), make([]int64, len(upper))
@@ -178,20 +178,20 @@ func (c *exprCompiler) subscript(e *plan.Subscript, s scope) (evalFn, error) {
 			}
 		}
 		if slice {
-			return arraySlice(r.bctx.Format, a, lo, hi), r.bctx.Step(0)
+			return arraySlice(r.Builtin.Format, a, lo, hi), r.Builtin.Step(0)
 		}
 		return arrayElement(a, hi), nil
 	}, nil
 }
 
 // subscriptBounds evaluates the bounds of dimension i; false for a NULL bound.
-func subscriptBounds(a types.Array, i int, lower, upper evalFn, row Row, lo, hi *int64, slice bool) (bool, error) {
+func subscriptBounds(a types.Array, i int, lower, upper Func, row types.Row, lo, hi *int64, slice bool) (bool, error) {
 	*lo, *hi = 1, 0
 	if i < len(a.Dims) {
 		*lo, *hi = int64(a.Dims[i].Lower), int64(a.Dims[i].Lower)+int64(a.Dims[i].Len)-1
 	}
 	for _, b := range []struct {
-		f   evalFn
+		f   Func
 		dst *int64
 	}{{lower, lo}, {upper, hi}} {
 		if b.f == nil {

@@ -1,0 +1,97 @@
+package expr
+
+import (
+	"context"
+
+	"github.com/lichendb/lichen/internal/quota"
+	"github.com/lichendb/lichen/internal/sql/builtin"
+	"github.com/lichendb/lichen/internal/sql/types"
+)
+
+// State is what expressions work with during one execution. Their closures are compiled
+// against its address.
+type State struct {
+	Ctx     context.Context
+	Builtin *builtin.Context
+	params  []types.Datum
+	Mem     *quota.Pool // the statement's; nil means no limit
+	// outer holds the values of columns of enclosing rows: what apply joins and
+	// correlated subqueries set before they open their inner plan.
+	outer []types.Datum
+	// operand holds the values of the operands of CASE expressions.
+	operand []types.Datum
+	// epoch counts executions: what is cached per execution is tagged with it.
+	Epoch uint64
+	ticks uint32
+	bulky bool            // there were large values
+	noCtx builtin.Context // for callers without one
+}
+
+// Bind prepares for an execution. A nil b stands for an empty context of functions.
+func (r *State) Bind(ctx context.Context, b *builtin.Context, params []types.Datum, mem *quota.Pool) {
+	r.Ctx, r.Builtin, r.params, r.Mem = ctx, b, params, mem
+	if r.Ctx == nil {
+		r.Ctx = context.Background()
+	}
+	if r.Builtin == nil {
+		r.Builtin = &r.noCtx
+	}
+	for i := range params {
+		r.NoteSize(len(params[i].Str()))
+	}
+	r.Epoch++
+}
+
+// Unbind lets go of what belongs to an execution.
+func (r *State) Unbind() {
+	clear(r.outer)
+	clear(r.operand)
+	r.KeepBulky()
+	r.Ctx, r.Builtin, r.params, r.Mem = nil, nil, nil, nil
+}
+
+// KeepBulky remembers large values that functions have met: the context of functions may be
+// another when the execution goes on.
+func (r *State) KeepBulky() { r.bulky = r.bulky || r.Builtin.Bulky }
+
+// Bulky reports whether what is left of an execution in operators must not outlive it.
+func (r *State) Bulky() bool { return r.bulky }
+
+// NoteSize notes a value, or memory that values lie in, of n bytes.
+func (r *State) NoteSize(n int) {
+	if n >= quota.LargeValue {
+		r.bulky = true
+	}
+}
+
+// Format returns the session's text settings.
+func (r *State) Format() *types.FormatContext { return r.Builtin.Format }
+
+// cancelEvery is how many rows may pass between two looks at the context.
+const cancelEvery = 1024
+
+// Tick is called for every row of loops that can run without calling kv.
+func (r *State) Tick() error {
+	r.ticks++
+	if r.ticks%cancelEvery != 0 {
+		return nil
+	}
+	return r.Canceled()
+}
+
+// Canceled returns the cause if the statement was cancelled.
+func (r *State) Canceled() error {
+	select {
+	case <-r.Ctx.Done():
+		return context.Cause(r.Ctx)
+	default:
+		return nil
+	}
+}
+
+// SetOuter hands columns of the current row to an inner plan.
+func (r *State) SetOuter(copies []OuterCopy, row types.Row) {
+	for _, c := range copies {
+		r.outer[c.slot] = row[c.pos]
+	}
+}
