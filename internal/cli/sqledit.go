@@ -3,26 +3,38 @@ package cli
 import (
 	"cmp"
 	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"strings"
+	"time"
+
+	"golang.org/x/term"
 )
 
-// edit opens an editor on a file, or on what was entered or executed last, and then executes
-// what it holds.
+// edit opens an editor on a file, or on what was entered or executed last, and executes what it
+// holds if the editor wrote it.
 func (sh *shell) edit(name string) (err error) {
 	path := unquote(name)
+	entered := path == "" && sh.scan.rest() != ""
 	if path == "" {
 		if path, err = sh.draft(); err != nil {
 			return err
 		}
 		defer func() { err = errors.Join(err, os.Remove(path)) }()
 	}
+	before := writtenAt(path)
 	editor := cmp.Or(os.Getenv("VISUAL"), os.Getenv("EDITOR"), "vi")
 	c := exec.Command("/bin/sh", "-c", editor+` "$1"`, "sh", path)
 	c.Stdin, c.Stdout, c.Stderr = os.Stdin, os.Stdout, os.Stderr
-	if err := c.Run(); err != nil {
-		return err
+	if err := sh.runProgram(c); err != nil {
+		return fmt.Errorf("the editor %q: %w; the environment variable EDITOR names another", editor, err)
+	}
+	if writtenAt(path).Equal(before) {
+		if !entered {
+			sh.scan = statementScanner{}
+		}
+		return nil
 	}
 	text, err := os.ReadFile(path)
 	if err != nil {
@@ -36,6 +48,18 @@ func (sh *shell) edit(name string) (err error) {
 	}
 	return nil
 }
+
+// writtenAt returns when a file was written last; zero if there is none.
+func writtenAt(path string) time.Time {
+	if st, err := os.Stat(path); err == nil {
+		return st.ModTime()
+	}
+	return time.Time{}
+}
+
+// draftAge makes a draft old, so that an editor that writes it at once makes it newer, however
+// coarse the times of the file system are (PostgreSQL: 2 s).
+const draftAge = 2 * time.Second
 
 // draft writes what was entered, or the last statement, to a new file.
 func (sh *shell) draft() (path string, err error) {
@@ -51,5 +75,23 @@ func (sh *shell) draft() (path string, err error) {
 		return "", err
 	}
 	_, err = f.WriteString(text)
-	return f.Name(), errors.Join(err, f.Close())
+	old := time.Now().Add(-draftAge)
+	return f.Name(), errors.Join(err, f.Close(), os.Chtimes(f.Name(), old, old))
+}
+
+// runProgram runs a program in the mode in which the prompt found the terminal: the prompt has
+// whole lines and their echo turned off.
+func (sh *shell) runProgram(c *exec.Cmd) error {
+	if sh.found == nil {
+		return c.Run()
+	}
+	in := int(os.Stdin.Fd())
+	ours, err := term.GetState(in)
+	if err != nil {
+		return c.Run() // the terminal is gone
+	}
+	if err := term.Restore(in, sh.found); err != nil {
+		return err
+	}
+	return errors.Join(c.Run(), term.Restore(in, ours))
 }

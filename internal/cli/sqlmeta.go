@@ -201,7 +201,7 @@ func (sh *shell) shellOut(command string) error {
 	}
 	c := exec.Command("/bin/sh", "-c", command)
 	c.Stdin, c.Stdout, c.Stderr = os.Stdin, sh.out, sh.err
-	return c.Run()
+	return sh.runProgram(c)
 }
 
 func (sh *shell) showOptions() {

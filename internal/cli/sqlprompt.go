@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/peterh/liner"
+	"golang.org/x/term"
 )
 
 // historyFile is the name of the file in the home directory that keeps what was
@@ -22,6 +23,7 @@ func (t *terminal) readLine(prompt string) (string, error) { return t.Prompt(pro
 
 // prompt is the interactive loop.
 func (sh *shell) prompt() error {
+	sh.found, _ = term.GetState(int(os.Stdin.Fd())) // nil: programs run as they find it
 	t := &terminal{liner.NewLiner()}
 	defer t.Close()
 	t.SetCtrlCAborts(true)

@@ -52,6 +52,9 @@ type shell struct {
 	file     *os.File  // \o's, nil: none
 	terminal io.Writer // where results go without file
 
+	// found is the mode that the prompt found the terminal in, nil: there is no prompt.
+	found *term.State
+
 	// running is the connection while a statement runs on it, for interrupts.
 	running atomic.Pointer[pgconn.PgConn]
 	// endWatch ends the pause of \watch, nil: none goes on.
