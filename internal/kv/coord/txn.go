@@ -66,7 +66,7 @@ type Txn struct {
 	lockKeys    [][]byte      // scratch of commit and release
 	epochs      []uint64      // scratch of commit
 	hasRead     bool          // something was read at the present read timestamp
-	certain     hlc.Timestamp // what limits the uncertainty of the next snapshot, see Settle
+	certain     hlc.Timestamp // up to where the statement is uncertain when it is run again
 	observed    []kvpb.Observation
 	met         []kvpb.Observation // what Meet has found
 	minTS       hlc.Timestamp      // newest version seen under a lock, or time of a check
@@ -191,7 +191,11 @@ func (t *Txn) BeginStatement() {
 		t.begin()
 	case t.opts.Isolation == kvpb.ReadCommitted && t.opts.AsOf.IsEmpty():
 		t.newSnapshot(t.env.Clock.Now())
+		if !t.certain.IsEmpty() {
+			t.meta.UncertainTS = t.certain
+		}
 	}
+	t.certain = hlc.Timestamp{}
 }
 
 func (t *Txn) begin() {
@@ -427,6 +431,7 @@ func (t *Txn) RollbackTo(ctx context.Context, sp Savepoint) error {
 			t.reads.AddKey(t.locks[i].key)
 		}
 	}
+	t.certain = hlc.Timestamp{} // the statement that failed is not run again
 	t.releaseAmbiguous(ctx)
 	return t.releaseLocks(ctx, sp.locks, true)
 }
@@ -436,15 +441,33 @@ func (t *Txn) RollbackTo(ctx context.Context, sp Savepoint) error {
 // now. It returns the retry error of what stands in the way: earlier statements
 // whose results would differ, or the transaction's end.
 func (t *Txn) RetryStatement(ctx context.Context, sp Savepoint, cause error) error {
-	if t.mustRestart || t.opts.Isolation != kvpb.ReadCommitted && t.seq > 1 && !t.remembersReads() {
-		return cause // nothing says whether earlier statements would read the same
+	if t.mustRestart || t.readsForgotten() {
+		return cause
 	}
 	if err := t.spillRollback(ctx, sp); err != nil {
 		return err
 	}
 	t.buf.Truncate(min(max(sp.writes-t.spill.base, 0), t.buf.Len()))
 	t.reads.Truncate(sp.reads)
+	// What was committed after the first attempt began need not be seen. With a limit that rises
+	// at each attempt a long read beside writers would be run again for ever.
+	t.certain = t.meta.UncertainTS
 	return t.refresh(ctx, t.env.Clock.Now())
+}
+
+// MoveToPresent moves the snapshot of the current statement to now, before it has read anything.
+// It returns cause if earlier statements stand in the way.
+func (t *Txn) MoveToPresent(ctx context.Context, cause error) error {
+	if t.mustRestart || t.readsForgotten() {
+		return cause
+	}
+	return t.refresh(ctx, t.env.Clock.Now())
+}
+
+// readsForgotten reports whether nothing says what earlier statements have read, whose results
+// must hold.
+func (t *Txn) readsForgotten() bool {
+	return t.opts.Isolation != kvpb.ReadCommitted && t.seq > 1 && !t.remembersReads()
 }
 
 // releaseLocks gives up the locks from position n on.

@@ -30,9 +30,6 @@ func (t *Txn) newSnapshot(ts hlc.Timestamp) {
 		t.observed = t.observed[:0]
 		t.observe(kvpb.Observation{Node: t.meta.ID.Gateway(), TS: ts})
 	}
-	if !t.certain.IsEmpty() { // the statement is run again, and began before that
-		t.meta.UncertainTS, t.certain = t.certain, hlc.Timestamp{}
-	}
 }
 
 // Meet has other nodes tell their clocks before the first statement begins, of a transaction that
@@ -78,7 +75,6 @@ func (t *Txn) Settle(ctx context.Context) error {
 		now = t.env.Clock.Now()
 	}
 	if t.hasRead && !t.remembersReads() {
-		t.certain = limit
 		return &kvpb.RetryError{Reason: "read within the uncertainty of the clocks"}
 	}
 	return t.refresh(ctx, now)

@@ -185,6 +185,73 @@ func TestSettle(t *testing.T) {
 	}
 }
 
+// However often a statement is run again, what is uncertain to it is what may have been committed
+// before its first attempt. So a long read at READ COMMITTED beside writers ends.
+func TestRunAgainIsCertain(t *testing.T) {
+	ctx := context.Background()
+	for _, iso := range []kvpb.Isolation{kvpb.ReadCommitted, kvpb.RepeatableRead, kvpb.Serializable} {
+		t.Run(iso.String(), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				clock := hlc.New(func() int64 { return time.Now().UnixNano() }, time.Second)
+				v := &oneVersion{stale: true}
+				env := NewEnv(v, clock, 1)
+				env.MaxOffset = time.Second
+				txn := New(env)
+				txn.Reset(Options{Isolation: iso})
+				attempts := 0
+				for txn.BeginStatement(); ; txn.BeginStatement() {
+					sp := txn.StatementStart()
+					if _, _, err := txn.Get(ctx, []byte("other")); err != nil {
+						t.Fatal(err)
+					}
+					time.Sleep(600 * time.Millisecond)
+					v.ts = clock.Now() // a writer, of another node
+					_, _, err := txn.Get(ctx, []byte("k"))
+					if attempts++; err == nil || attempts > 5 {
+						break
+					}
+					v.stale = false
+					if err := txn.RetryStatement(ctx, sp, err); err != nil {
+						t.Fatal(err)
+					}
+					v.stale = true
+				}
+				if attempts != 2 {
+					t.Errorf("%d attempts", attempts)
+				}
+				if txn.BeginStatement(); !txn.Uncertain() {
+					t.Error("the next statement is certain")
+				}
+			})
+		})
+	}
+}
+
+// A statement that fails for good leaves no limit to the next one.
+func TestFailedIsUncertain(t *testing.T) {
+	ctx := context.Background()
+	synctest.Test(t, func(t *testing.T) {
+		clock := hlc.New(func() int64 { return time.Now().UnixNano() }, time.Second)
+		env := NewEnv(&oneVersion{}, clock, 1)
+		env.MaxOffset = time.Second
+		txn := New(env)
+		txn.Reset(Options{Isolation: kvpb.ReadCommitted})
+		txn.BeginStatement()
+		sp := txn.Savepoint()
+		if err := txn.RetryStatement(ctx, sp, nil); err != nil {
+			t.Fatal(err)
+		}
+		if err := txn.RollbackTo(ctx, sp); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(2 * time.Second)
+		txn.BeginStatement()
+		if !txn.Uncertain() {
+			t.Error("a new statement is certain")
+		}
+	})
+}
+
 // crowded is a range whose clock is far above an uncertain version, and where what was read has
 // changed in between.
 type crowded struct {

@@ -233,7 +233,7 @@ func (c *Collection) freshen(ctx context.Context, since hlc.Timestamp) error {
 	if o.ReadOnly && o.Isolation == kv.Serializable && c.statements > 1 {
 		return cause // its earlier reads are not remembered, so they can't move
 	}
-	return c.txn.RetryStatement(ctx, c.txn.StatementStart(), cause)
+	return c.txn.MoveToPresent(ctx, cause)
 }
 
 // PreCommit is called before the transaction commits.
