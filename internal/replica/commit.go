@@ -3,30 +3,47 @@ package replica
 import (
 	"context"
 	"sync"
-	"time"
 
 	"github.com/lichendb/lichen/internal/apply"
 	"github.com/lichendb/lichen/internal/concurrency"
 	"github.com/lichendb/lichen/internal/hlc"
-	"github.com/lichendb/lichen/internal/keys"
 	"github.com/lichendb/lichen/internal/kvpb"
 	"github.com/lichendb/lichen/internal/raftgroup"
-	"github.com/lichendb/lichen/internal/txnintent"
 )
 
 var builders = sync.Pool{New: func() any { return new(apply.Builder) }}
 
+// commit is the commit of a transaction that has written in this range only. It needs no staging:
+// the command that writes the versions decides the transaction. The leader
+//
+//  1. admits the request (admit, lockSection) and, if it was sent again, answers what became of an
+//     earlier copy (answerEarlier),
+//  2. checks the transaction's locks, and waits until intents of others have left its keys and its
+//     writes have room (checkLocks, awaitWrites),
+//  3. announces the keys: readers that come from now on wait (beginCommit),
+//  4. chooses the timestamp above all earlier reads of the keys (chooseTimestamp),
+//  5. proposes the command, and releases the locks when it is applied.
+//
+// A commit that fails before 5 has had no effect. If the outcome of 5 is not known in time, the
+// keys stay announced and locked until it is (keep).
+type commit struct {
+	r       *Replica
+	req     *kvpb.CommitRequest
+	resp    *kvpb.CommitResponse
+	id      concurrency.TxnID
+	written [][]byte        // in the request's memory
+	fence   raftgroup.Fence // the leadership, and the bounds, that admitted it
+}
+
 // Commit implements kvpb.Sender.
-func (r *Replica) Commit(ctx context.Context, req *kvpb.CommitRequest, resp *kvpb.CommitResponse) error {
+func (r *Replica) Commit(ctx context.Context, req *kvpb.CommitRequest, resp *kvpb.CommitResponse) (err error) {
 	r.stats.Commits.Add(1)
 	*resp = kvpb.CommitResponse{}
-	id := txnID(req.Txn)
-	written := make([][]byte, len(req.Writes))
+	c := commit{r: r, req: req, resp: resp, id: txnID(req.Txn), written: make([][]byte, len(req.Writes))}
 	for i := range req.Writes {
-		written[i] = req.Writes[i].Key
+		c.written[i] = req.Writes[i].Key
 	}
-	under, err := r.admitCommit(ctx, req, written)
-	if err != nil {
+	if c.fence, err = c.admit(ctx); err != nil {
 		return err
 	}
 	var s lockSection
@@ -41,248 +58,131 @@ func (r *Replica) Commit(ctx context.Context, req *kvpb.CommitRequest, resp *kvp
 		}
 		defer leave()
 	}
-	if done, err := r.answerAgain(ctx, req, resp, under); done {
+	if done, err := c.answerEarlier(ctx); done {
 		return err
 	}
-	if err = r.mayCommit(req); err == nil {
-		err = r.commit(ctx, req, resp, under, written)
-	}
-	if err != nil {
-		if r.keepsLocks(err) {
-			return err
-		}
-		if req.Resent { // its gateway hears that it failed: no copy may succeed later
-			r.abandoned.Add(req.Txn.ID)
-		}
-		r.releaseAll(id, req.Locks)
-		return err
-	}
-	if resp.Lowest.IsEmpty() {
-		r.releaseAll(id, req.Locks)
-	}
-	return nil
+	err = c.run(ctx)
+	c.releaseLocks(err)
+	return err
 }
 
-// keepsLocks reports whether a commit that failed with err may be sent again, or may
-// happen yet: what waits for it then releases the locks (keepCommit).
-func (r *Replica) keepsLocks(err error) bool {
-	switch err.(type) {
-	case *kvpb.NotLeaderError, *kvpb.RangeMismatchError, *kvpb.UnavailableError:
-		return true
-	case *kvpb.AmbiguousCommitError:
-		return !r.onlyVoter()
-	}
-	return false
-}
-
-func (r *Replica) admitCommit(ctx context.Context, req *kvpb.CommitRequest, written [][]byte) (raftgroup.Fence, error) {
-	under, err := r.admitWrite(ctx, written...)
+// admit checks that the replica leads and holds all keys and locks of the request.
+func (c *commit) admit(ctx context.Context) (raftgroup.Fence, error) {
+	fence, err := c.r.admitWrite(ctx, c.written...)
 	if err != nil {
-		return under, err
+		return fence, err
 	}
-	desc := r.Desc()
-	for _, k := range req.Locks {
+	desc := c.r.Desc()
+	for _, k := range c.req.Locks {
 		if !desc.ContainsKey(k) {
-			return under, r.mismatch()
+			return fence, c.r.mismatch()
 		}
 	}
-	if req.Spilled && !desc.ContainsKey(req.Anchor) {
-		return under, r.mismatch()
+	if c.req.Spilled && !desc.ContainsKey(c.req.Anchor) {
+		return fence, c.r.mismatch()
 	}
-	return under, nil
+	return fence, nil
 }
 
-// mayCommit answers whether a commit that has not happened may happen now. A commit
-// that comes again must not be refused so before it was looked for: it may have happened.
-func (r *Replica) mayCommit(req *kvpb.CommitRequest) error {
-	if !r.gatewayAlive(req.Txn.ID, false) {
+func (c *commit) run(ctx context.Context) error {
+	// Not earlier: a request that is refused here has not happened, one that was sent again may have.
+	if !c.r.gatewayAlive(c.req.Txn.ID, false) {
 		return errGatewayGone
 	}
-	return r.deps.AdmitWrite()
-}
-
-// answerAgain answers a commit that was carried out before. One that comes again
-// without having been carried out happens now: if an earlier leader had it, it was
-// lost, since this one has applied an entry of its own term. That is only known as long as
-// it leads: the copy that was in flight here may have ended with the leadership, and
-// happened elsewhere (txnintent, invariant 10).
-func (r *Replica) answerAgain(
-	ctx context.Context, req *kvpb.CommitRequest, resp *kvpb.CommitResponse, under raftgroup.Fence,
-) (done bool, err error) {
-	if req.Resent {
-		if err := r.awaitCommit(ctx, txnID(req.Txn)); err != nil {
-			return true, &kvpb.AmbiguousCommitError{Cause: err}
-		}
+	if err := c.r.deps.AdmitWrite(); err != nil {
+		return err
 	}
-	end := r.finished.Find(req.Txn.ID)
-	if end.Known {
-		r.releaseAll(txnID(req.Txn), req.Locks) // it is over, one way or the other
-	}
-	switch {
-	case end.Known && end.Aborted:
-		return true, errAborted
-	case end.Known:
-		resp.CommitTS = end.TS
-		return true, nil
-	case req.Resent && r.finished.MayHaveForgotten(req.Txn.ReadTS):
-		return true, &kvpb.AmbiguousCommitError{Cause: &kvpb.UnavailableError{Reason: "the range has forgotten the commits of that time"}}
-	case req.Resent:
-		if err := r.stillUnder(under); err != nil {
-			return true, err
-		}
-	}
-	return false, nil
-}
-
-func (r *Replica) commit(
-	ctx context.Context, req *kvpb.CommitRequest, resp *kvpb.CommitResponse, under raftgroup.Fence, written [][]byte,
-) error {
-	id := txnID(req.Txn)
-	if len(req.Locks) > 0 {
-		if err := r.checkLocks(id, req.Locks, req.LockEpoch, req.LockEpochs, nil); err != nil {
+	if len(c.req.Locks) > 0 {
+		if err := c.r.checkLocks(c.id, c.req.Locks, c.req.LockEpoch, c.req.LockEpochs, nil); err != nil {
 			return err
 		}
 	}
-	if !r.intents.Empty() {
-		if err := r.awaitForeign(ctx, req.Txn.ID, written); err != nil {
-			return err
-		}
-	}
-	taken, err := r.deps.LongWrites.enter(ctx, req.Writes)
+	room, err := c.r.awaitWrites(ctx, c.req.Txn.ID, c.written, c.req.Writes)
 	if err != nil {
 		return err
 	}
-	defer r.deps.LongWrites.leave(taken)
-	if req.Spilled {
-		return r.commitSpilled(ctx, req, resp, under, written)
+	defer c.r.deps.LongWrites.leave(room)
+	if c.req.Spilled {
+		return c.runSpilled(ctx)
 	}
-	c := r.beginCommit(id, written)
-	defer c.Finish()
-	if err := r.refused(req); err != nil {
+	announced := c.r.beginCommit(c.id, c.written)
+	defer announced.Finish()
+	if err := c.superseded(); err != nil {
 		return err
 	}
-	ts, err := r.commitTimestamp(ctx, req, resp, c)
+	ts, err := c.chooseTimestamp(ctx, announced)
 	if err == nil {
-		err = kvpb.CheckDeadline(ts.Max(resp.Lowest), req.Deadline)
+		err = kvpb.CheckDeadline(ts.Max(c.resp.Lowest), c.req.Deadline)
 	}
-	if err != nil || !resp.Lowest.IsEmpty() {
+	if err != nil || !c.resp.Lowest.IsEmpty() {
 		return err
 	}
+	return c.propose(ts)
+}
+
+// propose writes the versions at ts and waits until they are applied.
+func (c *commit) propose(ts hlc.Timestamp) error {
+	r := c.r
 	b := builders.Get().(*apply.Builder)
 	defer builders.Put(b)
-	b.Reset(req.Txn.ID, ts)
-	for i := range req.Writes {
-		put(b, &req.Writes[i])
+	b.Reset(c.req.Txn.ID, ts)
+	for i := range c.req.Writes {
+		put(b, &c.req.Writes[i])
 	}
 	if b.Len() > apply.MaxCommandBytes {
 		return &kvpb.TxnTooLargeError{Bytes: int64(b.Len()), Limit: apply.MaxCommandBytes}
 	}
-	r.collectInline(b, req.Writes)
-	r.protectLockedReads(req, ts)
-	if err := r.group.proposeKeeping(under, b.Take(), r.keepCommit(req, written, ts)); err != nil {
+	r.collectInline(b, c.req.Writes)
+	c.protectLockedReads(ts)
+	if err := r.group.proposeKeeping(c.fence, b.Take(), c.keep(ts)); err != nil {
 		return err
 	}
-	r.lastWrite.Store(ts.WallTime) // roughly: commits that race are close together
-	resp.CommitTS = ts
+	c.committed(ts)
 	return nil
 }
 
-var errSpillGone = &kvpb.RetryError{Reason: "the transaction's spilled writes are gone"}
+// committed answers the request.
+func (c *commit) committed(ts hlc.Timestamp) {
+	c.r.lastWrite.Store(ts.WallTime) // roughly: commits that race are close together
+	c.resp.CommitTS = ts
+}
 
-// commitSpilled commits a transaction that has spilled and lies in this range alone.
-func (r *Replica) commitSpilled(
-	ctx context.Context, req *kvpb.CommitRequest, resp *kvpb.CommitResponse, under raftgroup.Fence, written [][]byte,
-) error {
-	rec, err := r.records.Find(ctx, req.Txn.ID)
-	if err != nil {
-		return err
-	}
-	if rec == nil {
-		return errSpillGone
-	}
-	defer r.records.Leave(rec)
-	if err := r.syncRecord(rec, under); err != nil {
-		return err
-	}
-	switch {
-	case rec.Presence == txnintent.Absent:
-		return errSpillGone
-	case rec.Status == kvpb.TxnCommitted:
-		resp.CommitTS = rec.TS
-		return nil
-	case rec.Status != kvpb.TxnPending:
+// superseded refuses a commit that was announced if another copy of the request, or the end of
+// its gateway, has taken its place.
+func (c *commit) superseded() error {
+	switch id := c.req.Txn.ID; {
+	case c.r.abandoned.Has(id):
 		return errAborted
+	case !c.req.Resent && c.r.replays.Replayed.Has(id):
+		return errReplayed
 	}
-	x, err := r.intents.Enter(ctx, req.Txn.ID, rec.Anchor, time.Now())
-	if err != nil {
-		return err
-	}
-	defer r.intents.Leave(x)
-	c := r.beginCommit(txnID(req.Txn), written)
-	defer c.Finish()
-	if err := r.refused(req); err != nil {
-		return err
-	}
-	ts, err := r.spilledTimestamp(ctx, req, x)
-	if err == nil {
-		err = kvpb.CheckDeadline(ts, req.Deadline)
-	}
-	if err != nil {
-		return err // what it has spilled goes when its gateway says so
-	}
-	c.SetTimestamp(ts)
-	next := rec.TxnRecord
-	next.Status, next.TS = kvpb.TxnCommitted, ts
-	next.Span = r.intents.State(x).Span // a split may take some of it elsewhere before it is resolved
-	b := builders.Get().(*apply.Builder)
-	defer builders.Put(b)
-	b.Reset(req.Txn.ID, ts)
-	for i := range req.Writes {
-		put(b, &req.Writes[i])
-	}
-	b.SetRaw(keys.TxnRecord(rec.Anchor, txnintent.RecordID(rec.ID)), next.Encode())
-	if b.Len() > apply.MaxCommandBytes {
-		return &kvpb.TxnTooLargeError{Bytes: int64(b.Len()), Limit: apply.MaxCommandBytes}
-	}
-	r.protectLockedReads(req, ts)
-	if err := r.group.proposeKeeping(under, b.Take(), r.keepCommit(req, written, ts)); err != nil {
-		return r.storeRecord(rec, next, err)
-	}
-	rec.Take(next)
-	rec.Local = true
-	if r.decide(x, txnintent.Committed, ts) {
-		r.resolveLater(x)
-	}
-	r.lastWrite.Store(ts.WallTime)
-	resp.CommitTS = ts
 	return nil
 }
 
-// commitTimestamp chooses when the transaction commits (concurrency.CommitBounds), and lets readers
+// chooseTimestamp chooses when the transaction commits (concurrency.CommitBounds), and lets readers
 // below go on. A request that fixes the timestamp is told the lowest possible one if that is higher.
-func (r *Replica) commitTimestamp(
-	ctx context.Context, req *kvpb.CommitRequest, resp *kvpb.CommitResponse, c *concurrency.Commit,
-) (hlc.Timestamp, error) {
+func (c *commit) chooseTimestamp(ctx context.Context, announced *concurrency.Commit) (hlc.Timestamp, error) {
+	r, req := c.r, c.req
 	b := concurrency.CommitBounds{
 		Snapshot: req.Txn.ReadTS, Serializable: req.Txn.Isolation == kvpb.Serializable, ReadsElsewhere: !req.AllReadsHere,
 		Fixed: req.At, MinTS: req.MinTS,
 	}
 	if !b.Fixed.IsEmpty() {
-		c.SetTimestamp(b.Fixed)
+		announced.SetTimestamp(b.Fixed)
 	}
 	if b.Serializable || !b.Fixed.IsEmpty() {
-		b.Read, b.Threshold = r.latestRead(req), r.Threshold()
+		b.Read, b.Threshold = c.latestRead(), r.Threshold()
 	}
 	choice, ts, refresh := b.Choose()
 	switch choice {
 	case concurrency.CommitTooLow:
-		resp.Lowest = ts
+		c.resp.Lowest = ts
 		return req.At, nil
 	case concurrency.CommitNow, concurrency.CommitRestart:
 		ts = r.deps.Clock.Now() // known before the refresh, so that readers below it need not wait for that
 	}
 	if b.Fixed.IsEmpty() {
-		c.SetTimestamp(ts)
+		announced.SetTimestamp(ts)
 	}
 	if choice == concurrency.CommitRestart {
 		return hlc.Timestamp{}, &kvpb.RetryError{Reason: "the commit timestamp moved"}
@@ -297,40 +197,64 @@ func (r *Replica) commitTimestamp(
 	return ts, nil
 }
 
-// latestRead returns until when others have read what a commit writes.
-func (r *Replica) latestRead(req *kvpb.CommitRequest) (ts hlc.Timestamp) {
-	for i := range req.Writes {
-		ts = ts.Max(r.reads.GetKey(req.Writes[i].Key, txnID(req.Txn)))
+// latestRead returns the timestamp of the last read that others made of the keys.
+func (c *commit) latestRead() (ts hlc.Timestamp) {
+	for _, k := range c.written {
+		ts = ts.Max(c.r.reads.GetKey(k, c.id))
 	}
 	return ts
 }
 
 // protectLockedReads keeps what the transaction saw under locks, and did not
 // write, as it is up to its commit: its locks did so until now.
-func (r *Replica) protectLockedReads(req *kvpb.CommitRequest, ts hlc.Timestamp) {
-	if req.Txn.Isolation != kvpb.Serializable || len(req.Locks) <= 1 {
+func (c *commit) protectLockedReads(ts hlc.Timestamp) {
+	if c.req.Txn.Isolation != kvpb.Serializable || len(c.req.Locks) <= 1 {
 		return // a transaction's only lock is on the row it wrote
 	}
-	for _, k := range req.Locks {
-		r.reads.AddKey(k, ts, txnID(req.Txn))
+	for _, k := range c.req.Locks {
+		c.r.reads.AddKey(k, ts, c.id)
 	}
 }
 
-// keepCommit returns what goes on with a commit whose outcome is not known in time:
-// readers wait for it, and its locks are held, until it is known.
-func (r *Replica) keepCommit(req *kvpb.CommitRequest, written [][]byte, ts hlc.Timestamp) func() func() {
+// keep returns what a proposal calls if its outcome is not known in time: the keys stay announced
+// and the locks held until the function that this returns is called, with the outcome known.
+func (c *commit) keep(ts hlc.Timestamp) func() (known func()) {
+	r, req, written := c.r, c.req, c.written
 	if r.onlyVoter() {
 		return nil // nobody stops waiting
 	}
 	return func() func() {
 		id, locks := txnID(req.Txn), cloneKeys(req.Locks)
-		c := r.commits.Begin(id, cloneKeys(written))
-		c.SetTimestamp(ts)
+		announced := r.commits.Begin(id, cloneKeys(written))
+		announced.SetTimestamp(ts)
 		return func() {
-			c.Finish()
+			announced.Finish()
 			r.releaseAll(id, locks)
 		}
 	}
+}
+
+// releaseLocks releases the locks of a commit that ended with err, unless it goes on.
+func (c *commit) releaseLocks(err error) {
+	switch {
+	case err != nil && c.mayHappenYet(err), err == nil && !c.resp.Lowest.IsEmpty():
+		return
+	case err != nil && c.req.Resent: // its gateway hears that it failed: no copy may succeed later
+		c.r.abandoned.Add(c.req.Txn.ID)
+	}
+	c.r.releaseAll(c.id, c.req.Locks)
+}
+
+// mayHappenYet reports whether a commit that failed with err will be sent again, or was proposed and
+// may be applied: the locks are released then (keep).
+func (c *commit) mayHappenYet(err error) bool {
+	switch err.(type) {
+	case *kvpb.NotLeaderError, *kvpb.RangeMismatchError, *kvpb.UnavailableError:
+		return true
+	case *kvpb.AmbiguousCommitError:
+		return !c.r.onlyVoter()
+	}
+	return false
 }
 
 func (r *Replica) releaseAll(id concurrency.TxnID, keys [][]byte) {

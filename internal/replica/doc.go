@@ -10,7 +10,7 @@
 //
 // # Reading order
 //
-//   - replica.go: Replica. serve.go: reads, locks. commit.go: the commit in one range.
+//   - replica.go: Replica. serve.go: reads, locks. commit.go, commitspilled.go: the commit in one range.
 //   - group.go, messages.go: the host of the raft group. applyentry.go: application.
 //   - lease.go: what begins and ends with a leadership. election.go, locktransfer.go, resign.go.
 //   - stage.go, multirange.go: commits in several ranges. spill.go: transactions that outgrew their
@@ -25,7 +25,7 @@
 // # A commit in one range
 //
 //	Commit ── admitWrite ─► lockSection ─► beginCommit: readers see it coming
-//	                                            │ commitTimestamp: the snapshot, or now after a refresh
+//	                                            │ chooseTimestamp: the snapshot, or now after a refresh
 //	                                            ▼
 //	       reply ◄── Finish ◄── applied ◄── raftgroup: one entry for all that wait, one sync
 //
@@ -34,13 +34,13 @@
 //  1. What a read answers was seen under one leadership, which after the look still stood and whose
 //     lease covered the read's timestamp. A commit whose outcome is not known is in flight until the
 //     leadership that began it answers no read any more: a read waits for it or is refused.
-//     (enterRead, leaveRead; Lock: stillUnder; keepCommit, endLeadership, stopServing)
+//     (enterRead, leaveRead; Lock: stillUnder; keep, endLeadership, stopServing)
 //  2. A read is in the timestamp cache before it looks for commits in flight, a commit is announced
 //     before it looks into the timestamp cache: one of the two sees the other. (Get, Scan; Commit)
 //  3. A version goes only if nobody can read it any more. The leader refuses reads below the collection
 //     threshold from before it is proposed, and reads check it when they have read; nothing is
 //     provisional or committed at or below it. (txnintent.Table.Protect, checkThreshold, raiseThreshold,
-//     commitTimestamp, refresh)
+//     chooseTimestamp, refresh)
 //  4. A commit under another leadership than its locks fails, unless that one exported them, whole, and
 //     no other has changed any since. (checkLocks, importLocks, dropTransfer; lease, invariants 5 and 6)
 //  5. A range answers for a span only if it holds all of it, and says that nothing is left there only if

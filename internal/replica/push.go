@@ -172,6 +172,17 @@ func (r *Replica) awaitDecided(ctx context.Context, x *txnintent.Txn, req *kvpb.
 	return err
 }
 
+// awaitWrites waits until intents of other transactions have left the keys and the writes have
+// room. The caller gives the room back (LongWrites.leave).
+func (r *Replica) awaitWrites(ctx context.Context, self kvpb.TxnID, written [][]byte, writes []kvpb.Write) (room int64, err error) {
+	if !r.intents.Empty() {
+		if err := r.awaitForeign(ctx, self, written); err != nil {
+			return 0, err
+		}
+	}
+	return r.deps.LongWrites.enter(ctx, writes)
+}
+
 // awaitForeign waits until no intent of another transaction is left on the keys: what is
 // written over it would be taken for it. While it waits, locks may be handed over to another
 // leader, where the request must go then.

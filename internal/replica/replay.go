@@ -31,13 +31,33 @@ func (r *Replica) awaitCommit(ctx context.Context, id concurrency.TxnID) error {
 
 var errReplayed = &kvpb.UnavailableError{Reason: "the commit was sent again"}
 
-// refused answers whether a commit that has announced itself may go on.
-func (r *Replica) refused(req *kvpb.CommitRequest) error {
-	switch {
-	case r.abandoned.Has(req.Txn.ID):
-		return errAborted
-	case !req.Resent && r.replays.Replayed.Has(req.Txn.ID):
-		return errReplayed // nobody waits for the answer to this copy
+// answerEarlier answers a request whose commit was carried out before. If none was, and the request
+// was sent again, it happens now: an earlier leader's copy is lost, since this one has applied an entry
+// of its own term. That holds while this leadership lasts; an end of it that came between may have
+// let a copy that was in flight here happen under the next (txnintent, invariant 10).
+func (c *commit) answerEarlier(ctx context.Context) (done bool, err error) {
+	r, id := c.r, c.req.Txn.ID
+	if c.req.Resent {
+		if err := r.awaitCommit(ctx, c.id); err != nil {
+			return true, &kvpb.AmbiguousCommitError{Cause: err}
+		}
 	}
-	return nil
+	end := r.finished.Find(id)
+	if end.Known {
+		r.releaseAll(c.id, c.req.Locks)
+	}
+	switch {
+	case end.Known && end.Aborted:
+		return true, errAborted
+	case end.Known:
+		c.resp.CommitTS = end.TS
+		return true, nil
+	case c.req.Resent && r.finished.MayHaveForgotten(c.req.Txn.ReadTS):
+		return true, &kvpb.AmbiguousCommitError{Cause: &kvpb.UnavailableError{Reason: "the range has forgotten the commits of that time"}}
+	case c.req.Resent:
+		if err := r.stillUnder(c.fence); err != nil {
+			return true, err
+		}
+	}
+	return false, nil
 }

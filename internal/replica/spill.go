@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/lichendb/lichen/internal/apply"
-	"github.com/lichendb/lichen/internal/concurrency"
 	"github.com/lichendb/lichen/internal/hlc"
 	"github.com/lichendb/lichen/internal/keys"
 	"github.com/lichendb/lichen/internal/kvpb"
@@ -47,16 +46,11 @@ func (r *Replica) Spill(ctx context.Context, req *kvpb.SpillRequest) error {
 	}
 	defer s.leave()
 	r.enterGate(ctx, req.Txn.ID)
-	if !r.intents.Empty() {
-		if err := r.awaitForeign(ctx, req.Txn.ID, written); err != nil {
-			return err
-		}
-	}
-	taken, err := r.deps.LongWrites.enter(ctx, req.Writes)
+	room, err := r.awaitWrites(ctx, req.Txn.ID, written, req.Writes)
 	if err != nil {
 		return err
 	}
-	defer r.deps.LongWrites.leave(taken)
+	defer r.deps.LongWrites.leave(room)
 	if err := r.spill(ctx, req, under); err != nil {
 		return err
 	}
@@ -359,27 +353,4 @@ func (r *Replica) unspill(ctx context.Context, req *kvpb.UnspillRequest) error {
 		return errAborted
 	}
 	return r.rollBack(ctx, x, st.Span, req.From)
-}
-
-// spilledTimestamp decides at which timestamp a spilled transaction that lies in this range
-// alone commits, and makes readers wait for the outcome. The caller has latched its record and
-// its intents.
-func (r *Replica) spilledTimestamp(ctx context.Context, req *kvpb.CommitRequest, x *txnintent.Txn) (ts hlc.Timestamp, err error) {
-	b := concurrency.CommitBounds{
-		Snapshot: req.Txn.ReadTS, Serializable: req.Txn.Isolation == kvpb.Serializable, Read: r.reads.LowWater(), MinTS: req.MinTS,
-	}
-	res := r.intents.Step(x, txnintent.Event{Type: txnintent.CommitHere})
-	if res.Has(txnintent.ReplyAborted) {
-		return ts, errSpillGone
-	}
-	b.Read = b.Read.Max(res.TS).Max(r.latestRead(req))
-	b.Spilled = r.intents.State(x).TS
-	choice, ts, refresh := b.Choose()
-	if choice == concurrency.CommitNow {
-		ts = r.deps.Clock.Now()
-	}
-	if refresh && len(req.Reads) > 0 {
-		err = r.refresh(ctx, req.Txn, req.Reads, req.Txn.ReadTS, ts)
-	}
-	return ts, err
 }

@@ -62,16 +62,11 @@ func (r *Replica) stage(
 	if err := r.deps.AdmitWrite(); err != nil {
 		return err
 	}
-	if !r.intents.Empty() {
-		if err := r.awaitForeign(ctx, req.Txn.ID, written); err != nil {
-			return err
-		}
-	}
-	taken, err := r.deps.LongWrites.enter(ctx, req.Writes)
+	room, err := r.awaitWrites(ctx, req.Txn.ID, written, req.Writes)
 	if err != nil {
 		return err
 	}
-	defer r.deps.LongWrites.leave(taken)
+	defer r.deps.LongWrites.leave(room)
 	s := stage{r: r, req: req, resp: resp, under: under, written: written, send: propose}
 	return s.run(ctx)
 }

@@ -95,7 +95,7 @@
 //  10. How a transaction ended is forgotten only with notice. A commit that was sent again fails
 //     only after it is known that no earlier copy of it has happened or will, and the leadership in
 //     which that was found still stood afterwards. (Finished.MayHaveForgotten, ReplayFilter;
-//     replica.answerAgain; TestFinished)
+//     replica.answerEarlier; TestFinished)
 //  11. Where there is no record an abort is made durable before anybody hears of it, and not
 //     before the gateway has had time to send the record. (RecordState.Push, End;
 //     testdata/recovery)

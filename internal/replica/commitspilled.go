@@ -1,0 +1,112 @@
+package replica
+
+import (
+	"context"
+	"time"
+
+	"github.com/lichendb/lichen/internal/apply"
+	"github.com/lichendb/lichen/internal/concurrency"
+	"github.com/lichendb/lichen/internal/hlc"
+	"github.com/lichendb/lichen/internal/keys"
+	"github.com/lichendb/lichen/internal/kvpb"
+	"github.com/lichendb/lichen/internal/txnintent"
+)
+
+var errSpillGone = &kvpb.RetryError{Reason: "the transaction's spilled writes are gone"}
+
+// runSpilled commits a transaction that has spilled and lies in this range only: the command writes
+// what was not spilled, and the transaction's record, which decides the intents.
+func (c *commit) runSpilled(ctx context.Context) error {
+	r, req := c.r, c.req
+	rec, err := r.records.Find(ctx, req.Txn.ID)
+	if err != nil {
+		return err
+	}
+	if rec == nil {
+		return errSpillGone
+	}
+	defer r.records.Leave(rec)
+	if err := r.syncRecord(rec, c.fence); err != nil {
+		return err
+	}
+	switch {
+	case rec.Presence == txnintent.Absent:
+		return errSpillGone
+	case rec.Status == kvpb.TxnCommitted:
+		c.resp.CommitTS = rec.TS
+		return nil
+	case rec.Status != kvpb.TxnPending:
+		return errAborted
+	}
+	x, err := r.intents.Enter(ctx, req.Txn.ID, rec.Anchor, time.Now())
+	if err != nil {
+		return err
+	}
+	defer r.intents.Leave(x)
+	announced := r.beginCommit(c.id, c.written)
+	defer announced.Finish()
+	if err := c.superseded(); err != nil {
+		return err
+	}
+	ts, err := c.chooseSpilledTimestamp(ctx, x)
+	if err == nil {
+		err = kvpb.CheckDeadline(ts, req.Deadline)
+	}
+	if err != nil {
+		return err // the gateway removes what it has spilled
+	}
+	announced.SetTimestamp(ts)
+	return c.proposeSpilled(rec, x, ts)
+}
+
+// chooseSpilledTimestamp chooses when a spilled transaction commits, and makes readers wait for the
+// outcome. Its record and its intents are latched.
+func (c *commit) chooseSpilledTimestamp(ctx context.Context, x *txnintent.Txn) (ts hlc.Timestamp, err error) {
+	r, req := c.r, c.req
+	b := concurrency.CommitBounds{
+		Snapshot: req.Txn.ReadTS, Serializable: req.Txn.Isolation == kvpb.Serializable, Read: r.reads.LowWater(), MinTS: req.MinTS,
+	}
+	res := r.intents.Step(x, txnintent.Event{Type: txnintent.CommitHere})
+	if res.Has(txnintent.ReplyAborted) {
+		return ts, errSpillGone
+	}
+	b.Read = b.Read.Max(res.TS).Max(c.latestRead())
+	b.Spilled = r.intents.State(x).TS
+	choice, ts, refresh := b.Choose()
+	if choice == concurrency.CommitNow {
+		ts = r.deps.Clock.Now()
+	}
+	if refresh && len(req.Reads) > 0 {
+		err = r.refresh(ctx, req.Txn, req.Reads, req.Txn.ReadTS, ts)
+	}
+	return ts, err
+}
+
+// proposeSpilled writes the rest of the versions and the committed record.
+func (c *commit) proposeSpilled(rec *txnintent.Record, x *txnintent.Txn, ts hlc.Timestamp) error {
+	r := c.r
+	next := rec.TxnRecord
+	next.Status, next.TS = kvpb.TxnCommitted, ts
+	next.Span = r.intents.State(x).Span // a split may take some of it elsewhere before it is resolved
+	b := builders.Get().(*apply.Builder)
+	defer builders.Put(b)
+	b.Reset(c.req.Txn.ID, ts)
+	for i := range c.req.Writes {
+		put(b, &c.req.Writes[i])
+	}
+	b.SetRaw(keys.TxnRecord(rec.Anchor, txnintent.RecordID(rec.ID)), next.Encode())
+	if b.Len() > apply.MaxCommandBytes {
+		return &kvpb.TxnTooLargeError{Bytes: int64(b.Len()), Limit: apply.MaxCommandBytes}
+	}
+	c.protectLockedReads(ts)
+	if err := r.group.proposeKeeping(c.fence, b.Take(), c.keep(ts)); err != nil {
+		return r.storeRecord(rec, next, err)
+	}
+	rec.Take(next)
+	rec.Local = true
+	if r.decide(x, txnintent.Committed, ts) {
+		r.resolveLater(x)
+	}
+	c.committed(ts)
+	return nil
+}
