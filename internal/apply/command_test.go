@@ -119,7 +119,7 @@ func FuzzEntry(f *testing.F) {
 
 // A command that was evaluated under other bounds does nothing, and its proposer
 // hears of it; so does a split that another change of the range came before.
-func TestBorders(t *testing.T) {
+func TestBoundaries(t *testing.T) {
 	e := openEngine(t)
 	var a Applier
 	a.Reset(e, 1, testDescriptor(), State{Index: 10, Term: 5})

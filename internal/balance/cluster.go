@@ -13,14 +13,14 @@ import (
 type RangeInfo struct {
 	placement.Range
 	Zone *zone.Config // with everything inherited filled in
-	// Borders are keys inside the range at which it must be split, since
+	// SplitKeys are keys inside the range at which it must be split, since
 	// configurations differ there.
-	Borders [][]byte
+	SplitKeys [][]byte
 	// FixedStart and FixedEnd say that a range must begin or end there.
 	FixedStart, FixedEnd bool
 	// NoSplit keeps the range whole: the range of the meta records.
 	NoSplit bool
-	// SplitUntil keeps the border at the range's start, which was made by hand.
+	// SplitUntil keeps the boundary at the range's start, which was made by hand.
 	SplitUntil time.Time
 	// Load counts the range's requests; nil means no splits by load.
 	Load *LoadSplitter

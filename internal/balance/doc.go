@@ -24,17 +24,17 @@
 // made since the stores were measured are added to the measurements. Where several
 // leaders see the same imbalance each acts with a chance that lets about as many act
 // as are needed (Action.Headroom). While a scan of many ranges has found nothing to do,
-// nobody asks for anything and the stores have what they had, few scans are made (rests).
+// nobody asks for anything and the stores have what they had, few scans are made (isIdle).
 //
 // # Invariants
 //
 //  1. At most one task per range runs at a time. (Queue.next)
 //  2. At most MaxChanges membership changes, splits and merges and MaxTransfers
 //     transfers run at a time, of moves that can wait at most one, and after it there
-//     is a rest. (pacer.admit, pacer.rest)
+//     is a delay. (pacer.admit, pacer.delay)
 //  3. Snapshots for balance start only within the byte budget, those for repairs at
 //     most one burst beyond it. (pacer.admit)
-//  4. After n failures in a row a range rests for min(2ⁿ⁻¹·BackoffMin, BackoffMax).
+//  4. After n failures in a row a range is left alone for min(2ⁿ⁻¹·BackoffMin, BackoffMax).
 //     (Queue.finish)
 //  5. What a load split makes is not merged again before it is far less busy and
 //     MergeAfter has passed. (Queue.mayMerge, Mergeable, Options.fill)

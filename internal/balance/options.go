@@ -15,16 +15,16 @@ type Options struct {
 	MaxChanges, MaxTransfers int
 	// SnapshotRate is the budget for copying replicas, in bytes per second.
 	SnapshotRate int64
-	// MovePause is the least time between two moves of replicas for balance, LeavePause
+	// MoveInterval is the least time between two moves of replicas for balance, LeaveInterval
 	// that between two which empty a node or do what the configuration asks. After one
-	// that took long, as on machines that are busy, the pause is as long as it took, or
-	// twice that for balance. TransferPause is the time between two transfers for
-	// balance, MergePause between two merges or attempts.
-	MovePause, LeavePause, TransferPause, MergePause time.Duration
+	// that took long, as on machines that are busy, the interval is as long as it took, or
+	// twice that for balance. TransferInterval is the time between two transfers for
+	// balance, MergeInterval between two merges or attempts.
+	MoveInterval, LeaveInterval, TransferInterval, MergeInterval time.Duration
 	// ScanBusy is the time between scans while there is something to do, ScanIdle
 	// while there is not.
 	ScanBusy, ScanIdle time.Duration
-	// BackoffMin and BackoffMax bound the rest after a failure.
+	// BackoffMin and BackoffMax bound the wait after a failure.
 	BackoffMin, BackoffMax time.Duration
 	// TaskTimeout bounds one task.
 	TaskTimeout time.Duration
@@ -44,15 +44,15 @@ type Options struct {
 
 // Limits that are not worth a setting.
 const (
-	leaveRest      = 1                // pause after a move that can wait, as a multiple of its time
-	moveRest       = 2                // the same for balance
+	leaveFactor    = 1                // wait after a move that is not urgent, as a multiple of its time
+	moveFactor     = 2                // the same for balance
 	snapshotBurst  = 10 * time.Second // of SnapshotRate that may be saved up
 	overlayMaxAge  = time.Minute      // a measurement older than this is not corrected
 	maxShownTasks  = 32               // in Status
 	mergeQPSShare  = 0.25
 	minRescan      = 100 * time.Millisecond
-	restsFrom      = 256 // ranges that a node leads: of fewer, every ScanIdle brings a scan
-	restScans      = 6   // of a cluster at rest one scan in so many is made
+	idleFrom       = 256 // ranges that a node leads: of fewer, every ScanIdle brings a scan
+	idleScans      = 6   // of an idle cluster one scan in so many is made
 	defaultSizeMax = 512 << 20
 	defaultSizeMin = 128 << 20
 )
@@ -64,10 +64,10 @@ func (o *Options) fill() {
 	orInt(&o.MaxChanges, 2)
 	orInt(&o.MaxTransfers, 8)
 	orInt(&o.SnapshotRate, 32<<20)
-	orInt(&o.MovePause, time.Second)
-	orInt(&o.LeavePause, 300*time.Millisecond)
-	orInt(&o.TransferPause, 100*time.Millisecond)
-	orInt(&o.MergePause, 200*time.Millisecond)
+	orInt(&o.MoveInterval, time.Second)
+	orInt(&o.LeaveInterval, 300*time.Millisecond)
+	orInt(&o.TransferInterval, 100*time.Millisecond)
+	orInt(&o.MergeInterval, 200*time.Millisecond)
 	orInt(&o.ScanBusy, time.Second)
 	orInt(&o.ScanIdle, 10*time.Second)
 	orInt(&o.BackoffMin, time.Second)

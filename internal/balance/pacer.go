@@ -82,26 +82,26 @@ func (p *pacer) start(t *task, now time.Time) {
 	case t.isTransfer():
 		p.transfers++
 		if balance {
-			p.nextTransfer = now.Add(p.opts().TransferPause)
+			p.nextTransfer = now.Add(p.opts().TransferInterval)
 		}
 	default:
 		p.changes++
 		p.spend(t.copies())
 		switch {
 		case t.merge:
-			p.nextMerge = now.Add(p.opts().MergePause)
+			p.nextMerge = now.Add(p.opts().MergeInterval)
 		case t.canWait():
 			p.waitable++
-			p.rest(now, 0)
+			p.delay(now, 0)
 		}
 	}
 }
 
-// rest sets when the next moves may start that can wait. Those for
+// delay sets when the next moves may start that are not urgent. Those for
 // balance wait for the others as well.
-func (p *pacer) rest(now time.Time, took time.Duration) {
-	p.nextLeave = later(p.nextLeave, now.Add(max(p.opts().LeavePause, leaveRest*took)))
-	p.nextMove = later(p.nextMove, now.Add(max(p.opts().MovePause, moveRest*took)))
+func (p *pacer) delay(now time.Time, took time.Duration) {
+	p.nextLeave = later(p.nextLeave, now.Add(max(p.opts().LeaveInterval, leaveFactor*took)))
+	p.nextMove = later(p.nextMove, now.Add(max(p.opts().MoveInterval, moveFactor*took)))
 }
 
 func later(a, b time.Time) time.Time {
@@ -120,7 +120,7 @@ func (p *pacer) done(t *task, now time.Time) {
 	p.changes--
 	if t.canWait() {
 		p.waitable--
-		p.rest(now, now.Sub(t.began))
+		p.delay(now, now.Sub(t.began))
 	}
 }
 

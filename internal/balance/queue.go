@@ -36,7 +36,7 @@ type Queue struct {
 	woken    bool // since the last scan
 	seen     survey
 	states   uint64 // of the stores at the last scan
-	resting  restState
+	idle     idleState
 	stats    Stats
 }
 
@@ -175,7 +175,7 @@ func (q *Queue) scanIfDue(now time.Time) {
 		q.nextScan = q.lastScan.Add(minRescan)
 		return
 	}
-	if q.rests(c, now) {
+	if q.isIdle(c, now) {
 		q.nextScan = now.Add(q.opts().ScanIdle)
 		return
 	}
@@ -194,8 +194,8 @@ func (q *Queue) scanIfDue(now time.Time) {
 	q.forget(now)
 	q.lastScan = now
 	q.nextScan = now.Add(q.opts().ScanIdle)
-	q.resting.sum, q.resting.many = c.RestSum()
-	q.resting.many = q.resting.many && len(led) >= restsFrom && len(q.running)+len(q.waiting)+len(q.failed) == 0 && !q.seen.work()
+	q.idle.sum, q.idle.many = c.IdleSum()
+	q.idle.many = q.idle.many && len(led) >= idleFrom && len(q.running)+len(q.waiting)+len(q.failed) == 0 && !q.seen.work()
 	if len(q.running) > 0 || q.seen.busy || len(q.waiting) > 0 && !q.waiting[0].merge {
 		q.nextScan = now.Add(q.opts().ScanBusy)
 	}
@@ -203,21 +203,21 @@ func (q *Queue) scanIfDue(now time.Time) {
 	q.stats.ScanTime += time.Since(now)
 }
 
-// restState is how the cluster was when a scan found nothing to do.
-type restState struct {
+// idleState is how the cluster was when a scan found nothing to do.
+type idleState struct {
 	many bool // there was nothing, of many ranges
 	sum  uint64
 }
 
-// rests reports whether a scan that is due may wait: the last one looked at many ranges and
+// isIdle reports whether a scan that is due may wait: the last one looked at many ranges and
 // found nothing to do, nobody asks for anything and the stores have what they had. The
 // caller holds q.mu.
-func (q *Queue) rests(c *placement.Cluster, now time.Time) bool {
-	if !q.resting.many || q.woken || now.Sub(q.lastScan) >= restScans*q.opts().ScanIdle {
+func (q *Queue) isIdle(c *placement.Cluster, now time.Time) bool {
+	if !q.idle.many || q.woken || now.Sub(q.lastScan) >= idleScans*q.opts().ScanIdle {
 		return false
 	}
-	sum, rests := c.RestSum()
-	return rests && sum == q.resting.sum
+	sum, idle := c.IdleSum()
+	return idle && sum == q.idle.sum
 }
 
 func (q *Queue) rested(id kvpb.RangeID, now time.Time) bool {

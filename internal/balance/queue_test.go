@@ -157,24 +157,24 @@ func TestSnapshotBudget(t *testing.T) {
 	})
 }
 
-func TestSplitBySizeAndBorder(t *testing.T) {
+func TestSplitBySizeAndBoundary(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		cl := newCluster(3)
 		big := cl.addRange(3000*mib, 1, 2, 3)
-		border := cl.addRange(mib, 2, 1, 3)
-		border.Borders = [][]byte{append(key(2), 'x')}
+		boundary := cl.addRange(mib, 2, 1, 3)
+		boundary.SplitKeys = [][]byte{append(key(2), 'x')}
 		cl.run(30 * time.Second)
 		cl.check(t)
 		if big.Size > 512*mib || cl.splits < 6 {
 			t.Errorf("size %d MiB after %d splits", big.Size/mib, cl.splits)
 		}
-		if string(border.Desc.EndKey) != "k000002x" {
-			t.Errorf("border range ends at %q", border.Desc.EndKey)
+		if string(boundary.Desc.EndKey) != "k000002x" {
+			t.Errorf("boundary range ends at %q", boundary.Desc.EndKey)
 		}
 		var n uint64
 		for _, q := range cl.queues {
 			st := q.Stats()
-			n += st.Splits[splitBorder] + st.Splits[splitSize]
+			n += st.Splits[splitConfigured] + st.Splits[splitSize]
 		}
 		if int(n) != cl.splits {
 			t.Errorf("stats count %d splits of %d", n, cl.splits)
@@ -196,11 +196,11 @@ func TestMergeSmallRanges(t *testing.T) {
 		cl.run(30 * time.Minute)
 		cl.check(t)
 		if len(cl.ranges) != 2 {
-			t.Errorf("%d ranges left, want the two sides of the border made by hand", len(cl.ranges))
+			t.Errorf("%d ranges left, want the two sides of the boundary made by hand", len(cl.ranges))
 		}
 		cl.run(20 * time.Minute)
 		if len(cl.ranges) != 1 {
-			t.Errorf("%d ranges left after the border expired", len(cl.ranges))
+			t.Errorf("%d ranges left after the boundary expired", len(cl.ranges))
 		}
 	})
 }

@@ -31,8 +31,8 @@ func splitWhy(r *RangeInfo) (why splitReason, key []byte) {
 	switch {
 	case r.NoSplit:
 		return splitNone, nil
-	case len(r.Borders) > 0:
-		return splitBorder, r.Borders[0]
+	case len(r.SplitKeys) > 0:
+		return splitConfigured, r.SplitKeys[0]
 	case r.Size > sizeMax(r):
 		return splitSize, nil
 	case r.Load != nil:
@@ -47,7 +47,7 @@ type splitReason uint8
 
 const (
 	splitNone splitReason = iota
-	splitBorder
+	splitConfigured
 	splitSize
 	splitLoad
 )

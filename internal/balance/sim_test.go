@@ -347,14 +347,14 @@ func (n *fakeNode) Split(ctx context.Context, id kvpb.RangeID, at []byte) error 
 	left := cl.ranges[id]
 	right := n.info(left)
 	right.Desc.RangeID, right.Desc.StartKey = cl.nextID, at
-	right.Borders, right.Load, right.Size = nil, nil, left.Size/2
+	right.SplitKeys, right.Load, right.Size = nil, nil, left.Size/2
 	cl.nextID++
 	cl.ranges[right.Desc.RangeID] = &right
 	d := *left.Desc
 	d.Generation++
 	right.Desc.Generation = d.Generation
 	d.EndKey = at
-	left.Desc, left.Size, left.Borders = &d, left.Size-right.Size, nil
+	left.Desc, left.Size, left.SplitKeys = &d, left.Size-right.Size, nil
 	cl.splits++
 	return nil
 }

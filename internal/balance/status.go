@@ -42,7 +42,7 @@ type Stats struct {
 	Scans         uint64
 	ScanTime      time.Duration // in all
 	Actions       [placement.Kinds]uint64
-	Splits        [4]uint64 // by border (1), size (2), load (3)
+	Splits        [4]uint64 // by configuration (1), size (2), load (3)
 	Merges        uint64
 	Failures      uint64
 	SnapshotBytes uint64 // sent by actions that succeeded

@@ -57,7 +57,7 @@ type shell struct {
 
 	// running is the connection while a statement runs on it, for interrupts.
 	running atomic.Pointer[pgconn.PgConn]
-	// endWatch ends the pause of \watch, nil: none goes on.
+	// endWatch ends the wait of \watch, nil: none goes on.
 	endWatch atomic.Pointer[context.CancelFunc]
 }
 

@@ -8,7 +8,7 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/lichendb/lichen/internal/pause"
+	"github.com/lichendb/lichen/internal/sleep"
 )
 
 const (
@@ -21,7 +21,7 @@ const (
 // watch executes what was entered, or the last statement, again and again, until an interrupt or the
 // statement's first error.
 func (sh *shell) watch(arg string) error {
-	every, err := watchPause(arg)
+	every, err := watchInterval(arg)
 	if err != nil {
 		return err
 	}
@@ -38,14 +38,14 @@ func (sh *shell) watch(arg string) error {
 		if ok, err := sh.execute(sql); !ok || err != nil {
 			return err
 		}
-		if pause.For(ctx, every) != nil {
+		if sleep.For(ctx, every) != nil {
 			return nil
 		}
 	}
 }
 
-// watchPause reads the seconds between two executions.
-func watchPause(arg string) (time.Duration, error) {
+// watchInterval reads the seconds between two executions.
+func watchInterval(arg string) (time.Duration, error) {
 	if arg == "" {
 		return watchEvery, nil
 	}

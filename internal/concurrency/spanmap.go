@@ -9,41 +9,41 @@ import (
 )
 
 const (
-	blockBorders = 128     // borders in a block; inserting moves at most so many
-	arenaChunk   = 8 << 10 // bytes of keys allocated at once
+	blockBoundaries = 128     // boundaries in a block; inserting moves at most so many
+	arenaChunk      = 8 << 10 // bytes of keys allocated at once
 )
 
-// spanMap maps every key to a readMark, as a sorted list of borders: a border's
-// mark applies from its key up to the next border, and before the first border
+// spanMap maps every key to a readMark, as a sorted list of boundaries: a boundary's
+// mark applies from its key up to the next boundary, and before the first boundary
 // nothing was read. The list is cut into blocks so that an insertion moves few
 // of them. Not safe for concurrent use.
 type spanMap struct {
-	blocks   [][]border // none is empty
-	n        int        // borders
+	blocks   [][]boundary // none is empty
+	n        int          // boundaries
 	keyBytes int
 	arena    []byte // where keys are copied to
 	latest   hlc.Timestamp
 }
 
-type border struct {
+type boundary struct {
 	key  []byte
 	mark readMark
 }
 
-// borderPos is the place of a border; b is -1 before the first one.
-type borderPos struct{ b, i int }
+// boundaryPos is the place of a boundary; b is -1 before the first one.
+type boundaryPos struct{ b, i int }
 
 // clone returns a copy, which shares the bytes of the keys.
 func (m *spanMap) clone() *spanMap {
-	by := &spanMap{blocks: make([][]border, len(m.blocks)), n: m.n, keyBytes: m.keyBytes, latest: m.latest}
+	by := &spanMap{blocks: make([][]boundary, len(m.blocks)), n: m.n, keyBytes: m.keyBytes, latest: m.latest}
 	for i, b := range m.blocks {
-		by.blocks[i] = append(make([]border, 0, blockBorders), b...)
+		by.blocks[i] = append(make([]boundary, 0, blockBoundaries), b...)
 	}
 	return by
 }
 
-// seek returns the last border at or before key, and whether it is at key.
-func (m *spanMap) seek(key []byte) (p borderPos, exact bool) {
+// seek returns the last boundary at or before key, and whether it is at key.
+func (m *spanMap) seek(key []byte) (p boundaryPos, exact bool) {
 	p.b = sort.Search(len(m.blocks), func(b int) bool {
 		return bytes.Compare(m.blocks[b][0].key, key) > 0
 	}) - 1
@@ -74,7 +74,7 @@ func (m *spanMap) add(start, end []byte, mark readMark) {
 	}
 	m.ensure(start)
 	from, _ := m.seek(start)
-	to := borderPos{b: len(m.blocks)}
+	to := boundaryPos{b: len(m.blocks)}
 	if end != nil {
 		to, _ = m.seek(end)
 	}
@@ -97,47 +97,47 @@ func (m *spanMap) add(start, end []byte, mark readMark) {
 			count++
 		}
 	}
-	if uniform && count > maxPreciseBorders {
+	if uniform && count > maxPreciseBoundaries {
 		m.blocks[from.b][from.i].mark.setSecond(second)
-		m.delete(borderPos{from.b, from.i + 1}, to)
+		m.delete(boundaryPos{from.b, from.i + 1}, to)
 		m.n -= count - 1
 	}
 }
 
-// ensure makes a border at key, if there is none, that changes no mark.
+// ensure makes a boundary at key, if there is none, that changes no mark.
 func (m *spanMap) ensure(key []byte) {
 	p, exact := m.seek(key)
 	if exact {
 		return
 	}
-	nb := border{key: m.copyKey(key)}
+	nb := boundary{key: m.copyKey(key)}
 	m.n++
 	if p.b < 0 {
 		if len(m.blocks) == 0 {
-			m.blocks = append(m.blocks, make([]border, 0, blockBorders))
+			m.blocks = append(m.blocks, make([]boundary, 0, blockBoundaries))
 		}
-		p = borderPos{0, -1}
+		p = boundaryPos{0, -1}
 	} else {
 		nb.mark = m.blocks[p.b][p.i].mark
 	}
 	p.i++
-	if len(m.blocks[p.b]) == blockBorders {
+	if len(m.blocks[p.b]) == blockBoundaries {
 		left := m.blocks[p.b]
-		right := make([]border, 0, blockBorders)
-		right = append(right, left[blockBorders/2:]...)
-		clear(left[blockBorders/2:])
-		m.blocks[p.b] = left[:blockBorders/2]
+		right := make([]boundary, 0, blockBoundaries)
+		right = append(right, left[blockBoundaries/2:]...)
+		clear(left[blockBoundaries/2:])
+		m.blocks[p.b] = left[:blockBoundaries/2]
 		m.blocks = slices.Insert(m.blocks, p.b+1, right)
-		if p.i > blockBorders/2 {
-			p = borderPos{p.b + 1, p.i - blockBorders/2}
+		if p.i > blockBoundaries/2 {
+			p = boundaryPos{p.b + 1, p.i - blockBoundaries/2}
 		}
 	}
 	m.blocks[p.b] = slices.Insert(m.blocks[p.b], p.i, nb)
 }
 
-// delete removes the borders from p up to but excluding to. The border before
+// delete removes the boundaries from p up to but excluding to. The boundary before
 // p, in the same block, stays.
-func (m *spanMap) delete(p, to borderPos) {
+func (m *spanMap) delete(p, to boundaryPos) {
 	if p.b == to.b {
 		m.blocks[p.b] = slices.Delete(m.blocks[p.b], p.i, to.i)
 		return

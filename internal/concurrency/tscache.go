@@ -13,8 +13,8 @@ import (
 // Sizes of a TimestampCache unless TimestampCacheOptions say otherwise.
 const (
 	DefaultKeySlots  = 1 << 16 // 48 bytes each, at most: the table grows as it fills
-	DefaultSpanCount = 1 << 14 // borders of spans per generation, 64 bytes each plus the keys
-	DefaultSpanBytes = 4 << 20 // of keys and borders per generation
+	DefaultSpanCount = 1 << 14 // boundaries of spans per generation, 64 bytes each plus the keys
+	DefaultSpanBytes = 4 << 20 // of keys and boundaries per generation
 )
 
 // firstKeySlots is the size of a table with the first key read, growSlots by how much
@@ -25,15 +25,15 @@ const (
 )
 
 const (
-	recentSpans       = 4 // spans kept apart, so that reading the same span again is cheap
-	spanBorderBytes   = 64
-	maxPreciseBorders = 64 // a read of a span with more borders makes them one, if it is newer
+	recentSpans          = 4 // spans kept apart, so that reading the same span again is cheap
+	spanBoundaryBytes    = 64
+	maxPreciseBoundaries = 64 // a read of a span with more boundaries makes them one, if it is newer
 )
 
 // TimestampCacheOptions bound the memory of a TimestampCache; zero means default.
 type TimestampCacheOptions struct {
 	KeySlots  int // at most; rounded up to a power of two
-	SpanCount int // borders of spans per generation
+	SpanCount int // boundaries of spans per generation
 	SpanBytes int // per generation
 }
 
@@ -44,13 +44,13 @@ type TimestampCacheOptions struct {
 // methods are safe for concurrent use.
 type TimestampCache struct {
 	maxSlots int
-	// maxBorders and maxSpanBytes are of spans.
-	maxBorders, maxSpanBytes int
-	lowWater                 atomic.Pointer[hlc.Timestamp] // at least this, for every key and transaction
-	keys                     atomic.Pointer[keyTable]      // nil until a key is read
-	growing                  sync.Mutex                    // held by who replaces keys
-	spans                    atomic.Pointer[spanCache]     // nil until a span is read
-	reads                    atomic.Bool                   // since the last Shrink
+	// maxBoundaries and maxSpanBytes are of spans.
+	maxBoundaries, maxSpanBytes int
+	lowWater                    atomic.Pointer[hlc.Timestamp] // at least this, for every key and transaction
+	keys                        atomic.Pointer[keyTable]      // nil until a key is read
+	growing                     sync.Mutex                    // held by who replaces keys
+	spans                       atomic.Pointer[spanCache]     // nil until a span is read
+	reads                       atomic.Bool                   // since the last Shrink
 }
 
 // keyTable is the table of single keys. It is replaced, by a larger one or by
@@ -77,7 +77,7 @@ func NewTimestampCache(o TimestampCacheOptions, lowWater hlc.Timestamp) *Timesta
 		return v
 	}
 	c := &TimestampCache{maxSlots: 1 << bits.Len(uint(orDefault(o.KeySlots, DefaultKeySlots)-1))}
-	c.maxBorders = orDefault(o.SpanCount, DefaultSpanCount)
+	c.maxBoundaries = orDefault(o.SpanCount, DefaultSpanCount)
 	c.maxSpanBytes = orDefault(o.SpanBytes, DefaultSpanBytes)
 	c.lowWater.Store(&lowWater)
 	return c
@@ -229,7 +229,7 @@ func (c *TimestampCache) AddSpan(start, end []byte, ts hlc.Timestamp, txn TxnID)
 		// There before the read is recorded, hence before the reader looks for
 		// commits: a committer that finds none began after that look.
 		c.spans.CompareAndSwap(nil, &spanCache{
-			maxBorders: c.maxBorders, maxBytes: c.maxSpanBytes, cur: new(spanMap), drop: c.RaiseLowWater,
+			maxBoundaries: c.maxBoundaries, maxBytes: c.maxSpanBytes, cur: new(spanMap), drop: c.RaiseLowWater,
 		})
 		sp = c.spans.Load()
 	}

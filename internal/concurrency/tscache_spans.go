@@ -12,8 +12,8 @@ import (
 // maps into which the others are folded. When the newer generation is full the
 // older one is dropped.
 type spanCache struct {
-	maxBorders int
-	maxBytes   int
+	maxBoundaries int
+	maxBytes      int
 	// drop is told, with mu held, the latest read of a generation before the
 	// generation disappears.
 	drop func(latest hlc.Timestamp)
@@ -71,7 +71,7 @@ func (c *spanCache) fold(r *recentSpan) {
 	if r.mark.latest().IsEmpty() {
 		return
 	}
-	if c.cur.n+2 > c.maxBorders || c.cur.keyBytes+c.cur.n*spanBorderBytes > c.maxBytes {
+	if c.cur.n+2 > c.maxBoundaries || c.cur.keyBytes+c.cur.n*spanBoundaryBytes > c.maxBytes {
 		if c.old != nil {
 			c.drop(c.old.latest)
 		}
@@ -88,7 +88,7 @@ func (c *spanCache) fold(r *recentSpan) {
 func (c *spanCache) clone(drop func(hlc.Timestamp)) *spanCache {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	by := &spanCache{maxBorders: c.maxBorders, maxBytes: c.maxBytes, drop: drop, recent: c.recent, hand: c.hand, cur: c.cur.clone()}
+	by := &spanCache{maxBoundaries: c.maxBoundaries, maxBytes: c.maxBytes, drop: drop, recent: c.recent, hand: c.hand, cur: c.cur.clone()}
 	for i := range by.recent { // the buffers are used again
 		by.recent[i].start, by.recent[i].end = bytes.Clone(by.recent[i].start), bytes.Clone(by.recent[i].end)
 	}

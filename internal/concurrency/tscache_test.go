@@ -95,7 +95,7 @@ func runReadModel(t *rapid.T, o TimestampCacheOptions, exact bool) {
 		keys = append(keys, fmt.Appendf(nil, "%x", i))
 	}
 	keys = append(keys, nil, []byte("3\x00"), []byte("77"))
-	probes := append(slices.Clone(keys), []byte("a5"), []byte("zz")) // also keys that are not borders
+	probes := append(slices.Clone(keys), []byte("a5"), []byte("zz")) // also keys that are not boundaries
 	c := NewTimestampCache(o, ts(1))
 	for exact {
 		c = NewTimestampCache(o, ts(1))
@@ -205,7 +205,7 @@ func TestSpanMapModel(t *testing.T) {
 		for i := range 1600 {
 			key := fmt.Appendf(nil, "%04d", i)
 			// Of one transaction only the latest read counts for the others:
-			// that is exact even where borders were collapsed.
+			// that is exact even where boundaries were collapsed.
 			if got, want := m.get(key, TxnID{Lo: 2}), model.get(key, TxnID{Lo: 2}); got != want {
 				t.Fatalf("%s: got %v, want %v", key, got, want)
 			}
@@ -217,23 +217,23 @@ func checkSpanMap(t *rapid.T, m *spanMap) {
 	n := 0
 	var prev []byte
 	for _, b := range m.blocks {
-		if len(b) == 0 || len(b) > blockBorders {
-			t.Fatalf("block of %d borders", len(b))
+		if len(b) == 0 || len(b) > blockBoundaries {
+			t.Fatalf("block of %d boundaries", len(b))
 		}
 		for _, x := range b {
 			if n > 0 && string(x.key) <= string(prev) {
-				t.Fatalf("border %q after %q", x.key, prev)
+				t.Fatalf("boundary %q after %q", x.key, prev)
 			}
 			prev = x.key
 			n++
 		}
 	}
 	if n != m.n {
-		t.Fatalf("%d borders, counter says %d", n, m.n)
+		t.Fatalf("%d boundaries, counter says %d", n, m.n)
 	}
 }
 
-// TestSpanCollapse checks that a newer read of a span with many borders makes
+// TestSpanCollapse checks that a newer read of a span with many boundaries makes
 // them few, and answers too high only for its own transaction.
 func TestSpanCollapse(t *testing.T) {
 	var m spanMap
@@ -243,13 +243,13 @@ func TestSpanCollapse(t *testing.T) {
 		m.add(fmt.Appendf(nil, "%04d", i), fmt.Appendf(nil, "%04d", i+1), mark)
 	}
 	if m.n != 1001 {
-		t.Fatalf("%d borders", m.n)
+		t.Fatalf("%d boundaries", m.n)
 	}
 	var scan readMark
 	scan.add(ts(2000), TxnID{Lo: 8})
 	m.add([]byte("0100"), []byte("0900"), scan)
 	if m.n != 202 {
-		t.Errorf("%d borders after the scan", m.n)
+		t.Errorf("%d boundaries after the scan", m.n)
 	}
 	for _, c := range []struct {
 		key  string

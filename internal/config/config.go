@@ -58,7 +58,7 @@ type Node struct {
 	// MergeAfter is how long a range must be small and cold before it is merged with
 	// the next one; 0 means the default.
 	MergeAfter time.Duration
-	// RangePace bounds the pauses of what looks after ranges, so that tests need not wait
+	// RangePace bounds the intervals at which ranges are looked after, so that tests need not wait
 	// for it; 0 means as long as they are.
 	RangePace time.Duration
 	// Drain bounds the wait for running statements at a stop.

@@ -16,9 +16,9 @@ import (
 	"github.com/lichendb/lichen/internal/apply"
 	"github.com/lichendb/lichen/internal/keys"
 	"github.com/lichendb/lichen/internal/kvpb"
-	"github.com/lichendb/lichen/internal/pause"
 	"github.com/lichendb/lichen/internal/replica"
 	"github.com/lichendb/lichen/internal/rpc"
+	"github.com/lichendb/lichen/internal/sleep"
 	"github.com/lichendb/lichen/internal/store"
 )
 
@@ -37,9 +37,9 @@ const (
 	// checksAtOnce bounds the ranges that one request has checked at a time.
 	checksAtOnce = 4
 	// checkRound is how long the background takes for one round through the ranges
-	// that a node leads, checkPause the least pause between two of them.
-	checkRound = 24 * time.Hour
-	checkPause = time.Second
+	// that a node leads, minCheckInterval the least time between two of them.
+	checkRound       = 24 * time.Hour
+	minCheckInterval = time.Second
 )
 
 type checksumRequest struct {
@@ -270,7 +270,7 @@ func (k *Checker) Run(ctx context.Context) {
 				}
 			}
 		}
-		if pause.For(ctx, max(checkPause, checkRound/time.Duration(max(led, 1)))) != nil {
+		if sleep.For(ctx, max(minCheckInterval, checkRound/time.Duration(max(led, 1)))) != nil {
 			return
 		}
 		if after = 0; next != nil {

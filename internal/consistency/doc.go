@@ -14,7 +14,7 @@
 //  3. A replica that did not answer neither differs nor proves anything: one checksum of several
 //     replicas is Unchecked. (RangeCheck.judge; testdata/verdicts)
 //  4. The background takes checkRound for all ranges that a node leads, whatever their number,
-//     with checkPause in between. (Checker.Run)
+//     with minCheckInterval in between. (Checker.Run)
 //
 // A Checker may be used by any number of goroutines.
 package consistency

@@ -14,7 +14,7 @@ import (
 
 const (
 	// maxAttempts bounds how often a commit across ranges begins anew, because its
-	// timestamp must rise or borders moved.
+	// timestamp must rise or bounds of a range changed.
 	maxAttempts = 16
 	// maxStagedKeys and maxStagedBytes bound the keys that a transaction record
 	// lists. A larger transaction commits in two rounds: its record alone decides.
@@ -24,8 +24,8 @@ const (
 	maxBatchParts = 8
 )
 
-// errMoved says that the borders of ranges moved between two looks at them.
-var errMoved = errors.New("dist: the borders of the ranges moved")
+// errMoved says that the bounds of ranges changed between two lookups.
+var errMoved = errors.New("dist: the bounds of the ranges changed")
 
 // parallelCommit is a commit in several ranges on its way (docs/decisions/0007).
 type parallelCommit struct {
@@ -132,7 +132,7 @@ func (c *parallelCommit) raise(low hlc.Timestamp) {
 }
 
 // attempt tries to commit at c.ts. again says that it raised the timestamp, or found
-// other borders, and that another attempt may succeed.
+// other bounds, and that another attempt may succeed.
 func (c *parallelCommit) attempt(ctx context.Context, resp *kvpb.CommitResponse) (again bool, err error) {
 	c.req.RenewDeadline()
 	if err := kvpb.CheckDeadline(c.ts, c.req.Deadline); err != nil {
@@ -408,7 +408,7 @@ func (c *parallelCommit) stageHere(ctx context.Context, here []partHere) {
 
 // stagePart stages a part. If its range turns out to have been split, each piece of the part
 // goes where its keys are, in the same attempt: to begin anew with all parts takes so long, if
-// the transaction is large, that more borders may have moved by then.
+// the transaction is large, that more ranges may have been split or merged by then.
 func (c *parallelCommit) stagePart(ctx context.Context, p *commitPart) error {
 	err := c.sendPart(ctx, p)
 	for n := 0; err == errMoved && n < maxAttempts; n++ {
@@ -430,7 +430,7 @@ func (c *parallelCommit) tried(p *commitPart, err error) {
 	}
 }
 
-// cut returns the pieces of a part between the borders that are known now. Of a spilled part
+// cut returns the pieces of a part between the boundaries that are known now. Of a spilled part
 // nobody knows them here, and a piece that only locks would have to agree before anything is
 // staged (invariant D8): these begin anew.
 func (c *parallelCommit) cut(ctx context.Context, p *commitPart) ([]commitPart, error) {

@@ -21,9 +21,9 @@ const (
 	// staleAfter is how long a transaction waits before others are asked what it
 	// waits for.
 	staleAfter = 50 * time.Millisecond
-	// searchEvery is the pause between two searches.
+	// searchEvery is the interval between two searches.
 	searchEvery = 50 * time.Millisecond
-	// searchShare times the duration of a search is the least pause after it.
+	// searchShare times the duration of a search is the least wait after it.
 	searchShare = 5
 	// searchTimeout bounds one question to another node; one that does not answer is
 	// not asked for a while, shunFirst to shunMost, so that it delays no other search.
@@ -134,11 +134,11 @@ func (d *Deadlocks) Close() {
 }
 
 func (d *Deadlocks) run() {
-	pause := time.NewTimer(searchEvery)
-	defer pause.Stop()
+	wait := time.NewTimer(searchEvery)
+	defer wait.Stop()
 	for {
 		select {
-		case <-pause.C:
+		case <-wait.C:
 		case <-d.ctx.Done():
 			return
 		}
@@ -151,7 +151,7 @@ func (d *Deadlocks) run() {
 			return
 		}
 		// Long queues take long to search: not more than a part of the time.
-		pause.Reset(max(searchEvery, min(searchShare*time.Since(began), searchTimeout)))
+		wait.Reset(max(searchEvery, min(searchShare*time.Since(began), searchTimeout)))
 	}
 }
 

@@ -1,5 +1,5 @@
 // Package dist routes requests to the ranges that hold their keys: it splits
-// what crosses a range border, sends the parts to the ranges' leaders, here or on
+// what crosses a range boundary, sends the parts to the ranges' leaders, here or on
 // other nodes, and puts the answers together.
 //
 // Above it is kv; below it rangecache, which knows where ranges are, and two
@@ -15,7 +15,7 @@
 //
 //	D1. A part of a request never reaches a range that, by the descriptor it is
 //	    sent under, does not hold all of its keys: every attempt cuts the
-//	    request anew. (Router.Scan, eachPart, fits; TestSplitAtBorders)
+//	    request anew. (Router.Scan, eachPart, fits; TestSplitAtBoundaries)
 //	D2. A request that failed for the sake of routing alone is sent again until
 //	    its context ends or maxUnavailable has passed without progress, maxUnknown if it is
 //	    a commit that may have happened; then the error names the range, the last cause

@@ -11,7 +11,7 @@ import (
 	"github.com/lichendb/lichen/internal/hlc"
 	"github.com/lichendb/lichen/internal/kvpb"
 	"github.com/lichendb/lichen/internal/kvpb/kvwire"
-	"github.com/lichendb/lichen/internal/pause"
+	"github.com/lichendb/lichen/internal/sleep"
 )
 
 // Limits of feeds.
@@ -22,9 +22,9 @@ const (
 	// it each part asks for what there is, again after feedEvery, which grows with the parts.
 	maxFeedWaits = 64
 	feedEvery    = time.Second
-	// feedPause is how long a part of a feed waits before it tries another replica again.
-	feedPause    = 50 * time.Millisecond
-	feedPauseMax = 2 * time.Second
+	// minFeedBackoff is how long a part of a feed waits before it tries another replica again.
+	minFeedBackoff = 50 * time.Millisecond
+	maxFeedBackoff = 2 * time.Second
 )
 
 // serveFeed executes a request made by Remote.Feed.
@@ -118,8 +118,8 @@ func (p *feedPart) run(ctx context.Context) error {
 	var again time.Duration
 	for first := true; ; first = false {
 		if !first {
-			again = min(max(2*again, feedPause), feedPauseMax)
-			if err := pause.For(ctx, again); err != nil {
+			again = min(max(2*again, minFeedBackoff), maxFeedBackoff)
+			if err := sleep.For(ctx, again); err != nil {
 				return err
 			}
 		}
@@ -133,7 +133,7 @@ func (p *feedPart) run(ctx context.Context) error {
 				err = p.deliver(&resp)
 			}
 			if err == nil && req.NoWait && len(resp.Events) == 0 {
-				err = pause.For(ctx, feedEvery*time.Duration(1+parts/feedFew))
+				err = sleep.For(ctx, feedEvery*time.Duration(1+parts/feedFew))
 			}
 		}
 		p.id = 0

@@ -10,7 +10,7 @@ import (
 
 	"github.com/lichendb/lichen/internal/dist/rangecache"
 	"github.com/lichendb/lichen/internal/kvpb"
-	"github.com/lichendb/lichen/internal/pause"
+	"github.com/lichendb/lichen/internal/sleep"
 )
 
 // How long a request that finds no leader is tried again, and how fast.
@@ -23,10 +23,10 @@ const (
 	maxUnknown = 12 * time.Second
 	// failFastAfter is maxUnavailable on a node that is stopping.
 	failFastAfter = 300 * time.Millisecond
-	// minBackoff and maxBackoff bound the pause between rounds over the replicas.
+	// minBackoff and maxBackoff bound the wait between rounds over the replicas.
 	minBackoff = 5 * time.Millisecond
 	maxBackoff = 200 * time.Millisecond
-	// maxDetours is how often a request follows new borders without a pause.
+	// maxDetours is how often a request follows new bounds without backing off.
 	maxDetours = 8
 	// maxAnswer is how much of an attempt counts as no progress when it ends with
 	// a replica that sends it elsewhere: one that does so late has served it until
@@ -48,11 +48,11 @@ type retry struct {
 	// nearest says that the next attempt goes to the nearest replica.
 	nearest bool
 
-	tried   []kvpb.NodeID // since the last pause
+	tried   []kvpb.NodeID // since the last wait
 	cause   error         // why the last replica did not serve it
 	sent    time.Time     // when the last attempt began, zero for the first
 	idle    time.Duration // without progress
-	pause   time.Duration
+	backoff time.Duration
 	detours int
 }
 
@@ -63,14 +63,14 @@ type step uint8
 
 const (
 	stop    step = iota // the error is the caller's
-	reroute             // other borders are known: cut and send it again
+	reroute             // other bounds are known: cut and send it again
 	another             // ask another replica
-	wait                // pause first
+	wait                // back off first
 )
 
 // next prepares another attempt after the one at t failed with err. It returns the
 // error to give up with, or nil: then the caller must find the range of key
-// again, whose borders may have changed.
+// again, whose bounds may have changed.
 func (r *retry) next(ctx context.Context, d *Router, t target, key []byte, err error) error {
 	if t.desc != nil && !t.desc.ContainsKey(key) {
 		key = t.desc.StartKey // a reverse scan has asked for what lies before its end
@@ -105,7 +105,7 @@ func (r *retry) next(ctx context.Context, d *Router, t target, key []byte, err e
 		return r.giveUp(r.unavailable(d, t))
 	}
 	if s == wait {
-		if err := r.rest(ctx, d, key); err != nil {
+		if err := r.backOff(ctx, d, key); err != nil {
 			return r.giveUp(err)
 		}
 	}
@@ -209,13 +209,13 @@ func nodeList(ids []kvpb.NodeID) string {
 	return string(b)
 }
 
-// rest pauses and begins a new round over the replicas, whose addresses it reads
+// backOff waits and begins a new round over the replicas, whose addresses it reads
 // again: all that are known may be old.
-func (r *retry) rest(ctx context.Context, d *Router, key []byte) error {
-	r.pause = min(max(2*r.pause, minBackoff), maxBackoff)
-	r.idle += r.pause
+func (r *retry) backOff(ctx context.Context, d *Router, key []byte) error {
+	r.backoff = min(max(2*r.backoff, minBackoff), maxBackoff)
+	r.idle += r.backoff
 	r.tried = r.tried[:0]
-	if err := pause.For(ctx, r.pause); err != nil {
+	if err := sleep.For(ctx, r.backoff); err != nil {
 		return err
 	}
 	if d.cache != nil && d.cache.Cached(key) != nil {
@@ -254,7 +254,7 @@ func (r *retry) judge(d *Router, t target, key []byte, err error) (s step, answe
 	case errors.As(err, &notLeader):
 		return r.follow(d, t, key, notLeader), true
 	case errors.As(err, &mismatch):
-		return r.reborder(d, t, mismatch), true
+		return r.learnBounds(d, t, mismatch), true
 	case errors.As(err, &down):
 		return d.notHere(t), false
 	case t.node != d.self() && (errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)):
@@ -293,8 +293,8 @@ func (r *retry) follow(d *Router, t target, key []byte, e *kvpb.NotLeaderError) 
 	return another
 }
 
-// reborder takes in what a replica says about borders.
-func (r *retry) reborder(d *Router, t target, e *kvpb.RangeMismatchError) step {
+// learnBounds puts into the cache the bounds that a replica reports.
+func (r *retry) learnBounds(d *Router, t target, e *kvpb.RangeMismatchError) step {
 	if d.loc != nil {
 		return reroute
 	}
@@ -315,4 +315,4 @@ func (r *retry) reborder(d *Router, t target, e *kvpb.RangeMismatchError) step {
 }
 
 // progress notes that more is known than before.
-func (r *retry) progress() { r.idle, r.pause = 0, 0 }
+func (r *retry) progress() { r.idle, r.backoff = 0, 0 }

@@ -183,7 +183,7 @@ func TestSplitIsFollowed(t *testing.T) {
 	})
 }
 
-func TestScanFollowsBorders(t *testing.T) {
+func TestScanFollowsBoundaries(t *testing.T) {
 	for _, reverse := range []bool{false, true} {
 		inWorld(t, func(w *world, d *Router) {
 			for _, k := range []string{"b", "d", "f", "h", "k", "q"} {

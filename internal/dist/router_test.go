@@ -79,8 +79,8 @@ func scanAll(t *testing.T, d *dist.Router, start, end string, reverse bool) {
 	t.Fatal("the scan does not end")
 }
 
-// Requests are cut at range borders (invariant D1).
-func TestSplitAtBorders(t *testing.T) {
+// Requests are cut at range boundaries (invariant D1).
+func TestSplitAtBoundaries(t *testing.T) {
 	var log []string
 	d := dist.New(three(&log), nil)
 	scanAll(t, d, "c", "t", false)

@@ -70,7 +70,7 @@ func holdsKeys(desc *kvpb.RangeDescriptor, keys [][]byte) bool {
 	return true
 }
 
-// eachPart calls send for runs of spans that lie in one range, cut at borders,
+// eachPart calls send for runs of spans that lie in one range, cut at boundaries,
 // one after the other.
 func (d *Router) eachPart(ctx context.Context, spans []kvpb.Span, send func(t target, part []kvpb.Span) error) error {
 	var r retry
@@ -106,8 +106,8 @@ func (d *Router) eachPart(ctx context.Context, spans []kvpb.Span, send func(t ta
 	return nil
 }
 
-// byRange sorts spans, cut at borders, by the ranges that are believed to hold
-// them. Borders may change until they are sent: eachPart cuts them again.
+// byRange sorts spans, cut at range boundaries, by the ranges that are believed to hold
+// them. Bounds may change until they are sent: eachPart cuts them again.
 func (d *Router) byRange(ctx context.Context, spans []kvpb.Span) ([][]kvpb.Span, error) {
 	var groups [][]kvpb.Span
 	index := map[kvpb.RangeID]int{}

@@ -87,7 +87,7 @@ func (d *Router) spilledReverse(ctx context.Context, req *kvpb.SpilledRequest) (
 // Unspill implements kvpb.Spiller. The range of the anchor comes last: while
 // something is left in another, the record is there. Each range is told which part of the
 // span it is asked for, and refuses what it does not hold any more: nothing is left out
-// because borders moved.
+// because bounds changed.
 func (d *Router) Unspill(ctx context.Context, req *kvpb.UnspillRequest) error {
 	defer must.Report(d.cfg.OnFatal)
 	if req.Abort {
@@ -110,7 +110,7 @@ func (d *Router) Unspill(ctx context.Context, req *kvpb.UnspillRequest) error {
 			return err
 		}
 	}
-	return &kvpb.RetryError{Reason: "the borders of the ranges moved too often"}
+	return &kvpb.RetryError{Reason: "the bounds of the ranges changed too often"}
 }
 
 // unspillOthers has all ranges undo, at the same time, but for that of the anchor: last is what it

@@ -7,7 +7,7 @@ import (
 )
 
 // advisoryPrefix begins the names of the system keys that stand for advisory locks.
-// Nothing but claims (AdvisoryClaim) is stored below them.
+// Nothing but records of holders (AdvisoryHolder) is stored below them.
 const advisoryPrefix = "advisory/"
 
 // advisoryLen is how long such a key is: database, kind and number follow the prefix.
@@ -36,18 +36,18 @@ func DecodeAdvisoryLock(key []byte) (db uint64, pair bool, n int64, ok bool) {
 	return binary.BigEndian.Uint64(rest), rest[8] == 1, int64(binary.BigEndian.Uint64(rest[9:])), true
 }
 
-// AdvisoryClaim is the key by which a holder, named by 16 bytes, claims the advisory
-// lock of that key: the claim outlives the leader that granted the lock.
-func AdvisoryClaim(lock []byte, holder [16]byte) []byte {
+// AdvisoryHolder is the key of the record of a holder, named by 16 bytes, of the advisory
+// lock of that key. The record outlives the leader that granted the lock.
+func AdvisoryHolder(lock []byte, holder [16]byte) []byte {
 	k := make([]byte, 0, len(lock)+len(holder))
 	return append(append(k, lock...), holder[:]...)
 }
 
-// AdvisoryClaims covers the claims on a lock.
-func AdvisoryClaims(lock []byte) Span { return prefixSpan(bytes.Clone(lock)) }
+// AdvisoryHolders covers the records of the holders of a lock.
+func AdvisoryHolders(lock []byte) Span { return prefixSpan(bytes.Clone(lock)) }
 
-// DecodeAdvisoryClaim returns the holder of a claim on a lock.
-func DecodeAdvisoryClaim(lock, key []byte) (holder [16]byte, ok bool) {
+// DecodeAdvisoryHolder returns the holder that a record of a lock names.
+func DecodeAdvisoryHolder(lock, key []byte) (holder [16]byte, ok bool) {
 	if len(key) != len(lock)+len(holder) || string(key[:len(lock)]) != string(lock) {
 		return holder, false
 	}

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// TestAdvisory reads advisory keys back, and keeps locks and claims apart.
+// TestAdvisory reads advisory keys back, and keeps locks and records of holders apart.
 func TestAdvisory(t *testing.T) {
 	for _, c := range []struct {
 		db   uint64
@@ -18,15 +18,15 @@ func TestAdvisory(t *testing.T) {
 			t.Errorf("%v: read %d, %v, %d, %v", c, db, pair, n, ok)
 		}
 		holder := [16]byte{15: 7}
-		claim := AdvisoryClaim(k, holder)
-		if got, ok := DecodeAdvisoryClaim(k, claim); !ok || got != holder || !AdvisoryClaims(k).Contains(claim) {
-			t.Errorf("%v: claim of %v, %v", c, got, ok)
+		record := AdvisoryHolder(k, holder)
+		if got, ok := DecodeAdvisoryHolder(k, record); !ok || got != holder || !AdvisoryHolders(k).Contains(record) {
+			t.Errorf("%v: record of %v, %v", c, got, ok)
 		}
-		if _, _, _, ok := DecodeAdvisoryLock(claim); ok {
-			t.Errorf("%v: its claim is taken for a lock", c)
+		if _, _, _, ok := DecodeAdvisoryLock(record); ok {
+			t.Errorf("%v: its record is taken for a lock", c)
 		}
-		if next := AdvisoryLock(c.db, c.pair, c.n+1); AdvisoryClaims(k).Contains(next) || bytes.Equal(next, k) {
-			t.Errorf("%v: the next lock is among its claims", c)
+		if next := AdvisoryLock(c.db, c.pair, c.n+1); AdvisoryHolders(k).Contains(next) || bytes.Equal(next, k) {
+			t.Errorf("%v: the next lock is among its records", c)
 		}
 	}
 	if _, _, _, ok := DecodeAdvisoryLock(SystemKey("advisory/")); ok {

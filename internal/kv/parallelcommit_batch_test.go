@@ -103,7 +103,7 @@ func testBatchBankBesideMerges(t *testing.T) {
 				i := rnd.IntN(len(accounts))
 				j := (i + 1 + rnd.IntN(len(accounts)-1)) % len(accounts)
 				err := transfer(ctx, g, kv.ReadCommitted, accounts[min(i, j)], accounts[max(i, j)], rnd.IntN(20)-10)
-				// Without a cache of addresses, requests end when they meet a change of borders.
+				// Without a cache of addresses, requests end when they meet changed bounds.
 				var moving *kvpb.NotLeaderError
 				switch {
 				case err == nil:

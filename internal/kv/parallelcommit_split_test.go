@@ -82,7 +82,7 @@ func TestStagedPartGoesWithSplit(t *testing.T) {
 
 // A range answers that nothing of a transaction is left only for keys that it holds: the
 // transaction's record goes then.
-func TestResolveBeyondBorder(t *testing.T) {
+func TestResolveBeyondBoundary(t *testing.T) {
 	c := newRanges(t, fs.NewMem())
 	defer c.close()
 	ctx := context.Background()
@@ -139,11 +139,11 @@ func TestSplitKeepsReads(t *testing.T) {
 	if _, found, err := reader.Get(ctx, key("m")); err != nil || found {
 		t.Fatal(found, err)
 	}
-	for _, border := range []string{"h", "l"} {
-		if err := c.replicaOf(border).Split(ctx, key(border), kvpb.RangeID(border[0])); err != nil {
+	for _, boundary := range []string{"h", "l"} {
+		if err := c.replicaOf(boundary).Split(ctx, key(boundary), kvpb.RangeID(boundary[0])); err != nil {
 			t.Fatal(err)
 		}
-		c.waitFor(border)
+		c.waitFor(boundary)
 	}
 	c.connect()
 	below := reader.ReadTimestamp()

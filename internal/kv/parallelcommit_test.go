@@ -54,7 +54,7 @@ type gateway struct {
 var errLost = errors.New("the message got lost")
 
 // newRanges opens a store whose ranges begin at the given keys.
-func newRanges(t testing.TB, f fs.FS, borders ...string) *ranges {
+func newRanges(t testing.TB, f fs.FS, boundaries ...string) *ranges {
 	t.Helper()
 	clock := hlc.NewSystem(0)
 	s, err := store.Open(store.Options{Bootstrap: true, FS: f, Dir: "store", Clock: clock, SegmentBytes: 1 << 18, MemTableBytes: 1 << 18, CacheBytes: 1 << 20})
@@ -65,7 +65,7 @@ func newRanges(t testing.TB, f fs.FS, borders ...string) *ranges {
 		t.Fatal(err)
 	}
 	c := &ranges{t: t, store: s, clock: clock, gates: uint64(clock.Now().WallTime)}
-	for i, b := range borders {
+	for i, b := range boundaries {
 		_, d, err := s.Lookup(key(b))
 		if err != nil {
 			t.Fatal(err)
@@ -86,12 +86,12 @@ func newRanges(t testing.TB, f fs.FS, borders ...string) *ranges {
 
 // restart closes the store and opens it again, for the same gateways. Nothing is applied
 // anew, so that no replica remembers what happened before.
-func (c *ranges) restart(f fs.FS, borders ...string) {
+func (c *ranges) restart(f fs.FS, boundaries ...string) {
 	c.t.Helper()
 	if err := errors.Join(c.store.Engine().Flush(), c.store.Close()); err != nil {
 		c.fatal(err)
 	}
-	c.store = newRanges(c.t, f, borders...).store
+	c.store = newRanges(c.t, f, boundaries...).store
 	c.connect()
 }
 

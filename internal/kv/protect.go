@@ -105,7 +105,7 @@ func protected(old []Protection, p *Protection) bool {
 func leastTTL(set *zone.Set, spans []kvpb.Span, least time.Duration) time.Duration {
 	ttl := time.Duration(zone.MaxGCTTL)
 	for _, s := range spans {
-		for _, at := range append([][]byte{s.Key}, set.Borders(s.Key, s.EndKey)...) {
+		for _, at := range append([][]byte{s.Key}, set.SplitKeys(s.Key, s.EndKey)...) {
 			c, z := set.At(at)
 			if z == nil && least > 0 {
 				ttl = min(ttl, least)

@@ -181,11 +181,11 @@ func TestSpilledHistories(t *testing.T) {
 	for seed := range uint64(30) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			ctx := context.Background()
-			borders := []string{"b", "c06", "d"}
+			boundaries := []string{"b", "c06", "d"}
 			if seed%5 == 0 {
-				borders = nil
+				boundaries = nil
 			}
-			c := newRanges(t, fs.NewMem(), borders...)
+			c := newRanges(t, fs.NewMem(), boundaries...)
 			defer c.close()
 			rng := rand.New(rand.NewPCG(seed, 1))
 			db := c.gateway().db

@@ -10,7 +10,7 @@ import (
 )
 
 const (
-	// diskLookEvery is the pause between two looks at the state of the disks, shedEvery that
+	// diskLookEvery is the interval between two looks at the state of the disks, shedEvery that
 	// between two offers of the leaderships of full stores.
 	diskLookEvery = 100 * time.Millisecond
 	shedEvery     = time.Second

@@ -130,8 +130,8 @@ func (n *Node) ID() kvpb.NodeID { return n.Store.Identity().Node }
 // Gateway returns the gateway; nil until it is open.
 func (n *Node) Gateway() *kv.DB { return n.db.Load() }
 
-// clockPause is how often a starting node looks whether its clock may be shown.
-const clockPause = 20 * time.Millisecond
+// clockPoll is how often a starting node looks whether its clock may be shown.
+const clockPoll = 20 * time.Millisecond
 
 // awaitClock waits until the wall clock has reached the time that the clock's former
 // life may have shown: it begins there, up to hlc.BoundWindow ahead of the other
@@ -140,7 +140,7 @@ const clockPause = 20 * time.Millisecond
 // showed must not be shown again. A graceful stop leaves a bound that has passed.
 func (n *Node) awaitClock() {
 	for n.Clock.Now().WallTime-n.Clock.PhysicalNow() > int64(n.o.MaxOffset/4) {
-		<-time.After(clockPause)
+		<-time.After(clockPoll)
 	}
 }
 

@@ -57,7 +57,7 @@ var order = [][]string{
 	{"rpc"},
 	{"kvpb/kvwire"},
 	{"keys", "encoding", "kvpb", "hlc"},
-	{"sql/pgerr", "quota", "config", "config/zone", "config/setting", "security", "obs", "fs", "workers", "must", "pause"},
+	{"sql/pgerr", "quota", "config", "config/zone", "config/setting", "security", "obs", "fs", "workers", "must", "sleep"},
 	{"check"},
 	{"plant"}, // everything may ask for planted bugs
 	{"layers"},

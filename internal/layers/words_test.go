@@ -32,6 +32,9 @@ var retired = map[string]string{
 	"ceased":      "ended, or stopped",
 	"book":        "registry",
 	"asleep":      "quiesced",
+	"border":      "boundary, bounds, or split key",
+	"borders":     "boundaries, bounds, or split keys",
+	"stir":        "heartbeat",
 	"presumed":    "split leader",
 	"presumption": "split leader",
 }

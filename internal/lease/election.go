@@ -173,16 +173,16 @@ const (
 	AskCandidate
 	// RejectPreVote answers the candidate, so that it does not wait.
 	RejectPreVote
-	// Unquiesce has a leader speak to its followers: one does not know who leads.
+	// Heartbeat has a quiesced leader send heartbeats: a follower does not know who leads.
+	Heartbeat
+	// Unquiesce has the replica ticked again.
 	Unquiesce
-	// Wake has the replica ticked again.
-	Wake
 	// Drop keeps the message from raft.
 	Drop
 )
 
 var electionEffectNames = [...]string{
-	"forget-leader", "begin", "leave-campaign", "enqueue", "campaign", "timeout-now", "reject-prevote", "unquiesce", "wake", "drop",
+	"forget-leader", "begin", "leave-campaign", "enqueue", "campaign", "timeout-now", "reject-prevote", "heartbeat", "unquiesce", "drop",
 }
 
 // Has reports whether f is among the effects.
@@ -234,7 +234,7 @@ func (e *Election) Step(ev *ElectionEvent, f *ElectionFacts) (r ElectionResult) 
 		}
 	case EndCampaign:
 		e.change(Campaigning, NotCandidate)
-		r.Effects |= Wake
+		r.Effects |= Unquiesce
 	case Start:
 		e.start(f, &r)
 	case Tick:
@@ -280,7 +280,7 @@ func (e *Election) stepVote(ev *ElectionEvent, f *ElectionFacts, r *ElectionResu
 		if ev.Term != 0 {
 			e.stepDown = &StepDown{Term: ev.Term, Candidates: ev.Candidates}
 			e.askCandidate(r)
-			r.Effects |= Wake // its ticks ask again
+			r.Effects |= Unquiesce // its ticks ask again
 		}
 	case NewTerm:
 		e.stepDown = nil // somebody campaigns, or leads
@@ -342,7 +342,7 @@ func (e *Election) callForVotes(ev *ElectionEvent, f *ElectionFacts, r *Election
 		}
 		return
 	case f.Leading:
-		r.Effects |= Unquiesce // the candidate does not know who leads, having been restarted perhaps
+		r.Effects |= Heartbeat // the candidate does not know who leads, having been restarted perhaps
 	}
 	r.Effects |= Drop
 	if ev.PreVote { // a vote that is refused says nothing

@@ -74,7 +74,7 @@
 //     supporter's goes on. (steady.now; TestSetBack)
 //  5. Epochs given to a node rise from one support to the next, over restarts of
 //     the supporter as well: they are readings of its clock. (answerAsk)
-//  6. A store stays with the node that claimed it first. (attach)
+//  6. A store stays with the node that named it as its own first. (attach)
 //  7. A reply is never answered, but for one list of versions; so no two nodes
 //     talk in circles. (receive: only heartbeats are answered, and the first
 //     message of a life; answerVersions; TestMutualRemoval, TestIdleCost)

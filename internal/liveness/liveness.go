@@ -129,7 +129,7 @@ type peer struct {
 	counted bool    // got is in the cells and its end was not seen yet
 }
 
-// storeEntry is a store that somebody asked about or a node claimed.
+// storeEntry is a store that somebody asked about or a node named as its own.
 type storeEntry struct {
 	id   kvpb.StoreID
 	cell Cell

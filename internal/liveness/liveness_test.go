@@ -421,8 +421,8 @@ func TestBadInput(t *testing.T) {
 			t.Fatal("a bad info was learnt")
 		}
 		l.Learn(NodeInfo{ID: 3, Stores: []StoreInfo{{ID: store(1)}, {ID: store(2)}}})
-		if !strings.Contains(log.String(), "two nodes claim one store") || !l.Supports(store(1)) || !l.Supports(store(2)) {
-			t.Fatalf("a claim of others' stores: %s", log.String())
+		if !strings.Contains(log.String(), "two nodes have one store") || !l.Supports(store(1)) || !l.Supports(store(2)) {
+			t.Fatalf("a node with others' stores: %s", log.String())
 		}
 		// A request for ever, and one for a time that has passed.
 		for _, ask := range []int64{1 << 62, 1, -5} {

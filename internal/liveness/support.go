@@ -207,7 +207,7 @@ func (l *Liveness) attach(s kvpb.StoreID, p *peer, ev *events) {
 	case at == p:
 		return
 	case at != nil || e.own.Load():
-		l.o.Logger.Error("two nodes claim one store", "store", s, "node", p.id)
+		l.o.Logger.Error("two nodes have one store", "store", s, "node", p.id)
 		return
 	}
 	p.stores = append(p.stores, e)
@@ -228,7 +228,7 @@ func (l *Liveness) attachOwn(s kvpb.StoreID) {
 		return
 	}
 	if p := e.node.Load(); p != nil {
-		l.o.Logger.Error("two nodes claim one store", "store", s, "node", p.id)
+		l.o.Logger.Error("two nodes have one store", "store", s, "node", p.id)
 		return
 	}
 	must.True(e.cell.v.Load() == nil, "liveness: store %d of this node has support from elsewhere", s)

@@ -32,7 +32,7 @@ const (
 	// checkEvery is how often the server looks for clients that are gone while their
 	// statements run: client_connection_check_interval is no shorter in effect.
 	checkEvery = 100 * time.Millisecond
-	// maxAcceptDelay bounds the pause after a failure to accept (no descriptors).
+	// maxAcceptDelay bounds the wait after a failure to accept (no descriptors).
 	maxAcceptDelay = time.Second
 )
 

@@ -7,7 +7,7 @@ import (
 	"time"
 	"unsafe"
 
-	"github.com/lichendb/lichen/internal/pause"
+	"github.com/lichendb/lichen/internal/sleep"
 )
 
 const (
@@ -53,7 +53,7 @@ func (p *Pool) reserveCollecting(n int64) error {
 	}
 	runtime.GC()
 	for end := time.Now().Add(collectTimeout); err != nil && time.Now().Before(end); {
-		_ = pause.For(context.Background(), time.Millisecond) // releases run on goroutines of their own
+		_ = sleep.For(context.Background(), time.Millisecond) // releases run on goroutines of their own
 		err = p.Reserve(n)
 	}
 	return err

@@ -19,7 +19,7 @@
 //
 // # Invariants
 //
-//  1. One goroutine at a time processes a group, none before it was started. (Queue.claim, Start;
+//  1. One goroutine at a time processes a group, none before it was started. (Queue.acquire, Start;
 //     testdata/queue)
 //  2. A hand-off is not lost: a proposer that was told to process the group does not withdraw.
 //     (Queue.Next, Withdraw; testdata/queue)

@@ -31,14 +31,14 @@ const (
 )
 
 // Host is the replica around a group: it performs what the group decides. But for Refusals,
-// OnlyVoter, Wake and Go, only the processing goroutine calls it.
+// OnlyVoter, UnquiesceReplica and Go, only the processing goroutine calls it.
 type Host interface {
 	Refusals
 	StateMachine
 	// OnlyVoter reports whether the range has this replica and no other.
 	OnlyVoter() bool
-	// Wake ends the replica's quiescence.
-	Wake()
+	// UnquiesceReplica ends the replica's quiescence.
+	UnquiesceReplica()
 	// Go runs fn on a goroutine that the replica waits for when it stops; false if it has.
 	Go(fn func()) bool
 	// Accept reports whether raft may see a message, and takes note of it.
@@ -292,7 +292,7 @@ func (g *Group) Post(in Input) bool {
 	if !ok {
 		return false
 	}
-	g.host.Wake()
+	g.host.UnquiesceReplica()
 	if work {
 		g.cfg.Schedule(g.work)
 	}

@@ -243,7 +243,7 @@ func (n *node) Busy() error      { return errors.New("busy") }
 func (n *node) ConfState() *pb.ConfState               { return &pb.ConfState{Voters: n.members} }
 func (n *node) Applied() (index, term uint64, ok bool) { return n.index, n.term, true }
 func (n *node) OnlyVoter() bool                        { return len(n.members) == 1 }
-func (n *node) Wake()                                  {}
+func (n *node) UnquiesceReplica()                      {}
 func (n *node) Go(fn func()) bool                      { go fn(); return true }
 func (n *node) Accept(*pb.Message, int64) bool         { return true }
 func (n *node) Reachable(id uint64) bool               { return !n.c.nodes[id-1].away }

@@ -145,7 +145,7 @@ func (q *Queue) Propose(p *Proposal) (process bool, err error) {
 	}
 	q.mu.proposals = append(q.mu.proposals, p)
 	q.undefer()
-	return q.claim(), nil
+	return q.acquire(), nil
 }
 
 // TryProcess is Propose if the caller becomes the processing goroutine by it; nothing happens
@@ -153,7 +153,7 @@ func (q *Queue) Propose(p *Proposal) (process bool, err error) {
 func (q *Queue) TryProcess(p *Proposal) bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	if q.mu.stopped != nil || !q.claim() {
+	if q.mu.stopped != nil || !q.acquire() {
 		return false
 	}
 	q.mu.proposals = append(q.mu.proposals, p)
@@ -207,7 +207,7 @@ func (q *Queue) drain() (work bool) {
 		return false
 	}
 	q.undefer()
-	return q.claim()
+	return q.acquire()
 }
 
 // undefer moves the deferred proposals into the queue. mu is held.
@@ -221,8 +221,8 @@ func (q *Queue) undefer() {
 	q.mu.deferred = q.mu.deferred[:0]
 }
 
-// claim makes the caller the processing goroutine unless there is one. mu is held.
-func (q *Queue) claim() bool {
+// acquire makes the caller the processing goroutine unless there is one. mu is held.
+func (q *Queue) acquire() bool {
 	if !q.mu.started || q.mu.processing {
 		return false
 	}
@@ -252,7 +252,7 @@ func (q *Queue) Deliver(in Input) (work, ok bool) {
 		return false, false
 	}
 	q.mu.inbox = append(q.mu.inbox, in)
-	return q.claim(), true
+	return q.acquire(), true
 }
 
 // Seize makes the caller the processing goroutine, or has the present one run fn.

@@ -85,7 +85,7 @@ func (g *Group) TickLeader() {
 func (g *Group) Unquiesce() {
 	g.quiescence.reset()
 	g.host.SetIdle(false)
-	g.host.Wake()
+	g.host.UnquiesceReplica()
 }
 
 // StayActive keeps the leader from going idle for a while, since somebody waits for its followers.

@@ -30,7 +30,7 @@
 //     (checked by recovery.replay and recovery.fill).
 //  6. Once a new segment's header may have reached the disk, nothing more is
 //     written to the one before it (Log.sealed, checked by TestFailedActivation).
-//  7. The id of a segment is never used twice (makeSegID, recovery.skipClaimed),
+//  7. The id of a segment is never used twice (makeSegID, recovery.skipUsed),
 //     so what an earlier use left in a file never passes for a frame.
 //  8. After a failed sync, or any failed write but one for lack of space, the log
 //     accepts nothing more (Log.fail, checked by TestSyncErrorIsFinal).

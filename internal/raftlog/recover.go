@@ -114,12 +114,12 @@ func (r *recovery) openFile(path string, slot uint32) error {
 	case headerDamaged:
 		r.note = fmt.Sprintf("; %s has a damaged header", path)
 	}
-	return r.skipClaimed(fr)
+	return r.skipUsed(fr)
 }
 
-// skipClaimed sees to it that the count in the id of a checkpoint is not drawn
+// skipUsed sees to it that the count in the id of a checkpoint is not drawn
 // again, even if the header that should precede it was lost in a crash.
-func (r *recovery) skipClaimed(fr *frameReader) error {
+func (r *recovery) skipUsed(fr *frameReader) error {
 	id, err := fr.idAt(headerBlock)
 	if err != nil || id.seq() < r.l.nextSeq {
 		return err

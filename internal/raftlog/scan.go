@@ -46,7 +46,7 @@ func (r *frameReader) at(off, n int64) ([]byte, error) {
 	return r.buf[:n], nil
 }
 
-// idAt returns the segment id that a frame at off claims, zero if off is too
+// idAt returns the segment id in the frame at off, zero if off is too
 // near the end.
 func (r *frameReader) idAt(off int64) (segID, error) {
 	if off+frameHeader > r.s.size {

@@ -21,7 +21,7 @@ import (
 )
 
 const (
-	// watchEvery is the pause between two looks at a change under way.
+	// watchEvery is the interval between two looks at a change under way.
 	watchEvery = 10 * time.Millisecond
 	// stepTimeout bounds one step of a change.
 	stepTimeout = 15 * time.Second

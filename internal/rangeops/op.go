@@ -22,11 +22,11 @@ const (
 )
 
 const (
-	// leaderTimeout bounds the search for the leader of a range, leaderPause is the pause
+	// leaderTimeout bounds the search for the leader of a range, leaderPoll is the interval
 	// between two attempts. A range that is looked for by a key of its own may have been
 	// merged away: after readdress the range that holds the key now is looked up.
 	leaderTimeout = 10 * time.Second
-	leaderPause   = 50 * time.Millisecond
+	leaderPoll    = 50 * time.Millisecond
 	readdress     = time.Second
 	// maxDetours bounds how often an operation follows a range that changes meanwhile.
 	maxDetours = 20
@@ -160,8 +160,8 @@ func (a *Admin) Do(ctx context.Context, op *Op, d *kvpb.RangeDescriptor) error {
 // seekLeader is Do with another limit of the search for the leader.
 func (a *Admin) seekLeader(ctx context.Context, op *Op, d *kvpb.RangeDescriptor, timeout time.Duration) error {
 	at := a.o.Node() // a local replica mostly knows more than any other node
-	pause := time.NewTicker(leaderPause)
-	defer pause.Stop()
+	poll := time.NewTicker(leaderPoll)
+	defer poll.Stop()
 	began := time.Now()
 	var cause error
 	for try := 0; ; try++ {
@@ -189,7 +189,7 @@ func (a *Admin) seekLeader(ctx context.Context, op *Op, d *kvpb.RangeDescriptor,
 			select {
 			case <-ctx.Done():
 				return ctx.Err()
-			case <-pause.C:
+			case <-poll.C:
 			}
 		}
 		at = next

@@ -39,7 +39,7 @@
 //  1. A range is in one change at a time: what is merging, frozen or changes its replicas is not split,
 //     nor merged. (Split, mergeable; testdata/merge, testdata/split)
 //  2. A merge takes effect only over the right range as it was frozen, and only if neither has changed
-//     since before it was asked whether the border may go. (BeginMerge, Freeze take both descriptors of
+//     since before it was asked whether the boundary may go. (BeginMerge, Freeze take both descriptors of
 //     before; replica.endSubsumed; testdata/merge; TestRenewAgainstMerge in store)
 //  3. A frozen range is let go on only when the command that would merge it has no effect any more.
 //     (Unfreeze; testdata/merge)

@@ -13,7 +13,7 @@ import (
 	"github.com/lichendb/lichen/internal/store"
 )
 
-// measureEvery is the pause between two measurements of stores and ranges. The speed at which
+// measureEvery is the interval between two measurements of stores and ranges. The speed at which
 // replicas spread depends on it.
 const measureEvery = time.Second
 
@@ -27,7 +27,7 @@ type Options struct {
 	// each replica that leads, in each round; nil: nobody is.
 	OnDescriptor func(*kvpb.RangeDescriptor)
 	OnLeader     func(context.Context, *replica.Replica)
-	// Pace bounds all pauses, if it is set: for tests.
+	// Pace bounds all intervals, if it is set: for tests.
 	Pace   time.Duration
 	Logger *slog.Logger
 }
@@ -74,7 +74,7 @@ func (c *Collector) Seq() uint64 { return c.seq.Load() }
 // Changed notes that the other nodes shall hear anew of this one.
 func (c *Collector) Changed() { c.seq.Add(1) }
 
-// Every is the pause between two measurements.
+// Every is the interval between two measurements.
 func (c *Collector) Every() time.Duration { return c.paced(measureEvery) }
 
 func (c *Collector) paced(d time.Duration) time.Duration {

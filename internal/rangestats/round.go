@@ -19,17 +19,17 @@ type round struct {
 }
 
 // begin collects the replicas of a store to be measured in this round: those that the last one
-// found not to rest, those that were woken since, and a part of the others.
+// found unquiesced, those that were unquiesced since, and a part of the others.
 func (r *round) begin(c *Collector, st *store.Store) {
 	all := st.Replicas()
-	woken, complete := st.Woken()
+	unquiesced, complete := st.TakeUnquiesced()
 	if len(all) != len(r.all) || len(all) > 0 && &all[0] != &r.all[0] { // a list that has changed is another one
 		r.renew(c, all)
 	}
 	if !complete {
-		woken = all
+		unquiesced = all
 	}
-	for _, w := range woken {
+	for _, w := range unquiesced {
 		r.include(st, c.Of(w))
 	}
 	k := r.n % quiescedRounds

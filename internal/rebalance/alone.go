@@ -11,12 +11,12 @@ import (
 // mergeAlone merges ranges on a node by itself, which has no queue: there are several ranges
 // only where SPLIT AT made them, until UNSPLIT or its time is over.
 func (b *Rebalancer) mergeAlone(ctx context.Context) {
-	pause := scanIdle
+	interval := scanIdle
 	if b.o.Pace > 0 {
-		pause = min(pause, b.o.Pace)
+		interval = min(interval, b.o.Pace)
 	}
 	mergeable := map[kvpb.RangeID]time.Time{} // since when a range could be merged into the one before it
-	t := time.NewTicker(pause)
+	t := time.NewTicker(interval)
 	defer t.Stop()
 	for {
 		select {

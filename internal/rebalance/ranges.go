@@ -58,7 +58,7 @@ func (b *Rebalancer) describe(d *kvpb.RangeDescriptor) balance.RangeInfo {
 	at := c.At(d.StartKey)
 	i := balance.RangeInfo{
 		Range: placement.Range{Desc: d}, Zone: &at, NoSplit: d.RangeID == address.FirstRange,
-		Borders:    c.Bounds(d.StartKey, d.EndKey),
+		SplitKeys:  c.SplitKeys(d.StartKey, d.EndKey),
 		FixedStart: c.MustSplit(d.StartKey, now), FixedEnd: c.MustSplit(d.EndKey, now),
 	}
 	if until, ok := c.SplitUntil(d.StartKey); ok {

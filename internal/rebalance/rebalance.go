@@ -41,7 +41,7 @@ type Options struct {
 	Clock    *hlc.Clock
 	// Alone: the node is a cluster by itself.
 	Alone bool
-	// MergeAfter takes the place of its default, if it is set; Pace bounds all pauses, if it
+	// MergeAfter takes the place of its default, if it is set; Pace bounds all intervals, if it
 	// is: for tests.
 	MergeAfter, Pace time.Duration
 	// Seed differs from node to node.
@@ -73,7 +73,7 @@ func (b *Rebalancer) newQueue() *balance.Queue {
 	}
 	b.tune(&o)
 	if pace := b.o.Pace; pace > 0 {
-		o.ScanIdle, o.ScanBusy, o.MovePause, o.LeavePause = pace, pace, pace, pace
+		o.ScanIdle, o.ScanBusy, o.MoveInterval, o.LeaveInterval = pace, pace, pace, pace
 	}
 	return balance.NewQueue(ranges{b}, b.o.Stores, b.o.Admin, o)
 }
@@ -135,7 +135,7 @@ func (b *Rebalancer) tune(o *balance.Options) {
 	o.Placement = Params(v)
 	o.SnapshotRate = v.SnapshotRate
 	o.SplitQPS, o.MergeQPS = float64(v.SplitQPS), 0 // its default share
-	o.NoMerge, o.MergePause = !v.Merge, v.MergePause
+	o.NoMerge, o.MergeInterval = !v.Merge, v.MergeInterval
 }
 
 // noLoad is more load than there is: nothing is evened out for it.

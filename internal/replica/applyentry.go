@@ -140,7 +140,7 @@ func (g *group) applyTrigger(t *apply.Trigger, index uint64) error {
 	if t == nil {
 		return nil
 	}
-	g.r.endTracking() // what was closed holds up to here, between the borders of before
+	g.r.endTracking() // what was closed holds up to here, within the former bounds
 	old := g.r.Desc()
 	var right *Replica
 	if t.Right != nil && !plant.On(plant.SplitGap) {

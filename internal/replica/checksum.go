@@ -228,15 +228,15 @@ func (s *summing) run(slots chan struct{}) error {
 	return nil
 }
 
-// flush hashes a chunk and rests for as long as the rate wants.
+// flush hashes a chunk and waits as long as the rate demands.
 func (s *summing) flush() error {
 	n := len(s.buf)
 	s.h.Write(s.buf)
 	s.buf = s.buf[:0]
-	pause := time.NewTimer(time.Duration(n) * time.Second / checkRate)
-	defer pause.Stop()
+	wait := time.NewTimer(time.Duration(n) * time.Second / checkRate)
+	defer wait.Stop()
 	select {
-	case <-pause.C:
+	case <-wait.C:
 		return nil
 	case <-s.quit:
 		return errStopped

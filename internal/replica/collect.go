@@ -107,7 +107,7 @@ func (r *Replica) CollectGarbage(ctx context.Context, below hlc.Timestamp) error
 }
 
 // collect drops what is garbage below a threshold, in one leadership and between the
-// borders of now: what was found between others is nobody's to drop. all is false if
+// present bounds: what was found within others is nobody's to drop. all is false if
 // something provisional made it stop lower.
 func (r *Replica) collect(ctx context.Context, under raftgroup.Fence, span keys.Span, wanted hlc.Timestamp) (all bool, err error) {
 	below := r.intents.Protect(wanted)

@@ -64,7 +64,7 @@
 //  9. A store whose log lacks what one of its replicas has acknowledged ends, before it votes again or
 //     acknowledges anything: it can't know what else it has forgotten. (held; snapshot, invariant 4;
 //     TestOlderCopy in server)
-//  10. A replica is quiesced only while a tick would change nothing; what ends that calls Wake
+//  10. A replica is quiesced only while a tick would change nothing; what ends that calls Unquiesce
 //     afterwards. No more than one tick waits to be processed, so that under load the group's time does
 //     not run ahead of its messages. (Tick, mayQuiesce)
 //  11. A feed begins between two entries: everything committed above its start is in the state of that

@@ -86,8 +86,8 @@ func (r *Replica) performElection(res *lease.ElectionResult) {
 			e.Done(r)
 		}
 	}
-	if res.Effects.Has(lease.Wake) {
-		r.Wake()
+	if res.Effects.Has(lease.Unquiesce) {
+		r.Unquiesce()
 	}
 }
 
@@ -117,7 +117,7 @@ func (g *group) stepElection(ev *lease.ElectionEvent) (drop bool) {
 			Term: proto.Uint64(ev.Term - 1), Reject: proto.Bool(true),
 		})
 	}
-	if res.Effects.Has(lease.Unquiesce) {
+	if res.Effects.Has(lease.Heartbeat) {
 		g.Unquiesce()
 	}
 	return res.Effects.Has(lease.Drop)

@@ -67,8 +67,8 @@ func (g *group) Applied() (index, term uint64, ok bool) {
 // OnlyVoter implements raftgroup.Host.
 func (g *group) OnlyVoter() bool { return g.r.onlyVoter() }
 
-// Wake implements raftgroup.Host.
-func (g *group) Wake() { g.r.Wake() }
+// UnquiesceReplica implements raftgroup.Host.
+func (g *group) UnquiesceReplica() { g.r.Unquiesce() }
 
 // Go implements raftgroup.Host.
 func (g *group) Go(fn func()) bool { return g.r.tasks.run(fn) }

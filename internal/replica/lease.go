@@ -214,7 +214,7 @@ func (r *Replica) endLeadership() {
 	r.endTracking()
 	r.lease.Store(nil)
 	r.idle.Store(false)
-	r.Wake()
+	r.Unquiesce()
 	r.locks.Extract(nil, nil)
 }
 
@@ -235,6 +235,6 @@ func (r *Replica) noteLeader(id uint64) {
 			r.group.stepElection(&lease.ElectionEvent{Type: lease.KnowLeader})
 		}
 		r.leader.Store(&rid)
-		r.Wake()
+		r.Unquiesce()
 	}
 }

@@ -10,8 +10,8 @@ import (
 	"github.com/lichendb/lichen/internal/kvpb"
 	"github.com/lichendb/lichen/internal/lease"
 	"github.com/lichendb/lichen/internal/must"
-	"github.com/lichendb/lichen/internal/pause"
 	"github.com/lichendb/lichen/internal/raftgroup"
+	"github.com/lichendb/lichen/internal/sleep"
 	"go.etcd.io/raft/v3"
 	"go.etcd.io/raft/v3/tracker"
 )
@@ -69,7 +69,7 @@ func (s *lockSection) enter(ctx context.Context, r *Replica) error {
 		if r.transfers.IsShut() || r.lease.Load() == nil || time.Since(began) > transferWait {
 			return r.notLeader()
 		}
-		if err := pause.For(ctx, importPoll); err != nil {
+		if err := sleep.For(ctx, importPoll); err != nil {
 			return err
 		}
 	}
@@ -293,7 +293,7 @@ func (r *Replica) dropTransfer(term uint64) {
 			r.transfers.Removed(term) // a later leadership may have found another
 		} else {
 			r.deps.Logger.Debug("removing the record of a lock transfer", "range", r.id, "err", err)
-			_ = pause.For(ctx, pushFirst) // it is about to serve, or to end
+			_ = sleep.For(ctx, pushFirst) // it is about to serve, or to end
 		}
 		cancel()
 		if err == nil {

@@ -38,7 +38,7 @@ func (r *Replica) Merge(ctx context.Context, right *Replica) error {
 	return r.MergeIf(ctx, right, func(context.Context) error { return nil })
 }
 
-// MergeIf is Merge if the border between the two may go. Who makes it stay after may has
+// MergeIf is Merge if the boundary between the two may go. Who makes it stay after may has
 // looked calls Renew at the right range: then the merge does not happen, or has.
 func (r *Replica) MergeIf(ctx context.Context, right *Replica, may func(context.Context) error) error {
 	left, other := r.Desc(), right.Desc() // before may looks (rangestate, invariant 2)

@@ -91,7 +91,7 @@ func (g *group) peer(id kvpb.ReplicaID) (kvpb.ReplicaDescriptor, bool) {
 
 // Tick advances the group's time by one tick, unless it is quiesced: a follower while it
 // supports its leader's store, a leader while its followers have everything and
-// support it. False means that it is quiesced and that Deps.Wake will say when no longer.
+// support it. False means that it is quiesced and that Deps.OnUnquiesce is called when that ends.
 func (r *Replica) Tick() bool {
 	if r.Gone() {
 		return false
@@ -116,11 +116,10 @@ func (r *Replica) Tick() bool {
 	return true
 }
 
-// Wake unquiesces the replica. Whatever changes what mayQuiesce looks at calls it
-// afterwards.
-func (r *Replica) Wake() {
-	if r.quiesced.Load() && r.quiesced.CompareAndSwap(true, false) && r.deps.Wake != nil {
-		r.deps.Wake(r)
+// Unquiesce has the replica ticked again. The caller has changed something that mayQuiesce reads.
+func (r *Replica) Unquiesce() {
+	if r.quiesced.Load() && r.quiesced.CompareAndSwap(true, false) && r.deps.OnUnquiesce != nil {
+		r.deps.OnUnquiesce(r)
 	}
 }
 
@@ -159,23 +158,23 @@ func (g *group) tick() {
 }
 
 // SupportChanged tells the replica that support between its store and another has
-// begun or ended. True: the replica leads, is quiesced, and should speak to that store's
-// replica, which may have been restarted; Stir has it do so.
-func (r *Replica) SupportChanged(s kvpb.StoreID) (stir bool) {
+// begun or ended. True: the replica is a quiesced leader and should send a heartbeat to that
+// store's replica, which may have been restarted (HeartbeatAll).
+func (r *Replica) SupportChanged(s kvpb.StoreID) (heartbeat bool) {
 	if _, ok := r.Desc().Replica(s); !ok {
 		return false
 	}
 	if r.lease.Load() != nil && r.supportedBy(s) {
-		stir = r.idle.Load()
+		heartbeat = r.idle.Load()
 	} else if !r.deps.Support.Supports(s) {
 		r.SupportLost(s)
 	}
-	r.Wake()
-	return stir
+	r.Unquiesce()
+	return heartbeat
 }
 
-// Stir makes a leader speak to its followers for a while.
-func (r *Replica) Stir() {
+// HeartbeatAll has a quiesced leader send heartbeats to its followers for a while.
+func (r *Replica) HeartbeatAll() {
 	if r.lease.Load() != nil {
 		r.group.Do(r.group.Unquiesce)
 	}

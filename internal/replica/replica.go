@@ -45,8 +45,8 @@ type Deps struct {
 	Aside bool
 	// Stalled returns what is closed when, or if, the disk does not answer; may be nil.
 	Stalled func() <-chan struct{}
-	// Wake has Tick called again for a replica that was quiesced; nil if nobody ticks.
-	Wake func(r *Replica)
+	// OnUnquiesce has Tick called again for a replica that was quiesced; nil if nobody ticks.
+	OnUnquiesce func(r *Replica)
 	// CheckSlots bounds the checksums computed at a time; nil: unbounded.
 	CheckSlots chan struct{}
 	// ResolveSlots bounds the intent resolutions that go beyond one command (MaxResolvers); nil:
@@ -149,7 +149,7 @@ type Replica struct {
 	applied          atomic.Uint64
 	stats            Stats
 	idle             atomic.Bool // the leader has nothing to say to its followers
-	quiesced         atomic.Bool // nobody ticks it until Wake
+	quiesced         atomic.Bool // nobody ticks it until Unquiesce
 	stopped          atomic.Bool // see stopServing
 	tracked          atomic.Bool // its closed timestamp rises by itself (BeginTracking)
 	election         lease.Election
@@ -212,7 +212,7 @@ func (r *Replica) Start() error {
 		return nil
 	}
 	err := r.group.Begin()
-	r.Wake()
+	r.Unquiesce()
 	return err
 }
 

@@ -7,8 +7,8 @@ import (
 
 	"github.com/lichendb/lichen/internal/concurrency"
 	"github.com/lichendb/lichen/internal/kvpb"
-	"github.com/lichendb/lichen/internal/pause"
 	"github.com/lichendb/lichen/internal/plant"
+	"github.com/lichendb/lichen/internal/sleep"
 )
 
 const (
@@ -37,7 +37,7 @@ func (r *Replica) reserve(ctx context.Context, req *kvpb.RefreshRequest) error {
 			return nil
 		}
 		for r.locks.Writers(s.Key, s.EndKey, other) && time.Since(now) < reserveWait {
-			if err := pause.For(ctx, reservePoll); err != nil {
+			if err := sleep.For(ctx, reservePoll); err != nil {
 				return err
 			}
 		}

@@ -11,8 +11,8 @@ import (
 	"github.com/lichendb/lichen/internal/apply"
 	"github.com/lichendb/lichen/internal/keys"
 	"github.com/lichendb/lichen/internal/kvpb"
-	"github.com/lichendb/lichen/internal/pause"
 	"github.com/lichendb/lichen/internal/raftgroup"
+	"github.com/lichendb/lichen/internal/sleep"
 	"github.com/lichendb/lichen/internal/storage"
 	"github.com/lichendb/lichen/internal/storage/mvcc"
 	"github.com/lichendb/lichen/internal/txnintent"
@@ -30,11 +30,11 @@ const (
 	// MaxResolvers bounds the resolutions of a store that go beyond one command: others wait
 	// their turn, unless somebody contends for what they remove.
 	MaxResolvers = 1
-	// A resolver pauses after each command for resolvePauses times as long as that took, within
+	// A resolver waits after each command for resolveDelayFactor times as long as that took, within
 	// these bounds: the range's leader and its followers have others to serve.
-	resolvePauses   = 8
-	resolvePauseMin = 10 * time.Millisecond
-	resolvePauseMax = 2 * time.Second
+	resolveDelayFactor = 8
+	minResolveDelay    = 10 * time.Millisecond
+	maxResolveDelay    = 2 * time.Second
 )
 
 // resolveLater resolves the intents of a decided transaction in the background.
@@ -74,7 +74,7 @@ func (r *Replica) resolveIntents(ctx context.Context, x *txnintent.Txn) error {
 			moves++
 		case errors.As(err, &notLeader) && r.lease.Load() != nil:
 			// Its followers have not all answered yet. Who meets the intents waits for this.
-			if err := pause.For(ctx, pushFirst); err != nil {
+			if err := sleep.For(ctx, pushFirst); err != nil {
 				return err
 			}
 		default:
@@ -309,7 +309,7 @@ func (s *resolver) pace(ctx context.Context, took time.Duration) error {
 			return ctx.Err()
 		}
 	}
-	rest := time.NewTimer(min(max(resolvePauses*took, resolvePauseMin), resolvePauseMax))
+	rest := time.NewTimer(min(max(resolveDelayFactor*took, minResolveDelay), maxResolveDelay))
 	defer rest.Stop()
 	select {
 	case <-expedite:

@@ -75,7 +75,7 @@ func (r *Replica) split(n *Replica, right *kvpb.RangeDescriptor) {
 		n.inheritEpoch = r.epoch.Load()
 		n.inheritSubsumed = r.merging.subsumedEpochs.Load()
 		if !plant.On(plant.SplitForgetsReads) {
-			n.reads.Inherit(r.reads) // reads that come later find the border (invariant 7)
+			n.reads.Inherit(r.reads) // reads that come later find the boundary (invariant 7)
 		}
 		n.inheritMu.Unlock()
 		if !n.onlyVoter() { // else Start makes it the leader

@@ -11,7 +11,7 @@ import (
 	"github.com/lichendb/lichen/internal/concurrency"
 	"github.com/lichendb/lichen/internal/keys"
 	"github.com/lichendb/lichen/internal/kvpb"
-	"github.com/lichendb/lichen/internal/pause"
+	"github.com/lichendb/lichen/internal/sleep"
 )
 
 const (
@@ -106,7 +106,7 @@ func (r *Replica) awaitUnfreeze(ctx context.Context) error {
 		case r.lease.Load() == nil || time.Since(began) > freezeTimeout:
 			return r.notLeader()
 		}
-		if err := pause.For(ctx, poll); err != nil {
+		if err := sleep.For(ctx, poll); err != nil {
 			return err
 		}
 		poll = min(2*poll, freezePollMost)

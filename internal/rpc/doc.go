@@ -34,7 +34,7 @@
 //  5. The caller's request buffer is not read after Call returned, nor a message's
 //     after Send returned. (conn.call, conn.sendMessage: copies are made under
 //     conn.mu only)
-//  6. One goroutine at a time writes to a connection. (conn.claimLocked)
+//  6. One goroutine at a time writes to a connection. (conn.acquireLocked)
 //  7. Of a peer's processes one at a time is heard, and after a later one none of before: so
 //     two that run with copies of one store never both vote, or acknowledge, at one node.
 //     Which one is decided before the greeting is answered. The one that is not heard ends:

@@ -149,7 +149,7 @@ func (l *link) lost(c *conn, err error) {
 
 // wake tries again at once, after a failure: the peer shows that it lives. It does
 // so once in a while only, or two nodes whose connections break right after the
-// greeting would wake each other without a pause.
+// greeting would wake each other at once, again and again.
 func (l *link) wake() {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -84,7 +84,7 @@ const (
 	DeadTimeout = 1500 * time.Millisecond
 	// DialTimeout bounds an attempt to connect, greeting included.
 	DialTimeout = 3 * time.Second
-	// MinBackoff and MaxBackoff bound the pause after a failed attempt.
+	// MinBackoff and MaxBackoff bound the wait after a failed attempt.
 	MinBackoff = 20 * time.Millisecond
 	MaxBackoff = time.Second
 	// maxErrorBytes is where the text of a handler's error is cut.

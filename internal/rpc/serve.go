@@ -161,7 +161,7 @@ func (c *conn) answer(ctx context.Context, id uint64, st status, resp []byte) bo
 		c.mu.large = append(c.mu.large, &transfer{typ: frameAnswer, code: uint16(st), id: id, payload: resp})
 		c.mu.largeLen += len(resp)
 	}
-	return c.claimLocked()
+	return c.acquireLocked()
 }
 
 // receiveCancel drops what is there of a call whose caller has gone.

@@ -41,9 +41,9 @@ func (c *conn) beginLocked() {
 // waitingLocked is how many bytes wait to be written.
 func (c *conn) waitingLocked() int { return len(c.mu.out) + c.mu.largeLen }
 
-// claimLocked makes the caller the writer, unless there is one: true means that
+// acquireLocked makes the caller the writer, unless there is one: true means that
 // write must run after unlocking. The node waits for it.
-func (c *conn) claimLocked() bool {
+func (c *conn) acquireLocked() bool {
 	if c.mu.writing || c.mu.err != nil {
 		return false
 	}
@@ -54,7 +54,7 @@ func (c *conn) claimLocked() bool {
 
 // kickLocked makes sure that what waits will be written.
 func (c *conn) kickLocked() {
-	if c.claimLocked() {
+	if c.acquireLocked() {
 		c.n.workers.Go(c.write)
 	}
 }
@@ -131,7 +131,7 @@ func (c *conn) seal(buf []byte) {
 	setFrame(buf, 0, frameClock, uint64(c.n.o.Clock.Reading().WallTime))
 }
 
-// write writes until nothing waits. Only who claimed the writing gets here.
+// write writes until nothing waits. The caller is the writer (acquireLocked).
 func (c *conn) write() {
 	defer c.n.wg.Done()
 	for {

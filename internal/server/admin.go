@@ -353,14 +353,14 @@ func (n *Node) rejoin(ctx context.Context) error {
 		select {
 		case <-ctx.Done():
 			return context.Cause(ctx)
-		case <-time.After(rejoinPause):
+		case <-time.After(rejoinInterval):
 		}
 	}
 }
 
-// rejoinPause is how long a node that its cluster does not answer waits between
+// rejoinInterval is how long a node that its cluster does not answer waits between
 // attempts, which take their time as well.
-const rejoinPause = 500 * time.Millisecond
+const rejoinInterval = 500 * time.Millisecond
 
 // checkMembership reads the memberships at the start of a node. One that was
 // decommissioned does not start again.
@@ -476,7 +476,7 @@ func (n *Node) held() Held {
 }
 
 // heldByAddress returns the ranges whose addresses name a node. An address that an
-// earlier border left behind lies within a newer range and does not count.
+// earlier boundary left behind lies within a newer range and does not count.
 func (n *Node) heldByAddress(ctx context.Context, id kvpb.NodeID) (Held, error) {
 	all := map[kvpb.RangeID]*kvpb.RangeDescriptor{}
 	err := n.scan(ctx, keys.MetaSpan(), func(_, value []byte) error {

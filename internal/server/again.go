@@ -6,7 +6,7 @@ import (
 
 	"github.com/lichendb/lichen/internal/kv"
 	"github.com/lichendb/lichen/internal/kvpb"
-	"github.com/lichendb/lichen/internal/pause"
+	"github.com/lichendb/lichen/internal/sleep"
 )
 
 // again runs a step of the start, again as long as its failure passes. It does not give up
@@ -18,7 +18,7 @@ func (n *Node) again(ctx context.Context, what string, step func(context.Context
 			return err
 		}
 		n.log.Warn("the start of the node waits for "+what, "err", err)
-		if pause.For(ctx, rejoinPause) != nil {
+		if sleep.For(ctx, rejoinInterval) != nil {
 			return err
 		}
 	}

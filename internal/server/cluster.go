@@ -26,7 +26,7 @@ const (
 	MethodAwaited rpc.Method = 54 // → Awaited
 )
 
-// Pauses between attempts to reach a cluster.
+// Intervals between attempts to reach a cluster.
 const (
 	joinEvery    = 500 * time.Millisecond
 	peersEvery   = 2 * time.Second

@@ -19,7 +19,7 @@ import (
 	"github.com/lichendb/lichen/internal/fs"
 	"github.com/lichendb/lichen/internal/keys"
 	"github.com/lichendb/lichen/internal/kvpb"
-	"github.com/lichendb/lichen/internal/pause"
+	"github.com/lichendb/lichen/internal/sleep"
 )
 
 // timeout is how long anything may take.
@@ -143,7 +143,7 @@ func (c *testNodes) until(what string, done func() (bool, string)) {
 	defer cancel()
 	state := ""
 	ok := false
-	for ok, state = done(); !ok && pause.For(ctx, 10*time.Millisecond) == nil; ok, state = done() {
+	for ok, state = done(); !ok && sleep.For(ctx, 10*time.Millisecond) == nil; ok, state = done() {
 	}
 	if !ok {
 		c.describe()

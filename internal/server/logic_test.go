@@ -84,7 +84,7 @@ func (l *logicNodes) splitOnce(ctx context.Context) (any bool, err error) {
 		if err != nil {
 			return false, err
 		}
-		// Else it is where a pair of a row with several begins: borders within rows, which
+		// Else it is where a pair of a row with several begins: boundaries within rows, which
 		// no node makes, must do no harm.
 		if row, ok := rangeops.RowStart(mid); ok {
 			mid = row

@@ -79,7 +79,7 @@ func testUnsplit(t *testing.T, c *testNodes) {
 			}
 		})
 	}
-	// A border that was made by hand stays.
+	// A boundary that was made by hand stays.
 	<-time.After(3 * shortMergeAfter)
 	if got := c.ranges(first); got != 7 {
 		t.Errorf("%d ranges before UNSPLIT", got)

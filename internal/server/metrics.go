@@ -38,9 +38,9 @@ var help = []struct {
 	{"lichen_kv_collected_versions_total", "old versions dropped", prometheus.CounterValue},
 	{"lichen_consistency_checks_total", "ranges whose replicas were compared", prometheus.CounterValue},
 	{"lichen_consistency_differing_ranges", "ranges whose replicas differed when they were compared last", prometheus.GaugeValue},
-	{"lichen_ranges_closing_resting", "ranges led here whose closed timestamp rises by itself", prometheus.GaugeValue},
-	{"lichen_ranges_closing_active", "ranges led here that are closed one by one", prometheus.GaugeValue},
-	{"lichen_ranges_awake", "replicas that do not rest", prometheus.GaugeValue},
+	{"lichen_closedts_tracked_ranges", "ranges led here whose closed timestamp rises with their store's", prometheus.GaugeValue},
+	{"lichen_closedts_active_ranges", "ranges led here whose timestamps are closed one by one", prometheus.GaugeValue},
+	{"lichen_replicas_unquiesced", "replicas whose raft group is ticked", prometheus.GaugeValue},
 	{"lichen_raftlog_appends_total", "appends to the log", prometheus.CounterValue},
 	{"lichen_raftlog_syncs_total", "syncs of the log", prometheus.CounterValue},
 	{"lichen_raftlog_written_bytes_total", "bytes written to the log", prometheus.CounterValue},
@@ -142,7 +142,7 @@ func (n *Node) figures() map[string]float64 {
 		"lichen_txn_active":                    float64(n.kv.DB.ActiveTxns()),
 		"lichen_consistency_checks_total":      float64(n.kv.Checker.Checked()),
 		"lichen_consistency_differing_ranges":  float64(n.kv.Checker.Differing()),
-		"lichen_ranges_awake":                  float64(n.kv.Store.Awake()),
+		"lichen_replicas_unquiesced":           float64(n.kv.Store.Unquiesced()),
 		"lichen_raftlog_appends_total":         float64(log.Appends),
 		"lichen_raftlog_syncs_total":           float64(log.Syncs),
 		"lichen_raftlog_written_bytes_total":   float64(log.BytesWritten),
@@ -162,8 +162,8 @@ func (n *Node) figures() map[string]float64 {
 	}
 	for _, st := range n.kv.Store.Stores() {
 		tracked, active := st.TrackedRanges()
-		f["lichen_ranges_closing_resting"] += float64(tracked)
-		f["lichen_ranges_closing_active"] += float64(active)
+		f["lichen_closedts_tracked_ranges"] += float64(tracked)
+		f["lichen_closedts_active_ranges"] += float64(active)
 	}
 	for _, r := range n.kv.Store.Replicas() {
 		s := r.Stats()

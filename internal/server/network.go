@@ -47,16 +47,16 @@ func (n *Node) accept() {
 		}
 		if err != nil {
 			n.log.Error("listener", "err", err)
-			<-time.After(acceptPause)
+			<-time.After(acceptBackoff)
 			continue
 		}
 		go n.serveConn(c)
 	}
 }
 
-// acceptPause keeps a listener that fails, for want of descriptors perhaps, from
+// acceptBackoff keeps a listener that fails, for want of descriptors perhaps, from
 // spinning.
-const acceptPause = 10 * time.Millisecond
+const acceptBackoff = 10 * time.Millisecond
 
 // serveConn finds out who is calling.
 func (n *Node) serveConn(c net.Conn) {

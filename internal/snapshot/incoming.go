@@ -194,7 +194,7 @@ func (s *Incoming) Complete(sum Sum) error {
 }
 
 // Ingest replaces what the engine holds of the range by the snapshot, and removes
-// what lies in former borders of it, or in ranges that were merged into it. local holds
+// what lies in its former bounds, or in ranges that were merged into it. local holds
 // range-local keys that belong to it; after is Engine.Ingest's.
 func (s *Incoming) Ingest(former []*kvpb.RangeDescriptor, local *storage.Batch, after bool) error {
 	t, err := s.newTable()

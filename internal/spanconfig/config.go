@@ -28,9 +28,9 @@ func (c *Config) At(key []byte) zone.Config {
 	return at
 }
 
-// Bounds returns the keys inside (start, end) at which another configuration begins: a range
+// SplitKeys returns the keys inside (start, end) at which another configuration begins: a range
 // must be split there.
-func (c *Config) Bounds(start, end []byte) [][]byte { return c.zones.Borders(start, end) }
+func (c *Config) SplitKeys(start, end []byte) [][]byte { return c.zones.SplitKeys(start, end) }
 
 // SplitUntil returns until when a range has to begin at key because somebody asked for it.
 func (c *Config) SplitUntil(key []byte) (until hlc.Timestamp, ok bool) {
@@ -56,7 +56,7 @@ func (c *Config) MustSplit(key []byte, now hlc.Timestamp) bool {
 // ttl is Watcher.TTL; fallback takes the place of the built-in default.
 func (c *Config) ttl(start, end []byte, fallback time.Duration) time.Duration {
 	longest := time.Duration(0)
-	for _, at := range append([][]byte{start}, c.zones.Borders(start, end)...) {
+	for _, at := range append([][]byte{start}, c.zones.SplitKeys(start, end)...) {
 		conf, z := c.zones.At(at)
 		if z == nil && fallback > 0 {
 			conf.GCTTL = &fallback

@@ -18,8 +18,8 @@ import (
 // under changePrefix, soon after it has changed some, that it has; the others read all records
 // only then.
 const (
-	splitPrefix  = "border/"
-	changePrefix = "border-change/"
+	splitPrefix  = "split/"
+	changePrefix = "split-change/"
 )
 
 // splitVersion begins the value of a record.

@@ -16,7 +16,7 @@ import (
 )
 
 const (
-	// readEvery is the pause between two readings of the configuration, readTimeout the limit
+	// readEvery is the interval between two readings of the configuration, readTimeout the limit
 	// of one.
 	readEvery   = 3 * time.Second
 	readTimeout = 10 * time.Second
@@ -37,7 +37,7 @@ type Options struct {
 	GCTTL time.Duration
 	// Settings is told of the stored cluster settings after each reading; nil: nobody is.
 	Settings func(stored map[string]string)
-	// Pace bounds all pauses, if it is set: for tests.
+	// Pace bounds all intervals, if it is set: for tests.
 	Pace   time.Duration
 	Logger *slog.Logger
 }
@@ -66,7 +66,7 @@ func (w *Watcher) Config() *Config { return w.now.Load() }
 // before, the first included. One goroutine may wait for it.
 func (w *Watcher) Changed() <-chan struct{} { return w.news }
 
-// ReadEvery is the pause between two readings.
+// ReadEvery is the interval between two readings.
 func (w *Watcher) ReadEvery() time.Duration { return w.paced(readEvery) }
 
 func (w *Watcher) paced(d time.Duration) time.Duration {

@@ -12,7 +12,7 @@ import (
 
 	"github.com/lichendb/lichen/internal/kv"
 	"github.com/lichendb/lichen/internal/kvpb"
-	"github.com/lichendb/lichen/internal/pause"
+	"github.com/lichendb/lichen/internal/sleep"
 	"github.com/lichendb/lichen/internal/sql/ast"
 	"github.com/lichendb/lichen/internal/sql/copyio"
 	"github.com/lichendb/lichen/internal/sql/ddl"
@@ -31,11 +31,11 @@ const (
 	// maxRetryTime bounds it for a statement that is a transaction by itself, as does
 	// statement_timeout: for each of its conflicts another transaction goes on.
 	maxRetryTime = 2 * time.Minute
-	// promptAttempts is how many attempts follow one another at once, retryPause the
-	// pause after them, which doubles up to maxRetryPause.
-	promptAttempts = 8
-	retryPause     = time.Millisecond
-	maxRetryPause  = 100 * time.Millisecond
+	// promptAttempts is how many attempts follow one another at once, minRetryBackoff the
+	// wait after them, which doubles up to maxRetryBackoff.
+	promptAttempts  = 8
+	minRetryBackoff = time.Millisecond
+	maxRetryBackoff = 100 * time.Millisecond
 )
 
 // execution is one statement on its way: planned, run, perhaps run again, and
@@ -135,7 +135,7 @@ func (x *execution) runPlanned(ctx context.Context) error {
 		x.ahead.note(s, err, time.Since(began))
 		x.Close()
 		s.advisory.RetryStatement(ctx)
-		if err := pauseBefore(ctx, attempt); err != nil {
+		if err := backOff(ctx, attempt); err != nil {
 			return err
 		}
 		s.pending.rollbackTo(pending)
@@ -193,14 +193,14 @@ func (x *execution) takeBack() bool {
 	return true
 }
 
-// pauseBefore waits before a statement is run again, never as long as another that met
+// backOff waits before a statement is run again, never as long as another that met
 // it.
-func pauseBefore(ctx context.Context, attempt int) error {
+func backOff(ctx context.Context, attempt int) error {
 	if attempt < promptAttempts {
 		return nil
 	}
-	most := min(retryPause<<min(attempt-promptAttempts, 16), maxRetryPause)
-	return pause.For(ctx, most/2+rand.N(most/2))
+	most := min(minRetryBackoff<<min(attempt-promptAttempts, 16), maxRetryBackoff)
+	return sleep.For(ctx, most/2+rand.N(most/2))
 }
 
 // openTxn opens the transaction that the statement needs.

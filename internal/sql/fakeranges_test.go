@@ -13,7 +13,7 @@ import (
 	"github.com/lichendb/lichen/internal/sql/ranges"
 )
 
-// fakeRanges keeps the borders between ranges, and nothing else: three nodes hold
+// fakeRanges keeps the boundaries between ranges, and nothing else: three nodes hold
 // every range, the leader moves on with the number of scatters.
 type fakeRanges struct {
 	mu       sync.Mutex

@@ -27,7 +27,7 @@ func (r *replays) next(s *Session, text string) bool {
 	}
 	ctx := s.begin(text)
 	defer s.end()
-	return pauseBefore(ctx, r.attempt) == nil
+	return backOff(ctx, r.attempt) == nil
 }
 
 // pipelined is what a session knows of the statements of the extended protocol that share

@@ -156,7 +156,7 @@ func TestAdvisoryDeadlocks(t *testing.T) {
 }
 
 // A claim keeps others away though the row lock is gone, unless its holder is.
-func TestAdvisoryClaims(t *testing.T) {
+func TestAdvisoryHolders(t *testing.T) {
 	n := newNode(t, fs.NewMem())
 	t.Cleanup(func() { closeNode(t, n) })
 	s := named(t, n, "a")
@@ -168,7 +168,7 @@ func TestAdvisoryClaims(t *testing.T) {
 		for i := range 8 {
 			b[i], b[8+i] = byte(holder.Hi>>(56-8*i)), byte(holder.Lo>>(56-8*i))
 		}
-		err := db.Run(t.Context(), func(_ context.Context, x *kv.Txn) error { return x.Put(keys.AdvisoryClaim(key, b), []byte{strength}) })
+		err := db.Run(t.Context(), func(_ context.Context, x *kv.Txn) error { return x.Put(keys.AdvisoryHolder(key, b), []byte{strength}) })
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -61,7 +61,7 @@ func (s *Session) dropTempSchema(ctx context.Context, name string) error {
 		if !kv.IsRetryable(err) || attempt == tempAttempts {
 			return err
 		}
-		if err := pauseBefore(ctx, attempt); err != nil {
+		if err := backOff(ctx, attempt); err != nil {
 			return err
 		}
 	}

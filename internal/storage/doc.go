@@ -54,7 +54,7 @@
 // 5390 (a file-only snapshot racing with an excise) is not fixed either; nothing
 // here opens such snapshots, and whoever does must not over a span that Ingest may
 // replace. Close does not flush by itself, and a
-// failed flush is retried without pause; Close and engineFS see to both. A pooled
+// failed flush is retried at once; Close and engineFS see to both. A pooled
 // iterator keeps the memtables alive that it reads.
 //
 // It does not know what a version holds, decides no conflicts and writes no log.

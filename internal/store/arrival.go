@@ -28,7 +28,7 @@ type arrivalKey struct {
 	number uint64
 }
 
-// arrivals are the snapshots that arrive, guarded by snapshots.mu. An arrival claims
+// arrivals are the snapshots that arrive, guarded by snapshots.mu. An arrival reserves
 // its span until it is installed or given up.
 type arrivals struct {
 	byKey map[arrivalKey]*arrival
@@ -147,7 +147,7 @@ func (s *Store) roomFor(n uint64) error {
 	return nil
 }
 
-// admitArrival claims a place and the span of keys for a snapshot and returns its
+// admitArrival reserves a place and the span of keys for a snapshot and returns its
 // directory.
 func (s *Store) admitArrival(a *arrival) (dir string, err error) {
 	sn := &s.snapshots

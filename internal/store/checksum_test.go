@@ -121,7 +121,7 @@ func TestRest(t *testing.T) {
 						break
 					}
 					time.Sleep(100 * time.Millisecond)
-					if awake = nd.s.Awake(); awake == 0 {
+					if awake = nd.s.Unquiesced(); awake == 0 {
 						break
 					}
 				}

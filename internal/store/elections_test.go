@@ -67,8 +67,8 @@ func TestManyLeadersDie(t *testing.T) {
 			if nd == dead {
 				continue
 			}
-			if inLine, campaigning := nd.s.elections.counts(); inLine+campaigning > 0 || nd.s.Awake() > 0 {
-				t.Errorf("node %d: %d in the queue, %d campaign, %d awake", nd.id, inLine, campaigning, nd.s.Awake())
+			if inLine, campaigning := nd.s.elections.counts(); inLine+campaigning > 0 || nd.s.Unquiesced() > 0 {
+				t.Errorf("node %d: %d in the queue, %d campaign, %d awake", nd.id, inLine, campaigning, nd.s.Unquiesced())
 			}
 		}
 	})

@@ -37,10 +37,10 @@ const (
 	// back the disk space that the log keeps for more.
 	shrinkAfter = 30 * time.Second
 	shrinkBelow = 8 << 20
-	// collectFraction sets the pause between two runs of garbage collection in a
+	// collectFraction sets the interval between two runs of garbage collection in a
 	// range: its TTL divided by it.
 	collectFraction = 10
-	// collectTick is the longest pause between two looks for ranges whose turn it is.
+	// collectTick is the longest interval between two looks for ranges whose turn it is.
 	collectTick = 10 * time.Second
 )
 

@@ -106,7 +106,7 @@ func TestRenewAgainstMerge(t *testing.T) {
 		ctx := context.Background()
 		left, right := c.leader(1), c.leader(2)
 		err := left.MergeIf(ctx, right, func(ctx context.Context) error {
-			return right.Renew(ctx) // just after it was found that the border may go
+			return right.Renew(ctx) // just after it was found that the boundary may go
 		})
 		if err == nil {
 			t.Fatal("the ranges were merged although the right one was renewed")

@@ -479,15 +479,15 @@ func (c *testCluster) nodeOf0(r *replica.Replica) *testNode {
 
 // Splits and merges in any order, with power losses between them, leave ranges that
 // hold all keys between them, each once, and all that was written.
-func TestBordersProperty(t *testing.T) {
+func TestBoundariesProperty(t *testing.T) {
 	for seed := range uint64(8) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) { borders(t, seed) })
+			synctest.Test(t, func(t *testing.T) { boundaries(t, seed) })
 		})
 	}
 }
 
-func borders(t *testing.T, seed uint64) {
+func boundaries(t *testing.T, seed uint64) {
 	rng := rand.New(rand.NewPCG(seed, 1))
 	c := newTestCluster(t, 1)
 	defer c.closeAll()
@@ -530,7 +530,7 @@ func borders(t *testing.T, seed uint64) {
 			c.crash(nd, seed<<32|uint64(step))
 			c.open(nd)
 		}
-		checkBorders(t, nd)
+		checkBoundaries(t, nd)
 	}
 	for k, v := range want {
 		if got := c.get(nd.s.At([]byte(k)).RangeID(), k); got != v {
@@ -542,8 +542,8 @@ func borders(t *testing.T, seed uint64) {
 	}
 }
 
-// checkBorders checks that the ranges of a node hold all keys, each once.
-func checkBorders(t *testing.T, nd *testNode) {
+// checkBoundaries checks that the ranges of a node hold all keys, each once.
+func checkBoundaries(t *testing.T, nd *testNode) {
 	t.Helper()
 	all := keys.ReplicatedSpan()
 	at := all.Start

@@ -240,9 +240,9 @@ func TestCatchUpFromNewLeader(t *testing.T) {
 	})
 }
 
-// While leadership moves, reads and writes of clients at all nodes pause for 50 ms at
+// While leadership moves, reads and writes of clients at all nodes wait for 50 ms at
 // the most, in 99 of 100 moves.
-func TestTransferPause(t *testing.T) {
+func TestTransferDelay(t *testing.T) {
 	const moves, limit = 60, 50 * time.Millisecond
 	synctest.Test(t, func(t *testing.T) {
 		c := newTestCluster(t, 3)
@@ -293,7 +293,7 @@ func TestTransferPause(t *testing.T) {
 				return txn.Commit(ctx)
 			})
 		}
-		pauses := map[string][]time.Duration{}
+		waits := map[string][]time.Duration{}
 		for n := range moves {
 			time.Sleep(100 * time.Millisecond)
 			mu.Lock()
@@ -304,18 +304,18 @@ func TestTransferPause(t *testing.T) {
 			time.Sleep(100 * time.Millisecond)
 			mu.Lock()
 			for what, d := range worst {
-				pauses[what] = append(pauses[what], d)
+				waits[what] = append(waits[what], d)
 			}
 			mu.Unlock()
 		}
 		close(stop)
 		wg.Wait()
-		for what, all := range pauses {
+		for what, all := range waits {
 			slices.Sort(all)
 			p99 := all[len(all)*99/100]
 			t.Logf("%s: median %v, p99 %v of %d moves", what, all[len(all)/2], p99, len(all))
 			if p99 > limit {
-				t.Errorf("%s: paused for %v", what, p99)
+				t.Errorf("%s: waited for %v", what, p99)
 			}
 		}
 	})

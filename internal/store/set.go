@@ -351,10 +351,10 @@ func (s *Set) ApproximateSize(start, end []byte) (total uint64, err error) {
 	return total, nil
 }
 
-// Awake returns how many replicas do not rest.
-func (s *Set) Awake() (n int) {
+// Unquiesced returns how many replicas are ticked.
+func (s *Set) Unquiesced() (n int) {
 	for _, st := range s.stores {
-		n += st.Awake()
+		n += st.Unquiesced()
 	}
 	return n
 }

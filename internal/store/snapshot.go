@@ -15,8 +15,8 @@ import (
 	"github.com/lichendb/lichen/internal/hlc"
 	"github.com/lichendb/lichen/internal/kvpb"
 	"github.com/lichendb/lichen/internal/must"
-	"github.com/lichendb/lichen/internal/pause"
 	"github.com/lichendb/lichen/internal/replica"
+	"github.com/lichendb/lichen/internal/sleep"
 	"github.com/lichendb/lichen/internal/snapshot"
 	pb "go.etcd.io/raft/v3/raftpb"
 	"google.golang.org/protobuf/proto"
@@ -50,7 +50,7 @@ const (
 	// arrivalTimeout is how long a snapshot that arrives may rest before it is
 	// given up.
 	arrivalTimeout = 45 * time.Second
-	// snapshotAgain is the pause before a snapshot that could not be sent is tried
+	// snapshotAgain is the wait before a snapshot that could not be sent is tried
 	// again.
 	snapshotAgain = 500 * time.Millisecond
 )
@@ -103,7 +103,7 @@ func (p *pace) wait(ctx context.Context, n int, perSecond int64) error {
 	due := p.next
 	p.next = p.next.Add(time.Duration(float64(n) / float64(perSecond) * float64(time.Second)))
 	p.mu.Unlock()
-	return pause.For(ctx, time.Until(due))
+	return sleep.For(ctx, time.Until(due))
 }
 
 // snapshotVersion is the format of snapshots on the wire (docs/formats/snapshots.md).
@@ -179,7 +179,7 @@ func (s *Store) sendSnapshot(r *replica.Replica, to kvpb.ReplicaDescriptor, snap
 			s.opts.Logger.Warn("snapshot not delivered", "range", e.id, "to", to.Store, "err", err)
 		}
 		if busy || err != nil {
-			_ = pause.For(ctx, snapshotAgain)
+			_ = sleep.For(ctx, snapshotAgain)
 		}
 		done(!busy && err == nil)
 	}()

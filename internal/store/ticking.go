@@ -11,76 +11,76 @@ import (
 
 const (
 	raftTickEvery = 100 * time.Millisecond
-	// wakeRound is after how many ticks each replica was asked whether it may still rest: a
-	// safeguard, since whatever ends a rest wakes the replica itself.
-	wakeRound = int(time.Minute / raftTickEvery)
+	// recheckRound is the number of ticks in which every replica was asked whether it may stay
+	// quiesced: a safeguard, since what ends that unquiesces the replica itself.
+	recheckRound = int(time.Minute / raftTickEvery)
 	// trimEvery is how often replicas give memory back that was not used since.
 	trimEvery = 30 * time.Second
-	// stirPerTick is how many resting leaders speak to a store that is back, per tick: it
-	// may have been restarted and know of no leader, and gets as many answers.
-	stirPerTick = 200
+	// heartbeatsPerTick is how many quiesced leaders send heartbeats, per tick, to a store that is
+	// back: it may have restarted and know of no leader, and each heartbeat is answered.
+	heartbeatsPerTick = 200
 )
 
-// ticking are the replicas whose time goes on. All others rest: while nothing
-// happens to it a range costs memory only.
+// ticking is the list of the replicas whose raft groups are ticked. All others are quiesced: a
+// range to which nothing happens costs memory only.
 type ticking struct {
-	mu    sync.Mutex
-	awake []*replica.Replica
-	stir  []*replica.Replica // leaders that are to speak to their followers
-	// woken are those that have been woken since Woken was called last, some of them more
-	// than once; lost says that they were too many.
-	woken []*replica.Replica
-	lost  bool
+	mu         sync.Mutex
+	unquiesced []*replica.Replica
+	heartbeats []*replica.Replica // leaders that are to send heartbeats
+	// recent are the replicas unquiesced since TakeUnquiesced was called last, some of them more
+	// than once; overflow says that they were too many.
+	recent   []*replica.Replica
+	overflow bool
 }
 
-// maxWoken bounds the replicas woken that are remembered.
-const maxWoken = 1 << 14
+// maxRecent bounds ticking.recent.
+const maxRecent = 1 << 14
 
-// wake adds a replica that rested.
-func (t *ticking) wake(r *replica.Replica) {
+// unquiesce adds a replica that was quiesced.
+func (t *ticking) unquiesce(r *replica.Replica) {
 	t.mu.Lock()
-	t.awake = append(t.awake, r)
-	if len(t.woken) < maxWoken {
-		t.woken = append(t.woken, r)
+	t.unquiesced = append(t.unquiesced, r)
+	if len(t.recent) < maxRecent {
+		t.recent = append(t.recent, r)
 	} else {
-		t.lost = true
+		t.overflow = true
 	}
 	t.mu.Unlock()
 }
 
-// Woken returns the replicas whose rest has ended since the last call, some of them more
-// than once; not complete: others too.
-func (s *Store) Woken() (list []*replica.Replica, complete bool) {
+// TakeUnquiesced returns the replicas unquiesced since the last call, some of them more than once.
+// The list is complete unless there were too many.
+func (s *Store) TakeUnquiesced() (list []*replica.Replica, complete bool) {
 	t := &s.ticking
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	list, complete = t.woken, !t.lost
-	t.woken, t.lost = nil, false
+	list, complete = t.recent, !t.overflow
+	t.recent, t.overflow = nil, false
 	return list, complete
 }
 
-// tick advances the time of those awake and lets go of those that may rest now.
+// tick ticks the replicas that are not quiesced, and drops those that have become so.
 func (t *ticking) tick() {
 	t.mu.Lock()
-	list := t.awake
-	t.awake = nil
+	list := t.unquiesced
+	t.unquiesced = nil
 	t.mu.Unlock()
 	list = slices.DeleteFunc(list, func(r *replica.Replica) bool { return !r.Tick() })
 	t.mu.Lock()
-	t.awake = append(list, t.awake...)
-	n := min(stirPerTick, len(t.stir))
-	stir := t.stir[:n]
-	if t.stir = t.stir[n:]; len(t.stir) == 0 {
-		t.stir = nil
+	t.unquiesced = append(list, t.unquiesced...)
+	n := min(heartbeatsPerTick, len(t.heartbeats))
+	leaders := t.heartbeats[:n]
+	if t.heartbeats = t.heartbeats[n:]; len(t.heartbeats) == 0 {
+		t.heartbeats = nil
 	}
 	t.mu.Unlock()
-	for _, r := range stir {
-		r.Stir()
+	for _, r := range leaders {
+		r.HeartbeatAll()
 	}
 }
 
-// news are stores with which support has begun or ended. Whoever brings them, which is the
-// goroutine that reads heartbeats, does not wait for thousands of replicas to hear of it.
+// news is the list of stores with which support has begun or ended. The goroutine that reads
+// heartbeats adds to it, and so does not wait for thousands of replicas.
 type news struct {
 	mu     sync.Mutex
 	stores []kvpb.StoreID
@@ -111,31 +111,31 @@ func (n *news) take() []kvpb.StoreID {
 func (s *Store) tickLoop() {
 	tick := time.NewTicker(raftTickEvery)
 	defer tick.Stop()
-	for n := 0; ; n = (n + 1) % wakeRound {
+	for n := 0; ; n = (n + 1) % recheckRound {
 		select {
 		case <-s.stop:
 			return
 		case <-tick.C:
-			s.wakePart(n)
+			s.recheckPart(n)
 			s.ticking.tick()
 			s.elections.tick()
 		}
 	}
 }
 
-// wakePart wakes the replicas whose turn it is at a tick of the round.
-func (s *Store) wakePart(n int) {
+// recheckPart asks the replicas whose turn it is at a tick of the round.
+func (s *Store) recheckPart(n int) {
 	all := s.all()
-	for _, r := range all[len(all)*n/wakeRound : len(all)*(n+1)/wakeRound] {
-		r.Wake()
+	for _, r := range all[len(all)*n/recheckRound : len(all)*(n+1)/recheckRound] {
+		r.Unquiesce()
 	}
 }
 
-// Awake returns how many replicas do not rest.
-func (s *Store) Awake() int {
+// Unquiesced returns how many replicas are ticked.
+func (s *Store) Unquiesced() int {
 	s.ticking.mu.Lock()
 	defer s.ticking.mu.Unlock()
-	return len(s.ticking.awake)
+	return len(s.ticking.unquiesced)
 }
 
 // SupportChanged tells the replicas, soon, that support between this store and another
@@ -151,14 +151,14 @@ func (s *Store) newsLoop() {
 		case <-s.news.poke:
 		}
 		for _, id := range s.news.take() {
-			var stir []*replica.Replica
+			var leaders []*replica.Replica
 			for _, r := range s.all() {
 				if r.SupportChanged(id) {
-					stir = append(stir, r)
+					leaders = append(leaders, r)
 				}
 			}
 			s.ticking.mu.Lock()
-			s.ticking.stir = append(s.ticking.stir, stir...)
+			s.ticking.heartbeats = append(s.ticking.heartbeats, leaders...)
 			s.ticking.mu.Unlock()
 		}
 	}

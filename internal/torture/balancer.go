@@ -8,7 +8,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/lichendb/lichen/internal/pause"
+	"github.com/lichendb/lichen/internal/sleep"
 )
 
 // How the load balancer behaves: as HAProxy with what lichen gen haproxy writes.
@@ -71,7 +71,7 @@ func (b *balancer) url() string {
 // check asks a node again and again whether it is ready.
 func (b *balancer) check(ctx context.Context, t *target) {
 	c := http.Client{Timeout: checkEvery}
-	for pause.For(ctx, checkEvery) == nil {
+	for sleep.For(ctx, checkEvery) == nil {
 		resp, err := c.Get("http://" + t.node.HTTP + "/health?ready=1")
 		if err == nil {
 			_ = resp.Body.Close()
@@ -125,7 +125,7 @@ func (b *balancer) accept(ctx context.Context) {
 	for {
 		in, err := b.ln.Accept()
 		if err != nil {
-			if ctx.Err() != nil || pause.For(ctx, linkPoll) != nil {
+			if ctx.Err() != nil || sleep.For(ctx, linkPoll) != nil {
 				return
 			}
 			continue

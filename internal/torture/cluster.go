@@ -23,7 +23,7 @@ import (
 
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/lichendb/lichen/internal/kvpb"
-	"github.com/lichendb/lichen/internal/pause"
+	"github.com/lichendb/lichen/internal/sleep"
 )
 
 // Times that a cluster may take.
@@ -183,7 +183,7 @@ func (n *Node) init(ctx context.Context) error {
 		if !listensSoon(string(out)) || ctx.Err() != nil {
 			return fmt.Errorf("init: %w: %s", err, out)
 		}
-		if err := pause.For(ctx, 5*pollPace); err != nil {
+		if err := sleep.For(ctx, 5*pollPace); err != nil {
 			return err
 		}
 	}
@@ -383,7 +383,7 @@ func (n *Node) AwaitSQL(ctx context.Context) error {
 			defer n.mu.Unlock()
 			return fmt.Errorf("node %d ended: %w: %s", n.ID, n.err, strings.TrimSpace(n.said.String()))
 		}
-		if perr := pause.For(ctx, pollPace); perr != nil {
+		if perr := sleep.For(ctx, pollPace); perr != nil {
 			return fmt.Errorf("node %d does not answer: %w", n.ID, err)
 		}
 	}
@@ -451,7 +451,7 @@ func (c *Cluster) AwaitWhole(ctx context.Context) error {
 			}
 			break
 		}
-		if err := pause.For(ctx, 10*pollPace); err != nil {
+		if err := sleep.For(ctx, 10*pollPace); err != nil {
 			return fmt.Errorf("the ranges are not whole: %s", state)
 		}
 	}

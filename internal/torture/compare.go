@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/lichendb/lichen/internal/pause"
+	"github.com/lichendb/lichen/internal/sleep"
 )
 
 // compareTime bounds the wait until all replicas could be compared.
@@ -37,7 +37,7 @@ func (t *test) compare(ctx context.Context, res *Result) {
 			res.Compared = m[1]
 			return
 		}
-		if err := pause.For(ctx, 50*pollPace); err != nil {
+		if err := sleep.For(ctx, 50*pollPace); err != nil {
 			res.undecided("the replicas could not all be compared in %s: %s", compareTime, lastLines(out))
 			return
 		}

@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/lichendb/lichen/internal/check"
-	"github.com/lichendb/lichen/internal/pause"
+	"github.com/lichendb/lichen/internal/sleep"
 )
 
 const (
@@ -116,7 +116,7 @@ func (x *heldTransfer) play(ctx context.Context) error {
 	x.observe(ctx, begun)
 	learned := time.Since(begun)
 	if !x.dies {
-		if err := pause.For(ctx, stillTime-time.Since(begun)); err != nil {
+		if err := sleep.For(ctx, stillTime-time.Since(begun)); err != nil {
 			return err
 		}
 		if err := x.gateway.post("/_debug/fault/commit?off=1"); err != nil {
@@ -187,7 +187,7 @@ func (x *heldTransfer) reached(ctx context.Context) (bool, error) {
 		if x.step.done && len(x.answer) > 0 && held == 0 && time.Since(begun) > reachTime/3 {
 			return false, nil // it is over
 		}
-		if err := pause.For(ctx, pollPace); err != nil {
+		if err := sleep.For(ctx, pollPace); err != nil {
 			return false, err
 		}
 	}

@@ -8,7 +8,7 @@ import (
 	"regexp"
 	"time"
 
-	"github.com/lichendb/lichen/internal/pause"
+	"github.com/lichendb/lichen/internal/sleep"
 )
 
 // fault is something that ails one node for a while.
@@ -101,11 +101,11 @@ func (s *stage) flapFor(ctx context.Context, n *Node, d time.Duration) error {
 				s.c.Links.Cut(o.ID, n.ID)
 			}
 		}
-		if err := pause.For(ctx, some(700*time.Millisecond)); err != nil {
+		if err := sleep.For(ctx, some(700*time.Millisecond)); err != nil {
 			return err
 		}
 		s.c.Links.HealNode(n.ID)
-		if err := pause.For(ctx, some(500*time.Millisecond)); err != nil {
+		if err := sleep.For(ctx, some(500*time.Millisecond)); err != nil {
 			return err
 		}
 	}
@@ -259,7 +259,7 @@ func (s *stage) awaitWell(ctx context.Context, n *Node) error {
 		if err == nil && !slowMetric.MatchString(page) {
 			return nil
 		}
-		if perr := pause.For(ctx, 10*pollPace); perr != nil {
+		if perr := sleep.For(ctx, 10*pollPace); perr != nil {
 			return errors.Join(fmt.Errorf("the disk of node %d still counts as slow after %s", n.ID, wellTime), err)
 		}
 	}
@@ -296,5 +296,5 @@ func breakDisk(ctx context.Context, s *stage, n *Node) error {
 	if err := s.restart(ctx, n); err != nil {
 		return err
 	}
-	return pause.For(ctx, 3*time.Second)
+	return sleep.For(ctx, 3*time.Second)
 }

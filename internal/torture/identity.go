@@ -10,7 +10,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/lichendb/lichen/internal/pause"
+	"github.com/lichendb/lichen/internal/sleep"
 )
 
 const (
@@ -51,7 +51,7 @@ func (s *stage) back(ctx context.Context, n *Node, begun time.Time, what string)
 	if err := s.restart(ctx, n); err != nil {
 		return err
 	}
-	return pause.For(ctx, 3*time.Second)
+	return sleep.For(ctx, 3*time.Second)
 }
 
 // copyStore copies a node's store while its process stands still: the copy is what a crash at
@@ -144,7 +144,7 @@ func (s *stage) olderCopy(ctx context.Context, n *Node, part string) error {
 	if err := n.copyStore(older); err != nil {
 		return err
 	}
-	if err := pause.For(ctx, forgetTime); err != nil {
+	if err := sleep.For(ctx, forgetTime); err != nil {
 		return err
 	}
 	begun := time.Now()

@@ -8,7 +8,7 @@ import (
 	"sync/atomic"
 
 	"github.com/lichendb/lichen/internal/check"
-	"github.com/lichendb/lichen/internal/pause"
+	"github.com/lichendb/lichen/internal/sleep"
 )
 
 // Sizes of the load of lists.
@@ -40,7 +40,7 @@ func (r *round) lists(l check.Level) func(context.Context, *client) {
 	return func(ctx context.Context, c *client) {
 		c.inTxn = true // all are
 		for ctx.Err() == nil {
-			if pause.For(ctx, bankPace) != nil {
+			if sleep.For(ctx, bankPace) != nil {
 				return
 			}
 			if err := c.connect(ctx); err != nil {

@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"github.com/lichendb/lichen/internal/check"
-	"github.com/lichendb/lichen/internal/pause"
+	"github.com/lichendb/lichen/internal/sleep"
 )
 
 // Sizes of the load.
@@ -62,7 +62,7 @@ const dropSchema = "DROP TABLE torture_registers, torture_bank, torture_wide, to
 // registers reads and writes single rows. Every value is written once.
 func (r *round) registers(ctx context.Context, c *client) {
 	for n := 0; ctx.Err() == nil; n++ {
-		if pause.For(ctx, registerPace) != nil {
+		if sleep.For(ctx, registerPace) != nil {
 			return
 		}
 		if err := c.connect(ctx); err != nil {
@@ -108,7 +108,7 @@ func (r *round) key(i int) string {
 // bank moves money and looks at all accounts.
 func (r *round) bank(ctx context.Context, c *client) {
 	for ctx.Err() == nil {
-		if pause.For(ctx, bankPace) != nil {
+		if sleep.For(ctx, bankPace) != nil {
 			return
 		}
 		if err := c.connect(ctx); err != nil {
@@ -190,7 +190,7 @@ func (r *round) wide(ctx context.Context, c *client, w *waits) {
 	for ctx.Err() == nil {
 		if err := c.connect(ctx); err != nil {
 			c.failed(ctx, err)
-			_ = pause.For(ctx, registerPace)
+			_ = sleep.For(ctx, registerPace)
 			continue
 		}
 		id := c.rng.IntN(wideRows)

@@ -10,7 +10,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/lichendb/lichen/internal/pause"
+	"github.com/lichendb/lichen/internal/sleep"
 )
 
 const (
@@ -99,7 +99,7 @@ func (s *stage) awaitShare(ctx context.Context, n *Node) error {
 				return nil
 			}
 		}
-		if perr := pause.For(ctx, 25*pollPace); perr != nil {
+		if perr := sleep.For(ctx, 25*pollPace); perr != nil {
 			return errors.Join(fmt.Errorf("node %d got no replica in %s", n.ID, shareTime), err)
 		}
 	}
@@ -203,7 +203,7 @@ func (s *stage) replicas(ctx context.Context, n int, wait bool) error {
 		if err == nil && state == "" {
 			return nil
 		}
-		if perr := pause.For(ctx, 10*pollPace); perr != nil {
+		if perr := sleep.For(ctx, 10*pollPace); perr != nil {
 			return errors.Join(fmt.Errorf("the table does not get %d replicas: %s", n, state), err)
 		}
 	}
@@ -233,7 +233,7 @@ func (s *stage) interruptOne(ctx context.Context, sender bool) error {
 	if sender {
 		victim, what = holder, "the sender of a snapshot"
 	}
-	if err := pause.For(ctx, time.Duration(s.rng.Int64N(int64(300*time.Millisecond)))); err != nil {
+	if err := sleep.For(ctx, time.Duration(s.rng.Int64N(int64(300*time.Millisecond)))); err != nil {
 		return err
 	}
 	underWay := receiver.arriving()
@@ -277,7 +277,7 @@ func (s *stage) awaitArrival(ctx context.Context) (*Node, error) {
 				return n, nil
 			}
 		}
-		if err := pause.For(ctx, linkPoll); err != nil {
+		if err := sleep.For(ctx, linkPoll); err != nil {
 			return nil, errors.New("no snapshot is sent")
 		}
 	}

@@ -17,7 +17,7 @@ import (
 	"time"
 
 	"github.com/lichendb/lichen/internal/check"
-	"github.com/lichendb/lichen/internal/pause"
+	"github.com/lichendb/lichen/internal/sleep"
 )
 
 const (
@@ -140,13 +140,13 @@ func (t *test) play(ctx context.Context, s *Scenario, until time.Time) (*Result,
 	}
 	fmt.Fprintf(t.o.Progress, "%s: %s\n", s.Name, s.About)
 	stop := r.start(ctx, s.balanced)
-	err = pause.For(ctx, warmUp)
+	err = sleep.For(ctx, warmUp)
 	if err == nil {
 		err = s.play(ctx, &stage{test: t, round: r, res: res, until: until})
 	}
 	t.c.Links.Heal()
 	if err == nil {
-		err = pause.For(ctx, coolDown)
+		err = sleep.For(ctx, coolDown)
 	}
 	stop()
 	t.c.mu.Lock()
@@ -299,7 +299,7 @@ func (r *round) anywhere(ctx context.Context, sql string) (rows [][]string, err 
 				return rows, nil
 			}
 		}
-		if perr := pause.For(ctx, 10*pollPace); perr != nil {
+		if perr := sleep.For(ctx, 10*pollPace); perr != nil {
 			return nil, err
 		}
 	}

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/lichendb/lichen/internal/pause"
+	"github.com/lichendb/lichen/internal/sleep"
 )
 
 // Bounds that the product promises.
@@ -152,7 +152,7 @@ func (s *stage) watch(ctx context.Context, begun time.Time, d time.Duration, wha
 
 // watchWithin is watch with another bound; 0: there is none.
 func (s *stage) watchWithin(ctx context.Context, begun time.Time, d, bound time.Duration, what string, hurt ...*Node) error {
-	if err := pause.For(ctx, d); err != nil {
+	if err := sleep.For(ctx, d); err != nil {
 		return err
 	}
 	s.res.Events++
@@ -204,7 +204,7 @@ func killOne(ctx context.Context, s *stage, n *Node) error {
 	if err := s.restart(ctx, n); err != nil {
 		return err
 	}
-	return pause.For(ctx, time.Second+time.Duration(s.rng.Int64N(int64(2*time.Second))))
+	return sleep.For(ctx, time.Second+time.Duration(s.rng.Int64N(int64(2*time.Second))))
 }
 
 func pauseOne(ctx context.Context, s *stage, n *Node) error {
@@ -229,7 +229,7 @@ func (s *stage) settle(ctx context.Context, n *Node) error {
 		return err
 	}
 	s.res.Restarts = append(s.res.Restarts, time.Since(begun))
-	return pause.For(ctx, 3*time.Second)
+	return sleep.For(ctx, 3*time.Second)
 }
 
 func cutOff(ctx context.Context, s *stage, n *Node) error {
@@ -352,7 +352,7 @@ func loseQuorum(ctx context.Context, s *stage) error {
 				}
 			}
 		}
-		if err := pause.For(ctx, 3*time.Second); err != nil {
+		if err := sleep.For(ctx, 3*time.Second); err != nil {
 			return err
 		}
 		s.res.Events++
@@ -377,7 +377,7 @@ func loseQuorum(ctx context.Context, s *stage) error {
 				return err
 			}
 		}
-		if err := pause.For(ctx, 3*time.Second); err != nil {
+		if err := sleep.For(ctx, 3*time.Second); err != nil {
 			return err
 		}
 	}
@@ -393,7 +393,7 @@ func (s *stage) writes(ctx context.Context, n *Node) error {
 		if err == nil {
 			return nil
 		}
-		if perr := pause.For(ctx, 5*pollPace); perr != nil {
+		if perr := sleep.For(ctx, 5*pollPace); perr != nil {
 			return fmt.Errorf("node %d: %w", n.ID, err)
 		}
 	}

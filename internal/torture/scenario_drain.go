@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5/pgconn"
-	"github.com/lichendb/lichen/internal/pause"
+	"github.com/lichendb/lichen/internal/sleep"
 )
 
 const (
@@ -89,16 +89,16 @@ func (d *door) awaitBack(ctx context.Context, n *Node) error {
 	ctx, cancel := context.WithTimeout(ctx, backTime)
 	defer cancel()
 	for !d.b.isUp(n) {
-		if err := pause.For(ctx, pollPace); err != nil {
+		if err := sleep.For(ctx, pollPace); err != nil {
 			return fmt.Errorf("node %d is not ready after %s: %w", n.ID, backTime, err)
 		}
 	}
-	return pause.For(ctx, 2*checkEvery)
+	return sleep.For(ctx, 2*checkEvery)
 }
 
 // arrive connects again and again, and inserts a row each time.
 func (d *door) arrive(ctx context.Context, client int) {
-	for seq := int64(1); pause.For(ctx, arrivalPace) == nil; seq++ {
+	for seq := int64(1); sleep.For(ctx, arrivalPace) == nil; seq++ {
 		err := d.visit(client, seq)
 		if ctx.Err() != nil {
 			return

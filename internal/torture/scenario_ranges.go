@@ -14,7 +14,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/lichendb/lichen/internal/pause"
+	"github.com/lichendb/lichen/internal/sleep"
 )
 
 // Sizes of the scenario of many ranges.
@@ -136,7 +136,7 @@ func (m *many) reshape(ctx context.Context, n *Node, before int) error {
 	if err := step("scattered", "ALTER TABLE torture_many SCATTER"); err != nil {
 		return err
 	}
-	if err := pause.For(ctx, 5*time.Second); err != nil {
+	if err := sleep.For(ctx, 5*time.Second); err != nil {
 		return err
 	}
 	if err := step("released", "ALTER TABLE torture_many UNSPLIT ALL"); err != nil {
@@ -165,7 +165,7 @@ func (m *many) await(ctx context.Context, n *Node, before int, what string) erro
 			m.s.res.violation("%s: %d ranges are left after %s, %d were there before", what, got, mergeTime, before)
 			return nil
 		}
-		if err := pause.For(ctx, time.Second); err != nil {
+		if err := sleep.For(ctx, time.Second); err != nil {
 			return err
 		}
 	}
@@ -206,7 +206,7 @@ func (m *many) drop(ctx context.Context, n *Node, before int, disk usages) error
 			s.res.violation("space is not given back %s after DROP TABLE: %s; before the table: %s", spaceTime, now, disk)
 			return nil
 		}
-		if err := pause.For(ctx, time.Second); err != nil {
+		if err := sleep.For(ctx, time.Second); err != nil {
 			return err
 		}
 	}
@@ -221,7 +221,7 @@ func (m *many) tell(format string, args ...any) {
 func (m *many) run(ctx context.Context, c *client) {
 	all := len(m.s.c.Nodes) * manyClients
 	own := func() int { return c.rng.IntN(manyRows/all)*all + c.id - 1 }
-	for pause.For(ctx, manyPace) == nil {
+	for sleep.For(ctx, manyPace) == nil {
 		if err := c.connect(ctx); err != nil {
 			m.fail(ctx, "connecting to node %d: %v", c.node.ID, err)
 			continue

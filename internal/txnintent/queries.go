@@ -165,12 +165,12 @@ func (t *Table) LeastStaging() hlc.Timestamp {
 	return ts
 }
 
-// Split takes the keys from a border on out of the table.
-func (t *Table) Split(border []byte) {
+// Split takes the keys from a boundary on out of the table.
+func (t *Table) Split(boundary []byte) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	for _, x := range t.txns {
-		t.stepLocked(x, Event{Type: Split, Key: border})
+		t.stepLocked(x, Event{Type: Split, Key: boundary})
 	}
 }
 

@@ -123,11 +123,11 @@ func (t *Records) Drop(rec *Record) {
 
 // Split forgets the records whose anchors a split has given to the new range, which finds
 // them in its data. Whoever changes one now learns that it had no effect.
-func (t *Records) Split(border []byte) {
+func (t *Records) Split(boundary []byte) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	for id, rec := range t.all {
-		if bytes.Compare(rec.Anchor, border) >= 0 {
+		if bytes.Compare(rec.Anchor, boundary) >= 0 {
 			delete(t.all, id)
 		}
 	}

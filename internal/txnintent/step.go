@@ -96,7 +96,7 @@ const (
 	Announce
 	// Remove takes the intents out of the table and wakes everybody.
 	Remove
-	// Expedite ends the resolver's pause.
+	// Expedite ends the resolver's wait.
 	Expedite
 
 	// Propose: the request may go on and propose its command.

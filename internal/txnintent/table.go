@@ -33,7 +33,7 @@ type Txn struct {
 	changed  chan struct{} // closed, and replaced, by Notify
 	decided  chan struct{} // closed by Announce
 	done     chan struct{} // closed by Remove
-	expedite chan struct{} // closed by Expedite; nil if the resolver does not pause
+	expedite chan struct{} // closed by Expedite; nil if the resolver does not wait
 }
 
 // ID returns the transaction's ID.

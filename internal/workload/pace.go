@@ -4,7 +4,7 @@ import (
 	"context"
 	"time"
 
-	"github.com/lichendb/lichen/internal/pause"
+	"github.com/lichendb/lichen/internal/sleep"
 )
 
 // Pacer spaces the operations of one thread.
@@ -29,6 +29,6 @@ func (p *Pacer) Wait(ctx context.Context) {
 	if p.interval == 0 {
 		return
 	}
-	_ = pause.For(ctx, time.Until(p.next)) // who calls looks at ctx
+	_ = sleep.For(ctx, time.Until(p.next)) // who calls looks at ctx
 	p.next = p.next.Add(p.interval)
 }

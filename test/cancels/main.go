@@ -18,7 +18,7 @@ import (
 // timeout bounds every wait.
 const timeout = 60 * time.Second
 
-// again is the pause between two requests to cancel.
+// again is the interval between two requests to cancel.
 const again = 20 * time.Millisecond
 
 // probe is a run over the statements.

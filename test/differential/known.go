@@ -82,7 +82,7 @@ var knownDifferences = []knownDifference{
 	knownAs("rows of MERGE come in another order", `^dml`, `^MERGE`, `^(no )?error 23505$`).onlyIf(ordersDiffer),
 	knownAs("time limits of large joins", `^(query|CREATE|cursor|PREPARE|sequence|dml)`, ``, `^(no )?error 57014$`).onlyIf(onlyTime),
 	knownAs("time limits of large joins", `^(query|CREATE|cursor|PREPARE|sequence|dml)`, `(CROSS|FULL) JOIN|, t\d a\d`, `^SQLSTATE (53200 for 57014|57014 for 22\w+)$`),
-	knownAs("width_bucket next to a border", `^function width_bucket\((numeric|float8)`, ``, `^(rows|no error 22003)$`),
+	knownAs("width_bucket next to a boundary", `^function width_bucket\((numeric|float8)`, ``, `^(rows|no error 22003)$`),
 	knownAs("uniqueness is checked row by row", `^dml`, `^(WITH ch AS \()?UPDATE`, `^(no )?error 23505$`).onlyIf(ordersDiffer),
 	knownAs("rows of an outer join with an empty array", `^query`, `(FULL|LEFT|RIGHT) JOIN .* = ANY \(a\d+\.c\d+\)\) IS NOT (UNKNOWN|NULL)`, `^rows`),
 	knownAs("errors within window definitions", `^query`, ` OVER \(PARTITION BY `, `^SQLSTATE 42601 for 42883`),

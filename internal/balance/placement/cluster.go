@@ -178,18 +178,18 @@ func (c *Cluster) StateSum() uint64 {
 	return h.Sum64()
 }
 
-// Load below which a store counts as at rest: a cluster that nobody uses has some too.
+// Load below which a store counts as idle: a cluster that nobody uses has some too.
 const (
-	restQPS        = 25
-	restWriteBytes = 64 << 10
+	idleQPS        = 25
+	idleWriteBytes = 64 << 10
 )
 
-// RestSum is a sum of what stores have; false if one of them has work to do.
-func (c *Cluster) RestSum() (sum uint64, rests bool) {
+// IdleSum is a sum of what stores have; false if one of them has work to do.
+func (c *Cluster) IdleSum() (sum uint64, idle bool) {
 	h := fnv.New64a()
 	for _, s := range c.stores {
 		p := &s.Capacity
-		if p.QPS > restQPS || p.WriteBytes > restWriteBytes {
+		if p.QPS > idleQPS || p.WriteBytes > idleWriteBytes {
 			return 0, false
 		}
 		fmt.Fprintln(h, s.ID, p.Ranges, p.Leaders, int(100*p.fraction(0)))

@@ -72,7 +72,7 @@ var all = []*Setting{
 		func(v *Values) *float64 { return &v.DiskFullAt }, 0.5, 1),
 	boolean("kv.range_merge.queue.enabled", "whether small, cold neighbours are merged", func(v *Values) *bool { return &v.Merge }),
 	duration("kv.range_merge.queue.interval", "the least time between two merges on a node",
-		func(v *Values) *time.Duration { return &v.MergePause }, time.Millisecond, time.Hour),
+		func(v *Values) *time.Duration { return &v.MergeInterval }, time.Millisecond, time.Hour),
 	boolean("kv.range_split.by_load.enabled", "whether a range with many requests is split", func(v *Values) *bool { return &v.SplitByLoad }),
 	number("kv.range_split.load_qps_threshold", "the requests per second above which a range is split; two neighbours with less than a quarter of it together may be merged",
 		func(v *Values) *int64 { return &v.SplitQPS }, 100, math.MaxInt32),

@@ -23,10 +23,10 @@ type Values struct {
 
 	SnapshotRate int64
 
-	SplitByLoad bool
-	SplitQPS    int64
-	Merge       bool
-	MergePause  time.Duration
+	SplitByLoad   bool
+	SplitQPS      int64
+	Merge         bool
+	MergeInterval time.Duration
 
 	CountBand     float64
 	LoadBand      float64
@@ -55,7 +55,7 @@ func Default() Values {
 		MaxConnections: 10000, ReservedConnections: 3,
 		SnapshotRate: 32 << 20,
 		SplitByLoad:  true, SplitQPS: 10000,
-		Merge: true, MergePause: 50 * time.Millisecond,
+		Merge: true, MergeInterval: 50 * time.Millisecond,
 		CountBand: 0.05, LoadBand: 0.25, LoadRebalance: RebalanceAll,
 		DiskFullAt: 0.90, DiskRefuseAt: 0.98,
 		IntSize: 4, DateStyle: "ISO, MDY", IntervalStyle: "postgres",

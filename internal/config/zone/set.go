@@ -113,9 +113,9 @@ func (s *Set) Validate(start, end []byte) (bad *Span, err error) {
 	return nil, nil
 }
 
-// Borders returns the keys in (start, end), in order, at which one zone gives way
+// SplitKeys returns the keys in (start, end), in order, at which one zone gives way
 // to another: ranges have to end there. An empty end is after all keys.
-func (s *Set) Borders(start, end []byte) [][]byte {
+func (s *Set) SplitKeys(start, end []byte) [][]byte {
 	var out [][]byte
 	add := func(key []byte) {
 		if len(key) > 0 && bytes.Compare(key, start) > 0 && (len(end) == 0 || bytes.Compare(key, end) < 0) {

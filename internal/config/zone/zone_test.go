@@ -308,15 +308,15 @@ func TestZones(t *testing.T) {
 			t.Errorf("%s: %d %v from %q", key, *c.NumReplicas, *c.GCTTL, z.Start)
 		}
 	}
-	var borders []string
-	for _, b := range s.Borders([]byte("b"), []byte("f")) {
-		borders = append(borders, string(b))
+	var boundaries []string
+	for _, b := range s.SplitKeys([]byte("b"), []byte("f")) {
+		boundaries = append(boundaries, string(b))
 	}
-	if got := strings.Join(borders, " "); got != "c cc cd d" {
+	if got := strings.Join(boundaries, " "); got != "c cc cd d" {
 		t.Error(got)
 	}
-	if got := len(s.Borders(nil, nil)); got != 6 {
-		t.Errorf("%d borders in all", got)
+	if got := len(s.SplitKeys(nil, nil)); got != 6 {
+		t.Errorf("%d boundaries in all", got)
 	}
 	none, _ := NewSet(nil)
 	if c, z := none.At([]byte("a")); z != nil || *c.NumReplicas != 3 {

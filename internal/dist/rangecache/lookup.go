@@ -69,7 +69,7 @@ func (c *Cache) FindBefore(ctx context.Context, start, end []byte) (*Entry, erro
 	}
 }
 
-// nearBefore returns a key before end with few, if any, range borders between.
+// nearBefore returns a key before end with few, if any, range boundaries between.
 func nearBefore(end []byte) []byte {
 	n := len(end)
 	switch {

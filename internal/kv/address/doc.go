@@ -10,7 +10,7 @@
 //
 //  1. A record is replaced only by that of a later generation, and none is written of a
 //     range that a later one overlaps (write).
-//  2. A record between the borders of a later range goes when that range's own is
+//  2. A record within the bounds of a later range goes when that range's own is
 //     written (write).
 //  3. A change that a leader has applied is written in the end: what fails is tried
 //     again, and every led range is looked at once in a while (Registry.Run).

@@ -80,7 +80,7 @@ func (t *Txn) ScanSpans(ctx context.Context, spans []kvpb.Span, o ScanOptions, r
 	if page.Resume != nil {
 		done = kvpb.Narrow(spans, start, page.Resume)
 		if len(kvpb.Narrow(spans, page.Resume, end)) == 0 {
-			page.Resume = nil // a border behind the last span, or a single key
+			page.Resume = nil // a boundary behind the last span, or a single key
 		} else {
 			end = page.Resume
 		}

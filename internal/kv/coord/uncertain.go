@@ -8,7 +8,7 @@ import (
 
 	"github.com/lichendb/lichen/internal/hlc"
 	"github.com/lichendb/lichen/internal/kvpb"
-	"github.com/lichendb/lichen/internal/pause"
+	"github.com/lichendb/lichen/internal/sleep"
 )
 
 // maxUncertain bounds how often one read begins anew because what it met may have
@@ -69,7 +69,7 @@ func (t *Txn) Settle(ctx context.Context) error {
 	}
 	now := t.env.Clock.Now()
 	for now.Less(limit) {
-		if err := pause.For(ctx, time.Duration(limit.WallTime-now.WallTime+1)); err != nil {
+		if err := sleep.For(ctx, time.Duration(limit.WallTime-now.WallTime+1)); err != nil {
 			return err
 		}
 		now = t.env.Clock.Now()

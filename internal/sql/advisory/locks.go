@@ -9,16 +9,16 @@ import (
 	"github.com/lichendb/lichen/internal/keys"
 	"github.com/lichendb/lichen/internal/kv"
 	"github.com/lichendb/lichen/internal/kvpb"
-	"github.com/lichendb/lichen/internal/pause"
+	"github.com/lichendb/lichen/internal/sleep"
 	"github.com/lichendb/lichen/internal/sql/pgerr"
 )
 
 const (
 	// maxLocks bounds the advisory locks of a session.
 	maxLocks = 10_000
-	// claimPoll is the pause between two looks at claims that stand in the way though
+	// recordPoll is the interval between two reads of records that conflict though
 	// no lock does: the leader that granted theirs is gone.
-	claimPoll = 50 * time.Millisecond
+	recordPoll = 50 * time.Millisecond
 	// releaseTimeout bounds what is done to release locks when a session ends. Others
 	// find out by themselves what could not be released.
 	releaseTimeout = 5 * time.Second
@@ -163,7 +163,7 @@ func (l *Locks) begin() {
 	l.setHolder(l.txn.ID())
 }
 
-// acquire gets the row lock, and in a cluster the claim.
+// acquire gets the row lock, and in a cluster writes the record of its holder.
 func (l *Locks) acquire(ctx context.Context, key []byte, want kvpb.Strength, try bool) (bool, error) {
 	l.begin()
 	began := time.Now()
@@ -175,7 +175,7 @@ func (l *Locks) acquire(ctx context.Context, key []byte, want kvpb.Strength, try
 		if l.m.alone() {
 			return true, nil
 		}
-		free, err := l.m.claim(ctx, key, l.txn.ID(), want)
+		free, err := l.m.record(ctx, key, l.txn.ID(), want)
 		if free && err == nil {
 			return true, nil
 		}
@@ -188,7 +188,7 @@ func (l *Locks) acquire(ctx context.Context, key []byte, want kvpb.Strength, try
 		if d := l.s.LockTimeout(); d > 0 && time.Since(began) > d {
 			return false, &kvpb.LockNotAvailableError{Timeout: true}
 		}
-		if err := pause.For(ctx, claimPoll); err != nil {
+		if err := sleep.For(ctx, recordPoll); err != nil {
 			return false, err
 		}
 	}
@@ -288,8 +288,8 @@ func (l *Locks) release(ctx context.Context, k Key) {
 	delete(l.held, k)
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), releaseTimeout)
 	defer cancel()
-	if err := l.m.dropClaims(ctx, l.txn.ID(), [][]byte{k.bytes()}); err != nil {
-		// The claim keeps the lock from others until its holder ends: now, if this was
+	if err := l.m.dropRecords(ctx, l.txn.ID(), [][]byte{k.bytes()}); err != nil {
+		// The record keeps the lock from others until its holder ends: now, if this was
 		// the last lock, else with the last or with the session.
 		l.rest()
 		return
@@ -371,7 +371,7 @@ func (l *Locks) Close() {
 	for k := range l.held {
 		all = append(all, k.bytes())
 	}
-	_ = l.m.dropClaims(ctx, l.txn.ID(), all) // without their holder they are void
+	_ = l.m.dropRecords(ctx, l.txn.ID(), all) // without their holder they are void
 	l.held = nil
 	l.end(ctx)
 }

@@ -179,7 +179,7 @@ func (a *modeAcc) Result(*Context) (types.Datum, error) { return a.best, nil }
 // Reset implements Accumulator.
 func (a *modeAcc) Reset() { *a = modeAcc{t: a.t} }
 
-// Merge implements Accumulator. Runs that meet at the border of two parts would
+// Merge implements Accumulator. Runs that meet at the boundary of two parts would
 // be torn: parts of an ordered aggregate are not merged.
 func (a *modeAcc) Merge(other Accumulator) error {
 	b := mergeable[*modeAcc](other)

@@ -36,8 +36,8 @@ const (
 	// waiting for a lock; then the coordinator asks again.
 	peerDeadline = 3 * time.Second
 	lockPoll     = 500 * time.Millisecond
-	// peerPause lies between attempts.
-	peerPause = 50 * time.Millisecond
+	// peerBackoff lies between attempts.
+	peerBackoff = 50 * time.Millisecond
 	// watchEvery is how often a node asks whether the transactions whose locks it
 	// holds for others still run.
 	watchEvery = time.Second
@@ -52,12 +52,12 @@ const (
 
 // timing are the constants above; tests set others.
 type timing struct {
-	validity, renew, wait, margin, deadline, poll, pause, watch, maxLock, release time.Duration
+	validity, renew, wait, margin, deadline, poll, backoff, watch, maxLock, release time.Duration
 }
 
 func defaultTiming() timing {
 	return timing{
-		gatewayValidity, gatewayRenew, gatewayWait, commitMargin, peerDeadline, lockPoll, peerPause, watchEvery,
+		gatewayValidity, gatewayRenew, gatewayWait, commitMargin, peerDeadline, lockPoll, peerBackoff, watchEvery,
 		maxLockWait, releaseWait,
 	}
 }
@@ -214,7 +214,7 @@ func (g *gateway) awaitValid(ctx context.Context, margin time.Duration) error {
 	defer deadline.Stop()
 	for !g.valid(margin) {
 		select {
-		case <-time.After(g.pause):
+		case <-time.After(g.backoff):
 		case <-deadline.C:
 			return pgerr.New(pgerr.CannotConnectNow, "this node has lost contact with its cluster").
 				WithHint("Try again, or connect to another node.")

@@ -68,7 +68,7 @@ func (n *peerNet) setCut(id kvpb.NodeID, cut bool) {
 func testTiming(validity time.Duration) timing {
 	return timing{
 		validity: validity, renew: validity / 4, wait: 10 * validity, margin: validity / 10, deadline: validity / 2,
-		poll: 40 * time.Millisecond, pause: 2 * time.Millisecond, watch: 20 * time.Millisecond,
+		poll: 40 * time.Millisecond, backoff: 2 * time.Millisecond, watch: 20 * time.Millisecond,
 		maxLock: time.Minute, release: time.Minute,
 	}
 }

@@ -125,12 +125,12 @@ func (g *gateway) register(ctx context.Context) error {
 // keepAlive renews the registration, and registers again if it was taken away.
 func (g *gateway) keepAlive(ctx context.Context) {
 	defer g.done.Done()
-	pause := g.renew
+	wait := g.renew
 	for {
 		select {
 		case <-ctx.Done():
 			return
-		case <-time.After(pause):
+		case <-time.After(wait):
 		}
 		c, cancel := context.WithTimeout(ctx, g.validity)
 		err := g.renewOnce(c)
@@ -139,9 +139,9 @@ func (g *gateway) keepAlive(ctx context.Context) {
 			err = g.register(c)
 		}
 		cancel()
-		pause = g.renew
+		wait = g.renew
 		if err != nil {
-			pause = g.pause
+			wait = g.backoff
 		}
 	}
 }

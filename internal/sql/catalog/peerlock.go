@@ -104,7 +104,7 @@ func (g *gateway) lockAt(ctx context.Context, m member, req *peerRequest) (hlc.T
 			}
 			return ms.left, nil
 		}
-		if err := g.rest(ctx, g.pause); err != nil {
+		if err := g.rest(ctx, g.backoff); err != nil {
 			return a.Since, context.Cause(ctx)
 		}
 	}
@@ -183,7 +183,7 @@ func (g *gateway) tellAll(ctx context.Context, n *announcement) {
 		if ms, err = g.members(ctx); err == nil {
 			break
 		}
-		if g.halted() || g.rest(ctx, g.pause) != nil {
+		if g.halted() || g.rest(ctx, g.backoff) != nil {
 			return
 		}
 	}
@@ -196,7 +196,7 @@ func (g *gateway) tellAll(ctx context.Context, n *announcement) {
 			if gone, _ := g.gone(ctx, m); gone || g.halted() {
 				return nil
 			}
-			if err := g.rest(ctx, g.pause); err != nil {
+			if err := g.rest(ctx, g.backoff); err != nil {
 				return err
 			}
 		}
@@ -221,7 +221,7 @@ func (g *gateway) forgetSequence(ctx context.Context, id sequenceID) error {
 			if gone, _ := g.gone(ctx, m); gone {
 				return nil
 			}
-			if err := g.rest(ctx, g.pause); err != nil {
+			if err := g.rest(ctx, g.backoff); err != nil {
 				return err
 			}
 		}

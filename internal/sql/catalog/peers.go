@@ -345,7 +345,7 @@ func (g *gateway) inherit(ctx context.Context) error {
 			if gone, _ := g.gone(ctx, m); gone {
 				break
 			}
-			if err := g.rest(ctx, g.pause); err != nil {
+			if err := g.rest(ctx, g.backoff); err != nil {
 				return err
 			}
 		}

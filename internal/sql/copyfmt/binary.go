@@ -81,7 +81,7 @@ func (w *Writer) Trailer() []byte {
 	return []byte{0xff, 0xff}
 }
 
-// byteReader reads bytes over the borders of the client's chunks.
+// byteReader reads bytes over the boundaries of the client's chunks.
 type byteReader struct {
 	next  func() ([]byte, error)
 	chunk []byte

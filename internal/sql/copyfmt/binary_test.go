@@ -46,7 +46,7 @@ func TestBinaryRoundTrip(t *testing.T) {
 }
 
 // TestBinaryDamaged cuts and changes the data: each time there is an error or, at the
-// border of a row, an end.
+// boundary of a row, an end.
 func TestBinaryDamaged(t *testing.T) {
 	data, rows := binaryData(t)
 	cols := columns(t, "a text, b int, c bool")

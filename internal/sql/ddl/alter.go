@@ -298,7 +298,7 @@ func (a *alteration) renewPrimary(ctx context.Context) error {
 }
 
 // renewAlike gives index i a fresh id and, as its keys stay what they are, the
-// borders that were made in the old one.
+// boundaries that were made in the old one.
 func (a *alteration) renewAlike(ctx context.Context, i int) error {
 	old := a.t.Indexes[i].ID
 	err := a.renewIndex(ctx, i)

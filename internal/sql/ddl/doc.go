@@ -10,7 +10,7 @@
 // TABLE and CREATE INDEX), alter.go and its siblings (ALTER TABLE), build.go
 // (filling indexes), generated.go (generated columns, expressions and predicates of
 // indexes), foreignkey.go and validatekey.go, drop.go (dependencies), zoneobject.go, zone.go and split.go
-// (what has keys, its placement rules, its borders), and a file per other statement.
+// (what has keys, its placement rules, its split keys), and a file per other statement.
 //
 // Every statement works in the session's transaction: descriptors are written
 // there, so ROLLBACK undoes it. An object that others may use is locked

@@ -40,7 +40,7 @@ type Env struct {
 	Query *plan.Prepared
 	// Optimize improves a plan before it runs; nil runs it as planned.
 	Optimize func(context.Context, *plan.Prepared) error
-	// Presplit takes the borders to make after the commit; nil: ranges are out of
+	// Presplit takes the splits to make after the commit; nil: ranges are out of
 	// reach.
 	Presplit func(Presplit)
 	// Localities returns where the nodes of the cluster are, as in

@@ -17,15 +17,15 @@ import (
 	"github.com/lichendb/lichen/internal/sql/types"
 )
 
-// MaxSplits bounds the borders that one statement asks for.
+// MaxSplits bounds the splits that one statement asks for.
 const MaxSplits = 100_000
 
-// Presplit is the borders between ranges that a new table or index is to have
+// Presplit is the split keys that a new table or index is to have
 // once its transaction has committed.
 type Presplit struct {
 	Table catalog.ID
 	Keys  [][]byte
-	// CopyFrom is the keys of the index that the new one replaces: its borders are
+	// CopyFrom is the keys of the index that the new one replaces: its range boundaries are
 	// made in Scatter too.
 	CopyFrom keys.Span
 	// Scatter is the keys of the index, to spread over the nodes afterwards.
@@ -38,7 +38,7 @@ type pendingSplit struct {
 	into  ast.Expr
 }
 
-// copySplits asks for the borders of an index in the one that replaces it.
+// copySplits asks for the range boundaries of an index in the one that replaces it.
 func (e *Env) copySplits(t *catalog.Table, from, to catalog.IndexID) {
 	if e.Presplit != nil {
 		e.Presplit(Presplit{Table: t.ID, CopyFrom: indexSpan(t, from), Scatter: indexSpan(t, to)})
@@ -79,7 +79,7 @@ func (e *Env) presplit(ctx context.Context, t *catalog.Table, ix *catalog.Index,
 	return nil
 }
 
-// Tablets returns the borders of n ranges of their own for an index, as SPLIT INTO n
+// Tablets returns the boundaries of n ranges of their own for an index, as SPLIT INTO n
 // TABLETS asks for.
 func (e *Env) Tablets(x *rowcodec.Index, into ast.Expr) ([][]byte, error) {
 	lit, ok := into.(*ast.IntLit)

@@ -248,15 +248,15 @@ func (k *parameter) check(name, value string) error {
 	return nil
 }
 
-// checkRange verifies that n is in the parameter's range, whose borders the error shows
+// checkRange verifies that n is in the parameter's range, whose boundaries the error shows
 // with so many decimals.
 func (k *parameter) checkRange(name, value string, n float64, decimals int) error {
 	if n >= k.min && n <= k.max {
 		return nil
 	}
-	border := func(f float64) string { return strconv.FormatFloat(f, 'f', decimals, 64) }
+	boundary := func(f float64) string { return strconv.FormatFloat(f, 'f', decimals, 64) }
 	return pgerr.New(pgerr.InvalidParameterValue, "value %s out of bounds for option \"%s\"", value, name).
-		WithDetail("Valid values are between \"%s\" and \"%s\".", border(k.min), border(k.max))
+		WithDetail("Valid values are between \"%s\" and \"%s\".", boundary(k.min), boundary(k.max))
 }
 
 // parseInteger reads a number of 32 bits as settings have it: decimal, hexadecimal or

@@ -35,8 +35,8 @@ func (p *pairTxn) page(n int, o kv.ScanOptions) (int, bool) {
 	return min(n, most), n > most
 }
 
-// border returns a key behind the last one read and not behind the next.
-func (p *pairTxn) border(last, next []byte) []byte {
+// boundary returns a key behind the last one read and not behind the next.
+func (p *pairTxn) boundary(last, next []byte) []byte {
 	if last != nil && p.rng.IntN(2) == 0 {
 		return append(bytes.Clone(last), 0)
 	}
@@ -84,7 +84,7 @@ func (p *pairTxn) ScanSpans(_ context.Context, spans []kvpb.Span, o kv.ScanOptio
 		last = kv[0]
 	}
 	if more {
-		res.Resume = p.border(last, in[n][0])
+		res.Resume = p.boundary(last, in[n][0])
 	}
 	return nil
 }

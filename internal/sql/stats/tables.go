@@ -10,8 +10,8 @@ import (
 	"github.com/lichendb/lichen/internal/hlc"
 	"github.com/lichendb/lichen/internal/keys"
 	"github.com/lichendb/lichen/internal/kv"
-	"github.com/lichendb/lichen/internal/pause"
 	"github.com/lichendb/lichen/internal/plant"
+	"github.com/lichendb/lichen/internal/sleep"
 	"github.com/lichendb/lichen/internal/sql/catalog"
 	"github.com/lichendb/lichen/internal/sql/optimizer"
 )
@@ -31,9 +31,9 @@ const (
 	// maxCollectQueue bounds the tables that wait for a collection.
 	maxCollectQueue = 1024
 	// loadTimeout is how long the first session waits for the stored statistics;
-	// followPause passes before a node that has lost the feed of them reads all again.
-	loadTimeout = 5 * time.Second
-	followPause = 5 * time.Second
+	// followBackoff passes before a node that has lost the feed of them reads all again.
+	loadTimeout   = 5 * time.Second
+	followBackoff = 5 * time.Second
 )
 
 // Config is what Tables are made of.
@@ -405,7 +405,7 @@ func (s *Tables) Follow(ctx context.Context) {
 				loaded()
 				if s.ctx.Err() == nil {
 					s.Logger.Debug("statistics are read again", "err", err)
-					_ = pause.For(s.ctx, followPause)
+					_ = sleep.For(s.ctx, followBackoff)
 				}
 			}
 			loaded()

@@ -266,7 +266,7 @@ func (x *extraction) unknown() {
 	x.open = true
 }
 
-// end takes the border of a word.
+// end takes the boundary of a word.
 func (x *extraction) end() {
 	x.flush(" ")
 	x.open = false
@@ -304,7 +304,7 @@ func Regexp(pattern string) []Trigram {
 		} else if isWord(r) {
 			x.literal(r)
 		} else {
-			x.unknown() // a border, but what the pattern does with it stays open
+			x.unknown() // a boundary, but what the pattern does with it stays open
 		}
 	}
 	x.unknown()

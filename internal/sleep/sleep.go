@@ -1,5 +1,5 @@
-// Package pause waits for a while, as long as a context lasts.
-package pause
+// Package sleep sleeps until a context ends.
+package sleep
 
 import (
 	"context"

@@ -8,12 +8,12 @@ import (
 	"github.com/lichendb/lichen/internal/kvpb"
 )
 
-// TestRest: a cluster of many ranges to which nothing happens is scanned rarely, and at once
+// TestIdle: a cluster of many ranges to which nothing happens is scanned rarely, and at once
 // when something does.
-func TestRest(t *testing.T) {
+func TestIdle(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		cl := newCluster(3)
-		for i := range 3 * (restsFrom + 10) {
+		for i := range 3 * (idleFrom + 10) {
 			s := func(n int) kvpb.StoreID { return kvpb.StoreID((i+n)%3 + 1) }
 			cl.addRange(16*mib, s(0), s(1), s(2))
 		}
@@ -23,7 +23,7 @@ func TestRest(t *testing.T) {
 		before := scans()
 		cl.run(4 * time.Minute)
 		if n := scans() - before; n < 2 || n > 7 {
-			t.Errorf("%d scans in four minutes of rest", n)
+			t.Errorf("%d scans in four minutes of idleness", n)
 		}
 
 		before = scans()
@@ -33,7 +33,7 @@ func TestRest(t *testing.T) {
 			t.Error("no scan although the queue was woken")
 		}
 
-		cl.run(time.Minute) // at rest again
+		cl.run(time.Minute) // idle again
 		cl.mu.Lock()
 		hurt := cl.ranges[1]
 		hurt.Desc.Replicas = hurt.Desc.Replicas[:2] // the counts show it

@@ -44,7 +44,7 @@ func TestRestTellsCommit(t *testing.T) {
 		}
 		time.Sleep(5 * time.Second)
 		for _, nd := range c.nodes {
-			if n := nd.s.Awake(); n > 0 {
+			if n := nd.s.Unquiesced(); n > 0 {
 				t.Errorf("node %d: %d replicas do not rest", nd.id, n)
 			}
 		}

@@ -11,8 +11,8 @@ import (
 	"github.com/lichendb/lichen/internal/sql/pgerr"
 )
 
-// maxClaims bounds the claims on one lock that are looked at.
-const maxClaims = 100_000
+// maxHolders bounds the holders of one lock whose records are read.
+const maxHolders = 100_000
 
 // Nodes is what locks ask of the cluster.
 type Nodes interface {
@@ -34,10 +34,10 @@ type Manager struct {
 // NewManager returns a manager; nodes may be nil.
 func NewManager(db *kv.DB, nodes Nodes) *Manager { return &Manager{db, nodes} }
 
-// alone reports whether locks need no claims.
+// alone reports whether locks need no records of their holders.
 func (m *Manager) alone() bool { return m.nodes == nil || m.nodes.Alone() }
 
-func claimHolder(id kvpb.TxnID) (b [16]byte) {
+func holderBytes(id kvpb.TxnID) (b [16]byte) {
 	binary.BigEndian.PutUint64(b[:8], id.Hi)
 	binary.BigEndian.PutUint64(b[8:], id.Lo)
 	return b
@@ -47,14 +47,14 @@ func holderOf(b [16]byte) kvpb.TxnID {
 	return kvpb.TxnID{Hi: binary.BigEndian.Uint64(b[:8]), Lo: binary.BigEndian.Uint64(b[8:])}
 }
 
-// claim writes the claim of a holder who has the row lock, unless another one's is in
-// the way. Claims of holders that are over are deleted. Of two who have got the lock of
-// different leaders, one sees the claim of the other: they are read and written in one
-// serializable transaction.
-func (m *Manager) claim(ctx context.Context, key []byte, self kvpb.TxnID, want kvpb.Strength) (free bool, err error) {
+// record writes the record of a holder that has the row lock, unless the record of another
+// holder conflicts with it. It deletes the records of holders that have ended. Of two holders
+// that got the lock from different leaders one sees the record of the other, since both read and
+// write in a serializable transaction.
+func (m *Manager) record(ctx context.Context, key []byte, self kvpb.TxnID, want kvpb.Strength) (free bool, err error) {
 	over := map[kvpb.TxnID]bool{}
 	err = m.db.Run(ctx, func(ctx context.Context, t *kv.Txn) error {
-		others, err := claims(ctx, t, key, self, want)
+		others, err := conflicting(ctx, t, key, self, want)
 		for _, o := range others {
 			over[o.holder] = false
 		}
@@ -67,7 +67,7 @@ func (m *Manager) claim(ctx context.Context, key []byte, self kvpb.TxnID, want k
 		return false, err
 	}
 	err = m.db.Run(ctx, func(ctx context.Context, t *kv.Txn) error {
-		others, err := claims(ctx, t, key, self, want)
+		others, err := conflicting(ctx, t, key, self, want)
 		if err != nil {
 			return err
 		}
@@ -75,18 +75,18 @@ func (m *Manager) claim(ctx context.Context, key []byte, self kvpb.TxnID, want k
 			if free = over[o.holder]; !free {
 				return nil
 			}
-			if err := writeClaim(ctx, t, o.key, nil); err != nil {
+			if err := writeRecord(ctx, t, o.key, nil); err != nil {
 				return err
 			}
 		}
 		free = true
-		return writeClaim(ctx, t, keys.AdvisoryClaim(key, claimHolder(self)), []byte{byte(want)})
+		return writeRecord(ctx, t, keys.AdvisoryHolder(key, holderBytes(self)), []byte{byte(want)})
 	})
 	return free && err == nil, err
 }
 
-// writeClaim writes a claim, or deletes it if the value is nil.
-func writeClaim(ctx context.Context, t *kv.Txn, key, value []byte) error {
+// writeRecord writes the record of a holder, or deletes it if the value is nil.
+func writeRecord(ctx context.Context, t *kv.Txn, key, value []byte) error {
 	r, err := t.Lock(ctx, key, kv.LockUpdate, kv.WaitBlock)
 	switch {
 	case err != nil:
@@ -99,14 +99,14 @@ func writeClaim(ctx context.Context, t *kv.Txn, key, value []byte) error {
 	return nil
 }
 
-type foundClaim struct {
+type holderRecord struct {
 	key    []byte
 	holder kvpb.TxnID
 }
 
-// claims lists the claims of others on a lock that are in the way.
-func claims(ctx context.Context, t *kv.Txn, key []byte, self kvpb.TxnID, want kvpb.Strength) (out []foundClaim, err error) {
-	span := keys.AdvisoryClaims(key)
+// conflicting lists the records of other holders of a lock that conflict with it.
+func conflicting(ctx context.Context, t *kv.Txn, key []byte, self kvpb.TxnID, want kvpb.Strength) (out []holderRecord, err error) {
+	span := keys.AdvisoryHolders(key)
 	for start := span.Start; start != nil; {
 		var page kv.ScanResult
 		if err := t.Scan(ctx, start, span.End, kv.ScanOptions{}, &page); err != nil {
@@ -114,28 +114,28 @@ func claims(ctx context.Context, t *kv.Txn, key []byte, self kvpb.TxnID, want kv
 		}
 		for i := range page.Len() {
 			k, v := page.Key(i), page.Value(i)
-			h, ok := keys.DecodeAdvisoryClaim(key, k)
+			h, ok := keys.DecodeAdvisoryHolder(key, k)
 			if !ok || len(v) != 1 || holderOf(h) == self || want == kvpb.LockShare && kvpb.Strength(v[0]) == kvpb.LockShare {
 				continue
 			}
-			if len(out) >= maxClaims {
+			if len(out) >= maxHolders {
 				return nil, pgerr.New(pgerr.ProgramLimitExceeded, "too many sessions share an advisory lock")
 			}
-			out = append(out, foundClaim{append([]byte(nil), k...), holderOf(h)})
+			out = append(out, holderRecord{append([]byte(nil), k...), holderOf(h)})
 		}
 		start = page.Resume
 	}
 	return out, nil
 }
 
-// dropClaims deletes a holder's claims on locks.
-func (m *Manager) dropClaims(ctx context.Context, self kvpb.TxnID, locks [][]byte) error {
+// dropRecords deletes a holder's records of locks.
+func (m *Manager) dropRecords(ctx context.Context, self kvpb.TxnID, locks [][]byte) error {
 	if len(locks) == 0 || m.alone() {
 		return nil
 	}
 	return m.db.Run(ctx, func(ctx context.Context, t *kv.Txn) error {
 		for _, k := range locks {
-			if err := writeClaim(ctx, t, keys.AdvisoryClaim(k, claimHolder(self)), nil); err != nil {
+			if err := writeRecord(ctx, t, keys.AdvisoryHolder(k, holderBytes(self)), nil); err != nil {
 				return err
 			}
 		}
