@@ -137,7 +137,7 @@ func (p part) tables(tokens []string) (from string, ok bool) {
 	var list []string
 	for _, tok := range tokens[p.open+1 : p.end] {
 		m := qualifier.FindStringSubmatch(tok)
-		if m == nil || slices.Contains(list, m[1]) {
+		if m == nil || slices.Contains(list, m[1]) || slices.Contains(tokens[p.open+1:p.end], m[1]) { // or an alias within the part
 			continue
 		}
 		list = append(list, m[1])

@@ -2,8 +2,8 @@ package ddl
 
 import (
 	"context"
-	"slices"
 
+	"github.com/lichendb/lichen/internal/kv"
 	"github.com/lichendb/lichen/internal/sql/ast"
 	"github.com/lichendb/lichen/internal/sql/catalog"
 	"github.com/lichendb/lichen/internal/sql/pgerr"
@@ -56,8 +56,12 @@ func (e *Env) alterTable(ctx context.Context, st *ast.AlterTable) error {
 // left; but changes of types are one command, which computes all values of the rows that the
 // statement found.
 func (e *Env) runCommands(ctx context.Context, st *ast.AlterTable, found *catalog.Table, index bool) error {
+	return e.runPhases(ctx, st, found, index, inPhases(st.Cmds))
+}
+
+func (e *Env) runPhases(ctx context.Context, st *ast.AlterTable, found *catalog.Table, index bool, phases [][]*ast.AlterCmd) error {
 	before := phaseDrop
-	for i, cmds := range inPhases(st.Cmds) {
+	for i, cmds := range phases {
 		if i > 0 {
 			e.nextCommand()
 		}
@@ -70,29 +74,38 @@ func (e *Env) runCommands(ctx context.Context, st *ast.AlterTable, found *catalo
 			return err
 		}
 		before = max(before, phaseOf(cmds[0]))
-		if err := a.command(ctx, cmds[0]); err != nil {
-			return a.orSecondKey(err, st.Cmds, cmds[0])
+		start, changes := e.Txn.StatementStart(), e.Coll.Savepoint()
+		err = a.command(ctx, cmds[0])
+		switch {
+		case err == nil:
+		case i+1 < len(phases) && nullsInPrimaryKey(err, cmds[0]):
+			return e.orOnTrial(ctx, err, start, changes, func(trial *Env) error {
+				return trial.runPhases(ctx, st, found, index, phases[i:])
+			})
+		default:
+			return err
 		}
 	}
 	return nil
 }
 
-// orSecondKey is the error of a command, or that of a second primary key if the first one has
-// NULLs, which PostgreSQL looks for only when all indexes are built.
-func (a *alteration) orSecondKey(err error, cmds []*ast.AlterCmd, c *ast.AlterCmd) error {
-	primary := func(c *ast.AlterCmd) bool {
-		return c.Kind == ast.AlterAddConstraint && c.Constraint.Kind == ast.ConstrPrimaryKey
-	}
-	last := slices.IndexFunc(cmds, primary)
-	for i := range cmds {
-		if primary(cmds[i]) {
-			last = i
-		}
-	}
-	if pgerr.CodeOf(err) != pgerr.NotNullViolation || !primary(c) || cmds[last] == c {
+// nullsInPrimaryKey reports whether ADD PRIMARY KEY failed as there are NULLs, for which PostgreSQL
+// looks only when all commands have changed the catalog.
+func nullsInPrimaryKey(err error, c *ast.AlterCmd) bool {
+	primary := c.Kind == ast.AlterAddConstraint && c.Constraint.Kind == ast.ConstrPrimaryKey
+	return primary && pgerr.CodeOf(err) == pgerr.NotNullViolation
+}
+
+// orOnTrial undoes what a command did that failed with an error, and returns what the catalog has
+// against the command and those after it, or else that error.
+func (e *Env) orOnTrial(ctx context.Context, failed error, start kv.Savepoint, changes catalog.Savepoint, run func(*Env) error) error {
+	if err := e.undo(ctx, start, changes); err != nil {
 		return err
 	}
-	return twoPrimaryKeys(a.t)
+	if err := run(e.onTrial()); err != nil {
+		return err
+	}
+	return failed
 }
 
 // checkAlterKind verifies that the object is what ALTER names. As in PostgreSQL,

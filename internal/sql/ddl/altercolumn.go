@@ -51,6 +51,11 @@ func (a *alteration) addColumn(ctx context.Context, c *ast.AlterCmd) error {
 	if err := a.e.checkExprs(ctx, a.t); err != nil {
 		return err
 	}
+	if def.generated != nil {
+		if err := a.e.computeConstants(ctx, a.t, derivedParts{columns: []catalog.ColumnID{def.col.ID}}); err != nil {
+			return err
+		}
+	}
 	spec := buildSpec{old: a.old, table: a.t}
 	if def.col.NotNull {
 		spec.notNull = []catalog.ColumnID{def.col.ID}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 
+	"github.com/lichendb/lichen/internal/kv"
 	"github.com/lichendb/lichen/internal/plant"
 	"github.com/lichendb/lichen/internal/sql/ast"
 	"github.com/lichendb/lichen/internal/sql/catalog"
@@ -125,6 +126,11 @@ func (e *Env) examine(ctx context.Context, st *ast.AlterTable, t *catalog.Table,
 	if err := trial.runCommands(ctx, st, t, index); err != nil {
 		return err
 	}
+	return e.undo(ctx, start, changes)
+}
+
+// undo takes back what was done to the catalog and to rows since a time.
+func (e *Env) undo(ctx context.Context, start kv.Savepoint, changes catalog.Savepoint) error {
 	if err := e.Txn.RollbackTo(ctx, start); err != nil {
 		return err
 	}

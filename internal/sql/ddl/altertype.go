@@ -28,6 +28,7 @@ type typeChange struct {
 // stays the same.
 func (a *alteration) columnTypes(ctx context.Context) error {
 	list := make([]typeChange, 0, len(a.types))
+	checks := a.printedChecks(ctx, a.types)
 	for _, c := range a.types {
 		col, err := a.column(c.Name)
 		if err != nil {
@@ -45,6 +46,9 @@ func (a *alteration) columnTypes(ctx context.Context) error {
 		if err := a.retype(ctx, c, col); err != nil {
 			return err
 		}
+	}
+	if err := a.defineChecks(ctx, checks); err != nil {
+		return err
 	}
 	if err := a.e.checkExprs(ctx, a.t); err != nil {
 		return a.castDefaultError(ctx, err, list)
@@ -123,8 +127,11 @@ func (a *alteration) prepareType(ctx context.Context, c *ast.AlterCmd) error {
 	for i := range a.t.Columns {
 		a.t.Columns[i].Default, a.t.Columns[i].Generated = "", ""
 	}
-	_, err = (&builder{e: a.e, spec: spec, table: a.t}).plan(ctx)
-	return a.castError(ctx, err, change)
+	prep, err := (&builder{e: a.e, spec: spec, table: a.t}).plan(ctx)
+	if err != nil {
+		return a.castError(ctx, err, change)
+	}
+	return prep.Failure()
 }
 
 // declareType finds the type that c says, gives it to the column, and checks the form of USING.

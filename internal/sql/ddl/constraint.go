@@ -100,7 +100,7 @@ func duplicateConstraint(t *catalog.Table, name string) error {
 
 // addCheck adds a CHECK constraint to t; the caller checks the expression.
 func (e *Env) addCheck(ctx context.Context, t *catalog.Table, c pendingConstraint) error {
-	text, cols, err := e.checkText(ctx, t, c)
+	text, cols, err := e.rowText(ctx, t, c.X, nil, inCheck)
 	if err != nil {
 		return e.placed(err)
 	}

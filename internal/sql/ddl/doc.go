@@ -3,11 +3,12 @@
 //
 // Above it: the session, which calls Exec with the transaction of the
 // statement. Below it: catalog (descriptors, locks), planner and exec (queries
-// that read, check and convert rows), rowcodec (entries of new indexes).
+// that read, check and convert rows), rowcodec (entries of new indexes), deparse (texts of checks
+// whose columns change their types).
 //
 // Reading order: Env and Exec (env.go), usertype.go (types), names.go (where objects go and what
 // they are called), table.go with column.go, constraint.go and index.go (CREATE
-// TABLE and CREATE INDEX), alter.go and its siblings (ALTER TABLE), build.go
+// TABLE and CREATE INDEX), rowtext.go (expressions over rows), alter.go and its siblings (ALTER TABLE), build.go
 // (filling indexes), generated.go (generated columns, expressions and predicates of
 // indexes), foreignkey.go and validatekey.go, drop.go (dependencies), zoneobject.go, zone.go and split.go
 // (what has keys, its placement rules, its split keys), and a file per other statement.

@@ -3,7 +3,6 @@ package ddl
 import (
 	"context"
 	"errors"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -267,59 +266,31 @@ func splitName(s string) ([]string, error) {
 	}
 }
 
-// checkText checks the form of a CHECK expression over t and returns the text
-// to store with the columns it uses.
-func (e *Env) checkText(ctx context.Context, t *catalog.Table, c pendingConstraint) (string, []catalog.ColumnID, error) {
-	var cols []catalog.ColumnID
-	var err error
-	ast.Walk(c.X, func(n ast.Node) bool {
-		if err != nil {
-			return false
-		}
-		ref, ok := n.(*ast.ColumnRef)
-		if !ok {
-			err = checkExprNode(n, "check constraints", "check constraint")
-			return err == nil
-		}
-		if ref.Table != "" && ref.Table != t.Name {
-			err = pgerr.New(pgerr.UndefinedTable, "missing FROM-clause entry for table \"%s\"", ref.Table).At(ref.Pos)
-			return false
-		}
-		ref.Catalog, ref.Schema, ref.Table = "", "", "" // the table may be renamed
-		ord, ok := t.ColumnByName(ref.Column)
-		if !ok {
-			err = pgerr.New(pgerr.UndefinedColumn, "column \"%s\" does not exist", ref.Column).At(ref.Pos)
-			return false
-		}
-		if id := t.Columns[ord].ID; !slices.Contains(cols, id) {
-			cols = append(cols, id)
-		}
-		return true
-	})
+// checkExprs has the planner check the defaults and CHECK constraints of t, and what t derives from its
+// rows.
+func (e *Env) checkExprs(ctx context.Context, t *catalog.Table) error {
+	ins, _, err := e.planDefaults(ctx, t)
 	if err != nil {
-		return "", nil, err
+		return defaultMessage(err)
 	}
-	text, err := e.pinnedText(ctx, c.X)
-	if err != nil {
-		return "", nil, err
-	}
-	return e.fixLiterals(ctx, text, t, nil, nil), cols, nil
+	return checkDerived(t, ins.Derived)
 }
 
-// checkExprs has the planner check the defaults and CHECK constraints of t by
-// planning an insertion of a row of defaults.
-func (e *Env) checkExprs(ctx context.Context, t *catalog.Table) error {
+// planDefaults plans the insertion of a row of defaults, of any length, into t; next is the first unused
+// column identifier of the plan.
+func (e *Env) planDefaults(ctx context.Context, t *catalog.Table) (ins *plan.Insert, next plan.ColID, err error) {
 	st := &ast.Insert{Table: &ast.TableRef{Name: ast.TableName{Schema: scratchSchema, Table: scratchNew}}}
 	env := e.plannerEnv(&scratchResolver{Collection: e.Coll, table: t})
 	env.AnyLength = true
 	prep, err := planner.Plan(ctx, st, env)
 	if err != nil {
-		return defaultMessage(err)
+		return nil, 0, err
 	}
-	if ins, ok := prep.Root.(*plan.Insert); ok {
-		return checkDerived(t, ins.Derived)
+	ins, ok := prep.Root.(*plan.Insert)
+	if !ok {
+		return nil, 0, pgerr.Assertion("unexpected plan of a row of defaults")
 	}
-	return nil
+	return ins, prep.NextCol, nil
 }
 
 func (e *Env) plannerEnv(r catalog.Resolver) *planner.Env {

@@ -22,52 +22,11 @@ type pendingGenerated struct {
 	x      ast.Expr
 }
 
-// rowText checks the form of an expression over the columns of t, strips what would
-// not survive a renaming of the table, and returns the text to store with the columns
-// it uses. want is the type of the column that it is assigned to, if any; plural and
-// singular name its kind in messages.
-func (e *Env) rowText(ctx context.Context, t *catalog.Table, x ast.Expr, want *types.T, plural, singular string) (string, []catalog.ColumnID, error) {
-	var cols []catalog.ColumnID
-	var err error
-	ast.Walk(x, func(n ast.Node) bool {
-		if err != nil {
-			return false
-		}
-		ref, ok := n.(*ast.ColumnRef)
-		if !ok {
-			err = checkExprNode(n, plural, singular)
-			return err == nil
-		}
-		if ref.Table != "" && ref.Table != t.Name {
-			err = pgerr.New(pgerr.UndefinedTable, "missing FROM-clause entry for table \"%s\"", ref.Table).At(ref.Pos)
-			return false
-		}
-		ref.Catalog, ref.Schema, ref.Table = "", "", ""
-		ord, ok := t.ColumnByName(ref.Column)
-		if !ok || t.Columns[ord].IndexExpression() {
-			err = pgerr.New(pgerr.UndefinedColumn, "column \"%s\" does not exist", ref.Column).At(ref.Pos)
-			return false
-		}
-		if id := t.Columns[ord].ID; !slices.Contains(cols, id) {
-			cols = append(cols, id)
-		}
-		return true
-	})
-	if err != nil {
-		return "", nil, err
-	}
-	text, err := e.pinnedText(ctx, x)
-	if err != nil {
-		return "", nil, err
-	}
-	return e.fixLiterals(ctx, text, t, nil, want), cols, nil
-}
-
 // generate gives a column of t its expression. All are the columns that get one in the
 // same statement, g among them.
 func (e *Env) generate(ctx context.Context, t *catalog.Table, g pendingGenerated, all ...pendingGenerated) error {
 	ord, _ := t.ColumnByName(g.column)
-	text, cols, err := e.rowText(ctx, t, g.x, t.Columns[ord].Type, "column generation expressions", "column generation expression")
+	text, cols, err := e.rowText(ctx, t, g.x, t.Columns[ord].Type, inGenerated)
 	if err != nil {
 		return e.placed(err)
 	}
@@ -103,6 +62,61 @@ func checkDerived(t *catalog.Table, d *plan.Derived) error {
 		}
 	}
 	return nil
+}
+
+// derivedParts are parts of what a table derives from its rows.
+type derivedParts struct {
+	columns    []catalog.ColumnID // generated ones, or expressions of indexes
+	predicates []catalog.IndexID
+	// bare is without the conversion to the column's type.
+	bare bool
+}
+
+// computeConstants fails as the constants do in parts of what t derives: PostgreSQL computes these when it
+// defines the parts, whether or not there are rows.
+func (e *Env) computeConstants(ctx context.Context, t *catalog.Table, parts derivedParts) error {
+	ins, next, err := e.planDefaults(ctx, t)
+	if err != nil || ins.Derived == nil {
+		return err
+	}
+	rows := &plan.Values{}
+	for i, id := range ins.Derived.Cols {
+		rows.Cols = append(rows.Cols, plan.Column{ID: id, Name: t.Columns[i].Name, Type: t.Columns[i].ValueType()})
+	}
+	p := &plan.Project{Input: rows}
+	for _, x := range parts.of(t, ins.Derived) {
+		p.Cols, p.Exprs = append(p.Cols, plan.Column{ID: next, Type: x.Type()}), append(p.Exprs, x)
+		next++
+	}
+	prep := &plan.Prepared{Root: p, Columns: p.Cols, NextCol: next}
+	if err := e.optimize(ctx, prep); err != nil {
+		return err
+	}
+	return prep.Failure()
+}
+
+// of are the expressions of the parts.
+func (parts derivedParts) of(t *catalog.Table, d *plan.Derived) (out []plan.Expr) {
+	for _, c := range d.Columns {
+		if !slices.Contains(parts.columns, t.Columns[c.Ord].ID) {
+			continue
+		}
+		x, to := c.Value, t.Columns[c.Ord].Type
+		cast, converted := x.(*plan.Cast)
+		switch {
+		case parts.bare && converted && cast.Mode == plan.CastAssignment:
+			x = cast.Arg
+		case !parts.bare && to.Typmod >= 0:
+			x = &plan.Cast{Arg: x, T: to, Mode: plan.CastAssignment}
+		}
+		out = append(out, x)
+	}
+	for _, p := range d.Predicates {
+		if slices.Contains(parts.predicates, p.Index) {
+			out = append(out, p.Cond)
+		}
+	}
+	return out
 }
 
 func immutable(e plan.Expr) bool {
@@ -146,7 +160,7 @@ func joinsImmutably(c *plan.Call) bool {
 // expressionColumn returns the hidden column of t that stands for an expression of an
 // index, which it makes if there is none.
 func (e *Env) expressionColumn(ctx context.Context, t *catalog.Table, x ast.Expr) (*catalog.Column, error) {
-	text, cols, err := e.rowText(ctx, t, x, nil, "index expressions", "index expression")
+	text, cols, err := e.rowText(ctx, t, x, nil, inIndexExpression)
 	if err != nil {
 		return nil, err
 	}
@@ -256,21 +270,6 @@ func (a *alteration) dropExpression(ctx context.Context, c *ast.AlterCmd) error 
 	}
 	col.Generated, col.BaseColumns = "", nil
 	return a.put(ctx)
-}
-
-// renameInExpr renames a column in the text of an expression.
-func renameInExpr(text, from, to string) (string, error) {
-	x, err := parser.ParseExpr(text)
-	if err != nil {
-		return "", err
-	}
-	ast.Walk(x, func(n ast.Node) bool {
-		if ref, ok := n.(*ast.ColumnRef); ok && ref.Column == from {
-			ref.Column = to
-		}
-		return true
-	})
-	return ast.Format(x), nil
 }
 
 // renameInDerived renames a column in generated columns and indexes.

@@ -175,6 +175,9 @@ func (e *Env) addBuiltIndex(ctx context.Context, old, t *catalog.Table, ix catal
 	if err := e.checkExprs(ctx, t); err != nil {
 		return err
 	}
+	if err := e.computeConstants(ctx, t, derivedParts{columns: keyIDs(&ix), predicates: []catalog.IndexID{ix.ID}}); err != nil {
+		return err
+	}
 	spec := buildSpec{old: old, table: t, indexes: []int{len(t.Indexes) - 1}}
 	if ix.Primary {
 		setNotNull(t, ix.Columns)
@@ -188,6 +191,14 @@ func (e *Env) addBuiltIndex(ctx context.Context, old, t *catalog.Table, ix catal
 		}
 	}
 	return e.Coll.Put(ctx, t)
+}
+
+func keyIDs(ix *catalog.Index) []catalog.ColumnID {
+	out := make([]catalog.ColumnID, len(ix.Columns))
+	for i, k := range ix.Columns {
+		out[i] = k.Column
+	}
+	return out
 }
 
 // newIndex makes the descriptor of an index of t. It takes an index id of t but
@@ -220,7 +231,7 @@ func (e *Env) newIndex(ctx context.Context, t *catalog.Table, schema string, p p
 		return ix, err
 	}
 	if p.where != nil {
-		if ix.Where, ix.WhereColumns, err = e.rowText(ctx, t, p.where, nil, "index predicates", "index predicate"); err != nil {
+		if ix.Where, ix.WhereColumns, err = e.rowText(ctx, t, p.where, nil, inIndexPredicate); err != nil {
 			return ix, err
 		}
 	}

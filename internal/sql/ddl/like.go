@@ -93,6 +93,10 @@ func (b *tableBuilder) likeColumn(ctx context.Context, c *catalog.Column, has fu
 }
 
 func (b *tableBuilder) likeCheck(ctx context.Context, src *catalog.Table, k *catalog.Check, comments bool) error {
+	if hasWholeRow(k.Expr) {
+		return pgerr.Unsupported("cannot convert whole-row table reference").
+			WithDetail("Constraint \"%s\" contains a whole-row reference to table \"%s\".", k.Name, src.Name)
+	}
 	n := catalog.Check{Name: k.Name, Expr: k.Expr, NoInherit: k.NoInherit}
 	for _, id := range k.Columns {
 		ord, _ := b.t.ColumnByName(src.Columns[src.ColumnByID(id)].Name)

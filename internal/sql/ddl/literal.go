@@ -51,11 +51,16 @@ func (e *Env) restateLiterals(notes *planner.Notes) bool {
 
 // neutral prints a value as all sessions read it.
 func (e *Env) neutral(t *types.T, d types.Datum) string {
+	return typeio.FormatDatum(t, d, e.neutralFormat())
+}
+
+// neutralFormat prints values as all sessions read them.
+func (e *Env) neutralFormat() *types.FormatContext {
 	format := types.NewFormatContext()
 	if e.Format != nil { // it finds the types of fields
 		format.TypeByOid = e.Format.TypeByOid
 	}
-	return typeio.FormatDatum(t, d, format)
+	return format
 }
 
 // namesObject reports whether a constant is the name of an object that can be renamed: those

@@ -6,7 +6,6 @@ import (
 
 	"github.com/lichendb/lichen/internal/sql/ast"
 	"github.com/lichendb/lichen/internal/sql/catalog"
-	"github.com/lichendb/lichen/internal/sql/parser"
 	"github.com/lichendb/lichen/internal/sql/pgerr"
 	"github.com/lichendb/lichen/internal/sql/planner"
 )
@@ -29,6 +28,9 @@ func (a *alteration) rename(ctx context.Context, c *ast.AlterCmd) error {
 	}
 	old := a.t.Name
 	a.t.Name = c.NewName
+	if err := renameWholeRows(a.t, old); err != nil {
+		return err
+	}
 	if err := a.moveRelationName(ctx, old, c.NewName, false); err != nil {
 		return err
 	}
@@ -121,17 +123,10 @@ func (a *alteration) renameOwnColumn(ctx context.Context, col *catalog.Column, c
 		if !slices.Contains(k.Columns, col.ID) {
 			continue
 		}
-		x, err := parser.ParseExpr(k.Expr)
-		if err != nil {
+		var err error
+		if k.Expr, err = renameInExpr(k.Expr, c.Name, c.NewName); err != nil {
 			return err
 		}
-		ast.Walk(x, func(n ast.Node) bool {
-			if ref, ok := n.(*ast.ColumnRef); ok && ref.Column == c.Name {
-				ref.Column = c.NewName
-			}
-			return true
-		})
-		k.Expr = ast.Format(x)
 	}
 	if err := renameInDerived(a.t, col.ID, c.Name, c.NewName); err != nil {
 		return err

@@ -368,6 +368,9 @@ func (b *tableBuilder) create(ctx context.Context) error {
 	if err := b.e.checkExprs(ctx, b.t); err != nil {
 		return err
 	}
+	if err := b.computeConstants(ctx); err != nil {
+		return err
+	}
 	if err := b.e.Coll.Put(ctx, b.t); err != nil {
 		return err
 	}
@@ -378,6 +381,24 @@ func (b *tableBuilder) create(ctx context.Context) error {
 		}
 	}
 	return nil
+}
+
+// computeConstants computes those of generated columns and of partial indexes.
+func (b *tableBuilder) computeConstants(ctx context.Context) error {
+	parts := derivedParts{bare: true}
+	for _, g := range b.generated {
+		ord, _ := b.t.ColumnByName(g.column)
+		parts.columns = append(parts.columns, b.t.Columns[ord].ID)
+	}
+	for i := range b.t.Indexes {
+		if ix := &b.t.Indexes[i]; !ix.Total() {
+			parts.predicates = append(parts.predicates, ix.ID)
+		}
+	}
+	if len(parts.columns)+len(parts.predicates) == 0 {
+		return nil
+	}
+	return b.e.computeConstants(ctx, b.t, parts)
 }
 
 // addIndex adds a finished index to the table and takes its name.

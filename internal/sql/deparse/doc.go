@@ -4,7 +4,7 @@
 // operators that they stand for, stars expanded, and its line breaks and indentation.
 // Tools compare these texts.
 //
-// Above it: pgcatalog. Below it: planner, which says how the names and types of a text
+// Above it: pgcatalog, ddl. Below it: planner, which says how the names and types of a text
 // are understood (planner.Notes), builtin, ast, types.
 //
 // Reading order: Env and what it offers (deparse.go); expressions: node.go (what is

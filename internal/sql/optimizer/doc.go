@@ -5,7 +5,7 @@
 // volatility), catalog (indexes), types.
 //
 // Reading order: Options and Optimize (optimizer.go), the table of rules (rules.go), the
-// logical rules in the order they run, one file each (inlinecte.go, fold.go, constants.go, empty.go,
+// logical rules in the order they run, one file each (inlinecte.go, fold.go, foldthrough.go, constants.go, empty.go,
 // decorrelate.go, pushdown.go, distinct.go, minmax.go, outerjoin.go, joinorder.go
 // with joingraph.go, joinsearch.go, equivalence.go and disjunction.go, prune.go), then the physical pass: physical.go (sorts, limits, grouping),
 // access.go, constraint.go and tokens.go (indexes), join.go (algorithms), locks.go; and

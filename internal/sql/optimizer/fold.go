@@ -1,6 +1,8 @@
 package optimizer
 
 import (
+	"slices"
+
 	"github.com/lichendb/lichen/internal/sql/builtin"
 	"github.com/lichendb/lichen/internal/sql/pgerr"
 	"github.com/lichendb/lichen/internal/sql/plan"
@@ -30,7 +32,11 @@ func (o *optimizer) fold(n plan.Node) plan.Node {
 		return n
 	}
 	eachChild(n, o.fold)
+	through := readsConstants(n)
 	plan.VisitExprs(n, func(e *plan.Expr) {
+		if through {
+			*e = withConstantsBelow(n, *e)
+		}
 		var err *pgerr.Error
 		*e, err = o.foldExpr(o.fixed(*e))
 		o.unfit = o.unfit || err != nil
@@ -224,8 +230,11 @@ func (f *folder) failedWith(err error) {
 	}
 }
 
-// foldNullIf compares constants. It is NULL where the left side is, whatever the right side.
+// foldNullIf compares constants. It is the left side where one of the sides is NULL, whatever the other.
 func (f *folder) foldNullIf(e *plan.NullIf) plan.Expr {
+	if right, ok := constOf(e.RightCmp); ok && right.IsNull() {
+		return e.Left
+	}
 	left, ok := constOf(e.Left)
 	switch {
 	case !ok || hasOperand(e.LeftCmp):
@@ -260,10 +269,7 @@ func (f *folder) foldOther(e plan.Expr, op *builtin.Overload) plan.Expr {
 		return e
 	}
 	all := true
-	plan.Args(e, func(a *plan.Expr) {
-		_, ok := constOf(*a)
-		all = all && ok
-	})
+	plan.Args(e, func(a *plan.Expr) { all = all && isConstant(*a) })
 	if !all {
 		return e
 	}
@@ -273,6 +279,17 @@ func (f *folder) foldOther(e plan.Expr, op *builtin.Overload) plan.Expr {
 		return e
 	}
 	return plan.NewConst(e.Type(), d)
+}
+
+// isConstant reports whether e is a constant or a row of them, which stays as it was written.
+func isConstant(e plan.Expr) bool {
+	switch e := e.(type) {
+	case *plan.Const:
+		return true
+	case *plan.RowCtor:
+		return e.NullRow == nil && !slices.ContainsFunc(e.Fields, func(f plan.Expr) bool { return !isConstant(f) })
+	}
+	return false
 }
 
 func constOf(e plan.Expr) (types.Datum, bool) {
@@ -289,16 +306,21 @@ func (f *folder) foldCall(e *plan.Call) plan.Expr {
 	if e.Fn.IsSRF() || len(e.Args) == 0 {
 		return e
 	}
-	all, null := true, false
+	all, null, rows := true, false, false
 	for _, a := range e.Args {
 		d, ok := constOf(a)
 		all = all && ok
 		null = null || ok && d.IsNull()
+		_, row := a.(*plan.RowCtor)
+		rows = rows || row
 	}
 	if null && e.Fn.Strict && e.Fn.Volatility != builtin.Volatile && !e.VariadicArray {
 		return plan.NewNull(e.T)
 	}
-	if !all || e.Fn.Volatility != builtin.Immutable || e.VariadicArray {
+	if rows || e.VariadicArray {
+		return f.foldOther(e, e.Fn)
+	}
+	if !all || e.Fn.Volatility != builtin.Immutable {
 		return e
 	}
 	args, ts := make([]types.Datum, len(e.Args)), make([]*types.T, len(e.Args))
@@ -476,6 +498,9 @@ func foldNot(e *plan.Not) plan.Expr {
 }
 
 func foldIs(e *plan.Is) plan.Expr {
+	if row, ok := e.Arg.(*plan.RowCtor); ok && e.OfFields() && !isConstant(row) && failsTest(row, e.Kind) {
+		return plan.NewConst(types.Bool, types.NewBool(false))
+	}
 	d, ok := constOf(e.Arg)
 	if !ok || e.OfFields() && !d.IsNull() {
 		return e
@@ -496,6 +521,15 @@ func foldIs(e *plan.Is) plan.Expr {
 		v = d.IsNull() || d.Bool()
 	}
 	return plan.NewConst(types.Bool, types.NewBool(v))
+}
+
+// failsTest reports whether a field of a row decides that IS NULL or IS NOT NULL is false of it.
+func failsTest(row *plan.RowCtor, kind plan.IsKind) bool {
+	return row.NullRow == nil && slices.ContainsFunc(row.Fields, func(f plan.Expr) bool {
+		d, ok := constOf(f)
+		null := ok && d.IsNull() // a row within the row is not
+		return isConstant(f) && null != (kind == plan.IsNull)
+	})
 }
 
 // orToIn makes x = a OR x = b an IN list.

@@ -1,6 +1,9 @@
 package planner
 
 import (
+	"slices"
+	"strings"
+
 	"github.com/lichendb/lichen/internal/sql/ast"
 	"github.com/lichendb/lichen/internal/sql/catalog"
 	"github.com/lichendb/lichen/internal/sql/pgerr"
@@ -518,6 +521,7 @@ func (b *builder) checks(t *catalog.Table, row []plan.ColID) ([]plan.CheckExpr, 
 		}
 		out = append(out, plan.CheckExpr{Name: t.Checks[i].Name, Cond: x})
 	}
+	slices.SortFunc(out, func(a, b plan.CheckExpr) int { return strings.Compare(a.Name, b.Name) }) // as they are tried in PostgreSQL
 	domains, err := b.domainChecks(t, row)
 	return append(out, domains...), err
 }

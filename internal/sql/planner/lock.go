@@ -39,7 +39,7 @@ func (b *builder) lockRows(q *ast.Select, s *scope, node plan.Node) (plan.Node, 
 	if what != "" {
 		return nil, pgerr.New(pgerr.FeatureNotSupported, "%s is not allowed with %s", first.Strength, what)
 	}
-	targets, err := lockTargets(q, s)
+	targets, err := b.lockTargets(q, s)
 	if err != nil || len(targets) == 0 {
 		return node, err
 	}
@@ -73,7 +73,7 @@ type lockItem struct {
 }
 
 // lockTargets finds the tables that the clauses lock.
-func lockTargets(q *ast.Select, s *scope) ([]lockItem, error) {
+func (b *builder) lockTargets(q *ast.Select, s *scope) ([]lockItem, error) {
 	var out []lockItem
 	add := func(it *item, c *ast.LockingClause) {
 		for i := range out {
@@ -89,8 +89,11 @@ func lockTargets(q *ast.Select, s *scope) ([]lockItem, error) {
 		c := &q.Locking[i]
 		if len(c.Of) == 0 {
 			for _, it := range s.items {
-				if it.table != nil {
+				switch {
+				case it.table != nil:
 					add(it, c)
+				case it.sub:
+					b.mayBeAbsent(it, c.Strength)
 				}
 			}
 			continue
@@ -106,6 +109,7 @@ func lockTargets(q *ast.Select, s *scope) ([]lockItem, error) {
 			}
 			switch {
 			case it.sub: // locked inside, see scope.locked
+				b.mayBeAbsent(it, c.Strength)
 			case it.table == nil:
 				return nil, pgerr.New(pgerr.FeatureNotSupported, "%s cannot be applied to a %s", c.Strength, it.kind()).At(name.Pos)
 			default:
