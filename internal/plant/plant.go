@@ -130,6 +130,9 @@ const (
 	// StatisticsUnheard has a node plan by the statistics that were stored when it started.
 	StatisticsUnheard Name = "statistics-unheard"
 
+	// PeersUnlocked changes what the catalog holds while sessions of other nodes use it.
+	PeersUnlocked Name = "peers-unlocked"
+
 	// SplitGap leaves the keys of the right half of a split to nobody for a moment.
 	SplitGap Name = "split-gap"
 

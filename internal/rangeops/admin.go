@@ -69,7 +69,7 @@ type Admin struct {
 
 // New returns an Admin. Handle has it answer other nodes.
 func New(o Options) *Admin {
-	return &Admin{o: o, halfMerged: make(chan struct{}, 1)}
+	return &Admin{o: o, ids: newRangeIDs(), halfMerged: make(chan struct{}, 1)}
 }
 
 // Clear drops all versions of the keys in a span, whichever nodes lead its ranges.

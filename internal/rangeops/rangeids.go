@@ -2,7 +2,6 @@ package rangeops
 
 import (
 	"context"
-	"sync"
 
 	"github.com/lichendb/lichen/internal/kvpb"
 )
@@ -14,17 +13,25 @@ const maxIDBlock = 64
 // rangeIDs are ids for new ranges that belong to this node. It takes the more at once the more
 // it has used: a node that splits once takes one.
 type rangeIDs struct {
-	mu    sync.Mutex
+	// turn is full while one request uses what follows, also while it asks the cluster: who
+	// waits goes on when its context ends.
+	turn  chan struct{}
 	next  uint64
 	left  uint64
 	block uint64
 }
 
+func newRangeIDs() rangeIDs { return rangeIDs{turn: make(chan struct{}, 1)} }
+
 // newRangeID returns an id that no range has had.
 func (a *Admin) newRangeID(ctx context.Context) (kvpb.RangeID, error) {
 	s := &a.ids
-	s.mu.Lock()
-	defer s.mu.Unlock()
+	select {
+	case s.turn <- struct{}{}:
+	case <-ctx.Done():
+		return 0, ctx.Err()
+	}
+	defer func() { <-s.turn }()
 	if s.left == 0 {
 		s.block = min(max(2*s.block, 1), maxIDBlock)
 		last, err := a.o.DB().Increment(ctx, "range-id", s.block)

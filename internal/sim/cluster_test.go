@@ -17,8 +17,10 @@ import (
 	"github.com/lichendb/lichen/internal/kvnode"
 	"github.com/lichendb/lichen/internal/kvpb"
 	"github.com/lichendb/lichen/internal/liveness"
+	"github.com/lichendb/lichen/internal/quota"
 	"github.com/lichendb/lichen/internal/replica"
 	"github.com/lichendb/lichen/internal/rpc"
+	"github.com/lichendb/lichen/internal/sqlnode"
 	"github.com/lichendb/lichen/internal/store"
 )
 
@@ -30,8 +32,11 @@ const simOffset = 250 * time.Millisecond
 // virtual time from passing until the node's end is noticed.
 const memTable = 64 << 20
 
-// methodCatalog is how the catalogs of simulated nodes agree on changes.
-const methodCatalog rpc.Method = 53
+// simMemory is what the statements and the write buffers of a node may take.
+const simMemory = 64 << 20
+
+// openPause is the pause between two attempts of a node to serve SQL.
+const openPause = 200 * time.Millisecond
 
 // startWithin is how long a node may take to start.
 const startWithin = 2 * time.Minute
@@ -47,12 +52,14 @@ type node struct {
 	lives int
 }
 
-// life is one life of a node: everything above the disk, as a server runs it.
+// life is one life of a node: everything above the disk, as a server runs it. The SQL part opens
+// while the node serves others.
 type life struct {
 	node   *node
 	hlc    *hlc.Clock
 	ep     *Endpoint
 	kv     *kvnode.Node
+	sql    *sqlnode.Node      // nil unless cluster.sql
 	began  int64              // kv.Life
 	store  *store.Store       // the only one of kv.Store
 	live   *liveness.Liveness // kv.Live
@@ -78,11 +85,9 @@ type cluster struct {
 	story   *Trace // what happened, in words
 	nodes   []*node
 	log     slog.Handler
-	// onLife is told of each life that has begun, and ends with it.
-	onLife func(*life)
-	ttl    time.Duration // store.Options.GCTTL
-	lag    time.Duration // store.Options.ClosedLag
-	spill  int64         // how large write buffers grow, see kv.DB.SetSpill
+	ttl     time.Duration // store.Options.GCTTL
+	lag     time.Duration // store.Options.ClosedLag
+	spill   int64         // how large write buffers grow, see kv.DB.SetSpill
 	// onEnd is told of each life before its store is closed.
 	onEnd func(*life)
 	// intercept, if set, stands between the nodes' routers and the replicas they send to.
@@ -91,6 +96,8 @@ type cluster struct {
 	// where the test puts them.
 	places  bool
 	founded bool
+	// sql has the nodes serve SQL.
+	sql bool
 	// muted methods are lost on their way from store to store.
 	muted map[rpc.Method]bool
 
@@ -146,9 +153,6 @@ func (c *cluster) start(id kvpb.NodeID) {
 			}
 		}
 	}
-	if c.onLife != nil {
-		c.onLife(n.current())
-	}
 }
 
 func (c *cluster) info(id kvpb.NodeID, l *life) liveness.NodeInfo {
@@ -170,7 +174,8 @@ func (c *cluster) open(n *node) (*life, error) {
 		l.abandon()
 	}()
 	var err error
-	if l.kv, err = kvnode.New(c.options(l)); err != nil {
+	o := c.options(l)
+	if l.kv, err = kvnode.New(o); err != nil {
 		return nil, err
 	}
 	l.store, l.live, l.began = l.kv.Store.First(), l.kv.Live, l.kv.Life
@@ -195,8 +200,28 @@ func (c *cluster) open(n *node) (*life, error) {
 	if c.places && c.founded {
 		l.kv.StartPlacement(l.ended)
 	}
+	if c.sql {
+		l.sql = sqlnode.New(sqlnode.Options{
+			KV: l.kv, Transport: o.Transport, Settings: o.Settings, Go: o.Go, Memory: o.Memory, Version: "simulated", Logger: o.Logger,
+		})
+		l.running.Go(func() { c.serveSQL(l) })
+	}
 	opened = true
 	return l, nil
+}
+
+// serveSQL opens the SQL part of a life, once the ranges of the catalog are led.
+func (c *cluster) serveSQL(l *life) {
+	for l.ended.Err() == nil {
+		err := l.sql.Open(l.ended)
+		if err == nil {
+			l.sql.Start(l.ended)
+			c.story.Addf("node %d serves SQL", l.node.id)
+			return
+		}
+		c.story.Addf("node %d does not serve SQL yet: %v", l.node.id, err)
+		<-time.After(openPause)
+	}
 }
 
 // options are those of a life: the network, the disk and the clock are simulated.
@@ -220,7 +245,7 @@ func (c *cluster) options(l *life) kvnode.Options {
 			c.story.Addf("node %d: %s", n.id, describe(r.Desc()))
 		},
 		OnFatal:  func(err error) { c.story.Addf("node %d: store failed: %v", n.id, err) },
-		Settings: clustersetting.NewLive(clustersetting.Default()), Go: l.running.Go, Spill: c.spill, Logger: logger,
+		Settings: clustersetting.NewLive(clustersetting.Default()), Go: l.running.Go, Spill: c.spill, Logger: logger, Memory: quota.NewPool("node", simMemory),
 	}
 	if c.intercept != nil {
 		o.Intercept = func(s kvpb.Sender) kvpb.Sender { return c.intercept(l, s) }
@@ -333,7 +358,13 @@ func (c *cluster) retire(id kvpb.NodeID) *life {
 // end closes what a life consists of.
 func (c *cluster) end(l *life) {
 	l.live.Close()
+	if l.sql != nil {
+		l.kv.Router.FailFast() // what its sessions still clean up reaches nobody
+	}
 	l.running.Wait()
+	if l.sql != nil {
+		_ = l.sql.Close(l.ended) // nor does what it would tell
+	}
 	l.kv.Disconnect()
 	if c.onEnd != nil {
 		c.onEnd(l)

@@ -11,14 +11,15 @@
 // which makes faults happen to the other blocks (run.go); [Trace], what is
 // printed when a run fails.
 //
-// The tests put whole nodes between the blocks: those of kvnode, which a server runs too, one store
-// each (cluster_test.go). Workloads run on them
+// The tests put whole nodes between the blocks: those of kvnode and sqlnode, which a server runs too,
+// one store each (cluster_test.go). SQL runs where a workload asks for it. Workloads run on them
 // (simulate_test.go: bank, ring, registers, lists) while faults happen and ranges are split,
 // merged and moved by rangeops (ranges_test.go), and rebalance places replicas beside that. After
 // each run the faults end, and the cluster must become whole by itself; every client
 // must get something done, all replicas must hold the same, nothing provisional may be
 // left, and the meta records must tell the truth (healed_test.go). Further runs collect
-// old versions under readers that are behind (aging_test.go), change a table under its
+// old versions under readers that are behind (aging_test.go), run SQL at all isolation levels
+// while tables and indexes change (statements_test.go), change a descriptor under its
 // writers on all gateways (schema_test.go), read the past at all replicas (past_test.go,
 // far_test.go), follow a feed (feed_test.go), hold locks while ranges change (held_test.go),
 // stall and fill disks (TestBadDisks), and slow one down until its store leads nothing any

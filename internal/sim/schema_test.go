@@ -14,7 +14,6 @@ import (
 	"github.com/lichendb/lichen/internal/check"
 	"github.com/lichendb/lichen/internal/keys"
 	"github.com/lichendb/lichen/internal/kv"
-	"github.com/lichendb/lichen/internal/kvpb"
 	"github.com/lichendb/lichen/internal/sql/catalog"
 	"github.com/lichendb/lichen/internal/sql/types"
 )
@@ -25,7 +24,7 @@ const (
 	// schemaRows is how many rows are written; which database they seem to be of has
 	// nothing to do with the table.
 	schemaRows = 8
-	// gatewayPause is how soon a node tries again to become a gateway.
+	// gatewayPause is the pause between two attempts to make the table.
 	gatewayPause = 200 * time.Millisecond
 )
 
@@ -36,13 +35,12 @@ type schemas struct {
 	c *cluster
 
 	mu       sync.Mutex
-	gateways map[*life]*catalog.Store // those that have registered
-	changes  map[int64]check.Op       // acknowledged, by version
-	returned int64                    // the newest version whose change has returned
+	changes  map[int64]check.Op // acknowledged, by version
+	returned int64              // the newest version whose change has returned
 }
 
 func newSchemas() *schemas {
-	return &schemas{gateways: map[*life]*catalog.Store{}, changes: map[int64]check.Op{}}
+	return &schemas{changes: map[int64]check.Op{}}
 }
 
 func schemaRow(i int) string { return string(append(keys.DatabasePrefix(900), byte('a'+i))) }
@@ -64,54 +62,16 @@ func (w *schemas) initial() map[string]string {
 	return m
 }
 
-// prepare makes every life a gateway.
-func (w *schemas) prepare(c *cluster) {
-	w.c = c
-	c.onLife = func(l *life) {
-		cat := catalog.NewStore(catalog.Options{
-			DB: l.db, Waits: l.store.Waits(), Node: l.node.id, Life: l.began, Peers: schemaPeers{l.ep}, Clock: l.hlc,
-		})
-		l.ep.Handle(methodCatalog, l.serving(cat.HandlePeer))
-		if l.use() {
-			go func() {
-				defer l.running.Done()
-				w.serve(l, cat)
-			}()
-		}
-	}
-}
+// prepare has the nodes serve SQL: that makes each of their lives a gateway.
+func (w *schemas) prepare(c *cluster) { w.c, c.sql = c, true }
 
-// serve registers a gateway, and ends it with its life.
-func (w *schemas) serve(l *life, cat *catalog.Store) {
-	for l.ended.Err() == nil {
-		err := cat.StartGateway(l.ended)
-		if err == nil {
-			w.mu.Lock()
-			w.gateways[l] = cat
-			w.mu.Unlock()
-			break
-		}
-		w.c.story.Addf("node %d is no gateway yet: %v", l.node.id, err)
-		<-time.After(gatewayPause)
-	}
-	<-l.ended.Done()
-	_ = cat.StopGateway(l.ended) // what it would write reaches nobody any more
-}
-
+// gateway returns the catalog of a life, nil before that is a gateway.
 func (w *schemas) gateway(l *life) *catalog.Store {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return w.gateways[l]
+	if l.sql.Server() == nil {
+		return nil
+	}
+	return l.sql.Catalog()
 }
-
-type schemaPeers struct{ ep *Endpoint }
-
-func (p schemaPeers) Call(ctx context.Context, to kvpb.NodeID, req []byte) ([]byte, error) {
-	return p.ep.Call(ctx, to, methodCatalog, req)
-}
-
-// Away does nothing: nobody looks for deadlocks over tables here, they end by their limit.
-func (p schemaPeers) Away(kvpb.TxnID, kvpb.NodeID) (back func()) { return func() {} }
 
 type searchPath []string
 

@@ -132,6 +132,7 @@ func TestSoak(t *testing.T) {
 		t.Run(fmt.Sprintf("Aging/%d", seed), func(t *testing.T) { runAging(t, seed, soakLength) })
 		t.Run(fmt.Sprintf("AgingRegisters/%d", seed), func(t *testing.T) { runAgingRegisters(t, seed, soakLength) })
 		t.Run(fmt.Sprintf("Schemas/%d", seed), func(t *testing.T) { runSchemas(t, seed, soakLength) })
+		t.Run(fmt.Sprintf("Statements/%d", seed), func(t *testing.T) { runStatements(t, seed, soakLength) })
 		t.Run(fmt.Sprintf("LocksSurvive/%d", seed), func(t *testing.T) { runHeld(t, seed, soakLength) })
 		t.Run(fmt.Sprintf("Past/%d", seed), func(t *testing.T) { runPast(t, seed, soakLength) })
 		t.Run(fmt.Sprintf("Feed/%d", seed), func(t *testing.T) { runFeed(t, seed, soakLength) })
