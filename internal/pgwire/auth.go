@@ -34,6 +34,9 @@ const (
 	alpnSQL = "postgresql"
 )
 
+// certificateHint says how a client gets and gives a certificate.
+const certificateHint = "'lichen cert create-client' makes one; lichen's commands find it in --certs-dir, other clients by sslcert, sslkey and sslrootcert."
+
 // authenticate lets a client in as user, or says why not.
 func (c *conn) authenticate(user string) error {
 	switch {
@@ -41,11 +44,12 @@ func (c *conn) authenticate(user string) error {
 		return nil
 	case !c.encrypted:
 		return pgerr.New(pgerr.InvalidAuthorizationSpecification,
-			"unencrypted connections are refused: connect with TLS (sslmode=verify-full) and a client certificate")
+			"unencrypted connections are refused: connect with TLS (sslmode=verify-full) and a client certificate").
+			WithHint(certificateHint)
 	case c.certUser == "":
 		return pgerr.New(pgerr.InvalidAuthorizationSpecification,
 			"password authentication is not available yet: use a client certificate for user %q", user).
-			WithHint("'lichen cert create-client' makes one; connections take it as sslcert and sslkey.")
+			WithHint(certificateHint)
 	case c.certUser != user:
 		return pgerr.New(pgerr.InvalidAuthorizationSpecification,
 			"the client certificate is for user %q, not for %q", c.certUser, user)

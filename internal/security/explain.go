@@ -41,7 +41,7 @@ func explain(err error) string {
 		return fmt.Sprintf("the server's certificate is not for %s but for %s: connect to one of those, or run 'lichen cert create-node' for the node with %s among the hosts",
 			host.Host, strings.Join(hosts(host.Certificate), ", "), host.Host)
 	case errors.As(err, &unknown):
-		return "the server's certificate was not signed by the CA in " + CACert + ": use the certificates of the cluster that the server belongs to"
+		return "the server's certificate was not signed by a CA that this side trusts: use " + CACert + " of the cluster that the server belongs to (--certs-dir, or sslrootcert of a URL)"
 	case errors.As(err, &invalid) && invalid.Reason == x509.Expired && invalid.Cert != nil:
 		return explainServerTime(invalid.Cert)
 	case errors.As(err, &record):
