@@ -3,12 +3,14 @@ package cli
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"io"
 	"log/slog"
 	"path/filepath"
 	"strings"
 	"testing"
 
+	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/lichendb/lichen/internal/config"
 	"github.com/lichendb/lichen/internal/fs"
 	"github.com/lichendb/lichen/internal/security"
@@ -126,6 +128,35 @@ func TestWithParams(t *testing.T) {
 	} {
 		if got := withParams(c.base, param{"k", `it's \`}); got != c.want {
 			t.Errorf("%q: %q", c.base, got)
+		}
+	}
+}
+
+// TestWorkloadHost checks that a workload takes the flags that a node prints as it starts.
+func TestWorkloadHost(t *testing.T) {
+	for _, c := range []struct{ base, host, want string }{
+		{defaultURL, "there:1234", "there:1234/defaultdb"},
+		{defaultURL, "there", "there:26257/defaultdb"},
+		{"postgresql://root@h:1/d", "[::1]:5", "::1:5/d"},
+		{"host=h port=1 dbname=d user=root", "there:5", "there:5/d"},
+	} {
+		var f clientSecurity
+		fl := pflag.NewFlagSet("test", pflag.ContinueOnError)
+		f.add(fl)
+		f.addHost(fl)
+		if err := fl.Parse([]string{"--insecure", "--host=" + c.host}); err != nil {
+			t.Fatal(err)
+		}
+		target, err := f.target(c.base, false, "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		cfg, err := pgconn.ParseConfig(target)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := fmt.Sprintf("%s:%d/%s", cfg.Host, cfg.Port, cfg.Database); got != c.want || cfg.TLSConfig != nil {
+			t.Errorf("%s at %s: %s", c.base, c.host, got)
 		}
 	}
 }

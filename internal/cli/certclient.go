@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"net/url"
@@ -8,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/lichendb/lichen/internal/config"
 	"github.com/lichendb/lichen/internal/fs"
 	"github.com/lichendb/lichen/internal/security"
 	"github.com/spf13/pflag"
@@ -21,6 +23,7 @@ func addCertsDir(fl *pflag.FlagSet, dir *string) {
 type clientSecurity struct {
 	certsDir string
 	insecure bool
+	host     string
 	flags    *pflag.FlagSet
 }
 
@@ -30,12 +33,21 @@ func (f *clientSecurity) add(fl *pflag.FlagSet) {
 	fl.BoolVar(&f.insecure, "insecure", false, "connect without encryption, whatever the URL says")
 }
 
+// addHost adds the flag that takes the place of a URL's address.
+func (f *clientSecurity) addHost(fl *pflag.FlagSet) {
+	fl.StringVar(&f.host, "host", "", "host, or host:port, to connect to in place of the URL's")
+}
+
 // target adds to a connection URL, or a PostgreSQL key-value string, what the flags
 // say; given is whether somebody gave the URL, and user, unless empty, who
 // connects in place of the URL's. Without flags a given URL stays as it is, and the
 // default one becomes secure if the default directory has certificates.
 func (f *clientSecurity) target(base string, given bool, user string) (string, error) {
 	named := f.flags != nil && f.flags.Changed("certs-dir")
+	if f.host != "" {
+		host, port := splitHostPort(f.host)
+		base = withParams(base, param{"host", host}, param{"port", cmp.Or(port, config.DefaultPort)})
+	}
 	switch {
 	case f.insecure && named:
 		return "", errors.New("give either --insecure or --certs-dir")

@@ -1,8 +1,10 @@
 package cli
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
+	"net"
 	"os"
 	"slices"
 	"strings"
@@ -106,16 +108,18 @@ func (f *sqlFlags) config() (*pgconn.Config, error) {
 	if err != nil {
 		return nil, err
 	}
-	host, port := f.host, f.port
-	if i := strings.LastIndexByte(host, ':'); i >= 0 && !strings.HasSuffix(host, "]") && strings.Count(host, ":") == 1 {
-		if port == "" {
-			port = host[i+1:]
-		}
-		host = host[:i]
-	}
+	host, port := splitHostPort(f.host)
 	// A PostgreSQL key-value string takes the place of the URL, too, so parts are
 	// replaced in what was parsed.
-	return parseTarget(base, strings.Trim(host, "[]"), port, f.user, f.database)
+	return parseTarget(base, host, cmp.Or(f.port, port), f.user, f.database)
+}
+
+// splitHostPort returns the parts of host, host:port or [host]:port; port is empty without one.
+func splitHostPort(address string) (host, port string) {
+	if h, p, err := net.SplitHostPort(address); err == nil {
+		return h, p
+	}
+	return strings.Trim(address, "[]"), ""
 }
 
 func parseTarget(base, host, port, user, database string) (*pgconn.Config, error) {

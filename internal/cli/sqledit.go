@@ -13,11 +13,11 @@ import (
 )
 
 // edit opens an editor on a file, or on what was entered or executed last, and executes what it
-// holds if the editor wrote it.
+// holds if the editor wrote it. Otherwise what was entered stays.
 func (sh *shell) edit(name string) (err error) {
-	path := unquote(name)
-	entered := path == "" && sh.scan.rest() != ""
+	path, entered := unquote(name), false
 	if path == "" {
+		entered = !sh.scan.blank()
 		if path, err = sh.draft(); err != nil {
 			return err
 		}
@@ -63,7 +63,7 @@ const draftAge = 2 * time.Second
 
 // draft writes what was entered, or the last statement, to a new file.
 func (sh *shell) draft() (path string, err error) {
-	text := sh.scan.rest()
+	text := strings.TrimSpace(sh.scan.text.String())
 	if text == "" {
 		text = sh.last
 	}

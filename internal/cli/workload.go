@@ -80,6 +80,7 @@ func newYCSB(s *streams, load bool) *cobra.Command {
 	fl.StringArrayVarP(&f.options, "property", "p", nil, "a property as name=value; may be repeated")
 	fl.DurationVar(&f.displayEvery, "display-every", time.Second, "time between lines of progress; 0 for none")
 	f.security.add(fl)
+	f.security.addHost(fl)
 	fl.StringVar(&f.exportFile, "exportfile", "", "write the report to a file instead of standard output")
 	if load {
 		fl.BoolVar(&f.load.Drop, "drop", false, "drop the table first")

@@ -58,6 +58,7 @@ func newSetCommand(f *setFlags, name, short, long string, run func(context.Conte
 	fl := c.Flags()
 	fl.SortFlags = false
 	f.security.add(fl)
+	f.security.addHost(fl)
 	fl.Uint64Var(&f.seed, "seed", 1, "what the random values follow from")
 	fl.DurationVar(&f.every, "display-every", time.Second, "time between lines of progress; 0 for none")
 	return c

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/tls"
 	"encoding/binary"
+	"errors"
 	"net"
 	"reflect"
 	"strings"
@@ -11,6 +12,7 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgproto3"
 
 	"github.com/lichendb/lichen/internal/sql/pgerr"
@@ -180,5 +182,18 @@ func TestTLS(t *testing.T) {
 	raw.write(append(packet(codeSSL, ""), "x"...))
 	if got := strings.Join(raw.rest(), ""); !strings.HasPrefix(got, "E FATAL 08P01 received unencrypted data") {
 		t.Errorf("got %q", got)
+	}
+}
+
+// A client that names no database asks, as libpq does, for the one with its user's name: the
+// error says what to name.
+func TestDatabaseOfUser(t *testing.T) {
+	_, addr := newServer(t, nil)
+	for name, hint := range map[string]string{"root": "name defaultdb", "nope": ""} {
+		_, err := pgconn.Connect(t.Context(), "postgres://root@"+addr+"/"+name+"?sslmode=disable")
+		var pe *pgconn.PgError
+		if !errors.As(err, &pe) || pe.Code != "3D000" || hint == "" && pe.Hint != "" || !strings.Contains(pe.Hint, hint) {
+			t.Errorf("database %s: %v", name, err)
+		}
 	}
 }

@@ -2,6 +2,7 @@ package sql
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"strings"
 	"sync"
@@ -96,7 +97,7 @@ func (s *Session) connect(ctx context.Context, a SessionArgs) error {
 	}
 	db, err := s.srv.cfg.Catalog.DatabaseByName(ctx, name)
 	if err != nil {
-		return err
+		return hintDatabase(err, a)
 	}
 	s.db = db
 	s.planner.Init(s.srv.plans, planning{s}, statementSource, s.coll, s.vals, s.user)
@@ -124,6 +125,16 @@ func (s *Session) connect(ctx context.Context, a SessionArgs) error {
 	}
 	s.mu.application = s.vals.Fast.ApplicationName
 	return nil
+}
+
+// hintDatabase says what to do to those whose client has asked for the database that is named
+// as the user, as libpq does without the name of another.
+func hintDatabase(err error, a SessionArgs) error {
+	var e *pgerr.Error
+	if a.Database == a.User && errors.As(err, &e) && e.Code == pgerr.InvalidCatalogName {
+		return e.WithHint("Clients ask for the database with the name of the user if they are given none: name defaultdb.")
+	}
+	return err
 }
 
 // SearchPathSetting returns the search_path as set, "$user" replaced.
