@@ -11,8 +11,8 @@ import (
 const maxPipeline = 1 << 20
 
 // pipeline is what a client has sent by the extended protocol since the last Sync. If its
-// statements, which share an implicit transaction, meet a conflict, it is run again as
-// long as nothing of what was answered has been sent.
+// statements, which share a transaction, meet a conflict, it is run again as long as nothing of
+// what was answered has been sent.
 type pipeline struct {
 	msgs []byte    // each with its type and length
 	from wire.Mark // where the answers begin
@@ -93,6 +93,7 @@ func (c *conn) again(err error, sync bool) error {
 func (c *conn) repeat(sync bool) error {
 	p := &c.pipe
 	defer func() { p.behind = false }()
+	c.ses.RepeatPipeline()
 	for msgs := p.msgs; len(msgs) > 0; {
 		end := 5 + int(binary.BigEndian.Uint32(msgs[1:]))
 		typ, body := msgs[0], msgs[5:end]

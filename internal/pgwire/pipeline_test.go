@@ -24,7 +24,8 @@ func TestPipelineRunsAgain(t *testing.T) {
 	}
 	must(other, "create table t (k int primary key, v int)")
 	for _, mode := range []string{"cache_statement", "describe_exec", "exec"} {
-		for _, fixed := range []bool{false, true} {
+		for _, kind := range []string{"", "setting", "block", "block that has ended"} {
+			fixed := kind == "setting" || kind == "block that has ended"
 			c := connect(t, addr, "&default_query_exec_mode="+mode)
 			must(c, "set default_transaction_isolation = 'serializable'")
 			must(other, "upsert into t values (1, 1), (2, 0)")
@@ -34,22 +35,42 @@ func TestPipelineRunsAgain(t *testing.T) {
 			}
 			must(tx.Conn(), "update t set v = v + 1 where k = 2")
 			b := &pgx.Batch{}
+			before, after := 0, 0
+			switch kind {
+			case "block":
+				b.Queue("begin")
+				before, after = 1, 1
+			case "block that has ended":
+				b.Queue("begin")
+				b.Queue("commit")
+				before = 2
+			}
 			b.Queue("select v from t where k = $1", 1)
-			if fixed {
+			if kind == "setting" {
 				b.Queue("set search_path = public")
 			}
 			b.Queue("update t set v = v + $1 where k = 2", 5)
 			b.Queue("select v from t where k = 2")
+			if after > 0 {
+				b.Queue("commit")
+			}
 			done := make(chan error, 1)
 			var first, last int
 			go func() {
 				r := c.SendBatch(ctx, b)
-				err := r.QueryRow().Scan(&first)
-				for range b.Len() - 2 {
-					if _, e := r.Exec(); err == nil {
-						err = e
+				var err error
+				skip := func(n int) {
+					for range n {
+						if _, e := r.Exec(); err == nil {
+							err = e
+						}
 					}
 				}
+				skip(before)
+				if e := r.QueryRow().Scan(&first); err == nil {
+					err = e
+				}
+				skip(b.Len() - before - after - 2)
 				if e := r.QueryRow().Scan(&last); err == nil {
 					err = e
 				}
@@ -68,12 +89,12 @@ func TestPipelineRunsAgain(t *testing.T) {
 			err = <-done
 			if fixed {
 				if sqlState(err) != "40001" {
-					t.Errorf("%s, with a statement that can't be repeated: %v", mode, err)
+					t.Errorf("%s, %s: %v", mode, kind, err)
 				}
 				continue
 			}
 			if err != nil || first != 10 || last != 6 {
-				t.Errorf("%s: %d, %d, %v; want 10, 6", mode, first, last, err)
+				t.Errorf("%s, %s: %d, %d, %v; want 10, 6", mode, kind, first, last, err)
 			}
 		}
 	}

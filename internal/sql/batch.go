@@ -18,16 +18,17 @@ type BatchHolder interface {
 	UnmarkBatch()
 }
 
-// batch is the statements of one simple query that share an implicit transaction. When a
-// conflict ends that, they are run again from where it began, while nothing of their
-// results was sent.
+// batch is the statements of one simple query that share a transaction: an implicit one, or a
+// block that begins in the query. When a conflict ends that, they are run again from where it
+// began, while nothing of their results was sent.
 type batch struct {
 	s    *Session
 	res  BatchHolder // nil: what was answered can't be taken back
 	text string
 	// first is the statement that began the transaction.
 	first int
-	// fixed says that a statement since then did more than read and write rows.
+	// fixed says that the transaction began before the query, or that one of its statements did
+	// more than read and write rows.
 	fixed bool
 	replays
 }
@@ -61,23 +62,29 @@ func (s *Session) runBatch(stmts []parser.Statement, text string, res Results) e
 
 // note looks at the statement that comes next.
 func (b *batch) note(i int, stmt ast.Statement) {
-	if !b.s.txn.Open() && b.res != nil {
+	switch {
+	case !b.s.txn.Open() && !b.s.txn.InBlock() && b.res != nil:
 		if b.first != i {
 			b.attempt = 0
 		}
 		b.first, b.fixed = i, false
 		b.res.MarkBatch(maxHeld)
+	case i == 0:
+		b.fixed = true
 	}
-	if b.s.txn.InBlock() || !changesRowsOnly(stmt) {
+	if !repeatable(stmt) {
 		b.fixed = true
 	}
 }
 
-// changesRowsOnly reports whether a rollback takes back all that a statement does.
-func changesRowsOnly(stmt ast.Statement) bool {
-	switch stmt.(type) {
-	case *ast.Select, *ast.Insert, *ast.Update, *ast.Delete, *ast.Merge:
+// repeatable reports whether a rollback takes back all that a statement does, or it begins or
+// ends the block that is rolled back.
+func repeatable(stmt ast.Statement) bool {
+	switch st := stmt.(type) {
+	case *ast.Select, *ast.Insert, *ast.Update, *ast.Delete, *ast.Merge, *ast.Begin:
 		return true
+	case *ast.Commit:
+		return !st.Chain
 	}
 	return false
 }
@@ -85,5 +92,9 @@ func changesRowsOnly(stmt ast.Statement) bool {
 // again reports whether the statements are to be run again after a conflict, which has
 // rolled their transaction back, and prepares that.
 func (b *batch) again() bool {
-	return b.res != nil && !b.fixed && b.next(b.s, b.text) && b.res.RewindBatch()
+	if b.res == nil || b.fixed || !b.next(b.s, b.text) || !b.res.RewindBatch() {
+		return false
+	}
+	b.s.endFailedBlock()
+	return true
 }

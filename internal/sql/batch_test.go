@@ -68,8 +68,8 @@ func once(fn func()) func() {
 	}
 }
 
-// Several statements of one simple query are run again after a conflict that ends their
-// transaction, while nothing of what they answered was sent and all that they did is
+// Several statements of one simple query, a block among them, are run again after a conflict that
+// ends their transaction, while nothing of what they answered was sent and all that they did is
 // taken back by a rollback.
 func TestBatchRunsAgain(t *testing.T) {
 	n := newNode(t, fs.NewMem())
@@ -80,6 +80,7 @@ func TestBatchRunsAgain(t *testing.T) {
 	mustExec(t, a, "CREATE TABLE t (k INT PRIMARY KEY, v INT)")
 	cases := []struct {
 		name, text string
+		before     string
 		sent       bool
 		code       pgerr.Code
 		rows       string
@@ -89,7 +90,20 @@ func TestBatchRunsAgain(t *testing.T) {
 		{name: "sent", text: "SELECT v FROM t WHERE k = 1; UPDATE t SET v = v + 1 WHERE k = 1", sent: true, code: pgerr.SerializationFailure},
 		{name: "prepared", text: "PREPARE p AS SELECT 1; SELECT v FROM t WHERE k = 1; UPDATE t SET v = v + 1 WHERE k = 1; DEALLOCATE p",
 			code: pgerr.SerializationFailure},
-		{name: "block", text: "BEGIN; SELECT v FROM t WHERE k = 1; UPDATE t SET v = v + 1 WHERE k = 1; COMMIT", code: pgerr.SerializationFailure},
+		{name: "block", text: "BEGIN; SELECT v FROM t WHERE k = 1; UPDATE t SET v = v + 1 WHERE k = 1; COMMIT",
+			rows: "[10]", tags: []string{"BEGIN", "SELECT 1", "UPDATE 1", "COMMIT"}},
+		{name: "block that is sent", text: "BEGIN; SELECT v FROM t WHERE k = 1; UPDATE t SET v = v + 1 WHERE k = 1; COMMIT",
+			sent: true, code: pgerr.SerializationFailure},
+		{name: "block in a transaction", text: "SELECT v FROM t WHERE k = 1; BEGIN; UPDATE t SET v = v + 1 WHERE k = 1; COMMIT",
+			rows: "[10]", tags: []string{"SELECT 1", "BEGIN", "UPDATE 1", "COMMIT"}},
+		{name: "block that goes on", text: "BEGIN; SELECT v FROM t WHERE k = 1; UPDATE t SET v = v + 1 WHERE k = 1",
+			rows: "[10]", tags: []string{"BEGIN", "SELECT 1", "UPDATE 1"}},
+		{name: "block from before", before: "BEGIN", text: "SELECT v FROM t WHERE k = 1; UPDATE t SET v = v + 1 WHERE k = 1; COMMIT",
+			code: pgerr.SerializationFailure},
+		{name: "chained block", text: "BEGIN; COMMIT AND CHAIN; SELECT v FROM t WHERE k = 1; UPDATE t SET v = v + 1 WHERE k = 1; COMMIT",
+			code: pgerr.SerializationFailure},
+		{name: "block with a savepoint", text: "BEGIN; SAVEPOINT s; SELECT v FROM t WHERE k = 1; UPDATE t SET v = v + 1 WHERE k = 1; COMMIT",
+			code: pgerr.SerializationFailure},
 		{name: "after a block", text: "BEGIN; SELECT 5; COMMIT; SELECT v FROM t WHERE k = 1; UPDATE t SET v = v + 1 WHERE k = 1",
 			rows: "[5 10]", tags: []string{"BEGIN", "SELECT 1", "COMMIT", "SELECT 1", "UPDATE 1"}},
 		{name: "setting", text: "SELECT v FROM t WHERE k = 1; SET search_path = public; UPDATE t SET v = v + 1 WHERE k = 1", code: pgerr.SerializationFailure},
@@ -100,6 +114,9 @@ func TestBatchRunsAgain(t *testing.T) {
 			mustExec(t, a, "SET default_transaction_isolation = 'serializable'")
 			mustExec(t, b, "UPSERT INTO t VALUES (1, 0)")
 			change := once(func() { mustExec(t, b, "UPDATE t SET v = 10 WHERE k = 1") })
+			if c.before != "" {
+				mustExec(t, a, c.before)
+			}
 			r := &batchRows{rows: rows{Format: a.Format()}, sent: c.sent}
 			r.after = func(tag string) {
 				if tag == "SELECT 1" && (c.name != "after a block" || len(r.Lines) > 1) {
@@ -109,6 +126,9 @@ func TestBatchRunsAgain(t *testing.T) {
 			err := a.Query(context.Background(), c.text, r)
 			if code := pgerr.CodeOf(err); err != nil && code != c.code || err == nil && c.code != "" {
 				t.Fatalf("%v (%s), want %q", err, code, c.code)
+			}
+			if failed := a.Status() == 'E'; failed != (err != nil && strings.Contains(c.name, "block")) {
+				t.Errorf("afterwards the status is %c", a.Status())
 			}
 			if err == nil && (fmt.Sprint(r.Lines) != c.rows || !slices.Equal(r.Tags, c.tags)) {
 				t.Errorf("answered %v, %q; want %s, %q", r.Lines, r.Tags, c.rows, c.tags)

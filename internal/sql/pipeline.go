@@ -1,6 +1,7 @@
 package sql
 
 import (
+	"context"
 	"time"
 
 	"github.com/lichendb/lichen/internal/kv"
@@ -13,8 +14,8 @@ type replays struct {
 	met     time.Time // when they met their first conflict
 }
 
-// next reports whether statements of an implicit transaction, which has been rolled back,
-// are to be run once more, and waits as long as they have to before that.
+// next reports whether statements of a transaction that has been rolled back are to be run
+// once more, and waits as long as they have to before that.
 func (r *replays) next(s *Session, text string) bool {
 	if s.txn.Open() || s.advisory.Any() {
 		return false
@@ -30,13 +31,14 @@ func (r *replays) next(s *Session, text string) bool {
 	return backOff(ctx, r.attempt) == nil
 }
 
-// pipelined is what a session knows of the statements of the extended protocol that share
-// an implicit transaction: those since the last Sync.
+// pipelined is what a session knows of the statements of the extended protocol since the last
+// Sync. They share a transaction: an implicit one, or a block that begins among them.
 type pipelined struct {
 	replays
 	text string // of the last one
-	// fixed says that one of them did more than read and write rows.
-	fixed bool
+	// fixed says that one of them did more than read and write rows, or follows a COMMIT, ended
+	// that there was one.
+	fixed, ended bool
 	// began is when the first message of the present statement came, if there is a
 	// statement_timeout, which runs from there to the end of Execute.
 	began time.Time
@@ -44,9 +46,10 @@ type pipelined struct {
 
 func (p *pipelined) note(s *Session, text string, stmt ast.Statement) {
 	p.text = text
-	if s.txn.InBlock() || !changesRowsOnly(stmt) {
+	if p.ended || !repeatable(stmt) {
 		p.fixed = true
 	}
+	_, p.ended = stmt.(*ast.Commit)
 }
 
 // BeginPipeline says that the next message of the extended protocol is the first after
@@ -68,11 +71,24 @@ func (s *Session) Tick() error {
 }
 
 // RunsAgain reports whether the front may send all that came since BeginPipeline to the
-// session again, if it can take back what it has answered: err, with which it ended, is a
-// conflict, and a rollback has taken back all that was done.
+// session again, after RepeatPipeline, if it can take back what it has answered: err, with which
+// it ended, is a conflict, and a rollback has taken back all that was done.
 func (s *Session) RunsAgain(err error) bool {
 	p := &s.pipelined
-	return kv.IsRetryable(err) && !p.fixed && !s.txn.InBlock() && p.next(s, p.text)
+	return kv.IsRetryable(err) && !p.fixed && p.next(s, p.text)
+}
+
+// RepeatPipeline says that all that came since BeginPipeline, a time without a block, comes again.
+func (s *Session) RepeatPipeline() {
+	s.endFailedBlock()
+	s.pipelined.ended = false
+}
+
+// endFailedBlock ends a block that a conflict has undone, for its statements to be run again.
+func (s *Session) endFailedBlock() {
+	if s.txn.InBlock() {
+		s.txn.Rollback(context.Background())
+	}
 }
 
 // Unanswered returns how much output of several statements a front holds back so that it can
