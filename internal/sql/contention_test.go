@@ -142,3 +142,34 @@ func TestContentionOfSlowClients(t *testing.T) {
 		mustExec(t, s, "COMMIT")
 	}
 }
+
+// What a block has read and then locked does not keep it from moving to a later snapshot, not even
+// while others wait to write it.
+func TestLockedReadsHold(t *testing.T) {
+	n := newNode(t, fs.NewMem())
+	defer closeNode(t, n)
+	s, other, waiter := n.session(t), n.session(t), n.session(t)
+	for _, ses := range []*sql.Session{s, other, waiter} {
+		defer ses.Close()
+	}
+	mustExec(t, s, "CREATE TABLE t (id INT PRIMARY KEY, v INT)")
+	mustExec(t, s, "INSERT INTO t SELECT i, 0 FROM generate_series(1, 10) i")
+	mustExec(t, s, "BEGIN")
+	mustExec(t, s, "SELECT v FROM t WHERE id <= 5")
+	mustExec(t, s, "SELECT v FROM t WHERE id <= 5 FOR UPDATE")
+	waits := query(waiter, "UPDATE t SET v = v + 10 WHERE id = 3")
+	for n.store.Waits().Len() == 0 && len(waits) == 0 {
+		runtime.Gosched()
+	}
+	mustExec(t, other, "UPDATE t SET v = 5 WHERE id = 7")
+	mustExec(t, other, "SELECT sum(v) FROM t") // the commit comes after this
+	mustExec(t, s, "UPDATE t SET v = v + 1 WHERE id = 7")
+	mustExec(t, s, "UPDATE t SET v = v + 1 WHERE id = 3")
+	mustExec(t, s, "COMMIT")
+	if err := <-waits; err != nil {
+		t.Error(err)
+	}
+	if got := value(t, s, "SELECT string_agg(v::text, ' ' ORDER BY id) FROM t WHERE id IN (3, 7)"); got != "11 6" {
+		t.Errorf("the rows hold %s", got)
+	}
+}
