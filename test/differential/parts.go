@@ -98,6 +98,9 @@ var (
 	queryStart = regexp.MustCompile(`^(SELECT|WITH|VALUES)\b`)
 	qualifier  = regexp.MustCompile(`^([a-z]\w*)\.`)
 	tableName  = regexp.MustCompile(`^[tv]\d$`)
+	aliasName  = regexp.MustCompile(`^a\d+$`)
+	// functionName matches those of functions in FROM.
+	functionName = regexp.MustCompile(`^[a-z]\w*$`)
 )
 
 // alone are queries that compute a part: as a query, a value or a function in FROM. The tables whose
@@ -132,30 +135,111 @@ func declared(tokens []string) string {
 
 var columnList = regexp.MustCompile(`^ AS \w+ ?\([^()]*\)`)
 
-// tables is the FROM clause of what a part names, false if that are not tables alone.
+// maxSources bounds the FROM clause of a part.
+const maxSources = 4
+
+// tables is the FROM clause of what a part names: tables, and queries and functions in FROM with what these
+// name. It is false if there is anything else, or too much.
 func (p part) tables(tokens []string) (from string, ok bool) {
-	var list []string
-	for _, tok := range tokens[p.open+1 : p.end] {
-		m := qualifier.FindStringSubmatch(tok)
-		if m == nil || slices.Contains(list, m[1]) || slices.Contains(tokens[p.open+1:p.end], m[1]) { // or an alias within the part
+	var sources, names []string
+	left := foreignNames(tokens[p.open+1 : p.end])
+	for len(left) > 0 {
+		name := left[0]
+		left = left[1:]
+		if slices.Contains(names, name) {
 			continue
 		}
-		list = append(list, m[1])
-	}
-	for i, name := range list {
-		if tableName.MatchString(name) {
-			continue
-		}
-		at := slices.Index(tokens, name)
-		if at < 2 || !tableName.MatchString(tokens[at-2]) {
+		source := sourceOf(name, tokens, p)
+		if source == nil || len(names) == maxSources {
 			return "", false
 		}
-		list[i] = tokens[at-2] + " " + name
+		names, sources = append(names, name), append(sources, strings.Join(source, ""))
+		left = append(left, foreignNames(source)...)
 	}
-	if len(list) == 0 {
+	if len(sources) == 0 {
 		return "", true
 	}
-	return " FROM " + strings.Join(list, ", "), true
+	slices.Reverse(sources) // what a source names comes before it
+	return " FROM " + strings.Join(sources, ", "), true
+}
+
+// foreignNames are the tables and aliases that tokens name and do not define.
+func foreignNames(tokens []string) (names []string) {
+	for i, tok := range tokens {
+		name := ""
+		if m := qualifier.FindStringSubmatch(tok); m != nil {
+			name = m[1]
+		} else if aliasName.MatchString(tok) && !defines(tokens, i) {
+			name = tok // a row
+		}
+		defined := func(i int) bool { return tokens[i] == name && defines(tokens, i) }
+		if name != "" && !slices.ContainsFunc(positions(tokens), defined) && !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+func positions(tokens []string) []int {
+	list := make([]int, len(tokens))
+	for i := range list {
+		list[i] = i
+	}
+	return list
+}
+
+// defines reports whether the token at i is the alias of what stands before it in FROM.
+func defines(tokens []string, i int) bool {
+	i, _ = beforeAlias(tokens, i)
+	return i >= 0 && (tokens[i] == ")" || tableName.MatchString(tokens[i]))
+}
+
+// beforeAlias is the position of the last token before an alias; as tells whether AS stands between.
+func beforeAlias(tokens []string, i int) (at int, as bool) {
+	for i--; i >= 0 && (strings.TrimSpace(tokens[i]) == "" || tokens[i] == "AS"); i-- {
+		as = as || tokens[i] == "AS"
+	}
+	return i, as
+}
+
+// sourceOf is what stands in FROM under a name, with its alias and the names of its columns: a table, a query
+// or a function. It is nil if there is none outside of p.
+func sourceOf(name string, tokens []string, p part) []string {
+	if tableName.MatchString(name) {
+		return []string{name}
+	}
+	for i, tok := range tokens {
+		if tok != name || i > p.open && i < p.end || !defines(tokens, i) {
+			continue
+		}
+		last, _ := beforeAlias(tokens, i)
+		if tokens[last] != ")" {
+			return []string{tokens[last], " ", name}
+		}
+		q, end := closing(tokens, last), i
+		if i+1 < len(tokens) && tokens[i+1] == "(" {
+			end = opening(tokens, i+1).end
+		}
+		switch before := strings.TrimSpace(strings.Join(tokens[max(q.open-4, 0):q.open], "")); {
+		case before == "ROWS FROM":
+			return append([]string{"ROWS FROM "}, tokens[q.open:end+1]...)
+		case q.open > 0 && functionName.MatchString(tokens[q.open-1]):
+			return tokens[q.open-1 : end+1]
+		}
+		return append([]string{"LATERAL "}, tokens[q.open:end+1]...)
+	}
+	return nil
+}
+
+// closing and opening are the parts whose parentheses stand at a position.
+func closing(tokens []string, at int) part {
+	list := partsOf(tokens)
+	return list[slices.IndexFunc(list, func(p part) bool { return p.end == at })]
+}
+
+func opening(tokens []string, at int) part {
+	list := partsOf(tokens)
+	return list[slices.IndexFunc(list, func(p part) bool { return p.open == at })]
 }
 
 // clauses are the words that a clause of a query begins with; open are those whose parts SQL gives no
