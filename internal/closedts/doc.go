@@ -1,6 +1,6 @@
-// Package closedts is what the stores of a cluster tell each other of closed timestamps, by which any
-// replica serves reads of the past (docs/decisions/0008-time.md): behind an index of a range's log
-// nothing comes in any more up to the closed timestamp.
+// Package closedts carries closed timestamps from store to store, so that any replica serves reads of
+// the past (docs/decisions/0008-time.md). Behind an index of a range's log no write comes in at or
+// below the range's closed timestamp.
 //
 // Above it, replica decides what is closed as a leader and reads below it as a follower
 // (replica.CloseAt, replica.readClosed); store asks its leaders at each tick and carries the messages. Below it are kvpb and
@@ -15,11 +15,12 @@
 //
 // # Reading order
 //
-//   - Sender: what one node is told, and when it is told everything.
+//   - Sender: what it sends to one node, and when it sends everything.
 //   - Receiver: what is known of each range; Closed.
-//   - Message: the stored form of what travels.
+//   - Message: the encoding of what travels.
+//   - Read: whether a replica that does not lead answers a read.
 //
-// testdata/follower_reads and testdata/lost_messages tell the stories.
+// testdata/streams/follower_reads and testdata/streams/lost_messages tell the stories of the messages.
 //
 // # Invariants
 //
@@ -29,13 +30,13 @@
 //     looking at the mark. (replica.CloseAt, replica.BeginTracking, replica.beginCommit; plants close-unmarked,
 //     close-over-commits and track-through-commits, found by sim)
 //  2. A statement counts at a replica only once that has applied its index. (Receiver.Closed;
-//     testdata/follower_reads)
-//  3. A node that is told a higher timestamp of all tracked ranges has been told before, or with it,
-//     of each that is tracked no longer; one that has missed a message takes no higher one for any.
-//     (Sender.Untrack, Flush; Receiver.Receive; testdata/lost_messages)
+//     testdata/streams/follower_reads)
+//  3. A node receives a higher timestamp of all tracked ranges after, or with, the news of each range
+//     that is tracked no longer. One that has missed a message takes no higher timestamp for any.
+//     (Sender.Untrack, Flush; Receiver.Receive; testdata/streams/lost_messages)
 //  4. A read without leadership sees one state of the engine, in which the index of the closed
 //     timestamp is applied, the threshold is not above the read and no durable lock is at or below
-//     it. (replica.readClosed)
+//     it. (Read, replica.readClosed; testdata/reads)
 //
 // # Concurrency
 //

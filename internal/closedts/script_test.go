@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
-	"strings"
 	"testing"
 	"time"
 
@@ -12,36 +11,26 @@ import (
 
 	"github.com/lichendb/lichen/internal/hlc"
 	"github.com/lichendb/lichen/internal/kvpb"
+	"github.com/lichendb/lichen/internal/scripttest"
 )
 
-// TestScripts runs the stories in testdata. Node 1 leads ranges with replicas on node 2, which serves
-// reads of the past. Each line of a "run" block is a step of one of them; the output repeats it with
-// the messages that are sent, and what becomes of them.
+// TestScripts runs the stories in testdata/streams. Node 1 leads ranges with replicas on node 2, which
+// serves reads of the past. A step happens at one of them; its result are the messages that are sent,
+// and what becomes of them.
 func TestScripts(t *testing.T) {
-	datadriven.Walk(t, "testdata", func(t *testing.T, path string) {
-		if strings.Contains(path, "fuzz") {
-			t.Skip()
+	scripttest.Walk(t, "testdata/streams", func(t *testing.T, _ *datadriven.TestData) scripttest.Step {
+		s := newScript(t)
+		return func(words []string) []string {
+			s.out = nil
+			s.op(words)
+			return s.out
 		}
-		var s *script
-		datadriven.RunTest(t, path, func(t *testing.T, d *datadriven.TestData) string {
-			if d.Cmd == "new" {
-				s = newScript(t)
-				return ""
-			}
-			for line := range strings.Lines(d.Input) {
-				line = strings.TrimSpace(line)
-				fmt.Fprintf(&s.out, "%s\n", line)
-				s.op(strings.Fields(line))
-			}
-			defer s.out.Reset()
-			return s.out.String()
-		})
 	})
 }
 
 type script struct {
 	t       *testing.T
-	out     strings.Builder
+	out     []string // the result of the step
 	now     time.Time
 	from    Message // store and process of node 1
 	sender  *Sender
@@ -57,6 +46,8 @@ func newScript(t *testing.T) *script {
 	s.node2 = NewReceiver(func(id kvpb.RangeID) uint64 { return s.applied[id] })
 	return s
 }
+
+func (s *script) say(format string, args ...any) { s.out = append(s.out, fmt.Sprintf(format, args...)) }
 
 func (s *script) num(f string) int64 {
 	n, err := strconv.ParseInt(f, 10, 64)
@@ -79,7 +70,7 @@ func (s *script) op(f []string) {
 	case "flush": // flush TIME [lost]: the message is lost, unnoticed
 		s.sender.Flush(s.from, ts(1), func(_ kvpb.NodeID, m *Message) bool { return s.send(m, len(f) > 2) })
 		if s.asked {
-			fmt.Fprintf(&s.out, "  node 2 asks for everything\n")
+			s.say("node 2 asks for everything")
 			s.sender.Resend(2)
 			s.asked = false
 		}
@@ -98,9 +89,9 @@ func (s *script) op(f []string) {
 		s.applied[id(2)] = 10
 	case "read": // read RANGE TIME: at node 2
 		if closed := s.node2.Closed(id(1), s.applied[id(1)]); closed.Less(ts(2)) {
-			fmt.Fprintf(&s.out, "  refused: closed up to %d\n", closed.WallTime)
+			s.say("refused: closed up to %d", closed.WallTime)
 		} else {
-			fmt.Fprintf(&s.out, "  served: closed up to %d\n", closed.WallTime)
+			s.say("served: closed up to %d", closed.WallTime)
 		}
 	default:
 		s.t.Fatalf("unknown step %q", f[0])
@@ -108,13 +99,13 @@ func (s *script) op(f []string) {
 }
 
 func (s *script) send(m *Message, lost bool) bool {
-	fmt.Fprintf(&s.out, "  %s\n", show(m))
+	s.say("%s", show(m))
 	switch {
 	case s.down:
-		fmt.Fprintf(&s.out, "  not sent\n")
+		s.say("not sent")
 		return false
 	case lost:
-		fmt.Fprintf(&s.out, "  lost\n")
+		s.say("lost")
 		return true
 	}
 	c := *m
@@ -147,4 +138,41 @@ func show(m *Message) string {
 		out += fmt.Sprintf(", %d from %d closed %d", k.Range, k.Index, k.TS.WallTime)
 	}
 	return out
+}
+
+// TestReads runs the stories in testdata/reads. A story is one read, with its snapshot and the end of its
+// uncertainty, of spans of the range [b, m) of bounds generation 1.
+func TestReads(t *testing.T) {
+	scripttest.Walk(t, "testdata/reads", func(t *testing.T, d *datadriven.TestData) scripttest.Step {
+		s := &readScript{script: script{t: t}}
+		var ts, uncertain int64
+		d.ScanArgs(t, "ts", &ts)
+		d.MaybeScanArgs(t, "uncertain", &uncertain)
+		s.read = NewRead(&kvpb.TxnMeta{ReadTS: hlc.Timestamp{WallTime: ts}, UncertainTS: hlc.Timestamp{WallTime: uncertain}})
+		return func(words []string) []string { return []string{s.op(words)} }
+	})
+}
+
+type readScript struct {
+	script
+	read Read
+}
+
+func (s *readScript) op(f []string) string {
+	names := [...]string{"go on", "ask the leader", "the range does not hold the span", "versions are collected"}
+	ts := hlc.Timestamp{WallTime: s.num(f[1])}
+	d := &kvpb.RangeDescriptor{StartKey: []byte("b"), EndKey: []byte("m"), BoundsGen: 1}
+	switch f[0] {
+	case "begin": // begin CLOSED FROM TO
+		return names[s.read.Begin(ts, d, []kvpb.Span{{Key: []byte(f[2]), EndKey: []byte(f[3])}})]
+	case "state": // state CLOSED [missing]
+		return names[s.read.State(ts, len(f) == 2)]
+	case "lock": // lock TIME
+		return names[s.read.Lock(ts)]
+	case "end": // end THRESHOLD BOUNDS-GENERATION
+		d.BoundsGen = uint64(s.num(f[2]))
+		return names[s.read.End(d, ts)]
+	}
+	s.t.Fatalf("unknown step %q", f[0])
+	return ""
 }

@@ -1,6 +1,7 @@
 package kvnode
 
 import (
+	"github.com/lichendb/lichen/internal/drain"
 	"github.com/lichendb/lichen/internal/kvpb"
 	"github.com/lichendb/lichen/internal/liveness"
 	"github.com/lichendb/lichen/internal/replica"
@@ -25,31 +26,15 @@ func (n *Node) ShedLeaders(attempt int) {
 	}
 }
 
-// Successor picks the replica that shall lead a range in this node's place: one with a slow disk
-// only if there is no other. Ranges are spread over those who can, and each attempt picks another
-// one.
+// Successor picks the replica that shall lead a range in this node's place (drain.Successor).
 func (n *Node) Successor(r *replica.Replica, attempt int) (kvpb.ReplicaID, bool) {
-	var can, slow []kvpb.ReplicaID
-	for _, d := range r.Desc().Replicas {
-		if d.Type != kvpb.Voter || d.Node == n.ID() || !n.Live.Live(d.Node) {
-			continue
+	return drain.Successor(r.Desc(), n.ID(), attempt, func(d *kvpb.ReplicaDescriptor) drain.Peer {
+		i, known := n.Live.Node(d.Node)
+		disk := diskOf(i, d.Store)
+		return drain.Peer{
+			Live: known && n.Live.Live(d.Node), Draining: i.Draining, Stalled: disk.Stalled, Full: disk.Full, Slow: disk.Slow,
 		}
-		i, ok := n.Live.Node(d.Node)
-		switch disk := diskOf(i, d.Store); {
-		case !ok || i.Draining || disk.Stalled || disk.Full:
-		case disk.Slow:
-			slow = append(slow, d.Replica)
-		default:
-			can = append(can, d.Replica)
-		}
-	}
-	if len(can) == 0 {
-		can = slow
-	}
-	if len(can) == 0 {
-		return 0, false
-	}
-	return can[(int(r.RangeID())+attempt)%len(can)], true
+	})
 }
 
 // diskOf returns the state of the disk of one of a node's stores, as the node said last.

@@ -43,12 +43,12 @@ var order = [][]string{
 	{"rebalance"},
 	{"rangeops", "consistency"},
 	{"rangestats", "spanconfig"},
-	{"balance", "balance/storepool", "balance/placement"},
+	{"balance", "balance/storepool", "balance/placement", "drain"},
 	{"kv/address", "kv", "kv/coord"},
 	{"dist", "dist/rangecache"},
 	{"store"},
 	{"replica"},
-	{"raftgroup", "lease", "txnintent", "snapshot", "closedts", "rangestate"},
+	{"raftgroup", "lease", "txnintent", "snapshot", "closedts", "rangefeed", "rangestate"},
 	{"eval", "apply"},
 	{"storage/mvcc", "storage"},
 	{"raftlog"},
@@ -60,6 +60,7 @@ var order = [][]string{
 	{"sql/pgerr", "quota", "config", "config/zone", "config/setting", "security", "obs", "fs", "workers", "must", "sleep"},
 	{"check"},
 	{"plant"}, // everything may ask for planted bugs
+	{"scripttest"},
 	{"layers"},
 }
 

@@ -10,26 +10,16 @@ import (
 
 	"github.com/lichendb/lichen/internal/kvpb"
 	"github.com/lichendb/lichen/internal/liveness"
+	"github.com/lichendb/lichen/internal/scripttest"
 )
 
-// TestElections runs the stories of testdata/elections. Each line of a "run" block is a fact that
-// changes, or an event at one replica, which is 1 on store 1 unless "range" says otherwise; the
-// output repeats it with the effects and, where it changes, the candidacy.
+// TestElections runs the stories of testdata/elections. A step is a fact that changes, or an event at
+// one replica, which is 1 on store 1 unless "range" says otherwise; its result are the effects and,
+// where it changes, the candidacy.
 func TestElections(t *testing.T) {
-	datadriven.Walk(t, "testdata/elections", func(t *testing.T, path string) {
-		var s *electionScript
-		datadriven.RunTest(t, path, func(t *testing.T, d *datadriven.TestData) string {
-			if d.Cmd == "new" {
-				s = newElectionScript(t, d)
-				return ""
-			}
-			var out strings.Builder
-			for line := range strings.Lines(d.Input) {
-				line = strings.TrimSpace(line)
-				fmt.Fprintf(&out, "%s\n", strings.TrimSuffix(line+": "+s.op(strings.Fields(line)), ": "))
-			}
-			return out.String()
-		})
+	scripttest.Walk(t, "testdata/elections", func(t *testing.T, d *datadriven.TestData) scripttest.Step {
+		s := newElectionScript(t, d)
+		return func(words []string) []string { return scripttest.Line(s.op(words)) }
 	})
 }
 

@@ -15,20 +15,18 @@ import (
 	"github.com/lichendb/lichen/internal/hlc"
 	"github.com/lichendb/lichen/internal/kvpb"
 	"github.com/lichendb/lichen/internal/liveness"
+	"github.com/lichendb/lichen/internal/scripttest"
 )
 
-// TestScripts runs the stories of testdata/leases. Each line of a "run" block is one event at a leader, whose
-// replica is 1, on store 1, or at the gate of its row locks; the output repeats it with its result.
-// Replica n is on store n. Times are in seconds.
+// TestScripts runs the stories of testdata/leases. A step is an event at a leader, whose replica is 1,
+// on store 1, or at the gate of its row locks. Replica n is on store n. Times are in seconds.
 func TestScripts(t *testing.T) {
 	datadriven.Walk(t, "testdata/leases", func(t *testing.T, path string) {
-		datadriven.RunTest(t, path, func(t *testing.T, d *datadriven.TestData) string {
-			var out string
-			synctest.Test(t, func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			scripttest.File(t, path, func(t *testing.T, _ *datadriven.TestData) scripttest.Step {
 				s := &script{t: t, cells: map[kvpb.StoreID]*liveness.Cell{}, gate: NewGate(), inside: map[string]bool{}}
-				out = s.run(d.Input)
+				return func(words []string) []string { return scripttest.Line(s.op(words)) }
 			})
-			return out
 		})
 	})
 }
@@ -45,15 +43,6 @@ type script struct {
 	gate     Gate
 	inside   map[string]bool
 	exported []byte
-}
-
-func (s *script) run(input string) string {
-	var out strings.Builder
-	for line := range strings.Lines(input) {
-		line = strings.TrimSpace(line)
-		fmt.Fprintf(&out, "%s\n", strings.TrimSuffix(line+": "+s.op(strings.Fields(line)), ": "))
-	}
-	return out.String()
 }
 
 func (s *script) num(f string) int64 {

@@ -3,34 +3,21 @@ package rangestate
 import (
 	"fmt"
 	"strconv"
-	"strings"
 	"testing"
 
 	"github.com/cockroachdb/datadriven"
 
 	"github.com/lichendb/lichen/internal/kvpb"
+	"github.com/lichendb/lichen/internal/scripttest"
 )
 
-// TestScripts runs the stories in testdata. Ranges 1, 2 and so on are what their logs say. A line makes
-// the next descriptor from one that somebody has looked at ("look"), or from the present one, and
-// applies it, as apply.Applier does: only in place of the generation before.
+// TestScripts runs the stories in testdata. Ranges 1, 2 and so on are as their logs say. A step makes
+// the next descriptor from one that was read earlier ("look"), or from the present one, and applies
+// it, as apply.Applier does: only in place of the generation before.
 func TestScripts(t *testing.T) {
-	datadriven.Walk(t, "testdata", func(t *testing.T, path string) {
-		var s *script
-		datadriven.RunTest(t, path, func(t *testing.T, d *datadriven.TestData) string {
-			if d.Cmd == "new" {
-				s = &script{t: t, ranges: map[kvpb.RangeID]*kvpb.RangeDescriptor{}, seen: map[kvpb.RangeID]*kvpb.RangeDescriptor{}}
-			}
-			var out strings.Builder
-			for line := range strings.Lines(d.Input) {
-				line = strings.TrimSpace(line)
-				fmt.Fprintf(&out, "%s\n", line)
-				for _, l := range s.op(strings.Fields(line)) {
-					fmt.Fprintf(&out, "  %s\n", l)
-				}
-			}
-			return out.String()
-		})
+	scripttest.Walk(t, "testdata", func(t *testing.T, _ *datadriven.TestData) scripttest.Step {
+		s := &script{t: t, ranges: map[kvpb.RangeID]*kvpb.RangeDescriptor{}, seen: map[kvpb.RangeID]*kvpb.RangeDescriptor{}}
+		return s.op
 	})
 }
 

@@ -68,8 +68,8 @@
 //     afterwards. No more than one tick waits to be processed, so that under load the group's time does
 //     not run ahead of its messages. (Tick, mayQuiesce)
 //  11. A feed begins between two entries: everything committed above its start is in the state of that
-//     moment or comes with a later entry, and what is resolved is found while nothing is applied, and
-//     said after everything that was there then. (beginFeed, stage, resolveFeed, take)
+//     moment or comes with a later entry. Its resolved timestamp is computed while nothing is applied,
+//     and delivered after every event that waited then. (beginFeed, stage, resolveFeed, take)
 //  12. All replicas compute a checksum over the state after the same entry, which nothing that was
 //     applied later has changed. (group.Apply, beginCheck)
 //

@@ -12,6 +12,7 @@ import (
 	"github.com/lichendb/lichen/internal/apply"
 	"github.com/lichendb/lichen/internal/hlc"
 	"github.com/lichendb/lichen/internal/kvpb"
+	"github.com/lichendb/lichen/internal/rangefeed"
 	"github.com/lichendb/lichen/internal/storage"
 	"github.com/lichendb/lichen/internal/storage/mvcc"
 	"github.com/lichendb/lichen/internal/txnintent"
@@ -21,66 +22,48 @@ import (
 const (
 	// maxFeeds bounds the feeds of one replica.
 	maxFeeds = 64
-	// maxFeedBytes bounds what waits in one feed; a reader that is further behind begins
-	// again from what it has.
-	maxFeedBytes = 4 << 20
-	// feedPage is about how much one answer brings.
-	feedPage = 512 << 10
 	// feedIdle is after how long without a request a feed ends.
 	feedIdle = 20 * time.Second
-	// feedWait is how long a request waits for news.
+	// feedWait is how long a request waits for events.
 	feedWait = time.Second
-	// maxFeedLocks bounds the durable locks that are looked at to find up to where
-	// everything is resolved; with more it waits for some to go.
+	// maxFeedLocks bounds the durable locks that are read to find a resolved timestamp. While
+	// there are more, it does not rise.
 	maxFeedLocks = 4096
 )
 
-// feedOverhead is what an event is charged beside its key and value.
-const feedOverhead = 96
-
-// errFeedEnded says that a feed is over and may be begun anew.
+// errFeedEnded says that a feed has ended and may be begun anew.
 var errFeedEnded = &kvpb.UnavailableError{Reason: "the feed of the range has ended"}
 
-// feeds are the feeds of one replica.
+// feeds keeps the readers of one replica's changes, and performs what package rangefeed decides.
 type feeds struct {
-	n       atomic.Int32 // of all; 0 is what applying looks at
+	n       atomic.Int32 // of all; while it is 0, applying does nothing for feeds
 	mu      sync.Mutex
 	all     map[uint64]*feed
 	lastID  uint64
 	stopped bool
 
-	// pending are events of entries that are being applied; they belong to the processing
-	// goroutine, as took, which says which commands of an entry had an effect.
-	pending []pendingEvent
+	// pending holds what entries that are being applied commit, and took which commands of an
+	// entry had an effect. Both belong to the processing goroutine, as commits.
+	pending []rangefeed.Event
 	took    []bool
+	commits rangefeed.Commits
 }
 
-// pendingEvent is an event whose value may be in the engine only.
-type pendingEvent struct {
-	kvpb.FeedEvent
-	stored bool
-}
-
-// feed is one reader's view of a span.
+// feed is one reader of a span.
 type feed struct {
-	id   uint64
-	span kvpb.Span
-	from hlc.Timestamp
-	use  chan struct{} // held (full) by the request that reads it
-	news chan struct{}
+	id     uint64
+	use    chan struct{} // full while a request reads the feed
+	notify chan struct{}
 
-	// The rest but scan is guarded by feeds.mu.
-	events   []kvpb.FeedEvent
-	bytes    int
-	resolved hlc.Timestamp
-	sent     hlc.Timestamp // the last resolved timestamp delivered
-	err      error
-	used     time.Time
+	// The following are guarded by feeds.mu, but for the buffer's Span and From, which are fixed.
+	buffer rangefeed.Buffer
+	err    error
+	used   time.Time
 
-	// scan is the state in which the feed began, until all of it was delivered; it belongs to
-	// the holder of use. locked are the versions in it that were provisional.
-	scan   *storage.Iterator
-	locked map[string]hlc.Timestamp
+	// scan iterates over the state in which the feed began, until all of it was delivered. It
+	// belongs to the holder of use, as initial.
+	scan    *storage.Iterator
+	initial rangefeed.Initial
 }
 
 // Feed implements kvpb.Feeder.
@@ -134,13 +117,16 @@ func (r *Replica) betweenEntries(ctx context.Context, fn func() error) error {
 	}
 }
 
-// beginFeed begins a feed with the state of the engine between two entries: what is
-// committed in it will be scanned, what is provisional in it and all that comes later are
-// told when they are applied (invariant 11).
+// beginFeed begins a feed with the state of the engine between two entries. What is committed in
+// that state will be scanned; the outcome of what is provisional in it, and all that follows, is
+// delivered as it is applied (invariant 11).
 func (r *Replica) beginFeed(ctx context.Context, req *kvpb.FeedRequest) (*feed, error) {
 	f := &feed{
-		span: kvpb.Span{Key: bytes.Clone(req.Span.Key), EndKey: bytes.Clone(req.Span.EndKey)}, from: req.From,
-		use: make(chan struct{}, 1), news: make(chan struct{}, 1), locked: map[string]hlc.Timestamp{}, used: time.Now(),
+		buffer: rangefeed.Buffer{
+			Span: kvpb.Span{Key: bytes.Clone(req.Span.Key), EndKey: bytes.Clone(req.Span.EndKey)}, From: req.From,
+		},
+		initial: rangefeed.Initial{From: req.From},
+		use:     make(chan struct{}, 1), notify: make(chan struct{}, 1), used: time.Now(),
 	}
 	err := r.betweenEntries(ctx, func() error { return r.openFeed(f) })
 	if err != nil {
@@ -151,17 +137,18 @@ func (r *Replica) beginFeed(ctx context.Context, req *kvpb.FeedRequest) (*feed, 
 
 func (r *Replica) openFeed(f *feed) error {
 	fs, d := &r.feeds, r.Desc()
-	if !r.Initialized() || !d.ContainsKey(f.span.Key) || bytes.Compare(f.span.EndKey, d.EndKey) > 0 || d.Into != 0 {
+	span, from := f.buffer.Span, f.buffer.From
+	if !r.Initialized() || !d.ContainsKey(span.Key) || bytes.Compare(span.EndKey, d.EndKey) > 0 || d.Into != 0 {
 		return r.mismatch()
 	}
 	th, err := apply.LoadThreshold(r.deps.Engine, r.id)
 	if err != nil {
 		return err
 	}
-	if f.from.Less(th) {
-		return &kvpb.SnapshotTooOldError{ReadTS: f.from, Threshold: th}
+	if from.Less(th) {
+		return &kvpb.SnapshotTooOldError{ReadTS: from, Threshold: th}
 	}
-	all, err := r.feedLocks(f.span, func(key []byte, in txnintent.Intent) { f.locked[string(key)] = in.TS })
+	all, err := r.feedLocks(span, func(key []byte, in txnintent.Intent) { f.initial.Lock(key, in.TS) })
 	if err != nil {
 		return err
 	}
@@ -175,7 +162,7 @@ func (r *Replica) openFeed(f *feed) error {
 		return &kvpb.UnavailableError{Reason: fmt.Sprintf("the range has %d feeds already", len(fs.all))}
 	}
 	f.scan, err = r.deps.Engine.NewIter(storage.IterOptions{
-		Lower: f.span.Key, Upper: f.span.EndKey, MinWall: f.from.WallTime, MaxWall: hlc.MaxTimestamp.WallTime,
+		Lower: span.Key, Upper: span.EndKey, MinWall: from.WallTime, MaxWall: hlc.MaxTimestamp.WallTime,
 	})
 	if err != nil {
 		return err
@@ -185,7 +172,7 @@ func (r *Replica) openFeed(f *feed) error {
 		fs.all = map[uint64]*feed{}
 	}
 	fs.lastID++
-	// Ids of an earlier life must not be taken for these.
+	// An id must differ from those before a restart.
 	f.id = uint64(r.deps.Clock.PhysicalNow())<<8 | fs.lastID&0xff
 	fs.all[f.id] = f
 	fs.n.Add(1)
@@ -209,10 +196,10 @@ func (r *Replica) feedLocks(span kvpb.Span, fn func(key []byte, in txnintent.Int
 	return err == nil, err
 }
 
-// Fed reports whether somebody reads a feed of the replica.
+// Fed reports whether the replica has a feed.
 func (r *Replica) Fed() bool { return r.feeds.n.Load() > 0 }
 
-// expire ends the feeds that nobody has asked for lately.
+// expire ends the feeds that nobody has read lately.
 func (fs *feeds) expire() {
 	if fs.n.Load() == 0 {
 		return
@@ -235,11 +222,11 @@ func (fs *feeds) endLocked(f *feed, err error) {
 	delete(fs.all, f.id)
 	fs.n.Add(-1)
 	f.err = err
-	f.tell()
+	f.wake()
 	go f.drop()
 }
 
-// drop gives the feed's state of the engine up as soon as nobody reads it.
+// drop closes the iterator of the feed as soon as no request uses it.
 func (f *feed) drop() {
 	f.use <- struct{}{}
 	if f.scan != nil {
@@ -249,14 +236,15 @@ func (f *feed) drop() {
 	<-f.use
 }
 
-func (f *feed) tell() {
+// wake has the request that waits for the feed look again.
+func (f *feed) wake() {
 	select {
-	case f.news <- struct{}{}:
+	case f.notify <- struct{}{}:
 	default:
 	}
 }
 
-// endFeeds ends all feeds: their readers begin again, elsewhere if err says so.
+// endFeeds ends all feeds with err, by which their readers begin again, here or elsewhere.
 func (r *Replica) endFeeds(err error, stop bool) {
 	fs := &r.feeds
 	if fs.n.Load() == 0 && !stop {
@@ -269,7 +257,7 @@ func (r *Replica) endFeeds(err error, stop bool) {
 		delete(fs.all, f.id)
 		fs.n.Add(-1)
 		f.err = err
-		f.tell()
+		f.wake()
 		all = append(all, f)
 	}
 	fs.mu.Unlock()
@@ -282,7 +270,7 @@ func (r *Replica) endFeeds(err error, stop bool) {
 	}
 }
 
-// catchUp delivers a page of what was there when the feed began.
+// catchUp delivers a page of the state in which the feed began.
 func (fs *feeds) catchUp(r *Replica, f *feed, resp *kvpb.FeedResponse) error {
 	size, first := 0, 0 // first: of the events of the present key
 	for ; f.scan.Valid(); f.scan.Next() {
@@ -292,11 +280,11 @@ func (fs *feeds) catchUp(r *Replica, f *feed, resp *kvpb.FeedResponse) error {
 		}
 		if n := len(resp.Events); n > first && !bytes.Equal(resp.Events[first].Key, key) {
 			slices.Reverse(resp.Events[first:]) // the oldest goes first
-			if first = n; size > feedPage {
+			if first = n; size > rangefeed.PageBytes {
 				break
 			}
 		}
-		if ts.LessEq(f.from) || f.locked[string(key)] == ts {
+		if !f.initial.Committed(key, ts) {
 			continue
 		}
 		e := kvpb.FeedEvent{Key: bytes.Clone(key), TS: ts}
@@ -310,7 +298,7 @@ func (fs *feeds) catchUp(r *Replica, f *feed, resp *kvpb.FeedResponse) error {
 		}
 		e.Value, e.Deleted = bytes.Clone(value), deleted
 		resp.Events = append(resp.Events, e)
-		size += len(e.Key) + len(e.Value) + feedOverhead
+		size += rangefeed.Size(&e)
 	}
 	slices.Reverse(resp.Events[first:])
 	if f.scan.Valid() {
@@ -318,11 +306,11 @@ func (fs *feeds) catchUp(r *Replica, f *feed, resp *kvpb.FeedResponse) error {
 	}
 	err := r.deps.Engine.ReadError(f.scan.Error())
 	_ = f.scan.Close() // whose error this is
-	f.scan, f.locked = nil, nil
+	f.scan, f.initial = nil, rangefeed.Initial{}
 	return err
 }
 
-// awaitFeed waits for events, or for more to be resolved.
+// awaitFeed waits for events or a later resolved timestamp.
 func (r *Replica) awaitFeed(ctx context.Context, f *feed, noWait bool, resp *kvpb.FeedResponse) error {
 	late := time.NewTimer(feedWait)
 	defer late.Stop()
@@ -336,7 +324,7 @@ func (r *Replica) awaitFeed(ctx context.Context, f *feed, noWait bool, resp *kvp
 			return err
 		}
 		select {
-		case <-f.news:
+		case <-f.notify:
 		case <-look.C:
 		case <-late.C:
 			return nil
@@ -346,41 +334,30 @@ func (r *Replica) awaitFeed(ctx context.Context, f *feed, noWait bool, resp *kvp
 	}
 }
 
-// take moves events into a response; it reports whether there is anything to say.
+// take moves what waits for the reader into a response; it reports whether there is anything.
 func (fs *feeds) take(f *feed, resp *kvpb.FeedResponse) (ready bool, err error) {
 	fs.mu.Lock()
 	defer fs.mu.Unlock()
 	if f.err != nil {
 		return false, f.err // what is left comes again
 	}
-	size, n := 0, 0
-	for n < len(f.events) && size <= feedPage {
-		e := &f.events[n]
-		size += len(e.Key) + len(e.Value) + feedOverhead
-		n++
-	}
-	resp.Events = append(resp.Events, f.events[:n]...)
-	f.bytes -= size
-	f.events = slices.Delete(f.events, 0, n)
-	if len(f.events) == 0 {
-		f.events = nil
-		if f.sent.Less(f.resolved) {
-			f.sent, resp.Resolved = f.resolved, f.resolved
-		}
-	}
-	return n > 0 || !resp.Resolved.IsEmpty(), nil
+	return f.buffer.Take(resp), nil
 }
 
-// resolveFeed finds up to where everything is in the feed. Nothing is applied meanwhile:
-// what is closed and not locked by a durable lock was applied, and told.
+// resolveFeed raises the feed's resolved timestamp. Nothing is applied meanwhile: what is closed
+// and has no durable lock was applied, and is in the buffer.
 func (r *Replica) resolveFeed(f *feed) error {
-	ts := r.ClosedHere()
-	all, err := r.feedLocks(f.span, func(_ []byte, in txnintent.Intent) { ts = ts.Min(in.TS.Prev()) })
+	closed, locked := r.ClosedHere(), hlc.Timestamp{}
+	all, err := r.feedLocks(f.buffer.Span, func(_ []byte, in txnintent.Intent) {
+		if locked.IsEmpty() || in.TS.Less(locked) {
+			locked = in.TS
+		}
+	})
 	if err != nil || !all {
 		return err
 	}
 	r.feeds.mu.Lock()
-	f.resolved = f.resolved.Max(ts)
+	f.buffer.Resolve(closed, locked)
 	r.feeds.mu.Unlock()
 	return nil
 }
@@ -388,102 +365,67 @@ func (r *Replica) resolveFeed(f *feed) error {
 // watches reports whether a key lies in the span of a feed. mu is held.
 func (fs *feeds) watches(key []byte) bool {
 	for _, f := range fs.all {
-		if f.span.Contains(key) {
+		if f.buffer.Span.Contains(key) {
 			return true
 		}
 	}
 	return false
 }
 
-// stage notes what an entry that is being applied has made part of the committed state of
-// the feeds' spans: versions without a durable lock, and those whose locks are gone while
-// they stay.
+// stage collects what an entry that is being applied commits in the spans of feeds.
 func (fs *feeds) stage(entry []byte) error {
 	fs.mu.Lock()
 	defer fs.mu.Unlock()
-	var wrote []pendingEvent
-	locked, dropped, gone := map[string]bool{}, map[string]bool{}, []apply.Change(nil)
 	took := fs.took
 	fs.took = fs.took[:0]
 	return apply.Changes(entry, took, func(c apply.Change) {
-		if !fs.watches(c.Key) {
-			return
-		}
-		switch c.Kind {
-		case apply.Wrote, apply.Deleted:
-			wrote = append(wrote, pendingEvent{FeedEvent: kvpb.FeedEvent{
-				Key: bytes.Clone(c.Key), Value: bytes.Clone(c.Value), Deleted: c.Kind == apply.Deleted, TS: c.TS,
-			}})
-		case apply.Locked:
-			locked[string(c.Key)] = true
-		case apply.Dropped:
-			dropped[string(c.Key)] = true
-		case apply.Unlocked:
-			gone = append(gone, c)
+		if fs.watches(c.Key) {
+			fs.commits.Add(c)
 		}
 	}, func() error {
-		for _, e := range wrote {
-			if !locked[string(e.Key)] {
-				fs.pending = append(fs.pending, e)
-			}
-		}
-		for _, c := range gone {
-			if !dropped[string(c.Key)] && c.TS.WallTime > 0 { // else it was moved, or aborted (endedAt)
-				fs.pending = append(fs.pending, pendingEvent{
-					FeedEvent: kvpb.FeedEvent{Key: bytes.Clone(c.Key), TS: c.TS}, stored: true,
-				})
-			}
-		}
-		wrote, gone = wrote[:0], gone[:0]
-		clear(locked)
-		clear(dropped)
+		fs.pending = fs.commits.End(fs.pending)
 		return nil
 	})
 }
 
-// publish gives the readers what was applied.
+// publish hands the readers what was applied.
 func (fs *feeds) publish(r *Replica) {
 	if len(fs.pending) == 0 {
 		return
 	}
 	pending := fs.pending
 	fs.pending = nil
-	var failed error
-	for i := range pending {
-		e := &pending[i]
-		if !e.stored {
-			continue
-		}
-		v, found, err := mvcc.Get(r.deps.Engine, e.Key, e.TS, nil)
-		if err == nil && v.TS != e.TS {
-			err = fmt.Errorf("replica: no version of %x at %v, whose lock is gone", e.Key, e.TS)
-		}
-		if e.Value, e.Deleted = v.Data, !found; err != nil {
-			failed = err
-		}
+	err := r.loadStored(pending)
+	if err != nil {
+		r.deps.Logger.Error("feed", "range", r.id, "err", err)
 	}
 	fs.mu.Lock()
 	defer fs.mu.Unlock()
 	for _, f := range fs.all {
-		fs.deliver(f, pending)
-		if failed != nil || f.bytes > maxFeedBytes {
-			if failed != nil {
-				r.deps.Logger.Error("feed", "range", r.id, "err", failed)
-			}
+		if f.buffer.Deliver(pending) {
+			f.wake()
+		}
+		if err != nil || f.buffer.Full() {
 			fs.endLocked(f, errFeedEnded)
 		}
 	}
 }
 
-func (fs *feeds) deliver(f *feed, events []pendingEvent) {
-	n := len(f.events)
+// loadStored reads the values that are in the engine.
+func (r *Replica) loadStored(events []rangefeed.Event) error {
 	for i := range events {
-		if e := &events[i].FeedEvent; f.span.Contains(e.Key) && f.from.Less(e.TS) {
-			f.events = append(f.events, *e)
-			f.bytes += len(e.Key) + len(e.Value) + feedOverhead
+		e := &events[i]
+		if !e.Stored {
+			continue
 		}
+		v, found, err := mvcc.Get(r.deps.Engine, e.Key, e.TS, nil)
+		if err != nil {
+			return err
+		}
+		if v.TS != e.TS {
+			return fmt.Errorf("replica: no version of %x at %v, whose lock is gone", e.Key, e.TS)
+		}
+		e.Value, e.Deleted = v.Data, !found
 	}
-	if len(f.events) > n {
-		f.tell()
-	}
+	return nil
 }

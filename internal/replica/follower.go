@@ -1,15 +1,15 @@
 package replica
 
 import (
-	"bytes"
 	"context"
 	"errors"
 
 	"github.com/lichendb/lichen/internal/apply"
+	"github.com/lichendb/lichen/internal/closedts"
 	"github.com/lichendb/lichen/internal/eval"
+	"github.com/lichendb/lichen/internal/hlc"
 	"github.com/lichendb/lichen/internal/keys"
 	"github.com/lichendb/lichen/internal/kvpb"
-	"github.com/lichendb/lichen/internal/plant"
 	"github.com/lichendb/lichen/internal/storage/mvcc"
 	"github.com/lichendb/lichen/internal/txnintent"
 )
@@ -33,25 +33,17 @@ func (r *Replica) scanClosed(ctx context.Context, req *kvpb.ScanRequest, resp *k
 	})
 }
 
-// readClosed reads spans at a replica that does not lead its range, if no version can come
-// up to the transaction's time, the uncertainty of it included, but for those of durable
-// locks: a read that meets one of those is refused, since only the leader finds out what
-// became of its transaction. Everything is seen in one state of the engine: what was
-// applied, the collection threshold, the locks and the versions (closedts, invariant 4).
+// readClosed reads spans at a replica that does not lead its range, as closedts.Read decides. What
+// was applied, the collection threshold, the locks and the versions are read in one state of the
+// engine (closedts, invariant 4).
 func (r *Replica) readClosed(t *kvpb.TxnMeta, spans []kvpb.Span, refused error, read func(*mvcc.Reader) error) error {
 	var notLeader *kvpb.NotLeaderError
 	if r.deps.Closing == nil || !errors.As(refused, &notLeader) {
 		return refused
 	}
-	ts := t.ReadTS.Max(t.UncertainTS)
-	if r.deps.Closing.Closed(r.id, r.applied.Load()).Less(ts) && !plant.On(plant.FollowerAboveClosed) {
-		return refused
-	}
-	d := r.Desc()
-	for _, s := range spans {
-		if !d.ContainsKey(s.Key) || len(s.EndKey) > 0 && bytes.Compare(s.EndKey, d.EndKey) > 0 {
-			return r.mismatch()
-		}
+	decision := closedts.NewRead(t)
+	if v := decision.Begin(r.deps.Closing.Closed(r.id, r.applied.Load()), r.Desc(), spans); v != closedts.GoOn {
+		return r.cannotRead(v, t, refused, hlc.Timestamp{})
 	}
 	rd := mvcc.NewReader(r.deps.Engine)
 	defer rd.Close()
@@ -59,33 +51,51 @@ func (r *Replica) readClosed(t *kvpb.TxnMeta, spans []kvpb.Span, refused error, 
 	if err != nil {
 		return err
 	}
-	if !ok || r.deps.Closing.Closed(r.id, st.Index).Less(ts) && !plant.On(plant.FollowerAboveClosed) { // it was removed, or has begun anew
-		return refused
+	if v := decision.State(r.deps.Closing.Closed(r.id, st.Index), ok); v != closedts.GoOn {
+		return r.cannotRead(v, t, refused, threshold)
 	}
-	for _, s := range spans {
-		met := false
-		err := rd.Each(keys.LockSpan(keys.Span{Start: s.Key, End: s.EndKey}), func(_, v []byte) (more bool, err error) {
-			rec, err := txnintent.DecodeIntent(v)
-			met = err == nil && rec.TS.LessEq(ts)
-			return !met, err
-		})
-		if err != nil {
-			return err
-		}
-		if met {
-			r.stats.ClosedLocked.Add(1)
-			return refused
-		}
+	v, err := decideLocks(&decision, &rd, spans)
+	if err != nil {
+		return err
+	}
+	if v != closedts.GoOn {
+		r.stats.ClosedLocked.Add(1)
+		return r.cannotRead(v, t, refused, threshold)
 	}
 	if err := read(&rd); err != nil {
 		return err
 	}
-	if now := r.Desc(); now != d && now.BoundsGen != d.BoundsGen {
-		return r.mismatch()
-	}
-	if t.ReadTS.Less(threshold) {
-		return &kvpb.SnapshotTooOldError{ReadTS: t.ReadTS, Threshold: threshold}
+	if v := decision.End(r.Desc(), threshold); v != closedts.GoOn {
+		return r.cannotRead(v, t, refused, threshold)
 	}
 	r.stats.ClosedReads.Add(1)
 	return nil
+}
+
+// decideLocks has the durable locks in spans decided upon, up to the first that a read can't pass.
+func decideLocks(decision *closedts.Read, rd *mvcc.Reader, spans []kvpb.Span) (v closedts.Verdict, err error) {
+	for _, s := range spans {
+		err := rd.Each(keys.LockSpan(keys.Span{Start: s.Key, End: s.EndKey}), func(_, b []byte) (more bool, err error) {
+			in, err := txnintent.DecodeIntent(b)
+			if err == nil {
+				v = decision.Lock(in.TS)
+			}
+			return v == closedts.GoOn, err
+		})
+		if err != nil || v != closedts.GoOn {
+			return v, err
+		}
+	}
+	return v, nil
+}
+
+// cannotRead returns the error of a verdict: refused is that of a replica which does not lead.
+func (r *Replica) cannotRead(v closedts.Verdict, t *kvpb.TxnMeta, refused error, threshold hlc.Timestamp) error {
+	switch v {
+	case closedts.WrongBounds:
+		return r.mismatch()
+	case closedts.TooOld:
+		return &kvpb.SnapshotTooOldError{ReadTS: t.ReadTS, Threshold: threshold}
+	}
+	return refused
 }

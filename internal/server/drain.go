@@ -7,22 +7,16 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/lichendb/lichen/internal/drain"
 	"github.com/lichendb/lichen/internal/kvpb"
 	"github.com/lichendb/lichen/internal/pgwire"
 )
 
 const (
-	// farewell is how long a node of a cluster that stops is there at least: the others hear of it.
+	// farewell is how long a node of a cluster that stops stays at least, so that the others learn of it.
 	farewell = 50 * time.Millisecond
-	// moveLeadersFor bounds how long a draining node waits for others to take over
-	// its ranges; what is left then is taken over when the node is gone.
-	moveLeadersFor = 10 * time.Second
-	moveAgain      = 20 * time.Millisecond
-	// movesAtOnce bounds how many leaderships are handed over at a time.
-	movesAtOnce = 256
-	// otherSuccessorAfter is how long a follower has to take over before another one is
-	// asked.
-	otherSuccessorAfter = 2 * time.Second
+	// moveEvery is how often a draining node transfers leaderships that it still has.
+	moveEvery = 20 * time.Millisecond
 	// quorumPoll is how often a draining node looks whether there still is a quorum.
 	quorumPoll = 100 * time.Millisecond
 	// askedLately is how long a question for readiness counts: who asks is a load
@@ -133,28 +127,16 @@ func (n *Node) quorumGone() bool {
 		descs = append(descs, r.Desc())
 	}
 	for _, d := range descs {
-		if d == nil {
-			continue
-		}
-		voters, live := 0, 0
-		for _, v := range d.Replicas {
-			if v.Type != kvpb.Voter {
-				continue
-			}
-			if voters++; v.Node == n.NodeID() || n.there(v.Node) {
-				live++
-			}
-		}
-		if live <= voters/2 {
+		if d != nil && drain.QuorumLost(d, func(id kvpb.NodeID) bool { return id == n.NodeID() || n.answers(id) }) {
 			return true
 		}
 	}
 	return false
 }
 
-// there reports whether another node answers: one that has ended after a drain does
-// not, even if it was heard of a moment ago.
-func (n *Node) there(id kvpb.NodeID) bool {
+// answers reports whether another node answers. One that has ended after a drain does not, though its
+// last heartbeat may be recent.
+func (n *Node) answers(id kvpb.NodeID) bool {
 	i, ok := n.kv.Live.Node(id)
 	return ok && n.kv.Live.Live(id) && (!i.Draining || n.rpc.Connected(id))
 }
@@ -169,30 +151,26 @@ func (n *Node) drained() bool {
 	}
 }
 
-// moveLeaders hands over the ranges that the node leads to others that are live.
+// moveLeaders transfers the leaderships of the node to others that are live, as package drain decides.
 func (n *Node) moveLeaders() {
 	if n.kv.Live == nil {
 		return
 	}
 	begun := time.Now()
-	again := time.NewTicker(moveAgain)
+	again := time.NewTicker(moveEvery)
 	defer again.Stop()
 	for {
-		left, passed := 0, time.Since(begun)
+		round := drain.Round{Passed: time.Since(begun)}
 		for _, r := range n.kv.Store.Replicas() {
 			if !r.Leads() {
 				continue
 			}
-			to, ok := n.kv.Successor(r, int(passed/otherSuccessorAfter))
-			if !ok {
-				continue
-			}
-			if left++; left <= movesAtOnce {
+			if to, ok := n.kv.Successor(r, round.Attempt()); ok && round.Admit() {
 				r.TransferLeader(to)
 			}
 		}
-		n.leave.leaders.Store(int64(left))
-		if left == 0 || passed > moveLeadersFor {
+		n.leave.leaders.Store(int64(round.Left))
+		if round.Done() {
 			return
 		}
 		<-again.C

@@ -29,7 +29,7 @@ func (n *Node) lost(d *kvpb.RangeDescriptor) *LostRange {
 		if r.Type == kvpb.Learner {
 			continue
 		}
-		if voters++; r.Node != n.NodeID() && !n.there(r.Node) {
+		if voters++; r.Node != n.NodeID() && !n.answers(r.Node) {
 			silent = append(silent, r.Node)
 		}
 	}
@@ -65,7 +65,7 @@ func (n *Node) explain(err error) error {
 	}
 	var silent []string
 	for _, i := range n.kv.Live.Nodes() {
-		if i.ID != n.NodeID() && !i.Removed && !n.there(i.ID) {
+		if i.ID != n.NodeID() && !i.Removed && !n.answers(i.ID) {
 			silent = append(silent, fmt.Sprintf("node %d", i.ID))
 		}
 	}

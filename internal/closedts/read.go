@@ -1,0 +1,83 @@
+package closedts
+
+import (
+	"bytes"
+
+	"github.com/lichendb/lichen/internal/hlc"
+	"github.com/lichendb/lichen/internal/kvpb"
+	"github.com/lichendb/lichen/internal/plant"
+)
+
+// Read decides whether a replica that does not lead its range answers a read: every version that it
+// may have to return must be applied here, in the one state of the engine that it sees.
+//
+//	Begin ──► open the engine's state ──► State ──► Lock, for each durable lock ──► read ──► End
+//
+// Each step says whether to go on.
+type Read struct {
+	ts     hlc.Timestamp // of the snapshot
+	upTo   hlc.Timestamp // the end of the uncertainty
+	bounds *kvpb.RangeDescriptor
+}
+
+// Verdict is what becomes of a Read.
+type Verdict uint8
+
+// The verdicts.
+const (
+	GoOn        Verdict = iota
+	AskLeader           // the leader has to answer it
+	WrongBounds         // the range does not hold all of its spans
+	TooOld              // versions that it may need are collected
+)
+
+// NewRead returns the decision about a transaction's read.
+func NewRead(t *kvpb.TxnMeta) Read { return Read{ts: t.ReadTS, upTo: t.ReadTS.Max(t.UncertainTS)} }
+
+// Begin takes what is closed at the applied index, and the range as its replica knows it.
+func (r *Read) Begin(closed hlc.Timestamp, d *kvpb.RangeDescriptor, spans []kvpb.Span) Verdict {
+	r.bounds = d
+	if !r.closed(closed) {
+		return AskLeader
+	}
+	for _, s := range spans {
+		if !d.ContainsKey(s.Key) || len(s.EndKey) > 0 && bytes.Compare(s.EndKey, d.EndKey) > 0 {
+			return WrongBounds
+		}
+	}
+	return GoOn
+}
+
+// State takes what is closed at the index of the engine's state, which is lower than before if the
+// replica was removed since, or has begun anew; exists is false if it has no state.
+func (r *Read) State(closed hlc.Timestamp, exists bool) Verdict {
+	if !exists || !r.closed(closed) {
+		return AskLeader
+	}
+	return GoOn
+}
+
+func (r *Read) closed(closed hlc.Timestamp) bool {
+	return r.upTo.LessEq(closed) || plant.On(plant.FollowerAboveClosed)
+}
+
+// Lock takes the timestamp of a durable lock in the spans. Only the leader finds out what became of
+// its transaction.
+func (r *Read) Lock(ts hlc.Timestamp) Verdict {
+	if ts.LessEq(r.upTo) {
+		return AskLeader
+	}
+	return GoOn
+}
+
+// End takes the range as its replica knows it after reading, and the collection threshold of the
+// engine's state.
+func (r *Read) End(d *kvpb.RangeDescriptor, threshold hlc.Timestamp) Verdict {
+	switch {
+	case d != r.bounds && d.BoundsGen != r.bounds.BoundsGen:
+		return WrongBounds
+	case r.ts.Less(threshold):
+		return TooOld
+	}
+	return GoOn
+}

@@ -1,0 +1,92 @@
+// Package drain decides how a node that stops leaves its ranges: who leads them next, how many
+// leaderships are transferred at a time, and when it is in vain to wait since there is no quorum.
+// It is pure; kvnode and server carry it out (kvnode/leave.go, server/drain.go).
+//
+// Invariants:
+//
+//  1. A leadership goes to a voter of another node that is live and does not drain, whose disk works
+//     and has room; to one with a slow disk only if there is no other. (Successor; testdata/drain)
+//  2. At most maxTransfers leaderships are transferred in a round, and rounds end after moveTimeout.
+//     (Round.Admit, Round.Done; testdata/drain)
+package drain
+
+import (
+	"time"
+
+	"github.com/lichendb/lichen/internal/kvpb"
+)
+
+const (
+	// moveTimeout bounds how long a draining node waits for others to take over its ranges. They
+	// elect leaders of what is left when the node is gone.
+	moveTimeout = 10 * time.Second
+	// maxTransfers bounds the leaderships that are transferred in a round.
+	maxTransfers = 256
+	// successorTimeout is how long a follower has to take over before another one is asked.
+	successorTimeout = 2 * time.Second
+)
+
+// Peer is what a node knows of another one, and of the disk of a replica there.
+type Peer struct {
+	Live, Draining      bool
+	Stalled, Full, Slow bool
+}
+
+// Successor returns the replica that shall lead a range in place of self's. Ranges are spread over
+// the replicas that can, and each attempt picks another one. ok is false if none can.
+func Successor(d *kvpb.RangeDescriptor, self kvpb.NodeID, attempt int, peer func(*kvpb.ReplicaDescriptor) Peer) (id kvpb.ReplicaID, ok bool) {
+	var can, slow []kvpb.ReplicaID
+	for i := range d.Replicas {
+		r := &d.Replicas[i]
+		if r.Type != kvpb.Voter || r.Node == self {
+			continue
+		}
+		switch p := peer(r); {
+		case !p.Live || p.Draining || p.Stalled || p.Full:
+		case p.Slow:
+			slow = append(slow, r.Replica)
+		default:
+			can = append(can, r.Replica)
+		}
+	}
+	if len(can) == 0 {
+		can = slow
+	}
+	if len(can) == 0 {
+		return 0, false
+	}
+	return can[(int(d.RangeID)+attempt)%len(can)], true
+}
+
+// QuorumLost reports whether fewer than a quorum of a range's voters are on nodes that answer.
+func QuorumLost(d *kvpb.RangeDescriptor, answers func(kvpb.NodeID) bool) bool {
+	voters, live := 0, 0
+	for _, v := range d.Replicas {
+		if v.Type != kvpb.Voter {
+			continue
+		}
+		if voters++; answers(v.Node) {
+			live++
+		}
+	}
+	return live <= voters/2
+}
+
+// Round is one round over the ranges that a draining node leads.
+type Round struct {
+	Passed time.Duration // since the first round
+	Left   int           // leaders that have a successor
+}
+
+// Attempt counts the successors that were asked before.
+func (r *Round) Attempt() int { return int(r.Passed / successorTimeout) }
+
+// Admit counts a leader that has a successor, and reports whether its leadership is transferred in
+// this round.
+func (r *Round) Admit() bool {
+	r.Left++
+	return r.Left <= maxTransfers
+}
+
+// Done reports whether the round, which is complete, was the last one.
+func (r *Round) Done() bool { return r.Left == 0 || r.Passed > moveTimeout }

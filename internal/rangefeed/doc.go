@@ -1,0 +1,26 @@
+// Package rangefeed decides what the readers of a range's changes receive. It is pure: replica
+// hands it what entries did, what is closed and which keys are locked, performs the reads of the
+// engine, and keeps the readers.
+//
+// A reader first receives the committed versions of the state in which its feed began (Initial),
+// then what each applied command commits (Commits), and between them resolved timestamps:
+//
+//	command   put a@5                        a@5 is delivered
+//	command   put b@6, lock b                nothing: b@6 is provisional
+//	command   put b@9, drop b@6, unlock b    b@9 is delivered: its transaction committed later
+//	command   unlock b (timestamp 6)         b@6 is delivered: it was committed where it was
+//	command   drop b@6, unlock b             nothing: its transaction was aborted
+//	closed 8, b locked at 6                  resolved up to just below 6
+//
+// Read commits.go (Commits), then buffer.go (Buffer, Initial). Package replica carries it out (replica/feed.go).
+//
+// Invariants:
+//
+//  1. A version is delivered once it is committed, and at most once in the life of a feed. (Commits.End,
+//     Initial.Committed; testdata/commits)
+//  2. A resolved timestamp is delivered only when no event at or below it waits, and rises. (Buffer.Take;
+//     testdata/resolved)
+//  3. No timestamp is resolved at which a provisional version may be committed. (Buffer.Resolve;
+//     testdata/resolved)
+//  4. What waits for a reader is bounded. (Buffer.Full; testdata/resolved)
+package rangefeed
