@@ -77,7 +77,7 @@ func optionsToTable(_ *Context, a []types.Datum) (RowIterator, error) {
 		}
 		rows = append(rows, row)
 	}
-	return &tableRows{rows: rows}, nil
+	return newRows(rows), nil
 }
 
 // makeACLItem is makeaclitem(grantee, grantor, privilege, grantable).
@@ -115,7 +115,7 @@ func explodeACL(_ *Context, a []types.Datum) (RowIterator, error) {
 			}
 		}
 	}
-	return &tableRows{rows: rows}, nil
+	return newRows(rows), nil
 }
 
 // aclOperators declares the operators of aclitem.

@@ -25,7 +25,10 @@ func advisoryFunctions() []*Overload {
 		}
 	}
 	for _, txn := range []bool{false, true} {
-		x := pick(txn, "xact_", "")
+		x := ""
+		if txn {
+			x = "xact_"
+		}
 		declare("pg_advisory_"+x+"lock", "void", AdvisoryLockRequest{Transaction: txn}, false)
 		declare("pg_advisory_"+x+"lock_shared", "void", AdvisoryLockRequest{Transaction: txn, Shared: true}, false)
 		declare("pg_try_advisory_"+x+"lock", "bool", AdvisoryLockRequest{Transaction: txn, Try: true}, false)

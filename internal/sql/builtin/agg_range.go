@@ -72,3 +72,6 @@ func (a *rangeAcc) Merge(other Accumulator) error {
 
 // SizeBytes implements Accumulator.
 func (a *rangeAcc) SizeBytes() int64 { return accumulatorBytes + 128*int64(cap(a.rs)) }
+
+// leastMerged is how many ranges come together before they are merged for the first time.
+const leastMerged = 1024

@@ -50,7 +50,7 @@ func arrayFunctions() []*Overload {
 		fn("trim_array(anyarray,int4) anyarray", trimArray),
 		fnBind("width_bucket(anycompatible,anycompatiblearray) int4", bindBucket),
 		srf("unnest(anyarray) setof anyelement", func(c *Context, a []types.Datum) (RowIterator, error) {
-			return newSliceRows(a[0].DecodeArray(c.Format).Elems), nil
+			return newColumn(a[0].DecodeArray(c.Format).Elems), nil
 		}),
 		srf("generate_subscripts(anyarray,int4) setof int4", generateSubscripts),
 		srf("generate_subscripts(anyarray,int4,bool) setof int4", generateSubscripts),
@@ -484,14 +484,14 @@ func trimArray(c *Context, args []types.Datum) (types.Datum, error) {
 func generateSubscripts(_ *Context, a []types.Datum) (RowIterator, error) {
 	dims, n := a[0].ArrayDims(), a[1].Int()
 	if n < 1 || n > int64(len(dims)) {
-		return newSliceRows(nil), nil
+		return newColumn(nil), nil
 	}
 	lo := int64(dims[n-1].Lower)
 	hi := lo + int64(dims[n-1].Len) - 1
 	if len(a) == 3 && a[2].Bool() {
-		return &intSeries{next: hi, stop: lo, step: -1}, nil
+		return newIntSeries(hi, lo, -1), nil
 	}
-	return &intSeries{next: lo, stop: hi, step: 1}, nil
+	return newIntSeries(lo, hi, 1), nil
 }
 
 // expandArray yields the elements of an array, each with its number; those of more than one
@@ -507,5 +507,5 @@ func expandArray(_ *Context, a []types.Datum) (RowIterator, error) {
 		}
 		rows = append(rows, []types.Datum{e, types.NewInt(int64(i) + 1)})
 	}
-	return &tableRows{rows: rows}, nil
+	return newRows(rows), nil
 }

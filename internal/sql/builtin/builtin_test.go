@@ -331,7 +331,11 @@ func TestKeywords(t *testing.T) {
 			t.Errorf("%s: got %s", in, got)
 		}
 	}
-	rows, err := getKeywords(&Context{}, nil)
+	o, err := ResolveFunction("pg_get_keywords", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	rows, err := o.SRF(&Context{}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

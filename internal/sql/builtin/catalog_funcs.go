@@ -1,6 +1,7 @@
 package builtin
 
 import (
+	"strconv"
 	"strings"
 
 	"github.com/lichendb/lichen/internal/sql/charset"
@@ -59,7 +60,7 @@ func catalogFunctions() []*Overload {
 			if name, ok := s.UserByOid(uint32(a[0].Int())); ok {
 				return types.NewString(name), nil
 			}
-			return types.NewString("unknown (OID=" + formatUint(uint64(uint32(a[0].Int())), 10) + ")"), nil
+			return types.NewString("unknown (OID=" + strconv.FormatUint(uint64(uint32(a[0].Int())), 10) + ")"), nil
 		})).stable(),
 		fn("obj_description(oid,name) text", sessionFunc(func(s Session, a []types.Datum) (types.Datum, error) {
 			return textOrNull(s.Description(uint32(a[0].Int()), a[1].Str(), 0))
@@ -202,9 +203,6 @@ func definitionFunctions() []*Overload {
 		fn("pg_tablespace_location(oid) text", func(*Context, []types.Datum) (types.Datum, error) { return text("") }).stable(),
 		fn("pg_relation_filepath(regclass) text", nullFunc).stable(),
 		fn("pg_relation_filenode(regclass) oid", identity).stable(),
-		srf("pg_get_keywords() setof record", getKeywords).stable().columns(
-			[]string{"word", "catcode", "barelabel", "catdesc", "baredesc"},
-			[]*types.T{types.Text, types.Char, types.Bool, types.Text, types.Text}),
 	}
 }
 

@@ -196,10 +196,3 @@ func shiftTime(t, by int64, negate bool) int64 {
 	}
 	return t
 }
-
-func pickInt(b bool, yes, no int) int {
-	if b {
-		return yes
-	}
-	return no
-}

@@ -358,13 +358,13 @@ func (r *dateReader) field(i int) error {
 		r.bc = n%2 == 1
 		return err
 	case fieldMonthName, fieldMonthAbbrev:
-		n, err := r.choose(t, monthNames, pickInt(t.field == fieldMonthAbbrev, 3, 0))
+		n, err := r.choose(t, monthNames, pick(t.field == fieldMonthAbbrev, 3, 0))
 		if err != nil {
 			return err
 		}
 		return r.set(fieldMonth, n+1, t.text)
 	case fieldDayName, fieldDayAbbrev:
-		n, err := r.choose(t, dayNames, pickInt(t.field == fieldDayAbbrev, 3, 0))
+		n, err := r.choose(t, dayNames, pick(t.field == fieldDayAbbrev, 3, 0))
 		if err != nil {
 			return err
 		}
@@ -421,7 +421,7 @@ func (r *dateReader) numeric(i int) error {
 	width := len(t.text)
 	switch t.field {
 	case fieldHour12, fieldHour24, fieldISODayOfYear:
-		width = pickInt(t.field == fieldISODayOfYear, 3, 2)
+		width = pick(t.field == fieldISODayOfYear, 3, 2)
 	case fieldISODayOfWeek:
 		width = 1
 	case fieldMillis:
@@ -444,7 +444,7 @@ func (r *dateReader) numeric(i int) error {
 		r.half = true
 		return r.set(fieldHour24, v, t.text)
 	case fieldMillis, fieldMicros, fieldFraction:
-		digits := pickInt(t.field == fieldMillis, 3, 6)
+		digits := pick(t.field == fieldMillis, 3, 6)
 		for ; used < digits; used++ {
 			v *= 10
 		}

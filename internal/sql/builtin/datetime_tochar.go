@@ -108,9 +108,9 @@ var errIntervalField = pgerr.New(pgerr.InvalidDatetimeFormat, "invalid format sp
 func (t dateToken) number(b *strings.Builder, n, width int) {
 	switch t.field {
 	case fieldHour12, fieldHour24, fieldMinute, fieldSecond, fieldMonth, fieldCentury:
-		width += pickInt(n < 0, 1, 0)
+		width += pick(n < 0, 1, 0)
 	case fieldYear, fieldISOYear:
-		width += pickInt(n < 0 && t.n == 4, 1, 0)
+		width += pick(n < 0 && t.n == 4, 1, 0)
 	}
 	if t.fill {
 		width = 0
@@ -326,7 +326,7 @@ func (p *dateParts) printRoman(b *strings.Builder, t dateToken) {
 		if p.year == 0 {
 			return
 		}
-		m = pickInt(p.year > 0, 12, 1)
+		m = pick(p.year > 0, 12, 1)
 	}
 	if m < 0 {
 		m += 13

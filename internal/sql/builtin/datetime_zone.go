@@ -29,7 +29,7 @@ func zoneNames(c *Context, _ []types.Datum) (RowIterator, error) {
 		rows = append(rows, []types.Datum{types.NewString(name), types.NewString(abbrev),
 			types.NewInterval(types.IntervalValue{Micros: int64(east) * types.MicrosPerSec}), types.NewBool(local.IsDST())})
 	}
-	return &tableRows{rows: rows}, nil
+	return newRows(rows), nil
 }
 
 // zoneAbbrevs lists the abbreviations of time zones that input may have.
@@ -39,5 +39,5 @@ func zoneAbbrevs(*Context, []types.Datum) (RowIterator, error) {
 		rows = append(rows, []types.Datum{types.NewString(name),
 			types.NewInterval(types.IntervalValue{Micros: int64(east) * types.MicrosPerSec}), types.NewBool(dst)})
 	})
-	return &tableRows{rows: rows}, nil
+	return newRows(rows), nil
 }

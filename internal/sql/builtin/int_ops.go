@@ -10,10 +10,9 @@ import (
 
 // The errors of arithmetic.
 var (
-	errDivisionByZero = pgerr.New(pgerr.DivisionByZero, "division by zero")
-	errInt2Range      = pgerr.New(pgerr.NumericValueOutOfRange, "smallint out of range")
-	errInt4Range      = pgerr.New(pgerr.NumericValueOutOfRange, "integer out of range")
-	errInt8Range      = pgerr.New(pgerr.NumericValueOutOfRange, "bigint out of range")
+	errInt2Range = pgerr.New(pgerr.NumericValueOutOfRange, "smallint out of range")
+	errInt4Range = pgerr.New(pgerr.NumericValueOutOfRange, "integer out of range")
+	errInt8Range = pgerr.New(pgerr.NumericValueOutOfRange, "bigint out of range")
 )
 
 // AddInt8 adds with overflow check.

@@ -135,7 +135,7 @@ func jsonEach(name string, raw, asText bool) SRFFunc {
 		for i, m := range ms {
 			rows[i] = []types.Datum{types.NewString(m.key), m.value.datum(asText)}
 		}
-		return &tableRows{rows: rows}, nil
+		return newRows(rows), nil
 	}
 }
 
@@ -160,7 +160,7 @@ func jsonElements(raw, asText bool) SRFFunc {
 		for i, m := range ms {
 			out[i] = m.value.datum(asText)
 		}
-		return newSliceRows(out), nil
+		return newColumn(out), nil
 	}
 }
 
@@ -177,7 +177,7 @@ func jsonKeys(t string, raw bool) SRFFunc {
 		for i, m := range ms {
 			out[i] = types.NewString(m.key)
 		}
-		return newSliceRows(out), nil
+		return newColumn(out), nil
 	}
 }
 

@@ -28,14 +28,14 @@ func jsonRecordFunctions() []*Overload {
 				if err != nil {
 					return nil, err
 				}
-				return &tableRows{rows: [][]types.Datum{row}}, nil
+				return newRows([][]types.Datum{row}), nil
 			}
 		}
 		toSet := srf(t+"_to_recordset("+t+") setof record", nil).stable()
 		toSet.recordSRF = func(rt *types.T) SRFFunc {
 			return func(c *Context, a []types.Datum) (RowIterator, error) {
 				rows, err := populateRows(c, rt, nil, newJSONPart(c, a[0], raw), t+"_to_recordset")
-				return &tableRows{rows: rows}, err
+				return newRows(rows), err
 			}
 		}
 		all = append(all, one, set, toRecord, toSet)
@@ -97,7 +97,7 @@ func bindPopulateSet(t string, raw bool) func(Binding) (SRFFunc, error) {
 		}
 		return func(c *Context, a []types.Datum) (RowIterator, error) {
 			if a[1].IsNull() {
-				return newSliceRows(nil), nil
+				return newColumn(nil), nil
 			}
 			rt, err := rowTypeOf(c, b.Types[0], a[0], name)
 			if err != nil {
@@ -115,7 +115,7 @@ func bindPopulateSet(t string, raw bool) func(Binding) (SRFFunc, error) {
 					return nil, err
 				}
 			}
-			return newSliceRows(values), nil
+			return newColumn(values), nil
 		}, nil
 	}
 }
@@ -138,17 +138,17 @@ func populateListed(raw, set bool, name string) func(list *types.T) SRFFunc {
 			base := baseRow(c, rt, a[0])
 			switch {
 			case a[1].IsNull() && set:
-				return &tableRows{}, nil
+				return newRows(nil), nil
 			case a[1].IsNull() && base == nil:
-				return &tableRows{rows: [][]types.Datum{make([]types.Datum, len(list.Fields()))}}, nil
+				return newRows([][]types.Datum{make([]types.Datum, len(list.Fields()))}), nil
 			case a[1].IsNull():
-				return &tableRows{rows: [][]types.Datum{base}}, nil
+				return newRows([][]types.Datum{base}), nil
 			case set:
 				rows, err := populateRows(c, rt, base, newJSONPart(c, a[1], raw), name)
-				return &tableRows{rows: rows}, err
+				return newRows(rows), err
 			}
 			row, err := populateRow(c, rt, base, newJSONPart(c, a[1], raw))
-			return &tableRows{rows: [][]types.Datum{row}}, err
+			return newRows([][]types.Datum{row}), err
 		}
 	}
 }

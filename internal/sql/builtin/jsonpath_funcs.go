@@ -23,7 +23,7 @@ func jsonpathFunctions() []*Overload {
 				for i, v := range vs.All() {
 					out[i] = types.NewJSONB(v, c.Format)
 				}
-				return newSliceRows(out), err
+				return newColumn(out), err
 			}),
 			fn("jsonb_path_query_array"+suffix+args+" jsonb", func(c *Context, a []types.Datum) (types.Datum, error) {
 				vs, err := queryPath(c, a, tz)

@@ -36,6 +36,15 @@ func keywords() []keyword {
 	return all
 }
 
+// keywordFunctions declares the list of key words.
+func keywordFunctions() []*Overload {
+	return []*Overload{
+		srf("pg_get_keywords() setof record", getKeywords).stable().columns(
+			[]string{"word", "catcode", "barelabel", "catdesc", "baredesc"},
+			[]*types.T{types.Text, types.Char, types.Bool, types.Text, types.Text}),
+	}
+}
+
 // getKeywords is pg_get_keywords().
 func getKeywords(*Context, []types.Datum) (RowIterator, error) {
 	categories := map[byte]string{
@@ -48,10 +57,14 @@ func getKeywords(*Context, []types.Datum) (RowIterator, error) {
 	}
 	var rows [][]types.Datum
 	for _, k := range keywords() {
+		label := "can be bare label"
+		if needsAs[k.word] {
+			label = "requires AS"
+		}
 		rows = append(rows, []types.Datum{
 			types.NewString(k.word), types.NewString(string(k.category)), types.NewBool(!needsAs[k.word]),
-			types.NewString(categories[k.category]), types.NewString(pick(needsAs[k.word], "requires AS", "can be bare label")),
+			types.NewString(categories[k.category]), types.NewString(label),
 		})
 	}
-	return &tableRows{rows: rows}, nil
+	return newRows(rows), nil
 }

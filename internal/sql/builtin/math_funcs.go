@@ -130,17 +130,6 @@ func decimalLog(x float64) float64 {
 	return r
 }
 
-// logArgument is the error of a logarithm of zero or less, nil otherwise.
-func logArgument(zero, negative bool) error {
-	switch {
-	case zero:
-		return pgerr.New(pgerr.InvalidArgumentForLogarithm, "cannot take logarithm of zero")
-	case negative:
-		return pgerr.New(pgerr.InvalidArgumentForLogarithm, "cannot take logarithm of a negative number")
-	}
-	return nil
-}
-
 func setSeed(c *Context, args []types.Datum) (types.Datum, error) {
 	s := args[0].Float()
 	if s < -1 || s > 1 || math.IsNaN(s) {

@@ -354,7 +354,7 @@ func (p *numberPrinter) token(t numberToken) {
 		p.b.WriteByte(' ')
 	case "RN":
 		s := pick(t.lower, strings.ToLower(p.n.roman), p.n.roman)
-		fmt.Fprintf(&p.b, "%*s", pickInt(p.fill, 0, 15), s)
+		fmt.Fprintf(&p.b, "%*s", pick(p.fill, 0, 15), s)
 	case "TH":
 		if p.n.roman == "" && !p.n.overflow && !p.n.negative && !p.decimal {
 			p.b.WriteString(ordinalSuffix(p.n.digits[:p.n.whole], !t.lower))
@@ -375,4 +375,12 @@ func (p *numberPrinter) inlineSign(c byte, shown bool) {
 	} else if !p.fill {
 		p.b.WriteByte(' ')
 	}
+}
+
+// pick returns one of two values.
+func pick[T any](b bool, yes, no T) T {
+	if b {
+		return yes
+	}
+	return no
 }

@@ -367,29 +367,24 @@ func TruncDivDecimal(a, b types.Datum) (types.Datum, error) {
 	return divToScale(a, b, 0, false)
 }
 
-func binaryNumeric(f func(a, b types.Datum) (types.Datum, error)) EvalFunc {
-	return func(_ *Context, args []types.Datum) (types.Datum, error) { return f(args[0], args[1]) }
-}
+func oneDecimal(n int64) types.Datum { return types.NewDecimalInt(n, 0) }
 
-func unaryNumeric(f func(d types.Datum) types.Datum) EvalFunc {
-	return func(_ *Context, args []types.Datum) (types.Datum, error) { return f(args[0]), nil }
-}
-
-func absDecimal(d types.Datum) types.Datum {
-	if !d.IsNaN() && d.DecimalSign() < 0 {
-		return NegDecimal(d)
+// inexact is the context of transcendental functions at a precision.
+func inexact(precision int) *apd.Context {
+	return &apd.Context{
+		Precision: uint32(max(precision, 20)), Rounding: apd.RoundHalfUp,
+		MaxExponent: apd.MaxExponent, MinExponent: apd.MinExponent,
 	}
-	return d
 }
 
-func numericOperators() []*Overload {
-	add, sub, mul, div := binaryNumeric(AddDecimal), binaryNumeric(SubDecimal), binaryNumeric(MulDecimal), binaryNumeric(DivDecimal)
-	return []*Overload{
-		op("numeric + numeric numeric", add), op("numeric - numeric numeric", sub),
-		op("numeric * numeric numeric", mul), op("numeric / numeric numeric", div),
-		op("numeric % numeric numeric", binaryNumeric(ModDecimal)),
-		op("numeric ^ numeric numeric", binaryNumeric(powDecimal)),
-		op("+ numeric numeric", identity), op("- numeric numeric", unaryNumeric(NegDecimal)),
-		op("@ numeric numeric", unaryNumeric(absDecimal)),
+// guardDigits are computed beyond the result's, so that rounding is right but
+// for cases next to impossible.
+const guardDigits = 12
+
+// rounded turns the result of a transcendental function into a numeric.
+func rounded(x *apd.Decimal, scale int32, err error) (types.Datum, error) {
+	if err != nil || x.Form != apd.Finite || int64(x.Exponent)+x.NumDigits() > types.MaxDecimalDigits {
+		return types.Null, fail(errNumericOverflow)
 	}
+	return types.RoundDecimal(types.NewDecimal(x), scale), nil
 }

@@ -75,3 +75,29 @@ func (p fixedPoint) decimal(scale int32) (types.Datum, error) {
 	n.Add(n, new(apd.BigInt).Lsh(apd.NewBigInt(1), p.frac-1))
 	return decimalOf(n.Rsh(n, p.frac), scale)
 }
+
+func expDecimal(d types.Datum) (types.Datum, error) {
+	switch {
+	case d.IsNaN() || d.InfSign() > 0:
+		return d, nil
+	case d.InfSign() < 0:
+		return oneDecimal(0), nil
+	}
+	return expToScale(d, d)
+}
+
+// expToScale is e^d at the scale that d's size and the operands' scales ask for.
+func expToScale(d types.Datum, operands ...types.Datum) (types.Datum, error) {
+	val := types.DecimalToFloat(d)
+	weight := min(max(val*math.Log10E, -maxResultScale), maxResultScale)
+	scale := clampScale(minSigDigits-int(weight), operands...)
+	switch {
+	case val > 3*maxResultScale:
+		return types.Null, fail(errNumericOverflow)
+	case val < -3*maxResultScale:
+		return types.NewDecimalInt(0, scale), nil
+	}
+	var x apd.Decimal
+	d.Decimal(&x)
+	return expFixed(&x, int(scale)+max(int(val*math.Log10E), 0)).decimal(scale)
+}

@@ -2,38 +2,7 @@ package builtin
 
 import (
 	"github.com/cockroachdb/apd/v3"
-
-	"github.com/lichendb/lichen/internal/sql/types"
 )
-
-func gcdNumeric(c *Context, args []types.Datum) (types.Datum, error) {
-	if special(args[0]) || special(args[1]) {
-		return types.DecimalNaN, nil
-	}
-	scale := max(args[0].DecimalScale(), args[1].DecimalScale())
-	g, err := gcdBig(c, alignedCoeff(args[0], scale), alignedCoeff(args[1], scale))
-	if err != nil {
-		return types.Null, err
-	}
-	return decimalOf(g, scale)
-}
-
-func lcmNumeric(c *Context, args []types.Datum) (types.Datum, error) {
-	if special(args[0]) || special(args[1]) {
-		return types.DecimalNaN, nil
-	}
-	scale := max(args[0].DecimalScale(), args[1].DecimalScale())
-	x, y := alignedCoeff(args[0], scale), alignedCoeff(args[1], scale)
-	if x.Sign() == 0 || y.Sign() == 0 {
-		return types.NewDecimalInt(0, scale), nil
-	}
-	g, err := gcdBig(c, x, y)
-	if err != nil {
-		return types.Null, err
-	}
-	x.Abs(x).Quo(x, g)
-	return decimalOf(x.Mul(x, y.Abs(y)), scale)
-}
 
 // gcdBits is by how many bits gcdBig shortens its numbers at a time.
 const gcdBits = 1024

@@ -5,6 +5,7 @@ import (
 
 	"github.com/cockroachdb/apd/v3"
 
+	"github.com/lichendb/lichen/internal/sql/pgerr"
 	"github.com/lichendb/lichen/internal/sql/types"
 )
 
@@ -95,4 +96,86 @@ func atanhInverse(den int64, frac uint) *apd.BigInt {
 		sum.Add(sum, term.Quo(power, apd.NewBigInt(i)))
 	}
 	return sum
+}
+
+// lnWeight estimates the decimal weight of ln(d) for d > 0, as PostgreSQL does
+// to choose scales.
+func lnWeight(d types.Datum) int {
+	nearOne := types.Compare(d, types.NewDecimalInt(9, 1)) >= 0 && types.Compare(d, types.NewDecimalInt(11, 1)) <= 0
+	if nearOne {
+		x, err := SubDecimal(d, oneDecimal(1))
+		if err != nil || x.DecimalSign() == 0 {
+			return 0
+		}
+		weight, first := leading(x)
+		return 4*weight + int(math.Log10(float64(first)))
+	}
+	digits, top := leadingDigits(d)
+	exp := digits - min(digits, 8) - int(d.DecimalScale())
+	ln := math.Log(float64(top)) + float64(exp)*math.Ln10
+	return int(math.Log10(math.Abs(ln)))
+}
+
+func checkLog(d types.Datum) error {
+	if d.IsNaN() {
+		return nil
+	}
+	return logArgument(d.DecimalSign() == 0, d.DecimalSign() < 0)
+}
+
+func lnDecimal(d types.Datum) (types.Datum, error) {
+	if err := checkLog(d); err != nil {
+		return types.Null, err
+	}
+	if special(d) {
+		return d, nil
+	}
+	scale := clampScale(minSigDigits-lnWeight(d), d)
+	return lnFixed(d, int(scale)+guardDigits).decimal(scale)
+}
+
+func log10Decimal(d types.Datum) (types.Datum, error) { return logDecimal(oneDecimal(10), d) }
+
+// logDecimal is the logarithm of x to a base.
+func logDecimal(base, x types.Datum) (types.Datum, error) {
+	if base.IsNaN() || x.IsNaN() {
+		return types.DecimalNaN, nil
+	}
+	if special(base) || special(x) {
+		if base.DecimalSign() < 0 || x.DecimalSign() < 0 {
+			return types.Null, logArgument(false, true)
+		}
+	}
+	for _, d := range []types.Datum{base, x} {
+		if err := checkLog(d); err != nil {
+			return types.Null, err
+		}
+	}
+	switch {
+	case base.InfSign() > 0 && x.InfSign() > 0:
+		return types.DecimalNaN, nil
+	case base.InfSign() > 0:
+		return oneDecimal(0), nil
+	case x.InfSign() > 0:
+		return types.DecimalInf, nil
+	}
+	wb, wx := lnWeight(base), lnWeight(x)
+	scale := clampScale(minSigDigits-(wx-wb), base, x)
+	digits := int(scale) + wx - wb + guardDigits // significant ones
+	lb := lnFixed(base, digits-wb)
+	if lb.n.Sign() == 0 {
+		return types.Null, fail(errDivisionByZero)
+	}
+	return lnFixed(x, digits-wx).quotient(lb, scale)
+}
+
+// logArgument is the error of a logarithm of zero or less, nil otherwise.
+func logArgument(zero, negative bool) error {
+	switch {
+	case zero:
+		return pgerr.New(pgerr.InvalidArgumentForLogarithm, "cannot take logarithm of zero")
+	case negative:
+		return pgerr.New(pgerr.InvalidArgumentForLogarithm, "cannot take logarithm of a negative number")
+	}
+	return nil
 }

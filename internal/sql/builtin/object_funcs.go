@@ -36,7 +36,7 @@ func objectFunctions() []*Overload {
 					row[i] = types.NewString(v)
 				}
 			}
-			return &tableRows{rows: [][]types.Datum{row}}, err
+			return newRows([][]types.Datum{row}), err
 		}).stable().columns([]string{"type", "schema", "name", "identity"}, []*types.T{types.Text, types.Text, types.Text, types.Text}).one(),
 		srf("pg_identify_object_as_address(oid,oid,int4) setof record", identifyAsAddress).stable().columns(
 			[]string{"type", "object_names", "object_args"}, []*types.T{types.Text, types.TextArray, types.TextArray}).one(),
@@ -55,7 +55,7 @@ func objectFunctions() []*Overload {
 				return nil, err
 			}
 			row, err := s.SequenceParameters(uint32(a[0].Int()))
-			return &tableRows{rows: [][]types.Datum{row}}, err
+			return newRows([][]types.Datum{row}), err
 		}).stable().columns(
 			[]string{"start_value", "minimum_value", "maximum_value", "increment", "cycle_option", "cache_size", "data_type"},
 			[]*types.T{types.Int8, types.Int8, types.Int8, types.Int8, types.Bool, types.Int8, types.Oid}).one(),
@@ -154,7 +154,7 @@ func identifyAsAddress(c *Context, a []types.Datum) (RowIterator, error) {
 	if ok {
 		row[1], row[2] = textArray(addr.Names), textArray(addr.Args)
 	}
-	return &tableRows{rows: [][]types.Datum{row}}, err
+	return newRows([][]types.Datum{row}), err
 }
 
 func getObjectAddress(c *Context, a []types.Datum) (RowIterator, error) {
@@ -172,5 +172,5 @@ func getObjectAddress(c *Context, a []types.Datum) (RowIterator, error) {
 		}
 	}
 	class, oid, sub, err := s.ObjectByAddress(addr)
-	return &tableRows{rows: [][]types.Datum{{types.NewInt(int64(class)), types.NewInt(int64(oid)), types.NewInt(int64(sub))}}}, err
+	return newRows([][]types.Datum{{types.NewInt(int64(class)), types.NewInt(int64(oid)), types.NewInt(int64(sub))}}), err
 }

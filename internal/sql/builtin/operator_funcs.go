@@ -67,8 +67,5 @@ func (r *registry) addAliases() {
 	r.add(aliases)
 }
 
-// IsOperatorCode reports whether o is the function behind an operator, and nothing else.
-func (o *Overload) IsOperatorCode() bool { return o.code }
-
 // OperatorCode returns the function behind an operator, nil if it has no name.
 func OperatorCode(o *Overload) *Overload { return builtins().codes[o.key()] }

@@ -73,8 +73,10 @@ type Overload struct {
 	NullListEmpty bool
 	Volatility    Volatility
 	Operator      bool
-	code          bool // behind an operator
-	unlisted      bool // see Listed
+	// code: it is the function behind an operator, and nothing else.
+	code bool
+	// unlisted: pg_proc does not list it, because only the planner calls it or it is syntax in PostgreSQL.
+	unlisted bool
 	// Eval is nil where the call must be bound first, see Bound.
 	Eval EvalFunc
 	// SRF is set for set-returning functions, and Eval and Bind are nil then.
@@ -110,6 +112,9 @@ func (o *Overload) Bound(b Binding) (EvalFunc, error) {
 
 // IsSRF reports whether o returns a set.
 func (o *Overload) IsSRF() bool { return o.SRF != nil || o.bindSRF != nil || o.recordSRF != nil }
+
+// IsOperatorCode reports whether o is the function behind an operator, and nothing else.
+func (o *Overload) IsOperatorCode() bool { return o.code }
 
 // Listed reports whether pg_proc lists o: not what the planner alone calls, and not what is
 // syntax in PostgreSQL.

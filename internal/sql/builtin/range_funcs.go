@@ -321,7 +321,7 @@ func rangeFunctions() []*Overload {
 			for _, r := range ranges(a[0]) {
 				out = append(out, types.RangeDatum(r))
 			}
-			return newSliceRows(out), nil
+			return newColumn(out), nil
 		}))
 }
 
@@ -332,6 +332,3 @@ func mergeAll(rs []types.Range) types.Datum {
 	}
 	return types.RangeDatum(types.Range{Lower: first(rs).Lower, Upper: last(rs).Upper})
 }
-
-// leastMerged is how many ranges come together before they are merged for the first time.
-const leastMerged = 1024

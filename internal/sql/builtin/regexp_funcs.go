@@ -114,7 +114,7 @@ func regexpMatches(c *Context, a []types.Datum) (RowIterator, error) {
 		rows = append(rows, types.NewArray(submatches(a[0].Str(), m)))
 		return flags.Global
 	})
-	return newSliceRows(rows), err
+	return newColumn(rows), err
 }
 
 // appendReplacement expands \1..\9, \& and \\ in a replacement text.
@@ -273,7 +273,7 @@ func regexpSplitTable(c *Context, a []types.Datum) (RowIterator, error) {
 	if err != nil {
 		return nil, err
 	}
-	return newSliceRows(parts), nil
+	return newColumn(parts), nil
 }
 
 func regexpLike(c *Context, a []types.Datum) (types.Datum, error) {

@@ -123,19 +123,22 @@ func buildRegistry() *registry {
 		aggregates: map[string][]*Overload{},
 		codes:      map[string]*Overload{},
 	}
-	for _, family := range [][]*Overload{
-		comparisonOperators(), imageOperators(), nullCountFunctions(), enumFunctions(), hashFunctions(),
-		integerOperators(), floatOperators(), bitOperators(), numericOperators(), mathFunctions(), numericFunctions(), seriesFunctions(), moneyOperators(), moneyFunctions(),
-		stringOperators(), patternOperators(), stringFunctions(), asciiFunctions(), byteFunctions(), encodingFunctions(), quoteFunctions(), regexpFunctions(), collationFunctions(), uuidFunctions(), bitStringOperators(), bitStringFunctions(),
-		datetimeOperators(), clockFunctions(), datetimeFunctions(), zoneListFunctions(), extractFunctions(), timeSeriesFunctions(), formattingFunctions(),
-		arrayOperators(), arrayFunctions(), elementAssignments(), fieldAssignments(), rangeOperators(), rangeFunctions(), rangeSupportFunctions(),
-		jsonOperators(), jsonFunctions(), jsonPathOperators(), jsonPartFunctions(), jsonAssignments(), jsonpathFunctions(),
-		textSearchOperators(), textSearchFunctions(), textSearchDebugFunctions(), trigramFunctions(), networkOperators(), networkFunctions(),
-		sequenceFunctions(), uniqueIDFunctions(), sessionFunctions(), settingFunctions(), absentFunctions(), advisoryFunctions(), transactionFunctions(), followerFunctions(), recoveryFunctions(),
-		domainFunctions(), catalogFunctions(), limitFunctions(), partitionFunctions(), privilegeFunctions(), aclOperators(), systemOperators(), systemFunctions(), viewFunctions(), statisticsFunctions(),
+	for _, subject := range [][]*Overload{
+		comparefuncsOverloads(),
+		numfuncsOverloads(),
+		stringfuncsOverloads(),
+		datefuncsOverloads(),
+		formatfuncsOverloads(),
+		arrayfuncsOverloads(),
+		rangefuncsOverloads(),
+		jsonfuncsOverloads(),
+		searchfuncsOverloads(),
+		netfuncsOverloads(),
+		sessionfuncsOverloads(),
+		catalogfuncsOverloads(),
 		conversionFunctions(),
 	} {
-		r.add(family)
+		r.add(subject)
 	}
 	r.addAliases()
 	for _, a := range aggregates() {

@@ -55,16 +55,11 @@ func boolOf(b bool, err error) (types.Datum, error) {
 	return types.NewBool(b), nil
 }
 
-func pick(b bool, yes, no string) string {
-	if b {
-		return yes
-	}
-	return no
-}
-
 // MaxStringLen bounds what functions like repeat and lpad may build, in bytes.
 const MaxStringLen = 256 << 20
 
 var errTooLong = pgerr.New(pgerr.ProgramLimitExceeded, "requested length too large")
 
 func text(s string) (types.Datum, error) { return types.NewString(s), nil }
+
+var errDivisionByZero = pgerr.New(pgerr.DivisionByZero, "division by zero")

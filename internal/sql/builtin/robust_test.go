@@ -324,26 +324,40 @@ func FuzzPatterns(f *testing.F) {
 			return
 		}
 		var c Context
-		ok, err := likeMatch(&Context{}, s, pattern, false)
-		if match := compileLike(pattern); match != nil && err == nil && match(s) != ok {
-			t.Errorf("%q LIKE %q: %v, compiled %v", s, pattern, ok, !ok)
+		a, b := types.NewString(s), types.NewString(pattern)
+		two := []*types.T{types.Text, types.Text}
+		like, err := ResolveOperator("~~", two)
+		if err != nil {
+			t.Fatal(err)
+		}
+		compiled, err := like.Bound(Binding{Types: two, Consts: []*types.Datum{nil, &b}})
+		if err == nil {
+			want, wantErr := like.Call(&c, two, []types.Datum{a, b})
+			if got, err := compiled(&c, []types.Datum{a, b}); err == nil && wantErr == nil && got.Bool() != want.Bool() {
+				t.Errorf("%q LIKE %q: %v %v, compiled %v %v", s, pattern, want, wantErr, got, err)
+			}
 		}
 		if re, err := pgregexp.Compile(pattern, pgregexp.Flags{}); err == nil {
 			n := 0
 			_ = re.Each(&Context{}, s, 0, func([]int) bool { n++; return n < 1000 })
 		}
-		a, b := types.NewString(s), types.NewString(pattern)
-		_, _ = toDate(&c, []types.Datum{a, b})
-		_, _ = toTimestamp(&c, []types.Datum{a, b})
-		_, _ = toNumber(&c, []types.Datum{a, b})
-		_, _ = likeEscape(false)(&c, []types.Datum{a, b})
-		_, _ = numberToChar(numberInput{value: types.NewDecimalInt(-12345, 2)}, pattern)
-		_, _ = numberToChar(numberInput{float: 1e10, digits: 6}, pattern)
-		_, _ = timestampToChar(types.NewTimestamp(1), pattern, dateParts{})
-		if p, err := similarPattern(s, pattern); err == nil {
-			_, _ = pgregexp.Compile(p, pgregexp.Flags{})
+		for _, tc := range []struct {
+			name string
+			args []types.Datum
+			ts   []*types.T
+		}{
+			{"to_date", []types.Datum{a, b}, two}, {"to_timestamp", []types.Datum{a, b}, two}, {"to_number", []types.Datum{a, b}, two},
+			{"like_escape", []types.Datum{a, b}, two}, {"similar_to_escape", []types.Datum{b, a}, two}, {"similar_to_escape", []types.Datum{b}, two[:1]},
+			{"to_char", []types.Datum{types.NewDecimalInt(-12345, 2), b}, []*types.T{types.Numeric, types.Text}},
+			{"to_char", []types.Datum{types.NewFloat(1e10), b}, []*types.T{types.Float4, types.Text}},
+			{"to_char", []types.Datum{types.NewTimestamp(1), b}, []*types.T{types.Timestamp, types.Text}},
+			{"parse_ident", []types.Datum{a, types.True}, []*types.T{types.Text, types.Bool}}, {"unistr", []types.Datum{a}, two[:1]},
+		} {
+			o, err := ResolveFunction(tc.name, tc.ts)
+			if err != nil {
+				t.Fatal(err)
+			}
+			_, _ = o.Call(&c, tc.ts, tc.args)
 		}
-		_, _ = parseIdent(&c, []types.Datum{a, types.True})
-		_, _ = unistr(&c, []types.Datum{a})
 	})
 }

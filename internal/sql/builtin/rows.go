@@ -8,7 +8,8 @@ type sliceRows struct {
 	at     int
 }
 
-func newSliceRows(values []types.Datum) RowIterator { return &sliceRows{values: values} }
+// newColumn returns an iterator over values as rows of one column.
+func newColumn(values []types.Datum) RowIterator { return &sliceRows{values: values} }
 
 // Next implements RowIterator.
 func (r *sliceRows) Next() ([]types.Datum, bool, error) {
@@ -25,6 +26,9 @@ type tableRows struct {
 	at   int
 }
 
+// newRows returns an iterator over rows that are already there.
+func newRows(rows [][]types.Datum) RowIterator { return &tableRows{rows: rows} }
+
 // Next implements RowIterator.
 func (r *tableRows) Next() ([]types.Datum, bool, error) {
 	if r.at >= len(r.rows) {
@@ -34,4 +38,5 @@ func (r *tableRows) Next() ([]types.Datum, bool, error) {
 	return r.rows[r.at-1], true, nil
 }
 
-func noRows(*Context, []types.Datum) (RowIterator, error) { return newSliceRows(nil), nil }
+// noRows is a set-returning function that returns none.
+func noRows(*Context, []types.Datum) (RowIterator, error) { return newColumn(nil), nil }

@@ -22,6 +22,11 @@ type intSeries struct {
 	row              [1]types.Datum
 }
 
+// newIntSeries counts from one number to another in steps, both included.
+func newIntSeries(from, to, step int64) RowIterator {
+	return &intSeries{next: from, stop: to, step: step}
+}
+
 // Next implements RowIterator.
 func (s *intSeries) Next() ([]types.Datum, bool, error) {
 	if s.done || s.step > 0 && s.next > s.stop || s.step < 0 && s.next < s.stop {

@@ -1,6 +1,7 @@
 package builtin
 
 import (
+	"strconv"
 	"strings"
 
 	"github.com/lichendb/lichen/internal/sql/pgerr"
@@ -30,7 +31,11 @@ func sizePretty(n int64) string {
 		}
 		u = (u + 1) >> 1
 	}
-	return pick(neg, "-", "") + formatUint(u, 10) + " " + units[i]
+	sign := ""
+	if neg {
+		sign = "-"
+	}
+	return sign + strconv.FormatUint(u, 10) + " " + units[i]
 }
 
 // varlenaHeader is how much PostgreSQL keeps before a value of variable length.

@@ -150,7 +150,7 @@ func stringFunctions() []*Overload {
 		srf("string_to_table(text,text) setof text", stringToTable).nonStrict(),
 		srf("string_to_table(text,text,text) setof text", stringToTable).nonStrict(),
 		fn("nameconcatoid(name,oid) name", func(_ *Context, a []types.Datum) (types.Datum, error) {
-			suffix := "_" + formatUint(uint64(a[1].Int()), 10)
+			suffix := "_" + strconv.FormatUint(uint64(a[1].Int()), 10)
 			s := a[0].Str()
 			return types.NewString(s[:min(len(s), types.MaxNameLength-len(suffix))] + suffix), nil
 		}),
@@ -476,7 +476,7 @@ func toHex(width int) EvalFunc {
 		if width == 32 {
 			n = uint64(uint32(n))
 		}
-		return text(formatUint(n, 16))
+		return text(strconv.FormatUint(n, 16))
 	}
 }
 
@@ -542,8 +542,8 @@ func stringToArray(c *Context, a []types.Datum) (types.Datum, error) {
 
 func stringToTable(c *Context, a []types.Datum) (RowIterator, error) {
 	if a[0].IsNull() {
-		return newSliceRows(nil), nil
+		return newColumn(nil), nil
 	}
 	elems, err := splitForArray(c, a)
-	return newSliceRows(elems), err
+	return newColumn(elems), err
 }

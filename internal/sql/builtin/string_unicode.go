@@ -12,8 +12,6 @@ import (
 	"github.com/lichendb/lichen/internal/sql/types"
 )
 
-func formatUint(n uint64, base int) string { return strconv.FormatUint(n, base) }
-
 // normalize is normalize(text, form).
 func normalize(c *Context, a []types.Datum) (types.Datum, error) {
 	f, ok := normalForms[strings.ToUpper(a[1].Str())]

@@ -70,7 +70,7 @@ func tokenKinds(c *Context, a []types.Datum) (RowIterator, error) {
 	for i, k := range textsearch.TokenKinds {
 		rows = append(rows, []types.Datum{types.NewInt(int64(i) + 1), types.NewString(k[0]), types.NewString(k[1])})
 	}
-	return &tableRows{rows: rows}, nil
+	return newRows(rows), nil
 }
 
 // parseTokens is ts_parse.
@@ -86,7 +86,7 @@ func parseTokens(c *Context, a []types.Datum) (RowIterator, error) {
 	for _, t := range tokens {
 		rows = append(rows, []types.Datum{types.NewInt(int64(t.Kind)), types.NewString(t.Text)})
 	}
-	return &tableRows{rows: rows}, nil
+	return newRows(rows), nil
 }
 
 // debugTokens lists the tokens of a text with what the configuration's dictionary makes of them.
@@ -105,7 +105,7 @@ func debugTokens(c *Context, cfg textsearch.Config, s string) (RowIterator, erro
 		}
 		rows = append(rows, row)
 	}
-	return &tableRows{rows: rows}, nil
+	return newRows(rows), nil
 }
 
 // lexize is ts_lexize: what a dictionary makes of a word.

@@ -348,7 +348,7 @@ func unnestVector(_ *Context, a []types.Datum) (RowIterator, error) {
 		}
 		rows = append(rows, row)
 	}
-	return &tableRows{rows: rows}, nil
+	return newRows(rows), nil
 }
 
 func rankFunctions() []*Overload {

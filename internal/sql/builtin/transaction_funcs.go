@@ -122,7 +122,7 @@ func transactionTwins(n twinNames) []*Overload {
 			for _, x := range a[0].Snapshot().Xip {
 				rows = append(rows, []types.Datum{n.wrap(x)})
 			}
-			return &tableRows{rows: rows}, nil
+			return newRows(rows), nil
 		}),
 	}
 }

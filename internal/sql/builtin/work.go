@@ -87,10 +87,10 @@ func (c *Context) reserve(n int64) error {
 func Large(size int) bool { return size >= quota.LargeValue }
 
 // Weighty reports whether a call must Begin: size are the bytes of its arguments.
-func Weighty(size int) bool { return size >= weighty }
+func Weighty(size int) bool { return size >= weightyBytes }
 
-// weighty is the size from which on a call counts as more steps than its row.
-const weighty = 4 << 10
+// weightyBytes is the size from which on a call counts as more steps than its row.
+const weightyBytes = 4 << 10
 
 // Begin counts the steps of a call with weighty arguments, of so many bytes in all, and
 // claims memory for it.

@@ -131,10 +131,10 @@ func TestWeightyCallsAreSteps(t *testing.T) {
 	cause := pgerr.New(pgerr.QueryCanceled, "canceling statement due to user request")
 	cancel(cause)
 	c := &Context{Ctx: ctx}
-	d := types.NewString(strings.Repeat("9", weighty))
+	d := types.NewString(strings.Repeat("9", weightyBytes))
 	calls := 0
 	for c.BeginCast(d, types.Numeric) == nil {
-		if calls++; calls > stepsPerLook/weighty {
+		if calls++; calls > stepsPerLook/weightyBytes {
 			t.Fatalf("%d calls", calls)
 		}
 	}
