@@ -95,7 +95,7 @@ func (s *Server) Cancel(pid int32, secret uint32) {
 	_, _ = s.cancelAt(context.Background(), pidNode(pid), &cancelRequest{PID: pid, Secret: &secret})
 }
 
-// CancelBackend implements builtin.Session.
+// CancelBackend implements call.Session.
 func (f *sessionFuncs) CancelBackend(pid int32, terminate bool) (bool, error) {
 	if pid <= 0 {
 		f.s.warnSoon(pgerr.New(pgerr.Warning, "PID %d is not a PostgreSQL backend process", pid))

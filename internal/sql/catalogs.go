@@ -3,7 +3,7 @@ package sql
 import (
 	"context"
 
-	"github.com/lichendb/lichen/internal/sql/builtin"
+	"github.com/lichendb/lichen/internal/sql/builtin/call"
 	"github.com/lichendb/lichen/internal/sql/catalog"
 	"github.com/lichendb/lichen/internal/sql/optimizer"
 	"github.com/lichendb/lichen/internal/sql/pgcatalog"
@@ -90,7 +90,7 @@ func (p planning) StatsEpoch() uint64 {
 func (p planning) OwnStats() bool { return p.s.contents.analysed != nil }
 
 // Functions implements prepared.Session.
-func (p planning) Functions(ctx context.Context) *builtin.Context { return p.s.builtinContext(ctx) }
+func (p planning) Functions(ctx context.Context) *call.Context { return p.s.builtinContext(ctx) }
 
 // Columns implements prepared.Session.
 func (p planning) Columns(prep *plan.Prepared) []plan.Column { return p.s.resultColumns(prep) }

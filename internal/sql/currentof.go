@@ -7,7 +7,7 @@ import (
 	"github.com/lichendb/lichen/internal/sql/types"
 )
 
-// CursorKey implements builtin.Session: the row that WHERE CURRENT OF means.
+// CursorKey implements call.Session: the row that WHERE CURRENT OF means.
 func (f *sessionFuncs) CursorKey(name string, table uint32) ([]types.Datum, error) {
 	p, err := f.s.portals.Named(name)
 	if err != nil {

@@ -42,7 +42,7 @@
 //	    stored after its commit, and rows count as changed from then on. So no session meets a
 //	    conflict over them (contentsCommitted; TestStatisticsInTransactions).
 //	Q7. A statement looks after a bounded number of steps, from the parse on, whether it goes on
-//	    (Session.parse, builtin.Context.Step; TestLooks, layers' TestElementLoopsStep).
+//	    (Session.parse, call.Context.Step; TestLooks, layers' TestElementLoopsStep).
 //
 // One goroutine at a time uses a Session. Cancel, Terminate and Activity come from others and touch
 // only atomics and what mu guards. The maps of Server have a mutex.

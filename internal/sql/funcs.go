@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"github.com/lichendb/lichen/internal/quota"
-	"github.com/lichendb/lichen/internal/sql/builtin"
+	"github.com/lichendb/lichen/internal/sql/builtin/call"
 	"github.com/lichendb/lichen/internal/sql/catalog"
 	"github.com/lichendb/lichen/internal/sql/pgerr"
 	"github.com/lichendb/lichen/internal/sql/types"
@@ -19,9 +19,9 @@ func pgMicros(t time.Time) int64 { return t.UnixMicro() - pgEpoch }
 
 // builtinContext returns what functions see of the session, for a statement that
 // begins now.
-func (s *Session) builtinContext(ctx context.Context) *builtin.Context {
+func (s *Session) builtinContext(ctx context.Context) *call.Context {
 	if s.bctx == nil {
-		s.bctx = &builtin.Context{
+		s.bctx = &call.Context{
 			Format: &s.vals.Format, Session: &sessionFuncs{s: s, Catalog: s.cats}, Values: quota.NewValues(s.srv.cfg.Mem),
 		}
 		s.vals.Format.Step = s.bctx.Step
@@ -39,7 +39,7 @@ func (s *Session) builtinContext(ctx context.Context) *builtin.Context {
 // Input has read make a value of type t of what a client has sent, which is accounted for
 // already. What the value takes counts against the node's memory; 53200 if there is none.
 func (s *Session) Input(t *types.T, sent string, read func() (types.Datum, error)) (types.Datum, error) {
-	c := builtin.Context{Values: quota.NewValues(s.srv.cfg.Mem)}
+	c := call.Context{Values: quota.NewValues(s.srv.cfg.Mem)}
 	from := types.NewString(sent)
 	if t.Family != types.StringFamily { // a text is part of what was sent
 		if err := c.BeginCast(from, t); err != nil {
@@ -54,21 +54,21 @@ func (s *Session) Input(t *types.T, sent string, read func() (types.Datum, error
 // what they ask of the catalog.
 type sessionFuncs struct {
 	s *Session
-	builtin.Catalog
+	call.Catalog
 }
 
-var _ builtin.Session = (*sessionFuncs)(nil)
+var _ call.Session = (*sessionFuncs)(nil)
 
-// CurrentUser implements builtin.Session.
+// CurrentUser implements call.Session.
 func (f *sessionFuncs) CurrentUser() string { return f.s.user }
 
-// SessionUser implements builtin.Session.
+// SessionUser implements call.Session.
 func (f *sessionFuncs) SessionUser() string { return f.s.user }
 
-// CurrentDatabase implements builtin.Session.
+// CurrentDatabase implements call.Session.
 func (f *sessionFuncs) CurrentDatabase() string { return f.s.db.Name }
 
-// SearchPath implements builtin.Session.
+// SearchPath implements call.Session.
 func (f *sessionFuncs) SearchPath(implicit bool) []string {
 	var out []string
 	for _, name := range f.s.coll.PeekSearchPath(f.s.bctx.Ctx) {
@@ -92,16 +92,16 @@ func (f *sessionFuncs) pathNames(schema string) bool {
 	return false
 }
 
-// BackendPID implements builtin.Session.
+// BackendPID implements call.Session.
 func (f *sessionFuncs) BackendPID() int32 { return f.s.pid }
 
-// ClientAddr implements builtin.Session.
+// ClientAddr implements call.Session.
 func (f *sessionFuncs) ClientAddr() string { return f.s.remote }
 
-// ExportSnapshot implements builtin.Session.
+// ExportSnapshot implements call.Session.
 func (f *sessionFuncs) ExportSnapshot() string { return f.s.txn.ExportSnapshot() }
 
-// TempSchema implements builtin.Session.
+// TempSchema implements call.Session.
 func (f *sessionFuncs) TempSchema() uint32 {
 	for _, d := range f.tempSchemas() {
 		if f.s.coll.OwnTemp(d) {
@@ -111,7 +111,7 @@ func (f *sessionFuncs) TempSchema() uint32 {
 	return 0
 }
 
-// OtherTempSchema implements builtin.Session.
+// OtherTempSchema implements call.Session.
 func (f *sessionFuncs) OtherTempSchema(oid uint32) bool {
 	for _, d := range f.tempSchemas() {
 		if d.Oid == oid {
@@ -136,19 +136,19 @@ func (f *sessionFuncs) tempSchemas() []*catalog.Schema {
 	return out
 }
 
-// CurrentQuery implements builtin.Session.
+// CurrentQuery implements call.Session.
 func (f *sessionFuncs) CurrentQuery() string { return f.s.queryText() }
 
-// Version implements builtin.Session.
+// Version implements call.Session.
 func (f *sessionFuncs) Version() string { return f.s.srv.VersionString() }
 
-// StartTime implements builtin.Session.
+// StartTime implements call.Session.
 func (f *sessionFuncs) StartTime() int64 { return pgMicros(f.s.srv.started) }
 
-// Setting implements builtin.Session.
+// Setting implements call.Session.
 func (f *sessionFuncs) Setting(name string) (string, bool) { return f.s.showValue(name) }
 
-// SetSetting implements builtin.Session.
+// SetSetting implements call.Session.
 func (f *sessionFuncs) SetSetting(name, value string, local bool) (string, error) {
 	return f.s.setSetting(f.s.bctx.Ctx, name, value, local, nil)
 }
@@ -172,7 +172,7 @@ func (f *sessionFuncs) sequence(oid uint32) (*catalog.Table, error) {
 	return t, nil
 }
 
-// NextVal implements builtin.Session.
+// NextVal implements call.Session.
 func (f *sessionFuncs) NextVal(oid uint32) (int64, error) {
 	t, err := f.sequence(oid)
 	if err != nil {
@@ -193,7 +193,7 @@ func (f *sessionFuncs) NextVal(oid uint32) (int64, error) {
 	return n, nil
 }
 
-// CurrVal implements builtin.Session.
+// CurrVal implements call.Session.
 func (f *sessionFuncs) CurrVal(oid uint32) (int64, error) {
 	t, err := f.sequence(oid)
 	if err != nil {
@@ -206,7 +206,7 @@ func (f *sessionFuncs) CurrVal(oid uint32) (int64, error) {
 	return n, nil
 }
 
-// SetVal implements builtin.Session.
+// SetVal implements call.Session.
 func (f *sessionFuncs) SetVal(oid uint32, value int64, called bool) error {
 	t, err := f.sequence(oid)
 	if err != nil {
@@ -227,7 +227,7 @@ func (f *sessionFuncs) SetVal(oid uint32, value int64, called bool) error {
 	return nil
 }
 
-// LastVal implements builtin.Session.
+// LastVal implements call.Session.
 func (f *sessionFuncs) LastVal() (int64, error) {
 	q := &f.s.sequences
 	if q.last == 0 || f.s.coll.PeekByOid(f.s.bctx.Ctx, q.last) == nil { // or it was dropped

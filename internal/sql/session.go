@@ -12,7 +12,7 @@ import (
 
 	"github.com/lichendb/lichen/internal/hlc"
 	"github.com/lichendb/lichen/internal/sql/advisory"
-	"github.com/lichendb/lichen/internal/sql/builtin"
+	"github.com/lichendb/lichen/internal/sql/builtin/call"
 	"github.com/lichendb/lichen/internal/sql/catalog"
 	"github.com/lichendb/lichen/internal/sql/charset"
 	"github.com/lichendb/lichen/internal/sql/clustersetting"
@@ -55,7 +55,7 @@ type Session struct {
 	txn       transaction.Transaction
 	contended contention.Session
 	deferral  deferral
-	bctx      *builtin.Context
+	bctx      *call.Context
 	sequences sequenceState
 	advisory  advisory.Locks
 	// struck says that the running statement has cancelled itself, or ended its session: it

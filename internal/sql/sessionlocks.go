@@ -6,7 +6,7 @@ import (
 
 	"github.com/lichendb/lichen/internal/concurrency"
 	"github.com/lichendb/lichen/internal/sql/advisory"
-	"github.com/lichendb/lichen/internal/sql/builtin"
+	"github.com/lichendb/lichen/internal/sql/builtin/call"
 	"github.com/lichendb/lichen/internal/sql/pgerr"
 )
 
@@ -24,17 +24,17 @@ func (o advisoryOwner) Txn() (concurrency.TxnID, bool) {
 	return o.s.coll.TxnID(), true
 }
 
-func (s *Session) advisoryKey(r builtin.AdvisoryLockRequest) advisory.Key {
+func (s *Session) advisoryKey(r call.AdvisoryLockRequest) advisory.Key {
 	return advisory.Key{Database: uint64(s.db.ID), Pair: r.Pair, Number: r.Key}
 }
 
-// AdvisoryLock implements builtin.Session.
-func (f *sessionFuncs) AdvisoryLock(r builtin.AdvisoryLockRequest) (bool, error) {
+// AdvisoryLock implements call.Session.
+func (f *sessionFuncs) AdvisoryLock(r call.AdvisoryLockRequest) (bool, error) {
 	return f.s.advisory.Lock(f.ctx(), advisory.Request{Key: f.s.advisoryKey(r), Shared: r.Shared, Try: r.Try, Transaction: r.Transaction})
 }
 
-// AdvisoryUnlock implements builtin.Session.
-func (f *sessionFuncs) AdvisoryUnlock(r builtin.AdvisoryLockRequest, all bool) (bool, error) {
+// AdvisoryUnlock implements call.Session.
+func (f *sessionFuncs) AdvisoryUnlock(r call.AdvisoryLockRequest, all bool) (bool, error) {
 	switch {
 	case all:
 		f.s.advisory.UnlockAll(f.ctx())

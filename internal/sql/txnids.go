@@ -12,13 +12,13 @@ import (
 	"github.com/lichendb/lichen/internal/sql/types"
 )
 
-// UniqueID implements builtin.Session.
+// UniqueID implements call.Session.
 func (f *sessionFuncs) UniqueID() int64 { return f.s.srv.uniqueIDs.Next(time.Now(), f.s.srv.nodeID()) }
 
-// TransactionID implements builtin.Session.
+// TransactionID implements call.Session.
 func (f *sessionFuncs) TransactionID() int64 { return f.s.txn.ID(f.s.srv.nodeID()) }
 
-// AssignedTransactionID implements builtin.Session: a transaction that has written gets a number.
+// AssignedTransactionID implements call.Session: a transaction that has written gets a number.
 func (f *sessionFuncs) AssignedTransactionID() (int64, bool) {
 	if !f.s.txn.HasID() && !f.s.txn.KV().HasWrites() {
 		return 0, false
@@ -26,7 +26,7 @@ func (f *sessionFuncs) AssignedTransactionID() (int64, bool) {
 	return f.TransactionID(), true
 }
 
-// Snapshot implements builtin.Session: what the current statement sees.
+// Snapshot implements call.Session: what the current statement sees.
 func (f *sessionFuncs) Snapshot() (types.SnapshotValue, error) {
 	return f.s.srv.txnIDs.Snapshot(f.s.txn.KV().ReadTimestamp(), func(q *ids.Question) ([]*ids.Answer, error) {
 		return f.s.srv.askTxns(f.s.bctx.Ctx, q)
@@ -58,7 +58,7 @@ func (s *Server) askTxns(ctx context.Context, q *ids.Question) ([]*ids.Answer, e
 	return answers, nil
 }
 
-// TransactionStatus implements builtin.Session: what became of a transaction, by its number; ""
+// TransactionStatus implements call.Session: what became of a transaction, by its number; ""
 // if that is not known.
 func (f *sessionFuncs) TransactionStatus(id uint64) (string, error) {
 	srv := f.s.srv

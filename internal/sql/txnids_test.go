@@ -7,7 +7,7 @@ import (
 
 	"github.com/lichendb/lichen/internal/fs"
 	"github.com/lichendb/lichen/internal/kvpb"
-	"github.com/lichendb/lichen/internal/sql/builtin"
+	"github.com/lichendb/lichen/internal/sql/builtin/sessionfuncs"
 	"github.com/lichendb/lichen/internal/sql/pgerr"
 )
 
@@ -89,7 +89,7 @@ func TestTransactionsOfOtherNodes(t *testing.T) {
 
 	// A node whose clock is ahead gives numbers that others would not reach for long.
 	ahead, _ := strconv.ParseInt(id, 10, 64)
-	if _, err := m.sql.Answer(fmt.Appendf(nil, `{"Txns":{"Floor":%d}}`, ahead>>builtin.UniqueIDNodeBits+1e12)); err != nil {
+	if _, err := m.sql.Answer(fmt.Appendf(nil, `{"Txns":{"Floor":%d}}`, ahead>>sessionfuncs.UniqueIDNodeBits+1e12)); err != nil {
 		t.Fatal(err)
 	}
 	mustExec(t, there, "BEGIN")

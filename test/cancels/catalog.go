@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/lichendb/lichen/internal/sql/builtin"
+	"github.com/lichendb/lichen/internal/sql/builtin/call"
 	"github.com/lichendb/lichen/internal/sql/types"
 	"github.com/lichendb/lichen/internal/sql/types/casts"
 )
@@ -41,7 +42,7 @@ func of(name, value, expr string) statement {
 }
 
 // calls are the calls of a function, operator or aggregate.
-func calls(o *builtin.Overload, aggregate bool) []statement {
+func calls(o *call.Overload, aggregate bool) []statement {
 	var list []statement
 	for at, t := range o.Args {
 		t = concrete(t)
@@ -64,7 +65,7 @@ func calls(o *builtin.Overload, aggregate bool) []statement {
 	return list
 }
 
-func called(o *builtin.Overload, args []string) string {
+func called(o *call.Overload, args []string) string {
 	switch {
 	case o.Operator && len(args) == 1:
 		return o.Name + " " + args[0]
@@ -75,7 +76,7 @@ func called(o *builtin.Overload, args []string) string {
 }
 
 // arguments are those of a call whose argument at is the large value.
-func arguments(o *builtin.Overload, at int) ([]string, bool) {
+func arguments(o *call.Overload, at int) ([]string, bool) {
 	args := make([]string, len(o.Args))
 	for i, t := range o.Args {
 		if i == at {

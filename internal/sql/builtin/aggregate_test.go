@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/lichendb/lichen/internal/sql/builtin/call"
 	"github.com/lichendb/lichen/internal/sql/pgerr"
 	"github.com/lichendb/lichen/internal/sql/types"
 	"github.com/lichendb/lichen/internal/sql/types/typeio"
@@ -41,7 +42,7 @@ func TestAggregateGolden(t *testing.T) {
 	}
 }
 
-func aggregateLine(t *testing.T, c *Context, w []string, split bool) {
+func aggregateLine(t *testing.T, c *call.Context, w []string, split bool) {
 	t.Helper()
 	var ts []*types.T
 	if w[2] != "" {
@@ -79,7 +80,7 @@ func aggregateLine(t *testing.T, c *Context, w []string, split bool) {
 	}
 }
 
-func aggregateRows(t *testing.T, c *Context, name string, ts []*types.T, rows [][]*string, split bool) (types.Datum, *types.T, error) {
+func aggregateRows(t *testing.T, c *call.Context, name string, ts []*types.T, rows [][]*string, split bool) (types.Datum, *types.T, error) {
 	t.Helper()
 	a, err := ResolveAggregate(name, ts)
 	if err != nil {
@@ -89,7 +90,7 @@ func aggregateRows(t *testing.T, c *Context, name string, ts []*types.T, rows []
 	if err != nil {
 		return types.Null, nil, err
 	}
-	accs := []Accumulator{a.New(params)}
+	accs := []call.Accumulator{a.New(params)}
 	if split {
 		accs = append(accs, a.New(params))
 	}

@@ -4,6 +4,8 @@ import (
 	_ "embed" // for argnames.txt
 	"strings"
 	"sync"
+
+	"github.com/lichendb/lichen/internal/sql/builtin/call"
 )
 
 // argNamesText lists the names of arguments: "function(types) name,name".
@@ -22,4 +24,4 @@ var argNames = sync.OnceValue(func() map[string][]string {
 })
 
 // ArgNames returns the names of o's arguments, nil if they have none.
-func ArgNames(o *Overload) []string { return argNames()[o.key()] }
+func ArgNames(o *call.Overload) []string { return argNames()[o.Key()] }

@@ -6,6 +6,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/lichendb/lichen/internal/sql/builtin/call"
+	"github.com/lichendb/lichen/internal/sql/builtin/coerce"
+	"github.com/lichendb/lichen/internal/sql/builtin/stringfuncs"
 	"github.com/lichendb/lichen/internal/sql/pgerr"
 	"github.com/lichendb/lichen/internal/sql/types"
 	"github.com/lichendb/lichen/internal/sql/types/typeio"
@@ -13,7 +16,7 @@ import (
 
 func TestRegistryOids(t *testing.T) {
 	seen := map[string]map[uint32]string{"function": {}, "operator": {}}
-	check := func(o *Overload) {
+	check := func(o *call.Overload) {
 		kind := kindWord(o.Operator)
 		if other := seen[kind][o.Oid]; other != "" || o.Oid == 0 {
 			t.Errorf("oid %d of %s is also that of %s", o.Oid, o, other)
@@ -23,12 +26,12 @@ func TestRegistryOids(t *testing.T) {
 	signatures := map[string]bool{}
 	for _, o := range All() {
 		check(o)
-		if k := kindWord(o.Operator) + o.key(); signatures[k] {
+		if k := kindWord(o.Operator) + o.Key(); signatures[k] {
 			t.Errorf("%s is declared twice", o)
 		} else {
 			signatures[k] = true
 		}
-		if o.Eval == nil && o.bind == nil && !o.IsSRF() {
+		if o.Eval == nil && o.Bind == nil && !o.IsSRF() {
 			t.Errorf("%s cannot be evaluated", o)
 		}
 	}
@@ -39,7 +42,7 @@ func TestRegistryOids(t *testing.T) {
 		name, _, _ := strings.Cut(key, "(")
 		found := false
 		for _, o := range Functions(name) {
-			found = found || o.key() == key && o.Oid == oid
+			found = found || o.Key() == key && o.Oid == oid
 		}
 		if !found {
 			t.Errorf("%s does not have oid %d", key, oid)
@@ -102,26 +105,26 @@ func TestCommonType(t *testing.T) {
 		{[]*types.T{types.Int4Array, types.Unknown}, "integer[]"},
 		{nil, "text"},
 	} {
-		got, err := CommonType(tc.ts, "CASE")
+		got, err := coerce.CommonType(tc.ts, "CASE")
 		if err != nil || got.SQLName != tc.want {
 			t.Errorf("%v: got %v, %v, want %s", tc.ts, got, err, tc.want)
 		}
 	}
-	_, err := CommonType([]*types.T{types.Int4, types.Text}, "UNION")
+	_, err := coerce.CommonType([]*types.T{types.Int4, types.Text}, "UNION")
 	if e := pgerr.From(err); e.Code != pgerr.DatatypeMismatch || e.Message != "UNION types integer and text cannot be matched" {
 		t.Errorf("got %v", err)
 	}
 	vc := types.Varchar.WithTypmod(14)
-	if got, _ := CommonType([]*types.T{vc, vc}, "CASE"); got.Typmod != 14 {
+	if got, _ := coerce.CommonType([]*types.T{vc, vc}, "CASE"); got.Typmod != 14 {
 		t.Errorf("modifier %d", got.Typmod)
 	}
-	if got, _ := CommonType([]*types.T{vc, types.Varchar}, "CASE"); got.Typmod != -1 {
+	if got, _ := coerce.CommonType([]*types.T{vc, types.Varchar}, "CASE"); got.Typmod != -1 {
 		t.Errorf("modifier %d", got.Typmod)
 	}
 }
 
-// callText evaluates a function on text arguments of the declared types.
-func callFunction(t *testing.T, c *Context, name string, ts []*types.T, args ...string) (string, error) {
+// CallText evaluates a function on text arguments of the declared types.
+func callFunction(t *testing.T, c *call.Context, name string, ts []*types.T, args ...string) (string, error) {
 	t.Helper()
 	ptrs := make([]*string, len(args))
 	for i := range args {
@@ -180,7 +183,7 @@ func TestSessionFunctions(t *testing.T) {
 	if _, err := callFunction(t, c, "current_setting", []*types.T{text}, "nope"); pgerr.CodeOf(err) != pgerr.UndefinedObject {
 		t.Errorf("current_setting: %v", err)
 	}
-	if _, err := callFunction(t, &Context{}, "current_user", nil); pgerr.CodeOf(err) != pgerr.FeatureNotSupported {
+	if _, err := callFunction(t, &call.Context{}, "current_user", nil); pgerr.CodeOf(err) != pgerr.FeatureNotSupported {
 		t.Errorf("without a session: %v", err)
 	}
 }
@@ -206,7 +209,7 @@ func TestSequenceFunctions(t *testing.T) {
 func TestSleepIsCancelled(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
-	c := &Context{Ctx: ctx}
+	c := &call.Context{Ctx: ctx}
 	if _, err := callFunction(t, c, "pg_sleep", []*types.T{types.Float8}, "1e9"); pgerr.CodeOf(err) != pgerr.QueryCanceled {
 		t.Errorf("got %v", err)
 	}
@@ -216,7 +219,7 @@ func TestSleepReportsWhyItEnded(t *testing.T) {
 	cause := pgerr.New(pgerr.AdminShutdown, "going down")
 	ctx, cancel := context.WithCancelCause(context.Background())
 	cancel(cause)
-	c := &Context{Ctx: ctx}
+	c := &call.Context{Ctx: ctx}
 	for _, seconds := range []string{"0", "1e9"} {
 		_, err := callFunction(t, c, "pg_sleep", []*types.T{types.Float8}, seconds)
 		if !errors.Is(err, cause) {
@@ -226,7 +229,7 @@ func TestSleepReportsWhyItEnded(t *testing.T) {
 }
 
 func TestRandomIsSeeded(t *testing.T) {
-	var c Context
+	var c call.Context
 	draw := func() (s string) {
 		if _, err := callFunction(t, &c, "setseed", []*types.T{types.Float8}, "0.5"); err != nil {
 			t.Fatal(err)
@@ -254,7 +257,7 @@ func TestLikePrefix(t *testing.T) {
 		{"abc", "abc", true}, {"abc%", "abc", false}, {"a_c", "a", false}, {`a\%b`, "a%b", true}, {`a\`, "a", false},
 		{"%", "", false}, {"", "", true},
 	} {
-		if p, exact := LikePrefix(tc.pattern); p != tc.prefix || exact != tc.exact {
+		if p, exact := stringfuncs.LikePrefix(tc.pattern); p != tc.prefix || exact != tc.exact {
 			t.Errorf("%q: got %q, %v", tc.pattern, p, exact)
 		}
 	}
@@ -279,7 +282,7 @@ func TestClockFunctions(t *testing.T) {
 
 // TestRegexpBacktracking covers what package regexp cannot match.
 func TestRegexpBacktracking(t *testing.T) {
-	var c Context
+	var c call.Context
 	for _, tc := range []struct{ text, pattern, want string }{
 		{"aa", `(a)\1`, "true"}, {"ab", `(a)\1`, "false"}, {"ab", `a(?=b)`, "true"}, {"ab", `a(?!b)`, "false"},
 		{"ab", `(?<=a)b`, "true"}, {"ab", `(?<!a)b`, "false"}, {"äb", `\yb`, "false"}, {"ä b", `\mb`, "true"}, {"aa", `\m.`, "true"},
@@ -327,7 +330,7 @@ func TestConversionFunctions(t *testing.T) {
 
 func TestKeywords(t *testing.T) {
 	for in, want := range map[string]string{"abc": "abc", "select": `"select"`, "A": `"A"`, `a"b`: `"a""b"`, "": `""`, "abort": "abort", "1a": `"1a"`} {
-		if got := QuoteIdent(in); got != want {
+		if got := stringfuncs.QuoteIdent(in); got != want {
 			t.Errorf("%s: got %s", in, got)
 		}
 	}
@@ -335,7 +338,7 @@ func TestKeywords(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	rows, err := o.SRF(&Context{}, nil)
+	rows, err := o.SRF(&call.Context{}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/lichendb/lichen/internal/sql/builtin/call"
 	"github.com/lichendb/lichen/internal/sql/pgerr"
 	"github.com/lichendb/lichen/internal/sql/types"
 	"github.com/lichendb/lichen/internal/sql/types/datetime"
@@ -24,7 +25,7 @@ const goldenFile = "testdata/golden.tsv"
 
 type goldenError struct{ Code, Message string }
 
-func testContext(t testing.TB) *Context {
+func testContext(t testing.TB) *call.Context {
 	t.Helper()
 	fc := types.NewFormatContext()
 	loc, ok := datetime.LoadZone("America/New_York", fc)
@@ -36,7 +37,7 @@ func testContext(t testing.TB) *Context {
 	now := time.Date(2024, 5, 17, 12, 34, 56, 789000000, time.UTC)
 	fc.Now = now
 	micros := types.MicrosFromTime(now)
-	return &Context{Format: fc, StmtTime: micros, TxnTime: micros, Now: func() time.Time { return now }}
+	return &call.Context{Format: fc, StmtTime: micros, TxnTime: micros, Now: func() time.Time { return now }}
 }
 
 func typeNamed(t testing.TB, name string) *types.T {
@@ -49,7 +50,7 @@ func typeNamed(t testing.TB, name string) *types.T {
 }
 
 // evalCall resolves and evaluates one call with arguments given as text.
-func evalCall(t testing.TB, c *Context, kind, name string, ts []*types.T, texts []*string) (types.Datum, *types.T, error) {
+func evalCall(t testing.TB, c *call.Context, kind, name string, ts []*types.T, texts []*string) (types.Datum, *types.T, error) {
 	t.Helper()
 	args := make([]types.Datum, len(ts))
 	consts := make([]*types.Datum, len(ts))
@@ -74,7 +75,7 @@ func evalCall(t testing.TB, c *Context, kind, name string, ts []*types.T, texts 
 		consts[i] = &args[i]
 	}
 	d, err := o.Call(c, params, args)
-	if err != nil || o.Volatility == Volatile {
+	if err != nil || o.Volatility == call.Volatile {
 		return d, ret, err
 	}
 	for i := range args {
@@ -82,7 +83,7 @@ func evalCall(t testing.TB, c *Context, kind, name string, ts []*types.T, texts 
 			return d, ret, nil
 		}
 	}
-	f, err := o.Bound(Binding{Types: params, Consts: consts})
+	f, err := o.Bound(call.Binding{Types: params, Consts: consts})
 	if err != nil {
 		t.Errorf("%s: bound with constants: %v", o, err)
 		return d, ret, nil
@@ -94,7 +95,7 @@ func evalCall(t testing.TB, c *Context, kind, name string, ts []*types.T, texts 
 }
 
 // resultText renders a result as PostgreSQL's cast to text does.
-func resultText(c *Context, ret *types.T, d types.Datum) string {
+func resultText(c *call.Context, ret *types.T, d types.Datum) string {
 	if ret.Is(types.Bool) {
 		if d.Bool() {
 			return "true"
@@ -131,7 +132,7 @@ func TestGolden(t *testing.T) {
 	}
 }
 
-func goldenLine(t *testing.T, c *Context, w []string) {
+func goldenLine(t *testing.T, c *call.Context, w []string) {
 	t.Helper()
 	var ts []*types.T
 	if w[2] != "" {

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/lichendb/lichen/internal/must"
+	"github.com/lichendb/lichen/internal/sql/builtin/call"
 )
 
 // operatorCodes lists the functions behind PostgreSQL's operators: "=(text,text) texteq".
@@ -45,22 +46,22 @@ func (r *registry) addAliases() {
 		must.True(ok, "builtin: oprcodes.txt: line %q", line)
 		names[key+")"] = append(names[key+")"], code)
 	}
-	have := map[string]*Overload{}
+	have := map[string]*call.Overload{}
 	for _, o := range r.all {
-		have[o.key()] = o
+		have[o.Key()] = o
 	}
-	var aliases []*Overload
+	var aliases []*call.Overload
 	for _, o := range r.all {
-		for _, name := range names[o.key()] {
+		for _, name := range names[o.Key()] {
 			alias := *o
-			alias.Name, alias.Operator, alias.code = name, false, o.Operator
-			key := alias.key()
+			alias.Name, alias.Operator, alias.BehindOperator = name, false, o.Operator
+			key := alias.Key()
 			if have[key] == nil {
 				have[key] = &alias
 				aliases = append(aliases, &alias)
 			}
 			if o.Operator {
-				r.codes[o.key()] = have[key]
+				r.codes[o.Key()] = have[key]
 			}
 		}
 	}
@@ -68,4 +69,4 @@ func (r *registry) addAliases() {
 }
 
 // OperatorCode returns the function behind an operator, nil if it has no name.
-func OperatorCode(o *Overload) *Overload { return builtins().codes[o.key()] }
+func OperatorCode(o *call.Overload) *call.Overload { return builtins().codes[o.Key()] }

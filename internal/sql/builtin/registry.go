@@ -9,6 +9,20 @@ import (
 	"sync"
 
 	"github.com/lichendb/lichen/internal/must"
+	"github.com/lichendb/lichen/internal/sql/builtin/aggfuncs"
+	"github.com/lichendb/lichen/internal/sql/builtin/arrayfuncs"
+	"github.com/lichendb/lichen/internal/sql/builtin/call"
+	"github.com/lichendb/lichen/internal/sql/builtin/catalogfuncs"
+	"github.com/lichendb/lichen/internal/sql/builtin/comparefuncs"
+	"github.com/lichendb/lichen/internal/sql/builtin/datefuncs"
+	"github.com/lichendb/lichen/internal/sql/builtin/formatfuncs"
+	"github.com/lichendb/lichen/internal/sql/builtin/jsonfuncs"
+	"github.com/lichendb/lichen/internal/sql/builtin/netfuncs"
+	"github.com/lichendb/lichen/internal/sql/builtin/numfuncs"
+	"github.com/lichendb/lichen/internal/sql/builtin/rangefuncs"
+	"github.com/lichendb/lichen/internal/sql/builtin/searchfuncs"
+	"github.com/lichendb/lichen/internal/sql/builtin/sessionfuncs"
+	"github.com/lichendb/lichen/internal/sql/builtin/stringfuncs"
 	"github.com/lichendb/lichen/internal/sql/types"
 )
 
@@ -17,23 +31,23 @@ const FirstOwnOid = 16000
 
 // registry holds every overload by name; it is immutable once built.
 type registry struct {
-	functions  map[string][]*Overload
-	binary     map[string][]*Overload
-	prefix     map[string][]*Overload
-	aggregates map[string][]*Overload
-	all        []*Overload // functions and operators, in declaration order
-	allAggs    []*Aggregate
-	codes      map[string]*Overload // function behind the operator of a key
+	functions  map[string][]*call.Overload
+	binary     map[string][]*call.Overload
+	prefix     map[string][]*call.Overload
+	aggregates map[string][]*call.Overload
+	all        []*call.Overload // functions and operators, in declaration order
+	allAggs    []*call.Aggregate
+	codes      map[string]*call.Overload // function behind the operator of a key
 }
 
 var builtins = sync.OnceValue(buildRegistry)
 
 // Functions returns the overloads of a scalar or set-returning function; name
 // is in lower case, without a schema.
-func Functions(name string) []*Overload { return builtins().functions[name] }
+func Functions(name string) []*call.Overload { return builtins().functions[name] }
 
 // Operators returns the prefix (unary) or binary operators of a name.
-func Operators(name string, unary bool) []*Overload {
+func Operators(name string, unary bool) []*call.Overload {
 	if unary {
 		return builtins().prefix[canonicalOperator(name)]
 	}
@@ -41,21 +55,21 @@ func Operators(name string, unary bool) []*Overload {
 }
 
 // Aggregates returns the overloads of an aggregate.
-func Aggregates(name string) []*Aggregate {
-	var as []*Aggregate
+func Aggregates(name string) []*call.Aggregate {
+	var as []*call.Aggregate
 	for _, o := range builtins().aggregates[name] {
-		as = append(as, o.agg)
+		as = append(as, o.Agg)
 	}
 	return as
 }
 
-func aggregateOverloads(name string) []*Overload { return builtins().aggregates[name] }
+func aggregateOverloads(name string) []*call.Overload { return builtins().aggregates[name] }
 
 // All returns every function and operator, for catalogs and tests.
-func All() []*Overload { return builtins().all }
+func All() []*call.Overload { return builtins().all }
 
 // AllAggregates returns every aggregate.
-func AllAggregates() []*Aggregate { return builtins().allAggs }
+func AllAggregates() []*call.Aggregate { return builtins().allAggs }
 
 // Names returns the names of all functions and aggregates, sorted.
 func Names() []string {
@@ -78,7 +92,7 @@ func Names() []string {
 func MissingOperators() []string {
 	have := map[string]bool{}
 	for _, o := range builtins().all {
-		have[o.key()] = true
+		have[o.Key()] = true
 	}
 	var missing []string
 	for _, line := range strings.Split(strings.TrimSpace(pgOids), "\n") {
@@ -115,33 +129,36 @@ func canonicalOperator(name string) string {
 	return name
 }
 
+// declared returns what the packages of all subjects declare.
+func declared() []*call.Overload {
+	return slices.Concat(
+		comparefuncs.Overloads(),
+		numfuncs.Overloads(),
+		stringfuncs.Overloads(),
+		datefuncs.Overloads(),
+		formatfuncs.Overloads(),
+		arrayfuncs.Overloads(),
+		rangefuncs.Overloads(),
+		jsonfuncs.Overloads(),
+		searchfuncs.Overloads(),
+		netfuncs.Overloads(),
+		sessionfuncs.Overloads(),
+		catalogfuncs.Overloads(),
+		conversionFunctions(),
+	)
+}
+
 func buildRegistry() *registry {
 	r := &registry{
-		functions:  map[string][]*Overload{},
-		binary:     map[string][]*Overload{},
-		prefix:     map[string][]*Overload{},
-		aggregates: map[string][]*Overload{},
-		codes:      map[string]*Overload{},
+		functions:  map[string][]*call.Overload{},
+		binary:     map[string][]*call.Overload{},
+		prefix:     map[string][]*call.Overload{},
+		aggregates: map[string][]*call.Overload{},
+		codes:      map[string]*call.Overload{},
 	}
-	for _, subject := range [][]*Overload{
-		comparefuncsOverloads(),
-		numfuncsOverloads(),
-		stringfuncsOverloads(),
-		datefuncsOverloads(),
-		formatfuncsOverloads(),
-		arrayfuncsOverloads(),
-		rangefuncsOverloads(),
-		jsonfuncsOverloads(),
-		searchfuncsOverloads(),
-		netfuncsOverloads(),
-		sessionfuncsOverloads(),
-		catalogfuncsOverloads(),
-		conversionFunctions(),
-	} {
-		r.add(subject)
-	}
+	r.add(declared())
 	r.addAliases()
-	for _, a := range aggregates() {
+	for _, a := range aggfuncs.Aggregates() {
 		r.addAggregate(a)
 	}
 	r.assignOids()
@@ -149,7 +166,7 @@ func buildRegistry() *registry {
 	return r
 }
 
-func (r *registry) add(overloads []*Overload) {
+func (r *registry) add(overloads []*call.Overload) {
 	for _, o := range overloads {
 		m := r.functions
 		switch {
@@ -163,7 +180,7 @@ func (r *registry) add(overloads []*Overload) {
 	}
 }
 
-func (r *registry) addAggregate(a *Aggregate) {
+func (r *registry) addAggregate(a *call.Aggregate) {
 	r.aggregates[a.Name] = append(r.aggregates[a.Name], &a.Overload)
 	r.allAggs = append(r.allAggs, a)
 }
@@ -186,23 +203,23 @@ var postgresOids = sync.OnceValue(func() map[string]uint32 {
 })
 
 // PostgresOid returns the oid that PostgreSQL gives a signature, 0 if it has none.
-func PostgresOid(o *Overload) uint32 { return postgresOids()[o.key()] }
+func PostgresOid(o *call.Overload) uint32 { return postgresOids()[o.Key()] }
 
 // assignOids gives everything PostgreSQL's oid, and the functions it lacks one
 // that depends on the set of signatures only, not on the order of declaration.
 func (r *registry) assignOids() {
 	known := postgresOids()
-	overloads := append([]*Overload(nil), r.all...)
+	overloads := append([]*call.Overload(nil), r.all...)
 	for _, a := range r.allAggs {
 		overloads = append(overloads, &a.Overload)
 	}
-	var own []*Overload
+	var own []*call.Overload
 	for _, o := range overloads {
-		if o.Oid = known[o.key()]; o.Oid == 0 {
+		if o.Oid = known[o.Key()]; o.Oid == 0 {
 			own = append(own, o)
 		}
 	}
-	sort.Slice(own, func(i, j int) bool { return own[i].key() < own[j].key() })
+	sort.Slice(own, func(i, j int) bool { return own[i].Key() < own[j].Key() })
 	for i, o := range own {
 		o.Oid = FirstOwnOid + uint32(i)
 	}
@@ -215,10 +232,10 @@ var syntaxNames = []string{
 
 // unlist marks what pg_proc does not list.
 func (r *registry) unlist() {
-	mark := func(o *Overload) {
+	mark := func(o *call.Overload) {
 		own := strings.HasPrefix(o.Name, "lichen_") || strings.HasPrefix(o.Name, "collation_")
 		cast := len(o.Args) == 1 && o.Args[0].Is(types.Any) && o.Ret.Name == o.Name
-		o.unlisted = o.Oid >= FirstOwnOid && (own || cast || slices.Contains(syntaxNames, o.Name))
+		o.Unlisted = o.Oid >= FirstOwnOid && (own || cast || slices.Contains(syntaxNames, o.Name))
 	}
 	for _, o := range r.all {
 		mark(o)

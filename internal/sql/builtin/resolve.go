@@ -4,6 +4,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/lichendb/lichen/internal/sql/builtin/call"
+	"github.com/lichendb/lichen/internal/sql/builtin/coerce"
 	"github.com/lichendb/lichen/internal/sql/pgerr"
 	"github.com/lichendb/lichen/internal/sql/types"
 )
@@ -11,17 +13,17 @@ import (
 // ResolveFunction picks the overload of a scalar or set-returning function for
 // the given argument types, unknown literals being types.Unknown. Errors:
 // 42883 when none fits, 42725 when several fit equally well.
-func ResolveFunction(name string, argTypes []*types.T) (*Overload, error) {
+func ResolveFunction(name string, argTypes []*types.T) (*call.Overload, error) {
 	if postgresOnly(name) {
-		return nil, pgerr.Unsupported("function %s is not supported", callText(name, false, argTypes))
+		return nil, pgerr.Unsupported("function %s is not supported", call.CallText(name, false, argTypes))
 	}
 	return resolve(name, false, Functions(name), argTypes)
 }
 
 // ResolveVariadic is ResolveFunction for a call whose last argument is the array of a variadic one;
 // argTypes has the type of its elements there.
-func ResolveVariadic(name string, argTypes []*types.T) (*Overload, error) {
-	var candidates []*Overload
+func ResolveVariadic(name string, argTypes []*types.T) (*call.Overload, error) {
+	var candidates []*call.Overload
 	for _, o := range Functions(name) {
 		if o.Variadic && len(o.Args) == len(argTypes) {
 			candidates = append(candidates, o)
@@ -40,17 +42,17 @@ func SuggestFunction(name string, err error) error {
 }
 
 // ResolveOperator picks the operator for one (prefix) or two operands.
-func ResolveOperator(name string, argTypes []*types.T) (*Overload, error) {
+func ResolveOperator(name string, argTypes []*types.T) (*call.Overload, error) {
 	return resolve(name, true, Operators(name, len(argTypes) == 1), argTypes)
 }
 
 // ResolveAggregate picks the overload of an aggregate.
-func ResolveAggregate(name string, argTypes []*types.T) (*Aggregate, error) {
+func ResolveAggregate(name string, argTypes []*types.T) (*call.Aggregate, error) {
 	candidates := aggregateOverloads(name)
 	if len(argTypes) == 0 {
 		for _, o := range candidates {
 			if len(o.Args) == 0 {
-				return o.agg, nil
+				return o.Agg, nil
 			}
 		}
 	}
@@ -58,26 +60,26 @@ func ResolveAggregate(name string, argTypes []*types.T) (*Aggregate, error) {
 	if err != nil {
 		return nil, err
 	}
-	return o.agg, nil
+	return o.Agg, nil
 }
 
 // Resolve picks among candidates of one name; see ResolveFunction and
 // ResolveOperator, which also word the error when there is no candidate.
-func Resolve(candidates []*Overload, argTypes []*types.T) (*Overload, error) {
+func Resolve(candidates []*call.Overload, argTypes []*types.T) (*call.Overload, error) {
 	if len(candidates) == 0 {
-		return nil, noMatch("?", false, argTypes)
+		return nil, call.NoMatch("?", false, argTypes)
 	}
 	return resolve(candidates[0].Name, candidates[0].Operator, candidates, argTypes)
 }
 
 // resolve follows the manual's sections 10.2 (operators) and 10.3 (functions).
-func resolve(name string, operator bool, candidates []*Overload, argTypes []*types.T) (*Overload, error) {
+func resolve(name string, operator bool, candidates []*call.Overload, argTypes []*types.T) (*call.Overload, error) {
 	if o := exactMatch(candidates, argTypes, operator); o != nil {
 		return o, nil
 	}
-	var fits []*Overload
+	var fits []*call.Overload
 	for _, o := range candidates {
-		if o.acceptsCount(len(argTypes)) && o.callableWith(argTypes) {
+		if o.AcceptsCount(len(argTypes)) && o.CallableWith(argTypes) {
 			fits = append(fits, o)
 		}
 	}
@@ -88,7 +90,7 @@ func resolve(name string, operator bool, candidates []*Overload, argTypes []*typ
 	}
 	switch len(fits) {
 	case 0:
-		return nil, noMatch(name, operator, argTypes)
+		return nil, call.NoMatch(name, operator, argTypes)
 	case 1:
 		return fits[0], nil
 	}
@@ -97,8 +99,8 @@ func resolve(name string, operator bool, candidates []*Overload, argTypes []*typ
 
 // exactMatch finds the overload whose declared types are the given ones. For a
 // binary operator with one unknown operand, the other's type stands for both.
-func exactMatch(candidates []*Overload, argTypes []*types.T, operator bool) *Overload {
-	find := func(ts []*types.T) *Overload {
+func exactMatch(candidates []*call.Overload, argTypes []*types.T, operator bool) *call.Overload {
+	find := func(ts []*types.T) *call.Overload {
 	next:
 		for _, o := range candidates {
 			if o.Variadic || len(o.Args) != len(ts) {
@@ -113,9 +115,9 @@ func exactMatch(candidates []*Overload, argTypes []*types.T, operator bool) *Ove
 		}
 		return nil
 	}
-	if operator && len(argTypes) == 2 && isUnknown(argTypes[0]) != isUnknown(argTypes[1]) {
+	if operator && len(argTypes) == 2 && coerce.IsUnknown(argTypes[0]) != coerce.IsUnknown(argTypes[1]) {
 		known := argTypes[0]
-		if isUnknown(known) {
+		if coerce.IsUnknown(known) {
 			known = argTypes[1]
 		}
 		if o := find([]*types.T{known, known}); o != nil {
@@ -126,18 +128,18 @@ func exactMatch(candidates []*Overload, argTypes []*types.T, operator bool) *Ove
 }
 
 // preferPlain drops variadic candidates where another takes the same types as they are.
-func preferPlain(fits []*Overload, args int) []*Overload {
-	same := func(a, b *Overload) bool {
+func preferPlain(fits []*call.Overload, args int) []*call.Overload {
+	same := func(a, b *call.Overload) bool {
 		for i := range args {
-			if !a.argType(i).Is(b.argType(i)) {
+			if !a.ArgType(i).Is(b.ArgType(i)) {
 				return false
 			}
 		}
 		return true
 	}
-	var kept []*Overload
+	var kept []*call.Overload
 	for _, o := range fits {
-		plain := func(p *Overload) bool { return !p.Variadic && len(p.Args) == args && same(o, p) }
+		plain := func(p *call.Overload) bool { return !p.Variadic && len(p.Args) == args && same(o, p) }
 		if !o.Variadic || !slices.ContainsFunc(fits, plain) {
 			kept = append(kept, o)
 		}
@@ -147,7 +149,7 @@ func preferPlain(fits []*Overload, args int) []*Overload {
 
 // preferFewerDefaults drops candidates that need default arguments where
 // another needs fewer for the same given types.
-func preferFewerDefaults(fits []*Overload) []*Overload {
+func preferFewerDefaults(fits []*call.Overload) []*call.Overload {
 	if len(fits) < 2 {
 		return fits
 	}
@@ -155,7 +157,7 @@ func preferFewerDefaults(fits []*Overload) []*Overload {
 	for _, o := range fits {
 		least = min(least, len(o.Args))
 	}
-	var kept []*Overload
+	var kept []*call.Overload
 	for _, o := range fits {
 		if o.Defaults == 0 || len(o.Args) == least {
 			kept = append(kept, o)
@@ -166,13 +168,13 @@ func preferFewerDefaults(fits []*Overload) []*Overload {
 
 // selectCandidates applies the tie-breaking steps of 10.2 step 3 (10.3 step 4)
 // one after the other until one candidate is left or no step helps.
-func selectCandidates(fits []*Overload, argTypes []*types.T) []*Overload {
+func selectCandidates(fits []*call.Overload, argTypes []*types.T) []*call.Overload {
 	var cats []byte
 	unknowns := 0
 	for _, t := range argTypes {
-		c, _ := typeCategory(t)
+		c, _ := coerce.Category(t)
 		cats = append(cats, c)
-		if isUnknown(t) {
+		if coerce.IsUnknown(t) {
 			unknowns++
 		}
 	}
@@ -183,7 +185,7 @@ func selectCandidates(fits []*Overload, argTypes []*types.T) []*Overload {
 		return fits
 	}
 	fits = keepMost(fits, argTypes, func(i int, decl *types.T) bool {
-		return decl.Oid == argTypes[i].Oid || isPreferredIn(decl, cats[i])
+		return decl.Oid == argTypes[i].Oid || coerce.IsPreferredIn(decl, cats[i])
 	})
 	if len(fits) == 1 || unknowns == 0 {
 		return fits
@@ -199,13 +201,13 @@ func selectCandidates(fits []*Overload, argTypes []*types.T) []*Overload {
 
 // keepMost keeps the candidates with the most arguments, unknown ones aside,
 // for which match holds.
-func keepMost(fits []*Overload, argTypes []*types.T, match func(i int, decl *types.T) bool) []*Overload {
-	var best []*Overload
+func keepMost(fits []*call.Overload, argTypes []*types.T, match func(i int, decl *types.T) bool) []*call.Overload {
+	var best []*call.Overload
 	most := -1
 	for _, o := range fits {
 		n := 0
 		for i, t := range argTypes {
-			if !isUnknown(t) && match(i, o.argType(i)) {
+			if !coerce.IsUnknown(t) && match(i, o.ArgType(i)) {
 				n++
 			}
 		}
@@ -222,16 +224,16 @@ func keepMost(fits []*Overload, argTypes []*types.T, match func(i int, decl *typ
 // byUnknownCategory picks, for every unknown argument, the string category if
 // any candidate accepts it, else the one that all candidates agree on; then
 // keeps the candidates of that category, and of its preferred type if any.
-func byUnknownCategory(fits []*Overload, argTypes []*types.T) []*Overload {
+func byUnknownCategory(fits []*call.Overload, argTypes []*types.T) []*call.Overload {
 	cats := make([]byte, len(argTypes))
 	preferred := make([]bool, len(argTypes))
 	for i, t := range argTypes {
-		if !isUnknown(t) {
+		if !coerce.IsUnknown(t) {
 			continue
 		}
 		conflict := false
 		for j, o := range fits {
-			c, p := typeCategory(o.argType(i))
+			c, p := coerce.Category(o.ArgType(i))
 			switch {
 			case j == 0:
 				cats[i], preferred[i] = c, p
@@ -247,14 +249,14 @@ func byUnknownCategory(fits []*Overload, argTypes []*types.T) []*Overload {
 			return fits
 		}
 	}
-	var kept []*Overload
+	var kept []*call.Overload
 next:
 	for _, o := range fits {
 		for i, t := range argTypes {
-			if !isUnknown(t) {
+			if !coerce.IsUnknown(t) {
 				continue
 			}
-			c, p := typeCategory(o.argType(i))
+			c, p := coerce.Category(o.ArgType(i))
 			if c != cats[i] || preferred[i] && !p {
 				continue next
 			}
@@ -269,10 +271,10 @@ next:
 
 // assumeKnownType is the last resort: when all known arguments have one type,
 // assume that the unknown ones have it too.
-func assumeKnownType(fits []*Overload, argTypes []*types.T) []*Overload {
+func assumeKnownType(fits []*call.Overload, argTypes []*types.T) []*call.Overload {
 	var known *types.T
 	for _, t := range argTypes {
-		if isUnknown(t) {
+		if coerce.IsUnknown(t) {
 			continue
 		}
 		if known != nil && !known.Is(t) {
@@ -284,9 +286,9 @@ func assumeKnownType(fits []*Overload, argTypes []*types.T) []*Overload {
 	for i := range all {
 		all[i] = known
 	}
-	var kept []*Overload
+	var kept []*call.Overload
 	for _, o := range fits {
-		if o.callableWith(all) {
+		if o.CallableWith(all) {
 			kept = append(kept, o)
 		}
 	}
@@ -314,7 +316,7 @@ func callable(yield func(string) bool) {
 
 // ambiguous is 42725 in PostgreSQL's words.
 func ambiguous(name string, operator bool, argTypes []*types.T) *pgerr.Error {
-	text := callText(name, operator, argTypes)
+	text := call.CallText(name, operator, argTypes)
 	hint := "Could not choose a best candidate " + kindWord(operator) + ". You might need to add explicit type casts."
 	if operator {
 		return pgerr.New(pgerr.AmbiguousFunction, "operator is not unique: %s", text).WithHint("%s", hint)

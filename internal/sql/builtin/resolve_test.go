@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/lichendb/lichen/internal/sql/builtin/call"
 	"github.com/lichendb/lichen/internal/sql/pgerr"
 	"github.com/lichendb/lichen/internal/sql/types"
 )
@@ -48,7 +49,7 @@ func resolveText(kind, name string, ts []*types.T) string {
 	case kind == "o":
 		resolve = ResolveOperator
 	case Functions(name) == nil:
-		resolve = func(name string, ts []*types.T) (*Overload, error) {
+		resolve = func(name string, ts []*types.T) (*call.Overload, error) {
 			a, err := ResolveAggregate(name, ts)
 			if err != nil {
 				return nil, err

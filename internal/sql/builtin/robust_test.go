@@ -6,6 +6,8 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"github.com/lichendb/lichen/internal/sql/builtin/call"
+	"github.com/lichendb/lichen/internal/sql/builtin/coerce"
 	"github.com/lichendb/lichen/internal/sql/pgregexp"
 	"github.com/lichendb/lichen/internal/sql/types"
 	"github.com/lichendb/lichen/internal/sql/types/typeio"
@@ -161,11 +163,11 @@ func randomRange(r *rand.Rand, t *types.T) types.Datum {
 }
 
 // concreteTypes fits the polymorphic parts of a signature to an element type.
-func concreteTypes(o *Overload, elem *types.T) []*types.T {
+func concreteTypes(o *call.Overload, elem *types.T) []*types.T {
 	arr, _ := types.ArrayOf(elem)
 	var ts []*types.T
 	for _, a := range o.Args {
-		switch _, array := polyKind(a); {
+		switch _, array := coerce.PolyKind(a); {
 		case a.Oid == types.AnyRange.Oid:
 			a = types.Int4Range
 		case a.Oid == types.AnyMultirange.Oid:
@@ -173,7 +175,7 @@ func concreteTypes(o *Overload, elem *types.T) []*types.T {
 		case a.Oid == types.AnyEnum.Oid:
 		case array:
 			a = arr
-		case isPseudo(a):
+		case coerce.IsPseudo(a):
 			a = elem
 		}
 		ts = append(ts, a)
@@ -219,7 +221,7 @@ func TestNoPanics(t *testing.T) {
 	}
 }
 
-func callSafely(t *testing.T, c *Context, o *Overload, ts []*types.T, args []types.Datum) {
+func callSafely(t *testing.T, c *call.Context, o *call.Overload, ts []*types.T, args []types.Datum) {
 	t.Helper()
 	defer func() {
 		if p := recover(); p != nil {
@@ -236,7 +238,7 @@ func callSafely(t *testing.T, c *Context, o *Overload, ts []*types.T, args []typ
 				return
 			}
 		}
-		f, err := o.BoundSRF(Binding{Types: params})
+		f, err := o.BoundSRF(call.Binding{Types: params})
 		if err != nil {
 			return
 		}
@@ -270,7 +272,7 @@ func TestNoAllocation(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		f, err := o.Bound(Binding{Types: ts})
+		f, err := o.Bound(call.Binding{Types: ts})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -323,14 +325,14 @@ func FuzzPatterns(f *testing.F) {
 		if len(s) > 200 || len(pattern) > 200 {
 			return
 		}
-		var c Context
+		var c call.Context
 		a, b := types.NewString(s), types.NewString(pattern)
 		two := []*types.T{types.Text, types.Text}
 		like, err := ResolveOperator("~~", two)
 		if err != nil {
 			t.Fatal(err)
 		}
-		compiled, err := like.Bound(Binding{Types: two, Consts: []*types.Datum{nil, &b}})
+		compiled, err := like.Bound(call.Binding{Types: two, Consts: []*types.Datum{nil, &b}})
 		if err == nil {
 			want, wantErr := like.Call(&c, two, []types.Datum{a, b})
 			if got, err := compiled(&c, []types.Datum{a, b}); err == nil && wantErr == nil && got.Bool() != want.Bool() {
@@ -339,7 +341,7 @@ func FuzzPatterns(f *testing.F) {
 		}
 		if re, err := pgregexp.Compile(pattern, pgregexp.Flags{}); err == nil {
 			n := 0
-			_ = re.Each(&Context{}, s, 0, func([]int) bool { n++; return n < 1000 })
+			_ = re.Each(&call.Context{}, s, 0, func([]int) bool { n++; return n < 1000 })
 		}
 		for _, tc := range []struct {
 			name string

@@ -1,6 +1,7 @@
 package builtin
 
 import (
+	"github.com/lichendb/lichen/internal/sql/builtin/call"
 	"github.com/lichendb/lichen/internal/sql/pgerr"
 	"github.com/lichendb/lichen/internal/sql/types"
 )
@@ -9,7 +10,7 @@ import (
 type fakeSession struct {
 	seq      int64
 	settings map[string]string
-	locks    []AdvisoryLockRequest
+	locks    []call.AdvisoryLockRequest
 }
 
 func newFakeSession() *fakeSession {
@@ -59,11 +60,11 @@ func (s *fakeSession) LastVal() (int64, error) {
 }
 func (s *fakeSession) CursorKey(string, uint32) ([]types.Datum, error) { return nil, nil }
 func (s *fakeSession) CancelBackend(pid int32, _ bool) (bool, error)   { return pid == 7, nil }
-func (s *fakeSession) AdvisoryLock(r AdvisoryLockRequest) (bool, error) {
+func (s *fakeSession) AdvisoryLock(r call.AdvisoryLockRequest) (bool, error) {
 	s.locks = append(s.locks, r)
 	return true, nil
 }
-func (s *fakeSession) AdvisoryUnlock(AdvisoryLockRequest, bool) (bool, error) { return true, nil }
+func (s *fakeSession) AdvisoryUnlock(call.AdvisoryLockRequest, bool) (bool, error) { return true, nil }
 
 func (s *fakeSession) LookupReg(_ *types.T, name string) (uint32, bool, error) {
 	return 100, name == "t", nil
@@ -93,26 +94,28 @@ func (s *fakeSession) ConstraintDef(oid uint32, _ bool) (string, bool, error) {
 func (s *fakeSession) ExprDef(expr string, _ uint32, _ bool) (string, bool, error) {
 	return expr, true, nil
 }
-func (s *fakeSession) FunctionDef(uint32, FunctionPart) (string, bool, error) { return "", false, nil }
+func (s *fakeSession) FunctionDef(uint32, call.FunctionPart) (string, bool, error) {
+	return "", false, nil
+}
 func (s *fakeSession) SerialSequence(table, column string) (string, bool, error) {
 	return "public.t_a_seq", table == "t" && column == "a", nil
 }
-func (s *fakeSession) RelationSize(oid uint32, part SizePart) (int64, bool, error) {
+func (s *fakeSession) RelationSize(oid uint32, part call.SizePart) (int64, bool, error) {
 	return 1000 * int64(part+1), oid == 100, nil
 }
 func (s *fakeSession) TablespaceSize(oid uint32, _ string) (int64, bool, error) {
 	return 6, oid == 1, nil
 }
 func (s *fakeSession) DatabaseSize(oid uint32) (int64, bool, error) { return 5, oid == 1, nil }
-func (s *fakeSession) DescribeObject(uint32, uint32, int32) (ObjectName, bool, error) {
-	return ObjectName{}, false, nil
+func (s *fakeSession) DescribeObject(uint32, uint32, int32) (call.ObjectName, bool, error) {
+	return call.ObjectName{}, false, nil
 }
 
-func (s *fakeSession) ObjectAddress(uint32, uint32, int32) (ObjectAddress, bool, error) {
-	return ObjectAddress{}, false, nil
+func (s *fakeSession) ObjectAddress(uint32, uint32, int32) (call.ObjectAddress, bool, error) {
+	return call.ObjectAddress{}, false, nil
 }
 
-func (s *fakeSession) ObjectByAddress(ObjectAddress) (class, oid uint32, sub int32, err error) {
+func (s *fakeSession) ObjectByAddress(call.ObjectAddress) (class, oid uint32, sub int32, err error) {
 	return 0, 0, 0, nil
 }
 
@@ -130,13 +133,13 @@ func (s *fakeSession) SequenceParameters(uint32) ([]types.Datum, error) {
 	return make([]types.Datum, 7), nil
 }
 
-func (s *fakeSession) IndexKeys(uint32) (uint32, []KeyOrder, int, bool) { return 0, nil, 0, false }
+func (s *fakeSession) IndexKeys(uint32) (uint32, []call.KeyOrder, int, bool) { return 0, nil, 0, false }
 
 func (s *fakeSession) LookupDatabase(name string) (uint32, bool, error) {
 	return 1, name == "defaultdb", nil
 }
-func (s *fakeSession) HasPrivilege(r PrivilegeCheck) (has, ok bool, err error) {
+func (s *fakeSession) HasPrivilege(r call.PrivilegeCheck) (has, ok bool, err error) {
 	return r.User == "" || r.User == "root", r.Object == "t" || r.ObjectOid == 100, nil
 }
 
-var _ Session = (*fakeSession)(nil)
+var _ call.Session = (*fakeSession)(nil)

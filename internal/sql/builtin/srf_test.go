@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/lichendb/lichen/internal/sql/builtin/call"
 	"github.com/lichendb/lichen/internal/sql/pgerr"
 	"github.com/lichendb/lichen/internal/sql/types"
 	"github.com/lichendb/lichen/internal/sql/types/typeio"
@@ -12,7 +13,7 @@ import (
 // srfLimit bounds how many rows the tests read.
 const srfLimit = 20
 
-func runSRF(t *testing.T, c *Context, name string, ts []*types.T, texts []string) (string, error) {
+func runSRF(t *testing.T, c *call.Context, name string, ts []*types.T, texts []string) (string, error) {
 	t.Helper()
 	o, err := ResolveFunction(name, ts)
 	if err != nil {
@@ -28,7 +29,7 @@ func runSRF(t *testing.T, c *Context, name string, ts []*types.T, texts []string
 			t.Fatal(err)
 		}
 	}
-	f, err := o.BoundSRF(Binding{Types: params})
+	f, err := o.BoundSRF(call.Binding{Types: params})
 	if err != nil {
 		return "", err
 	}

@@ -4,6 +4,7 @@ import (
 	"hash/fnv"
 	"math"
 
+	"github.com/lichendb/lichen/internal/sql/builtin/call"
 	"github.com/lichendb/lichen/internal/sql/pgerr"
 	"github.com/lichendb/lichen/internal/sql/types"
 )
@@ -12,14 +13,14 @@ import (
 // sample of so many percent (float8). It depends on nothing but the seed
 // (float8) and the row's key (record), so that the same seed gives the same
 // sample. It has no name that SQL can call it by.
-func TableSample() *Overload {
-	return &Overload{
+func TableSample() *call.Overload {
+	return &call.Overload{
 		Name: "tablesample", Args: []*types.T{types.Float8, types.Float8, types.Record}, Ret: types.Bool,
-		Volatility: Stable, Eval: sampled,
+		Volatility: call.Stable, Eval: sampled,
 	}
 }
 
-func sampled(_ *Context, args []types.Datum) (types.Datum, error) {
+func sampled(_ *call.Context, args []types.Datum) (types.Datum, error) {
 	if args[0].IsNull() {
 		return types.Null, pgerr.New(pgerr.InvalidTablesampleArgument, "TABLESAMPLE parameter cannot be null")
 	}

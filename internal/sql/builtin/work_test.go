@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/lichendb/lichen/internal/quota"
+	"github.com/lichendb/lichen/internal/sql/builtin/call"
 	"github.com/lichendb/lichen/internal/sql/pgerr"
 	"github.com/lichendb/lichen/internal/sql/types"
 	"github.com/lichendb/lichen/internal/sql/types/typeio"
@@ -58,7 +59,7 @@ func jsonpathOf(s string) types.Datum {
 }
 
 // callNamed calls the function that a case of longCalls names, of as many arguments.
-func callNamed(t *testing.T, c *Context, name string, args []types.Datum) (types.Datum, error) {
+func callNamed(t *testing.T, c *call.Context, name string, args []types.Datum) (types.Datum, error) {
 	t.Helper()
 	name, _, _ = strings.Cut(name, " ")
 	for _, o := range Functions(name) {
@@ -71,13 +72,13 @@ func callNamed(t *testing.T, c *Context, name string, args []types.Datum) (types
 }
 
 // TestLongCallsEnd makes calls that take long while their statement is cancelled: each ends
-// when it looks, which is after stepsPerLook steps.
+// when it looks, which is after StepsPerLook steps.
 func TestLongCallsEnd(t *testing.T) {
 	ctx, cancel := context.WithCancelCause(t.Context())
 	cause := pgerr.New(pgerr.QueryCanceled, "canceling statement due to user request")
 	cancel(cause)
 	for name, args := range longCalls() {
-		c := (&Context{Ctx: ctx}).Apart()
+		c := (&call.Context{Ctx: ctx}).Apart()
 		if _, err := callNamed(t, c, name, args); !errors.Is(err, cause) {
 			t.Errorf("%s: %v", name, err)
 		}
@@ -87,10 +88,10 @@ func TestLongCallsEnd(t *testing.T) {
 // TestLargeCallsAreNotFolded: a plan keeps no large values.
 func TestLargeCallsAreNotFolded(t *testing.T) {
 	for _, o := range Functions("repeat") {
-		if d, err := o.Fold(&Context{}, o.Args, []types.Datum{types.NewString("x"), types.NewInt(1_000_000)}); err == nil {
+		if d, err := o.Fold(&call.Context{}, o.Args, []types.Datum{types.NewString("x"), types.NewInt(1_000_000)}); err == nil {
 			t.Errorf("folded to %d bytes", len(d.Str()))
 		}
-		if d, err := o.Fold(&Context{}, o.Args, []types.Datum{types.NewString("x"), types.NewInt(1000)}); err != nil || len(d.Str()) != 1000 {
+		if d, err := o.Fold(&call.Context{}, o.Args, []types.Datum{types.NewString("x"), types.NewInt(1000)}); err != nil || len(d.Str()) != 1000 {
 			t.Errorf("%d bytes, %v", len(d.Str()), err)
 		}
 	}
@@ -110,14 +111,14 @@ func TestLargeValuesAreClaimed(t *testing.T) {
 		"array_fill":      {num(1), types.NewArray([]types.Datum{num(1_000_000)})},
 		"string_to_array": {str(strings.Repeat("x,", 200_000)), str(",")},
 	} {
-		if d, err := callNamed(t, &Context{Values: quota.NewValues(p)}, name, args); pgerr.CodeOf(err) != pgerr.OutOfMemory {
+		if d, err := callNamed(t, &call.Context{Values: quota.NewValues(p)}, name, args); pgerr.CodeOf(err) != pgerr.OutOfMemory {
 			t.Errorf("%s: %d bytes, %v", name, len(d.Str()), err)
 		}
 		if p.Used() != 0 {
 			t.Fatalf("%s: %d bytes leaked", name, p.Used())
 		}
 	}
-	c := &Context{Values: quota.NewValues(p)}
+	c := &call.Context{Values: quota.NewValues(p)}
 	a := []types.Datum{types.NewJSON("[" + strings.Repeat("1,", 100_000) + "1]")}
 	if err := c.Begin(a, len(a[0].Str())); pgerr.CodeOf(err) != pgerr.OutOfMemory {
 		t.Errorf("json: %v", err)
@@ -130,11 +131,11 @@ func TestWeightyCallsAreSteps(t *testing.T) {
 	ctx, cancel := context.WithCancelCause(t.Context())
 	cause := pgerr.New(pgerr.QueryCanceled, "canceling statement due to user request")
 	cancel(cause)
-	c := &Context{Ctx: ctx}
-	d := types.NewString(strings.Repeat("9", weightyBytes))
+	c := &call.Context{Ctx: ctx}
+	d := types.NewString(strings.Repeat("9", call.WeightyBytes))
 	calls := 0
 	for c.BeginCast(d, types.Numeric) == nil {
-		if calls++; calls > stepsPerLook/weightyBytes {
+		if calls++; calls > call.StepsPerLook/call.WeightyBytes {
 			t.Fatalf("%d calls", calls)
 		}
 	}
@@ -144,11 +145,11 @@ func TestWeightyCallsAreSteps(t *testing.T) {
 // full: as much is released once it is gone.
 func TestValueBeyondItsClaim(t *testing.T) {
 	p := quota.NewPool("test", 1<<20)
-	c := &Context{Values: quota.NewValues(p)}
+	c := &call.Context{Values: quota.NewValues(p)}
 	if err := c.Begin(nil, quota.LargeValue); err != nil {
 		t.Fatal(err)
 	}
-	size := scratch*quota.LargeValue + 1000
+	size := call.Scratch*quota.LargeValue + 1000
 	d, err := c.Made(types.NewString(strings.Repeat("x", size)), nil, nil)
 	if err != nil || p.Used() != int64(size) {
 		t.Errorf("%d bytes are reserved for %d, %v", p.Used(), len(d.Str()), err)

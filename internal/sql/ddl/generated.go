@@ -5,7 +5,7 @@ import (
 	"slices"
 
 	"github.com/lichendb/lichen/internal/sql/ast"
-	"github.com/lichendb/lichen/internal/sql/builtin"
+	"github.com/lichendb/lichen/internal/sql/builtin/call"
 	"github.com/lichendb/lichen/internal/sql/catalog"
 	"github.com/lichendb/lichen/internal/sql/parser"
 	"github.com/lichendb/lichen/internal/sql/pgerr"
@@ -124,7 +124,7 @@ func immutable(e plan.Expr) bool {
 	plan.WalkExpr(e, func(x plan.Expr) bool {
 		switch x := x.(type) {
 		case *plan.Call:
-			ok = ok && (x.Fn.Volatility == builtin.Immutable || joinsImmutably(x))
+			ok = ok && (x.Fn.Volatility == call.Immutable || joinsImmutably(x))
 		case *plan.Cast:
 			ok = ok && casts.Immutable(x.Arg.Type(), x.T)
 		case *plan.SessionValue:

@@ -14,7 +14,7 @@ import (
 	"github.com/lichendb/lichen/internal/kv"
 	"github.com/lichendb/lichen/internal/kvpb"
 	"github.com/lichendb/lichen/internal/sql/ast"
-	"github.com/lichendb/lichen/internal/sql/builtin"
+	"github.com/lichendb/lichen/internal/sql/builtin/call"
 	"github.com/lichendb/lichen/internal/sql/catalog"
 	"github.com/lichendb/lichen/internal/sql/ddl"
 	"github.com/lichendb/lichen/internal/sql/exec"
@@ -71,7 +71,7 @@ type session struct {
 	txn    *kv.Txn
 	block  bool
 	opts   kv.TxnOptions
-	bctx   *builtin.Context
+	bctx   *call.Context
 	pg     *pgcatalog.Catalog
 	out    strings.Builder
 	points map[string]point
@@ -87,7 +87,7 @@ func (c *cluster) session() *session {
 	s := &session{c: c, coll: c.cat.NewCollection(), points: map[string]point{}}
 	s.use("defaultdb")
 	s.pg = pgcatalog.New(pgcatalog.Host{Coll: s.coll, User: "root"})
-	s.bctx = &builtin.Context{Format: &types.FormatContext{Names: s.pg}, Session: &functions{Catalog: s.pg, s: s}}
+	s.bctx = &call.Context{Format: &types.FormatContext{Names: s.pg}, Session: &functions{Catalog: s.pg, s: s}}
 	return s
 }
 
@@ -103,7 +103,7 @@ func (s *session) use(name string) {
 func (s *session) SearchPathSetting() []string { return []string{"public"} }
 
 // others are the functions of a session that no test calls.
-type others struct{ builtin.Session }
+type others struct{ call.Session }
 
 // functions answers the functions about sequences and the catalog.
 type functions struct {
@@ -128,10 +128,10 @@ func (f *functions) SetVal(oid uint32, v int64, called bool) error {
 	return f.s.c.cat.SetVal(context.Background(), t, v, called)
 }
 
-// SearchPath implements builtin.Session.
+// SearchPath implements call.Session.
 func (f *functions) SearchPath(bool) []string { return f.s.coll.SearchPath() }
 
-// CurrentUser implements builtin.Session.
+// CurrentUser implements call.Session.
 func (f *functions) CurrentUser() string { return "root" }
 
 // exec runs the statements of a text and returns what they print.

@@ -4,7 +4,7 @@ import (
 	"math"
 
 	"github.com/lichendb/lichen/internal/sql/ast"
-	"github.com/lichendb/lichen/internal/sql/builtin"
+	"github.com/lichendb/lichen/internal/sql/builtin/coerce"
 	"github.com/lichendb/lichen/internal/sql/pgerr"
 	"github.com/lichendb/lichen/internal/sql/planner"
 	"github.com/lichendb/lichen/internal/sql/types"
@@ -185,7 +185,7 @@ func commonType(what string, ts []*types.T) (*types.T, error) {
 			marked[i] = t.BaseType().WithDomain(t)
 		}
 	}
-	t, err := builtin.CommonType(marked, what)
+	t, err := coerce.CommonType(marked, what)
 	if err != nil {
 		return nil, err
 	}

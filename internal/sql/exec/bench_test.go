@@ -9,7 +9,7 @@ import (
 
 	"github.com/lichendb/lichen/internal/kv"
 	"github.com/lichendb/lichen/internal/kvpb"
-	"github.com/lichendb/lichen/internal/sql/builtin"
+	"github.com/lichendb/lichen/internal/sql/builtin/call"
 	"github.com/lichendb/lichen/internal/sql/types"
 )
 
@@ -59,7 +59,7 @@ func BenchmarkRanges(b *testing.B) {
 		b.Run(name, func(b *testing.B) {
 			w, txn := sysbenchWorld(b)
 			pr, params := rangeProgram(b, w, sql)
-			env := &Env{Ctx: context.Background(), Txn: txn, Builtin: &builtin.Context{}, Params: params, Mem: w.mem}
+			env := &Env{Ctx: context.Background(), Txn: txn, Builtin: &call.Context{}, Params: params, Mem: w.mem}
 			rows := 0
 			sink := func(b *Batch) error { rows += b.Len(); return nil }
 			b.ReportAllocs()
@@ -92,7 +92,7 @@ func TestRangeAllocations(t *testing.T) {
 	for name, sql := range sysbenchRanges {
 		w, txn := sysbenchWorld(t)
 		pr, params := rangeProgram(t, w, sql)
-		env := &Env{Ctx: context.Background(), Txn: txn, Builtin: &builtin.Context{}, Params: params, Mem: w.mem}
+		env := &Env{Ctx: context.Background(), Txn: txn, Builtin: &call.Context{}, Params: params, Mem: w.mem}
 		rows := 0
 		sink := func(b *Batch) error { rows += b.Len(); return nil }
 		n := testing.AllocsPerRun(10, func() {
@@ -158,7 +158,7 @@ func TestPointStatements(t *testing.T) {
 		}
 		txn.key, txn.value = page.Key(0), page.Value(0)
 		scans := w.store.scans
-		env := &Env{Ctx: context.Background(), Txn: txn, Builtin: &builtin.Context{}, Params: params, Mem: w.mem}
+		env := &Env{Ctx: context.Background(), Txn: txn, Builtin: &call.Context{}, Params: params, Mem: w.mem}
 		sink := func(*Batch) error { return nil }
 		runs := 0
 		n := testing.AllocsPerRun(20, func() {

@@ -4,7 +4,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/lichendb/lichen/internal/sql/builtin"
+	"github.com/lichendb/lichen/internal/sql/builtin/catalogfuncs"
 	"github.com/lichendb/lichen/internal/sql/catalog"
 	"github.com/lichendb/lichen/internal/sql/exec/expr"
 	"github.com/lichendb/lichen/internal/sql/pgerr"
@@ -23,8 +23,8 @@ const exclusionViolation pgerr.Code = "23P01"
 // check is a compiled CHECK constraint.
 type check struct {
 	name   string
-	domain builtin.DomainName // whose constraint it is, unnamed for one of the table
-	view   string             // whose WITH CHECK OPTION it is
+	domain catalogfuncs.DomainName // whose constraint it is, unnamed for one of the table
+	view   string                  // whose WITH CHECK OPTION it is
 	cond   expr.Func
 }
 
@@ -52,7 +52,7 @@ func (w *TableWriter) runChecks(list []check, input, row types.Row) error {
 		}
 		if !d.IsNull() && !d.Bool() {
 			if list[i].domain.Name != "" {
-				return builtin.DomainError(list[i].domain, list[i].name)
+				return catalogfuncs.DomainError(list[i].domain, list[i].name)
 			}
 			e := pgerr.New(pgerr.CheckViolation, "new row for relation %q violates check constraint %q", w.table.Name, list[i].name)
 			e.Detail = w.failingRow(row)

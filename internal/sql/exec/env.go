@@ -5,7 +5,7 @@ import (
 
 	"github.com/lichendb/lichen/internal/quota"
 	"github.com/lichendb/lichen/internal/sql/ast"
-	"github.com/lichendb/lichen/internal/sql/builtin"
+	"github.com/lichendb/lichen/internal/sql/builtin/call"
 	"github.com/lichendb/lichen/internal/sql/catalog"
 	"github.com/lichendb/lichen/internal/sql/exec/expr"
 	"github.com/lichendb/lichen/internal/sql/pgerr"
@@ -17,7 +17,7 @@ import (
 type Env struct {
 	Ctx     context.Context
 	Txn     Txn
-	Builtin *builtin.Context
+	Builtin *call.Context
 	Params  []types.Datum
 	// Mem is the statement's memory pool; nil means no limit.
 	Mem *quota.Pool

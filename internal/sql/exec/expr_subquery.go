@@ -3,7 +3,8 @@ package exec
 import (
 	"github.com/lichendb/lichen/internal/plant"
 	"github.com/lichendb/lichen/internal/quota"
-	"github.com/lichendb/lichen/internal/sql/builtin"
+	"github.com/lichendb/lichen/internal/sql/builtin/aggfuncs"
+	"github.com/lichendb/lichen/internal/sql/builtin/call"
 	"github.com/lichendb/lichen/internal/sql/exec/expr"
 	"github.com/lichendb/lichen/internal/sql/pgerr"
 	"github.com/lichendb/lichen/internal/sql/plan"
@@ -155,7 +156,7 @@ func (p *subplan) array(nested bool) (types.Datum, error) {
 		elems = append(elems, d)
 	}
 	if nested {
-		return builtin.NestArrays(p.run.Builtin, elems)
+		return aggfuncs.NestArrays(p.run.Builtin, elems)
 	}
 	return types.NewArray(elems), nil
 }
@@ -201,11 +202,11 @@ type quantifier struct {
 	anyField    bool // rows differ if one field does (<>), else all must match
 	whole       bool // all fields of the left side are computed before the first is compared
 	vals, cmps  []types.Datum
-	row         types.Row         // that the left side is computed of
-	computed    int               // how many of vals are
-	store       rowStore          // right sides, if the subquery is cacheable
-	hashed      *builtin.Overload // = ANY of one column: a set does instead of store
-	set         *expr.DatumSet    // what hashed compares with
+	row         types.Row      // that the left side is computed of
+	computed    int            // how many of vals are
+	store       rowStore       // right sides, if the subquery is cacheable
+	hashed      *call.Overload // = ANY of one column: a set does instead of store
+	set         *expr.DatumSet // what hashed compares with
 }
 
 func (q *quantifier) eval(row types.Row) (types.Datum, error) {

@@ -5,7 +5,7 @@ import (
 
 	"github.com/lichendb/lichen/internal/plant"
 	"github.com/lichendb/lichen/internal/quota"
-	"github.com/lichendb/lichen/internal/sql/builtin"
+	"github.com/lichendb/lichen/internal/sql/builtin/call"
 	"github.com/lichendb/lichen/internal/sql/exec/expr"
 	"github.com/lichendb/lichen/internal/sql/pgerr"
 	"github.com/lichendb/lichen/internal/sql/plan"
@@ -45,7 +45,7 @@ type groupOp struct {
 
 // aggCall is a compiled aggregate call.
 type aggCall struct {
-	fn       *builtin.Aggregate
+	fn       *call.Aggregate
 	types    []*types.T
 	args     []expr.Func
 	filter   expr.Pred
@@ -59,7 +59,7 @@ type aggCall struct {
 
 // aggState is an aggregate of one group.
 type aggState struct {
-	acc  builtin.Accumulator
+	acc  call.Accumulator
 	seen *keyTable
 	rows *rowStore // ORDER BY: the input's rows until the end of the group
 	size int64
@@ -215,7 +215,7 @@ func (a *aggCall) result(r *run, acc *quota.Account, st *aggState) (types.Datum,
 }
 
 // aggregate returns the result of an aggregate, and accounts for it if it is large.
-func (r *run) aggregate(acc builtin.Accumulator) (types.Datum, error) {
+func (r *run) aggregate(acc call.Accumulator) (types.Datum, error) {
 	d, err := acc.Result(r.Builtin)
 	return r.Builtin.Made(d, err, nil)
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/lichendb/lichen/internal/kvpb"
 	"github.com/lichendb/lichen/internal/quota"
 	"github.com/lichendb/lichen/internal/sql/ast"
-	"github.com/lichendb/lichen/internal/sql/builtin"
+	"github.com/lichendb/lichen/internal/sql/builtin/call"
 	"github.com/lichendb/lichen/internal/sql/catalog"
 	"github.com/lichendb/lichen/internal/sql/optimizer"
 	"github.com/lichendb/lichen/internal/sql/parser"
@@ -187,7 +187,7 @@ func (w *world) execute(p *plan.Prepared, pr *Program, params ...types.Datum) ([
 	} else {
 		txn.BeginStatement()
 	}
-	env := &Env{Ctx: context.Background(), Txn: txn, Builtin: &builtin.Context{}, Params: params, Mem: w.mem, Virtual: w.virtual}
+	env := &Env{Ctx: context.Background(), Txn: txn, Builtin: &call.Context{}, Params: params, Mem: w.mem, Virtual: w.virtual}
 	var out []string
 	n, err := pr.Run(env, func(b *Batch) error {
 		for i := range b.Len() {

@@ -12,7 +12,7 @@ import (
 
 	"github.com/lichendb/lichen/internal/kvpb"
 	"github.com/lichendb/lichen/internal/quota"
-	"github.com/lichendb/lichen/internal/sql/builtin"
+	"github.com/lichendb/lichen/internal/sql/builtin/call"
 	"github.com/lichendb/lichen/internal/sql/catalog"
 	"github.com/lichendb/lichen/internal/sql/exec/expr"
 	"github.com/lichendb/lichen/internal/sql/pgerr"
@@ -184,7 +184,7 @@ func TestCancel(t *testing.T) {
 		}
 		ctx, cancel := context.WithCancel(context.Background())
 		cancel()
-		_, err = pr.Run(&Env{Ctx: ctx, Txn: w.store.begin(w.iso), Builtin: &builtin.Context{Ctx: ctx}, Mem: w.mem}, func(*Batch) error { return nil })
+		_, err = pr.Run(&Env{Ctx: ctx, Txn: w.store.begin(w.iso), Builtin: &call.Context{Ctx: ctx}, Mem: w.mem}, func(*Batch) error { return nil })
 		if err == nil {
 			t.Errorf("%s: not cancelled", sql)
 		}

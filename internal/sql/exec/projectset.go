@@ -1,7 +1,7 @@
 package exec
 
 import (
-	"github.com/lichendb/lichen/internal/sql/builtin"
+	"github.com/lichendb/lichen/internal/sql/builtin/call"
 	"github.com/lichendb/lichen/internal/sql/exec/expr"
 	"github.com/lichendb/lichen/internal/sql/pgerr"
 	"github.com/lichendb/lichen/internal/sql/plan"
@@ -23,14 +23,14 @@ type projectSetOp struct {
 
 // setFunc is one set-returning call.
 type setFunc struct {
-	fn     *builtin.Overload
+	fn     *call.Overload
 	args   []expr.Func
 	vals   types.Row
-	start  builtin.SRFFunc
-	iter   builtin.RowIterator // nil when exhausted
-	at, n  int                 // output columns
-	spread bool                // VARIADIC array
-	call   *plan.Call          // if spread
+	start  call.SRFFunc
+	iter   call.RowIterator // nil when exhausted
+	at, n  int              // output columns
+	spread bool             // VARIADIC array
+	call   *plan.Call       // if spread
 	// fields are those of the composite values that are results, if each is to be its
 	// fields; of an anonymous record only the values know their types.
 	fields               []types.FieldDef
@@ -115,7 +115,7 @@ func (f *setFunc) begin(r *run, row types.Row) error {
 			return err
 		}
 	}
-	if size := expr.SizeOf(f.vals); builtin.Weighty(size) {
+	if size := expr.SizeOf(f.vals); call.Weighty(size) {
 		if err := r.Builtin.Begin(f.vals, size); err != nil {
 			return err
 		}

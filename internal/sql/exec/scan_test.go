@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"github.com/lichendb/lichen/internal/kvpb"
-	"github.com/lichendb/lichen/internal/sql/builtin"
+	"github.com/lichendb/lichen/internal/sql/builtin/call"
 	"github.com/lichendb/lichen/internal/sql/catalog"
 	"github.com/lichendb/lichen/internal/sql/pgerr"
 	"github.com/lichendb/lichen/internal/sql/plan"
@@ -324,7 +324,7 @@ func TestPointAllocations(t *testing.T) {
 	} {
 		pr := pointProgram(t, w, c.sql, c.lock, 1)
 		txn := newCanned(t, w)
-		env := &Env{Ctx: context.Background(), Txn: txn, Builtin: &builtin.Context{}, Params: []types.Datum{types.NewInt(1)}}
+		env := &Env{Ctx: context.Background(), Txn: txn, Builtin: &call.Context{}, Params: []types.Datum{types.NewInt(1)}}
 		sink := func(*Batch) error { return nil }
 		if n := testing.AllocsPerRun(100, func() {
 			if _, err := pr.Run(env, sink); err != nil {
@@ -346,7 +346,7 @@ func BenchmarkPoint(b *testing.B) {
 				lock = &plan.Locking{Strength: plan.ForNoKeyUpdate}
 			}
 			pr := pointProgram(b, w, sql, lock, 1)
-			env := &Env{Ctx: context.Background(), Txn: newCanned(b, w), Builtin: &builtin.Context{}, Params: []types.Datum{types.NewInt(1)}}
+			env := &Env{Ctx: context.Background(), Txn: newCanned(b, w), Builtin: &call.Context{}, Params: []types.Datum{types.NewInt(1)}}
 			sink := func(*Batch) error { return nil }
 			b.ReportAllocs()
 			for b.Loop() {

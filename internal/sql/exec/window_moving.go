@@ -1,7 +1,7 @@
 package exec
 
 import (
-	"github.com/lichendb/lichen/internal/sql/builtin"
+	"github.com/lichendb/lichen/internal/sql/builtin/call"
 	"github.com/lichendb/lichen/internal/sql/exec/expr"
 	"github.com/lichendb/lichen/internal/sql/plan"
 	"github.com/lichendb/lichen/internal/sql/types"
@@ -21,7 +21,7 @@ type movingFrame struct {
 	mid   int
 	back  aggState // the rows [mid, end)
 	end   int
-	whole builtin.Accumulator // scratch
+	whole call.Accumulator // scratch
 }
 
 // moving reports whether a function's frames can be aggregated by movingFrame.

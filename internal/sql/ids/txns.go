@@ -8,7 +8,7 @@ import (
 
 	"github.com/lichendb/lichen/internal/hlc"
 	"github.com/lichendb/lichen/internal/kvpb"
-	"github.com/lichendb/lichen/internal/sql/builtin"
+	"github.com/lichendb/lichen/internal/sql/builtin/sessionfuncs"
 	"github.com/lichendb/lichen/internal/sql/pgerr"
 	"github.com/lichendb/lichen/internal/sql/types"
 )
@@ -109,7 +109,7 @@ func (t *Txns) unseen(at hlc.Timestamp, floor int64) (ids []int64, ok bool) {
 			ids = append(ids, e.id)
 		}
 	}
-	return slices.DeleteFunc(ids, func(id int64) bool { return id>>builtin.UniqueIDNodeBits >= floor }), !at.Less(t.dropped)
+	return slices.DeleteFunc(ids, func(id int64) bool { return id>>sessionfuncs.UniqueIDNodeBits >= floor }), !at.Less(t.dropped)
 }
 
 // Status returns what became of a transaction of this node: "in progress", "committed" or
@@ -120,7 +120,7 @@ func (t *Txns) Status(id int64) (string, error) {
 	switch {
 	case t.open[id]:
 		return "in progress", nil
-	case id>>builtin.UniqueIDNodeBits > t.ticks:
+	case id>>sessionfuncs.UniqueIDNodeBits > t.ticks:
 		return "", errFuture(uint64(id))
 	}
 	for i := len(t.ended) - 1; i >= 0; i-- {
@@ -187,7 +187,7 @@ func (t *Txns) Snapshot(at hlc.Timestamp, ask Ask) (v types.SnapshotValue, err e
 		return v, pgerr.New(pgerr.ObjectNotInPrerequisiteState, "which transactions the snapshot sees is not known any more").
 			WithHint("Ask sooner after the transaction has begun.")
 	}
-	v.Xmax = uint64(q.Floor) << builtin.UniqueIDNodeBits
+	v.Xmax = uint64(q.Floor) << sessionfuncs.UniqueIDNodeBits
 	v.Xmin = v.Xmax
 	slices.Sort(ids)
 	for _, id := range ids {

@@ -9,6 +9,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/lichendb/lichen/internal/sql/builtin"
+	"github.com/lichendb/lichen/internal/sql/builtin/call"
 	"github.com/lichendb/lichen/internal/sql/catalog"
 	"github.com/lichendb/lichen/internal/sql/textsearch"
 	"github.com/lichendb/lichen/internal/sql/types"
@@ -21,7 +22,7 @@ func holds(t *rapid.T, op string, l *types.T, a types.Datum, r *types.T, b types
 	if err != nil {
 		t.Fatal(err)
 	}
-	d, err := o.Call(&builtin.Context{}, []*types.T{l, r}, []types.Datum{a, b})
+	d, err := o.Call(&call.Context{}, []*types.T{l, r}, []types.Datum{a, b})
 	return err == nil && d.IsTrue()
 }
 

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/lichendb/lichen/internal/sql/builtin"
+	"github.com/lichendb/lichen/internal/sql/builtin/call"
 	"github.com/lichendb/lichen/internal/sql/catalog"
 	"github.com/lichendb/lichen/internal/sql/optimizer"
 	"github.com/lichendb/lichen/internal/sql/parser"
@@ -54,7 +54,7 @@ func planOf(t *testing.T, query string, params ...types.Datum) (text string, gue
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := optimizer.Optimize(p, &optimizer.Options{Stats: eventStats{}, Params: params, Context: &builtin.Context{}}); err != nil {
+	if err := optimizer.Optimize(p, &optimizer.Options{Stats: eventStats{}, Params: params, Context: &call.Context{}}); err != nil {
 		t.Fatal(err)
 	}
 	return strings.Join(plan.Format(p.Root, plan.ExplainOptions{}), "\n"), p.Guessed

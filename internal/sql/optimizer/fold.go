@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/lichendb/lichen/internal/sql/builtin"
+	"github.com/lichendb/lichen/internal/sql/builtin/call"
 	"github.com/lichendb/lichen/internal/sql/pgerr"
 	"github.com/lichendb/lichen/internal/sql/plan"
 	"github.com/lichendb/lichen/internal/sql/types"
@@ -264,8 +265,8 @@ func operandIs(e, operand plan.Expr) plan.Expr {
 }
 
 // foldOther computes an expression of constants by an operator, nil if it has none.
-func (f *folder) foldOther(e plan.Expr, op *builtin.Overload) plan.Expr {
-	if f.o.opts.Constant == nil || op != nil && op.Volatility != builtin.Immutable {
+func (f *folder) foldOther(e plan.Expr, op *call.Overload) plan.Expr {
+	if f.o.opts.Constant == nil || op != nil && op.Volatility != call.Immutable {
 		return e
 	}
 	all := true
@@ -314,13 +315,13 @@ func (f *folder) foldCall(e *plan.Call) plan.Expr {
 		_, row := a.(*plan.RowCtor)
 		rows = rows || row
 	}
-	if null && e.Fn.Strict && e.Fn.Volatility != builtin.Volatile && !e.VariadicArray {
+	if null && e.Fn.Strict && e.Fn.Volatility != call.Volatile && !e.VariadicArray {
 		return plan.NewNull(e.T)
 	}
 	if rows || e.VariadicArray {
 		return f.foldOther(e, e.Fn)
 	}
-	if !all || e.Fn.Volatility != builtin.Immutable {
+	if !all || e.Fn.Volatility != call.Immutable {
 		return e
 	}
 	args, ts := make([]types.Datum, len(e.Args)), make([]*types.T, len(e.Args))
@@ -328,7 +329,7 @@ func (f *folder) foldCall(e *plan.Call) plan.Expr {
 		args[i], _ = constOf(a)
 		ts[i] = a.Type()
 	}
-	d, err := e.Fn.Fold(&builtin.Context{}, ts, args)
+	d, err := e.Fn.Fold(&call.Context{}, ts, args)
 	if err != nil {
 		f.failedWith(err)
 		return e
@@ -375,7 +376,7 @@ func (f *folder) foldCast(e *plan.Cast) plan.Expr {
 	if d.IsNull() {
 		return plan.NewNull(e.T)
 	}
-	if !converts(e.Arg.Type(), e.T) || builtin.Large(len(d.Str())) { // plans keep no large values that they were not given
+	if !converts(e.Arg.Type(), e.T) || call.Large(len(d.Str())) { // plans keep no large values that they were not given
 		return e
 	}
 	d, ok, err := castConst(d, e)
@@ -554,7 +555,7 @@ func orToIn(e plan.Expr) plan.Expr {
 
 // alternatives returns what a condition compares a column with, nil if it is
 // not of that form.
-func alternatives(e plan.Expr) (plan.Expr, []plan.Expr, *builtin.Overload) {
+func alternatives(e plan.Expr) (plan.Expr, []plan.Expr, *call.Overload) {
 	switch e := e.(type) {
 	case *plan.Call:
 		if !e.Fn.Operator || e.Fn.Name != "=" || len(e.Args) != 2 || !isValue(e.Args[1]) {

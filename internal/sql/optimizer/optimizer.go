@@ -1,7 +1,7 @@
 package optimizer
 
 import (
-	"github.com/lichendb/lichen/internal/sql/builtin"
+	"github.com/lichendb/lichen/internal/sql/builtin/call"
 	"github.com/lichendb/lichen/internal/sql/pgerr"
 	"github.com/lichendb/lichen/internal/sql/plan"
 	"github.com/lichendb/lichen/internal/sql/types"
@@ -24,7 +24,7 @@ type Options struct {
 	// they are not known, and Context what its functions are called in. Costs are
 	// estimated by them; the plan is right for any others.
 	Params  []types.Datum
-	Context *builtin.Context
+	Context *call.Context
 	// Check, if not nil, is called every so often; its error ends the optimization.
 	Check func() error
 	// Fixed makes a plan for these parameters only, with their values as constants.

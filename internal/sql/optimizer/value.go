@@ -1,7 +1,7 @@
 package optimizer
 
 import (
-	"github.com/lichendb/lichen/internal/sql/builtin"
+	"github.com/lichendb/lichen/internal/sql/builtin/call"
 	"github.com/lichendb/lichen/internal/sql/plan"
 	"github.com/lichendb/lichen/internal/sql/types"
 )
@@ -10,7 +10,7 @@ import (
 // be right for any other values.
 type valueSource struct {
 	params []types.Datum
-	ctx    *builtin.Context
+	ctx    *call.Context
 	// missed says that a parameter was asked for that has no value yet.
 	missed bool
 	// used says that the value of one was.
@@ -55,7 +55,7 @@ func (v *valueSource) cast(e *plan.Cast) (types.Datum, bool) {
 }
 
 func (v *valueSource) call(e *plan.Call) (types.Datum, bool) {
-	if v.ctx == nil || e.Fn.IsSRF() || e.Fn.Volatility == builtin.Volatile || e.VariadicArray {
+	if v.ctx == nil || e.Fn.IsSRF() || e.Fn.Volatility == call.Volatile || e.VariadicArray {
 		return types.Null, false
 	}
 	args, ts := make([]types.Datum, len(e.Args)), make([]*types.T, len(e.Args))

@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"github.com/lichendb/lichen/internal/sql/ast"
-	"github.com/lichendb/lichen/internal/sql/builtin"
+	"github.com/lichendb/lichen/internal/sql/builtin/call"
 	"github.com/lichendb/lichen/internal/sql/catalog"
 	"github.com/lichendb/lichen/internal/sql/pgerr"
 	"github.com/lichendb/lichen/internal/sql/types"
@@ -14,17 +14,17 @@ import (
 // missingKinds name objects of a catalog that are not there.
 var missingKinds = map[uint32]string{oidPgClass: "relation", oidPgType: "type"}
 
-// ObjectAddress implements builtin.Catalog.
-func (c *Catalog) ObjectAddress(class, oid uint32, sub int32) (builtin.ObjectAddress, bool, error) {
+// ObjectAddress implements call.Catalog.
+func (c *Catalog) ObjectAddress(class, oid uint32, sub int32) (call.ObjectAddress, bool, error) {
 	o, ok, err := c.DescribeObject(class, oid, sub)
 	if err != nil || !ok {
-		return builtin.ObjectAddress{Kind: missingKinds[class]}, false, err
+		return call.ObjectAddress{Kind: missingKinds[class]}, false, err
 	}
 	s, err := c.snapshot(c.ctx())
 	if err != nil {
-		return builtin.ObjectAddress{}, false, err
+		return call.ObjectAddress{}, false, err
 	}
-	a := builtin.ObjectAddress{Kind: o.Kind}
+	a := call.ObjectAddress{Kind: o.Kind}
 	switch class {
 	case oidPgClass:
 		a.Names = s.relationAddress(oid, sub)
@@ -113,8 +113,8 @@ var addressless = []string{
 	"materialized view column",
 }
 
-// ObjectByAddress implements builtin.Catalog.
-func (c *Catalog) ObjectByAddress(a builtin.ObjectAddress) (class, oid uint32, sub int32, err error) {
+// ObjectByAddress implements call.Catalog.
+func (c *Catalog) ObjectByAddress(a call.ObjectAddress) (class, oid uint32, sub int32, err error) {
 	length, known := addressKinds[a.Kind]
 	switch {
 	case slices.Contains(addressless, a.Kind):
@@ -184,7 +184,7 @@ func (c *Catalog) tablespaceAt(name string) (uint32, error) {
 }
 
 // relationAt finds a relation or a column of one.
-func (c *Catalog) relationAt(a builtin.ObjectAddress) (class, oid uint32, sub int32, err error) {
+func (c *Catalog) relationAt(a call.ObjectAddress) (class, oid uint32, sub int32, err error) {
 	kind, isColumn := strings.CutSuffix(a.Kind, " column")
 	names := a.Names
 	if isColumn {
@@ -240,7 +240,7 @@ func (c *Catalog) namedRelation(names []string) (*catalog.Table, *catalog.Index,
 }
 
 // partOfTable finds a constraint, a default or a rule.
-func (c *Catalog) partOfTable(a builtin.ObjectAddress) (class, oid uint32, sub int32, err error) {
+func (c *Catalog) partOfTable(a call.ObjectAddress) (class, oid uint32, sub int32, err error) {
 	if len(a.Names) < 2 {
 		if a.Kind == "default value" {
 			return 0, 0, 0, pgerr.New(pgerr.SyntaxError, "column name must be qualified")
@@ -282,7 +282,7 @@ func constraintOf(t *catalog.Table, name string) uint32 {
 	return 0
 }
 
-func (c *Catalog) domainConstraint(a builtin.ObjectAddress) (class, oid uint32, sub int32, err error) {
+func (c *Catalog) domainConstraint(a call.ObjectAddress) (class, oid uint32, sub int32, err error) {
 	if len(a.Args) != 1 {
 		return 0, 0, 0, pgerr.New(pgerr.InvalidParameterValue, "argument list length must be exactly %d", 1)
 	}
@@ -301,7 +301,7 @@ func (c *Catalog) domainConstraint(a builtin.ObjectAddress) (class, oid uint32, 
 }
 
 // functionAt finds a function by its name and the types of its arguments.
-func (c *Catalog) functionAt(a builtin.ObjectAddress) (uint32, error) {
+func (c *Catalog) functionAt(a call.ObjectAddress) (uint32, error) {
 	oids, err := c.argumentOids(a.Args, false)
 	if err != nil {
 		return 0, err
@@ -323,7 +323,7 @@ func (c *Catalog) functionAt(a builtin.ObjectAddress) (uint32, error) {
 	return 0, pgerr.New(pgerr.UndefinedFunction, "%s %s(%s) does not exist", kind, strings.Join(a.Names, "."), strings.Join(a.Args, ", "))
 }
 
-// SequenceLastValue implements builtin.Catalog.
+// SequenceLastValue implements call.Catalog.
 func (c *Catalog) SequenceLastValue(oid uint32) (int64, bool, error) {
 	t, ix := c.byOid(oid)
 	switch {

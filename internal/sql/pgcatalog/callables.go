@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/lichendb/lichen/internal/sql/builtin"
+	"github.com/lichendb/lichen/internal/sql/builtin/call"
 	"github.com/lichendb/lichen/internal/sql/pgerr"
 	"github.com/lichendb/lichen/internal/sql/types"
 )
@@ -35,7 +36,7 @@ func callableName(t *types.T, oid uint32) (string, bool) {
 	return o.Name + "(" + strings.Join(operandNames(o), ",") + ")", true
 }
 
-func operatorByOid(oid uint32) *builtin.Overload {
+func operatorByOid(oid uint32) *call.Overload {
 	for _, o := range builtin.All() {
 		if o.Operator && o.Oid == oid {
 			return o
@@ -44,12 +45,12 @@ func operatorByOid(oid uint32) *builtin.Overload {
 	return nil
 }
 
-func operatorsNamed(name string) []*builtin.Overload {
+func operatorsNamed(name string) []*call.Overload {
 	return slices.Concat(builtin.Operators(name, true), builtin.Operators(name, false))
 }
 
 // operandNames are the types of an operator's operands as format_type prints them.
-func operandNames(o *builtin.Overload) []string {
+func operandNames(o *call.Overload) []string {
 	names := typeNames(o.Args)
 	if len(names) == 1 {
 		return []string{missingArgument, names[0]}

@@ -4,6 +4,7 @@ import (
 	"sync"
 
 	"github.com/lichendb/lichen/internal/sql/builtin"
+	"github.com/lichendb/lichen/internal/sql/builtin/call"
 	"github.com/lichendb/lichen/internal/sql/types"
 	"github.com/lichendb/lichen/internal/sql/types/casts"
 )
@@ -35,7 +36,7 @@ func castFunction(from, to *types.T) uint32 {
 				continue
 			}
 			for _, args := range [][]*types.T{{arg}, {arg, types.Int4}} { // some have a length
-				if oid := builtin.PostgresOid(&builtin.Overload{Name: result.Name, Args: args}); oid != 0 {
+				if oid := builtin.PostgresOid(&call.Overload{Name: result.Name, Args: args}); oid != 0 {
 					return oid
 				}
 			}

@@ -4,7 +4,8 @@ import (
 	"context"
 
 	"github.com/lichendb/lichen/internal/keys"
-	"github.com/lichendb/lichen/internal/sql/builtin"
+	"github.com/lichendb/lichen/internal/sql/builtin/call"
+	"github.com/lichendb/lichen/internal/sql/builtin/catalogfuncs"
 	"github.com/lichendb/lichen/internal/sql/catalog"
 	"github.com/lichendb/lichen/internal/sql/exec"
 	"github.com/lichendb/lichen/internal/sql/pgerr"
@@ -45,7 +46,7 @@ type Catalog struct {
 
 var (
 	_ exec.VirtualProvider = (*Catalog)(nil)
-	_ builtin.Catalog      = (*Catalog)(nil)
+	_ call.Catalog         = (*Catalog)(nil)
 	_ types.Names          = (*Catalog)(nil)
 )
 
@@ -68,9 +69,9 @@ const (
 	oidPgDefault      = 1663
 	oidPgGlobal       = 1664
 	oidHeap           = 2
-	oidBtree          = builtin.OidBtree
-	oidGIN            = builtin.OidGIN
-	oidHash           = builtin.OidHash
+	oidBtree          = catalogfuncs.OidBtree
+	oidGIN            = catalogfuncs.OidGIN
+	oidHash           = catalogfuncs.OidHash
 	oidDefaultCollate = 100
 	oidInternalLang   = 12
 	utf8Encoding      = 6

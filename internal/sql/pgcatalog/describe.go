@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"github.com/lichendb/lichen/internal/sql/ast"
-	"github.com/lichendb/lichen/internal/sql/builtin"
+	"github.com/lichendb/lichen/internal/sql/builtin/call"
 	"github.com/lichendb/lichen/internal/sql/catalog"
 	"github.com/lichendb/lichen/internal/sql/pgerr"
 	"github.com/lichendb/lichen/internal/sql/types"
@@ -17,9 +17,9 @@ var relationKinds = map[string]string{
 	"r": "table", "v": "view", "m": "materialized view", "S": "sequence", "c": "composite type",
 }
 
-// DescribeObject implements builtin.Catalog, for the catalogs whose objects users make or
+// DescribeObject implements call.Catalog, for the catalogs whose objects users make or
 // refer to.
-func (c *Catalog) DescribeObject(class, oid uint32, sub int32) (o builtin.ObjectName, ok bool, err error) {
+func (c *Catalog) DescribeObject(class, oid uint32, sub int32) (o call.ObjectName, ok bool, err error) {
 	s, err := c.snapshot(c.ctx())
 	if err != nil {
 		return o, false, err
@@ -61,14 +61,14 @@ func (c *Catalog) DescribeObject(class, oid uint32, sub int32) (o builtin.Object
 		}
 	}
 	if !ok {
-		o = builtin.ObjectName{Kind: missingKinds[class]}
+		o = call.ObjectName{Kind: missingKinds[class]}
 	}
 	return o, ok, nil
 }
 
 // plainName is the name of what is in no schema.
-func plainName(kind, name string) builtin.ObjectName {
-	return builtin.ObjectName{Kind: kind, Name: ast.QuoteIdent(name), Identity: ast.QuoteIdent(name), Text: kind + " " + name}
+func plainName(kind, name string) call.ObjectName {
+	return call.ObjectName{Kind: kind, Name: ast.QuoteIdent(name), Identity: ast.QuoteIdent(name), Text: kind + " " + name}
 }
 
 // relationByOid finds a relation, the table of an index, or a composite type as a relation.
@@ -80,16 +80,16 @@ func (s *snapshot) relationByOid(oid uint32) (*catalog.Table, *catalog.Index) {
 }
 
 // describeRelation describes a relation or an index, or a column of one.
-func (s *snapshot) describeRelation(oid uint32, sub int32) (builtin.ObjectName, bool) {
+func (s *snapshot) describeRelation(oid uint32, sub int32) (call.ObjectName, bool) {
 	t, ix := s.relationByOid(oid)
 	if t == nil {
-		return builtin.ObjectName{}, false
+		return call.ObjectName{}, false
 	}
 	kind, name := relationKinds[relkind(t)], t.Name
 	if ix != nil {
 		kind, name = "index", ix.Name
 	}
-	o := builtin.ObjectName{Kind: kind, Schema: ast.QuoteIdent(s.schemaName(t)), Name: ast.QuoteIdent(name)}
+	o := call.ObjectName{Kind: kind, Schema: ast.QuoteIdent(s.schemaName(t)), Name: ast.QuoteIdent(name)}
 	o.Identity = o.Schema + "." + o.Name
 	o.Text = kind + " " + o.Identity
 	if s.c.visible(t, name) {
@@ -121,12 +121,12 @@ func columnNumbered(t *catalog.Table, ix *catalog.Index, num int32) (string, boo
 	return "", false
 }
 
-func (s *snapshot) describeType(oid uint32) (builtin.ObjectName, bool) {
+func (s *snapshot) describeType(oid uint32) (call.ObjectName, bool) {
 	t, ok := s.c.TypeByOid(oid)
 	if !ok {
-		return builtin.ObjectName{}, false
+		return call.ObjectName{}, false
 	}
-	return builtin.ObjectName{
+	return call.ObjectName{
 		Kind: "type", Schema: ast.QuoteIdent(s.typeSchema(t)), Name: ast.QuoteIdent(s.typname(t)),
 		Identity: s.typeIdentity(t), Text: "type " + t.SQLName,
 	}, true
@@ -147,12 +147,12 @@ func (s *snapshot) typeIdentity(t *types.T) string {
 	return ast.QuoteIdent(s.typeSchema(t)) + "." + ast.QuoteIdent(t.Name)
 }
 
-func (s *snapshot) describeFunction(oid uint32) (builtin.ObjectName, bool) {
+func (s *snapshot) describeFunction(oid uint32) (call.ObjectName, bool) {
 	text, ok := callableName(types.Regprocedure, oid)
-	return builtin.ObjectName{Kind: "function", Schema: namePgCatalog, Identity: namePgCatalog + "." + text, Text: "function " + text}, ok
+	return call.ObjectName{Kind: "function", Schema: namePgCatalog, Identity: namePgCatalog + "." + text, Text: "function " + text}, ok
 }
 
-func (s *snapshot) describeConstraint(oid uint32) (builtin.ObjectName, bool) {
+func (s *snapshot) describeConstraint(oid uint32) (call.ObjectName, bool) {
 	t := s.ownerOf(oid)
 	switch {
 	case t == nil:
@@ -160,7 +160,7 @@ func (s *snapshot) describeConstraint(oid uint32) (builtin.ObjectName, bool) {
 		for _, k := range t.UserType.Def.Checks {
 			if k.Oid == oid {
 				on, _ := s.describeType(t.Oid)
-				return builtin.ObjectName{
+				return call.ObjectName{
 					Kind: "domain constraint", Schema: on.Schema, Identity: ast.QuoteIdent(k.Name) + " on " + on.Identity,
 					Text: "constraint " + k.Name,
 				}, true
@@ -169,13 +169,13 @@ func (s *snapshot) describeConstraint(oid uint32) (builtin.ObjectName, bool) {
 	default:
 		if name := constraintNamed(t, oid); name != "" {
 			on, _ := s.describeRelation(t.Oid, 0)
-			return builtin.ObjectName{
+			return call.ObjectName{
 				Kind: "table constraint", Schema: on.Schema, Identity: ast.QuoteIdent(name) + " on " + on.Identity,
 				Text: "constraint " + name + " on " + on.Text,
 			}, true
 		}
 	}
-	return builtin.ObjectName{}, false
+	return call.ObjectName{}, false
 }
 
 // constraintNamed returns the name of a constraint of t, "" if it has none of that oid.
@@ -209,16 +209,16 @@ func constraints(t *catalog.Table) iter.Seq2[uint32, string] {
 	}
 }
 
-func (s *snapshot) describeDefault(oid uint32) (builtin.ObjectName, bool) {
+func (s *snapshot) describeDefault(oid uint32) (call.ObjectName, bool) {
 	t, c := s.defaultByOid(oid)
 	if t == nil {
-		return builtin.ObjectName{}, false
+		return call.ObjectName{}, false
 	}
 	o, ok := s.describeRelation(t.Oid, int32(c.Attnum))
-	return builtin.ObjectName{Kind: "default value", Identity: "for " + o.Identity, Text: "default value for " + o.Text}, ok
+	return call.ObjectName{Kind: "default value", Identity: "for " + o.Identity, Text: "default value for " + o.Text}, ok
 }
 
-// SequenceParameters implements builtin.Catalog.
+// SequenceParameters implements call.Catalog.
 func (c *Catalog) SequenceParameters(oid uint32) ([]types.Datum, error) {
 	t, ix := c.byOid(oid)
 	if t == nil {
@@ -234,35 +234,35 @@ func (c *Catalog) SequenceParameters(oid uint32) ([]types.Datum, error) {
 	}, nil
 }
 
-// IndexKeys implements builtin.Catalog.
-func (c *Catalog) IndexKeys(oid uint32) (method uint32, keys []builtin.KeyOrder, included int, ok bool) {
+// IndexKeys implements call.Catalog.
+func (c *Catalog) IndexKeys(oid uint32) (method uint32, keys []call.KeyOrder, included int, ok bool) {
 	t, ix := c.byOid(oid)
 	if t == nil || ix == nil {
 		return 0, nil, 0, false
 	}
 	for _, k := range ix.Columns {
-		keys = append(keys, builtin.KeyOrder{Desc: k.Desc, NullsFirst: k.NullsFirst})
+		keys = append(keys, call.KeyOrder{Desc: k.Desc, NullsFirst: k.NullsFirst})
 	}
 	return methodOf(ix), keys, len(ix.Stored), true
 }
 
-func (s *snapshot) describeRule(oid uint32) (builtin.ObjectName, bool) {
+func (s *snapshot) describeRule(oid uint32) (call.ObjectName, bool) {
 	t := s.viewByRule(oid)
 	if t == nil {
-		return builtin.ObjectName{}, false
+		return call.ObjectName{}, false
 	}
 	on, ok := s.describeRelation(t.Oid, 0)
-	return builtin.ObjectName{
+	return call.ObjectName{
 		Kind: "rule", Identity: ast.QuoteIdent(viewRule) + " on " + on.Identity, Text: "rule " + viewRule + " on " + on.Text,
 	}, ok
 }
 
-func (s *snapshot) describeCollation(oid uint32) (builtin.ObjectName, bool) {
+func (s *snapshot) describeCollation(oid uint32) (call.ObjectName, bool) {
 	text, ok := s.c.collationByOid(oid)
 	if !ok {
-		return builtin.ObjectName{}, false
+		return call.ObjectName{}, false
 	}
-	o := builtin.ObjectName{Kind: "collation", Schema: namePgCatalog, Text: "collation " + text}
+	o := call.ObjectName{Kind: "collation", Schema: namePgCatalog, Text: "collation " + text}
 	if l := types.CollationByOid(oid); l != nil {
 		o.Name = ast.QuoteIdent(l.Name)
 	} else if t := s.ownerOf(oid); t != nil {
@@ -272,7 +272,7 @@ func (s *snapshot) describeCollation(oid uint32) (builtin.ObjectName, bool) {
 	return o, true
 }
 
-func (s *snapshot) describeTablespace(oid uint32) (builtin.ObjectName, bool) {
+func (s *snapshot) describeTablespace(oid uint32) (call.ObjectName, bool) {
 	for _, t := range tablespaces {
 		if t.oid == oid {
 			return plainName("tablespace", t.name), true
@@ -284,5 +284,5 @@ func (s *snapshot) describeTablespace(oid uint32) (builtin.ObjectName, bool) {
 			return plainName("tablespace", own[i].Name), true
 		}
 	}
-	return builtin.ObjectName{}, false
+	return call.ObjectName{}, false
 }

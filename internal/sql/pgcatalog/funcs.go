@@ -1,17 +1,19 @@
 package pgcatalog
 
 import (
+	"slices"
+
 	"github.com/lichendb/lichen/internal/keys"
 	"github.com/lichendb/lichen/internal/sql/ast"
 	"github.com/lichendb/lichen/internal/sql/builtin"
+	"github.com/lichendb/lichen/internal/sql/builtin/call"
 	"github.com/lichendb/lichen/internal/sql/catalog"
 	"github.com/lichendb/lichen/internal/sql/deparse"
 	"github.com/lichendb/lichen/internal/sql/pgerr"
 	"github.com/lichendb/lichen/internal/sql/types"
-	"slices"
 )
 
-// ObjectVisible implements builtin.Catalog.
+// ObjectVisible implements call.Catalog.
 func (c *Catalog) ObjectVisible(kind string, oid uint32) (visible, ok bool, err error) {
 	switch kind {
 	case "table":
@@ -81,7 +83,7 @@ func (c *Catalog) typeVisible(oid uint32) (visible, ok bool) {
 	return t != nil && ix == nil && c.visible(t, t.Name), t != nil && ix == nil
 }
 
-// TypeByOid implements builtin.Catalog.
+// TypeByOid implements call.Catalog.
 func (c *Catalog) TypeByOid(oid uint32) (*types.T, bool) {
 	if t, ok := types.ByOid(oid); ok {
 		return t, true
@@ -93,7 +95,7 @@ func (c *Catalog) TypeByOid(oid uint32) (*types.T, bool) {
 	return c.qualified(t), true
 }
 
-// UserByOid implements builtin.Catalog.
+// UserByOid implements call.Catalog.
 func (c *Catalog) UserByOid(oid uint32) (string, bool) {
 	if r := catalog.RoleByOid(oid); r != nil {
 		return r.Name, true
@@ -101,7 +103,7 @@ func (c *Catalog) UserByOid(oid uint32) (string, bool) {
 	return "", false
 }
 
-// Description implements builtin.Catalog.
+// Description implements call.Catalog.
 func (c *Catalog) Description(oid uint32, class string, sub int32) (string, bool, error) {
 	s, err := c.snapshot(c.ctx())
 	if err != nil {
@@ -128,7 +130,7 @@ var commentClasses = map[string]uint32{
 	"pg_ts_parser": oidPgTSParser, "pg_ts_template": oidPgTSTemplate,
 }
 
-// ViewDef implements builtin.Catalog.
+// ViewDef implements call.Catalog.
 func (c *Catalog) ViewDef(oid uint32, pretty bool, wrap int) (string, bool, error) {
 	t, ix := c.byOid(oid)
 	if t == nil || ix != nil || t.View == nil {
@@ -141,7 +143,7 @@ func (c *Catalog) ViewDef(oid uint32, pretty bool, wrap int) (string, bool, erro
 	return s.viewText(t, deparse.Layout{Pretty: pretty, Wrap: wrap}), true, nil
 }
 
-// IndexDef implements builtin.Catalog.
+// IndexDef implements call.Catalog.
 func (c *Catalog) IndexDef(oid uint32, column int32, pretty bool) (string, bool, error) {
 	t, ix := c.byOid(oid)
 	if t == nil || ix == nil {
@@ -165,7 +167,7 @@ func (c *Catalog) IndexDef(oid uint32, column int32, pretty bool) (string, bool,
 	return s.indexText(t, ix, rel, pretty), true, nil
 }
 
-// ConstraintDef implements builtin.Catalog.
+// ConstraintDef implements call.Catalog.
 func (c *Catalog) ConstraintDef(oid uint32, pretty bool) (string, bool, error) {
 	s, err := c.snapshot(c.ctx())
 	if err != nil {
@@ -183,7 +185,7 @@ func (c *Catalog) ConstraintDef(oid uint32, pretty bool) (string, bool, error) {
 	return text, ok, nil
 }
 
-// ExprDef implements builtin.Catalog. Expressions in the catalogs are printed already;
+// ExprDef implements call.Catalog. Expressions in the catalogs are printed already;
 // pretty, they are printed from what was stored.
 func (c *Catalog) ExprDef(expr string, relation uint32, pretty bool) (string, bool, error) {
 	if !pretty {
@@ -196,16 +198,16 @@ func (c *Catalog) ExprDef(expr string, relation uint32, pretty bool) (string, bo
 	return s.prettyExpr(expr, relation), true, nil
 }
 
-// FunctionDef implements builtin.Catalog.
-func (c *Catalog) FunctionDef(oid uint32, part builtin.FunctionPart) (string, bool, error) {
+// FunctionDef implements call.Catalog.
+func (c *Catalog) FunctionDef(oid uint32, part call.FunctionPart) (string, bool, error) {
 	r := routines().byOid[oid]
 	if r == nil {
 		return "", false, nil
 	}
 	switch part {
-	case builtin.FunctionArguments, builtin.FunctionIdentityArguments:
-		return r.arguments(part == builtin.FunctionArguments), true, nil
-	case builtin.FunctionResult:
+	case call.FunctionArguments, call.FunctionIdentityArguments:
+		return r.arguments(part == call.FunctionArguments), true, nil
+	case call.FunctionResult:
 		return r.result(), true, nil
 	}
 	if r.kind == 'a' {
@@ -214,7 +216,7 @@ func (c *Catalog) FunctionDef(oid uint32, part builtin.FunctionPart) (string, bo
 	return r.definition(), true, nil
 }
 
-// SerialSequence implements builtin.Catalog.
+// SerialSequence implements call.Catalog.
 func (c *Catalog) SerialSequence(table, column string) (string, bool, error) {
 	oid, err := c.OidOf(types.Regclass, table)
 	if err != nil {
@@ -242,8 +244,8 @@ func (c *Catalog) SerialSequence(table, column string) (string, bool, error) {
 	return s.qualified(q), true, nil
 }
 
-// RelationSize implements builtin.Catalog.
-func (c *Catalog) RelationSize(oid uint32, part builtin.SizePart) (int64, bool, error) {
+// RelationSize implements call.Catalog.
+func (c *Catalog) RelationSize(oid uint32, part call.SizePart) (int64, bool, error) {
 	t, ix := c.byOid(oid)
 	if t == nil {
 		return 0, false, nil
@@ -258,9 +260,9 @@ func (c *Catalog) RelationSize(oid uint32, part builtin.SizePart) (int64, bool, 
 		return c.size(index(ix.ID))
 	}
 	switch {
-	case part == builtin.SizeTotal || t.Kind == catalog.KindSequence:
+	case part == call.SizeTotal || t.Kind == catalog.KindSequence:
 		return c.size(keys.TableSpan(uint64(t.Database), uint64(t.ID)))
-	case part == builtin.SizeIndexes:
+	case part == call.SizeIndexes:
 		total := int64(0)
 		for i := 1; i < len(t.Indexes); i++ {
 			n, _, err := c.size(index(t.Indexes[i].ID))
@@ -282,7 +284,7 @@ func (c *Catalog) size(s keys.Span) (int64, bool, error) {
 	return n, err == nil, err
 }
 
-// DatabaseSize implements builtin.Catalog.
+// DatabaseSize implements call.Catalog.
 func (c *Catalog) DatabaseSize(oid uint32) (int64, bool, error) {
 	s, err := c.snapshot(c.ctx())
 	if err != nil {
@@ -295,7 +297,7 @@ func (c *Catalog) DatabaseSize(oid uint32) (int64, bool, error) {
 	return 0, slices.ContainsFunc(catalog.Templates, isOid), nil
 }
 
-// TablespaceSize implements builtin.Catalog: every database is in pg_default.
+// TablespaceSize implements call.Catalog: every database is in pg_default.
 func (c *Catalog) TablespaceSize(oid uint32, name string) (int64, bool, error) {
 	for _, t := range tablespaces {
 		if t.oid == oid || oid == 0 && t.name == name {
@@ -324,7 +326,7 @@ func (c *Catalog) databasesSize() (sum int64, ok bool, err error) {
 	return sum, true, nil
 }
 
-// LookupDatabase implements builtin.Catalog.
+// LookupDatabase implements call.Catalog.
 func (c *Catalog) LookupDatabase(name string) (uint32, bool, error) {
 	if t := catalog.TemplateByName(name); t != nil {
 		return t.Oid, true, nil

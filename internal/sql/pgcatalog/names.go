@@ -246,7 +246,7 @@ func parts(s string) ([]string, error) {
 	return nil, pgerr.New(pgerr.InvalidName, "invalid name syntax")
 }
 
-// LookupReg implements builtin.Catalog.
+// LookupReg implements call.Catalog.
 func (c *Catalog) LookupReg(typ *types.T, name string) (uint32, bool, error) {
 	if n, err := strconv.ParseUint(name, 10, 32); err == nil {
 		return uint32(n), true, nil

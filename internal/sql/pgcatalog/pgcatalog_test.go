@@ -10,7 +10,7 @@ import (
 	"github.com/lichendb/lichen/internal/fs"
 	"github.com/lichendb/lichen/internal/hlc"
 	"github.com/lichendb/lichen/internal/kv"
-	"github.com/lichendb/lichen/internal/sql/builtin"
+	"github.com/lichendb/lichen/internal/sql/builtin/call"
 	"github.com/lichendb/lichen/internal/sql/catalog"
 	"github.com/lichendb/lichen/internal/sql/exec"
 	"github.com/lichendb/lichen/internal/sql/pgerr"
@@ -220,23 +220,23 @@ func TestRegNames(t *testing.T) {
 
 func TestPrivileges(t *testing.T) {
 	c := newCatalog(t)
-	check := func(req builtin.PrivilegeCheck, has, ok bool, code pgerr.Code) {
+	check := func(req call.PrivilegeCheck, has, ok bool, code pgerr.Code) {
 		t.Helper()
 		h, o, err := c.HasPrivilege(req)
 		if h != has || o != ok || pgerr.CodeOf(err) != code {
 			t.Errorf("%+v: %v %v %v", req, h, o, err)
 		}
 	}
-	check(builtin.PrivilegeCheck{Kind: "table", Object: "pg_class", Privilege: "select, INSERT with grant option"}, true, true, "")
-	check(builtin.PrivilegeCheck{Kind: "table", Object: "nosuch"}, false, false, pgerr.UndefinedTable)
-	check(builtin.PrivilegeCheck{Kind: "table", ObjectOid: 1, Privilege: "select"}, false, false, "")
-	check(builtin.PrivilegeCheck{Kind: "column", Object: "pg_class", Column: "relname", Privilege: "select"}, true, true, "")
-	check(builtin.PrivilegeCheck{Kind: "column", Object: "pg_class", Column: "nosuch", Privilege: "select"}, false, false, pgerr.UndefinedColumn)
-	check(builtin.PrivilegeCheck{Kind: "sequence", Object: "pg_class", Privilege: "usage"}, false, false, pgerr.WrongObjectType)
-	check(builtin.PrivilegeCheck{Kind: "server", Object: "nosuch", Privilege: "usage"}, false, false, pgerr.UndefinedObject)
-	check(builtin.PrivilegeCheck{Kind: "database", Object: "nosuch"}, false, false, pgerr.InvalidCatalogName)
-	check(builtin.PrivilegeCheck{Kind: "schema", Object: "public", User: "nobody"}, false, false, pgerr.UndefinedObject)
-	if _, _, err := c.HasPrivilege(builtin.PrivilegeCheck{Kind: "table", Object: "pg_class", Privilege: "execute"}); pgerr.CodeOf(err) != pgerr.InvalidParameterValue {
+	check(call.PrivilegeCheck{Kind: "table", Object: "pg_class", Privilege: "select, INSERT with grant option"}, true, true, "")
+	check(call.PrivilegeCheck{Kind: "table", Object: "nosuch"}, false, false, pgerr.UndefinedTable)
+	check(call.PrivilegeCheck{Kind: "table", ObjectOid: 1, Privilege: "select"}, false, false, "")
+	check(call.PrivilegeCheck{Kind: "column", Object: "pg_class", Column: "relname", Privilege: "select"}, true, true, "")
+	check(call.PrivilegeCheck{Kind: "column", Object: "pg_class", Column: "nosuch", Privilege: "select"}, false, false, pgerr.UndefinedColumn)
+	check(call.PrivilegeCheck{Kind: "sequence", Object: "pg_class", Privilege: "usage"}, false, false, pgerr.WrongObjectType)
+	check(call.PrivilegeCheck{Kind: "server", Object: "nosuch", Privilege: "usage"}, false, false, pgerr.UndefinedObject)
+	check(call.PrivilegeCheck{Kind: "database", Object: "nosuch"}, false, false, pgerr.InvalidCatalogName)
+	check(call.PrivilegeCheck{Kind: "schema", Object: "public", User: "nobody"}, false, false, pgerr.UndefinedObject)
+	if _, _, err := c.HasPrivilege(call.PrivilegeCheck{Kind: "table", Object: "pg_class", Privilege: "execute"}); pgerr.CodeOf(err) != pgerr.InvalidParameterValue {
 		t.Errorf("a privilege that tables do not have: %v", err)
 	}
 }

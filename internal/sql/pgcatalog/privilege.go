@@ -4,15 +4,15 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/lichendb/lichen/internal/sql/builtin"
+	"github.com/lichendb/lichen/internal/sql/builtin/call"
 	"github.com/lichendb/lichen/internal/sql/catalog"
 	"github.com/lichendb/lichen/internal/sql/pgerr"
 	"github.com/lichendb/lichen/internal/sql/types"
 )
 
-// HasPrivilege implements builtin.Catalog: superusers may do everything to what exists, other
+// HasPrivilege implements call.Catalog: superusers may do everything to what exists, other
 // roles what everybody may and what they are predefined for.
-func (c *Catalog) HasPrivilege(req builtin.PrivilegeCheck) (has, ok bool, err error) {
+func (c *Catalog) HasPrivilege(req call.PrivilegeCheck) (has, ok bool, err error) {
 	role, err := roleOf(req)
 	if err != nil {
 		return false, false, err
@@ -34,7 +34,7 @@ func (c *Catalog) HasPrivilege(req builtin.PrivilegeCheck) (has, ok bool, err er
 
 // roleOf returns the role that a check is about; nil is everybody, who also stands for oids that
 // mean no role.
-func roleOf(req builtin.PrivilegeCheck) (*catalog.Role, error) {
+func roleOf(req call.PrivilegeCheck) (*catalog.Role, error) {
 	switch {
 	case req.User == "" && req.UserOid == 0:
 		return catalog.RoleByOid(oidRoot), nil
@@ -51,7 +51,7 @@ func roleOf(req builtin.PrivilegeCheck) (*catalog.Role, error) {
 
 // granted reports whether a role that is no superuser has one privilege on an object, which
 // exists.
-func (c *Catalog) granted(role *catalog.Role, req *builtin.PrivilegeCheck, privilege string) bool {
+func (c *Catalog) granted(role *catalog.Role, req *call.PrivilegeCheck, privilege string) bool {
 	is := func(name string) bool { return role != nil && role.Name == name }
 	switch req.Kind {
 	case "table", "column", "any_column", "sequence":
@@ -84,7 +84,7 @@ func (c *Catalog) granted(role *catalog.Role, req *builtin.PrivilegeCheck, privi
 }
 
 // checkedOid returns the oid of the object that a check is about.
-func (c *Catalog) checkedOid(reg *types.T, req *builtin.PrivilegeCheck) uint32 {
+func (c *Catalog) checkedOid(reg *types.T, req *call.PrivilegeCheck) uint32 {
 	if req.Object == "" {
 		return req.ObjectOid
 	}
@@ -92,12 +92,12 @@ func (c *Catalog) checkedOid(reg *types.T, req *builtin.PrivilegeCheck) uint32 {
 	return oid
 }
 
-func (c *Catalog) checkedName(reg *types.T, req *builtin.PrivilegeCheck) string {
+func (c *Catalog) checkedName(reg *types.T, req *call.PrivilegeCheck) string {
 	name, _ := c.NameOf(reg, c.checkedOid(reg, req))
 	return name
 }
 
-func (c *Catalog) checkedRelation(req *builtin.PrivilegeCheck) *catalog.Table {
+func (c *Catalog) checkedRelation(req *call.PrivilegeCheck) *catalog.Table {
 	t, _ := c.byOid(c.checkedOid(types.Regclass, req))
 	return t
 }
@@ -136,7 +136,7 @@ func knownPrivileges(kind, list string) bool {
 
 // objectExists answers for an object: true, or an error if a name means nothing,
 // or nothing if an oid does.
-func (c *Catalog) objectExists(req builtin.PrivilegeCheck) (bool, bool, error) {
+func (c *Catalog) objectExists(req call.PrivilegeCheck) (bool, bool, error) {
 	switch req.Kind {
 	case "table", "column", "any_column", "sequence":
 		return c.relationExists(req)
@@ -172,7 +172,7 @@ func (c *Catalog) objectExists(req builtin.PrivilegeCheck) (bool, bool, error) {
 }
 
 // namedExists answers for an object that a reg type names.
-func (c *Catalog) namedExists(reg *types.T, req builtin.PrivilegeCheck) (bool, bool, error) {
+func (c *Catalog) namedExists(reg *types.T, req call.PrivilegeCheck) (bool, bool, error) {
 	if req.Object == "" {
 		return true, true, nil
 	}
@@ -181,7 +181,7 @@ func (c *Catalog) namedExists(reg *types.T, req builtin.PrivilegeCheck) (bool, b
 }
 
 // relationExists answers for a relation, or a column of one.
-func (c *Catalog) relationExists(req builtin.PrivilegeCheck) (bool, bool, error) {
+func (c *Catalog) relationExists(req call.PrivilegeCheck) (bool, bool, error) {
 	oid := req.ObjectOid
 	if req.Object != "" {
 		var err error

@@ -7,7 +7,7 @@ import (
 	"github.com/lichendb/lichen/internal/sql/types"
 )
 
-// RelationRows implements builtin.Catalog.
+// RelationRows implements call.Catalog.
 func (c *Catalog) RelationRows(relation string) (columns []string, rows [][]types.Datum, err error) {
 	t, err := c.h.Coll.ResolveTable(c.ctx(), "", namePgCatalog, relation)
 	if err != nil {

@@ -11,6 +11,8 @@ import (
 	"github.com/lichendb/lichen/internal/must"
 	"github.com/lichendb/lichen/internal/sql/ast"
 	"github.com/lichendb/lichen/internal/sql/builtin"
+	"github.com/lichendb/lichen/internal/sql/builtin/aggfuncs"
+	"github.com/lichendb/lichen/internal/sql/builtin/call"
 	"github.com/lichendb/lichen/internal/sql/planner"
 	"github.com/lichendb/lichen/internal/sql/types"
 )
@@ -43,7 +45,7 @@ type routine struct {
 	names       []string   // of all, or of args
 	defaults    int
 	source      string
-	overload    *builtin.Overload // nil if calls have another form, or none
+	overload    *call.Overload // nil if calls have another form, or none
 }
 
 // routineList is pg_proc by what it is looked up by.
@@ -85,7 +87,7 @@ func (l *routineList) add(r *routine) {
 }
 
 // attach adds a function with its row, or one made for what PostgreSQL lacks.
-func (l *routineList) attach(r *routine, o *builtin.Overload, kind byte) {
+func (l *routineList) attach(r *routine, o *call.Overload, kind byte) {
 	switch {
 	case r != nil:
 		r.overload = o
@@ -174,7 +176,7 @@ func listedTypes(s string) []*types.T {
 }
 
 // ownRoutine is the row of a function that PostgreSQL does not have.
-func ownRoutine(o *builtin.Overload, kind byte) *routine {
+func ownRoutine(o *call.Overload, kind byte) *routine {
 	r := &routine{
 		oid: o.Oid, schema: oidPgCatalog, name: o.Name, kind: kind, volatility: "isv"[o.Volatility], parallel: 's',
 		strict: o.Strict, set: o.IsSRF() && !o.OneRow, cost: 1, ret: types.Record, args: o.Args, names: builtin.ArgNames(o),
@@ -322,7 +324,7 @@ func (r *routine) orderedSet() (kind byte, direct int, ok bool) {
 	if r.kind != 'a' {
 		return 0, 0, false
 	}
-	_, hypothetical, ok := builtin.OrderedSet(r.name)
+	_, hypothetical, ok := aggfuncs.OrderedSet(r.name)
 	switch {
 	case hypothetical:
 		return 'h', 1, true

@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/lichendb/lichen/internal/sql/builtin"
+	"github.com/lichendb/lichen/internal/sql/builtin/call"
 )
 
 // differently lists functions that are declared differently here, on purpose.
@@ -21,7 +22,7 @@ var differently = map[string]string{
 
 // Every function that PostgreSQL has too has a line in procs.txt, and behaves as it says.
 func TestRoutines(t *testing.T) {
-	check := func(o *builtin.Overload) {
+	check := func(o *call.Overload) {
 		r := routines().byOid[o.Oid]
 		switch {
 		case r == nil && o.Oid < builtin.FirstOwnOid:

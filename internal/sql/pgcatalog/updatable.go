@@ -29,7 +29,7 @@ func (s *snapshot) columnUpdatable(t *catalog.Table, c *catalog.Column) bool {
 	return events&both == both && columns[t.ColumnByID(c.ID)]
 }
 
-// RelationUpdatable implements builtin.Catalog.
+// RelationUpdatable implements call.Catalog.
 func (c *Catalog) RelationUpdatable(oid uint32) (int, error) {
 	t, ix := c.byOid(oid)
 	if t == nil || ix != nil {
@@ -43,7 +43,7 @@ func (c *Catalog) RelationUpdatable(oid uint32) (int, error) {
 	return events, nil
 }
 
-// ColumnUpdatable implements builtin.Catalog.
+// ColumnUpdatable implements call.Catalog.
 func (c *Catalog) ColumnUpdatable(oid uint32, attnum int16) (bool, error) {
 	t, ix := c.byOid(oid)
 	if t == nil || ix != nil || attnum <= 0 {

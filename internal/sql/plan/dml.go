@@ -3,7 +3,7 @@ package plan
 import (
 	"slices"
 
-	"github.com/lichendb/lichen/internal/sql/builtin"
+	"github.com/lichendb/lichen/internal/sql/builtin/catalogfuncs"
 	"github.com/lichendb/lichen/internal/sql/catalog"
 )
 
@@ -16,7 +16,7 @@ type CheckExpr struct {
 	View string
 	// Domain is the domain whose constraint this is, unnamed for one of the table; a
 	// constraint without a name is its NOT NULL.
-	Domain builtin.DomainName
+	Domain catalogfuncs.DomainName
 	Ord    int  // of the column, for a domain's constraint
 	Cond   Expr // over the statement's New columns
 }

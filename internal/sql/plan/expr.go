@@ -1,7 +1,7 @@
 package plan
 
 import (
-	"github.com/lichendb/lichen/internal/sql/builtin"
+	"github.com/lichendb/lichen/internal/sql/builtin/call"
 	"github.com/lichendb/lichen/internal/sql/types"
 )
 
@@ -40,7 +40,7 @@ type Param struct {
 // are as many Args as the overload takes (more if it is variadic). T is the
 // concrete result type.
 type Call struct {
-	Fn   *builtin.Overload
+	Fn   *call.Overload
 	Args []Expr
 	T    *types.T
 	// VariadicArray tells that the last argument was written as VARIADIC arr:
@@ -111,7 +111,7 @@ func (e *Is) OfFields() bool {
 // executor treats NULLs itself and calls Eq for two values.
 type IsDistinct struct {
 	Left, Right Expr
-	Eq          *builtin.Overload
+	Eq          *call.Overload
 	Not         bool
 }
 
@@ -150,14 +150,14 @@ type NullIf struct {
 	Left     Expr
 	LeftCmp  Expr
 	RightCmp Expr
-	Eq       *builtin.Overload
+	Eq       *call.Overload
 }
 
 // MinMax is GREATEST or LEAST; NULLs are ignored. Less is the operator "<".
 type MinMax struct {
 	Args  []Expr
 	Least bool
-	Less  *builtin.Overload
+	Less  *call.Overload
 	T     *types.T
 }
 
@@ -165,7 +165,7 @@ type MinMax struct {
 type InList struct {
 	Left Expr
 	List []Expr
-	Eq   *builtin.Overload
+	Eq   *call.Overload
 	Not  bool
 }
 
@@ -173,7 +173,7 @@ type InList struct {
 type AnyAll struct {
 	Left  Expr
 	Array Expr
-	Op    *builtin.Overload
+	Op    *call.Overload
 	All   bool
 }
 
@@ -201,7 +201,7 @@ type RowCtor struct {
 type RowCompare struct {
 	Left, Right []Expr
 	Op          string
-	Eq, Less    []*builtin.Overload
+	Eq, Less    []*call.Overload
 }
 
 // Subscript is an array element (Slice false: Upper[i] is the index) or slice.

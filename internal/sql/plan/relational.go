@@ -1,7 +1,7 @@
 package plan
 
 import (
-	"github.com/lichendb/lichen/internal/sql/builtin"
+	"github.com/lichendb/lichen/internal/sql/builtin/call"
 	"github.com/lichendb/lichen/internal/sql/catalog"
 )
 
@@ -158,7 +158,7 @@ type Window struct {
 	// RangeAdd and RangeSub compute a frame's ends where the executor does not
 	// know how: for other than integers, floats and times of day.
 	RangeKey           ColID
-	RangeAdd, RangeSub *builtin.Overload
+	RangeAdd, RangeSub *call.Overload
 }
 
 // CTE is a materialised common table expression.

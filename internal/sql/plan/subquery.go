@@ -2,7 +2,7 @@ package plan
 
 import (
 	"github.com/lichendb/lichen/internal/sql/ast"
-	"github.com/lichendb/lichen/internal/sql/builtin"
+	"github.com/lichendb/lichen/internal/sql/builtin/call"
 	"github.com/lichendb/lichen/internal/sql/types"
 )
 
@@ -41,13 +41,13 @@ type Subquery struct {
 	// Cmps has the right side of each comparison: an expression over the
 	// subquery's columns (a ColRef, or a Cast of one).
 	Left []Expr
-	Ops  []*builtin.Overload
+	Ops  []*call.Overload
 	Cmps []Expr
 	// OpName is the operator as written ("=", "<", ...).
 	OpName string
 	// Eqs are, for "<", "<=", ">" and ">=" of rows, the equality operators of
 	// all columns but the last: the first that differ decide.
-	Eqs []*builtin.Overload
+	Eqs []*call.Overload
 	Not bool
 	// ID numbers the subquery for EXPLAIN ("SubPlan 1").
 	ID int
@@ -62,7 +62,7 @@ func (e *Subquery) Type() *types.T { return e.T }
 
 // Agg is one aggregate call of a GroupBy.
 type Agg struct {
-	Fn *builtin.Aggregate
+	Fn *call.Aggregate
 	// Args are evaluated for every input row; none for count(*).
 	Args     []Expr
 	Distinct bool
@@ -127,7 +127,7 @@ type Frame struct {
 // last_value, nth_value).
 type WindowCall struct {
 	Name   string
-	Agg    *builtin.Aggregate
+	Agg    *call.Aggregate
 	Args   []Expr
 	Filter Expr // aggregates only
 	Frame  Frame

@@ -1,13 +1,15 @@
 package plan
 
-import "github.com/lichendb/lichen/internal/sql/builtin"
+import (
+	"github.com/lichendb/lichen/internal/sql/builtin/call"
+)
 
 // Volatile reports whether e calls a volatile function, in subqueries too.
 func Volatile(e Expr) (found bool) {
 	WalkExpr(e, func(x Expr) bool {
 		switch x := x.(type) {
 		case *Call:
-			found = found || x.Fn.Volatility == builtin.Volatile
+			found = found || x.Fn.Volatility == call.Volatile
 		case *Subquery:
 			found = found || !Pure(x.Plan)
 		}

@@ -5,6 +5,8 @@ import (
 
 	"github.com/lichendb/lichen/internal/sql/ast"
 	"github.com/lichendb/lichen/internal/sql/builtin"
+	"github.com/lichendb/lichen/internal/sql/builtin/call"
+	"github.com/lichendb/lichen/internal/sql/builtin/rangefuncs"
 	"github.com/lichendb/lichen/internal/sql/pgerr"
 	"github.com/lichendb/lichen/internal/sql/plan"
 	"github.com/lichendb/lichen/internal/sql/types"
@@ -191,7 +193,7 @@ func namedType(name string) *types.T {
 
 // resolveFunction finds a function: one that is built in, or one that makes values
 // of a user-defined range type.
-func (b *builder) resolveFunction(schema, name string, ts []*types.T) (*builtin.Overload, error) {
+func (b *builder) resolveFunction(schema, name string, ts []*types.T) (*call.Overload, error) {
 	fn, err := builtin.ResolveFunction(name, ts)
 	if err == nil || !noFunction(err) {
 		return fn, err
@@ -202,9 +204,9 @@ func (b *builder) resolveFunction(schema, name string, ts []*types.T) (*builtin.
 	}
 	switch t.Def.Kind {
 	case types.DefRange:
-		return builtin.Resolve(builtin.RangeConstructors(t), ts)
+		return builtin.Resolve(rangefuncs.RangeConstructors(t), ts)
 	case types.DefMultirange:
-		return builtin.Resolve(builtin.MultirangeConstructors(t), ts)
+		return builtin.Resolve(rangefuncs.MultirangeConstructors(t), ts)
 	}
 	return nil, err
 }
@@ -272,10 +274,10 @@ func (b *builder) variadicCall(e *ast.FuncCall, name string, args []plan.Expr, p
 
 // resolveVariadic finds the function of a call with an array in the place of its last arguments;
 // ts has the type of the elements there.
-func (b *builder) resolveVariadic(schema, name string, ts []*types.T) (*builtin.Overload, error) {
+func (b *builder) resolveVariadic(schema, name string, ts []*types.T) (*call.Overload, error) {
 	fn, err := builtin.ResolveVariadic(name, ts)
 	if t := b.userType(schema, name); noFunction(err) && t != nil && t.Def.Kind == types.DefMultirange {
-		return builtin.Resolve(builtin.MultirangeConstructors(t), ts)
+		return builtin.Resolve(rangefuncs.MultirangeConstructors(t), ts)
 	}
 	return fn, err
 }

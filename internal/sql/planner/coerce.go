@@ -4,7 +4,7 @@ import (
 	"strings"
 
 	"github.com/lichendb/lichen/internal/plant"
-	"github.com/lichendb/lichen/internal/sql/builtin"
+	"github.com/lichendb/lichen/internal/sql/builtin/coerce"
 	"github.com/lichendb/lichen/internal/sql/catalog"
 	"github.com/lichendb/lichen/internal/sql/pgerr"
 	"github.com/lichendb/lichen/internal/sql/plan"
@@ -231,7 +231,7 @@ func (b *builder) common(es []plan.Expr, pos []int, context string) (*types.T, e
 	for i := range es {
 		ts[i] = es[i].Type()
 	}
-	t, err := builtin.CommonType(ts, context)
+	t, err := coerce.CommonType(ts, context)
 	if err != nil {
 		return nil, pgerr.From(err).At(mismatch(ts, pos))
 	}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/lichendb/lichen/internal/sql/ast"
 	"github.com/lichendb/lichen/internal/sql/builtin"
+	"github.com/lichendb/lichen/internal/sql/builtin/call"
 	"github.com/lichendb/lichen/internal/sql/catalog"
 	"github.com/lichendb/lichen/internal/sql/pgerr"
 	"github.com/lichendb/lichen/internal/sql/plan"
@@ -534,7 +535,7 @@ func (k keyed) operand(x plan.Expr) plan.Expr {
 }
 
 // operator is the comparison fn for such operands.
-func (k keyed) operator(fn *builtin.Overload, operand plan.Expr, at int) (*builtin.Overload, error) {
+func (k keyed) operator(fn *call.Overload, operand plan.Expr, at int) (*call.Overload, error) {
 	if k.by == nil {
 		return fn, nil
 	}
@@ -542,7 +543,7 @@ func (k keyed) operator(fn *builtin.Overload, operand plan.Expr, at int) (*built
 }
 
 // equalityOf is the equality operator eq for operands that an order made sort keys of.
-func (b *builder) equalityOf(eq *builtin.Overload, operand plan.Expr, at int) (*builtin.Overload, error) {
+func (b *builder) equalityOf(eq *call.Overload, operand plan.Expr, at int) (*call.Overload, error) {
 	if t := operand.Type(); t.Is(types.Bytea) || t.Is(types.ByteaArray) {
 		return comparator("=", t, at)
 	}

@@ -2,7 +2,7 @@ package planner
 
 import (
 	"github.com/lichendb/lichen/internal/sql/ast"
-	"github.com/lichendb/lichen/internal/sql/builtin"
+	"github.com/lichendb/lichen/internal/sql/builtin/coerce"
 	"github.com/lichendb/lichen/internal/sql/pgerr"
 	"github.com/lichendb/lichen/internal/sql/plan"
 	"github.com/lichendb/lichen/internal/sql/types"
@@ -179,7 +179,7 @@ func (b *builder) recursiveCTE(c *ast.CTE, q *ast.Select, e *cteEntry, s *scope)
 // recursiveTypes checks that the types of both terms together are those of the first one.
 func recursiveTypes(c *ast.CTE, second *queryPlan, ts []*types.T, first *queryPlan) error {
 	for i := range ts {
-		all, err := builtin.CommonType([]*types.T{ts[i], second.targets[i].expr.Type()}, "UNION")
+		all, err := coerce.CommonType([]*types.T{ts[i], second.targets[i].expr.Type()}, "UNION")
 		if err != nil {
 			return pgerr.From(err).At(second.targets[i].pos)
 		}

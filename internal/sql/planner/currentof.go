@@ -4,7 +4,7 @@ import (
 	"slices"
 
 	"github.com/lichendb/lichen/internal/sql/ast"
-	"github.com/lichendb/lichen/internal/sql/builtin"
+	"github.com/lichendb/lichen/internal/sql/builtin/sessionfuncs"
 	"github.com/lichendb/lichen/internal/sql/catalog"
 	"github.com/lichendb/lichen/internal/sql/plan"
 	"github.com/lichendb/lichen/internal/sql/types"
@@ -70,7 +70,7 @@ func (b *builder) currentOf(c *ast.CurrentOf, t *catalog.Table, cols []plan.Colu
 	var cond plan.Expr
 	for i, k := range t.Primary().Columns {
 		col := cols[t.ColumnByID(k.Column)]
-		value := &plan.Call{Fn: builtin.CurrentOf(col.Type), T: col.Type, Args: []plan.Expr{
+		value := &plan.Call{Fn: sessionfuncs.CurrentOf(col.Type), T: col.Type, Args: []plan.Expr{
 			plan.NewConst(types.Text, types.NewString(c.Cursor)),
 			plan.NewConst(types.Oid, types.NewInt(int64(t.Oid))),
 			plan.NewConst(types.Int4, types.NewInt(int64(i))),

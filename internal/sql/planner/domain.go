@@ -7,6 +7,7 @@ import (
 
 	"github.com/lichendb/lichen/internal/sql/ast"
 	"github.com/lichendb/lichen/internal/sql/builtin"
+	"github.com/lichendb/lichen/internal/sql/builtin/catalogfuncs"
 	"github.com/lichendb/lichen/internal/sql/catalog"
 	"github.com/lichendb/lichen/internal/sql/pgerr"
 	"github.com/lichendb/lichen/internal/sql/plan"
@@ -37,8 +38,8 @@ func baseCollated(value plan.Expr) plan.Expr {
 }
 
 // domainName is what errors call a domain.
-func (b *builder) domainName(t *types.T) builtin.DomainName {
-	d := builtin.DomainName{Name: t.Name, SQLName: t.SQLName}
+func (b *builder) domainName(t *types.T) catalogfuncs.DomainName {
+	d := catalogfuncs.DomainName{Name: t.Name, SQLName: t.SQLName}
 	finder, ok := b.env.Catalog.(catalog.TypeFinder)
 	if !ok || !t.IsDomain() {
 		return d
@@ -53,7 +54,7 @@ func (b *builder) domainName(t *types.T) builtin.DomainName {
 // domainConds plans what a value of a domain, or of an array of one, has to fulfil:
 // first the constraints of the type below, of each domain by their names. Errors name
 // the domain of the value, which is name.
-func (b *builder) domainConds(t *types.T, name builtin.DomainName, value plan.Expr) ([]plan.CheckExpr, error) {
+func (b *builder) domainConds(t *types.T, name catalogfuncs.DomainName, value plan.Expr) ([]plan.CheckExpr, error) {
 	switch {
 	case !t.OfDomain():
 		return nil, nil

@@ -3,6 +3,7 @@ package planner
 import (
 	"github.com/lichendb/lichen/internal/sql/ast"
 	"github.com/lichendb/lichen/internal/sql/builtin"
+	"github.com/lichendb/lichen/internal/sql/builtin/call"
 	"github.com/lichendb/lichen/internal/sql/pgerr"
 	"github.com/lichendb/lichen/internal/sql/plan"
 	"github.com/lichendb/lichen/internal/sql/types"
@@ -25,7 +26,7 @@ var exclusions = [...]plan.FrameExclusion{
 type rangeFrame struct {
 	key      plan.Expr // what is compared
 	offset   *types.T
-	add, sub *builtin.Overload // nil: the executor's own
+	add, sub *call.Overload // nil: the executor's own
 }
 
 // frame plans the frame clause of w; none is RANGE from the start to the current row.

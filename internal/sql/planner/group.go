@@ -5,6 +5,7 @@ import (
 
 	"github.com/lichendb/lichen/internal/sql/ast"
 	"github.com/lichendb/lichen/internal/sql/builtin"
+	"github.com/lichendb/lichen/internal/sql/builtin/aggfuncs"
 	"github.com/lichendb/lichen/internal/sql/catalog"
 	"github.com/lichendb/lichen/internal/sql/pgerr"
 	"github.com/lichendb/lichen/internal/sql/plan"
@@ -38,7 +39,7 @@ func (b *builder) aggregateHere(e *ast.FuncCall, name string, s *scope) (*plan.C
 	if err != nil {
 		return nil, err
 	}
-	if _, hypothetical, ok := builtin.OrderedSet(name); ok && !hypothetical && !e.WithinGroup {
+	if _, hypothetical, ok := aggfuncs.OrderedSet(name); ok && !hypothetical && !e.WithinGroup {
 		return nil, withinGroupRequired(name, e.Pos)
 	}
 	sel := s.sel

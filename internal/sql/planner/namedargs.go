@@ -5,6 +5,7 @@ import (
 
 	"github.com/lichendb/lichen/internal/sql/ast"
 	"github.com/lichendb/lichen/internal/sql/builtin"
+	"github.com/lichendb/lichen/internal/sql/builtin/call"
 	"github.com/lichendb/lichen/internal/sql/pgerr"
 	"github.com/lichendb/lichen/internal/sql/plan"
 	"github.com/lichendb/lichen/internal/sql/types"
@@ -52,7 +53,7 @@ func (b *builder) namedCall(e *ast.FuncCall, name string, s *scope) (plan.Expr, 
 		for i := range args {
 			ts[i] = args[i].Type()
 		}
-		if _, err := builtin.Resolve([]*builtin.Overload{o}, ts); err != nil {
+		if _, err := builtin.Resolve([]*call.Overload{o}, ts); err != nil {
 			continue
 		}
 		if params, _, err := o.Signature(ts); err == nil {
@@ -74,7 +75,7 @@ func (b *builder) namedCall(e *ast.FuncCall, name string, s *scope) (plan.Expr, 
 
 // orderArgs puts arguments in the order of o's declaration and completes them
 // with defaults.
-func orderArgs(o *builtin.Overload, given []plan.Expr, pos []int, names []string, at int) (args []plan.Expr, where []int, ok bool) {
+func orderArgs(o *call.Overload, given []plan.Expr, pos []int, names []string, at int) (args []plan.Expr, where []int, ok bool) {
 	declared := builtin.ArgNames(o)
 	if o.Variadic || len(declared) != len(o.Args) || len(given) > len(o.Args) {
 		return nil, nil, false

@@ -3,6 +3,8 @@ package planner
 import (
 	"github.com/lichendb/lichen/internal/sql/ast"
 	"github.com/lichendb/lichen/internal/sql/builtin"
+	"github.com/lichendb/lichen/internal/sql/builtin/call"
+	"github.com/lichendb/lichen/internal/sql/builtin/coerce"
 	"github.com/lichendb/lichen/internal/sql/pgerr"
 	"github.com/lichendb/lichen/internal/sql/plan"
 	"github.com/lichendb/lichen/internal/sql/types"
@@ -38,7 +40,7 @@ func (b *builder) operator(op ast.Operator, args []plan.Expr, pos []int, at int)
 }
 
 // resolveOperator finds the operator for args, whose types it returns.
-func (b *builder) resolveOperator(op ast.Operator, args []plan.Expr, at int) (*builtin.Overload, []*types.T, error) {
+func (b *builder) resolveOperator(op ast.Operator, args []plan.Expr, at int) (*call.Overload, []*types.T, error) {
 	ts := make([]*types.T, len(args))
 	for i := range args {
 		ts[i] = args[i].Type()
@@ -54,7 +56,7 @@ func (b *builder) resolveOperator(op ast.Operator, args []plan.Expr, at int) (*b
 }
 
 // finishCall coerces the arguments of a resolved call.
-func (b *builder) finishCall(fn *builtin.Overload, args []plan.Expr, ts []*types.T, pos []int, at int) (plan.Expr, error) {
+func (b *builder) finishCall(fn *call.Overload, args []plan.Expr, ts []*types.T, pos []int, at int) (plan.Expr, error) {
 	params, ret, err := fn.Signature(ts)
 	if err != nil {
 		return nil, pgerr.From(err).At(at)
@@ -69,7 +71,7 @@ func (b *builder) finishCall(fn *builtin.Overload, args []plan.Expr, ts []*types
 
 // compare resolves a comparison of l and r and returns the operator with both
 // sides coerced.
-func (b *builder) compare(op string, l, r plan.Expr, lpos, rpos, at int) (*builtin.Overload, plan.Expr, plan.Expr, error) {
+func (b *builder) compare(op string, l, r plan.Expr, lpos, rpos, at int) (*call.Overload, plan.Expr, plan.Expr, error) {
 	x, err := b.operator(ast.Operator{Name: op}, []plan.Expr{l, r}, []int{lpos, rpos}, at)
 	if err != nil {
 		return nil, nil, nil, err
@@ -83,7 +85,7 @@ func (b *builder) compare(op string, l, r plan.Expr, lpos, rpos, at int) (*built
 }
 
 // comparator returns the operator op for two values of type t.
-func comparator(op string, t *types.T, at int) (*builtin.Overload, error) {
+func comparator(op string, t *types.T, at int) (*call.Overload, error) {
 	fn, err := builtin.ResolveOperator(op, []*types.T{t, t})
 	if err != nil {
 		return nil, pgerr.From(err).At(at)
@@ -213,7 +215,7 @@ func (b *builder) in(e *ast.In, s *scope) (plan.Expr, error) {
 	for _, x := range list {
 		ts = append(ts, x.Type())
 	}
-	t, err := builtin.CommonType(ts, "IN")
+	t, err := coerce.CommonType(ts, "IN")
 	if err != nil {
 		return b.inOr(e, s)
 	}
@@ -521,7 +523,7 @@ func (b *builder) caseCond(operand plan.Expr, w *ast.When, s *scope) (plan.Expr,
 }
 
 // compareOp is compare for an operator as written.
-func (b *builder) compareOp(op ast.Operator, l, r plan.Expr, at int) (*builtin.Overload, plan.Expr, plan.Expr, error) {
+func (b *builder) compareOp(op ast.Operator, l, r plan.Expr, at int) (*call.Overload, plan.Expr, plan.Expr, error) {
 	if op.Schema != "" && op.Schema != "pg_catalog" {
 		_, _, err := b.resolveOperator(op, []plan.Expr{l, r}, at)
 		return nil, nil, nil, err

@@ -5,6 +5,7 @@ import (
 
 	"github.com/lichendb/lichen/internal/sql/ast"
 	"github.com/lichendb/lichen/internal/sql/builtin"
+	"github.com/lichendb/lichen/internal/sql/builtin/aggfuncs"
 	"github.com/lichendb/lichen/internal/sql/pgerr"
 	"github.com/lichendb/lichen/internal/sql/plan"
 	"github.com/lichendb/lichen/internal/sql/types"
@@ -13,7 +14,7 @@ import (
 // orderedSetArgs plans an aggregate with WITHIN GROUP: the ordered expressions
 // follow the direct arguments as arguments.
 func (b *builder) orderedSetArgs(e *ast.FuncCall, name string, s *scope) (*plan.Agg, error) {
-	as, hypothetical, ok := builtin.OrderedSet(name)
+	as, hypothetical, ok := aggfuncs.OrderedSet(name)
 	if !ok && len(builtin.Aggregates(name)) > 0 {
 		return nil, b.noOrderedSet(e, name, s)
 	}
@@ -44,10 +45,10 @@ func (b *builder) orderedSetArgs(e *ast.FuncCall, name string, s *scope) (*plan.
 		}
 		flag := int64(0)
 		if desc {
-			flag |= builtin.HypotheticalDesc
+			flag |= aggfuncs.HypotheticalDesc
 		}
 		if nulls {
-			flag |= builtin.HypotheticalNullsFirst
+			flag |= aggfuncs.HypotheticalNullsFirst
 		}
 		if hypothetical {
 			if x, args[i], err = b.hypothetical(x, args[i], o.X.Position(), pos[i]); err != nil {

@@ -5,7 +5,7 @@ import (
 	"strconv"
 
 	"github.com/lichendb/lichen/internal/sql/ast"
-	"github.com/lichendb/lichen/internal/sql/builtin"
+	"github.com/lichendb/lichen/internal/sql/builtin/call"
 	"github.com/lichendb/lichen/internal/sql/pgerr"
 	"github.com/lichendb/lichen/internal/sql/plan"
 	"github.com/lichendb/lichen/internal/sql/types"
@@ -135,7 +135,7 @@ func (b *builder) rowCompare(op ast.Operator, l, r []plan.Expr, at int) (plan.Ex
 			return nil, err
 		}
 		if c.Op != "<>" {
-			var less *builtin.Overload
+			var less *call.Overload
 			if less, x, y, err = b.compare("<", l[i], r[i], at, at, at); err != nil {
 				return nil, err
 			}

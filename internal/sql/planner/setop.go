@@ -2,7 +2,7 @@ package planner
 
 import (
 	"github.com/lichendb/lichen/internal/sql/ast"
-	"github.com/lichendb/lichen/internal/sql/builtin"
+	"github.com/lichendb/lichen/internal/sql/builtin/coerce"
 	"github.com/lichendb/lichen/internal/sql/pgerr"
 	"github.com/lichendb/lichen/internal/sql/plan"
 	"github.com/lichendb/lichen/internal/sql/types"
@@ -43,7 +43,7 @@ func (b *builder) combine(q *ast.Select, l, r *queryPlan) (*queryPlan, error) {
 	}
 	ts := make([]*types.T, len(l.targets))
 	for i := range ts {
-		t, err := builtin.CommonType([]*types.T{l.targets[i].expr.Type(), r.targets[i].expr.Type()}, name)
+		t, err := coerce.CommonType([]*types.T{l.targets[i].expr.Type(), r.targets[i].expr.Type()}, name)
 		if err != nil {
 			return nil, pgerr.From(err).At(r.targets[i].pos)
 		}

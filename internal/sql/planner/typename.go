@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"github.com/lichendb/lichen/internal/sql/ast"
-	"github.com/lichendb/lichen/internal/sql/builtin"
+	"github.com/lichendb/lichen/internal/sql/builtin/coerce"
 	"github.com/lichendb/lichen/internal/sql/catalog"
 	"github.com/lichendb/lichen/internal/sql/pgerr"
 	"github.com/lichendb/lichen/internal/sql/plan"
@@ -216,13 +216,13 @@ func pseudoCast(x plan.Expr, t *types.T, xpos, at int) (plan.Expr, error) {
 	from := x.Type()
 	constant, isConst := x.(*plan.Const)
 	switch {
-	case builtin.StandsFor(t, from):
+	case coerce.StandsFor(t, from):
 		return x, nil
-	case isConst && constant.D.IsNull() && isUnknown(from) && builtin.IsPolymorphic(t) && !t.Is(types.AnyEnum):
+	case isConst && constant.D.IsNull() && isUnknown(from) && coerce.IsPolymorphic(t) && !t.Is(types.AnyEnum):
 		return plan.NewNull(t), nil // which no input function sees
 	case isUnknown(from) && !t.Is(types.Internal) && !t.Is(types.AnyEnum):
 		return nil, pgerr.Unsupported("cannot accept a value of type %s", t.Name).At(xpos)
-	case from.IsString() && !builtin.IsPolymorphic(t) && !t.Is(types.Internal):
+	case from.IsString() && !coerce.IsPolymorphic(t) && !t.Is(types.Internal):
 		return nil, pgerr.Unsupported("cannot accept a value of type %s", t.Name)
 	}
 	return nil, cannotCast(from, t, at)

@@ -6,6 +6,7 @@ import (
 
 	"github.com/lichendb/lichen/internal/sql/ast"
 	"github.com/lichendb/lichen/internal/sql/builtin"
+	"github.com/lichendb/lichen/internal/sql/builtin/aggfuncs"
 	"github.com/lichendb/lichen/internal/sql/pgerr"
 	"github.com/lichendb/lichen/internal/sql/plan"
 	"github.com/lichendb/lichen/internal/sql/types"
@@ -163,7 +164,7 @@ func (b *builder) windowFunc(e *ast.FuncCall, name string, s *scope) (*plan.Wind
 		return nil, err
 	}
 	if len(args) > len(sig.args) || len(args) < len(sig.args)-sig.optional {
-		if _, _, ok := builtin.OrderedSet(name); ok { // the aggregate of the name takes any arguments
+		if _, _, ok := aggfuncs.OrderedSet(name); ok { // the aggregate of the name takes any arguments
 			return nil, withinGroupRequired(name, e.Pos)
 		}
 		return nil, pgerr.New(pgerr.UndefinedFunction, "function %s with %d arguments does not exist", name, len(args)).At(e.Pos)

@@ -7,7 +7,7 @@ import (
 	"github.com/lichendb/lichen/internal/kv"
 	"github.com/lichendb/lichen/internal/plant"
 	"github.com/lichendb/lichen/internal/sql/ast"
-	"github.com/lichendb/lichen/internal/sql/builtin"
+	"github.com/lichendb/lichen/internal/sql/builtin/call"
 	"github.com/lichendb/lichen/internal/sql/catalog"
 	"github.com/lichendb/lichen/internal/sql/exec"
 	"github.com/lichendb/lichen/internal/sql/pgerr"
@@ -154,7 +154,7 @@ func repeatable(n plan.Node) bool {
 		plan.WalkExpr(*e, func(x plan.Expr) bool {
 			switch x := x.(type) {
 			case *plan.Call:
-				same = same && x.Fn.Volatility != builtin.Volatile
+				same = same && x.Fn.Volatility != call.Volatile
 			case *plan.Subquery:
 				same = false
 			}

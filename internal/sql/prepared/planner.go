@@ -7,7 +7,7 @@ import (
 
 	"github.com/lichendb/lichen/internal/plant"
 	"github.com/lichendb/lichen/internal/sql/ast"
-	"github.com/lichendb/lichen/internal/sql/builtin"
+	"github.com/lichendb/lichen/internal/sql/builtin/call"
 	"github.com/lichendb/lichen/internal/sql/catalog"
 	"github.com/lichendb/lichen/internal/sql/exec"
 	"github.com/lichendb/lichen/internal/sql/optimizer"
@@ -27,7 +27,7 @@ type Session interface {
 	// OwnStats reports whether the transaction has statistics that others have not.
 	OwnStats() bool
 	// Functions returns what functions see of the session in a statement that begins now.
-	Functions(context.Context) *builtin.Context
+	Functions(context.Context) *call.Context
 	// Columns returns the columns of the rows that a statement sends.
 	Columns(*plan.Prepared) []plan.Column
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/lichendb/lichen/internal/sql/builtin"
+	"github.com/lichendb/lichen/internal/sql/builtin/call"
 	"github.com/lichendb/lichen/internal/sql/pgerr"
 	"github.com/lichendb/lichen/internal/sql/planner"
 	"github.com/lichendb/lichen/internal/sql/types"
@@ -60,7 +61,7 @@ func typeNames() []string {
 }
 
 // signature is a call as it is written: the names of the arguments' types, the result.
-func signature(o *builtin.Overload) string {
+func signature(o *call.Overload) string {
 	args := make([]string, len(o.Args))
 	for i, a := range o.Args {
 		args[i] = a.Name
@@ -85,7 +86,7 @@ func signature(o *builtin.Overload) string {
 }
 
 // writeGroup writes a row for each name with all signatures of it.
-func writeGroup(b *bufio.Writer, overloads []*builtin.Overload) {
+func writeGroup(b *bufio.Writer, overloads []*call.Overload) {
 	by := map[string][]string{}
 	for _, o := range overloads {
 		if s := signature(o); !slices.Contains(by[o.Name], s) {
@@ -105,15 +106,15 @@ func writeGroup(b *bufio.Writer, overloads []*builtin.Overload) {
 
 func writeOperators(b *bufio.Writer) {
 	b.WriteString("\n## Operators\n\n| operator | for |\n|---|---|\n")
-	writeGroup(b, slices.DeleteFunc(slices.Clone(builtin.All()), func(o *builtin.Overload) bool { return !o.Operator }))
+	writeGroup(b, slices.DeleteFunc(slices.Clone(builtin.All()), func(o *call.Overload) bool { return !o.Operator }))
 	writeMissing(b, "Operators that PostgreSQL has and this has not", builtin.MissingOperators())
 }
 
 func writeFunctions(b *bufio.Writer) {
 	b.WriteString("\n## Functions\n\nCOALESCE, NULLIF, GREATEST, LEAST, GROUPING and what else is syntax stands with the statements.\nThe functions behind operators (`texteq` for `=`) can be called too.\n\n| function | signatures |\n|---|---|\n")
-	writeGroup(b, slices.DeleteFunc(slices.Clone(builtin.All()), func(o *builtin.Overload) bool { return o.Operator || o.IsOperatorCode() }))
+	writeGroup(b, slices.DeleteFunc(slices.Clone(builtin.All()), func(o *call.Overload) bool { return o.Operator || o.BehindOperator }))
 	b.WriteString("\n### Aggregates\n\n| aggregate | signatures |\n|---|---|\n")
-	var aggs []*builtin.Overload
+	var aggs []*call.Overload
 	for _, a := range builtin.AllAggregates() {
 		aggs = append(aggs, &a.Overload)
 	}

@@ -3,7 +3,7 @@ package expr
 import (
 	"slices"
 
-	"github.com/lichendb/lichen/internal/sql/builtin"
+	"github.com/lichendb/lichen/internal/sql/builtin/call"
 	"github.com/lichendb/lichen/internal/sql/pgerr"
 	"github.com/lichendb/lichen/internal/sql/plan"
 	"github.com/lichendb/lichen/internal/sql/types"
@@ -11,8 +11,8 @@ import (
 )
 
 // BindingOf tells a function what is known about its arguments.
-func BindingOf(args []plan.Expr) builtin.Binding {
-	b := builtin.Binding{Types: make([]*types.T, len(args)), Consts: make([]*types.Datum, len(args))}
+func BindingOf(args []plan.Expr) call.Binding {
+	b := call.Binding{Types: make([]*types.T, len(args)), Consts: make([]*types.Datum, len(args))}
 	for i, a := range args {
 		b.Types[i] = a.Type()
 		if k, ok := a.(*plan.Const); ok {
@@ -24,7 +24,7 @@ func BindingOf(args []plan.Expr) builtin.Binding {
 
 // call compiles a function or operator call.
 func (c *Compiler) call(e *plan.Call, s Scope) (Func, error) {
-	if e.Fn.Volatility == builtin.Volatile {
+	if e.Fn.Volatility == call.Volatile {
 		c.Volatile++
 	}
 	if f, ok, err := c.fastCall(e, s); ok || err != nil {
@@ -69,9 +69,9 @@ func (c *Compiler) call(e *plan.Call, s Scope) (Func, error) {
 
 // SpreadBinding is the binding of a call whose last argument is an array that
 // stands for n arguments in all.
-func SpreadBinding(e *plan.Call, n int) builtin.Binding {
+func SpreadBinding(e *plan.Call, n int) call.Binding {
 	last := len(e.Args) - 1
-	b := builtin.Binding{Types: make([]*types.T, 0, n)}
+	b := call.Binding{Types: make([]*types.T, 0, n)}
 	for _, a := range e.Args[:last] {
 		b.Types = append(b.Types, a.Type())
 	}
@@ -90,7 +90,7 @@ func SpreadBinding(e *plan.Call, n int) builtin.Binding {
 func (c *Compiler) variadicCall(e *plan.Call, args []Func) Func {
 	r, strict := c.state, e.Fn.Strict
 	var vals []types.Datum
-	var eval builtin.EvalFunc
+	var eval call.EvalFunc
 	bound := -1
 	return func(row types.Row) (types.Datum, error) {
 		vals = vals[:0]
@@ -127,8 +127,8 @@ func (c *Compiler) variadicCall(e *plan.Call, args []Func) Func {
 
 // call computes a call with arguments of so many bytes in all, and accounts for the memory
 // that large values take.
-func (r *State) call(eval builtin.EvalFunc, vals []types.Datum, size int) (types.Datum, error) {
-	if builtin.Weighty(size) {
+func (r *State) call(eval call.EvalFunc, vals []types.Datum, size int) (types.Datum, error) {
+	if call.Weighty(size) {
 		if err := r.Builtin.Begin(vals, size); err != nil {
 			return types.Null, err
 		}
@@ -148,7 +148,7 @@ func SizeOf(vals []types.Datum) int {
 
 // Binary compiles an operator for use on values: NULLs yield NULL if it is
 // strict.
-func (c *Compiler) Binary(fn *builtin.Overload, lt, rt *types.T) (BinaryFunc, error) {
+func (c *Compiler) Binary(fn *call.Overload, lt, rt *types.T) (BinaryFunc, error) {
 	if f := fastBinary(fn); f != nil {
 		return func(a, b types.Datum) (types.Datum, error) {
 			if a.IsNull() || b.IsNull() {
@@ -157,7 +157,7 @@ func (c *Compiler) Binary(fn *builtin.Overload, lt, rt *types.T) (BinaryFunc, er
 			return f(a, b)
 		}, nil
 	}
-	eval, err := fn.Bound(builtin.Binding{Types: []*types.T{lt, rt}})
+	eval, err := fn.Bound(call.Binding{Types: []*types.T{lt, rt}})
 	if err != nil {
 		return nil, err
 	}
@@ -225,7 +225,7 @@ type convertFn = func(fc *types.FormatContext, d types.Datum, to *types.T) (type
 
 // Convert converts a value, and accounts for the memory of large ones.
 func (r *State) Convert(f convertFn, d types.Datum, to *types.T) (types.Datum, error) {
-	if !builtin.Weighty(len(d.Str())) {
+	if !call.Weighty(len(d.Str())) {
 		return f(r.Format(), d, to)
 	}
 	if err := r.Builtin.BeginCast(d, to); err != nil {

@@ -3,7 +3,7 @@ package expr
 import (
 	"slices"
 
-	"github.com/lichendb/lichen/internal/sql/builtin"
+	"github.com/lichendb/lichen/internal/sql/builtin/call"
 	"github.com/lichendb/lichen/internal/sql/pgerr"
 	"github.com/lichendb/lichen/internal/sql/plan"
 	"github.com/lichendb/lichen/internal/sql/types"
@@ -39,7 +39,7 @@ func (c *Compiler) composite(e plan.Expr, s Scope) (Func, error) {
 }
 
 // Binaries compiles one operator per pair of fields.
-func (c *Compiler) Binaries(fns []*builtin.Overload, left, right []plan.Expr) ([]BinaryFunc, error) {
+func (c *Compiler) Binaries(fns []*call.Overload, left, right []plan.Expr) ([]BinaryFunc, error) {
 	out := make([]BinaryFunc, len(fns))
 	for i, fn := range fns {
 		var err error
@@ -73,7 +73,7 @@ func (c *Compiler) arrayCtor(e *plan.ArrayCtor, s Scope) (Func, error) {
 }
 
 // nestArrays makes an array with one more dimension of arrays of one shape.
-func nestArrays(c *builtin.Context, parts []types.Datum) (types.Datum, error) {
+func nestArrays(c *call.Context, parts []types.Datum) (types.Datum, error) {
 	var elems []types.Datum
 	var dims []types.ArrayDim
 	first := true

@@ -2,7 +2,7 @@ package expr
 
 import (
 	"github.com/lichendb/lichen/internal/quota"
-	"github.com/lichendb/lichen/internal/sql/builtin"
+	"github.com/lichendb/lichen/internal/sql/builtin/call"
 	"github.com/lichendb/lichen/internal/sql/plan"
 	"github.com/lichendb/lichen/internal/sql/types"
 )
@@ -21,7 +21,7 @@ const leastSet = 8
 
 // NewDatumSet returns a set with room for n values, nil if the operands of an operator do
 // not compare as their hash keys do.
-func NewDatumSet(op *builtin.Overload, n int) *DatumSet {
+func NewDatumSet(op *call.Overload, n int) *DatumSet {
 	t := op.Args[0]
 	if FastCompare(t) == nil || op.Args[1].Family != t.Family {
 		return nil
@@ -133,7 +133,7 @@ func (set *DatumSet) Test(d types.Datum, not bool) types.Datum {
 // of an execution with.
 type arraySet struct {
 	state *State
-	op    *builtin.Overload
+	op    *call.Overload
 	epoch uint64
 	set   *DatumSet
 	acc   quota.Account

@@ -3,7 +3,7 @@ package expr
 import (
 	"math"
 
-	"github.com/lichendb/lichen/internal/sql/builtin"
+	"github.com/lichendb/lichen/internal/sql/builtin/call"
 	"github.com/lichendb/lichen/internal/sql/pgerr"
 	"github.com/lichendb/lichen/internal/sql/plan"
 	"github.com/lichendb/lichen/internal/sql/types"
@@ -59,7 +59,7 @@ func (o *operand) get(row types.Row) (types.Datum, error) {
 
 // fastComparison returns how to compare the operands of fn, if it is one of the
 // comparison operators of a type whose order needs no call.
-func fastComparison(fn *builtin.Overload) (op comparison, cmp CompareFunc, ok bool) {
+func fastComparison(fn *call.Overload) (op comparison, cmp CompareFunc, ok bool) {
 	if !fn.Operator || !fn.Strict || len(fn.Args) != 2 || fn.Args[0].Family != fn.Args[1].Family {
 		return 0, nil, false
 	}
@@ -163,7 +163,7 @@ type BinaryFunc func(a, b types.Datum) (types.Datum, error)
 
 // fastBinary returns an operator that needs no general call, or nil. Its
 // operands must not be NULL.
-func fastBinary(fn *builtin.Overload) BinaryFunc {
+func fastBinary(fn *call.Overload) BinaryFunc {
 	if op, cmp, ok := fastComparison(fn); ok {
 		return func(a, b types.Datum) (types.Datum, error) { return types.NewBool(op.holds(cmp(a, b))), nil }
 	}

@@ -1,7 +1,7 @@
 package expr
 
 import (
-	"github.com/lichendb/lichen/internal/sql/builtin"
+	"github.com/lichendb/lichen/internal/sql/builtin/call"
 	"github.com/lichendb/lichen/internal/sql/pgerr"
 	"github.com/lichendb/lichen/internal/sql/plan"
 	"github.com/lichendb/lichen/internal/sql/types"
@@ -146,7 +146,7 @@ func (c *Compiler) isDistinct(e *plan.IsDistinct, s Scope) (Func, error) {
 }
 
 // pair compiles two operands and the operator between them.
-func (c *Compiler) pair(left, right plan.Expr, fn *builtin.Overload, s Scope) (l, r Func, op BinaryFunc, err error) {
+func (c *Compiler) pair(left, right plan.Expr, fn *call.Overload, s Scope) (l, r Func, op BinaryFunc, err error) {
 	if l, err = c.Expr(left, s); err != nil {
 		return nil, nil, nil, err
 	}

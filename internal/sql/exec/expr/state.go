@@ -4,7 +4,7 @@ import (
 	"context"
 
 	"github.com/lichendb/lichen/internal/quota"
-	"github.com/lichendb/lichen/internal/sql/builtin"
+	"github.com/lichendb/lichen/internal/sql/builtin/call"
 	"github.com/lichendb/lichen/internal/sql/types"
 )
 
@@ -12,7 +12,7 @@ import (
 // against its address.
 type State struct {
 	Ctx     context.Context
-	Builtin *builtin.Context
+	Builtin *call.Context
 	params  []types.Datum
 	Mem     *quota.Pool // the statement's; nil means no limit
 	// outer holds the values of columns of enclosing rows: what apply joins and
@@ -23,12 +23,12 @@ type State struct {
 	// epoch counts executions: what is cached per execution is tagged with it.
 	Epoch uint64
 	ticks uint32
-	bulky bool            // there were large values
-	noCtx builtin.Context // for callers without one
+	bulky bool         // there were large values
+	noCtx call.Context // for callers without one
 }
 
 // Bind prepares for an execution. A nil b stands for an empty context of functions.
-func (r *State) Bind(ctx context.Context, b *builtin.Context, params []types.Datum, mem *quota.Pool) {
+func (r *State) Bind(ctx context.Context, b *call.Context, params []types.Datum, mem *quota.Pool) {
 	r.Ctx, r.Builtin, r.params, r.Mem = ctx, b, params, mem
 	if r.Ctx == nil {
 		r.Ctx = context.Background()

@@ -1,0 +1,15 @@
+package arrayfuncs
+
+import (
+	"slices"
+
+	"github.com/lichendb/lichen/internal/sql/builtin/call"
+)
+
+// Overloads returns what the package declares.
+func Overloads() []*call.Overload {
+	return slices.Concat(
+		arrayOperators(), arrayFunctions(), elementAssignments(),
+		fieldAssignments(),
+	)
+}

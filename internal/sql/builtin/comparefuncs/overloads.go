@@ -1,0 +1,15 @@
+package comparefuncs
+
+import (
+	"slices"
+
+	"github.com/lichendb/lichen/internal/sql/builtin/call"
+)
+
+// Overloads returns what the package declares.
+func Overloads() []*call.Overload {
+	return slices.Concat(
+		comparisonOperators(), imageOperators(), nullCountFunctions(),
+		enumFunctions(), hashFunctions(),
+	)
+}

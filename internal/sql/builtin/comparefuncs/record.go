@@ -1,0 +1,72 @@
+package comparefuncs
+
+import (
+	"cmp"
+	"strings"
+
+	"github.com/lichendb/lichen/internal/sql/builtin/call"
+	"github.com/lichendb/lichen/internal/sql/pgerr"
+	"github.com/lichendb/lichen/internal/sql/types"
+	"github.com/lichendb/lichen/internal/sql/types/typeio"
+)
+
+// imageOperators declares the comparisons of records by how their fields are stored: 1.0 is
+// not 1.00.
+func imageOperators() []*call.Overload {
+	all := recordComparisons("*", compareImage)
+	for _, name := range []string{"<", "<=", ">", ">="} { // of C, which order as the others do
+		for _, o := range SixOperators("bpchar", "bpchar", CompareBpchars) {
+			if o.Name == name {
+				o.Name = "~" + name + "~"
+				all = append(all, o)
+			}
+		}
+	}
+	return all
+}
+
+// recordComparisons declares the comparisons of records whose operators' names begin
+// with prefix; f compares values of a type.
+func recordComparisons(prefix string, f func(t *types.T, a, b types.Datum) int) []*call.Overload {
+	mk := func(name string, holds func(int) bool) *call.Overload {
+		return call.Op("record "+prefix+name+" record bool", func(_ *call.Context, a []types.Datum) (types.Datum, error) {
+			c, err := compareRecords(a[0].Record(), a[1].Record(), f)
+			return types.NewBool(holds(c)), err
+		})
+	}
+	return []*call.Overload{
+		mk("=", func(c int) bool { return c == 0 }), mk("<>", func(c int) bool { return c != 0 }),
+		mk("<", func(c int) bool { return c < 0 }), mk("<=", func(c int) bool { return c <= 0 }),
+		mk(">", func(c int) bool { return c > 0 }), mk(">=", func(c int) bool { return c >= 0 }),
+	}
+}
+
+// compareRecords compares field by field; fields of different types are an error, once
+// those before them are equal.
+func compareRecords(x, y []types.Field, f func(t *types.T, a, b types.Datum) int) (int, error) {
+	for i := range min(len(x), len(y)) {
+		a, b := x[i], y[i]
+		if !a.Type.Is(b.Type) {
+			return 0, pgerr.New(pgerr.DatatypeMismatch, "cannot compare dissimilar column types %s and %s at record column %d",
+				a.Type.SQLName, b.Type.SQLName, i+1)
+		}
+		if c := f(a.Type, a.Datum, b.Datum); c != 0 {
+			return c, nil
+		}
+	}
+	if len(x) != len(y) {
+		return 0, pgerr.New(pgerr.DatatypeMismatch, "cannot compare record types with different numbers of columns")
+	}
+	return 0, nil
+}
+
+// compareImage orders values of a type by their bytes, numbers of fixed width as without a sign.
+func compareImage(t *types.T, a, b types.Datum) int {
+	switch {
+	case a.IsNull() || b.IsNull():
+		return types.Compare(a, b)
+	case types.InfoOf(t).ByVal:
+		return cmp.Compare(uint64(a.Int()), uint64(b.Int()))
+	}
+	return strings.Compare(string(typeio.AppendBinary(nil, t, a)), string(typeio.AppendBinary(nil, t, b)))
+}

@@ -1,0 +1,52 @@
+package decimal
+
+import (
+	"github.com/cockroachdb/apd/v3"
+	"github.com/lichendb/lichen/internal/sql/types"
+)
+
+func Abs(d types.Datum) types.Datum {
+	if !d.IsNaN() && d.DecimalSign() < 0 {
+		return Neg(d)
+	}
+	return d
+}
+
+func Floor(d types.Datum) types.Datum {
+	t := types.TruncDecimal(d, 0)
+	if !IsSpecial(d) && d.DecimalSign() < 0 && types.Compare(t, d) != 0 {
+		t, _ = Sub(t, FromInt(1))
+	}
+	return t
+}
+
+func Ceil(d types.Datum) types.Datum { return Neg(Floor(Neg(d))) }
+
+func Sign(d types.Datum) types.Datum {
+	if d.IsNaN() {
+		return d
+	}
+	return FromInt(int64(d.DecimalSign()))
+}
+
+// TrimScale drops zeros at the end of the fraction.
+func TrimScale(d types.Datum) types.Datum {
+	if IsSpecial(d) || d.DecimalScale() == 0 {
+		return d
+	}
+	n, scale := SignedCoeff(d), d.DecimalScale()
+	ten := apd.NewBigInt(10)
+	var q, r apd.BigInt
+	for scale > 0 {
+		if q.QuoRem(n, ten, &r); r.Sign() != 0 {
+			break
+		}
+		n.Set(&q)
+		scale--
+	}
+	t, err := Of(n, scale)
+	if err != nil {
+		return d
+	}
+	return t
+}

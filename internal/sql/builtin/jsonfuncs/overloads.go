@@ -1,0 +1,15 @@
+package jsonfuncs
+
+import (
+	"slices"
+
+	"github.com/lichendb/lichen/internal/sql/builtin/call"
+)
+
+// Overloads returns what the package declares.
+func Overloads() []*call.Overload {
+	return slices.Concat(
+		jsonOperators(), jsonFunctions(), jsonPathOperators(),
+		jsonPartFunctions(), jsonAssignments(), jsonpathFunctions(),
+	)
+}

@@ -1,0 +1,16 @@
+package numfuncs
+
+import (
+	"slices"
+
+	"github.com/lichendb/lichen/internal/sql/builtin/call"
+)
+
+// Overloads returns what the package declares.
+func Overloads() []*call.Overload {
+	return slices.Concat(
+		integerOperators(), bitOperators(), floatOperators(),
+		numericOperators(), mathFunctions(), numericFunctions(),
+		seriesFunctions(), moneyOperators(), moneyFunctions(),
+	)
+}

@@ -1,0 +1,14 @@
+package rangefuncs
+
+import (
+	"slices"
+
+	"github.com/lichendb/lichen/internal/sql/builtin/call"
+)
+
+// Overloads returns what the package declares.
+func Overloads() []*call.Overload {
+	return slices.Concat(
+		rangeOperators(), rangeFunctions(), rangeSupportFunctions(),
+	)
+}

@@ -1,0 +1,16 @@
+package sessionfuncs
+
+import (
+	"slices"
+
+	"github.com/lichendb/lichen/internal/sql/builtin/call"
+)
+
+// Overloads returns what the package declares.
+func Overloads() []*call.Overload {
+	return slices.Concat(
+		sessionFunctions(), settingFunctions(), absentFunctions(),
+		sequenceFunctions(), uniqueIDFunctions(), advisoryFunctions(),
+		transactionFunctions(), followerFunctions(), recoveryFunctions(),
+	)
+}

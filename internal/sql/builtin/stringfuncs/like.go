@@ -1,0 +1,319 @@
+package stringfuncs
+
+import (
+	"strings"
+	"unicode/utf8"
+
+	"github.com/lichendb/lichen/internal/sql/builtin/call"
+	"github.com/lichendb/lichen/internal/sql/pgerr"
+	"github.com/lichendb/lichen/internal/sql/types"
+)
+
+var errLikeEnd = pgerr.New(pgerr.InvalidEscapeSequence, "LIKE pattern must not end with escape character")
+
+// likeMatch matches s against a LIKE pattern with backslash escapes; bytewise
+// makes _ stand for a byte, not a character. It walks both strings once and
+// returns to the last % on a mismatch.
+func likeMatch(c *call.Context, s, p string, bytewise bool) (bool, error) {
+	si, pi := 0, 0
+	backS, backP := -1, 0 // where to resume after a mismatch
+	for {
+		if pi == len(p) {
+			if si == len(s) {
+				return true, nil
+			}
+		} else if p[pi] == '%' {
+			pi++
+			backS, backP = si, pi
+			continue
+		} else if n, width, err := likeStep(s[si:], p[pi:], bytewise); err != nil {
+			return false, err
+		} else if n > 0 {
+			si, pi = si+n, pi+width
+			continue
+		}
+		if backS < 0 || backS >= len(s) {
+			return false, nil
+		}
+		if err := c.Step(1 + si - backS); err != nil {
+			return false, err
+		}
+		backS += CharLen(s[backS:], bytewise)
+		si, pi = backS, backP
+	}
+}
+
+// likeStep matches the first element of p, not a %, at the start of s. It
+// returns how many bytes of s it takes, 0 for a mismatch, and its own length.
+func likeStep(s, p string, bytewise bool) (n, width int, err error) {
+	c, width := p[0], 1
+	if c == '\\' {
+		if len(p) == 1 {
+			if s == "" {
+				return 0, 1, nil
+			}
+			return 0, 0, call.Fail(errLikeEnd)
+		}
+		c, width = p[1], 2
+	} else if c == '_' {
+		return CharLen(s, bytewise), 1, nil
+	}
+	if s == "" || s[0] != c {
+		return 0, width, nil
+	}
+	return 1, width, nil
+}
+
+func CharLen(s string, bytewise bool) int {
+	if s == "" {
+		return 0
+	}
+	if bytewise || s[0] < utf8.RuneSelf {
+		return 1
+	}
+	_, n := utf8.DecodeRuneInString(s)
+	return n
+}
+
+// LikePrefix splits a LIKE pattern into the literal text that it begins with
+// and whether that is all of it (a plain equality). The optimizer makes index
+// Ranges of it.
+func LikePrefix(pattern string) (prefix string, exact bool) {
+	var b strings.Builder
+	for i := 0; i < len(pattern); i++ {
+		switch c := pattern[i]; {
+		case c == '%' || c == '_':
+			return b.String(), false
+		case c == '\\' && i+1 < len(pattern):
+			i++
+			b.WriteByte(pattern[i])
+		case c == '\\':
+			return b.String(), false
+		default:
+			b.WriteByte(c)
+		}
+	}
+	return b.String(), true
+}
+
+// compileLike returns a matcher of a pattern that is known beforehand if it is
+// of one of the usual forms — abc, abc%, %abc, %abc% — which become string
+// searches; else nil.
+func compileLike(p string) func(s string) bool {
+	body := strings.TrimLeft(p, "%")
+	front := len(body) < len(p)
+	back := false
+	if trimmed := strings.TrimRight(body, "%"); len(trimmed) < len(body) && !strings.HasSuffix(trimmed, `\`) {
+		body, back = trimmed, true
+	}
+	lit, exact := LikePrefix(body)
+	if !exact {
+		return nil
+	}
+	switch {
+	case front && (back || lit == ""):
+		return func(s string) bool { return strings.Contains(s, lit) }
+	case front:
+		return func(s string) bool { return strings.HasSuffix(s, lit) }
+	case back:
+		return func(s string) bool { return strings.HasPrefix(s, lit) }
+	}
+	return func(s string) bool { return s == lit }
+}
+
+// like declares one of the LIKE operators.
+func like(sig string, negate, fold, bytewise bool) *call.Overload {
+	prepare := func(s string) string {
+		if fold {
+			return strings.ToLower(s)
+		}
+		return s
+	}
+	return call.OpBind(sig, func(b call.Binding) (call.EvalFunc, error) {
+		if p, ok := b.Const(1); ok {
+			if match := compileLike(prepare(p.Str())); match != nil {
+				return func(_ *call.Context, a []types.Datum) (types.Datum, error) {
+					return types.NewBool(match(prepare(a[0].Str())) != negate), nil
+				}, nil
+			}
+		}
+		return func(c *call.Context, a []types.Datum) (types.Datum, error) {
+			ok, err := likeMatch(c, prepare(a[0].Str()), prepare(a[1].Str()), bytewise)
+			if err != nil {
+				return types.Null, err
+			}
+			return types.NewBool(ok != negate), nil
+		}, nil
+	})
+}
+
+func patternOperators() []*call.Overload {
+	var all []*call.Overload
+	for _, l := range []string{"text", "name", "bpchar"} {
+		all = append(all,
+			like(l+" ~~ text bool", false, false, false), like(l+" !~~ text bool", true, false, false),
+			like(l+" ~~* text bool", false, true, false), like(l+" !~~* text bool", true, true, false),
+			regexpOperator(l+" ~ text bool", false, false), regexpOperator(l+" !~ text bool", true, false),
+			regexpOperator(l+" ~* text bool", false, true), regexpOperator(l+" !~* text bool", true, true))
+	}
+	return append(all, like("bytea ~~ bytea bool", false, false, true), like("bytea !~~ bytea bool", true, false, true))
+}
+
+// likeEscape rewrites a LIKE pattern with another escape character (or none,
+// for an empty one) to one with backslash: LIKE ... ESCAPE. Patterns are of bytes or
+// of characters.
+func likeEscape(bytes bool) call.EvalFunc {
+	return func(_ *call.Context, a []types.Datum) (types.Datum, error) {
+		p, esc := a[0].Str(), a[1].Str()
+		if esc != "" && CharLen(esc, bytes) != len(esc) {
+			return types.Null, errEscape()
+		}
+		if esc == `\` {
+			return a[0], nil
+		}
+		p = withBackslash(p, esc, bytes)
+		if bytes {
+			return types.NewBytes(p), nil
+		}
+		return call.Text(p)
+	}
+}
+
+// withBackslash is a pattern with backslashes where it has esc, and in pairs where
+// it has backslashes.
+func withBackslash(p, esc string, bytes bool) string {
+	var b strings.Builder
+	for i := 0; i < len(p); {
+		switch {
+		case esc != "" && strings.HasPrefix(p[i:], esc):
+			b.WriteByte('\\')
+			i += len(esc)
+			if i < len(p) {
+				n := CharLen(p[i:], bytes)
+				b.WriteString(p[i : i+n])
+				i += n
+			}
+		case p[i] == '\\':
+			b.WriteString(`\\`)
+			i++
+		default:
+			b.WriteByte(p[i])
+			i++
+		}
+	}
+	return b.String()
+}
+
+func checkEscape(esc string) error {
+	if utf8.RuneCountInString(esc) > 1 {
+		return errEscape()
+	}
+	return nil
+}
+
+func errEscape() error {
+	return pgerr.New(pgerr.InvalidEscapeSequence, "invalid escape string").
+		WithHint("Escape string must be empty or one character.")
+}
+
+// similarToEscape turns a SIMILAR TO pattern into a regular expression.
+func similarToEscape(_ *call.Context, a []types.Datum) (types.Datum, error) {
+	esc := `\`
+	if len(a) == 2 {
+		esc = a[1].Str()
+	}
+	if err := checkEscape(esc); err != nil {
+		return types.Null, err
+	}
+	p, err := similarPattern(a[0].Str(), esc)
+	if err != nil {
+		return types.Null, err
+	}
+	return call.Text(p)
+}
+
+// similarPattern does the work of similarToEscape. Two escaped double quotes
+// delimit the part that SUBSTRING ... SIMILAR extracts.
+func similarPattern(p, esc string) (string, error) {
+	var b strings.Builder
+	b.WriteString("^(?:")
+	quotes, inBracket := 0, false
+	for i := 0; i < len(p); {
+		n := CharLen(p[i:], false)
+		c := p[i : i+n]
+		if esc != "" && c == esc && i+n < len(p) {
+			i += n
+			n = CharLen(p[i:], false)
+			c = p[i : i+n]
+			i += n
+			if c == `"` && !inBracket {
+				if quotes++; quotes > 2 {
+					return "", pgerr.New(pgerr.InvalidUseOfEscapeCharacter, "SQL regular expression may not contain more than two escape-double-quote separators")
+				}
+				writeSimilarQuote(&b, quotes)
+				continue
+			}
+			if n == 1 && !IsWordByte(c[0]) || n == 1 && c[0] == '_' {
+				b.WriteByte('\\')
+			}
+			b.WriteString(c)
+			continue
+		}
+		i += n
+		switch {
+		case inBracket:
+			if c == `\` {
+				b.WriteByte('\\')
+			}
+			b.WriteString(c)
+			inBracket = c != "]"
+		case c == "[":
+			inBracket = true
+			b.WriteString(c)
+			if strings.HasPrefix(p[i:], "^") {
+				b.WriteByte('^')
+				i++
+			}
+		case c == "%":
+			b.WriteString(".*")
+		case c == "_":
+			b.WriteByte('.')
+		case c == "(":
+			b.WriteString("(?:")
+		case c == `\` || c == "." || c == "^" || c == "$":
+			b.WriteString(`\` + c)
+		default:
+			b.WriteString(c)
+		}
+	}
+	b.WriteString(")$")
+	return b.String(), nil
+}
+
+// writeSimilarQuote makes the part between the two separators the first
+// capture, with a shortest match before it.
+func writeSimilarQuote(b *strings.Builder, n int) {
+	switch n {
+	case 1:
+		s := b.String()
+		b.Reset()
+		b.WriteString("^(?:" + s[len("^(?:"):] + "){1,1}?(")
+	case 2:
+		b.WriteString("){1,1}(?:")
+	}
+}
+
+func IsWordByte(c byte) bool {
+	return c == '_' || c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z'
+}
+
+// similarEscape is similar_to_escape with a NULL for the default escape character.
+func similarEscape(c *call.Context, a []types.Datum) (types.Datum, error) {
+	if a[0].IsNull() {
+		return types.Null, nil
+	}
+	if a[1].IsNull() {
+		a = a[:1]
+	}
+	return similarToEscape(c, a)
+}

@@ -1,0 +1,553 @@
+package stringfuncs
+
+import (
+	"strconv"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+	"unsafe"
+
+	"github.com/lichendb/lichen/internal/sql/builtin/call"
+	"github.com/lichendb/lichen/internal/sql/builtin/numfuncs"
+	"github.com/lichendb/lichen/internal/sql/pgerr"
+	"github.com/lichendb/lichen/internal/sql/pgregexp"
+	"github.com/lichendb/lichen/internal/sql/types"
+	"github.com/lichendb/lichen/internal/sql/types/typeio"
+)
+
+func stringOperators() []*call.Overload {
+	return []*call.Overload{
+		call.Op("text || text text", concatText),
+		call.OpBind("text || anynonarray text", bindConcatAny).Stable(),
+		call.OpBind("anynonarray || text text", bindConcatAny).Stable(),
+		call.Op("bytea || bytea bytea", func(_ *call.Context, a []types.Datum) (types.Datum, error) {
+			if len(a[0].Str())+len(a[1].Str()) > call.MaxStringLen {
+				return types.Null, call.Fail(call.ErrTooLong)
+			}
+			return types.NewBytes(a[0].Str() + a[1].Str()), nil
+		}),
+		call.Op("text ^@ text bool", startsWith),
+		call.Op("text ~<~ text bool", byteOrder(func(r int) bool { return r < 0 })),
+		call.Op("text ~<=~ text bool", byteOrder(func(r int) bool { return r <= 0 })),
+		call.Op("text ~>~ text bool", byteOrder(func(r int) bool { return r > 0 })),
+		call.Op("text ~>=~ text bool", byteOrder(func(r int) bool { return r >= 0 })),
+	}
+}
+
+func byteOrder(holds func(int) bool) call.EvalFunc {
+	return func(_ *call.Context, a []types.Datum) (types.Datum, error) {
+		return types.NewBool(holds(strings.Compare(a[0].Str(), a[1].Str()))), nil
+	}
+}
+
+func concatText(_ *call.Context, a []types.Datum) (types.Datum, error) {
+	if len(a[0].Str())+len(a[1].Str()) > call.MaxStringLen {
+		return types.Null, call.Fail(call.ErrTooLong)
+	}
+	return call.Text(a[0].Str() + a[1].Str())
+}
+
+// bindConcatAny is || between text and a value of another type, which stands
+// for its text form.
+func bindConcatAny(b call.Binding) (call.EvalFunc, error) {
+	l, r := b.Types[0], b.Types[1]
+	return func(c *call.Context, a []types.Datum) (types.Datum, error) {
+		buf := appendCast(nil, l, a[0], c)
+		return call.Text(string(appendCast(buf, r, a[1], c)))
+	}, nil
+}
+
+// appendCast appends what the cast to text makes of a value: of a boolean it is not the
+// Text form.
+func appendCast(dst []byte, t *types.T, d types.Datum, c *call.Context) []byte {
+	if t.Family == types.BoolFamily {
+		return strconv.AppendBool(dst, d.Bool())
+	}
+	return AppendAsText(dst, t, d, c)
+}
+
+// AppendAsText appends the text form of a value that is not NULL.
+func AppendAsText(dst []byte, t *types.T, d types.Datum, c *call.Context) []byte {
+	if t.Family == types.StringFamily {
+		return append(dst, d.Str()...)
+	}
+	return typeio.AppendText(dst, t, d, c.Format)
+}
+
+// textFunc makes a function from text to text.
+func textFunc(f func(string) string) call.EvalFunc {
+	return func(_ *call.Context, a []types.Datum) (types.Datum, error) { return call.Text(f(a[0].Str())) }
+}
+
+// runesFunc is textFunc for a function that looks at each character by itself: a big text is
+// given to it in pieces.
+func runesFunc(f func(string) string) call.EvalFunc {
+	return func(c *call.Context, a []types.Datum) (types.Datum, error) { return inPieces(c, a[0].Str(), f) }
+}
+
+func inPieces(c *call.Context, s string, f func(string) string) (types.Datum, error) {
+	if len(s) <= pgregexp.BigText {
+		return call.Text(f(s))
+	}
+	var out strings.Builder
+	out.Grow(len(s))
+	if err := call.EachTextPiece(c, s, func(piece string) { out.WriteString(f(piece)) }); err != nil {
+		return types.Null, err
+	}
+	return call.Text(out.String())
+}
+
+// intFunc makes a function from a string to an integer.
+func intFunc(f func(string) int) call.EvalFunc {
+	return func(_ *call.Context, a []types.Datum) (types.Datum, error) {
+		return types.NewInt(int64(f(a[0].Str()))), nil
+	}
+}
+
+func stringFunctions() []*call.Overload {
+	length := func(c *call.Context, s string) (types.Datum, error) {
+		n, err := call.CountRunes(c, s)
+		return types.NewInt(int64(n)), err
+	}
+	runes := func(c *call.Context, a []types.Datum) (types.Datum, error) { return length(c, a[0].Str()) }
+	bpcharLen := func(c *call.Context, a []types.Datum) (types.Datum, error) {
+		return length(c, strings.TrimRight(a[0].Str(), " "))
+	}
+	bytes := intFunc(func(s string) int { return len(s) })
+	trim := func(sig string, f func(c *call.Context, s, set string) (string, error)) *call.Overload {
+		return call.Fn(sig, func(c *call.Context, a []types.Datum) (types.Datum, error) {
+			set := " "
+			if len(a) > 1 {
+				set = a[1].Str()
+			}
+			s, err := f(c, a[0].Str(), set)
+			return types.NewString(s), err
+		})
+	}
+	return []*call.Overload{
+		call.Fn("length(text) int4", runes), call.Fn("char_length(text) int4", runes), call.Fn("character_length(text) int4", runes),
+		call.Fn("length(bpchar) int4", bpcharLen), call.Fn("char_length(bpchar) int4", bpcharLen), call.Fn("character_length(bpchar) int4", bpcharLen),
+		call.Fn("octet_length(text) int4", bytes), call.Fn("octet_length(bpchar) int4", bytes),
+		call.Fn("bit_length(text) int4", intFunc(func(s string) int { return 8 * len(s) })),
+		call.Fn("upper(text) text", runesFunc(strings.ToUpper)), call.Fn("lower(text) text", runesFunc(strings.ToLower)),
+		call.Fn("initcap(text) text", initcap),
+		call.Fn("substr(text,int4) text", substrText), call.Fn("substr(text,int4,int4) text", substrText),
+		call.Fn("substring(text,int4) text", substrText), call.Fn("substring(text,int4,int4) text", substrText),
+		call.Fn("left(text,int4) text", leftText), call.Fn("right(text,int4) text", rightText),
+		call.Fn("lpad(text,int4) text", pad(true)), call.Fn("lpad(text,int4,text) text", pad(true)),
+		call.Fn("rpad(text,int4) text", pad(false)), call.Fn("rpad(text,int4,text) text", pad(false)),
+		trim("ltrim(text) text", call.TrimLeft), trim("ltrim(text,text) text", call.TrimLeft),
+		trim("rtrim(text) text", call.TrimRight), trim("rtrim(text,text) text", call.TrimRight),
+		trim("btrim(text) text", trimBoth), trim("btrim(text,text) text", trimBoth),
+		call.Fn("replace(text,text,text) text", replaceText), call.Fn("translate(text,text,text) text", translate),
+		call.Fn("strpos(text,text) int4", strpos), call.Fn("position(text,text) int4", strpos),
+		call.Fn("repeat(text,int4) text", repeatText), call.Fn("reverse(text) text", reverse),
+		call.Fn("split_part(text,text,int4) text", splitPart),
+		call.FnBind("concat(any...) text", bindConcat).NonStrict().Stable(),
+		call.FnBind("concat_ws(text,any...) text", bindConcatWS).NonStrict().Stable(),
+		call.Fn("starts_with(text,text) bool", startsWith),
+		call.Fn("overlay(text,text,int4) text", overlay), call.Fn("overlay(text,text,int4,int4) text", overlay),
+		call.Fn("ascii(text) int4", intFunc(asciiCode)), call.Fn("chr(int4) text", chr),
+		call.Fn("to_hex(int4) text", toHex(32)), call.Fn("to_hex(int8) text", toHex(64)),
+		call.Fn("string_to_array(text,text) _text", stringToArray).NonStrict(),
+		call.Fn("string_to_array(text,text,text) _text", stringToArray).NonStrict(),
+		call.SRF("string_to_table(text,text) setof text", stringToTable).NonStrict(),
+		call.SRF("string_to_table(text,text,text) setof text", stringToTable).NonStrict(),
+		call.Fn("nameconcatoid(name,oid) name", func(_ *call.Context, a []types.Datum) (types.Datum, error) {
+			suffix := "_" + strconv.FormatUint(uint64(a[1].Int()), 10)
+			s := a[0].Str()
+			return types.NewString(s[:min(len(s), types.MaxNameLength-len(suffix))] + suffix), nil
+		}),
+		call.Fn("unistr(text) text", unistr),
+		call.Fn("normalize(text,text) text", normalize).WithDefaults(types.NewString("NFC")),
+		call.Fn("is_normalized(text,text) bool", isNormalized).WithDefaults(types.NewString("NFC")),
+	}
+}
+
+func trimBoth(c *call.Context, s, set string) (string, error) {
+	s, err := call.TrimLeft(c, s, set)
+	if err != nil {
+		return "", err
+	}
+	return call.TrimRight(c, s, set)
+}
+
+func initcap(c *call.Context, a []types.Datum) (types.Datum, error) {
+	inWord := false
+	return inPieces(c, a[0].Str(), func(s string) string {
+		return strings.Map(func(r rune) rune {
+			was := inWord
+			inWord = unicode.IsLetter(r) || unicode.IsDigit(r)
+			if inWord && !was {
+				return unicode.ToUpper(r)
+			}
+			return unicode.ToLower(r)
+		}, s)
+	})
+}
+
+// byteOffset returns the byte offset of character n (from 0), or len(s).
+func byteOffset(s string, n int) int {
+	if n <= 0 {
+		return 0
+	}
+	if n >= len(s) {
+		return len(s)
+	}
+	for i := range s {
+		if n == 0 {
+			return i
+		}
+		n--
+	}
+	return len(s)
+}
+
+// substring returns the part of s that begins at character start (from 1) and
+// holds length characters; a start below 1 eats into the length.
+func substring(s string, start, length int64) string {
+	end := start + length
+	if length >= 1<<32 {
+		end = 1 << 33
+	}
+	start = max(start, 1)
+	if end <= start {
+		return ""
+	}
+	s = s[byteOffset(s, int(start-1)):]
+	return s[:byteOffset(s, int(min(end-start, int64(len(s)))))]
+}
+
+var errNegativeLength = pgerr.New(pgerr.SubstringError, "negative substring length not allowed")
+
+func substrText(_ *call.Context, a []types.Datum) (types.Datum, error) {
+	length := int64(1 << 32)
+	if len(a) == 3 {
+		if length = a[2].Int(); length < 0 {
+			return types.Null, call.Fail(errNegativeLength)
+		}
+	}
+	return call.Text(substring(a[0].Str(), a[1].Int(), length))
+}
+
+func leftText(_ *call.Context, a []types.Datum) (types.Datum, error) {
+	s, n := a[0].Str(), a[1].Int()
+	if n < 0 {
+		n = max(0, int64(utf8.RuneCountInString(s))+n)
+	}
+	return call.Text(s[:byteOffset(s, int(n))])
+}
+
+func rightText(_ *call.Context, a []types.Datum) (types.Datum, error) {
+	s, n := a[0].Str(), a[1].Int()
+	skip := -n
+	if n >= 0 {
+		skip = int64(utf8.RuneCountInString(s)) - n
+	}
+	return call.Text(s[byteOffset(s, int(skip)):])
+}
+
+// pad is lpad or rpad, which also cut the string to the length.
+func pad(left bool) call.EvalFunc {
+	return func(c *call.Context, a []types.Datum) (types.Datum, error) {
+		s, n, fill := a[0].Str(), int(a[1].Int()), " "
+		if len(a) == 3 {
+			fill = a[2].Str()
+		}
+		have := utf8.RuneCountInString(s)
+		if n <= have || fill == "" {
+			return call.Text(s[:byteOffset(s, n)])
+		}
+		if n > call.MaxStringLen/utf8.UTFMax {
+			return types.Null, call.Fail(call.ErrTooLong)
+		}
+		missing, fillLen := n-have, utf8.RuneCountInString(fill)
+		if err := c.Claim(2 * (len(s) + (missing/fillLen+1)*len(fill))); err != nil {
+			return types.Null, err
+		}
+		p := strings.Repeat(fill, missing/fillLen) + fill[:byteOffset(fill, missing%fillLen)]
+		if left {
+			return call.Text(p + s)
+		}
+		return call.Text(s + p)
+	}
+}
+
+func replaceText(c *call.Context, a []types.Datum) (types.Datum, error) {
+	s, from, to := a[0].Str(), a[1].Str(), a[2].Str()
+	if from == "" {
+		return a[0], nil
+	}
+	if grow := len(to) - len(from); grow > 0 {
+		n := strings.Count(s, from)*grow + len(s)
+		if n > call.MaxStringLen {
+			return types.Null, call.Fail(call.ErrTooLong)
+		}
+		if err := c.Claim(n); err != nil {
+			return types.Null, err
+		}
+	}
+	if len(s) <= call.PieceBytes {
+		return call.Text(strings.ReplaceAll(s, from, to))
+	}
+	var out strings.Builder
+	for {
+		i, err := call.Index(c, s, from)
+		if err != nil {
+			return types.Null, err
+		}
+		if i < 0 {
+			break
+		}
+		out.WriteString(s[:i])
+		out.WriteString(to)
+		s = s[i+len(from):]
+	}
+	out.WriteString(s)
+	return call.Text(out.String())
+}
+
+func translate(c *call.Context, a []types.Datum) (types.Datum, error) {
+	from, to := []rune(a[1].Str()), []rune(a[2].Str())
+	table := make(map[rune]rune, len(from))
+	for i, f := range from {
+		if _, ok := table[f]; ok {
+			continue
+		}
+		if table[f] = -1; i < len(to) {
+			table[f] = to[i]
+		}
+	}
+	change := func(r rune) rune {
+		if t, ok := table[r]; ok {
+			return t
+		}
+		return r
+	}
+	return inPieces(c, a[0].Str(), func(s string) string { return strings.Map(change, s) })
+}
+
+func strpos(c *call.Context, a []types.Datum) (types.Datum, error) {
+	i, err := call.Index(c, a[0].Str(), a[1].Str())
+	if i > 0 && err == nil {
+		i, err = call.CountRunes(c, a[0].Str()[:i])
+	}
+	return types.NewInt(int64(i + 1)), err
+}
+
+func repeatText(c *call.Context, a []types.Datum) (types.Datum, error) {
+	s, n := a[0].Str(), a[1].Int()
+	if n <= 0 || s == "" {
+		return call.Text("")
+	}
+	if int64(len(s))*n > call.MaxStringLen {
+		return types.Null, call.Fail(call.ErrTooLong)
+	}
+	if err := c.Claim(len(s) * int(n)); err != nil {
+		return types.Null, err
+	}
+	return call.Text(strings.Repeat(s, int(n)))
+}
+
+func reverse(c *call.Context, a []types.Datum) (types.Datum, error) {
+	s := a[0].Str()
+	b := make([]byte, len(s))
+	at := len(b)
+	err := call.EachTextPiece(c, s, func(s string) {
+		for i := 0; i < len(s); {
+			_, n := utf8.DecodeRuneInString(s[i:])
+			at -= n
+			copy(b[at:], s[i:i+n])
+			i += n
+		}
+	})
+	return types.NewString(string(b)), err
+}
+
+func splitPart(c *call.Context, a []types.Datum) (types.Datum, error) {
+	s, sep, n := a[0].Str(), a[1].Str(), a[2].Int()
+	switch {
+	case n == 0:
+		return types.Null, pgerr.New(pgerr.InvalidParameterValue, "field position must not be zero")
+	case s == "":
+		return call.Text("")
+	case sep == "":
+		if n == 1 || n == -1 {
+			return a[0], nil
+		}
+		return call.Text("")
+	}
+	if n < 0 {
+		n += int64(strings.Count(s, sep)) + 2
+		if n <= 0 {
+			return call.Text("")
+		}
+	}
+	for ; n > 1; n-- {
+		i, err := call.Index(c, s, sep)
+		if i < 0 || err != nil {
+			return types.NewString(""), err
+		}
+		s = s[i+len(sep):]
+	}
+	i, err := call.Index(c, s, sep)
+	if i >= 0 && err == nil {
+		s = s[:i]
+	}
+	return types.NewString(s), err
+}
+
+func bindConcat(b call.Binding) (call.EvalFunc, error) {
+	ts := b.Types
+	return func(c *call.Context, a []types.Datum) (types.Datum, error) {
+		var buf []byte
+		for i := range a {
+			if !a[i].IsNull() {
+				buf = AppendAsText(buf, ts[i], a[i], c)
+			}
+		}
+		return call.Text(string(buf))
+	}, nil
+}
+
+func bindConcatWS(b call.Binding) (call.EvalFunc, error) {
+	ts := b.Types
+	return func(c *call.Context, a []types.Datum) (types.Datum, error) {
+		if a[0].IsNull() {
+			return types.Null, nil
+		}
+		var buf []byte
+		first := true
+		for i := 1; i < len(a); i++ {
+			if a[i].IsNull() {
+				continue
+			}
+			if !first {
+				buf = append(buf, a[0].Str()...)
+			}
+			first = false
+			buf = AppendAsText(buf, ts[i], a[i], c)
+		}
+		return call.Text(string(buf))
+	}, nil
+}
+
+func startsWith(_ *call.Context, a []types.Datum) (types.Datum, error) {
+	return types.NewBool(strings.HasPrefix(a[0].Str(), a[1].Str())), nil
+}
+
+func overlay(_ *call.Context, a []types.Datum) (types.Datum, error) {
+	s, by, start := a[0].Str(), a[1].Str(), a[2].Int()
+	n := int64(utf8.RuneCountInString(by))
+	if len(a) == 4 {
+		n = a[3].Int()
+	}
+	if start <= 0 {
+		return types.Null, call.Fail(errNegativeLength)
+	}
+	if _, err := numfuncs.CheckInt4(start + n); err != nil {
+		return types.Null, err
+	}
+	return call.Text(substring(s, 1, start-1) + by + substring(s, start+n, 1<<32))
+}
+
+func asciiCode(s string) int {
+	if s == "" {
+		return 0
+	}
+	r, _ := utf8.DecodeRuneInString(s)
+	return int(r)
+}
+
+func chr(_ *call.Context, a []types.Datum) (types.Datum, error) {
+	n := a[0].Int()
+	switch {
+	case n == 0:
+		return types.Null, pgerr.New(pgerr.ProgramLimitExceeded, "null character not permitted")
+	case n < 0:
+		return types.Null, pgerr.New(pgerr.InvalidParameterValue, "character number must be positive")
+	case n > unicode.MaxRune:
+		return types.Null, pgerr.New(pgerr.ProgramLimitExceeded, "requested character too large for encoding: %d", n)
+	case !utf8.ValidRune(rune(n)):
+		return types.Null, pgerr.New(pgerr.ProgramLimitExceeded, "requested character not valid for encoding: %d", n)
+	}
+	return call.Text(string(rune(n)))
+}
+
+func toHex(width int) call.EvalFunc {
+	return func(_ *call.Context, a []types.Datum) (types.Datum, error) {
+		n := uint64(a[0].Int())
+		if width == 32 {
+			n = uint64(uint32(n))
+		}
+		return call.Text(strconv.FormatUint(n, 16))
+	}
+}
+
+// splitForArray is string_to_array: a NULL separator splits into characters,
+// an empty one does not split; fields equal to the null string become NULL.
+func splitForArray(c *call.Context, a []types.Datum) ([]types.Datum, error) {
+	s := a[0].Str()
+	if err := claimParts(c, s, a[1]); err != nil {
+		return nil, err
+	}
+	var parts []string
+	switch {
+	case s == "":
+		return nil, nil
+	case a[1].IsNull():
+		for i := 0; i < len(s); {
+			_, n := utf8.DecodeRuneInString(s[i:])
+			parts = append(parts, s[i:i+n])
+			i += n
+		}
+	case a[1].Str() == "":
+		parts = []string{s}
+	default:
+		parts = strings.Split(s, a[1].Str())
+	}
+	elems := make([]types.Datum, len(parts))
+	for i, p := range parts {
+		if err := c.Step(1); err != nil {
+			return nil, err
+		}
+		if len(a) == 3 && !a[2].IsNull() && a[2].Str() == p {
+			continue // NULL
+		}
+		elems[i] = types.NewString(p)
+	}
+	return elems, nil
+}
+
+// claimParts claims the memory that the parts of s take until they are an array: a header
+// and a value each, and in the array their length.
+func claimParts(c *call.Context, s string, sep types.Datum) error {
+	if len(s) < pgregexp.BigText {
+		return nil // the call has claimed what so few take
+	}
+	parts := len(s)
+	if !sep.IsNull() && sep.Str() != "" {
+		parts = 1 + strings.Count(s, sep.Str())
+	}
+	const header = int(unsafe.Sizeof(""))
+	return c.Claim(parts * (header + int(unsafe.Sizeof(types.Datum{}))))
+}
+
+func stringToArray(c *call.Context, a []types.Datum) (types.Datum, error) {
+	if a[0].IsNull() {
+		return types.Null, nil
+	}
+	elems, err := splitForArray(c, a)
+	if err != nil {
+		return types.Null, err
+	}
+	return types.NewArray(elems), nil
+}
+
+func stringToTable(c *call.Context, a []types.Datum) (call.RowIterator, error) {
+	if a[0].IsNull() {
+		return call.NewColumn(nil), nil
+	}
+	elems, err := splitForArray(c, a)
+	return call.NewColumn(elems), err
+}
