@@ -15,8 +15,8 @@ type attributes struct {
 	t       *catalog.Table
 	def     types.Def
 	from    []int    // see types.Reshape
-	renamed []string // fields with new names, under the old ones,
-	dropped []string
+	renamed fieldNames
+	dropped []string // fields under their old names
 	retyped []string
 }
 
@@ -43,7 +43,7 @@ func (e *Env) alterComposite(ctx context.Context, st *ast.AlterComposite) error 
 	if t == nil || !t.IsComposite() {
 		return e.notComposite(ctx, st.Name)
 	}
-	a := &attributes{t: t, def: *t.UserType.Def}
+	a := &attributes{t: t, def: *t.UserType.Def, renamed: fieldNames{}}
 	a.def.Fields = slices.Clone(a.def.Fields)
 	for i := range a.def.Fields {
 		a.from = append(a.from, i)
@@ -56,10 +56,12 @@ func (e *Env) alterComposite(ctx context.Context, st *ast.AlterComposite) error 
 	c := t.Clone()
 	c.UserType = types.NewUserType(t.Oid, t.Name, ast.QuoteIdent(t.Name), &a.def)
 	r := &types.Reshape{Oid: t.Oid, Fields: a.def.Fields, From: a.from}
+	x := &restatement{u: c.UserType, fields: a.renamed}
 	if r.Changes(len(t.UserType.Def.Fields)) {
-		if err := e.reshapeConstants(ctx, t, c.UserType, r); err != nil {
-			return err
-		}
+		x.reshape = r
+	}
+	if err := e.restateFields(ctx, t, x); err != nil {
+		return err
 	}
 	if err := e.Coll.Put(ctx, c); err != nil {
 		return err
@@ -105,7 +107,7 @@ func (e *Env) unreadFields(ctx context.Context, a *attributes) error {
 			return err
 		}
 	}
-	for _, name := range a.renamed {
+	for name := range a.renamed {
 		if err := e.unread(ctx, a.t.Database, name, displayField(a.t, name), true); err != nil {
 			return err
 		}
@@ -154,7 +156,7 @@ func (e *Env) alterAttribute(ctx context.Context, a *attributes, c *ast.Attribut
 			return errFieldExists(t, c.NewName)
 		}
 		a.def.Fields[i].Name = c.NewName
-		a.renamed = append(a.renamed, c.Name)
+		a.renamed[c.Name] = c.NewName
 		return nil
 	}
 	if err := e.unstored(ctx, t); err != nil {

@@ -13,10 +13,11 @@ import (
 	"github.com/lichendb/lichen/internal/sql/types"
 )
 
-// restatement is a change of a type that constants in stored texts have to follow.
+// restatement is a change of a type that stored texts have to follow.
 type restatement struct {
 	u       *types.T       // what the type becomes
-	reshape *types.Reshape // of the fields of a composite type, else nil
+	reshape *types.Reshape // of the fields of a composite type, nil if they stay
+	fields  fieldNames     // of a composite type
 }
 
 // restated prints a constant of a type that is made of the one that changes.
@@ -42,9 +43,13 @@ func (e *Env) relabel(ctx context.Context, db catalog.ID, u *types.T, old string
 	return e.restate(ctx, all, &restatement{u: u})
 }
 
-// reshapeConstants gives the values of a composite type in stored texts, constants and
-// ROW(...), the fields that the type is about to have: u is what it becomes, t defines it.
-func (e *Env) reshapeConstants(ctx context.Context, t *catalog.Table, u *types.T, r *types.Reshape) error {
+// restateFields makes the stored texts of a database follow a change of the composite type that t
+// defines: its values, constants and ROW(...), get the fields that it is about to have, and the
+// fields that are selected from others their new names.
+func (e *Env) restateFields(ctx context.Context, t *catalog.Table, x *restatement) error {
+	if x.reshape == nil && len(x.fields) == 0 {
+		return nil
+	}
 	all, err := e.tablesOf(ctx, t.Database)
 	if err != nil {
 		return err
@@ -59,9 +64,9 @@ func (e *Env) reshapeConstants(ctx context.Context, t *catalog.Table, u *types.T
 	all = slices.DeleteFunc(all, func(o *catalog.Table) bool {
 		read := o.View != nil && slices.ContainsFunc(o.View.Uses, func(id catalog.ID) bool { return ofType[id] })
 		made := ofType[o.ID] || catalog.UsesType(o.UserType, t.Oid)
-		return o.ID == t.ID || !read && !made && !mentions(o, name)
+		return o.ID == t.ID || !read && !made && !mentions(o, name) || x.reshape == nil && !x.fields.mentioned(o)
 	})
-	return e.restate(ctx, all, &restatement{u: u, reshape: r})
+	return e.restate(ctx, all, x)
 }
 
 // restate makes the texts of objects follow the change of a type. All are read before any is
@@ -127,13 +132,13 @@ func (e *Env) restateTexts(ctx context.Context, t *catalog.Table, x *restatement
 // restateText is a text with the constants of a type as they are after its change.
 func (e *Env) restateText(ctx context.Context, s storedText, x *restatement) (string, error) {
 	root, notes, err := e.understand(ctx, s)
-	if err != nil && x.reshape != nil { // what can't be read any more is left as it is
+	if err != nil && (x.reshape != nil || len(x.fields) > 0) { // what can't be read any more is left as it is
 		return s.text, nil
 	}
 	if err != nil {
 		return "", err
 	}
-	changed := false
+	changed := x.fields.rename(root, notes, x.u.Oid)
 	for lit, c := range notes.Literals {
 		if c != nil && catalog.UsesType(c.T, x.u.Oid) {
 			lit.Val, changed = e.restated(x, c), true

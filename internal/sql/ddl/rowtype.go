@@ -8,6 +8,7 @@ import (
 	"github.com/lichendb/lichen/internal/sql/catalog"
 	"github.com/lichendb/lichen/internal/sql/parser"
 	"github.com/lichendb/lichen/internal/sql/pgerr"
+	"github.com/lichendb/lichen/internal/sql/planner"
 	"github.com/lichendb/lichen/internal/sql/types"
 )
 
@@ -25,10 +26,12 @@ func (e *Env) putRelation(ctx context.Context, t *catalog.Table) error {
 		return e.Coll.Put(ctx, t)
 	}
 	n, r := len(catalog.RowType(old).Fields()), rowReshape(old, t)
+	x := &restatement{u: catalog.RowType(t), fields: renamedColumns(old, t)}
 	if r.Changes(n) {
-		if err := e.reshapeConstants(ctx, old, catalog.RowType(t), r); err != nil {
-			return err
-		}
+		x.reshape = r
+	}
+	if err := e.restateFields(ctx, old, x); err != nil {
+		return err
 	}
 	if err := e.Coll.Put(ctx, t); err != nil {
 		return err
@@ -38,11 +41,10 @@ func (e *Env) putRelation(ctx context.Context, t *catalog.Table) error {
 	}
 	for i := range old.Columns {
 		c := &old.Columns[i]
-		if _, kept := t.ColumnByName(c.Name); kept || !c.InStar() {
+		if t.ColumnByID(c.ID) >= 0 || !c.InStar() {
 			continue
 		}
-		renamed := t.ColumnByID(c.ID) >= 0
-		if err := e.unread(ctx, t.Database, c.Name, "column "+ast.QuoteIdent(c.Name)+" of "+e.describe(ctx, t), renamed); err != nil {
+		if err := e.unread(ctx, t.Database, c.Name, "column "+ast.QuoteIdent(c.Name)+" of "+e.describe(ctx, t), false); err != nil {
 			return err
 		}
 	}
@@ -79,6 +81,65 @@ func rowReshape(old, t *catalog.Table) *types.Reshape {
 		}
 	}
 	return r
+}
+
+// renamedColumns are the new names of the columns of t.
+func renamedColumns(old, t *catalog.Table) fieldNames {
+	out := fieldNames{}
+	for i := range old.Columns {
+		c := &old.Columns[i]
+		if at := t.ColumnByID(c.ID); at >= 0 && t.Columns[at].Name != c.Name {
+			out[c.Name] = t.Columns[at].Name
+		}
+	}
+	return out
+}
+
+// fieldNames are the new names of fields of a composite type, by the old ones.
+type fieldNames map[ast.Name]ast.Name
+
+// mentioned reports whether one of the old names is in a stored text of t.
+func (f fieldNames) mentioned(t *catalog.Table) bool {
+	for name := range f {
+		if mentions(t, ast.QuoteIdent(name)) {
+			return true
+		}
+	}
+	return false
+}
+
+// rename gives the fields that a text selects from values of the type with an oid their new names,
+// and reports whether there are any. Outputs of queries keep the names that they had by them.
+func (f fieldNames) rename(root ast.Node, notes *planner.Notes, oid uint32) bool {
+	var found []*ast.FieldSelect
+	ast.Walk(root, func(n ast.Node) bool {
+		s, ok := n.(*ast.FieldSelect)
+		if !ok || s.Star || f[s.Field] == "" {
+			return true
+		}
+		_, column := notes.FieldColumns[s] // which an alias list may have named
+		if t := notes.Types[s.X]; !column && t != nil && t.BaseType().Oid == oid {
+			found = append(found, s)
+		}
+		return true
+	})
+	if len(found) == 0 {
+		return false
+	}
+	ast.Walk(root, func(n ast.Node) bool {
+		q, ok := n.(*ast.Select)
+		for i := 0; ok && i < len(q.Items); i++ {
+			it := &q.Items[i]
+			if name := planner.ColumnName(it.X); it.Alias == "" && f[name] != "" {
+				it.Alias = name
+			}
+		}
+		return true
+	})
+	for _, s := range found {
+		s.Field = f[s.Field]
+	}
+	return true
 }
 
 // renewUsers gives everything that holds a copy of type u, which t defines, the present one;

@@ -93,16 +93,14 @@ func (a *alteration) renameUsedColumn(ctx context.Context, col *catalog.Column, 
 // on it, and keep the old one by an alias list where more does.
 func (c viewColumn) renameIn(_ *catalog.Table, q *ast.Select, notes *planner.Notes) bool {
 	c.notes = notes
-	reads := notes.Reads[c.source]
+	used := notes.Reads[c.source] || c.mentioned(q)
 	switch {
-	case !reads && !c.mentioned(q):
-		return false
-	case c.renamable(q):
+	case used && c.renamable(q):
 		c.rename(q)
-	default:
+	case used:
 		c.keepName(q)
 	}
-	return true
+	return fieldNames{c.old: c.new}.rename(q, notes, c.t.Oid) || used
 }
 
 // mentioned reports whether the new name stands in the query: it might mean the column.

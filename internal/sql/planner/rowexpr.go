@@ -386,9 +386,10 @@ func (b *builder) fieldsOf(x plan.Expr) []field {
 	return fields
 }
 
-// noteRecord remembers the fields of a column that holds x.
+// noteRecord remembers the fields of a column that holds x, unless its type has them: they keep
+// their names there, whatever the relation calls its columns whose row x is.
 func (b *builder) noteRecord(id plan.ColID, x plan.Expr) {
-	if x.Type().Family != types.RecordFamily {
+	if t := x.Type(); t.Family != types.RecordFamily || t.Fields() != nil {
 		return
 	}
 	if f := b.fieldsOf(x); f != nil {
