@@ -5,8 +5,10 @@ import (
 	"fmt"
 
 	"github.com/lichendb/lichen/internal/sql/ast"
+	"github.com/lichendb/lichen/internal/sql/catalog"
 	"github.com/lichendb/lichen/internal/sql/copyfmt"
 	"github.com/lichendb/lichen/internal/sql/copyio"
+	"github.com/lichendb/lichen/internal/sql/ddl"
 	"github.com/lichendb/lichen/internal/sql/exec"
 	"github.com/lichendb/lichen/internal/sql/pgerr"
 	"github.com/lichendb/lichen/internal/sql/plan"
@@ -22,17 +24,37 @@ func (x *execution) runCopy(ctx context.Context, prep *plan.Prepared, root *plan
 		return pgerr.Unsupported("COPY with a file on the server is not supported").
 			WithHint("Use COPY ... STDIN or STDOUT; psql's \\copy reads and writes files of the client.").At(st.Pos)
 	}
-	opts, err := copyio.Options(st, root.Columns, root.From, x.s.Encoding(), x.res.Notice)
+	opts, err := copyio.Options(st, root, x.s.Encoding())
 	if err != nil {
 		return err
 	}
 	if err := prep.Failure(); err != nil {
 		return err
 	}
+	if opts.Frozen() && root.From {
+		if err := x.s.checkFreeze(root.Table); err != nil {
+			return err
+		}
+		x.res.Notice("NOTICE", ddl.CopyFreeze())
+	}
 	if root.From {
 		return x.copyFrom(ctx, root, opts)
 	}
 	return x.copyTo(ctx, root, opts)
+}
+
+// checkFreeze refuses COPY FREEZE of a table that others may be reading: it has to be new to the
+// innermost savepoint.
+func (s *Session) checkFreeze(t *catalog.Table) error {
+	var since catalog.Savepoint
+	if sp, ok := s.txn.LastSavepoint().(*savepoint); ok {
+		since = sp.coll
+	}
+	if s.coll.EmptiedSince(since, t) {
+		return nil
+	}
+	return pgerr.New(pgerr.ObjectNotInPrerequisiteState,
+		"cannot perform COPY FREEZE because the table was not created or truncated in the current subtransaction")
 }
 
 func (x *execution) copyTo(ctx context.Context, root *plan.Copy, opts *copyfmt.Options) error {

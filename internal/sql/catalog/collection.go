@@ -304,6 +304,24 @@ func (c *Collection) Savepoint() Savepoint {
 	return Savepoint{log: len(c.changes.log)}
 }
 
+// EmptiedSince reports whether the transaction has created, truncated or rewritten a table since
+// sp: whether it stores its rows where no other transaction finds any.
+func (c *Collection) EmptiedSince(sp Savepoint, t *Table) bool {
+	var before Descriptor
+	if o := c.store.object(t.ID); o != nil {
+		before = o.cur.Load().desc
+	}
+	if c.changes != nil {
+		for _, e := range c.changes.log[:sp.log] {
+			if !e.isName && e.id == t.ID {
+				before = e.desc
+			}
+		}
+	}
+	old, ok := before.(*Table)
+	return !ok || old.Indexes[0].ID != t.Indexes[0].ID
+}
+
 // RollbackTo undoes the changes since sp. Locks taken since stay.
 func (c *Collection) RollbackTo(sp Savepoint) {
 	if c.changes == nil {

@@ -36,7 +36,7 @@ type Options struct {
 	// Encoding is that of the data; nil: it is UTF8.
 	Encoding *charset.Encoding
 
-	format, delimiter, null, header, quote, escape option
+	format, delimiter, null, header, quote, escape, freeze option
 
 	forceQuote, forceNotNull, forceNull []bool
 
@@ -44,14 +44,15 @@ type Options struct {
 	csv        bool
 	binary     bool
 	headerMode headerMode
+	frozen     bool
 	delim      byte
 	quoteChar  byte
 	escapeChar byte
 	nullText   string
 }
 
-// Set gives an option its value: format, delimiter, null, header, quote or
-// escape. Other names, and options given twice, are errors.
+// Set gives an option its value: format, delimiter, null, header, quote, escape or
+// freeze. Other names, and options given twice, are errors.
 func (o *Options) Set(name, value string) error {
 	var opt *option
 	switch name {
@@ -67,6 +68,8 @@ func (o *Options) Set(name, value string) error {
 		opt = &o.quote
 	case "escape":
 		opt = &o.escape
+	case "freeze":
+		opt = &o.freeze
 	default:
 		return pgerr.New(pgerr.SyntaxError, "option %q not recognized", name)
 	}
@@ -74,14 +77,25 @@ func (o *Options) Set(name, value string) error {
 		return pgerr.New(pgerr.SyntaxError, "conflicting or redundant options")
 	}
 	*opt = option{value: value, set: true}
-	switch name {
-	case "format":
+	if name == "format" {
 		return o.setFormat(value)
-	case "header":
-		return o.setHeader(value)
 	}
 	return nil
 }
+
+func (o *Options) setFreeze(value string) error {
+	switch strings.ToLower(value) {
+	case "true", "on", "1":
+		o.frozen = true
+	case "false", "off", "0":
+	default:
+		return pgerr.New(pgerr.SyntaxError, "freeze requires a Boolean value")
+	}
+	return nil
+}
+
+// Frozen reports whether rows are to be visible to all transactions at once.
+func (o *Options) Frozen() bool { return o.frozen }
 
 func (o *Options) setFormat(value string) error {
 	switch value {
@@ -130,6 +144,12 @@ const reservedDelimiters = "\\.abcdefghijklmnopqrstuvwxyz0123456789"
 // Validate checks that the options fit together and makes them ready for
 // NewReader (from) or NewWriter.
 func (o *Options) Validate(from bool) error {
+	if err := o.setFreeze(o.freeze.or("off")); err != nil {
+		return err
+	}
+	if err := o.setHeader(o.header.or("off")); err != nil {
+		return err
+	}
 	delim, null, quote := "\t", "\\N", ""
 	if o.csv {
 		delim, null, quote = ",", "", "\""

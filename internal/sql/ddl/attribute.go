@@ -14,7 +14,7 @@ import (
 type attributes struct {
 	t       *catalog.Table
 	def     types.Def
-	from    []int    // see types.Reshape
+	from    []int // see types.Reshape
 	renamed fieldNames
 	dropped []string // fields under their old names
 	retyped []string

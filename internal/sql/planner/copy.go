@@ -25,7 +25,7 @@ func (b *builder) copyStmt(st *ast.Copy) (plan.Node, []plan.Column, error) {
 		err := b.copyFrom(st, n)
 		return n, nil, err
 	}
-	t, err := b.resolveTable(st.Table.Name)
+	t, err := b.copiedTable(st)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -42,6 +42,13 @@ func (b *builder) copyStmt(st *ast.Copy) (plan.Node, []plan.Column, error) {
 		n.Columns = append(n.Columns, n.Input.Props().Cols[ord])
 	}
 	return n, nil, nil
+}
+
+// copiedTable is the table that COPY names. Errors don't point at it, as in PostgreSQL.
+func (b *builder) copiedTable(st *ast.Copy) (*catalog.Table, error) {
+	name := st.Table.Name
+	name.Loc = ast.Loc{}
+	return b.resolveTable(name)
 }
 
 // copyColumns resolves the column list; without one it is what * stands for, but for
@@ -72,7 +79,7 @@ func copyColumns(st *ast.Copy, t *catalog.Table) ([]int, error) {
 // copyFrom plans an Insert of the rows that the client will send.
 func (b *builder) copyFrom(st *ast.Copy, n *plan.Copy) error {
 	b.modifies = true
-	t, err := b.resolveTable(st.Table.Name)
+	t, err := b.copiedTable(st)
 	if err != nil {
 		return err
 	}

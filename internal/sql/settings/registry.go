@@ -58,9 +58,10 @@ type Param struct {
 	// ReadOnly parameters can't be set.
 	ReadOnly bool
 	// NoEffect says that the value is kept and shown and changes nothing; Why
-	// says what holds instead.
+	// says what holds instead. Alike are the values that mean what Default does.
 	NoEffect bool
 	Why      string
+	Alike    []string
 	Doc      string
 
 	is   Kind

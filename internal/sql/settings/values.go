@@ -1,6 +1,7 @@
 package settings
 
 import (
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -121,7 +122,7 @@ func (v *Values) Set(name, value string, local bool) (notice *pgerr.Error, err e
 	}
 	v.store(name, value, local)
 	v.apply(p, value)
-	if p.NoEffect && value != p.Default {
+	if p.NoEffect && value != p.Default && !slices.Contains(p.Alike, value) {
 		notice = pgerr.New(pgerr.Warning, "parameter %q is accepted and has no effect: %s", name, p.Why)
 	}
 	return notice, nil

@@ -29,6 +29,14 @@ func (t *Transaction) Savepoint(name string) error {
 	return nil
 }
 
+// LastSavepoint is what the followers keep for the innermost savepoint, nil if there is none.
+func (t *Transaction) LastSavepoint() any {
+	if len(t.savepoints) == 0 {
+		return nil
+	}
+	return t.savepoints[len(t.savepoints)-1].followers
+}
+
 // Release forgets a savepoint and those after it; 3B001 if there is none of that name.
 func (t *Transaction) Release(name string) error {
 	i, err := t.findSavepoint("RELEASE SAVEPOINT", name)
