@@ -1,11 +1,16 @@
 package pgwire
 
 import (
+	"cmp"
 	"crypto/tls"
+	"crypto/x509/pkix"
+	"fmt"
 	"io"
 	"net"
+	"strings"
 	"time"
 
+	"github.com/lichendb/lichen/internal/sql"
 	"github.com/lichendb/lichen/internal/sql/pgerr"
 )
 
@@ -42,7 +47,7 @@ func (c *conn) authenticate(user string) error {
 	switch {
 	case c.srv.auth == AuthTrust:
 		return nil
-	case !c.encrypted:
+	case c.encryption == nil:
 		return pgerr.New(pgerr.InvalidAuthorizationSpecification,
 			"unencrypted connections are refused: connect with TLS (sslmode=verify-full) and a client certificate").
 			WithHint(certificateHint)
@@ -59,7 +64,7 @@ func (c *conn) authenticate(user string) error {
 
 // answerSSL answers a request for encryption.
 func (c *conn) answerSSL() error {
-	if c.srv.tls == nil || c.encrypted {
+	if c.srv.tls == nil || c.encryption != nil {
 		return c.answerByte('N')
 	}
 	if c.wire.Buffered() {
@@ -105,12 +110,43 @@ func (c *conn) handshake(t *tls.Conn) (proto string, err error) {
 		return "", errDone
 	}
 	st := t.ConnectionState()
-	c.encrypted = true
+	c.encryption = encryptionOf(&st)
 	if len(st.VerifiedChains) > 0 {
 		c.certUser = st.PeerCertificates[0].Subject.CommonName
 	}
 	c.wire.Upgrade(t)
 	return st.NegotiatedProtocol, nil
+}
+
+// encryptionOf tells what a handshake has come to, as PostgreSQL's pg_stat_ssl does.
+func encryptionOf(st *tls.ConnectionState) *sql.Encryption {
+	e := &sql.Encryption{
+		Version: strings.Replace(tls.VersionName(st.Version), "TLS ", "TLSv", 1),
+		Cipher:  tls.CipherSuiteName(st.CipherSuite), Bits: 256,
+	}
+	if strings.Contains(e.Cipher, "AES_128") {
+		e.Bits = 128
+	}
+	if len(st.VerifiedChains) > 0 {
+		c := st.PeerCertificates[0]
+		e.ClientDN, e.IssuerDN, e.Serial = distinguishedName(&c.Subject), distinguishedName(&c.Issuer), c.SerialNumber.String()
+	}
+	return e
+}
+
+// attributeNames are the short names of what names in certificates consist of.
+var attributeNames = map[string]string{
+	"2.5.4.3": "CN", "2.5.4.6": "C", "2.5.4.7": "L", "2.5.4.8": "ST", "2.5.4.10": "O", "2.5.4.11": "OU",
+}
+
+// distinguishedName writes a name as OpenSSL does in one line: /O=Lichen/CN=root.
+func distinguishedName(n *pkix.Name) string {
+	var b strings.Builder
+	for _, a := range n.Names {
+		id := a.Type.String()
+		fmt.Fprintf(&b, "/%s=%v", cmp.Or(attributeNames[id], id), a.Value)
+	}
+	return b.String()
 }
 
 // linger lets the client read why its handshake failed: closing a connection with

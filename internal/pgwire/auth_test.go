@@ -86,6 +86,12 @@ func TestCertificateLogin(t *testing.T) {
 		if err := conn.QueryRow(t.Context(), "select current_user").Scan(&user); err != nil || user != "root" {
 			t.Errorf("user %q, %v", user, err)
 		}
+		var shown string
+		const own = "select concat_ws(' ', ssl, version, cipher, bits, client_dn, issuer_dn, client_serial > 0) from pg_stat_ssl where pid = pg_backend_pid()"
+		const want = "t TLSv1.3 TLS_AES_128_GCM_SHA256 128 /O=Lichen/CN=root /O=Lichen/CN=Lichen CA t"
+		if err := conn.QueryRow(t.Context(), own).Scan(&shown); err != nil || shown != want {
+			t.Errorf("pg_stat_ssl: %q, %v", shown, err)
+		}
 	}
 	cases := []struct{ name, url, code, text string }{
 		{"no certificate", c.url(addr, "root", "", ""), "28000", "password authentication is not available yet: use a client certificate"},

@@ -25,10 +25,10 @@ type conn struct {
 	ses    *sql.Session
 	// shared is ses for other goroutines.
 	shared atomic.Pointer[sql.Session]
-	// encrypted says that the connection is; certUser is the name in the client's
-	// certificate, if it showed one that the TLS configuration's CA signed.
-	encrypted bool
-	certUser  string
+	// encryption protects the connection, nil: it is in clear; certUser is the name in the
+	// client's certificate, if it showed one that the TLS configuration's CA signed.
+	encryption *sql.Encryption
+	certUser   string
 
 	res results
 	// skip says that messages are ignored until Sync, after an error within the

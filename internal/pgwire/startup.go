@@ -142,7 +142,7 @@ func (c *conn) startupParams(code uint32, body []byte) (args sql.SessionArgs, er
 	if code>>16 != protocolMajor {
 		return args, pgerr.Unsupported("unsupported frontend protocol %d.%d: server supports 3.0 to 3.0", code>>16, code&0xffff)
 	}
-	args = sql.SessionArgs{RemoteAddr: c.remote, Params: map[string]string{}}
+	args = sql.SessionArgs{RemoteAddr: c.remote, Encryption: c.encryption, Params: map[string]string{}}
 	options := ""
 	var unknown []string
 	m := wire.NewBody(body)

@@ -212,7 +212,7 @@ func (s *Session) sessionID() string {
 
 // Activity tells what the session does; any goroutine may ask.
 func (s *Session) Activity() pgcatalog.Activity {
-	a := pgcatalog.Activity{Node: s.srv.nodeID(), PID: s.pid, Session: s.sessionID(), User: s.user, Remote: s.remote, Started: s.started}
+	a := pgcatalog.Activity{Node: s.srv.nodeID(), PID: s.pid, Session: s.sessionID(), User: s.user, Remote: s.remote, Encryption: s.encryption, Started: s.started}
 	if start := s.txn.Began(); start != 0 {
 		a.XactStart = time.Unix(0, start)
 		a.Txn = kvpb.TxnID(s.coll.TxnID())

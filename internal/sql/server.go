@@ -19,6 +19,7 @@ import (
 	"github.com/lichendb/lichen/internal/sql/copyio"
 	"github.com/lichendb/lichen/internal/sql/fingerprint"
 	"github.com/lichendb/lichen/internal/sql/ids"
+	"github.com/lichendb/lichen/internal/sql/pgcatalog"
 	"github.com/lichendb/lichen/internal/sql/prepared"
 	"github.com/lichendb/lichen/internal/sql/ranges"
 	"github.com/lichendb/lichen/internal/sql/settings"
@@ -132,9 +133,14 @@ func (s *Server) VersionString() string {
 	return fmt.Sprintf("PostgreSQL 15.0 (Lichen %s) on Linux, compiled by Go, 64-bit", s.cfg.Version)
 }
 
+// Encryption is what protects the connection of a session.
+type Encryption = pgcatalog.Encryption
+
 // SessionArgs say who connects to what.
 type SessionArgs struct {
 	User, Database, RemoteAddr string
+	// Encryption is what protects the connection; nil: nothing does.
+	Encryption *Encryption
 	// Params are parameters given at start-up.
 	Params map[string]string
 	// Internal says that the server itself opens the session: it is not one of the
@@ -145,7 +151,7 @@ type SessionArgs struct {
 // NewSession starts a session; 53300 if there are as many as the cluster settings allow.
 func (s *Server) NewSession(ctx context.Context, a SessionArgs) (*Session, error) {
 	ses := &Session{
-		srv: s, user: a.User, remote: a.RemoteAddr, internal: a.Internal, vals: settings.New(s.fixed),
+		srv: s, user: a.User, remote: a.RemoteAddr, encryption: a.Encryption, internal: a.Internal, vals: settings.New(s.fixed),
 		started: time.Now(),
 	}
 	if err := s.admissible(a); err != nil {

@@ -30,11 +30,12 @@ import (
 // Session is one client's connection to the database as SQL sees it. One
 // goroutine uses it at a time; only interrupt may come from others.
 type Session struct {
-	srv    *Server
-	pid    int32
-	secret uint32
-	user   string
-	remote string
+	srv        *Server
+	pid        int32
+	secret     uint32
+	user       string
+	remote     string
+	encryption *Encryption
 	// internal says that it is the server's own; see SessionArgs.
 	internal bool
 	vals     *settings.Values

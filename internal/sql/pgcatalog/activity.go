@@ -98,6 +98,47 @@ func pgStatActivity(s *snapshot, w *writer) error {
 	return nil
 }
 
+// pgStatSSL says how the connections of the cluster's sessions are encrypted.
+func pgStatSSL(s *snapshot, w *writer) error {
+	r, err := s.report(ReportRequest{Sessions: true})
+	if err != nil {
+		return err
+	}
+	for i := range r.Sessions {
+		a := &r.Sessions[i]
+		w.num("pid", int64(a.PID))
+		e := a.Encryption
+		w.flag("ssl", e != nil)
+		if e != nil {
+			w.str("version", e.Version)
+			w.str("cipher", e.Cipher)
+			w.num("bits", int64(e.Bits))
+			w.text("client_dn", e.ClientDN)
+			w.text("issuer_dn", e.IssuerDN)
+			if d, err := typeio.ParseText(types.Numeric, e.Serial, nil); err == nil {
+				w.set("client_serial", d)
+			}
+		}
+		w.done()
+	}
+	return nil
+}
+
+// pgStatGSS says of the cluster's sessions that GSSAPI protects none of them.
+func pgStatGSS(s *snapshot, w *writer) error {
+	r, err := s.report(ReportRequest{Sessions: true})
+	if err != nil {
+		return err
+	}
+	for i := range r.Sessions {
+		w.num("pid", int64(r.Sessions[i].PID))
+		w.flag("gss_authenticated", false)
+		w.flag("encrypted", false)
+		w.done()
+	}
+	return nil
+}
+
 // pgStatUserIndexes lists the user's indexes; activity is not counted.
 func pgStatUserIndexes(s *snapshot, w *writer) error {
 	for _, t := range s.tables() {

@@ -18,12 +18,22 @@ type Activity struct {
 	User, Database    string
 	Application       string
 	Remote            string
+	Encryption        *Encryption // nil: in clear
 	State, Query      string
 	Started           time.Time
 	QueryStart, Since time.Time // of the last statement; of the state
 	XactStart         time.Time // zero outside a transaction
 	Txn               kvpb.TxnID
 	Advisory          kvpb.TxnID // what holds its advisory locks; zero if it has none
+}
+
+// Encryption is what protects a session's connection.
+type Encryption struct {
+	Version, Cipher string
+	Bits            int
+	// ClientDN names the client's certificate, Serial is its number and IssuerDN who signed it;
+	// empty if the client showed none.
+	ClientDN, Serial, IssuerDN string
 }
 
 // Lock is a lock on a key, held or waited for.

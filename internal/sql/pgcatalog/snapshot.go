@@ -276,6 +276,7 @@ var generators = sync.OnceValue(func() map[string]generator {
 		"pg_catalog.pg_shdescription": pgShdescription, "pg_catalog.pg_depend": pgDepend, "pg_catalog.pg_shdepend": pgShdepend, "pg_catalog.pg_extension": pgExtension, "pg_catalog.pg_tables": pgTables,
 		"pg_catalog.pg_views": pgViews, "pg_catalog.pg_sequence": pgSequence, "pg_catalog.pg_sequences": pgSequences,
 		"pg_catalog.pg_settings": pgSettings, "pg_catalog.pg_stat_activity": pgStatActivity,
+		"pg_catalog.pg_stat_ssl": pgStatSSL, "pg_catalog.pg_stat_gssapi": pgStatGSS,
 		"pg_catalog.pg_stat_all_tables": pgStatUserTables, "pg_catalog.pg_stat_all_indexes": pgStatUserIndexes,
 		"pg_catalog.pg_statio_all_tables": pgStatUserTables, "pg_catalog.pg_statio_user_tables": pgStatUserTables,
 		"pg_catalog.pg_statio_all_indexes": pgStatUserIndexes, "pg_catalog.pg_statio_user_indexes": pgStatUserIndexes,
