@@ -37,11 +37,7 @@ func TestCollectUnderProvisional(t *testing.T) {
 				other.mustSet(val, "a", "i", "q")
 			}
 			other.router.Wait()
-			txn := victim.db.Begin(kv.TxnOptions{})
-			txn.BeginStatement()
-			if err := setAll(ctx, txn, "new", "a", "i", "q"); err != nil {
-				t.Fatal(err)
-			}
+			txn := victim.writing(kv.TxnOptions{}, "new", "a", "i", "q")
 			victim.dieAt(n, delivered)
 			err := txn.Commit(ctx)
 			victim.router.Wait()
@@ -75,13 +71,11 @@ func TestCommitAboveCollected(t *testing.T) {
 		g, other := c.gateway(), c.gateway()
 		other.mustSet("old", names...)
 		other.router.Wait()
-		txn := g.db.Begin(kv.TxnOptions{})
-		txn.BeginStatement()
+		txn := g.begin(kv.TxnOptions{})
 		if got, _, err := txn.Get(ctx, key("x")); err != nil || got != nil {
 			t.Fatal(got, err)
 		}
-		deletion := other.db.Begin(kv.TxnOptions{})
-		deletion.BeginStatement()
+		deletion := other.begin(kv.TxnOptions{})
 		for _, n := range names {
 			if _, err := deletion.Lock(ctx, key(n), kv.LockUpdate, kv.WaitBlock); err != nil {
 				t.Fatal(err)
@@ -160,8 +154,7 @@ func TestCollectBetweenCommits(t *testing.T) {
 // increment adds one to the number under each of the names.
 func (g *gateway) increment(names []string) error {
 	ctx := context.Background()
-	txn := g.db.Begin(kv.TxnOptions{})
-	txn.BeginStatement()
+	txn := g.begin(kv.TxnOptions{})
 	defer txn.Rollback(ctx)
 	for _, name := range names {
 		if _, err := txn.Lock(ctx, key(name), kv.LockUpdate, kv.WaitBlock); err != nil {
@@ -190,14 +183,12 @@ func TestRefreshOverCollected(t *testing.T) {
 	defer c.close()
 	g, other := c.gateway(), c.gateway()
 	other.mustSet("old", "a", "b")
-	txn := g.db.Begin(kv.TxnOptions{})
-	txn.BeginStatement()
+	txn := g.begin(kv.TxnOptions{})
 	defer txn.Rollback(ctx)
 	if got, _, err := txn.Get(ctx, key("a")); err != nil || string(got) != "old" {
 		t.Fatal(got, err)
 	}
-	deletion := other.db.Begin(kv.TxnOptions{})
-	deletion.BeginStatement()
+	deletion := other.begin(kv.TxnOptions{})
 	if _, err := deletion.Lock(ctx, key("a"), kv.LockUpdate, kv.WaitBlock); err != nil {
 		t.Fatal(err)
 	}
@@ -229,8 +220,7 @@ func TestUncertainReadOverCollected(t *testing.T) {
 	g, other := c.gateway(), c.gateway()
 	g.db.SetMaxOffset(time.Hour)
 	other.mustSet("old", "a", "x")
-	txn := g.db.Begin(kv.TxnOptions{})
-	txn.BeginStatement()
+	txn := g.begin(kv.TxnOptions{})
 	defer txn.Rollback(ctx)
 	if got, _, err := txn.Get(ctx, key("x")); err != nil || string(got) != "old" {
 		t.Fatal(got, err)

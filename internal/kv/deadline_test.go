@@ -58,11 +58,7 @@ func TestCommitDeadline(t *testing.T) {
 			g, other := r.gateway(), r.gateway()
 			other.mustSet("old", c.keys...)
 			other.router.Wait()
-			txn := g.db.Begin(kv.TxnOptions{Isolation: c.iso})
-			txn.BeginStatement()
-			if err := setAll(ctx, txn, "new", c.keys...); err != nil {
-				t.Fatal(err)
-			}
+			txn := g.writing(kv.TxnOptions{Isolation: c.iso}, "new", c.keys...)
 			now := r.clock.Now()
 			txn.Deadline = hlc.Timestamp{WallTime: now.WallTime + int64(time.Second)}
 			if c.renew {
@@ -103,11 +99,7 @@ func TestCommitDeadlineSpilled(t *testing.T) {
 	for _, late := range []bool{false, true} {
 		r := newRanges(t, fs.NewMem(), "h")
 		g := r.gateway()
-		txn := g.db.Begin(kv.TxnOptions{Isolation: kv.ReadCommitted})
-		txn.BeginStatement()
-		if err := setAll(ctx, txn, string(make([]byte, 9<<20)), "a", "i"); err != nil {
-			t.Fatal(err)
-		}
+		txn := g.writing(kv.TxnOptions{Isolation: kv.ReadCommitted}, string(make([]byte, 9<<20)), "a", "i")
 		txn.Deadline = r.clock.Now()
 		if !late {
 			txn.Deadline.WallTime += int64(time.Minute)
@@ -132,11 +124,7 @@ func TestDeadlineAndRecovery(t *testing.T) {
 	g, other := r.gateway(), r.gateway()
 	other.mustSet("old", "a", "i", "q")
 	other.router.Wait()
-	txn := g.db.Begin(kv.TxnOptions{})
-	txn.BeginStatement()
-	if err := setAll(ctx, txn, "new", "a", "i", "q"); err != nil {
-		t.Fatal(err)
-	}
+	txn := g.writing(kv.TxnOptions{}, "new", "a", "i", "q")
 	txn.Deadline = r.clock.Now()
 	g.dieAt(4, true) // the parts arrive, nothing after them
 	if err := txn.Commit(ctx); err != nil {
@@ -147,8 +135,7 @@ func TestDeadlineAndRecovery(t *testing.T) {
 	if got := other.get("a", "i", "q"); got != "[new new new]" {
 		t.Errorf("values are %s", got)
 	}
-	at := other.db.Begin(kv.TxnOptions{AsOf: txn.Deadline, ReadOnly: true})
-	at.BeginStatement()
+	at := other.begin(kv.TxnOptions{AsOf: txn.Deadline, ReadOnly: true})
 	v, _, err := at.Get(ctx, key("q"))
 	if string(v) != "new" || err != nil {
 		t.Errorf("at the deadline it is %q, %v", v, err)

@@ -45,8 +45,7 @@ func TestLockAhead(t *testing.T) {
 	defer c.close()
 	other := c.gateway()
 	other.mustSet("old", "a", "i")
-	holder := other.db.Begin(kv.TxnOptions{})
-	holder.BeginStatement()
+	holder := other.begin(kv.TxnOptions{})
 	if _, err := holder.Lock(ctx, key("i"), kv.LockUpdate, kv.WaitBlock); err != nil {
 		t.Fatal(err)
 	}
@@ -112,8 +111,7 @@ func TestLockAhead(t *testing.T) {
 
 // holderOf locks a key for a new transaction, without waiting.
 func holderOf(g *gateway, name string) (*kv.Txn, error) {
-	txn := g.db.Begin(kv.TxnOptions{})
-	txn.BeginStatement()
+	txn := g.begin(kv.TxnOptions{})
 	_, err := txn.Lock(context.Background(), key(name), kv.LockUpdate, kv.WaitError)
 	if err != nil {
 		txn.Rollback(context.Background())

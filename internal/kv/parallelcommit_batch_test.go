@@ -27,11 +27,7 @@ func TestBatchCommitOneSync(t *testing.T) {
 			g := c.local()
 			g.mustSet("0", "a", "e", "i", "q")
 			g.router.Wait()
-			txn := g.db.Begin(kv.TxnOptions{})
-			txn.BeginStatement()
-			if err := setAll(ctx, txn, "1", "a", "e", "i", "q"); err != nil {
-				t.Fatal(err)
-			}
+			txn := g.writing(kv.TxnOptions{}, "1", "a", "e", "i", "q")
 			want := int64(1)
 			if read { // its range can't commit at the first timestamp: the others are staged again
 				if got := c.local().get("i"); got != "[0]" {

@@ -36,8 +36,7 @@ func TestReadsAndLocksElsewhere(t *testing.T) {
 			other.mustSet("old", "a", "i", "q")
 			other.router.Wait()
 			messages := g.counted()
-			txn := g.db.Begin(kv.TxnOptions{Isolation: iso})
-			txn.BeginStatement()
+			txn := g.begin(kv.TxnOptions{Isolation: iso})
 			if _, _, err := txn.Get(ctx, key("i")); err != nil {
 				t.Fatal(err)
 			}
@@ -82,11 +81,7 @@ func TestLostLock(t *testing.T) {
 		g := c.gateway()
 		g.mustSet("old", "a", "i", "q")
 		g.router.Wait()
-		txn := g.db.Begin(kv.TxnOptions{})
-		txn.BeginStatement()
-		if err := setAll(ctx, txn, "new", "a", "i"); err != nil {
-			t.Fatal(err)
-		}
+		txn := g.writing(kv.TxnOptions{}, "new", "a", "i")
 		if _, err := txn.Lock(ctx, key("q"), kv.LockShare, kv.WaitBlock); err != nil {
 			t.Fatal(err)
 		}
@@ -105,11 +100,7 @@ func TestLostLock(t *testing.T) {
 	}
 	c := newRanges(t, fs.NewMem())
 	defer c.close()
-	txn := c.gateway().db.Begin(kv.TxnOptions{})
-	txn.BeginStatement()
-	if err := setAll(ctx, txn, "x", "a"); err != nil {
-		t.Fatal(err)
-	}
+	txn := c.gateway().writing(kv.TxnOptions{}, "x", "a")
 	c.dropLocks(txn.ID(), key("a"))
 	if _, err := txn.Lock(ctx, key("a"), kv.LockUpdate, kv.WaitBlock); !kv.IsRetryable(err) {
 		t.Errorf("a lock that was lost and taken again: %v", err)
@@ -126,8 +117,7 @@ func TestLostLockAndCoordinator(t *testing.T) {
 	g, other := c.gateway(), c.gateway()
 	other.mustSet("old", "a", "i", "q")
 	other.router.Wait()
-	txn := g.db.Begin(kv.TxnOptions{})
-	txn.BeginStatement()
+	txn := g.begin(kv.TxnOptions{})
 	if _, err := txn.Lock(ctx, key("q"), kv.LockShare, kv.WaitBlock); err != nil {
 		t.Fatal(err)
 	}
@@ -161,8 +151,7 @@ func TestTwoRounds(t *testing.T) {
 	for n := 0; n <= 6; n++ {
 		c := newRanges(t, fs.NewMem(), "h", "p")
 		g, other := c.gateway(), c.gateway()
-		txn := g.db.Begin(kv.TxnOptions{})
-		txn.BeginStatement()
+		txn := g.begin(kv.TxnOptions{})
 		const rows = 200
 		for i := range rows {
 			for _, p := range []string{"a", "i", "q"} {
@@ -203,11 +192,7 @@ func TestSplitDuringCommit(t *testing.T) {
 		g, other := c.gateway(), c.gateway()
 		other.mustSet("old", "a", "i", "q")
 		other.router.Wait()
-		txn := g.db.Begin(kv.TxnOptions{})
-		txn.BeginStatement()
-		if err := setAll(ctx, txn, "new", "a", "i", "q"); err != nil {
-			t.Fatal(err)
-		}
+		txn := g.writing(kv.TxnOptions{}, "new", "a", "i", "q")
 		n := 0
 		g.set(func(string, []byte, bool) error {
 			g.mu.Lock()

@@ -38,8 +38,7 @@ func TestReadForcesRestage(t *testing.T) {
 				}
 				return nil
 			})
-			txn := g.db.Begin(kv.TxnOptions{})
-			txn.BeginStatement()
+			txn := g.begin(kv.TxnOptions{})
 			if _, _, err := txn.Get(ctx, key("x")); err != nil {
 				t.Fatal(err)
 			}
@@ -85,8 +84,7 @@ func stopAndRestart(t *testing.T, n int) {
 	c.gateway().mustSet("old", "a", "i", "q")
 	ctx := context.Background()
 	victim := c.gateway()
-	txn := victim.db.Begin(kv.TxnOptions{})
-	txn.BeginStatement()
+	txn := victim.begin(kv.TxnOptions{})
 	if err := setAll(ctx, txn, "new", "a", "i", "q"); err != nil {
 		c.fatal(err)
 	}
@@ -241,11 +239,7 @@ func TestForgottenEnd(t *testing.T) {
 	c := newRanges(t, mem, "h", "p")
 	defer c.close()
 	g, other := c.gateway(), c.gateway()
-	txn := g.db.Begin(kv.TxnOptions{})
-	txn.BeginStatement()
-	if err := setAll(ctx, txn, "new", "a", "i", "q"); err != nil {
-		t.Fatal(err)
-	}
+	txn := g.writing(kv.TxnOptions{}, "new", "a", "i", "q")
 	var staged atomic.Int32
 	g.set(func(op string, _ []byte, after bool) error {
 		if op != "stage" || !after {
@@ -367,8 +361,7 @@ func lateMessages(t *testing.T, rnd *rand.Rand) {
 		}
 		return nil
 	})
-	txn := g.db.Begin(kv.TxnOptions{})
-	txn.BeginStatement()
+	txn := g.begin(kv.TxnOptions{})
 	if err := setAll(ctx, txn, "new", "a", "i", "q"); err != nil {
 		c.fatal(err)
 	}
@@ -409,8 +402,7 @@ func TestRecoveryRacesCoordinator(t *testing.T) {
 		other.router.Wait()
 		g := c.gateway()
 		at := rapid.SliceOfN(rapid.SampledFrom([]int{0, 0, 0, 1, 2, 3}), 40, 40).Draw(rt, "at")
-		txn := g.db.Begin(kv.TxnOptions{})
-		txn.BeginStatement()
+		txn := g.begin(kv.TxnOptions{})
 		if err := setAll(ctx, txn, "new", "a", "i", "q"); err != nil {
 			rt.Fatal(err)
 		}

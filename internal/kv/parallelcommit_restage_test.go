@@ -37,11 +37,7 @@ func TestRestageAfterSplit(t *testing.T) {
 	other.mustSet("old", "a", "i", "q")
 	other.router.Wait()
 	g := c.gateway()
-	txn := g.db.Begin(kv.TxnOptions{})
-	txn.BeginStatement()
-	if err := setAll(ctx, txn, "new", "a", "i", "q"); err != nil {
-		t.Fatal(err)
-	}
+	txn := g.writing(kv.TxnOptions{}, "new", "a", "i", "q")
 	staged := make(chan struct{})
 	var split, read sync.Once
 	stages := 0
@@ -93,8 +89,7 @@ func TestSplitsDuringTwoRounds(t *testing.T) {
 		for _, read := range []bool{false, true} {
 			c := newRanges(t, fs.NewMem(), "h", "p")
 			g, other := c.gateway(), c.gateway()
-			txn := g.db.Begin(kv.TxnOptions{})
-			txn.BeginStatement()
+			txn := g.begin(kv.TxnOptions{})
 			for i := range rows {
 				for _, p := range []string{"a", "i", "q"} {
 					if err := txn.Put(name(p, i), []byte("v")); err != nil {

@@ -34,11 +34,7 @@ func TestStagedPartGoesWithSplit(t *testing.T) {
 	other.router.Wait()
 	victim := c.gateway()
 	victim.dieAt(3, false) // both parts are staged
-	txn := victim.db.Begin(kv.TxnOptions{})
-	txn.BeginStatement()
-	if err := setAll(ctx, txn, "new", "i", "q"); err != nil {
-		t.Fatal(err)
-	}
+	txn := victim.writing(kv.TxnOptions{}, "new", "i", "q")
 	if err := txn.Commit(ctx); err != nil {
 		t.Fatal(err)
 	}
@@ -68,8 +64,7 @@ func TestStagedPartGoesWithSplit(t *testing.T) {
 	if err := left.Merge(ctx, right); err != nil {
 		t.Fatal(err)
 	}
-	l := other.db.Begin(kv.TxnOptions{Isolation: kv.ReadCommitted})
-	l.BeginStatement()
+	l := other.begin(kv.TxnOptions{Isolation: kv.ReadCommitted})
 	res, err := l.Lock(ctx, key("i"), kv.LockUpdate, kv.WaitBlock)
 	if err != nil || string(res.Value) != "new" {
 		t.Errorf("after the merge: %q, %v", res.Value, err)
@@ -121,8 +116,7 @@ func TestSplitKeepsReads(t *testing.T) {
 	ctx := context.Background()
 	g := c.gateway()
 	begin := func() *kv.Txn {
-		txn := g.db.Begin(kv.TxnOptions{Isolation: kv.Serializable})
-		txn.BeginStatement()
+		txn := g.begin(kv.TxnOptions{Isolation: kv.Serializable})
 		return txn
 	}
 	// The timestamp cache forgets which of the keys in one slot was read: not all of these share

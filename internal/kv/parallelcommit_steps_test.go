@@ -68,8 +68,7 @@ func stoppedCoordinator(t *testing.T, arrival string, dead, delivered bool, n in
 	other.mustSet("old", "a", "i", "q")
 	other.router.Wait()
 	victim := c.gateway()
-	txn := victim.db.Begin(kv.TxnOptions{})
-	txn.BeginStatement()
+	txn := victim.begin(kv.TxnOptions{})
 	if err := setAll(ctx, txn, "new", "a", "i", "q"); err != nil {
 		c.fatal(err)
 	}
@@ -90,8 +89,7 @@ func stoppedCoordinator(t *testing.T, arrival string, dead, delivered bool, n in
 		other.mustSet("later", "b", "j", "r")
 	case "locker":
 		for _, name := range []string{"q", "a"} {
-			l := other.db.Begin(kv.TxnOptions{Isolation: kv.ReadCommitted})
-			l.BeginStatement()
+			l := other.begin(kv.TxnOptions{Isolation: kv.ReadCommitted})
 			if _, err := l.Lock(ctx, key(name), kv.LockUpdate, kv.WaitBlock); err != nil {
 				c.fatal(err)
 			}

@@ -274,6 +274,23 @@ func setAll(ctx context.Context, txn *kv.Txn, val string, names ...string) error
 	return nil
 }
 
+// begin begins a transaction and its first statement.
+func (g *gateway) begin(o kv.TxnOptions) *kv.Txn {
+	txn := g.db.Begin(o)
+	txn.BeginStatement()
+	return txn
+}
+
+// writing begins a transaction that has written val to the keys under locks.
+func (g *gateway) writing(o kv.TxnOptions, val string, names ...string) *kv.Txn {
+	g.c.t.Helper()
+	txn := g.begin(o)
+	if err := setAll(context.Background(), txn, val, names...); err != nil {
+		g.c.fatal(err)
+	}
+	return txn
+}
+
 func (g *gateway) mustSet(val string, names ...string) {
 	g.c.t.Helper()
 	ctx := context.Background()

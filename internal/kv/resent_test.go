@@ -28,8 +28,7 @@ func resendable(c *ranges, g *gateway, name, value string) (send func(resent boo
 		return &kvpb.AmbiguousCommitError{Cause: errLost}
 	}
 	defer func() { g.onCommit = nil }()
-	txn := g.db.Begin(kv.TxnOptions{})
-	txn.BeginStatement()
+	txn := g.begin(kv.TxnOptions{})
 	if _, err := txn.Lock(ctx, key(name), kvpb.LockUpdate, kvpb.WaitBlock); err != nil {
 		c.fatal(err)
 	}

@@ -69,8 +69,7 @@ func (g *gateway) large(perRange int, commit bool, ranges ...string) {
 	g.c.t.Helper()
 	ctx := context.Background()
 	g.db.SetSpill(256 << 10)
-	txn := g.db.Begin(kv.TxnOptions{})
-	txn.BeginStatement()
+	txn := g.begin(kv.TxnOptions{})
 	for _, in := range ranges {
 		for n := range perRange {
 			if err := setAll(ctx, txn, "new", fmt.Sprintf("%s%05d", in, n)); err != nil {

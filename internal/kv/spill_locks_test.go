@@ -19,8 +19,7 @@ func TestSpillWithoutItsLocks(t *testing.T) {
 		g.db.SetSpill(1 << 10)
 		other.mustSet("old", "a", "i")
 		other.router.Wait()
-		txn := g.db.Begin(kv.TxnOptions{Isolation: kv.ReadCommitted})
-		txn.BeginStatement()
+		txn := g.begin(kv.TxnOptions{Isolation: kv.ReadCommitted})
 		sp := txn.StatementStart()
 		err := setAll(ctx, txn, "mine", "a", "i")
 		if lost {

@@ -106,11 +106,7 @@ func TestRollbackOverRanges(t *testing.T) {
 	other.router.Wait()
 	g := c.gateway()
 	g.db.SetSpill(1)
-	txn := g.db.Begin(kv.TxnOptions{})
-	txn.BeginStatement()
-	if err := setAll(ctx, txn, "new", "a", "i", "q"); err != nil {
-		t.Fatal(err)
-	}
+	txn := g.writing(kv.TxnOptions{}, "new", "a", "i", "q")
 	later := make(chan struct{})
 	g.set(func(op string, _ []byte, after bool) error {
 		if op == "resolve" && !after {

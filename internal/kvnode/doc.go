@@ -19,9 +19,10 @@
 //
 //  1. No time is shown that lies further ahead of the other nodes than a quarter of the maximum
 //     offset at the start. (awaitClock)
-//  2. No two lives of a node have the same number. (New: the clock never shows a time twice)
+//  2. No two lives of a node have the same number. (New: the clock never shows a time twice;
+//     TestLivesOfNode)
 //  3. A transaction whose gateway has begun another life, or was removed, does not go on; one
 //     whose gateway has just started gets as long to be heard of as any other. (gatewayAlive,
-//     newLives; maxNewLives bounds them)
+//     newLives; maxNewLives bounds them; TestNewLives, TestNewLivesAreBounded)
 //  4. A replica whose disk stands still is asked nothing: others lead. (sender, localRanges)
 package kvnode
