@@ -6,6 +6,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/lichendb/lichen/internal/clustertest"
 	"github.com/lichendb/lichen/internal/dist"
 	"github.com/lichendb/lichen/internal/fs"
 	"github.com/lichendb/lichen/internal/hlc"
@@ -16,15 +17,8 @@ import (
 
 func open(t testing.TB, f fs.FS) (*store.Store, *kv.DB) {
 	t.Helper()
-	c := hlc.NewSystem(0)
-	s, err := store.Open(store.Options{Bootstrap: true, FS: f, Dir: "store", Clock: c, SegmentBytes: 1 << 20})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := s.Start(); err != nil {
-		t.Fatal(err)
-	}
-	return s, kv.NewDB(dist.New(s, nil), c, uint64(c.Now().WallTime))
+	n := clustertest.Open(t, f)
+	return n.Store, n.DB
 }
 
 func key(s string) []byte { return append(keys.TablePrefix(1, 1), s...) }

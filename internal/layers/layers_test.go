@@ -44,6 +44,7 @@ var order = [][]string{
 	{"sql/types/typetest", "sql/types/casts", "sql/types/typeio", "sql/types/datetime", "sql/types"},
 	{"sql/pgregexp", "sql/ascii", "sql/jsonpath", "sql/textsearch", "sql/trigram", "sql/collation"},
 	{"kvnode"},
+	{"clustertest"}, // for tests of what lies above kv
 	{"rebalance"},
 	{"rangeops", "consistency"},
 	{"rangestats", "spanconfig"},

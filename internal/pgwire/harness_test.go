@@ -11,16 +11,13 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgproto3"
 
+	"github.com/lichendb/lichen/internal/clustertest"
 	"github.com/lichendb/lichen/internal/concurrency"
-	"github.com/lichendb/lichen/internal/dist"
 	"github.com/lichendb/lichen/internal/fs"
-	"github.com/lichendb/lichen/internal/hlc"
-	"github.com/lichendb/lichen/internal/kv"
 	"github.com/lichendb/lichen/internal/quota"
 	"github.com/lichendb/lichen/internal/sql"
 	"github.com/lichendb/lichen/internal/sql/catalog"
 	"github.com/lichendb/lichen/internal/sql/pgcatalog"
-	"github.com/lichendb/lichen/internal/store"
 )
 
 // timeout bounds every wait of a test for something that should happen at once, on
@@ -43,18 +40,8 @@ func newWatchedSQL(t testing.TB) (*sql.Server, *concurrency.WaitGraph) {
 // newSQLOf has change say what the SQL layer is made of.
 func newSQLOf(t testing.TB, change func(*sql.Config)) (*sql.Server, *concurrency.WaitGraph) {
 	t.Helper()
-	clock := hlc.NewSystem(0)
-	st, err := store.Open(store.Options{
-		Bootstrap: true,
-		FS:        fs.NewMem(), Dir: "store", Clock: clock, SegmentBytes: 4 << 20, MemTableBytes: 4 << 20,
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := st.Start(); err != nil {
-		t.Fatal(err)
-	}
-	db := kv.NewDB(dist.New(st, nil), clock, uint64(clock.Now().WallTime))
+	n := clustertest.Open(t, fs.NewMem())
+	st, db := n.Store, n.DB
 	cat := catalog.NewStore(catalog.Options{DB: db, Waits: st.Waits(), Virtual: pgcatalog.Schemas()})
 	if err := cat.Bootstrap(context.Background()); err != nil {
 		t.Fatal(err)
@@ -67,9 +54,7 @@ func newSQLOf(t testing.TB, change func(*sql.Config)) (*sql.Server, *concurrency
 	srv := sql.NewServer(cfg)
 	t.Cleanup(func() {
 		srv.Close()
-		if err := st.Close(); err != nil {
-			t.Error(err)
-		}
+		n.Close()
 	})
 	return srv, st.Waits()
 }

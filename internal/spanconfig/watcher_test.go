@@ -7,28 +7,20 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/lichendb/lichen/internal/clustertest"
 	"github.com/lichendb/lichen/internal/config/zone"
-	"github.com/lichendb/lichen/internal/dist"
 	"github.com/lichendb/lichen/internal/fs"
 	"github.com/lichendb/lichen/internal/hlc"
 	"github.com/lichendb/lichen/internal/keys"
 	"github.com/lichendb/lichen/internal/kv"
 	"github.com/lichendb/lichen/internal/kvpb"
-	"github.com/lichendb/lichen/internal/store"
 )
 
 // newTestWatchers returns watchers of two nodes over one gateway.
 func newTestWatchers(t *testing.T) (a, b *Watcher) {
-	clock := hlc.NewSystem(0)
-	s, err := store.Open(store.Options{FS: fs.NewMem(), Dir: "s", Clock: clock, CacheBytes: 1 << 20, Bootstrap: true, NoTableStats: true})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := s.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = s.Close() })
-	db := kv.NewDB(dist.New(s, nil), clock, 1)
+	n := clustertest.Open(t, fs.NewMem())
+	t.Cleanup(n.Close)
+	clock, db := n.Clock, n.DB
 	watcher := func(id kvpb.NodeID) *Watcher {
 		return NewWatcher(Options{
 			DB: func() *kv.DB { return db }, Node: func() kvpb.NodeID { return id }, Clock: clock, GCTTL: time.Hour, Logger: slog.New(slog.DiscardHandler),

@@ -8,10 +8,8 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"github.com/lichendb/lichen/internal/dist"
+	"github.com/lichendb/lichen/internal/clustertest"
 	"github.com/lichendb/lichen/internal/fs"
-	"github.com/lichendb/lichen/internal/hlc"
-	"github.com/lichendb/lichen/internal/kv"
 	"github.com/lichendb/lichen/internal/kvpb"
 	"github.com/lichendb/lichen/internal/quota"
 	"github.com/lichendb/lichen/internal/sql"
@@ -76,16 +74,12 @@ type nodeOptions struct {
 
 func openNode(t testing.TB, disk fs.FS, o nodeOptions) *node {
 	t.Helper()
-	clock := hlc.NewSystem(0)
-	st, err := store.Open(store.Options{Bootstrap: true, FS: disk, Dir: "store", Clock: clock, SegmentBytes: 4 << 20, MemTableBytes: 4 << 20})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := st.Start(); err != nil {
-		t.Fatal(err)
-	}
-	sender := &faultySender{Sender: dist.New(st, nil)}
-	db := kv.NewDB(sender, clock, uint64(clock.Now().WallTime))
+	sender := &faultySender{}
+	n := clustertest.OpenBehind(t, disk, func(s kvpb.Sender) kvpb.Sender {
+		sender.Sender = s
+		return sender
+	})
+	st, db := n.Store, n.DB
 	db.SetSpill(o.spill)
 	cat := catalog.NewStore(catalog.Options{DB: db, Waits: st.Waits(), Virtual: pgcatalog.Schemas()})
 	if err := cat.Bootstrap(context.Background()); err != nil {

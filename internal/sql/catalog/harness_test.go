@@ -4,9 +4,8 @@ import (
 	"context"
 	"testing"
 
-	"github.com/lichendb/lichen/internal/dist"
+	"github.com/lichendb/lichen/internal/clustertest"
 	"github.com/lichendb/lichen/internal/fs"
-	"github.com/lichendb/lichen/internal/hlc"
 	"github.com/lichendb/lichen/internal/kv"
 	"github.com/lichendb/lichen/internal/sql/types"
 	"github.com/lichendb/lichen/internal/store"
@@ -21,16 +20,8 @@ type node struct {
 
 func openNode(t testing.TB, disk fs.FS) *node {
 	t.Helper()
-	clock := hlc.NewSystem(0)
-	st, err := store.Open(store.Options{Bootstrap: true, FS: disk, Dir: "store", Clock: clock, SegmentBytes: 1 << 20, MemTableBytes: 1 << 20})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := st.Start(); err != nil {
-		t.Fatal(err)
-	}
-	db := kv.NewDB(dist.New(st, nil), clock, uint64(clock.Now().WallTime))
-	n := &node{disk: disk, store: st, db: db, cat: NewStore(Options{DB: db, Waits: st.Waits()})}
+	c := clustertest.Open(t, disk)
+	n := &node{disk: disk, store: c.Store, db: c.DB, cat: NewStore(Options{DB: c.DB, Waits: c.Store.Waits()})}
 	if err := n.cat.Bootstrap(context.Background()); err != nil {
 		t.Fatal(err)
 	}

@@ -8,9 +8,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/lichendb/lichen/internal/dist"
+	"github.com/lichendb/lichen/internal/clustertest"
 	"github.com/lichendb/lichen/internal/fs"
-	"github.com/lichendb/lichen/internal/hlc"
 	"github.com/lichendb/lichen/internal/kv"
 	"github.com/lichendb/lichen/internal/kvpb"
 	"github.com/lichendb/lichen/internal/sql/ast"
@@ -41,16 +40,9 @@ type cluster struct {
 
 func newCluster(t testing.TB, disk fs.FS) *cluster {
 	t.Helper()
-	clock := hlc.NewSystem(0)
-	st, err := store.Open(store.Options{Bootstrap: true, FS: disk, Dir: "store", Clock: clock, SegmentBytes: 4 << 20, MemTableBytes: 4 << 20})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := st.Start(); err != nil {
-		t.Fatal(err)
-	}
-	c := &cluster{t: t, disk: disk, store: st, db: kv.NewDB(dist.New(st, nil), clock, uint64(clock.Now().WallTime))}
-	c.cat = catalog.NewStore(catalog.Options{DB: c.db, Waits: st.Waits(), Virtual: pgcatalog.Schemas()})
+	n := clustertest.Open(t, disk)
+	c := &cluster{t: t, disk: disk, store: n.Store, db: n.DB}
+	c.cat = catalog.NewStore(catalog.Options{DB: c.db, Waits: n.Store.Waits(), Virtual: pgcatalog.Schemas()})
 	if err := c.cat.Bootstrap(context.Background()); err != nil {
 		t.Fatal(err)
 	}

@@ -6,16 +6,14 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/lichendb/lichen/internal/dist"
+	"github.com/lichendb/lichen/internal/clustertest"
 	"github.com/lichendb/lichen/internal/fs"
-	"github.com/lichendb/lichen/internal/hlc"
 	"github.com/lichendb/lichen/internal/kv"
 	"github.com/lichendb/lichen/internal/sql/builtin/call"
 	"github.com/lichendb/lichen/internal/sql/catalog"
 	"github.com/lichendb/lichen/internal/sql/exec"
 	"github.com/lichendb/lichen/internal/sql/pgerr"
 	"github.com/lichendb/lichen/internal/sql/types"
-	"github.com/lichendb/lichen/internal/store"
 )
 
 type path []string
@@ -25,21 +23,9 @@ func (p path) SearchPathSetting() []string { return p }
 // newCatalog returns the Catalog of a session in a new cluster.
 func newCatalog(t *testing.T) *Catalog {
 	t.Helper()
-	clock := hlc.NewSystem(0)
-	st, err := store.Open(store.Options{Bootstrap: true, FS: fs.NewMem(), Dir: "store", Clock: clock, SegmentBytes: 1 << 20, MemTableBytes: 1 << 20})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := st.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := st.Close(); err != nil {
-			t.Error(err)
-		}
-	})
-	db := kv.NewDB(dist.New(st, nil), clock, 1)
-	cat := catalog.NewStore(catalog.Options{DB: db, Waits: st.Waits(), Virtual: Schemas()})
+	n := clustertest.Open(t, fs.NewMem())
+	t.Cleanup(n.Close)
+	cat := catalog.NewStore(catalog.Options{DB: n.DB, Waits: n.Store.Waits(), Virtual: Schemas()})
 	if err := cat.Bootstrap(context.Background()); err != nil {
 		t.Fatal(err)
 	}
@@ -49,7 +35,7 @@ func newCatalog(t *testing.T) *Catalog {
 		t.Fatal(err)
 	}
 	coll.SetSession(d, path{"public"})
-	txn := db.Begin(kv.TxnOptions{})
+	txn := n.DB.Begin(kv.TxnOptions{})
 	txn.BeginStatement()
 	coll.Begin(txn)
 	return New(Host{Coll: coll, User: catalog.RootUser})
