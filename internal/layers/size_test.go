@@ -18,12 +18,8 @@ const maxPackageLines = 8000
 
 // longFunctions are the exceptions to maxFunctionLines, each with the reason.
 var longFunctions = map[string]string{
-	"sql/ast.ddl":      aCaseEach,
-	"sql/ast.typeStmt": aCaseEach,
-	"sql/builtin/catalogfuncs.catalogFunctions": aList,
-	"sql/builtin/netfuncs.networkFunctions":     aList,
-	"sql/builtin/catalogfuncs.objectFunctions":  aList,
-	"sql/builtin/searchfuncs.vectorFunctions":   aList,
+	"sql/ast.ddl":                   aCaseEach,
+	"sql/ast.typeStmt":              aCaseEach,
 	"sql/ddl.Exec":                  aCaseEach,
 	"sql/plan.nodeType":             aCaseEach,
 	"sql/types/typeio.AppendBinary": aCaseEach,
@@ -31,7 +27,6 @@ var longFunctions = map[string]string{
 
 const (
 	aCaseEach = "one short case for each kind"
-	aList     = "a list of declarations"
 )
 
 // largePackages are the exceptions to maxPackageLines: how long they may be until they are split

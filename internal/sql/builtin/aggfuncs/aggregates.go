@@ -2,6 +2,7 @@ package aggfuncs
 
 import "github.com/lichendb/lichen/internal/sql/builtin/call"
 
+// Aggregates returns what the package declares.
 func Aggregates() []*call.Aggregate {
 	var all []*call.Aggregate
 	all = append(all, countAggregates()...)

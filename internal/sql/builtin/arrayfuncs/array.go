@@ -146,6 +146,7 @@ func arrayDimsText(_ *call.Context, a []types.Datum) (types.Datum, error) {
 	return call.Text(b.String())
 }
 
+// ErrArrayTooLarge is 54000 for an array of more elements than PostgreSQL allows.
 var ErrArrayTooLarge = pgerr.New(pgerr.ProgramLimitExceeded, "array size exceeds the maximum allowed (134217727)")
 
 // withElem adds an element to a one-dimensional array, at its end or before

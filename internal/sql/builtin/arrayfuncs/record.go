@@ -30,6 +30,7 @@ func bindSetField(b call.Binding) (call.EvalFunc, error) {
 	}, nil
 }
 
+// FieldTypes returns the types of the fields of a record type.
 func FieldTypes(t *types.T) []*types.T {
 	var ts []*types.T
 	for _, f := range t.Fields() {

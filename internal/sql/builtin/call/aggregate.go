@@ -45,7 +45,10 @@ func Agg(sig string, newAcc func(argTypes []*types.T) Accumulator) *Aggregate {
 	return a
 }
 
-func (a *Aggregate) Ordered() *Aggregate         { a.OrderIndependent = false; return a }
+// Ordered declares that the result depends on the order of the rows.
+func (a *Aggregate) Ordered() *Aggregate { a.OrderIndependent = false; return a }
+
+// IgnoresDistinct declares that DISTINCT within the call changes nothing.
 func (a *Aggregate) IgnoresDistinct() *Aggregate { a.DistinctNoop = true; return a }
 
 // Mergeable returns other as the same kind of accumulator as the caller.

@@ -7,6 +7,7 @@ import (
 	"github.com/lichendb/lichen/internal/sql/types/datetime"
 )
 
+// TimeOfDay returns the microseconds of a timestamp since its midnight.
 func TimeOfDay(ts int64) int64 {
 	t := ts % types.MicrosPerDay
 	if t < 0 {
@@ -18,7 +19,7 @@ func TimeOfDay(ts int64) int64 {
 // maxSleep is the longest sleep; longer ones are cut to it.
 const maxSleep = 365 * 24 * time.Hour
 
-// sleep waits for some seconds or until the statement is cancelled.
+// Sleep waits for some seconds or until the statement is cancelled.
 func (c *Context) Sleep(seconds float64) (types.Datum, error) {
 	if !(seconds > 0) {
 		return types.VoidDatum, c.CheckCancel()
@@ -37,7 +38,7 @@ func (c *Context) Sleep(seconds float64) (types.Datum, error) {
 	}
 }
 
-// toUTC reads a timestamp as one in the session's time zone.
+// ToUTC reads a timestamp as one in the session's time zone.
 func (c *Context) ToUTC(local int64) int64 {
 	if local == types.TimestampInf || local == types.TimestampNegInf || !types.ValidTimestamp(local) {
 		return local
@@ -45,7 +46,7 @@ func (c *Context) ToUTC(local int64) int64 {
 	return datetime.UTCFromLocal(local, c.Format.Location())
 }
 
-// toLocal is the inverse of toUTC.
+// ToLocal is the inverse of toUTC.
 func (c *Context) ToLocal(utc int64) int64 {
 	if utc == types.TimestampInf || utc == types.TimestampNegInf {
 		return utc
@@ -53,6 +54,7 @@ func (c *Context) ToLocal(utc int64) int64 {
 	return datetime.LocalFromUTC(utc, c.Format.Location())
 }
 
+// Clock reads the wall clock.
 func (c *Context) Clock() time.Time {
 	if c.Now != nil {
 		return c.Now()
@@ -63,10 +65,10 @@ func (c *Context) Clock() time.Time {
 // PgEpochSeconds is 2000-01-01 in Unix time, where timestamps count from.
 const PgEpochSeconds = 946684800
 
-// clockMicros returns the wall clock in microseconds since 2000-01-01 UTC.
+// ClockMicros returns the wall clock in microseconds since 2000-01-01 UTC.
 func (c *Context) ClockMicros() int64 { return c.Clock().UnixMicro() - PgEpochSeconds*1_000_000 }
 
-// midnight is the beginning of the current day in the session's time zone.
+// Midnight is the beginning of the current day in the session's time zone.
 func (c *Context) Midnight() int64 {
 	local := c.ToLocal(c.TxnTime)
 	return local - TimeOfDay(local)

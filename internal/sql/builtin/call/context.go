@@ -69,7 +69,7 @@ func (c *Context) ctx() context.Context {
 	return c.Ctx
 }
 
-// checkCancel returns 57014 once the statement is cancelled; loops that may
+// CheckCancel returns 57014 once the statement is cancelled; loops that may
 // run long call it.
 func (c *Context) CheckCancel() error {
 	if c.Ctx == nil || c.Ctx.Err() == nil {
@@ -88,7 +88,7 @@ func (c *Context) cancelCause() error {
 	return pgerr.New(pgerr.QueryCanceled, "canceling statement due to user request")
 }
 
-// random returns the session's generator, seeding it on first use.
+// Random returns the session's generator, seeding it on first use.
 func (c *Context) Random() *rand.Rand {
 	if c.rng == nil {
 		c.rng = rand.New(rand.NewPCG(rand.Uint64(), rand.Uint64()))

@@ -42,7 +42,7 @@ type Binding struct {
 	Consts []*types.Datum
 }
 
-// constArg returns argument i's constant value if it is known and not NULL.
+// Const returns argument i's constant value if it is known and not NULL.
 func (b Binding) Const(i int) (types.Datum, bool) {
 	if i >= len(b.Consts) || b.Consts[i] == nil || b.Consts[i].IsNull() {
 		return types.Null, false
@@ -154,31 +154,37 @@ func (o *Overload) Fold(c *Context, argTypes []*types.T, args []types.Datum) (ty
 	return o.Call(c, argTypes, args)
 }
 
-func (o *Overload) Stable() *Overload   { o.Volatility = Stable; return o }
+// Stable declares the volatility of that name.
+func (o *Overload) Stable() *Overload { o.Volatility = Stable; return o }
+
+// Volatile declares the volatility of that name.
 func (o *Overload) Volatile() *Overload { o.Volatility = Volatile; return o }
+
+// NonStrict declares that the function is called with NULL arguments, too.
 func (o *Overload) NonStrict() *Overload {
 	o.Strict = false
 	return o
 }
 
+// EmptyForNullList declares that a null array for the variadic arguments stands for none.
 func (o *Overload) EmptyForNullList() *Overload {
 	o.NullListEmpty = true
 	return o
 }
 
-// defaults makes the last arguments optional.
+// WithDefaults makes the last arguments optional.
 func (o *Overload) WithDefaults(ds ...types.Datum) *Overload {
 	o.Defaults, o.DefaultArgs = len(ds), ds
 	return o
 }
 
-// columns declares the columns of a record-returning SRF.
+// Columns declares the columns of a record-returning SRF.
 func (o *Overload) Columns(names []string, ts []*types.T) *Overload {
 	o.OutNames, o.OutTypes = names, ts
 	return o
 }
 
-// one declares that what is made as a set is one row.
+// AtMostOneRow declares that what is made as a set is one row.
 func (o *Overload) AtMostOneRow() *Overload { o.OneRow = true; return o }
 
 // WithColumns returns a function that returns records as one with the columns
@@ -208,7 +214,7 @@ func (o *Overload) TakesColumns() bool { return o.ListSRF != nil && !o.IsSRF() }
 // NeedsColumns reports whether a call of o needs a column definition list.
 func (o *Overload) NeedsColumns() bool { return o.RecordSRF != nil && len(o.OutTypes) == 0 }
 
-// key renders a signature as pg_proc has it: "abs(int4)", "+(int4,int4)". What a variadic
+// Key renders a signature as pg_proc has it: "abs(int4)", "+(int4,int4)". What a variadic
 // function takes is an array there.
 func (o *Overload) Key() string {
 	names := make([]string, len(o.Args))

@@ -9,7 +9,7 @@ import (
 // maxCachedPaths bounds the parsed paths that a Context keeps.
 const maxCachedPaths = 64
 
-// jsonpath returns the parsed form of a path.
+// JSONPath returns the parsed form of a path.
 func (c *Context) JSONPath(d types.Datum) (*jsonpath.Path, error) {
 	if p := c.paths[d.Str()]; p != nil {
 		return p, nil
@@ -39,7 +39,7 @@ type regexpCache struct {
 	m map[regexpKey]*pgregexp.Regexp
 }
 
-// regexp returns the compiled expression, from the cache if possible.
+// Regexp returns the compiled expression, from the cache if possible.
 func (c *Context) Regexp(pattern string, flags pgregexp.Flags) (*pgregexp.Regexp, error) {
 	flags.Global = false
 	k := regexpKey{pattern, flags}

@@ -95,6 +95,7 @@ func TrimLeft(c *Context, s, set string) (string, error) {
 	return s, nil
 }
 
+// TrimRight removes the characters of set from the end of s.
 func TrimRight(c *Context, s, set string) (string, error) {
 	in := func(r rune) bool { return strings.ContainsRune(set, r) }
 	for s != "" {

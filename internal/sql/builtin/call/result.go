@@ -14,6 +14,7 @@ func Fail(e *pgerr.Error) *pgerr.Error {
 // Identity returns its argument: unary plus, casts without effect.
 func Identity(_ *Context, args []types.Datum) (types.Datum, error) { return args[0], nil }
 
+// TextArray returns an array of texts.
 func TextArray(list []string) types.Datum {
 	elems := make([]types.Datum, len(list))
 	for i, s := range list {
@@ -22,6 +23,7 @@ func TextArray(list []string) types.Datum {
 	return types.NewArray(elems)
 }
 
+// IntArg returns argument i, or otherwise if the call has fewer.
 func IntArg(a []types.Datum, i int, otherwise int64) int64 {
 	if i < len(a) {
 		return a[i].Int()
@@ -29,6 +31,7 @@ func IntArg(a []types.Datum, i int, otherwise int64) int64 {
 	return otherwise
 }
 
+// IntOf returns an integer, unless there is an error.
 func IntOf(n int64, err error) (types.Datum, error) {
 	if err != nil {
 		return types.Null, err
@@ -36,6 +39,7 @@ func IntOf(n int64, err error) (types.Datum, error) {
 	return types.NewInt(n), nil
 }
 
+// TextOrNull returns a text, NULL unless ok.
 func TextOrNull(s string, ok bool, err error) (types.Datum, error) {
 	if err != nil || !ok {
 		return types.Null, err
@@ -46,8 +50,10 @@ func TextOrNull(s string, ok bool, err error) (types.Datum, error) {
 // NullFunc makes a function about something that does not exist here.
 func NullFunc(*Context, []types.Datum) (types.Datum, error) { return types.Null, nil }
 
+// FalseFunc answers false, whatever it is asked.
 func FalseFunc(*Context, []types.Datum) (types.Datum, error) { return types.False, nil }
 
+// BoolOf returns a boolean, unless there is an error.
 func BoolOf(b bool, err error) (types.Datum, error) {
 	if err != nil {
 		return types.Null, err
@@ -58,8 +64,11 @@ func BoolOf(b bool, err error) (types.Datum, error) {
 // MaxStringLen bounds what functions like repeat and lpad may build, in bytes.
 const MaxStringLen = 256 << 20
 
+// ErrTooLong is 54000 for a result longer than MaxStringLen.
 var ErrTooLong = pgerr.New(pgerr.ProgramLimitExceeded, "requested length too large")
 
+// Text returns a text as the result of a call.
 func Text(s string) (types.Datum, error) { return types.NewString(s), nil }
 
+// ErrDivisionByZero is 22012; Fail copies it.
 var ErrDivisionByZero = pgerr.New(pgerr.DivisionByZero, "division by zero")

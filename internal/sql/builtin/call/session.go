@@ -160,7 +160,7 @@ type PrivilegeCheck struct {
 	Privilege string // as given: "SELECT, INSERT WITH GRANT OPTION"
 }
 
-// session returns the session or an error where there is none.
+// NeedSession returns the session or an error where there is none.
 func (c *Context) NeedSession() (Session, error) {
 	if c.Session == nil {
 		return nil, pgerr.Unsupported("session functions are not available here")

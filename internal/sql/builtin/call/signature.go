@@ -8,7 +8,7 @@ import (
 	"github.com/lichendb/lichen/internal/sql/types"
 )
 
-// argType returns the declared type of argument i.
+// ArgType returns the declared type of argument i.
 func (o *Overload) ArgType(i int) *types.T {
 	if o.Variadic && i >= len(o.Args)-1 {
 		return o.Args[len(o.Args)-1]
@@ -16,7 +16,7 @@ func (o *Overload) ArgType(i int) *types.T {
 	return o.Args[i]
 }
 
-// acceptsCount reports whether o can be called with n arguments.
+// AcceptsCount reports whether o can be called with n arguments.
 func (o *Overload) AcceptsCount(n int) bool {
 	if o.Variadic {
 		return n >= len(o.Args)
@@ -109,7 +109,7 @@ func (o *Overload) Signature(argTypes []*types.T) (params []*types.T, ret *types
 	return params, ret, err
 }
 
-// callableWith reports whether every argument can be coerced implicitly.
+// CallableWith reports whether every argument can be coerced implicitly.
 func (o *Overload) CallableWith(argTypes []*types.T) bool {
 	poly := false
 	for i, t := range argTypes {

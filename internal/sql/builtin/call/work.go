@@ -60,7 +60,7 @@ var errFoldedLong = pgerr.New(pgerr.ProgramLimitExceeded, "too long to compute w
 // its result included; those that make more of less call claim.
 const Scratch = 2
 
-// claim reserves n bytes that a call is about to allocate: 53200 if there are not as many.
+// Claim reserves n bytes that a call is about to allocate: 53200 if there are not as many.
 func (c *Context) Claim(n int) error {
 	if n < quota.LargeValue {
 		return nil

@@ -40,10 +40,6 @@ func catalogFunctions() []*call.Overload {
 			return types.NewInt(int64(oid)), nil
 		})).Stable())
 	}
-	all = append(all, definitionFunctions()...)
-	all = append(all, sizeFunctions()...)
-	all = append(all, aclFunctions()...)
-	all = append(all, objectFunctions()...)
 	return append(all,
 		call.Fn("format_type(oid,int4) text", formatType).NonStrict().Stable(),
 		call.Fn("oidvectortypes(oidvector) text", oidVectorTypes).Stable(),
@@ -63,18 +59,12 @@ func catalogFunctions() []*call.Overload {
 			}
 			return types.NewString("unknown (OID=" + strconv.FormatUint(uint64(uint32(a[0].Int())), 10) + ")"), nil
 		})).Stable(),
-		call.Fn("obj_description(oid,name) text", call.SessionFunc(func(s call.Session, a []types.Datum) (types.Datum, error) {
-			return call.TextOrNull(s.Description(uint32(a[0].Int()), a[1].Str(), 0))
-		})).Stable(),
-		call.Fn("obj_description(oid) text", call.SessionFunc(func(s call.Session, a []types.Datum) (types.Datum, error) {
-			return call.TextOrNull(s.Description(uint32(a[0].Int()), "", 0))
-		})).Stable(),
-		call.Fn("shobj_description(oid,name) text", call.SessionFunc(func(s call.Session, a []types.Datum) (types.Datum, error) {
-			return call.TextOrNull(s.Description(uint32(a[0].Int()), a[1].Str(), 0))
-		})).Stable(),
-		call.Fn("col_description(oid,int4) text", call.SessionFunc(func(s call.Session, a []types.Datum) (types.Datum, error) {
-			return call.TextOrNull(s.Description(uint32(a[0].Int()), "pg_class", int32(a[1].Int())))
-		})).Stable(),
+	)
+}
+
+// encodingFunctions declares what tells of the encodings of clients.
+func encodingFunctions() []*call.Overload {
+	return []*call.Overload{
 		call.Fn("pg_encoding_to_char(int4) name", func(_ *call.Context, a []types.Datum) (types.Datum, error) {
 			if e := charset.ByID(int(a[0].Int())); e != nil {
 				return types.NewString(e.Name), nil
@@ -94,7 +84,25 @@ func catalogFunctions() []*call.Overload {
 			}
 			return types.Null, nil
 		}),
-	)
+	}
+}
+
+// descriptionFunctions declares what returns the comments on objects.
+func descriptionFunctions() []*call.Overload {
+	return []*call.Overload{
+		call.Fn("obj_description(oid,name) text", call.SessionFunc(func(s call.Session, a []types.Datum) (types.Datum, error) {
+			return call.TextOrNull(s.Description(uint32(a[0].Int()), a[1].Str(), 0))
+		})).Stable(),
+		call.Fn("obj_description(oid) text", call.SessionFunc(func(s call.Session, a []types.Datum) (types.Datum, error) {
+			return call.TextOrNull(s.Description(uint32(a[0].Int()), "", 0))
+		})).Stable(),
+		call.Fn("shobj_description(oid,name) text", call.SessionFunc(func(s call.Session, a []types.Datum) (types.Datum, error) {
+			return call.TextOrNull(s.Description(uint32(a[0].Int()), a[1].Str(), 0))
+		})).Stable(),
+		call.Fn("col_description(oid,int4) text", call.SessionFunc(func(s call.Session, a []types.Datum) (types.Datum, error) {
+			return call.TextOrNull(s.Description(uint32(a[0].Int()), "pg_class", int32(a[1].Int())))
+		})).Stable(),
+	}
 }
 
 // clientEncoding is pg_client_encoding().

@@ -68,6 +68,12 @@ func objectFunctions() []*call.Overload {
 			ok, err := s.ColumnUpdatable(uint32(a[0].Int()), int16(a[1].Int()))
 			return types.NewBool(ok), err
 		})).Stable(),
+	}
+}
+
+// indexPropertyFunctions declares what tells of the properties of index methods, indexes and their columns.
+func indexPropertyFunctions() []*call.Overload {
+	return []*call.Overload{
 		call.Fn("pg_indexam_has_property(oid,text) bool", func(_ *call.Context, a []types.Datum) (types.Datum, error) {
 			return methodProperty(uint32(a[0].Int()), strings.ToLower(a[1].Str())), nil
 		}).Stable(),

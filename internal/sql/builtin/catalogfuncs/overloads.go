@@ -9,7 +9,9 @@ import (
 // Overloads returns what the package declares.
 func Overloads() []*call.Overload {
 	return slices.Concat(
-		catalogFunctions(), limitFunctions(), partitionFunctions(),
+		catalogFunctions(), descriptionFunctions(), encodingFunctions(),
+		definitionFunctions(), objectFunctions(), indexPropertyFunctions(), sizeFunctions(), aclFunctions(),
+		limitFunctions(), partitionFunctions(),
 		privilegeFunctions(), aclOperators(), domainFunctions(),
 		systemOperators(), systemFunctions(), viewFunctions(),
 		statisticsFunctions(),

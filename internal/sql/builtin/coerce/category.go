@@ -16,8 +16,10 @@ func Category(t *types.T) (category byte, preferred bool) {
 	return t.Category(), t.Preferred()
 }
 
+// IsUnknown reports whether t is the type of a literal that has none yet.
 func IsUnknown(t *types.T) bool { return t.Oid == types.Unknown.Oid }
 
+// IsPreferredIn reports whether t is the preferred type of a category.
 func IsPreferredIn(t *types.T, category byte) bool {
 	c, p := Category(t)
 	return c == category && p

@@ -39,6 +39,7 @@ func CompareBpchar(a, b string) int {
 	return strings.Compare(strings.TrimRight(a, " "), strings.TrimRight(b, " "))
 }
 
+// BoolInt returns 1 for true, 0 for false.
 func BoolInt(b bool) int64 {
 	if b {
 		return 1
@@ -49,12 +50,21 @@ func BoolInt(b bool) int64 {
 // CompareFunc is a three-way comparison.
 type CompareFunc func(c *call.Context, a, b types.Datum) int
 
-func CompareInts(_ *call.Context, a, b types.Datum) int   { return CompareInt(a.Int(), b.Int()) }
+// CompareInts is a CompareFunc of integers.
+func CompareInts(_ *call.Context, a, b types.Datum) int { return CompareInt(a.Int(), b.Int()) }
+
+// CompareFloats is a CompareFunc of floats.
 func CompareFloats(_ *call.Context, a, b types.Datum) int { return CompareFloat(a.Float(), b.Float()) }
-func CompareStrs(_ *call.Context, a, b types.Datum) int   { return strings.Compare(a.Str(), b.Str()) }
+
+// CompareStrs is a CompareFunc by bytes.
+func CompareStrs(_ *call.Context, a, b types.Datum) int { return strings.Compare(a.Str(), b.Str()) }
+
+// CompareBpchars is a CompareFunc of character(n).
 func CompareBpchars(_ *call.Context, a, b types.Datum) int {
 	return CompareBpchar(a.Str(), b.Str())
 }
+
+// CompareDatums is a CompareFunc of any one type.
 func CompareDatums(c *call.Context, a, b types.Datum) int { return types.CompareSteps(a, b, c.Format) }
 
 // The comparisons across date and time types turn the lesser type into the

@@ -69,6 +69,7 @@ func interval(d types.Datum, negate bool) (types.IntervalValue, error) {
 	return d.Interval(), nil
 }
 
+// TimestampResult returns a timestamp, unless there is an error.
 func TimestampResult(ts int64, err error) (types.Datum, error) {
 	if err != nil {
 		return types.Null, err
@@ -76,6 +77,7 @@ func TimestampResult(ts int64, err error) (types.Datum, error) {
 	return types.NewTimestamp(ts), nil
 }
 
+// TimestampTZResult returns a timestamp with time zone, unless there is an error.
 func TimestampTZResult(ts int64, err error) (types.Datum, error) {
 	if err != nil {
 		return types.Null, err
@@ -83,6 +85,7 @@ func TimestampTZResult(ts int64, err error) (types.Datum, error) {
 	return types.NewTimestampTZ(ts), nil
 }
 
+// IntervalResult returns an interval, unless there is an error.
 func IntervalResult(v types.IntervalValue, err error) (types.Datum, error) {
 	if err != nil {
 		return types.Null, err
@@ -114,6 +117,7 @@ func dateTime(date, tm int) call.EvalFunc {
 	}
 }
 
+// ValidTimestamp returns ts, or 22008 if it is out of range.
 func ValidTimestamp(ts int64) (int64, error) {
 	if !types.ValidTimestamp(ts) {
 		return 0, pgerr.New(pgerr.DatetimeFieldOverflow, "timestamp out of range")

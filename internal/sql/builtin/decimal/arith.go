@@ -19,6 +19,7 @@ const (
 	maxResultScale  = 2000
 )
 
+// ErrNumericOverflow is 22003 for a result of more digits than a numeric holds.
 var ErrNumericOverflow = pgerr.New(pgerr.NumericValueOutOfRange, "value overflows numeric format")
 
 // Pow10Int holds the powers of ten of an int64.
@@ -124,6 +125,7 @@ func AlignedCoeff(d types.Datum, scale int32) *apd.BigInt {
 	return n
 }
 
+// AddSpecial is Add where NaN or an infinity takes part.
 func AddSpecial(a, b types.Datum) types.Datum {
 	ia, ib := a.InfSign(), b.InfSign()
 	switch {
@@ -181,6 +183,7 @@ func Mul(a, b types.Datum) (types.Datum, error) {
 	return r, err
 }
 
+// MulSpecial is Mul where NaN or an infinity takes part.
 func MulSpecial(a, b types.Datum) types.Datum {
 	if a.IsNaN() || b.IsNaN() {
 		return types.DecimalNaN
@@ -368,6 +371,7 @@ func DivTrunc(a, b types.Datum) (types.Datum, error) {
 	return DivToScale(a, b, 0, false)
 }
 
+// FromInt returns an integer as a numeric.
 func FromInt(n int64) types.Datum { return types.NewDecimalInt(n, 0) }
 
 // inexact is the context of transcendental functions at a precision.

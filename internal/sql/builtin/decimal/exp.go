@@ -77,6 +77,7 @@ func (p fixedPoint) decimal(scale int32) (types.Datum, error) {
 	return Of(n.Rsh(n, p.frac), scale)
 }
 
+// Exp is e to the power of d.
 func Exp(d types.Datum) (types.Datum, error) {
 	switch {
 	case d.IsNaN() || d.InfSign() > 0:

@@ -124,6 +124,7 @@ func checkLog(d types.Datum) error {
 	return LogArgument(d.DecimalSign() == 0, d.DecimalSign() < 0)
 }
 
+// Ln is the natural logarithm of d; 2201E unless d is positive.
 func Ln(d types.Datum) (types.Datum, error) {
 	if err := checkLog(d); err != nil {
 		return types.Null, err
@@ -135,6 +136,7 @@ func Ln(d types.Datum) (types.Datum, error) {
 	return lnFixed(d, int(scale)+guardDigits).decimal(scale)
 }
 
+// Log10 is the logarithm of d to base 10.
 func Log10(d types.Datum) (types.Datum, error) { return Log(FromInt(10), d) }
 
 // Log is the logarithm of x to a base.

@@ -8,6 +8,7 @@ import (
 	"github.com/lichendb/lichen/internal/sql/types"
 )
 
+// Sqrt is the square root of d; 2201F if d is negative.
 func Sqrt(d types.Datum) (types.Datum, error) {
 	switch {
 	case d.IsNaN() || d.InfSign() > 0:

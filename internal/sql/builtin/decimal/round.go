@@ -5,6 +5,7 @@ import (
 	"github.com/lichendb/lichen/internal/sql/types"
 )
 
+// Abs returns d without its sign.
 func Abs(d types.Datum) types.Datum {
 	if !d.IsNaN() && d.DecimalSign() < 0 {
 		return Neg(d)
@@ -12,6 +13,7 @@ func Abs(d types.Datum) types.Datum {
 	return d
 }
 
+// Floor returns the greatest integer that is not above d.
 func Floor(d types.Datum) types.Datum {
 	t := types.TruncDecimal(d, 0)
 	if !IsSpecial(d) && d.DecimalSign() < 0 && types.Compare(t, d) != 0 {
@@ -20,8 +22,10 @@ func Floor(d types.Datum) types.Datum {
 	return t
 }
 
+// Ceil returns the least integer that is not below d.
 func Ceil(d types.Datum) types.Datum { return Neg(Floor(Neg(d))) }
 
+// Sign returns -1, 0 or 1, and NaN for NaN.
 func Sign(d types.Datum) types.Datum {
 	if d.IsNaN() {
 		return d

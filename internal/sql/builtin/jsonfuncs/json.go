@@ -386,6 +386,7 @@ func bindBuildObject(binary bool) call.BindFunc {
 	}
 }
 
+// IsScalar reports whether a value is neither an array nor an object.
 func IsScalar(v types.JSONValue) bool {
 	return v.Kind != types.KindArray && v.Kind != types.KindObject
 }

@@ -101,36 +101,40 @@ func inetMinus(_ *call.Context, a []types.Datum) (types.Datum, error) {
 	return types.NewInt(diff.Int64()), nil
 }
 
+// maskOf makes hostmask or netmask.
+func maskOf(host bool) call.EvalFunc {
+	return func(_ *call.Context, a []types.Datum) (types.Datum, error) {
+		addr, bits := a[0].Inet()
+		b := make([]byte, len(addr))
+		for i := range 8 * len(b) {
+			if (i < bits) != host {
+				b[i/8] |= 1 << (7 - i%8)
+			}
+		}
+		return types.NewInet(b, 8*len(b)), nil
+	}
+}
+
+// setMaskLength makes set_masklen, which clears the bits beyond the mask of a cidr.
+func setMaskLength(clear bool) call.EvalFunc {
+	return func(_ *call.Context, a []types.Datum) (types.Datum, error) {
+		addr, _ := a[0].Inet()
+		n := a[1].Int()
+		if n == -1 {
+			n = int64(8 * len(addr))
+		}
+		if n < 0 || n > int64(8*len(addr)) {
+			return types.Null, pgerr.New(pgerr.InvalidParameterValue, "invalid mask length: %d", a[1].Int())
+		}
+		d := types.NewInet([]byte(addr), int(n))
+		if clear {
+			d = types.NetworkOf(d)
+		}
+		return d, nil
+	}
+}
+
 func networkFunctions() []*call.Overload {
-	mask := func(host bool) call.EvalFunc {
-		return func(_ *call.Context, a []types.Datum) (types.Datum, error) {
-			addr, bits := a[0].Inet()
-			b := make([]byte, len(addr))
-			for i := range 8 * len(b) {
-				if (i < bits) != host {
-					b[i/8] |= 1 << (7 - i%8)
-				}
-			}
-			return types.NewInet(b, 8*len(b)), nil
-		}
-	}
-	setMask := func(clear bool) call.EvalFunc {
-		return func(_ *call.Context, a []types.Datum) (types.Datum, error) {
-			addr, _ := a[0].Inet()
-			n := a[1].Int()
-			if n == -1 {
-				n = int64(8 * len(addr))
-			}
-			if n < 0 || n > int64(8*len(addr)) {
-				return types.Null, pgerr.New(pgerr.InvalidParameterValue, "invalid mask length: %d", a[1].Int())
-			}
-			d := types.NewInet([]byte(addr), int(n))
-			if clear {
-				d = types.NetworkOf(d)
-			}
-			return d, nil
-		}
-	}
 	abbrev := func(t *types.T) call.EvalFunc {
 		return func(_ *call.Context, a []types.Datum) (types.Datum, error) { return call.Text(abbreviate(t, a[0])) }
 	}
@@ -154,7 +158,7 @@ func networkFunctions() []*call.Overload {
 			addr, _ := a[0].Inet()
 			return call.Text(string(typeio.AppendHost(nil, addr)))
 		}),
-		call.Fn("hostmask(inet) inet", mask(true)), call.Fn("netmask(inet) inet", mask(false)),
+		call.Fn("hostmask(inet) inet", maskOf(true)), call.Fn("netmask(inet) inet", maskOf(false)),
 		call.Fn("inet_merge(inet,inet) cidr", inetMerge),
 		call.Fn("inet_same_family(inet,inet) bool", inetBool(func(a, b types.Datum) bool { return len(a.Str()) == len(b.Str()) })),
 		call.Fn("masklen(inet) int4", func(_ *call.Context, a []types.Datum) (types.Datum, error) {
@@ -162,7 +166,7 @@ func networkFunctions() []*call.Overload {
 			return types.NewInt(int64(bits)), nil
 		}),
 		call.Fn("network(inet) cidr", func(_ *call.Context, a []types.Datum) (types.Datum, error) { return types.NetworkOf(a[0]), nil }),
-		call.Fn("set_masklen(inet,int4) inet", setMask(false)), call.Fn("set_masklen(cidr,int4) cidr", setMask(true)),
+		call.Fn("set_masklen(inet,int4) inet", setMaskLength(false)), call.Fn("set_masklen(cidr,int4) cidr", setMaskLength(true)),
 		call.Fn("text(inet) text", func(_ *call.Context, a []types.Datum) (types.Datum, error) {
 			return call.Text(typeio.FormatDatum(types.CIDR, a[0], nil))
 		}),

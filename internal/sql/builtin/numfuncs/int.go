@@ -93,6 +93,7 @@ func CheckInt4(n int64) (int64, error) {
 	return n, nil
 }
 
+// AbsUint returns an integer without its sign.
 func AbsUint(n int64) uint64 {
 	if n < 0 {
 		return -uint64(n)
@@ -208,6 +209,7 @@ func lcmInt(width int) call.EvalFunc {
 	}
 }
 
+// OutOfRange is 22003 for the integer type of a width in bytes.
 func OutOfRange(width int) *pgerr.Error {
 	switch width {
 	case 2:

@@ -10,6 +10,7 @@ import (
 	"github.com/lichendb/lichen/internal/sql/types/casts"
 )
 
+// ErrMoneyRange is 22003 for money.
 var ErrMoneyRange = pgerr.New(pgerr.NumericValueOutOfRange, "money out of range")
 
 func moneyOperators() []*call.Overload {

@@ -15,6 +15,7 @@ func seriesFunctions() []*call.Overload {
 	}
 }
 
+// ErrZeroStep is 22023 for a series that gets nowhere.
 var ErrZeroStep = pgerr.New(pgerr.InvalidParameterValue, "step size cannot equal zero")
 
 // intSeries counts from next to stop, both included.

@@ -9,7 +9,7 @@ import (
 // Overloads returns what the package declares.
 func Overloads() []*call.Overload {
 	return slices.Concat(
-		textSearchOperators(), textSearchFunctions(), textSearchDebugFunctions(),
+		textSearchOperators(), textSearchFunctions(), queryFunctions(), textSearchDebugFunctions(),
 		trigramFunctions(),
 	)
 }

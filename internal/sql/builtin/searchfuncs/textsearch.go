@@ -293,6 +293,15 @@ func vectorFunctions() []*call.Overload {
 		}),
 		call.SRF("unnest(tsvector) setof record", unnestVector).Columns([]string{"lexeme", "positions", "weights"},
 			[]*types.T{types.Text, types.Int2Array, types.TextArray}),
+		call.Fn("get_current_ts_config() regconfig", func(c *call.Context, _ []types.Datum) (types.Datum, error) {
+			return types.NewInt(types.ConfigOid(defaultConfig(c))), nil
+		}).Stable(),
+	}
+}
+
+// queryFunctions declares what takes queries apart and puts them together.
+func queryFunctions() []*call.Overload {
+	return []*call.Overload{
 		call.Fn("numnode(tsquery) int4", func(_ *call.Context, a []types.Datum) (types.Datum, error) {
 			return types.NewInt(int64(a[0].TSQuery().Nodes())), nil
 		}),
@@ -301,9 +310,6 @@ func vectorFunctions() []*call.Overload {
 		call.Fn("ts_rewrite(tsquery,tsquery,tsquery) tsquery", func(_ *call.Context, a []types.Datum) (types.Datum, error) {
 			return queryResult(a[0].TSQuery().Rewrite(a[1].TSQuery(), a[2].TSQuery()))
 		}),
-		call.Fn("get_current_ts_config() regconfig", func(c *call.Context, _ []types.Datum) (types.Datum, error) {
-			return types.NewInt(types.ConfigOid(defaultConfig(c))), nil
-		}).Stable(),
 	}
 }
 

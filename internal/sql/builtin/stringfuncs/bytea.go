@@ -146,6 +146,7 @@ func decode(c *call.Context, a []types.Datum) (types.Datum, error) {
 	return types.NewBytes(string(b)), nil
 }
 
+// IsBlank reports whether c is a blank, a tab or a line end.
 func IsBlank(c byte) bool { return c == ' ' || c == '\t' || c == '\n' || c == '\r' }
 
 func decodeHex(c *call.Context, s string) ([]byte, error) {

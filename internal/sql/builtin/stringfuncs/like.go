@@ -64,6 +64,7 @@ func likeStep(s, p string, bytewise bool) (n, width int, err error) {
 	return 1, width, nil
 }
 
+// CharLen returns the length in bytes of the first character of s, or of its first byte.
 func CharLen(s string, bytewise bool) int {
 	if s == "" {
 		return 0
@@ -303,6 +304,7 @@ func writeSimilarQuote(b *strings.Builder, n int) {
 	}
 }
 
+// IsWordByte reports whether c is a letter, a digit or an underscore of ASCII.
 func IsWordByte(c byte) bool {
 	return c == '_' || c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z'
 }
