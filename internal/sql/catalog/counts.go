@@ -57,6 +57,11 @@ func (n *Counts) addKind(t *Table, sign int) {
 		if len(def.Fields) > 0 {
 			n.Composites += sign
 		}
+		for _, f := range def.Fields {
+			if f.Comment != "" {
+				n.Comments += sign
+			}
+		}
 		if t.UserType.IsDomain() {
 			n.Domains += sign
 		}

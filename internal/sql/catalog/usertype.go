@@ -37,9 +37,10 @@ type labelRecord struct {
 }
 
 type fieldRecord struct {
-	Name   string
-	Type   typeRecord
-	Domain *typeRecord `json:",omitempty"`
+	Name    string
+	Type    typeRecord
+	Domain  *typeRecord `json:",omitempty"`
+	Comment string      `json:",omitempty"`
 }
 
 func encodeTypePtr(t *types.T) *typeRecord {
@@ -74,7 +75,7 @@ func encodeType(t *types.T) typeRecord {
 		d.Labels = append(d.Labels, labelRecord{l.Oid, l.Name, []byte(l.Rank), l.Order})
 	}
 	for _, f := range u.Def.Fields {
-		d.Fields = append(d.Fields, fieldRecord{f.Name, encodeType(f.Type), encodeTypePtr(f.Type.Domain())})
+		d.Fields = append(d.Fields, fieldRecord{f.Name, encodeType(f.Type), encodeTypePtr(f.Type.Domain()), f.Comment})
 	}
 	r.User = d
 	return r
@@ -121,7 +122,7 @@ func decodeType(id ID, r typeRecord, depth int) (*types.T, error) {
 			}
 			t = t.WithDomain(domain)
 		}
-		def.Fields = append(def.Fields, types.FieldDef{Name: f.Name, Type: t})
+		def.Fields = append(def.Fields, types.FieldDef{Name: f.Name, Type: t, Comment: f.Comment})
 	}
 	if u.Base != nil {
 		var err error
@@ -393,7 +394,7 @@ func ReplaceType(t, u *types.T) *types.T {
 	def.Base = ReplaceType(def.Base, u)
 	def.Fields = nil
 	for _, f := range t.Def.Fields {
-		def.Fields = append(def.Fields, types.FieldDef{Name: f.Name, Type: ReplaceType(f.Type, u)})
+		def.Fields = append(def.Fields, types.FieldDef{Name: f.Name, Type: ReplaceType(f.Type, u), Comment: f.Comment})
 	}
 	if def.Kind == types.DefRange || def.Kind == types.DefMultirange {
 		return types.NewUserType(t.Oid, t.Name, t.SQLName, &def)

@@ -111,19 +111,44 @@ func (e *Env) commentRelation(ctx context.Context, st *ast.Comment, name []ast.N
 	})
 }
 
+// commentColumn is COMMENT ON COLUMN: of a table, a view or a composite type.
 func (e *Env) commentColumn(ctx context.Context, st *ast.Comment) error {
 	last := len(st.Name) - 1
-	return e.changeRelation(ctx, qualified(st.Name[:last], st.Loc), func(t *catalog.Table, _ bool) error {
-		if t.IsComposite() {
-			return pgerr.Unsupported("comments on the attributes of types are not supported").At(st.Pos)
+	name := st.Name[last]
+	return e.changeRelation(ctx, qualified(st.Name[:last], st.Loc), func(t *catalog.Table, index bool) error {
+		switch {
+		case index:
+			return errNoColumnComments(st.Name[last-1], "indexes")
+		case t.Kind == catalog.KindSequence:
+			return errNoColumnComments(t.Name, "sequences")
+		case t.IsComposite():
+			return commentField(t, name, st.Text)
 		}
-		ord, ok := visibleColumn(t, st.Name[last])
+		ord, ok := visibleColumn(t, name)
 		if !ok {
-			return t.UndefinedColumn(st.Name[last])
+			return t.UndefinedColumn(name)
 		}
 		t.Columns[ord].Comment = st.Text
 		return nil
 	})
+}
+
+func errNoColumnComments(name ast.Name, kind string) error {
+	return pgerr.New(pgerr.WrongObjectType, "cannot set comment on relation \"%s\"", name).
+		WithDetail("This operation is not supported for %s.", kind)
+}
+
+// commentField sets the comment on a field of the composite type that t defines.
+func commentField(t *catalog.Table, name ast.Name, text string) error {
+	def := *t.UserType.Def
+	def.Fields = slices.Clone(def.Fields)
+	i := slices.IndexFunc(def.Fields, func(f types.FieldDef) bool { return f.Name == name })
+	if i < 0 {
+		return t.UndefinedColumn(name)
+	}
+	def.Fields[i].Comment = text
+	t.UserType = types.NewUserType(t.Oid, t.Name, t.UserType.SQLName, &def)
+	return nil
 }
 
 func (e *Env) commentConstraint(ctx context.Context, st *ast.Comment) error {

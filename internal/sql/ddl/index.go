@@ -40,6 +40,9 @@ type pendingIndex struct {
 	options []string
 }
 
+// methodHash is the access method of hash indexes.
+const methodHash = "hash"
+
 // Buckets of USING HASH: so many if it does not say, and at most.
 const (
 	defaultBuckets = 16
@@ -64,7 +67,7 @@ func accessMethod(at ast.Loc, method ast.Name, isInverted bool) (ast.Name, error
 		return methodGIN, nil
 	}
 	switch method {
-	case "", "btree", "hash", methodGIN:
+	case "", "btree", methodHash, methodGIN:
 		if !isInverted || method == methodGIN {
 			return method, nil
 		}
@@ -215,6 +218,11 @@ func (e *Env) newIndex(ctx context.Context, t *catalog.Table, schema string, p p
 			return ix, err
 		}
 	}
+	if p.method == methodHash && !p.sharded {
+		if what := notHashed(p); what != "" {
+			return ix, pgerr.Unsupported("access method \"hash\" does not support %s", what)
+		}
+	}
 	names, err := e.keyColumns(ctx, t, &ix, &p)
 	if err != nil {
 		return ix, err
@@ -272,7 +280,7 @@ func (e *Env) resolveKey(
 	if p.method == methodGIN {
 		c, ix.Inverted, err = e.invertedColumn(ctx, t, k)
 	} else {
-		c, err = e.indexColumn(ctx, t, k, p.constraint)
+		c, err = e.indexColumn(ctx, t, k, p)
 	}
 	if err != nil {
 		return c, "", err
@@ -372,10 +380,7 @@ func hashKeys(ix *catalog.Index, p pendingIndex) error {
 		}
 	}
 	switch {
-	case p.method == "hash" && !p.sharded:
-		if what := notHashed(p); what != "" {
-			return pgerr.Unsupported("access method \"hash\" does not support %s", what).At(p.loc.Pos)
-		}
+	case p.method == methodHash && !p.sharded:
 		ix.HashColumns = 1
 	case p.sharded:
 		ix.HashColumns, ix.Buckets = len(p.keys), defaultBuckets
@@ -444,19 +449,19 @@ func (e *Env) keyColumn(ctx context.Context, t *catalog.Table, k *ast.IndexElem,
 }
 
 // indexColumn checks one key column.
-func (e *Env) indexColumn(ctx context.Context, t *catalog.Table, k *ast.IndexElem, constraint bool) (catalog.IndexColumn, error) {
+func (e *Env) indexColumn(ctx context.Context, t *catalog.Table, k *ast.IndexElem, p *pendingIndex) (catalog.IndexColumn, error) {
 	var c catalog.IndexColumn
 	k = collatedKey(k)
-	col, err := e.keyColumn(ctx, t, k, constraint)
+	col, err := e.keyColumn(ctx, t, k, p.constraint)
 	if err != nil {
 		return c, err
 	}
-	if err := checkOpClass(k, col.Type); err != nil {
+	method := p.accessMethod()
+	if err := checkOpClass(k, method, keyType(col)); err != nil {
 		return c, err
 	}
-	if !types.HasOrder(col.Type) {
-		return c, pgerr.New(pgerr.UndefinedObject, "data type %s has no default operator class for access method \"btree\"", col.Type.SQLName).
-			WithHint("You must specify an operator class for the index or define a default operator class for the data type.")
+	if !hasClass(method, col.Type) {
+		return c, errNoClass(method, keyType(col))
 	}
 	if err := rowcodec.CheckOrderable(col.Type); err != nil {
 		return c, pgerr.From(err).At(k.Pos)
@@ -474,6 +479,33 @@ func (e *Env) indexColumn(ctx context.Context, t *catalog.Table, k *ast.IndexEle
 		c.NullsFirst = k.Nulls == ast.NullsFirst
 	}
 	return c, nil
+}
+
+// accessMethod is the method that a key's operator class is of.
+func (p *pendingIndex) accessMethod() string {
+	if p.method == methodHash && !p.sharded {
+		return methodHash
+	}
+	return "btree"
+}
+
+// keyType is the type of a key as it was declared, a domain if it is of one.
+func keyType(col *catalog.Column) *types.T {
+	if col.Domain != nil {
+		return col.Domain
+	}
+	return col.Type
+}
+
+// hasClass reports whether a type has a default operator class of an access method.
+func hasClass(method string, t *types.T) bool {
+	unhashed := t.Is(types.Bit) || t.Is(types.Varbit) || t.Is(types.TSVector) || t.Is(types.TSQuery)
+	return types.HasOrder(t) && !(method == methodHash && unhashed)
+}
+
+func errNoClass(method string, t *types.T) error {
+	return pgerr.New(pgerr.UndefinedObject, "data type %s has no default operator class for access method \"%s\"", t.SQLName, method).
+		WithHint("You must specify an operator class for the index or define a default operator class for the data type.")
 }
 
 // collatedKey makes the collation of a key's expression that of the key: (x COLLATE y) is the
@@ -535,10 +567,11 @@ func sharedClass(name ast.Name, t *types.T) (ok, known bool) {
 
 // checkOpClass accepts the default operator class of a type, and the pattern
 // classes, which order as the only collation does.
-func checkOpClass(k *ast.IndexElem, t *types.T) error {
+func checkOpClass(k *ast.IndexElem, method string, declared *types.T) error {
 	if len(k.OpClass) == 0 {
 		return nil
 	}
+	t := declared.BaseType()
 	name := k.OpClass[len(k.OpClass)-1]
 	if len(k.OpArgs) == 0 {
 		if name == defaultClass(t) {
@@ -547,14 +580,14 @@ func checkOpClass(k *ast.IndexElem, t *types.T) error {
 		if ok, known := sharedClass(name, t); ok {
 			return nil
 		} else if known {
-			return pgerr.New(pgerr.DatatypeMismatch, "operator class \"%s\" does not accept data type %s", name, t.SQLName)
+			return pgerr.New(pgerr.DatatypeMismatch, "operator class \"%s\" does not accept data type %s", name, declared.SQLName)
 		}
 	}
 	switch {
 	case !existingClass(name):
-		return pgerr.New(pgerr.UndefinedObject, "operator class \"%s\" does not exist for access method \"btree\"", strings.Join(k.OpClass, "."))
+		return pgerr.New(pgerr.UndefinedObject, "operator class \"%s\" does not exist for access method \"%s\"", strings.Join(k.OpClass, "."), method)
 	case name != "record_image_ops" && len(k.OpArgs) == 0:
-		return pgerr.New(pgerr.DatatypeMismatch, "operator class \"%s\" does not accept data type %s", name, types.FormatType(t))
+		return pgerr.New(pgerr.DatatypeMismatch, "operator class \"%s\" does not accept data type %s", name, types.FormatType(declared))
 	}
 	return pgerr.Unsupported("operator class \"%s\" is not supported", name).At(k.Pos)
 }

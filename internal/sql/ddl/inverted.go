@@ -50,7 +50,7 @@ func (e *Env) invertedColumn(ctx context.Context, t *catalog.Table, k *ast.Index
 	if len(k.OpArgs) > 0 {
 		return catalog.IndexColumn{}, "", pgerr.Unsupported("parameters of operator classes are not supported").At(k.Pos)
 	}
-	class, err := operatorClass(k.OpClass, col.Type)
+	class, err := operatorClass(k.OpClass, keyType(col))
 	if err != nil {
 		return catalog.IndexColumn{}, "", err
 	}
@@ -58,13 +58,13 @@ func (e *Env) invertedColumn(ctx context.Context, t *catalog.Table, k *ast.Index
 }
 
 // operatorClass returns the operator class of a name, or the default one of a type.
-func operatorClass(name []ast.Name, t *types.T) (*inverted.Class, error) {
+func operatorClass(name []ast.Name, declared *types.T) (*inverted.Class, error) {
+	t := declared.BaseType()
 	if len(name) == 0 {
 		if c := inverted.DefaultFor(t); c != nil {
 			return c, nil
 		}
-		return nil, pgerr.New(pgerr.UndefinedObject, "data type %s has no default operator class for access method \"gin\"", t.SQLName).
-			WithHint("You must specify an operator class for the index or define a default operator class for the data type.")
+		return nil, errNoClass(methodGIN, declared)
 	}
 	last := name[len(name)-1]
 	c := inverted.ByName(last)
@@ -72,7 +72,7 @@ func operatorClass(name []ast.Name, t *types.T) (*inverted.Class, error) {
 		return nil, pgerr.New(pgerr.UndefinedObject, "operator class \"%s\" does not exist for access method \"gin\"", last)
 	}
 	if !c.Accepts(t) {
-		return nil, pgerr.New(pgerr.DatatypeMismatch, "operator class \"%s\" does not accept data type %s", last, t.SQLName)
+		return nil, pgerr.New(pgerr.DatatypeMismatch, "operator class \"%s\" does not accept data type %s", last, types.FormatType(declared))
 	}
 	return c, nil
 }
@@ -118,7 +118,7 @@ func reclassKeys(t *catalog.Table, ix *catalog.Index, col *catalog.Column, from 
 			k.OpClass = ""
 			continue
 		}
-		if err := checkOpClass(&ast.IndexElem{OpClass: []ast.Name{k.OpClass}}, col.Type); err != nil {
+		if err := checkOpClass(&ast.IndexElem{OpClass: []ast.Name{k.OpClass}}, "btree", col.Type); err != nil {
 			return err
 		}
 	}

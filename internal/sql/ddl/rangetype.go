@@ -128,7 +128,7 @@ func (e *Env) rangeSubtype(ctx context.Context, p rangeParams) (*types.T, error)
 	}
 	if n, ok := p.name("subtype_opclass"); ok {
 		name := []ast.Name{n.Table}
-		if err := checkOpClass(&ast.IndexElem{OpClass: name}, sub); err != nil {
+		if err := checkOpClass(&ast.IndexElem{OpClass: name}, "btree", sub); err != nil {
 			return nil, err
 		}
 	}

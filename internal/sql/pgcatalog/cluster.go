@@ -250,6 +250,9 @@ func commentsOn(t *catalog.Table, f commentSink) {
 		return
 	case catalog.KindType:
 		f(oidPgType, t.Oid, 0, t.Comment)
+		for i, field := range t.UserType.Def.Fields {
+			f(oidPgClass, t.Oid, int32(i+1), field.Comment)
+		}
 		for _, k := range t.UserType.Def.Checks {
 			f(oidPgConstraint, k.Oid, 0, k.Comment)
 		}

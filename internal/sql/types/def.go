@@ -35,6 +35,8 @@ type EnumLabel struct {
 type FieldDef struct {
 	Name string
 	Type *T
+	// Comment is set where the type is defined only, not where it is used.
+	Comment string
 }
 
 // DomainCheck is a CHECK constraint of a domain: an expression over VALUE.
