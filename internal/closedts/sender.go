@@ -23,9 +23,9 @@ type trackedRange struct {
 	peers []kvpb.NodeID
 }
 
-// outStream is what one node is told.
+// outStream is what is sent to one node.
 //
-//	         a message is lost               the node asks, or hears again
+//	         a message is lost               the node asks, or receives again
 //	[whole] ──────────────────► [whole, lost] ───────────────────────────► [whole]
 //	   │ everything was sent          ▲
 //	   ▼                              │ a message is lost
@@ -33,7 +33,7 @@ type trackedRange struct {
 type outStream struct {
 	seq     uint64
 	tracked int // ranges with a replica there
-	// whole says that the node must be told everything, lost that nothing reaches it.
+	// whole says that the node must be sent everything, lost that nothing reaches it.
 	whole, lost bool
 	next        Message
 }
@@ -77,7 +77,7 @@ func (s *Sender) Say(k Item, peers []kvpb.NodeID) {
 	}
 }
 
-// Resend has a node told everything, since it has missed something.
+// Resend sends a node everything, since it has missed something.
 func (s *Sender) Resend(n kvpb.NodeID) {
 	if st := s.streams[n]; st != nil {
 		st.whole, st.lost = true, false
@@ -102,7 +102,7 @@ func (s *Sender) Flush(from Message, closed hlc.Timestamp, send func(kvpb.NodeID
 		if st.tracked == 0 && len(m.Removed)+len(m.Active) == 0 && !st.whole {
 			continue // nothing of it rises
 		}
-		// A node that is told of a part only of those that left would let the rest rise.
+		// A node that learns of only a part of those that left would let the rest rise.
 		st.whole = st.whole || len(m.Removed) > maxItems
 		if st.whole && !st.lost {
 			m.Reset, m.Removed, m.Added = true, nil, s.trackedFor(n)

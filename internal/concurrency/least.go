@@ -9,7 +9,7 @@ import (
 // Least returns the lowest timestamp of the unfinished commits, hlc.MaxTimestamp if there
 // are none; known is false if one of them has not fixed its timestamp. Whoever calls it
 // after raising the low-water mark of the timestamp cache to ts knows that no commit lies
-// at or below ts but those that it was told of: one that begins later sees the mark.
+// at or below ts but those that it knows: one that begins later sees the mark.
 func (cs *Commits) Least() (ts hlc.Timestamp, known bool) {
 	ts = hlc.MaxTimestamp
 	if cs.active.Load() == 0 {

@@ -12,7 +12,7 @@ import (
 )
 
 // DefaultMaxLocks is how many locks (holdings and waiters) a table takes
-// unless told otherwise; at about 100 bytes each plus the key.
+// by default; at about 100 bytes each plus the key.
 const DefaultMaxLocks = 1 << 20
 
 const (

@@ -98,7 +98,7 @@ func (w *Wait) report(exact bool) WaitReport {
 }
 
 // Kill tells a transaction, if it is still in the wait of that number, that it is
-// the victim of a cycle which begins with it. It reports whether it was told.
+// the victim of a cycle which begins with it. It reports whether the victim was notified.
 func (g *WaitGraph) Kill(id TxnID, number uint64, cycle []TxnID) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()

@@ -23,7 +23,7 @@ type CommitBounds struct {
 	// Fixed is where it commits if it commits, since it does so in other ranges too; empty: it may choose.
 	Fixed hlc.Timestamp
 	// Read is the latest read by others of what it writes, Threshold that of the collection: a deletion
-	// up to there may be forgotten. MinTS is what it was told to stay above.
+	// up to there may be forgotten. MinTS is the bound that it must stay above.
 	Read, Threshold, MinTS hlc.Timestamp
 }
 

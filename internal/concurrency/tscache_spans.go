@@ -14,7 +14,7 @@ import (
 type spanCache struct {
 	maxBoundaries int
 	maxBytes      int
-	// drop is told, with mu held, the latest read of a generation before the
+	// drop receives, with mu held, the latest read of a generation before the
 	// generation disappears.
 	drop func(latest hlc.Timestamp)
 
@@ -115,7 +115,7 @@ func (c *spanCache) get(key []byte, self TxnID) hlc.Timestamp {
 	return ts
 }
 
-// clear forgets all reads, which become part of what drop is told.
+// clear forgets all reads, and passes the latest to drop.
 func (c *spanCache) clear() {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -64,7 +64,7 @@ type WaitGraph struct {
 	// number is that of the last wait. It begins with the time, so that a wait of an
 	// earlier life of the node has another one.
 	number uint64
-	// suspect hears of waits that a check has left waiting.
+	// suspect is called with waits that a check has left waiting.
 	suspect func()
 }
 
@@ -156,7 +156,7 @@ func (g *WaitGraph) Len() int {
 }
 
 // Check looks for deadlocks that w is part of. In each cycle the youngest
-// transaction is told that it is the victim (perhaps w's own); Check returns
+// transaction is notified that it is the victim (perhaps w's own); Check returns
 // the victims. Transactions already chosen no longer count as waiting.
 func (g *WaitGraph) Check(w *Wait) []TxnID {
 	victims, alive := g.check(w)

@@ -20,7 +20,7 @@ const (
 	// minDeadAfter is the least time after which a silent node counts as dead: a pause
 	// or a restart takes a moment.
 	minDeadAfter = 2 * time.Second
-	// DefaultMaxOffset is how far apart clocks may be unless told otherwise.
+	// DefaultMaxOffset is how far apart clocks may be by default.
 	DefaultMaxOffset = 250 * time.Millisecond
 )
 

@@ -41,7 +41,7 @@ type parallelCommit struct {
 	listed   bool   // the record lists the keys
 	staged   bool   // a part that writes was sent
 	queried  bool   // a part does not replace an earlier attempt unless the record does first
-	recorded uint32 // the last attempt that the record is known to have heard of before its parts
+	recorded uint32 // the last attempt that the record is known to have seen before its parts
 	resent   bool   // commitOne got no answer once, and asked again
 	parts    []commitPart
 }
@@ -54,7 +54,7 @@ type commitPart struct {
 	epochs  []uint64
 	spilled bool
 	anchor  bool
-	// recorded: the record has heard of the present attempt.
+	// recorded: the record has seen the present attempt.
 	recorded bool
 
 	resp kvpb.StageResponse

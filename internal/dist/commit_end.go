@@ -212,7 +212,7 @@ func (e *ending) step(ctx context.Context) error {
 }
 
 // fail ends a commit that did not succeed. Parts of it may be on their way still:
-// the record must rule the transaction out before its client hears of a failure,
+// the record must rule the transaction out before its client learns of a failure,
 // and it may say that others have committed it.
 func (c *parallelCommit) fail(ctx context.Context, cause error, resp *kvpb.CommitResponse) error {
 	if !c.staged {

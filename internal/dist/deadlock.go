@@ -85,7 +85,7 @@ type Deadlocks struct {
 	waits  *concurrency.WaitGraph
 	caller Caller
 	away   absences
-	found  func(concurrency.Deadlock) // hears of each before its victim does; for tests
+	found  func(concurrency.Deadlock) // is called with each before its victim is notified; for tests
 	over   atomic.Pointer[func(kvpb.TxnID) bool]
 
 	mu      sync.Mutex
@@ -166,7 +166,7 @@ func (d *Deadlocks) rest() bool {
 // search looks for deadlocks of the stale waits, and ends those of which the victim
 // waits here.
 func (d *Deadlocks) search(stale []concurrency.TxnID) {
-	s := &waitSearch{d: d, self: d.node(), known: map[kvpb.TxnID]*knownTxn{}, told: map[waitKey]struct{}{}}
+	s := &waitSearch{d: d, self: d.node(), known: map[kvpb.TxnID]*knownTxn{}, reported: map[waitKey]struct{}{}}
 	s.take(s.self, d.answer(&kvpb.WaitsRequest{Txns: kvIDs(stale)}))
 	if len(s.next) == 0 {
 		return // all that they wait for is here, and the graph has looked for cycles

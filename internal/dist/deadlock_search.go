@@ -7,11 +7,11 @@ import (
 
 // waitSearch is one search for deadlocks: what it has found so far.
 type waitSearch struct {
-	d     *Deadlocks
-	self  kvpb.NodeID
-	waits []concurrency.WaitReport
-	told  map[waitKey]struct{}
-	known map[kvpb.TxnID]*knownTxn
+	d        *Deadlocks
+	self     kvpb.NodeID
+	waits    []concurrency.WaitReport
+	reported map[waitKey]struct{}
+	known    map[kvpb.TxnID]*knownTxn
 	// next are the questions that are open, by node.
 	next map[kvpb.NodeID]*kvpb.WaitsRequest
 }
@@ -81,10 +81,10 @@ func (s *waitSearch) take(n kvpb.NodeID, a *kvpb.WaitsResponse) {
 	fresh := make([]kvpb.TxnID, 0, len(a.Waits))
 	for i := range a.Waits {
 		w := &a.Waits[i]
-		if _, ok := s.told[waitKey{n, w.Number}]; ok {
+		if _, ok := s.reported[waitKey{n, w.Number}]; ok {
 			continue
 		}
-		s.told[waitKey{n, w.Number}] = struct{}{}
+		s.reported[waitKey{n, w.Number}] = struct{}{}
 		k := s.txn(w.Txn)
 		k.waits = true
 		if !k.has(n) {

@@ -25,9 +25,9 @@
 //	D4. A one-phase commit says AllReadsHere only if the range that it is sent to
 //	    holds every key that it read. (Router.Commit)
 //
-//	D5. A client hears of a commit across ranges only when every part of it is
+//	D5. A client learns of a commit across ranges only when every part of it is
 //	    durable, and of its failure only when the record rules it out. Where a record is no
-//	    more, and who kept it may have forgotten what it said, the client hears that nobody
+//	    more, and who kept it may have forgotten what it said, the client learns that nobody
 //	    knows. (parallelCommit.outcome, parallelCommit.fail)
 //
 // commit.go sends the parts of a commit across ranges, commit_end.go ends it, after
@@ -41,7 +41,7 @@
 // deadlock.go and deadlock_search.go find deadlocks over several nodes. nearest.go sends reads of
 // the past to the nearest replica, feed.go follows the changes of a span over its ranges.
 //
-//	D7. A reader of a feed is told a timestamp only when each part of its span has told at
+//	D7. A reader of a feed receives a timestamp only when each part of its span has delivered at
 //	    least that, a part that begins later no less than what was known of it
 //	    (feedPart.deliver, feed.begin; TestFeed in sim)
 //
@@ -56,7 +56,7 @@
 // clocks.go asks other nodes for their clocks.
 //
 //	D10. A panic in a request, here or in what it calls, ends the process: it may be on the goroutine of
-//	    a client, who would otherwise be told of an error of his own while a range stands
+//	    a client, who would otherwise receive an error of his own while a range stands
 //	    still half-way (must.Report; TestPanicBelowEnds in server)
 //
 // A Router keeps no state but its cache of addresses, and which nodes it has asked lately, and is safe for

@@ -33,7 +33,7 @@ type Config struct {
 	// timestamp to read them.
 	FirstRange func(ctx context.Context) (kvpb.RangeDescriptor, error)
 	Now        func() hlc.Timestamp
-	// Deadlocks is told which transactions wait on other nodes; nil: nothing is.
+	// Deadlocks receives the transactions that wait on other nodes; nil: nothing is.
 	Deadlocks *Deadlocks
 	// ClosedLag is how far back a read lies that goes to the nearest replica,
 	// kvpb.ClosedLag if zero.
@@ -41,10 +41,10 @@ type Config struct {
 	// Distance says how far a node is, in whatever unit, for reads that any replica may
 	// serve; false if it can't be reached. nil: this node's replicas or the leaders.
 	Distance func(kvpb.NodeID) (int64, bool)
-	// Live reports whether a node was heard of lately, for errors that say who is
+	// Live reports whether a node sent a heartbeat lately, for errors that say who is
 	// missing; nil: they don't.
 	Live func(kvpb.NodeID) bool
-	// OnFatal is told of a panic in a request, after which nothing may go on (invariant D10);
+	// OnFatal is called with a panic in a request, after which nothing may go on (invariant D10);
 	// nil: nobody is.
 	OnFatal func(error)
 	// Intercept stands between the router and each replica that it sends to, for tests

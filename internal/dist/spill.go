@@ -85,7 +85,7 @@ func (d *Router) spilledReverse(ctx context.Context, req *kvpb.SpilledRequest) (
 }
 
 // Unspill implements kvpb.Spiller. The range of the anchor comes last: while
-// something is left in another, the record is there. Each range is told which part of the
+// something is left in another, the record is there. Each range receives which part of the
 // span it is asked for, and refuses what it does not hold any more: nothing is left out
 // because bounds changed.
 func (d *Router) Unspill(ctx context.Context, req *kvpb.UnspillRequest) error {

@@ -79,7 +79,7 @@ func New(physical func() int64, maxOffset time.Duration) *Clock {
 // Start puts the clock past bound, the last one that an earlier life of this
 // clock persisted (0 if none), persists a first bound of its own and from then
 // on hands out no time that is not below a persisted bound. persist must return
-// only when the bound is durable. onFail, if not nil, hears of an error of
+// only when the bound is durable. onFail, if not nil, is called with an error of
 // persist met inside Now, which has no other way to report it and does not
 // return; the owner should end the process.
 func (c *Clock) Start(bound int64, persist func(bound int64) error, onFail func(error)) error {
@@ -126,7 +126,7 @@ func (c *Clock) Stop() {
 	_ = c.persist(bound) // if it fails, the bound of before is there, which is as good
 }
 
-// Now returns a timestamp after every one that this clock returned or was told
+// Now returns a timestamp after every one that this clock returned or received
 // of before.
 func (c *Clock) Now() Timestamp {
 	for {

@@ -16,7 +16,7 @@ const (
 	shedEvery     = time.Second
 )
 
-// watchDisks has the other nodes hear of a disk that is full, slow or stands still, and leaves
+// watchDisks notifies the other nodes of a disk that is full, slow or stalled, and leaves
 // the leaderships of full stores to them, until ctx ends.
 func (n *Node) watchDisks(ctx context.Context) {
 	t := time.NewTicker(diskLookEvery)
@@ -43,7 +43,7 @@ func (n *Node) watchDisks(ctx context.Context) {
 	}
 }
 
-// Tell has the other nodes hear at once that what this one says of itself has changed.
+// Tell sends the other nodes at once what has changed in this node's info.
 func (n *Node) Tell() {
 	n.Stats.Changed()
 	if n.Live != nil {

@@ -22,7 +22,7 @@
 //  2. No two lives of a node have the same number. (New: the clock never shows a time twice;
 //     TestLivesOfNode)
 //  3. A transaction whose gateway has begun another life, or was removed, does not go on; one
-//     whose gateway has just started gets as long to be heard of as any other. (gatewayAlive,
+//     whose gateway has just started has as long to send a heartbeat as any other. (gatewayAlive,
 //     newLives; maxNewLives bounds them; TestNewLives, TestNewLivesAreBounded)
 //  4. A replica whose disk stands still is asked nothing: others lead. (sender, localRanges)
 package kvnode

@@ -13,10 +13,10 @@ import (
 // of 65.536 µs.
 func startOf(life int64) uint64 { return uint64(life) >> 16 & (1<<48 - 1) }
 
-// maxNewLives bounds the lives that are served before a heartbeat told of them.
+// maxNewLives bounds the lives that are served before their first heartbeat.
 const maxNewLives = 1024
 
-// newLives are lives of gateways that sent requests before a heartbeat told of them:
+// newLives are lives of gateways that sent requests before their first heartbeat:
 // those of nodes that have just started.
 type newLives struct {
 	mu   sync.Mutex
@@ -28,7 +28,7 @@ type gatewayLife struct {
 	start uint64
 }
 
-// alive reports whether a life may go on: it gets as long to be heard of as any other.
+// alive reports whether a life may go on: it has as long to send a heartbeat as any other.
 func (l *newLives) alive(g gatewayLife) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -30,7 +30,7 @@ func (n *Node) newLiveness() *liveness.Liveness {
 	})
 }
 
-// noteNode hears that a node became known or changed.
+// noteNode takes in a node that became known or changed.
 func (n *Node) noteNode(i liveness.NodeInfo) {
 	n.lives.known(gatewayLife{i.ID, startOf(i.Life)})
 	if n.o.OnNode != nil {
@@ -58,7 +58,7 @@ func (n *Node) connect() {
 	n.Admin.Handle()
 }
 
-// noteLeader hears of a range that is led here from now on.
+// noteLeader takes in a range that is led here from now on.
 func (n *Node) noteLeader(r *replica.Replica) {
 	n.Addresses.Publish(r)
 	n.Admin.NoteLeader(r)
@@ -67,7 +67,7 @@ func (n *Node) noteLeader(r *replica.Replica) {
 	}
 }
 
-// noteDescriptor hears of a changed descriptor.
+// noteDescriptor takes in a changed descriptor.
 func (n *Node) noteDescriptor(r *replica.Replica) {
 	if !r.Leads() {
 		return

@@ -47,6 +47,6 @@ func (l *Lease) Supporters(offset time.Duration) *Supporters {
 }
 
 // Cover reports whether the leaders that have these supporters could read at ts. What has become
-// of the supporters' support since then counts, but not what the leader of one range has heard
+// of the supporters' support since then counts, but not what the leader of one range has received
 // from them since: another one may not have.
 func (s *Supporters) Cover(ts hlc.Timestamp) bool { return s.lease.Covers(ts, s.offset) }

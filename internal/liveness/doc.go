@@ -21,7 +21,7 @@
 // Every HeartbeatEvery a node asks each other one to support it until its own
 // clock + SupportFor, for all its stores at once. The other answers at once with
 // the support it gives, and repeats it in its own heartbeats. It gives support
-// only to a node that it knows to hear it (each message echoes the time of the
+// only to a node that it knows to receive its messages (each message echoes the time of the
 // latest one from the other side), and until no later than echoFor after that time:
 // else a leader that gets no answers would be held in office. It does not renew the support of an earlier life of
 // the asking node; it lets it run out, so that those who followed that life
@@ -33,7 +33,7 @@
 //
 // A heartbeat carries the sender's NodeInfo until the receiver has it (HeartbeatNow sends
 // at once what others should know soon), news of
-// third nodes that the sender was first to hear, and a digest of its node
+// third nodes that the sender received first, and a digest of its node
 // registry. Registries that differ for two heartbeats are levelled by exchanging
 // versions and then what is missing. Of two infos on a node the one with the
 // later life, then the higher Seq is the newer; Removed beats all.
@@ -45,7 +45,7 @@
 // Granted(leader's store).Epoch, read before it steps a message of the leader, in
 // its answer, and the leader compares it with Cell.Support. Without the epoch, a
 // supporter that withdrew, voted for another leader and then granted again
-// would be counted by the old leader that has not yet heard of the new term. For
+// would be counted by the old leader that does not know the new term yet. For
 // the same reason a follower is bound by the support only while it has that
 // epoch, and is free once it has another one.
 //
@@ -78,7 +78,7 @@
 //  7. A reply is never answered, but for one list of versions; so no two nodes
 //     talk in circles. (receive: only heartbeats are answered, and the first
 //     message of a life; answerVersions; TestMutualRemoval, TestIdleCost)
-//  8. Who reads the clock, then a cell, and finds its support passed hears of the one
+//  8. Who reads the clock, then a cell, and finds its support passed learns of the one
 //     that follows: OnChange is called after that is in the cell. (takeGrant, which
 //     looks at the clock after publishing; TestPassedUnnoticed)
 //  9. A panic ends the process before anything that led to it is sent: what it leaves

@@ -23,9 +23,9 @@ const (
 	DeadGatewayAfter = 5 * time.Second
 	// LiveFor is how long after its last message a node counts as live.
 	LiveFor = 4 * HeartbeatEvery
-	// echoFor is how long past what a requester last heard from this node it is supported
+	// echoFor is how long past the last message that a requester received from this node it is supported
 	// at the most: a node that no answer reaches can't lead, and is not to be supported
-	// much longer than one that is gone. What it has heard is as old as a heartbeat is
+	// much longer than one that is gone. What it has received is as old as a heartbeat is
 	// late when all is well.
 	echoFor = SupportFor + HeartbeatEvery
 	// minWake keeps the timer from spinning on a clock that stands still.
@@ -39,7 +39,7 @@ type Options struct {
 	// MaxOffset is how far apart the clocks of two nodes may be.
 	MaxOffset time.Duration
 	// Self returns what this node tells the others: its ids, addresses, stores,
-	// flags. Other nodes hear of a change only when Seq went up. An ID of 0 means
+	// flags. Other nodes learn of a change only when Seq went up. An ID of 0 means
 	// that the node has no id yet; it then says nothing. Life must rise from one
 	// start of the node to the next: take it from the started Clock.
 	Self func() NodeInfo
@@ -66,7 +66,7 @@ type Options struct {
 	// another node knows a newer one: that this node is being decommissioned or
 	// was removed, or that a later life of it exists. May be nil.
 	OnNode func(NodeInfo)
-	// OnFatal is told of a panic, before half of what led to it is sent: it ends the
+	// OnFatal is called with a panic, before half of what led to it is sent: it ends the
 	// process. nil: nobody is.
 	OnFatal func(error)
 }
@@ -86,17 +86,17 @@ type Liveness struct {
 	mu          sync.Mutex
 	started     time.Time
 	closed      bool
-	self        NodeInfo // as last told; ID 0 until Start
+	self        NodeInfo // as last announced; ID 0 until Start
 	seqLift     uint64   // added to Self().Seq, to be above what others have
 	selfRemoved bool
-	oldest      int64 // wall time of the own gateway's oldest read, as last told
+	oldest      int64 // wall time of the own gateway's oldest read, as last announced
 	laterLife   int64 // the latest life of this node that others know, if not this one
 	asking      bool
 	asked       int64 // the latest time until which support was asked for
 	peers       map[kvpb.NodeID]*peer
 	registry    map[kvpb.NodeID]NodeInfo // this node included
 	digest      uint64                   // of registry
-	hot         map[kvpb.NodeID]origin   // to be told to everyone with the next heartbeat
+	hot         map[kvpb.NodeID]origin   // to be sent to every node with the next heartbeat
 	beatAt      time.Time                // when the next heartbeats are due
 	beaten      time.Time                // when the last ones were sent
 	pending     []*storeEntry            // OnChange is to be called for them

@@ -7,7 +7,7 @@ import (
 )
 
 // OldestRead returns the oldest timestamp at which the gateways of other nodes may
-// still read, as far as their heartbeats have told; zero if they read nothing. A
+// still read, as far as their heartbeats have said; zero if they read nothing. A
 // gateway that is taken for dead does not count.
 func (l *Liveness) OldestRead() hlc.Timestamp {
 	l.mu.Lock()

@@ -39,7 +39,7 @@ func (l *Liveness) Learn(n NodeInfo) {
 	l.merge(n.clone(), fromOwner, ev)
 }
 
-// Live reports whether n was heard of in the last LiveFor.
+// Live reports whether a message of n came in the last LiveFor.
 func (l *Liveness) Live(n kvpb.NodeID) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -51,7 +51,7 @@ func (l *Liveness) Live(n kvpb.NodeID) bool {
 }
 
 // OthersAnswer reports whether of all stores but s more than half have disks that answer in time.
-// A node that was not heard of in the last d does not say so.
+// A node of which no message came in the last d does not say so.
 func (l *Liveness) OthersAnswer(s kvpb.StoreID, d time.Duration) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -91,8 +91,8 @@ func (l *Liveness) LastHeard(n kvpb.NodeID) time.Time {
 }
 
 // GatewayAlive reports whether a life of a node may still go on: false once a
-// later one is known, the node was removed, or it was not heard of for
-// DeadGatewayAfter. A node that is not known yet gets that long to be heard.
+// later one is known, the node was removed, or no message of it came for
+// DeadGatewayAfter. A node that is not known yet gets that long to send one.
 func (l *Liveness) GatewayAlive(node kvpb.NodeID, life int64) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -130,7 +130,7 @@ func (l *Liveness) sorted() []NodeInfo {
 	return all
 }
 
-// origin says who told an info.
+// origin says which node sent an info.
 type origin int
 
 const (
@@ -203,7 +203,7 @@ func (l *Liveness) refreshSelf(n NodeInfo, asking bool, ev *events) {
 		return
 	}
 	if !n.fits() {
-		l.o.Logger.Error("this node's info is too large to be told", "node", n.ID)
+		l.o.Logger.Error("this node's info is too large to be sent", "node", n.ID)
 		return
 	}
 	n = n.clone()

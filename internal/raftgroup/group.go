@@ -65,7 +65,7 @@ type Host interface {
 	// NoteElected is called after each Ready if the range has a leader that serves.
 	NoteElected()
 	// StopServing makes the replica answer no read any more, before those who wait for commits
-	// hear that their outcome is not known.
+	// learn that their outcome is not known.
 	StopServing()
 	// LogFull is called when the leader of a term had to step down since its log is full. candidates
 	// are those that may lead in its place, who has most of the log first.
@@ -86,7 +86,7 @@ type Config struct {
 	Schedule func(fn func())
 	// Stalled returns what is closed when, or if, the disk does not answer; may be nil.
 	Stalled func() <-chan struct{}
-	// OnFatal is told of a panic while the group was processed; may be nil.
+	// OnFatal is called with a panic while the group was processed; may be nil.
 	OnFatal func(error)
 	Logger  raft.Logger
 }
@@ -401,7 +401,7 @@ func (g *Group) submit(entry []byte, part []*Proposal) error {
 		}
 		return err
 	}
-	g.Unquiesce() // the followers are to hear of it, again if it gets lost
+	g.Unquiesce() // the followers have to learn of it, again if it gets lost
 	return g.ProcessReady()
 }
 

@@ -21,7 +21,7 @@ type Refusals interface {
 //	Compose ─► Propose ─► proposed ── Number: raft gave it an index and a term ─► appended
 //	                                                                                 │
 //	   Applying, Took, Applied: the entry at its index has its term: the waiters     │
-//	   hear what became of each command ◄────────────────────────────────────────────┤
+//	   learn the outcome of each command ◄────────────────────────────────────────────┤
 //	   Applying: an entry of another term is at its index, or a later term is below  │
 //	   it, since the terms of a log never fall: refused ◄────────────────────────────┤
 //	   Expire: its leadership ended a while ago: ambiguous ◄─────────────────────────┤

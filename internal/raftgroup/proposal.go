@@ -23,7 +23,7 @@ type Appender interface {
 	Append(log *raftlog.Log, ws []raftlog.Write) error
 }
 
-// Wake is what a waiting proposer is told.
+// Wake is why a waiting proposer is notified.
 type Wake uint8
 
 const (

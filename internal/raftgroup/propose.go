@@ -10,7 +10,7 @@ import (
 
 const (
 	// ProposalTimeout bounds how long a command may be on its way before the one who waits
-	// for it is told that its outcome is not known.
+	// for it learns that its outcome is not known.
 	ProposalTimeout = 5 * time.Second
 	// stopGrace is how long it may still take once the group was stopped.
 	stopGrace = 100 * time.Millisecond
@@ -128,7 +128,7 @@ func (g *Group) Await(p *Proposal, waited time.Duration) error {
 }
 
 // resignedTerms are the leaderships that this replica resigned though it may be slow to learn what
-// becomes of their entries: who waits for one of their commands soon hears that the next leader
+// becomes of their entries: who waits for one of their commands soon learns that the next leader
 // knows more.
 type resignedTerms struct {
 	last atomic.Uint64                 // and all before

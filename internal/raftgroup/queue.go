@@ -20,7 +20,7 @@ const (
 	MaxDeferred = 64
 )
 
-// Input is what a group is told from outside: a raft message, or a function that does
+// Input is what a group receives from outside: a raft message, or a function that does
 // something with its raft state.
 type Input struct {
 	Msg   *pb.Message

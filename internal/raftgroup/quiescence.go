@@ -27,7 +27,7 @@ const idleAfter = 5
 //
 // Followers whose stores are not there are not waited for. When one comes back, the store calls
 // Unquiesce if it finds the leader idle. So a leader that has just gone idle looks once more: one
-// that came back just before would never hear what is committed (invariant 6).
+// that came back just before would never learn what is committed (invariant 6).
 type Quiescence struct {
 	ticks int // without work
 	round uint64

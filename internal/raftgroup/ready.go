@@ -178,7 +178,7 @@ func (g *Group) Fail(err error) error {
 		}
 	}
 	g.broken = cause
-	g.host.StopServing() // before readers hear that commits they wait for have ended
+	g.host.StopServing() // before readers learn that commits they wait for have ended
 	g.Queue.Stop(cause)
 	if !alone {
 		g.host.EndLeadership()

@@ -9,7 +9,7 @@ import (
 )
 
 // segment is one file of the log. Its name holds the slot, which stays; what
-// the file is used for is told by the id in its header.
+// the file is used for follows from the id in its header.
 type segment struct {
 	slot uint32
 	path string

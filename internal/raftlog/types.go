@@ -117,7 +117,7 @@ type Options struct {
 	// OnFatal is called once, from the goroutine that met it, with the error
 	// after which the log accepts nothing. The process should end itself.
 	OnFatal func(error)
-	// Synced, if not nil, is told how long the write and the sync of a frame took, and its
+	// Synced, if not nil, receives how long the write and the sync of a frame took, and its
 	// size. It is called one frame after the other and must not block.
 	Synced func(took time.Duration, bytes int)
 	// Rand supplies the random part of segment ids; nil means crypto/rand.

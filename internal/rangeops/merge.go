@@ -72,7 +72,7 @@ func (a *Admin) ResolveMerge(ctx context.Context, r *replica.Replica) {
 	})
 }
 
-// NoteLeader hears of a range that is led here from now on.
+// NoteLeader takes in a range that is led here from now on.
 func (a *Admin) NoteLeader(r *replica.Replica) {
 	if r.Desc().Merging == 0 {
 		return

@@ -23,7 +23,7 @@ type Options struct {
 	// Capacity returns the size of a store's disk, how much of it is used, and how much by
 	// the store itself.
 	Capacity func(*store.Store) (total, used, own int64)
-	// OnDescriptor is told of each descriptor that a measurement finds to be new, OnLeader of
+	// OnDescriptor is called with each descriptor that a measurement finds to be new, OnLeader with
 	// each replica that leads, in each round; nil: nobody is.
 	OnDescriptor func(*kvpb.RangeDescriptor)
 	OnLeader     func(context.Context, *replica.Replica)
@@ -36,7 +36,7 @@ type Options struct {
 type Collector struct {
 	o      Options
 	stores atomic.Pointer[[]liveness.StoreInfo]
-	seq    atomic.Uint64 // counts what others shall hear of
+	seq    atomic.Uint64 // counts what other nodes have to learn
 
 	mu      sync.Mutex
 	touched []*Stats // asked since the last round
@@ -68,10 +68,10 @@ func (c *Collector) Stores() []liveness.StoreInfo {
 	return nil
 }
 
-// Seq counts the measurements of the stores, and what Changed was told of.
+// Seq counts the measurements of the stores, and the calls of Changed.
 func (c *Collector) Seq() uint64 { return c.seq.Load() }
 
-// Changed notes that the other nodes shall hear anew of this one.
+// Changed notes that the other nodes need this node's state anew.
 func (c *Collector) Changed() { c.seq.Add(1) }
 
 // Every is the interval between two measurements.
@@ -84,7 +84,7 @@ func (c *Collector) paced(d time.Duration) time.Duration {
 	return d
 }
 
-// touch hears of the first request to a replica since it was measured.
+// touch notes the first request to a replica since it was measured.
 func (c *Collector) touch(s *Stats) {
 	c.mu.Lock()
 	c.touched = append(c.touched, s)

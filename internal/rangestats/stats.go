@@ -37,7 +37,7 @@ type Stats struct {
 	qps, writes rate                  // requests; bytes that go into the log
 	hot         bool                  // to be measured in each round
 	counted     bool                  // among the leaders of its store
-	noticed     *kvpb.RangeDescriptor // that OnDescriptor was told of
+	noticed     *kvpb.RangeDescriptor // that OnDescriptor was called with
 	sized       sizing
 	readAt      time.Time
 	leads       bool // at the last reading

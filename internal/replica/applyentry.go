@@ -153,7 +153,7 @@ func (g *group) applyTrigger(t *apply.Trigger, index uint64) error {
 	g.r.desc.Store(t.Desc)
 	g.r.endFeeds(g.r.mismatch(), false)
 	g.r.refreshLease()
-	g.Unquiesce() // a new follower is to hear of it
+	g.Unquiesce() // a new follower has to learn of it
 	if t.Right != nil {
 		if plant.On(plant.SplitGap) {
 			right = g.r.makeRight(t.Right)

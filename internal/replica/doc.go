@@ -47,7 +47,7 @@
 //     it still leads within the bounds in which it was asked. So a record goes only when no intent of
 //     its transaction is left anywhere. (holds, stillUnder: Resolve, Unspill, Spilled; deleteLocalRecord)
 //  6. What is committed above certainFrom was committed under this leadership, and this node's clock had
-//     passed it before anybody heard of it: what lies above a reading of the clock was committed after
+//     passed it before anybody learned of it: what lies above a reading of the clock was committed after
 //     that. Commands pass the clock on when they are applied, spilled intents without one when they
 //     are staged; what comes otherwise raises certainFrom before it can be read. (noteCommand,
 //     raiseCertain; uncertain)

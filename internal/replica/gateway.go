@@ -27,7 +27,7 @@ type TxnDeps struct {
 	// stands for a node by itself: what is left from before the replica's start is
 	// abandoned, everything else alive.
 	GatewayAlive func(kvpb.TxnID) bool
-	// GatewayHeard answers whether a living gateway was heard of just now, so that it is
+	// GatewayHeard reports whether a message of a living gateway came just now, so that it is
 	// probably still at its commits; nil: all are.
 	GatewayHeard func(kvpb.TxnID) bool
 	// Over asks a transaction's gateway whether it has ended, or reports that it can't

@@ -159,7 +159,7 @@ func (r *Replica) loadIntents(maxRead hlc.Timestamp) error {
 }
 
 // loadRecords reads the records whose anchors lie in a span of keys. loaded says that they
-// are from before this leadership, maxRead that others have been told of no later commit.
+// are from before this leadership, maxRead that nobody was told of a later commit.
 func (r *Replica) loadRecords(anchors keys.Span, loaded bool, maxRead hlc.Timestamp) (map[kvpb.TxnID]*txnintent.Record, error) {
 	span := keys.TxnRecordSpan(anchors)
 	it, err := r.deps.Engine.NewIter(storage.IterOptions{Lower: span.Start, Upper: span.End})

@@ -12,7 +12,7 @@ const LostAdvice = "what the store has promised other nodes may be lost with it,
 	"move it away and start the node with an empty store, which joins as a new node and gets its replicas from the others " +
 	"(then decommission the old one); a node without others is restored from a backup"
 
-// LostLogError says that what a replica has told others to be on its disk is there no more: the
+// LostLogError says that the disk lacks entries which the replica has acknowledged: the
 // raft log has lost its end, or the store was put back from an older copy. Votes may be
 // lost as well, so no replica of the store may go on.
 type LostLogError struct {

@@ -9,7 +9,7 @@ import (
 )
 
 // A transaction that has seen this node's clock knows that what is committed above that time
-// under this node's leadership came later: before anybody hears of a commit, the clock of
+// under this node's leadership came later: before anybody learns of a commit, the clock of
 // the leader has passed it. That does not hold for what other leaders have committed before,
 // nor for versions whose time another range has decided under another leader: certainFrom
 // lies above those (invariant 6).

@@ -69,7 +69,7 @@ func (r *Replica) lags(f FollowerProgress) bool {
 //
 // The election is an ordinary one: if the other replica has won after all, those
 // who follow it don't vote. All others still take this one for the leader, and
-// would drop its call for votes, so that they are told of the end of the term first.
+// would drop its call for votes, so that they learn of the end of the term first.
 // A denied vote says no more than that.
 func (r *Replica) Reclaim() {
 	if !r.lease.Load().Reclaims(&r.transfers.Gate, false) {

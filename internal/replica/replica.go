@@ -31,7 +31,7 @@ type Deps struct {
 	Clock  *hlc.Clock
 	Logger *slog.Logger
 	Store  kvpb.StoreID
-	// OnFatal is told of a panic while a group was processed, and of a log that was lost:
+	// OnFatal is called with a panic while a group was processed, and with a log that was lost:
 	// it ends the process; nil: nobody is.
 	OnFatal func(error)
 	// AdmitWrite returns an error while the store can't take writes (disk full).

@@ -30,7 +30,7 @@ func (r *Replica) Resign(n int) {
 }
 
 // ResignTo is Resign in favour of one voter, by a store whose disk is slow: who waits for this
-// one to apply a command soon hears that the next leader knows more.
+// one to apply a command soon learns that the next leader knows more.
 func (r *Replica) ResignTo(to kvpb.ReplicaDescriptor) {
 	if l := r.endTerm(); l != nil {
 		r.deps.Send(r, to, r.timeoutNow(to.Replica, l.Term))

@@ -259,7 +259,7 @@ func (r *Replica) enterRead(ctx context.Context, ts hlc.Timestamp, s kvpb.Span) 
 }
 
 // leaveRead runs after a read. The leadership that admitted it must still stand, and
-// cover it (invariant 1): what the read was told of commits and provisional versions, and
+// cover it (invariant 1): what the read learned of commits and provisional versions, and
 // the state of the engine that it saw, are then of that leadership. The range must still hold
 // what was read, and a version that was missed because it was being collected lies below
 // the threshold, which was raised before (invariant 3).

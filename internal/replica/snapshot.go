@@ -78,7 +78,7 @@ func (g *group) sendSnapshot(to kvpb.ReplicaDescriptor, m *pb.Message) {
 		}
 		g.Do(func() {
 			g.Raft().ReportSnapshot(m.GetTo(), status)
-			g.Unquiesce() // the follower is to hear what it lacks
+			g.Unquiesce() // the follower has to learn what it lacks
 		})
 	}
 	if err := s.Open(r.deps.Engine); err != nil {

@@ -131,7 +131,7 @@ func (g *group) subsume(t *apply.Trigger) (*Replica, error) {
 }
 
 // endSubsumed applies the group's log up to the entry that froze it, which is committed
-// (whether or not this replica has heard so) and in the log, and ends the group.
+// (whether or not this replica knows it) and in the log, and ends the group.
 func (g *group) endSubsumed(m *apply.Merge, gone error) error {
 	if err := g.Broken(); err != nil {
 		return err

@@ -183,7 +183,7 @@ func (c *conn) startCall(p *pendingCall, m Method, req []byte) (uint64, error) {
 }
 
 // abandon ends a call whose caller has gone, unless its result is there. A request
-// that has not left is made void; for any other the peer is told.
+// that has not left is made void; for any other the peer is notified.
 func (c *conn) abandon(id uint64, p *pendingCall, cause error) {
 	c.mu.Lock()
 	if c.mu.pending[id] != p {

@@ -35,9 +35,9 @@
 //     after Send returned. (conn.call, conn.sendMessage: copies are made under
 //     conn.mu only)
 //  6. One goroutine at a time writes to a connection. (conn.acquireLocked)
-//  7. Of a peer's processes one at a time is heard, and after a later one none of before: so
+//  7. Of a peer's processes one at a time is listened to, and after a later one none of before: so
 //     two that run with copies of one store never both vote, or acknowledge, at one node.
-//     Which one is decided before the greeting is answered. The one that is not heard ends:
+//     Which one is decided before the greeting is answered. The other one ends:
 //     the later one while the former goes on; the former if a later one was let in while it
 //     was silent; both if their peers decide differently. What two nodes that don't hear of
 //     each other decide may differ for as long. (lives.go: judge, otherLife; TestTwin…)

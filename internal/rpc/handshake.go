@@ -184,7 +184,7 @@ func (n *Node) welcome(ctx context.Context, nc net.Conn, first []byte) (*conn, e
 
 // serverTLS makes sure that the connection is encrypted if it has to be; the
 // listener may have done the TLS handshake already. plain: it should be and is
-// not, which the peer is to be told.
+// not, which the peer has to learn.
 func (n *Node) serverTLS(ctx context.Context, nc net.Conn, first []byte) (c net.Conn, plain bool, err error) {
 	st, ok := nc.(interface{ ConnectionState() tls.ConnectionState })
 	if p, isPrefix := nc.(*prefixConn); isPrefix {

@@ -42,7 +42,7 @@ type hello struct {
 	clock                 int64       // hybrid clock, ns
 	cluster               string      // "": not part of a cluster yet
 	version               string      // of the build
-	life                  int64       // of the node's process; 0: not told
+	life                  int64       // of the node's process; 0: not given
 }
 
 const helloFixed = 2 + 2 + 1 + 4*8

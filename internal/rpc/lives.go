@@ -26,8 +26,8 @@ type life struct {
 	conns map[*conn]struct{} // from it, the greetings included
 }
 
-// Twins of one node, which run with copies of one store, must not both be heard: each would vote
-// and acknowledge in the other's name. Every node hears of each peer one process at a time,
+// Twins of one node, which run with copies of one store, must not both be listened to: each would vote
+// and acknowledge in the other's name. Every node listens to one process of each peer at a time,
 // and later ones only:
 //
 //   - a later process is let in once the one before it is silent: its connections have ended, or
@@ -38,7 +38,7 @@ type life struct {
 //     off meanwhile, is refused, and ends.
 
 // admit decides whether a connection of a peer's process is taken, and notes it if so. It waits
-// while that can't be told.
+// while that is not known.
 func (n *Node) admit(ctx context.Context, c *conn, h *hello) *RefusedError {
 	if h.node == 0 || h.life == 0 {
 		return nil // a tool, a node without a cluster, or an older version

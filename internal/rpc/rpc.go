@@ -97,9 +97,9 @@ type Options struct {
 	NodeID    func() kvpb.NodeID // 0 before the node is part of a cluster
 
 	// Life says which process of the node this is: later ones have higher numbers. 0, or nil:
-	// it is not told from others.
+	// it is not distinguished from others.
 	Life func() int64
-	// OnTwin is told that another process is this node, whose peers hear this one no longer:
+	// OnTwin is called when another process is this node, whose peers no longer listen to this one:
 	// it must end. nil: nobody is.
 	OnTwin func(error)
 
@@ -127,7 +127,7 @@ type Options struct {
 	// Dial opens a connection; nil: TCP.
 	Dial   func(ctx context.Context, addr string) (net.Conn, error)
 	Logger *slog.Logger // nil: silent
-	// OnFatal is told of a panic of a handler or of the node, which ends the process; nil:
+	// OnFatal is called with a panic of a handler or of the node, which ends the process; nil:
 	// nobody is.
 	OnFatal func(error)
 }

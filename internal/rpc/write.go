@@ -126,7 +126,7 @@ func (c *conn) dropLargeLocked(typ frameType, id uint64) {
 
 // seal puts the time in front of a batch that is complete: no timestamp that this node
 // has handed out before lies above it. It does not wait while a disk that stands still
-// has the clock wait: then others need to hear of this node most.
+// has the clock wait: then others need this node's messages most.
 func (c *conn) seal(buf []byte) {
 	setFrame(buf, 0, frameClock, uint64(c.n.o.Clock.Reading().WallTime))
 }

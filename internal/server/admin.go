@@ -55,14 +55,14 @@ type NodeStatus struct {
 	Addr, SQLAddr, HTTPAddr string
 	Build, Locality         string
 	StartedAt, UpdatedAt    time.Time
-	Live                    bool // heard of a moment ago
+	Live                    bool // it sent a heartbeat a moment ago
 	Available               bool // and it serves clients
 	Ranges, Leaders         int
 	Membership              Membership
 	Stores                  []StoreStatus
 }
 
-// StoreStatus is what a node tells of a store, as its own node told last.
+// StoreStatus is the state of a store, as its node announced last.
 type StoreStatus struct {
 	ID              kvpb.StoreID
 	Ranges, Leaders int
@@ -208,7 +208,7 @@ func (n *Node) nodes() []NodeStatus {
 			s.Available = s.Live && !i.Draining && !i.Removed && quorum
 		}
 		for _, st := range i.Stores {
-			if !i.Removed { // what it told last
+			if !i.Removed { // what it announced last
 				s.Ranges += st.Ranges
 				s.Leaders += st.Leaders
 				s.Stores = append(s.Stores, StoreStatus{
@@ -279,8 +279,8 @@ func (n *Node) handleMembership(ctx context.Context, _ kvpb.NodeID, req []byte) 
 
 // spreadMembership has the node concerned, and then all others, know.
 func (n *Node) spreadMembership(ctx context.Context, i liveness.NodeInfo, r MembershipRequest) error {
-	told := r.Node == n.NodeID()
-	if told {
+	notified := r.Node == n.NodeID()
+	if notified {
 		n.setMembership(r.To)
 	} else if n.kv.Live.Live(r.Node) {
 		req, err := json.Marshal(r)
@@ -290,12 +290,12 @@ func (n *Node) spreadMembership(ctx context.Context, i liveness.NodeInfo, r Memb
 		ctx, cancel := context.WithTimeout(ctx, callDeadline)
 		defer cancel()
 		_, err = n.rpc.Call(ctx, r.Node, methodOwn, req)
-		told = err == nil
+		notified = err == nil
 	}
 	switch {
 	case r.To == Decommissioned:
 		n.kv.Live.Learn(liveness.NodeInfo{ID: r.Node, Removed: true})
-	case !told: // it will read the record when it comes back
+	case !notified: // it will read the record when it comes back
 		i.Decommissioning = r.To == Decommissioning
 		i.Seq++
 		n.kv.Live.Learn(i)

@@ -10,7 +10,7 @@ import (
 )
 
 // again runs a step of the start, again as long as its failure passes. It does not give up
-// before ctx ends, which is when the node is stopped: who waits is told in the log.
+// before ctx ends, which is when the node is stopped: the log says what is waited for.
 func (n *Node) again(ctx context.Context, what string, step func(context.Context) error) error {
 	for {
 		err := step(ctx)
@@ -26,7 +26,7 @@ func (n *Node) again(ctx context.Context, what string, step func(context.Context
 
 // passes reports whether what a starting node met passes without anybody's help: ranges that
 // elect their leaders after a start of all nodes, transactions in its way, or nodes that have
-// not heard of its new life and take its transactions for those of an earlier one.
+// not learned of its new life and take its transactions for those of an earlier one.
 func passes(err error) bool {
 	var down *kvpb.UnavailableError
 	return errors.As(err, &down) || kv.IsRetryable(err)

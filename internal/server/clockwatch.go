@@ -46,7 +46,7 @@ func (n *Node) watchClock(ctx context.Context) {
 type clockSample struct {
 	ahead, rtt time.Duration
 	ok         bool // it was measured, lately and well
-	live       bool // the node was heard of lately
+	live       bool // the node sent a heartbeat lately
 }
 
 // clockOffset returns how far this node's clock is ahead of most others', by the

@@ -31,7 +31,7 @@ const (
 	joinEvery    = 500 * time.Millisecond
 	peersEvery   = 2 * time.Second
 	callDeadline = 3 * time.Second
-	// greetTimeout bounds the look who is at the --join addresses. A node there that hears
+	// greetTimeout bounds the look who is at the --join addresses. A node there that receives
 	// another process of this node needs the time of two pings to be sure.
 	greetTimeout = 1500 * time.Millisecond
 	// sayAgain is how long after a reason was logged it is logged again.
@@ -143,7 +143,7 @@ func (n *Node) handleJoin(ctx context.Context, _ kvpb.NodeID, req []byte) ([]byt
 	return json.Marshal(joinAnswer{Identity: id, Nodes: n.kv.Live.Nodes()})
 }
 
-// join waits until the node is part of a cluster: because it is told to found one,
+// join waits until the node is part of a cluster: because it has to found one,
 // or because a node at one of the --join addresses takes it in.
 func (n *Node) join(ctx context.Context) error {
 	if n.isMember() {
@@ -181,7 +181,7 @@ func (n *Node) join(ctx context.Context) error {
 // checkJoin refuses the start of a member whose --join addresses lead to another cluster: it
 // would serve as what its store says, which is not what was asked for. Nobody needs to
 // answer, and one node of its own cluster that does is enough. But all are greeted before the
-// node takes part in anything: if one of them hears another process of this node, this one
+// node takes part in anything: if one of them listens to another process of this node, this one
 // ends (rpc.Options.OnTwin).
 func (n *Node) checkJoin(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, greetTimeout)
@@ -374,7 +374,7 @@ func (n *Node) refuseJoins() {
 }
 
 // checkAlone refuses a node by itself the store of a node that has others: its ranges wait
-// for them, and changes that they don't hear of would be lost to them.
+// for them, and changes that they don't receive would be lost to them.
 func (n *Node) checkAlone() error {
 	if !n.cfg.SingleNode {
 		return nil

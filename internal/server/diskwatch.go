@@ -31,7 +31,7 @@ func (n *Node) watchDisk(ctx context.Context) {
 		}
 		all := n.kv.Store.AllStalled()
 		if all && !stalled {
-			n.rpc.HangUp() // the requests of others wait for the disk, in the midst of which none can be told
+			n.rpc.HangUp() // the requests of others wait for the disk, in the midst of which nothing else can be sent
 		}
 		stalled = all
 		switch {

@@ -42,7 +42,7 @@ func (n *Node) front() *pgwire.Server {
 	return n.notYet.Load()
 }
 
-// sayNotYet has SQL clients told why they are not served yet.
+// sayNotYet answers SQL clients why they are not served yet.
 func (n *Node) sayNotYet() {
 	why := pgerr.New(pgerr.CannotConnectNow, "the node is starting up").WithHint("Try again in a moment.")
 	if !n.cfg.SingleNode && n.Waiting() {
@@ -51,7 +51,7 @@ func (n *Node) sayNotYet() {
 	n.notYet.Store(n.newClosedFront(why))
 }
 
-// closeFront cuts clients off and has new ones told why, until reopenFront.
+// closeFront cuts clients off and answers new ones why, until reopenFront.
 func (n *Node) closeFront(why error) {
 	n.fronts.Lock()
 	old := n.serving.Load()

@@ -172,7 +172,7 @@ func (n *Node) AdvertisedAddr() string { return n.advertiseAddr() }
 func (n *Node) AdvertisedHTTPAddr() string {
 	addr := n.cfg.HTTPAddr
 	if host, port, err := net.SplitHostPort(addr); err == nil && host == "" {
-		// The names of the two listeners are the same unless told otherwise.
+		// The names of the two listeners are the same by default.
 		if own, _, err := net.SplitHostPort(n.advertiseAddr()); err == nil {
 			addr = net.JoinHostPort(own, port)
 		}

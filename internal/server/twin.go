@@ -10,7 +10,7 @@ import (
 	"github.com/lichendb/lichen/internal/rpc"
 )
 
-// noteNode hears that a node became known or changed.
+// noteNode takes in a node that became known or changed.
 func (n *Node) noteNode(i liveness.NodeInfo) {
 	switch {
 	case i.ID != n.NodeID():

@@ -26,7 +26,7 @@ import (
 
 const (
 	// maxAttempts bounds how often a statement of a transaction block, or one of several of
-	// an implicit transaction, is run again after a conflict before the client hears of it.
+	// an implicit transaction, is run again after a conflict before the client learns of it.
 	maxAttempts = 64
 	// maxRetryTime bounds it for a statement that is a transaction by itself, as does
 	// statement_timeout: for each of its conflicts another transaction goes on.
@@ -310,7 +310,7 @@ func (x *execution) stream(ctx context.Context) error {
 const maxHeld = 1 << 20
 
 // hold begins to hold back what a statement sends, if it may have to be run again for the
-// sake of what it reads; nil: it may not, or not so that its client need not hear of it.
+// sake of what it reads; nil: it may not, or not so that its client need not learn of it.
 func (x *execution) hold() Holder {
 	h, ok := x.res.(Holder)
 	if !ok || !x.alone || x.s.txn.InBlock() || !x.s.txn.KV().Uncertain() {

@@ -34,7 +34,7 @@ type Results interface {
 	CopyIn(columns int, binary bool) (CopySource, error)
 }
 
-// Noticer takes what a client is told beside results and errors.
+// Noticer takes what a client receives beside results and errors.
 type Noticer interface {
 	// Notice sends a notice or warning.
 	Notice(severity string, e *pgerr.Error)

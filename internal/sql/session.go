@@ -174,7 +174,7 @@ func (s *Session) Close() {
 	s.srv.forget(s)
 }
 
-// ParamStatus is a parameter that clients are told of.
+// ParamStatus is a parameter that is reported to clients.
 type ParamStatus struct{ Name, Value string }
 
 // ParamStatus returns the parameters to report after start-up.

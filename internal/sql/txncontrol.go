@@ -38,7 +38,7 @@ func (s *Session) beginStatement(ctx context.Context, p *prepared.Statement) err
 	return s.contended.Begin(ctx, &s.srv.contention, s.txn.KV(), p.Kind(), s.vals.Fast.LockTimeout)
 }
 
-// blockEnded notes how a block ended: err is what its client hears of it, nil if it was
+// blockEnded notes how a block ended: err is what its client receives, nil if it was
 // committed.
 func (s *Session) blockEnded(err error) { s.contended.Ended(&s.srv.contention, err, s.coll.Known) }
 

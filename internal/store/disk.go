@@ -18,7 +18,7 @@ const (
 	// StallAloneAfter is the same while the disks of most other stores answer.
 	StallAloneAfter = time.Second
 	// lateAfter is how long a write or sync may take before the disk counts as late, which others
-	// are told; it does until lateFor after the last such operation.
+	// are notified; it does until lateFor after the last such operation.
 	lateAfter = 250 * time.Millisecond
 	lateFor   = 2 * time.Second
 	// heardWithin is how fresh the word of others must be that their disks answer: from when they

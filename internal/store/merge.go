@@ -145,7 +145,7 @@ func (s *Store) destroyOrphans() error {
 }
 
 // answerGone tells a replica whose range became part of another one here. If it was
-// not there when that happened it hears of it from nobody else.
+// not there when that happened it learns of it from nobody else.
 func (s *Store) answerGone(e *envelope) {
 	if floor, err := s.tombstone(e.id); err != nil || floor != apply.MergedAway {
 		return

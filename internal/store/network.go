@@ -319,7 +319,7 @@ func tombstoneOf(r storage.Reader, id kvpb.RangeID) (kvpb.ReplicaID, error) {
 // remove destroys a replica that is no longer part of its range. Its log goes after
 // the next flush, when the tombstone is durable (destroyLogs): moving many replicas
 // away must not flush the engine for each. A crash before brings the replica back,
-// which is told again that it is gone.
+// which receives again that it is gone.
 func (s *Store) remove(r *replica.Replica, next kvpb.ReplicaID) {
 	if !s.removing(r.RangeID(), true) {
 		return

@@ -54,7 +54,7 @@ func (e *MisplacedError) Error() string {
 func (e *MisplacedError) Unwrap() error { return e.Err }
 
 // sayMisplaced has a store end for the reason that its files are gone, if what failed did not
-// find one. Other failures are told as they are: the disk may answer nothing any more.
+// find one. Other failures are returned as they are: the disk may answer nothing any more.
 func (s *Store) sayMisplaced(fatal func(error)) func(error) {
 	if fatal == nil {
 		return nil

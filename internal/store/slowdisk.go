@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// How a slow disk is told from one that hesitated, and from a large write.
+// How a slow disk is distinguished from one that hesitated, and from a large write.
 const (
 	// DefaultSlowSync is from which time on a write to the log and its sync count as slow.
 	DefaultSlowSync = 100 * time.Millisecond

@@ -96,7 +96,7 @@
 //     only after it is known that no earlier copy of it has happened or will, and the leadership in
 //     which that was found still stood afterwards. (Finished.MayHaveForgotten, ReplayFilter;
 //     replica.answerEarlier; TestFinished)
-//  11. Where there is no record an abort is made durable before anybody hears of it, and not
+//  11. Where there is no record an abort is made durable before anybody learns of it, and not
 //     before the gateway has had time to send the record. (RecordState.Push, End;
 //     testdata/recovery)
 //  12. Who contends for intents says so before it has deferred commands flushed, so that their

@@ -84,7 +84,7 @@ func (m *Finished) Absorb(o *Finished) {
 	}
 }
 
-// Note hears of an applied command that ended a transaction, at ts; a negative time
+// Note takes in an applied command that ended a transaction, at ts; a negative time
 // stands for an abort. A command of no transaction is passed over.
 func (m *Finished) Note(id kvpb.TxnID, ts hlc.Timestamp) {
 	if id.IsZero() {

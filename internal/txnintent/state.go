@@ -116,7 +116,7 @@ type contention struct {
 	ContendedKeys [][]byte
 }
 
-// staging reports whether the last that was heard of the transaction is an attempt to commit.
+// staging reports whether the last event of the transaction was an attempt to commit.
 func (s *State) staging() bool { return s.Status == Staging || s.Status == ImplicitlyCommitted }
 
 // StagedAs reports whether the intents were staged by an attempt at a timestamp.

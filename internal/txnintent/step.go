@@ -277,7 +277,7 @@ func (s *State) stage(e Event) Result {
 // written makes readers see what was staged: what of it is still in this range.
 func (s *State) written(e Event) Result {
 	keys := e.Keys
-	if s.SplitAt != nil { // a split was applied since, of which s.Keys has heard
+	if s.SplitAt != nil { // a split was applied since, which s.Keys reflects
 		keys = below(keys, s.SplitAt)
 	}
 	n := len(keys)

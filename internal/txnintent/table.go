@@ -42,7 +42,7 @@ func (x *Txn) ID() kvpb.TxnID { return x.id }
 // Anchor returns the key beside which the transaction's record lies.
 func (x *Txn) Anchor() []byte { return x.anchor }
 
-// Since returns when the table first heard of the transaction.
+// Since returns when the transaction came into the table.
 func (x *Txn) Since() time.Time { return x.since }
 
 // Blockers returns the transaction as one that others wait for.

@@ -4,7 +4,7 @@
 // Above it is rebalance, which gives it to the queue of balance, and server, which asks it how
 // far a node is. Below it are placement, whose Store it fills, and liveness.
 //
-// Read pool.go (Pool), history.go (what was heard of a node, a pure state machine), lost.go
+// Read pool.go (Pool), history.go (the history of a node, a pure state machine), lost.go
 // (stores that nobody has any more), distance.go.
 //
 //	        silent                     back, failures > 0            suspectUntil

@@ -16,7 +16,7 @@ const (
 	suspectMemory = 15 * time.Minute
 )
 
-// history is what was heard of a node. It reads no clock.
+// history is what is known of a node over time. It reads no clock.
 type history struct {
 	life     int64
 	seq      uint64

@@ -51,7 +51,7 @@ func (p *Pool) Stores() []placement.Store {
 	return p.named.appendLost(out, now)
 }
 
-// observe adds to a node's history what is heard of it now. The caller holds p.mu.
+// observe adds to a node's history what is known of it now. The caller holds p.mu.
 func (p *Pool) observe(i *liveness.NodeInfo, live bool, heard, now time.Time) *history {
 	h := p.history[i.ID]
 	if h == nil {

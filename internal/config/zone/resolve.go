@@ -23,7 +23,7 @@ const (
 	MaxTierLen = 128
 )
 
-// Default is the configuration of a cluster that was told nothing.
+// Default is the configuration of a cluster in which nothing was set.
 func Default() Config {
 	return Config{
 		NumReplicas: ptr(3), Constraints: []Conjunction{}, VoterConstraints: []Conjunction{},

@@ -39,7 +39,7 @@ type Options struct {
 	Replica func(kvpb.RangeID) (*replica.Replica, bool)
 	// in the order of their keys.
 	Replicas func() []*replica.Replica
-	// Superseded is told of records newer than what a replica here knows of its range; nil:
+	// Superseded is called with records newer than what a replica here knows of its range; nil:
 	// nobody is.
 	Superseded func(*replica.Replica, *kvpb.RangeDescriptor)
 	// Peers are the other nodes; Ask has one of them tell what its Known returns.
@@ -51,7 +51,7 @@ type Options struct {
 // Registry is what a node does for the addresses of ranges.
 type Registry struct {
 	o           Options
-	firstRange  atomic.Pointer[kvpb.RangeDescriptor] // as last heard
+	firstRange  atomic.Pointer[kvpb.RangeDescriptor] // as last received
 	unpublished chan kvpb.RangeID
 	audited     []byte // where the next audit begins; belongs to Run
 

@@ -134,7 +134,7 @@ func joinNearest(spans []kvpb.Span, n int) []kvpb.Span {
 	return out
 }
 
-// maxPrefix bounds the common prefixes of keys that are told apart.
+// maxPrefix bounds the common prefixes of keys that are distinguished.
 const maxPrefix = 255
 
 func commonPrefix(a, b []byte) int {

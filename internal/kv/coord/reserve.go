@@ -21,7 +21,7 @@ func (t *Txn) Reserve(ctx context.Context, spans []kvpb.Span, hold time.Duration
 	return t.Freshen(ctx) // what can't be reserved is read all the same
 }
 
-// releaseReserved gives up what was reserved: what is not heard of it there lapses in time.
+// releaseReserved gives up what was reserved: a range that does not receive it lets the reservation lapse.
 func (t *Txn) releaseReserved() {
 	if len(t.reserved) == 0 {
 		return

@@ -531,7 +531,7 @@ func (t *Txn) buildCommit() *kvpb.CommitRequest {
 }
 
 // abandonTimeout bounds what a transaction whose commit failed does before its
-// client hears of it.
+// client learns of it.
 const abandonTimeout = time.Second
 
 // abandon gives up what is left of a transaction whose commit failed with err.

@@ -45,7 +45,7 @@ type Collection struct {
 
 	// In a cluster of several gateways: epoch is the registration under which the
 	// transaction has used the catalog, 0 if it has not yet; active says that
-	// others are to be told of its end.
+	// others must be notified of its end.
 	epoch  uint64
 	active bool
 	// stored are the descriptors whose stored form the transaction has locked,

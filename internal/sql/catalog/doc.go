@@ -48,7 +48,7 @@
 //     then, outside its own snapshot, so at any isolation level; a new gateway
 //     commits its records first, asks all others for active locks then, and loads
 //     its cache last. So either the changer reads the new record, or the new
-//     gateway is told of the lock. A changer that can't be asked is struck off,
+//     gateway is notified of the lock. A changer that can't be asked is struck off,
 //     and 10 holds (gateway.lockPeers, gateway.register).
 //  9. A gateway whose records were deleted registers under a new incarnation and
 //     loads everything anew; what its transactions had pinned is void and they

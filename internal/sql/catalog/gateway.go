@@ -18,7 +18,7 @@ import (
 type Peers interface {
 	// Call sends a request to the catalog of another node and waits for the answer.
 	Call(ctx context.Context, to kvpb.NodeID, req []byte) ([]byte, error)
-	// Away hears that a transaction of this node may wait for a lock on another one, until
+	// Away is called when a transaction of this node may wait for a lock on another one, until
 	// back is called: what looks for deadlocks follows it there.
 	Away(txn kvpb.TxnID, to kvpb.NodeID) (back func())
 }
@@ -106,7 +106,7 @@ type turn chan struct{}
 func (t turn) Lock()   { t <- struct{}{} }
 func (t turn) Unlock() { <-t }
 
-// activeTxn is a transaction of this node as other gateways are told of it.
+// activeTxn is a transaction of this node as it is announced to other gateways.
 type activeTxn struct {
 	Txn   concurrency.TxnID
 	Start hlc.Timestamp

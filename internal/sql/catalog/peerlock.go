@@ -12,7 +12,7 @@ import (
 	"github.com/lichendb/lichen/internal/plant"
 )
 
-// activate notes that other gateways are about to hear of the transaction. It comes
+// activate notes that the transaction is about to be announced to other gateways. It comes
 // before reading who they are: a gateway that is not among those read asks for the
 // active transactions afterwards.
 func (g *gateway) activate(c *Collection, ids ...ID) {
@@ -114,7 +114,7 @@ func (g *gateway) lockAt(ctx context.Context, m member, req *peerRequest) (hlc.T
 	}
 }
 
-// announcement is what the other gateways are told at the end of a transaction.
+// announcement is what the other gateways receive at the end of a transaction.
 type announcement struct {
 	req peerRequest
 	txn concurrency.TxnID

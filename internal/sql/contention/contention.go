@@ -173,7 +173,7 @@ func (s *Session) Begin(ctx context.Context, n *Node, txn *kv.Txn, text string, 
 	return txn.Freshen(ctx) // what those before have done is seen
 }
 
-// Ended notes how a block ended: err is what its client hears of it, nil if it was committed. find
+// Ended notes how a block ended: err is what its client receives, nil if it was committed. find
 // looks for a table.
 func (s *Session) Ended(n *Node, err error, find func(catalog.ID) catalog.Descriptor) {
 	if s.text == "" {

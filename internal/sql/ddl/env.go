@@ -49,7 +49,7 @@ type Env struct {
 	// FamilyPerColumn gives each column of a new table that states no families one of
 	// its own, and so each column that is added: for tests.
 	FamilyPerColumn bool
-	// Filled is told when the rows of a table were written into new indexes, how many they
+	// Filled is called when the rows of a table were written into new indexes, how many they
 	// are, and whether the primary index is one of them; nil: nobody wants to know.
 	Filled func(t *catalog.Table, rows int64, primary bool)
 	// NotInUse returns 55006 if the session goes on using a table that a command is about to

@@ -61,12 +61,12 @@ type ReportRequest struct {
 	Sessions, Locks bool
 }
 
-// Report is what the nodes of the cluster told of their sessions, locks and waits.
+// Report is what the nodes of the cluster reported of their sessions, locks and waits.
 type Report struct {
 	Sessions []Activity
 	Locks    []Lock
 	Waits    []Wait
-	// Cut says that there are more locks or waits than were told.
+	// Cut says that there are more locks or waits than were reported.
 	Cut bool
 }
 

@@ -135,7 +135,7 @@ func (l *Planner) kept(ctx context.Context, p *Statement, params []types.Datum) 
 	return c, l.sameResult(p, prep)
 }
 
-// sameResult refuses another plan of p whose rows are not those that its client was told of.
+// sameResult refuses another plan of p whose rows differ from those described to its client.
 func (l *Planner) sameResult(p *Statement, prep *plan.Prepared) error {
 	if p.cols == nil || SameColumns(l.session.Columns(prep), p.cols) {
 		return nil
@@ -143,14 +143,14 @@ func (l *Planner) sameResult(p *Statement, prep *plan.Prepared) error {
 	return ErrResultChanged()
 }
 
-// ErrResultChanged says that a statement no longer returns the rows that its client was told of.
+// ErrResultChanged says that a statement no longer returns the rows described to its client.
 func ErrResultChanged() error {
 	e := pgerr.New(pgerr.FeatureNotSupported, "cached plan must not change result type")
 	e.Routine = "RevalidateCachedQuery" // pgjdbc prepares again when it sees this
 	return e
 }
 
-// SameColumns reports whether rows of some columns are those that a client was told of.
+// SameColumns reports whether rows of some columns are those described to a client.
 func SameColumns(a, b []plan.Column) bool { return slices.EqualFunc(a, b, sameColumn) }
 
 func sameColumn(a, b plan.Column) bool {

@@ -72,7 +72,7 @@ func (p *Statement) Kind() string {
 	return p.Text
 }
 
-// Planned gives a statement its first plan, and the columns that its client is told of.
+// Planned gives a statement its first plan, and the columns described to its client.
 func (p *Statement) Planned(c *Plan, cols []plan.Column) {
 	p.plan, p.types, p.cols = c, c.Prep.ParamTypes, cols
 }
@@ -90,7 +90,7 @@ func (p *Statement) Failure() error {
 	return nil
 }
 
-// FixTypes has later plans keep the types of parameters that the client was told of.
+// FixTypes has later plans keep the types of parameters described to the client.
 func (p *Statement) FixTypes() { p.Declared = p.types }
 
 // DomainArg makes an argument of EXECUTE checked by the domain of its parameter.

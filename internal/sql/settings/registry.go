@@ -53,7 +53,7 @@ var Severities = []string{
 type Param struct {
 	Name    string
 	Default string
-	// Report says that clients are told of changes (ParameterStatus).
+	// Report says that changes are reported to clients (ParameterStatus).
 	Report bool
 	// ReadOnly parameters can't be set.
 	ReadOnly bool

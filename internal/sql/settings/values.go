@@ -237,7 +237,7 @@ func (v *Values) Commit() {
 // Rollback ends a transaction without keeping its changes.
 func (v *Values) Rollback() { v.RollbackTo(0) }
 
-// TakeReported returns the names of parameters that clients are told of and that
+// TakeReported returns the names of parameters that are reported to clients and that
 // changed since the last call.
 func (v *Values) TakeReported() []string {
 	if len(v.reported) == 0 {

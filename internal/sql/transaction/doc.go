@@ -18,7 +18,7 @@
 //
 // Invariants:
 //
-//  1. Followers hear of each transaction: Began; then Committed, or Undone; then Ended
+//  1. Followers are notified of each transaction: Began; then Committed, or Undone; then Ended
 //     (Start, Commit, Rollback, undo, End).
 //  2. The locks of a failed block without savepoints are released at once (undo;
 //     TestFailedBlockReleasesLocks in sql).
