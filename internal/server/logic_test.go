@@ -152,6 +152,6 @@ func TestLogic(t *testing.T) {
 
 // usualScripts are those that always run on several nodes.
 var usualScripts = []string{
-	"queries/select", "queries/windows", "dml/merge", "constraints/foreignkeychains", "constraints/generatedandpartial",
+	"queries/select", "queries/windows", "dml/merge", "constraints/foreignkeychains", "constraints/generated", "constraints/exclusion", "indexes/partial",
 	"transactions/isolation", "indexes/inverted", "indexes/families",
 }
