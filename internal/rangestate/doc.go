@@ -45,4 +45,6 @@
 //     (Unfreeze; testdata/merge)
 //  4. A range whose bounds shrink, or that stops serving, gets a new bounds generation: what was
 //     evaluated before has no effect after. (Split, Freeze, Unfreeze; testdata/split, testdata/merge)
+//  5. A merge goes on only while every replica answers, and freezes the right range only when all of
+//     them have its log. (FollowersHave, replica.MergeIf; testdata/followers)
 package rangestate

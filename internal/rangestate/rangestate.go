@@ -118,3 +118,28 @@ func Renew(d *kvpb.RangeDescriptor) (*kvpb.RangeDescriptor, error) {
 	}
 	return Next(d), nil
 }
+
+// Follower is what a leader knows of another replica of its range.
+type Follower struct {
+	Supports bool // its store supports this one, and so answers
+	Known    bool // to raft
+	Match    uint64
+}
+
+// FollowersHave reports whether all replicas of d but self's have the log up to an index. It fails with
+// ErrNotNow if one of them is on a store that does not answer: a merge would keep the range frozen.
+func FollowersHave(d *kvpb.RangeDescriptor, self kvpb.ReplicaID, index uint64, of func(*kvpb.ReplicaDescriptor) Follower) (bool, error) {
+	have := true
+	for i := range d.Replicas {
+		r := &d.Replicas[i]
+		if r.Replica == self {
+			continue
+		}
+		f := of(r)
+		if !f.Supports {
+			return false, fmt.Errorf("%w: the store %d, which has a replica of range %d, does not answer", ErrNotNow, r.Store, d.RangeID)
+		}
+		have = have && f.Known && f.Match >= index
+	}
+	return have, nil
+}

@@ -3,6 +3,7 @@ package rangestate
 import (
 	"fmt"
 	"strconv"
+	"strings"
 	"testing"
 
 	"github.com/cockroachdb/datadriven"
@@ -74,6 +75,8 @@ func (s *script) op(f []string) []string {
 	case "unfreeze": // unfreeze RIGHT LEFT
 		next, err := Unfreeze(d, s.id(f[2]), s.ranges[s.id(f[2])].Generation)
 		return s.apply(id, next, err)
+	case "followers": // followers RANGE INDEX STORE@MATCH...: a merge waits for those of replica 1
+		return s.followers(d, f[2:])
 	case "renew":
 		next, err := Renew(d)
 		return s.apply(id, next, err)
@@ -81,6 +84,23 @@ func (s *script) op(f []string) []string {
 		s.t.Fatalf("unknown step %q", f[0])
 	}
 	return []string{show(s.ranges[id])}
+}
+
+// followers shows whether all other replicas have the log. A store without a match does not answer.
+func (s *script) followers(d *kvpb.RangeDescriptor, f []string) []string {
+	match := map[kvpb.StoreID]uint64{}
+	for _, m := range f[1:] {
+		store, at, _ := strings.Cut(m, "@")
+		match[kvpb.StoreID(s.id(store))] = uint64(s.id(at))
+	}
+	have, err := FollowersHave(d, 1, uint64(s.id(f[0])), func(r *kvpb.ReplicaDescriptor) Follower {
+		at, ok := match[r.Store]
+		return Follower{Supports: ok, Known: at > 0, Match: at}
+	})
+	if err == nil && !have {
+		return []string{"not yet"}
+	}
+	return says(err, "they have it")
 }
 
 // widen applies a merge, which names the generation of the left range that it was decided on.

@@ -10,21 +10,22 @@ import (
 	"github.com/lichendb/lichen/internal/kvpb"
 	"github.com/lichendb/lichen/internal/raftgroup"
 	"github.com/lichendb/lichen/internal/rangestate"
+	"github.com/lichendb/lichen/internal/sleep"
 	"github.com/lichendb/lichen/internal/txnintent"
 )
 
-// A merge takes the range to the right of this one in, step by step, as package rangestate says and
-// pictures; docs/decisions/0007 (Merges) says why. If it is not carried out to its end, the left
-// range's leader ends it (ResolveMerge).
+// A merge subsumes the range to the right of this one in the steps that package rangestate draws;
+// docs/decisions/0007 (Merges) says why. If it stops half-way, the left range's leader undoes it
+// (ResolveMerge).
 
 const (
-	// settleWait is how long a merge waits for the right range's parts of transactions
-	// to be decided, confirmWait for all replicas to have what led up to the merge, and
-	// frozenWait for those of the frozen range, whose clients wait, to have the rest.
-	settleWait  = 500 * time.Millisecond
-	confirmWait = 3 * time.Second
-	frozenWait  = 400 * time.Millisecond
-	// mergePoll is how often that is looked at.
+	// A merge waits intentsTimeout for the intents in the right range to be resolved, confirmTimeout
+	// for all replicas to have the log before it, and frozenTimeout for those of the frozen range,
+	// whose clients wait, to have the rest.
+	intentsTimeout = 500 * time.Millisecond
+	confirmTimeout = 3 * time.Second
+	frozenTimeout  = 400 * time.Millisecond
+	// mergePoll is the interval between two checks.
 	mergePoll = 2 * time.Millisecond
 )
 
@@ -55,12 +56,12 @@ func (r *Replica) MergeIf(ctx context.Context, right *Replica, may func(context.
 		return fmt.Errorf("%w: row locks are being taken over", ErrNotNow)
 	}
 	// A replica that is away, or far behind, would keep the range frozen.
-	err := errors.Join(r.awaitFollowers(ctx, 1, confirmWait), right.awaitFollowers(ctx, right.AppliedIndex(), confirmWait))
+	err := errors.Join(r.awaitFollowers(ctx, 1, confirmTimeout), right.awaitFollowers(ctx, right.AppliedIndex(), confirmTimeout))
 	if err != nil {
 		return err
 	}
 	defer right.shutGate()()
-	if err := right.awaitSettled(ctx); err != nil {
+	if err := right.awaitResolved(ctx); err != nil {
 		return err
 	}
 	next := rangestate.BeginMerge(left, right.id)
@@ -75,7 +76,7 @@ func (r *Replica) MergeIf(ctx context.Context, right *Replica, may func(context.
 		return err
 	}
 	// Again for the left range: its members can't change any more.
-	if err := errors.Join(right.awaitFollowers(ctx, m.Index, frozenWait), r.awaitFollowers(ctx, 1, frozenWait)); err != nil {
+	if err := errors.Join(right.awaitFollowers(ctx, m.Index, frozenTimeout), r.awaitFollowers(ctx, 1, frozenTimeout)); err != nil {
 		return err
 	}
 	return r.take(next, m)
@@ -175,24 +176,31 @@ func (r *Replica) Renew(ctx context.Context) error {
 	}
 }
 
-// awaitSettled waits until no transaction has provisional data in the range: the
-// versions of a large one would be at a timestamp of another range.
-func (r *Replica) awaitSettled(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, settleWait)
+// awaitResolved waits until no transaction has intents in the range: the versions of a large one would
+// be at a timestamp of another range.
+func (r *Replica) awaitResolved(ctx context.Context) error {
+	return awaitMerge(ctx, intentsTimeout, func(context.Context) (bool, error) { return r.intents.Empty(), nil },
+		fmt.Errorf("%w: transactions have provisional data in range %d", ErrNotNow, r.id))
+}
+
+// awaitMerge waits until done says so. It fails with late after the timeout.
+func awaitMerge(ctx context.Context, timeout time.Duration, done func(context.Context) (bool, error), late error) error {
+	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
 	for {
-		if r.intents.Empty() {
-			return nil
+		switch ok, err := done(ctx); {
+		case ctx.Err() != nil && !ok:
+			return late
+		case ok || err != nil:
+			return err
 		}
-		select {
-		case <-time.After(mergePoll):
-		case <-ctx.Done():
-			return fmt.Errorf("%w: transactions have provisional data in range %d", ErrNotNow, r.id)
+		if sleep.For(ctx, mergePoll) != nil {
+			return late
 		}
 	}
 }
 
-// nothingProvisional answers whether the frozen range holds no durable lock.
+// nothingProvisional fails if the frozen range holds a durable lock.
 func (r *Replica) nothingProvisional(ctx context.Context) error {
 	d := r.Desc()
 	found := fmt.Errorf("%w: a transaction has provisional data in range %d", ErrNotNow, r.id)
@@ -201,44 +209,44 @@ func (r *Replica) nothingProvisional(ctx context.Context) error {
 	})
 }
 
-// awaitFollowers waits until all other replicas have the range's log up to an index.
+// awaitFollowers waits until all other replicas have the range's log up to an index
+// (rangestate.FollowersHave).
 func (r *Replica) awaitFollowers(ctx context.Context, index uint64, timeout time.Duration) error {
-	for _, d := range r.Desc().Replicas {
-		if d.Replica != r.replicaID && !r.supportedBy(d.Store) {
-			return fmt.Errorf("%w: the store %d, which has a replica of range %d, does not answer", ErrNotNow, d.Store, r.id)
-		}
+	type answer struct {
+		have bool
+		err  error
 	}
-	ctx, cancel := context.WithTimeout(ctx, timeout)
-	defer cancel()
-	for {
-		have := make(chan bool, 1)
-		if !r.group.Do(func() { have <- r.group.followersHave(index) }) {
-			return r.notLeader()
+	return awaitMerge(ctx, timeout, func(ctx context.Context) (bool, error) {
+		answers := make(chan answer, 1)
+		ask := func() {
+			have, err := r.group.followersHave(index)
+			answers <- answer{have, err}
+		}
+		if !r.group.Do(ask) {
+			return false, r.notLeader()
 		}
 		select {
-		case ok := <-have:
-			if ok {
-				return nil
-			}
-			<-time.After(mergePoll)
+		case a := <-answers:
+			return a.have, a.err
 		case <-ctx.Done():
+			return false, ctx.Err()
 		}
-		if ctx.Err() != nil {
-			return fmt.Errorf("%w: a replica of range %d lacks the end of the log", ErrNotNow, r.id)
-		}
-	}
+	}, fmt.Errorf("%w: a replica of range %d lacks the end of the log", ErrNotNow, r.id))
 }
 
-func (g *group) followersHave(index uint64) bool {
+// followersHave asks whether all other replicas have the log up to an index; until they do, the leader
+// goes on sending.
+func (g *group) followersHave(index uint64) (bool, error) {
 	if g.Led() == 0 {
-		return false
+		return false, nil
 	}
 	progress := g.Raft().Status().Progress
-	for _, d := range g.r.Desc().Replicas {
-		if p, ok := progress[uint64(d.Replica)]; d.Replica != g.r.replicaID && (!ok || p.Match < index) {
-			g.StayActive()
-			return false
-		}
+	have, err := rangestate.FollowersHave(g.r.Desc(), g.r.replicaID, index, func(d *kvpb.ReplicaDescriptor) rangestate.Follower {
+		p, known := progress[uint64(d.Replica)]
+		return rangestate.Follower{Supports: g.r.supportedBy(d.Store), Known: known, Match: p.Match}
+	})
+	if !have && err == nil {
+		g.StayActive()
 	}
-	return true
+	return have, err
 }
