@@ -35,6 +35,8 @@ var retired = map[string]string{
 	"border":      "boundary, bounds, or split key",
 	"borders":     "boundaries, bounds, or split keys",
 	"stir":        "heartbeat",
+	"stirs":       "heartbeat",
+	"parked":      "quiesced",
 	"presumed":    "split leader",
 	"presumption": "split leader",
 }
