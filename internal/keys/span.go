@@ -60,6 +60,19 @@ func PrefixEnd(prefix []byte) []byte {
 	return nil
 }
 
+// AppendPrefixEnd appends PrefixEnd of a prefix that does not consist of 0xff alone.
+func AppendPrefixEnd(dst, prefix []byte) []byte {
+	n := len(prefix)
+	for n > 0 && prefix[n-1] == 0xff {
+		n--
+	}
+	dst = append(dst, prefix[:n]...)
+	if n > 0 {
+		dst[len(dst)-1]++
+	}
+	return dst
+}
+
 // Next returns the first key after key.
 func Next(key []byte) []byte {
 	out := make([]byte, len(key)+1)

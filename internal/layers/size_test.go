@@ -36,7 +36,6 @@ var largePackages = map[string]int{
 	// rewrites tables, DROP … CASCADE reaches every kind of object and back: packages by kind would
 	// import each other in a circle, or call each other through an interface each.
 	"sql/ddl":       15000,
-	"sql/exec":      14000,
 	"sql/parser":    12500,
 	"sql/pgcatalog": 10500,
 	// Expressions hold queries and queries expressions; both resolve names in one chain of scopes.

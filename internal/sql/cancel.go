@@ -9,6 +9,7 @@ import (
 	"github.com/lichendb/lichen/internal/kvpb"
 	"github.com/lichendb/lichen/internal/sql/ast"
 	"github.com/lichendb/lichen/internal/sql/exec"
+	"github.com/lichendb/lichen/internal/sql/exec/operator"
 	"github.com/lichendb/lichen/internal/sql/pgcatalog"
 	"github.com/lichendb/lichen/internal/sql/pgerr"
 	"github.com/lichendb/lichen/internal/sql/planner"
@@ -171,7 +172,7 @@ func (s *Session) cancelIDs(ctx context.Context, st *ast.Cancel) ([]string, erro
 	if err != nil {
 		return nil, err
 	}
-	var env exec.Env
+	var env operator.Env
 	s.fillEnv(ctx, &env, nil)
 	rows, err := pr.Rows(&env)
 	var ids []string

@@ -7,7 +7,8 @@ import (
 
 	"github.com/lichendb/lichen/internal/sql/ast"
 	"github.com/lichendb/lichen/internal/sql/catalog"
-	"github.com/lichendb/lichen/internal/sql/exec"
+	"github.com/lichendb/lichen/internal/sql/exec/mutation"
+	"github.com/lichendb/lichen/internal/sql/exec/operator"
 	"github.com/lichendb/lichen/internal/sql/pgerr"
 )
 
@@ -15,15 +16,15 @@ import (
 const maxDeferred = 4 << 20
 
 // deferral is what SET CONSTRAINTS said in the transaction, and the checks that wait
-// for its end. It implements exec.ConstraintMode.
+// for its end. It implements operator.ConstraintMode.
 type deferral struct {
 	all   ast.Tristate // of SET CONSTRAINTS ALL
 	modes map[uint32]bool
 	// queue is never changed in place, so that savepoints can keep it.
-	queue []*exec.Deferred
+	queue []*operator.Deferred
 }
 
-// Deferred implements exec.ConstraintMode.
+// Deferred implements operator.ConstraintMode.
 func (d *deferral) Deferred(oid uint32, initially bool) bool {
 	if mode, ok := d.modes[oid]; ok {
 		return mode
@@ -34,8 +35,8 @@ func (d *deferral) Deferred(oid uint32, initially bool) bool {
 	return initially
 }
 
-// Defer implements exec.ConstraintMode.
-func (d *deferral) Defer(c *exec.Deferred) error {
+// Defer implements operator.ConstraintMode.
+func (d *deferral) Defer(c *operator.Deferred) error {
 	if len(d.queue) >= maxDeferred {
 		return pgerr.New(pgerr.ProgramLimitExceeded, "too many deferred constraint checks in one transaction (limit %d)", maxDeferred)
 	}
@@ -52,13 +53,13 @@ func (d *deferral) mark() deferral {
 }
 
 // checkDeferred makes the checks that satisfy want; nil: all that wait.
-func (s *Session) checkDeferred(ctx context.Context, want func(*exec.Deferred) bool) error {
+func (s *Session) checkDeferred(ctx context.Context, want func(*operator.Deferred) bool) error {
 	d := &s.deferral
 	if len(d.queue) == 0 {
 		return nil
 	}
 	now := d.queue
-	var later []*exec.Deferred
+	var later []*operator.Deferred
 	if want != nil {
 		now = nil
 		for _, c := range d.queue {
@@ -72,10 +73,10 @@ func (s *Session) checkDeferred(ctx context.Context, want func(*exec.Deferred) b
 	if len(now) == 0 {
 		return nil
 	}
-	var env exec.Env
+	var env operator.Env
 	s.fillEnv(ctx, &env, nil)
 	s.txn.KV().BeginStatement()
-	if err := exec.CheckDeferred(ctx, &env, now); err != nil {
+	if err := mutation.CheckDeferred(ctx, &env, now); err != nil {
 		return err
 	}
 	d.queue = later
@@ -119,7 +120,7 @@ func (x *execution) setConstraints(ctx context.Context, st *ast.SetConstraints) 
 	if st.Deferred {
 		return nil
 	}
-	return s.checkDeferred(ctx, func(c *exec.Deferred) bool { return named[c.Constraint()] })
+	return s.checkDeferred(ctx, func(c *operator.Deferred) bool { return named[c.Constraint()] })
 }
 
 // namedConstraints adds the deferrable constraints of that name in the first schema

@@ -10,6 +10,7 @@ import (
 	"github.com/lichendb/lichen/internal/sql/copyio"
 	"github.com/lichendb/lichen/internal/sql/ddl"
 	"github.com/lichendb/lichen/internal/sql/exec"
+	"github.com/lichendb/lichen/internal/sql/exec/rowcontainer"
 	"github.com/lichendb/lichen/internal/sql/pgerr"
 	"github.com/lichendb/lichen/internal/sql/plan"
 )
@@ -73,7 +74,7 @@ func (x *execution) copyTo(ctx context.Context, root *plan.Copy, opts *copyfmt.O
 	if err := out.Begin(opts.Binary()); err != nil {
 		return err
 	}
-	_, err = pr.Run(&x.env, func(b *exec.Batch) error {
+	_, err = pr.Run(&x.env, func(b *rowcontainer.Batch) error {
 		for i := range b.Len() {
 			x.rows++
 			if err := out.Row(b.Row(i)); err != nil {

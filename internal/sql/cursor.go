@@ -6,7 +6,7 @@ import (
 	"slices"
 
 	"github.com/lichendb/lichen/internal/sql/ast"
-	"github.com/lichendb/lichen/internal/sql/exec"
+	"github.com/lichendb/lichen/internal/sql/exec/operator"
 	"github.com/lichendb/lichen/internal/sql/parser"
 	"github.com/lichendb/lichen/internal/sql/pgerr"
 	"github.com/lichendb/lichen/internal/sql/plan"
@@ -58,7 +58,7 @@ func (s *Session) openCursor(ctx context.Context, c *portal.Cursor, p *prepared.
 	if prep := pl.Prep; p.Columns() == nil && !pl.Once {
 		p.Planned(pl, prep.Columns[:len(prep.Columns)-prep.RowKey])
 	}
-	env := &exec.Env{}
+	env := &operator.Env{}
 	s.fillEnv(ctx, env, params)
 	return c.Open(pl, env, s.txn.KV().Snapshot())
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/lichendb/lichen/internal/sql/exec"
+	"github.com/lichendb/lichen/internal/sql/exec/operator"
 	"github.com/lichendb/lichen/internal/sql/planner"
 	"github.com/lichendb/lichen/internal/sql/types"
 )
@@ -30,7 +31,7 @@ func (in *domainInputs) check(t *types.T, d types.Datum) error {
 	if err != nil {
 		return err
 	}
-	_, err = program.Rows(&exec.Env{Ctx: bctx.Ctx, Builtin: &bctx, Params: []types.Datum{d}})
+	_, err = program.Rows(&operator.Env{Ctx: bctx.Ctx, Builtin: &bctx, Params: []types.Datum{d}})
 	if err == nil && len(in.programs) < maxDomainInputs {
 		in.programs[t] = program
 	}

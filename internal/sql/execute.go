@@ -17,6 +17,8 @@ import (
 	"github.com/lichendb/lichen/internal/sql/copyio"
 	"github.com/lichendb/lichen/internal/sql/ddl"
 	"github.com/lichendb/lichen/internal/sql/exec"
+	"github.com/lichendb/lichen/internal/sql/exec/operator"
+	"github.com/lichendb/lichen/internal/sql/exec/rowcontainer"
 	"github.com/lichendb/lichen/internal/sql/pgerr"
 	"github.com/lichendb/lichen/internal/sql/plan"
 	"github.com/lichendb/lichen/internal/sql/portal"
@@ -56,7 +58,7 @@ type execution struct {
 
 	cached    *prepared.Plan
 	program   *exec.Program
-	env       exec.Env
+	env       operator.Env
 	rows      int64
 	described bool
 	suspended bool
@@ -272,7 +274,7 @@ func (x *execution) stream(ctx context.Context) error {
 	for sent := 0; ; {
 		want := 0
 		if x.maxRows > 0 {
-			want = min(x.maxRows-sent, exec.BatchRows)
+			want = min(x.maxRows-sent, rowcontainer.BatchRows)
 		}
 		b, err := x.program.Next(want)
 		if err != nil {
@@ -337,7 +339,7 @@ func (x *execution) holdOn(ctx context.Context, h Holder, limit int) (Holder, er
 // too if that ends here, before anything is sent: until then it can be run again.
 func (x *execution) runHeld(ctx context.Context) error {
 	var held []types.Row
-	first, err := x.program.Next(exec.BatchRows)
+	first, err := x.program.Next(rowcontainer.BatchRows)
 	if err != nil {
 		return err
 	}
@@ -368,7 +370,7 @@ func (x *execution) runHeld(ctx context.Context) error {
 			}
 		}
 		x.rows += int64(b.Len())
-		if b, err = x.program.Next(exec.BatchRows); err != nil {
+		if b, err = x.program.Next(rowcontainer.BatchRows); err != nil {
 			return err
 		}
 	}
@@ -493,8 +495,8 @@ func (x *execution) Run() portal.Run {
 }
 
 // fillEnv makes env ready for an execution in the open transaction.
-func (s *Session) fillEnv(ctx context.Context, env *exec.Env, params []types.Datum) {
-	*env = exec.Env{
+func (s *Session) fillEnv(ctx context.Context, env *operator.Env, params []types.Datum) {
+	*env = operator.Env{
 		Ctx: ctx, Txn: s.txn.KV(), Builtin: s.builtinContext(ctx), Params: params, Mem: s.srv.cfg.Mem,
 		Virtual: s.cats, Statements: s, ReadOnly: s.txn.ReadOnly(),
 		Constraints: &s.deferral, BatchRows: s.srv.cfg.BatchRows,

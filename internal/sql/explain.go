@@ -10,6 +10,7 @@ import (
 	"github.com/lichendb/lichen/internal/sql/ast"
 	"github.com/lichendb/lichen/internal/sql/ddl"
 	"github.com/lichendb/lichen/internal/sql/exec"
+	"github.com/lichendb/lichen/internal/sql/exec/rowcontainer"
 	"github.com/lichendb/lichen/internal/sql/pgerr"
 	"github.com/lichendb/lichen/internal/sql/plan"
 	"github.com/lichendb/lichen/internal/sql/types"
@@ -270,7 +271,7 @@ func (x *execution) explainAnalyze(ctx context.Context, root *plan.Explain, o *e
 	}
 	x.s.fillEnv(ctx, &x.env, x.params)
 	start := time.Now()
-	n, err := pr.Run(&x.env, func(*exec.Batch) error { return nil })
+	n, err := pr.Run(&x.env, func(*rowcontainer.Batch) error { return nil })
 	if err != nil {
 		return 0, err
 	}

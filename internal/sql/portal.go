@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/lichendb/lichen/internal/sql/ast"
-	"github.com/lichendb/lichen/internal/sql/exec"
+	"github.com/lichendb/lichen/internal/sql/exec/rowcontainer"
 	"github.com/lichendb/lichen/internal/sql/pgerr"
 	"github.com/lichendb/lichen/internal/sql/plan"
 	"github.com/lichendb/lichen/internal/sql/portal"
@@ -187,11 +187,11 @@ type storedRows struct {
 	Results
 	s     *Session
 	width int
-	rows  *exec.RowBuffer
+	rows  *rowcontainer.Buffer
 	tag   string
 }
 
-func (r *storedRows) begin() { r.rows = exec.NewRowBuffer(r.s.srv.cfg.Mem, r.width) }
+func (r *storedRows) begin() { r.rows = rowcontainer.NewBuffer(r.s.srv.cfg.Mem, r.width) }
 
 // Row implements Results.
 func (r *storedRows) Row(row []types.Datum) error { return r.rows.AddRow(row) }

@@ -5,7 +5,7 @@ import (
 
 	"github.com/lichendb/lichen/internal/sql/ast"
 	"github.com/lichendb/lichen/internal/sql/clustersetting"
-	"github.com/lichendb/lichen/internal/sql/exec"
+	"github.com/lichendb/lichen/internal/sql/exec/operator"
 	"github.com/lichendb/lichen/internal/sql/parser"
 	"github.com/lichendb/lichen/internal/sql/pgerr"
 	"github.com/lichendb/lichen/internal/sql/plan"
@@ -59,10 +59,10 @@ func statementSource(stmt ast.Statement) (*ast.Select, []plan.Column, error) {
 	return nil, nil, pgerr.Unsupported("%s in FROM is not supported", stmt.Tag())
 }
 
-// StatementRows implements exec.StatementProvider.
+// StatementRows implements operator.StatementProvider.
 func (s *Session) StatementRows(ctx context.Context, stmt ast.Statement, emit func(types.Row) error) error {
 	x := &execution{s: s}
-	x.env = exec.Env{
+	x.env = operator.Env{
 		Ctx: ctx, Txn: s.txn.KV(), Builtin: s.bctx, Mem: s.srv.cfg.Mem, Virtual: s.cats, Statements: s, ReadOnly: true,
 	}
 	rows, err := x.rowsOf(ctx, stmt)

@@ -49,7 +49,7 @@ type Config struct {
 	// its own: for tests.
 	FamilyPerColumn bool
 	// BatchRows bounds the batches of rows that statements work on, 0 meaning
-	// exec.BatchRows: tests make it small.
+	// rowcontainer.BatchRows: tests make it small.
 	BatchRows int
 	// NoAutoStats has tables analysed by ANALYZE only: for tests whose plans must not change
 	// on the way.

@@ -5,6 +5,7 @@ import (
 
 	"github.com/lichendb/lichen/internal/sql/ast"
 	"github.com/lichendb/lichen/internal/sql/exec"
+	"github.com/lichendb/lichen/internal/sql/exec/operator"
 	"github.com/lichendb/lichen/internal/sql/parser"
 	"github.com/lichendb/lichen/internal/sql/pgerr"
 	"github.com/lichendb/lichen/internal/sql/planner"
@@ -132,7 +133,7 @@ func (s *Session) evalSelect(ctx context.Context, sel *ast.Select) (types.Datum,
 }
 
 func (s *Session) oneValue(ctx context.Context, pr *exec.Program) (types.Datum, error) {
-	env := exec.Env{Ctx: ctx, Builtin: s.builtinContext(ctx)}
+	env := operator.Env{Ctx: ctx, Builtin: s.builtinContext(ctx)}
 	if s.txn.Open() {
 		s.fillEnv(ctx, &env, nil)
 	}

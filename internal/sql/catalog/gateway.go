@@ -81,7 +81,7 @@ type gateway struct {
 	inc   atomic.Int64 // of the present registration; 0: none
 
 	// rereads orders reading the catalog back and publishing what was read.
-	rereads turn
+	rereads channelMutex
 
 	mu sync.Mutex
 	// active are the transactions of this node whose changes or locks other nodes
@@ -99,12 +99,12 @@ type gateway struct {
 	telling sync.WaitGroup
 }
 
-// turn is a mutex that is held while the cluster is asked: a channel, so that those who
-// wait for a silent one are at rest where time is virtual.
-type turn chan struct{}
+// channelMutex is a mutex for sections that wait for other nodes. Virtual time goes on while
+// goroutines wait for a channel; it would stand still while they wait for a sync.Mutex.
+type channelMutex chan struct{}
 
-func (t turn) Lock()   { t <- struct{}{} }
-func (t turn) Unlock() { <-t }
+func (m channelMutex) Lock()   { m <- struct{}{} }
+func (m channelMutex) Unlock() { <-m }
 
 // activeTxn is a transaction of this node as it is announced to other gateways.
 type activeTxn struct {
@@ -117,7 +117,7 @@ func newGateway(s *Store, o Options) *gateway {
 	g := &gateway{
 		s: s, node: o.Node, life: o.Life, peers: o.Peers, clock: o.Clock, timing: defaultTiming(),
 		active: map[concurrency.TxnID]*activeTxn{}, remote: map[concurrency.TxnID]*remoteTxn{},
-		known: map[kvpb.NodeID]int64{}, rereads: make(turn, 1), loaded: make(chan struct{}),
+		known: map[kvpb.NodeID]int64{}, rereads: make(channelMutex, 1), loaded: make(chan struct{}),
 	}
 	if g.clock == nil {
 		g.clock = o.DB.Clock()

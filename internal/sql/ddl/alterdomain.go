@@ -7,6 +7,7 @@ import (
 	"github.com/lichendb/lichen/internal/sql/ast"
 	"github.com/lichendb/lichen/internal/sql/catalog"
 	"github.com/lichendb/lichen/internal/sql/exec"
+	"github.com/lichendb/lichen/internal/sql/exec/operator"
 	"github.com/lichendb/lichen/internal/sql/parser"
 	"github.com/lichendb/lichen/internal/sql/pgerr"
 	"github.com/lichendb/lichen/internal/sql/planner"
@@ -229,7 +230,7 @@ func (e *Env) scratchRows(ctx context.Context, t *catalog.Table, query string) (
 	if err != nil || e.withoutRows {
 		return nil, err
 	}
-	env := exec.Env{}
+	env := operator.Env{}
 	if e.Exec != nil {
 		env = *e.Exec
 	}

@@ -11,6 +11,9 @@ import (
 	"github.com/lichendb/lichen/internal/sql/ast"
 	"github.com/lichendb/lichen/internal/sql/catalog"
 	"github.com/lichendb/lichen/internal/sql/exec"
+	"github.com/lichendb/lichen/internal/sql/exec/operator"
+	"github.com/lichendb/lichen/internal/sql/exec/rowcontainer"
+	"github.com/lichendb/lichen/internal/sql/exec/tableaccess"
 	"github.com/lichendb/lichen/internal/sql/inverted"
 	"github.com/lichendb/lichen/internal/sql/pgerr"
 	"github.com/lichendb/lichen/internal/sql/plan"
@@ -172,7 +175,7 @@ type builder struct {
 	check    *rowcodec.RowCheck // of what is written
 	checks   []plan.CheckExpr
 	notNull  []int
-	derived  *exec.Deriver
+	derived  *tableaccess.Deriver
 	schema   string
 	out      *sink
 	rows     int64
@@ -197,7 +200,7 @@ func (b *builder) plan(ctx context.Context) (*plan.Prepared, error) {
 			b.checks = append(b.checks, c)
 		}
 	}
-	if b.derived, err = exec.NewDeriver(b.table, ins.Derived); err != nil {
+	if b.derived, err = tableaccess.NewDeriver(b.table, ins.Derived); err != nil {
 		return nil, err
 	}
 	input := ins.Input
@@ -352,13 +355,13 @@ func (b *builder) prefixes() (out [][]byte) {
 }
 
 func (b *builder) run(ctx context.Context, program *exec.Program) error {
-	env := exec.Env{}
+	env := operator.Env{}
 	if b.e.Exec != nil {
 		env = *b.e.Exec
 	}
 	env.Ctx, env.Txn = ctx, b.e.Txn
-	b.derived.Start(ctx, &env)
-	_, err := program.Run(&env, func(batch *exec.Batch) error {
+	b.derived.Start(ctx, env.Builtin, env.Mem)
+	_, err := program.Run(&env, func(batch *rowcontainer.Batch) error {
 		for i := range batch.Len() {
 			if err := b.row(ctx, batch.Row(i)); err != nil {
 				return err

@@ -6,7 +6,7 @@ import (
 	"github.com/lichendb/lichen/internal/kv"
 	"github.com/lichendb/lichen/internal/sql/ast"
 	"github.com/lichendb/lichen/internal/sql/catalog"
-	"github.com/lichendb/lichen/internal/sql/exec"
+	"github.com/lichendb/lichen/internal/sql/exec/operator"
 	"github.com/lichendb/lichen/internal/sql/pgerr"
 	"github.com/lichendb/lichen/internal/sql/plan"
 	"github.com/lichendb/lichen/internal/sql/types"
@@ -22,7 +22,7 @@ type Env struct {
 	User string
 	// Exec is the environment of queries that run as part of the statement; nil
 	// parts are as for any execution.
-	Exec           *exec.Env
+	Exec           *operator.Env
 	Format         *types.FormatContext
 	DefaultIntSize int
 	// DefaultTablespace is where tables and indexes go whose statement names none; "" is

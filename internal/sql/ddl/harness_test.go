@@ -17,6 +17,8 @@ import (
 	"github.com/lichendb/lichen/internal/sql/catalog"
 	"github.com/lichendb/lichen/internal/sql/ddl"
 	"github.com/lichendb/lichen/internal/sql/exec"
+	"github.com/lichendb/lichen/internal/sql/exec/operator"
+	"github.com/lichendb/lichen/internal/sql/exec/rowcontainer"
 	"github.com/lichendb/lichen/internal/sql/optimizer"
 	"github.com/lichendb/lichen/internal/sql/parser"
 	"github.com/lichendb/lichen/internal/sql/pgcatalog"
@@ -261,7 +263,7 @@ func (s *session) run(ctx context.Context, st ast.Statement) error {
 	if err != nil {
 		return err
 	}
-	_, err = p.Run(s.execEnv(ctx), func(b *exec.Batch) error {
+	_, err = p.Run(s.execEnv(ctx), func(b *rowcontainer.Batch) error {
 		for i := range b.Len() {
 			s.row(prep.Columns, b.Row(i))
 		}
@@ -281,8 +283,8 @@ func (s *session) row(cols []plan.Column, row []types.Datum) {
 	fmt.Fprintln(&s.out, strings.Join(parts, "|"))
 }
 
-func (s *session) execEnv(ctx context.Context) *exec.Env {
-	return &exec.Env{Ctx: ctx, Txn: s.txn, Builtin: s.bctx, Virtual: s.pg}
+func (s *session) execEnv(ctx context.Context) *operator.Env {
+	return &operator.Env{Ctx: ctx, Txn: s.txn, Builtin: s.bctx, Virtual: s.pg}
 }
 
 func (s *session) env() *ddl.Env {

@@ -11,6 +11,7 @@ import (
 	"github.com/lichendb/lichen/internal/sql/ast"
 	"github.com/lichendb/lichen/internal/sql/catalog"
 	"github.com/lichendb/lichen/internal/sql/exec"
+	"github.com/lichendb/lichen/internal/sql/exec/rowcontainer"
 	"github.com/lichendb/lichen/internal/sql/parser"
 	"github.com/lichendb/lichen/internal/sql/pgerr"
 	"github.com/lichendb/lichen/internal/sql/rowcodec"
@@ -205,7 +206,7 @@ func (e *Env) splitKeys(ctx context.Context, x *rowcodec.Index, rows *ast.Select
 		return nil, err
 	}
 	var out [][]byte
-	_, err = program.Run(e.Exec, func(b *exec.Batch) error {
+	_, err = program.Run(e.Exec, func(b *rowcontainer.Batch) error {
 		for i := range b.Len() {
 			if len(out) == MaxSplits {
 				return pgerr.New(pgerr.ProgramLimitExceeded, "more than %d rows to split at", MaxSplits)

@@ -7,6 +7,7 @@ import (
 	"github.com/lichendb/lichen/internal/sql/ast"
 	"github.com/lichendb/lichen/internal/sql/catalog"
 	"github.com/lichendb/lichen/internal/sql/exec"
+	"github.com/lichendb/lichen/internal/sql/exec/operator"
 	"github.com/lichendb/lichen/internal/sql/parser"
 	"github.com/lichendb/lichen/internal/sql/pgerr"
 	"github.com/lichendb/lichen/internal/sql/planner"
@@ -44,7 +45,7 @@ func (e *Env) validateForeignKey(ctx context.Context, t, ref *catalog.Table, k *
 
 // findOrphan runs an orphansQuery.
 func (e *Env) findOrphan(ctx context.Context, t, ref *catalog.Table, k *catalog.ForeignKey, program *exec.Program) error {
-	env := exec.Env{}
+	env := operator.Env{}
 	if e.Exec != nil {
 		env = *e.Exec
 	}

@@ -7,9 +7,14 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/lichendb/lichen/internal/keys"
 	"github.com/lichendb/lichen/internal/kv"
 	"github.com/lichendb/lichen/internal/kvpb"
 	"github.com/lichendb/lichen/internal/sql/builtin/call"
+	"github.com/lichendb/lichen/internal/sql/catalog"
+	"github.com/lichendb/lichen/internal/sql/exec/operator"
+	"github.com/lichendb/lichen/internal/sql/exec/rowcontainer"
+	"github.com/lichendb/lichen/internal/sql/rowcodec"
 	"github.com/lichendb/lichen/internal/sql/types"
 )
 
@@ -26,6 +31,15 @@ func (c *cannedScan) Scan(_ context.Context, _, _ []byte, _ kv.ScanOptions, res 
 	return nil
 }
 
+// tableSpan is where the rows of a table lie.
+func tableSpan(t testing.TB, tab *catalog.Table) kvpb.Span {
+	x, err := rowcodec.Compile(tab, tab.Primary())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return kvpb.Span{Key: x.Prefix(), EndKey: keys.PrefixEnd(x.Prefix())}
+}
+
 // sysbenchWorld has a table of 100 rows as sysbench fills it.
 func sysbenchWorld(t testing.TB) (*world, *cannedScan) {
 	w := newWorld(t)
@@ -36,11 +50,8 @@ func sysbenchWorld(t testing.TB) (*world, *cannedScan) {
 			strings.Repeat(fmt.Sprintf("%011d-", i*7919%10007), 10), strings.Repeat("67847967377-", 5)))
 	}
 	txn := &cannedScan{fakeTxn: w.store.begin(w.iso)}
-	reader, err := NewTableReader(tab, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := txn.fakeTxn.Scan(context.Background(), reader.next, reader.end, kv.ScanOptions{}, &txn.page); err != nil {
+	rows := tableSpan(t, tab)
+	if err := txn.fakeTxn.Scan(context.Background(), rows.Key, rows.EndKey, kv.ScanOptions{}, &txn.page); err != nil {
 		t.Fatal(err)
 	}
 	return w, txn
@@ -59,9 +70,9 @@ func BenchmarkRanges(b *testing.B) {
 		b.Run(name, func(b *testing.B) {
 			w, txn := sysbenchWorld(b)
 			pr, params := rangeProgram(b, w, sql)
-			env := &Env{Ctx: context.Background(), Txn: txn, Builtin: &call.Context{}, Params: params, Mem: w.mem}
+			env := &operator.Env{Ctx: context.Background(), Txn: txn, Builtin: &call.Context{}, Params: params, Mem: w.mem}
 			rows := 0
-			sink := func(b *Batch) error { rows += b.Len(); return nil }
+			sink := func(b *rowcontainer.Batch) error { rows += b.Len(); return nil }
 			b.ReportAllocs()
 			for b.Loop() {
 				if _, err := pr.Run(env, sink); err != nil {
@@ -92,9 +103,9 @@ func TestRangeAllocations(t *testing.T) {
 	for name, sql := range sysbenchRanges {
 		w, txn := sysbenchWorld(t)
 		pr, params := rangeProgram(t, w, sql)
-		env := &Env{Ctx: context.Background(), Txn: txn, Builtin: &call.Context{}, Params: params, Mem: w.mem}
+		env := &operator.Env{Ctx: context.Background(), Txn: txn, Builtin: &call.Context{}, Params: params, Mem: w.mem}
 		rows := 0
-		sink := func(b *Batch) error { rows += b.Len(); return nil }
+		sink := func(b *rowcontainer.Batch) error { rows += b.Len(); return nil }
 		n := testing.AllocsPerRun(10, func() {
 			if _, err := pr.Run(env, sink); err != nil {
 				t.Fatal(err)
@@ -134,10 +145,7 @@ var pointStatements = []struct {
 
 func TestPointStatements(t *testing.T) {
 	w, _ := sysbenchWorld(t)
-	reader, err := NewTableReader(w.tables["sbtest1"], nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	rows := tableSpan(t, w.tables["sbtest1"])
 	for _, c := range pointStatements {
 		params := []types.Datum{types.NewInt(0), types.NewString("new")}
 		if !strings.Contains(c.sql, "$2") {
@@ -153,13 +161,13 @@ func TestPointStatements(t *testing.T) {
 		}
 		txn := &cannedPoint{fakeTxn: w.store.begin(w.iso)}
 		var page kv.ScanResult
-		if err := txn.Scan(context.Background(), reader.next, reader.end, kv.ScanOptions{MaxRows: 1}, &page); err != nil {
+		if err := txn.Scan(context.Background(), rows.Key, rows.EndKey, kv.ScanOptions{MaxRows: 1}, &page); err != nil {
 			t.Fatal(err)
 		}
 		txn.key, txn.value = page.Key(0), page.Value(0)
 		scans := w.store.scans
-		env := &Env{Ctx: context.Background(), Txn: txn, Builtin: &call.Context{}, Params: params, Mem: w.mem}
-		sink := func(*Batch) error { return nil }
+		env := &operator.Env{Ctx: context.Background(), Txn: txn, Builtin: &call.Context{}, Params: params, Mem: w.mem}
+		sink := func(*rowcontainer.Batch) error { return nil }
 		runs := 0
 		n := testing.AllocsPerRun(20, func() {
 			runs++

@@ -1,19 +1,21 @@
 package exec
 
-import "github.com/lichendb/lichen/internal/sql/exec/expr"
+import (
+	"github.com/lichendb/lichen/internal/sql/exec/mutation"
+	"github.com/lichendb/lichen/internal/sql/exec/operator"
+)
 
 // compiler turns one plan into operators and closures over one run.
 type compiler struct {
-	expr.Compiler
-	run     *run
+	*operator.Compiler
 	ctes    map[int]*cteState
-	demand  *demand  // of the innermost consumer that may stop; nil: there is none
 	profile *Profile // of EXPLAIN ANALYZE, else nil
+	stmt    *mutation.Statement
 }
 
 // newCompiler returns a compiler for one plan.
-func newCompiler(r *run, p *Profile) *compiler {
-	c := &compiler{run: r, ctes: map[int]*cteState{}, profile: p}
-	c.Compiler = expr.NewCompiler(&r.State, c.compileSubquery)
+func newCompiler(r *operator.Run, p *Profile, st *mutation.Statement) *compiler {
+	c := &compiler{ctes: map[int]*cteState{}, profile: p, stmt: st}
+	c.Compiler = operator.NewCompiler(r, c.compileNode, c.compileSubquery)
 	return c
 }

@@ -2,6 +2,7 @@ package exec
 
 import (
 	"github.com/lichendb/lichen/internal/sql/builtin/call"
+	"github.com/lichendb/lichen/internal/sql/exec/operator"
 	"github.com/lichendb/lichen/internal/sql/plan"
 	"github.com/lichendb/lichen/internal/sql/types"
 )
@@ -15,7 +16,7 @@ func Constant(e plan.Expr) (types.Datum, error) {
 	if err != nil {
 		return types.Null, err
 	}
-	rows, err := p.Rows(&Env{Builtin: call.Folding()})
+	rows, err := p.Rows(&operator.Env{Builtin: call.Folding()})
 	if err != nil {
 		return types.Null, err
 	}

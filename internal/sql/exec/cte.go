@@ -3,6 +3,8 @@ package exec
 import (
 	"github.com/lichendb/lichen/internal/plant"
 	"github.com/lichendb/lichen/internal/sql/exec/expr"
+	"github.com/lichendb/lichen/internal/sql/exec/operator"
+	"github.com/lichendb/lichen/internal/sql/exec/rowcontainer"
 	"github.com/lichendb/lichen/internal/sql/pgerr"
 	"github.com/lichendb/lichen/internal/sql/plan"
 	"github.com/lichendb/lichen/internal/sql/types"
@@ -13,43 +15,43 @@ import (
 // that runs again, for another row of an enclosing query, finds their rows again, unless
 // they depend on that row.
 type withOp struct {
-	run  *run
+	run  *operator.Run
 	ctes []*cteState
-	body operator
+	body operator.Operator
 }
 
 // cteState is a CTE and the rows it has produced so far.
 type cteState struct {
-	run       *run
-	src       *source
+	run       *operator.Run
+	src       *operator.Source
 	cols      expr.Scope
-	rows      rowStore
+	rows      rowcontainer.Store
 	started   bool
 	done      bool
 	modifies  bool
 	varies    bool   // its rows depend on columns of enclosing rows
 	epoch     uint64 // execution that the rows belong to
-	recursive *source
+	recursive *operator.Source
 	// pos and recPos are the columns that the rounds hand on, in the rows of the
 	// two plans.
 	pos, recPos []int
 	width       int // of the rows kept
 	// working holds the rows of the previous round, next those of this one.
-	working, next rowStore
+	working, next rowcontainer.Store
 	inRecursion   bool
-	seen          *keyTable // UNION: rows that came before
+	seen          *rowcontainer.KeyTable // UNION: rows that came before
 	buf           types.Row
 }
 
-func (c *compiler) with(n *plan.With) (operator, error) {
-	w := &withOp{run: c.run}
-	stops := c.demand != nil || mayStop(n.Body)
+func (c *compiler) with(n *plan.With) (operator.Operator, error) {
+	w := &withOp{run: c.Run}
+	stops := c.ReadPartly() || mayStop(n.Body)
 	for _, cte := range n.CTEs {
-		st := &cteState{run: c.run, modifies: cte.Modifies, varies: len(cte.Outer) > 0 && !plant.On(plant.StaleWith)}
+		st := &cteState{run: c.Run, modifies: cte.Modifies, varies: len(cte.Outer) > 0 && !plant.On(plant.StaleWith)}
 		c.ctes[cte.ID] = st
-		read := c.entirely
+		read := c.Entirely
 		if stops && !cte.Modifies {
-			read = c.partly
+			read = c.Partly
 		}
 		if err := read(func() error { return c.cte(st, cte) }); err != nil {
 			return nil, err
@@ -58,16 +60,16 @@ func (c *compiler) with(n *plan.With) (operator, error) {
 		w.ctes = append(w.ctes, st)
 	}
 	var err error
-	w.body, err = c.node(n.Body)
+	w.body, err = c.Node(n.Body)
 	return w, err
 }
 
 func (c *compiler) cte(st *cteState, cte *plan.CTE) error {
 	var err error
-	if st.src, st.cols, err = c.input(cte.Plan); err != nil {
+	if st.src, st.cols, err = c.Input(cte.Plan); err != nil {
 		return err
 	}
-	st.width = st.src.width
+	st.width = st.src.Width
 	if cte.Recursive == nil {
 		return nil
 	}
@@ -78,18 +80,18 @@ func (c *compiler) cte(st *cteState, cte *plan.CTE) error {
 	st.cols, st.width = cte.Cols, len(cte.Cols)
 	st.buf = make(types.Row, st.width)
 	if cte.Dedup {
-		t := newKeyTable(colTypes(cte.Plan.Props().Cols, st.pos))
+		t := rowcontainer.NewKeyTable(rowcontainer.ColTypes(cte.Plan.Props().Cols, st.pos))
 		st.seen = &t
 	}
 	var rs expr.Scope
-	if st.recursive, rs, err = c.input(cte.Recursive); err != nil {
+	if st.recursive, rs, err = c.Input(cte.Recursive); err != nil {
 		return err
 	}
 	st.recPos, err = rs.Positions(cte.RecursiveCols)
 	return err
 }
 
-func (w *withOp) open() error {
+func (w *withOp) Open() error {
 	for _, st := range w.ctes {
 		if st.varies || st.epoch != w.run.Epoch {
 			st.reset()
@@ -103,13 +105,13 @@ func (w *withOp) open() error {
 			}
 		}
 	}
-	return w.body.open()
+	return w.body.Open()
 }
 
-func (w *withOp) next(b *Batch) error { return w.body.next(b) }
+func (w *withOp) Next(b *rowcontainer.Batch) error { return w.body.Next(b) }
 
-func (w *withOp) close() {
-	w.body.close()
+func (w *withOp) Close() {
+	w.body.Close()
 	for _, st := range w.ctes {
 		if st.varies {
 			st.reset()
@@ -118,19 +120,19 @@ func (w *withOp) close() {
 }
 
 // affected reports what the main statement wrote.
-func (w *withOp) affected() int64 {
+func (w *withOp) Affected() int64 {
 	if m := asModifier(w.body); m != nil {
-		return m.affected()
+		return m.Affected()
 	}
 	return 0
 }
 
 // asModifier returns op if it writes, nil otherwise.
-func asModifier(op operator) modifier {
+func asModifier(op operator.Operator) operator.Modifier {
 	if m, ok := op.(*measuredOp); ok {
-		op = m.operator
+		op = m.op
 	}
-	m, ok := op.(modifier)
+	m, ok := op.(operator.Modifier)
 	if !ok {
 		return nil
 	}
@@ -147,16 +149,16 @@ func asModifier(op operator) modifier {
 
 func (st *cteState) reset() {
 	if st.started {
-		st.src.stop()
+		st.src.Stop()
 		if st.recursive != nil {
-			st.recursive.stop()
+			st.recursive.Stop()
 		}
 	}
-	st.rows.close()
-	st.working.close()
-	st.next.close()
+	st.rows.Close()
+	st.working.Close()
+	st.next.Close()
 	if st.seen != nil {
-		st.seen.close()
+		st.seen.Close()
 	}
 	st.started, st.done, st.inRecursion = false, false, false
 }
@@ -165,34 +167,34 @@ func (st *cteState) reset() {
 func (st *cteState) more() error {
 	if !st.started {
 		st.started = true
-		st.rows.open(st.run, st.width)
-		st.next.open(st.run, st.width)
+		st.rows.Open(&st.run.State, st.width)
+		st.next.Open(&st.run.State, st.width)
 		if st.seen != nil {
-			st.seen.open(st.run)
+			st.seen.Open(&st.run.State)
 		}
-		if err := st.src.start(); err != nil {
+		if err := st.src.Start(); err != nil {
 			return err
 		}
 	}
 	if st.inRecursion {
 		return st.round()
 	}
-	ok, err := st.src.fetch(BatchRows)
+	ok, err := st.src.Fetch(rowcontainer.BatchRows)
 	if err != nil {
 		return err
 	}
 	if !ok {
-		st.src.stop()
+		st.src.Stop()
 		if st.recursive == nil {
 			st.done = true
 			return nil
 		}
 		return st.nextRound()
 	}
-	for i := 0; i < st.src.batch.n; i++ {
-		row := st.src.batch.Row(i)
+	for i := 0; i < st.src.Batch.Len(); i++ {
+		row := st.src.Batch.Row(i)
 		if st.recursive != nil {
-			copySlots(st.buf, row, st.pos)
+			rowcontainer.CopySlots(st.buf, row, st.pos)
 			row = st.buf
 		}
 		if err := st.add(row); err != nil {
@@ -205,33 +207,33 @@ func (st *cteState) more() error {
 // add takes a row into the result, and into the next round's working table.
 func (st *cteState) add(row types.Row) error {
 	if st.seen != nil {
-		if _, added, err := st.seen.put(row); err != nil || !added {
+		if _, added, err := st.seen.Put(row); err != nil || !added {
 			return err
 		}
 	}
-	if _, err := st.rows.add(row); err != nil {
+	if _, err := st.rows.Add(row); err != nil {
 		return err
 	}
 	if st.recursive == nil {
 		return nil
 	}
-	_, err := st.next.add(row)
+	_, err := st.next.Add(row)
 	return err
 }
 
 // nextRound makes the rows of the last round the working table.
 func (st *cteState) nextRound() error {
 	if st.inRecursion {
-		st.recursive.stop()
+		st.recursive.Stop()
 	}
-	if st.next.len() == 0 {
+	if st.next.Len() == 0 {
 		st.done = true
 		return nil
 	}
 	st.working, st.next = st.next, st.working
-	st.next.open(st.run, st.width)
+	st.next.Open(&st.run.State, st.width)
 	st.inRecursion = true
-	return st.recursive.start()
+	return st.recursive.Start()
 }
 
 // round reads on in the recursive part.
@@ -239,15 +241,15 @@ func (st *cteState) round() error {
 	if err := st.run.Canceled(); err != nil {
 		return err
 	}
-	ok, err := st.recursive.fetch(BatchRows)
+	ok, err := st.recursive.Fetch(rowcontainer.BatchRows)
 	if err != nil {
 		return err
 	}
 	if !ok {
 		return st.nextRound()
 	}
-	for i := 0; i < st.recursive.batch.n; i++ {
-		copySlots(st.buf, st.recursive.batch.Row(i), st.recPos)
+	for i := 0; i < st.recursive.Batch.Len(); i++ {
+		rowcontainer.CopySlots(st.buf, st.recursive.Batch.Row(i), st.recPos)
 		if err := st.add(st.buf); err != nil {
 			return err
 		}
@@ -257,32 +259,32 @@ func (st *cteState) round() error {
 
 // cteScanOp reads a CTE.
 type cteScanOp struct {
-	run     *run
+	run     *operator.Run
 	st      *cteState
 	cols    []int
 	working bool
 	pos     int
 }
 
-func (c *compiler) cteScan(n *plan.CTEScan) (operator, error) {
+func (c *compiler) cteScan(n *plan.CTEScan) (operator.Operator, error) {
 	st := c.ctes[n.ID]
 	if st == nil {
 		return nil, pgerr.Assertion("plan reads CTE %q, which no enclosing WITH defines", n.Name)
 	}
 	cols, err := st.cols.Positions(n.SourceCols)
-	return &cteScanOp{run: c.run, st: st, working: n.Working, cols: cols}, err
+	return &cteScanOp{run: c.Run, st: st, working: n.Working, cols: cols}, err
 }
 
-func (s *cteScanOp) open() error { s.pos = 0; return nil }
-func (s *cteScanOp) close()      {}
+func (s *cteScanOp) Open() error { s.pos = 0; return nil }
+func (s *cteScanOp) Close()      {}
 
-func (s *cteScanOp) next(b *Batch) error {
-	b.clear()
+func (s *cteScanOp) Next(b *rowcontainer.Batch) error {
+	b.Clear()
 	rows := &s.st.rows
 	if s.working {
 		rows = &s.st.working
 	}
-	for s.pos >= rows.len() {
+	for s.pos >= rows.Len() {
 		if s.working || s.st.done {
 			return nil
 		}
@@ -290,8 +292,8 @@ func (s *cteScanOp) next(b *Batch) error {
 			return err
 		}
 	}
-	for ; s.pos < rows.len() && !b.full(); s.pos++ {
-		copySlots(b.add(), rows.rows[s.pos], s.cols)
+	for ; s.pos < rows.Len() && !b.Full(); s.pos++ {
+		rowcontainer.CopySlots(b.Add(), rows.Rows[s.pos], s.cols)
 	}
 	return nil
 }

@@ -2,67 +2,69 @@ package exec
 
 import (
 	"github.com/lichendb/lichen/internal/sql/exec/expr"
+	"github.com/lichendb/lichen/internal/sql/exec/operator"
+	"github.com/lichendb/lichen/internal/sql/exec/rowcontainer"
 	"github.com/lichendb/lichen/internal/sql/plan"
 	"github.com/lichendb/lichen/internal/sql/types"
 )
 
 // distinctOp keeps the first row of each key, in place.
 type distinctOp struct {
-	run   *run
-	input operator
+	run   *operator.Run
+	input operator.Operator
 	keys  []int
 	vals  types.Row
-	table keyTable
+	table rowcontainer.KeyTable
 	// ordered: duplicates are adjacent, so one remembered row suffices.
 	ordered bool
-	order   rowOrdering
-	last    rowStore
+	order   rowcontainer.Ordering
+	last    rowcontainer.Store
 	width   int
 }
 
-func (c *compiler) distinct(n *plan.Distinct) (operator, error) {
-	input, err := c.node(n.Input)
+func (c *compiler) distinct(n *plan.Distinct) (operator.Operator, error) {
+	input, err := c.Node(n.Input)
 	if err != nil {
 		return nil, err
 	}
 	cols := n.Input.Props().Cols
-	d := &distinctOp{run: c.run, input: input, ordered: n.Ordered, width: len(cols)}
+	d := &distinctOp{run: c.Run, input: input, ordered: n.Ordered, width: len(cols)}
 	if d.keys, err = expr.ScopeOf(cols).Positions(n.Keys); err != nil {
 		return nil, err
 	}
-	ts := colTypes(cols, d.keys)
-	d.vals, d.table, d.order = make(types.Row, len(ts)), newKeyTable(ts), ascending(d.keys, ts)
+	ts := rowcontainer.ColTypes(cols, d.keys)
+	d.vals, d.table, d.order = make(types.Row, len(ts)), rowcontainer.NewKeyTable(ts), rowcontainer.Ascending(d.keys, ts)
 	return d, nil
 }
 
-func (d *distinctOp) open() error {
+func (d *distinctOp) Open() error {
 	if d.ordered {
-		d.last.open(d.run, d.width)
+		d.last.Open(&d.run.State, d.width)
 	} else {
-		d.table.open(d.run)
+		d.table.Open(&d.run.State)
 	}
-	return d.input.open()
+	return d.input.Open()
 }
 
-func (d *distinctOp) close() {
-	d.input.close()
-	d.table.close()
-	d.last.close()
+func (d *distinctOp) Close() {
+	d.input.Close()
+	d.table.Close()
+	d.last.Close()
 }
 
-func (d *distinctOp) next(b *Batch) error {
+func (d *distinctOp) Next(b *rowcontainer.Batch) error {
 	for {
-		if err := d.input.next(b); err != nil || b.n == 0 {
+		if err := d.input.Next(b); err != nil || b.Len() == 0 {
 			return err
 		}
-		if err := b.keep(0, d.first); err != nil {
-			return b.stopAt(b.n, err)
+		if err := b.Keep(0, d.first); err != nil {
+			return b.StopAt(b.Len(), err)
 		}
-		if b.n > 0 {
+		if b.Len() > 0 {
 			return nil
 		}
-		if b.err != nil {
-			return b.err
+		if b.Err != nil {
+			return b.Err
 		}
 	}
 }
@@ -70,14 +72,14 @@ func (d *distinctOp) next(b *Batch) error {
 // first reports whether no row with this key came before.
 func (d *distinctOp) first(row types.Row) (bool, error) {
 	if !d.ordered {
-		copySlots(d.vals, row, d.keys)
-		_, added, err := d.table.put(d.vals)
+		rowcontainer.CopySlots(d.vals, row, d.keys)
+		_, added, err := d.table.Put(d.vals)
 		return added, err
 	}
-	if d.last.len() > 0 && d.order.compare(d.last.rows[0], row) == 0 {
+	if d.last.Len() > 0 && d.order.Compare(d.last.Rows[0], row) == 0 {
 		return false, nil
 	}
-	d.last.open(d.run, d.width)
-	_, err := d.last.add(row)
+	d.last.Open(&d.run.State, d.width)
+	_, err := d.last.Add(row)
 	return true, err
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/lichendb/lichen/internal/kv"
 	"github.com/lichendb/lichen/internal/kvpb"
+	"github.com/lichendb/lichen/internal/sql/exec/tableaccess"
 	"github.com/lichendb/lichen/internal/sql/rowcodec"
 	"github.com/lichendb/lichen/internal/sql/types"
 )
@@ -253,8 +254,8 @@ func (t *fakeTxn) rollback() {
 	t.held, t.writes = nil, map[string][]fakeWrite{}
 }
 
-var _ Txn = (*fakeTxn)(nil)
-var _ Txn = (*kv.Txn)(nil)
+var _ tableaccess.Txn = (*fakeTxn)(nil)
+var _ tableaccess.Txn = (*kv.Txn)(nil)
 
 func TestFakeTxn(t *testing.T) {
 	s := newFakeStore()
@@ -277,7 +278,7 @@ func TestFakeTxn(t *testing.T) {
 func newCanned(t testing.TB, w *world) *canned {
 	txn := w.store.begin(kvpb.ReadCommitted)
 	x := w.tables["t"]
-	tw, err := NewTableWriter(x)
+	tw, err := tableaccess.NewWriter(x)
 	if err != nil {
 		t.Fatal(err)
 	}

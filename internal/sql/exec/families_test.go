@@ -8,9 +8,11 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/lichendb/lichen/internal/keys"
 	"github.com/lichendb/lichen/internal/kv"
 	"github.com/lichendb/lichen/internal/kvpb"
 	"github.com/lichendb/lichen/internal/sql/catalog"
+	"github.com/lichendb/lichen/internal/sql/exec/tableaccess"
 	"github.com/lichendb/lichen/internal/sql/rowcodec"
 	"github.com/lichendb/lichen/internal/sql/types"
 	"github.com/lichendb/lichen/internal/sql/types/typeio"
@@ -18,7 +20,7 @@ import (
 
 // pairTxn reads sorted pairs in pages of any size, which end anywhere between two pairs.
 type pairTxn struct {
-	Txn
+	tableaccess.Txn
 	rng   *rand.Rand
 	pairs [][2][]byte
 }
@@ -106,7 +108,7 @@ type rowPages struct {
 	rows  map[string]types.Row // by key
 	keys  [][]byte             // of rows, and of some that there are not
 	ords  []int
-	whole *RowTxn
+	whole *tableaccess.RowTxn
 }
 
 func newRowPages(t *testing.T, rng *rand.Rand) *rowPages {
@@ -151,12 +153,12 @@ func newRowPages(t *testing.T, rng *rand.Rand) *rowPages {
 			p.ords = append(p.ords, ord)
 		}
 	}
-	p.whole = newRowTxn(x, p.ords)
+	p.whole = tableaccess.NewRowTxn(x, p.ords)
 	p.whole.Txn = p.txn
 	return p
 }
 
-// check compares what was read with the rows of the keys, in order.
+// Check compares what was read with the rows of the keys, in order.
 func (p *rowPages) check(what string, got []string, want [][]byte) {
 	p.t.Helper()
 	var texts []string
@@ -193,7 +195,7 @@ func (p *rowPages) read(key, value []byte) string {
 }
 
 func (p *rowPages) scan(reverse bool, rows int) (got []string) {
-	start, end := p.x.Prefix(), appendPrefixEnd(nil, p.x.Prefix())
+	start, end := p.x.Prefix(), keys.PrefixEnd(p.x.Prefix())
 	var page kvpb.ScanResponse
 	for more := true; more; more = page.Resume != nil {
 		if err := p.whole.Scan(context.Background(), start, end, kv.ScanOptions{MaxRows: rows, Reverse: reverse}, &page); err != nil {

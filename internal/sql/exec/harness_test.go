@@ -12,6 +12,8 @@ import (
 	"github.com/lichendb/lichen/internal/sql/ast"
 	"github.com/lichendb/lichen/internal/sql/builtin/call"
 	"github.com/lichendb/lichen/internal/sql/catalog"
+	"github.com/lichendb/lichen/internal/sql/exec/operator"
+	"github.com/lichendb/lichen/internal/sql/exec/rowcontainer"
 	"github.com/lichendb/lichen/internal/sql/optimizer"
 	"github.com/lichendb/lichen/internal/sql/parser"
 	"github.com/lichendb/lichen/internal/sql/pgerr"
@@ -30,7 +32,7 @@ type world struct {
 	// tweak changes plans before they are compiled.
 	tweak    func(*plan.Prepared)
 	optimize bool
-	virtual  VirtualProvider
+	virtual  operator.VirtualProvider
 	txn      *fakeTxn // open transaction, nil: one per statement
 	iso      kvpb.Isolation
 }
@@ -187,9 +189,9 @@ func (w *world) execute(p *plan.Prepared, pr *Program, params ...types.Datum) ([
 	} else {
 		txn.BeginStatement()
 	}
-	env := &Env{Ctx: context.Background(), Txn: txn, Builtin: &call.Context{}, Params: params, Mem: w.mem, Virtual: w.virtual}
+	env := &operator.Env{Ctx: context.Background(), Txn: txn, Builtin: &call.Context{}, Params: params, Mem: w.mem, Virtual: w.virtual}
 	var out []string
-	n, err := pr.Run(env, func(b *Batch) error {
+	n, err := pr.Run(env, func(b *rowcontainer.Batch) error {
 		for i := range b.Len() {
 			out = append(out, rowText(p.Columns, b.Row(i)))
 		}
@@ -242,7 +244,7 @@ func describe(err error) string {
 	return s
 }
 
-// check runs pairs of statements and expected results; an expected "!..." is
+// Check runs pairs of statements and expected results; an expected "!..." is
 // the beginning of the error.
 func (w *world) check(pairs ...string) {
 	w.t.Helper()

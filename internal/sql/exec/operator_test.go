@@ -3,18 +3,16 @@ package exec
 import (
 	"context"
 	"fmt"
-	"math"
 	"slices"
 	"strings"
 	"testing"
-
-	"pgregory.net/rapid"
 
 	"github.com/lichendb/lichen/internal/kvpb"
 	"github.com/lichendb/lichen/internal/quota"
 	"github.com/lichendb/lichen/internal/sql/builtin/call"
 	"github.com/lichendb/lichen/internal/sql/catalog"
-	"github.com/lichendb/lichen/internal/sql/exec/expr"
+	"github.com/lichendb/lichen/internal/sql/exec/operator"
+	"github.com/lichendb/lichen/internal/sql/exec/rowcontainer"
 	"github.com/lichendb/lichen/internal/sql/pgerr"
 	"github.com/lichendb/lichen/internal/sql/plan"
 	"github.com/lichendb/lichen/internal/sql/types"
@@ -184,7 +182,7 @@ func TestCancel(t *testing.T) {
 		}
 		ctx, cancel := context.WithCancel(context.Background())
 		cancel()
-		_, err = pr.Run(&Env{Ctx: ctx, Txn: w.store.begin(w.iso), Builtin: &call.Context{Ctx: ctx}, Mem: w.mem}, func(*Batch) error { return nil })
+		_, err = pr.Run(&operator.Env{Ctx: ctx, Txn: w.store.begin(w.iso), Builtin: &call.Context{Ctx: ctx}, Mem: w.mem}, func(*rowcontainer.Batch) error { return nil })
 		if err == nil {
 			t.Errorf("%s: not cancelled", sql)
 		}
@@ -205,7 +203,7 @@ func TestPortal(t *testing.T) {
 			t.Fatal(err)
 		}
 		txn := w.store.begin(w.iso)
-		if err := pr.Open(&Env{Ctx: context.Background(), Txn: txn, Mem: w.mem}); err != nil {
+		if err := pr.Open(&operator.Env{Ctx: context.Background(), Txn: txn, Mem: w.mem}); err != nil {
 			t.Fatal(err)
 		}
 		var sizes []int
@@ -237,7 +235,7 @@ func TestPortal(t *testing.T) {
 // for by key and how many were left out because they do not pass a test.
 type virtualRows struct{ keys, left int }
 
-func (v *virtualRows) VirtualRows(_ context.Context, req *VirtualRequest, emit func(types.Row) error) error {
+func (v *virtualRows) VirtualRows(_ context.Context, req *operator.VirtualRequest, emit func(types.Row) error) error {
 	row := make(types.Row, len(req.Table.Columns))
 	v.keys += len(req.Keys)
 	for i := range int64(3) {
@@ -245,7 +243,7 @@ func (v *virtualRows) VirtualRows(_ context.Context, req *VirtualRequest, emit f
 		if req.Index != nil && !slices.ContainsFunc(req.Keys, func(k types.Row) bool { return k[0].Int() == i }) {
 			continue
 		}
-		if slices.ContainsFunc(req.Tests, func(c ColumnTest) bool { return !c.Passes(row[c.Ord]) }) {
+		if slices.ContainsFunc(req.Tests, func(c operator.ColumnTest) bool { return !c.Passes(row[c.Ord]) }) {
 			v.left++
 			continue
 		}
@@ -327,7 +325,7 @@ func TestLockRowsRechecks(t *testing.T) {
 }
 
 // TestUpdateBelowJoinRetries: such a row cannot be looked at again, so the
-// statement starts over.
+// Statement starts over.
 func TestUpdateBelowJoinRetries(t *testing.T) {
 	w := queryWorld(t)
 	w.check("update t set c = u.y from u where t.a = u.x", "#2", "select a, c from t where c in ('p', 'q')", "1|p 3|q",
@@ -371,42 +369,12 @@ func TestCopyRows(t *testing.T) {
 	for i := range 3000 {
 		src.rows = append(src.rows, types.Row{types.NewInt(int64(i)), types.NewInt(int64(i) + 1000), types.Null})
 	}
-	n, err := pr.Run(&Env{Ctx: context.Background(), Txn: txn, Copy: src, Mem: w.mem}, nil)
+	n, err := pr.Run(&operator.Env{Ctx: context.Background(), Txn: txn, Copy: src, Mem: w.mem}, nil)
 	if err != nil || n != 3000 {
 		t.Fatal(n, err)
 	}
 	txn.commit()
 	if got := w.must("select count(*), min(b) from t"); got != "3000|1000" {
-		t.Fatal(got)
-	}
-}
-
-func TestBackfillIndex(t *testing.T) {
-	w := newWorld(t)
-	tab := w.table("t", "a int4; b int4; c text; primary (a)")
-	w.must("insert into t values (1, 5, 'x'), (2, 4, null), (3, 3, 'x'), (4, null, 'y'), (5, null, 'z')")
-	wider := *tab
-	wider.Indexes = append(wider.Indexes, catalog.Index{ID: 7, Name: "t_b", Unique: true, Columns: []catalog.IndexColumn{{Column: 2}}},
-		catalog.Index{ID: 8, Name: "t_c", Unique: true, Columns: []catalog.IndexColumn{{Column: 3}}})
-	txn := w.store.begin(w.iso)
-	build := func(ix int) (err error) {
-		for from := []byte(nil); ; {
-			if from, err = BackfillIndex(context.Background(), txn, &wider, &wider.Indexes[ix], nil, from, 2); from == nil || err != nil {
-				return err
-			}
-		}
-	}
-	if err := build(1); err != nil {
-		t.Fatal(err)
-	}
-	err := build(2)
-	if e := pgerr.From(err); err == nil || e.Code != pgerr.UniqueViolation || e.Message != `could not create unique index "t_c"` || e.Detail != "Key (c)=(x) is duplicated." {
-		t.Fatal(describe(err))
-	}
-	txn.commit()
-	w.tables["t"] = &wider
-	got := w.through(1, nil, "select a from t", plan.Span{NotNull: true})
-	if got != "3 2 1" {
 		t.Fatal(got)
 	}
 }
@@ -443,35 +411,4 @@ func TestOrderedGroups(t *testing.T) {
 		"select c, count(*), max(c || a), string_agg(a::text, '+' order by a desc), count(distinct b) from t group by c",
 		"v|1|v9|9|1 w|2|w8|8+7|2 x|2|x3|3+1|2 y|1|y2|2|1 NULL|1|NULL|4|0",
 	)
-}
-
-// TestSorterAgrees compares the sorter with plain comparisons, for values whose
-// abbreviated keys tie or are extreme.
-func TestSorterAgrees(t *testing.T) {
-	values := map[*types.T][]types.Datum{
-		types.Int8: {types.NewInt(math.MinInt64), types.NewInt(-1), types.NewInt(0), types.NewInt(1), types.NewInt(math.MaxInt64)},
-		types.Float8: {types.NewFloat(math.NaN()), types.NewFloat(math.Inf(1)), types.NewFloat(math.Inf(-1)), types.NewFloat(0),
-			types.NewFloat(math.Copysign(0, -1)), types.NewFloat(-1.5), types.NewFloat(1e-300)},
-		types.Text: {types.NewString(""), types.NewString("a"), types.NewString("a\x01"), types.NewString("aaaaaaaa"),
-			types.NewString("aaaaaaaab"), types.NewString("aaaaaaaa "), types.NewString("\xff\xff\xff\xff\xff\xff\xff\xff\xff"), types.NewString("é")},
-		types.Bpchar: {types.NewString("  "), types.NewString("a"), types.NewString("a       "), types.NewString("a         b"),
-			types.NewString("a\x01       "), types.NewString("aaaaaaaa  "), types.NewString("aaaaaaaa")},
-	}
-	rapid.Check(t, func(t *rapid.T) {
-		typ := rapid.SampledFrom([]*types.T{types.Int8, types.Float8, types.Text, types.Bpchar}).Draw(t, "type")
-		k := orderKey{cmp: expr.CompareOf(typ), abbrev: abbrevOf(typ), desc: rapid.Bool().Draw(t, "desc"), nullsFirst: rapid.Bool().Draw(t, "nulls")}
-		var rows []types.Row
-		for range rapid.IntRange(0, 30).Draw(t, "n") {
-			rows = append(rows, types.Row{rapid.SampledFrom(append(values[typ], types.Null)).Draw(t, "v")})
-		}
-		var s rowSorter
-		if err := s.sort(&run{State: expr.State{Ctx: context.Background()}}, rows, rowOrdering{k}); err != nil {
-			t.Fatal(err)
-		}
-		for i := 1; i < len(rows); i++ {
-			if k.compare(rows[i-1][0], rows[i][0]) > 0 {
-				t.Fatalf("%s: %v before %v", typ.Name, rows[i-1], rows[i])
-			}
-		}
-	})
 }

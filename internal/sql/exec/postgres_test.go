@@ -29,7 +29,7 @@ func newPsql(t *testing.T) *psql {
 	return &psql{t, strings.Fields(cmd)}
 }
 
-// run returns the rows of each statement, or "!code message".
+// Run returns the rows of each statement, or "!code message".
 func (p *psql) run(stmts []string) []string {
 	const mark = "--next--"
 	var in bytes.Buffer

@@ -3,6 +3,8 @@ package exec
 import (
 	"time"
 
+	"github.com/lichendb/lichen/internal/sql/exec/operator"
+	"github.com/lichendb/lichen/internal/sql/exec/rowcontainer"
 	"github.com/lichendb/lichen/internal/sql/plan"
 )
 
@@ -17,7 +19,7 @@ type Profile struct {
 // with timing also how long it takes.
 func CompileProfiled(root plan.Node, columns []plan.Column, timing bool) (*Program, *Profile, error) {
 	p := &Profile{timing: timing, nodes: map[plan.Node]*plan.Actual{}}
-	pr, err := compileNode(root, columns, p)
+	pr, err := compileProgram(root, columns, p, nil)
 	return pr, p, err
 }
 
@@ -25,44 +27,44 @@ func CompileProfiled(root plan.Node, columns []plan.Column, timing bool) (*Progr
 func (p *Profile) Of(n plan.Node) *plan.Actual { return p.nodes[n] }
 
 // measure puts what counts and times between an operator and its consumer.
-func (p *Profile) measure(n plan.Node, op operator) operator {
+func (p *Profile) measure(n plan.Node, op operator.Operator) operator.Operator {
 	a := p.nodes[n]
 	if a == nil {
 		a = &plan.Actual{Timing: p.timing}
 		p.nodes[n] = a
 	}
-	return &measuredOp{operator: op, actual: a}
+	return &measuredOp{op: op, actual: a}
 }
 
 // measuredOp drives an operator and notes what it does.
 type measuredOp struct {
-	operator
+	op     operator.Operator
 	actual *plan.Actual
 	loop   time.Duration // that the present run has taken so far
 	begun  bool          // the first rows have come, or the end
 }
 
-func (m *measuredOp) open() error {
+func (m *measuredOp) Open() error {
 	m.actual.Loops++
 	m.begun = false
 	if !m.actual.Timing {
-		return m.operator.open()
+		return m.op.Open()
 	}
 	start := time.Now()
-	err := m.operator.open()
+	err := m.op.Open()
 	m.loop = time.Since(start)
 	m.actual.Total += m.loop
 	return err
 }
 
-func (m *measuredOp) next(b *Batch) error {
+func (m *measuredOp) Next(b *rowcontainer.Batch) error {
 	if !m.actual.Timing {
-		err := m.operator.next(b)
-		m.actual.Rows += int64(b.n)
+		err := m.op.Next(b)
+		m.actual.Rows += int64(b.Len())
 		return err
 	}
 	start := time.Now()
-	err := m.operator.next(b)
+	err := m.op.Next(b)
 	took := time.Since(start)
 	m.loop += took
 	m.actual.Total += took
@@ -70,6 +72,8 @@ func (m *measuredOp) next(b *Batch) error {
 		m.begun = true
 		m.actual.Startup += m.loop
 	}
-	m.actual.Rows += int64(b.n)
+	m.actual.Rows += int64(b.Len())
 	return err
 }
+
+func (m *measuredOp) Close() { m.op.Close() }

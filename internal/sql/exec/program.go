@@ -6,6 +6,9 @@ import (
 
 	"github.com/lichendb/lichen/internal/must"
 	"github.com/lichendb/lichen/internal/quota"
+	"github.com/lichendb/lichen/internal/sql/exec/mutation"
+	"github.com/lichendb/lichen/internal/sql/exec/operator"
+	"github.com/lichendb/lichen/internal/sql/exec/rowcontainer"
 	"github.com/lichendb/lichen/internal/sql/pgerr"
 	"github.com/lichendb/lichen/internal/sql/plan"
 	"github.com/lichendb/lichen/internal/sql/types"
@@ -15,20 +18,19 @@ import (
 // closures with their buffers, used again by every execution. It belongs to one
 // goroutine, and only one execution may be open at a time.
 type Program struct {
-	run     run
-	root    *source
-	mod     modifier // root, if it writes
-	out     []int    // positions of the client's columns in root's; nil: as they are
-	result  Batch    // the client's columns, if they have to be picked
+	run     operator.Run
+	root    *operator.Source
+	mod     operator.Modifier  // root, if it writes
+	out     []int              // positions of the client's columns in root's; nil: as they are
+	result  rowcontainer.Batch // the client's columns, if they have to be picked
 	closers []func()
 	open    bool
 	// held are the rows of a writing statement that the client reads in
 	// portions: the statement itself runs to its end at once.
-	held    rowStore
+	held    rowcontainer.Store
 	holding bool
 	heldPos int
-	after   afterQueue
-	settled bool // what the statement left to its end is done
+	stmt    *mutation.Statement
 }
 
 // Compile turns a prepared statement into a program. Statements that are not
@@ -44,18 +46,35 @@ func Compile(p *plan.Prepared) (*Program, error) {
 // CompileNode compiles a plan whose rows consist of the given columns, which
 // its root produces; nil means the root's own.
 func CompileNode(root plan.Node, columns []plan.Column) (*Program, error) {
-	return compileNode(root, columns, nil)
+	return compileProgram(root, columns, nil, nil)
 }
 
-func compileNode(root plan.Node, columns []plan.Column, p *Profile) (*Program, error) {
-	pr := &Program{}
-	c := newCompiler(&pr.run, p)
-	src, s, err := c.input(root)
+// compileAction compiles a referential action.
+func compileAction(root plan.Node, st *mutation.Statement) (func(env *operator.Env) error, error) {
+	p, err := compileProgram(root, nil, nil, st)
+	if err != nil {
+		return nil, err
+	}
+	return func(env *operator.Env) error {
+		_, err := p.Run(env, nil)
+		return err
+	}, nil
+}
+
+// compileProgram is CompileNode with a profile, if there is one; a nil st stands for a statement
+// of its own.
+func compileProgram(root plan.Node, columns []plan.Column, p *Profile, st *mutation.Statement) (*Program, error) {
+	pr := &Program{stmt: st}
+	if st == nil {
+		pr.stmt = mutation.NewStatement(&pr.run, compileAction)
+	}
+	c := newCompiler(&pr.run, p, pr.stmt)
+	src, s, err := c.Input(root)
 	if err != nil {
 		return nil, err
 	}
 	pr.root = src
-	pr.mod = asModifier(src.operator)
+	pr.mod = asModifier(src.Operator)
 	pr.closers = c.Closing()
 	if columns == nil {
 		return pr, nil
@@ -75,94 +94,81 @@ func compileNode(root plan.Node, columns []plan.Column, p *Profile) (*Program, e
 }
 
 // Open starts an execution. The caller calls Close, also after an error.
-func (p *Program) Open(env *Env) error {
+func (p *Program) Open(env *operator.Env) error {
 	must.True(!p.open, "exec: program opened twice")
-	p.open, p.holding, p.heldPos, p.settled = true, false, 0, false
+	p.open, p.holding, p.heldPos = true, false, 0
 	r := &p.run
-	r.bind(env.Ctx, env)
-	if r.batchRows = env.BatchRows; r.batchRows == 0 {
-		r.batchRows = BatchRows
+	r.Bind(env.Ctx, env)
+	if r.BatchRows = env.BatchRows; r.BatchRows == 0 {
+		r.BatchRows = rowcontainer.BatchRows
 	}
-	if r.after = env.after; r.after == nil {
-		p.after.reset(r)
-		r.after = &p.after
-	}
-	return p.root.start()
+	p.stmt.Start()
+	return p.root.Start()
 }
 
 // Continue says that an execution that stopped in between goes on for another statement,
 // with whose context it ends.
 func (p *Program) Continue(ctx context.Context) {
 	p.run.Ctx = ctx
-	p.run.env.Ctx = ctx
+	p.run.Env.Ctx = ctx
 }
 
 // Next returns the next rows, at most max of them (0: as many as are convenient),
 // and an empty batch at the end. Rows stay intact until the next call. A portal
 // that stops in between simply calls Next again later.
-func (p *Program) Next(max int) (*Batch, error) {
+func (p *Program) Next(max int) (*rowcontainer.Batch, error) {
 	if max <= 0 {
-		max = BatchRows
+		max = rowcontainer.BatchRows
 	} else if p.mod != nil {
 		return p.nextHeld(max)
 	}
 	return p.fetch(max)
 }
 
-func (p *Program) fetch(max int) (*Batch, error) {
-	_, err := p.root.fetch(max)
+func (p *Program) fetch(max int) (*rowcontainer.Batch, error) {
+	_, err := p.root.Fetch(max)
 	p.run.KeepBulky()
 	if err != nil {
 		return nil, err
 	}
-	in := &p.root.batch
-	if p.root.done {
-		in.clear()
-		if err := p.settle(); err != nil {
+	in := &p.root.Batch
+	if p.root.Done {
+		in.Clear()
+		if err := p.stmt.Finish(); err != nil {
 			return nil, err
 		}
 	}
 	if p.out == nil {
 		return in, nil
 	}
-	p.result.want(len(p.out), BatchRows)
-	for i := 0; i < in.n; i++ {
-		copySlots(p.result.add(), in.Row(i), p.out)
+	p.result.Want(len(p.out), rowcontainer.BatchRows)
+	for i := 0; i < in.Len(); i++ {
+		rowcontainer.CopySlots(p.result.Add(), in.Row(i), p.out)
 	}
 	return &p.result, nil
 }
 
-// settle does what the statement left to its end. A cascade leaves it to the
-// statement that it belongs to.
-func (p *Program) settle() error {
-	if p.settled || p.run.after != &p.after {
-		return nil
-	}
-	p.settled = true
-	return p.after.drain()
-}
-
 // nextHeld runs a writing statement to its end, then hands out its rows.
-func (p *Program) nextHeld(max int) (*Batch, error) {
+func (p *Program) nextHeld(max int) (*rowcontainer.Batch, error) {
 	if !p.holding {
 		p.holding = true
-		p.held.open(&p.run, p.width())
+		p.held.Open(&p.run.State, p.width())
 		for {
-			b, err := p.fetch(BatchRows)
+			b, err := p.fetch(rowcontainer.BatchRows)
 			if err != nil {
 				return nil, err
 			}
 			if b.Len() == 0 {
 				break
 			}
-			if err := p.held.addBatch(b); err != nil {
+			if err := p.held.AddBatch(b); err != nil {
 				return nil, err
 			}
 		}
 	}
-	p.result.want(p.width(), min(max, p.run.batchRows))
-	for ; p.heldPos < p.held.len() && !p.result.full(); p.heldPos++ {
-		p.result.addCopy(p.held.rows[p.heldPos])
+	p.result.Want(p.width(), min(max, p.run.BatchRows))
+	for ; p.heldPos < p.held.Len() && !p.result.Full(); p.heldPos++ {
+		p.result.AddCopy(p.held.Rows[p.heldPos])
 	}
 	return &p.result, nil
 }
@@ -171,7 +177,7 @@ func (p *Program) width() int {
 	if p.out != nil {
 		return len(p.out)
 	}
-	return p.root.width
+	return p.root.Width
 }
 
 // RowsAffected returns how many rows a writing statement has written so far.
@@ -179,7 +185,7 @@ func (p *Program) RowsAffected() int64 {
 	if p.mod == nil {
 		return 0
 	}
-	return p.mod.affected()
+	return p.mod.Affected()
 }
 
 // Close ends the execution and gives back its memory.
@@ -188,16 +194,15 @@ func (p *Program) Close() {
 		return
 	}
 	p.open = false
-	p.root.stop()
+	p.root.Stop()
 	for _, f := range p.closers {
 		f()
 	}
-	p.held.close()
-	p.result.release()
+	p.held.Close()
+	p.result.Release()
 	r := &p.run
-	p.after.reset(r)
-	r.after = nil
-	r.unbind()
+	p.stmt.Stop()
+	r.Unbind()
 }
 
 // Reusable reports whether a program that is closed may be kept for another execution: it is
@@ -206,7 +211,7 @@ func (p *Program) Reusable() bool { return !p.run.Bulky() }
 
 // Run executes the program to its end and passes every batch of rows to sink,
 // which may be nil for statements that return none.
-func (p *Program) Run(env *Env, sink func(*Batch) error) (affected int64, err error) {
+func (p *Program) Run(env *operator.Env, sink func(*rowcontainer.Batch) error) (affected int64, err error) {
 	defer p.Close()
 	if err := p.Open(env); err != nil {
 		return 0, err
@@ -233,16 +238,16 @@ func (p *Program) Width() int { return p.width() }
 
 // Rows executes the program and returns copies of all rows: for callers that
 // want few.
-func (p *Program) Rows(env *Env) ([]types.Row, error) {
+func (p *Program) Rows(env *operator.Env) ([]types.Row, error) {
 	var out []types.Row
-	var text arena
+	var text rowcontainer.Arena
 	var acc quota.Account
-	_, err := p.Run(env, func(b *Batch) error {
+	_, err := p.Run(env, func(b *rowcontainer.Batch) error {
 		for i := range b.Len() {
 			row := slices.Clone(b.Row(i))
 			for j := range row {
 				var err error
-				if row[j], err = text.copyDatum(row[j], &acc); err != nil {
+				if row[j], err = text.CopyDatum(row[j], &acc); err != nil {
 					return err
 				}
 			}
@@ -251,4 +256,35 @@ func (p *Program) Rows(env *Env) ([]types.Row, error) {
 		return nil
 	})
 	return out, err
+}
+
+// Writes reports whether the statement writes rows; its effects are complete
+// after the first Next that is given a limit.
+func (p *Program) Writes() bool { return p.mod != nil }
+
+// Drain returns copies of the rows of first, which Next returned, and of all
+// that follow: for callers that must not hand out rows before the end.
+func (p *Program) Drain(first *rowcontainer.Batch) ([]types.Row, error) {
+	var out []types.Row
+	var text rowcontainer.Arena
+	var acc quota.Account
+	acc.Init(p.run.Mem)
+	defer acc.Close()
+	for b := first; b.Len() > 0; {
+		for i := range b.Len() {
+			row := slices.Clone(b.Row(i))
+			for j := range row {
+				var err error
+				if row[j], err = text.CopyDatum(row[j], &acc); err != nil {
+					return nil, err
+				}
+			}
+			out = append(out, row)
+		}
+		var err error
+		if b, err = p.Next(rowcontainer.BatchRows); err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
 }

@@ -3,6 +3,8 @@ package exec
 import (
 	"github.com/lichendb/lichen/internal/sql/builtin/call"
 	"github.com/lichendb/lichen/internal/sql/exec/expr"
+	"github.com/lichendb/lichen/internal/sql/exec/operator"
+	"github.com/lichendb/lichen/internal/sql/exec/rowcontainer"
 	"github.com/lichendb/lichen/internal/sql/pgerr"
 	"github.com/lichendb/lichen/internal/sql/plan"
 	"github.com/lichendb/lichen/internal/sql/types"
@@ -10,12 +12,12 @@ import (
 
 // projectSetOp calls set-returning functions for each row of its input.
 type projectSetOp struct {
-	run        *run
-	src        *source
+	run        *operator.Run
+	src        *operator.Source
 	funcs      []setFunc
 	keep       []int // input columns that are output
 	ordinality bool
-	text       scratch
+	text       rowcontainer.Scratch
 
 	row types.Row // input row at hand, nil when the next is due
 	ord int64
@@ -37,12 +39,12 @@ type setFunc struct {
 	composite, anonymous bool
 }
 
-func (c *compiler) projectSet(n *plan.ProjectSet) (operator, error) {
-	src, s, err := c.input(n.Input)
+func (c *compiler) projectSet(n *plan.ProjectSet) (operator.Operator, error) {
+	src, s, err := c.Input(n.Input)
 	if err != nil {
 		return nil, err
 	}
-	p := &projectSetOp{run: c.run, src: src, ordinality: n.Ordinality.ID != 0}
+	p := &projectSetOp{run: c.Run, src: src, ordinality: n.Ordinality.ID != 0}
 	at := len(n.Cols)
 	if p.ordinality {
 		at--
@@ -88,7 +90,7 @@ func (c *compiler) setFunc(n *plan.SetFunc, s expr.Scope) (setFunc, error) {
 
 // begin starts the call for an input row; a strict call with a NULL yields
 // nothing.
-func (f *setFunc) begin(r *run, row types.Row) error {
+func (f *setFunc) begin(r *operator.Run, row types.Row) error {
 	f.iter = nil
 	f.vals = f.vals[:0]
 	null := false
@@ -126,7 +128,7 @@ func (f *setFunc) begin(r *run, row types.Row) error {
 }
 
 // step puts the next result into out, or NULLs at the end.
-func (f *setFunc) step(text *scratch, out types.Row) (bool, error) {
+func (f *setFunc) step(text *rowcontainer.Scratch, out types.Row) (bool, error) {
 	clear(out)
 	if f.iter == nil {
 		return false, nil
@@ -144,7 +146,7 @@ func (f *setFunc) step(text *scratch, out types.Row) (bool, error) {
 	}
 	for i := range out {
 		if i < len(vals) {
-			if out[i], err = text.datum(vals[i]); err != nil {
+			if out[i], err = text.Datum(vals[i]); err != nil {
 				return false, err
 			}
 		}
@@ -175,39 +177,39 @@ func errRowMismatch() *pgerr.Error {
 	return pgerr.New(pgerr.DatatypeMismatch, "function return row and query-specified return row do not match")
 }
 
-func (p *projectSetOp) open() error {
+func (p *projectSetOp) Open() error {
 	p.row = nil
-	return p.src.start()
+	return p.src.Start()
 }
 
-func (p *projectSetOp) close() {
-	p.src.stop()
+func (p *projectSetOp) Close() {
+	p.src.Stop()
 	for i := range p.funcs {
 		p.funcs[i].iter = nil
 	}
 }
 
-func (p *projectSetOp) next(b *Batch) error {
-	b.clear()
-	p.text.reset()
-	for !b.full() {
+func (p *projectSetOp) Next(b *rowcontainer.Batch) error {
+	b.Clear()
+	p.text.Reset()
+	for !b.Full() {
 		if p.row == nil {
-			if b.n > 0 && p.src.pos >= p.src.batch.n {
+			if b.Len() > 0 && p.src.Pos >= p.src.Batch.Len() {
 				return nil // its rows live in the input's batch
 			}
-			row, err := p.src.row(BatchRows)
+			row, err := p.src.Row(rowcontainer.BatchRows)
 			if row == nil || err != nil {
 				return err
 			}
 			for i := range p.funcs {
 				if err := p.funcs[i].begin(p.run, row); err != nil {
-					return b.stopAt(b.n, err)
+					return b.StopAt(b.Len(), err)
 				}
 			}
 			p.row, p.ord = row, 0
 		}
 		if err := p.emit(b); err != nil {
-			return b.stopAt(b.n-1, err)
+			return b.StopAt(b.Len()-1, err)
 		}
 		if err := p.run.Tick(); err != nil {
 			return err
@@ -217,8 +219,8 @@ func (p *projectSetOp) next(b *Batch) error {
 }
 
 // emit adds the next row of the functions' results, if there is one.
-func (p *projectSetOp) emit(b *Batch) error {
-	out := b.add()
+func (p *projectSetOp) emit(b *rowcontainer.Batch) error {
+	out := b.Add()
 	any := false
 	for i := range p.funcs {
 		f := &p.funcs[i]
@@ -233,10 +235,10 @@ func (p *projectSetOp) emit(b *Batch) error {
 	}
 	if !any {
 		p.row = nil
-		b.drop()
+		b.DropLast()
 		return nil
 	}
-	copySlots(out, p.row, p.keep)
+	rowcontainer.CopySlots(out, p.row, p.keep)
 	if p.ordinality {
 		p.ord++
 		out[len(out)-1] = types.NewInt(p.ord)

@@ -10,6 +10,8 @@ import (
 	"github.com/lichendb/lichen/internal/kvpb"
 	"github.com/lichendb/lichen/internal/sql/builtin/call"
 	"github.com/lichendb/lichen/internal/sql/catalog"
+	"github.com/lichendb/lichen/internal/sql/exec/operator"
+	"github.com/lichendb/lichen/internal/sql/exec/rowcontainer"
 	"github.com/lichendb/lichen/internal/sql/pgerr"
 	"github.com/lichendb/lichen/internal/sql/plan"
 	"github.com/lichendb/lichen/internal/sql/types"
@@ -280,7 +282,7 @@ func TestReadOnlyRefusesWrites(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		_, err = pr.Run(&Env{Ctx: context.Background(), Txn: w.store.begin(w.iso), ReadOnly: true}, nil)
+		_, err = pr.Run(&operator.Env{Ctx: context.Background(), Txn: w.store.begin(w.iso), ReadOnly: true}, nil)
 		if pgerr.CodeOf(err) != pgerr.ReadOnlySQLTransaction {
 			t.Fatal(err)
 		}
@@ -324,8 +326,8 @@ func TestPointAllocations(t *testing.T) {
 	} {
 		pr := pointProgram(t, w, c.sql, c.lock, 1)
 		txn := newCanned(t, w)
-		env := &Env{Ctx: context.Background(), Txn: txn, Builtin: &call.Context{}, Params: []types.Datum{types.NewInt(1)}}
-		sink := func(*Batch) error { return nil }
+		env := &operator.Env{Ctx: context.Background(), Txn: txn, Builtin: &call.Context{}, Params: []types.Datum{types.NewInt(1)}}
+		sink := func(*rowcontainer.Batch) error { return nil }
 		if n := testing.AllocsPerRun(100, func() {
 			if _, err := pr.Run(env, sink); err != nil {
 				t.Fatal(err)
@@ -346,8 +348,8 @@ func BenchmarkPoint(b *testing.B) {
 				lock = &plan.Locking{Strength: plan.ForNoKeyUpdate}
 			}
 			pr := pointProgram(b, w, sql, lock, 1)
-			env := &Env{Ctx: context.Background(), Txn: newCanned(b, w), Builtin: &call.Context{}, Params: []types.Datum{types.NewInt(1)}}
-			sink := func(*Batch) error { return nil }
+			env := &operator.Env{Ctx: context.Background(), Txn: newCanned(b, w), Builtin: &call.Context{}, Params: []types.Datum{types.NewInt(1)}}
+			sink := func(*rowcontainer.Batch) error { return nil }
 			b.ReportAllocs()
 			for b.Loop() {
 				if _, err := pr.Run(env, sink); err != nil {

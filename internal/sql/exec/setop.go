@@ -2,31 +2,33 @@ package exec
 
 import (
 	"github.com/lichendb/lichen/internal/sql/exec/expr"
+	"github.com/lichendb/lichen/internal/sql/exec/operator"
+	"github.com/lichendb/lichen/internal/sql/exec/rowcontainer"
 	"github.com/lichendb/lichen/internal/sql/plan"
 	"github.com/lichendb/lichen/internal/sql/types"
 )
 
 // setOpOp is UNION, INTERSECT or EXCEPT.
 type setOpOp struct {
-	run         *run
+	run         *operator.Run
 	kind        plan.SetOpKind
 	all         bool
-	left, right *source
+	left, right *operator.Source
 	lpos, rpos  []int
-	table       keyTable
+	table       rowcontainer.KeyTable
 	counts      []int64 // per key: rows of the right side that are left to match
 	vals        types.Row
 	onRight     bool // UNION: the left side is done
 }
 
-func (c *compiler) setOp(n *plan.SetOp) (operator, error) {
-	s := &setOpOp{run: c.run, kind: n.Kind, all: n.All, vals: make(types.Row, len(n.Cols))}
+func (c *compiler) setOp(n *plan.SetOp) (operator.Operator, error) {
+	s := &setOpOp{run: c.Run, kind: n.Kind, all: n.All, vals: make(types.Row, len(n.Cols))}
 	var ls, rs expr.Scope
 	var err error
-	if s.left, ls, err = c.input(n.Left); err != nil {
+	if s.left, ls, err = c.Input(n.Left); err != nil {
 		return nil, err
 	}
-	if s.right, rs, err = c.input(n.Right); err != nil {
+	if s.right, rs, err = c.Input(n.Right); err != nil {
 		return nil, err
 	}
 	if s.lpos, err = ls.Positions(n.LeftCols); err != nil {
@@ -39,39 +41,39 @@ func (c *compiler) setOp(n *plan.SetOp) (operator, error) {
 	for i := range all {
 		all[i] = i
 	}
-	s.table = newKeyTable(colTypes(n.Cols, all))
+	s.table = rowcontainer.NewKeyTable(rowcontainer.ColTypes(n.Cols, all))
 	return s, nil
 }
 
-func (s *setOpOp) open() error {
+func (s *setOpOp) Open() error {
 	s.onRight = false
 	s.counts = s.counts[:0]
-	s.table.open(s.run)
+	s.table.Open(&s.run.State)
 	if s.kind == plan.Union {
-		return s.left.start()
+		return s.left.Start()
 	}
 	if err := s.build(); err != nil {
 		return err
 	}
-	return s.left.start()
+	return s.left.Start()
 }
 
 // build counts the rows of the right side per key.
 func (s *setOpOp) build() error {
-	if err := s.right.start(); err != nil {
+	if err := s.right.Start(); err != nil {
 		return err
 	}
 	for {
-		row, err := s.right.row(BatchRows)
+		row, err := s.right.Row(rowcontainer.BatchRows)
 		if err != nil {
 			return err
 		}
 		if row == nil {
-			s.right.stop()
+			s.right.Stop()
 			return nil
 		}
-		copySlots(s.vals, row, s.rpos)
-		i, added, err := s.table.put(s.vals)
+		rowcontainer.CopySlots(s.vals, row, s.rpos)
+		i, added, err := s.table.Put(s.vals)
 		if err != nil {
 			return err
 		}
@@ -82,20 +84,20 @@ func (s *setOpOp) build() error {
 	}
 }
 
-func (s *setOpOp) close() {
-	s.left.stop()
-	s.right.stop()
-	s.table.close()
+func (s *setOpOp) Close() {
+	s.left.Stop()
+	s.right.Stop()
+	s.table.Close()
 }
 
-func (s *setOpOp) next(b *Batch) error {
-	b.clear()
+func (s *setOpOp) Next(b *rowcontainer.Batch) error {
+	b.Clear()
 	for {
 		src, pos := s.left, s.lpos
 		if s.onRight {
 			src, pos = s.right, s.rpos
 		}
-		ok, err := src.fetch(b.max)
+		ok, err := src.Fetch(b.Max)
 		if err != nil {
 			return err
 		}
@@ -104,22 +106,22 @@ func (s *setOpOp) next(b *Batch) error {
 				return nil
 			}
 			s.onRight = true
-			if err := s.right.start(); err != nil {
+			if err := s.right.Start(); err != nil {
 				return err
 			}
 			continue
 		}
-		for i := 0; i < src.batch.n; i++ {
-			copySlots(s.vals, src.batch.Row(i), pos)
+		for i := 0; i < src.Batch.Len(); i++ {
+			rowcontainer.CopySlots(s.vals, src.Batch.Row(i), pos)
 			keep, err := s.keep()
 			if err != nil {
 				return err
 			}
 			if keep {
-				b.addCopy(s.vals)
+				b.AddCopy(s.vals)
 			}
 		}
-		if b.n > 0 {
+		if b.Len() > 0 {
 			return nil
 		}
 	}
@@ -131,10 +133,10 @@ func (s *setOpOp) keep() (bool, error) {
 		if s.all {
 			return true, nil
 		}
-		_, added, err := s.table.put(s.vals)
+		_, added, err := s.table.Put(s.vals)
 		return added, err
 	}
-	i, err := s.table.find(s.vals)
+	i, err := s.table.Find(s.vals)
 	if err != nil {
 		return false, err
 	}
@@ -147,7 +149,7 @@ func (s *setOpOp) keep() (bool, error) {
 		s.counts[i] = 0 // once only
 	case s.kind == plan.Except && i < 0:
 		// Remember it, so that it comes once; a negative count is never matched.
-		if _, _, err := s.table.put(s.vals); err != nil {
+		if _, _, err := s.table.Put(s.vals); err != nil {
 			return false, err
 		}
 		s.counts = append(s.counts, 0)

@@ -6,6 +6,7 @@ import (
 
 	"github.com/lichendb/lichen/internal/kvpb"
 	"github.com/lichendb/lichen/internal/sql/catalog"
+	"github.com/lichendb/lichen/internal/sql/exec/tableaccess"
 	"github.com/lichendb/lichen/internal/sql/pgerr"
 	"github.com/lichendb/lichen/internal/sql/types"
 )
@@ -34,10 +35,10 @@ func unfitTable(t testing.TB) (*catalog.Table, []unfitRow) {
 
 // writeUnfit calls a way to write each of the rows, and reports those that were written
 // though they do not fit.
-func writeUnfit(t testing.TB, write func(w *TableWriter, txn Txn, row types.Row) error) (written int) {
+func writeUnfit(t testing.TB, write func(w *tableaccess.Writer, txn tableaccess.Txn, row types.Row) error) (written int) {
 	tab, rows := unfitTable(t)
 	for _, r := range rows {
-		tw, err := NewTableWriter(tab)
+		tw, err := tableaccess.NewWriter(tab)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -55,11 +56,13 @@ func writeUnfit(t testing.TB, write func(w *TableWriter, txn Txn, row types.Row)
 	return written
 }
 
-var writings = map[string]func(w *TableWriter, txn Txn, row types.Row) error{
-	"insert": func(w *TableWriter, txn Txn, row types.Row) error { return w.Insert(context.Background(), txn, row) },
-	"locked": func(w *TableWriter, txn Txn, row types.Row) error { return w.InsertLocked(txn, row) },
-	"upsert": func(w *TableWriter, txn Txn, row types.Row) error { return w.Upsert(txn, row) },
-	"update": func(w *TableWriter, txn Txn, row types.Row) error {
+var writings = map[string]func(w *tableaccess.Writer, txn tableaccess.Txn, row types.Row) error{
+	"insert": func(w *tableaccess.Writer, txn tableaccess.Txn, row types.Row) error {
+		return w.Insert(context.Background(), txn, row)
+	},
+	"locked": func(w *tableaccess.Writer, txn tableaccess.Txn, row types.Row) error { return w.InsertLocked(txn, row) },
+	"upsert": func(w *tableaccess.Writer, txn tableaccess.Txn, row types.Row) error { return w.Upsert(txn, row) },
+	"update": func(w *tableaccess.Writer, txn tableaccess.Txn, row types.Row) error {
 		old := append(types.Row(nil), row...)
 		old[1], old[2] = types.Null, types.Null
 		return w.Update(context.Background(), txn, old, row)

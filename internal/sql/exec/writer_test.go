@@ -1,6 +1,7 @@
 package exec
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"strings"
@@ -8,6 +9,7 @@ import (
 
 	"github.com/lichendb/lichen/internal/kvpb"
 	"github.com/lichendb/lichen/internal/quota"
+	"github.com/lichendb/lichen/internal/sql/exec/tableaccess"
 	"github.com/lichendb/lichen/internal/sql/types"
 )
 
@@ -15,6 +17,7 @@ import (
 type cramped struct {
 	*fakeTxn
 	asked int
+	puts  int
 }
 
 var errCramped = errors.New("no room")
@@ -22,6 +25,22 @@ var errCramped = errors.New("no room")
 func (c *cramped) Room(bytes int) error {
 	c.asked = bytes
 	return errCramped
+}
+
+func (c *cramped) Put(key, value []byte) error {
+	c.puts++
+	return c.fakeTxn.Put(key, value)
+}
+
+// owning is a transaction that keeps the buffers it is given.
+type owning struct {
+	*fakeTxn
+	values [][]byte
+}
+
+func (o *owning) PutOwned(key, value []byte) error {
+	o.values = append(o.values, value)
+	return o.fakeTxn.PutOwned(key, value)
 }
 
 // A long row is not encoded before there is memory for it, and the transaction gets the buffer
@@ -33,7 +52,7 @@ func TestLongRowsNeedRoom(t *testing.T) {
 	for _, c := range []struct {
 		size, asked int
 	}{{10, 0}, {quota.LargeValue, quota.LargeValue}} {
-		tw, err := NewTableWriter(table)
+		tw, err := tableaccess.NewWriter(table)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -46,13 +65,17 @@ func TestLongRowsNeedRoom(t *testing.T) {
 		if c.asked == 0 {
 			continue
 		}
-		if tw.value != nil {
-			t.Error("a refused row was encoded")
+		if small.puts > 0 {
+			t.Error("a refused row was written")
 		}
-		if err := tw.Insert(context.Background(), txn, row); err != nil {
-			t.Fatal(err)
+		owner := &owning{fakeTxn: txn}
+		for i, fill := range []string{"x", "y"} {
+			row[0], row[1], row[2] = types.NewInt(int64(i)), types.NewInt(int64(i)), types.NewString(strings.Repeat(fill, c.size))
+			if err := tw.Insert(context.Background(), owner, row); err != nil {
+				t.Fatal(err)
+			}
 		}
-		if cap(tw.value) >= quota.LargeValue {
+		if len(owner.values) != 2 || !bytes.HasSuffix(owner.values[0], []byte("x")) {
 			t.Error("the writer keeps the buffer of a long row")
 		}
 	}

@@ -7,7 +7,7 @@ import (
 	"github.com/lichendb/lichen/internal/sql/builtin/call"
 	"github.com/lichendb/lichen/internal/sql/builtin/catalogfuncs"
 	"github.com/lichendb/lichen/internal/sql/catalog"
-	"github.com/lichendb/lichen/internal/sql/exec"
+	"github.com/lichendb/lichen/internal/sql/exec/operator"
 	"github.com/lichendb/lichen/internal/sql/pgerr"
 	"github.com/lichendb/lichen/internal/sql/settings"
 	"github.com/lichendb/lichen/internal/sql/types"
@@ -45,9 +45,9 @@ type Catalog struct {
 }
 
 var (
-	_ exec.VirtualProvider = (*Catalog)(nil)
-	_ call.Catalog         = (*Catalog)(nil)
-	_ types.Names          = (*Catalog)(nil)
+	_ operator.VirtualProvider = (*Catalog)(nil)
+	_ call.Catalog             = (*Catalog)(nil)
+	_ types.Names              = (*Catalog)(nil)
 )
 
 // New returns the Catalog of a session.
@@ -97,8 +97,8 @@ const (
 	oidPgTablespace = 1213
 )
 
-// VirtualRows implements exec.VirtualProvider.
-func (c *Catalog) VirtualRows(ctx context.Context, req *exec.VirtualRequest, emit func(types.Row) error) error {
+// VirtualRows implements operator.VirtualProvider.
+func (c *Catalog) VirtualRows(ctx context.Context, req *operator.VirtualRequest, emit func(types.Row) error) error {
 	t := req.Table
 	if t.Kind == catalog.KindSequence {
 		return c.sequenceRow(ctx, t, emit)

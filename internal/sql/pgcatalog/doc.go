@@ -4,7 +4,7 @@
 // that print definitions.
 //
 // Above it: the session, which makes a Catalog and hands it to execution (as
-// exec.VirtualProvider), to functions (as call.Catalog) and to the text forms
+// operator.VirtualProvider), to functions (as call.Catalog) and to the text forms
 // (as types.Names). Below it: catalog (descriptors), builtin and types (what
 // exists), settings.
 //

@@ -6,7 +6,7 @@ import (
 
 	"github.com/lichendb/lichen/internal/must"
 	"github.com/lichendb/lichen/internal/sql/catalog"
-	"github.com/lichendb/lichen/internal/sql/exec"
+	"github.com/lichendb/lichen/internal/sql/exec/operator"
 	"github.com/lichendb/lichen/internal/sql/types"
 )
 
@@ -42,7 +42,7 @@ func fixedOf(t *catalog.Table) *fixedRows {
 }
 
 func (f *fixedRows) make(t *catalog.Table) {
-	w := newWriter(&exec.VirtualRequest{Table: t}, func(r types.Row) error {
+	w := newWriter(&operator.VirtualRequest{Table: t}, func(r types.Row) error {
 		f.rows = append(f.rows, slices.Clone(r))
 		return nil
 	})

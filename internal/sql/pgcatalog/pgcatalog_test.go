@@ -11,7 +11,7 @@ import (
 	"github.com/lichendb/lichen/internal/kv"
 	"github.com/lichendb/lichen/internal/sql/builtin/call"
 	"github.com/lichendb/lichen/internal/sql/catalog"
-	"github.com/lichendb/lichen/internal/sql/exec"
+	"github.com/lichendb/lichen/internal/sql/exec/operator"
 	"github.com/lichendb/lichen/internal/sql/pgerr"
 	"github.com/lichendb/lichen/internal/sql/types"
 )
@@ -54,7 +54,7 @@ func column(t *testing.T, c *Catalog, table, column string) []types.Datum {
 		t.Fatalf("%s has no column %s", table, column)
 	}
 	var out []types.Datum
-	err = c.VirtualRows(context.Background(), &exec.VirtualRequest{Table: tab}, func(r types.Row) error { out = append(out, r[ord]); return nil })
+	err = c.VirtualRows(context.Background(), &operator.VirtualRequest{Table: tab}, func(r types.Row) error { out = append(out, r[ord]); return nil })
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -77,7 +77,7 @@ func TestColumns(t *testing.T) {
 					t.Errorf("%s: column %d has number %d", tab.Name, i+1, tab.Columns[i].Attnum)
 				}
 			}
-			err := c.VirtualRows(context.Background(), &exec.VirtualRequest{Table: tab}, func(r types.Row) error {
+			err := c.VirtualRows(context.Background(), &operator.VirtualRequest{Table: tab}, func(r types.Row) error {
 				for i := range r {
 					col := &tab.Columns[i]
 					switch {
@@ -236,7 +236,7 @@ func TestLookup(t *testing.T) {
 	}
 	i := slices.IndexFunc(tab.Indexes, func(ix catalog.Index) bool { return ix.Name == "pg_attribute_attrelid_index" })
 	var names []string
-	req := &exec.VirtualRequest{Table: tab, Index: &tab.Indexes[i], Keys: []types.Row{{types.NewInt(oidPgAttrdef)}, {types.NewInt(-1)}}}
+	req := &operator.VirtualRequest{Table: tab, Index: &tab.Indexes[i], Keys: []types.Row{{types.NewInt(oidPgAttrdef)}, {types.NewInt(-1)}}}
 	err = c.VirtualRows(context.Background(), req, func(r types.Row) error { names = append(names, r[1].Str()); return nil })
 	if err != nil || !slices.Equal(names, []string{"oid", "adrelid", "adnum", "adbin"}) {
 		t.Errorf("got %v, %v", names, err)

@@ -3,7 +3,7 @@ package pgcatalog
 import (
 	"slices"
 
-	"github.com/lichendb/lichen/internal/sql/exec"
+	"github.com/lichendb/lichen/internal/sql/exec/operator"
 	"github.com/lichendb/lichen/internal/sql/types"
 )
 
@@ -16,7 +16,7 @@ func (c *Catalog) RelationRows(relation string) (columns []string, rows [][]type
 	for i := range t.Columns {
 		columns = append(columns, t.Columns[i].Name)
 	}
-	err = c.VirtualRows(c.ctx(), &exec.VirtualRequest{Table: t}, func(r types.Row) error {
+	err = c.VirtualRows(c.ctx(), &operator.VirtualRequest{Table: t}, func(r types.Row) error {
 		rows = append(rows, slices.Clone(r))
 		return nil
 	})

@@ -4,7 +4,7 @@ import (
 	"time"
 
 	"github.com/lichendb/lichen/internal/sql/catalog"
-	"github.com/lichendb/lichen/internal/sql/exec"
+	"github.com/lichendb/lichen/internal/sql/exec/operator"
 	"github.com/lichendb/lichen/internal/sql/types"
 )
 
@@ -24,12 +24,12 @@ type writer struct {
 	index   *catalog.Index
 	keyOrds []int
 	key     types.Row
-	tests   []exec.ColumnTest
+	tests   []operator.ColumnTest
 	emit    func(types.Row) error
 	err     error
 }
 
-func newWriter(req *exec.VirtualRequest, emit func(types.Row) error) *writer {
+func newWriter(req *operator.VirtualRequest, emit func(types.Row) error) *writer {
 	t := req.Table
 	w := &writer{t: t, ords: builtIns().ords[t.ID], row: make(types.Row, len(t.Columns)), last: -1, follow: make([]int, len(t.Columns)+1), need: req.Need, index: req.Index, tests: req.Tests, emit: emit}
 	if req.Index != nil {

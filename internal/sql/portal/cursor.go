@@ -10,6 +10,8 @@ import (
 	"github.com/lichendb/lichen/internal/sql/builtin/call"
 	"github.com/lichendb/lichen/internal/sql/catalog"
 	"github.com/lichendb/lichen/internal/sql/exec"
+	"github.com/lichendb/lichen/internal/sql/exec/operator"
+	"github.com/lichendb/lichen/internal/sql/exec/rowcontainer"
 	"github.com/lichendb/lichen/internal/sql/pgerr"
 	"github.com/lichendb/lichen/internal/sql/plan"
 	"github.com/lichendb/lichen/internal/sql/prepared"
@@ -23,7 +25,7 @@ type Cursor struct {
 	statement *prepared.Statement
 	plan      *prepared.Plan // nil if the rows were stored from the first on
 	program   *exec.Program  // nil once all rows are in rows
-	env       *exec.Env
+	env       *operator.Env
 	snapshot  kv.Snapshot
 	started   bool // the program has been opened
 
@@ -37,7 +39,7 @@ type Cursor struct {
 
 	// rows are those from the base-th on, as far as they were read; nil of a cursor
 	// that has only gone forwards.
-	rows *exec.RowBuffer
+	rows *rowcontainer.Buffer
 	base int64
 	done bool // the program has no more rows
 	// pos is the row that the cursor is on, from 1: 0 before the first, and one more
@@ -55,7 +57,7 @@ type Options struct {
 func New(p *prepared.Statement, o Options) *Cursor { return &Cursor{statement: p, Options: o} }
 
 // Open begins the query of a cursor by a plan. It is run in env, and reads a snapshot.
-func (c *Cursor) Open(p *prepared.Plan, env *exec.Env, snapshot kv.Snapshot) (err error) {
+func (c *Cursor) Open(p *prepared.Plan, env *operator.Env, snapshot kv.Snapshot) (err error) {
 	c.plan, c.env, c.snapshot = p, env, snapshot
 	if c.program, err = p.Program(); err != nil {
 		return err
@@ -78,7 +80,7 @@ func Continued(p *prepared.Statement, r Run, pos int64) *Cursor {
 
 // Stored returns a cursor on rows that are there; nil stands for rows that were sent, of which
 // the cursor is behind the last, at pos.
-func Stored(p *prepared.Statement, rows *exec.RowBuffer, pos int64) *Cursor {
+func Stored(p *prepared.Statement, rows *rowcontainer.Buffer, pos int64) *Cursor {
 	return &Cursor{statement: p, rows: rows, done: true, pos: pos, Options: Options{Scroll: ast.No}}
 }
 
@@ -126,7 +128,7 @@ func (c *Cursor) start() error {
 }
 
 func (c *Cursor) keepRows() {
-	c.rows = exec.NewRowBuffer(c.env.Mem, len(c.plan.Prep.Columns))
+	c.rows = rowcontainer.NewBuffer(c.env.Mem, len(c.plan.Prep.Columns))
 }
 
 // Scrollable reports whether the cursor may move backwards: it was declared so, or its
@@ -192,7 +194,7 @@ func (c *Cursor) more(i int64) (bool, error) {
 		if err := c.start(); err != nil {
 			return false, err
 		}
-		b, err := c.program.Next(exec.BatchRows)
+		b, err := c.program.Next(rowcontainer.BatchRows)
 		if err != nil {
 			return false, err
 		}
@@ -240,7 +242,7 @@ func (c *Cursor) stream(n int64, emit func(types.Row) error) error {
 		if err := c.start(); err != nil {
 			return err
 		}
-		b, err := c.program.Next(int(min(n, exec.BatchRows)))
+		b, err := c.program.Next(int(min(n, rowcontainer.BatchRows)))
 		if err != nil {
 			return err
 		}
@@ -395,7 +397,7 @@ func (c *Cursor) Move(ctx context.Context, txn *kv.Txn, st *ast.Fetch, emit func
 	err = c.fetch(st, func(row types.Row) error {
 		n++
 		if len(row) > width {
-			c.key, c.keyPos = exec.CopyRow(c.key, row[width:]), c.pos
+			c.key, c.keyPos = rowcontainer.CopyRow(c.key, row[width:]), c.pos
 		}
 		if row == nil {
 			return nil

@@ -6,6 +6,8 @@ import (
 	"github.com/lichendb/lichen/internal/kv"
 	"github.com/lichendb/lichen/internal/sql/catalog"
 	"github.com/lichendb/lichen/internal/sql/exec"
+	"github.com/lichendb/lichen/internal/sql/exec/operator"
+	"github.com/lichendb/lichen/internal/sql/exec/rowcontainer"
 	"github.com/lichendb/lichen/internal/sql/pgerr"
 	"github.com/lichendb/lichen/internal/sql/plan"
 	"github.com/lichendb/lichen/internal/sql/prepared"
@@ -48,7 +50,7 @@ type Execution interface {
 type Run struct {
 	Plan     *prepared.Plan
 	Program  *exec.Program
-	Env      *exec.Env
+	Env      *operator.Env
 	Snapshot kv.Snapshot
 }
 
@@ -133,7 +135,7 @@ func (p *Portal) End(sent int64) {
 }
 
 // Store keeps the rows of a statement that has run to its end, and its command tag.
-func (p *Portal) Store(rows *exec.RowBuffer, tag string) {
+func (p *Portal) Store(rows *rowcontainer.Buffer, tag string) {
 	p.done, p.tag = true, tag
 	p.cursor = Stored(p.statement, rows, 0)
 }

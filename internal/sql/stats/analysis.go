@@ -8,7 +8,7 @@ import (
 	"github.com/lichendb/lichen/internal/keys"
 	"github.com/lichendb/lichen/internal/kv"
 	"github.com/lichendb/lichen/internal/sql/catalog"
-	"github.com/lichendb/lichen/internal/sql/exec"
+	"github.com/lichendb/lichen/internal/sql/exec/tableaccess"
 )
 
 // What is read of a table to analyse it.
@@ -32,7 +32,7 @@ type analysis struct {
 	sizes   tableSizes
 
 	sample *sample
-	reader exec.Txn
+	reader tableaccess.Txn
 	read   int // rows
 }
 
@@ -42,7 +42,7 @@ func (a *analysis) run(ctx context.Context) (*catalog.Statistics, error) {
 	if a.sample, err = newSample(a.table, a.columns); err != nil {
 		return nil, err
 	}
-	a.reader = exec.Rows(a.txn, a.sample.index)
+	a.reader = tableaccess.Rows(a.txn, a.sample.index)
 	prefix := keys.IndexPrefix(uint64(a.table.Database), uint64(a.table.ID), uint64(a.table.Primary().ID))
 	whole := keys.Span{Start: prefix, End: keys.PrefixEnd(prefix)}
 	rest, err := a.scan(ctx, whole, maxReadInOrder)

@@ -25,7 +25,7 @@ type Compiler struct {
 }
 
 // NewCompiler returns a compiler of expressions over a state; subquery compiles the queries
-// in them.
+// in them; nil if there are none.
 func NewCompiler(state *State, subquery func(e *plan.Subquery, s Scope) (Func, error)) Compiler {
 	return Compiler{state: state, subquery: subquery, outer: map[plan.ColID]int{}}
 }

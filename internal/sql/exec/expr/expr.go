@@ -42,6 +42,9 @@ func (c *Compiler) Expr(e plan.Expr, s Scope) (Func, error) {
 	case *plan.RowCompare:
 		return c.rowCompare(e, s)
 	case *plan.Subquery:
+		if c.subquery == nil {
+			return nil, errExpr(e)
+		}
 		return c.subquery(e, s)
 	case *plan.SessionValue:
 		return c.sessionValue(e)
@@ -78,6 +81,15 @@ func (c *Compiler) param(e *plan.Param) Func {
 		}
 		return r.params[i], nil
 	}
+}
+
+// Types returns the types of expressions.
+func Types(list []plan.Expr) []*types.T {
+	ts := make([]*types.T, len(list))
+	for i, e := range list {
+		ts[i] = e.Type()
+	}
+	return ts
 }
 
 // Optional compiles e, or returns nil for nil.

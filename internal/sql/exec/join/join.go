@@ -1,0 +1,354 @@
+package join
+
+import (
+	"github.com/lichendb/lichen/internal/sql/exec/expr"
+	"github.com/lichendb/lichen/internal/sql/exec/operator"
+	"github.com/lichendb/lichen/internal/sql/exec/rowcontainer"
+	"github.com/lichendb/lichen/internal/sql/plan"
+	"github.com/lichendb/lichen/internal/sql/types"
+)
+
+// candidates yields, for a row of the left side, the rows of the right side that
+// may match it.
+type candidates interface {
+	// open prepares the right side before the first left row.
+	open() error
+	// begin starts on a left row.
+	begin(left types.Row) error
+	// next returns the next right row, nil at the end, and its number if the
+	// right side is stored.
+	next() (types.Row, int, error)
+	// stored returns all rows of the right side, for right and full joins.
+	stored() []types.Row
+	// empty reports whether an open right side is known to have no rows.
+	empty() bool
+	close()
+}
+
+// joinOp drives a join: the algorithm is in its candidates.
+type joinOp struct {
+	run      *operator.Run
+	kind     plan.JoinKind
+	left     *operator.Source
+	right    candidates
+	on       expr.Pred
+	out      []int     // positions in combined
+	combined types.Row // left row, then right row
+	lw       int
+	fleeting bool // right rows live in buffers that the next left row may reuse
+	first    bool // whether there are left rows is found out before the right side is read
+	text     rowcontainer.Scratch
+
+	active  bool // a left row is at hand
+	matched bool // it has found a match
+	seen    []bool
+	tail    int // next stored row of the unmatched ones, once left is done; -1 before
+}
+
+// Compile compiles a join by the algorithm that its plan names.
+func Compile(c *operator.Compiler, n *plan.Join) (operator.Operator, error) {
+	j := &joinOp{run: c.Run, kind: n.Kind, lw: len(n.Left.Props().Cols), first: !keepsRight(n.Kind) && (n.Algo == plan.LoopJoin || startsAtOnce(n.Left))}
+	var ls expr.Scope
+	var err error
+	if j.left, ls, err = c.Input(n.Left); err != nil {
+		return nil, err
+	}
+	rs := expr.ScopeOf(n.Right.Props().Cols)
+	all := append(ls[:len(ls):len(ls)], rs...)
+	j.combined = make(types.Row, len(all))
+	if j.right, err = newCandidates(c, n, j, ls, rs); err != nil {
+		return nil, err
+	}
+	if j.on, err = c.Pred(n.On, all); err != nil {
+		return nil, err
+	}
+	j.out, err = all.Positions(plan.IDs(n.Cols))
+	return j, err
+}
+
+// candidates compiles the right side for the join's algorithm.
+func newCandidates(c *operator.Compiler, n *plan.Join, j *joinOp, ls, rs expr.Scope) (candidates, error) {
+	if n.Algo == plan.ApplyJoin || n.Algo == plan.LookupJoin {
+		// The columns are outer ones for everything below the right side.
+		a := &applyRight{run: c.Run, copies: c.BindOuter(n.Outer, ls), loose: n.Kind == plan.SemiJoin || n.Kind == plan.AntiJoin}
+		var err error
+		a.src, _, err = c.Input(n.Right)
+		j.fleeting = true
+		return a, err
+	}
+	right, _, err := c.Input(n.Right)
+	if err != nil {
+		return nil, err
+	}
+	if n.Algo == plan.LoopJoin {
+		return &loopRight{run: c.Run, src: right}, nil
+	}
+	if n.Algo == plan.MergeJoin && n.Kind != plan.RightJoin && n.Kind != plan.FullJoin {
+		j.fleeting = true
+		return newMergeRight(c, n, right, ls, rs)
+	}
+	return newHashRight(c, n, right, ls, rs)
+}
+
+// keepsRight reports whether a join has right rows without a match.
+func keepsRight(k plan.JoinKind) bool { return k == plan.RightJoin || k == plan.FullJoin }
+
+// keepsLeft reports whether a join has left rows without a match.
+func keepsLeft(k plan.JoinKind) bool {
+	return k == plan.LeftJoin || k == plan.FullJoin || k == plan.AntiJoin
+}
+
+// startsAtOnce reports whether the first rows of a node come without much being read before.
+func startsAtOnce(n plan.Node) bool {
+	switch n := n.(type) {
+	case *plan.Scan:
+		return !n.Virtual()
+	case *plan.IndexJoin, *plan.Values:
+		return true
+	case *plan.Filter:
+		return startsAtOnce(n.Input)
+	case *plan.Project:
+		return startsAtOnce(n.Input)
+	case *plan.Join:
+		return !keepsRight(n.Kind) && startsAtOnce(n.Left)
+	}
+	return false
+}
+
+// Open reads no side where the other one is found to be empty and the join then is.
+func (j *joinOp) Open() error {
+	j.active, j.tail, j.seen = false, -1, nil
+	if j.first {
+		if err := j.left.Start(); err != nil {
+			return err
+		}
+		if ok, err := j.left.Fetch(rowcontainer.BatchRows); !ok {
+			j.tail = 0
+			return err
+		}
+	}
+	if err := j.right.open(); err != nil {
+		return err
+	}
+	switch {
+	case !keepsLeft(j.kind) && j.right.empty():
+		j.tail = 0
+		return nil
+	case keepsRight(j.kind):
+		j.seen = make([]bool, len(j.right.stored()))
+	}
+	if j.first {
+		return nil
+	}
+	return j.left.Start()
+}
+
+func (j *joinOp) Close() {
+	j.left.Stop()
+	j.right.close()
+	j.seen = nil
+}
+
+func (j *joinOp) Next(b *rowcontainer.Batch) error {
+	b.Clear()
+	j.text.Reset()
+	for !b.Full() {
+		if j.tail >= 0 {
+			if !j.emitTail(b) {
+				return nil
+			}
+			continue
+		}
+		if !j.active {
+			if b.Len() > 0 && j.left.Pos >= j.left.Batch.Len() {
+				return nil // its rows live in the left batch
+			}
+			row, err := j.left.Row(rowcontainer.BatchRows)
+			if err != nil {
+				return err
+			}
+			if row == nil {
+				j.tail = 0
+				continue
+			}
+			copy(j.combined, row)
+			if err := j.right.begin(row); err != nil {
+				return err
+			}
+			j.active, j.matched = true, false
+		}
+		if err := j.step(b); err != nil {
+			return err
+		}
+		if err := j.run.Tick(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// step looks at one candidate for the left row at hand.
+func (j *joinOp) step(b *rowcontainer.Batch) error {
+	row, i, err := j.right.next()
+	if err != nil {
+		return err
+	}
+	if row == nil {
+		j.active = false
+		if !j.matched && keepsLeft(j.kind) {
+			clear(j.combined[j.lw:])
+			return j.emit(b, false)
+		}
+		return nil
+	}
+	copy(j.combined[j.lw:], row)
+	if j.on != nil {
+		if ok, err := j.on(j.combined); !ok {
+			return err
+		}
+	}
+	j.matched = true
+	if j.seen != nil {
+		j.seen[i] = true
+	}
+	switch j.kind {
+	case plan.SemiJoin:
+		j.active = false
+	case plan.AntiJoin:
+		j.active = false
+		return nil
+	}
+	return j.emit(b, j.fleeting)
+}
+
+// emit adds the combined row; the right part is copied if it is fleeting.
+func (j *joinOp) emit(b *rowcontainer.Batch, fleeting bool) error {
+	out := b.Add()
+	for i, p := range j.out {
+		d := j.combined[p]
+		if fleeting && p >= j.lw {
+			var err error
+			if d, err = j.text.Datum(d); err != nil {
+				return err
+			}
+		}
+		out[i] = d
+	}
+	return nil
+}
+
+// emitTail adds the next row of the right side that found no match; false at
+// the end.
+func (j *joinOp) emitTail(b *rowcontainer.Batch) bool {
+	if j.seen == nil {
+		return false
+	}
+	rows := j.right.stored()
+	for j.tail < len(rows) && j.seen[j.tail] {
+		j.tail++
+	}
+	if j.tail == len(rows) {
+		return false
+	}
+	clear(j.combined[:j.lw])
+	copy(j.combined[j.lw:], rows[j.tail])
+	j.tail++
+	out := b.Add()
+	rowcontainer.CopySlots(out, j.combined, j.out)
+	return true
+}
+
+// loopRight compares with every stored row.
+type loopRight struct {
+	run   *operator.Run
+	src   *operator.Source
+	store rowcontainer.Store
+	pos   int
+}
+
+func (l *loopRight) open() error { return fillStore(l.run, l.src, &l.store) }
+
+// fillStore reads all of src into store.
+func fillStore(r *operator.Run, src *operator.Source, store *rowcontainer.Store) error {
+	store.Open(&r.State, src.Width)
+	if err := src.Start(); err != nil {
+		return err
+	}
+	for {
+		ok, err := src.Fetch(rowcontainer.BatchRows)
+		if err != nil {
+			return err
+		}
+		if !ok {
+			src.Stop()
+			return nil
+		}
+		if err := store.AddBatch(&src.Batch); err != nil {
+			return err
+		}
+	}
+}
+
+func (l *loopRight) begin(types.Row) error { l.pos = 0; return nil }
+
+func (l *loopRight) next() (types.Row, int, error) {
+	if l.pos == l.store.Len() {
+		return nil, 0, nil
+	}
+	l.pos++
+	return nonNil(l.store.Rows[l.pos-1]), l.pos - 1, nil
+}
+
+// nonNil makes the row of a relation without columns differ from no row.
+func nonNil(r types.Row) types.Row {
+	if r == nil {
+		return operator.NoColumns
+	}
+	return r
+}
+
+func (l *loopRight) stored() []types.Row { return l.store.Rows }
+
+func (l *loopRight) empty() bool { return l.store.Len() == 0 }
+
+func (l *loopRight) close() {
+	l.src.Stop()
+	l.store.Close()
+}
+
+// applyRight evaluates the right side anew for each left row.
+type applyRight struct {
+	run    *operator.Run
+	src    *operator.Source
+	copies []expr.OuterCopy
+	loose  bool // the first match decides: ask for one row at a time
+	live   bool
+}
+
+func (a *applyRight) open() error { return nil }
+
+func (a *applyRight) begin(left types.Row) error {
+	a.run.SetOuter(a.copies, left)
+	a.live = true
+	return a.src.Start()
+}
+
+func (a *applyRight) next() (types.Row, int, error) {
+	want := rowcontainer.BatchRows
+	if a.loose {
+		want = 1
+	}
+	row, err := a.src.Row(want)
+	return row, 0, err
+}
+
+func (a *applyRight) stored() []types.Row { return nil }
+
+func (a *applyRight) empty() bool { return false }
+
+func (a *applyRight) close() {
+	if a.live {
+		a.src.Stop()
+		a.live = false
+	}
+}

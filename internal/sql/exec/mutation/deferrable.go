@@ -1,0 +1,316 @@
+package mutation
+
+import (
+	"bytes"
+	"slices"
+
+	"github.com/lichendb/lichen/internal/keys"
+	"github.com/lichendb/lichen/internal/kv"
+	"github.com/lichendb/lichen/internal/kvpb"
+	"github.com/lichendb/lichen/internal/plant"
+	"github.com/lichendb/lichen/internal/quota"
+	"github.com/lichendb/lichen/internal/sql/catalog"
+	"github.com/lichendb/lichen/internal/sql/exec/expr"
+	"github.com/lichendb/lichen/internal/sql/exec/operator"
+	"github.com/lichendb/lichen/internal/sql/exec/rowcontainer"
+	"github.com/lichendb/lichen/internal/sql/exec/scan"
+	"github.com/lichendb/lichen/internal/sql/exec/tableaccess"
+	"github.com/lichendb/lichen/internal/sql/rowcodec"
+	"github.com/lichendb/lichen/internal/sql/types"
+)
+
+// Several rows may have the key of a deferrable UNIQUE, PRIMARY KEY or exclusion
+// constraint until it is checked: their entries are those of an index that is not
+// unique. The check locks the claim, the key without what makes the entries distinct,
+// and counts the rows that have it. Whoever has the lock and finds one row only has
+// settled the claim until its transaction ends: others that store such a row, and
+// verify it, wait for the lock.
+//
+// A constraint that is deferred is verified at the end of the statement too, but
+// without waiting; only what that leaves open waits for the end of the transaction.
+
+// claimWatch is a deferrable key of the rows that an operator writes.
+type claimWatch struct {
+	writer *tableaccess.Writer
+	index  int // in writer.indexes
+	ords   []int
+	batch  *claimBatch // of this execution
+	claim  []byte      // scratch
+}
+
+func claimWatches(w *tableaccess.Writer) (out []*claimWatch) {
+	for i := range w.Indexes {
+		if x := w.Indexes[i].Index; x.Desc.Deferrable {
+			out = append(out, &claimWatch{writer: w, index: i, ords: tableaccess.KeyOrds(x)})
+		}
+	}
+	return out
+}
+
+// note remembers the claim of a row that was stored, unless the row old, which it
+// replaces, had it already.
+func (w *claimWatch) note(d *dml, old, row types.Row) error {
+	x := &w.writer.Indexes[w.index]
+	in, err := x.Has(row)
+	if err != nil || !in || !x.Claims(row) {
+		return err
+	}
+	if old != nil && !differ(old, row, w.ords) {
+		if was, err := x.Has(old); was || err != nil {
+			return err
+		}
+	}
+	if w.batch == nil {
+		w.batch = d.stmt.queue.claims(w.writer, x.Index)
+	}
+	w.claim, err = x.AppendClaim(w.claim[:0], row)
+	if err != nil {
+		return err
+	}
+	return w.batch.add(w.claim)
+}
+
+// claimBatch are the claims to verify of one constraint.
+type claimBatch struct {
+	writer   *tableaccess.Writer // for errors
+	x        *rowcodec.Index
+	deferred bool
+	acc      quota.Account
+	keys     []string // in the order in which the rows were stored
+	seen     map[string]struct{}
+}
+
+// claims begins a batch of claims.
+func (q *afterQueue) claims(w *tableaccess.Writer, x *rowcodec.Index) *claimBatch {
+	b := &claimBatch{writer: w, x: x, seen: map[string]struct{}{}}
+	b.acc.Init(q.run.Mem)
+	if m := q.run.Env.Constraints; m != nil {
+		b.deferred = m.Deferred(x.Desc.ConstraintOid, x.Desc.Deferred)
+	}
+	q.batches = append(q.batches, b)
+	return b
+}
+
+func (b *claimBatch) close() { b.acc.Close() }
+
+func (b *claimBatch) add(claim []byte) error {
+	if _, ok := b.seen[string(claim)]; ok {
+		return nil
+	}
+	if err := b.acc.Grow(int64(len(claim) + keyOverhead)); err != nil {
+		return expr.MemoryError(err)
+	}
+	s := string(claim)
+	b.seen[s] = struct{}{}
+	b.keys = append(b.keys, s)
+	return nil
+}
+
+// addClaim puts a deferred claim into the batch of its index.
+func (q *afterQueue) addClaim(batches map[*catalog.Index]*claimBatch, d *operator.Deferred) error {
+	b := batches[d.Index]
+	if b == nil {
+		w, err := tableaccess.NewWriter(d.Table)
+		if err != nil {
+			return err
+		}
+		w.Schema = d.Schema
+		w.SetFormat(q.run.Format())
+		x, err := rowcodec.Compile(d.Table, d.Index)
+		if err != nil {
+			return err
+		}
+		b = q.claims(w, x)
+		batches[d.Index] = b
+	}
+	return b.add([]byte(d.Key))
+}
+
+// process locks the claims, then looks for those that several rows have.
+func (b *claimBatch) process(q *afterQueue) error {
+	r := q.run
+	wait := kvpb.WaitBlock
+	if b.deferred {
+		wait = kvpb.WaitSkip
+	}
+	var locked []string
+	for _, key := range b.keys {
+		if plant.On(plant.SkipClaim) {
+			locked = append(locked, key)
+			continue
+		}
+		res, err := r.Txn.Lock(r.Ctx, []byte(key), kvpb.LockUpdate, wait)
+		if err != nil {
+			return tableaccess.LockError(err, b.writer.Table().Name)
+		}
+		if !res.Skipped {
+			locked = append(locked, key)
+		} else if err := b.postpone(r, key); err != nil {
+			return err
+		}
+	}
+	r.Txn.BeginCheck(true) // whoever had a claim before it was locked is seen
+	defer r.Txn.EndCheck()
+	shared, err := b.shared(r, locked)
+	if err != nil {
+		return err
+	}
+	for _, key := range locked {
+		if !shared[key] {
+			continue
+		}
+		if b.deferred {
+			err = b.postpone(r, key)
+		} else {
+			err = b.refuse(r, key)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// postpone leaves a claim to the end of the transaction.
+func (b *claimBatch) postpone(r *operator.Run, key string) error {
+	w := b.writer
+	return r.Env.Constraints.Defer(&operator.Deferred{Key: key, Table: w.Table(), Index: b.x.Desc, Schema: w.Schema})
+}
+
+// claimSpan are the entries of the rows that have a claim.
+func claimSpan(key string) kvpb.Span {
+	prefix := []byte(key[:len(key)-1]) // without the family
+	return kvpb.Span{Key: prefix, EndKey: keys.PrefixEnd(prefix)}
+}
+
+// shared returns those of the claims that have several entries.
+func (b *claimBatch) shared(r *operator.Run, list []string) (map[string]bool, error) {
+	out := map[string]bool{}
+	list = slices.Clone(list)
+	slices.Sort(list)
+	for len(list) > 0 {
+		n := min(len(list), scan.MaxPageSpans)
+		if err := sharedAmong(r, list[:n], out); err != nil {
+			return nil, err
+		}
+		list = list[n:]
+	}
+	return out, nil
+}
+
+// sharedAmong is shared for as many claims, sorted, as one request takes.
+func sharedAmong(r *operator.Run, list []string, out map[string]bool) error {
+	spans := make([]kvpb.Span, len(list))
+	for i, key := range list {
+		spans[i] = claimSpan(key)
+	}
+	at, count := 0, 0
+	return scanClaims(r, spans, func(key, _ []byte) (bool, error) {
+		for !bytes.HasPrefix(key, spans[at].Key) {
+			at, count = at+1, 0
+		}
+		if count++; count > 1 {
+			out[list[at]] = true
+		}
+		return true, nil
+	})
+}
+
+// scanClaims calls f for the entries in sorted spans until it returns false.
+func scanClaims(r *operator.Run, spans []kvpb.Span, f func(key, value []byte) (bool, error)) error {
+	var page kvpb.ScanResponse
+	for len(spans) > 0 {
+		if err := r.Canceled(); err != nil {
+			return err
+		}
+		page.Reset()
+		if err := r.Txn.ScanSpans(r.Ctx, spans, kv.ScanOptions{MaxRows: rowcontainer.BatchRows}, &page); err != nil {
+			return err
+		}
+		for i := range page.Len() {
+			if more, err := f(page.Key(i), page.Value(i)); !more || err != nil {
+				return err
+			}
+		}
+		if page.Resume == nil {
+			return nil
+		}
+		for len(spans) > 0 && spans[0].Before(page.Resume) {
+			spans = spans[1:]
+		}
+		if len(spans) > 0 && bytes.Compare(spans[0].Key, page.Resume) < 0 {
+			spans = slices.Clone(spans)
+			spans[0].Key = bytes.Clone(page.Resume)
+		}
+	}
+	return nil
+}
+
+// refuse fails if several rows have a claim. It waits for those who change or delete
+// such rows: a row that is locked keeps the claim or has lost it.
+func (b *claimBatch) refuse(r *operator.Run, key string) error {
+	for {
+		settled, err := b.count(r, key)
+		if settled || err != nil {
+			return err
+		}
+		r.Txn.EndCheck()
+		r.Txn.BeginCheck(true)
+	}
+}
+
+// Count locks the rows that have a claim, and fails if there are two. It returns false
+// if one changed before it was locked.
+func (b *claimBatch) count(r *operator.Run, key string) (settled bool, err error) {
+	var entries []claimEntry
+	err = scanClaims(r, []kvpb.Span{claimSpan(key)}, func(k, v []byte) (bool, error) {
+		entries = append(entries, claimEntry{bytes.Clone(k), bytes.Clone(v)})
+		return len(entries) < scan.MaxPageSpans, nil
+	})
+	if err != nil {
+		return false, err
+	}
+	pk := b.x.NewDecoder(tableaccess.KeyOrds(b.writer.Indexes[0].Index))
+	rows := 0
+	for _, e := range entries {
+		row := make(types.Row, len(b.writer.Table().Columns))
+		if err := e.decode(pk, b.writer.Indexes[0].Index, row); err != nil {
+			return false, err
+		}
+		rowKey, err := b.writer.PrimaryKey(row)
+		if err != nil {
+			return false, err
+		}
+		res, err := b.writer.Whole(r.Txn).Lock(r.Ctx, rowKey, kvpb.LockKeyShare, kvpb.WaitBlock)
+		switch {
+		case err != nil:
+			return false, tableaccess.LockError(err, b.writer.Table().Name)
+		case res.Found && res.Changed:
+			return false, nil
+		case res.Found:
+			rows++
+		}
+		if rows > 1 {
+			if err := e.decode(b.x.NewDecoder(tableaccess.KeyOrds(b.x)), b.x, row); err != nil {
+				return false, err
+			}
+			return false, b.writer.DuplicateError(b.x, row)
+		}
+	}
+	return len(entries) < scan.MaxPageSpans, nil
+}
+
+// claimEntry is an entry of a deferrable index.
+type claimEntry struct{ key, value []byte }
+
+// decode sets the key columns of x in row, which dec reads from the entry.
+func (e *claimEntry) decode(dec *rowcodec.Decoder, x *rowcodec.Index, row types.Row) error {
+	values := make(types.Row, x.Declared)
+	if err := dec.Decode(e.key, e.value, values); err != nil {
+		return err
+	}
+	for i, v := range values {
+		row[x.Key[i].Ord] = v
+	}
+	return nil
+}

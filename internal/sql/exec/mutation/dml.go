@@ -1,0 +1,351 @@
+package mutation
+
+import (
+	"bytes"
+
+	"github.com/lichendb/lichen/internal/kvpb"
+	"github.com/lichendb/lichen/internal/sql/exec/expr"
+	"github.com/lichendb/lichen/internal/sql/exec/operator"
+	"github.com/lichendb/lichen/internal/sql/exec/rowcontainer"
+	"github.com/lichendb/lichen/internal/sql/exec/scan"
+	"github.com/lichendb/lichen/internal/sql/exec/tableaccess"
+	"github.com/lichendb/lichen/internal/sql/pgerr"
+	"github.com/lichendb/lichen/internal/sql/plan"
+	"github.com/lichendb/lichen/internal/sql/types"
+)
+
+// dml is what INSERT, UPDATE and DELETE share.
+type dml struct {
+	run       *operator.Run
+	stmt      *Statement
+	name      string
+	src       *operator.Source
+	writer    *tableaccess.Writer
+	returning []expr.Func
+	hasReturn bool
+	rows      int64 // affected
+	text      rowcontainer.Scratch
+	// ahead, if set, prepares for the rows of a batch of the input.
+	ahead func(in *rowcontainer.Batch) error
+	// refs are the foreign keys of the table, referrers those that refer to it.
+	refs      []*keyWatch
+	referrers []*keyWatch
+	claims    []*claimWatch // its deferrable keys
+}
+
+// Affected implements operator.Modifier.
+func (d *dml) Affected() int64 { return d.rows }
+
+func (d *dml) Open() error {
+	if err := d.run.Env.MayWrite(d.writer.Table(), d.name); err != nil {
+		return err
+	}
+	d.rows = 0
+	d.forget()
+	d.writer.SetFormat(d.run.Format())
+	return d.src.Start()
+}
+
+func (d *dml) Close() { d.src.Stop() }
+
+// loop feeds the input's rows to step, which appends to b what is returned. It
+// stops after a batch that returned rows.
+func (d *dml) loop(b *rowcontainer.Batch, step func(row types.Row, b *rowcontainer.Batch) error) error {
+	b.Clear()
+	for {
+		d.text.Reset()
+		want := rowcontainer.BatchRows
+		if d.hasReturn {
+			want = b.Max
+		}
+		ok, err := d.src.Fetch(want)
+		if !ok {
+			return err
+		}
+		if d.ahead != nil && d.src.Batch.Len() >= scan.MinAhead {
+			if err := d.ahead(&d.src.Batch); err != nil {
+				return err
+			}
+		}
+		for i := 0; i < d.src.Batch.Len(); i++ {
+			if err := step(d.src.Batch.Row(i), b); err != nil {
+				return err
+			}
+		}
+		if b.Len() > 0 {
+			return nil
+		}
+		if err := d.run.Canceled(); err != nil {
+			return err
+		}
+	}
+}
+
+// emit appends the RETURNING list for a row.
+func (d *dml) emit(row types.Row, b *rowcontainer.Batch) error {
+	d.rows++
+	if !d.hasReturn {
+		return nil
+	}
+	out := b.Add()
+	for i, f := range d.returning {
+		v, err := f(row)
+		if err != nil {
+			return err
+		}
+		if out[i], err = d.text.Datum(v); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func compileReturning(c *operator.Compiler, d *dml, r *plan.Returning, s expr.Scope) error {
+	if r == nil {
+		return nil
+	}
+	d.hasReturn = true
+	var err error
+	d.returning, err = c.Exprs(r.Exprs, s)
+	return err
+}
+
+// updateOp changes rows.
+type updateOp struct {
+	dml
+	claim    *rowClaim
+	old      []int
+	set      []tableaccess.Setter
+	checks   []tableaccess.Check
+	combined types.Row // input row, then the new row
+	width    int       // of the input
+	oldRow   types.Row
+}
+
+// CompileUpdate compiles an UPDATE.
+func CompileUpdate(c *operator.Compiler, st *Statement, n *plan.Update) (operator.Operator, error) {
+	u := &updateOp{dml: dml{run: c.Run, stmt: st, name: "UPDATE"}}
+	var s expr.Scope
+	var err error
+	if u.src, s, err = c.Input(n.Input); err != nil {
+		return nil, err
+	}
+	if u.writer, err = tableaccess.NewWriter(n.Table); err != nil {
+		return nil, err
+	}
+	if u.old, err = s.Positions(n.Old); err != nil {
+		return nil, err
+	}
+	if u.set, err = tableaccess.CompileSetters(&c.Compiler, n.Set, s); err != nil {
+		return nil, err
+	}
+	all := append(s[:len(s):len(s)], n.New...)
+	if u.checks, err = tableaccess.CompileChecks(&c.Compiler, n.Checks, all); err != nil {
+		return nil, err
+	}
+	u.width = len(s)
+	u.combined = make(types.Row, len(all))
+	u.oldRow = make(types.Row, len(n.Table.Columns))
+	u.claim = newRowClaim(st, c.Run, n.Input, u.writer, claimStrength(n))
+	u.writer.Schema, u.writer.Always = n.Schema, !u.claim.locked
+	if err := u.writer.Derive(&c.Compiler, n.Derived); err != nil {
+		return nil, err
+	}
+	if err := watch(c, &u.dml, n.References, n.Referrers); err != nil {
+		return nil, err
+	}
+	if !u.claim.locked {
+		u.ahead = func(in *rowcontainer.Batch) error { return u.claim.lockAhead(in, u.old, u.oldRow) }
+	}
+	return u, compileReturning(c, &u.dml, n.Returning, all)
+}
+
+// claimStrength is the lock an UPDATE needs: the weaker one unless it changes a key.
+func claimStrength(n *plan.Update) kvpb.Strength {
+	if n.ChangesKey() {
+		return kvpb.LockUpdate
+	}
+	return kvpb.LockNoKeyUpdate
+}
+
+func (u *updateOp) Next(b *rowcontainer.Batch) error { return u.loop(b, u.step) }
+
+func (u *updateOp) step(in types.Row, b *rowcontainer.Batch) error {
+	rowcontainer.CopySlots(u.oldRow, in, u.old)
+	if ok, err := u.claim.take(u.oldRow); !ok {
+		return err
+	}
+	row := u.combined[u.width:]
+	copy(u.combined, in)
+	copy(row, u.oldRow)
+	for i := range u.set {
+		v, err := u.set[i].Value(in)
+		if err != nil {
+			return err
+		}
+		row[u.set[i].Ord] = v
+	}
+	if err := u.writer.ComputeOld(u.oldRow); err != nil {
+		return err
+	}
+	if err := u.writer.Compute(row); err != nil {
+		return err
+	}
+	if err := u.writer.CheckNotNull(row); err != nil {
+		return err
+	}
+	if err := u.writer.RunChecks(u.checks, u.combined, row); err != nil {
+		return err
+	}
+	if err := u.writer.Update(u.run.Ctx, u.run.Txn, u.oldRow, row); err != nil {
+		return err
+	}
+	if err := u.wrote(u.oldRow, row); err != nil {
+		return err
+	}
+	if err := u.writer.RunCheckOptions(u.checks, u.combined, row); err != nil {
+		return err
+	}
+	return u.emit(u.combined, b)
+}
+
+// deleteOp deletes rows.
+type deleteOp struct {
+	dml
+	claim  *rowClaim
+	old    []int
+	oldRow types.Row
+}
+
+// CompileDelete compiles a DELETE.
+func CompileDelete(c *operator.Compiler, st *Statement, n *plan.Delete) (operator.Operator, error) {
+	d := &deleteOp{dml: dml{run: c.Run, stmt: st, name: "DELETE"}}
+	var s expr.Scope
+	var err error
+	if d.src, s, err = c.Input(n.Input); err != nil {
+		return nil, err
+	}
+	if d.writer, err = tableaccess.NewWriter(n.Table); err != nil {
+		return nil, err
+	}
+	if d.old, err = s.Positions(n.Old); err != nil {
+		return nil, err
+	}
+	d.oldRow = make(types.Row, len(n.Table.Columns))
+	d.claim = newRowClaim(st, c.Run, n.Input, d.writer, kvpb.LockUpdate)
+	if err := d.writer.Derive(&c.Compiler, n.Derived); err != nil {
+		return nil, err
+	}
+	if err := watch(c, &d.dml, nil, n.Referrers); err != nil {
+		return nil, err
+	}
+	if !d.claim.locked {
+		d.ahead = func(in *rowcontainer.Batch) error { return d.claim.lockAhead(in, d.old, d.oldRow) }
+	}
+	return d, compileReturning(c, &d.dml, n.Returning, s)
+}
+
+func (d *deleteOp) Next(b *rowcontainer.Batch) error { return d.loop(b, d.step) }
+
+func (d *deleteOp) step(in types.Row, b *rowcontainer.Batch) error {
+	rowcontainer.CopySlots(d.oldRow, in, d.old)
+	if ok, err := d.claim.take(d.oldRow); !ok {
+		return err
+	}
+	if err := d.writer.ComputeOld(d.oldRow); err != nil {
+		return err
+	}
+	if err := d.writer.Delete(d.run.Ctx, d.run.Txn, d.oldRow); err != nil {
+		return err
+	}
+	if err := d.gone(d.oldRow, nil); err != nil {
+		return err
+	}
+	return d.emit(in, b)
+}
+
+// rowClaim makes a row ready to be changed. An input that locks the rows of the
+// table itself and yields each once needs nothing more; any other row is locked
+// here.
+type rowClaim struct {
+	stmt     *Statement
+	run      *operator.Run
+	writer   *tableaccess.Writer
+	strength kvpb.Strength
+	locked   bool
+}
+
+func newRowClaim(st *Statement, r *operator.Run, input plan.Node, w *tableaccess.Writer, s kvpb.Strength) *rowClaim {
+	return &rowClaim{stmt: st, run: r, writer: w, strength: s, locked: locksRows(input)}
+}
+
+// locksRows reports whether a plan is a locking scan of one table, perhaps
+// below filters and projections.
+func locksRows(n plan.Node) bool {
+	switch n := n.(type) {
+	case *plan.Scan:
+		return n.Locking != nil && n.Locking.Strength >= plan.ForNoKeyUpdate
+	case *plan.IndexJoin:
+		return n.Locking != nil && n.Locking.Strength >= plan.ForNoKeyUpdate
+	case *plan.Filter:
+		return locksRows(n.Input)
+	case *plan.Project:
+		return locksRows(n.Input)
+	}
+	return false
+}
+
+// take locks a row and reports whether to go on with it: not if this statement
+// has changed it already or if it is gone. A row that changed since it was read
+// cannot be looked at again below joins: the statement starts over.
+func (k *rowClaim) take(old types.Row) (bool, error) {
+	if k.locked {
+		return true, nil
+	}
+	key, err := k.writer.PrimaryKey(old)
+	if err != nil {
+		return false, err
+	}
+	res, err := k.writer.Whole(k.run.Txn).Lock(k.run.Ctx, key, k.strength, kvpb.WaitBlock)
+	if err != nil || res.Self {
+		return false, err
+	}
+	if !res.Found {
+		if keys := k.stmt.keys; keys != nil {
+			keys.missed = true
+		}
+		return false, nil
+	}
+	if !res.Changed {
+		return true, nil
+	}
+	now := bytes.Clone(res.Value)
+	was, err := k.writer.PrimaryValue(old)
+	if err != nil {
+		return false, err
+	}
+	if bytes.Equal(now, was) {
+		return true, nil // the input saw this version when it locked the row
+	}
+	return false, tableaccess.ErrRowChanged(key)
+}
+
+func errAffectTwice() error {
+	return pgerr.New(pgerr.CardinalityViolation, "ON CONFLICT DO UPDATE command cannot affect row a second time").
+		WithHint("Ensure that no rows proposed for insertion within the same command have duplicate constrained values.")
+}
+
+// lockAhead locks the rows of a batch of the input, whose columns stand at positions old of it;
+// row has room for one.
+func (k *rowClaim) lockAhead(in *rowcontainer.Batch, old []int, row types.Row) error {
+	keys := make([][]byte, 0, in.Len())
+	for i := range in.Len() {
+		rowcontainer.CopySlots(row, in.Row(i), old)
+		key, err := k.writer.PrimaryKey(row)
+		if err != nil {
+			break // take will say so
+		}
+		keys = append(keys, bytes.Clone(key))
+	}
+	return k.run.Txn.LockAhead(k.run.Ctx, keys, k.strength)
+}

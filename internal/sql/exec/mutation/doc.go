@@ -1,0 +1,36 @@
+// Package mutation inserts, updates, deletes and merges rows, and does what these leave to the end of
+// the statement: foreign keys, deferrable keys, referential actions.
+//
+// Above it: exec. Below it: scan (looking up rows that refer), tableaccess (writing), operator.
+//
+// Main types in reading order: dml (what the writing operators share), insertOp, updateOp, deleteOp,
+// mergeOp, rowClaim (makes a row ready to be changed); Statement (what the operators of one statement
+// share), keyWatch and keyBatch (foreign keys), claimWatch and claimBatch (deferrable keys), afterQueue
+// with finder and referringOp (checks and actions).
+//
+//	operator ──wrote, gone──► keyBatch, claimBatch ──► afterQueue ──Statement.Finish──► check
+//	                                                     ▲                              postpone (CheckDeferred)
+//	                                                     └── referential action ◄────── act
+//
+// Invariants:
+//
+//  1. What a statement leaves to its end is done before its last row is handed out
+//     (Statement.Finish), or at the commit if it was deferred (CheckDeferred). A referential action
+//     leaves it to the statement that caused it.
+//
+//  2. A key that a row refers to is held with a key-share lock in the referenced index
+//     (afterQueue.verify). A key that goes was locked for update before anybody looks for rows that
+//     refer to it, so of two transactions on both sides one waits for the other.
+//
+//  3. A row that moved away before it was locked is looked for again (referredKeys.missed; sql's
+//     TestReferringRowMoves).
+//
+//  4. A deferrable key has been verified under the lock on its claim, which is held until the
+//     transaction ends (claimBatch.process; sql's TestDeferrableUnderConcurrency and
+//     TestDeferrableWaits).
+//
+//  5. A row that was read without a lock is locked before it is changed; if it changed since, the
+//     statement starts over (rowClaim.take).
+//
+// Concurrency: an operator and its Statement belong to one goroutine.
+package mutation

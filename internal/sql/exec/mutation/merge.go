@@ -1,0 +1,214 @@
+package mutation
+
+import (
+	"bytes"
+
+	"github.com/lichendb/lichen/internal/kvpb"
+	"github.com/lichendb/lichen/internal/sql/exec/expr"
+	"github.com/lichendb/lichen/internal/sql/exec/operator"
+	"github.com/lichendb/lichen/internal/sql/exec/rowcontainer"
+	"github.com/lichendb/lichen/internal/sql/exec/tableaccess"
+	"github.com/lichendb/lichen/internal/sql/pgerr"
+	"github.com/lichendb/lichen/internal/sql/plan"
+	"github.com/lichendb/lichen/internal/sql/types"
+)
+
+// mergeOp runs MERGE. Changes and deletions have foreign keys of their own to look
+// after, so there is a dml for each.
+type mergeOp struct {
+	dml         // inserts and changes
+	deletes dml // deletions
+	old     []int
+	actions []mergeAction
+	checks  []tableaccess.Check
+	oldRow  types.Row
+	row     types.Row
+}
+
+type mergeAction struct {
+	matched bool
+	cond    expr.Pred
+	kind    plan.MergeKind
+	set     []tableaccess.Setter
+	values  []expr.Func
+}
+
+// CompileMerge compiles a MERGE.
+func CompileMerge(c *operator.Compiler, st *Statement, n *plan.Merge) (operator.Operator, error) {
+	m := &mergeOp{dml: dml{run: c.Run, stmt: st, name: "MERGE"}}
+	var s expr.Scope
+	var err error
+	if m.src, s, err = c.Input(n.Input); err != nil {
+		return nil, err
+	}
+	if m.writer, err = tableaccess.NewWriter(n.Table); err != nil {
+		return nil, err
+	}
+	m.writer.Schema, m.writer.Always = n.Schema, true
+	if err := m.writer.Derive(&c.Compiler, n.Derived); err != nil {
+		return nil, err
+	}
+	if m.old, err = s.Positions(n.Old); err != nil {
+		return nil, err
+	}
+	m.deletes = dml{run: c.Run, stmt: st, writer: m.writer}
+	if err := watch(c, &m.dml, n.References, n.Updated); err != nil {
+		return nil, err
+	}
+	if err := watch(c, &m.deletes, nil, n.Deleted); err != nil {
+		return nil, err
+	}
+	for i := range n.Actions {
+		a, err := newMergeAction(c, &n.Actions[i], s)
+		if err != nil {
+			return nil, err
+		}
+		m.actions = append(m.actions, a)
+	}
+	m.checks, err = tableaccess.CompileChecks(&c.Compiler, n.Checks, n.New)
+	m.oldRow, m.row = make(types.Row, len(n.Table.Columns)), make(types.Row, len(n.Table.Columns))
+	return m, err
+}
+
+func newMergeAction(c *operator.Compiler, a *plan.MergeAction, s expr.Scope) (mergeAction, error) {
+	out := mergeAction{matched: a.Matched, kind: a.Kind}
+	var err error
+	if out.cond, err = c.Pred(a.Cond, s); err != nil {
+		return out, err
+	}
+	if out.set, err = tableaccess.CompileSetters(&c.Compiler, a.Set, s); err != nil {
+		return out, err
+	}
+	out.values, err = c.Exprs(a.Values, s)
+	return out, err
+}
+
+func (m *mergeOp) Open() error {
+	m.deletes.forget()
+	return m.dml.Open()
+}
+
+func (m *mergeOp) Next(b *rowcontainer.Batch) error { return m.loop(b, m.step) }
+
+func (m *mergeOp) step(in types.Row, b *rowcontainer.Batch) error {
+	rowcontainer.CopySlots(m.oldRow, in, m.old)
+	matched := !m.oldRow[m.writer.Indexes[0].Key[0].Ord].IsNull()
+	for i := range m.actions {
+		a := &m.actions[i]
+		if a.matched != matched {
+			continue
+		}
+		if a.cond != nil {
+			if ok, err := a.cond(in); err != nil {
+				return err
+			} else if !ok {
+				continue
+			}
+		}
+		if a.kind == plan.MergeNothing {
+			return nil
+		}
+		if err := m.do(a, in); err != nil {
+			return err
+		}
+		return m.emit(nil, b)
+	}
+	return nil
+}
+
+func (m *mergeOp) do(a *mergeAction, in types.Row) error {
+	switch a.kind {
+	case plan.MergeInsert:
+		return m.insert(a, in)
+	case plan.MergeUpdate:
+		return m.update(a, in)
+	}
+	if err := m.lock(); err != nil {
+		return err
+	}
+	if err := m.writer.ComputeOld(m.oldRow); err != nil {
+		return err
+	}
+	if err := m.writer.Delete(m.run.Ctx, m.run.Txn, m.oldRow); err != nil {
+		return err
+	}
+	return m.deletes.gone(m.oldRow, nil)
+}
+
+// lock locks the row that is changed. One that this statement has changed already is
+// an error, one that changed since it was read starts the statement over.
+func (m *mergeOp) lock() error {
+	key, err := m.writer.PrimaryKey(m.oldRow)
+	if err != nil {
+		return err
+	}
+	res, err := m.writer.Whole(m.run.Txn).Lock(m.run.Ctx, key, kvpb.LockUpdate, kvpb.WaitBlock)
+	switch {
+	case err != nil:
+		return err
+	case res.Self:
+		return pgerr.New(pgerr.CardinalityViolation, "MERGE command cannot affect row a second time").
+			WithHint("Ensure that not more than one source row matches any one target row.")
+	case !res.Found:
+		return tableaccess.ErrRowChanged(key)
+	case !res.Changed:
+		return nil
+	}
+	now := bytes.Clone(res.Value)
+	was, err := m.writer.PrimaryValue(m.oldRow)
+	if err == nil && !bytes.Equal(now, was) {
+		err = tableaccess.ErrRowChanged(key)
+	}
+	return err
+}
+
+// verify completes the row to store and checks it.
+func (m *mergeOp) verify() error {
+	if err := m.writer.Compute(m.row); err != nil {
+		return err
+	}
+	if err := m.writer.CheckNotNull(m.row); err != nil {
+		return err
+	}
+	return m.writer.RunChecks(m.checks, m.row, m.row)
+}
+
+func (m *mergeOp) update(a *mergeAction, in types.Row) error {
+	if err := m.lock(); err != nil {
+		return err
+	}
+	copy(m.row, m.oldRow)
+	for i := range a.set {
+		v, err := a.set[i].Value(in)
+		if err != nil {
+			return err
+		}
+		m.row[a.set[i].Ord] = v
+	}
+	if err := m.writer.ComputeOld(m.oldRow); err != nil {
+		return err
+	}
+	if err := m.verify(); err != nil {
+		return err
+	}
+	if err := m.writer.Update(m.run.Ctx, m.run.Txn, m.oldRow, m.row); err != nil {
+		return err
+	}
+	return m.wrote(m.oldRow, m.row)
+}
+
+func (m *mergeOp) insert(a *mergeAction, in types.Row) error {
+	for i, f := range a.values {
+		var err error
+		if m.row[i], err = f(in); err != nil {
+			return err
+		}
+	}
+	if err := m.verify(); err != nil {
+		return err
+	}
+	if err := m.writer.Insert(m.run.Ctx, m.run.Txn, m.row); err != nil {
+		return err
+	}
+	return m.wrote(nil, m.row)
+}

@@ -1,0 +1,30 @@
+package operator
+
+import (
+	"github.com/lichendb/lichen/internal/sql/exec/expr"
+	"github.com/lichendb/lichen/internal/sql/plan"
+)
+
+// Compiler turns nodes of one plan into operators over one run. Each kind of operator has a
+// function that compiles its nodes; it gets the operators below from node and input.
+type Compiler struct {
+	expr.Compiler
+	Run     *Run
+	compile func(n plan.Node) (Operator, error)
+	demand  *demand // of the innermost consumer that may stop; nil: there is none
+}
+
+// NewCompiler returns a compiler that compiles nodes and queries in expressions by the given
+// functions.
+func NewCompiler(r *Run, compile func(n plan.Node) (Operator, error), subquery func(e *plan.Subquery, s expr.Scope) (expr.Func, error)) *Compiler {
+	return &Compiler{Compiler: expr.NewCompiler(&r.State, subquery), Run: r, compile: compile}
+}
+
+// Node compiles a plan node to an operator.
+func (c *Compiler) Node(n plan.Node) (Operator, error) {
+	if err := c.Enter(); err != nil {
+		return nil, err
+	}
+	defer c.Leave()
+	return c.compile(n)
+}

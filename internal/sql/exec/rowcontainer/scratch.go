@@ -1,0 +1,100 @@
+package rowcontainer
+
+import "github.com/lichendb/lichen/internal/sql/types"
+
+// CopyRow makes dst a copy of row that outlives the buffers that row came from.
+func CopyRow(dst, row types.Row) types.Row {
+	dst = dst[:0]
+	for _, d := range row {
+		dst = append(dst, CopyDatum(d))
+	}
+	return dst
+}
+
+// CopyDatum keeps a datum beyond the buffers it came from.
+func CopyDatum(d types.Datum) types.Datum {
+	var a Scratch
+	c, err := a.Datum(d)
+	if err != nil {
+		return d
+	}
+	return c
+}
+
+// CopySlots maps an input row to another order of columns.
+func CopySlots(dst, src types.Row, pos []int) {
+	for i, p := range pos {
+		dst[i] = src[p]
+	}
+}
+
+// Row copies the strings of a row into memory that outlives the buffers of
+// the operator that made it.
+func (a *Scratch) Row(row types.Row) error {
+	for i := range row {
+		var err error
+		if row[i], err = a.Datum(row[i]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Scratch is memory for the strings of one batch; reset frees it all.
+type Scratch struct {
+	buf []byte
+}
+
+// Reset frees everything.
+func (a *Scratch) Reset() {
+	if cap(a.buf) > MaxScratch {
+		a.buf = nil
+	}
+	a.buf = a.buf[:0]
+}
+
+// MaxScratch is the largest scratch that is kept for the next batch.
+const MaxScratch = 64 << 10
+
+// Bytes returns a copy of b that lives until reset. What was returned before
+// stays valid when the buffer grows: the old memory is left to it.
+func (a *Scratch) Bytes(b []byte) []byte {
+	if len(a.buf)+len(b) > cap(a.buf) {
+		a.buf = make([]byte, 0, max(2*cap(a.buf), len(b), 256))
+	}
+	n := len(a.buf)
+	a.buf = append(a.buf, b...)
+	return a.buf[n:len(a.buf):len(a.buf)]
+}
+
+// Datum returns d with its string in scratch.
+func (a *Scratch) Datum(d types.Datum) (types.Datum, error) {
+	switch d.Family() {
+	case types.StringFamily:
+		return types.NewString(a.string(d.Str())), nil
+	case types.BytesFamily:
+		return types.NewBytes(a.string(d.Str())), nil
+	case types.UUIDFamily:
+		return types.NewUUID(a.string(d.Str())), nil
+	case types.JSONFamily:
+		return types.NewJSON(a.string(d.Str())), nil
+	case types.DecimalFamily:
+		if _, _, small := d.SmallDecimal(); small {
+			return d, nil
+		}
+	case types.ArrayFamily, types.RecordFamily, types.IntervalFamily, types.EnumFamily, types.InetFamily, types.MACFamily,
+		types.BitFamily, types.RangeFamily, types.MultirangeFamily, types.TSVectorFamily, types.TSQueryFamily, types.JSONPathFamily, types.OpaqueFamily:
+	default:
+		return d, nil
+	}
+	var tmp [64]byte
+	c, _, err := types.DecodeEncoded(viewString(a.Bytes(types.AppendEncoded(tmp[:0], d))))
+	return c, err
+}
+
+func (a *Scratch) string(s string) string {
+	if s == "" {
+		return ""
+	}
+	return viewString(a.Bytes(viewBytes(s)))
+}

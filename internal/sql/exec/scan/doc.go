@@ -1,0 +1,26 @@
+// Package scan reads and locks rows: tables through any of their indexes, and virtual tables.
+//
+// Above it: exec, and mutation, which looks up the rows that refer to a key. Below it: operator,
+// tableaccess, rowcodec, inverted, kv.
+//
+// Main types in reading order: spanSet (the key ranges of a scan), scanOp (their entries page by page,
+// many ranges in one request), indexJoinOp with Lookups (rows behind entries, many keys in one
+// request), rowLocker and lockRowsOp (row locks), RowAccess (rows of several pairs), tokenSource with
+// postings (inverted indexes), virtualOp, oneTimeFilterOp.
+//
+// Invariants:
+//
+//  1. A row that changed after the statement's snapshot is looked at again in its newest version, with
+//     all conditions of the scan that found it, or the statement fails with a retry error
+//     (rowLocker.recheck, lockRowsOp.lock).
+//
+//  2. A statement that may not lock rows fails, whether or not there are any (rowLocker.permitted,
+//     called by every Open).
+//
+//  3. Rows of a batch are returned before the page that they live in is replaced (scanOp.Next,
+//     indexJoinOp.read; exec's fakeTxn overwrites pages).
+//
+//  4. A point read allocates nothing (exec's TestPointAllocations).
+//
+// Concurrency: an operator belongs to one goroutine.
+package scan

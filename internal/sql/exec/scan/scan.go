@@ -1,0 +1,376 @@
+package scan
+
+import (
+	"bytes"
+
+	"github.com/lichendb/lichen/internal/kv"
+	"github.com/lichendb/lichen/internal/kvpb"
+	"github.com/lichendb/lichen/internal/sql/exec/expr"
+	"github.com/lichendb/lichen/internal/sql/exec/operator"
+	"github.com/lichendb/lichen/internal/sql/exec/rowcontainer"
+	"github.com/lichendb/lichen/internal/sql/plan"
+	"github.com/lichendb/lichen/internal/sql/rowcodec"
+	"github.com/lichendb/lichen/internal/sql/types"
+)
+
+// Page sizes of scans: the first one serves short ranges with one call, later
+// ones grow.
+const (
+	firstPageRows = 128
+	maxPageRows   = 4096
+)
+
+// Bounds of the spans that one request reads: few where few rows are wanted.
+const (
+	minPageSpans = 16
+	MaxPageSpans = 1024
+)
+
+// scanOp reads an index page by page, many ranges and complete keys at a time; one
+// complete key with a get, and one by one those that are locked as they are read.
+type scanOp struct {
+	run     *operator.Run
+	rows    RowAccess
+	x       *rowcodec.Index
+	dec     *rowcodec.Decoder
+	spans   *spanSet
+	tokens  *tokenSource // what fills spans, nil if the plan does
+	filter  expr.Pred
+	bound   operator.RowBound
+	reverse bool
+	locker  *rowLocker // nil: no row locks
+
+	cur      int  // index of the current range in visiting order
+	started  bool // the current range has a resume key
+	resume   []byte
+	request  []kvpb.Span // of a page over several ranges
+	page     kvpb.ScanResponse
+	pos      int // next entry of page
+	pageRows int
+	text     rowcontainer.Scratch
+
+	// For locks: the keys of rows that are about to be locked, and up to which range they have
+	// been taken ahead.
+	keys  [][]byte
+	ahead int
+}
+
+func newScanOp(c *operator.Compiler, n *plan.Scan) (*scanOp, error) {
+	x, err := rowcodec.Compile(n.Table, n.Index)
+	if err != nil {
+		return nil, err
+	}
+	s := &scanOp{run: c.Run, rows: NewRowAccess(c.Run, x, n.Ords), x: x, dec: x.NewDecoder(n.Ords), reverse: n.Reverse}
+	if s.spans, err = newSpanSet(c, n, x); err != nil {
+		return nil, err
+	}
+	if s.tokens, err = newTokenSource(c, n.Table, n.Tokens); err != nil {
+		return nil, err
+	}
+	if s.filter, err = c.Pred(n.Filter, expr.ScopeOf(n.Cols)); err != nil {
+		return nil, err
+	}
+	if s.bound, err = c.Bound(n.Bound); err != nil {
+		return nil, err
+	}
+	if n.Locking != nil {
+		s.locker, err = newRowLocker(c, n, x, n.Ords, *n.Locking)
+		if err != nil {
+			return nil, err
+		}
+	}
+	return s, nil
+}
+
+func (s *scanOp) Open() error {
+	if err := s.locker.permitted(); err != nil {
+		return err
+	}
+	s.cur, s.started, s.pos, s.ahead = 0, false, 0, 0
+	s.page.Reset()
+	s.pageRows = firstPageRows
+	if s.filter == nil {
+		n, err := s.bound.Rows()
+		if err != nil {
+			return err
+		}
+		if n >= 0 {
+			s.pageRows = int(max(1, min(n, maxPageRows)))
+		}
+	}
+	if s.tokens != nil {
+		all, err := s.tokens.open()
+		if err != nil {
+			return err
+		}
+		if !all {
+			return s.tokens.fill(s.spans)
+		}
+	}
+	return s.spans.eval()
+}
+
+// more goes on to the next keys, once those at hand have been read.
+func (s *scanOp) more() (bool, error) {
+	if s.cur < len(s.spans.list) {
+		return true, nil
+	}
+	if s.tokens == nil || s.tokens.rows == nil {
+		return false, nil
+	}
+	s.cur, s.ahead = 0, 0
+	err := s.tokens.fill(s.spans)
+	return len(s.spans.list) > 0, err
+}
+
+func (s *scanOp) Close() {
+	if s.tokens != nil {
+		s.tokens.close()
+	}
+	s.text.Reset()
+	LeavePage(&s.run.State, &s.page)
+	clear(s.request)
+}
+
+func (s *scanOp) Next(b *rowcontainer.Batch) error {
+	b.Clear()
+	s.text.Reset()
+	s.dec.Reset()
+	for !b.Full() {
+		if s.pos < s.page.Len() {
+			if err := s.emitPage(b); err != nil {
+				return err
+			}
+			continue
+		}
+		if more, err := s.more(); !more {
+			return err
+		}
+		i, several := s.spanIndex(), s.several()
+		if s.spans.list[i].point && !several {
+			if s.locker != nil && s.locker.direct {
+				if err := s.lockPointsAhead(b); err != nil {
+					return err
+				}
+			}
+			s.cur++
+			if err := s.emitPoint(b, s.spans.first(i)); err != nil {
+				return err
+			}
+			continue
+		}
+		if b.Len() > 0 {
+			return nil // its rows live in the page that would be replaced
+		}
+		var err error
+		if several {
+			err = s.readSpans(b.Max)
+		} else {
+			err = s.readPage(i, b.Max)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// several reports whether the next page is read from several ranges.
+func (s *scanOp) several() bool {
+	return s.cur+1 < len(s.spans.list) && !s.reverse && (s.locker == nil || !s.locker.direct)
+}
+
+// limit is how many rows to ask for.
+func (s *scanOp) limit(want int) int {
+	if s.filter == nil && want < rowcontainer.BatchRows {
+		return min(s.pageRows, want)
+	}
+	return s.pageRows
+}
+
+// readSpans reads the next page, from the current range and those that follow.
+func (s *scanOp) readSpans(want int) error {
+	if err := s.run.Canceled(); err != nil {
+		return err
+	}
+	rows := s.limit(want)
+	last := min(len(s.spans.list), s.cur+min(max(rows, minPageSpans), MaxPageSpans))
+	s.request = s.request[:0]
+	for i := s.cur; i < last; i++ {
+		k := kvpb.Span{Key: s.spans.first(i)}
+		if !s.spans.list[i].point {
+			k.EndKey = s.spans.last(i)
+		}
+		s.request = append(s.request, k)
+	}
+	if s.started {
+		s.request[0].Key = s.resume
+	}
+	s.pos = 0
+	TakePage(&s.page)
+	if err := s.rows.Txn().ScanSpans(s.run.Ctx, s.request, kv.ScanOptions{MaxRows: rows}, &s.page); err != nil {
+		return err
+	}
+	s.pageRows = min(4*s.pageRows, maxPageRows)
+	if s.started = s.page.Resume != nil; !s.started {
+		s.cur = last
+		return nil
+	}
+	n := 0
+	for n < len(s.request) && s.request[n].Before(s.page.Resume) {
+		n++
+	}
+	s.cur += n
+	if s.started = n < len(s.request) && bytes.Compare(s.request[n].Key, s.page.Resume) < 0; s.started {
+		s.resume = append(s.resume[:0], s.page.Resume...)
+	}
+	return nil
+}
+
+// spanIndex returns the current range: they are visited backwards in reverse.
+func (s *scanOp) spanIndex() int {
+	if s.reverse {
+		return len(s.spans.list) - 1 - s.cur
+	}
+	return s.cur
+}
+
+// readPage reads the next page of range i.
+func (s *scanOp) readPage(i, want int) error {
+	if err := s.run.Canceled(); err != nil {
+		return err
+	}
+	start, end := s.spans.first(i), s.spans.last(i)
+	if s.started && s.reverse {
+		end = s.resume
+	} else if s.started {
+		start = s.resume
+	}
+	s.pos = 0
+	TakePage(&s.page)
+	o := kv.ScanOptions{MaxRows: s.limit(want), Reverse: s.reverse}
+	if err := s.rows.Txn().Scan(s.run.Ctx, start, end, o, &s.page); err != nil {
+		return err
+	}
+	s.pageRows = min(4*s.pageRows, maxPageRows)
+	if s.started = s.page.Resume != nil; s.started {
+		s.resume = append(s.resume[:0], s.page.Resume...)
+	} else {
+		s.cur++
+	}
+	return nil
+}
+
+// emitPage decodes entries of the page until b is full, and locks their rows.
+func (s *scanOp) emitPage(b *rowcontainer.Batch) error {
+	first := b.Len()
+	s.keys = s.keys[:0]
+	for s.pos < s.page.Len() && !b.Full() {
+		key, value := s.page.Key(s.pos), s.page.Value(s.pos)
+		s.pos++
+		row := b.Add()
+		if err := s.dec.Decode(key, value, row); err != nil {
+			return err
+		}
+		ok, err := s.pass(row)
+		if ok && s.locker != nil {
+			err = s.pick(key, value)
+		}
+		if err != nil {
+			return err
+		}
+		if !ok {
+			b.DropLast()
+		}
+	}
+	if s.locker == nil {
+		return nil
+	}
+	return s.lockPicked(b, first)
+}
+
+// pick notes the primary key of a row that is to be locked.
+func (s *scanOp) pick(key, value []byte) error {
+	pk, err := s.locker.keyOf(key, value)
+	if err == nil && s.locker.pkDec != nil {
+		pk = s.text.Bytes(pk)
+	}
+	s.keys = append(s.keys, pk)
+	return err
+}
+
+// lockPicked locks the rows of b from first on, whose keys were picked, and drops those that
+// are not to be returned.
+func (s *scanOp) lockPicked(b *rowcontainer.Batch, first int) error {
+	if err := s.locker.lockAhead(s.keys); err != nil {
+		return err
+	}
+	i := -1
+	return b.Keep(first, func(row types.Row) (bool, error) {
+		i++
+		return s.locker.lock(s, s.keys[i], row)
+	})
+}
+
+func (s *scanOp) pass(row types.Row) (bool, error) {
+	if s.filter == nil {
+		return true, nil
+	}
+	return s.filter(row)
+}
+
+// emitPoint reads one complete key.
+func (s *scanOp) emitPoint(b *rowcontainer.Batch, key []byte) error {
+	if s.locker != nil && s.locker.direct {
+		return s.lockPoint(b, key)
+	}
+	value, found, err := s.rows.Txn().Get(s.run.Ctx, key)
+	if err != nil || !found {
+		return err
+	}
+	s.run.NoteSize(len(value))
+	value = s.text.Bytes(value)
+	row := b.Add()
+	if err := s.dec.Decode(key, value, row); err != nil {
+		return err
+	}
+	ok, err := s.pass(row)
+	if ok && s.locker != nil {
+		if key, err = s.locker.keyOf(key, value); err == nil {
+			ok, err = s.locker.lock(s, key, row)
+		}
+	}
+	if !ok {
+		b.DropLast()
+	}
+	return err
+}
+
+// lockPoint locks and reads a row by its complete primary key in one step: the
+// same as if the statement had begun when it got the lock.
+func (s *scanOp) lockPoint(b *rowcontainer.Batch, key []byte) error {
+	res, err := s.locker.acquire(key)
+	if err != nil || !res.Found || res.Skipped || res.Self {
+		return err
+	}
+	return s.dec.Decode(key, s.text.Bytes(res.Value), b.Add())
+}
+
+// lockPointsAhead locks the rows of the complete keys that come next, of which b has room for.
+func (s *scanOp) lockPointsAhead(b *rowcontainer.Batch) error {
+	if s.cur < s.ahead {
+		return nil
+	}
+	s.keys = s.keys[:0]
+	for s.ahead = s.cur; s.ahead < len(s.spans.list) && len(s.keys) < b.Room(); s.ahead++ {
+		i := s.ahead
+		if s.reverse {
+			i = len(s.spans.list) - 1 - i
+		}
+		if !s.spans.list[i].point {
+			break
+		}
+		s.keys = append(s.keys, s.spans.first(i))
+	}
+	return s.locker.lockAhead(s.keys)
+}

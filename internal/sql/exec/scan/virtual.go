@@ -1,0 +1,302 @@
+package scan
+
+import (
+	"errors"
+	"slices"
+
+	"github.com/lichendb/lichen/internal/sql/exec/expr"
+	"github.com/lichendb/lichen/internal/sql/exec/operator"
+	"github.com/lichendb/lichen/internal/sql/exec/rowcontainer"
+	"github.com/lichendb/lichen/internal/sql/pgerr"
+	"github.com/lichendb/lichen/internal/sql/plan"
+	"github.com/lichendb/lichen/internal/sql/types"
+)
+
+// virtualOp reads a relation whose rows are computed.
+type virtualOp struct {
+	run *operator.Run
+	// rows has the rows computed, all columns of each.
+	rows   func(emit func(types.Row) error) error
+	width  int // of those rows
+	ords   []int
+	filter expr.Pred
+	bound  operator.RowBound
+	keys   *lookupKeys // nil: all rows
+	store  rowcontainer.Store
+	row    types.Row // scratch
+	pos    int
+}
+
+// CompileVirtualScan compiles the read of a sequence or a statement.
+func CompileVirtualScan(c *operator.Compiler, n *plan.VirtualScan) (operator.Operator, error) {
+	v := &virtualOp{run: c.Run, width: len(n.Table.Columns), ords: n.Ords}
+	v.rows = func(emit func(types.Row) error) error {
+		env := v.run.Env
+		switch {
+		case n.Stmt != nil && env.Statements != nil:
+			return env.Statements.StatementRows(v.run.Ctx, n.Stmt, emit)
+		case n.Stmt == nil && env.Virtual != nil:
+			return env.Virtual.VirtualRows(v.run.Ctx, &operator.VirtualRequest{Table: n.Table}, emit)
+		}
+		return errNotVirtual(n.Table.Name)
+	}
+	var err error
+	v.filter, err = c.Pred(n.Filter, expr.ScopeOf(n.Cols))
+	return v, err
+}
+
+func errNotVirtual(name string) error {
+	return pgerr.Unsupported("virtual table %q is not available here", name)
+}
+
+// virtualTable compiles the read of a virtual table: of all of it, or of the rows that have
+// given keys in one of its indexes.
+func newVirtualTable(c *operator.Compiler, n *plan.Scan) (operator.Operator, error) {
+	v := &virtualOp{run: c.Run, width: len(n.Table.Columns), ords: n.Ords}
+	req := &operator.VirtualRequest{Table: n.Table, Need: make([]bool, v.width)}
+	for _, ord := range n.Ords {
+		req.Need[ord] = true
+	}
+	var err error
+	if v.keys, err = newLookupKeys(c, n); err != nil {
+		return nil, err
+	}
+	v.rows = func(emit func(types.Row) error) error {
+		if v.run.Env.Virtual == nil {
+			return errNotVirtual(n.Table.Name)
+		}
+		if keys := v.keys; keys != nil {
+			if err := keys.eval(); err != nil || keys.list.Len() == 0 {
+				return err
+			}
+			req.Index, req.Keys = n.Index, keys.list.Rows
+		}
+		return v.run.Env.Virtual.VirtualRows(v.run.Ctx, req, emit)
+	}
+	if v.filter, err = c.Pred(n.Filter, expr.ScopeOf(n.Cols)); err != nil {
+		return nil, err
+	}
+	if n.Spans == nil {
+		if req.Tests, err = columnTests(c, n); err != nil {
+			return nil, err
+		}
+	}
+	v.bound, err = c.Bound(n.Bound)
+	return v, err
+}
+
+// columnTests compiles the conditions of a scan's filter that compare a column with constants.
+func columnTests(c *operator.Compiler, n *plan.Scan) ([]operator.ColumnTest, error) {
+	var tests []operator.ColumnTest
+	for _, cond := range plan.Conjuncts(n.Filter, nil) {
+		col := columnOfConsts(cond)
+		if col == nil {
+			continue
+		}
+		i := slices.IndexFunc(n.Cols, func(c plan.Column) bool { return c.ID == col.Col })
+		if i < 0 {
+			continue
+		}
+		test, err := c.Pred(cond, expr.ScopeOf(n.Cols))
+		if err != nil {
+			return nil, err
+		}
+		row := make(types.Row, len(n.Cols))
+		tests = append(tests, operator.ColumnTest{Ord: n.Ords[i], Passes: func(d types.Datum) bool {
+			row[i] = d
+			ok, err := test(row)
+			return ok || err != nil // an error is the filter's to raise, if it comes to this condition
+		}})
+	}
+	return tests, nil
+}
+
+// columnOfConsts returns the column that a condition demands to be one of some constants,
+// nil if it does something else.
+func columnOfConsts(e plan.Expr) *plan.ColRef {
+	var left plan.Expr
+	var values []plan.Expr
+	switch e := e.(type) {
+	case *plan.Call:
+		if e.Fn.Operator && e.Fn.Name == "=" && len(e.Args) == 2 {
+			left, values = e.Args[0], e.Args[1:]
+		}
+	case *plan.InList:
+		if !e.Not {
+			left, values = e.Left, e.List
+		}
+	}
+	for _, v := range values {
+		if _, ok := v.(*plan.Const); !ok {
+			return nil
+		}
+	}
+	col, _ := left.(*plan.ColRef)
+	return col
+}
+
+// errEnough ends the computing of rows once there are as many as are wanted.
+var errEnough = errors.New("enough rows")
+
+func (v *virtualOp) Open() error {
+	v.pos = 0
+	v.store.Open(&v.run.State, len(v.ords))
+	left, err := v.bound.Rows()
+	if err != nil || left == 0 {
+		return err
+	}
+	if v.row == nil {
+		v.row = make(types.Row, len(v.ords))
+	}
+	err = v.rows(func(full types.Row) error {
+		if len(full) != v.width {
+			return pgerr.Assertion("a virtual table yielded %d columns of %d", len(full), v.width)
+		}
+		rowcontainer.CopySlots(v.row, full, v.ords)
+		if v.filter != nil {
+			if ok, err := v.filter(v.row); !ok {
+				return err
+			}
+		}
+		if _, err := v.store.Add(v.row); err != nil {
+			return err
+		}
+		if left--; left == 0 {
+			return errEnough
+		}
+		return v.run.Tick()
+	})
+	if errors.Is(err, errEnough) {
+		err = nil
+	}
+	return err
+}
+
+func (v *virtualOp) Next(b *rowcontainer.Batch) error {
+	b.Clear()
+	for ; v.pos < v.store.Len() && !b.Full(); v.pos++ {
+		b.AddCopy(v.store.Rows[v.pos])
+	}
+	return nil
+}
+
+func (v *virtualOp) Close() {
+	v.store.Close()
+	if v.keys != nil {
+		v.keys.close()
+	}
+}
+
+// lookupKeys are the keys of a hash index that spans ask for.
+type lookupKeys struct {
+	run    *operator.Run
+	spans  [][]matchExprs
+	single bool                  // there is one key at most
+	seen   rowcontainer.KeyTable // else: those in list
+	key    types.Row             // being made
+	list   rowcontainer.Store
+}
+
+// lookupKeys compiles the spans of a virtual table's scan, nil if it reads everything.
+func newLookupKeys(c *operator.Compiler, n *plan.Scan) (*lookupKeys, error) {
+	if n.Spans == nil {
+		return nil, nil
+	}
+	k := &lookupKeys{run: c.Run, key: make(types.Row, len(n.Index.Columns)), single: len(n.Spans) == 1}
+	for _, s := range n.Spans {
+		if len(s.Eq) != len(n.Index.Columns) || s.Lo != nil || s.Hi != nil || s.NotNull {
+			return nil, pgerr.Assertion("range of the hash index %q", n.Index.Name)
+		}
+		matches := make([]matchExprs, len(s.Eq))
+		for i, eq := range s.Eq {
+			var err error
+			if matches[i], err = newMatchExprs(c, eq); err != nil {
+				return nil, err
+			}
+			k.single = k.single && eq.Array == nil && len(eq.Values) <= 1
+		}
+		k.spans = append(k.spans, matches)
+	}
+	ts := make([]*types.T, len(n.Index.Columns))
+	for i, col := range n.Index.Columns {
+		ts[i] = n.Table.Columns[n.Table.ColumnByID(col.Column)].Type
+	}
+	k.seen = rowcontainer.NewKeyTable(ts)
+	return k, nil
+}
+
+// eval computes the keys, each once.
+func (k *lookupKeys) eval() error {
+	k.list.Open(&k.run.State, len(k.key))
+	if !k.single {
+		k.seen.Open(&k.run.State)
+	}
+	for _, s := range k.spans {
+		if err := k.product(s, 0); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (k *lookupKeys) close() {
+	k.list.Close()
+	k.seen.Close()
+}
+
+// product gives column i and those after it every combination of alternatives.
+func (k *lookupKeys) product(s []matchExprs, i int) error {
+	if i == len(s) {
+		return k.add()
+	}
+	with := func(d types.Datum) error {
+		k.key[i] = d
+		return k.product(s, i+1)
+	}
+	m := &s[i]
+	if m.null {
+		return with(types.Null)
+	}
+	if m.array != nil {
+		d, err := m.array(nil)
+		if err != nil || d.IsNull() {
+			return err
+		}
+		for _, x := range d.ArrayElems() {
+			if x.IsNull() {
+				continue
+			}
+			if err := with(x); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	for _, f := range m.values {
+		d, err := f(nil)
+		if err != nil {
+			return err
+		}
+		if d.IsNull() {
+			continue
+		}
+		if err := with(d); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// add notes the key that was made, unless it is known.
+func (k *lookupKeys) add() error {
+	if k.list.Len() >= maxSpans {
+		return pgerr.New(pgerr.StatementTooComplex, "condition selects more than %d keys", maxSpans)
+	}
+	if !k.single {
+		if _, added, err := k.seen.Put(k.key); err != nil || !added {
+			return err
+		}
+	}
+	_, err := k.list.Add(k.key)
+	return err
+}

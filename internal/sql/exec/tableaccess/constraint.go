@@ -1,0 +1,173 @@
+package tableaccess
+
+import (
+	"strings"
+	"unicode/utf8"
+
+	"github.com/lichendb/lichen/internal/sql/builtin/catalogfuncs"
+	"github.com/lichendb/lichen/internal/sql/catalog"
+	"github.com/lichendb/lichen/internal/sql/exec/expr"
+	"github.com/lichendb/lichen/internal/sql/pgerr"
+	"github.com/lichendb/lichen/internal/sql/plan"
+	"github.com/lichendb/lichen/internal/sql/rowcodec"
+	"github.com/lichendb/lichen/internal/sql/types"
+	"github.com/lichendb/lichen/internal/sql/types/typeio"
+)
+
+// maxDetailField is how many bytes of a value PostgreSQL shows of a failing row.
+const maxDetailField = 64
+
+// exclusionViolation is 23P01.
+const exclusionViolation pgerr.Code = "23P01"
+
+// Check is a compiled CHECK constraint.
+type Check struct {
+	name   string
+	domain catalogfuncs.DomainName // whose constraint it is, unnamed for one of the table
+	view   string                  // whose WITH CHECK OPTION it is
+	cond   expr.Func
+}
+
+// CompileChecks compiles CHECK constraints and check options over the columns of s.
+func CompileChecks(c *expr.Compiler, list []plan.CheckExpr, s expr.Scope) ([]Check, error) {
+	out := make([]Check, len(list))
+	for i, k := range list {
+		cond, err := c.Expr(k.Cond, s)
+		if err != nil {
+			return nil, err
+		}
+		out[i] = Check{k.Name, k.Domain, k.View, cond}
+	}
+	return out, nil
+}
+
+// RunChecks evaluates CHECK constraints over input, for the row to store.
+func (w *Writer) RunChecks(list []Check, input, row types.Row) error {
+	for i := range list {
+		if list[i].view != "" {
+			continue
+		}
+		d, err := list[i].cond(input)
+		if err != nil {
+			return err
+		}
+		if !d.IsNull() && !d.Bool() {
+			if list[i].domain.Name != "" {
+				return catalogfuncs.DomainError(list[i].domain, list[i].name)
+			}
+			e := pgerr.New(pgerr.CheckViolation, "new row for relation %q violates check constraint %q", w.table.Name, list[i].name)
+			e.Detail = w.failingRow(row)
+			e.Schema, e.Table, e.Constraint = w.Schema, w.table.Name, list[i].name
+			return e
+		}
+	}
+	return nil
+}
+
+// RunCheckOptions evaluates WITH CHECK OPTION of views over input, for the row that was
+// stored: other constraints come first.
+func (w *Writer) RunCheckOptions(list []Check, input, row types.Row) error {
+	for i := range list {
+		if list[i].view == "" {
+			continue
+		}
+		d, err := list[i].cond(input)
+		if err != nil {
+			return err
+		}
+		if d.IsNull() || !d.Bool() {
+			return pgerr.New(pgerr.WithCheckOptionViolation, "new row violates check option for view \"%s\"", list[i].view).
+				WithDetail("%s", w.failingRow(row))
+		}
+	}
+	return nil
+}
+
+func (w *Writer) notNullError(ord int, row types.Row) error {
+	col := w.table.Columns[ord].Name
+	e := pgerr.New(pgerr.NotNullViolation, "null value in column %q of relation %q violates not-null constraint", col, w.table.Name)
+	e.Detail = w.failingRow(row)
+	e.Schema, e.Table, e.Column = w.Schema, w.table.Name, col
+	return e
+}
+
+// failingRow describes a row as PostgreSQL does, long values cut.
+func (w *Writer) failingRow(row types.Row) string {
+	var b strings.Builder
+	b.WriteString("Failing row contains (")
+	first := true
+	for i := range w.table.Columns {
+		if w.table.Columns[i].Hidden {
+			continue
+		}
+		if !first {
+			b.WriteString(", ")
+		}
+		first = false
+		s := "virtual" // not everywhere it is computed
+		if !w.table.Columns[i].Computed() {
+			s = w.text(w.table.Columns[i].Type, row[i])
+		}
+		if len(s) > maxDetailField {
+			cut := maxDetailField
+			for cut > 0 && !utf8.RuneStart(s[cut]) {
+				cut--
+			}
+			s = s[:cut] + "..."
+		}
+		b.WriteString(s)
+	}
+	b.WriteString(").")
+	return b.String()
+}
+
+func (w *Writer) text(t *types.T, d types.Datum) string {
+	if d.IsNull() {
+		return "null"
+	}
+	return string(typeio.AppendText(nil, t, d, w.fc))
+}
+
+// constraintName is the name in messages about a unique index.
+func constraintName(ix *catalog.Index) string {
+	if ix.Constraint && ix.ConstraintName != "" {
+		return ix.ConstraintName
+	}
+	return ix.Name
+}
+
+// keyDetail describes the key of a row: "Key (a, b)=(1, x)".
+func (w *Writer) keyDetail(x *rowcodec.Index, row types.Row) string {
+	var names, values []string
+	for i := range x.Declared {
+		ord := w.table.DeclaredOrd(x.Desc, i)
+		c := &w.table.Columns[ord]
+		names = append(names, c.Name)
+		values = append(values, w.text(c.Type, row[ord]))
+	}
+	return "Key (" + strings.Join(names, ", ") + ")=(" + strings.Join(values, ", ") + ")"
+}
+
+// DeferrableArbiterError refuses ON CONFLICT with a constraint that is checked too late.
+func (w *Writer) DeferrableArbiterError(ix *catalog.Index) error {
+	e := pgerr.New(pgerr.ObjectNotInPrerequisiteState,
+		"ON CONFLICT does not support deferrable unique constraints/exclusion constraints as arbiters")
+	e.Schema, e.Table, e.Constraint = w.Schema, w.table.Name, constraintName(ix)
+	return e
+}
+
+// DuplicateError says that there is a row with the key of row in x already.
+func (w *Writer) DuplicateError(x *rowcodec.Index, row types.Row) error {
+	name := constraintName(x.Desc)
+	if x.Desc.Exclusion {
+		e := pgerr.New(exclusionViolation, "conflicting key value violates exclusion constraint %q", name)
+		key := w.keyDetail(x, row)
+		e.Detail = key + " conflicts with existing k" + key[1:] + "."
+		e.Schema, e.Table, e.Constraint = w.Schema, w.table.Name, name
+		return e
+	}
+	e := pgerr.New(pgerr.UniqueViolation, "duplicate key value violates unique constraint %q", name)
+	e.Detail = w.keyDetail(x, row) + " already exists."
+	e.Schema, e.Table, e.Constraint = w.Schema, w.table.Name, name
+	return e
+}
