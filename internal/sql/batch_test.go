@@ -98,6 +98,8 @@ func TestBatchRunsAgain(t *testing.T) {
 			rows: "[10]", tags: []string{"SELECT 1", "BEGIN", "UPDATE 1", "COMMIT"}},
 		{name: "block that goes on", text: "BEGIN; SELECT v FROM t WHERE k = 1; UPDATE t SET v = v + 1 WHERE k = 1",
 			rows: "[10]", tags: []string{"BEGIN", "SELECT 1", "UPDATE 1"}},
+		{name: "block that fails at COMMIT", text: "BEGIN; SELECT v FROM t WHERE k = 1; UPDATE t SET v = 7 WHERE k = 2; COMMIT",
+			rows: "[10]", tags: []string{"BEGIN", "SELECT 1", "UPDATE 1", "COMMIT"}},
 		{name: "block from before", before: "BEGIN", text: "SELECT v FROM t WHERE k = 1; UPDATE t SET v = v + 1 WHERE k = 1; COMMIT",
 			code: pgerr.SerializationFailure},
 		{name: "chained block", text: "BEGIN; COMMIT AND CHAIN; SELECT v FROM t WHERE k = 1; UPDATE t SET v = v + 1 WHERE k = 1; COMMIT",
@@ -112,7 +114,7 @@ func TestBatchRunsAgain(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			mustExec(t, a, "ROLLBACK")
 			mustExec(t, a, "SET default_transaction_isolation = 'serializable'")
-			mustExec(t, b, "UPSERT INTO t VALUES (1, 0)")
+			mustExec(t, b, "UPSERT INTO t VALUES (1, 0), (2, 0)")
 			change := once(func() { mustExec(t, b, "UPDATE t SET v = 10 WHERE k = 1") })
 			if c.before != "" {
 				mustExec(t, a, c.before)
@@ -121,6 +123,9 @@ func TestBatchRunsAgain(t *testing.T) {
 			r.after = func(tag string) {
 				if tag == "SELECT 1" && (c.name != "after a block" || len(r.Lines) > 1) {
 					change()
+				}
+				if tag == "UPDATE 1" {
+					mustExec(t, b, "SELECT v FROM t WHERE k = 2") // the commit comes after this
 				}
 			}
 			err := a.Query(context.Background(), c.text, r)
