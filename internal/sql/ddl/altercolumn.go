@@ -37,7 +37,7 @@ func (a *alteration) addColumn(ctx context.Context, c *ast.AlterCmd) error {
 			return err
 		}
 	}
-	if err := appendColumn(a.t, &def.col, def.pos); err != nil {
+	if err := appendColumn(a.t, &def.col); err != nil {
 		return err
 	}
 	if err := a.family(def); err != nil {
@@ -423,7 +423,7 @@ func (a *alteration) addIdentity(ctx context.Context, c *ast.AlterCmd, col *cata
 	case col.Default != "":
 		return pgerr.New(pgerr.ObjectNotInPrerequisiteState, "column \"%s\" of relation \"%s\" already has a default value", col.Name, a.t.Name)
 	}
-	def := &columnDef{col: *col, pos: c.Pos}
+	def := &columnDef{col: *col}
 	if err := a.e.columnValue(ctx, a.t, def, c.Constraint); err != nil {
 		return err
 	}

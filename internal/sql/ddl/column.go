@@ -14,7 +14,6 @@ import (
 // columnDef is a column as CREATE TABLE or ADD COLUMN defines it.
 type columnDef struct {
 	col catalog.Column // without its ids
-	pos int
 	// sequence is what a serial or identity column owns, without its name.
 	sequence *catalog.Table
 	seqName  *ast.TableName // as given by SEQUENCE NAME
@@ -43,7 +42,7 @@ func serialType(tn *ast.TypeName) *types.T {
 
 // columnDef checks a column definition of table t.
 func (e *Env) columnDef(ctx context.Context, t *catalog.Table, d *ast.ColumnDef) (*columnDef, error) {
-	def := &columnDef{col: catalog.Column{Name: d.Name, NotVisible: d.NotVisible}, pos: d.Pos}
+	def := &columnDef{col: catalog.Column{Name: d.Name, NotVisible: d.NotVisible}}
 	if d.Type == nil {
 		return nil, pgerr.New(pgerr.SyntaxError, "column \"%s\" needs a type", d.Name).At(d.Pos)
 	}
@@ -98,12 +97,19 @@ func checkColumnType(column string, t *types.T) error {
 func (e *Env) columnConstraints(ctx context.Context, t *catalog.Table, def *columnDef, d *ast.ColumnDef) error {
 	null, hasDefault := false, def.sequence != nil
 	c := &def.col
+	conflict := func(pos int) error {
+		return pgerr.New(pgerr.SyntaxError, "conflicting NULL/NOT NULL declarations for column \"%s\" of table \"%s\"", c.Name, t.Name).At(pos)
+	}
 	for _, k := range d.Constraints {
 		switch k.Kind {
 		case ast.ConstrNull:
-			null = true
+			if null = true; c.NotNull && def.sequence == nil || c.Identity != 0 {
+				return conflict(k.Pos)
+			}
 		case ast.ConstrNotNull:
-			c.NotNull = true
+			if c.NotNull = true; null {
+				return conflict(k.Pos)
+			}
 		case ast.ConstrOnUpdate:
 			if c.OnUpdate != "" {
 				return pgerr.New(pgerr.SyntaxError, "multiple ON UPDATE values specified for column \"%s\" of table \"%s\"", c.Name, t.Name).At(k.Pos)
@@ -113,12 +119,17 @@ func (e *Env) columnConstraints(ctx context.Context, t *catalog.Table, def *colu
 			}
 		case ast.ConstrDefault, ast.ConstrIdentity:
 			if hasDefault {
-				if k.Kind == ast.ConstrIdentity {
+				switch {
+				case c.Identity != 0 && k.Kind == ast.ConstrIdentity:
+					return pgerr.New(pgerr.SyntaxError, "multiple identity specifications for column \"%s\" of table \"%s\"", c.Name, t.Name).At(k.Pos)
+				case k.Kind == ast.ConstrIdentity:
 					return pgerr.New(pgerr.SyntaxError, "both default and identity specified for column \"%s\" of table \"%s\"", c.Name, t.Name).At(k.Pos)
 				}
 				return pgerr.New(pgerr.SyntaxError, "multiple default values specified for column \"%s\" of table \"%s\"", c.Name, t.Name).At(k.Pos)
 			}
-			hasDefault = true
+			if hasDefault = true; null && k.Kind == ast.ConstrIdentity {
+				return conflict(k.Pos)
+			}
 			if err := e.columnValue(ctx, t, def, k); err != nil {
 				return err
 			}
@@ -147,8 +158,8 @@ func (e *Env) columnConstraints(ctx context.Context, t *catalog.Table, def *colu
 	if (def.generated != nil || c.Identity != 0) && c.OnUpdate != "" {
 		return generatedOnUpdate(c, t)
 	}
-	if null && c.NotNull {
-		return pgerr.New(pgerr.SyntaxError, "conflicting NULL/NOT NULL declarations for column \"%s\" of table \"%s\"", c.Name, t.Name).At(d.Pos)
+	if null && c.NotNull { // which the type serial says
+		return conflict(0)
 	}
 	return nil
 }

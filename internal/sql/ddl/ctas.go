@@ -134,7 +134,7 @@ func queryColumns(t *catalog.Table, q *plan.Prepared, names []ast.Name) error {
 		if c.Type.Declared() == types.NoCollation {
 			return errNoCollation(t, &c)
 		}
-		if err := appendColumn(t, &c, 0); err != nil {
+		if err := appendColumn(t, &c); err != nil {
 			return err
 		}
 	}

@@ -181,7 +181,7 @@ func (e *Env) expressionColumn(ctx context.Context, t *catalog.Table, x ast.Expr
 	c := catalog.Column{
 		Name: expressionName(text), Type: value.Type, Hidden: true, Virtual: true, Attnum: hiddenAttnum, Generated: text, BaseColumns: cols,
 	}
-	if err := appendColumn(t, &c, x.Position()); err != nil {
+	if err := appendColumn(t, &c); err != nil {
 		return nil, err
 	}
 	return &t.Columns[len(t.Columns)-1], nil

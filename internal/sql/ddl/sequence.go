@@ -24,7 +24,7 @@ func (e *Env) newSequence(ctx context.Context, db, schema catalog.ID) (*catalog.
 		{Name: "log_cnt", Type: types.Int8, NotNull: true},
 		{Name: "is_called", Type: types.Bool, NotNull: true},
 	} {
-		if err := appendColumn(s, &c, 0); err != nil {
+		if err := appendColumn(s, &c); err != nil {
 			return nil, err
 		}
 	}

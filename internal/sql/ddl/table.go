@@ -217,7 +217,7 @@ func (b *tableBuilder) column(ctx context.Context, d *ast.ColumnDef) error {
 }
 
 func (b *tableBuilder) addColumn(def *columnDef) error {
-	if err := appendColumn(b.t, &def.col, def.pos); err != nil {
+	if err := appendColumn(b.t, &def.col); err != nil {
 		return err
 	}
 	if def.generated != nil {
@@ -243,9 +243,9 @@ func checkColumnName(name string) error {
 }
 
 // appendColumn gives a column its ids and adds it to t.
-func appendColumn(t *catalog.Table, c *catalog.Column, pos int) error {
+func appendColumn(t *catalog.Table, c *catalog.Column) error {
 	if _, ok := t.ColumnByName(c.Name); ok {
-		return pgerr.New(pgerr.DuplicateColumn, "column \"%s\" specified more than once", c.Name).At(pos)
+		return pgerr.New(pgerr.DuplicateColumn, "column \"%s\" specified more than once", c.Name)
 	}
 	if err := checkColumnName(c.Name); err != nil {
 		return err
@@ -298,7 +298,7 @@ func (e *Env) addRowID(ctx context.Context, t *catalog.Table) (catalog.Index, er
 	c := catalog.Column{
 		Name: name, Type: types.Int8, NotNull: true, Hidden: true, Attnum: hiddenAttnum, Default: nextvalOf(t.RowIDOid),
 	}
-	if err := appendColumn(t, &c, 0); err != nil {
+	if err := appendColumn(t, &c); err != nil {
 		return catalog.Index{}, err
 	}
 	ix := catalog.Index{Unique: true, Primary: true, Columns: []catalog.IndexColumn{{Column: c.ID}}}

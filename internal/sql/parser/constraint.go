@@ -89,8 +89,24 @@ func (p *parser) constraintAttr(d *ast.ColumnDef) bool {
 		p.failLate(pgerr.New(pgerr.SyntaxError, "misplaced %s clause", word), loc.Pos)
 		c = &ast.Constraint{}
 	}
-	p.deferral(c)
+	p.deferOnce(c, loc.Pos)
 	return true
+}
+
+// deferOnce parses one clause of deferral for the constraint of a column, where none of a kind
+// comes twice.
+func (p *parser) deferOnce(c *ast.Constraint, pos int) {
+	saw := ""
+	switch initially := p.tok.kind == kwInitially; {
+	case initially && (c.InitiallyDeferred || c.InitiallyImmediate):
+		saw = "INITIALLY IMMEDIATE/DEFERRED"
+	case !initially && (c.Deferrable || c.NotDeferrable):
+		saw = "DEFERRABLE/NOT DEFERRABLE"
+	}
+	if saw != "" {
+		p.failf(pgerr.SyntaxError, pos, "multiple %s clauses not allowed", saw)
+	}
+	p.deferral(c)
 }
 
 // deferral parses one of [NOT] DEFERRABLE and INITIALLY DEFERRED|IMMEDIATE into
