@@ -38,7 +38,6 @@ func (k knownDifference) onlyIf(explains func(context.Context, *tester, differen
 var knownDifferences = []knownDifference{
 	knownAs("last digits of transcendental functions",
 		`^function (exp|ln|log|log10|pow|power|sqrt|cbrt|d(exp|log1|log10|pow|cbrt|sqrt)|a?(sin|cos|tan|cot|sinh|cosh|tanh)[dh]?|atan2d?)\(|^operator .*(\^|\|\|/) float8`, ``, `^rows`).onlyIf(lastDigits),
-	knownAs("the type of a column that an index expression reads", `^(several ALTER|ddl ALTER|PREPARE)`, ``, `0A000`).saying(`^altering the type of a column used by an index`),
 	knownAs("indexes of tsvector values", `^(several ALTER|ddl|PREPARE)`, ``, `0A000`).saying(`^an index on a column of type ts(vector|query)`),
 	knownAs("foreign keys between types of dates and times, and from double precision to real", `^(several ALTER|ddl)`, ``, `0A000`).saying(`^foreign keys from type (timestamp|double precision)`),
 	knownAs("fields of a type that something uses", `^ddl ALTER TYPE pair`, ``, `^error (2BP01|23505)$|^no error 0A000$`).

@@ -28,7 +28,7 @@ type typeChange struct {
 // stays the same.
 func (a *alteration) columnTypes(ctx context.Context) error {
 	list := make([]typeChange, 0, len(a.types))
-	checks := a.printedChecks(ctx, a.types)
+	texts := a.printedTexts(ctx, a.types)
 	for _, c := range a.types {
 		col, err := a.column(c.Name)
 		if err != nil {
@@ -47,13 +47,16 @@ func (a *alteration) columnTypes(ctx context.Context) error {
 			return err
 		}
 	}
-	if err := a.defineChecks(ctx, checks); err != nil {
+	if err := a.defineTexts(ctx, texts); err != nil {
+		return err
+	}
+	rewrite, err := a.retypeExpressions(ctx)
+	if err != nil {
 		return err
 	}
 	if err := a.e.checkExprs(ctx, a.t); err != nil {
 		return a.castDefaultError(ctx, err, list)
 	}
-	rewrite := false
 	for i := range list {
 		ch := &list[i]
 		var err error
@@ -191,12 +194,6 @@ func (a *alteration) retype(ctx context.Context, c *ast.AlterCmd, col *catalog.C
 	if list := generatedFrom(a.t, col.ID); len(list) > 0 {
 		return pgerr.Unsupported("cannot alter type of a column used by a generated column").
 			WithDetail("Column \"%s\" is used by generated column \"%s\".", col.Name, list[0].Name)
-	}
-	for i := range a.t.Indexes {
-		if ix := a.t.Declared(&a.t.Indexes[i]); dependsOn(a.t, ix, col.ID) && !usesColumn(ix, col.ID) {
-			return pgerr.Unsupported("altering the type of a column used by an index expression or predicate is not supported").
-				WithDetail("Index \"%s\" uses column \"%s\".", ix.Name, col.Name)
-		}
 	}
 	if err := checkClasses(a.t, col, was.Type); err != nil {
 		return err
