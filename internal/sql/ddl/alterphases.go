@@ -184,20 +184,26 @@ func constraintsApart(cmds []*ast.AlterCmd) []*ast.AlterCmd {
 // one phase to the next: that none has a column twice, once the columns are there, and that the
 // columns of primary keys exist, with the columns' attributes.
 func (a *alteration) checkKeys(cmds []*ast.AlterCmd, before, next int) error {
+	var constraints []*ast.Constraint
 	for _, c := range cmds {
-		if c.Kind != ast.AlterAddConstraint {
-			continue
+		if c.Kind == ast.AlterAddConstraint {
+			constraints = append(constraints, c.Constraint)
 		}
+	}
+	for _, c := range constraints {
 		if before <= phaseColumns && next > phaseColumns {
-			if err := repeatedKeys(c.Constraint); err != nil {
+			if err := repeatedKeys(c); err != nil {
 				return err
 			}
 		}
-		if before <= phaseAttributes && next > phaseAttributes && c.Constraint.Kind == ast.ConstrPrimaryKey {
-			for _, k := range c.Constraint.Keys {
-				if _, ok := visibleColumn(a.t, k.Column); k.Column != "" && !ok {
-					return a.t.UndefinedColumn(k.Column)
-				}
+	}
+	for _, c := range constraints {
+		if before > phaseAttributes || next <= phaseAttributes || c.Kind != ast.ConstrPrimaryKey {
+			continue
+		}
+		for _, k := range c.Keys {
+			if _, ok := visibleColumn(a.t, k.Column); k.Column != "" && !ok {
+				return a.t.UndefinedColumn(k.Column)
 			}
 		}
 	}

@@ -138,22 +138,32 @@ func (r *rowReader) wholeRow(ref *ast.ColumnRef) {
 	*ref = ast.ColumnRef{Loc: ref.Loc, Table: r.t.Name, Star: true}
 }
 
-// expandStars puts the columns that the table has now in the place of * within ROW(…).
+// expandStars puts the columns that the table has now in the place of *, t.* and (t).* within ROW(…).
 func (r *rowReader) expandStars(row *ast.Row) {
 	var elems []ast.Expr
 	for _, x := range row.Elems {
-		ref, ok := x.(*ast.ColumnRef)
-		if !ok || !ref.Star || ref.Table != "" && ref.Table != r.t.Name {
+		if !r.isStar(x) {
 			elems = append(elems, x)
 			continue
 		}
 		for i := range r.t.Columns {
 			if c := &r.t.Columns[i]; c.InStar() {
-				elems = append(elems, &ast.ColumnRef{Loc: ref.Loc, Column: c.Name})
+				elems = append(elems, &ast.ColumnRef{Loc: ast.Loc{Pos: x.Position()}, Column: c.Name})
 			}
 		}
 	}
 	row.Elems = elems
+}
+
+func (r *rowReader) isStar(x ast.Expr) bool {
+	switch x := x.(type) {
+	case *ast.ColumnRef:
+		return x.Star && (x.Table == "" || x.Table == r.t.Name)
+	case *ast.FieldSelect:
+		ref, ok := x.X.(*ast.ColumnRef)
+		return ok && x.Star && r.isWholeRow(ref)
+	}
+	return false
 }
 
 // field notes the column that (t).column names: of the row nothing else is read.

@@ -196,17 +196,34 @@ func (d *deparser) row(e *ast.Row) *node {
 	return &node{kind: special, text: "ROW(", typ: types.Record, args: d.rowFields(e)}
 }
 
-// rowFields are the elements of a row; t.* among them is expanded.
+// rowFields are the elements of a row; t.* and (x).* among them are expanded.
 func (d *deparser) rowFields(e *ast.Row) []*node {
 	var out []*node
 	for _, x := range e.Elems {
-		if ref, ok := x.(*ast.ColumnRef); ok && ref.Star {
-			for _, c := range d.notes.Stars[ref] {
-				out = append(out, d.noted(c))
+		switch x := x.(type) {
+		case *ast.ColumnRef:
+			if x.Star {
+				for _, c := range d.notes.Stars[x] {
+					out = append(out, d.noted(c))
+				}
+				continue
 			}
-			continue
+		case *ast.FieldSelect:
+			if x.Star {
+				out = append(out, d.recordFields(x.X)...)
+				continue
+			}
 		}
 		out = append(out, d.resolve(x))
+	}
+	return out
+}
+
+// recordFields are the fields of (x).*.
+func (d *deparser) recordFields(x ast.Expr) []*node {
+	var out []*node
+	for _, f := range d.fields(x) {
+		out = append(out, &node{kind: field, typ: f.Type.Shown(), text: ast.QuoteIdent(f.Name), args: []*node{d.resolve(x)}})
 	}
 	return out
 }
