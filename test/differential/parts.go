@@ -40,7 +40,8 @@ func (t *tester) somePartFails(ctx context.Context, d difference, failed answer,
 	for _, text := range append([]string{d.sql}, d.before...) { // the query may be that of a view or a cursor
 		tokens := tokenPattern.FindAllString(text, -1)
 		for _, p := range partsOf(tokens) {
-			if mustBeOpen && !p.orderIsOpen(tokens) {
+			first := d.theirs.code != "" && p.inSetOperation(tokens) // of two errors
+			if mustBeOpen && !first && !p.orderIsOpen(tokens) {
 				continue
 			}
 			for _, sql := range p.alone(tokens) {
@@ -249,6 +250,35 @@ var (
 	open     = []string{"FROM", "WHERE", "ON", "HAVING", "WITH"}
 	deciders = []string{"coalesce", "COALESCE"}
 )
+
+// inSetOperation reports whether a part is in one of the sides of UNION, INTERSECT or EXCEPT, which may come
+// in any order.
+func (p part) inSetOperation(tokens []string) bool {
+	return between(tokens[:p.open], -1) || between(tokens[p.end+1:], 1)
+}
+
+// between reports whether a set operation stands around what is on one side of tokens, which step leads
+// away from.
+func between(tokens []string, step int) bool {
+	at, depth := 0, 0
+	if step < 0 {
+		at = len(tokens) - 1
+	}
+	for ; at >= 0 && at < len(tokens); at += step {
+		switch tok := tokens[at]; {
+		case tok == "(":
+			depth += step
+		case tok == ")":
+			depth -= step
+		case depth == 0 && slices.Contains(setOperations, tok):
+			return true
+		}
+		depth = max(depth, 0)
+	}
+	return false
+}
+
+var setOperations = []string{"UNION", "INTERSECT", "EXCEPT"}
 
 // orderIsOpen reports whether SQL leaves open if and when a part is computed.
 func (p part) orderIsOpen(tokens []string) bool {

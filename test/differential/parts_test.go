@@ -44,3 +44,20 @@ func TestParts(t *testing.T) {
 		}
 	}
 }
+
+func TestInSetOperation(t *testing.T) {
+	for sql, want := range map[string]bool{
+		"(SELECT f(1)) EXCEPT SELECT 2":                                true,
+		"SELECT 2 UNION ALL (SELECT f(1) FROM (SELECT 1) s)":           true,
+		"SELECT f(1) FROM (SELECT 1 UNION SELECT 2) s":                 false,
+		"SELECT (SELECT f(1)), (SELECT 1 INTERSECT SELECT 2)":          false,
+		"SELECT 1 WHERE ((SELECT f(1)) IN (SELECT 1)) EXCEPT SELECT 3": true,
+	} {
+		tokens := tokenPattern.FindAllString(sql, -1)
+		for _, p := range partsOf(tokens) {
+			if p.open > 0 && tokens[p.open-1] == "f" && p.inSetOperation(tokens) != want {
+				t.Errorf("%s: want %v", sql, want)
+			}
+		}
+	}
+}

@@ -1,6 +1,8 @@
 package optimizer
 
 import (
+	"slices"
+
 	"github.com/lichendb/lichen/internal/sql/pgerr"
 	"github.com/lichendb/lichen/internal/sql/plan"
 )
@@ -16,6 +18,9 @@ func (o *optimizer) constantError(n plan.Node, out []plan.ColID) *pgerr.Error {
 
 // errorOfQuery is the first error of the constants of a query of which the columns out are needed.
 func (o *optimizer) errorOfQuery(n plan.Node, out []plan.ColID) *pgerr.Error {
+	if err := o.errorOfFunctions(n, false); err != nil {
+		return err
+	}
 	if err := o.errorOfUnions(n); err != nil {
 		return err
 	}
@@ -23,6 +28,46 @@ func (o *optimizer) errorOfQuery(n plan.Node, out []plan.ColID) *pgerr.Error {
 		n = o.prune(n, newSet(o.nextCol, out))
 	}
 	return o.errorBelow(n, false)
+}
+
+// errorOfFunctions is the first error of the arguments of functions in FROM, of a query and of those that
+// are parts of it: these come before all else. listed tells that n is below the select list.
+func (o *optimizer) errorOfFunctions(n plan.Node, listed bool) (err *pgerr.Error) {
+	switch n := n.(type) {
+	case *plan.ProjectSet:
+		if v, ok := n.Input.(*plan.Values); ok && len(v.Cols) == 0 {
+			return o.errorOfExprs(n)
+		}
+	case *plan.Project:
+		if listed && ownQuery(n) {
+			return nil
+		}
+		listed = listed || !passesOn(n)
+	case *plan.Limit, *plan.Sort, *plan.Distinct:
+		if listed { // of a query in FROM, planned by itself
+			return nil
+		}
+	case *plan.SetOp:
+		if n.Kind != plan.Union || !n.All {
+			return nil
+		}
+	case *plan.With: // whose queries come first
+		return nil
+	}
+	for _, c := range plan.Children(n) {
+		if err == nil {
+			err = o.errorOfFunctions(c, listed)
+		}
+	}
+	return err
+}
+
+// passesOn reports whether a projection computes nothing.
+func passesOn(n *plan.Project) bool {
+	return !slices.ContainsFunc(n.Exprs, func(e plan.Expr) bool {
+		_, ok := e.(*plan.ColRef)
+		return !ok
+	})
 }
 
 // errorOfUnions is the first error of the select lists of UNION ALL, all of whose columns are computed
