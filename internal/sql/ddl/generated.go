@@ -5,14 +5,11 @@ import (
 	"slices"
 
 	"github.com/lichendb/lichen/internal/sql/ast"
-	"github.com/lichendb/lichen/internal/sql/builtin/call"
 	"github.com/lichendb/lichen/internal/sql/catalog"
 	"github.com/lichendb/lichen/internal/sql/parser"
 	"github.com/lichendb/lichen/internal/sql/pgerr"
 	"github.com/lichendb/lichen/internal/sql/plan"
 	"github.com/lichendb/lichen/internal/sql/planner"
-	"github.com/lichendb/lichen/internal/sql/types"
-	"github.com/lichendb/lichen/internal/sql/types/casts"
 )
 
 // pendingGenerated is a generated column whose expression waits for all columns of
@@ -49,7 +46,7 @@ func checkDerived(t *catalog.Table, d *plan.Derived) error {
 		return nil
 	}
 	for _, c := range d.Columns {
-		if !immutable(c.Value) {
+		if !planner.Immutable(c.Value) {
 			if t.Columns[c.Ord].IndexExpression() {
 				return pgerr.New(pgerr.InvalidObjectDefinition, "functions in index expression must be marked IMMUTABLE")
 			}
@@ -57,7 +54,7 @@ func checkDerived(t *catalog.Table, d *plan.Derived) error {
 		}
 	}
 	for _, p := range d.Predicates {
-		if !immutable(p.Cond) {
+		if !planner.Immutable(p.Cond) {
 			return pgerr.New(pgerr.InvalidObjectDefinition, "functions in index predicate must be marked IMMUTABLE")
 		}
 	}
@@ -117,44 +114,6 @@ func (parts derivedParts) of(t *catalog.Table, d *plan.Derived) (out []plan.Expr
 		}
 	}
 	return out
-}
-
-func immutable(e plan.Expr) bool {
-	ok := true
-	plan.WalkExpr(e, func(x plan.Expr) bool {
-		switch x := x.(type) {
-		case *plan.Call:
-			ok = ok && (x.Fn.Volatility == call.Immutable || joinsImmutably(x))
-		case *plan.Cast:
-			ok = ok && casts.Immutable(x.Arg.Type(), x.T)
-		case *plan.SessionValue:
-			ok = false
-		case *plan.Case:
-			if x.OperandElse { // the value of a domain: what its constraints call does not count
-				ok = ok && immutable(x.Operand)
-				return false
-			}
-		}
-		return ok
-	})
-	return ok
-}
-
-// joinsImmutably reports whether a call is text || value of a value whose text is the same
-// under all settings: || is stable, for the sake of dates for example.
-func joinsImmutably(c *plan.Call) bool {
-	if !c.Fn.Operator || c.Fn.Name != "||" || !c.T.Is(types.Text) {
-		return false
-	}
-	return !slices.ContainsFunc(c.Args, func(x plan.Expr) bool {
-		switch t := x.Type(); t.Family {
-		case types.IntFamily:
-			return !t.Is(types.Int2) && !t.Is(types.Int4) && !t.Is(types.Int8) // regclass
-		case types.StringFamily, types.BoolFamily, types.DecimalFamily, types.FloatFamily, types.UUIDFamily, types.TimeFamily:
-			return false
-		}
-		return true
-	})
 }
 
 // expressionColumn returns the hidden column of t that stands for an expression of an

@@ -12,7 +12,7 @@
 // outeragg.go, order.go, setop.go, values.go, window.go, frame.go, lock.go), WITH
 // (cte.go, recursion.go, searchcycle.go), expressions (expr.go and its siblings, coerce.go), and
 // data modification (insert.go, conflict.go, update.go, merge.go; foreignkey.go and
-// derived.go for what tables demand of their rows; viewtarget.go and simpleview.go for
+// derived.go for what tables demand of their rows, immutable.go; viewtarget.go and simpleview.go for
 // views through which rows are changed).
 //
 // Plans are canonical: each table is a Scan of its primary index, conditions
