@@ -60,7 +60,7 @@ func (g *group) laggard(cc *pb.ConfChangeV2) (id uint64, ok bool) {
 // together, through a joint configuration. It returns when this replica has
 // applied the change.
 func (r *Replica) ChangeReplicas(ctx context.Context, changes []Change) error {
-	under, err := r.admitWrite(ctx)
+	fence, err := r.admitWrite(ctx)
 	if err != nil {
 		return err
 	}
@@ -71,8 +71,8 @@ func (r *Replica) ChangeReplicas(ctx context.Context, changes []Change) error {
 	var b apply.Builder
 	b.Reset(kvpb.TxnID{}, r.deps.Clock.Now())
 	b.SetDescriptor(desc)
-	cc.Context = apply.AppendEntry(nil, under.BoundsGen, b.Bytes())
-	return r.group.configure(ctx, under, cc)
+	cc.Context = apply.AppendEntry(nil, fence.BoundsGen, b.Bytes())
+	return r.group.configure(ctx, fence, cc)
 }
 
 // planChange returns the descriptor and raft's words for changes.
@@ -173,10 +173,10 @@ func confState(d *kvpb.RangeDescriptor) *pb.ConfState {
 }
 
 // configure sees a configuration change through raft.
-func (g *group) configure(ctx context.Context, under raftgroup.Fence, cc *pb.ConfChangeV2) error {
-	p := raftgroup.NewProposal(under, nil)
+func (g *group) configure(ctx context.Context, fence raftgroup.Fence, cc *pb.ConfChangeV2) error {
+	p := raftgroup.NewProposal(fence, nil)
 	g.Do(func() {
-		if id, ok := g.laggard(cc); ok && g.Led() == under.Term {
+		if id, ok := g.laggard(cc); ok && g.Led() == fence.Term {
 			g.Queue.Finish(p, fmt.Errorf("range %d: replica %d: %w", g.r.id, id, ErrBehind))
 			return
 		}

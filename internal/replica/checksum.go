@@ -108,14 +108,14 @@ func (cs *checks) stop() {
 // AskChecksums has all replicas of the range that this one leads compute a checksum at
 // the same index. Each keeps it for those who ask it by Checksum.
 func (r *Replica) AskChecksums(ctx context.Context, id apply.CheckID) error {
-	under, err := r.admitWrite(ctx)
+	fence, err := r.admitWrite(ctx)
 	if err != nil {
 		return err
 	}
 	var b apply.Builder
 	b.Reset(kvpb.TxnID{}, hlc.Timestamp{})
 	b.Check(id)
-	return r.group.Propose(under, b.Bytes())
+	return r.group.Propose(fence, b.Bytes())
 }
 
 // Checksum waits for the checksum that was asked for under an id.

@@ -81,7 +81,7 @@ func (r *Replica) CollectGarbage(ctx context.Context, below hlc.Timestamp) error
 	if d.Into != 0 {
 		return nil // frozen: there is a next time
 	}
-	under, err := r.admitWrite(ctx)
+	fence, err := r.admitWrite(ctx)
 	if err != nil {
 		return err
 	}
@@ -96,7 +96,7 @@ func (r *Replica) CollectGarbage(ctx context.Context, below hlc.Timestamp) error
 			return nil
 		}
 	}
-	all, err := r.collect(ctx, under, span, below)
+	all, err := r.collect(ctx, fence, span, below)
 	if err != nil {
 		return err
 	}
@@ -109,12 +109,12 @@ func (r *Replica) CollectGarbage(ctx context.Context, below hlc.Timestamp) error
 // collect drops what is garbage below a threshold, in one leadership and between the
 // present bounds: what was found within others is nobody's to drop. all is false if
 // something provisional made it stop lower.
-func (r *Replica) collect(ctx context.Context, under raftgroup.Fence, span keys.Span, wanted hlc.Timestamp) (all bool, err error) {
+func (r *Replica) collect(ctx context.Context, fence raftgroup.Fence, span keys.Span, wanted hlc.Timestamp) (all bool, err error) {
 	below := r.intents.Protect(wanted)
 	if !r.appliedThreshold().Less(below) {
 		return false, nil
 	}
-	if err := r.raiseThreshold(under, below); err != nil {
+	if err := r.raiseThreshold(fence, below); err != nil {
 		return false, err
 	}
 	r.intents.MustLieAbove(below)
@@ -124,7 +124,7 @@ func (r *Replica) collect(ctx context.Context, under raftgroup.Fence, span keys.
 		if err != nil {
 			return false, err
 		}
-		if err := r.drop(under, refs); err != nil {
+		if err := r.drop(fence, refs); err != nil {
 			return false, err
 		}
 		if resume == nil {
@@ -134,14 +134,14 @@ func (r *Replica) collect(ctx context.Context, under raftgroup.Fence, span keys.
 	}
 }
 
-func (r *Replica) raiseThreshold(under raftgroup.Fence, ts hlc.Timestamp) error {
+func (r *Replica) raiseThreshold(fence raftgroup.Fence, ts hlc.Timestamp) error {
 	var b apply.Builder
 	b.Reset(kvpb.TxnID{}, hlc.Timestamp{})
 	b.RaiseThreshold(ts)
-	return r.group.Propose(under, b.Bytes())
+	return r.group.Propose(fence, b.Bytes())
 }
 
-func (r *Replica) drop(under raftgroup.Fence, refs []mvcc.VersionRef) error {
+func (r *Replica) drop(fence raftgroup.Fence, refs []mvcc.VersionRef) error {
 	if len(refs) == 0 {
 		return nil
 	}
@@ -154,7 +154,7 @@ func (r *Replica) drop(under raftgroup.Fence, refs []mvcc.VersionRef) error {
 		b.Collect(v.Key, v.Garbage)
 	}
 	r.stats.Collected.Add(int64(len(refs)))
-	return r.group.Propose(under, b.Bytes())
+	return r.group.Propose(fence, b.Bytes())
 }
 
 // ClearSpan drops all versions of all keys in [start, end), which lies in the

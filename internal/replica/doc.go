@@ -34,7 +34,7 @@
 //  1. What a read answers was seen under one leadership, which after the look still stood and whose
 //     lease covered the read's timestamp. A commit whose outcome is not known is in flight until the
 //     leadership that began it answers no read any more: a read waits for it or is refused.
-//     (enterRead, leaveRead; Lock: stillUnder; keep, endLeadership, stopServing)
+//     (enterRead, leaveRead; Lock: checkFence; keep, endLeadership, stopServing)
 //  2. A read is in the timestamp cache before it looks for commits in flight, a commit is announced
 //     before it looks into the timestamp cache: one of the two sees the other. (Get, Scan; Commit)
 //  3. A version goes only if nobody can read it any more. The leader refuses reads below the collection
@@ -45,7 +45,7 @@
 //     no other has changed any since. (checkLocks, importLocks, dropTransfer; lease, invariants 5 and 6)
 //  5. A range answers for a span only if it holds all of it, and says that nothing is left there only if
 //     it still leads within the bounds in which it was asked. So a record goes only when no intent of
-//     its transaction is left anywhere. (holds, stillUnder: Resolve, Unspill, Spilled; deleteLocalRecord)
+//     its transaction is left anywhere. (holds, checkFence: Resolve, Unspill, Spilled; deleteLocalRecord)
 //  6. What is committed above certainFrom was committed under this leadership, and this node's clock had
 //     passed it before anybody learned of it: what lies above a reading of the clock was committed after
 //     that. Commands pass the clock on when they are applied, spilled intents without one when they

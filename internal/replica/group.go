@@ -105,8 +105,8 @@ func (g *group) StopServing() { g.r.stopServing() }
 // proposeKeeping is Propose for a command that others must go on to wait for if its outcome is
 // not known in time while the leadership lasts: keep is called then, before the proposer goes
 // on, and what it returns when the outcome is known.
-func (g *group) proposeKeeping(under raftgroup.Fence, command []byte, keep func() (known func())) error {
-	p := g.Queue.Get(under, command)
+func (g *group) proposeKeeping(fence raftgroup.Fence, command []byte, keep func() (known func())) error {
+	p := g.Queue.Get(fence, command)
 	p.Keep = keep
 	return g.ProposeWait(p)
 }

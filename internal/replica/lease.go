@@ -52,14 +52,14 @@ func (r *Replica) admitWrite(ctx context.Context, keys ...[]byte) (raftgroup.Fen
 	return raftgroup.Fence{Term: l.Term, BoundsGen: desc.BoundsGen}, nil
 }
 
-// stillUnder answers whether the lease and the bounds of a fence still hold: a lock taken
-// under others is of no use, and what was read may be old.
-func (r *Replica) stillUnder(t raftgroup.Fence) error {
+// checkFence fails unless the lease and the bounds of a fence still hold: a lock that was taken
+// under others is void, and what was read may be old.
+func (r *Replica) checkFence(f raftgroup.Fence) error {
 	l := r.lease.Load()
-	if l == nil || l.Term != t.Term || !r.coversNow(l) {
+	if l == nil || l.Term != f.Term || !r.coversNow(l) {
 		return r.notLeader()
 	}
-	if r.Desc().BoundsGen != t.BoundsGen {
+	if r.Desc().BoundsGen != f.BoundsGen {
 		return r.mismatch()
 	}
 	return nil

@@ -76,11 +76,11 @@ func (s *lockSection) enter(ctx context.Context, r *Replica) error {
 }
 
 // admit is admitWrite and enter.
-func (s *lockSection) admit(ctx context.Context, r *Replica, keys ...[]byte) (under raftgroup.Fence, err error) {
-	if under, err = r.admitWrite(ctx, keys...); err == nil {
+func (s *lockSection) admit(ctx context.Context, r *Replica, keys ...[]byte) (fence raftgroup.Fence, err error) {
+	if fence, err = r.admitWrite(ctx, keys...); err == nil {
 		err = s.enter(ctx, r)
 	}
-	return under, err
+	return fence, err
 }
 
 func (s *lockSection) leave() {
@@ -145,7 +145,7 @@ func (r *Replica) mayLead(ctx context.Context, to kvpb.ReplicaID) bool {
 func (r *Replica) transferLocks(l *lease.Lease, to kvpb.ReplicaID, whole bool) {
 	ctx, cancel := r.tasks.context(transferTimeout)
 	defer cancel()
-	under, ready := r.awaitTransfer(ctx, l, to, whole)
+	fence, ready := r.awaitTransfer(ctx, l, to, whole)
 	if !ready || whole && r.locks.Len() > maxOffered {
 		r.transfers.GiveUp()
 		return
@@ -163,14 +163,14 @@ func (r *Replica) transferLocks(l *lease.Lease, to kvpb.ReplicaID, whole bool) {
 	if now := r.lease.Load(); now == nil || now.Term != l.Term {
 		return // lost meanwhile; who leads next opens
 	}
-	if since, err := r.admitWrite(ctx); err == nil && since.Term == under.Term {
-		under = since // a split may have been among the requests that were waited for
+	if since, err := r.admitWrite(ctx); err == nil && since.Term == fence.Term {
+		fence = since // a split may have been among the requests that were waited for
 	}
 	r.transfers.BeginExport()
 	l.Revoked.Store(true) // before the locks go
 	locks := r.locks.Len()
 	if locks > 0 {
-		r.exportLocks(l, under)
+		r.exportLocks(l, fence)
 	}
 	r.transfer(l.Term, to)
 	r.transfers.EndExport()
@@ -191,31 +191,31 @@ func (r *Replica) transferLocks(l *lease.Lease, to kvpb.ReplicaID, whole bool) {
 // yet, and the other replica could lead at once. A leadership that does not come to serve
 // has no use of its locks: it ends without them. If the other replica stays behind, nothing
 // happens.
-func (r *Replica) awaitTransfer(ctx context.Context, l *lease.Lease, to kvpb.ReplicaID, whole bool) (under raftgroup.Fence, ready bool) {
+func (r *Replica) awaitTransfer(ctx context.Context, l *lease.Lease, to kvpb.ReplicaID, whole bool) (fence raftgroup.Fence, ready bool) {
 	late := time.NewTimer(transferWait)
 	defer late.Stop()
 	for {
-		under, err := r.admitWrite(ctx)
+		fence, err := r.admitWrite(ctx)
 		if now := r.lease.Load(); now == nil || now.Term != l.Term || now.Revoked.Load() {
-			return under, false
+			return fence, false
 		}
-		if err == nil && under.Term == l.Term && r.mayLead(ctx, to) {
-			return under, true
+		if err == nil && fence.Term == l.Term && r.mayLead(ctx, to) {
+			return fence, true
 		}
 		select {
 		case <-time.After(transferPoll):
 		case <-ctx.Done():
-			return under, false
+			return fence, false
 		case <-late.C:
 			if err != nil && !whole {
 				r.transfer(l.Term, to)
 			}
-			return under, false
+			return fence, false
 		}
 	}
 }
 
-func (r *Replica) exportLocks(l *lease.Lease, under raftgroup.Fence) {
+func (r *Replica) exportLocks(l *lease.Lease, fence raftgroup.Fence) {
 	h := lease.Transfer{Term: l.Term, Epoch: r.epoch.Load(), Locks: r.locks.Extract(nil, nil)}
 	if all := r.merging.subsumedEpochs.Load(); all != nil {
 		h.Subsumed = *all
@@ -236,7 +236,7 @@ func (r *Replica) exportLocks(l *lease.Lease, under raftgroup.Fence) {
 		r.deps.Logger.Warn("exporting row locks: the last transfer's record is still being removed", "range", r.id)
 		return
 	}
-	if err := r.group.Propose(under, b.Bytes()); err != nil {
+	if err := r.group.Propose(fence, b.Bytes()); err != nil {
 		r.deps.Logger.Warn("exporting row locks", "range", r.id, "err", err)
 	}
 }
@@ -309,15 +309,15 @@ func (r *Replica) tryDropTransfer(ctx context.Context, term uint64) error {
 	case <-ctx.Done():
 		return ctx.Err()
 	}
-	under, err := r.admitWrite(ctx) // refused once this leadership exports
+	fence, err := r.admitWrite(ctx) // refused once this leadership exports
 	if err != nil {
 		return err
 	}
-	if under.Term != term {
+	if fence.Term != term {
 		return r.notLeader()
 	}
 	var b apply.Builder
 	b.Reset(kvpb.TxnID{}, r.deps.Clock.Now())
 	b.DeleteRaw(keys.RangeLockTransfer(uint64(r.id)))
-	return r.group.Propose(under, b.Bytes())
+	return r.group.Propose(fence, b.Bytes())
 }

@@ -75,10 +75,10 @@ func (b *multiRangeBatch) stage(ctx context.Context, parts []kvpb.StagePart) {
 	}
 	p, ready := &parts[0], false
 	r := p.Sender.(local).self()
-	p.Err = r.stage(ctx, p.Req, &p.Resp, func(under raftgroup.Fence, command []byte) error {
+	p.Err = r.stage(ctx, p.Req, &p.Resp, func(fence raftgroup.Fence, command []byte) error {
 		ready = true
 		i := len(b.parts)
-		b.parts = append(b.parts, batchPart{g: r.group, prop: r.group.Queue.Get(under, command)})
+		b.parts = append(b.parts, batchPart{g: r.group, prop: r.group.Queue.Get(fence, command)})
 		b.stage(ctx, parts[1:])
 		return b.parts[i].err
 	})

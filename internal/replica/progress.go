@@ -106,17 +106,17 @@ func (r *Replica) ClearWithin(ctx context.Context, start, end []byte) error {
 	if err := r.deps.AdmitWrite(); err != nil {
 		return err
 	}
-	under, err := r.admitWrite(ctx, start)
+	fence, err := r.admitWrite(ctx, start)
 	if err != nil {
 		return err
 	}
-	if d := r.Desc(); d.BoundsGen != under.BoundsGen || bytes.Compare(end, d.EndKey) > 0 {
+	if d := r.Desc(); d.BoundsGen != fence.BoundsGen || bytes.Compare(end, d.EndKey) > 0 {
 		return r.mismatch()
 	}
 	var b apply.Builder
 	b.Reset(kvpb.TxnID{}, hlc.Timestamp{})
 	b.ClearSpan(start, end)
-	return r.group.Propose(under, b.Bytes())
+	return r.group.Propose(fence, b.Bytes())
 }
 
 // Quiesced reports whether the replica is quiesced, so that whatever happens to it first wakes it

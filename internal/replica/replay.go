@@ -55,7 +55,7 @@ func (c *commit) answerEarlier(ctx context.Context) (done bool, err error) {
 	case c.req.Resent && r.finished.MayHaveForgotten(c.req.Txn.ReadTS):
 		return true, &kvpb.AmbiguousCommitError{Cause: &kvpb.UnavailableError{Reason: "the range has forgotten the commits of that time"}}
 	case c.req.Resent:
-		if err := r.stillUnder(c.fence); err != nil {
+		if err := r.checkFence(c.fence); err != nil {
 			return true, err
 		}
 	}

@@ -89,7 +89,7 @@ func (r *Replica) resolveIntents(ctx context.Context, x *txnintent.Txn) error {
 // too, and those of one that committed later than they say move.
 func (r *Replica) resolveOnce(ctx context.Context, x *txnintent.Txn) error {
 	d := r.deferralOf(x)
-	under, err := r.admitWrite(ctx)
+	fence, err := r.admitWrite(ctx)
 	if err != nil {
 		return err
 	}
@@ -97,7 +97,7 @@ func (r *Replica) resolveOnce(ctx context.Context, x *txnintent.Txn) error {
 	if st.Removed { // gone, or another leadership's
 		return nil
 	}
-	s := resolver{intentBatch: newIntentBatch(r, x, st, under, d), listed: st.Keys, rest: st.Span, began: time.Now()}
+	s := resolver{intentBatch: newIntentBatch(r, x, st, fence, d), listed: st.Keys, rest: st.Span, began: time.Now()}
 	defer s.leave()
 	for {
 		s.steps++
@@ -136,11 +136,11 @@ type deferral struct {
 }
 
 // proposeDeferrable proposes a command, at once or deferred.
-func (g *group) proposeDeferrable(d deferral, under raftgroup.Fence, command []byte) error {
+func (g *group) proposeDeferrable(d deferral, fence raftgroup.Fence, command []byte) error {
 	if d.allowed {
-		return g.ProposeDeferred(under, command, d.flushes)
+		return g.ProposeDeferred(fence, command, d.flushes)
 	}
-	return g.Propose(under, command)
+	return g.Propose(fence, command)
 }
 
 // intentBatch collects what happens to the intents of a transaction into commands of bounded
@@ -149,14 +149,14 @@ type intentBatch struct {
 	r        *Replica
 	x        *txnintent.Txn
 	st       txnintent.State
-	under    raftgroup.Fence
+	fence    raftgroup.Fence
 	deferral deferral
 	b        apply.Builder
 	n        int
 }
 
-func newIntentBatch(r *Replica, x *txnintent.Txn, st txnintent.State, under raftgroup.Fence, d deferral) intentBatch {
-	b := intentBatch{r: r, x: x, st: st, under: under, deferral: d}
+func newIntentBatch(r *Replica, x *txnintent.Txn, st txnintent.State, fence raftgroup.Fence, d deferral) intentBatch {
+	b := intentBatch{r: r, x: x, st: st, fence: fence, deferral: d}
 	b.begin()
 	return b
 }
@@ -173,7 +173,7 @@ func (b *intentBatch) flush() error {
 	if b.n == 0 {
 		return nil
 	}
-	err := b.r.group.proposeDeferrable(b.deferral, b.under, b.b.Bytes())
+	err := b.r.group.proposeDeferrable(b.deferral, b.fence, b.b.Bytes())
 	b.begin()
 	return err
 }
@@ -333,11 +333,11 @@ func (s *resolver) leave() {
 
 // rollBack takes back the spilled writes of a span from a position on.
 func (r *Replica) rollBack(ctx context.Context, x *txnintent.Txn, span kvpb.Span, from uint64) error {
-	under, err := r.admitWrite(ctx)
+	fence, err := r.admitWrite(ctx)
 	if err != nil {
 		return err
 	}
-	b := newIntentBatch(r, x, r.intents.State(x), under, deferral{})
+	b := newIntentBatch(r, x, r.intents.State(x), fence, deferral{})
 	err = r.eachIntent(ctx, x.ID(), span, func(key []byte, in txnintent.Intent) error {
 		if in.Position < from {
 			return nil

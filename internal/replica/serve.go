@@ -53,7 +53,7 @@ func (r *Replica) awaitChange(ctx context.Context, c *concurrency.Commit, ts hlc
 
 func (r *Replica) get(ctx context.Context, req *kvpb.GetRequest, resp *kvpb.GetResponse) error {
 	resp.ReadTS, resp.Observed = hlc.Timestamp{}, kvpb.Observation{}
-	under, err := r.enterRead(ctx, req.Txn.ReadTS, kvpb.Span{Key: req.Key})
+	fence, err := r.enterRead(ctx, req.Txn.ReadTS, kvpb.Span{Key: req.Key})
 	if err != nil {
 		return r.getClosed(req, resp, err)
 	}
@@ -70,8 +70,8 @@ func (r *Replica) get(ctx context.Context, req *kvpb.GetRequest, resp *kvpb.GetR
 		}
 		ts, resp.ReadTS = limit.ts, limit.ts
 	}
-	under.upTo = limit.ts
-	return r.leaveRead(ts, under)
+	fence.upTo = limit.ts
+	return r.leaveRead(ts, fence)
 }
 
 // getAt reads a key; with a limit it reads there, above the read timestamp.
@@ -102,14 +102,14 @@ func (r *Replica) getAt(ctx context.Context, req *kvpb.GetRequest, limit hlc.Tim
 
 func (r *Replica) scan(ctx context.Context, req *kvpb.ScanRequest, resp *kvpb.ScanResponse) error {
 	resp.Reset() // it may hold what another replica read before it could not answer
-	under, err := r.enterRead(ctx, req.Txn.ReadTS, kvpb.Span{Key: req.Start, EndKey: req.End})
+	fence, err := r.enterRead(ctx, req.Txn.ReadTS, kvpb.Span{Key: req.Start, EndKey: req.End})
 	if err != nil {
 		return r.scanClosed(ctx, req, resp, err)
 	}
 	limit := r.uncertain(req.Txn, req.Observed)
 	if !limit.ts.IsEmpty() {
 		if !req.MayMove {
-			under.upTo = limit.ts
+			fence.upTo = limit.ts
 			if err := r.settleUncertainty(ctx, req, limit); err != nil {
 				return err
 			}
@@ -126,7 +126,7 @@ func (r *Replica) scan(ctx context.Context, req *kvpb.ScanRequest, resp *kvpb.Sc
 		return err
 	}
 	resp.Observed = limit.observed
-	return r.leaveRead(req.Txn.ReadTS, under)
+	return r.leaveRead(req.Txn.ReadTS, fence)
 }
 
 // settleUncertainty fails if there are versions of the span that are uncertain.
@@ -230,32 +230,32 @@ func (r *Replica) enterSpans(ctx context.Context, req *kvpb.ScanRequest) error {
 	return nil
 }
 
-// reading is what a read was admitted under: leaveRead makes sure that it still holds
-// when the read has looked.
-type reading struct {
+// readFence is the lease and the bounds under which a read was admitted: leaveRead makes sure that
+// they still hold when the read is done.
+type readFence struct {
 	desc *kvpb.RangeDescriptor
 	term uint64
-	// upTo is how far beyond the read's timestamp it has looked, empty if no further.
+	// upTo is how far beyond its timestamp the read went, empty if no further.
 	upTo hlc.Timestamp
 }
 
 // enterRead answers whether the replica may read the span at ts.
-func (r *Replica) enterRead(ctx context.Context, ts hlc.Timestamp, s kvpb.Span) (reading, error) {
+func (r *Replica) enterRead(ctx context.Context, ts hlc.Timestamp, s kvpb.Span) (readFence, error) {
 	d := r.Desc()
 	if d.Into != 0 {
 		if err := r.awaitUnfreeze(ctx); err != nil {
-			return reading{}, err
+			return readFence{}, err
 		}
 		d = r.Desc()
 	}
 	l := r.lease.Load()
 	if l == nil || !r.covers(l, ts) {
-		return reading{}, r.notLeader()
+		return readFence{}, r.notLeader()
 	}
 	if !d.ContainsKey(s.Key) || len(s.EndKey) > 0 && bytes.Compare(s.EndKey, d.EndKey) > 0 {
-		return reading{}, r.mismatch()
+		return readFence{}, r.mismatch()
 	}
-	return reading{desc: d, term: l.Term}, nil
+	return readFence{desc: d, term: l.Term}, nil
 }
 
 // leaveRead runs after a read. The leadership that admitted it must still stand, and
@@ -263,11 +263,11 @@ func (r *Replica) enterRead(ctx context.Context, ts hlc.Timestamp, s kvpb.Span) 
 // the state of the engine that it saw, are then of that leadership. The range must still hold
 // what was read, and a version that was missed because it was being collected lies below
 // the threshold, which was raised before (invariant 3).
-func (r *Replica) leaveRead(ts hlc.Timestamp, under reading) error {
-	if l := r.lease.Load(); l == nil || l.Term != under.term || !r.covers(l, ts.Max(under.upTo)) {
+func (r *Replica) leaveRead(ts hlc.Timestamp, fence readFence) error {
+	if l := r.lease.Load(); l == nil || l.Term != fence.term || !r.covers(l, ts.Max(fence.upTo)) {
 		return r.notLeader()
 	}
-	if d := r.Desc(); d != under.desc && d.BoundsGen != under.desc.BoundsGen {
+	if d := r.Desc(); d != fence.desc && d.BoundsGen != fence.desc.BoundsGen {
 		return r.mismatch()
 	}
 	return r.checkThreshold(ts)
@@ -286,18 +286,18 @@ func (r *Replica) checkThreshold(ts hlc.Timestamp) error {
 // Lock implements kvpb.Sender.
 func (r *Replica) Lock(ctx context.Context, req *kvpb.LockRequest, resp *kvpb.LockResponse) error {
 	var s lockSection
-	under, err := s.admit(ctx, r, req.Key)
+	fence, err := s.admit(ctx, r, req.Key)
 	if err != nil {
 		return err
 	}
 	defer s.leave()
-	return r.lock(ctx, req, resp, under)
+	return r.lock(ctx, req, resp, fence)
 }
 
 // LockMany implements kvpb.Sender.
 func (r *Replica) LockMany(ctx context.Context, req *kvpb.LockManyRequest, resp *kvpb.LockManyResponse) error {
 	var s lockSection
-	under, err := s.admit(ctx, r, req.Keys...)
+	fence, err := s.admit(ctx, r, req.Keys...)
 	if err != nil {
 		return err
 	}
@@ -316,7 +316,7 @@ func (r *Replica) LockMany(ctx context.Context, req *kvpb.LockManyRequest, resp 
 		}
 	}
 	if err = r.latestOfAll(ctx, &one, req.Keys, resp.Locks); err == nil {
-		err = r.stillUnder(under)
+		err = r.checkFence(fence)
 	}
 	if err != nil {
 		r.releaseNew(txnID(req.Txn), req.Keys, resp.Locks)
@@ -334,7 +334,7 @@ func (r *Replica) releaseNew(id concurrency.TxnID, keys [][]byte, got []kvpb.Loc
 }
 
 // lock takes one lock in a lock section, and reads the key.
-func (r *Replica) lock(ctx context.Context, req *kvpb.LockRequest, resp *kvpb.LockResponse, under raftgroup.Fence) error {
+func (r *Replica) lock(ctx context.Context, req *kvpb.LockRequest, resp *kvpb.LockResponse, fence raftgroup.Fence) error {
 	if !r.reserved.Empty() && req.Wait == kvpb.WaitBlock && req.Strength >= kvpb.LockNoKeyUpdate {
 		if err := r.awaitReserved(ctx, req); err != nil {
 			return err
@@ -345,7 +345,7 @@ func (r *Replica) lock(ctx context.Context, req *kvpb.LockRequest, resp *kvpb.Lo
 	}
 	err := r.latest(ctx, req, resp)
 	if err == nil {
-		err = r.stillUnder(under)
+		err = r.checkFence(fence)
 	}
 	return r.keepOrSkip(req, resp, err)
 }
@@ -468,17 +468,17 @@ func lockError(err error) error {
 // Refresh implements kvpb.Sender.
 func (r *Replica) Refresh(ctx context.Context, req *kvpb.RefreshRequest) error {
 	r.stats.Refreshes.Add(1)
-	var under reading
+	var fence readFence
 	for _, s := range req.Spans {
 		now, err := r.enterRead(ctx, req.To, s)
 		if err != nil {
 			return err
 		}
-		if under.desc == nil {
-			under = now
+		if fence.desc == nil {
+			fence = now
 		}
 	}
-	if under.desc == nil {
+	if fence.desc == nil {
 		return nil
 	}
 	if req.Hold != 0 {
@@ -488,7 +488,7 @@ func (r *Replica) Refresh(ctx context.Context, req *kvpb.RefreshRequest) error {
 		r.stats.RefreshFailures.Add(1)
 		return err
 	}
-	return r.leaveRead(req.To, under)
+	return r.leaveRead(req.To, fence)
 }
 
 // refresh moves reads from one timestamp to another. Commits of others that are

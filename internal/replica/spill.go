@@ -27,7 +27,7 @@ func (r *Replica) Spill(ctx context.Context, req *kvpb.SpillRequest) error {
 	for i := range req.Writes {
 		written[i] = req.Writes[i].Key
 	}
-	under, err := r.admitWrite(ctx, written...)
+	fence, err := r.admitWrite(ctx, written...)
 	if err != nil {
 		return err
 	}
@@ -51,7 +51,7 @@ func (r *Replica) Spill(ctx context.Context, req *kvpb.SpillRequest) error {
 		return err
 	}
 	defer r.deps.LongWrites.leave(room)
-	if err := r.spill(ctx, req, under); err != nil {
+	if err := r.spill(ctx, req, fence); err != nil {
 		return err
 	}
 	r.sweepLater() // its gateway may die, and nobody ever meet what it leaves
@@ -60,12 +60,12 @@ func (r *Replica) Spill(ctx context.Context, req *kvpb.SpillRequest) error {
 }
 
 // spill latches the transaction's record, if it is here, and its intents, and writes both.
-func (r *Replica) spill(ctx context.Context, req *kvpb.SpillRequest, under raftgroup.Fence) error {
+func (r *Replica) spill(ctx context.Context, req *kvpb.SpillRequest, fence raftgroup.Fence) error {
 	anchor := req.Anchor
 	if anchor == nil {
 		anchor = req.Writes[0].Key
 	}
-	rec, err := r.enterPending(ctx, req.Txn.ID, anchor, under)
+	rec, err := r.enterPending(ctx, req.Txn.ID, anchor, fence)
 	if err != nil {
 		return err
 	}
@@ -77,7 +77,7 @@ func (r *Replica) spill(ctx context.Context, req *kvpb.SpillRequest, under raftg
 		return err
 	}
 	defer r.intents.Leave(x)
-	ts, err := r.announceSpill(x, req, under)
+	ts, err := r.announceSpill(x, req, fence)
 	if err != nil {
 		return err
 	}
@@ -93,7 +93,7 @@ func (r *Replica) spill(ctx context.Context, req *kvpb.SpillRequest, under raftg
 	if err := r.buildSpill(b, req, txnintent.Intent{Txn: req.Txn.ID, TS: ts, Anchor: anchor}); err != nil {
 		return err
 	}
-	if err := r.group.Propose(under, b.Take()); err != nil {
+	if err := r.group.Propose(fence, b.Take()); err != nil {
 		return err
 	}
 	if rec != nil {
@@ -148,11 +148,11 @@ func put(b *apply.Builder, w *kvpb.Write) {
 
 // enterPending returns the latched record of a transaction that spills, nil if its anchor is
 // in another range.
-func (r *Replica) enterPending(ctx context.Context, id kvpb.TxnID, anchor []byte, under raftgroup.Fence) (*txnintent.Record, error) {
+func (r *Replica) enterPending(ctx context.Context, id kvpb.TxnID, anchor []byte, fence raftgroup.Fence) (*txnintent.Record, error) {
 	if !r.Desc().ContainsKey(anchor) {
 		return nil, nil
 	}
-	rec, err := r.enterRecord(ctx, id, anchor, under)
+	rec, err := r.enterRecord(ctx, id, anchor, fence)
 	if err != nil {
 		return nil, err
 	}
@@ -165,7 +165,7 @@ func (r *Replica) enterPending(ctx context.Context, id kvpb.TxnID, anchor []byte
 
 // announceSpill registers the keys of a spill before their versions exist, notes who has read
 // them, and returns the versions' timestamp.
-func (r *Replica) announceSpill(x *txnintent.Txn, req *kvpb.SpillRequest, under raftgroup.Fence) (ts hlc.Timestamp, err error) {
+func (r *Replica) announceSpill(x *txnintent.Txn, req *kvpb.SpillRequest, fence raftgroup.Fence) (ts hlc.Timestamp, err error) {
 	e := txnintent.Event{Type: txnintent.Spill, Span: kvpb.Span{
 		Key: bytes.Clone(req.Writes[0].Key), EndKey: next(req.Writes[len(req.Writes)-1].Key),
 	}}
@@ -173,7 +173,7 @@ func (r *Replica) announceSpill(x *txnintent.Txn, req *kvpb.SpillRequest, under 
 		e.TS = r.deps.Clock.Now()
 		e.TS.Logical |= spillMark
 		// Between other bounds it has no effect any more.
-		res, ok := r.intents.StepIf(x, e, func() bool { return r.Desc().BoundsGen == under.BoundsGen })
+		res, ok := r.intents.StepIf(x, e, func() bool { return r.Desc().BoundsGen == fence.BoundsGen })
 		switch {
 		case !ok:
 			return ts, r.mismatch()
@@ -239,7 +239,7 @@ var errPageFull = errors.New("replica: the page is full")
 
 // Spilled implements kvpb.Spiller.
 func (r *Replica) Spilled(ctx context.Context, req *kvpb.SpilledRequest) (resp kvpb.SpilledResponse, err error) {
-	under, err := r.admitWrite(ctx)
+	fence, err := r.admitWrite(ctx)
 	if err != nil {
 		return resp, err
 	}
@@ -248,7 +248,7 @@ func (r *Replica) Spilled(ctx context.Context, req *kvpb.SpilledRequest) (resp k
 		return resp, r.mismatch()
 	}
 	if r.intents.Get(req.Txn.ID) == nil {
-		return resp, r.stillUnder(under)
+		return resp, r.checkFence(fence)
 	}
 	if point {
 		in, ok, ierr := r.intentOn(req.Span.Key)
@@ -261,7 +261,7 @@ func (r *Replica) Spilled(ctx context.Context, req *kvpb.SpilledRequest) (resp k
 	if err != nil {
 		return kvpb.SpilledResponse{}, err
 	}
-	return resp, r.stillUnder(under)
+	return resp, r.checkFence(fence)
 }
 
 // spilledPage reads a page of a span.
@@ -310,7 +310,7 @@ func (r *Replica) addSpilled(resp *kvpb.SpilledResponse, req *kvpb.SpilledReques
 // Unspill implements kvpb.Spiller. Of an aborted transaction it is called last in
 // the range of the anchor, where the record goes.
 func (r *Replica) Unspill(ctx context.Context, req *kvpb.UnspillRequest) error {
-	under, err := r.admitWrite(ctx)
+	fence, err := r.admitWrite(ctx)
 	if err != nil {
 		return err
 	}
@@ -320,7 +320,7 @@ func (r *Replica) Unspill(ctx context.Context, req *kvpb.UnspillRequest) error {
 	if err := r.unspill(ctx, req); err != nil {
 		return err
 	}
-	return r.stillUnder(under) // else some of it went elsewhere
+	return r.checkFence(fence) // else some of it went elsewhere
 }
 
 func (r *Replica) unspill(ctx context.Context, req *kvpb.UnspillRequest) error {

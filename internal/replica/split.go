@@ -21,7 +21,7 @@ func (r *Replica) Split(ctx context.Context, key []byte, id kvpb.RangeID) error 
 	// than a request that changes them.
 	var in lockSection
 	defer in.leave()
-	under, err := in.admit(ctx, r)
+	fence, err := in.admit(ctx, r)
 	if err != nil {
 		return err
 	}
@@ -36,7 +36,7 @@ func (r *Replica) Split(ctx context.Context, key []byte, id kvpb.RangeID) error 
 	var b apply.Builder
 	b.Reset(kvpb.TxnID{}, r.deps.Clock.Now())
 	b.Split(left, right)
-	return r.group.Propose(under, b.Bytes())
+	return r.group.Propose(fence, b.Bytes())
 }
 
 // makeRight makes the replica of the range that a split has made, which does not begin yet;

@@ -37,7 +37,7 @@ func (r *Replica) stage(
 	for i := range req.Writes {
 		written[i] = bytes.Clone(req.Writes[i].Key) // they outlive the request
 	}
-	under, err := r.admitWrite(ctx, written...)
+	fence, err := r.admitWrite(ctx, written...)
 	if err == nil {
 		_, err = r.admitWrite(ctx, req.Locks...)
 	}
@@ -57,7 +57,7 @@ func (r *Replica) stage(
 	}
 	defer in.leave()
 	if len(written) == 0 && !req.Spilled && !req.Record {
-		return r.confirm(req, under)
+		return r.confirm(req, fence)
 	}
 	if err := r.deps.AdmitWrite(); err != nil {
 		return err
@@ -67,13 +67,13 @@ func (r *Replica) stage(
 		return err
 	}
 	defer r.deps.LongWrites.leave(room)
-	s := stage{r: r, req: req, resp: resp, under: under, written: written, send: propose}
+	s := stage{r: r, req: req, resp: resp, fence: fence, written: written, send: propose}
 	return s.run(ctx)
 }
 
 // confirm checks that the transaction's locks are held and keeps what it saw
 // under them as it is up to its commit.
-func (r *Replica) confirm(req *kvpb.StageRequest, under raftgroup.Fence) error {
+func (r *Replica) confirm(req *kvpb.StageRequest, fence raftgroup.Fence) error {
 	if err := r.admit(req.TS); err != nil {
 		return err
 	}
@@ -83,7 +83,7 @@ func (r *Replica) confirm(req *kvpb.StageRequest, under raftgroup.Fence) error {
 	if err := r.checkLocks(txnID(req.Txn), req.Locks, 0, req.LockEpochs, nil); err != nil {
 		return err
 	}
-	return r.stillUnder(under)
+	return r.checkFence(fence)
 }
 
 // checkLocks returns a retry error unless the transaction holds all locks as they were
@@ -116,7 +116,7 @@ type stage struct {
 	r       *Replica
 	req     *kvpb.StageRequest
 	resp    *kvpb.StageResponse
-	under   raftgroup.Fence
+	fence   raftgroup.Fence
 	written [][]byte
 	send    func(raftgroup.Fence, []byte) error // proposes a command
 
@@ -127,7 +127,7 @@ type stage struct {
 func (s *stage) run(ctx context.Context) (err error) {
 	r, id := s.r, s.req.Txn.ID
 	if s.req.Record {
-		if s.rec, err = r.enterRecord(ctx, id, s.req.Anchor, s.under); err != nil {
+		if s.rec, err = r.enterRecord(ctx, id, s.req.Anchor, s.fence); err != nil {
 			return err
 		}
 		defer r.records.Leave(s.rec)
@@ -219,7 +219,7 @@ func (s *stage) announce(st *txnintent.State) (low hlc.Timestamp, err error) {
 		// Who ended here before may have been forgotten: this may be a late message.
 		e.Least = e.Least.Max(r.finished.Least())
 	}
-	res, ok := r.intents.StepIf(s.x, e, func() bool { return r.Desc().BoundsGen == s.under.BoundsGen })
+	res, ok := r.intents.StepIf(s.x, e, func() bool { return r.Desc().BoundsGen == s.fence.BoundsGen })
 	switch {
 	case !ok:
 		return low, r.mismatch()
@@ -248,7 +248,7 @@ func (s *stage) propose(st *txnintent.State) error {
 		return &kvpb.TxnTooLargeError{Bytes: int64(b.Len()), Limit: apply.MaxCommandBytes}
 	}
 	if s.rec != nil || len(s.written) > 0 {
-		err := s.send(s.under, b.Take())
+		err := s.send(s.fence, b.Take())
 		if s.rec != nil {
 			err = s.r.storeRecord(s.rec, next, err)
 		}
@@ -317,13 +317,13 @@ func cloneKeys(in [][]byte) [][]byte {
 // QueryStaged implements kvpb.Committer.
 func (r *Replica) QueryStaged(ctx context.Context, req *kvpb.QueryStagedRequest, resp *kvpb.QueryStagedResponse) error {
 	*resp = kvpb.QueryStagedResponse{}
-	under, err := r.admitWrite(ctx, req.Keys...)
+	fence, err := r.admitWrite(ctx, req.Keys...)
 	if err != nil {
 		return err
 	}
 	if req.Peek {
 		if resp.Present, err = r.allStaged(req.Txn, req.Keys, req.TS, req.Epoch); err == nil {
-			err = r.stillUnder(under)
+			err = r.checkFence(fence)
 		}
 		return err
 	}
@@ -338,7 +338,7 @@ func (r *Replica) QueryStaged(ctx context.Context, req *kvpb.QueryStagedRequest,
 	}
 	if resp.Present {
 		r.intents.Step(x, txnintent.Event{Type: txnintent.Query})
-		return r.stillUnder(under)
+		return r.checkFence(fence)
 	}
 	// Nobody may stage them at this timestamp any more: neither here, nor under
 	// another leader, whose clock will have passed what it has applied.
@@ -348,7 +348,7 @@ func (r *Replica) QueryStaged(ctx context.Context, req *kvpb.QueryStagedRequest,
 	b := builders.Get().(*apply.Builder)
 	defer builders.Put(b)
 	b.Reset(kvpb.TxnID{}, req.TS)
-	if err := r.group.Propose(under, b.Bytes()); err != nil {
+	if err := r.group.Propose(fence, b.Bytes()); err != nil {
 		return err
 	}
 	// A request that nobody knew the outcome of is ahead in the log.
@@ -361,7 +361,7 @@ func (r *Replica) QueryStaged(ctx context.Context, req *kvpb.QueryStagedRequest,
 
 // Resolve implements kvpb.Committer.
 func (r *Replica) Resolve(ctx context.Context, req *kvpb.ResolveRequest) error {
-	under, err := r.admitWrite(ctx, req.Keys...)
+	fence, err := r.admitWrite(ctx, req.Keys...)
 	if err != nil {
 		return err
 	}
@@ -378,7 +378,7 @@ func (r *Replica) Resolve(ctx context.Context, req *kvpb.ResolveRequest) error {
 	id, x := concurrency.TxnID(req.Txn), r.intents.Get(req.Txn)
 	if x == nil {
 		r.releaseAll(id, req.Locks)
-		return r.stillUnder(under)
+		return r.checkFence(fence)
 	}
 	status := kvpb.TxnAborted
 	if req.Commit {
@@ -402,7 +402,7 @@ func (r *Replica) Resolve(ctx context.Context, req *kvpb.ResolveRequest) error {
 	select {
 	case <-x.Done():
 		// Removed; or what remains went with the leadership, or to another range (invariant 5).
-		return r.stillUnder(under)
+		return r.checkFence(fence)
 	case <-ctx.Done():
 		return ctx.Err()
 	}

@@ -173,12 +173,12 @@ func (r *Replica) tidy(ctx context.Context, id kvpb.TxnID) error {
 		return err
 	}
 	defer r.records.Leave(rec)
-	under, err := r.admitWrite(ctx, rec.Anchor)
+	fence, err := r.admitWrite(ctx, rec.Anchor)
 	if err != nil {
 		return err
 	}
 	if rec.Presence != txnintent.Stored {
 		return nil
 	}
-	return r.deleteRecord(rec, under, deferral{})
+	return r.deleteRecord(rec, fence, deferral{})
 }

@@ -17,12 +17,12 @@ import (
 const recoverTimeout = 5 * time.Second
 
 // enterRecord returns the record of a transaction as it stands, latched.
-func (r *Replica) enterRecord(ctx context.Context, id kvpb.TxnID, anchor []byte, under raftgroup.Fence) (*txnintent.Record, error) {
+func (r *Replica) enterRecord(ctx context.Context, id kvpb.TxnID, anchor []byte, fence raftgroup.Fence) (*txnintent.Record, error) {
 	rec, err := r.records.Enter(ctx, id, anchor, time.Now())
 	if err != nil {
 		return nil, err
 	}
-	if err := r.syncRecord(rec, under); err != nil {
+	if err := r.syncRecord(rec, fence); err != nil {
 		r.records.Leave(rec)
 		return nil, err
 	}
@@ -31,13 +31,13 @@ func (r *Replica) enterRecord(ctx context.Context, id kvpb.TxnID, anchor []byte,
 
 // syncRecord finds out what a record says after a change of it of which the outcome was not
 // known: an entry behind it in the log tells.
-func (r *Replica) syncRecord(rec *txnintent.Record, under raftgroup.Fence) error {
+func (r *Replica) syncRecord(rec *txnintent.Record, fence raftgroup.Fence) error {
 	if rec.Presence != txnintent.Ambiguous {
 		return nil
 	}
 	var b apply.Builder
 	b.Reset(kvpb.TxnID{}, hlc.Timestamp{})
-	if err := r.group.Propose(under, b.Bytes()); err != nil {
+	if err := r.group.Propose(fence, b.Bytes()); err != nil {
 		return err
 	}
 	p, ok, err := r.deps.Engine.GetUnversioned(keys.TxnRecord(rec.Anchor, txnintent.RecordID(rec.ID)), nil)
@@ -58,13 +58,13 @@ func (r *Replica) syncRecord(rec *txnintent.Record, under raftgroup.Fence) error
 }
 
 // setRecord makes a record say what became of its transaction.
-func (r *Replica) setRecord(rec *txnintent.Record, under raftgroup.Fence, status kvpb.TxnStatus, ts hlc.Timestamp) error {
+func (r *Replica) setRecord(rec *txnintent.Record, fence raftgroup.Fence, status kvpb.TxnStatus, ts hlc.Timestamp) error {
 	next := rec.TxnRecord
 	next.Status, next.TS = status, ts
 	var b apply.Builder
 	b.Reset(kvpb.TxnID{}, ts)
 	b.SetRaw(keys.TxnRecord(rec.Anchor, txnintent.RecordID(rec.ID)), next.Encode())
-	return r.storeRecord(rec, next, r.group.Propose(under, b.Bytes()))
+	return r.storeRecord(rec, next, r.group.Propose(fence, b.Bytes()))
 }
 
 // storeRecord notes what a command that was to change a record has come to.
@@ -79,7 +79,7 @@ func (r *Replica) storeRecord(rec *txnintent.Record, next txnintent.TxnRecord, e
 }
 
 // deleteRecord deletes a record whose transaction has no intents left.
-func (r *Replica) deleteRecord(rec *txnintent.Record, under raftgroup.Fence, d deferral) error {
+func (r *Replica) deleteRecord(rec *txnintent.Record, fence raftgroup.Fence, d deferral) error {
 	ts := rec.TS
 	if ts.IsEmpty() { // aborted before any attempt to commit
 		ts = r.deps.Clock.Now()
@@ -87,7 +87,7 @@ func (r *Replica) deleteRecord(rec *txnintent.Record, under raftgroup.Fence, d d
 	var b apply.Builder
 	b.Reset(rec.ID, txnintent.EndTimestamp(ts, rec.Status == kvpb.TxnAborted))
 	b.DeleteRaw(keys.TxnRecord(rec.Anchor, txnintent.RecordID(rec.ID)))
-	if err := r.group.proposeDeferrable(d, under, b.Bytes()); err != nil {
+	if err := r.group.proposeDeferrable(d, fence, b.Bytes()); err != nil {
 		return err
 	}
 	rec.Presence = txnintent.Absent
@@ -106,25 +106,25 @@ func (r *Replica) deleteLocalRecord(ctx context.Context, id kvpb.TxnID) error {
 	if !rec.Local || rec.Presence != txnintent.Stored {
 		return nil
 	}
-	under, err := r.admitWrite(ctx, rec.Anchor)
+	fence, err := r.admitWrite(ctx, rec.Anchor)
 	if err != nil {
 		return err
 	}
 	if len(rec.Span.EndKey) > 0 && !r.holds(rec.Span) {
 		return nil // what a split took elsewhere has to go first: the sweep sees to it (tidy)
 	}
-	return r.deleteRecord(rec, under, deferral{})
+	return r.deleteRecord(rec, fence, deferral{})
 }
 
 // EndTxn implements kvpb.Committer.
 func (r *Replica) EndTxn(ctx context.Context, req *kvpb.EndTxnRequest, resp *kvpb.EndTxnResponse) error {
 	*resp = kvpb.EndTxnResponse{}
 	d := deferral{allowed: req.Deferrable, flushes: r.group.Queue.Flushes()}
-	under, err := r.admitWrite(ctx, req.Anchor)
+	fence, err := r.admitWrite(ctx, req.Anchor)
 	if err != nil {
 		return err
 	}
-	rec, err := r.enterRecord(ctx, req.Txn.ID, req.Anchor, under)
+	rec, err := r.enterRecord(ctx, req.Txn.ID, req.Anchor, fence)
 	if err != nil {
 		return err
 	}
@@ -142,14 +142,14 @@ func (r *Replica) EndTxn(ctx context.Context, req *kvpb.EndTxnRequest, resp *kvp
 	case txnintent.AnswerForgotten:
 		resp.Forgotten = true
 	case txnintent.Delete:
-		return r.deleteRecord(rec, under, d)
+		return r.deleteRecord(rec, fence, d)
 	case txnintent.WriteAborted:
 		resp.Status = kvpb.TxnAborted
-		err = r.abortRecord(rec, under, step.TS)
+		err = r.abortRecord(rec, fence, step.TS)
 	case txnintent.WriteCommitted:
 		resp.Status = kvpb.TxnCommitted
 		d.allowed = d.allowed && !r.records.Contended(rec)
-		err = r.commitRecord(ctx, rec, under, req.TS, d)
+		err = r.commitRecord(ctx, rec, fence, req.TS, d)
 	}
 	if err != nil || !known || !resp.Lowest.IsEmpty() {
 		return err
@@ -158,11 +158,11 @@ func (r *Replica) EndTxn(ctx context.Context, req *kvpb.EndTxnRequest, resp *kvp
 }
 
 // abortRecord makes a record say that its transaction was aborted, at its last attempt, or now.
-func (r *Replica) abortRecord(rec *txnintent.Record, under raftgroup.Fence, ts hlc.Timestamp) error {
+func (r *Replica) abortRecord(rec *txnintent.Record, fence raftgroup.Fence, ts hlc.Timestamp) error {
 	if rec.Presence == txnintent.Absent {
 		ts = r.deps.Clock.Now()
 	}
-	return r.setRecord(rec, under, kvpb.TxnAborted, ts)
+	return r.setRecord(rec, fence, kvpb.TxnAborted, ts)
 }
 
 // decideByRecord tells this range's intents of a transaction what its record says.
@@ -176,13 +176,13 @@ func (r *Replica) decideByRecord(ctx context.Context, rec *txnintent.Record) err
 
 // commitRecord makes a record say that its transaction has committed at ts. If this range's
 // intents are as the last attempt staged them, the same command removes their locks.
-func (r *Replica) commitRecord(ctx context.Context, rec *txnintent.Record, under raftgroup.Fence, ts hlc.Timestamp, d deferral) error {
+func (r *Replica) commitRecord(ctx context.Context, rec *txnintent.Record, fence raftgroup.Fence, ts hlc.Timestamp, d deferral) error {
 	x, err := r.enterStaged(ctx, rec)
 	if err != nil {
 		return err
 	}
 	if x == nil {
-		return r.setRecord(rec, under, kvpb.TxnCommitted, ts)
+		return r.setRecord(rec, fence, kvpb.TxnCommitted, ts)
 	}
 	defer r.intents.Leave(x)
 	defer x.EndResolver()
@@ -195,7 +195,7 @@ func (r *Replica) commitRecord(ctx context.Context, rec *txnintent.Record, under
 	for _, k := range r.intents.State(x).Keys {
 		b.DeleteRaw(keys.Lock(k))
 	}
-	if err := r.storeRecord(rec, next, r.group.proposeDeferrable(d, under, b.Bytes())); err != nil {
+	if err := r.storeRecord(rec, next, r.group.proposeDeferrable(d, fence, b.Bytes())); err != nil {
 		return err
 	}
 	r.intents.Step(x, txnintent.Event{Type: txnintent.Resolve, TS: ts})
@@ -231,11 +231,11 @@ func (r *Replica) Push(ctx context.Context, req *kvpb.PushRequest, resp *kvpb.Pu
 	if r.records.Contend(req.Txn) {
 		r.group.Flush()
 	}
-	under, err := r.admitWrite(ctx, req.Anchor)
+	fence, err := r.admitWrite(ctx, req.Anchor)
 	if err != nil {
 		return err
 	}
-	rec, err := r.enterRecord(ctx, req.Txn, req.Anchor, under)
+	rec, err := r.enterRecord(ctx, req.Txn, req.Anchor, fence)
 	if err != nil {
 		return err
 	}
@@ -252,7 +252,7 @@ func (r *Replica) Push(ctx context.Context, req *kvpb.PushRequest, resp *kvpb.Pu
 	if step.Action == txnintent.Answer {
 		resp.Status, resp.CommitTS, resp.Above = step.Status, step.TS, step.Above
 	} else {
-		if err := r.decideRecord(ctx, rec, under, step); err != nil {
+		if err := r.decideRecord(ctx, rec, fence, step); err != nil {
 			return err
 		}
 		resp.Status, resp.CommitTS = rec.Status, rec.TS
@@ -264,11 +264,11 @@ func (r *Replica) Push(ctx context.Context, req *kvpb.PushRequest, resp *kvpb.Pu
 }
 
 // decideRecord decides a transaction whose gateway has died or takes too long.
-func (r *Replica) decideRecord(ctx context.Context, rec *txnintent.Record, under raftgroup.Fence, step txnintent.RecordStep) error {
+func (r *Replica) decideRecord(ctx context.Context, rec *txnintent.Record, fence raftgroup.Fence, step txnintent.RecordStep) error {
 	if step.Action != txnintent.WriteAborted {
-		return r.recover(ctx, rec, under, step.Action == txnintent.RecoverStaged)
+		return r.recover(ctx, rec, fence, step.Action == txnintent.RecoverStaged)
 	}
-	err := r.abortRecord(rec, under, step.TS)
+	err := r.abortRecord(rec, fence, step.TS)
 	r.sweepLater()
 	return err
 }
@@ -276,7 +276,7 @@ func (r *Replica) decideRecord(ctx context.Context, rec *txnintent.Record, under
 // recover decides a transaction by looking for its staged keys. Its record is latched all the
 // while, so the gateway does not get in between. With onlyStaged nothing is prevented from
 // being staged yet.
-func (r *Replica) recover(ctx context.Context, rec *txnintent.Record, under raftgroup.Fence, onlyStaged bool) error {
+func (r *Replica) recover(ctx context.Context, rec *txnintent.Record, fence raftgroup.Fence, onlyStaged bool) error {
 	ctx, cancel := context.WithTimeout(ctx, recoverTimeout)
 	defer cancel()
 	req := kvpb.QueryStagedRequest{Txn: rec.ID, Keys: rec.Keys, TS: rec.TS, Epoch: rec.Epoch}
@@ -295,5 +295,5 @@ func (r *Replica) recover(ctx context.Context, rec *txnintent.Record, under raft
 	if resp.Present || plant.On(plant.RecoverIncomplete) {
 		status = kvpb.TxnCommitted
 	}
-	return r.setRecord(rec, under, status, rec.TS)
+	return r.setRecord(rec, fence, status, rec.TS)
 }

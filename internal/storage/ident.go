@@ -17,8 +17,9 @@ import (
 
 const (
 	// FormatVersion is the version of everything a store keeps on disk: the
-	// engine, the log and the encodings in them.
-	FormatVersion = 1
+	// engine, the log and the encodings in them. It counts up with each change that an older
+	// program, or an older store, would be misread by.
+	FormatVersion = 2
 	// VersionFile names the file in the store's directory that holds the version
 	// and the identity, as lines of text, the last one a checksum.
 	VersionFile = "LICHEN_VERSION"
