@@ -37,8 +37,8 @@ func (d *deparser) nameColumns(from []ast.TableExpr) {
 	for _, te := range from {
 		n.choose(te, givenNames{})
 	}
-	for r, given := range n.chosen {
-		n.rename(r, given)
+	for _, te := range from {
+		n.rename(te)
 	}
 }
 
@@ -111,18 +111,29 @@ func (n *columnNamer) taken(given givenNames) map[ast.Name]bool {
 	return out
 }
 
-// rename gives a relation's columns their names.
-func (n *columnNamer) rename(r *planner.Relation, given givenNames) {
+// rename gives the columns of the relations in te their names, those of a join's sides first: a join
+// has the names of its sides where its alias gives no others.
+func (n *columnNamer) rename(te ast.TableExpr) {
+	r := n.d.notes.Relations[te]
+	j, isJoin := te.(*ast.Join)
+	if isJoin {
+		n.rename(j.L)
+		n.rename(j.R)
+	}
 	if r == nil {
 		return
 	}
-	fixed := map[int]ast.Name{}
-	for i, name := range r.Columns {
-		if to, ok := given.names[name]; ok && !r.Later[i] {
+	names := r.Columns
+	if isJoin {
+		names = append(slices.Clone(j.Alias.Cols), n.d.joinColumns(j)[len(j.Alias.Cols):]...)
+	}
+	given, fixed := n.chosen[r], map[int]ast.Name{}
+	for name, to := range given.names { // where a name comes again, the first column is meant
+		if i := slices.Index(r.Columns, name); i >= 0 && !r.Later[i] {
 			fixed[i] = to
 		}
 	}
-	n.d.setColumns(r, distinctNames(r.Columns, fixed, n.taken(given)))
+	n.d.setColumns(r, distinctNames(names, fixed, n.taken(given)))
 }
 
 func (d *deparser) setUsing(j *ast.Join, names []ast.Name) {

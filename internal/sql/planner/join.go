@@ -203,15 +203,15 @@ func (b *builder) using(te *ast.Join, kind plan.JoinKind, l, r, f *fromItem) (pl
 		if err != nil {
 			return nil, err
 		}
+		merged, err := b.mergedColumn(kind, n, lc, rc, te.Pos)
+		if err != nil {
+			return nil, err
+		}
 		eq, err := b.operator(ast.Operator{Name: "="}, []plan.Expr{lc.ref(te.Pos), rc.ref(te.Pos)}, []int{te.Pos, te.Pos}, te.Pos)
 		if err != nil {
 			return nil, err
 		}
 		conds = append(conds, eq)
-		merged, err := b.mergedColumn(kind, n, lc, rc, te.Pos)
-		if err != nil {
-			return nil, err
-		}
 		b.env.Notes.noteMerged(te, i, lc, rc, &merged)
 		j.cols = append(j.cols, merged)
 	}
