@@ -191,17 +191,19 @@ func positions(tokens []string) []int {
 
 // defines reports whether the token at i is the alias of what stands before it in FROM.
 func defines(tokens []string, i int) bool {
-	i, _ = beforeAlias(tokens, i)
+	i = beforeAlias(tokens, i)
 	return i >= 0 && (tokens[i] == ")" || tableName.MatchString(tokens[i]))
 }
 
-// beforeAlias is the position of the last token before an alias; as tells whether AS stands between.
-func beforeAlias(tokens []string, i int) (at int, as bool) {
-	for i--; i >= 0 && (strings.TrimSpace(tokens[i]) == "" || tokens[i] == "AS"); i-- {
-		as = as || tokens[i] == "AS"
+// beforeAlias is the position of the last token of what has an alias.
+func beforeAlias(tokens []string, i int) int {
+	for i--; i >= 0 && (strings.TrimSpace(tokens[i]) == "" || slices.Contains(aliasWords, tokens[i])); i-- {
 	}
-	return i, as
+	return i
 }
+
+// aliasWords may stand before an alias.
+var aliasWords = []string{"AS", "WITH", "ORDINALITY"}
 
 // sourceOf is what stands in FROM under a name, with its alias and the names of its columns: a table, a query
 // or a function. It is nil if there is none outside of p.
@@ -213,7 +215,7 @@ func sourceOf(name string, tokens []string, p part) []string {
 		if tok != name || i > p.open && i < p.end || !defines(tokens, i) {
 			continue
 		}
-		last, _ := beforeAlias(tokens, i)
+		last := beforeAlias(tokens, i)
 		if tokens[last] != ")" {
 			return []string{tokens[last], " ", name}
 		}

@@ -24,6 +24,7 @@ func TestParts(t *testing.T) {
 		{"SELECT 1 FROM (SELECT x FROM t1) s, LATERAL (SELECT f(s.x)) r", "SELECT f(s.x) FROM LATERAL (SELECT x FROM t1) s", true},
 		{"SELECT f(a1.x) FROM LATERAL (VALUES (1)) a1(x)", "SELECT f(a1.x) FROM LATERAL (VALUES (1)) a1(x)", false},
 		{"SELECT f(a1::text) FROM ROWS FROM (unnest(1)) a1(x)", "SELECT f(a1::text) FROM ROWS FROM (unnest(1)) a1(x)", false},
+		{"SELECT f(a1.x) FROM g(1) WITH ORDINALITY a1(x, y)", "SELECT f(a1.x) FROM g(1) WITH ORDINALITY a1(x, y)", false},
 		{"SELECT f(a2.x) FROM t1 a1, g(a1.y) AS a2(x)", "SELECT f(a2.x) FROM t1 a1, g(a1.y) AS a2(x)", false},
 		{"SELECT 1 FROM g((SELECT e.x FROM (SELECT f(1)) e(x))) a1", "SELECT * FROM (SELECT e.x FROM (SELECT f(1)) e(x)) p", true},
 	} {

@@ -583,7 +583,7 @@ func (o *optimizer) rangeOn(n *plan.Scan, l *atomList, c *constrained, st *Table
 func (o *optimizer) tupleRange(n *plan.Scan, l *atomList, c *constrained) {
 	for i, e := range l.conjs {
 		r, ok := e.(*plan.RowCompare)
-		if !ok || r.Op == "=" || r.Op == "<>" {
+		if !ok {
 			continue
 		}
 		op, left, right := r.Op, r.Left, r.Right

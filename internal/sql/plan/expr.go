@@ -196,8 +196,8 @@ type RowCtor struct {
 	T *types.T
 }
 
-// RowCompare compares two rows field by field: Op is one of = <> < <= > >=.
-// Eq and Less hold the operators per field; Less is nil for = and <>.
+// RowCompare compares the order of two rows by the first fields that differ: Op is one of < <= > >=.
+// Eq and Less hold the operators per field.
 type RowCompare struct {
 	Left, Right []Expr
 	Op          string

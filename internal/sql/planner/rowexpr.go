@@ -5,7 +5,6 @@ import (
 	"strconv"
 
 	"github.com/lichendb/lichen/internal/sql/ast"
-	"github.com/lichendb/lichen/internal/sql/builtin/call"
 	"github.com/lichendb/lichen/internal/sql/pgerr"
 	"github.com/lichendb/lichen/internal/sql/plan"
 	"github.com/lichendb/lichen/internal/sql/types"
@@ -122,45 +121,44 @@ func (b *builder) rowCompare(op ast.Operator, l, r []plan.Expr, at int) (plan.Ex
 	if len(l) == 1 {
 		return b.operator(op, []plan.Expr{l[0], r[0]}, []int{at, at}, at)
 	}
-	if op.Name == "=" {
-		return b.rowEqual(l, r, at)
+	switch op.Name {
+	case "=":
+		args, err := b.eachField("=", l, r, at)
+		return &plan.And{Args: args}, err
+	case "<>", "!=":
+		args, err := b.eachField("<>", l, r, at)
+		return &plan.Or{Args: args}, err
 	}
 	c := &plan.RowCompare{Op: op.Name, Left: make([]plan.Expr, len(l)), Right: make([]plan.Expr, len(l))}
-	if c.Op == "!=" {
-		c.Op = "<>"
-	}
 	for i := range l {
-		eq, x, y, err := b.compare("=", l[i], r[i], at, at, at)
+		eq, _, _, err := b.compare("=", l[i], r[i], at, at, at)
 		if err != nil {
 			return nil, err
 		}
-		if c.Op != "<>" {
-			var less *call.Overload
-			if less, x, y, err = b.compare("<", l[i], r[i], at, at, at); err != nil {
-				return nil, err
-			}
-			c.Less = append(c.Less, less)
-			if eq, err = b.equalityOf(eq, x, at); err != nil {
-				return nil, err
-			}
+		less, x, y, err := b.compare("<", l[i], r[i], at, at, at)
+		if err != nil {
+			return nil, err
 		}
-		c.Eq = append(c.Eq, eq)
+		if eq, err = b.equalityOf(eq, x, at); err != nil {
+			return nil, err
+		}
+		c.Eq, c.Less = append(c.Eq, eq), append(c.Less, less)
 		c.Left[i], c.Right[i] = x, y
 	}
 	return c, nil
 }
 
-// rowEqual plans the equality of rows as a conjunction, which it is.
-func (b *builder) rowEqual(l, r []plan.Expr, at int) (plan.Expr, error) {
-	var args []plan.Expr
+// eachField plans the comparisons of the fields of two rows, of which = is the conjunction and <> the
+// disjunction.
+func (b *builder) eachField(op string, l, r []plan.Expr, at int) ([]plan.Expr, error) {
+	args := make([]plan.Expr, len(l))
 	for i := range l {
-		x, err := b.operator(ast.Operator{Name: "="}, []plan.Expr{l[i], r[i]}, []int{at, at}, at)
-		if err != nil {
+		var err error
+		if args[i], err = b.operator(ast.Operator{Name: op}, []plan.Expr{l[i], r[i]}, []int{at, at}, at); err != nil {
 			return nil, err
 		}
-		args = append(args, x)
 	}
-	return &plan.And{Args: args}, nil
+	return args, nil
 }
 
 // arrayExpr plans ARRAY[...]. want, if not nil, is the array type that an

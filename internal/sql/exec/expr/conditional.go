@@ -214,7 +214,7 @@ func (c *Compiler) minMax(e *plan.MinMax, s Scope) (Func, error) {
 	}, nil
 }
 
-// rowCompare compiles a comparison of two rows.
+// rowCompare compiles a comparison of the order of two rows.
 func (c *Compiler) rowCompare(e *plan.RowCompare, s Scope) (Func, error) {
 	left, err := c.Exprs(e.Left, s)
 	if err != nil {
@@ -228,36 +228,11 @@ func (c *Compiler) rowCompare(e *plan.RowCompare, s Scope) (Func, error) {
 	if err != nil {
 		return nil, err
 	}
-	if e.Op == "=" || e.Op == "<>" {
-		return rowEquality(left, right, eqs, e.Op == "<>"), nil
-	}
 	less, err := c.Binaries(e.Less, e.Left, e.Right)
 	if err != nil {
 		return nil, err
 	}
 	return rowOrder(left, right, eqs, less, comparisons[e.Op]), nil
-}
-
-// rowEquality is AND of the fields' equalities, or its negation.
-func rowEquality(left, right []Func, eqs []BinaryFunc, not bool) Func {
-	return func(row types.Row) (types.Datum, error) {
-		null := false
-		for i, eq := range eqs {
-			d, _, _, err := applyPair(left[i], right[i], eq, row)
-			if err != nil {
-				return types.Null, err
-			}
-			if d.IsNull() {
-				null = true
-			} else if !d.Bool() {
-				return types.NewBool(not), nil
-			}
-		}
-		if null {
-			return types.Null, nil
-		}
-		return types.NewBool(!not), nil
-	}
 }
 
 // rowOrder looks at the first pair of fields that are not equal.
