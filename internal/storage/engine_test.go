@@ -146,7 +146,7 @@ func TestRefusals(t *testing.T) {
 		}
 	}
 	otherVersion := func(s string) string {
-		s = strings.Replace(s, "format 1\n", "format 7\n", 1)
+		s = strings.Replace(s, fmt.Sprintf("format %d\n", FormatVersion), "format 99\n", 1)
 		body, _, _ := strings.Cut(s, "crc32c")
 		return body + fmt.Sprintf("crc32c %08x\n", checksum([]byte(body)))
 	}
@@ -157,7 +157,7 @@ func TestRefusals(t *testing.T) {
 		want   error
 		text   string
 	}{
-		{name: "other version", want: ErrVersion, text: "version 7, this program reads version 1",
+		{name: "other version", want: ErrVersion, text: fmt.Sprintf("version 99, this program reads version %d", FormatVersion),
 			damage: func(t *testing.T, mem *fs.MemFS) { rewrite(t, mem, otherVersion) }},
 		{name: "other cluster", want: ErrWrongCluster, opts: Options{ClusterID: NewID()}},
 		{name: "flipped bit", want: ErrCorrupted, text: "checksum",
