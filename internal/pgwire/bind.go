@@ -178,7 +178,7 @@ func (r *paramReader) value(t *types.T, b []byte, at int, format int16) (types.D
 		}
 		return typeio.ParseText(t, s, r.fc)
 	case formatBinary:
-		d, err := typeio.ParseBinary(t, b)
+		d, err := typeio.ParseBinary(t, b, r.fc)
 		if err == nil {
 			err = types.CheckFields(t, d, r.fc)
 		}
@@ -197,7 +197,7 @@ func (r *paramReader) decode(t *types.T, b []byte, format int16) (types.Datum, e
 		}
 		return typeio.ParseText(t, s, r.fc)
 	case formatBinary:
-		d, err := typeio.ParseBinaryText(t, b, r.enc.DecodeString)
+		d, err := typeio.ParseBinaryText(t, b, r.enc.DecodeString, r.fc)
 		if err == nil {
 			err = types.CheckFields(t, d, r.fc)
 		}

@@ -104,8 +104,8 @@ func (f *rowFormat) appendRowIn(b []byte, row []types.Datum, fc *types.FormatCon
 		if f.code(i) == formatText {
 			text = typeio.AppendText(text[:0], e.typ, d, fc)
 			b, err = enc.Encode(b, text)
-		} else if d, err = typeio.BinaryText(e.typ, d, enc.EncodeString); err == nil {
-			b = typeio.AppendBinary(b, e.typ, d)
+		} else if d, err = typeio.BinaryText(e.typ, d, enc.EncodeString, fc); err == nil {
+			b = typeio.AppendBinary(b, e.typ, d, fc)
 		}
 		if err != nil {
 			return b, err

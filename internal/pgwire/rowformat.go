@@ -191,7 +191,7 @@ func (e *encoder) appendValue(b []byte, d types.Datum, fc *types.FormatContext) 
 	case encText:
 		b = typeio.AppendText(b, e.typ, d, fc)
 	default:
-		b = typeio.AppendBinary(b, e.typ, d)
+		b = typeio.AppendBinary(b, e.typ, d, fc)
 	}
 	binary.BigEndian.PutUint32(b[start:], uint32(len(b)-start-4))
 	return b

@@ -1,6 +1,7 @@
 package sql
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -109,9 +110,11 @@ func (x *execution) run(ctx context.Context) error {
 }
 
 // runPlanned plans and runs the statement, again and again while it meets
-// conflicts and nothing of it has been sent.
+// conflicts, or is refused memory that others hold, and nothing of it has been sent.
 func (x *execution) runPlanned(ctx context.Context) error {
 	s := x.s
+	var refused refusal
+	defer s.srv.memory.leave(&refused)
 	pending := s.pending.mark()
 	s.advisory.BeginStatement()
 	deferred := s.deferral.queue
@@ -129,8 +132,9 @@ func (x *execution) runPlanned(ctx context.Context) error {
 		}
 		sp, began := txn.StatementStart(), time.Now()
 		err := x.attempt(ctx)
-		victim := x.victimAlone(err)
-		if err == nil || !victim && !kv.IsRetryable(err) || x.committed || x.hadEnough(attempt) || ctx.Err() != nil || !x.takeBack() {
+		full := x.refusedAlone(err, &refused)
+		anew := full || x.victimAlone(err) // it gives up all that it holds
+		if err == nil || !anew && !kv.IsRetryable(err) || x.committed || x.hadEnough(attempt) || ctx.Err() != nil || !x.takeBack() {
 			x.finish(err)
 			return err
 		}
@@ -144,7 +148,7 @@ func (x *execution) runPlanned(ctx context.Context) error {
 		s.deferral.queue = slices.Clip(deferred)
 		// The statement keeps its locks, and so its place in the queues, unless the
 		// commit was what failed.
-		if !victim && !txn.Finished() && !s.coll.Void() {
+		if !anew && !txn.Finished() && !s.coll.Void() {
 			err = txn.RetryStatement(ctx, sp, err)
 		}
 		switch {
@@ -153,6 +157,9 @@ func (x *execution) runPlanned(ctx context.Context) error {
 			return err
 		default:
 			s.txn.Rollback(ctx)
+		}
+		if full && !s.srv.memory.await(ctx, &refused) {
+			return cmp.Or(ctx.Err(), err)
 		}
 	}
 }

@@ -42,3 +42,6 @@ func (s *Session) OnLook(f func()) {
 	s.looked = f
 	s.mu.ctx = nil
 }
+
+// OnMemoryWait has f called whenever a statement begins to wait for memory.
+func (s *Server) OnMemoryWait(f func()) { s.memory.waits = f }

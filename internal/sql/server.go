@@ -78,6 +78,7 @@ type Server struct {
 	txnIDs     ids.Txns
 	uniqueIDs  ids.Unique
 	contention contention.Node
+	memory     memoryQueue
 	// reserveAfter is the constant of that name but in tests.
 	reserveAfter time.Duration
 }
@@ -90,7 +91,7 @@ func NewServer(cfg Config) *Server {
 	return &Server{
 		stats: stats.New(statsConfig(&cfg)), advisory: advisory.NewManager(cfg.DB, cfg.Nodes),
 		cfg: cfg, copies: copyio.ReplayPool(cfg.Mem), held: heldPool(cfg.Mem), plans: prepared.NewCache(cfg.Mem.Limit() / cachedShare), started: time.Now(),
-		sessions: map[int32]*Session{}, nextPID: firstPID, reserveAfter: reserveAfter,
+		sessions: map[int32]*Session{}, nextPID: firstPID, reserveAfter: reserveAfter, memory: memoryQueue{turn: make(chan struct{}, 1), wait: memoryWait},
 	}
 }
 

@@ -253,6 +253,13 @@ func (s *Session) Watched() (began time.Time, every time.Duration) {
 	return s.mu.began, s.mu.clientCheck
 }
 
+// runs reports whether the session runs a statement.
+func (s *Session) runs() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.mu.running
+}
+
 // Canceled returns why the running statement, or the session, must end; nil if it need not.
 func (s *Session) Canceled() error {
 	s.mu.Lock()

@@ -63,11 +63,11 @@ func (w *Writer) binaryRow(row []types.Datum) ([]byte, error) {
 		d := row[i]
 		if w.o.Encoding != nil {
 			var err error
-			if d, err = typeio.BinaryText(w.cols[i].Type, d, w.o.Encoding.EncodeString); err != nil {
+			if d, err = typeio.BinaryText(w.cols[i].Type, d, w.o.Encoding.EncodeString, w.fc); err != nil {
 				return nil, err
 			}
 		}
-		w.line = typeio.AppendBinary(w.line, w.cols[i].Type, d)
+		w.line = typeio.AppendBinary(w.line, w.cols[i].Type, d, w.fc)
 		be.PutUint32(w.line[at:], uint32(len(w.line)-at-4))
 	}
 	return w.line, nil
@@ -221,7 +221,7 @@ func (b *binaryReader) value(t *types.T) (types.Datum, error) {
 	if b.encoding != nil {
 		decode = b.encoding.DecodeString
 	}
-	d, err := typeio.ParseBinaryText(t, p, decode)
+	d, err := typeio.ParseBinaryText(t, p, decode, b.fc)
 	if err == nil {
 		err = types.CheckFields(t, d, b.fc)
 	}

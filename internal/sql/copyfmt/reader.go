@@ -187,7 +187,7 @@ func (r *Reader) value(c *column, f *field) (types.Datum, error) {
 	case parseString:
 		d := types.NewString(shared(f.val))
 		if c.typ.Typmod >= 0 {
-			return types.ApplyTypmod(d, c.typ, false)
+			return types.ApplyTypmod(d, c.typ, false, nil)
 		}
 		return d, nil
 	case parseShared:

@@ -375,7 +375,9 @@ func (b *builder) run(ctx context.Context, program *exec.Program) error {
 // row verifies one row and makes its entries.
 func (b *builder) row(ctx context.Context, row types.Row) error {
 	b.rows++
-	b.reshape(row)
+	if err := b.reshape(row); err != nil {
+		return err
+	}
 	if err := b.derived.Compute(row[:len(b.table.Columns)]); err != nil {
 		return err
 	}
@@ -425,16 +427,20 @@ func (b *builder) row(ctx context.Context, row types.Row) error {
 }
 
 // reshape gives the values of a changed composite type its present fields.
-func (b *builder) reshape(row types.Row) {
+func (b *builder) reshape(row types.Row) error {
 	r := b.spec.reshape
 	if r == nil {
-		return
+		return nil
 	}
 	for i := range b.table.Columns {
 		if old := b.spec.old.ColumnByID(b.table.Columns[i].ID); old >= 0 {
-			row[i] = r.Apply(b.spec.old.Columns[old].Type, row[i])
+			var err error
+			if row[i], err = r.Apply(b.spec.old.Columns[old].Type, row[i], b.e.Format); err != nil {
+				return err
+			}
 		}
 	}
+	return nil
 }
 
 // firstValue appends the value of an entry, or of the first pair of a row of several.
@@ -478,7 +484,11 @@ func (b *builder) tokens(ctx context.Context, row types.Row) error {
 		if b.rowKey, err = b.rowIndex.AppendKey(b.rowKey[:0], row); err != nil {
 			return err
 		}
-		for _, t := range x.Tokens(row) {
+		tokens, err := x.Tokens(row, b.e.Format)
+		if err != nil {
+			return err
+		}
+		for _, t := range tokens {
 			if b.key, err = x.AppendEntry(b.key[:0], t, b.rowKey); err != nil {
 				return err
 			}

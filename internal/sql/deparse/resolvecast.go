@@ -28,7 +28,7 @@ func (d *deparser) literalOf(s string, t *types.T) *node {
 	v, err := typeio.ParseText(read, s, d.env.Planner.Format)
 	d.fail(err)
 	if t.Family == types.IntervalFamily && t.Typmod >= 0 && err == nil {
-		v, err = types.ApplyTypmod(v, t, true)
+		v, err = types.ApplyTypmod(v, t, true, nil)
 		d.fail(err)
 	}
 	return &node{kind: constant, typ: read, datum: v}

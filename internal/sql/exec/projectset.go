@@ -102,6 +102,9 @@ func (f *setFunc) begin(r *operator.Run, row types.Row) error {
 		null = null || d.IsNull()
 		if f.spread && i == len(f.args)-1 {
 			for _, x := range d.ArrayElems() {
+				if err := r.Tick(); err != nil {
+					return err
+				}
 				f.vals = append(f.vals, x)
 			}
 			continue

@@ -13,9 +13,12 @@ const (
 )
 
 // elements returns the tokens of the elements, and whether there are NULLs.
-func elements(t *types.T, d types.Datum) (tokens []string, nulls bool) {
+func elements(t *types.T, d types.Datum, fc *types.FormatContext) (tokens []string, nulls bool) {
 	var buf []byte
 	for _, e := range d.ArrayElems() {
+		if fc.Stopped(1) {
+			break
+		}
 		if e.IsNull() {
 			nulls = true
 			continue
@@ -26,8 +29,8 @@ func elements(t *types.T, d types.Datum) (tokens []string, nulls bool) {
 	return tokens, nulls
 }
 
-func arrayTokens(t *types.T, d types.Datum) []string {
-	tokens, nulls := elements(t, d)
+func arrayTokens(t *types.T, d types.Datum, fc *types.FormatContext) []string {
+	tokens, nulls := elements(t, d, fc)
 	if nulls {
 		tokens = append(tokens, string(markNull))
 	}
@@ -46,24 +49,24 @@ func formulas(tokens []string) []*Formula {
 }
 
 // arrayContains: a NULL is contained in nothing.
-func arrayContains(t *types.T, d types.Datum, _ Options) *Formula {
-	tokens, nulls := elements(t, d)
+func arrayContains(t *types.T, d types.Datum, o Options) *Formula {
+	tokens, nulls := elements(t, d, o.Format)
 	if nulls {
 		return none
 	}
 	return And(formulas(tokens)...)
 }
 
-func arrayContained(t *types.T, d types.Datum, _ Options) *Formula {
-	tokens, _ := elements(t, d)
+func arrayContained(t *types.T, d types.Datum, o Options) *Formula {
+	tokens, _ := elements(t, d, o.Format)
 	return Or(formulas(append(tokens, string(markEmpty)))...)
 }
 
-func arrayOverlaps(t *types.T, d types.Datum, _ Options) *Formula {
-	tokens, _ := elements(t, d)
+func arrayOverlaps(t *types.T, d types.Datum, o Options) *Formula {
+	tokens, _ := elements(t, d, o.Format)
 	return Or(formulas(tokens)...)
 }
 
-func arrayEquals(t *types.T, d types.Datum, _ Options) *Formula {
-	return And(formulas(arrayTokens(t, d))...)
+func arrayEquals(t *types.T, d types.Datum, o Options) *Formula {
+	return And(formulas(arrayTokens(t, d, o.Format))...)
 }

@@ -3,6 +3,7 @@ package inverted
 import (
 	"crypto/sha256"
 	"slices"
+	"strings"
 
 	"github.com/lichendb/lichen/internal/sql/types"
 )
@@ -18,7 +19,7 @@ type Class struct {
 	Default bool
 	// Key is what the catalog says that the index holds, AnyElement for the elements of arrays.
 	Key    *types.T
-	tokens func(t *types.T, d types.Datum) []string
+	tokens func(t *types.T, d types.Datum, fc *types.FormatContext) []string
 	// queries are the operators with a column on their left.
 	queries map[string]func(t *types.T, d types.Datum, o Options) *Formula
 }
@@ -27,6 +28,8 @@ type Class struct {
 type Options struct {
 	// Similarity is the least similarity of texts that count as similar.
 	Similarity float64
+	// Format is told of the steps; once its Step fails, formulas are cut short. It may be nil.
+	Format *types.FormatContext
 }
 
 // DefaultSimilarity is the value of pg_trgm.similarity_threshold at first.
@@ -99,11 +102,17 @@ func (c *Class) Accepts(t *types.T) bool {
 // that has a column on its left.
 func (c *Class) Supports(op string) bool { return c.queries[op] != nil }
 
-// Tokens takes a value of type t, not NULL, apart: sorted, without duplicates.
-func (c *Class) Tokens(t *types.T, d types.Datum) []string {
-	out := c.tokens(t, d)
-	slices.Sort(out)
-	return slices.Compact(out)
+// Tokens takes a value of type t, not NULL, apart: sorted, without duplicates. It fails once the
+// statement is cancelled; fc may be nil.
+func (c *Class) Tokens(t *types.T, d types.Datum, fc *types.FormatContext) ([]string, error) {
+	out := c.tokens(t, d, fc)
+	slices.SortFunc(out, func(a, b string) int {
+		if fc.Stopped(1) {
+			return 0
+		}
+		return strings.Compare(a, b)
+	})
+	return slices.Compact(out), fc.CountSteps(len(out))
 }
 
 // Query returns what the tokens of a column of type t must satisfy for the operator

@@ -40,12 +40,13 @@ func (x *Index) Type() *types.T { return x.Table.Columns[x.Ord].Type }
 // Prefix returns what every key of the index begins with. It must not be changed.
 func (x *Index) Prefix() []byte { return x.prefix }
 
-// Tokens returns the tokens of a row, which has one datum per Table.Columns.
-func (x *Index) Tokens(row []types.Datum) []string {
+// Tokens returns the tokens of a row, which has one datum per Table.Columns. It fails once the
+// statement is cancelled; fc may be nil.
+func (x *Index) Tokens(row []types.Datum, fc *types.FormatContext) ([]string, error) {
 	if row[x.Ord].IsNull() {
-		return nil
+		return nil, nil
 	}
-	return x.Class.Tokens(x.Type(), row[x.Ord])
+	return x.Class.Tokens(x.Type(), row[x.Ord], fc)
 }
 
 // AppendEntry appends the key of a row's entry for a token.

@@ -18,20 +18,25 @@ const (
 	markPath   = 'p' // the only marker of jsonb_path_ops
 )
 
-func jsonTokens(_ *types.T, d types.Datum) []string { return appendJSON(nil, d.JSONB(nil), true) }
+func jsonTokens(_ *types.T, d types.Datum, fc *types.FormatContext) []string {
+	return appendJSON(nil, d.JSONB(fc), true, fc)
+}
 
 // appendJSON appends the tokens of v. element tells that it stands in an array, as a
 // value alone does.
-func appendJSON(dst []string, v types.JSONValue, element bool) []string {
+func appendJSON(dst []string, v types.JSONValue, element bool, fc *types.FormatContext) []string {
+	if fc.Stopped(1) {
+		return dst
+	}
 	switch v.Kind {
 	case types.KindArray:
 		for _, e := range v.Elems.All() {
-			dst = appendJSON(dst, e, true)
+			dst = appendJSON(dst, e, true, fc)
 		}
 		return dst
 	case types.KindObject:
 		for _, f := range v.Fields {
-			dst = appendJSON(append(dst, tokenOf(markKey, f.Key)), f.Value, false)
+			dst = appendJSON(append(dst, tokenOf(markKey, f.Key)), f.Value, false, fc)
 		}
 		return dst
 	}
@@ -58,16 +63,19 @@ func scalar(v types.JSONValue) (marker byte, b string) {
 	return markNil, ""
 }
 
-func jsonContains(t *types.T, d types.Datum, _ Options) *Formula {
-	return And(formulas(jsonTokens(t, d))...)
+func jsonContains(t *types.T, d types.Datum, o Options) *Formula {
+	return And(formulas(jsonTokens(t, d, o.Format))...)
 }
 
 func jsonKey(_ *types.T, d types.Datum, _ Options) *Formula { return token(tokenOf(markKey, d.Str())) }
 
 // keys returns the formulas of the keys in an array; NULLs count for nothing.
-func keys(d types.Datum) []*Formula {
+func keys(d types.Datum, fc *types.FormatContext) []*Formula {
 	var out []*Formula
 	for _, e := range d.ArrayElems() {
+		if fc.Stopped(1) {
+			break
+		}
 		if !e.IsNull() {
 			out = append(out, token(tokenOf(markKey, e.Str())))
 		}
@@ -75,24 +83,29 @@ func keys(d types.Datum) []*Formula {
 	return out
 }
 
-func jsonAnyKey(_ *types.T, d types.Datum, _ Options) *Formula { return Or(keys(d)...) }
+func jsonAnyKey(_ *types.T, d types.Datum, o Options) *Formula { return Or(keys(d, o.Format)...) }
 
-func jsonAllKeys(_ *types.T, d types.Datum, _ Options) *Formula { return And(keys(d)...) }
+func jsonAllKeys(_ *types.T, d types.Datum, o Options) *Formula { return And(keys(d, o.Format)...) }
 
-func pathTokens(_ *types.T, d types.Datum) []string { return appendPaths(nil, "", d.JSONB(nil)) }
+func pathTokens(_ *types.T, d types.Datum, fc *types.FormatContext) []string {
+	return appendPaths(nil, "", d.JSONB(fc), fc)
+}
 
 // appendPaths appends a token for each value that is no container: a hash of it and
 // of the keys that lead there.
-func appendPaths(dst []string, path string, v types.JSONValue) []string {
+func appendPaths(dst []string, path string, v types.JSONValue, fc *types.FormatContext) []string {
+	if fc.Stopped(hashSteps) {
+		return dst
+	}
 	switch v.Kind {
 	case types.KindArray:
 		for _, e := range v.Elems.All() {
-			dst = appendPaths(dst, path, e)
+			dst = appendPaths(dst, path, e, fc)
 		}
 		return dst
 	case types.KindObject:
 		for _, f := range v.Fields {
-			dst = appendPaths(dst, step(path, markKey, f.Key), f.Value)
+			dst = appendPaths(dst, step(path, markKey, f.Key), f.Value, fc)
 		}
 		return dst
 	}
@@ -103,12 +116,15 @@ func appendPaths(dst []string, path string, v types.JSONValue) []string {
 // pathHash is how many bytes of a hash stand for a path.
 const pathHash = 12
 
+// hashSteps is how many steps a hash takes.
+const hashSteps = 4
+
 // step hashes a path with what follows it.
 func step(path string, marker byte, b string) string {
 	h := sha256.Sum256([]byte(path + string(marker) + b))
 	return string(h[:pathHash])
 }
 
-func pathContains(t *types.T, d types.Datum, _ Options) *Formula {
-	return And(formulas(pathTokens(t, d))...)
+func pathContains(t *types.T, d types.Datum, o Options) *Formula {
+	return And(formulas(pathTokens(t, d, o.Format))...)
 }

@@ -14,7 +14,7 @@ const (
 	markTrigram = 't'
 )
 
-func vectorTokens(_ *types.T, d types.Datum) []string {
+func vectorTokens(_ *types.T, d types.Datum, _ *types.FormatContext) []string {
 	v := d.TSVector()
 	out := make([]string, len(v))
 	for i := range v {
@@ -56,10 +56,12 @@ func ofTrigrams(ts []trigram.Trigram) []string {
 	return out
 }
 
-func trigramTokens(_ *types.T, d types.Datum) []string { return ofTrigrams(trigram.Of(d.Str())) }
+func trigramTokens(_ *types.T, d types.Datum, _ *types.FormatContext) []string {
+	return ofTrigrams(trigram.Of(d.Str()))
+}
 
-func textEquals(t *types.T, d types.Datum, _ Options) *Formula {
-	return And(formulas(trigramTokens(t, d))...)
+func textEquals(t *types.T, d types.Datum, o Options) *Formula {
+	return And(formulas(trigramTokens(t, d, o.Format))...)
 }
 
 func likeMatches(_ *types.T, d types.Datum, _ Options) *Formula {
@@ -73,7 +75,7 @@ func regexpMatches(_ *types.T, d types.Datum, _ Options) *Formula {
 // similar: two texts have at most as many trigrams in common as one of them has, and
 // together at least as many as that one.
 func similar(t *types.T, d types.Datum, o Options) *Formula {
-	tokens := trigramTokens(t, d)
+	tokens := trigramTokens(t, d, o.Format)
 	least := int(math.Ceil(o.Similarity*float64(len(tokens)) - 1e-4))
 	if o.Similarity <= 0 {
 		return all

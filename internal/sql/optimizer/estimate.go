@@ -244,7 +244,7 @@ func sampledSel(c *plan.Call, st *TableStats, scan *plan.Scan) (sel float64, ok 
 	rest := max(1-common-known.Nulls, 0)
 	n, met := 0, 0
 	for _, v := range known.Bounds {
-		if slices.ContainsFunc(known.Common, func(c catalog.CommonValue) bool { return types.CompareTyped(of, c.Value, v) == 0 }) {
+		if slices.ContainsFunc(known.Common, func(c catalog.CommonValue) bool { return types.CompareTyped(of, c.Value, v, nil) == 0 }) {
 			continue
 		}
 		is, ok := st.values.meets(c, col, v)

@@ -403,7 +403,7 @@ func castConst(d types.Datum, e *plan.Cast) (out types.Datum, ok bool, err error
 		}
 	}
 	if e.T.Typmod >= 0 {
-		d, err = types.ApplyTypmod(d, e.T, e.Mode == plan.CastExplicit)
+		d, err = types.ApplyTypmod(d, e.T, e.Mode == plan.CastExplicit, nil)
 	}
 	return d, true, err
 }

@@ -101,7 +101,7 @@ func (s *TableStats) equal(t *catalog.Table, ord int, e plan.Expr) float64 {
 	d = catalog.CutStatistic(d)
 	rest := 1 - c.Nulls
 	for _, v := range c.Common {
-		if types.CompareTyped(t.Columns[ord].Type, v.Value, d) == 0 {
+		if types.CompareTyped(t.Columns[ord].Type, v.Value, d, nil) == 0 {
 			return v.Share
 		}
 		rest -= v.Share
@@ -195,7 +195,7 @@ func (s *TableStats) below(c *catalog.ColumnStatistics, of *types.T, b *plan.Bou
 // or equal if asked for.
 func shareBelow(c *catalog.ColumnStatistics, of *types.T, d types.Datum, orEqual bool) float64 {
 	i, _ := slices.BinarySearchFunc(c.Bounds, d, func(b, d types.Datum) int {
-		if n := types.CompareTyped(of, b, d); n != 0 || !orEqual {
+		if n := types.CompareTyped(of, b, d, nil); n != 0 || !orEqual {
 			return n
 		}
 		return -1

@@ -132,7 +132,7 @@ func (b *builder) literal(s string, t *types.T, mode plan.CastMode, pos int) (pl
 	}
 	d, err := typeio.ParseText(read, s, b.env.Format)
 	if err == nil && t.Typmod >= 0 {
-		d, err = types.ApplyTypmod(d, t, mode == plan.CastExplicit)
+		d, err = types.ApplyTypmod(d, t, mode == plan.CastExplicit, b.env.Format)
 	}
 	if err != nil {
 		return nil, pgerr.From(err).At(pos)

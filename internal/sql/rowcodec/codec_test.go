@@ -202,7 +202,7 @@ func compareColumn(t *rapid.T, c catalog.IndexColumn, typ *types.T, a, b types.D
 		}
 		return 1
 	}
-	r := types.CompareTyped(typ, a, b)
+	r := types.CompareTyped(typ, a, b, nil)
 	if c.Desc {
 		return -r
 	}

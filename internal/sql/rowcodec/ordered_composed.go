@@ -21,7 +21,7 @@ func appendComposed(dst []byte, t *types.T, d types.Datum) []byte {
 	case types.RangeFamily:
 		return appendRange(dst, t.Sub, d.Range())
 	case types.MultirangeFamily:
-		for _, r := range d.Multirange() {
+		for _, r := range d.Multirange(nil) {
 			dst = appendRange(append(dst, 1), t.Sub.Sub, r)
 		}
 		return append(dst, 0)

@@ -287,7 +287,7 @@ func commonValues(counts map[uint64]*counted, of *types.T, rows, distinct float6
 		}
 	}
 	slices.SortFunc(often, func(a, b *counted) int {
-		return cmp.Or(cmp.Compare(b.n, a.n), types.CompareTyped(of, a.value, b.value))
+		return cmp.Or(cmp.Compare(b.n, a.n), types.CompareTyped(of, a.value, b.value, nil))
 	})
 	var out []catalog.CommonValue
 	for _, k := range often[:min(len(often), maxCommon)] {
@@ -301,7 +301,7 @@ func histogram(values []types.Datum, of *types.T) []types.Datum {
 	if len(values) < 2 {
 		return nil
 	}
-	slices.SortFunc(values, func(a, b types.Datum) int { return types.CompareTyped(of, a, b) })
+	slices.SortFunc(values, func(a, b types.Datum) int { return types.CompareTyped(of, a, b, nil) })
 	buckets := min(histogramBuckets, len(values)-1)
 	out := make([]types.Datum, buckets+1)
 	for i := range out {

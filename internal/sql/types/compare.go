@@ -4,7 +4,10 @@ import (
 	"cmp"
 	"math"
 	"math/bits"
+	"slices"
 	"strings"
+
+	"github.com/lichendb/lichen/internal/must"
 )
 
 // Compare orders two datums of one family, as the btree operator class of
@@ -45,7 +48,7 @@ func CompareSteps(a, b Datum, fc *FormatContext) int {
 	case ArrayFamily:
 		return compareArrays(nil, a, b, fc)
 	case RecordFamily:
-		return compareRecords(a, b)
+		return compareRecords(a, b, fc)
 	case EnumFamily, MACFamily, TSVectorFamily, TSQueryFamily, JSONPathFamily, OpaqueFamily:
 		return strings.Compare(a.s, b.s)
 	case BitFamily:
@@ -55,21 +58,21 @@ func CompareSteps(a, b Datum, fc *FormatContext) int {
 	case RangeFamily:
 		return CompareRanges(a.Range(), b.Range())
 	case MultirangeFamily:
-		return compareMultiranges(a, b)
+		return compareMultiranges(a, b, fc)
 	}
 	return 0
 }
 
 // CompareTyped is Compare for values of type t: it knows that trailing blanks
-// of character(n) do not count.
-func CompareTyped(t *T, a, b Datum) int {
+// of character(n) do not count. It is cut short as fc.Step says; fc may be nil.
+func CompareTyped(t *T, a, b Datum, fc *FormatContext) int {
 	switch {
 	case t.Oid == Bpchar.Oid && a.fam == StringFamily && b.fam == StringFamily:
 		return strings.Compare(trimBlanks(a.s), trimBlanks(b.s))
 	case t.Elem != nil && a.fam == ArrayFamily && b.fam == ArrayFamily:
-		return compareArrays(t.Elem, a, b, nil)
+		return compareArrays(t.Elem, a, b, fc)
 	}
-	return Compare(a, b)
+	return CompareSteps(a, b, fc)
 }
 
 // HasOrder reports whether values of t have an order, a btree operator class in PostgreSQL.
@@ -146,44 +149,40 @@ func intervalSpan(v IntervalValue) (hi int64, lo uint64) {
 // compareArrays orders by elements, then length, then shape, as PostgreSQL
 // does. elem may be nil.
 func compareArrays(elem *T, a, b Datum, fc *FormatContext) int {
-	x, y := a.DecodeArray(fc), b.DecodeArray(fc)
-	for i := range min(len(x.Elems), len(y.Elems)) {
-		if fc.CountSteps(1) != nil {
+	x, y := reader{s: a.s}, reader{s: b.s}
+	xDims, yDims := x.dims(), y.dims()
+	m, n := dimsCount(xDims), dimsCount(yDims)
+	for range min(m, n) {
+		if fc.Stopped(1) {
 			return 0
 		}
-		var c int
-		if elem != nil {
-			c = CompareTyped(elem, x.Elems[i], y.Elems[i])
-		} else {
-			c = CompareSteps(x.Elems[i], y.Elems[i], fc)
-		}
-		if c != 0 {
+		if c := compareElems(elem, x.datum(0), y.datum(0), fc); c != 0 {
 			return c
 		}
 	}
-	if c := cmp.Compare(len(x.Elems), len(y.Elems)); c != 0 {
-		return c
-	}
-	if c := cmp.Compare(len(x.Dims), len(y.Dims)); c != 0 {
-		return c
-	}
-	for i := range x.Dims {
-		if c := cmp.Compare(x.Dims[i].Len, y.Dims[i].Len); c != 0 {
-			return c
-		}
-	}
-	for i := range x.Dims {
-		if c := cmp.Compare(x.Dims[i].Lower, y.Dims[i].Lower); c != 0 {
-			return c
-		}
-	}
-	return 0
+	must.True(x.err == nil && y.err == nil, "types: array payload: %v, %v", x.err, y.err)
+	return cmp.Or(cmp.Compare(m, n), compareDims(xDims, yDims))
 }
 
-func compareRecords(a, b Datum) int {
+func compareElems(elem *T, a, b Datum, fc *FormatContext) int {
+	if elem != nil {
+		return CompareTyped(elem, a, b, fc)
+	}
+	return CompareSteps(a, b, fc)
+}
+
+// compareDims orders by the number of dimensions, then their lengths, then their lower bounds.
+func compareDims(x, y []ArrayDim) int {
+	return cmp.Or(
+		cmp.Compare(len(x), len(y)),
+		slices.CompareFunc(x, y, func(a, b ArrayDim) int { return cmp.Compare(a.Len, b.Len) }),
+		slices.CompareFunc(x, y, func(a, b ArrayDim) int { return cmp.Compare(a.Lower, b.Lower) }))
+}
+
+func compareRecords(a, b Datum, fc *FormatContext) int {
 	x, y := a.Record(), b.Record()
 	for i := range min(len(x), len(y)) {
-		if c := CompareTyped(x[i].Type, x[i].Datum, y[i].Datum); c != 0 {
+		if c := CompareTyped(x[i].Type, x[i].Datum, y[i].Datum, fc); c != 0 {
 			return c
 		}
 	}
@@ -231,9 +230,12 @@ func AppendHashKey(dst []byte, d Datum, fc *FormatContext) []byte {
 	case RangeFamily:
 		return appendRangeKey(dst, d.Range(), fc)
 	case MultirangeFamily:
-		rs := d.Multirange()
+		rs := d.Multirange(fc)
 		dst = appendUvarint(dst, uint64(len(rs)))
 		for _, r := range rs {
+			if fc.Stopped(1) {
+				return dst
+			}
 			dst = appendRangeKey(dst, r, fc)
 		}
 	}
@@ -254,13 +256,13 @@ func AppendHashKeyTyped(dst []byte, t *T, d Datum, fc *FormatContext) []byte {
 }
 
 func appendArrayKey(dst []byte, elem *T, d Datum, fc *FormatContext) []byte {
-	a := d.DecodeArray(fc)
-	dst = append(dst, byte(len(a.Dims)))
-	for _, dim := range a.Dims {
+	dims := d.ArrayDims()
+	dst = append(dst, byte(len(dims)))
+	for _, dim := range dims {
 		dst = appendUvarint(dst, uint64(dim.Len))
 		dst = appendVarint(dst, int64(dim.Lower))
 	}
-	for _, e := range a.Elems {
+	for _, e := range d.ArrayElems() {
 		switch {
 		case fc.Stopped(1):
 			return dst

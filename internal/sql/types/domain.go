@@ -59,6 +59,9 @@ func CheckFields(t *T, d Datum, fc *FormatContext) error {
 	case d.IsNull():
 	case t.Family == ArrayFamily && t.Elem != nil && t.Elem.Family == RecordFamily:
 		for _, e := range d.ArrayElems() {
+			if err := fc.CountSteps(1); err != nil {
+				return err
+			}
 			if err := CheckFields(t.Elem, e, fc); err != nil {
 				return err
 			}

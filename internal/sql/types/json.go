@@ -25,7 +25,7 @@ func (d Datum) JSONB(fc *FormatContext) JSONValue {
 
 // Get returns the member of an object.
 func (v JSONValue) Get(key string) (JSONValue, bool) {
-	i, ok := slices.BinarySearchFunc(v.Fields, key, func(f JSONField, k string) int { return compareKeys(f.Key, k) })
+	i, ok := slices.BinarySearchFunc(v.Fields, key, func(f *JSONField, k string) int { return compareKeys(f.Key, k) })
 	if !ok {
 		return JSONValue{}, false
 	}
@@ -33,9 +33,9 @@ func (v JSONValue) Get(key string) (JSONValue, bool) {
 }
 
 // NewJSONObject returns an object of the given members in jsonb order; the last
-// of equal keys wins. It takes over fields.
-func NewJSONObject(fields []JSONField) JSONValue {
-	return JSONValue{Kind: KindObject, Fields: sortFields(fields)}
+// of equal keys wins. It takes over fields; fc may be nil.
+func NewJSONObject(fields []*JSONField, fc *FormatContext) JSONValue {
+	return JSONValue{Kind: KindObject, Fields: sortFields(fields, fc)}
 }
 
 func compareKeys(a, b string) int {
@@ -45,8 +45,13 @@ func compareKeys(a, b string) int {
 	return strings.Compare(a, b)
 }
 
-func sortFields(fields []JSONField) []JSONField {
-	slices.SortStableFunc(fields, func(a, b JSONField) int { return compareKeys(a.Key, b.Key) })
+func sortFields(fields []*JSONField, fc *FormatContext) []*JSONField {
+	slices.SortStableFunc(fields, func(a, b *JSONField) int {
+		if fc.Stopped(1) {
+			return 0
+		}
+		return compareKeys(a.Key, b.Key)
+	})
 	out := fields[:0]
 	for i, f := range fields {
 		if i+1 < len(fields) && fields[i+1].Key == f.Key {

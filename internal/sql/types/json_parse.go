@@ -29,12 +29,14 @@ const (
 // JSONValue is a parsed JSON value, as jsonb sees it: an object's keys are
 // unique and sorted by length, then bytewise.
 type JSONValue struct {
-	Kind   JSONKind
-	Bool   bool
-	Str    string      // KindString
-	Num    Datum       // KindNumber: a decimal
-	Elems  JSONElems   // KindArray
-	Fields []JSONField // KindObject
+	Kind  JSONKind
+	Bool  bool
+	Str   string    // KindString
+	Num   Datum     // KindNumber: a decimal
+	Elems JSONElems // KindArray
+	// Fields are the members of a KindObject; a slice of pointers to millions of them grows and is
+	// sorted without a long pause.
+	Fields []*JSONField
 }
 
 // JSONField is a member of an object.
@@ -62,7 +64,7 @@ func ValidateJSON(s string, fc *FormatContext) error {
 // ParsedJSONSize estimates the memory that the value of a JSON text takes once it is parsed.
 func ParsedJSONSize(s string) int {
 	values := 1 + strings.Count(s, ",") + strings.Count(s, "[") + strings.Count(s, "{")
-	return values * int(unsafe.Sizeof(JSONField{}))
+	return values * int(unsafe.Sizeof(JSONField{})+unsafe.Sizeof(&JSONField{}))
 }
 
 // jsonParser is a recursive descent parser over a one-token lookahead.
@@ -74,6 +76,8 @@ type jsonParser struct {
 	str   string // decoded string, when build
 	build bool
 	depth int
+	free  []JSONField    // room for members
+	made  int            // how many free had room for at first
 	fc    *FormatContext // is told of the steps; nil: nobody
 }
 
@@ -152,6 +156,9 @@ func (p *jsonParser) value(expected string) (v JSONValue, err error) {
 		v = JSONValue{Kind: KindString, Str: p.str}
 	case jsonNumber:
 		v.Kind = KindNumber
+		if err := p.fc.CountSteps(len(p.tok)); err != nil {
+			return v, err
+		}
 		if p.build {
 			if v.Num, err = ParseDecimal(p.tok); err != nil {
 				return v, err
@@ -230,10 +237,10 @@ func (p *jsonParser) object() (JSONValue, error) {
 			return v, err
 		}
 		if p.build {
-			v.Fields = append(v.Fields, f)
+			v.Fields = append(v.Fields, p.member(f))
 		}
 		if p.punct("}") {
-			v.Fields = sortFields(v.Fields)
+			v.Fields = sortFields(v.Fields, p.fc)
 			return v, p.next()
 		}
 		if !p.punct(",") {
@@ -244,6 +251,17 @@ func (p *jsonParser) object() (JSONValue, error) {
 		}
 		expected = "string"
 	}
+}
+
+// member returns f in memory that it shares with other members.
+func (p *jsonParser) member(f JSONField) *JSONField {
+	if len(p.free) == 0 {
+		p.made = min(max(shortJSON, 2*p.made), jsonPiece)
+		p.free = make([]JSONField, p.made)
+	}
+	m := &p.free[0]
+	*m, p.free = f, p.free[1:]
+	return m
 }
 
 func (p *jsonParser) field(expected string) (f JSONField, err error) {

@@ -20,25 +20,22 @@ func (r *Reshape) Changes(n int) bool {
 }
 
 // Apply returns d, a value of type t as it was before the change, with the fields that
-// values of r's type have now, NULL for new ones. It does not look into ranges.
-func (r *Reshape) Apply(t *T, d Datum) Datum {
+// values of r's type have now, NULL for new ones. It does not look into ranges. It fails once
+// the statement is cancelled; fc may be nil.
+func (r *Reshape) Apply(t *T, d Datum, fc *FormatContext) (Datum, error) {
 	switch {
 	case d.IsNull():
-		return d
+		return d, nil
 	case t.IsDomain():
-		return r.Apply(t.BaseType(), d)
+		return r.Apply(t.BaseType(), d, fc)
 	case t.Oid == r.Oid:
-		return r.record(d)
+		return r.record(d), nil
 	case t.Family == ArrayFamily:
-		a := d.Array()
-		for i := range a.Elems {
-			a.Elems[i] = r.Apply(t.Elem, a.Elems[i])
-		}
-		return NewArrayDims(a.Dims, a.Elems)
+		return MapArray(d, fc, func(e Datum) (Datum, error) { return r.Apply(t.Elem, e, fc) })
 	case t.Family == RecordFamily:
-		return r.inFields(t, d)
+		return r.inFields(t, d, fc)
 	}
-	return d
+	return d, nil
 }
 
 func (r *Reshape) record(d Datum) Datum {
@@ -53,11 +50,15 @@ func (r *Reshape) record(d Datum) Datum {
 }
 
 // inFields applies r to the fields of a record of type t.
-func (r *Reshape) inFields(t *T, d Datum) Datum {
+func (r *Reshape) inFields(t *T, d Datum, fc *FormatContext) (Datum, error) {
 	fields := TypedFields(t, d)
 	ts, ds := make([]*T, len(fields)), make([]Datum, len(fields))
 	for i, f := range fields {
-		ts[i], ds[i] = f.Type, r.Apply(f.Type, f.Datum)
+		var err error
+		if ds[i], err = r.Apply(f.Type, f.Datum, fc); err != nil {
+			return Null, err
+		}
+		ts[i] = f.Type
 	}
-	return NewRecord(ts, ds)
+	return NewRecord(ts, ds), nil
 }

@@ -9,8 +9,8 @@ import (
 
 // ApplyTypmod fits d, a value of t's type, to t's modifier. What does not fit
 // a varchar or char is an error unless it is blank; an explicit cast cuts it
-// silently. Numbers, times and intervals are rounded.
-func ApplyTypmod(d Datum, t *T, explicit bool) (Datum, error) {
+// silently. Numbers, times and intervals are rounded. fc may be nil.
+func ApplyTypmod(d Datum, t *T, explicit bool, fc *FormatContext) (Datum, error) {
 	if t.Typmod < 0 || d.fam == NullFamily {
 		return d, nil
 	}
@@ -40,17 +40,20 @@ func ApplyTypmod(d Datum, t *T, explicit bool) (Datum, error) {
 		return NewInterval(fitInterval(d.Interval(), t.Typmod)), nil
 	}
 	if t.Family == ArrayFamily && t.Elem != nil {
-		return MapArray(d, func(e Datum) (Datum, error) {
-			return ApplyTypmod(e, t.Elem.WithTypmod(t.Typmod), explicit)
-		})
+		elem := t.Elem.WithTypmod(t.Typmod)
+		return MapArray(d, fc, func(e Datum) (Datum, error) { return ApplyTypmod(e, elem, explicit, fc) })
 	}
 	return d, nil
 }
 
-// MapArray applies f to every element that is not NULL.
-func MapArray(d Datum, f func(Datum) (Datum, error)) (Datum, error) {
-	a := d.Array()
+// MapArray applies f to every element that is not NULL. It returns f's error, or fc's once the
+// statement is cancelled; fc may be nil.
+func MapArray(d Datum, fc *FormatContext, f func(Datum) (Datum, error)) (Datum, error) {
+	a := d.DecodeArray(fc)
 	for i, e := range a.Elems {
+		if err := fc.CountSteps(1); err != nil {
+			return Null, err
+		}
 		if e.IsNull() {
 			continue
 		}
@@ -59,7 +62,7 @@ func MapArray(d Datum, f func(Datum) (Datum, error)) (Datum, error) {
 			return Null, err
 		}
 	}
-	return NewArrayDims(a.Dims, a.Elems), nil
+	return EncodeArray(a.Dims, a.Elems, fc), fc.CountSteps(0)
 }
 
 func fitChars(d Datum, t *T, explicit bool) (Datum, error) {

@@ -26,15 +26,15 @@ type keyedAcc struct {
 }
 
 // Add implements Accumulator.
-func (a *keyedAcc) Add(_ *call.Context, args []types.Datum) error {
-	a.add(args[0], args[len(args)-1])
+func (a *keyedAcc) Add(c *call.Context, args []types.Datum) error {
+	a.add(c, args[0], args[len(args)-1])
 	return nil
 }
 
-func (a *keyedAcc) add(key, value types.Datum) {
+func (a *keyedAcc) add(c *call.Context, key, value types.Datum) {
 	switch {
 	case key.IsNull():
-	case a.key.IsNull(), a.cmp != nil && a.cmp(nil, key, a.key)*a.sign > 0:
+	case a.key.IsNull(), a.cmp != nil && a.cmp(c, key, a.key)*a.sign > 0:
 		a.key, a.value = key, value
 	}
 }
@@ -48,7 +48,7 @@ func (a *keyedAcc) Reset() { a.key, a.value = types.Null, types.Null }
 // Merge implements Accumulator.
 func (a *keyedAcc) Merge(other call.Accumulator) error {
 	b := call.Mergeable[*keyedAcc](other)
-	a.add(b.key, b.value)
+	a.add(&call.Context{}, b.key, b.value)
 	return nil
 }
 

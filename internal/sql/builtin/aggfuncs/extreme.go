@@ -71,7 +71,7 @@ func (a *extremeAcc) Reset() { a.best = types.Null }
 
 // Merge implements Accumulator.
 func (a *extremeAcc) Merge(other call.Accumulator) error {
-	a.add(nil, call.Mergeable[*extremeAcc](other).best)
+	a.add(&call.Context{}, call.Mergeable[*extremeAcc](other).best)
 	return nil
 }
 

@@ -88,6 +88,9 @@ func (a *percentileAcc) Result(c *call.Context) (types.Datum, error) {
 	}
 	fs := a.fraction.DecodeArray(c.Format)
 	for i, f := range fs.Elems {
+		if err := c.Step(1); err != nil {
+			return types.Null, err
+		}
 		if f.IsNull() {
 			continue
 		}
@@ -161,12 +164,12 @@ type modeAcc struct {
 }
 
 // Add implements Accumulator.
-func (a *modeAcc) Add(_ *call.Context, args []types.Datum) error {
+func (a *modeAcc) Add(c *call.Context, args []types.Datum) error {
 	d := args[0]
 	if d.IsNull() {
 		return nil
 	}
-	if a.len == 0 || types.CompareTyped(a.t, a.run, d) != 0 {
+	if a.len == 0 || types.CompareTyped(a.t, a.run, d, c.Format) != 0 {
 		a.run, a.len = d, 0
 	}
 	if a.len++; a.len > a.bestN {
@@ -210,49 +213,49 @@ type hypotheticalAcc struct {
 }
 
 // compare orders a row against the hypothetical one.
-func (a *hypotheticalAcc) compare(args []types.Datum) int {
+func (a *hypotheticalAcc) compare(c *call.Context, args []types.Datum) int {
 	for i := range a.width {
 		flags := args[2*a.width+i].Int()
 		h, v := args[i], args[a.width+i]
-		var c int
+		var order int
 		switch {
 		case h.IsNull() && v.IsNull():
 			continue
 		case h.IsNull() || v.IsNull():
-			if c = 1; h.IsNull() {
-				c = -1
+			if order = 1; h.IsNull() {
+				order = -1
 			}
 			if flags&HypotheticalNullsFirst != 0 {
-				c = -c
+				order = -order
 			}
-			return c
+			return order
 		}
-		if c = types.CompareTyped(a.ts[i], v, h); flags&HypotheticalDesc != 0 {
-			c = -c
+		if order = types.CompareTyped(a.ts[i], v, h, c.Format); flags&HypotheticalDesc != 0 {
+			order = -order
 		}
-		if c != 0 {
-			return c
+		if order != 0 {
+			return order
 		}
 	}
 	return 0
 }
 
 // Add implements Accumulator.
-func (a *hypotheticalAcc) Add(_ *call.Context, args []types.Datum) error {
+func (a *hypotheticalAcc) Add(c *call.Context, args []types.Datum) error {
 	a.n++
-	switch c := a.compare(args); {
-	case c < 0:
+	switch order := a.compare(c, args); {
+	case order < 0:
 		a.below++
 		row := args[a.width : 2*a.width]
 		same := a.last != nil
 		for i := range row {
-			same = same && arrayfuncs.NotDistinct(a.ts[i], row[i], a.last[i])
+			same = same && arrayfuncs.NotDistinct(c, a.ts[i], row[i], a.last[i])
 		}
 		if !same {
 			a.groups++
 			a.last = append(a.last[:0], row...)
 		}
-	case c == 0:
+	case order == 0:
 		a.peers++
 	}
 	return nil

@@ -28,23 +28,23 @@ func (a *rangeAcc) Add(c *call.Context, args []types.Datum) error {
 	if args[0].IsNull() {
 		return nil
 	}
-	return c.Step(a.put(rangefuncs.Ranges(args[0])))
+	return c.Step(a.put(c, rangefuncs.Ranges(c, args[0])))
 }
 
 // put adds ranges and returns how many steps that took.
-func (a *rangeAcc) put(rs []types.Range) (steps int) {
+func (a *rangeAcc) put(c *call.Context, rs []types.Range) (steps int) {
 	steps = len(rs)
 	switch {
 	case !a.any:
 		a.rs = rs
 	case a.common:
 		steps += len(a.rs)
-		a.rs = rangefuncs.Intersect(a.rs, rs)
+		a.rs = rangefuncs.Intersect(c, a.rs, rs)
 	default:
 		a.rs = append(a.rs, rs...)
 		if len(a.rs) > max(leastMerged, 2*a.merged) {
 			steps += len(a.rs)
-			a.rs = types.MergeRanges(a.rs)
+			a.rs = types.MergeRanges(a.rs, c.Format)
 			a.merged = len(a.rs)
 		}
 	}
@@ -53,14 +53,14 @@ func (a *rangeAcc) put(rs []types.Range) (steps int) {
 }
 
 // Result implements Accumulator.
-func (a *rangeAcc) Result(*call.Context) (types.Datum, error) {
+func (a *rangeAcc) Result(c *call.Context) (types.Datum, error) {
 	switch {
 	case !a.any:
 		return types.Null, nil
 	case a.single:
-		return rangefuncs.MergeAll(a.rs), nil
+		return rangefuncs.MergeAll(c, a.rs), nil
 	}
-	return types.NewMultirange(a.rs), nil
+	return types.NewMultirange(a.rs, c.Format), nil
 }
 
 // Reset implements Accumulator.
@@ -69,7 +69,7 @@ func (a *rangeAcc) Reset() { a.any, a.rs, a.merged = false, nil, 0 }
 // Merge implements Accumulator.
 func (a *rangeAcc) Merge(other call.Accumulator) error {
 	if b := call.Mergeable[*rangeAcc](other); b.any {
-		a.put(b.rs)
+		a.put(&call.Context{}, b.rs)
 	}
 	return nil
 }

@@ -69,16 +69,16 @@ func ElemType(t *types.T) *types.T {
 }
 
 // sameElems reports whether two elements are equal and neither is NULL.
-func sameElems(t *types.T, a, b types.Datum) bool {
-	return !a.IsNull() && !b.IsNull() && types.CompareTyped(t, a, b) == 0
+func sameElems(c *call.Context, t *types.T, a, b types.Datum) bool {
+	return !a.IsNull() && !b.IsNull() && types.CompareTyped(t, a, b, c.Format) == 0
 }
 
 // NotDistinct is sameElems with NULL equal to NULL.
-func NotDistinct(t *types.T, a, b types.Datum) bool {
+func NotDistinct(c *call.Context, t *types.T, a, b types.Datum) bool {
 	if a.IsNull() || b.IsNull() {
 		return a.IsNull() && b.IsNull()
 	}
-	return types.CompareTyped(t, a, b) == 0
+	return types.CompareTyped(t, a, b, c.Format) == 0
 }
 
 func containsOp(whole, part int) call.BindFunc {
@@ -87,11 +87,9 @@ func containsOp(whole, part int) call.BindFunc {
 		return func(c *call.Context, a []types.Datum) (types.Datum, error) {
 			in := a[whole].DecodeArray(c.Format).Elems
 			for _, p := range a[part].ArrayElems() {
-				if err := c.Step(len(in)); err != nil {
-					return types.Null, err
-				}
-				if !containsElem(t, in, p) {
-					return types.False, nil
+				found, err := containsElem(c, t, in, p)
+				if err != nil || !found {
+					return types.False, err
 				}
 			}
 			return types.True, nil
@@ -99,13 +97,16 @@ func containsOp(whole, part int) call.BindFunc {
 	}
 }
 
-func containsElem(t *types.T, in []types.Datum, e types.Datum) bool {
+func containsElem(c *call.Context, t *types.T, in []types.Datum, e types.Datum) (bool, error) {
 	for i := range in {
-		if sameElems(t, in[i], e) {
-			return true
+		if err := c.Step(1); err != nil {
+			return false, err
+		}
+		if sameElems(c, t, in[i], e) {
+			return true, nil
 		}
 	}
-	return false
+	return false, c.Step(1)
 }
 
 func bindOverlap(b call.Binding) (call.EvalFunc, error) {
@@ -113,11 +114,9 @@ func bindOverlap(b call.Binding) (call.EvalFunc, error) {
 	return func(c *call.Context, a []types.Datum) (types.Datum, error) {
 		in := a[0].DecodeArray(c.Format).Elems
 		for _, e := range a[1].ArrayElems() {
-			if err := c.Step(len(in)); err != nil {
-				return types.Null, err
-			}
-			if containsElem(t, in, e) {
-				return types.True, nil
+			found, err := containsElem(c, t, in, e)
+			if err != nil || found {
+				return types.True, err
 			}
 		}
 		return types.False, nil
@@ -249,7 +248,7 @@ func positions(c *call.Context, t *types.T, arr, e types.Datum, from int64, f fu
 			return err
 		}
 		at := int64(a.Dims[0].Lower) + int64(i)
-		if at >= from && NotDistinct(t, a.Elems[i], e) && !f(at) {
+		if at >= from && NotDistinct(c, t, a.Elems[i], e) && !f(at) {
 			break
 		}
 	}
@@ -313,7 +312,7 @@ func bindRemove(b call.Binding) (call.EvalFunc, error) {
 			if err := c.Step(1); err != nil {
 				return types.Null, err
 			}
-			if !NotDistinct(t, a.Elems[i], args[1]) {
+			if !NotDistinct(c, t, a.Elems[i], args[1]) {
 				kept = append(kept, a.Elems[i])
 			}
 		}
@@ -335,7 +334,7 @@ func bindReplace(b call.Binding) (call.EvalFunc, error) {
 			if err := c.Step(1); err != nil {
 				return types.Null, err
 			}
-			if NotDistinct(t, a.Elems[i], args[1]) {
+			if NotDistinct(c, t, a.Elems[i], args[1]) {
 				a.Elems[i] = args[2]
 			}
 		}
@@ -454,7 +453,7 @@ func bindBucket(b call.Binding) (call.EvalFunc, error) {
 		}
 		for lo < hi {
 			mid := (lo + hi) / 2
-			if types.CompareTyped(t, a[0], limits[mid]) < 0 {
+			if types.CompareTyped(t, a[0], limits[mid], c.Format) < 0 {
 				hi = mid
 			} else {
 				lo = mid + 1
@@ -500,10 +499,13 @@ func generateSubscripts(_ *call.Context, a []types.Datum) (call.RowIterator, err
 
 // expandArray yields the elements of an array, each with its number; those of more than one
 // dimension are NULL, as a single subscript of such an array is.
-func expandArray(_ *call.Context, a []types.Datum) (call.RowIterator, error) {
+func expandArray(c *call.Context, a []types.Datum) (call.RowIterator, error) {
 	var rows [][]types.Datum
 	dims := a[0].ArrayDims()
 	for i, e := range a[0].ArrayElems() {
+		if err := c.Step(1); err != nil {
+			return nil, err
+		}
 		if len(dims) > 1 {
 			if e = types.Null; i == int(dims[0].Len) {
 				break

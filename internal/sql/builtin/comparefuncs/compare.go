@@ -212,8 +212,8 @@ func anyArrayComparisons() []*call.Overload {
 			if err := comparableElems(name, t); err != nil {
 				return nil, err
 			}
-			return func(_ *call.Context, args []types.Datum) (types.Datum, error) {
-				return types.NewBool(holds(types.CompareTyped(t, args[0], args[1]))), nil
+			return func(c *call.Context, args []types.Datum) (types.Datum, error) {
+				return types.NewBool(holds(types.CompareTyped(t, args[0], args[1], c.Format))), nil
 			}, nil
 		})
 	}
@@ -226,5 +226,5 @@ func anyArrayComparisons() []*call.Overload {
 
 // CompareAs compares values of one type.
 func CompareAs(t *types.T) CompareFunc {
-	return func(_ *call.Context, a, b types.Datum) int { return types.CompareTyped(t, a, b) }
+	return func(c *call.Context, a, b types.Datum) int { return types.CompareTyped(t, a, b, c.Format) }
 }

@@ -58,7 +58,7 @@ func enumFunctions() []*call.Overload {
 		call.FnBind("enum_send(anyenum) bytea", func(b call.Binding) (call.EvalFunc, error) {
 			t := b.Types[0]
 			return func(_ *call.Context, a []types.Datum) (types.Datum, error) {
-				return types.NewBytes(string(typeio.AppendBinary(nil, t, a[0]))), nil
+				return types.NewBytes(string(typeio.AppendBinary(nil, t, a[0], nil))), nil
 			}, nil
 		}).Stable(),
 	}

@@ -1,8 +1,8 @@
 package comparefuncs
 
 import (
+	"bytes"
 	"cmp"
-	"strings"
 
 	"github.com/lichendb/lichen/internal/sql/builtin/call"
 	"github.com/lichendb/lichen/internal/sql/pgerr"
@@ -27,11 +27,11 @@ func imageOperators() []*call.Overload {
 
 // recordComparisons declares the comparisons of records whose operators' names begin
 // with prefix; f compares values of a type.
-func recordComparisons(prefix string, f func(t *types.T, a, b types.Datum) int) []*call.Overload {
+func recordComparisons(prefix string, f func(t *types.T, a, b types.Datum, fc *types.FormatContext) int) []*call.Overload {
 	mk := func(name string, holds func(int) bool) *call.Overload {
-		return call.Op("record "+prefix+name+" record bool", func(_ *call.Context, a []types.Datum) (types.Datum, error) {
-			c, err := compareRecords(a[0].Record(), a[1].Record(), f)
-			return types.NewBool(holds(c)), err
+		return call.Op("record "+prefix+name+" record bool", func(c *call.Context, a []types.Datum) (types.Datum, error) {
+			order, err := compareRecords(a[0].Record(), a[1].Record(), c.Format, f)
+			return types.NewBool(holds(order)), err
 		})
 	}
 	return []*call.Overload{
@@ -43,14 +43,14 @@ func recordComparisons(prefix string, f func(t *types.T, a, b types.Datum) int) 
 
 // compareRecords compares field by field; fields of different types are an error, once
 // those before them are equal.
-func compareRecords(x, y []types.Field, f func(t *types.T, a, b types.Datum) int) (int, error) {
+func compareRecords(x, y []types.Field, fc *types.FormatContext, f func(t *types.T, a, b types.Datum, fc *types.FormatContext) int) (int, error) {
 	for i := range min(len(x), len(y)) {
 		a, b := x[i], y[i]
 		if !a.Type.Is(b.Type) {
 			return 0, pgerr.New(pgerr.DatatypeMismatch, "cannot compare dissimilar column types %s and %s at record column %d",
 				a.Type.SQLName, b.Type.SQLName, i+1)
 		}
-		if c := f(a.Type, a.Datum, b.Datum); c != 0 {
+		if c := f(a.Type, a.Datum, b.Datum, fc); c != 0 {
 			return c, nil
 		}
 	}
@@ -61,12 +61,12 @@ func compareRecords(x, y []types.Field, f func(t *types.T, a, b types.Datum) int
 }
 
 // compareImage orders values of a type by their bytes, numbers of fixed width as without a sign.
-func compareImage(t *types.T, a, b types.Datum) int {
+func compareImage(t *types.T, a, b types.Datum, fc *types.FormatContext) int {
 	switch {
 	case a.IsNull() || b.IsNull():
-		return types.Compare(a, b)
+		return types.CompareSteps(a, b, fc)
 	case types.InfoOf(t).ByVal:
 		return cmp.Compare(uint64(a.Int()), uint64(b.Int()))
 	}
-	return strings.Compare(string(typeio.AppendBinary(nil, t, a)), string(typeio.AppendBinary(nil, t, b)))
+	return bytes.Compare(typeio.AppendBinary(nil, t, a, fc), typeio.AppendBinary(nil, t, b, fc))
 }

@@ -2,7 +2,9 @@ package formatfuncs
 
 import (
 	"strings"
+	"unsafe"
 
+	"github.com/lichendb/lichen/internal/sql/builtin/call"
 	"github.com/lichendb/lichen/internal/sql/builtin/stringfuncs"
 	"github.com/lichendb/lichen/internal/sql/pgerr"
 )
@@ -122,10 +124,20 @@ func matchDatePattern(s string) (datePattern, letterCase, bool) {
 	return datePattern{}, 0, false
 }
 
-// parseDateFormat splits a format of to_char or to_timestamp.
-func parseDateFormat(s string) []dateToken {
+// tokenSteps is how many steps it takes to find the pattern at one place of a format.
+const tokenSteps = 8
+
+// parseDateFormat splits a format of to_char or to_timestamp: 53200 for one whose tokens take
+// more memory than there is.
+func parseDateFormat(c *call.Context, s string) ([]dateToken, error) {
+	if err := c.Claim(len(s) * int(unsafe.Sizeof(dateToken{}))); err != nil {
+		return nil, err
+	}
 	var tokens []dateToken
 	for s != "" {
+		if err := c.Step(tokenSteps); err != nil {
+			return nil, err
+		}
 		var t dateToken
 		rest := s
 		for {
@@ -140,7 +152,7 @@ func parseDateFormat(s string) []dateToken {
 		p, letters, ok := matchDatePattern(rest)
 		if !ok {
 			var lits []dateToken
-			lits, s = literalTokens(rest)
+			lits, s = literalTokens(c, rest)
 			tokens = append(tokens, lits...)
 			continue
 		}
@@ -156,11 +168,11 @@ func parseDateFormat(s string) []dateToken {
 		}
 		tokens = append(tokens, t)
 	}
-	return tokens
+	return tokens, nil
 }
 
 // literalTokens reads a quoted string or one character that is no pattern.
-func literalTokens(s string) (tokens []dateToken, rest string) {
+func literalTokens(c *call.Context, s string) (tokens []dateToken, rest string) {
 	if s == "" {
 		return nil, ""
 	}
@@ -172,7 +184,7 @@ func literalTokens(s string) (tokens []dateToken, rest string) {
 		return []dateToken{{literal: s[:n]}}, s[n:]
 	}
 	s = s[1:]
-	for s != "" && s[0] != '"' {
+	for s != "" && s[0] != '"' && c.Step(1) == nil {
 		if s[0] == '\\' && len(s) > 1 {
 			s = s[1:]
 		}

@@ -13,8 +13,8 @@ import (
 )
 
 // toDate is to_date(text, format).
-func toDate(_ *call.Context, a []types.Datum) (types.Datum, error) {
-	r, err := readDate(a[0].Str(), a[1].Str())
+func toDate(c *call.Context, a []types.Datum) (types.Datum, error) {
+	r, err := readDate(c, a[0].Str(), a[1].Str())
 	if err != nil {
 		return types.Null, err
 	}
@@ -30,7 +30,7 @@ func toDate(_ *call.Context, a []types.Datum) (types.Datum, error) {
 
 // toTimestamp is to_timestamp(text, format).
 func toTimestamp(c *call.Context, a []types.Datum) (types.Datum, error) {
-	r, err := readDate(a[0].Str(), a[1].Str())
+	r, err := readDate(c, a[0].Str(), a[1].Str())
 	if err != nil {
 		return types.Null, err
 	}
@@ -80,7 +80,7 @@ func (r *dateReader) fitted(d types.Datum, t *types.T) (types.Datum, error) {
 	if r.precision == 0 {
 		return d, nil
 	}
-	return types.ApplyTypmod(d, t.WithTypmod(int32(r.precision)), true)
+	return types.ApplyTypmod(d, t.WithTypmod(int32(r.precision)), true, nil)
 }
 
 // maxZoneHour is the last hour of a numeric time zone, either side of Greenwich.
@@ -91,8 +91,12 @@ const standardSeparators = "-./,':; "
 
 // readStandard reads a date by a template of the SQL standard: input and template agree
 // character by character, and end together.
-func readStandard(s, format string) (*dateReader, error) {
-	r := &dateReader{whole: s, in: s, tokens: parseDateFormat(format), exact: true}
+func readStandard(c *call.Context, s, format string) (*dateReader, error) {
+	tokens, err := parseDateFormat(c, format)
+	if err != nil {
+		return nil, err
+	}
+	r := &dateReader{whole: s, in: s, tokens: tokens, exact: true}
 	bad := func(format string, args ...any) (*dateReader, error) {
 		return nil, pgerr.New(pgerr.InvalidDatetimeFormat, format, args...)
 	}
@@ -159,9 +163,16 @@ type dateReader struct {
 	zoneNegative   bool
 }
 
-func readDate(s, format string) (*dateReader, error) {
-	r := &dateReader{whole: s, in: s, tokens: parseDateFormat(format)}
+func readDate(c *call.Context, s, format string) (*dateReader, error) {
+	tokens, err := parseDateFormat(c, format)
+	if err != nil {
+		return nil, err
+	}
+	r := &dateReader{whole: s, in: s, tokens: tokens}
 	for i := range r.tokens {
+		if err := c.Step(1); err != nil {
+			return nil, err
+		}
 		if r.in == "" {
 			break
 		}

@@ -1,6 +1,7 @@
 package formatfuncs
 
 import (
+	"github.com/lichendb/lichen/internal/sql/builtin/call"
 	"github.com/lichendb/lichen/internal/sql/builtin/datefuncs"
 	"github.com/lichendb/lichen/internal/sql/pgerr"
 	"github.com/lichendb/lichen/internal/sql/types"
@@ -9,8 +10,8 @@ import (
 
 // ReadTemplate reads a date or time by a template in the standard mode, that of SQL/JSON; what the
 // template has decides the type. east is the offset of the zone in seconds, if there is one.
-func ReadTemplate(s, template string) (d types.Datum, t *types.T, east int, err error) {
-	r, err := readStandard(s, template)
+func ReadTemplate(c *call.Context, s, template string) (d types.Datum, t *types.T, east int, err error) {
+	r, err := readStandard(c, s, template)
 	if err != nil {
 		return types.Null, nil, 0, err
 	}

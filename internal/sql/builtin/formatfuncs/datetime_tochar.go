@@ -13,13 +13,13 @@ import (
 
 func formattingFunctions() []*call.Overload {
 	num := func(sig string, f func(d types.Datum) numberInput) *call.Overload {
-		return call.Fn(sig, func(_ *call.Context, a []types.Datum) (types.Datum, error) {
-			return numberToChar(f(a[0]), a[1].Str())
+		return call.Fn(sig, func(c *call.Context, a []types.Datum) (types.Datum, error) {
+			return numberToChar(c, f(a[0]), a[1].Str())
 		}).Stable()
 	}
 	return []*call.Overload{
-		call.Fn("to_char(timestamp,text) text", func(_ *call.Context, a []types.Datum) (types.Datum, error) {
-			return timestampToChar(a[0], a[1].Str(), dateParts{})
+		call.Fn("to_char(timestamp,text) text", func(c *call.Context, a []types.Datum) (types.Datum, error) {
+			return timestampToChar(c, a[0], a[1].Str(), dateParts{})
 		}).Stable(),
 		call.Fn("to_char(timestamptz,text) text", func(c *call.Context, a []types.Datum) (types.Datum, error) {
 			if a[0].InfSign() != 0 {
@@ -28,7 +28,7 @@ func formattingFunctions() []*call.Overload {
 			var p dateParts
 			p.zoned = true
 			p.east, p.zone = datetime.OffsetAt(c.Format.Location(), a[0].Int())
-			return timestampToChar(types.NewTimestamp(c.ToLocal(a[0].Int())), a[1].Str(), p)
+			return timestampToChar(c, types.NewTimestamp(c.ToLocal(a[0].Int())), a[1].Str(), p)
 		}).Stable(),
 		call.Fn("to_char(interval,text) text", intervalToChar).Stable(),
 		num("to_char(int4,text) text", intInput(4)), num("to_char(int8,text) text", intInput(8)),
@@ -53,7 +53,7 @@ type dateParts struct {
 	zoned, isInterval bool
 }
 
-func timestampToChar(d types.Datum, format string, p dateParts) (types.Datum, error) {
+func timestampToChar(c *call.Context, d types.Datum, format string, p dateParts) (types.Datum, error) {
 	if d.InfSign() != 0 || format == "" {
 		return types.Null, nil
 	}
@@ -64,10 +64,10 @@ func timestampToChar(d types.Datum, format string, p dateParts) (types.Datum, er
 	p.weekday = datetime.DayOfWeek(p.days)
 	p.yearDay = datetime.DayOfYear(p.year, p.month, p.day)
 	p.isoYear, p.isoWeek = datetime.ISOWeek(p.days)
-	return p.print(format)
+	return p.print(c, format)
 }
 
-func intervalToChar(_ *call.Context, a []types.Datum) (types.Datum, error) {
+func intervalToChar(c *call.Context, a []types.Datum) (types.Datum, error) {
 	if a[1].Str() == "" {
 		return types.Null, nil
 	}
@@ -83,12 +83,19 @@ func intervalToChar(_ *call.Context, a []types.Datum) (types.Datum, error) {
 	// fields taken as a date.
 	p.days = datetime.DaysFromCivil(p.year, p.month, p.day)
 	p.isoYear, p.isoWeek = datetime.ISOWeek(p.days)
-	return p.print(a[1].Str())
+	return p.print(c, a[1].Str())
 }
 
-func (p *dateParts) print(format string) (types.Datum, error) {
+func (p *dateParts) print(c *call.Context, format string) (types.Datum, error) {
+	tokens, err := parseDateFormat(c, format)
+	if err != nil {
+		return types.Null, err
+	}
 	var b strings.Builder
-	for _, t := range parseDateFormat(format) {
+	for _, t := range tokens {
+		if err := c.Step(1); err != nil {
+			return types.Null, err
+		}
 		if t.field == fieldNone {
 			b.WriteString(t.literal)
 			continue

@@ -2,7 +2,9 @@ package formatfuncs
 
 import (
 	"strings"
+	"unsafe"
 
+	"github.com/lichendb/lichen/internal/sql/builtin/call"
 	"github.com/lichendb/lichen/internal/sql/builtin/stringfuncs"
 	"github.com/lichendb/lichen/internal/sql/pgerr"
 )
@@ -39,12 +41,19 @@ func errNumberFormat(format string, args ...any) error {
 	return pgerr.New(pgerr.SyntaxError, format, args...)
 }
 
-func tokenizeNumberFormat(s string) []numberToken {
+// tokenizeNumberFormat splits a format: 53200 if its tokens take more memory than there is.
+func tokenizeNumberFormat(c *call.Context, s string) ([]numberToken, error) {
+	if err := c.Claim(len(s) * int(unsafe.Sizeof(numberToken{}))); err != nil {
+		return nil, err
+	}
 	var tokens []numberToken
 	for s != "" {
+		if err := c.Step(tokenSteps); err != nil {
+			return nil, err
+		}
 		if s[0] == '"' {
 			var lits []dateToken
-			lits, s = literalTokens(s)
+			lits, s = literalTokens(c, s)
 			for _, l := range lits {
 				tokens = append(tokens, numberToken{literal: l.literal})
 			}
@@ -63,7 +72,7 @@ func tokenizeNumberFormat(s string) []numberToken {
 		tokens = append(tokens, numberToken{pattern: p, lower: lower})
 		s = s[len(p):]
 	}
-	return tokens
+	return tokens, nil
 }
 
 func matchNumberPattern(s string) (pattern string, lower bool) {
@@ -79,8 +88,12 @@ func matchNumberPattern(s string) (pattern string, lower bool) {
 }
 
 // parseNumberFormat reads a format and refuses contradictory ones.
-func parseNumberFormat(s string) (*numberFormat, error) {
-	f := &numberFormat{tokens: tokenizeNumberFormat(s)}
+func parseNumberFormat(c *call.Context, s string) (*numberFormat, error) {
+	tokens, err := tokenizeNumberFormat(c, s)
+	if err != nil {
+		return nil, err
+	}
+	f := &numberFormat{tokens: tokens}
 	for _, t := range f.tokens {
 		if t.pattern == "" {
 			continue

@@ -12,11 +12,11 @@ import (
 )
 
 // toNumber is to_number(text, format).
-func toNumber(_ *call.Context, a []types.Datum) (types.Datum, error) {
+func toNumber(c *call.Context, a []types.Datum) (types.Datum, error) {
 	if a[1].Str() == "" {
 		return types.Null, nil
 	}
-	f, err := parseNumberFormat(a[1].Str())
+	f, err := parseNumberFormat(c, a[1].Str())
 	if err != nil {
 		return types.Null, err
 	}
@@ -33,6 +33,9 @@ func toNumber(_ *call.Context, a []types.Datum) (types.Datum, error) {
 	for _, t := range f.tokens {
 		if r.in == "" {
 			break
+		}
+		if err := c.Step(1); err != nil {
+			return types.Null, err
 		}
 		r.token(t)
 	}
@@ -67,7 +70,7 @@ func (r *numberReader) result() (types.Datum, error) {
 		if err != nil {
 			return types.Null, err
 		}
-		if d, err = types.ApplyTypmod(d, types.Numeric.WithTypmod(mod), true); err != nil {
+		if d, err = types.ApplyTypmod(d, types.Numeric.WithTypmod(mod), true, nil); err != nil {
 			return types.Null, err
 		}
 	}

@@ -24,8 +24,8 @@ type numberInput struct {
 }
 
 // numberToChar is to_char for numbers.
-func numberToChar(in numberInput, format string) (types.Datum, error) {
-	f, err := parseNumberFormat(format)
+func numberToChar(c *call.Context, in numberInput, format string) (types.Datum, error) {
+	f, err := parseNumberFormat(c, format)
 	if err != nil {
 		return types.Null, err
 	}
@@ -41,7 +41,7 @@ func numberToChar(in numberInput, format string) (types.Datum, error) {
 		if n, ok := types.DecimalToInt(d); in.digits == 0 && (!ok || n != int64(int32(n))) {
 			return types.Null, call.Fail(numfuncs.ErrInt4Range)
 		}
-		return f.print(numberText{roman: romanNumber(d)})
+		return f.print(c, numberText{roman: romanNumber(d)})
 	case f.eeee:
 		return call.Text(in.scientific(f))
 	}
@@ -51,7 +51,7 @@ func numberToChar(in numberInput, format string) (types.Datum, error) {
 			return types.Null, numfuncs.OutOfRange(in.width)
 		}
 	}
-	return f.print(f.layout(in))
+	return f.print(c, f.layout(in))
 }
 
 const noRoman = "###############"
@@ -211,10 +211,13 @@ type numberPrinter struct {
 	cut      bool // the digits ran out: nothing more is written
 }
 
-func (f *numberFormat) print(n numberText) (types.Datum, error) {
+func (f *numberFormat) print(c *call.Context, n numberText) (types.Datum, error) {
 	p := numberPrinter{numberFormat: f, n: n}
 	p.prepare()
 	for _, t := range f.tokens {
+		if err := c.Step(1); err != nil {
+			return types.Null, err
+		}
 		if t.pattern == "TH" && n.roman == "" && !n.overflow && !n.negative && !f.decimal {
 			if last := n.digits[n.whole-1]; last < '0' || last > '9' {
 				return types.Null, pgerr.New(pgerr.InvalidTextRepresentation, "\"%s\" is not a number", n.digits)

@@ -67,7 +67,7 @@ func emptyFor(path []string, val types.JSONValue) (types.JSONValue, error) {
 	}
 	i, err := strconv.ParseInt(path[0], 10, 32)
 	if err != nil {
-		return types.NewJSONObject([]types.JSONField{{Key: path[0], Value: inner}}), nil
+		return types.NewJSONObject([]*types.JSONField{{Key: path[0], Value: inner}}, nil), nil
 	}
 	if i > MaxJSONFill {
 		return val, errJSONFill()
@@ -96,12 +96,13 @@ func (e jsonEditor) setInObject(v types.JSONValue, path []string, at int) (types
 				return v, pgerr.New(pgerr.InvalidParameterValue, "cannot replace existing key").
 					WithHint("Try using the function jsonb_set to replace key value.")
 			case last:
-				f.Value = e.val
+				f = &types.JSONField{Key: key, Value: e.val}
 			default:
-				var err error
-				if f.Value, err = e.setPath(f.Value, path[1:], at+1); err != nil {
+				inner, err := e.setPath(f.Value, path[1:], at+1)
+				if err != nil {
 					return v, err
 				}
+				f = &types.JSONField{Key: key, Value: inner}
 			}
 		}
 		out.Fields = append(out.Fields, f)
@@ -109,10 +110,10 @@ func (e jsonEditor) setInObject(v types.JSONValue, path []string, at int) (types
 	switch {
 	case found:
 	case last && e.edit != editDelete && e.edit != editReplace:
-		return types.NewJSONObject(append(out.Fields, types.JSONField{Key: key, Value: e.val})), nil
+		return types.NewJSONObject(append(out.Fields, &types.JSONField{Key: key, Value: e.val}), e.fc), nil
 	case e.edit == editFill:
 		v, err := emptyFor(path[1:], e.val)
-		return types.NewJSONObject(append(out.Fields, types.JSONField{Key: key, Value: v})), err
+		return types.NewJSONObject(append(out.Fields, &types.JSONField{Key: key, Value: v}), e.fc), err
 	}
 	return out, nil
 }

@@ -48,6 +48,9 @@ func jsonDeleteKeys(c *call.Context, a []types.Datum) (types.Datum, error) {
 	}
 	var keys []string
 	for _, k := range a[1].DecodeArray(c.Format).Elems {
+		if err := c.Step(1); err != nil {
+			return types.Null, err
+		}
 		if !k.IsNull() {
 			keys = append(keys, k.Str())
 		}
@@ -395,8 +398,8 @@ func IsScalar(v types.JSONValue) bool {
 // value that is none counting as an array of one.
 func jsonConcat(c *call.Context, a, b types.JSONValue) (types.Datum, error) {
 	if a.Kind == types.KindObject && b.Kind == types.KindObject {
-		fields := append([]types.JSONField(nil), a.Fields...)
-		return types.NewJSONB(types.NewJSONObject(append(fields, b.Fields...)), c.Format), nil
+		fields := append([]*types.JSONField(nil), a.Fields...)
+		return types.NewJSONB(types.NewJSONObject(append(fields, b.Fields...), c.Format), c.Format), nil
 	}
 	all := types.JSONValue{Kind: types.KindArray}
 	for _, v := range []types.JSONValue{a, b} {

@@ -371,6 +371,9 @@ func (x *pathExec) collect(n *jsonpath.Node, v pathItem, unwrap bool) ([]pathIte
 	err := x.run(n, v, func(i pathItem) error {
 		if unwrap && x.lax && i.Kind == types.KindArray && !i.isTime() {
 			for _, e := range i.Elems.All() {
+				if err := x.c.Step(1); err != nil {
+					return err
+				}
 				out = append(out, jsonItem(e))
 			}
 			return nil
@@ -711,11 +714,11 @@ func (x *pathExec) keyValue(n *jsonpath.Node, v pathItem, emit emitFunc) error {
 	id := int64(x.objects)
 	x.objects++
 	for _, f := range v.Fields {
-		pair := types.NewJSONObject([]types.JSONField{
+		pair := types.NewJSONObject([]*types.JSONField{
 			{Key: "key", Value: types.JSONValue{Kind: types.KindString, Str: f.Key}},
 			{Key: "value", Value: f.Value},
 			{Key: "id", Value: types.JSONValue{Kind: types.KindNumber, Num: types.NewDecimalInt(id, 0)}},
-		})
+		}, nil)
 		if err := x.next(n, jsonItem(pair), emit); err != nil {
 			return err
 		}

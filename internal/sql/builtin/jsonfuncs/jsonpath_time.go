@@ -45,7 +45,7 @@ func (x *pathExec) datetime(n *jsonpath.Node, v pathItem, emit emitFunc) error {
 
 // templated reads a date or time by a template; what the template has decides the type.
 func (x *pathExec) templated(s, template string) (pathItem, error) {
-	d, t, east, err := formatfuncs.ReadTemplate(s, template)
+	d, t, east, err := formatfuncs.ReadTemplate(x.c, s, template)
 	return pathItem{time: d, timeT: t, east: east}, err
 }
 

@@ -103,9 +103,15 @@ func (p jsonPart) members() (types.JSONKind, []jsonMember, error) {
 	v := p.parsed
 	var out []jsonMember
 	for _, f := range v.Fields {
+		if err := p.fc.CountSteps(1); err != nil {
+			return v.Kind, nil, err
+		}
 		out = append(out, jsonMember{f.Key, jsonPart{parsed: f.Value, fc: p.fc}})
 	}
 	for _, e := range v.Elems.All() {
+		if err := p.fc.CountSteps(1); err != nil {
+			return v.Kind, nil, err
+		}
 		out = append(out, jsonMember{"", jsonPart{parsed: e, fc: p.fc}})
 	}
 	return v.Kind, out, nil
@@ -231,7 +237,7 @@ func stripNulls(c *call.Context, v types.JSONValue) types.JSONValue {
 	}
 	for _, f := range v.Fields {
 		if f.Value.Kind != types.KindNull {
-			out.Fields = append(out.Fields, types.JSONField{Key: f.Key, Value: stripNulls(c, f.Value)})
+			out.Fields = append(out.Fields, &types.JSONField{Key: f.Key, Value: stripNulls(c, f.Value)})
 		}
 	}
 	return out

@@ -7,10 +7,10 @@ import (
 	"github.com/lichendb/lichen/internal/sql/types"
 )
 
-// Ranges returns a range or multirange as its ranges.
-func Ranges(d types.Datum) []types.Range {
+// Ranges returns a range or multirange as its ranges, in order and apart from each other.
+func Ranges(c *call.Context, d types.Datum) []types.Range {
 	if d.Family() == types.MultirangeFamily {
-		return d.Multirange()
+		return d.Multirange(c.Format)
 	}
 	if r := d.Range(); !r.Empty {
 		return []types.Range{r}
@@ -27,33 +27,38 @@ func rangeOverlaps(a, b types.Range) bool {
 }
 
 // rangesContain reports whether every range of b is inside of one of a.
-func rangesContain(a, b []types.Range) bool {
-next:
+func rangesContain(c *call.Context, a, b []types.Range) bool {
 	for _, y := range b {
-		for _, x := range a {
-			if rangeContains(x, y) {
-				continue next
-			}
+		for len(a) > 0 && endsBefore(a[0], y) && !c.Format.Stopped(1) {
+			a = a[1:]
 		}
-		return false
+		if len(a) == 0 || !rangeContains(a[0], y) || c.Format.Stopped(1) {
+			return false
+		}
 	}
 	return true
 }
 
-func rangesOverlap(a, b []types.Range) bool {
-	for _, x := range a {
-		for _, y := range b {
-			if rangeOverlaps(x, y) {
-				return true
-			}
+func rangesOverlap(c *call.Context, a, b []types.Range) bool {
+	for len(a) > 0 && len(b) > 0 && !c.Format.Stopped(1) {
+		switch {
+		case endsBefore(a[0], b[0]):
+			a = a[1:]
+		case endsBefore(b[0], a[0]):
+			b = b[1:]
+		default:
+			return true
 		}
 	}
 	return false
 }
 
-func containsValue(a []types.Range, d types.Datum) bool {
+func containsValue(c *call.Context, a []types.Range, d types.Datum) bool {
 	p := types.Bound{D: d, Incl: true}
 	for _, r := range a {
+		if c.Format.Stopped(1) {
+			return false
+		}
 		if !r.Empty && types.CompareLowerUpper(r.Lower, p) <= 0 && types.CompareLowerUpper(p, r.Upper) <= 0 {
 			return true
 		}
@@ -65,104 +70,120 @@ func containsValue(a []types.Range, d types.Datum) bool {
 func first(a []types.Range) types.Range { return a[0] }
 func last(a []types.Range) types.Range  { return a[len(a)-1] }
 
-// rangeBefore reports whether a lies entirely to the left of b.
-func rangeBefore(a, b []types.Range) bool {
-	return len(a) > 0 && len(b) > 0 && types.CompareLowerUpper(first(b).Lower, last(a).Upper) > 0
+// endsBefore reports whether a lies entirely to the left of b; neither is empty.
+func endsBefore(a, b types.Range) bool { return types.CompareLowerUpper(b.Lower, a.Upper) > 0 }
+
+// rangesBefore reports whether a lies entirely to the left of b.
+func rangesBefore(_ *call.Context, a, b []types.Range) bool {
+	return len(a) > 0 && len(b) > 0 && endsBefore(last(a), first(b))
 }
 
-func rangesAdjacent(a, b []types.Range) bool {
+func rangesAdjacent(_ *call.Context, a, b []types.Range) bool {
 	return len(a) > 0 && len(b) > 0 &&
 		(types.BoundsAdjacent(last(a).Upper, first(b).Lower) || types.BoundsAdjacent(last(b).Upper, first(a).Lower))
 }
 
-// Intersect returns what two sets of ranges have in common.
-func Intersect(a, b []types.Range) []types.Range {
+// Intersect returns what two multiranges have in common.
+func Intersect(c *call.Context, a, b []types.Range) []types.Range {
 	var out []types.Range
-	for _, x := range a {
-		for _, y := range b {
-			if !rangeOverlaps(x, y) {
-				continue
-			}
-			r := x
-			if types.CompareLower(y.Lower, r.Lower) > 0 {
-				r.Lower = y.Lower
-			}
-			if types.CompareUpper(y.Upper, r.Upper) < 0 {
-				r.Upper = y.Upper
-			}
-			out = append(out, r)
+	for len(a) > 0 && len(b) > 0 && !c.Format.Stopped(1) {
+		x, y := a[0], b[0]
+		if types.CompareUpper(x.Upper, y.Upper) < 0 {
+			a = a[1:]
+		} else {
+			b = b[1:]
+		}
+		if rangeOverlaps(x, y) {
+			out = append(out, common(x, y))
 		}
 	}
 	return out
 }
 
+// common returns what two ranges that overlap have in common.
+func common(x, y types.Range) types.Range {
+	if types.CompareLower(y.Lower, x.Lower) > 0 {
+		x.Lower = y.Lower
+	}
+	if types.CompareUpper(y.Upper, x.Upper) < 0 {
+		x.Upper = y.Upper
+	}
+	return x
+}
+
 // flip makes the bound on the other side of the same point.
 func flip(b types.Bound) types.Bound { b.Incl = !b.Incl; return b }
 
-// subtract returns what of a is not in b.
-func subtract(a, b []types.Range) []types.Range {
-	for _, y := range b {
-		var out []types.Range
-		for _, x := range a {
-			if !rangeOverlaps(x, y) {
-				out = append(out, x)
-				continue
-			}
-			if types.CompareLower(x.Lower, y.Lower) < 0 {
+// subtract returns what of the multirange a is not in b.
+func subtract(c *call.Context, a, b []types.Range) []types.Range {
+	var out []types.Range
+	for _, x := range a {
+		rest := true // something of x is left
+		for rest && len(b) > 0 && !endsBefore(x, b[0]) && !c.Format.Stopped(1) {
+			y := b[0]
+			if !endsBefore(y, x) && types.CompareLower(x.Lower, y.Lower) < 0 {
 				out = append(out, types.Range{Lower: x.Lower, Upper: flip(y.Lower)})
 			}
-			if types.CompareUpper(x.Upper, y.Upper) > 0 {
-				out = append(out, types.Range{Lower: flip(y.Upper), Upper: x.Upper})
+			if rest = types.CompareUpper(x.Upper, y.Upper) > 0; !rest {
+				break // y may reach into the next range
+			}
+			if b = b[1:]; !endsBefore(y, x) {
+				x.Lower = flip(y.Upper)
 			}
 		}
-		a = out
+		if c.Format.Stopped(1) {
+			return nil
+		}
+		if rest {
+			out = append(out, x)
+		}
 	}
-	return a
+	return out
 }
 
 func rangeOperators() []*call.Overload {
 	var all []*call.Overload
-	pairs := func(name string, f func(a, b []types.Range) bool) {
+	pairs := func(name string, f func(c *call.Context, a, b []types.Range) bool) {
 		for _, l := range []string{"anyrange", "anymultirange"} {
 			for _, r := range []string{"anyrange", "anymultirange"} {
-				all = append(all, call.Op(l+" "+name+" "+r+" bool", func(_ *call.Context, a []types.Datum) (types.Datum, error) {
-					return types.NewBool(f(Ranges(a[0]), Ranges(a[1]))), nil
+				all = append(all, call.Op(l+" "+name+" "+r+" bool", func(c *call.Context, a []types.Datum) (types.Datum, error) {
+					return types.NewBool(f(c, Ranges(c, a[0]), Ranges(c, a[1]))), nil
 				}))
 			}
 		}
 	}
 	pairs("&&", rangesOverlap)
 	pairs("@>", rangesContain)
-	pairs("<@", func(a, b []types.Range) bool { return rangesContain(b, a) })
-	pairs("<<", rangeBefore)
-	pairs(">>", func(a, b []types.Range) bool { return rangeBefore(b, a) })
-	pairs("&<", func(a, b []types.Range) bool {
+	pairs("<@", func(c *call.Context, a, b []types.Range) bool { return rangesContain(c, b, a) })
+	pairs("<<", rangesBefore)
+	pairs(">>", func(c *call.Context, a, b []types.Range) bool { return rangesBefore(c, b, a) })
+	pairs("&<", func(_ *call.Context, a, b []types.Range) bool {
 		return len(a) > 0 && len(b) > 0 && types.CompareUpper(last(a).Upper, last(b).Upper) <= 0
 	})
-	pairs("&>", func(a, b []types.Range) bool {
+	pairs("&>", func(_ *call.Context, a, b []types.Range) bool {
 		return len(a) > 0 && len(b) > 0 && types.CompareLower(first(a).Lower, first(b).Lower) >= 0
 	})
 	pairs("-|-", rangesAdjacent)
 	for _, t := range []string{"anyrange", "anymultirange"} {
 		all = append(all, comparefuncs.SixOperators(t, t, comparefuncs.CompareDatums)...)
 		all = append(all,
-			call.Op(t+" @> anyelement bool", func(_ *call.Context, a []types.Datum) (types.Datum, error) {
-				return types.NewBool(containsValue(Ranges(a[0]), a[1])), nil
+			call.Op(t+" @> anyelement bool", func(c *call.Context, a []types.Datum) (types.Datum, error) {
+				return types.NewBool(containsValue(c, Ranges(c, a[0]), a[1])), nil
 			}),
-			call.Op("anyelement <@ "+t+" bool", func(_ *call.Context, a []types.Datum) (types.Datum, error) {
-				return types.NewBool(containsValue(Ranges(a[1]), a[0])), nil
+			call.Op("anyelement <@ "+t+" bool", func(c *call.Context, a []types.Datum) (types.Datum, error) {
+				return types.NewBool(containsValue(c, Ranges(c, a[1]), a[0])), nil
 			}))
 	}
-	multi := func(f func(a, b []types.Range) []types.Range) call.EvalFunc {
-		return func(_ *call.Context, a []types.Datum) (types.Datum, error) {
-			return types.NewMultirange(f(Ranges(a[0]), Ranges(a[1]))), nil
+	multi := func(f func(c *call.Context, a, b []types.Range) []types.Range) call.EvalFunc {
+		return func(c *call.Context, a []types.Datum) (types.Datum, error) {
+			return types.NewMultirange(f(c, Ranges(c, a[0]), Ranges(c, a[1])), c.Format), nil
 		}
 	}
 	return append(all,
 		call.Op("anyrange + anyrange anyrange", rangeUnion),
 		call.OpBind("anyrange * anyrange anyrange", bindIntersect),
 		call.OpBind("anyrange - anyrange anyrange", bindRangeMinus),
-		call.Op("anymultirange + anymultirange anymultirange", multi(func(a, b []types.Range) []types.Range {
+		call.Op("anymultirange + anymultirange anymultirange", multi(func(_ *call.Context, a, b []types.Range) []types.Range {
 			return append(append([]types.Range(nil), a...), b...)
 		})),
 		call.Op("anymultirange * anymultirange anymultirange", multi(Intersect)),
@@ -177,7 +198,7 @@ func rangeUnion(_ *call.Context, args []types.Datum) (types.Datum, error) {
 	case b.Empty:
 		return args[0], nil
 	}
-	m := types.MergeRanges([]types.Range{a, b})
+	m := types.MergeRanges([]types.Range{a, b}, nil)
 	if len(m) > 1 {
 		return types.Null, pgerr.New(pgerr.DataException, "result of range union would not be contiguous")
 	}
@@ -186,8 +207,8 @@ func rangeUnion(_ *call.Context, args []types.Datum) (types.Datum, error) {
 
 func bindIntersect(b call.Binding) (call.EvalFunc, error) {
 	t := b.Types[0]
-	return func(_ *call.Context, a []types.Datum) (types.Datum, error) {
-		out := Intersect(Ranges(a[0]), Ranges(a[1]))
+	return func(c *call.Context, a []types.Datum) (types.Datum, error) {
+		out := Intersect(c, Ranges(c, a[0]), Ranges(c, a[1]))
 		if len(out) == 0 {
 			return types.RangeDatum(types.EmptyRange), nil
 		}
@@ -197,8 +218,8 @@ func bindIntersect(b call.Binding) (call.EvalFunc, error) {
 
 func bindRangeMinus(b call.Binding) (call.EvalFunc, error) {
 	t := b.Types[0]
-	return func(_ *call.Context, a []types.Datum) (types.Datum, error) {
-		out := subtract(Ranges(a[0]), Ranges(a[1]))
+	return func(c *call.Context, a []types.Datum) (types.Datum, error) {
+		out := subtract(c, Ranges(c, a[0]), Ranges(c, a[1]))
 		switch len(out) {
 		case 0:
 			return types.RangeDatum(types.EmptyRange), nil
@@ -258,16 +279,16 @@ func RangeConstructors(t *types.T) []*call.Overload {
 
 // MultirangeConstructors are the functions that make multiranges of a type.
 func MultirangeConstructors(m *types.T) []*call.Overload {
-	empty := func(*call.Context, []types.Datum) (types.Datum, error) { return types.NewMultirange(nil), nil }
-	eval := func(_ *call.Context, a []types.Datum) (types.Datum, error) {
+	empty := func(*call.Context, []types.Datum) (types.Datum, error) { return types.NewMultirange(nil, nil), nil }
+	eval := func(c *call.Context, a []types.Datum) (types.Datum, error) {
 		var rs []types.Range
 		for _, d := range a {
 			if d.IsNull() {
 				return types.Null, pgerr.New(pgerr.NullValueNotAllowed, "multirange values cannot contain null members")
 			}
-			rs = append(rs, Ranges(d)...)
+			rs = append(rs, Ranges(c, d)...)
 		}
-		return types.NewMultirange(rs), nil
+		return types.NewMultirange(rs, c.Format), nil
 	}
 	return []*call.Overload{
 		{Name: m.Name, Ret: m, Strict: true, Eval: empty},
@@ -279,8 +300,8 @@ func MultirangeConstructors(m *types.T) []*call.Overload {
 func rangeFunctions() []*call.Overload {
 	all := rangeConstructors()
 	bound := func(f func(rs []types.Range) types.Bound) call.EvalFunc {
-		return func(_ *call.Context, a []types.Datum) (types.Datum, error) {
-			rs := Ranges(a[0])
+		return func(c *call.Context, a []types.Datum) (types.Datum, error) {
+			rs := Ranges(c, a[0])
 			if len(rs) == 0 {
 				return types.Null, nil
 			}
@@ -291,8 +312,8 @@ func rangeFunctions() []*call.Overload {
 		}
 	}
 	flag := func(f func(rs []types.Range) bool) call.EvalFunc {
-		return func(_ *call.Context, a []types.Datum) (types.Datum, error) {
-			rs := Ranges(a[0])
+		return func(c *call.Context, a []types.Datum) (types.Datum, error) {
+			rs := Ranges(c, a[0])
 			return types.NewBool(len(rs) > 0 && f(rs)), nil
 		}
 	}
@@ -300,8 +321,8 @@ func rangeFunctions() []*call.Overload {
 		all = append(all,
 			call.Fn("lower("+t+") anyelement", bound(func(rs []types.Range) types.Bound { return first(rs).Lower })),
 			call.Fn("upper("+t+") anyelement", bound(func(rs []types.Range) types.Bound { return last(rs).Upper })),
-			call.Fn("isempty("+t+") bool", func(_ *call.Context, a []types.Datum) (types.Datum, error) {
-				return types.NewBool(len(Ranges(a[0])) == 0), nil
+			call.Fn("isempty("+t+") bool", func(c *call.Context, a []types.Datum) (types.Datum, error) {
+				return types.NewBool(len(Ranges(c, a[0])) == 0), nil
 			}),
 			call.Fn("lower_inc("+t+") bool", flag(func(rs []types.Range) bool { return first(rs).Lower.Incl })),
 			call.Fn("upper_inc("+t+") bool", flag(func(rs []types.Range) bool { return last(rs).Upper.Incl })),
@@ -309,18 +330,21 @@ func rangeFunctions() []*call.Overload {
 			call.Fn("upper_inf("+t+") bool", flag(func(rs []types.Range) bool { return last(rs).Upper.Inf })))
 	}
 	return append(all,
-		call.Fn("range_merge(anyrange,anyrange) anyrange", func(_ *call.Context, a []types.Datum) (types.Datum, error) {
-			return MergeAll(append(Ranges(a[0]), Ranges(a[1])...)), nil
+		call.Fn("range_merge(anyrange,anyrange) anyrange", func(c *call.Context, a []types.Datum) (types.Datum, error) {
+			return MergeAll(c, append(Ranges(c, a[0]), Ranges(c, a[1])...)), nil
 		}),
-		call.Fn("range_merge(anymultirange) anyrange", func(_ *call.Context, a []types.Datum) (types.Datum, error) {
-			return MergeAll(Ranges(a[0])), nil
+		call.Fn("range_merge(anymultirange) anyrange", func(c *call.Context, a []types.Datum) (types.Datum, error) {
+			return MergeAll(c, Ranges(c, a[0])), nil
 		}),
-		call.Fn("multirange(anyrange) anymultirange", func(_ *call.Context, a []types.Datum) (types.Datum, error) {
-			return types.NewMultirange(Ranges(a[0])), nil
+		call.Fn("multirange(anyrange) anymultirange", func(c *call.Context, a []types.Datum) (types.Datum, error) {
+			return types.NewMultirange(Ranges(c, a[0]), c.Format), nil
 		}),
-		call.SRF("unnest(anymultirange) setof anyrange", func(_ *call.Context, a []types.Datum) (call.RowIterator, error) {
+		call.SRF("unnest(anymultirange) setof anyrange", func(c *call.Context, a []types.Datum) (call.RowIterator, error) {
 			var out []types.Datum
-			for _, r := range Ranges(a[0]) {
+			for _, r := range Ranges(c, a[0]) {
+				if err := c.Step(1); err != nil {
+					return nil, err
+				}
 				out = append(out, types.RangeDatum(r))
 			}
 			return call.NewColumn(out), nil
@@ -328,8 +352,8 @@ func rangeFunctions() []*call.Overload {
 }
 
 // MergeAll returns the smallest range that holds all of rs.
-func MergeAll(rs []types.Range) types.Datum {
-	if rs = types.MergeRanges(rs); len(rs) == 0 {
+func MergeAll(c *call.Context, rs []types.Range) types.Datum {
+	if rs = types.MergeRanges(rs, c.Format); len(rs) == 0 {
 		return types.RangeDatum(types.EmptyRange)
 	}
 	return types.RangeDatum(types.Range{Lower: first(rs).Lower, Upper: last(rs).Upper})

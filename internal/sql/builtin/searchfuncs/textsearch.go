@@ -234,7 +234,7 @@ func weightOf(s string) (textsearch.Weight, error) {
 }
 
 func vectorFunctions() []*call.Overload {
-	setWeight := func(_ *call.Context, a []types.Datum) (types.Datum, error) {
+	setWeight := func(c *call.Context, a []types.Datum) (types.Datum, error) {
 		w, err := weightOf(a[1].Str())
 		if err != nil {
 			return types.Null, err
@@ -243,6 +243,9 @@ func vectorFunctions() []*call.Overload {
 		if len(a) == 3 {
 			words = map[string]bool{}
 			for _, e := range a[2].ArrayElems() {
+				if err := c.Step(1); err != nil {
+					return types.Null, err
+				}
 				words[e.Str()] = !e.IsNull()
 			}
 		}
@@ -256,9 +259,12 @@ func vectorFunctions() []*call.Overload {
 		call.Fn("length(tsvector) int4", func(_ *call.Context, a []types.Datum) (types.Datum, error) {
 			return types.NewInt(int64(len(a[0].TSVector()))), nil
 		}),
-		call.Fn("ts_filter(tsvector,_char) tsvector", func(_ *call.Context, a []types.Datum) (types.Datum, error) {
+		call.Fn("ts_filter(tsvector,_char) tsvector", func(c *call.Context, a []types.Datum) (types.Datum, error) {
 			mask := uint8(0)
 			for _, e := range a[1].ArrayElems() {
+				if err := c.Step(1); err != nil {
+					return types.Null, err
+				}
 				if e.IsNull() {
 					return types.Null, pgerr.New(pgerr.NullValueNotAllowed, "weight array may not contain nulls")
 				}
@@ -278,9 +284,12 @@ func vectorFunctions() []*call.Overload {
 			}
 			return types.NewArray(out), nil
 		}),
-		call.Fn("array_to_tsvector(_text) tsvector", func(_ *call.Context, a []types.Datum) (types.Datum, error) {
+		call.Fn("array_to_tsvector(_text) tsvector", func(c *call.Context, a []types.Datum) (types.Datum, error) {
 			var v textsearch.Vector
 			for _, e := range a[0].ArrayElems() {
+				if err := c.Step(1); err != nil {
+					return types.Null, err
+				}
 				if e.IsNull() {
 					return types.Null, pgerr.New(pgerr.NullValueNotAllowed, "lexeme array may not contain nulls")
 				}
@@ -325,10 +334,13 @@ func phraseOf(_ *call.Context, a []types.Datum) (types.Datum, error) {
 	return queryResult(textsearch.Combine(textsearch.OpPhrase, a[0].TSQuery(), a[1].TSQuery(), uint16(distance)))
 }
 
-func deleteLexemes(_ *call.Context, a []types.Datum) (types.Datum, error) {
+func deleteLexemes(c *call.Context, a []types.Datum) (types.Datum, error) {
 	drop := map[string]bool{}
 	if a[1].Family() == types.ArrayFamily {
 		for _, e := range a[1].ArrayElems() {
+			if err := c.Step(1); err != nil {
+				return types.Null, err
+			}
 			drop[e.Str()] = !e.IsNull()
 		}
 	} else {

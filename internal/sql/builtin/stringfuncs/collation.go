@@ -21,7 +21,9 @@ func collationFunctions() []*call.Overload {
 	}
 	inCase := func(f func(r *collation.Rules, s string) string) call.BindFunc {
 		return func(b call.Binding) (call.EvalFunc, error) {
-			return withRules(b, func(r *collation.Rules, a []types.Datum) (types.Datum, error) { return call.Text(f(r, a[0].Str())) })
+			return withRules(b, func(_ *call.Context, r *collation.Rules, a []types.Datum) (types.Datum, error) {
+				return call.Text(f(r, a[0].Str()))
+			})
 		}
 	}
 	return []*call.Overload{
@@ -40,20 +42,20 @@ func collationFunctions() []*call.Overload {
 
 // withRules makes a function of the rules of the locale that is its second argument, found
 // once if that is a constant.
-func withRules(b call.Binding, f func(*collation.Rules, []types.Datum) (types.Datum, error)) (call.EvalFunc, error) {
+func withRules(b call.Binding, f func(*call.Context, *collation.Rules, []types.Datum) (types.Datum, error)) (call.EvalFunc, error) {
 	if d, ok := b.Const(1); ok {
 		r, err := collation.Of(d.Str())
 		if err != nil {
 			return nil, err
 		}
-		return func(_ *call.Context, a []types.Datum) (types.Datum, error) { return f(r, a) }, nil
+		return func(c *call.Context, a []types.Datum) (types.Datum, error) { return f(c, r, a) }, nil
 	}
-	return func(_ *call.Context, a []types.Datum) (types.Datum, error) {
+	return func(c *call.Context, a []types.Datum) (types.Datum, error) {
 		r, err := collation.Of(a[1].Str())
 		if err != nil {
 			return types.Null, err
 		}
-		return f(r, a)
+		return f(c, r, a)
 	}, nil
 }
 
@@ -73,19 +75,22 @@ func bindCollationKey(b call.Binding) (call.EvalFunc, error) {
 		}
 		return types.NewBytes(string(r.Key(nil, s, ties)))
 	}
-	return withRules(b, func(r *collation.Rules, a []types.Datum) (types.Datum, error) {
+	return withRules(b, func(c *call.Context, r *collation.Rules, a []types.Datum) (types.Datum, error) {
 		ties := a[2].Bool()
 		if !array {
 			return key(r, a[0], ties), nil
 		}
-		arr := a[0].Array()
+		arr := a[0].DecodeArray(c.Format)
 		keys := make([]types.Datum, len(arr.Elems))
 		for i, x := range arr.Elems {
+			if err := c.Step(1 + len(x.Str())); err != nil {
+				return types.Null, err
+			}
 			if !x.IsNull() {
 				keys[i] = key(r, x, ties)
 			}
 		}
-		return types.NewArrayDims(arr.Dims, keys), nil
+		return types.EncodeArray(arr.Dims, keys, c.Format), nil
 	})
 }
 

@@ -107,6 +107,9 @@ func (c *Compiler) variadicCall(e *plan.Call, args []Func) Func {
 				vals = append(vals, d)
 			case !d.IsNull():
 				for _, x := range d.ArrayElems() {
+					if err := r.Tick(); err != nil {
+						return types.Null, err
+					}
 					vals = append(vals, x)
 				}
 			}
@@ -216,7 +219,7 @@ func (c *Compiler) conversion(from, to *types.T, explicit bool) (func(types.Datu
 				return d, err
 			}
 		}
-		return types.ApplyTypmod(d, to, explicit)
+		return types.ApplyTypmod(d, to, explicit, r.Builtin.Format)
 	}, nil
 }
 

@@ -102,5 +102,5 @@ func CompareOf(t *types.T) CompareFunc {
 	if f := FastCompare(t); f != nil {
 		return f
 	}
-	return func(a, b types.Datum) int { return types.CompareTyped(t, a, b) }
+	return func(a, b types.Datum) int { return types.CompareTyped(t, a, b, nil) }
 }

@@ -110,6 +110,9 @@ func (c *Compiler) allElements(e *plan.AllElements, s Scope) (Func, error) {
 			return types.Null, err
 		}
 		for _, x := range d.ArrayElems() {
+			if err := r.Tick(); err != nil {
+				return types.Null, err
+			}
 			r.operand[slot] = x
 			if ok, err := cond(row); err != nil || !ok.IsNull() && !ok.Bool() {
 				return types.NewBool(false), err

@@ -220,7 +220,7 @@ func (c *Compiler) anyAll(e *plan.AnyAll, s Scope) (Func, error) {
 	if err != nil {
 		return nil, err
 	}
-	all := e.All
+	r, all := c.state, e.All
 	same := c.arraySet(e)
 	return func(row types.Row) (types.Datum, error) {
 		a, err := left(row)
@@ -243,6 +243,9 @@ func (c *Compiler) anyAll(e *plan.AnyAll, s Scope) (Func, error) {
 		}
 		null := false
 		for _, b := range list.ArrayElems() {
+			if err := r.Tick(); err != nil {
+				return types.Null, err
+			}
 			d, err := op(a, b)
 			if err != nil {
 				return types.Null, err

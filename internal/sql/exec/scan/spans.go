@@ -19,6 +19,7 @@ const maxSpans = 1 << 20
 
 // spanSet evaluates the spans of a scan to ranges of keys, in index order.
 type spanSet struct {
+	run    *operator.Run
 	x      *rowcodec.Index
 	all    bool // no spans in the plan: the whole index
 	exprs  []spanExprs
@@ -56,7 +57,7 @@ type matchExprs struct {
 }
 
 func newSpanSet(c *operator.Compiler, n *plan.Scan, x *rowcodec.Index) (*spanSet, error) {
-	s := &spanSet{x: x, all: n.Spans == nil, levels: make([][]byte, len(x.Key))}
+	s := &spanSet{run: c.Run, x: x, all: n.Spans == nil, levels: make([][]byte, len(x.Key))}
 	for i := range n.Spans {
 		p := &n.Spans[i]
 		e := spanExprs{notNull: p.NotNull}
@@ -173,6 +174,9 @@ func (s *spanSet) elements(e *spanExprs, i int, prefix []byte, hasNull bool) err
 		return err
 	}
 	for _, x := range d.ArrayElems() {
+		if err := s.run.Tick(); err != nil {
+			return err
+		}
 		if x.IsNull() {
 			continue
 		}

@@ -59,7 +59,7 @@ func newTokenSource(c *operator.Compiler, t *catalog.Table, n *plan.TokenScan) (
 // open evaluates the conditions; all tells that they leave every row.
 func (s *tokenSource) open() (all bool, err error) {
 	s.close()
-	o := inverted.Options{Similarity: similarity(&s.run.State)}
+	o := inverted.Options{Similarity: similarity(&s.run.State), Format: s.run.Format()}
 	every := make([]*inverted.Formula, len(s.conds))
 	for i, list := range s.conds {
 		alts := make([]*inverted.Formula, len(list))
@@ -74,6 +74,9 @@ func (s *tokenSource) open() (all bool, err error) {
 			}
 		}
 		every[i] = inverted.Or(alts...)
+	}
+	if err := s.run.Builtin.Stopped(); err != nil {
+		return false, err // the formulas were cut short
 	}
 	f := inverted.And(every...)
 	if f.Kind == inverted.All || f.Kind == inverted.None {

@@ -263,6 +263,9 @@ func (k *lookupKeys) product(s []matchExprs, i int) error {
 			return err
 		}
 		for _, x := range d.ArrayElems() {
+			if err := k.run.Tick(); err != nil {
+				return err
+			}
 			if x.IsNull() {
 				continue
 			}

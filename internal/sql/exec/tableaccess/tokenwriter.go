@@ -26,7 +26,7 @@ type tokenRow struct {
 }
 
 // set makes r that of a row; a nil row has nothing in the index.
-func (x *tokenWriter) set(r *tokenRow, row types.Row) (err error) {
+func (x *tokenWriter) set(r *tokenRow, row types.Row, fc *types.FormatContext) (err error) {
 	r.key, r.tokens = r.key[:0], nil
 	if row == nil {
 		return nil
@@ -36,30 +36,35 @@ func (x *tokenWriter) set(r *tokenRow, row types.Row) (err error) {
 			return err
 		}
 	}
-	r.tokens = x.Tokens(row)
+	if r.tokens, err = x.Tokens(row, fc); err != nil {
+		return err
+	}
 	r.key, err = x.primary.AppendKey(r.key, row)
 	return err
 }
 
 // change replaces the entries of an old row by those of a new one, either of which may
 // be nil. Entries that both have are left alone.
-func (x *tokenWriter) change(txn Txn, old, row types.Row) error {
-	if err := x.set(&x.old, old); err != nil {
+func (x *tokenWriter) change(txn Txn, old, row types.Row, fc *types.FormatContext) error {
+	if err := x.set(&x.old, old, fc); err != nil {
 		return err
 	}
-	if err := x.set(&x.now, row); err != nil {
+	if err := x.set(&x.now, row, fc); err != nil {
 		return err
 	}
-	if err := x.each(&x.old, &x.now, txn.Delete); err != nil {
+	if err := x.each(&x.old, &x.now, fc, txn.Delete); err != nil {
 		return err
 	}
-	return x.each(&x.now, &x.old, func(key []byte) error { return txn.Put(key, inverted.EntryValue()) })
+	return x.each(&x.now, &x.old, fc, func(key []byte) error { return txn.Put(key, inverted.EntryValue()) })
 }
 
 // each calls f for the keys of the entries of r that other does not have.
-func (x *tokenWriter) each(r, other *tokenRow, f func(key []byte) error) error {
+func (x *tokenWriter) each(r, other *tokenRow, fc *types.FormatContext, f func(key []byte) error) error {
 	same := string(r.key) == string(other.key)
 	for _, t := range r.tokens {
+		if err := fc.CountSteps(1); err != nil {
+			return err
+		}
 		if _, has := slices.BinarySearch(other.tokens, t); has && same {
 			continue
 		}

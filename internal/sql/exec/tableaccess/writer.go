@@ -95,7 +95,7 @@ func (w *Writer) addIndex(ix *catalog.Index) error {
 // changeTokens replaces the entries of old in inverted indexes by those of row.
 func (w *Writer) changeTokens(txn Txn, old, row types.Row) error {
 	for i := range w.tokens {
-		if err := w.tokens[i].change(txn, old, row); err != nil {
+		if err := w.tokens[i].change(txn, old, row, w.fc); err != nil {
 			return err
 		}
 	}
@@ -105,7 +105,7 @@ func (w *Writer) changeTokens(txn Txn, old, row types.Row) error {
 // Table returns the table.
 func (w *Writer) Table() *catalog.Table { return w.table }
 
-// SetFormat sets how values in error messages look.
+// SetFormat sets how values in error messages look, and what is told of the steps.
 func (w *Writer) SetFormat(fc *types.FormatContext) { w.fc = fc }
 
 // CheckNotNull returns 23502 if a NOT NULL column is NULL.

@@ -103,7 +103,7 @@ func arrayCast(from, to *types.T) (Cast, bool) {
 	fn := c.Fn
 	c.Fn = func(fc *types.FormatContext, d types.Datum, to *types.T) (types.Datum, error) {
 		elem := to.Elem.WithTypmod(to.Typmod)
-		return types.MapArray(d, func(e types.Datum) (types.Datum, error) { return fn(fc, e, elem) })
+		return types.MapArray(d, fc, func(e types.Datum) (types.Datum, error) { return fn(fc, e, elem) })
 	}
 	return c, true
 }

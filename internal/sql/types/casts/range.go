@@ -9,5 +9,5 @@ func addRangeCasts(add castAdder) {
 }
 
 func castToMultirange(_ *types.FormatContext, d types.Datum, _ *types.T) (types.Datum, error) {
-	return types.NewMultirange([]types.Range{d.Range()}), nil
+	return types.NewMultirange([]types.Range{d.Range()}, nil), nil
 }

@@ -65,5 +65,5 @@ func convertField(fc *types.FormatContext, f types.Field, to *types.T) (d types.
 			}
 		}
 	}
-	return types.ApplyTypmod(d, to, false)
+	return types.ApplyTypmod(d, to, false, fc)
 }

@@ -148,7 +148,7 @@ func parseInterval(t *types.T, s string, fc *types.FormatContext) (types.Datum, 
 		return types.Null, errIntervalRange()
 	}
 	d := types.NewInterval(types.IntervalValue{Months: int32(months), Days: v.days, Micros: v.micros})
-	return types.ApplyTypmod(d, t, false)
+	return types.ApplyTypmod(d, t, false, nil)
 }
 
 func errIntervalRange() error {

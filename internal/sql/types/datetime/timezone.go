@@ -83,9 +83,13 @@ func namedZone(name string, fc *types.FormatContext) (*time.Location, bool) {
 	return parsePosixZone(strings.ToUpper(name))
 }
 
+// maxZoneName is how many bytes of the name of a zone count.
+const maxZoneName = 255
+
 // ZoneForExpr returns the zone of AT TIME ZONE: an abbreviation, a
 // name or a POSIX specification.
 func ZoneForExpr(name string, fc *types.FormatContext) (ExprZone, error) {
+	name = name[:min(len(name), maxZoneName)]
 	upper := strings.ToUpper(name)
 	if east, ok := lookupAbbrev(upper); ok {
 		if zone := zonesOfAbbrevs[upper]; zone != "" {

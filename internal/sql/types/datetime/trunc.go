@@ -7,9 +7,14 @@ import (
 	"github.com/lichendb/lichen/internal/sql/types"
 )
 
+// unitWord returns the name of a field in lower case, as long as a name may be.
+func unitWord(field string) string {
+	return strings.ToLower(field[:min(len(field), types.MaxNameLength)])
+}
+
 // fieldUnit returns the unit a field name of extract denotes.
 func fieldUnit(field string) unit {
-	low := strings.ToLower(field)
+	low := unitWord(field)
 	if u, ok := lookupUnit(low); ok {
 		return u
 	}
@@ -29,13 +34,13 @@ func fieldUnit(field string) unit {
 // truncUnit is fieldUnit for date_trunc, which knows no other names than those
 // of units.
 func truncUnit(field string) unit {
-	u, _ := lookupUnit(strings.ToLower(field))
+	u, _ := lookupUnit(unitWord(field))
 	return u
 }
 
 // errUnit reports a field that t does not have, or that does not exist.
 func errUnit(u unit, field string, t *types.T) *pgerr.Error {
-	field = strings.ToLower(field)
+	field = unitWord(field)
 	reserved := u == unitTime && (t.Family == types.TimeFamily || t.Family == types.TimeTZFamily || t.Family == types.IntervalFamily)
 	if u == unitNone || reserved {
 		return pgerr.New(pgerr.InvalidParameterValue, "unit \"%s\" not recognized for type %s", field, t.SQLName)

@@ -14,13 +14,15 @@ const MaxZoneOffset = 16 * 3600
 
 // ParseBinary reads the binary wire form of a value of type t, PostgreSQL's
 // receive function, and applies t's modifier as an assignment does. b is not
-// kept.
-func ParseBinary(t *types.T, b []byte) (types.Datum, error) { return ParseBinaryText(t, b, nil) }
+// kept; fc may be nil.
+func ParseBinary(t *types.T, b []byte, fc *types.FormatContext) (types.Datum, error) {
+	return ParseBinaryText(t, b, nil, fc)
+}
 
 // ParseBinaryText is ParseBinary of a form whose text is in another encoding, from which
 // decode converts it.
-func ParseBinaryText(t *types.T, b []byte, decode func(string) (string, error)) (types.Datum, error) {
-	m := message{b: b, decode: decode}
+func ParseBinaryText(t *types.T, b []byte, decode func(string) (string, error), fc *types.FormatContext) (types.Datum, error) {
+	m := message{b: b, decode: decode, fc: fc}
 	d, err := m.value(t)
 	if err == nil {
 		err = m.err
@@ -31,7 +33,7 @@ func ParseBinaryText(t *types.T, b []byte, decode func(string) (string, error)) 
 	if len(m.b) != 0 {
 		return types.Null, pgerr.New(pgerr.InvalidBinaryRepresentation, "incorrect binary data format")
 	}
-	return types.ApplyTypmod(d, t, false)
+	return types.ApplyTypmod(d, t, false, fc)
 }
 
 // message reads a binary value; once it runs out it yields zeros and has err.
@@ -41,6 +43,7 @@ type message struct {
 	depth int
 	// decode converts text; nil: it is UTF8.
 	decode func(string) (string, error)
+	fc     *types.FormatContext // is told of the steps; nil: nobody
 }
 
 func (m *message) take(n int) []byte {
@@ -200,7 +203,7 @@ func (m *message) json(t *types.T) (types.Datum, error) {
 	if m.err != nil {
 		return types.Null, m.err
 	}
-	return parseJSONText(t, s, nil)
+	return parseJSONText(t, s, m.fc)
 }
 
 func (m *message) dateTime(t *types.T) (types.Datum, error) {
@@ -337,6 +340,9 @@ func (m *message) array(t *types.T) (types.Datum, error) {
 	}
 	elems := make([]types.Datum, count)
 	for i := range elems {
+		if err := m.fc.CountSteps(1); err != nil {
+			return types.Null, err
+		}
 		n := m.int32()
 		if n == -1 {
 			continue
@@ -353,7 +359,7 @@ func (m *message) array(t *types.T) (types.Datum, error) {
 	if m.err != nil {
 		return types.Null, m.err
 	}
-	return types.NewArrayDims(dims, elems), nil
+	return types.EncodeArray(dims, elems, m.fc), m.fc.CountSteps(0)
 }
 
 // sized reads a value of n bytes; whole is false if it does not take them all.
@@ -365,7 +371,7 @@ func (m *message) sized(t *types.T, n int32) (d types.Datum, whole bool, err err
 	if m.err != nil {
 		return types.Null, false, m.err
 	}
-	in := message{b: b, depth: m.depth + 1, decode: m.decode}
+	in := message{b: b, depth: m.depth + 1, decode: m.decode, fc: m.fc}
 	if d, err = in.value(t); err == nil {
 		err = in.err
 	}

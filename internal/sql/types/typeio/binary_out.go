@@ -14,8 +14,8 @@ import (
 const jsonbVersion = 1
 
 // AppendBinary appends the binary wire form of d, which must not be NULL:
-// PostgreSQL's send function.
-func AppendBinary(dst []byte, t *types.T, d types.Datum) []byte {
+// PostgreSQL's send function. Once fc.Step fails it is cut short; fc may be nil.
+func AppendBinary(dst []byte, t *types.T, d types.Datum, fc *types.FormatContext) []byte {
 	be := binary.BigEndian
 	switch d.Family() {
 	case types.BoolFamily:
@@ -65,9 +65,9 @@ func AppendBinary(dst []byte, t *types.T, d types.Datum) []byte {
 		dst = be.AppendUint32(dst, uint32(v.Days))
 		return be.AppendUint32(dst, uint32(v.Months))
 	case types.ArrayFamily:
-		return appendArrayBinary(dst, t, d)
+		return appendArrayBinary(dst, t, d, fc)
 	case types.RecordFamily:
-		return appendRecordBinary(dst, t, d)
+		return appendRecordBinary(dst, t, d, fc)
 	case types.EnumFamily:
 		return appendEnum(dst, t, d, nil)
 	case types.InetFamily:
@@ -77,9 +77,9 @@ func AppendBinary(dst []byte, t *types.T, d types.Datum) []byte {
 	case types.BitFamily:
 		return append(be.AppendUint32(dst, uint32(d.Int())), d.Str()...)
 	case types.RangeFamily:
-		return appendRangeBinary(dst, t, d.Range())
+		return appendRangeBinary(dst, t, d.Range(), fc)
 	case types.MultirangeFamily:
-		return appendMultirangeBinary(dst, t, d)
+		return appendMultirangeBinary(dst, t, d, fc)
 	case types.TSVectorFamily, types.TSQueryFamily:
 		return appendTextSearchBinary(dst, d)
 	case types.JSONPathFamily:
@@ -167,54 +167,54 @@ func appendNumericHeader(dst []byte, groups, weight, sign, scale int) []byte {
 	return be.AppendUint16(dst, uint16(scale))
 }
 
-func appendArrayBinary(dst []byte, t *types.T, d types.Datum) []byte {
+func appendArrayBinary(dst []byte, t *types.T, d types.Datum, fc *types.FormatContext) []byte {
 	be := binary.BigEndian
 	elem := t.Elem
 	if elem == nil {
 		elem = types.Text
 	}
-	a := d.Array()
-	dims := a.Dims
+	dims := d.ArrayDims()
 	if types.IsVector(t) && len(dims) == 0 {
 		dims = []types.ArrayDim{{}} // a vector always has its one dimension
 	}
-	nulls := uint32(0)
-	for _, e := range a.Elems {
-		if e.IsNull() {
-			nulls = 1
-		}
-	}
 	dst = be.AppendUint32(dst, uint32(len(dims)))
-	dst = be.AppendUint32(dst, nulls)
+	nulls := len(dst)
+	dst = be.AppendUint32(dst, 0)
 	dst = be.AppendUint32(dst, elem.Shown().Oid)
 	for _, dim := range dims {
 		dst = be.AppendUint32(dst, uint32(dim.Len))
 		dst = be.AppendUint32(dst, uint32(dim.Lower))
 	}
-	for _, e := range a.Elems {
-		dst = appendSized(dst, elem, e)
+	for _, e := range d.ArrayElems() {
+		if fc.Stopped(1) {
+			return dst
+		}
+		if e.IsNull() {
+			be.PutUint32(dst[nulls:], 1)
+		}
+		dst = appendSized(dst, elem, e, fc)
 	}
 	return dst
 }
 
 // appendSized appends a length and the binary form of d, or -1 for NULL.
-func appendSized(dst []byte, t *types.T, d types.Datum) []byte {
+func appendSized(dst []byte, t *types.T, d types.Datum, fc *types.FormatContext) []byte {
 	if d.IsNull() {
 		return append(dst, 0xff, 0xff, 0xff, 0xff)
 	}
 	at := len(dst)
 	dst = append(dst, 0, 0, 0, 0)
-	dst = AppendBinary(dst, t, d)
+	dst = AppendBinary(dst, t, d, fc)
 	binary.BigEndian.PutUint32(dst[at:], uint32(len(dst)-at-4))
 	return dst
 }
 
-func appendRecordBinary(dst []byte, t *types.T, d types.Datum) []byte {
+func appendRecordBinary(dst []byte, t *types.T, d types.Datum, fc *types.FormatContext) []byte {
 	fields := types.TypedFields(t, d)
 	dst = binary.BigEndian.AppendUint32(dst, uint32(len(fields)))
 	for _, f := range fields {
 		dst = binary.BigEndian.AppendUint32(dst, f.Type.Shown().Oid)
-		dst = appendSized(dst, f.Type, f.Datum)
+		dst = appendSized(dst, f.Type, f.Datum, fc)
 	}
 	return dst
 }

@@ -6,8 +6,9 @@ import (
 )
 
 // BinaryText returns a datum whose binary form is that of d with all its text converted by
-// encode. 0A000 for text in types where that is not possible.
-func BinaryText(t *types.T, d types.Datum, encode func(string) (string, error)) (types.Datum, error) {
+// encode. 0A000 for text in types where that is not possible, and fc's error once the statement is
+// cancelled; fc may be nil.
+func BinaryText(t *types.T, d types.Datum, encode func(string) (string, error), fc *types.FormatContext) (types.Datum, error) {
 	if d.IsNull() {
 		return d, nil
 	}
@@ -22,11 +23,11 @@ func BinaryText(t *types.T, d types.Datum, encode func(string) (string, error)) 
 		s, err := encode(d.Str())
 		return types.NewJSON(s), err
 	case types.ArrayFamily:
-		return arrayText(t, d, encode)
+		return arrayText(t, d, encode, fc)
 	case types.RecordFamily:
-		return recordText(t, d, encode)
+		return recordText(t, d, encode, fc)
 	case types.EnumFamily, types.RangeFamily, types.MultirangeFamily, types.TSVectorFamily, types.TSQueryFamily, types.JSONPathFamily, types.OpaqueFamily:
-		for _, b := range AppendBinary(nil, t, d) {
+		for _, b := range AppendBinary(nil, t, d, fc) {
 			if b >= 0x80 {
 				return d, pgerr.Unsupported("the binary form of %s is supported with the client encoding UTF8 only", t.SQLName).
 					WithHint("Ask for the text form.")
@@ -36,27 +37,20 @@ func BinaryText(t *types.T, d types.Datum, encode func(string) (string, error)) 
 	return d, nil
 }
 
-func arrayText(t *types.T, d types.Datum, encode func(string) (string, error)) (types.Datum, error) {
+func arrayText(t *types.T, d types.Datum, encode func(string) (string, error), fc *types.FormatContext) (types.Datum, error) {
 	elem := t.Elem
 	if elem == nil {
 		elem = types.Text
 	}
-	a := d.Array()
-	for i := range a.Elems {
-		var err error
-		if a.Elems[i], err = BinaryText(elem, a.Elems[i], encode); err != nil {
-			return d, err
-		}
-	}
-	return types.NewArrayDims(a.Dims, a.Elems), nil
+	return types.MapArray(d, fc, func(e types.Datum) (types.Datum, error) { return BinaryText(elem, e, encode, fc) })
 }
 
-func recordText(t *types.T, d types.Datum, encode func(string) (string, error)) (types.Datum, error) {
+func recordText(t *types.T, d types.Datum, encode func(string) (string, error), fc *types.FormatContext) (types.Datum, error) {
 	fields := types.TypedFields(t, d)
 	ts, vals := make([]*types.T, len(fields)), make([]types.Datum, len(fields))
 	for i, f := range fields {
 		var err error
-		if vals[i], err = BinaryText(f.Type, f.Datum, encode); err != nil {
+		if vals[i], err = BinaryText(f.Type, f.Datum, encode, fc); err != nil {
 			return d, err
 		}
 		ts[i] = f.Type

@@ -10,7 +10,10 @@ import (
 
 func appendMultirange(dst []byte, t *types.T, d types.Datum, fc *types.FormatContext) []byte {
 	dst = append(dst, '{')
-	for i, r := range d.Multirange() {
+	for i, r := range d.Multirange(fc) {
+		if fc.Stopped(1) {
+			return dst
+		}
 		if i > 0 {
 			dst = append(dst, ',')
 		}
@@ -45,6 +48,9 @@ func parseMultirange(t *types.T, s string, fc *types.FormatContext) (types.Datum
 		if r.s == "" || r.s[0] != '(' && r.s[0] != '[' && r.s[0]|0x20 != 'e' {
 			return fail("Expected range start.")
 		}
+		if err := fc.CountSteps(1); err != nil {
+			return types.Null, err
+		}
 		x, err := r.read()
 		if err != nil {
 			return types.Null, err
@@ -59,14 +65,17 @@ func parseMultirange(t *types.T, s string, fc *types.FormatContext) (types.Datum
 	if r.skip(); r.s != "" {
 		return fail("Junk after closing right brace.")
 	}
-	return types.NewMultirange(rs), nil
+	return types.NewMultirange(rs, fc), fc.CountSteps(0)
 }
 
-func appendMultirangeBinary(dst []byte, t *types.T, d types.Datum) []byte {
-	rs := d.Multirange()
+func appendMultirangeBinary(dst []byte, t *types.T, d types.Datum, fc *types.FormatContext) []byte {
+	rs := d.Multirange(fc)
 	dst = binary.BigEndian.AppendUint32(dst, uint32(len(rs)))
 	for _, r := range rs {
-		dst = appendSized(dst, t.Sub, types.RangeDatum(r))
+		if fc.Stopped(1) {
+			return dst
+		}
+		dst = appendSized(dst, t.Sub, types.RangeDatum(r), fc)
 	}
 	return dst
 }
@@ -81,6 +90,9 @@ func (m *message) multirange(t *types.T) (types.Datum, error) {
 	}
 	rs := make([]types.Range, 0, n)
 	for range n {
+		if err := m.fc.CountSteps(1); err != nil {
+			return types.Null, err
+		}
 		d, whole, err := m.sized(t.Sub, m.int32())
 		if err != nil {
 			return types.Null, err
@@ -90,5 +102,5 @@ func (m *message) multirange(t *types.T) (types.Datum, error) {
 		}
 		rs = append(rs, d.Range())
 	}
-	return types.NewMultirange(rs), nil
+	return types.NewMultirange(rs, m.fc), m.fc.CountSteps(0)
 }

@@ -139,16 +139,16 @@ func parseRange(t *types.T, s string, fc *types.FormatContext) (types.Datum, err
 	return types.RangeDatum(v), nil
 }
 
-func appendRangeBinary(dst []byte, t *types.T, v types.Range) []byte {
+func appendRangeBinary(dst []byte, t *types.T, v types.Range, fc *types.FormatContext) []byte {
 	dst = append(dst, v.Flags())
 	if v.Empty {
 		return dst
 	}
 	if !v.Lower.Inf {
-		dst = appendSized(dst, t.Sub, v.Lower.D)
+		dst = appendSized(dst, t.Sub, v.Lower.D, fc)
 	}
 	if !v.Upper.Inf {
-		dst = appendSized(dst, t.Sub, v.Upper.D)
+		dst = appendSized(dst, t.Sub, v.Upper.D, fc)
 	}
 	return dst
 }

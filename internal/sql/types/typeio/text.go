@@ -20,7 +20,7 @@ func ParseText(t *types.T, s string, fc *types.FormatContext) (types.Datum, erro
 		if err != nil {
 			return types.Null, err
 		}
-		return types.ApplyTypmod(d, t, false)
+		return types.ApplyTypmod(d, t, false, fc)
 	}
 	return parseText(t, s, fc)
 }

@@ -34,8 +34,8 @@ func TestCheckFields(t *testing.T) {
 		t.Error("a record was made that nobody checked")
 	}
 	for n, want := range map[int64]error{9: nil, 10: errLarge} {
-		sent := typeio.AppendBinary(nil, rec, types.NewRecord([]*types.T{field}, []types.Datum{types.NewInt(n)}))
-		d, err := typeio.ParseBinary(rec, sent)
+		sent := typeio.AppendBinary(nil, rec, types.NewRecord([]*types.T{field}, []types.Datum{types.NewInt(n)}), nil)
+		d, err := typeio.ParseBinary(rec, sent, nil)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -30,7 +30,7 @@ func FuzzParseText(f *testing.F) {
 		if pgerr.CodeOf(err) == pgerr.InvalidTimeZoneDisplacementValue {
 			return // a timetz in POSIX zone A20 does not read back in PostgreSQL either
 		}
-		if err != nil || types.CompareTyped(typ, d, back) != 0 {
+		if err != nil || types.CompareTyped(typ, d, back, nil) != 0 {
 			t.Fatalf("%s: %q read, printed as %q, read back as %v, %v", typ.Name, s, text, back, err)
 		}
 	})
@@ -41,19 +41,19 @@ func FuzzParseBinary(f *testing.F) {
 	for i, typ := range ts {
 		for _, s := range []string{"1", "{1,NULL}", "{}", "2020-01-01", "1 day", "{\"a\":1}", "NaN", "12345.678", "00000000000000000000000000000001"} {
 			if d, err := typeio.ParseText(typ, s, nil); err == nil {
-				f.Add(uint8(i), typeio.AppendBinary(nil, typ, d))
+				f.Add(uint8(i), typeio.AppendBinary(nil, typ, d, nil))
 			}
 		}
 	}
 	f.Fuzz(func(t *testing.T, i uint8, b []byte) {
 		typ := ts[int(i)%len(ts)]
-		d, err := typeio.ParseBinary(typ, b)
+		d, err := typeio.ParseBinary(typ, b, nil)
 		if err != nil {
 			return
 		}
-		back, err := typeio.ParseBinary(typ, typeio.AppendBinary(nil, typ, d))
-		if err != nil || types.CompareTyped(typ, d, back) != 0 {
-			t.Fatalf("%s: %x read, written as %x, read back as %v, %v", typ.Name, b, typeio.AppendBinary(nil, typ, d), back, err)
+		back, err := typeio.ParseBinary(typ, typeio.AppendBinary(nil, typ, d, nil), nil)
+		if err != nil || types.CompareTyped(typ, d, back, nil) != 0 {
+			t.Fatalf("%s: %x read, written as %x, read back as %v, %v", typ.Name, b, typeio.AppendBinary(nil, typ, d, nil), back, err)
 		}
 		if text := string(typeio.AppendText(nil, typ, d, nil)); typ.Oid != types.Bytea.Oid && !utf8.ValidString(text) {
 			t.Fatalf("%s: %x prints invalid text %q", typ.Name, b, text)
@@ -117,11 +117,11 @@ func TestGoldenInputsEverywhere(t *testing.T) {
 			typ := ts[i%len(ts)] // a different type for each; all in the fuzz test
 			if d, err := typeio.ParseText(typ, c.args[2], fc); err == nil {
 				text := string(typeio.AppendText(nil, typ, d, fc))
-				if back, err := typeio.ParseText(typ, text, fc); err != nil || types.CompareTyped(typ, d, back) != 0 {
+				if back, err := typeio.ParseText(typ, text, fc); err != nil || types.CompareTyped(typ, d, back, nil) != 0 {
 					t.Errorf("%s: %q printed as %q, read back as %v, %v", typ.Name, c.args[2], text, back, err)
 				}
 			}
-			if _, err := typeio.ParseBinary(typ, []byte(c.args[2])); err != nil && goldenError(err) == "" {
+			if _, err := typeio.ParseBinary(typ, []byte(c.args[2]), nil); err != nil && goldenError(err) == "" {
 				t.Error("an error without a message")
 			}
 		}

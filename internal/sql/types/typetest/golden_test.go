@@ -193,7 +193,7 @@ func (g *goldenSession) run(args []string) (string, error) {
 		if err != nil {
 			return "", err
 		}
-		return goldenValue(hex.EncodeToString(typeio.AppendBinary(nil, typ, d))), nil
+		return goldenValue(hex.EncodeToString(typeio.AppendBinary(nil, typ, d, nil))), nil
 	case "cmp":
 		return g.compare(args)
 	case "cast":
@@ -217,8 +217,8 @@ func (g *goldenSession) compare(args []string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	c := types.CompareTyped(typ, a, b)
-	if c != -types.CompareTyped(typ, b, a) {
+	c := types.CompareTyped(typ, a, b, nil)
+	if c != -types.CompareTyped(typ, b, a, nil) {
 		return "", errors.New("not antisymmetric")
 	}
 	if same := bytes.Equal(types.AppendHashKeyTyped(nil, typ, a, nil), types.AppendHashKeyTyped(nil, typ, b, nil)); same != (c == 0) {
@@ -249,7 +249,7 @@ func (g *goldenSession) cast(args []string) (string, error) {
 			return goldenError(err), nil
 		}
 	}
-	if d, err = types.ApplyTypmod(d, to, true); err != nil {
+	if d, err = types.ApplyTypmod(d, to, true, nil); err != nil {
 		return goldenError(err), nil
 	}
 	return goldenValue(typeio.FormatDatum(to, d, g.fc)), nil

@@ -60,11 +60,11 @@ func genJSON(t *rapid.T, depth int) types.JSONValue {
 			v.Elems.Append(genJSON(t, depth+1))
 		}
 	case types.KindObject:
-		var fields []types.JSONField
+		var fields []*types.JSONField
 		for range rapid.IntRange(0, 3).Draw(t, "fields") {
-			fields = append(fields, types.JSONField{Key: genText().Draw(t, "key"), Value: genJSON(t, depth+1)})
+			fields = append(fields, &types.JSONField{Key: genText().Draw(t, "key"), Value: genJSON(t, depth+1)})
 		}
-		v = types.NewJSONObject(fields)
+		v = types.NewJSONObject(fields, nil)
 	}
 	return v
 }
@@ -277,11 +277,11 @@ func checkRoundTrip(t *rapid.T, typ *types.T, d types.Datum, fc *types.FormatCon
 	if err != nil {
 		t.Fatalf("%q: %v", text, err)
 	}
-	if types.CompareTyped(typ, d, back) != 0 || lossless(typ, fc) && !same(d, back) {
+	if types.CompareTyped(typ, d, back, nil) != 0 || lossless(typ, fc) && !same(d, back) {
 		t.Fatalf("%q read back as %q", text, typeio.AppendText(nil, typ, back, fc))
 	}
-	bin := typeio.AppendBinary(nil, typ, d)
-	back, err = typeio.ParseBinary(typ, bin)
+	bin := typeio.AppendBinary(nil, typ, d, nil)
+	back, err = typeio.ParseBinary(typ, bin, nil)
 	if err != nil {
 		t.Fatalf("%x: %v", bin, err)
 	}
@@ -304,7 +304,7 @@ func TestCompareAndHash(t *testing.T) {
 					for _, b := range ds {
 						checkPair(t, typ, a, b)
 						for _, c := range ds {
-							if types.CompareTyped(typ, a, b) <= 0 && types.CompareTyped(typ, b, c) <= 0 && types.CompareTyped(typ, a, c) > 0 {
+							if types.CompareTyped(typ, a, b, nil) <= 0 && types.CompareTyped(typ, b, c, nil) <= 0 && types.CompareTyped(typ, a, c, nil) > 0 {
 								t.Fatalf("not transitive: %v %v %v", a, b, c)
 							}
 						}
@@ -316,8 +316,8 @@ func TestCompareAndHash(t *testing.T) {
 }
 
 func checkPair(t *rapid.T, typ *types.T, a, b types.Datum) {
-	c := types.CompareTyped(typ, a, b)
-	if c != -types.CompareTyped(typ, b, a) {
+	c := types.CompareTyped(typ, a, b, nil)
+	if c != -types.CompareTyped(typ, b, a, nil) {
 		t.Fatalf("not antisymmetric: %v %v", a, b)
 	}
 	ka, kb := types.AppendHashKeyTyped(nil, typ, a, nil), types.AppendHashKeyTyped(nil, typ, b, nil)

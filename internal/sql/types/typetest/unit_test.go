@@ -128,7 +128,7 @@ func TestRecord(t *testing.T) {
 	if got := typeio.FormatDatum(types.Record, types.NewRecord(nil, nil), nil); got != "()" {
 		t.Errorf("empty record prints %s", got)
 	}
-	bin := typeio.AppendBinary(nil, types.Record, types.NewRecord([]*types.T{types.Int4, types.Text}, []types.Datum{types.NewInt(1), types.Null}))
+	bin := typeio.AppendBinary(nil, types.Record, types.NewRecord([]*types.T{types.Int4, types.Text}, []types.Datum{types.NewInt(1), types.Null}), nil)
 	if want := "\x00\x00\x00\x02\x00\x00\x00\x17\x00\x00\x00\x04\x00\x00\x00\x01\x00\x00\x00\x19\xff\xff\xff\xff"; string(bin) != want {
 		t.Errorf("binary record %x, want %x", bin, want)
 	}
@@ -171,7 +171,7 @@ func TestMalformedBinary(t *testing.T) {
 		{types.Varchar.WithTypmod(6), "abc", "! 22001 value too long for type character varying(2)"},
 		{types.Record, "\x00\x00\x00\x00", "! 0A000 input of anonymous composite types is not implemented"},
 	} {
-		_, err := typeio.ParseBinary(c.t, []byte(c.in))
+		_, err := typeio.ParseBinary(c.t, []byte(c.in), nil)
 		if err == nil || goldenError(err) != c.want {
 			t.Errorf("%s %x: %v, want %s", c.t.Name, c.in, err, c.want)
 		}
@@ -294,7 +294,7 @@ func TestNoAllocations(t *testing.T) {
 		if n := testing.AllocsPerRun(50, func() { buf = typeio.AppendText(buf[:0], c.t, want, fc) }); n != 0 {
 			t.Errorf("printing %s %s allocates %v times", c.t.Name, c.in, n)
 		}
-		if n := testing.AllocsPerRun(50, func() { buf = typeio.AppendBinary(buf[:0], c.t, want) }); n != 0 {
+		if n := testing.AllocsPerRun(50, func() { buf = typeio.AppendBinary(buf[:0], c.t, want, nil) }); n != 0 {
 			t.Errorf("writing binary %s %s allocates %v times", c.t.Name, c.in, n)
 		}
 		if n := testing.AllocsPerRun(50, func() { buf = types.AppendHashKey(buf[:0], want, nil) }); n != 0 {

@@ -33,7 +33,7 @@ func FuzzUserTypes(f *testing.F) {
 		for i, t := range ts {
 			f.Add(uint8(i), s, []byte(nil))
 			if d, err := typeio.ParseText(t, s, nil); err == nil {
-				f.Add(uint8(i), "", typeio.AppendBinary(nil, t, d))
+				f.Add(uint8(i), "", typeio.AppendBinary(nil, t, d, nil))
 			}
 		}
 	}
@@ -42,13 +42,13 @@ func FuzzUserTypes(f *testing.F) {
 		if d, err := typeio.ParseText(typ, s, nil); err == nil {
 			text := string(typeio.AppendText(nil, typ, d, nil))
 			back, err := typeio.ParseText(typ, text, nil)
-			if err != nil || types.CompareTyped(typ, d, back) != 0 {
+			if err != nil || types.CompareTyped(typ, d, back, nil) != 0 {
 				t.Fatalf("%s: %q printed as %q, read back as %v, %v", typ.Name, s, text, back, err)
 			}
 		}
-		if d, err := typeio.ParseBinary(typ, b); err == nil {
-			back, err := typeio.ParseBinary(typ, typeio.AppendBinary(nil, typ, d))
-			if err != nil || types.CompareTyped(typ, d, back) != 0 {
+		if d, err := typeio.ParseBinary(typ, b, nil); err == nil {
+			back, err := typeio.ParseBinary(typ, typeio.AppendBinary(nil, typ, d, nil), nil)
+			if err != nil || types.CompareTyped(typ, d, back, nil) != 0 {
 				t.Fatalf("%s: %x read back as %v, %v", typ.Name, b, back, err)
 			}
 		}

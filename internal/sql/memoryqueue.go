@@ -1,0 +1,101 @@
+package sql
+
+import (
+	"context"
+	"errors"
+	"sync/atomic"
+	"time"
+
+	"github.com/lichendb/lichen/internal/quota"
+	"github.com/lichendb/lichen/internal/sleep"
+)
+
+const (
+	// memoryWait bounds how long a statement that was refused memory waits for others to end.
+	memoryWait = 10 * time.Second
+	// minMemoryPause is how long the statement whose turn it is waits after a refusal; the time
+	// doubles up to maxMemoryPause.
+	minMemoryPause = 20 * time.Millisecond
+	maxMemoryPause = 500 * time.Millisecond
+)
+
+// memoryQueue lets the statements that were refused memory while others ran run again, one after
+// the other. While they wait they hold neither memory nor locks, so that nobody waits for them.
+type memoryQueue struct {
+	turn    chan struct{}
+	waiting atomic.Int32 // statements without their turn
+	wait    time.Duration
+	// waits is called when a statement begins to wait; nil but in tests.
+	waits func()
+}
+
+// refusal is what a statement knows that was refused memory.
+type refusal struct {
+	since time.Time
+	turn  bool // it has its turn
+	last  bool // nobody else ran when it was refused; those may just have ended
+	pause time.Duration
+}
+
+// refusedAlone reports whether err refused memory of the node to a statement that can begin
+// again: it is a transaction by itself, and others run that may give memory back.
+func (x *execution) refusedAlone(err error, r *refusal) bool {
+	var full *quota.ExceededError
+	if !errors.As(err, &full) || full.Limit != x.s.srv.cfg.Mem.Limit() {
+		return false
+	}
+	if !x.alone || x.input != nil || x.s.txn.InBlock() || x.s.advisory.Any() {
+		return false
+	}
+	others := x.s.srv.othersRun(x.s)
+	if !r.turn {
+		return others > 0
+	}
+	others -= int(x.s.srv.memory.waiting.Load()) // they have given up what they held
+	again := others > 0 || !r.last
+	r.last = others <= 0
+	return again
+}
+
+// othersRun counts the sessions other than ses that run a statement.
+func (s *Server) othersRun(ses *Session) (n int) {
+	for _, other := range s.Sessions() {
+		if other != ses && other.runs() {
+			n++
+		}
+	}
+	return n
+}
+
+// await waits until a statement may run again that was refused memory and has given up what it
+// held; false once it has waited too long or was cancelled. The caller ends r with leave.
+func (q *memoryQueue) await(ctx context.Context, r *refusal) bool {
+	if r.since.IsZero() {
+		r.since, r.pause = time.Now(), minMemoryPause
+	}
+	ctx, cancel := context.WithDeadline(ctx, r.since.Add(q.wait))
+	defer cancel()
+	if q.waits != nil {
+		q.waits()
+	}
+	if r.turn {
+		r.pause = min(2*r.pause, maxMemoryPause)
+		return sleep.For(ctx, r.pause) == nil
+	}
+	q.waiting.Add(1)
+	defer q.waiting.Add(-1)
+	select {
+	case q.turn <- struct{}{}:
+		r.turn = true
+		return ctx.Err() == nil
+	case <-ctx.Done():
+		return false
+	}
+}
+
+// leave ends the turn of a statement, if it has it.
+func (q *memoryQueue) leave(r *refusal) {
+	if r.turn {
+		<-q.turn
+	}
+}
