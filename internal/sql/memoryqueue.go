@@ -17,6 +17,9 @@ const (
 	// doubles up to maxMemoryPause.
 	minMemoryPause = 20 * time.Millisecond
 	maxMemoryPause = 500 * time.Millisecond
+	// aloneAttempts is how often it is refused while nobody else holds anything until it does not
+	// try again: what others held is garbage at first, which takes a while to collect.
+	aloneAttempts = 4
 )
 
 // memoryQueue lets the statements that were refused memory while others ran run again, one after
@@ -33,7 +36,7 @@ type memoryQueue struct {
 type refusal struct {
 	since time.Time
 	turn  bool // it has its turn
-	last  bool // nobody else ran when it was refused; those may just have ended
+	alone int  // refusals while nobody else ran who holds anything
 	pause time.Duration
 }
 
@@ -52,9 +55,12 @@ func (x *execution) refusedAlone(err error, r *refusal) bool {
 		return others > 0
 	}
 	others -= int(x.s.srv.memory.waiting.Load()) // they have given up what they held
-	again := others > 0 || !r.last
-	r.last = others <= 0
-	return again
+	if others > 0 {
+		r.alone = 0
+	} else {
+		r.alone++
+	}
+	return r.alone < aloneAttempts
 }
 
 // othersRun counts the sessions other than ses that run a statement.

@@ -68,6 +68,24 @@ func TestWaitsForMemory(t *testing.T) {
 	}
 }
 
+// TestManyWaitForMemory has many sessions run a statement for which there is memory once: all
+// succeed, one after the other.
+func TestManyWaitForMemory(t *testing.T) {
+	n, _, _ := memoryNode(t)
+	const many = 8
+	done := make(chan error)
+	for range many {
+		s := n.session(t)
+		defer s.Close()
+		go func() { done <- s.Query(context.Background(), needsMuch, &discard{}) }()
+	}
+	for range many {
+		if err := <-done; err != nil {
+			t.Errorf("%v: %s", err, pgerr.From(err).Detail)
+		}
+	}
+}
+
 // TestWaitForMemoryEnds cancels a statement that waits for memory.
 func TestWaitForMemoryEnds(t *testing.T) {
 	n, a, b := memoryNode(t)

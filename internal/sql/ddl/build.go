@@ -427,20 +427,17 @@ func (b *builder) row(ctx context.Context, row types.Row) error {
 }
 
 // reshape gives the values of a changed composite type its present fields.
-func (b *builder) reshape(row types.Row) error {
+func (b *builder) reshape(row types.Row) (err error) {
 	r := b.spec.reshape
 	if r == nil {
 		return nil
 	}
 	for i := range b.table.Columns {
-		if old := b.spec.old.ColumnByID(b.table.Columns[i].ID); old >= 0 {
-			var err error
-			if row[i], err = r.Apply(b.spec.old.Columns[old].Type, row[i], b.e.Format); err != nil {
-				return err
-			}
+		if old := b.spec.old.ColumnByID(b.table.Columns[i].ID); old >= 0 && err == nil {
+			row[i], err = r.Apply(b.spec.old.Columns[old].Type, row[i], b.e.Format)
 		}
 	}
-	return nil
+	return err
 }
 
 // firstValue appends the value of an entry, or of the first pair of a row of several.

@@ -21,15 +21,12 @@ type restatement struct {
 }
 
 // restated prints a constant of a type that is made of the one that changes.
-func (e *Env) restated(x *restatement, c *plan.Const) (string, error) {
+func (e *Env) restated(x *restatement, c *plan.Const) string {
 	t, d := catalog.ReplaceType(c.T, x.u), c.D
 	if x.reshape != nil {
-		var err error
-		if d, err = x.reshape.Apply(c.T, d, e.Format); err != nil {
-			return "", err
-		}
+		d, _ = x.reshape.Apply(c.T, d, nil) // nothing cancels it
 	}
-	return e.neutral(t, d), nil
+	return e.neutral(t, d)
 }
 
 // relabel makes the stored texts of a database that hold values of an enum call them as the
@@ -144,10 +141,7 @@ func (e *Env) restateText(ctx context.Context, s storedText, x *restatement) (st
 	changed := x.fields.rename(root, notes, x.u.Oid)
 	for lit, c := range notes.Literals {
 		if c != nil && catalog.UsesType(c.T, x.u.Oid) {
-			if lit.Val, err = e.restated(x, c); err != nil {
-				return "", err
-			}
-			changed = true
+			lit.Val, changed = e.restated(x, c), true
 		}
 	}
 	changed = x.rows(root, s.want, notes) || changed

@@ -58,6 +58,7 @@ func (c *Plan) Program() (*exec.Program, error) {
 	c.mu.Lock()
 	if n := len(c.idle); n > 0 {
 		p := c.idle[n-1]
+		c.idle[n-1] = nil // it may come to hold large values
 		c.idle = c.idle[:n-1]
 		c.mu.Unlock()
 		return p, nil

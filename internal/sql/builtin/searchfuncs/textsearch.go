@@ -284,22 +284,7 @@ func vectorFunctions() []*call.Overload {
 			}
 			return types.NewArray(out), nil
 		}),
-		call.Fn("array_to_tsvector(_text) tsvector", func(c *call.Context, a []types.Datum) (types.Datum, error) {
-			var v textsearch.Vector
-			for _, e := range a[0].ArrayElems() {
-				if err := c.Step(1); err != nil {
-					return types.Null, err
-				}
-				if e.IsNull() {
-					return types.Null, pgerr.New(pgerr.NullValueNotAllowed, "lexeme array may not contain nulls")
-				}
-				if e.Str() == "" {
-					return types.Null, pgerr.New("2200F", "lexeme array may not contain empty strings")
-				}
-				v = append(v, textsearch.Lexeme{Word: e.Str()})
-			}
-			return types.NewTSVector(textsearch.Normal(v)), nil
-		}),
+		call.Fn("array_to_tsvector(_text) tsvector", arrayToVector),
 		call.SRF("unnest(tsvector) setof record", unnestVector).Columns([]string{"lexeme", "positions", "weights"},
 			[]*types.T{types.Text, types.Int2Array, types.TextArray}),
 		call.Fn("get_current_ts_config() regconfig", func(c *call.Context, _ []types.Datum) (types.Datum, error) {
@@ -332,6 +317,23 @@ func phraseOf(_ *call.Context, a []types.Datum) (types.Datum, error) {
 			"distance in phrase operator must be an integer value between zero and %d inclusive", textsearch.MaxPhraseDistance)
 	}
 	return queryResult(textsearch.Combine(textsearch.OpPhrase, a[0].TSQuery(), a[1].TSQuery(), uint16(distance)))
+}
+
+func arrayToVector(c *call.Context, a []types.Datum) (types.Datum, error) {
+	var v textsearch.Vector
+	for _, e := range a[0].ArrayElems() {
+		if err := c.Step(1); err != nil {
+			return types.Null, err
+		}
+		if e.IsNull() {
+			return types.Null, pgerr.New(pgerr.NullValueNotAllowed, "lexeme array may not contain nulls")
+		}
+		if e.Str() == "" {
+			return types.Null, pgerr.New("2200F", "lexeme array may not contain empty strings")
+		}
+		v = append(v, textsearch.Lexeme{Word: e.Str()})
+	}
+	return types.NewTSVector(textsearch.Normal(v)), nil
 }
 
 func deleteLexemes(c *call.Context, a []types.Datum) (types.Datum, error) {
