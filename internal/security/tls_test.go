@@ -103,7 +103,7 @@ func TestPeers(t *testing.T) {
 	wants(t, "nobody", serr, "didn't provide a certificate")
 	wants(t, "nobody, client", Explain(cerr), "asks for a certificate")
 	_, _, cerr = handshake(t, n.PeerServerTLS(testALPN), to("localhost", foreign.PeerClientTLS(testALPN)))
-	wants(t, "client of another cluster", Explain(cerr), "not signed by the CA")
+	wants(t, "client of another cluster", Explain(cerr), "not signed by a CA that this side trusts")
 	_, _, cerr = handshake(t, n.PeerServerTLS(testALPN), to("elsewhere", n.PeerClientTLS(testALPN)))
 	wants(t, "other host", Explain(cerr), "not for elsewhere but for localhost, 127.0.0.1", "create-node")
 	if serr, _, cerr := handshake(t, n.PeerServerTLS(testALPN), to("localhost", n.PeerClientTLS("other"))); cerr == nil {
