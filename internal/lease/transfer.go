@@ -137,6 +137,13 @@ type Transfer struct {
 // ErrDamaged says that a record of a transfer can't be read.
 var ErrDamaged = errors.New("lease: damaged record of a lock transfer")
 
+// maxEncodedLock is what Encode writes for a lock at most, beside its key: the length of the key, the
+// transaction and the strength.
+const maxEncodedLock = 3*binary.MaxVarintLen64 + 1
+
+// MaxEncodedLock returns how many bytes Encode writes at most for a lock on key.
+func MaxEncodedLock(key []byte) int { return maxEncodedLock + len(key) }
+
 // Encode returns the stored form.
 func (t *Transfer) Encode() []byte {
 	b := []byte{transferVersion}

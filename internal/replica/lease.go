@@ -169,7 +169,7 @@ func (r *Replica) beginLeadership(term uint64) {
 func (r *Replica) inheritOther() bool {
 	r.inheritMu.Lock()
 	defer r.inheritMu.Unlock()
-	inherits := r.inherits && r.transfers.former == apply.FirstTerm
+	inherits := r.inherits && r.transfers.previousTerm == apply.FirstTerm
 	if inherits {
 		r.locks.Install(r.inherit)
 		r.epoch.Store(r.inheritEpoch)

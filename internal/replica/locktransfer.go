@@ -17,49 +17,50 @@ import (
 )
 
 const (
-	// transferWait is how long a leader that is to transfer its locks waits until it may, and then
-	// for the requests under way; new ones are refused meanwhile. If those take longer, the
-	// row locks are lost with the leadership.
+	// transferWait bounds the wait until a transfer may begin, and then the wait for the requests
+	// under way, while new ones are refused.
 	transferWait = time.Second
-	// transferTimeout bounds the whole, transferCheck is how often the leader looks
-	// whether it has been succeeded.
+	// transferTimeout bounds the whole transfer; every transferCheck the former leader looks
+	// whether another one leads.
 	transferTimeout = 10 * time.Second
 	transferCheck   = 200 * time.Millisecond
 	// transferPoll is how often the leader looks whether a transfer may begin.
 	transferPoll = 10 * time.Millisecond
 	// importPoll is how often a request looks whether the record of the locks was removed.
 	importPoll = time.Millisecond
-	// maxTransferBytes bounds the row locks that are exported: with more, all are
-	// lost with the leadership.
+	// maxTransferBytes bounds the record of the row locks: TransferLeader gives up locks that
+	// do not fit, OfferLeader keeps the leadership.
 	maxTransferBytes = 8 << 20
-	// maxOffered is with how many row locks a leadership is offered, which are no more bytes.
-	maxOffered = 1 << 16
+	// transferHeadBytes is more than the record holds beside the locks: at most maxSubsumedEpochs
+	// epochs and as many transactions as a txnintent.TxnSet.
+	transferHeadBytes = 64 << 10
 )
 
 // lockTransfer is what a replica knows of exports and imports of its row locks.
 type lockTransfer struct {
 	lease.Gate
-	record chan struct{} // has one while the record is being written or removed
-	// present is the term of the last entry applied, former the one of the last entry of
-	// another term: of the leadership before. Both belong to the processing goroutine.
-	former, present uint64
+	record chan struct{} // a semaphore of one: whoever writes or removes the record holds it
+	// appliedTerm is the term of the last entry applied, previousTerm the one before: that of the
+	// former leadership, for which inheritOther asks. Both belong to the processing goroutine.
+	previousTerm, appliedTerm uint64
 }
 
 // noteTerm notes the term of an entry applied.
 func (h *lockTransfer) noteTerm(term uint64) {
-	if term != h.present {
-		h.former, h.present = h.present, term
+	if term != h.appliedTerm {
+		h.previousTerm, h.appliedTerm = h.appliedTerm, term
 	}
 }
 
-// lockSection is a request's stay among those that change row locks. The zero value
-// is outside.
+// lockSection is a request's passage through the gate that keeps changes of row locks apart from
+// a transfer. The zero value is outside.
 type lockSection struct {
 	r  *Replica
 	in bool
 }
 
-// enter waits while the leadership has not removed the record of the locks that it took over.
+// enter waits until dropTransfer has removed the record of imported locks. It returns NotLeader
+// if the gate is shut, or stays closed for transferWait.
 func (s *lockSection) enter(ctx context.Context, r *Replica) error {
 	s.r = r
 	for began := time.Now(); ; {
@@ -75,7 +76,7 @@ func (s *lockSection) enter(ctx context.Context, r *Replica) error {
 	}
 }
 
-// admit is admitWrite and enter.
+// admit combines admitWrite and enter.
 func (s *lockSection) admit(ctx context.Context, r *Replica, keys ...[]byte) (fence raftgroup.Fence, err error) {
 	if fence, err = r.admitWrite(ctx, keys...); err == nil {
 		err = s.enter(ctx, r)
@@ -90,14 +91,17 @@ func (s *lockSection) leave() {
 	}
 }
 
-// TransferLeader makes another replica the leader, if it has the log, and transfers it
-// the row locks; if that can't be, the leadership goes without them. It returns at once.
+// TransferLeader begins to transfer the leadership, with the row locks, to another replica that has
+// the log. If the locks can't be exported, they are lost. It returns at once.
 func (r *Replica) TransferLeader(to kvpb.ReplicaID) { r.beginTransfer(to, false) }
 
-// OfferLeader is TransferLeader if the row locks can go too: nothing happens otherwise.
+// OfferLeader does as TransferLeader, but keeps the leadership if requests under way take too long,
+// or if the row locks are too many to export. They are lost only if writing their record fails.
 func (r *Replica) OfferLeader(to kvpb.ReplicaID) { r.beginTransfer(to, true) }
 
-func (r *Replica) beginTransfer(to kvpb.ReplicaID, whole bool) {
+// beginTransfer begins a transfer unless one is under way. onlyWithLocks: if the locks can't go,
+// the leadership stays.
+func (r *Replica) beginTransfer(to kvpb.ReplicaID, onlyWithLocks bool) {
 	l := r.lease.Load()
 	if l == nil {
 		return
@@ -107,12 +111,12 @@ func (r *Replica) beginTransfer(to kvpb.ReplicaID, whole bool) {
 		return
 	}
 	if r.transfers.Begin() {
-		r.tasks.run(func() { r.transferLocks(l, to, whole) })
+		r.tasks.run(func() { r.transferLocks(l, to, onlyWithLocks) })
 	}
 }
 
-// transfer has raft transfer the leadership of a term. A later one may be this replica's too:
-// it has locks of its own, and a follower would have the leader give its leadership away.
+// transfer has raft transfer the leadership of this term only: a later leadership here has locks that
+// were not exported, and raft on a follower forwards the request to the leader.
 func (r *Replica) transfer(term uint64, to kvpb.ReplicaID) {
 	r.group.Do(func() {
 		if st := r.group.Raft().BasicStatus(); st.RaftState == raft.StateLeader && st.GetTerm() == term {
@@ -139,25 +143,29 @@ func (r *Replica) mayLead(ctx context.Context, to kvpb.ReplicaID) bool {
 }
 
 // transferLocks writes the row locks into the range for the next leadership, and ends this
-// one. From the moment at which it takes them this leader serves nothing any more,
-// even if it stays leader: only a leadership of a later term does, perhaps its own
-// (Reclaim), and takes the locks over. whole is that of OfferLeader.
-func (r *Replica) transferLocks(l *lease.Lease, to kvpb.ReplicaID, whole bool) {
+// one. Once it has taken the locks out of the table, this leadership serves nothing any more,
+// even if the transfer fails: only one of a later term does, perhaps of this replica (Reclaim),
+// and imports them.
+func (r *Replica) transferLocks(l *lease.Lease, to kvpb.ReplicaID, onlyWithLocks bool) {
 	ctx, cancel := r.tasks.context(transferTimeout)
 	defer cancel()
-	fence, ready := r.awaitTransfer(ctx, l, to, whole)
-	if !ready || whole && r.locks.Len() > maxOffered {
+	fence, ready := r.awaitTransfer(ctx, l, to, onlyWithLocks)
+	if !ready || onlyWithLocks && !r.locksFit() { // before requests have to wait
 		r.transfers.GiveUp()
 		return
 	}
 	r.transfers.Shut()
 	began := time.Now()
 	if !r.transfers.Drained(transferWait) {
-		r.deps.Logger.Info("row locks are not transferred: requests take too long", "range", r.id, "stays", whole)
+		r.deps.Logger.Info("row locks are not transferred: requests take too long", "range", r.id, "leader_stays", onlyWithLocks)
 		r.transfers.Open()
-		if !whole {
+		if !onlyWithLocks {
 			r.transfer(l.Term, to)
 		}
+		return
+	}
+	if onlyWithLocks && !r.locksFit() { // again: now none is added any more
+		r.transfers.Open()
 		return
 	}
 	if now := r.lease.Load(); now == nil || now.Term != l.Term {
@@ -188,10 +196,12 @@ func (r *Replica) transferLocks(l *lease.Lease, to kvpb.ReplicaID, whole bool) {
 }
 
 // awaitTransfer waits until this leadership serves, which one that has just begun does not
-// yet, and the other replica could lead at once. A leadership that does not come to serve
-// has no use of its locks: it ends without them. If the other replica stays behind, nothing
-// happens.
-func (r *Replica) awaitTransfer(ctx context.Context, l *lease.Lease, to kvpb.ReplicaID, whole bool) (fence raftgroup.Fence, ready bool) {
+// yet, and the other replica could lead at once. A leadership that never came to serve granted no
+// locks: TransferLeader transfers it without exporting any. If the other replica stays behind,
+// ready is false.
+func (r *Replica) awaitTransfer(
+	ctx context.Context, l *lease.Lease, to kvpb.ReplicaID, onlyWithLocks bool,
+) (fence raftgroup.Fence, ready bool) {
 	late := time.NewTimer(transferWait)
 	defer late.Stop()
 	for {
@@ -207,7 +217,7 @@ func (r *Replica) awaitTransfer(ctx context.Context, l *lease.Lease, to kvpb.Rep
 		case <-ctx.Done():
 			return fence, false
 		case <-late.C:
-			if err != nil && !whole {
+			if err != nil && !onlyWithLocks {
 				r.transfer(l.Term, to)
 			}
 			return fence, false
@@ -215,6 +225,20 @@ func (r *Replica) awaitTransfer(ctx context.Context, l *lease.Lease, to kvpb.Rep
 	}
 }
 
+// locksFit reports whether exportLocks can write all row locks that are held.
+func (r *Replica) locksFit() bool {
+	size := 0
+	r.locks.ForEach(func(l concurrency.Lock) bool {
+		if !l.Waiting {
+			size += lease.MaxEncodedLock(l.Key)
+		}
+		return size <= maxTransferBytes-transferHeadBytes
+	})
+	return size <= maxTransferBytes-transferHeadBytes
+}
+
+// exportLocks takes the row locks out of the table and writes them into the range. If that fails,
+// they are lost.
 func (r *Replica) exportLocks(l *lease.Lease, fence raftgroup.Fence) {
 	h := lease.Transfer{Term: l.Term, Epoch: r.epoch.Load(), Locks: r.locks.Extract(nil, nil)}
 	if all := r.merging.subsumedEpochs.Load(); all != nil {
@@ -241,9 +265,9 @@ func (r *Replica) exportLocks(l *lease.Lease, fence raftgroup.Fence) {
 	}
 }
 
-// importLocks imports the row locks that a leadership before this one exported: while its
-// record is there no other has changed any. It runs when a leadership begins, after what is
-// provisional was loaded.
+// importLocks imports the row locks that a leadership before this one exported: as long as the
+// record is there, no leadership has changed a lock. It runs when a leadership begins, after
+// loadIntents.
 func (r *Replica) importLocks(term uint64) error {
 	r.transfers.Imported(0)
 	p, ok, err := r.deps.Engine.GetUnversioned(keys.RangeLockTransfer(uint64(r.id)), nil)
@@ -257,7 +281,7 @@ func (r *Replica) importLocks(term uint64) error {
 	must.True(h.Term < term, "replica 4: leadership %d finds the locks of leadership %d", term, h.Term)
 	r.epoch.Store(h.Epoch)
 	r.merging.subsumedEpochs.Store(&h.Subsumed)
-	r.locks.Install(r.unfinished(h.Locks))
+	r.locks.Install(r.stillNeeded(h.Locks))
 	for _, id := range h.Abandoned {
 		r.abandoned.Add(id)
 	}
@@ -265,10 +289,9 @@ func (r *Replica) importLocks(term uint64) error {
 	return nil
 }
 
-// unfinished returns the locks but for those of transactions that were on their way
-// when they were taken: one that has ended holds none, and of one that is staged the
-// durable locks stand for those on its keys.
-func (r *Replica) unfinished(locks []concurrency.Lock) []concurrency.Lock {
+// stillNeeded drops exported locks that are no longer needed: the transaction has finished, the key
+// belongs to another range, or the transaction is staged, so that its intent locks the key.
+func (r *Replica) stillNeeded(locks []concurrency.Lock) []concurrency.Lock {
 	d := r.Desc()
 	kept := locks[:0]
 	for _, l := range locks {
@@ -280,8 +303,8 @@ func (r *Replica) unfinished(locks []concurrency.Lock) []concurrency.Lock {
 	return kept
 }
 
-// dropTransfer removes the record of a lock transfer that the leadership of a term has read
-// (lease, invariant 6), and lets requests in that change row locks. It ends with the leadership.
+// dropTransfer removes the record of a lock transfer that the leadership of a term has imported, and
+// opens the gate (lease, invariant 6). It tries until it succeeds or the leadership ends.
 func (r *Replica) dropTransfer(term uint64) {
 	for r.tasks.open() {
 		if l := r.lease.Load(); l == nil || l.Term != term {
@@ -290,10 +313,10 @@ func (r *Replica) dropTransfer(term uint64) {
 		ctx, cancel := r.tasks.context(raftgroup.ProposalTimeout)
 		err := r.tryDropTransfer(ctx, term)
 		if err == nil {
-			r.transfers.Removed(term) // a later leadership may have found another
+			r.transfers.Removed(term)
 		} else {
 			r.deps.Logger.Debug("removing the record of a lock transfer", "range", r.id, "err", err)
-			_ = sleep.For(ctx, pushFirst) // it is about to serve, or to end
+			_ = sleep.For(ctx, pushFirst) // the leadership does not serve yet, or is about to end
 		}
 		cancel()
 		if err == nil {
@@ -302,6 +325,7 @@ func (r *Replica) dropTransfer(term uint64) {
 	}
 }
 
+// tryDropTransfer removes the record of the lock transfer once.
 func (r *Replica) tryDropTransfer(ctx context.Context, term uint64) error {
 	select {
 	case r.transfers.record <- struct{}{}:

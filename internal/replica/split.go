@@ -95,7 +95,7 @@ func (r *Replica) split(n *Replica, right *kvpb.RangeDescriptor) {
 // of a later term has applied the entry before it served.
 func (r *Replica) splitLeader() (l lease.SplitLeader) {
 	lead, ok := r.Leader()
-	if !ok || r.deps.Support == nil || r.transfers.present != r.group.Raft().BasicStatus().GetTerm() {
+	if !ok || r.deps.Support == nil || r.transfers.appliedTerm != r.group.Raft().BasicStatus().GetTerm() {
 		return l
 	}
 	if l.Epoch = r.deps.Support.Granted(lead.Store).Epoch; l.Epoch != 0 {

@@ -351,6 +351,41 @@ func TestOfferKeepsLocks(t *testing.T) {
 	})
 }
 
+// A leadership that is only offered stays where it is if its row locks are few but too long to be
+// exported.
+func TestOfferKeepsLongLocks(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newTestCluster(t, 3)
+		defer c.closeAll()
+		c.replicate(1)
+		c.put(1, "\x10a", "old")
+		first, lead := c.leading(1), c.leader(1)
+		holder := c.gateway(first).Begin(kv.TxnOptions{})
+		holder.BeginStatement()
+		const locks = 300
+		for i := range locks { // of more than 8 MiB
+			mustLock(t, holder, fmt.Sprintf("\x10%04d%s", i, strings.Repeat("x", 32<<10)))
+		}
+		rep, _ := lead.Desc().Replica(kvpb.StoreID(c.other(first).id))
+		lead.OfferLeader(rep.Replica)
+		time.Sleep(2 * time.Second)
+		if n := lead.Locks().Len(); c.leader(1) != lead || n != locks {
+			t.Fatalf("the leadership went, or its locks: %d are left", n)
+		}
+		if err := holder.Put([]byte("\x10a"), []byte("new")); err != nil {
+			t.Fatal(err)
+		}
+		if err := holder.Commit(context.Background()); err != nil {
+			t.Errorf("commit after the offer: %v", err)
+		}
+		lead.OfferLeader(rep.Replica)
+		time.Sleep(time.Second)
+		if c.leader(1) == lead {
+			t.Error("the leadership did not go though its locks had")
+		}
+	})
+}
+
 // A leadership that was handed over to a node that does not take it, or dies at once,
 // goes on in a later term, elsewhere or here. With the same node it has its locks.
 func TestLockTransferToNobody(t *testing.T) {
