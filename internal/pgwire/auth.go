@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/lichendb/lichen/internal/pgwire/wire"
 	"github.com/lichendb/lichen/internal/sql"
 	"github.com/lichendb/lichen/internal/sql/pgerr"
 )
@@ -65,13 +66,13 @@ func (c *conn) authenticate(user string) error {
 // answerSSL answers a request for encryption.
 func (c *conn) answerSSL() error {
 	if c.srv.tls == nil || c.encryption != nil {
-		return c.answerByte('N')
+		return c.answerByte(wire.EncryptionRefused)
 	}
 	if c.wire.Buffered() {
 		// Someone in the middle may have put it there.
 		return pgerr.New(pgerr.ProtocolViolation, "received unencrypted data after SSL request")
 	}
-	if err := c.answerByte('S'); err != nil {
+	if err := c.answerByte(wire.EncryptionAccepted); err != nil {
 		return err
 	}
 	_, err := c.handshake(tls.Server(c.wire.NetConn(), c.srv.tls))

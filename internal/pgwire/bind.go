@@ -60,7 +60,7 @@ func (c *conn) bind(body []byte) error {
 		return err
 	}
 	portal.Front = format
-	c.wire.Empty('2')
+	c.wire.Empty(wire.BindComplete)
 	return nil
 }
 

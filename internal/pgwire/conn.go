@@ -142,9 +142,9 @@ func (c *conn) serve() {
 func (c *conn) refuse(typ byte, cause error) bool {
 	err := errMessageMemory(cause)
 	switch {
-	case c.skip || typ == 'd':
+	case c.skip || typ == wire.CopyData:
 		return true
-	case typ == 'P' || typ == 'B':
+	case typ == wire.Parse || typ == wire.Bind:
 		return c.failed(err)
 	}
 	c.pipe.end(c)
@@ -240,29 +240,29 @@ func (c *conn) readFailed(err error) {
 
 // dispatch handles a message and reports whether the connection goes on.
 func (c *conn) dispatch(typ byte, body []byte) bool {
-	if c.skip && typ != 'S' && typ != 'X' {
+	if c.skip && typ != wire.Sync && typ != wire.Terminate {
 		return true
 	}
 	var err error
 	switch typ {
-	case 'Q':
+	case wire.Query:
 		c.pipe.end(c)
 		return c.query(body)
-	case 'P', 'B', 'D', 'E', 'C':
+	case wire.Parse, wire.Bind, wire.Describe, wire.Execute, wire.Close:
 		c.keep(typ, body)
 		if err = c.extended(typ, body); err != nil {
 			c.ses.Fail(err)
 			err = c.again(err, false)
 		}
-	case 'H':
+	case wire.Flush:
 		return c.flush()
-	case 'S':
+	case wire.Sync:
 		return c.sync()
-	case 'F':
+	case wire.FunctionCall:
 		return c.functionCall()
-	case 'X':
+	case wire.Terminate:
 		return false
-	case 'd', 'c', 'f':
+	case wire.CopyData, wire.CopyDone, wire.CopyFail:
 		// The client sent data of a COPY before it heard that the COPY failed.
 	}
 	if err != nil {

@@ -27,15 +27,15 @@ func (s *copySource) Next() ([]byte, error) {
 			return nil, s.finish(s.readFailed(err))
 		}
 		switch typ {
-		case 'd':
+		case wire.CopyData:
 			return body, nil
-		case 'c':
+		case wire.CopyDone:
 			return nil, s.finish(io.EOF)
-		case 'f':
+		case wire.CopyFail:
 			m := wire.NewBody(body)
 			reason := string(s.c.name(m.String()))
 			return nil, s.finish(pgerr.New(pgerr.QueryCanceled, "COPY from stdin failed: %s", reason))
-		case 'H', 'S':
+		case wire.Flush, wire.Sync:
 			// Libraries send these behind any Execute, not knowing that it was COPY.
 		default:
 			s.c.desynced = true

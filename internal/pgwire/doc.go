@@ -4,9 +4,11 @@
 // (messages and buffers). Read server.go (Server: accepting, limits, shutdown),
 // startup.go (from the first byte to ReadyForQuery), auth.go (encryption and who the
 // client is), conn.go (conn: the loop over
-// messages), extended.go and bind.go (prepared statements and portals),
-// results.go and rowformat.go (what sql sends back), watch.go (clients that are gone), encoding.go (clients with other
-// encodings than UTF8), copy.go, errors.go and metrics.go.
+// messages), extended.go and bind.go (prepared statements and portals), pipeline.go (the messages
+// since the last Sync, which are run again after a conflict), results.go and rowformat.go (what
+// sql sends back), yield.go (letting others have the processor), watch.go (clients that are
+// gone), encoding.go (clients with other encodings than UTF8), copy.go, errors.go and metrics.go.
+// pgwire/wire/types.go names the types of messages.
 //
 // Invariants:
 //

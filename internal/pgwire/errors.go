@@ -4,6 +4,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/lichendb/lichen/internal/pgwire/wire"
 	"github.com/lichendb/lichen/internal/sql/pgerr"
 )
 
@@ -37,7 +38,7 @@ func (c *conn) sendError(severity string, err error) {
 	if e.Code == pgerr.InternalError || e.Code == pgerr.IOError {
 		c.srv.log.Error("internal error", "err", err, "cause", e.Cause)
 	}
-	c.appendReport('E', severity, e)
+	c.appendReport(wire.ErrorResponse, severity, e)
 }
 
 // appendReport appends ErrorResponse or NoticeResponse, which have the same fields.
@@ -80,5 +81,5 @@ func (c *conn) Notice(severity string, e *pgerr.Error) {
 	if !c.ses.WantsNotice(severity) {
 		return
 	}
-	c.appendReport('N', severity, e)
+	c.appendReport(wire.NoticeResponse, severity, e)
 }

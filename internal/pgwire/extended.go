@@ -98,7 +98,7 @@ func (c *conn) parse(body []byte) error {
 	if _, err := c.ses.Prepare(c.ctx, name, text, c.oids, c); err != nil {
 		return err
 	}
-	c.wire.Empty('1')
+	c.wire.Empty(wire.ParseComplete)
 	return nil
 }
 
@@ -109,13 +109,13 @@ func (c *conn) describe(body []byte) error {
 		return err
 	}
 	switch kind {
-	case 'S':
+	case wire.TargetStatement:
 		p, err := c.ses.StatementBytes(name)
 		if err != nil {
 			return err
 		}
 		return c.describeStatement(p)
-	case 'P':
+	case wire.TargetPortal:
 		portal, err := c.ses.Portal(string(name))
 		if err != nil {
 			return err
@@ -162,7 +162,7 @@ func (c *conn) describable(cols []plan.Column) error {
 
 func (c *conn) describeRows(cols []plan.Column, f *rowFormat) error {
 	if cols == nil {
-		c.wire.Empty('n')
+		c.wire.Empty(wire.NoData)
 		return nil
 	}
 	return c.sendDescription(f)
@@ -186,7 +186,7 @@ func (c *conn) execute(body []byte) error {
 		return err
 	}
 	if suspended {
-		c.wire.Empty('s')
+		c.wire.Empty(wire.PortalSuspended)
 	}
 	return nil
 }
@@ -198,13 +198,13 @@ func (c *conn) closeObject(body []byte) error {
 		return err
 	}
 	switch kind {
-	case 'S':
+	case wire.TargetStatement:
 		c.ses.CloseStatement(string(name))
-	case 'P':
+	case wire.TargetPortal:
 		c.ses.ClosePortal(string(name))
 	default:
 		return pgerr.New(pgerr.ProtocolViolation, "invalid CLOSE message subtype %d", kind)
 	}
-	c.wire.Empty('3')
+	c.wire.Empty(wire.CloseComplete)
 	return nil
 }

@@ -46,11 +46,11 @@ func (c *conn) keep(typ byte, body []byte) {
 		p.lost = c.ses.Status() != 'I'
 		c.ses.BeginPipeline()
 	}
-	closes := typ == 'C' && len(body) > 0 && body[0] == 'S' // what was prepared would be prepared twice
+	closes := typ == wire.Close && len(body) > 0 && body[0] == wire.TargetStatement // what was prepared would be prepared twice
 	if p.lost = p.lost || closes || len(p.msgs)+len(body) > maxPipeline; p.lost {
 		return
 	}
-	if typ == 'E' {
+	if typ == wire.Execute {
 		if p.executes++; p.executes == 2 {
 			c.res.hold = c.ses.Unanswered()
 		}
@@ -65,13 +65,13 @@ func (c *conn) extended(typ byte, body []byte) error {
 		return err
 	}
 	switch typ {
-	case 'P':
+	case wire.Parse:
 		return c.parse(body)
-	case 'B':
+	case wire.Bind:
 		return c.bind(body)
-	case 'D':
+	case wire.Describe:
 		return c.describe(body)
-	case 'E':
+	case wire.Execute:
 		return c.execute(body)
 	}
 	return c.closeObject(body)
@@ -99,8 +99,8 @@ func (c *conn) repeat(sync bool) error {
 		typ, body := msgs[0], msgs[5:end]
 		msgs = msgs[end:]
 		p.behind = sync || len(msgs) > 0
-		if typ == 'P' && body[0] != 0 { // a named statement: it is there
-			c.wire.Empty('1')
+		if typ == wire.Parse && body[0] != 0 { // a named statement: it is there
+			c.wire.Empty(wire.ParseComplete)
 			continue
 		}
 		if err := c.extended(typ, body); err != nil {

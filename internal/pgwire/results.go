@@ -75,7 +75,7 @@ func (r *results) Row(row []types.Datum) error {
 		return pgerr.Assertion("a row of %d columns does not fit its description", len(row))
 	}
 	w := r.c.wire
-	w.Begin('D')
+	w.Begin(wire.DataRow)
 	if err := w.Reserve(r.format.room(row)); err != nil {
 		w.Abandon()
 		return errMessageMemory(err)
@@ -113,7 +113,7 @@ func (r *results) Complete(tag string) error {
 
 // Empty implements sql.Results.
 func (r *results) Empty() error {
-	r.c.wire.Empty('I')
+	r.c.wire.Empty(wire.EmptyQueryResponse)
 	return nil
 }
 
@@ -122,14 +122,14 @@ func (r *results) Notice(severity string, e *pgerr.Error) { r.c.Notice(severity,
 
 // CopyOut implements sql.Results.
 func (r *results) CopyOut(columns int, binary bool) error {
-	r.copyResponse('H', columns, binary)
+	r.copyResponse(wire.CopyOutResponse, columns, binary)
 	return nil
 }
 
 // CopyData implements sql.Results.
 func (r *results) CopyData(p []byte) error {
 	w := r.c.wire
-	w.Begin('d')
+	w.Begin(wire.CopyData)
 	if err := w.Reserve(len(p)); err != nil {
 		w.Abandon()
 		return errMessageMemory(err)
@@ -141,13 +141,13 @@ func (r *results) CopyData(p []byte) error {
 
 // CopyDone implements sql.Results.
 func (r *results) CopyDone() error {
-	r.c.wire.Empty('c')
+	r.c.wire.Empty(wire.CopyDone)
 	return nil
 }
 
 // CopyIn implements sql.Results.
 func (r *results) CopyIn(columns int, binary bool) (sql.CopySource, error) {
-	r.copyResponse('G', columns, binary)
+	r.copyResponse(wire.CopyInResponse, columns, binary)
 	if err := r.c.written(r.c.wire.Flush()); err != nil {
 		return nil, err
 	}

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/lichendb/lichen/internal/pgwire/wire"
 	"github.com/lichendb/lichen/internal/quota"
 	"github.com/lichendb/lichen/internal/sql/pgerr"
 	"github.com/lichendb/lichen/internal/sql/plan"
@@ -95,7 +96,7 @@ func encodingOf(t *types.T, code int16) encoding {
 // appendDescription appends RowDescription.
 func (f *rowFormat) appendDescription(b []byte, cols []plan.Column) []byte {
 	be := binary.BigEndian
-	b = append(b, 'T', 0, 0, 0, 0)
+	b = append(b, wire.RowDescription, 0, 0, 0, 0)
 	b = be.AppendUint16(b, uint16(len(cols)))
 	for i := range cols {
 		c := &cols[i]
@@ -114,7 +115,7 @@ func (f *rowFormat) appendDescription(b []byte, cols []plan.Column) []byte {
 
 func appendParamDescription(b []byte, params []*types.T) []byte {
 	be := binary.BigEndian
-	b = append(b, 't', 0, 0, 0, 0)
+	b = append(b, wire.ParameterDescription, 0, 0, 0, 0)
 	b = be.AppendUint16(b, uint16(len(params)))
 	for _, t := range params {
 		oid := types.Unknown.Oid

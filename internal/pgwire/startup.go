@@ -53,14 +53,14 @@ func (c *conn) start() error {
 	c.srv.started(c)
 	c.ses.OnInterrupt(c.interrupt)
 	c.shared.Store(c.ses)
-	c.wire.Begin('R') // AuthenticationOk
+	c.wire.Begin(wire.Authentication)
 	c.wire.Int32(0)
 	c.wire.End()
 	for _, p := range c.ses.ParamStatus() {
 		c.wire.ParameterStatus(p.Name, c.shown(p.Value))
 	}
 	c.ses.TakeParamChanges()
-	c.wire.Begin('K') // BackendKeyData
+	c.wire.Begin(wire.BackendKeyData)
 	c.wire.Int32(c.ses.PID())
 	c.wire.Int32(int32(c.ses.Secret()))
 	c.wire.End()
@@ -99,7 +99,7 @@ func (c *conn) readStartup() (sql.SessionArgs, error) {
 			err = c.answerSSL()
 		case code == codeGSSEncrypt && !askedGSS:
 			askedGSS = true
-			err = c.answerByte('N')
+			err = c.answerByte(wire.EncryptionRefused)
 		default:
 			return c.startupParams(code, body)
 		}
@@ -198,7 +198,7 @@ func checkReplication(value string) error {
 // version has its major part too, which the protocol's description leaves out and
 // clients expect.
 func (c *conn) negotiate(unknown []string) {
-	c.wire.Begin('v')
+	c.wire.Begin(wire.NegotiateProtocolVersion)
 	c.wire.Int32(protocolMajor << 16)
 	c.wire.Int32(int32(len(unknown)))
 	for _, name := range unknown {

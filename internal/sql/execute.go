@@ -246,8 +246,8 @@ func (x *execution) attempt(ctx context.Context) error {
 		if v, ok := root.Stmt.(*ast.Vacuum); ok {
 			return x.runVacuum(ctx, v)
 		}
-		if rowsColumns(root.Stmt) != nil {
-			return x.runRows(ctx, root.Stmt)
+		if computedColumns(root.Stmt) != nil {
+			return x.runComputed(ctx, root.Stmt)
 		}
 		if set, ok := root.Stmt.(*ast.SetClusterSetting); ok {
 			return x.setClusterSetting(ctx, set)

@@ -291,7 +291,7 @@ func (s *Session) resultColumns(p *plan.Prepared) []plan.Column {
 		}
 		return []plan.Column{textColumn(settingName(st.Name))}
 	case *ast.Split, *ast.Scatter, *ast.ShowRanges, *ast.ShowZone, *ast.ShowObjects:
-		return rowsColumns(st)
+		return computedColumns(st)
 	case *ast.Execute:
 		return s.statements.Columns(string(st.Name))
 	case *ast.Fetch:

@@ -49,8 +49,8 @@ func replyTo(query string) *reply {
 // rows sets the columns, all int4, and the values of the one row; "" is NULL.
 func (r *reply) rows(names, values []string) {
 	be := binary.BigEndian
-	r.desc = be.AppendUint16([]byte{'T', 0, 0, 0, 0}, uint16(len(names)))
-	r.row = be.AppendUint16([]byte{'D', 0, 0, 0, 0}, uint16(len(names)))
+	r.desc = be.AppendUint16([]byte{wire.RowDescription, 0, 0, 0, 0}, uint16(len(names)))
+	r.row = be.AppendUint16([]byte{wire.DataRow, 0, 0, 0, 0}, uint16(len(names)))
 	for i, name := range names {
 		r.desc = append(append(r.desc, name...), 0)
 		r.desc = append(r.desc, 0, 0, 0, 0, 0, 0) // no table column
@@ -89,7 +89,7 @@ func countParams(query string) int {
 // describe appends the answer to Describe of a statement or a portal.
 func (r *reply) describe(w *wire.Conn, statement bool) {
 	if statement {
-		w.Begin('t')
+		w.Begin(wire.ParameterDescription)
 		w.Int16(int16(r.params))
 		for range r.params {
 			w.Int32(int4Oid)
@@ -97,7 +97,7 @@ func (r *reply) describe(w *wire.Conn, statement bool) {
 		w.End()
 	}
 	if r.desc == nil {
-		w.Empty('n')
+		w.Empty(wire.NoData)
 		return
 	}
 	w.Raw(r.desc)

@@ -84,7 +84,7 @@ func (s *Server) ServeConn(nc net.Conn) error {
 	}
 	for {
 		typ, body, err := c.w.Next()
-		if err != nil || typ == 'X' {
+		if err != nil || typ == wire.Terminate {
 			return err
 		}
 		if err := c.message(typ, body); err != nil {
@@ -111,7 +111,7 @@ func (c *conn) start() (bool, error) {
 		}
 		switch code {
 		case codeSSL, codeGSS:
-			c.w.Raw([]byte{'N'})
+			c.w.Raw([]byte{wire.EncryptionRefused})
 			if err := c.w.Flush(); err != nil {
 				return false, err
 			}
@@ -123,13 +123,13 @@ func (c *conn) start() (bool, error) {
 			return false, fmt.Errorf("protocol %#x", code)
 		}
 		c.status = 'I'
-		c.w.Begin('R')
+		c.w.Begin(wire.Authentication)
 		c.w.Int32(0)
 		c.w.End()
 		c.w.ParameterStatus("server_version", "15.0")
 		c.w.ParameterStatus("client_encoding", "UTF8")
 		c.w.ParameterStatus("standard_conforming_strings", "on")
-		c.w.Begin('K')
+		c.w.Begin(wire.BackendKeyData)
 		c.w.Int32(1)
 		c.w.Int32(1)
 		c.w.End()
@@ -145,18 +145,18 @@ func (c *conn) ready() error {
 func (c *conn) message(typ byte, body []byte) error {
 	m := wire.NewBody(body)
 	switch typ {
-	case 'Q':
+	case wire.Query:
 		if err := c.execute(c.query(m.String()), body); err != nil {
 			return err
 		}
 		return c.ready()
-	case 'P':
+	case wire.Parse:
 		name, text := string(m.String()), string(m.String())
 		if len(c.statements) < maxReplies || name == "" {
 			c.statements[name] = replyTo(text)
 		}
-		c.w.Empty('1')
-	case 'B':
+		c.w.Empty(wire.ParseComplete)
+	case wire.Bind:
 		_ = m.String() // the portal's name: there is but one
 		if c.portal = c.statements[string(m.String())]; c.portal == nil {
 			return errors.New("no such statement")
@@ -164,9 +164,9 @@ func (c *conn) message(typ byte, body []byte) error {
 		if c.srv.BeforeReply != nil {
 			c.bound = append(c.bound[:0], body...)
 		}
-		c.w.Empty('2')
-	case 'D':
-		r, statement := c.portal, m.Byte() == 'S'
+		c.w.Empty(wire.BindComplete)
+	case wire.Describe:
+		r, statement := c.portal, m.Byte() == wire.TargetStatement
 		if statement {
 			r = c.statements[string(m.String())]
 		}
@@ -174,16 +174,16 @@ func (c *conn) message(typ byte, body []byte) error {
 			return errors.New("nothing to describe")
 		}
 		r.describe(c.w, statement)
-	case 'E':
+	case wire.Execute:
 		if c.portal == nil {
 			return errors.New("no portal")
 		}
 		return c.execute(c.portal, c.bound)
-	case 'C':
-		c.w.Empty('3')
-	case 'S':
+	case wire.Close:
+		c.w.Empty(wire.CloseComplete)
+	case wire.Sync:
 		return c.ready()
-	case 'H':
+	case wire.Flush:
 		return c.w.Flush()
 	default:
 		return fmt.Errorf("message of type %q", typ)

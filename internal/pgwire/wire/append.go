@@ -64,21 +64,21 @@ func (c *Conn) Empty(typ byte) {
 
 // CommandComplete appends CommandComplete.
 func (c *Conn) CommandComplete(tag string) {
-	c.Begin('C')
+	c.Begin(CommandComplete)
 	c.String(tag)
 	c.End()
 }
 
 // ReadyForQuery appends ReadyForQuery.
 func (c *Conn) ReadyForQuery(status byte) {
-	c.Begin('Z')
+	c.Begin(ReadyForQuery)
 	c.Byte(status)
 	c.End()
 }
 
 // ParameterStatus appends ParameterStatus.
 func (c *Conn) ParameterStatus(name, value string) {
-	c.Begin('S')
+	c.Begin(ParameterStatus)
 	c.String(name)
 	c.String(value)
 	c.End()

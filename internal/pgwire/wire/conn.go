@@ -185,7 +185,7 @@ func (c *Conn) SyncFollows() bool {
 	if c.w-c.r < headerSize && !c.soon(headerSize) {
 		return false
 	}
-	return c.in[c.r] == 'S'
+	return c.in[c.r] == Sync
 }
 
 // soon makes n bytes of input available, if they come within syncDelay. What else keeps

@@ -4,7 +4,8 @@
 //
 // Above it are pgwire and pgwire/nullserver; below it pgerr and quota. Read conn.go (Conn:
 // buffers, Next and Flush), read.go (how it waits and reads), output.go (Output: how it
-// writes, and can be interrupted), message.go (Body: the fields of a message), append.go
+// writes, and can be interrupted), types.go (the types of messages), message.go (Body: the fields of a
+// message; how long a message may be), append.go
 // (messages to the client, CopyData), memory.go (messages that are long) and buffers.go
 // (the pool).
 //

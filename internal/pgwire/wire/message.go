@@ -20,9 +20,9 @@ const (
 // if clients send no such message.
 func MaxMessage(typ byte) int {
 	switch typ {
-	case 'Q', 'P', 'B', 'F', 'd':
+	case Query, Parse, Bind, FunctionCall, CopyData:
 		return maxLarge
-	case 'C', 'D', 'E', 'H', 'S', 'X', 'c', 'f':
+	case Close, Describe, Execute, Flush, Sync, Terminate, CopyDone, CopyFail:
 		return maxSmall
 	}
 	return 0

@@ -50,6 +50,15 @@ func TestKeywords(t *testing.T) {
 	}
 }
 
+// TestShowKindsHaveNames checks that every list of SHOW prints as words.
+func TestShowKindsHaveNames(t *testing.T) {
+	for k, name := range showKindNames {
+		if name == "" {
+			t.Errorf("ShowKind %d has no name", k)
+		}
+	}
+}
+
 // tree is (a + f(1, CASE WHEN b THEN 2 END)) over a query in FROM.
 func tree() *Select {
 	cond := When{Cond: &ColumnRef{Column: "b"}, Result: &IntLit{Val: 2}}

@@ -280,7 +280,7 @@ func (p *printer) utility(s Statement) {
 		p.w("CALL ")
 		p.expr(s.Func)
 	default:
-		p.placement(s)
+		p.rangesStatement(s)
 	}
 }
 

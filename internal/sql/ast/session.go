@@ -143,7 +143,7 @@ type Show struct {
 // ShowKind is what a dialect SHOW lists.
 type ShowKind uint8
 
-// The lists of ShowObjects.
+// The lists of ShowObjects; showKindNames names each.
 const (
 	ShowDatabases ShowKind = iota
 	ShowSchemas
@@ -169,13 +169,34 @@ const (
 	ShowEnums
 	ShowRegions
 	ShowSchedules
+	showKinds // how many there are
 )
 
-// showKindNames is indexed by ShowKind.
-var showKindNames = [...]string{
-	"DATABASES", "SCHEMAS", "TABLES", "COLUMNS", "INDEXES", "CONSTRAINTS", "CREATE",
-	"SEQUENCES", "TYPES", "USERS", "ROLES", "GRANTS", "SESSIONS", "QUERIES", "JOBS", "STATISTICS",
-	"ALL CLUSTER SETTINGS", "CLUSTER SETTING", "ZONE CONFIGURATIONS", "TRANSACTIONS", "FUNCTIONS", "ENUMS", "REGIONS", "SCHEDULES",
+var showKindNames = [showKinds]string{
+	ShowDatabases:          "DATABASES",
+	ShowSchemas:            "SCHEMAS",
+	ShowTables:             "TABLES",
+	ShowColumns:            "COLUMNS",
+	ShowIndexes:            "INDEXES",
+	ShowConstraints:        "CONSTRAINTS",
+	ShowCreate:             "CREATE",
+	ShowSequences:          "SEQUENCES",
+	ShowTypes:              "TYPES",
+	ShowUsers:              "USERS",
+	ShowRoles:              "ROLES",
+	ShowGrants:             "GRANTS",
+	ShowSessions:           "SESSIONS",
+	ShowQueries:            "QUERIES",
+	ShowJobs:               "JOBS",
+	ShowStatistics:         "STATISTICS",
+	ShowClusterSettings:    "ALL CLUSTER SETTINGS",
+	ShowClusterSetting:     "CLUSTER SETTING",
+	ShowZoneConfigurations: "ZONE CONFIGURATIONS",
+	ShowTransactions:       "TRANSACTIONS",
+	ShowFunctions:          "FUNCTIONS",
+	ShowEnums:              "ENUMS",
+	ShowRegions:            "REGIONS",
+	ShowSchedules:          "SCHEDULES",
 }
 
 // String returns the SQL words after SHOW.

@@ -2,7 +2,8 @@
 // SHOW CLUSTER SETTING, SHOW CLUSTER SETTINGS.
 //
 // config/setting defines the settings and their values; sql calls this package with the
-// transaction and the Source that the node provides.
+// transaction and the Source that the node provides. The parameters of a session are in
+// sql/settings.
 //
 // Invariants:
 //

@@ -265,7 +265,7 @@ func (p *parser) createIndex(loc ast.Loc) ast.Statement {
 	if p.accept(kwTablespace) {
 		s.Tablespace = p.colID()
 	}
-	p.placement()
+	p.refusePlacement()
 	p.indexPartitions()
 	p.splits(&s.SplitInto, &s.SplitAt)
 	if p.accept(kwWhere) {

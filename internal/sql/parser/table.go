@@ -42,7 +42,7 @@ func (p *parser) createTable(loc ast.Loc, persistence ast.Persistence) ast.State
 		s.Tablespace = p.colID()
 	}
 	p.splits(&s.SplitInto, &s.SplitAt)
-	p.placement()
+	p.refusePlacement()
 	return s
 }
 
@@ -234,7 +234,7 @@ func (p *parser) inlineIndex() ast.TableDef {
 		d.With = p.storageParams()
 		p.takeBuckets(&d.With, d.Sharded, &d.Buckets)
 	}
-	p.placement()
+	p.refusePlacement()
 	p.indexPartitions()
 	if p.accept(kwWhere) {
 		d.Where = p.expr()

@@ -1,9 +1,13 @@
 // Package settings holds the configuration parameters of a session (SET, SHOW):
-// their names, defaults, checks and values.
+// their names, defaults, checks and values. The settings of the cluster (SET CLUSTER SETTING)
+// are others: config/setting defines them, sql/clustersetting executes the statements, kv stores
+// them, and kvnode/settings.go, sqlnode/settings.go and server/settings.go make them hold on a node.
 //
-// Above it is sql; below it types and pgerr. Read registry.go (every parameter,
-// with what setting it does), then values.go (Values: a session's values, with
-// SET LOCAL and rollback).
+// Above it is sql, which also gives a session what ALTER ROLE and ALTER DATABASE stored for it
+// (sql/storedsettings.go); below it types and pgerr. Read registry.go (Param: what a parameter is), table.go
+// (every parameter, with what setting it does), kind.go (which values it takes) with datestyle.go,
+// values.go (Values: a session's values, with SET LOCAL and rollback), about.go (what pg_settings
+// tells of it).
 //
 // Invariants:
 //

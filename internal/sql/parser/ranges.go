@@ -23,9 +23,9 @@ func (p *parser) alterRanges(loc ast.Loc, src ast.RangeSource, ifExists bool) as
 	return nil
 }
 
-// placement refuses what the dialects say behind a table or an index about where its rows
+// refusePlacement refuses what the dialects say behind a table or an index about where its rows
 // lie.
-func (p *parser) placement() {
+func (p *parser) refusePlacement() {
 	feature := ""
 	switch {
 	case p.isWord("locality"):

@@ -1,7 +1,7 @@
 package ast
 
-// placement prints the statements about ranges and zones; false if s is none.
-func (p *printer) placement(s Statement) bool {
+// rangesStatement prints the statements about ranges and zones; false if s is none.
+func (p *printer) rangesStatement(s Statement) bool {
 	switch s := s.(type) {
 	case *Split:
 		p.splitAt(s)

@@ -14,17 +14,21 @@ import (
 	"github.com/lichendb/lichen/internal/sql/types"
 )
 
-// rowsColumns returns the columns of a statement about ranges, zones or cluster settings that
-// returns rows; nil for any other statement.
-func rowsColumns(stmt ast.Statement) []plan.Column {
+// A SHOW is answered in one of three ways: package show rewrites it to a query (rewriteShow);
+// packages ranges and clustersetting compute its rows, as they do those of SPLIT AT and the like
+// (computedRows); or it is a parameter of the session (set.go).
+
+// computedColumns returns the columns of a statement whose rows package ranges or clustersetting
+// computes; nil for any other statement.
+func computedColumns(stmt ast.Statement) []plan.Column {
 	if cols := ranges.Columns(stmt); cols != nil {
 		return cols
 	}
 	return clustersetting.Columns(stmt)
 }
 
-// rowsOf executes a statement for which rowsColumns returns columns.
-func (x *execution) rowsOf(ctx context.Context, stmt ast.Statement) ([][]types.Datum, error) {
+// computedRows executes a statement for which computedColumns returns columns.
+func (x *execution) computedRows(ctx context.Context, stmt ast.Statement) ([][]types.Datum, error) {
 	s := x.s
 	if clustersetting.Columns(stmt) != nil {
 		return clustersetting.Show(ctx, s.srv.cfg.Settings, s.txn.KV(), stmt.(*ast.ShowObjects))
@@ -50,9 +54,9 @@ func statementSource(stmt ast.Statement) (*ast.Select, []plan.Column, error) {
 		if q, ok := p.AST.(*ast.Select); ok {
 			return q, nil, nil
 		}
-		return nil, rowsColumns(stmt), nil
+		return nil, computedColumns(stmt), nil
 	default:
-		if cols := rowsColumns(stmt); cols != nil {
+		if cols := computedColumns(stmt); cols != nil {
 			return nil, cols, nil
 		}
 	}
@@ -65,24 +69,24 @@ func (s *Session) StatementRows(ctx context.Context, stmt ast.Statement, emit fu
 	x.env = operator.Env{
 		Ctx: ctx, Txn: s.txn.KV(), Builtin: s.bctx, Mem: s.srv.cfg.Mem, Virtual: s.cats, Statements: s, ReadOnly: true,
 	}
-	rows, err := x.rowsOf(ctx, stmt)
+	rows, err := x.computedRows(ctx, stmt)
 	for i := 0; err == nil && i < len(rows); i++ {
 		err = emit(rows[i])
 	}
 	return err
 }
 
-// runRows runs a statement about ranges, zones or cluster settings and sends its rows.
-func (x *execution) runRows(ctx context.Context, stmt ast.Statement) error {
+// runComputed runs a statement for which computedColumns returns columns, and sends its rows.
+func (x *execution) runComputed(ctx context.Context, stmt ast.Statement) error {
 	x.s.fillEnv(ctx, &x.env, x.params)
-	rows, err := x.rowsOf(ctx, stmt)
+	rows, err := x.computedRows(ctx, stmt)
 	if err != nil {
 		return err
 	}
 	if err := x.endImplicit(ctx); err != nil {
 		return err
 	}
-	if err := x.announce(rowsColumns(stmt)); err != nil {
+	if err := x.announce(computedColumns(stmt)); err != nil {
 		return err
 	}
 	for _, row := range rows {
@@ -98,7 +102,7 @@ func (x *execution) runRows(ctx context.Context, stmt ast.Statement) error {
 // rewriteShow replaces a SHOW by the query that answers it, if there is one.
 func rewriteShow(p parser.Statement) (parser.Statement, error) {
 	st, ok := p.AST.(*ast.ShowObjects)
-	if !ok || rowsColumns(st) != nil {
+	if !ok || computedColumns(st) != nil {
 		return p, nil
 	}
 	return show.Rewrite(st)
