@@ -77,6 +77,7 @@ func (o *optimizer) foldSubqueries(e plan.Expr) {
 	plan.WalkExpr(e, func(x plan.Expr) bool {
 		if s, ok := x.(*plan.Subquery); ok && !o.folded[s.Plan] {
 			s.Plan = o.fold(s.Plan)
+			dropUnread(s)
 			if o.folded == nil {
 				o.folded = map[plan.Node]bool{}
 			}
@@ -84,6 +85,42 @@ func (o *optimizer) foldSubqueries(e plan.Expr) {
 		}
 		return true
 	})
+}
+
+// dropUnread forgets the outer columns that a folded subquery does not refer to any more, or never
+// did but in the select list of an EXISTS: nobody has to compute them. A CTE from outside may depend
+// on any of them.
+func dropUnread(s *plan.Subquery) {
+	if len(s.Outer) == 0 || readsOuterCTE(s.Plan) {
+		return
+	}
+	read := make(map[plan.ColID]bool, len(s.Outer))
+	plan.Walk(s.Plan, func(n plan.Node) bool {
+		plan.VisitExprs(n, func(e *plan.Expr) { plan.Refs(*e, func(id plan.ColID) { read[id] = true }) })
+		return true
+	})
+	s.Outer = slices.DeleteFunc(slices.Clone(s.Outer), func(r plan.ColRef) bool { return !read[r.Col] })
+}
+
+// readsOuterCTE reports whether a query reads a common table expression that it does not define.
+func readsOuterCTE(n plan.Node) bool {
+	defined, read := map[int]bool{}, map[int]bool{}
+	everyNode(n, func(n plan.Node) {
+		switch n := n.(type) {
+		case *plan.With:
+			for _, c := range n.CTEs {
+				defined[c.ID] = true
+			}
+		case *plan.CTEScan:
+			read[n.ID] = true
+		}
+	})
+	for id := range read {
+		if !defined[id] {
+			return true
+		}
+	}
+	return false
 }
 
 // nothingPasses reports whether a condition is known to be false or NULL for any row.

@@ -252,6 +252,9 @@ func ArrayOf(t *T) (*T, bool) {
 	if t.Def != nil {
 		return t.Def.arrayOf(t), true
 	}
+	if t.Elem != nil && t.Elem.Def != nil {
+		return t, true
+	}
 	r, ok := byOid[t.Oid]
 	switch {
 	case !ok:

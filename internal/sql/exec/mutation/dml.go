@@ -191,10 +191,7 @@ func (u *updateOp) step(in types.Row, b *rowcontainer.Batch) error {
 	if err := u.writer.Compute(row); err != nil {
 		return err
 	}
-	if err := u.writer.CheckNotNull(row); err != nil {
-		return err
-	}
-	if err := u.writer.RunChecks(u.checks, u.combined, row); err != nil {
+	if err := u.writer.CheckRow(u.checks, u.combined, row); err != nil {
 		return err
 	}
 	if err := u.writer.Update(u.run.Ctx, u.run.Txn, u.oldRow, row); err != nil {

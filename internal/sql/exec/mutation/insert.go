@@ -209,10 +209,7 @@ func (ins *insertOp) step(in types.Row, b *rowcontainer.Batch) error {
 		copy(ins.combined[2*n:], in)
 		visible = ins.combined
 	}
-	if err := ins.writer.CheckNotNull(row); err != nil {
-		return err
-	}
-	if err := ins.writer.RunChecks(ins.checks, visible, row); err != nil {
+	if err := ins.writer.CheckRow(ins.checks, visible, row); err != nil {
 		return err
 	}
 	txn, ctx := ins.run.Txn, ins.run.Ctx
@@ -358,10 +355,7 @@ func (ins *insertOp) applySet(stored, old types.Row) (bool, error) {
 	if err := w.Compute(stored); err != nil {
 		return false, err
 	}
-	if err := w.CheckNotNull(stored); err != nil {
-		return false, err
-	}
-	if err := w.RunChecks(ins.checks, ins.combined, stored); err != nil {
+	if err := w.CheckRow(ins.checks, ins.combined, stored); err != nil {
 		return false, err
 	}
 	if err := w.Update(ins.run.Ctx, ins.run.Txn, old, stored); err != nil {

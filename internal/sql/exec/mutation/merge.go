@@ -167,10 +167,7 @@ func (m *mergeOp) verify() error {
 	if err := m.writer.Compute(m.row); err != nil {
 		return err
 	}
-	if err := m.writer.CheckNotNull(m.row); err != nil {
-		return err
-	}
-	return m.writer.RunChecks(m.checks, m.row, m.row)
+	return m.writer.CheckRow(m.checks, m.row, m.row)
 }
 
 func (m *mergeOp) update(a *mergeAction, in types.Row) error {

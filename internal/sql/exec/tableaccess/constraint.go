@@ -41,10 +41,22 @@ func CompileChecks(c *expr.Compiler, list []plan.CheckExpr, s expr.Scope) ([]Che
 	return out, nil
 }
 
-// RunChecks evaluates CHECK constraints over input, for the row to store.
-func (w *Writer) RunChecks(list []Check, input, row types.Row) error {
+// CheckRow evaluates constraints over input, for the row to store: those of domains first, as values
+// have them, then NOT NULL, then CHECK. The errors are 23514 and 23502.
+func (w *Writer) CheckRow(list []Check, input, row types.Row) error {
+	if err := w.runChecks(list, true, input, row); err != nil {
+		return err
+	}
+	if err := w.CheckNotNull(row); err != nil {
+		return err
+	}
+	return w.runChecks(list, false, input, row)
+}
+
+// runChecks evaluates the constraints of domains, or those of the table.
+func (w *Writer) runChecks(list []Check, ofDomains bool, input, row types.Row) error {
 	for i := range list {
-		if list[i].view != "" {
+		if list[i].view != "" || (list[i].domain.Name != "") != ofDomains {
 			continue
 		}
 		d, err := list[i].cond(input)
@@ -52,7 +64,7 @@ func (w *Writer) RunChecks(list []Check, input, row types.Row) error {
 			return err
 		}
 		if !d.IsNull() && !d.Bool() {
-			if list[i].domain.Name != "" {
+			if ofDomains {
 				return catalogfuncs.DomainError(list[i].domain, list[i].name)
 			}
 			e := pgerr.New(pgerr.CheckViolation, "new row for relation %q violates check constraint %q", w.table.Name, list[i].name)
