@@ -54,6 +54,29 @@ func TestRegistryOids(t *testing.T) {
 	}
 }
 
+// TestOwnOids checks that the oids of what PostgreSQL lacks are distinct, in their range, in order,
+// and none that PostgreSQL's functions need; what has moved since a release is not found.
+func TestOwnOids(t *testing.T) {
+	next := uint32(FirstOwnOid)
+	for line := range strings.Lines(ownOidLines) {
+		_, key, _ := strings.Cut(strings.TrimSpace(line), " ")
+		switch oid := ownOids()[key]; {
+		case oid < next || oid > LastOwnOid:
+			t.Errorf("%s has oid %d; the next free one is %d", key, oid, next)
+		default:
+			next = oid + 1
+		}
+		if postgresOids()[key] != 0 {
+			t.Errorf("%s is PostgreSQL's, too", key)
+		}
+	}
+	for key, oid := range map[string]uint32{"%(text,text)": 16000, "word_similarity_op(text,text)": 16091} {
+		if ownOids()[key] != oid {
+			t.Errorf("%s had oid %d", key, oid)
+		}
+	}
+}
+
 func TestNoMatchErrors(t *testing.T) {
 	for _, tc := range []struct {
 		kind, name string

@@ -1,7 +1,7 @@
 package builtin
 
 import (
-	_ "embed" // for oids.txt
+	_ "embed" // for oids.txt and ownoids.txt
 	"slices"
 	"sort"
 	"strconv"
@@ -26,8 +26,12 @@ import (
 	"github.com/lichendb/lichen/internal/sql/types"
 )
 
-// FirstOwnOid is the first oid given to functions that PostgreSQL lacks.
-const FirstOwnOid = 16000
+// The oids from FirstOwnOid to LastOwnOid are those of functions that PostgreSQL lacks; what users
+// make has later ones.
+const (
+	FirstOwnOid = 16000
+	LastOwnOid  = 16383
+)
 
 // registry holds every overload by name; it is immutable once built.
 type registry struct {
@@ -190,38 +194,46 @@ func (r *registry) addAggregate(a *call.Aggregate) {
 //go:embed oids.txt
 var pgOids string
 
-// postgresOids are the oids of pgOids by signature.
-var postgresOids = sync.OnceValue(func() map[string]uint32 {
-	known := map[string]uint32{}
-	for _, line := range strings.Split(strings.TrimSpace(pgOids), "\n") {
-		num, key, _ := strings.Cut(line, " ")
+// ownOidLines gives each function and operator that PostgreSQL lacks its oid, in the same form. A
+// line never changes: users' tables may hold the oid (regproc). A new function takes the oid
+// behind the last, and nobody takes that of one that is gone.
+//
+//go:embed ownoids.txt
+var ownOidLines string
+
+var (
+	postgresOids = sync.OnceValue(func() map[string]uint32 { return bySignature(pgOids) })
+	ownOids      = sync.OnceValue(func() map[string]uint32 { return bySignature(ownOidLines) })
+)
+
+// bySignature reads lines "oid name(type,...)".
+func bySignature(lines string) map[string]uint32 {
+	oids := map[string]uint32{}
+	for line := range strings.Lines(lines) {
+		num, key, _ := strings.Cut(strings.TrimSpace(line), " ")
 		oid, err := strconv.ParseUint(num, 10, 32)
-		must.NoError(err, "builtin: oids.txt: line %q", line)
-		known[key] = uint32(oid)
+		must.NoError(err, "builtin: line %q of oids", line)
+		oids[key] = uint32(oid)
 	}
-	return known
-})
+	return oids
+}
 
 // PostgresOid returns the oid that PostgreSQL gives a signature, 0 if it has none.
 func PostgresOid(o *call.Overload) uint32 { return postgresOids()[o.Key()] }
 
-// assignOids gives everything PostgreSQL's oid, and the functions it lacks one
-// that depends on the set of signatures only, not on the order of declaration.
+// assignOids gives everything PostgreSQL's oid, and the functions that it lacks their own.
 func (r *registry) assignOids() {
-	known := postgresOids()
-	overloads := append([]*call.Overload(nil), r.all...)
-	for _, a := range r.allAggs {
-		overloads = append(overloads, &a.Overload)
-	}
-	var own []*call.Overload
-	for _, o := range overloads {
-		if o.Oid = known[o.Key()]; o.Oid == 0 {
-			own = append(own, o)
+	assign := func(o *call.Overload) {
+		if o.Oid = PostgresOid(o); o.Oid == 0 {
+			o.Oid = ownOids()[o.Key()]
 		}
+		must.True(o.Oid != 0, "builtin: %s has an oid neither in oids.txt nor in ownoids.txt", o.Key())
 	}
-	sort.Slice(own, func(i, j int) bool { return own[i].Key() < own[j].Key() })
-	for i, o := range own {
-		o.Oid = FirstOwnOid + uint32(i)
+	for _, o := range r.all {
+		assign(o)
+	}
+	for _, a := range r.allAggs {
+		assign(&a.Overload)
 	}
 }
 

@@ -315,7 +315,7 @@ func (b *builder) queryRows(ctx context.Context, defaults *plan.Prepared, values
 
 func (b *builder) compile() error {
 	for _, i := range b.spec.indexes {
-		if b.table.Indexes[i].Inverted != "" {
+		if b.table.Indexes[i].Method() == catalog.MethodInverted {
 			x, err := inverted.Compile(b.table, &b.table.Indexes[i])
 			if err != nil {
 				return err

@@ -85,7 +85,7 @@ func checkClasses(t *catalog.Table, col *catalog.Column, from *types.T) error {
 		if err := reclassKeys(t, ix, col, from); err != nil {
 			return err
 		}
-		if ix.Inverted == "" || !slices.ContainsFunc(ix.Columns, func(k catalog.IndexColumn) bool { return k.Column == col.ID }) {
+		if ix.Method() != catalog.MethodInverted || !slices.ContainsFunc(ix.Columns, func(k catalog.IndexColumn) bool { return k.Column == col.ID }) {
 			continue
 		}
 		var name []ast.Name

@@ -137,7 +137,7 @@ func (b *tableBuilder) likeIndex(ctx context.Context, src *catalog.Table, ix *ca
 		if c.Collate != nil {
 			k.Collate = b.e.collationRef(ctx, c.Collate)
 		}
-		if ix.Inverted != "" {
+		if ix.Method() == catalog.MethodInverted {
 			k.Dir, k.Nulls, k.OpClass = ast.DirDefault, ast.NullsDefault, []ast.Name{ix.Inverted}
 		}
 		if col := &src.Columns[src.ColumnByID(c.Column)]; col.IndexExpression() {
@@ -176,7 +176,7 @@ func (b *tableBuilder) likeIndex(ctx context.Context, src *catalog.Table, ix *ca
 		return
 	}
 	method := ast.Name("")
-	if ix.Inverted != "" {
+	if ix.Method() == catalog.MethodInverted {
 		method = methodGIN
 	}
 	b.indexes = append(b.indexes, pendingIndex{

@@ -51,7 +51,7 @@ func (e *Env) presplit(ctx context.Context, t *catalog.Table, ix *catalog.Index,
 	if into == nil && len(at) == 0 {
 		return nil
 	}
-	if ix.Inverted != "" {
+	if ix.Method() == catalog.MethodInverted {
 		return pgerr.Unsupported("SPLIT of inverted indexes is not supported")
 	}
 	if e.Presplit == nil {

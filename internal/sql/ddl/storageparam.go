@@ -280,7 +280,7 @@ func (a *alteration) storageParams(ctx context.Context, c *ast.AlterCmd) error {
 	case a.index:
 		ix := a.t.IndexByName(a.name)
 		options, of = &ix.Options, &btreeParameters
-		if ix.Inverted != "" {
+		if ix.Method() == catalog.MethodInverted {
 			of = &ginParameters
 		}
 	case a.t.Kind != catalog.KindTable:

@@ -58,7 +58,7 @@ func (o *optimizer) accessPath(n *plan.Scan, w wanted) plan.Node {
 		if o.on(RuleIndexes) && n.Hint != nil && n.Hint.ID != ix.ID {
 			continue
 		}
-		if ix.Inverted != "" {
+		if ix.Method() == catalog.MethodInverted {
 			if p, ok := o.tokenPath(n, ix, atoms, &st, w); ok && (!found || p.cost < best.cost) {
 				best, found = p, true
 			}
@@ -84,7 +84,7 @@ func (o *optimizer) accessPath(n *plan.Scan, w wanted) plan.Node {
 
 // usable reports whether a scan may read the rows themselves from an index.
 func (o *optimizer) usable(n *plan.Scan, ix *catalog.Index, atoms *atomList) bool {
-	return ix.Inverted == "" && o.complete(n, ix, atoms)
+	return ix.Method() != catalog.MethodInverted && o.complete(n, ix, atoms)
 }
 
 // complete reports whether an index leads to all rows of a scan: it is filled and, if it

@@ -220,7 +220,7 @@ func (s *snapshot) inlineIndexText(t *catalog.Table, ix *catalog.Index) string {
 		if ix.NullsNotDistinct {
 			text += " NULLS NOT DISTINCT"
 		}
-	case ix.Inverted != "":
+	case ix.Method() == catalog.MethodInverted:
 		text = "INVERTED INDEX " + ast.Quoted(ix.Name)
 	case ix.Unique:
 		text = "UNIQUE INDEX " + ast.Quoted(ix.Name)

@@ -109,7 +109,7 @@ func (s *snapshot) indexText(t *catalog.Table, ix *catalog.Index, rel string, pr
 	if ix.DeclaredUnique() && !ix.Exclusion {
 		b.WriteString("UNIQUE ")
 	}
-	b.WriteString("INDEX " + ast.QuoteIdent(ix.Name) + " ON " + rel + " USING " + methodNames[methodOf(ix)] + " (")
+	b.WriteString("INDEX " + ast.QuoteIdent(ix.Name) + " ON " + rel + " USING " + methods[ix.Method()].name + " (")
 	b.WriteString(s.keysText(t, ix, pretty) + ")" + bucketsText(ix))
 	b.WriteString(s.includeText(t, ix))
 	if ix.NullsNotDistinct {
@@ -127,7 +127,7 @@ func (s *snapshot) keysText(t *catalog.Table, ix *catalog.Index, pretty bool) st
 	keys := make([]string, len(ix.Columns))
 	for i, k := range ix.Columns {
 		keys[i] = s.keyText(t, ix, k, pretty)
-		if i < ix.HashColumns && ix.Buckets == 0 && methodOf(ix) != oidHash {
+		if i < ix.HashColumns && ix.Buckets == 0 && ix.Method() != catalog.MethodHash {
 			keys[i] += " HASH"
 		}
 	}
@@ -152,7 +152,7 @@ func indexClass(ix *catalog.Index, k *catalog.IndexColumn, t *types.T) uint32 {
 			return otherClasses[i].oid
 		}
 	}
-	if h, ok := hashClasses[opclassNameOf(t)]; ok && methodOf(ix) == oidHash {
+	if h, ok := hashClasses[opclassNameOf(t)]; ok && ix.Method() == catalog.MethodHash {
 		return h.oid
 	}
 	return opclassOf(t)

@@ -8,26 +8,21 @@ import (
 	"github.com/lichendb/lichen/internal/sql/types"
 )
 
-// methodNames are the access methods of indexes.
-var methodNames = map[uint32]string{oidBtree: "btree", oidHash: "hash", oidGIN: "gin"}
-
-// methodOf is the access method of an index. An index on one hashed column, and nothing else, is
-// what PostgreSQL calls a hash index.
-func methodOf(ix *catalog.Index) uint32 {
-	switch {
-	case ix.Inverted != "":
-		return oidGIN
-	case ix.HashColumns == 1 && ix.Buckets == 0 && len(ix.Columns) == 1 && len(ix.Stored) == 0 && !ix.DeclaredUnique():
-		return oidHash
-	}
-	return oidBtree
+// methods are the access methods of indexes, as PostgreSQL has them.
+var methods = [...]struct {
+	oid  uint32
+	name string
+}{
+	catalog.MethodBtree:    {oidBtree, "btree"},
+	catalog.MethodHash:     {oidHash, "hash"},
+	catalog.MethodInverted: {oidGIN, "gin"},
 }
 
 // keyType is what an index holds of a key column of type t, as pg_attribute tells.
 func keyType(ix *catalog.Index, t *types.T) *types.T {
 	c := inverted.ByName(ix.Inverted)
 	switch {
-	case methodOf(ix) == oidHash:
+	case ix.Method() == catalog.MethodHash:
 		return types.Int4
 	case c == nil:
 		return t

@@ -66,7 +66,7 @@ type storedColumn struct {
 
 // Compile prepares index ix of t, which is not inverted.
 func Compile(t *catalog.Table, ix *catalog.Index) (*Index, error) {
-	if ix.Inverted != "" {
+	if ix.Method() == catalog.MethodInverted {
 		return nil, pgerr.Assertion("index %q has no row per entry: it is inverted", ix.Name)
 	}
 	x := &Index{

@@ -82,7 +82,7 @@ func NewWriter(t *catalog.Table) (*Writer, error) {
 }
 
 func (w *Writer) addIndex(ix *catalog.Index) error {
-	if ix.Inverted == "" {
+	if ix.Method() != catalog.MethodInverted {
 		x, err := rowcodec.Compile(w.table, ix)
 		w.Indexes = append(w.Indexes, IndexWriter{Index: x})
 		return err
