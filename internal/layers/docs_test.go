@@ -115,8 +115,18 @@ func TestDocsNameWhatExists(t *testing.T) {
 		})
 	})
 	walk(t, filepath.Join(repository, "docs", "tour"), ".md", func(path string) { n.checkTour(t, path) })
+	changes := filepath.Join(repository, "docs", "where-to-change.md")
+	n.checkTour(t, changes)
+	eachLine(t, changes, func(where, line string) {
+		for _, m := range pathBelow.FindAllStringSubmatch(line, -1) {
+			mustExist(t, where, filepath.Join(repository, "internal", m[1]))
+		}
+	})
 	walk(t, filepath.Join(repository, "internal"), "doc.go", func(path string) { n.checkDoc(t, path) })
 }
+
+// pathBelow is a path below internal.
+var pathBelow = regexp.MustCompile("`([\\w./]+/[\\w./]+)`")
 
 // tourName is a symbol that a walk of the tour names.
 var tourName = regexp.MustCompile("`((?:[A-Za-z]\\w*\\.)*([a-z]\\w*[A-Z]\\w*|[A-Z]\\w*))`")
