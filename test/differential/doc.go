@@ -20,7 +20,7 @@
 // Reading order: main.go (rounds and the report), server.go (asking a database), node.go (a node
 // of the run's own), compare.go, shrink.go. Statements come from internal/sql/generate; catalog.go
 // adds calls of the functions and operators that both catalogs list, and casts. known.go holds the
-// differences that docs/differences.md explains, explain.go and parts.go ask the databases whether a
+// differences that docs/differences.md explains, explain.go, parts.go and variants.go ask the databases whether a
 // difference is one of them. Errors in what one database does not compute are counted: with more than
 // mostUnneeded in 10,000 statements a run fails.
 package main

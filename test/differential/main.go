@@ -123,7 +123,9 @@ type tester struct {
 	postgres, lichen *server
 	only             []string
 	until            time.Time
+	explainUntil     time.Time // see explainTime
 	shared           *shared
+	setup            []string       // of the round
 	mutations        *generate.Rand // if not nil Lichen is alone
 	coverage         *generate.Coverage
 	asked            int
@@ -167,6 +169,7 @@ func (t *tester) run(ctx context.Context, n int, seed uint64) error {
 func (t *tester) round(ctx context.Context, seed uint64, n int) error {
 	g := generate.New(seed)
 	defer t.coverage.Merge(g.Coverage)
+	t.setup = g.Schema.Setup
 	for _, sql := range g.Schema.Setup {
 		if diverged, err := t.take(ctx, seed, g, alone("setup", sql, true)); err != nil || diverged {
 			return err

@@ -5,6 +5,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"time"
 )
 
 // unneeded is the known difference of errors in what one of the databases does not compute.
@@ -37,7 +38,7 @@ func partFails(ctx context.Context, t *tester, d difference) bool {
 // somePartFails looks for a part that fails with an error, among those whose turn is open if it must be.
 func (t *tester) somePartFails(ctx context.Context, d difference, failed answer, mustBeOpen bool) bool {
 	asked := 0
-	for _, text := range append([]string{d.sql}, d.before...) { // the query may be that of a view or a cursor
+	for _, text := range t.texts(d, mustBeOpen) { // the query may be that of a view or a cursor
 		tokens := tokenPattern.FindAllString(text, -1)
 		for _, p := range partsOf(tokens) {
 			first := d.theirs.code != "" && p.inSetOperation(tokens) // of two errors
@@ -45,7 +46,7 @@ func (t *tester) somePartFails(ctx context.Context, d difference, failed answer,
 				continue
 			}
 			for _, sql := range p.alone(tokens) {
-				if asked++; asked > maxParts {
+				if asked++; asked > maxParts || time.Now().After(t.explainUntil) {
 					return false
 				}
 				if t.failsAlike(ctx, d.before, sql, failed) {
