@@ -56,6 +56,10 @@ func longStatements() []longStatement {
 		{"array_positions", "array_fill(1, ARRAY[$n])", "cardinality(array_positions(x, 1))"},
 		{"array_position", "array_fill(1, ARRAY[$n])", "array_position(x, 2)"},
 		{"unnest", "array_fill(1, ARRAY[$n])", "(SELECT count(*) FROM unnest(x))"},
+		{"similarity", "repeat('the quick ', $n)", "similarity(x, x)"},
+		{"show_trgm", "(SELECT string_agg(md5(i::text), ' ') FROM generate_series(1, $n) i)", "show_trgm(x)"},
+		{"word_similarity", "repeat('the quick ', $n)", "word_similarity('quick quack', x)"},
+		{"strict_word_similarity", "repeat('the quick ', $n)", "strict_word_similarity('quick quack', x)"},
 		{"jsonpath filter", "('[' || repeat('12,', $n) || '1]')::jsonb", "jsonb_path_query_array(x, '$[*] ? (@ > 13)')"},
 		{"jsonpath exists", "('[' || repeat('12,', $n) || '1]')::jsonb", "x @? '$[*] ? (@ == 13)'"},
 	} {

@@ -48,28 +48,32 @@ func queryFormula(q *textsearch.Query) *Formula {
 	return &Formula{Kind: Prefix, Token: string(markLexeme) + q.Word[:min(len(q.Word), kept)]}
 }
 
-func ofTrigrams(ts []trigram.Trigram) []string {
+func ofTrigrams(ts []trigram.Trigram, fc *types.FormatContext) []string {
 	out := make([]string, len(ts))
 	for i, t := range ts {
+		if fc.Stopped(1) {
+			break
+		}
 		out[i] = string(markTrigram) + string(t[:])
 	}
 	return out
 }
 
-func trigramTokens(_ *types.T, d types.Datum, _ *types.FormatContext) []string {
-	return ofTrigrams(trigram.Of(d.Str()))
+func trigramTokens(_ *types.T, d types.Datum, fc *types.FormatContext) []string {
+	ts, _ := trigram.Of(d.Str(), fc.CountSteps) // Tokens returns the error
+	return ofTrigrams(ts, fc)
 }
 
 func textEquals(t *types.T, d types.Datum, o Options) *Formula {
 	return And(formulas(trigramTokens(t, d, o.Format))...)
 }
 
-func likeMatches(_ *types.T, d types.Datum, _ Options) *Formula {
-	return And(formulas(ofTrigrams(trigram.Pattern(d.Str())))...)
+func likeMatches(_ *types.T, d types.Datum, o Options) *Formula {
+	return And(formulas(ofTrigrams(trigram.Pattern(d.Str()), o.Format))...)
 }
 
-func regexpMatches(_ *types.T, d types.Datum, _ Options) *Formula {
-	return And(formulas(ofTrigrams(trigram.Regexp(d.Str())))...)
+func regexpMatches(_ *types.T, d types.Datum, o Options) *Formula {
+	return And(formulas(ofTrigrams(trigram.Regexp(d.Str()), o.Format))...)
 }
 
 // similar: two texts have at most as many trigrams in common as one of them has, and

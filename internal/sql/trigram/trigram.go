@@ -14,6 +14,7 @@ package trigram
 
 import (
 	"hash/crc32"
+	"math/bits"
 	"slices"
 	"strings"
 	"unicode"
@@ -23,33 +24,105 @@ import (
 // Trigram is three bytes: three characters of one byte each, or a hash of others.
 type Trigram [3]byte
 
+// Step counts n steps of work on a text; its error ends the work. A nil Step lets it go on.
+type Step func(n int) error
+
+// stride is how many trigrams lie between two calls of a Step.
+const stride = 1 << 10
+
 // Of returns the trigrams of a text, sorted, without duplicates. Each word counts
-// as if two blanks stood before it and one after it.
-func Of(s string) []Trigram {
+// as if two blanks stood before it and one after it. Its error is that of step.
+func Of(s string, step Step) ([]Trigram, error) {
+	if len(s) > manyBytes {
+		return ofMany(s, step)
+	}
 	var out []Trigram
-	for len(s) > 0 {
-		var word string
-		word, s = nextWord(s)
-		if word != "" {
-			out = appendTrigrams(out, "  "+word+" ")
+	err := each(s, step, func(t Trigram, _ bool) { out = append(out, t) })
+	return normal(out), err
+}
+
+// manyBytes is the length from which on the trigrams of a text are not sorted, but marked in a
+// table of all: that takes as long for a text of one word as for any other of its length.
+const manyBytes = 1 << 20
+
+func ofMany(s string, step Step) ([]Trigram, error) {
+	marks := make([]uint64, 1<<24/64)
+	count := 0
+	err := each(s, step, func(t Trigram, _ bool) {
+		word, bit := &marks[t.rank()/64], uint64(1)<<(t.rank()%64)
+		if *word&bit == 0 {
+			*word |= bit
+			count++
+		}
+	})
+	if err != nil {
+		return nil, err
+	}
+	out := make([]Trigram, 0, count)
+	for i, word := range marks {
+		for ; word != 0; word &= word - 1 {
+			out = append(out, ofRank(uint32(i*64+bits.TrailingZeros64(word))))
+		}
+		if i%stride == 0 {
+			if err := step.count(64 * stride); err != nil {
+				return nil, err
+			}
 		}
 	}
-	return normal(out)
+	return out, nil
+}
+
+// rank is the position of a trigram among all, in the order of compare.
+func (t Trigram) rank() uint32 {
+	return uint32(t[0]^signBit)<<16 | uint32(t[1]^signBit)<<8 | uint32(t[2]^signBit)
+}
+
+func ofRank(r uint32) Trigram {
+	return Trigram{byte(r>>16) ^ signBit, byte(r>>8) ^ signBit, byte(r) ^ signBit}
+}
+
+// signBit turns the order of signed bytes into that of unsigned ones.
+const signBit = 0x80
+
+func (s Step) count(n int) error {
+	if s == nil {
+		return nil
+	}
+	return s(n)
+}
+
+// each calls f for the trigrams of a text as they stand there; last says that a word ends with
+// one. Its error is that of step.
+func each(s string, step Step, f func(t Trigram, last bool)) error {
+	const blanks = "  "
+	word := []rune(blanks) // the last characters of a word that goes on
+	inside := false
+	steps := 0
+	for _, r := range s {
+		switch {
+		case isWord(r):
+			word = append(word, fold(r))
+			f(make3(word), false)
+			word[0], word[1] = word[1], word[2]
+			word, inside = word[:2], true
+		case inside:
+			f(make3(append(word, ' ')), true)
+			word[0], word[1], inside = ' ', ' ', false
+		}
+		if steps++; steps == stride {
+			if err := step.count(steps); err != nil {
+				return err
+			}
+			steps = 0
+		}
+	}
+	if inside {
+		f(make3(append(word, ' ')), true)
+	}
+	return step.count(steps)
 }
 
 func isWord(r rune) bool { return unicode.IsLetter(r) || unicode.IsNumber(r) }
-
-// nextWord returns the first word of s in lower case, and what follows it.
-func nextWord(s string) (word, rest string) {
-	s = strings.TrimLeftFunc(s, func(r rune) bool { return !isWord(r) })
-	end := strings.IndexFunc(s, func(r rune) bool { return !isWord(r) })
-	if end < 0 {
-		end = len(s)
-	}
-	return lower(s[:end]), s[end:]
-}
-
-func lower(s string) string { return strings.Map(fold, s) }
 
 // fold maps a character to the one that stands for all that differ from it in case
 // only, in lower case.
@@ -101,124 +174,6 @@ func compare(a, b Trigram) int {
 func normal(ts []Trigram) []Trigram {
 	slices.SortFunc(ts, compare)
 	return slices.Compact(ts)
-}
-
-// Similarity is how much two sets of trigrams, as Of returns them, have in common,
-// from 0 to 1.
-func Similarity(a, b []Trigram) float32 {
-	if len(a) == 0 || len(b) == 0 {
-		return 0
-	}
-	shared := 0
-	for i, j := 0, 0; i < len(a) && j < len(b); {
-		switch c := compare(a[i], b[j]); {
-		case c < 0:
-			i++
-		case c > 0:
-			j++
-		default:
-			shared++
-			i++
-			j++
-		}
-	}
-	return float32(shared) / float32(len(a)+len(b)-shared)
-}
-
-// place is a trigram where it stands in a text; first and last tell the ends of its word.
-type place struct {
-	t           Trigram
-	first, last bool
-}
-
-// inOrder returns the trigrams of a text as they stand there.
-func inOrder(s string) []place {
-	var out []place
-	for len(s) > 0 {
-		var word string
-		if word, s = nextWord(s); word == "" {
-			continue
-		}
-		ts := appendTrigrams(nil, "  "+word+" ")
-		for i, t := range ts {
-			out = append(out, place{t, i == 0, i == len(ts)-1})
-		}
-	}
-	return out
-}
-
-// extent is a stretch of a text's trigrams that is compared with a set: how many different ones
-// are in it, and how many of them are in the set.
-type extent struct{ from, distinct, shared int }
-
-func (e extent) similarity(set int) float32 {
-	return float32(e.shared) / float32(set+e.distinct-e.shared)
-}
-
-// WordSimilarity is the similarity of the trigrams of a to those of the stretch of b that is
-// most like them; with strict, of whole words. The end of the stretch goes from the first trigram to
-// the last, its beginning follows for as long as that makes it better.
-func WordSimilarity(a, b string, strict bool) float32 {
-	set := Of(a)
-	places := inOrder(b)
-	if len(set) == 0 || len(places) == 0 {
-		return 0
-	}
-	best := float32(0)
-	begun := strict
-	var e extent
-	newest := map[Trigram]int{} // where those of the stretch stand last
-	for i, p := range places {
-		_, wanted := slices.BinarySearchFunc(set, p.t, compare)
-		if !begun && !wanted {
-			continue
-		}
-		if !begun {
-			begun, e.from = true, i
-		}
-		if _, have := newest[p.t]; !have {
-			e.distinct++
-			e.shared += count(wanted)
-		}
-		newest[p.t] = i
-		if strict && !p.last || !strict && !wanted {
-			continue
-		}
-		from := e.from
-		e = shorten(e, places[:i+1], set, newest, strict)
-		best = max(best, e.similarity(len(set)))
-		for ; from < e.from; from++ {
-			if t := places[from].t; newest[t] == from {
-				delete(newest, t)
-			}
-		}
-	}
-	return best
-}
-
-// shorten moves the beginning of a stretch, which ends with places, to where it is most like
-// the set.
-func shorten(e extent, places []place, set []Trigram, newest map[Trigram]int, strict bool) extent {
-	best := e
-	for ; e.from < len(places); e.from++ {
-		p := places[e.from]
-		if (!strict || p.first) && e.similarity(len(set)) > best.similarity(len(set)) {
-			best = e
-		}
-		if newest[p.t] == e.from {
-			_, wanted := slices.BinarySearchFunc(set, p.t, compare)
-			e.distinct--
-			e.shared -= count(wanted)
-		}
-	}
-	return best
-}
-
-func count(b bool) int {
-	if b {
-		return 1
-	}
-	return 0
 }
 
 // Pattern returns trigrams that every text matching a LIKE pattern has, whatever its

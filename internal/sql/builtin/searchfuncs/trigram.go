@@ -14,13 +14,15 @@ const similarityThreshold = "pg_trgm.similarity_threshold"
 
 // trigramFunctions are those of PostgreSQL's extension pg_trgm that compare whole texts.
 func trigramFunctions() []*call.Overload {
-	distance := func(_ *call.Context, a []types.Datum) (types.Datum, error) {
-		return types.NewFloat(float64(1 - similarity(a))), nil
+	distance := func(c *call.Context, a []types.Datum) (types.Datum, error) {
+		f, err := similarity(c, a)
+		return types.NewFloat(float64(1 - f)), err
 	}
 	return append(wordSimilarityFunctions(), []*call.Overload{
 		call.Fn("show_trgm(text) _text", showTrigrams),
-		call.Fn("similarity(text,text) float4", func(_ *call.Context, a []types.Datum) (types.Datum, error) {
-			return types.NewFloat(float64(similarity(a))), nil
+		call.Fn("similarity(text,text) float4", func(c *call.Context, a []types.Datum) (types.Datum, error) {
+			f, err := similarity(c, a)
+			return types.NewFloat(float64(f)), err
 		}),
 		call.Fn("similarity_op(text,text) bool", isSimilar).Stable(), call.Op("text % text bool", isSimilar).Stable(),
 		call.Fn("similarity_dist(text,text) float4", distance), call.Op("text <-> text float4", distance),
@@ -44,26 +46,29 @@ func wordSimilarityFunctions() []*call.Overload {
 		{"strict_word_similarity", "pg_trgm.strict_word_similarity_threshold", 0.5, "<<%", "%>>", "<<<->", "<->>>"},
 	} {
 		strict := f.name != "word_similarity"
-		likeness := func(a []types.Datum, swap bool) float32 {
+		likeness := func(c *call.Context, a []types.Datum, swap bool) (float32, error) {
 			part, whole := a[0].Str(), a[1].Str()
 			if swap {
 				part, whole = whole, part
 			}
-			return trigram.WordSimilarity(part, whole, strict)
+			return trigram.WordSimilarity(part, whole, strict, c.Step)
 		}
 		holds := func(swap bool) call.EvalFunc {
 			return func(c *call.Context, a []types.Datum) (types.Datum, error) {
-				return types.NewBool(likeness(a, swap) >= threshold(c, f.setting, f.initial)), nil
+				s, err := likeness(c, a, swap)
+				return types.NewBool(s >= threshold(c, f.setting, f.initial)), err
 			}
 		}
 		distance := func(swap bool) call.EvalFunc {
-			return func(_ *call.Context, a []types.Datum) (types.Datum, error) {
-				return types.NewFloat(float64(1 - likeness(a, swap))), nil
+			return func(c *call.Context, a []types.Datum) (types.Datum, error) {
+				s, err := likeness(c, a, swap)
+				return types.NewFloat(float64(1 - s)), err
 			}
 		}
 		all = append(all,
-			call.Fn(f.name+"(text,text) float4", func(_ *call.Context, a []types.Datum) (types.Datum, error) {
-				return types.NewFloat(float64(likeness(a, false))), nil
+			call.Fn(f.name+"(text,text) float4", func(c *call.Context, a []types.Datum) (types.Datum, error) {
+				s, err := likeness(c, a, false)
+				return types.NewFloat(float64(s)), err
 			}),
 			call.Op("text "+f.is+" text bool", holds(false)).Stable(), call.Fn(f.name+"_op(text,text) bool", holds(false)).Stable(),
 			call.Op("text "+f.isBy+" text bool", holds(true)).Stable(), call.Fn(f.name+"_commutator_op(text,text) bool", holds(true)).Stable(),
@@ -73,8 +78,16 @@ func wordSimilarityFunctions() []*call.Overload {
 	return all
 }
 
-func similarity(a []types.Datum) float32 {
-	return trigram.Similarity(trigram.Of(a[0].Str()), trigram.Of(a[1].Str()))
+func similarity(c *call.Context, a []types.Datum) (float32, error) {
+	x, err := trigram.Of(a[0].Str(), c.Step)
+	if err != nil {
+		return 0, err
+	}
+	y, err := trigram.Of(a[1].Str(), c.Step)
+	if err != nil {
+		return 0, err
+	}
+	return trigram.Similarity(x, y, c.Step)
 }
 
 func likenessThreshold(c *call.Context) float32 { return threshold(c, similarityThreshold, 0.3) }
@@ -92,7 +105,8 @@ func threshold(c *call.Context, setting string, initial float32) float32 {
 }
 
 func isSimilar(c *call.Context, a []types.Datum) (types.Datum, error) {
-	return types.NewBool(similarity(a) >= likenessThreshold(c)), nil
+	s, err := similarity(c, a)
+	return types.NewBool(s >= likenessThreshold(c)), err
 }
 
 func setSimilarity(s call.Session, a []types.Datum) (types.Datum, error) {
@@ -105,9 +119,16 @@ func setSimilarity(s call.Session, a []types.Datum) (types.Datum, error) {
 }
 
 // showTrigrams shows trigrams that are no characters as numbers.
-func showTrigrams(_ *call.Context, a []types.Datum) (types.Datum, error) {
-	var out []types.Datum
-	for _, t := range trigram.Of(a[0].Str()) {
+func showTrigrams(c *call.Context, a []types.Datum) (types.Datum, error) {
+	trigrams, err := trigram.Of(a[0].Str(), c.Step)
+	if err != nil {
+		return types.Null, err
+	}
+	out := make([]types.Datum, 0, len(trigrams))
+	for _, t := range trigrams {
+		if err := c.Step(1); err != nil {
+			return types.Null, err
+		}
 		s := string(t[:])
 		for _, b := range t {
 			if b < ' ' || b > '~' {
