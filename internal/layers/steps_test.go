@@ -32,7 +32,7 @@ var unstepped = map[string]string{
 	"rowcodec.appendArray":          aPass,
 	"rowcodec.appendComposed":       aPass,
 	"rowcodec.appendJSON":           aPass,
-	"searchfuncs.jsonVectorOf":      "counts steps in Config.ToVector",
+	"searchfuncs.jsonVectorOf":      "counts steps in walk",
 	"stringfuncs.collatedExtreme":   aPass,
 }
 

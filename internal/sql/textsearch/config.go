@@ -79,11 +79,18 @@ func (c Config) lexemes(t token) (words []string, counts bool) {
 	if !ok {
 		return nil, false
 	}
+	if len(t.text) > longestToken {
+		return nil, false
+	}
 	if words = dict.Lexize(t.text); len(words) > 0 && len(words[0]) > MaxWordLen {
 		return nil, false
 	}
 	return words, true
 }
+
+// longestToken is the length from which on no word has a lexeme that is short enough: lower case
+// and stemming leave more than a fourth of a word.
+const longestToken = 4 * MaxWordLen
 
 // ToVector is to_tsvector: the lexemes of a text, counted from position start+1.
 // It returns the last position too. The only errors are those of step.
@@ -129,17 +136,17 @@ func (b *vectorBuilder) add(words []string) {
 var errEnough = errors.New("enough words")
 
 // words returns the lexemes of a query's operand, with positions: more than limit if there are
-// more, but not all of them.
-func (c Config) words(text string, limit int) []placed {
+// more, but not all of them. The only errors are those of step.
+func (c Config) words(text string, limit int, step Step) ([]placed, error) {
 	var out []placed
 	pos := 0
-	enough := func(int) error {
+	enough := func(n int) error {
 		if len(out) > limit {
 			return errEnough
 		}
-		return nil
+		return step.count(n)
 	}
-	_ = eachToken(text, enough, func(t token) { // the error is errEnough
+	err := eachToken(text, enough, func(t token) {
 		words, counts := c.lexemes(t)
 		if !counts {
 			return
@@ -152,7 +159,10 @@ func (c Config) words(text string, limit int) []placed {
 			out = append(out, placed{"", pos})
 		}
 	})
-	return out
+	if err == errEnough {
+		err = nil
+	}
+	return out, err
 }
 
 // placed is a lexeme at a position; "" is a stop word.
@@ -163,11 +173,15 @@ type placed struct {
 
 // operand makes a query of the text of an operand: its words joined by op. Of too
 // many words, it takes so many that the query is higher than MaxQueryHeight, which
-// the caller refuses.
-func (c Config) operand(text string, op Op, weights uint8, prefix bool) *Query {
+// the caller refuses. The only errors are those of step.
+func (c Config) operand(text string, op Op, weights uint8, prefix bool, step Step) (*Query, error) {
+	words, err := c.words(text, MaxQueryHeight+1, step)
+	if err != nil {
+		return nil, err
+	}
 	var q *Query
 	last := 0
-	for i, w := range c.words(text, MaxQueryHeight+1) {
+	for i, w := range words {
 		if i > MaxQueryHeight {
 			break
 		}
@@ -179,33 +193,38 @@ func (c Config) operand(text string, op Op, weights uint8, prefix bool) *Query {
 		}
 		last = w.pos
 	}
-	return q
+	return q, nil
 }
 
 // ToQuery is to_tsquery: a query in the form of ParseQuery whose words are
-// normalised.
-func (c Config) ToQuery(s string) (*Query, error) {
-	return parseQuery(s, func(word string, weights uint8, prefix bool) *Query {
-		return c.operand(word, OpPhrase, weights, prefix)
+// normalised. Its error may be that of step.
+func (c Config) ToQuery(s string, step Step) (*Query, error) {
+	return parseQuery(s, func(word string, weights uint8, prefix bool) (*Query, error) {
+		return c.operand(word, OpPhrase, weights, prefix, step)
 	})
 }
 
-// PlainToQuery is plainto_tsquery: all words of a text.
-func (c Config) PlainToQuery(s string) *Query { return c.cleanOperand(s, OpAnd) }
+// PlainToQuery is plainto_tsquery: all words of a text. Its error is that of step.
+func (c Config) PlainToQuery(s string, step Step) (*Query, error) {
+	return c.cleanOperand(s, OpAnd, step)
+}
 
-// PhraseToQuery is phraseto_tsquery: the words of a text in their order.
-func (c Config) PhraseToQuery(s string) *Query { return c.cleanOperand(s, OpPhrase) }
+// PhraseToQuery is phraseto_tsquery: the words of a text in their order. Its error is that of step.
+func (c Config) PhraseToQuery(s string, step Step) (*Query, error) {
+	return c.cleanOperand(s, OpPhrase, step)
+}
 
-func (c Config) cleanOperand(s string, op Op) *Query {
-	if q := c.operand(s, op, 0, false); q != nil {
-		return clean(q)
+func (c Config) cleanOperand(s string, op Op, step Step) (*Query, error) {
+	q, err := c.operand(s, op, 0, false, step)
+	if q == nil || err != nil {
+		return nil, err
 	}
-	return nil
+	return clean(q), nil
 }
 
 // WebToQuery is websearch_to_tsquery: words, "phrases", or, -not. It takes any
-// text.
-func (c Config) WebToQuery(s string) *Query {
+// text. Its error is that of step.
+func (c Config) WebToQuery(s string, step Step) (*Query, error) {
 	var all, group *Query
 	or := false
 	add := func(q *Query) {
@@ -235,7 +254,10 @@ func (c Config) WebToQuery(s string) *Query {
 			continue
 		}
 		op := OpPhrase
-		q := c.operand(p.text, op, 0, false)
+		q, err := c.operand(p.text, op, 0, false, step)
+		if err != nil {
+			return nil, err
+		}
 		if q == nil {
 			q = &Query{stop: true}
 		}
@@ -255,9 +277,9 @@ func (c Config) WebToQuery(s string) *Query {
 		}
 	}
 	if all == nil {
-		return nil
+		return nil, nil
 	}
-	return clean(all)
+	return clean(all), nil
 }
 
 // webPart is a word or a phrase of a web search.

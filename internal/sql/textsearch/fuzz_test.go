@@ -63,9 +63,9 @@ func FuzzText(f *testing.F) {
 	f.Fuzz(func(t *testing.T, s string) {
 		for _, c := range []Config{Simple, English} {
 			c.ToVector(s, 0, nil)
-			q := c.WebToQuery(s)
+			q, _ := c.WebToQuery(s, nil)
 			c.Headline(s, q, DefaultHeadline, nil)
-			c.PhraseToQuery(s)
+			c.PhraseToQuery(s, nil)
 		}
 	})
 }

@@ -8,14 +8,14 @@ import (
 
 // ParseQuery reads the text form of a query; words stand as they are.
 func ParseQuery(s string) (*Query, error) {
-	return parseQuery(s, func(word string, weights uint8, prefix bool) *Query {
-		return &Query{Word: word, Weights: weights, Prefix: prefix}
+	return parseQuery(s, func(word string, weights uint8, prefix bool) (*Query, error) {
+		return &Query{Word: word, Weights: weights, Prefix: prefix}, nil
 	})
 }
 
 // operandFunc makes a query of an operand as written; nil stands for a word that
 // does not count.
-type operandFunc func(word string, weights uint8, prefix bool) *Query
+type operandFunc func(word string, weights uint8, prefix bool) (*Query, error)
 
 func parseQuery(s string, operand operandFunc) (*Query, error) {
 	p := &queryParser{scanner: scanner{all: s, s: s, what: "tsquery"}, operand: operand}
@@ -154,10 +154,11 @@ func (p *queryParser) unary() (*Query, error) {
 		return nil, pgerr.New(pgerr.ProgramLimitExceeded, "tsquery is too large")
 	}
 	weights, prefix := p.marks()
-	if q := p.operand(word, weights, prefix); q != nil {
-		return q, nil
+	q, err := p.operand(word, weights, prefix)
+	if q == nil && err == nil {
+		q = &Query{stop: true}
 	}
-	return &Query{stop: true}, nil
+	return q, err
 }
 
 // marks reads :*AB.

@@ -53,28 +53,45 @@ type tokenizer struct {
 	s     string
 	emit  func(token)
 	blank bool // what came last is
+	step  Step
+	bytes int // that step was not told of
+	err   error
 }
 
 // eachToken calls f for every token of a text, in order. Parts of a hyphenated
 // word follow the whole.
 func eachToken(s string, step Step, f func(token)) error {
-	t := tokenizer{s: s, emit: f}
-	for i := 0; i < len(s); {
+	t := tokenizer{s: s, emit: f, step: step}
+	for i := 0; i < len(t.s) && t.err == nil; {
 		from := i
-		i = t.next(i)
-		if step == nil {
-			continue
-		}
-		if err := step(i - from); err != nil {
-			return err
+		if i = t.next(i); t.err == nil {
+			t.err = step.count(i - from)
 		}
 	}
-	return nil
+	return t.err
 }
 
 // Step counts bytes of a text that were worked on; its error ends the work. A nil Step lets it
 // go on.
 type Step func(bytes int) error
+
+func (s Step) count(n int) error {
+	if s == nil {
+		return nil
+	}
+	return s(n)
+}
+
+// pass counts bytes of the text that were walked over, as step does, some at a time. It reports
+// whether the work goes on.
+func (t *tokenizer) pass(n int) bool {
+	const stride = 1 << 10
+	if t.bytes += n; t.bytes >= stride && t.err == nil {
+		t.err = t.step.count(t.bytes)
+		t.bytes = 0
+	}
+	return t.err == nil
+}
 
 func (t *tokenizer) out(kind tokenKind, from, to int) int {
 	t.blank = kind == tokenBlank
@@ -83,6 +100,9 @@ func (t *tokenizer) out(kind tokenKind, from, to int) int {
 }
 
 func (t *tokenizer) outPart(kind tokenKind, from, to int) {
+	if !t.pass(to - from) {
+		return
+	}
 	t.emit(token{kind: kind, part: true, text: t.s[from:to], from: from, to: to})
 }
 
@@ -91,7 +111,7 @@ func isLetter(r rune) bool { return unicode.IsLetter(r) || unicode.IsMark(r) }
 func isDigitByte(c byte) bool { return c >= '0' && c <= '9' }
 
 // runEnd returns where the run of letters and digits that begins at i ends, and
-// what it holds.
+// what it holds. Once the work is to end, so does the text.
 func (t *tokenizer) runEnd(i int) (end int, letters, digits, ascii bool) {
 	ascii = true
 	for end = i; end < len(t.s); {
@@ -105,7 +125,9 @@ func (t *tokenizer) runEnd(i int) (end int, letters, digits, ascii bool) {
 		default:
 			return end, letters, digits, ascii
 		}
-		end += n
+		if end += n; !t.pass(n) {
+			t.s = t.s[:end]
+		}
 	}
 	return end, letters, digits, ascii
 }

@@ -51,7 +51,7 @@ func TestSteps(t *testing.T) {
 			t.Errorf("%s: %v after %d bytes", name, err, bytes)
 		}
 	}
-	if words := English.words(strings.Repeat("word ", 100000), 10); len(words) > 12 {
-		t.Errorf("%d words of at most 10", len(words))
+	if words, err := English.words(strings.Repeat("word ", 100000), 10, nil); len(words) > 12 || err != nil {
+		t.Errorf("%d words of at most 10, %v", len(words), err)
 	}
 }

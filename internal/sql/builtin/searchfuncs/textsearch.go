@@ -48,10 +48,13 @@ func withConfig(name, args, ret string, f func(cfg textsearch.Config, c *call.Co
 	}
 }
 
-// textQuery declares a function that makes a query of a text.
-func textQuery(name string, parse func(cfg textsearch.Config, s string) (*textsearch.Query, error)) []*call.Overload {
-	return withConfig(name, "text", "tsquery", func(cfg textsearch.Config, _ *call.Context, a []types.Datum) (types.Datum, error) {
-		q, err := parse(cfg, a[0].Str())
+// parseQuery makes a query of a text.
+type parseQuery func(cfg textsearch.Config, s string, step textsearch.Step) (*textsearch.Query, error)
+
+// textQuery declares a function that is parse.
+func textQuery(name string, parse parseQuery) []*call.Overload {
+	return withConfig(name, "text", "tsquery", func(cfg textsearch.Config, c *call.Context, a []types.Datum) (types.Datum, error) {
+		q, err := parse(cfg, a[0].Str(), c.Step)
 		if err != nil {
 			return types.Null, err
 		}
@@ -89,7 +92,11 @@ func textSearchOperators() []*call.Overload {
 		call.Op("text @@ text bool", func(c *call.Context, a []types.Datum) (types.Datum, error) {
 			cfg := defaultConfig(c)
 			v, _, err := cfg.ToVector(a[0].Str(), 0, c.Step)
-			return types.NewBool(textsearch.Match(v, cfg.PlainToQuery(a[1].Str()))), err
+			if err != nil {
+				return types.Null, err
+			}
+			q, err := cfg.PlainToQuery(a[1].Str(), c.Step)
+			return types.NewBool(textsearch.Match(v, q)), err
 		}).Stable(),
 		call.Op("tsvector || tsvector tsvector", func(_ *call.Context, a []types.Datum) (types.Datum, error) {
 			return types.NewTSVector(textsearch.Concat(a[0].TSVector(), a[1].TSVector())), nil
@@ -140,12 +147,11 @@ func textSearchFunctions() []*call.Overload {
 			return types.NewTSVector(v), err
 		})...)
 	}
-	all = append(all, textQuery("to_tsquery", textsearch.Config.ToQuery)...)
-	for name, f := range map[string]func(textsearch.Config, string) *textsearch.Query{
-		"plainto_tsquery": textsearch.Config.PlainToQuery, "phraseto_tsquery": textsearch.Config.PhraseToQuery,
-		"websearch_to_tsquery": textsearch.Config.WebToQuery,
+	for name, parse := range map[string]parseQuery{
+		"to_tsquery": textsearch.Config.ToQuery, "plainto_tsquery": textsearch.Config.PlainToQuery,
+		"phraseto_tsquery": textsearch.Config.PhraseToQuery, "websearch_to_tsquery": textsearch.Config.WebToQuery,
 	} {
-		all = append(all, textQuery(name, func(cfg textsearch.Config, s string) (*textsearch.Query, error) { return f(cfg, s), nil })...)
+		all = append(all, textQuery(name, parse)...)
 	}
 	sort.SliceStable(all, func(i, j int) bool { return all[i].Name < all[j].Name })
 	all = append(all, withConfig("ts_headline", "text,tsquery", "text", headline)...)
@@ -193,9 +199,6 @@ func jsonVectorOf(c *call.Context, cfg textsearch.Config, v types.JSONValue, wan
 	pos := 0
 	var failed error
 	add := func(s string) {
-		if failed != nil {
-			return
-		}
 		var part textsearch.Vector
 		if part, pos, failed = cfg.ToVector(s, pos, c.Step); len(part) > 0 {
 			pos++ // a gap between values
@@ -204,6 +207,12 @@ func jsonVectorOf(c *call.Context, cfg textsearch.Config, v types.JSONValue, wan
 	}
 	var walk func(v types.JSONValue)
 	walk = func(v types.JSONValue) {
+		if failed == nil {
+			failed = c.Step(1)
+		}
+		if failed != nil {
+			return
+		}
 		switch {
 		case v.Kind == types.KindString && want["string"]:
 			add(v.Str)

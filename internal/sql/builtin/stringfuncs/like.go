@@ -164,7 +164,7 @@ func patternOperators() []*call.Overload {
 // for an empty one) to one with backslash: LIKE ... ESCAPE. Patterns are of bytes or
 // of characters.
 func likeEscape(bytes bool) call.EvalFunc {
-	return func(_ *call.Context, a []types.Datum) (types.Datum, error) {
+	return func(c *call.Context, a []types.Datum) (types.Datum, error) {
 		p, esc := a[0].Str(), a[1].Str()
 		if esc != "" && CharLen(esc, bytes) != len(esc) {
 			return types.Null, errEscape()
@@ -172,7 +172,10 @@ func likeEscape(bytes bool) call.EvalFunc {
 		if esc == `\` {
 			return a[0], nil
 		}
-		p = withBackslash(p, esc, bytes)
+		p, err := withBackslash(c, p, esc, bytes)
+		if err != nil {
+			return types.Null, err
+		}
 		if bytes {
 			return types.NewBytes(p), nil
 		}
@@ -182,27 +185,50 @@ func likeEscape(bytes bool) call.EvalFunc {
 
 // withBackslash is a pattern with backslashes where it has esc, and in pairs where
 // it has backslashes.
-func withBackslash(p, esc string, bytes bool) string {
+func withBackslash(c *call.Context, p, esc string, bytes bool) (string, error) {
 	var b strings.Builder
-	for i := 0; i < len(p); {
+	for p != "" {
+		// What stands for itself is copied as far as the next character that does not.
+		n := plainLen(p, esc)
+		b.WriteString(p[:n])
+		p = p[n:]
+		if err := c.Step(1 + n/bytesPerStep); err != nil {
+			return "", err
+		}
 		switch {
-		case esc != "" && strings.HasPrefix(p[i:], esc):
+		case p == "" || n == maxPlain:
+		case esc != "" && strings.HasPrefix(p, esc):
+			p = p[len(esc):]
+			n := CharLen(p, bytes)
 			b.WriteByte('\\')
-			i += len(esc)
-			if i < len(p) {
-				n := CharLen(p[i:], bytes)
-				b.WriteString(p[i : i+n])
-				i += n
-			}
-		case p[i] == '\\':
-			b.WriteString(`\\`)
-			i++
+			b.WriteString(p[:n])
+			p = p[n:]
 		default:
-			b.WriteByte(p[i])
-			i++
+			b.WriteString(`\\`)
+			p = p[1:]
 		}
 	}
-	return b.String()
+	return b.String(), nil
+}
+
+// maxPlain is the longest piece of a pattern that is copied between two steps.
+const maxPlain = 8 << 10
+
+// plainLen is how far a pattern goes without a backslash and esc, maxPlain at most.
+func plainLen(p, esc string) int {
+	piece := p[:min(len(p), maxPlain)]
+	n := len(piece)
+	if i := strings.IndexByte(piece, '\\'); i >= 0 {
+		n = i
+	}
+	if esc == "" {
+		return n
+	}
+	// An esc of several bytes may begin in the piece and end behind it.
+	if i := strings.Index(p[:min(len(p), n+len(esc)-1)], esc); i >= 0 {
+		n = min(n, i)
+	}
+	return n
 }
 
 func checkEscape(esc string) error {

@@ -308,14 +308,19 @@ func replaceText(c *call.Context, a []types.Datum) (types.Datum, error) {
 }
 
 func translate(c *call.Context, a []types.Datum) (types.Datum, error) {
-	from, to := []rune(a[1].Str()), []rune(a[2].Str())
-	table := make(map[rune]rune, len(from))
-	for i, f := range from {
-		if _, ok := table[f]; ok {
-			continue
+	table := map[rune]rune{}
+	to := a[2].Str()
+	for _, f := range a[1].Str() {
+		if err := c.Step(1); err != nil {
+			return types.Null, err
 		}
-		if table[f] = -1; i < len(to) {
-			table[f] = to[i]
+		t, n := rune(-1), 0 // removed
+		if to != "" {
+			t, n = utf8.DecodeRuneInString(to)
+		}
+		to = to[n:]
+		if _, ok := table[f]; !ok {
+			table[f] = t
 		}
 	}
 	change := func(r rune) rune {
@@ -484,70 +489,91 @@ func toHex(width int) call.EvalFunc {
 	}
 }
 
-// splitForArray is string_to_array: a NULL separator splits into characters,
-// an empty one does not split; fields equal to the null string become NULL.
-func splitForArray(c *call.Context, a []types.Datum) ([]types.Datum, error) {
-	s := a[0].Str()
-	if err := claimParts(c, s, a[1]); err != nil {
-		return nil, err
-	}
-	var parts []string
-	switch {
-	case s == "":
-		return nil, nil
-	case a[1].IsNull():
-		for i := 0; i < len(s); {
-			_, n := utf8.DecodeRuneInString(s[i:])
-			parts = append(parts, s[i:i+n])
-			i += n
-		}
-	case a[1].Str() == "":
-		parts = []string{s}
-	default:
-		parts = strings.Split(s, a[1].Str())
-	}
-	elems := make([]types.Datum, len(parts))
-	for i, p := range parts {
-		if err := c.Step(1); err != nil {
-			return nil, err
-		}
-		if len(a) == 3 && !a[2].IsNull() && a[2].Str() == p {
-			continue // NULL
-		}
-		elems[i] = types.NewString(p)
-	}
-	return elems, nil
+// fields are what string_to_array and string_to_table split a text into: a NULL separator splits
+// into characters, an empty one does not split; fields equal to the null string become NULL.
+type fields struct {
+	c         *call.Context
+	rest      string
+	more      bool
+	sep, null types.Datum
+	row       [1]types.Datum
 }
 
-// claimParts claims the memory that the parts of s take until they are an array: a header
-// and a value each, and in the array their length.
-func claimParts(c *call.Context, s string, sep types.Datum) error {
-	if len(s) < pgregexp.BigText {
-		return nil // the call has claimed what so few take
+func fieldsOf(c *call.Context, a []types.Datum) *fields {
+	f := &fields{c: c, rest: a[0].Str(), more: a[0].Str() != "", sep: a[1]}
+	if len(a) == 3 {
+		f.null = a[2]
 	}
-	parts := len(s)
-	if !sep.IsNull() && sep.Str() != "" {
-		parts = 1 + strings.Count(s, sep.Str())
+	return f
+}
+
+// Next implements call.RowIterator.
+func (f *fields) Next() ([]types.Datum, bool, error) {
+	if !f.more {
+		return nil, false, nil
 	}
-	const header = int(unsafe.Sizeof(""))
-	return c.Claim(parts * (header + int(unsafe.Sizeof(types.Datum{}))))
+	var field string
+	field, f.rest, f.more = nextField(f.rest, f.sep)
+	f.row[0] = types.NewString(field)
+	if !f.null.IsNull() && f.null.Str() == field {
+		f.row[0] = types.Null
+	}
+	return f.row[:], true, f.c.Step(1 + len(field)/bytesPerStep)
+}
+
+// bytesPerStep is how many bytes are searched in one step.
+const bytesPerStep = 8
+
+// nextField cuts the first field off s, which is not empty; more says that others follow.
+func nextField(s string, sep types.Datum) (field, rest string, more bool) {
+	switch {
+	case sep.IsNull():
+		_, n := utf8.DecodeRuneInString(s)
+		return s[:n], s[n:], n < len(s)
+	case sep.Str() == "":
+		return s, "", false
+	}
+	return strings.Cut(s, sep.Str())
+}
+
+// count returns how many fields there are at most, 0 if they are too few to claim memory for.
+func (f *fields) count() int {
+	switch {
+	case len(f.rest) < pgregexp.BigText:
+		return 0
+	case f.sep.IsNull():
+		return len(f.rest)
+	case f.sep.Str() == "":
+		return 1
+	}
+	return 1 + strings.Count(f.rest, f.sep.Str())
 }
 
 func stringToArray(c *call.Context, a []types.Datum) (types.Datum, error) {
 	if a[0].IsNull() {
 		return types.Null, nil
 	}
-	elems, err := splitForArray(c, a)
-	if err != nil {
+	f := fieldsOf(c, a)
+	n := f.count()
+	// Beside its value, each takes its length in the array, and what stands for it there.
+	const length = 2 * 8
+	if err := c.Claim(n * (length + int(unsafe.Sizeof(types.Datum{})))); err != nil {
 		return types.Null, err
 	}
-	return types.NewArray(elems), nil
+	elems := make([]types.Datum, 0, n)
+	for f.more {
+		row, _, err := f.Next()
+		if err != nil {
+			return types.Null, err
+		}
+		elems = append(elems, row[0])
+	}
+	return types.EncodeArray([]types.ArrayDim{{Len: int32(len(elems)), Lower: 1}}, elems, c.Format), nil
 }
 
 func stringToTable(c *call.Context, a []types.Datum) (call.RowIterator, error) {
 	if a[0].IsNull() {
 		return call.NewColumn(nil), nil
 	}
-	elems, err := splitForArray(c, a)
-	return call.NewColumn(elems), err
+	return fieldsOf(c, a), nil
 }
