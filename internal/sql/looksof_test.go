@@ -66,6 +66,10 @@ func longStatements() []longStatement {
 		{"show_trgm", "(SELECT string_agg(md5(i::text), ' ') FROM generate_series(1, $n) i)", "show_trgm(x)"},
 		{"word_similarity", "repeat('the quick ', $n)", "word_similarity('quick quack', x)"},
 		{"strict_word_similarity", "repeat('the quick ', $n)", "strict_word_similarity('quick quack', x)"},
+		{"json -> of an array", "('[' || repeat('12,', $n) || '1]')::json", "x -> -2"},
+		{"json ->> of an object", "(SELECT json_object_agg(i, i) FROM generate_series(1, $n) i)", "x ->> '1'"},
+		{"jsonb - keys", "(SELECT array_agg(i::text) FROM generate_series(1, $n) i)", "'{}'::jsonb - x"},
+		{"series of long numbers", "repeat('7', $n)::numeric", "(SELECT count(*) FROM generate_series(x, x + 10))"},
 		{"jsonpath filter", "('[' || repeat('12,', $n) || '1]')::jsonb", "jsonb_path_query_array(x, '$[*] ? (@ > 13)')"},
 		{"jsonpath exists", "('[' || repeat('12,', $n) || '1]')::jsonb", "x @? '$[*] ? (@ == 13)'"},
 	} {

@@ -149,9 +149,7 @@ func (f *setFunc) step(text *rowcontainer.Scratch, out types.Row) (bool, error) 
 	}
 	for i := range out {
 		if i < len(vals) {
-			if out[i], err = text.Datum(vals[i]); err != nil {
-				return false, err
-			}
+			out[i] = text.Datum(vals[i])
 		}
 	}
 	return true, nil

@@ -102,3 +102,9 @@ func (d Datum) Float() float64 { return math.Float64frombits(uint64(d.n)) }
 
 // Str returns s: the text, or the bytes, of a value kept there.
 func (d Datum) Str() string { return d.s }
+
+// In returns d with s, which is equal to d.Str(), in its place: d in other memory.
+func (d Datum) In(s string) Datum {
+	d.s = s
+	return d
+}

@@ -132,8 +132,38 @@ func compareDecimals(a, b Datum) int {
 			return r
 		}
 	}
+	if r := compareMagnitudes(a, b); r != 0 {
+		return r
+	}
 	var x, y apd.Decimal
 	return a.Decimal(&x).Cmp(b.Decimal(&y))
+}
+
+// compareMagnitudes compares finite decimals by their signs and their magnitudes; 0 says that
+// these are too close to tell. Only then are coefficients of thousands of digits brought to one
+// scale.
+func compareMagnitudes(a, b Datum) int {
+	sign := a.DecimalSign()
+	if r := cmp.Compare(sign, b.DecimalSign()); r != 0 || sign == 0 {
+		return r
+	}
+	const far = 2 // 1, and as much again for what is lost by rounding
+	switch d := a.magnitude() - b.magnitude(); {
+	case d >= far:
+		return sign
+	case d <= -far:
+		return -sign
+	}
+	return 0
+}
+
+// magnitude is the binary logarithm of a finite decimal that is not zero, or up to 1 more.
+func (d Datum) magnitude() float64 {
+	n := bits.Len64(AbsUint64(d.n))
+	if d.k == decBig {
+		n = 8*(len(d.s)-1) + bits.Len8(d.s[0])
+	}
+	return float64(n) - float64(d.m)*(math.Ln10/math.Ln2)
 }
 
 // compareScaled compares small decimals of one sign and different scales by a

@@ -180,7 +180,10 @@ func (r *reader) decimal() Datum {
 		if d.k == decSmall {
 			return NewDecimalInt(r.varint(), d.m)
 		}
-		d.s = r.take(r.uvarint())
+		if d.s = r.take(r.uvarint()); d.s == "" {
+			r.fail()
+			return Null
+		}
 	case decNaN, decPosInf, decNegInf:
 	default:
 		r.fail()

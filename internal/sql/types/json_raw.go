@@ -11,36 +11,41 @@ type RawMember struct {
 // SplitJSON takes apart the outermost level of valid JSON text: members in the
 // order written, repeated keys among them. For a scalar there are none.
 func SplitJSON(s string, fc *FormatContext) (JSONKind, []RawMember, error) {
+	var out []RawMember
+	err := EachJSONMember(s, fc, func(m RawMember) bool {
+		out = append(out, m)
+		return true
+	})
+	return RawJSONKind(s), out, err
+}
+
+// EachJSONMember calls f for what SplitJSON returns, for as long as it returns true.
+func EachJSONMember(s string, fc *FormatContext, f func(RawMember) bool) error {
 	s = strings.Trim(s, " \t\n\r")
 	kind := rawKind(s)
 	if kind != KindArray && kind != KindObject {
-		return kind, nil, nil
+		return nil
 	}
-	var out []RawMember
 	body := s[1 : len(s)-1]
-	for i := 0; ; {
-		i = skipJSONSpace(body, i)
-		if i >= len(body) {
-			return kind, out, nil
-		}
+	for i := skipJSONSpace(body, 0); i < len(body); {
 		var m RawMember
 		if kind == KindObject {
 			end := skipJSONString(body, i)
 			key, err := ParseJSON(body[i:end], fc)
 			if err != nil {
-				return kind, nil, err
+				return err
 			}
 			m.Key = key.Str
 			i = skipJSONSpace(body, skipJSONSpace(body, end)+1) // past the colon
 		}
 		end := skipJSONValue(body, i)
 		m.Value = body[i:end]
-		out = append(out, m)
-		if err := fc.CountSteps(1 + len(m.Value)/8); err != nil {
-			return kind, nil, err
+		if err := fc.CountSteps(1 + len(m.Value)/8); err != nil || !f(m) {
+			return err
 		}
-		i = skipJSONSpace(body, end) + 1 // past the comma
+		i = skipJSONSpace(body, skipJSONSpace(body, end)+1) // past the comma
 	}
+	return nil
 }
 
 // RawJSONKind returns the kind of valid JSON text.

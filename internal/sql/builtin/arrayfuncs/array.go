@@ -429,6 +429,9 @@ func fillArray(c *call.Context, value types.Datum, lens, lows []types.Datum) (ty
 	}
 	elems := make([]types.Datum, total)
 	for i := range elems {
+		if err := c.Step(1); err != nil {
+			return types.Null, err
+		}
 		elems[i] = value
 	}
 	return types.EncodeArray(dims, elems, c.Format), nil

@@ -92,41 +92,69 @@ func (p jsonPart) field(key string) (jsonPart, bool) {
 		v, ok := p.parsed.Get(key)
 		return jsonPart{parsed: v, fc: p.fc}, ok && p.parsed.Kind == types.KindObject
 	}
-	kind, ms, err := types.SplitJSON(p.raw, p.fc)
-	if err != nil || kind != types.KindObject {
+	if types.RawJSONKind(p.raw) != types.KindObject {
 		return p, false
 	}
-	for i := len(ms) - 1; i >= 0; i-- {
-		if ms[i].Key == key {
-			return jsonPart{raw: ms[i].Value, isRaw: true, fc: p.fc}, true
+	found := false
+	var value string
+	err := types.EachJSONMember(p.raw, p.fc, func(m types.RawMember) bool {
+		if m.Key == key { // the last one counts
+			value, found = m.Value, true
 		}
+		return true
+	})
+	if err != nil || !found {
+		return p, false
 	}
-	return p, false
+	return jsonPart{raw: value, isRaw: true, fc: p.fc}, true
 }
 
 // element returns an element of an array; negative positions count from the
 // end.
 func (p jsonPart) element(i int64) (jsonPart, bool) {
-	var raws []types.RawMember
-	n := int64(p.parsed.Elems.Len())
 	if p.isRaw {
-		kind, ms, err := types.SplitJSON(p.raw, p.fc)
-		if err != nil || kind != types.KindArray {
-			return p, false
-		}
-		raws = ms
-		n = int64(len(raws))
+		return p.rawElement(i)
 	}
+	n := int64(p.parsed.Elems.Len())
 	if i < 0 {
 		i += n
 	}
-	switch {
-	case i < 0 || i >= n:
+	if i < 0 || i >= n {
 		return p, false
-	case p.isRaw:
-		return jsonPart{raw: raws[i].Value, isRaw: true, fc: p.fc}, true
 	}
 	return jsonPart{parsed: p.parsed.Elems.At(int(i)), fc: p.fc}, true
+}
+
+func (p jsonPart) rawElement(i int64) (jsonPart, bool) {
+	if types.RawJSONKind(p.raw) != types.KindArray {
+		return p, false
+	}
+	if i < 0 {
+		n, err := p.rawLen()
+		if i += n; i < 0 || err != nil {
+			return p, false
+		}
+	}
+	found := false
+	var value string
+	err := types.EachJSONMember(p.raw, p.fc, func(m types.RawMember) bool {
+		value, found = m.Value, i == 0
+		i--
+		return !found
+	})
+	if err != nil || !found {
+		return p, false
+	}
+	return jsonPart{raw: value, isRaw: true, fc: p.fc}, true
+}
+
+// rawLen is the number of members or elements.
+func (p jsonPart) rawLen() (n int64, err error) {
+	err = types.EachJSONMember(p.raw, p.fc, func(types.RawMember) bool {
+		n++
+		return true
+	})
+	return n, err
 }
 
 // datum returns the part as a json value, or as text with strings unquoted
@@ -417,12 +445,18 @@ func jsonDelete(c *call.Context, v types.JSONValue, keys ...string) (types.Datum
 	if IsScalar(v) {
 		return types.Null, pgerr.New(pgerr.InvalidParameterValue, "cannot delete from scalar")
 	}
-	drop := make(map[string]bool, len(keys))
+	drop := map[string]bool{}
 	for _, k := range keys {
+		if err := c.Step(1); err != nil {
+			return types.Null, err
+		}
 		drop[k] = true
 	}
 	out := types.JSONValue{Kind: v.Kind}
 	for _, f := range v.Fields {
+		if err := c.Step(1); err != nil {
+			return types.Null, err
+		}
 		if !drop[f.Key] {
 			out.Fields = append(out.Fields, f)
 		}

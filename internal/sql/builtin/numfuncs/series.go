@@ -51,6 +51,7 @@ func generateInts(_ *call.Context, a []types.Datum) (call.RowIterator, error) {
 }
 
 type numericSeries struct {
+	c                *call.Context
 	next, stop, step types.Datum
 	row              [1]types.Datum
 }
@@ -59,6 +60,10 @@ type numericSeries struct {
 func (s *numericSeries) Next() ([]types.Datum, bool, error) {
 	if types.Compare(s.next, s.stop)*s.step.DecimalSign() > 0 {
 		return nil, false, nil
+	}
+	// Numbers of many digits take as many steps; what is kept of the others has no length.
+	if err := s.c.Step(len(s.next.Str()) + len(s.step.Str())); err != nil {
+		return nil, false, err
 	}
 	s.row[0] = s.next
 	n, err := decimal.Add(s.next, s.step)
@@ -69,8 +74,8 @@ func (s *numericSeries) Next() ([]types.Datum, bool, error) {
 	return s.row[:], true, nil
 }
 
-func generateNumerics(_ *call.Context, a []types.Datum) (call.RowIterator, error) {
-	s := &numericSeries{next: a[0], stop: a[1], step: decimal.FromInt(1)}
+func generateNumerics(c *call.Context, a []types.Datum) (call.RowIterator, error) {
+	s := &numericSeries{c: c, next: a[0], stop: a[1], step: decimal.FromInt(1)}
 	if len(a) == 3 {
 		s.step = a[2]
 	}

@@ -197,7 +197,7 @@ func (j *joinOp) step(b *rowcontainer.Batch) error {
 		j.active = false
 		if !j.matched && keepsLeft(j.kind) {
 			clear(j.combined[j.lw:])
-			return j.emit(b, false)
+			j.emit(b, false)
 		}
 		return nil
 	}
@@ -218,23 +218,20 @@ func (j *joinOp) step(b *rowcontainer.Batch) error {
 		j.active = false
 		return nil
 	}
-	return j.emit(b, j.fleeting)
+	j.emit(b, j.fleeting)
+	return nil
 }
 
 // emit adds the combined row; the right part is copied if it is fleeting.
-func (j *joinOp) emit(b *rowcontainer.Batch, fleeting bool) error {
+func (j *joinOp) emit(b *rowcontainer.Batch, fleeting bool) {
 	out := b.Add()
 	for i, p := range j.out {
 		d := j.combined[p]
 		if fleeting && p >= j.lw {
-			var err error
-			if d, err = j.text.Datum(d); err != nil {
-				return err
-			}
+			d = j.text.Datum(d)
 		}
 		out[i] = d
 	}
-	return nil
 }
 
 // emitTail adds the next row of the right side that found no match; false at

@@ -93,9 +93,7 @@ func (d *dml) emit(row types.Row, b *rowcontainer.Batch) error {
 		if err != nil {
 			return err
 		}
-		if out[i], err = d.text.Datum(v); err != nil {
-			return err
-		}
+		out[i] = d.text.Datum(v)
 	}
 	return nil
 }

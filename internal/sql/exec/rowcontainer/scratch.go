@@ -1,6 +1,10 @@
 package rowcontainer
 
-import "github.com/lichendb/lichen/internal/sql/types"
+import (
+	"strings"
+
+	"github.com/lichendb/lichen/internal/sql/types"
+)
 
 // CopyRow makes dst a copy of row that outlives the buffers that row came from.
 func CopyRow(dst, row types.Row) types.Row {
@@ -13,12 +17,7 @@ func CopyRow(dst, row types.Row) types.Row {
 
 // CopyDatum keeps a datum beyond the buffers it came from.
 func CopyDatum(d types.Datum) types.Datum {
-	var a Scratch
-	c, err := a.Datum(d)
-	if err != nil {
-		return d
-	}
-	return c
+	return d.In(strings.Clone(d.Str()))
 }
 
 // CopySlots maps an input row to another order of columns.
@@ -30,14 +29,10 @@ func CopySlots(dst, src types.Row, pos []int) {
 
 // Row copies the strings of a row into memory that outlives the buffers of
 // the operator that made it.
-func (a *Scratch) Row(row types.Row) error {
+func (a *Scratch) Row(row types.Row) {
 	for i := range row {
-		var err error
-		if row[i], err = a.Datum(row[i]); err != nil {
-			return err
-		}
+		row[i] = a.Datum(row[i])
 	}
-	return nil
 }
 
 // Scratch is memory for the strings of one batch; reset frees it all.
@@ -68,29 +63,7 @@ func (a *Scratch) Bytes(b []byte) []byte {
 }
 
 // Datum returns d with its string in scratch.
-func (a *Scratch) Datum(d types.Datum) (types.Datum, error) {
-	switch d.Family() {
-	case types.StringFamily:
-		return types.NewString(a.string(d.Str())), nil
-	case types.BytesFamily:
-		return types.NewBytes(a.string(d.Str())), nil
-	case types.UUIDFamily:
-		return types.NewUUID(a.string(d.Str())), nil
-	case types.JSONFamily:
-		return types.NewJSON(a.string(d.Str())), nil
-	case types.DecimalFamily:
-		if _, _, small := d.SmallDecimal(); small {
-			return d, nil
-		}
-	case types.ArrayFamily, types.RecordFamily, types.IntervalFamily, types.EnumFamily, types.InetFamily, types.MACFamily,
-		types.BitFamily, types.RangeFamily, types.MultirangeFamily, types.TSVectorFamily, types.TSQueryFamily, types.JSONPathFamily, types.OpaqueFamily:
-	default:
-		return d, nil
-	}
-	var tmp [64]byte
-	c, _, err := types.DecodeEncoded(viewString(a.Bytes(types.AppendEncoded(tmp[:0], d))))
-	return c, err
-}
+func (a *Scratch) Datum(d types.Datum) types.Datum { return d.In(a.string(d.Str())) }
 
 func (a *Scratch) string(s string) string {
 	if s == "" {

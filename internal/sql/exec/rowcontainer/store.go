@@ -194,37 +194,9 @@ func (a *Arena) nextChunk(need int, acc *quota.Account) error {
 
 // CopyDatum returns d with memory of its own.
 func (a *Arena) CopyDatum(d types.Datum, acc *quota.Account) (types.Datum, error) {
-	var mk func(string) types.Datum
-	switch d.Family() {
-	case types.StringFamily:
-		mk = types.NewString
-	case types.BytesFamily:
-		mk = types.NewBytes
-	case types.UUIDFamily:
-		mk = types.NewUUID
-	case types.JSONFamily:
-		mk = types.NewJSON
-	case types.DecimalFamily:
-		if _, _, small := d.SmallDecimal(); small {
-			return d, nil
-		}
-		return a.copyEncoded(d, acc)
-	case types.ArrayFamily, types.RecordFamily, types.IntervalFamily, types.EnumFamily, types.InetFamily, types.MACFamily,
-		types.BitFamily, types.RangeFamily, types.MultirangeFamily, types.TSVectorFamily, types.TSQueryFamily, types.JSONPathFamily, types.OpaqueFamily:
-		return a.copyEncoded(d, acc)
-	default:
+	if d.Str() == "" {
 		return d, nil
 	}
 	s, err := a.copyString(d.Str(), acc)
-	return mk(s), err
-}
-
-// copyEncoded copies a datum whose payload only types knows.
-func (a *Arena) copyEncoded(d types.Datum, acc *quota.Account) (types.Datum, error) {
-	enc := types.AppendEncoded(nil, d)
-	if err := acc.Grow(int64(len(enc))); err != nil {
-		return types.Null, err
-	}
-	c, _, err := types.DecodeEncoded(unsafe.String(&enc[0], len(enc)))
-	return c, err
+	return d.In(s), err
 }
