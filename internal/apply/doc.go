@@ -7,7 +7,8 @@
 // after a crash does exactly what was done before.
 // docs/formats/commands.md gives the bytes.
 //
-// Read command.go (Builder, the format), then apply.go (Applier).
+// Read command.go (Builder, the format), then apply.go (Applier), changes.go (what it tells those
+// who follow), describe.go (stored descriptors), merge.go (what a range takes in).
 //
 // Invariants:
 //

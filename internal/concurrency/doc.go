@@ -11,8 +11,9 @@
 // # Reading order
 //
 //   - Strength, TxnID, Holder: the words.
-//   - LockTable: key → holders (keyLock) and a fair queue of Waiters.
-//   - Commits, Commit: commits in progress, which block reads of their keys.
+//   - LockTable: key → holders (keyLock) and a fair queue of Waiters; lockshard.go: where a key is.
+//   - Commits, Commit: commits in progress, which block reads of their keys. least.go: the lowest
+//     timestamp among them; timestamp.go: the choice of one.
 //   - TimestampCache: what was read when; readMark is one remembered read,
 //     keySlot the table of single keys, spanCache and spanMap the spans.
 //   - Reservations: spans in which nobody is to begin to write for a while.

@@ -53,7 +53,7 @@
 //	    question left: what others committed before they began lies below it (askClock;
 //	    TestClocksAreFresh in sim)
 //
-// clocks.go asks other nodes for their clocks.
+// clocks.go asks other nodes for their clocks; spill.go writes intents before the commit.
 //
 //	D10. A panic in a request, here or in what it calls, ends the process: it may be on the goroutine of
 //	    a client, who would otherwise receive an error of his own while a range stands

@@ -11,7 +11,8 @@
 // sees every operation before it happens (hook.go, hookfile.go); the faults
 // built on it: [Counter], [FailAt], [PowerLoss], [Quota], [Gate] (faults.go);
 // [FlipBit] (corrupt.go); [Watch], which times the operations of a running node and
-// is where faults are put into it (watch.go).
+// is where faults are put into it (watch.go); who holds a lock (holder.go), and whether a
+// path still leads to the same file (same.go).
 //
 // Invariants:
 //

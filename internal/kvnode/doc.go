@@ -13,7 +13,8 @@
 //	(what runs by Options.Go ends) ─▶ Disconnect ─▶ Store.Close
 //
 // Read node.go (Node, Options), network.go (what other nodes ask), ranges.go, gateways.go (whose
-// transactions go on), addresses.go (the meta records), leave.go (who leads in this node's place), settings.go (cluster settings).
+// transactions go on), addresses.go (the meta records), leave.go (who leads in this node's place), settings.go (cluster settings),
+// disks.go (a disk that is full, slow or stalled).
 //
 // # Invariants
 //

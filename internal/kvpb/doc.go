@@ -6,7 +6,8 @@
 // local request costs no allocation.
 //
 // Read in this order: txn.go (TxnID, Isolation, Strength), span.go, request.go
-// (Sender and the request types), errors.go.
+// (Sender and the request types), commit.go (those of commits in several ranges), feed.go,
+// waits.go, closed.go, errors.go.
 //
 // Invariants:
 //

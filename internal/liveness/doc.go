@@ -14,7 +14,7 @@
 //   - talk.go: what a heartbeat carries, and the answers.
 //   - steady.go: a clock that is not set back.
 //   - NodeInfo, registry.go: the node registry; who is alive.
-//   - wire.go: the bytes.
+//   - wire.go: the bytes. oldest.go: the oldest timestamp at which gateways still read.
 //
 // # Protocol
 //

@@ -11,7 +11,8 @@
 // writing a frame, opening a segment, applying what is durable (commit.go); the in-memory index (index.go, cache.go);
 // [Log.Entries] (read.go); making, freeing and tidying segments in the background
 // (janitor.go, segment.go); the layout on disk (format.go, record.go, and
-// docs/formats/raftlog.md); recovery (recover.go, scan.go).
+// docs/formats/raftlog.md); recovery (recover.go, scan.go); a log that is little written to (shrink.go);
+// files that were removed under it (place.go).
 //
 // Invariants:
 //

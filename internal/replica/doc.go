@@ -20,7 +20,10 @@
 //   - split.go, merge.go, subsume.go: changes of the bounds. change.go: of the replicas.
 //   - closed.go, follower.go, feed.go, observed.go: closed timestamps, reads of the past, changes as they
 //     are applied, what transactions know of this node's clock.
-//   - collect.go, threshold.go: garbage. snapshot.go, mend.go, checksum.go.
+//   - collect.go, threshold.go: garbage. snapshot.go, mend.go, checksum.go, lost.go (a log that lost a
+//     part).
+//   - wait.go, reserve.go: waiting for locks and for reserved spans. describe.go, listlocks.go, progress.go:
+//     what others are told.
 //
 // # A commit in one range
 //

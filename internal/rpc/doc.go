@@ -8,7 +8,7 @@
 // Read Transport and Options (rpc.go) first, then frame.go (what is on the wire),
 // handshake.go (who may connect), lives.go (which process of a node), link.go (the connection of one class to one
 // peer: dialling, backing off, queueing), conn.go (reading, failing, pinging),
-// write.go (batches), call.go and serve.go (the two ends of a call).
+// write.go (batches), call.go and serve.go (the two ends of a call), metrics.go.
 //
 // A node dials up to three connections to each peer it talks to, one for messages,
 // one for urgent messages (Options.Urgent) and one for calls; the peer dials its own

@@ -5,8 +5,10 @@
 // the SQL part sqlnode's; this package adds the membership of a cluster, the listeners and HTTP. Read node.go (Node: New,
 // Start, Stop), network.go and cluster.go (how nodes find one another), secure.go (TLS), twin.go,
 // admin.go and drain.go (what those who operate the cluster ask for), http.go (health and metrics),
-// metrics.go, disks.go (the node's stores), clockwatch.go (a node whose clock is off serves
-// nothing), faults_clock.go (which tests ask for).
+// statuspage.go, metrics.go, disks.go (the node's stores), diskwatch.go (a disk that stands still),
+// clockwatch.go (a node whose clock is off serves nothing), front.go (what speaks with SQL clients),
+// newcomers.go (connections of unknown callers), settings.go (defaults by flags), held.go (ranges
+// without a quorum), again.go (steps of the start that pass), stop.go, faults_*.go (which tests ask for).
 //
 // Invariants:
 //

@@ -9,7 +9,8 @@
 // DurableReader (iter.go), PooledIter (pool.go: cheap reads), versioncache.go (reads without
 // the engine), key.go (what an
 // engine key is), Ident (the version file), health.go (errors), fs.go, table.go
-// (tables written beside the engine, and Ingest) and ballast.go.
+// (tables written beside the engine, and Ingest), ballast.go and holder.go (which
+// process has the store).
 //
 // A store's directory holds LICHEN_VERSION, LOCK and Pebble's files in state/;
 // the owner of the store may keep other things, such as the log, beside them.

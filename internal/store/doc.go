@@ -10,7 +10,8 @@
 // (truncation of the log, garbage collection, disk checks, the clock's bound),
 // snapshot.go and arrival.go (the two ends of a snapshot), disk.go (a disk that is
 // full or stands still), place.go (files that are removed under a running store), set.go (Set: all stores of a node), closing.go
-// (closed timestamps, which package closedts keeps).
+// (closed timestamps, which package closedts keeps), merge.go (logs of ranges that were merged away),
+// slowdisk.go (when a disk is slow), clockfile.go (the clock's bound while the log has no room).
 //
 // Invariants:
 //

@@ -5,7 +5,7 @@
 // far a node is. Below it are placement, whose Store it fills, and liveness.
 //
 // Read pool.go (Pool), history.go (the history of a node, a pure state machine), lost.go
-// (stores that nobody has any more), distance.go.
+// (stores that nobody has any more), distance.go, alone.go (a node that is a cluster by itself).
 //
 //	        silent                     back, failures > 0            suspectUntil
 //	Live ───────────▶ Down ──────────────────────▶ Suspect ───────────────────────▶ Live

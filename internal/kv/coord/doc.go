@@ -4,7 +4,8 @@
 // Above it is kv; below it a kvpb.Sender, which is dist in a server. Read txn.go
 // (Txn, the life of a transaction), scan.go (pages of one span or of many),
 // uncertain.go (reads when clocks differ), buffer.go (Buffer, the writes), spill.go,
-// reads.go (ReadSet), reserve.go (what long statements ask of others), env.go (what transactions share).
+// reads.go (ReadSet), reserve.go (what long statements ask of others), env.go (what transactions share),
+// lockahead.go (locks for many rows in one request), unlock.go (locks given up before the end).
 //
 // A transaction's statements are numbered. A plain read of a statement sees the
 // snapshot at the transaction's read timestamp and the writes of earlier

@@ -5,7 +5,7 @@
 // Above it stand rpc's users (dist, store) and whatever stores descriptors;
 // below it only kvpb and hlc. Read op.go (what a message begins with), fields.go
 // (what messages are made of), read.go and write.go (requests and responses),
-// errors.go, descriptor.go. Functions named Append add to a buffer of the
+// commit.go (commits across ranges), feed.go, waits.go, errors.go, descriptor.go. Functions named Append add to a buffer of the
 // caller; functions named Decode fill a struct of the caller.
 //
 // What a decoder returns aliases the message or not:

@@ -11,7 +11,8 @@
 // locks on one descriptor), Collection (collection.go: one session's view),
 // resolve.go and change.go (its reads and writes), listing.go (reads of all there is, and by oid), sequence.go (values of
 // sequences), usertype.go (types, whose definition every user holds a copy of),
-// cleanup.go (data of dropped objects), temp.go (schemas of temporary relations). Where several nodes serve SQL:
+// cleanup.go (data of dropped objects), temp.go (schemas of temporary relations). There is a file per
+// kind of object and per part of a table (role.go, tablespace.go, foreignkey.go, method.go, …). Where several nodes serve SQL:
 // gateway (gateway.go: whether the node may use its cache), member.go (the records
 // by which gateways know of one another), peers.go (what a node does for changes
 // made elsewhere), peerlock.go (what a node that makes one asks of the others),

@@ -4,7 +4,8 @@
 // Above it is sql; below it plan (for the columns), types and pgerr. Read
 // options.go (Options: what COPY ... WITH says), writer.go (Writer: rows to
 // lines), lines.go (lineReader: chunks to lines), fields.go (a line to fields),
-// reader.go (Reader: fields to datums) and binary.go (both ways of the binary format).
+// reader.go (Reader: fields to datums) and binary.go (both ways of the binary format),
+// encoding.go (data in other encodings).
 //
 // Invariants:
 //

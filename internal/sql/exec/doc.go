@@ -12,8 +12,9 @@
 //	mutation      INSERT, UPDATE, DELETE, MERGE, foreign and deferrable keys
 //
 // Here: Program (a compiled statement: Open, Next, Close), compiler (which operator a node becomes:
-// dispatch.go; queries in expressions: subquery.go), and the operators that need no package: filters,
-// projections, limits, sorts, DISTINCT, set operations, set-returning functions, WITH.
+// dispatch.go; queries in expressions: subquery.go), and the operators that need no package, a file per
+// operator: filters, projections, limits, sorts, DISTINCT, set operations, set-returning functions, WITH.
+// profile.go measures for EXPLAIN ANALYZE, constant.go computes without a session.
 //
 // A Program is compiled once for a prepared statement and run many times: operators keep their
 // buffers, so that a point read or write allocates nothing here. Everything runs in the caller's

@@ -11,7 +11,7 @@
 // Reading order: schema.go (the relations and their columns, read from
 // tables.txt), Catalog (catalog.go), snapshot.go (what a relation's rows are
 // made from), rows.go (how they are made), lookup.go (the indexes of relations, by which a part
-// of the rows is made), fixed.go (rows that never change), then the relations by area: class.go,
+// of the rows is made), fixed.go (rows that never change), then a file per area of relations: class.go,
 // index.go, constraint.go, typ.go, proc.go, cluster.go, activity.go, report.go
 // (what the nodes tell of their sessions and locks) and internal.go, infoschema
 // files; print.go (definitions) and names.go.

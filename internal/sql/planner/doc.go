@@ -10,7 +10,8 @@
 // (scope.go, lookup.go), the FROM clause (from.go, join.go, fromfunc.go,
 // tablesample.go), queries (select.go, target.go, group.go, groupingsets.go,
 // outeragg.go, order.go, setop.go, values.go, window.go, frame.go, lock.go), WITH
-// (cte.go, recursion.go, searchcycle.go), expressions (expr.go and its siblings, coerce.go), and
+// (cte.go, recursion.go, searchcycle.go), expressions (expr.go, coerce.go, then a file per form: call.go,
+// subquery.go, ops.go, …), and
 // data modification (insert.go, conflict.go, update.go, merge.go; foreignkey.go and
 // derived.go for what tables demand of their rows, immutable.go; viewtarget.go and simpleview.go for
 // views through which rows are changed).

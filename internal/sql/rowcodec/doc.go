@@ -8,8 +8,10 @@
 //
 // Main types in reading order: Index (a compiled index: its key columns and
 // what its values hold), Decoder (entry to row for a chosen set of columns),
-// ordered.go and ordered_decode.go (values whose bytes sort as the values do),
-// family.go (rows of several pairs), pretty.go (keys as text).
+// ordered.go, ordered_composed.go and ordered_decode.go (values whose bytes sort as the values do),
+// hash.go (buckets), prefix.go (what keys of an index begin with), reference.go (keys of two
+// tables compared), family.go (rows of several pairs), check.go (rows that could not be read again), pretty.go
+// (keys as text).
 //
 // Lifetime: a Decoder makes strings that share memory with the key and value
 // given to Decode, or with the decoder's arena. They stay intact as long as

@@ -7,7 +7,8 @@
 //
 // Main types, in reading order: Vector (vector.go), Query (query.go,
 // query_parse.go), Match (match.go), Config with its tokens and stems (config.go,
-// tokens.go, stem.go), rank.go, headline.go.
+// tokens.go, stem.go; parse.go and kinds.go: what ts_parse and its like show), rank.go,
+// headline.go.
 //
 // Invariants:
 //

@@ -9,7 +9,8 @@
 // Main types, in reading order: T (type.go), Datum (datum.go; decimal.go, interval.go, array.go,
 // json.go and others say what it holds for a family), FormatContext (context.go). Then Compare and
 // AppendHashKey (compare.go), AppendEncoded (encode.go), ApplyTypmod (typmod_apply.go) and the
-// arithmetic of decimals (decimal_math.go). Def (def.go) is what a user-defined type adds to a T.
+// arithmetic of decimals (decimal_math.go). Def (def.go) is what a user-defined type adds to a T. There is a file per family
+// of types, and per fact about all of them (typmod.go, limits.go, opclass.go, …).
 //
 // What is done with values has packages of its own: datetime (calendar, zones, dates and intervals),
 // typeio (text and binary forms), casts.

@@ -5,7 +5,7 @@
 // the dialect it was published in (STRING, FAMILY, INDEX within CREATE TABLE),
 // tables_postgresql.sql the same for a PostgreSQL server, links.sql what follows the
 // data, since stores have a manager and staff has a store. Read dvdrental.go (Set,
-// Operations), then rows.go (the generated data).
+// Operations), then rows.go and words.go (the generated data).
 //
 // Invariants
 //

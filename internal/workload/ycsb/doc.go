@@ -4,8 +4,8 @@
 //
 // Above it is the command line; below it workload (connections) and
 // workload/measure (latencies, report). Read properties.go (Properties), config.go
-// (Config), generator.go (the distributions), client.go (the operations), run.go
-// (Init, Run).
+// (Config), generator.go (the distributions), client.go (the operations), copy.go
+// (loading by COPY), run.go (Init, Run).
 //
 // Invariants
 //
