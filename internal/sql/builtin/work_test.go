@@ -40,6 +40,8 @@ func longCalls() map[string][]types.Datum {
 		"format":                           {big},
 		"format %":                         {str("%1000000s"), str("x")},
 		"quote_literal":                    {big},
+		"quote_ident":                      {big},
+		"parse_ident":                      {str(strings.Repeat("a", 100_000)), types.True},
 		"width_bucket":                     {types.NewInt(2), ints},
 		"jsonb_set":                        {list, types.NewArray([]types.Datum{str("7")}), types.NewJSON("2"), types.True},
 		"jsonb_array_length":               {list},

@@ -24,14 +24,43 @@ var quotedKeywords = func() map[string]bool {
 
 // QuoteIdent quotes an identifier if it needs it.
 func QuoteIdent(s string) string {
-	safe := s != "" && !quotedKeywords[s] && (s[0] == '_' || s[0] >= 'a' && s[0] <= 'z')
-	for i := 0; i < len(s) && safe; i++ {
-		safe = IsWordByte(s[i]) && (s[i] < 'A' || s[i] > 'Z')
-	}
-	if safe {
+	if beginsPlain(s) && isPlain(s) {
 		return s
 	}
 	return `"` + strings.ReplaceAll(s, `"`, `""`) + `"`
+}
+
+// beginsPlain reports whether an identifier is no key word and begins as one without quotes may.
+func beginsPlain(s string) bool {
+	return s != "" && !quotedKeywords[s] && (s[0] == '_' || s[0] >= 'a' && s[0] <= 'z')
+}
+
+// isPlain reports whether s holds just what an identifier without quotes may hold.
+func isPlain(s string) bool {
+	for i := range len(s) {
+		if !IsWordByte(s[i]) || s[i] >= 'A' && s[i] <= 'Z' {
+			return false
+		}
+	}
+	return true
+}
+
+// quoteIdent is QuoteIdent that looks at a big identifier in pieces.
+func quoteIdent(c *call.Context, s string) (string, error) {
+	if len(s) <= call.PieceBytes {
+		return QuoteIdent(s), nil
+	}
+	plain := beginsPlain(s)
+	err := call.EachPiece(c, s, func(piece string) { plain = plain && isPlain(piece) })
+	if plain || err != nil {
+		return s, err
+	}
+	var b strings.Builder
+	b.Grow(len(s) + len(`""`))
+	b.WriteByte('"')
+	err = call.EachPiece(c, s, func(piece string) { b.WriteString(strings.ReplaceAll(piece, `"`, `""`)) })
+	b.WriteByte('"')
+	return b.String(), err
 }
 
 // QuoteLiteral makes a string literal.
@@ -82,7 +111,13 @@ func quoteFunctions() []*call.Overload {
 		}, nil
 	}
 	return []*call.Overload{
-		call.Fn("quote_ident(text) text", textFunc(QuoteIdent)),
+		call.Fn("quote_ident(text) text", func(c *call.Context, a []types.Datum) (types.Datum, error) {
+			q, err := quoteIdent(c, a[0].Str())
+			if err != nil {
+				return types.Null, err
+			}
+			return call.Text(q)
+		}),
 		call.Fn("quote_literal(text) text", literal), call.FnBind("quote_literal(anyelement) text", literalAny).Stable(),
 		call.Fn("quote_nullable(text) text", nullable(literal)).NonStrict(),
 		call.FnBind("quote_nullable(anyelement) text", func(b call.Binding) (call.EvalFunc, error) {
@@ -323,7 +358,7 @@ func (f *formatter) value(verb string, d types.Datum, t *types.T) (string, error
 	s := string(AppendAsText(nil, t, d, f.c))
 	switch verb {
 	case "I":
-		return QuoteIdent(s), nil
+		return quoteIdent(f.c, s)
 	case "L":
 		return quoteLiteral(f.c, s)
 	}
@@ -331,7 +366,7 @@ func (f *formatter) value(verb string, d types.Datum, t *types.T) (string, error
 }
 
 // parseIdent splits a qualified name into its parts.
-func parseIdent(_ *call.Context, a []types.Datum) (types.Datum, error) {
+func parseIdent(c *call.Context, a []types.Datum) (types.Datum, error) {
 	whole, strict := a[0].Str(), a[1].Bool()
 	bad := func(detail string) (types.Datum, error) {
 		e := pgerr.New(pgerr.InvalidParameterValue, "string is not a valid identifier: \"%s\"", whole)
@@ -356,6 +391,9 @@ func parseIdent(_ *call.Context, a []types.Datum) (types.Datum, error) {
 			return bad(problem)
 		}
 		parts = append(parts, types.NewString(part))
+		if err := c.Step(1 + len(s) - len(rest)); err != nil {
+			return types.Null, err
+		}
 		s = strings.TrimLeft(rest, " \t\r\n")
 		if !strings.HasPrefix(s, ".") {
 			break

@@ -74,13 +74,8 @@ func AppendAsText(dst []byte, t *types.T, d types.Datum, c *call.Context) []byte
 	return typeio.AppendText(dst, t, d, c.Format)
 }
 
-// textFunc makes a function from text to text.
-func textFunc(f func(string) string) call.EvalFunc {
-	return func(_ *call.Context, a []types.Datum) (types.Datum, error) { return call.Text(f(a[0].Str())) }
-}
-
-// runesFunc is textFunc for a function that looks at each character by itself: a big text is
-// given to it in pieces.
+// runesFunc makes a function from text to text of one that looks at each character by itself: a
+// big text is given to it in pieces.
 func runesFunc(f func(string) string) call.EvalFunc {
 	return func(c *call.Context, a []types.Datum) (types.Datum, error) { return inPieces(c, a[0].Str(), f) }
 }
