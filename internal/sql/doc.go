@@ -21,8 +21,9 @@
 // query), execute.go (execution), reserve.go (what it reserves after a conflict), txncontrol.go
 // (BEGIN, COMMIT and the like), followers.go (what follows a transaction). Then there is a file
 // per kind of statement: sessionstmt.go and set.go (those that act on the session alone), cursor.go,
-// copy.go, explain.go, analyze.go, ddl.go, showrows.go (SHOW: which package answers it). report.go and cancel.go ask other nodes what goes on there; contents.go has what a
-// transaction adds to the statistics of tables.
+// copy.go, explain.go, analyze.go, ddl.go, showrows.go (SHOW: which package answers it). report.go
+// and cancel.go ask other nodes what goes on there; contents.go has what a transaction adds to the
+// statistics of tables.
 //
 // Invariants:
 //

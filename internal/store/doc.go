@@ -9,8 +9,9 @@
 // (who campaigns, and when), maintain.go
 // (truncation of the log, garbage collection, disk checks, the clock's bound),
 // snapshot.go and arrival.go (the two ends of a snapshot), disk.go (a disk that is
-// full or stands still), place.go (files that are removed under a running store), set.go (Set: all stores of a node), closing.go
-// (closed timestamps, which package closedts keeps), merge.go (logs of ranges that were merged away),
+// full or stands still), place.go (files that are removed under a running store),
+// set.go (Set: all stores of a node; a handler of messages is registered there and in network.go),
+// closing.go (closed timestamps, which package closedts keeps), merge.go (logs of ranges that were merged away),
 // slowdisk.go (when a disk is slow), clockfile.go (the clock's bound while the log has no room).
 //
 // Invariants:
