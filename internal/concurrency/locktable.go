@@ -72,7 +72,7 @@ func NewLockTable(maxLocks int64) *LockTable {
 // so nobody starves. A transaction waits for a key at most once at a time.
 // key is copied.
 func (t *LockTable) Acquire(key []byte, h Holder, s Strength) (*Waiter, error) {
-	must.True(!h.ID.IsZero() && s > None && s < numStrengths, "concurrency: acquire without a transaction or strength")
+	must.True(!h.ID.IsZero() && s.Valid(), "concurrency: acquire without a transaction or strength")
 	hash := maphash.Bytes(t.seed, key)
 	sh := t.shard(hash)
 	sh.mu.Lock()
@@ -96,7 +96,7 @@ func (t *LockTable) Acquire(key []byte, h Holder, s Strength) (*Waiter, error) {
 // returns the zero id when the lock is held on return, and else a transaction
 // that stands in the way.
 func (t *LockTable) TryAcquire(key []byte, h Holder, s Strength) (blocker TxnID, err error) {
-	must.True(!h.ID.IsZero() && s > None && s < numStrengths, "concurrency: acquire without a transaction or strength")
+	must.True(!h.ID.IsZero() && s.Valid(), "concurrency: acquire without a transaction or strength")
 	hash := maphash.Bytes(t.seed, key)
 	sh := t.shard(hash)
 	sh.mu.Lock()

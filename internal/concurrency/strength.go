@@ -3,7 +3,9 @@ package concurrency
 import "fmt"
 
 // Strength is how strongly a key is locked: PostgreSQL's four row-lock
-// strengths, each conflicting with all that a weaker one conflicts with.
+// strengths, each conflicting with all that a weaker one conflicts with. A number stands for
+// the same strength as in kvpb.Strength, which this package does not know: package replica
+// asserts it where it converts.
 type Strength uint8
 
 // The strengths, weakest first. None is "not locked".
@@ -15,6 +17,9 @@ const (
 	Update               // DELETE, UPDATE of key columns, INSERT, SELECT FOR UPDATE
 	numStrengths
 )
+
+// Valid reports whether s is one of the four strengths.
+func (s Strength) Valid() bool { return s > None && s < numStrengths }
 
 // strengthSet is a set of strengths, one bit each.
 type strengthSet uint8

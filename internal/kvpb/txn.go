@@ -58,7 +58,9 @@ func (i Isolation) String() string {
 	return fmt.Sprintf("isolation(%d)", uint8(i))
 }
 
-// Strength is the strength of a row lock, as PostgreSQL's four.
+// Strength is the strength of a row lock, as PostgreSQL's four. On the wire it is its number, which
+// is that of concurrency.Strength too: package replica, which converts one into the other, does not
+// compile if they differ.
 type Strength uint8
 
 // The lock strengths, weakest first.

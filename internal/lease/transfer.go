@@ -182,7 +182,7 @@ func DecodeTransfer(b []byte) (t Transfer, err error) {
 	for n := r.Count(4); n > 0; n-- {
 		l := concurrency.Lock{Key: r.LenBytes(), Txn: concurrency.TxnID{Hi: r.Uvarint(), Lo: r.Uvarint()}}
 		l.Strength = concurrency.Strength(r.Byte())
-		if l.Strength == concurrency.None || l.Strength > concurrency.Update || l.Txn.IsZero() {
+		if !l.Strength.Valid() || l.Txn.IsZero() {
 			return t, ErrDamaged
 		}
 		t.Locks = append(t.Locks, l)

@@ -359,7 +359,7 @@ func (r *Replica) takeLock(ctx context.Context, req *kvpb.LockRequest, resp *kvp
 	if req.HoldsLocks {
 		held = r.locks.Holds(req.Key, txnID(req.Txn))
 	}
-	err := r.acquire(ctx, req, concurrency.Strength(req.Strength), held)
+	err := r.acquire(ctx, req, lockStrength(req.Strength), held)
 	switch {
 	case errors.Is(err, errSkipLocked):
 		resp.Skipped = true

@@ -37,16 +37,16 @@ type rowLocker struct {
 	entry   []byte
 }
 
-func lockStrength(s plan.LockStrength) kvpb.Strength {
-	switch s {
-	case plan.ForKeyShare:
-		return kvpb.LockKeyShare
-	case plan.ForShare:
-		return kvpb.LockShare
-	case plan.ForNoKeyUpdate:
-		return kvpb.LockNoKeyUpdate
-	}
-	return kvpb.LockUpdate
+// lockStrengths are the strengths by which the store knows those of a plan.
+var lockStrengths = [...]kvpb.Strength{
+	plan.ForKeyShare: kvpb.LockKeyShare, plan.ForShare: kvpb.LockShare,
+	plan.ForNoKeyUpdate: kvpb.LockNoKeyUpdate, plan.ForUpdate: kvpb.LockUpdate,
+}
+
+// lockVerbs name the clauses in messages.
+var lockVerbs = [...]string{
+	kvpb.LockKeyShare: "SELECT FOR KEY SHARE", kvpb.LockShare: "SELECT FOR SHARE",
+	kvpb.LockNoKeyUpdate: "SELECT FOR NO KEY UPDATE", kvpb.LockUpdate: "SELECT FOR UPDATE",
 }
 
 func lockWait(w plan.LockWait) kvpb.WaitPolicy {
@@ -59,23 +59,10 @@ func lockWait(w plan.LockWait) kvpb.WaitPolicy {
 	return kvpb.WaitBlock
 }
 
-// verb names the clause in messages.
-func (k *rowLocker) verb() string {
-	switch k.strength {
-	case kvpb.LockKeyShare:
-		return "SELECT FOR KEY SHARE"
-	case kvpb.LockShare:
-		return "SELECT FOR SHARE"
-	case kvpb.LockNoKeyUpdate:
-		return "SELECT FOR NO KEY UPDATE"
-	}
-	return "SELECT FOR UPDATE"
-}
-
 // rowLocker prepares locking of the rows of scan n, of which ords are produced.
 func newRowLocker(c *operator.Compiler, n *plan.Scan, x *rowcodec.Index, ords []int, l plan.Locking) (*rowLocker, error) {
 	k := &rowLocker{
-		run: c.Run, table: n.Table, strength: lockStrength(l.Strength), wait: lockWait(l.Wait),
+		run: c.Run, table: n.Table, strength: lockStrengths[l.Strength], wait: lockWait(l.Wait),
 		direct: n.Filter == nil && x.Primary(), primary: x,
 	}
 	if !x.Primary() {
@@ -99,7 +86,7 @@ func (k *rowLocker) permitted() error {
 	if k == nil {
 		return nil
 	}
-	return k.run.Env.MayWrite(k.table, k.verb())
+	return k.run.Env.MayWrite(k.table, lockVerbs[k.strength])
 }
 
 // acquire locks a primary key.
