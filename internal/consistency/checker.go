@@ -24,9 +24,9 @@ import (
 
 // The methods of the consistency checker. Requests and answers are JSON.
 const (
-	methodChecksum rpc.Method = 72  // checksumRequest → replica.Checksum
-	MethodCheck    rpc.Method = 112 // Request → Page: checks ranges that a node leads
-	MethodRangeIDs rpc.Method = 113 // → []kvpb.RangeID: all ranges whose addresses are known
+	methodChecksum = rpc.MethodChecksum    // checksumRequest → replica.Checksum
+	MethodCheck    = rpc.MethodCheckRanges // Request → Page: checks ranges that a node leads
+	MethodRangeIDs = rpc.MethodRangeIDs    // → []kvpb.RangeID: all ranges whose addresses are known
 )
 
 const (

@@ -17,7 +17,7 @@ import (
 )
 
 // MethodClock is the method that asks a node for its clock; ServeClock answers it.
-const MethodClock rpc.Method = 18
+const MethodClock = rpc.MethodClock
 
 const (
 	// clockNear is within what time a node usually answers that is waited for, one of the same

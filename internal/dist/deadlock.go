@@ -14,7 +14,7 @@ import (
 )
 
 // MethodWaits is the method of questions about who waits for whom.
-const MethodWaits rpc.Method = 17
+const MethodWaits = rpc.MethodWaits
 
 // How a node looks for deadlocks that it shares with others.
 const (

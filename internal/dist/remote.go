@@ -12,7 +12,7 @@ import (
 )
 
 // MethodKV is the method of requests to replicas.
-const MethodKV rpc.Method = 16
+const MethodKV = rpc.MethodKV
 
 // Caller is the part of rpc that a Remote needs. An error that matches
 // rpc.ErrNotSent means that the request was surely not executed; after any other

@@ -14,8 +14,8 @@ import (
 
 // The methods of a node's key-value part, beside those of the packages below.
 const (
-	methodFirstRange rpc.Method = 51 // asks for the descriptor of the first range
-	MethodLiveness   rpc.Method = 52
+	methodFirstRange = rpc.MethodFirstRange // asks for the descriptor of the first range
+	MethodLiveness   = rpc.MethodLiveness
 )
 
 func (n *Node) newLiveness() *liveness.Liveness {

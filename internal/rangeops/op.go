@@ -16,9 +16,9 @@ import (
 // The methods by which nodes ask one another about ranges. Requests and answers are
 // JSON.
 const (
-	methodOp    rpc.Method = 64 // Op → answer: asks the leader of a range to change it
-	methodInfos rpc.Method = 65 // []kvpb.RangeID → []Info: asks about replicas
-	methodSize  rpc.Method = 66 // sizeRequest → int64: the size of a part of a range
+	methodOp    = rpc.MethodRangeOp    // Op → answer: asks the leader of a range to change it
+	methodInfos = rpc.MethodRangeInfos // []kvpb.RangeID → []Info: asks about replicas
+	methodSize  = rpc.MethodRangeSize  // sizeRequest → int64: the size of a part of a range
 )
 
 const (

@@ -133,7 +133,7 @@ func (n *Node) callSelf(ctx context.Context, m Method, req []byte) ([]byte, erro
 	return resp, nil
 }
 
-func errNoMethod(m Method) error { return fmt.Errorf("no handler for method %d", m) }
+func errNoMethod(m Method) error { return fmt.Errorf("no handler for method %v", m) }
 
 // call sends a request over the connection and waits for the answer.
 func (c *conn) call(ctx context.Context, m Method, req []byte) ([]byte, error) {

@@ -1,8 +1,8 @@
 // Package rpc connects the nodes of a cluster: calls with an answer and one-way
 // messages, over plain TCP or mutual TLS.
 //
-// Above it stand liveness, store, dist and server, which give the methods their
-// numbers and handlers; below it only kvpb (node ids), hlc (every batch carries
+// Above it stand liveness, store, dist, server and others, which set the handlers of the
+// methods that methods.go lists; below it only kvpb (node ids), hlc (every batch carries
 // the sender's clock) and must.
 //
 // Read Transport and Options (rpc.go) first, then frame.go (what is on the wire),

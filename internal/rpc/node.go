@@ -110,7 +110,7 @@ func (n *Node) leave() { n.wg.Done() }
 // Handle implements Transport.
 func (n *Node) Handle(m Method, h Handler) {
 	n.setHandlers(m, func(hs *handlers) {
-		must.True(hs.calls[m] == nil, "rpc: two handlers for method %d", m)
+		must.True(hs.calls[m] == nil, "rpc: two handlers for method %v", m)
 		hs.calls[m] = h
 	})
 }
@@ -118,13 +118,13 @@ func (n *Node) Handle(m Method, h Handler) {
 // HandleMessage implements Transport.
 func (n *Node) HandleMessage(m Method, h MessageHandler) {
 	n.setHandlers(m, func(hs *handlers) {
-		must.True(hs.messages[m] == nil, "rpc: two message handlers for method %d", m)
+		must.True(hs.messages[m] == nil, "rpc: two message handlers for method %v", m)
 		hs.messages[m] = h
 	})
 }
 
 func (n *Node) setHandlers(m Method, set func(*handlers)) {
-	must.True(m >= FirstMethod, "rpc: method %d is reserved", m)
+	must.True(m >= FirstMethod, "rpc: method %v is reserved", m)
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	old := n.handlers.Load()

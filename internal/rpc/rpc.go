@@ -13,11 +13,11 @@ import (
 	"github.com/lichendb/lichen/internal/kvpb"
 )
 
-// Method says which handler a call or a message is for. The users of the package
-// assign the numbers; those below FirstMethod are reserved for rpc itself.
+// Method says which handler a call or a message is for. methods.go has all numbers; those below
+// FirstMethod are reserved for rpc itself.
 type Method uint16
 
-// FirstMethod is the lowest method number that users may assign.
+// FirstMethod is the lowest number of a method of another package.
 const FirstMethod Method = 16
 
 // Handler answers calls. It runs on a goroutine of its own; ctx ends when the

@@ -21,13 +21,13 @@ import (
 // The methods by which a cluster is operated. Requests and answers are JSON. Any
 // node answers for any other one.
 const (
-	MethodNodes      rpc.Method = 96 // → []NodeStatus
-	MethodDrain      rpc.Method = 97 // NodeRequest → DrainStatus; begins a drain, and asks how far it is
-	MethodMembership rpc.Method = 98 // MembershipRequest
-	MethodHeld       rpc.Method = 99 // HeldRequest → Held
-	methodOwn        rpc.Method = 100
-	methodBlocked    rpc.Method = 102 // → []string: why ranges that the node leads are not where they belong
-	MethodDebug      rpc.Method = 101 // NodeRequest → DebugInfo
+	MethodNodes      = rpc.MethodNodes      // → []NodeStatus
+	MethodDrain      = rpc.MethodDrain      // NodeRequest → DrainStatus; begins a drain, and asks how far it is
+	MethodMembership = rpc.MethodMembership // MembershipRequest
+	MethodHeld       = rpc.MethodHeld       // HeldRequest → Held
+	methodOwn        = rpc.MethodOwn
+	methodBlocked    = rpc.MethodBlocked // → []string: why ranges that the node leads are not where they belong
+	MethodDebug      = rpc.MethodDebug   // NodeRequest → DebugInfo
 )
 
 // Membership says whether a node takes part in its cluster.

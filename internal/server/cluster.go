@@ -19,11 +19,11 @@ import (
 
 // The methods by which nodes form a cluster. Requests and answers are JSON.
 const (
-	MethodInit    rpc.Method = 48 // makes the node the first of a new cluster
-	MethodJoin    rpc.Method = 49 // asks for ids in the node's cluster
-	MethodPeers   rpc.Method = 50 // asks for the nodes that a node knows
-	MethodServing rpc.Method = 53 // answers once the node serves SQL clients
-	MethodAwaited rpc.Method = 54 // → Awaited
+	MethodInit    = rpc.MethodInit    // makes the node the first of a new cluster
+	MethodJoin    = rpc.MethodJoin    // asks for ids in the node's cluster
+	MethodPeers   = rpc.MethodPeers   // asks for the nodes that a node knows
+	MethodServing = rpc.MethodServing // answers once the node serves SQL clients
+	MethodAwaited = rpc.MethodAwaited // → Awaited
 )
 
 // Intervals between attempts to reach a cluster.

@@ -10,7 +10,7 @@ import (
 )
 
 // methodCatalog is how the catalogs of nodes agree on changes.
-const methodCatalog rpc.Method = 56
+const methodCatalog = rpc.MethodCatalog
 
 // openCatalog loads the catalog and, in a cluster, registers the node as one that serves SQL.
 func (n *Node) openCatalog(ctx context.Context) (*catalog.Store, error) {

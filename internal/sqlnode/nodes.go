@@ -11,7 +11,7 @@ import (
 
 // methodSQL is a question of a SQL layer to that of another node: about its sessions
 // and locks, or to cancel a statement.
-const methodSQL rpc.Method = 120
+const methodSQL = rpc.MethodSQL
 
 // errNotServing answers questions before the SQL layer has started.
 var errNotServing = errors.New("the node does not serve SQL yet")

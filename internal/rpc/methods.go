@@ -1,0 +1,73 @@
+package rpc
+
+import "fmt"
+
+// The methods of all packages, in one table so that no number is given twice. They are part of the
+// protocol between nodes: a number that is retired is not given again. The package that handles
+// a method says what it does.
+const (
+	// Package dist.
+	MethodKV    Method = 16
+	MethodWaits Method = 17
+	MethodClock Method = 18
+
+	// Package store.
+	MethodRaft      Method = 32
+	MethodGone      Method = 33
+	MethodSnapshot  Method = 34
+	MethodClosed    Method = 35
+	MethodAskClosed Method = 36
+
+	// Packages server and kvnode.
+	MethodInit       Method = 48
+	MethodJoin       Method = 49
+	MethodPeers      Method = 50
+	MethodFirstRange Method = 51
+	MethodLiveness   Method = 52
+	MethodServing    Method = 53
+	MethodAwaited    Method = 54
+
+	// Package sqlnode.
+	MethodCatalog Method = 56
+	MethodSQL     Method = 120
+
+	// Package rangeops.
+	MethodRangeOp    Method = 64
+	MethodRangeInfos Method = 65
+	MethodRangeSize  Method = 66
+
+	// Package consistency.
+	MethodChecksum    Method = 72
+	MethodCheckRanges Method = 112
+	MethodRangeIDs    Method = 113
+
+	// Package server, for operators.
+	MethodNodes      Method = 96
+	MethodDrain      Method = 97
+	MethodMembership Method = 98
+	MethodHeld       Method = 99
+	MethodOwn        Method = 100
+	MethodDebug      Method = 101
+	MethodBlocked    Method = 102
+)
+
+// methodNames names the methods in errors. A number that is given twice does not compile.
+var methodNames = map[Method]string{
+	MethodKV: "KV", MethodWaits: "Waits", MethodClock: "Clock",
+	MethodRaft: "Raft", MethodGone: "Gone", MethodSnapshot: "Snapshot", MethodClosed: "Closed", MethodAskClosed: "AskClosed",
+	MethodInit: "Init", MethodJoin: "Join", MethodPeers: "Peers", MethodFirstRange: "FirstRange", MethodLiveness: "Liveness",
+	MethodServing: "Serving", MethodAwaited: "Awaited",
+	MethodCatalog: "Catalog", MethodSQL: "SQL",
+	MethodRangeOp: "RangeOp", MethodRangeInfos: "RangeInfos", MethodRangeSize: "RangeSize",
+	MethodChecksum: "Checksum", MethodCheckRanges: "CheckRanges", MethodRangeIDs: "RangeIDs",
+	MethodNodes: "Nodes", MethodDrain: "Drain", MethodMembership: "Membership", MethodHeld: "Held", MethodOwn: "Own",
+	MethodDebug: "Debug", MethodBlocked: "Blocked",
+}
+
+// String returns the method's name and number.
+func (m Method) String() string {
+	if name, ok := methodNames[m]; ok {
+		return fmt.Sprintf("%s (%d)", name, uint16(m))
+	}
+	return fmt.Sprintf("%d", uint16(m))
+}
