@@ -193,7 +193,12 @@ func (c *closing) send() {
 	})
 }
 
-// receive takes in a message of another store.
+func (s *Store) receiveClosed(from kvpb.NodeID, msg []byte) { s.closing.receive(from, msg) }
+
+func (s *Store) receiveAskClosed(from kvpb.NodeID, _ []byte) { s.closing.resend(from) }
+
+// receive takes in the closed timestamps of another store, and asks for all of them if it has
+// missed some.
 func (c *closing) receive(from kvpb.NodeID, msg []byte) {
 	var m closedts.Message
 	if err := m.Decode(msg); err != nil {
@@ -205,11 +210,11 @@ func (c *closing) receive(from kvpb.NodeID, msg []byte) {
 	}
 }
 
-// receiveAsk notes that a node has missed something.
-func (c *closing) receiveAsk(from kvpb.NodeID, _ []byte) {
+// resend has the next message to a node, which has missed something, tell everything.
+func (c *closing) resend(to kvpb.NodeID) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.sender.Resend(from)
+	c.sender.Resend(to)
 }
 
 // TrackedRanges returns how many ranges that are led here have a closed timestamp that

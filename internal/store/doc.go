@@ -4,8 +4,9 @@
 //
 // Above it dist routes requests to it; below it are replica, raftlog and
 // storage. Read store.go (Store: Open, Start, Close, Lookup), bootstrap.go (what
-// an empty store gets), index.go (which replica holds a key), network.go (messages,
-// replicas that come and go), ticking.go (who is ticked, and who rests), elections.go
+// an empty store gets), index.go (which replica holds a key), network.go (messages between stores),
+// replicas.go (replicas that are made, by messages and splits, and removed),
+// ticking.go (who is ticked, and who rests), elections.go
 // (who campaigns, and when), maintain.go
 // (truncation of the log, garbage collection, disk checks, the clock's bound),
 // snapshot.go and arrival.go (the two ends of a snapshot), disk.go (a disk that is

@@ -383,28 +383,32 @@ func (s *Set) Connect(n Network) {
 	for _, st := range s.stores {
 		st.connect(n)
 	}
-	n.Transport.HandleMessage(MethodRaft, func(from kvpb.NodeID, msg []byte) {
-		if st := s.addressee(msg); st != nil {
-			st.receive(from, msg)
-		}
-	})
-	n.Transport.HandleMessage(MethodGone, func(from kvpb.NodeID, msg []byte) {
-		if st := s.addressee(msg); st != nil {
-			st.receiveGone(from, msg)
-		}
-	})
-	n.Transport.Handle(MethodSnapshot, s.receiveSnapshot)
-	// Who leads a range does not know on which disk the other replicas are.
-	n.Transport.HandleMessage(MethodClosed, func(from kvpb.NodeID, msg []byte) {
-		for _, st := range s.stores {
-			st.closing.receive(from, msg)
-		}
-	})
-	n.Transport.HandleMessage(MethodAskClosed, func(from kvpb.NodeID, msg []byte) {
-		for _, st := range s.stores {
-			st.closing.receiveAsk(from, msg)
-		}
-	})
+	register(n.Transport, s)
+}
+
+func (s *Set) receive(from kvpb.NodeID, msg []byte) {
+	if st := s.addressee(msg); st != nil {
+		st.receive(from, msg)
+	}
+}
+
+func (s *Set) receiveGone(from kvpb.NodeID, msg []byte) {
+	if st := s.addressee(msg); st != nil {
+		st.receiveGone(from, msg)
+	}
+}
+
+// receiveClosed tells all stores: a range's leader does not know on which disk its other replicas are.
+func (s *Set) receiveClosed(from kvpb.NodeID, msg []byte) {
+	for _, st := range s.stores {
+		st.receiveClosed(from, msg)
+	}
+}
+
+func (s *Set) receiveAskClosed(from kvpb.NodeID, msg []byte) {
+	for _, st := range s.stores {
+		st.receiveAskClosed(from, msg)
+	}
 }
 
 // addressee returns the store that a message is for, nil if it is not here.

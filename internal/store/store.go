@@ -356,3 +356,13 @@ func (s *Store) ClearSpan(ctx context.Context, start, end []byte) error {
 	}
 	return nil
 }
+
+// closed reports whether the store is being closed.
+func (s *Store) closed() bool {
+	select {
+	case <-s.stop:
+		return true
+	default:
+		return false
+	}
+}
