@@ -134,6 +134,12 @@ func modifiersOfPlan(ctx context.Context, t *tester, d difference) bool {
 	return err == nil && slices.Equal(theirs, ours)
 }
 
+// resultOfPlan tells whether PostgreSQL refuses to execute a prepared statement as planning found other
+// modifiers than its description has.
+func resultOfPlan(_ context.Context, _ *tester, d difference) bool {
+	return d.theirs.message == "query result type does not match portal result type"
+}
+
 var storedQuery = regexp.MustCompile(`(?s)^(?:CREATE (?:TEMP )?(?:MATERIALIZED VIEW|VIEW|TABLE) \w+(?:\([\w, ]*\))?(?: ON COMMIT [A-Z ]+)? AS|DECLARE cu .*?CURSOR .*?FOR|PREPARE \w+(?:\([\w, ]*\))? AS) (.*)`)
 
 // described prepares a statement and returns its columns' modifiers.
@@ -303,8 +309,23 @@ func keysByTextSearch(_ context.Context, _ *tester, d difference) bool {
 	keys := map[string]bool{"id": true, "gen": true}
 	theirs, _ := d.theirs.without(keys)
 	ours, _ := d.ours.without(keys)
-	return keyedByTextSearch.MatchString(strings.Join(d.before, ";")) && sameRows(theirs, ours, false)
+	return d.keyedByTextSearch() && sameRows(theirs, ours, false)
 }
+
+// keyedByTextSearch reports whether rows got their keys in the order of a column of such a type.
+func (d difference) keyedByTextSearch() bool {
+	const tsvector, tsquery = 3614, 3615
+	before := strings.Join(d.before, ";")
+	for _, m := range keyedByOrder.FindAllStringSubmatch(before, -1) {
+		ordered := func(c column) bool { return c.name == m[1] && (c.oid == tsvector || c.oid == tsquery) }
+		if slices.ContainsFunc(d.theirs.columns, ordered) {
+			return true
+		}
+	}
+	return keyedByTextSearch.MatchString(before)
+}
+
+var keyedByOrder = regexp.MustCompile(`INSERT INTO \w+ \(id, (\w+)\) SELECT \d+ \+ row_number\(\) OVER \(ORDER BY x\), x FROM`)
 
 var keyedByTextSearch = regexp.MustCompile(`INSERT INTO \w+ \(id, \w+\) SELECT \d+ \+ row_number\(\) OVER \(ORDER BY x\), x FROM .*(tsvector|tsquery)`)
 

@@ -79,6 +79,7 @@ var knownDifferences = []knownDifference{
 	knownAs("columns that a function in ROWS FROM declares", `^CREATE VIEW`, `pg_get_viewdef`, `^rows`).onlyIf(viewTextsReadBack),
 	knownAs("values that mark cycles", `^CREATE VIEW`, `pg_get_viewdef`, `^rows`).onlyIf(viewTextsReadBack),
 	knownAs("modifiers of types that planning finds", ``, ``, `^type modifiers`).onlyIf(modifiersOfPlan),
+	knownAs("modifiers of types that planning finds", `^PREPARE`, `^EXECUTE`, `^no error 42804$`).onlyIf(resultOfPlan),
 	knownAs("functions of a type's input and output", `^function \w*(in|out|send|recv)\(`, ``, `0A000`),
 	knownAs("which of several errors is reported", `^(dml|transaction|PREPARE)`, `ON CONFLICT`, `^SQLSTATE 42P10 for 0A000$`).onlyIf(unitRefused),
 	knownAs("which of several errors is reported", `^(dml|transaction)`, ``, `^SQLSTATE (2\w+) for 25006|^SQLSTATE 25006 for 2`),

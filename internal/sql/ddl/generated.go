@@ -150,7 +150,8 @@ func (e *Env) expressionColumn(ctx context.Context, t *catalog.Table, x ast.Expr
 // unless it is a call.
 func expressionName(text string) string {
 	if x, err := parser.ParseExpr(text); err == nil {
-		if _, ok := x.(*ast.FuncCall); ok {
+		switch x.(type) {
+		case *ast.FuncCall, *ast.Coalesce, *ast.NullIf, *ast.MinMax:
 			return text
 		}
 	}

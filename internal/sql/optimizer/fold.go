@@ -662,7 +662,7 @@ func (f *folder) foldField(e *plan.FieldSelect) plan.Expr {
 // withOperand puts a CASE's operand, if it is a constant, into the conditions, unless they hold
 // operands of their own.
 func withOperand(e *plan.Case, operand plan.Expr) (searched *plan.Case, ok bool) {
-	if _, ok := constOf(operand); !ok || e.OperandElse {
+	if _, ok := constOf(operand); !ok {
 		return nil, false
 	}
 	c := &plan.Case{Whens: append([]plan.When(nil), e.Whens...), Else: e.Else, T: e.T}
@@ -691,17 +691,20 @@ func hasOperand(e plan.Expr) (found bool) {
 
 // foldCase drops arms that are never taken and what follows one that always is.
 func (f *folder) foldCase(e *plan.Case) plan.Expr {
-	if e.Operand != nil {
-		operand := f.fold(e.Operand)
-		searched, ok := withOperand(e, operand)
-		if !ok {
-			return plan.MapArgs(e, f.each)
+	if e.OperandElse {
+		return plan.MapArgs(e, f.each)
+	}
+	operand := e.Operand
+	if operand != nil {
+		operand = f.fold(operand)
+		if searched, ok := withOperand(e, operand); ok {
+			e, operand = searched, nil
 		}
-		e = searched
 	}
 	c := f.arms(e)
 	switch {
 	case f.err != nil || len(c.Whens) > 0:
+		c.Operand = operand
 		return c
 	case c.Else == nil:
 		return plan.NewNull(e.T)
@@ -713,7 +716,7 @@ func (f *folder) foldCase(e *plan.Case) plan.Expr {
 	return c.Else
 }
 
-// arms simplifies those of a searched CASE that may be taken.
+// arms simplifies those of a CASE that may be taken.
 func (f *folder) arms(e *plan.Case) *plan.Case {
 	c := &plan.Case{T: e.T}
 	for _, w := range e.Whens {
