@@ -28,9 +28,8 @@ const (
 	maxBackoff = 200 * time.Millisecond
 	// maxDetours is how often a request follows new bounds without backing off.
 	maxDetours = 8
-	// maxAnswer is how much of an attempt counts as no progress when it ends with
-	// a replica that sends it elsewhere: one that does so late has served it until
-	// then, a wait for a lock perhaps.
+	// maxAnswer caps what a redirected attempt adds to noProgress: a late redirect means that
+	// the replica was serving the request, which waited for a lock perhaps.
 	maxAnswer = 500 * time.Millisecond
 	// maxReload bounds reading an address anew while the old one is still known.
 	maxReload = time.Second
@@ -48,12 +47,13 @@ type retry struct {
 	// nearest says that the next attempt goes to the nearest replica.
 	nearest bool
 
-	tried   []kvpb.NodeID // since the last wait
-	cause   error         // why the last replica did not serve it
-	sent    time.Time     // when the last attempt began, zero for the first
-	idle    time.Duration // without progress
-	backoff time.Duration
-	detours int
+	tried []kvpb.NodeID // since the last wait
+	cause error         // why the last replica did not serve it
+	sent  time.Time     // when the last attempt began, zero for the first
+	// noProgress is how long the request has made none.
+	noProgress time.Duration
+	backoff    time.Duration
+	detours    int
 }
 
 func (r *retry) hasTried(n kvpb.NodeID) bool { return slices.Contains(r.tried, n) }
@@ -101,7 +101,7 @@ func (r *retry) next(ctx context.Context, d *Router, t target, key []byte, err e
 			r.cause = err
 		}
 	}
-	if r.idle >= d.timeout(r) {
+	if r.noProgress >= d.timeout(r) {
 		return r.giveUp(r.unavailable(d, t))
 	}
 	if s == wait {
@@ -137,7 +137,7 @@ func (r *retry) count(answered bool) {
 	if answered {
 		spent = min(spent, maxAnswer)
 	}
-	r.idle += spent
+	r.noProgress += spent
 }
 
 // giveUp returns the error of a request that was not served.
@@ -152,7 +152,7 @@ func (r *retry) giveUp(err error) error {
 func (r *retry) unavailable(d *Router, t target) error {
 	e := &kvpb.UnavailableError{Reason: "its address is not known"}
 	if t.desc != nil {
-		e.Reason = fmt.Sprintf("range %d has had no leader for %s", t.desc.RangeID, max(r.idle, minBackoff).Round(100*time.Millisecond))
+		e.Reason = fmt.Sprintf("range %d has had no leader for %s", t.desc.RangeID, max(r.noProgress, minBackoff).Round(100*time.Millisecond))
 		e.Detail, e.Hint = d.missing(t.desc)
 	}
 	if r.cause != nil {
@@ -213,7 +213,7 @@ func nodeList(ids []kvpb.NodeID) string {
 // again: all that are known may be old.
 func (r *retry) backOff(ctx context.Context, d *Router, key []byte) error {
 	r.backoff = min(max(2*r.backoff, minBackoff), maxBackoff)
-	r.idle += r.backoff
+	r.noProgress += r.backoff
 	r.tried = r.tried[:0]
 	if err := sleep.For(ctx, r.backoff); err != nil {
 		return err
@@ -223,7 +223,7 @@ func (r *retry) backOff(ctx context.Context, d *Router, key []byte) error {
 		defer cancel()
 		began := time.Now()
 		_ = d.cache.Reload(ctx, key) // what is cached will do
-		r.idle += time.Since(began)
+		r.noProgress += time.Since(began)
 	}
 	return ctx.Err()
 }
@@ -315,4 +315,4 @@ func (r *retry) learnBounds(d *Router, t target, e *kvpb.RangeMismatchError) ste
 }
 
 // progress notes that more is known than before.
-func (r *retry) progress() { r.idle, r.backoff = 0, 0 }
+func (r *retry) progress() { r.noProgress, r.backoff = 0, 0 }

@@ -118,7 +118,7 @@ func TestMissingNodes(t *testing.T) {
 		{[]kvpb.NodeID{4}, "on nodes 1, 2 and 3, and 2 of them must answer. Nothing is heard from nodes 2 and 3.", "Start nodes 2 and 3 again"},
 	} {
 		d := NewRouter(Config{Node: 1, Live: func(n kvpb.NodeID) bool { return slices.Contains(c.live, n) }})
-		r := retry{idle: maxUnavailable}
+		r := retry{noProgress: maxUnavailable}
 		var e *kvpb.UnavailableError
 		if err := r.unavailable(d, target{desc: &desc}); !errors.As(err, &e) {
 			t.Fatal(err)

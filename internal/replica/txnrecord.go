@@ -135,7 +135,7 @@ func (r *Replica) EndTxn(ctx context.Context, req *kvpb.EndTxnRequest, resp *kvp
 		ended = r.finished.Find(rec.ID)
 	}
 	step := rec.End(req, ended, !known && r.finished.MayHaveForgotten(req.Since))
-	resp.Status, resp.CommitTS, resp.Lowest = step.Status, step.TS, step.Lowest
+	resp.Status, resp.CommitTS, resp.Lowest = step.Status, step.TS, step.MinCommitTS
 	switch step.Action {
 	case txnintent.AnswerSuperseded:
 		return errSuperseded
@@ -242,15 +242,15 @@ func (r *Replica) Push(ctx context.Context, req *kvpb.PushRequest, resp *kvpb.Pu
 	defer r.records.Leave(rec)
 	known := rec.Presence == txnintent.Stored
 	pusher := txnintent.Pusher{
-		TS: req.TS, Waited: req.Waited, Alive: r.gatewayAlive(rec.ID, rec.Loaded), Age: time.Since(rec.Since),
-		Abandon: r.commitTimeout(rec.ID, rec.Loaded),
+		TS: req.TS, Waited: req.Waited, GatewayAlive: r.gatewayAlive(rec.ID, rec.Loaded), RecordAge: time.Since(rec.Since),
+		AbortAfter: r.commitTimeout(rec.ID, rec.Loaded),
 	}
 	if !known {
 		pusher.Ended = r.finished.Find(rec.ID)
 	}
 	step := rec.Push(pusher)
 	if step.Action == txnintent.Answer {
-		resp.Status, resp.CommitTS, resp.Above = step.Status, step.TS, step.Above
+		resp.Status, resp.CommitTS, resp.Above = step.Status, step.TS, step.PushSucceeded
 	} else {
 		if err := r.decideRecord(ctx, rec, fence, step); err != nil {
 			return err
@@ -266,7 +266,7 @@ func (r *Replica) Push(ctx context.Context, req *kvpb.PushRequest, resp *kvpb.Pu
 // decideRecord decides a transaction whose gateway has died or takes too long.
 func (r *Replica) decideRecord(ctx context.Context, rec *txnintent.Record, fence raftgroup.Fence, step txnintent.RecordStep) error {
 	if step.Action != txnintent.WriteAborted {
-		return r.recover(ctx, rec, fence, step.Action == txnintent.RecoverStaged)
+		return r.recover(ctx, rec, fence, step.Action == txnintent.RecoverIfStaged)
 	}
 	err := r.abortRecord(rec, fence, step.TS)
 	r.sweepLater()

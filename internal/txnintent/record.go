@@ -33,7 +33,7 @@ type RecordState struct {
 	Presence Presence
 	Loaded   bool      // the record is from before this leadership
 	Local    bool      // the transaction has no intents in other ranges
-	Since    time.Time // the record has said so since
+	Since    time.Time // when the record reached its present status
 	// MinCommitTS is a lower bound of the commit timestamp, exclusive, of a transaction that
 	// the record alone decides.
 	MinCommitTS hlc.Timestamp
@@ -42,8 +42,8 @@ type RecordState struct {
 // Finished reports whether the record says how the transaction ended.
 func (r *RecordState) Finished() bool { return r.Status >= kvpb.TxnCommitted }
 
-// Take sets what the record says. Whose it is, and where, stays as it is: that is read
-// without the latch too.
+// Take sets what the record says. ID and Anchor are not copied: others read them without the
+// record's latch.
 func (r *RecordState) Take(next TxnRecord) {
 	r.Status, r.TS, r.Epoch, r.Keys, r.Span = next.Status, next.TS, next.Epoch, next.Keys, next.Span
 }
@@ -71,8 +71,8 @@ const (
 	// Recover queries all intents: the transaction has committed if they are staged, else it
 	// is aborted.
 	Recover
-	// RecoverStaged does so only if they are staged.
-	RecoverStaged
+	// RecoverIfStaged does as Recover, but if an intent is missing the transaction stays undecided.
+	RecoverIfStaged
 	// Delete removes the record.
 	Delete
 )
@@ -89,20 +89,20 @@ type RecordStep struct {
 	Action Action
 	Status kvpb.TxnStatus // Answer
 	TS     hlc.Timestamp  // of the outcome
-	// Above: the transaction will commit above the read that pushes it, if it does.
-	Above bool
-	// Lowest, if set, is where the transaction may commit at the lowest.
-	Lowest hlc.Timestamp
+	// PushSucceeded: if the transaction commits, then above the read that pushes it.
+	PushSucceeded bool
+	// MinCommitTS, if set, is the lowest timestamp at which the transaction may commit.
+	MinCommitTS hlc.Timestamp
 }
 
 // Pusher is who asks what became of a transaction, and what is known of its gateway.
 type Pusher struct {
-	TS      hlc.Timestamp // a read that waits, empty: none does
-	Waited  time.Duration
-	Alive   bool // the gateway
-	Age     time.Duration
-	Abandon time.Duration // how long the commit may take until others abort it
-	Ended   Ended         // what the range remembers of the transaction
+	TS           hlc.Timestamp // of the read that waits; empty if none does
+	Waited       time.Duration
+	GatewayAlive bool
+	RecordAge    time.Duration // in its present status
+	AbortAfter   time.Duration // how long the commit may take until others abort it
+	Ended        Ended         // what the range remembers of the transaction
 }
 
 // Push answers what became of a transaction. One whose gateway has died, or takes too long, is
@@ -112,26 +112,26 @@ func (r *RecordState) Push(p Pusher) RecordStep {
 		switch {
 		case p.Ended.Known:
 			return p.Ended.answer()
-		case p.Waited < p.Abandon: // its intents in this range have not come, perhaps
+		case p.Waited < p.AbortAfter: // its intents in this range have not come, perhaps
 			return RecordStep{Status: kvpb.TxnStaging}
 		}
 		// Durable, so that they can't come any more under another leader either.
 		return RecordStep{Action: WriteAborted}
 	}
 	switch {
-	case r.Finished():
-	case r.Status == kvpb.TxnPending && p.Alive:
+	case r.Finished(): // answered below
+	case r.Status == kvpb.TxnPending && p.GatewayAlive:
 		r.MinCommitTS = r.MinCommitTS.Max(p.TS)
-		return RecordStep{Status: r.Status, TS: r.TS, Above: !p.TS.IsEmpty()}
+		return RecordStep{Status: r.Status, TS: r.TS, PushSucceeded: !p.TS.IsEmpty()}
 	case r.Status == kvpb.TxnStaging && len(r.Keys) > 0:
 		switch {
-		case p.Alive && p.Age < RecoverAfter:
-		case p.Age < p.Abandon:
-			return RecordStep{Action: RecoverStaged}
+		case p.GatewayAlive && p.RecordAge < RecoverAfter:
+		case p.RecordAge < p.AbortAfter:
+			return RecordStep{Action: RecoverIfStaged}
 		default:
 			return RecordStep{Action: Recover}
 		}
-	case !p.Alive:
+	case !p.GatewayAlive:
 		return RecordStep{Action: WriteAborted, TS: r.TS}
 	}
 	return RecordStep{Status: r.Status, TS: r.TS}
@@ -164,7 +164,7 @@ func (r *RecordState) End(req *kvpb.EndTxnRequest, ended Ended, forgotten bool) 
 	case r.Epoch != req.Epoch || r.TS != req.TS:
 		return RecordStep{Action: AnswerSuperseded}
 	case r.Keys == nil && req.TS.LessEq(r.MinCommitTS):
-		return RecordStep{Lowest: r.MinCommitTS.Next()}
+		return RecordStep{MinCommitTS: r.MinCommitTS.Next()}
 	}
 	return RecordStep{Action: WriteCommitted, TS: req.TS}
 }

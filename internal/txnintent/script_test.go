@@ -325,7 +325,7 @@ func (s *script) record(name, what string, a args) string {
 		return rec.show()
 	case "push":
 		step = rec.Push(Pusher{
-			TS: a.ts("ts"), Waited: millis(a, "waited"), Age: millis(a, "age"), Alive: !a.has("dead"), Abandon: millis(a, "abandon"), Ended: ended(a),
+			TS: a.ts("ts"), Waited: millis(a, "waited"), RecordAge: millis(a, "age"), GatewayAlive: !a.has("dead"), AbortAfter: millis(a, "abandon"), Ended: ended(a),
 		})
 	case "commit", "abort", "forget":
 		action := map[string]kvpb.EndAction{"commit": kvpb.EndCommit, "abort": kvpb.EndAbort, "forget": kvpb.EndForget}[what]
@@ -374,11 +374,11 @@ func (s RecordStep) show() string {
 	if !s.TS.IsEmpty() {
 		out += "@" + short(s.TS)
 	}
-	if s.Above {
+	if s.PushSucceeded {
 		out += ", above the read"
 	}
-	if !s.Lowest.IsEmpty() {
-		out += ", commits at " + short(s.Lowest) + " at the lowest"
+	if !s.MinCommitTS.IsEmpty() {
+		out += ", commits at " + short(s.MinCommitTS) + " at the lowest"
 	}
 	return out
 }

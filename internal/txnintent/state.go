@@ -128,7 +128,7 @@ func (s *State) StagedAs(ts hlc.Timestamp, epoch uint32) bool {
 // removing known locks, and their versions with them if it was aborted.
 func (s *State) InPlace() bool { return s.Applied && (s.Status == Aborted || s.CommitTS == s.TS) }
 
-// LeastVisible is the lowest timestamp at which a read may have to do with the intents.
+// leastVisible is the lowest timestamp at which a read may have to do with the intents.
 func (s *State) leastVisible() hlc.Timestamp {
 	if s.staging() {
 		return s.StagedTS.Min(s.TS)

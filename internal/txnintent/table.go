@@ -22,9 +22,10 @@ type Txn struct {
 	anchor []byte
 	since  time.Time
 
-	// latch is held (full) by the request that changes the intents.
+	// latch is a semaphore of one, held by the request that changes the intents. Unlike the
+	// latches of other systems, which are on spans of keys, it is one of the whole transaction.
 	latch chan struct{}
-	// resolver is held (full) by the one who resolves the intents.
+	// resolver is a semaphore of one, held by the one who resolves the intents.
 	resolver chan struct{}
 	blockers *concurrency.Blockers
 
@@ -179,7 +180,7 @@ func (t *Table) Enter(ctx context.Context, id kvpb.TxnID, anchor []byte, now tim
 		}
 		if err := t.Latch(ctx, x); err != nil {
 			t.mu.Lock()
-			if len(x.latch) == 0 { // else who holds it sees to that
+			if len(x.latch) == 0 { // else the holder's Leave removes it
 				t.stepLocked(x, Event{Type: Leave})
 			}
 			t.mu.Unlock()
@@ -225,7 +226,7 @@ func (t *Table) Latch(ctx context.Context, x *Txn) error {
 	}
 }
 
-// Leave gives up the latch. A transaction that has come to nothing goes.
+// Leave gives up the latch, and removes the entry if nothing was written.
 func (t *Table) Leave(x *Txn) {
 	t.Step(x, Event{Type: Leave})
 	<-x.latch

@@ -21,14 +21,14 @@ type RowTxn struct {
 	want []int // families to read of single rows
 	all  bool  // want are all
 
-	spans []kvpb.Span
-	keys  []byte // of spans
-	page  kvpb.ScanResponse
-	rest  kvpb.ScanResponse // of a row at the end of a page
-	value []byte
-	key   []byte
-	other [][]byte // keys of a row's pairs but the first
-	room  []byte   // of other
+	spans    []kvpb.Span
+	keys     []byte // of spans
+	page     kvpb.ScanResponse
+	rest     kvpb.ScanResponse // of a row at the end of a page
+	value    []byte
+	key      []byte
+	other    [][]byte // keys of a row's pairs but the first
+	otherBuf []byte   // that other points into
 }
 
 // Rows returns a transaction that reads whole rows of the primary index x by txn.
@@ -101,11 +101,11 @@ func (r *RowTxn) Lock(ctx context.Context, key []byte, s kvpb.Strength, w kvpb.W
 
 // others returns the keys of a row's pairs but the first.
 func (r *RowTxn) others(key []byte) [][]byte {
-	r.other, r.room = r.other[:0], slices.Grow(r.room[:0], (r.x.Families()-1)*len(key))
+	r.other, r.otherBuf = r.other[:0], slices.Grow(r.otherBuf[:0], (r.x.Families()-1)*len(key))
 	for i := 1; i < r.x.Families(); i++ {
-		n := len(r.room)
-		r.room = append(r.room, key...)
-		k := r.room[n:len(r.room):len(r.room)]
+		n := len(r.otherBuf)
+		r.otherBuf = append(r.otherBuf, key...)
+		k := r.otherBuf[n:len(r.otherBuf):len(r.otherBuf)]
 		r.x.SetFamily(k, i)
 		r.other = append(r.other, k)
 	}
@@ -183,7 +183,7 @@ func (r *RowTxn) completeLast(ctx context.Context, reverse bool, res *kvpb.ScanR
 	return r.complete(ctx, bytes.Clone(row), reverse, res)
 }
 
-// complete adds what the row, the beginning of its keys, has from where the page ended.
+// complete appends the remaining pairs of the row with this key prefix, from res.Resume on.
 func (r *RowTxn) complete(ctx context.Context, row []byte, reverse bool, res *kvpb.ScanResponse) error {
 	start, end := bytes.Clone(res.Resume), keys.PrefixEnd(row)
 	res.Resume = end
@@ -247,6 +247,7 @@ func (r *RowTxn) assemble(res *kvpb.ScanResponse) error {
 	arena, offsets := res.Arena[:0], res.Offsets[:0]
 	for i := range res.Len() {
 		key, value := res.Key(i), res.Value(i)
+		// Offsets are triples: where a key starts, its value starts, and both end.
 		if n := len(offsets); n > 0 && rowcodec.SameRow(arena[offsets[n-3]:offsets[n-2]], key) {
 			var err error
 			if arena, err = r.x.AppendPart(arena, value); err != nil {

@@ -27,7 +27,7 @@ type Writer struct {
 	check   *rowcodec.RowCheck
 	fc      *types.FormatContext
 	derived *derivation
-	// always makes Update write rows that do not change too, so that a statement that
+	// Always makes Update write rows that do not change too, so that a statement that
 	// meets them again knows that it has been there.
 	Always bool
 	Schema string // name of the table's schema, for errors
@@ -43,10 +43,10 @@ type IndexWriter struct {
 	*rowcodec.Index
 	EntryKey []byte // of the new row
 	oldKey   []byte
-	used     bool      // in an update: the entry changes
+	changes  bool      // in an update: the entry does
 	cond     expr.Pred // of a partial index
 	In       bool      // the new row has an entry
-	was      bool      // the old row has one
+	hadEntry bool      // the old row has one
 }
 
 // Has reports whether a row has an entry.
@@ -271,11 +271,11 @@ func (w *Writer) Update(ctx context.Context, txn Txn, old, row types.Row) error 
 	}
 	for i := range w.Indexes {
 		x := &w.Indexes[i]
-		if !x.used {
+		if !x.changes {
 			continue
 		}
-		stays := x.was && x.In && bytes.Equal(x.EntryKey, x.oldKey)
-		if x.was && !stays {
+		stays := x.hadEntry && x.In && bytes.Equal(x.EntryKey, x.oldKey)
+		if x.hadEntry && !stays {
 			if err := w.remove(txn, x, x.oldKey, old); err != nil {
 				return err
 			}
@@ -303,10 +303,10 @@ func (w *Writer) encodeChanged(old, row types.Row) error {
 		if x.In, err = x.Has(row); err != nil {
 			return err
 		}
-		if x.was, err = x.Has(old); err != nil {
+		if x.hadEntry, err = x.Has(old); err != nil {
 			return err
 		}
-		if x.used = i == 0 || x.In != x.was || x.In && x.EntryChanged(changed); !x.used {
+		if x.changes = i == 0 || x.In != x.hadEntry || x.In && x.EntryChanged(changed); !x.changes {
 			continue
 		}
 		if x.EntryKey, err = x.AppendKey(x.EntryKey[:0], row); err != nil {
@@ -324,10 +324,10 @@ func (w *Writer) encodeChanged(old, row types.Row) error {
 func (w *Writer) lockNewKeys(ctx context.Context, txn Txn, old, row types.Row) error {
 	for i := range w.Indexes {
 		x := &w.Indexes[i]
-		if !x.used || !x.Unique() || x.In && x.was && bytes.Equal(x.EntryKey, x.oldKey) {
+		if !x.changes || !x.Unique() || x.In && x.hadEntry && bytes.Equal(x.EntryKey, x.oldKey) {
 			continue
 		}
-		if i > 0 && x.was && x.UniqueKeyComplete(old) {
+		if i > 0 && x.hadEntry && x.UniqueKeyComplete(old) {
 			if _, err := txn.Lock(ctx, x.oldKey, kvpb.LockUpdate, kvpb.WaitBlock); err != nil {
 				return err
 			}
