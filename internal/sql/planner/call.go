@@ -163,6 +163,9 @@ func (b *builder) functionIn(schema, name string, args []plan.Expr, pos []int, a
 		}
 		return nil, pgerr.From(err).At(at)
 	}
+	if t := namedType(name); t != nil && len(args) == 1 && fn.Bind != nil && !castAsCall(ts[0], t) {
+		return nil, call.NoMatch(name, false, ts).At(at) // fn casts whatever it is given
+	}
 	if name == "pg_typeof" && isUnknown(ts[0]) { // which other functions take for text
 		return plan.NewConst(types.Regtype, types.NewInt(int64(types.Unknown.Oid))), nil
 	}
