@@ -188,10 +188,10 @@ func (w *statements) transact(s *simulation, client int, l *life, ses *sql.Sessi
 	p := s.h.Begin(check.Op{Client: client, Kind: listKind(listLevels[level].check), Steps: appends})
 	p.Op.Steps = nil
 	committing, err := w.steps(ses, p, level, steps, rng)
-	w.done(s, p, l, committing, err)
-	if p.Op.Outcome != check.OK {
+	if err != nil { // all of them, or none, may be there
 		p.Op.Steps = appends
 	}
+	w.done(s, p, l, committing, err)
 }
 
 // steps runs the steps. committing says that an error leaves the outcome open.
