@@ -43,6 +43,9 @@ type refusal struct {
 // refusedAlone reports whether err refused memory of the node to a statement that can begin
 // again: it is a transaction by itself, and others run that may give memory back.
 func (x *execution) refusedAlone(err error, r *refusal) bool {
+	if err == nil {
+		return false // before full, which is allocated
+	}
 	var full *quota.ExceededError
 	if !errors.As(err, &full) || full.Limit != x.s.srv.cfg.Mem.Limit() {
 		return false
