@@ -1,20 +1,14 @@
 package concurrency
 
 import (
-	"flag"
 	"testing"
 
+	"github.com/lichendb/lichen/internal/proptest"
 	"go.uber.org/goleak"
 )
 
-// TestMain makes the property tests draw the same values in every run
-// (-rapid.seed=N draws others) and finds goroutines that tests leave behind.
+// TestMain also finds goroutines that tests leave behind.
 func TestMain(m *testing.M) {
-	flag.Parse()
-	if f := flag.Lookup("rapid.seed"); f.Value.String() == "0" {
-		if err := f.Value.Set("1"); err != nil {
-			panic(err)
-		}
-	}
+	proptest.FixSeed()
 	goleak.VerifyTestMain(m)
 }

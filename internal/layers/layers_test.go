@@ -69,7 +69,7 @@ var order = [][]string{
 	{"sql/pgerr", "quota", "config", "config/zone", "config/setting", "security", "obs", "fs", "workers", "must", "sleep"},
 	{"check"},
 	{"plant"}, // everything may ask for planted bugs
-	{"scripttest"},
+	{"scripttest", "proptest"},
 	{"layers"},
 }
 

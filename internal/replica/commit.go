@@ -123,14 +123,10 @@ func (c *commit) run(ctx context.Context) error {
 // propose writes the versions at ts and waits until they are applied.
 func (c *commit) propose(ts hlc.Timestamp) error {
 	r := c.r
-	b := builders.Get().(*apply.Builder)
+	b := c.build(ts)
 	defer builders.Put(b)
-	b.Reset(c.req.Txn.ID, ts)
-	for i := range c.req.Writes {
-		put(b, &c.req.Writes[i])
-	}
-	if b.Len() > apply.MaxCommandBytes {
-		return &kvpb.TxnTooLargeError{Bytes: int64(b.Len()), Limit: apply.MaxCommandBytes}
+	if err := checkSize(b); err != nil {
+		return err
 	}
 	r.collectInline(b, c.req.Writes)
 	c.protectLockedReads(ts)
@@ -138,6 +134,24 @@ func (c *commit) propose(ts hlc.Timestamp) error {
 		return err
 	}
 	c.committed(ts)
+	return nil
+}
+
+// build begins the command: the request's writes at ts. The caller puts it back into builders.
+func (c *commit) build(ts hlc.Timestamp) *apply.Builder {
+	b := builders.Get().(*apply.Builder)
+	b.Reset(c.req.Txn.ID, ts)
+	for i := range c.req.Writes {
+		put(b, &c.req.Writes[i])
+	}
+	return b
+}
+
+// checkSize returns TxnTooLargeError if the command is too long for raft.
+func checkSize(b *apply.Builder) error {
+	if b.Len() > apply.MaxCommandBytes {
+		return &kvpb.TxnTooLargeError{Bytes: int64(b.Len()), Limit: apply.MaxCommandBytes}
+	}
 	return nil
 }
 

@@ -4,7 +4,6 @@ import (
 	"context"
 	"time"
 
-	"github.com/lichendb/lichen/internal/apply"
 	"github.com/lichendb/lichen/internal/concurrency"
 	"github.com/lichendb/lichen/internal/hlc"
 	"github.com/lichendb/lichen/internal/keys"
@@ -88,15 +87,11 @@ func (c *commit) proposeSpilled(rec *txnintent.Record, x *txnintent.Txn, ts hlc.
 	next := rec.TxnRecord
 	next.Status, next.TS = kvpb.TxnCommitted, ts
 	next.Span = r.intents.State(x).Span // a split may take some of it elsewhere before it is resolved
-	b := builders.Get().(*apply.Builder)
+	b := c.build(ts)
 	defer builders.Put(b)
-	b.Reset(c.req.Txn.ID, ts)
-	for i := range c.req.Writes {
-		put(b, &c.req.Writes[i])
-	}
 	b.SetRaw(keys.TxnRecord(rec.Anchor, txnintent.RecordID(rec.ID)), next.Encode())
-	if b.Len() > apply.MaxCommandBytes {
-		return &kvpb.TxnTooLargeError{Bytes: int64(b.Len()), Limit: apply.MaxCommandBytes}
+	if err := checkSize(b); err != nil {
+		return err
 	}
 	c.protectLockedReads(ts)
 	if err := r.group.proposeKeeping(c.fence, b.Take(), c.keep(ts)); err != nil {

@@ -244,8 +244,8 @@ func (s *stage) propose(st *txnintent.State) error {
 	if s.rec != nil {
 		b.SetRaw(keys.TxnRecord(s.req.Anchor, txnintent.RecordID(next.ID)), next.Encode())
 	}
-	if b.Len() > apply.MaxCommandBytes {
-		return &kvpb.TxnTooLargeError{Bytes: int64(b.Len()), Limit: apply.MaxCommandBytes}
+	if err := checkSize(b); err != nil {
+		return err
 	}
 	if s.rec != nil || len(s.written) > 0 {
 		err := s.send(s.fence, b.Take())

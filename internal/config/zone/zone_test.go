@@ -1,26 +1,16 @@
 package zone
 
 import (
-	"flag"
-	"os"
 	"reflect"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/lichendb/lichen/internal/proptest"
 	"pgregory.net/rapid"
 )
 
-// TestMain makes the property tests draw the same values in every run.
-func TestMain(m *testing.M) {
-	flag.Parse()
-	if f := flag.Lookup("rapid.seed"); f.Value.String() == "0" {
-		if err := f.Value.Set("1"); err != nil {
-			panic(err)
-		}
-	}
-	os.Exit(m.Run())
-}
+func TestMain(m *testing.M) { proptest.Main(m) }
 
 func TestParseConstraints(t *testing.T) {
 	eu, us, b := Constraint{Key: "region", Value: "eu"}, Constraint{Key: "region", Value: "us"}, Constraint{Prohibited: true, Key: "zone", Value: "b"}

@@ -211,7 +211,7 @@ func (t *numericTotal) add(d types.Datum) {
 
 // addSquare adds d², which may be larger than a numeric.
 func (t *numericTotal) addSquare(d types.Datum) {
-	if coeff, scale, ok := d.SmallDecimal(); ok && numfuncs.AbsUint(coeff) <= math.MaxInt32 {
+	if coeff, scale, ok := d.SmallDecimal(); ok && decimal.AbsUint(coeff) <= math.MaxInt32 {
 		t.add(types.NewDecimalInt(coeff*coeff, 2*scale))
 		return
 	}

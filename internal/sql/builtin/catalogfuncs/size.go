@@ -25,7 +25,7 @@ func databaseSize(s call.Session, oid uint32) (types.Datum, error) {
 func sizePretty(n int64) string {
 	units := []string{"bytes", "kB", "MB", "GB", "TB", "PB"}
 	neg := n < 0
-	u := numfuncs.AbsUint(n)
+	u := decimal.AbsUint(n)
 	i := 0
 	if u >= 10*1024 {
 		u >>= 9 // keep a bit to round by

@@ -164,7 +164,7 @@ func Mul(a, b types.Datum) (types.Datum, error) {
 	ca, sa, oka := a.SmallDecimal()
 	cb, sb, okb := b.SmallDecimal()
 	if oka && okb {
-		if hi, lo := bits.Mul64(magnitude(ca), magnitude(cb)); hi == 0 && lo <= math.MaxInt64 && sa+sb <= types.MaxDecimalScale {
+		if hi, lo := bits.Mul64(AbsUint(ca), AbsUint(cb)); hi == 0 && lo <= math.MaxInt64 && sa+sb <= types.MaxDecimalScale {
 			r := int64(lo)
 			if (ca < 0) != (cb < 0) {
 				r = -r
@@ -225,7 +225,7 @@ func leading(d types.Datum) (weight, first int) {
 // the first eight of them as a number.
 func LeadingDigits(d types.Datum) (digits, top int) {
 	if c, _, ok := d.SmallDecimal(); ok {
-		u := magnitude(c)
+		u := AbsUint(c)
 		for v := u; v > 0; v /= 10 {
 			digits++
 		}
@@ -289,8 +289,8 @@ func DivToScale(a, b types.Datum, scale int32, round bool) (types.Datum, error) 
 	ca, _, oka := a.SmallDecimal()
 	cb, _, okb := b.SmallDecimal()
 	if oka && okb && up >= 0 && up < int64(len(Pow10Int)) {
-		ub := magnitude(cb)
-		if hi, lo := bits.Mul64(magnitude(ca), uint64(Pow10Int[up])); hi < ub {
+		ub := AbsUint(cb)
+		if hi, lo := bits.Mul64(AbsUint(ca), uint64(Pow10Int[up])); hi < ub {
 			q, r := bits.Div64(hi, lo, ub)
 			if round && r >= ub-r {
 				q++
@@ -394,8 +394,8 @@ func rounded(x *apd.Decimal, scale int32, err error) (types.Datum, error) {
 	return types.RoundDecimal(types.NewDecimal(x), scale), nil
 }
 
-// magnitude returns an integer without its sign.
-func magnitude(n int64) uint64 {
+// AbsUint returns an integer without its sign.
+func AbsUint(n int64) uint64 {
 	if n < 0 {
 		return -uint64(n)
 	}

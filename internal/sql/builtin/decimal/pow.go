@@ -112,7 +112,7 @@ func PowInt(base types.Datum, n int64) (types.Datum, error) {
 	var x apd.Decimal
 	base.Decimal(&x)
 	negative := x.Negative && n%2 != 0
-	r := powBits(&x, magnitude(n), precision)
+	r := powBits(&x, AbsUint(n), precision)
 	if n < 0 {
 		if _, err := inexact(precision).Quo(&r, apd.New(1, 0), &r); err != nil {
 			return types.Null, call.Fail(ErrNumericOverflow)

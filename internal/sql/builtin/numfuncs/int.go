@@ -5,6 +5,7 @@ import (
 	"math/bits"
 
 	"github.com/lichendb/lichen/internal/sql/builtin/call"
+	"github.com/lichendb/lichen/internal/sql/builtin/decimal"
 	"github.com/lichendb/lichen/internal/sql/pgerr"
 	"github.com/lichendb/lichen/internal/sql/types"
 )
@@ -39,7 +40,7 @@ func MulInt8(a, b int64) (int64, error) {
 	if a == int64(int32(a)) && b == int64(int32(b)) {
 		return a * b, nil
 	}
-	hi, lo := bits.Mul64(AbsUint(a), AbsUint(b))
+	hi, lo := bits.Mul64(decimal.AbsUint(a), decimal.AbsUint(b))
 	if hi != 0 || lo > 1<<63 {
 		return 0, call.Fail(ErrInt8Range)
 	}
@@ -91,14 +92,6 @@ func CheckInt4(n int64) (int64, error) {
 		return 0, call.Fail(ErrInt4Range)
 	}
 	return n, nil
-}
-
-// AbsUint returns an integer without its sign.
-func AbsUint(n int64) uint64 {
-	if n < 0 {
-		return -uint64(n)
-	}
-	return uint64(n)
 }
 
 // intResult finishes an operation on 64 bits whose result has a smaller type.
@@ -187,7 +180,7 @@ func gcdUint(a, b uint64) uint64 {
 
 func gcdInt(width int) call.EvalFunc {
 	return func(_ *call.Context, args []types.Datum) (types.Datum, error) {
-		g := gcdUint(AbsUint(args[0].Int()), AbsUint(args[1].Int()))
+		g := gcdUint(decimal.AbsUint(args[0].Int()), decimal.AbsUint(args[1].Int()))
 		if g > math.MaxInt64 {
 			return types.Null, call.Fail(ErrInt8Range)
 		}
@@ -197,7 +190,7 @@ func gcdInt(width int) call.EvalFunc {
 
 func lcmInt(width int) call.EvalFunc {
 	return func(_ *call.Context, args []types.Datum) (types.Datum, error) {
-		a, b := AbsUint(args[0].Int()), AbsUint(args[1].Int())
+		a, b := decimal.AbsUint(args[0].Int()), decimal.AbsUint(args[1].Int())
 		if a == 0 || b == 0 {
 			return types.NewInt(0), nil
 		}

@@ -5,6 +5,7 @@ import (
 
 	"github.com/lichendb/lichen/internal/sql/builtin/call"
 	"github.com/lichendb/lichen/internal/sql/builtin/comparefuncs"
+	"github.com/lichendb/lichen/internal/sql/builtin/decimal"
 	"github.com/lichendb/lichen/internal/sql/pgerr"
 	"github.com/lichendb/lichen/internal/sql/types"
 	"github.com/lichendb/lichen/internal/sql/types/casts"
@@ -100,7 +101,7 @@ func hundredsWords(n uint64) string {
 
 // moneyWords spells an amount.
 func moneyWords(cents int64) string {
-	u := AbsUint(cents)
+	u := decimal.AbsUint(cents)
 	words := ""
 	if cents < 0 {
 		words = "minus "

@@ -70,17 +70,21 @@ func fastComparison(fn *call.Overload) (op comparison, cmp CompareFunc, ok bool)
 	return op, cmp, cmp != nil
 }
 
+// operandsOf compiles both arguments of a call.
+func (c *Compiler) operandsOf(e *plan.Call, s Scope) (l, r operand, err error) {
+	if l, err = c.operandOf(e.Args[0], s); err == nil {
+		r, err = c.operandOf(e.Args[1], s)
+	}
+	return l, r, err
+}
+
 // fastPred compiles a comparison of common types as a condition.
 func (c *Compiler) fastPred(e *plan.Call, s Scope) (Pred, bool, error) {
 	op, cmp, ok := fastComparison(e.Fn)
 	if !ok || len(e.Args) != 2 {
 		return nil, false, nil
 	}
-	l, err := c.operandOf(e.Args[0], s)
-	if err != nil {
-		return nil, false, err
-	}
-	r, err := c.operandOf(e.Args[1], s)
+	l, r, err := c.operandsOf(e, s)
 	if err != nil {
 		return nil, false, err
 	}
@@ -137,11 +141,7 @@ func (c *Compiler) fastCall(e *plan.Call, s Scope) (Func, bool, error) {
 	if bin == nil {
 		return nil, false, nil
 	}
-	l, err := c.operandOf(e.Args[0], s)
-	if err != nil {
-		return nil, false, err
-	}
-	r, err := c.operandOf(e.Args[1], s)
+	l, r, err := c.operandsOf(e, s)
 	if err != nil {
 		return nil, false, err
 	}
