@@ -16,8 +16,8 @@ import (
 
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/lichendb/lichen/internal/config"
+	"github.com/lichendb/lichen/internal/node"
 	"github.com/lichendb/lichen/internal/rpc"
-	"github.com/lichendb/lichen/internal/server"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 )
@@ -217,7 +217,7 @@ func (l *localCluster) found() error {
 	ctx, cancel := context.WithTimeout(context.Background(), clusterFormTime)
 	defer cancel()
 	for {
-		err := gate.call(ctx, server.MethodInit, nil, nil)
+		err := gate.call(ctx, node.MethodInit, nil, nil)
 		var answer *rpc.RemoteError
 		if err == nil {
 			break

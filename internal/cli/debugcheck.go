@@ -7,7 +7,7 @@ import (
 
 	"github.com/lichendb/lichen/internal/consistency"
 	"github.com/lichendb/lichen/internal/kvpb"
-	"github.com/lichendb/lichen/internal/server"
+	"github.com/lichendb/lichen/internal/node"
 	"github.com/spf13/cobra"
 )
 
@@ -36,8 +36,8 @@ func newDebugCheck(s *streams) *cobra.Command {
 
 func (f *checkFlags) run(s *streams) error {
 	ctx := context.Background()
-	var nodes []server.NodeStatus
-	if err := f.call(ctx, server.MethodNodes, nil, &nodes); err != nil {
+	var nodes []node.NodeStatus
+	if err := f.call(ctx, node.MethodNodes, nil, &nodes); err != nil {
 		return err
 	}
 	var ids []kvpb.RangeID

@@ -13,8 +13,8 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/lichendb/lichen/internal/fs"
 	"github.com/lichendb/lichen/internal/kvpb"
+	"github.com/lichendb/lichen/internal/node"
 	"github.com/lichendb/lichen/internal/security"
-	"github.com/lichendb/lichen/internal/server"
 	"github.com/spf13/cobra"
 )
 
@@ -96,7 +96,7 @@ func (z *zipFile) add(name string, fetch func(ctx context.Context, w io.Writer) 
 	return nil
 }
 
-func (f *zipFlags) collect(z *zipFile, nodes []server.NodeStatus) error {
+func (f *zipFlags) collect(z *zipFile, nodes []node.NodeStatus) error {
 	err := z.add("nodes.json", func(_ context.Context, w io.Writer) error { return writeJSON(w, nodes) })
 	for _, q := range []struct{ name, query string }{
 		{"version.csv", "SELECT version()"},
@@ -109,7 +109,7 @@ func (f *zipFlags) collect(z *zipFile, nodes []server.NodeStatus) error {
 	}
 	web, werr := f.web()
 	for _, n := range nodes {
-		if n.Membership == server.Decommissioned {
+		if n.Membership == node.Decommissioned {
 			continue
 		}
 		dir := fmt.Sprintf("nodes/%d/", n.ID)
@@ -138,8 +138,8 @@ func writeJSON(w io.Writer, v any) error {
 }
 
 func (f *zipFlags) debugInfo(ctx context.Context, w io.Writer, id kvpb.NodeID) error {
-	var d server.DebugInfo
-	if err := f.call(ctx, server.MethodDebug, server.NodeRequest{Node: id}, &d); err != nil {
+	var d node.DebugInfo
+	if err := f.call(ctx, node.MethodDebug, node.NodeRequest{Node: id}, &d); err != nil {
 		return err
 	}
 	return writeJSON(w, d)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/lichendb/lichen/internal/config"
+	"github.com/lichendb/lichen/internal/node"
 	"github.com/lichendb/lichen/internal/server"
 	"github.com/spf13/cobra"
 )
@@ -146,7 +147,7 @@ func (f *demoFlags) serve(s *streams, d *demoCluster) error {
 			what = fmt.Sprintf("These %d nodes keep their data in memory, until you leave the prompt.", len(d.nodes))
 		}
 		fmt.Fprintf(w, "#\n# Welcome to Lichen %s. %s\n#\n# Other clients:  %s\n# HTTP:           http://%s\n#\n",
-			server.Version, what, url, demoAddress(n.HTTPAddr()))
+			node.Version, what, url, demoAddress(n.HTTPAddr()))
 		if f.sample == "retail" {
 			fmt.Fprint(w, "# Sample data: tables products, users, orders and reviews in database defaultdb.\n#\n")
 		}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/lichendb/lichen/internal/config"
 	"github.com/lichendb/lichen/internal/fs"
+	"github.com/lichendb/lichen/internal/node"
 	"github.com/lichendb/lichen/internal/obs"
 	"github.com/lichendb/lichen/internal/server"
 )
@@ -180,7 +181,7 @@ func (d *demoCluster) change(what string, id int) error {
 		if err != nil {
 			return err
 		}
-		if err := gate.set(context.Background(), ids[0], server.Active); err != nil {
+		if err := gate.set(context.Background(), ids[0], node.Active); err != nil {
 			return err
 		}
 		fmt.Fprintf(d.out, "node %d is active\n", id)

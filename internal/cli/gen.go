@@ -7,7 +7,7 @@ import (
 	"os"
 	"strings"
 
-	"github.com/lichendb/lichen/internal/server"
+	"github.com/lichendb/lichen/internal/node"
 	"github.com/spf13/cobra"
 )
 
@@ -67,9 +67,9 @@ func (f *haproxyFlags) run(s *streams) error {
 	if err != nil {
 		return err
 	}
-	var nodes []server.NodeStatus
+	var nodes []node.NodeStatus
 	for _, n := range all {
-		if n.Membership == server.Active && n.SQLAddr != "" && within(n.Locality, f.locality) {
+		if n.Membership == node.Active && n.SQLAddr != "" && within(n.Locality, f.locality) {
 			nodes = append(nodes, n)
 		}
 	}
@@ -85,7 +85,7 @@ func (f *haproxyFlags) run(s *streams) error {
 	return os.WriteFile(f.out, []byte(b.String()), 0o644)
 }
 
-func writeHAProxy(w io.Writer, nodes []server.NodeStatus, port int, secure bool) {
+func writeHAProxy(w io.Writer, nodes []node.NodeStatus, port int, secure bool) {
 	fmt.Fprintf(w, `global
   maxconn 4096
 

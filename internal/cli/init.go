@@ -6,7 +6,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/lichendb/lichen/internal/server"
+	"github.com/lichendb/lichen/internal/node"
 	"github.com/spf13/cobra"
 )
 
@@ -19,8 +19,8 @@ func newInit(s *streams) *cobra.Command {
 			"Run it once, on any one of them; the others join.",
 		Args: noArgs,
 		RunE: func(*cobra.Command, []string) error {
-			var a server.InitAnswer
-			if err := f.call(context.Background(), server.MethodInit, nil, &a); err != nil {
+			var a node.InitAnswer
+			if err := f.call(context.Background(), node.MethodInit, nil, &a); err != nil {
 				return err
 			}
 			fmt.Fprintf(s.out, "Cluster successfully initialized (id %s)\n", a.Cluster)
@@ -39,9 +39,9 @@ const initTimeout = 15 * time.Second
 func (f *nodeFlags) awaitNodes(s *streams) error {
 	ctx, cancel := context.WithTimeout(context.Background(), initTimeout)
 	defer cancel()
-	var a server.Awaited
+	var a node.Awaited
 	for {
-		if err := f.call(ctx, server.MethodAwaited, nil, &a); err != nil && ctx.Err() == nil {
+		if err := f.call(ctx, node.MethodAwaited, nil, &a); err != nil && ctx.Err() == nil {
 			return err
 		}
 		if len(a.Starting) == 0 || ctx.Err() != nil {

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/lichendb/lichen/internal/kvpb"
-	"github.com/lichendb/lichen/internal/server"
+	"github.com/lichendb/lichen/internal/node"
 	"github.com/spf13/cobra"
 )
 
@@ -57,13 +57,13 @@ func anyArgs(*cobra.Command, []string) error { return nil }
 
 // listed returns the nodes of the cluster; those that were decommissioned only if all
 // are asked for.
-func (f *nodeFlags) listed(all bool) ([]server.NodeStatus, error) {
-	var nodes, out []server.NodeStatus
-	if err := f.call(context.Background(), server.MethodNodes, nil, &nodes); err != nil {
+func (f *nodeFlags) listed(all bool) ([]node.NodeStatus, error) {
+	var nodes, out []node.NodeStatus
+	if err := f.call(context.Background(), node.MethodNodes, nil, &nodes); err != nil {
 		return nil, err
 	}
 	for _, n := range nodes {
-		if all || n.Membership != server.Decommissioned {
+		if all || n.Membership != node.Decommissioned {
 			out = append(out, n)
 		}
 	}
@@ -143,7 +143,7 @@ func newNodeStatus(s *streams) *cobra.Command {
 	return c
 }
 
-func printStatus(s *streams, format string, nodes []server.NodeStatus, only kvpb.NodeID) error {
+func printStatus(s *streams, format string, nodes []node.NodeStatus, only kvpb.NodeID) error {
 	at := func(t time.Time) string {
 		if t.IsZero() {
 			return ""
@@ -171,7 +171,7 @@ func printStatus(s *streams, format string, nodes []server.NodeStatus, only kvpb
 }
 
 // storeIDs lists the ids of a node's stores.
-func storeIDs(stores []server.StoreStatus) string {
+func storeIDs(stores []node.StoreStatus) string {
 	ids := make([]string, len(stores))
 	for i := range stores {
 		ids[i] = fmt.Sprint(stores[i].ID)
@@ -179,7 +179,7 @@ func storeIDs(stores []server.StoreStatus) string {
 	return strings.Join(ids, " ")
 }
 
-func printStores(s *streams, format string, nodes []server.NodeStatus, only kvpb.NodeID) error {
+func printStores(s *streams, format string, nodes []node.NodeStatus, only kvpb.NodeID) error {
 	var rows [][]string
 	known := only == 0
 	for _, n := range nodes {
@@ -245,8 +245,8 @@ func newNodeDrain(s *streams) *cobra.Command {
 func (f *nodeFlags) drain(s *streams, id kvpb.NodeID) error {
 	said := ""
 	for {
-		var d server.DrainStatus
-		if err := f.call(context.Background(), server.MethodDrain, server.NodeRequest{Node: id}, &d); err != nil {
+		var d node.DrainStatus
+		if err := f.call(context.Background(), node.MethodDrain, node.NodeRequest{Node: id}, &d); err != nil {
 			return err
 		}
 		if d.Done {

@@ -17,9 +17,9 @@ import (
 	"github.com/jackc/pgx/v5/pgtype"
 	"github.com/lichendb/lichen/internal/config"
 	"github.com/lichendb/lichen/internal/fs"
+	"github.com/lichendb/lichen/internal/node"
 	"github.com/lichendb/lichen/internal/rpc"
 	"github.com/lichendb/lichen/internal/security"
-	"github.com/lichendb/lichen/internal/server"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 )
@@ -72,7 +72,7 @@ func (f *nodeFlags) call(ctx context.Context, m rpc.Method, req, answer any) err
 			return err
 		}
 	}
-	n := rpc.New(rpc.Options{Version: server.Version, ClientTLS: c, Logger: slog.New(slog.DiscardHandler)})
+	n := rpc.New(rpc.Options{Version: node.Version, ClientTLS: c, Logger: slog.New(slog.DiscardHandler)})
 	defer n.Close()
 	ctx, cancel := context.WithTimeout(ctx, nodeCallTimeout)
 	defer cancel()

@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/lichendb/lichen/internal/kvpb"
-	"github.com/lichendb/lichen/internal/server"
+	"github.com/lichendb/lichen/internal/node"
 	"github.com/spf13/cobra"
 )
 
@@ -63,7 +63,7 @@ func (f *decommissionFlags) run(s *streams, ids []kvpb.NodeID) error {
 		return err
 	}
 	for _, id := range ids {
-		if err := f.set(ctx, id, server.Decommissioning); err != nil {
+		if err := f.set(ctx, id, node.Decommissioning); err != nil {
 			return err
 		}
 	}
@@ -79,7 +79,7 @@ func (f *decommissionFlags) run(s *streams, ids []kvpb.NodeID) error {
 		return err
 	}
 	for _, id := range ids {
-		if err := f.set(ctx, id, server.Decommissioned); err != nil {
+		if err := f.set(ctx, id, node.Decommissioned); err != nil {
 			return err
 		}
 	}
@@ -94,23 +94,23 @@ func (f *decommissionFlags) checkRest(ids []kvpb.NodeID) error {
 		return err
 	}
 	for _, n := range nodes {
-		if n.Live && n.Membership == server.Active && !slices.Contains(ids, n.ID) {
+		if n.Live && n.Membership == node.Active && !slices.Contains(ids, n.ID) {
 			return nil
 		}
 	}
 	return errors.New("no live node would be left")
 }
 
-func (f *nodeFlags) set(ctx context.Context, id kvpb.NodeID, to server.Membership) error {
-	return f.call(ctx, server.MethodMembership, server.MembershipRequest{Node: id, To: to}, nil)
+func (f *nodeFlags) set(ctx context.Context, id kvpb.NodeID, to node.Membership) error {
+	return f.call(ctx, node.MethodMembership, node.MembershipRequest{Node: id, To: to}, nil)
 }
 
 // leaving is how far nodes are that leave the cluster.
 type leaving struct {
-	held   []server.Held // of each of them
-	sum    int           // ranges that they have
-	lost   int           // of which this many have no quorum
-	counts string        // for people
+	held   []node.Held // of each of them
+	sum    int         // ranges that they have
+	lost   int         // of which this many have no quorum
+	counts string      // for people
 }
 
 // look asks what the nodes still have.
@@ -118,8 +118,8 @@ func (f *decommissionFlags) look(ctx context.Context, ids []kvpb.NodeID, why boo
 	l := &leaving{}
 	var counts []string
 	for _, id := range ids {
-		var h server.Held
-		if err := f.call(ctx, server.MethodHeld, server.HeldRequest{Node: id, Why: why}, &h); err != nil {
+		var h node.Held
+		if err := f.call(ctx, node.MethodHeld, node.HeldRequest{Node: id, Why: why}, &h); err != nil {
 			return nil, err
 		}
 		l.held = append(l.held, h)
@@ -185,7 +185,7 @@ func (f *decommissionFlags) await(ctx context.Context, s *streams, ids []kvpb.No
 }
 
 // mostVoters is how many voters the ranges have that a node still has, of those that are known.
-func mostVoters(h *server.Held) (most int) {
+func mostVoters(h *node.Held) (most int) {
 	for _, d := range h.Examples {
 		voters := 0
 		for _, r := range d.Replicas {
@@ -199,7 +199,7 @@ func mostVoters(h *server.Held) (most int) {
 }
 
 // explainHeld says what keeps replicas on a node.
-func explainHeld(s *streams, id kvpb.NodeID, h *server.Held, since time.Duration) {
+func explainHeld(s *streams, id kvpb.NodeID, h *node.Held, since time.Duration) {
 	if h.Ranges == 0 {
 		return
 	}
@@ -225,7 +225,7 @@ func explainHeld(s *streams, id kvpb.NodeID, h *server.Held, since time.Duration
 }
 
 // explainLost names the ranges of a node that have no quorum.
-func explainLost(s *streams, h *server.Held) {
+func explainLost(s *streams, h *node.Held) {
 	if h.Lost == 0 {
 		return
 	}
@@ -254,7 +254,7 @@ func newNodeRecommission(s *streams) *cobra.Command {
 				return err
 			}
 			for _, id := range ids {
-				if err := f.set(context.Background(), id, server.Active); err != nil {
+				if err := f.set(context.Background(), id, node.Active); err != nil {
 					return err
 				}
 				fmt.Fprintf(s.out, "node %d is active\n", id)

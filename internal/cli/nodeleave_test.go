@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/lichendb/lichen/internal/kvpb"
-	"github.com/lichendb/lichen/internal/server"
+	"github.com/lichendb/lichen/internal/node"
 )
 
 // desc is a range with a voter on each of some nodes.
@@ -20,19 +20,19 @@ func desc(id kvpb.RangeID, nodes ...kvpb.NodeID) kvpb.RangeDescriptor {
 
 // TestDecommissionStuck: what is left on a node that leaves can move, or never will as it is.
 func TestDecommissionStuck(t *testing.T) {
-	lost := []server.LostRange{{Range: 7, Holds: []string{"app.public.orders"}, Silent: []kvpb.NodeID{4, 5}}}
+	lost := []node.LostRange{{Range: 7, Holds: []string{"app.public.orders"}, Silent: []kvpb.NodeID{4, 5}}}
 	for _, tc := range []struct {
 		name  string
-		held  server.Held
+		held  node.Held
 		stuck string
 	}{
-		{"on its way", server.Held{Ranges: 1, Examples: []kvpb.RangeDescriptor{desc(6, 1, 2, 4)}, Others: []kvpb.NodeID{1, 2, 3}}, ""},
-		{"no quorum", server.Held{Ranges: 1, Lost: 1, LostSome: lost, Examples: []kvpb.RangeDescriptor{desc(7, 1, 4, 5)}, Others: []kvpb.NodeID{1, 2, 3}}, "without a quorum"},
-		{"some may move", server.Held{Ranges: 2, Lost: 1, LostSome: lost, Examples: []kvpb.RangeDescriptor{desc(6, 1, 2, 4), desc(7, 1, 4, 5)}, Others: []kvpb.NodeID{1, 2, 3}}, ""},
-		{"too few nodes", server.Held{Ranges: 1, Examples: []kvpb.RangeDescriptor{desc(6, 1, 2, 3, 4, 5)}, Others: []kvpb.NodeID{1, 2, 3}}, "too few nodes"},
+		{"on its way", node.Held{Ranges: 1, Examples: []kvpb.RangeDescriptor{desc(6, 1, 2, 4)}, Others: []kvpb.NodeID{1, 2, 3}}, ""},
+		{"no quorum", node.Held{Ranges: 1, Lost: 1, LostSome: lost, Examples: []kvpb.RangeDescriptor{desc(7, 1, 4, 5)}, Others: []kvpb.NodeID{1, 2, 3}}, "without a quorum"},
+		{"some may move", node.Held{Ranges: 2, Lost: 1, LostSome: lost, Examples: []kvpb.RangeDescriptor{desc(6, 1, 2, 4), desc(7, 1, 4, 5)}, Others: []kvpb.NodeID{1, 2, 3}}, ""},
+		{"too few nodes", node.Held{Ranges: 1, Examples: []kvpb.RangeDescriptor{desc(6, 1, 2, 3, 4, 5)}, Others: []kvpb.NodeID{1, 2, 3}}, "too few nodes"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			l := leaving{held: []server.Held{tc.held}, sum: tc.held.Ranges, lost: tc.held.Lost}
+			l := leaving{held: []node.Held{tc.held}, sum: tc.held.Ranges, lost: tc.held.Lost}
 			if got := l.stuck(); (got == "") != (tc.stuck == "") || !strings.Contains(got, tc.stuck) {
 				t.Errorf("stuck: %q", got)
 			}

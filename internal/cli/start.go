@@ -19,6 +19,7 @@ import (
 
 	"github.com/lichendb/lichen/internal/config"
 	"github.com/lichendb/lichen/internal/fs"
+	"github.com/lichendb/lichen/internal/node"
 	"github.com/lichendb/lichen/internal/obs"
 	"github.com/lichendb/lichen/internal/security"
 	"github.com/lichendb/lichen/internal/server"
@@ -447,7 +448,7 @@ func (f *startFlags) printBanner(w io.Writer, n *server.Node, begun time.Time, l
 	now := time.Now()
 	fmt.Fprintf(w, "Lichen node starting at %s (took %.1fs)\n", now.UTC().Format("2006-01-02 15:04:05.999999999 -0700 MST"), now.Sub(begun).Seconds())
 	line := func(k, v string) { fmt.Fprintf(w, "%-20s%s\n", k+":", v) }
-	line("build", fmt.Sprintf("Lichen %s @ %s (%s)", server.Version, commit(), runtime.Version()))
+	line("build", fmt.Sprintf("Lichen %s @ %s (%s)", node.Version, commit(), runtime.Version()))
 	scheme := "http"
 	if !c.Insecure {
 		scheme = "https"

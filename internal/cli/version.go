@@ -6,7 +6,7 @@ import (
 	"runtime/debug"
 	"strings"
 
-	"github.com/lichendb/lichen/internal/server"
+	"github.com/lichendb/lichen/internal/node"
 	"github.com/spf13/cobra"
 )
 
@@ -18,7 +18,7 @@ func newVersion(s *streams) *cobra.Command {
 		Args:  cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
 			if tagOnly {
-				fmt.Fprintln(s.out, server.Version)
+				fmt.Fprintln(s.out, node.Version)
 				return nil
 			}
 			fmt.Fprint(s.out, versionText())
@@ -32,7 +32,7 @@ func newVersion(s *streams) *cobra.Command {
 // versionText says what the program is and what it was built from and for.
 func versionText() string {
 	return fmt.Sprintf("Version:   %s\nCommit:    %s\nPlatform:  %s %s\nGo:        %s\n",
-		server.Version, commit(), runtime.GOOS, runtime.GOARCH, runtime.Version())
+		node.Version, commit(), runtime.GOOS, runtime.GOARCH, runtime.Version())
 }
 
 // builtFrom is the commit the program was built from, with a + if the files differed

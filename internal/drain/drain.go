@@ -1,6 +1,6 @@
 // Package drain decides how a node that stops leaves its ranges: who leads them next, how many
 // leaderships are transferred at a time, and when it is in vain to wait since there is no quorum.
-// It is pure; kvnode and server carry it out (kvnode/leave.go, server/drain.go).
+// It is pure; kvnode and node carry it out (kvnode/leave.go, node/drain.go).
 //
 // Invariants:
 //

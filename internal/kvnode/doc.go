@@ -2,7 +2,7 @@
 // gateway, and what looks after ranges. It builds these parts in order and connects them; what
 // they decide lies in their own packages.
 //
-// Above it are sqlnode, which adds SQL, server, which adds membership of a cluster and HTTP, and
+// Above it are sqlnode, which adds SQL, node, which adds membership of a cluster, and
 // sim, which builds the same nodes over a simulated network, disk and clock. Below it is everything from rebalance to
 // store.
 //

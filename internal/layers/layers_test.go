@@ -22,6 +22,7 @@ var order = [][]string{
 	{"cli"},
 	{"sim"},
 	{"server"},
+	{"node"},
 	{"sqlnode"},
 	{"sql/support"},
 	{"torture", "workload/killtest", "workload/ycsb", "workload/dvdrental", "workload/ecommerce", "workload/dataset", "workload", "workload/measure", "pgwire", "pgwire/nullserver", "pgwire/wire"},

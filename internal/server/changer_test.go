@@ -20,7 +20,7 @@ func testChangesTakeTurns(t *testing.T, c *testNodes) {
 	c.awaitVoters(first, second, third)
 	fourth := c.add()
 	c.start(fourth)
-	to := placement.Target{Node: fourth.NodeID(), Store: fourth.kv.Store.Identity().Store}
+	to := placement.Target{Node: fourth.NodeID(), Store: fourth.KV.Store.Identity().Store}
 	c.stop(fourth)
 	var n *Node
 	var r *replica.Replica
@@ -30,7 +30,7 @@ func testChangesTakeTurns(t *testing.T, c *testNodes) {
 	})
 	began := make(chan error, 1)
 	go func() {
-		began <- n.kv.Admin.ChangeReplicas(c.ctx, 1, []placement.Change{{Kind: placement.AddLearner, Target: to}})
+		began <- n.KV.Admin.ChangeReplicas(c.ctx, 1, []placement.Change{{Kind: placement.AddLearner, Target: to}})
 	}()
 	c.until("a learner", func() (bool, string) {
 		_, there := r.Desc().Replica(to.Store)
@@ -40,14 +40,14 @@ func testChangesTakeTurns(t *testing.T, c *testNodes) {
 	ctx, cancel := context.WithTimeout(c.ctx, time.Second)
 	defer cancel()
 	out := []placement.Change{{Kind: placement.RemoveLearner, Target: to}}
-	if err := n.kv.Admin.ChangeReplicas(ctx, 1, out); err == nil || r.Desc().Generation != before.Generation {
+	if err := n.KV.Admin.ChangeReplicas(ctx, 1, out); err == nil || r.Desc().Generation != before.Generation {
 		t.Fatalf("a change beside another one: %v, %+v after %+v", err, r.Desc(), before)
 	}
 	if err := <-began; err == nil {
 		t.Fatal("a replica on a node that has ended caught up")
 	}
 	c.until("no learner", func() (bool, string) {
-		err := n.kv.Admin.ChangeReplicas(c.ctx, 1, out)
+		err := n.KV.Admin.ChangeReplicas(c.ctx, 1, out)
 		_, there := r.Desc().Replica(to.Store)
 		return !there, "" + errText(err)
 	})
@@ -63,7 +63,7 @@ func errText(err error) string {
 // leader returns the node that leads a range, and its replica.
 func (c *testNodes) leader(id kvpb.RangeID) (*Node, *replica.Replica) {
 	for _, n := range c.nodes {
-		if r, ok := n.kv.Store.Replica(id); ok && r.Leads() {
+		if r, ok := n.KV.Store.Replica(id); ok && r.Leads() {
 			return n, r
 		}
 	}

@@ -107,7 +107,7 @@ func (c *testNodes) start(nodes ...*Node) {
 	}
 	for _, n := range nodes {
 		c.t.Cleanup(func() {
-			if n.ready.Load() {
+			if n.Ready() {
 				c.stop(n)
 			}
 		})
@@ -156,16 +156,16 @@ func (c *testNodes) describe() {
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 	defer cancel()
 	for _, n := range c.nodes {
-		if !n.ready.Load() {
+		if !n.Ready() {
 			continue
 		}
 		for id := kvpb.RangeID(1); id < 10; id++ {
-			if r, ok := n.kv.Store.Replica(id); ok {
+			if r, ok := n.KV.Store.Replica(id); ok {
 				c.t.Logf("node %d: %s", n.NodeID(), r.Describe(ctx))
 			}
 		}
-		c.t.Logf("node %d: %+v", n.NodeID(), n.kv.Balance.Status())
-		for _, s := range n.kv.Stores.Stores() {
+		c.t.Logf("node %d: %+v", n.NodeID(), n.KV.Balance.Status())
+		for _, s := range n.KV.Stores.Stores() {
 			c.t.Logf("node %d: %+v", n.NodeID(), s)
 		}
 	}
@@ -218,7 +218,7 @@ func (c *testNodes) awaitVoters(on ...*Node) {
 	}
 	slices.Sort(want)
 	c.until(fmt.Sprintf("all ranges on nodes %v", want), func() (bool, string) {
-		list, err := on[0].sql.Ranges().Ranges(c.ctx, keys.ReplicatedSpan())
+		list, err := on[0].SQL.Ranges().Ranges(c.ctx, keys.ReplicatedSpan())
 		if err != nil {
 			return false, err.Error()
 		}
@@ -240,7 +240,7 @@ func (c *testNodes) awaitVoters(on ...*Node) {
 
 func (c *testNodes) ranges(n *Node) int {
 	c.t.Helper()
-	list, err := n.sql.Ranges().Ranges(c.ctx, keys.ReplicatedSpan())
+	list, err := n.SQL.Ranges().Ranges(c.ctx, keys.ReplicatedSpan())
 	if err != nil {
 		c.t.Fatal(err)
 	}
@@ -252,7 +252,7 @@ func TestCluster(t *testing.T) { withNodes(t, testCluster) }
 
 func testCluster(t *testing.T, c *testNodes) {
 	first := c.add()
-	if _, err := first.handleInit(c.ctx, 0, nil); err != nil {
+	if err := first.Init(); err != nil {
 		t.Fatal(err)
 	}
 	c.start(first)
@@ -304,13 +304,13 @@ func testCluster(t *testing.T, c *testNodes) {
 
 	// What the cleaner drops is gone everywhere, and so are the splits made by hand.
 	data := keys.TableDataSpan()
-	if err := fourth.sql.ClearSpan(c.ctx, data.Start, data.End); err != nil {
+	if err := fourth.SQL.ClearSpan(c.ctx, data.Start, data.End); err != nil {
 		t.Fatal(err)
 	}
 	if got := c.query(one, "SELECT count(*) FROM t"); got != 0 {
 		t.Errorf("%d rows are left of data that was cleared", got)
 	}
-	if splits, err := first.kv.Config.Splits(c.ctx, data); err != nil || len(splits) > 0 {
+	if splits, err := first.KV.Config.Splits(c.ctx, data); err != nil || len(splits) > 0 {
 		t.Errorf("splits %v are left, %v", splits, err)
 	}
 }

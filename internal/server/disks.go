@@ -1,51 +1,23 @@
 package server
 
 import (
-	"context"
 	"errors"
-	"fmt"
 	"net/http"
 	"slices"
 	"strconv"
 	"sync"
 
-	"github.com/lichendb/lichen/internal/kvpb"
 	"github.com/lichendb/lichen/internal/raftlog"
 	"github.com/lichendb/lichen/internal/storage"
 	"github.com/lichendb/lichen/internal/store"
 )
-
-// joinStores makes the stores that are new part of the cluster, each under an id of its
-// own. It comes after the node's membership, and before it leads anything for good.
-func (n *Node) joinStores(ctx context.Context) error {
-	if n.cfg.SingleNode {
-		return nil
-	}
-	for _, st := range n.kv.Store.Empty() {
-		v, err := n.kv.DB.Increment(ctx, "store-id", 1)
-		if err != nil {
-			return fmt.Errorf("an id for the store in %s: %w", st.Dir(), err)
-		}
-		id := n.kv.Store.Identity()
-		id.Store = kvpb.StoreID(v)
-		if err := st.Join(id); err != nil {
-			return fmt.Errorf("the new store in %s: %w", st.Dir(), err)
-		}
-		if err := st.Start(); err != nil {
-			return fmt.Errorf("the new store in %s: %w", st.Dir(), err)
-		}
-		n.log.Info("a new store joined", "dir", st.Dir(), "store", id.Store)
-		n.kv.Tell()
-	}
-	return nil
-}
 
 // capacity returns what a store's disk counts for, how much of that is used, and how much by the
 // store itself.
 func (n *Node) capacity(st *store.Store) (total, used, own int64) {
 	u := st.Engine().DiskUsage()
 	total, own = int64(u.Total), int64(u.UsedByEngine)+st.Log().Stats().DiskBytes
-	cfg := &n.cfg.Stores[slices.Index(n.kv.Store.Stores(), st)]
+	cfg := &n.cfg.Stores[slices.Index(n.KV.Store.Stores(), st)]
 	if !cfg.Limited() {
 		return total, int64(u.Total - min(u.Available, u.Total)), own
 	}
@@ -54,7 +26,7 @@ func (n *Node) capacity(st *store.Store) (total, used, own int64) {
 
 // storageFigures sums up the figures of all stores.
 func (n *Node) storageFigures() (eng storage.Metrics, log raftlog.Stats, backlog int64) {
-	for i, st := range n.kv.Store.Stores() {
+	for i, st := range n.KV.Store.Stores() {
 		e, l := st.Engine().Metrics(), st.Log().Stats()
 		backlog += st.Log().BacklogBytes()
 		if i == 0 {

@@ -9,7 +9,6 @@ import (
 	"net/http/pprof"
 	"os"
 	"path/filepath"
-	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
@@ -39,7 +38,7 @@ func (n *Node) metricsHandler() http.HandlerFunc {
 	open := promhttp.HandlerFor(reg, promhttp.HandlerOpts{}).ServeHTTP
 	guarded := n.adminOnly(open)
 	return func(w http.ResponseWriter, r *http.Request) {
-		if n.settings.Get().MetricsRequireAdmin {
+		if n.Settings.Get().MetricsRequireAdmin {
 			guarded(w, r)
 			return
 		}
@@ -59,7 +58,7 @@ func (n *Node) debugHandlers() map[string]http.HandlerFunc {
 	}
 	if n.cfg.FaultHooks {
 		h["/_debug/fault/clock"] = n.clockFault.ServeHTTP
-		h["/_debug/fault/disk"] = newDiskFaults(n.kv.Store).ServeHTTP
+		h["/_debug/fault/disk"] = newDiskFaults(n.KV.Store).ServeHTTP
 		if !n.cfg.SingleNode {
 			h["/_debug/fault/commit"] = n.commitFault.ServeHTTP
 		}
@@ -110,27 +109,11 @@ func (n *Node) serveLog(w http.ResponseWriter, _ *http.Request) {
 func (n *Node) health(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Content-Type", "application/json")
 	if ready := r.URL.Query().Get("ready"); ready != "" && ready != "0" {
-		n.readyAsked.Store(time.Now().UnixNano())
-		if why := n.notReady(); why != "" {
+		if why := n.AskReady(); why != "" {
 			w.WriteHeader(http.StatusServiceUnavailable)
 			fmt.Fprintf(w, `{"status":%q}`+"\n", why)
 			return
 		}
 	}
 	fmt.Fprintln(w, `{"status":"ok"}`)
-}
-
-// notReady says why the node does not accept SQL, "" if it does.
-func (n *Node) notReady() string {
-	switch {
-	case n.draining.Load():
-		return "draining"
-	case n.clockBad.Load():
-		return "clock off"
-	case !n.ready.Load():
-		return "starting"
-	case n.quorumGone():
-		return "no quorum"
-	}
-	return ""
 }

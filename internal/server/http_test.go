@@ -91,7 +91,7 @@ func TestAdminOnly(t *testing.T) {
 		}
 		check("/health", nobody, http.StatusOK)
 		check("/_status/vars", nobody, http.StatusOK)
-		n.settings.Update(map[string]string{"server.metrics.require_admin": "true"})
+		n.Settings.Update(map[string]string{"server.metrics.require_admin": "true"})
 		check("/_status/vars", nobody, http.StatusForbidden)
 		check("/_status/vars", shows(security.RootName), http.StatusOK)
 		for who, shown := range map[string]bool{"alice": false, security.RootName: true} {
@@ -117,7 +117,7 @@ func TestReadyNeedsQuorum(t *testing.T) {
 			w := answer(first.httpHandler(), http.MethodGet, "/health?ready=1", nil)
 			return w.Code == http.StatusServiceUnavailable && strings.Contains(w.Body.String(), "no quorum"), w.Body.String()
 		})
-		for _, s := range first.nodes() {
+		for _, s := range first.Statuses() {
 			if s.Available {
 				t.Errorf("node %d is available to one without a quorum", s.ID)
 			}
@@ -133,7 +133,7 @@ func TestStopIsTold(t *testing.T) {
 		c.awaitVoters(first, second, third)
 		stopped := third.NodeID()
 		c.stop(third)
-		for _, s := range first.nodes() {
+		for _, s := range first.Statuses() {
 			if s.Available == (s.ID == stopped) {
 				t.Errorf("node %d is available: %v", s.ID, s.Available)
 			}
@@ -150,16 +150,16 @@ func TestDrainWaitsForLoadBalancers(t *testing.T) {
 				answer(n.httpHandler(), http.MethodGet, "/health?ready=1", nil)
 			}
 			begun := time.Now()
-			n.beginDrain()
+			n.BeginDrain()
 			if w := answer(n.httpHandler(), http.MethodGet, "/health?ready=1", nil); w.Code != http.StatusServiceUnavailable {
 				t.Errorf("a draining node is ready: %d", w.Code)
 			}
 			if asked {
-				<-time.After(n.settings.Get().DrainWait / 2)
+				<-time.After(n.Settings.Get().DrainWait / 2)
 				_ = c.connect(n).Close(c.ctx)
 			}
 			c.stop(n)
-			if took, wait := time.Since(begun), n.settings.Get().DrainWait; asked != (took >= wait) {
+			if took, wait := time.Since(begun), n.Settings.Get().DrainWait; asked != (took >= wait) {
 				t.Errorf("asked %v: the drain took %s", asked, took)
 			}
 		})

@@ -36,7 +36,7 @@ type logicNodes struct {
 // Session implements logictest.Cluster. The first one is not at the node that leads.
 func (l *logicNodes) Session(ctx context.Context, i int) (*sql.Session, error) {
 	n := l.nodes[(i+1)%len(l.nodes)]
-	return n.sql.Server().NewSession(ctx, sql.SessionArgs{User: "root", Database: "defaultdb"})
+	return n.SQL.Server().NewSession(ctx, sql.SessionArgs{User: "root", Database: "defaultdb"})
 }
 
 // Restart implements logictest.Cluster: clusters go on; TestLogic of sql restarts nodes.
@@ -60,7 +60,7 @@ func (l *logicNodes) Settle(ctx context.Context) error {
 func (l *logicNodes) splitOnce(ctx context.Context) (any bool, err error) {
 	n := l.nodes[0]
 	data := keys.TableDataSpan()
-	for _, r := range n.kv.Store.Replicas() {
+	for _, r := range n.KV.Store.Replicas() {
 		d := r.Desc()
 		start, end := d.StartKey, d.EndKey
 		if !data.Overlaps(keys.Span{Start: start, End: end}) {
@@ -72,7 +72,7 @@ func (l *logicNodes) splitOnce(ctx context.Context) (any bool, err error) {
 		if bytes.Compare(end, data.End) > 0 {
 			end = data.End
 		}
-		e := n.kv.Store.Of(r).Engine()
+		e := n.KV.Store.Of(r).Engine()
 		size, _, err := rangestats.CountRows(e, start, end, 2*smallRange)
 		if err != nil {
 			return false, err
@@ -92,7 +92,7 @@ func (l *logicNodes) splitOnce(ctx context.Context) (any bool, err error) {
 		if bytes.Compare(mid, start) <= 0 {
 			continue
 		}
-		if err := n.sql.Ranges().SplitAt(ctx, mid, hlc.MaxTimestamp); err != nil {
+		if err := n.SQL.Ranges().SplitAt(ctx, mid, hlc.MaxTimestamp); err != nil {
 			return false, err
 		}
 		any = true

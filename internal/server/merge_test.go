@@ -34,7 +34,7 @@ func TestUnsplit(t *testing.T) { withNodes(t, testUnsplit) }
 
 func testUnsplit(t *testing.T, c *testNodes) {
 	first := c.merging()
-	if _, err := first.handleInit(c.ctx, 0, nil); err != nil {
+	if err := first.Init(); err != nil {
 		t.Fatal(err)
 	}
 	c.start(first)
@@ -98,7 +98,7 @@ func testUnsplit(t *testing.T, c *testNodes) {
 	// The ranges of dropped data go as well.
 	c.exec(one, "ALTER TABLE t SPLIT AT VALUES (100), (200), (300)")
 	data := keys.TableDataSpan()
-	if err := second.sql.ClearSpan(c.ctx, data.Start, data.End); err != nil {
+	if err := second.SQL.ClearSpan(c.ctx, data.Start, data.End); err != nil {
 		t.Fatal(err)
 	}
 	c.until("the ranges of dropped data merged", func() (bool, string) {
@@ -118,7 +118,7 @@ func testRangeMergedAway(t *testing.T, c *testNodes) {
 	}
 	c.start(n)
 	begun, asked := time.Now(), 0
-	err := n.kv.Admin.EachRange(c.ctx, keys.TableDataSpan().Start, func(d *kvpb.RangeDescriptor) (*rangeops.Op, bool) {
+	err := n.KV.Admin.EachRange(c.ctx, keys.TableDataSpan().Start, func(d *kvpb.RangeDescriptor) (*rangeops.Op, bool) {
 		op := rangeops.Op{Kind: rangeops.Clear, Range: d.RangeID, Key: keys.TableDataSpan().Start, End: keys.TableDataSpan().End}
 		if asked++; asked == 1 {
 			op.Range = 1000 // as an address that is behind would say
@@ -131,7 +131,7 @@ func testRangeMergedAway(t *testing.T, c *testNodes) {
 
 	// A range without a leader is given up in the end.
 	begun, asked = time.Now(), 0
-	err = n.kv.Admin.EachRange(c.ctx, keys.TableDataSpan().Start, func(d *kvpb.RangeDescriptor) (*rangeops.Op, bool) {
+	err = n.KV.Admin.EachRange(c.ctx, keys.TableDataSpan().Start, func(d *kvpb.RangeDescriptor) (*rangeops.Op, bool) {
 		asked++
 		return &rangeops.Op{Kind: rangeops.Clear, Range: 1000}, true
 	})

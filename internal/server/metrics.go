@@ -111,10 +111,10 @@ func (c *collector) collectStores(ch chan<- prometheus.Metric) {
 		}
 		return 0
 	}
-	for _, s := range c.n.kv.StoreInfos() {
+	for _, s := range c.n.KV.StoreInfos() {
 		label := strconv.FormatUint(uint64(s.ID), 10)
 		files := float64(0)
-		for _, st := range c.n.kv.Store.Stores() {
+		for _, st := range c.n.KV.Store.Stores() {
 			if st.Identity().Store == s.ID {
 				files = float64(st.Engine().Metrics().DiskBytes) + float64(st.Log().Stats().DiskBytes)
 			}
@@ -136,13 +136,13 @@ func (n *Node) figures() map[string]float64 {
 		"lichen_uptime_seconds":                time.Since(n.start).Seconds(),
 		"lichen_go_heap_bytes":                 float64(ms.HeapAlloc),
 		"lichen_go_goroutines":                 float64(runtime.NumGoroutine()),
-		"lichen_sql_memory_bytes":              float64(n.mem.Used()),
-		"lichen_sql_memory_limit_bytes":        float64(n.mem.Limit()),
-		"lichen_sql_sessions":                  float64(len(n.sql.Server().Sessions())),
-		"lichen_txn_active":                    float64(n.kv.DB.ActiveTxns()),
-		"lichen_consistency_checks_total":      float64(n.kv.Checker.Checked()),
-		"lichen_consistency_differing_ranges":  float64(n.kv.Checker.Differing()),
-		"lichen_replicas_unquiesced":           float64(n.kv.Store.Unquiesced()),
+		"lichen_sql_memory_bytes":              float64(n.Memory.Used()),
+		"lichen_sql_memory_limit_bytes":        float64(n.Memory.Limit()),
+		"lichen_sql_sessions":                  float64(len(n.SQL.Server().Sessions())),
+		"lichen_txn_active":                    float64(n.KV.DB.ActiveTxns()),
+		"lichen_consistency_checks_total":      float64(n.KV.Checker.Checked()),
+		"lichen_consistency_differing_ranges":  float64(n.KV.Checker.Differing()),
+		"lichen_replicas_unquiesced":           float64(n.KV.Store.Unquiesced()),
 		"lichen_raftlog_appends_total":         float64(log.Appends),
 		"lichen_raftlog_syncs_total":           float64(log.Syncs),
 		"lichen_raftlog_written_bytes_total":   float64(log.BytesWritten),
@@ -160,12 +160,12 @@ func (n *Node) figures() map[string]float64 {
 		"lichen_storage_version_hits_total":    float64(eng.VersionHits),
 		"lichen_storage_version_misses_total":  float64(eng.VersionMisses),
 	}
-	for _, st := range n.kv.Store.Stores() {
+	for _, st := range n.KV.Store.Stores() {
 		tracked, active := st.TrackedRanges()
 		f["lichen_closedts_tracked_ranges"] += float64(tracked)
 		f["lichen_closedts_active_ranges"] += float64(active)
 	}
-	for _, r := range n.kv.Store.Replicas() {
+	for _, r := range n.KV.Store.Replicas() {
 		s := r.Stats()
 		f["lichen_kv_gets_total"] += float64(s.Gets.Load())
 		f["lichen_kv_scans_total"] += float64(s.Scans.Load())

@@ -3,7 +3,6 @@ package server
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"log/slog"
 	"path/filepath"
@@ -13,6 +12,7 @@ import (
 
 	"github.com/lichendb/lichen/internal/config"
 	"github.com/lichendb/lichen/internal/fs"
+	"github.com/lichendb/lichen/internal/node"
 	"github.com/lichendb/lichen/internal/security"
 )
 
@@ -118,11 +118,7 @@ func testRefusedStarts(t *testing.T, c *testNodes) {
 	}
 
 	// A node that was taken out.
-	req, err := json.Marshal(MembershipRequest{Node: 2, To: Decommissioned})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := first.handleMembership(c.ctx, 0, req); err != nil {
+	if err := first.SetMembership(c.ctx, node.MembershipRequest{Node: 2, To: node.Decommissioned}); err != nil {
 		t.Fatal(err)
 	}
 	err = c.attempt(second, log, join)

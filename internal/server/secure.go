@@ -6,13 +6,9 @@ import (
 	"errors"
 	"io"
 	"net"
-	"os"
 	"syscall"
 	"time"
 
-	"github.com/lichendb/lichen/internal/hlc"
-	"github.com/lichendb/lichen/internal/kvnode"
-	"github.com/lichendb/lichen/internal/kvpb"
 	"github.com/lichendb/lichen/internal/pgwire/wire"
 	"github.com/lichendb/lichen/internal/rpc"
 	"github.com/lichendb/lichen/internal/security"
@@ -48,30 +44,6 @@ func (n *Node) ReloadCerts() error {
 	return n.certs.Reload()
 }
 
-// newRPC builds what speaks with other nodes and with the command line.
-func (n *Node) newRPC() {
-	o := rpc.Options{
-		ClusterID: n.ClusterID, NodeID: n.NodeID, Version: Version, Clock: n.clock, MaxOffset: n.cfg.MaxOffset, Logger: n.log, OnFatal: n.fatal,
-		Resolve: func(id kvpb.NodeID) (string, bool) {
-			if n.kv.Live == nil {
-				return "", false
-			}
-			i, ok := n.kv.Live.Node(id)
-			return i.Addr, ok && i.Addr != ""
-		},
-		Life: func() int64 { return n.kv.Life }, OnTwin: n.endAsTwin,
-		Dial: n.dial, Urgent: []rpc.Method{kvnode.MethodLiveness},
-	}
-	if n.cfg.SingleNode {
-		o.Clock = hlc.NewSystem(n.cfg.MaxOffset) // who calls does not set this node's clock
-	}
-	if n.certs != nil {
-		o.ServerTLS, o.ClientTLS = n.certs.PeerServerTLS(rpc.ALPN), n.certs.PeerClientTLS(rpc.ALPN)
-	}
-	n.rpc = rpc.New(o)
-	n.handleAdmin()
-}
-
 // httpListener encrypts HTTP if the node has certificates.
 func (n *Node) httpListener() net.Listener {
 	if n.certs == nil {
@@ -95,10 +67,10 @@ func (n *Node) serveTLS(c net.Conn, first []byte, known func()) {
 		return
 	}
 	if t.ConnectionState().NegotiatedProtocol == rpc.ALPN {
-		n.rpc.ServeConn(t, nil)
+		n.RPC.ServeConn(t, nil)
 		return
 	}
-	n.front().ServeConn(context.Background(), t, nil)
+	n.Front().ServeConn(context.Background(), t, nil)
 }
 
 // linger lets the other side read why its handshake failed: closing a connection
@@ -142,40 +114,4 @@ func (r *replayed) CloseWrite() error {
 		return half.CloseWrite()
 	}
 	return nil
-}
-
-// reachable returns the address by which others reach a listener: the host as it was
-// configured, since certificates are made out to names, or this machine's name
-// where none was.
-func reachable(configured string, l net.Listener) string {
-	host, port, err := net.SplitHostPort(configured)
-	if err != nil {
-		return configured
-	}
-	if ip := net.ParseIP(host); host == "" || ip != nil && ip.IsUnspecified() {
-		if host, err = os.Hostname(); err != nil {
-			host = "localhost"
-		}
-	}
-	if l != nil {
-		if _, p, err := net.SplitHostPort(l.Addr().String()); err == nil {
-			port = p
-		}
-	}
-	return net.JoinHostPort(host, port)
-}
-
-// AdvertisedAddr returns the address at which others reach the node.
-func (n *Node) AdvertisedAddr() string { return n.advertiseAddr() }
-
-// AdvertisedHTTPAddr returns the address at which others reach its HTTP listener.
-func (n *Node) AdvertisedHTTPAddr() string {
-	addr := n.cfg.HTTPAddr
-	if host, port, err := net.SplitHostPort(addr); err == nil && host == "" {
-		// The names of the two listeners are the same by default.
-		if own, _, err := net.SplitHostPort(n.advertiseAddr()); err == nil {
-			addr = net.JoinHostPort(own, port)
-		}
-	}
-	return reachable(addr, n.httpLn)
 }

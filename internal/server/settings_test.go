@@ -16,7 +16,7 @@ func TestSettings(t *testing.T) { withNodes(t, testSettings) }
 
 func testSettings(t *testing.T, c *testNodes) {
 	n := c.add()
-	if _, err := n.handleInit(c.ctx, 0, nil); err != nil {
+	if err := n.Init(); err != nil {
 		t.Fatal(err)
 	}
 	c.start(n)
@@ -32,17 +32,17 @@ func testSettings(t *testing.T, c *testNodes) {
 		t.Error(got)
 	}
 	c.exec(conn, "SET CLUSTER SETTING server.time_until_store_dead = '1 minute 30 seconds'")
-	if p := rebalance.Params(n.settings.Get()); p.DeadAfter != 90*time.Second || show("server.time_until_store_dead") != "1m30s" {
+	if p := rebalance.Params(n.Settings.Get()); p.DeadAfter != 90*time.Second || show("server.time_until_store_dead") != "1m30s" {
 		t.Error(p.DeadAfter, show("server.time_until_store_dead"))
 	}
 	c.exec(conn, "RESET CLUSTER SETTING server.time_until_store_dead")
-	if p := rebalance.Params(n.settings.Get()); p.DeadAfter != 2*time.Second {
+	if p := rebalance.Params(n.Settings.Get()); p.DeadAfter != 2*time.Second {
 		t.Error(p.DeadAfter)
 	}
 
 	c.exec(conn, "BEGIN")
 	c.exec(conn, "SET CLUSTER SETTING kv.range_split.by_load.enabled = off")
-	if show("kv.range_split.by_load.enabled") != "false" || !n.settings.Get().SplitByLoad {
+	if show("kv.range_split.by_load.enabled") != "false" || !n.Settings.Get().SplitByLoad {
 		t.Error("a setting is to be seen in its transaction, and to hold after it")
 	}
 	c.exec(conn, "ROLLBACK")

@@ -24,13 +24,13 @@ func slowDown(n *Node, d time.Duration) {
 			return nil
 		}
 	}
-	n.kv.Store.First().DiskWatch().SetFault(hook)
+	n.KV.Store.First().DiskWatch().SetFault(hook)
 }
 
 // led counts the ranges that each store leads.
 func (c *testNodes) led(n *Node) map[kvpb.StoreID]int {
 	c.t.Helper()
-	list, err := n.sql.Ranges().Ranges(c.ctx, keys.ReplicatedSpan())
+	list, err := n.SQL.Ranges().Ranges(c.ctx, keys.ReplicatedSpan())
 	if err != nil {
 		c.t.Fatal(err)
 	}
@@ -58,7 +58,7 @@ func TestSlowStore(t *testing.T) { withNodes(t, testSlowStore) }
 
 func testSlowStore(t *testing.T, c *testNodes) {
 	first, second, _, one := c.splitTable()
-	at := first.kv.Store.First().Identity().Store
+	at := first.KV.Store.First().Identity().Store
 	c.until("leaders on every store", func() (bool, string) {
 		led := c.led(second)
 		return led[at] > 0 && len(led) == 3, fmt.Sprint(led)
@@ -85,7 +85,7 @@ func testSlowStore(t *testing.T, c *testNodes) {
 	if took := write(); took > 100*time.Millisecond {
 		t.Errorf("with a slow follower five writes took %v", took)
 	}
-	if !first.kv.Store.First().Disk().Slow {
+	if !first.KV.Store.First().Disk().Slow {
 		t.Error("the disk does not count as slow")
 	}
 	slowDown(first, 0)
@@ -104,7 +104,7 @@ func testAllSlow(t *testing.T, c *testNodes) {
 	<-time.After(5 * time.Second)
 	moved := func() (n uint64) {
 		for _, nd := range []*Node{first, second, third} {
-			n += nd.kv.Balance.Stats().Actions[placement.TransferLeader]
+			n += nd.KV.Balance.Stats().Actions[placement.TransferLeader]
 		}
 		return n
 	}
@@ -118,7 +118,7 @@ func testAllSlow(t *testing.T, c *testNodes) {
 	}
 	write(20 * time.Second)
 	for _, n := range []*Node{first, second, third} {
-		if !n.kv.Store.First().Disk().Slow {
+		if !n.KV.Store.First().Disk().Slow {
 			t.Errorf("the disk of node %d does not count as slow", n.NodeID())
 		}
 	}

@@ -5,17 +5,19 @@ import (
 	"html/template"
 	"net/http"
 	"time"
+
+	"github.com/lichendb/lichen/internal/node"
 )
 
 // statusPage shows the node and its cluster in a browser, in plain HTML that needs no
 // script. Others than admins see only whether the node serves.
 func (n *Node) statusPage(w http.ResponseWriter, r *http.Request) {
-	p := pageData{Version: Version, Status: "ready", Admin: n.isAdmin(r)}
-	if why := n.notReady(); why != "" {
+	p := pageData{Version: node.Version, Status: "ready", Admin: n.isAdmin(r)}
+	if why := n.NotReady(); why != "" {
 		p.Status = why
 	}
-	if p.Admin && n.isMember() {
-		p.Cluster, p.Node, p.Nodes = n.ClusterID(), uint64(n.NodeID()), n.nodes()
+	if p.Admin && !n.Waiting() {
+		p.Cluster, p.Node, p.Nodes = n.ClusterID(), uint64(n.NodeID()), n.Statuses()
 	}
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
 	w.Header().Set("Content-Security-Policy", "default-src 'none'; style-src 'unsafe-inline'")
@@ -31,13 +33,13 @@ type pageData struct {
 	Admin           bool
 	Cluster         string // empty before the node is part of one
 	Node            uint64
-	Nodes           []NodeStatus
+	Nodes           []node.NodeStatus
 }
 
 // state names what a node of the page does.
-func (s NodeStatus) state() string {
+func state(s node.NodeStatus) string {
 	switch {
-	case s.Membership != Active:
+	case s.Membership != node.Active:
 		return string(s.Membership)
 	case !s.Live:
 		return "silent"
@@ -48,9 +50,9 @@ func (s NodeStatus) state() string {
 }
 
 var pageTemplate = template.Must(template.New("status").Funcs(template.FuncMap{
-	"state": NodeStatus.state,
+	"state": state,
 	"size":  func(b int64) string { return fmt.Sprintf("%.1f GiB", float64(b)/(1<<30)) },
-	"used": func(s []StoreStatus) (sum int64) {
+	"used": func(s []node.StoreStatus) (sum int64) {
 		for _, st := range s {
 			sum += st.Used
 		}

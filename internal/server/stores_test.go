@@ -12,6 +12,7 @@ import (
 	"github.com/lichendb/lichen/internal/fs"
 	"github.com/lichendb/lichen/internal/keys"
 	"github.com/lichendb/lichen/internal/kvpb"
+	"github.com/lichendb/lichen/internal/node"
 )
 
 // on makes a node with stores in directories of a file system, that listens.
@@ -25,7 +26,7 @@ func (c *testNodes) on(disk fs.FS, dirs ...string) *Node {
 // replicasOn counts the voters of each store, by what the ranges say. No node may have
 // two of one range.
 func (c *testNodes) replicasOn(n *Node) (count map[kvpb.StoreID]int, ranges int, err error) {
-	list, err := n.sql.Ranges().Ranges(c.ctx, keys.ReplicatedSpan())
+	list, err := n.SQL.Ranges().Ranges(c.ctx, keys.ReplicatedSpan())
 	count = map[kvpb.StoreID]int{}
 	for i := range list {
 		d := &list[i].Desc
@@ -80,8 +81,8 @@ func testStores(t *testing.T, c *testNodes) {
 	if got := c.query(c.connect(third), "SELECT sum(v) FROM t"); got != 5050 {
 		t.Errorf("the sum is %d; want 5050", got)
 	}
-	lost := third.kv.Store.Stores()[1].Identity().Store
-	if s := third.nodes()[2].Stores; len(s) != 2 {
+	lost := third.KV.Store.Stores()[1].Identity().Store
+	if s := third.Statuses()[2].Stores; len(s) != 2 {
 		t.Errorf("the status of node 3 shows the stores %+v", s)
 	}
 	c.stop(third)
@@ -123,19 +124,19 @@ func testStalledStore(t *testing.T, c *testNodes) {
 	over := make(chan struct{})
 	end := sync.OnceFunc(func() { close(over) })
 	defer end()
-	watch := first.kv.Store.Stores()[0].DiskWatch()
+	watch := first.KV.Store.Stores()[0].DiskWatch()
 	watch.SetFault(func(op *fs.Op) error {
 		if op.Kind.Mutates() {
 			<-over
 		}
 		return nil
 	})
-	c.until("a disk that stands still", func() (bool, string) { return first.kv.Store.AnyStalled(), "" })
+	c.until("a disk that stands still", func() (bool, string) { return first.KV.Store.AnyStalled(), "" })
 	c.exec(one, "UPDATE t SET v = v + 1") // through the same node
-	if first.kv.Store.AllStalled() {
+	if first.KV.Store.AllStalled() {
 		t.Error("both disks count as stalled")
 	}
-	c.until("support for the node's other store", func() (bool, string) { return !first.kv.Store.AllStalled(), "" })
+	c.until("support for the node's other store", func() (bool, string) { return !first.KV.Store.AllStalled(), "" })
 	watch.SetFault(nil)
 	end()
 	if got := c.query(one, "SELECT sum(v) FROM t"); got != 5150 {
@@ -156,23 +157,23 @@ func testShortStall(t *testing.T, c *testNodes) {
 	conn := c.connect(n)
 	c.exec(conn, "CREATE TABLE t (k INT PRIMARY KEY)")
 	over := make(chan struct{})
-	watch := n.kv.Store.First().DiskWatch()
+	watch := n.KV.Store.First().DiskWatch()
 	watch.SetFault(func(op *fs.Op) error {
 		if op.Kind.Mutates() {
 			<-over
 		}
 		return nil
 	})
-	c.until("a disk that stands still", func() (bool, string) { return n.kv.Store.AllStalled(), "" })
+	c.until("a disk that stands still", func() (bool, string) { return n.KV.Store.AllStalled(), "" })
 	<-time.After(2 * time.Second)
 	watch.SetFault(nil)
 	close(over)
-	<-time.After(diskTimeout - time.Second)
-	if !n.kv.Store.AllStalled() {
+	<-time.After(node.DiskTimeout - time.Second)
+	if !n.KV.Store.AllStalled() {
 		t.Error("the disk counts as well already")
 	}
 	<-time.After(10 * time.Second)
-	if n.kv.Store.AllStalled() {
+	if n.KV.Store.AllStalled() {
 		t.Error("the disk still counts as stalled")
 	}
 	c.exec(conn, "INSERT INTO t VALUES (1)")

@@ -73,7 +73,7 @@ func (c *testNodes) awaitReplicas(conn *pgx.Conn, what string, on ...*Node) {
 	c.t.Helper()
 	var stores []kvpb.StoreID
 	for _, n := range on {
-		stores = append(stores, n.kv.Store.Stores()[0].Identity().Store)
+		stores = append(stores, n.KV.Store.Stores()[0].Identity().Store)
 	}
 	slices.Sort(stores)
 	want := strings.ReplaceAll(strings.Trim(fmt.Sprint(stores), "[]"), " ", ",")

@@ -2,6 +2,7 @@ package server
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"net"
 	"slices"
@@ -12,20 +13,20 @@ import (
 
 	"github.com/lichendb/lichen/internal/config"
 	"github.com/lichendb/lichen/internal/fs"
+	"github.com/lichendb/lichen/internal/node"
 )
 
 // Nodes that wait for a cluster say so to SQL clients. Once one of them has founded it, it
 // tells which of the others do not serve yet.
 func TestWaitingNodes(t *testing.T) {
 	withNodes(t, func(t *testing.T, c *testNodes) {
-		cfg := c.config()
-		cfg.Stores = config.Dirs("n")
-		first := c.listening(cfg, fs.NewMem())
-		addr := first.AdvertisedAddr()
-		first.cfg.Join = []string{addr}
-		second := c.add()
-		joined := second.AdvertisedAddr()
-		first.cfg.Join = append(first.cfg.Join, joined, "127.0.0.1:1")
+		const addr, joined = "127.0.0.1:101", "127.0.0.1:102"
+		listening := func(addr string, join ...string) *Node {
+			cfg := c.config()
+			cfg.Stores, cfg.ListenAddr, cfg.Join = config.Dirs("n"), addr, join
+			return c.listening(cfg, fs.NewMem())
+		}
+		first, second := listening(addr, addr, joined, "127.0.0.1:1"), listening(joined, addr)
 
 		refused := func(n *Node, want string) {
 			t.Helper()
@@ -44,14 +45,35 @@ func TestWaitingNodes(t *testing.T) {
 		if err := first.Init(); err != nil {
 			t.Fatal(err)
 		}
-		first.sayNotYet()
 		refused(first, "the node is starting up")
 		c.start(first)
-		if a := first.awaited(c.ctx); !slices.Equal(a.Serving, []string{addr}) || !slices.Equal(a.Starting, []string{joined}) {
+		awaited := func() (a node.Awaited) {
+			t.Helper()
+			p, err := first.RPC.CallAddr(c.ctx, addr, node.MethodAwaited, nil)
+			if err == nil {
+				err = json.Unmarshal(p, &a)
+			}
+			if err != nil {
+				t.Error(err)
+			}
+			return a
+		}
+		if a := awaited(); !slices.Equal(a.Serving, []string{addr}) || !slices.Equal(a.Starting, []string{joined}) {
 			t.Errorf("before the second node has joined: %+v", a)
 		}
 		c.start(second)
-		if a := first.awaited(c.ctx); !slices.Equal(a.Serving, []string{addr, joined}) || len(a.Starting) > 0 {
+		awaited = func() (a node.Awaited) {
+			t.Helper()
+			p, err := first.RPC.CallAddr(c.ctx, addr, node.MethodAwaited, nil)
+			if err == nil {
+				err = json.Unmarshal(p, &a)
+			}
+			if err != nil {
+				t.Error(err)
+			}
+			return a
+		}
+		if a := awaited(); !slices.Equal(a.Serving, []string{addr, joined}) || len(a.Starting) > 0 {
 			t.Errorf("with the second node: %+v", a)
 		}
 	})

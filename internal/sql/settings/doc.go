@@ -1,7 +1,7 @@
 // Package settings holds the configuration parameters of a session (SET, SHOW):
 // their names, defaults, checks and values. The settings of the cluster (SET CLUSTER SETTING)
 // are others: config/setting defines them, sql/clustersetting executes the statements, kv stores
-// them, and kvnode/settings.go, sqlnode/settings.go and server/settings.go make them hold on a node.
+// them, and kvnode/settings.go, sqlnode/settings.go and node/settings.go make them hold on a node.
 //
 // Above it is sql, which also gives a session what ALTER ROLE and ALTER DATABASE stored for it
 // (sql/storedsettings.go); below it types and pgerr. Read registry.go (Param: what a parameter is), table.go

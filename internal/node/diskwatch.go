@@ -1,4 +1,4 @@
-package server
+package node
 
 import (
 	"context"
@@ -12,9 +12,9 @@ import (
 const (
 	// diskLookEvery is how often a node looks at the state of its disk.
 	diskLookEvery = 100 * time.Millisecond
-	// diskTimeout is how long clients wait for a disk that was found to stand still before
+	// DiskTimeout is how long clients wait for a disk that was found to stand still before
 	// they are cut off: nothing of their statements can be stopped.
-	diskTimeout = 5 * time.Second
+	DiskTimeout = 5 * time.Second
 )
 
 // watchDisk does what a node whose disks stand still can do for its clients: tell them. That it
@@ -29,13 +29,13 @@ func (n *Node) watchDisk(ctx context.Context) {
 			return
 		case <-t.C:
 		}
-		all := n.kv.Store.AllStalled()
+		all := n.KV.Store.AllStalled()
 		if all && !stalled {
-			n.rpc.HangUp() // the requests of others wait for the disk, in the midst of which nothing else can be sent
+			n.RPC.HangUp() // the requests of others wait for the disk, in the midst of which nothing else can be sent
 		}
 		stalled = all
 		switch {
-		case all && !cut && n.stuckFor() > store.StallAfter+diskTimeout:
+		case all && !cut && n.stuckFor() > store.StallAfter+DiskTimeout:
 			cut = true
 			n.closeFront(pgerr.New(pgerr.IOError, "the disk of node %d does not answer", n.NodeID()).
 				WithHint("Connect to another node."))
@@ -50,7 +50,7 @@ func (n *Node) watchDisk(ctx context.Context) {
 // stalled for a while, in which clients may stay.
 func (n *Node) stuckFor() time.Duration {
 	least := time.Duration(math.MaxInt64)
-	for _, st := range n.kv.Store.Stores() {
+	for _, st := range n.KV.Store.Stores() {
 		least = min(least, st.DiskWatch().Oldest())
 	}
 	return least

@@ -1,10 +1,8 @@
-package server
+package node
 
 import (
 	"errors"
 	"fmt"
-	"os"
-	"strings"
 
 	"github.com/lichendb/lichen/internal/liveness"
 	"github.com/lichendb/lichen/internal/rpc"
@@ -16,7 +14,7 @@ func (n *Node) noteNode(i liveness.NodeInfo) {
 	case i.ID != n.NodeID():
 	case i.Removed:
 		n.setMembership(Decommissioned)
-	case i.Life > n.kv.Life:
+	case i.Life > n.KV.Life:
 		n.endAsTwin(fmt.Errorf("another process runs as node %d, at %s: it was started later than this one, which ends; two processes run with one store, or with copies of it", i.ID, i.Addr))
 	}
 }
@@ -29,6 +27,5 @@ func (n *Node) endAsTwin(err error) {
 		err = errors.New(refused.Msg)
 	}
 	n.log.Error("another process is this node; this one ends", "err", err)
-	fmt.Fprintf(os.Stderr, "ERROR: the store at %s: %v\n", strings.Join(n.cfg.Dirs(), " and "), err)
-	os.Exit(fatalExit)
+	n.o.OnTwin(err)
 }

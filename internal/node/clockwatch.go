@@ -1,4 +1,4 @@
-package server
+package node
 
 import (
 	"context"
@@ -53,12 +53,12 @@ type clockSample struct {
 // smallest such figure, and whether that is too far.
 func (n *Node) clockOffset() (off time.Duration, measured, wrong bool) {
 	var all []clockSample
-	for _, o := range n.kv.Live.Nodes() {
+	for _, o := range n.KV.Live.Nodes() {
 		if o.ID == n.NodeID() || o.Removed {
 			continue
 		}
-		theirs, rtt, ok := n.rpc.FreshOffset(o.ID)
-		all = append(all, clockSample{theirs, rtt, ok && rtt <= clockWatchRTT, n.kv.Live.Live(o.ID)})
+		theirs, rtt, ok := n.RPC.FreshOffset(o.ID)
+		all = append(all, clockSample{theirs, rtt, ok && rtt <= clockWatchRTT, n.KV.Live.Live(o.ID)})
 	}
 	return judgeClock(all, n.cfg.MaxOffset/2)
 }
@@ -85,7 +85,7 @@ func judgeClock(all []clockSample, limit time.Duration) (off time.Duration, meas
 // clockAhead reports whether the node's clock shows times that its physical clock
 // has not reached yet, which others would refuse.
 func (n *Node) clockAhead() bool {
-	return n.clock.Now().WallTime-n.clock.PhysicalNow() > int64(n.cfg.MaxOffset/4)
+	return n.KV.Clock.Now().WallTime-n.KV.Clock.PhysicalNow() > int64(n.cfg.MaxOffset/4)
 }
 
 // clockWrong ends the service until the clocks agree again.

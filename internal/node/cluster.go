@@ -1,4 +1,4 @@
-package server
+package node
 
 import (
 	"context"
@@ -59,26 +59,26 @@ const howToInit = "Run lichen init --host=… once, on any one of the new nodes"
 var errNotInitialized = errors.New("the node is not part of a cluster yet. " + howToInit)
 
 func (n *Node) handleCluster() {
-	n.rpc.Handle(MethodInit, n.handleInit)
-	n.rpc.Handle(MethodJoin, n.handleJoin)
-	n.rpc.Handle(MethodPeers, func(context.Context, kvpb.NodeID, []byte) ([]byte, error) {
+	n.RPC.Handle(MethodInit, n.handleInit)
+	n.RPC.Handle(MethodJoin, n.handleJoin)
+	n.RPC.Handle(MethodPeers, func(context.Context, kvpb.NodeID, []byte) ([]byte, error) {
 		if !n.isMember() {
 			return nil, errNotInitialized
 		}
-		return json.Marshal(n.kv.Live.Nodes())
+		return json.Marshal(n.KV.Live.Nodes())
 	})
-	n.rpc.Handle(MethodServing, func(context.Context, kvpb.NodeID, []byte) ([]byte, error) {
+	n.RPC.Handle(MethodServing, func(context.Context, kvpb.NodeID, []byte) ([]byte, error) {
 		if !n.ready.Load() {
 			return nil, errNotInitialized
 		}
 		return nil, nil
 	})
-	n.rpc.Handle(MethodAwaited, func(ctx context.Context, _ kvpb.NodeID, _ []byte) ([]byte, error) {
+	n.RPC.Handle(MethodAwaited, func(ctx context.Context, _ kvpb.NodeID, _ []byte) ([]byte, error) {
 		return json.Marshal(n.awaited(ctx))
 	})
 }
 
-func (n *Node) isMember() bool { return n.kv.Store.Identity() != store.Identity{} }
+func (n *Node) isMember() bool { return n.KV.Store.Identity() != store.Identity{} }
 
 // handleInit makes the node the first of a new cluster.
 func (n *Node) handleInit(context.Context, kvpb.NodeID, []byte) ([]byte, error) {
@@ -88,10 +88,11 @@ func (n *Node) handleInit(context.Context, kvpb.NodeID, []byte) ([]byte, error) 
 		return nil, fmt.Errorf("cluster %s has been initialized already", n.ClusterID())
 	}
 	id := store.Identity{Cluster: storage.NewID().String(), Node: 1, Store: 1}
-	if err := n.kv.Store.Bootstrap(id); err != nil {
+	if err := n.KV.Store.Bootstrap(id); err != nil {
 		return nil, err
 	}
 	close(n.member)
+	n.sayNotYet()
 	return json.Marshal(InitAnswer{Cluster: id.Cluster})
 }
 
@@ -103,7 +104,7 @@ func (n *Node) awaited(ctx context.Context) (a Awaited) {
 	answers := make([]error, len(n.cfg.Join))
 	var all sync.WaitGroup
 	for i, addr := range n.cfg.Join {
-		all.Go(func() { _, answers[i] = n.rpc.CallAddr(ctx, addr, MethodServing, nil) })
+		all.Go(func() { _, answers[i] = n.RPC.CallAddr(ctx, addr, MethodServing, nil) })
 	}
 	all.Wait()
 	for i, addr := range n.cfg.Join {
@@ -128,19 +129,19 @@ func (n *Node) handleJoin(ctx context.Context, _ kvpb.NodeID, req []byte) ([]byt
 		return nil, err
 	}
 	id := store.Identity{Cluster: n.ClusterID()}
-	v, err := n.kv.DB.Increment(ctx, "node-id", 1)
+	v, err := n.KV.DB.Increment(ctx, "node-id", 1)
 	if err != nil {
 		return nil, err
 	}
 	id.Node = kvpb.NodeID(v)
-	if v, err = n.kv.DB.Increment(ctx, "store-id", 1); err != nil {
+	if v, err = n.KV.DB.Increment(ctx, "store-id", 1); err != nil {
 		return nil, err
 	}
 	id.Store = kvpb.StoreID(v)
 	r.Info.ID = id.Node
 	r.Info.Stores = []liveness.StoreInfo{{ID: id.Store}} // it asks for further ones itself
-	n.kv.Live.Learn(r.Info)
-	return json.Marshal(joinAnswer{Identity: id, Nodes: n.kv.Live.Nodes()})
+	n.KV.Live.Learn(r.Info)
+	return json.Marshal(joinAnswer{Identity: id, Nodes: n.KV.Live.Nodes()})
 }
 
 // join waits until the node is part of a cluster: because it has to found one,
@@ -194,7 +195,7 @@ func (n *Node) checkJoin(ctx context.Context) error {
 	answers := make(chan answer, len(n.cfg.Join))
 	for _, addr := range n.cfg.Join {
 		go func() {
-			id, err := n.rpc.WhoIsAt(ctx, addr)
+			id, err := n.RPC.WhoIsAt(ctx, addr)
 			answers <- answer{addr, id, err}
 		}()
 	}
@@ -208,7 +209,7 @@ func (n *Node) checkJoin(ctx context.Context) error {
 			own = true
 		case errors.As(a.err, &r) && r.Reason == rpc.RefusedCluster && foreign == nil:
 			foreign = fmt.Errorf("the store in %s is a member of a cluster, and --join leads to another one: %s: %w; give --join the addresses of its own cluster, or an empty --store to join the other one",
-				n.kv.Store.First().Dir(), a.addr, a.err)
+				n.KV.Store.First().Dir(), a.addr, a.err)
 		}
 	}
 	if own {
@@ -293,7 +294,7 @@ func (n *Node) tryJoin(ctx context.Context, addr string) error {
 	if err != nil {
 		return err
 	}
-	p, err := n.rpc.CallAddr(ctx, addr, MethodJoin, req)
+	p, err := n.RPC.CallAddr(ctx, addr, MethodJoin, req)
 	if err != nil {
 		return err
 	}
@@ -301,13 +302,13 @@ func (n *Node) tryJoin(ctx context.Context, addr string) error {
 	if err := json.Unmarshal(p, &a); err != nil {
 		return err
 	}
-	if err := n.kv.Store.Join(a.Identity); err != nil {
+	if err := n.KV.Store.Join(a.Identity); err != nil {
 		return err
 	}
 	n.joined = true
 	for _, o := range a.Nodes {
 		if o.ID != a.Identity.Node {
-			n.kv.Live.Learn(o)
+			n.KV.Live.Learn(o)
 		}
 	}
 	return nil
@@ -335,8 +336,8 @@ func (n *Node) findPeers(ctx context.Context, fail context.CancelCauseFunc) {
 				why.note(addr, err)
 			}
 			for _, o := range nodes {
-				if o.ID != n.kv.Store.Identity().Node {
-					n.kv.Live.Learn(o)
+				if o.ID != n.KV.Store.Identity().Node {
+					n.KV.Live.Learn(o)
 				}
 			}
 		}
@@ -344,7 +345,7 @@ func (n *Node) findPeers(ctx context.Context, fail context.CancelCauseFunc) {
 			fail(refused)
 			return
 		}
-		if len(n.kv.Live.Nodes()) > 1 {
+		if len(n.KV.Live.Nodes()) > 1 {
 			return
 		}
 		select {
@@ -359,7 +360,7 @@ func (n *Node) findPeers(ctx context.Context, fail context.CancelCauseFunc) {
 func (n *Node) askPeers(ctx context.Context, addr string) (nodes []liveness.NodeInfo, err error) {
 	ctx, cancel := context.WithTimeout(ctx, callDeadline)
 	defer cancel()
-	p, err := n.rpc.CallAddr(ctx, addr, MethodPeers, nil)
+	p, err := n.RPC.CallAddr(ctx, addr, MethodPeers, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -368,7 +369,7 @@ func (n *Node) askPeers(ctx context.Context, addr string) (nodes []liveness.Node
 
 // refuseJoins has a node that is a cluster by itself say so to those who would join it.
 func (n *Node) refuseJoins() {
-	n.rpc.Handle(MethodJoin, func(context.Context, kvpb.NodeID, []byte) ([]byte, error) {
+	n.RPC.Handle(MethodJoin, func(context.Context, kvpb.NodeID, []byte) ([]byte, error) {
 		return nil, errors.New("the node is a cluster by itself (start-single-node) and takes no others in: found a cluster with lichen start and lichen init")
 	})
 }
@@ -379,8 +380,8 @@ func (n *Node) checkAlone() error {
 	if !n.cfg.SingleNode {
 		return nil
 	}
-	own := n.kv.Store.Identity().Node
-	for _, r := range n.kv.Store.Replicas() {
+	own := n.KV.Store.Identity().Node
+	for _, r := range n.KV.Store.Replicas() {
 		for _, rep := range r.Desc().Replicas {
 			if rep.Node != own {
 				return fmt.Errorf("the store belongs to node %d of a cluster in which node %d holds replicas too: run lichen start --join=… with it, not start-single-node",
@@ -396,7 +397,7 @@ func (n *Node) checkAlone() error {
 func (n *Node) checkAddressFree(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, callDeadline)
 	defer cancel()
-	if id, err := n.rpc.WhoIsAt(ctx, n.advertiseAddr()); err == nil && id != 0 {
+	if id, err := n.RPC.WhoIsAt(ctx, n.o.Listeners.AdvertisedAddr()); err == nil && id != 0 {
 		return n.addressTaken(id)
 	}
 	return nil
@@ -404,7 +405,7 @@ func (n *Node) checkAddressFree(ctx context.Context) error {
 
 func (n *Node) addressTaken(by kvpb.NodeID) error {
 	return fmt.Errorf("node %d answers at %s, the address that this node tells the others: give each node an address of its own (--advertise-addr, --listen-addr)",
-		by, n.advertiseAddr())
+		by, n.o.Listeners.AdvertisedAddr())
 }
 
 // checkOwnAddress finds out whether another node answers where this one says that
@@ -412,8 +413,8 @@ func (n *Node) addressTaken(by kvpb.NodeID) error {
 func (n *Node) checkOwnAddress(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, callDeadline)
 	defer cancel()
-	addr, own := n.advertiseAddr(), n.kv.Store.Identity().Node
-	switch id, err := n.rpc.WhoIsAt(ctx, addr); {
+	addr, own := n.o.Listeners.AdvertisedAddr(), n.KV.Store.Identity().Node
+	switch id, err := n.RPC.WhoIsAt(ctx, addr); {
 	case err != nil:
 		n.log.Warn("this node does not reach itself at its advertised address", "addr", addr, "err", err)
 	case id != own:
@@ -424,21 +425,11 @@ func (n *Node) checkOwnAddress(ctx context.Context) error {
 
 // info describes this node to the others.
 func (n *Node) info() liveness.NodeInfo {
-	id := n.kv.Store.Identity()
-	i := liveness.NodeInfo{
-		ID: id.Node, Life: n.kv.Life, Addr: n.advertiseAddr(), SQLAddr: n.advertiseAddr(), Locality: n.cfg.Locality,
+	id := n.KV.Store.Identity()
+	addr := n.o.Listeners.AdvertisedAddr()
+	return liveness.NodeInfo{
+		ID: id.Node, Life: n.KV.Life, Addr: addr, SQLAddr: addr, HTTPAddr: n.o.Listeners.AdvertisedHTTPAddr(), Locality: n.cfg.Locality,
 		Version: Version, Draining: n.draining.Load(), Decommissioning: n.decommissioning.Load(),
+		Stores: n.KV.StoreInfos(), Seq: n.KV.Stats.Seq(),
 	}
-	if n.httpLn != nil {
-		i.HTTPAddr = n.AdvertisedHTTPAddr()
-	}
-	i.Stores, i.Seq = n.kv.StoreInfos(), n.kv.Stats.Seq()
-	return i
-}
-
-func (n *Node) advertiseAddr() string {
-	if n.cfg.AdvertiseAddr != "" {
-		return n.cfg.AdvertiseAddr
-	}
-	return reachable(n.cfg.ListenAddr, n.ln)
 }

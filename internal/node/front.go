@@ -1,4 +1,4 @@
-package server
+package node
 
 import (
 	"context"
@@ -9,7 +9,7 @@ import (
 
 // newFront builds what speaks with SQL clients.
 func (n *Node) newFront() *pgwire.Server {
-	return pgwire.New(n.frontOptions(pgwire.Options{SQL: n.sql.Server()}))
+	return pgwire.New(n.frontOptions(pgwire.Options{SQL: n.SQL.Server()}))
 }
 
 // newClosedFront builds what tells SQL clients why they are not served.
@@ -20,9 +20,9 @@ func (n *Node) newClosedFront(why error) *pgwire.Server {
 }
 
 func (n *Node) frontOptions(o pgwire.Options) pgwire.Options {
-	o.Logger, o.Mem = n.log, n.mem
-	if n.certs != nil {
-		o.TLS, o.Auth = n.certs.ServerTLS(), pgwire.AuthCertificate
+	o.Logger, o.Mem = n.log, n.Memory
+	if n.o.Certs != nil {
+		o.TLS, o.Auth = n.o.Certs.ServerTLS(), pgwire.AuthCertificate
 	}
 	return o
 }
@@ -34,8 +34,8 @@ var over = func() context.Context {
 	return ctx
 }()
 
-// front returns what speaks with a SQL client that connects now.
-func (n *Node) front() *pgwire.Server {
+// Front returns what speaks with a SQL client that connects now.
+func (n *Node) Front() *pgwire.Server {
 	if front := n.serving.Load(); front != nil {
 		return front
 	}

@@ -1,4 +1,4 @@
-package server
+package node
 
 import (
 	"context"
@@ -24,45 +24,45 @@ const (
 	askedLately = 30 * time.Second
 )
 
-// leaving is how far a node is with ending its service.
-type leaving struct {
+// drainState is how far a node is with ending its service.
+type drainState struct {
 	once    sync.Once
 	done    chan struct{} // closed when nothing is served any more
 	leaders atomic.Int64  // that wait to be taken over
 	err     error         // of ending connections, once done
 }
 
-// beginDrain begins to end the node's service, unless that was begun already: it is
+// BeginDrain begins to end the node's service, unless that was begun already: it is
 // no longer ready, waits until load balancers know that, hands over the ranges that it
 // leads, and ends the connections of its clients.
-func (n *Node) beginDrain() {
-	n.leave.once.Do(func() {
+func (n *Node) BeginDrain() {
+	n.drain.once.Do(func() {
 		balanced := time.Since(time.Unix(0, n.readyAsked.Load())) < askedLately
 		n.ready.Store(false)
 		n.draining.Store(true)
-		n.kv.Tell()
+		n.KV.Tell()
 		go func() {
 			begun := time.Now()
 			defer func() {
-				if n.kv.Live != nil {
+				if n.KV.Live != nil {
 					<-time.After(max(farewell-time.Since(begun), 0))
 				}
-				close(n.leave.done)
+				close(n.drain.done)
 				n.log.Info("drained", "took", time.Since(begun))
 			}()
 			if balanced {
 				n.awaitLoadBalancers()
 			}
 			n.moveLeaders()
-			n.log.Info("leaders moved", "left", n.leave.leaders.Load(), "took", time.Since(begun))
+			n.log.Info("leaders moved", "left", n.drain.leaders.Load(), "took", time.Since(begun))
 			n.fronts.Lock()
 			front := n.serving.Load() // none takes its place from now on
 			n.fronts.Unlock()
 			if front != nil {
-				ctx, cancel := context.WithTimeout(context.Background(), n.settings.Get().DrainTimeout)
+				ctx, cancel := context.WithTimeout(context.Background(), n.Settings.Get().DrainTimeout)
 				defer cancel()
 				go n.cutWithoutQuorum(ctx, cancel)
-				n.leave.err = n.endSessions(ctx, front)
+				n.drain.err = n.endSessions(ctx, front)
 				n.moveLeaders() // some may have come back
 			}
 		}()
@@ -72,7 +72,7 @@ func (n *Node) beginDrain() {
 // awaitLoadBalancers goes on serving until load balancers have seen that the node is not
 // ready any more: they send no new clients then.
 func (n *Node) awaitLoadBalancers() {
-	over := time.NewTimer(n.settings.Get().DrainWait)
+	over := time.NewTimer(n.Settings.Get().DrainWait)
 	defer over.Stop()
 	again := time.NewTicker(quorumPoll)
 	defer again.Stop()
@@ -108,8 +108,8 @@ func (n *Node) cutWithoutQuorum(ctx context.Context, cut func()) {
 		case <-t.C:
 		}
 	}
-	if n.kv.Router != nil {
-		n.kv.Router.FailFast()
+	if n.KV.Router != nil {
+		n.KV.Router.FailFast()
 	}
 	cut()
 }
@@ -118,12 +118,12 @@ func (n *Node) cutWithoutQuorum(ctx context.Context, cut func()) {
 // which every statement needs, can't be reached: fewer than a quorum of their
 // voters is live.
 func (n *Node) quorumGone() bool {
-	if n.kv.Live == nil {
+	if n.KV.Live == nil {
 		return false
 	}
-	descs := []*kvpb.RangeDescriptor{n.kv.Addresses.Known()}
+	descs := []*kvpb.RangeDescriptor{n.KV.Addresses.Known()}
 	record := membershipKey(n.NodeID())
-	if r := n.kv.Store.At(record); r != nil && r.Initialized() {
+	if r := n.KV.Store.At(record); r != nil && r.Initialized() {
 		descs = append(descs, r.Desc())
 	}
 	for _, d := range descs {
@@ -137,14 +137,14 @@ func (n *Node) quorumGone() bool {
 // answers reports whether another node answers. One that has ended after a drain does not, though its
 // last heartbeat may be recent.
 func (n *Node) answers(id kvpb.NodeID) bool {
-	i, ok := n.kv.Live.Node(id)
-	return ok && n.kv.Live.Live(id) && (!i.Draining || n.rpc.Connected(id))
+	i, ok := n.KV.Live.Node(id)
+	return ok && n.KV.Live.Live(id) && (!i.Draining || n.RPC.Connected(id))
 }
 
 // drained reports whether the node serves nothing any more.
 func (n *Node) drained() bool {
 	select {
-	case <-n.leave.done:
+	case <-n.drain.done:
 		return true
 	default:
 		return false
@@ -153,7 +153,7 @@ func (n *Node) drained() bool {
 
 // moveLeaders transfers the leaderships of the node to others that are live, as package drain decides.
 func (n *Node) moveLeaders() {
-	if n.kv.Live == nil {
+	if n.KV.Live == nil {
 		return
 	}
 	begun := time.Now()
@@ -161,15 +161,15 @@ func (n *Node) moveLeaders() {
 	defer again.Stop()
 	for {
 		round := drain.Round{Passed: time.Since(begun)}
-		for _, r := range n.kv.Store.Replicas() {
+		for _, r := range n.KV.Store.Replicas() {
 			if !r.Leads() {
 				continue
 			}
-			if to, ok := n.kv.Successor(r, round.Attempt()); ok && round.Admit() {
+			if to, ok := n.KV.Successor(r, round.Attempt()); ok && round.Admit() {
 				r.TransferLeader(to)
 			}
 		}
-		n.leave.leaders.Store(int64(round.Left))
+		n.drain.leaders.Store(int64(round.Left))
 		if round.Done() {
 			return
 		}

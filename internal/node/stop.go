@@ -1,4 +1,4 @@
-package server
+package node
 
 import (
 	"context"
@@ -27,7 +27,7 @@ const (
 // in any case: a disk that stands still is not waited for, nor anything else that does
 // not end. The process is to end then, as after a crash.
 func (n *Node) Stop(ctx context.Context) error {
-	n.beginDrain()
+	n.BeginDrain()
 	ended := make(chan error, 1)
 	drained := make(chan struct{})
 	go func() { ended <- n.end(ctx, drained) }()
@@ -38,8 +38,8 @@ func (n *Node) Stop(ctx context.Context) error {
 func (n *Node) end(ctx context.Context, drained chan<- struct{}) error {
 	var err error
 	select {
-	case <-n.leave.done:
-		err = n.leave.err
+	case <-n.drain.done:
+		err = n.drain.err
 	case <-ctx.Done():
 		err = ctx.Err()
 	}
@@ -57,18 +57,16 @@ func (n *Node) giveUp() error {
 
 // shut closes the parts, as far as there are any.
 func (n *Node) shut() error {
-	_ = n.ln.Close()
+	_ = n.o.Listeners.CloseClients() // they are not used again
 	n.cancel()
-	if n.kv.Router != nil {
-		n.kv.Router.FailFast()
+	if n.KV.Router != nil {
+		n.KV.Router.FailFast()
 	}
 	n.endUsers()
-	err := n.http.Close()
-	n.kv.Disconnect()
-	if n.rpc != nil {
-		n.rpc.Close() // and with it the requests of other nodes, which use the store
-	}
-	return errors.Join(err, n.kv.Store.Close())
+	err := n.o.Listeners.CloseHTTP()
+	n.KV.Disconnect()
+	n.RPC.Close() // and with it the requests of other nodes, which use the store
+	return errors.Join(err, n.KV.Store.Close())
 }
 
 // awaitEnd waits for end, within bounds.
@@ -102,12 +100,12 @@ func (n *Node) awaitEnd(ended <-chan error, drained <-chan struct{}) error {
 
 // stuckDisks returns the directories of the stores whose disks stand still.
 func (n *Node) stuckDisks() (dirs []string, all bool) {
-	for _, st := range n.kv.Store.Stores() {
+	for _, st := range n.KV.Store.Stores() {
 		if st.DiskWatch().Oldest() > store.StallAfter {
 			dirs = append(dirs, st.Dir())
 		}
 	}
-	return dirs, len(dirs) == len(n.kv.Store.Stores())
+	return dirs, len(dirs) == len(n.KV.Store.Stores())
 }
 
 // leaveTimeout bounds how long a stopping node takes to tell that it serves SQL no
@@ -119,7 +117,7 @@ func (n *Node) closeSQL() {
 	ctx, cancel := context.WithTimeout(context.Background(), leaveTimeout)
 	defer cancel()
 	go n.cutWithoutQuorum(ctx, cancel)
-	if err := n.sql.Close(ctx); err != nil {
+	if err := n.SQL.Close(ctx); err != nil {
 		n.log.Warn("the others do not know yet that this node serves SQL no more", "err", err)
 	}
 }
@@ -144,7 +142,7 @@ func (n *Node) endUsers() {
 		}
 	}
 	n.log.Warn("stopping without an answer of the cluster: other nodes wait until this node's leases have expired")
-	for _, r := range n.kv.Store.Replicas() {
+	for _, r := range n.KV.Store.Replicas() {
 		r.Refuse()
 	}
 	<-done

@@ -1,4 +1,4 @@
-package server
+package node
 
 import (
 	"github.com/lichendb/lichen/internal/config"

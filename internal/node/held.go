@@ -1,0 +1,230 @@
+package node
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/lichendb/lichen/internal/apply"
+	"github.com/lichendb/lichen/internal/keys"
+	"github.com/lichendb/lichen/internal/kv"
+	"github.com/lichendb/lichen/internal/kvpb"
+)
+
+// LostRange is a range that has no quorum: it neither moves nor answers before some of its nodes
+// are back.
+type LostRange struct {
+	Range  kvpb.RangeID
+	Holds  []string      // what its keys are: tables, most often
+	Silent []kvpb.NodeID // its nodes that do not answer
+}
+
+// maxHolds bounds LostRange.Holds.
+const maxHolds = 4
+
+// lost returns what there is to say about a range without a quorum, nil if it has one.
+func (n *Node) lost(d *kvpb.RangeDescriptor) *LostRange {
+	voters := 0
+	var silent []kvpb.NodeID
+	for _, r := range d.Replicas {
+		if r.Type == kvpb.Learner {
+			continue
+		}
+		if voters++; r.Node != n.NodeID() && !n.answers(r.Node) {
+			silent = append(silent, r.Node)
+		}
+	}
+	if voters-len(silent) > voters/2 {
+		return nil
+	}
+	return &LostRange{Range: d.RangeID, Holds: n.holds(d), Silent: silent}
+}
+
+// holds names what a range holds.
+func (n *Node) holds(d *kvpb.RangeDescriptor) (out []string) {
+	tables := keys.TableDataSpan()
+	switch {
+	case keys.MetaSpan().Contains(d.StartKey):
+		out = append(out, "the addresses of the ranges")
+	case bytes.Compare(d.StartKey, tables.Start) < 0:
+		out = append(out, "records of the cluster")
+	}
+	if n.serving.Load() != nil && bytes.Compare(tables.Start, d.EndKey) < 0 {
+		out = append(out, n.SQL.Catalog().TablesWithin(d.StartKey, d.EndKey, maxHolds)...)
+	}
+	if len(out) == 0 {
+		out = append(out, keys.Pretty(d.StartKey))
+	}
+	return out
+}
+
+// explain says of what could not be done for want of an answer which nodes give none.
+func (n *Node) explain(err error) error {
+	var down *kvpb.UnavailableError
+	if !errors.As(err, &down) {
+		return err
+	}
+	var silent []string
+	for _, i := range n.KV.Live.Nodes() {
+		if i.ID != n.NodeID() && !i.Removed && !n.answers(i.ID) {
+			silent = append(silent, fmt.Sprintf("node %d", i.ID))
+		}
+	}
+	if len(silent) == 0 {
+		return err
+	}
+	return fmt.Errorf("the records of the cluster can't be reached while these nodes do not answer: %s; start enough of them again (%w)",
+		strings.Join(silent, ", "), err)
+}
+
+// HeldRequest asks what a node still has, and why if it does not become less.
+type HeldRequest struct {
+	Node kvpb.NodeID
+	Why  bool
+}
+
+// Held is what a node still has, and what that means for giving it up.
+type Held struct {
+	Ranges   int
+	Examples []kvpb.RangeDescriptor // a few of them
+	Others   []kvpb.NodeID          // live nodes that could take them
+	Live     bool                   // whether the node itself was asked
+	Reasons  []string               // what leaders say about ranges that can't move
+	Lost     int                    // how many of the ranges have no quorum
+	LostSome []LostRange            // a few of them
+}
+
+// maxExamples bounds Held.Examples and Held.LostSome.
+const maxExamples = 8
+
+// handleHeld tells what a node has: as it says itself, or, if it does not answer, as
+// the addresses of the ranges say.
+func (n *Node) handleHeld(ctx context.Context, _ kvpb.NodeID, req []byte) ([]byte, error) {
+	var r HeldRequest
+	if err := json.Unmarshal(req, &r); err != nil {
+		return nil, err
+	}
+	if n.KV.Gateway() == nil || n.KV.Live == nil {
+		return nil, errNotInitialized
+	}
+	if r.Node == 0 {
+		r.Node = n.NodeID()
+	}
+	if _, err := n.known(r.Node); err != nil {
+		return nil, err
+	}
+	h := Held{}
+	if r.Node == n.NodeID() {
+		h = n.held()
+	} else if n.KV.Live.Live(r.Node) {
+		c, cancel := context.WithTimeout(ctx, callDeadline)
+		p, err := n.RPC.Call(c, r.Node, MethodHeld, req)
+		cancel()
+		if err != nil || json.Unmarshal(p, &h) != nil {
+			h = Held{}
+		}
+	}
+	if !h.Live {
+		var err error
+		if h, err = n.heldByAddress(ctx, r.Node); err != nil {
+			return nil, n.explain(err)
+		}
+	}
+	h.Others = nil
+	for _, o := range n.KV.Live.Nodes() {
+		if o.ID != r.Node && n.KV.Live.Live(o.ID) && !o.Removed && !o.Decommissioning {
+			h.Others = append(h.Others, o.ID)
+		}
+	}
+	if r.Why {
+		h.Reasons = n.allBlocked(ctx)
+	}
+	return json.Marshal(h)
+}
+
+// blocked returns why ranges that this node leads are not where they belong.
+func (n *Node) blocked() []string {
+	if !n.ready.Load() {
+		return nil
+	}
+	out := n.KV.Balance.Blocked()
+	for i, why := range out {
+		out[i] = fmt.Sprintf("node %d: %s", n.NodeID(), why)
+	}
+	return out
+}
+
+// allBlocked asks all live nodes.
+func (n *Node) allBlocked(ctx context.Context) []string {
+	out := n.blocked()
+	for _, o := range n.KV.Live.Nodes() {
+		if o.ID == n.NodeID() || !n.KV.Live.Live(o.ID) {
+			continue
+		}
+		c, cancel := context.WithTimeout(ctx, callDeadline)
+		p, err := n.RPC.Call(c, o.ID, methodBlocked, nil)
+		cancel()
+		var theirs []string
+		if err == nil && json.Unmarshal(p, &theirs) == nil {
+			out = append(out, theirs...)
+		}
+	}
+	return out
+}
+
+// held returns the replicas of this node that their ranges know of.
+func (n *Node) held() Held {
+	h := Held{Live: true}
+	for _, r := range n.KV.Store.Replicas() {
+		n.addHeld(&h, r.Desc(), n.NodeID())
+	}
+	return h
+}
+
+// heldByAddress returns the ranges whose addresses name a node. An address that an
+// earlier boundary left behind lies within a newer range and does not count.
+func (n *Node) heldByAddress(ctx context.Context, id kvpb.NodeID) (Held, error) {
+	all := map[kvpb.RangeID]*kvpb.RangeDescriptor{}
+	err := n.scan(ctx, keys.MetaSpan(), func(_, value []byte) error {
+		d, err := apply.DecodeDescriptor(value)
+		if err != nil {
+			return err
+		}
+		if old := all[d.RangeID]; old == nil || old.Generation < d.Generation {
+			all[d.RangeID] = d
+		}
+		return nil
+	})
+	h := Held{}
+	for _, d := range all {
+		n.addHeld(&h, d, id)
+	}
+	return h, err
+}
+
+// addHeld adds a range to what a node has, if that has a replica of it.
+func (n *Node) addHeld(h *Held, d *kvpb.RangeDescriptor, id kvpb.NodeID) {
+	if !slices.ContainsFunc(d.Replicas, func(r kvpb.ReplicaDescriptor) bool { return r.Node == id }) {
+		return
+	}
+	h.Ranges++
+	if len(h.Examples) < maxExamples {
+		h.Examples = append(h.Examples, *d)
+	}
+	if l := n.lost(d); l != nil {
+		if h.Lost++; len(h.LostSome) < maxExamples {
+			h.LostSome = append(h.LostSome, *l)
+		}
+	}
+}
+
+// scan calls row with the records of a span, in a transaction of its own.
+func (n *Node) scan(ctx context.Context, span keys.Span, row func(key, value []byte) error) error {
+	return n.KV.DB.Run(ctx, func(ctx context.Context, t *kv.Txn) error {
+		return kv.Each(ctx, t, span, func(key, value []byte) (bool, error) { return true, row(key, value) })
+	})
+}
