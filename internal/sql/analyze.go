@@ -194,7 +194,6 @@ func (x *execution) analyse(ctx context.Context, v vacuumTarget, verbose bool) e
 			v.table.Name, read.Rows, read.Sampled, st.Rows))
 	}
 	st.Analyzed = st.At
-	known, _ := s.tableContents(v.table)
-	s.contents.analyse(v.table.ID, st, known)
+	s.contents.Analysed(v.table, st)
 	return nil
 }

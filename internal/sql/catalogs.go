@@ -21,16 +21,13 @@ func (s *Session) newCatalogs() *pgcatalog.Catalog {
 			}
 			return s.bctx.Ctx
 		},
-		Format: s.Format, Setting: s.showValue, Values: s.vals, Size: s.srv.size(),
+		Format: s.Format, Setting: s.vars.Show, Values: s.vals, Size: s.srv.size(),
 		Report: s.report, Warn: s.warnSoon, Contents: s.listContents, Cursors: s.listCursors, Prepared: s.listPrepared,
 	})
 }
 
 func (s *Session) listContents(t *catalog.Table) pgcatalog.Contents {
-	st, grown, changed := s.srv.stats.Known(t)
-	if own := s.contents.analysed[t.ID]; own != nil && own.Index == t.Primary().ID {
-		st, grown, changed = own, 0, 0
-	}
+	st, grown, changed := s.contents.Known(t)
 	c := pgcatalog.Contents{Statistics: st, Live: max(grown, 0), Changed: changed}
 	if st != nil {
 		c.Live = max(st.Rows+grown, 0)
@@ -75,7 +72,7 @@ func (p planning) Stats(t *catalog.Table) *optimizer.TableStats {
 	case catalog.KindVirtual:
 		return p.s.cats.Stats(t)
 	case catalog.KindTable:
-		return stats.For(p.s.tableContents(t))
+		return stats.For(p.s.contents.Lookup(t))
 	}
 	return nil
 }
@@ -87,7 +84,7 @@ func (p planning) StatsEpoch() uint64 {
 }
 
 // OwnStats implements prepared.Session.
-func (p planning) OwnStats() bool { return p.s.contents.analysed != nil }
+func (p planning) OwnStats() bool { return p.s.contents.HasOwn() }
 
 // Functions implements prepared.Session.
 func (p planning) Functions(ctx context.Context) *call.Context { return p.s.builtinContext(ctx) }

@@ -121,7 +121,7 @@ func (x *execution) copyFrom(ctx context.Context, root *plan.Copy, opts *copyfmt
 	if err != nil {
 		return r.Locate(err)
 	}
-	x.s.noteRows(root.Table, n, n)
+	x.s.contents.Note(root.Table, n, n)
 	return x.completeCopy(ctx, n)
 }
 

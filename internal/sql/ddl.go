@@ -7,6 +7,7 @@ import (
 	"github.com/lichendb/lichen/internal/sql/catalog"
 	"github.com/lichendb/lichen/internal/sql/ddl"
 	"github.com/lichendb/lichen/internal/sql/optimizer"
+	"github.com/lichendb/lichen/internal/sql/pgerr"
 	"github.com/lichendb/lichen/internal/sql/plan"
 	"github.com/lichendb/lichen/internal/sql/ranges"
 )
@@ -42,9 +43,9 @@ func (x *execution) ddlEnv(query *plan.Prepared) *ddl.Env {
 		DefaultIntSize: s.vals.Fast.DefaultIntSize, Query: query, FamilyPerColumn: s.srv.cfg.FamilyPerColumn,
 		Localities: ranges.Localities(s.srv.cfg.Ranges), DefaultTablespace: s.defaultTablespace(),
 	}
-	env.Setting = func(st *ast.SetVar) (catalog.Setting, error) { return s.storedSetting(st, env.Notice) }
+	env.Setting = func(st *ast.SetVar) (catalog.Setting, error) { return s.vars.Stored(st, env.Notice) }
 	env.Alone = x.alone && x.commit && !s.txn.InBlock()
-	env.Filled, env.NotInUse = s.noteFilled, s.notInUse
+	env.Filled, env.NotInUse = s.contents.NoteFilled, s.notInUse
 	env.Optimize = func(ctx context.Context, p *plan.Prepared) error {
 		return optimizer.Optimize(p, s.planner.Optimization(ctx, nil, false))
 	}
@@ -55,6 +56,20 @@ func (x *execution) ddlEnv(query *plan.Prepared) *ddl.Env {
 		env.Presplit = s.pending.ranges.Presplit
 	}
 	return env
+}
+
+// notInUse returns 55006 if checks of rows of t wait for the end of the transaction, or a portal
+// reads t: command, which changes or drops the table, would pull it away from under them.
+func (s *Session) notInUse(t *catalog.Table, command string) error {
+	for _, p := range s.portals.List() {
+		if p.Scans(t.ID) {
+			return pgerr.New(pgerr.ObjectInUse, "cannot %s \"%s\" because it is being used by active queries in this session", command, t.Name)
+		}
+	}
+	if s.deferral.WaitOn(t.ID) {
+		return pgerr.New(pgerr.ObjectInUse, "cannot %s \"%s\" because it has pending trigger events", command, t.Name)
+	}
+	return nil
 }
 
 // endImplicit commits the implicit transaction if it ends with this statement.

@@ -4,11 +4,12 @@
 //
 //	front        pgwire, the shell's loopback: reads messages, implements Results
 //	  │  Query, Prepare, Bind, Execute, Sync, Cancel
-//	session      Session: who is connected, its settings, and what it keeps between statements
-//	  │          (prepared.Statements, portal.Set, advisory.Locks, fingerprint.Session)
+//	session      Session: who is connected, and what it keeps between statements (sessionvar.Vars,
+//	  │          prepared.Statements, portal.Set, advisory.Locks, fingerprint.Session)
 //	statement    execution: plans and runs one statement, again after a conflict while nothing
-//	  │          of it was sent, and sends its rows (prepared.Planner, exec, ddl, ranges, copyio)
-//	transaction  transaction.Transaction: block, savepoints, modes, commit
+//	  │          of it was sent, and sends its rows (prepared.Planner, exec, ddl, explain, ranges, copyio)
+//	transaction  transaction.Transaction: block, savepoints, modes, commit, and what ends with it
+//	  │          (deferral.Constraints, stats.InTxn)
 //	  │
 //	kv           kv.Txn
 //
@@ -20,10 +21,9 @@
 // prepare.go and portal.go (the extended protocol), batch.go (several statements of one simple
 // query), execute.go (execution), reserve.go (what it reserves after a conflict), txncontrol.go
 // (BEGIN, COMMIT and the like), followers.go (what follows a transaction). Then there is a file
-// per kind of statement: sessionstmt.go and set.go (those that act on the session alone), cursor.go,
-// copy.go, explain.go, analyze.go, ddl.go, showrows.go (SHOW: which package answers it). report.go
-// and cancel.go ask other nodes what goes on there; contents.go has what a transaction adds to the
-// statistics of tables.
+// per kind of statement: sessionstmt.go (those that act on the session alone), cursor.go, copy.go,
+// explain.go, analyze.go, ddl.go, showrows.go (SHOW: which package answers it). report.go and
+// cancel.go ask other nodes what goes on there.
 //
 // Invariants:
 //
@@ -40,7 +40,7 @@
 //	    TestLogic/blocks runs all scripts in serializable blocks, transactions/lonesession.slt).
 //	Q6. Statistics are no part of a transaction: what ANALYZE collects in one serves it and is
 //	    stored after its commit, and rows count as changed from then on. So no session meets a
-//	    conflict over them (contentsCommitted; TestStatisticsInTransactions).
+//	    conflict over them (stats.InTxn; TestStatisticsInTransactions).
 //	Q7. A statement looks after a bounded number of steps, from the parse on, whether it goes on
 //	    (Session.parse, call.Context.Step; TestLooks, layers' TestElementLoopsStep).
 //

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
-	"slices"
 	"strings"
 	"time"
 
@@ -117,7 +116,7 @@ func (x *execution) runPlanned(ctx context.Context) error {
 	defer s.srv.memory.leave(&refused)
 	pending := s.pending.mark()
 	s.advisory.BeginStatement()
-	deferred := s.deferral.queue
+	deferred := s.deferral.Waiting()
 	x.res.Mark()
 	for attempt := 1; ; attempt++ {
 		if err := x.openTxn(ctx); err != nil {
@@ -145,7 +144,7 @@ func (x *execution) runPlanned(ctx context.Context) error {
 			return err
 		}
 		s.pending.rollbackTo(pending)
-		s.deferral.queue = slices.Clip(deferred)
+		s.deferral.Restore(deferred)
 		// The statement keeps its locks, and so its place in the queues, unless the
 		// commit was what failed.
 		if !anew && !txn.Finished() && !s.coll.Void() {
@@ -490,7 +489,7 @@ func (x *execution) Close() {
 	if x.program == nil {
 		return
 	}
-	x.s.noteWritten(x.cached.Prep.Root, x.program.RowsAffected())
+	x.s.contents.NoteWritten(x.cached.Prep.Root, x.program.RowsAffected())
 	x.program.Close()
 	x.cached.Release(x.program)
 	x.program = nil

@@ -6,6 +6,9 @@ import (
 
 	"github.com/lichendb/lichen/internal/kv"
 	"github.com/lichendb/lichen/internal/sql/catalog"
+	"github.com/lichendb/lichen/internal/sql/deferral"
+	"github.com/lichendb/lichen/internal/sql/exec/mutation"
+	"github.com/lichendb/lichen/internal/sql/exec/operator"
 	"github.com/lichendb/lichen/internal/sql/transaction"
 )
 
@@ -29,14 +32,14 @@ func (f followers) Began(txn *kv.Txn, start time.Time) {
 	txn.LockTimeout = s.vals.Fast.LockTimeout
 	s.vals.Format.Now = start
 	s.contended.Reset()
-	s.deferral = deferral{}
+	s.deferral.Reset()
 	s.coll.Begin(txn)
 }
 
 // BeforeCommit implements transaction.Followers.
 func (f followers) BeforeCommit(ctx context.Context, txn *kv.Txn) error {
 	s := f.s
-	if err := s.checkDeferred(ctx, nil); err != nil {
+	if err := s.deferral.Check(ctx); err != nil {
 		return err
 	}
 	if err := s.portals.BeforeCommit(ctx, txn); err != nil {
@@ -79,7 +82,7 @@ func (f followers) Undone(ctx context.Context, open bool) {
 	}
 	s.vals.Rollback()
 	s.pending.rollbackTo(pendingMark{})
-	s.contents = contentsInTxn{}
+	s.contents.Undone()
 }
 
 // Ended implements transaction.Followers.
@@ -96,14 +99,14 @@ type savepoint struct {
 	pending  pendingMark
 	portals  int
 	advisory int // advisory locks of the transaction
-	deferral deferral
+	deferral deferral.State
 }
 
 // Savepoint implements transaction.Followers.
 func (f followers) Savepoint() any {
 	s := f.s
 	return &savepoint{
-		coll: s.coll.Savepoint(), settings: s.vals.Mark(), pending: s.pending.mark(), deferral: s.deferral.mark(),
+		coll: s.coll.Savepoint(), settings: s.vals.Mark(), pending: s.pending.mark(), deferral: s.deferral.Mark(),
 		portals: s.portals.Mark(), advisory: s.advisory.Mark(),
 	}
 }
@@ -114,8 +117,16 @@ func (f followers) RollbackTo(ctx context.Context, to any) {
 	s.coll.RollbackTo(sp.coll)
 	s.vals.RollbackTo(sp.settings)
 	s.pending.rollbackTo(sp.pending)
-	s.contents.analysed = nil
-	s.deferral = sp.deferral.mark()
+	s.contents.UndoneTo()
+	s.deferral.RollbackTo(sp.deferral)
 	s.portals.RollbackTo(sp.portals)
 	s.advisory.RollbackTo(ctx, sp.advisory)
+}
+
+// makeChecks makes checks of deferred constraints in the open transaction.
+func (f followers) makeChecks(ctx context.Context, checks []*operator.Deferred) error {
+	var env operator.Env
+	f.s.fillEnv(ctx, &env, nil)
+	f.s.txn.KV().BeginStatement()
+	return mutation.CheckDeferred(ctx, &env, checks)
 }

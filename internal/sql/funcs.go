@@ -146,11 +146,11 @@ func (f *sessionFuncs) Version() string { return f.s.srv.VersionString() }
 func (f *sessionFuncs) StartTime() int64 { return pgMicros(f.s.srv.started) }
 
 // Setting implements call.Session.
-func (f *sessionFuncs) Setting(name string) (string, bool) { return f.s.showValue(name) }
+func (f *sessionFuncs) Setting(name string) (string, bool) { return f.s.vars.Show(name) }
 
 // SetSetting implements call.Session.
 func (f *sessionFuncs) SetSetting(name, value string, local bool) (string, error) {
-	return f.s.setSetting(f.s.bctx.Ctx, name, value, local, nil)
+	return f.s.vars.SetText(f.s.bctx.Ctx, name, value, local, nil)
 }
 
 // sequenceState is what a session remembers of sequences.

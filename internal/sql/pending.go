@@ -29,7 +29,11 @@ func (p *pending) rollbackTo(m pendingMark) {
 // afterCommit makes known what a transaction that has committed knows of tables, and does what
 // waited for the commit. Failures become warnings: the commit stands.
 func (s *Session) afterCommit(ctx context.Context) {
-	s.contentsCommitted(ctx)
+	s.contents.Committed(ctx, func(table catalog.ID, err error) {
+		s.srv.cfg.Logger.Warn("statistics were not stored", "table", table, "error", err)
+		s.warnings = append(s.warnings, pgerr.New(pgerr.Warning, "the statistics that were collected could not be stored: %v", err).
+			WithHint("Repeat ANALYZE."))
+	})
 	s.pending.settings.Committed(ctx, s.srv.cfg.Settings)
 	s.pending.ranges.Committed(ctx, s.srv.cfg.Ranges, s.coll, func(table catalog.ID, err error) {
 		s.srv.cfg.Logger.Warn("ranges were not split after a commit", "table", table, "error", err)

@@ -4,9 +4,12 @@ import (
 	"context"
 
 	"github.com/lichendb/lichen/internal/sql/ast"
+	"github.com/lichendb/lichen/internal/sql/explain"
 	"github.com/lichendb/lichen/internal/sql/parser"
 	"github.com/lichendb/lichen/internal/sql/pgerr"
+	"github.com/lichendb/lichen/internal/sql/plan"
 	"github.com/lichendb/lichen/internal/sql/prepared"
+	"github.com/lichendb/lichen/internal/sql/sessionvar"
 	"github.com/lichendb/lichen/internal/sql/types"
 )
 
@@ -88,6 +91,26 @@ func (s *Session) planApart(p *prepared.Statement) (*prepared.Plan, error) {
 		s.txn.Fail(ctx)
 	}
 	return c, err
+}
+
+// resultColumns are the columns a statement returns, for Describe.
+func (s *Session) resultColumns(p *plan.Prepared) []plan.Column {
+	switch st := p.Stmt.(type) {
+	case *ast.Explain:
+		return explain.Columns(st)
+	case *ast.Show:
+		return sessionvar.Columns(st.Name)
+	case *ast.Split, *ast.Scatter, *ast.ShowRanges, *ast.ShowZone, *ast.ShowObjects:
+		return computedColumns(st)
+	case *ast.Execute:
+		return s.statements.Columns(string(st.Name))
+	case *ast.Fetch:
+		if p, err := s.portals.Named(string(st.Cursor)); err == nil && !st.Move {
+			return p.Columns()
+		}
+		return nil
+	}
+	return p.Columns
 }
 
 // Revalidate reports why p can't be executed as its client knows it, if the catalog has

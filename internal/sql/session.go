@@ -17,12 +17,15 @@ import (
 	"github.com/lichendb/lichen/internal/sql/charset"
 	"github.com/lichendb/lichen/internal/sql/clustersetting"
 	"github.com/lichendb/lichen/internal/sql/contention"
+	"github.com/lichendb/lichen/internal/sql/deferral"
 	"github.com/lichendb/lichen/internal/sql/fingerprint"
 	"github.com/lichendb/lichen/internal/sql/pgcatalog"
 	"github.com/lichendb/lichen/internal/sql/pgerr"
 	"github.com/lichendb/lichen/internal/sql/portal"
 	"github.com/lichendb/lichen/internal/sql/prepared"
+	"github.com/lichendb/lichen/internal/sql/sessionvar"
 	"github.com/lichendb/lichen/internal/sql/settings"
+	"github.com/lichendb/lichen/internal/sql/stats"
 	"github.com/lichendb/lichen/internal/sql/transaction"
 	"github.com/lichendb/lichen/internal/sql/types"
 )
@@ -39,6 +42,7 @@ type Session struct {
 	// internal says that it is the server's own; see SessionArgs.
 	internal bool
 	vals     *settings.Values
+	vars     sessionvar.Vars
 	coll     *catalog.Collection
 	// commitDeadline is that of coll: a method value would be made anew for each commit.
 	commitDeadline func() hlc.Timestamp
@@ -55,14 +59,14 @@ type Session struct {
 
 	txn       transaction.Transaction
 	contended contention.Session
-	deferral  deferral
+	deferral  deferral.Constraints
 	bctx      *call.Context
 	sequences sequenceState
 	advisory  advisory.Locks
 	// struck says that the running statement has cancelled itself, or ended its session: it
 	// goes no further than the row that did.
 	struck   bool
-	contents contentsInTxn
+	contents stats.InTxn
 	looked   func() // of the contexts of statements
 	pending  pending
 	warnings []*pgerr.Error // for the end of the statement
@@ -112,17 +116,10 @@ func (s *Session) connect(ctx context.Context, a SessionArgs) error {
 		return err
 	}
 	if !a.Internal {
-		s.setStored()
+		s.vars.SetStored(s.srv.cfg.Catalog.ClusterSettings(), s.db.Settings, s.warnSoon)
 	}
-	for k, v := range a.Params {
-		if strings.EqualFold(k, "optimizer_rules_off") {
-			if err := checkRules(v); err != nil {
-				return err
-			}
-		}
-		if err := s.vals.SetDefault(k, v, "client"); err != nil {
-			return err
-		}
+	if err := s.vars.SetGiven(a.Params); err != nil {
+		return err
 	}
 	s.mu.application = s.vals.Fast.ApplicationName
 	return nil

@@ -6,6 +6,7 @@ import (
 	"github.com/lichendb/lichen/internal/sql/ast"
 	"github.com/lichendb/lichen/internal/sql/ddl"
 	"github.com/lichendb/lichen/internal/sql/pgerr"
+	"github.com/lichendb/lichen/internal/sql/sessionvar"
 )
 
 // runUnplanned executes the statements that act on the session alone, which are not planned;
@@ -16,7 +17,7 @@ func (x *execution) runUnplanned(ctx context.Context, stmt ast.Statement) (tag s
 	case *ast.Begin, *ast.Commit, *ast.Rollback, *ast.Savepoint, *ast.Release, *ast.RollbackTo:
 		tag, err = x.txnControl(ctx, stmt)
 	case *ast.SetVar:
-		tag, err = x.set(ctx, st)
+		tag, err = s.vars.Set(ctx, st, x.res.Notice)
 	case *ast.Use:
 		tag, err = "SET", s.use(ctx, string(st.Database))
 	case *ast.SetTransaction:
@@ -78,6 +79,66 @@ func (x *execution) deallocate(st *ast.Deallocate) (string, error) {
 	}
 	s.statements.Close(string(st.Name))
 	return "DEALLOCATE", nil
+}
+
+// setConstraints executes SET CONSTRAINTS.
+func (x *execution) setConstraints(ctx context.Context, st *ast.SetConstraints) error {
+	inBlock := x.s.txn.InBlock()
+	if !inBlock {
+		x.res.Notice("WARNING", pgerr.New(pgerr.NoActiveSQLTransaction, "SET CONSTRAINTS can only be used in transaction blocks"))
+	}
+	return x.s.deferral.Set(ctx, st, x.s.coll, inBlock)
+}
+
+// show executes SHOW of a parameter, and SHOW ALL.
+func (x *execution) show(st *ast.Show) error {
+	rows, err := x.s.vars.Rows(st.Name)
+	if err != nil {
+		return err
+	}
+	if err := x.announce(sessionvar.Columns(st.Name)); err != nil {
+		return err
+	}
+	for _, row := range rows {
+		if err := x.res.Row(row); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// use is USE database.
+func (s *Session) use(ctx context.Context, name string) error {
+	if s.txn.InBlock() {
+		return pgerr.New(pgerr.ActiveSQLTransaction, "the database cannot be changed inside a transaction block")
+	}
+	db, err := s.srv.cfg.Catalog.DatabaseByName(ctx, name)
+	if err != nil {
+		return err
+	}
+	s.mu.Lock() // Activity reads it
+	s.db = db
+	s.mu.Unlock()
+	s.coll.SetSession(db, s)
+	s.planner.SetDatabase(db.ID)
+	return nil
+}
+
+// varOwner is the session as its parameters reach it. It implements sessionvar.Session.
+type varOwner struct{ s *Session }
+
+// Database implements sessionvar.Session.
+func (o varOwner) Database() string { return o.s.db.Name }
+
+// UseDatabase implements sessionvar.Session.
+func (o varOwner) UseDatabase(ctx context.Context, name string) error { return o.s.use(ctx, name) }
+
+// SeedRandom implements sessionvar.Session.
+func (o varOwner) SeedRandom(seed float64) {
+	if o.s.bctx == nil {
+		o.s.builtinContext(context.Background())
+	}
+	o.s.bctx.SeedRandom(seed)
 }
 
 // outsideBlocks returns what errors call a statement that runs in no transaction block, "" for

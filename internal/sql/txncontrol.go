@@ -122,6 +122,22 @@ func (x *execution) warnNoBlock() {
 	x.res.Notice("WARNING", pgerr.New(pgerr.NoActiveSQLTransaction, "there is no transaction in progress"))
 }
 
+// setTransaction executes SET TRANSACTION and SET SESSION CHARACTERISTICS.
+func (x *execution) setTransaction(ctx context.Context, st *ast.SetTransaction) error {
+	s := x.s
+	if st.Session {
+		return s.vars.SetCharacteristics(&st.Modes)
+	}
+	if !s.txn.InBlock() {
+		x.res.Notice("WARNING", pgerr.New(pgerr.NoActiveSQLTransaction, "SET TRANSACTION can only be used in transaction blocks"))
+		return nil
+	}
+	if st.Snapshot != "" {
+		return s.txn.ImportSnapshot(st.Snapshot)
+	}
+	return s.setTxnModes(ctx, &st.Modes)
+}
+
 // setTxnModes applies the modes of BEGIN and SET TRANSACTION to the open transaction.
 func (s *Session) setTxnModes(ctx context.Context, m *ast.TxnModes) (err error) {
 	var asOf hlc.Timestamp

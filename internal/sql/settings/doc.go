@@ -3,8 +3,7 @@
 // are others: config/setting defines them, sql/clustersetting executes the statements, kv stores
 // them, and kvnode/settings.go, sqlnode/settings.go and node/settings.go make them hold on a node.
 //
-// Above it is sql, which also gives a session what ALTER ROLE and ALTER DATABASE stored for it
-// (sql/storedsettings.go); below it types and pgerr. Read registry.go (Param: what a parameter is), table.go
+// Above it is sql/sessionvar, which executes the statements about them; below it types and pgerr. Read registry.go (Param: what a parameter is), table.go
 // (every parameter, with what setting it does), kind.go (which values it takes) with datestyle.go,
 // values.go (Values: a session's values, with SET LOCAL and rollback), about.go (what pg_settings
 // tells of it).

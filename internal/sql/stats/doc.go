@@ -3,7 +3,8 @@
 //
 // Above it is sql, which asks for the statistics of a table when it plans and tells how many rows
 // its transactions have changed; below it catalog (the stored form), exec and kv. Read tables.go
-// (Tables), then analysis.go (which rows are read) and sample.go (what is learned of them).
+// (Tables), then analysis.go (which rows are read) and sample.go (what is learned of them), and
+// intxn.go (InTxn, what a transaction knows beside).
 //
 // Invariants:
 //
@@ -12,7 +13,9 @@
 //	S2. Statistics are no part of a transaction that uses them: reading and storing them makes
 //	    nobody wait, and a collection in the background reads the past (collect, Store;
 //	    TestStatisticsInTransactions in sql).
-//	S3. A table's sample has maxSample rows at most, and rows from all that were read
+//	S3. What a transaction has collected and changed is nobody else's before its commit
+//	    (InTxn.Committed, Undone; TestStatisticsInTransactions in sql).
+//	S4. A table's sample has maxSample rows at most, and rows from all that were read
 //	    (sample.thin).
 //
 // A goroutine analyses tables while there is something to do, another follows the stored

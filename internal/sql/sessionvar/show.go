@@ -1,0 +1,83 @@
+package sessionvar
+
+import (
+	"strings"
+
+	"github.com/lichendb/lichen/internal/sql/plan"
+	"github.com/lichendb/lichen/internal/sql/settings"
+	"github.com/lichendb/lichen/internal/sql/types"
+)
+
+// Show returns what SHOW prints of a parameter, false if there is none of that name. Parameters of
+// the transaction come from it.
+func (v *Vars) Show(name string) (string, bool) {
+	switch strings.ToLower(name) {
+	case "transaction_isolation":
+		return v.txn.Isolation(), true
+	case "transaction_read_only":
+		return onOff(v.txn.ReadOnly()), true
+	case "transaction_deferrable":
+		return onOff(v.txn.Modes().Deferrable), true
+	case "session_authorization":
+		return v.user, true
+	case "database":
+		return v.session.Database(), true
+	}
+	return v.values.Get(name)
+}
+
+func onOff(b bool) string {
+	if b {
+		return "on"
+	}
+	return "off"
+}
+
+// Columns returns the columns of SHOW of a parameter, and of SHOW ALL.
+func Columns(name string) []plan.Column {
+	if isAll(name) {
+		return []plan.Column{column("name"), column("setting"), column("description")}
+	}
+	return []plan.Column{column(spelling(name))}
+}
+
+func column(name string) plan.Column { return plan.Column{Name: name, Type: types.Text} }
+
+func isAll(name string) bool { return strings.EqualFold(name, "all") }
+
+// Rows returns what SHOW of a parameter, and SHOW ALL, return; 42704 if there is no such parameter.
+func (v *Vars) Rows(name string) ([][]types.Datum, error) {
+	if isAll(name) {
+		return v.all(), nil
+	}
+	text, ok := v.Show(name)
+	if !ok {
+		return nil, settings.Unrecognized(name)
+	}
+	return [][]types.Datum{{types.NewString(text)}}, nil
+}
+
+func (v *Vars) all() (rows [][]types.Datum) {
+	for _, p := range settings.All() {
+		if p.Unlisted() {
+			continue
+		}
+		text, _ := v.Show(p.Name)
+		doc := p.Doc
+		if p.NoEffect {
+			doc = "no effect: " + p.Why
+		}
+		rows = append(rows, []types.Datum{types.NewString(p.Name), types.NewString(text), types.NewString(doc)})
+	}
+	return rows
+}
+
+// spelling is the name as the parameter itself spells it.
+func spelling(name string) string {
+	for _, p := range settings.All() {
+		if strings.EqualFold(p.Name, name) {
+			return p.Name
+		}
+	}
+	return name
+}
