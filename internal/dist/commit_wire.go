@@ -62,12 +62,12 @@ func (s *Remote) QueryStaged(ctx context.Context, req *kvpb.QueryStagedRequest, 
 
 // serveParallelCommit executes the requests of commits across ranges and appends their
 // responses to out.
-func serveParallelCommit(ctx context.Context, s kvpb.Sender, op kvwire.Op, body, out []byte) ([]byte, error) {
+func serveParallelCommit(ctx context.Context, s kvpb.Sender, op kvwire.Op, in incoming, out []byte) ([]byte, error) {
 	switch op {
 	case kvwire.OpStage:
 		var req kvpb.StageRequest
 		var resp kvpb.StageResponse
-		if err := kvwire.DecodeStage(body, &req); err != nil {
+		if err := decode(in, &req, kvwire.DecodeStage); err != nil {
 			return nil, err
 		}
 		err := s.Stage(ctx, &req, &resp)
@@ -75,21 +75,21 @@ func serveParallelCommit(ctx context.Context, s kvpb.Sender, op kvwire.Op, body,
 	case kvwire.OpEndTxn:
 		var req kvpb.EndTxnRequest
 		var resp kvpb.EndTxnResponse
-		if err := kvwire.DecodeEndTxn(body, &req); err != nil {
+		if err := decode(in, &req, kvwire.DecodeEndTxn); err != nil {
 			return nil, err
 		}
 		err := s.EndTxn(ctx, &req, &resp)
 		return kvwire.AppendEndTxnResponse(out, &resp), err
 	case kvwire.OpResolve:
 		var req kvpb.ResolveRequest
-		if err := kvwire.DecodeResolve(body, &req); err != nil {
+		if err := decode(in, &req, kvwire.DecodeResolve); err != nil {
 			return nil, err
 		}
 		return out, s.Resolve(ctx, &req)
 	case kvwire.OpPush:
 		var req kvpb.PushRequest
 		var resp kvpb.PushResponse
-		if err := kvwire.DecodePush(body, &req); err != nil {
+		if err := decode(in, &req, kvwire.DecodePush); err != nil {
 			return nil, err
 		}
 		err := s.Push(ctx, &req, &resp)
@@ -97,7 +97,7 @@ func serveParallelCommit(ctx context.Context, s kvpb.Sender, op kvwire.Op, body,
 	case kvwire.OpQueryStaged:
 		var req kvpb.QueryStagedRequest
 		var resp kvpb.QueryStagedResponse
-		if err := kvwire.DecodeQueryStaged(body, &req); err != nil {
+		if err := decode(in, &req, kvwire.DecodeQueryStaged); err != nil {
 			return nil, err
 		}
 		err := s.QueryStaged(ctx, &req, &resp)

@@ -28,13 +28,13 @@ const (
 )
 
 // serveFeed executes a request made by Remote.Feed.
-func serveFeed(ctx context.Context, s kvpb.Sender, body []byte) ([]byte, error) {
+func serveFeed(ctx context.Context, s kvpb.Sender, in incoming) ([]byte, error) {
 	f, ok := s.(kvpb.Feeder)
 	if !ok {
 		return nil, &kvpb.UnavailableError{Reason: "the replica has no feeds"}
 	}
 	var req kvpb.FeedRequest
-	if err := kvwire.DecodeFeed(body, &req); err != nil {
+	if err := decode(in, &req, kvwire.DecodeFeed); err != nil {
 		return nil, err
 	}
 	var resp kvpb.FeedResponse

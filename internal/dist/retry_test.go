@@ -363,16 +363,17 @@ func TestCanceledElsewhere(t *testing.T) {
 func TestLockWithoutAnswer(t *testing.T) {
 	inWorld(t, func(w *world, d *Router) {
 		w.at("b").leader = 2
+		txn := &kvpb.TxnMeta{ID: kvpb.TxnID{Hi: 1, Lo: 1}}
 		for i, lost := range []int{0, 1} {
 			w.lost[2] = lost
 			var resp kvpb.LockResponse
 			key := []byte{"bc"[i]}
-			if err := d.Lock(context.Background(), &kvpb.LockRequest{Key: key}, &resp); err != nil || lost > 0 && !resp.Unsure || !resp.Acquired && !resp.Unsure {
+			if err := d.Lock(context.Background(), &kvpb.LockRequest{Txn: txn, Key: key, Strength: kvpb.LockUpdate}, &resp); err != nil || lost > 0 && !resp.Unsure || !resp.Acquired && !resp.Unsure {
 				t.Errorf("%d answers lost: %+v, %v", lost, resp, err)
 			}
 		}
 		var resp kvpb.LockResponse
-		if err := d.Lock(context.Background(), &kvpb.LockRequest{Key: []byte("b")}, &resp); err != nil || resp.Acquired || resp.Unsure {
+		if err := d.Lock(context.Background(), &kvpb.LockRequest{Txn: txn, Key: []byte("b"), Strength: kvpb.LockUpdate}, &resp); err != nil || resp.Acquired || resp.Unsure {
 			t.Errorf("a lock that is held already: %+v, %v", resp, err)
 		}
 	})

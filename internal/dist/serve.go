@@ -4,23 +4,43 @@ import (
 	"context"
 	"sync"
 
+	"github.com/lichendb/lichen/internal/hlc"
 	"github.com/lichendb/lichen/internal/kvpb"
 	"github.com/lichendb/lichen/internal/kvpb/kvwire"
 )
 
 // Serve executes a request of another node, made by Remote, and returns the
 // response. stores finds this node's replica of a range; its error, which is a
-// kvpb.RangeMismatchError if there is none, becomes the answer. payload must stay
-// until Serve returns.
-func Serve(ctx context.Context, stores func(kvpb.RangeID) (kvpb.Sender, error), payload []byte) []byte {
-	out, err := serve(ctx, stores, payload)
+// kvpb.RangeMismatchError if there is none, becomes the answer. A request that no gateway
+// sends is answered with kvpb.ErrInvalidRequest or kvwire.ErrDamaged; clock tells which times are
+// too late. payload must stay until Serve returns.
+func Serve(ctx context.Context, clock *hlc.Clock, stores func(kvpb.RangeID) (kvpb.Sender, error), payload []byte) []byte {
+	out, err := serve(ctx, clock, stores, payload)
 	if err != nil {
 		return kvwire.AppendFailure(nil, err)
 	}
 	return out
 }
 
-func serve(ctx context.Context, stores func(kvpb.RangeID) (kvpb.Sender, error), payload []byte) ([]byte, error) {
+// incoming is the fields of a request of another node.
+type incoming struct {
+	body   []byte
+	latest hlc.Timestamp // no timestamp of a request lies above
+}
+
+// decode reads a request and validates it: a replica relies on the rules of requests, which a node
+// that is damaged, or newer, may break.
+func decode[T any, R interface {
+	*T
+	Validate(latest hlc.Timestamp) error
+}](in incoming, req R, fields func([]byte, *T) error) error {
+	if err := fields(in.body, req); err != nil {
+		return err
+	}
+	return req.Validate(in.latest)
+}
+
+func serve(ctx context.Context, clock *hlc.Clock, stores func(kvpb.RangeID) (kvpb.Sender, error), payload []byte) ([]byte, error) {
 	op, id, body, err := kvwire.DecodeRequest(payload)
 	if err != nil {
 		return nil, err
@@ -29,33 +49,34 @@ func serve(ctx context.Context, stores func(kvpb.RangeID) (kvpb.Sender, error), 
 	if err != nil {
 		return nil, err
 	}
+	in := incoming{body, clock.Latest()}
 	switch op {
 	case kvwire.OpGet, kvwire.OpScan, kvwire.OpLock:
 		c := readCalls.Get().(*readCall)
 		defer c.free()
-		return c.serve(ctx, s, op, body)
+		return c.serve(ctx, s, op, in)
 	case kvwire.OpLockMany:
-		return serveLockMany(ctx, s, body)
+		return serveLockMany(ctx, s, in)
 	case kvwire.OpRefresh:
 		var req kvpb.RefreshRequest
-		if err := kvwire.DecodeRefresh(body, &req); err != nil {
+		if err := decode(in, &req, kvwire.DecodeRefresh); err != nil {
 			return nil, err
 		}
 		return done(s.Refresh(ctx, &req))
 	case kvwire.OpCommit:
-		return serveCommit(ctx, s, body)
+		return serveCommit(ctx, s, in)
 	case kvwire.OpRelease:
 		var req kvpb.ReleaseRequest
-		if err := kvwire.DecodeRelease(body, &req); err != nil {
+		if err := decode(in, &req, kvwire.DecodeRelease); err != nil {
 			return nil, err
 		}
 		return done(s.Release(ctx, &req))
 	case kvwire.OpFeed:
-		return serveFeed(ctx, s, body)
+		return serveFeed(ctx, s, in)
 	case kvwire.OpSpill, kvwire.OpSpilled, kvwire.OpUnspill:
-		return serveSpill(ctx, s, op, body)
+		return serveSpill(ctx, s, op, in)
 	}
-	return serveParallelCommit(ctx, s, op, body, kvwire.AppendOK(nil))
+	return serveParallelCommit(ctx, s, op, in, kvwire.AppendOK(nil))
 }
 
 // done is the response to a request that has no fields in it.
@@ -88,11 +109,11 @@ func (c *readCall) free() {
 	}
 }
 
-func (c *readCall) serve(ctx context.Context, s kvpb.Sender, op kvwire.Op, body []byte) ([]byte, error) {
+func (c *readCall) serve(ctx context.Context, s kvpb.Sender, op kvwire.Op, in incoming) ([]byte, error) {
 	switch op {
 	case kvwire.OpGet:
 		c.get.Txn = &c.txn
-		if err := kvwire.DecodeGet(body, &c.get); err != nil {
+		if err := decode(in, &c.get, kvwire.DecodeGet); err != nil {
 			return nil, err
 		}
 		value := c.getResp.Value[:0]
@@ -104,7 +125,7 @@ func (c *readCall) serve(ctx context.Context, s kvpb.Sender, op kvwire.Op, body 
 		return kvwire.AppendGetResponse(kvwire.AppendOK(out), &c.getResp), nil
 	case kvwire.OpScan:
 		c.scan.Txn = &c.txn
-		if err := kvwire.DecodeScan(body, &c.scan); err != nil {
+		if err := decode(in, &c.scan, kvwire.DecodeScan); err != nil {
 			return nil, err
 		}
 		c.scanResp.Reset()
@@ -115,7 +136,7 @@ func (c *readCall) serve(ctx context.Context, s kvpb.Sender, op kvwire.Op, body 
 		return kvwire.AppendScanResponse(kvwire.AppendOK(out), &c.scanResp), nil
 	}
 	c.lock.Txn = &c.txn
-	if err := kvwire.DecodeLock(body, &c.lock); err != nil {
+	if err := decode(in, &c.lock, kvwire.DecodeLock); err != nil {
 		return nil, err
 	}
 	value := c.lockResp.Value[:0]
@@ -130,9 +151,9 @@ func (c *readCall) serve(ctx context.Context, s kvpb.Sender, op kvwire.Op, body 
 // responseRoom is what a response takes beside its keys and values.
 const responseRoom = 64
 
-func serveLockMany(ctx context.Context, s kvpb.Sender, body []byte) ([]byte, error) {
+func serveLockMany(ctx context.Context, s kvpb.Sender, in incoming) ([]byte, error) {
 	var req kvpb.LockManyRequest
-	if err := kvwire.DecodeLockMany(body, &req); err != nil {
+	if err := decode(in, &req, kvwire.DecodeLockMany); err != nil {
 		return nil, err
 	}
 	var resp kvpb.LockManyResponse
@@ -142,9 +163,9 @@ func serveLockMany(ctx context.Context, s kvpb.Sender, body []byte) ([]byte, err
 	return kvwire.AppendLockManyResponse(kvwire.AppendOK(nil), &resp), nil
 }
 
-func serveCommit(ctx context.Context, s kvpb.Sender, body []byte) ([]byte, error) {
+func serveCommit(ctx context.Context, s kvpb.Sender, in incoming) ([]byte, error) {
 	var req kvpb.CommitRequest
-	if err := kvwire.DecodeCommit(body, &req); err != nil {
+	if err := decode(in, &req, kvwire.DecodeCommit); err != nil {
 		return nil, err
 	}
 	var resp kvpb.CommitResponse
@@ -154,17 +175,17 @@ func serveCommit(ctx context.Context, s kvpb.Sender, body []byte) ([]byte, error
 	return kvwire.AppendCommitResponse(kvwire.AppendOK(nil), &resp), nil
 }
 
-func serveSpill(ctx context.Context, s kvpb.Sender, op kvwire.Op, body []byte) ([]byte, error) {
+func serveSpill(ctx context.Context, s kvpb.Sender, op kvwire.Op, in incoming) ([]byte, error) {
 	switch op {
 	case kvwire.OpSpill:
 		var req kvpb.SpillRequest
-		if err := kvwire.DecodeSpill(body, &req); err != nil {
+		if err := decode(in, &req, kvwire.DecodeSpill); err != nil {
 			return nil, err
 		}
 		return done(s.Spill(ctx, &req))
 	case kvwire.OpSpilled:
 		var req kvpb.SpilledRequest
-		if err := kvwire.DecodeSpilled(body, &req); err != nil {
+		if err := decode(in, &req, kvwire.DecodeSpilled); err != nil {
 			return nil, err
 		}
 		resp, err := s.Spilled(ctx, &req)
@@ -174,7 +195,7 @@ func serveSpill(ctx context.Context, s kvpb.Sender, op kvwire.Op, body []byte) (
 		return kvwire.AppendSpilledResponse(kvwire.AppendOK(nil), &resp), nil
 	}
 	var req kvpb.UnspillRequest
-	if err := kvwire.DecodeUnspill(body, &req); err != nil {
+	if err := decode(in, &req, kvwire.DecodeUnspill); err != nil {
 		return nil, err
 	}
 	return done(s.Unspill(ctx, &req))

@@ -92,7 +92,7 @@ func (f callFunc) Call(_ context.Context, _ kvpb.NodeID, _ rpc.Method, req []byt
 func remoteTo(s kvpb.Sender) *Remote {
 	return &Remote{Node: 2, Range: 9, Caller: callFunc(func(req []byte) ([]byte, error) {
 		req = bytes.Clone(req)
-		out := Serve(context.Background(), func(id kvpb.RangeID) (kvpb.Sender, error) {
+		out := Serve(context.Background(), hlc.NewSystem(0), func(id kvpb.RangeID) (kvpb.Sender, error) {
 			if id != 9 {
 				return nil, &kvpb.RangeMismatchError{Range: id}
 			}
@@ -118,8 +118,9 @@ func TestRemoteAndServe(t *testing.T) {
 	)
 	k := []byte("k")
 	get := &kvpb.GetRequest{Txn: txn, Key: k, MayMove: true}
-	scan := &kvpb.ScanRequest{Txn: txn, Start: k, End: []byte("m"), MaxKeys: 3, Reverse: true, Spans: []kvpb.Span{{Key: k}, {Key: []byte("l"), EndKey: []byte("lx")}}}
+	scan := &kvpb.ScanRequest{Txn: txn, Start: k, End: []byte("m"), MaxKeys: 3, Spans: []kvpb.Span{{Key: k}, {Key: []byte("l"), EndKey: []byte("lx")}}}
 	locks := &kvpb.LockRequest{Txn: txn, Key: k, Strength: kvpb.LockUpdate, Wait: kvpb.WaitSkip, Timeout: 5}
+	reverse := &kvpb.ScanRequest{Txn: txn, Start: k, End: []byte("m"), Reverse: true}
 	refresh := &kvpb.RefreshRequest{Txn: txn, Spans: spansOf("b", "cd"), To: hlc.Timestamp{WallTime: 9}}
 	commit := &kvpb.CommitRequest{Txn: txn, Writes: []kvpb.Write{{Key: k, Value: k}, {Key: []byte("l")}}, AllReadsHere: true}
 	release := &kvpb.ReleaseRequest{Txn: txn, Locks: [][]byte{k}, Committed: true}
@@ -132,6 +133,7 @@ func TestRemoteAndServe(t *testing.T) {
 	}{
 		{get, func() error { return r.Get(ctx, get, &got) }},
 		{scan, func() error { return r.Scan(ctx, scan, &rows) }},
+		{reverse, func() error { return r.Scan(ctx, reverse, &rows) }},
 		{locks, func() error { return r.Lock(ctx, locks, &lock) }},
 		{refresh, func() error { return r.Refresh(ctx, refresh) }},
 		{commit, func() error { return r.Commit(ctx, commit, &done) }},
@@ -168,7 +170,7 @@ func TestRemoteAndServe(t *testing.T) {
 func TestServeDamage(t *testing.T) {
 	all := func(kvpb.RangeID) (kvpb.Sender, error) { return &mirror{}, nil }
 	for _, req := range [][]byte{nil, {1}, {1, 1, 1}, {1, 250, 1}, {9, 1, 1}, {1, 2, 1, 255}} {
-		body, err := kvwire.DecodeResponse(Serve(context.Background(), all, req))
+		body, err := kvwire.DecodeResponse(Serve(context.Background(), hlc.NewSystem(0), all, req))
 		if err == nil || body != nil {
 			t.Errorf("%x: %x, %v", req, body, err)
 		}

@@ -171,7 +171,7 @@ func (w *world) Call(ctx context.Context, to kvpb.NodeID, m rpc.Method, req []by
 	if down || m != MethodKV {
 		return nil, fmt.Errorf("dialling: %w", rpc.ErrNotSent)
 	}
-	answer := Serve(ctx, func(id kvpb.RangeID) (kvpb.Sender, error) {
+	answer := Serve(ctx, hlc.NewSystem(0), func(id kvpb.RangeID) (kvpb.Sender, error) {
 		w.mu.Lock()
 		defer w.mu.Unlock()
 		if r := w.ranges[id]; r == nil || !hasReplica(r, to) {

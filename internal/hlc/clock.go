@@ -186,6 +186,16 @@ func (c *Clock) Update(ts Timestamp) error {
 	return nil
 }
 
+// Latest returns a timestamp above which no request of another node can have one: that node's clock
+// is at most the maximum offset ahead of this one, and a read that is moved past the uncertainty goes
+// as far again. Without a maximum offset only what no clock shows lies above.
+func (c *Clock) Latest() Timestamp {
+	if c.maxOffset == 0 {
+		return Timestamp{WallTime: maxWallTime - 1}
+	}
+	return Timestamp{WallTime: c.PhysicalNow() + 2*int64(c.maxOffset)}
+}
+
 // Forward makes Now later than ts, without a check: for timestamps this node
 // finds in its own log and data.
 func (c *Clock) Forward(ts Timestamp) {

@@ -7,7 +7,7 @@
 //
 // Read in this order: txn.go (TxnID, Isolation, Strength), span.go, request.go
 // (Sender and the request types), commit.go (those of commits in several ranges), feed.go,
-// waits.go, closed.go, errors.go.
+// validate.go, waits.go, closed.go, errors.go.
 //
 // Invariants:
 //
@@ -15,4 +15,7 @@
 //	     appends to them and keeps no reference.
 //	KV2. An error says what the caller must do: every error type here is a
 //	     user error, a retry, ambiguous or broken (Classify).
+//	KV3. A replica may rely on what a request's type promises: a request of another
+//	     node is validated before it is executed. (Validate, dist.Serve;
+//	     TestDamagedRequests in kv)
 package kvpb

@@ -2,6 +2,7 @@ package replica
 
 import (
 	"context"
+	"fmt"
 	"time"
 
 	"github.com/lichendb/lichen/internal/hlc"
@@ -43,13 +44,18 @@ func (r *Replica) decide(x *txnintent.Txn, outcome txnintent.Status, ts hlc.Time
 	return r.intents.Step(x, txnintent.Event{Type: txnintent.Decide, Outcome: outcome, TS: ts}).Has(txnintent.StartResolver)
 }
 
-// decideLatched is decide for those who do not hold the latch. status is what the record says.
+// decideLatched is decide for those who do not hold the latch. status is what the record says,
+// as another node has told, perhaps: what contradicts the outcome that is known is refused.
 func (r *Replica) decideLatched(ctx context.Context, x *txnintent.Txn, status kvpb.TxnStatus, ts hlc.Timestamp) (resolve bool, err error) {
 	if err := r.intents.Latch(ctx, x); err != nil {
 		return false, err
 	}
 	defer r.intents.Leave(x)
-	return r.decide(x, txnintent.Outcome(status), ts), nil
+	outcome := txnintent.Outcome(status)
+	if st := r.intents.State(x); st.Contradicts(outcome) {
+		return false, fmt.Errorf("replica: another node says that transaction %v is %v, here it is %v", x.ID(), outcome, st.Status)
+	}
+	return r.decide(x, outcome, ts), nil
 }
 
 // decideAndResolve is decideLatched, and has the intents resolved in the background.

@@ -22,7 +22,7 @@ import (
 // gateway makes a node a gateway to the ranges, as a server does.
 func (c *testCluster) gateway(nd *testNode) *kv.DB {
 	nd.port.Handle(dist.MethodKV, func(ctx context.Context, _ kvpb.NodeID, req []byte) ([]byte, error) {
-		return dist.Serve(ctx, func(id kvpb.RangeID) (kvpb.Sender, error) {
+		return dist.Serve(ctx, nd.port.clock, func(id kvpb.RangeID) (kvpb.Sender, error) {
 			if r, ok := nd.s.Replica(id); ok && r.Initialized() {
 				return r, nil
 			}

@@ -324,6 +324,11 @@ func (s *State) commitImplicitly() Result {
 	return Result{Effects: Announce}
 }
 
+// Contradicts reports whether the transaction is known to have ended the other way.
+func (s *State) Contradicts(outcome Status) bool {
+	return s.Status.Known() && (s.Status == Aborted) != (outcome == Aborted)
+}
+
 // decide notes what the record says. Of a transaction that has nothing here yet nothing is
 // left to do.
 func (s *State) decide(outcome Status, ts hlc.Timestamp) Result {
@@ -334,7 +339,7 @@ func (s *State) decide(outcome Status, ts hlc.Timestamp) Result {
 	case s.Status == New:
 		return s.remove()
 	}
-	must.True(!s.Status.Known() || (s.Status == Aborted) == (outcome == Aborted), "invariant 2: a transaction that is %v turns %v", s.Status, outcome)
+	must.True(!s.Contradicts(outcome), "invariant 2: a transaction that is %v turns %v", s.Status, outcome)
 	if s.Status.Decided() {
 		return Result{}
 	}

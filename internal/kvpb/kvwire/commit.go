@@ -94,7 +94,7 @@ func DecodeEndTxn(b []byte, req *kvpb.EndTxnRequest) error {
 	f := read(b)
 	req.Txn = f.txn(req.Txn)
 	req.Anchor = f.bytes()
-	req.Action = kvpb.EndAction(f.Byte())
+	req.Action = enum(&f, kvpb.EndCommit, kvpb.EndForget)
 	req.TS, req.Epoch = f.timestamp(), f.uint32()
 	req.Since = f.timestamp()
 	if f.more() {
@@ -112,7 +112,7 @@ func AppendEndTxnResponse(b []byte, resp *kvpb.EndTxnResponse) []byte {
 // DecodeEndTxnResponse reads what AppendEndTxnResponse wrote.
 func DecodeEndTxnResponse(b []byte, resp *kvpb.EndTxnResponse) error {
 	f := read(b)
-	resp.Status = kvpb.TxnStatus(f.Byte())
+	resp.Status = enum(&f, kvpb.TxnPending, kvpb.TxnAborted)
 	resp.CommitTS, resp.Lowest = f.timestamp(), f.timestamp()
 	f.flags(&resp.Forgotten)
 	return f.err()
@@ -163,7 +163,7 @@ func AppendPushResponse(b []byte, resp *kvpb.PushResponse) []byte {
 // DecodePushResponse reads what AppendPushResponse wrote.
 func DecodePushResponse(b []byte, resp *kvpb.PushResponse) error {
 	f := read(b)
-	resp.Status = kvpb.TxnStatus(f.Byte())
+	resp.Status = enum(&f, kvpb.TxnPending, kvpb.TxnAborted)
 	f.flags(&resp.Above)
 	resp.CommitTS = f.timestamp()
 	return f.err()

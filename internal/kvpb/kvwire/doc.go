@@ -18,8 +18,9 @@
 //
 //	W1. Decoding what was encoded gives the same value, in every field.
 //	    (TestRoundTrip fills every field by reflection)
-//	W2. Decoders accept any bytes: they return ErrDamaged, never panic, and
-//	    allocate no more than a small multiple of their input. (FuzzDecode)
+//	W2. Decoders accept any bytes: they return ErrDamaged, also for a value outside
+//	    its enumeration, never panic, and allocate no more than a small multiple of
+//	    their input. (FuzzDecode, TestUnknownValues)
 //	W3. Messages grow only at their ends. A reader takes missing last fields as
 //	    zero and ignores what follows the last field it knows. (TestGrowth)
 //	W4. An error keeps its type, fields and class across nodes; one of a type

@@ -145,7 +145,7 @@ func appendCause(err error, depth int) []byte {
 
 func decodeError(b []byte, depth int) (failure, err error) {
 	f := read(b)
-	code, class := errorCode(f.Byte()), kvpb.Class(f.Byte())
+	code, class := errorCode(f.Byte()), enum(&f, kvpb.ClassBroken, kvpb.ClassAmbiguous)
 	text := string(f.bytes())
 	if f.Bad() {
 		return nil, ErrDamaged

@@ -139,9 +139,20 @@ func (f *reader) flags(flags ...*bool) {
 	}
 }
 
+// enum reads one of the values from first to last of an enumeration. Any other is of a node that
+// means something this one does not know: the message is refused, not guessed at.
+func enum[T ~uint8](f *reader, first, last T) T {
+	v := T(f.Byte())
+	if v < first || v > last {
+		f.Fail()
+		return first
+	}
+	return v
+}
+
 func (f *reader) timestamp() hlc.Timestamp {
 	wall, logical := f.Uvarint(), f.Uvarint()
-	if logical > math.MaxUint32 {
+	if wall > math.MaxInt64 || logical > math.MaxUint32 {
 		f.Fail()
 		return hlc.Timestamp{}
 	}
@@ -156,7 +167,7 @@ func (f *reader) txn(t *kvpb.TxnMeta) *kvpb.TxnMeta {
 		t = new(kvpb.TxnMeta)
 	}
 	t.ID = f.txnID()
-	t.Isolation = kvpb.Isolation(f.Byte())
+	t.Isolation = enum(f, kvpb.Serializable, kvpb.ReadCommitted)
 	t.ReadTS = f.timestamp()
 	t.UncertainTS = f.timestamp()
 	t.StartTS = f.timestamp()

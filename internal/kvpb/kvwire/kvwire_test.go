@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"math"
 	"reflect"
 	"slices"
 	"strings"
@@ -80,6 +81,9 @@ func fill(t *rapid.T, v reflect.Value, full bool) {
 	if full {
 		least = 1
 	}
+	if drawRule(t, v, least) {
+		return
+	}
 	switch v.Kind() {
 	case reflect.Struct:
 		for i := range v.NumField() {
@@ -115,6 +119,34 @@ func fill(t *rapid.T, v reflect.Value, full bool) {
 	default:
 		t.Fatalf("fill: %s", v.Type())
 	}
+}
+
+// drawRule draws a value of a type that has fewer values than its bits could be.
+func drawRule(t *rapid.T, v reflect.Value, least int) bool {
+	within := func(first, last uint8) { v.SetUint(uint64(rapid.Uint8Range(first, last).Draw(t, "enum"))) }
+	zero := uint8(least)
+	switch v.Interface().(type) {
+	case kvpb.Isolation:
+		within(zero, uint8(kvpb.ReadCommitted))
+	case kvpb.Strength:
+		within(uint8(kvpb.LockKeyShare), uint8(kvpb.LockUpdate))
+	case kvpb.WaitPolicy:
+		within(zero, uint8(kvpb.WaitSkip))
+	case kvpb.EndAction:
+		within(zero, uint8(kvpb.EndForget))
+	case kvpb.TxnStatus:
+		within(zero, uint8(kvpb.TxnAborted))
+	case kvpb.ReplicaType:
+		within(zero, uint8(kvpb.VoterOutgoing))
+	case hlc.Timestamp:
+		v.Set(reflect.ValueOf(hlc.Timestamp{
+			WallTime: rapid.Int64Range(int64(least), math.MaxInt64).Draw(t, "wall"),
+			Logical:  rapid.Uint32Min(uint32(least)).Draw(t, "logical"),
+		}))
+	default:
+		return false
+	}
+	return true
 }
 
 func drawMessage(t *rapid.T, m message) any {
@@ -189,7 +221,7 @@ func TestScanResponse(t *testing.T) {
 		if rapid.Bool().Draw(t, "more") {
 			resp.Resume = append([]byte{}, small.Draw(t, "resume")...)
 		}
-		resp.ReadTS.WallTime = rapid.Int64().Draw(t, "ts")
+		resp.ReadTS.WallTime = rapid.Int64Min(0).Draw(t, "ts")
 		var got kvpb.ScanResponse
 		got.Append([]byte("old"), []byte("row"))
 		if err := DecodeScanResponse(AppendScanResponse([]byte("x"), &resp)[1:], &got); err != nil {
@@ -329,6 +361,33 @@ func TestDeepCauses(t *testing.T) {
 	}
 	if _, err := DecodeError(b); err != nil {
 		t.Error(err)
+	}
+}
+
+// Invariant W2: a value that no enumeration has is damage, in every message that has one.
+func TestUnknownValues(t *testing.T) {
+	txn := &kvpb.TxnMeta{ID: kvpb.TxnID{Hi: 1, Lo: 2}}
+	odd := &kvpb.TxnMeta{Isolation: kvpb.ReadCommitted + 1}
+	for name, err := range map[string]error{
+		"isolation":    DecodeGet(AppendGet(nil, &kvpb.GetRequest{Txn: odd}), new(kvpb.GetRequest)),
+		"no strength":  DecodeLock(AppendLock(nil, &kvpb.LockRequest{Txn: txn}), new(kvpb.LockRequest)),
+		"strength":     DecodeLock(AppendLock(nil, &kvpb.LockRequest{Txn: txn, Strength: 200}), new(kvpb.LockRequest)),
+		"strengths":    DecodeLockMany(AppendLockMany(nil, &kvpb.LockManyRequest{Txn: txn, Strength: 5}), new(kvpb.LockManyRequest)),
+		"wait":         DecodeLock(AppendLock(nil, &kvpb.LockRequest{Txn: txn, Strength: kvpb.LockShare, Wait: 3}), new(kvpb.LockRequest)),
+		"action":       DecodeEndTxn(AppendEndTxn(nil, &kvpb.EndTxnRequest{Txn: txn, Action: 3}), new(kvpb.EndTxnRequest)),
+		"status":       DecodeEndTxnResponse(AppendEndTxnResponse(nil, &kvpb.EndTxnResponse{Status: 4}), new(kvpb.EndTxnResponse)),
+		"pushed":       DecodePushResponse(AppendPushResponse(nil, &kvpb.PushResponse{Status: 4}), new(kvpb.PushResponse)),
+		"replica type": decodeDescriptor(AppendDescriptor(nil, &kvpb.RangeDescriptor{Replicas: []kvpb.ReplicaDescriptor{{Type: 4}}}), new(kvpb.RangeDescriptor)),
+		"time":         DecodeRefresh(AppendRefresh(nil, &kvpb.RefreshRequest{Txn: txn, To: hlc.Timestamp{WallTime: -1}}), new(kvpb.RefreshRequest)),
+	} {
+		if !errors.Is(err, ErrDamaged) {
+			t.Errorf("%s: got %v, want ErrDamaged", name, err)
+		}
+	}
+	b := AppendError(nil, errors.New("of no class"))
+	b[1] = byte(kvpb.ClassAmbiguous) + 1
+	if _, err := DecodeError(b); !errors.Is(err, ErrDamaged) {
+		t.Errorf("class: got %v, want ErrDamaged", err)
 	}
 }
 

@@ -121,7 +121,8 @@ func DecodeLock(b []byte, req *kvpb.LockRequest) error {
 	f := read(b)
 	req.Txn = f.txn(req.Txn)
 	req.Key = f.bytes()
-	req.Strength, req.Wait = kvpb.Strength(f.Byte()), kvpb.WaitPolicy(f.Byte())
+	req.Strength = enum(&f, kvpb.LockKeyShare, kvpb.LockUpdate)
+	req.Wait = enum(&f, kvpb.WaitBlock, kvpb.WaitSkip)
 	f.flags(&req.HoldsLocks)
 	req.Timeout = time.Duration(f.Varint())
 	return f.err()
@@ -158,7 +159,7 @@ func AppendLockMany(b []byte, req *kvpb.LockManyRequest) []byte {
 func DecodeLockMany(b []byte, req *kvpb.LockManyRequest) error {
 	f := read(b)
 	req.Txn = f.txn(req.Txn)
-	req.Strength = kvpb.Strength(f.Byte())
+	req.Strength = enum(&f, kvpb.LockKeyShare, kvpb.LockUpdate)
 	f.flags(&req.HoldsLocks)
 	req.Keys = f.keys(req.Keys)
 	return f.err()
