@@ -13,6 +13,9 @@ import (
 // of 65.536 µs.
 func startOf(life int64) uint64 { return uint64(life) >> 16 & (1<<48 - 1) }
 
+// GatewayLife returns the high half of the ids of this life's transactions.
+func (n *Node) GatewayLife() uint64 { return kvpb.GatewayLife(n.ID(), startOf(n.Life)) }
+
 // maxNewLives bounds the lives that are served before their first heartbeat.
 const maxNewLives = 1024
 

@@ -174,7 +174,7 @@ func (n *Node) OpenGateway(ctx context.Context) {
 			Deadlocks: n.Deadlocks, Distance: n.distance, Live: n.Live.Live, ClosedLag: n.o.Store.ClosedLag, OnFatal: n.o.OnFatal, Intercept: n.o.Intercept,
 		})
 	}
-	n.DB = kv.NewDB(n.Router, n.Clock, kvpb.GatewayLife(n.ID(), startOf(n.Life)))
+	n.DB = kv.NewDB(n.Router, n.Clock, n.GatewayLife())
 	n.DB.SetMemory(n.o.Memory)
 	if n.o.Spill > 0 {
 		n.DB.SetSpill(n.o.Spill)

@@ -48,8 +48,8 @@ var order = [][]string{
 	{"sql/charset"},
 	{"sql/types/typetest", "sql/types/casts", "sql/types/typeio", "sql/types/datetime", "sql/types"},
 	{"sql/pgregexp", "sql/ascii", "sql/jsonpath", "sql/textsearch", "sql/trigram", "sql/collation"},
+	{"clustertest"}, // for tests
 	{"kvnode"},
-	{"clustertest"}, // for tests of what lies above kv
 	{"rebalance"},
 	{"rangeops", "consistency"},
 	{"rangestats", "spanconfig"},
@@ -116,7 +116,7 @@ func list(t *testing.T) []pkg {
 
 // testsAbove are the exceptions: tests that drive a package through those above it.
 var testsAbove = map[string][]string{
-	"store": {"dist", "kv"}, // row locks over transfers of leadership, through gateways
+	"store": {"kv"}, // row locks over transfers of leadership, through gateways
 }
 
 // TestImportOrder reports every import that goes up or sideways, tests included.

@@ -1,4 +1,4 @@
-package store
+package store_test
 
 import (
 	"context"
@@ -16,20 +16,20 @@ import (
 )
 
 // checksums returns the checksum of each node's replica of a range.
-func (c *testCluster) checksums(id kvpb.RangeID, n byte) (sums []replica.Checksum) {
-	c.t.Helper()
+func (c *cluster) checksums(id kvpb.RangeID, n byte) (sums []replica.Checksum) {
+	c.T.Helper()
 	ask := apply.CheckID{n}
-	c.do(id, func(r *replica.Replica) error { return r.AskChecksums(context.Background(), ask) })
-	for _, nd := range c.nodes {
+	c.Do(id, func(r *replica.Replica) error { return r.AskChecksums(context.Background(), ask) })
+	for _, nd := range c.Nodes {
 		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
-		r, ok := nd.s.Replica(id)
+		r, ok := nd.Store.Replica(id)
 		if !ok {
-			c.t.Fatalf("node %d has no replica of range %d", nd.id, id)
+			c.T.Fatalf("node %d has no replica of range %d", nd.ID, id)
 		}
 		sum, err := r.Checksum(ctx, ask)
 		cancel()
 		if err != nil {
-			c.t.Fatalf("node %d: %v", nd.id, err)
+			c.T.Fatalf("node %d: %v", nd.ID, err)
 		}
 		sums = append(sums, sum)
 	}
@@ -40,14 +40,14 @@ func (c *testCluster) checksums(id kvpb.RangeID, n byte) (sums []replica.Checksu
 // and a restart, and finds a difference that was planted.
 func TestChecksums(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c := newTestCluster(t, 3)
-		defer c.closeAll()
+		c := newCluster(t, 3)
+		defer c.CloseAll()
 		for i := range 30 {
-			c.put(1, fmt.Sprintf("\x10k%02d", i), "before")
+			c.Put(1, fmt.Sprintf("\x10k%02d", i), "before")
 		}
-		c.replicate(1) // by snapshots
+		c.Replicate(1) // by snapshots
 		for i := range 30 {
-			c.put(1, fmt.Sprintf("\x10k%02d", i), "after")
+			c.Put(1, fmt.Sprintf("\x10k%02d", i), "after")
 		}
 		same := func(id kvpb.RangeID, n byte) replica.Checksum {
 			t.Helper()
@@ -63,29 +63,29 @@ func TestChecksums(t *testing.T) {
 		if all.Keys < 60 || all.Index == 0 {
 			t.Fatalf("checksum of %+v", all)
 		}
-		c.do(1, func(r *replica.Replica) error {
-			return r.CollectGarbage(context.Background(), c.leaderClock(r).Now())
+		c.Do(1, func(r *replica.Replica) error {
+			return r.CollectGarbage(context.Background(), c.Of(r).Clock.Now())
 		})
 		fewer := same(1, 2)
 		if fewer.Keys >= all.Keys || fewer.Sum == all.Sum {
 			t.Fatalf("after garbage collection: %+v, before: %+v", fewer, all)
 		}
-		c.do(1, func(r *replica.Replica) error { return r.Split(context.Background(), []byte("\x10k10"), 2) })
-		c.put(2, "\x10k20", "right")
+		c.Split(1, "\x10k10", 2)
+		c.Put(2, "\x10k20", "right")
 		left, right := same(1, 3), same(2, 4)
 		if left.Keys+right.Keys != fewer.Keys+1 {
 			t.Fatalf("halves of %d and %d keys, together %d before", left.Keys, right.Keys, fewer.Keys)
 		}
-		dead := c.nodes[2]
-		c.close(dead)
-		c.put(1, "\x10k01", "while one is away")
-		c.open(dead)
-		c.introduce()
+		dead := c.Nodes[2]
+		c.Close(dead)
+		c.Put(1, "\x10k01", "while one is away")
+		c.Start(dead)
+		c.Introduce()
 		time.Sleep(5 * time.Second)
 		same(1, 5)
 
 		// A version that no command wrote.
-		b := dead.s.eng.NewBatch()
+		b := dead.Store.Engine().NewBatch()
 		ts := hlc.Timestamp{WallTime: time.Now().UnixNano()}
 		if err := errors.Join(mvcc.PutVersion(b, []byte("\x10k01"), ts, []byte("planted")), b.Commit()); err != nil {
 			t.Fatal(err)
@@ -103,51 +103,51 @@ func TestChecksums(t *testing.T) {
 // of three nodes is gone, and that they wake when they must.
 func TestRest(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c := newTestCluster(t, 3)
-		defer c.closeAll()
-		c.replicate(1)
+		c := newCluster(t, 3)
+		defer c.CloseAll()
+		c.Replicate(1)
 		for i := range 20 {
 			key := fmt.Appendf(nil, "\x10%02d", 99-i)
-			c.do(1, func(r *replica.Replica) error { return r.Split(context.Background(), key, kvpb.RangeID(2+i)) })
+			c.Do(1, func(r *replica.Replica) error { return r.Split(context.Background(), key, kvpb.RangeID(2+i)) })
 		}
 		rest := func(when string) {
 			t.Helper()
 			// A moment between two safeguards, in which all is at rest.
-			for _, nd := range c.nodes {
+			for _, nd := range c.Nodes {
 				awake := -1
 				for range 60 {
-					if nd.port.down.Load() {
+					if nd.Port.Down() {
 						awake = 0
 						break
 					}
 					time.Sleep(100 * time.Millisecond)
-					if awake = nd.s.Unquiesced(); awake == 0 {
+					if awake = nd.Store.Unquiesced(); awake == 0 {
 						break
 					}
 				}
 				if awake != 0 {
-					t.Errorf("%s: node %d: %d replicas don't rest", when, nd.id, awake)
+					t.Errorf("%s: node %d: %d replicas don't rest", when, nd.ID, awake)
 				}
 			}
 		}
 		time.Sleep(5 * time.Second)
 		rest("after the splits")
-		dead := c.nodes[1]
-		c.close(dead)
+		dead := c.Nodes[1]
+		c.Close(dead)
 		time.Sleep(5 * time.Second)
 		for i := range 21 {
-			c.put(kvpb.RangeID(1+i), string(c.startOf(kvpb.RangeID(1+i)))+"!", "v")
+			c.Put(kvpb.RangeID(1+i), string(c.startOf(kvpb.RangeID(1+i)))+"!", "v")
 		}
 		time.Sleep(5 * time.Second)
 		rest("with a node down")
-		c.open(dead)
-		c.introduce()
+		c.Start(dead)
+		c.Introduce()
 		time.Sleep(8 * time.Second)
 		rest("after its return")
 		for i := range 21 {
 			id := kvpb.RangeID(1 + i)
-			r, _ := dead.s.Replica(id)
-			if l := c.leader(id); l == nil || r == nil || r.AppliedIndex() != l.AppliedIndex() {
+			r, _ := dead.Store.Replica(id)
+			if l := c.Leader(id); l == nil || r == nil || r.AppliedIndex() != l.AppliedIndex() {
 				t.Errorf("range %d: the node that was away has not caught up", id)
 			}
 		}
@@ -155,8 +155,8 @@ func TestRest(t *testing.T) {
 }
 
 // startOf returns a key of a range.
-func (c *testCluster) startOf(id kvpb.RangeID) []byte {
-	if start := c.leader(id).Desc().StartKey; len(start) > 1 && start[0] == 0x10 {
+func (c *cluster) startOf(id kvpb.RangeID) []byte {
+	if start := c.Leader(id).Desc().StartKey; len(start) > 1 && start[0] == 0x10 {
 		return start
 	}
 	return []byte("\x10")

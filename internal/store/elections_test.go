@@ -1,4 +1,4 @@
-package store
+package store_test
 
 import (
 	"context"
@@ -7,8 +7,10 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/lichendb/lichen/internal/clustertest"
 	"github.com/lichendb/lichen/internal/kvpb"
 	"github.com/lichendb/lichen/internal/replica"
+	"github.com/lichendb/lichen/internal/store"
 )
 
 // TestManyLeadersDie: a node that leads many ranges dies. Those that are asked for have a
@@ -16,45 +18,42 @@ import (
 func TestManyLeadersDie(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const ranges = 150
-		c := newTestCluster(t, 3)
-		defer c.closeAll()
-		c.replicate(1)
+		c := newCluster(t, 3)
+		defer c.CloseAll()
+		c.Replicate(1)
 		for i := 1; i < ranges; i++ {
 			left := kvpb.RangeID(i)
-			c.do(left, func(r *replica.Replica) error {
+			c.Do(left, func(r *replica.Replica) error {
 				return r.Split(context.Background(), fmt.Appendf(nil, "\x10%03d", i), left+1)
 			})
-			c.put(left+1, fmt.Sprintf("\x10%03d", i), "old")
+			c.Put(left+1, fmt.Sprintf("\x10%03d", i), "old")
 		}
 		time.Sleep(15 * time.Second)
-		var dead *testNode
-		lead := c.leader(ranges)
-		for _, nd := range c.nodes {
-			if r, _ := nd.s.Replica(ranges); r == lead {
+		var dead *clustertest.Node
+		lead := c.Leader(ranges)
+		for _, nd := range c.Nodes {
+			if r, _ := nd.Store.Replica(ranges); r == lead {
 				dead = nd
 			}
 		}
-		c.close(dead)
-		if took := c.put(ranges, fmt.Sprintf("\x10%03d", ranges-1), "new"); took > 3*time.Second {
+		c.Close(dead)
+		if took := c.Put(ranges, fmt.Sprintf("\x10%03d", ranges-1), "new"); took > 3*time.Second {
 			t.Errorf("the range that is asked for took %v", took)
 		}
 		began, led := time.Now(), 0
 		for led < ranges && time.Since(began) < 10*time.Second {
 			time.Sleep(10 * time.Millisecond)
-			for _, nd := range c.nodes {
+			for _, nd := range c.Nodes {
 				if nd == dead {
 					continue
 				}
-				e := nd.s.elections
-				e.mu.Lock()
-				if len(e.campaigning) > maxCampaigns || e.idleNow > maxIdleCampaigns {
-					t.Errorf("%d campaign, %d of them asked for by nobody", len(e.campaigning), e.idleNow)
+				if all, idle := nd.Store.Campaigning(); all > store.MaxCampaigns || idle > store.MaxIdleCampaigns {
+					t.Errorf("%d campaign, %d of them asked for by nobody", all, idle)
 				}
-				e.mu.Unlock()
 			}
 			led = 0
 			for id := range kvpb.RangeID(ranges) {
-				if c.leader(id+1) != nil {
+				if c.Leader(id+1) != nil {
 					led++
 				}
 			}
@@ -63,12 +62,12 @@ func TestManyLeadersDie(t *testing.T) {
 			t.Errorf("%d of %d ranges have a leader", led, ranges)
 		}
 		time.Sleep(5 * time.Second)
-		for _, nd := range c.nodes {
+		for _, nd := range c.Nodes {
 			if nd == dead {
 				continue
 			}
-			if inLine, campaigning := nd.s.elections.counts(); inLine+campaigning > 0 || nd.s.Unquiesced() > 0 {
-				t.Errorf("node %d: %d in the queue, %d campaign, %d awake", nd.id, inLine, campaigning, nd.s.Unquiesced())
+			if inLine, campaigning := nd.Store.Elections(); inLine+campaigning > 0 || nd.Store.Unquiesced() > 0 {
+				t.Errorf("node %d: %d in the queue, %d campaign, %d awake", nd.ID, inLine, campaigning, nd.Store.Unquiesced())
 			}
 		}
 	})

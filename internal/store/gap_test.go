@@ -1,7 +1,6 @@
-package store
+package store_test
 
 import (
-	"context"
 	"fmt"
 	"sync/atomic"
 	"testing"
@@ -9,7 +8,6 @@ import (
 	"time"
 
 	"github.com/lichendb/lichen/internal/kvpb"
-	"github.com/lichendb/lichen/internal/replica"
 )
 
 // TestSplitLeavesNoGap: while a split is applied its keys are some replica's here all the time.
@@ -24,27 +22,27 @@ func TestSplitLeavesNoGap(t *testing.T) {
 func splitsWithoutGap(t *testing.T) error {
 	var watched, gaps atomic.Int64
 	synctest.Test(t, func(t *testing.T) {
-		c := newTestCluster(t, 3)
-		defer c.closeAll()
-		c.replicate(1)
+		c := newCluster(t, 3)
+		defer c.CloseAll()
+		c.Replicate(1)
 		time.Sleep(time.Second)
-		for _, nd := range c.nodes {
+		for _, nd := range c.Nodes {
 			var look func()
 			look = func() {
 				watched.Add(1)
-				if nd.s.find([]byte("\x10z")) == nil {
+				if nd.Store.At([]byte("\x10z")) == nil {
 					gaps.Add(1)
 				}
-				nd.onClock.Store(&look)
+				nd.OnClock(look)
 			}
-			nd.onClock.Store(&look)
+			nd.OnClock(look)
 		}
 		for i, key := range []string{"\x10f", "\x10k", "\x10p"} {
-			c.do(kvpb.RangeID(i+1), func(r *replica.Replica) error { return r.Split(context.Background(), []byte(key), kvpb.RangeID(i+2)) })
+			c.Split(kvpb.RangeID(i+1), key, kvpb.RangeID(i+2))
 			time.Sleep(time.Second)
 		}
-		for _, nd := range c.nodes {
-			nd.onClock.Store(nil)
+		for _, nd := range c.Nodes {
+			nd.OnClock(nil)
 		}
 	})
 	if n := gaps.Load(); n > 0 || watched.Load() == 0 {

@@ -1,4 +1,4 @@
-package store
+package store_test
 
 import (
 	"context"
@@ -11,91 +11,13 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/lichendb/lichen/internal/clustertest"
 	"github.com/lichendb/lichen/internal/concurrency"
-	"github.com/lichendb/lichen/internal/dist"
 	"github.com/lichendb/lichen/internal/kv"
 	"github.com/lichendb/lichen/internal/kvpb"
 	"github.com/lichendb/lichen/internal/replica"
 	"github.com/lichendb/lichen/internal/rpc"
 )
-
-// gateway makes a node a gateway to the ranges, as a server does.
-func (c *testCluster) gateway(nd *testNode) *kv.DB {
-	nd.port.Handle(dist.MethodKV, func(ctx context.Context, _ kvpb.NodeID, req []byte) ([]byte, error) {
-		return dist.Serve(ctx, nd.port.clock, func(id kvpb.RangeID) (kvpb.Sender, error) {
-			if r, ok := nd.s.Replica(id); ok && r.Initialized() {
-				return r, nil
-			}
-			return nil, &kvpb.RangeMismatchError{Range: id}
-		}, req), nil
-	})
-	router := dist.NewRouter(dist.Config{
-		Node: nd.id, Local: oneStore{nd.s}, Caller: nd.port, Now: nd.port.clock.Now,
-		Lookup: func(_ context.Context, key []byte) (out []kvpb.RangeDescriptor, err error) {
-			for _, r := range nd.s.Replicas() {
-				if d := r.Desc(); r.Initialized() && d.ContainsKey(key) {
-					out = append(out, *d)
-				}
-			}
-			return out, nil
-		},
-	})
-	c.t.Cleanup(router.Close)
-	db := kv.NewDB(router, nd.port.clock, kvpb.GatewayLife(nd.id, uint64(nd.life)))
-	db.SetMaxOffset(nd.port.clock.MaxOffset())
-	return db
-}
-
-type oneStore struct{ s *Store }
-
-func (o oneStore) Replica(id kvpb.RangeID) (kvpb.Sender, bool) {
-	r, ok := o.s.Replica(id)
-	if !ok || !r.Initialized() {
-		return nil, false
-	}
-	return r, true
-}
-
-// leading returns the node that leads a range.
-func (c *testCluster) leading(id kvpb.RangeID) *testNode {
-	lead := c.leader(id)
-	for _, nd := range c.nodes {
-		if r, ok := nd.s.Replica(id); ok && r == lead {
-			return nd
-		}
-	}
-	return nil
-}
-
-// transfer makes another node lead a range and returns how long that took.
-func (c *testCluster) transfer(id kvpb.RangeID, to *testNode) time.Duration {
-	c.t.Helper()
-	began := time.Now()
-	for n := 0; c.leading(id) != to; n++ {
-		if r := c.leader(id); r != nil && n%1000 == 0 { // as a drain does
-			rep, _ := r.Desc().Replica(kvpb.StoreID(to.id))
-			r.TransferLeader(rep.Replica)
-		}
-		if time.Since(began) > 10*time.Second {
-			c.t.Fatalf("node %d does not lead range %d", to.id, id)
-		}
-		time.Sleep(time.Millisecond)
-	}
-	return time.Since(began)
-}
-
-func (c *testCluster) other(not ...*testNode) *testNode {
-next:
-	for _, nd := range c.nodes {
-		for _, n := range not {
-			if nd == n {
-				continue next
-			}
-		}
-		return nd
-	}
-	return nil
-}
 
 func mustLock(t *testing.T, txn *kv.Txn, key string) {
 	t.Helper()
@@ -108,18 +30,18 @@ func mustLock(t *testing.T, txn *kv.Txn, key string) {
 // them waits at the new leader; and a leader that dies takes its locks with it.
 func TestLocksSurviveTransfer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c := newTestCluster(t, 3)
-		defer c.closeAll()
-		c.replicate(1)
-		c.put(1, "\x10a", "old")
-		c.put(1, "\x10b", "old")
+		c := newCluster(t, 3)
+		defer c.CloseAll()
+		c.Replicate(1)
+		c.Put(1, "\x10a", "old")
+		c.Put(1, "\x10b", "old")
 		ctx := context.Background()
-		first := c.leading(1)
-		dbs := map[*testNode]*kv.DB{}
-		for _, nd := range c.nodes {
-			dbs[nd] = c.gateway(nd)
+		first := c.Leading(1)
+		dbs := map[*clustertest.Node]*kv.DB{}
+		for _, nd := range c.Nodes {
+			dbs[nd] = nd.Gateway()
 		}
-		holder := dbs[c.other(first)].Begin(kv.TxnOptions{})
+		holder := dbs[c.Other(first)].Begin(kv.TxnOptions{})
 		holder.BeginStatement()
 		mustLock(t, holder, "\x10a")
 		if err := holder.Put([]byte("\x10a"), []byte("new")); err != nil {
@@ -141,17 +63,17 @@ func TestLocksSurviveTransfer(t *testing.T) {
 			}
 		})
 		time.Sleep(50 * time.Millisecond)
-		second := c.other(first)
-		if took := c.transfer(1, second); took > 100*time.Millisecond {
+		second := c.Other(first)
+		if took := c.Transfer(1, second); took > 100*time.Millisecond {
 			t.Errorf("the transfer took %v", took)
 		}
 		holder.BeginStatement()
 		mustLock(t, holder, "\x10b")
-		third := c.other(first, second)
-		c.transfer(1, third)
-		if n := c.leader(1).Locks().Len(); n != 3 { // two locks and one who waits
+		third := c.Other(first, second)
+		c.Transfer(1, third)
+		if n := c.Leader(1).Locks().Len(); n != 3 { // two locks and one who waits
 			time.Sleep(100 * time.Millisecond)
-			if n = c.leader(1).Locks().Len(); n != 3 {
+			if n = c.Leader(1).Locks().Len(); n != 3 {
 				t.Errorf("%d locks after the transfer", n)
 			}
 		}
@@ -162,11 +84,11 @@ func TestLocksSurviveTransfer(t *testing.T) {
 			t.Errorf("commit after two transfers: %v", err)
 		}
 		wg.Wait()
-		if v := c.get(1, "\x10a") + c.get(1, "\x10b"); v != "newernew" {
+		if v := c.Get(1, "\x10a") + c.Get(1, "\x10b"); v != "newernew" {
 			t.Errorf("values %q", v)
 		}
 		time.Sleep(time.Second)
-		if n := c.leader(1).Locks().Len(); n != 0 {
+		if n := c.Leader(1).Locks().Len(); n != 0 {
 			t.Errorf("%d locks are left", n)
 		}
 		// Without a lock transfer the commit fails, though an old record may be there.
@@ -176,14 +98,14 @@ func TestLocksSurviveTransfer(t *testing.T) {
 		if err := lost.Put([]byte("\x10a"), []byte("never")); err != nil {
 			t.Fatal(err)
 		}
-		third.port.down.Store(true)
-		for c.leader(1) == nil || c.leading(1) == third {
+		third.Port.SetDown(true)
+		for c.Leader(1) == nil || c.Leading(1) == third {
 			time.Sleep(10 * time.Millisecond)
 		}
 		if err := lost.Commit(ctx); !kv.IsRetryable(err) {
 			t.Errorf("a commit without its lock: %v", err)
 		}
-		third.port.down.Store(false)
+		third.Port.SetDown(false)
 	})
 }
 
@@ -191,13 +113,13 @@ func TestLocksSurviveTransfer(t *testing.T) {
 // by which they got the locks, lose none.
 func TestLockTransferAfterAnother(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c := newTestCluster(t, 3)
-		defer c.closeAll()
-		c.replicate(1)
-		c.put(1, "\x10a", "old")
-		holder := c.gateway(c.nodes[0]).Begin(kv.TxnOptions{})
-		for _, nd := range c.nodes[1:] {
-			c.gateway(nd)
+		c := newCluster(t, 3)
+		defer c.CloseAll()
+		c.Replicate(1)
+		c.Put(1, "\x10a", "old")
+		holder := c.Nodes[0].Gateway().Begin(kv.TxnOptions{})
+		for _, nd := range c.Nodes[1:] {
+			nd.Gateway()
 		}
 		holder.BeginStatement()
 		mustLock(t, holder, "\x10a")
@@ -206,12 +128,12 @@ func TestLockTransferAfterAnother(t *testing.T) {
 		}
 		for n := range 40 {
 			time.Sleep(time.Duration(n) * time.Millisecond)
-			c.transfer(1, c.other(c.leading(1)))
+			c.Transfer(1, c.Other(c.Leading(1)))
 		}
 		if err := holder.Commit(context.Background()); err != nil {
 			t.Errorf("commit after the transfers: %v", err)
 		}
-		if v := c.get(1, "\x10a"); v != "new" {
+		if v := c.Get(1, "\x10a"); v != "new" {
 			t.Errorf("value %q", v)
 		}
 	})
@@ -221,23 +143,22 @@ func TestLockTransferAfterAnother(t *testing.T) {
 // that it would end the new leadership, and the row locks with it.
 func TestLockTransferUndisturbed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c := newTestCluster(t, 3)
-		defer c.closeAll()
-		c.replicate(1)
-		c.put(1, "\x10a", "old")
+		c := newCluster(t, 3)
+		defer c.CloseAll()
+		c.Replicate(1)
+		c.Put(1, "\x10a", "old")
 		for range 20 {
 			time.Sleep(time.Second)
-			nd, old := c.leading(1), c.leader(1)
-			target := c.other(nd)
-			rep, _ := old.Desc().Replica(kvpb.StoreID(target.id))
+			nd, old := c.Leading(1), c.Leader(1)
+			target := c.Other(nd)
+			rep, _ := old.Desc().Replica(kvpb.StoreID(target.ID))
 			began := time.Now()
 			old.TransferLeader(rep.Replica)
-			for ; c.leading(1) != target; time.Sleep(50 * time.Microsecond) {
+			for ; c.Leading(1) != target; time.Sleep(50 * time.Microsecond) {
 				if _, known := old.Leader(); !known { // the clock's ticks come at any moment
 					old.Tick()
 					synctest.Wait()
-					nd.s.elections.tick()
-					nd.s.elections.call()
+					nd.Store.TickElections()
 				}
 				if time.Since(began) > 100*time.Millisecond {
 					t.Fatal("the lock transfer takes longer than 100 ms")
@@ -259,26 +180,26 @@ func TestLockTransferTwice(t *testing.T) {
 func transferTwice(t *testing.T) (wrong error) {
 	fail := func(format string, args ...any) { wrong = errors.Join(wrong, fmt.Errorf(format, args...)) }
 	synctest.Test(t, func(t *testing.T) {
-		c := newTestCluster(t, 3)
-		defer c.closeAll()
-		c.replicate(1)
-		c.put(1, "\x10a", "old")
-		first := c.leading(1)
-		target := c.other(first)
-		dbs := map[*testNode]*kv.DB{}
-		for _, nd := range c.nodes {
-			dbs[nd] = c.gateway(nd)
+		c := newCluster(t, 3)
+		defer c.CloseAll()
+		c.Replicate(1)
+		c.Put(1, "\x10a", "old")
+		first := c.Leading(1)
+		target := c.Other(first)
+		dbs := map[*clustertest.Node]*kv.DB{}
+		for _, nd := range c.Nodes {
+			dbs[nd] = nd.Gateway()
 		}
 		holder := dbs[first].Begin(kv.TxnOptions{})
 		holder.BeginStatement()
 		mustLock(t, holder, "\x10a")
-		rep, _ := c.leader(1).Desc().Replica(kvpb.StoreID(target.id))
-		c.leader(1).TransferLeader(rep.Replica)
-		for c.leading(1) != target {
+		rep, _ := c.Leader(1).Desc().Replica(kvpb.StoreID(target.ID))
+		c.Leader(1).TransferLeader(rep.Replica)
+		for c.Leading(1) != target {
 			time.Sleep(50 * time.Microsecond)
 		}
-		taken := c.leader(1)
-		target.port.down.Store(true) // what it sent a moment ago does not arrive
+		taken := c.Leader(1)
+		target.Port.SetDown(true) // what it sent a moment ago does not arrive
 		if n := taken.Locks().Len(); n != 1 {
 			t.Fatalf("the target holds %d locks", n)
 		}
@@ -289,7 +210,7 @@ func transferTwice(t *testing.T) (wrong error) {
 		if _, err := early.Lock(soon, []byte("\x10b"), kv.LockUpdate, kv.WaitBlock); err == nil {
 			fail("the target grants locks that its successor does not hear of")
 		}
-		for c.leader(1) == nil || c.leader(1) == taken {
+		for c.Leader(1) == nil || c.Leader(1) == taken {
 			time.Sleep(10 * time.Millisecond)
 		}
 		if err := holder.Put([]byte("\x10a"), []byte("new")); err != nil {
@@ -298,13 +219,13 @@ func transferTwice(t *testing.T) (wrong error) {
 		if err := holder.Commit(context.Background()); err != nil {
 			fail("commit: %w", err)
 		}
-		target.port.down.Store(false)
+		target.Port.SetDown(false)
 		early.Rollback(context.Background())
-		c.transfer(1, target)
-		if n := c.leader(1).Locks().Len(); n != 0 {
+		c.Transfer(1, target)
+		if n := c.Leader(1).Locks().Len(); n != 0 {
 			fail("%d locks came back", n)
 		}
-		if v := c.get(1, "\x10a"); v != "new" {
+		if v := c.Get(1, "\x10a"); v != "new" {
 			fail("value %q", v)
 		}
 	})
@@ -315,12 +236,12 @@ func transferTwice(t *testing.T) (wrong error) {
 // takes too long, here the commit of another transaction: the locks would be lost.
 func TestOfferKeepsLocks(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c := newTestCluster(t, 3)
-		defer c.closeAll()
-		c.replicate(1)
-		c.put(1, "\x10a", "old")
-		first, lead := c.leading(1), c.leader(1)
-		db := c.gateway(first)
+		c := newCluster(t, 3)
+		defer c.CloseAll()
+		c.Replicate(1)
+		c.Put(1, "\x10a", "old")
+		first, lead := c.Leading(1), c.Leader(1)
+		db := first.Gateway()
 		holder, other := db.Begin(kv.TxnOptions{}), db.Begin(kv.TxnOptions{})
 		for txn, key := range map[*kv.Txn]string{holder: "\x10a", other: "\x10b"} {
 			txn.BeginStatement()
@@ -329,23 +250,23 @@ func TestOfferKeepsLocks(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		rep, _ := lead.Desc().Replica(kvpb.StoreID(c.other(first).id))
-		c.wire.lose(func(_, to kvpb.NodeID, m rpc.Method, _ []byte) bool { return to == first.id && m != 99 })
+		rep, _ := lead.Desc().Replica(kvpb.StoreID(c.Other(first).ID))
+		c.Net.Lose(func(_, to kvpb.NodeID, m rpc.Method, _ []byte) bool { return to == first.ID && m != rpc.MethodLiveness })
 		done := make(chan error)
 		go func() { done <- other.Commit(context.Background()) }()
 		time.Sleep(10 * time.Millisecond)
 		lead.OfferLeader(rep.Replica)
 		time.Sleep(1100 * time.Millisecond)
-		c.wire.lose(nil)
+		c.Net.Lose(nil)
 		if err := errors.Join(<-done, holder.Commit(context.Background())); err != nil {
 			t.Error(err)
 		}
-		if c.leader(1) != lead {
+		if c.Leader(1) != lead {
 			t.Error("the leadership went")
 		}
 		lead.OfferLeader(rep.Replica)
 		time.Sleep(time.Second)
-		if c.leader(1) == lead {
+		if c.Leader(1) == lead {
 			t.Error("the leadership did not go though nothing was in its way")
 		}
 	})
@@ -355,21 +276,21 @@ func TestOfferKeepsLocks(t *testing.T) {
 // exported.
 func TestOfferKeepsLongLocks(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c := newTestCluster(t, 3)
-		defer c.closeAll()
-		c.replicate(1)
-		c.put(1, "\x10a", "old")
-		first, lead := c.leading(1), c.leader(1)
-		holder := c.gateway(first).Begin(kv.TxnOptions{})
+		c := newCluster(t, 3)
+		defer c.CloseAll()
+		c.Replicate(1)
+		c.Put(1, "\x10a", "old")
+		first, lead := c.Leading(1), c.Leader(1)
+		holder := first.Gateway().Begin(kv.TxnOptions{})
 		holder.BeginStatement()
 		const locks = 300
 		for i := range locks { // of more than 8 MiB
 			mustLock(t, holder, fmt.Sprintf("\x10%04d%s", i, strings.Repeat("x", 32<<10)))
 		}
-		rep, _ := lead.Desc().Replica(kvpb.StoreID(c.other(first).id))
+		rep, _ := lead.Desc().Replica(kvpb.StoreID(c.Other(first).ID))
 		lead.OfferLeader(rep.Replica)
 		time.Sleep(2 * time.Second)
-		if n := lead.Locks().Len(); c.leader(1) != lead || n != locks {
+		if n := lead.Locks().Len(); c.Leader(1) != lead || n != locks {
 			t.Fatalf("the leadership went, or its locks: %d are left", n)
 		}
 		if err := holder.Put([]byte("\x10a"), []byte("new")); err != nil {
@@ -380,7 +301,7 @@ func TestOfferKeepsLongLocks(t *testing.T) {
 		}
 		lead.OfferLeader(rep.Replica)
 		time.Sleep(time.Second)
-		if c.leader(1) == lead {
+		if c.Leader(1) == lead {
 			t.Error("the leadership did not go though its locks had")
 		}
 	})
@@ -390,28 +311,28 @@ func TestOfferKeepsLongLocks(t *testing.T) {
 // goes on in a later term, elsewhere or here. With the same node it has its locks.
 func TestLockTransferToNobody(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c := newTestCluster(t, 3)
-		defer c.closeAll()
-		c.replicate(1)
-		c.put(1, "\x10a", "old")
-		first := c.leading(1)
-		for _, nd := range c.nodes {
-			c.gateway(nd)
+		c := newCluster(t, 3)
+		defer c.CloseAll()
+		c.Replicate(1)
+		c.Put(1, "\x10a", "old")
+		first := c.Leading(1)
+		for _, nd := range c.Nodes {
+			nd.Gateway()
 		}
-		db := c.gateway(first)
+		db := first.Gateway()
 		holder := db.Begin(kv.TxnOptions{})
 		holder.BeginStatement()
 		mustLock(t, holder, "\x10a")
-		target := c.other(first)
-		rep, _ := c.leader(1).Desc().Replica(kvpb.StoreID(target.id))
-		lead := c.leader(1)
+		target := c.Other(first)
+		rep, _ := c.Leader(1).Desc().Replica(kvpb.StoreID(target.ID))
+		lead := c.Leader(1)
 		lead.TransferLeader(rep.Replica)
 		for lead.Leads() {
 			time.Sleep(100 * time.Microsecond)
 		}
-		target.port.down.Store(true)
+		target.Port.SetDown(true)
 		began := time.Now()
-		for c.leader(1) == nil {
+		for c.Leader(1) == nil {
 			if time.Since(began) > 5*time.Second {
 				t.Fatal("nobody leads")
 			}
@@ -424,10 +345,10 @@ func TestLockTransferToNobody(t *testing.T) {
 		if err != nil && (lead.Leads() || !kv.IsRetryable(err)) {
 			t.Errorf("commit: %v", err)
 		}
-		if v := c.get(1, "\x10a"); (v == "new") != (err == nil) {
+		if v := c.Get(1, "\x10a"); (v == "new") != (err == nil) {
 			t.Errorf("value %q after %v", v, err)
 		}
-		target.port.down.Store(false)
+		target.Port.SetDown(false)
 	})
 }
 
@@ -440,17 +361,17 @@ func TestIncrementsOverTransfers(t *testing.T) {
 }
 
 func incrementsOverTransfers(t *testing.T, seed uint64, kill bool) {
-	c := newTestCluster(t, 3)
-	defer c.closeAll()
-	c.replicate(1)
-	c.put(1, "\x10n", "")
+	c := newCluster(t, 3)
+	defer c.CloseAll()
+	c.Replicate(1)
+	c.Put(1, "\x10n", "")
 	rnd := rand.New(rand.NewPCG(seed, 3))
 	var wg sync.WaitGroup
 	var mu sync.Mutex
 	done, failed := 0, map[string]int{}
 	stop := make(chan struct{})
-	for i, nd := range c.nodes {
-		db := c.gateway(nd)
+	for i, nd := range c.Nodes {
+		db := nd.Gateway()
 		for range 2 {
 			wg.Go(func() {
 				for {
@@ -473,21 +394,21 @@ func incrementsOverTransfers(t *testing.T, seed uint64, kill bool) {
 	}
 	for range 12 {
 		time.Sleep(time.Duration(50+rnd.IntN(300)) * time.Millisecond)
-		from := c.leading(1)
+		from := c.Leading(1)
 		if from == nil {
 			continue
 		}
 		if kill && rnd.IntN(3) == 0 {
-			from.port.down.Store(true) // cut off for a while
+			from.Port.SetDown(true) // cut off for a while
 			time.Sleep(3 * time.Second)
-			from.port.down.Store(false)
+			from.Port.SetDown(false)
 			continue
 		}
-		c.transfer(1, c.other(from, c.nodes[rnd.IntN(3)]))
+		c.Transfer(1, c.Other(from, c.Nodes[rnd.IntN(3)]))
 	}
 	close(stop)
 	wg.Wait()
-	n := len(c.get(1, "\x10n"))
+	n := len(c.Get(1, "\x10n"))
 	unknown := 0
 	for msg, k := range failed {
 		if strings.Contains(msg, "outcome") {
@@ -501,8 +422,8 @@ func incrementsOverTransfers(t *testing.T, seed uint64, kill bool) {
 		t.Errorf("seed %d: %d done, failures %v", seed, done, failed)
 	}
 	time.Sleep(2 * time.Second)
-	if left := c.leader(1).Locks().Len(); left != 0 {
-		c.leader(1).Locks().ForEach(func(l concurrency.Lock) bool { t.Logf("%+v", l); return true })
+	if left := c.Leader(1).Locks().Len(); left != 0 {
+		c.Leader(1).Locks().ForEach(func(l concurrency.Lock) bool { t.Logf("%+v", l); return true })
 		t.Errorf("seed %d: %d locks are left", seed, left)
 	}
 	t.Logf("seed %d: %d done, failures %v", seed, done, failed)
@@ -533,19 +454,18 @@ func increment(db *kv.DB, block bool) error {
 // transaction does not commit.
 func TestLocksOfDeadGateway(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c := newTestCluster(t, 1)
-		defer c.closeAll()
-		nd := c.nodes[0]
+		c := newCluster(t, 1)
+		defer c.CloseAll()
+		nd := c.Nodes[0]
 		var mu sync.Mutex
 		dead := map[uint64]bool{}
-		nd.s.ConnectTxns(replica.TxnDeps{GatewayAlive: func(id kvpb.TxnID) bool {
+		db := nd.Gateway()
+		gone := kv.NewDB(nd.KV.Router, nd.Clock, nd.KV.GatewayLife()+1)
+		nd.Store.ConnectTxns(replica.TxnDeps{GatewayAlive: func(id kvpb.TxnID) bool {
 			mu.Lock()
 			defer mu.Unlock()
 			return !dead[id.Hi]
 		}})
-		db := c.gateway(nd)
-		nd.life++
-		gone := c.gateway(nd)
 		ctx := context.Background()
 		for _, wait := range []kv.WaitPolicy{kv.WaitBlock, kv.WaitError, kv.WaitSkip} {
 			holder := gone.Begin(kv.TxnOptions{})

@@ -1,4 +1,4 @@
-package store
+package store_test
 
 import (
 	"context"
@@ -68,13 +68,13 @@ func TestLogFails(t *testing.T) {
 
 // tryMerge merges a range with the one to its right, or ends the attempt: it takes all
 // stores of both.
-func (c *testCluster) tryMerge(id kvpb.RangeID) {
-	c.t.Helper()
-	l := c.leader(id)
+func (c *cluster) tryMerge(id kvpb.RangeID) {
+	c.T.Helper()
+	l := c.Leader(id)
 	if l == nil {
 		return
 	}
-	right := c.nodeOf(l).s.At(l.Desc().EndKey)
+	right := c.Of(l).Store.At(l.Desc().EndKey)
 	if right == nil || !right.Leads() {
 		return
 	}
@@ -83,7 +83,7 @@ func (c *testCluster) tryMerge(id kvpb.RangeID) {
 	if l.Merge(ctx, right) == nil {
 		return
 	}
-	c.do(id, func(l *replica.Replica) error {
+	c.Do(id, func(l *replica.Replica) error {
 		if l.Desc().Merging == 0 {
 			return nil
 		}
@@ -95,12 +95,12 @@ func (c *testCluster) tryMerge(id kvpb.RangeID) {
 // how many operations that log has seen.
 func logFails(t *testing.T, node int, f *logFault) (ops int64) {
 	synctest.Test(t, func(t *testing.T) {
-		c := newTestCluster(t, 3)
-		defer c.closeAll()
-		c.replicate(1)
-		hurt := c.nodes[node]
-		hurt.s.DiskWatch().SetFault(f.hook)
-		c.do(1, func(r *replica.Replica) error {
+		c := newCluster(t, 3)
+		defer c.CloseAll()
+		c.Replicate(1)
+		hurt := c.Nodes[node]
+		hurt.Store.DiskWatch().SetFault(f.hook)
+		c.Do(1, func(r *replica.Replica) error {
 			if !r.Desc().ContainsKey([]byte("\x10m")) {
 				return nil // done, though its outcome was not known
 			}
@@ -108,28 +108,28 @@ func logFails(t *testing.T, node int, f *logFault) (ops int64) {
 		})
 		key := func(p string, i int) string { return fmt.Sprintf("\x10%s%d", p, i) }
 		for i := range 4 {
-			c.put(1, key("a", i), "1")
-			c.put(2, key("m", i), "1")
+			c.Put(1, key("a", i), "1")
+			c.Put(2, key("m", i), "1")
 		}
 		c.tryMerge(1)
 		for i := range 4 {
-			c.put(1, key("a", i), "2")
-			c.put(c.holder(key("n", i)), key("n", i), "2")
+			c.Put(1, key("a", i), "2")
+			c.Put(c.holder(key("n", i)), key("n", i), "2")
 		}
 		time.Sleep(time.Second)
 		ops = f.count.Load()
-		hurt.s.DiskWatch().SetFault(nil)
-		c.crash(hurt, 1)
-		c.open(hurt)
-		c.introduce()
+		hurt.Store.DiskWatch().SetFault(nil)
+		c.Crash(hurt, 1)
+		c.Start(hurt)
+		c.Introduce()
 		for i := range 4 {
 			for k, want := range map[string]string{key("a", i): "2", key("m", i): "1", key("n", i): "2"} {
-				if v := c.get(c.holder(k), k); v != want {
+				if v := c.Get(c.holder(k), k); v != want {
 					t.Errorf("%q = %q, not %q", k, v, want)
 				}
 			}
 		}
-		c.put(c.holder("\x10z"), "\x10z", "3")
+		c.Put(c.holder("\x10z"), "\x10z", "3")
 		c.agree()
 	})
 	return ops

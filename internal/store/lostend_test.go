@@ -1,4 +1,4 @@
-package store
+package store_test
 
 import (
 	"errors"
@@ -9,12 +9,14 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/lichendb/lichen/internal/clustertest"
 	"github.com/lichendb/lichen/internal/fs"
 	"github.com/lichendb/lichen/internal/hlc"
 	"github.com/lichendb/lichen/internal/keys"
 	"github.com/lichendb/lichen/internal/kvpb"
 	"github.com/lichendb/lichen/internal/raftlog"
 	"github.com/lichendb/lichen/internal/replica"
+	"github.com/lichendb/lichen/internal/store"
 )
 
 // TestLostEndBehindFlush: a log that has lost its end, while the engine has flushed what stood
@@ -29,31 +31,31 @@ func TestLostEndBehindFlush(t *testing.T) {
 // the engine of afterwards. It fails if the store goes on, and tells what that has forgotten.
 func startsAgainBehindFlush(t *testing.T) (failure error) {
 	synctest.Test(t, func(t *testing.T) {
-		c := newTestCluster(t, 3)
-		defer c.closeAll()
-		c.replicate(1)
-		c.put(1, "\x10a", "1")
+		c := newCluster(t, 3)
+		defer c.CloseAll()
+		c.Replicate(1)
+		c.Put(1, "\x10a", "1")
 		time.Sleep(time.Second)
-		lead := c.nodeOf(c.leader(1))
-		older := map[*testNode]*fs.MemFS{}
-		for _, nd := range c.nodes {
-			older[nd] = fs.CrashClone(nd.fs, 100, 1)
+		lead := c.Of(c.Leader(1))
+		older := map[*clustertest.Node]*fs.MemFS{}
+		for _, nd := range c.Nodes {
+			older[nd] = fs.CrashClone(nd.Disk, 100, 1)
 		}
-		c.close(lead) // the others vote
-		c.put(1, "\x10b", "2")
+		c.Close(lead) // the others vote
+		c.Put(1, "\x10b", "2")
 		time.Sleep(time.Second)
 		voter := c.follower(1)
-		before, _ := voter.s.log.State(1)
+		before, _ := voter.Store.Log().State(1)
 		if before.HardState.Vote == 0 {
 			t.Fatal("no follower has voted")
 		}
-		if err := voter.s.eng.Flush(); err != nil {
+		if err := voter.Store.Engine().Flush(); err != nil {
 			t.Fatal(err)
 		}
-		c.close(voter)
-		replaceLog(t, voter.fs, older[voter])
+		c.Close(voter)
+		replaceLog(t, voter.Disk, older[voter])
 		clock := hlc.New(func() int64 { return time.Now().UnixNano() }, 250*time.Millisecond)
-		s, err := Open(Options{FS: voter.fs, Dir: "s", Clock: clock, CacheBytes: 1 << 20, MemTableBytes: 1 << 20})
+		s, err := store.Open(store.Options{FS: voter.Disk, Dir: clustertest.Dir, Clock: clock, CacheBytes: 1 << 20, MemTableBytes: 1 << 20})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -61,7 +63,7 @@ func startsAgainBehindFlush(t *testing.T) (failure error) {
 		var lost *replica.LostLogError
 		switch err := s.Start(); {
 		case err == nil:
-			now, _ := s.log.State(1)
+			now, _ := s.Log().State(1)
 			failure = fmt.Errorf("the store goes on with the vote %+v: it had %+v", now.HardState, before.HardState)
 		case !errors.As(err, &lost) || !strings.Contains(err.Error(), "start the node with an empty store"):
 			failure = fmt.Errorf("a log that has lost its end: %w", err)
@@ -71,9 +73,9 @@ func startsAgainBehindFlush(t *testing.T) (failure error) {
 }
 
 // follower returns a node that is up and follows in a range.
-func (c *testCluster) follower(id kvpb.RangeID) *testNode {
-	for _, nd := range c.nodes {
-		if r, ok := nd.s.Replica(id); ok && !nd.port.down.Load() && !r.Leads() {
+func (c *cluster) follower(id kvpb.RangeID) *clustertest.Node {
+	for _, nd := range c.Nodes {
+		if r, ok := nd.Store.Replica(id); ok && !nd.Port.Down() && !r.Leads() {
 			return nd
 		}
 	}
@@ -83,7 +85,7 @@ func (c *testCluster) follower(id kvpb.RangeID) *testNode {
 // replaceLog puts the raft log of another disk in the place of a disk's own.
 func replaceLog(t *testing.T, disk, from *fs.MemFS) {
 	t.Helper()
-	dir := disk.PathJoin("s", "raftlog")
+	dir := disk.PathJoin(clustertest.Dir, "raftlog")
 	if err := disk.RemoveAll(dir); err != nil {
 		t.Fatal(err)
 	}
@@ -122,16 +124,16 @@ func copyFile(to, from *fs.MemFS, path string) error {
 // A snapshot that was taken in leaves no mark behind, once the log begins after it.
 func TestSnapshotMarkGoes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c := newTestCluster(t, 2)
-		defer c.closeAll()
-		c.replicate(1)
+		c := newCluster(t, 2)
+		defer c.CloseAll()
+		c.Replicate(1)
 		time.Sleep(time.Second)
-		for _, nd := range c.nodes {
-			if st, ok := nd.s.log.State(raftlog.GroupID(1)); !ok || st.Last == 0 {
-				t.Fatalf("node %d has no replica", nd.id)
+		for _, nd := range c.Nodes {
+			if st, ok := nd.Store.Log().State(raftlog.GroupID(1)); !ok || st.Last == 0 {
+				t.Fatalf("node %d has no replica", nd.ID)
 			}
-			if mark, marked, err := nd.s.eng.GetUnversioned(keys.RangeSnapshotMark(1), nil); marked || err != nil {
-				t.Errorf("node %d: the mark of a snapshot is left: %x, %v", nd.id, mark, err)
+			if mark, marked, err := nd.Store.Engine().GetUnversioned(keys.RangeSnapshotMark(1), nil); marked || err != nil {
+				t.Errorf("node %d: the mark of a snapshot is left: %x, %v", nd.ID, mark, err)
 			}
 		}
 	})

@@ -1,4 +1,4 @@
-package store
+package store_test
 
 import (
 	"context"
@@ -17,50 +17,45 @@ import (
 // a log.
 func TestMergedLogAndOldTombstone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c := newTestCluster(t, 3)
-		defer c.closeAll()
-		c.replicate(1)
+		c := newCluster(t, 3)
+		defer c.CloseAll()
+		c.Replicate(1)
 		c.split("f")
-		last := c.nodes[2]
-		c.gather(c.nodes[0], 1, 2)
+		last := c.Nodes[2]
+		c.gather(c.Nodes[0], 1, 2)
 		change := func(k replica.ChangeKind) {
-			c.do(2, func(r *replica.Replica) error {
-				ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
-				defer cancel()
-				return r.ChangeReplicas(ctx, []replica.Change{{Kind: k, Node: last.id, Store: kvpb.StoreID(last.id)}})
-			})
+			c.Change(2, k, last)
 			time.Sleep(2 * time.Second)
-			if err := last.s.eng.Flush(); err != nil {
+			if err := last.Store.Engine().Flush(); err != nil {
 				t.Fatal(err)
 			}
 			time.Sleep(time.Second)
 		}
 		change(replica.Remove)
-		if floor, err := last.s.tombstone(2); err != nil || floor == 0 {
+		if floor, err := last.Store.Tombstone(2); err != nil || floor == 0 {
 			t.Fatalf("no tombstone of the replica that was removed: %d, %v", floor, err)
 		}
 		change(replica.AddLearner)
 		change(replica.Promote)
 		c.merge(1)
 		time.Sleep(100 * time.Millisecond)
-		if _, ok := last.s.Replica(2); ok {
+		if _, ok := last.Store.Replica(2); ok {
 			t.Fatal("the merge has not come to the last node")
 		}
-		m := newMaintenance(last.s)
-		m.destroyLogs()
-		if _, ok := last.s.log.State(raftlog.GroupID(2)); !ok {
+		last.Store.DestroyLogs()
+		if _, ok := last.Store.Log().State(raftlog.GroupID(2)); !ok {
 			t.Error("the log is gone before the merge is durable")
 		}
-		c.crash(last, 1)
-		c.open(last)
-		c.introduce()
-		c.put(1, "\x10z", "after")
+		c.Crash(last, 1)
+		c.Start(last)
+		c.Introduce()
+		c.Put(1, "\x10z", "after")
 		c.agree()
-		if err := last.s.eng.Flush(); err != nil {
+		if err := last.Store.Engine().Flush(); err != nil {
 			t.Fatal(err)
 		}
 		time.Sleep(2 * time.Second)
-		if _, ok := last.s.log.State(raftlog.GroupID(2)); ok {
+		if _, ok := last.Store.Log().State(raftlog.GroupID(2)); ok {
 			t.Error("the log is still there though the merge is durable")
 		}
 	})
@@ -69,14 +64,14 @@ func TestMergedLogAndOldTombstone(t *testing.T) {
 // A node that is away keeps ranges from being merged, but nothing waits for it.
 func TestNoMergeWithoutAll(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c := newTestCluster(t, 3)
-		defer c.closeAll()
-		c.replicate(1)
+		c := newCluster(t, 3)
+		defer c.CloseAll()
+		c.Replicate(1)
 		c.split("f")
-		c.gather(c.nodes[0], 1, 2)
-		c.nodes[2].port.down.Store(true)
+		c.gather(c.Nodes[0], 1, 2)
+		c.Nodes[2].Port.SetDown(true)
 		time.Sleep(3 * time.Second)
-		left, right := c.leader(1), c.leader(2)
+		left, right := c.Leader(1), c.Leader(2)
 		began := time.Now()
 		if err := left.Merge(context.Background(), right); !errors.Is(err, replica.ErrNotNow) {
 			t.Errorf("a merge without one of the nodes: %v", err)
@@ -87,7 +82,7 @@ func TestNoMergeWithoutAll(t *testing.T) {
 		if d := right.Desc(); left.Desc().Changing() || d.Changing() {
 			t.Errorf("something was begun: %+v, %+v", *left.Desc(), *d)
 		}
-		c.nodes[2].port.down.Store(false)
+		c.Nodes[2].Port.SetDown(false)
 		time.Sleep(3 * time.Second)
 		c.merge(1)
 	})
@@ -97,14 +92,14 @@ func TestNoMergeWithoutAll(t *testing.T) {
 // that it does not happen any more, afterwards the answer names the range that is left.
 func TestRenewAgainstMerge(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c := newTestCluster(t, 3)
-		defer c.closeAll()
-		c.replicate(1)
+		c := newCluster(t, 3)
+		defer c.CloseAll()
+		c.Replicate(1)
 		c.split("f")
-		c.gather(c.nodes[0], 1, 2)
+		c.gather(c.Nodes[0], 1, 2)
 		time.Sleep(time.Second)
 		ctx := context.Background()
-		left, right := c.leader(1), c.leader(2)
+		left, right := c.Leader(1), c.Leader(2)
 		err := left.MergeIf(ctx, right, func(ctx context.Context) error {
 			return right.Renew(ctx) // just after it was found that the boundary may go
 		})
@@ -150,21 +145,19 @@ func TestRenewAgainstMerge(t *testing.T) {
 // for a moment only.
 func TestShortFreeze(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c := newTestCluster(t, 3)
-		defer c.closeAll()
-		c.replicate(1)
+		c := newCluster(t, 3)
+		defer c.CloseAll()
+		c.Replicate(1)
 		c.split("f")
-		c.gather(c.nodes[0], 1, 2)
+		c.gather(c.Nodes[0], 1, 2)
 		time.Sleep(time.Second)
-		left, right := c.leader(1), c.leader(2)
+		left, right := c.Leader(1), c.Leader(2)
 		merged := make(chan error, 1)
 		go func() { merged <- left.Merge(context.Background(), right) }()
 		for left.Desc().Merging == 0 { // announced: cut the link before the freeze arrives
 			time.Sleep(100 * time.Microsecond)
 		}
-		c.wire.mu.Lock()
-		c.wire.cut[[2]kvpb.NodeID{1, 3}] = true
-		c.wire.mu.Unlock()
+		c.Net.Cut(1, 3, true)
 		began := time.Now()
 		if err := <-merged; err == nil {
 			t.Fatal("merged without the third replica")
@@ -185,14 +178,14 @@ func TestShortFreeze(t *testing.T) {
 // other stores come to the split later than its first call for votes.
 func TestSplitLeadsSoon(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c := newTestCluster(t, 3)
-		defer c.closeAll()
-		c.replicate(1)
-		lead := c.leader(1)
-		nd := c.nodeOf(lead)
+		c := newCluster(t, 3)
+		defer c.CloseAll()
+		c.Replicate(1)
+		lead := c.Leader(1)
+		nd := c.Of(lead)
 		ctx := context.Background()
 		var held kvpb.LockResponse
-		holder := meta(nd, 1<<40)
+		holder := nd.Txn(1 << 40)
 		if err := lead.Lock(ctx, &kvpb.LockRequest{Txn: holder, Key: []byte("\x10z"), Strength: kvpb.LockUpdate}, &held); err != nil {
 			t.Fatal(err)
 		}
@@ -200,11 +193,9 @@ func TestSplitLeadsSoon(t *testing.T) {
 			t.Fatal(err)
 		}
 		others := func(cut bool) {
-			c.wire.mu.Lock()
-			defer c.wire.mu.Unlock()
-			for _, o := range c.nodes {
+			for _, o := range c.Nodes {
 				if o != nd {
-					c.wire.cut[[2]kvpb.NodeID{nd.id, o.id}] = cut
+					c.Net.Cut(nd.ID, o.ID, cut)
 				}
 			}
 		}
@@ -212,16 +203,16 @@ func TestSplitLeadsSoon(t *testing.T) {
 		time.Sleep(20 * time.Millisecond)
 		others(false)
 		began := time.Now()
-		for c.leader(2) == nil {
+		for c.Leader(2) == nil {
 			time.Sleep(time.Millisecond)
 		}
 		if took := time.Since(began); took > 250*time.Millisecond {
 			t.Errorf("the new range has a leader after %v", took)
 		}
-		if c.nodeOf(c.leader(2)) != nd {
+		if c.Of(c.Leader(2)) != nd {
 			t.Error("another node leads the new range")
 		}
-		err := c.leader(2).Commit(ctx, &kvpb.CommitRequest{
+		err := c.Leader(2).Commit(ctx, &kvpb.CommitRequest{
 			Txn: holder, Writes: []kvpb.Write{{Key: []byte("\x10z"), Value: []byte("x")}},
 			Locks: [][]byte{[]byte("\x10z")}, LockEpochs: []uint64{held.Epoch}, AllReadsHere: true,
 		}, &kvpb.CommitResponse{})

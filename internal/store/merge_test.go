@@ -1,4 +1,4 @@
-package store
+package store_test
 
 import (
 	"context"
@@ -10,52 +10,42 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/lichendb/lichen/internal/clustertest"
 	"github.com/lichendb/lichen/internal/concurrency"
-	"github.com/lichendb/lichen/internal/fs"
 	"github.com/lichendb/lichen/internal/keys"
 	"github.com/lichendb/lichen/internal/kvpb"
 	"github.com/lichendb/lichen/internal/replica"
 )
 
-// nodeOf returns the node with a replica.
-func (c *testCluster) nodeOf(r *replica.Replica) *testNode {
-	for _, nd := range c.nodes {
-		if o, ok := nd.s.Replica(r.RangeID()); ok && o == r {
-			return nd
-		}
-	}
-	return nil
-}
-
 // gather makes one node lead ranges.
-func (c *testCluster) gather(nd *testNode, ids ...kvpb.RangeID) {
-	c.t.Helper()
+func (c *cluster) gather(nd *clustertest.Node, ids ...kvpb.RangeID) {
+	c.T.Helper()
 	for _, id := range ids {
-		c.do(id, func(r *replica.Replica) error {
-			if c.nodeOf(r) == nd {
+		c.Do(id, func(r *replica.Replica) error {
+			if c.Of(r) == nd {
 				return nil
 			}
-			d, ok := r.Desc().Replica(kvpb.StoreID(nd.id))
+			d, ok := r.Desc().Replica(kvpb.StoreID(nd.ID))
 			if !ok {
 				return errors.New("no replica there")
 			}
 			r.TransferLeader(d.Replica)
 			time.Sleep(200 * time.Millisecond)
 			r.Reclaim()
-			return fmt.Errorf("range %d is not led by node %d yet", id, nd.id)
+			return fmt.Errorf("range %d is not led by node %d yet", id, nd.ID)
 		})
 	}
 }
 
 // merge merges a range with the one to its right.
-func (c *testCluster) merge(id kvpb.RangeID) {
-	c.t.Helper()
-	c.do(id, func(l *replica.Replica) error {
-		nd := c.nodeOf(l)
+func (c *cluster) merge(id kvpb.RangeID) {
+	c.T.Helper()
+	c.Do(id, func(l *replica.Replica) error {
+		nd := c.Of(l)
 		if l.Desc().Merging != 0 {
 			return c.resolve(l)
 		}
-		right := nd.s.At(l.Desc().EndKey)
+		right := nd.Store.At(l.Desc().EndKey)
 		if right == nil {
 			return errors.New("nothing on the right")
 		}
@@ -66,11 +56,11 @@ func (c *testCluster) merge(id kvpb.RangeID) {
 	})
 }
 
-func (c *testCluster) resolve(l *replica.Replica) error {
+func (c *cluster) resolve(l *replica.Replica) error {
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 	defer cancel()
 	return l.ResolveMerge(ctx, func(_ context.Context, right, left kvpb.RangeID, generation uint64) error {
-		r := c.leader(right)
+		r := c.Leader(right)
 		if r == nil {
 			return errors.New("no leader")
 		}
@@ -79,28 +69,28 @@ func (c *testCluster) resolve(l *replica.Replica) error {
 }
 
 // holder returns the id of the range that holds a key.
-func (c *testCluster) holder(key string) kvpb.RangeID {
-	c.t.Helper()
+func (c *cluster) holder(key string) kvpb.RangeID {
+	c.T.Helper()
 	for range 100 {
-		for _, nd := range c.nodes {
-			if r := nd.s.At([]byte(key)); r != nil && !nd.port.down.Load() && r.Leads() {
+		for _, nd := range c.Nodes {
+			if r := nd.Store.At([]byte(key)); r != nil && !nd.Port.Down() && r.Leads() {
 				return r.RangeID()
 			}
 		}
 		time.Sleep(100 * time.Millisecond)
 	}
-	c.t.Fatalf("no leader holds %q", key)
+	c.T.Fatalf("no leader holds %q", key)
 	return 0
 }
 
 // agree checks that all nodes have the same ranges, without gaps, in the same state.
-func (c *testCluster) agree() {
-	c.t.Helper()
+func (c *cluster) agree() {
+	c.T.Helper()
 	time.Sleep(3 * time.Second)
 	var want string
-	for _, nd := range c.nodes {
+	for _, nd := range c.Nodes {
 		got := ""
-		for _, r := range nd.s.all() {
+		for _, r := range nd.Store.All() {
 			d := r.Desc()
 			got += fmt.Sprintf("%d [%x, %x) generation %d merging %d into %d applied %d\n",
 				d.RangeID, d.StartKey, d.EndKey, d.Generation, d.Merging, d.Into, r.AppliedIndex())
@@ -108,69 +98,51 @@ func (c *testCluster) agree() {
 		if want == "" {
 			want = got
 		} else if got != want {
-			c.t.Errorf("node %d:\n%snode 1:\n%s", nd.id, got, want)
+			c.T.Errorf("node %d:\n%snode 1:\n%s", nd.ID, got, want)
 		}
 	}
 }
 
-// crash kills a node: what the engine has not flushed is lost.
-// users end once the replicas have stopped: a test's goroutine may still read the engine,
-// which is not closed under it.
-func (c *testCluster) crash(nd *testNode, seed uint64, users ...<-chan struct{}) {
-	nd.port.down.Store(true)
-	nd.live.Close()
-	disk := fs.CrashClone(nd.fs, 0, seed)
-	nd.s.halt()
-	for _, u := range users {
-		<-u
-	}
-	nd.s.opts.Clock.Stop()
-	_ = nd.s.closeFiles()
-	nd.fs = disk
-}
-
 // split makes ranges of the first letters of keys, numbered from 2 on.
-func (c *testCluster) split(letters string) {
-	c.t.Helper()
+func (c *cluster) split(letters string) {
+	c.T.Helper()
 	for i := len(letters) - 1; i >= 0; i-- {
 		id := kvpb.RangeID(i + 2)
-		c.do(1, func(r *replica.Replica) error {
-			return r.Split(context.Background(), []byte("\x10"+letters[i:i+1]), id)
-		})
-		c.put(id, "\x10"+letters[i:i+1]+"0", "first")
+		c.Split(1, "\x10"+letters[i:i+1], id)
+		c.Put(id, "\x10"+letters[i:i+1]+"0", "first")
 	}
 }
 
 func TestMerge(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c := newTestCluster(t, 3)
-		defer c.closeAll()
-		c.replicate(1)
-		c.put(1, "\x10a", "left")
+		c := newCluster(t, 3)
+		defer c.CloseAll()
+		c.Replicate(1)
+		c.Put(1, "\x10a", "left")
 		c.split("fm")
-		c.put(2, "\x10g", "middle")
-		c.put(3, "\x10z", "right")
+		c.Put(2, "\x10g", "middle")
+		c.Put(3, "\x10z", "right")
 		c.merge(1)
 		c.merge(1)
 		for k, v := range map[string]string{"\x10a": "left", "\x10g": "middle", "\x10z": "right", "\x10m0": "first"} {
-			if got := c.get(1, k); got != v {
+			if got := c.Get(1, k); got != v {
 				t.Errorf("%q = %q, want %q", k, got, v)
 			}
-			c.put(1, k, "new")
+			c.Put(1, k, "new")
 		}
 		c.agree()
-		for _, nd := range c.nodes {
-			if all := nd.s.all(); len(all) != 1 {
-				t.Errorf("node %d has %d replicas", nd.id, len(all))
+		for _, nd := range c.Nodes {
+			if all := nd.Store.All(); len(all) != 1 {
+				t.Errorf("node %d has %d replicas", nd.ID, len(all))
 			}
 		}
 		// A request that still goes to a merged range is told where to go.
-		if d, ok := c.nodes[0].s.MergedInto(3); !ok || d.RangeID != 1 {
+		if d, ok := c.Nodes[0].Store.MergedInto(3); !ok || d.RangeID != 1 {
 			t.Errorf("range 3 became part of %v", d)
 		}
 		// The ids are used up, the keys free to be split off again.
-		c.do(1, func(r *replica.Replica) error { return r.Split(context.Background(), []byte("\x10m"), 4) })
-		if got := c.get(4, "\x10z"); got != "new" {
+		c.Split(1, "\x10m", 4)
+		if got := c.Get(4, "\x10z"); got != "new" {
 			t.Errorf("z = %q", got)
 		}
 	})
@@ -180,22 +152,22 @@ func TestMerge(t *testing.T) {
 // them succeeds where the range went.
 func TestMergeCarriesLocks(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c := newTestCluster(t, 3)
-		defer c.closeAll()
-		c.replicate(1)
+		c := newCluster(t, 3)
+		defer c.CloseAll()
+		c.Replicate(1)
 		c.split("f")
-		lead := c.leader(1)
-		nd := c.nodeOf(lead)
+		lead := c.Leader(1)
+		nd := c.Of(lead)
 		c.gather(nd, 2)
-		right := c.leader(2)
+		right := c.Leader(2)
 		ctx := context.Background()
-		holder, waiter := meta(nd, 1<<40), meta(nd, 1<<40+1)
+		holder, waiter := nd.Txn(1<<40), nd.Txn(1<<40+1)
 		var held kvpb.LockResponse
 		if err := right.Lock(ctx, &kvpb.LockRequest{Txn: holder, Key: []byte("\x10g"), Strength: kvpb.LockUpdate}, &held); err != nil {
 			t.Fatal(err)
 		}
 		// The read of a later transaction that wrote nothing.
-		reader := meta(nd, 1<<40+2)
+		reader := nd.Txn(1<<40 + 2)
 		if err := right.Get(ctx, &kvpb.GetRequest{Txn: reader, Key: []byte("\x10h")}, &kvpb.GetResponse{}); err != nil {
 			t.Fatal(err)
 		}
@@ -209,7 +181,7 @@ func TestMergeCarriesLocks(t *testing.T) {
 		if err := <-waited; !errors.As(err, &mm) || len(mm.Known) != 1 || mm.Known[0].RangeID != 1 || !mm.Known[0].ContainsKey([]byte("\x10g")) {
 			t.Fatalf("who waited at the merged range: %v %+v", err, mm)
 		}
-		lead = c.leader(1)
+		lead = c.Leader(1)
 		err := lead.Lock(ctx, &kvpb.LockRequest{Txn: waiter, Key: []byte("\x10g"), Strength: kvpb.LockUpdate, Wait: kvpb.WaitError}, &kvpb.LockResponse{})
 		var busy *kvpb.LockNotAvailableError
 		if !errors.As(err, &busy) {
@@ -257,42 +229,42 @@ func TestMergeFollowerCrash(t *testing.T) {
 // mergeCrash kills the node that is distance nodes from the leader some time into a
 // merge.
 func mergeCrash(t *testing.T, after time.Duration, distance int) {
-	c := newTestCluster(t, 3)
-	defer c.closeAll()
-	c.replicate(1)
-	c.put(1, "\x10a", "left")
+	c := newCluster(t, 3)
+	defer c.CloseAll()
+	c.Replicate(1)
+	c.Put(1, "\x10a", "left")
 	c.split("f")
-	c.put(2, "\x10z", "right")
-	lead := c.leader(1)
-	nd := c.nodeOf(lead)
+	c.Put(2, "\x10z", "right")
+	lead := c.Leader(1)
+	nd := c.Of(lead)
 	c.gather(nd, 2)
-	right := c.leader(2)
+	right := c.Leader(2)
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
 		_ = lead.Merge(context.Background(), right)
 	}()
 	time.Sleep(after)
-	dead := c.nodes[(int(nd.id)-1+distance)%len(c.nodes)]
-	c.crash(dead, uint64(after), done)
+	dead := c.Nodes[(int(nd.ID)-1+distance)%len(c.Nodes)]
+	c.Crash(dead, uint64(after), done)
 	<-done
-	c.do(c.holder("\x10a"), func(l *replica.Replica) error { return c.resolve(l) })
+	c.Do(c.holder("\x10a"), func(l *replica.Replica) error { return c.resolve(l) })
 	for _, k := range []string{"\x10a", "\x10z"} {
 		id := c.holder(k)
-		if got := c.get(id, k); got != map[string]string{"\x10a": "left", "\x10z": "right"}[k] {
+		if got := c.Get(id, k); got != map[string]string{"\x10a": "left", "\x10z": "right"}[k] {
 			t.Errorf("%q = %q", k, got)
 		}
-		c.put(id, k, "after")
+		c.Put(id, k, "after")
 	}
-	c.open(dead)
-	c.introduce()
+	c.Start(dead)
+	c.Introduce()
 	time.Sleep(3 * time.Second)
 	c.agree()
 	if c.holder("\x10z") != 1 {
 		c.merge(1)
 	}
 	for _, k := range []string{"\x10a", "\x10z"} {
-		if got := c.get(1, k); got != "after" {
+		if got := c.Get(1, k); got != "after" {
 			t.Errorf("%q = %q", k, got)
 		}
 	}
@@ -304,39 +276,39 @@ func TestMergePowerLoss(t *testing.T) {
 	for seed := range uint64(6) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				c := newTestCluster(t, 3)
-				defer c.closeAll()
-				c.replicate(1)
+				c := newCluster(t, 3)
+				defer c.CloseAll()
+				c.Replicate(1)
 				c.split("fkp")
 				if seed%2 == 1 { // the engine is durable in between
 					c.merge(2)
-					for _, nd := range c.nodes {
-						_ = nd.s.eng.Flush()
+					for _, nd := range c.Nodes {
+						_ = nd.Store.Engine().Flush()
 					}
 				}
 				for c.holder("\x10p0") != 1 {
 					c.merge(1)
 				}
-				c.put(1, "\x10q", "late")
-				for _, nd := range c.nodes {
-					c.crash(nd, seed)
+				c.Put(1, "\x10q", "late")
+				for _, nd := range c.Nodes {
+					c.Crash(nd, seed)
 				}
-				for _, nd := range c.nodes {
-					c.open(nd)
+				for _, nd := range c.Nodes {
+					c.Start(nd)
 				}
-				c.introduce()
+				c.Introduce()
 				for _, k := range []string{"\x10f0", "\x10k0", "\x10p0"} {
-					if got := c.get(1, k); got != "first" {
+					if got := c.Get(1, k); got != "first" {
 						t.Errorf("%q = %q", k, got)
 					}
 				}
-				if got := c.get(1, "\x10q"); got != "late" {
+				if got := c.Get(1, "\x10q"); got != "late" {
 					t.Errorf("q = %q", got)
 				}
 				c.agree()
-				for _, nd := range c.nodes {
-					if groups := nd.s.log.Groups(); len(groups) > 2+len(nd.s.away.logs) {
-						t.Errorf("node %d has the logs of groups %v", nd.id, groups)
+				for _, nd := range c.Nodes {
+					if groups := nd.Store.Log().Groups(); len(groups) > 2+nd.Store.AwayLogs() {
+						t.Errorf("node %d has the logs of groups %v", nd.ID, groups)
 					}
 				}
 			})
@@ -347,9 +319,9 @@ func TestMergePowerLoss(t *testing.T) {
 // Money moves between accounts in different ranges while these split and merge.
 func TestMergeBank(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c := newTestCluster(t, 3)
-		defer c.closeAll()
-		c.replicate(1)
+		c := newCluster(t, 3)
+		defer c.CloseAll()
+		c.Replicate(1)
 		const letters = "bdfhj"
 		c.split(letters)
 		var mu sync.Mutex
@@ -376,12 +348,12 @@ func TestMergeBank(t *testing.T) {
 		next := kvpb.RangeID(100)
 		for round := range 12 {
 			id := c.holder(fmt.Sprintf("\x10%c", 'a'+round%9))
-			if l := c.leader(id); l != nil && l.Desc().EndKey[0] == 0x10 {
+			if l := c.Leader(id); l != nil && l.Desc().EndKey[0] == 0x10 {
 				c.merge(id)
 			}
 			if round%3 == 2 {
 				at := fmt.Sprintf("\x10%c", 'b'+round%8)
-				_ = c.leader(c.holder(at)).Split(context.Background(), []byte(at), next)
+				_ = c.Leader(c.holder(at)).Split(context.Background(), []byte(at), next)
 				next++
 			}
 		}
@@ -390,7 +362,7 @@ func TestMergeBank(t *testing.T) {
 		total := 0
 		for k, n := range sum {
 			total += n
-			if got := c.get(c.holder(k), k); got != fmt.Sprint(n) {
+			if got := c.Get(c.holder(k), k); got != fmt.Sprint(n) {
 				t.Errorf("%q = %s after %d increments", k, got, n)
 			}
 		}
@@ -403,7 +375,7 @@ func TestMergeBank(t *testing.T) {
 
 // bump increments a counter in a transaction, wherever its range is. It reports
 // whether that happened.
-func (c *testCluster) bump(key string, n uint64) bool {
+func (c *cluster) bump(key string, n uint64) bool {
 	ctx := context.Background()
 	for range 200 {
 		r := c.leaderOf(key)
@@ -411,7 +383,7 @@ func (c *testCluster) bump(key string, n uint64) bool {
 			time.Sleep(10 * time.Millisecond)
 			continue
 		}
-		m := meta(c.nodeOf0(r), 1<<50+n)
+		m := c.Nodes[0].Txn(1<<50 + n)
 		m.Isolation = kvpb.ReadCommitted
 		var l kvpb.LockResponse
 		// Nobody else takes the lock for longer than a commit.
@@ -421,7 +393,7 @@ func (c *testCluster) bump(key string, n uint64) bool {
 		if errors.Is(err, context.DeadlineExceeded) {
 			r.Locks().ForEach(func(l concurrency.Lock) bool {
 				if string(l.Key) == key {
-					c.t.Errorf("%q: range %d (part of another: %v) holds a lock of %v, wanted by %v", key, r.RangeID(), r.Gone(), l.Txn, m.ID)
+					c.T.Errorf("%q: range %d (part of another: %v) holds a lock of %v, wanted by %v", key, r.RangeID(), r.Gone(), l.Txn, m.ID)
 				}
 				return true
 			})
@@ -451,30 +423,22 @@ func (c *testCluster) bump(key string, n uint64) bool {
 				time.Sleep(5 * time.Millisecond)
 				continue
 			}
-			c.t.Errorf("commit of %q: %v", key, err)
+			c.T.Errorf("commit of %q: %v", key, err)
 			return false
 		}
-		c.t.Errorf("no leader takes the commit of %q", key)
+		c.T.Errorf("no leader takes the commit of %q", key)
 		return false
 	}
 	return false
 }
 
-func (c *testCluster) leaderOf(key string) *replica.Replica {
-	for _, nd := range c.nodes {
-		if r := nd.s.At([]byte(key)); r != nil && !nd.port.down.Load() && r.Leads() {
+func (c *cluster) leaderOf(key string) *replica.Replica {
+	for _, nd := range c.Nodes {
+		if r := nd.Store.At([]byte(key)); r != nil && !nd.Port.Down() && r.Leads() {
 			return r
 		}
 	}
 	return nil
-}
-
-// nodeOf0 is nodeOf for a replica that may have gone since.
-func (c *testCluster) nodeOf0(r *replica.Replica) *testNode {
-	if nd := c.nodeOf(r); nd != nil {
-		return nd
-	}
-	return c.nodes[0]
 }
 
 // Splits and merges in any order, with power losses between them, leave ranges that
@@ -489,9 +453,9 @@ func TestBoundariesProperty(t *testing.T) {
 
 func boundaries(t *testing.T, seed uint64) {
 	rng := rand.New(rand.NewPCG(seed, 1))
-	c := newTestCluster(t, 1)
-	defer c.closeAll()
-	nd := c.nodes[0]
+	c := newCluster(t, 1)
+	defer c.CloseAll()
+	nd := c.Nodes[0]
 	want := map[string]string{}
 	key := func() string { return fmt.Sprintf("\x10%c%c", 'a'+rng.IntN(26), 'a'+rng.IntN(26)) }
 	ctx := context.Background()
@@ -499,11 +463,11 @@ func boundaries(t *testing.T, seed uint64) {
 	merges := 0
 	for step := range 120 {
 		k := key()
-		r := nd.s.At([]byte(k))
+		r := nd.Store.At([]byte(k))
 		switch op := rng.IntN(10); {
 		case op < 4:
 			want[k] = fmt.Sprint(step)
-			c.put(r.RangeID(), k, want[k])
+			c.Put(r.RangeID(), k, want[k])
 		case op < 6:
 			if string(r.Desc().StartKey) != k {
 				if err := r.Split(ctx, []byte(k), next); err != nil {
@@ -512,28 +476,28 @@ func boundaries(t *testing.T, seed uint64) {
 				next++
 			}
 		case op < 9:
-			right := nd.s.At(r.Desc().EndKey)
+			right := nd.Store.At(r.Desc().EndKey)
 			if right == nil {
 				continue
 			}
 			if err := r.Merge(ctx, right); err != nil {
 				t.Fatal(err)
 			}
-			if err := right.Get(ctx, &kvpb.GetRequest{Txn: meta(nd, 1<<40), Key: []byte(k)}, &kvpb.GetResponse{}); err == nil {
+			if err := right.Get(ctx, &kvpb.GetRequest{Txn: nd.Txn(1 << 40), Key: []byte(k)}, &kvpb.GetResponse{}); err == nil {
 				t.Fatal("a range that was merged away answers")
 			}
 			merges++
 		case op == 9 && rng.IntN(3) == 0:
 			if rng.IntN(2) == 0 {
-				_ = nd.s.eng.Flush()
+				_ = nd.Store.Engine().Flush()
 			}
-			c.crash(nd, seed<<32|uint64(step))
-			c.open(nd)
+			c.Crash(nd, seed<<32|uint64(step))
+			c.Start(nd)
 		}
 		checkBoundaries(t, nd)
 	}
 	for k, v := range want {
-		if got := c.get(nd.s.At([]byte(k)).RangeID(), k); got != v {
+		if got := c.Get(nd.Store.At([]byte(k)).RangeID(), k); got != v {
 			t.Errorf("%q = %q, want %q", k, got, v)
 		}
 	}
@@ -543,12 +507,12 @@ func boundaries(t *testing.T, seed uint64) {
 }
 
 // checkBoundaries checks that the ranges of a node hold all keys, each once.
-func checkBoundaries(t *testing.T, nd *testNode) {
+func checkBoundaries(t *testing.T, nd *clustertest.Node) {
 	t.Helper()
 	all := keys.ReplicatedSpan()
 	at := all.Start
 	ids := map[kvpb.RangeID]bool{}
-	for _, r := range nd.s.Replicas() {
+	for _, r := range nd.Store.Replicas() {
 		d := r.Desc()
 		if string(d.StartKey) != string(at) || ids[d.RangeID] || d.Changing() {
 			t.Fatalf("range %d begins at %x, %x was expected: %+v", d.RangeID, d.StartKey, at, *d)

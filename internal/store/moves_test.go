@@ -1,4 +1,4 @@
-package store
+package store_test
 
 import (
 	"bytes"
@@ -12,6 +12,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/lichendb/lichen/internal/clustertest"
 	"github.com/lichendb/lichen/internal/fs"
 	"github.com/lichendb/lichen/internal/hlc"
 	"github.com/lichendb/lichen/internal/keys"
@@ -21,28 +22,19 @@ import (
 	"github.com/lichendb/lichen/internal/replica"
 	"github.com/lichendb/lichen/internal/rpc"
 	"github.com/lichendb/lichen/internal/storage"
+	"github.com/lichendb/lichen/internal/store"
 )
 
-// change makes one step of a change of members at the leader.
-func (c *testCluster) change(id kvpb.RangeID, k replica.ChangeKind, nd *testNode) {
-	c.t.Helper()
-	c.do(id, func(r *replica.Replica) error {
-		ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
-		defer cancel()
-		return r.ChangeReplicas(ctx, []replica.Change{{Kind: k, Node: nd.id, Store: kvpb.StoreID(nd.id)}})
-	})
-}
-
 // leave takes the replica of a range away from a node.
-func (c *testCluster) leave(id kvpb.RangeID, nd *testNode) {
-	c.t.Helper()
-	c.change(id, replica.Remove, nd)
+func (c *cluster) leave(id kvpb.RangeID, nd *clustertest.Node) {
+	c.T.Helper()
+	c.Change(id, replica.Remove, nd)
 	for n := 0; ; n++ {
-		if _, ok := nd.s.Replica(id); !ok {
+		if _, ok := nd.Store.Replica(id); !ok {
 			return
 		}
 		if n == 2000 {
-			c.t.Fatalf("node %d still has its replica of range %d", nd.id, id)
+			c.T.Fatalf("node %d still has its replica of range %d", nd.ID, id)
 		}
 		time.Sleep(time.Millisecond)
 	}
@@ -53,33 +45,33 @@ func (c *testCluster) leave(id kvpb.RangeID, nd *testNode) {
 // crash before that brings it back.
 func TestMovesDoNotFlush(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c := newTestCluster(t, 2)
-		defer c.closeAll()
-		two := c.nodes[1]
+		c := newCluster(t, 2)
+		defer c.CloseAll()
+		two := c.Nodes[1]
 		c.fill(1, "k", 20, 100)
 		var flushes atomic.Int32
 		synctest.Wait() // until the flush of its start is told
-		two.s.eng.OnFlush(func() { flushes.Add(1) })
-		c.change(1, replica.AddLearner, two)
+		two.Store.Engine().OnFlush(func() { flushes.Add(1) })
+		c.Change(1, replica.AddLearner, two)
 		time.Sleep(2 * time.Second)
 		c.sameData(1)
 		c.leave(1, two)
 		if n := flushes.Load(); n != 0 {
 			t.Errorf("%d flushes", n)
 		}
-		if _, ok := two.s.log.State(raftlog.GroupID(1)); !ok {
+		if _, ok := two.Store.Log().State(raftlog.GroupID(1)); !ok {
 			t.Error("the log is gone before the replica's end is durable")
 		}
-		crash := fs.CrashClone(two.fs, 0, 1)
-		if err := two.s.eng.Flush(); err != nil {
+		crash := fs.CrashClone(two.Disk, 0, 1)
+		if err := two.Store.Engine().Flush(); err != nil {
 			t.Fatal(err)
 		}
 		time.Sleep(time.Second)
-		if _, ok := two.s.log.State(raftlog.GroupID(1)); ok {
+		if _, ok := two.Store.Log().State(raftlog.GroupID(1)); ok {
 			t.Error("the log is still there")
 		}
 		clock := hlc.New(func() int64 { return time.Now().UnixNano() }, 250*time.Millisecond)
-		s, err := Open(Options{FS: crash, Dir: "s", Clock: clock, CacheBytes: 1 << 20, MemTableBytes: 1 << 20})
+		s, err := store.Open(store.Options{FS: crash, Dir: clustertest.Dir, Clock: clock, CacheBytes: 1 << 20, MemTableBytes: 1 << 20})
 		if err == nil {
 			err = s.Start()
 		}
@@ -100,34 +92,34 @@ func TestMovesDoNotFlush(t *testing.T) {
 // replica would not start any more.
 func TestStopWaits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c := newTestCluster(t, 3)
-		defer c.closeAll()
-		c.replicate(1)
-		if c.leading(1) != c.nodes[0] {
-			c.transfer(1, c.nodes[0])
+		c := newCluster(t, 3)
+		defer c.CloseAll()
+		c.Replicate(1)
+		if c.Leading(1) != c.Nodes[0] {
+			c.Transfer(1, c.Nodes[0])
 		}
 		time.Sleep(5 * time.Second)
-		slow := c.nodes[2]
+		slow := c.Nodes[2]
 		release := make(chan struct{})
-		slow.s.DiskWatch().SetFault(func(op *fs.Op) error {
+		slow.Store.DiskWatch().SetFault(func(op *fs.Op) error {
 			if op.Kind.Mutates() {
 				<-release
 			}
 			return nil
 		})
 		for i := range 20 { // what arrives while the disk stands waits behind the first write
-			c.put(1, "\x10a", strconv.Itoa(i))
+			c.Put(1, "\x10a", strconv.Itoa(i))
 		}
-		c.change(1, replica.Remove, slow)
+		c.Change(1, replica.Remove, slow)
 		time.Sleep(500 * time.Millisecond) // but the disk does not count as stalled yet
-		slow.s.DiskWatch().SetFault(nil)
+		slow.Store.DiskWatch().SetFault(nil)
 		close(release)
 		time.Sleep(2 * time.Second)
-		if _, ok := slow.s.Replica(1); ok {
+		if _, ok := slow.Store.Replica(1); ok {
 			t.Fatal("the replica is still there")
 		}
 		span := keys.RangeLocalSpan(1)
-		it, err := slow.s.eng.NewIter(storage.IterOptions{Lower: span.Start, Upper: span.End})
+		it, err := slow.Store.Engine().NewIter(storage.IterOptions{Lower: span.Start, Upper: span.End})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -148,21 +140,21 @@ func TestStopWaits(t *testing.T) {
 // the former one becomes durable first, so that no crash leaves two.
 func TestReplicaComesBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c := newTestCluster(t, 2)
-		defer c.closeAll()
-		two := c.nodes[1]
+		c := newCluster(t, 2)
+		defer c.CloseAll()
+		two := c.Nodes[1]
 		c.fill(1, "k", 20, 100)
 		for range 3 {
-			c.change(1, replica.AddLearner, two)
+			c.Change(1, replica.AddLearner, two)
 			time.Sleep(2 * time.Second)
 			c.sameData(1)
 			c.leave(1, two)
 		}
-		c.change(1, replica.AddLearner, two)
+		c.Change(1, replica.AddLearner, two)
 		time.Sleep(2 * time.Second)
 		c.sameData(1)
-		r, _ := two.s.Replica(1)
-		if st, ok := two.s.log.State(raftlog.GroupID(1)); !ok || st.Replica != uint64(r.ReplicaID()) {
+		r, _ := two.Store.Replica(1)
+		if st, ok := two.Store.Log().State(raftlog.GroupID(1)); !ok || st.Replica != uint64(r.ReplicaID()) {
 			t.Errorf("the log is that of replica %d, the replica is %d", st.Replica, r.ReplicaID())
 		}
 	})
@@ -172,20 +164,20 @@ func TestReplicaComesBack(t *testing.T) {
 // nothing of it is durable here: what a crash leaves holds no key twice.
 func TestSnapshotBehindRemoval(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c := newTestCluster(t, 2)
-		defer c.closeAll()
-		two := c.nodes[1]
+		c := newCluster(t, 2)
+		defer c.CloseAll()
+		two := c.Nodes[1]
 		c.fill(1, "a", 5, 100)
 		c.fill(1, "z", 5, 100)
-		c.change(1, replica.AddLearner, two)
+		c.Change(1, replica.AddLearner, two)
 		time.Sleep(2 * time.Second)
 		c.leave(1, two)
-		c.do(1, func(r *replica.Replica) error { return r.Split(context.Background(), []byte("\x10m"), 2) })
-		c.change(2, replica.AddLearner, two)
+		c.Split(1, "\x10m", 2)
+		c.Change(2, replica.AddLearner, two)
 		time.Sleep(2 * time.Second)
 		c.sameData(2)
 		clock := hlc.New(func() int64 { return time.Now().UnixNano() }, 250*time.Millisecond)
-		s, err := Open(Options{FS: fs.CrashClone(two.fs, 0, 1), Dir: "s", Clock: clock, CacheBytes: 1 << 20, MemTableBytes: 1 << 20})
+		s, err := store.Open(store.Options{FS: fs.CrashClone(two.Disk, 0, 1), Dir: clustertest.Dir, Clock: clock, CacheBytes: 1 << 20, MemTableBytes: 1 << 20})
 		if err == nil {
 			err = s.Start()
 		}
@@ -205,33 +197,33 @@ func TestSnapshotBehindRemoval(t *testing.T) {
 // over leadership, catches up from the log of the new leader.
 func TestCatchUpFromNewLeader(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c := newTestCluster(t, 3)
-		defer c.closeAll()
-		c.replicate(1)
+		c := newCluster(t, 3)
+		defer c.CloseAll()
+		c.Replicate(1)
 		c.fill(1, "k", 50, 100)
-		first := c.leading(1)
-		away, target := c.other(first), c.other(first, c.other(first))
-		c.close(away)
+		first := c.Leading(1)
+		away, target := c.Other(first), c.Other(first, c.Other(first))
+		c.Close(away)
 		c.fill(1, "n", 50, 100)
 		time.Sleep(time.Second)
-		for _, nd := range c.nodes {
+		for _, nd := range c.Nodes {
 			if nd != away {
-				if err := nd.s.eng.Flush(); err != nil {
+				if err := nd.Store.Engine().Flush(); err != nil {
 					t.Fatal(err)
 				}
 			}
 		}
 		time.Sleep(time.Second)
-		c.transfer(1, target)
+		c.Transfer(1, target)
 		snapshots := 0
-		c.wire.onCall = func(_, _ kvpb.NodeID, m rpc.Method, req []byte) error {
-			if part(m, req) == partBegin {
+		c.Net.OnCall(func(_, _ kvpb.NodeID, m rpc.Method, req []byte) error {
+			if part(m, req) == store.PartBegin {
 				snapshots++
 			}
 			return nil
-		}
-		c.open(away)
-		c.introduce()
+		})
+		c.Start(away)
+		c.Introduce()
 		time.Sleep(5 * time.Second)
 		c.sameData(1)
 		if snapshots != 0 {
@@ -245,10 +237,10 @@ func TestCatchUpFromNewLeader(t *testing.T) {
 func TestTransferDelay(t *testing.T) {
 	const moves, limit = 60, 50 * time.Millisecond
 	synctest.Test(t, func(t *testing.T) {
-		c := newTestCluster(t, 3)
-		defer c.closeAll()
-		c.replicate(1)
-		c.put(1, "\x10a", "1")
+		c := newCluster(t, 3)
+		defer c.CloseAll()
+		c.Replicate(1)
+		c.Put(1, "\x10a", "1")
 		var mu sync.Mutex
 		worst := map[string]time.Duration{}
 		stop := make(chan struct{})
@@ -272,8 +264,8 @@ func TestTransferDelay(t *testing.T) {
 				}
 			})
 		}
-		for i, nd := range c.nodes {
-			db := c.gateway(nd)
+		for i, nd := range c.Nodes {
+			db := nd.Gateway()
 			load("read", func(ctx context.Context) error {
 				txn := db.Begin(kv.TxnOptions{ReadOnly: true})
 				defer txn.Rollback(ctx)
@@ -299,8 +291,8 @@ func TestTransferDelay(t *testing.T) {
 			mu.Lock()
 			clear(worst)
 			mu.Unlock()
-			from := c.leading(1)
-			c.transfer(1, c.other(from, c.nodes[n%3]))
+			from := c.Leading(1)
+			c.Transfer(1, c.Other(from, c.Nodes[n%3]))
 			time.Sleep(100 * time.Millisecond)
 			mu.Lock()
 			for what, d := range worst {

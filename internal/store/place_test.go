@@ -94,7 +94,7 @@ func TestMisplaced(t *testing.T) {
 		defer func() { _ = s.Close() }()
 		s.DiskWatch().SetFault(func(op *fs.Op) error {
 			if op.Kind == fs.OpStat {
-				return errDisk
+				return errors.New("the disk reports an error")
 			}
 			return nil
 		})

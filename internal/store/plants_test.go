@@ -1,6 +1,6 @@
 //go:build plants
 
-package store
+package store_test
 
 import (
 	"testing"

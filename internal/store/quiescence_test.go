@@ -1,4 +1,4 @@
-package store
+package store_test
 
 import (
 	"sync/atomic"
@@ -6,9 +6,11 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/lichendb/lichen/internal/clustertest"
 	"github.com/lichendb/lichen/internal/kvpb"
 	"github.com/lichendb/lichen/internal/liveness"
 	"github.com/lichendb/lichen/internal/rpc"
+	"github.com/lichendb/lichen/internal/store"
 	pb "go.etcd.io/raft/v3/raftpb"
 	"google.golang.org/protobuf/proto"
 )
@@ -18,34 +20,34 @@ import (
 // (invariant 6 of package raftgroup).
 func TestRestTellsCommit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c := newTestCluster(t, 3)
-		defer c.closeAll()
-		c.replicate(1)
-		c.put(1, "\x10a", "1")
+		c := newCluster(t, 3)
+		defer c.CloseAll()
+		c.Replicate(1)
+		c.Put(1, "\x10a", "1")
 		time.Sleep(5 * time.Second)
-		leader := c.leader(1)
+		leader := c.Leader(1)
 		deaf := kvpb.NodeID(2)
-		if c.leading(1).id == deaf {
+		if c.Leading(1).ID == deaf {
 			deaf = 3
 		}
-		c.wire.lose(func(_, to kvpb.NodeID, m rpc.Method, msg []byte) bool {
-			return m == MethodRaft && to == deaf && !bringsEntries(t, msg)
+		c.Net.Lose(func(_, to kvpb.NodeID, m rpc.Method, msg []byte) bool {
+			return m == store.MethodRaft && to == deaf && !bringsEntries(t, msg)
 		})
-		c.put(1, "\x10a", "2")
+		c.Put(1, "\x10a", "2")
 		time.Sleep(2 * time.Second)
-		follower, _ := c.nodes[deaf-1].s.Replica(1)
+		follower, _ := c.Nodes[deaf-1].Store.Replica(1)
 		if follower.AppliedIndex() == leader.AppliedIndex() {
 			t.Fatal("the follower has heard of the commit")
 		}
-		c.wire.lose(nil)
+		c.Net.Lose(nil)
 		time.Sleep(time.Second)
 		if f, l := follower.AppliedIndex(), leader.AppliedIndex(); f != l {
 			t.Errorf("the follower has applied %d, its leader %d", f, l)
 		}
 		time.Sleep(5 * time.Second)
-		for _, nd := range c.nodes {
-			if n := nd.s.Unquiesced(); n > 0 {
-				t.Errorf("node %d: %d replicas do not rest", nd.id, n)
+		for _, nd := range c.Nodes {
+			if n := nd.Store.Unquiesced(); n > 0 {
+				t.Errorf("node %d: %d replicas do not rest", nd.ID, n)
 			}
 		}
 	})
@@ -53,12 +55,12 @@ func TestRestTellsCommit(t *testing.T) {
 
 // bringsEntries reports whether a raft message between stores carries entries.
 func bringsEntries(t *testing.T, msg []byte) bool {
-	var e envelope
-	m := new(pb.Message)
-	if err := e.decode(msg); err != nil {
+	raft, err := store.RaftMessage(msg)
+	if err != nil {
 		t.Error(err)
 	}
-	if err := proto.Unmarshal(e.raft, m); err != nil {
+	m := new(pb.Message)
+	if err := proto.Unmarshal(raft, m); err != nil {
 		t.Error(err)
 	}
 	return len(m.Entries) > 0
@@ -82,18 +84,22 @@ func (s *supportOnce) From(id kvpb.StoreID) *liveness.Cell {
 // there, decides to rest: the leader must speak to it all the same.
 func TestRestMeetsReturn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c := newTestCluster(t, 3)
-		defer c.closeAll()
-		c.replicate(1)
-		c.put(1, "\x10a", "1")
+		before := map[*clustertest.Node]*supportOnce{}
+		c := &cluster{clustertest.NewWith(t, 3, clustertest.Options{BeforeStart: func(nd *clustertest.Node) {
+			before[nd] = &supportOnce{Liveness: nd.KV.Live}
+			nd.Store.SetSupport(before[nd])
+		}})}
+		defer c.CloseAll()
+		c.Replicate(1)
+		c.Put(1, "\x10a", "1")
 		time.Sleep(5 * time.Second)
-		leader, at := c.leader(1), c.leading(1)
+		leader, at := c.Leader(1), c.Leading(1)
 		deaf := kvpb.NodeID(2)
-		if at.id == deaf {
+		if at.ID == deaf {
 			deaf = 3
 		}
-		c.wire.lose(func(_, to kvpb.NodeID, m rpc.Method, _ []byte) bool { return m == MethodRaft && to == deaf })
-		c.put(1, "\x10a", "2")
+		c.Net.Lose(func(_, to kvpb.NodeID, m rpc.Method, _ []byte) bool { return m == store.MethodRaft && to == deaf })
+		c.Put(1, "\x10a", "2")
 		time.Sleep(3 * time.Second)
 		met := false
 		back := func(id kvpb.StoreID) bool {
@@ -101,13 +107,13 @@ func TestRestMeetsReturn(t *testing.T) {
 				return false
 			}
 			met = true
-			time.AfterFunc(50*time.Millisecond, func() { c.wire.lose(nil) }) // what is on its way is lost
+			time.AfterFunc(50*time.Millisecond, func() { c.Net.Lose(nil) }) // what is on its way is lost
 			leader.SupportChanged(id)
 			return true
 		}
-		at.support.before.Store(&back)
+		before[at].before.Store(&back)
 		time.Sleep(3 * time.Second)
-		follower, _ := c.nodes[deaf-1].s.Replica(1)
+		follower, _ := c.Nodes[deaf-1].Store.Replica(1)
 		if f, l := follower.AppliedIndex(), leader.AppliedIndex(); !met || f != l {
 			t.Errorf("met %v: the follower has applied %d, its leader %d", met, f, l)
 		}

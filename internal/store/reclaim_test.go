@@ -1,27 +1,34 @@
-package store
+package store_test
 
 import (
+	"context"
+	"strconv"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"github.com/lichendb/lichen/internal/clustertest"
+	"github.com/lichendb/lichen/internal/config/zone"
+	"github.com/lichendb/lichen/internal/keys"
+	"github.com/lichendb/lichen/internal/kv"
 	"github.com/lichendb/lichen/internal/kvpb"
 	"github.com/lichendb/lichen/internal/replica"
+	"github.com/lichendb/lichen/internal/store"
 )
 
 // TestReclaim has a leader offer its leadership to a replica that does not hear it: it
 // must not serve in this term any more, and serves again in a later one.
 func TestReclaim(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c := newTestCluster(t, 3)
-		defer c.closeAll()
-		c.replicate(1)
-		c.put(1, "\x10a", "1")
-		lead, target := c.leader(1), c.nodes[2]
-		if lead.ReplicaID() == kvpb.ReplicaID(target.id) {
-			target = c.nodes[1]
+		c := newCluster(t, 3)
+		defer c.CloseAll()
+		c.Replicate(1)
+		c.Put(1, "\x10a", "1")
+		lead, target := c.Leader(1), c.Nodes[2]
+		if lead.ReplicaID() == kvpb.ReplicaID(target.ID) {
+			target = c.Nodes[1]
 		}
-		rep, ok := lead.Desc().Replica(kvpb.StoreID(target.id))
+		rep, ok := lead.Desc().Replica(kvpb.StoreID(target.ID))
 		if !ok {
 			t.Fatal("no replica to hand over to")
 		}
@@ -32,19 +39,19 @@ func TestReclaim(t *testing.T) {
 		}
 		lead.TransferLeader(rep.Replica)
 		synctest.Wait() // it is decided, and the message on its way
-		target.port.down.Store(true)
+		target.Port.SetDown(true)
 		if lead.Leads() {
 			t.Error("the leader serves though it gave its leadership away")
 		}
 		time.Sleep(5 * time.Second) // long enough for raft to give the transfer up
 		lead.Reclaim()
-		if took := c.put(1, "\x10a", "2"); took > 3*time.Second {
+		if took := c.Put(1, "\x10a", "2"); took > 3*time.Second {
 			t.Errorf("writes took %v to succeed again", took)
 		}
-		if v := c.get(1, "\x10a"); v != "2" {
+		if v := c.Get(1, "\x10a"); v != "2" {
 			t.Errorf("a = %q", v)
 		}
-		target.port.down.Store(false)
+		target.Port.SetDown(false)
 	})
 }
 
@@ -52,47 +59,73 @@ func TestReclaim(t *testing.T) {
 // long the store's is.
 func TestCollectAtTheRangesTTL(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c := newTestCluster(t, 1)
-		defer c.closeAll()
+		c := newCluster(t, 1)
+		defer c.CloseAll()
 		for _, v := range []string{"1", "2", "3"} {
-			c.put(1, "\x10a", v)
+			c.Put(1, "\x10a", v)
 		}
-		stats := c.leader(1).Stats()
-		time.Sleep(DefaultGCTTL / 2)
+		stats := c.Leader(1).Stats()
+		time.Sleep(store.DefaultGCTTL / 2)
 		if n := stats.Collected.Load(); n != 0 {
 			t.Errorf("%d versions went before their time", n)
 		}
-		c.ttl.Store(int64(20 * time.Second))
-		c.put(1, "\x10b", "1")
-		time.Sleep(20*time.Second + 2*collectTick + time.Second)
+		const ttl = 20 * time.Second
+		setTTL(t, c.Nodes[0], ttl)
+		c.Put(1, "\x10b", "1")
+		time.Sleep(ttl)
+		readConfig(t, c.Nodes[0]) // nothing is collected that might have become protected since
+		time.Sleep(2*store.CollectTick + time.Second)
 		if n := stats.Collected.Load(); n != 2 {
 			t.Errorf("%d versions were collected, want 2", n)
 		}
 	})
 }
 
+// setTTL sets gc.ttlseconds of all ranges.
+func setTTL(t *testing.T, nd *clustertest.Node, ttl time.Duration) {
+	t.Helper()
+	var all zone.Config
+	if err := all.Set("gc.ttlseconds", strconv.Itoa(int(ttl/time.Second))); err != nil {
+		t.Fatal(err)
+	}
+	err := nd.Gateway().Run(context.Background(), func(_ context.Context, txn *kv.Txn) error {
+		return txn.Put(keys.Zone(nil), zone.Encode(&zone.Record{Kind: zone.KindDefault, Config: all}))
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	readConfig(t, nd)
+}
+
+func readConfig(t *testing.T, nd *clustertest.Node) {
+	t.Helper()
+	if _, err := nd.KV.Config.Read(context.Background()); err != nil {
+		t.Fatal(err)
+	}
+}
+
 // TestSplitStaysCommitted: a store that has applied a split and lost its power, and whose replica
 // of the range that was split has been taken away meanwhile, has its replica of the new range.
 func TestSplitStaysCommitted(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c := newTestCluster(t, 3)
-		defer c.closeAll()
-		c.replicate(1)
+		c := newCluster(t, 3)
+		defer c.CloseAll()
+		c.Replicate(1)
 		c.split("m")
-		nd := c.other(c.nodeOf(c.leader(1)), c.nodeOf(c.leader(2)))
+		nd := c.Other(c.Of(c.Leader(1)), c.Of(c.Leader(2)))
 		time.Sleep(time.Second)
-		if r, ok := nd.s.Replica(2); !ok || !r.Initialized() {
+		if r, ok := nd.Store.Replica(2); !ok || !r.Initialized() {
 			t.Fatal("the split was not applied")
 		}
-		c.crash(nd, 1)
-		c.change(1, replica.Remove, nd)
-		c.open(nd)
-		c.introduce()
+		c.Crash(nd, 1)
+		c.Change(1, replica.Remove, nd)
+		c.Start(nd)
+		c.Introduce()
 		time.Sleep(10 * time.Second)
-		if r, ok := nd.s.Replica(2); !ok || !r.Initialized() {
+		if r, ok := nd.Store.Replica(2); !ok || !r.Initialized() {
 			t.Errorf("no replica of the new range: %t", ok)
 		}
-		if _, ok := nd.s.Replica(1); ok {
+		if _, ok := nd.Store.Replica(1); ok {
 			t.Error("the replica that was taken away is there")
 		}
 	})

@@ -1,10 +1,9 @@
-package store
+package store_test
 
 import (
 	"bytes"
 	"context"
 	"encoding/binary"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"hash/crc32"
@@ -19,6 +18,7 @@ import (
 	"time"
 
 	"github.com/lichendb/lichen/internal/apply"
+	"github.com/lichendb/lichen/internal/clustertest"
 	"github.com/lichendb/lichen/internal/fs"
 	"github.com/lichendb/lichen/internal/hlc"
 	"github.com/lichendb/lichen/internal/kvpb"
@@ -27,16 +27,17 @@ import (
 	"github.com/lichendb/lichen/internal/rpc"
 	"github.com/lichendb/lichen/internal/snapshot"
 	"github.com/lichendb/lichen/internal/storage"
+	"github.com/lichendb/lichen/internal/store"
 	pb "go.etcd.io/raft/v3/raftpb"
 	"google.golang.org/protobuf/proto"
 )
 
 // dataSum digests what a store's engine holds of a range.
-func dataSum(t *testing.T, s *Store, d *kvpb.RangeDescriptor) (sum uint64, keys int) {
+func dataSum(t testing.TB, s *store.Store, d *kvpb.RangeDescriptor) (sum uint64, keys int) {
 	t.Helper()
 	h := fnv.New64a()
 	for _, sp := range snapshot.DataSpans(d) {
-		it, err := s.eng.NewIter(storage.IterOptions{Lower: sp.Start, Upper: sp.End})
+		it, err := s.Engine().NewIter(storage.IterOptions{Lower: sp.Start, Upper: sp.End})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -57,27 +58,27 @@ func dataSum(t *testing.T, s *Store, d *kvpb.RangeDescriptor) (sum uint64, keys 
 
 // sameData fails unless all nodes have the same data of a range, and no files of
 // snapshots are left.
-func (c *testCluster) sameData(id kvpb.RangeID) {
-	c.t.Helper()
-	d := c.leader(id).Desc()
+func (c *cluster) sameData(id kvpb.RangeID) {
+	c.T.Helper()
+	d := c.Leader(id).Desc()
 	var want uint64
-	for i, nd := range c.nodes {
-		sum, n := dataSum(c.t, nd.s, d)
+	for i, nd := range c.Nodes {
+		sum, n := dataSum(c.T, nd.Store, d)
 		if i == 0 {
 			want = sum
 		}
 		if sum != want || n == 0 {
-			c.t.Errorf("node %d: data of range %d (%d keys) differ from the first node's", nd.id, id, n)
+			c.T.Errorf("node %d: data of range %d (%d keys) differ from the first node's", nd.ID, id, n)
 		}
-		if left := scratch(nd.fs); len(left) > 0 {
-			c.t.Errorf("node %d: files of snapshots are left: %v", nd.id, left)
+		if left := scratch(nd.Disk); len(left) > 0 {
+			c.T.Errorf("node %d: files of snapshots are left: %v", nd.ID, left)
 		}
 	}
 }
 
 // scratch lists what is in the directory of snapshots.
 func scratch(f fs.FS) []string {
-	names, err := f.List("s/" + snapshotDir)
+	names, err := f.List(clustertest.Dir + "/" + store.SnapshotDir)
 	if err != nil {
 		return nil
 	}
@@ -85,29 +86,25 @@ func scratch(f fs.FS) []string {
 }
 
 // fill writes n keys of size bytes.
-func (c *testCluster) fill(id kvpb.RangeID, prefix string, n, size int) {
-	c.t.Helper()
+func (c *cluster) fill(id kvpb.RangeID, prefix string, n, size int) {
+	c.T.Helper()
 	for i := range n {
-		c.put(id, fmt.Sprintf("\x10%s%04d", prefix, i), strings.Repeat(string(rune('a'+i%26)), size))
+		c.Put(id, fmt.Sprintf("\x10%s%04d", prefix, i), strings.Repeat(string(rune('a'+i%26)), size))
 	}
 }
 
 // join gives a range a replica on a node.
-func (c *testCluster) join(id kvpb.RangeID, nd *testNode) {
-	c.t.Helper()
+func (c *cluster) join(id kvpb.RangeID, nd *clustertest.Node) {
+	c.T.Helper()
 	for _, k := range []replica.ChangeKind{replica.AddLearner, replica.Promote} {
-		c.do(id, func(r *replica.Replica) error {
-			ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
-			defer cancel()
-			return r.ChangeReplicas(ctx, []replica.Change{{Kind: k, Node: nd.id, Store: kvpb.StoreID(nd.id)}})
-		})
+		c.Change(id, k, nd)
 		time.Sleep(2 * time.Second)
 	}
 }
 
 // part reports which part of a snapshot a call carries, 0 if none.
 func part(m rpc.Method, req []byte) byte {
-	if m == MethodSnapshot {
+	if m == store.MethodSnapshot {
 		return req[1]
 	}
 	return 0
@@ -117,40 +114,40 @@ func part(m rpc.Method, req []byte) byte {
 // next one is taken.
 func TestSnapshotInterrupted(t *testing.T) {
 	errLost := errors.New("lost")
-	faults := map[string]func(p byte, n int, c *testCluster, req []byte) error{
-		"begin lost": func(p byte, _ int, _ *testCluster, _ []byte) error {
-			if p == partBegin {
+	faults := map[string]func(p byte, n int, c *cluster, req []byte) error{
+		"begin lost": func(p byte, _ int, _ *cluster, _ []byte) error {
+			if p == store.PartBegin {
 				return errLost
 			}
 			return nil
 		},
-		"link lost": func(p byte, n int, _ *testCluster, _ []byte) error {
-			if p != partBegin && n > 3 {
+		"link lost": func(p byte, n int, _ *cluster, _ []byte) error {
+			if p != store.PartBegin && n > 3 {
 				return errLost
 			}
 			return nil
 		},
-		"end lost": func(p byte, _ int, _ *testCluster, _ []byte) error {
-			if p >= partEnd {
+		"end lost": func(p byte, _ int, _ *cluster, _ []byte) error {
+			if p >= store.PartEnd {
 				return errLost
 			}
 			return nil
 		},
-		"damaged": func(p byte, n int, _ *testCluster, req []byte) error {
-			if p == partChunk && n == 5 {
+		"damaged": func(p byte, n int, _ *cluster, req []byte) error {
+			if p == store.PartChunk && n == 5 {
 				req[len(req)-7] ^= 4
 			}
 			return nil
 		},
-		"out of turn": func(p byte, n int, _ *testCluster, req []byte) error {
-			if p == partChunk && n == 5 {
-				req[partHeader]++
+		"out of turn": func(p byte, n int, _ *cluster, req []byte) error {
+			if p == store.PartChunk && n == 5 {
+				req[store.PartHeader]++
 			}
 			return nil
 		},
-		"incomplete": func(p byte, _ int, _ *testCluster, req []byte) error {
-			if p == partEnd {
-				req[partHeader+8]++
+		"incomplete": func(p byte, _ int, _ *cluster, req []byte) error {
+			if p == store.PartEnd {
+				req[store.PartHeader+8]++
 			}
 			return nil
 		},
@@ -158,29 +155,29 @@ func TestSnapshotInterrupted(t *testing.T) {
 	for name, fault := range faults {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				c := newTestClusterWith(t, 2, SnapshotLimits{ChunkBytes: 4 << 10})
-				defer c.closeAll()
+				c := newClusterWith(t, 2, store.SnapshotLimits{ChunkBytes: 4 << 10})
+				defer c.CloseAll()
 				c.fill(1, "k", 40, 1<<10)
 				tries, n := 0, 0
-				c.wire.onCall = func(_, _ kvpb.NodeID, m rpc.Method, req []byte) error {
+				c.Net.OnCall(func(_, _ kvpb.NodeID, m rpc.Method, req []byte) error {
 					p := part(m, req)
 					if p == 0 {
 						return nil
 					}
-					if n++; p == partBegin {
+					if n++; p == store.PartBegin {
 						tries, n = tries+1, 0
 					}
 					if tries > 2 {
 						return nil
 					}
 					return fault(p, n, c, req)
-				}
-				c.join(1, c.nodes[1])
-				time.Sleep(2 * arrivalTimeout) // whatever nobody ended
+				})
+				c.join(1, c.Nodes[1])
+				time.Sleep(2 * store.ArrivalTimeout) // whatever nobody ended
 				if tries < 3 {
 					t.Errorf("%d tries", tries)
 				}
-				c.put(1, "\x10after", "1")
+				c.Put(1, "\x10after", "1")
 				time.Sleep(time.Second)
 				c.sameData(1)
 			})
@@ -191,20 +188,20 @@ func TestSnapshotInterrupted(t *testing.T) {
 // A snapshot is sent no faster than the limit says.
 func TestSnapshotPace(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c := newTestClusterWith(t, 2, SnapshotLimits{ChunkBytes: 8 << 10, BytesPerSecond: 100 << 10})
-		defer c.closeAll()
+		c := newClusterWith(t, 2, store.SnapshotLimits{ChunkBytes: 8 << 10, BytesPerSecond: 100 << 10})
+		defer c.CloseAll()
 		c.fill(1, "k", 30, 10<<10)
 		var begun, ended time.Time
-		c.wire.onCall = func(_, _ kvpb.NodeID, m rpc.Method, req []byte) error {
+		c.Net.OnCall(func(_, _ kvpb.NodeID, m rpc.Method, req []byte) error {
 			switch part(m, req) {
-			case partBegin:
+			case store.PartBegin:
 				begun = time.Now()
-			case partEnd:
+			case store.PartEnd:
 				ended = time.Now()
 			}
 			return nil
-		}
-		c.join(1, c.nodes[1])
+		})
+		c.join(1, c.Nodes[1])
 		time.Sleep(10 * time.Second)
 		if took := ended.Sub(begun); took < 2*time.Second || took > 5*time.Second {
 			t.Errorf("300 KiB at 100 KiB/s took %v", took)
@@ -216,21 +213,18 @@ func TestSnapshotPace(t *testing.T) {
 // Snapshots of two ranges arrive at a store at the same time.
 func TestTwoSnapshots(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c := newTestClusterWith(t, 2, SnapshotLimits{ChunkBytes: 4 << 10, BytesPerSecond: 50 << 10})
-		defer c.closeAll()
+		c := newClusterWith(t, 2, store.SnapshotLimits{ChunkBytes: 4 << 10, BytesPerSecond: 50 << 10})
+		defer c.CloseAll()
 		c.fill(1, "a", 20, 4<<10)
 		c.fill(1, "z", 20, 4<<10)
-		c.do(1, func(r *replica.Replica) error { return r.Split(context.Background(), []byte("\x10m"), 2) })
+		c.Split(1, "\x10m", 2)
 		most := 0
-		c.wire.onCall = func(_, to kvpb.NodeID, _ rpc.Method, _ []byte) error {
-			sn := &c.nodes[to-1].s.snapshots
-			sn.mu.Lock()
-			most = max(most, len(sn.arrivals.byKey))
-			sn.mu.Unlock()
+		c.Net.OnCall(func(_, to kvpb.NodeID, _ rpc.Method, _ []byte) error {
+			most = max(most, c.Nodes[to-1].Store.Arrivals())
 			return nil
-		}
+		})
 		for _, id := range []kvpb.RangeID{1, 2} {
-			c.do(id, func(r *replica.Replica) error {
+			c.Do(id, func(r *replica.Replica) error {
 				return r.ChangeReplicas(context.Background(), []replica.Change{{Kind: replica.AddLearner, Node: 2, Store: 2}})
 			})
 		}
@@ -255,11 +249,7 @@ func snapshotHeadFor(t *testing.T, to kvpb.StoreID, d *kvpb.RangeDescriptor, st 
 	if err != nil {
 		t.Fatal(err)
 	}
-	e := envelope{
-		id: d.RangeID, from: kvpb.ReplicaDescriptor{Node: 1, Store: 1, Replica: 1}, start: d.StartKey, raft: m,
-		to: kvpb.ReplicaDescriptor{Node: kvpb.NodeID(to), Store: to, Replica: rep},
-	}
-	head, err := json.Marshal(snapshotHead{Envelope: e.encode(), Desc: apply.EncodeDescriptor(d), State: st})
+	head, err := store.SnapshotHead(d, kvpb.ReplicaDescriptor{Node: 1, Store: 1, Replica: 1}, kvpb.ReplicaDescriptor{Node: kvpb.NodeID(to), Store: to, Replica: rep}, st, m)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -267,26 +257,26 @@ func snapshotHeadFor(t *testing.T, to kvpb.StoreID, d *kvpb.RangeDescriptor, st 
 }
 
 func snapshotPart(p byte, number uint64, body ...byte) []byte {
-	return append(binary.LittleEndian.AppendUint64([]byte{snapshotVersion, p}, number), body...)
+	return append(binary.LittleEndian.AppendUint64([]byte{store.SnapshotVersion, p}, number), body...)
 }
 
 func snapshotChunk(number uint64, seq uint32, data []byte) []byte {
-	b := binary.LittleEndian.AppendUint32(snapshotPart(partChunk, number), seq)
-	return append(binary.LittleEndian.AppendUint32(b, crc32.Checksum(data, chunkSums)), data...)
+	b := binary.LittleEndian.AppendUint32(snapshotPart(store.PartChunk, number), seq)
+	return append(binary.LittleEndian.AppendUint32(b, crc32.Checksum(data, store.ChunkSums)), data...)
 }
 
 // A snapshot that is older than the replica is refused, and so are those that overlap
 // another one, that come too many or that belong elsewhere.
 func TestSnapshotRefused(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c := newTestCluster(t, 2)
-		defer c.closeAll()
+		c := newCluster(t, 2)
+		defer c.CloseAll()
 		c.fill(1, "k", 10, 100)
-		c.join(1, c.nodes[1])
-		s, ctx := c.nodes[1].s, context.Background()
+		c.join(1, c.Nodes[1])
+		s, ctx := c.Nodes[1].Store, context.Background()
 		mine, _ := s.Replica(1)
 		begin := func(number uint64, d *kvpb.RangeDescriptor, st apply.State, rep kvpb.ReplicaID) error {
-			_, err := s.receiveSnapshot(ctx, 1, snapshotPart(partBegin, number, snapshotHeadFor(t, 2, d, st, rep)...))
+			_, err := s.ReceiveSnapshot(ctx, 1, snapshotPart(store.PartBegin, number, snapshotHeadFor(t, 2, d, st, rep)...))
 			return err
 		}
 		if err := begin(100, mine.Desc(), apply.State{Index: mine.AppliedIndex(), Term: 6}, mine.ReplicaID()); !errors.Is(err, replica.ErrOldSnapshot) {
@@ -309,13 +299,13 @@ func TestSnapshotRefused(t *testing.T) {
 		}
 		stray := binary.AppendUvarint(nil, 4)
 		stray = append(append(stray, "\x12kk\x00"...), 0)
-		if _, err := s.receiveSnapshot(ctx, 1, snapshotChunk(102, 0, stray)); !errors.Is(err, snapshot.ErrDamaged) {
+		if _, err := s.ReceiveSnapshot(ctx, 1, snapshotChunk(102, 0, stray)); !errors.Is(err, snapshot.ErrDamaged) {
 			t.Errorf("a key of another range: %v", err)
 		}
-		if _, err := s.receiveSnapshot(ctx, 1, snapshotChunk(102, 1, nil)); err == nil {
+		if _, err := s.ReceiveSnapshot(ctx, 1, snapshotChunk(102, 1, nil)); err == nil {
 			t.Error("a chunk of a snapshot that was given up was taken")
 		}
-		if left := scratch(c.nodes[1].fs); len(left) > 0 {
+		if left := scratch(c.Nodes[1].Disk); len(left) > 0 {
 			t.Errorf("files are left: %v", left)
 		}
 	})
@@ -375,51 +365,51 @@ func TestSnapshotCrash(t *testing.T) {
 }
 
 func snapshotCrash(t *testing.T, again bool) {
-	c := newTestClusterWith(t, 2, SnapshotLimits{ChunkBytes: 8 << 10})
-	defer c.closeAll()
-	two := c.nodes[1]
-	k := &crashes{mem: two.fs}
+	c := newClusterWith(t, 2, store.SnapshotLimits{ChunkBytes: 8 << 10})
+	defer c.CloseAll()
+	two := c.Nodes[1]
+	k := &crashes{mem: two.Disk}
 	c.fill(1, "k", 10, 1<<10)
 	before := map[uint64]bool{}
 	if again { // a replica that falls behind what the log has
 		c.join(1, two)
-		c.do(1, func(r *replica.Replica) error {
+		c.Do(1, func(r *replica.Replica) error {
 			return r.ChangeReplicas(context.Background(), []replica.Change{{Kind: replica.Demote, Node: 2, Store: 2}})
 		})
 		time.Sleep(3 * time.Second)
-		sum, _ := dataSum(t, two.s, c.leader(1).Desc())
+		sum, _ := dataSum(t, two.Store, c.Leader(1).Desc())
 		before[sum] = true
 	}
-	c.close(two)
-	two.wrap = func(f fs.FS) fs.FS { return fs.WithHooks(linkGuard{f, k}, k.hook) }
+	c.Close(two)
+	two.WrapDisk = func(f fs.FS) fs.FS { return fs.WithHooks(linkGuard{f, k}, k.hook) }
 	c.fill(1, "n", 10, 1<<10)
 	time.Sleep(time.Second) // what was sent meanwhile is lost
-	one := c.nodes[0].s
-	if err := one.eng.Flush(); err != nil {
+	one := c.Nodes[0].Store
+	if err := one.Engine().Flush(); err != nil {
 		t.Fatal(err)
 	}
-	if st, err := apply.LoadState(one.eng, 1); err != nil {
+	if st, err := apply.LoadState(one.Engine(), 1); err != nil {
 		t.Fatal(err)
-	} else if err := one.log.Truncate(raftlog.GroupID(1), st.Index, st.Term); err != nil {
+	} else if err := one.Log().Truncate(raftlog.GroupID(1), st.Index, st.Term); err != nil {
 		t.Fatal(err)
 	}
 	k.on.Store(true)
-	c.open(two)
-	c.introduce()
+	c.Start(two)
+	c.Introduce()
 	if !again {
 		c.join(1, two)
 	}
 	time.Sleep(5 * time.Second)
 	k.on.Store(false)
 	c.sameData(1)
-	after, _ := dataSum(t, two.s, c.leader(1).Desc())
+	after, _ := dataSum(t, two.Store, c.Leader(1).Desc())
 	if len(k.clones) < 60 {
 		t.Errorf("only %d crashes", len(k.clones))
 	}
 	old, fresh := 0, 0
 	for i, disk := range k.clones {
 		clock := hlc.New(func() int64 { return time.Now().UnixNano() }, 250*time.Millisecond)
-		s, err := Open(Options{FS: disk, Dir: "s", Clock: clock, CacheBytes: 1 << 20, MemTableBytes: 1 << 20})
+		s, err := store.Open(store.Options{FS: disk, Dir: clustertest.Dir, Clock: clock, CacheBytes: 1 << 20, MemTableBytes: 1 << 20})
 		if err == nil {
 			err = s.Start()
 		}
@@ -430,13 +420,13 @@ func snapshotCrash(t *testing.T, again bool) {
 			t.Errorf("crash %d: files are left: %v", i, left)
 		}
 		r, ok := s.Replica(1)
-		sum, n := dataSum(t, s, c.leader(1).Desc())
+		sum, n := dataSum(t, s, c.Leader(1).Desc())
 		switch {
 		case !ok && n == 0:
 			old++
 		case ok && sum == after:
 			fresh++
-			if st, _ := s.log.State(1); st.Last < r.AppliedIndex() {
+			if st, _ := s.Log().State(1); st.Last < r.AppliedIndex() {
 				t.Errorf("crash %d: the log ends at %d, the state is at %d", i, st.Last, r.AppliedIndex())
 			}
 		case ok && before[sum]:
@@ -458,13 +448,13 @@ func TestSnapshotMemory(t *testing.T) {
 	const total, chunk, limit = 96 << 20, 256 << 10, 24 << 20
 	dir := t.TempDir()
 	clock := hlc.NewSystem(0)
-	s, err := Open(Options{FS: fs.Disk(), Dir: dir, Clock: clock, CacheBytes: 1 << 20, MemTableBytes: 1 << 20})
+	s, err := store.Open(store.Options{FS: fs.Disk(), Dir: dir, Clock: clock, CacheBytes: 1 << 20, MemTableBytes: 1 << 20})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer s.Close()
 	d := &kvpb.RangeDescriptor{RangeID: 7, StartKey: []byte("\x10a"), EndKey: []byte("\x10z"), NextReplicaID: 3, Generation: 1}
-	in, err := snapshot.NewIncoming(s.eng, s.opts.FS, s.opts.FS.PathJoin(dir, snapshotDir, "1"), d, apply.State{Index: 20, Term: 6}, hlc.Timestamp{})
+	in, err := snapshot.NewIncoming(s.Engine(), fs.Disk(), fs.Disk().PathJoin(dir, store.SnapshotDir, "1"), d, apply.State{Index: 20, Term: 6}, hlc.Timestamp{})
 	if err != nil {
 		t.Fatal(err)
 	}

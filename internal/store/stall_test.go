@@ -1,4 +1,4 @@
-package store
+package store_test
 
 import (
 	"fmt"
@@ -6,8 +6,10 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/lichendb/lichen/internal/clustertest"
 	"github.com/lichendb/lichen/internal/fs"
 	"github.com/lichendb/lichen/internal/kvpb"
+	"github.com/lichendb/lichen/internal/store"
 )
 
 // TestStalledLeader: the disk under a leader comes to a stand, under load or at rest. Others
@@ -22,15 +24,15 @@ func TestStalledLeader(t *testing.T) {
 }
 
 func testStalledLeader(t *testing.T, busy bool) {
-	c := newTestCluster(t, 3)
-	defer c.closeAll()
-	c.replicate(1)
-	slow := c.nodes[1] // the test asks the first one's clock
-	c.transfer(1, slow)
-	c.put(1, "\x10k", "old")
+	c := newCluster(t, 3)
+	defer c.CloseAll()
+	c.Replicate(1)
+	slow := c.Nodes[1] // the test asks the first one's clock
+	c.Transfer(1, slow)
+	c.Put(1, "\x10k", "old")
 	time.Sleep(5 * time.Second)
-	s := slow.s
-	if err := slow.port.clock.Refresh(); err != nil { // as a node does every second
+	s := slow.Store
+	if err := slow.Clock.Refresh(); err != nil { // as a node does every second
 		t.Fatal(err)
 	}
 	release := make(chan struct{})
@@ -44,27 +46,27 @@ func testStalledLeader(t *testing.T, busy bool) {
 	if busy {
 		go func() {
 			r, _ := s.Replica(1)
-			m := meta(slow, 1<<40)
+			m := slow.Txn(1 << 40)
 			m.Isolation = kvpb.ReadCommitted
 			_ = r.Commit(t.Context(), &kvpb.CommitRequest{Txn: m, Writes: []kvpb.Write{{Key: []byte("\x10other"), Value: []byte("x")}}}, &kvpb.CommitResponse{})
 		}()
 	} else {
-		go func() { _, _ = s.opts.FS.Create("s/probe", fs.WriteUnspecified) }()
+		go func() { _, _ = s.FS().Create(clustertest.Dir+"/probe", fs.WriteUnspecified) }()
 	}
-	for c.leading(1) == slow || c.leading(1) == nil {
+	for c.Leading(1) == slow || c.Leading(1) == nil {
 		if time.Sleep(10 * time.Millisecond); time.Since(begun) > 10*time.Second {
 			t.Fatal("nobody else leads")
 		}
 	}
-	if took := time.Since(begun); took > StallAloneAfter+2*diskEvery+100*time.Millisecond {
+	if took := time.Since(begun); took > store.StallAloneAfter+2*store.DiskEvery+100*time.Millisecond {
 		t.Errorf("another node leads after %v", took)
 	}
-	if took := c.put(1, "\x10k", "new"); took > 100*time.Millisecond {
+	if took := c.Put(1, "\x10k", "new"); took > 100*time.Millisecond {
 		t.Errorf("a write took %v", took)
 	}
-	for _, nd := range c.nodes {
-		if nd != slow && !nd.live.Supports(kvpb.StoreID(slow.id)) {
-			t.Errorf("node %d does not support the stalled node any more", nd.id)
+	for _, nd := range c.Nodes {
+		if nd != slow && !nd.KV.Live.Supports(kvpb.StoreID(slow.ID)) {
+			t.Errorf("node %d does not support the stalled node any more", nd.ID)
 		}
 	}
 	time.Sleep(2 * time.Second)
@@ -73,8 +75,8 @@ func testStalledLeader(t *testing.T, busy bool) {
 	}
 	s.DiskWatch().SetFault(nil)
 	close(release)
-	time.Sleep(2 * wellAfter)
-	if v := c.get(1, "\x10k"); v != "new" {
+	time.Sleep(2 * store.WellAfter)
+	if v := c.Get(1, "\x10k"); v != "new" {
 		t.Errorf("k = %q", v)
 	}
 	if s.Disk().Stalled {
@@ -83,34 +85,34 @@ func testStalledLeader(t *testing.T, busy bool) {
 }
 
 // TestStallTogether: all disks hang at once, as on a machine that is busy as a whole. None counts
-// as stalled before StallAfter, and nobody loses a leadership for it.
+// as stalled before store.StallAfter, and nobody loses a leadership for it.
 func TestStallTogether(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c := newTestCluster(t, 3)
-		defer c.closeAll()
-		c.replicate(1)
-		leader := c.leading(1)
-		c.put(1, "\x10k", "old")
+		c := newCluster(t, 3)
+		defer c.CloseAll()
+		c.Replicate(1)
+		leader := c.Leading(1)
+		c.Put(1, "\x10k", "old")
 		time.Sleep(5 * time.Second)
-		const hang = StallAfter - 200*time.Millisecond
-		for _, nd := range c.nodes {
-			nd.s.DiskWatch().SetFault(func(op *fs.Op) error {
+		const hang = store.StallAfter - 200*time.Millisecond
+		for _, nd := range c.Nodes {
+			nd.Store.DiskWatch().SetFault(func(op *fs.Op) error {
 				if op.Kind.Mutates() {
 					time.Sleep(hang)
 				}
 				return nil
 			})
-			go func() { _, _ = nd.s.opts.FS.Create("s/probe", fs.WriteUnspecified) }()
+			go func() { _, _ = nd.Store.FS().Create(clustertest.Dir+"/probe", fs.WriteUnspecified) }()
 		}
-		time.Sleep(hang - diskEvery)
-		for _, nd := range c.nodes {
-			if nd.s.Disk().Stalled {
-				t.Errorf("the disk of node %d counts as stalled", nd.id)
+		time.Sleep(hang - store.DiskEvery)
+		for _, nd := range c.Nodes {
+			if nd.Store.Disk().Stalled {
+				t.Errorf("the disk of node %d counts as stalled", nd.ID)
 			}
-			nd.s.DiskWatch().SetFault(nil)
+			nd.Store.DiskWatch().SetFault(nil)
 		}
-		time.Sleep(wellAfter)
-		if now := c.leading(1); now != leader {
+		time.Sleep(store.WellAfter)
+		if now := c.Leading(1); now != leader {
 			t.Error("another node leads")
 		}
 	})
@@ -120,26 +122,26 @@ func TestStallTogether(t *testing.T) {
 // Who waits for a command of it need not wait for that disk, and nothing is lost or done twice.
 func TestResignTo(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c := newTestCluster(t, 3)
-		defer c.closeAll()
-		c.replicate(1)
-		slow := c.nodes[1]
-		c.transfer(1, slow)
-		c.put(1, "\x10k", "old")
+		c := newCluster(t, 3)
+		defer c.CloseAll()
+		c.Replicate(1)
+		slow := c.Nodes[1]
+		c.Transfer(1, slow)
+		c.Put(1, "\x10k", "old")
 		time.Sleep(time.Second)
 		const each = 2 * time.Second
-		slow.s.DiskWatch().SetFault(func(op *fs.Op) error {
+		slow.Store.DiskWatch().SetFault(func(op *fs.Op) error {
 			if op.Kind.Mutates() {
 				time.Sleep(each)
 			}
 			return nil
 		})
-		defer slow.s.DiskWatch().SetFault(nil)
-		r, _ := slow.s.Replica(1)
+		defer slow.Store.DiskWatch().SetFault(nil)
+		r, _ := slow.Store.Replica(1)
 		ended := make(chan error, 4)
 		for i := range cap(ended) {
 			go func() {
-				m := meta(slow, uint64(1<<40+i))
+				m := slow.Txn(uint64(1<<40 + i))
 				m.Isolation = kvpb.ReadCommitted
 				key := fmt.Appendf(nil, "\x10other%d", i)
 				ended <- r.Commit(t.Context(), &kvpb.CommitRequest{Txn: m, Writes: []kvpb.Write{{Key: key, Value: []byte("x")}}}, &kvpb.CommitResponse{})
@@ -147,8 +149,8 @@ func TestResignTo(t *testing.T) {
 		}
 		time.Sleep(100 * time.Millisecond)
 		begun := time.Now()
-		target := c.nodes[2]
-		to, _ := r.Desc().Replica(kvpb.StoreID(target.id))
+		target := c.Nodes[2]
+		to, _ := r.Desc().Replica(kvpb.StoreID(target.ID))
 		r.ResignTo(to)
 		for range cap(ended) {
 			if err := <-ended; err == nil {
@@ -159,15 +161,15 @@ func TestResignTo(t *testing.T) {
 		if took := time.Since(begun); took > 2*each+200*time.Millisecond {
 			t.Errorf("the last one waited for %v", took)
 		}
-		for c.leading(1) != target {
+		for c.Leading(1) != target {
 			if time.Sleep(10 * time.Millisecond); time.Since(begun) > 10*time.Second {
 				t.Fatal("the target does not lead")
 			}
 		}
-		if took := c.put(1, "\x10k", "new"); took > 100*time.Millisecond {
+		if took := c.Put(1, "\x10k", "new"); took > 100*time.Millisecond {
 			t.Errorf("a write took %v", took)
 		}
-		if v := c.get(1, "\x10k"); v != "new" {
+		if v := c.Get(1, "\x10k"); v != "new" {
 			t.Errorf("k = %q", v)
 		}
 	})

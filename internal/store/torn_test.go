@@ -1,4 +1,4 @@
-package store
+package store_test
 
 import (
 	"context"
@@ -8,6 +8,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/lichendb/lichen/internal/clustertest"
 	"github.com/lichendb/lichen/internal/kvpb"
 	"github.com/lichendb/lichen/internal/replica"
 )
@@ -15,8 +16,8 @@ import (
 // torn prepares a commit that its leader has sent to the others, who make it happen: the
 // leader itself hears nothing any more, and never learns what became of it.
 type torn struct {
-	c     *testCluster
-	home  *testNode // of the leader
+	c     *cluster
+	home  *clustertest.Node // of the leader
 	lead  *replica.Replica
 	began chan error
 }
@@ -24,31 +25,29 @@ type torn struct {
 const tornKey = "\x10a"
 
 func newTorn(t *testing.T) *torn {
-	x := &torn{c: newTestCluster(t, 3), began: make(chan error, 1)}
-	x.c.replicate(1)
-	x.c.put(1, tornKey, "old")
+	x := &torn{c: newCluster(t, 3), began: make(chan error, 1)}
+	x.c.Replicate(1)
+	x.c.Put(1, tornKey, "old")
 	time.Sleep(time.Second)
-	x.home = x.c.leading(1)
-	x.lead, _ = x.home.s.Replica(1)
+	x.home = x.c.Leading(1)
+	x.lead, _ = x.home.Store.Replica(1)
 	return x
 }
 
 // commit sends a commit without locks on its way.
 func (x *torn) commit() {
-	m := meta(x.home, 1<<41)
+	m := x.home.Txn(1 << 41)
 	m.Isolation = kvpb.ReadCommitted
 	x.send(kvpb.CommitRequest{Txn: m, Writes: []kvpb.Write{{Key: []byte(tornKey), Value: []byte("new")}}})
 }
 
 // send sends a commit on its way; from then on the leader hears nothing.
 func (x *torn) send(req kvpb.CommitRequest) {
-	x.c.wire.mu.Lock()
-	for _, nd := range x.c.nodes {
+	for _, nd := range x.c.Nodes {
 		if nd != x.home {
-			x.c.wire.cut[[2]kvpb.NodeID{nd.id, x.home.id}] = true
+			x.c.Net.Cut(nd.ID, x.home.ID, true)
 		}
 	}
-	x.c.wire.mu.Unlock()
 	go func() {
 		x.began <- x.lead.Commit(context.Background(), &req, &kvpb.CommitResponse{})
 	}()
@@ -58,9 +57,9 @@ func (x *torn) send(req kvpb.CommitRequest) {
 // reader returns what reads the key at the leader, above the commit. It looks at the clock
 // once, after it was admitted.
 func (x *torn) reader() (read func() (value string, err error)) {
-	m := meta(x.home, 1<<42)
+	m := x.home.Txn(1 << 42)
 	m.UncertainTS = m.ReadTS
-	m.UncertainTS.WallTime += int64(x.home.port.clock.MaxOffset())
+	m.UncertainTS.WallTime += int64(x.home.Clock.MaxOffset())
 	return func() (string, error) {
 		var resp kvpb.GetResponse
 		err := x.lead.Get(context.Background(), &kvpb.GetRequest{Txn: m, Key: []byte(tornKey)}, &resp)
@@ -71,10 +70,10 @@ func (x *torn) reader() (read func() (value string, err error)) {
 // succeed lets the others elect one of them and checks that they have the commit.
 func (x *torn) succeed(t *testing.T) {
 	time.Sleep(8 * time.Second)
-	if x.c.leading(1) == x.home || x.c.leading(1) == nil {
+	if x.c.Leading(1) == x.home || x.c.Leading(1) == nil {
 		t.Fatal("nobody else leads the range")
 	}
-	if v := x.c.get(1, tornKey); v != "new" {
+	if v := x.c.Get(1, tornKey); v != "new" {
 		t.Fatalf("the others have %q", v)
 	}
 	err := <-x.began
@@ -95,7 +94,7 @@ func (x *torn) refused(t *testing.T, value string, err error) {
 func TestReadWaitsForLostCommit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		x := newTorn(t)
-		defer x.c.closeAll()
+		defer x.c.CloseAll()
 		x.commit()
 		time.Sleep(time.Millisecond)
 		var value string
@@ -117,7 +116,7 @@ func TestReadWaitsForLostCommit(t *testing.T) {
 func TestReadMissesLostCommit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		x := newTorn(t)
-		defer x.c.closeAll()
+		defer x.c.CloseAll()
 		x.commit()
 		time.Sleep(time.Millisecond)
 		value, err := x.stall(func() { x.succeed(t) })
@@ -131,7 +130,7 @@ func TestReadMissesLostCommit(t *testing.T) {
 func TestReadAtStop(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		x := newTorn(t)
-		defer x.c.closeAll()
+		defer x.c.CloseAll()
 		x.commit()
 		time.Sleep(time.Millisecond)
 		value, err := x.stall(func() {
@@ -151,10 +150,10 @@ func TestReadAtStop(t *testing.T) {
 func TestResentToLostLeadership(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		x := newTorn(t)
-		defer x.c.closeAll()
+		defer x.c.CloseAll()
 		var silent atomic.Bool
-		x.home.s.ConnectTxns(replica.TxnDeps{GatewayAlive: func(kvpb.TxnID) bool { return !silent.Load() }})
-		m := meta(x.home, 1<<41)
+		x.home.Store.ConnectTxns(replica.TxnDeps{GatewayAlive: func(kvpb.TxnID) bool { return !silent.Load() }})
+		m := x.home.Txn(1 << 41)
 		m.Isolation = kvpb.ReadCommitted
 		req := kvpb.CommitRequest{Txn: m, Writes: []kvpb.Write{{Key: []byte(tornKey), Value: []byte("new")}}}
 		x.send(req)
@@ -171,7 +170,7 @@ func TestResentToLostLeadership(t *testing.T) {
 			t.Errorf("the second copy of a commit that has happened: %v", err)
 		}
 		var resp kvpb.CommitResponse
-		x.c.do(1, func(r *replica.Replica) error {
+		x.c.Do(1, func(r *replica.Replica) error {
 			copied := req
 			return r.Commit(context.Background(), &copied, &resp)
 		})
@@ -188,7 +187,7 @@ func (x *torn) stall(meanwhile func()) (value string, err error) {
 	stop := func() { close(reached); <-release }
 	read := x.reader()
 	synctest.Wait() // nobody else looks at the clock now
-	x.home.onClock.Store(&stop)
+	x.home.OnClock(stop)
 	go func() {
 		defer close(done)
 		value, err = read()
