@@ -172,7 +172,7 @@ func (r *paramReader) value(t *types.T, b []byte, at int, format int16) (types.D
 	case formatText:
 		s := r.text(t, b, at)
 		if !typeio.ParseVerifies(t) {
-			if err := types.VerifyUTF8(s); err != nil {
+			if err := types.VerifyUTF8(s, r.fc); err != nil {
 				return types.Null, err
 			}
 		}
@@ -191,7 +191,7 @@ func (r *paramReader) value(t *types.T, b []byte, at int, format int16) (types.D
 func (r *paramReader) decode(t *types.T, b []byte, format int16) (types.Datum, error) {
 	switch format {
 	case formatText:
-		s, err := r.enc.DecodeString(string(b))
+		s, err := r.enc.DecodeString(string(b), r.fc)
 		if err != nil {
 			return types.Null, err
 		}

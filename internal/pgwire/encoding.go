@@ -19,7 +19,7 @@ func (c *conn) text(b []byte) (string, error) {
 	if enc := c.ses.Encoding(); enc != nil {
 		return c.decode(enc, s)
 	}
-	return s, types.VerifyUTF8(s)
+	return s, types.VerifyUTF8(s, nil)
 }
 
 // growthInUTF8 is how many bytes of UTF8 a byte in another encoding may become.
@@ -28,13 +28,13 @@ const growthInUTF8 = 3
 // decode converts what the client sent in another encoding.
 func (c *conn) decode(enc *charset.Encoding, s string) (string, error) {
 	if len(s) < quota.LargeValue {
-		return enc.DecodeString(s)
+		return enc.DecodeString(s, nil)
 	}
 	mem, held := quota.NewValues(c.srv.pool.Mem), growthInUTF8*int64(len(s))
 	if err := mem.Reserve(held); err != nil {
 		return "", errMessageMemory(err)
 	}
-	u, err := enc.DecodeString(s)
+	u, err := enc.DecodeString(s, nil)
 	if err != nil {
 		mem.Release(held)
 		return "", err
@@ -50,7 +50,7 @@ func (c *conn) name(b []byte) []byte {
 	if enc == nil || len(b) == 0 {
 		return b
 	}
-	if u, err := enc.Decode(nil, b); err == nil {
+	if u, err := enc.Decode(nil, b, nil); err == nil {
 		return u
 	}
 	return b
@@ -76,7 +76,7 @@ func (c *conn) sendDescription(f *rowFormat) (err error) {
 	out := append([]byte(nil), f.desc[:header]...)
 	for in := f.desc[header:]; len(in) > 0; {
 		n := bytes.IndexByte(in, 0)
-		if out, err = enc.Encode(out, in[:n]); err != nil {
+		if out, err = enc.Encode(out, in[:n], nil); err != nil {
 			return err
 		}
 		out = append(out, in[n:n+1+rest]...)
@@ -103,7 +103,7 @@ func (f *rowFormat) appendRowIn(b []byte, row []types.Datum, fc *types.FormatCon
 		var err error
 		if f.code(i) == formatText {
 			text = typeio.AppendText(text[:0], e.typ, d, fc)
-			b, err = enc.Encode(b, text)
+			b, err = enc.Encode(b, text, fc)
 		} else if d, err = typeio.BinaryText(e.typ, d, enc.EncodeString, fc); err == nil {
 			b = typeio.AppendBinary(b, e.typ, d, fc)
 		}

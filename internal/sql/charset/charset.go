@@ -5,6 +5,7 @@ import (
 	"strings"
 	"sync"
 	"unicode/utf8"
+	"unsafe"
 
 	"golang.org/x/text/encoding"
 
@@ -70,29 +71,56 @@ func (e *Encoding) Unsupported() error {
 }
 
 // Decode appends text, which is in the encoding, to dst as UTF8. It fails with 22021 if the
-// bytes are no text, and with 22P05 if Unicode has no such character.
-func (e *Encoding) Decode(dst, text []byte) ([]byte, error) {
+// bytes are no text, with 22P05 if Unicode has no such character, and with the error of fc once
+// the statement is cancelled; fc may be nil.
+func (e *Encoding) Decode(dst, text []byte, fc *types.FormatContext) ([]byte, error) {
 	switch {
 	case e.Plain():
-		return append(dst, text...), types.VerifyUTF8(string(text))
+		return append(dst, text...), types.VerifyUTF8(unsafe.String(unsafe.SliceData(text), len(text)), fc)
 	case e.single != nil:
-		return e.decodeSingle(dst, text)
+		return inPieces(dst, text, fc, e.Whole, e.decodeSingle)
 	case e.multi != nil:
-		return e.decodeMulti(dst, text)
+		return inPieces(dst, text, fc, e.Whole, e.decodeMulti)
 	}
 	return dst, e.Unsupported()
 }
 
 // DecodeString is Decode of a string.
-func (e *Encoding) DecodeString(s string) (string, error) {
-	b, err := e.Decode(nil, []byte(s))
-	return string(b), err
+func (e *Encoding) DecodeString(s string, fc *types.FormatContext) (string, error) {
+	b, err := e.Decode(nil, []byte(s), fc)
+	return unsafe.String(unsafe.SliceData(b), len(b)), err
 }
 
 // EncodeString is Encode of a string.
-func (e *Encoding) EncodeString(s string) (string, error) {
-	b, err := e.Encode(nil, []byte(s))
-	return string(b), err
+func (e *Encoding) EncodeString(s string, fc *types.FormatContext) (string, error) {
+	b, err := e.Encode(nil, []byte(s), fc)
+	return unsafe.String(unsafe.SliceData(b), len(b)), err
+}
+
+// inPieces converts text piece by piece, between which it counts steps; whole returns how much
+// of a piece are whole characters.
+func inPieces(dst, text []byte, fc *types.FormatContext, whole func([]byte) int, convert func(dst, text []byte) ([]byte, error)) ([]byte, error) {
+	for len(text) > types.StepBytes {
+		n := whole(text[:types.StepBytes])
+		var err error
+		if dst, err = convert(dst, text[:n]); err != nil {
+			return dst, err
+		}
+		text = text[n:]
+		if err := fc.CountSteps(n); err != nil {
+			return dst, err
+		}
+	}
+	return convert(dst, text)
+}
+
+// wholeRunes returns how much of UTF8 comes before its last character.
+func wholeRunes(text []byte) int {
+	n := len(text) - 1
+	for n > 0 && !utf8.RuneStart(text[n]) {
+		n--
+	}
+	return n
 }
 
 func (e *Encoding) decodeSingle(dst, text []byte) ([]byte, error) {
@@ -189,15 +217,15 @@ func (e *Encoding) Whole(text []byte) int {
 }
 
 // Encode appends text, which is UTF8, to dst in the encoding. It fails with 22P05 if that
-// does not have a character.
-func (e *Encoding) Encode(dst, text []byte) ([]byte, error) {
+// does not have a character, and as Decode does once the statement is cancelled.
+func (e *Encoding) Encode(dst, text []byte, fc *types.FormatContext) ([]byte, error) {
 	if e.Plain() {
 		return append(dst, text...), nil
 	}
 	if !e.Supported() {
 		return dst, e.Unsupported()
 	}
-	return e.encode(dst, text, nil)
+	return inPieces(dst, text, fc, wholeRunes, func(dst, text []byte) ([]byte, error) { return e.encode(dst, text, nil) })
 }
 
 // EncodeLossy is Encode that puts a question mark in the place of what the encoding does not
@@ -266,10 +294,11 @@ func (e *Encoding) appendChar(dst []byte, r rune, both *coder) ([]byte, bool) {
 	return append(dst, out[:n]...), true
 }
 
-// Length returns how many characters text has, which is in the encoding.
-func (e *Encoding) Length(text []byte) (int64, error) {
-	u, err := e.Decode(nil, text)
-	return int64(utf8.RuneCount(u)), err
+// Length returns how many characters s has, which is in the encoding. Its pieces count as
+// steps of fc.
+func (e *Encoding) Length(s string, fc *types.FormatContext) (int64, error) {
+	u, err := e.DecodeString(s, fc)
+	return int64(utf8.RuneCountInString(u)), err
 }
 
 func (e *Encoding) invalid(char []byte) error {

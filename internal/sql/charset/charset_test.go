@@ -1,10 +1,13 @@
 package charset
 
 import (
+	"errors"
+	"strings"
 	"testing"
 	"unicode/utf8"
 
 	"github.com/lichendb/lichen/internal/sql/pgerr"
+	"github.com/lichendb/lichen/internal/sql/types"
 )
 
 // converted calls f for all encodings that have a table.
@@ -21,7 +24,7 @@ func TestDecodeIsUTF8(t *testing.T) {
 	converted(func(e *Encoding) {
 		for i := range 1 << 16 {
 			text := []byte{byte(i >> 8), byte(i)}
-			u, err := e.Decode(nil, text)
+			u, err := e.Decode(nil, text, nil)
 			switch code := pgerr.CodeOf(err); {
 			case err == nil && (!utf8.Valid(u) || len(u) < 1):
 				t.Fatalf("%s: % x is %q", e.Name, text, u)
@@ -41,7 +44,7 @@ func TestRoundTrip(t *testing.T) {
 				continue
 			}
 			text := []byte(string(r))
-			b, err := e.Encode(nil, text)
+			b, err := e.Encode(nil, text, nil)
 			if err != nil {
 				if pgerr.CodeOf(err) != pgerr.UntranslatableCharacter || string(e.EncodeLossy(nil, text)) != "?" {
 					t.Fatalf("%s: %U: %v", e.Name, r, err)
@@ -49,7 +52,7 @@ func TestRoundTrip(t *testing.T) {
 				continue
 			}
 			n++
-			if u, err := e.Decode(nil, b); err != nil || string(u) != string(r) {
+			if u, err := e.Decode(nil, b, nil); err != nil || string(u) != string(r) {
 				t.Fatalf("%s: %U is % x, which is %q, %v", e.Name, r, b, u, err)
 			}
 			if len(b) > e.Longest() || e.Whole(append(b, "aaaa"...)) < len(b) || len(b) > 1 && e.Whole(b[:1]) != 0 {
@@ -75,7 +78,39 @@ func TestNames(t *testing.T) {
 	}
 	if e := Find("johab"); e.Supported() {
 		t.Error("JOHAB has no table")
-	} else if _, err := e.DecodeString("a"); pgerr.CodeOf(err) != pgerr.FeatureNotSupported {
+	} else if _, err := e.DecodeString("a", nil); pgerr.CodeOf(err) != pgerr.FeatureNotSupported {
 		t.Error(err)
 	}
+}
+
+// TestPieces checks that texts are converted in pieces as they are whole, and that a cancelled
+// statement ends the conversion.
+func TestPieces(t *testing.T) {
+	converted(func(e *Encoding) {
+		char := "é"
+		if _, err := e.EncodeString(char, nil); err != nil {
+			char = "я"
+		}
+		one, err := e.EncodeString("a"+char, nil)
+		if err != nil {
+			return
+		}
+		const n = types.StepBytes
+		u := strings.Repeat("a"+char, n) + "a"
+		b, err := e.EncodeString(u, nil)
+		if err != nil || b != strings.Repeat(one, n)+"a" {
+			t.Fatalf("%s: %d bytes, %v", e.Name, len(b), err)
+		}
+		if back, err := e.DecodeString(b, nil); err != nil || back != u {
+			t.Fatalf("%s: %d bytes, %v", e.Name, len(back), err)
+		}
+		stopped := errors.New("stopped")
+		fc := &types.FormatContext{Step: func(int) error { return stopped }}
+		if _, err := e.EncodeString(u, fc); !errors.Is(err, stopped) {
+			t.Errorf("%s: %v", e.Name, err)
+		}
+		if _, err := e.DecodeString(b, fc); !errors.Is(err, stopped) {
+			t.Errorf("%s: %v", e.Name, err)
+		}
+	})
 }

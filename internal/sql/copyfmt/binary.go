@@ -217,7 +217,7 @@ func (b *binaryReader) value(t *types.T) (types.Datum, error) {
 	if err != nil {
 		return types.Null, unexpectedEnd(err)
 	}
-	var decode func(string) (string, error)
+	var decode typeio.Converter
 	if b.encoding != nil {
 		decode = b.encoding.DecodeString
 	}

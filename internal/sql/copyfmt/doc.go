@@ -15,7 +15,7 @@
 //	    datums (FuzzRoundTrip), unless the text format's NULL is a text without a
 //	    backslash, which a value may also be.
 //	C3. A text datum never holds bytes that are not UTF-8, or a zero byte
-//	    (Reader.checkText for the line, fieldSplitter.unescape for escapes).
+//	    (Reader.readLine for the line, fieldSplitter.unescape for escapes).
 //	C4. The datums of a row stay intact until the next call of NextRow: they may
 //	    point into the client's chunk, of which the next is not asked for before
 //	    (Reader.NextRow).

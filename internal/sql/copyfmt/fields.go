@@ -16,7 +16,8 @@ type field struct {
 
 // fieldSplitter splits lines into fields.
 type fieldSplitter struct {
-	o *Options
+	o  *Options
+	fc *types.FormatContext // may be nil
 	// fields are those of the current line, at most limit; count is how many there
 	// were.
 	fields []field
@@ -27,7 +28,8 @@ type fieldSplitter struct {
 	scratch []byte
 }
 
-// split splits a line; plain says that it has no backslash (text) or quote (csv).
+// split splits a line; plain says that it has no backslash (text) or quote (csv). Besides the
+// line's errors it returns that of fc once the statement is cancelled.
 func (s *fieldSplitter) split(line []byte, plain bool) error {
 	s.fields, s.count = s.fields[:0], 0
 	if plain {
@@ -61,9 +63,13 @@ func (s *fieldSplitter) splitPlain(line []byte) {
 }
 
 func (s *fieldSplitter) splitText(line []byte) error {
+	size, pace := len(line), s.fc.Pace()
 	for more := true; more; {
 		i, escaped := 0, false
 		for i < len(line) && line[i] != s.o.delim {
+			if pace.Stopped(size - len(line) + i) {
+				return s.fc.CountSteps(0)
+			}
 			if line[i] == '\\' {
 				escaped = true
 				if i++; i == len(line) {
@@ -107,8 +113,11 @@ func trimLoneBackslash(raw []byte, more bool) []byte {
 // unescape resolves the backslash sequences of a field.
 func (s *fieldSplitter) unescape(raw []byte) ([]byte, error) {
 	start, binary := len(s.scratch), false
-	out := s.scratch
+	out, pace := s.scratch, s.fc.Pace()
 	for i := 0; i < len(raw); {
+		if pace.Stopped(i) {
+			return nil, s.fc.CountSteps(0)
+		}
 		c := raw[i]
 		i++
 		if c != '\\' {
@@ -148,7 +157,7 @@ func (s *fieldSplitter) unescape(raw []byte) ([]byte, error) {
 	s.scratch = out
 	val := out[start:]
 	if binary {
-		return val, types.VerifyUTF8(string(val))
+		return val, types.VerifyUTF8(string(val), s.fc)
 	}
 	return val, nil
 }
@@ -186,9 +195,12 @@ func (s *fieldSplitter) splitCSV(line []byte) error {
 // csvField adds the field at the start of line and returns where it ends.
 func (s *fieldSplitter) csvField(line []byte) (int, error) {
 	start, quoted, inQuote := len(s.scratch), false, false
-	out := s.scratch
+	out, pace := s.scratch, s.fc.Pace()
 	i := 0
 	for ; i < len(line); i++ {
+		if pace.Stopped(i) {
+			return 0, s.fc.CountSteps(0)
+		}
 		c := line[i]
 		switch {
 		case !inQuote && c == s.o.delim:

@@ -1,7 +1,6 @@
 package copyfmt
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"strings"
@@ -63,11 +62,11 @@ const (
 // following call, and io.EOF after the last.
 func NewReader(o *Options, cols []plan.Column, fc *types.FormatContext, next func() ([]byte, error)) *Reader {
 	if o.Encoding != nil && !o.binary {
-		next = (&decoder{encoding: o.Encoding, next: next}).chunk
+		next = (&decoder{encoding: o.Encoding, fc: fc, next: next}).chunk
 	}
 	r := &Reader{
 		o: o, fc: fc, col: -1, lines: lineReader{o: o, next: next},
-		fields: fieldSplitter{o: o, limit: len(cols)},
+		fields: fieldSplitter{o: o, fc: fc, limit: len(cols)},
 	}
 	if o.binary {
 		r.binary = &binaryReader{fc: fc, bytes: byteReader{next: next}, encoding: o.Encoding}
@@ -157,18 +156,11 @@ func (r *Reader) readLine() (bool, error) {
 	if !more || err != nil {
 		return false, err
 	}
-	if err := checkText(line); err != nil {
+	if err := types.VerifyUTF8(shared(line), r.fc); err != nil {
 		return false, err
 	}
 	r.line, r.haveLine = line, true
 	return true, nil
-}
-
-func checkText(b []byte) error {
-	if utf8.Valid(b) && bytes.IndexByte(b, 0) < 0 {
-		return nil
-	}
-	return types.VerifyUTF8(string(b))
 }
 
 func (r *Reader) value(c *column, f *field) (types.Datum, error) {

@@ -63,7 +63,7 @@ func (w *Writer) encoded() ([]byte, error) {
 		return w.line, nil
 	}
 	var err error
-	w.out, err = w.o.Encoding.Encode(w.out[:0], w.line)
+	w.out, err = w.o.Encoding.Encode(w.out[:0], w.line, w.fc)
 	return w.out, err
 }
 
@@ -101,8 +101,11 @@ func (w *Writer) delimit(col int) {
 // as it needs it.
 func (w *Writer) protect(start int, force bool) {
 	field := w.line[start:]
-	plain := true
-	for _, c := range field {
+	plain, pace := true, w.fc.Pace()
+	for i, c := range field {
+		if pace.Stopped(i) {
+			break
+		}
 		if w.special[c] {
 			plain = false
 			break
@@ -122,7 +125,11 @@ func (w *Writer) protect(start int, force bool) {
 func (w *Writer) quote(start int) {
 	w.tmp = append(w.tmp[:0], w.line[start:]...)
 	out := append(w.line[:start], w.o.quoteChar)
-	for _, c := range w.tmp {
+	pace := w.fc.Pace()
+	for i, c := range w.tmp {
+		if pace.Stopped(i) {
+			break
+		}
 		if c == w.o.quoteChar || c == w.o.escapeChar {
 			out = append(out, w.o.escapeChar)
 		}
@@ -134,13 +141,17 @@ func (w *Writer) quote(start int) {
 func (w *Writer) escape(start int) {
 	w.tmp = append(w.tmp[:0], w.line[start:]...)
 	out := w.line[:start]
-	for _, c := range w.tmp {
+	pace := w.fc.Pace()
+	for i, c := range w.tmp {
+		if pace.Stopped(i) {
+			break
+		}
 		if !w.special[c] {
 			out = append(out, c)
 			continue
 		}
-		if i := bytes.IndexByte(controls, c); i >= 0 {
-			c = controlLetters[i]
+		if letter := bytes.IndexByte(controls, c); letter >= 0 {
+			c = controlLetters[letter]
 		}
 		out = append(out, '\\', c)
 	}

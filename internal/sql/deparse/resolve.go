@@ -110,7 +110,7 @@ func (d *deparser) bitLit(e *ast.BitLit) *node {
 	if e.Hex {
 		read = typeio.ParseHexBits
 	}
-	v, err := read(e.Val)
+	v, err := read(e.Val, nil)
 	d.fail(err)
 	return &node{kind: constant, typ: types.Bit, datum: v}
 }

@@ -140,7 +140,7 @@ func (b *builder) expr3(e ast.Expr, s *scope) (plan.Expr, error) {
 		if e.Hex {
 			read = typeio.ParseHexBits
 		}
-		d, err := read(e.Val)
+		d, err := read(e.Val, b.env.Format)
 		if err != nil {
 			return nil, pgerr.From(err).At(e.Pos)
 		}

@@ -111,15 +111,16 @@ func covers(words []headWord, q *Query, o HeadlineOptions, step Step) (out [][2]
 	if q == nil {
 		return nil, nil
 	}
-	doc, at := queryWords(words, q)
+	doc, at, err := queryWords(words, q, step)
+	if err != nil {
+		return nil, err
+	}
 	reach := o.reach()
 	for start := range doc {
 		seen := seenWords{}
 		for i := start; i < len(doc) && (i == start || at[i]-at[start] < reach); i++ {
-			if step != nil {
-				if err := step(1); err != nil {
-					return nil, err
-				}
+			if err := step.count(1); err != nil {
+				return nil, err
 			}
 			if seen.add(doc[i], false); execute(q, seen.find) {
 				out = append(out, [2]int{at[start], at[i]})
@@ -136,9 +137,13 @@ func (o *HeadlineOptions) reach() int {
 	return max(o.MaxWords*10, 100) * max(o.Fragments, 1)
 }
 
-// queryWords returns the words of q in the document, and at which index each is.
-func queryWords(words []headWord, q *Query) (doc []docEntry, at []int) {
+// queryWords returns the words of q in the document, and at which index each is. The only errors
+// are those of step.
+func queryWords(words []headWord, q *Query, step Step) (doc []docEntry, at []int, err error) {
 	for i := range words {
+		if err := step.count(1); err != nil {
+			return nil, nil, err
+		}
 		if !words[i].matched || words[i].pos == 0 {
 			continue
 		}
@@ -152,7 +157,7 @@ func queryWords(words []headWord, q *Query) (doc []docEntry, at []int) {
 		})
 		doc, at = append(doc, e), append(at, i)
 	}
-	return doc, at
+	return doc, at, nil
 }
 
 // bestPart chooses the part to show: one that holds all of a match, then one with the most

@@ -43,17 +43,17 @@ const (
 // those of step.
 func Parse(s string, step Step) ([]Token, error) {
 	var out []Token
-	blank := 0 // end of the blanks that the last token is
+	begin, blank := 0, 0 // of the blanks that the last token is, and their end
 	err := eachToken(s, step, func(t token) {
 		kind := t.number()
 		if kind == numBlank && !t.part && t.from == blank && len(out) > 0 && out[len(out)-1].Kind == numBlank && !beginsBlank(t.text) {
-			out[len(out)-1].Text += t.text
+			out[len(out)-1].Text = s[begin:t.to]
 			blank = t.to
 			return
 		}
 		out = append(out, Token{kind, t.text})
 		if blank = 0; kind == numBlank {
-			blank = t.to
+			begin, blank = t.from, t.to
 		}
 	})
 	return out, err

@@ -1,6 +1,9 @@
 package types
 
-import "time"
+import (
+	"iter"
+	"time"
+)
 
 // DateFormat is the output half of the DateStyle setting.
 type DateFormat uint8
@@ -105,6 +108,39 @@ func (fc *FormatContext) NowMicros() int64 {
 
 // StepBytes is how many bytes of a value a function works on between two steps.
 const StepBytes = 64 << 10
+
+// Pieces yields the pieces of s that lie between two steps. It ends early once the statement is
+// cancelled: see Step.
+func (fc *FormatContext) Pieces(s string) iter.Seq[string] {
+	return func(yield func(string) bool) {
+		for len(s) > StepBytes {
+			if !yield(s[:StepBytes]) || fc.Stopped(StepBytes) {
+				return
+			}
+			s = s[StepBytes:]
+		}
+		yield(s)
+	}
+}
+
+// Pace counts the steps of a pass over the bytes of a value.
+type Pace struct {
+	fc  *FormatContext
+	due int // where the next step is
+}
+
+// Pace returns the pace of a pass that begins.
+func (fc *FormatContext) Pace() Pace { return Pace{fc: fc, due: StepBytes} }
+
+// Stopped reports whether the statement is cancelled: see Step. at is how many bytes the pass
+// is through with.
+func (p *Pace) Stopped(at int) bool { return at >= p.due && p.step(at) }
+
+func (p *Pace) step(at int) bool {
+	n := StepBytes + at - p.due
+	p.due = at + StepBytes
+	return p.fc.Stopped(n)
+}
 
 // Stopped counts n steps and reports whether the statement is cancelled: see Step.
 func (fc *FormatContext) Stopped(n int) bool { return fc.CountSteps(n) != nil }

@@ -12,11 +12,37 @@ import (
 const MaxNameLength = 63
 
 // VerifyUTF8 returns 22021 when s is not text PostgreSQL can hold: invalid
-// UTF-8, or a zero byte.
-func VerifyUTF8(s string) error {
-	if utf8.ValidString(s) && strings.IndexByte(s, 0) < 0 {
-		return nil
+// UTF-8, or a zero byte. Its pieces count as steps of fc.
+func VerifyUTF8(s string, fc *FormatContext) error {
+	for s != "" {
+		n := len(s)
+		if n > StepBytes {
+			n = pieceOfText(s)
+		}
+		if !utf8.ValidString(s[:n]) || strings.IndexByte(s[:n], 0) >= 0 {
+			return errNoText(s)
+		}
+		if s = s[n:]; s == "" {
+			return nil
+		}
+		if err := fc.CountSteps(n); err != nil {
+			return err
+		}
 	}
+	return nil
+}
+
+// pieceOfText returns how many bytes of s are worked on between two steps, which end with a character if s is text.
+func pieceOfText(s string) int {
+	n := StepBytes
+	for n > StepBytes-utf8.UTFMax && !utf8.RuneStart(s[n]) {
+		n--
+	}
+	return n
+}
+
+// errNoText names the bytes of the first character of s that is none.
+func errNoText(s string) error {
 	i := 0
 	for i < len(s) && s[i] != 0 {
 		r, n := utf8.DecodeRuneInString(s[i:])

@@ -79,34 +79,43 @@ func parseTokens(c *call.Context, a []types.Datum) (call.RowIterator, error) {
 	if err := textParser(c, a[0]); err != nil {
 		return nil, err
 	}
-	var rows [][]types.Datum
-	tokens, err := textsearch.Parse(a[1].Str(), c.Step)
-	if err != nil {
-		return nil, err
-	}
-	for _, t := range tokens {
-		rows = append(rows, []types.Datum{types.NewInt(int64(t.Kind)), types.NewString(t.Text)})
-	}
-	return call.NewRows(rows), nil
+	return newTokenRows(c, a[1].Str(), func(t textsearch.Token) []types.Datum {
+		return []types.Datum{types.NewInt(int64(t.Kind)), types.NewString(t.Text)}
+	})
 }
 
 // debugTokens lists the tokens of a text with what the configuration's dictionary makes of them.
 func debugTokens(c *call.Context, cfg textsearch.Config, s string) (call.RowIterator, error) {
-	tokens, err := textsearch.Parse(s, c.Step)
-	if err != nil {
-		return nil, err
-	}
-	var rows [][]types.Datum
-	for _, t := range tokens {
+	return newTokenRows(c, s, func(t textsearch.Token) []types.Datum {
 		kind := textsearch.TokenKinds[t.Kind-1]
 		row := []types.Datum{types.NewString(kind[0]), types.NewString(kind[1]), types.NewString(t.Text), types.NewArray(nil), types.Null, types.Null}
 		if dict, ok := cfg.Dictionary(t.Kind); ok {
 			oid := types.NewInt(types.DictOid(dict))
 			row[3], row[4], row[5] = types.NewArray([]types.Datum{oid}), oid, call.TextArray(dict.Lexize(t.Text))
 		}
-		rows = append(rows, row)
+		return row
+	})
+}
+
+// tokenRows yields a row for each token of a text.
+type tokenRows struct {
+	tokens []textsearch.Token
+	row    func(textsearch.Token) []types.Datum
+}
+
+func newTokenRows(c *call.Context, s string, row func(textsearch.Token) []types.Datum) (call.RowIterator, error) {
+	tokens, err := textsearch.Parse(s, c.Step)
+	return &tokenRows{tokens, row}, err
+}
+
+// Next implements call.RowIterator.
+func (r *tokenRows) Next() ([]types.Datum, bool, error) {
+	if len(r.tokens) == 0 {
+		return nil, false, nil
 	}
-	return call.NewRows(rows), nil
+	t := r.tokens[0]
+	r.tokens = r.tokens[1:]
+	return r.row(t), true, nil
 }
 
 // lexize is ts_lexize: what a dictionary makes of a word.

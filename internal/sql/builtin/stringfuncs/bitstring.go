@@ -26,7 +26,7 @@ func bitStringOperators() []*call.Overload {
 	}
 	shift := func(sign int64) call.EvalFunc {
 		return func(_ *call.Context, a []types.Datum) (types.Datum, error) {
-			return shiftBits(a[0], sign*a[1].Int()), nil
+			return shiftBits(a[0], int(sign*a[1].Int())), nil
 		}
 	}
 	all := append(comparefuncs.SixOperators("bit", "bit", comparefuncs.CompareDatums), comparefuncs.SixOperators("varbit", "varbit", comparefuncs.CompareDatums)...)
@@ -47,28 +47,34 @@ func bitStringOperators() []*call.Overload {
 }
 
 // shiftBits moves bits to the left, or for a negative n to the right.
-func shiftBits(d types.Datum, n int64) types.Datum {
-	_, size := d.Bits()
-	b := make([]byte, (size+7)/8)
-	for i := range size {
-		if from := int64(i) + n; from >= 0 && from < int64(size) && d.Bit(int(from)) {
-			b[i/8] |= 1 << (7 - i%8)
+func shiftBits(d types.Datum, n int) types.Datum {
+	s, size := d.Bits()
+	b := make([]byte, len(s))
+	from, shift := n>>3, n&7
+	for i := max(0, -from-1); i < len(b) && from+i < len(s); i++ {
+		if from+i >= 0 {
+			b[i] = s[from+i] << shift
+		}
+		if from+i+1 < len(s) {
+			b[i] |= s[from+i+1] >> (8 - shift)
 		}
 	}
-	return types.NewBits(string(b), size)
+	return types.ResizeBits(types.NewBits(string(b), size), size)
 }
 
 func catBits(x, y types.Datum) (types.Datum, error) {
 	s, n := x.Bits()
-	_, m := y.Bits()
+	tail, m := y.Bits()
 	if n+m > types.MaxBits {
 		return types.Null, pgerr.New(pgerr.ProgramLimitExceeded, "bit string length exceeds the maximum allowed (%d)", types.MaxBits)
 	}
 	b := make([]byte, (n+m+7)/8)
 	copy(b, s)
-	for i := range m {
-		if y.Bit(i) {
-			b[(n+i)/8] |= 1 << (7 - (n+i)%8)
+	shift := n % 8
+	for i := range len(tail) {
+		b[n/8+i] |= tail[i] >> shift
+		if low := tail[i] << (8 - shift); low != 0 {
+			b[n/8+i+1] = low
 		}
 	}
 	return types.NewBits(string(b), n+m), nil
@@ -121,7 +127,7 @@ func bitStringFunctions() []*call.Overload {
 			return subBits(a[0], a[1].Int(), a[2].Int())
 		}),
 		call.Fn("overlay(bit,bit,int4) bit", overlayBits), call.Fn("overlay(bit,bit,int4,int4) bit", overlayBits),
-		call.Fn("position(bit,bit) int4", func(_ *call.Context, a []types.Datum) (types.Datum, error) { return findBits(a[0], a[1]), nil }),
+		call.Fn("position(bit,bit) int4", func(c *call.Context, a []types.Datum) (types.Datum, error) { return findBits(c, a[0], a[1]) }),
 	}
 }
 
@@ -145,7 +151,7 @@ func subBits(d types.Datum, from, length int64) (types.Datum, error) {
 	if end <= from {
 		return types.NewBits("", 0), nil
 	}
-	return types.ResizeBits(shiftBits(d, from-1), int(end-from)), nil
+	return types.ResizeBits(shiftBits(d, int(from-1)), int(end-from)), nil
 }
 
 func overlayBits(_ *call.Context, a []types.Datum) (types.Datum, error) {
@@ -173,20 +179,23 @@ func overlayBits(_ *call.Context, a []types.Datum) (types.Datum, error) {
 }
 
 // findBits returns where a bit string contains another, from 1, 0 for nowhere.
-func findBits(d, part types.Datum) types.Datum {
+func findBits(c *call.Context, d, part types.Datum) (types.Datum, error) {
 	_, n := d.Bits()
 	_, m := part.Bits()
 	if n == 0 || m > n {
-		return types.NewInt(0)
+		return types.NewInt(0), nil
 	}
 next:
 	for i := 0; i+m <= n; i++ {
 		for j := range m {
+			if err := c.Step(1); err != nil {
+				return types.Null, err
+			}
 			if d.Bit(i+j) != part.Bit(j) {
 				continue next
 			}
 		}
-		return types.NewInt(int64(i + 1))
+		return types.NewInt(int64(i + 1)), nil
 	}
-	return types.NewInt(0)
+	return types.NewInt(0), nil
 }

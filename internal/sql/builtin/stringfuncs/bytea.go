@@ -371,32 +371,32 @@ func randomUUID(*call.Context, []types.Datum) (types.Datum, error) {
 // Text has.
 func encodingFunctions() []*call.Overload {
 	return []*call.Overload{
-		call.Fn("convert_from(bytea,name) text", func(_ *call.Context, a []types.Datum) (types.Datum, error) {
-			s, err := decodeText(a[0].Str(), a[1].Str())
+		call.Fn("convert_from(bytea,name) text", func(c *call.Context, a []types.Datum) (types.Datum, error) {
+			s, err := decodeText(c, a[0].Str(), a[1].Str())
 			return types.NewString(s), err
 		}).Stable(),
-		call.Fn("convert_to(text,name) bytea", func(_ *call.Context, a []types.Datum) (types.Datum, error) {
-			s, err := encodeText(a[0].Str(), a[1].Str())
+		call.Fn("convert_to(text,name) bytea", func(c *call.Context, a []types.Datum) (types.Datum, error) {
+			s, err := encodeText(c, a[0].Str(), a[1].Str())
 			return types.NewBytes(s), err
 		}).Stable(),
-		call.Fn("convert(bytea,name,name) bytea", func(_ *call.Context, a []types.Datum) (types.Datum, error) {
+		call.Fn("convert(bytea,name,name) bytea", func(c *call.Context, a []types.Datum) (types.Datum, error) {
 			to := charset.Find(a[2].Str())
 			if to == nil {
 				return types.Null, errEncodingName("destination", a[2].Str())
 			}
-			s, err := decodeText(a[0].Str(), a[1].Str())
+			s, err := decodeText(c, a[0].Str(), a[1].Str())
 			if err != nil {
 				return types.Null, err
 			}
-			s, err = to.EncodeString(s)
+			s, err = to.EncodeString(s, c.Format)
 			return types.NewBytes(s), err
 		}).Stable(),
-		call.Fn("length(bytea,name) int4", func(_ *call.Context, a []types.Datum) (types.Datum, error) {
+		call.Fn("length(bytea,name) int4", func(c *call.Context, a []types.Datum) (types.Datum, error) {
 			e := charset.Find(a[1].Str())
 			if e == nil {
 				return types.Null, pgerr.New(pgerr.InvalidParameterValue, "invalid encoding name \"%s\"", a[1].Str())
 			}
-			n, err := e.Length([]byte(a[0].Str()))
+			n, err := e.Length(a[0].Str(), c.Format)
 			return types.NewInt(n), err
 		}).Stable(),
 	}
@@ -406,18 +406,18 @@ func errEncodingName(which, name string) error {
 	return pgerr.New(pgerr.InvalidParameterValue, "invalid %s encoding name \"%s\"", which, name)
 }
 
-func decodeText(s, encoding string) (string, error) {
+func decodeText(c *call.Context, s, encoding string) (string, error) {
 	e := charset.Find(encoding)
 	if e == nil {
 		return "", errEncodingName("source", encoding)
 	}
-	return e.DecodeString(s)
+	return e.DecodeString(s, c.Format)
 }
 
-func encodeText(s, encoding string) (string, error) {
+func encodeText(c *call.Context, s, encoding string) (string, error) {
 	e := charset.Find(encoding)
 	if e == nil {
 		return "", errEncodingName("destination", encoding)
 	}
-	return e.EncodeString(s)
+	return e.EncodeString(s, c.Format)
 }

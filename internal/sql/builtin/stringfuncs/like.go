@@ -100,7 +100,7 @@ func LikePrefix(pattern string) (prefix string, exact bool) {
 // compileLike returns a matcher of a pattern that is known beforehand if it is
 // of one of the usual forms — abc, abc%, %abc, %abc% — which become string
 // searches; else nil.
-func compileLike(p string) func(s string) bool {
+func compileLike(p string) func(c *call.Context, s string) bool {
 	body := strings.TrimLeft(p, "%")
 	front := len(body) < len(p)
 	back := false
@@ -113,33 +113,44 @@ func compileLike(p string) func(s string) bool {
 	}
 	switch {
 	case front && (back || lit == ""):
-		return func(s string) bool { return strings.Contains(s, lit) }
+		return func(c *call.Context, s string) bool { return contains(c, s, lit) }
 	case front:
-		return func(s string) bool { return strings.HasSuffix(s, lit) }
+		return func(_ *call.Context, s string) bool { return strings.HasSuffix(s, lit) }
 	case back:
-		return func(s string) bool { return strings.HasPrefix(s, lit) }
+		return func(_ *call.Context, s string) bool { return strings.HasPrefix(s, lit) }
 	}
-	return func(s string) bool { return s == lit }
+	return func(_ *call.Context, s string) bool { return s == lit }
+}
+
+// contains is strings.Contains, which ends early once the statement is cancelled.
+func contains(c *call.Context, s, part string) bool {
+	if len(s) <= call.PieceBytes {
+		return strings.Contains(s, part)
+	}
+	i, err := call.Index(c, s, part)
+	return err == nil && i >= 0
 }
 
 // like declares one of the LIKE operators.
 func like(sig string, negate, fold, bytewise bool) *call.Overload {
-	prepare := func(s string) string {
-		if fold {
-			return strings.ToLower(s)
-		}
-		return s
+	prepare := func(_ *call.Context, s string) string { return s }
+	if fold {
+		prepare = lower
 	}
 	return call.OpBind(sig, func(b call.Binding) (call.EvalFunc, error) {
 		if p, ok := b.Const(1); ok {
-			if match := compileLike(prepare(p.Str())); match != nil {
-				return func(_ *call.Context, a []types.Datum) (types.Datum, error) {
-					return types.NewBool(match(prepare(a[0].Str())) != negate), nil
+			pattern := p.Str()
+			if fold {
+				pattern = strings.ToLower(pattern)
+			}
+			if match := compileLike(pattern); match != nil {
+				return func(c *call.Context, a []types.Datum) (types.Datum, error) {
+					return types.NewBool(match(c, prepare(c, a[0].Str())) != negate), nil
 				}, nil
 			}
 		}
 		return func(c *call.Context, a []types.Datum) (types.Datum, error) {
-			ok, err := likeMatch(c, prepare(a[0].Str()), prepare(a[1].Str()), bytewise)
+			ok, err := likeMatch(c, prepare(c, a[0].Str()), prepare(c, a[1].Str()), bytewise)
 			if err != nil {
 				return types.Null, err
 			}

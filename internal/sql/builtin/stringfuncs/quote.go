@@ -301,7 +301,7 @@ func (f *formatter) apply(spec formatSpec, verb string) error {
 	}
 	missing := 0
 	if width > 0 {
-		missing = max(0, width-runeCount(s))
+		missing = max(0, width-runeCount(f.c, s))
 	}
 	if spec.left {
 		f.out = append(f.out, s...)

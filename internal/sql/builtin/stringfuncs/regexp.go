@@ -204,7 +204,7 @@ func positive(name string, v, least int64) error {
 
 // startOffset turns argument i, a start position in characters, into a byte
 // offset; ok is false when it lies behind the end.
-func startOffset(a []types.Datum, i int) (offset int, ok bool, err error) {
+func startOffset(c *call.Context, a []types.Datum, i int) (offset int, ok bool, err error) {
 	if i >= len(a) {
 		return 0, true, nil
 	}
@@ -213,14 +213,14 @@ func startOffset(a []types.Datum, i int) (offset int, ok bool, err error) {
 		return 0, false, err
 	}
 	s := a[0].Str()
-	if n > int64(utf8.RuneCountInString(s))+1 {
+	if n > int64(runeCount(c, s))+1 {
 		return len(s), false, nil
 	}
-	return byteOffset(s, int(n-1)), true, nil
+	return byteOffset(c, s, int(n-1)), true, nil
 }
 
 func regexpReplaceNth(c *call.Context, a []types.Datum) (types.Datum, error) {
-	start, ok, err := startOffset(a, 3)
+	start, ok, err := startOffset(c, a, 3)
 	if err != nil {
 		return types.Null, err
 	}
@@ -286,7 +286,7 @@ func regexpLike(c *call.Context, a []types.Datum) (types.Datum, error) {
 }
 
 func regexpCount(c *call.Context, a []types.Datum) (types.Datum, error) {
-	start, ok, err := startOffset(a, 2)
+	start, ok, err := startOffset(c, a, 2)
 	if err != nil {
 		return types.Null, err
 	}
@@ -304,7 +304,7 @@ func regexpCount(c *call.Context, a []types.Datum) (types.Datum, error) {
 // findNth finds the match and the group that regexp_instr and regexp_substr
 // ask for; from is -1 when there is none.
 func findNth(c *call.Context, a []types.Datum, flagArg int, name string) (from, to int, err error) {
-	start, ok, err := startOffset(a, 2)
+	start, ok, err := startOffset(c, a, 2)
 	if err != nil {
 		return 0, 0, err
 	}

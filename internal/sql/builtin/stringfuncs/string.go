@@ -80,6 +80,15 @@ func runesFunc(f func(string) string) call.EvalFunc {
 	return func(c *call.Context, a []types.Datum) (types.Datum, error) { return inPieces(c, a[0].Str(), f) }
 }
 
+// lower is strings.ToLower, which ends early once the statement is cancelled.
+func lower(c *call.Context, s string) string {
+	if len(s) <= pgregexp.BigText {
+		return strings.ToLower(s)
+	}
+	d, _ := inPieces(c, s, strings.ToLower)
+	return d.Str()
+}
+
 func inPieces(c *call.Context, s string, f func(string) string) (types.Datum, error) {
 	if len(s) <= pgregexp.BigText {
 		return call.Text(f(s))
@@ -182,16 +191,22 @@ func initcap(c *call.Context, a []types.Datum) (types.Datum, error) {
 }
 
 // byteOffset returns the byte offset of character n (from 0), or len(s).
-func byteOffset(s string, n int) int {
-	if n <= 0 {
-		return 0
-	}
+func byteOffset(c *call.Context, s string, n int) int {
 	if n >= len(s) {
 		return len(s)
 	}
-	for i := range s {
-		if n == 0 {
-			return i
+	at := 0
+	for n >= call.PieceBytes && at < len(s) && c.Step(call.PieceBytes) == nil {
+		next := min(at+call.PieceBytes, len(s))
+		for next < len(s) && !utf8.RuneStart(s[next]) {
+			next++
+		}
+		n -= utf8.RuneCountInString(s[at:next])
+		at = next
+	}
+	for i := range s[at:] {
+		if n <= 0 {
+			return at + i
 		}
 		n--
 	}
@@ -200,7 +215,7 @@ func byteOffset(s string, n int) int {
 
 // substring returns the part of s that begins at character start (from 1) and
 // holds length characters; a start below 1 eats into the length.
-func substring(s string, start, length int64) string {
+func substring(c *call.Context, s string, start, length int64) string {
 	end := start + length
 	if length >= 1<<32 {
 		end = 1 << 33
@@ -209,37 +224,37 @@ func substring(s string, start, length int64) string {
 	if end <= start {
 		return ""
 	}
-	s = s[byteOffset(s, int(start-1)):]
-	return s[:byteOffset(s, int(min(end-start, int64(len(s)))))]
+	s = s[byteOffset(c, s, int(start-1)):]
+	return s[:byteOffset(c, s, int(min(end-start, int64(len(s)))))]
 }
 
 var errNegativeLength = pgerr.New(pgerr.SubstringError, "negative substring length not allowed")
 
-func substrText(_ *call.Context, a []types.Datum) (types.Datum, error) {
+func substrText(c *call.Context, a []types.Datum) (types.Datum, error) {
 	length := int64(1 << 32)
 	if len(a) == 3 {
 		if length = a[2].Int(); length < 0 {
 			return types.Null, call.Fail(errNegativeLength)
 		}
 	}
-	return call.Text(substring(a[0].Str(), a[1].Int(), length))
+	return call.Text(substring(c, a[0].Str(), a[1].Int(), length))
 }
 
-func leftText(_ *call.Context, a []types.Datum) (types.Datum, error) {
+func leftText(c *call.Context, a []types.Datum) (types.Datum, error) {
 	s, n := a[0].Str(), a[1].Int()
 	if n < 0 {
-		n = max(0, int64(utf8.RuneCountInString(s))+n)
+		n = max(0, int64(runeCount(c, s))+n)
 	}
-	return call.Text(s[:byteOffset(s, int(n))])
+	return call.Text(s[:byteOffset(c, s, int(n))])
 }
 
-func rightText(_ *call.Context, a []types.Datum) (types.Datum, error) {
+func rightText(c *call.Context, a []types.Datum) (types.Datum, error) {
 	s, n := a[0].Str(), a[1].Int()
 	skip := -n
 	if n >= 0 {
-		skip = int64(utf8.RuneCountInString(s)) - n
+		skip = int64(runeCount(c, s)) - n
 	}
-	return call.Text(s[byteOffset(s, int(skip)):])
+	return call.Text(s[byteOffset(c, s, int(skip)):])
 }
 
 // pad is lpad or rpad, which also cut the string to the length.
@@ -249,18 +264,18 @@ func pad(left bool) call.EvalFunc {
 		if len(a) == 3 {
 			fill = a[2].Str()
 		}
-		have := utf8.RuneCountInString(s)
+		have := runeCount(c, s)
 		if n <= have || fill == "" {
-			return call.Text(s[:byteOffset(s, n)])
+			return call.Text(s[:byteOffset(c, s, n)])
 		}
 		if n > call.MaxStringLen/utf8.UTFMax {
 			return types.Null, call.Fail(call.ErrTooLong)
 		}
-		missing, fillLen := n-have, utf8.RuneCountInString(fill)
+		missing, fillLen := n-have, runeCount(c, fill)
 		if err := c.Claim(2 * (len(s) + (missing/fillLen+1)*len(fill))); err != nil {
 			return types.Null, err
 		}
-		p := strings.Repeat(fill, missing/fillLen) + fill[:byteOffset(fill, missing%fillLen)]
+		p := strings.Repeat(fill, missing/fillLen) + fill[:byteOffset(c, fill, missing%fillLen)]
 		if left {
 			return call.Text(p + s)
 		}
@@ -436,9 +451,9 @@ func startsWith(_ *call.Context, a []types.Datum) (types.Datum, error) {
 	return types.NewBool(strings.HasPrefix(a[0].Str(), a[1].Str())), nil
 }
 
-func overlay(_ *call.Context, a []types.Datum) (types.Datum, error) {
+func overlay(c *call.Context, a []types.Datum) (types.Datum, error) {
 	s, by, start := a[0].Str(), a[1].Str(), a[2].Int()
-	n := int64(utf8.RuneCountInString(by))
+	n := int64(runeCount(c, by))
 	if len(a) == 4 {
 		n = a[3].Int()
 	}
@@ -448,7 +463,7 @@ func overlay(_ *call.Context, a []types.Datum) (types.Datum, error) {
 	if _, err := numfuncs.CheckInt4(start + n); err != nil {
 		return types.Null, err
 	}
-	return call.Text(substring(s, 1, start-1) + by + substring(s, start+n, 1<<32))
+	return call.Text(substring(c, s, 1, start-1) + by + substring(c, s, start+n, 1<<32))
 }
 
 func asciiCode(s string) int {

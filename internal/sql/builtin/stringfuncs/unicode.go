@@ -124,7 +124,11 @@ func unicodeEscape(s string) (r rune, n int, ok bool) {
 	return rune(v), skip + digits, true
 }
 
-func runeCount(s string) int { return utf8.RuneCountInString(s) }
+// runeCount is call.CountRunes; once the statement is cancelled, nobody wants to know.
+func runeCount(c *call.Context, s string) int {
+	n, _ := call.CountRunes(c, s)
+	return n
+}
 
 var normalForms = map[string]norm.Form{"NFC": norm.NFC, "NFD": norm.NFD, "NFKC": norm.NFKC, "NFKD": norm.NFKD}
 

@@ -21,7 +21,7 @@ func ParseBinary(t *types.T, b []byte, fc *types.FormatContext) (types.Datum, er
 
 // ParseBinaryText is ParseBinary of a form whose text is in another encoding, from which
 // decode converts it.
-func ParseBinaryText(t *types.T, b []byte, decode func(string) (string, error), fc *types.FormatContext) (types.Datum, error) {
+func ParseBinaryText(t *types.T, b []byte, decode Converter, fc *types.FormatContext) (types.Datum, error) {
 	m := message{b: b, decode: decode, fc: fc}
 	d, err := m.value(t)
 	if err == nil {
@@ -42,7 +42,7 @@ type message struct {
 	err   error
 	depth int
 	// decode converts text; nil: it is UTF8.
-	decode func(string) (string, error)
+	decode Converter
 	fc     *types.FormatContext // is told of the steps; nil: nobody
 }
 
@@ -89,7 +89,7 @@ func (m *message) restText() string {
 	if m.decode == nil || m.err != nil {
 		return s
 	}
-	s, m.err = m.decode(s)
+	s, m.err = m.decode(s, m.fc)
 	return s
 }
 
@@ -159,7 +159,7 @@ func (m *message) value(t *types.T) (types.Datum, error) {
 		if v := m.take(1); len(v) == 1 && v[0] != jsonpathVersion {
 			return types.Null, errBinary("unsupported jsonpath version number: %d", v[0])
 		}
-		return parseJSONPath(m.restText())
+		return parseJSONPath(m.restText(), m.fc)
 	case types.OpaqueFamily:
 		return m.opaque(t)
 	case types.NullFamily, types.AnyFamily:
@@ -180,7 +180,7 @@ func (m *message) text(t *types.T) (types.Datum, error) {
 	if m.err != nil {
 		return types.Null, m.err
 	}
-	if err := types.VerifyUTF8(s); err != nil {
+	if err := types.VerifyUTF8(s, m.fc); err != nil {
 		return types.Null, err
 	}
 	if t.Oid == types.Name.Oid && len(s) > types.MaxNameLength {

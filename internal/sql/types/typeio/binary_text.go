@@ -5,10 +5,13 @@ import (
 	"github.com/lichendb/lichen/internal/sql/types"
 )
 
+// Converter converts text from one encoding to another and counts its pieces as steps of fc.
+type Converter func(s string, fc *types.FormatContext) (string, error)
+
 // BinaryText returns a datum whose binary form is that of d with all its text converted by
 // encode. 0A000 for text in types where that is not possible, and fc's error once the statement is
 // cancelled; fc may be nil.
-func BinaryText(t *types.T, d types.Datum, encode func(string) (string, error), fc *types.FormatContext) (types.Datum, error) {
+func BinaryText(t *types.T, d types.Datum, encode Converter, fc *types.FormatContext) (types.Datum, error) {
 	if d.IsNull() {
 		return d, nil
 	}
@@ -17,10 +20,10 @@ func BinaryText(t *types.T, d types.Datum, encode func(string) (string, error), 
 		if t.Oid == types.Char.Oid {
 			return d, nil
 		}
-		s, err := encode(d.Str())
+		s, err := encode(d.Str(), fc)
 		return types.NewString(s), err
 	case types.JSONFamily:
-		s, err := encode(d.Str())
+		s, err := encode(d.Str(), fc)
 		return types.NewJSON(s), err
 	case types.ArrayFamily:
 		return arrayText(t, d, encode, fc)
@@ -37,7 +40,7 @@ func BinaryText(t *types.T, d types.Datum, encode func(string) (string, error), 
 	return d, nil
 }
 
-func arrayText(t *types.T, d types.Datum, encode func(string) (string, error), fc *types.FormatContext) (types.Datum, error) {
+func arrayText(t *types.T, d types.Datum, encode Converter, fc *types.FormatContext) (types.Datum, error) {
 	elem := t.Elem
 	if elem == nil {
 		elem = types.Text
@@ -45,7 +48,7 @@ func arrayText(t *types.T, d types.Datum, encode func(string) (string, error), f
 	return types.MapArray(d, fc, func(e types.Datum) (types.Datum, error) { return BinaryText(elem, e, encode, fc) })
 }
 
-func recordText(t *types.T, d types.Datum, encode func(string) (string, error), fc *types.FormatContext) (types.Datum, error) {
+func recordText(t *types.T, d types.Datum, encode Converter, fc *types.FormatContext) (types.Datum, error) {
 	fields := types.TypedFields(t, d)
 	ts, vals := make([]*types.T, len(fields)), make([]types.Datum, len(fields))
 	for i, f := range fields {

@@ -7,23 +7,23 @@ import (
 )
 
 // parseBits reads B101, X1F or bare binary digits.
-func parseBits(s string) (types.Datum, error) {
+func parseBits(s string, fc *types.FormatContext) (types.Datum, error) {
 	if s != "" && s[0]|0x20 == 'x' {
-		return ParseHexBits(s[1:])
+		return ParseHexBits(s[1:], fc)
 	}
 	if s != "" && s[0]|0x20 == 'b' {
 		s = s[1:]
 	}
-	return ParseBinaryBits(s)
+	return ParseBinaryBits(s, fc)
 }
 
 // ParseBinaryBits reads binary digits: the inside of B'...'.
-func ParseBinaryBits(s string) (types.Datum, error) {
+func ParseBinaryBits(s string, fc *types.FormatContext) (types.Datum, error) {
 	if len(s) > types.MaxBits {
 		return types.Null, errBitsTooLong()
 	}
-	b := make([]byte, (len(s)+7)/8)
-	for i := 0; i < len(s); i++ {
+	b, pace := make([]byte, (len(s)+7)/8), fc.Pace()
+	for i := 0; i < len(s) && !pace.Stopped(i); i++ {
 		switch s[i] {
 		case '1':
 			b[i/8] |= 1 << (7 - i%8)
@@ -36,12 +36,12 @@ func ParseBinaryBits(s string) (types.Datum, error) {
 }
 
 // ParseHexBits reads hexadecimal digits: the inside of X'...'.
-func ParseHexBits(s string) (types.Datum, error) {
+func ParseHexBits(s string, fc *types.FormatContext) (types.Datum, error) {
 	if len(s) > types.MaxBits/4 {
 		return types.Null, errBitsTooLong()
 	}
-	b := make([]byte, (len(s)+1)/2)
-	for i := 0; i < len(s); i++ {
+	b, pace := make([]byte, (len(s)+1)/2), fc.Pace()
+	for i := 0; i < len(s) && !pace.Stopped(i); i++ {
 		v, ok := ascii.HexDigit(s[i])
 		if !ok {
 			return types.Null, pgerr.New(pgerr.InvalidTextRepresentation, "\"%s\" is not a valid hexadecimal digit", firstRune(s[i:]))
@@ -64,8 +64,12 @@ func firstRune(s string) string {
 	return s
 }
 
-func appendBits(dst []byte, d types.Datum) []byte {
+func appendBits(dst []byte, d types.Datum, fc *types.FormatContext) []byte {
+	pace := fc.Pace()
 	for i := range int(d.Int()) {
+		if pace.Stopped(i) {
+			break
+		}
 		c := byte('0')
 		if d.Bit(i) {
 			c = '1'

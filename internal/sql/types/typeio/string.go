@@ -9,14 +9,14 @@ import (
 	"github.com/lichendb/lichen/internal/sql/types"
 )
 
-func parseString(t *types.T, s string) (types.Datum, error) {
+func parseString(t *types.T, s string, fc *types.FormatContext) (types.Datum, error) {
 	if t.Oid == types.Char.Oid {
 		return types.NewString(CharByte(s)), nil
 	}
 	if t.Oid == types.PgNodeTree.Oid {
 		return types.Null, pgerr.Unsupported("cannot accept a value of type %s", t.SQLName)
 	}
-	if err := types.VerifyUTF8(s); err != nil {
+	if err := types.VerifyUTF8(s, fc); err != nil {
 		return types.Null, err
 	}
 	if t.Oid == types.Name.Oid {
@@ -73,15 +73,15 @@ func parseBool(t *types.T, s string) (types.Datum, error) {
 	return types.Null, types.InvalidText(t, s)
 }
 
-func parseBytea(s string) (types.Datum, error) {
+func parseBytea(s string, fc *types.FormatContext) (types.Datum, error) {
 	if strings.HasPrefix(s, `\x`) {
-		return parseByteaHex(s[2:])
+		return parseByteaHex(s[2:], fc)
 	}
 	if strings.IndexByte(s, '\\') < 0 {
 		return types.NewBytes(s), nil
 	}
-	b := make([]byte, 0, len(s))
-	for i := 0; i < len(s); i++ {
+	b, pace := make([]byte, 0, len(s)), fc.Pace()
+	for i := 0; i < len(s) && !pace.Stopped(i); i++ {
 		switch {
 		case s[i] != '\\':
 			b = append(b, s[i])
@@ -99,9 +99,9 @@ func parseBytea(s string) (types.Datum, error) {
 }
 
 // parseByteaHex reads pairs of digits, between which white space may stand.
-func parseByteaHex(s string) (types.Datum, error) {
-	b := make([]byte, 0, len(s)/2)
-	for i := 0; i < len(s); {
+func parseByteaHex(s string, fc *types.FormatContext) (types.Datum, error) {
+	b, pace := make([]byte, 0, len(s)/2), fc.Pace()
+	for i := 0; i < len(s) && !pace.Stopped(i); {
 		if strings.IndexByte(" \n\t\r", s[i]) >= 0 {
 			i++
 			continue
@@ -132,17 +132,19 @@ const hexDigits = "0123456789abcdef"
 
 func appendBytea(dst []byte, s string, fc *types.FormatContext) []byte {
 	if fc != nil && fc.ByteaOutput == types.ByteaEscape {
-		return appendByteaEscape(dst, s)
+		return appendByteaEscape(dst, s, fc)
 	}
 	dst = append(dst, '\\', 'x')
-	for i := 0; i < len(s); i++ {
+	pace := fc.Pace()
+	for i := 0; i < len(s) && !pace.Stopped(i); i++ {
 		dst = append(dst, hexDigits[s[i]>>4], hexDigits[s[i]&15])
 	}
 	return dst
 }
 
-func appendByteaEscape(dst []byte, s string) []byte {
-	for i := 0; i < len(s); i++ {
+func appendByteaEscape(dst []byte, s string, fc *types.FormatContext) []byte {
+	pace := fc.Pace()
+	for i := 0; i < len(s) && !pace.Stopped(i); i++ {
 		switch c := s[i]; {
 		case c == '\\':
 			dst = append(dst, '\\', '\\')

@@ -86,7 +86,7 @@ func parseOpaque(t *types.T, s string, fc *types.FormatContext) (types.Datum, er
 	case types.ACLItem.Oid:
 		return parseACLItem(s, fc)
 	}
-	return types.NewOpaque(s), types.VerifyUTF8(s)
+	return types.NewOpaque(s), types.VerifyUTF8(s, fc)
 }
 
 func appendOpaque(dst []byte, t *types.T, d types.Datum, fc *types.FormatContext) []byte {

@@ -30,7 +30,7 @@ func parseText(t *types.T, s string, fc *types.FormatContext) (types.Datum, erro
 	case types.IntFamily:
 		return parseIntText(t, s, fc)
 	case types.StringFamily:
-		return parseString(t, s)
+		return parseString(t, s, fc)
 	case types.FloatFamily:
 		return ParseFloat(t, s)
 	case types.BoolFamily:
@@ -38,7 +38,7 @@ func parseText(t *types.T, s string, fc *types.FormatContext) (types.Datum, erro
 	case types.DecimalFamily:
 		return types.ParseDecimal(s)
 	case types.BytesFamily:
-		return parseBytea(s)
+		return parseBytea(s, fc)
 	case types.UUIDFamily:
 		return parseUUID(s)
 	case types.DateFamily, types.TimeFamily, types.TimeTZFamily, types.TimestampFamily, types.TimestampTZFamily, types.IntervalFamily:
@@ -58,15 +58,15 @@ func parseText(t *types.T, s string, fc *types.FormatContext) (types.Datum, erro
 	case types.MACFamily:
 		return parseMAC(t, s)
 	case types.BitFamily:
-		return parseBits(s)
+		return parseBits(s, fc)
 	case types.RangeFamily:
 		return parseRange(t, s, fc)
 	case types.MultirangeFamily:
 		return parseMultirange(t, s, fc)
 	case types.TSVectorFamily, types.TSQueryFamily:
-		return parseTextSearch(t, s)
+		return parseTextSearch(t, s, fc)
 	case types.JSONPathFamily:
-		return parseJSONPath(s)
+		return parseJSONPath(s, fc)
 	case types.OpaqueFamily:
 		return parseOpaque(t, s, fc)
 	}
@@ -112,7 +112,7 @@ func AppendText(dst []byte, t *types.T, d types.Datum, fc *types.FormatContext) 
 	case types.MACFamily:
 		return appendMAC(dst, d.Str())
 	case types.BitFamily:
-		return appendBits(dst, d)
+		return appendBits(dst, d, fc)
 	case types.RangeFamily:
 		return appendRange(dst, t, d.Range(), fc)
 	case types.MultirangeFamily:
@@ -175,7 +175,7 @@ func appendIntText(dst []byte, t *types.T, d types.Datum, fc *types.FormatContex
 }
 
 func parseJSONText(t *types.T, s string, fc *types.FormatContext) (types.Datum, error) {
-	if err := types.VerifyUTF8(s); err != nil {
+	if err := types.VerifyUTF8(s, fc); err != nil {
 		return types.Null, err
 	}
 	if t.Oid == types.JSON.Oid {

@@ -46,8 +46,8 @@ func appendRegdictionary(dst []byte, oid uint32) []byte {
 	return AppendText(dst, types.Oid, types.NewInt(int64(oid)), nil)
 }
 
-func parseTextSearch(t *types.T, s string) (types.Datum, error) {
-	if err := types.VerifyUTF8(s); err != nil {
+func parseTextSearch(t *types.T, s string, fc *types.FormatContext) (types.Datum, error) {
+	if err := types.VerifyUTF8(s, fc); err != nil {
 		return types.Null, err
 	}
 	if t.Oid == types.TSVector.Oid {
@@ -88,8 +88,8 @@ func (m *message) textSearch(t *types.T) (types.Datum, error) {
 }
 
 // parseJSONPath reads a jsonpath and keeps it as it prints.
-func parseJSONPath(s string) (types.Datum, error) {
-	if err := types.VerifyUTF8(s); err != nil {
+func parseJSONPath(s string, fc *types.FormatContext) (types.Datum, error) {
+	if err := types.VerifyUTF8(s, fc); err != nil {
 		return types.Null, err
 	}
 	p, err := jsonpath.Parse(s, types.CanonicalNumber)
