@@ -61,6 +61,8 @@ type Env struct {
 	// Notice sends a notice or warning; nil drops it.
 	Notice func(severity string, n *pgerr.Error)
 
+	// dropLeft drops a temporary schema that another session has left; Exec sets it.
+	dropLeft func(ctx context.Context, e *Env, schema string) error
 	// withoutRows leaves rows alone: nothing reads, verifies or writes them.
 	withoutRows bool
 	// unplaced tells that errors in expressions have no position: PostgreSQL analyses those of
@@ -115,6 +117,7 @@ func Exec(ctx context.Context, e *Env, stmt ast.Statement) (tag string, err erro
 	if e.ReadOnly && !readsOnly(stmt) {
 		return "", pgerr.New(pgerr.ReadOnlySQLTransaction, "cannot execute %s in a read-only transaction", stmt.Tag())
 	}
+	e.dropLeft = dropLeft
 	switch s := stmt.(type) {
 	case *ast.CreateDatabase:
 		err = e.createDatabase(ctx, s)
@@ -197,6 +200,10 @@ func Exec(ctx context.Context, e *Env, stmt ast.Statement) (tag string, err erro
 		return "", err
 	}
 	return stmt.Tag(), nil
+}
+
+func dropLeft(ctx context.Context, e *Env, schema string) error {
+	return e.dropSchemas(ctx, dropTemp(schema))
 }
 
 func (e *Env) notice(severity string, n *pgerr.Error) {

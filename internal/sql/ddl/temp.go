@@ -17,7 +17,7 @@ func (e *Env) tempSchema(ctx context.Context) (*catalog.Schema, error) {
 		return s, err
 	}
 	// A session that had this number was not cleaned up after.
-	if err := e.dropSchemas(ctx, dropTemp(s.Name)); err != nil {
+	if err := e.dropLeft(ctx, e, s.Name); err != nil {
 		return nil, err
 	}
 	s, left, err = e.Coll.CreateTempSchema(ctx, e.User)
