@@ -27,7 +27,7 @@ func (e *Env) alterTable(ctx context.Context, st *ast.AlterTable) error {
 		return err
 	}
 	if !index && !renames(st.Cmds) && st.Cmds[0].Kind != ast.AlterSetSchema {
-		if err := e.notInUse(t, "ALTER TABLE"); err != nil {
+		if err := e.checkUnused(t, "ALTER TABLE"); err != nil {
 			return err
 		}
 	}
@@ -166,7 +166,7 @@ func (a *alteration) command(ctx context.Context, c *ast.AlterCmd) error {
 		if err := a.checkNamed(c); err != nil {
 			return err
 		}
-		a.e.noEffect(n)
+		a.e.ignore(n)
 		return nil
 	}
 	if c.Kind == ast.AlterSetTablespace && a.t.Kind == catalog.KindTable {
@@ -223,7 +223,7 @@ var alterActions = map[ast.AlterKind]string{
 }
 
 // noEffectCommands are accepted without effect.
-var noEffectCommands = map[ast.AlterKind]noEffect{
+var noEffectCommands = map[ast.AlterKind]ignored{
 	ast.AlterColumnStatistics: noStatistics, ast.AlterColumnSetParams: noStatistics, ast.AlterColumnResetParams: noStatistics,
 	ast.AlterColumnStorage: noColumnStorage, ast.AlterColumnCompression: noColumnStorage,
 	ast.AlterClusterOn:         noCluster,

@@ -21,7 +21,7 @@ func (a *alteration) addColumn(ctx context.Context, c *ast.AlterCmd) error {
 		}
 		return pgerr.New(pgerr.DuplicateColumn, "column \"%s\" of relation \"%s\" already exists", d.Name, a.t.Name)
 	}
-	def, err := a.e.columnDef(ctx, a.t, d)
+	def, err := a.e.defineColumn(ctx, a.t, d)
 	if err != nil {
 		return err
 	}

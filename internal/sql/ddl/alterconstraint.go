@@ -230,7 +230,7 @@ func (a *alteration) referredNotInUse(ctx context.Context, k *catalog.ForeignKey
 	if err != nil {
 		return err
 	}
-	return a.e.notInUse(t, "ALTER TABLE")
+	return a.e.checkUnused(t, "ALTER TABLE")
 }
 
 // dropConstraint is DROP CONSTRAINT.

@@ -210,11 +210,11 @@ func (b *builder) plan(ctx context.Context) (*plan.Prepared, error) {
 	prep.Root = withChecks(input, b.checks, prep.NextCol)
 	prep.Columns = prep.Root.Props().Cols
 	prep.NextCol += plan.ColID(len(b.checks))
-	return prep, b.e.optimize(ctx, prep)
+	return prep, b.e.optimizePlan(ctx, prep)
 }
 
-// optimize improves a plan before it runs.
-func (e *Env) optimize(ctx context.Context, p *plan.Prepared) error {
+// optimizePlan improves a plan before it runs.
+func (e *Env) optimizePlan(ctx context.Context, p *plan.Prepared) error {
 	if e.Optimize == nil {
 		return nil
 	}
@@ -288,7 +288,7 @@ func unindexed(t *catalog.Table) *catalog.Table {
 // queryRows completes the rows of a query with the defaults of hidden columns.
 func (b *builder) queryRows(ctx context.Context, defaults *plan.Prepared, values plan.Node) (*plan.Prepared, error) {
 	q := b.spec.query
-	if err := b.e.optimize(ctx, q); err != nil {
+	if err := b.e.optimizePlan(ctx, q); err != nil {
 		return nil, err
 	}
 	v, ok := values.(*plan.Values)

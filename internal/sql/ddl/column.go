@@ -40,8 +40,8 @@ func serialType(tn *ast.TypeName) *types.T {
 	return nil
 }
 
-// columnDef checks a column definition of table t.
-func (e *Env) columnDef(ctx context.Context, t *catalog.Table, d *ast.ColumnDef) (*columnDef, error) {
+// defineColumn checks a column definition of table t.
+func (e *Env) defineColumn(ctx context.Context, t *catalog.Table, d *ast.ColumnDef) (*columnDef, error) {
 	def := &columnDef{col: catalog.Column{Name: d.Name, NotVisible: d.NotVisible}}
 	if d.Type == nil {
 		return nil, pgerr.New(pgerr.SyntaxError, "column \"%s\" needs a type", d.Name).At(d.Pos)
@@ -59,7 +59,7 @@ func (e *Env) columnDef(ctx context.Context, t *catalog.Table, d *ast.ColumnDef)
 		return nil, err
 	}
 	if d.Compression != "" {
-		e.noEffect(noColumnStorage)
+		e.ignore(noColumnStorage)
 	}
 	def.family = d.Family
 	if serial != nil {

@@ -159,7 +159,7 @@ func (e *Env) collationDef(st *ast.CreateCollation, p collationParams) (*catalog
 		return nil, err
 	}
 	if v := p.text("version"); v != "" && v != def.Version {
-		e.notice("WARNING", pgerr.New(pgerr.Warning, "collation \"%s\" has version mismatch", st.Name.Table).
+		e.notify("WARNING", pgerr.New(pgerr.Warning, "collation \"%s\" has version mismatch", st.Name.Table).
 			WithDetail("The collation in the database was created using version %s, but the operating system provides version %s.", v, def.Version))
 	}
 	return def, nil
@@ -263,7 +263,7 @@ func (e *Env) alterCollation(ctx context.Context, st *ast.AlterObject) error {
 	to, c := from, t.Clone()
 	switch {
 	case st.Refresh:
-		e.notice("NOTICE", pgerr.New(pgerr.SuccessfulCompletion, "version has not changed"))
+		e.notify("NOTICE", pgerr.New(pgerr.SuccessfulCompletion, "version has not changed"))
 		return nil
 	case st.Owner != nil:
 		if c.Owner, err = e.role(st.Owner); err != nil {

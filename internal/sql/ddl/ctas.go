@@ -31,7 +31,7 @@ func (e *Env) planQueryWith(ctx context.Context, q ast.Statement, params []*type
 // createTableAs is CREATE TABLE AS.
 func (e *Env) createTableAs(ctx context.Context, st *ast.CreateTableAs) (tag string, err error) {
 	if st.Persistence == ast.Unlogged {
-		e.noEffect(noUnlogged)
+		e.ignore(noUnlogged)
 	}
 	if err := checkTableMethod(st.Using); err != nil {
 		return "", err

@@ -97,7 +97,7 @@ func (e *Env) checkDatabaseOption(ctx context.Context, o *ast.Option) error {
 		}
 		return err
 	case "connection_limit", "is_template", "oid", "strategy", "colocation", "colocated":
-		e.noEffect(noDatabaseOption)
+		e.ignore(noDatabaseOption)
 		return nil
 	case "tablespace":
 		if text == "" || text == "pg_default" {
@@ -114,7 +114,7 @@ func (e *Env) checkDatabaseLocale(o *ast.Option, text string) error {
 	case "", "c.utf8":
 		return nil
 	case "c", "posix", "en_us.utf8":
-		e.noEffect(noDatabaseOption)
+		e.ignore(noDatabaseOption)
 		return nil
 	}
 	return pgerr.Unsupported("locale \"%s\" is not supported", optionText(o)).At(o.Pos)

@@ -478,7 +478,7 @@ func (e *Env) cascadeNotice(names []string) {
 		return
 	}
 	n := pgerr.New(pgerr.SuccessfulCompletion, "drop cascades to %d other objects", len(names))
-	e.notice("NOTICE", n.WithDetail("drop cascades to %s", strings.Join(names, "\ndrop cascades to ")))
+	e.notify("NOTICE", n.WithDetail("drop cascades to %s", strings.Join(names, "\ndrop cascades to ")))
 }
 
 // named reports whether a stored text may name the type that t defines.
@@ -549,7 +549,7 @@ func (d *dropper) dropKey(ctx context.Context, k droppedKey) error {
 // dropRelation drops one locked relation with its data; gone are the objects
 // that go in the same statement.
 func (e *Env) dropRelation(ctx context.Context, t *catalog.Table, gone map[catalog.ID]bool) error {
-	if err := e.notInUse(t, "DROP TABLE"); err != nil {
+	if err := e.checkUnused(t, "DROP TABLE"); err != nil {
 		return err
 	}
 	if t.Kind == catalog.KindSequence && t.Sequence.OwnerTable != 0 && !gone[t.Sequence.OwnerTable] {

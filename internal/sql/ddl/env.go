@@ -93,8 +93,8 @@ func Handles(stmt ast.Statement) bool {
 	return false
 }
 
-// notInUse returns 55006 if the session uses a table other than for this command.
-func (e *Env) notInUse(t *catalog.Table, command string) error {
+// checkUnused returns 55006 if the session uses a table other than for this command.
+func (e *Env) checkUnused(t *catalog.Table, command string) error {
 	if e.NotInUse == nil {
 		return nil
 	}
@@ -206,7 +206,7 @@ func dropLeft(ctx context.Context, e *Env, schema string) error {
 	return e.dropSchemas(ctx, dropTemp(schema))
 }
 
-func (e *Env) notice(severity string, n *pgerr.Error) {
+func (e *Env) notify(severity string, n *pgerr.Error) {
 	if e.Notice != nil {
 		e.Notice(severity, n)
 	}
@@ -214,7 +214,7 @@ func (e *Env) notice(severity string, n *pgerr.Error) {
 
 // skip sends the NOTICE of IF EXISTS and IF NOT EXISTS.
 func (e *Env) skip(code pgerr.Code, format string, args ...any) {
-	e.notice("NOTICE", pgerr.New(code, format, args...))
+	e.notify("NOTICE", pgerr.New(code, format, args...))
 }
 
 // nextCommand makes what the statement has written so far visible to its own

@@ -85,7 +85,7 @@ func (e *Env) dropExtensions(ctx context.Context, st *ast.Drop) error {
 			case catalog.ExtensionByName(n.Table).Oid != 0:
 				return pgerr.Unsupported("dropping extension \"%s\" is not supported", n.Table)
 			default:
-				e.noEffect(noExtensionDrop)
+				e.ignore(noExtensionDrop)
 				d.Extensions = slices.DeleteFunc(d.Extensions, func(c catalog.CreatedExtension) bool { return c.Name == n.Table })
 			}
 		}

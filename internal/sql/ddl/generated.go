@@ -86,7 +86,7 @@ func (e *Env) computeConstants(ctx context.Context, t *catalog.Table, parts deri
 		next++
 	}
 	prep := &plan.Prepared{Root: p, Columns: p.Cols, NextCol: next}
-	if err := e.optimize(ctx, prep); err != nil {
+	if err := e.optimizePlan(ctx, prep); err != nil {
 		return err
 	}
 	return prep.Failure()

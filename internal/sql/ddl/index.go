@@ -115,7 +115,7 @@ func (e *Env) createIndex(ctx context.Context, st *ast.CreateIndex) error {
 	if err != nil {
 		return err
 	}
-	if err := e.notInUse(old, "CREATE INDEX"); err != nil {
+	if err := e.checkUnused(old, "CREATE INDEX"); err != nil {
 		return err
 	}
 	method, err := accessMethod(st.Loc, st.Method, st.Inverted)

@@ -54,7 +54,7 @@ func (e *Env) refreshView(ctx context.Context, st *ast.RefreshView) error {
 		return pgerr.New(pgerr.ObjectNotInPrerequisiteState, "cannot refresh materialized view \"%s\" concurrently", old.Name).
 			WithHint("Create a unique index with no WHERE clause on one or more columns of the materialized view.")
 	}
-	if err := e.notInUse(old, "REFRESH MATERIALIZED VIEW"); err != nil {
+	if err := e.checkUnused(old, "REFRESH MATERIALIZED VIEW"); err != nil {
 		return err
 	}
 	e.ignoreConcurrently(st.Concurrently)

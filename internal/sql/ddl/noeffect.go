@@ -8,9 +8,9 @@ import (
 	"github.com/lichendb/lichen/internal/sql/pgerr"
 )
 
-// noEffect is a feature of PostgreSQL or of a dialect that is accepted and does
+// ignored is a feature of PostgreSQL or of a dialect that is accepted and does
 // nothing here.
-type noEffect struct {
+type ignored struct {
 	what string
 	why  string
 }
@@ -18,22 +18,22 @@ type noEffect struct {
 // The features that are accepted without effect. Each use is answered with a
 // NOTICE; everything else that is not supported is an error.
 var (
-	noVacuum         = noEffect{"VACUUM", "old row versions are collected in the background"}
-	noReindex        = noEffect{"REINDEX", "indexes need no rebuilding"}
-	noCluster        = noEffect{"CLUSTER", "rows are always stored in the order of the primary key"}
-	noCheckpoint     = noEffect{"CHECKPOINT", "the log is the database's own"}
-	noCopyFreeze     = noEffect{"COPY FREEZE", "rows need no freezing"}
-	noStorageParams  = noEffect{"storage parameters", "the storage engine has its own settings"}
-	noUnlogged       = noEffect{"UNLOGGED", "all tables are logged"}
-	noStatistics     = noEffect{"SET STATISTICS", "the rows that ANALYZE looks at are enough for every column"}
-	noColumnStorage  = noEffect{"SET STORAGE and SET COMPRESSION", "values are stored in the row"}
-	noReplicaIdent   = noEffect{"REPLICA IDENTITY", "changes always carry the primary key"}
-	noDatabaseOption = noEffect{"database options", "every database is UTF8 with collation C.UTF-8, has no connection limit and keeps each table by itself"}
-	noViewSecurity   = noEffect{"security_barrier and security_invoker", "every user may read every table"}
-	noOids           = noEffect{"OIDS", "tables have no oids"}
-	noExplain        = noEffect{"EXPLAIN options BUFFERS, WAL and SETTINGS", "statements do not count the blocks that they touch, and no such setting changes a plan"}
-	noExtensionDrop  = noEffect{"dropping functions with their extension", "they are built in"}
-	noConcurrently   = noEffect{"CONCURRENTLY", "readers and writers of the table wait until it is done"}
+	noVacuum         = ignored{"VACUUM", "old row versions are collected in the background"}
+	noReindex        = ignored{"REINDEX", "indexes need no rebuilding"}
+	noCluster        = ignored{"CLUSTER", "rows are always stored in the order of the primary key"}
+	noCheckpoint     = ignored{"CHECKPOINT", "the log is the database's own"}
+	noCopyFreeze     = ignored{"COPY FREEZE", "rows need no freezing"}
+	noStorageParams  = ignored{"storage parameters", "the storage engine has its own settings"}
+	noUnlogged       = ignored{"UNLOGGED", "all tables are logged"}
+	noStatistics     = ignored{"SET STATISTICS", "the rows that ANALYZE looks at are enough for every column"}
+	noColumnStorage  = ignored{"SET STORAGE and SET COMPRESSION", "values are stored in the row"}
+	noReplicaIdent   = ignored{"REPLICA IDENTITY", "changes always carry the primary key"}
+	noDatabaseOption = ignored{"database options", "every database is UTF8 with collation C.UTF-8, has no connection limit and keeps each table by itself"}
+	noViewSecurity   = ignored{"security_barrier and security_invoker", "every user may read every table"}
+	noOids           = ignored{"OIDS", "tables have no oids"}
+	noExplain        = ignored{"EXPLAIN options BUFFERS, WAL and SETTINGS", "statements do not count the blocks that they touch, and no such setting changes a plan"}
+	noExtensionDrop  = ignored{"dropping functions with their extension", "they are built in"}
+	noConcurrently   = ignored{"CONCURRENTLY", "readers and writers of the table wait until it is done"}
 )
 
 // Accepted is a feature that is accepted without effect, for the page that lists them.
@@ -42,7 +42,7 @@ type Accepted struct{ What, Why string }
 // AcceptedWithoutEffect returns all of them.
 func AcceptedWithoutEffect() []Accepted {
 	var out []Accepted
-	for _, n := range []noEffect{
+	for _, n := range []ignored{
 		noVacuum, noReindex, noCluster, noCheckpoint, noCopyFreeze, noStorageParams, noUnlogged,
 		noStatistics, noColumnStorage, noReplicaIdent, noDatabaseOption, noViewSecurity, noOids, noExplain, noExtensionDrop, noConcurrently,
 	} {
@@ -51,7 +51,7 @@ func AcceptedWithoutEffect() []Accepted {
 	return out
 }
 
-func (n noEffect) notice() *pgerr.Error {
+func (n ignored) notice() *pgerr.Error {
 	return pgerr.New(pgerr.SuccessfulCompletion, "%s accepted without effect: %s", n.what, n.why)
 }
 
@@ -88,7 +88,7 @@ func (e *Env) reindex(ctx context.Context, s *ast.Reindex) error {
 	if err != nil {
 		return err
 	}
-	e.noEffect(noReindex)
+	e.ignore(noReindex)
 	return nil
 }
 
@@ -120,10 +120,10 @@ func (e *Env) cluster(ctx context.Context, s *ast.Cluster) error {
 	case s.Index != "" && t.IndexByName(s.Index) == nil:
 		return pgerr.New(pgerr.UndefinedObject, "index \"%s\" for table \"%s\" does not exist", s.Index, t.Name)
 	}
-	if err := e.notInUse(t, "CLUSTER"); err != nil {
+	if err := e.checkUnused(t, "CLUSTER"); err != nil {
 		return err
 	}
-	e.noEffect(noCluster)
+	e.ignore(noCluster)
 	return nil
 }
 
@@ -136,11 +136,11 @@ func ExplainOptions() *pgerr.Error { return noExplain.notice() }
 // CopyFreeze returns the notice for COPY ... (FREEZE).
 func CopyFreeze() *pgerr.Error { return noCopyFreeze.notice() }
 
-func (e *Env) noEffect(n noEffect) { e.notice("NOTICE", n.notice()) }
+func (e *Env) ignore(n ignored) { e.notify("NOTICE", n.notice()) }
 
 // ignoreConcurrently accepts CONCURRENTLY, if it was written.
 func (e *Env) ignoreConcurrently(written bool) {
 	if written {
-		e.noEffect(noConcurrently)
+		e.ignore(noConcurrently)
 	}
 }

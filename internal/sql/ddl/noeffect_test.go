@@ -12,7 +12,7 @@ func TestAcceptedWithoutEffect(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if declared, listed := bytes.Count(src, []byte("= noEffect{")), len(AcceptedWithoutEffect()); declared != listed {
+	if declared, listed := bytes.Count(src, []byte("= ignored{")), len(AcceptedWithoutEffect()); declared != listed {
 		t.Errorf("%d features are declared, %d listed", declared, listed)
 	}
 }

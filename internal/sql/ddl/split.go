@@ -122,7 +122,7 @@ func (e *Env) Tablets(x *rowcodec.Index, into ast.Expr) ([][]byte, error) {
 		last = key
 	}
 	if first.Type.Family == types.IntFamily {
-		e.notice("NOTICE", pgerr.New(pgerr.SuccessfulCompletion,
+		e.notify("NOTICE", pgerr.New(pgerr.SuccessfulCompletion,
 			"tablets divide the values of \"%s\" from 0 to %d evenly; use SPLIT AT VALUES if they lie otherwise", name, maxInt(first.Type)))
 	}
 	return out, nil
@@ -198,7 +198,7 @@ func (e *Env) splitKeys(ctx context.Context, x *rowcodec.Index, rows *ast.Select
 	if err != nil {
 		return nil, err
 	}
-	if err := e.optimize(ctx, prep); err != nil {
+	if err := e.optimizePlan(ctx, prep); err != nil {
 		return nil, err
 	}
 	program, err := exec.Compile(prep)

@@ -143,7 +143,7 @@ func (e *Env) storageOptions(options []string, params []ast.StorageParam, of *pa
 	}
 	options, err := of.set(options, params)
 	if err == nil && len(params) > 0 {
-		e.noEffect(noStorageParams)
+		e.ignore(noStorageParams)
 	}
 	return options, err
 }

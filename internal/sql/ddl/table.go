@@ -60,7 +60,7 @@ func (e *Env) checkTableOptions(st *ast.CreateTable) error {
 		return pgerr.Unsupported("table inheritance is not supported").At(st.Pos)
 	}
 	if st.Persistence == ast.Unlogged {
-		e.noEffect(noUnlogged)
+		e.ignore(noUnlogged)
 	}
 	return checkTableMethod(st.Using)
 }
@@ -204,7 +204,7 @@ func (b *tableBuilder) define(ctx context.Context, d ast.TableDef) error {
 
 // column adds a column.
 func (b *tableBuilder) column(ctx context.Context, d *ast.ColumnDef) error {
-	def, err := b.e.columnDef(ctx, b.t, d)
+	def, err := b.e.defineColumn(ctx, b.t, d)
 	if err != nil {
 		return err
 	}

@@ -45,7 +45,7 @@ func (e *Env) truncated(ctx context.Context, st *ast.Truncate) ([]*catalog.Table
 		if t.Materialized() {
 			return nil, pgerr.New(pgerr.WrongObjectType, "\"%s\" is not a table", t.Name)
 		}
-		if err := e.notInUse(t, "TRUNCATE"); err != nil {
+		if err := e.checkUnused(t, "TRUNCATE"); err != nil {
 			return nil, err
 		}
 		if !in[t.ID] {
@@ -72,7 +72,7 @@ func (e *Env) truncated(ctx context.Context, st *ast.Truncate) ([]*catalog.Table
 				return nil, err
 			}
 			e.skip(pgerr.SuccessfulCompletion, "truncate cascades to table \"%s\"", from.Name)
-			if err := e.notInUse(from, "TRUNCATE"); err != nil {
+			if err := e.checkUnused(from, "TRUNCATE"); err != nil {
 				return nil, err
 			}
 			in[from.ID] = true

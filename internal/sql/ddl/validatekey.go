@@ -28,7 +28,7 @@ func (e *Env) validateForeignKey(ctx context.Context, t, ref *catalog.Table, k *
 	if err != nil {
 		return err
 	}
-	if err := e.optimize(ctx, prep); err != nil {
+	if err := e.optimizePlan(ctx, prep); err != nil {
 		return err
 	}
 	program, err := exec.Compile(prep)

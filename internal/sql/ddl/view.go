@@ -46,7 +46,7 @@ func (e *Env) createView(ctx context.Context, st *ast.CreateView) error {
 	if uses, err := e.usesTemp(ctx, v.View); err != nil {
 		return err
 	} else if uses && persistence != ast.Temporary {
-		e.notice("NOTICE", pgerr.New(pgerr.SuccessfulCompletion, "view \"%s\" will be a temporary view", v.Name))
+		e.notify("NOTICE", pgerr.New(pgerr.SuccessfulCompletion, "view \"%s\" will be a temporary view", v.Name))
 		persistence = ast.Temporary
 	}
 	schema, err := e.targetFor(ctx, st.Name, persistence)

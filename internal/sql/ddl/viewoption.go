@@ -29,7 +29,7 @@ func viewOptions(st *ast.CreateView) ([]string, error) {
 // one relation for WITH CHECK OPTION.
 func (e *Env) checkOptions(ctx context.Context, v *catalog.Table) error {
 	if v.View.Option("security_barrier")+v.View.Option("security_invoker") != "" {
-		e.noEffect(noViewSecurity)
+		e.ignore(noViewSecurity)
 	}
 	if v.View.CheckOption() == "" {
 		return nil
