@@ -10,10 +10,8 @@ import (
 	"github.com/lichendb/lichen/internal/sql/planner"
 )
 
-// A materialized view is a table that nobody writes but REFRESH: it has the query of
-// a view in its descriptor.
-
-// materialize makes the table that is being built a materialized view of a query.
+// materialize makes the table that is being built a materialized view of a query: a table that
+// nobody writes but REFRESH, with the query of a view in its descriptor.
 func (e *Env) materialize(ctx context.Context, b *tableBuilder, st *ast.CreateTableAs, q *plan.Prepared) error {
 	sel, ok := st.Query.(*ast.Select)
 	if !ok {

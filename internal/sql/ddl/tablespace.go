@@ -14,13 +14,12 @@ import (
 	"github.com/lichendb/lichen/internal/sql/pgerr"
 )
 
-// A tablespace is YugabyteDB's: a name for a placement of replicas. What is put into one
-// gets its placement as a zone of its own, which CONFIGURE ZONE can change further.
-
 // placementOption is the option of a tablespace that says where replicas live.
 const placementOption = "replica_placement"
 
-// createTablespace is CREATE TABLESPACE.
+// createTablespace is CREATE TABLESPACE. A tablespace is YugabyteDB's: a name for a placement of
+// replicas. What is put into one gets its placement as a zone of its own, which CONFIGURE ZONE can
+// change further.
 func (e *Env) createTablespace(ctx context.Context, st *ast.CreateTablespace) error {
 	if st.HasLocation {
 		return pgerr.Unsupported("CREATE TABLESPACE with a LOCATION is not supported").At(st.Pos).
