@@ -32,10 +32,6 @@ const (
 // largePackages are the exceptions to maxPackageLines: how long they may be until they are split
 // by subject.
 var largePackages = map[string]int{
-	// A file per statement. CREATE TABLE makes types, sequences, indexes and constraints, ALTER TYPE
-	// rewrites tables, DROP … CASCADE reaches every kind of object and back: packages by kind would
-	// import each other in a circle, or call each other through an interface each.
-	"sql/ddl":       15000,
 	"sql/parser":    12500,
 	"sql/pgcatalog": 10500,
 	// Expressions hold queries and queries expressions; both resolve names in one chain of scopes.

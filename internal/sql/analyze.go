@@ -6,7 +6,7 @@ import (
 
 	"github.com/lichendb/lichen/internal/sql/ast"
 	"github.com/lichendb/lichen/internal/sql/catalog"
-	"github.com/lichendb/lichen/internal/sql/ddl"
+	"github.com/lichendb/lichen/internal/sql/ddl/noeffect"
 	"github.com/lichendb/lichen/internal/sql/pgerr"
 )
 
@@ -33,7 +33,7 @@ func (x *execution) runVacuum(ctx context.Context, st *ast.Vacuum) error {
 		return err
 	}
 	if !st.AnalyzeOnly {
-		x.res.Notice("NOTICE", ddl.Vacuum())
+		x.res.Notice("NOTICE", noeffect.Vacuum())
 	}
 	targets, err := x.vacuumTargets(ctx, st, analyze)
 	if err != nil {

@@ -8,7 +8,7 @@ import (
 	"github.com/lichendb/lichen/internal/sql/catalog"
 	"github.com/lichendb/lichen/internal/sql/copyfmt"
 	"github.com/lichendb/lichen/internal/sql/copyio"
-	"github.com/lichendb/lichen/internal/sql/ddl"
+	"github.com/lichendb/lichen/internal/sql/ddl/noeffect"
 	"github.com/lichendb/lichen/internal/sql/exec"
 	"github.com/lichendb/lichen/internal/sql/exec/rowcontainer"
 	"github.com/lichendb/lichen/internal/sql/pgerr"
@@ -36,7 +36,7 @@ func (x *execution) runCopy(ctx context.Context, prep *plan.Prepared, root *plan
 		if err := x.s.checkFreeze(root.Table); err != nil {
 			return err
 		}
-		x.res.Notice("NOTICE", ddl.CopyFreeze())
+		x.res.Notice("NOTICE", noeffect.CopyFreeze())
 	}
 	if root.From {
 		return x.copyFrom(ctx, root, opts)

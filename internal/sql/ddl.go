@@ -6,6 +6,7 @@ import (
 	"github.com/lichendb/lichen/internal/sql/ast"
 	"github.com/lichendb/lichen/internal/sql/catalog"
 	"github.com/lichendb/lichen/internal/sql/ddl"
+	"github.com/lichendb/lichen/internal/sql/ddl/statement"
 	"github.com/lichendb/lichen/internal/sql/optimizer"
 	"github.com/lichendb/lichen/internal/sql/pgerr"
 	"github.com/lichendb/lichen/internal/sql/plan"
@@ -35,9 +36,9 @@ func (s *Session) defaultTablespace() string {
 }
 
 // ddlEnv is what ddl works with in this execution.
-func (x *execution) ddlEnv(query *plan.Prepared) *ddl.Env {
+func (x *execution) ddlEnv(query *plan.Prepared) *statement.Env {
 	s := x.s
-	env := &ddl.Env{
+	env := &statement.Env{
 		ReadOnly: s.txn.ReadOnly(),
 		Txn:      s.txn.KV(), Coll: s.coll, User: s.user, Exec: &x.env, Format: s.Format(),
 		DefaultIntSize: s.vals.Fast.DefaultIntSize, Query: query, FamilyPerColumn: s.srv.cfg.FamilyPerColumn,

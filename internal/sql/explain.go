@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"github.com/lichendb/lichen/internal/sql/ast"
-	"github.com/lichendb/lichen/internal/sql/ddl"
+	"github.com/lichendb/lichen/internal/sql/ddl/noeffect"
 	"github.com/lichendb/lichen/internal/sql/explain"
 	"github.com/lichendb/lichen/internal/sql/plan"
 	"github.com/lichendb/lichen/internal/sql/types"
@@ -20,7 +20,7 @@ func (x *execution) runExplain(ctx context.Context, prep *plan.Prepared, root *p
 		return err
 	}
 	if o.Silent {
-		x.res.Notice("NOTICE", ddl.ExplainOptions())
+		x.res.Notice("NOTICE", noeffect.ExplainOptions())
 	}
 	skip, err := o.Check(ctx, st, x.s.coll)
 	if err != nil {

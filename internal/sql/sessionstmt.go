@@ -5,6 +5,7 @@ import (
 
 	"github.com/lichendb/lichen/internal/sql/ast"
 	"github.com/lichendb/lichen/internal/sql/ddl"
+	"github.com/lichendb/lichen/internal/sql/ddl/noeffect"
 	"github.com/lichendb/lichen/internal/sql/pgerr"
 	"github.com/lichendb/lichen/internal/sql/sessionvar"
 )
@@ -59,7 +60,7 @@ func (x *execution) runUnplanned(ctx context.Context, stmt ast.Statement) (tag s
 			x.res.Notice("NOTICE", n)
 			return stmt.Tag(), true, nil
 		}
-		if n, ok := ddl.NoEffect(stmt); ok {
+		if n, ok := noeffect.Statement(stmt); ok {
 			x.res.Notice("NOTICE", n)
 			return stmt.Tag(), true, nil
 		}

@@ -6,7 +6,7 @@ import (
 
 	"github.com/lichendb/lichen/internal/kv"
 	"github.com/lichendb/lichen/internal/sql/catalog"
-	"github.com/lichendb/lichen/internal/sql/ddl"
+	"github.com/lichendb/lichen/internal/sql/ddl/alter"
 	"github.com/lichendb/lichen/internal/sql/tempschema"
 	"github.com/lichendb/lichen/internal/sql/transaction"
 )
@@ -32,7 +32,7 @@ func (s *Session) endTemp(ctx context.Context) error {
 	}
 	x := &execution{s: s}
 	s.fillEnv(ctx, &x.env, nil)
-	return ddl.CommitTemp(ctx, x.ddlEnv(nil))
+	return alter.CommitTemp(ctx, x.ddlEnv(nil))
 }
 
 // dropTemp drops the temporary relations of the session, which is in no transaction.
@@ -73,7 +73,7 @@ func (s *Session) dropTempHere(ctx context.Context, name string) error {
 	s.txn.KV().BeginStatement()
 	x := &execution{s: s}
 	s.fillEnv(ctx, &x.env, nil)
-	return ddl.DropTemp(ctx, x.ddlEnv(nil), name)
+	return alter.DropTemp(ctx, x.ddlEnv(nil), name)
 }
 
 // SweepTemp drops the temporary schemas whose sessions are no more, again and again until ctx

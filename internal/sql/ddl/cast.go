@@ -6,6 +6,8 @@ import (
 
 	"github.com/lichendb/lichen/internal/sql/ast"
 	"github.com/lichendb/lichen/internal/sql/catalog"
+	"github.com/lichendb/lichen/internal/sql/ddl/alter"
+	"github.com/lichendb/lichen/internal/sql/ddl/statement"
 	"github.com/lichendb/lichen/internal/sql/pgerr"
 	"github.com/lichendb/lichen/internal/sql/planner"
 	"github.com/lichendb/lichen/internal/sql/types"
@@ -13,8 +15,8 @@ import (
 )
 
 // createCast is CREATE CAST ... WITH INOUT. The enum or composite type keeps it.
-func (e *Env) createCast(ctx context.Context, st *ast.CreateCast) error {
-	from, to, err := e.castTypes(ctx, st.From, st.To)
+func createCast(ctx context.Context, e *statement.Env, st *ast.CreateCast) error {
+	from, to, err := castTypes(ctx, e, st.From, st.To)
 	if err != nil {
 		return err
 	}
@@ -25,12 +27,12 @@ func (e *Env) createCast(ctx context.Context, st *ast.CreateCast) error {
 	if !keepsCasts(of) {
 		of = to
 	}
-	t, err := e.lockTypeOf(ctx, of)
+	t, err := lockTypeOf(ctx, e, of)
 	if err != nil {
 		return err
 	}
 	if i := slices.IndexFunc(t.UserType.Def.Casts, isCast(from, to)); i >= 0 {
-		return pgerr.New(pgerr.DuplicateObject, "cast from type %s to type %s already exists", e.typeName(ctx, from), e.typeName(ctx, to))
+		return pgerr.New(pgerr.DuplicateObject, "cast from type %s to type %s already exists", alter.TypeName(ctx, e, from), alter.TypeName(ctx, e, to))
 	}
 	oid, err := e.Coll.NewOid(ctx)
 	if err != nil {
@@ -38,72 +40,54 @@ func (e *Env) createCast(ctx context.Context, st *ast.CreateCast) error {
 	}
 	def := *t.UserType.Def
 	def.Casts = append(slices.Clone(def.Casts), types.CastDef{Oid: oid, From: from.Oid, To: to.Oid, Context: types.CastContext(st.Context)})
-	return e.redefineType(ctx, t, &def)
+	return alter.RedefineType(ctx, e, t, &def)
 }
 
 // dropCast is DROP CAST.
-func (e *Env) dropCast(ctx context.Context, st *ast.DropCast) error {
-	from, to, err := e.castTypes(ctx, st.From, st.To)
+func dropCast(ctx context.Context, e *statement.Env, st *ast.DropCast) error {
+	from, to, err := castTypes(ctx, e, st.From, st.To)
 	if err != nil {
 		if code := pgerr.CodeOf(err); st.IfExists && (code == pgerr.UndefinedObject || code == pgerr.InvalidSchemaName) {
-			e.skip(pgerr.SuccessfulCompletion, "%s, skipping", pgerr.From(err).Message)
+			e.Skip(pgerr.SuccessfulCompletion, "%s, skipping", pgerr.From(err).Message)
 			return nil
 		}
 		return err
 	}
-	name := castName(e.typeName(ctx, from), e.typeName(ctx, to))
+	name := statement.CastName(alter.TypeName(ctx, e, from), alter.TypeName(ctx, e, to))
 	has, _ := types.DeclaredCast(from, to)
 	switch {
 	case has != nil:
 	case casts.IsSystem(from, to):
 		return pgerr.New(pgerr.DependentObjectsStillExist, "cannot drop %s because it is required by the database system", name)
 	case st.IfExists:
-		e.skip(pgerr.SuccessfulCompletion, "cast from type %s to type %s does not exist, skipping", e.typeName(ctx, from), e.typeName(ctx, to))
+		e.Skip(pgerr.SuccessfulCompletion, "cast from type %s to type %s does not exist, skipping", alter.TypeName(ctx, e, from), alter.TypeName(ctx, e, to))
 		return nil
 	default:
-		return pgerr.New(pgerr.UndefinedObject, "cast from type %s to type %s does not exist", e.typeName(ctx, from), e.typeName(ctx, to))
+		return pgerr.New(pgerr.UndefinedObject, "cast from type %s to type %s does not exist", alter.TypeName(ctx, e, from), alter.TypeName(ctx, e, to))
 	}
-	t, err := e.lockTypeOf(ctx, has)
+	t, err := lockTypeOf(ctx, e, has)
 	if err != nil {
 		return err
 	}
 	// What reads the type may need the cast: stored texts do not say where it is implied.
-	readers, err := e.readers(ctx, t)
+	readers, err := alter.Readers(ctx, e, t)
 	if err != nil {
 		return err
 	}
 	if len(readers) > 0 {
-		return pgerr.Unsupported("%s cannot be dropped while %s names one of its types", name, readers[0].text)
+		return pgerr.Unsupported("%s cannot be dropped while %s names one of its types", name, readers[0].Text)
 	}
 	def := *t.UserType.Def
 	def.Casts = slices.DeleteFunc(slices.Clone(def.Casts), isCast(from, to))
-	return e.redefineType(ctx, t, &def)
+	return alter.RedefineType(ctx, e, t, &def)
 }
-
-// castsOf lists the casts that go with the type that t defines.
-func (e *Env) castsOf(ctx context.Context, t *catalog.Table) []typeDependent {
-	self := e.typeName(ctx, t.UserType)
-	name := func(oid uint32) string {
-		if other, ok := types.ByOid(oid); ok {
-			return other.SQLName
-		}
-		return self
-	}
-	var out []typeDependent
-	for _, c := range t.UserType.Def.Casts {
-		out = append(out, typeDependent{t.ID, castName(name(c.From), name(c.To)), "type " + self})
-	}
-	return out
-}
-
-func castName(from, to string) string { return "cast from " + from + " to " + to }
 
 func isCast(from, to *types.T) func(types.CastDef) bool {
 	return func(c types.CastDef) bool { return c.From == from.Oid && c.To == to.Oid }
 }
 
 // castTypes finds the types of a cast. Errors do not say where they stand, as in PostgreSQL.
-func (e *Env) castTypes(ctx context.Context, source, target *ast.TypeName) (from, to *types.T, err error) {
+func castTypes(ctx context.Context, e *statement.Env, source, target *ast.TypeName) (from, to *types.T, err error) {
 	if from, err = planner.FindType(ctx, source, e.DefaultIntSize, e.Coll); err == nil {
 		to, err = planner.FindType(ctx, target, e.DefaultIntSize, e.Coll)
 	}
@@ -144,7 +128,7 @@ func isPredeclared(t *types.T) bool {
 }
 
 // lockTypeOf locks the descriptor of a user-defined type.
-func (e *Env) lockTypeOf(ctx context.Context, t *types.T) (*catalog.Table, error) {
+func lockTypeOf(ctx context.Context, e *statement.Env, t *types.T) (*catalog.Table, error) {
 	schema, _ := e.Coll.PeekTypeSchema(ctx, t.Oid)
-	return e.lockExisting(ctx, ast.TableName{Schema: schema, Table: t.Name}, "")
+	return alter.LockExisting(ctx, e, ast.TableName{Schema: schema, Table: t.Name}, "")
 }

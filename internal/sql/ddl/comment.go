@@ -6,34 +6,37 @@ import (
 
 	"github.com/lichendb/lichen/internal/sql/ast"
 	"github.com/lichendb/lichen/internal/sql/catalog"
+	"github.com/lichendb/lichen/internal/sql/ddl/alter"
+	"github.com/lichendb/lichen/internal/sql/ddl/relations"
+	"github.com/lichendb/lichen/internal/sql/ddl/statement"
 	"github.com/lichendb/lichen/internal/sql/pgerr"
 	"github.com/lichendb/lichen/internal/sql/types"
 )
 
 // comment is COMMENT ON. Comments are part of the descriptors.
-func (e *Env) comment(ctx context.Context, st *ast.Comment) error {
+func comment(ctx context.Context, e *statement.Env, st *ast.Comment) error {
 	switch st.Kind {
 	case ast.ObjDatabase:
-		return e.commentDatabase(ctx, st)
+		return commentDatabase(ctx, e, st)
 	case ast.ObjSchema:
-		return e.commentSchema(ctx, st)
+		return commentSchema(ctx, e, st)
 	case ast.ObjTable, ast.ObjView, ast.ObjMaterializedView, ast.ObjSequence, ast.ObjIndex:
-		return e.commentRelation(ctx, st, st.Name)
+		return commentRelation(ctx, e, st, st.Name)
 	case ast.ObjColumn:
 		if len(st.Name) < 2 {
 			return pgerr.New(pgerr.SyntaxError, "column name must be qualified").At(st.Pos)
 		}
-		return e.commentColumn(ctx, st)
+		return commentColumn(ctx, e, st)
 	case ast.ObjConstraint:
-		return e.commentConstraint(ctx, st)
+		return commentConstraint(ctx, e, st)
 	case ast.ObjType, ast.ObjDomain:
-		return e.commentType(ctx, st)
+		return commentType(ctx, e, st)
 	case ast.ObjCollation:
-		return e.commentCollation(ctx, st)
+		return commentCollation(ctx, e, st)
 	case ast.ObjDomainConstraint:
-		return e.commentDomainConstraint(ctx, st)
+		return commentDomainConstraint(ctx, e, st)
 	case ast.ObjExtension:
-		return e.commentExtension(ctx, st)
+		return commentExtension(ctx, e, st)
 	}
 	return pgerr.Unsupported("COMMENT ON %s is not supported", st.Kind).At(st.Pos)
 }
@@ -50,21 +53,21 @@ func qualified(parts []ast.Name, at ast.Loc) ast.TableName {
 	return n
 }
 
-func (e *Env) commentDatabase(ctx context.Context, st *ast.Comment) error {
-	d, err := e.lockDatabase(ctx, st.Name[0])
+func commentDatabase(ctx context.Context, e *statement.Env, st *ast.Comment) error {
+	d, err := e.LockDatabase(ctx, st.Name[0])
 	if err != nil {
 		return err
 	}
 	if d == nil {
-		return undefinedDatabase(st.Name[0])
+		return statement.UndefinedDatabase(st.Name[0])
 	}
 	c := *d
 	c.Comment = st.Text
 	return e.Coll.Put(ctx, &c)
 }
 
-func (e *Env) commentSchema(ctx context.Context, st *ast.Comment) error {
-	s, err := e.lockSchema(ctx, st.Name[0])
+func commentSchema(ctx context.Context, e *statement.Env, st *ast.Comment) error {
+	s, err := e.LockSchema(ctx, st.Name[0])
 	if err != nil {
 		return err
 	}
@@ -77,13 +80,13 @@ func (e *Env) commentSchema(ctx context.Context, st *ast.Comment) error {
 }
 
 // changeRelation locks a relation and stores what f makes of it.
-func (e *Env) changeRelation(ctx context.Context, n ast.TableName, f func(t *catalog.Table, index bool) error) error {
-	t, index, err := e.lockRelation(ctx, n)
+func changeRelation(ctx context.Context, e *statement.Env, n ast.TableName, f func(t *catalog.Table, index bool) error) error {
+	t, index, err := e.LockRelation(ctx, n)
 	if err != nil {
 		return err
 	}
 	if t == nil {
-		return e.undefinedRelation(ctx, n)
+		return e.UndefinedRelation(ctx, n)
 	}
 	t = t.Clone()
 	if err := f(t, index); err != nil {
@@ -92,11 +95,11 @@ func (e *Env) changeRelation(ctx context.Context, n ast.TableName, f func(t *cat
 	return e.Coll.Put(ctx, t)
 }
 
-func (e *Env) commentRelation(ctx context.Context, st *ast.Comment, name []ast.Name) error {
+func commentRelation(ctx context.Context, e *statement.Env, st *ast.Comment, name []ast.Name) error {
 	n := qualified(name, st.Loc)
-	return e.changeRelation(ctx, n, func(t *catalog.Table, index bool) error {
+	return changeRelation(ctx, e, n, func(t *catalog.Table, index bool) error {
 		materialized := st.Kind == ast.ObjMaterializedView
-		if index != (st.Kind == ast.ObjIndex) || !index && !materialized && t.Kind != kindOf[st.Kind] || materialized != t.Materialized() {
+		if index != (st.Kind == ast.ObjIndex) || !index && !materialized && t.Kind != alter.KindOf[st.Kind] || materialized != t.Materialized() {
 			words := map[ast.ObjectKind]string{
 				ast.ObjTable: "a table", ast.ObjView: "a view", ast.ObjMaterializedView: "a materialized view", ast.ObjSequence: "a sequence", ast.ObjIndex: "an index",
 			}
@@ -112,10 +115,10 @@ func (e *Env) commentRelation(ctx context.Context, st *ast.Comment, name []ast.N
 }
 
 // commentColumn is COMMENT ON COLUMN: of a table, a view or a composite type.
-func (e *Env) commentColumn(ctx context.Context, st *ast.Comment) error {
+func commentColumn(ctx context.Context, e *statement.Env, st *ast.Comment) error {
 	last := len(st.Name) - 1
 	name := st.Name[last]
-	return e.changeRelation(ctx, qualified(st.Name[:last], st.Loc), func(t *catalog.Table, index bool) error {
+	return changeRelation(ctx, e, qualified(st.Name[:last], st.Loc), func(t *catalog.Table, index bool) error {
 		switch {
 		case index:
 			return errNoColumnComments(st.Name[last-1], "indexes")
@@ -124,7 +127,7 @@ func (e *Env) commentColumn(ctx context.Context, st *ast.Comment) error {
 		case t.IsComposite():
 			return commentField(t, name, st.Text)
 		}
-		ord, ok := visibleColumn(t, name)
+		ord, ok := relations.VisibleColumn(t, name)
 		if !ok {
 			return t.UndefinedColumn(name)
 		}
@@ -151,9 +154,9 @@ func commentField(t *catalog.Table, name ast.Name, text string) error {
 	return nil
 }
 
-func (e *Env) commentConstraint(ctx context.Context, st *ast.Comment) error {
+func commentConstraint(ctx context.Context, e *statement.Env, st *ast.Comment) error {
 	name := st.Name[0]
-	return e.changeRelation(ctx, qualified(st.On, st.Loc), func(t *catalog.Table, _ bool) error {
+	return changeRelation(ctx, e, qualified(st.On, st.Loc), func(t *catalog.Table, _ bool) error {
 		for i := range t.Checks {
 			if t.Checks[i].Name == name {
 				t.Checks[i].Comment = st.Text
@@ -175,11 +178,11 @@ func (e *Env) commentConstraint(ctx context.Context, st *ast.Comment) error {
 }
 
 // commentType is COMMENT ON TYPE and DOMAIN.
-func (e *Env) commentType(ctx context.Context, st *ast.Comment) error {
+func commentType(ctx context.Context, e *statement.Env, st *ast.Comment) error {
 	n := qualified(st.Name, st.Loc)
-	t, err := e.lockType(ctx, n)
+	t, err := alter.LockType(ctx, e, n)
 	if err == nil && t == nil {
-		return e.commentOther(ctx, st, n)
+		return commentOther(ctx, e, st, n)
 	}
 	if err != nil {
 		return err
@@ -193,11 +196,11 @@ func (e *Env) commentType(ctx context.Context, st *ast.Comment) error {
 }
 
 // commentOther refuses a comment on a type that nobody defined.
-func (e *Env) commentOther(ctx context.Context, st *ast.Comment, n ast.TableName) error {
-	t := e.typeNamed(ctx, n)
+func commentOther(ctx context.Context, e *statement.Env, st *ast.Comment, n ast.TableName) error {
+	t := alter.TypeNamed(ctx, e, n)
 	switch {
 	case t == nil:
-		return errNoType(n)
+		return alter.ErrNoType(n)
 	case st.Kind == ast.ObjDomain:
 		return pgerr.New(pgerr.WrongObjectType, "\"%s\" is not a domain", n.Table)
 	}
@@ -205,8 +208,8 @@ func (e *Env) commentOther(ctx context.Context, st *ast.Comment, n ast.TableName
 }
 
 // commentDomainConstraint is COMMENT ON CONSTRAINT ... ON DOMAIN.
-func (e *Env) commentDomainConstraint(ctx context.Context, st *ast.Comment) error {
-	t, err := e.lockExisting(ctx, qualified(st.On, st.Loc), "a domain")
+func commentDomainConstraint(ctx context.Context, e *statement.Env, st *ast.Comment) error {
+	t, err := alter.LockExisting(ctx, e, qualified(st.On, st.Loc), "a domain")
 	if err != nil {
 		return err
 	}
@@ -220,5 +223,5 @@ func (e *Env) commentDomainConstraint(ctx context.Context, st *ast.Comment) erro
 		return pgerr.New(pgerr.UndefinedObject, "constraint \"%s\" for domain %s does not exist", st.Name[0], t.UserType.SQLName)
 	}
 	def.Checks[i].Comment = st.Text
-	return e.redefineType(ctx, t, &def)
+	return alter.RedefineType(ctx, e, t, &def)
 }

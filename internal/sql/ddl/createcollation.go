@@ -8,6 +8,10 @@ import (
 	"github.com/lichendb/lichen/internal/sql/ast"
 	"github.com/lichendb/lichen/internal/sql/catalog"
 	"github.com/lichendb/lichen/internal/sql/collation"
+	"github.com/lichendb/lichen/internal/sql/ddl/alter"
+	"github.com/lichendb/lichen/internal/sql/ddl/relations"
+	"github.com/lichendb/lichen/internal/sql/ddl/statement"
+	"github.com/lichendb/lichen/internal/sql/ddl/storedtext"
 	"github.com/lichendb/lichen/internal/sql/pgerr"
 	"github.com/lichendb/lichen/internal/sql/planner"
 	"github.com/lichendb/lichen/internal/sql/types"
@@ -48,16 +52,16 @@ func (p collationParams) text(name string) string {
 	if p[name] == nil {
 		return ""
 	}
-	return paramText(p[name])
+	return relations.ParamText(p[name])
 }
 
 // createCollation is CREATE COLLATION.
-func (e *Env) createCollation(ctx context.Context, st *ast.CreateCollation) error {
+func createCollation(ctx context.Context, e *statement.Env, st *ast.CreateCollation) error {
 	p, err := readCollationParams(st)
 	if err != nil {
 		return err
 	}
-	schema, err := e.targetSchema(ctx, st.Name)
+	schema, err := e.TargetSchema(ctx, st.Name)
 	if err != nil {
 		e := *pgerr.From(err)
 		e.Position = 0
@@ -65,13 +69,13 @@ func (e *Env) createCollation(ctx context.Context, st *ast.CreateCollation) erro
 	}
 	from := st.From
 	if o := p["from"]; o != nil {
-		from = strings.Split(paramText(o), ".")
+		from = strings.Split(relations.ParamText(o), ".")
 	}
 	var def *catalog.CollationDef
 	if from != nil {
-		def, err = e.copiedCollation(ctx, from)
+		def, err = copiedCollation(ctx, e, from)
 	} else {
-		def, err = e.collationDef(st, p)
+		def, err = collationDef(e, st, p)
 	}
 	if err != nil {
 		return err
@@ -86,7 +90,7 @@ func (e *Env) createCollation(ctx context.Context, st *ast.CreateCollation) erro
 			exists += " for encoding \"UTF8\""
 		}
 		if st.IfNotExists {
-			e.skip(pgerr.DuplicateObject, "%s already exists, skipping", exists)
+			e.Skip(pgerr.DuplicateObject, "%s already exists, skipping", exists)
 			return nil
 		}
 		return pgerr.New(pgerr.DuplicateObject, "%s already exists", exists)
@@ -101,14 +105,14 @@ func (e *Env) createCollation(ctx context.Context, st *ast.CreateCollation) erro
 	if t.Oid, err = e.Coll.NewOid(ctx); err != nil {
 		return err
 	}
-	if err := e.addRelation(ctx, t, t.StoredName(), false); err != nil {
+	if err := e.AddRelation(ctx, t, t.StoredName(), false); err != nil {
 		return err
 	}
 	return e.Coll.Put(ctx, t)
 }
 
 // copiedCollation is CREATE COLLATION ... FROM.
-func (e *Env) copiedCollation(ctx context.Context, from []ast.Name) (*catalog.CollationDef, error) {
+func copiedCollation(ctx context.Context, e *statement.Env, from []ast.Name) (*catalog.CollationDef, error) {
 	c, d, err := planner.FindCollation(ctx, from, e.Coll)
 	switch {
 	case err != nil:
@@ -129,7 +133,7 @@ func (e *Env) copiedCollation(ctx context.Context, from []ast.Name) (*catalog.Co
 }
 
 // collationDef makes a definition of attributes.
-func (e *Env) collationDef(st *ast.CreateCollation, p collationParams) (*catalog.CollationDef, error) {
+func collationDef(e *statement.Env, st *ast.CreateCollation, p collationParams) (*catalog.CollationDef, error) {
 	def := &catalog.CollationDef{Provider: catalog.ProviderLibc}
 	deterministic, err := boolParam(p["deterministic"], "deterministic", true)
 	if err != nil {
@@ -144,7 +148,7 @@ func (e *Env) collationDef(st *ast.CreateCollation, p collationParams) (*catalog
 		return nil, pgerr.New(pgerr.InvalidObjectDefinition, "unrecognized collation provider: %s", p.text("provider"))
 	}
 	if def.Provider == catalog.ProviderLibc {
-		return def, e.libcCollation(def, p)
+		return def, libcCollation(e, def, p)
 	}
 	if p["locale"] == nil {
 		return nil, pgerr.New(pgerr.InvalidObjectDefinition, "parameter \"locale\" must be specified")
@@ -159,14 +163,14 @@ func (e *Env) collationDef(st *ast.CreateCollation, p collationParams) (*catalog
 		return nil, err
 	}
 	if v := p.text("version"); v != "" && v != def.Version {
-		e.notify("WARNING", pgerr.New(pgerr.Warning, "collation \"%s\" has version mismatch", st.Name.Table).
+		e.Notify("WARNING", pgerr.New(pgerr.Warning, "collation \"%s\" has version mismatch", st.Name.Table).
 			WithDetail("The collation in the database was created using version %s, but the operating system provides version %s.", v, def.Version))
 	}
 	return def, nil
 }
 
 // libcCollation completes a collation of libc. Locales of languages are those of ICU.
-func (e *Env) libcCollation(def *catalog.CollationDef, p collationParams) error {
+func libcCollation(e *statement.Env, def *catalog.CollationDef, p collationParams) error {
 	def.Collate, def.Ctype = p.text("lc_collate"), p.text("lc_ctype")
 	if p["locale"] != nil {
 		def.Collate, def.Ctype = p.text("locale"), p.text("locale")
@@ -199,7 +203,7 @@ func boolParam(o *ast.Option, name string, missing bool) (bool, error) {
 	if o.Value == nil {
 		return true, nil
 	}
-	switch strings.ToLower(paramText(o)) {
+	switch strings.ToLower(relations.ParamText(o)) {
 	case "true", "on", "1":
 		return true, nil
 	case "false", "off", "0":
@@ -209,7 +213,7 @@ func boolParam(o *ast.Option, name string, missing bool) (bool, error) {
 }
 
 // lockCollation finds a user-defined collation and locks it; nil if there is none.
-func (e *Env) lockCollation(ctx context.Context, n ast.TableName) (*catalog.Table, error) {
+func lockCollation(ctx context.Context, e *statement.Env, n ast.TableName) (*catalog.Table, error) {
 	for {
 		t, err := e.Coll.FindCollation(ctx, n.Schema, n.Table)
 		if err != nil || t == nil {
@@ -229,8 +233,8 @@ func (e *Env) lockCollation(ctx context.Context, n ast.TableName) (*catalog.Tabl
 }
 
 // existingCollation is lockCollation for one that must exist and may be changed.
-func (e *Env) existingCollation(ctx context.Context, name []ast.Name, at ast.Loc) (*catalog.Table, error) {
-	t, err := e.lockCollation(ctx, qualified(name, at))
+func existingCollation(ctx context.Context, e *statement.Env, name []ast.Name, at ast.Loc) (*catalog.Table, error) {
+	t, err := lockCollation(ctx, e, qualified(name, at))
 	if err != nil || t != nil {
 		return t, err
 	}
@@ -240,8 +244,8 @@ func (e *Env) existingCollation(ctx context.Context, name []ast.Name, at ast.Loc
 	return nil, types.UndefinedCollation(strings.Join(name, "."))
 }
 
-func (e *Env) commentCollation(ctx context.Context, st *ast.Comment) error {
-	t, err := e.existingCollation(ctx, st.Name, st.Loc)
+func commentCollation(ctx context.Context, e *statement.Env, st *ast.Comment) error {
+	t, err := existingCollation(ctx, e, st.Name, st.Loc)
 	if err != nil {
 		return err
 	}
@@ -251,8 +255,8 @@ func (e *Env) commentCollation(ctx context.Context, st *ast.Comment) error {
 }
 
 // alterCollation is ALTER COLLATION.
-func (e *Env) alterCollation(ctx context.Context, st *ast.AlterObject) error {
-	t, err := e.existingCollation(ctx, st.Name, st.Loc)
+func alterCollation(ctx context.Context, e *statement.Env, st *ast.AlterObject) error {
+	t, err := existingCollation(ctx, e, st.Name, st.Loc)
 	if err != nil {
 		return err
 	}
@@ -263,18 +267,18 @@ func (e *Env) alterCollation(ctx context.Context, st *ast.AlterObject) error {
 	to, c := from, t.Clone()
 	switch {
 	case st.Refresh:
-		e.notify("NOTICE", pgerr.New(pgerr.SuccessfulCompletion, "version has not changed"))
+		e.Notify("NOTICE", pgerr.New(pgerr.SuccessfulCompletion, "version has not changed"))
 		return nil
 	case st.Owner != nil:
-		if c.Owner, err = e.role(st.Owner); err != nil {
+		if c.Owner, err = e.Role(st.Owner); err != nil {
 			return err
 		}
 		return e.Coll.Put(ctx, c)
 	case st.NewSchema != "":
-		if to, err = e.schemaNamed(ctx, st.NewSchema, 0); err != nil {
+		if to, err = e.SchemaNamed(ctx, st.NewSchema, 0); err != nil {
 			return err
 		}
-		if err := notBuiltIn(to, t.Name); err != nil || to.ID == from.ID {
+		if err := statement.NotBuiltIn(to, t.Name); err != nil || to.ID == from.ID {
 			return err
 		}
 		c.Schema = to.ID
@@ -284,46 +288,30 @@ func (e *Env) alterCollation(ctx context.Context, st *ast.AlterObject) error {
 	key := func(t *catalog.Table) catalog.NameKey {
 		return catalog.NameKey{Database: t.Database, Schema: t.Schema, Name: t.StoredName()}
 	}
-	if err := e.moveName(ctx, key(t), key(c), catalog.NameEntry{ID: t.ID},
+	if err := e.MoveName(ctx, key(t), key(c), catalog.NameEntry{ID: t.ID},
 		pgerr.New(pgerr.DuplicateObject, "collation \"%s\" already exists in schema \"%s\"", c.Name, to.Name)); err != nil {
 		return err
 	}
 	if err := e.Coll.Put(ctx, c); err != nil {
 		return err
 	}
-	return e.renameInTexts(ctx, t.Database, t.Name, renamed{collations: func(s, n ast.Name) (ast.Name, ast.Name, bool) {
+	return alter.RenameInTexts(ctx, e, t.Database, t.Name, storedtext.Renamed{Collations: func(s, n ast.Name) (ast.Name, ast.Name, bool) {
 		return to.Name, c.Name, s == from.Name && n == t.Name
 	}})
 }
 
-// pinCollation gives the name of a user-defined collation its schema.
-func (e *Env) pinCollation(ctx context.Context, n *ast.Collate) error {
-	if len(n.Name) != 1 {
-		return nil
-	}
-	t, err := e.Coll.FindCollation(ctx, "", n.Name[0])
-	if err != nil || t == nil {
-		return err
-	}
-	s, err := e.Coll.SchemaByID(ctx, t.Schema)
-	if err == nil {
-		n.Name = []ast.Name{s.Name, n.Name[0]}
-	}
-	return err
-}
-
 // dropCollations is DROP COLLATION.
-func (e *Env) dropCollations(ctx context.Context, st *ast.Drop) error {
+func dropCollations(ctx context.Context, e *statement.Env, st *ast.Drop) error {
 	for _, n := range st.Names {
-		t, err := e.lockCollation(ctx, n)
+		t, err := lockCollation(ctx, e, n)
 		switch {
 		case st.IfExists && pgerr.CodeOf(err) == pgerr.InvalidSchemaName:
-			e.skip(pgerr.SuccessfulCompletion, "schema \"%s\" does not exist, skipping", n.Schema)
+			e.Skip(pgerr.SuccessfulCompletion, "schema \"%s\" does not exist, skipping", n.Schema)
 			continue
 		case err != nil:
 			return err
 		case t != nil:
-			if err := e.dropCollation(ctx, t, st.Cascade); err != nil {
+			if err := dropCollation(ctx, e, t, st.Cascade); err != nil {
 				return err
 			}
 			continue
@@ -333,7 +321,7 @@ func (e *Env) dropCollations(ctx context.Context, st *ast.Drop) error {
 		case err == nil && c.Name == n.Table && (n.Schema == "" || n.Schema == "pg_catalog"):
 			return pgerr.New(pgerr.DependentObjectsStillExist, "cannot drop collation %s because it is required by the database system", ast.QuoteIdent(c.Name))
 		case st.IfExists:
-			e.skip(pgerr.SuccessfulCompletion, "collation \"%s\" does not exist, skipping", n.Table)
+			e.Skip(pgerr.SuccessfulCompletion, "collation \"%s\" does not exist, skipping", n.Table)
 		default:
 			return types.UndefinedCollation(n.String())
 		}
@@ -347,12 +335,12 @@ type collationUser struct {
 	drop func(ctx context.Context) error
 }
 
-func (e *Env) dropCollation(ctx context.Context, t *catalog.Table, cascade bool) error {
-	users, err := e.collationUsers(ctx, t)
+func dropCollation(ctx context.Context, e *statement.Env, t *catalog.Table, cascade bool) error {
+	users, err := collationUsers(ctx, e, t)
 	if err != nil {
 		return err
 	}
-	self := e.describe(ctx, t)
+	self := e.Describe(ctx, t)
 	if len(users) > 0 && !cascade {
 		var details []string
 		for _, u := range users {
@@ -367,22 +355,22 @@ func (e *Env) dropCollation(ctx context.Context, t *catalog.Table, cascade bool)
 		for _, u := range users {
 			names = append(names, u.text)
 		}
-		e.cascadeNotice(names)
+		e.CascadeNotice(names)
 	}
 	for _, u := range users {
 		if err := u.drop(ctx); err != nil {
 			return err
 		}
 	}
-	if err := e.removeRelationName(ctx, t, t.StoredName()); err != nil {
+	if err := e.RemoveRelationName(ctx, t, t.StoredName()); err != nil {
 		return err
 	}
 	return e.Coll.Remove(ctx, t.ID)
 }
 
 // collationUsers lists what depends on a collation.
-func (e *Env) collationUsers(ctx context.Context, t *catalog.Table) ([]collationUser, error) {
-	all, err := e.tablesOf(ctx, t.Database)
+func collationUsers(ctx context.Context, e *statement.Env, t *catalog.Table) ([]collationUser, error) {
+	all, err := e.TablesOf(ctx, t.Database)
 	if err != nil {
 		return nil, err
 	}
@@ -394,19 +382,19 @@ func (e *Env) collationUsers(ctx context.Context, t *catalog.Table) ([]collation
 	for _, o := range all {
 		switch o.Kind {
 		case catalog.KindView:
-			if e.mentions(o, schema.Name, t.Name) || slices.ContainsFunc(o.Columns, func(c catalog.Column) bool { return catalog.UsesCollation(c.Type, t.Oid) }) {
-				out = append(out, e.relationUser(ctx, o, ast.ObjView))
+			if mentions(e, o, schema.Name, t.Name) || slices.ContainsFunc(o.Columns, func(c catalog.Column) bool { return catalog.UsesCollation(c.Type, t.Oid) }) {
+				out = append(out, relationUser(ctx, e, o, ast.ObjView))
 			}
 		case catalog.KindType:
-			if catalog.UsesCollation(o.UserType, t.Oid) || e.mentions(o, schema.Name, t.Name) {
-				out = append(out, e.typeUser(ctx, o, t.Oid)...)
+			if catalog.UsesCollation(o.UserType, t.Oid) || mentions(e, o, schema.Name, t.Name) {
+				out = append(out, typeUser(ctx, e, o, t.Oid)...)
 			}
 		case catalog.KindTable:
-			out = append(out, e.columnUsers(ctx, o, t.Oid)...)
-			if e.mentions(o, schema.Name, t.Name) {
-				out = append(out, collationUser{text: "an expression of " + e.describe(ctx, o), drop: func(context.Context) error {
+			out = append(out, columnUsers(ctx, e, o, t.Oid)...)
+			if mentions(e, o, schema.Name, t.Name) {
+				out = append(out, collationUser{text: "an expression of " + e.Describe(ctx, o), drop: func(context.Context) error {
 					return pgerr.Unsupported("dropping a collation with the defaults, constraints and expressions that use it is not supported").
-						WithDetail("An expression of %s uses it.", e.describe(ctx, o))
+						WithDetail("An expression of %s uses it.", e.Describe(ctx, o))
 				}})
 			}
 		}
@@ -415,15 +403,15 @@ func (e *Env) collationUsers(ctx context.Context, t *catalog.Table) ([]collation
 }
 
 // mentions reports whether a stored text of o names a collation.
-func (e *Env) mentions(o *catalog.Table, schema, name string) bool {
+func mentions(e *statement.Env, o *catalog.Table, schema, name string) bool {
 	found := false
 	seen := func(s, n ast.Name) (ast.Name, ast.Name, bool) {
 		found = found || s == schema && n == name
 		return "", "", false
 	}
-	_ = eachText(o.Clone(), func(text string) (string, error) {
+	_ = storedtext.EachText(o.Clone(), func(text string) (string, error) {
 		if strings.Contains(text, name) {
-			_, _ = renameIn(text, renamed{collations: seen})
+			_, _ = storedtext.RenameIn(text, storedtext.Renamed{Collations: seen})
 		}
 		return text, nil
 	})
@@ -431,45 +419,36 @@ func (e *Env) mentions(o *catalog.Table, schema, name string) bool {
 }
 
 // relationUser is a relation that goes as a whole.
-func (e *Env) relationUser(ctx context.Context, o *catalog.Table, kind ast.ObjectKind) collationUser {
+func relationUser(ctx context.Context, e *statement.Env, o *catalog.Table, kind ast.ObjectKind) collationUser {
 	if o.Materialized() {
 		kind = ast.ObjMaterializedView
 	}
-	return collationUser{text: e.describe(ctx, o), drop: func(ctx context.Context) error {
-		cur, err := e.lockByID(ctx, o.ID)
+	return collationUser{text: e.Describe(ctx, o), drop: func(ctx context.Context) error {
+		cur, err := e.LockByID(ctx, o.ID)
 		if err != nil {
 			return nil // dropped with another one
 		}
-		return e.dropRelations(ctx, &ast.Drop{Kind: kind, Names: []ast.TableName{e.nameOf(ctx, cur)}, Cascade: true})
+		return alter.DropRelations(ctx, e, &ast.Drop{Kind: kind, Names: []ast.TableName{e.NameOf(ctx, cur)}, Cascade: true})
 	}}
-}
-
-// nameOf is the name of a relation with its schema.
-func (e *Env) nameOf(ctx context.Context, t *catalog.Table) ast.TableName {
-	n := ast.TableName{Table: t.Name}
-	if d, err := e.Coll.Peek(ctx, t.Schema); err == nil && d != nil {
-		n.Schema = d.Ident().Name
-	}
-	return n
 }
 
 // typeUser is a type that is made with a collation: a domain goes as a whole, of a composite
 // type the fields.
-func (e *Env) typeUser(ctx context.Context, o *catalog.Table, oid uint32) []collationUser {
+func typeUser(ctx context.Context, e *statement.Env, o *catalog.Table, oid uint32) []collationUser {
 	if o.UserType.Def.Kind != types.DefComposite {
 		return []collationUser{{text: "type " + o.UserType.SQLName, drop: func(ctx context.Context) error {
-			cur, err := e.lockByID(ctx, o.ID)
+			cur, err := e.LockByID(ctx, o.ID)
 			if err != nil {
 				return nil
 			}
-			return e.dropType(ctx, cur, true)
+			return alter.DropType(ctx, e, cur, true)
 		}}}
 	}
 	var out []collationUser
 	for _, f := range o.UserType.Def.Fields {
 		if catalog.UsesCollation(f.Type, oid) {
 			out = append(out, collationUser{text: "column " + f.Name + " of composite type " + o.UserType.SQLName, drop: func(ctx context.Context) error {
-				return e.alterComposite(ctx, &ast.AlterComposite{Name: e.nameOf(ctx, o), Cmds: []ast.AttributeCmd{{Kind: ast.AttributeDrop, Name: f.Name, Cascade: true}}})
+				return alter.AlterComposite(ctx, e, &ast.AlterComposite{Name: e.NameOf(ctx, o), Cmds: []ast.AttributeCmd{{Kind: ast.AttributeDrop, Name: f.Name, Cascade: true}}})
 			}})
 		}
 	}
@@ -477,26 +456,26 @@ func (e *Env) typeUser(ctx context.Context, o *catalog.Table, oid uint32) []coll
 }
 
 // columnUsers are the columns and indexes of a table that have a collation.
-func (e *Env) columnUsers(ctx context.Context, o *catalog.Table, oid uint32) []collationUser {
+func columnUsers(ctx context.Context, e *statement.Env, o *catalog.Table, oid uint32) []collationUser {
 	var out []collationUser
-	what := e.describe(ctx, o)
+	what := e.Describe(ctx, o)
 	for i := range o.Columns {
 		c := &o.Columns[i]
 		if c.Virtual || !catalog.UsesCollation(c.Type, oid) || catalog.UsesCollation(c.Domain, oid) {
 			continue // of a domain: it goes with that
 		}
 		out = append(out, collationUser{text: "column " + c.Name + " of " + what, drop: func(ctx context.Context) error {
-			return e.alterTable(ctx, &ast.AlterTable{Kind: ast.ObjTable, Name: e.nameOf(ctx, o),
+			return alter.AlterTable(ctx, e, &ast.AlterTable{Kind: ast.ObjTable, Name: e.NameOf(ctx, o),
 				Cmds: []*ast.AlterCmd{{Kind: ast.AlterDropColumn, Name: c.Name, Cascade: true}}})
 		}})
 	}
 	for i := range o.Indexes {
 		ix := &o.Indexes[i]
 		if slices.ContainsFunc(ix.Columns, func(k catalog.IndexColumn) bool { return k.Collate != nil && k.Collate.Oid == oid }) {
-			n := e.nameOf(ctx, o)
+			n := e.NameOf(ctx, o)
 			n.Table = ix.Name
 			out = append(out, collationUser{text: "index " + ast.QuoteIdent(ix.Name), drop: func(ctx context.Context) error {
-				return e.dropIndexes(ctx, &ast.Drop{Kind: ast.ObjIndex, Names: []ast.TableName{n}, IfExists: true, Cascade: true})
+				return alter.DropIndexes(ctx, e, &ast.Drop{Kind: ast.ObjIndex, Names: []ast.TableName{n}, IfExists: true, Cascade: true})
 			}})
 		}
 	}

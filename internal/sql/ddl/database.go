@@ -4,40 +4,30 @@ import (
 	"context"
 	"strings"
 
+	"github.com/lichendb/lichen/internal/sql/ddl/noeffect"
+
 	"github.com/lichendb/lichen/internal/keys"
 	"github.com/lichendb/lichen/internal/sql/ast"
 	"github.com/lichendb/lichen/internal/sql/catalog"
+	"github.com/lichendb/lichen/internal/sql/ddl/alter"
+	"github.com/lichendb/lichen/internal/sql/ddl/statement"
+	"github.com/lichendb/lichen/internal/sql/ddl/zoneconfig"
 	"github.com/lichendb/lichen/internal/sql/pgerr"
 )
 
-// role resolves the name of a role that is to own something.
-func (e *Env) role(r *ast.RoleSpec) (string, error) {
-	switch {
-	case r == nil:
-		return e.User, nil
-	case r.Kind == ast.RolePublic:
-		return "", pgerr.New(pgerr.ReservedName, "role name \"public\" is reserved").At(r.Pos)
-	case r.Kind != ast.RoleNamed || r.Name == e.User || r.Name == catalog.RootUser:
-		return e.User, nil
-	case catalog.RoleByName(r.Name) != nil:
-		return r.Name, nil
-	}
-	return "", pgerr.New(pgerr.UndefinedObject, "role \"%s\" does not exist", r.Name)
-}
-
 // createDatabase is CREATE DATABASE.
-func (e *Env) createDatabase(ctx context.Context, st *ast.CreateDatabase) error {
+func createDatabase(ctx context.Context, e *statement.Env, st *ast.CreateDatabase) error {
 	owner := e.User
 	for i := range st.Options {
 		o := &st.Options[i]
 		if o.Name == "owner" {
 			var err error
-			if owner, err = e.role(&ast.RoleSpec{Loc: o.Loc, Name: optionText(o)}); err != nil {
+			if owner, err = e.Role(&ast.RoleSpec{Loc: o.Loc, Name: optionText(o)}); err != nil {
 				return err
 			}
 			continue
 		}
-		if err := e.checkDatabaseOption(ctx, o); err != nil {
+		if err := checkDatabaseOption(ctx, e, o); err != nil {
 			return err
 		}
 	}
@@ -47,7 +37,7 @@ func (e *Env) createDatabase(ctx context.Context, st *ast.CreateDatabase) error 
 			return err
 		}
 		if d != nil {
-			e.skip(pgerr.DuplicateDatabase, "database \"%s\" already exists, skipping", st.Name)
+			e.Skip(pgerr.DuplicateDatabase, "database \"%s\" already exists, skipping", st.Name)
 			return nil
 		}
 	}
@@ -69,7 +59,7 @@ func optionText(o *ast.Option) string {
 
 // checkDatabaseOption accepts the options that ask for what every database is, with a notice
 // those that nobody misses, and refuses those that would make another database.
-func (e *Env) checkDatabaseOption(ctx context.Context, o *ast.Option) error {
+func checkDatabaseOption(ctx context.Context, e *statement.Env, o *ast.Option) error {
 	text := strings.ToLower(optionText(o))
 	switch o.Name {
 	case "encoding":
@@ -79,7 +69,7 @@ func (e *Env) checkDatabaseOption(ctx context.Context, o *ast.Option) error {
 		}
 		return pgerr.Unsupported("encoding \"%s\" is not supported", optionText(o)).At(o.Pos)
 	case "lc_collate", "lc_ctype", "locale":
-		return e.checkDatabaseLocale(o, text)
+		return checkDatabaseLocale(e, o, text)
 	case "locale_provider":
 		switch text {
 		case "", "libc":
@@ -89,7 +79,7 @@ func (e *Env) checkDatabaseOption(ctx context.Context, o *ast.Option) error {
 		}
 		return pgerr.New(pgerr.InvalidParameterValue, "unrecognized locale provider: %s", optionText(o)).At(o.Pos)
 	case "template":
-		return e.checkTemplate(ctx, optionText(o), o.Pos)
+		return checkTemplate(ctx, e, optionText(o), o.Pos)
 	case "allow_connections":
 		allowed, err := boolParam(o, o.Name, true)
 		if err == nil && !allowed {
@@ -97,7 +87,7 @@ func (e *Env) checkDatabaseOption(ctx context.Context, o *ast.Option) error {
 		}
 		return err
 	case "connection_limit", "is_template", "oid", "strategy", "colocation", "colocated":
-		e.ignore(noDatabaseOption)
+		e.Ignore(noeffect.DatabaseOption)
 		return nil
 	case "tablespace":
 		if text == "" || text == "pg_default" {
@@ -109,19 +99,19 @@ func (e *Env) checkDatabaseOption(ctx context.Context, o *ast.Option) error {
 }
 
 // checkDatabaseLocale accepts the locale of all databases, and those that sort plain texts alike.
-func (e *Env) checkDatabaseLocale(o *ast.Option, text string) error {
+func checkDatabaseLocale(e *statement.Env, o *ast.Option, text string) error {
 	switch strings.ReplaceAll(text, "-", "") {
 	case "", "c.utf8":
 		return nil
 	case "c", "posix", "en_us.utf8":
-		e.ignore(noDatabaseOption)
+		e.Ignore(noeffect.DatabaseOption)
 		return nil
 	}
 	return pgerr.Unsupported("locale \"%s\" is not supported", optionText(o)).At(o.Pos)
 }
 
 // checkTemplate refuses templates that hold something: databases are not copied.
-func (e *Env) checkTemplate(ctx context.Context, name string, pos int) error {
+func checkTemplate(ctx context.Context, e *statement.Env, name string, pos int) error {
 	if name == "" || catalog.TemplateByName(name) != nil {
 		return nil
 	}
@@ -136,53 +126,26 @@ func (e *Env) checkTemplate(ctx context.Context, name string, pos int) error {
 		WithHint("Use pg_dump, and restore what it writes in a new database.")
 }
 
-// lockDatabase finds a database and locks it; nil if there is none.
-func (e *Env) lockDatabase(ctx context.Context, name string) (*catalog.Database, error) {
-	if catalog.TemplateByName(name) != nil {
-		return nil, pgerr.Unsupported("template databases cannot be changed")
-	}
-	for {
-		d, err := e.Coll.FindDatabase(ctx, name)
-		if err != nil || d == nil {
-			return nil, err
-		}
-		if err := e.Coll.LockExclusive(ctx, d.ID); err != nil {
-			return nil, err
-		}
-		again, err := e.Coll.FindDatabase(ctx, name)
-		if err != nil {
-			return nil, err
-		}
-		if again != nil && again.ID == d.ID {
-			return again, nil
-		}
-	}
-}
-
-func undefinedDatabase(name string) error {
-	return pgerr.New(pgerr.InvalidCatalogName, "database \"%s\" does not exist", name)
-}
-
 // dropDatabase is DROP DATABASE.
-func (e *Env) dropDatabase(ctx context.Context, st *ast.DropDatabase) error {
+func dropDatabase(ctx context.Context, e *statement.Env, st *ast.DropDatabase) error {
 	if catalog.TemplateByName(st.Name) != nil {
 		return pgerr.New(pgerr.WrongObjectType, "cannot drop a template database")
 	}
-	d, err := e.lockDatabase(ctx, st.Name)
+	d, err := e.LockDatabase(ctx, st.Name)
 	if err != nil {
 		return err
 	}
 	if d == nil {
 		if st.IfExists {
-			e.skip(pgerr.SuccessfulCompletion, "database \"%s\" does not exist, skipping", st.Name)
+			e.Skip(pgerr.SuccessfulCompletion, "database \"%s\" does not exist, skipping", st.Name)
 			return nil
 		}
-		return undefinedDatabase(st.Name)
+		return statement.UndefinedDatabase(st.Name)
 	}
 	if d.ID == e.Coll.CurrentDatabase().ID {
 		return pgerr.New(pgerr.ObjectInUse, "cannot drop the currently open database")
 	}
-	if err := e.unusedDatabase(d); err != nil {
+	if err := unusedDatabase(e, d); err != nil {
 		return err
 	}
 	all, err := e.Coll.Descriptors(ctx)
@@ -190,7 +153,7 @@ func (e *Env) dropDatabase(ctx context.Context, st *ast.DropDatabase) error {
 		return err
 	}
 	for _, x := range all {
-		if err := e.dropFromDatabase(ctx, d.ID, x, st.Restrict); err != nil {
+		if err := dropFromDatabase(ctx, e, d.ID, x, st.Restrict); err != nil {
 			return err
 		}
 	}
@@ -201,13 +164,13 @@ func (e *Env) dropDatabase(ctx context.Context, st *ast.DropDatabase) error {
 		return err
 	}
 	span := keys.DatabaseSpan(uint64(d.ID))
-	if err := e.removeZones(ctx, span); err != nil {
+	if err := zoneconfig.RemoveZones(ctx, e, span); err != nil {
 		return err
 	}
 	return e.Coll.ClearOnCommit(ctx, span)
 }
 
-func (e *Env) unusedDatabase(d *catalog.Database) error {
+func unusedDatabase(e *statement.Env, d *catalog.Database) error {
 	n := e.Coll.Store().SessionsOf(d.ID, e.Coll)
 	if n == 0 {
 		return nil
@@ -221,7 +184,7 @@ func (e *Env) unusedDatabase(d *catalog.Database) error {
 
 // dropFromDatabase removes one descriptor of the database; the data goes with
 // the database's span.
-func (e *Env) dropFromDatabase(ctx context.Context, db catalog.ID, x catalog.Descriptor, restrict bool) error {
+func dropFromDatabase(ctx context.Context, e *statement.Env, db catalog.ID, x catalog.Descriptor, restrict bool) error {
 	switch x := x.(type) {
 	case *catalog.Schema:
 		if x.Database != db {
@@ -241,40 +204,25 @@ func (e *Env) dropFromDatabase(ctx context.Context, db catalog.ID, x catalog.Des
 		if err := e.Coll.LockExclusive(ctx, x.ID); err != nil {
 			return err
 		}
-		return e.removeTable(ctx, x)
+		return alter.RemoveTable(ctx, e, x)
 	}
 	return nil
 }
 
-// removeTable removes a relation's names and descriptor, not its data.
-func (e *Env) removeTable(ctx context.Context, t *catalog.Table) error {
-	if err := e.removeRelationName(ctx, t, t.StoredName()); err != nil {
-		return err
-	}
-	for i := range t.Indexes {
-		if namedIndex(t, i) {
-			if err := e.removeRelationName(ctx, t, t.Indexes[i].Name); err != nil {
-				return err
-			}
-		}
-	}
-	return e.Coll.Remove(ctx, t.ID)
-}
-
 // alterDatabase is ALTER DATABASE.
-func (e *Env) alterDatabase(ctx context.Context, st *ast.AlterDatabase) error {
+func alterDatabase(ctx context.Context, e *statement.Env, st *ast.AlterDatabase) error {
 	switch st.Kind {
 	case ast.AlterDatabaseSet:
-		return e.alterStored(ctx, st.Name, 0, st.Set)
+		return alterStored(ctx, e, st.Name, 0, st.Set)
 	case ast.AlterDatabaseRefresh:
 		return pgerr.Unsupported("ALTER DATABASE ... REFRESH COLLATION VERSION is not supported").At(st.Pos)
 	}
-	old, err := e.lockDatabase(ctx, st.Name)
+	old, err := e.LockDatabase(ctx, st.Name)
 	if err != nil {
 		return err
 	}
 	if old == nil {
-		return undefinedDatabase(st.Name)
+		return statement.UndefinedDatabase(st.Name)
 	}
 	d := *old
 	switch st.Kind {
@@ -282,40 +230,28 @@ func (e *Env) alterDatabase(ctx context.Context, st *ast.AlterDatabase) error {
 		if old.ID == e.Coll.CurrentDatabase().ID {
 			return pgerr.Unsupported("current database cannot be renamed")
 		}
-		if err := e.unusedDatabase(old); err != nil {
+		if err := unusedDatabase(e, old); err != nil {
 			return err
 		}
 		d.Name = st.NewName
 		if catalog.TemplateByName(d.Name) != nil {
 			return catalog.DuplicateDatabaseError(d.Name)
 		}
-		if err := e.moveName(ctx, catalog.NameKey{Name: old.Name}, catalog.NameKey{Name: d.Name}, catalog.NameEntry{ID: d.ID},
+		if err := e.MoveName(ctx, catalog.NameKey{Name: old.Name}, catalog.NameKey{Name: d.Name}, catalog.NameEntry{ID: d.ID},
 			catalog.DuplicateDatabaseError(d.Name)); err != nil {
 			return err
 		}
 	case ast.AlterDatabaseOwner:
-		if d.Owner, err = e.role(&st.Owner); err != nil {
+		if d.Owner, err = e.Role(&st.Owner); err != nil {
 			return err
 		}
 	default:
 		for i := range st.Options {
-			if err := e.checkDatabaseOption(ctx, &st.Options[i]); err != nil {
+			if err := checkDatabaseOption(ctx, e, &st.Options[i]); err != nil {
 				return err
 			}
 		}
 		return nil
 	}
 	return e.Coll.Put(ctx, &d)
-}
-
-// moveName renames: it takes a name, or fails with taken, and frees the old one.
-func (e *Env) moveName(ctx context.Context, from, to catalog.NameKey, entry catalog.NameEntry, taken error) error {
-	dup, err := e.Coll.AddName(ctx, to, entry)
-	if err != nil {
-		return err
-	}
-	if dup {
-		return taken
-	}
-	return e.Coll.RemoveName(ctx, from)
 }

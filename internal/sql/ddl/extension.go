@@ -4,19 +4,22 @@ import (
 	"context"
 	"slices"
 
+	"github.com/lichendb/lichen/internal/sql/ddl/noeffect"
+
 	"github.com/lichendb/lichen/internal/sql/ast"
 	"github.com/lichendb/lichen/internal/sql/catalog"
+	"github.com/lichendb/lichen/internal/sql/ddl/statement"
 	"github.com/lichendb/lichen/internal/sql/pgerr"
 )
 
 // changeExtensions stores what f makes of the extensions of the current database.
-func (e *Env) changeExtensions(ctx context.Context, f func(d *catalog.Database) error) error {
-	old, err := e.lockDatabase(ctx, e.Coll.CurrentDatabase().Name)
+func changeExtensions(ctx context.Context, e *statement.Env, f func(d *catalog.Database) error) error {
+	old, err := e.LockDatabase(ctx, e.Coll.CurrentDatabase().Name)
 	if err != nil {
 		return err
 	}
 	if old == nil {
-		return undefinedDatabase(e.Coll.CurrentDatabase().Name)
+		return statement.UndefinedDatabase(e.Coll.CurrentDatabase().Name)
 	}
 	d := *old
 	d.Extensions = slices.Clone(old.Extensions)
@@ -28,7 +31,7 @@ func (e *Env) changeExtensions(ctx context.Context, f func(d *catalog.Database) 
 
 // createExtension is CREATE EXTENSION. The functions are there always; the database remembers
 // that it was asked for them, as its dumps say.
-func (e *Env) createExtension(ctx context.Context, s *ast.CreateExtension) error {
+func createExtension(ctx context.Context, e *statement.Env, s *ast.CreateExtension) error {
 	x := catalog.ExtensionByName(s.Name)
 	switch {
 	case x == nil:
@@ -39,14 +42,14 @@ func (e *Env) createExtension(ctx context.Context, s *ast.CreateExtension) error
 	if d, err := e.Coll.FindDatabase(ctx, e.Coll.CurrentDatabase().Name); err != nil {
 		return err
 	} else if s.IfNotExists && d != nil && d.ExtensionNamed(s.Name) != nil { // most often: without a lock
-		e.skip(pgerr.DuplicateObject, "extension \"%s\" already exists, skipping", s.Name)
+		e.Skip(pgerr.DuplicateObject, "extension \"%s\" already exists, skipping", s.Name)
 		return nil
 	}
-	return e.changeExtensions(ctx, func(d *catalog.Database) error {
+	return changeExtensions(ctx, e, func(d *catalog.Database) error {
 		if d.ExtensionNamed(s.Name) != nil {
 			return pgerr.New(pgerr.DuplicateObject, "extension \"%s\" already exists", s.Name)
 		}
-		if err := e.extensionSchema(ctx, s); err != nil {
+		if err := extensionSchema(ctx, e, s); err != nil {
 			return err
 		}
 		oid, err := e.Coll.NewOid(ctx)
@@ -57,7 +60,7 @@ func (e *Env) createExtension(ctx context.Context, s *ast.CreateExtension) error
 
 // extensionSchema checks where the objects of an extension are to be: its functions are found in
 // pg_catalog and in public, and in no other schema.
-func (e *Env) extensionSchema(ctx context.Context, s *ast.CreateExtension) error {
+func extensionSchema(ctx context.Context, e *statement.Env, s *ast.CreateExtension) error {
 	switch s.Schema {
 	case "", "public", "pg_catalog":
 		return nil
@@ -73,19 +76,19 @@ func (e *Env) extensionSchema(ctx context.Context, s *ast.CreateExtension) error
 }
 
 // dropExtensions is DROP EXTENSION: the database forgets that it was asked for them.
-func (e *Env) dropExtensions(ctx context.Context, st *ast.Drop) error {
-	return e.changeExtensions(ctx, func(d *catalog.Database) error {
+func dropExtensions(ctx context.Context, e *statement.Env, st *ast.Drop) error {
+	return changeExtensions(ctx, e, func(d *catalog.Database) error {
 		for _, n := range st.Names {
 			x := d.ExtensionNamed(n.Table)
 			switch {
 			case x == nil && st.IfExists:
-				e.skip(pgerr.SuccessfulCompletion, "extension \"%s\" does not exist, skipping", n.Table)
+				e.Skip(pgerr.SuccessfulCompletion, "extension \"%s\" does not exist, skipping", n.Table)
 			case x == nil:
 				return pgerr.New(pgerr.UndefinedObject, "extension \"%s\" does not exist", n.Table)
 			case catalog.ExtensionByName(n.Table).Oid != 0:
 				return pgerr.Unsupported("dropping extension \"%s\" is not supported", n.Table)
 			default:
-				e.ignore(noExtensionDrop)
+				e.Ignore(noeffect.ExtensionDrop)
 				d.Extensions = slices.DeleteFunc(d.Extensions, func(c catalog.CreatedExtension) bool { return c.Name == n.Table })
 			}
 		}
@@ -94,7 +97,7 @@ func (e *Env) dropExtensions(ctx context.Context, st *ast.Drop) error {
 }
 
 // commentExtension is COMMENT ON EXTENSION.
-func (e *Env) commentExtension(ctx context.Context, st *ast.Comment) error {
+func commentExtension(ctx context.Context, e *statement.Env, st *ast.Comment) error {
 	name := st.Name[0]
 	if x := catalog.ExtensionByName(name); x != nil && x.Oid != 0 {
 		if st.Text == x.Comment {
@@ -102,7 +105,7 @@ func (e *Env) commentExtension(ctx context.Context, st *ast.Comment) error {
 		}
 		return pgerr.Unsupported("changing the comment on extension \"%s\" is not supported", name).At(st.Pos)
 	}
-	return e.changeExtensions(ctx, func(d *catalog.Database) error {
+	return changeExtensions(ctx, e, func(d *catalog.Database) error {
 		for i := range d.Extensions {
 			if d.Extensions[i].Name == name {
 				d.Extensions[i].Comment = st.Text

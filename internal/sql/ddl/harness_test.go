@@ -16,6 +16,7 @@ import (
 	"github.com/lichendb/lichen/internal/sql/builtin/call"
 	"github.com/lichendb/lichen/internal/sql/catalog"
 	"github.com/lichendb/lichen/internal/sql/ddl"
+	"github.com/lichendb/lichen/internal/sql/ddl/statement"
 	"github.com/lichendb/lichen/internal/sql/exec"
 	"github.com/lichendb/lichen/internal/sql/exec/operator"
 	"github.com/lichendb/lichen/internal/sql/exec/rowcontainer"
@@ -287,8 +288,8 @@ func (s *session) execEnv(ctx context.Context) *operator.Env {
 	return &operator.Env{Ctx: ctx, Txn: s.txn, Builtin: s.bctx, Virtual: s.pg}
 }
 
-func (s *session) env() *ddl.Env {
-	return &ddl.Env{
+func (s *session) env() *statement.Env {
+	return &statement.Env{
 		Txn: s.txn, Coll: s.coll, User: "root", Exec: s.execEnv(context.Background()), Format: s.bctx.Format,
 		Optimize: func(_ context.Context, p *plan.Prepared) error { return optimizer.Optimize(p, &optimizer.Options{}) },
 		Notice: func(severity string, n *pgerr.Error) {

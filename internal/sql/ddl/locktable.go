@@ -7,15 +7,16 @@ import (
 	"github.com/lichendb/lichen/internal/kvpb"
 	"github.com/lichendb/lichen/internal/sql/ast"
 	"github.com/lichendb/lichen/internal/sql/catalog"
+	"github.com/lichendb/lichen/internal/sql/ddl/statement"
 	"github.com/lichendb/lichen/internal/sql/pgerr"
 )
 
 // lockTables is LOCK TABLE. There are two strengths: the weak modes let others
 // read and write, the strong ones keep everybody out.
-func (e *Env) lockTables(ctx context.Context, st *ast.LockTable) error {
+func lockTables(ctx context.Context, e *statement.Env, st *ast.LockTable) error {
 	for i := range st.Tables {
 		n := st.Tables[i].Name
-		lock := func() error { return e.lockNamed(ctx, n, st.Mode) }
+		lock := func() error { return lockNamed(ctx, e, n, st.Mode) }
 		err := error(nil)
 		if st.NoWait {
 			err = e.Coll.NoWait(lock)
@@ -34,10 +35,10 @@ func (e *Env) lockTables(ctx context.Context, st *ast.LockTable) error {
 }
 
 // lockNamed locks a table, or a view and what it reads.
-func (e *Env) lockNamed(ctx context.Context, n ast.TableName, mode ast.LockMode) error {
+func lockNamed(ctx context.Context, e *statement.Env, n ast.TableName, mode ast.LockMode) error {
 	t, index, err := e.Coll.FindRelation(ctx, n.Catalog, n.Schema, n.Table)
 	if err == nil && t != nil && !index && mode > ast.RowExclusive {
-		t, index, err = e.lockRelation(ctx, n)
+		t, index, err = e.LockRelation(ctx, n)
 	}
 	switch {
 	case err != nil:
@@ -60,12 +61,12 @@ func (e *Env) lockNamed(ctx context.Context, n ast.TableName, mode ast.LockMode)
 		return pgerr.New(pgerr.WrongObjectType, "cannot lock relation \"%s\"", n.Table).
 			WithDetail("This operation is not supported for %s.", kinds)
 	}
-	return e.lockViewed(ctx, t, mode, map[catalog.ID]bool{t.ID: true})
+	return lockViewed(ctx, e, t, mode, map[catalog.ID]bool{t.ID: true})
 }
 
 // lockViewed locks what a view reads, and what the views among that read; done are those
 // that are locked. Weak locks are pins, which reading the descriptor takes.
-func (e *Env) lockViewed(ctx context.Context, t *catalog.Table, mode ast.LockMode, done map[catalog.ID]bool) error {
+func lockViewed(ctx context.Context, e *statement.Env, t *catalog.Table, mode ast.LockMode, done map[catalog.ID]bool) error {
 	if t.Kind != catalog.KindView {
 		return nil
 	}
@@ -83,7 +84,7 @@ func (e *Env) lockViewed(ctx context.Context, t *catalog.Table, mode ast.LockMod
 		if err != nil {
 			return err
 		}
-		if err := e.lockViewed(ctx, u, mode, done); err != nil {
+		if err := lockViewed(ctx, e, u, mode, done); err != nil {
 			return err
 		}
 	}

@@ -5,6 +5,10 @@ import (
 
 	"github.com/lichendb/lichen/internal/sql/ast"
 	"github.com/lichendb/lichen/internal/sql/catalog"
+	"github.com/lichendb/lichen/internal/sql/ddl/alter"
+	"github.com/lichendb/lichen/internal/sql/ddl/backfill"
+	"github.com/lichendb/lichen/internal/sql/ddl/relations"
+	"github.com/lichendb/lichen/internal/sql/ddl/statement"
 	"github.com/lichendb/lichen/internal/sql/pgerr"
 	"github.com/lichendb/lichen/internal/sql/plan"
 	"github.com/lichendb/lichen/internal/sql/planner"
@@ -12,7 +16,7 @@ import (
 
 // materialize makes the table that is being built a materialized view of a query: a table that
 // nobody writes but REFRESH, with the query of a view in its descriptor.
-func (e *Env) materialize(ctx context.Context, b *tableBuilder, st *ast.CreateTableAs, q *plan.Prepared) error {
+func materialize(ctx context.Context, e *statement.Env, b *relations.TableBuilder, st *ast.CreateTableAs, q *plan.Prepared) error {
 	sel, ok := st.Query.(*ast.Select)
 	if !ok {
 		return pgerr.Unsupported("%s is not supported as the query of a materialized view", st.Query.Tag()).At(st.Pos)
@@ -21,27 +25,27 @@ func (e *Env) materialize(ctx context.Context, b *tableBuilder, st *ast.CreateTa
 		return pgerr.Unsupported("materialized views must not use data-modifying statements in WITH")
 	}
 	var err error
-	if b.t.View, err = e.viewQuery(ctx, sel, q); err != nil {
+	if b.T.View, err = relations.ViewQuery(ctx, e, sel, q); err != nil {
 		return err
 	}
-	if uses, err := e.usesTemp(ctx, b.t.View); err != nil || uses {
+	if uses, err := relations.UsesTemp(ctx, e, b.T.View); err != nil || uses {
 		if err == nil {
 			err = pgerr.Unsupported("materialized views must not use temporary tables or views").At(st.Pos)
 		}
 		return err
 	}
-	b.t.View.Unpopulated = !st.WithData
+	b.T.View.Unpopulated = !st.WithData
 	return nil
 }
 
 // refreshView is REFRESH MATERIALIZED VIEW: the rows of its query, in fresh indexes.
-func (e *Env) refreshView(ctx context.Context, st *ast.RefreshView) error {
-	old, index, err := e.lockRelation(ctx, st.Name)
+func refreshView(ctx context.Context, e *statement.Env, st *ast.RefreshView) error {
+	old, index, err := e.LockRelation(ctx, st.Name)
 	switch {
 	case err != nil:
 		return err
 	case old == nil:
-		return e.undefinedRelation(ctx, st.Name)
+		return e.UndefinedRelation(ctx, st.Name)
 	case index || !old.Materialized():
 		return pgerr.Unsupported("\"%s\" is not a materialized view", st.Name.Table)
 	case st.Concurrently && !st.WithData:
@@ -52,33 +56,33 @@ func (e *Env) refreshView(ctx context.Context, st *ast.RefreshView) error {
 		return pgerr.New(pgerr.ObjectNotInPrerequisiteState, "cannot refresh materialized view \"%s\" concurrently", old.Name).
 			WithHint("Create a unique index with no WHERE clause on one or more columns of the materialized view.")
 	}
-	if err := e.checkUnused(old, "REFRESH MATERIALIZED VIEW"); err != nil {
+	if err := e.CheckUnused(old, "REFRESH MATERIALIZED VIEW"); err != nil {
 		return err
 	}
-	e.ignoreConcurrently(st.Concurrently)
-	a := &alteration{e: e, old: old, t: old.Clone()}
-	spec := buildSpec{table: a.t}
-	for i := range a.t.Indexes {
-		if err := a.renewAlike(ctx, i); err != nil {
+	e.IgnoreConcurrently(st.Concurrently)
+	a := &alter.Alteration{E: e, Old: old, T: old.Clone()}
+	spec := backfill.Spec{Table: a.T}
+	for i := range a.T.Indexes {
+		if err := a.RenewAlike(ctx, i); err != nil {
 			return err
 		}
-		spec.indexes = append(spec.indexes, i)
+		spec.Indexes = append(spec.Indexes, i)
 	}
-	a.t.View.Unpopulated = !st.WithData
+	a.T.View.Unpopulated = !st.WithData
 	if st.WithData {
 		if e.Alone { // whoever has read the old rows has read nothing later than the new ones
 			if err := e.Coll.Freshen(ctx); err != nil {
 				return err
 			}
 		}
-		if spec.query, err = e.planView(ctx, a.t.View); err != nil {
+		if spec.Query, err = relations.PlanView(ctx, e, a.T.View); err != nil {
 			return err
 		}
-		if err := e.build(ctx, spec); err != nil {
+		if err := backfill.Build(ctx, e, spec); err != nil {
 			return err
 		}
 	}
-	return a.put(ctx)
+	return a.Put(ctx)
 }
 
 // hasWholeUnique reports whether one of t's indexes is a unique one of columns, for every
@@ -90,19 +94,4 @@ func hasWholeUnique(t *catalog.Table) bool {
 		}
 	}
 	return false
-}
-
-// objectKind is the kind of object that a relation is for DROP and ALTER.
-func objectKind(t *catalog.Table) ast.ObjectKind {
-	switch {
-	case t.Materialized():
-		return ast.ObjMaterializedView
-	case t.Kind == catalog.KindView:
-		return ast.ObjView
-	case t.Kind == catalog.KindSequence:
-		return ast.ObjSequence
-	case t.IsComposite():
-		return ast.ObjType
-	}
-	return ast.ObjTable
 }

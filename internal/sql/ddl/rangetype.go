@@ -7,6 +7,10 @@ import (
 	"github.com/lichendb/lichen/internal/sql/ast"
 	"github.com/lichendb/lichen/internal/sql/builtin"
 	"github.com/lichendb/lichen/internal/sql/catalog"
+	"github.com/lichendb/lichen/internal/sql/ddl/alter"
+	"github.com/lichendb/lichen/internal/sql/ddl/relations"
+	"github.com/lichendb/lichen/internal/sql/ddl/statement"
+	"github.com/lichendb/lichen/internal/sql/ddl/storedtext"
 	"github.com/lichendb/lichen/internal/sql/parser"
 	"github.com/lichendb/lichen/internal/sql/pgerr"
 	"github.com/lichendb/lichen/internal/sql/planner"
@@ -45,24 +49,16 @@ func (p rangeParams) name(param string) (n ast.TableName, given bool) {
 	if o == nil {
 		return n, false
 	}
-	text := paramText(o)
+	text := relations.ParamText(o)
 	if t, err := parser.ParseTypeName(text); err == nil && len(t.Names) == 2 {
 		return ast.TableName{Loc: o.Loc, Schema: t.Names[0], Table: t.Names[1]}, true
 	}
 	return ast.TableName{Loc: o.Loc, Table: text}, true
 }
 
-// paramText returns the text of an option's value.
-func paramText(o *ast.Option) string {
-	if s, ok := o.Value.(*ast.StrLit); ok {
-		return s.Val
-	}
-	return ast.Format(o.Value)
-}
-
 // createRange is CREATE TYPE ... AS RANGE, which makes a multirange type too.
-func (e *Env) createRange(ctx context.Context, st *ast.CreateRange) error {
-	t, err := e.newType(ctx, st.Name, false)
+func createRange(ctx context.Context, e *statement.Env, st *ast.CreateRange) error {
+	t, err := alter.NewType(ctx, e, st.Name, false)
 	if err != nil {
 		return err
 	}
@@ -71,10 +67,10 @@ func (e *Env) createRange(ctx context.Context, st *ast.CreateRange) error {
 		return err
 	}
 	def := &types.Def{Kind: types.DefRange}
-	if def.Base, err = e.rangeSubtype(ctx, p); err != nil {
+	if def.Base, err = rangeSubtype(ctx, e, p); err != nil {
 		return err
 	}
-	if def.Base, err = e.rangeCollation(ctx, p, def.Base); err != nil {
+	if def.Base, err = rangeCollation(ctx, e, p, def.Base); err != nil {
 		return err
 	}
 	if p["canonical"] != nil { // nor has PostgreSQL one for a type that is not there yet
@@ -84,7 +80,7 @@ func (e *Env) createRange(ctx context.Context, st *ast.CreateRange) error {
 	if def.SubDiff, err = rangeSubDiff(p, def.Base); err != nil {
 		return err
 	}
-	m, err := e.newMultirange(ctx, p, t)
+	m, err := newMultirange(ctx, e, p, t)
 	if err != nil {
 		return err
 	}
@@ -92,17 +88,17 @@ func (e *Env) createRange(ctx context.Context, st *ast.CreateRange) error {
 	if def.Multirange.ArrayOid, err = e.Coll.NewOid(ctx); err != nil {
 		return err
 	}
-	if err := e.addType(ctx, t, def); err != nil {
+	if err := alter.AddType(ctx, e, t, def); err != nil {
 		return err
 	}
 	m.UserType, _ = types.MultirangeOf(t.UserType)
-	return e.putType(ctx, m)
+	return alter.PutType(ctx, e, m)
 }
 
 // rangeSubtype finds the type of the bounds, which must have an order.
-func (e *Env) rangeSubtype(ctx context.Context, p rangeParams) (*types.T, error) {
+func rangeSubtype(ctx context.Context, e *statement.Env, p rangeParams) (*types.T, error) {
 	o := p["subtype"]
-	text := paramText(o)
+	text := relations.ParamText(o)
 	find := func(text string) (*types.T, error) {
 		tn, err := parser.ParseTypeName(text)
 		if err != nil {
@@ -128,7 +124,7 @@ func (e *Env) rangeSubtype(ctx context.Context, p rangeParams) (*types.T, error)
 	}
 	if n, ok := p.name("subtype_opclass"); ok {
 		name := []ast.Name{n.Table}
-		if err := checkOpClass(&ast.IndexElem{OpClass: name}, "btree", sub); err != nil {
+		if err := relations.CheckOpClass(&ast.IndexElem{OpClass: name}, "btree", sub); err != nil {
 			return nil, err
 		}
 	}
@@ -139,7 +135,7 @@ func (e *Env) rangeSubtype(ctx context.Context, p rangeParams) (*types.T, error)
 	return sub.WithTypmod(-1), nil
 }
 
-func (e *Env) rangeCollation(ctx context.Context, p rangeParams, sub *types.T) (*types.T, error) {
+func rangeCollation(ctx context.Context, e *statement.Env, p rangeParams, sub *types.T) (*types.T, error) {
 	n, given := p.name("collation")
 	switch {
 	case given && !sub.IsString():
@@ -151,7 +147,7 @@ func (e *Env) rangeCollation(ctx context.Context, p rangeParams, sub *types.T) (
 	if n.Schema != "" {
 		name = []ast.Name{n.Schema, n.Table}
 	}
-	c, err := e.collation(ctx, name, sub, 0)
+	c, err := storedtext.Collation(ctx, e, name, sub, 0)
 	if err != nil {
 		return nil, err
 	}
@@ -184,7 +180,7 @@ func rangeSubDiff(p rangeParams, sub *types.T) (string, error) {
 }
 
 // newMultirange makes the descriptor of the multirange type over the range type t.
-func (e *Env) newMultirange(ctx context.Context, p rangeParams, t *catalog.Table) (*catalog.Table, error) {
+func newMultirange(ctx context.Context, e *statement.Env, p rangeParams, t *catalog.Table) (*catalog.Table, error) {
 	n, given := p.name("multirange_type_name")
 	if !given {
 		n = ast.TableName{Table: multirangeName(t.Name)}
@@ -196,7 +192,7 @@ func (e *Env) newMultirange(ctx context.Context, p rangeParams, t *catalog.Table
 		}
 		n.Schema = d.Name
 	}
-	m, err := e.newType(ctx, n, false)
+	m, err := alter.NewType(ctx, e, n, false)
 	if pgerr.CodeOf(err) == pgerr.DuplicateObject && !given {
 		return nil, pgerr.New(pgerr.DuplicateObject, "type \"%s\" already exists", n.Table).
 			WithDetail("Failed while creating a multirange type for type \"%s\".", t.Name).
@@ -210,5 +206,5 @@ func multirangeName(name string) string {
 	if before, after, ok := strings.Cut(name, "range"); ok {
 		return before + "multirange" + after
 	}
-	return objectName(name, "", "multirange")
+	return statement.ObjectName(name, "", "multirange")
 }

@@ -6,12 +6,15 @@ import (
 
 	"github.com/lichendb/lichen/internal/sql/ast"
 	"github.com/lichendb/lichen/internal/sql/catalog"
+	"github.com/lichendb/lichen/internal/sql/ddl/alter"
+	"github.com/lichendb/lichen/internal/sql/ddl/statement"
+	"github.com/lichendb/lichen/internal/sql/ddl/storedtext"
 	"github.com/lichendb/lichen/internal/sql/pgerr"
 )
 
 // createSchema is CREATE SCHEMA.
-func (e *Env) createSchema(ctx context.Context, st *ast.CreateSchema) error {
-	owner, err := e.role(st.Owner)
+func createSchema(ctx context.Context, e *statement.Env, st *ast.CreateSchema) error {
+	owner, err := e.Role(st.Owner)
 	if err != nil {
 		return err
 	}
@@ -27,7 +30,7 @@ func (e *Env) createSchema(ctx context.Context, st *ast.CreateSchema) error {
 		return err
 	}
 	if s != nil && st.IfNotExists {
-		e.skip(pgerr.DuplicateSchema, "schema \"%s\" already exists, skipping", name)
+		e.Skip(pgerr.DuplicateSchema, "schema \"%s\" already exists, skipping", name)
 		return nil
 	}
 	elements, err := orderElements(name, st.Elements)
@@ -37,7 +40,7 @@ func (e *Env) createSchema(ctx context.Context, st *ast.CreateSchema) error {
 	if _, err := e.Coll.CreateSchema(ctx, e.Coll.CurrentDatabase().ID, name, owner); err != nil {
 		return err
 	}
-	return e.Coll.InSchema(name, func() error { return e.createElements(ctx, elements) })
+	return e.Coll.InSchema(name, func() error { return createElements(ctx, e, elements) })
 }
 
 // orderElements puts the objects of CREATE SCHEMA into an order in which they can be
@@ -70,9 +73,9 @@ func orderElements(schema string, list []ast.Statement) ([]ast.Statement, error)
 }
 
 // createElements runs the statements within CREATE SCHEMA, each on what the ones before left.
-func (e *Env) createElements(ctx context.Context, list []ast.Statement) error {
+func createElements(ctx context.Context, e *statement.Env, list []ast.Statement) error {
 	for _, st := range list {
-		e.nextCommand()
+		e.NextCommand()
 		if _, err := Exec(ctx, e, st); err != nil {
 			return err
 		}
@@ -91,43 +94,19 @@ func reservedSchema(name string) error {
 	return nil
 }
 
-// lockSchema finds a schema of the current database and locks it; nil if there
-// is none.
-func (e *Env) lockSchema(ctx context.Context, name string) (*catalog.Schema, error) {
-	for {
-		s, err := e.Coll.FindSchema(ctx, name)
-		if err != nil || s == nil {
-			return nil, err
-		}
-		if s.ID.IsVirtual() {
-			return nil, pgerr.New(pgerr.InsufficientPrivilege, "permission denied: \"%s\" is a system schema", name)
-		}
-		if err := e.Coll.LockExclusive(ctx, s.ID); err != nil {
-			return nil, err
-		}
-		again, err := e.Coll.FindSchema(ctx, name)
-		if err != nil {
-			return nil, err
-		}
-		if again != nil && again.ID == s.ID {
-			return again, nil
-		}
-	}
-}
-
 // alterObject is ALTER SCHEMA, and ALTER of kinds that are not there.
-func (e *Env) alterObject(ctx context.Context, st *ast.AlterObject) error {
+func alterObject(ctx context.Context, e *statement.Env, st *ast.AlterObject) error {
 	if st.Kind == ast.ObjType || st.Kind == ast.ObjDomain {
-		return e.renameType(ctx, st)
+		return alter.RenameType(ctx, e, st)
 	}
 	if st.Kind == ast.ObjCollation {
-		return e.alterCollation(ctx, st)
+		return alterCollation(ctx, e, st)
 	}
 	if st.Kind != ast.ObjSchema {
 		return pgerr.Unsupported("ALTER %s is not supported", st.Kind).At(st.Pos)
 	}
 	name := st.Name[len(st.Name)-1]
-	old, err := e.lockSchema(ctx, name)
+	old, err := e.LockSchema(ctx, name)
 	if err != nil {
 		return err
 	}
@@ -141,34 +120,19 @@ func (e *Env) alterObject(ctx context.Context, st *ast.AlterObject) error {
 		}
 		s.Name = st.NewName
 		key := func(n string) catalog.NameKey { return catalog.NameKey{Database: s.Database, Name: n} }
-		if err := e.moveName(ctx, key(old.Name), key(s.Name), catalog.NameEntry{ID: s.ID},
+		if err := e.MoveName(ctx, key(old.Name), key(s.Name), catalog.NameEntry{ID: s.ID},
 			pgerr.New(pgerr.DuplicateSchema, "schema \"%s\" already exists", s.Name)); err != nil {
 			return err
 		}
 		moved := func(schema, name ast.Name) (ast.Name, ast.Name, bool) { return s.Name, name, schema == old.Name }
-		if err := e.renameInTexts(ctx, s.Database, old.Name, renamed{types: moved, collations: moved, relations: moved}); err != nil {
+		if err := alter.RenameInTexts(ctx, e, s.Database, old.Name, storedtext.Renamed{Types: moved, Collations: moved, Relations: moved}); err != nil {
 			return err
 		}
 	}
 	if st.Owner != nil {
-		if s.Owner, err = e.role(st.Owner); err != nil {
+		if s.Owner, err = e.Role(st.Owner); err != nil {
 			return err
 		}
 	}
 	return e.Coll.Put(ctx, &s)
-}
-
-// tablesOf returns all relations of a database.
-func (e *Env) tablesOf(ctx context.Context, db catalog.ID) ([]*catalog.Table, error) {
-	all, err := e.Coll.Descriptors(ctx)
-	if err != nil {
-		return nil, err
-	}
-	var out []*catalog.Table
-	for _, d := range all {
-		if t, ok := d.(*catalog.Table); ok && t.Database == db {
-			out = append(out, t)
-		}
-	}
-	return out, nil
 }

@@ -7,18 +7,19 @@ import (
 
 	"github.com/lichendb/lichen/internal/sql/ast"
 	"github.com/lichendb/lichen/internal/sql/catalog"
+	"github.com/lichendb/lichen/internal/sql/ddl/statement"
 	"github.com/lichendb/lichen/internal/sql/pgerr"
 )
 
 // alterRole is ALTER ROLE, of which SET and RESET are supported.
-func (e *Env) alterRole(ctx context.Context, st *ast.AlterRole) error {
+func alterRole(ctx context.Context, e *statement.Env, st *ast.AlterRole) error {
 	if st.Set == nil {
 		return pgerr.Unsupported("ALTER ROLE without SET or RESET is not supported").At(st.Pos)
 	}
 	if st.All {
-		return e.alterStored(ctx, st.Database, 0, st.Set)
+		return alterStored(ctx, e, st.Database, 0, st.Set)
 	}
-	name, err := e.role(&st.Name)
+	name, err := e.Role(&st.Name)
 	if err != nil {
 		return err
 	}
@@ -26,39 +27,39 @@ func (e *Env) alterRole(ctx context.Context, st *ast.AlterRole) error {
 		return pgerr.New(pgerr.ReservedName, "role name \"%s\" is reserved", name).
 			WithDetail("Cannot alter reserved roles.").At(st.Name.Pos)
 	}
-	return e.alterStored(ctx, st.Database, catalog.RoleByName(name).Oid, st.Set)
+	return alterStored(ctx, e, st.Database, catalog.RoleByName(name).Oid, st.Set)
 }
 
 // alterStored changes what the sessions of a role, 0 for all, begin with: in a database, or
 // everywhere if that is "".
-func (e *Env) alterStored(ctx context.Context, database string, role uint32, set *ast.SetVar) error {
+func alterStored(ctx context.Context, e *statement.Env, database string, role uint32, set *ast.SetVar) error {
 	if database == "" {
 		c, err := e.Coll.LockCluster(ctx)
 		if err != nil {
 			return err
 		}
 		n := *c
-		if n.Settings, err = e.changedSettings(n.Settings, role, set); err != nil {
+		if n.Settings, err = changedSettings(e, n.Settings, role, set); err != nil {
 			return err
 		}
 		return e.Coll.Put(ctx, &n)
 	}
-	d, err := e.lockDatabase(ctx, database)
+	d, err := e.LockDatabase(ctx, database)
 	switch {
 	case err != nil:
 		return err
 	case d == nil:
-		return undefinedDatabase(database)
+		return statement.UndefinedDatabase(database)
 	}
 	n := *d
-	if n.Settings, err = e.changedSettings(n.Settings, role, set); err != nil {
+	if n.Settings, err = changedSettings(e, n.Settings, role, set); err != nil {
 		return err
 	}
 	return e.Coll.Put(ctx, &n)
 }
 
 // changedSettings returns all with what SET or RESET changes for a role.
-func (e *Env) changedSettings(all []catalog.RoleSettings, role uint32, set *ast.SetVar) ([]catalog.RoleSettings, error) {
+func changedSettings(e *statement.Env, all []catalog.RoleSettings, role uint32, set *ast.SetVar) ([]catalog.RoleSettings, error) {
 	if set.Reset && (set.Name == "" || set.Name == "all") {
 		return catalog.WithSettings(all, role, nil), nil
 	}

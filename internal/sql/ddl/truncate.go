@@ -5,17 +5,20 @@ import (
 
 	"github.com/lichendb/lichen/internal/sql/ast"
 	"github.com/lichendb/lichen/internal/sql/catalog"
+	"github.com/lichendb/lichen/internal/sql/ddl/alter"
+	"github.com/lichendb/lichen/internal/sql/ddl/relations"
+	"github.com/lichendb/lichen/internal/sql/ddl/statement"
 	"github.com/lichendb/lichen/internal/sql/pgerr"
 )
 
 // truncate is TRUNCATE: the tables get fresh, empty indexes.
-func (e *Env) truncate(ctx context.Context, st *ast.Truncate) error {
-	tables, err := e.truncated(ctx, st)
+func truncate(ctx context.Context, e *statement.Env, st *ast.Truncate) error {
+	tables, err := truncated(ctx, e, st)
 	if err != nil {
 		return err
 	}
 	for _, t := range tables {
-		if err := e.truncateTable(ctx, t.Clone()); err != nil {
+		if err := truncateTable(ctx, e, t.Clone()); err != nil {
 			return err
 		}
 		if !st.RestartIdentity {
@@ -23,7 +26,7 @@ func (e *Env) truncate(ctx context.Context, st *ast.Truncate) error {
 		}
 		for j := range t.Columns {
 			if id := t.Columns[j].OwnsSequence; id != 0 {
-				if err := e.restartSequence(ctx, id); err != nil {
+				if err := restartSequence(ctx, e, id); err != nil {
 					return err
 				}
 			}
@@ -34,18 +37,18 @@ func (e *Env) truncate(ctx context.Context, st *ast.Truncate) error {
 
 // truncated locks the tables to truncate: with CASCADE also those that refer to
 // them.
-func (e *Env) truncated(ctx context.Context, st *ast.Truncate) ([]*catalog.Table, error) {
+func truncated(ctx context.Context, e *statement.Env, st *ast.Truncate) ([]*catalog.Table, error) {
 	var tables []*catalog.Table
 	in := map[catalog.ID]bool{}
 	for i := range st.Tables {
-		t, err := e.lockTable(ctx, st.Tables[i].Name)
+		t, err := e.LockTable(ctx, st.Tables[i].Name)
 		if err != nil {
 			return nil, err
 		}
 		if t.Materialized() {
 			return nil, pgerr.New(pgerr.WrongObjectType, "\"%s\" is not a table", t.Name)
 		}
-		if err := e.checkUnused(t, "TRUNCATE"); err != nil {
+		if err := e.CheckUnused(t, "TRUNCATE"); err != nil {
 			return nil, err
 		}
 		if !in[t.ID] {
@@ -68,11 +71,11 @@ func (e *Env) truncated(ctx context.Context, st *ast.Truncate) ([]*catalog.Table
 					WithDetail("Table \"%s\" references \"%s\".", from.Name, t.Name).
 					WithHint("Truncate table \"%s\" at the same time, or use TRUNCATE ... CASCADE.", from.Name)
 			}
-			if from, err = e.lockByID(ctx, r.Table); err != nil {
+			if from, err = e.LockByID(ctx, r.Table); err != nil {
 				return nil, err
 			}
-			e.skip(pgerr.SuccessfulCompletion, "truncate cascades to table \"%s\"", from.Name)
-			if err := e.checkUnused(from, "TRUNCATE"); err != nil {
+			e.Skip(pgerr.SuccessfulCompletion, "truncate cascades to table \"%s\"", from.Name)
+			if err := e.CheckUnused(from, "TRUNCATE"); err != nil {
 				return nil, err
 			}
 			in[from.ID] = true
@@ -82,17 +85,17 @@ func (e *Env) truncated(ctx context.Context, st *ast.Truncate) ([]*catalog.Table
 	return tables, nil
 }
 
-func (e *Env) truncateTable(ctx context.Context, t *catalog.Table) error {
-	a := &alteration{e: e, t: t}
+func truncateTable(ctx context.Context, e *statement.Env, t *catalog.Table) error {
+	a := &alter.Alteration{E: e, T: t}
 	for i := range t.Indexes {
-		if err := a.renewAlike(ctx, i); err != nil {
+		if err := a.RenewAlike(ctx, i); err != nil {
 			return err
 		}
 	}
 	return e.Coll.Put(ctx, t)
 }
 
-func (e *Env) restartSequence(ctx context.Context, id catalog.ID) error {
+func restartSequence(ctx context.Context, e *statement.Env, id catalog.ID) error {
 	if err := e.Coll.LockExclusive(ctx, id); err != nil {
 		return err
 	}
@@ -102,7 +105,7 @@ func (e *Env) restartSequence(ctx context.Context, id catalog.ID) error {
 	}
 	s = s.Clone()
 	s.Sequence.First = s.Sequence.Start
-	if err := e.moveSequence(ctx, s); err != nil {
+	if err := relations.MoveSequence(ctx, e, s); err != nil {
 		return err
 	}
 	return e.Coll.Put(ctx, s)

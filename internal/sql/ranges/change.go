@@ -9,7 +9,7 @@ import (
 	"github.com/lichendb/lichen/internal/hlc"
 	"github.com/lichendb/lichen/internal/keys"
 	"github.com/lichendb/lichen/internal/sql/catalog"
-	"github.com/lichendb/lichen/internal/sql/ddl"
+	"github.com/lichendb/lichen/internal/sql/ddl/statement"
 )
 
 // change is a change to the ranges of a table. It takes part in no transaction.
@@ -36,7 +36,7 @@ func (p *Pending) Mark() int { return len(p.changes) }
 func (p *Pending) RollbackTo(mark int) { p.changes = p.changes[:min(mark, len(p.changes))] }
 
 // Presplit adds the splits of a new table or index.
-func (p *Pending) Presplit(s ddl.Presplit) {
+func (p *Pending) Presplit(s statement.Presplit) {
 	p.changes = append(p.changes, change{
 		table: s.Table, split: s.Keys, until: hlc.MaxTimestamp, copyFrom: s.CopyFrom, scatter: s.Scatter,
 	})

@@ -5,7 +5,7 @@ import (
 
 	"github.com/lichendb/lichen/internal/hlc"
 	"github.com/lichendb/lichen/internal/sql/ast"
-	"github.com/lichendb/lichen/internal/sql/ddl"
+	"github.com/lichendb/lichen/internal/sql/ddl/statement"
 	"github.com/lichendb/lichen/internal/sql/pgerr"
 	"github.com/lichendb/lichen/internal/sql/plan"
 	"github.com/lichendb/lichen/internal/sql/types"
@@ -18,7 +18,7 @@ type Env struct {
 	// Pending takes the changes that wait for the commit.
 	Pending *Pending
 	// DDL gives the transaction and its view of the catalog.
-	DDL *ddl.Env
+	DDL *statement.Env
 	// Database is the session's.
 	Database string
 	// Now is the clock of the node.

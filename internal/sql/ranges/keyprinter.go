@@ -8,7 +8,7 @@ import (
 	"github.com/lichendb/lichen/internal/config/zone"
 	"github.com/lichendb/lichen/internal/keys"
 	"github.com/lichendb/lichen/internal/sql/catalog"
-	"github.com/lichendb/lichen/internal/sql/ddl"
+	"github.com/lichendb/lichen/internal/sql/ddl/zoneconfig"
 	"github.com/lichendb/lichen/internal/sql/rowcodec"
 )
 
@@ -73,7 +73,7 @@ func (p *keyPrinter) full(ctx context.Context, key []byte) string {
 	if t == nil {
 		return keys.Pretty(key)
 	}
-	o := ddl.TableObject(t)
+	o := zoneconfig.TableObject(t)
 	name := "/Table/" + strings.TrimPrefix(o.Name(ctx, p.coll), "TABLE ")
 	if ix := p.index(ctx, key); ix != nil {
 		return name + "/" + ix.Desc.Name + ix.PrettyKey(key)
@@ -83,7 +83,7 @@ func (p *keyPrinter) full(ctx context.Context, key []byte) string {
 
 // within prints a bound of a range of o: for a table from the index on, for an index from the
 // first column on, and otherwise whole.
-func (p *keyPrinter) within(ctx context.Context, o *ddl.KeyObject, key []byte) string {
+func (p *keyPrinter) within(ctx context.Context, o *zoneconfig.KeyObject, key []byte) string {
 	name := map[zone.Kind]string{zone.KindTable: "Table", zone.KindIndex: "Index"}[o.Kind]
 	if name == "" {
 		return p.full(ctx, key)

@@ -7,7 +7,7 @@ import (
 	"github.com/lichendb/lichen/internal/keys"
 	"github.com/lichendb/lichen/internal/kvpb"
 	"github.com/lichendb/lichen/internal/sql/ast"
-	"github.com/lichendb/lichen/internal/sql/ddl"
+	"github.com/lichendb/lichen/internal/sql/ddl/zoneconfig"
 	"github.com/lichendb/lichen/internal/sql/rowcodec"
 	"github.com/lichendb/lichen/internal/sql/types"
 )
@@ -24,7 +24,7 @@ func (e *Env) showRanges(ctx context.Context, st *ast.ShowRanges) ([][]types.Dat
 		return nil, err
 	}
 	if st.Row != nil {
-		key, err := e.DDL.SplitKeys(ctx, ix, &ast.Select{Values: [][]ast.Expr{st.Row}})
+		key, err := zoneconfig.SplitKeys(ctx, e.DDL, ix, &ast.Select{Values: [][]ast.Expr{st.Row}})
 		if err != nil {
 			return nil, err
 		}
@@ -46,9 +46,9 @@ func (e *Env) showRanges(ctx context.Context, st *ast.ShowRanges) ([][]types.Dat
 }
 
 // shownRanges finds what a SHOW about ranges names, and its keys.
-func (e *Env) shownRanges(ctx context.Context, st *ast.ShowRanges) (ddl.KeyObject, keys.Span, *rowcodec.Index, error) {
+func (e *Env) shownRanges(ctx context.Context, st *ast.ShowRanges) (zoneconfig.KeyObject, keys.Span, *rowcodec.Index, error) {
 	if st.Cluster {
-		return ddl.KeyObject{Kind: zone.KindDefault}, keys.ReplicatedSpan(), nil, nil
+		return zoneconfig.KeyObject{Kind: zone.KindDefault}, keys.ReplicatedSpan(), nil, nil
 	}
 	src := ast.RangeSource{Kind: ast.ObjDatabase, Name: ast.TableName{Table: e.Database}}
 	if st.Source != nil {

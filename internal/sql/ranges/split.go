@@ -10,7 +10,7 @@ import (
 	"github.com/lichendb/lichen/internal/keys"
 	"github.com/lichendb/lichen/internal/sql/ast"
 	"github.com/lichendb/lichen/internal/sql/catalog"
-	"github.com/lichendb/lichen/internal/sql/ddl"
+	"github.com/lichendb/lichen/internal/sql/ddl/zoneconfig"
 	"github.com/lichendb/lichen/internal/sql/pgerr"
 	"github.com/lichendb/lichen/internal/sql/rowcodec"
 	"github.com/lichendb/lichen/internal/sql/types"
@@ -18,8 +18,8 @@ import (
 )
 
 // rangeTarget finds the index that a statement about ranges names.
-func (e *Env) rangeTarget(ctx context.Context, src ast.RangeSource) (ddl.KeyObject, *rowcodec.Index, error) {
-	o, err := ddl.FindKeyObject(ctx, e.DDL.Coll, src)
+func (e *Env) rangeTarget(ctx context.Context, src ast.RangeSource) (zoneconfig.KeyObject, *rowcodec.Index, error) {
+	o, err := zoneconfig.FindKeyObject(ctx, e.DDL.Coll, src)
 	if err != nil || o.Index == nil {
 		return o, nil, err
 	}
@@ -59,9 +59,9 @@ func (e *Env) split(ctx context.Context, st *ast.Split) ([][]types.Datum, error)
 	var list [][]byte
 	if st.Into != nil {
 		ch.scatter = o.Span
-		list, err = e.DDL.Tablets(ix, st.Into)
+		list, err = zoneconfig.Tablets(e.DDL, ix, st.Into)
 	} else {
-		list, err = e.DDL.SplitKeys(ctx, ix, st.Rows)
+		list, err = zoneconfig.SplitKeys(ctx, e.DDL, ix, st.Rows)
 	}
 	if err != nil {
 		return nil, err
@@ -111,7 +111,7 @@ func (e *Env) checkSplits(ctx context.Context, c Cluster, list [][]byte) error {
 }
 
 // unsplitAll is UNSPLIT ALL: of a table it means all its indexes.
-func (e *Env) unsplitAll(ctx context.Context, c Cluster, o *ddl.KeyObject) ([][]types.Datum, error) {
+func (e *Env) unsplitAll(ctx context.Context, c Cluster, o *zoneconfig.KeyObject) ([][]types.Datum, error) {
 	list, err := c.Ranges(ctx, o.Span)
 	if err != nil {
 		return nil, err
@@ -141,11 +141,11 @@ func (e *Env) scatter(ctx context.Context, st *ast.Scatter) ([][]types.Datum, er
 	}
 	span := o.Span
 	if st.From != nil {
-		ends, err := e.DDL.SplitKeys(ctx, ix, &ast.Select{Values: [][]ast.Expr{st.From}})
+		ends, err := zoneconfig.SplitKeys(ctx, e.DDL, ix, &ast.Select{Values: [][]ast.Expr{st.From}})
 		if err != nil {
 			return nil, err
 		}
-		to, err := e.DDL.SplitKeys(ctx, ix, &ast.Select{Values: [][]ast.Expr{st.To}})
+		to, err := zoneconfig.SplitKeys(ctx, e.DDL, ix, &ast.Select{Values: [][]ast.Expr{st.To}})
 		if err != nil {
 			return nil, err
 		}

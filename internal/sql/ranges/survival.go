@@ -10,7 +10,7 @@ import (
 	"github.com/lichendb/lichen/internal/kvpb"
 	"github.com/lichendb/lichen/internal/sql/ast"
 	"github.com/lichendb/lichen/internal/sql/catalog"
-	"github.com/lichendb/lichen/internal/sql/ddl"
+	"github.com/lichendb/lichen/internal/sql/ddl/zoneconfig"
 	"github.com/lichendb/lichen/internal/sql/types"
 )
 
@@ -49,23 +49,25 @@ func (e *Env) showSurvival(ctx context.Context, st *ast.ShowRanges) ([][]types.D
 }
 
 // tablesIn lists the tables of a database, nil meaning all, in the order of their keys.
-func (e *Env) tablesIn(ctx context.Context, db *catalog.Database) ([]ddl.KeyObject, error) {
+func (e *Env) tablesIn(ctx context.Context, db *catalog.Database) ([]zoneconfig.KeyObject, error) {
 	all, err := e.DDL.Coll.Descriptors(ctx)
 	if err != nil {
 		return nil, err
 	}
-	var out []ddl.KeyObject
+	var out []zoneconfig.KeyObject
 	for _, d := range all {
 		if t, ok := d.(*catalog.Table); ok && t.Kind == catalog.KindTable && (db == nil || t.Database == db.ID) {
-			out = append(out, ddl.TableObject(t))
+			out = append(out, zoneconfig.TableObject(t))
 		}
 	}
-	slices.SortFunc(out, func(a, b ddl.KeyObject) int { return strings.Compare(string(a.Span.Start), string(b.Span.Start)) })
+	slices.SortFunc(out, func(a, b zoneconfig.KeyObject) int {
+		return strings.Compare(string(a.Span.Start), string(b.Span.Start))
+	})
 	return out, nil
 }
 
 // rangeSurvivals is a row per range.
-func (e *Env) rangeSurvivals(ctx context.Context, o *ddl.KeyObject, list []Info) [][]types.Datum {
+func (e *Env) rangeSurvivals(ctx context.Context, o *zoneconfig.KeyObject, list []Info) [][]types.Datum {
 	p := newKeyPrinter(e.DDL.Coll)
 	rows := make([][]types.Datum, len(list))
 	for i := range list {

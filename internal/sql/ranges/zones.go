@@ -6,7 +6,7 @@ import (
 	"github.com/lichendb/lichen/internal/config/zone"
 	"github.com/lichendb/lichen/internal/kv"
 	"github.com/lichendb/lichen/internal/sql/ast"
-	"github.com/lichendb/lichen/internal/sql/ddl"
+	"github.com/lichendb/lichen/internal/sql/ddl/zoneconfig"
 	"github.com/lichendb/lichen/internal/sql/pgerr"
 	"github.com/lichendb/lichen/internal/sql/types"
 )
@@ -27,7 +27,7 @@ func (e *Env) zones(ctx context.Context) (*zone.Set, error) {
 // showZone is SHOW ZONE CONFIGURATION FROM: what rules the object, inherited
 // settings included, under the name of the zone that they come from first.
 func (e *Env) showZone(ctx context.Context, st *ast.ShowZone) ([][]types.Datum, error) {
-	o, err := ddl.FindZone(ctx, e.DDL.Coll, st.Target, st.Pos)
+	o, err := zoneconfig.FindZone(ctx, e.DDL.Coll, st.Target, st.Pos)
 	if err != nil {
 		return nil, err
 	}
@@ -36,10 +36,10 @@ func (e *Env) showZone(ctx context.Context, st *ast.ShowZone) ([][]types.Datum, 
 		return nil, err
 	}
 	c, z := set.At(o.Span.Start)
-	from := ddl.KeyObject{Kind: zone.KindDefault}
+	from := zoneconfig.KeyObject{Kind: zone.KindDefault}
 	if z != nil {
 		var ok bool
-		if from, ok, err = ddl.ZoneObject(ctx, e.DDL.Coll, z); err != nil {
+		if from, ok, err = zoneconfig.ZoneObject(ctx, e.DDL.Coll, z); err != nil {
 			return nil, err
 		}
 		if !ok {
@@ -49,9 +49,9 @@ func (e *Env) showZone(ctx context.Context, st *ast.ShowZone) ([][]types.Datum, 
 	return [][]types.Datum{e.zoneRow(ctx, &from, &c)}, nil
 }
 
-func (e *Env) zoneRow(ctx context.Context, o *ddl.KeyObject, c *zone.Config) []types.Datum {
+func (e *Env) zoneRow(ctx context.Context, o *zoneconfig.KeyObject, c *zone.Config) []types.Datum {
 	name := o.Name(ctx, e.DDL.Coll)
-	return []types.Datum{types.NewString(name), types.NewString(ddl.ZoneSQL(name, c))}
+	return []types.Datum{types.NewString(name), types.NewString(zoneconfig.ZoneSQL(name, c))}
 }
 
 // showZones is SHOW ZONE CONFIGURATIONS: the default, complete, and every other
@@ -62,10 +62,10 @@ func (e *Env) showZones(ctx context.Context) ([][]types.Datum, error) {
 		return nil, err
 	}
 	c, _ := set.At(nil)
-	rows := [][]types.Datum{e.zoneRow(ctx, &ddl.KeyObject{Kind: zone.KindDefault}, &c)}
+	rows := [][]types.Datum{e.zoneRow(ctx, &zoneconfig.KeyObject{Kind: zone.KindDefault}, &c)}
 	for i := range set.Spans() {
 		z := &set.Spans()[i]
-		o, ok, err := ddl.ZoneObject(ctx, e.DDL.Coll, z)
+		o, ok, err := zoneconfig.ZoneObject(ctx, e.DDL.Coll, z)
 		if err != nil {
 			return nil, err
 		}

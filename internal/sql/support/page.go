@@ -7,7 +7,7 @@ import (
 	"io"
 	"strings"
 
-	"github.com/lichendb/lichen/internal/sql/ddl"
+	"github.com/lichendb/lichen/internal/sql/ddl/noeffect"
 	"github.com/lichendb/lichen/internal/sql/settings"
 )
 
@@ -68,7 +68,7 @@ func code(s string) string { return "`" + strings.ReplaceAll(s, "|", `\|`) + "`"
 
 func writeNoEffect(b *bufio.Writer) {
 	b.WriteString("\n## Accepted without effect\n\nEach use is answered with a NOTICE.\n\n| what | why |\n|---|---|\n")
-	for _, n := range ddl.AcceptedWithoutEffect() {
+	for _, n := range noeffect.All() {
 		fmt.Fprintf(b, "| %s | %s |\n", cell(n.What), cell(n.Why))
 	}
 }

@@ -1,0 +1,13 @@
+// Package backfill fills new indexes from the rows of a table, and verifies the constraints that the
+// rows must satisfy meanwhile.
+//
+// Above it: relations and alter, which say by a Spec how the rows of a table become those of its
+// changed form. Below it: planner and exec, which read and convert the rows, and rowcodec. Read build.go
+// (Build), sink.go (what writes entries: into the transaction, or beside it if they are many).
+//
+// Invariants:
+//
+//  1. An index becomes visible only with all rows in it and its uniqueness verified (Builder.run; TestIndexSeesConcurrentRows in ddl).
+//  2. Data written outside the transaction lies in spans that are cleared unless it commits
+//     (sink.leaveTxn; TestLongBuild, TestRolledBackDDLAfterRestart in ddl).
+package backfill

@@ -1,0 +1,134 @@
+package ddl
+
+import (
+	"context"
+
+	"github.com/lichendb/lichen/internal/sql/ast"
+	"github.com/lichendb/lichen/internal/sql/ddl/alter"
+	"github.com/lichendb/lichen/internal/sql/ddl/relations"
+	"github.com/lichendb/lichen/internal/sql/ddl/statement"
+	"github.com/lichendb/lichen/internal/sql/ddl/zoneconfig"
+	"github.com/lichendb/lichen/internal/sql/pgerr"
+)
+
+// Handles reports whether Exec executes the statement.
+func Handles(stmt ast.Statement) bool {
+	switch s := stmt.(type) {
+	case *ast.CreateDatabase, *ast.DropDatabase, *ast.AlterDatabase, *ast.AlterRole, *ast.CreateSchema, *ast.AlterObject,
+		*ast.Drop, *ast.CreateSequence, *ast.AlterSequence, *ast.CreateTable, *ast.CreateTableAs, *ast.CreateIndex,
+		*ast.CreateView, *ast.AlterTable, *ast.Truncate, *ast.Comment, *ast.CreateExtension, *ast.LockTable,
+		*ast.RefreshView, *ast.ConfigureZone, *ast.CreateEnum, *ast.CreateComposite, *ast.CreateDomain, *ast.AlterDomain, *ast.AlterEnum,
+		*ast.AlterComposite, *ast.CreateRange, *ast.CreateCast, *ast.DropCast, *ast.CreateCollation, *ast.CreateTablespace, *ast.DropTablespace:
+		return true
+	case *ast.Select:
+		return true // SELECT INTO
+	case *ast.Discard:
+		return s.Kind == ast.DiscardTemp
+	case *ast.Reindex:
+		return s.Name.Table != ""
+	case *ast.Cluster:
+		return s.Table != nil
+	}
+	return false
+}
+
+// readsOnly reports whether a statement writes nothing that others see, so that read-only
+// transactions may use it.
+func readsOnly(stmt ast.Statement) bool {
+	switch stmt.(type) {
+	case *ast.Reindex, *ast.Cluster, *ast.LockTable, *ast.Discard:
+		return true
+	}
+	return false
+}
+
+// Exec executes a statement and returns its command tag. If it fails, what it
+// did is undone by rolling back to before the statement.
+func Exec(ctx context.Context, e *statement.Env, stmt ast.Statement) (tag string, err error) {
+	if e.ReadOnly && !readsOnly(stmt) {
+		return "", pgerr.New(pgerr.ReadOnlySQLTransaction, "cannot execute %s in a read-only transaction", stmt.Tag())
+	}
+	e.DropLeft = alter.DropTempSchema
+	switch s := stmt.(type) {
+	case *ast.CreateDatabase:
+		err = createDatabase(ctx, e, s)
+	case *ast.DropDatabase:
+		err = dropDatabase(ctx, e, s)
+	case *ast.AlterDatabase:
+		err = alterDatabase(ctx, e, s)
+	case *ast.AlterRole:
+		err = alterRole(ctx, e, s)
+	case *ast.CreateTablespace:
+		err = createTablespace(ctx, e, s)
+	case *ast.DropTablespace:
+		err = dropTablespace(ctx, e, s)
+	case *ast.CreateSchema:
+		err = createSchema(ctx, e, s)
+	case *ast.AlterObject:
+		err = alterObject(ctx, e, s)
+	case *ast.Drop:
+		err = drop(ctx, e, s)
+	case *ast.CreateSequence:
+		err = relations.CreateSequence(ctx, e, s)
+	case *ast.AlterSequence:
+		err = relations.AlterSequence(ctx, e, s)
+	case *ast.CreateTable:
+		err = relations.CreateTable(ctx, e, s)
+	case *ast.CreateTableAs:
+		return createTableAs(ctx, e, s)
+	case *ast.Select:
+		return selectInto(ctx, e, s)
+	case *ast.CreateIndex:
+		err = relations.CreateIndex(ctx, e, s)
+	case *ast.CreateView:
+		err = createView(ctx, e, s)
+	case *ast.AlterTable:
+		err = alter.AlterTable(ctx, e, s)
+	case *ast.Truncate:
+		err = truncate(ctx, e, s)
+	case *ast.Comment:
+		err = comment(ctx, e, s)
+	case *ast.LockTable:
+		err = lockTables(ctx, e, s)
+	case *ast.ConfigureZone:
+		return zoneconfig.ConfigureZone(ctx, e, s)
+	case *ast.Reindex:
+		err = reindex(ctx, e, s)
+	case *ast.Cluster:
+		err = cluster(ctx, e, s)
+	case *ast.RefreshView:
+		err = refreshView(ctx, e, s)
+	case *ast.CreateExtension:
+		err = createExtension(ctx, e, s)
+	case *ast.Discard:
+		if name := e.Coll.TempSchemaName(); name != "" {
+			err = alter.DropTemp(ctx, e, name)
+		}
+	case *ast.CreateEnum:
+		err = createEnum(ctx, e, s)
+	case *ast.CreateComposite:
+		err = createComposite(ctx, e, s)
+	case *ast.CreateDomain:
+		err = createDomain(ctx, e, s)
+	case *ast.AlterDomain:
+		err = alter.AlterDomain(ctx, e, s)
+	case *ast.AlterEnum:
+		err = alterEnum(ctx, e, s)
+	case *ast.AlterComposite:
+		err = alter.AlterComposite(ctx, e, s)
+	case *ast.CreateRange:
+		err = createRange(ctx, e, s)
+	case *ast.CreateCast:
+		err = createCast(ctx, e, s)
+	case *ast.DropCast:
+		err = dropCast(ctx, e, s)
+	case *ast.CreateCollation:
+		err = createCollation(ctx, e, s)
+	default:
+		err = pgerr.Unsupported("%s is not supported", stmt.Tag())
+	}
+	if err != nil {
+		return "", err
+	}
+	return stmt.Tag(), nil
+}

@@ -1,0 +1,16 @@
+// Package statement is what one DDL statement works with: its Env, the names of objects, and the
+// locks on them.
+//
+// Above it: all other packages of ddl. Below it: catalog. Read env.go (Env), names.go (where objects go
+// and what they are called), lock.go (finding and locking what a statement changes), temp.go (the
+// session's temporary schema), describe.go (objects in messages).
+//
+// Invariants:
+//
+//  1. What these functions return to be changed is locked exclusively, and was looked up again once
+//     it was (Env.LockRelation, LockSchema, LockDatabase; TestSameNameTwice, TestWritersDuringDDL in ddl).
+//  2. A name is taken in the transaction that makes its object, or the statement fails
+//     (Env.AddRelation, MoveName).
+//
+// An Env belongs to one statement.
+package statement

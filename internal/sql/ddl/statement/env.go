@@ -1,0 +1,129 @@
+package statement
+
+import (
+	"context"
+
+	"github.com/lichendb/lichen/internal/keys"
+	"github.com/lichendb/lichen/internal/kv"
+	"github.com/lichendb/lichen/internal/sql/ast"
+	"github.com/lichendb/lichen/internal/sql/catalog"
+	"github.com/lichendb/lichen/internal/sql/ddl/noeffect"
+	"github.com/lichendb/lichen/internal/sql/exec/operator"
+	"github.com/lichendb/lichen/internal/sql/pgerr"
+	"github.com/lichendb/lichen/internal/sql/plan"
+	"github.com/lichendb/lichen/internal/sql/types"
+)
+
+// OptimizePlan improves a plan before it runs.
+func (e *Env) OptimizePlan(ctx context.Context, p *plan.Prepared) error {
+	if e.Optimize == nil {
+		return nil
+	}
+	return e.Optimize(ctx, p)
+}
+
+// Env is what one statement works with.
+type Env struct {
+	// ReadOnly refuses every change.
+	ReadOnly bool
+	Txn      *kv.Txn
+	Coll     *catalog.Collection
+	// User owns what is created.
+	User string
+	// Exec is the environment of queries that run as part of the statement; nil
+	// parts are as for any execution.
+	Exec           *operator.Env
+	Format         *types.FormatContext
+	DefaultIntSize int
+	// DefaultTablespace is where tables and indexes go whose statement names none; "" is
+	// pg_default.
+	DefaultTablespace string
+	// Setting returns the parameter that SET or RESET names, as it spells itself, and the value
+	// that SET gives it: what ALTER DATABASE and ALTER ROLE store.
+	Setting func(*ast.SetVar) (catalog.Setting, error)
+	// ParamTypes are those of the parameters that Exec has for the query of CREATE TABLE AS
+	// and SELECT INTO.
+	ParamTypes []*types.T
+	// Query is the query of CREATE TABLE AS, CREATE VIEW and SELECT INTO. It is
+	// planned again from its syntax, since views are stored in another form than
+	// they are written in.
+	Query *plan.Prepared
+	// Optimize improves a plan before it runs; nil runs it as planned.
+	Optimize func(context.Context, *plan.Prepared) error
+	// Presplit takes the splits to make after the commit; nil: ranges are out of
+	// reach.
+	Presplit func(Presplit)
+	// Localities returns where the nodes of the cluster are, as in
+	// "region=eu,zone=a"; nil if that is not known.
+	Localities func(context.Context) ([]string, error)
+	// FamilyPerColumn gives each column of a new table that states no families one of
+	// its own, and so each column that is added: for tests.
+	FamilyPerColumn bool
+	// Filled is called when the rows of a table were written into new indexes, how many they
+	// are, and whether the primary index is one of them; nil: nobody wants to know.
+	Filled func(t *catalog.Table, rows int64, primary bool)
+	// NotInUse returns 55006 if the session goes on using a table that a command is about to
+	// change or to drop; nil: it uses none.
+	NotInUse func(t *catalog.Table, command string) error
+	// Alone says that the statement is a transaction by itself: what its query reads need be
+	// true at one time only, when it began.
+	Alone bool
+	// Notice sends a notice or warning; nil drops it.
+	Notice func(severity string, n *pgerr.Error)
+
+	// dropLeft drops a temporary schema that another session has left; Exec sets it.
+	DropLeft func(ctx context.Context, e *Env, schema string) error
+	// withoutRows leaves rows alone: nothing reads, verifies or writes them.
+	WithoutRows bool
+	// unplaced tells that errors in expressions have no position: PostgreSQL analyses those of
+	// ALTER TABLE without the text of the statement.
+	Unplaced bool
+	// later takes what is verified once all commands of a statement have run; nil: at once.
+	Later *[]func() error
+}
+
+// CheckUnused returns 55006 if the session uses a table other than for this command.
+func (e *Env) CheckUnused(t *catalog.Table, command string) error {
+	if e.NotInUse == nil {
+		return nil
+	}
+	return e.NotInUse(t, command)
+}
+
+// Notify sends a notice or warning.
+func (e *Env) Notify(severity string, n *pgerr.Error) {
+	if e.Notice != nil {
+		e.Notice(severity, n)
+	}
+}
+
+// Skip sends the NOTICE of IF EXISTS and IF NOT EXISTS.
+func (e *Env) Skip(code pgerr.Code, format string, args ...any) {
+	e.Notify("NOTICE", pgerr.New(code, format, args...))
+}
+
+// NextCommand makes what the statement has written so far visible to its own
+// later reads.
+func (e *Env) NextCommand() { e.Txn.BeginStatement() }
+
+// Presplit is the split keys that a new table or index is to have
+// once its transaction has committed.
+type Presplit struct {
+	Table catalog.ID
+	Keys  [][]byte
+	// CopyFrom is the keys of the index that the new one replaces: its range boundaries are
+	// made in Scatter too.
+	CopyFrom keys.Span
+	// Scatter is the keys of the index, to spread over the nodes afterwards.
+	Scatter keys.Span
+}
+
+// Ignore tells the client that the statement names a feature without effect.
+func (e *Env) Ignore(f noeffect.Feature) { e.Notify("NOTICE", f.Notice()) }
+
+// IgnoreConcurrently accepts CONCURRENTLY, if it was written.
+func (e *Env) IgnoreConcurrently(written bool) {
+	if written {
+		e.Ignore(noeffect.Concurrently)
+	}
+}
