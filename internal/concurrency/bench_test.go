@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/lichendb/lichen/internal/hlc"
+	"github.com/lichendb/lichen/internal/lock"
 )
 
 // benchKeys returns keys of the usual length of a row key.
@@ -23,7 +24,7 @@ func BenchmarkAcquireRelease(b *testing.B) {
 	b.ReportAllocs()
 	for i := 0; b.Loop(); i++ {
 		k := keys[i&(len(keys)-1)]
-		if w, err := t.Acquire(k, h, Update); w != nil || err != nil {
+		if w, err := t.Acquire(k, h, lock.Update); w != nil || err != nil {
 			b.Fatal("not granted")
 		}
 		t.Release(h.ID, k)
@@ -40,7 +41,7 @@ func BenchmarkAcquireReleaseMany(b *testing.B) {
 		if i%len(keys) == 0 {
 			t.ReleaseAll(h.ID, keys...)
 		}
-		if w, err := t.Acquire(keys[i%len(keys)], h, Update); w != nil || err != nil {
+		if w, err := t.Acquire(keys[i%len(keys)], h, lock.Update); w != nil || err != nil {
 			b.Fatal("not granted")
 		}
 	}
@@ -51,8 +52,8 @@ func BenchmarkWaitAndGrant(b *testing.B) {
 	x, y := Holder{ID: TxnID{Lo: 1}}, Holder{ID: TxnID{Lo: 2}}
 	b.ReportAllocs()
 	for b.Loop() {
-		t.Acquire(key, x, Update)
-		w, _ := t.Acquire(key, y, Update)
+		t.Acquire(key, x, lock.Update)
+		w, _ := t.Acquire(key, y, lock.Update)
 		t.Release(x.ID, key)
 		<-w.Done()
 		t.Release(y.ID, key)
@@ -67,7 +68,7 @@ func BenchmarkCheck(b *testing.B) {
 			var last *Wait
 			for i := range n + 1 {
 				h := Holder{ID: TxnID{Lo: uint64(i) + 1}}
-				if w, _ := t.Acquire(key, h, NoKeyUpdate); w != nil {
+				if w, _ := t.Acquire(key, h, lock.NoKeyUpdate); w != nil {
 					last = g.Add(h, w)
 				}
 			}

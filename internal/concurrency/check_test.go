@@ -1,6 +1,10 @@
 package concurrency
 
-import "fmt"
+import (
+	"fmt"
+
+	"github.com/lichendb/lichen/internal/lock"
+)
 
 // checkTable checks invariants 2 to 4 of a table that nobody else uses.
 func checkTable(t *LockTable) error {
@@ -46,7 +50,7 @@ func checkLock(l *keyLock) (count int, err error) {
 			}
 		}
 	}
-	var waiting [numStrengths]int32
+	var waiting [lock.NumStrengths]int32
 	upgrades := true
 	var prev, lastUp *Waiter
 	for w := l.head; w != nil; w = w.next {

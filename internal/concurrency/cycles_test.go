@@ -5,8 +5,10 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/lichendb/lichen/internal/hlc"
 	"pgregory.net/rapid"
+
+	"github.com/lichendb/lichen/internal/hlc"
+	"github.com/lichendb/lichen/internal/lock"
 )
 
 // randomWaits draws waits of up to n transactions, one for each that waits.
@@ -119,7 +121,7 @@ func TestDeadlocksOfAQueue(t *testing.T) {
 	table := NewLockTable(0)
 	for i := uint64(1); i <= n; i++ {
 		h := Holder{ID: TxnID{1, i}}
-		w, err := table.Acquire([]byte("k"), h, Update)
+		w, err := table.Acquire([]byte("k"), h, lock.Update)
 		if err != nil {
 			t.Fatal(err)
 		}

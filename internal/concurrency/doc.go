@@ -4,13 +4,13 @@
 // transactions are deadlocked.
 //
 // Above it, replica and eval call it before they read or propose, and kv's
-// coordinator remembers which locks a transaction took; below it are only hlc
+// coordinator remembers which locks a transaction took; below it are only hlc, lock
 // and must. It is pure: no I/O, no goroutines, no timers. Who has to wait gets
 // an object with a channel, and waits or gives up on its own.
 //
 // # Reading order
 //
-//   - Strength, TxnID, Holder: the words.
+//   - TxnID, Holder: who locks; package lock: how strongly.
 //   - LockTable: key → holders (keyLock) and a fair queue of Waiters; lockshard.go: where a key is.
 //   - Commits, Commit: commits in progress, which block reads of their keys. least.go: the lowest
 //     timestamp among them; timestamp.go: the choice of one.
@@ -41,7 +41,7 @@
 // # Invariants
 //
 //  1. A stronger lock conflicts with all that a weaker one conflicts with, so
-//     one strength per holder says all. (TestConflictMatrix)
+//     one strength per holder says all. (TestConflictMatrix of lock)
 //  2. No two transactions hold conflicting strengths on a key. (keyLock.hold)
 //  3. A key with waiters has holders, and each waiter is blocked by a holder
 //     or a waiter before it: no wake-up is lost. (keyLock.advance; checkTable

@@ -1,11 +1,14 @@
 package concurrency
 
-import "github.com/lichendb/lichen/internal/must"
+import (
+	"github.com/lichendb/lichen/internal/lock"
+	"github.com/lichendb/lichen/internal/must"
+)
 
 // holding is one transaction's lock on one key.
 type holding struct {
 	id TxnID
-	s  Strength
+	s  lock.Strength
 }
 
 // keyLock is the state of one locked key: who holds it and who waits. It lives
@@ -18,8 +21,8 @@ type keyLock struct {
 	holders []holding
 	head    *Waiter // served first: upgrades, then the others as they came
 	tail    *Waiter
-	lastUp  *Waiter             // the last waiting upgrade, or nil
-	waiting [numStrengths]int32 // number of waiters per strength
+	lastUp  *Waiter                  // the last waiting upgrade, or nil
+	waiting [lock.NumStrengths]int32 // number of waiters per strength
 }
 
 // find returns the index of id's holding, or -1.
@@ -33,10 +36,10 @@ func (l *keyLock) find(id TxnID) int {
 }
 
 // holderAgainst returns a holder other than id that conflicts with s, or the zero id.
-func (l *keyLock) holderAgainst(id TxnID, s Strength) TxnID {
-	set := s.conflicting()
+func (l *keyLock) holderAgainst(id TxnID, s lock.Strength) TxnID {
+	set := s.Conflicting()
 	for i := range l.holders {
-		if h := &l.holders[i]; set&h.s.bit() != 0 && h.id != id {
+		if h := &l.holders[i]; set.Has(h.s) && h.id != id {
 			return h.id
 		}
 	}
@@ -44,13 +47,13 @@ func (l *keyLock) holderAgainst(id TxnID, s Strength) TxnID {
 }
 
 // waiterAgainst returns the first waiter that conflicts with s, or nil.
-func (l *keyLock) waiterAgainst(id TxnID, s Strength) *Waiter {
-	set := s.conflicting()
+func (l *keyLock) waiterAgainst(id TxnID, s lock.Strength) *Waiter {
+	set := s.Conflicting()
 	if l.waitingSet()&set == 0 {
 		return nil
 	}
 	for w := l.head; w != nil; w = w.next {
-		if set&w.strength.bit() != 0 && w.holder.ID != id {
+		if set.Has(w.strength) && w.holder.ID != id {
 			return w
 		}
 	}
@@ -58,14 +61,14 @@ func (l *keyLock) waiterAgainst(id TxnID, s Strength) *Waiter {
 }
 
 // waitingSet returns the strengths that are waited for.
-func (l *keyLock) waitingSet() strengthSet {
-	var set strengthSet
+func (l *keyLock) waitingSet() lock.Set {
+	var set lock.Set
 	if l.head == nil {
 		return set
 	}
-	for s := KeyShare; s < numStrengths; s++ {
+	for s := lock.KeyShare; s < lock.NumStrengths; s++ {
 		if l.waiting[s] > 0 {
-			set |= s.bit()
+			set = set.With(s)
 		}
 	}
 	return set
@@ -116,10 +119,10 @@ func (l *keyLock) dequeue(w *Waiter) {
 // no holder and, unless it is an upgrade, with no waiter before it. It
 // returns how many of the grants raised an existing holding.
 func (l *keyLock) advance() (merged int) {
-	var passed strengthSet // strengths of the waiters passed over
+	var passed lock.Set // strengths of the waiters passed over
 	for w := l.head; w != nil; {
 		next := w.next
-		fair := w.upgrade || w.strength.conflicting()&passed == 0
+		fair := w.upgrade || w.strength.Conflicting()&passed == 0
 		if fair && l.holderAgainst(w.holder.ID, w.strength).IsZero() {
 			l.dequeue(w)
 			if l.hold(w.holder.ID, w.strength) {
@@ -127,7 +130,7 @@ func (l *keyLock) advance() (merged int) {
 			}
 			w.finish(waiterGranted)
 		} else {
-			passed |= w.strength.bit()
+			passed = passed.With(w.strength)
 			if (next == nil || !next.upgrade) && !l.mayServe(passed) {
 				break
 			}
@@ -140,9 +143,9 @@ func (l *keyLock) advance() (merged int) {
 
 // mayServe reports whether some waiter's strength is compatible with all of
 // passed, so that a long queue of one strength is not walked on each release.
-func (l *keyLock) mayServe(passed strengthSet) bool {
-	for s := KeyShare; s < numStrengths; s++ {
-		if l.waiting[s] > 0 && s.conflicting()&passed == 0 {
+func (l *keyLock) mayServe(passed lock.Set) bool {
+	for s := lock.KeyShare; s < lock.NumStrengths; s++ {
+		if l.waiting[s] > 0 && s.Conflicting()&passed == 0 {
 			return true
 		}
 	}
@@ -150,7 +153,7 @@ func (l *keyLock) mayServe(passed strengthSet) bool {
 }
 
 // hold records that id holds at least s; it reports whether id held the key before.
-func (l *keyLock) hold(id TxnID, s Strength) (held bool) {
+func (l *keyLock) hold(id TxnID, s lock.Strength) (held bool) {
 	must.True(l.holderAgainst(id, s).IsZero(), "concurrency 2: conflicting lock granted")
 	if i := l.find(id); i >= 0 {
 		l.holders[i].s = max(l.holders[i].s, s)

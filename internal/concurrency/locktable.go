@@ -8,6 +8,7 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"github.com/lichendb/lichen/internal/lock"
 	"github.com/lichendb/lichen/internal/must"
 )
 
@@ -71,7 +72,7 @@ func NewLockTable(maxLocks int64) *LockTable {
 // non-holders. Anyone else also queues behind earlier waiters that conflict,
 // so nobody starves. A transaction waits for a key at most once at a time.
 // key is copied.
-func (t *LockTable) Acquire(key []byte, h Holder, s Strength) (*Waiter, error) {
+func (t *LockTable) Acquire(key []byte, h Holder, s lock.Strength) (*Waiter, error) {
 	must.True(!h.ID.IsZero() && s.Valid(), "concurrency: acquire without a transaction or strength")
 	hash := maphash.Bytes(t.seed, key)
 	sh := t.shard(hash)
@@ -86,7 +87,7 @@ func (t *LockTable) Acquire(key []byte, h Holder, s Strength) (*Waiter, error) {
 	}
 	w := &Waiter{
 		table: t, shard: sh, lock: l, holder: h, strength: s,
-		upgrade: held != None, done: make(chan struct{}),
+		upgrade: held != lock.None, done: make(chan struct{}),
 	}
 	l.enqueue(w)
 	return w, nil
@@ -95,7 +96,7 @@ func (t *LockTable) Acquire(key []byte, h Holder, s Strength) (*Waiter, error) {
 // TryAcquire is Acquire for those who don't wait (NOWAIT, SKIP LOCKED): it
 // returns the zero id when the lock is held on return, and else a transaction
 // that stands in the way.
-func (t *LockTable) TryAcquire(key []byte, h Holder, s Strength) (blocker TxnID, err error) {
+func (t *LockTable) TryAcquire(key []byte, h Holder, s lock.Strength) (blocker TxnID, err error) {
 	must.True(!h.ID.IsZero() && s.Valid(), "concurrency: acquire without a transaction or strength")
 	hash := maphash.Bytes(t.seed, key)
 	sh := t.shard(hash)
@@ -107,16 +108,16 @@ func (t *LockTable) TryAcquire(key []byte, h Holder, s Strength) (blocker TxnID,
 
 // request grants s on key to id if that needs no waiting; otherwise it returns
 // the lock, what id holds of it, and who is in the way.
-func (t *LockTable) request(sh *lockShard, hash uint64, key []byte, id TxnID, s Strength) (
-	l *keyLock, held Strength, blocker TxnID, err error,
+func (t *LockTable) request(sh *lockShard, hash uint64, key []byte, id TxnID, s lock.Strength) (
+	l *keyLock, held lock.Strength, blocker TxnID, err error,
 ) {
 	l = sh.find(hash, key)
 	if l == nil {
 		if err := t.reserve(); err != nil {
-			return nil, None, TxnID{}, err
+			return nil, lock.None, TxnID{}, err
 		}
 		sh.add(hash, key).hold(id, s)
-		return nil, None, TxnID{}, nil
+		return nil, lock.None, TxnID{}, nil
 	}
 	i := l.find(id)
 	if i >= 0 {
@@ -136,7 +137,7 @@ func (t *LockTable) request(sh *lockShard, hash uint64, key []byte, id TxnID, s 
 		return l, held, w.holder.ID, nil
 	}
 	if err := t.reserve(); err != nil {
-		return nil, None, TxnID{}, err
+		return nil, lock.None, TxnID{}, err
 	}
 	l.hold(id, s)
 	return l, held, TxnID{}, nil
@@ -167,7 +168,7 @@ func (t *LockTable) settle(sh *lockShard, l *keyLock) {
 
 // Release gives up txn's lock on key and wakes those who may now proceed. It
 // reports whether the lock was held.
-func (t *LockTable) Release(txn TxnID, key []byte) bool { return t.Downgrade(txn, key, None) }
+func (t *LockTable) Release(txn TxnID, key []byte) bool { return t.Downgrade(txn, key, lock.None) }
 
 // ReleaseAll releases txn's locks on keys, at the end of the transaction.
 func (t *LockTable) ReleaseAll(txn TxnID, keys ...[]byte) {
@@ -179,7 +180,7 @@ func (t *LockTable) ReleaseAll(txn TxnID, keys ...[]byte) {
 // Downgrade weakens txn's lock on key to the strength it had at a savepoint
 // (None releases it). It reports whether a stronger lock was held; a weaker
 // or equal one stays.
-func (t *LockTable) Downgrade(txn TxnID, key []byte, to Strength) bool {
+func (t *LockTable) Downgrade(txn TxnID, key []byte, to lock.Strength) bool {
 	hash := maphash.Bytes(t.seed, key)
 	sh := t.shard(hash)
 	sh.mu.Lock()
@@ -192,7 +193,7 @@ func (t *LockTable) Downgrade(txn TxnID, key []byte, to Strength) bool {
 	if i < 0 || l.holders[i].s <= to {
 		return false
 	}
-	if to == None {
+	if to == lock.None {
 		l.drop(i)
 		t.count.Add(-1)
 	} else {
@@ -203,7 +204,7 @@ func (t *LockTable) Downgrade(txn TxnID, key []byte, to Strength) bool {
 }
 
 // Holds returns the strength with which txn holds key; None if it doesn't.
-func (t *LockTable) Holds(key []byte, txn TxnID) Strength {
+func (t *LockTable) Holds(key []byte, txn TxnID) lock.Strength {
 	hash := maphash.Bytes(t.seed, key)
 	sh := t.shard(hash)
 	sh.mu.Lock()
@@ -213,7 +214,7 @@ func (t *LockTable) Holds(key []byte, txn TxnID) Strength {
 			return l.holders[i].s
 		}
 	}
-	return None
+	return lock.None
 }
 
 // Len returns the number of locks, held and waited for.
@@ -223,7 +224,7 @@ func (t *LockTable) Len() int { return int(t.count.Load()) }
 type Lock struct {
 	Key      []byte
 	Txn      TxnID
-	Strength Strength
+	Strength lock.Strength
 	Waiting  bool
 }
 

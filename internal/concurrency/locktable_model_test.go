@@ -6,21 +6,23 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
+
+	"github.com/lichendb/lichen/internal/lock"
 )
 
 // modelLock is the specification of one key's lock, written for clarity.
 type modelLock struct {
-	held  map[int]Strength
+	held  map[int]lock.Strength
 	queue []modelWait
 }
 
 type modelWait struct {
 	txn     int
-	s       Strength
+	s       lock.Strength
 	upgrade bool
 }
 
-func (l *modelLock) conflictsWithHolders(txn int, s Strength) bool {
+func (l *modelLock) conflictsWithHolders(txn int, s lock.Strength) bool {
 	for other, hs := range l.held {
 		if other != txn && s.Conflicts(hs) {
 			return true
@@ -37,12 +39,12 @@ func (l *modelLock) mayHave(w modelWait, ahead []modelWait) bool {
 	return w.upgrade || !slices.ContainsFunc(ahead, func(a modelWait) bool { return a.s.Conflicts(w.s) })
 }
 
-func (l *modelLock) acquire(txn int, s Strength) (granted bool) {
+func (l *modelLock) acquire(txn int, s lock.Strength) (granted bool) {
 	own := l.held[txn]
 	if own >= s {
 		return true
 	}
-	w := modelWait{txn, s, own != None}
+	w := modelWait{txn, s, own != lock.None}
 	if l.mayHave(w, l.queue) {
 		l.held[txn] = s
 		return true
@@ -94,7 +96,7 @@ func TestLockTableModel(t *testing.T) {
 		m := &lockModel{table: NewLockTable(0), locks: map[string]*modelLock{}, waits: map[lockReq]*Waiter{}}
 		txns := rapid.IntRange(0, 5)
 		keys := rapid.SampledFrom([]string{"", "j", "k"})
-		strengths := rapid.SampledFrom([]Strength{KeyShare, Share, NoKeyUpdate, Update})
+		strengths := rapid.SampledFrom([]lock.Strength{lock.KeyShare, lock.Share, lock.NoKeyUpdate, lock.Update})
 		t.Repeat(map[string]func(*rapid.T){
 			"acquire": func(t *rapid.T) {
 				m.acquire(t, txns.Draw(t, "txn"), keys.Draw(t, "key"), strengths.Draw(t, "strength"))
@@ -103,7 +105,7 @@ func TestLockTableModel(t *testing.T) {
 				m.try(t, txns.Draw(t, "txn"), keys.Draw(t, "key"), strengths.Draw(t, "strength"))
 			},
 			"downgrade": func(t *rapid.T) {
-				to := rapid.SampledFrom([]Strength{None, None, KeyShare, Share, NoKeyUpdate}).Draw(t, "to")
+				to := rapid.SampledFrom([]lock.Strength{lock.None, lock.None, lock.KeyShare, lock.Share, lock.NoKeyUpdate}).Draw(t, "to")
 				m.downgrade(t, txns.Draw(t, "txn"), keys.Draw(t, "key"), to)
 			},
 			"cancel": func(t *rapid.T) {
@@ -128,12 +130,12 @@ type lockModel struct {
 
 func (m *lockModel) lock(key string) *modelLock {
 	if m.locks[key] == nil {
-		m.locks[key] = &modelLock{held: map[int]Strength{}}
+		m.locks[key] = &modelLock{held: map[int]lock.Strength{}}
 	}
 	return m.locks[key]
 }
 
-func (m *lockModel) acquire(t *rapid.T, txn int, key string, s Strength) {
+func (m *lockModel) acquire(t *rapid.T, txn int, key string, s lock.Strength) {
 	if m.waits[lockReq{txn, key}] != nil {
 		t.Skip("waits already")
 	}
@@ -149,7 +151,7 @@ func (m *lockModel) acquire(t *rapid.T, txn int, key string, s Strength) {
 	}
 }
 
-func (m *lockModel) try(t *rapid.T, txn int, key string, s Strength) {
+func (m *lockModel) try(t *rapid.T, txn int, key string, s lock.Strength) {
 	if m.waits[lockReq{txn, key}] != nil {
 		t.Skip("waits already")
 	}
@@ -172,7 +174,7 @@ func (m *lockModel) try(t *rapid.T, txn int, key string, s Strength) {
 	l.queue = slices.Delete(l.queue, i, i+1)
 }
 
-func (m *lockModel) downgrade(t *rapid.T, txn int, key string, to Strength) {
+func (m *lockModel) downgrade(t *rapid.T, txn int, key string, to lock.Strength) {
 	if m.waits[lockReq{txn, key}] != nil {
 		t.Skip("a waiting transaction releases nothing")
 	}
@@ -185,7 +187,7 @@ func (m *lockModel) downgrade(t *rapid.T, txn int, key string, to Strength) {
 		return
 	}
 	l.held[txn] = to
-	if to == None {
+	if to == lock.None {
 		delete(l.held, txn)
 	}
 	l.serve()

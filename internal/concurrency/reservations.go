@@ -6,6 +6,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/lichendb/lichen/internal/lock"
 )
 
 // Reservations are the spans of one range in which transactions that read much have asked others
@@ -127,7 +129,7 @@ func (sh *lockShard) writers(start, end []byte, which func(TxnID) bool) bool {
 	defer sh.mu.Unlock()
 	for _, l := range sh.inSpan(start, end) {
 		for _, h := range l.holders {
-			if h.s >= NoKeyUpdate && which(h.id) {
+			if h.s >= lock.NoKeyUpdate && which(h.id) {
 				return true
 			}
 		}

@@ -11,6 +11,7 @@ import (
 	"github.com/cockroachdb/datadriven"
 
 	"github.com/lichendb/lichen/internal/hlc"
+	"github.com/lichendb/lichen/internal/lock"
 )
 
 // TestScripts runs testdata/locks and testdata/deadlocks. Each line of a "run"
@@ -70,8 +71,8 @@ func names(ids ...TxnID) string {
 	return strings.Join(out, " ")
 }
 
-func parseStrength(s string) Strength {
-	for st := None; st < numStrengths; st++ {
+func parseStrength(s string) lock.Strength {
+	for st := lock.None; st < lock.NumStrengths; st++ {
 		if st.String() == strings.ReplaceAll(s, "-", " ") {
 			return st
 		}
@@ -138,7 +139,7 @@ func (s *script) op(f []string) []string {
 	panic("unknown operation " + f[1])
 }
 
-func (s *script) acquire(name, key string, st Strength) []string {
+func (s *script) acquire(name, key string, st lock.Strength) []string {
 	w, err := s.table.Acquire([]byte(key), txn(name), st)
 	switch {
 	case err != nil:

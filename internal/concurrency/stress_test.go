@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/lichendb/lichen/internal/hlc"
+	"github.com/lichendb/lichen/internal/lock"
 )
 
 // recheck is when a wait that lasts is checked again; the stress never needs
@@ -27,7 +28,7 @@ type lockStress struct {
 	table   *LockTable
 	graph   *WaitGraph
 	keys    [][]byte
-	holders [][numStrengths]atomic.Int32 // per key and strength, counted by the holders themselves
+	holders [][lock.NumStrengths]atomic.Int32 // per key and strength, counted by the holders themselves
 	timeout <-chan struct{}
 
 	commits, deadlocks, cancels, rechecks atomic.Int64
@@ -40,7 +41,7 @@ func TestLockStress(t *testing.T) {
 	for i := range 6 {
 		s.keys = append(s.keys, fmt.Appendf(nil, "key %d", i))
 	}
-	s.holders = make([][numStrengths]atomic.Int32, len(s.keys))
+	s.holders = make([][lock.NumStrengths]atomic.Int32, len(s.keys))
 	timeout := make(chan struct{})
 	s.timeout = timeout
 	timer := time.AfterFunc(stuck, func() { close(timeout) })
@@ -69,7 +70,7 @@ func TestLockStress(t *testing.T) {
 
 // txn locks up to four keys and releases them; false means that it hangs.
 func (s *lockStress) txn(h Holder, rng *rand.Rand) bool {
-	held := map[int]Strength{}
+	held := map[int]lock.Strength{}
 	defer func() {
 		for k, st := range held {
 			s.holders[k][st].Add(-1)
@@ -77,13 +78,13 @@ func (s *lockStress) txn(h Holder, rng *rand.Rand) bool {
 		}
 	}()
 	for range 1 + rng.IntN(4) {
-		k, st := rng.IntN(len(s.keys)), Strength(1+rng.IntN(4))
+		k, st := rng.IntN(len(s.keys)), lock.Strength(1+rng.IntN(4))
 		granted, alive := s.acquire(h, k, st, rng)
 		if !granted {
 			return alive
 		}
 		if st > held[k] {
-			if held[k] != None {
+			if held[k] != lock.None {
 				s.holders[k][held[k]].Add(-1)
 			}
 			held[k] = st
@@ -97,8 +98,8 @@ func (s *lockStress) txn(h Holder, rng *rand.Rand) bool {
 }
 
 // exclusive checks that nobody else counts as a holder that conflicts.
-func (s *lockStress) exclusive(h Holder, k int, st Strength) {
-	for other := KeyShare; other < numStrengths; other++ {
+func (s *lockStress) exclusive(h Holder, k int, st lock.Strength) {
+	for other := lock.KeyShare; other < lock.NumStrengths; other++ {
 		n := s.holders[k][other].Load()
 		if other == st {
 			n--
@@ -109,7 +110,7 @@ func (s *lockStress) exclusive(h Holder, k int, st Strength) {
 	}
 }
 
-func (s *lockStress) acquire(h Holder, k int, st Strength, rng *rand.Rand) (granted, alive bool) {
+func (s *lockStress) acquire(h Holder, k int, st lock.Strength, rng *rand.Rand) (granted, alive bool) {
 	w, err := s.table.Acquire(s.keys[k], h, st)
 	if err != nil {
 		s.t.Error(err)

@@ -1,6 +1,10 @@
 package concurrency
 
-import "errors"
+import (
+	"errors"
+
+	"github.com/lichendb/lichen/internal/lock"
+)
 
 // ErrMoved is what Waiter.Err returns when the key left the lock table while
 // the waiter was in its queue (split, merge, leadership change): ask again
@@ -28,7 +32,7 @@ type Waiter struct {
 	prev     *Waiter
 	next     *Waiter
 	holder   Holder
-	strength Strength
+	strength lock.Strength
 	upgrade  bool // the transaction held a weaker lock when it began to wait
 	transit  bool // a WaitGraph leads from this wait to those it waits for
 	state    waiterState
@@ -62,7 +66,7 @@ func (w *Waiter) Err() error {
 func (w *Waiter) Holder() Holder { return w.holder }
 
 // Strength returns the strength waited for.
-func (w *Waiter) Strength() Strength { return w.strength }
+func (w *Waiter) Strength() lock.Strength { return w.strength }
 
 // Cancel gives up waiting. It reports whether the lock had been granted in the
 // meantime: then it is held, and the caller keeps or releases it.
@@ -141,9 +145,9 @@ func (w *Waiter) setTransit(on bool) {
 
 // appendHolders appends the conflicting holders; the shard's mutex is held.
 func (w *Waiter) appendHolders(dst []TxnID) []TxnID {
-	set := w.strength.conflicting()
+	set := w.strength.Conflicting()
 	for _, h := range w.lock.holders {
-		if set&h.s.bit() != 0 && h.id != w.holder.ID {
+		if set.Has(h.s) && h.id != w.holder.ID {
 			dst = append(dst, h.id)
 		}
 	}

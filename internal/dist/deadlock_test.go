@@ -13,6 +13,7 @@ import (
 	"github.com/lichendb/lichen/internal/concurrency"
 	"github.com/lichendb/lichen/internal/hlc"
 	"github.com/lichendb/lichen/internal/kvpb"
+	"github.com/lichendb/lichen/internal/lock"
 	"github.com/lichendb/lichen/internal/rpc"
 )
 
@@ -118,7 +119,7 @@ func (w *lockWorld) txn(gateway kvpb.NodeID, n uint64) *lockTxn {
 }
 
 // lock takes a lock as a gateway and a leader do; false if the transaction must end.
-func (x *lockTxn) lock(at *lockNode, key string, s concurrency.Strength) bool {
+func (x *lockTxn) lock(at *lockNode, key string, s lock.Strength) bool {
 	if gw := x.id.Gateway(); gw != at.id {
 		away := &x.w.nodes[gw-1].dl.away
 		away.begin(x.id, at.id)
@@ -195,12 +196,12 @@ func TestDeadlockAcrossNodes(t *testing.T) {
 			txns := make([]*lockTxn, n)
 			for i := range n {
 				txns[i] = w.txn(kvpb.NodeID((i+n/2)%n+1), uint64(i+1))
-				txns[i].lock(w.nodes[i], "k", concurrency.Update)
+				txns[i].lock(w.nodes[i], "k", lock.Update)
 			}
 			began := time.Now()
 			for i, x := range txns {
 				wg.Go(func() {
-					x.lock(w.nodes[(i+1)%n], "k", concurrency.Update)
+					x.lock(w.nodes[(i+1)%n], "k", lock.Update)
 					x.end()
 				})
 			}
@@ -248,12 +249,12 @@ func randomLocks(t *testing.T, seed uint64) int {
 		type want struct {
 			at  int
 			key string
-			s   concurrency.Strength
+			s   lock.Strength
 		}
 		var wants []want
 		for range 1 + rnd.IntN(5) {
 			r := rnd.IntN(rows)
-			wants = append(wants, want{r % len(w.nodes), fmt.Sprint(r), concurrency.Strength(1 + rnd.IntN(4))})
+			wants = append(wants, want{r % len(w.nodes), fmt.Sprint(r), lock.Strength(1 + rnd.IntN(4))})
 		}
 		start, think := time.Duration(rnd.IntN(100))*time.Millisecond, time.Duration(rnd.IntN(20))*time.Millisecond
 		wg.Go(func() {
@@ -300,12 +301,12 @@ func TestDeadlockAndDeadGateway(t *testing.T) {
 		w := newLockWorld(t, 3, 1)
 		defer w.close()
 		a, b := w.txn(3, 1), w.txn(2, 2)
-		a.lock(w.nodes[0], "k", concurrency.Update)
-		b.lock(w.nodes[1], "k", concurrency.Update)
+		a.lock(w.nodes[0], "k", lock.Update)
+		b.lock(w.nodes[1], "k", lock.Update)
 		w.down[3] = true
 		var wg sync.WaitGroup
-		wg.Go(func() { a.lock(w.nodes[1], "k", concurrency.Update); a.end() })
-		wg.Go(func() { b.lock(w.nodes[0], "k", concurrency.Update); b.end() })
+		wg.Go(func() { a.lock(w.nodes[1], "k", lock.Update); a.end() })
+		wg.Go(func() { b.lock(w.nodes[0], "k", lock.Update); b.end() })
 		time.Sleep(10 * time.Second)
 		w.mu.Lock()
 		if len(w.waiting) != 2 || w.killed != 0 {
@@ -327,9 +328,9 @@ func TestSearchEnds(t *testing.T) {
 		w := newLockWorld(t, 2, 1)
 		defer w.close()
 		a, b := w.txn(1, 1), w.txn(2, 2)
-		a.lock(w.nodes[0], "k", concurrency.Update)
+		a.lock(w.nodes[0], "k", lock.Update)
 		done := make(chan bool)
-		go func() { done <- b.lock(w.nodes[0], "k", concurrency.Update) }()
+		go func() { done <- b.lock(w.nodes[0], "k", lock.Update) }()
 		time.Sleep(time.Second)
 		a.end()
 		if !<-done {

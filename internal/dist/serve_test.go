@@ -11,6 +11,7 @@ import (
 	"github.com/lichendb/lichen/internal/hlc"
 	"github.com/lichendb/lichen/internal/kvpb"
 	"github.com/lichendb/lichen/internal/kvpb/kvwire"
+	"github.com/lichendb/lichen/internal/lock"
 	"github.com/lichendb/lichen/internal/rpc"
 )
 
@@ -112,14 +113,14 @@ func TestRemoteAndServe(t *testing.T) {
 	var (
 		got  kvpb.GetResponse
 		rows kvpb.ScanResponse
-		lock kvpb.LockResponse
+		held kvpb.LockResponse
 		done kvpb.CommitResponse
 		back kvpb.SpilledResponse
 	)
 	k := []byte("k")
 	get := &kvpb.GetRequest{Txn: txn, Key: k, MayMove: true}
 	scan := &kvpb.ScanRequest{Txn: txn, Start: k, End: []byte("m"), MaxKeys: 3, Spans: []kvpb.Span{{Key: k}, {Key: []byte("l"), EndKey: []byte("lx")}}}
-	locks := &kvpb.LockRequest{Txn: txn, Key: k, Strength: kvpb.LockUpdate, Wait: kvpb.WaitSkip, Timeout: 5}
+	locks := &kvpb.LockRequest{Txn: txn, Key: k, Strength: lock.Update, Wait: lock.WaitSkip, Timeout: 5}
 	reverse := &kvpb.ScanRequest{Txn: txn, Start: k, End: []byte("m"), Reverse: true}
 	refresh := &kvpb.RefreshRequest{Txn: txn, Spans: spansOf("b", "cd"), To: hlc.Timestamp{WallTime: 9}}
 	commit := &kvpb.CommitRequest{Txn: txn, Writes: []kvpb.Write{{Key: k, Value: k}, {Key: []byte("l")}}, AllReadsHere: true}
@@ -134,7 +135,7 @@ func TestRemoteAndServe(t *testing.T) {
 		{get, func() error { return r.Get(ctx, get, &got) }},
 		{scan, func() error { return r.Scan(ctx, scan, &rows) }},
 		{reverse, func() error { return r.Scan(ctx, reverse, &rows) }},
-		{locks, func() error { return r.Lock(ctx, locks, &lock) }},
+		{locks, func() error { return r.Lock(ctx, locks, &held) }},
 		{refresh, func() error { return r.Refresh(ctx, refresh) }},
 		{commit, func() error { return r.Commit(ctx, commit, &done) }},
 		{release, func() error { return r.Release(ctx, release) }},
@@ -149,9 +150,9 @@ func TestRemoteAndServe(t *testing.T) {
 			}
 		}
 		if string(got.Value) != "value" || !got.Found || rows.Len() != 1 || string(rows.Value(0)) != "value" ||
-			string(rows.Resume) != "l" || string(lock.Value) != "value" || lock.Epoch != 3 || done.CommitTS.WallTime != 8 ||
+			string(rows.Resume) != "l" || string(held.Value) != "value" || held.Epoch != 3 || done.CommitTS.WallTime != 8 ||
 			!reflect.DeepEqual(back.Writes, m.spilled) || string(back.Resume) != "m" {
-			t.Errorf("got %+v %+v %+v %+v %+v", got, rows, lock, done, back)
+			t.Errorf("got %+v %+v %+v %+v %+v", got, rows, held, done, back)
 		}
 	}
 	m.err = &kvpb.RetryError{Reason: "no"}

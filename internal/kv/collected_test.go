@@ -12,6 +12,7 @@ import (
 	"github.com/lichendb/lichen/internal/fs"
 	"github.com/lichendb/lichen/internal/kv"
 	"github.com/lichendb/lichen/internal/kvpb"
+	"github.com/lichendb/lichen/internal/lock"
 )
 
 // collect drops everything that nobody can read at the clock's present time or later.
@@ -77,7 +78,7 @@ func TestCommitAboveCollected(t *testing.T) {
 		}
 		deletion := other.begin(kv.TxnOptions{})
 		for _, n := range names {
-			if _, err := deletion.Lock(ctx, key(n), kv.LockUpdate, kv.WaitBlock); err != nil {
+			if _, err := deletion.Lock(ctx, key(n), lock.Update, lock.WaitBlock); err != nil {
 				t.Fatal(err)
 			}
 			if err := deletion.Delete(key(n)); err != nil {
@@ -157,7 +158,7 @@ func (g *gateway) increment(names []string) error {
 	txn := g.begin(kv.TxnOptions{})
 	defer txn.Rollback(ctx)
 	for _, name := range names {
-		if _, err := txn.Lock(ctx, key(name), kv.LockUpdate, kv.WaitBlock); err != nil {
+		if _, err := txn.Lock(ctx, key(name), lock.Update, lock.WaitBlock); err != nil {
 			return err
 		}
 		v, ok, err := txn.Get(ctx, key(name))
@@ -189,7 +190,7 @@ func TestRefreshOverCollected(t *testing.T) {
 		t.Fatal(got, err)
 	}
 	deletion := other.begin(kv.TxnOptions{})
-	if _, err := deletion.Lock(ctx, key("a"), kv.LockUpdate, kv.WaitBlock); err != nil {
+	if _, err := deletion.Lock(ctx, key("a"), lock.Update, lock.WaitBlock); err != nil {
 		t.Fatal(err)
 	}
 	if err := deletion.Delete(key("a")); err != nil {
@@ -226,7 +227,7 @@ func TestUncertainReadOverCollected(t *testing.T) {
 		t.Fatal(got, err)
 	}
 	err := other.db.Run(ctx, func(ctx context.Context, txn *kv.Txn) error {
-		if _, err := txn.Lock(ctx, key("a"), kv.LockUpdate, kv.WaitBlock); err != nil {
+		if _, err := txn.Lock(ctx, key("a"), lock.Update, lock.WaitBlock); err != nil {
 			return err
 		}
 		return txn.Delete(key("a"))

@@ -16,6 +16,7 @@ import (
 	"github.com/lichendb/lichen/internal/fs"
 	"github.com/lichendb/lichen/internal/hlc"
 	"github.com/lichendb/lichen/internal/kv"
+	"github.com/lichendb/lichen/internal/lock"
 	"github.com/lichendb/lichen/internal/store"
 )
 
@@ -50,7 +51,7 @@ func pair(db *kv.DB, n uint64) error {
 	binary.BigEndian.PutUint64(val, n)
 	return db.Run(ctx, func(ctx context.Context, t *kv.Txn) error {
 		for _, k := range []string{"a", "b"} {
-			if _, err := t.Lock(ctx, key(k), kv.LockUpdate, kv.WaitBlock); err != nil {
+			if _, err := t.Lock(ctx, key(k), lock.Update, lock.WaitBlock); err != nil {
 				return err
 			}
 			if err := t.Put(key(k), val[:cap(val)]); err != nil {

@@ -21,23 +21,13 @@ type (
 	ScanOptions = coord.ScanOptions
 	ScanResult  = kvpb.ScanResponse
 	Isolation   = kvpb.Isolation
-	Strength    = kvpb.Strength
-	WaitPolicy  = kvpb.WaitPolicy
 )
 
-// The isolation levels, lock strengths and wait policies.
+// The isolation levels.
 const (
-	Serializable    = kvpb.Serializable
-	RepeatableRead  = kvpb.RepeatableRead
-	ReadCommitted   = kvpb.ReadCommitted
-	LockNone        = kvpb.LockNone
-	LockKeyShare    = kvpb.LockKeyShare
-	LockShare       = kvpb.LockShare
-	LockNoKeyUpdate = kvpb.LockNoKeyUpdate
-	LockUpdate      = kvpb.LockUpdate
-	WaitBlock       = kvpb.WaitBlock
-	WaitError       = kvpb.WaitError
-	WaitSkip        = kvpb.WaitSkip
+	Serializable   = kvpb.Serializable
+	RepeatableRead = kvpb.RepeatableRead
+	ReadCommitted  = kvpb.ReadCommitted
 )
 
 // DB is a gateway to the key space. It is safe for concurrent use.

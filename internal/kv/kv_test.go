@@ -12,6 +12,7 @@ import (
 	"github.com/lichendb/lichen/internal/hlc"
 	"github.com/lichendb/lichen/internal/keys"
 	"github.com/lichendb/lichen/internal/kv"
+	"github.com/lichendb/lichen/internal/lock"
 	"github.com/lichendb/lichen/internal/store"
 )
 
@@ -30,7 +31,7 @@ func TestPutGetReopen(t *testing.T) {
 	for i := range 100 {
 		err := db.Run(ctx, func(ctx context.Context, txn *kv.Txn) error {
 			k := key(fmt.Sprint("k", i%10))
-			if _, err := txn.Lock(ctx, k, kv.LockUpdate, kv.WaitBlock); err != nil {
+			if _, err := txn.Lock(ctx, k, lock.Update, lock.WaitBlock); err != nil {
 				return err
 			}
 			return txn.Put(k, []byte(fmt.Sprint("v", i)))
@@ -76,7 +77,7 @@ func TestIncrement(t *testing.T) {
 		wg.Go(func() {
 			for range each {
 				err := db.Run(ctx, func(ctx context.Context, txn *kv.Txn) error {
-					r, err := txn.Lock(ctx, key("n"), kv.LockUpdate, kv.WaitBlock)
+					r, err := txn.Lock(ctx, key("n"), lock.Update, lock.WaitBlock)
 					if err != nil {
 						return err
 					}
@@ -127,7 +128,7 @@ func BenchmarkUpdate(b *testing.B) {
 					for i := range b.N / n {
 						txn.BeginStatement()
 						k := key(fmt.Sprint("k", w, i%1000))
-						if _, err := txn.Lock(ctx, k, kv.LockNoKeyUpdate, kv.WaitBlock); err != nil {
+						if _, err := txn.Lock(ctx, k, lock.NoKeyUpdate, lock.WaitBlock); err != nil {
 							b.Error(err)
 						}
 						_ = txn.Put(k, val)

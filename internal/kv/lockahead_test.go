@@ -8,6 +8,7 @@ import (
 	"github.com/lichendb/lichen/internal/fs"
 	"github.com/lichendb/lichen/internal/kv"
 	"github.com/lichendb/lichen/internal/kvpb"
+	"github.com/lichendb/lichen/internal/lock"
 )
 
 // lockCounter counts the requests for single locks, and loses answers for many.
@@ -46,15 +47,15 @@ func TestLockAhead(t *testing.T) {
 	other := c.gateway()
 	other.mustSet("old", "a", "i")
 	holder := other.begin(kv.TxnOptions{})
-	if _, err := holder.Lock(ctx, key("i"), kv.LockUpdate, kv.WaitBlock); err != nil {
+	if _, err := holder.Lock(ctx, key("i"), lock.Update, lock.WaitBlock); err != nil {
 		t.Fatal(err)
 	}
 	sender := &lockCounter{Sender: c.gateway().router}
 	db := kv.NewDB(sender, c.clock, c.gates)
-	lock := func(txn *kv.Txn, name string, calls int) (kv.LockResult, error) {
+	locked := func(txn *kv.Txn, name string, calls int) (kv.LockResult, error) {
 		t.Helper()
 		before := sender.single
-		res, err := txn.Lock(ctx, key(name), kv.LockUpdate, kv.WaitError)
+		res, err := txn.Lock(ctx, key(name), lock.Update, lock.WaitError)
 		if got := sender.single - before; got != calls {
 			t.Errorf("the lock of %s took %d requests, want %d", name, got, calls)
 		}
@@ -62,21 +63,21 @@ func TestLockAhead(t *testing.T) {
 	}
 	txn := db.Begin(kv.TxnOptions{})
 	txn.BeginStatement()
-	if err := txn.LockAhead(ctx, keysOf("q", "a", "i", "b", "q"), kv.LockUpdate); err != nil {
+	if err := txn.LockAhead(ctx, keysOf("q", "a", "i", "b", "q"), lock.Update); err != nil {
 		t.Fatal(err)
 	}
-	if res, err := lock(txn, "a", 0); err != nil || !res.Found || string(res.Value) != "old" || res.Self {
+	if res, err := locked(txn, "a", 0); err != nil || !res.Found || string(res.Value) != "old" || res.Self {
 		t.Errorf("a: %+v, %v", res, err)
 	}
-	if res, err := lock(txn, "q", 0); err != nil || res.Found {
+	if res, err := locked(txn, "q", 0); err != nil || res.Found {
 		t.Errorf("q: %+v, %v", res, err)
 	}
 	var busy *kvpb.LockNotAvailableError
-	if _, err := lock(txn, "i", 1); !errors.As(err, &busy) {
+	if _, err := locked(txn, "i", 1); !errors.As(err, &busy) {
 		t.Errorf("a lock that another transaction has: %v", err)
 	}
 	holder.Rollback(ctx)
-	if res, err := lock(txn, "i", 1); err != nil || string(res.Value) != "old" {
+	if res, err := locked(txn, "i", 1); err != nil || string(res.Value) != "old" {
 		t.Errorf("i: %+v, %v", res, err)
 	}
 	if _, err := holderOf(other, "b"); !errors.As(err, &busy) {
@@ -85,11 +86,11 @@ func TestLockAhead(t *testing.T) {
 	if err := txn.Put(key("a"), []byte("new")); err != nil {
 		t.Fatal(err)
 	}
-	if res, err := lock(txn, "a", 0); err != nil || !res.Self || string(res.Value) != "new" {
+	if res, err := locked(txn, "a", 0); err != nil || !res.Self || string(res.Value) != "new" {
 		t.Errorf("a, written meanwhile: %+v, %v", res, err)
 	}
 	txn.BeginStatement()
-	if _, err := lock(txn, "a", 1); err != nil { // locks may have gone since
+	if _, err := locked(txn, "a", 1); err != nil { // locks may have gone since
 		t.Error(err)
 	}
 	if err := txn.Commit(ctx); err != nil {
@@ -112,7 +113,7 @@ func TestLockAhead(t *testing.T) {
 // holderOf locks a key for a new transaction, without waiting.
 func holderOf(g *gateway, name string) (*kv.Txn, error) {
 	txn := g.begin(kv.TxnOptions{})
-	_, err := txn.Lock(context.Background(), key(name), kv.LockUpdate, kv.WaitError)
+	_, err := txn.Lock(context.Background(), key(name), lock.Update, lock.WaitError)
 	if err != nil {
 		txn.Rollback(context.Background())
 	}
@@ -128,7 +129,7 @@ func TestLockAheadLost(t *testing.T) {
 	sender := &lockCounter{Sender: c.gateway().router, lose: true}
 	txn := kv.NewDB(sender, c.clock, c.gates).Begin(kv.TxnOptions{})
 	txn.BeginStatement()
-	if err := txn.LockAhead(ctx, keysOf("a", "b", "q"), kv.LockUpdate); err != errLost {
+	if err := txn.LockAhead(ctx, keysOf("a", "b", "q"), lock.Update); err != errLost {
 		t.Fatal(err)
 	}
 	if _, err := holderOf(other, "q"); err == nil {

@@ -12,6 +12,7 @@ import (
 	"github.com/lichendb/lichen/internal/fs"
 	"github.com/lichendb/lichen/internal/kv"
 	"github.com/lichendb/lichen/internal/kvpb"
+	"github.com/lichendb/lichen/internal/lock"
 )
 
 var accounts = []string{"a", "b", "i", "j", "q", "r"}
@@ -36,7 +37,7 @@ func transfer(ctx context.Context, g *gateway, iso kv.Isolation, from, to string
 			}
 			v = append(v, read...)
 		}
-		r, err := txn.Lock(ctx, key(name), kv.LockUpdate, kv.WaitBlock)
+		r, err := txn.Lock(ctx, key(name), lock.Update, lock.WaitBlock)
 		if err != nil {
 			return err
 		}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/lichendb/lichen/internal/fs"
 	"github.com/lichendb/lichen/internal/kv"
+	"github.com/lichendb/lichen/internal/lock"
 )
 
 // applied returns how far each range is.
@@ -62,7 +63,7 @@ func TestNobodyWaitsForDeferred(t *testing.T) {
 		"lock": func(g *gateway) {
 			err := g.db.Run(context.Background(), func(ctx context.Context, txn *kv.Txn) error {
 				for _, k := range []string{"i", "a", "q"} {
-					if l, err := txn.Lock(ctx, key(k), kv.LockUpdate, kv.WaitBlock); err != nil || string(l.Value) != "2" {
+					if l, err := txn.Lock(ctx, key(k), lock.Update, lock.WaitBlock); err != nil || string(l.Value) != "2" {
 						t.Errorf("%s is %q, %v", k, l.Value, err)
 					}
 				}

@@ -9,6 +9,7 @@ import (
 	"github.com/lichendb/lichen/internal/fs"
 	"github.com/lichendb/lichen/internal/kv"
 	"github.com/lichendb/lichen/internal/kvpb"
+	"github.com/lichendb/lichen/internal/lock"
 )
 
 // counted counts a gateway's messages by kind.
@@ -40,7 +41,7 @@ func TestReadsAndLocksElsewhere(t *testing.T) {
 			if _, _, err := txn.Get(ctx, key("i")); err != nil {
 				t.Fatal(err)
 			}
-			if _, err := txn.Lock(ctx, key("q"), kv.LockShare, kv.WaitBlock); err != nil {
+			if _, err := txn.Lock(ctx, key("q"), lock.Share, lock.WaitBlock); err != nil {
 				t.Fatal(err)
 			}
 			if err := setAll(ctx, txn, "new", "a"); err != nil {
@@ -82,7 +83,7 @@ func TestLostLock(t *testing.T) {
 		g.mustSet("old", "a", "i", "q")
 		g.router.Wait()
 		txn := g.writing(kv.TxnOptions{}, "new", "a", "i")
-		if _, err := txn.Lock(ctx, key("q"), kv.LockShare, kv.WaitBlock); err != nil {
+		if _, err := txn.Lock(ctx, key("q"), lock.Share, lock.WaitBlock); err != nil {
 			t.Fatal(err)
 		}
 		c.dropLocks(txn.ID(), key(lost))
@@ -102,7 +103,7 @@ func TestLostLock(t *testing.T) {
 	defer c.close()
 	txn := c.gateway().writing(kv.TxnOptions{}, "x", "a")
 	c.dropLocks(txn.ID(), key("a"))
-	if _, err := txn.Lock(ctx, key("a"), kv.LockUpdate, kv.WaitBlock); !kv.IsRetryable(err) {
+	if _, err := txn.Lock(ctx, key("a"), lock.Update, lock.WaitBlock); !kv.IsRetryable(err) {
 		t.Errorf("a lock that was lost and taken again: %v", err)
 	}
 	txn.Rollback(ctx)
@@ -118,7 +119,7 @@ func TestLostLockAndCoordinator(t *testing.T) {
 	other.mustSet("old", "a", "i", "q")
 	other.router.Wait()
 	txn := g.begin(kv.TxnOptions{})
-	if _, err := txn.Lock(ctx, key("q"), kv.LockShare, kv.WaitBlock); err != nil {
+	if _, err := txn.Lock(ctx, key("q"), lock.Share, lock.WaitBlock); err != nil {
 		t.Fatal(err)
 	}
 	if err := setAll(ctx, txn, "new", "a", "i"); err != nil {

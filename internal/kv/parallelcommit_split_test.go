@@ -9,6 +9,7 @@ import (
 	"github.com/lichendb/lichen/internal/fs"
 	"github.com/lichendb/lichen/internal/kv"
 	"github.com/lichendb/lichen/internal/kvpb"
+	"github.com/lichendb/lichen/internal/lock"
 	"github.com/lichendb/lichen/internal/replica"
 )
 
@@ -65,7 +66,7 @@ func TestStagedPartGoesWithSplit(t *testing.T) {
 		t.Fatal(err)
 	}
 	l := other.begin(kv.TxnOptions{Isolation: kv.ReadCommitted})
-	res, err := l.Lock(ctx, key("i"), kv.LockUpdate, kv.WaitBlock)
+	res, err := l.Lock(ctx, key("i"), lock.Update, lock.WaitBlock)
 	if err != nil || string(res.Value) != "new" {
 		t.Errorf("after the merge: %q, %v", res.Value, err)
 	}

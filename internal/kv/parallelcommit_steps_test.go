@@ -8,6 +8,7 @@ import (
 
 	"github.com/lichendb/lichen/internal/fs"
 	"github.com/lichendb/lichen/internal/kv"
+	"github.com/lichendb/lichen/internal/lock"
 )
 
 // dieAt makes a gateway die at its n-th message: that one is not sent, or its answer
@@ -90,7 +91,7 @@ func stoppedCoordinator(t *testing.T, arrival string, dead, delivered bool, n in
 	case "locker":
 		for _, name := range []string{"q", "a"} {
 			l := other.begin(kv.TxnOptions{Isolation: kv.ReadCommitted})
-			if _, err := l.Lock(ctx, key(name), kv.LockUpdate, kv.WaitBlock); err != nil {
+			if _, err := l.Lock(ctx, key(name), lock.Update, lock.WaitBlock); err != nil {
 				c.fatal(err)
 			}
 			l.Rollback(ctx)

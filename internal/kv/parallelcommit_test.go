@@ -16,6 +16,7 @@ import (
 	"github.com/lichendb/lichen/internal/hlc"
 	"github.com/lichendb/lichen/internal/kv"
 	"github.com/lichendb/lichen/internal/kvpb"
+	"github.com/lichendb/lichen/internal/lock"
 	"github.com/lichendb/lichen/internal/replica"
 	"github.com/lichendb/lichen/internal/store"
 )
@@ -264,7 +265,7 @@ func (g *gateway) note(op string, send func() error) {
 // setAll writes val to the keys under locks.
 func setAll(ctx context.Context, txn *kv.Txn, val string, names ...string) error {
 	for _, n := range names {
-		if _, err := txn.Lock(ctx, key(n), kv.LockUpdate, kv.WaitBlock); err != nil {
+		if _, err := txn.Lock(ctx, key(n), lock.Update, lock.WaitBlock); err != nil {
 			return err
 		}
 		if err := txn.Put(key(n), []byte(val)); err != nil {

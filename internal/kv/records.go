@@ -7,6 +7,7 @@ import (
 	"fmt"
 
 	"github.com/lichendb/lichen/internal/keys"
+	"github.com/lichendb/lichen/internal/lock"
 )
 
 // counterPrefix names the records of the cluster's counters.
@@ -34,7 +35,7 @@ func Each(ctx context.Context, t *Txn, span keys.Span, fn func(key, value []byte
 func (db *DB) Increment(ctx context.Context, name string, by uint64) (v uint64, err error) {
 	key := keys.SystemKey(counterPrefix + name)
 	err = db.Run(ctx, func(ctx context.Context, t *Txn) error {
-		r, err := t.Lock(ctx, key, LockUpdate, WaitBlock)
+		r, err := t.Lock(ctx, key, lock.Update, lock.WaitBlock)
 		if err != nil {
 			return err
 		}

@@ -7,6 +7,7 @@ import (
 	"github.com/lichendb/lichen/internal/fs"
 	"github.com/lichendb/lichen/internal/kv"
 	"github.com/lichendb/lichen/internal/kvpb"
+	"github.com/lichendb/lichen/internal/lock"
 )
 
 // resendable prepares a commit that writes a key under its lock, and returns what
@@ -29,7 +30,7 @@ func resendable(c *ranges, g *gateway, name, value string) (send func(resent boo
 	}
 	defer func() { g.onCommit = nil }()
 	txn := g.begin(kv.TxnOptions{})
-	if _, err := txn.Lock(ctx, key(name), kvpb.LockUpdate, kvpb.WaitBlock); err != nil {
+	if _, err := txn.Lock(ctx, key(name), lock.Update, lock.WaitBlock); err != nil {
 		c.fatal(err)
 	}
 	if err := txn.Put(key(name), []byte(value)); err != nil {

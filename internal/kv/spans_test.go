@@ -11,6 +11,7 @@ import (
 	"github.com/lichendb/lichen/internal/fs"
 	"github.com/lichendb/lichen/internal/kv"
 	"github.com/lichendb/lichen/internal/kvpb"
+	"github.com/lichendb/lichen/internal/lock"
 )
 
 // A scan of several spans returns what gets and scans of each of them do: over
@@ -46,7 +47,7 @@ func rowKey(i int) []byte { return key(fmt.Sprintf("k%03d", i)) }
 func change(t *testing.T, txn *kv.Txn, rng *rand.Rand) {
 	t.Helper()
 	k := rowKey(rng.IntN(100))
-	if _, err := txn.Lock(context.Background(), k, kv.LockUpdate, kv.WaitBlock); err != nil {
+	if _, err := txn.Lock(context.Background(), k, lock.Update, lock.WaitBlock); err != nil {
 		t.Fatal(err)
 	}
 	err := txn.Delete(k)

@@ -12,6 +12,7 @@ import (
 
 	"github.com/lichendb/lichen/internal/fs"
 	"github.com/lichendb/lichen/internal/kv"
+	"github.com/lichendb/lichen/internal/lock"
 )
 
 // spillModel is a transaction beside what it should see.
@@ -51,7 +52,7 @@ func (m *spillModel) fatalf(format string, args ...any) {
 
 func (m *spillModel) write() {
 	k := m.key()
-	res, err := m.txn.Lock(context.Background(), key(k), kv.LockUpdate, kv.WaitBlock)
+	res, err := m.txn.Lock(context.Background(), key(k), lock.Update, lock.WaitBlock)
 	if err != nil {
 		m.fatalf("lock %s: %v", k, err)
 	}
@@ -77,7 +78,7 @@ func (m *spillModel) ahead() {
 	for range 1 + m.rng.IntN(20) {
 		keys = append(keys, key(m.key()))
 	}
-	if err := m.txn.LockAhead(context.Background(), keys, kv.LockUpdate); err != nil {
+	if err := m.txn.LockAhead(context.Background(), keys, lock.Update); err != nil {
 		m.fatalf("lock ahead: %v", err)
 	}
 }

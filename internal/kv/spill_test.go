@@ -7,6 +7,7 @@ import (
 
 	"github.com/lichendb/lichen/internal/fs"
 	"github.com/lichendb/lichen/internal/kv"
+	"github.com/lichendb/lichen/internal/lock"
 )
 
 func count(t *testing.T, db *kv.DB) int {
@@ -42,7 +43,7 @@ func TestSpill(t *testing.T) {
 		txn.BeginStatement()
 		for i := range rows {
 			k := key(fmt.Sprintf("%s%06d", prefix, i))
-			if _, err := txn.Lock(ctx, k, kv.LockUpdate, kv.WaitBlock); err != nil {
+			if _, err := txn.Lock(ctx, k, lock.Update, lock.WaitBlock); err != nil {
 				t.Fatal(err)
 			}
 			if err := txn.Put(k, val); err != nil {

@@ -15,6 +15,7 @@ import (
 	"github.com/lichendb/lichen/internal/kv"
 	"github.com/lichendb/lichen/internal/kvpb"
 	"github.com/lichendb/lichen/internal/liveness"
+	"github.com/lichendb/lichen/internal/lock"
 	"github.com/lichendb/lichen/internal/rpc"
 	"github.com/lichendb/lichen/internal/store"
 )
@@ -83,7 +84,7 @@ func TestLivesOfNode(t *testing.T) {
 	first := openAlone(t, disk)
 	open := first.DB.Begin(kv.TxnOptions{})
 	open.BeginStatement()
-	if _, err := open.Lock(ctx, key, kv.LockUpdate, kv.WaitBlock); err != nil {
+	if _, err := open.Lock(ctx, key, lock.Update, lock.WaitBlock); err != nil {
 		t.Fatal(err)
 	}
 	if err := open.Put(key, []byte("v")); err != nil {

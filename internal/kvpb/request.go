@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/lichendb/lichen/internal/hlc"
+	"github.com/lichendb/lichen/internal/lock"
 )
 
 // Sender executes requests: a replica those of its range, dist any. A request's
@@ -125,8 +126,8 @@ func (r *ScanResponse) Reset() {
 type LockRequest struct {
 	Txn      *TxnMeta
 	Key      []byte
-	Strength Strength
-	Wait     WaitPolicy
+	Strength lock.Strength
+	Wait     lock.WaitPolicy
 	// HoldsLocks says that the transaction has locks already, perhaps this one.
 	HoldsLocks bool
 	// Timeout is lock_timeout: how long to wait; 0 means without limit.
@@ -138,7 +139,7 @@ type LockResponse struct {
 	Value   []byte
 	TS      hlc.Timestamp // of the version (tombstones too), zero if there is none
 	Found   bool
-	Skipped bool // WaitSkip and another transaction holds the lock
+	Skipped bool // lock.WaitSkip and another transaction holds the lock
 	// Acquired tells that the transaction did not hold a lock on the key before.
 	Acquired bool
 	// Unsure tells that the request was sent more than once: an earlier attempt may have
@@ -152,7 +153,7 @@ type LockResponse struct {
 type LockManyRequest struct {
 	Txn        *TxnMeta
 	Keys       [][]byte // sorted, distinct
-	Strength   Strength
+	Strength   lock.Strength
 	HoldsLocks bool // as LockRequest's
 }
 

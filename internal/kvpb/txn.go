@@ -58,30 +58,6 @@ func (i Isolation) String() string {
 	return fmt.Sprintf("isolation(%d)", uint8(i))
 }
 
-// Strength is the strength of a row lock, as PostgreSQL's four. On the wire it is its number, which
-// is that of concurrency.Strength too: package replica, which converts one into the other, does not
-// compile if they differ.
-type Strength uint8
-
-// The lock strengths, weakest first.
-const (
-	LockNone Strength = iota
-	LockKeyShare
-	LockShare
-	LockNoKeyUpdate
-	LockUpdate
-)
-
-// WaitPolicy says what to do when a lock is held by another transaction.
-type WaitPolicy uint8
-
-// The wait policies.
-const (
-	WaitBlock WaitPolicy = iota // queue for it
-	WaitError                   // NOWAIT: LockNotAvailableError
-	WaitSkip                    // SKIP LOCKED: the response says so
-)
-
 // TxnMeta is what a range needs to know of a transaction.
 type TxnMeta struct {
 	ID        TxnID

@@ -73,7 +73,7 @@ var order = [][]string{
 	{"rpc"},
 	{"kvpb/kvwire"},
 	{"keys", "encoding", "kvpb", "hlc"},
-	{"sql/pgerr", "quota", "config", "config/zone", "config/setting", "security", "obs", "fs", "workers", "must", "sleep"},
+	{"sql/pgerr", "quota", "config", "config/zone", "config/setting", "security", "obs", "fs", "workers", "must", "sleep", "lock"},
 	{"check"},
 	{"plant"}, // everything may ask for planted bugs
 	{"scripttest", "proptest"},

@@ -11,10 +11,12 @@ import (
 	"time"
 
 	"github.com/cockroachdb/datadriven"
+
 	"github.com/lichendb/lichen/internal/concurrency"
 	"github.com/lichendb/lichen/internal/hlc"
 	"github.com/lichendb/lichen/internal/kvpb"
 	"github.com/lichendb/lichen/internal/liveness"
+	"github.com/lichendb/lichen/internal/lock"
 	"github.com/lichendb/lichen/internal/scripttest"
 )
 
@@ -183,7 +185,7 @@ func (s *script) transfer(f []string) string {
 	case "export": // export TERM KEY...
 		tr := Transfer{Term: uint64(s.num(f[1])), Epoch: 7, Subsumed: []uint64{3}, Abandoned: []kvpb.TxnID{{Lo: 9}}}
 		for _, k := range f[2:] {
-			tr.Locks = append(tr.Locks, concurrency.Lock{Key: []byte(k), Txn: concurrency.TxnID{Lo: 1}, Strength: concurrency.Update})
+			tr.Locks = append(tr.Locks, concurrency.Lock{Key: []byte(k), Txn: concurrency.TxnID{Lo: 1}, Strength: lock.Update})
 		}
 		s.exported = tr.Encode()
 	case "import": // import TERM

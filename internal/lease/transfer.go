@@ -10,6 +10,7 @@ import (
 	"github.com/lichendb/lichen/internal/concurrency"
 	"github.com/lichendb/lichen/internal/encoding"
 	"github.com/lichendb/lichen/internal/kvpb"
+	"github.com/lichendb/lichen/internal/lock"
 	"github.com/lichendb/lichen/internal/plant"
 )
 
@@ -181,7 +182,7 @@ func DecodeTransfer(b []byte) (t Transfer, err error) {
 	}
 	for n := r.Count(4); n > 0; n-- {
 		l := concurrency.Lock{Key: r.LenBytes(), Txn: concurrency.TxnID{Hi: r.Uvarint(), Lo: r.Uvarint()}}
-		l.Strength = concurrency.Strength(r.Byte())
+		l.Strength = lock.Strength(r.Byte())
 		if !l.Strength.Valid() || l.Txn.IsZero() {
 			return t, ErrDamaged
 		}

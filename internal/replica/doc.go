@@ -22,7 +22,7 @@
 //     are applied, what transactions know of this node's clock.
 //   - collect.go, threshold.go: garbage. snapshot.go, mend.go, checksum.go, lost.go (a log that lost a
 //     part).
-//   - strength.go, wait.go, reserve.go: locks, waiting for them and for reserved spans. describe.go,
+//   - wait.go, reserve.go: locks, waiting for them and for reserved spans. describe.go,
 //     listlocks.go, progress.go: what others are told.
 //
 // # A commit in one range

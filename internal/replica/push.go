@@ -7,6 +7,7 @@ import (
 	"github.com/lichendb/lichen/internal/concurrency"
 	"github.com/lichendb/lichen/internal/hlc"
 	"github.com/lichendb/lichen/internal/kvpb"
+	"github.com/lichendb/lichen/internal/lock"
 	"github.com/lichendb/lichen/internal/txnintent"
 )
 
@@ -135,9 +136,9 @@ func (r *Replica) awaitUndecided(ctx context.Context, req *kvpb.LockRequest) err
 			return err
 		}
 		switch req.Wait {
-		case kvpb.WaitError:
+		case lock.WaitError:
 			return &kvpb.LockNotAvailableError{}
-		case kvpb.WaitSkip:
+		case lock.WaitSkip:
 			return errSkipLocked
 		}
 		if err := r.awaitDecided(ctx, x, req); err != nil {

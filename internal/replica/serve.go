@@ -11,6 +11,7 @@ import (
 	"github.com/lichendb/lichen/internal/eval"
 	"github.com/lichendb/lichen/internal/hlc"
 	"github.com/lichendb/lichen/internal/kvpb"
+	"github.com/lichendb/lichen/internal/lock"
 	"github.com/lichendb/lichen/internal/plant"
 	"github.com/lichendb/lichen/internal/raftgroup"
 	"github.com/lichendb/lichen/internal/storage/mvcc"
@@ -303,7 +304,7 @@ func (r *Replica) LockMany(ctx context.Context, req *kvpb.LockManyRequest, resp 
 	}
 	defer s.leave()
 	resp.Locks = make([]kvpb.LockResponse, len(req.Keys))
-	one := kvpb.LockRequest{Txn: req.Txn, Strength: req.Strength, Wait: kvpb.WaitSkip, HoldsLocks: req.HoldsLocks}
+	one := kvpb.LockRequest{Txn: req.Txn, Strength: req.Strength, Wait: lock.WaitSkip, HoldsLocks: req.HoldsLocks}
 	for i, k := range req.Keys {
 		one.Key = k
 		if !r.reserved.Empty() && r.isReserved(&one) {
@@ -335,7 +336,7 @@ func (r *Replica) releaseNew(id concurrency.TxnID, keys [][]byte, got []kvpb.Loc
 
 // lock takes one lock in a lock section, and reads the key.
 func (r *Replica) lock(ctx context.Context, req *kvpb.LockRequest, resp *kvpb.LockResponse, fence raftgroup.Fence) error {
-	if !r.reserved.Empty() && req.Wait == kvpb.WaitBlock && req.Strength >= kvpb.LockNoKeyUpdate {
+	if !r.reserved.Empty() && req.Wait == lock.WaitBlock && req.Strength >= lock.NoKeyUpdate {
 		if err := r.awaitReserved(ctx, req); err != nil {
 			return err
 		}
@@ -355,11 +356,11 @@ func (r *Replica) takeLock(ctx context.Context, req *kvpb.LockRequest, resp *kvp
 	r.stats.Locks.Add(1)
 	resp.Value, resp.TS, resp.Found, resp.Skipped, resp.Acquired = resp.Value[:0], hlc.Timestamp{}, false, false, false
 	resp.Unsure = false
-	held := concurrency.None
+	held := lock.None
 	if req.HoldsLocks {
 		held = r.locks.Holds(req.Key, txnID(req.Txn))
 	}
-	err := r.acquire(ctx, req, lockStrength(req.Strength), held)
+	err := r.acquire(ctx, req, req.Strength, held)
 	switch {
 	case errors.Is(err, errSkipLocked):
 		resp.Skipped = true
@@ -367,7 +368,7 @@ func (r *Replica) takeLock(ctx context.Context, req *kvpb.LockRequest, resp *kvp
 	case err != nil:
 		return err
 	}
-	resp.Acquired = held == concurrency.None
+	resp.Acquired = held == lock.None
 	resp.Epoch = r.epoch.Load()
 	return nil
 }
@@ -429,9 +430,9 @@ func (r *Replica) latest(ctx context.Context, req *kvpb.LockRequest, resp *kvpb.
 
 var errSkipLocked = errors.New("replica: lock skipped")
 
-func (r *Replica) acquire(ctx context.Context, req *kvpb.LockRequest, s, held concurrency.Strength) error {
+func (r *Replica) acquire(ctx context.Context, req *kvpb.LockRequest, s, held lock.Strength) error {
 	h := concurrency.Holder{ID: txnID(req.Txn), Start: req.Txn.StartTS}
-	if req.Wait != kvpb.WaitBlock {
+	if req.Wait != lock.WaitBlock {
 		blocker, err := r.locks.TryAcquire(req.Key, h, s)
 		if !blocker.IsZero() && r.dropDead(req.Key, blocker) {
 			blocker, err = r.locks.TryAcquire(req.Key, h, s)
@@ -441,7 +442,7 @@ func (r *Replica) acquire(ctx context.Context, req *kvpb.LockRequest, s, held co
 			return lockError(err)
 		case blocker.IsZero():
 			return nil
-		case req.Wait == kvpb.WaitSkip:
+		case req.Wait == lock.WaitSkip:
 			return errSkipLocked
 		}
 		return &kvpb.LockNotAvailableError{}

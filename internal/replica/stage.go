@@ -11,6 +11,7 @@ import (
 	"github.com/lichendb/lichen/internal/hlc"
 	"github.com/lichendb/lichen/internal/keys"
 	"github.com/lichendb/lichen/internal/kvpb"
+	"github.com/lichendb/lichen/internal/lock"
 	"github.com/lichendb/lichen/internal/plant"
 	"github.com/lichendb/lichen/internal/raftgroup"
 	"github.com/lichendb/lichen/internal/storage/mvcc"
@@ -101,7 +102,7 @@ func (r *Replica) checkLocks(id concurrency.TxnID, locks [][]byte, epoch uint64,
 		if i < len(epochs) {
 			e = epochs[i]
 		}
-		if e != 0 && !r.knows(e) || r.locks.Holds(k, id) == concurrency.None {
+		if e != 0 && !r.knows(e) || r.locks.Holds(k, id) == lock.None {
 			if r.Gone() || r.lease.Load() == nil || !r.Desc().ContainsKey(k) {
 				return r.moved(k) // the locks are where the range, or half of it, went
 			}

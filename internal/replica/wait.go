@@ -7,11 +7,12 @@ import (
 
 	"github.com/lichendb/lichen/internal/concurrency"
 	"github.com/lichendb/lichen/internal/kvpb"
+	"github.com/lichendb/lichen/internal/lock"
 )
 
 // wait waits for a queued lock until it is granted, the transaction is chosen to
 // break a deadlock, lock_timeout passes or the statement is cancelled.
-func (r *Replica) wait(ctx context.Context, req *kvpb.LockRequest, h concurrency.Holder, held concurrency.Strength, w *concurrency.Waiter) error {
+func (r *Replica) wait(ctx context.Context, req *kvpb.LockRequest, h concurrency.Holder, held lock.Strength, w *concurrency.Waiter) error {
 	err := r.waitUntil(ctx, w.Done(), req, h, w)
 	if err == nil {
 		if err = w.Err(); errors.Is(err, concurrency.ErrMoved) {
@@ -21,7 +22,7 @@ func (r *Replica) wait(ctx context.Context, req *kvpb.LockRequest, h concurrency
 	}
 	if w.Cancel() {
 		r.locks.Downgrade(h.ID, req.Key, held) // granted at the last moment
-		if held == concurrency.None {
+		if held == lock.None {
 			r.releaseSubsumed(h.ID, [][]byte{req.Key})
 		}
 	}

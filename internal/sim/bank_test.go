@@ -65,7 +65,7 @@ func (b bank) operate(ctx context.Context, s *simulation, client int, l *life, r
 		for i, key := range []string{from, to} {
 			read := get
 			if rng.IntN(2) == 0 {
-				read = lock
+				read = lockKey
 			}
 			var err error
 			if now[i], err = read(ctx, t, op, key); err != nil {

@@ -11,6 +11,7 @@ import (
 	"github.com/lichendb/lichen/internal/hlc"
 	"github.com/lichendb/lichen/internal/kv"
 	"github.com/lichendb/lichen/internal/kvpb"
+	"github.com/lichendb/lichen/internal/lock"
 	"github.com/lichendb/lichen/internal/replica"
 )
 
@@ -128,7 +129,7 @@ func TestFarLocks(t *testing.T) {
 		large := f.nodes[0].current().db.Begin(kv.TxnOptions{})
 		large.BeginStatement()
 		put := func(key, value string) {
-			if _, err := large.Lock(ctx, []byte(key), kv.LockUpdate, kv.WaitBlock); err != nil {
+			if _, err := large.Lock(ctx, []byte(key), lock.Update, lock.WaitBlock); err != nil {
 				t.Fatal(err)
 			}
 			if err := large.Put([]byte(key), []byte(value)); err != nil {

@@ -27,11 +27,11 @@ func (b heldBank) operate(ctx context.Context, s *simulation, client int, l *lif
 	from, to, amount := account(i), account(i+1+rng.IntN(b.accounts-1-i)), int64(1+rng.IntN(10))
 	s.transact(ctx, client, l, check.BankTransfer, kv.TxnOptions{Isolation: kv.ReadCommitted}, func(t *kv.Txn, op *check.Op) error {
 		op.Transfer = &check.Transfer{From: from, To: to, Amount: amount}
-		a, err := lock(ctx, t, op, from)
+		a, err := lockKey(ctx, t, op, from)
 		if err != nil {
 			return err
 		}
-		z, err := lock(ctx, t, op, to)
+		z, err := lockKey(ctx, t, op, to)
 		if err != nil {
 			return err
 		}

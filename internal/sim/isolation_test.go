@@ -9,6 +9,7 @@ import (
 
 	"github.com/lichendb/lichen/internal/kv"
 	"github.com/lichendb/lichen/internal/kvpb"
+	"github.com/lichendb/lichen/internal/lock"
 )
 
 // stepTime is how long a step of a history may take that nothing blocks.
@@ -98,7 +99,7 @@ func (x *histTxn) scan(prefix string) string {
 // write locks and writes a key, as UPDATE and INSERT do.
 func (x *histTxn) write(name, value string) {
 	x.step(func(ctx context.Context) error {
-		if _, err := x.txn.Lock(ctx, histKey(name), kv.LockUpdate, kv.WaitBlock); err != nil {
+		if _, err := x.txn.Lock(ctx, histKey(name), lock.Update, lock.WaitBlock); err != nil {
 			return err
 		}
 		return x.txn.Put(histKey(name), []byte(value))
@@ -341,10 +342,10 @@ func TestIdleForAnHour(t *testing.T) {
 		waits := h.nodes[2].current().db.Begin(kv.TxnOptions{})
 		waits.LockTimeout = time.Second
 		waits.BeginStatement()
-		if _, err := waits.Lock(ctx, histKey("pm"), kv.LockUpdate, kv.WaitBlock); err != nil {
+		if _, err := waits.Lock(ctx, histKey("pm"), lock.Update, lock.WaitBlock); err != nil {
 			t.Errorf("the lock of a transaction whose node is gone: %v", err)
 		}
-		if _, err := waits.Lock(ctx, histKey("x"), kv.LockUpdate, kv.WaitBlock); err == nil || kvpb.Classify(err) != kvpb.ClassUser {
+		if _, err := waits.Lock(ctx, histKey("x"), lock.Update, lock.WaitBlock); err == nil || kvpb.Classify(err) != kvpb.ClassUser {
 			t.Errorf("the lock of an idle transaction: %v", err)
 		}
 		waits.Rollback(ctx)

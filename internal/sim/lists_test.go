@@ -97,7 +97,7 @@ func listStep(ctx context.Context, t *kv.Txn, op *check.Op, step check.ListStep)
 	seen := check.Op{}
 	read := get
 	if step.Append != "" {
-		read = lock
+		read = lockKey
 	}
 	value, err := read(ctx, t, &seen, step.Key)
 	if err != nil {

@@ -53,7 +53,7 @@ func (r registers) operate(ctx context.Context, s *simulation, client int, l *li
 		s.transact(ctx, client, l, "write", o, func(t *kv.Txn, op *check.Op) error { return put(ctx, t, op, next) })
 	case 3: // SELECT FOR UPDATE, think, UPDATE
 		s.transact(ctx, client, l, "locked-change", o, func(t *kv.Txn, op *check.Op) error {
-			if _, err := lock(ctx, t, op, key); err != nil {
+			if _, err := lockKey(ctx, t, op, key); err != nil {
 				return err
 			}
 			<-time.After(time.Duration(rng.IntN(100)) * time.Millisecond)

@@ -44,7 +44,7 @@ func (r ring) operate(ctx context.Context, s *simulation, client int, l *life, r
 	}
 	read := get
 	if rng.IntN(3) == 0 {
-		read = lock
+		read = lockKey
 	}
 	start := r.Keys[rng.IntN(len(r.Keys))]
 	s.transact(ctx, client, l, check.RingSplice, kv.TxnOptions{}, func(t *kv.Txn, op *check.Op) error {

@@ -20,6 +20,7 @@ import (
 	"github.com/lichendb/lichen/internal/keys"
 	"github.com/lichendb/lichen/internal/kv"
 	"github.com/lichendb/lichen/internal/kvpb"
+	"github.com/lichendb/lichen/internal/lock"
 )
 
 const (
@@ -390,9 +391,9 @@ func get(ctx context.Context, t *kv.Txn, op *check.Op, key string) (string, erro
 	return string(v), nil
 }
 
-// lock locks a key and reads it for op.
-func lock(ctx context.Context, t *kv.Txn, op *check.Op, key string) (string, error) {
-	r, err := t.Lock(ctx, []byte(key), kv.LockUpdate, kv.WaitBlock)
+// lockKey locks a key and reads it for op.
+func lockKey(ctx context.Context, t *kv.Txn, op *check.Op, key string) (string, error) {
+	r, err := t.Lock(ctx, []byte(key), lock.Update, lock.WaitBlock)
 	if err != nil {
 		return "", err
 	}
@@ -405,7 +406,7 @@ func lock(ctx context.Context, t *kv.Txn, op *check.Op, key string) (string, err
 func put(ctx context.Context, t *kv.Txn, op *check.Op, writes ...check.Access) error {
 	op.Writes = writes
 	for _, w := range writes {
-		if _, err := t.Lock(ctx, []byte(w.Key), kv.LockUpdate, kv.WaitBlock); err != nil {
+		if _, err := t.Lock(ctx, []byte(w.Key), lock.Update, lock.WaitBlock); err != nil {
 			return err
 		}
 		if w.Absent {

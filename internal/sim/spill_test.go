@@ -11,6 +11,7 @@ import (
 
 	"github.com/lichendb/lichen/internal/keys"
 	"github.com/lichendb/lichen/internal/kv"
+	"github.com/lichendb/lichen/internal/lock"
 )
 
 // largeTxn writes rows over all ranges of a cluster, more than its gateway keeps.
@@ -24,7 +25,7 @@ const largePrefix = "\x10large"
 func largeKey(i int) []byte { return fmt.Appendf(nil, "%s%03d", largePrefix, i*7%100) }
 
 func (x *largeTxn) write(i int, value string) error {
-	if _, err := x.txn.Lock(context.Background(), largeKey(i), kv.LockUpdate, kv.WaitBlock); err != nil {
+	if _, err := x.txn.Lock(context.Background(), largeKey(i), lock.Update, lock.WaitBlock); err != nil {
 		return err
 	}
 	return x.txn.Put(largeKey(i), []byte(value))

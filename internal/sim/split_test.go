@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/lichendb/lichen/internal/kv"
+	"github.com/lichendb/lichen/internal/lock"
 )
 
 // TestSplitLeavesNoLocks commits several transactions, every other one in a second range
@@ -92,7 +93,7 @@ func (c *cluster) locked(l *life, key []byte) *kv.Txn {
 
 // lockToo has a transaction lock and write another key.
 func (c *cluster) lockToo(t *kv.Txn, key []byte) {
-	_, err := t.Lock(context.Background(), key, kv.LockUpdate, kv.WaitBlock)
+	_, err := t.Lock(context.Background(), key, lock.Update, lock.WaitBlock)
 	if err == nil {
 		err = t.Put(key, []byte("v"))
 	}
@@ -107,7 +108,7 @@ func (c *cluster) lockable(key []byte) error {
 	t := c.nodes[1].current().db.Begin(kv.TxnOptions{Isolation: kv.ReadCommitted})
 	t.LockTimeout = 400 * time.Millisecond // before the gateway of a lock that has leaked is asked
 	t.BeginStatement()
-	_, err := t.Lock(ctx, key, kv.LockUpdate, kv.WaitBlock)
+	_, err := t.Lock(ctx, key, lock.Update, lock.WaitBlock)
 	t.Rollback(ctx)
 	return err
 }

@@ -40,7 +40,7 @@ func checkLocking(st *ast.DeclareCursor) error {
 	if len(st.Query.Locking) == 0 {
 		return nil
 	}
-	what := st.Query.Locking[0].Strength.String()
+	what := st.Query.Locking[0].String()
 	switch {
 	case st.Hold:
 		return pgerr.Unsupported("DECLARE CURSOR WITH HOLD ... %s is not supported", what).WithDetail("Holdable cursors must be READ ONLY.")

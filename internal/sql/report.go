@@ -135,7 +135,7 @@ func (s *Server) ownReport(req pgcatalog.ReportRequest) *pgcatalog.Report {
 				return false
 			}
 			r.Locks = append(r.Locks, pgcatalog.Lock{
-				Node: self, Range: id, Key: slices.Clone(l.Key), Txn: kvpb.TxnID(l.Txn), Strength: kvpb.Strength(l.Strength), Waiting: l.Waiting,
+				Node: self, Range: id, Key: slices.Clone(l.Key), Txn: kvpb.TxnID(l.Txn), Strength: l.Strength, Waiting: l.Waiting,
 			})
 			return true
 		})

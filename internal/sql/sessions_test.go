@@ -10,6 +10,7 @@ import (
 	"github.com/lichendb/lichen/internal/keys"
 	"github.com/lichendb/lichen/internal/kv"
 	"github.com/lichendb/lichen/internal/kvpb"
+	"github.com/lichendb/lichen/internal/lock"
 	"github.com/lichendb/lichen/internal/sql"
 	"github.com/lichendb/lichen/internal/sql/logictest"
 	"github.com/lichendb/lichen/internal/sql/pgerr"
@@ -175,7 +176,7 @@ func TestAdvisoryHolders(t *testing.T) {
 	}
 	holder := db.Begin(kv.TxnOptions{LocksOnly: true})
 	holder.BeginStatement()
-	put(holder.ID(), byte(kv.LockShare))
+	put(holder.ID(), byte(lock.Share))
 	for _, c := range []struct{ try, want string }{
 		{"SELECT pg_try_advisory_lock(5)", "f"}, {"SELECT pg_try_advisory_lock_shared(5)", "t"},
 		{"SELECT pg_advisory_unlock_shared(5)", "t"}, {"SELECT pg_try_advisory_lock(6)", "t"},

@@ -15,13 +15,14 @@ import (
 	"github.com/lichendb/lichen/internal/concurrency"
 	"github.com/lichendb/lichen/internal/kv"
 	"github.com/lichendb/lichen/internal/kvpb"
+	"github.com/lichendb/lichen/internal/lock"
 	"github.com/lichendb/lichen/internal/replica"
 	"github.com/lichendb/lichen/internal/rpc"
 )
 
 func mustLock(t *testing.T, txn *kv.Txn, key string) {
 	t.Helper()
-	if _, err := txn.Lock(context.Background(), []byte(key), kv.LockUpdate, kv.WaitBlock); err != nil {
+	if _, err := txn.Lock(context.Background(), []byte(key), lock.Update, lock.WaitBlock); err != nil {
 		t.Fatalf("lock of %q: %v", key, err)
 	}
 }
@@ -51,7 +52,7 @@ func TestLocksSurviveTransfer(t *testing.T) {
 		wg.Go(func() { // waits for the lock all the while
 			waiter := dbs[first].Begin(kv.TxnOptions{Isolation: kv.ReadCommitted})
 			waiter.BeginStatement()
-			res, err := waiter.Lock(ctx, []byte("\x10a"), kv.LockUpdate, kv.WaitBlock)
+			res, err := waiter.Lock(ctx, []byte("\x10a"), lock.Update, lock.WaitBlock)
 			if err != nil || string(res.Value) != "new" {
 				t.Errorf("the waiter got %q, %v", res.Value, err)
 			}
@@ -207,7 +208,7 @@ func transferTwice(t *testing.T) (wrong error) {
 		early.BeginStatement()
 		soon, cancel := context.WithTimeout(context.Background(), 500*time.Millisecond)
 		defer cancel()
-		if _, err := early.Lock(soon, []byte("\x10b"), kv.LockUpdate, kv.WaitBlock); err == nil {
+		if _, err := early.Lock(soon, []byte("\x10b"), lock.Update, lock.WaitBlock); err == nil {
 			fail("the target grants locks that its successor does not hear of")
 		}
 		for c.Leader(1) == nil || c.Leader(1) == taken {
@@ -434,7 +435,7 @@ func increment(db *kv.DB, block bool) error {
 	ctx := context.Background()
 	txn := db.Begin(kv.TxnOptions{Isolation: kv.ReadCommitted})
 	txn.BeginStatement()
-	res, err := txn.Lock(ctx, []byte("\x10n"), kv.LockUpdate, kv.WaitBlock)
+	res, err := txn.Lock(ctx, []byte("\x10n"), lock.Update, lock.WaitBlock)
 	if err != nil {
 		txn.Rollback(ctx)
 		return fmt.Errorf("lock: %w", err)
@@ -467,7 +468,7 @@ func TestLocksOfDeadGateway(t *testing.T) {
 			return !dead[id.Hi]
 		}})
 		ctx := context.Background()
-		for _, wait := range []kv.WaitPolicy{kv.WaitBlock, kv.WaitError, kv.WaitSkip} {
+		for _, wait := range []lock.WaitPolicy{lock.WaitBlock, lock.WaitError, lock.WaitSkip} {
 			holder := gone.Begin(kv.TxnOptions{})
 			holder.BeginStatement()
 			mustLock(t, holder, "\x10a")
@@ -479,7 +480,7 @@ func TestLocksOfDeadGateway(t *testing.T) {
 			mu.Unlock()
 			txn := db.Begin(kv.TxnOptions{})
 			txn.BeginStatement()
-			res, err := txn.Lock(ctx, []byte("\x10a"), kv.LockUpdate, wait)
+			res, err := txn.Lock(ctx, []byte("\x10a"), lock.Update, wait)
 			if err != nil || res.Skipped {
 				t.Errorf("wait policy %d: %+v, %v", wait, res, err)
 			}

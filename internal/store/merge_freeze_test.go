@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/lichendb/lichen/internal/kvpb"
+	"github.com/lichendb/lichen/internal/lock"
 	"github.com/lichendb/lichen/internal/raftlog"
 	"github.com/lichendb/lichen/internal/replica"
 )
@@ -186,7 +187,7 @@ func TestSplitLeadsSoon(t *testing.T) {
 		ctx := context.Background()
 		var held kvpb.LockResponse
 		holder := nd.Txn(1 << 40)
-		if err := lead.Lock(ctx, &kvpb.LockRequest{Txn: holder, Key: []byte("\x10z"), Strength: kvpb.LockUpdate}, &held); err != nil {
+		if err := lead.Lock(ctx, &kvpb.LockRequest{Txn: holder, Key: []byte("\x10z"), Strength: lock.Update}, &held); err != nil {
 			t.Fatal(err)
 		}
 		if err := lead.Split(ctx, []byte("\x10m"), 2); err != nil {

@@ -14,6 +14,7 @@ import (
 	"github.com/lichendb/lichen/internal/concurrency"
 	"github.com/lichendb/lichen/internal/keys"
 	"github.com/lichendb/lichen/internal/kvpb"
+	"github.com/lichendb/lichen/internal/lock"
 	"github.com/lichendb/lichen/internal/replica"
 )
 
@@ -163,7 +164,7 @@ func TestMergeCarriesLocks(t *testing.T) {
 		ctx := context.Background()
 		holder, waiter := nd.Txn(1<<40), nd.Txn(1<<40+1)
 		var held kvpb.LockResponse
-		if err := right.Lock(ctx, &kvpb.LockRequest{Txn: holder, Key: []byte("\x10g"), Strength: kvpb.LockUpdate}, &held); err != nil {
+		if err := right.Lock(ctx, &kvpb.LockRequest{Txn: holder, Key: []byte("\x10g"), Strength: lock.Update}, &held); err != nil {
 			t.Fatal(err)
 		}
 		// The read of a later transaction that wrote nothing.
@@ -173,7 +174,7 @@ func TestMergeCarriesLocks(t *testing.T) {
 		}
 		waited := make(chan error, 1)
 		go func() {
-			waited <- right.Lock(ctx, &kvpb.LockRequest{Txn: waiter, Key: []byte("\x10g"), Strength: kvpb.LockUpdate}, &kvpb.LockResponse{})
+			waited <- right.Lock(ctx, &kvpb.LockRequest{Txn: waiter, Key: []byte("\x10g"), Strength: lock.Update}, &kvpb.LockResponse{})
 		}()
 		time.Sleep(100 * time.Millisecond)
 		c.merge(1)
@@ -182,7 +183,7 @@ func TestMergeCarriesLocks(t *testing.T) {
 			t.Fatalf("who waited at the merged range: %v %+v", err, mm)
 		}
 		lead = c.Leader(1)
-		err := lead.Lock(ctx, &kvpb.LockRequest{Txn: waiter, Key: []byte("\x10g"), Strength: kvpb.LockUpdate, Wait: kvpb.WaitError}, &kvpb.LockResponse{})
+		err := lead.Lock(ctx, &kvpb.LockRequest{Txn: waiter, Key: []byte("\x10g"), Strength: lock.Update, Wait: lock.WaitError}, &kvpb.LockResponse{})
 		var busy *kvpb.LockNotAvailableError
 		if !errors.As(err, &busy) {
 			t.Errorf("the lock was lost: %v", err)
@@ -201,7 +202,7 @@ func TestMergeCarriesLocks(t *testing.T) {
 		if !reader.ReadTS.Less(resp.CommitTS) {
 			t.Errorf("committed at %v, read at %v", resp.CommitTS, reader.ReadTS)
 		}
-		if err := lead.Lock(ctx, &kvpb.LockRequest{Txn: waiter, Key: []byte("\x10g"), Strength: kvpb.LockUpdate, Wait: kvpb.WaitError}, &kvpb.LockResponse{}); err != nil {
+		if err := lead.Lock(ctx, &kvpb.LockRequest{Txn: waiter, Key: []byte("\x10g"), Strength: lock.Update, Wait: lock.WaitError}, &kvpb.LockResponse{}); err != nil {
 			t.Errorf("the lock after the commit: %v", err)
 		}
 	})
@@ -388,7 +389,7 @@ func (c *cluster) bump(key string, n uint64) bool {
 		var l kvpb.LockResponse
 		// Nobody else takes the lock for longer than a commit.
 		limited, cancel := context.WithTimeout(ctx, 10*time.Second)
-		err := r.Lock(limited, &kvpb.LockRequest{Txn: m, Key: []byte(key), Strength: kvpb.LockUpdate}, &l)
+		err := r.Lock(limited, &kvpb.LockRequest{Txn: m, Key: []byte(key), Strength: lock.Update}, &l)
 		cancel()
 		if errors.Is(err, context.DeadlineExceeded) {
 			r.Locks().ForEach(func(l concurrency.Lock) bool {

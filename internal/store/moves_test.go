@@ -18,6 +18,7 @@ import (
 	"github.com/lichendb/lichen/internal/keys"
 	"github.com/lichendb/lichen/internal/kv"
 	"github.com/lichendb/lichen/internal/kvpb"
+	"github.com/lichendb/lichen/internal/lock"
 	"github.com/lichendb/lichen/internal/raftlog"
 	"github.com/lichendb/lichen/internal/replica"
 	"github.com/lichendb/lichen/internal/rpc"
@@ -277,7 +278,7 @@ func TestTransferDelay(t *testing.T) {
 				txn := db.Begin(kv.TxnOptions{Isolation: kv.ReadCommitted})
 				txn.BeginStatement()
 				key := []byte{0x10, 'w', byte(i)}
-				_, err := txn.Lock(ctx, key, kv.LockUpdate, kv.WaitBlock)
+				_, err := txn.Lock(ctx, key, lock.Update, lock.WaitBlock)
 				if err = errors.Join(err, txn.Put(key, []byte("1"))); err != nil {
 					txn.Rollback(ctx)
 					return err

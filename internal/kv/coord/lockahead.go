@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/lichendb/lichen/internal/kvpb"
+	"github.com/lichendb/lichen/internal/lock"
 )
 
 // maxAhead bounds the answers that are kept for a statement.
@@ -13,7 +14,7 @@ const maxAhead = 4096
 
 // prefetched are locks that were taken before they were asked for.
 type prefetched struct {
-	strength kvpb.Strength
+	strength lock.Strength
 	got      map[string]*kvpb.LockResponse
 }
 
@@ -24,7 +25,7 @@ func (a *prefetched) forget() {
 }
 
 // find returns the answer to a request for a lock that is held already, or nil.
-func (a *prefetched) find(key []byte, s kvpb.Strength) *kvpb.LockResponse {
+func (a *prefetched) find(key []byte, s lock.Strength) *kvpb.LockResponse {
 	if len(a.got) == 0 || s > a.strength {
 		return nil
 	}
@@ -34,7 +35,7 @@ func (a *prefetched) find(key []byte, s kvpb.Strength) *kvpb.LockResponse {
 // LockAhead takes locks that the present statement is about to ask for with Lock, one request
 // for all of a range: as far as they are free. Those that are not, Lock waits for. What
 // Lock answers is the same as without it.
-func (t *Txn) LockAhead(ctx context.Context, keys [][]byte, s kvpb.Strength) error {
+func (t *Txn) LockAhead(ctx context.Context, keys [][]byte, s lock.Strength) error {
 	if s != t.prefetched.strength || len(t.prefetched.got)+len(keys) > maxAhead {
 		t.prefetched.forget()
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/lichendb/lichen/internal/hlc"
 	"github.com/lichendb/lichen/internal/kvpb"
+	"github.com/lichendb/lichen/internal/lock"
 	"github.com/lichendb/lichen/internal/must"
 )
 
@@ -35,7 +36,7 @@ const (
 
 type lockedKey struct {
 	key      []byte
-	strength kvpb.Strength
+	strength lock.Strength
 	epoch    uint64 // leadership that granted it
 }
 
@@ -242,7 +243,7 @@ func (t *Txn) Get(ctx context.Context, key []byte) (value []byte, found bool, er
 // committed value, or the transaction's own. Above READ COMMITTED a version newer
 // than the snapshot makes the transaction move its snapshot, which is a retry error
 // if something that it has read has changed.
-func (t *Txn) Lock(ctx context.Context, key []byte, s kvpb.Strength, w kvpb.WaitPolicy) (LockResult, error) {
+func (t *Txn) Lock(ctx context.Context, key []byte, s lock.Strength, w lock.WaitPolicy) (LockResult, error) {
 	resp := t.prefetched.find(key, s)
 	if resp == nil {
 		resp = &t.lockResp
@@ -275,7 +276,7 @@ func (t *Txn) Lock(ctx context.Context, key []byte, s kvpb.Strength, w kvpb.Wait
 }
 
 // requestLock has a lock granted and notes it; the answer is in t.lockResp.
-func (t *Txn) requestLock(ctx context.Context, key []byte, s kvpb.Strength, w kvpb.WaitPolicy) error {
+func (t *Txn) requestLock(ctx context.Context, key []byte, s lock.Strength, w lock.WaitPolicy) error {
 	t.lockReq.Key, t.lockReq.Strength, t.lockReq.Wait, t.lockReq.Timeout = key, s, w, t.LockTimeout
 	t.lockReq.HoldsLocks = len(t.locks) > 0
 	resp := &t.lockResp
@@ -295,7 +296,7 @@ const knownLocks = 16
 
 // addLock notes a lock that was granted, if it is not known yet: it was acquired now,
 // or by an earlier attempt without an answer.
-func (t *Txn) addLock(key []byte, s kvpb.Strength, resp *kvpb.LockResponse) error {
+func (t *Txn) addLock(key []byte, s lock.Strength, resp *kvpb.LockResponse) error {
 	for i := max(0, len(t.locks)-knownLocks); i < len(t.locks); i++ {
 		if l := &t.locks[i]; bytes.Equal(l.key, key) {
 			if !resp.Acquired {

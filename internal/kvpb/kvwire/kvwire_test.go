@@ -16,6 +16,7 @@ import (
 
 	"github.com/lichendb/lichen/internal/hlc"
 	"github.com/lichendb/lichen/internal/kvpb"
+	"github.com/lichendb/lichen/internal/lock"
 )
 
 // message is a kind of message: how it is written and read. zero returns a pointer
@@ -128,10 +129,10 @@ func drawRule(t *rapid.T, v reflect.Value, least int) bool {
 	switch v.Interface().(type) {
 	case kvpb.Isolation:
 		within(zero, uint8(kvpb.ReadCommitted))
-	case kvpb.Strength:
-		within(uint8(kvpb.LockKeyShare), uint8(kvpb.LockUpdate))
-	case kvpb.WaitPolicy:
-		within(zero, uint8(kvpb.WaitSkip))
+	case lock.Strength:
+		within(uint8(lock.KeyShare), uint8(lock.Update))
+	case lock.WaitPolicy:
+		within(zero, uint8(lock.WaitSkip))
 	case kvpb.EndAction:
 		within(zero, uint8(kvpb.EndForget))
 	case kvpb.TxnStatus:
@@ -373,7 +374,7 @@ func TestUnknownValues(t *testing.T) {
 		"no strength":  DecodeLock(AppendLock(nil, &kvpb.LockRequest{Txn: txn}), new(kvpb.LockRequest)),
 		"strength":     DecodeLock(AppendLock(nil, &kvpb.LockRequest{Txn: txn, Strength: 200}), new(kvpb.LockRequest)),
 		"strengths":    DecodeLockMany(AppendLockMany(nil, &kvpb.LockManyRequest{Txn: txn, Strength: 5}), new(kvpb.LockManyRequest)),
-		"wait":         DecodeLock(AppendLock(nil, &kvpb.LockRequest{Txn: txn, Strength: kvpb.LockShare, Wait: 3}), new(kvpb.LockRequest)),
+		"wait":         DecodeLock(AppendLock(nil, &kvpb.LockRequest{Txn: txn, Strength: lock.Share, Wait: 3}), new(kvpb.LockRequest)),
 		"action":       DecodeEndTxn(AppendEndTxn(nil, &kvpb.EndTxnRequest{Txn: txn, Action: 3}), new(kvpb.EndTxnRequest)),
 		"status":       DecodeEndTxnResponse(AppendEndTxnResponse(nil, &kvpb.EndTxnResponse{Status: 4}), new(kvpb.EndTxnResponse)),
 		"pushed":       DecodePushResponse(AppendPushResponse(nil, &kvpb.PushResponse{Status: 4}), new(kvpb.PushResponse)),

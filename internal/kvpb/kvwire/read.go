@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/lichendb/lichen/internal/kvpb"
+	"github.com/lichendb/lichen/internal/lock"
 )
 
 // AppendGet appends the fields of a request.
@@ -121,8 +122,8 @@ func DecodeLock(b []byte, req *kvpb.LockRequest) error {
 	f := read(b)
 	req.Txn = f.txn(req.Txn)
 	req.Key = f.bytes()
-	req.Strength = enum(&f, kvpb.LockKeyShare, kvpb.LockUpdate)
-	req.Wait = enum(&f, kvpb.WaitBlock, kvpb.WaitSkip)
+	req.Strength = enum(&f, lock.KeyShare, lock.Update)
+	req.Wait = enum(&f, lock.WaitBlock, lock.WaitSkip)
 	f.flags(&req.HoldsLocks)
 	req.Timeout = time.Duration(f.Varint())
 	return f.err()
@@ -159,7 +160,7 @@ func AppendLockMany(b []byte, req *kvpb.LockManyRequest) []byte {
 func DecodeLockMany(b []byte, req *kvpb.LockManyRequest) error {
 	f := read(b)
 	req.Txn = f.txn(req.Txn)
-	req.Strength = enum(&f, kvpb.LockKeyShare, kvpb.LockUpdate)
+	req.Strength = enum(&f, lock.KeyShare, lock.Update)
 	f.flags(&req.HoldsLocks)
 	req.Keys = f.keys(req.Keys)
 	return f.err()

@@ -8,6 +8,7 @@ import (
 	"github.com/lichendb/lichen/internal/keys"
 	"github.com/lichendb/lichen/internal/kv"
 	"github.com/lichendb/lichen/internal/kvpb"
+	"github.com/lichendb/lichen/internal/lock"
 	"github.com/lichendb/lichen/internal/sql/pgerr"
 )
 
@@ -51,7 +52,7 @@ func holderOf(b [16]byte) kvpb.TxnID {
 // holder conflicts with it. It deletes the records of holders that have ended. Of two holders
 // that got the lock from different leaders one sees the record of the other, since both read and
 // write in a serializable transaction.
-func (m *Manager) record(ctx context.Context, key []byte, self kvpb.TxnID, want kvpb.Strength) (free bool, err error) {
+func (m *Manager) record(ctx context.Context, key []byte, self kvpb.TxnID, want lock.Strength) (free bool, err error) {
 	over := map[kvpb.TxnID]bool{}
 	err = m.db.Run(ctx, func(ctx context.Context, t *kv.Txn) error {
 		others, err := conflicting(ctx, t, key, self, want)
@@ -87,7 +88,7 @@ func (m *Manager) record(ctx context.Context, key []byte, self kvpb.TxnID, want 
 
 // writeRecord writes the record of a holder, or deletes it if the value is nil.
 func writeRecord(ctx context.Context, t *kv.Txn, key, value []byte) error {
-	r, err := t.Lock(ctx, key, kv.LockUpdate, kv.WaitBlock)
+	r, err := t.Lock(ctx, key, lock.Update, lock.WaitBlock)
 	switch {
 	case err != nil:
 		return err
@@ -105,7 +106,7 @@ type holderRecord struct {
 }
 
 // conflicting lists the records of other holders of a lock that conflict with it.
-func conflicting(ctx context.Context, t *kv.Txn, key []byte, self kvpb.TxnID, want kvpb.Strength) (out []holderRecord, err error) {
+func conflicting(ctx context.Context, t *kv.Txn, key []byte, self kvpb.TxnID, want lock.Strength) (out []holderRecord, err error) {
 	span := keys.AdvisoryHolders(key)
 	for start := span.Start; start != nil; {
 		var page kv.ScanResult
@@ -115,7 +116,7 @@ func conflicting(ctx context.Context, t *kv.Txn, key []byte, self kvpb.TxnID, wa
 		for i := range page.Len() {
 			k, v := page.Key(i), page.Value(i)
 			h, ok := keys.DecodeAdvisoryHolder(key, k)
-			if !ok || len(v) != 1 || holderOf(h) == self || want == kvpb.LockShare && kvpb.Strength(v[0]) == kvpb.LockShare {
+			if !ok || len(v) != 1 || holderOf(h) == self || want == lock.Share && lock.Strength(v[0]) == lock.Share {
 				continue
 			}
 			if len(out) >= maxHolders {

@@ -9,6 +9,7 @@ import (
 	"github.com/lichendb/lichen/internal/keys"
 	"github.com/lichendb/lichen/internal/kv"
 	"github.com/lichendb/lichen/internal/kvpb"
+	"github.com/lichendb/lichen/internal/lock"
 	"github.com/lichendb/lichen/internal/sleep"
 	"github.com/lichendb/lichen/internal/sql/pgerr"
 )
@@ -57,7 +58,7 @@ type Session interface {
 // hold is a lock that the session holds: how often, until it is unlocked and until the
 // transaction ends, exclusively and shared.
 type hold struct {
-	strength kvpb.Strength
+	strength lock.Strength
 	session  [2]int // exclusive, shared
 	txn      [2]int
 }
@@ -120,9 +121,9 @@ func sharedIndex(shared bool) int {
 
 // Lock takes a lock; false if it was only to be tried and others hold it.
 func (l *Locks) Lock(ctx context.Context, r Request) (bool, error) {
-	k, want := r.Key, kvpb.LockUpdate
+	k, want := r.Key, lock.Update
 	if r.Shared {
-		want = kvpb.LockShare
+		want = lock.Share
 	}
 	h := l.held[k]
 	if h == nil || h.strength < want {
@@ -164,7 +165,7 @@ func (l *Locks) begin() {
 }
 
 // acquire gets the row lock, and in a cluster writes the record of its holder.
-func (l *Locks) acquire(ctx context.Context, key []byte, want kvpb.Strength, try bool) (bool, error) {
+func (l *Locks) acquire(ctx context.Context, key []byte, want lock.Strength, try bool) (bool, error) {
 	l.begin()
 	began := time.Now()
 	for {
@@ -195,10 +196,10 @@ func (l *Locks) acquire(ctx context.Context, key []byte, want kvpb.Strength, try
 }
 
 // lockKey gets the row lock.
-func (l *Locks) lockKey(ctx context.Context, key []byte, want kvpb.Strength, try bool) (bool, error) {
-	policy := kv.WaitBlock
+func (l *Locks) lockKey(ctx context.Context, key []byte, want lock.Strength, try bool) (bool, error) {
+	policy := lock.WaitBlock
 	if try {
-		policy = kv.WaitSkip
+		policy = lock.WaitSkip
 	} else {
 		l.LeaveStatement()
 		defer l.EnterStatement()

@@ -1,5 +1,7 @@
 package ast
 
+import "github.com/lichendb/lichen/internal/lock"
+
 // parenQuery prints a query in parentheses.
 func (p *printer) parenQuery(s *Select) {
 	p.w("(")
@@ -114,12 +116,12 @@ func (p *printer) direction(d Direction, n NullsOrder) {
 }
 
 func (p *printer) locking(l LockingClause) {
-	p.w(" FOR ", [...]string{"KEY SHARE", "SHARE", "NO KEY UPDATE", "UPDATE"}[l.Strength])
+	p.w(" ", l.String())
 	if l.Of != nil {
 		p.w(" OF ")
 		p.names(l.Of)
 	}
-	p.w([...]string{"", " SKIP LOCKED", " NOWAIT"}[l.Wait])
+	p.w([...]string{lock.WaitBlock: "", lock.WaitError: " NOWAIT", lock.WaitSkip: " SKIP LOCKED"}[l.Wait])
 }
 
 func (p *printer) with(w *With) {

@@ -1,5 +1,11 @@
 package ast
 
+import (
+	"strings"
+
+	"github.com/lichendb/lichen/internal/lock"
+)
+
 // SetOp is the set operation of a Select.
 type SetOp uint8
 
@@ -91,39 +97,16 @@ type OrderItem struct {
 	Using Operator
 }
 
-// LockStrength is the strength of a FOR clause, weakest first.
-type LockStrength uint8
-
-// The row lock strengths.
-const (
-	LockKeyShare LockStrength = iota
-	LockShare
-	LockNoKeyUpdate
-	LockUpdate
-)
-
-// String returns the words of the clause.
-func (s LockStrength) String() string {
-	return [...]string{"FOR KEY SHARE", "FOR SHARE", "FOR NO KEY UPDATE", "FOR UPDATE"}[s]
-}
-
-// LockWait says what to do about a row that is locked by another.
-type LockWait uint8
-
-// The lock wait policies.
-const (
-	LockWaitBlock LockWait = iota
-	LockWaitSkip
-	LockWaitError
-)
-
 // LockingClause is FOR UPDATE|... [OF tables] [NOWAIT|SKIP LOCKED].
 type LockingClause struct {
 	Loc
-	Strength LockStrength
+	Strength lock.Strength
 	Of       []TableName // empty for all tables
-	Wait     LockWait
+	Wait     lock.WaitPolicy
 }
+
+// String returns FOR and the strength, as messages name the clause.
+func (c *LockingClause) String() string { return "FOR " + strings.ToUpper(c.Strength.String()) }
 
 // With is a WITH clause.
 type With struct {

@@ -5,7 +5,7 @@ import (
 	"encoding/binary"
 
 	"github.com/lichendb/lichen/internal/keys"
-	"github.com/lichendb/lichen/internal/kv"
+	"github.com/lichendb/lichen/internal/lock"
 	"github.com/lichendb/lichen/internal/sql/pgerr"
 )
 
@@ -167,7 +167,7 @@ func (c *Collection) Remove(ctx context.Context, id ID) error {
 
 // lockAndPut writes a key, or deletes it if value is nil.
 func (c *Collection) lockAndPut(ctx context.Context, key, value []byte) error {
-	if _, err := c.txn.Lock(ctx, key, kv.LockUpdate, kv.WaitBlock); err != nil {
+	if _, err := c.txn.Lock(ctx, key, lock.Update, lock.WaitBlock); err != nil {
 		return err
 	}
 	if value == nil {
@@ -180,7 +180,7 @@ func (c *Collection) lockAndPut(ctx context.Context, key, value []byte) error {
 // for a transaction that is about to take or free the same name.
 func (c *Collection) AddName(ctx context.Context, k NameKey, e NameEntry) (taken bool, err error) {
 	key := nameKey(k)
-	res, err := c.txn.Lock(ctx, key, kv.LockUpdate, kv.WaitBlock)
+	res, err := c.txn.Lock(ctx, key, lock.Update, lock.WaitBlock)
 	if err != nil || res.Found {
 		return err == nil, err
 	}
@@ -194,7 +194,7 @@ func (c *Collection) AddName(ctx context.Context, k NameKey, e NameEntry) (taken
 // LockName returns what a name stands for, and keeps others from taking or freeing it until the
 // transaction ends.
 func (c *Collection) LockName(ctx context.Context, k NameKey) (e NameEntry, found bool, err error) {
-	res, err := c.txn.Lock(ctx, nameKey(k), kv.LockUpdate, kv.WaitBlock)
+	res, err := c.txn.Lock(ctx, nameKey(k), lock.Update, lock.WaitBlock)
 	if err != nil || !res.Found {
 		return NameEntry{}, false, err
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/lichendb/lichen/internal/keys"
 	"github.com/lichendb/lichen/internal/kv"
 	"github.com/lichendb/lichen/internal/kvpb"
+	"github.com/lichendb/lichen/internal/lock"
 	"github.com/lichendb/lichen/internal/sql/pgerr"
 )
 
@@ -101,7 +102,7 @@ func (c *Collection) ClearUnlessCommitted(ctx context.Context, span keys.Span) e
 		return err
 	}
 	err = c.store.db.Run(ctx, func(ctx context.Context, t *kv.Txn) error {
-		if _, err := t.Lock(ctx, cleanupKey(id), kv.LockUpdate, kv.WaitBlock); err != nil {
+		if _, err := t.Lock(ctx, cleanupKey(id), lock.Update, lock.WaitBlock); err != nil {
 			return err
 		}
 		return t.Put(cleanupKey(id), b)
@@ -247,7 +248,7 @@ func (g *gateway) takeCleaning(ctx context.Context) (mine bool, err error) {
 	key := keys.SystemKey(sysCleaner)
 	err = g.s.db.Run(ctx, func(ctx context.Context, t *kv.Txn) error {
 		mine = false
-		res, err := t.Lock(ctx, key, kv.LockUpdate, kv.WaitBlock)
+		res, err := t.Lock(ctx, key, lock.Update, lock.WaitBlock)
 		if err != nil {
 			return err
 		}
@@ -304,12 +305,12 @@ func (s *Store) findCleanups(ctx context.Context) error {
 func (cl *Cleaner) clean(ctx context.Context, id cleanupID, r cleanupRecord) (bool, error) {
 	s := cl.Store
 	exists, busy := false, false
-	wait := kv.WaitBlock
+	wait := lock.WaitBlock
 	if s.gw != nil {
-		wait = kv.WaitSkip // a transaction of another node may hold it for long
+		wait = lock.WaitSkip // a transaction of another node may hold it for long
 	}
 	check := func(ctx context.Context, t *kv.Txn) error {
-		res, err := t.Lock(ctx, cleanupKey(id), kv.LockUpdate, wait)
+		res, err := t.Lock(ctx, cleanupKey(id), lock.Update, wait)
 		exists, busy = res.Found, res.Skipped
 		return err
 	}

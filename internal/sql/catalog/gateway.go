@@ -9,8 +9,8 @@ import (
 
 	"github.com/lichendb/lichen/internal/concurrency"
 	"github.com/lichendb/lichen/internal/hlc"
-	"github.com/lichendb/lichen/internal/kv"
 	"github.com/lichendb/lichen/internal/kvpb"
+	"github.com/lichendb/lichen/internal/lock"
 	"github.com/lichendb/lichen/internal/sql/pgerr"
 )
 
@@ -283,7 +283,7 @@ func (c *Collection) fence(ctx context.Context) error {
 	if g.epoch.Load() != c.epoch {
 		return errLost()
 	}
-	res, err := c.txn.Lock(ctx, memberKey(g.node), kv.LockShare, kv.WaitBlock)
+	res, err := c.txn.Lock(ctx, memberKey(g.node), lock.Share, lock.WaitBlock)
 	if err != nil {
 		return err
 	}

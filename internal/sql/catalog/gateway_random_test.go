@@ -11,6 +11,7 @@ import (
 
 	"github.com/lichendb/lichen/internal/keys"
 	"github.com/lichendb/lichen/internal/kv"
+	"github.com/lichendb/lichen/internal/lock"
 )
 
 // Sessions on three nodes write rows under the cached descriptor while others
@@ -109,7 +110,7 @@ func (h *descHistory) write(t *testing.T, s *session, stop chan struct{}, who by
 		if v < floor {
 			t.Errorf("version %d was used after %d had been committed and returned", v, floor)
 		}
-		_, err = s.txn.Lock(ctx, row, kv.LockUpdate, kv.WaitBlock)
+		_, err = s.txn.Lock(ctx, row, lock.Update, lock.WaitBlock)
 		if err == nil {
 			err = s.txn.Put(row, []byte{1})
 		}

@@ -6,6 +6,7 @@ import (
 	"sync"
 
 	"github.com/lichendb/lichen/internal/kv"
+	"github.com/lichendb/lichen/internal/lock"
 	"github.com/lichendb/lichen/internal/sql/pgerr"
 )
 
@@ -39,7 +40,7 @@ func (g *idGenerator) take(ctx context.Context, db *kv.DB) (uint64, error) {
 func (g *idGenerator) reserve(ctx context.Context, db *kv.DB) error {
 	var next uint64
 	err := db.Run(ctx, func(ctx context.Context, t *kv.Txn) error {
-		res, err := t.Lock(ctx, g.key, kv.LockUpdate, kv.WaitBlock)
+		res, err := t.Lock(ctx, g.key, lock.Update, lock.WaitBlock)
 		if err != nil {
 			return err
 		}

@@ -13,6 +13,7 @@ import (
 	"github.com/lichendb/lichen/internal/keys"
 	"github.com/lichendb/lichen/internal/kv"
 	"github.com/lichendb/lichen/internal/kvpb"
+	"github.com/lichendb/lichen/internal/lock"
 	"github.com/lichendb/lichen/internal/sql/pgerr"
 )
 
@@ -75,7 +76,7 @@ func putRecord(ctx context.Context, t *kv.Txn, key []byte, r any) error {
 	if err != nil {
 		return pgerr.From(err)
 	}
-	if _, err := t.Lock(ctx, key, kv.LockUpdate, kv.WaitBlock); err != nil {
+	if _, err := t.Lock(ctx, key, lock.Update, lock.WaitBlock); err != nil {
 		return err
 	}
 	return t.Put(key, b)
@@ -151,7 +152,7 @@ func (g *gateway) renewOnce(ctx context.Context) error {
 	inc := g.inc.Load()
 	var expires int64
 	err := g.s.db.Run(ctx, func(ctx context.Context, t *kv.Txn) error {
-		res, err := t.Lock(ctx, leaseKey(g.node), kv.LockUpdate, kv.WaitBlock)
+		res, err := t.Lock(ctx, leaseKey(g.node), lock.Update, lock.WaitBlock)
 		if err != nil {
 			return err
 		}
@@ -177,7 +178,7 @@ func (g *gateway) renewOnce(ctx context.Context) error {
 // if the registration has expired.
 func (g *gateway) deregister(ctx context.Context, n kvpb.NodeID, inc int64, expired bool) error {
 	return g.s.db.Run(ctx, func(ctx context.Context, t *kv.Txn) error {
-		res, err := t.Lock(ctx, leaseKey(n), kv.LockUpdate, kv.WaitBlock)
+		res, err := t.Lock(ctx, leaseKey(n), lock.Update, lock.WaitBlock)
 		if err != nil {
 			return err
 		}
@@ -189,7 +190,7 @@ func (g *gateway) deregister(ctx context.Context, n kvpb.NodeID, inc int64, expi
 			return nil
 		}
 		// A change of the catalog that is being committed holds this lock.
-		if _, err := t.Lock(ctx, memberKey(n), kv.LockUpdate, kv.WaitBlock); err != nil {
+		if _, err := t.Lock(ctx, memberKey(n), lock.Update, lock.WaitBlock); err != nil {
 			return err
 		}
 		if err := g.noteLeft(ctx, t); err != nil {

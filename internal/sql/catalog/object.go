@@ -11,6 +11,7 @@ import (
 	"github.com/lichendb/lichen/internal/hlc"
 	"github.com/lichendb/lichen/internal/kv"
 	"github.com/lichendb/lichen/internal/kvpb"
+	"github.com/lichendb/lichen/internal/lock"
 )
 
 // How long a wait for an object lasts before it looks for a deadlock, and how
@@ -207,11 +208,11 @@ func (c *Collection) lockStored(ctx context.Context, id ID) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	c.waiting.Store(&storedWait{id, cancel})
-	wait := kv.WaitBlock
+	wait := lock.WaitBlock
 	if c.noWait {
-		wait = kvpb.WaitError
+		wait = lock.WaitError
 	}
-	_, err := c.txn.Lock(ctx, descriptorKey(id), kv.LockUpdate, wait)
+	_, err := c.txn.Lock(ctx, descriptorKey(id), lock.Update, wait)
 	c.waiting.Store(nil)
 	if err != nil {
 		if cause := context.Cause(ctx); kv.IsRetryable(cause) {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/lichendb/lichen/internal/keys"
 	"github.com/lichendb/lichen/internal/kv"
+	"github.com/lichendb/lichen/internal/lock"
 	"github.com/lichendb/lichen/internal/sql/pgerr"
 	"github.com/lichendb/lichen/internal/sql/types"
 )
@@ -137,7 +138,7 @@ func (s *Store) reserveSequence(ctx context.Context, t *Table, v *sequenceValues
 	block := v.nextBlock(t.Sequence.Cache)
 	err := s.db.Run(ctx, func(ctx context.Context, txn *kv.Txn) error {
 		key := sequenceKey(t)
-		res, err := txn.Lock(ctx, key, kv.LockUpdate, kv.WaitBlock)
+		res, err := txn.Lock(ctx, key, lock.Update, lock.WaitBlock)
 		if err != nil {
 			return err
 		}
@@ -217,7 +218,7 @@ func (s *Store) storeValue(ctx context.Context, t *Table, st sequenceState) erro
 	defer v.mu.Unlock()
 	err := s.db.Run(ctx, func(ctx context.Context, txn *kv.Txn) error {
 		key := sequenceKey(t)
-		if _, err := txn.Lock(ctx, key, kv.LockUpdate, kv.WaitBlock); err != nil {
+		if _, err := txn.Lock(ctx, key, lock.Update, lock.WaitBlock); err != nil {
 			return err
 		}
 		return txn.Put(key, encodeSequence(st))

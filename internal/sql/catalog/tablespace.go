@@ -6,6 +6,7 @@ import (
 
 	"github.com/lichendb/lichen/internal/keys"
 	"github.com/lichendb/lichen/internal/kv"
+	"github.com/lichendb/lichen/internal/lock"
 	"github.com/lichendb/lichen/internal/sql/pgerr"
 )
 
@@ -64,7 +65,7 @@ func decodeTablespace(name string, v []byte) (*Tablespace, error) {
 // LockTablespace keeps others from creating or dropping a tablespace, or from placing
 // something in it, while the transaction lasts.
 func (c *Collection) LockTablespace(ctx context.Context, name string) error {
-	_, err := c.txn.Lock(ctx, keys.Tablespace(name), kv.LockUpdate, kv.WaitBlock)
+	_, err := c.txn.Lock(ctx, keys.Tablespace(name), lock.Update, lock.WaitBlock)
 	return err
 }
 

@@ -12,6 +12,7 @@ import (
 	"github.com/lichendb/lichen/internal/keys"
 	"github.com/lichendb/lichen/internal/kv"
 	"github.com/lichendb/lichen/internal/kvpb"
+	"github.com/lichendb/lichen/internal/lock"
 	"github.com/lichendb/lichen/internal/plant"
 	"github.com/lichendb/lichen/internal/sql/catalog"
 )
@@ -161,7 +162,7 @@ func (s *Session) Begin(ctx context.Context, n *Node, txn *kv.Txn, text string, 
 		if plant.On(plant.ContentionUnlocked) {
 			break
 		}
-		if _, err := txn.Lock(ctx, key, kv.LockUpdate, kv.WaitBlock); err != nil {
+		if _, err := txn.Lock(ctx, key, lock.Update, lock.WaitBlock); err != nil {
 			var late *kvpb.LockNotAvailableError
 			if errors.As(err, &late) {
 				n.tooLong(text)

@@ -10,6 +10,7 @@ import (
 	"github.com/lichendb/lichen/internal/keys"
 	"github.com/lichendb/lichen/internal/kv"
 	"github.com/lichendb/lichen/internal/kvpb"
+	"github.com/lichendb/lichen/internal/lock"
 	"github.com/lichendb/lichen/internal/sql/builtin/call"
 	"github.com/lichendb/lichen/internal/sql/catalog"
 	"github.com/lichendb/lichen/internal/sql/exec/operator"
@@ -125,7 +126,7 @@ type cannedPoint struct {
 }
 
 func (c *cannedPoint) Get(context.Context, []byte) ([]byte, bool, error) { return c.value, true, nil }
-func (c *cannedPoint) Lock(_ context.Context, key []byte, _ kvpb.Strength, _ kvpb.WaitPolicy) (kv.LockResult, error) {
+func (c *cannedPoint) Lock(_ context.Context, key []byte, _ lock.Strength, _ lock.WaitPolicy) (kv.LockResult, error) {
 	return kv.LockResult{Value: c.value, Found: bytes.Equal(key, c.key)}, nil
 }
 func (c *cannedPoint) Put(_, _ []byte) error { c.writes++; return nil }

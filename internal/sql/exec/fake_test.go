@@ -9,6 +9,7 @@ import (
 
 	"github.com/lichendb/lichen/internal/kv"
 	"github.com/lichendb/lichen/internal/kvpb"
+	"github.com/lichendb/lichen/internal/lock"
 	"github.com/lichendb/lichen/internal/sql/exec/tableaccess"
 	"github.com/lichendb/lichen/internal/sql/rowcodec"
 	"github.com/lichendb/lichen/internal/sql/types"
@@ -65,7 +66,7 @@ func (t *fakeTxn) BeginStatement() {
 	}
 }
 
-func (t *fakeTxn) LockAhead(context.Context, [][]byte, kvpb.Strength) error { return nil }
+func (t *fakeTxn) LockAhead(context.Context, [][]byte, lock.Strength) error { return nil }
 
 func (t *fakeTxn) BeginCheck(bool)               { t.BeginStatement() }
 func (t *fakeTxn) EndCheck()                     {}
@@ -117,14 +118,14 @@ func (t *fakeTxn) Get(ctx context.Context, key []byte) ([]byte, bool, error) {
 	return t.lend(v), ok, ctx.Err()
 }
 
-func (t *fakeTxn) Lock(ctx context.Context, key []byte, _ kvpb.Strength, w kvpb.WaitPolicy) (kv.LockResult, error) {
+func (t *fakeTxn) Lock(ctx context.Context, key []byte, _ lock.Strength, w lock.WaitPolicy) (kv.LockResult, error) {
 	t.s.lockings++
 	k := string(key)
 	for h := t.s.locks[k]; h != nil && h != t; h = t.s.locks[k] {
 		switch {
-		case w == kvpb.WaitSkip:
+		case w == lock.WaitSkip:
 			return kv.LockResult{Skipped: true}, nil
-		case w == kvpb.WaitError || t.s.onWait == nil:
+		case w == lock.WaitError || t.s.onWait == nil:
 			return kv.LockResult{}, &kvpb.LockNotAvailableError{}
 		}
 		t.s.onWait(h)
@@ -270,7 +271,7 @@ func TestFakeTxn(t *testing.T) {
 	}
 	b := s.begin(kvpb.ReadCommitted)
 	a.commit()
-	if r, err := b.Lock(context.Background(), []byte("k"), kvpb.LockUpdate, kvpb.WaitBlock); err != nil || !r.Changed || !r.Found {
+	if r, err := b.Lock(context.Background(), []byte("k"), lock.Update, lock.WaitBlock); err != nil || !r.Changed || !r.Found {
 		t.Fatalf("%+v %v", r, err)
 	}
 }
@@ -290,7 +291,7 @@ func newCanned(t testing.TB, w *world) *canned {
 }
 
 func (c *canned) Get(context.Context, []byte) ([]byte, bool, error) { return c.value, true, nil }
-func (c *canned) Lock(_ context.Context, key []byte, _ kvpb.Strength, _ kvpb.WaitPolicy) (kv.LockResult, error) {
+func (c *canned) Lock(_ context.Context, key []byte, _ lock.Strength, _ lock.WaitPolicy) (kv.LockResult, error) {
 	// Keys of the primary index exist, those of the unique one do not.
 	return kv.LockResult{Value: c.value, Found: bytes.HasPrefix(key, c.primary)}, nil
 }

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/lichendb/lichen/internal/kvpb"
+	"github.com/lichendb/lichen/internal/lock"
 	"github.com/lichendb/lichen/internal/sql/builtin/call"
 	"github.com/lichendb/lichen/internal/sql/catalog"
 	"github.com/lichendb/lichen/internal/sql/exec/operator"
@@ -19,30 +20,30 @@ import (
 
 // pushDown turns Filter over Scan into a Scan with the given spans, as an
 // optimizer would; the filter stays in the scan unless the spans are points.
-func pushDown(n plan.Node, index int, spans []plan.Span, lock *plan.Locking) plan.Node {
+func pushDown(n plan.Node, index int, spans []plan.Span, l *plan.Locking) plan.Node {
 	switch n := n.(type) {
 	case *plan.Filter:
 		if s, ok := n.Input.(*plan.Scan); ok {
-			return constrain(s, index, spans, lock, n.Cond)
+			return constrain(s, index, spans, l, n.Cond)
 		}
 	case *plan.Scan:
-		return constrain(n, index, spans, lock, nil)
+		return constrain(n, index, spans, l, nil)
 	case *plan.Project:
-		n.Input = pushDown(n.Input, index, spans, lock)
+		n.Input = pushDown(n.Input, index, spans, l)
 	case *plan.Limit:
-		n.Input = pushDown(n.Input, index, spans, lock)
+		n.Input = pushDown(n.Input, index, spans, l)
 	case *plan.Update:
-		n.Input = pushDown(n.Input, index, spans, lock)
+		n.Input = pushDown(n.Input, index, spans, l)
 	case *plan.Delete:
-		n.Input = pushDown(n.Input, index, spans, lock)
+		n.Input = pushDown(n.Input, index, spans, l)
 	}
 	return n
 }
 
-func constrain(s *plan.Scan, index int, spans []plan.Span, lock *plan.Locking, cond plan.Expr) plan.Node {
+func constrain(s *plan.Scan, index int, spans []plan.Span, l *plan.Locking, cond plan.Expr) plan.Node {
 	t := s.Table
 	if index == 0 {
-		s.Spans, s.Locking = spans, lock
+		s.Spans, s.Locking = spans, l
 		if len(spans) == 0 || len(spans[0].Eq) < len(t.Indexes[0].Columns) {
 			s.Filter = cond
 		}
@@ -50,7 +51,7 @@ func constrain(s *plan.Scan, index int, spans []plan.Span, lock *plan.Locking, c
 	}
 	ix := &t.Indexes[index]
 	in := &plan.Scan{Table: t, Index: ix, Spans: spans}
-	j := &plan.IndexJoin{Input: in, Table: t, Ords: s.Ords, Filter: cond, Locking: lock}
+	j := &plan.IndexJoin{Input: in, Table: t, Ords: s.Ords, Filter: cond, Locking: l}
 	j.Cols = s.Cols
 	add := func(id catalog.ColumnID) {
 		ord := t.ColumnByID(id)
@@ -77,9 +78,9 @@ func eq(values ...plan.Expr) plan.KeyMatch {
 }
 func lo(incl bool, v ...plan.Expr) *plan.Bound { return &plan.Bound{Values: v, Inclusive: incl} }
 
-func (w *world) through(index int, lock *plan.Locking, sql string, spans ...plan.Span) string {
+func (w *world) through(index int, l *plan.Locking, sql string, spans ...plan.Span) string {
 	w.t.Helper()
-	w.tweak = func(p *plan.Prepared) { p.Root = pushDown(p.Root, index, spans, lock) }
+	w.tweak = func(p *plan.Prepared) { p.Root = pushDown(p.Root, index, spans, l) }
 	defer func() { w.tweak = nil }()
 	return w.must(sql)
 }
@@ -157,8 +158,8 @@ func TestSpanOfWrongFamily(t *testing.T) {
 	}
 }
 
-func forUpdate(wait plan.LockWait) *plan.Locking {
-	return &plan.Locking{Strength: plan.ForUpdate, Wait: wait}
+func forUpdate(wait lock.WaitPolicy) *plan.Locking {
+	return &plan.Locking{Strength: lock.Update, Wait: wait}
 }
 
 // TestLockingScans: a concurrent transaction holds the row, changes it and
@@ -191,7 +192,7 @@ func TestLockingScans(t *testing.T) {
 			w.must(c.change)
 			w.txn = nil
 			w.store.onWait = func(h *fakeTxn) { h.commit() }
-			w.tweak = func(p *plan.Prepared) { p.Root = pushDown(p.Root, c.index, c.spans, forUpdate(plan.LockBlock)) }
+			w.tweak = func(p *plan.Prepared) { p.Root = pushDown(p.Root, c.index, c.spans, forUpdate(lock.WaitBlock)) }
 			rows, n, err := w.exec(c.sql)
 			w.tweak = nil
 			if iso != kvpb.ReadCommitted {
@@ -221,16 +222,16 @@ func TestNoWaitAndSkipLocked(t *testing.T) {
 	w.txn = holder
 	w.must("delete from t where a = 2")
 	w.txn = nil
-	if got := w.through(0, forUpdate(plan.LockSkipLocked), "select a from t limit 2"); got != "1 3" {
+	if got := w.through(0, forUpdate(lock.WaitSkip), "select a from t limit 2"); got != "1 3" {
 		t.Fatal(got)
 	}
-	w.tweak = func(p *plan.Prepared) { p.Root = pushDown(p.Root, 0, nil, forUpdate(plan.LockNoWait)) }
+	w.tweak = func(p *plan.Prepared) { p.Root = pushDown(p.Root, 0, nil, forUpdate(lock.WaitError)) }
 	_, _, err := w.exec("select a from t")
 	if e := pgerr.From(err); e.Code != pgerr.LockNotAvailable || e.Message != `could not obtain lock on row in relation "t"` {
 		t.Fatal(err)
 	}
 	before := w.store.lockings
-	w.through(0, forUpdate(plan.LockBlock), "select a from t limit 1")
+	w.through(0, forUpdate(lock.WaitBlock), "select a from t limit 1")
 	if n := w.store.lockings - before; n != 1 {
 		t.Fatalf("LIMIT 1 locked %d rows", n)
 	}
@@ -255,7 +256,7 @@ func TestLockingCoveringScan(t *testing.T) {
 		w.tweak = func(p *plan.Prepared) {
 			plan.Walk(p.Root, func(n plan.Node) bool {
 				if s, ok := n.(*plan.Scan); ok {
-					s.Index, s.Locking = &s.Table.Indexes[1], forUpdate(plan.LockBlock)
+					s.Index, s.Locking = &s.Table.Indexes[1], forUpdate(lock.WaitBlock)
 					s.Ords, s.Cols = []int{1}, s.Cols[1:2]
 					s.Spans = []plan.Span{{Lo: lo(true, num(5)), Hi: lo(false, num(30))}}
 				}
@@ -298,10 +299,10 @@ type canned struct {
 }
 
 // pointProgram compiles a statement whose scan of t is a point on $1.
-func pointProgram(t testing.TB, w *world, sql string, lock *plan.Locking, n int) *Program {
+func pointProgram(t testing.TB, w *world, sql string, l *plan.Locking, n int) *Program {
 	w.tweak = func(p *plan.Prepared) {
 		param := &plan.Param{Index: 0, T: types.Int4}
-		p.Root = pushDown(p.Root, 0, []plan.Span{{Eq: []plan.KeyMatch{eq(param)}}}, lock)
+		p.Root = pushDown(p.Root, 0, []plan.Span{{Eq: []plan.KeyMatch{eq(param)}}}, l)
 	}
 	p, err := w.plan(sql, make([]types.Datum, n))
 	if err != nil {
@@ -318,13 +319,13 @@ func TestPointAllocations(t *testing.T) {
 	w := standardWorld(t)
 	w.must("insert into t values (1, 10, 'x')")
 	for _, c := range []struct {
-		sql  string
-		lock *plan.Locking
+		sql string
+		l   *plan.Locking
 	}{
 		{"select c, b from t where a = $1", nil},
-		{"update t set b = b + 1 where a = $1", &plan.Locking{Strength: plan.ForNoKeyUpdate}},
+		{"update t set b = b + 1 where a = $1", &plan.Locking{Strength: lock.NoKeyUpdate}},
 	} {
-		pr := pointProgram(t, w, c.sql, c.lock, 1)
+		pr := pointProgram(t, w, c.sql, c.l, 1)
 		txn := newCanned(t, w)
 		env := &operator.Env{Ctx: context.Background(), Txn: txn, Builtin: &call.Context{}, Params: []types.Datum{types.NewInt(1)}}
 		sink := func(*rowcontainer.Batch) error { return nil }
@@ -343,11 +344,11 @@ func BenchmarkPoint(b *testing.B) {
 	w.must("insert into t values (1, 10, 'x')")
 	for name, sql := range map[string]string{"select": "select c, b from t where a = $1", "update": "update t set b = b + 1 where a = $1"} {
 		b.Run(name, func(b *testing.B) {
-			var lock *plan.Locking
+			var l *plan.Locking
 			if name == "update" {
-				lock = &plan.Locking{Strength: plan.ForNoKeyUpdate}
+				l = &plan.Locking{Strength: lock.NoKeyUpdate}
 			}
-			pr := pointProgram(b, w, sql, lock, 1)
+			pr := pointProgram(b, w, sql, l, 1)
 			env := &operator.Env{Ctx: context.Background(), Txn: newCanned(b, w), Builtin: &call.Context{}, Params: []types.Datum{types.NewInt(1)}}
 			sink := func(*rowcontainer.Batch) error { return nil }
 			b.ReportAllocs()

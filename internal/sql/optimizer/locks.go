@@ -1,6 +1,7 @@
 package optimizer
 
 import (
+	"github.com/lichendb/lichen/internal/lock"
 	"github.com/lichendb/lichen/internal/sql/catalog"
 	"github.com/lichendb/lichen/internal/sql/plan"
 )
@@ -15,13 +16,13 @@ func (o *optimizer) pushLocks(n plan.Node) plan.Node {
 			return n.Input
 		}
 	case *plan.Update:
-		l := &plan.Locking{Strength: plan.ForNoKeyUpdate}
+		l := &plan.Locking{Strength: lock.NoKeyUpdate}
 		if n.ChangesKey() {
-			l.Strength = plan.ForUpdate
+			l.Strength = lock.Update
 		}
 		lockScan(n.Input, n.Table, l)
 	case *plan.Delete:
-		lockScan(n.Input, n.Table, &plan.Locking{Strength: plan.ForUpdate})
+		lockScan(n.Input, n.Table, &plan.Locking{Strength: lock.Update})
 	}
 	return n
 }

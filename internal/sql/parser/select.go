@@ -1,6 +1,7 @@
 package parser
 
 import (
+	"github.com/lichendb/lichen/internal/lock"
 	"github.com/lichendb/lichen/internal/sql/ast"
 	"github.com/lichendb/lichen/internal/sql/pgerr"
 )
@@ -126,7 +127,7 @@ func (p *parser) checkTies(s *ast.Select) {
 		p.failf(pgerr.SyntaxError, 0, "WITH TIES cannot be specified without ORDER BY clause")
 	}
 	for _, l := range s.Locking {
-		if l.Wait == ast.LockWaitSkip {
+		if l.Wait == lock.WaitSkip {
 			p.failf(pgerr.SyntaxError, 0, "SKIP LOCKED and WITH TIES options cannot be used together")
 		}
 	}
@@ -229,14 +230,14 @@ func (p *parser) locking(s *ast.Select) {
 	p.advance()
 	switch {
 	case p.accept(kwUpdate):
-		c.Strength = ast.LockUpdate
+		c.Strength = lock.Update
 	case p.accept(kwShare):
-		c.Strength = ast.LockShare
+		c.Strength = lock.Share
 	case p.accept2(kwNo, kwKey):
 		p.expect(kwUpdate)
-		c.Strength = ast.LockNoKeyUpdate
+		c.Strength = lock.NoKeyUpdate
 	case p.accept2(kwKey, kwShare):
-		c.Strength = ast.LockKeyShare
+		c.Strength = lock.KeyShare
 	case p.accept2(kwRead, kwOnly):
 		return
 	default:
@@ -247,11 +248,11 @@ func (p *parser) locking(s *ast.Select) {
 		c.Of = p.tableNames()
 	}
 	if p.accept(kwNowait) {
-		c.Wait = ast.LockWaitError
+		c.Wait = lock.WaitError
 	} else if p.is2(kwSkip, kwLocked) {
 		p.advance()
 		p.advance()
-		c.Wait = ast.LockWaitSkip
+		c.Wait = lock.WaitSkip
 	}
 	s.Locking = append(s.Locking, c)
 }

@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"github.com/lichendb/lichen/internal/keys"
-	"github.com/lichendb/lichen/internal/kvpb"
+	"github.com/lichendb/lichen/internal/lock"
 	"github.com/lichendb/lichen/internal/sql/catalog"
 	"github.com/lichendb/lichen/internal/sql/settings"
 	"github.com/lichendb/lichen/internal/sql/types"
@@ -189,9 +189,9 @@ func pgLocks(s *snapshot, w *writer) error {
 }
 
 // tupleModes are the locks on tuples that PostgreSQL has for its row locks.
-var tupleModes = map[kvpb.Strength]string{
-	kvpb.LockKeyShare: "AccessShareLock", kvpb.LockShare: "RowShareLock",
-	kvpb.LockNoKeyUpdate: "ExclusiveLock", kvpb.LockUpdate: "AccessExclusiveLock",
+var tupleModes = map[lock.Strength]string{
+	lock.KeyShare: "AccessShareLock", lock.Share: "RowShareLock",
+	lock.NoKeyUpdate: "ExclusiveLock", lock.Update: "AccessExclusiveLock",
 }
 
 // keyLocks lists the locks on rows of the current database, and advisory locks.
@@ -227,7 +227,7 @@ func (s *snapshot) keyLocks(r *Report, w *writer) {
 
 // advisoryLock sets the columns by which PostgreSQL shows an advisory lock: the two
 // halves of its number, and 1 for one 64-bit number or 2 for two 32-bit ones.
-func (s *snapshot) advisoryLock(w *writer, db catalog.ID, pair bool, n int64, strength kvpb.Strength) {
+func (s *snapshot) advisoryLock(w *writer, db catalog.ID, pair bool, n int64, strength lock.Strength) {
 	w.str("locktype", "advisory")
 	for _, d := range s.databases() {
 		if d.ID == db {
@@ -237,7 +237,7 @@ func (s *snapshot) advisoryLock(w *writer, db catalog.ID, pair bool, n int64, st
 	w.oid("classid", uint32(n>>32))
 	w.oid("objid", uint32(n))
 	w.num("objsubid", map[bool]int64{false: 1, true: 2}[pair])
-	w.str("mode", map[bool]string{true: "ExclusiveLock", false: "ShareLock"}[strength == kvpb.LockUpdate])
+	w.str("mode", map[bool]string{true: "ExclusiveLock", false: "ShareLock"}[strength == lock.Update])
 }
 
 // Cursor is a row of pg_cursors.

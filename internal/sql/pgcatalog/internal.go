@@ -184,7 +184,7 @@ func internalLocks(s *snapshot, w *writer) error {
 			w.num("pid", int64(a.PID))
 			w.time("txn_start", a.XactStart)
 		}
-		w.str("strength", lockStrengths[l.Strength])
+		w.str("strength", l.Strength.String())
 		w.flag("granted", !l.Waiting)
 		if x := waits[l.Txn]; l.Waiting && x != nil {
 			w.time("wait_start", x.Since)
@@ -193,11 +193,6 @@ func internalLocks(s *snapshot, w *writer) error {
 		w.done()
 	}
 	return nil
-}
-
-var lockStrengths = map[kvpb.Strength]string{
-	kvpb.LockKeyShare: "key share", kvpb.LockShare: "share",
-	kvpb.LockNoKeyUpdate: "no key update", kvpb.LockUpdate: "update",
 }
 
 // internalWaits lists who waits for whom.
@@ -233,7 +228,7 @@ func internalWaits(s *snapshot, w *writer) error {
 		if l := wanted[x.Txn]; l != nil {
 			s.lockPlace(w, l.Key)
 			w.str("lock_key_pretty", keys.Pretty(l.Key))
-			w.str("strength", lockStrengths[l.Strength])
+			w.str("strength", l.Strength.String())
 		}
 		w.time("wait_start", x.Since)
 		w.duration("duration", x.Since, now)

@@ -6,6 +6,7 @@ import (
 
 	"github.com/lichendb/lichen/internal/concurrency"
 	"github.com/lichendb/lichen/internal/kvpb"
+	"github.com/lichendb/lichen/internal/lock"
 	"github.com/lichendb/lichen/internal/sql/pgerr"
 )
 
@@ -42,7 +43,7 @@ type Lock struct {
 	Range    kvpb.RangeID
 	Key      []byte
 	Txn      kvpb.TxnID
-	Strength kvpb.Strength
+	Strength lock.Strength
 	Waiting  bool
 }
 

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/lichendb/lichen/internal/lock"
 	"github.com/lichendb/lichen/internal/sql/catalog"
 )
 
@@ -169,14 +170,12 @@ func (p *printer) hints(b RowBound, l *Locking) []string {
 		out = append(out, "Bound: "+p.f.expr(b.Count))
 	}
 	if l != nil {
-		out = append(out, "Lock: "+lockNames[l.Strength]+lockWaits[l.Wait])
+		out = append(out, "Lock: "+l.Strength.String()+lockWaits[l.Wait])
 	}
 	return out
 }
 
-var lockNames = [...]string{ForKeyShare: "key share", ForShare: "share", ForNoKeyUpdate: "no key update", ForUpdate: "update"}
-
-var lockWaits = [...]string{LockBlock: "", LockNoWait: " nowait", LockSkipLocked: " skip locked"}
+var lockWaits = [...]string{lock.WaitBlock: "", lock.WaitError: " nowait", lock.WaitSkip: " skip locked"}
 
 // spans prints the key constraints of a scan as PostgreSQL's Index Cond.
 func (p *printer) spans(n *Scan) []string {

@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"github.com/lichendb/lichen/internal/lock"
 	"github.com/lichendb/lichen/internal/sql/ast"
 	"github.com/lichendb/lichen/internal/sql/catalog"
 )
@@ -59,31 +60,10 @@ type Span struct {
 	NotNull bool
 }
 
-// LockStrength is the strength of a row lock.
-type LockStrength uint8
-
-// Row lock strengths, weakest first.
-const (
-	ForKeyShare LockStrength = iota + 1
-	ForShare
-	ForNoKeyUpdate
-	ForUpdate
-)
-
-// LockWait says what to do about a row that another transaction holds.
-type LockWait uint8
-
-// The wait policies.
-const (
-	LockBlock LockWait = iota
-	LockNoWait
-	LockSkipLocked
-)
-
 // Locking asks for rows to be locked as they are returned.
 type Locking struct {
-	Strength LockStrength
-	Wait     LockWait
+	Strength lock.Strength
+	Wait     lock.WaitPolicy
 }
 
 // Scan reads an index of a table. Reading a secondary index yields its key

@@ -1,19 +1,11 @@
 package planner
 
 import (
+	"github.com/lichendb/lichen/internal/lock"
 	"github.com/lichendb/lichen/internal/sql/ast"
 	"github.com/lichendb/lichen/internal/sql/pgerr"
 	"github.com/lichendb/lichen/internal/sql/plan"
 )
-
-var lockStrengths = [...]plan.LockStrength{
-	ast.LockKeyShare: plan.ForKeyShare, ast.LockShare: plan.ForShare,
-	ast.LockNoKeyUpdate: plan.ForNoKeyUpdate, ast.LockUpdate: plan.ForUpdate,
-}
-
-var lockWaits = [...]plan.LockWait{
-	ast.LockWaitBlock: plan.LockBlock, ast.LockWaitSkip: plan.LockSkipLocked, ast.LockWaitError: plan.LockNoWait,
-}
 
 // lockRows plans FOR UPDATE and its kin.
 func (b *builder) lockRows(q *ast.Select, s *scope, node plan.Node) (plan.Node, error) {
@@ -37,29 +29,29 @@ func (b *builder) lockRows(q *ast.Select, s *scope, node plan.Node) (plan.Node, 
 		what = "set-returning functions in the target list"
 	}
 	if what != "" {
-		return nil, pgerr.New(pgerr.FeatureNotSupported, "%s is not allowed with %s", first.Strength, what)
+		return nil, pgerr.New(pgerr.FeatureNotSupported, "%s is not allowed with %s", first, what)
 	}
 	targets, err := b.lockTargets(q, s)
 	if err != nil || len(targets) == 0 {
 		return node, err
 	}
 	b.modifies = true
-	lock := &plan.LockRows{}
+	rows := &plan.LockRows{}
 	for _, t := range targets {
 		lt, err := lockTarget(t, first)
 		if err != nil {
 			return nil, err
 		}
 		b.mayBeAbsent(t.it, t.strength)
-		lock.Targets = append(lock.Targets, lt)
+		rows.Targets = append(rows.Targets, lt)
 	}
-	lock.Input, lock.Recheck = widen(node, lock.Targets)
-	lock.Cols, lock.Order = lock.Input.Props().Cols, node.Props().Order
-	return lock, nil
+	rows.Input, rows.Recheck = widen(node, rows.Targets)
+	rows.Cols, rows.Order = rows.Input.Props().Cols, node.Props().Order
+	return rows, nil
 }
 
 // mayBeAbsent refuses to lock the rows of an item that an outer join extends with NULLs.
-func (b *builder) mayBeAbsent(it *item, strength ast.LockStrength) {
+func (b *builder) mayBeAbsent(it *item, strength lock.Strength) {
 	if it.nullable {
 		b.fails(pgerr.New(pgerr.FeatureNotSupported, "%s cannot be applied to the nullable side of an outer join", strength))
 	}
@@ -68,8 +60,8 @@ func (b *builder) mayBeAbsent(it *item, strength ast.LockStrength) {
 // lockItem is a table to lock with the strongest clause that names it.
 type lockItem struct {
 	it       *item
-	strength ast.LockStrength
-	wait     ast.LockWait
+	strength lock.Strength
+	wait     lock.WaitPolicy
 }
 
 // lockTargets finds the tables that the clauses lock.
@@ -79,7 +71,7 @@ func (b *builder) lockTargets(q *ast.Select, s *scope) ([]lockItem, error) {
 		for i := range out {
 			if out[i].it == it {
 				out[i].strength = max(out[i].strength, c.Strength)
-				out[i].wait = max(out[i].wait, c.Wait)
+				out[i].wait = stricter(out[i].wait, c.Wait)
 				return
 			}
 		}
@@ -100,18 +92,18 @@ func (b *builder) lockTargets(q *ast.Select, s *scope) ([]lockItem, error) {
 		}
 		for _, name := range c.Of {
 			if name.Schema != "" {
-				return nil, pgerr.New(pgerr.SyntaxError, "%s must specify unqualified relation names", c.Strength).At(name.Pos)
+				return nil, pgerr.New(pgerr.SyntaxError, "%s must specify unqualified relation names", c).At(name.Pos)
 			}
 			it := lockable(s, name.Table)
 			if it == nil {
 				return nil, pgerr.New(pgerr.UndefinedTable, "relation \"%s\" in %s clause not found in FROM clause",
-					name.Table, c.Strength).At(name.Pos)
+					name.Table, c).At(name.Pos)
 			}
 			switch {
 			case it.sub: // locked inside, see scope.locked
 				b.mayBeAbsent(it, c.Strength)
 			case it.table == nil:
-				return nil, pgerr.New(pgerr.FeatureNotSupported, "%s cannot be applied to a %s", c.Strength, it.kind()).At(name.Pos)
+				return nil, pgerr.New(pgerr.FeatureNotSupported, "%s cannot be applied to a %s", c, it.kind()).At(name.Pos)
 			default:
 				add(it, c)
 			}
@@ -169,6 +161,15 @@ func lockable(s *scope, alias string) *item {
 	return nil
 }
 
+// stricter returns the policy for a table that two clauses name: NOWAIT before SKIP LOCKED, as in
+// PostgreSQL.
+func stricter(a, b lock.WaitPolicy) lock.WaitPolicy {
+	if a == lock.WaitError || b == lock.WaitError {
+		return lock.WaitError
+	}
+	return max(a, b)
+}
+
 func lockTarget(l lockItem, c *ast.LockingClause) (plan.LockTarget, error) {
 	sc, ok := l.it.scan.(*plan.Scan)
 	if !ok || sc.Virtual() {
@@ -178,7 +179,7 @@ func lockTarget(l lockItem, c *ast.LockingClause) (plan.LockTarget, error) {
 		return plan.LockTarget{}, pgerr.New(pgerr.WrongObjectType, "cannot lock rows in materialized view \"%s\"", l.it.table.Name).At(c.Pos)
 	}
 	t := plan.LockTarget{Scan: sc}
-	t.Strength, t.Wait = lockStrengths[l.strength], lockWaits[l.wait]
+	t.Strength, t.Wait = l.strength, l.wait
 	for _, k := range sc.Table.Primary().Columns {
 		t.Key = append(t.Key, sc.Cols[sc.Table.ColumnByID(k.Column)].ID)
 	}

@@ -1,12 +1,13 @@
 package planner
 
 import (
+	"slices"
+	"strconv"
+
 	"github.com/lichendb/lichen/internal/sql/ast"
 	"github.com/lichendb/lichen/internal/sql/pgerr"
 	"github.com/lichendb/lichen/internal/sql/plan"
 	"github.com/lichendb/lichen/internal/sql/types"
-	"slices"
-	"strconv"
 )
 
 // values plans VALUES lists as a query.
@@ -82,9 +83,9 @@ func (b *builder) valuesType(exprs []plan.Expr, pos []int, opts queryOpts) (*typ
 func (b *builder) orderAndLimit(q *ast.Select, s *scope, p *queryPlan) (*queryPlan, error) {
 	if len(q.Locking) > 0 {
 		if q.Op != ast.SetNone {
-			return nil, pgerr.New(pgerr.FeatureNotSupported, "%s is not allowed with UNION/INTERSECT/EXCEPT", q.Locking[0].Strength)
+			return nil, pgerr.New(pgerr.FeatureNotSupported, "%s is not allowed with UNION/INTERSECT/EXCEPT", &q.Locking[0])
 		}
-		return nil, pgerr.New(pgerr.FeatureNotSupported, "%s cannot be applied to VALUES", q.Locking[0].Strength)
+		return nil, pgerr.New(pgerr.FeatureNotSupported, "%s cannot be applied to VALUES", &q.Locking[0])
 	}
 	list := &targetSet{targets: p.targets, visible: len(p.targets)}
 	out := &scope{parent: s.parent, bound: s.bound, ctes: s.ctes}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/lichendb/lichen/internal/keys"
 	"github.com/lichendb/lichen/internal/kv"
+	"github.com/lichendb/lichen/internal/lock"
 	"github.com/lichendb/lichen/internal/sql/ddl/statement"
 	"github.com/lichendb/lichen/internal/sql/pgerr"
 	"github.com/lichendb/lichen/internal/sql/rowcodec"
@@ -163,7 +164,7 @@ func (s *sink) writeDirect(ctx context.Context) error {
 	for i := range s.entries {
 		en := &s.entries[i]
 		if en.check && s.direct {
-			res, err := s.e.Txn.Lock(ctx, en.key, kv.LockUpdate, kv.WaitBlock)
+			res, err := s.e.Txn.Lock(ctx, en.key, lock.Update, lock.WaitBlock)
 			if err != nil {
 				return err
 			}

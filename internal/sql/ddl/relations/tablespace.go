@@ -8,6 +8,7 @@ import (
 	"github.com/lichendb/lichen/internal/config/zone"
 	"github.com/lichendb/lichen/internal/keys"
 	"github.com/lichendb/lichen/internal/kv"
+	"github.com/lichendb/lichen/internal/lock"
 	"github.com/lichendb/lichen/internal/sql/catalog"
 	"github.com/lichendb/lichen/internal/sql/ddl/statement"
 	"github.com/lichendb/lichen/internal/sql/ddl/zoneconfig"
@@ -48,7 +49,7 @@ func ChosenTablespace(ctx context.Context, e *statement.Env, name string) (*cata
 
 // Place gives an object the placement of its tablespace as its zone, or none with nil.
 func Place(ctx context.Context, e *statement.Env, obj zoneconfig.KeyObject, ts *catalog.Tablespace) error {
-	if _, err := e.Txn.Lock(ctx, keys.Zone(nil), kv.LockUpdate, kv.WaitBlock); err != nil {
+	if _, err := e.Txn.Lock(ctx, keys.Zone(nil), lock.Update, lock.WaitBlock); err != nil {
 		return err
 	}
 	spans, err := kv.ZoneSpans(ctx, e.Txn)

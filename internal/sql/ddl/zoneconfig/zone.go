@@ -11,6 +11,7 @@ import (
 	"github.com/lichendb/lichen/internal/config/zone"
 	"github.com/lichendb/lichen/internal/keys"
 	"github.com/lichendb/lichen/internal/kv"
+	"github.com/lichendb/lichen/internal/lock"
 	"github.com/lichendb/lichen/internal/sql/ast"
 	"github.com/lichendb/lichen/internal/sql/catalog"
 	"github.com/lichendb/lichen/internal/sql/ddl/statement"
@@ -30,7 +31,7 @@ func ConfigureZone(ctx context.Context, e *statement.Env, st *ast.ConfigureZone)
 		return "", err
 	}
 	// One change at a time: what one checks must not be undone by another.
-	if _, err := e.Txn.Lock(ctx, keys.Zone(nil), kv.LockUpdate, kv.WaitBlock); err != nil {
+	if _, err := e.Txn.Lock(ctx, keys.Zone(nil), lock.Update, lock.WaitBlock); err != nil {
 		return "", err
 	}
 	spans, err := kv.ZoneSpans(ctx, e.Txn)
@@ -197,7 +198,7 @@ func sortedKeys(m map[string]bool) []string {
 // WriteZone stores the zone that begins at start, or removes it if r is nil.
 func WriteZone(ctx context.Context, e *statement.Env, start []byte, r *zone.Record) error {
 	key := keys.Zone(start)
-	if _, err := e.Txn.Lock(ctx, key, kv.LockUpdate, kv.WaitBlock); err != nil {
+	if _, err := e.Txn.Lock(ctx, key, lock.Update, lock.WaitBlock); err != nil {
 		return err
 	}
 	if r == nil {

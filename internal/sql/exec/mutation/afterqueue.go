@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/lichendb/lichen/internal/kvpb"
+	"github.com/lichendb/lichen/internal/lock"
 	"github.com/lichendb/lichen/internal/sql/catalog"
 	"github.com/lichendb/lichen/internal/sql/exec/operator"
 	"github.com/lichendb/lichen/internal/sql/exec/rowcontainer"
@@ -108,11 +109,11 @@ func (q *afterQueue) verify(b *keyBatch) error {
 	r := q.run
 	for i, key := range b.keys {
 		if i%scan.MaxAhead == 0 {
-			if err := lockKeysAhead(r, b.keys[i:], kvpb.LockKeyShare); err != nil {
+			if err := lockKeysAhead(r, b.keys[i:], lock.KeyShare); err != nil {
 				return err
 			}
 		}
-		res, err := r.Txn.Lock(r.Ctx, []byte(key), kvpb.LockKeyShare, kvpb.WaitBlock)
+		res, err := r.Txn.Lock(r.Ctx, []byte(key), lock.KeyShare, lock.WaitBlock)
 		if err != nil {
 			return tableaccess.LockError(err, b.watch.Ref.Name)
 		}
@@ -185,7 +186,7 @@ func (q *afterQueue) refuseFound(f *finder, b *keyBatch, keys *referredKeys) err
 func (q *afterQueue) holds(f *finder, b *keyBatch, pk []byte, i int) (bool, error) {
 	r := q.run
 	pk = bytes.Clone(pk)
-	res, err := f.op.table.Over(r.Txn).Lock(r.Ctx, pk, kvpb.LockKeyShare, kvpb.WaitBlock)
+	res, err := f.op.table.Over(r.Txn).Lock(r.Ctx, pk, lock.KeyShare, lock.WaitBlock)
 	if err != nil {
 		return false, tableaccess.LockError(err, b.watch.Table.Name)
 	}
@@ -454,7 +455,7 @@ func containsColumn(list []catalog.ColumnID, id catalog.ColumnID) bool {
 }
 
 // lockKeysAhead locks the keys that rows refer to.
-func lockKeysAhead(r *operator.Run, refs []string, s kvpb.Strength) error {
+func lockKeysAhead(r *operator.Run, refs []string, s lock.Strength) error {
 	if len(refs) < scan.MinAhead {
 		return nil
 	}

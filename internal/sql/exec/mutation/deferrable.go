@@ -7,6 +7,7 @@ import (
 	"github.com/lichendb/lichen/internal/keys"
 	"github.com/lichendb/lichen/internal/kv"
 	"github.com/lichendb/lichen/internal/kvpb"
+	"github.com/lichendb/lichen/internal/lock"
 	"github.com/lichendb/lichen/internal/plant"
 	"github.com/lichendb/lichen/internal/quota"
 	"github.com/lichendb/lichen/internal/sql/catalog"
@@ -129,9 +130,9 @@ func (q *afterQueue) addClaim(batches map[*catalog.Index]*claimBatch, d *operato
 // process locks the claims, then looks for those that several rows have.
 func (b *claimBatch) process(q *afterQueue) error {
 	r := q.run
-	wait := kvpb.WaitBlock
+	wait := lock.WaitBlock
 	if b.deferred {
-		wait = kvpb.WaitSkip
+		wait = lock.WaitSkip
 	}
 	var locked []string
 	for _, key := range b.keys {
@@ -139,7 +140,7 @@ func (b *claimBatch) process(q *afterQueue) error {
 			locked = append(locked, key)
 			continue
 		}
-		res, err := r.Txn.Lock(r.Ctx, []byte(key), kvpb.LockUpdate, wait)
+		res, err := r.Txn.Lock(r.Ctx, []byte(key), lock.Update, wait)
 		if err != nil {
 			return tableaccess.LockError(err, b.writer.Table().Name)
 		}
@@ -281,7 +282,7 @@ func (b *claimBatch) count(r *operator.Run, key string) (settled bool, err error
 		if err != nil {
 			return false, err
 		}
-		res, err := b.writer.Whole(r.Txn).Lock(r.Ctx, rowKey, kvpb.LockKeyShare, kvpb.WaitBlock)
+		res, err := b.writer.Whole(r.Txn).Lock(r.Ctx, rowKey, lock.KeyShare, lock.WaitBlock)
 		switch {
 		case err != nil:
 			return false, tableaccess.LockError(err, b.writer.Table().Name)

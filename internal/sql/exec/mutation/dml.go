@@ -3,7 +3,7 @@ package mutation
 import (
 	"bytes"
 
-	"github.com/lichendb/lichen/internal/kvpb"
+	"github.com/lichendb/lichen/internal/lock"
 	"github.com/lichendb/lichen/internal/sql/exec/expr"
 	"github.com/lichendb/lichen/internal/sql/exec/operator"
 	"github.com/lichendb/lichen/internal/sql/exec/rowcontainer"
@@ -159,11 +159,11 @@ func CompileUpdate(c *operator.Compiler, st *Statement, n *plan.Update) (operato
 }
 
 // claimStrength is the lock an UPDATE needs: the weaker one unless it changes a key.
-func claimStrength(n *plan.Update) kvpb.Strength {
+func claimStrength(n *plan.Update) lock.Strength {
 	if n.ChangesKey() {
-		return kvpb.LockUpdate
+		return lock.Update
 	}
-	return kvpb.LockNoKeyUpdate
+	return lock.NoKeyUpdate
 }
 
 func (u *updateOp) Next(b *rowcontainer.Batch) error { return u.loop(b, u.step) }
@@ -227,7 +227,7 @@ func CompileDelete(c *operator.Compiler, st *Statement, n *plan.Delete) (operato
 		return nil, err
 	}
 	d.oldRow = make(types.Row, len(n.Table.Columns))
-	d.claim = newRowClaim(st, c.Run, n.Input, d.writer, kvpb.LockUpdate)
+	d.claim = newRowClaim(st, c.Run, n.Input, d.writer, lock.Update)
 	if err := d.writer.Derive(&c.Compiler, n.Derived); err != nil {
 		return nil, err
 	}
@@ -266,11 +266,11 @@ type rowClaim struct {
 	stmt     *Statement
 	run      *operator.Run
 	writer   *tableaccess.Writer
-	strength kvpb.Strength
+	strength lock.Strength
 	locked   bool
 }
 
-func newRowClaim(st *Statement, r *operator.Run, input plan.Node, w *tableaccess.Writer, s kvpb.Strength) *rowClaim {
+func newRowClaim(st *Statement, r *operator.Run, input plan.Node, w *tableaccess.Writer, s lock.Strength) *rowClaim {
 	return &rowClaim{stmt: st, run: r, writer: w, strength: s, locked: locksRows(input)}
 }
 
@@ -279,9 +279,9 @@ func newRowClaim(st *Statement, r *operator.Run, input plan.Node, w *tableaccess
 func locksRows(n plan.Node) bool {
 	switch n := n.(type) {
 	case *plan.Scan:
-		return n.Locking != nil && n.Locking.Strength >= plan.ForNoKeyUpdate
+		return n.Locking != nil && n.Locking.Strength >= lock.NoKeyUpdate
 	case *plan.IndexJoin:
-		return n.Locking != nil && n.Locking.Strength >= plan.ForNoKeyUpdate
+		return n.Locking != nil && n.Locking.Strength >= lock.NoKeyUpdate
 	case *plan.Filter:
 		return locksRows(n.Input)
 	case *plan.Project:
@@ -301,7 +301,7 @@ func (k *rowClaim) take(old types.Row) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	res, err := k.writer.Whole(k.run.Txn).Lock(k.run.Ctx, key, k.strength, kvpb.WaitBlock)
+	res, err := k.writer.Whole(k.run.Txn).Lock(k.run.Ctx, key, k.strength, lock.WaitBlock)
 	if err != nil || res.Self {
 		return false, err
 	}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/lichendb/lichen/internal/kv"
 	"github.com/lichendb/lichen/internal/kvpb"
+	"github.com/lichendb/lichen/internal/lock"
 	"github.com/lichendb/lichen/internal/sql/catalog"
 	"github.com/lichendb/lichen/internal/sql/exec/expr"
 	"github.com/lichendb/lichen/internal/sql/exec/operator"
@@ -176,12 +177,12 @@ func (ins *insertOp) lockArbiter(x *tableaccess.IndexWriter, key []byte) (kv.Loc
 		txn = ins.writer.Whole(txn)
 	}
 	if ins.conflict.soft {
-		res, err := txn.Lock(ins.run.Ctx, key, kvpb.LockNoKeyUpdate, kvpb.WaitBlock)
+		res, err := txn.Lock(ins.run.Ctx, key, lock.NoKeyUpdate, lock.WaitBlock)
 		if err != nil || res.Found {
 			return res, err
 		}
 	}
-	return txn.Lock(ins.run.Ctx, key, kvpb.LockUpdate, kvpb.WaitBlock)
+	return txn.Lock(ins.run.Ctx, key, lock.Update, lock.WaitBlock)
 }
 
 func isArbiter(list []*catalog.Index, ix *catalog.Index) bool {
@@ -273,7 +274,7 @@ func (ins *insertOp) insertOrUpdate(row types.Row) (bool, error) {
 		if k.isArbiter(i) || !x.In || !x.UniqueKeyComplete(row) {
 			continue
 		}
-		res, err := ins.run.Txn.Lock(ins.run.Ctx, x.EntryKey, kvpb.LockUpdate, kvpb.WaitBlock)
+		res, err := ins.run.Txn.Lock(ins.run.Ctx, x.EntryKey, lock.Update, lock.WaitBlock)
 		if err != nil {
 			return false, err
 		}
@@ -383,5 +384,5 @@ func (ins *insertOp) lockAhead(in *rowcontainer.Batch) error {
 			}
 		}
 	}
-	return ins.run.Txn.LockAhead(ins.run.Ctx, keys, kvpb.LockUpdate)
+	return ins.run.Txn.LockAhead(ins.run.Ctx, keys, lock.Update)
 }

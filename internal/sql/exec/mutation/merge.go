@@ -3,7 +3,7 @@ package mutation
 import (
 	"bytes"
 
-	"github.com/lichendb/lichen/internal/kvpb"
+	"github.com/lichendb/lichen/internal/lock"
 	"github.com/lichendb/lichen/internal/sql/exec/expr"
 	"github.com/lichendb/lichen/internal/sql/exec/operator"
 	"github.com/lichendb/lichen/internal/sql/exec/rowcontainer"
@@ -142,7 +142,7 @@ func (m *mergeOp) lock() error {
 	if err != nil {
 		return err
 	}
-	res, err := m.writer.Whole(m.run.Txn).Lock(m.run.Ctx, key, kvpb.LockUpdate, kvpb.WaitBlock)
+	res, err := m.writer.Whole(m.run.Txn).Lock(m.run.Ctx, key, lock.Update, lock.WaitBlock)
 	switch {
 	case err != nil:
 		return err

@@ -2,7 +2,7 @@ package scan
 
 import (
 	"github.com/lichendb/lichen/internal/kv"
-	"github.com/lichendb/lichen/internal/kvpb"
+	"github.com/lichendb/lichen/internal/lock"
 	"github.com/lichendb/lichen/internal/sql/catalog"
 	"github.com/lichendb/lichen/internal/sql/exec/expr"
 	"github.com/lichendb/lichen/internal/sql/exec/operator"
@@ -20,8 +20,8 @@ type rowLocker struct {
 	run      *operator.Run
 	rows     RowAccess
 	table    *catalog.Table
-	strength kvpb.Strength
-	wait     kvpb.WaitPolicy
+	strength lock.Strength
+	wait     lock.WaitPolicy
 	// direct: a point read of the primary key without further conditions, which
 	// may lock first and read only then.
 	direct bool
@@ -37,32 +37,16 @@ type rowLocker struct {
 	entry   []byte
 }
 
-// lockStrengths are the strengths by which the store knows those of a plan.
-var lockStrengths = [...]kvpb.Strength{
-	plan.ForKeyShare: kvpb.LockKeyShare, plan.ForShare: kvpb.LockShare,
-	plan.ForNoKeyUpdate: kvpb.LockNoKeyUpdate, plan.ForUpdate: kvpb.LockUpdate,
-}
-
 // lockVerbs name the clauses in messages.
 var lockVerbs = [...]string{
-	kvpb.LockKeyShare: "SELECT FOR KEY SHARE", kvpb.LockShare: "SELECT FOR SHARE",
-	kvpb.LockNoKeyUpdate: "SELECT FOR NO KEY UPDATE", kvpb.LockUpdate: "SELECT FOR UPDATE",
-}
-
-func lockWait(w plan.LockWait) kvpb.WaitPolicy {
-	switch w {
-	case plan.LockNoWait:
-		return kvpb.WaitError
-	case plan.LockSkipLocked:
-		return kvpb.WaitSkip
-	}
-	return kvpb.WaitBlock
+	lock.KeyShare: "SELECT FOR KEY SHARE", lock.Share: "SELECT FOR SHARE",
+	lock.NoKeyUpdate: "SELECT FOR NO KEY UPDATE", lock.Update: "SELECT FOR UPDATE",
 }
 
 // rowLocker prepares locking of the rows of scan n, of which ords are produced.
 func newRowLocker(c *operator.Compiler, n *plan.Scan, x *rowcodec.Index, ords []int, l plan.Locking) (*rowLocker, error) {
 	k := &rowLocker{
-		run: c.Run, table: n.Table, strength: lockStrengths[l.Strength], wait: lockWait(l.Wait),
+		run: c.Run, table: n.Table, strength: l.Strength, wait: l.Wait,
 		direct: n.Filter == nil && x.Primary(), primary: x,
 	}
 	if !x.Primary() {
@@ -172,7 +156,7 @@ const (
 // lockAhead locks rows by their primary keys, if they are enough to be worth it and the
 // Statement waits for locks: in the order in which it comes to them then.
 func (k *rowLocker) lockAhead(keys [][]byte) error {
-	if len(keys) < MinAhead || k.wait != kvpb.WaitBlock {
+	if len(keys) < MinAhead || k.wait != lock.WaitBlock {
 		return nil
 	}
 	return tableaccess.LockError(k.run.Txn.LockAhead(k.run.Ctx, keys, k.strength), k.table.Name)

@@ -8,6 +8,7 @@ import (
 	"github.com/lichendb/lichen/internal/keys"
 	"github.com/lichendb/lichen/internal/kv"
 	"github.com/lichendb/lichen/internal/kvpb"
+	"github.com/lichendb/lichen/internal/lock"
 	"github.com/lichendb/lichen/internal/sql/rowcodec"
 )
 
@@ -70,7 +71,7 @@ func (r *RowTxn) Get(ctx context.Context, key []byte) (value []byte, found bool,
 }
 
 // Lock implements Txn.
-func (r *RowTxn) Lock(ctx context.Context, key []byte, s kvpb.Strength, w kvpb.WaitPolicy) (kv.LockResult, error) {
+func (r *RowTxn) Lock(ctx context.Context, key []byte, s lock.Strength, w lock.WaitPolicy) (kv.LockResult, error) {
 	res, err := r.Txn.Lock(ctx, key, s, w)
 	if err != nil || res.Skipped || !res.Found {
 		return res, err
@@ -83,7 +84,7 @@ func (r *RowTxn) Lock(ctx context.Context, key []byte, s kvpb.Strength, w kvpb.W
 		}
 	}
 	for _, k := range others {
-		o, err := r.Txn.Lock(ctx, k, s, kvpb.WaitBlock)
+		o, err := r.Txn.Lock(ctx, k, s, lock.WaitBlock)
 		if err != nil {
 			return res, err
 		}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/lichendb/lichen/internal/kv"
 	"github.com/lichendb/lichen/internal/kvpb"
+	"github.com/lichendb/lichen/internal/lock"
 	"github.com/lichendb/lichen/internal/sql/pgerr"
 )
 
@@ -17,10 +18,10 @@ type Txn interface {
 	Get(ctx context.Context, key []byte) (value []byte, found bool, err error)
 	// Lock locks a key, which may be absent, and reads its newest version. The
 	// value is valid until the next call on the transaction.
-	Lock(ctx context.Context, key []byte, s kvpb.Strength, w kvpb.WaitPolicy) (kv.LockResult, error)
+	Lock(ctx context.Context, key []byte, s lock.Strength, w lock.WaitPolicy) (kv.LockResult, error)
 	// LockAhead takes, as far as they are free, locks that the statement is about to ask
 	// for one by one, with one request for each range.
-	LockAhead(ctx context.Context, keys [][]byte, s kvpb.Strength) error
+	LockAhead(ctx context.Context, keys [][]byte, s lock.Strength) error
 	// Scan reads one page of a span as of the statement's start.
 	Scan(ctx context.Context, start, end []byte, o kv.ScanOptions, res *kvpb.ScanResponse) error
 	// ScanSpans reads one page of the keys in sorted, disjoint spans; a page ends

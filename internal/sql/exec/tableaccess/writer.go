@@ -4,7 +4,7 @@ import (
 	"bytes"
 	"context"
 
-	"github.com/lichendb/lichen/internal/kvpb"
+	"github.com/lichendb/lichen/internal/lock"
 	"github.com/lichendb/lichen/internal/quota"
 	"github.com/lichendb/lichen/internal/sql/catalog"
 	"github.com/lichendb/lichen/internal/sql/exec/expr"
@@ -131,7 +131,7 @@ func (w *Writer) Insert(ctx context.Context, txn Txn, row types.Row) error {
 		if !x.In || !x.UniqueKeyComplete(row) {
 			continue
 		}
-		res, err := txn.Lock(ctx, x.EntryKey, kvpb.LockUpdate, kvpb.WaitBlock)
+		res, err := txn.Lock(ctx, x.EntryKey, lock.Update, lock.WaitBlock)
 		if err != nil {
 			return err
 		}
@@ -328,14 +328,14 @@ func (w *Writer) lockNewKeys(ctx context.Context, txn Txn, old, row types.Row) e
 			continue
 		}
 		if i > 0 && x.hadEntry && x.UniqueKeyComplete(old) {
-			if _, err := txn.Lock(ctx, x.oldKey, kvpb.LockUpdate, kvpb.WaitBlock); err != nil {
+			if _, err := txn.Lock(ctx, x.oldKey, lock.Update, lock.WaitBlock); err != nil {
 				return err
 			}
 		}
 		if !x.In || !x.UniqueKeyComplete(row) {
 			continue
 		}
-		res, err := txn.Lock(ctx, x.EntryKey, kvpb.LockUpdate, kvpb.WaitBlock)
+		res, err := txn.Lock(ctx, x.EntryKey, lock.Update, lock.WaitBlock)
 		if err != nil {
 			return err
 		}
@@ -357,7 +357,7 @@ func (w *Writer) Delete(ctx context.Context, txn Txn, row types.Row) error {
 			continue
 		}
 		if i > 0 && x.UniqueKeyComplete(row) {
-			if _, err := txn.Lock(ctx, x.EntryKey, kvpb.LockUpdate, kvpb.WaitBlock); err != nil {
+			if _, err := txn.Lock(ctx, x.EntryKey, lock.Update, lock.WaitBlock); err != nil {
 				return err
 			}
 		}

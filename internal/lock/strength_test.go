@@ -1,4 +1,4 @@
-package concurrency
+package lock
 
 import (
 	"strings"
@@ -25,7 +25,7 @@ func TestConflictMatrix(t *testing.T) {
 			t.Errorf("none conflicts with %v", a)
 		}
 		if i > 0 {
-			if weaker := order[i-1].conflicting(); a.conflicting()&weaker != weaker {
+			if weaker := order[i-1].Conflicting(); a.Conflicting()&weaker != weaker {
 				t.Errorf("%v does not conflict with all that %v conflicts with", a, order[i-1])
 			}
 		}
