@@ -136,8 +136,7 @@ func nothingPasses(cond plan.Expr) bool {
 // dropDistinct drops DISTINCT of aggregates that duplicates do not change.
 func dropDistinct(g *plan.GroupBy) {
 	for i := range g.Aggs {
-		switch a := &g.Aggs[i]; a.Fn.Name {
-		case "min", "max", "bool_and", "bool_or", "every":
+		if a := &g.Aggs[i]; a.Fn.DistinctNoop {
 			a.Distinct = false
 		}
 	}

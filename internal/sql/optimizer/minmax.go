@@ -14,7 +14,7 @@ func (o *optimizer) minMax(n plan.Node) plan.Node {
 		return n
 	}
 	a := &g.Aggs[0]
-	if a.Fn.Name != "min" && a.Fn.Name != "max" || a.Filter != nil || len(a.Args) != 1 {
+	if a.Fn.Name != "min" && a.Fn.Name != "max" || a.Filter != nil || len(a.Args) != 1 || len(a.OrderBy) > 0 && !a.Fn.OrderIndependent {
 		return n
 	}
 	ref, ok := a.Args[0].(*plan.ColRef)

@@ -9,18 +9,22 @@ import (
 // collationAggregates are min and max of values by their sort keys, and any value of a group.
 func collationAggregates() []*call.Aggregate {
 	extreme := func(sign int) func([]*types.T) call.Accumulator {
-		return func(ts []*types.T) call.Accumulator { return &keyedAcc{sign: sign, cmp: comparefuncs.CompareAs(ts[0])} }
+		return func(ts []*types.T) call.Accumulator {
+			return &keyedAcc{sign: sign, first: ts[1].Is(types.Bpchar), cmp: comparefuncs.CompareAs(ts[0])}
+		}
 	}
 	return []*call.Aggregate{
-		call.Agg("collation_min(any,anyelement) anyelement", extreme(-1)).IgnoresDistinct(),
-		call.Agg("collation_max(any,anyelement) anyelement", extreme(1)).IgnoresDistinct(),
+		call.Agg("collation_min(any,anyelement) anyelement", extreme(-1)).OrderedTies(),
+		call.Agg("collation_max(any,anyelement) anyelement", extreme(1)).OrderedTies(),
 		call.Agg("collation_any(anyelement) anyelement", func([]*types.T) call.Accumulator { return &keyedAcc{} }).IgnoresDistinct(),
 	}
 }
 
-// keyedAcc keeps the value with the least or greatest key, or the first value.
+// keyedAcc keeps the value with the least or greatest key, or the first value. Of values with
+// equal keys it keeps the last, or the first.
 type keyedAcc struct {
 	sign       int
+	first      bool
 	cmp        comparefuncs.CompareFunc // nil: the first value
 	key, value types.Datum
 }
@@ -34,9 +38,15 @@ func (a *keyedAcc) Add(c *call.Context, args []types.Datum) error {
 func (a *keyedAcc) add(c *call.Context, key, value types.Datum) {
 	switch {
 	case key.IsNull():
-	case a.key.IsNull(), a.cmp != nil && a.cmp(c, key, a.key)*a.sign > 0:
+	case a.key.IsNull(), a.cmp != nil && a.beats(c, key):
 		a.key, a.value = key, value
 	}
+}
+
+// beats reports whether a key's value takes the place of the one that was kept.
+func (a *keyedAcc) beats(c *call.Context, key types.Datum) bool {
+	n := a.cmp(c, key, a.key) * a.sign
+	return n > 0 || n == 0 && !a.first
 }
 
 // Result implements Accumulator.

@@ -29,11 +29,17 @@ func extremeAggregates() []*call.Aggregate {
 				}
 				return acc
 			})
-			all = append(all, a.IgnoresDistinct())
+			if a.IgnoresDistinct(); looksDiffer[t] {
+				a.OrderedTies()
+			}
+			all = append(all, a)
 		}
 	}
 	return all
 }
+
+// looksDiffer are the types that have values which are equal and look different.
+var looksDiffer = map[string]bool{"float4": true, "float8": true, "numeric": true, "interval": true, "bpchar": true, "anyarray": true}
 
 // extremeAcc is min (sign -1) or max (sign 1). Of values that are equal and look different,
 // such as 0 and -0, it is the last, or the first.

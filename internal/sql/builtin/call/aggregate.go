@@ -15,6 +15,9 @@ type Aggregate struct {
 	// OrderIndependent says that the result does not depend on the order of
 	// the rows, so that ORDER BY within the call can be dropped.
 	OrderIndependent bool
+	// Associative says that the result does not depend on how the rows, in their order, are
+	// split into parts that Merge puts together.
+	Associative bool
 	// DistinctNoop says that DISTINCT within the call changes nothing.
 	DistinctNoop bool
 }
@@ -40,13 +43,20 @@ type Accumulator interface {
 func Agg(sig string, newAcc func(argTypes []*types.T) Accumulator) *Aggregate {
 	o := Fn(sig, nil)
 	o.Strict = false
-	a := &Aggregate{Overload: *o, New: newAcc, OrderIndependent: true}
+	a := &Aggregate{Overload: *o, New: newAcc, OrderIndependent: true, Associative: true}
 	a.Overload.Agg = a
 	return a
 }
 
-// Ordered declares that the result depends on the order of the rows.
-func (a *Aggregate) Ordered() *Aggregate { a.OrderIndependent = false; return a }
+// Ordered declares that the result depends on the order of the rows and on how they are split.
+func (a *Aggregate) Ordered() *Aggregate { a.OrderIndependent, a.Associative = false, false; return a }
+
+// OrderedTies declares that the order of the rows decides between values that are equal and look
+// different. So does DISTINCT, which keeps one of them.
+func (a *Aggregate) OrderedTies() *Aggregate {
+	a.OrderIndependent, a.DistinctNoop = false, false
+	return a
+}
 
 // IgnoresDistinct declares that DISTINCT within the call changes nothing.
 func (a *Aggregate) IgnoresDistinct() *Aggregate { a.DistinctNoop = true; return a }

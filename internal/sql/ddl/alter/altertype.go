@@ -51,6 +51,11 @@ func (a *Alteration) columnTypes(ctx context.Context) error {
 			return err
 		}
 	}
+	for _, ch := range list {
+		if err := a.keysServe(ch); err != nil {
+			return err
+		}
+	}
 	if err := a.defineTexts(ctx, texts); err != nil {
 		return err
 	}
@@ -184,7 +189,6 @@ func (a *Alteration) retype(ctx context.Context, c *ast.AlterCmd, col *catalog.C
 	if err := a.declareType(ctx, c, col); err != nil {
 		return err
 	}
-	typ := col.Type
 	typeDefault(col, was.Type)
 	if err := planner.CheckDefault(ctx, storedtext.PlannerEnv(a.E, a.E.Coll), col); err != nil {
 		return a.castDefaultError(ctx, storedtext.DefaultMessage(err), []typeChange{{cmd: c, id: col.ID}})
@@ -199,15 +203,19 @@ func (a *Alteration) retype(ctx context.Context, c *ast.AlterCmd, col *catalog.C
 		return pgerr.Unsupported("cannot alter type of a column used by a generated column").
 			WithDetail("Column \"%s\" is used by generated column \"%s\".", col.Name, list[0].Name)
 	}
-	if err := relations.CheckClasses(a.T, col, was.Type); err != nil {
+	return a.retypeIdentity(ctx, c, col)
+}
+
+// keysServe makes sure that the indexes and foreign keys over a column can have its new type.
+func (a *Alteration) keysServe(ch typeChange) error {
+	col := a.columnByID(ch.id)
+	if err := relations.CheckClasses(a.T, col, ch.from); err != nil {
 		return err
 	}
-	if storedtext.InKey(a.T, col.ID) {
-		if k := typ.Collation(); k != nil && k.Nondeterministic {
-			return storedtext.ErrByteKey(k)
-		}
+	if k := col.Type.Collation(); k != nil && k.Nondeterministic && storedtext.InKey(a.T, col.ID) {
+		return storedtext.ErrByteKey(k)
 	}
-	return a.retypeIdentity(ctx, c, col)
+	return nil
 }
 
 // retypeIdentity makes the sequence of an identity column one of the column's new type.

@@ -101,7 +101,7 @@ func Compile(c *operator.Compiler, n *plan.GroupBy) (operator.Operator, error) {
 
 // NewCall compiles an aggregate call over the columns of s, which are cols.
 func NewCall(c *operator.Compiler, n *plan.Agg, s expr.Scope, cols []plan.Column) (Call, error) {
-	a := Call{Fn: n.Fn, Types: expr.Types(n.Args), distinct: n.Distinct && !n.Fn.DistinctNoop, width: len(cols)}
+	a := Call{Fn: n.Fn, Types: expr.Types(n.Args), distinct: n.Distinct, width: len(cols)}
 	var err error
 	if a.args, err = c.Exprs(n.Args, s); err != nil {
 		return a, err
@@ -123,7 +123,7 @@ func NewCall(c *operator.Compiler, n *plan.Agg, s expr.Scope, cols []plan.Column
 			a.keeps = n.Fn.Name != "count"
 		}
 	}
-	a.keeps = a.keeps || !n.Fn.OrderIndependent
+	a.keeps = a.keeps || !n.Fn.Associative
 	return a, nil
 }
 

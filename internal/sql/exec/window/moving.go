@@ -28,7 +28,7 @@ type movingFrame struct {
 
 // moving reports whether a function's frames can be aggregated by movingFrame.
 func (f *windowFunc) moving() bool {
-	return f.agg.Fn.OrderIndependent && f.frame.Exclusion == plan.ExcludeNothing && f.frame.Start.Kind != plan.UnboundedPreceding
+	return f.agg.Fn.Associative && f.frame.Exclusion == plan.ExcludeNothing && f.frame.Start.Kind != plan.UnboundedPreceding
 }
 
 func (w *windowOp) newMovingFrame(f *windowFunc) (*movingFrame, error) {
