@@ -86,6 +86,12 @@ func Assertion(format string, args ...any) *Error {
 	return New(InternalError, "assertion failed: "+format, args...)
 }
 
+// UndecidedCollation returns 42P22: the operands of what have several collations, or none.
+func UndecidedCollation(what string) *Error {
+	return New(IndeterminateCollation, "could not determine which collation to use for %s", what).
+		WithHint("Use the COLLATE clause to set the collation explicitly.")
+}
+
 // Unsupported returns 0A000 naming the feature.
 func Unsupported(format string, args ...any) *Error {
 	return New(FeatureNotSupported, format, args...)

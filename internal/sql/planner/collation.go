@@ -37,9 +37,6 @@ type collation struct {
 	err      error
 }
 
-// collationHint is what PostgreSQL advises where it cannot tell the collation.
-const collationHint = "Use the COLLATE clause to set the collation explicitly."
-
 // merge combines the collation of one more operand into c.
 func (c *collation) merge(d collation) {
 	switch {
@@ -167,7 +164,7 @@ func (c *collation) decided(what string) error {
 	case c.err != nil:
 		return c.err
 	case c.strength == conflictingCollations || c.strength == noCollation:
-		return pgerr.New(pgerr.IndeterminateCollation, "could not determine which collation to use for %s", what).WithHint(collationHint)
+		return pgerr.UndecidedCollation(what)
 	}
 	return nil
 }
@@ -338,6 +335,9 @@ var comparisonKinds = map[string]bool{"=": true, "<>": true, "<": false, "<=": f
 // collation does.
 func (b *builder) collateCall(c *plan.Call) (plan.Expr, error) {
 	if _, compares := comparisonKinds[c.Fn.Name]; compares && c.Fn.Operator && !c.Args[0].Type().Collatable() {
+		if fields := b.undecidedFields(c.Args[0], c.Args[1]); len(fields) > 0 {
+			return compareUndecided(c, fields)
+		}
 		return c, uncollatedParts(c.Args[0].Type())
 	}
 	use := collationUse(c)
@@ -375,6 +375,29 @@ func (b *builder) collateCall(c *plan.Call) (plan.Expr, error) {
 	l, r := sortKeyOf(c.Args[0], coll.is), sortKeyOf(c.Args[1], coll.is)
 	fn, err := comparator(c.Fn.Name, l.Type(), c.Pos)
 	return &plan.Call{Fn: fn, Args: []plan.Expr{l, r}, T: c.T, Pos: c.Pos}, err
+}
+
+// undecidedFields numbers the fields that have other collations in one record than in the other.
+func (b *builder) undecidedFields(l, r plan.Expr) (list []types.Datum) {
+	if l.Type().Family != types.RecordFamily || r.Type().Family != types.RecordFamily {
+		return nil
+	}
+	lf, rf := b.fieldsOf(l), b.fieldsOf(r)
+	for i := range min(len(lf), len(rf)) {
+		x, y := lf[i].typ.Collation(), rf[i].typ.Collation()
+		if x != nil && y != nil && x.Oid != y.Oid {
+			list = append(list, types.NewInt(int64(i)))
+		}
+	}
+	return list
+}
+
+// compareUndecided makes a comparison of records fail once it meets values of the given fields.
+func compareUndecided(c *plan.Call, fields []types.Datum) (plan.Expr, error) {
+	list := plan.NewConst(types.Int4Array, types.NewArray(fields))
+	order := &plan.Call{Fn: builtin.Functions("collation_record")[0], Args: append(slices.Clone(c.Args), list), T: types.Int4, Pos: c.Pos}
+	fn, err := comparator(c.Fn.Name, types.Int4, c.Pos)
+	return &plan.Call{Fn: fn, Args: []plan.Expr{order, plan.NewConst(types.Int4, types.NewInt(0))}, T: c.T, Pos: c.Pos}, err
 }
 
 // asciiLocale is the locale that knows the case of ASCII letters only.

@@ -197,7 +197,7 @@ func (b *builder) rowSubquery(e *ast.BinaryOp, l *ast.Row, q *ast.Subquery, s *s
 	var row []plan.Expr
 	var err error
 	if n := len(l.Elems); n > 1 && !slices.ContainsFunc(l.Elems, isStar) {
-		if row, err = b.rowValue(q, n, s); err != nil {
+		if row, err = b.rowValue(q, n, e.Pos, s); err != nil {
 			return nil, err
 		}
 	}
@@ -213,24 +213,25 @@ func (b *builder) rowSubquery(e *ast.BinaryOp, l *ast.Row, q *ast.Subquery, s *s
 		return b.operator(e.Op, []plan.Expr{left[0], r}, []int{e.L.Position(), e.R.Position()}, e.Pos)
 	}
 	if row == nil {
-		if row, err = b.rowValue(q, len(left), s); err != nil {
+		if row, err = b.rowValue(q, len(left), e.Pos, s); err != nil {
 			return nil, err
 		}
 	}
 	return b.rowCompare(e.Op, left, row, e.Pos)
 }
 
-// rowValue plans a query that yields one row of n columns, as n expressions.
-func (b *builder) rowValue(q *ast.Subquery, n int, s *scope) ([]plan.Expr, error) {
+// rowValue plans a query that yields one row of n columns, as n expressions. An error for another
+// number of columns is at a position.
+func (b *builder) rowValue(q *ast.Subquery, n, at int, s *scope) ([]plan.Expr, error) {
 	p, outer, err := b.subqueryPlan(q.Query, s, queryOpts{})
 	if err != nil {
 		return nil, err
 	}
 	switch {
 	case len(p.targets) < n:
-		return nil, pgerr.New(pgerr.SyntaxError, "subquery has too few columns").At(q.Pos)
+		return nil, pgerr.New(pgerr.SyntaxError, "subquery has too few columns").At(at)
 	case len(p.targets) > n:
-		return nil, pgerr.New(pgerr.SyntaxError, "subquery has too many columns").At(q.Pos)
+		return nil, pgerr.New(pgerr.SyntaxError, "subquery has too many columns").At(at)
 	}
 	sub := b.newSubquery(plan.RowSubquery, q.Query, p, outer, types.Record, s)
 	out := make([]plan.Expr, n)

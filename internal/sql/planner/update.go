@@ -314,7 +314,7 @@ func (b *builder) multiSet(sc *ast.SetClause, s *scope) ([]assignment, error) {
 	case *ast.Row:
 		return b.rowSet(sc, x, s)
 	case *ast.Subquery:
-		values, err := b.rowValue(x, len(sc.Targets), s)
+		values, err := b.rowValue(x, len(sc.Targets), x.Pos, s)
 		if err != nil {
 			if pgerr.CodeOf(err) == pgerr.SyntaxError {
 				return nil, pgerr.New(pgerr.SyntaxError, "number of columns does not match number of values").At(x.Pos)

@@ -182,6 +182,7 @@ func comparisonOperators() []*call.Overload {
 		all = append(all, SixOperators(t, t, CompareDatums)...)
 	}
 	all = append(all, recordComparisons("", types.CompareTyped)...)
+	all = append(all, undecidedComparison())
 	all = append(all, SixOperators("date", "timestamp", compareDateTimestamp)...)
 	all = append(all, SixOperators("timestamp", "date", compareTimestampDate)...)
 	all = append(all, stableAll(SixOperators("date", "timestamptz", compareDateTZ))...)

@@ -3,6 +3,7 @@ package comparefuncs
 import (
 	"bytes"
 	"cmp"
+	"slices"
 
 	"github.com/lichendb/lichen/internal/sql/builtin/call"
 	"github.com/lichendb/lichen/internal/sql/pgerr"
@@ -30,7 +31,7 @@ func imageOperators() []*call.Overload {
 func recordComparisons(prefix string, f func(t *types.T, a, b types.Datum, fc *types.FormatContext) int) []*call.Overload {
 	mk := func(name string, holds func(int) bool) *call.Overload {
 		return call.Op("record "+prefix+name+" record bool", func(c *call.Context, a []types.Datum) (types.Datum, error) {
-			order, err := compareRecords(a[0].Record(), a[1].Record(), c.Format, f)
+			order, err := compareRecords(a[0].Record(), a[1].Record(), nil, c.Format, f)
 			return types.NewBool(holds(order)), err
 		})
 	}
@@ -41,14 +42,27 @@ func recordComparisons(prefix string, f func(t *types.T, a, b types.Datum, fc *t
 	}
 }
 
+// undecidedComparison compares records of which some fields have different collations: the last
+// argument numbers them from 0.
+func undecidedComparison() *call.Overload {
+	return call.Fn("collation_record(record,record,_int4) int4", func(c *call.Context, a []types.Datum) (types.Datum, error) {
+		order, err := compareRecords(a[0].Record(), a[1].Record(), a[2].Array().Elems, c.Format, types.CompareTyped)
+		return types.NewInt(int64(order)), err
+	})
+}
+
 // compareRecords compares field by field; fields of different types are an error, once
-// those before them are equal.
-func compareRecords(x, y []types.Field, fc *types.FormatContext, f func(t *types.T, a, b types.Datum, fc *types.FormatContext) int) (int, error) {
+// those before them are equal. So are values in a field of undecided, a list of integers.
+func compareRecords(x, y []types.Field, undecided []types.Datum, fc *types.FormatContext, f func(t *types.T, a, b types.Datum, fc *types.FormatContext) int) (int, error) {
 	for i := range min(len(x), len(y)) {
 		a, b := x[i], y[i]
 		if !a.Type.Is(b.Type) {
 			return 0, pgerr.New(pgerr.DatatypeMismatch, "cannot compare dissimilar column types %s and %s at record column %d",
 				a.Type.SQLName, b.Type.SQLName, i+1)
+		}
+		isField := func(d types.Datum) bool { return d.Int() == int64(i) }
+		if !a.IsNull() && !b.IsNull() && slices.ContainsFunc(undecided, isField) {
+			return 0, pgerr.UndecidedCollation("string comparison")
 		}
 		if c := f(a.Type, a.Datum, b.Datum, fc); c != 0 {
 			return c, nil

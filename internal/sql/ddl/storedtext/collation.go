@@ -58,8 +58,7 @@ func KeyCollation(ctx context.Context, e *statement.Env, k *ast.IndexElem, col *
 	own := col.Type.Collation()
 	switch {
 	case c == nil && own == types.NoCollation:
-		return nil, pgerr.New(pgerr.IndeterminateCollation, "could not determine which collation to use for index expression").
-			WithHint("Use the COLLATE clause to set the collation explicitly.")
+		return nil, pgerr.UndecidedCollation("index expression")
 	case c == nil:
 		c = own
 	}
