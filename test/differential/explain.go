@@ -329,22 +329,45 @@ var keyedByOrder = regexp.MustCompile(`INSERT INTO \w+ \(id, (\w+)\) SELECT \d+ 
 
 var keyedByTextSearch = regexp.MustCompile(`INSERT INTO \w+ \(id, \w+\) SELECT \d+ \+ row_number\(\) OVER \(ORDER BY x\), x FROM .*(tsvector|tsquery)`)
 
-// moreNulls tells whether our rows are theirs but for values that are NULL here.
-func moreNulls(_ context.Context, _ *tester, d difference) bool {
-	left := slices.Clone(d.theirs.rows)
-	for _, row := range d.ours.rows {
-		i := slices.IndexFunc(left, func(r string) bool { return nullsIn(row, r) })
-		if i < 0 {
-			return false
+// computedAfterGrouping tells whether PostgreSQL computes a subquery of a row of grouping sets
+// once more after it has grouped, when it has the columns of one of the rows still.
+func computedAfterGrouping(ctx context.Context, t *tester, d difference) bool {
+	before, sql := d.before, d.sql
+	for i, b := range d.before {
+		if q := storedQuery.FindStringSubmatch(b); q != nil {
+			before, sql = d.before[:i], q[1]
 		}
-		left = slices.Delete(left, i, i+1)
 	}
-	return len(left) == 0
+	if !subqueriesInSets.MatchString(sql) {
+		return false
+	}
+	plan := t.postgres.again(ctx, before, "EXPLAIN (VERBOSE, COSTS off) "+sql)
+	return plan.code == "" && groupingComputesSubquery(plan.rows)
 }
 
-// nullsIn tells whether a row is another one but for values that are NULL in it.
-func nullsIn(row, other string) bool {
-	return slices.EqualFunc(strings.Split(row, " | "), strings.Split(other, " | "), func(a, b string) bool { return a == b || a == "NULL" })
+var subqueriesInSets = regexp.MustCompile(`(ROLLUP|CUBE|GROUPING SETS) \(.*\((SELECT|VALUES)`)
+
+var planNode = regexp.MustCompile(`^"( *)->`)
+
+// groupingComputesSubquery reports whether a node of a plan with several lists of keys has a subquery.
+func groupingComputesSubquery(plan []string) bool {
+	lists := map[int]int{} // of the last node with this indentation of what it has
+	for _, line := range plan {
+		if m := planNode.FindStringSubmatch(line); m != nil {
+			lists[len(m[1])+len("->    ")] = 0
+			continue
+		}
+		line = strings.TrimPrefix(line, `"`)
+		has := strings.TrimLeft(line, " ")
+		indent := len(line) - len(has)
+		switch {
+		case strings.HasPrefix(has, "Group Key:"), strings.HasPrefix(has, "Hash Key:"):
+			lists[indent]++
+		case strings.HasPrefix(has, "SubPlan ") && lists[indent] > 1:
+			return true
+		}
+	}
+	return false
 }
 
 // without parts rows into some columns and the others.
