@@ -142,6 +142,9 @@ func (s *sortOp) prune() error {
 	}
 	s.spare.Open(&s.run.State, s.src.Width)
 	for _, row := range s.store.Rows {
+		if err := s.run.Tick(); err != nil {
+			return err
+		}
 		if _, err := s.spare.Add(row); err != nil {
 			return err
 		}

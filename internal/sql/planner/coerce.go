@@ -236,12 +236,23 @@ func (b *builder) common(es []plan.Expr, pos []int, context string) (*types.T, e
 		return nil, pgerr.From(err).At(mismatch(ts, pos))
 	}
 	t = t.WithCollation(nil)
-	for i := range es {
-		if es[i], err = b.coerceArg(es[i], t, pos[i]); err != nil {
-			return nil, err
-		}
+	if err := b.coerceAll(es, t, pos); err != nil {
+		return nil, err
 	}
 	return t, nil
+}
+
+// coerceAll coerces the items of a list, which may be long, in place.
+func (b *builder) coerceAll(list []plan.Expr, t *types.T, pos []int) (err error) {
+	for i := range list {
+		if err := b.step(); err != nil {
+			return err
+		}
+		if list[i], err = b.coerceArg(list[i], t, pos[i]); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // mismatch guesses which of several types an error is about: the first that is

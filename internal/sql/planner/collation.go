@@ -529,11 +529,14 @@ func keyedBy(equality bool, operands ...plan.Expr) (keyed, error) {
 
 // keyedList is keyedBy for the equality of left with each of list. Unless they are constants,
 // PostgreSQL compares one by one: alike tells that all have one collation.
-func keyedList(left plan.Expr, list []plan.Expr) (by keyed, alike bool, err error) {
+func (b *builder) keyedList(left plan.Expr, list []plan.Expr) (by keyed, alike bool, err error) {
 	all := append([]plan.Expr{left}, list...)
 	by, err = keyedBy(true, all...)
 	columns := false
 	for _, x := range list {
+		if err := b.step(); err != nil {
+			return by, true, err
+		}
 		plan.Refs(x, func(plan.ColID) { columns = true })
 	}
 	if !columns || !left.Type().Collatable() {
@@ -541,6 +544,9 @@ func keyedList(left plan.Expr, list []plan.Expr) (by keyed, alike bool, err erro
 	}
 	merged := collationOfAll(all)
 	for _, x := range list {
+		if err := b.step(); err != nil {
+			return by, true, err
+		}
 		one := collationOfAll([]plan.Expr{left, x})
 		if one.err != nil || merged.err != nil || one.is == nil || merged.is == nil || one.strength != merged.strength || one.is.Oid != merged.is.Oid {
 			return by, false, err

@@ -219,12 +219,10 @@ func (b *builder) in(e *ast.In, s *scope) (plan.Expr, error) {
 	if err != nil {
 		return b.inOr(e, s)
 	}
-	for i := range list {
-		if list[i], err = b.coerceArg(list[i], t, pos[i]); err != nil {
-			return nil, err
-		}
+	if err := b.coerceAll(list, t, pos); err != nil {
+		return nil, err
 	}
-	by, alike, err := keyedList(left, list)
+	by, alike, err := b.keyedList(left, list)
 	if !alike {
 		return b.inOr(e, s)
 	}

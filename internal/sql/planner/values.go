@@ -45,6 +45,9 @@ func (b *builder) values(q *ast.Select, s *scope, opts queryOpts) (*queryPlan, e
 		n.Cols = append(n.Cols, c)
 		p.targets = append(p.targets, target{name: c.Name, col: c, pos: pos[i][0], expr: plan.Ref(c)})
 		for r := range cols[i] {
+			if err := b.step(); err != nil {
+				return nil, err
+			}
 			n.RowExprs[r] = append(n.RowExprs[r], cols[i][r])
 		}
 	}

@@ -1,6 +1,8 @@
 package decimal
 
 import (
+	"math/bits"
+
 	"github.com/cockroachdb/apd/v3"
 	"github.com/lichendb/lichen/internal/sql/types"
 )
@@ -39,14 +41,15 @@ func TrimScale(d types.Datum) types.Datum {
 		return d
 	}
 	n, scale := SignedCoeff(d), d.DecimalScale()
-	ten := apd.NewBigInt(10)
 	var q, r apd.BigInt
-	for scale > 0 {
-		if q.QuoRem(n, ten, &r); r.Sign() != 0 {
-			break
+	for zeros := 1 << (bits.Len32(uint32(scale)) - 1); zeros > 0; zeros /= 2 {
+		if zeros > int(scale) || n.Sign() != 0 && n.TrailingZeroBits() < uint(zeros) {
+			continue
 		}
-		n.Set(&q)
-		scale--
+		if q.QuoRem(n, Pow10Big(int64(zeros)), &r); r.Sign() == 0 {
+			n.Set(&q)
+			scale -= int32(zeros)
+		}
 	}
 	t, err := Of(n, scale)
 	if err != nil {

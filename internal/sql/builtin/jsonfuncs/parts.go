@@ -90,31 +90,56 @@ func jsonExtract(raw, asText bool) call.EvalFunc {
 	}
 }
 
-// members returns what is inside of an object or array: parsed, or as text.
-func (p jsonPart) members() (types.JSONKind, []jsonMember, error) {
-	if p.isRaw {
-		kind, raws, err := types.SplitJSON(p.raw, p.fc)
-		out := make([]jsonMember, len(raws))
-		for i, r := range raws {
-			out[i] = jsonMember{r.Key, jsonPart{raw: r.Value, isRaw: true, fc: p.fc}}
-		}
-		return kind, out, err
+// jsonMembers are what is inside of an object or array: members or elements.
+type jsonMembers struct {
+	kind types.JSONKind
+	of   jsonPart
+	raws []types.RawMember // of text
+}
+
+// members takes a part apart.
+func (p jsonPart) members() (m jsonMembers, err error) {
+	if !p.isRaw {
+		return jsonMembers{kind: p.parsed.Kind, of: p}, nil
 	}
-	v := p.parsed
-	var out []jsonMember
-	for _, f := range v.Fields {
-		if err := p.fc.CountSteps(1); err != nil {
-			return v.Kind, nil, err
-		}
-		out = append(out, jsonMember{f.Key, jsonPart{parsed: f.Value, fc: p.fc}})
+	m.of = p
+	m.kind, m.raws, err = types.SplitJSON(p.raw, p.fc)
+	return m, err
+}
+
+func (m *jsonMembers) len() int {
+	if m.of.isRaw {
+		return len(m.raws)
 	}
-	for _, e := range v.Elems.All() {
-		if err := p.fc.CountSteps(1); err != nil {
-			return v.Kind, nil, err
-		}
-		out = append(out, jsonMember{"", jsonPart{parsed: e, fc: p.fc}})
+	return len(m.of.parsed.Fields) + m.of.parsed.Elems.Len()
+}
+
+func (m *jsonMembers) at(i int) jsonMember {
+	switch v := &m.of.parsed; {
+	case m.of.isRaw:
+		return jsonMember{m.raws[i].Key, jsonPart{raw: m.raws[i].Value, isRaw: true, fc: m.of.fc}}
+	case v.Kind == types.KindObject:
+		return jsonMember{v.Fields[i].Key, jsonPart{parsed: v.Fields[i].Value, fc: m.of.fc}}
+	default:
+		return jsonMember{"", jsonPart{parsed: v.Elems.At(i), fc: m.of.fc}}
 	}
-	return v.Kind, out, nil
+}
+
+// memberRows yields a row for each member, made when it is asked for.
+type memberRows struct {
+	jsonMembers
+	next int
+	row  func(jsonMember) []types.Datum
+}
+
+// Next implements call.RowIterator.
+func (r *memberRows) Next() ([]types.Datum, bool, error) {
+	if r.next == r.len() {
+		return nil, false, nil
+	}
+	m := r.at(r.next)
+	r.next++
+	return r.row(m), true, nil
 }
 
 // jsonMember is a member of an object or an element of an array.
@@ -125,66 +150,56 @@ type jsonMember struct {
 
 func jsonEach(name string, raw, asText bool) call.SRFFunc {
 	return func(c *call.Context, a []types.Datum) (call.RowIterator, error) {
-		kind, ms, err := newJSONPart(c, a[0], raw).members()
+		ms, err := newJSONPart(c, a[0], raw).members()
 		if err != nil {
 			return nil, err
 		}
-		if kind != types.KindObject {
+		if ms.kind != types.KindObject {
 			switch {
-			case raw && kind == types.KindArray:
+			case raw && ms.kind == types.KindArray:
 				return nil, pgerr.New(pgerr.InvalidParameterValue, "cannot deconstruct an array as an object")
 			case raw:
 				return nil, pgerr.New(pgerr.InvalidParameterValue, "cannot deconstruct a scalar")
 			}
 			return nil, pgerr.New(pgerr.InvalidParameterValue, "cannot call %s on a non-object", strings.TrimSuffix(name, "_text")+pick(asText, "_text", "_each"))
 		}
-		rows := make([][]types.Datum, len(ms))
-		for i, m := range ms {
-			rows[i] = []types.Datum{types.NewString(m.key), m.value.datum(asText)}
-		}
-		return call.NewRows(rows), nil
+		return &memberRows{jsonMembers: ms, row: func(m jsonMember) []types.Datum {
+			return []types.Datum{types.NewString(m.key), m.value.datum(asText)}
+		}}, nil
 	}
 }
 
 func jsonElements(raw, asText bool) call.SRFFunc {
 	return func(c *call.Context, a []types.Datum) (call.RowIterator, error) {
-		kind, ms, err := newJSONPart(c, a[0], raw).members()
+		ms, err := newJSONPart(c, a[0], raw).members()
 		if err != nil {
 			return nil, err
 		}
 		switch {
-		case kind == types.KindArray:
-		case kind == types.KindObject && !raw:
+		case ms.kind == types.KindArray:
+		case ms.kind == types.KindObject && !raw:
 			return nil, pgerr.New(pgerr.InvalidParameterValue, "cannot extract elements from an object")
-		case kind == types.KindObject:
+		case ms.kind == types.KindObject:
 			return nil, pgerr.New(pgerr.InvalidParameterValue, "cannot call %s on a non-array", pick(asText, "json_array_elements_text", "json_array_elements"))
 		case raw:
 			return nil, pgerr.New(pgerr.InvalidParameterValue, "cannot call %s on a scalar", pick(asText, "json_array_elements_text", "json_array_elements"))
 		default:
 			return nil, pgerr.New(pgerr.InvalidParameterValue, "cannot extract elements from a scalar")
 		}
-		out := make([]types.Datum, len(ms))
-		for i, m := range ms {
-			out[i] = m.value.datum(asText)
-		}
-		return call.NewColumn(out), nil
+		return &memberRows{jsonMembers: ms, row: func(m jsonMember) []types.Datum { return []types.Datum{m.value.datum(asText)} }}, nil
 	}
 }
 
 func jsonKeys(t string, raw bool) call.SRFFunc {
 	return func(c *call.Context, a []types.Datum) (call.RowIterator, error) {
-		kind, ms, err := newJSONPart(c, a[0], raw).members()
+		ms, err := newJSONPart(c, a[0], raw).members()
 		if err != nil {
 			return nil, err
 		}
-		if kind != types.KindObject {
-			return nil, pgerr.New(pgerr.InvalidParameterValue, "cannot call %s_object_keys on %s", t, pick(kind == types.KindArray, "an array", "a scalar"))
+		if ms.kind != types.KindObject {
+			return nil, pgerr.New(pgerr.InvalidParameterValue, "cannot call %s_object_keys on %s", t, pick(ms.kind == types.KindArray, "an array", "a scalar"))
 		}
-		out := make([]types.Datum, len(ms))
-		for i, m := range ms {
-			out[i] = types.NewString(m.key)
-		}
-		return call.NewColumn(out), nil
+		return &memberRows{jsonMembers: ms, row: func(m jsonMember) []types.Datum { return []types.Datum{types.NewString(m.key)} }}, nil
 	}
 }
 

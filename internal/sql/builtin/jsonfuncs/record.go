@@ -175,21 +175,25 @@ func sameRow(t, list *types.T) error {
 }
 
 func populateRows(c *call.Context, t *types.T, base []types.Datum, p jsonPart, name string) ([][]types.Datum, error) {
-	kind, ms, err := p.members()
+	ms, err := p.members()
 	if err != nil {
 		return nil, err
 	}
 	switch {
-	case kind == types.KindArray:
+	case ms.kind == types.KindArray:
 	case !p.isRaw:
 		return nil, pgerr.New(pgerr.InvalidParameterValue, "cannot call %s on a non-array", name)
-	case kind == types.KindObject:
+	case ms.kind == types.KindObject:
 		return nil, pgerr.New(pgerr.InvalidParameterValue, "cannot call %s on an object", name)
 	default:
 		return nil, pgerr.New(pgerr.InvalidParameterValue, "cannot call %s on a scalar", name)
 	}
 	var rows [][]types.Datum
-	for _, m := range ms {
+	for i := range ms.len() {
+		if err := c.Step(1); err != nil {
+			return nil, err
+		}
+		m := ms.at(i)
 		if m.value.kind() != types.KindObject {
 			return nil, pgerr.New(pgerr.InvalidParameterValue, "argument of %s must be an array of objects", name)
 		}
@@ -286,23 +290,27 @@ func populateArray(c *call.Context, t *types.T, p jsonPart, key string) (types.D
 	elem := t.Elem.WithTypmod(t.Typmod)
 	var walk func(p jsonPart, depth int) error
 	walk = func(p jsonPart, depth int) error {
-		kind, ms, err := p.members()
+		ms, err := p.members()
 		if err != nil {
 			return err
 		}
-		if kind != types.KindArray {
+		if ms.kind != types.KindArray {
 			return errExpectedArray(key)
 		}
 		if depth == len(dims) {
 			if depth == types.MaxArrayDims {
 				return types.TooManyDims(depth + 1)
 			}
-			dims = append(dims, types.ArrayDim{Len: int32(len(ms)), Lower: 1})
-		} else if int(dims[depth].Len) != len(ms) {
+			dims = append(dims, types.ArrayDim{Len: int32(ms.len()), Lower: 1})
+		} else if int(dims[depth].Len) != ms.len() {
 			return pgerr.New(pgerr.InvalidTextRepresentation, "malformed JSON array").
 				WithDetail("Multidimensional arrays must have sub-arrays with matching dimensions.")
 		}
-		for i, m := range ms {
+		for i := range ms.len() {
+			if err := c.Step(1); err != nil {
+				return err
+			}
+			m := ms.at(i)
 			nested := m.value.kind() == types.KindArray && elem.Family != types.JSONFamily
 			if nested && i == 0 || depth+1 < len(dims) {
 				if err := walk(m.value, depth+1); err != nil {

@@ -255,7 +255,7 @@ func errEscape() error {
 }
 
 // similarToEscape turns a SIMILAR TO pattern into a regular expression.
-func similarToEscape(_ *call.Context, a []types.Datum) (types.Datum, error) {
+func similarToEscape(c *call.Context, a []types.Datum) (types.Datum, error) {
 	esc := `\`
 	if len(a) == 2 {
 		esc = a[1].Str()
@@ -263,7 +263,7 @@ func similarToEscape(_ *call.Context, a []types.Datum) (types.Datum, error) {
 	if err := checkEscape(esc); err != nil {
 		return types.Null, err
 	}
-	p, err := similarPattern(a[0].Str(), esc)
+	p, err := similarPattern(c.Format, a[0].Str(), esc)
 	if err != nil {
 		return types.Null, err
 	}
@@ -272,11 +272,11 @@ func similarToEscape(_ *call.Context, a []types.Datum) (types.Datum, error) {
 
 // similarPattern does the work of similarToEscape. Two escaped double quotes
 // delimit the part that SUBSTRING ... SIMILAR extracts.
-func similarPattern(p, esc string) (string, error) {
+func similarPattern(fc *types.FormatContext, p, esc string) (string, error) {
 	var b strings.Builder
 	b.WriteString("^(?:")
-	quotes, inBracket := 0, false
-	for i := 0; i < len(p); {
+	quotes, inBracket, pace := 0, false, fc.Pace()
+	for i := 0; i < len(p) && !pace.Stopped(i); {
 		n := CharLen(p[i:], false)
 		c := p[i : i+n]
 		if esc != "" && c == esc && i+n < len(p) {

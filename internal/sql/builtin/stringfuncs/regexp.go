@@ -372,7 +372,7 @@ func substringSimilar(c *call.Context, a []types.Datum) (types.Datum, error) {
 	if err := checkEscape(a[2].Str()); err != nil {
 		return types.Null, err
 	}
-	p, err := similarPattern(a[1].Str(), a[2].Str())
+	p, err := similarPattern(c.Format, a[1].Str(), a[2].Str())
 	if err != nil {
 		return types.Null, err
 	}

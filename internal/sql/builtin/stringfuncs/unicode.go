@@ -55,11 +55,12 @@ func eachBoundary(c *call.Context, form norm.Form, s string, f func(piece string
 }
 
 // unistr replaces \XXXX, \+XXXXXX, \uXXXX and \UXXXXXXXX.
-func unistr(_ *call.Context, a []types.Datum) (types.Datum, error) {
+func unistr(c *call.Context, a []types.Datum) (types.Datum, error) {
 	s := a[0].Str()
 	var b strings.Builder
 	var high rune // first half of a surrogate pair
-	for s != "" {
+	pace := c.Format.Pace()
+	for s != "" && !pace.Stopped(b.Len()) {
 		if s[0] != '\\' || strings.HasPrefix(s, `\\`) {
 			if high != 0 {
 				return types.Null, errSurrogate()

@@ -212,6 +212,9 @@ func (a *Call) result(r *operator.Run, acc *quota.Account, st *State) (types.Dat
 			return types.Null, err
 		}
 		for _, row := range st.rows.Rows {
+			if err := r.Tick(); err != nil {
+				return types.Null, err
+			}
 			if err := a.feed(r, acc, st, row); err != nil {
 				return types.Null, err
 			}

@@ -59,6 +59,9 @@ func (c *Compiler) arrayCtor(e *plan.ArrayCtor, s Scope) (Func, error) {
 	vals := make([]types.Datum, len(fns))
 	return func(row types.Row) (types.Datum, error) {
 		for i, f := range fns {
+			if err := r.Tick(); err != nil {
+				return types.Null, err
+			}
 			d, err := f(row)
 			if err != nil {
 				return types.Null, err
@@ -246,7 +249,7 @@ func arraySlice(fc *types.FormatContext, a types.Array, lo, hi []int64) types.Da
 	var elems []types.Datum
 	var cut func(i int, base int64)
 	cut = func(i int, base int64) {
-		for k := int64(0); k < int64(dims[i].Len); k++ {
+		for k := int64(0); k < int64(dims[i].Len) && !fc.Stopped(1); k++ {
 			pos := base*int64(a.Dims[i].Len) + from[i] + k
 			if i == len(dims)-1 {
 				elems = append(elems, a.Elems[pos])

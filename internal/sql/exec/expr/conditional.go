@@ -64,6 +64,9 @@ func (c *Compiler) caseExpr(e *plan.Case, s Scope) (Func, error) {
 			r.operand[slot] = d
 		}
 		for i, cond := range conds {
+			if err := r.Tick(); err != nil {
+				return types.Null, err
+			}
 			ok, err := cond(row)
 			if err != nil {
 				return types.Null, err

@@ -71,11 +71,14 @@ func (r *State) Format() *types.FormatContext { return r.Builtin.Format }
 const cancelEvery = 1024
 
 // Tick is called for every row of loops that can run without calling kv.
-func (r *State) Tick() error {
-	r.ticks++
-	if r.ticks%cancelEvery != 0 {
+func (r *State) Tick() error { return r.Ticks(1) }
+
+// Ticks counts n rows: see Tick.
+func (r *State) Ticks(n int) error {
+	if r.ticks += uint32(n); r.ticks < cancelEvery {
 		return nil
 	}
+	r.ticks = 0
 	return r.Canceled()
 }
 

@@ -60,6 +60,9 @@ func (h *hashRight) open() error {
 		return expr.MemoryError(err)
 	}
 	for i, row := range h.store.Rows {
+		if err := h.run.Tick(); err != nil {
+			return err
+		}
 		h.after = append(h.after, -1)
 		ok, err := h.keyOf(h.rightKeys, row)
 		if err != nil {

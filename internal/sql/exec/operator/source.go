@@ -75,7 +75,8 @@ func (s *Source) Stop() {
 	s.Pos = 0
 }
 
-// Fetch reads the next batch of up to max rows and reports whether there is any.
+// Fetch reads the next batch of up to max rows and reports whether there is any. It counts the
+// rows as steps of the statement, so that none reads on that is cancelled.
 func (s *Source) Fetch(max int) (bool, error) {
 	if s.Done {
 		return false, nil
@@ -89,7 +90,7 @@ func (s *Source) Fetch(max int) (bool, error) {
 		return false, err
 	}
 	s.Done = s.Batch.Len() == 0
-	return !s.Done, nil
+	return !s.Done, s.run.Ticks(s.Batch.Len())
 }
 
 // Row returns the next row, nil at the end. Rows that expressions may yield

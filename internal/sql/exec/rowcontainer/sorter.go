@@ -39,11 +39,14 @@ func (s *Sorter) Sort(st *expr.State, rows []types.Row, o Ordering) error {
 		return nil
 	}
 	var canceled error
-	compare := func(a, b types.Row) int {
+	goesOn := func() bool {
 		if canceled == nil {
 			canceled = st.Tick()
 		}
-		if canceled != nil {
+		return canceled == nil
+	}
+	compare := func(a, b types.Row) int {
+		if !goesOn() {
 			return 0 // so that the sort ends soon
 		}
 		return o.Compare(a, b)
@@ -55,19 +58,26 @@ func (s *Sorter) Sort(st *expr.State, rows []types.Row, o Ordering) error {
 	s.items = s.items[:0]
 	k := &o[0]
 	for _, row := range rows {
+		if !goesOn() {
+			break
+		}
 		s.items = append(s.items, sortItem{k.abbreviate(row[k.pos]), row})
 	}
 	slices.SortFunc(s.items, func(a, b sortItem) int {
 		switch {
+		case !goesOn():
+			return 0
 		case a.abbrev < b.abbrev:
 			return -1
 		case a.abbrev > b.abbrev:
 			return 1
 		}
-		return compare(a.row, b.row)
+		return o.Compare(a.row, b.row)
 	})
-	for i := range s.items {
-		rows[i] = s.items[i].row
+	if canceled == nil {
+		for i := range s.items {
+			rows[i] = s.items[i].row
+		}
 	}
 	clear(s.items)
 	if cap(s.items) > keepItems {

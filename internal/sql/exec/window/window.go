@@ -175,6 +175,9 @@ func (w *windowOp) compute() error {
 	}
 	w.peers, w.groups = w.peers[:0], w.groups[:0]
 	for i, row := range w.rows.Rows {
+		if err := w.run.Tick(); err != nil {
+			return err
+		}
 		if i == 0 || w.order.Compare(w.rows.Rows[i-1], row) != 0 {
 			w.groups = append(w.groups, i)
 		}
@@ -297,6 +300,9 @@ func windowAggregateExcluding(w *windowOp, f *windowFunc, st *aggregate.State, o
 // accumulate adds the rows [lo, hi) to an aggregate.
 func (w *windowOp) accumulate(f *windowFunc, st *aggregate.State, lo, hi int) error {
 	for ; lo < hi; lo++ {
+		if err := w.run.Tick(); err != nil {
+			return err
+		}
 		if err := f.agg.Add(w.run, &w.results.Acc, st, w.rows.Rows[lo]); err != nil {
 			return err
 		}
