@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/lichendb/lichen/internal/kvpb"
+	"github.com/lichendb/lichen/internal/sql/activity"
 	"github.com/lichendb/lichen/internal/sql/ast"
 	"github.com/lichendb/lichen/internal/sql/exec"
 	"github.com/lichendb/lichen/internal/sql/exec/operator"
@@ -37,7 +38,7 @@ func (s *Server) cancelHere(c *cancelRequest) bool {
 			}
 			if rest, ok := strings.CutPrefix(c.ID, id+"."); ok {
 				n, err := strconv.ParseUint(rest, 10, 64)
-				return err == nil && ses.cancelStatement(n)
+				return err == nil && ses.current.Stop(n)
 			}
 		}
 		return false
@@ -54,19 +55,8 @@ func (s *Session) stop(terminate bool) {
 	if terminate {
 		s.Terminate()
 	} else {
-		s.interrupt(errUserCancel)
+		s.current.Interrupt(activity.ErrUserCancel)
 	}
-}
-
-// cancelStatement cancels the running statement if it is that of a number.
-func (s *Session) cancelStatement(number uint64) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if !s.mu.running || s.mu.statement != number || s.mu.ctx == nil {
-		return false
-	}
-	s.cancelLocked(s.mu.ctx, errUserCancel)
-	return true
 }
 
 // cancelAt does what c says on the node where the session is.

@@ -4,8 +4,9 @@
 //
 //	front        pgwire, the shell's loopback: reads messages, implements Results
 //	  │  Query, Prepare, Bind, Execute, Sync, Cancel
-//	session      Session: who is connected, and what it keeps between statements (sessionvar.Vars,
-//	  │          prepared.Statements, portal.Set, advisory.Locks, fingerprint.Session)
+//	session      Session: who is connected, what runs (activity.Current), and what it keeps between
+//	  │          statements (sessionvar.Vars, prepared.Statements, portal.Set, advisory.Locks,
+//	  │          fingerprint.Session)
 //	statement    execution: plans and runs one statement, again after a conflict while nothing
 //	  │          of it was sent, and sends its rows (prepared.Planner, exec, ddl, explain, ranges, copyio)
 //	transaction  transaction.Transaction: block, savepoints, modes, commit, and what ends with it
@@ -45,5 +46,5 @@
 //	    (Session.parse, call.Context.Step; TestLooks, layers' TestElementLoopsStep).
 //
 // One goroutine at a time uses a Session. Cancel, Terminate and Activity come from others and touch
-// only atomics and what mu guards. The maps of Server have a mutex.
+// only atomics and activity.Current, which has a mutex. The maps of Server have a mutex.
 package sql

@@ -39,8 +39,7 @@ func (s *Server) CollectDue(t testing.TB) int {
 
 // OnLook has f called whenever somebody looks whether a statement of s goes on.
 func (s *Session) OnLook(f func()) {
-	s.looked = f
-	s.mu.ctx = nil
+	s.current.OnLook(f)
 }
 
 // OnMemoryWait has f called whenever a statement begins to wait for memory.

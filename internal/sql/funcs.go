@@ -137,7 +137,7 @@ func (f *sessionFuncs) tempSchemas() []*catalog.Schema {
 }
 
 // CurrentQuery implements call.Session.
-func (f *sessionFuncs) CurrentQuery() string { return f.s.queryText() }
+func (f *sessionFuncs) CurrentQuery() string { return f.s.current.Query() }
 
 // Version implements call.Session.
 func (f *sessionFuncs) Version() string { return f.s.srv.VersionString() }

@@ -9,15 +9,9 @@ import (
 	"github.com/lichendb/lichen/internal/keys"
 	"github.com/lichendb/lichen/internal/kvpb"
 	"github.com/lichendb/lichen/internal/quota"
+	"github.com/lichendb/lichen/internal/sql/activity"
 	"github.com/lichendb/lichen/internal/sql/catalog"
 	"github.com/lichendb/lichen/internal/sql/pgerr"
-)
-
-// The errors with which a session cancels a running statement.
-var (
-	errUserCancel  = pgerr.New(pgerr.QueryCanceled, "canceling statement due to user request")
-	errStmtTimeout = pgerr.New(pgerr.QueryCanceled, "canceling statement due to statement timeout")
-	errTerminated  = pgerr.New(pgerr.AdminShutdown, "terminating connection due to administrator command")
 )
 
 // translate turns an error of the key-value layers into what a client sees.
@@ -35,7 +29,7 @@ func translate(ctx context.Context, err error) error {
 		if errors.As(ctx.Err(), &pe) {
 			return pe
 		}
-		return errUserCancel
+		return activity.ErrUserCancel
 	}
 	e := kvError(err)
 	e.Cause = err

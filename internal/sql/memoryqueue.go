@@ -69,7 +69,7 @@ func (x *execution) refusedAlone(err error, r *refusal) bool {
 // othersRun counts the sessions other than ses that run a statement.
 func (s *Server) othersRun(ses *Session) (n int) {
 	for _, other := range s.Sessions() {
-		if other != ses && other.runs() {
+		if other != ses && other.current.Running() {
 			n++
 		}
 	}

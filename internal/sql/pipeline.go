@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/lichendb/lichen/internal/kv"
+	"github.com/lichendb/lichen/internal/sql/activity"
 	"github.com/lichendb/lichen/internal/sql/ast"
 )
 
@@ -65,7 +66,7 @@ func (s *Session) Tick() error {
 	case p.began.IsZero():
 		p.began = time.Now()
 	case time.Since(p.began) >= d:
-		return errStmtTimeout
+		return activity.ErrTimeout
 	}
 	return nil
 }

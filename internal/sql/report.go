@@ -217,14 +217,13 @@ func (s *Session) Activity() pgcatalog.Activity {
 		a.XactStart = time.Unix(0, start)
 		a.Txn = kvpb.TxnID(s.coll.TxnID())
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	a.Database, a.Application = s.db.Name, s.mu.application
-	a.State, a.Query = s.stateLocked(), shownQuery(s.mu.query)
-	a.QueryStart, a.Since = s.mu.began, s.mu.since
+	now := s.current.Snapshot()
+	a.Database, a.Application = now.Database, now.Application
+	a.State, a.Query = now.State(), now.Query
+	a.QueryStart, a.Since = now.Began, now.Since
 	a.Advisory = s.advisory.Holder()
-	if s.mu.running {
-		a.QueryID = fmt.Sprintf("%s.%d", a.Session, s.mu.statement)
+	if now.Running {
+		a.QueryID = fmt.Sprintf("%s.%d", a.Session, now.Statement)
 	}
 	return a
 }

@@ -228,7 +228,7 @@ func (s *Server) Sessions() []*Session {
 // the connections.
 func (s *Server) TerminateAll() {
 	for _, ses := range s.Sessions() {
-		ses.interrupt(errTerminated)
+		ses.Terminate()
 	}
 }
 

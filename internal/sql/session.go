@@ -5,12 +5,10 @@ import (
 	"errors"
 	"slices"
 	"strings"
-	"sync"
-	"sync/atomic"
 	"time"
-	"unicode/utf8"
 
 	"github.com/lichendb/lichen/internal/hlc"
+	"github.com/lichendb/lichen/internal/sql/activity"
 	"github.com/lichendb/lichen/internal/sql/advisory"
 	"github.com/lichendb/lichen/internal/sql/builtin/call"
 	"github.com/lichendb/lichen/internal/sql/catalog"
@@ -30,8 +28,8 @@ import (
 	"github.com/lichendb/lichen/internal/sql/types"
 )
 
-// Session is one client's connection to the database as SQL sees it. One
-// goroutine uses it at a time; only interrupt may come from others.
+// Session is one client's connection to the database as SQL sees it. One goroutine uses it at a
+// time; only Terminate, OnInterrupt and what asks for its activity may come from others.
 type Session struct {
 	srv        *Server
 	pid        int32
@@ -53,6 +51,7 @@ type Session struct {
 	statements   prepared.Statements
 	planner      prepared.Planner
 	portals      portal.Set
+	current      activity.Current
 	extended     execution
 	pipelined    pipelined
 	fingerprints fingerprint.Session
@@ -67,26 +66,8 @@ type Session struct {
 	// goes no further than the row that did.
 	struck   bool
 	contents stats.InTxn
-	looked   func() // of the contexts of statements
 	pending  pending
 	warnings []*pgerr.Error // for the end of the statement
-
-	mu struct {
-		sync.Mutex
-		ctx        *stmtContext
-		timer      *time.Timer // of statement_timeout
-		running    bool
-		terminated bool
-		// onInterrupt wakes the front.
-		onInterrupt func(ends bool)
-		idle        byte // the Status that the last statement left
-		query       string
-		began       time.Time // the last statement
-		since       time.Time // the state
-		statement   uint64    // number of the last statement
-		application string
-		clientCheck time.Duration // client_connection_check_interval
-	}
 }
 
 func (s *Session) connect(ctx context.Context, a SessionArgs) error {
@@ -121,7 +102,7 @@ func (s *Session) connect(ctx context.Context, a SessionArgs) error {
 	if err := s.vars.SetGiven(a.Params); err != nil {
 		return err
 	}
-	s.mu.application = s.vals.Fast.ApplicationName
+	s.current.Connect(db.Name, s.vals.Fast.ApplicationName)
 	return nil
 }
 
@@ -207,208 +188,41 @@ func (s *Session) TakeParamChanges() []ParamStatus {
 	return out
 }
 
-// interrupt ends the running statement with cause; with errTerminated also all
-// later ones.
-func (s *Session) interrupt(cause *pgerr.Error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if cause == errTerminated {
-		s.mu.terminated = true
-	}
-	if s.mu.ctx == nil {
-		s.mu.ctx = s.newStmtContext()
-	}
-	if s.mu.running || s.mu.terminated {
-		s.cancelLocked(s.mu.ctx, cause)
-	}
-}
-
-// cancelLocked cancels a statement, and wakes the front: it may be waiting for the client.
-func (s *Session) cancelLocked(ctx *stmtContext, cause *pgerr.Error) {
-	ctx.cancel(cause)
-	if s.mu.onInterrupt != nil {
-		s.mu.onInterrupt(s.mu.terminated)
-	}
-}
-
-// OnInterrupt sets what is called, with the session's mutex held, when the running statement
-// is cancelled, or the session told to end: its front may be waiting for the client.
-func (s *Session) OnInterrupt(f func(ends bool)) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.mu.onInterrupt = f
-}
+// OnInterrupt sets what is called when the running statement is cancelled, or the session told to
+// end: its front may be waiting for the client. f must not call the session.
+func (s *Session) OnInterrupt(f func(ends bool)) { s.current.OnInterrupt(f) }
 
 // Watched returns when the running statement began, and how often its front shall look
 // whether the client is still there; 0 if no statement runs or it need not.
-func (s *Session) Watched() (began time.Time, every time.Duration) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if !s.mu.running {
-		return time.Time{}, 0
-	}
-	return s.mu.began, s.mu.clientCheck
-}
-
-// runs reports whether the session runs a statement.
-func (s *Session) runs() bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.mu.running
-}
+func (s *Session) Watched() (began time.Time, every time.Duration) { return s.current.Watched() }
 
 // Canceled returns why the running statement, or the session, must end; nil if it need not.
-func (s *Session) Canceled() error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	switch {
-	case s.mu.terminated:
-		return errTerminated
-	case s.mu.running && s.mu.ctx != nil:
-		return s.mu.ctx.Err()
-	}
-	return nil
-}
+func (s *Session) Canceled() error { return s.current.Canceled() }
 
 // Terminate ends the running statement and refuses later ones: the client is
 // gone or the node stops. It may come from any goroutine.
-func (s *Session) Terminate() { s.interrupt(errTerminated) }
+func (s *Session) Terminate() { s.current.Interrupt(activity.ErrTerminated) }
 
 // Terminated reports whether the session must end.
-func (s *Session) Terminated() bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.mu.terminated
-}
+func (s *Session) Terminated() bool { return s.current.Terminated() }
 
-// begin marks the session busy with a statement and returns the statement's
-// context, which ends on a cancel request and after statement_timeout. A context
-// serves statement after statement until one is cancelled.
-func (s *Session) begin(text string) *stmtContext {
+// begin marks the session busy with a statement and returns the statement's context.
+func (s *Session) begin(text string) *activity.Context {
 	s.advisory.EnterStatement()
 	s.struck = false
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.mu.ctx == nil || s.mu.ctx.Err() != nil && !s.mu.terminated {
-		s.mu.ctx = s.newStmtContext()
-	}
-	if s.mu.terminated {
-		s.mu.ctx.cancel(errTerminated)
-	}
-	s.mu.running = true
-	s.mu.query, s.mu.began = text, time.Now()
-	s.mu.since = s.mu.began
-	s.mu.statement++
-	s.mu.application = s.vals.Fast.ApplicationName
-	s.mu.clientCheck = s.vals.Fast.ClientCheck
-	if d := s.vals.Fast.StatementTimeout; d > 0 {
-		if from := s.pipelined.began; !from.IsZero() {
-			d -= s.mu.began.Sub(from)
-		}
-		ctx := s.mu.ctx
-		s.mu.timer = time.AfterFunc(d, func() { s.timeout(ctx) })
-	}
-	return s.mu.ctx
+	v := &s.vals.Fast
+	return s.current.Begin(text, activity.Settings{
+		Application: v.ApplicationName, ClientCheck: v.ClientCheck, Timeout: v.StatementTimeout, Began: s.pipelined.began,
+	})
 }
 
-// maxShownQuery is track_activity_query_size, a zero byte included.
-const maxShownQuery = 1 << 10
-
-// shownQuery returns what pg_stat_activity shows of a statement's text.
-func shownQuery(text string) string {
-	if len(text) < maxShownQuery {
-		return text
-	}
-	n := maxShownQuery - 1
-	for n > 0 && !utf8.RuneStart(text[n]) {
-		n--
-	}
-	return text[:n]
-}
-
-func (s *Session) timeout(ctx *stmtContext) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.mu.running && s.mu.ctx == ctx {
-		s.cancelLocked(ctx, errStmtTimeout)
-	}
-}
-
+// end marks the session idle.
 func (s *Session) end() {
 	s.advisory.LeaveStatement()
 	if s.bctx != nil {
 		s.bctx.EndStatement()
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.mu.running = false
-	if len(s.mu.query) > prepared.LongText {
-		s.mu.query = strings.Clone(shownQuery(s.mu.query)) // the whole is not kept
-	}
-	s.mu.since = time.Now()
-	s.mu.idle = s.txn.Status()
-	if s.mu.timer != nil {
-		s.mu.timer.Stop()
-		s.mu.timer = nil
-		s.mu.ctx = nil // the timer may have fired: never reuse its context
-	}
-}
-
-// stmtContext is the context of a statement: cancelled with an error that a
-// client can be told as it is.
-type stmtContext struct {
-	done chan struct{}
-	err  atomic.Pointer[pgerr.Error]
-	// looked, if not nil, is called when somebody looks whether the statement goes on: for
-	// tests.
-	looked func()
-}
-
-func (s *Session) newStmtContext() *stmtContext {
-	return &stmtContext{done: make(chan struct{}), looked: s.looked}
-}
-
-func (c *stmtContext) cancel(cause *pgerr.Error) {
-	if c.err.CompareAndSwap(nil, cause) {
-		close(c.done)
-	}
-}
-
-// Deadline implements context.Context.
-func (c *stmtContext) Deadline() (time.Time, bool) { return time.Time{}, false }
-
-// Done implements context.Context.
-func (c *stmtContext) Done() <-chan struct{} {
-	if c.looked != nil {
-		c.looked()
-	}
-	return c.done
-}
-
-// Err implements context.Context; it returns the cause.
-func (c *stmtContext) Err() error {
-	if c.looked != nil {
-		c.looked()
-	}
-	if e := c.err.Load(); e != nil {
-		return e
-	}
-	return nil
-}
-
-// Value implements context.Context.
-func (c *stmtContext) Value(any) any { return nil }
-
-func (s *Session) stateLocked() string {
-	switch {
-	case s.mu.running:
-		return "active"
-	case s.mu.idle == 'T':
-		return "idle in transaction"
-	case s.mu.idle == 'E':
-		return "idle in transaction (aborted)"
-	}
-	return "idle"
+	s.current.End(s.txn.Status())
 }
 
 // IdleTimeout returns how long the session may wait for the client's next

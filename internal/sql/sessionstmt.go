@@ -117,9 +117,8 @@ func (s *Session) use(ctx context.Context, name string) error {
 	if err != nil {
 		return err
 	}
-	s.mu.Lock() // Activity reads it
 	s.db = db
-	s.mu.Unlock()
+	s.current.SetDatabase(db.Name)
 	s.coll.SetSession(db, s)
 	s.planner.SetDatabase(db.ID)
 	return nil

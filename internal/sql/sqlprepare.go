@@ -19,7 +19,7 @@ import (
 func (x *execution) prepare(ctx context.Context, st *ast.Prepare) error {
 	s := x.s
 	name := string(st.Name)
-	p := &prepared.Statement{Name: name, Text: s.queryText(), Stmt: parser.Statement{
+	p := &prepared.Statement{Name: name, Text: s.current.Query(), Stmt: parser.Statement{
 		AST: st.Stmt, SQL: ast.Format(st.Stmt), NumParams: st.NumParams,
 	}}
 	for _, tn := range st.Types {
@@ -80,12 +80,6 @@ func (x *execution) bindExplained(ctx context.Context, st *ast.Explain, named *a
 	}
 	x.prepared = x.prepared.Explained(st)
 	return nil
-}
-
-func (s *Session) queryText() string {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.mu.query
 }
 
 // evalConst evaluates an expression without columns or parameters.

@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/lichendb/lichen/internal/sql/activity"
 	"github.com/lichendb/lichen/internal/sql/settings"
 )
 
@@ -24,7 +25,7 @@ func TestTick(t *testing.T) {
 		}
 	}
 	s.pipelined.began = time.Now().Add(-2 * time.Hour)
-	if err := s.Tick(); !errors.Is(err, errStmtTimeout) {
+	if err := s.Tick(); !errors.Is(err, activity.ErrTimeout) {
 		t.Errorf("got %v", err)
 	}
 	if err := s.Sync(t.Context()); err != nil {

@@ -8,6 +8,7 @@ import (
 	"github.com/lichendb/lichen/internal/sql/catalog"
 	"github.com/lichendb/lichen/internal/sql/pgerr"
 	"github.com/lichendb/lichen/internal/sql/prepared"
+	"github.com/lichendb/lichen/internal/sql/transaction"
 )
 
 // Status is the transaction status that ReadyForQuery carries.
@@ -147,6 +148,15 @@ func (s *Session) setTxnModes(ctx context.Context, m *ast.TxnModes) (err error) 
 		}
 	}
 	return s.txn.SetModes(m, asOf)
+}
+
+// asOf evaluates the expression of AS OF SYSTEM TIME.
+func (s *Session) asOf(ctx context.Context, e ast.Expr) (hlc.Timestamp, error) {
+	d, t, err := s.evalConst(ctx, e)
+	if err != nil {
+		return hlc.Timestamp{}, err
+	}
+	return transaction.AsOf(d, t, s.srv.cfg.DB.Clock().Now(), &s.vals.Format, e.Position())
 }
 
 // writableTemp reports whether a table is a temporary one that the open transaction, though it

@@ -14,7 +14,7 @@
 // Outside a block Fail rolls back at once. A failed block without savepoints is undone at once,
 // and stays until the client ends it.
 //
-// Read transaction.go (Transaction, Followers), savepoint.go, modes.go, snapshot.go.
+// Read transaction.go (Transaction, Followers), savepoint.go, modes.go, snapshot.go, asof.go.
 //
 // Invariants:
 //

@@ -1,27 +1,21 @@
-package sql
+package transaction
 
 import (
-	"context"
 	"math"
 	"strconv"
 	"strings"
 
 	"github.com/lichendb/lichen/internal/hlc"
-	"github.com/lichendb/lichen/internal/sql/ast"
 	"github.com/lichendb/lichen/internal/sql/pgerr"
 	"github.com/lichendb/lichen/internal/sql/types"
 	"github.com/lichendb/lichen/internal/sql/types/typeio"
 )
 
-// asOf evaluates the expression of AS OF SYSTEM TIME: a timestamp, an interval
-// before now ('-10s'), or a hybrid logical timestamp as a decimal number.
-func (s *Session) asOf(ctx context.Context, e ast.Expr) (hlc.Timestamp, error) {
-	d, t, err := s.evalConst(ctx, e)
-	if err != nil {
-		return hlc.Timestamp{}, err
-	}
-	now := s.srv.cfg.DB.Clock().Now()
-	ts, err := s.asOfDatum(d, t, now)
+// AsOf returns the time that a value of type t names in AS OF SYSTEM TIME: a timestamp, an interval
+// before now ('-10s'), or a hybrid logical timestamp as a decimal number. 22023 if it names none, or
+// one that is not in the past; pos is where the value stands.
+func AsOf(d types.Datum, t *types.T, now hlc.Timestamp, fc *types.FormatContext, pos int) (hlc.Timestamp, error) {
+	ts, err := timeOf(d, t, now, fc)
 	bad := ""
 	switch {
 	case err != nil:
@@ -35,10 +29,11 @@ func (s *Session) asOf(ctx context.Context, e ast.Expr) (hlc.Timestamp, error) {
 	default:
 		return ts, nil
 	}
-	return hlc.Timestamp{}, pgerr.New(pgerr.InvalidParameterValue, "AS OF SYSTEM TIME: %s", bad).At(e.Position())
+	return hlc.Timestamp{}, pgerr.New(pgerr.InvalidParameterValue, "AS OF SYSTEM TIME: %s", bad).At(pos)
 }
 
-func (s *Session) asOfDatum(d types.Datum, t *types.T, now hlc.Timestamp) (hlc.Timestamp, error) {
+// timeOf returns the time that a value names, wherever it lies.
+func timeOf(d types.Datum, t *types.T, now hlc.Timestamp, fc *types.FormatContext) (hlc.Timestamp, error) {
 	const epoch = 946684800_000_000 // 2000-01-01 in microseconds of Unix time
 	at := func(micros int64) hlc.Timestamp { return wallTime(float64(micros)+epoch, (micros+epoch)*1000) }
 	back := func(iv types.IntervalValue) hlc.Timestamp {
@@ -55,15 +50,15 @@ func (s *Session) asOfDatum(d types.Datum, t *types.T, now hlc.Timestamp) (hlc.T
 	case types.IntFamily:
 		return hlc.Timestamp{WallTime: d.Int()}, nil
 	case types.DecimalFamily:
-		return parseHLC(string(typeio.AppendText(nil, types.Numeric, d, &s.vals.Format)), bad)
+		return parseHLC(string(typeio.AppendText(nil, types.Numeric, d, fc)), bad)
 	case types.StringFamily:
 		if ts, err := parseHLC(d.Str(), bad); err == nil {
 			return ts, nil
 		}
-		if v, err := typeio.ParseText(types.Interval, d.Str(), &s.vals.Format); err == nil {
+		if v, err := typeio.ParseText(types.Interval, d.Str(), fc); err == nil {
 			return back(v.Interval()), nil
 		}
-		v, err := typeio.ParseText(types.TimestampTZ, d.Str(), &s.vals.Format)
+		v, err := typeio.ParseText(types.TimestampTZ, d.Str(), fc)
 		if err != nil {
 			return hlc.Timestamp{}, bad
 		}

@@ -1,0 +1,47 @@
+package activity
+
+import (
+	"sync/atomic"
+	"time"
+
+	"github.com/lichendb/lichen/internal/sql/pgerr"
+)
+
+// Context is the context of a statement: cancelled with an error that a client can be told as it is.
+type Context struct {
+	done chan struct{}
+	err  atomic.Pointer[pgerr.Error]
+	// looked, if not nil, is called when somebody looks whether the statement goes on: for tests.
+	looked func()
+}
+
+func (c *Context) cancel(cause *pgerr.Error) {
+	if c.err.CompareAndSwap(nil, cause) {
+		close(c.done)
+	}
+}
+
+// Deadline implements context.Context.
+func (c *Context) Deadline() (time.Time, bool) { return time.Time{}, false }
+
+// Done implements context.Context.
+func (c *Context) Done() <-chan struct{} {
+	if c.looked != nil {
+		c.looked()
+	}
+	return c.done
+}
+
+// Err implements context.Context; it returns the cause.
+func (c *Context) Err() error {
+	if c.looked != nil {
+		c.looked()
+	}
+	if e := c.err.Load(); e != nil {
+		return e
+	}
+	return nil
+}
+
+// Value implements context.Context.
+func (c *Context) Value(any) any { return nil }
