@@ -3,7 +3,6 @@ package clustertest
 import (
 	"testing"
 
-	"github.com/lichendb/lichen/internal/config/setting"
 	"github.com/lichendb/lichen/internal/fs"
 	"github.com/lichendb/lichen/internal/hlc"
 	"github.com/lichendb/lichen/internal/kv"
@@ -44,7 +43,7 @@ func open(t testing.TB, o store.Options, wrap func(kvpb.Sender) kvpb.Sender) *No
 		Store: o, Dirs: []string{Dir}, Transport: nd.Port, Alone: true,
 		Self:    func() liveness.NodeInfo { return liveness.NodeInfo{ID: nd.ID} },
 		ClockOK: yes, Ready: yes, Check: fine, Capacity: capacity, OnFatal: func(err error) { t.Error(err) },
-		Settings: setting.NewLive(setting.Default()), Go: nd.running.Go, Logger: o.Logger,
+		Settings: nd.Settings, Go: nd.running.Go, Logger: o.Logger,
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -58,6 +58,8 @@ type Node struct {
 	KV    *kvnode.Node
 	Store *store.Store // the only one of KV.Store
 	DB    *kv.DB       // the gateway, once it is open
+	// Settings are the cluster settings that hold on the node.
+	Settings *setting.Live
 
 	t       testing.TB
 	onClock atomic.Pointer[func()]
@@ -87,7 +89,7 @@ func NewWith(t testing.TB, nodes int, o Options) *Cluster {
 
 // newNode returns a node that has not begun.
 func newNode(id kvpb.NodeID) *Node {
-	nd := &Node{ID: id}
+	nd := &Node{ID: id, Settings: setting.NewLive(setting.Default())}
 	nd.ended, nd.end = context.WithCancel(context.Background())
 	return nd
 }
@@ -136,7 +138,7 @@ func (nd *Node) options(limits store.SnapshotLimits) kvnode.Options {
 		},
 		Dirs: []string{Dir}, Transport: nd.Port, MaxOffset: MaxOffset, Self: nd.info,
 		ClockOK: yes, RoundTrip: unmeasured, Ready: yes, Check: fine, Capacity: capacity,
-		Settings: setting.NewLive(setting.Default()), Go: nd.running.Go, Logger: log,
+		Settings: nd.Settings, Go: nd.running.Go, Logger: log,
 	}
 }
 
@@ -199,6 +201,19 @@ func (nd *Node) Gateway() *kv.DB {
 	}
 	return nd.DB
 }
+
+// StartRanges has the node look after its ranges: measure them, end merges that were given up,
+// follow the configuration and its disk. It places none.
+func (nd *Node) StartRanges() {
+	nd.Gateway()
+	nd.KV.StartRanges(nd.ended)
+}
+
+// Go runs a function that ends before the node's store is closed.
+func (nd *Node) Go(fn func()) { nd.running.Go(fn) }
+
+// Life returns a context that ends with the node's present life.
+func (nd *Node) Life() context.Context { return nd.ended }
 
 // Close ends the life of a node in good order, if it has not ended.
 func (c *Cluster) Close(nd *Node) {
