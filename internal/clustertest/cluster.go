@@ -206,7 +206,9 @@ func (nd *Node) Gateway() *kv.DB {
 // follow the configuration and its disk. It places none.
 func (nd *Node) StartRanges() {
 	nd.Gateway()
-	nd.KV.StartRanges(nd.ended)
+	if nd.KV.Balance == nil {
+		nd.KV.StartRanges(nd.ended)
+	}
 }
 
 // Go runs a function that ends before the node's store is closed.

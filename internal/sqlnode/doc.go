@@ -17,9 +17,11 @@
 // # Invariants
 //
 //  1. No session begins before the node is registered as one that serves SQL: the others tell it
-//     of every change of the catalog from then on. (Open; Server returns nil until then)
-//  2. A question of another node is answered by an open SQL server or fails. (answer)
+//     of every change of the catalog from then on. (Open; Server returns nil until then;
+//     TestOpenAgain, TestChangesReachOthers)
+//  2. A question of another node is answered by an open SQL server or fails. (answer;
+//     TestQuestions)
 //  3. The record of a split is written before the range is split, and dropped data loses its
 //     records before its rows: no merge undoes a split, no record outlives its table. (SplitAt,
-//     ClearSpan)
+//     ClearSpan; TestSplitRecords)
 package sqlnode
