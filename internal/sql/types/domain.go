@@ -31,6 +31,9 @@ func (t *T) Shown() *T {
 	return t
 }
 
+// ShownAs reports whether values of t and u are said to be of the same type, a domain or not.
+func (t *T) ShownAs(u *T) bool { return t.Shown().Is(u.Shown()) }
+
 // Described returns the type that clients are told values of t are of. They know nothing of
 // domains, but an array of a domain has a type of its own.
 func (t *T) Described() *T {

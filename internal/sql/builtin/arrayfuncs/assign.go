@@ -13,8 +13,8 @@ const MaxArrayGrowth = 1 << 20
 // takes the old array and returns the new one.
 func elementAssignments() []*call.Overload {
 	return []*call.Overload{
-		call.Fn("lichen_set_element(anyarray,anyelement,int4...) anyarray", setElement).NonStrict(),
-		call.Fn("lichen_set_slice(anyarray,anyarray,int8,int4...) anyarray", setSlice).NonStrict(),
+		call.Fn("lichen_set_element(anyarray,any,int4...) anyarray", setElement).NonStrict(),
+		call.Fn("lichen_set_slice(anyarray,anycompatiblearray,int8,int4...) anyarray", setSlice).NonStrict(),
 	}
 }
 

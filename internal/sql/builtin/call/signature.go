@@ -25,7 +25,7 @@ func (o *Overload) AcceptsCount(n int) bool {
 }
 
 // bindPoly finds the element types that the two polymorphic families stand for
-// in a call. ok is false when the arguments do not fit together; an element
+// in a call. In the first family a domain is not its base type. ok is false when the arguments do not fit together; an element
 // type stays nil when every argument of the family is an unknown literal. elem[0]
 // is the range type, if there is one.
 func (o *Overload) bindPoly(argTypes []*types.T) (elem [3]*types.T, ok bool) {
@@ -50,7 +50,7 @@ func (o *Overload) bindPoly(argTypes []*types.T) (elem [3]*types.T, ok bool) {
 			}
 			elem[0] = r
 		}
-		if elem[1] != nil && !elem[1].Is(e) {
+		if elem[1] != nil && !elem[1].ShownAs(e) {
 			return elem, false
 		}
 		elem[1] = e

@@ -52,12 +52,12 @@ func isAnyMultirange(t *types.T) bool {
 }
 
 // ElementOf returns the type that an argument of type t gives the type
-// variable of a polymorphic family, nil when it does not fit.
+// variable of a polymorphic family, nil when it does not fit. A domain over an enum is no enum.
 func ElementOf(decl, t *types.T, array bool) *types.T {
 	switch {
 	case array:
 		return t.Elem
-	case decl.Oid == types.AnyEnum.Oid && !t.IsEnum(),
+	case decl.Oid == types.AnyEnum.Oid && (!t.IsEnum() || t.Domain() != nil),
 		isAnyRange(decl) && t.Family != types.RangeFamily,
 		isAnyMultirange(decl) && t.Family != types.MultirangeFamily,
 		(decl.Is(types.AnyNonArray) || decl.Is(types.AnyCompatibleNonArray)) && t.Elem != nil:
