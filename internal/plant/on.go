@@ -24,7 +24,7 @@ func All() []Name {
 		FilterBelowOuter, OuterUnchecked, BoundBelowSort, NullInAntiJoin, MergedColumns, VolatileTwice, ResidualDropped, SpanShort,
 		StaleSubquery, StaleWith, EmptyAggregate, TypmodLost, StalePlan, CursorSkips,
 		StatisticsUnheard, PanicSurvived, TwinAdmitted, SlowLeads, SplitGap, PipelineGoesOn,
-		RoundForgotten, KeysMerged, RowOfNulls, VolatileEarly, TypesInTurn, LaterColumnSeen,
+		RoundForgotten, KeysMerged, RowOfNulls, VolatileEarly, RowPerField, TypesInTurn, LaterColumnSeen,
 		ImpliedUnchecked, UnmatchedByAny, ContentionUnlocked, ReservedForNobody,
 		RaisedUnchecked, DistinctByNullable, DistinctOverJoin,
 	}

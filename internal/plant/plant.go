@@ -99,6 +99,8 @@ const (
 	RowOfNulls Name = "row-of-nulls"
 	// VolatileEarly calls the volatile functions of a select list before its rows are sorted.
 	VolatileEarly Name = "volatile-early"
+	// RowPerField runs the query of SET (a, b) = (SELECT …) once per column.
+	RowPerField Name = "row-per-field"
 	// TypesInTurn changes the types of one ALTER TABLE one after the other.
 	TypesInTurn Name = "types-in-turn"
 	// LaterColumnSeen lets the query of a view see the columns that its relations got later.

@@ -30,7 +30,7 @@ var foundElsewhere = map[plant.Name]string{
 	plant.VolatileTwice: "internal/sql", plant.ResidualDropped: "internal/sql", plant.SpanShort: "internal/sql", plant.StaleSubquery: "internal/sql",
 	plant.StaleWith: "internal/sql", plant.EmptyAggregate: "internal/sql", plant.TypmodLost: "internal/sql", plant.StalePlan: "internal/sql", plant.CursorSkips: "internal/sql",
 	plant.StatisticsUnheard: "internal/server", plant.PanicSurvived: "internal/server", plant.TwinAdmitted: "internal/server", plant.SplitGap: "internal/store", plant.PipelineGoesOn: "internal/pgwire",
-	plant.RoundForgotten: "internal/sql", plant.KeysMerged: "internal/sql", plant.RowOfNulls: "internal/sql", plant.VolatileEarly: "internal/sql", plant.TypesInTurn: "internal/sql", plant.LaterColumnSeen: "internal/sql",
+	plant.RoundForgotten: "internal/sql", plant.KeysMerged: "internal/sql", plant.RowOfNulls: "internal/sql", plant.VolatileEarly: "internal/sql", plant.RowPerField: "internal/sql", plant.TypesInTurn: "internal/sql", plant.LaterColumnSeen: "internal/sql",
 	plant.ImpliedUnchecked: "internal/sql", plant.ContentionUnlocked: "internal/sql", plant.ReservedForNobody: "internal/sql", plant.UnmatchedByAny: "internal/sql", plant.BoundBelowSort: "internal/sql",
 	plant.RaisedUnchecked: "internal/sql", plant.DistinctByNullable: "internal/sql", plant.DistinctOverJoin: "internal/sql",
 }

@@ -20,6 +20,7 @@ func TestPlantsAnswers(t *testing.T) {
 		{plant.KeysMerged, "", "SELECT count(*) FROM (SELECT i, i FROM generate_series(1, 2) i GROUP BY ROLLUP (1, 2)) s(a, b) WHERE b IS NULL", "3"},
 		{plant.RowOfNulls, "", "SELECT count(s), count(*) FROM (VALUES (1), (2)) v(x) LEFT JOIN (SELECT 1 AS x) s USING (x)", "1  2"},
 		{plant.VolatileEarly, "CREATE SEQUENCE q", "SELECT nextval('q'), i FROM generate_series(1, 9) i ORDER BY i DESC LIMIT 1", "1  9"},
+		{plant.RowPerField, "CREATE SEQUENCE q; CREATE TABLE t (a INT, b INT); INSERT INTO t VALUES (1, 1)", "UPDATE t SET (a, b) = (SELECT n, n FROM (SELECT nextval('q') n WHERE a > 0) s) RETURNING a - b", "0"},
 		{plant.TypesInTurn, "CREATE TABLE t (a INT, b INT); INSERT INTO t VALUES (1, 2); ALTER TABLE t ALTER a TYPE INT USING b, ALTER b TYPE INT USING a", "SELECT * FROM t", "2  1"},
 		{plant.ImpliedUnchecked, "CREATE TABLE a (x INT); CREATE TABLE b (x INT); CREATE TABLE c (x INT); INSERT INTO a VALUES (1), (2), (3); INSERT INTO b VALUES (2), (3), (4); INSERT INTO c VALUES (3), (4), (5)", "SELECT a.x, b.x, c.x FROM a, b, c WHERE a.x = b.x AND b.x = c.x", "3  3  3"},
 		{plant.UnmatchedByAny, "CREATE TABLE l (id INT); CREATE TABLE r (id INT, x INT); INSERT INTO l VALUES (1), (2); INSERT INTO r VALUES (1, NULL)", "SELECT l.id FROM l LEFT JOIN r ON r.id = l.id WHERE r.x IS NULL AND l.id < 2", "1"},

@@ -137,12 +137,16 @@ func (d *deparser) rowOperator(op string, l, r []*node) *node {
 	return n
 }
 
+// nullTest leaves a literal without a type, as PostgreSQL does.
 func (d *deparser) nullTest(x *node, isNot bool) *node {
+	if x.kind != constant {
+		x = d.settle(x)
+	}
 	text := " IS NULL"
 	if isNot {
 		text = " IS NOT NULL"
 	}
-	return &node{kind: test, typ: types.Bool, text: text, args: []*node{d.settle(x)}}
+	return &node{kind: test, typ: types.Bool, text: text, args: []*node{x}}
 }
 
 func (d *deparser) truthTest(e *ast.IsTruth) *node {

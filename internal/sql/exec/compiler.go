@@ -9,13 +9,14 @@ import (
 type compiler struct {
 	*operator.Compiler
 	ctes    map[int]*cteState
-	profile *Profile // of EXPLAIN ANALYZE, else nil
+	rows    map[int]*rowSubplan // by the subquery's ID
+	profile *Profile            // of EXPLAIN ANALYZE, else nil
 	stmt    *mutation.Statement
 }
 
 // newCompiler returns a compiler for one plan.
 func newCompiler(r *operator.Run, p *Profile, st *mutation.Statement) *compiler {
-	c := &compiler{ctes: map[int]*cteState{}, profile: p, stmt: st}
+	c := &compiler{ctes: map[int]*cteState{}, rows: map[int]*rowSubplan{}, profile: p, stmt: st}
 	c.Compiler = operator.NewCompiler(r, c.compileNode, c.compileSubquery)
 	return c
 }

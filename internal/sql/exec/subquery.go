@@ -28,22 +28,10 @@ type subplan struct {
 
 // compileSubquery compiles a query in an expression.
 func (c *compiler) compileSubquery(e *plan.Subquery, s expr.Scope) (expr.Func, error) {
-	ids := make([]plan.ColID, len(e.Outer))
-	for i := range e.Outer {
-		ids[i] = e.Outer[i].Col
+	if e.Kind == plan.RowSubquery {
+		return c.rowSubquery(e, s)
 	}
-	p := &subplan{run: c.Run, copies: c.BindOuter(ids, s), cacheable: len(ids) == 0 || plant.On(plant.StaleSubquery)}
-	var inner expr.Scope
-	var err error
-	compile := func() (err error) {
-		p.src, inner, err = c.Input(e.Plan)
-		return err
-	}
-	if e.Kind == plan.ExistsSubquery {
-		err = c.Partly(compile)
-	} else {
-		err = compile()
-	}
+	p, inner, err := c.subplan(e, s)
 	if err != nil {
 		return nil, err
 	}
@@ -59,10 +47,64 @@ func (c *compiler) compileSubquery(e *plan.Subquery, s expr.Scope) (expr.Func, e
 	case plan.ArraySubquery:
 		nested := e.Plan.Props().Cols[0].Type.SubArray()
 		return p.wrap(func() (types.Datum, error) { return p.array(nested) }), nil
-	case plan.RowSubquery:
-		return p.wrap(p.record(e.Plan.Props().Cols)), nil
 	}
 	return c.quantified(p, e, s, inner)
+}
+
+// subplan compiles the plan of a subquery; inner is the scope of its rows.
+func (c *compiler) subplan(e *plan.Subquery, s expr.Scope) (p *subplan, inner expr.Scope, err error) {
+	ids := make([]plan.ColID, len(e.Outer))
+	for i := range e.Outer {
+		ids[i] = e.Outer[i].Col
+	}
+	p = &subplan{run: c.Run, copies: c.BindOuter(ids, s), cacheable: len(ids) == 0 || plant.On(plant.StaleSubquery)}
+	compile := func() (err error) {
+		p.src, inner, err = c.Input(e.Plan)
+		return err
+	}
+	if e.Kind == plan.ExistsSubquery {
+		return p, inner, c.Partly(compile)
+	}
+	return p, inner, compile()
+}
+
+// rowSubplan is a subquery whose fields several expressions take.
+type rowSubplan struct {
+	compute expr.Func
+	value   types.Datum
+	epoch   uint64
+	times   int // how often value was computed
+}
+
+// rowSubquery compiles one of the expressions that take a field of a subquery's row. The first of them
+// that comes to an enclosing row computes the subquery, the others take what it found: an expression that
+// comes again has come to the next row.
+func (c *compiler) rowSubquery(e *plan.Subquery, s expr.Scope) (expr.Func, error) {
+	shared := c.rows[e.ID]
+	if shared == nil {
+		p, _, err := c.subplan(e, s)
+		if err != nil {
+			return nil, err
+		}
+		shared = &rowSubplan{compute: p.wrap(p.record(e.Plan.Props().Cols))}
+		c.rows[e.ID] = shared
+	}
+	if len(e.Outer) == 0 {
+		return shared.compute, nil
+	}
+	taken := 0
+	return func(row types.Row) (types.Datum, error) {
+		if taken == shared.times || shared.epoch != c.Run.Epoch || plant.On(plant.RowPerField) {
+			d, err := shared.compute(row)
+			if err != nil {
+				return types.Null, err
+			}
+			shared.value, shared.epoch = d, c.Run.Epoch
+			shared.times++
+		}
+		taken = shared.times
+		return shared.value, nil
+	}, nil
 }
 
 // wrap runs one evaluation of the subquery, or returns the cached result.
@@ -163,7 +205,7 @@ func (p *subplan) array(nested bool) (types.Datum, error) {
 	return types.NewArray(elems), nil
 }
 
-// quantified compiles op ANY|ALL (subquery). The rows of a subquery without
+// quantified compiles op [ANY|ALL] (subquery). The rows of a subquery without
 // outer columns are kept for the execution.
 func (c *compiler) quantified(p *subplan, e *plan.Subquery, s, inner expr.Scope) (expr.Func, error) {
 	left, err := c.Exprs(e.Left, s)
@@ -184,23 +226,24 @@ func (c *compiler) quantified(p *subplan, e *plan.Subquery, s, inner expr.Scope)
 	}
 	q := &quantifier{
 		p: p, left: left, right: right, ops: ops, eqs: eqs, all: e.Kind == plan.AllSubquery, not: e.Not,
-		anyField: len(ops) > 1 && e.OpName == "<>", whole: p.cacheable && e.Kind == plan.AnySubquery && e.OpName == "=",
+		single: e.Kind == plan.CompareSubquery, anyField: len(ops) > 1 && e.OpName == "<>", whole: p.cacheable && e.Kind == plan.AnySubquery && e.OpName == "=",
 		vals: make([]types.Datum, len(left)), cmps: make([]types.Datum, len(left)),
 	}
 	c.OnClose(q.store.Close)
-	if p.cacheable && len(ops) == 1 && !q.all && e.OpName == "=" && expr.NewDatumSet(e.Ops[0], 0) != nil {
+	if p.cacheable && len(ops) == 1 && !q.all && !q.single && e.OpName == "=" && expr.NewDatumSet(e.Ops[0], 0) != nil {
 		q.hashed = e.Ops[0]
 	}
 	return q.eval, nil
 }
 
-// quantifier evaluates op ANY|ALL (subquery).
+// quantifier evaluates op [ANY|ALL] (subquery).
 type quantifier struct {
 	p           *subplan
 	left, right []expr.Func
 	ops         []expr.BinaryFunc
 	eqs         []expr.BinaryFunc // an ordering of rows: equality of all fields but the last
 	all, not    bool
+	single      bool // without ANY or ALL
 	anyField    bool // rows differ if one field does (<>), else all must match
 	whole       bool // all fields of the left side are computed before the first is compared
 	vals, cmps  []types.Datum
@@ -326,6 +369,9 @@ func (q *quantifier) fill() error {
 func (q *quantifier) combine(row types.Row, next func() (types.Row, error)) (types.Datum, error) {
 	null := false
 	q.startLeft(row)
+	if q.single {
+		return q.compareSingle(next)
+	}
 	for {
 		vals, err := next()
 		if err != nil {
@@ -348,6 +394,22 @@ func (q *quantifier) combine(row types.Row, next func() (types.Row, error)) (typ
 		return types.Null, nil
 	}
 	return types.NewBool(q.all), nil
+}
+
+// compareSingle compares the left side with the only row, with NULL for none.
+func (q *quantifier) compareSingle(next func() (types.Row, error)) (types.Datum, error) {
+	vals, err := next()
+	if vals == nil || err != nil {
+		return types.Null, err
+	}
+	d, err := q.compare(vals)
+	if err != nil {
+		return types.Null, err
+	}
+	if vals, err = next(); vals != nil {
+		return types.Null, errManyRows()
+	}
+	return d, err
 }
 
 // compare compares the left side with one row.

@@ -241,6 +241,8 @@ func (f *formatter) subquery(e *Subquery) string {
 		return "(" + not + f.leftRow(e) + " " + e.OpName + " ANY (" + ref + "))"
 	case AllSubquery:
 		return "(" + not + f.leftRow(e) + " " + e.OpName + " ALL (" + ref + "))"
+	case CompareSubquery:
+		return "(" + f.leftRow(e) + " " + e.OpName + " (" + ref + "))"
 	case ArraySubquery:
 		return "ARRAY(" + ref + ")"
 	}

@@ -23,8 +23,11 @@ const (
 	AllSubquery
 	// ArraySubquery is ARRAY(subquery).
 	ArraySubquery
-	// RowSubquery yields the single row as a record, NULL for no row.
+	// RowSubquery yields the single row as a record, NULL for no row. Each FieldSelect of it takes
+	// its field once per enclosing row, and all of them take it of one execution.
 	RowSubquery
+	// CompareSubquery is Left op (subquery) of several columns and one row, NULL for no row.
+	CompareSubquery
 )
 
 // Subquery is a query in an expression.
@@ -36,7 +39,7 @@ type Subquery struct {
 	// execution of the statement.
 	Outer []ColRef
 	T     *types.T
-	// Left, Ops and Cmps are for AnySubquery and AllSubquery. Left has one
+	// Left, Ops and Cmps are for AnySubquery, AllSubquery and CompareSubquery. Left has one
 	// expression per compared column and is evaluated in the enclosing row.
 	// Cmps has the right side of each comparison: an expression over the
 	// subquery's columns (a ColRef, or a Cast of one).

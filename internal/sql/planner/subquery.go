@@ -132,31 +132,36 @@ func (b *builder) quantifiedQuery(l ast.Expr, op ast.Operator, all, not bool, q 
 		kind = plan.AllSubquery
 	}
 	sub := b.newSubquery(kind, q, p, outer, types.Bool, s)
-	sub.OpName, sub.Not = op.Name, not
-	if op.Name == "!=" {
+	sub.Not = not
+	return sub, b.compareColumns(sub, op, left, p.targets, at)
+}
+
+// compareColumns makes a subquery compare a row with its columns.
+func (b *builder) compareColumns(sub *plan.Subquery, op ast.Operator, left []plan.Expr, targets []target, at int) error {
+	if sub.OpName = op.Name; op.Name == "!=" {
 		sub.OpName = "<>"
 	}
 	for i := range left {
-		fn, x, y, err := b.compareOp(op, left[i], p.targets[i].ref(), at)
+		fn, x, y, err := b.compareOp(op, left[i], targets[i].ref(), at)
 		if err != nil {
-			return nil, err
+			return err
 		}
 		if len(left) > 1 && !isComparison(op.Name) {
-			return nil, pgerr.Unsupported("could not determine interpretation of row comparison operator %s", op.Name).At(at)
+			return pgerr.Unsupported("could not determine interpretation of row comparison operator %s", op.Name).At(at)
 		}
 		if ordered := op.Name != "=" && op.Name != "<>" && op.Name != "!="; ordered && i < len(left)-1 {
-			eq, _, _, err := b.compareOp(ast.Operator{Name: "="}, left[i], p.targets[i].ref(), at)
+			eq, _, _, err := b.compareOp(ast.Operator{Name: "="}, left[i], targets[i].ref(), at)
 			if err != nil {
-				return nil, err
+				return err
 			}
 			if eq, err = b.equalityOf(eq, x, at); err != nil {
-				return nil, err
+				return err
 			}
 			sub.Eqs = append(sub.Eqs, eq)
 		}
 		sub.Ops, sub.Left, sub.Cmps = append(sub.Ops, fn), append(sub.Left, x), append(sub.Cmps, y)
 	}
-	return sub, nil
+	return nil
 }
 
 // leftRow plans the left side of a quantified comparison.
@@ -194,10 +199,10 @@ func (b *builder) castFields(row *plan.RowCtor, t *types.T, pos int) ([]plan.Exp
 
 // rowSubquery plans (a, b) = (SELECT x, y ...), the query first, unless stars hide how many columns it has to have.
 func (b *builder) rowSubquery(e *ast.BinaryOp, l *ast.Row, q *ast.Subquery, s *scope) (plan.Expr, error) {
-	var row []plan.Expr
+	var right *rowQuery
 	var err error
 	if n := len(l.Elems); n > 1 && !slices.ContainsFunc(l.Elems, isStar) {
-		if row, err = b.rowValue(q, n, e.Pos, s); err != nil {
+		if right, err = b.rowQuery(q, n, e.Pos, s); err != nil {
 			return nil, err
 		}
 	}
@@ -212,17 +217,28 @@ func (b *builder) rowSubquery(e *ast.BinaryOp, l *ast.Row, q *ast.Subquery, s *s
 		}
 		return b.operator(e.Op, []plan.Expr{left[0], r}, []int{e.L.Position(), e.R.Position()}, e.Pos)
 	}
-	if row == nil {
-		if row, err = b.rowValue(q, len(left), e.Pos, s); err != nil {
+	if right == nil {
+		if right, err = b.rowQuery(q, len(left), e.Pos, s); err != nil {
 			return nil, err
 		}
 	}
-	return b.rowCompare(e.Op, left, row, e.Pos)
+	if len(right.outer) == 0 || !isComparison(e.Op.Name) { // an index may find the values of a query that runs once
+		return b.rowCompare(e.Op, left, b.rowValue(right, s), e.Pos)
+	}
+	sub := b.newSubquery(plan.CompareSubquery, q.Query, right.queryPlan, right.outer, types.Bool, s)
+	return sub, b.compareColumns(sub, e.Op, left, right.targets, e.Pos)
 }
 
-// rowValue plans a query that yields one row of n columns, as n expressions. An error for another
-// number of columns is at a position.
-func (b *builder) rowValue(q *ast.Subquery, n, at int, s *scope) ([]plan.Expr, error) {
+// rowQuery is a query that yields one row.
+type rowQuery struct {
+	*queryPlan
+	source *ast.Select
+	outer  []plan.ColRef
+}
+
+// rowQuery plans a query that yields one row of n columns. An error for another number of columns
+// is at a position.
+func (b *builder) rowQuery(q *ast.Subquery, n, at int, s *scope) (*rowQuery, error) {
 	p, outer, err := b.subqueryPlan(q.Query, s, queryOpts{})
 	if err != nil {
 		return nil, err
@@ -233,10 +249,15 @@ func (b *builder) rowValue(q *ast.Subquery, n, at int, s *scope) ([]plan.Expr, e
 	case len(p.targets) > n:
 		return nil, pgerr.New(pgerr.SyntaxError, "subquery has too many columns").At(at)
 	}
-	sub := b.newSubquery(plan.RowSubquery, q.Query, p, outer, types.Record, s)
-	out := make([]plan.Expr, n)
-	for i := range out {
-		out[i] = &plan.FieldSelect{Arg: sub, Field: i, Name: p.targets[i].name, T: p.targets[i].col.Type}
+	return &rowQuery{queryPlan: p, source: q.Query, outer: outer}, nil
+}
+
+// rowValue returns the columns of a query's row as expressions.
+func (b *builder) rowValue(q *rowQuery, s *scope) []plan.Expr {
+	sub := b.newSubquery(plan.RowSubquery, q.source, q.queryPlan, q.outer, types.Record, s)
+	out := make([]plan.Expr, len(q.targets))
+	for i, t := range q.targets {
+		out[i] = &plan.FieldSelect{Arg: sub, Field: i, Name: t.name, T: t.col.Type}
 	}
-	return out, nil
+	return out
 }

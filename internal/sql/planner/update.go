@@ -314,13 +314,14 @@ func (b *builder) multiSet(sc *ast.SetClause, s *scope) ([]assignment, error) {
 	case *ast.Row:
 		return b.rowSet(sc, x, s)
 	case *ast.Subquery:
-		values, err := b.rowValue(x, len(sc.Targets), x.Pos, s)
+		q, err := b.rowQuery(x, len(sc.Targets), x.Pos, s)
 		if err != nil {
 			if pgerr.CodeOf(err) == pgerr.SyntaxError {
 				return nil, pgerr.New(pgerr.SyntaxError, "number of columns does not match number of values").At(x.Pos)
 			}
 			return nil, err
 		}
+		values := b.rowValue(q, s)
 		out := make([]assignment, len(values))
 		for i := range values {
 			out[i] = assignment{&sc.Targets[i], values[i], sc.X.Position()}

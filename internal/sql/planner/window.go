@@ -169,6 +169,9 @@ func (b *builder) windowFunc(e *ast.FuncCall, name string, s *scope) (*plan.Wind
 		}
 		return nil, pgerr.New(pgerr.UndefinedFunction, "function %s with %d arguments does not exist", name, len(args)).At(e.Pos)
 	}
+	if sig.ret == nil && len(args) < 3 && isUnknown(args[0].Type()) {
+		return nil, pgerr.New(pgerr.DatatypeMismatch, "could not determine polymorphic type because input has type unknown")
+	}
 	value, err := b.windowValue(name, args, pos, e.Pos)
 	if err != nil {
 		return nil, err
