@@ -20,7 +20,7 @@ func All() []Name {
 		SplitDropsLocks, SplitForgetsReads, LocksBesideRecord,
 		CountedReplaced, RecoverIncomplete,
 		CloseOverCommits, CloseUnmarked, TrackThroughCommits, ClosedUnapplied, FollowerAboveClosed,
-		SkipClaim, WriteUnchecked, PeersUnlocked,
+		SkipUniqueLock, WriteUnchecked, PeersUnlocked,
 		FilterBelowOuter, OuterUnchecked, BoundBelowSort, NullInAntiJoin, MergedColumns, VolatileTwice, ResidualDropped, SpanShort,
 		StaleSubquery, StaleWith, EmptyAggregate, TypmodLost, StalePlan, CursorSkips,
 		StatisticsUnheard, PanicSurvived, TwinAdmitted, SlowLeads, SplitGap, PipelineGoesOn,

@@ -68,8 +68,8 @@ const (
 
 	// WriteUnchecked writes values that are not of their columns' types.
 	WriteUnchecked Name = "write-unchecked"
-	// SkipClaim counts the rows with a deferrable key without a lock on it.
-	SkipClaim Name = "skip-claim"
+	// SkipUniqueLock counts the rows with a deferrable key without a lock on the unique key.
+	SkipUniqueLock Name = "skip-unique-lock"
 
 	// FilterBelowOuter pushes a condition on the other side of an outer join below it.
 	FilterBelowOuter Name = "filter-below-outer"

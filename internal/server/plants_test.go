@@ -9,10 +9,10 @@ import (
 	"github.com/lichendb/lichen/internal/plant"
 )
 
-// TestPlants plants what contention for deferrable keys must show: claims that nobody
+// TestPlants plants what contention for deferrable keys must show: unique keys that nobody
 // locks before they are counted.
 func TestPlants(t *testing.T) {
-	defer plant.Choose(plant.SkipClaim)()
+	defer plant.Choose(plant.SkipUniqueLock)()
 	for seed := uint64(1); seed <= 8; seed++ {
 		twice := 0
 		withNodes(t, func(t *testing.T, c *testNodes) { _, twice = contendForKeys(t, c, seed) })

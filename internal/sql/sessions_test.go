@@ -156,7 +156,7 @@ func TestAdvisoryDeadlocks(t *testing.T) {
 	}
 }
 
-// A claim keeps others away though the row lock is gone, unless its holder is.
+// TestAdvisoryHolders: a holder's record keeps others away though its lock is gone, until the holder ends.
 func TestAdvisoryHolders(t *testing.T) {
 	n := newNode(t, fs.NewMem())
 	t.Cleanup(func() { closeNode(t, n) })
@@ -187,11 +187,11 @@ func TestAdvisoryHolders(t *testing.T) {
 	}
 	mustExec(t, s, "SET lock_timeout = '50ms'")
 	if err := exec1(s, "SELECT pg_advisory_lock(5)"); pgerr.CodeOf(err) != pgerr.LockNotAvailable {
-		t.Errorf("with a claim in the way: %v", err)
+		t.Errorf("with a holder's record in the way: %v", err)
 	}
 	holder.Rollback(t.Context())
 	if got := value(t, s, "SELECT pg_try_advisory_lock(5)"); got != "t" {
-		t.Errorf("the claim of a holder that is over: %s", got)
+		t.Errorf("the record of a holder that has ended: %s", got)
 	}
 }
 

@@ -99,8 +99,8 @@ func TestLargeCallsAreNotFolded(t *testing.T) {
 	}
 }
 
-// TestLargeValuesAreClaimed makes values that the pool has not the memory for.
-func TestLargeValuesAreClaimed(t *testing.T) {
+// TestLargeValuesAreReserved makes values that the pool has not the memory for.
+func TestLargeValuesAreReserved(t *testing.T) {
 	str, num := types.NewString, types.NewInt
 	p := quota.NewPool("test", 1<<20)
 	for name, args := range map[string][]types.Datum{
@@ -143,9 +143,9 @@ func TestWeightyCallsAreSteps(t *testing.T) {
 	}
 }
 
-// A value that turns out a little larger than what was claimed for it is accounted for in
+// A value that turns out a little larger than what was reserved for it is accounted for in
 // full: as much is released once it is gone.
-func TestValueBeyondItsClaim(t *testing.T) {
+func TestValueBeyondItsReservation(t *testing.T) {
 	p := quota.NewPool("test", 1<<20)
 	c := &call.Context{Values: quota.NewValues(p)}
 	if err := c.Begin(nil, quota.LargeValue); err != nil {

@@ -202,9 +202,9 @@ func (c *Collection) LockName(ctx context.Context, k NameKey) (e NameEntry, foun
 	return e, err == nil, err
 }
 
-// Claimed reports whether the transaction took a name for an object that it has not
+// NameTaken reports whether the transaction took a name for an object that it has not
 // stored yet, which no search finds.
-func (c *Collection) Claimed(k NameKey) bool {
+func (c *Collection) NameTaken(k NameKey) bool {
 	if c.changes == nil {
 		return false
 	}

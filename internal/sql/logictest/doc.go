@@ -2,7 +2,7 @@
 // tests. The same scripts run on one node and on several, with tables in many ranges,
 // batches of one row, and rules of the optimizer switched off: all must agree (DESIGN §9).
 //
-// Scripts lie in a folder for each area, a file per claim, and are named by both:
+// Scripts lie in a folder for each area, a file per subject, and are named by both:
 //
 //	go test ./internal/sql -run 'TestLogic/local/ddl'              an area
 //	go test ./internal/sql -run 'TestLogic/local/ddl/namespaces'   a script

@@ -212,15 +212,15 @@ func (x *Index) AppendKey(dst []byte, row []types.Datum) ([]byte, error) {
 	return x.appendKey(dst, row, n)
 }
 
-// AppendClaim appends what all rows with the declared columns of row have in common:
-// what the keys of their entries begin with, and a family, so that it is a key.
-func (x *Index) AppendClaim(dst []byte, row []types.Datum) ([]byte, error) {
+// AppendUniqueKey appends the unique key of row: the declared columns, with which the keys of
+// the entries begin, and a family, so that it is a key.
+func (x *Index) AppendUniqueKey(dst []byte, row []types.Datum) ([]byte, error) {
 	return x.appendKey(dst, row, x.Declared)
 }
 
-// Claims reports whether a row's claim is one that no other row may have: its index
+// MustBeUnique reports whether no other row may have the unique key of row: the index
 // was declared unique and no declared column is NULL.
-func (x *Index) Claims(row []types.Datum) bool {
+func (x *Index) MustBeUnique(row []types.Datum) bool {
 	return x.Desc.DeclaredUnique() && !x.hasNull(row)
 }
 

@@ -424,7 +424,7 @@ func fillArray(c *call.Context, value types.Datum, lens, lows []types.Datum) (ty
 	if len(dims) == 0 || total == 0 {
 		return types.NewArray(nil), nil
 	}
-	if err := c.Claim(int(total) * (int(unsafe.Sizeof(value)) + call.Scratch*(8+len(value.Str())))); err != nil {
+	if err := c.Reserve(int(total) * (int(unsafe.Sizeof(value)) + call.Scratch*(8+len(value.Str())))); err != nil {
 		return types.Null, err
 	}
 	elems := make([]types.Datum, total)

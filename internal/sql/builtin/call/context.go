@@ -36,15 +36,15 @@ type Context struct {
 	// Bulky is set by calls that take or return large values.
 	Bulky bool
 
-	rng     *rand.Rand
-	regexps regexpCache
-	paths   map[string]*jsonpath.Path
-	steps   int   // since the last look at Ctx
-	stopped error // what Step returns from now on
-	ended   bool  // between statements
-	folding bool  // see Overload.Fold
-	folded  int   // looks while folding
-	claimed int64 // from Values, by the running call
+	rng      *rand.Rand
+	regexps  regexpCache
+	paths    map[string]*jsonpath.Path
+	steps    int   // since the last look at Ctx
+	stopped  error // what Step returns from now on
+	ended    bool  // between statements
+	folding  bool  // see Overload.Fold
+	folded   int   // looks while folding
+	reserved int64 // from Values, by the running call
 }
 
 // Folding returns a context to compute constants with while a statement is planned: see Overload.Fold.

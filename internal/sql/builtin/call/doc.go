@@ -12,15 +12,15 @@
 // and for a Strict overload yields NULL itself as soon as one argument is NULL; Eval never sees one.
 // Eval must not keep args. A loop whose length is not bounded by a small number calls Context.Step,
 // by which a cancelled statement ends; what allocates more than twice its arguments calls
-// Context.Claim first, by which a node's memory is not exceeded.
+// Context.Reserve first, by which a node's memory is not exceeded.
 //
 // Invariants:
 //
 //  1. A call ends soon after its statement is cancelled (TestLongCallsEnd of builtin; layers'
 //     TestElementLoopsStep finds loops that do not count).
-//  2. The memory of large values is claimed before they are made (TestLargeValuesAreClaimed of
-//     builtin), and a value that outgrew its claim gives back no more than was claimed
-//     (TestValueBeyondItsClaim of builtin).
+//  2. The memory of large values is reserved before they are made (TestLargeValuesAreReserved of
+//     builtin), and a value that outgrew its reservation gives back no more than was reserved
+//     (TestValueBeyondItsReservation of builtin).
 //
 // Concurrency: an Overload is immutable once builtin has registered it. A Context belongs to one
 // goroutine, and so does an Accumulator.

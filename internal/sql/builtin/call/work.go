@@ -57,29 +57,29 @@ const foldLooks = 4
 var errFoldedLong = pgerr.New(pgerr.ProgramLimitExceeded, "too long to compute while planning")
 
 // Scratch is how many bytes a call is taken to need for each byte of its large arguments,
-// its result included; those that make more of less call claim.
+// its result included; those that make more of less call Reserve.
 const Scratch = 2
 
-// Claim reserves n bytes that a call is about to allocate: 53200 if there are not as many.
-func (c *Context) Claim(n int) error {
+// Reserve reserves n bytes that a call is about to allocate: 53200 if there are not as many.
+func (c *Context) Reserve(n int) error {
 	if n < quota.LargeValue {
 		return nil
 	}
 	if c.folding {
 		return errFoldedLong // a plan keeps no large values
 	}
-	return c.reserve(int64(n))
+	return c.reserveAny(int64(n))
 }
 
-// reserve is claim for any size.
-func (c *Context) reserve(n int64) error {
+// reserveAny is Reserve for any size.
+func (c *Context) reserveAny(n int64) error {
 	if err := c.Values.Reserve(n); err != nil {
 		e := pgerr.New(pgerr.OutOfMemory, "out of memory").WithDetail("%s", err.Error()).
 			WithHint("Use smaller values, or raise --max-memory.")
 		e.Cause = err
 		return e
 	}
-	c.claimed += n
+	c.reserved += n
 	return nil
 }
 
@@ -93,7 +93,7 @@ func Weighty(size int) bool { return size >= WeightyBytes }
 const WeightyBytes = 4 << 10
 
 // Begin counts the steps of a call with weighty arguments, of so many bytes in all, and
-// claims memory for it.
+// reserves memory for it.
 func (c *Context) Begin(args []types.Datum, size int) error {
 	if err := c.Step(size); err != nil {
 		return err
@@ -107,7 +107,7 @@ func (c *Context) Begin(args []types.Datum, size int) error {
 			need += d.ArrayLen() * int(unsafe.Sizeof(d))
 		}
 	}
-	return c.Claim(need)
+	return c.Reserve(need)
 }
 
 // BeginCast is Begin for the conversion of a weighty value.
@@ -122,52 +122,52 @@ func (c *Context) BeginCast(d types.Datum, to *types.T) error {
 	if to.Family == types.ArrayFamily {
 		need += (1 + strings.Count(d.Str(), ",")) * int(unsafe.Sizeof(d))
 	}
-	return c.Claim(need)
+	return c.Reserve(need)
 }
 
-// Made ends a call: the memory that it claimed is its result's from now on, as far as that
+// Made ends a call: the memory that it reserved is its result's from now on, as far as that
 // is large and new, and otherwise free. args are what it was called with.
 func (c *Context) Made(d types.Datum, err error, args []types.Datum) (types.Datum, error) {
 	n := len(d.Str())
-	if c.claimed == 0 && n < quota.LargeValue && c.stopped == nil {
+	if c.reserved == 0 && n < quota.LargeValue && c.stopped == nil {
 		return d, err
 	}
 	return c.settle(d, err, args)
 }
 
-// EndStatement gives back what calls had claimed that did not end. Until Start, nothing ends
+// EndStatement gives back what calls had reserved that did not end. Until Start, nothing ends
 // because the statement's context did.
 func (c *Context) EndStatement() {
-	c.Values.Release(c.claimed)
-	c.claimed, c.Bulky = 0, false
+	c.Values.Release(c.reserved)
+	c.reserved, c.Bulky = 0, false
 	c.stopped, c.steps, c.ended = nil, 0, true
 }
 
 func (c *Context) settle(d types.Datum, err error, args []types.Datum) (types.Datum, error) {
-	claimed, n := c.claimed, int64(len(d.Str()))
-	c.claimed, c.Bulky = 0, true
+	reserved, n := c.reserved, int64(len(d.Str()))
+	c.reserved, c.Bulky = 0, true
 	if c.stopped != nil {
 		err = c.stopped
 	}
 	if err != nil {
-		c.Values.Release(claimed)
+		c.Values.Release(reserved)
 		return types.Null, err
 	}
 	if n < quota.LargeValue || within(d.Str(), args) {
-		c.Values.Release(claimed)
+		c.Values.Release(reserved)
 		return d, nil
 	}
 	if c.folding {
 		return types.Null, errFoldedLong
 	}
-	if n > claimed {
-		if err := c.reserve(n - claimed); err != nil {
-			c.Values.Release(claimed)
+	if n > reserved {
+		if err := c.reserveAny(n - reserved); err != nil {
+			c.Values.Release(reserved)
 			return types.Null, err
 		}
-		claimed, c.claimed = n, 0
+		reserved, c.reserved = n, 0
 	}
-	c.Values.Release(claimed - n)
+	c.Values.Release(reserved - n)
 	c.Values.Bind(d.Str(), n)
 	return d, nil
 }

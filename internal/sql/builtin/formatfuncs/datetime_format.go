@@ -130,7 +130,7 @@ const tokenSteps = 8
 // parseDateFormat splits a format of to_char or to_timestamp: 53200 for one whose tokens take
 // more memory than there is.
 func parseDateFormat(c *call.Context, s string) ([]dateToken, error) {
-	if err := c.Claim(len(s) * int(unsafe.Sizeof(dateToken{}))); err != nil {
+	if err := c.Reserve(len(s) * int(unsafe.Sizeof(dateToken{}))); err != nil {
 		return nil, err
 	}
 	var tokens []dateToken

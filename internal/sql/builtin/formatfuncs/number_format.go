@@ -43,7 +43,7 @@ func errNumberFormat(format string, args ...any) error {
 
 // tokenizeNumberFormat splits a format: 53200 if its tokens take more memory than there is.
 func tokenizeNumberFormat(c *call.Context, s string) ([]numberToken, error) {
-	if err := c.Claim(len(s) * int(unsafe.Sizeof(numberToken{}))); err != nil {
+	if err := c.Reserve(len(s) * int(unsafe.Sizeof(numberToken{}))); err != nil {
 		return nil, err
 	}
 	var tokens []numberToken

@@ -319,7 +319,7 @@ var blanks = strings.Repeat(" ", 1<<10)
 
 // pad adds n blanks.
 func (f *formatter) pad(n int) error {
-	if err := f.c.Claim(call.Scratch * n); err != nil {
+	if err := f.c.Reserve(call.Scratch * n); err != nil {
 		return err
 	}
 	for ; n > 0; n -= len(blanks) {

@@ -150,8 +150,8 @@ func appendReplacement(dst []byte, repl, s string, m []int) []byte {
 func replaceMatches(c *call.Context, re *pgregexp.Regexp, s, repl string, start, n int) (types.Datum, error) {
 	var out []byte
 	at, seen := 0, 0
-	claimed := 2 * len(s) // by the caller, if that is much
-	var claimErr error
+	reserved := 2 * len(s) // by the caller, if that is much
+	var reserveErr error
 	err := re.Each(c, s, start, func(m []int) bool {
 		seen++
 		if n != 0 && seen != n {
@@ -160,14 +160,14 @@ func replaceMatches(c *call.Context, re *pgregexp.Regexp, s, repl string, start,
 		out = append(out, s[at:m[0]]...)
 		out = appendReplacement(out, repl, s, m)
 		at = m[1]
-		if len(out) > claimed {
-			claimErr = c.Claim(len(out))
-			claimed += len(out)
+		if len(out) > reserved {
+			reserveErr = c.Reserve(len(out))
+			reserved += len(out)
 		}
-		return claimErr == nil && n == 0 && len(out) <= call.MaxStringLen
+		return reserveErr == nil && n == 0 && len(out) <= call.MaxStringLen
 	})
 	if err == nil {
-		err = claimErr
+		err = reserveErr
 	}
 	if err != nil {
 		return types.Null, err

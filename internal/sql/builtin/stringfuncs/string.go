@@ -272,7 +272,7 @@ func pad(left bool) call.EvalFunc {
 			return types.Null, call.Fail(call.ErrTooLong)
 		}
 		missing, fillLen := n-have, runeCount(c, fill)
-		if err := c.Claim(2 * (len(s) + (missing/fillLen+1)*len(fill))); err != nil {
+		if err := c.Reserve(2 * (len(s) + (missing/fillLen+1)*len(fill))); err != nil {
 			return types.Null, err
 		}
 		p := strings.Repeat(fill, missing/fillLen) + fill[:byteOffset(c, fill, missing%fillLen)]
@@ -293,7 +293,7 @@ func replaceText(c *call.Context, a []types.Datum) (types.Datum, error) {
 		if n > call.MaxStringLen {
 			return types.Null, call.Fail(call.ErrTooLong)
 		}
-		if err := c.Claim(n); err != nil {
+		if err := c.Reserve(n); err != nil {
 			return types.Null, err
 		}
 	}
@@ -358,7 +358,7 @@ func repeatText(c *call.Context, a []types.Datum) (types.Datum, error) {
 	if int64(len(s))*n > call.MaxStringLen {
 		return types.Null, call.Fail(call.ErrTooLong)
 	}
-	if err := c.Claim(len(s) * int(n)); err != nil {
+	if err := c.Reserve(len(s) * int(n)); err != nil {
 		return types.Null, err
 	}
 	return call.Text(strings.Repeat(s, int(n)))
@@ -546,7 +546,7 @@ func nextField(s string, sep types.Datum) (field, rest string, more bool) {
 	return strings.Cut(s, sep.Str())
 }
 
-// count returns how many fields there are at most, 0 if they are too few to claim memory for.
+// count returns how many fields there are at most, 0 if they are too few to reserve memory for.
 func (f *fields) count() int {
 	switch {
 	case len(f.rest) < pgregexp.BigText:
@@ -567,7 +567,7 @@ func stringToArray(c *call.Context, a []types.Datum) (types.Datum, error) {
 	n := f.count()
 	// Beside its value, each takes its length in the array, and what stands for it there.
 	const length = 2 * 8
-	if err := c.Claim(n * (length + int(unsafe.Sizeof(types.Datum{})))); err != nil {
+	if err := c.Reserve(n * (length + int(unsafe.Sizeof(types.Datum{})))); err != nil {
 		return types.Null, err
 	}
 	elems := make([]types.Datum, 0, n)

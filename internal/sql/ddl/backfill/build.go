@@ -95,7 +95,7 @@ func (b *Builder) fill(ctx context.Context, program *exec.Program) (rows int64, 
 	if b.E.Filled != nil {
 		b.E.Filled(b.Spec.Table, b.rows, slices.Contains(b.Spec.Indexes, 0))
 	}
-	return b.rows, b.verifyClaims(ctx)
+	return b.rows, b.verifyUnique(ctx)
 }
 
 // read runs the program. Many rows are written by other transactions, later than the snapshot,
@@ -109,22 +109,22 @@ func (b *Builder) read(ctx context.Context, program *exec.Program) error {
 	return b.run(ctx, program)
 }
 
-// verifyClaims looks for rows with the same key in the deferrable indexes, whose entries
+// verifyUnique looks for rows with the same key in the deferrable indexes, whose entries
 // do not tell.
-func (b *Builder) verifyClaims(ctx context.Context) error {
+func (b *Builder) verifyUnique(ctx context.Context) error {
 	for _, x := range b.indexes {
 		if !x.Desc.Deferrable {
 			continue
 		}
 		b.E.NextCommand()
-		if err := b.verifyClaimsOf(ctx, x); err != nil {
+		if err := b.verifyUniqueOf(ctx, x); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (b *Builder) verifyClaimsOf(ctx context.Context, x *rowcodec.Index) error {
+func (b *Builder) verifyUniqueOf(ctx context.Context, x *rowcodec.Index) error {
 	ords := make([]int, x.Declared)
 	for i := range ords {
 		ords[i] = x.Key[i].Ord
@@ -132,7 +132,7 @@ func (b *Builder) verifyClaimsOf(ctx context.Context, x *rowcodec.Index) error {
 	dec, values := x.NewDecoder(ords), make([]types.Datum, len(ords))
 	row := make([]types.Datum, len(b.Table.Columns))
 	var page kvpb.ScanResponse
-	var last []byte // the claim of the row before, which has the same one if any has
+	var last []byte // the unique key of the row before: equal keys follow one another
 	start, end := x.Prefix(), keys.PrefixEnd(x.Prefix())
 	for start != nil {
 		page.Reset()
@@ -147,11 +147,11 @@ func (b *Builder) verifyClaimsOf(ctx context.Context, x *rowcodec.Index) error {
 			for j, ord := range ords {
 				row[ord] = values[j]
 			}
-			if !x.Claims(row) {
+			if !x.MustBeUnique(row) {
 				continue
 			}
 			var err error
-			if b.key, err = x.AppendClaim(b.key[:0], row); err != nil {
+			if b.key, err = x.AppendUniqueKey(b.key[:0], row); err != nil {
 				return err
 			}
 			if bytes.Equal(b.key, last) {

@@ -201,7 +201,7 @@ func (e *Env) NameExists(ctx context.Context, schema ast.Name, name string) (boo
 		return false, err
 	}
 	// The names of a table that is being made lead nowhere yet.
-	if s != nil && e.Coll.Claimed(catalog.NameKey{Database: s.Database, Schema: s.ID, Name: name}) {
+	if s != nil && e.Coll.NameTaken(catalog.NameKey{Database: s.Database, Schema: s.ID, Name: name}) {
 		return true, nil
 	}
 	t, _, err := e.Coll.FindRelation(ctx, "", schema, name)

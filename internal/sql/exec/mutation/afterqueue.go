@@ -364,10 +364,10 @@ func CheckDeferred(ctx context.Context, env *operator.Env, list []*operator.Defe
 	q := &afterQueue{run: r}
 	defer q.reset(r)
 	byRef := map[*plan.Reference][2]*keyBatch{}
-	unique := map[*catalog.Index]*claimBatch{}
+	unique := map[*catalog.Index]*uniqueBatch{}
 	for _, d := range list {
 		if d.Reference == nil {
-			if err := q.addClaim(unique, d); err != nil {
+			if err := q.addUnique(unique, d); err != nil {
 				return err
 			}
 			continue

@@ -20,40 +20,39 @@ import (
 	"github.com/lichendb/lichen/internal/sql/types"
 )
 
-// Several rows may have the key of a deferrable UNIQUE, PRIMARY KEY or exclusion
-// constraint until it is checked: their entries are those of an index that is not
-// unique. The check locks the claim, the key without what makes the entries distinct,
-// and counts the rows that have it. Whoever has the lock and finds one row only has
-// settled the claim until its transaction ends: others that store such a row, and
-// verify it, wait for the lock.
+// Several rows may have the same key of a deferrable UNIQUE, PRIMARY KEY or exclusion
+// constraint until it is checked, so its index is not unique: the primary key makes the
+// entries distinct. The check locks the unique key, which is the entry's key without that
+// part, and counts the rows that have it. A transaction that finds one row keeps the lock
+// until it ends: others that store such a row wait for the lock when they check theirs.
 //
-// A constraint that is deferred is verified at the end of the statement too, but
-// without waiting; only what that leaves open waits for the end of the transaction.
+// A deferred constraint is checked at the end of the statement too, but without waiting.
+// What that leaves open is checked at the end of the transaction.
 
-// claimWatch is a deferrable key of the rows that an operator writes.
-type claimWatch struct {
+// uniqueWatch notes the unique keys that an operator writes into a deferrable index.
+type uniqueWatch struct {
 	writer *tableaccess.Writer
 	index  int // in writer.indexes
 	ords   []int
-	batch  *claimBatch // of this execution
-	claim  []byte      // scratch
+	batch  *uniqueBatch // of this execution
+	key    []byte       // scratch
 }
 
-func claimWatches(w *tableaccess.Writer) (out []*claimWatch) {
+func uniqueWatches(w *tableaccess.Writer) (out []*uniqueWatch) {
 	for i := range w.Indexes {
 		if x := w.Indexes[i].Index; x.Desc.Deferrable {
-			out = append(out, &claimWatch{writer: w, index: i, ords: tableaccess.KeyOrds(x)})
+			out = append(out, &uniqueWatch{writer: w, index: i, ords: tableaccess.KeyOrds(x)})
 		}
 	}
 	return out
 }
 
-// note remembers the claim of a row that was stored, unless the row old, which it
+// note remembers the unique key of a row that was stored, unless the row old, which it
 // replaces, had it already.
-func (w *claimWatch) note(d *dml, old, row types.Row) error {
+func (w *uniqueWatch) note(d *dml, old, row types.Row) error {
 	x := &w.writer.Indexes[w.index]
 	in, err := x.Has(row)
-	if err != nil || !in || !x.Claims(row) {
+	if err != nil || !in || !x.MustBeUnique(row) {
 		return err
 	}
 	if old != nil && !differ(old, row, w.ords) {
@@ -62,17 +61,17 @@ func (w *claimWatch) note(d *dml, old, row types.Row) error {
 		}
 	}
 	if w.batch == nil {
-		w.batch = d.stmt.queue.claims(w.writer, x.Index)
+		w.batch = d.stmt.queue.newUniqueBatch(w.writer, x.Index)
 	}
-	w.claim, err = x.AppendClaim(w.claim[:0], row)
+	w.key, err = x.AppendUniqueKey(w.key[:0], row)
 	if err != nil {
 		return err
 	}
-	return w.batch.add(w.claim)
+	return w.batch.add(w.key)
 }
 
-// claimBatch are the claims to verify of one constraint.
-type claimBatch struct {
+// uniqueBatch holds the unique keys of one constraint that are to be checked.
+type uniqueBatch struct {
 	writer   *tableaccess.Writer // for errors
 	x        *rowcodec.Index
 	deferred bool
@@ -81,9 +80,9 @@ type claimBatch struct {
 	seen     map[string]struct{}
 }
 
-// claims begins a batch of claims.
-func (q *afterQueue) claims(w *tableaccess.Writer, x *rowcodec.Index) *claimBatch {
-	b := &claimBatch{writer: w, x: x, seen: map[string]struct{}{}}
+// newUniqueBatch begins the batch of a constraint.
+func (q *afterQueue) newUniqueBatch(w *tableaccess.Writer, x *rowcodec.Index) *uniqueBatch {
+	b := &uniqueBatch{writer: w, x: x, seen: map[string]struct{}{}}
 	b.acc.Init(q.run.Mem)
 	if m := q.run.Env.Constraints; m != nil {
 		b.deferred = m.Deferred(x.Desc.ConstraintOid, x.Desc.Deferred)
@@ -92,23 +91,23 @@ func (q *afterQueue) claims(w *tableaccess.Writer, x *rowcodec.Index) *claimBatc
 	return b
 }
 
-func (b *claimBatch) close() { b.acc.Close() }
+func (b *uniqueBatch) close() { b.acc.Close() }
 
-func (b *claimBatch) add(claim []byte) error {
-	if _, ok := b.seen[string(claim)]; ok {
+func (b *uniqueBatch) add(key []byte) error {
+	if _, ok := b.seen[string(key)]; ok {
 		return nil
 	}
-	if err := b.acc.Grow(int64(len(claim) + keyOverhead)); err != nil {
+	if err := b.acc.Grow(int64(len(key) + keyOverhead)); err != nil {
 		return expr.MemoryError(err)
 	}
-	s := string(claim)
+	s := string(key)
 	b.seen[s] = struct{}{}
 	b.keys = append(b.keys, s)
 	return nil
 }
 
-// addClaim puts a deferred claim into the batch of its index.
-func (q *afterQueue) addClaim(batches map[*catalog.Index]*claimBatch, d *operator.Deferred) error {
+// addUnique puts a deferred check into the batch of its index.
+func (q *afterQueue) addUnique(batches map[*catalog.Index]*uniqueBatch, d *operator.Deferred) error {
 	b := batches[d.Index]
 	if b == nil {
 		w, err := tableaccess.NewWriter(d.Table)
@@ -121,14 +120,14 @@ func (q *afterQueue) addClaim(batches map[*catalog.Index]*claimBatch, d *operato
 		if err != nil {
 			return err
 		}
-		b = q.claims(w, x)
+		b = q.newUniqueBatch(w, x)
 		batches[d.Index] = b
 	}
 	return b.add([]byte(d.Key))
 }
 
-// process locks the claims, then looks for those that several rows have.
-func (b *claimBatch) process(q *afterQueue) error {
+// process locks the keys, then looks for those that several rows have.
+func (b *uniqueBatch) process(q *afterQueue) error {
 	r := q.run
 	wait := lock.WaitBlock
 	if b.deferred {
@@ -136,7 +135,7 @@ func (b *claimBatch) process(q *afterQueue) error {
 	}
 	var locked []string
 	for _, key := range b.keys {
-		if plant.On(plant.SkipClaim) {
+		if plant.On(plant.SkipUniqueLock) {
 			locked = append(locked, key)
 			continue
 		}
@@ -150,7 +149,7 @@ func (b *claimBatch) process(q *afterQueue) error {
 			return err
 		}
 	}
-	r.Txn.BeginCheck(true) // whoever had a claim before it was locked is seen
+	r.Txn.BeginCheck(true) // sees rows that were stored before their key was locked
 	defer r.Txn.EndCheck()
 	shared, err := b.shared(r, locked)
 	if err != nil {
@@ -172,20 +171,20 @@ func (b *claimBatch) process(q *afterQueue) error {
 	return nil
 }
 
-// postpone leaves a claim to the end of the transaction.
-func (b *claimBatch) postpone(r *operator.Run, key string) error {
+// postpone leaves a key to the end of the transaction.
+func (b *uniqueBatch) postpone(r *operator.Run, key string) error {
 	w := b.writer
 	return r.Env.Constraints.Defer(&operator.Deferred{Key: key, Table: w.Table(), Index: b.x.Desc, Schema: w.Schema})
 }
 
-// claimSpan are the entries of the rows that have a claim.
-func claimSpan(key string) kvpb.Span {
+// uniqueSpan holds the entries of the rows that have a unique key.
+func uniqueSpan(key string) kvpb.Span {
 	prefix := []byte(key[:len(key)-1]) // without the family
 	return kvpb.Span{Key: prefix, EndKey: keys.PrefixEnd(prefix)}
 }
 
-// shared returns those of the claims that have several entries.
-func (b *claimBatch) shared(r *operator.Run, list []string) (map[string]bool, error) {
+// shared returns those of the keys that have several entries.
+func (b *uniqueBatch) shared(r *operator.Run, list []string) (map[string]bool, error) {
 	out := map[string]bool{}
 	list = slices.Clone(list)
 	slices.Sort(list)
@@ -199,14 +198,14 @@ func (b *claimBatch) shared(r *operator.Run, list []string) (map[string]bool, er
 	return out, nil
 }
 
-// sharedAmong is shared for as many claims, sorted, as one request takes.
+// sharedAmong is shared for as many keys, sorted, as one request takes.
 func sharedAmong(r *operator.Run, list []string, out map[string]bool) error {
 	spans := make([]kvpb.Span, len(list))
 	for i, key := range list {
-		spans[i] = claimSpan(key)
+		spans[i] = uniqueSpan(key)
 	}
 	at, count := 0, 0
-	return scanClaims(r, spans, func(key, _ []byte) (bool, error) {
+	return scanUnique(r, spans, func(key, _ []byte) (bool, error) {
 		for !bytes.HasPrefix(key, spans[at].Key) {
 			at, count = at+1, 0
 		}
@@ -217,8 +216,8 @@ func sharedAmong(r *operator.Run, list []string, out map[string]bool) error {
 	})
 }
 
-// scanClaims calls f for the entries in sorted spans until it returns false.
-func scanClaims(r *operator.Run, spans []kvpb.Span, f func(key, value []byte) (bool, error)) error {
+// scanUnique calls f for the entries in sorted spans until it returns false.
+func scanUnique(r *operator.Run, spans []kvpb.Span, f func(key, value []byte) (bool, error)) error {
 	var page kvpb.ScanResponse
 	for len(spans) > 0 {
 		if err := r.Canceled(); err != nil {
@@ -247,9 +246,9 @@ func scanClaims(r *operator.Run, spans []kvpb.Span, f func(key, value []byte) (b
 	return nil
 }
 
-// refuse fails if several rows have a claim. It waits for those who change or delete
-// such rows: a row that is locked keeps the claim or has lost it.
-func (b *claimBatch) refuse(r *operator.Run, key string) error {
+// refuse fails if several rows have a key. It waits for those who change or delete
+// such rows: a row that is locked keeps the key or has lost it.
+func (b *uniqueBatch) refuse(r *operator.Run, key string) error {
 	for {
 		settled, err := b.count(r, key)
 		if settled || err != nil {
@@ -260,12 +259,12 @@ func (b *claimBatch) refuse(r *operator.Run, key string) error {
 	}
 }
 
-// Count locks the rows that have a claim, and fails if there are two. It returns false
+// count locks the rows that have a key, and fails if there are two. It returns false
 // if one changed before it was locked.
-func (b *claimBatch) count(r *operator.Run, key string) (settled bool, err error) {
-	var entries []claimEntry
-	err = scanClaims(r, []kvpb.Span{claimSpan(key)}, func(k, v []byte) (bool, error) {
-		entries = append(entries, claimEntry{bytes.Clone(k), bytes.Clone(v)})
+func (b *uniqueBatch) count(r *operator.Run, key string) (settled bool, err error) {
+	var entries []uniqueEntry
+	err = scanUnique(r, []kvpb.Span{uniqueSpan(key)}, func(k, v []byte) (bool, error) {
+		entries = append(entries, uniqueEntry{bytes.Clone(k), bytes.Clone(v)})
 		return len(entries) < scan.MaxPageSpans, nil
 	})
 	if err != nil {
@@ -301,11 +300,11 @@ func (b *claimBatch) count(r *operator.Run, key string) (settled bool, err error
 	return len(entries) < scan.MaxPageSpans, nil
 }
 
-// claimEntry is an entry of a deferrable index.
-type claimEntry struct{ key, value []byte }
+// uniqueEntry is an entry of a deferrable index.
+type uniqueEntry struct{ key, value []byte }
 
 // decode sets the key columns of x in row, which dec reads from the entry.
-func (e *claimEntry) decode(dec *rowcodec.Decoder, x *rowcodec.Index, row types.Row) error {
+func (e *uniqueEntry) decode(dec *rowcodec.Decoder, x *rowcodec.Index, row types.Row) error {
 	values := make(types.Row, x.Declared)
 	if err := dec.Decode(e.key, e.value, values); err != nil {
 		return err

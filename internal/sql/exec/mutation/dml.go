@@ -30,7 +30,7 @@ type dml struct {
 	// refs are the foreign keys of the table, referrers those that refer to it.
 	refs      []*keyWatch
 	referrers []*keyWatch
-	claims    []*claimWatch // its deferrable keys
+	uniques   []*uniqueWatch // its deferrable keys
 }
 
 // Affected implements operator.Modifier.
@@ -111,7 +111,7 @@ func compileReturning(c *operator.Compiler, d *dml, r *plan.Returning, s expr.Sc
 // updateOp changes rows.
 type updateOp struct {
 	dml
-	claim    *rowClaim
+	locker   *rowLocker
 	old      []int
 	set      []tableaccess.Setter
 	checks   []tableaccess.Check
@@ -144,22 +144,22 @@ func CompileUpdate(c *operator.Compiler, st *Statement, n *plan.Update) (operato
 	u.width = len(s)
 	u.combined = make(types.Row, len(all))
 	u.oldRow = make(types.Row, len(n.Table.Columns))
-	u.claim = newRowClaim(st, c.Run, n.Input, u.writer, claimStrength(n))
-	u.writer.Schema, u.writer.Always = n.Schema, !u.claim.locked
+	u.locker = newRowLocker(st, c.Run, n.Input, u.writer, updateStrength(n))
+	u.writer.Schema, u.writer.Always = n.Schema, !u.locker.locked
 	if err := u.writer.Derive(&c.Compiler, n.Derived); err != nil {
 		return nil, err
 	}
 	if err := watch(c, &u.dml, n.References, n.Referrers); err != nil {
 		return nil, err
 	}
-	if !u.claim.locked {
-		u.ahead = func(in *rowcontainer.Batch) error { return u.claim.lockAhead(in, u.old, u.oldRow) }
+	if !u.locker.locked {
+		u.ahead = func(in *rowcontainer.Batch) error { return u.locker.lockAhead(in, u.old, u.oldRow) }
 	}
 	return u, compileReturning(c, &u.dml, n.Returning, all)
 }
 
-// claimStrength is the lock an UPDATE needs: the weaker one unless it changes a key.
-func claimStrength(n *plan.Update) lock.Strength {
+// updateStrength is the lock an UPDATE needs: the weaker one unless it changes a key.
+func updateStrength(n *plan.Update) lock.Strength {
 	if n.ChangesKey() {
 		return lock.Update
 	}
@@ -170,7 +170,7 @@ func (u *updateOp) Next(b *rowcontainer.Batch) error { return u.loop(b, u.step) 
 
 func (u *updateOp) step(in types.Row, b *rowcontainer.Batch) error {
 	rowcontainer.CopySlots(u.oldRow, in, u.old)
-	if ok, err := u.claim.take(u.oldRow); !ok {
+	if ok, err := u.locker.take(u.oldRow); !ok {
 		return err
 	}
 	row := u.combined[u.width:]
@@ -207,7 +207,7 @@ func (u *updateOp) step(in types.Row, b *rowcontainer.Batch) error {
 // deleteOp deletes rows.
 type deleteOp struct {
 	dml
-	claim  *rowClaim
+	locker *rowLocker
 	old    []int
 	oldRow types.Row
 }
@@ -227,15 +227,15 @@ func CompileDelete(c *operator.Compiler, st *Statement, n *plan.Delete) (operato
 		return nil, err
 	}
 	d.oldRow = make(types.Row, len(n.Table.Columns))
-	d.claim = newRowClaim(st, c.Run, n.Input, d.writer, lock.Update)
+	d.locker = newRowLocker(st, c.Run, n.Input, d.writer, lock.Update)
 	if err := d.writer.Derive(&c.Compiler, n.Derived); err != nil {
 		return nil, err
 	}
 	if err := watch(c, &d.dml, nil, n.Referrers); err != nil {
 		return nil, err
 	}
-	if !d.claim.locked {
-		d.ahead = func(in *rowcontainer.Batch) error { return d.claim.lockAhead(in, d.old, d.oldRow) }
+	if !d.locker.locked {
+		d.ahead = func(in *rowcontainer.Batch) error { return d.locker.lockAhead(in, d.old, d.oldRow) }
 	}
 	return d, compileReturning(c, &d.dml, n.Returning, s)
 }
@@ -244,7 +244,7 @@ func (d *deleteOp) Next(b *rowcontainer.Batch) error { return d.loop(b, d.step) 
 
 func (d *deleteOp) step(in types.Row, b *rowcontainer.Batch) error {
 	rowcontainer.CopySlots(d.oldRow, in, d.old)
-	if ok, err := d.claim.take(d.oldRow); !ok {
+	if ok, err := d.locker.take(d.oldRow); !ok {
 		return err
 	}
 	if err := d.writer.ComputeOld(d.oldRow); err != nil {
@@ -259,10 +259,9 @@ func (d *deleteOp) step(in types.Row, b *rowcontainer.Batch) error {
 	return d.emit(in, b)
 }
 
-// rowClaim makes a row ready to be changed. An input that locks the rows of the
-// table itself and yields each once needs nothing more; any other row is locked
-// here.
-type rowClaim struct {
+// rowLocker locks rows before they are changed. It has nothing to do if the input locks
+// the rows of the table itself and yields each once.
+type rowLocker struct {
 	stmt     *Statement
 	run      *operator.Run
 	writer   *tableaccess.Writer
@@ -270,8 +269,8 @@ type rowClaim struct {
 	locked   bool
 }
 
-func newRowClaim(st *Statement, r *operator.Run, input plan.Node, w *tableaccess.Writer, s lock.Strength) *rowClaim {
-	return &rowClaim{stmt: st, run: r, writer: w, strength: s, locked: locksRows(input)}
+func newRowLocker(st *Statement, r *operator.Run, input plan.Node, w *tableaccess.Writer, s lock.Strength) *rowLocker {
+	return &rowLocker{stmt: st, run: r, writer: w, strength: s, locked: locksRows(input)}
 }
 
 // locksRows reports whether a plan is a locking scan of one table, perhaps
@@ -293,7 +292,7 @@ func locksRows(n plan.Node) bool {
 // take locks a row and reports whether to go on with it: not if this statement
 // has changed it already or if it is gone. A row that changed since it was read
 // cannot be looked at again below joins: the statement starts over.
-func (k *rowClaim) take(old types.Row) (bool, error) {
+func (k *rowLocker) take(old types.Row) (bool, error) {
 	if k.locked {
 		return true, nil
 	}
@@ -332,7 +331,7 @@ func errAffectTwice() error {
 
 // lockAhead locks the rows of a batch of the input, whose columns stand at positions old of it;
 // row has room for one.
-func (k *rowClaim) lockAhead(in *rowcontainer.Batch, old []int, row types.Row) error {
+func (k *rowLocker) lockAhead(in *rowcontainer.Batch, old []int, row types.Row) error {
 	keys := make([][]byte, 0, in.Len())
 	for i := range in.Len() {
 		rowcontainer.CopySlots(row, in.Row(i), old)

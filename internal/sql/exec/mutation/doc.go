@@ -4,11 +4,11 @@
 // Above it: exec. Below it: scan (looking up rows that refer), tableaccess (writing), operator.
 //
 // Main types in reading order: dml (what the writing operators share), insertOp, updateOp, deleteOp,
-// mergeOp, rowClaim (makes a row ready to be changed); Statement (what the operators of one statement
-// share), keyWatch and keyBatch (foreign keys), claimWatch and claimBatch (deferrable keys), afterQueue
+// mergeOp, rowLocker (makes a row ready to be changed); Statement (what the operators of one statement
+// share), keyWatch and keyBatch (foreign keys), uniqueWatch and uniqueBatch (deferrable keys), afterQueue
 // with finder and referringOp (checks and actions).
 //
-//	operator ──wrote, gone──► keyBatch, claimBatch ──► afterQueue ──Statement.Finish──► check
+//	operator ──wrote, gone──► keyBatch, uniqueBatch ──► afterQueue ──Statement.Finish──► check
 //	                                                     ▲                              postpone (CheckDeferred)
 //	                                                     └── referential action ◄────── act
 //
@@ -25,12 +25,12 @@
 //  3. A row that moved away before it was locked is looked for again (referredKeys.missed; sql's
 //     TestReferringRowMoves).
 //
-//  4. A deferrable key has been verified under the lock on its claim, which is held until the
-//     transaction ends (claimBatch.process; sql's TestDeferrableUnderConcurrency and
+//  4. A deferrable key has been verified under the lock on its unique key, which is held until the
+//     transaction ends (uniqueBatch.process; sql's TestDeferrableUnderConcurrency and
 //     TestDeferrableWaits).
 //
 //  5. A row that was read without a lock is locked before it is changed; if it changed since, the
-//     statement starts over (rowClaim.take).
+//     statement starts over (rowLocker.take).
 //
 // Concurrency: an operator and its Statement belong to one goroutine.
 package mutation

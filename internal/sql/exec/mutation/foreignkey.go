@@ -144,7 +144,7 @@ func (b *keyBatch) add(key, child []byte, values types.Row) error {
 
 // watches prepares the deferrable keys and the foreign keys of an operator.
 func watch(c *operator.Compiler, d *dml, refs []*plan.Reference, by []*plan.Referrer) error {
-	d.claims = claimWatches(d.writer)
+	d.uniques = uniqueWatches(d.writer)
 	for _, r := range refs {
 		k, err := newRefKey(r)
 		if err != nil {
@@ -170,7 +170,7 @@ func (d *dml) forget() {
 	for _, w := range d.referrers {
 		w.batch = nil
 	}
-	for _, w := range d.claims {
+	for _, w := range d.uniques {
 		w.batch = nil
 	}
 }
@@ -178,7 +178,7 @@ func (d *dml) forget() {
 // wrote notes the deferrable keys of a stored row and what it refers to; old is the row
 // it replaces, if any.
 func (d *dml) wrote(old, row types.Row) error {
-	for _, w := range d.claims {
+	for _, w := range d.uniques {
 		if err := w.note(d, old, row); err != nil {
 			return err
 		}

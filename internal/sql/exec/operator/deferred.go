@@ -20,7 +20,7 @@ type ConstraintMode interface {
 type Deferred struct {
 	Reference *plan.Reference // nil for a deferrable key
 	Referrer  bool            // a key that was referred to went away
-	Key       string          // of the entry in the referenced index; of a deferrable key, the claim
+	Key       string          // of the entry in the referenced index; of a deferrable index, the unique key
 	Values    types.Row
 	Row       string // key of the row that refers, unless referrer
 
