@@ -34,7 +34,7 @@ const (
 var largePackages = map[string]int{
 	"sql/parser":    12500,
 	"sql/pgcatalog": 10500,
-	// Expressions hold queries and queries expressions; both resolve names in one chain of scopes.
+	// Expressions hold queries and queries expressions; see its doc.go.
 	"sql/planner": 13500,
 }
 

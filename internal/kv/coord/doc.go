@@ -24,7 +24,7 @@
 //	    which stays (BeginCheck, EndCheck; TestCheckKeepsSnapshot).
 //	C4. A key's lock is taken before its row is written, and locks are given up
 //	    only by the commit, by Rollback or by RollbackTo, which turns what they
-//	    protected into reads.
+//	    protected into reads (Txn.Lock, Txn.RollbackTo).
 //	C5. A read timestamp chosen by a range is taken over only by the first read in a
 //	    snapshot (mayMove, noteRead); any other version of an uncertain time makes the
 //	    transaction refresh what it has read, or the statement start again

@@ -20,7 +20,7 @@
 //  1. On a database without bugs nothing is found (TestMetamorphic of package sql), and each
 //     planted bug of SQL is (TestPlants there).
 //  2. A check leaves the database as it found it: what writes runs in a transaction that is
-//     rolled back.
+//     rolled back (Checker.begin, end).
 //
 // Concurrency: a Checker belongs to one goroutine.
 package metamorphic

@@ -13,7 +13,7 @@
 //
 //  1. A transaction counts as acknowledged only if its COMMIT, or its one statement,
 //     returned without an error (writer.step).
-//  2. Only the process that Server.Kill names is killed.
+//  2. Only the process that Server.Kill names is killed (Run kills by nothing else).
 //
 // It tells a killed process, not a machine that lost power: what the operating system
 // has been given, it keeps.

@@ -89,7 +89,7 @@ func rereadFields(ctx context.Context, e *statement.Env, a *attributes) error {
 	if err != nil {
 		return err
 	}
-	name := "." + ast.QuoteIdent(a.t.Name) // as pinNames has left it
+	name := "." + ast.QuoteIdent(a.t.Name) // as storedtext.PinNames has left it
 	for _, t := range all {
 		switch {
 		case t.Kind != catalog.KindType && storedtext.Mentions(t, name):

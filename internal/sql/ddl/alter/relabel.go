@@ -63,7 +63,7 @@ func restateFields(ctx context.Context, e *statement.Env, t *catalog.Table, x *r
 			ofType[o.ID] = true
 		}
 	}
-	name := "." + ast.QuoteIdent(t.Name) // as pinNames has left it
+	name := "." + ast.QuoteIdent(t.Name) // as storedtext.PinNames has left it
 	all = slices.DeleteFunc(all, func(o *catalog.Table) bool {
 		read := o.View != nil && slices.ContainsFunc(o.View.Uses, func(id catalog.ID) bool { return ofType[id] })
 		made := ofType[o.ID] || catalog.UsesType(o.UserType, t.Oid)
@@ -100,7 +100,7 @@ func restate(ctx context.Context, e *statement.Env, all []*catalog.Table, x *res
 	return nil
 }
 
-// putTexts gives an object other texts, in the order of eachText. The object may have got
+// putTexts gives an object other texts, in the order of storedtext.EachText. The object may have got
 // another form since they were read: with the copy of a domain that has other texts too.
 func putTexts(ctx context.Context, e *statement.Env, id catalog.ID, texts []string) error {
 	t, err := e.Coll.TableByID(ctx, id)

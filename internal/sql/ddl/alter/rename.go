@@ -279,7 +279,7 @@ func callBy(name ast.Name, r *planner.Relation, notes *planner.Notes) bool {
 }
 
 // RenameInTexts makes the expressions and queries stored in a database call types and
-// collations by new names: texts name them as pinNames has left them. Texts without the
+// collations by new names: texts name them as storedtext.PinNames has left them. Texts without the
 // word old have nothing to change.
 func RenameInTexts(ctx context.Context, e *statement.Env, db catalog.ID, old string, f storedtext.Renamed) error {
 	all, err := e.TablesOf(ctx, db)

@@ -30,7 +30,7 @@ func castsOf(ctx context.Context, e *statement.Env, t *catalog.Table) []typeDepe
 }
 
 // Readers lists the views and the stored expressions that name the type that t defines, as
-// pinNames has left the names.
+// storedtext.PinNames has left the names.
 func Readers(ctx context.Context, e *statement.Env, t *catalog.Table) ([]typeDependent, error) {
 	schema, err := e.Coll.SchemaByID(ctx, t.Schema)
 	if err != nil {

@@ -146,7 +146,7 @@ func LockType(ctx context.Context, e *statement.Env, n ast.TableName) (*catalog.
 	}
 }
 
-// LockExisting is lockType of a type that must be there. Want says what it must be, "" that it may
+// LockExisting is LockType of a type that must be there. Want says what it must be, "" that it may
 // be any type.
 func LockExisting(ctx context.Context, e *statement.Env, n ast.TableName, want string) (*catalog.Table, error) {
 	t, err := LockType(ctx, e, n)

@@ -339,7 +339,7 @@ func dropReferrer(ctx context.Context, e *statement.Env, t *catalog.Table, from 
 	return e.Coll.Put(ctx, owner)
 }
 
-// DropIndexReferrers is dropReferrers for what refers to the keys of an index.
+// DropIndexReferrers is DropReferrers for what refers to the keys of an index.
 func DropIndexReferrers(ctx context.Context, e *statement.Env, t *catalog.Table, ix *catalog.Index, cascade bool) error {
 	oid := ix.Oid
 	list, err := Referrers(ctx, e, t, func(k *catalog.ForeignKey) bool { return k.RefIndex == oid })

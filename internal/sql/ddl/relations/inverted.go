@@ -102,7 +102,7 @@ func CheckClasses(t *catalog.Table, col *catalog.Column, from *types.T) error {
 	return nil
 }
 
-// reclassKeys is checkClasses of the keys for which an operator class or a collation was written.
+// reclassKeys is CheckClasses of the keys for which an operator class or a collation was written.
 func reclassKeys(t *catalog.Table, ix *catalog.Index, col *catalog.Column, from *types.T) error {
 	for i := range ix.Columns {
 		k := &ix.Columns[i]

@@ -25,7 +25,7 @@ func (e *Env) tempSchema(ctx context.Context) (*catalog.Schema, error) {
 	return s, err
 }
 
-// TargetFor is targetSchema of what may be temporary.
+// TargetFor is TargetSchema of what may be temporary.
 func (e *Env) TargetFor(ctx context.Context, n ast.TableName, p ast.Persistence) (*catalog.Schema, error) {
 	if p != ast.Temporary {
 		return e.TargetSchema(ctx, n)

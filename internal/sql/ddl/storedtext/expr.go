@@ -55,7 +55,7 @@ func Placed(e *statement.Env, err error) error {
 func SequenceRef(oid uint32) string { return "'" + strconv.FormatUint(uint64(oid), 10) + "'::regclass" }
 
 // DefaultText checks the form of a DEFAULT expression of a column of type want and returns
-// the text to store; its type is checked by checkExprs. DEFAULT NULL is no default.
+// the text to store; its type is checked by CheckExprs. DEFAULT NULL is no default.
 func DefaultText(ctx context.Context, e *statement.Env, x ast.Expr, want *types.T) (string, error) {
 	if _, ok := x.(*ast.NullLit); ok {
 		return "", nil

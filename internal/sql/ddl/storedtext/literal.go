@@ -31,7 +31,7 @@ func FixLiterals(ctx context.Context, e *statement.Env, text string, t *catalog.
 		return text
 	}
 	if _, alone := x.(*ast.StrLit); alone && want.Is(types.Regclass) {
-		return ast.Format(x) + "::regclass" // as sequenceRef has it
+		return ast.Format(x) + "::regclass" // as SequenceRef has it
 	}
 	return ast.Format(x)
 }

@@ -42,7 +42,7 @@ func EachText(t *catalog.Table, f func(string) (string, error)) error {
 	return EachStored(t, func(s Text) (string, error) { return f(s.Text) })
 }
 
-// EachStored is eachText with what planning the texts takes.
+// EachStored is EachText with what planning the texts takes.
 func EachStored(t *catalog.Table, f func(Text) (string, error)) error {
 	var err error
 	one := func(s *string, as Text) {

@@ -41,7 +41,7 @@ var (
 // RowText checks the form of an expression over the columns of t and returns the text to store
 // with the columns that it names. Columns lose the name of the table, which may change; a
 // reference to the row as a whole is stored as table.* and follows the name
-// (renameWholeRows). want is the type of the column that the expression is assigned to, if any.
+// (RenameWholeRows). want is the type of the column that the expression is assigned to, if any.
 func RowText(ctx context.Context, e *statement.Env, t *catalog.Table, x ast.Expr, want *types.T, use *rowUse) (string, []catalog.ColumnID, error) {
 	r := rowReader{t: t, use: use}
 	ast.Walk(x, func(n ast.Node) bool {
