@@ -28,10 +28,15 @@ func Open(t testing.TB, disk fs.FS) *Node {
 // OpenBehind is Open with what wrap returns between the gateway and the ranges.
 func OpenBehind(t testing.TB, disk fs.FS, wrap func(kvpb.Sender) kvpb.Sender) *Node {
 	t.Helper()
-	return open(t, store.Options{FS: disk, SegmentBytes: logSegment, MemTableBytes: memTable}, wrap)
+	nd := OpenWith(t, store.Options{FS: disk, SegmentBytes: logSegment, MemTableBytes: memTable})
+	if s := wrap(nd.KV.Router); s != kvpb.Sender(nd.KV.Router) {
+		nd.DB = kv.NewDB(s, nd.Clock, nd.KV.GatewayLife())
+	}
+	return nd
 }
 
-func open(t testing.TB, o store.Options, wrap func(kvpb.Sender) kvpb.Sender) *Node {
+// OpenWith is Open with options of the store: its disk and sizes.
+func OpenWith(t testing.TB, o store.Options) *Node {
 	t.Helper()
 	nd := newNode(1)
 	nd.t = t
@@ -54,9 +59,6 @@ func open(t testing.TB, o store.Options, wrap func(kvpb.Sender) kvpb.Sender) *No
 	}
 	nd.KV.OpenGateway(nd.ended)
 	nd.DB = nd.KV.DB
-	if s := wrap(nd.KV.Router); s != kvpb.Sender(nd.KV.Router) {
-		nd.DB = kv.NewDB(s, nd.Clock, nd.KV.GatewayLife())
-	}
 	return nd
 }
 

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/lichendb/lichen/internal/clustertest"
 	"github.com/lichendb/lichen/internal/concurrency"
 	"github.com/lichendb/lichen/internal/dist"
 	"github.com/lichendb/lichen/internal/fs"
@@ -21,9 +22,10 @@ import (
 	"github.com/lichendb/lichen/internal/store"
 )
 
-// ranges is a store with several ranges and, for each gateway, a router whose
+// ranges is a node with several ranges and, beside its own gateway, others with routers whose
 // messages can be made to fail.
 type ranges struct {
+	*clustertest.Node
 	t     testing.TB
 	name  string // of the case, in messages
 	store *store.Store
@@ -57,24 +59,17 @@ var errLost = errors.New("the message got lost")
 // newRanges opens a store whose ranges begin at the given keys.
 func newRanges(t testing.TB, f fs.FS, boundaries ...string) *ranges {
 	t.Helper()
-	clock := hlc.NewSystem(0)
-	s, err := store.Open(store.Options{Bootstrap: true, FS: f, Dir: "store", Clock: clock, SegmentBytes: 1 << 18, MemTableBytes: 1 << 18, CacheBytes: 1 << 20})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := s.Start(); err != nil {
-		t.Fatal(err)
-	}
-	c := &ranges{t: t, store: s, clock: clock, gates: uint64(clock.Now().WallTime)}
+	n := clustertest.OpenWith(t, store.Options{FS: f, SegmentBytes: 1 << 18, MemTableBytes: 1 << 18, CacheBytes: 1 << 20})
+	c := &ranges{Node: n, t: t, store: n.Store, clock: n.Clock, gates: uint64(n.Clock.Now().WallTime)}
 	for i, b := range boundaries {
-		_, d, err := s.Lookup(key(b))
+		_, d, err := c.store.Lookup(key(b))
 		if err != nil {
 			t.Fatal(err)
 		}
 		if bytes.Equal(d.StartKey, key(b)) {
 			continue // from an earlier life of the store
 		}
-		r, _ := s.Replica(d.RangeID)
+		r, _ := c.store.Replica(d.RangeID)
 		if err := r.Split(context.Background(), key(b), kvpb.RangeID(2+i)); err != nil {
 			t.Fatal(err)
 		}
@@ -89,10 +84,12 @@ func newRanges(t testing.TB, f fs.FS, boundaries ...string) *ranges {
 // anew, so that no replica remembers what happened before.
 func (c *ranges) restart(f fs.FS, boundaries ...string) {
 	c.t.Helper()
-	if err := errors.Join(c.store.Engine().Flush(), c.store.Close()); err != nil {
+	if err := c.store.Engine().Flush(); err != nil {
 		c.fatal(err)
 	}
-	c.store = newRanges(c.t, f, boundaries...).store
+	c.Close()
+	next := newRanges(c.t, f, boundaries...)
+	c.Node, c.store = next.Node, next.store
 	c.connect()
 }
 
@@ -129,9 +126,7 @@ func (c *ranges) close() {
 		g.set(nil)
 		g.router.Close()
 	}
-	if err := c.store.Close(); err != nil {
-		c.t.Error(err)
-	}
+	c.Close()
 }
 
 // local returns a gateway on the node of the replicas.
