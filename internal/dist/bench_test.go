@@ -6,20 +6,20 @@ import (
 	"testing"
 
 	"github.com/lichendb/lichen/internal/kvpb"
+	"github.com/lichendb/lichen/internal/kvpb/sendertest"
 )
 
-// still is a replica that does nothing, in a node that has only it.
-type still struct{ kvpb.Sender }
+// still answers everything with nothing.
+var still = sendertest.Script(func(context.Context, any, any) error { return nil })
 
-func (*still) Get(context.Context, *kvpb.GetRequest, *kvpb.GetResponse) error { return nil }
+// onlyStill is a node that has only it.
+type onlyStill struct{}
 
-func (*still) Commit(context.Context, *kvpb.CommitRequest, *kvpb.CommitResponse) error { return nil }
-
-func (s *still) Replica(kvpb.RangeID) (kvpb.Sender, bool) { return s, true }
+func (onlyStill) Replica(kvpb.RangeID) (kvpb.Sender, bool) { return still, true }
 
 // stillRouter returns a router over n ranges that node 1 leads.
 func stillRouter(n int) (*Router, [][]byte) {
-	d := NewRouter(Config{Node: 1, Local: &still{}})
+	d := NewRouter(Config{Node: 1, Local: onlyStill{}})
 	var starts [][]byte
 	for i := range n {
 		desc := kvpb.RangeDescriptor{
@@ -56,7 +56,7 @@ func BenchmarkLocalGet(b *testing.B) {
 		var s kvpb.Sender = d
 		name := fmt.Sprintf("ranges=%d", n)
 		if n == 0 {
-			s, name = &still{}, "direct"
+			s, name = still, "direct"
 		}
 		b.Run(name, func(b *testing.B) {
 			req, resp := &kvpb.GetRequest{}, &kvpb.GetResponse{}
@@ -73,7 +73,7 @@ func BenchmarkLocalGet(b *testing.B) {
 
 func BenchmarkRemoteGet(b *testing.B) {
 	ctx := context.Background()
-	r := remoteTo(&still{})
+	r := remoteTo(still)
 	req, resp := &kvpb.GetRequest{Txn: &kvpb.TxnMeta{}, Key: []byte("some key of a row")}, &kvpb.GetResponse{}
 	b.ReportAllocs()
 	for b.Loop() {

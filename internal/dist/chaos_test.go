@@ -15,7 +15,7 @@ import (
 )
 
 // shake changes the cluster in one of the ways in which clusters change.
-func (w *world) shake(t *rapid.T) {
+func (w *scriptedRanges) shake(t *rapid.T) {
 	key := string(rune('a' + rapid.IntRange(0, 24).Draw(t, "where")))
 	r := w.at(key)
 	switch rapid.IntRange(0, 7).Draw(t, "what") {
@@ -46,7 +46,7 @@ func (w *world) shake(t *rapid.T) {
 func TestChaos(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		synctest.Test(t, func(t *testing.T) {
-			w := newWorld(t)
+			w := newScriptedRanges(t)
 			d := w.router()
 			w.fail = func(string, kvpb.NodeID, kvpb.RangeID) error {
 				if rapid.IntRange(0, 5).Draw(rt, "shake") == 0 {
@@ -73,7 +73,7 @@ func TestChaos(t *testing.T) {
 	})
 }
 
-func (w *world) requests(t *rapid.T, d *Router) {
+func (w *scriptedRanges) requests(t *rapid.T, d *Router) {
 	ctx := context.Background()
 	want := map[string]string{}
 	for i := range rapid.IntRange(1, 15).Draw(t, "requests") {

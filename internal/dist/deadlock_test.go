@@ -17,8 +17,8 @@ import (
 	"github.com/lichendb/lichen/internal/rpc"
 )
 
-// lockWorld is a cluster of nodes that have nothing but locks.
-type lockWorld struct {
+// lockNodes are nodes that have nothing but lock tables and search for deadlocks.
+type lockNodes struct {
 	t     *testing.T
 	nodes []*lockNode
 
@@ -33,15 +33,15 @@ type lockWorld struct {
 }
 
 type lockNode struct {
-	w     *lockWorld
+	w     *lockNodes
 	id    kvpb.NodeID
 	table *concurrency.LockTable
 	waits *concurrency.WaitGraph
 	dl    *Deadlocks
 }
 
-func newLockWorld(t *testing.T, n int, seed uint64) *lockWorld {
-	w := &lockWorld{
+func newLockNodes(t *testing.T, n int, seed uint64) *lockNodes {
+	w := &lockNodes{
 		t: t, rnd: rand.New(rand.NewPCG(seed, 1)), down: map[kvpb.NodeID]bool{},
 		waiting: map[concurrency.TxnID]*concurrency.Waiter{}, ended: map[concurrency.TxnID]bool{},
 	}
@@ -54,7 +54,7 @@ func newLockWorld(t *testing.T, n int, seed uint64) *lockWorld {
 	return w
 }
 
-func (w *lockWorld) close() {
+func (w *lockNodes) close() {
 	for _, nd := range w.nodes {
 		nd.dl.Close()
 	}
@@ -81,7 +81,7 @@ func (nd *lockNode) Call(ctx context.Context, to kvpb.NodeID, m rpc.Method, req 
 
 // judge hears of each deadlock before its victim dies: all of it stands, but for those
 // who have stopped waiting in another way than by getting what they waited for.
-func (w *lockWorld) judge(dead concurrency.Deadlock) {
+func (w *lockNodes) judge(dead concurrency.Deadlock) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.killed++
@@ -102,7 +102,7 @@ func (w *lockWorld) judge(dead concurrency.Deadlock) {
 }
 
 type lockTxn struct {
-	w       *lockWorld
+	w       *lockNodes
 	id      kvpb.TxnID
 	h       concurrency.Holder
 	held    map[*lockNode][][]byte
@@ -110,7 +110,7 @@ type lockTxn struct {
 	victim  bool
 }
 
-func (w *lockWorld) txn(gateway kvpb.NodeID, n uint64) *lockTxn {
+func (w *lockNodes) txn(gateway kvpb.NodeID, n uint64) *lockTxn {
 	id := kvpb.TxnID{Hi: kvpb.GatewayLife(gateway, 7), Lo: n}
 	return &lockTxn{
 		w: w, id: id, h: concurrency.Holder{ID: concurrency.TxnID(id), Start: hlc.Timestamp{WallTime: int64(n)}},
@@ -190,7 +190,7 @@ func (x *lockTxn) end() {
 func TestDeadlockAcrossNodes(t *testing.T) {
 	for n := 2; n <= 6; n++ {
 		synctest.Test(t, func(t *testing.T) {
-			w := newLockWorld(t, n, uint64(n))
+			w := newLockNodes(t, n, uint64(n))
 			defer w.close()
 			var wg sync.WaitGroup
 			txns := make([]*lockTxn, n)
@@ -234,7 +234,7 @@ func TestDeadlocksAtRandom(t *testing.T) {
 
 func randomLocks(t *testing.T, seed uint64) int {
 	rnd := rand.New(rand.NewPCG(seed, 2))
-	w := newLockWorld(t, 2+rnd.IntN(3), seed)
+	w := newLockNodes(t, 2+rnd.IntN(3), seed)
 	defer w.close()
 	if seed%3 == 1 {
 		w.lose = 0.05
@@ -285,7 +285,7 @@ func randomLocks(t *testing.T, seed uint64) int {
 	return w.killed
 }
 
-func allWaiting(w *lockWorld) (ids []concurrency.TxnID) {
+func allWaiting(w *lockNodes) (ids []concurrency.TxnID) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for id := range w.waiting {
@@ -298,7 +298,7 @@ func allWaiting(w *lockWorld) (ids []concurrency.TxnID) {
 // dies; when the gateway answers again the deadlock ends.
 func TestDeadlockAndDeadGateway(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newLockWorld(t, 3, 1)
+		w := newLockNodes(t, 3, 1)
 		defer w.close()
 		a, b := w.txn(3, 1), w.txn(2, 2)
 		a.lock(w.nodes[0], "k", lock.Update)
@@ -325,7 +325,7 @@ func TestDeadlockAndDeadGateway(t *testing.T) {
 // What has waited and waits no more leaves nothing running.
 func TestSearchEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newLockWorld(t, 2, 1)
+		w := newLockNodes(t, 2, 1)
 		defer w.close()
 		a, b := w.txn(1, 1), w.txn(2, 2)
 		a.lock(w.nodes[0], "k", lock.Update)

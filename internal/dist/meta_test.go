@@ -15,12 +15,12 @@ import (
 	"github.com/lichendb/lichen/internal/kvpb"
 )
 
-// inMetaWorld is inWorld with a range 4 that holds the meta records, and a router
+// withMetaRange is withRanges with a range 4 that holds the meta records, and a router
 // that reads them.
-func inMetaWorld(t *testing.T, fn func(w *world, d *Router, first func(error))) {
+func withMetaRange(t *testing.T, fn func(w *scriptedRanges, d *Router, first func(error))) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t)
+		w := newScriptedRanges(t)
 		meta := w.add(string(metaSpan().Start), string(metaSpan().End), 1)
 		meta.leader = 2
 		var broken error
@@ -44,7 +44,7 @@ func inMetaWorld(t *testing.T, fn func(w *world, d *Router, first func(error))) 
 }
 
 func TestMetaLookup(t *testing.T) {
-	inMetaWorld(t, func(w *world, d *Router, _ func(error)) {
+	withMetaRange(t, func(w *scriptedRanges, d *Router, _ func(error)) {
 		w.publish()
 		w.meta = w.meta[1:] // as on a real cluster, where the first range needs no record
 		var wg sync.WaitGroup
@@ -64,7 +64,7 @@ func TestMetaLookup(t *testing.T) {
 
 // One lookup brings the following ranges along.
 func TestPrefetch(t *testing.T) {
-	inMetaWorld(t, func(w *world, d *Router, _ func(error)) {
+	withMetaRange(t, func(w *scriptedRanges, d *Router, _ func(error)) {
 		w.publish()
 		w.meta = w.meta[1:]
 		mustGet(w, d, "b")
@@ -78,7 +78,7 @@ func TestPrefetch(t *testing.T) {
 
 // The record of a range that was just split off may come a little late.
 func TestGapInMetaRecords(t *testing.T) {
-	inMetaWorld(t, func(w *world, d *Router, first func(error)) {
+	withMetaRange(t, func(w *scriptedRanges, d *Router, first func(error)) {
 		w.publish()
 		all := slices.Clone(w.meta[1:])
 		w.meta = slices.Delete(slices.Clone(all), 1, 2)
@@ -98,7 +98,7 @@ func TestGapInMetaRecords(t *testing.T) {
 
 // A cluster that has one range needs no meta records.
 func TestYoungCluster(t *testing.T) {
-	inMetaWorld(t, func(w *world, d *Router, first func(error)) {
+	withMetaRange(t, func(w *scriptedRanges, d *Router, first func(error)) {
 		w.meta = nil
 		w.ranges[4].desc.EndKey = keys.ReplicatedSpan().End
 		first(errors.New("nobody answers"))
@@ -109,7 +109,7 @@ func TestYoungCluster(t *testing.T) {
 }
 
 func TestDamagedMetaRecord(t *testing.T) {
-	inMetaWorld(t, func(w *world, d *Router, _ func(error)) {
+	withMetaRange(t, func(w *scriptedRanges, d *Router, _ func(error)) {
 		w.publish()
 		w.meta = nil
 		w.fail = func(op string, _ kvpb.NodeID, _ kvpb.RangeID) error {

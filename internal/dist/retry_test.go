@@ -10,14 +10,15 @@ import (
 	"time"
 
 	"github.com/lichendb/lichen/internal/kvpb"
+	"github.com/lichendb/lichen/internal/kvpb/sendertest"
 	"github.com/lichendb/lichen/internal/lock"
 )
 
-// inWorld runs a test in virtual time.
-func inWorld(t *testing.T, fn func(w *world, d *Router)) {
+// withRanges runs a test in virtual time.
+func withRanges(t *testing.T, fn func(w *scriptedRanges, d *Router)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t)
+		w := newScriptedRanges(t)
 		fn(w, w.router())
 	})
 }
@@ -26,7 +27,7 @@ func get(d *Router, key string) error {
 	return d.Get(context.Background(), &kvpb.GetRequest{Key: []byte(key)}, &kvpb.GetResponse{})
 }
 
-func mustGet(w *world, d *Router, key string) {
+func mustGet(w *scriptedRanges, d *Router, key string) {
 	w.t.Helper()
 	if err := get(d, key); err != nil {
 		w.t.Fatal(err)
@@ -42,7 +43,7 @@ func commit(ctx context.Context, d *Router, txn uint64, kvs ...string) error {
 }
 
 func TestLeaderElsewhere(t *testing.T) {
-	inWorld(t, func(w *world, d *Router) {
+	withRanges(t, func(w *scriptedRanges, d *Router) {
 		w.at("b").leader = 3
 		began := time.Now()
 		mustGet(w, d, "b") // node 1 knows the leader
@@ -62,7 +63,7 @@ func TestLeaderElsewhere(t *testing.T) {
 }
 
 func TestNodeDown(t *testing.T) {
-	inWorld(t, func(w *world, d *Router) {
+	withRanges(t, func(w *scriptedRanges, d *Router) {
 		w.at("b").leader = 2
 		mustGet(w, d, "b")
 		w.down[2] = true
@@ -81,7 +82,7 @@ func TestNodeDown(t *testing.T) {
 }
 
 func TestNoLeader(t *testing.T) {
-	inWorld(t, func(w *world, d *Router) {
+	withRanges(t, func(w *scriptedRanges, d *Router) {
 		w.at("b").leader = 0
 		began := time.Now()
 		err := get(d, "b")
@@ -133,7 +134,7 @@ func TestMissingNodes(t *testing.T) {
 // Replicas that name each other as the leader don't keep a request for ever, nor
 // busy.
 func TestPingPong(t *testing.T) {
-	inWorld(t, func(w *world, d *Router) {
+	withRanges(t, func(w *scriptedRanges, d *Router) {
 		asked := 0
 		w.fail = func(_ string, n kvpb.NodeID, id kvpb.RangeID) error {
 			asked++
@@ -150,7 +151,7 @@ func TestPingPong(t *testing.T) {
 }
 
 func TestRangeMovedAway(t *testing.T) {
-	inWorld(t, func(w *world, d *Router) {
+	withRanges(t, func(w *scriptedRanges, d *Router) {
 		mustGet(w, d, "b")
 		w.took()
 		w.move("b", 5, 6)
@@ -166,7 +167,7 @@ func TestRangeMovedAway(t *testing.T) {
 }
 
 func TestSplitIsFollowed(t *testing.T) {
-	inWorld(t, func(w *world, d *Router) {
+	withRanges(t, func(w *scriptedRanges, d *Router) {
 		mustGet(w, d, "f")
 		w.took()
 		w.split("d")
@@ -186,7 +187,7 @@ func TestSplitIsFollowed(t *testing.T) {
 
 func TestScanFollowsBoundaries(t *testing.T) {
 	for _, reverse := range []bool{false, true} {
-		inWorld(t, func(w *world, d *Router) {
+		withRanges(t, func(w *scriptedRanges, d *Router) {
 			for _, k := range []string{"b", "d", "f", "h", "k", "q"} {
 				w.data[k] = "1"
 			}
@@ -244,7 +245,7 @@ func scan(t *testing.T, d *Router, start, end string, reverse bool, between func
 }
 
 func TestCommitWithoutAnswer(t *testing.T) {
-	inWorld(t, func(w *world, d *Router) {
+	withRanges(t, func(w *scriptedRanges, d *Router) {
 		w.at("b").leader = 2
 		w.lost[2] = 1
 		if err := commit(context.Background(), d, 1, "b"); err != nil {
@@ -269,7 +270,7 @@ func TestCommitBecomesAmbiguous(t *testing.T) {
 			t.Errorf("%s: got %v", what, err)
 		}
 	}
-	inWorld(t, func(w *world, d *Router) {
+	withRanges(t, func(w *scriptedRanges, d *Router) {
 		lose := func(key string) {
 			w.mu.Lock()
 			defer w.mu.Unlock()
@@ -314,7 +315,7 @@ func TestCommitBecomesAmbiguous(t *testing.T) {
 // A replica that lost its leadership before it knew the outcome is asked again
 // elsewhere.
 func TestAmbiguousReplicaIsAskedAgain(t *testing.T) {
-	inWorld(t, func(w *world, d *Router) {
+	withRanges(t, func(w *scriptedRanges, d *Router) {
 		w.fail = func(op string, n kvpb.NodeID, _ kvpb.RangeID) error {
 			if op == "commit" && n == 1 {
 				w.at("b").leader = 3
@@ -331,7 +332,7 @@ func TestAmbiguousReplicaIsAskedAgain(t *testing.T) {
 
 // Errors that are not about routing are the caller's at once.
 func TestOtherErrorsAreFinal(t *testing.T) {
-	inWorld(t, func(w *world, d *Router) {
+	withRanges(t, func(w *scriptedRanges, d *Router) {
 		for _, want := range []error{&kvpb.RetryError{Reason: "r"}, &kvpb.DeadlockError{}, &kvpb.DiskFullError{Cause: errors.New("full")}} {
 			asked := 0
 			w.fail = func(string, kvpb.NodeID, kvpb.RangeID) error { asked++; return want }
@@ -345,7 +346,7 @@ func TestOtherErrorsAreFinal(t *testing.T) {
 // What another node says while it stops is not taken for the caller's own
 // cancellation.
 func TestCanceledElsewhere(t *testing.T) {
-	inWorld(t, func(w *world, d *Router) {
+	withRanges(t, func(w *scriptedRanges, d *Router) {
 		w.at("b").leader = 2
 		w.fail = func(_ string, n kvpb.NodeID, _ kvpb.RangeID) error {
 			if n == 2 {
@@ -362,7 +363,7 @@ func TestCanceledElsewhere(t *testing.T) {
 // Of a lock whose answer was lost nobody can say whether it was held before: the answer
 // tells so, else nobody would release it.
 func TestLockWithoutAnswer(t *testing.T) {
-	inWorld(t, func(w *world, d *Router) {
+	withRanges(t, func(w *scriptedRanges, d *Router) {
 		w.at("b").leader = 2
 		txn := &kvpb.TxnMeta{ID: kvpb.TxnID{Hi: 1, Lo: 1}}
 		for i, lost := range []int{0, 1} {
@@ -380,27 +381,27 @@ func TestLockWithoutAnswer(t *testing.T) {
 	})
 }
 
-// local is a Locator of one range whose replica answers with err.
+// local is a Locator of one range whose replica answers with errs, one after the other, and then
+// without one.
 type local struct {
-	kvpb.Sender
 	desc kvpb.RangeDescriptor
 	errs []error
 }
 
-func (l *local) Lookup([]byte) (kvpb.Sender, *kvpb.RangeDescriptor, error) { return l, &l.desc, nil }
-
-func (l *local) Get(context.Context, *kvpb.GetRequest, *kvpb.GetResponse) error {
-	if len(l.errs) == 0 {
-		return nil
-	}
-	err := l.errs[0]
-	l.errs = l.errs[1:]
-	return err
+func (l *local) Lookup([]byte) (kvpb.Sender, *kvpb.RangeDescriptor, error) {
+	return sendertest.Script(func(context.Context, any, any) error {
+		if len(l.errs) == 0 {
+			return nil
+		}
+		err := l.errs[0]
+		l.errs = l.errs[1:]
+		return err
+	}), &l.desc, nil
 }
 
 // A router with a Locator waits for this node to lead; that it stops is final.
 func TestLocatorRetries(t *testing.T) {
-	inWorld(t, func(*world, *Router) {
+	withRanges(t, func(*scriptedRanges, *Router) {
 		l := &local{errs: []error{&kvpb.NotLeaderError{}, &kvpb.RangeMismatchError{}, &kvpb.NotLeaderError{}}}
 		if err := get(New(l, nil), "b"); err != nil {
 			t.Error(err)
@@ -423,7 +424,7 @@ func TestSlowRefusals(t *testing.T) {
 		{func(kvpb.RangeID) error { return &kvpb.UnavailableError{Reason: "no quorum"} }, maxUnavailable, maxUnavailable + 8*time.Second},
 		{func(id kvpb.RangeID) error { return &kvpb.NotLeaderError{Range: id} }, 20 * time.Second, 2 * time.Minute},
 	} {
-		inWorld(t, func(w *world, d *Router) {
+		withRanges(t, func(w *scriptedRanges, d *Router) {
 			w.fail = func(_ string, _ kvpb.NodeID, id kvpb.RangeID) error {
 				<-time.After(4 * time.Second)
 				return c.err(id)

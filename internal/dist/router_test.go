@@ -7,54 +7,50 @@ import (
 
 	"github.com/lichendb/lichen/internal/dist"
 	"github.com/lichendb/lichen/internal/kvpb"
+	"github.com/lichendb/lichen/internal/kvpb/sendertest"
 )
 
-// scripted is a range that notes what it is asked and answers with nothing.
-type scripted struct {
-	kvpb.Sender
-	desc kvpb.RangeDescriptor
-	log  *[]string
+// scriptedRange is a range whose replica does what the test says.
+type scriptedRange struct {
+	desc   kvpb.RangeDescriptor
+	answer sendertest.Script
 }
 
-func (s *scripted) note(what string, start, end []byte) {
-	if !s.desc.ContainsKey(start) || len(end) > 0 && bytes.Compare(end, s.desc.EndKey) > 0 {
-		what = "OUTSIDE " + what
-	}
-	*s.log = append(*s.log, what+" "+string(start)+"-"+string(end))
-}
-
-func (s *scripted) Scan(_ context.Context, req *kvpb.ScanRequest, resp *kvpb.ScanResponse) error {
-	s.note("scan", req.Start, req.End)
-	return nil
-}
-
-func (s *scripted) Refresh(_ context.Context, req *kvpb.RefreshRequest) error {
-	for _, sp := range req.Spans {
-		s.note("refresh", sp.Key, sp.EndKey)
-	}
-	return nil
-}
-
-func (s *scripted) Commit(_ context.Context, req *kvpb.CommitRequest, _ *kvpb.CommitResponse) error {
-	s.note("commit", req.Writes[0].Key, nil)
-	return nil
-}
-
-type ranges []*scripted
+// ranges is a Locator.
+type ranges []scriptedRange
 
 func (rs ranges) Lookup(key []byte) (kvpb.Sender, *kvpb.RangeDescriptor, error) {
-	for _, r := range rs {
-		if r.desc.ContainsKey(key) {
-			return r, &r.desc, nil
+	for i := range rs {
+		if rs[i].desc.ContainsKey(key) {
+			return rs[i].answer, &rs[i].desc, nil
 		}
 	}
 	return nil, nil, &kvpb.UnavailableError{Reason: "no range"}
 }
 
-func three(log *[]string) ranges {
-	var rs ranges
+// three returns three ranges that note what they are asked and answer with nothing.
+func three(log *[]string) (rs ranges) {
 	for _, b := range []string{"ah", "hp", "pz"} {
-		rs = append(rs, &scripted{desc: kvpb.RangeDescriptor{StartKey: []byte(b[:1]), EndKey: []byte(b[1:])}, log: log})
+		d := kvpb.RangeDescriptor{StartKey: []byte(b[:1]), EndKey: []byte(b[1:])}
+		note := func(what string, start, end []byte) {
+			if !d.ContainsKey(start) || len(end) > 0 && bytes.Compare(end, d.EndKey) > 0 {
+				what = "OUTSIDE " + what
+			}
+			*log = append(*log, what+" "+string(start)+"-"+string(end))
+		}
+		rs = append(rs, scriptedRange{d, func(_ context.Context, req, _ any) error {
+			switch req := req.(type) {
+			case *kvpb.ScanRequest:
+				note("scan", req.Start, req.End)
+			case *kvpb.RefreshRequest:
+				for _, sp := range req.Spans {
+					note("refresh", sp.Key, sp.EndKey)
+				}
+			case *kvpb.CommitRequest:
+				note("commit", req.Writes[0].Key, nil)
+			}
+			return nil
+		}})
 	}
 	return rs
 }

@@ -11,13 +11,13 @@ import (
 	"github.com/lichendb/lichen/internal/hlc"
 	"github.com/lichendb/lichen/internal/kvpb"
 	"github.com/lichendb/lichen/internal/kvpb/kvwire"
+	"github.com/lichendb/lichen/internal/kvpb/sendertest"
 	"github.com/lichendb/lichen/internal/lock"
 	"github.com/lichendb/lichen/internal/rpc"
 )
 
-// mirror is a replica that keeps what it is asked and answers with what it is told.
+// mirror keeps what it is asked and answers with what it is told.
 type mirror struct {
-	kvpb.Sender
 	asked   any
 	value   []byte
 	spilled []kvpb.SpilledWrite
@@ -33,54 +33,48 @@ func keep[T any](m *mirror, enc []byte, decode func([]byte, *T) error) {
 	m.asked = v
 }
 
-func (m *mirror) Get(_ context.Context, req *kvpb.GetRequest, resp *kvpb.GetResponse) error {
-	keep(m, kvwire.AppendGet(nil, req), kvwire.DecodeGet)
-	resp.Value, resp.Found, resp.TS = append(resp.Value, m.value...), true, hlc.Timestamp{WallTime: 5}
-	return m.err
+// sender is what answers.
+func (m *mirror) sender() kvpb.Sender {
+	return sendertest.Script(func(_ context.Context, req, resp any) error {
+		m.note(req)
+		switch resp := resp.(type) {
+		case *kvpb.GetResponse:
+			resp.Value, resp.Found, resp.TS = append(resp.Value, m.value...), true, hlc.Timestamp{WallTime: 5}
+		case *kvpb.ScanResponse:
+			resp.Append([]byte("k"), m.value)
+			resp.Resume = []byte("l")
+		case *kvpb.LockResponse:
+			resp.Value, resp.Epoch, resp.Acquired = append(resp.Value, m.value...), 3, true
+		case *kvpb.CommitResponse:
+			resp.CommitTS.WallTime = 8
+		case *kvpb.SpilledResponse:
+			*resp = kvpb.SpilledResponse{Writes: m.spilled, Resume: []byte("m")}
+		}
+		return m.err
+	})
 }
 
-func (m *mirror) Scan(_ context.Context, req *kvpb.ScanRequest, resp *kvpb.ScanResponse) error {
-	keep(m, kvwire.AppendScan(nil, req), kvwire.DecodeScan)
-	resp.Append([]byte("k"), m.value)
-	resp.Resume = []byte("l")
-	return m.err
-}
-
-func (m *mirror) Lock(_ context.Context, req *kvpb.LockRequest, resp *kvpb.LockResponse) error {
-	keep(m, kvwire.AppendLock(nil, req), kvwire.DecodeLock)
-	resp.Value, resp.Epoch, resp.Acquired = append(resp.Value, m.value...), 3, true
-	return m.err
-}
-
-func (m *mirror) Refresh(_ context.Context, req *kvpb.RefreshRequest) error {
-	keep(m, kvwire.AppendRefresh(nil, req), kvwire.DecodeRefresh)
-	return m.err
-}
-
-func (m *mirror) Commit(_ context.Context, req *kvpb.CommitRequest, resp *kvpb.CommitResponse) error {
-	keep(m, kvwire.AppendCommit(nil, req), kvwire.DecodeCommit)
-	resp.CommitTS.WallTime = 8
-	return m.err
-}
-
-func (m *mirror) Release(_ context.Context, req *kvpb.ReleaseRequest) error {
-	keep(m, kvwire.AppendRelease(nil, req), kvwire.DecodeRelease)
-	return m.err
-}
-
-func (m *mirror) Spill(_ context.Context, req *kvpb.SpillRequest) error {
-	keep(m, kvwire.AppendSpill(nil, req), kvwire.DecodeSpill)
-	return m.err
-}
-
-func (m *mirror) Spilled(_ context.Context, req *kvpb.SpilledRequest) (kvpb.SpilledResponse, error) {
-	keep(m, kvwire.AppendSpilled(nil, req), kvwire.DecodeSpilled)
-	return kvpb.SpilledResponse{Writes: m.spilled, Resume: []byte("m")}, m.err
-}
-
-func (m *mirror) Unspill(_ context.Context, req *kvpb.UnspillRequest) error {
-	keep(m, kvwire.AppendUnspill(nil, req), kvwire.DecodeUnspill)
-	return m.err
+func (m *mirror) note(req any) {
+	switch req := req.(type) {
+	case *kvpb.GetRequest:
+		keep(m, kvwire.AppendGet(nil, req), kvwire.DecodeGet)
+	case *kvpb.ScanRequest:
+		keep(m, kvwire.AppendScan(nil, req), kvwire.DecodeScan)
+	case *kvpb.LockRequest:
+		keep(m, kvwire.AppendLock(nil, req), kvwire.DecodeLock)
+	case *kvpb.RefreshRequest:
+		keep(m, kvwire.AppendRefresh(nil, req), kvwire.DecodeRefresh)
+	case *kvpb.CommitRequest:
+		keep(m, kvwire.AppendCommit(nil, req), kvwire.DecodeCommit)
+	case *kvpb.ReleaseRequest:
+		keep(m, kvwire.AppendRelease(nil, req), kvwire.DecodeRelease)
+	case *kvpb.SpillRequest:
+		keep(m, kvwire.AppendSpill(nil, req), kvwire.DecodeSpill)
+	case *kvpb.SpilledRequest:
+		keep(m, kvwire.AppendSpilled(nil, req), kvwire.DecodeSpilled)
+	case *kvpb.UnspillRequest:
+		keep(m, kvwire.AppendUnspill(nil, req), kvwire.DecodeUnspill)
+	}
 }
 
 type callFunc func(req []byte) ([]byte, error)
@@ -109,7 +103,7 @@ func TestRemoteAndServe(t *testing.T) {
 	ctx := context.Background()
 	txn := &kvpb.TxnMeta{ID: kvpb.TxnID{Hi: 1, Lo: 2}, ReadTS: hlc.Timestamp{WallTime: 7}}
 	m := &mirror{value: []byte("value"), spilled: []kvpb.SpilledWrite{{Key: []byte("k"), Deleted: true, Position: 4}}}
-	r := remoteTo(m)
+	r := remoteTo(m.sender())
 	var (
 		got  kvpb.GetResponse
 		rows kvpb.ScanResponse
@@ -169,7 +163,7 @@ func TestRemoteAndServe(t *testing.T) {
 }
 
 func TestServeDamage(t *testing.T) {
-	all := func(kvpb.RangeID) (kvpb.Sender, error) { return &mirror{}, nil }
+	all := func(kvpb.RangeID) (kvpb.Sender, error) { return new(mirror).sender(), nil }
 	for _, req := range [][]byte{nil, {1}, {1, 1, 1}, {1, 250, 1}, {9, 1, 1}, {1, 2, 1, 255}} {
 		body, err := kvwire.DecodeResponse(Serve(context.Background(), hlc.NewSystem(0), all, req))
 		if err == nil || body != nil {

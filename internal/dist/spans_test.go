@@ -22,7 +22,7 @@ func spansOf(pairs ...string) []kvpb.Span {
 }
 
 func TestRefreshOverRanges(t *testing.T) {
-	inWorld(t, func(w *world, d *Router) {
+	withRanges(t, func(w *scriptedRanges, d *Router) {
 		ctx := context.Background()
 		if err := d.Refresh(ctx, &kvpb.RefreshRequest{Spans: spansOf("b", "cd")}); err != nil {
 			t.Fatal(err)
@@ -65,7 +65,7 @@ func TestRefreshOverRanges(t *testing.T) {
 }
 
 func TestReleaseOverRanges(t *testing.T) {
-	inWorld(t, func(w *world, d *Router) {
+	withRanges(t, func(w *scriptedRanges, d *Router) {
 		w.fail = func(_ string, _ kvpb.NodeID, id kvpb.RangeID) error {
 			if id == 2 {
 				return errors.New("broken")
@@ -86,7 +86,7 @@ func TestReleaseOverRanges(t *testing.T) {
 
 // Invariant D4.
 func TestCommitSaysWhereReadsAre(t *testing.T) {
-	inWorld(t, func(w *world, d *Router) {
+	withRanges(t, func(w *scriptedRanges, d *Router) {
 		req := &kvpb.CommitRequest{
 			Txn: &kvpb.TxnMeta{}, Writes: []kvpb.Write{{Key: []byte("b")}}, Reads: spansOf("c", "dh"),
 		}

@@ -2,7 +2,6 @@ package dist_test
 
 import (
 	"context"
-	"slices"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -12,42 +11,27 @@ import (
 	"github.com/lichendb/lichen/internal/kvpb"
 )
 
-// spiller is a range that takes a second to undo what a transaction has spilled.
-type spiller struct {
-	scripted
-	mu   *sync.Mutex
-	done map[string]time.Duration
-	from time.Time
-}
-
-func (s *spiller) Unspill(_ context.Context, req *kvpb.UnspillRequest) error {
-	<-time.After(time.Second)
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.done[string(req.Span.Key)+"-"+string(req.Span.EndKey)] = time.Since(s.from)
-	return nil
-}
-
-type spillers []*spiller
-
-func (all spillers) Lookup(key []byte) (kvpb.Sender, *kvpb.RangeDescriptor, error) {
-	i := slices.IndexFunc(all, func(s *spiller) bool { return s.desc.ContainsKey(key) })
-	return all[i], &all[i].desc, nil
-}
-
 // A rollback to a savepoint is undone in all ranges at the same time, and last in the one with the
 // transaction's record.
 func TestUnspillInParallel(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var mu sync.Mutex
-		var all spillers
+		var all ranges
 		done := map[string]time.Duration{}
+		began := time.Now()
+		// Each range takes a second to undo what a transaction has spilled.
+		unspill := func(_ context.Context, req, _ any) error {
+			span := req.(*kvpb.UnspillRequest).Span
+			<-time.After(time.Second)
+			mu.Lock()
+			defer mu.Unlock()
+			done[string(span.Key)+"-"+string(span.EndKey)] = time.Since(began)
+			return nil
+		}
 		var id kvpb.RangeID
 		for _, b := range []string{"ac", "cf", "fh", "hp", "pz"} {
 			id++
-			s := &spiller{mu: &mu, done: done, from: time.Now()}
-			s.desc = kvpb.RangeDescriptor{RangeID: id, StartKey: []byte(b[:1]), EndKey: []byte(b[1:])}
-			all = append(all, s)
+			all = append(all, scriptedRange{kvpb.RangeDescriptor{RangeID: id, StartKey: []byte(b[:1]), EndKey: []byte(b[1:])}, unspill})
 		}
 		d := dist.New(all, nil)
 		defer d.Close()

@@ -72,6 +72,7 @@ var order = [][]string{
 	{"liveness"},
 	{"rpc"},
 	{"kvpb/kvwire"},
+	{"kvpb/sendertest"},
 	{"keys", "encoding", "kvpb", "hlc"},
 	{"sql/pgerr", "quota", "config", "config/zone", "config/setting", "security", "obs", "fs", "workers", "must", "sleep", "lock"},
 	{"check"},

@@ -15,16 +15,17 @@ import (
 	"github.com/lichendb/lichen/internal/keys"
 	"github.com/lichendb/lichen/internal/kvpb"
 	"github.com/lichendb/lichen/internal/kvpb/kvwire"
+	"github.com/lichendb/lichen/internal/kvpb/sendertest"
 	"github.com/lichendb/lichen/internal/rpc"
 )
 
-// world is a cluster of scripted replicas, seen from node 1: it is the Local and
-// the Caller of a Router.
-type world struct {
+// scriptedRanges are what a Router of node 1 meets: its Local and its Caller lead to replicas that tell
+// what they are asked and refuse what the test wants. Nodes are in package sim and server.
+type scriptedRanges struct {
 	t  *testing.T
 	mu sync.Mutex
 
-	ranges map[kvpb.RangeID]*fakeRange
+	ranges map[kvpb.RangeID]*scriptedRange
 	nextID kvpb.RangeID
 	data   map[string]string // of all ranges
 	locked map[string]bool
@@ -36,18 +37,18 @@ type world struct {
 	looked int // lookups
 }
 
-type fakeRange struct {
+type scriptedRange struct {
 	desc   kvpb.RangeDescriptor
 	leader kvpb.NodeID // 0: none
 	shy    bool        // followers don't know the leader
 	done   map[kvpb.TxnID]bool
 }
 
-// newWorld returns a world of the ranges [a,h) [h,p) [p,z), each on nodes 1 to 3
+// newScriptedRanges returns the ranges [a,h) [h,p) [p,z), each on nodes 1 to 3
 // and led by node 1.
-func newWorld(t *testing.T) *world {
-	w := &world{
-		t: t, ranges: map[kvpb.RangeID]*fakeRange{}, data: map[string]string{}, locked: map[string]bool{},
+func newScriptedRanges(t *testing.T) *scriptedRanges {
+	w := &scriptedRanges{
+		t: t, ranges: map[kvpb.RangeID]*scriptedRange{}, data: map[string]string{}, locked: map[string]bool{},
 		down: map[kvpb.NodeID]bool{}, lost: map[kvpb.NodeID]int{},
 	}
 	for _, b := range []string{"ah", "hp", "pz"} {
@@ -57,9 +58,9 @@ func newWorld(t *testing.T) *world {
 	return w
 }
 
-func (w *world) add(start, end string, gen uint64) *fakeRange {
+func (w *scriptedRanges) add(start, end string, gen uint64) *scriptedRange {
 	w.nextID++
-	r := &fakeRange{leader: 1, done: map[kvpb.TxnID]bool{}, desc: kvpb.RangeDescriptor{
+	r := &scriptedRange{leader: 1, done: map[kvpb.TxnID]bool{}, desc: kvpb.RangeDescriptor{
 		RangeID: w.nextID, StartKey: []byte(start), EndKey: []byte(end), Generation: gen, Replicas: replicasOn(1, 2, 3),
 	}}
 	w.ranges[w.nextID] = r
@@ -75,15 +76,15 @@ func replicasOn(nodes ...kvpb.NodeID) []kvpb.ReplicaDescriptor {
 }
 
 // publish brings the meta records up to date.
-func (w *world) publish() {
+func (w *scriptedRanges) publish() {
 	w.meta = w.meta[:0]
 	for _, r := range w.sorted() {
 		w.meta = append(w.meta, r.desc)
 	}
 }
 
-func (w *world) sorted() []*fakeRange {
-	var out []*fakeRange
+func (w *scriptedRanges) sorted() []*scriptedRange {
+	var out []*scriptedRange
 	for _, r := range w.ranges {
 		out = append(out, r)
 	}
@@ -91,7 +92,7 @@ func (w *world) sorted() []*fakeRange {
 	return out
 }
 
-func (w *world) at(key string) *fakeRange {
+func (w *scriptedRanges) at(key string) *scriptedRange {
 	for _, r := range w.ranges {
 		if r.desc.ContainsKey([]byte(key)) {
 			return r
@@ -102,7 +103,7 @@ func (w *world) at(key string) *fakeRange {
 }
 
 // split cuts the range of key there.
-func (w *world) split(key string) *fakeRange {
+func (w *scriptedRanges) split(key string) *scriptedRange {
 	left := w.at(key)
 	right := w.add(key, string(left.desc.EndKey), left.desc.Generation+1)
 	right.leader, right.desc.Replicas = left.leader, slices.Clone(left.desc.Replicas)
@@ -115,7 +116,7 @@ func (w *world) split(key string) *fakeRange {
 }
 
 // merge gives a range the keys of the one behind it.
-func (w *world) merge(key string) {
+func (w *scriptedRanges) merge(key string) {
 	left := w.at(key)
 	if string(left.desc.EndKey) == "z" {
 		return
@@ -127,13 +128,13 @@ func (w *world) merge(key string) {
 }
 
 // move puts a range on other nodes; the first leads it.
-func (w *world) move(key string, nodes ...kvpb.NodeID) {
+func (w *scriptedRanges) move(key string, nodes ...kvpb.NodeID) {
 	r := w.at(key)
 	r.desc.Replicas, r.leader = replicasOn(nodes...), nodes[0]
 	r.desc.Generation++
 }
 
-func (w *world) lookup(_ context.Context, key []byte) ([]kvpb.RangeDescriptor, error) {
+func (w *scriptedRanges) lookup(_ context.Context, key []byte) ([]kvpb.RangeDescriptor, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.looked++
@@ -145,26 +146,26 @@ func (w *world) lookup(_ context.Context, key []byte) ([]kvpb.RangeDescriptor, e
 	return nil, nil
 }
 
-func (w *world) router() *Router {
+func (w *scriptedRanges) router() *Router {
 	return NewRouter(Config{Node: 1, Local: w, Caller: w, Lookup: w.lookup})
 }
 
 // Replica implements Local for node 1.
-func (w *world) Replica(id kvpb.RangeID) (kvpb.Sender, bool) {
+func (w *scriptedRanges) Replica(id kvpb.RangeID) (kvpb.Sender, bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if r := w.ranges[id]; r == nil || !hasReplica(r, 1) {
 		return nil, false
 	}
-	return &fakeReplica{w: w, node: 1, id: id}, true
+	return w.replica(1, id), true
 }
 
-func hasReplica(r *fakeRange, n kvpb.NodeID) bool {
+func hasReplica(r *scriptedRange, n kvpb.NodeID) bool {
 	return slices.ContainsFunc(r.desc.Replicas, func(d kvpb.ReplicaDescriptor) bool { return d.Node == n })
 }
 
 // Call implements Caller.
-func (w *world) Call(ctx context.Context, to kvpb.NodeID, m rpc.Method, req []byte) ([]byte, error) {
+func (w *scriptedRanges) Call(ctx context.Context, to kvpb.NodeID, m rpc.Method, req []byte) ([]byte, error) {
 	w.mu.Lock()
 	down := w.down[to]
 	w.mu.Unlock()
@@ -177,7 +178,7 @@ func (w *world) Call(ctx context.Context, to kvpb.NodeID, m rpc.Method, req []by
 		if r := w.ranges[id]; r == nil || !hasReplica(r, to) {
 			return nil, &kvpb.RangeMismatchError{Range: id}
 		}
-		return &fakeReplica{w: w, node: to, id: id}, nil
+		return w.replica(to, id), nil
 	}, bytes.Clone(req))
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -188,45 +189,65 @@ func (w *world) Call(ctx context.Context, to kvpb.NodeID, m rpc.Method, req []by
 	return answer, nil
 }
 
-// fakeReplica is a replica of a range on a node.
-type fakeReplica struct {
-	kvpb.Sender
-	w    *world
-	node kvpb.NodeID
-	id   kvpb.RangeID
+// replica is the replica of a range on a node.
+func (w *scriptedRanges) replica(node kvpb.NodeID, id kvpb.RangeID) kvpb.Sender {
+	return sendertest.Script(func(_ context.Context, req, resp any) error {
+		op, spans := named(req)
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		if err := w.refuse(node, id, op, spans); err != nil {
+			return err
+		}
+		what := fmt.Sprintf("n%d r%d %s", node, id, op)
+		for _, s := range spans {
+			what += fmt.Sprintf(" %s-%s", s.Key, s.EndKey)
+		}
+		w.log = append(w.log, what)
+		return w.carryOut(w.ranges[id], req, resp)
+	})
 }
 
-// begin refuses what the replica can't serve and notes what it can. The world is
-// locked when it returns nil.
-func (f *fakeReplica) begin(op string, spans ...kvpb.Span) error {
-	w := f.w
-	w.mu.Lock()
-	err := f.refuse(op, spans)
-	if err != nil {
-		w.mu.Unlock()
-		return err
+// named returns what a request is called in the log, and the keys that it needs of a range.
+func named(req any) (op string, spans []kvpb.Span) {
+	switch req := req.(type) {
+	case *kvpb.GetRequest:
+		return "get", []kvpb.Span{point(req.Key)}
+	case *kvpb.LockRequest:
+		return "lock", []kvpb.Span{point(req.Key)}
+	case *kvpb.ScanRequest:
+		return "scan", []kvpb.Span{{Key: req.Start, EndKey: req.End}}
+	case *kvpb.RefreshRequest:
+		return "refresh", req.Spans
+	case *kvpb.ReleaseRequest:
+		for _, k := range req.Locks {
+			spans = append(spans, point(k))
+		}
+		return "release", spans
+	case *kvpb.CommitRequest:
+		for _, wr := range req.Writes {
+			spans = append(spans, point(wr.Key))
+		}
+		if req.Resent {
+			return "recommit", spans
+		}
+		return "commit", spans
 	}
-	what := fmt.Sprintf("n%d r%d %s", f.node, f.id, op)
-	for _, s := range spans {
-		what += fmt.Sprintf(" %s-%s", s.Key, s.EndKey)
-	}
-	w.log = append(w.log, what)
-	return nil
+	panic(fmt.Sprintf("no range answers a %T", req))
 }
 
-func (f *fakeReplica) refuse(op string, spans []kvpb.Span) error {
-	w := f.w
+// refuse says why a replica does not serve a request, nil if it does.
+func (w *scriptedRanges) refuse(node kvpb.NodeID, id kvpb.RangeID, op string, spans []kvpb.Span) error {
 	if w.fail != nil {
-		if err := w.fail(op, f.node, f.id); err != nil {
+		if err := w.fail(op, node, id); err != nil {
 			return err
 		}
 	}
-	r := w.ranges[f.id]
+	r := w.ranges[id]
 	if r == nil {
-		return &kvpb.RangeMismatchError{Range: f.id}
+		return &kvpb.RangeMismatchError{Range: id}
 	}
-	if r.leader != f.node {
-		e := &kvpb.NotLeaderError{Range: f.id}
+	if r.leader != node {
+		e := &kvpb.NotLeaderError{Range: id}
 		if r.leader != 0 && !r.shy {
 			e.Leader = kvpb.ReplicaDescriptor{Node: r.leader, Store: kvpb.StoreID(r.leader), Replica: kvpb.ReplicaID(r.leader)}
 			desc := r.desc
@@ -235,9 +256,9 @@ func (f *fakeReplica) refuse(op string, spans []kvpb.Span) error {
 		return e
 	}
 	if !holdsSpans(&r.desc, spans) {
-		e := &kvpb.RangeMismatchError{Range: f.id, Known: []kvpb.RangeDescriptor{r.desc}}
+		e := &kvpb.RangeMismatchError{Range: id, Known: []kvpb.RangeDescriptor{r.desc}}
 		for _, o := range w.ranges {
-			if o != r && hasReplica(o, f.node) {
+			if o != r && hasReplica(o, node) {
 				e.Known = append(e.Known, o.desc)
 			}
 		}
@@ -248,44 +269,40 @@ func (f *fakeReplica) refuse(op string, spans []kvpb.Span) error {
 
 func point(key []byte) kvpb.Span { return kvpb.Span{Key: key} }
 
-func (f *fakeReplica) Get(_ context.Context, req *kvpb.GetRequest, resp *kvpb.GetResponse) error {
-	if err := f.begin("get", point(req.Key)); err != nil {
-		return err
+// carryOut does what a request asks of a range that serves it.
+func (w *scriptedRanges) carryOut(r *scriptedRange, req, resp any) error {
+	switch req := req.(type) {
+	case *kvpb.GetRequest:
+		resp := resp.(*kvpb.GetResponse)
+		v, ok := w.data[string(req.Key)]
+		resp.Value, resp.Found = append(resp.Value[:0], v...), ok
+	case *kvpb.LockRequest:
+		resp := resp.(*kvpb.LockResponse)
+		resp.Acquired, resp.Epoch = !w.locked[string(req.Key)], 7
+		w.locked[string(req.Key)] = true
+	case *kvpb.ScanRequest:
+		w.scan(req, resp.(*kvpb.ScanResponse))
+	case *kvpb.CommitRequest:
+		resp.(*kvpb.CommitResponse).CommitTS = hlc.Timestamp{WallTime: 100}
+		return w.commit(r, req)
 	}
-	defer f.w.mu.Unlock()
-	v, ok := f.w.data[string(req.Key)]
-	resp.Value, resp.Found = append(resp.Value[:0], v...), ok
 	return nil
 }
 
-func (f *fakeReplica) Lock(_ context.Context, req *kvpb.LockRequest, resp *kvpb.LockResponse) error {
-	if err := f.begin("lock", point(req.Key)); err != nil {
-		return err
-	}
-	defer f.w.mu.Unlock()
-	resp.Acquired, resp.Epoch = !f.w.locked[string(req.Key)], 7
-	f.w.locked[string(req.Key)] = true
-	return nil
-}
-
-// Scan returns rows of all that the range holds; of the meta region, the records.
-func (f *fakeReplica) Scan(_ context.Context, req *kvpb.ScanRequest, resp *kvpb.ScanResponse) error {
-	if err := f.begin("scan", kvpb.Span{Key: req.Start, EndKey: req.End}); err != nil {
-		return err
-	}
-	defer f.w.mu.Unlock()
+// scan returns rows of all that the range holds; of the meta region, the records.
+func (w *scriptedRanges) scan(req *kvpb.ScanRequest, resp *kvpb.ScanResponse) {
 	resp.Reset()
 	if metaSpan().Contains(req.Start) {
-		for i := range f.w.meta {
-			d := &f.w.meta[i]
+		for i := range w.meta {
+			d := &w.meta[i]
 			if k := keys.Meta(d.EndKey); bytes.Compare(k, req.Start) >= 0 && resp.Len() < req.MaxKeys {
 				resp.Append(k, kvwire.AppendDescriptor(nil, d))
 			}
 		}
-		return nil
+		return
 	}
 	var found []string
-	for k := range f.w.data {
+	for k := range w.data {
 		if k >= string(req.Start) && k < string(req.End) {
 			found = append(found, k)
 		}
@@ -295,47 +312,12 @@ func (f *fakeReplica) Scan(_ context.Context, req *kvpb.ScanRequest, resp *kvpb.
 		slices.Reverse(found)
 	}
 	for _, k := range found {
-		resp.Append([]byte(k), []byte(f.w.data[k]))
+		resp.Append([]byte(k), []byte(w.data[k]))
 	}
-	return nil
 }
 
-func (f *fakeReplica) Refresh(_ context.Context, req *kvpb.RefreshRequest) error {
-	if err := f.begin("refresh", req.Spans...); err != nil {
-		return err
-	}
-	f.w.mu.Unlock()
-	return nil
-}
-
-func (f *fakeReplica) Release(_ context.Context, req *kvpb.ReleaseRequest) error {
-	var spans []kvpb.Span
-	for _, k := range req.Locks {
-		spans = append(spans, point(k))
-	}
-	if err := f.begin("release", spans...); err != nil {
-		return err
-	}
-	f.w.mu.Unlock()
-	return nil
-}
-
-// Commit carries out a transaction once, however often it is sent.
-func (f *fakeReplica) Commit(_ context.Context, req *kvpb.CommitRequest, resp *kvpb.CommitResponse) error {
-	var spans []kvpb.Span
-	for _, wr := range req.Writes {
-		spans = append(spans, point(wr.Key))
-	}
-	op := "commit"
-	if req.Resent {
-		op = "recommit"
-	}
-	if err := f.begin(op, spans...); err != nil {
-		return err
-	}
-	defer f.w.mu.Unlock()
-	resp.CommitTS = hlc.Timestamp{WallTime: 100}
-	r := f.w.ranges[f.id]
+// commit carries out a transaction once, however often it is sent.
+func (w *scriptedRanges) commit(r *scriptedRange, req *kvpb.CommitRequest) error {
 	if r.done[req.Txn.ID] {
 		if !req.Resent {
 			return errors.New("a commit was sent twice")
@@ -344,19 +326,19 @@ func (f *fakeReplica) Commit(_ context.Context, req *kvpb.CommitRequest, resp *k
 	}
 	r.done[req.Txn.ID] = true
 	for _, wr := range req.Writes {
-		f.w.data[string(wr.Key)] += string(wr.Value)
+		w.data[string(wr.Key)] += string(wr.Value)
 	}
 	return nil
 }
 
 var (
-	_ Local             = (*world)(nil)
-	_ Caller            = (*world)(nil)
-	_ rangecache.Lookup = (*world)(nil).lookup
+	_ Local             = (*scriptedRanges)(nil)
+	_ Caller            = (*scriptedRanges)(nil)
+	_ rangecache.Lookup = (*scriptedRanges)(nil).lookup
 )
 
 // took returns what the replicas did since the last call.
-func (w *world) took() []string {
+func (w *scriptedRanges) took() []string {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	log := w.log
@@ -364,7 +346,7 @@ func (w *world) took() []string {
 	return log
 }
 
-func (w *world) expect(want ...string) {
+func (w *scriptedRanges) expect(want ...string) {
 	w.t.Helper()
 	if got := w.took(); !slices.Equal(got, want) {
 		w.t.Errorf("\ngot  %q\nwant %q", got, want)
