@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"regexp"
 	"slices"
 	"strings"
@@ -35,6 +36,12 @@ func partFails(ctx context.Context, t *tester, d difference) bool {
 	return true
 }
 
+// ourPartFails tells whether the error of Lichen is that of a part, which comes before what rows violate in
+// PostgreSQL.
+func ourPartFails(ctx context.Context, t *tester, d difference) bool {
+	return t.somePartFails(ctx, d, d.ours, false)
+}
+
 // somePartFails looks for a part that fails with an error, among those whose turn is open if it must be.
 func (t *tester) somePartFails(ctx context.Context, d difference, failed answer, mustBeOpen bool) bool {
 	asked := 0
@@ -45,37 +52,57 @@ func (t *tester) somePartFails(ctx context.Context, d difference, failed answer,
 			if mustBeOpen && !first && !p.orderIsOpen(tokens) {
 				continue
 			}
+			byRow := false
 			for _, sql := range p.alone(tokens) {
 				if asked++; asked > maxParts || time.Now().After(t.explainUntil) {
 					return false
 				}
-				if t.failsAlike(ctx, d.before, sql, failed) {
+				alike, otherwise := t.failsAlike(ctx, d.before, sql, failed)
+				if alike {
 					return true
 				}
+				byRow = byRow || otherwise
+			}
+			if byRow && t.someRowFails(ctx, d.before, p.ofEachRow(tokens), failed) {
+				return true
 			}
 		}
 	}
 	return false
 }
 
+// someRowFails reports whether a part fails for a row: which of several rows comes first is open.
+func (t *tester) someRowFails(ctx context.Context, before, queries []string, failed answer) bool {
+	return slices.ContainsFunc(queries, func(sql string) bool {
+		if time.Now().After(t.explainUntil) {
+			return false
+		}
+		alike, _ := t.failsAlike(ctx, before, sql, failed)
+		return alike
+	})
+}
+
 // maxParts bounds how many questions one error is worth.
 const maxParts = 400
 
-// isDataError reports whether an answer is the error of a value.
+// isDataError reports whether an answer may be the error of a value. 0A000 and 42804 are such errors
+// where PostgreSQL has them of a part, which it has read as a part of the whole without one.
 func isDataError(a answer) bool {
-	return strings.HasPrefix(a.code, "22") || a.code == "23514" || a.code == "0A000" && unitError.MatchString(a.message)
+	return strings.HasPrefix(a.code, "22") || slices.Contains([]string{"23514", "0A000", "42804"}, a.code)
 }
 
-var unitError = regexp.MustCompile(`^unit ".*" not supported for type `)
-
-// failsAlike reports whether a query fails in both databases with an error.
-func (t *tester) failsAlike(ctx context.Context, before []string, sql string, failed answer) bool {
+// failsAlike reports whether a query fails in both databases with an error; otherwise reports whether
+// both have errors of values of which one is another, as that of another row.
+func (t *tester) failsAlike(ctx context.Context, before []string, sql string, failed answer) (alike, otherwise bool) {
 	ours := t.lichen.again(ctx, before, sql)
-	if ours.code != failed.code {
-		return false
+	if !isDataError(ours) {
+		return false, false
 	}
 	theirs := t.postgres.again(ctx, before, sql)
-	return theirs.code == failed.code && theirs.message == failed.message
+	if ours.code == failed.code && theirs.code == failed.code && theirs.message == failed.message {
+		return true, false
+	}
+	return false, isDataError(theirs)
 }
 
 // part is what stands within a pair of parentheses, between two tokens.
@@ -108,24 +135,68 @@ var (
 // alone are queries that compute a part: as a query, a value or a function in FROM. The tables whose
 // columns it names are read in full.
 func (p part) alone(tokens []string) (queries []string) {
-	text := strings.TrimSpace(strings.Join(tokens[p.open+1:p.end], ""))
+	text := p.text(tokens)
 	if queryStart.MatchString(text) {
-		return []string{"SELECT * FROM (" + text + ") p"}
+		queries = append(queries, "SELECT * FROM ("+text+") p")
+		if with := withHead.FindStringSubmatch(strings.Join(tokens[max(p.open-24, 0):p.open], "")); with != nil {
+			queries = append(queries, "WITH RECURSIVE "+with[1]+with[2]+" AS ("+text+") SELECT * FROM "+with[1])
+		}
+		return queries
 	}
-	from, ok := p.tables(tokens)
+	sources, ok := p.sources(tokens)
 	if !ok {
 		return nil
+	}
+	return p.computed(tokens, sources)
+}
+
+// withHead matches what stands before the query of a WITH.
+var withHead = regexp.MustCompile(`(\w+)( ?\([\w, ]*\))? AS (?:(?:NOT )?MATERIALIZED )?$`)
+
+func (p part) text(tokens []string) string {
+	return strings.TrimSpace(strings.Join(tokens[p.open+1:p.end], ""))
+}
+
+// computed are queries that compute a part over what stands in FROM.
+func (p part) computed(tokens, sources []string) (queries []string) {
+	from, text := "", p.text(tokens)
+	if len(sources) > 0 {
+		from = " FROM " + strings.Join(sources, ", ")
 	}
 	queries = append(queries, "SELECT ("+text+")"+from)
 	if p.open > 0 {
 		call := tokens[p.open-1] + "(" + text + ")"
-		queries = append(queries, "SELECT "+call+from)
-		if from == "" {
-			queries = append(queries, "SELECT * FROM "+call+declared(tokens[p.end+1:]))
-		}
+		inFrom := strings.Join(append(slices.Clone(sources), call), ", ") + declared(tokens[p.end+1:])
+		queries = append(queries, "SELECT "+call+from, "SELECT * FROM "+inFrom)
 	}
 	if from == "" {
 		queries = append(queries, "SELECT * FROM ROWS FROM ("+text+")")
+	}
+	return queries
+}
+
+// maxRows bounds how many rows of a table a part is computed for one by one.
+const maxRows = 24
+
+// ofEachRow are queries that compute a part for single rows of each table whose columns it names.
+func (p part) ofEachRow(tokens []string) (queries []string) {
+	sources, ok := p.sources(tokens)
+	if queryStart.MatchString(p.text(tokens)) || !ok {
+		return nil
+	}
+	for i, source := range sources {
+		table, alias, _ := strings.Cut(source, " ")
+		if !tableName.MatchString(table) {
+			continue
+		}
+		if alias == "" {
+			alias = table
+		}
+		for row := range maxRows {
+			single := slices.Clone(sources)
+			single[i] = fmt.Sprintf("(SELECT * FROM %s ORDER BY id LIMIT 1 OFFSET %d) %s", table, row, alias)
+			queries = append(queries, p.computed(tokens, single)...)
+		}
 	}
 	return queries
 }
@@ -140,10 +211,10 @@ var columnList = regexp.MustCompile(`^ AS \w+ ?\([^()]*\)`)
 // maxSources bounds the FROM clause of a part.
 const maxSources = 4
 
-// tables is the FROM clause of what a part names: tables, and queries and functions in FROM with what these
+// sources are what a part names in FROM: tables, and queries and functions in FROM with what these
 // name. It is false if there is anything else, or too much.
-func (p part) tables(tokens []string) (from string, ok bool) {
-	var sources, names []string
+func (p part) sources(tokens []string) (sources []string, ok bool) {
+	var names []string
 	left := foreignNames(tokens[p.open+1 : p.end])
 	for len(left) > 0 {
 		name := left[0]
@@ -153,16 +224,18 @@ func (p part) tables(tokens []string) (from string, ok bool) {
 		}
 		source := sourceOf(name, tokens, p)
 		if source == nil || len(names) == maxSources {
-			return "", false
+			return nil, false
 		}
 		names, sources = append(names, name), append(sources, strings.Join(source, ""))
 		left = append(left, foreignNames(source)...)
 	}
-	if len(sources) == 0 {
-		return "", true
+	if len(sources) == 0 && tokens[0] == "ALTER" { // what USING reads
+		if words := strings.Fields(alterTable.FindString(strings.Join(tokens, ""))); len(words) > 0 {
+			sources = words[len(words)-1:]
+		}
 	}
 	slices.Reverse(sources) // what a source names comes before it
-	return " FROM " + strings.Join(sources, ", "), true
+	return sources, true
 }
 
 // foreignNames are the tables and aliases that tokens name and do not define.
@@ -174,7 +247,7 @@ func foreignNames(tokens []string) (names []string) {
 		} else if aliasName.MatchString(tok) && !defines(tokens, i) {
 			name = tok // a row
 		}
-		defined := func(i int) bool { return tokens[i] == name && defines(tokens, i) }
+		defined := func(i int) bool { return tokens[i] == name && (defines(tokens, i) || namesWith(tokens, i)) }
 		if name != "" && !slices.ContainsFunc(positions(tokens), defined) && !slices.Contains(names, name) {
 			names = append(names, name)
 		}
@@ -195,6 +268,14 @@ func defines(tokens []string, i int) bool {
 	i = beforeAlias(tokens, i)
 	return i >= 0 && (tokens[i] == ")" || tableName.MatchString(tokens[i]))
 }
+
+// namesWith reports whether the token at i is the name of a query of WITH.
+func namesWith(tokens []string, i int) bool {
+	return withTail.MatchString(strings.Join(tokens[i+1:min(i+24, len(tokens))], ""))
+}
+
+// withTail matches what follows the name of a query of WITH.
+var withTail = regexp.MustCompile(`^ ?(\([\w, ]*\))? AS ((NOT )?MATERIALIZED )?\((SELECT|WITH|VALUES)`)
 
 // beforeAlias is the position of the last token of what has an alias.
 func beforeAlias(tokens []string, i int) int {

@@ -45,6 +45,7 @@ func jsonRecordFunctions() []*call.Overload {
 	return all
 }
 
+// errNotComposite is found when the call is computed, as in PostgreSQL: for no row it is none.
 func errNotComposite(name string) error {
 	return pgerr.New(pgerr.DatatypeMismatch, "first argument of %s must be a row type", name)
 }
@@ -73,10 +74,10 @@ func rowTypeOf(c *call.Context, t *types.T, d types.Datum, name string) (*types.
 func bindPopulate(t string, raw bool) call.BindFunc {
 	name := t + "_populate_record"
 	return func(b call.Binding) (call.EvalFunc, error) {
-		if b.Types[0].Family != types.RecordFamily {
-			return nil, errNotComposite(name)
-		}
 		return func(c *call.Context, a []types.Datum) (types.Datum, error) {
+			if b.Types[0].Family != types.RecordFamily {
+				return types.Null, errNotComposite(name)
+			}
 			rt, err := rowTypeOf(c, b.Types[0], a[0], name)
 			if err != nil || a[1].IsNull() {
 				return a[0], err
@@ -94,10 +95,10 @@ func bindPopulate(t string, raw bool) call.BindFunc {
 func bindPopulateSet(t string, raw bool) func(call.Binding) (call.SRFFunc, error) {
 	name := t + "_populate_recordset"
 	return func(b call.Binding) (call.SRFFunc, error) {
-		if b.Types[0].Family != types.RecordFamily {
-			return nil, errNotComposite(name)
-		}
 		return func(c *call.Context, a []types.Datum) (call.RowIterator, error) {
+			if b.Types[0].Family != types.RecordFamily {
+				return nil, errNotComposite(name)
+			}
 			if a[1].IsNull() {
 				return call.NewColumn(nil), nil
 			}
