@@ -176,6 +176,12 @@ func (r *Replica) decideByRecord(ctx context.Context, rec *txnintent.Record) err
 
 // commitRecord makes a record say that its transaction has committed at ts. If this range's
 // intents are as the last attempt staged them, the same command removes their locks.
+//
+// resolveIntents (resolve.go) would do that in a command of its own; here one consensus round is
+// saved. txnintent decides both ways by the same events. TryResolver keeps resolveIntents away.
+// CommitImplicitly comes before the locks go: a reader that finds a lock gone knows of the commit.
+// Resolve says that the command was applied. If it fails, the intents stay, implicitly committed,
+// until a push or the sweep learns what the record says.
 func (r *Replica) commitRecord(ctx context.Context, rec *txnintent.Record, fence raftgroup.Fence, ts hlc.Timestamp, d deferral) error {
 	x, err := r.enterStaged(ctx, rec)
 	if err != nil {

@@ -7,7 +7,6 @@ import (
 	"testing"
 
 	"github.com/lichendb/lichen/internal/sql/builtin/call"
-	"github.com/lichendb/lichen/internal/sql/builtin/coerce"
 	"github.com/lichendb/lichen/internal/sql/builtin/stringfuncs"
 	"github.com/lichendb/lichen/internal/sql/pgerr"
 	"github.com/lichendb/lichen/internal/sql/types"
@@ -108,41 +107,6 @@ func TestNoMatchErrors(t *testing.T) {
 		if e := pgerr.From(err); e.Code != tc.code || e.Message != tc.message || e.Hint != tc.hint {
 			t.Errorf("got %s %s (%s), want %s %s (%s)", e.Code, e.Message, e.Hint, tc.code, tc.message, tc.hint)
 		}
-	}
-}
-
-func TestCommonType(t *testing.T) {
-	for _, tc := range []struct {
-		ts   []*types.T
-		want string
-	}{
-		{[]*types.T{types.Int4, types.Int8}, "bigint"},
-		{[]*types.T{types.Int8, types.Numeric, types.Int2}, "numeric"},
-		{[]*types.T{types.Numeric, types.Float8}, "double precision"},
-		{[]*types.T{types.Unknown, types.Unknown}, "text"},
-		{[]*types.T{types.Unknown, types.Date}, "date"},
-		{[]*types.T{types.Date, types.TimestampTZ, types.Timestamp}, "timestamp with time zone"},
-		{[]*types.T{types.Varchar, types.Text}, "character varying"},
-		{[]*types.T{types.Text, types.Varchar}, "text"},
-		{[]*types.T{types.Varchar, types.Bpchar}, "character varying"},
-		{[]*types.T{types.Int4Array, types.Unknown}, "integer[]"},
-		{nil, "text"},
-	} {
-		got, err := coerce.CommonType(tc.ts, "CASE")
-		if err != nil || got.SQLName != tc.want {
-			t.Errorf("%v: got %v, %v, want %s", tc.ts, got, err, tc.want)
-		}
-	}
-	_, err := coerce.CommonType([]*types.T{types.Int4, types.Text}, "UNION")
-	if e := pgerr.From(err); e.Code != pgerr.DatatypeMismatch || e.Message != "UNION types integer and text cannot be matched" {
-		t.Errorf("got %v", err)
-	}
-	vc := types.Varchar.WithTypmod(14)
-	if got, _ := coerce.CommonType([]*types.T{vc, vc}, "CASE"); got.Typmod != 14 {
-		t.Errorf("modifier %d", got.Typmod)
-	}
-	if got, _ := coerce.CommonType([]*types.T{vc, types.Varchar}, "CASE"); got.Typmod != -1 {
-		t.Errorf("modifier %d", got.Typmod)
 	}
 }
 
@@ -269,20 +233,6 @@ func TestRandomIsSeeded(t *testing.T) {
 	}
 	if a, b := draw(), draw(); a != b {
 		t.Errorf("%s, then %s", a, b)
-	}
-}
-
-func TestLikePrefix(t *testing.T) {
-	for _, tc := range []struct {
-		pattern, prefix string
-		exact           bool
-	}{
-		{"abc", "abc", true}, {"abc%", "abc", false}, {"a_c", "a", false}, {`a\%b`, "a%b", true}, {`a\`, "a", false},
-		{"%", "", false}, {"", "", true},
-	} {
-		if p, exact := stringfuncs.LikePrefix(tc.pattern); p != tc.prefix || exact != tc.exact {
-			t.Errorf("%q: got %q, %v", tc.pattern, p, exact)
-		}
 	}
 }
 
