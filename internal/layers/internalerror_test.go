@@ -11,7 +11,7 @@ import (
 // mayTellInternalErrors are the files that may say XX000, which a client must never be able to
 // bring about: the assertion, and what looks at or reports errors of any kind.
 var mayTellInternalErrors = []string{
-	"internal/sql/pgerr/codes.go", "internal/sql/pgerr/pgerr.go", "internal/sql/kverror.go",
+	"internal/sql/pgerr/codes.go", "internal/sql/pgerr/pgerr.go", "internal/sql/kverror/kverror.go",
 	"internal/pgwire/conn.go", "internal/pgwire/errors.go",
 }
 

@@ -2,6 +2,7 @@ package sql
 
 import (
 	"github.com/lichendb/lichen/internal/quota"
+	"github.com/lichendb/lichen/internal/sql/kverror"
 	"github.com/lichendb/lichen/internal/sql/parser"
 	"github.com/lichendb/lichen/internal/sql/pgerr"
 	"github.com/lichendb/lichen/internal/sql/prepared"
@@ -22,7 +23,7 @@ func (s *Session) parse(text string) (stmts []parser.Statement, warnings []*pger
 			return err
 		}
 		if err := mem.Reserve(int64(bytes)); err != nil {
-			return translate(ctx, err)
+			return kverror.Translate(ctx, err)
 		}
 		held += int64(bytes)
 		return nil

@@ -1,4 +1,4 @@
-package sql
+package kverror_test
 
 import (
 	"context"
@@ -8,6 +8,7 @@ import (
 
 	"github.com/lichendb/lichen/internal/keys"
 	"github.com/lichendb/lichen/internal/kvpb"
+	"github.com/lichendb/lichen/internal/sql/kverror"
 	"github.com/lichendb/lichen/internal/sql/pgerr"
 )
 
@@ -33,12 +34,12 @@ func TestKVErrors(t *testing.T) {
 			pgerr.CannotConnectNow, "range 7", "Start nodes 2 and 3",
 		},
 	} {
-		e := pgerr.From(translate(context.Background(), c.err))
+		e := pgerr.From(kverror.Translate(context.Background(), c.err))
 		if e.Code != c.code || !strings.Contains(e.Message, c.says) || !strings.Contains(e.Hint, c.hint) {
 			t.Errorf("%v: %s %q, hint %q", c.err, e.Code, e.Message, e.Hint)
 		}
 	}
-	if e := pgerr.From(translate(context.Background(), retry)); !strings.Contains(e.Detail, "104") {
+	if e := pgerr.From(kverror.Translate(context.Background(), retry)); !strings.Contains(e.Detail, "104") {
 		t.Errorf("the conflict is not named: %q", e.Detail)
 	}
 }

@@ -1,4 +1,4 @@
-package sql
+package kverror
 
 import (
 	"context"
@@ -10,12 +10,12 @@ import (
 	"github.com/lichendb/lichen/internal/kvpb"
 	"github.com/lichendb/lichen/internal/quota"
 	"github.com/lichendb/lichen/internal/sql/activity"
-	"github.com/lichendb/lichen/internal/sql/catalog"
 	"github.com/lichendb/lichen/internal/sql/pgerr"
 )
 
-// translate turns an error of the key-value layers into what a client sees.
-func translate(ctx context.Context, err error) error {
+// Translate turns an error of the key-value layers into what a client sees; other errors stay as they
+// are. ctx is that of the statement: a cancelled one says why.
+func Translate(ctx context.Context, err error) error {
 	var pe *pgerr.Error
 	if err == nil || errors.As(err, &pe) && (pe.Code != pgerr.InternalError || pe.Cause == nil) {
 		return err
@@ -94,31 +94,6 @@ func conflict(reason string, key []byte) *pgerr.Error {
 		e = e.WithDetail("The conflict is at key %s.", keys.Pretty(key))
 	}
 	return e
-}
-
-// translate is the function of that name, and names the table of a conflict.
-func (s *Session) translate(ctx context.Context, err error) error {
-	err = translate(ctx, err)
-	var e *pgerr.Error
-	var retry *kvpb.RetryError
-	if err == nil || !errors.As(err, &e) || e.Code != pgerr.SerializationFailure || !errors.As(e.Cause, &retry) {
-		return err
-	}
-	if _, table, _, _, ok := keys.DecodeIndexPrefix(retry.Key); ok {
-		if d := s.coll.Known(catalog.ID(table)); d != nil {
-			e.Table = d.Ident().Name
-			e.Detail = fmt.Sprintf("The conflict is in table %q, at key %s.", e.Table, keys.Pretty(retry.Key))
-		}
-	}
-	return err
-}
-
-// failWith notes an error of a statement, and returns what its client sees of it.
-func (s *Session) failWith(ctx context.Context, err error) error {
-	s.blockEnded(err)
-	err = s.translate(ctx, err)
-	s.txn.Fail(ctx)
-	return err
 }
 
 // deadlockError says who waited for whom, a line for each, as PostgreSQL does.
