@@ -28,7 +28,6 @@ var unstepped = map[string]string{
 	"jsonfuncs.children":            "counts steps in pathExec.anyLevel",
 	"jsonfuncs.jsonHasKey":          aPass,
 	"jsonfuncs.jsonPath":            "paths are short",
-	"jsonfuncs.pathKeys":            "paths are short",
 	"rowcodec.appendArray":          aPass,
 	"rowcodec.appendComposed":       aPass,
 	"rowcodec.appendJSON":           aPass,

@@ -29,7 +29,9 @@ func catalog() []statement {
 			}
 			for i, v := range large(from) {
 				name := fmt.Sprintf("cast %s to %s, %d", from.SQLName, to.SQLName, i+1)
-				list = append(list, of(name, v, "x::"+to.SQLName))
+				st := of(name, v, "x::"+to.SQLName)
+				st.kind = fmt.Sprintf("cast %s to %s, %d", alike(from), alike(to), i+1)
+				list = append(list, st)
 			}
 		}
 	}
@@ -53,6 +55,7 @@ func calls(o *call.Overload, aggregate bool) []statement {
 			}
 			name := fmt.Sprintf("%s, argument %d, %d", o, at+1, i+1)
 			st := of(name, v, called(o, args))
+			st.kind = fmt.Sprintf("%s, argument %d of %d, %s %d", o.Name, at+1, len(o.Args), alike(t), i+1)
 			switch {
 			case aggregate:
 				st.sql = "WITH v AS MATERIALIZED (SELECT " + v + " AS x) SELECT count(r::text) FROM (SELECT " + called(o, args) + " r FROM v, generate_series(1, 3)) s"
@@ -144,6 +147,17 @@ func large(t *types.T) []string {
 		}
 	}
 	return nil
+}
+
+// alike names the types that the same code works on.
+func alike(t *types.T) string {
+	switch t.Family {
+	case types.StringFamily:
+		return "text"
+	case types.ArrayFamily:
+		return "array"
+	}
+	return t.SQLName
 }
 
 // small is a literal of a type.

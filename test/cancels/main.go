@@ -1,5 +1,5 @@
 // Command cancels starts statements that run long on a node or on PostgreSQL, cancels each
-// after several whiles, and reports how long the answer took. Besides those that it lists, it
+// at several points, and reports how long the answer took. Besides those that it lists, it
 // calls everything in the catalog with large values.
 package main
 
@@ -8,8 +8,10 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"net"
 	"os"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/jackc/pgx/v5/pgconn"
@@ -23,33 +25,59 @@ const again = 20 * time.Millisecond
 
 // probe is a run over the statements.
 type probe struct {
-	url    string
-	bound  time.Duration
-	delays []time.Duration
-	ran    int
-	late   int
+	url     string
+	bound   time.Duration
+	ran     int
+	ended   int // before they could be cancelled late
+	late    int
+	longest time.Duration
+	slowest string // the statement of longest
 }
 
 func main() {
-	p := probe{delays: []time.Duration{20, 60, 150, 400, 1000, 2000}}
+	p := probe{}
 	flag.StringVar(&p.url, "url", "postgres://root@127.0.0.1:26257/defaultdb", "where to run")
 	flag.DurationVar(&p.bound, "bound", 100*time.Millisecond, "how soon a cancelled statement must end")
 	only := flag.String("only", "", "run the statements whose names contain this")
+	all := flag.Bool("all", false, "run calls with alike arguments too, such as those with arrays of every type")
+	part := flag.String("part", "1/1", "run one part of several, such as 2/3")
 	flag.Parse()
-	for i := range p.delays {
-		p.delays[i] *= time.Millisecond
+	list, left, err := chosen(*only, *part, *all)
+	if err == nil {
+		err = p.run(list)
 	}
-	if err := p.run(*only); err != nil {
+	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
-	fmt.Printf("%d of %d statements were late\n", p.late, p.ran)
+	fmt.Printf("%d statements, and %d alike ones that were left out; %d ended within %v by themselves; %d were late; the longest took %d ms: %s\n",
+		p.ran, left, p.ended, p.bound, p.late, p.longest.Milliseconds(), p.slowest)
 	if p.late > 0 {
 		os.Exit(1)
 	}
 }
 
-func (p *probe) run(only string) error {
+// chosen returns the statements to run, and how many were left out because others are alike.
+func chosen(only, part string, all bool) (list []statement, left int, err error) {
+	var k, parts int
+	if _, err := fmt.Sscanf(part, "%d/%d", &k, &parts); err != nil || k < 1 || k > parts {
+		return nil, 0, fmt.Errorf("-part is not like 2/3: %q", part)
+	}
+	seen := map[string]bool{}
+	for _, st := range append(statements(), catalog()...) {
+		switch {
+		case !strings.Contains(st.name, only):
+		case st.kind != "" && seen[st.kind] && !all:
+			left++
+		default:
+			seen[st.kind] = true
+			list = append(list, st)
+		}
+	}
+	return list[(k-1)*len(list)/parts : k*len(list)/parts], left, nil
+}
+
+func (p *probe) run(list []statement) error {
 	ctx := context.Background()
 	conn, err := pgconn.Connect(ctx, p.url)
 	if err != nil {
@@ -60,11 +88,7 @@ func (p *probe) run(only string) error {
 			return fmt.Errorf("%s: %w", s, err)
 		}
 	}
-	list := append(statements(), catalog()...)
 	for _, st := range list {
-		if !strings.Contains(st.name, only) {
-			continue
-		}
 		if err := p.statement(ctx, st); err != nil {
 			return fmt.Errorf("%s: %w", st.name, err)
 		}
@@ -72,43 +96,62 @@ func (p *probe) run(only string) error {
 	return nil
 }
 
-// statement cancels a statement after one while after the other, until it ends before.
+// longestRun is after how long a statement is cancelled at the latest.
+const longestRun = 1200 * time.Millisecond
+
+// statement runs a statement, to see how long it takes, and cancels it then at several points
+// of that time.
 func (p *probe) statement(ctx context.Context, st statement) error {
-	worst, at, note := time.Duration(0), time.Duration(0), ""
-	for _, delay := range p.delays {
-		late, took, err := p.once(ctx, st, delay)
+	worst, took, err := p.once(ctx, st, longestRun)
+	at, note := longestRun, ""
+	var pe *pgconn.PgError
+	switch errors.As(err, &pe); {
+	case pe == nil && err != nil:
+		return err
+	case pe == nil:
+		note = fmt.Sprintf("ends after %v", took.Round(time.Millisecond))
+	case pe.Code != "57014":
+		note = pe.Code + " " + pe.Message
+	}
+	p.ran++
+	if took < p.bound {
+		p.ended++
+	}
+	const points = 4
+	for i := 1; i < points && took >= p.bound; i++ {
+		delay := took * time.Duration(i) / points
+		late, _, err := p.once(ctx, st, delay)
+		if err != nil && !errors.As(err, &pe) {
+			return err
+		}
 		if late > worst {
 			worst, at = late, delay
 		}
-		var pe *pgconn.PgError
-		if errors.As(err, &pe) && pe.Code != "57014" {
-			note = pe.Code + " " + pe.Message
-			break
-		}
-		if err == nil {
-			note = fmt.Sprintf("ends after %v", took.Round(time.Millisecond))
-			break
-		}
-		if pe == nil {
-			return err
-		}
 	}
+	p.report(st, worst, at, note)
+	return nil
+}
+
+func (p *probe) report(st statement, worst, at time.Duration, note string) {
 	mark := "ok  "
 	if worst > p.bound {
 		mark = "LATE"
 		p.late++
 	}
+	if worst > p.longest {
+		p.longest, p.slowest = worst, st.name
+	}
 	if len(note) > 100 {
 		note = note[:100]
 	}
-	p.ran++
-	fmt.Printf("%s %-28s %6d ms (cancelled at %v) %s\n", mark, st.name, worst.Milliseconds(), at, note)
-	return nil
+	fmt.Printf("%s %-28s %6d ms (cancelled at %v) %s\n", mark, st.name, worst.Milliseconds(), at.Round(time.Millisecond), note)
 }
 
-// once runs a statement and cancels it after a while; late is how long it still ran.
+// once runs a statement and cancels it after a while; late is how long it still ran. The time
+// begins when the last of the statement is sent.
 func (p *probe) once(ctx context.Context, st statement, delay time.Duration) (late, took time.Duration, err error) {
-	conn, err := pgconn.Connect(ctx, p.url)
+	sent := new(sending)
+	conn, err := p.connect(ctx, sent)
 	if err != nil {
 		return 0, 0, err
 	}
@@ -118,18 +161,77 @@ func (p *probe) once(ctx context.Context, st statement, delay time.Duration) (la
 			return 0, 0, fmt.Errorf("%s: %w", s, err)
 		}
 	}
-	began := time.Now()
 	done := make(chan struct{})
 	stopped := make(chan struct{})
-	go func() {
-		defer close(stopped)
-		cancelFrom(ctx, conn, delay, done)
-	}()
+	sent.expect(len(st.sql), func() {
+		go func() {
+			defer close(stopped)
+			cancelFrom(ctx, conn, delay, done)
+		}()
+	})
 	err = conn.Exec(ctx, st.sql).Close()
-	took = time.Since(began)
+	took = time.Since(sent.ended())
 	close(done)
 	<-stopped
 	return max(0, took-delay), took, err
+}
+
+func (p *probe) connect(ctx context.Context, sent *sending) (*pgconn.PgConn, error) {
+	c, err := pgconn.ParseConfig(p.url)
+	if err != nil {
+		return nil, err
+	}
+	dial := c.DialFunc
+	c.DialFunc = func(ctx context.Context, network, addr string) (net.Conn, error) {
+		conn, err := dial(ctx, network, addr)
+		return &watchedConn{conn, sent}, err
+	}
+	return pgconn.ConnectConfig(ctx, c)
+}
+
+// sending notes when a statement is sent: its client may take longer for that than the server
+// for its work.
+type sending struct {
+	mu   sync.Mutex
+	left int    // bytes of the statement
+	then func() // is called when there are none left
+	at   time.Time
+}
+
+// expect has then called once n bytes are sent.
+func (s *sending) expect(n int, then func()) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.left, s.then = n, then
+}
+
+func (s *sending) wrote(n int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.left -= n; s.left <= 0 && s.then != nil {
+		s.at = time.Now()
+		s.then()
+		s.then = nil
+	}
+}
+
+// ended returns when the last of the statement was sent.
+func (s *sending) ended() time.Time {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.at
+}
+
+// watchedConn is a connection that tells what it has written.
+type watchedConn struct {
+	net.Conn
+	sent *sending
+}
+
+func (c *watchedConn) Write(b []byte) (int, error) {
+	n, err := c.Conn.Write(b)
+	c.sent.wrote(n)
+	return n, err
 }
 
 // cancelFrom asks for the end of what a connection runs, after a while and then again and

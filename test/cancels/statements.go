@@ -10,6 +10,8 @@ type statement struct {
 	name   string
 	before []string // on the same connection
 	sql    string
+	// kind is what statements have in common of which one tells enough; "": nothing.
+	kind string
 }
 
 var setup = []string{

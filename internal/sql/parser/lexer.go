@@ -43,6 +43,8 @@ type lexer struct {
 	// long is the last name that was truncated, as it was written.
 	long string
 	err  *pgerr.Error // set with the first tokError; position is a byte offset
+	// due is the offset from which on look is called.
+	due int
 }
 
 // Character classes, by byte.
@@ -120,6 +122,29 @@ func (l *lexer) take(k kind, n int) token {
 	return t
 }
 
+// stopped reports whether the statement is cancelled, which then is the lexer's error. What passes
+// over many bytes of one token asks it at every offset.
+func (l *lexer) stopped(i int) bool { return i >= l.due && l.look(i) }
+
+func (l *lexer) look(i int) bool {
+	l.due = i + stepBytes
+	if l.strings.Step == nil {
+		return false
+	}
+	err := l.strings.Step(0)
+	if err != nil {
+		e := *pgerr.From(err) // it may be shared
+		l.err = &e
+	}
+	return err != nil
+}
+
+// stop returns the token for what stopped has found.
+func (l *lexer) stop(start int) token {
+	l.pos = len(l.sql)
+	return token{kind: tokError, start: int32(start), end: int32(len(l.sql))}
+}
+
 // fail records an error at byte offset start and returns the token for it.
 func (l *lexer) fail(start int, err *pgerr.Error) token {
 	err.Position = start + 1
@@ -141,7 +166,9 @@ func (l *lexer) skipSpace() bool {
 		c := s[l.pos]
 		switch {
 		case charClass[c]&charSpace != 0:
-			l.pos++
+			if l.pos++; l.stopped(l.pos) {
+				return false
+			}
 		case c == '-' && l.pos+1 < len(s) && s[l.pos+1] == '-':
 			l.skipLine()
 		case c == '/' && l.pos+1 < len(s) && s[l.pos+1] == '*':
@@ -157,7 +184,7 @@ func (l *lexer) skipSpace() bool {
 
 // skipLine moves to the end of the line.
 func (l *lexer) skipLine() {
-	for l.pos < len(l.sql) && l.sql[l.pos] != '\n' && l.sql[l.pos] != '\r' {
+	for l.pos < len(l.sql) && l.sql[l.pos] != '\n' && l.sql[l.pos] != '\r' && !l.stopped(l.pos) {
 		l.pos++
 	}
 }
@@ -169,6 +196,8 @@ func (l *lexer) skipBlockComment() bool {
 	for l.pos < len(l.sql) {
 		rest := l.sql[l.pos:]
 		switch {
+		case l.stopped(l.pos):
+			return false
 		case strings.HasPrefix(rest, "/*"):
 			depth++
 			l.pos += 2
@@ -197,14 +226,19 @@ func (l *lexer) word(c byte) token {
 	s := l.sql
 	var h uint32
 	upper := false
-	for i < len(s) && charClass[s[i]]&charIdentCont != 0 {
-		b := s[i]
-		if b >= 'A' && b <= 'Z' {
-			upper = true
-			b += 'a' - 'A'
+	for end := i; i == end && end < len(s); {
+		if end = min(len(s), i+stepBytes); i > start && l.look(i) {
+			return l.stop(start)
 		}
-		h = h*hashFactor + uint32(b)
-		i++
+		for i < end && charClass[s[i]]&charIdentCont != 0 {
+			b := s[i]
+			if b >= 'A' && b <= 'Z' {
+				upper = true
+				b += 'a' - 'A'
+			}
+			h = h*hashFactor + uint32(b)
+			i++
+		}
 	}
 	l.pos = i
 	t := token{kind: tokIdent, start: int32(start), end: int32(i)}

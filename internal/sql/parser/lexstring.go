@@ -8,9 +8,14 @@ import (
 )
 
 // quotedSegment returns the offset of the quote that ends the segment starting
-// at i, and whether the segment has doubled quotes; -1 when it does not end.
-func quotedSegment(s string, i int, quote byte) (end int, doubled bool) {
+// at i, and whether the segment has doubled quotes; -1 when it does not end, or the
+// statement is cancelled.
+func (l *lexer) quotedSegment(i int, quote byte) (end int, doubled bool) {
+	s := l.sql
 	for {
+		if l.stopped(i) {
+			return -1, doubled
+		}
 		n := strings.IndexByte(s[i:], quote)
 		if n < 0 {
 			return -1, doubled
@@ -23,6 +28,22 @@ func quotedSegment(s string, i int, quote byte) (end int, doubled bool) {
 		}
 		return i, doubled
 	}
+}
+
+// undoubled returns the text from one offset to another with one quote for each two; the statement
+// may be cancelled meanwhile.
+func (l *lexer) undoubled(from, to int, quote byte) string {
+	b := make([]byte, 0, to-from)
+	for l.due = from + stepBytes; from < to && !l.stopped(from); {
+		n := strings.IndexByte(l.sql[from:to], quote)
+		if n < 0 {
+			b = append(b, l.sql[from:to]...)
+			break
+		}
+		b = append(b, l.sql[from:from+n+1]...)
+		from += n + 2
+	}
+	return string(b)
 }
 
 // continued returns the offset after the quote that continues a string closed
@@ -55,19 +76,24 @@ func (l *lexer) continued(i int) (int, bool) {
 func (l *lexer) plainString(start, i int, k kind) token {
 	var joined []byte // only when the value is not one piece of the text
 	for {
-		end, doubled := quotedSegment(l.sql, i, '\'')
+		end, doubled := l.quotedSegment(i, '\'')
 		if k != tokString { // in bits two quotes are an end and a beginning
 			end, doubled = strings.IndexByte(l.sql[i:], '\''), false
 			if end >= 0 {
 				end += i
 			}
 		}
+		if l.err != nil {
+			return l.stop(start)
+		}
 		if end < 0 {
 			return l.failNear(start, len(l.sql), unterminated(k))
 		}
 		seg := l.sql[i:end]
 		if doubled {
-			seg = strings.ReplaceAll(seg, "''", "'")
+			if seg = l.undoubled(i, end, '\''); l.err != nil {
+				return l.stop(start)
+			}
 		}
 		next, more := l.continued(end + 1)
 		if !more {
@@ -100,7 +126,10 @@ func unterminated(k kind) string {
 
 // quotedIdent reads "..." whose text begins at i.
 func (l *lexer) quotedIdent(start, i int) token {
-	end, doubled := quotedSegment(l.sql, i, '"')
+	end, doubled := l.quotedSegment(i, '"')
+	if l.err != nil {
+		return l.stop(start)
+	}
 	if end < 0 {
 		return l.failNear(start, len(l.sql), "unterminated quoted identifier")
 	}
@@ -123,6 +152,9 @@ func (l *lexer) escapeString(start, i int) token {
 	raw := false // an escape produced a byte that needs checking
 	l.escapeAt = -1
 	for {
+		if l.stopped(i) {
+			return l.stop(start)
+		}
 		if i >= len(s) {
 			return l.failNear(start, len(s), "unterminated quoted string")
 		}
@@ -320,7 +352,10 @@ func (l *lexer) unicodeString(start int) token {
 
 // unicodeIdent reads U&"..." [UESCAPE 'c'].
 func (l *lexer) unicodeIdent(start int) token {
-	end, doubled := quotedSegment(l.sql, start+3, '"')
+	end, doubled := l.quotedSegment(start+3, '"')
+	if l.err != nil {
+		return l.stop(start)
+	}
 	if end < 0 {
 		return l.failNear(start, len(l.sql), "unterminated quoted identifier")
 	}

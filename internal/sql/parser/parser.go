@@ -183,8 +183,8 @@ type parser struct {
 // parser on their stack.
 func (p *parser) init(sql string) bool {
 	p.lex.sql, p.lex.strict, p.lex.strings = sql, p.strict, p.strings
-	p.ascii = isASCII(sql)
-	if p.err = checkText(sql, p.ascii); p.err != nil {
+	p.lex.due = stepBytes
+	if p.err = p.check(sql); p.err != nil {
 		return false
 	}
 	p.tok = p.lex.next()
@@ -202,15 +202,28 @@ func isASCII(s string) bool {
 	return true
 }
 
-// checkText refuses text that no PostgreSQL string can hold.
-func checkText(sql string, ascii bool) *pgerr.Error {
-	if strings.IndexByte(sql, 0) >= 0 {
-		return pgerr.New(pgerr.CharacterNotInRepertoire, `invalid byte sequence for encoding "UTF8": 0x00`)
+// check refuses text that no PostgreSQL string can hold, and notes whether all of it is ASCII.
+func (p *parser) check(sql string) *pgerr.Error {
+	p.ascii = true
+	for at := 0; at < len(sql); {
+		end := min(at+stepBytes, len(sql))
+		for end < len(sql) && !utf8.RuneStart(sql[end]) && end < at+stepBytes+utf8.UTFMax {
+			end++
+		}
+		if piece := sql[at:end]; !isASCII(piece) {
+			p.ascii = false
+			if !utf8.ValidString(piece) {
+				return checkUTF8(sql[at:])
+			}
+		}
+		if strings.IndexByte(sql[at:end], 0) >= 0 {
+			return checkUTF8(sql[at:])
+		}
+		if at = end; at < len(sql) && p.lex.look(at) {
+			return p.lex.err
+		}
 	}
-	if ascii {
-		return nil
-	}
-	return checkUTF8(sql)
+	return nil
 }
 
 // checkUTF8 refuses what is no UTF-8, and zero bytes.

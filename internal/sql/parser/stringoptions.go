@@ -27,20 +27,24 @@ func ParseStrings(sql string, o Options) (stmts []Statement, warnings []*pgerr.E
 	p := parser{strings: o}
 	stmts, err = p.parse(sql)
 	if o.Escapes && o.Warn && strings.IndexByte(sql, '\\') >= 0 || p.lex.long != "" {
-		warnings = p.warnings(sql)
+		var stopped error
+		if warnings, stopped = p.warnings(sql); err == nil && stopped != nil {
+			return nil, warnings, stopped
+		}
 	}
 	return stmts, warnings, err
 }
 
 // warnings reads the text once more, up to the token of the error if there was one:
-// the parser looks ahead and back, and one string or name gives one warning.
-func (p *parser) warnings(sql string) (warnings []*pgerr.Error) {
+// the parser looks ahead and back, and one string or name gives one warning. Its error is that of
+// the text, or of a statement that was cancelled.
+func (p *parser) warnings(sql string) (warnings []*pgerr.Error, err error) {
 	l := lexer{sql: sql, strings: p.strings}
 	for {
 		l.escapeAt, l.long = -1, ""
 		t := l.next()
 		if t.kind == tokEOF || p.err != nil && t.start > p.errAt {
-			return warnings
+			return warnings, nil
 		}
 		if l.long != "" {
 			warnings = append(warnings, pgerr.New(pgerr.NameTooLong, "identifier \"%s\" will be truncated to \"%s\"", l.long, t.str))
@@ -52,7 +56,7 @@ func (p *parser) warnings(sql string) (warnings []*pgerr.Error) {
 			}
 		}
 		if t.kind == tokError {
-			return warnings
+			return warnings, l.err
 		}
 	}
 }

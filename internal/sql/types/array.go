@@ -2,6 +2,7 @@ package types
 
 import (
 	"iter"
+	"unsafe"
 
 	"github.com/lichendb/lichen/internal/must"
 	"github.com/lichendb/lichen/internal/sql/pgerr"
@@ -61,6 +62,28 @@ func EncodeArray(dims []ArrayDim, elems []Datum, fc *FormatContext) Datum {
 		b = AppendEncoded(b, e)
 	}
 	return Datum{fam: ArrayFamily, s: string(b)}
+}
+
+// ArrayBuilder makes a one-dimensional array of many elements, which it does not keep besides.
+// Its zero value is empty.
+type ArrayBuilder struct {
+	elems []byte
+	n     int
+}
+
+// Add adds an element.
+func (b *ArrayBuilder) Add(d Datum) { b.elems, b.n = AppendEncoded(b.elems, d), b.n+1 }
+
+// Array returns the array, with subscripts from 1.
+func (b *ArrayBuilder) Array() Datum {
+	if b.n == 0 {
+		return NewArray(nil)
+	}
+	var head []byte
+	head = append(head, 1)
+	head = appendUvarint(head, uint64(b.n))
+	head = appendVarint(head, 1)
+	return Datum{fam: ArrayFamily, s: string(head) + unsafe.String(unsafe.SliceData(b.elems), len(b.elems))}
 }
 
 func dimsCount(dims []ArrayDim) int {

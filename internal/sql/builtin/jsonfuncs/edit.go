@@ -9,12 +9,15 @@ import (
 )
 
 // pathKeys returns a path as texts.
-func pathKeys(d types.Datum) ([]string, error) {
+func pathKeys(d types.Datum, fc *types.FormatContext) ([]string, error) {
 	if len(d.ArrayDims()) > 1 {
 		return nil, pgerr.New(pgerr.ArraySubscriptError, "wrong number of array subscripts")
 	}
 	var keys []string
 	for _, k := range d.ArrayElems() {
+		if err := fc.CountSteps(1); err != nil {
+			return nil, err
+		}
 		if k.IsNull() {
 			keys = append(keys, nullKey)
 			continue
@@ -189,7 +192,7 @@ func (e jsonEditor) setOutside(v types.JSONValue, path []string, idx int) (types
 
 func editJSON(c *call.Context, a []types.Datum, val types.JSONValue, edit jsonEdit) (types.Datum, error) {
 	v := a[0].JSONB(c.Format)
-	keys, err := pathKeys(a[1])
+	keys, err := pathKeys(a[1], c.Format)
 	if err != nil {
 		return types.Null, err
 	}

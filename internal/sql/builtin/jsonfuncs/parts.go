@@ -278,6 +278,9 @@ func stripRaw(c *call.Context, dst []byte, s string) ([]byte, error) {
 	start := len(dst)
 	dst = append(dst, pick(kind == types.KindArray, "[", "{")...)
 	for _, m := range ms {
+		if err := c.Step(1); err != nil {
+			return dst, err
+		}
 		if kind == types.KindObject && types.RawJSONKind(m.Value) == types.KindNull {
 			continue
 		}
@@ -350,6 +353,9 @@ func objectPairs(c *call.Context, a []types.Datum) (keys, values []types.Datum, 
 		return nil, nil, pgerr.New(pgerr.ArraySubscriptError, "wrong number of array subscripts")
 	}
 	for i := 0; i+1 < len(arr.Elems); i += 2 {
+		if err := c.Step(1); err != nil {
+			return nil, nil, err
+		}
 		keys, values = append(keys, arr.Elems[i]), append(values, arr.Elems[i+1])
 	}
 	return keys, values, nil

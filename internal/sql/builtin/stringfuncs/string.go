@@ -5,7 +5,6 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
-	"unsafe"
 
 	"github.com/lichendb/lichen/internal/sql/builtin/call"
 	"github.com/lichendb/lichen/internal/sql/builtin/numfuncs"
@@ -564,21 +563,21 @@ func stringToArray(c *call.Context, a []types.Datum) (types.Datum, error) {
 		return types.Null, nil
 	}
 	f := fieldsOf(c, a)
-	n := f.count()
-	// Beside its value, each takes its length in the array, and what stands for it there.
-	const length = 2 * 8
-	if err := c.Reserve(n * (length + int(unsafe.Sizeof(types.Datum{})))); err != nil {
+	// Beside its value, each takes its family and length, once where they are collected and once
+	// in the array.
+	const each = 2 * 8
+	if err := c.Reserve(each * f.count()); err != nil {
 		return types.Null, err
 	}
-	elems := make([]types.Datum, 0, n)
+	var out types.ArrayBuilder
 	for f.more {
 		row, _, err := f.Next()
 		if err != nil {
 			return types.Null, err
 		}
-		elems = append(elems, row[0])
+		out.Add(row[0])
 	}
-	return types.EncodeArray([]types.ArrayDim{{Len: int32(len(elems)), Lower: 1}}, elems, c.Format), nil
+	return out.Array(), nil
 }
 
 func stringToTable(c *call.Context, a []types.Datum) (call.RowIterator, error) {

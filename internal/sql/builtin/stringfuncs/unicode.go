@@ -15,7 +15,7 @@ import (
 
 // normalize is normalize(text, form).
 func normalize(c *call.Context, a []types.Datum) (types.Datum, error) {
-	f, ok := normalForms[strings.ToUpper(a[1].Str())]
+	f, ok := normalFormOf(a[1].Str())
 	if !ok {
 		return types.Null, pgerr.New(pgerr.InvalidParameterValue, "invalid normalization form: %s", a[1].Str())
 	}
@@ -133,9 +133,19 @@ func runeCount(c *call.Context, s string) int {
 
 var normalForms = map[string]norm.Form{"NFC": norm.NFC, "NFD": norm.NFD, "NFKC": norm.NFKC, "NFKD": norm.NFKD}
 
+// normalFormOf finds a form by its name.
+func normalFormOf(name string) (form norm.Form, ok bool) {
+	for n, f := range normalForms {
+		if strings.EqualFold(n, name) {
+			return f, true
+		}
+	}
+	return 0, false
+}
+
 // isNormalized is is_normalized(text, form).
 func isNormalized(c *call.Context, a []types.Datum) (types.Datum, error) {
-	form, ok := normalForms[strings.ToUpper(a[1].Str())]
+	form, ok := normalFormOf(a[1].Str())
 	if !ok {
 		return types.Null, pgerr.New(pgerr.InvalidParameterValue, "invalid normalization form: %s", a[1].Str())
 	}

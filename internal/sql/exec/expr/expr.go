@@ -142,6 +142,9 @@ func (c *Compiler) predAll(args []plan.Expr, s Scope) (Pred, error) {
 	if err != nil {
 		return nil, err
 	}
+	if len(list) > manyPreds {
+		list = c.ticking(list)
+	}
 	return func(row types.Row) (bool, error) {
 		for _, p := range list {
 			if ok, err := p(row); !ok {
@@ -152,10 +155,30 @@ func (c *Compiler) predAll(args []plan.Expr, s Scope) (Pred, error) {
 	}, nil
 }
 
+// manyPreds is how many conditions one row may be checked against without a step.
+const manyPreds = 64
+
+// ticking has every condition of a long list count as a step.
+func (c *Compiler) ticking(list []Pred) []Pred {
+	r := c.state
+	for i, p := range list {
+		list[i] = func(row types.Row) (bool, error) {
+			if err := r.Tick(); err != nil {
+				return false, err
+			}
+			return p(row)
+		}
+	}
+	return list
+}
+
 func (c *Compiler) predAny(args []plan.Expr, s Scope) (Pred, error) {
 	list, err := c.Preds(args, s)
 	if err != nil {
 		return nil, err
+	}
+	if len(list) > manyPreds {
+		list = c.ticking(list)
 	}
 	return func(row types.Row) (bool, error) {
 		for _, p := range list {
