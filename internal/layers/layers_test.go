@@ -41,7 +41,7 @@ var order = [][]string{
 	{"sql/exec/mutation", "sql/exec/window", "sql/exec/aggregate", "sql/exec/join"},
 	{"sql/exec/scan"},
 	{"sql/exec/operator"},
-	{"sql/exec/tableaccess", "sql/exec/rowcontainer"},
+	{"sql/exec/tableaccess", "sql/exec/rowcontainer", "sql/exec/vecexpr"},
 	{"sql/exec/expr"},
 	{"sql/copyfmt", "sql/optimizer", "sql/planner/plantest", "sql/planner", "sql/plan"},
 	{"sql/inverted", "sql/rowcodec", "sql/catalog"},
@@ -52,6 +52,7 @@ var order = [][]string{
 	{"sql/builtin/call", "sql/builtin/coerce"},
 	{"sql/parser", "sql/ast", "sql/settings"},
 	{"sql/charset"},
+	{"sql/vector"},
 	{"sql/types/typetest", "sql/types/casts", "sql/types/typeio", "sql/types/datetime", "sql/types"},
 	{"sql/pgregexp", "sql/ascii", "sql/jsonpath", "sql/textsearch", "sql/trigram", "sql/collation"},
 	{"clustertest"}, // for tests

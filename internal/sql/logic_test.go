@@ -70,6 +70,7 @@ type nodeOptions struct {
 	spill     int64          // as of kv.DB.SetSpill, if not zero
 	autoStats bool           // not NoAutoStats
 	settings  clustersetting.Source
+	vectorize string // as the parameter; "" for its default
 }
 
 func openNode(t testing.TB, disk fs.FS, o nodeOptions) *node {
@@ -143,7 +144,8 @@ func (l *localNode) Close() error { return l.n.close() }
 func on(o nodeOptions, rulesOff ...string) func(*testing.T) logictest.Cluster {
 	return func(t *testing.T) logictest.Cluster {
 		o.ranges = newFakeRanges()
-		return &localNode{t, openNode(t, fs.NewMem(), o), o, map[string]string{"optimizer_rules_off": strings.Join(rulesOff, ",")}}
+		params := map[string]string{"optimizer_rules_off": strings.Join(rulesOff, ","), "vectorize": cmp.Or(o.vectorize, "auto")}
+		return &localNode{t, openNode(t, fs.NewMem(), o), o, params}
 	}
 }
 
@@ -163,11 +165,15 @@ func TestLogic(t *testing.T) {
 		{Name: "families", Plans: true, Order: true, New: on(nodeOptions{families: true})},
 		{Name: "spills", Plans: true, Order: true, New: on(nodeOptions{spill: 1})},
 		{Name: "blocks", Order: true, Blocks: true, New: on(nodeOptions{})},
+		{Name: "vectors", Plans: true, Order: true, New: on(nodeOptions{vectorize: "on"})},
 		{Name: "rules", New: on(nodeOptions{}, optimizer.Rules()...)},
 	}
 	if os.Getenv("LICHEN_LOGIC") == "all" {
 		configurations = append(configurations,
 			logictest.Configuration{Name: "families and spills", Plans: true, Order: true, New: on(nodeOptions{families: true, batchRows: 2, spill: 1})},
+			logictest.Configuration{Name: "vectors of 3", Plans: true, Order: true, New: on(nodeOptions{vectorize: "on", batchRows: 3})},
+			logictest.Configuration{Name: "vectors in families", Plans: true, Order: true, New: on(nodeOptions{vectorize: "on", families: true})},
+			logictest.Configuration{Name: "rows", Plans: true, Order: true, New: on(nodeOptions{vectorize: "off"})},
 			logictest.Configuration{Name: "batches of 3", Plans: true, Order: true, New: on(nodeOptions{batchRows: 3})})
 		for _, r := range optimizer.Rules() {
 			configurations = append(configurations, logictest.Configuration{Name: "without " + r, New: on(nodeOptions{}, r)})

@@ -45,6 +45,11 @@ func (c *compiler) compileNode(n plan.Node) (operator.Operator, error) {
 
 // bare compiles a node to an operator that nothing measures.
 func (c *compiler) bare(n plan.Node) (operator.Operator, error) {
+	if n.Props().Vectorized {
+		if op, err := c.bareVectors(n); op != nil || err != nil {
+			return newRowsOfVectors(c.Run, op), err
+		}
+	}
 	switch n := n.(type) {
 	case *plan.Scan:
 		return scan.Compile(c.Compiler, n)
@@ -77,6 +82,9 @@ func (c *compiler) relational(n plan.Node) (operator.Operator, error) {
 	case *plan.Sort:
 		return c.sort(n)
 	case *plan.GroupBy:
+		if n.Input.Props().Vectorized && aggregate.Vectorizable(n) {
+			return aggregate.CompileVectors(c.Compiler, n)
+		}
 		return aggregate.Compile(c.Compiler, n)
 	case *plan.Distinct:
 		return c.distinct(n)

@@ -4,6 +4,7 @@
 // packages by subject:
 //
 //	expr          expressions to closures
+//	vecexpr       expressions over columns
 //	rowcontainer  batches, stores, key tables, sorting
 //	tableaccess   rows as keys and values; writing them with their index entries
 //	operator      what an operator is; the environment and state of an execution
@@ -13,7 +14,7 @@
 //
 // Here: Program (a compiled statement: Open, Next, Close), compiler (which operator a node becomes:
 // dispatch.go; queries in expressions: subquery.go), and the operators that need no package, a file per
-// operator: filters, projections, limits, sorts, DISTINCT, set operations, set-returning functions, WITH.
+// operator: filters, projections, limits, sorts, DISTINCT, set operations, set-returning functions, WITH; vectors.go has those over columns.
 // profile.go measures for EXPLAIN ANALYZE, constant.go computes without a session.
 //
 // A Program is compiled once for a prepared statement and run many times: operators keep their

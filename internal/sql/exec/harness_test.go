@@ -30,11 +30,13 @@ type world struct {
 	tables map[string]*catalog.Table
 	mem    *quota.Pool
 	// tweak changes plans before they are compiled.
-	tweak    func(*plan.Prepared)
-	optimize bool
-	virtual  operator.VirtualProvider
-	txn      *fakeTxn // open transaction, nil: one per statement
-	iso      kvpb.Isolation
+	tweak     func(*plan.Prepared)
+	optimize  bool
+	options   *optimizer.Options // of the optimizer
+	batchRows int                // as of operator.Env
+	virtual   operator.VirtualProvider
+	txn       *fakeTxn // open transaction, nil: one per statement
+	iso       kvpb.Isolation
 }
 
 func newWorld(t testing.TB) *world {
@@ -152,7 +154,7 @@ func (w *world) plan(sql string, params []types.Datum) (*plan.Prepared, error) {
 	}
 	p, err := planner.Plan(context.Background(), stmt, env)
 	if err == nil && w.optimize {
-		if err := optimizer.Optimize(p, nil); err != nil {
+		if err := optimizer.Optimize(p, w.options); err != nil {
 			return nil, err
 		}
 	}
@@ -189,7 +191,7 @@ func (w *world) execute(p *plan.Prepared, pr *Program, params ...types.Datum) ([
 	} else {
 		txn.BeginStatement()
 	}
-	env := &operator.Env{Ctx: context.Background(), Txn: txn, Builtin: &call.Context{}, Params: params, Mem: w.mem, Virtual: w.virtual}
+	env := &operator.Env{Ctx: context.Background(), Txn: txn, Builtin: &call.Context{}, Params: params, Mem: w.mem, Virtual: w.virtual, BatchRows: w.batchRows}
 	var out []string
 	n, err := pr.Run(env, func(b *rowcontainer.Batch) error {
 		for i := range b.Len() {

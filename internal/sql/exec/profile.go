@@ -6,6 +6,7 @@ import (
 	"github.com/lichendb/lichen/internal/sql/exec/operator"
 	"github.com/lichendb/lichen/internal/sql/exec/rowcontainer"
 	"github.com/lichendb/lichen/internal/sql/plan"
+	"github.com/lichendb/lichen/internal/sql/vector"
 )
 
 // Profile is what was measured of the nodes of a plan while its program ran. Only
@@ -28,43 +29,52 @@ func (p *Profile) Of(n plan.Node) *plan.Actual { return p.nodes[n] }
 
 // measure puts what counts and times between an operator and its consumer.
 func (p *Profile) measure(n plan.Node, op operator.Operator) operator.Operator {
+	return &measuredOp{op: op, meter: p.meter(n)}
+}
+
+// measureVectors is measure for operators over columns.
+func (p *Profile) measureVectors(n plan.Node, op operator.VectorOperator) operator.VectorOperator {
+	return &measuredVectors{op: op, meter: p.meter(n)}
+}
+
+func (p *Profile) meter(n plan.Node) meter {
 	a := p.nodes[n]
 	if a == nil {
 		a = &plan.Actual{Timing: p.timing}
 		p.nodes[n] = a
 	}
-	return &measuredOp{op: op, actual: a}
+	return meter{actual: a}
 }
 
-// measuredOp drives an operator and notes what it does.
-type measuredOp struct {
-	op     operator.Operator
+// meter notes what an operator does.
+type meter struct {
 	actual *plan.Actual
 	loop   time.Duration // that the present run has taken so far
 	begun  bool          // the first rows have come, or the end
 }
 
-func (m *measuredOp) Open() error {
+func (m *meter) open(open func() error) error {
 	m.actual.Loops++
 	m.begun = false
 	if !m.actual.Timing {
-		return m.op.Open()
+		return open()
 	}
 	start := time.Now()
-	err := m.op.Open()
+	err := open()
 	m.loop = time.Since(start)
 	m.actual.Total += m.loop
 	return err
 }
 
-func (m *measuredOp) Next(b *rowcontainer.Batch) error {
+// next calls fetch, which returns how many rows have come.
+func (m *meter) next(fetch func() (int, error)) error {
 	if !m.actual.Timing {
-		err := m.op.Next(b)
-		m.actual.Rows += int64(b.Len())
+		n, err := fetch()
+		m.actual.Rows += int64(n)
 		return err
 	}
 	start := time.Now()
-	err := m.op.Next(b)
+	n, err := fetch()
 	took := time.Since(start)
 	m.loop += took
 	m.actual.Total += took
@@ -72,8 +82,38 @@ func (m *measuredOp) Next(b *rowcontainer.Batch) error {
 		m.begun = true
 		m.actual.Startup += m.loop
 	}
-	m.actual.Rows += int64(b.Len())
+	m.actual.Rows += int64(n)
 	return err
 }
 
-func (m *measuredOp) Close() { m.op.Close() }
+// measuredOp drives an operator.
+type measuredOp struct {
+	meter
+	op operator.Operator
+}
+
+func (m *measuredOp) Open() error { return m.open(m.op.Open) }
+func (m *measuredOp) Close()      { m.op.Close() }
+
+func (m *measuredOp) Next(b *rowcontainer.Batch) error {
+	return m.next(func() (int, error) {
+		err := m.op.Next(b)
+		return b.Len(), err
+	})
+}
+
+// measuredVectors drives an operator over columns.
+type measuredVectors struct {
+	meter
+	op operator.VectorOperator
+}
+
+func (m *measuredVectors) Open() error { return m.open(m.op.Open) }
+func (m *measuredVectors) Close()      { m.op.Close() }
+
+func (m *measuredVectors) Next(b *vector.Batch) error {
+	return m.next(func() (int, error) {
+		err := m.op.Next(b)
+		return len(b.Sel), err
+	})
+}

@@ -14,10 +14,22 @@ const maxNested = 200
 // maxFolded bounds how deep operators are folded, those of subqueries included.
 const maxFolded = 2000
 
+// Vectorization says where operators over columns take the place of those over rows.
+type Vectorization uint8
+
+// The values of Vectorization.
+const (
+	VectorizeByCost Vectorization = iota // where many rows are read
+	VectorizeAlways                      // wherever there is such an operator
+	VectorizeNever
+)
+
 // Options control an optimization. The zero value is the default.
 type Options struct {
 	// Disabled names rules that are skipped.
 	Disabled map[string]bool
+	// Vectorize says which queries read columns instead of rows.
+	Vectorize Vectorization
 	// Stats provides table statistics; nil means defaults for every table.
 	Stats StatsSource
 	// Params are the parameters of the execution that a plan is first made for, nil if
@@ -149,7 +161,9 @@ func (o *optimizer) root(n plan.Node, out []plan.ColID) plan.Node {
 	case *plan.DDL, *plan.Utility:
 		return n
 	}
-	return o.query(o.apply(rootScope, query{root: n, out: out}), out, false)
+	n = o.query(o.apply(rootScope, query{root: n, out: out}), out, false)
+	o.markVectors(n, true)
+	return n
 }
 
 // outputOf returns the columns of a statement whose consumer is not known.
@@ -199,6 +213,7 @@ func (o *optimizer) subquery(s *plan.Subquery) {
 		}
 	}
 	s.Plan = o.query(s.Plan, plan.IDs(s.Plan.Props().Cols), s.Kind != plan.ExistsSubquery)
+	o.markVectors(s.Plan, false)
 	o.done = append(o.done, s.Plan)
 }
 

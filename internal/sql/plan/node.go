@@ -18,6 +18,8 @@ type Base struct {
 	// until costed.
 	Rows           float64
 	Startup, Total float64
+	// Vectorized tells that the rows are worth computing as columns.
+	Vectorized bool
 }
 
 // Props implements Node.

@@ -195,10 +195,16 @@ func (l *Planner) newPlan(ctx context.Context, p *Statement, params []types.Datu
 	return prep, nil
 }
 
+// vectorization has what the values of the setting vectorize say.
+var vectorization = map[string]optimizer.Vectorization{
+	"auto": optimizer.VectorizeByCost, "on": optimizer.VectorizeAlways, "off": optimizer.VectorizeNever,
+}
+
 // Optimization returns how the optimizer improves a plan: with costs estimated by params, if they
 // are known, and only for these if fixed.
 func (l *Planner) Optimization(ctx context.Context, params []types.Datum, fixed bool) *optimizer.Options {
 	o := &optimizer.Options{Stats: l.session, Params: params, Fixed: fixed, Context: l.session.Functions(ctx).Apart(), Check: ctx.Err, Constant: exec.Constant}
+	o.Vectorize = vectorization[l.vals.Fast.Vectorize]
 	if off := l.vals.Fast.RulesOff; len(off) > 0 {
 		o.Disabled = map[string]bool{}
 		for _, rule := range off {
@@ -236,11 +242,11 @@ func (l *Planner) pathKey() string {
 // settingsKey are the settings that literals are read and plans are made under.
 func (l *Planner) settingsKey() string {
 	f := &l.vals.Format
-	if f.TimeZone == nil && f.DateStyle == (types.DateStyle{}) && f.IntervalStyle == 0 && l.vals.Fast.DefaultIntSize == 4 && len(l.vals.Fast.RulesOff) == 0 && !l.vals.Fast.Replica {
+	if f.TimeZone == nil && f.DateStyle == (types.DateStyle{}) && f.IntervalStyle == 0 && l.vals.Fast.DefaultIntSize == 4 && len(l.vals.Fast.RulesOff) == 0 && l.vals.Fast.Vectorize == "auto" && !l.vals.Fast.Replica {
 		return ""
 	}
 	return l.setting("TimeZone") + "\x00" + l.setting("DateStyle") + "\x00" + l.setting("IntervalStyle") +
-		"\x00" + l.setting("default_int_size") + "\x00" + l.setting("optimizer_rules_off") + "\x00" + l.setting("session_replication_role")
+		"\x00" + l.setting("default_int_size") + "\x00" + l.setting("optimizer_rules_off") + "\x00" + l.setting("vectorize") + "\x00" + l.setting("session_replication_role")
 }
 
 func (l *Planner) sameKey(p *Statement) bool {

@@ -78,18 +78,23 @@ func (d *Decoder) corrupt(what string) error {
 	return pgerr.New(pgerr.DataCorrupted, "damaged %s in index %q of table %q", what, d.x.Desc.Name, d.x.Table.Name)
 }
 
+// keyColumns returns a reader that stands at the first column of a key.
+func (d *Decoder) keyColumns(key []byte) (r keyReader, ok bool) {
+	skip := len(d.x.prefix)
+	if d.x.Desc.HashColumns > 0 {
+		skip += bucketSize
+	}
+	if len(key) < skip {
+		return r, false
+	}
+	return keyReader{b: key[skip:]}, true
+}
+
 func (d *Decoder) decodeKey(key []byte, row []types.Datum) bool {
-	if len(key) < len(d.x.prefix) {
+	r, ok := d.keyColumns(key)
+	if !ok {
 		return false
 	}
-	key = key[len(d.x.prefix):]
-	if d.x.Desc.HashColumns > 0 {
-		if len(key) < bucketSize {
-			return false
-		}
-		key = key[bucketSize:]
-	}
-	r := keyReader{b: key}
 	for i, slot := range d.keySlot {
 		k := &d.x.Key[i]
 		if r.null() {
@@ -214,10 +219,39 @@ func skipEncoded(b []byte) ([]byte, bool) {
 			return nil, false
 		}
 		return b[1+n+int(u):], true
+	case types.FloatFamily:
+		return skip(b, 9)
+	case types.BoolFamily:
+		return skip(b, 2)
+	case types.DecimalFamily:
+		if n := smallDecimalSize(b[1:]); n > 0 {
+			return b[1+n:], true
+		}
 	}
 	_, rest, err := types.DecodeEncoded(viewString(b))
 	if err != nil {
 		return nil, false
 	}
 	return b[len(b)-len(rest):], true
+}
+
+func skip(b []byte, n int) ([]byte, bool) {
+	if len(b) < n {
+		return nil, false
+	}
+	return b[n:], true
+}
+
+// smallDecimalSize returns how many bytes the usual form of a numeric has: a scale below 128 and a
+// coefficient of 64 bits. It returns 0 for any other.
+func smallDecimalSize(b []byte) int {
+	if len(b) < 3 || b[0] != 0 || b[1] >= 0x80 {
+		return 0
+	}
+	for i := 2; i < len(b) && i < 2+binary.MaxVarintLen64; i++ {
+		if b[i] < 0x80 {
+			return i + 1
+		}
+	}
+	return 0
 }

@@ -26,6 +26,7 @@ type Fast struct {
 	DefaultDeferrable, DefaultUncommitted bool
 	DefaultIntSize                        int
 	RulesOff                              []string // rules of the optimizer that are not applied
+	Vectorize                             string   // auto, on or off
 	// MinMessages is the least severity of notices that clients get: an index
 	// into Severities.
 	MinMessages     int
@@ -40,7 +41,7 @@ type Fast struct {
 }
 
 var defaultFast = Fast{
-	SearchPath: []string{"$user", "public"}, DefaultIntSize: 4, BackslashQuote: "safe_encoding",
+	SearchPath: []string{"$user", "public"}, DefaultIntSize: 4, Vectorize: "auto", BackslashQuote: "safe_encoding",
 	MinMessages: slices.Index(Severities, "notice"), ClientCheck: 100 * time.Millisecond,
 }
 

@@ -253,6 +253,9 @@ var registry = []*Param{
 	{Name: "vacuum_multixact_failsafe_age", Default: "1600000000", NoEffect: true, Why: "there is no vacuum", is: integer(0, 2100000000)},
 	{Name: "vacuum_multixact_freeze_min_age", Default: "5000000", NoEffect: true, Why: "there is no vacuum", is: integer(0, 1000000000)},
 	{Name: "vacuum_multixact_freeze_table_age", Default: "150000000", NoEffect: true, Why: "there is no vacuum", is: integer(0, 2000000000)},
+	{Name: "vectorize", Default: "auto", is: enum("auto", "on", "off"), Doc: "whether queries read columns instead of rows: where that is cheaper, wherever it can be done, or never", apply: func(v *Values, s string) {
+		v.Fast.Vectorize = s
+	}},
 	{Name: "wal_block_size", Default: "8192", ReadOnly: true},
 	{Name: "wal_compression", Default: "off", NoEffect: true, Why: "the log of raft is the only one", is: enum("pglz", "lz4", "zstd", "on", "off")},
 	{Name: "wal_init_zero", Default: "on", NoEffect: true, Why: "the log of raft is the only one", is: boolean},

@@ -70,6 +70,13 @@ func NewTimestampTZ(micros int64) Datum { return Datum{fam: TimestampTZFamily, n
 // NewTimestampOf returns a timestamp or a timestamptz: f says which.
 func NewTimestampOf(f Family, micros int64) Datum { return Datum{fam: f, n: micros} }
 
+// NewOf returns a value of a family whose values are an int64: a boolean, an integer, a date, a
+// time of day or a timestamp.
+func NewOf(f Family, n int64) Datum { return Datum{fam: f, n: n} }
+
+// NewStringOf returns a text or a bytea: f says which.
+func NewStringOf(f Family, s string) Datum { return Datum{fam: f, s: s} }
+
 // NewJSON returns a json or jsonb value from its text.
 func NewJSON(s string) Datum { return Datum{fam: JSONFamily, s: s} }
 

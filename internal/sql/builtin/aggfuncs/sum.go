@@ -64,6 +64,13 @@ func (a *intSum) Add(_ *call.Context, args []types.Datum) error {
 	return nil
 }
 
+// AddPartial implements PartialSums.
+func (a *intSum) AddPartial(n int64, sum types.Datum) error {
+	a.n += n
+	a.add(sum.Int())
+	return nil
+}
+
 func (a *intSum) add(v int64) {
 	var carry uint64
 	a.lo, carry = bits.Add64(a.lo, uint64(v), 0)
@@ -303,6 +310,13 @@ func (a *numericSum) Add(_ *call.Context, args []types.Datum) error {
 		a.n++
 		a.total.add(args[0])
 	}
+	return nil
+}
+
+// AddPartial implements PartialSums.
+func (a *numericSum) AddPartial(n int64, sum types.Datum) error {
+	a.n += n
+	a.total.add(sum)
 	return nil
 }
 

@@ -39,6 +39,13 @@ type Accumulator interface {
 	SizeBytes() int64
 }
 
+// PartialSums is an Accumulator of sums that takes sums computed elsewhere.
+type PartialSums interface {
+	Accumulator
+	// AddPartial adds the sum of n values, none of them NULL.
+	AddPartial(n int64, sum types.Datum) error
+}
+
 // Agg declares an aggregate by a signature as fn takes it.
 func Agg(sig string, newAcc func(argTypes []*types.T) Accumulator) *Aggregate {
 	o := Fn(sig, nil)

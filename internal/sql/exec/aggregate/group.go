@@ -101,7 +101,8 @@ func Compile(c *operator.Compiler, n *plan.GroupBy) (operator.Operator, error) {
 
 // NewCall compiles an aggregate call over the columns of s, which are cols.
 func NewCall(c *operator.Compiler, n *plan.Agg, s expr.Scope, cols []plan.Column) (Call, error) {
-	a := Call{Fn: n.Fn, Types: expr.Types(n.Args), distinct: n.Distinct, width: len(cols)}
+	a := bareCall(n)
+	a.distinct, a.width = n.Distinct, len(cols)
 	var err error
 	if a.args, err = c.Exprs(n.Args, s); err != nil {
 		return a, err
@@ -110,11 +111,14 @@ func NewCall(c *operator.Compiler, n *plan.Agg, s expr.Scope, cols []plan.Column
 		return a, err
 	}
 	if len(n.OrderBy) > 0 && !n.Fn.OrderIndependent {
-		if a.order, err = rowcontainer.NewOrdering(n.OrderBy, cols); err != nil {
-			return a, err
-		}
+		a.order, err = rowcontainer.NewOrdering(n.OrderBy, cols)
 	}
-	a.vals = make(types.Row, len(n.Args))
+	return a, err
+}
+
+// bareCall returns a call whose arguments are computed elsewhere.
+func bareCall(n *plan.Agg) Call {
+	a := Call{Fn: n.Fn, Types: expr.Types(n.Args), vals: make(types.Row, len(n.Args))}
 	for _, t := range a.Types {
 		switch t.Family {
 		case types.BoolFamily, types.IntFamily, types.FloatFamily, types.DateFamily, types.TimeFamily,
@@ -124,7 +128,7 @@ func NewCall(c *operator.Compiler, n *plan.Agg, s expr.Scope, cols []plan.Column
 		}
 	}
 	a.keeps = a.keeps || !n.Fn.Associative
-	return a, nil
+	return a
 }
 
 // NewState returns the state of one group, or of one window frame.
@@ -182,6 +186,11 @@ func (a *Call) feed(r *operator.Run, acc *quota.Account, st *State, row types.Ro
 		}
 		a.vals[i] = d
 	}
+	return a.take(r, acc, st)
+}
+
+// take hands the arguments to the accumulator.
+func (a *Call) take(r *operator.Run, acc *quota.Account, st *State) error {
 	if st.seen != nil {
 		if _, added, err := st.seen.Put(a.vals); err != nil || !added {
 			return err

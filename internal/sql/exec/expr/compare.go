@@ -6,34 +6,35 @@ import (
 	"github.com/lichendb/lichen/internal/sql/types"
 )
 
-// comparison is one of the six comparison operators.
-type comparison uint8
+// Comparison is one of the six comparison operators.
+type Comparison uint8
 
+// The comparison operators.
 const (
-	cmpEQ comparison = iota
-	cmpNE
-	cmpLT
-	cmpLE
-	cmpGT
-	cmpGE
+	EQ Comparison = iota
+	NE
+	LT
+	LE
+	GT
+	GE
 )
 
-var comparisons = map[string]comparison{
-	"=": cmpEQ, "<>": cmpNE, "<": cmpLT, "<=": cmpLE, ">": cmpGT, ">=": cmpGE,
+var comparisons = map[string]Comparison{
+	"=": EQ, "<>": NE, "<": LT, "<=": LE, ">": GT, ">=": GE,
 }
 
-// holds applies the operator to the outcome of a three-way comparison.
-func (op comparison) holds(r int) bool {
+// Holds applies the operator to the outcome of a three-way comparison.
+func (op Comparison) Holds(r int) bool {
 	switch op {
-	case cmpEQ:
+	case EQ:
 		return r == 0
-	case cmpNE:
+	case NE:
 		return r != 0
-	case cmpLT:
+	case LT:
 		return r < 0
-	case cmpLE:
+	case LE:
 		return r <= 0
-	case cmpGT:
+	case GT:
 		return r > 0
 	}
 	return r >= 0

@@ -242,7 +242,7 @@ func (c *Compiler) rowCompare(e *plan.RowCompare, s Scope) (Func, error) {
 }
 
 // rowOrder looks at the first pair of fields that are not equal.
-func rowOrder(left, right []Func, eqs, less []BinaryFunc, op comparison) Func {
+func rowOrder(left, right []Func, eqs, less []BinaryFunc, op Comparison) Func {
 	return func(row types.Row) (types.Datum, error) {
 		for i, eq := range eqs {
 			d, a, b, err := applyPair(left[i], right[i], eq, row)
@@ -257,11 +257,11 @@ func rowOrder(left, right []Func, eqs, less []BinaryFunc, op comparison) Func {
 				return types.Null, err
 			}
 			if lt.Bool() {
-				return types.NewBool(op.holds(-1)), nil
+				return types.NewBool(op.Holds(-1)), nil
 			}
-			return types.NewBool(op.holds(1)), nil
+			return types.NewBool(op.Holds(1)), nil
 		}
-		return types.NewBool(op.holds(0)), nil
+		return types.NewBool(op.Holds(0)), nil
 	}
 }
 

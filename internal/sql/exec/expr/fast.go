@@ -57,9 +57,9 @@ func (o *operand) get(row types.Row) (types.Datum, error) {
 	return o.f(row)
 }
 
-// fastComparison returns how to compare the operands of fn, if it is one of the
+// FastComparison returns how to compare the operands of fn, if it is one of the
 // comparison operators of a type whose order needs no call.
-func fastComparison(fn *call.Overload) (op comparison, cmp CompareFunc, ok bool) {
+func FastComparison(fn *call.Overload) (op Comparison, cmp CompareFunc, ok bool) {
 	if !fn.Operator || !fn.Strict || len(fn.Args) != 2 || fn.Args[0].Family != fn.Args[1].Family {
 		return 0, nil, false
 	}
@@ -80,7 +80,7 @@ func (c *Compiler) operandsOf(e *plan.Call, s Scope) (l, r operand, err error) {
 
 // fastPred compiles a comparison of common types as a condition.
 func (c *Compiler) fastPred(e *plan.Call, s Scope) (Pred, bool, error) {
-	op, cmp, ok := fastComparison(e.Fn)
+	op, cmp, ok := FastComparison(e.Fn)
 	if !ok || len(e.Args) != 2 {
 		return nil, false, nil
 	}
@@ -100,12 +100,12 @@ func (c *Compiler) fastPred(e *plan.Call, s Scope) (Pred, bool, error) {
 		if err != nil || a.IsNull() || b.IsNull() {
 			return false, err
 		}
-		return op.holds(cmp(a, b)), nil
+		return op.Holds(cmp(a, b)), nil
 	}, true, nil
 }
 
 // intPred is the condition of the hottest comparisons.
-func intPred(op comparison, l, r operand) Pred {
+func intPred(op Comparison, l, r operand) Pred {
 	return func(row types.Row) (bool, error) {
 		a, err := l.get(row)
 		if err != nil {
@@ -117,15 +117,15 @@ func intPred(op comparison, l, r operand) Pred {
 		}
 		x, y := a.Int(), b.Int()
 		switch op {
-		case cmpEQ:
+		case EQ:
 			return x == y, nil
-		case cmpNE:
+		case NE:
 			return x != y, nil
-		case cmpLT:
+		case LT:
 			return x < y, nil
-		case cmpLE:
+		case LE:
 			return x <= y, nil
-		case cmpGT:
+		case GT:
 			return x > y, nil
 		}
 		return x >= y, nil
@@ -164,8 +164,8 @@ type BinaryFunc func(a, b types.Datum) (types.Datum, error)
 // fastBinary returns an operator that needs no general call, or nil. Its
 // operands must not be NULL.
 func fastBinary(fn *call.Overload) BinaryFunc {
-	if op, cmp, ok := fastComparison(fn); ok {
-		return func(a, b types.Datum) (types.Datum, error) { return types.NewBool(op.holds(cmp(a, b))), nil }
+	if op, cmp, ok := FastComparison(fn); ok {
+		return func(a, b types.Datum) (types.Datum, error) { return types.NewBool(op.Holds(cmp(a, b))), nil }
 	}
 	if fn.Strict && integer(fn.Args[0]) && integer(fn.Args[1]) && integer(fn.Ret) {
 		return intArithmetic(fn.Name, fn.Ret)
@@ -217,4 +217,13 @@ func intArithmetic(name string, t *types.T) BinaryFunc {
 		}
 	}
 	return nil
+}
+
+// ComparisonOf returns which of the six comparison operators fn is, if it is one.
+func ComparisonOf(fn *call.Overload) (op Comparison, ok bool) {
+	if !fn.Operator || !fn.Strict || len(fn.Args) != 2 {
+		return 0, false
+	}
+	op, ok = comparisons[fn.Name]
+	return op, ok
 }

@@ -11,6 +11,8 @@ type Compiler struct {
 	expr.Compiler
 	Run     *Run
 	compile func(n plan.Node) (Operator, error)
+	// Vectors compiles a node to an operator that hands up columns.
+	Vectors func(n plan.Node) (VectorOperator, error)
 	demand  *demand // of the innermost consumer that may stop; nil: there is none
 }
 

@@ -1,6 +1,9 @@
 package operator
 
-import "github.com/lichendb/lichen/internal/sql/exec/rowcontainer"
+import (
+	"github.com/lichendb/lichen/internal/sql/exec/rowcontainer"
+	"github.com/lichendb/lichen/internal/sql/vector"
+)
 
 // Operator is a running plan node. One goroutine drives it: open, next until no
 // rows come, close. open on an open operator starts it again from the beginning
@@ -20,4 +23,14 @@ type Operator interface {
 type Modifier interface {
 	Operator
 	Affected() int64
+}
+
+// VectorOperator is an Operator that hands its rows up as columns. Its consumer reads it to the
+// end: rows are computed that a consumer which stops would not ask for.
+type VectorOperator interface {
+	Open() error
+	// Next fills b; a batch without positions is the end. After a batch with an error it is not
+	// called again. The vectors live until the next call of Next, Open or Close.
+	Next(b *vector.Batch) error
+	Close()
 }

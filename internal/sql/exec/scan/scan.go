@@ -1,10 +1,6 @@
 package scan
 
 import (
-	"bytes"
-
-	"github.com/lichendb/lichen/internal/kv"
-	"github.com/lichendb/lichen/internal/kvpb"
 	"github.com/lichendb/lichen/internal/sql/exec/expr"
 	"github.com/lichendb/lichen/internal/sql/exec/operator"
 	"github.com/lichendb/lichen/internal/sql/exec/rowcontainer"
@@ -13,41 +9,17 @@ import (
 	"github.com/lichendb/lichen/internal/sql/types"
 )
 
-// Page sizes of scans: the first one serves short ranges with one call, later
-// ones grow.
-const (
-	firstPageRows = 128
-	maxPageRows   = 4096
-)
-
-// Bounds of the spans that one request reads: few where few rows are wanted.
-const (
-	minPageSpans = 16
-	MaxPageSpans = 1024
-)
-
 // scanOp reads an index page by page, many ranges and complete keys at a time; one
 // complete key with a get, and one by one those that are locked as they are read.
 type scanOp struct {
-	run     *operator.Run
-	rows    RowAccess
-	x       *rowcodec.Index
-	dec     *rowcodec.Decoder
-	spans   *spanSet
-	tokens  *tokenSource // what fills spans, nil if the plan does
-	filter  expr.Pred
-	bound   operator.RowBound
-	reverse bool
-	locker  *rowLocker // nil: no row locks
-
-	cur      int  // index of the current range in visiting order
-	started  bool // the current range has a resume key
-	resume   []byte
-	request  []kvpb.Span // of a page over several ranges
-	page     kvpb.ScanResponse
-	pos      int // next entry of page
-	pageRows int
-	text     rowcontainer.Scratch
+	pager
+	x      *rowcodec.Index
+	dec    *rowcodec.Decoder
+	tokens *tokenSource // what fills spans, nil if the plan does
+	filter expr.Pred
+	bound  operator.RowBound
+	locker *rowLocker // nil: no row locks
+	text   rowcontainer.Scratch
 
 	// For locks: the keys of rows that are about to be locked, and up to which range they have
 	// been taken ahead.
@@ -60,8 +32,8 @@ func newScanOp(c *operator.Compiler, n *plan.Scan) (*scanOp, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &scanOp{run: c.Run, rows: NewRowAccess(c.Run, x, n.Ords), x: x, dec: x.NewDecoder(n.Ords), reverse: n.Reverse}
-	if s.spans, err = newSpanSet(c, n, x); err != nil {
+	s := &scanOp{x: x, dec: x.NewDecoder(n.Ords)}
+	if s.pager, err = newPager(c, n, x); err != nil {
 		return nil, err
 	}
 	if s.tokens, err = newTokenSource(c, n.Table, n.Tokens); err != nil {
@@ -86,9 +58,8 @@ func (s *scanOp) Open() error {
 	if err := s.locker.permitted(); err != nil {
 		return err
 	}
-	s.cur, s.started, s.pos, s.ahead = 0, false, 0, 0
-	s.page.Reset()
-	s.pageRows = firstPageRows
+	s.ahead = 0
+	s.pager.reset()
 	if s.filter == nil {
 		n, err := s.bound.Rows()
 		if err != nil {
@@ -128,8 +99,7 @@ func (s *scanOp) Close() {
 		s.tokens.close()
 	}
 	s.text.Reset()
-	LeavePage(&s.run.State, &s.page)
-	clear(s.request)
+	s.pager.leave()
 }
 
 func (s *scanOp) Next(b *rowcontainer.Batch) error {
@@ -164,9 +134,9 @@ func (s *scanOp) Next(b *rowcontainer.Batch) error {
 		}
 		var err error
 		if several {
-			err = s.readSpans(b.Max)
+			err = s.readSpans(s.limit(b.Max))
 		} else {
-			err = s.readPage(i, b.Max)
+			err = s.readPage(i, s.limit(b.Max))
 		}
 		if err != nil {
 			return err
@@ -186,79 +156,6 @@ func (s *scanOp) limit(want int) int {
 		return min(s.pageRows, want)
 	}
 	return s.pageRows
-}
-
-// readSpans reads the next page, from the current range and those that follow.
-func (s *scanOp) readSpans(want int) error {
-	if err := s.run.Canceled(); err != nil {
-		return err
-	}
-	rows := s.limit(want)
-	last := min(len(s.spans.list), s.cur+min(max(rows, minPageSpans), MaxPageSpans))
-	s.request = s.request[:0]
-	for i := s.cur; i < last; i++ {
-		k := kvpb.Span{Key: s.spans.first(i)}
-		if !s.spans.list[i].point {
-			k.EndKey = s.spans.last(i)
-		}
-		s.request = append(s.request, k)
-	}
-	if s.started {
-		s.request[0].Key = s.resume
-	}
-	s.pos = 0
-	TakePage(&s.page)
-	if err := s.rows.Txn().ScanSpans(s.run.Ctx, s.request, kv.ScanOptions{MaxRows: rows}, &s.page); err != nil {
-		return err
-	}
-	s.pageRows = min(4*s.pageRows, maxPageRows)
-	if s.started = s.page.Resume != nil; !s.started {
-		s.cur = last
-		return nil
-	}
-	n := 0
-	for n < len(s.request) && s.request[n].Before(s.page.Resume) {
-		n++
-	}
-	s.cur += n
-	if s.started = n < len(s.request) && bytes.Compare(s.request[n].Key, s.page.Resume) < 0; s.started {
-		s.resume = append(s.resume[:0], s.page.Resume...)
-	}
-	return nil
-}
-
-// spanIndex returns the current range: they are visited backwards in reverse.
-func (s *scanOp) spanIndex() int {
-	if s.reverse {
-		return len(s.spans.list) - 1 - s.cur
-	}
-	return s.cur
-}
-
-// readPage reads the next page of range i.
-func (s *scanOp) readPage(i, want int) error {
-	if err := s.run.Canceled(); err != nil {
-		return err
-	}
-	start, end := s.spans.first(i), s.spans.last(i)
-	if s.started && s.reverse {
-		end = s.resume
-	} else if s.started {
-		start = s.resume
-	}
-	s.pos = 0
-	TakePage(&s.page)
-	o := kv.ScanOptions{MaxRows: s.limit(want), Reverse: s.reverse}
-	if err := s.rows.Txn().Scan(s.run.Ctx, start, end, o, &s.page); err != nil {
-		return err
-	}
-	s.pageRows = min(4*s.pageRows, maxPageRows)
-	if s.started = s.page.Resume != nil; s.started {
-		s.resume = append(s.resume[:0], s.page.Resume...)
-	} else {
-		s.cur++
-	}
-	return nil
 }
 
 // emitPage decodes entries of the page until b is full, and locks their rows.

@@ -1,0 +1,246 @@
+package aggregate
+
+import (
+	"github.com/lichendb/lichen/internal/quota"
+	"github.com/lichendb/lichen/internal/sql/exec/expr"
+	"github.com/lichendb/lichen/internal/sql/exec/operator"
+	"github.com/lichendb/lichen/internal/sql/exec/rowcontainer"
+	"github.com/lichendb/lichen/internal/sql/exec/vecexpr"
+	"github.com/lichendb/lichen/internal/sql/plan"
+	"github.com/lichendb/lichen/internal/sql/types"
+	"github.com/lichendb/lichen/internal/sql/vector"
+)
+
+// vectorGroup groups rows that come as columns by a hash table.
+type vectorGroup struct {
+	run      *operator.Run
+	src      operator.VectorOperator
+	keys     []int
+	keyTypes []*types.T
+	aggs     []vectorCall
+	scalar   bool
+
+	table  rowcontainer.GroupTable
+	groups rowcontainer.Store // key values of each group
+	acc    quota.Account
+	batch  vector.Batch
+	cols   []*vector.Vector // the keys of the batch
+	number [vector.BatchRows]int32
+	row    types.Row
+	filled bool
+	pos    int
+	text   rowcontainer.Scratch
+}
+
+// vectorCall is an aggregate call over columns.
+type vectorCall struct {
+	filter vecexpr.Pred
+	args   []vecexpr.Expr
+	vals   []*vector.Vector
+	acc    accumulator
+	sel    [vector.BatchRows]uint16
+}
+
+// Vectorizable reports whether CompileVectors has an operator for n.
+func Vectorizable(n *plan.GroupBy) bool {
+	if n.Sets != nil || n.Groupings != nil || n.Ordered {
+		return false
+	}
+	for i := range n.Aggs {
+		a := &n.Aggs[i]
+		if a.Distinct || len(a.OrderBy) > 0 && !a.Fn.OrderIndependent {
+			return false
+		}
+	}
+	return true
+}
+
+// CompileVectors compiles a GROUP BY, for which Vectorizable holds, over columns.
+func CompileVectors(c *operator.Compiler, n *plan.GroupBy) (operator.Operator, error) {
+	src, err := c.Vectors(n.Input)
+	if err != nil {
+		return nil, err
+	}
+	cols := n.Input.Props().Cols
+	s := expr.ScopeOf(cols)
+	g := &vectorGroup{run: c.Run, src: src, scalar: n.Scalar}
+	if g.keys, err = s.Positions(n.Keys); err != nil {
+		return nil, err
+	}
+	g.keyTypes = rowcontainer.ColTypes(cols, g.keys)
+	g.table = rowcontainer.NewGroupTable(g.keyTypes)
+	g.cols, g.row = make([]*vector.Vector, len(g.keys)), make(types.Row, len(g.keys))
+	vc := vecexpr.Compiler{Rows: &c.Compiler, Scope: s}
+	for i := range n.Aggs {
+		call, err := newVectorCall(c, vc, &n.Aggs[i])
+		if err != nil {
+			return nil, err
+		}
+		g.aggs = append(g.aggs, call)
+	}
+	return g, nil
+}
+
+func newVectorCall(c *operator.Compiler, vc vecexpr.Compiler, n *plan.Agg) (v vectorCall, err error) {
+	if v.filter, err = vc.Pred(n.Filter); err != nil {
+		return v, err
+	}
+	for _, e := range n.Args {
+		x, err := vc.Expr(e)
+		if err != nil {
+			return v, err
+		}
+		v.args = append(v.args, x)
+	}
+	v.vals = make([]*vector.Vector, len(n.Args))
+	v.acc = newAccumulator(c.Run, n)
+	return v, nil
+}
+
+// Open implements Operator.
+func (g *vectorGroup) Open() error {
+	g.release()
+	g.acc.Init(g.run.Mem)
+	g.table.Open(&g.run.State)
+	g.groups.Open(&g.run.State, len(g.keys))
+	g.filled, g.pos = false, 0
+	return g.src.Open()
+}
+
+// Close implements Operator.
+func (g *vectorGroup) Close() {
+	g.src.Close()
+	g.release()
+}
+
+func (g *vectorGroup) release() {
+	g.table.Close()
+	g.groups.Close()
+	for i := range g.aggs {
+		g.aggs[i].acc.reset()
+	}
+	g.acc.Close()
+}
+
+// Next implements Operator.
+func (g *vectorGroup) Next(b *rowcontainer.Batch) error {
+	b.Clear()
+	g.text.Reset()
+	if !g.filled {
+		if err := g.fill(); err != nil {
+			return err
+		}
+		g.filled = true
+	}
+	for ; g.pos < g.len() && !b.Full(); g.pos++ {
+		row := b.Add()
+		if !g.scalar {
+			copy(row, g.groups.Rows[g.pos])
+		}
+		for i := range g.aggs {
+			d, err := g.aggs[i].acc.result(g.pos)
+			if err != nil {
+				return err
+			}
+			row[len(g.keys)+i] = d
+		}
+	}
+	return nil
+}
+
+// len returns how many groups there are: without keys one, even for no input.
+func (g *vectorGroup) len() int {
+	if g.scalar {
+		return 1
+	}
+	return g.table.Len()
+}
+
+// fill reads the whole input.
+func (g *vectorGroup) fill() error {
+	if g.scalar {
+		if err := g.grow(1); err != nil {
+			return err
+		}
+	}
+	for {
+		if err := g.run.Canceled(); err != nil {
+			return err
+		}
+		if err := g.src.Next(&g.batch); err != nil {
+			return err
+		}
+		if g.batch.N == 0 {
+			g.src.Close()
+			return nil
+		}
+		if err := g.add(&g.batch); err != nil {
+			return err
+		}
+	}
+}
+
+// grow makes room for n groups.
+func (g *vectorGroup) grow(n int) error {
+	for i := range g.aggs {
+		if err := g.aggs[i].acc.grow(n, &g.acc); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// add takes the rows of a batch into their groups.
+func (g *vectorGroup) add(b *vector.Batch) error {
+	if !g.scalar {
+		if err := g.assign(b); err != nil {
+			return err
+		}
+	}
+	f := vecexpr.FrameOf(b)
+	for i := range g.aggs {
+		if err := g.aggs[i].add(&f, g.number[:], &g.acc); err != nil {
+			return err
+		}
+	}
+	return f.Err
+}
+
+// assign finds the group of each row of b.
+func (g *vectorGroup) assign(b *vector.Batch) error {
+	for i, k := range g.keys {
+		g.cols[i] = b.Cols[k]
+	}
+	fresh, err := g.table.Number(g.cols, b.Sel, g.number[:])
+	if err != nil {
+		return err
+	}
+	for _, i := range fresh {
+		for c, v := range g.cols {
+			g.row[c] = v.Datum(i)
+		}
+		if _, err := g.groups.Add(g.row); err != nil {
+			return err
+		}
+	}
+	if len(fresh) == 0 {
+		return nil
+	}
+	return g.grow(g.table.Len())
+}
+
+// add takes the rows of f into their groups.
+func (c *vectorCall) add(f *vecexpr.Frame, groups []int32, acc *quota.Account) error {
+	sel := f.Sel
+	part := *f
+	if c.filter != nil {
+		sel = c.filter.Select(&part, sel, c.sel[:0])
+		f.Join(&part)
+		part = f.Only(vecexpr.Before(f, sel))
+	}
+	for i, x := range c.args {
+		c.vals[i] = x.Eval(&part)
+	}
+	f.Join(&part)
+	return c.acc.add(f, part.Sel, groups, c.vals, acc)
+}

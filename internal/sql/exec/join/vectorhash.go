@@ -1,0 +1,513 @@
+package join
+
+import (
+	"github.com/lichendb/lichen/internal/quota"
+	"github.com/lichendb/lichen/internal/sql/exec/expr"
+	"github.com/lichendb/lichen/internal/sql/exec/operator"
+	"github.com/lichendb/lichen/internal/sql/exec/rowcontainer"
+	"github.com/lichendb/lichen/internal/sql/exec/vecexpr"
+	"github.com/lichendb/lichen/internal/sql/plan"
+	"github.com/lichendb/lichen/internal/sql/types"
+	"github.com/lichendb/lichen/internal/sql/vector"
+)
+
+// vectorHash joins two inputs that come as columns. It stores the right one, finds for the rows of a left
+// batch the right rows with equal keys, and makes pairs of them: left positions and right rows. A pair
+// without a right row stands, behind the pairs of its left row, for that row if it has no match.
+//
+// The pairs come in the sequence in which joinOp looks at candidates, so both return the same rows in
+// the same sequence.
+type vectorHash struct {
+	run    *operator.Run
+	kind   plan.JoinKind
+	left   operator.VectorOperator
+	right  buildSide
+	keys   []vecexpr.Expr // of the left side
+	on     vecexpr.Pred
+	lw     int
+	all    []*vector.Vector // both sides' columns of the pairs
+	needed []bool           // which of all the condition or the consumer reads
+	out    []int            // positions in all
+	cols   []*vector.Vector // what is handed up
+
+	first          bool // whether there are left rows is found out before the right side is read
+	fetched        bool // the left batch was read by Open
+	batch          vector.Batch
+	vals           []*vector.Vector // of keys
+	found          [vector.BatchRows]int32
+	pos            int   // in batch.Sel
+	cand           int32 // next candidate of the row at pos; see atStart
+	matched        bool  // without a condition: the row at pos has a match
+	carried        bool  // with one: the row at pos has a match among the pairs before
+	done           bool  // the left side has no more rows
+	seen           []bool
+	tail           int
+	pairs          pairs
+	sel, tmp, kept [vector.BatchRows]uint16
+}
+
+// pairs are left positions and right rows, -1 for none.
+type pairs struct {
+	left, right []int32
+	most        int
+}
+
+func (p *pairs) reset(most int) { p.left, p.right, p.most = p.left[:0], p.right[:0], most }
+
+func (p *pairs) full() bool { return len(p.left) >= p.most }
+
+func (p *pairs) add(l, r int32) { p.left, p.right = append(p.left, l), append(p.right, r) }
+
+// atStart says that the candidates of a left row have not been looked up yet.
+const atStart = -2
+
+// buildSide is the stored right side of a hash join.
+type buildSide struct {
+	run   *operator.Run
+	src   operator.VectorOperator
+	keys  []vecexpr.Expr
+	table rowcontainer.GroupTable
+	store vector.Store
+	acc   quota.Account
+	paid  int64
+	// first[k] and after[i] chain the stored rows of key k; -1 ends a chain.
+	first, last, after []int32
+	hasNull            bool
+	batch              vector.Batch
+	vals               []*vector.Vector
+	number             [vector.BatchRows]int32
+	some               [vector.BatchRows]uint16
+}
+
+// Vectorizable reports whether CompileVectors has an operator for n: a join by hash.
+func Vectorizable(n *plan.Join) bool {
+	return n.Algo == plan.HashJoin && !(n.NullAware && n.On != nil)
+}
+
+// CompileVectors compiles a join for which Vectorizable holds.
+func CompileVectors(c *operator.Compiler, n *plan.Join) (operator.VectorOperator, error) {
+	lcols, rcols := n.Left.Props().Cols, n.Right.Props().Cols
+	j := &vectorHash{run: c.Run, kind: n.Kind, lw: len(lcols), first: !keepsRight(n.Kind) && startsAtOnce(n.Left)}
+	j.right.run = c.Run
+	if n.NullAware {
+		j.kind = nullAwareAnti
+	}
+	var err error
+	if j.left, err = c.Vectors(n.Left); err != nil {
+		return nil, err
+	}
+	if j.right.src, err = c.Vectors(n.Right); err != nil {
+		return nil, err
+	}
+	lc := vecexpr.Compiler{Rows: &c.Compiler, Scope: expr.ScopeOf(lcols)}
+	rc := vecexpr.Compiler{Rows: &c.Compiler, Scope: expr.ScopeOf(rcols)}
+	if j.keys, err = lc.Exprs(n.LeftKeys); err != nil {
+		return nil, err
+	}
+	if j.right.keys, err = rc.Exprs(n.RightKeys); err != nil {
+		return nil, err
+	}
+	both := vecexpr.Compiler{Rows: &c.Compiler, Scope: append(lc.Scope[:len(lc.Scope):len(lc.Scope)], rc.Scope...)}
+	if j.on, err = both.Pred(n.On); err != nil {
+		return nil, err
+	}
+	if j.out, err = both.Scope.Positions(plan.IDs(n.Cols)); err != nil {
+		return nil, err
+	}
+	j.prepare(n, both, rcols)
+	return j, nil
+}
+
+// nullAwareAnti is the anti join of NOT IN.
+const nullAwareAnti plan.JoinKind = 255
+
+// prepare makes the vectors of an operator that is compiled otherwise.
+func (j *vectorHash) prepare(n *plan.Join, both vecexpr.Compiler, rcols []plan.Column) {
+	j.right.table = rowcontainer.NewGroupTable(expr.Types(n.RightKeys))
+	families := make([]types.Family, len(rcols))
+	for i := range rcols {
+		families[i] = rcols[i].Type.Family
+	}
+	j.right.store = vector.NewStore(families)
+	j.vals, j.right.vals = make([]*vector.Vector, len(j.keys)), make([]*vector.Vector, len(j.keys))
+	j.needed = make([]bool, len(both.Scope))
+	for _, p := range both.ColumnsOf(n.On) {
+		j.needed[p] = true
+	}
+	for range both.Scope {
+		j.all = append(j.all, &vector.Vector{})
+	}
+	for _, p := range j.out {
+		j.needed[p] = true
+		j.cols = append(j.cols, j.all[p])
+	}
+}
+
+// Open implements VectorOperator. It reads no side where the other one is found to be empty and the join
+// then is.
+func (j *vectorHash) Open() error {
+	j.fetched, j.done, j.tail, j.seen = false, false, -1, nil
+	j.batch.N, j.batch.Sel, j.batch.Err, j.pos, j.cand = 0, nil, nil, 0, atStart
+	j.carried = false
+	if j.first {
+		if err := j.left.Open(); err != nil {
+			return err
+		}
+		if err := j.nextLeft(); err != nil || j.done {
+			return err
+		}
+	}
+	if err := j.right.fill(); err != nil {
+		return err
+	}
+	switch {
+	case !keepsLeft(j.kind) && j.kind != nullAwareAnti && j.right.store.Len() == 0:
+		j.done = true
+		return nil
+	case keepsRight(j.kind):
+		j.seen = make([]bool, j.right.store.Len())
+	}
+	if j.first {
+		return j.lookUp()
+	}
+	return j.left.Open()
+}
+
+// Close implements VectorOperator.
+func (j *vectorHash) Close() {
+	j.left.Close()
+	j.right.close()
+	j.seen = nil
+}
+
+// nextLeft reads the next left batch with rows, or with an error.
+func (j *vectorHash) nextLeft() error {
+	for {
+		if err := j.run.Canceled(); err != nil {
+			return err
+		}
+		if err := j.left.Next(&j.batch); err != nil {
+			return err
+		}
+		j.pos, j.cand = 0, atStart
+		if j.done = j.batch.N == 0; j.done || len(j.batch.Sel) > 0 || j.batch.Err != nil {
+			return nil
+		}
+	}
+}
+
+// lookUp finds the keys of the left batch's rows in the table.
+func (j *vectorHash) lookUp() error {
+	f := vecexpr.FrameOf(&j.batch)
+	for i, k := range j.keys {
+		j.vals[i] = k.Eval(&f)
+	}
+	j.batch.Sel, j.batch.Err = f.Sel, f.Err
+	return j.right.table.Find(j.vals, f.Sel, j.found[:])
+}
+
+// Next implements VectorOperator.
+func (j *vectorHash) Next(b *vector.Batch) error {
+	b.N, b.Sel, b.Cols, b.Err = 0, nil, j.cols, nil
+	for {
+		if err := j.run.Canceled(); err != nil {
+			return err
+		}
+		j.pairs.reset(min(vector.BatchRows, j.run.BatchRows))
+		if err := j.pair(); err != nil {
+			return err
+		}
+		if len(j.pairs.left) == 0 {
+			if j.tail < 0 || !j.pairTail() {
+				return nil
+			}
+		}
+		if err := j.gather(b); err != nil || len(b.Sel) > 0 || b.Err != nil {
+			return err
+		}
+	}
+}
+
+// pair fills the pairs from one left batch; no pairs mean that the left side is at its end.
+func (j *vectorHash) pair() error {
+	for !j.done && len(j.pairs.left) == 0 {
+		if j.pos >= len(j.batch.Sel) {
+			if j.batch.Err != nil {
+				return j.batch.Err
+			}
+			if err := j.nextLeft(); err != nil {
+				return err
+			}
+			if !j.done {
+				if err := j.lookUp(); err != nil {
+					return err
+				}
+			}
+			continue
+		}
+		for j.pos < len(j.batch.Sel) && !j.pairs.full() {
+			j.pairRow(j.batch.Sel[j.pos])
+		}
+	}
+	if j.done && j.tail < 0 && j.seen != nil {
+		j.tail = 0
+	}
+	return nil
+}
+
+// pairRow adds pairs of the left row at i while there is room.
+func (j *vectorHash) pairRow(i uint16) {
+	if j.cand == atStart {
+		j.cand, j.matched = j.right.chain(j.found[i], j.vals, i), false
+	}
+	if j.on == nil {
+		switch j.kind {
+		case plan.SemiJoin, plan.AntiJoin, nullAwareAnti:
+			if j.decides(i) {
+				j.pairs.add(int32(i), -1)
+			}
+			j.pos, j.cand = j.pos+1, atStart
+			return
+		}
+	}
+	for ; j.cand >= 0; j.cand = j.right.after[j.cand] {
+		if j.pairs.full() {
+			return
+		}
+		j.pairs.add(int32(i), j.cand)
+		j.matched = j.matched || j.on == nil
+	}
+	if keepsLeft(j.kind) && !(j.on == nil && j.matched) {
+		if j.pairs.full() {
+			return
+		}
+		j.pairs.add(int32(i), -1)
+	}
+	j.pos, j.cand = j.pos+1, atStart
+}
+
+// decides reports whether a semi or anti join without a condition returns the left row at i.
+func (j *vectorHash) decides(i uint16) bool {
+	if j.kind == nullAwareAnti && j.right.store.Len() > 0 && (j.right.hasNull || anyNull(j.vals, i)) {
+		return false // NOT IN with a NULL on either side is not true
+	}
+	return (j.cand >= 0) == (j.kind == plan.SemiJoin)
+}
+
+func anyNull(vals []*vector.Vector, i uint16) bool {
+	for _, v := range vals {
+		if v.Nulls.Has(i) {
+			return true
+		}
+	}
+	return false
+}
+
+// pairTail fills the pairs from right rows without a match; false if there are none.
+func (j *vectorHash) pairTail() bool {
+	for ; j.tail < len(j.seen) && !j.pairs.full(); j.tail++ {
+		if !j.seen[j.tail] {
+			j.pairs.add(-1, int32(j.tail))
+		}
+	}
+	return len(j.pairs.left) > 0
+}
+
+// gather makes the rows of the pairs and drops those that do not match.
+func (j *vectorHash) gather(b *vector.Batch) error {
+	n := len(j.pairs.left)
+	for p, v := range j.all {
+		switch {
+		case !j.needed[p]:
+		case p >= j.lw:
+			j.right.store.Take(v, p-j.lw, j.pairs.right)
+		case j.pairs.left[0] < 0: // the left batch is gone
+			v.Reset(j.leftFamily(p), n)
+			for k := range n {
+				v.Nulls.Add(uint16(k))
+			}
+		default:
+			v.Take(j.batch.Cols[p], j.pairs.left)
+		}
+	}
+	b.N, b.Sel = n, vector.All(n)
+	if j.on != nil && j.pairs.left[0] >= 0 {
+		j.match(b)
+	}
+	if j.seen != nil {
+		for _, k := range b.Sel {
+			if r := j.pairs.right[k]; r >= 0 && j.pairs.left[k] >= 0 {
+				j.seen[r] = true
+			}
+		}
+	}
+	return nil
+}
+
+// match drops the pairs for which the condition is not true, and those that stand for a left row with
+// a match.
+func (j *vectorHash) match(b *vector.Batch) {
+	f := vecexpr.Frame{N: b.N, Cols: j.all, Sel: j.candidates()}
+	ok := vecexpr.Before(&f, j.on.Select(&f, f.Sel, j.sel[:0]))
+	out, matched := j.kept[:0], j.carried
+	for k := range b.N {
+		if f.Err != nil && uint16(k) >= f.At() {
+			b.Err = f.Err
+			break
+		}
+		if k > 0 && j.pairs.left[k] != j.pairs.left[k-1] {
+			matched = false
+		}
+		holds := len(ok) > 0 && ok[0] == uint16(k)
+		if holds {
+			ok = ok[1:]
+		}
+		if j.keeps(holds, j.pairs.right[k] < 0, matched) {
+			out = append(out, uint16(k))
+		}
+		matched = matched || holds
+	}
+	b.Sel = out
+	j.carried = matched && j.goesOn()
+}
+
+// goesOn reports whether the last left row has more pairs, which come with the next batch.
+func (j *vectorHash) goesOn() bool {
+	last := j.pairs.left[len(j.pairs.left)-1]
+	return j.cand != atStart && j.pos < len(j.batch.Sel) && int32(j.batch.Sel[j.pos]) == last
+}
+
+// keeps reports whether a pair is a row of the join, given whether the condition holds for it, whether
+// it stands for its left row, and whether that has a match already.
+func (j *vectorHash) keeps(holds, stands, matched bool) bool {
+	switch j.kind {
+	case plan.SemiJoin:
+		return holds && !matched
+	case plan.AntiJoin:
+		return stands && !matched
+	}
+	return holds || stands && !matched
+}
+
+// candidates selects the pairs that have a right row.
+func (j *vectorHash) candidates() vector.Selection {
+	sel := j.tmp[:0]
+	for k, r := range j.pairs.right {
+		if r >= 0 {
+			sel = append(sel, uint16(k))
+		}
+	}
+	return sel
+}
+
+func (j *vectorHash) leftFamily(p int) types.Family {
+	if p < len(j.batch.Cols) {
+		return j.batch.Cols[p].Family
+	}
+	return types.NullFamily
+}
+
+// fill reads the whole right side.
+func (h *buildSide) fill() error {
+	h.table.Open(&h.run.State)
+	h.acc.Init(h.run.Mem)
+	h.first, h.last, h.after, h.hasNull = h.first[:0], h.last[:0], h.after[:0], false
+	h.store.Reset()
+	if err := h.src.Open(); err != nil {
+		return err
+	}
+	for {
+		if err := h.run.Canceled(); err != nil {
+			return err
+		}
+		if err := h.src.Next(&h.batch); err != nil {
+			return err
+		}
+		if h.batch.N == 0 {
+			h.src.Close()
+			return nil
+		}
+		if err := h.add(&h.batch); err != nil {
+			return err
+		}
+	}
+}
+
+// add stores the rows of a batch under their keys.
+func (h *buildSide) add(b *vector.Batch) error {
+	f := vecexpr.FrameOf(b)
+	for i, k := range h.keys {
+		h.vals[i] = k.Eval(&f)
+	}
+	if f.Err != nil {
+		return f.Err
+	}
+	start := int32(h.store.Len())
+	if err := h.acc.Grow(vector.SizeOf(b.Cols, b.Sel)); err != nil {
+		return expr.MemoryError(err)
+	}
+	h.store.Append(b.Cols, b.Sel)
+	keyed := h.some[:0]
+	for range b.Sel {
+		h.after = append(h.after, -1)
+	}
+	for _, i := range b.Sel {
+		if anyNull(h.vals, i) {
+			h.hasNull = true // it equals nothing
+			continue
+		}
+		keyed = append(keyed, i)
+	}
+	if _, err := h.table.Number(h.vals, keyed, h.number[:]); err != nil {
+		return err
+	}
+	h.link(b.Sel, keyed, start)
+	return h.pay()
+}
+
+// link puts the stored rows from start on, which come from sel, behind those with the same keys.
+func (h *buildSide) link(sel, keyed vector.Selection, start int32) {
+	for n, i := range sel {
+		if len(keyed) == 0 || keyed[0] != i {
+			continue
+		}
+		keyed = keyed[1:]
+		row, k := start+int32(n), h.number[i]
+		if int(k) == len(h.first) {
+			h.first, h.last = append(h.first, row), append(h.last, row)
+			continue
+		}
+		h.after[h.last[k]] = row
+		h.last[k] = row
+	}
+}
+
+// pay reserves memory for what the chains have grown by.
+func (h *buildSide) pay() error {
+	size := 4 * int64(cap(h.first)+cap(h.last)+cap(h.after))
+	if size <= h.paid {
+		return nil
+	}
+	if err := h.acc.Grow(size - h.paid); err != nil {
+		return expr.MemoryError(err)
+	}
+	h.paid = size
+	return nil
+}
+
+// chain returns the first stored row of key k, which the left row at i has.
+func (h *buildSide) chain(k int32, vals []*vector.Vector, i uint16) int32 {
+	if k < 0 || anyNull(vals, i) {
+		return -1
+	}
+	return h.first[k]
+}
+
+func (h *buildSide) close() {
+	h.src.Close()
+	h.store.Reset()
+	h.table.Close()
+	h.acc.Close()
+	h.paid = 0
+	h.first, h.last, h.after = nil, nil, nil
+}

@@ -1,0 +1,384 @@
+package vecexpr
+
+import (
+	"strings"
+
+	"github.com/lichendb/lichen/internal/sql/exec/expr"
+	"github.com/lichendb/lichen/internal/sql/plan"
+	"github.com/lichendb/lichen/internal/sql/types"
+	"github.com/lichendb/lichen/internal/sql/vector"
+)
+
+// Pred compiles a condition; nil for nil.
+func (c Compiler) Pred(e plan.Expr) (Pred, error) {
+	switch e := e.(type) {
+	case nil:
+		return nil, nil
+	case *plan.And:
+		list, err := c.preds(e.Args)
+		return &conjunction{list: list}, err
+	case *plan.Or:
+		list, err := c.preds(e.Args)
+		return &disjunction{list: list}, err
+	case *plan.Is:
+		if e.Kind == plan.IsNull || e.Kind == plan.IsNotNull {
+			if !e.OfFields() {
+				arg, err := c.Expr(e.Arg)
+				return &nullTest{arg: arg, null: e.Kind == plan.IsNull}, err
+			}
+		}
+	case *plan.Call:
+		if p, err := c.comparison(e); p != nil || err != nil {
+			return p, err
+		}
+	case *plan.InList:
+		if p, err := c.inList(e); p != nil || err != nil {
+			return p, err
+		}
+	}
+	return c.rowwise(e)
+}
+
+func (c Compiler) preds(args []plan.Expr) ([]Pred, error) {
+	list := make([]Pred, len(args))
+	for i, a := range args {
+		var err error
+		if list[i], err = c.Pred(a); err != nil {
+			return nil, err
+		}
+	}
+	return list, nil
+}
+
+// conjunction is AND: each condition is computed for the rows for which those before it are true.
+//
+// A condition that is NULL for a row does not keep expr from computing those behind it, whose error
+// then is the row's; as conditions (expr's Pred) they are skipped there too.
+type conjunction struct {
+	list []Pred
+	bufs [2][vector.BatchRows]uint16
+}
+
+// Select implements Pred.
+func (p *conjunction) Select(f *Frame, sel, out vector.Selection) vector.Selection {
+	for k, cond := range p.list {
+		if k == len(p.list)-1 {
+			return f.trim(cond.Select(f, f.trim(sel), out))
+		}
+		sel = cond.Select(f, f.trim(sel), p.bufs[k%2][:0])
+	}
+	return out
+}
+
+// disjunction is OR: each condition is computed for the rows for which none before it is true.
+type disjunction struct {
+	list []Pred
+	rest [2][vector.BatchRows]uint16
+	some [vector.BatchRows]uint16
+	is   [vector.BatchRows]bool
+}
+
+// Select implements Pred.
+func (p *disjunction) Select(f *Frame, sel, out vector.Selection) vector.Selection {
+	all := sel
+	for _, i := range all {
+		p.is[i] = false
+	}
+	for k, cond := range p.list {
+		sel = f.trim(sel)
+		for _, i := range cond.Select(f, sel, p.some[:0]) {
+			p.is[i] = true
+		}
+		rest := p.rest[k%2][:0]
+		for _, i := range sel {
+			if !p.is[i] {
+				rest = append(rest, i)
+			}
+		}
+		sel = rest
+	}
+	for _, i := range f.trim(all) {
+		if p.is[i] {
+			out = append(out, i)
+		}
+	}
+	return out
+}
+
+// nullTest is IS [NOT] NULL.
+type nullTest struct {
+	arg  Expr
+	null bool
+}
+
+// Select implements Pred.
+func (p *nullTest) Select(f *Frame, sel, out vector.Selection) vector.Selection {
+	part := f.Only(sel)
+	v := p.arg.Eval(&part)
+	f.Join(&part)
+	for _, i := range part.Sel {
+		if v.Nulls.Has(i) == p.null {
+			out = append(out, i)
+		}
+	}
+	return out
+}
+
+// comparison compares two values of a common type.
+type comparison struct {
+	binary
+	op  expr.Comparison
+	cmp expr.CompareFunc
+	pad bool // blanks at the end do not count
+}
+
+var mirrored = map[expr.Comparison]expr.Comparison{
+	expr.EQ: expr.EQ, expr.NE: expr.NE, expr.LT: expr.GT, expr.LE: expr.GE, expr.GT: expr.LT, expr.GE: expr.LE,
+}
+
+// comparison compiles a comparison, with a value for all rows on its right side if there is one; it
+// returns nil for any other call.
+func (c Compiler) comparison(e *plan.Call) (Pred, error) {
+	if len(e.Args) != 2 {
+		return nil, nil
+	}
+	op, cmp, ok := expr.FastComparison(e.Fn)
+	decimals := !ok && len(e.Fn.Args) == 2 && e.Fn.Args[0].Family == types.DecimalFamily && e.Fn.Args[1].Family == types.DecimalFamily
+	if decimals {
+		op, ok = expr.ComparisonOf(e.Fn)
+	}
+	if !ok {
+		return nil, nil
+	}
+	b, err := c.binary(e)
+	if err != nil {
+		return nil, err
+	}
+	p := &comparison{binary: b, op: op, cmp: cmp, pad: e.Fn.Args[0].Oid == types.Bpchar.Oid}
+	if b.left.fixed != nil && b.right.vec != nil {
+		p.left, p.right, p.op = b.right, b.left, mirrored[op]
+		row := b.row
+		p.row = func(x, y types.Datum) (types.Datum, error) { return row(y, x) }
+	}
+	return p, nil
+}
+
+// Select implements Pred.
+func (p *comparison) Select(f *Frame, sel, out vector.Selection) vector.Selection {
+	part := f.Only(sel)
+	a, ad := p.left.eval(&part)
+	b, bd := p.right.eval(&part)
+	f.Join(&part)
+	sel = present(b, present(a, part.Sel, p.nulls[:]), p.nulls[:])
+	if a == nil && ad.IsNull() || b == nil && bd.IsNull() {
+		return out
+	}
+	switch {
+	case a == nil || p.pad:
+	case a.Kind == vector.Ints && b == nil:
+		return compareConst(p.op, a.Ints, bd.Int(), sel, out)
+	case a.Kind == vector.Ints:
+		return compare(p.op, a.Ints, b.Ints, sel, out)
+	case a.Kind == vector.Strings && b == nil:
+		return compareConst(p.op, a.Strings, bd.Str(), sel, out)
+	case a.Kind == vector.Strings:
+		return compare(p.op, a.Strings, b.Strings, sel, out)
+	case a.Kind == vector.Decimals:
+		if res, ok := p.decimals(a, b, bd, sel, out); ok {
+			return res
+		}
+	}
+	if p.cmp != nil {
+		return p.datums(sel, out, a, b, ad, bd)
+	}
+	return p.rowByRow(f, sel, out, a, b, ad, bd)
+}
+
+// datums compares values of types whose order needs no call.
+func (p *comparison) datums(sel, out vector.Selection, a, b *vector.Vector, ad, bd types.Datum) vector.Selection {
+	for _, i := range sel {
+		if p.op.Holds(p.cmp(value(a, ad, i), value(b, bd, i))) {
+			out = append(out, i)
+		}
+	}
+	return out
+}
+
+// decimals compares numerics of one scale; ok is false if they are of different ones.
+func (p *comparison) decimals(a, b *vector.Vector, bd types.Datum, sel, out vector.Selection) (_ vector.Selection, ok bool) {
+	r, ok := small(b, bd)
+	up := int(a.Scale - r.scale)
+	switch {
+	case !ok || up < 0 || up >= len(pow10):
+		return out, false
+	case b != nil:
+		if up > 0 {
+			return out, false
+		}
+		return compare(p.op, a.Ints, b.Ints, sel, out), true
+	}
+	c, fits := mul64(r.coeff, pow10[up])
+	if !fits {
+		return out, false
+	}
+	return compareConst(p.op, a.Ints, c, sel, out), true
+}
+
+func (p *comparison) rowByRow(f *Frame, sel, out vector.Selection, a, b *vector.Vector, ad, bd types.Datum) vector.Selection {
+	for _, i := range sel {
+		d, err := p.row(value(a, ad, i), value(b, bd, i))
+		if err != nil {
+			f.Fail(i, err)
+			break
+		}
+		if d.IsTrue() {
+			out = append(out, i)
+		}
+	}
+	return out
+}
+
+// membership is [NOT] IN over constants.
+type membership struct {
+	left Expr
+	ints map[int64]bool
+	strs map[string]bool
+	pad  bool // blanks at the end do not count
+	not  bool
+	null bool // a NULL is among the constants
+	buf  [vector.BatchRows]uint16
+}
+
+// inList compiles an IN over constants of a type that hashes as it compares; it returns nil for any other.
+func (c Compiler) inList(e *plan.InList) (Pred, error) {
+	op, _, ok := expr.FastComparison(e.Eq)
+	kind := vector.KindOf(e.Eq.Args[0].Family)
+	if !ok || op != expr.EQ || kind != vector.Ints && kind != vector.Strings {
+		return nil, nil
+	}
+	p := &membership{not: e.Not, ints: map[int64]bool{}, strs: map[string]bool{}, pad: e.Eq.Args[0].Oid == types.Bpchar.Oid}
+	for _, x := range e.List {
+		k, ok := x.(*plan.Const)
+		switch {
+		case !ok:
+			return nil, nil
+		case k.D.IsNull():
+			p.null = true
+		case kind == vector.Ints:
+			p.ints[k.D.Int()] = true
+		default:
+			p.strs[p.trim(k.D.Str())] = true
+		}
+	}
+	var err error
+	p.left, err = c.Expr(e.Left)
+	return p, err
+}
+
+func (p *membership) trim(s string) string {
+	if p.pad {
+		return strings.TrimRight(s, " ")
+	}
+	return s
+}
+
+// Select implements Pred.
+func (p *membership) Select(f *Frame, sel, out vector.Selection) vector.Selection {
+	part := f.Only(sel)
+	v := p.left.Eval(&part)
+	f.Join(&part)
+	if p.not && p.null {
+		return out // neither true nor false of what is not among the others
+	}
+	for _, i := range present(v, part.Sel, p.buf[:]) {
+		var found bool
+		switch v.Kind {
+		case vector.Ints:
+			found = p.ints[v.Ints[i]]
+		default:
+			found = p.strs[p.trim(v.Strings[i])]
+		}
+		if found != p.not {
+			out = append(out, i)
+		}
+	}
+	return out
+}
+
+// searchedCase is CASE WHEN condition THEN result … ELSE result END.
+type searchedCase struct {
+	conds   []Pred
+	results []Expr // one more than conds: of ELSE, nil for NULL
+	family  types.Family
+	rest    [2][vector.BatchRows]uint16
+	some    [vector.BatchRows]uint16
+	is      [vector.BatchRows]bool
+	out     vector.Vector
+}
+
+func (c Compiler) searchedCase(e *plan.Case) (Expr, error) {
+	x := &searchedCase{family: e.T.Family}
+	for _, w := range e.Whens {
+		cond, err := c.Pred(w.Cond)
+		if err != nil {
+			return nil, err
+		}
+		result, err := c.Expr(w.Result)
+		if err != nil {
+			return nil, err
+		}
+		x.conds, x.results = append(x.conds, cond), append(x.results, result)
+	}
+	if e.Else == nil {
+		x.results = append(x.results, nil)
+		return x, nil
+	}
+	result, err := c.Expr(e.Else)
+	x.results = append(x.results, result)
+	return x, err
+}
+
+// Eval implements Expr.
+func (x *searchedCase) Eval(f *Frame) *vector.Vector {
+	x.out.Reset(x.family, f.N)
+	sel := f.Sel
+	for k, cond := range x.conds {
+		sel = f.trim(sel)
+		for _, i := range sel {
+			x.is[i] = false
+		}
+		some := cond.Select(f, sel, x.some[:0])
+		for _, i := range some {
+			x.is[i] = true
+		}
+		rest := x.rest[k%2][:0]
+		for _, i := range f.trim(sel) {
+			if !x.is[i] {
+				rest = append(rest, i)
+			}
+		}
+		x.result(f, k, f.trim(some))
+		sel = rest
+	}
+	x.result(f, len(x.conds), f.trim(sel))
+	return &x.out
+}
+
+// result puts result k into the rows of sel.
+func (x *searchedCase) result(f *Frame, k int, sel vector.Selection) {
+	if len(sel) == 0 {
+		return
+	}
+	if x.results[k] == nil {
+		for _, i := range sel {
+			x.out.Nulls.Add(i)
+		}
+		return
+	}
+	part := f.Only(sel)
+	v := x.results[k].Eval(&part)
+	f.Join(&part)
+	for _, i := range part.Sel {
+		x.out.Set(i, v.Datum(i))
+	}
+}

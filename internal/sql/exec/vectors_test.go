@@ -1,0 +1,168 @@
+package exec
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/lichendb/lichen/internal/sql/exec/rowcontainer"
+	"github.com/lichendb/lichen/internal/sql/optimizer"
+	"github.com/lichendb/lichen/internal/sql/plan"
+)
+
+// drawTyped returns an expression of a type over the columns of a table: kernels have operators for
+// most, and results that do not fit, divisions by zero and NULLs among them.
+func drawTyped(t *rapid.T, typ, tab string, depth int) string {
+	leaf := map[string][]string{
+		"int":  {"a", "b", "c", "0", "3", "-7", "NULL::int4", "32767"},
+		"num":  {"n", "m", "1.5", "100", "0.00", "NULL::numeric", "9223372036854775807.5"},
+		"text": {"s", "'x'", "''", "NULL::text"},
+		"char": {"p", "'x '::bpchar"},
+		"date": {"d", "'2020-01-02'::date"},
+		"bool": {"o", "true", "NULL::bool"},
+	}[typ]
+	if depth <= 0 || rapid.IntRange(0, 3).Draw(t, "leaf") == 0 {
+		x := rapid.SampledFrom(leaf).Draw(t, typ)
+		if len(x) == 1 && x >= "a" && x <= "z" {
+			return tab + "." + x
+		}
+		return x
+	}
+	sub := func(typ string) string { return drawTyped(t, typ, tab, depth-1) }
+	switch typ {
+	case "int":
+		op := rapid.SampledFrom([]string{"+", "-", "*", "/", "%"}).Draw(t, "op")
+		return fmt.Sprintf("(%s %s %s)", sub("int"), op, sub("int"))
+	case "num":
+		op := rapid.SampledFrom([]string{"+", "-", "*", "/"}).Draw(t, "op")
+		return fmt.Sprintf("(%s %s %s)", sub("num"), op, sub("num"))
+	case "bool":
+		return drawCondition(t, tab, sub)
+	}
+	return fmt.Sprintf("CASE WHEN %s THEN %s ELSE %s END", sub("bool"), sub(typ), sub(typ))
+}
+
+func drawCondition(t *rapid.T, tab string, sub func(string) string) string {
+	typ := rapid.SampledFrom([]string{"int", "int", "num", "num", "text", "char", "date"}).Draw(t, "of")
+	switch rapid.IntRange(0, 5).Draw(t, "condition") {
+	case 0:
+		return fmt.Sprintf("(%s AND %s)", sub("bool"), sub("bool"))
+	case 1:
+		return fmt.Sprintf("(%s OR %s)", sub("bool"), sub("bool"))
+	case 2:
+		return fmt.Sprintf("(%s IS %s)", sub(typ), rapid.SampledFrom([]string{"NULL", "NOT NULL"}).Draw(t, "test"))
+	case 3:
+		return fmt.Sprintf("(%s %s (1, -7, 3%s))", sub("int"), rapid.SampledFrom([]string{"IN", "NOT IN"}).Draw(t, "in"), rapid.SampledFrom([]string{"", ", NULL"}).Draw(t, "null"))
+	case 4:
+		return fmt.Sprintf("(NOT %s)", sub("bool"))
+	}
+	op := rapid.SampledFrom([]string{"=", "<>", "<", "<=", ">", ">="}).Draw(t, "cmp")
+	return fmt.Sprintf("(%s %s %s)", sub(typ), op, sub(typ))
+}
+
+// drawValues returns a row of the table of TestVectorsLikeRows.
+func drawValues(t *rapid.T, id int) string {
+	pick := func(vals ...string) string { return rapid.SampledFrom(append(vals, "NULL")).Draw(t, "value") }
+	return fmt.Sprintf("(%d, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s)", id,
+		pick("1", "3", "32767", "-7"), pick("1", "3", "2147483647", "0"), pick("1", "9223372036854775807", "-9223372036854775808", "5"),
+		pick("1.50", "2.25", "0.00", "-1.00"), pick("1.5", "100", "NaN'::numeric+'1", "92233720368547758.07", "1e30"),
+		pick("'x'", "'y'", "''"), pick("'x'", "'x '", "'yy'"), pick("'2020-01-02'", "'2021-05-06'"), pick("true", "false"), pick("1.5", "-0.0", "'NaN'"))
+}
+
+func drawQuery(t *rapid.T) string {
+	expr := func(typ, tab string) string { return drawTyped(t, typ, tab, 3) }
+	agg := func() string {
+		typ := rapid.SampledFrom([]string{"int", "num", "text", "date"}).Draw(t, "arg")
+		fn := map[string][]string{
+			"int": {"sum", "avg", "min", "max", "count", "bit_and", "array_agg"}, "num": {"sum", "avg", "min", "max", "stddev"},
+			"text": {"min", "max", "count", "string_agg"}, "date": {"min", "max"},
+		}[typ]
+		arg, f := expr(typ, "t"), rapid.SampledFrom(fn).Draw(t, "fn")
+		if f == "string_agg" {
+			arg += ", ','"
+		}
+		filter := ""
+		if rapid.IntRange(0, 3).Draw(t, "filter") == 0 {
+			filter = " FILTER (WHERE " + expr("bool", "t") + ")"
+		}
+		return f + "(" + arg + ")" + filter
+	}
+	where := " WHERE " + expr("bool", "t")
+	switch rapid.IntRange(0, 4).Draw(t, "query") {
+	case 0:
+		return "SELECT count(*), " + agg() + ", " + agg() + " FROM t" + where
+	case 1:
+		k := expr(rapid.SampledFrom([]string{"int", "num", "text", "char", "bool"}).Draw(t, "key"), "t")
+		return fmt.Sprintf("SELECT %s, count(*), %s FROM t%s GROUP BY 1", k, agg(), where)
+	case 2:
+		return "SELECT t.id, " + expr("int", "t") + ", " + expr("num", "t") + " FROM t" + where
+	case 3:
+		in := rapid.SampledFrom([]string{"EXISTS (SELECT 1 FROM u WHERE u.b = t.b AND %s)", "NOT EXISTS (SELECT 1 FROM u WHERE u.b = t.b AND %s)"}).Draw(t, "in")
+		return "SELECT t.id FROM t WHERE " + fmt.Sprintf(in, rapid.SampledFrom([]string{"true", "u.c > t.c", expr("bool", "u")}).Draw(t, "on"))
+	}
+	kind := rapid.SampledFrom([]string{"JOIN", "LEFT JOIN", "RIGHT JOIN", "FULL JOIN"}).Draw(t, "join")
+	key := rapid.SampledFrom([]string{"t.b = u.b", "t.n = u.n", "t.s = u.s AND t.b = u.b", "t.p = u.p"}).Draw(t, "keys")
+	if on := rapid.SampledFrom([]string{"", " AND t.c > u.c", " AND " + expr("bool", "u")}).Draw(t, "on"); kind != "FULL JOIN" {
+		key += on
+	}
+	return fmt.Sprintf("SELECT t.id, u.id, t.s, u.n FROM t %s u ON %s", kind, key)
+}
+
+// TestVectorsLikeRows runs queries over columns, in batches of all sizes, and row by row: same rows in
+// the same sequence, or the same error.
+func TestVectorsLikeRows(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		w := newWorld(t)
+		w.optimize = true
+		for _, name := range []string{"t", "u"} {
+			w.table(name, "id int4 not null; a int2; b int4; c int8; n numeric(8,2); m numeric; s text; p bpchar(3); d date; o bool; f float8; primary (id)")
+			var rows []string
+			for i := range rapid.IntRange(0, 9).Draw(rt, "rows") {
+				rows = append(rows, strings.ReplaceAll(drawValues(rt, i), "NaN'::numeric+'1", "'NaN'::numeric"))
+			}
+			if len(rows) > 0 {
+				w.must("INSERT INTO " + name + " VALUES " + strings.Join(rows, ", "))
+			}
+		}
+		q := drawQuery(rt)
+		run := func(v optimizer.Vectorization, most int) string {
+			w.options = &optimizer.Options{Vectorize: v}
+			w.batchRows = most
+			rows, _, err := w.exec(q)
+			if err != nil {
+				return describe(err)
+			}
+			return strings.Join(rows, "\n")
+		}
+		want := run(optimizer.VectorizeNever, 1)
+		for _, most := range []int{rowcontainer.BatchRows, rapid.IntRange(1, 4).Draw(rt, "batch")} {
+			got := run(optimizer.VectorizeAlways, most)
+			if got != want {
+				rt.Fatalf("%s\nbatches of %d\n--- columns\n%s\n--- rows\n%s", q, most, got, want)
+			}
+		}
+	})
+}
+
+// TestVectorsUsed sees that the plans of TestVectorsLikeRows are about columns at all.
+func TestVectorsUsed(t *testing.T) {
+	w := newWorld(t)
+	w.table("t", "id int4 not null; b int4; primary (id)")
+	w.optimize, w.options = true, &optimizer.Options{Vectorize: optimizer.VectorizeAlways}
+	for _, q := range []string{"SELECT sum(b) FROM t", "SELECT b FROM t WHERE b > 1", "SELECT t.b FROM t JOIN t u ON t.b = u.b"} {
+		p, err := w.plan(q, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		found := false
+		plan.Walk(p.Root, func(n plan.Node) bool {
+			found = found || n.Props().Vectorized
+			return true
+		})
+		if !found {
+			t.Errorf("%s is computed as rows", q)
+		}
+	}
+}

@@ -1,0 +1,100 @@
+package rowcodec
+
+import (
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/lichendb/lichen/internal/sql/types"
+	"github.com/lichendb/lichen/internal/sql/vector"
+)
+
+// TestVectorsLikeRows decodes entries of several rows into vectors and compares them with the rows.
+func TestVectorsLikeRows(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		tab := drawTable(t)
+		x, err := Compile(tab, &tab.Indexes[rapid.IntRange(0, 2).Draw(t, "index")])
+		if err != nil {
+			t.Fatal(err)
+		}
+		var ords []int
+		for _, ord := range rapid.Permutation(indices(len(tab.Columns))).Draw(t, "ords") {
+			if x.Has(tab.Columns[ord].ID) && rapid.Bool().Draw(t, "want") {
+				ords = append(ords, ord)
+			}
+		}
+		rows := make([][]types.Datum, rapid.IntRange(1, 5).Draw(t, "rows"))
+		dec := x.NewVectorDecoder(ords)
+		cols := make([]*vector.Vector, len(ords))
+		for i := range cols {
+			cols[i] = &vector.Vector{}
+		}
+		for range 2 { // the second time with what the first has left
+			dec.Reset(cols, len(rows))
+			for i := range rows {
+				rows[i] = drawRow(t, tab)
+				key, err := x.AppendKey(nil, rows[i])
+				if err != nil {
+					t.Fatal(err)
+				}
+				value, err := x.AppendValue(nil, rows[i])
+				if err != nil {
+					t.Fatal(err)
+				}
+				if err := dec.Decode(key, value, cols, uint16(i)); err != nil {
+					t.Fatal(err)
+				}
+			}
+			for i := range rows {
+				for slot, ord := range ords {
+					if got := cols[slot].Datum(uint16(i)); !identical(got, rows[i][ord]) {
+						t.Fatalf("row %d, column %d of type %s: %v became %v", i, ord, tab.Columns[ord].Type.Name, rows[i][ord], got)
+					}
+				}
+			}
+		}
+	})
+}
+
+// TestVectorsOfDamage feeds damaged entries: an error, as of Decode, or none; never a panic.
+func TestVectorsOfDamage(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		tab := drawTable(t)
+		x, err := Compile(tab, &tab.Indexes[0])
+		if err != nil {
+			t.Fatal(err)
+		}
+		row := drawRow(t, tab)
+		key, err := x.AppendKey(nil, row)
+		if err != nil {
+			t.Fatal(err)
+		}
+		value, err := x.AppendValue(nil, row)
+		if err != nil {
+			t.Fatal(err)
+		}
+		damage := func(b []byte) []byte {
+			if len(b) == 0 || rapid.Bool().Draw(t, "whole") {
+				return b
+			}
+			i := rapid.IntRange(0, len(b)-1).Draw(t, "at")
+			if rapid.Bool().Draw(t, "cut") {
+				return b[:i]
+			}
+			b[i] = rapid.Byte().Draw(t, "byte")
+			return b
+		}
+		key, value = damage(key), damage(value)
+		ords := indices(len(tab.Columns))
+		cols := make([]*vector.Vector, len(ords))
+		for i := range cols {
+			cols[i] = &vector.Vector{}
+		}
+		dec := x.NewVectorDecoder(ords)
+		dec.Reset(cols, 1)
+		got, want := dec.Decode(key, value, cols, 0), x.NewDecoder(ords).Decode(key, value, row)
+		if want != nil && got == nil {
+			t.Fatalf("accepted what Decode refuses: %v", want)
+		}
+	})
+}

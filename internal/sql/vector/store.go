@@ -1,0 +1,138 @@
+package vector
+
+import (
+	"strings"
+	"unsafe"
+
+	"github.com/lichendb/lichen/internal/sql/types"
+)
+
+// Store keeps copies of rows as columns.
+type Store struct {
+	families []types.Family
+	chunks   [][]Vector // of BatchRows rows each
+	n        int
+}
+
+// NewStore returns a store of rows with columns of the given families.
+func NewStore(families []types.Family) Store { return Store{families: families} }
+
+// Len returns the number of rows.
+func (s *Store) Len() int { return s.n }
+
+// SizeOf estimates the memory that a store takes for the rows of sel.
+func SizeOf(cols []*Vector, sel Selection) (size int64) {
+	for _, v := range cols {
+		size += int64(len(sel)) * v.width()
+		switch v.Kind {
+		case Strings:
+			for _, i := range sel {
+				size += int64(len(v.Strings[i]))
+			}
+		case Datums:
+			for _, i := range sel {
+				size += int64(len(v.Datums[i].Str()))
+			}
+		}
+	}
+	return size
+}
+
+// Reset forgets all rows.
+func (s *Store) Reset() { s.chunks, s.n = nil, 0 }
+
+// Append copies the rows of sel.
+func (s *Store) Append(cols []*Vector, sel Selection) {
+	for len(sel) > 0 {
+		at := s.n % BatchRows
+		if at == 0 {
+			s.chunks = append(s.chunks, s.newChunk())
+		}
+		n := min(len(sel), BatchRows-at)
+		chunk := s.chunks[len(s.chunks)-1]
+		for c := range chunk {
+			chunk[c].copyAt(at, cols[c], sel[:n])
+		}
+		s.n += n
+		sel = sel[n:]
+	}
+}
+
+func (s *Store) newChunk() []Vector {
+	chunk := make([]Vector, len(s.families))
+	for c := range chunk {
+		chunk[c].Reset(s.families[c], BatchRows)
+	}
+	return chunk
+}
+
+// width is what a position takes, strings aside.
+func (v *Vector) width() int64 {
+	switch v.Kind {
+	case Strings:
+		return int64(unsafe.Sizeof(""))
+	case Datums:
+		return int64(unsafe.Sizeof(types.Datum{}))
+	}
+	return 8
+}
+
+// copyAt copies the values of src at sel to the positions from at on.
+func (v *Vector) copyAt(at int, src *Vector, sel Selection) {
+	for k, i := range sel {
+		if src.Nulls.Has(i) {
+			v.Nulls.Add(uint16(at + k))
+			continue
+		}
+		switch {
+		case v.Kind == Ints:
+			v.Ints[at+k] = src.Ints[i]
+		case v.Kind == Decimals && src.Kind == Decimals && v.SetDecimal(uint16(at+k), src.Ints[i], src.Scale):
+		case v.Kind == Floats:
+			v.Floats[at+k] = src.Floats[i]
+		case v.Kind == Strings:
+			v.Strings[at+k] = strings.Clone(src.Strings[i])
+		default:
+			v.Set(uint16(at+k), src.Datum(i).Clone())
+		}
+	}
+}
+
+// Take sets dst to the values of column c in the given rows; a negative row is NULL.
+func (s *Store) Take(dst *Vector, c int, rows []int32) {
+	dst.Reset(s.families[c], len(rows))
+	for k, r := range rows {
+		if r < 0 {
+			dst.Nulls.Add(uint16(k))
+			continue
+		}
+		dst.copyFrom(uint16(k), &s.chunks[r/BatchRows][c], uint16(r%BatchRows))
+	}
+}
+
+// copyFrom sets position k to the value of src at i, whose memory it shares.
+func (v *Vector) copyFrom(k uint16, src *Vector, i uint16) {
+	switch {
+	case src.Nulls.Has(i):
+		v.Nulls.Add(k)
+	case v.Kind == Ints:
+		v.Ints[k] = src.Ints[i]
+	case v.Kind == Strings:
+		v.Strings[k] = src.Strings[i]
+	case v.Kind == Decimals && src.Kind == Decimals && v.SetDecimal(k, src.Ints[i], src.Scale):
+	default:
+		v.Set(k, src.Datum(i))
+	}
+}
+
+// Take sets v to the values of src at the given positions; a negative one is NULL.
+func (v *Vector) Take(src *Vector, at []int32) {
+	v.Reset(src.Family, len(at))
+	for k, i := range at {
+		if i < 0 {
+			v.Nulls.Add(uint16(k))
+			continue
+		}
+		v.copyFrom(uint16(k), src, uint16(i))
+	}
+}
