@@ -89,7 +89,7 @@ func (c *parallelCommit) spillRest(ctx context.Context) error {
 	if !c.req.Spilled || len(c.req.Writes) == 0 {
 		return nil
 	}
-	sp := kvpb.SpillRequest{Txn: c.req.Txn, Writes: c.req.Writes, Anchor: c.req.Anchor, Keep: math.MaxInt64, Statement: math.MaxInt64}
+	sp := kvpb.SpillRequest{Txn: c.req.Txn, Writes: c.req.Writes, Anchor: c.req.Anchor, Keep: math.MaxInt64, Statement: math.MaxInt64, AtSnapshot: c.req.AtSnapshot}
 	for i := range c.req.Writes {
 		sp.Positions = append(sp.Positions, 1<<62+uint64(i))
 		c.req.SpillSpan = kvpb.Cover(c.req.SpillSpan, c.req.Writes[i].Key)
@@ -116,6 +116,9 @@ func (c *parallelCommit) prepare() {
 	}
 	if c.req.Spilled {
 		c.anchor = c.req.Anchor
+		if c.req.AtSnapshot {
+			c.ts = c.req.Txn.SnapshotSpill()
+		}
 	}
 	if low := c.req.MinTS.Next(); !c.req.MinTS.IsEmpty() && c.ts.Less(low) {
 		c.raise(low)

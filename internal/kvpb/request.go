@@ -196,6 +196,8 @@ type CommitRequest struct {
 	Anchor  []byte // the first key that was spilled
 	// SpillSpan holds all keys that were spilled.
 	SpillSpan Span
+	// AtSnapshot is that of the SpillRequest.
+	AtSnapshot bool
 	// At, if set, is the only timestamp at which the range may commit: if it can't,
 	// it does nothing and the response has Lowest.
 	At hlc.Timestamp
@@ -262,6 +264,9 @@ type SpillRequest struct {
 	LockEpochs []uint64
 	// Anchor is the first key that the transaction spilled: its record is there.
 	Anchor []byte
+	// AtSnapshot says that the writes are to lie where the transaction can commit though others have
+	// changed since what it read (TxnMeta.SnapshotSpill).
+	AtSnapshot bool
 }
 
 // SpilledRequest asks for what the transaction itself has spilled in a span: the

@@ -71,6 +71,26 @@ type TxnMeta struct {
 	StartTS hlc.Timestamp
 }
 
+// Spilled versions lie at a time that one clock has given to one transaction, with a logical part that
+// no clock counts to and that says whose clock it was: reads tell by the timestamp alone which
+// versions are of which transaction.
+const (
+	spillMark      = 1 << 31
+	spillStoreMark = 1 << 30
+)
+
+// SnapshotSpill returns where a transaction spills whose snapshot its gateway's clock has given to it
+// alone.
+func (t *TxnMeta) SnapshotSpill() hlc.Timestamp {
+	return hlc.Timestamp{WallTime: t.ReadTS.WallTime, Logical: spillMark | uint32(t.ID.Gateway())}
+}
+
+// StoreSpill returns where a transaction spills for which the clock of a range's leader has returned
+// now.
+func StoreSpill(now hlc.Timestamp, s StoreID) hlc.Timestamp {
+	return hlc.Timestamp{WallTime: now.WallTime, Logical: spillMark | spillStoreMark | uint32(s)&(spillStoreMark-1)}
+}
+
 // Observation is a reading of a node's clock, from after a transaction, or a statement at READ
 // COMMITTED, began. What is committed above it under a leadership of that node was
 // committed later.

@@ -173,6 +173,9 @@ func (r *SpillRequest) Validate(latest hlc.Timestamp) error {
 			return invalid("write %d of %d is not above the one before", i, len(r.Writes))
 		}
 	}
+	if r.AtSnapshot && r.Txn.ReadTS.WallTime == 0 {
+		return invalid("a spill is to lie at no time")
+	}
 	return firstError(checkTxn(r.Txn, latest), checkLockEpochs(r.Locks, r.LockEpochs))
 }
 
@@ -191,7 +194,7 @@ func (r *UnspillRequest) Validate(latest hlc.Timestamp) error {
 
 // Validate is that of StageRequest.
 func (r *StageRequest) Validate(latest hlc.Timestamp) error {
-	if r.TS.IsEmpty() || r.Epoch == 0 {
+	if r.TS.WallTime == 0 || r.Epoch == 0 {
 		return invalid("a part of a commit has no timestamp or attempt")
 	}
 	return firstError(
@@ -202,7 +205,7 @@ func (r *StageRequest) Validate(latest hlc.Timestamp) error {
 
 // Validate is that of EndTxnRequest.
 func (r *EndTxnRequest) Validate(latest hlc.Timestamp) error {
-	if r.Action == EndCommit && r.TS.IsEmpty() {
+	if r.Action == EndCommit && r.TS.WallTime == 0 {
 		return invalid("a commit has no timestamp")
 	}
 	return firstError(checkTxn(r.Txn, latest), checkTimes(latest, r.TS, r.Since), checkAnchor(r.Anchor))
@@ -210,7 +213,7 @@ func (r *EndTxnRequest) Validate(latest hlc.Timestamp) error {
 
 // Validate is that of ResolveRequest.
 func (r *ResolveRequest) Validate(latest hlc.Timestamp) error {
-	if r.Commit && r.TS.IsEmpty() {
+	if r.Commit && r.TS.WallTime == 0 {
 		return invalid("a commit has no timestamp")
 	}
 	return firstError(checkTxnID(r.Txn), checkTimes(latest, r.TS), checkSpan(r.Span))
@@ -223,7 +226,7 @@ func (r *PushRequest) Validate(latest hlc.Timestamp) error {
 
 // Validate is that of QueryStagedRequest.
 func (r *QueryStagedRequest) Validate(latest hlc.Timestamp) error {
-	if r.TS.IsEmpty() {
+	if r.TS.WallTime == 0 {
 		return invalid("a question about a commit has no timestamp")
 	}
 	return firstError(checkTxnID(r.Txn), checkTimes(latest, r.TS), checkSorted(r.Keys))

@@ -17,10 +17,6 @@ import (
 	"github.com/lichendb/lichen/internal/txnintent"
 )
 
-// spillMark in the logical time of spilled versions keeps them apart from
-// those of every other transaction: no clock counts that far.
-const spillMark = 1 << 31
-
 // Spill implements kvpb.Spiller.
 func (r *Replica) Spill(ctx context.Context, req *kvpb.SpillRequest) error {
 	written := make([][]byte, len(req.Writes))
@@ -169,9 +165,8 @@ func (r *Replica) announceSpill(x *txnintent.Txn, req *kvpb.SpillRequest, fence 
 	e := txnintent.Event{Type: txnintent.Spill, Span: kvpb.Span{
 		Key: bytes.Clone(req.Writes[0].Key), EndKey: next(req.Writes[len(req.Writes)-1].Key),
 	}}
+	e.TS = r.firstSpillTimestamp(req)
 	for {
-		e.TS = r.deps.Clock.Now()
-		e.TS.Logical |= spillMark
 		// Between other bounds it has no effect any more.
 		res, ok := r.intents.StepIf(x, e, func() bool { return r.Desc().BoundsGen == fence.BoundsGen })
 		switch {
@@ -184,6 +179,7 @@ func (r *Replica) announceSpill(x *txnintent.Txn, req *kvpb.SpillRequest, fence 
 			break
 		}
 		r.deps.Clock.Forward(res.TS)
+		e.TS = r.spillTimestamp()
 	}
 	// Reads from now on find the keys; those before are in the timestamp cache.
 	var read hlc.Timestamp
@@ -192,6 +188,18 @@ func (r *Replica) announceSpill(x *txnintent.Txn, req *kvpb.SpillRequest, fence 
 	}
 	r.intents.Step(x, txnintent.Event{Type: txnintent.NoteRead, TS: read})
 	return r.intents.State(x).TS, nil
+}
+
+// firstSpillTimestamp returns where the versions of a transaction are to lie that begins to spill.
+func (r *Replica) firstSpillTimestamp(req *kvpb.SpillRequest) hlc.Timestamp {
+	if req.AtSnapshot {
+		return req.Txn.SnapshotSpill()
+	}
+	return r.spillTimestamp()
+}
+
+func (r *Replica) spillTimestamp() hlc.Timestamp {
+	return kvpb.StoreSpill(r.deps.Clock.Now(), r.deps.Store)
 }
 
 // next returns the key behind k.

@@ -30,8 +30,9 @@
 //	 │ Leave, Decide                                  │ Resolve          Resolve at TS │
 //	 └───────────────────────────────────────────▶ removed ◀───────────────────────────┘
 //
-// Spilled intents lie at a timestamp of their own. Others pass over them and remember the
-// highest read that did; the transaction commits above it, and its versions move there.
+// Spilled intents lie at a timestamp of their own, at SERIALIZABLE the snapshot, where the transaction
+// commits if nobody has read past them. Others pass over them and remember the highest read that did;
+// the transaction commits above it, and its versions move there.
 // Staged intents lie where the transaction commits, if it does: a read at or above them waits.
 //
 //	status               kind     event             next                  effects

@@ -42,6 +42,9 @@ func (t *Txn) LockAhead(ctx context.Context, keys [][]byte, s lock.Strength) err
 	if len(keys) == 0 {
 		return nil
 	}
+	if err := t.renewSnapshot(ctx); err != nil {
+		return err
+	}
 	keys = slices.Clone(keys)
 	slices.SortFunc(keys, bytes.Compare)
 	keys = slices.CompactFunc(keys, bytes.Equal)

@@ -115,6 +115,13 @@ func (t *Txn) sendBuffer(ctx context.Context) error {
 	return nil
 }
 
+// spillsAtSnapshot reports whether what is spilled is to lie at the snapshot, where a SERIALIZABLE
+// transaction commits if it can. It can't if it has locked a key with a later version, and what another
+// node's clock has shown may be the snapshot of others too.
+func (t *Txn) spillsAtSnapshot() bool {
+	return t.opts.Isolation == kvpb.Serializable && !t.moved && t.minTS.Less(t.meta.ReadTS)
+}
+
 // spillChunks returns the requests that spill what is buffered, in the order of keys.
 func (t *Txn) spillChunks() (chunks []kvpb.SpillRequest) {
 	most := min(spillChunkBytes, int(t.env.spillBytes()/spillParallel))
@@ -124,7 +131,7 @@ func (t *Txn) spillChunks() (chunks []kvpb.SpillRequest) {
 	var req *kvpb.SpillRequest
 	for c := t.buf.Seek(nil, t.seq+1); c.Valid(); c.Next() {
 		if size >= most { // all writes of a key go together
-			chunks = append(chunks, kvpb.SpillRequest{Txn: &t.meta, Keep: uint64(keep), Statement: uint64(t.stmtBase)})
+			chunks = append(chunks, kvpb.SpillRequest{Txn: &t.meta, Keep: uint64(keep), Statement: uint64(t.stmtBase), AtSnapshot: t.spillsAtSnapshot()})
 			req, size = &chunks[len(chunks)-1], 0
 		}
 		c.History(keep-t.spill.base, func(position int, val []byte, del bool) {

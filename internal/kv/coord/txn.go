@@ -70,6 +70,8 @@ type Txn struct {
 	certain     hlc.Timestamp // up to where the statement is uncertain when it is run again
 	observed    []kvpb.Observation
 	met         []kvpb.Observation // what Meet has found
+	renewals    uint8              // of the statement's snapshot
+	moved       bool               // the snapshot is no reading of the gateway's clock
 	minTS       hlc.Timestamp      // newest version seen under a lock, or time of a check
 	commitTS    hlc.Timestamp
 	spill       spillState
@@ -138,7 +140,7 @@ func (t *Txn) Reset(o Options) {
 	t.reads.Reset()
 	clear(t.locks)
 	t.locks = t.locks[:0]
-	t.ambiguous, t.mustRestart = nil, false
+	t.ambiguous, t.mustRestart, t.moved = nil, false, false
 	t.prefetched.forget()
 	t.spill = spillState{}
 	t.check = check{}
@@ -185,6 +187,7 @@ func (t *Txn) BufferBytes() int64 { return t.buf.Bytes() }
 // up to now.
 func (t *Txn) BeginStatement() {
 	t.seq++
+	t.renewals = 0
 	t.prefetched.forget()
 	t.stmtBase = t.spill.base + t.buf.Len()
 	switch {
@@ -353,7 +356,8 @@ func (t *Txn) releaseAmbiguous(ctx context.Context) {
 	t.ambiguous = nil
 }
 
-// refresh moves the snapshot to ts if nothing that was read has changed since.
+// refresh moves the snapshot to ts, a new reading of the gateway's clock, if nothing that was read has
+// changed since.
 func (t *Txn) refresh(ctx context.Context, ts hlc.Timestamp) error {
 	if t.reads.Len() > 0 {
 		req := kvpb.RefreshRequest{Txn: &t.meta, Spans: t.reads.Spans(), From: t.meta.ReadTS, To: ts}
@@ -362,7 +366,7 @@ func (t *Txn) refresh(ctx context.Context, ts hlc.Timestamp) error {
 		}
 	}
 	t.setReadTS(ts)
-	t.hasRead = t.reads.Len() > 0
+	t.hasRead, t.moved = t.reads.Len() > 0, false
 	return nil
 }
 
@@ -450,6 +454,7 @@ func (t *Txn) RetryStatement(ctx context.Context, sp Savepoint, cause error) err
 	}
 	t.buf.Truncate(min(max(sp.writes-t.spill.base, 0), t.buf.Len()))
 	t.reads.Truncate(sp.reads)
+	t.renewals = 0
 	// What was committed after the first attempt began need not be seen. With a limit that rises
 	// at each attempt a long read beside writers would be run again for ever.
 	t.certain = t.meta.UncertainTS
@@ -524,7 +529,7 @@ func (t *Txn) buildCommit() *kvpb.CommitRequest {
 	*req = kvpb.CommitRequest{Txn: &t.meta, Writes: t.writes, Deadline: t.Deadline, Renew: t.Renew}
 	t.addLocks(req)
 	req.Spilled, req.Anchor, req.SpillSpan = t.state == spilled, t.spill.anchor, t.spill.span
-	req.AllReadsHere, req.MinTS = true, t.minTS
+	req.AllReadsHere, req.MinTS, req.AtSnapshot = true, t.minTS, t.spillsAtSnapshot()
 	if t.opts.Isolation == kvpb.Serializable { // below it, what was read may change before the commit
 		req.Reads = t.reads.Spans()
 	}

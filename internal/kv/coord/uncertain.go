@@ -80,6 +80,26 @@ func (t *Txn) Settle(ctx context.Context) error {
 	return t.refresh(ctx, now)
 }
 
+// snapshotLife is how long ranges take commits at a snapshot: afterwards they have closed it.
+const snapshotLife = kvpb.ClosedLag - kvpb.ClosedEvery
+
+// renewSnapshot moves a snapshot that the ranges are about to close to the present, if what was read
+// is the same: the transaction could commit only there. If it is not, the statement fails now, when
+// it has not taken long yet, rather than at the commit. It looks again when twice the time has passed.
+func (t *Txn) renewSnapshot(ctx context.Context) error {
+	if t.opts.Isolation != kvpb.Serializable || !t.hasRead || !t.remembersReads() {
+		return nil
+	}
+	if age := t.env.Clock.Reading().WallTime - t.meta.ReadTS.WallTime; age < int64(snapshotLife)<<t.renewals {
+		return nil
+	}
+	t.renewals = min(t.renewals+1, maxRenewals)
+	return t.refresh(ctx, t.env.Clock.Now())
+}
+
+// maxRenewals bounds how often the time between two renewals of a snapshot doubles.
+const maxRenewals uint8 = 10
+
 func (t *Txn) setReadTS(ts hlc.Timestamp) { t.meta.ReadTS = ts }
 
 // mayMove reports whether nothing was read at the read timestamp yet, so that a
@@ -92,6 +112,7 @@ func (t *Txn) noteRead(moved hlc.Timestamp, o kvpb.Observation) {
 	t.observe(o)
 	if !moved.IsEmpty() {
 		t.setReadTS(moved)
+		t.moved = true
 	}
 	t.hasRead = true
 }
@@ -145,6 +166,7 @@ func (t *Txn) settleUncertainty(ctx context.Context, err error, attempt int) err
 		return &kvpb.RetryError{Reason: "read within the uncertainty of the clocks", Key: u.Key}
 	}
 	t.observe(kvpb.Observation{Node: u.Node, TS: u.TS})
+	defer func() { t.moved = true }()
 	err = t.refresh(ctx, u.TS)
 	if err != nil && kvpb.Classify(err) == kvpb.ClassRetry && t.meta.ReadTS.Less(u.Least) && u.Least.Less(u.TS) {
 		return t.refresh(ctx, u.Least) // what stands in the way may be from after it

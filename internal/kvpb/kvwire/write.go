@@ -8,7 +8,7 @@ import (
 
 // AppendCommit appends the fields of a request.
 func AppendCommit(b []byte, req *kvpb.CommitRequest) []byte {
-	b = appendFlags(appendTxn(b, req.Txn), req.AllReadsHere, req.Spilled, req.Resent)
+	b = appendFlags(appendTxn(b, req.Txn), req.AllReadsHere, req.Spilled, req.Resent, req.AtSnapshot)
 	b = appendTimestamp(appendTimestamp(b, req.MinTS), req.At)
 	b = appendSpan(appendBytes(b, req.Anchor), req.SpillSpan)
 	b = appendWrites(b, req.Writes)
@@ -21,7 +21,7 @@ func AppendCommit(b []byte, req *kvpb.CommitRequest) []byte {
 func DecodeCommit(b []byte, req *kvpb.CommitRequest) error {
 	f := read(b)
 	req.Txn = f.txn(req.Txn)
-	f.flags(&req.AllReadsHere, &req.Spilled, &req.Resent)
+	f.flags(&req.AllReadsHere, &req.Spilled, &req.Resent, &req.AtSnapshot)
 	req.MinTS, req.At = f.timestamp(), f.timestamp()
 	req.Anchor, req.SpillSpan = f.bytes(), f.span()
 	req.Writes = f.writes(req.Writes)
@@ -65,7 +65,8 @@ func AppendSpill(b []byte, req *kvpb.SpillRequest) []byte {
 	b = appendBytes(appendTxn(b, req.Txn), req.Anchor)
 	b = appendUints(appendWrites(b, req.Writes), req.Positions)
 	b = appendUint(appendUint(b, req.Keep), req.Statement)
-	return appendUints(appendKeys(b, req.Locks), req.LockEpochs)
+	b = appendUints(appendKeys(b, req.Locks), req.LockEpochs)
+	return appendFlags(b, req.AtSnapshot)
 }
 
 // DecodeSpill reads what AppendSpill wrote.
@@ -81,6 +82,9 @@ func DecodeSpill(b []byte, req *kvpb.SpillRequest) error {
 	req.Locks = f.keys(req.Locks)
 	if f.more() {
 		req.LockEpochs = f.uints(req.LockEpochs)
+	}
+	if f.more() {
+		f.flags(&req.AtSnapshot)
 	}
 	return f.err()
 }
