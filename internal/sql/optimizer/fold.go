@@ -274,7 +274,7 @@ func (f *folder) foldNullIf(e *plan.NullIf) plan.Expr {
 	}
 	left, ok := constOf(e.Left)
 	switch {
-	case !ok || hasOperand(e.LeftCmp):
+	case !ok:
 		return e
 	case left.IsNull():
 		return plan.NewNull(e.Type())
@@ -290,14 +290,31 @@ func (f *folder) foldNullIf(e *plan.NullIf) plan.Expr {
 	return e.Left
 }
 
-// operandIs is e with a constant in place of CaseOperand.
+// operandIs is e with a constant in place of CaseOperand, but for what something in e gives another
+// operand.
 func operandIs(e, operand plan.Expr) plan.Expr {
-	return plan.MapExpr(e, func(x plan.Expr) plan.Expr {
-		if _, ok := x.(*plan.CaseOperand); ok {
-			return operand
+	if _, ok := e.(*plan.CaseOperand); ok {
+		return operand
+	}
+	return plan.MapArgs(e, func(a plan.Expr) plan.Expr {
+		if givesOperand(e, a) {
+			return a
 		}
-		return x
+		return operandIs(a, operand)
 	})
+}
+
+// givesOperand reports whether e has a value for CaseOperand in a, one of what it is computed of.
+func givesOperand(e, a plan.Expr) bool {
+	switch e := e.(type) {
+	case *plan.Case:
+		return e.Operand != nil && slices.ContainsFunc(e.Whens, func(w plan.When) bool { return w.Cond == a })
+	case *plan.NullIf:
+		return a == e.LeftCmp
+	case *plan.AllElements:
+		return a == e.Cond
+	}
+	return false
 }
 
 // foldOther computes an expression of constants by an operator, nil if it has none.
@@ -658,34 +675,16 @@ func (f *folder) foldField(e *plan.FieldSelect) plan.Expr {
 	return row.Fields[e.Field]
 }
 
-// withOperand puts a CASE's operand, if it is a constant, into the conditions, unless they hold
-// operands of their own.
+// withOperand puts a CASE's operand, if it is a constant, into the conditions.
 func withOperand(e *plan.Case, operand plan.Expr) (searched *plan.Case, ok bool) {
 	if _, ok := constOf(operand); !ok {
 		return nil, false
 	}
 	c := &plan.Case{Whens: append([]plan.When(nil), e.Whens...), Else: e.Else, T: e.T}
 	for i := range c.Whens {
-		if hasOperand(c.Whens[i].Cond) {
-			return nil, false
-		}
 		c.Whens[i].Cond = operandIs(c.Whens[i].Cond, operand)
 	}
 	return c, true
-}
-
-// hasOperand reports whether something in e gives CaseOperand a meaning of its own.
-func hasOperand(e plan.Expr) (found bool) {
-	plan.WalkExpr(e, func(x plan.Expr) bool {
-		switch x := x.(type) {
-		case *plan.Case:
-			found = found || x.Operand != nil
-		case *plan.NullIf, *plan.AllElements:
-			found = true
-		}
-		return !found
-	})
-	return found
 }
 
 // foldCase drops arms that are never taken and what follows one that always is.
