@@ -467,30 +467,27 @@ func (b *builder) caseExpr(e *ast.Case, s *scope) (plan.Expr, error) {
 		}
 		c.Operand = x
 	}
-	results := make([]plan.Expr, 0, len(e.Whens)+1)
-	pos := make([]int, 0, len(e.Whens)+1)
-	var otherwise plan.Expr = plan.NewNull(types.Unknown) // what it is comes first in finding the type
-	at := e.Pos
-	if e.Else != nil {
-		var err error
-		if otherwise, err = b.expr(e.Else, s); err != nil {
-			return nil, err
-		}
-		at = e.Else.Position()
-	}
-	results, pos = append(results, otherwise), append(pos, at)
+	results := make([]plan.Expr, len(e.Whens)+1) // ELSE comes first in finding the type
+	pos := make([]int, len(e.Whens)+1)
 	for i := range e.Whens {
 		w := &e.Whens[i]
 		cond, err := b.caseCond(c.Operand, w, s)
 		if err != nil {
 			return nil, err
 		}
-		res, err := b.expr(w.Result, s)
-		if err != nil {
+		if results[i+1], err = b.expr(w.Result, s); err != nil {
 			return nil, err
 		}
 		c.Whens = append(c.Whens, plan.When{Cond: cond})
-		results, pos = append(results, res), append(pos, w.Result.Position())
+		pos[i+1] = w.Result.Position()
+	}
+	results[0], pos[0] = plan.NewNull(types.Unknown), e.Pos
+	if e.Else != nil {
+		var err error
+		if results[0], err = b.expr(e.Else, s); err != nil {
+			return nil, err
+		}
+		pos[0] = e.Else.Position()
 	}
 	t, err := b.common(results, pos, "CASE")
 	if err != nil {
