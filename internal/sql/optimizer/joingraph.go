@@ -13,6 +13,7 @@ type joinGraph struct {
 	rels  []graphRel
 	edges []graphEdge
 	of    [][]int // the edges of each relation
+	tick  func()  // counts a step of the search
 }
 
 // graphRel is a relation: its rows after its own conditions, those of its whole table,
@@ -43,7 +44,7 @@ func (g *joinGraph) addEdge(e graphEdge) {
 }
 
 func (o *optimizer) newJoinGraph(c *joinCluster) *joinGraph {
-	g := &joinGraph{of: make([][]int, len(c.rels))}
+	g := &joinGraph{of: make([][]int, len(c.rels)), tick: o.step}
 	for _, r := range c.rels {
 		g.rels = append(g.rels, o.graphRel(r))
 	}

@@ -65,6 +65,7 @@ func (g *joinGraph) search() []int {
 	sets[0].rows = 1
 	rest := newRelSet(n)
 	for s := 1; s < len(sets); s++ {
+		g.tick()
 		b := best{cost: math.Inf(1)}
 		for i := range n {
 			if s&(1<<i) == 0 {
@@ -121,6 +122,7 @@ func (g *joinGraph) greedy(start int) []int {
 		next, size := -1, 0.0
 		var least orderCost
 		for i := range n {
+			g.tick()
 			if set.has(i) {
 				continue
 			}
@@ -144,6 +146,7 @@ func (g *joinGraph) greedy(start int) []int {
 func (g *joinGraph) cost(order []int) (c orderCost) {
 	set, rows := newRelSet(len(g.rels)), 1.0
 	for k, i := range order {
+		g.tick()
 		joined := max(g.joined(set, rows, i), leastJoined)
 		if k == 0 {
 			c.cost = g.first(i)

@@ -9,7 +9,7 @@ import (
 
 // shape is a join graph of n relations with edges between pairs.
 func shape(n int, rng *rand.Rand, pairs func(add func(a, b int))) *joinGraph {
-	g := &joinGraph{of: make([][]int, n)}
+	g := &joinGraph{of: make([][]int, n), tick: func() {}}
 	for range n {
 		rows := float64(1 + rng.IntN(100_000))
 		g.rels = append(g.rels, graphRel{rows: rows, whole: rows, read: rows * costRow})
