@@ -30,6 +30,30 @@ func Each(ctx context.Context, t *Txn, span keys.Span, fn func(key, value []byte
 	return nil
 }
 
+// Counter returns the value of a counter of the cluster, as of Increment.
+func (db *DB) Counter(ctx context.Context, name string) (v uint64, err error) {
+	err = db.Run(ctx, func(ctx context.Context, t *Txn) error {
+		p, found, err := t.Get(ctx, keys.SystemKey(counterPrefix+name))
+		if err == nil {
+			v, err = counterValue(name, p, found)
+		}
+		return err
+	})
+	return v, err
+}
+
+// counterValue reads the record of a counter.
+func counterValue(name string, record []byte, found bool) (uint64, error) {
+	if !found {
+		return 1, nil
+	}
+	v, w := binary.Uvarint(record)
+	if w <= 0 {
+		return 0, fmt.Errorf("counter %s is damaged", name)
+	}
+	return v, nil
+}
+
 // Increment raises a counter of the cluster and returns its new value. Counters begin at 1,
 // the id of the first node, store and range.
 func (db *DB) Increment(ctx context.Context, name string, by uint64) (v uint64, err error) {
@@ -39,12 +63,8 @@ func (db *DB) Increment(ctx context.Context, name string, by uint64) (v uint64, 
 		if err != nil {
 			return err
 		}
-		v = 1
-		if r.Found {
-			var w int
-			if v, w = binary.Uvarint(r.Value); w <= 0 {
-				return fmt.Errorf("counter %s is damaged", name)
-			}
+		if v, err = counterValue(name, r.Value, r.Found); err != nil {
+			return err
 		}
 		v += by
 		return t.Put(key, binary.AppendUvarint(nil, v))

@@ -124,6 +124,23 @@ func (n *Node) known(id kvpb.NodeID) (liveness.NodeInfo, error) {
 	return liveness.NodeInfo{}, fmt.Errorf("there is no node %d in this cluster", id)
 }
 
+// everMember returns what is known of a node that is part of the cluster or was. One that has been silent
+// since all others started is known by nothing but its id.
+func (n *Node) everMember(ctx context.Context, id kvpb.NodeID) (liveness.NodeInfo, error) {
+	i, err := n.known(id)
+	if err == nil || id == 0 || n.KV.Live == nil {
+		return i, err
+	}
+	last, readErr := n.KV.DB.Counter(ctx, nodeIDs)
+	switch {
+	case readErr != nil:
+		return i, n.explain(readErr)
+	case uint64(id) > last:
+		return i, err
+	}
+	return liveness.NodeInfo{ID: id}, nil
+}
+
 // Init makes a node that was built and not yet started the first of a new cluster.
 func (n *Node) Init() error {
 	_, err := n.handleInit(context.Background(), 0, nil)

@@ -38,6 +38,12 @@ const (
 	sayAgain = time.Minute
 )
 
+// The counters that ids are taken from.
+const (
+	nodeIDs  = "node-id"
+	storeIDs = "store-id"
+)
+
 // InitAnswer tells the id of a new cluster.
 type InitAnswer struct{ Cluster string }
 
@@ -129,12 +135,12 @@ func (n *Node) handleJoin(ctx context.Context, _ kvpb.NodeID, req []byte) ([]byt
 		return nil, err
 	}
 	id := store.Identity{Cluster: n.ClusterID()}
-	v, err := n.KV.DB.Increment(ctx, "node-id", 1)
+	v, err := n.KV.DB.Increment(ctx, nodeIDs, 1)
 	if err != nil {
 		return nil, err
 	}
 	id.Node = kvpb.NodeID(v)
-	if v, err = n.KV.DB.Increment(ctx, "store-id", 1); err != nil {
+	if v, err = n.KV.DB.Increment(ctx, storeIDs, 1); err != nil {
 		return nil, err
 	}
 	id.Store = kvpb.StoreID(v)

@@ -31,5 +31,8 @@
 //     paused still serves alone, when it wakes up, are reads of the past and ranges of which
 //     it has the only replica.
 //  5. A drain first says that the node is not ready, then transfers the leaderships, then ends
-//     sessions. (BeginDrain)
+//     sessions. A node that has drained leads nothing that others could lead. (BeginDrain; TestDrain)
+//  6. A node that was decommissioned does not start again. (checkMembership; TestRemovedStaysOut)
+//  7. A node that nobody has heard of since the others started can be decommissioned. (everMember;
+//     TestReplacedAfterRestart)
 package node

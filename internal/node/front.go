@@ -2,8 +2,10 @@ package node
 
 import (
 	"context"
+	"net"
 
 	"github.com/lichendb/lichen/internal/pgwire"
+	"github.com/lichendb/lichen/internal/rpc"
 	"github.com/lichendb/lichen/internal/sql/pgerr"
 )
 
@@ -33,6 +35,15 @@ var over = func() context.Context {
 	cancel()
 	return ctx
 }()
+
+// ServeConn serves a connection, of a node or a SQL client, of which the first bytes were read.
+func (n *Node) ServeConn(c net.Conn, first []byte) {
+	if rpc.IsRPC(first) {
+		n.RPC.ServeConn(c, first)
+		return
+	}
+	n.Front().ServeConn(context.Background(), c, first)
+}
 
 // Front returns what speaks with a SQL client that connects now.
 func (n *Node) Front() *pgwire.Server {

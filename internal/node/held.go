@@ -114,7 +114,7 @@ func (n *Node) handleHeld(ctx context.Context, _ kvpb.NodeID, req []byte) ([]byt
 	if r.Node == 0 {
 		r.Node = n.NodeID()
 	}
-	if _, err := n.known(r.Node); err != nil {
+	if _, err := n.everMember(ctx, r.Node); err != nil {
 		return nil, err
 	}
 	h := Held{}

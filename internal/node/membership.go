@@ -13,6 +13,7 @@ import (
 	"github.com/lichendb/lichen/internal/kv"
 	"github.com/lichendb/lichen/internal/kvpb"
 	"github.com/lichendb/lichen/internal/liveness"
+	"github.com/lichendb/lichen/internal/plant"
 )
 
 // Membership says whether a node takes part in its cluster.
@@ -67,7 +68,7 @@ func (n *Node) SetMembership(ctx context.Context, r MembershipRequest) error {
 	case n.KV.Live == nil:
 		return errors.New("a node that is a cluster by itself has no place for its data but itself")
 	}
-	i, err := n.known(r.Node)
+	i, err := n.everMember(ctx, r.Node)
 	switch {
 	case err != nil:
 		return err
@@ -192,7 +193,7 @@ func (n *Node) checkMembership(ctx context.Context) error {
 	}
 	for id, m := range found {
 		switch {
-		case id == n.NodeID() && m == Decommissioned:
+		case id == n.NodeID() && m == Decommissioned && !plant.On(plant.RemovedReturns):
 			return fmt.Errorf("node %d was decommissioned and is not part of cluster %s any more: start with an empty store to join as a new node", id, n.ClusterID())
 		case id == n.NodeID():
 			n.decommissioning.Store(m == Decommissioning)

@@ -242,7 +242,7 @@ func (n *Node) joinStores(ctx context.Context) error {
 		return nil
 	}
 	for _, st := range n.KV.Store.Empty() {
-		v, err := n.KV.DB.Increment(ctx, "store-id", 1)
+		v, err := n.KV.DB.Increment(ctx, storeIDs, 1)
 		if err != nil {
 			return fmt.Errorf("an id for the store in %s: %w", st.Dir(), err)
 		}

@@ -147,6 +147,11 @@ const (
 	// TwinAdmitted takes a later process of a node in while the one before goes on.
 	TwinAdmitted Name = "twin-admitted"
 
+	// UnheardStays leaves replicas on nodes of which nobody has heard since all others started.
+	UnheardStays Name = "unheard-stays"
+	// RemovedReturns takes a node in again that was decommissioned for good.
+	RemovedReturns Name = "removed-returns"
+
 	// PanicSurvived lets a node go on after a panic below kv.
 	PanicSurvived Name = "panic-survived"
 )

@@ -1,7 +1,6 @@
 package server
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -9,8 +8,6 @@ import (
 	"net/http"
 	"os"
 	"time"
-
-	"github.com/lichendb/lichen/internal/rpc"
 )
 
 const (
@@ -88,11 +85,7 @@ func (n *Node) serveConn(c net.Conn) {
 		return
 	}
 	known()
-	if rpc.IsRPC(first) {
-		n.RPC.ServeConn(c, first)
-		return
-	}
-	n.Front().ServeConn(context.Background(), c, first)
+	n.ServeConn(c, first)
 }
 
 // reachable returns the address by which others reach a listener: the host as it was

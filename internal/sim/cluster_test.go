@@ -41,8 +41,8 @@ const openPause = 200 * time.Millisecond
 // startWithin is how long a node may take to start.
 const startWithin = 2 * time.Minute
 
-// node is one node of a simulated cluster, over its lives.
-type node struct {
+// machine is where a node of a simulated cluster runs, over its lives.
+type machine struct {
 	id    kvpb.NodeID
 	disk  *Disk
 	clock *Clock
@@ -50,12 +50,17 @@ type node struct {
 	mu    sync.Mutex
 	life  *life // nil while it is down
 	lives int
+	last  store.Identity // of the latest life that was ready
+	// Of whole nodes: booting is the life that is not ready yet, down says that an operator keeps
+	// the machine down.
+	booting *life
+	down    bool
 }
 
 // life is one life of a node: everything above the disk, as a server runs it. The SQL part opens
 // while the node serves others.
 type life struct {
-	node   *node
+	node   *machine
 	hlc    *hlc.Clock
 	ep     *Endpoint
 	kv     *kvnode.Node
@@ -65,16 +70,24 @@ type life struct {
 	live   *liveness.Liveness // kv.Live
 	router *dist.Router       // kv.Router
 	db     *kv.DB             // kv.DB
+	member *member            // nil unless cluster.whole
 	// running are the requests that use the store; ended ends them with the life.
 	running sync.WaitGroup
 	ended   context.Context
 	end     context.CancelFunc
 }
 
-func (n *node) current() *life {
+func (n *machine) current() *life {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	return n.life
+}
+
+// identity returns that of the store, which the machine has while it is down as well.
+func (n *machine) identity() store.Identity {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.last
 }
 
 // cluster is a simulated cluster of key-value nodes.
@@ -83,7 +96,7 @@ type cluster struct {
 	net     *Network
 	packets *Trace
 	story   *Trace // what happened, in words
-	nodes   []*node
+	nodes   []*machine
 	log     slog.Handler
 	ttl     time.Duration // store.Options.GCTTL
 	lag     time.Duration // store.Options.ClosedLag
@@ -98,6 +111,10 @@ type cluster struct {
 	founded bool
 	// sql has the nodes serve SQL.
 	sql bool
+	// whole has the machines run whole nodes, which get their ids from the cluster.
+	whole bool
+	// onFatal is told of a whole node that ended by itself and should not have.
+	onFatal func(error)
 	// muted methods are lost on their way from store to store.
 	muted map[rpc.Method]bool
 
@@ -116,23 +133,27 @@ func newCluster(t *testing.T, seed uint64, size int) *cluster {
 	q.Reorder = seed%2 == 1 // messages of different methods overtake one another, as on several connections
 	c.net = NewNetwork(NetworkOptions{Seed: seed, Quality: q, Trace: c.packets})
 	for i := range size {
-		n := &node{id: kvpb.NodeID(i + 1), disk: NewDisk(seed*100 + uint64(i)), clock: NewClock(0)}
+		n := &machine{id: kvpb.NodeID(i + 1), disk: NewDisk(seed*100 + uint64(i)), clock: NewClock(0)}
 		c.nodes = append(c.nodes, n)
 	}
 	return c
 }
 
-func (c *cluster) node(id kvpb.NodeID) *node { return c.nodes[id-1] }
+func (c *cluster) node(id kvpb.NodeID) *machine { return c.nodes[id-1] }
 
 // start begins a life of a node. One that does not come up within startWithin stays down,
 // which the end of the run finds.
 func (c *cluster) start(id kvpb.NodeID) {
 	n := c.node(id)
+	if c.whole {
+		c.boot(n, nil)
+		return
+	}
 	for began := time.Now(); ; {
 		l, err := c.open(n)
 		if err == nil {
 			n.mu.Lock()
-			n.life = l
+			n.life, n.last = l, l.store.Identity()
 			n.lives++
 			n.mu.Unlock()
 			break
@@ -159,7 +180,7 @@ func (c *cluster) info(id kvpb.NodeID, l *life) liveness.NodeInfo {
 	return liveness.NodeInfo{ID: id, Life: l.kv.Life, Seq: l.kv.Stats.Seq(), Stores: l.kv.StoreInfos()}
 }
 
-func (c *cluster) open(n *node) (*life, error) {
+func (c *cluster) open(n *machine) (*life, error) {
 	l := &life{node: n, hlc: hlc.New(n.clock.Now, simOffset)}
 	l.ended, l.end = context.WithCancel(context.Background())
 	opened := false
@@ -347,7 +368,10 @@ func (c *cluster) retire(id kvpb.NodeID) *life {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	l := n.life
-	n.life = nil
+	if l == nil {
+		l = n.booting
+	}
+	n.life, n.booting = nil, nil
 	if l != nil {
 		l.end()
 		c.story.Addf("node %d ends", id)
@@ -357,6 +381,10 @@ func (c *cluster) retire(id kvpb.NodeID) *life {
 
 // end closes what a life consists of.
 func (c *cluster) end(l *life) {
+	if l.member != nil {
+		l.member.end()
+		return
+	}
 	l.live.Close()
 	if l.sql != nil {
 		l.kv.Router.FailFast() // what its sessions still clean up reaches nobody
@@ -375,6 +403,7 @@ func (c *cluster) end(l *life) {
 // close ends all nodes and the network.
 func (c *cluster) close() {
 	for _, n := range c.nodes {
+		n.keepDown(true)
 		c.stop(n.id)
 	}
 	c.ending.Wait()
@@ -390,6 +419,16 @@ func (c *cluster) lives() (out []*life) {
 		}
 	}
 	return out
+}
+
+// of returns the present life of a node of the cluster; nil if it is down.
+func (c *cluster) of(id kvpb.NodeID) *life {
+	for _, l := range c.lives() {
+		if l.kv.ID() == id {
+			return l
+		}
+	}
+	return nil
 }
 
 // led runs fn on the leader of a range, wherever it is, until it succeeds.
@@ -413,6 +452,10 @@ func (c *cluster) led(id kvpb.RangeID, fn func(r *replica.Replica) error) {
 // meta records by themselves, and at keys.
 func (c *cluster) found(cuts ...string) {
 	ctx := context.Background()
+	if c.whole {
+		c.foundWhole(cuts)
+		return
+	}
 	for _, n := range c.nodes {
 		c.start(n.id)
 	}

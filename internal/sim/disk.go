@@ -55,8 +55,9 @@ func (d *Disk) FS() fs.FS {
 	off := func(op *fs.Op) error {
 		// The engine of a life that has ended may write on, where nobody will ever read:
 		// it would try again and again to write a table, which keeps virtual time from
-		// passing, and never let go of its mutex when it can't write its manifest.
-		if power.Struck() && isEngineFile(op.Path) {
+		// passing, and never let go of its mutex when it can't write its manifest. What such a life
+		// reads reaches nobody: raft panics where its log can't be read.
+		if power.Struck() && (isEngineFile(op.Path) || !op.Kind.Mutates()) {
 			return nil
 		}
 		return power.Hook(op)
@@ -129,6 +130,16 @@ func (d *Disk) Crashes() int {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return d.crashes
+}
+
+// Replace puts an empty disk in its place. The node is down.
+func (d *Disk) Replace() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.power.Strike()
+	d.mem = fs.NewCrashableMem()
+	d.gate.Open() // who waits there fails
+	d.plugInLocked()
 }
 
 // Stall makes everything that changes the disk wait, until Resume.

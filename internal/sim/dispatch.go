@@ -33,6 +33,8 @@ const (
 	giveUp
 	// expire ends a call with err; it is no packet but the caller's own timer.
 	expire
+	// event is a packet of a connection: arrive says what comes of it.
+	event
 )
 
 // packet is something that happens at a certain time on a link.
@@ -48,8 +50,9 @@ type packet struct {
 	payload []byte
 	stamp   hlc.Timestamp
 	call    *call
-	err     error // of a reply or expire
-	ifDead  *link // expire only if this link is dead by then
+	err     error                   // of a reply or expire
+	ifDead  *link                   // expire only if this link is dead by then
+	arrive  func(now time.Duration) // of an event
 }
 
 // packetHeap orders packets by time. At one instant the link decides, so that
@@ -135,6 +138,10 @@ func (n *Network) dispatch() {
 }
 
 func (n *Network) deliverLocked(p *packet, now time.Duration) {
+	if p.kind == event {
+		p.arrive(now)
+		return
+	}
 	if p.kind == expire {
 		if !p.call.done && (p.ifDead == nil || p.ifDead.isDead(now)) {
 			n.trace.packet(traceExpire, p)

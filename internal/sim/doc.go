@@ -6,13 +6,15 @@
 // does not import it.
 //
 // Reading order: [Network], [Endpoint] (one life of a node) and [Quality]
-// (network.go, endpoint.go, link.go; dispatch.go is how packets move); [Disk];
+// (network.go, endpoint.go, link.go; dispatch.go is how packets move); [Stream], a connection; [Disk];
 // [Clock]; [Fault], [Plan] and [NewPlan] (faults.go); [Run] and [Environment],
 // which makes faults happen to the other blocks (run.go); [Trace], what is
 // printed when a run fails.
 //
-// The tests put whole nodes between the blocks: those of kvnode and sqlnode, which a server runs too,
-// one store each (cluster_test.go). SQL runs where a workload asks for it. Workloads run on them
+// The tests put nodes between the blocks, one store each. Most runs build those of kvnode and sqlnode, whose
+// messages the network loses and reorders one by one (cluster_test.go); SQL runs where a workload asks for it.
+// The others run package node as it ships, over connections (stream.go, member_test.go): an operator drains,
+// decommissions and replaces its nodes (operator_test.go, membership_test.go). Workloads run on them
 // (simulate_test.go: bank, ring, registers, lists) while faults happen and ranges are split,
 // merged and moved by rangeops (ranges_test.go), and rebalance places replicas beside that. After
 // each run the faults end, and the cluster must become whole by itself; every client
@@ -48,6 +50,8 @@
 //  7. After Kill or PowerOff nothing that the former life does reaches the Disk, nor
 //     does anything succeed there that could be acknowledged (fs.PowerLoss, Disk.FS;
 //     TestDisk).
+//  8. The bytes of a connection arrive in the order in which they were written, or it ends with
+//     an error (Stream.arriveLocked; TestStreamKeepsOrder, TestStreamEnds).
 //
 // Concurrency: everything may be used from any goroutine. The network has one
 // mutex, held for no longer than it takes to touch its own state; handlers and

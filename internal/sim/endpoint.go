@@ -22,13 +22,15 @@ type Endpoint struct {
 	dead     bool
 	handlers map[rpc.Method]rpc.Handler
 	messages map[rpc.Method]rpc.MessageHandler
+	streams  map[*Stream]struct{}
+	listener *listener // nil: connections are refused
 }
 
 var _ rpc.Transport = (*Endpoint)(nil)
 
 func newEndpoint(n *Network, id kvpb.NodeID, hooks Hooks) *Endpoint {
 	e := &Endpoint{n: n, id: id, hooks: hooks,
-		handlers: map[rpc.Method]rpc.Handler{}, messages: map[rpc.Method]rpc.MessageHandler{}}
+		handlers: map[rpc.Method]rpc.Handler{}, messages: map[rpc.Method]rpc.MessageHandler{}, streams: map[*Stream]struct{}{}}
 	e.ctx, e.cancel = context.WithCancel(context.Background())
 	return e
 }

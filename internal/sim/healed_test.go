@@ -52,6 +52,11 @@ func (u *unlike) Error() string { return fmt.Sprintf("%s: %v", describe(u.d), u.
 // and no others exist, the replicas of each hold the same at one applied index, no
 // transaction has left anything, and the meta records tell the truth.
 func (c *cluster) inspect() ([]*kvpb.RangeDescriptor, error) {
+	for _, n := range c.nodes {
+		if n.current() == nil {
+			return nil, fmt.Errorf("machine %d does not serve", n.id)
+		}
+	}
 	descs, err := c.cover()
 	if err != nil {
 		return nil, err
@@ -128,7 +133,7 @@ func (c *cluster) cover() (descs []*kvpb.RangeDescriptor, err error) {
 func (c *cluster) alike(d *kvpb.RangeDescriptor) error {
 	var index, sum uint64
 	for i, rep := range d.Replicas {
-		l := c.node(rep.Node).current()
+		l := c.of(rep.Node)
 		if l == nil {
 			return fmt.Errorf("node %d is down", rep.Node)
 		}
@@ -232,7 +237,7 @@ func (c *cluster) versions(descs []*kvpb.RangeDescriptor, sp keys.Span) (out []c
 		if bytes.Compare(part.Start, part.End) >= 0 {
 			continue
 		}
-		e := c.node(d.Replicas[0].Node).current().store.Engine()
+		e := c.of(d.Replicas[0].Node).store.Engine()
 		var stamps []hlc.Timestamp
 		err := each(e, part, func(k, _ []byte) error {
 			key, ts, err := mvcc.DecodeVersion(k)

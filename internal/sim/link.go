@@ -58,6 +58,7 @@ type link struct {
 	flap     []*flap
 	last     map[rpc.Method]time.Duration // when the latest message arrives
 	inFlight int
+	packets  uint64 // of connections, so far
 	// Messages that have arrived wait here for the link's reader, a goroutine from the
 	// first of them on. It stays: a new one for each would have to grow its stack.
 	arrived []*packet

@@ -37,6 +37,7 @@ type Network struct {
 	earliest    time.Duration // of the next delivery
 	calls       map[uint64]*call
 	nextCall    uint64
+	lastStream  uint64
 	stats       Stats
 	closed      bool
 }
@@ -109,6 +110,7 @@ func (n *Network) Crash(id kvpb.NodeID, how End) {
 	n.off[id] = how == PoweredOff
 	e.dead = true
 	e.cancel()
+	e.crashLocked(how)
 	now := n.now()
 	for _, c := range n.sortedCallsLocked() {
 		switch {
@@ -141,6 +143,7 @@ func (n *Network) Close() {
 		for _, e := range n.nodes {
 			e.dead = true
 			e.cancel()
+			e.crashLocked(Killed)
 		}
 		for _, c := range n.sortedCallsLocked() {
 			n.finishLocked(c, nil, unknownOutcome(errDied))

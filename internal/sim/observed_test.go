@@ -105,7 +105,7 @@ func TestObservedAcrossLeaders(t *testing.T) {
 }
 
 // meet begins a transaction as the first statement of a block does.
-func meet(n *node, level kv.Isolation) *kv.Txn {
+func meet(n *machine, level kv.Isolation) *kv.Txn {
 	t := n.current().db.Begin(kv.TxnOptions{Isolation: level})
 	t.Meet(context.Background())
 	t.BeginStatement()

@@ -149,8 +149,8 @@ func (c *cluster) moveReplica(ctx context.Context, r led, rng *rand.Rand) (strin
 	}
 	var free []placement.Target
 	for _, n := range c.nodes {
-		if id := kvpb.StoreID(n.id); !slices.ContainsFunc(d.Replicas, func(rep kvpb.ReplicaDescriptor) bool { return rep.Store == id }) {
-			free = append(free, placement.Target{Node: n.id, Store: id})
+		if id := n.identity(); !slices.ContainsFunc(d.Replicas, func(rep kvpb.ReplicaDescriptor) bool { return rep.Store == id.Store }) {
+			free = append(free, placement.Target{Node: id.Node, Store: id.Store})
 		}
 	}
 	if len(free) == 0 || len(others) == 0 {

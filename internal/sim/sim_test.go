@@ -133,6 +133,8 @@ func TestSoak(t *testing.T) {
 		t.Run(fmt.Sprintf("AgingRegisters/%d", seed), func(t *testing.T) { runAgingRegisters(t, seed, soakLength) })
 		t.Run(fmt.Sprintf("Schemas/%d", seed), func(t *testing.T) { runSchemas(t, seed, soakLength) })
 		t.Run(fmt.Sprintf("Statements/%d", seed), func(t *testing.T) { runStatements(t, seed, soakLength) })
+		t.Run(fmt.Sprintf("Members/%d", seed), func(t *testing.T) { runMembers(t, seed, soakLength) })
+		t.Run(fmt.Sprintf("MembersRunStatements/%d", seed), func(t *testing.T) { runMembersStatements(t, seed, soakLength) })
 		t.Run(fmt.Sprintf("LocksSurvive/%d", seed), func(t *testing.T) { runHeld(t, seed, soakLength) })
 		t.Run(fmt.Sprintf("Past/%d", seed), func(t *testing.T) { runPast(t, seed, soakLength) })
 		t.Run(fmt.Sprintf("Feed/%d", seed), func(t *testing.T) { runFeed(t, seed, soakLength) })

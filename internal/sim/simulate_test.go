@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -79,6 +80,8 @@ type simulation struct {
 	err      error // of the run itself: liveness, or replicas that differ
 	aging    bool  // old versions are collected
 
+	operator *operator // nil without setting.members
+
 	mu   sync.Mutex
 	unit int
 }
@@ -106,6 +109,8 @@ type setting struct {
 	// them, if set. plan, if not nil, makes the plan instead.
 	pause, maxFor time.Duration
 	plan          func(nodes []kvpb.NodeID) Plan
+	// members has whole nodes run, and an operator drain, decommission and replace them.
+	members bool
 	// leases has two replicas of a range that serve at once found, which only clocks that
 	// agree rule out.
 	leases bool
@@ -124,7 +129,7 @@ func simulate(t *testing.T, seed uint64, o setting, w workload) *simulation {
 	s := &simulation{w: w, seed: seed, aging: o.ttl > 0}
 	synctest.Test(t, func(t *testing.T) {
 		s.cluster = newCluster(t, seed, o.nodes)
-		s.cutKeys, s.ttl, s.places = o.points, o.ttl, true
+		s.cutKeys, s.ttl, s.places, s.whole, s.onFatal = o.points, o.ttl, true, o.members, s.fail
 		p, prepares := w.(preparer)
 		if prepares {
 			p.prepare(s.cluster)
@@ -193,6 +198,10 @@ func (s *simulation) run(o setting) {
 	if o.leases {
 		wg.Go(func() { s.watchLeases(watched) })
 	}
+	if o.members {
+		s.operator = s.operate(began)
+		wg.Go(func() { s.operator.run(healed) })
+	}
 	Run(context.Background(), s.plan, env, s.story)
 	close(watched)
 	if rest := o.length - time.Since(began); rest > 0 {
@@ -203,6 +212,20 @@ func (s *simulation) run(o setting) {
 	close(healed)
 	wg.Wait()
 	s.changes.Wait()
+	if s.operator != nil {
+		s.operator.close()
+	}
+}
+
+// operate returns who operates the cluster while the plan is carried out.
+func (s *simulation) operate(began time.Time) *operator {
+	op := newOperator(s.cluster, s.seed)
+	op.fail = s.fail
+	op.undisturbed = func(since time.Time) bool {
+		from, to := since.Sub(began)-quietBefore, time.Since(began)
+		return !slices.ContainsFunc(s.plan, func(f Fault) bool { return f.At <= to && f.At+f.For >= from })
+	}
+	return op
 }
 
 // leaseLook is the time between two looks at who serves.
@@ -493,6 +516,9 @@ func simulated(t *testing.T, seed uint64, o setting, w workload) {
 	}
 	for k := range s.changed {
 		changes += s.changed[k].Load()
+	}
+	if op := s.operator; op != nil {
+		t.Logf("operator: %d nodes drained, %d decommissioned, %d replaced", op.drained, op.decommissioned, op.replaced)
 	}
 	t.Logf("run: seed %d, %d nodes, %.0f s, %d faults, %d changes of %d ranges, %d ok, %d failed, %d unknown; splits %d, merges %d, moves %d, transfers %d",
 		seed, o.nodes, s.elapsed.Seconds(), faults, changes, s.ranges, n[check.OK], n[check.Failed], n[check.Unknown],

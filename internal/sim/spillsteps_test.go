@@ -124,7 +124,7 @@ func (x *stepped) strike() error {
 }
 
 // kill ends a node at once; what its disk has taken stays.
-func (c *cluster) kill(n *node) {
+func (c *cluster) kill(n *machine) {
 	n.disk.Kill()
 	c.net.Crash(n.id, Killed)
 	c.stop(n.id)

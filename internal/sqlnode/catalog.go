@@ -12,18 +12,28 @@ import (
 // methodCatalog is how the catalogs of nodes agree on changes.
 const methodCatalog = rpc.MethodCatalog
 
-// openCatalog loads the catalog and, in a cluster, registers the node as one that serves SQL.
-func (n *Node) openCatalog(ctx context.Context) (*catalog.Store, error) {
+// newCatalog builds the catalog and, in a cluster, has it answer those of other nodes.
+func (n *Node) newCatalog() *catalog.Store {
 	o := catalog.Options{DB: n.kv.DB, Waits: n.kv.Store.Waits(), Virtual: pgcatalog.Schemas()}
 	if !n.o.Alone {
 		o.Node, o.Life, o.Peers, o.Clock = n.kv.ID(), n.kv.Life, catalogPeers{n}, n.kv.Clock
 	}
 	cat := catalog.NewStore(o)
-	if n.o.Alone {
-		return cat, cat.Bootstrap(ctx)
+	if !n.o.Alone {
+		n.o.Transport.Handle(methodCatalog, cat.HandlePeer)
 	}
-	n.o.Transport.Handle(methodCatalog, cat.HandlePeer)
-	return cat, cat.StartGateway(ctx)
+	return cat
+}
+
+// openCatalog loads the catalog and, in a cluster, registers the node as one that serves SQL.
+func (n *Node) openCatalog(ctx context.Context) error {
+	if n.catalog == nil {
+		n.catalog = n.newCatalog() // a former attempt may have failed later
+	}
+	if n.o.Alone {
+		return n.catalog.Bootstrap(ctx)
+	}
+	return n.catalog.StartGateway(ctx)
 }
 
 // catalogPeers reach the catalogs of the other nodes.

@@ -52,13 +52,11 @@ func New(o Options) *Node {
 // Open loads the catalog and registers the node as one that serves SQL. It may be called again
 // after an error, which passes if the ranges of the catalog have no leaders yet.
 func (n *Node) Open(ctx context.Context) error {
-	cat, err := n.openCatalog(ctx)
-	if err != nil {
+	if err := n.openCatalog(ctx); err != nil {
 		return err
 	}
-	n.catalog = cat
 	n.server.Store(sql.NewServer(sql.Config{
-		DB: n.kv.DB, Catalog: cat, Mem: n.o.Memory, Version: n.o.Version, Logger: n.o.Logger, SpanSize: n.spanSize,
+		DB: n.kv.DB, Catalog: n.catalog, Mem: n.o.Memory, Version: n.o.Version, Logger: n.o.Logger, SpanSize: n.spanSize,
 		Ranges: n.Ranges(), Nodes: nodes{n}, Settings: settings{n},
 		FamilyPerColumn: n.o.FamilyPerColumn, NoAutoStats: n.o.NoAutoStats,
 	}))

@@ -18,8 +18,8 @@
 //     return, the longer the more often. (history.change; testdata/history)
 //  2. A store counts as measured when the figures that its node tells are others than before,
 //     not when they are read. (history.observe; testdata/history)
-//  3. A store that descriptors name and whose node does not have it is down; it is not when the
-//     node itself is unknown or removed. (namedStores.appendLost; testdata/lost)
+//  3. A store that descriptors name and no node tells of is down from when it was first missed, and
+//     gone if its node was removed. (namedStores.appendLost; testdata/lost)
 //
 // A Pool may be used by any number of goroutines. Its mutex is held for memory operations and
 // calls of Nodes, which must not call back.

@@ -62,6 +62,7 @@ func TestLost(t *testing.T) {
 		var node kvpb.NodeID
 		var id kvpb.StoreID
 		var told []placement.Store
+		removed := map[kvpb.NodeID]bool{}
 		desc := &kvpb.RangeDescriptor{}
 		for _, word := range strings.Fields(d.Input) {
 			word, gone := strings.CutSuffix(word, "/gone")
@@ -72,6 +73,7 @@ func TestLost(t *testing.T) {
 			s := placement.Store{ID: id, Node: node}
 			if gone {
 				s.State = placement.Gone
+				removed[node] = true
 			}
 			told = append(told, s)
 		}
@@ -81,7 +83,7 @@ func TestLost(t *testing.T) {
 		}
 		now = now.Add(time.Second)
 		var out strings.Builder
-		for _, s := range n.appendLost(told, now)[len(told):] {
+		for _, s := range n.appendLost(told, removed, now)[len(told):] {
 			fmt.Fprintf(&out, "store %d of node %d: %s since %v\n", s.ID, s.Node, stateNames[s.State], sinceStart(s.Since))
 		}
 		return out.String()

@@ -38,17 +38,19 @@ func (p *Pool) Stores() []placement.Store {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	var out []placement.Store
+	removed := map[kvpb.NodeID]bool{}
 	for _, i := range p.nodes.Nodes() {
 		live, heard := true, now
 		if i.ID != p.self() {
 			live, heard = p.nodes.Live(i.ID), p.nodes.LastHeard(i.ID)
 		}
 		h := p.observe(&i, live, heard, now)
+		removed[i.ID] = i.Removed
 		for _, st := range i.Stores {
 			out = append(out, h.store(&i, &st, now))
 		}
 	}
-	return p.named.appendLost(out, now)
+	return p.named.appendLost(out, removed, now)
 }
 
 // observe adds to a node's history what is known of it now. The caller holds p.mu.

@@ -1,0 +1,297 @@
+package sim
+
+import (
+	"context"
+	"errors"
+	"io"
+	"log/slog"
+	"net"
+	"time"
+
+	"github.com/lichendb/lichen/internal/config"
+	"github.com/lichendb/lichen/internal/hlc"
+	"github.com/lichendb/lichen/internal/keys"
+	"github.com/lichendb/lichen/internal/kvpb"
+	"github.com/lichendb/lichen/internal/node"
+	"github.com/lichendb/lichen/internal/store"
+)
+
+const (
+	// deadAfter is how long a node may be silent before its replicas are placed elsewhere, drainTimeout
+	// how long a drain waits for sessions, lookAfter the pace at which ranges are looked after.
+	deadAfter    = 5 * time.Second
+	drainTimeout = 2 * time.Second
+	lookAfter    = 200 * time.Millisecond
+	// firstBytes tell a node from a SQL client.
+	firstBytes = 8
+	// foundWithin is how long a cluster may take to form.
+	foundWithin = 2 * time.Minute
+)
+
+// member is a whole node as it ships, in one life of a machine: package node over the machine's disk, its
+// clock and connections over its links. Its exit is that it loses disk and network.
+type member struct {
+	*node.Node
+	c        *cluster
+	l        *life
+	listener net.Listener
+	process  context.Context // ends with the process
+	exit     context.CancelFunc
+	started  chan struct{} // closed when Start has returned
+	err      error         // of Start
+	twin     error         // why it ended as a twin; guarded by l.node.mu
+	crashes  int           // of the disk before
+}
+
+var _ node.Listeners = (*member)(nil)
+
+// AdvertisedAddr implements node.Listeners.
+func (m *member) AdvertisedAddr() string { return Addr(m.l.node.id) }
+
+// AdvertisedHTTPAddr implements node.Listeners.
+func (m *member) AdvertisedHTTPAddr() string { return "" }
+
+// CloseClients implements node.Listeners.
+func (m *member) CloseClients() error { return m.listener.Close() }
+
+// CloseHTTP implements node.Listeners.
+func (m *member) CloseHTTP() error { return nil }
+
+// boot begins lives of a machine until one is ready, or the machine goes down. prepare, if set, is
+// called before a node starts.
+func (c *cluster) boot(on *machine, prepare func(*node.Node) error) {
+	c.ending.Go(func() {
+		for began := time.Now(); time.Since(began) < startWithin; <-time.After(time.Second) {
+			l := c.beginLife(on)
+			if l == nil {
+				return // it lives, or is kept down
+			}
+			err := c.run(l, prepare)
+			if err == nil {
+				return
+			}
+			c.story.Addf("node %d does not start: %v", on.id, err)
+			if l.member.process.Err() != nil {
+				return // it was stopped, or ended by itself
+			}
+			on.disk.Kill() // its process has ended
+			c.net.Crash(on.id, Killed)
+			l.member.exit()
+			on.forget(l)
+		}
+	})
+}
+
+// beginLife returns a new life of a machine that is down.
+func (c *cluster) beginLife(on *machine) *life {
+	on.mu.Lock()
+	defer on.mu.Unlock()
+	if on.down || on.life != nil || on.booting != nil {
+		return nil
+	}
+	l := &life{node: on, hlc: hlc.New(on.clock.Now, simOffset)}
+	l.ended, l.end = context.WithCancel(context.Background())
+	l.member = &member{c: c, l: l, started: make(chan struct{})}
+	l.member.process, l.member.exit = context.WithCancel(context.Background())
+	on.booting = l
+	return l
+}
+
+// forget takes a life that did not become ready out of use.
+func (n *machine) forget(l *life) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.booting == l {
+		n.booting = nil
+	}
+}
+
+// run starts the node of a life. After an error it is closed.
+func (c *cluster) run(l *life, prepare func(*node.Node) error) (err error) {
+	m := l.member
+	defer close(m.started)
+	defer func() { m.err = err }()
+	l.ep = c.net.Start(l.node.id, Hooks{})
+	m.crashes = l.node.disk.Crashes()
+	m.listener = l.ep.Listen()
+	if m.Node, err = node.New(m.options()); err != nil {
+		return err
+	}
+	l.kv, l.sql, l.store, l.live, l.began = m.KV, m.SQL, m.KV.Store.First(), m.KV.Live, m.KV.Life
+	go m.accept()
+	if prepare != nil {
+		if err = prepare(m.Node); err != nil {
+			return err
+		}
+	}
+	if err = m.Start(m.process); err != nil {
+		return err
+	}
+	l.router, l.db = m.KV.Router, m.KV.DB
+	on := l.node
+	on.mu.Lock()
+	defer on.mu.Unlock()
+	if on.booting != l {
+		return nil // it was stopped meanwhile, and is ended by who did
+	}
+	on.life, on.booting, on.last = l, nil, l.store.Identity()
+	on.lives++
+	c.story.Addf("machine %d serves as node %d, life %d", on.id, m.NodeID(), on.lives)
+	return nil
+}
+
+// options are those of the node.
+func (m *member) options() node.Options {
+	c, on, logger := m.c, m.l.node, slog.New(m.c.log).With("machine", m.l.node.id)
+	cfg := config.Default()
+	cfg.Stores, cfg.Insecure, cfg.MaxOffset = config.Dirs("store"), true, simOffset
+	cfg.CacheBytes, cfg.MaxMemory = 1<<20, simMemory
+	cfg.DeadAfter, cfg.Drain, cfg.RangePace = deadAfter, drainTimeout, lookAfter
+	for _, o := range c.nodes {
+		cfg.Join = append(cfg.Join, Addr(o.id))
+	}
+	return node.Options{
+		Config: cfg,
+		Store: store.Options{
+			FS: on.disk.FS(), Clock: m.l.hlc, CacheBytes: cfg.CacheBytes, MemTableBytes: memTable, NoTableStats: true, SegmentBytes: 64 << 10,
+			Logger: logger, GCTTL: c.ttl, ClosedLag: c.lag,
+			OldestRead: func() hlc.Timestamp { return hlc.Timestamp{} }, // nobody waits for readers that are behind
+		},
+		Dial: m.l.ep.Dial, Listeners: m, Capacity: func(*store.Store) (total, used, own int64) { return simDisk, 0, 0 },
+		OnFatal: m.fatal, OnTwin: m.endAsTwin, Logger: logger,
+	}
+}
+
+// accept serves the connections of the listener.
+func (m *member) accept() {
+	for {
+		c, err := m.listener.Accept()
+		if err != nil {
+			return
+		}
+		go func() {
+			first := make([]byte, firstBytes)
+			if _, err := io.ReadFull(c, first); err != nil {
+				_ = c.Close() // nothing was said
+				return
+			}
+			m.ServeConn(c, first)
+		}()
+	}
+}
+
+// fatal is the end of a process that can't go on. It is a failure of the run unless its disk was
+// taken from it.
+func (m *member) fatal(err error) {
+	if m.process.Err() != nil || m.l.node.disk.Crashes() > m.crashes {
+		return
+	}
+	m.c.story.Addf("machine %d: fatal: %v", m.l.node.id, err)
+	if m.c.onFatal != nil {
+		m.c.onFatal(err)
+	}
+	m.die()
+}
+
+// endAsTwin is the end of a process of which another one has taken the place.
+func (m *member) endAsTwin(err error) {
+	on := m.l.node
+	on.mu.Lock()
+	m.twin = err
+	on.mu.Unlock()
+	m.c.story.Addf("machine %d ends as a twin: %v", on.id, err)
+	m.die()
+}
+
+// die is what the end of the process comes to, whoever ends it.
+func (m *member) die() {
+	m.exit()
+	m.l.node.disk.Kill()
+	m.c.net.Crash(m.l.node.id, Killed)
+	if m.c.retire(m.l.node.id) != nil {
+		m.c.ending.Go(m.end)
+	}
+}
+
+// end ends what is left of a process that has lost disk and network.
+func (m *member) end() {
+	m.exit()
+	<-m.started
+	m.l.running.Wait()
+	if m.err == nil {
+		_ = m.Stop(m.process) // its disk may be gone
+	}
+}
+
+// errLeft is the answer to an operation on a machine whose node has ended meanwhile.
+var errLeft = errors.New("the node has ended")
+
+// leaveWhole stops a whole node in good order.
+func (c *cluster) leaveWhole(l *life) error {
+	on := l.node
+	on.mu.Lock()
+	if on.life != l {
+		on.mu.Unlock()
+		return errLeft
+	}
+	on.life = nil
+	l.end()
+	on.mu.Unlock()
+	l.running.Wait()
+	err := l.member.Stop(context.Background())
+	l.member.exit()
+	c.story.Addf("machine %d has stopped", on.id)
+	if l.ep.Alive() { // nobody else has ended the process
+		on.disk.Kill()
+		c.net.Crash(on.id, Killed)
+	}
+	return err
+}
+
+// foundWhole has the first machine found a cluster and the others join it, waits until all ranges
+// have their replicas, and cuts the ranges at keys.
+func (c *cluster) foundWhole(cuts []string) {
+	c.boot(c.nodes[0], (*node.Node).Init)
+	c.until("the first node serves", func() bool { return c.nodes[0].current() != nil })
+	for _, on := range c.nodes[1:] {
+		c.boot(on, nil)
+	}
+	c.until("all nodes serve", func() bool { return len(c.lives()) == len(c.nodes) })
+	l := c.nodes[0].current()
+	for _, k := range cuts {
+		c.until("the ranges are cut", func() bool { return l.kv.Admin.SplitAt(l.ended, []byte(k)) == nil })
+	}
+	c.until("the ranges have their replicas", func() bool { return c.replicated(0) == nil })
+	c.founded = true
+}
+
+// until waits for what the cluster is to come to by itself.
+func (c *cluster) until(what string, done func() bool) {
+	c.t.Helper()
+	for began := time.Now(); !done(); <-time.After(changePause) {
+		if time.Since(began) > foundWithin {
+			_, _ = c.story.WriteTo(c.t.Output())
+			c.t.Fatalf("%s: not within %v", what, foundWithin)
+		}
+	}
+}
+
+// replicated answers whether each range is led and has its voters, none of them on a node.
+func (c *cluster) replicated(without kvpb.NodeID) error {
+	at := keys.ReplicatedSpan().Start
+	next := map[string]*kvpb.RangeDescriptor{}
+	for _, r := range c.leaders() {
+		next[string(r.Desc().StartKey)] = r.Desc()
+	}
+	for end := string(keys.ReplicatedSpan().End); string(at) != end; {
+		d := next[string(at)]
+		if d == nil {
+			return errors.New("a range is not led")
+		}
+		if err := wellPlaced(d, without); err != nil {
+			return err
+		}
+		at = d.EndKey
+	}
+	return nil
+}
