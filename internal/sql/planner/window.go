@@ -7,6 +7,7 @@ import (
 	"github.com/lichendb/lichen/internal/sql/ast"
 	"github.com/lichendb/lichen/internal/sql/builtin"
 	"github.com/lichendb/lichen/internal/sql/builtin/aggfuncs"
+	"github.com/lichendb/lichen/internal/sql/builtin/call"
 	"github.com/lichendb/lichen/internal/sql/pgerr"
 	"github.com/lichendb/lichen/internal/sql/plan"
 	"github.com/lichendb/lichen/internal/sql/types"
@@ -101,7 +102,7 @@ func (b *builder) windowCall(e *ast.FuncCall, name string, s *scope) (plan.Expr,
 	}
 	inner := *s
 	inner.inWindow = true
-	call, err := b.windowFunc(e, name, &inner)
+	fn, err := b.windowFunc(e, name, &inner)
 	if err != nil {
 		return nil, err
 	}
@@ -109,20 +110,20 @@ func (b *builder) windowCall(e *ast.FuncCall, name string, s *scope) (plan.Expr,
 	if err != nil {
 		return nil, err
 	}
-	call.Frame = w.frame
-	call.Out.ID = b.newCol()
+	fn.Frame = w.frame
+	fn.Out.ID = b.newCol()
 	for _, have := range s.sel.windows {
 		if sameWindow(have, w) {
-			have.funcs = append(have.funcs, *call)
+			have.funcs = append(have.funcs, *fn)
 			if have.rng == nil {
 				have.rng = w.rng
 			}
-			return plan.Ref(call.Out), nil
+			return plan.Ref(fn.Out), nil
 		}
 	}
-	w.funcs = []plan.WindowCall{*call}
+	w.funcs = []plan.WindowCall{*fn}
 	s.sel.windows = append(s.sel.windows, w)
-	return plan.Ref(call.Out), nil
+	return plan.Ref(fn.Out), nil
 }
 
 // windowIn reports whether x needs the result of a window function of the query.
@@ -167,12 +168,9 @@ func (b *builder) windowFunc(e *ast.FuncCall, name string, s *scope) (*plan.Wind
 		if _, _, ok := aggfuncs.OrderedSet(name); ok { // the aggregate of the name takes any arguments
 			return nil, withinGroupRequired(name, e.Pos)
 		}
-		return nil, pgerr.New(pgerr.UndefinedFunction, "function %s with %d arguments does not exist", name, len(args)).At(e.Pos)
+		return nil, call.NoMatch(name, false, typesOf(args)).At(e.Pos)
 	}
-	if sig.ret == nil && len(args) < 3 && isUnknown(args[0].Type()) {
-		return nil, pgerr.New(pgerr.DatatypeMismatch, "could not determine polymorphic type because input has type unknown")
-	}
-	value, err := b.windowValue(name, args, pos, e.Pos)
+	value, err := b.windowValue(name, sig.args, args, pos, e.Pos)
 	if err != nil {
 		return nil, err
 	}
@@ -198,22 +196,24 @@ func (b *builder) windowFunc(e *ast.FuncCall, name string, s *scope) (*plan.Wind
 }
 
 // windowValue finds the type of what a window function takes from rows: that of its first
-// argument, in common with the third one if there is one.
-func (b *builder) windowValue(name string, args []plan.Expr, pos []int, at int) (*types.T, error) {
-	if len(args) == 0 {
+// argument, in common with the third one if there is one. It is nil if no declared argument is of any type.
+func (b *builder) windowValue(name string, declared []*types.T, args []plan.Expr, pos []int, at int) (*types.T, error) {
+	if len(args) == 0 || declared[0] != nil {
 		return nil, nil
 	}
-	var err error
 	if len(args) < 3 {
-		args[0], err = b.coerceText(args[0], pos[0])
-		return args[0].Type().WithTypmod(-1), err
+		if isUnknown(args[0].Type()) {
+			return nil, call.UnknownPolymorphic()
+		}
+		return args[0].Type().WithTypmod(-1), nil
 	}
 	pair := []plan.Expr{args[0], args[2]}
 	t, err := b.common(pair, []int{pos[0], pos[2]}, name)
+	if err != nil && pgerr.CodeOf(err) == pgerr.DatatypeMismatch {
+		return nil, call.NoMatch(name, false, typesOf(args)).At(at)
+	}
 	if err != nil {
-		return nil, pgerr.New(pgerr.UndefinedFunction, "function %s(%s, %s, %s) does not exist", name,
-			args[0].Type().Shown().SQLName, args[1].Type().Shown().SQLName, args[2].Type().Shown().SQLName).
-			WithHint("No function matches the given name and argument types. You might need to add explicit type casts.").At(at)
+		return nil, err
 	}
 	args[0], args[2] = pair[0], pair[1]
 	return t.WithTypmod(-1), nil

@@ -93,8 +93,7 @@ func (o *Overload) Signature(argTypes []*types.T) (params []*types.T, ret *types
 		elem[2] = types.Text
 	}
 	if used[1] && elem[1] == nil {
-		return nil, nil, pgerr.New(pgerr.DatatypeMismatch,
-			"could not determine polymorphic type because input has type unknown")
+		return nil, nil, UnknownPolymorphic()
 	}
 	params = make([]*types.T, len(argTypes))
 	for i, t := range argTypes {
@@ -107,6 +106,11 @@ func (o *Overload) Signature(argTypes []*types.T) (params []*types.T, ret *types
 	}
 	ret, err = coerce.Concrete(o.Ret, o.Ret, elem)
 	return params, ret, err
+}
+
+// UnknownPolymorphic says that all arguments of one polymorphic type are literals without a type.
+func UnknownPolymorphic() *pgerr.Error {
+	return pgerr.New(pgerr.DatatypeMismatch, "could not determine polymorphic type because input has type unknown")
 }
 
 // CallableWith reports whether every argument can be coerced implicitly.
