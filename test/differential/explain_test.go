@@ -5,9 +5,9 @@ import (
 	"testing"
 )
 
-// TestGroupingComputesSubquery checks that a plan's node of grouping sets is told from one below it,
-// and from one with a single list of keys.
-func TestGroupingComputesSubquery(t *testing.T) {
+// TestGroupingComputes checks that a plan's node of grouping sets is told from one below it, and
+// from one with a single list of keys.
+func TestGroupingComputes(t *testing.T) {
 	const below = `MixedAggregate
   Output: (SubPlan 1), count(*)
   Hash Key: (SubPlan 1)
@@ -30,8 +30,8 @@ func TestGroupingComputesSubquery(t *testing.T) {
 		for line := range strings.Lines(c.plan) {
 			rows = append(rows, rowText([][]byte{[]byte(strings.TrimSuffix(line, "\n"))}))
 		}
-		if got := groupingComputesSubquery(rows); got != c.want {
-			t.Errorf("groupingComputesSubquery = %v, want %v:\n%s", got, c.want, c.plan)
+		if got := groupingComputes(rows); got != c.want {
+			t.Errorf("groupingComputes = %v, want %v:\n%s", got, c.want, c.plan)
 		}
 	}
 }
