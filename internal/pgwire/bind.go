@@ -122,16 +122,16 @@ func (c *conn) bindParams(m *wire.Body, p *prepared.Statement, portal []byte) ([
 
 // locateParam says which parameter an error is about.
 func locateParam(err error, portal []byte, n int, format int16) error {
-	e := *pgerr.From(err)
+	e := pgerr.From(err)
 	at := "unnamed portal"
 	if len(portal) > 0 {
 		at = fmt.Sprintf("portal \"%s\"", portal)
 	}
-	e.Context = fmt.Sprintf("%s parameter $%d", at, n)
+	at = fmt.Sprintf("%s parameter $%d", at, n)
 	if format == formatText && e.Code != pgerr.CharacterNotInRepertoire && e.Code != pgerr.ProtocolViolation {
-		e.Context += " = '...'"
+		at += " = '...'"
 	}
-	return &e
+	return e.Within(at)
 }
 
 // paramReader makes datums of parameter values. It does not hold the Body, which

@@ -91,7 +91,11 @@ func (s *Session) evalConst(ctx context.Context, e ast.Expr) (types.Datum, *type
 // evalParam evaluates an argument of EXECUTE as a value of its parameter's type.
 func (s *Session) evalParam(ctx context.Context, n int, e ast.Expr, t *types.T) (types.Datum, error) {
 	if lit, ok := e.(*ast.StrLit); ok { // as a result column it would become text
-		return typeio.ParseText(t, lit.Val, &s.vals.Format)
+		d, err := typeio.ParseText(t, lit.Val, &s.vals.Format)
+		if err != nil {
+			return d, pgerr.From(err).At(lit.Position())
+		}
+		return d, nil
 	}
 	d, from, err := s.evalConst(ctx, e)
 	if err != nil || d.IsNull() {

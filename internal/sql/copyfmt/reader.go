@@ -234,12 +234,7 @@ func (r *Reader) Locate(err error) error {
 	if !errors.As(err, &e) || strings.Contains(e.Context, copyContext) {
 		return err
 	}
-	located := *e
-	if located.Context != "" {
-		located.Context += "\n" // within the value
-	}
-	located.Context += r.context()
-	return &located
+	return e.Within(r.context())
 }
 
 func (r *Reader) context() string {

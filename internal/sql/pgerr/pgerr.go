@@ -61,6 +61,17 @@ func (e *Error) At(pos int) *Error {
 	return e
 }
 
+// Within returns a copy of e that also says where what it happened in is: its context ends with a
+// line for it.
+func (e *Error) Within(context string) *Error {
+	c := *e
+	if c.Context != "" {
+		c.Context += "\n"
+	}
+	c.Context += context
+	return &c
+}
+
 // From returns err as an *Error; an error of another kind becomes XX000
 // (internal error) that carries it as cause.
 func From(err error) *Error {
