@@ -13,7 +13,6 @@ import (
 	"github.com/lichendb/lichen/internal/kv"
 	"github.com/lichendb/lichen/internal/kvpb"
 	"github.com/lichendb/lichen/internal/liveness"
-	"github.com/lichendb/lichen/internal/plant"
 )
 
 // Membership says whether a node takes part in its cluster.
@@ -193,7 +192,7 @@ func (n *Node) checkMembership(ctx context.Context) error {
 	}
 	for id, m := range found {
 		switch {
-		case id == n.NodeID() && m == Decommissioned && !plant.On(plant.RemovedReturns):
+		case id == n.NodeID() && m == Decommissioned:
 			return fmt.Errorf("node %d was decommissioned and is not part of cluster %s any more: start with an empty store to join as a new node", id, n.ClusterID())
 		case id == n.NodeID():
 			n.decommissioning.Store(m == Decommissioning)

@@ -23,7 +23,7 @@ func All() []Name {
 		SkipUniqueLock, WriteUnchecked, PeersUnlocked,
 		FilterBelowOuter, OuterUnchecked, BoundBelowSort, NullInAntiJoin, MergedColumns, VolatileTwice, ResidualDropped, SpanShort,
 		StaleSubquery, StaleWith, EmptyAggregate, TypmodLost, StalePlan, CursorSkips,
-		StatisticsUnheard, PanicSurvived, TwinAdmitted, SlowLeads, UnheardStays, RemovedReturns, SplitGap, PipelineGoesOn,
+		StatisticsUnheard, PanicSurvived, TwinAdmitted, SlowLeads, UnheardStays, SplitGap, PipelineGoesOn,
 		RoundForgotten, KeysMerged, RowOfNulls, VolatileEarly, RowPerField, TypesInTurn, LaterColumnSeen,
 		ImpliedUnchecked, UnmatchedByAny, ContentionUnlocked, ReservedForNobody,
 		RaisedUnchecked, DistinctByNullable, DistinctOverJoin,

@@ -149,8 +149,6 @@ const (
 
 	// UnheardStays leaves replicas on nodes of which nobody has heard since all others started.
 	UnheardStays Name = "unheard-stays"
-	// RemovedReturns takes a node in again that was decommissioned for good.
-	RemovedReturns Name = "removed-returns"
 
 	// PanicSurvived lets a node go on after a panic below kv.
 	PanicSurvived Name = "panic-survived"

@@ -176,7 +176,6 @@ var finders = []finder{
 	{plant: plant.ObservedForAll, from: 1, seeds: 4, scene: readOfFormer},
 	{plant: plant.StaleClock, from: 1, seeds: 4, scene: staleClock},
 	{plant: plant.UnheardStays, from: 1, seeds: 1, scene: replacedAfterRestart},
-	{plant: plant.RemovedReturns, from: 1, seeds: 1, scene: removedReturns},
 	{plant: plant.SlowLeads, from: 1, seeds: 2, scene: slowStore},
 	{plant: plant.ReadAfterTimeoutNow, from: 1, seeds: 20, make: func(seed uint64) (workload, setting) {
 		return withRegisters(setting{nodes: 3, length: scriptLength, plan: scripted(seed, 1500*time.Millisecond, deafenFormer), leases: true})
