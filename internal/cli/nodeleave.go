@@ -16,8 +16,8 @@ import (
 )
 
 const (
-	// heldPoll is how often a decommissioning is looked at.
-	heldPoll = 500 * time.Millisecond
+	// remainingPoll is how often a decommissioning is looked at.
+	remainingPoll = 500 * time.Millisecond
 	// stuckAfter is how long nothing may move before it is said why.
 	stuckAfter = 30 * time.Second
 )
@@ -107,10 +107,10 @@ func (f *nodeFlags) set(ctx context.Context, id kvpb.NodeID, to node.Membership)
 
 // leaving is how far nodes are that leave the cluster.
 type leaving struct {
-	held   []node.Held // of each of them
-	sum    int         // ranges that they have
-	lost   int         // of which this many have no quorum
-	counts string      // for people
+	remaining []node.Remaining // of each of them
+	sum       int              // ranges that they have
+	lost      int              // of which this many have no quorum
+	counts    string           // for people
 }
 
 // look asks what the nodes still have.
@@ -118,11 +118,11 @@ func (f *decommissionFlags) look(ctx context.Context, ids []kvpb.NodeID, why boo
 	l := &leaving{}
 	var counts []string
 	for _, id := range ids {
-		var h node.Held
-		if err := f.call(ctx, node.MethodHeld, node.HeldRequest{Node: id, Why: why}, &h); err != nil {
+		var h node.Remaining
+		if err := f.call(ctx, node.MethodRemaining, node.RemainingRequest{Node: id, Why: why}, &h); err != nil {
 			return nil, err
 		}
-		l.held = append(l.held, h)
+		l.remaining = append(l.remaining, h)
 		l.sum += h.Ranges
 		l.lost += h.Lost
 		counts = append(counts, fmt.Sprintf("node %d: %d", id, h.Ranges))
@@ -139,8 +139,8 @@ func (l *leaving) stuck() string {
 	if l.lost == l.sum {
 		return fmt.Sprintf("the %d replicas that are left are of ranges without a quorum", l.sum)
 	}
-	for i := range l.held {
-		if h := &l.held[i]; h.Ranges > h.Lost && len(h.Others) >= mostVoters(h) {
+	for i := range l.remaining {
+		if h := &l.remaining[i]; h.Ranges > h.Lost && len(h.Others) >= mostVoters(h) {
 			return ""
 		}
 	}
@@ -167,7 +167,7 @@ func (f *decommissionFlags) await(ctx context.Context, s *streams, ids []kvpb.No
 			left, moved, why = l.sum, time.Now(), false
 		case why:
 			for i, id := range ids {
-				explainHeld(s, id, &l.held[i], f.stuck)
+				explainRemaining(s, id, &l.remaining[i], f.stuck)
 			}
 			if reason := l.stuck(); reason != "" {
 				return fmt.Errorf("%s: the nodes stay decommissioning; run the command again when that has changed, or recommission", reason)
@@ -179,13 +179,13 @@ func (f *decommissionFlags) await(ctx context.Context, s *streams, ids []kvpb.No
 		select {
 		case <-ctx.Done():
 			return ctx.Err()
-		case <-time.After(heldPoll):
+		case <-time.After(remainingPoll):
 		}
 	}
 }
 
 // mostVoters is how many voters the ranges have that a node still has, of those that are known.
-func mostVoters(h *node.Held) (most int) {
+func mostVoters(h *node.Remaining) (most int) {
 	for _, d := range h.Examples {
 		voters := 0
 		for _, r := range d.Replicas {
@@ -198,8 +198,8 @@ func mostVoters(h *node.Held) (most int) {
 	return most
 }
 
-// explainHeld says what keeps replicas on a node.
-func explainHeld(s *streams, id kvpb.NodeID, h *node.Held, since time.Duration) {
+// explainRemaining says what keeps replicas on a node.
+func explainRemaining(s *streams, id kvpb.NodeID, h *node.Remaining, since time.Duration) {
 	if h.Ranges == 0 {
 		return
 	}
@@ -225,7 +225,7 @@ func explainHeld(s *streams, id kvpb.NodeID, h *node.Held, since time.Duration) 
 }
 
 // explainLost names the ranges of a node that have no quorum.
-func explainLost(s *streams, h *node.Held) {
+func explainLost(s *streams, h *node.Remaining) {
 	if h.Lost == 0 {
 		return
 	}

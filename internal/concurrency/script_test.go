@@ -49,7 +49,7 @@ type scriptWait struct {
 	lock     *Waiter // nil for a wait with explicit blockers
 	explicit *Blockers
 	wait     *Wait
-	told     bool // that it is a victim
+	notified bool // that it is a victim
 }
 
 func newScript(t *testing.T, d *datadriven.TestData) *script {
@@ -202,10 +202,10 @@ func (s *script) events() []string {
 	s.waits = slices.DeleteFunc(s.waits, func(w *scriptWait) bool {
 		select {
 		case <-w.wait.Victim():
-			if !w.told {
+			if !w.notified {
 				out = append(out, w.name+" is the victim")
 			}
-			w.told = true
+			w.notified = true
 		default:
 		}
 		if w.lock == nil {

@@ -10,16 +10,16 @@ import (
 )
 
 const (
-	// diskLookEvery is the interval between two looks at the state of the disks, shedEvery that
+	// diskPoll is the interval between two looks at the state of the disks, shedEvery that
 	// between two offers of the leaderships of full stores.
-	diskLookEvery = 100 * time.Millisecond
-	shedEvery     = time.Second
+	diskPoll  = 100 * time.Millisecond
+	shedEvery = time.Second
 )
 
 // watchDisks notifies the other nodes of a disk that is full, slow or stalled, and leaves
 // the leaderships of full stores to them, until ctx ends.
 func (n *Node) watchDisks(ctx context.Context) {
-	t := time.NewTicker(diskLookEvery)
+	t := time.NewTicker(diskPoll)
 	defer t.Stop()
 	was := n.diskStates()
 	var shedAt time.Time

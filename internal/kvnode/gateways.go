@@ -67,7 +67,7 @@ func (n *Node) txnDeps() replica.TxnDeps {
 	}
 	return replica.TxnDeps{
 		Peers: n.Router, GatewayAlive: n.gatewayAlive, Over: n.txnOver,
-		GatewayHeard: func(id kvpb.TxnID) bool { return n.Live.Live(id.Gateway()) },
+		GatewayResponsive: func(id kvpb.TxnID) bool { return n.Live.Live(id.Gateway()) },
 	}
 }
 
@@ -78,10 +78,10 @@ func (n *Node) gatewayAlive(id kvpb.TxnID) bool {
 		return g.start == startOf(n.Life)
 	}
 	i, ok := n.Live.Node(g.node)
-	switch heard := startOf(i.Life); {
-	case ok && (i.Removed || g.start < heard):
+	switch contact := startOf(i.Life); {
+	case ok && (i.Removed || g.start < contact):
 		return false
-	case ok && g.start == heard:
+	case ok && g.start == contact:
 		return n.Live.GatewayAlive(g.node, i.Life)
 	}
 	return n.lives.alive(g) // it has just started
@@ -98,8 +98,8 @@ func (n *Node) txnOver(id kvpb.TxnID) bool {
 	if g == n.ID() {
 		return n.DB.Over(id)
 	}
-	heard := n.Live.LastHeard(g)
-	return !heard.IsZero() && time.Since(heard) > gatewaySilence || n.Deadlocks.Over(id)
+	contact := n.Live.LastContact(g)
+	return !contact.IsZero() && time.Since(contact) > gatewaySilence || n.Deadlocks.Over(id)
 }
 
 // TxnOver reports whether a transaction has ended, for want of its gateway perhaps.

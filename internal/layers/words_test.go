@@ -39,6 +39,12 @@ var retired = map[string]string{
 	"parked":      "quiesced",
 	"presumed":    "split leader",
 	"presumption": "split leader",
+	"doubtful":    "ambiguous",
+	"doomed":      "must restart, or fatal",
+	"hasty":       "without a quorum",
+	"riders":      "deferred proposals",
+	"haste":       "flush",
+	"kindle":      "campaign",
 }
 
 // glossaryTerm is a row of docs/glossary.md.

@@ -113,7 +113,7 @@ type peer struct {
 	life     int64     // the latest that is known of
 	talkLife int64     // the life that the latest message came from
 	known    time.Time // when the peer was first met
-	heard    time.Time // when its latest message came
+	received time.Time // when its latest message came
 	sent     int64     // its latest time stamp, to be echoed
 	has      version   // of this node's info at the peer
 	strikes  int       // heartbeats in a row with another digest than ours

@@ -274,16 +274,16 @@ func TestRemoved(t *testing.T) {
 			}
 		}
 		n.run(4*time.Second, nil)
-		told := make(chan NodeInfo, 10)
+		notified := make(chan NodeInfo, 10)
 		back := n.nodes[4]
 		back.setHooks(hooks{onNode: func(i NodeInfo) {
 			if i.ID == 4 {
-				told <- i
+				notified <- i
 			}
 		}})
 		back.start(2)
 		n.run(2*time.Second, nil)
-		if len(told) != 1 || !(<-told).Removed {
+		if len(notified) != 1 || !(<-notified).Removed {
 			t.Fatal("the removed node was not told, or more than once")
 		}
 		if self, _ := back.l.Node(4); !self.Removed {
@@ -322,7 +322,7 @@ func TestAlive(t *testing.T) {
 		if !l.Live(2) || !l.Live(1) || l.Live(7) || !l.GatewayAlive(2, life) || !l.GatewayAlive(1, self) || l.GatewayAlive(1, self-1) {
 			t.Fatal("who is alive is not")
 		}
-		if !l.LastHeard(7).IsZero() || time.Since(l.LastHeard(2)) > HeartbeatEvery {
+		if !l.LastContact(7).IsZero() || time.Since(l.LastContact(2)) > HeartbeatEvery {
 			t.Fatal("last heard")
 		}
 		if !l.GatewayAlive(7, 1) { // it may just have joined
@@ -350,12 +350,12 @@ func TestAlive(t *testing.T) {
 func TestOthersKnowBetter(t *testing.T) {
 	bubble(t, 3, func(t *testing.T, n *network) {
 		n.run(time.Second, nil)
-		told := make(chan NodeInfo, 10)
+		notified := make(chan NodeInfo, 10)
 		n.nodes[3].setHooks(hooks{onNode: func(i NodeInfo) {
 			if i.ID != 3 {
 				return
 			}
-			told <- i
+			notified <- i
 			n.nodes[3].mu.Lock()
 			defer n.nodes[3].mu.Unlock()
 			n.nodes[3].info.Decommissioning = i.Decommissioning
@@ -366,7 +366,7 @@ func TestOthersKnowBetter(t *testing.T) {
 		info.Seq += 100
 		n.nodes[1].l.Learn(info)
 		n.run(2*time.Second, nil)
-		if len(told) != 1 || !(<-told).Decommissioning {
+		if len(notified) != 1 || !(<-notified).Decommissioning {
 			t.Fatal("node 3 was not told, or more than once")
 		}
 		for id, nd := range n.nodes {

@@ -14,7 +14,7 @@ func (l *Liveness) OldestRead() hlc.Timestamp {
 	defer l.mu.Unlock()
 	var oldest int64
 	for _, p := range l.peers {
-		if p.oldest == 0 || time.Since(p.heard) >= DeadGatewayAfter || l.registry[p.id].Removed {
+		if p.oldest == 0 || time.Since(p.received) >= DeadGatewayAfter || l.registry[p.id].Removed {
 			continue
 		}
 		if oldest == 0 || p.oldest < oldest {

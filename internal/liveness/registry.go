@@ -47,7 +47,7 @@ func (l *Liveness) Live(n kvpb.NodeID) bool {
 		return n != 0
 	}
 	p := l.peers[n]
-	return p != nil && !p.heard.IsZero() && time.Since(p.heard) < LiveFor && !l.registry[n].Removed
+	return p != nil && !p.received.IsZero() && time.Since(p.received) < LiveFor && !l.registry[n].Removed
 }
 
 // OthersAnswer reports whether of all stores but s more than half have disks that answer in time.
@@ -62,14 +62,14 @@ func (l *Liveness) OthersAnswer(s kvpb.StoreID, d time.Duration) bool {
 			continue
 		}
 		p := l.peers[id]
-		heard := id == l.self.ID || p != nil && !p.heard.IsZero() && time.Since(p.heard) < d
+		received := id == l.self.ID || p != nil && !p.received.IsZero() && time.Since(p.received) < d
 		for i := range n.Stores {
 			o := &n.Stores[i]
 			if o.ID == s {
 				continue
 			}
 			stores++
-			if heard && !o.Late && !o.Stalled && !o.Full {
+			if received && !o.Late && !o.Stalled && !o.Full {
 				answer++
 			}
 		}
@@ -77,15 +77,15 @@ func (l *Liveness) OthersAnswer(s kvpb.StoreID, d time.Duration) bool {
 	return 2*answer > stores
 }
 
-// LastHeard returns when the latest message of n came, zero if none did.
-func (l *Liveness) LastHeard(n kvpb.NodeID) time.Time {
+// LastContact returns when the latest message of n came, zero if none did.
+func (l *Liveness) LastContact(n kvpb.NodeID) time.Time {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if n == l.self.ID && n != 0 {
 		return time.Now()
 	}
 	if p := l.peers[n]; p != nil {
-		return p.heard
+		return p.received
 	}
 	return time.Time{}
 }
@@ -103,7 +103,7 @@ func (l *Liveness) GatewayAlive(node kvpb.NodeID, life int64) bool {
 	if p == nil || life < p.life || l.registry[node].Removed {
 		return false
 	}
-	last := p.heard
+	last := p.received
 	if last.IsZero() {
 		last = p.known
 	}

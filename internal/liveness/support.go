@@ -91,8 +91,8 @@ func (l *Liveness) answerAsk(p *peer, m *message, now int64, ev *events) {
 	if m.echo == 0 || m.to != l.self.Life {
 		return // it does not hear this node, so it can't lead
 	}
-	heard := now - (l.sinceStart() - m.echo)
-	until := min(m.ask, now+int64(SupportFor+l.o.MaxOffset), heard+int64(echoFor))
+	lastAck := now - (l.sinceStart() - m.echo)
+	until := min(m.ask, now+int64(SupportFor+l.o.MaxOffset), lastAck+int64(echoFor))
 	if until <= now {
 		return
 	}

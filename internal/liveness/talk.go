@@ -97,7 +97,7 @@ func (l *Liveness) receive(p *peer, m *message, ev *events) {
 	if fresh {
 		p.talkLife, p.sent, p.has, p.strikes = m.life, 0, version{}, 1
 	}
-	p.life, p.heard = m.life, time.Now()
+	p.life, p.received = m.life, time.Now()
 	if m.sent > p.sent {
 		p.sent, p.has = m.sent, m.has
 		if m.beat {

@@ -18,7 +18,7 @@ const (
 	MethodNodes      = rpc.MethodNodes      // → []NodeStatus
 	MethodDrain      = rpc.MethodDrain      // NodeRequest → DrainStatus; begins a drain, and asks how far it is
 	MethodMembership = rpc.MethodMembership // MembershipRequest
-	MethodHeld       = rpc.MethodHeld       // HeldRequest → Held
+	MethodRemaining  = rpc.MethodRemaining  // RemainingRequest → Held
 	methodOwn        = rpc.MethodOwn
 	methodBlocked    = rpc.MethodBlocked // → []string: why ranges that the node leads are not where they belong
 	MethodDebug      = rpc.MethodDebug   // NodeRequest → DebugInfo
@@ -78,7 +78,7 @@ func (n *Node) handleAdmin() {
 		return p, err
 	})
 	n.RPC.Handle(MethodDebug, n.forNode(MethodDebug, func(ctx context.Context) (any, error) { return n.debugInfo(ctx), nil }))
-	n.RPC.Handle(MethodHeld, n.handleHeld)
+	n.RPC.Handle(MethodRemaining, n.handleRemaining)
 	n.RPC.Handle(MethodMembership, n.handleMembership)
 	n.RPC.Handle(methodOwn, n.handleOwn)
 	n.RPC.Handle(methodBlocked, func(context.Context, kvpb.NodeID, []byte) ([]byte, error) { return json.Marshal(n.blocked()) })
@@ -172,7 +172,7 @@ func (n *Node) Statuses() []NodeStatus {
 		if i.ID == n.NodeID() {
 			s.UpdatedAt, s.Live, s.Available = time.Now(), true, n.NotReady() == "" && !i.Removed
 		} else {
-			s.UpdatedAt, s.Live = n.KV.Live.LastHeard(i.ID), n.KV.Live.Live(i.ID)
+			s.UpdatedAt, s.Live = n.KV.Live.LastContact(i.ID), n.KV.Live.Live(i.ID)
 			s.Available = s.Live && !i.Draining && !i.Removed && quorum
 		}
 		for _, st := range i.Stores {

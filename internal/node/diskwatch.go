@@ -10,8 +10,8 @@ import (
 )
 
 const (
-	// diskLookEvery is how often a node looks at the state of its disk.
-	diskLookEvery = 100 * time.Millisecond
+	// diskPoll is how often a node looks at the state of its disk.
+	diskPoll = 100 * time.Millisecond
 	// DiskTimeout is how long clients wait for a disk that was found to stand still before
 	// they are cut off: nothing of their statements can be stopped.
 	DiskTimeout = 5 * time.Second
@@ -20,7 +20,7 @@ const (
 // watchDisk does what a node whose disks stand still can do for its clients: tell them. That it
 // asks for no support, and that full stores leave their leaderships to others, is up to kvnode.
 func (n *Node) watchDisk(ctx context.Context) {
-	t := time.NewTicker(diskLookEvery)
+	t := time.NewTicker(diskPoll)
 	defer t.Stop()
 	stalled, cut := false, false
 	for {

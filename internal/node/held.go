@@ -81,14 +81,14 @@ func (n *Node) explain(err error) error {
 		strings.Join(silent, ", "), err)
 }
 
-// HeldRequest asks what a node still has, and why if it does not become less.
-type HeldRequest struct {
+// RemainingRequest asks what a node still has, and why if it does not become less.
+type RemainingRequest struct {
 	Node kvpb.NodeID
 	Why  bool
 }
 
-// Held is what a node still has, and what that means for giving it up.
-type Held struct {
+// Remaining is what a node still has, and what that means for giving it up.
+type Remaining struct {
 	Ranges   int
 	Examples []kvpb.RangeDescriptor // a few of them
 	Others   []kvpb.NodeID          // live nodes that could take them
@@ -98,13 +98,13 @@ type Held struct {
 	LostSome []LostRange            // a few of them
 }
 
-// maxExamples bounds Held.Examples and Held.LostSome.
+// maxExamples bounds Remaining.Examples and Remaining.LostSome.
 const maxExamples = 8
 
-// handleHeld tells what a node has: as it says itself, or, if it does not answer, as
+// handleRemaining tells what a node has: as it says itself, or, if it does not answer, as
 // the addresses of the ranges say.
-func (n *Node) handleHeld(ctx context.Context, _ kvpb.NodeID, req []byte) ([]byte, error) {
-	var r HeldRequest
+func (n *Node) handleRemaining(ctx context.Context, _ kvpb.NodeID, req []byte) ([]byte, error) {
+	var r RemainingRequest
 	if err := json.Unmarshal(req, &r); err != nil {
 		return nil, err
 	}
@@ -117,20 +117,20 @@ func (n *Node) handleHeld(ctx context.Context, _ kvpb.NodeID, req []byte) ([]byt
 	if _, err := n.everMember(ctx, r.Node); err != nil {
 		return nil, err
 	}
-	h := Held{}
+	h := Remaining{}
 	if r.Node == n.NodeID() {
-		h = n.held()
+		h = n.remaining()
 	} else if n.KV.Live.Live(r.Node) {
 		c, cancel := context.WithTimeout(ctx, callDeadline)
-		p, err := n.RPC.Call(c, r.Node, MethodHeld, req)
+		p, err := n.RPC.Call(c, r.Node, MethodRemaining, req)
 		cancel()
 		if err != nil || json.Unmarshal(p, &h) != nil {
-			h = Held{}
+			h = Remaining{}
 		}
 	}
 	if !h.Live {
 		var err error
-		if h, err = n.heldByAddress(ctx, r.Node); err != nil {
+		if h, err = n.remainingByAddress(ctx, r.Node); err != nil {
 			return nil, n.explain(err)
 		}
 	}
@@ -176,18 +176,18 @@ func (n *Node) allBlocked(ctx context.Context) []string {
 	return out
 }
 
-// held returns the replicas of this node that their ranges know of.
-func (n *Node) held() Held {
-	h := Held{Live: true}
+// remaining returns the replicas of this node that their ranges know of.
+func (n *Node) remaining() Remaining {
+	h := Remaining{Live: true}
 	for _, r := range n.KV.Store.Replicas() {
-		n.addHeld(&h, r.Desc(), n.NodeID())
+		n.addRemaining(&h, r.Desc(), n.NodeID())
 	}
 	return h
 }
 
-// heldByAddress returns the ranges whose addresses name a node. An address that an
+// remainingByAddress returns the ranges whose addresses name a node. An address that an
 // earlier boundary left behind lies within a newer range and does not count.
-func (n *Node) heldByAddress(ctx context.Context, id kvpb.NodeID) (Held, error) {
+func (n *Node) remainingByAddress(ctx context.Context, id kvpb.NodeID) (Remaining, error) {
 	all := map[kvpb.RangeID]*kvpb.RangeDescriptor{}
 	err := n.scan(ctx, keys.MetaSpan(), func(_, value []byte) error {
 		d, err := apply.DecodeDescriptor(value)
@@ -199,15 +199,15 @@ func (n *Node) heldByAddress(ctx context.Context, id kvpb.NodeID) (Held, error) 
 		}
 		return nil
 	})
-	h := Held{}
+	h := Remaining{}
 	for _, d := range all {
-		n.addHeld(&h, d, id)
+		n.addRemaining(&h, d, id)
 	}
 	return h, err
 }
 
-// addHeld adds a range to what a node has, if that has a replica of it.
-func (n *Node) addHeld(h *Held, d *kvpb.RangeDescriptor, id kvpb.NodeID) {
+// addRemaining adds a range to what a node has, if that has a replica of it.
+func (n *Node) addRemaining(h *Remaining, d *kvpb.RangeDescriptor, id kvpb.NodeID) {
 	if !slices.ContainsFunc(d.Replicas, func(r kvpb.ReplicaDescriptor) bool { return r.Node == id }) {
 		return
 	}

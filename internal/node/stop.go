@@ -13,9 +13,9 @@ import (
 // Bounds of a stop.
 const (
 	// stopTimeout is how long what uses the store may take to end by itself when the
-	// node stops; hastyStop is that without a quorum.
-	stopTimeout = leaveTimeout + time.Second
-	hastyStop   = 500 * time.Millisecond
+	// node stops; stopWithoutQuorum is that without a quorum.
+	stopTimeout       = leaveTimeout + time.Second
+	stopWithoutQuorum = 500 * time.Millisecond
 	// stuckStop is how long a stop waits for a disk that stands still, and closeLimit how
 	// long all may take beside the drain.
 	stuckStop  = 5 * time.Second
@@ -134,7 +134,7 @@ func (n *Node) endUsers() {
 	begun := time.Now()
 	t := time.NewTicker(quorumPoll)
 	defer t.Stop()
-	for passed := time.Duration(0); passed < stopTimeout && (passed < hastyStop || !n.quorumGone()); passed = time.Since(begun) {
+	for passed := time.Duration(0); passed < stopTimeout && (passed < stopWithoutQuorum || !n.quorumGone()); passed = time.Since(begun) {
 		select {
 		case <-done:
 			return

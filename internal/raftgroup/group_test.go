@@ -91,7 +91,7 @@ func (c *cluster) run(t *testing.T, input string) string {
 		line = strings.TrimSpace(line)
 		c.events = nil
 		c.op(t, strings.Fields(line))
-		c.told()
+		c.notified()
 		fmt.Fprintf(&out, "%s\n", line)
 		for _, e := range c.events {
 			fmt.Fprintf(&out, "  %s\n", e)
@@ -198,8 +198,8 @@ func outcome(err error) string {
 	return err.Error()
 }
 
-// told reports which proposers were told something.
-func (c *cluster) told() {
+// notified reports which proposers were told something.
+func (c *cluster) notified() {
 	for _, name := range slices.Clone(c.names) {
 		select {
 		case <-c.props[name].Woken():

@@ -44,7 +44,7 @@ func (s *inFlightScript) run(t *testing.T, input string) string {
 	var out strings.Builder
 	for line := range strings.Lines(input) {
 		line = strings.TrimSpace(line)
-		result := append(s.op(t, strings.Fields(line)), s.told()...)
+		result := append(s.op(t, strings.Fields(line)), s.notified()...)
 		fmt.Fprintf(&out, "%s\n", strings.TrimSuffix(line+": "+strings.Join(result, "; "), ": "))
 	}
 	return out.String()
@@ -117,7 +117,7 @@ func (s *inFlightScript) propose(term uint64, commands []string) []string {
 	return []string{fmt.Sprintf("an entry of %v", in)}
 }
 
-func (s *inFlightScript) told() (out []string) {
+func (s *inFlightScript) notified() (out []string) {
 	for _, p := range s.props {
 		select {
 		case <-p.Woken():

@@ -30,7 +30,7 @@ const (
 // Liveness tells of other nodes.
 type Liveness interface {
 	Live(kvpb.NodeID) bool
-	LastHeard(kvpb.NodeID) time.Time
+	LastContact(kvpb.NodeID) time.Time
 	Node(kvpb.NodeID) (liveness.NodeInfo, bool)
 }
 

@@ -138,7 +138,7 @@ func (a *Admin) awaitCaughtUp(ctx context.Context, r *replica.Replica, t placeme
 			return false, fmt.Errorf("range %d: the new replica on store %d was removed", r.RangeID(), t.Store)
 		case time.Since(moved) > catchUpStall:
 			return false, fmt.Errorf("range %d: the replica on store %d does not catch up", r.RangeID(), t.Store)
-		case !a.o.Live.Live(t.Node) && time.Since(a.o.Live.LastHeard(t.Node)) > deadTimeout:
+		case !a.o.Live.Live(t.Node) && time.Since(a.o.Live.LastContact(t.Node)) > deadTimeout:
 			return false, fmt.Errorf("range %d: node %d, which is to get a replica, does not answer", r.RangeID(), t.Node)
 		}
 		return false, stillLeads(r)

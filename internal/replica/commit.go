@@ -103,7 +103,7 @@ func (c *commit) run(ctx context.Context) error {
 	}
 	defer c.r.deps.LongWrites.leave(room)
 	if c.req.Spilled {
-		return c.runSpilled(ctx)
+		return c.commitSpilled(ctx)
 	}
 	announced := c.r.beginCommit(c.id, c.written)
 	defer announced.Finish()

@@ -13,9 +13,9 @@ import (
 
 var errSpillGone = &kvpb.RetryError{Reason: "the transaction's spilled writes are gone"}
 
-// runSpilled commits a transaction that has spilled and lies in this range only: the command writes
+// commitSpilled commits a transaction that has spilled and lies in this range only: the command writes
 // what was not spilled, and the transaction's record, which decides the intents.
-func (c *commit) runSpilled(ctx context.Context) error {
+func (c *commit) commitSpilled(ctx context.Context) error {
 	r, req := c.r, c.req
 	rec, err := r.records.Find(ctx, req.Txn.ID)
 	if err != nil {

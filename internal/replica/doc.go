@@ -65,7 +65,7 @@
 //     the left half gives its keys up. (prepareSplit, applyTrigger; TestSplitStaysCommitted,
 //     TestSplitLeavesNoGap in store)
 //  9. A store whose log lacks what one of its replicas has acknowledged ends, before it votes again or
-//     acknowledges anything: it can't know what else it has forgotten. (held; snapshot, invariant 4;
+//     acknowledges anything: it can't know what else it has forgotten. (checkAcknowledged; snapshot, invariant 4;
 //     TestOlderCopy in server)
 //  10. A replica is quiesced only while a tick would change nothing; what ends that calls Unquiesce
 //     afterwards. No more than one tick waits to be processed, so that under load the group's time does

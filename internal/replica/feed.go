@@ -314,8 +314,8 @@ func (fs *feeds) catchUp(r *Replica, f *feed, resp *kvpb.FeedResponse) error {
 func (r *Replica) awaitFeed(ctx context.Context, f *feed, noWait bool, resp *kvpb.FeedResponse) error {
 	late := time.NewTimer(feedWait)
 	defer late.Stop()
-	look := time.NewTicker(kvpb.ClosedEvery)
-	defer look.Stop()
+	poll := time.NewTicker(kvpb.ClosedEvery)
+	defer poll.Stop()
 	for {
 		if err := r.betweenEntries(ctx, func() error { return r.resolveFeed(f) }); err != nil {
 			return err
@@ -325,7 +325,7 @@ func (r *Replica) awaitFeed(ctx context.Context, f *feed, noWait bool, resp *kvp
 		}
 		select {
 		case <-f.notify:
-		case <-look.C:
+		case <-poll.C:
 		case <-late.C:
 			return nil
 		case <-ctx.Done():

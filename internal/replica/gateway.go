@@ -27,9 +27,9 @@ type TxnDeps struct {
 	// stands for a node by itself: what is left from before the replica's start is
 	// abandoned, everything else alive.
 	GatewayAlive func(kvpb.TxnID) bool
-	// GatewayHeard reports whether a message of a living gateway came just now, so that it is
+	// GatewayResponsive reports whether a message of a living gateway came just now, so that it is
 	// probably still at its commits; nil: all are.
-	GatewayHeard func(kvpb.TxnID) bool
+	GatewayResponsive func(kvpb.TxnID) bool
 	// Over asks a transaction's gateway whether it has ended, or reports that it can't
 	// be reached: its locks then go to who waits for them. It may block for a while; nil:
 	// nobody knows.
@@ -64,7 +64,7 @@ func (r *Replica) commitTimeout(id kvpb.TxnID, loaded bool) time.Duration {
 	switch d := r.txnDeps(); {
 	case !r.gatewayAlive(id, loaded):
 		return 0
-	case d.GatewayHeard != nil && !d.GatewayHeard(id):
+	case d.GatewayResponsive != nil && !d.GatewayResponsive(id):
 		return txnintent.RecoverAfter
 	}
 	return abandonAfter

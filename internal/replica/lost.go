@@ -25,9 +25,9 @@ func (e *LostLogError) Error() string {
 	return fmt.Sprintf("range %d: %s: the raft log was damaged, or the store was put back from an older copy; %s", e.Range, e.What, LostAdvice)
 }
 
-// held answers whether this replica still has what a heartbeat says that it has: a leader tells
+// checkAcknowledged answers whether this replica still has what a heartbeat says that it has: a leader tells
 // a follower no commit index beyond what that has acknowledged to it (invariant 9).
-func (g *group) held(m *pb.Message) error {
+func (g *group) checkAcknowledged(m *pb.Message) error {
 	commit, last := m.GetCommit(), g.View.State.Last
 	if commit <= last || m.GetTerm() < g.Raft().BasicStatus().GetTerm() {
 		return nil

@@ -34,7 +34,7 @@ func (g *group) Accept(m *pb.Message, epoch int64) bool {
 	case pb.MsgVote, pb.MsgPreVote:
 		return !g.callForVotes(m)
 	case pb.MsgHeartbeat:
-		if err := g.held(m); err != nil {
+		if err := g.checkAcknowledged(m); err != nil {
 			g.lose(err)
 			return false
 		}

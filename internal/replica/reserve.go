@@ -17,9 +17,9 @@ const (
 	// reservePoll how often it looks.
 	reserveWait = time.Second
 	reservePoll = 2 * time.Millisecond
-	// reservedLook is how long a writer waits before it looks whether the gateway of a
+	// reservedPoll is how long a writer waits before it looks whether the gateway of a
 	// reservation still lives.
-	reservedLook = time.Second
+	reservedPoll = time.Second
 )
 
 // reserve makes others wait before they begin to write in the spans, or gives up all that the
@@ -62,7 +62,7 @@ func (r *Replica) awaitReserved(ctx context.Context, req *kvpb.LockRequest) erro
 				return &kvpb.LockNotAvailableError{Timeout: true}
 			}
 		}
-		soon, cancel := context.WithTimeout(ctx, min(v.Left(time.Now()), reservedLook))
+		soon, cancel := context.WithTimeout(ctx, min(v.Left(time.Now()), reservedPoll))
 		err := r.waitUntil(soon, v.Done(), &one, h, v)
 		cancel()
 		var dead *kvpb.DeadlockError

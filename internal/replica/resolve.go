@@ -331,8 +331,8 @@ func (s *resolver) leave() {
 	}
 }
 
-// rollBack takes back the spilled writes of a span from a position on.
-func (r *Replica) rollBack(ctx context.Context, x *txnintent.Txn, span kvpb.Span, from uint64) error {
+// rollBackIntents takes back the spilled writes of a span from a position on.
+func (r *Replica) rollBackIntents(ctx context.Context, x *txnintent.Txn, span kvpb.Span, from uint64) error {
 	fence, err := r.admitWrite(ctx)
 	if err != nil {
 		return err

@@ -219,7 +219,7 @@ func (r *Replica) fillHistory(in *txnintent.Intent, req *kvpb.SpillRequest, i, n
 		return true, nil
 	}
 	least := in.Position
-	add := func(w txnintent.SequencedWrite) { least = in.Supersede(w, least, req.Keep, req.Statement) }
+	add := func(w txnintent.SequencedWrite) { least = in.AppendHistory(w, least, req.Keep, req.Statement) }
 	for j := n - 2; j >= i; j-- {
 		add(txnintent.SequencedWrite{Position: req.Positions[j], Deleted: req.Writes[j].Value == nil, Value: req.Writes[j].Value})
 	}
@@ -300,7 +300,7 @@ func (r *Replica) spilledPage(ctx context.Context, resp *kvpb.SpilledResponse, r
 
 // addSpilled adds the newest write of a key below req.Below, if there is one.
 func (r *Replica) addSpilled(resp *kvpb.SpilledResponse, req *kvpb.SpilledRequest, key []byte, in txnintent.Intent) error {
-	w, current, ok := in.Below(req.Below)
+	w, current, ok := in.NewestBelow(req.Below)
 	if !ok {
 		return nil
 	}
@@ -360,5 +360,5 @@ func (r *Replica) unspill(ctx context.Context, req *kvpb.UnspillRequest) error {
 	if st.Status.Known() {
 		return errAborted
 	}
-	return r.rollBack(ctx, x, st.Span, req.From)
+	return r.rollBackIntents(ctx, x, st.Span, req.From)
 }

@@ -149,7 +149,7 @@ func (r *Replica) EndTxn(ctx context.Context, req *kvpb.EndTxnRequest, resp *kvp
 	case txnintent.WriteCommitted:
 		resp.Status = kvpb.TxnCommitted
 		d.allowed = d.allowed && !r.records.Contended(rec)
-		err = r.commitRecord(ctx, rec, fence, req.TS, d)
+		err = r.markCommitted(ctx, rec, fence, req.TS, d)
 	}
 	if err != nil || !known || !resp.Lowest.IsEmpty() {
 		return err
@@ -174,7 +174,7 @@ func (r *Replica) decideByRecord(ctx context.Context, rec *txnintent.Record) err
 	return r.decideAndResolve(ctx, x, rec.Status, rec.TS)
 }
 
-// commitRecord makes a record say that its transaction has committed at ts. If this range's
+// markCommitted makes a record say that its transaction has committed at ts. If this range's
 // intents are as the last attempt staged them, the same command removes their locks.
 //
 // resolveIntents (resolve.go) would do that in a command of its own; here one consensus round is
@@ -182,7 +182,7 @@ func (r *Replica) decideByRecord(ctx context.Context, rec *txnintent.Record) err
 // CommitImplicitly comes before the locks go: a reader that finds a lock gone knows of the commit.
 // Resolve says that the command was applied. If it fails, the intents stay, implicitly committed,
 // until a push or the sweep learns what the record says.
-func (r *Replica) commitRecord(ctx context.Context, rec *txnintent.Record, fence raftgroup.Fence, ts hlc.Timestamp, d deferral) error {
+func (r *Replica) markCommitted(ctx context.Context, rec *txnintent.Record, fence raftgroup.Fence, ts hlc.Timestamp, d deferral) error {
 	x, err := r.enterStaged(ctx, rec)
 	if err != nil {
 		return err

@@ -95,7 +95,7 @@ func (n *Node) judge(c *conn, h *hello, came time.Time) (r *RefusedError, decide
 // goesOn reports whether a process has sent something since a later one came.
 func (l *life) goesOn(came time.Time) bool {
 	for c := range l.conns {
-		if heard := c.born.Add(time.Duration(c.read.Load())); heard.Sub(came) > lifeDoubt {
+		if lastRead := c.born.Add(time.Duration(c.read.Load())); lastRead.Sub(came) > lifeDoubt {
 			return true
 		}
 	}

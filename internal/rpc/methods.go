@@ -45,7 +45,7 @@ const (
 	MethodNodes      Method = 96
 	MethodDrain      Method = 97
 	MethodMembership Method = 98
-	MethodHeld       Method = 99
+	MethodRemaining  Method = 99
 	MethodOwn        Method = 100
 	MethodDebug      Method = 101
 	MethodBlocked    Method = 102
@@ -60,7 +60,7 @@ var methodNames = map[Method]string{
 	MethodCatalog: "Catalog", MethodSQL: "SQL",
 	MethodRangeOp: "RangeOp", MethodRangeInfos: "RangeInfos", MethodRangeSize: "RangeSize",
 	MethodChecksum: "Checksum", MethodCheckRanges: "CheckRanges", MethodRangeIDs: "RangeIDs",
-	MethodNodes: "Nodes", MethodDrain: "Drain", MethodMembership: "Membership", MethodHeld: "Held", MethodOwn: "Own",
+	MethodNodes: "Nodes", MethodDrain: "Drain", MethodMembership: "Membership", MethodRemaining: "Held", MethodOwn: "Own",
 	MethodDebug: "Debug", MethodBlocked: "Blocked",
 }
 

@@ -125,9 +125,9 @@ func TestReadyNeedsQuorum(t *testing.T) {
 	})
 }
 
-// TestStopIsTold: a node that was stopped is not available to others from then on, though they
+// TestStopIsAnnounced: a node that was stopped is not available to others from then on, though they
 // count it as live a moment longer.
-func TestStopIsTold(t *testing.T) {
+func TestStopIsAnnounced(t *testing.T) {
 	withNodes(t, func(t *testing.T, c *testNodes) {
 		first, second, third := c.three()
 		c.awaitVoters(first, second, third)

@@ -14,10 +14,10 @@ import (
 
 // TestOlderCopy: a node whose store was put back from an older copy ends, and says what to do.
 func TestOlderCopy(t *testing.T) {
-	if os.Getenv(doomedNode) != "" {
+	if os.Getenv(fatalNode) != "" {
 		synctest.Test(t, func(t *testing.T) { testOlderCopy(t, newTestNodes(t)) })
 	}
-	out, code := runDoomed(t, "TestOlderCopy")
+	out, code := runFatal(t, "TestOlderCopy")
 	if code != fatalExit || !strings.Contains(out, "put back from an older copy") || !strings.Contains(out, "start the node with an empty store") {
 		t.Errorf("exit code %d: %s", code, out)
 	}

@@ -14,28 +14,28 @@ import (
 )
 
 const (
-	// doomedNode, in the environment, has a test be the process that ends.
-	doomedNode = "LICHEN_TEST_DOOMED"
-	livesOn    = "the node lives on"
+	// fatalNode, in the environment, has a test be the process that ends.
+	fatalNode = "LICHEN_TEST_DOOMED"
+	livesOn   = "the node lives on"
 )
 
 // TestPanicBelowEnds: a panic while a client's goroutine runs the range's log ends the
 // process, which says why.
 func TestPanicBelowEnds(t *testing.T) {
-	if os.Getenv(doomedNode) != "" {
+	if os.Getenv(fatalNode) != "" {
 		withNodes(t, testPanicBelow)
 	}
-	out, code := runDoomed(t, "TestPanicBelowEnds")
+	out, code := runFatal(t, "TestPanicBelowEnds")
 	if code != fatalExit || !strings.Contains(out, "panic: no such disk") || !strings.Contains(out, "HINT: this is a bug") {
 		t.Errorf("exit code %d: %s", code, out)
 	}
 }
 
-// runDoomed runs a test in a process of its own, and returns what that said and how it ended.
-func runDoomed(t *testing.T, test string, env ...string) (out string, code int) {
+// runFatal runs a test in a process of its own, and returns what that said and how it ended.
+func runFatal(t *testing.T, test string, env ...string) (out string, code int) {
 	t.Helper()
 	cmd := exec.Command(os.Args[0], "-test.run", "^"+test+"$")
-	cmd.Env = append(append(os.Environ(), doomedNode+"=1"), env...)
+	cmd.Env = append(append(os.Environ(), fatalNode+"=1"), env...)
 	p, err := cmd.CombinedOutput()
 	var exit *exec.ExitError
 	if err != nil && !errors.As(err, &exit) {

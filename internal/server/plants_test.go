@@ -27,16 +27,16 @@ func TestPlants(t *testing.T) {
 // TestPlantsStatistics plants a node that does not hear of the statistics of others.
 func TestPlantsStatistics(t *testing.T) {
 	defer plant.Choose(plant.StatisticsUnheard)()
-	heard := true
-	withNodes(t, func(t *testing.T, c *testNodes) { heard = statisticsHeard(c) })
-	if heard {
+	received := true
+	withNodes(t, func(t *testing.T, c *testNodes) { received = statisticsReceived(c) })
+	if received {
 		t.Error("not found")
 	}
 }
 
 // TestPlantsPanic plants a node that goes on after a panic of the goroutine that ran a range.
 func TestPlantsPanic(t *testing.T) {
-	out, code := runDoomed(t, "TestPanicBelowEnds", "LICHEN_PLANT="+string(plant.PanicSurvived))
+	out, code := runFatal(t, "TestPanicBelowEnds", "LICHEN_PLANT="+string(plant.PanicSurvived))
 	if code == fatalExit || !strings.Contains(out, livesOn) {
 		t.Errorf("not found: exit code %d: %s", code, out)
 	}
@@ -44,7 +44,7 @@ func TestPlantsPanic(t *testing.T) {
 
 // TestPlantsTwin plants nodes that hear a later process of a node that goes on.
 func TestPlantsTwin(t *testing.T) {
-	out, code := runDoomed(t, "TestTwin", "LICHEN_PLANT="+string(plant.TwinAdmitted))
+	out, code := runFatal(t, "TestTwin", "LICHEN_PLANT="+string(plant.TwinAdmitted))
 	if code == fatalExit && twinEnded(out) {
 		t.Error("not found")
 	}

@@ -9,16 +9,16 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// TestStatisticsHeard: what one node finds out about a table, others know a minute later.
-func TestStatisticsHeard(t *testing.T) {
+// TestStatisticsReceived: what one node finds out about a table, others know a minute later.
+func TestStatisticsReceived(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		if !statisticsHeard(newTestNodes(t)) {
+		if !statisticsReceived(newTestNodes(t)) {
 			t.Error("they do not")
 		}
 	})
 }
 
-func statisticsHeard(c *testNodes) bool {
+func statisticsReceived(c *testNodes) bool {
 	first, second, _ := c.three()
 	one, two := c.connect(first), c.connect(second)
 	c.exec(one, "CREATE TABLE t (a INT PRIMARY KEY)")

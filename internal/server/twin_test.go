@@ -15,10 +15,10 @@ import (
 // TestTwin: a process that is started with a copy of the store of a node that runs ends before
 // it takes part in anything, and says why.
 func TestTwin(t *testing.T) {
-	if os.Getenv(doomedNode) != "" {
+	if os.Getenv(fatalNode) != "" {
 		synctest.Test(t, func(t *testing.T) { testTwin(t, newTestNodes(t)) })
 	}
-	out, code := runDoomed(t, "TestTwin")
+	out, code := runFatal(t, "TestTwin")
 	if code != fatalExit || !twinEnded(out) {
 		t.Errorf("exit code %d: %s", code, out)
 	}

@@ -235,10 +235,10 @@ func (o *operator) takeOut(on *machine, id kvpb.NodeID) bool {
 	if o.askAny(on, node.MethodMembership, node.MembershipRequest{Node: id, To: node.Decommissioning}, nil) != nil {
 		return false
 	}
-	var h node.Held
+	var h node.Remaining
 	for time.Since(began) < moveWithin {
-		h = node.Held{Ranges: 1}
-		if err := o.askAny(on, node.MethodHeld, node.HeldRequest{Node: id, Why: true}, &h); err == nil && h.Ranges == 0 {
+		h = node.Remaining{Ranges: 1}
+		if err := o.askAny(on, node.MethodRemaining, node.RemainingRequest{Node: id, Why: true}, &h); err == nil && h.Ranges == 0 {
 			return true
 		}
 		<-time.After(operatePoll)

@@ -228,8 +228,8 @@ func (s *simulation) operate(began time.Time) *operator {
 	return op
 }
 
-// leaseLook is the time between two looks at who serves.
-const leaseLook = 5 * time.Millisecond
+// leasePoll is the time between two looks at who serves.
+const leasePoll = 5 * time.Millisecond
 
 // watchLeases looks again and again whether two replicas of a range serve at once.
 func (s *simulation) watchLeases(done <-chan struct{}) {
@@ -237,7 +237,7 @@ func (s *simulation) watchLeases(done <-chan struct{}) {
 		select {
 		case <-done:
 			return
-		case <-time.After(leaseLook):
+		case <-time.After(leasePoll):
 		}
 		serves := map[kvpb.RangeID]kvpb.NodeID{}
 		for _, n := range s.nodes {

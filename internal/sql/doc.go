@@ -43,7 +43,7 @@
 //	    stored after its commit, and rows count as changed from then on. So no session meets a
 //	    conflict over them (stats.InTxn; TestStatisticsInTransactions).
 //	Q7. A statement looks after a bounded number of steps, from the parse on, whether it goes on
-//	    (Session.parse, call.Context.Step; TestLooks, layers' TestElementLoopsStep).
+//	    (Session.parse, call.Context.Step; TestCancelChecks, layers' TestElementLoopsStep).
 //
 // One goroutine at a time uses a Session. Cancel, Terminate and Activity come from others and touch
 // only atomics and activity.Current, which has a mutex. The maps of Server have a mutex.

@@ -37,9 +37,9 @@ func (s *Server) CollectDue(t testing.TB) int {
 	return n
 }
 
-// OnLook has f called whenever somebody looks whether a statement of s goes on.
-func (s *Session) OnLook(f func()) {
-	s.current.OnLook(f)
+// OnCancelCheck has f called whenever somebody looks whether a statement of s goes on.
+func (s *Session) OnCancelCheck(f func()) {
+	s.current.OnCancelCheck(f)
 }
 
 // OnMemoryWait has f called whenever a statement begins to wait for memory.

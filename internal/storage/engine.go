@@ -208,7 +208,7 @@ func (e *Engine) OnFlush(fn func()) {
 func (e *Engine) watch() {
 	defer e.wg.Done()
 	defer must.Report(e.opts.OnFatal)
-	var told uint64
+	var notified uint64
 	for {
 		select {
 		case <-e.quit:
@@ -221,8 +221,8 @@ func (e *Engine) watch() {
 		e.points.sweep()
 		e.scans.sweep()
 		e.CheckDisk()
-		if n := e.flushes.Load(); n != told {
-			told = n
+		if n := e.flushes.Load(); n != notified {
+			notified = n
 			e.onFlush.Lock()
 			fns := e.onFlush.fns
 			e.onFlush.Unlock()

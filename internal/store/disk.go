@@ -21,9 +21,9 @@ const (
 	// are notified; it does until lateFor after the last such operation.
 	lateAfter = 250 * time.Millisecond
 	lateFor   = 2 * time.Second
-	// heardWithin is how fresh the word of others must be that their disks answer: from when they
+	// answersWithin is how fresh the word of others must be that their disks answer: from when they
 	// would have said otherwise, had their operations begun to hang with those of this disk.
-	heardWithin = 500 * time.Millisecond
+	answersWithin = 500 * time.Millisecond
 	// wellAfter is how long all operations must have been fast, or have found
 	// space, before the disk counts as well again.
 	wellAfter = 5 * time.Second
@@ -121,7 +121,7 @@ func (d *disk) fair(now time.Time, took time.Duration) time.Duration {
 // stallsAt returns how long an operation may take before the disk counts as stalled, given how
 // long the oldest has taken.
 func (s *Store) stallsAt(oldest time.Duration) time.Duration {
-	if f := s.net.OthersAnswer; oldest > StallAloneAfter && f != nil && f(s.Identity().Store, heardWithin) {
+	if f := s.net.OthersAnswer; oldest > StallAloneAfter && f != nil && f(s.Identity().Store, answersWithin) {
 		return StallAloneAfter
 	}
 	return StallAfter

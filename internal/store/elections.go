@@ -21,8 +21,8 @@ const (
 	// thousands of ranges before this one.
 	rankDelay     = 400 * time.Millisecond
 	idleRankDelay = 2 * time.Second
-	// lookEvery is how often a replica that no majority would support is looked at.
-	lookEvery = 500 * time.Millisecond
+	// recheckEvery is how often a replica that no majority would support is looked at.
+	recheckEvery = 500 * time.Millisecond
 )
 
 // elections are the replicas that want leaders for their ranges. It implements
@@ -173,7 +173,7 @@ func (e *elections) next() *replica.Replica {
 			continue
 		}
 		if !c.r.Electable() {
-			c.due = time.Now().Add(lookEvery)
+			c.due = time.Now().Add(recheckEvery)
 			e.later = append(e.later, c)
 			continue
 		}

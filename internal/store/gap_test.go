@@ -27,15 +27,15 @@ func splitsWithoutGap(t *testing.T) error {
 		c.Replicate(1)
 		time.Sleep(time.Second)
 		for _, nd := range c.Nodes {
-			var look func()
-			look = func() {
+			var poll func()
+			poll = func() {
 				watched.Add(1)
 				if nd.Store.At([]byte("\x10z")) == nil {
 					gaps.Add(1)
 				}
-				nd.OnClock(look)
+				nd.OnClock(poll)
 			}
-			nd.OnClock(look)
+			nd.OnClock(poll)
 		}
 		for i, key := range []string{"\x10f", "\x10k", "\x10p"} {
 			c.Split(kvpb.RangeID(i+1), key, kvpb.RangeID(i+2))

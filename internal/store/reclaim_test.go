@@ -32,9 +32,9 @@ func TestReclaim(t *testing.T) {
 		if !ok {
 			t.Fatal("no replica to hand over to")
 		}
-		told := make(chan []replica.FollowerProgress, 1)
-		lead.Progress(func(list []replica.FollowerProgress) { told <- list })
-		if list := <-told; len(list) != 2 || list[0].Match == 0 || list[1].Match == 0 {
+		reported := make(chan []replica.FollowerProgress, 1)
+		lead.Progress(func(list []replica.FollowerProgress) { reported <- list })
+		if list := <-reported; len(list) != 2 || list[0].Match == 0 || list[1].Match == 0 {
 			t.Errorf("progress: %+v", list)
 		}
 		lead.TransferLeader(rep.Replica)

@@ -28,9 +28,9 @@ type diskPace struct {
 	slow        atomic.Bool
 
 	// The rest belongs to the watching goroutine: the counts at its last looks, in a ring.
-	looks  [slowWindow / diskEvery]struct{ syncs, late int64 }
-	next   int
-	lastAt time.Time // when the disk was last seen to be slow
+	samples [slowWindow / diskEvery]struct{ syncs, late int64 }
+	next    int
+	lastAt  time.Time // when the disk was last seen to be slow
 }
 
 // synced notes a write to the log.
@@ -44,13 +44,13 @@ func (p *diskPace) synced(took time.Duration, bytes int) {
 
 // judge looks at what ended within the window. It reports whether its answer has changed.
 func (p *diskPace) judge(now time.Time) bool {
-	first := &p.looks[p.next]
+	first := &p.samples[p.next]
 	syncs, late := p.syncs.Load(), p.late.Load()
 	if n := late - first.late; n >= leastSlow && 2*n > syncs-first.syncs {
 		p.lastAt = now
 	}
 	first.syncs, first.late = syncs, late
-	p.next = (p.next + 1) % len(p.looks)
+	p.next = (p.next + 1) % len(p.samples)
 	slow := p.limit.Load() > 0 && !p.lastAt.IsZero() && now.Sub(p.lastAt) < slowFor
 	return p.slow.Swap(slow) != slow
 }
@@ -58,8 +58,8 @@ func (p *diskPace) judge(now time.Time) bool {
 // forget begins a new window: this process stood still, which says nothing of the disk.
 func (p *diskPace) forget() {
 	syncs, late := p.syncs.Load(), p.late.Load()
-	for i := range p.looks {
-		p.looks[i].syncs, p.looks[i].late = syncs, late
+	for i := range p.samples {
+		p.samples[i].syncs, p.samples[i].late = syncs, late
 	}
 }
 

@@ -96,21 +96,21 @@ func TestDiskPaceEnds(t *testing.T) {
 func TestPausedProcess(t *testing.T) {
 	var d disk
 	now := time.Now()
-	look := func(after, took time.Duration) time.Duration {
+	poll := func(after, took time.Duration) time.Duration {
 		now = now.Add(after)
 		return d.fair(now, took)
 	}
-	look(0, 0)
-	if got := look(diskEvery, 3*time.Second); got != 3*time.Second {
+	poll(0, 0)
+	if got := poll(diskEvery, 3*time.Second); got != 3*time.Second {
 		t.Errorf("a process that goes on: %v", got)
 	}
-	if got := look(10*time.Second, 13*time.Second); got != 0 {
+	if got := poll(10*time.Second, 13*time.Second); got != 0 {
 		t.Errorf("right after a pause: %v", got)
 	}
 	for range 9 {
-		look(diskEvery, 13*time.Second)
+		poll(diskEvery, 13*time.Second)
 	}
-	if got := look(diskEvery, 14*time.Second); got != 10*diskEvery {
+	if got := poll(diskEvery, 14*time.Second); got != 10*diskEvery {
 		t.Errorf("%v after the pause: %v", 10*diskEvery, got)
 	}
 }

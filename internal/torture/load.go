@@ -251,8 +251,8 @@ type slow struct {
 const (
 	// maxSlow bounds the slow statements that are kept of a client.
 	maxSlow = 256
-	// maxTold is how many of them are told, the longest ones.
-	maxTold = 4
+	// maxReported is how many of them are told, the longest ones.
+	maxReported = 4
 )
 
 // moment is the least wait that is kept.
@@ -290,7 +290,7 @@ func (w *waits) tale(begun time.Time) string {
 	w.mu.Unlock()
 	slices.SortFunc(since, func(a, b slow) int { return cmp.Compare(b.to.Sub(b.from), a.to.Sub(a.from)) })
 	var b strings.Builder
-	for _, s := range since[:min(maxTold, len(since))] {
+	for _, s := range since[:min(maxReported, len(since))] {
 		if b.Len() > 0 {
 			b.WriteString("; ")
 		}

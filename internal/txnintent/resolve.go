@@ -40,9 +40,9 @@ func (l *Intent) RollBack(from uint64) (back *Intent, w SequencedWrite, ok bool)
 	}, w, true
 }
 
-// Below returns the newest write of an intent below a position. current says that it is the
+// NewestBelow returns the newest write of an intent below a position. current says that it is the
 // version itself.
-func (l *Intent) Below(position uint64) (w SequencedWrite, current, ok bool) {
+func (l *Intent) NewestBelow(position uint64) (w SequencedWrite, current, ok bool) {
 	if l.Position < position {
 		return SequencedWrite{Position: l.Position, Deleted: l.Deleted}, true, true
 	}
@@ -53,11 +53,11 @@ func (l *Intent) Below(position uint64) (w SequencedWrite, current, ok bool) {
 	return l.History[i], false, true
 }
 
-// Supersede makes l, the intent of a later write of the key, remember an earlier one, if
-// anybody may ask for that: a statement sees none of its own writes, and nobody goes back
-// behind the write at keep. least is the position of the write that was remembered last; it is
+// AppendHistory adds an earlier write of the key to the history of l, the intent of a later one,
+// if it may still be read or restored: a statement sees none of its own writes, and no rollback
+// goes back behind the write at keep. least is the position of the write that was remembered last; it is
 // returned as it is afterwards.
-func (l *Intent) Supersede(w SequencedWrite, least, keep, statement uint64) uint64 {
+func (l *Intent) AppendHistory(w SequencedWrite, least, keep, statement uint64) uint64 {
 	switch {
 	case least < keep: // nobody goes back behind the one that is there
 	case w.Position >= statement: // replaced by the same statement

@@ -279,7 +279,7 @@ func TestAnyStartConverges(t *testing.T) {
 		w.settle(rt)
 		c := w.picture()
 		d := c.Explain(gone.ID, placed(w))
-		if !d.Done() && (d.Moving > 0 || len(d.Held) == 0) {
+		if !d.Done() && (d.Moving > 0 || len(d.Blockers) == 0) {
 			rt.Fatalf("stopped without a reason: %v", d)
 		}
 		if !d.Done() && w.couldEmpty(c, z, gone.ID) {

@@ -245,7 +245,7 @@ func TestExplain(t *testing.T) {
 	w.addRange(zoneOf(3), 1, 2, 4)
 	w.stores[2].Decommissioning = true
 	d := w.picture().Explain(3, placed(w))
-	if d.Left != 4 || d.Moving != 4 || len(d.Held) != 0 {
+	if d.Left != 4 || d.Moving != 4 || len(d.Blockers) != 0 {
 		t.Errorf("%+v", d)
 	}
 	w.stores[3].State = Suspect

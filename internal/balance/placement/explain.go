@@ -17,14 +17,14 @@ type Placed struct {
 
 // Departure says how far a store's decommissioning is.
 type Departure struct {
-	Store  kvpb.StoreID
-	Left   int // replicas that the store still has
-	Moving int // of these, how many have a place to go
-	Held   []Holdup
+	Store    kvpb.StoreID
+	Left     int // replicas that the store still has
+	Moving   int // of these, how many have a place to go
+	Blockers []Blocker
 }
 
 // Holdup is a reason that keeps replicas where they are.
-type Holdup struct {
+type Blocker struct {
 	Reason  string
 	Ranges  int
 	Example kvpb.RangeID
@@ -34,37 +34,37 @@ type Holdup struct {
 // it up. ranges are those that have a replica on the store; others are ignored.
 func (c *Cluster) Explain(id kvpb.StoreID, ranges []Placed) Departure {
 	d := Departure{Store: id}
-	held := map[string]*Holdup{}
+	blockers := map[string]*Blocker{}
 	for i := range ranges {
 		p := &ranges[i]
 		if _, here := p.Desc.Replica(id); !here {
 			continue
 		}
 		d.Left++
-		why := c.holdup(id, p)
+		why := c.blocker(id, p)
 		if why == "" {
 			d.Moving++
 			continue
 		}
-		h, ok := held[why]
+		h, ok := blockers[why]
 		if !ok {
-			h = &Holdup{Reason: why, Example: p.Desc.RangeID}
-			held[why] = h
+			h = &Blocker{Reason: why, Example: p.Desc.RangeID}
+			blockers[why] = h
 		}
 		h.Ranges++
 	}
-	for _, h := range held {
-		d.Held = append(d.Held, *h)
+	for _, h := range blockers {
+		d.Blockers = append(d.Blockers, *h)
 	}
-	sort.Slice(d.Held, func(i, j int) bool {
-		a, b := d.Held[i], d.Held[j]
+	sort.Slice(d.Blockers, func(i, j int) bool {
+		a, b := d.Blockers[i], d.Blockers[j]
 		return a.Ranges > b.Ranges || a.Ranges == b.Ranges && a.Reason < b.Reason
 	})
 	return d
 }
 
 // holdup says what keeps a range on a store, "" if nothing does.
-func (c *Cluster) holdup(id kvpb.StoreID, p *Placed) string {
+func (c *Cluster) blocker(id kvpb.StoreID, p *Placed) string {
 	if s, ok := c.byID[id]; !ok || !s.Decommissioning {
 		return "the store is not being decommissioned"
 	}
@@ -90,7 +90,7 @@ func (d Departure) String() string {
 	}
 	var b strings.Builder
 	fmt.Fprintf(&b, "s%d holds %d %s, %d of them can move", d.Store, d.Left, plural("replica", d.Left), d.Moving)
-	for _, h := range d.Held {
+	for _, h := range d.Blockers {
 		fmt.Fprintf(&b, "\n%d held up (for example range %d): %s", h.Ranges, h.Example, h.Reason)
 	}
 	return b.String()

@@ -17,5 +17,5 @@ func (a Alone) Nodes() []liveness.NodeInfo { return []liveness.NodeInfo{a()} }
 // Live implements Nodes.
 func (a Alone) Live(kvpb.NodeID) bool { return true }
 
-// LastHeard implements Nodes.
-func (a Alone) LastHeard(kvpb.NodeID) time.Time { return time.Now() }
+// LastContact implements Nodes.
+func (a Alone) LastContact(kvpb.NodeID) time.Time { return time.Now() }

@@ -31,12 +31,12 @@ type history struct {
 }
 
 // observe takes in what is known of the node now; heard is when it last spoke.
-func (h *history) observe(i *liveness.NodeInfo, live bool, heard, now time.Time) {
+func (h *history) observe(i *liveness.NodeInfo, live bool, contact, now time.Time) {
 	if h.life != i.Life || h.seq != i.Seq || h.measured.IsZero() {
 		h.life, h.seq, h.measured = i.Life, i.Seq, now
 	}
 	if h.live != live {
-		h.change(live, heard, now)
+		h.change(live, contact, now)
 	}
 	if live {
 		h.draining = i.Draining
@@ -44,7 +44,7 @@ func (h *history) observe(i *liveness.NodeInfo, live bool, heard, now time.Time)
 }
 
 // change notes that the node went silent or is back.
-func (h *history) change(live bool, heard, now time.Time) {
+func (h *history) change(live bool, contact, now time.Time) {
 	if live && h.failures > 0 {
 		h.suspectUntil = now.Add(min(suspectMin<<min(h.failures-1, 10), suspectMax))
 	}
@@ -55,8 +55,8 @@ func (h *history) change(live bool, heard, now time.Time) {
 		h.failures++
 	}
 	h.live, h.since = live, now
-	if !live && !heard.IsZero() {
-		h.since = heard
+	if !live && !contact.IsZero() {
+		h.since = contact
 	}
 }
 

@@ -61,7 +61,7 @@ func TestLost(t *testing.T) {
 	datadriven.RunTest(t, "testdata/lost", func(t *testing.T, d *datadriven.TestData) string {
 		var node kvpb.NodeID
 		var id kvpb.StoreID
-		var told []placement.Store
+		var reported []placement.Store
 		removed := map[kvpb.NodeID]bool{}
 		desc := &kvpb.RangeDescriptor{}
 		for _, word := range strings.Fields(d.Input) {
@@ -75,7 +75,7 @@ func TestLost(t *testing.T) {
 				s.State = placement.Gone
 				removed[node] = true
 			}
-			told = append(told, s)
+			reported = append(reported, s)
 		}
 		if d.Cmd == "named" {
 			n.note(desc)
@@ -83,7 +83,7 @@ func TestLost(t *testing.T) {
 		}
 		now = now.Add(time.Second)
 		var out strings.Builder
-		for _, s := range n.appendLost(told, removed, now)[len(told):] {
+		for _, s := range n.appendLost(reported, removed, now)[len(reported):] {
 			fmt.Fprintf(&out, "store %d of node %d: %s since %v\n", s.ID, s.Node, stateNames[s.State], sinceStart(s.Since))
 		}
 		return out.String()

@@ -48,7 +48,7 @@ func (n *namedStores) appendLost(all []placement.Store, removed map[kvpb.NodeID]
 	}
 	var lost []placement.Store
 	for id, node := range n.node {
-		if _, told := locality[node]; here[id] || !told && plant.On(plant.UnheardStays) {
+		if _, reported := locality[node]; here[id] || !reported && plant.On(plant.UnheardStays) {
 			delete(n.since, id)
 			continue
 		}

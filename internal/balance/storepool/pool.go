@@ -14,7 +14,7 @@ import (
 type Nodes interface {
 	Nodes() []liveness.NodeInfo
 	Live(kvpb.NodeID) bool
-	LastHeard(kvpb.NodeID) time.Time
+	LastContact(kvpb.NodeID) time.Time
 }
 
 // Pool is what a node knows of all stores of the cluster. It implements balance.Stores.
@@ -40,11 +40,11 @@ func (p *Pool) Stores() []placement.Store {
 	var out []placement.Store
 	removed := map[kvpb.NodeID]bool{}
 	for _, i := range p.nodes.Nodes() {
-		live, heard := true, now
+		live, contact := true, now
 		if i.ID != p.self() {
-			live, heard = p.nodes.Live(i.ID), p.nodes.LastHeard(i.ID)
+			live, contact = p.nodes.Live(i.ID), p.nodes.LastContact(i.ID)
 		}
-		h := p.observe(&i, live, heard, now)
+		h := p.observe(&i, live, contact, now)
 		removed[i.ID] = i.Removed
 		for _, st := range i.Stores {
 			out = append(out, h.store(&i, &st, now))
@@ -54,13 +54,13 @@ func (p *Pool) Stores() []placement.Store {
 }
 
 // observe adds to a node's history what is known of it now. The caller holds p.mu.
-func (p *Pool) observe(i *liveness.NodeInfo, live bool, heard, now time.Time) *history {
+func (p *Pool) observe(i *liveness.NodeInfo, live bool, contact, now time.Time) *history {
 	h := p.history[i.ID]
 	if h == nil {
 		h = &history{live: live, since: now}
 		p.history[i.ID] = h
 	}
-	h.observe(i, live, heard, now)
+	h.observe(i, live, contact, now)
 	return h
 }
 

@@ -342,15 +342,15 @@ func (t *Txn) wasAmbiguous(key []byte) bool {
 	return true
 }
 
-// doubtfulTimeout bounds the release of locks that may not even be held.
-const doubtfulTimeout = time.Second
+// ambiguousTimeout bounds the release of locks that may not even be held.
+const ambiguousTimeout = time.Second
 
 // releaseAmbiguous gives up the locks that may have been granted to failed requests.
 func (t *Txn) releaseAmbiguous(ctx context.Context) {
 	if len(t.ambiguous) == 0 {
 		return
 	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), doubtfulTimeout)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), ambiguousTimeout)
 	defer cancel()
 	_ = t.env.Sender.Release(ctx, &kvpb.ReleaseRequest{Txn: &t.meta, Locks: t.ambiguous})
 	t.ambiguous = nil

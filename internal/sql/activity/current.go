@@ -149,8 +149,8 @@ func (c *Current) OnInterrupt(f func(ends bool)) {
 	c.onInterrupt = f
 }
 
-// OnLook sets what is called when somebody looks whether a statement goes on: for tests.
-func (c *Current) OnLook(f func()) {
+// OnCancelCheck sets what is called when somebody looks whether a statement goes on: for tests.
+func (c *Current) OnCancelCheck(f func()) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.looked, c.ctx = f, nil

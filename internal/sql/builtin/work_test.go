@@ -74,7 +74,7 @@ func callNamed(t *testing.T, c *call.Context, name string, args []types.Datum) (
 }
 
 // TestLongCallsEnd makes calls that take long while their statement is cancelled: each ends
-// when it looks, which is after StepsPerLook steps.
+// when it looks, which is after StepsPerCheck steps.
 func TestLongCallsEnd(t *testing.T) {
 	ctx, cancel := context.WithCancelCause(t.Context())
 	cause := pgerr.New(pgerr.QueryCanceled, "canceling statement due to user request")

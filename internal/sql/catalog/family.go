@@ -29,8 +29,8 @@ type Family struct {
 	Lost bool `json:",omitempty"`
 }
 
-// Split reports whether the rows of t are stored in several families.
-func (t *Table) Split() bool { return len(t.Families) > 1 }
+// HasFamilies reports whether the rows of t are stored in several families.
+func (t *Table) HasFamilies() bool { return len(t.Families) > 1 }
 
 // FamilyByName returns the named family, or nil. The table must have stated its families.
 func (t *Table) FamilyByName(name string) *Family {

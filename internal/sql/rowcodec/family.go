@@ -32,7 +32,7 @@ type family struct {
 
 // compileFamilies distributes the stored columns of a primary index.
 func (x *Index) compileFamilies() {
-	if !x.primary || !x.Table.Split() {
+	if !x.primary || !x.Table.HasFamilies() {
 		return
 	}
 	home := map[catalog.ColumnID]int{}
@@ -53,9 +53,9 @@ func (x *Index) compileFamilies() {
 	}
 }
 
-// Split reports whether a row may have several pairs, with the families from 0 to
+// HasFamilies reports whether a row may have several pairs, with the families from 0 to
 // Families.
-func (x *Index) Split() bool { return x.families != nil }
+func (x *Index) HasFamilies() bool { return x.families != nil }
 
 // Families returns the number of families of a split index.
 func (x *Index) Families() int { return len(x.families) }

@@ -40,7 +40,7 @@ func TestFamilies(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if !x.Split() {
+		if !x.HasFamilies() {
 			return
 		}
 		key, err := x.AppendKey(nil, row)
@@ -94,7 +94,7 @@ func TestFamilyKeys(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if !x.Split() {
+		if !x.HasFamilies() {
 			return
 		}
 		a, errA := x.AppendKey(nil, drawRow(t, tab))

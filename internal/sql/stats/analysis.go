@@ -96,7 +96,7 @@ func (a *analysis) blocks(ctx context.Context, whole, rest keys.Span) (total flo
 	if err != nil {
 		return 0, err
 	}
-	if a.sample.index.Split() {
+	if a.sample.index.HasFamilies() {
 		return total, nil // a block could begin within a row
 	}
 	starts, err := a.sizes.spread(rest, maxBlocks)

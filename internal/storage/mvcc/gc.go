@@ -13,8 +13,8 @@ const (
 	// MaxInlineGarbage bounds the versions that one write collects: it pays back
 	// more than the one it adds, and its command stays small.
 	MaxInlineGarbage = 8
-	// maxInlineLook bounds the versions that one write looks at to find them.
-	maxInlineLook = 24
+	// maxInlineVersions bounds the versions that one write looks at to find them.
+	maxInlineVersions = 24
 	// maxGarbagePerKey bounds what ScanGarbage holds of one key before it stops
 	// there and goes on with the same key next time.
 	maxGarbagePerKey = 1000
@@ -76,12 +76,12 @@ func CollectInline(
 // inlineLimit bounds an inline collection.
 type inlineLimit struct {
 	garbage int // versions returned
-	look    int // versions looked at
+	visited int // versions looked at
 }
 
 // inlineLimits are the limits in use; tests take smaller ones.
 func inlineLimits() inlineLimit {
-	return inlineLimit{garbage: MaxInlineGarbage, look: maxInlineLook}
+	return inlineLimit{garbage: MaxInlineGarbage, visited: maxInlineVersions}
 }
 
 func collectInline(
@@ -94,7 +94,7 @@ func collectInline(
 	}
 	c := collector{threshold: threshold}
 	base := len(dst)
-	for range limit.look {
+	for range limit.visited {
 		v, tombstone, err := currentVersion(eng, it.Iterator, !c.covered)
 		if err != nil {
 			return dst[:base], err

@@ -187,7 +187,7 @@ func (m *machine) collectInline(t *rapid.T, key string) []Garbage {
 	it, err := m.eng.AcquirePoint()
 	check(t, err)
 	defer it.Release()
-	limit := inlineLimit{garbage: rapid.IntRange(1, 3).Draw(t, "limit"), look: rapid.IntRange(1, 5).Draw(t, "look")}
+	limit := inlineLimit{garbage: rapid.IntRange(1, 3).Draw(t, "limit"), visited: rapid.IntRange(1, 5).Draw(t, "look")}
 	garbage, err := collectInline(m.eng, it, []byte(key), m.threshold, limit, nil)
 	check(t, err)
 	if len(garbage) > limit.garbage {

@@ -10,18 +10,18 @@ import (
 	"github.com/lichendb/lichen/internal/sql/types"
 )
 
-// StepsPerLook is how many steps of work lie between two looks at the statement's context: a
+// StepsPerCheck is how many steps of work lie between two looks at the statement's context: a
 // step takes some nanoseconds, up to a microsecond.
-const StepsPerLook = 16 << 10
+const StepsPerCheck = 16 << 10
 
 // Step counts n steps of a loop that may run long: 57014, or why else the statement ends,
 // once that is cancelled. Every loop whose length is not bounded by a small number calls it.
 func (c *Context) Step(n int) error {
-	if c.steps += n; c.steps < StepsPerLook {
+	if c.steps += n; c.steps < StepsPerCheck {
 		return nil
 	}
 	if c.stopped == nil {
-		c.stopped = c.look()
+		c.stopped = c.check()
 	}
 	if c.stopped == nil {
 		c.steps = 0
@@ -29,9 +29,9 @@ func (c *Context) Step(n int) error {
 	return c.stopped
 }
 
-func (c *Context) look() error {
+func (c *Context) check() error {
 	if c.folding {
-		if c.folded++; c.folded > foldLooks {
+		if c.folded++; c.folded > foldChecks {
 			return errFoldedLong
 		}
 	}
@@ -50,9 +50,9 @@ func (c *Context) Start(ctx context.Context) {
 // their work undone.
 func (c *Context) Stopped() error { return c.stopped }
 
-// foldLooks bounds the work of a call that is computed while a statement is planned; what
+// foldChecks bounds the work of a call that is computed while a statement is planned; what
 // takes longer is computed when it runs, where it can be cancelled.
-const foldLooks = 4
+const foldChecks = 4
 
 var errFoldedLong = pgerr.New(pgerr.ProgramLimitExceeded, "too long to compute while planning")
 

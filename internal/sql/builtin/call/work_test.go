@@ -21,7 +21,7 @@ func TestWeightyCallsAreSteps(t *testing.T) {
 	d := types.NewString(strings.Repeat("9", call.WeightyBytes))
 	calls := 0
 	for c.BeginCast(d, types.Numeric) == nil {
-		if calls++; calls > call.StepsPerLook/call.WeightyBytes {
+		if calls++; calls > call.StepsPerCheck/call.WeightyBytes {
 			t.Fatalf("%d calls", calls)
 		}
 	}

@@ -437,7 +437,7 @@ func (b *Builder) reshape(row types.Row) (err error) {
 
 // firstValue appends the value of an entry, or of the first pair of a row of several.
 func firstValue(dst []byte, x *rowcodec.Index, row types.Row) ([]byte, error) {
-	if !x.Split() {
+	if !x.HasFamilies() {
 		return x.AppendValue(dst, row)
 	}
 	dst, _, err := x.AppendPair(dst, 0, row)

@@ -155,5 +155,5 @@ func spread(t *catalog.Table) error {
 
 // IsSpread reports whether each column of t is in a family of its own.
 func IsSpread(t *catalog.Table) bool {
-	return t.Split() && !slices.ContainsFunc(t.Families[1:], func(f catalog.Family) bool { return len(f.Columns) > 1 })
+	return t.HasFamilies() && !slices.ContainsFunc(t.Families[1:], func(f catalog.Family) bool { return len(f.Columns) > 1 })
 }

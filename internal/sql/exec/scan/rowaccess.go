@@ -15,7 +15,7 @@ type RowAccess struct {
 // NewRowAccess prepares reading the columns at the positions ords of the table from x.
 func NewRowAccess(r *operator.Run, x *rowcodec.Index, ords []int) RowAccess {
 	a := RowAccess{run: r}
-	if x.Split() {
+	if x.HasFamilies() {
 		a.families = tableaccess.NewRowTxn(x, ords)
 	}
 	return a

@@ -34,7 +34,7 @@ type RowTxn struct {
 
 // Rows returns a transaction that reads whole rows of the primary index x by txn.
 func Rows(txn Txn, x *rowcodec.Index) Txn {
-	if !x.Split() {
+	if !x.HasFamilies() {
 		return txn
 	}
 	r := NewRowTxn(x, AllOrds(x.Table))

@@ -64,7 +64,7 @@ func (w *Writer) writePairs(txn Txn, x *IndexWriter, row types.Row, chosen func(
 
 // remove deletes the entry of a row, all its pairs if there are several.
 func (w *Writer) remove(txn Txn, x *IndexWriter, key []byte, row types.Row) error {
-	if !x.Split() {
+	if !x.HasFamilies() {
 		return txn.Delete(key)
 	}
 	defer x.SetFamily(key, 0)

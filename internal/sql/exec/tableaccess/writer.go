@@ -65,7 +65,7 @@ func NewWriter(t *catalog.Table) (*Writer, error) {
 			return nil, err
 		}
 	}
-	if w.Indexes[0].Split() {
+	if w.Indexes[0].HasFamilies() {
 		w.split = NewRowTxn(w.Indexes[0].Index, AllOrds(t))
 	}
 	for i := range t.Columns {
@@ -206,7 +206,7 @@ func (w *Writer) PutAll(txn Txn, row types.Row) error {
 }
 
 func (w *Writer) put(txn Txn, x *IndexWriter, row types.Row) error {
-	if x.Split() {
+	if x.HasFamilies() {
 		return w.putPairs(txn, x, row)
 	}
 	if err := w.room(txn, x, row); err != nil {
@@ -284,7 +284,7 @@ func (w *Writer) Update(ctx context.Context, txn Txn, old, row types.Row) error 
 			continue
 		}
 		write := w.put
-		if stays && x.Split() {
+		if stays && x.HasFamilies() {
 			write = w.updatePairs
 		}
 		if err := write(txn, x, row); err != nil {

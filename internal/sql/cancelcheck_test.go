@@ -16,22 +16,22 @@ import (
 
 // looker counts how often a statement looks whether it goes on, and how much processor time
 // passes between two looks at most.
-type looker struct {
+type checkCounter struct {
 	ses     *sql.Session
-	looks   int
+	checks  int
 	last    time.Duration
 	longest time.Duration
 	timed   bool
 }
 
-func newLooker(ses *sql.Session) *looker {
-	l := &looker{ses: ses, timed: os.Getenv("LICHEN_LOOKS") != ""}
-	ses.OnLook(l.look)
+func newLooker(ses *sql.Session) *checkCounter {
+	l := &checkCounter{ses: ses, timed: os.Getenv("LICHEN_CANCEL_CHECKS") != ""}
+	ses.OnCancelCheck(l.check)
 	return l
 }
 
-func (l *looker) look() {
-	l.looks++
+func (l *checkCounter) check() {
+	l.checks++
 	if l.timed {
 		now := processorTime()
 		l.longest = max(l.longest, now-l.last)
@@ -46,24 +46,24 @@ func processorTime() time.Duration {
 	return time.Duration(r.Utime.Nano() + r.Stime.Nano())
 }
 
-func (l *looker) run(t *testing.T, text string) int {
+func (l *checkCounter) run(t *testing.T, text string) int {
 	t.Helper()
-	l.looks, l.longest, l.last = 0, 0, processorTime()
+	l.checks, l.longest, l.last = 0, 0, processorTime()
 	if err := l.ses.Query(context.Background(), text, &discard{}); err != nil {
 		t.Errorf("%.200s: %v", text, err)
 	}
-	l.look()
-	return l.looks
+	l.check()
+	return l.checks
 }
 
-// stepsPerLook is how many steps, such as rows, elements or bytes, a statement may take
+// stepsPerCheck is how many steps, such as rows, elements or bytes, a statement may take
 // without looking whether it goes on.
-const stepsPerLook = 32 << 10
+const stepsPerCheck = 32 << 10
 
-// TestLooks runs statements on little and on much: they must look the more often whether they
-// go on, so that a cancelled one ends after a bounded number of steps. With LICHEN_LOOKS set
+// TestCancelChecks runs statements on little and on much: they must look the more often whether they
+// go on, so that a cancelled one ends after a bounded number of steps. With LICHEN_CANCEL_CHECKS set
 // it tells the longest times between two looks.
-func TestLooks(t *testing.T) {
+func TestCancelChecks(t *testing.T) {
 	n := openNode(t, fs.NewMem(), nodeOptions{mem: 4 << 30})
 	defer n.close()
 	ses := n.session(t)
@@ -75,7 +75,7 @@ func TestLooks(t *testing.T) {
 	} {
 		l.run(t, s)
 	}
-	only := os.Getenv("LICHEN_LOOKS")
+	only := os.Getenv("LICHEN_CANCEL_CHECKS")
 	for _, c := range longStatements() {
 		if only != "all" && !strings.Contains(c.name, only) {
 			continue
@@ -88,7 +88,7 @@ func TestLooks(t *testing.T) {
 		began := processorTime()
 		many := l.run(t, c.sql(steps))
 		took := processorTime() - began
-		if want := steps / stepsPerLook; many-few < want {
+		if want := steps / stepsPerCheck; many-few < want {
 			t.Errorf("%s: %d looks for %d steps more, %d with few; %v", c.name, many-few, steps, few, took)
 		}
 		if l.timed {

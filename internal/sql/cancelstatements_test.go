@@ -1,6 +1,6 @@
 package sql_test
 
-// longStatements are the statements of TestLooks.
+// longStatements are the statements of TestCancelChecks.
 func longStatements() []longStatement {
 	list := []longStatement{
 		{name: "in list", sql: each("SELECT count(*) FROM big WHERE id IN (", ",", "?", ")")},
