@@ -54,7 +54,7 @@ func (f *Frame) trim(sel vector.Selection) vector.Selection {
 // Select drops the rows of b for which a condition is not true; nil is true. out has room for
 // the rows that stay. The rows behind one for which the condition fails are dropped too.
 func Select(b *vector.Batch, p Pred, out vector.Selection) {
-	if p == nil {
+	if p == nil || len(b.Sel) == 0 { // at the end there are no columns either
 		return
 	}
 	f := FrameOf(b)
