@@ -118,6 +118,7 @@ func (x *execution) runPlanned(ctx context.Context) error {
 	s.advisory.BeginStatement()
 	deferred := s.deferral.Waiting()
 	x.res.Mark()
+	coll := s.coll.Savepoint()
 	for attempt := 1; ; attempt++ {
 		if err := x.openTxn(ctx); err != nil {
 			return err
@@ -131,7 +132,7 @@ func (x *execution) runPlanned(ctx context.Context) error {
 		}
 		sp, began := txn.StatementStart(), time.Now()
 		err := x.attempt(ctx)
-		full := x.refusedAlone(err, &refused)
+		full := x.mayWait(err, &refused)
 		anew := full || x.victimAlone(err) // it gives up all that it holds
 		if err == nil || !anew && !kv.IsRetryable(err) || x.committed || x.hadEnough(attempt) || ctx.Err() != nil || !x.takeBack() {
 			x.finish(err)
@@ -147,18 +148,24 @@ func (x *execution) runPlanned(ctx context.Context) error {
 		s.deferral.Restore(deferred)
 		// The statement keeps its locks, and so its place in the queues, unless the
 		// commit was what failed.
-		if !anew && !txn.Finished() && !s.coll.Void() {
+		cause := err
+		switch {
+		case txn.Finished() || s.coll.Void():
+		case full && x.follows():
+			s.coll.RollbackTo(coll)
+			err = txn.UndoStatement(ctx, sp)
+		case !anew:
 			err = txn.RetryStatement(ctx, sp, err)
 		}
 		switch {
 		case err == nil:
-		case s.txn.InBlock() || !x.alone:
+		case x.follows():
 			return err
 		default:
 			s.txn.Rollback(ctx)
 		}
 		if full && !s.srv.memory.await(ctx, &refused) {
-			return cmp.Or(ctx.Err(), err)
+			return cmp.Or(ctx.Err(), cause)
 		}
 	}
 }
@@ -174,10 +181,14 @@ func (x *execution) victimAlone(err error) bool {
 	return x.alone && x.commit && !x.s.txn.InBlock() && !x.s.advisory.Any() && errors.As(err, &dead)
 }
 
+// follows reports whether the transaction has more than this statement, so that it can't begin
+// anew as a whole.
+func (x *execution) follows() bool { return x.s.txn.InBlock() || !x.alone }
+
 // hadEnough reports whether a statement has met so many conflicts that its client is to
 // hear of it.
 func (x *execution) hadEnough(attempt int) bool {
-	if x.s.txn.InBlock() || !x.alone {
+	if x.follows() {
 		return attempt >= maxAttempts
 	}
 	if attempt == 1 {

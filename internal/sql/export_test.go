@@ -44,3 +44,9 @@ func (s *Session) OnCancelCheck(f func()) {
 
 // OnMemoryWait has f called whenever a statement begins to wait for memory.
 func (s *Server) OnMemoryWait(f func()) { s.memory.waits = f }
+
+// MemoryUsed returns how much of the node's memory is reserved.
+func (s *Server) MemoryUsed() int64 { return s.cfg.Mem.Used() }
+
+// SetLockedMemoryWait bounds how long a statement waits for memory whose session may hold locks.
+func (s *Server) SetLockedMemoryWait(d time.Duration) { s.memory.locked = d }

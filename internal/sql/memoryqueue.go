@@ -13,6 +13,8 @@ import (
 const (
 	// memoryWait bounds how long a statement that was refused memory waits for others to end.
 	memoryWait = 10 * time.Second
+	// lockedMemoryWait bounds it for one whose session may hold locks.
+	lockedMemoryWait = 5 * time.Second
 	// minMemoryPause is how long the statement whose turn it is waits after a refusal; the time
 	// doubles up to maxMemoryPause.
 	minMemoryPause = 20 * time.Millisecond
@@ -23,11 +25,16 @@ const (
 )
 
 // memoryQueue lets the statements that were refused memory while others ran run again, one after
-// the other. While they wait they hold neither memory nor locks, so that nobody waits for them.
+// the other. While they wait they hold no memory but what belongs to their transaction: its
+// earlier writes, and the data of COPY FROM, which the client is not asked for twice (see
+// copyio.Input). COPY FROM that has read more than is kept can't run again, and does not wait.
+//
+// A statement that is a transaction by itself holds no locks either. The locks of a block stay,
+// and who holds the memory may wait for them: the shorter bound ends such a circle.
 type memoryQueue struct {
-	turn    chan struct{}
-	waiting atomic.Int32 // statements without their turn
-	wait    time.Duration
+	turn         chan struct{}
+	waiting      atomic.Int32 // statements without their turn
+	wait, locked time.Duration
 	// waits is called when a statement begins to wait; nil but in tests.
 	waits func()
 }
@@ -36,13 +43,13 @@ type memoryQueue struct {
 type refusal struct {
 	since time.Time
 	turn  bool // it has its turn
+	locks bool // its session may hold locks while it waits
 	alone int  // refusals while nobody else ran who holds anything
 	pause time.Duration
 }
 
-// refusedAlone reports whether err refused memory of the node to a statement that can begin
-// again: it is a transaction by itself, and others run that may give memory back.
-func (x *execution) refusedAlone(err error, r *refusal) bool {
+// mayWait reports whether err refused memory of the node, which others that run may give back.
+func (x *execution) mayWait(err error, r *refusal) bool {
 	if err == nil {
 		return false // before full, which is allocated
 	}
@@ -50,9 +57,7 @@ func (x *execution) refusedAlone(err error, r *refusal) bool {
 	if !errors.As(err, &full) || full.Limit != x.s.srv.cfg.Mem.Limit() {
 		return false
 	}
-	if !x.alone || x.input != nil || x.s.txn.InBlock() || x.s.advisory.Any() {
-		return false
-	}
+	r.locks = x.follows() || x.s.advisory.Any()
 	others := x.s.srv.othersRun(x.s)
 	if !r.turn {
 		return others > 0
@@ -82,7 +87,11 @@ func (q *memoryQueue) await(ctx context.Context, r *refusal) bool {
 	if r.since.IsZero() {
 		r.since, r.pause = time.Now(), minMemoryPause
 	}
-	ctx, cancel := context.WithDeadline(ctx, r.since.Add(q.wait))
+	wait := q.wait
+	if r.locks {
+		wait = q.locked
+	}
+	ctx, cancel := context.WithDeadline(ctx, r.since.Add(wait))
 	defer cancel()
 	if q.waits != nil {
 		q.waits()

@@ -91,7 +91,7 @@ func NewServer(cfg Config) *Server {
 	return &Server{
 		stats: stats.New(statsConfig(&cfg)), advisory: advisory.NewManager(cfg.DB, cfg.Nodes),
 		cfg: cfg, copies: copyio.ReplayPool(cfg.Mem), held: heldPool(cfg.Mem), plans: prepared.NewCache(cfg.Mem.Limit() / cachedShare), started: time.Now(),
-		sessions: map[int32]*Session{}, nextPID: firstPID, reserveAfter: reserveAfter, memory: memoryQueue{turn: make(chan struct{}, 1), wait: memoryWait},
+		sessions: map[int32]*Session{}, nextPID: firstPID, reserveAfter: reserveAfter, memory: memoryQueue{turn: make(chan struct{}, 1), wait: memoryWait, locked: lockedMemoryWait},
 	}
 }
 

@@ -33,7 +33,7 @@ const (
 
 // charge reserves the memory of a buffer that is about to grow by so many bytes.
 func (t *Txn) charge(more int64) error {
-	need := t.buf.Bytes() + lockOverhead*int64(t.buf.Len()) + more - freeBytes - t.charged
+	need := t.bufferBytes() + more - freeBytes - t.charged
 	if need <= 0 || t.env.Mem == nil {
 		return nil
 	}
@@ -43,6 +43,17 @@ func (t *Txn) charge(more int64) error {
 	}
 	t.charged += need
 	return nil
+}
+
+func (t *Txn) bufferBytes() int64 { return t.buf.Bytes() + lockOverhead*int64(t.buf.Len()) }
+
+// trim gives back what was reserved for writes that were undone.
+func (t *Txn) trim() {
+	need := max(t.bufferBytes()-freeBytes, 0)
+	if t.charged-need >= chargeBytes {
+		t.env.Mem.Release(t.charged - need)
+		t.charged = need
+	}
 }
 
 // discharge gives back what charge reserved.

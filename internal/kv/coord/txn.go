@@ -441,6 +441,19 @@ func (t *Txn) RollbackTo(ctx context.Context, sp Savepoint) error {
 	return t.releaseLocks(ctx, sp.locks, true)
 }
 
+// UndoStatement undoes the current statement, which began at sp, and gives back the memory of
+// its writes, so that it can run again on the same snapshot. Its locks stay.
+func (t *Txn) UndoStatement(ctx context.Context, sp Savepoint) error {
+	if err := t.spillRollback(ctx, sp); err != nil {
+		return err
+	}
+	t.buf.Truncate(min(max(sp.writes-t.spill.base, 0), t.buf.Len()))
+	t.trim()
+	t.reads.Truncate(sp.reads)
+	t.renewals = 0
+	return nil
+}
+
 // RetryStatement prepares the current statement, which began at sp, to run
 // again after a retry error: it undoes the statement and moves the snapshot to
 // now. It returns the retry error of what stands in the way: earlier statements
@@ -449,12 +462,9 @@ func (t *Txn) RetryStatement(ctx context.Context, sp Savepoint, cause error) err
 	if t.mustRestart || t.readsForgotten() {
 		return cause
 	}
-	if err := t.spillRollback(ctx, sp); err != nil {
+	if err := t.UndoStatement(ctx, sp); err != nil {
 		return err
 	}
-	t.buf.Truncate(min(max(sp.writes-t.spill.base, 0), t.buf.Len()))
-	t.reads.Truncate(sp.reads)
-	t.renewals = 0
 	// What was committed after the first attempt began need not be seen. With a limit that rises
 	// at each attempt a long read beside writers would be run again for ever.
 	t.certain = t.meta.UncertainTS

@@ -2,6 +2,7 @@ package copyio
 
 import (
 	"bytes"
+	"io"
 
 	"github.com/lichendb/lichen/internal/quota"
 )
@@ -41,7 +42,7 @@ type Input struct {
 	at   int   // chunks of kept that the present attempt has read
 	size int   // bytes of kept
 	held int64 // reserved for them
-	over bool  // more came than could be kept: there is no further attempt
+	over bool  // what came was not kept, or was lost: there is no further attempt
 }
 
 // NewInput returns the data of src, of which mem bounds what is kept.
@@ -60,8 +61,12 @@ func (c *Input) Next() ([]byte, error) {
 		return c.kept[c.at-1], nil
 	}
 	p, err := c.src.Next()
-	if err == nil && !c.over {
+	switch {
+	case err == nil && !c.over:
 		c.keep(p)
+	case err != nil && err != io.EOF: // what was lost is not sent again
+		c.over = true
+		c.Drop()
 	}
 	return p, err
 }
