@@ -70,6 +70,7 @@ func longStatements() []longStatement {
 		{"json ->> of an object", "(SELECT json_object_agg(i, i) FROM generate_series(1, $n) i)", "x ->> '1'"},
 		{"jsonb - keys", "(SELECT array_agg(i::text) FROM generate_series(1, $n) i)", "'{}'::jsonb - x"},
 		{"series of long numbers", "repeat('7', $n)::numeric", "(SELECT count(*) FROM generate_series(x, x + 10))"},
+		{"oidvector", "repeat('12 ', $n)", "x::oidvector::text"},
 		{"jsonpath filter", "('[' || repeat('12,', $n) || '1]')::jsonb", "jsonb_path_query_array(x, '$[*] ? (@ > 13)')"},
 		{"jsonpath exists", "('[' || repeat('12,', $n) || '1]')::jsonb", "x @? '$[*] ? (@ == 13)'"},
 	} {

@@ -3,7 +3,6 @@ package textsearch
 import (
 	"encoding/binary"
 	"strconv"
-	"strings"
 	"unicode/utf8"
 )
 
@@ -282,34 +281,39 @@ func Not(q *Query) *Query {
 	return &Query{Op: OpNot, Left: q}
 }
 
-// Equal reports whether two queries are the same.
-func (q *Query) Equal(o *Query) bool { return strings.Compare(q.String(), o.String()) == 0 }
-
 // Rewrite replaces every part of q that equals target by with.
 func (q *Query) Rewrite(target, with *Query) *Query {
 	if q == nil || target == nil {
 		return q
 	}
-	if q.Equal(target) {
-		return with
+	r := rewriter{target: target.String(), nodes: target.Nodes(), with: with}
+	rewritten, _ := r.rewrite(q)
+	return rewritten
+}
+
+// rewriter replaces the parts of a query that equal another one. It prints those of as many nodes as
+// that has, of which none lies within another, so that it looks at each node twice at most.
+type rewriter struct {
+	target string
+	nodes  int // of target
+	with   *Query
+}
+
+// rewrite returns q with parts replaced, and how many nodes q has.
+func (r *rewriter) rewrite(q *Query) (rewritten *Query, nodes int) {
+	if q == nil {
+		return nil, 0
 	}
-	if q.Op == OpValue {
-		return q
-	}
-	c := *q
-	c.Left = q.Left.Rewrite(target, with)
-	if q.Op == OpNot {
-		if c.Left == nil {
-			return nil
-		}
-		return &c
-	}
-	c.Right = q.Right.Rewrite(target, with)
+	left, nl := r.rewrite(q.Left)
+	right, nr := r.rewrite(q.Right)
+	nodes = 1 + nl + nr
 	switch {
-	case c.Left == nil:
-		return c.Right
-	case c.Right == nil:
-		return c.Left
+	case nodes == r.nodes && q.String() == r.target:
+		return r.with, nodes
+	case left == q.Left && right == q.Right:
+		return q, nodes
+	case q.Op == OpNot:
+		return Not(left), nodes
 	}
-	return &c
+	return Combine(q.Op, left, right, q.Distance), nodes
 }

@@ -55,3 +55,21 @@ func TestSteps(t *testing.T) {
 		t.Errorf("%d words of at most 10, %v", len(words), err)
 	}
 }
+
+// TestRewriteLong: a part of a long query is replaced without a look at the text of every part, of which
+// there is a quadratic amount.
+func TestRewriteLong(t *testing.T) {
+	const operands = 4096
+	q := &Query{Word: "b"}
+	for range operands {
+		q = Combine(OpAnd, q, &Query{Word: "a"}, 0)
+	}
+	target := Combine(OpAnd, &Query{Word: "b"}, &Query{Word: "a"}, 0)
+	var got *Query
+	if most, n := 2.0*operands, testing.AllocsPerRun(1, func() { got = q.Rewrite(target, &Query{Word: "c"}) }); n > most {
+		t.Errorf("%v allocations, want %v at most", n, most)
+	}
+	if want := "'c'" + strings.Repeat(" & 'a'", operands-1); got.String() != want {
+		t.Errorf("got %.50s… of %d operands, want %.50s… of %d", got, (got.Nodes()+1)/2, want, operands)
+	}
+}

@@ -36,24 +36,26 @@ func parseArray(t *types.T, s string, fc *types.FormatContext) (types.Datum, err
 }
 
 func parseVector(t *types.T, s string, fc *types.FormatContext) (types.Datum, error) {
-	words := strings.FieldsFunc(s, func(r rune) bool { return r < 0x80 && ascii.IsSpace(byte(r)) })
-	elems := make([]types.Datum, len(words))
-	for i, w := range words {
+	var elems []types.Datum
+	for w := range strings.FieldsFuncSeq(s, func(r rune) bool { return r < 0x80 && ascii.IsSpace(byte(r)) }) {
+		if err := fc.CountSteps(1); err != nil {
+			return types.Null, err
+		}
 		d, err := ParseText(t.Elem, w, fc)
 		if err != nil {
 			return types.Null, err
 		}
-		elems[i] = d
+		elems = append(elems, d)
 	}
-	return NewVector(elems), nil
+	return encodeVector(elems, fc), fc.CountSteps(0)
 }
 
 // NewVector returns an int2vector or oidvector: an array with subscripts from 0.
-func NewVector(elems []types.Datum) types.Datum {
-	if len(elems) == 0 {
-		return types.NewArrayDims(nil, nil)
-	}
-	return types.NewArrayDims([]types.ArrayDim{{Len: int32(len(elems)), Lower: 0}}, elems)
+func NewVector(elems []types.Datum) types.Datum { return encodeVector(elems, nil) }
+
+// encodeVector is NewVector that tells fc of its steps: see types.EncodeArray.
+func encodeVector(elems []types.Datum, fc *types.FormatContext) types.Datum {
+	return types.EncodeArray([]types.ArrayDim{{Len: int32(len(elems)), Lower: 0}}, elems, fc)
 }
 
 // arrayItem is an element as written.
@@ -336,6 +338,9 @@ func appendArray(dst []byte, t *types.T, d types.Datum, fc *types.FormatContext)
 	a := d.DecodeArray(fc)
 	if types.IsVector(t) {
 		for i, e := range a.Elems {
+			if fc.Stopped(1) {
+				return dst
+			}
 			if i > 0 {
 				dst = append(dst, ' ')
 			}
