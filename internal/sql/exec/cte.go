@@ -1,6 +1,8 @@
 package exec
 
 import (
+	"slices"
+
 	"github.com/lichendb/lichen/internal/plant"
 	"github.com/lichendb/lichen/internal/sql/exec/expr"
 	"github.com/lichendb/lichen/internal/sql/exec/operator"
@@ -98,17 +100,24 @@ func (w *withOp) Open() error {
 			st.epoch = w.run.Epoch
 		}
 	}
-	for _, st := range w.ctes {
+	return w.body.Open()
+}
+
+// Next runs the queries that modify data to their end once the body has no more rows, the last one first:
+// so does PostgreSQL, and which of two changes of a row stays depends on it.
+func (w *withOp) Next(b *rowcontainer.Batch) error {
+	if err := w.body.Next(b); err != nil || b.Len() > 0 {
+		return err
+	}
+	for _, st := range slices.Backward(w.ctes) {
 		for st.modifies && !st.done {
 			if err := st.more(); err != nil {
 				return err
 			}
 		}
 	}
-	return w.body.Open()
+	return nil
 }
-
-func (w *withOp) Next(b *rowcontainer.Batch) error { return w.body.Next(b) }
 
 func (w *withOp) Close() {
 	w.body.Close()
