@@ -28,8 +28,8 @@ func (g *group) Apply(ents []*pb.Entry) error {
 	return g.finishApply()
 }
 
-// applyEntry adds an entry to the batch being applied. Entries that change the
-// range itself are applied alone, since what follows depends on them.
+// applyEntry adds an entry to the batch being applied. An entry that changes the descriptor or the
+// membership is applied alone, since later entries depend on it.
 func (g *group) applyEntry(e *pb.Entry) error {
 	data := e.GetData()
 	var cc pb.ConfChangeI
@@ -69,8 +69,8 @@ func (g *group) applyEntry(e *pb.Entry) error {
 	return nil
 }
 
-// noteCommand notes a command of the entry being applied, in order, and
-// whether it took effect.
+// noteCommand is called for each command of the entry being applied, in order. ok says whether the
+// command took effect.
 func (g *group) noteCommand(txn kvpb.TxnID, ts hlc.Timestamp, ok bool) {
 	if g.r.feeds.n.Load() > 0 {
 		g.r.feeds.took = append(g.r.feeds.took, ok)
@@ -84,8 +84,8 @@ func (g *group) noteCommand(txn kvpb.TxnID, ts hlc.Timestamp, ok bool) {
 	g.InFlight.Took(ok)
 }
 
-// finishApply makes the effects of the entries since the last call visible, and
-// wakes those who wait for them.
+// finishApply makes the effects of the entries since the last call visible and notifies their
+// proposers.
 func (g *group) finishApply() error {
 	if err := g.commitApplied(); err != nil {
 		return err
@@ -96,7 +96,7 @@ func (g *group) finishApply() error {
 
 func (g *group) commitApplied() error {
 	th := g.applier.Threshold()
-	g.r.intents.RaiseThreshold(th) // before the first version is gone
+	g.r.intents.RaiseThreshold(th) // before the first version is dropped
 	if err := g.applier.Finish(); err != nil {
 		return err
 	}
@@ -106,9 +106,9 @@ func (g *group) commitApplied() error {
 	return nil
 }
 
-// prepareSplit makes the log of the range that the entry at index splits off. A crash may undo
-// the split in the engine, but then it is known to be committed: this replica applies it again
-// though nobody may tell it so any more (invariant 8).
+// prepareSplit creates the log of the range that the entry at index splits off. A crash may undo the
+// split in the engine. The commit index that is written here makes this replica apply the split again,
+// even if no leader sends it that commit index any more (invariant 8).
 func (g *group) prepareSplit(right *kvpb.RangeDescriptor, index uint64) error {
 	hs := g.View.State.HardState
 	hs.Commit = max(hs.Commit, index)
@@ -119,7 +119,8 @@ func (g *group) prepareSplit(right *kvpb.RangeDescriptor, index uint64) error {
 	return err
 }
 
-// applyTrigger carries out what a command, in the entry at index, says about the range itself.
+// applyTrigger performs the change of the range that the entry at index contains: a new descriptor, a
+// split or a merge.
 func (g *group) applyTrigger(t *apply.Trigger, index uint64) error {
 	if t != nil && t.Right != nil {
 		if err := g.prepareSplit(t.Right, index); err != nil {
@@ -136,15 +137,15 @@ func (g *group) applyTrigger(t *apply.Trigger, index uint64) error {
 	if err := g.commitApplied(); err != nil {
 		return err
 	}
-	defer g.InFlight.Applied() // who asked for it finds it done
+	defer g.InFlight.Applied() // the proposer continues when the change is complete
 	if t == nil {
 		return nil
 	}
-	g.r.endTracking() // what was closed holds up to here, within the former bounds
+	g.r.endTracking() // the closed timestamp holds up to here, within the former bounds
 	old := g.r.Desc()
 	var right *Replica
 	if t.Right != nil && !plant.On(plant.SplitGap) {
-		right = g.r.makeRight(t.Right) // before the left half gives its keys up (invariant 8)
+		right = g.r.makeRight(t.Right) // before the left half gives up its keys (invariant 8)
 	}
 	if taken != nil {
 		g.r.applyMerge(taken, t)
@@ -153,7 +154,7 @@ func (g *group) applyTrigger(t *apply.Trigger, index uint64) error {
 	g.r.desc.Store(t.Desc)
 	g.r.endFeeds(g.r.mismatch(), false)
 	g.r.refreshLease()
-	g.Unquiesce() // a new follower has to learn of it
+	g.Unquiesce() // a new follower has to receive the log
 	if t.Right != nil {
 		if plant.On(plant.SplitGap) {
 			right = g.r.makeRight(t.Right)

@@ -23,8 +23,8 @@ type Change struct {
 // ChangeKind says what a Change does.
 type ChangeKind uint8
 
-// The changes: a store gets a learner, a learner becomes a voter, a voter becomes
-// a learner, a replica goes.
+// The kinds of Change: add a learner on a store, promote a learner to a voter, demote a voter to a
+// learner, remove a replica.
 const (
 	AddLearner ChangeKind = iota
 	Promote
@@ -41,8 +41,7 @@ var ErrBehind = fmt.Errorf("replica: the learner has not caught up")
 // maxBehind is how many entries a learner may lack when it becomes a voter.
 const maxBehind = 64
 
-// laggard returns a replica that a change would make a voter, though it lacks too
-// much of the log.
+// laggard returns a replica that a change would promote although it lacks more than maxBehind entries.
 func (g *group) laggard(cc *pb.ConfChangeV2) (id uint64, ok bool) {
 	progress := g.Raft().Status().Progress
 	for _, c := range cc.Changes {
@@ -56,9 +55,9 @@ func (g *group) laggard(cc *pb.ConfChangeV2) (id uint64, ok bool) {
 	return 0, false
 }
 
-// ChangeReplicas changes the range's membership; several changes take effect
-// together, through a joint configuration. It returns when this replica has
-// applied the change.
+// ChangeReplicas changes the range's membership. Several changes take effect together, through a joint
+// configuration. It returns when this replica has applied the change; ErrBusy or ErrBehind if the
+// change is not possible now.
 func (r *Replica) ChangeReplicas(ctx context.Context, changes []Change) error {
 	fence, err := r.admitWrite(ctx)
 	if err != nil {
@@ -75,7 +74,7 @@ func (r *Replica) ChangeReplicas(ctx context.Context, changes []Change) error {
 	return r.group.configure(ctx, fence, cc)
 }
 
-// planChange returns the descriptor and raft's words for changes.
+// planChange returns the descriptor and raft's configuration change for changes.
 func planChange(old *kvpb.RangeDescriptor, changes []Change) (*kvpb.RangeDescriptor, *pb.ConfChangeV2, error) {
 	if old.Changing() {
 		return nil, nil, ErrBusy
@@ -130,8 +129,8 @@ func pick(first bool, a, b kvpb.ReplicaType) kvpb.ReplicaType {
 	return b
 }
 
-// leaveJoint returns the descriptor after the end of a joint configuration: those
-// who came in stay, those who were going are gone.
+// leaveJoint returns the descriptor after the end of a joint configuration: incoming voters become
+// voters, outgoing ones are removed.
 func leaveJoint(old *kvpb.RangeDescriptor) *kvpb.RangeDescriptor {
 	d := rangestate.Next(old)
 	kept := d.Replicas[:0]
@@ -148,7 +147,7 @@ func leaveJoint(old *kvpb.RangeDescriptor) *kvpb.RangeDescriptor {
 	return d
 }
 
-// confState puts a descriptor into raft's words.
+// confState converts a descriptor to raft's configuration.
 func confState(d *kvpb.RangeDescriptor) *pb.ConfState {
 	cs := &pb.ConfState{}
 	joint := d.Joint()
@@ -172,7 +171,7 @@ func confState(d *kvpb.RangeDescriptor) *pb.ConfState {
 	return cs
 }
 
-// configure sees a configuration change through raft.
+// configure proposes a configuration change and waits until it is applied.
 func (g *group) configure(ctx context.Context, fence raftgroup.Fence, cc *pb.ConfChangeV2) error {
 	p := raftgroup.NewProposal(fence, nil)
 	g.Do(func() {

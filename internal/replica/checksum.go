@@ -18,25 +18,24 @@ import (
 )
 
 const (
-	// maxChecks bounds the checksums that a replica has under way or remembers.
+	// maxChecks bounds the checksums that a replica computes or retains.
 	maxChecks = 8
-	// checkChunk is how much is hashed at once, checkRate how much in a second, so
-	// that checks disturb nobody.
+	// checkChunk is the number of bytes hashed at a time, checkRate the limit per second, which leaves
+	// the disk and the CPU to requests.
 	checkChunk = 256 << 10
 	checkRate  = 64 << 20
 )
 
-// Checksum is what all replicas of a range must agree on at one index of its log: the
-// hash of the data, locks and transaction records, of the descriptor and of the
-// collection threshold.
+// Checksum is a hash of a range's replicated state at one index of its log: data, locks, transaction
+// records, descriptor and collection threshold. All replicas must agree on it.
 type Checksum struct {
 	Index, Term uint64
 	Sum         [sha256.Size]byte
 	Keys, Bytes int64 // versions and their size
 }
 
-// checks are the checksums asked for of late. The command that asks and the one who
-// waits for the answer come in either order.
+// checks are the most recently requested checksums. The command that requests a checksum may be applied
+// before or after the call that waits for the result.
 type checks struct {
 	mu     sync.Mutex
 	byID   map[apply.CheckID]*check
@@ -76,7 +75,7 @@ func (cs *checks) ofLocked(id apply.CheckID) *check {
 	return c
 }
 
-// begin returns the check to be made for a command that was applied, nil for none.
+// begin returns the check to compute for a command that was applied, nil if there is nothing to do.
 func (cs *checks) begin(id apply.CheckID) (c *check, quit <-chan struct{}) {
 	cs.mu.Lock()
 	defer cs.mu.Unlock()
@@ -105,8 +104,8 @@ func (cs *checks) stop() {
 	cs.wg.Wait()
 }
 
-// AskChecksums has all replicas of the range that this one leads compute a checksum at
-// the same index. Each keeps it for those who ask it by Checksum.
+// AskChecksums makes all replicas of the range compute a checksum at the same index. This replica must
+// lead. Each replica retains the result for its Checksum.
 func (r *Replica) AskChecksums(ctx context.Context, id apply.CheckID) error {
 	fence, err := r.admitWrite(ctx)
 	if err != nil {
@@ -118,7 +117,7 @@ func (r *Replica) AskChecksums(ctx context.Context, id apply.CheckID) error {
 	return r.group.Propose(fence, b.Bytes())
 }
 
-// Checksum waits for the checksum that was asked for under an id.
+// Checksum waits for the checksum that AskChecksums requested under an id.
 func (r *Replica) Checksum(ctx context.Context, id apply.CheckID) (Checksum, error) {
 	c := r.checks.of(id)
 	select {
@@ -129,9 +128,9 @@ func (r *Replica) Checksum(ctx context.Context, id apply.CheckID) (Checksum, err
 	}
 }
 
-// beginCheck opens the state as it is now, after the entry that asks for its
-// checksum, and computes that in the background. While a replica starts it computes
-// nothing: nobody waits for what was asked in an earlier life.
+// beginCheck opens iterators on the present state, after the entry that requests the checksum, and
+// computes the checksum in the background. It does nothing while the replica starts: no caller waits
+// for a request from before the restart.
 func (g *group) beginCheck(id apply.CheckID) {
 	if g.Starting() {
 		return
@@ -155,7 +154,7 @@ func (g *group) beginCheck(id apply.CheckID) {
 	}()
 }
 
-// summing computes a checksum.
+// summing is the computation of one checksum.
 type summing struct {
 	sum   *Checksum
 	h     hash.Hash
@@ -166,7 +165,7 @@ type summing struct {
 }
 
 func (s *summing) open(r *Replica) error {
-	// What the range's log says of the range itself.
+	// The range's replicated metadata.
 	for _, key := range [][]byte{keys.RangeDescriptor(uint64(r.id)), keys.RangeGCThreshold(uint64(r.id))} {
 		v, _, err := s.eng.GetUnversioned(key, nil)
 		if err != nil {
@@ -228,7 +227,7 @@ func (s *summing) run(slots chan struct{}) error {
 	return nil
 }
 
-// flush hashes a chunk and waits as long as the rate demands.
+// flush hashes a chunk and waits to keep to checkRate.
 func (s *summing) flush() error {
 	n := len(s.buf)
 	s.h.Write(s.buf)

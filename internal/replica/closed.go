@@ -8,42 +8,41 @@ import (
 	"github.com/lichendb/lichen/internal/plant"
 )
 
-// Closing is what a store knows of closed timestamps (docs/decisions/0008-time.md).
+// Closing is the store's tracker of closed timestamps (docs/decisions/0008-time.md).
 type Closing interface {
-	// EndTracking takes a leader out of those whose closed timestamp rises by itself. It calls
-	// Untracked before any message says more.
+	// EndTracking removes a leader from the tracked ranges, whose closed timestamp rises with the
+	// store's. It calls Untracked before the store sends a later closed timestamp.
 	EndTracking(r *Replica)
-	// Closed returns the timestamp up to which a replica that has applied an index has
-	// the whole history of its range, as far as its leaders have said.
+	// Closed returns the latest closed timestamp received for a range that holds at an applied index:
+	// a replica that has applied this index has the complete history up to it.
 	Closed(id kvpb.RangeID, applied uint64) hlc.Timestamp
-	// Inherit makes what was closed of a range before an index hold for the new range
-	// that was split off there.
+	// Inherit makes the closed timestamps of the left range up to index before hold for the right
+	// range, which was split off there.
 	Inherit(left, right kvpb.RangeID, before uint64)
 }
 
-// beginCommit announces a commit. From then on the range counts as active: what is
-// closed there is closed with an eye on commits in flight. The order matters: BeginTracking
-// looks at the commits afterwards (closedts, invariant 1).
+// beginCommit announces a commit and then ends the tracking of the range, so that only CloseAt, which
+// heeds commits in flight, closes timestamps there. The order matters: BeginTracking marks the range
+// as tracked before it looks for commits (closedts, invariant 1).
 func (r *Replica) beginCommit(id concurrency.TxnID, written [][]byte) *concurrency.Commit {
 	c := r.commits.Begin(id, written)
 	r.endTracking()
 	return c
 }
 
-// endTracking ends what BeginTracking began, before something is written.
+// endTracking reverts BeginTracking before a write.
 func (r *Replica) endTracking() {
 	if r.tracked.Load() && !plant.On(plant.TrackThroughCommits) {
 		r.deps.Closing.EndTracking(r)
 	}
 }
 
-// CloseAt makes sure that nothing is committed at or below ts in the range any more but
-// what replicas hold that have applied index; ts comes out lower if commits are under way,
-// ok is false if nothing can be said. It is as if the leader read all of its range at ts,
-// without waiting (closedts, invariant 1).
+// CloseAt closes a timestamp: no later entry than index commits at or below closed. closed is lower
+// than ts if commits are in flight below it; ok is false if nothing can be closed. It works like a read
+// of the whole range at ts that does not wait (closedts, invariant 1).
 func (r *Replica) CloseAt(ts hlc.Timestamp) (closed hlc.Timestamp, index uint64, ok bool) {
 	l := r.lease.Load()
-	if l == nil || r.Desc().Into != 0 { // what is frozen is about to be written elsewhere
+	if l == nil || r.Desc().Into != 0 { // a frozen range is about to be written as part of another
 		return ts, 0, false
 	}
 	if !plant.On(plant.CloseUnmarked) {
@@ -57,16 +56,16 @@ func (r *Replica) CloseAt(ts hlc.Timestamp) (closed hlc.Timestamp, index uint64,
 		return ts, 0, false
 	}
 	ts = ts.Min(least.Prev()).Min(r.intents.LeastStaging().Prev())
-	// What was not met may have ended with the leadership.
+	// A commit that was not found may have ended with the leadership.
 	if now := r.lease.Load(); now != l || !r.covers(l, ts) {
 		return ts, 0, false
 	}
 	return ts, r.applied.Load(), true
 }
 
-// BeginTracking is CloseAt for a range without writes: until EndTracking is called nothing is
-// committed there, so that its closed timestamp may rise by itself to what its supporters cover.
-// EndTracking waits until the caller has noted that the range is tracked.
+// BeginTracking is CloseAt for a range without writes. Until EndTracking the range commits nothing, so
+// that its closed timestamp rises with the store's as far as the support by covers. EndTracking waits
+// until the caller has registered the range as tracked.
 func (r *Replica) BeginTracking(ts hlc.Timestamp) (index uint64, by *lease.Supporters, ok bool) {
 	r.tracked.Store(true)
 	defer func() {
@@ -85,16 +84,17 @@ func (r *Replica) BeginTracking(ts hlc.Timestamp) (index uint64, by *lease.Suppo
 	return index, l.Supporters(r.deps.Clock.MaxOffset()), true
 }
 
-// Untracked is called by EndTracking: what was closed while the range was tracked counts as read.
+// Untracked is called by EndTracking with the last timestamp closed while the range was tracked. Later
+// commits land above it.
 func (r *Replica) Untracked(closed hlc.Timestamp) {
 	r.reads.RaiseLowWater(closed)
 	r.tracked.Store(false)
 }
 
-// Leading reports whether the replica leads as far as it knows, whatever its lease.
+// Leading reports whether the replica believes that it leads, even if its lease has expired.
 func (r *Replica) Leading() bool { return r.lease.Load() != nil }
 
-// ClosedHere returns the timestamp up to which this replica has the whole history of
+// ClosedHere returns the closed timestamp of this replica, up to which it has the complete history of
 // its range.
 func (r *Replica) ClosedHere() hlc.Timestamp {
 	if r.deps.Closing == nil {

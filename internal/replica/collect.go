@@ -14,24 +14,23 @@ import (
 )
 
 const (
-	// inlineEvery is how often a write looks for old versions of its key: what it
-	// finds then pays for the writes that did not look.
+	// inlineEvery is the number of commits of which one looks for old versions of its keys: the lookup
+	// costs too much for each, and one finds the garbage of all.
 	inlineEvery = 16
-	// inlineWrites bounds the writes of one commit that look.
+	// inlineWrites bounds the keys of one commit that are looked up.
 	inlineWrites = 64
 	// collectVersions bounds the versions one command of the queue drops.
 	collectVersions = 2000
-	// collectBytes bounds the bytes that one command of the queue gives back.
+	// collectBytes bounds the bytes that one command of the queue reclaims.
 	collectBytes = 4 << 20
 )
 
-// collectInline adds to a commit the garbage of the keys that it writes. It
-// stays below the threshold that the log holds already, so that a read that would
-// miss a version fails, under the next leader too. While anything is provisional
-// that is left to the queue.
+// collectInline adds the garbage of a commit's keys to its command. It stays below the threshold that
+// is already in the log, so that a read that would miss a version fails, under the next leader too.
+// While the range has intents it leaves the garbage to the queue.
 func (r *Replica) collectInline(b *apply.Builder, writes []kvpb.Write) {
 	th := r.appliedThreshold()
-	if plant.On(plant.CollectAboveReaders) { // nobody is told that older versions go
+	if plant.On(plant.CollectAboveReaders) { // readers do not notice that a version is gone
 		th = r.deps.Clock.Now()
 	}
 	if th.IsEmpty() || r.stats.Commits.Load()%inlineEvery != 0 || !r.intents.Empty() {
@@ -50,10 +49,10 @@ func (r *Replica) collectInline(b *apply.Builder, writes []kvpb.Write) {
 	}
 }
 
-// sweep is how far garbage collection is, in wall times of newest commits.
+// sweep is the progress of garbage collection, in wall times of the newest commit.
 type sweep struct {
-	seen  atomic.Int64 // the newest commit when it was here last
-	clean atomic.Int64 // the newest commit of which no garbage is left
+	seen  atomic.Int64 // lastWrite at the previous run
+	clean atomic.Int64 // lastWrite when no garbage was left
 }
 
 // begin starts over under a new leadership, which knows nothing of earlier writes.
@@ -62,12 +61,11 @@ func (s *sweep) begin(now int64) {
 	s.clean.Store(0)
 }
 
-// CollectGarbage raises the range's collection threshold to below and drops the
-// versions that nobody can read any more. A read at an older timestamp fails
-// from then on: the threshold is raised before anything is dropped (invariant 3).
+// CollectGarbage raises the range's collection threshold to below and then drops the versions that no
+// read above it can see (invariant 3). Reads below the threshold fail from then on.
 //
-// A range that is not written is looked at once more, when all that its writes have
-// left may go, and costs nothing afterwards.
+// After its last write a range is scanned once more, when all garbage of its writes lies below the
+// threshold; afterwards a call costs nothing.
 func (r *Replica) CollectGarbage(ctx context.Context, below hlc.Timestamp) error {
 	last := r.lastWrite.Load()
 	if th := r.appliedThreshold(); !th.Less(below) || r.swept.clean.Load() == last {
@@ -106,9 +104,9 @@ func (r *Replica) CollectGarbage(ctx context.Context, below hlc.Timestamp) error
 	return nil
 }
 
-// collect drops what is garbage below a threshold, in one leadership and between the
-// present bounds: what was found within others is nobody's to drop. all is false if
-// something provisional made it stop lower.
+// collect drops the garbage below a threshold. fence holds it to one leadership and one set of bounds:
+// garbage found within other bounds may belong to another range. all is false if intents kept the
+// threshold lower than wanted.
 func (r *Replica) collect(ctx context.Context, fence raftgroup.Fence, span keys.Span, wanted hlc.Timestamp) (all bool, err error) {
 	below := r.intents.Protect(wanted)
 	if !r.appliedThreshold().Less(below) {
@@ -157,13 +155,13 @@ func (r *Replica) drop(fence raftgroup.Fence, refs []mvcc.VersionRef) error {
 	return r.group.Propose(fence, b.Bytes())
 }
 
-// ClearSpan drops all versions of all keys in [start, end), which lies in the
-// range and which no transaction can read any more.
+// ClearSpan drops all versions of all keys in [start, end). The span must lie in the range, and no
+// transaction may be able to read it.
 func (r *Replica) ClearSpan(start, end []byte) error {
 	return r.ClearWithin(context.Background(), start, end)
 }
 
-// Trim gives back memory that was not used since the last call.
+// Trim frees memory that was not used since the last call.
 func (r *Replica) Trim() {
 	r.reads.Shrink()
 	r.feeds.expire()

@@ -13,19 +13,19 @@ import (
 
 var builders = sync.Pool{New: func() any { return new(apply.Builder) }}
 
-// commit is the commit of a transaction that has written in this range only. It needs no staging:
-// the command that writes the versions decides the transaction. The leader
+// commit is the commit of a transaction that has written in this range only (a one-phase commit). It
+// needs no staging: the command that writes the versions decides the transaction. The leader
 //
-//  1. admits the request (admit, lockSection) and, if it was sent again, answers what became of an
-//     earlier copy (answerEarlier),
-//  2. checks the transaction's locks, and waits until intents of others have left its keys and its
-//     writes have room (checkLocks, awaitWrites),
-//  3. announces the keys: readers that come from now on wait (beginCommit),
-//  4. chooses the timestamp above all earlier reads of the keys (chooseTimestamp),
+//  1. admits the request (admit, lockSection); for a request that was sent again it answers with the
+//     outcome of an earlier copy (answerEarlier),
+//  2. checks the transaction's locks, waits for other transactions' intents on its keys, and acquires
+//     room for its writes (checkLocks, awaitWrites),
+//  3. announces the keys: later readers wait (beginCommit),
+//  4. chooses a timestamp above all earlier reads of the keys (chooseTimestamp),
 //  5. proposes the command, and releases the locks when it is applied.
 //
-// A commit that fails before 5 has had no effect. If the outcome of 5 is not known in time, the
-// keys stay announced and locked until it is (keep).
+// A commit that fails before step 5 has no effect. If step 5 times out, the keys stay announced and
+// locked until its outcome is known (keep).
 type commit struct {
 	r       *Replica
 	req     *kvpb.CommitRequest
@@ -85,7 +85,8 @@ func (c *commit) admit(ctx context.Context) (raftgroup.Fence, error) {
 }
 
 func (c *commit) run(ctx context.Context) error {
-	// Not earlier: a request that is refused here has not happened, one that was sent again may have.
+	// Not before answerEarlier: an error here says that the commit has not happened, but an earlier
+	// copy of the request may have committed.
 	if !c.r.gatewayAlive(c.req.Txn.ID, false) {
 		return errGatewayGone
 	}
@@ -161,8 +162,8 @@ func (c *commit) committed(ts hlc.Timestamp) {
 	c.resp.CommitTS = ts
 }
 
-// superseded refuses a commit that was announced if another copy of the request, or the end of
-// its gateway, has taken its place.
+// superseded refuses an announced commit if its transaction was abandoned or another copy of the
+// request has arrived.
 func (c *commit) superseded() error {
 	switch id := c.req.Txn.ID; {
 	case c.r.abandoned.Has(id):
@@ -173,8 +174,8 @@ func (c *commit) superseded() error {
 	return nil
 }
 
-// chooseTimestamp chooses when the transaction commits (concurrency.CommitBounds), and lets readers
-// below go on. A request that fixes the timestamp is told the lowest possible one if that is higher.
+// chooseTimestamp chooses the commit timestamp (concurrency.CommitBounds); readers below it continue.
+// If the request fixes a timestamp that is too low, the response contains the lowest possible one.
 func (c *commit) chooseTimestamp(ctx context.Context, announced *concurrency.Commit) (hlc.Timestamp, error) {
 	r, req := c.r, c.req
 	b := concurrency.CommitBounds{
@@ -193,7 +194,7 @@ func (c *commit) chooseTimestamp(ctx context.Context, announced *concurrency.Com
 		c.resp.Lowest = ts
 		return req.At, nil
 	case concurrency.CommitNow, concurrency.CommitRestart:
-		ts = r.deps.Clock.Now() // known before the refresh, so that readers below it need not wait for that
+		ts = r.deps.Clock.Now() // chosen before the refresh, so that readers below it do not wait for the refresh
 	}
 	if b.Fixed.IsEmpty() {
 		announced.SetTimestamp(ts)
@@ -211,7 +212,7 @@ func (c *commit) chooseTimestamp(ctx context.Context, announced *concurrency.Com
 	return ts, nil
 }
 
-// latestRead returns the timestamp of the last read that others made of the keys.
+// latestRead returns the timestamp of the latest read of the keys by other transactions.
 func (c *commit) latestRead() (ts hlc.Timestamp) {
 	for _, k := range c.written {
 		ts = ts.Max(c.r.reads.GetKey(k, c.id))
@@ -219,8 +220,8 @@ func (c *commit) latestRead() (ts hlc.Timestamp) {
 	return ts
 }
 
-// protectLockedReads keeps what the transaction saw under locks, and did not
-// write, as it is up to its commit: its locks did so until now.
+// protectLockedReads enters locked keys into the timestamp cache: rows that the transaction locked but
+// did not write must not change before its commit timestamp, though its locks are about to go.
 func (c *commit) protectLockedReads(ts hlc.Timestamp) {
 	if c.req.Txn.Isolation != kvpb.Serializable || len(c.req.Locks) <= 1 {
 		return // a transaction's only lock is on the row it wrote
@@ -230,12 +231,12 @@ func (c *commit) protectLockedReads(ts hlc.Timestamp) {
 	}
 }
 
-// keep returns what a proposal calls if its outcome is not known in time: the keys stay announced
-// and the locks held until the function that this returns is called, with the outcome known.
+// keep returns the function that a proposal calls on a timeout. It keeps the keys announced and the locks
+// held until the outcome is known; then the function that it returns releases both.
 func (c *commit) keep(ts hlc.Timestamp) func() (known func()) {
 	r, req, written := c.r, c.req, c.written
 	if r.onlyVoter() {
-		return nil // nobody stops waiting
+		return nil // a proposal of the only voter does not time out
 	}
 	return func() func() {
 		id, locks := txnID(req.Txn), cloneKeys(req.Locks)
@@ -248,19 +249,19 @@ func (c *commit) keep(ts hlc.Timestamp) func() (known func()) {
 	}
 }
 
-// releaseLocks releases the locks of a commit that ended with err, unless it goes on.
+// releaseLocks releases the locks of a commit that ended with err, unless it may still happen.
 func (c *commit) releaseLocks(err error) {
 	switch {
 	case err != nil && c.mayHappenYet(err), err == nil && !c.resp.Lowest.IsEmpty():
 		return
-	case err != nil && c.req.Resent: // its gateway hears that it failed: no copy may succeed later
+	case err != nil && c.req.Resent: // the gateway learns that the commit failed: no copy may succeed later
 		c.r.abandoned.Add(c.req.Txn.ID)
 	}
 	c.r.releaseAll(c.id, c.req.Locks)
 }
 
-// mayHappenYet reports whether a commit that failed with err will be sent again, or was proposed and
-// may be applied: the locks are released then (keep).
+// mayHappenYet reports whether a commit that failed with err will be sent again, or was proposed and may
+// still be applied. In the second case keep releases the locks when the outcome is known.
 func (c *commit) mayHappenYet(err error) bool {
 	switch err.(type) {
 	case *kvpb.NotLeaderError, *kvpb.RangeMismatchError, *kvpb.UnavailableError:

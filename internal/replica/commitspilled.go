@@ -13,8 +13,8 @@ import (
 
 var errSpillGone = &kvpb.RetryError{Reason: "the transaction's spilled writes are gone"}
 
-// commitSpilled commits a transaction that has spilled and lies in this range only: the command writes
-// what was not spilled, and the transaction's record, which decides the intents.
+// commitSpilled commits a transaction that has spilled, with all its writes in this range. One command
+// writes the versions that were not spilled and the committed record, which decides the intents.
 func (c *commit) commitSpilled(ctx context.Context) error {
 	r, req := c.r, c.req
 	rec, err := r.records.Find(ctx, req.Txn.ID)
@@ -52,14 +52,14 @@ func (c *commit) commitSpilled(ctx context.Context) error {
 		err = kvpb.CheckDeadline(ts, req.Deadline)
 	}
 	if err != nil {
-		return err // the gateway removes what it has spilled
+		return err // the gateway removes the spilled intents
 	}
 	announced.SetTimestamp(ts)
 	return c.proposeSpilled(rec, x, ts)
 }
 
-// chooseSpilledTimestamp chooses when a spilled transaction commits, and makes readers wait for the
-// outcome. Its record and its intents are latched.
+// chooseSpilledTimestamp chooses the commit timestamp of a spilled transaction, and makes readers wait
+// for the outcome. The caller holds the latches of the record and the intents.
 func (c *commit) chooseSpilledTimestamp(ctx context.Context, x *txnintent.Txn) (ts hlc.Timestamp, err error) {
 	r, req := c.r, c.req
 	b := concurrency.CommitBounds{
@@ -86,7 +86,7 @@ func (c *commit) proposeSpilled(rec *txnintent.Record, x *txnintent.Txn, ts hlc.
 	r := c.r
 	next := rec.TxnRecord
 	next.Status, next.TS = kvpb.TxnCommitted, ts
-	next.Span = r.intents.State(x).Span // a split may take some of it elsewhere before it is resolved
+	next.Span = r.intents.State(x).Span // a split may move a part of it before it is resolved
 	b := c.build(ts)
 	defer builders.Put(b)
 	b.SetRaw(keys.TxnRecord(rec.Anchor, txnintent.RecordID(rec.ID)), next.Encode())

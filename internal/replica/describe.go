@@ -10,7 +10,7 @@ import (
 	"github.com/lichendb/lichen/internal/kvpb"
 )
 
-// Describe tells the state of the replica and its raft group, for people.
+// Describe returns a human-readable state of the replica and its raft group.
 func (r *Replica) Describe(ctx context.Context) string {
 	answer := make(chan string, 1)
 	r.group.Do(func() {
@@ -27,10 +27,10 @@ func (r *Replica) Describe(ctx context.Context) string {
 	}
 }
 
-// describeFollowers tells what a leader knows of the other replicas.
+// describeFollowers returns a leader's raft progress of the other replicas.
 func (g *group) describeFollowers() string {
 	var b strings.Builder
-	progress := g.Raft().Status().Progress // WithProgress hands out what can't be printed
+	progress := g.Raft().Status().Progress // String needs the Inflights, which WithProgress leaves out
 	for _, id := range slices.Sorted(maps.Keys(progress)) {
 		p := progress[id]
 		d, ok := g.r.Desc().ReplicaByID(kvpb.ReplicaID(id))

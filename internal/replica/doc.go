@@ -1,85 +1,97 @@
-// Package replica is one replica of one range: it serves requests as the range's
-// leader, proposes their effects to raft and applies what was committed.
+// Package replica implements one replica of one range. As the leader of the range it evaluates
+// requests and proposes their effects to raft; as any replica it applies what raft commits.
 //
-// It carries out what pure packages decide: raftgroup (who processes the group, what goes into an entry),
-// lease (who may serve, who leads next), txnintent (intents and records), concurrency (who may proceed,
-// when a transaction commits), closedts (what is closed), rangestate (splits and merges) and snapshot.
-// Each has its own invariants and scripts. Above it is store, which finds replicas and drives their
-// background work; below it also eval (what a request reads), apply (what a command does), raftlog
-// and storage.
+// The decisions are made by packages without side effects, each with its own invariants and scripts:
+//
+//   - raftgroup: which goroutine processes the group, and which commands share an entry
+//   - lease: whether the replica may serve, and which replica leads next
+//   - txnintent: the state of intents and transaction records
+//   - concurrency: lock queues, the timestamp cache, commit timestamps
+//   - closedts: closed timestamps and follower reads
+//   - rangestate: splits and merges
+//   - snapshot: the contents of a snapshot, and recovery from a crash during its installation
+//
+// This package performs their effects. Package store above it finds replicas and schedules their
+// background work. Below it are eval (reads), apply (the effect of a command), raftlog and storage.
 //
 // # Reading order
 //
-//   - replica.go: Replica. serve.go: reads, locks. commit.go, commitspilled.go: the commit in one range.
-//   - group.go, messages.go: the host of the raft group. applyentry.go: application.
-//   - lease.go: what begins and ends with a leadership. election.go, locktransfer.go, resign.go.
-//   - stage.go, multirange.go: commits in several ranges. spill.go: transactions that outgrew their
-//     gateway's buffer. longwrites.go: how many bytes are on their way at a time. intents.go, push.go,
-//     resolve.go, sweep.go, txnrecord.go, gateway.go: the effects that txnintent asks for. replay.go:
-//     commits that were sent again.
-//   - split.go, merge.go, subsume.go: changes of the bounds. change.go: of the replicas.
-//   - closed.go, follower.go, feed.go, observed.go: closed timestamps, reads of the past, changes as they
-//     are applied, what transactions know of this node's clock.
-//   - collect.go, threshold.go: garbage. snapshot.go, mend.go, checksum.go, lost.go (a log that lost a
-//     part).
-//   - wait.go, reserve.go: locks, waiting for them and for reserved spans. describe.go,
-//     listlocks.go, progress.go: what others are told.
+//   - replica.go: the type Replica. serve.go: reads and locks. commit.go, commitspilled.go: the commit
+//     of a transaction in one range.
+//   - group.go, messages.go: the replica as the host of its raft group. applyentry.go: application.
+//   - lease.go: the beginning and the end of a leadership. election.go, locktransfer.go, resign.go.
+//   - stage.go, multirange.go: commits in several ranges. spill.go: transactions that outgrow the
+//     buffer of their gateway. longwrites.go: the limit for writes in flight. intents.go, push.go,
+//     resolve.go, sweep.go, txnrecord.go, gateway.go: the effects of txnintent. replay.go: commits
+//     that were sent again.
+//   - split.go, merge.go, subsume.go: changes of the bounds. change.go: changes of the membership.
+//   - closed.go, follower.go, feed.go, observed.go: closed timestamps, follower reads, feeds, and the
+//     clock readings that transactions have observed on this node.
+//   - collect.go, threshold.go: garbage collection. snapshot.go, mend.go: snapshots. checksum.go:
+//     consistency checks. lost.go: detection of a log that lost entries.
+//   - wait.go, reserve.go: waiting for locks and reservations. describe.go, listlocks.go, progress.go:
+//     inspection.
 //
 // # A commit in one range
 //
-//	Commit ── admitWrite ─► lockSection ─► beginCommit: readers see it coming
+//	Commit ── admitWrite ─► lockSection ─► beginCommit: readers of the keys wait from now on
 //	                                            │ chooseTimestamp: the snapshot, or now after a refresh
 //	                                            ▼
-//	       reply ◄── Finish ◄── applied ◄── raftgroup: one entry for all that wait, one sync
+//	       reply ◄── Finish ◄── applied ◄── raftgroup: one entry for all waiting commands, one sync
 //
 // # Invariants
 //
-//  1. What a read answers was seen under one leadership, which after the look still stood and whose
-//     lease covered the read's timestamp. A commit whose outcome is not known is in flight until the
-//     leadership that began it answers no read any more: a read waits for it or is refused.
+//  1. A read is answered only if the leadership that admitted it still stands after the read, and its
+//     lease covers the read's timestamp. A commit with an unknown outcome stays in flight until the
+//     leadership that began it can't answer reads any more: a read waits for the commit or is refused.
 //     (enterRead, leaveRead; Lock: checkFence; keep, endLeadership, stopServing)
-//  2. A read is in the timestamp cache before it looks for commits in flight, a commit is announced
-//     before it looks into the timestamp cache: one of the two sees the other. (Get, Scan; Commit)
-//  3. A version goes only if nobody can read it any more. The leader refuses reads below the collection
-//     threshold from before it is proposed, and reads check it when they have read; nothing is
-//     provisional or committed at or below it. (txnintent.Table.Protect, checkThreshold, raiseThreshold,
-//     chooseTimestamp, refresh)
-//  4. A commit under another leadership than its locks fails, unless that one exported them, whole, and
-//     no other has changed any since. (checkLocks, importLocks, dropTransfer; lease, invariants 5 and 6)
-//  5. A range answers for a span only if it holds all of it, and says that nothing is left there only if
-//     it still leads within the bounds in which it was asked. So a record goes only when no intent of
-//     its transaction is left anywhere. (holds, checkFence: Resolve, Unspill, Spilled; deleteLocalRecord)
-//  6. What is committed above certainFrom was committed under this leadership, and this node's clock had
-//     passed it before anybody learned of it: what lies above a reading of the clock was committed after
-//     that. Commands pass the clock on when they are applied, spilled intents without one when they
-//     are staged; what comes otherwise raises certainFrom before it can be read. (noteCommand,
-//     raiseCertain; uncertain)
-//  7. A range that was split off begins with the locks and the timestamp cache of the other half only at
-//     the leader of that, and if nobody has led it in between. What is copied is complete: a read, or
-//     a commit that keeps something as it was, fails if it finds the bounds changed when it has noted
-//     what it read. A lock that a split or a merge has moved is released where it went. A split is not
-//     proposed beside the export of the locks. (split, inheritOther, leaveRead, releaseMoved,
+//  2. A read enters the timestamp cache before it looks for commits in flight; a commit is announced
+//     before it looks into the timestamp cache. So at least one of the two sees the other. (Get, Scan;
+//     Commit)
+//  3. A version is collected only when no read can need it. The leader refuses reads below the
+//     collection threshold before it proposes the threshold, and every read checks the threshold again
+//     at its end. No version at or below the threshold is provisional or committed later.
+//     (txnintent.Table.Protect, checkThreshold, raiseThreshold, chooseTimestamp, refresh)
+//  4. A commit under another leadership than that of its locks fails, unless the earlier leadership
+//     exported its lock table completely and no leadership in between has changed a lock. (checkLocks,
+//     importLocks, dropTransfer; lease, invariants 5 and 6)
+//  5. A range answers for a span only if it holds the whole span. It reports a span free of intents
+//     only if it still leads, within the same bounds as at the beginning of the request. So a record
+//     is deleted only when its transaction has no intents left in any range. (holds, checkFence:
+//     Resolve, Unspill, Spilled; deleteLocalRecord)
+//  6. A version above certainFrom was committed under this leadership, and this node's clock had passed
+//     its timestamp before anybody learned of the commit. So a version above a reading of the clock was
+//     committed after that reading. Commands forward the clock when they are applied; spilled intents,
+//     which have no command at their commit timestamp, forward it when they are staged. Versions from
+//     elsewhere raise certainFrom before they become readable. (noteCommand, raiseCertain; uncertain)
+//  7. A range that was split off inherits locks and the timestamp cache only at the leader of the left
+//     half, and only if it has had no other leader yet. The copy is complete: a read, or a commit that
+//     protects its reads, checks the bounds after it has entered the timestamp cache and fails if they
+//     changed. The release of a lock that a split or a merge has moved follows the lock. A split is
+//     never proposed while the locks are being exported. (split, inheritOther, leaveRead, releaseMoved,
 //     releaseSubsumed; TestSplitKeepsReads in kv; TestLocksSurvive in sim)
-//  8. A store that has made the log of a range for a split knows after a crash that the split is
-//     committed, and applies it again: nobody may tell it so any more. It has the new replica before
-//     the left half gives its keys up. (prepareSplit, applyTrigger; TestSplitStaysCommitted,
-//     TestSplitLeavesNoGap in store)
-//  9. A store whose log lacks what one of its replicas has acknowledged ends, before it votes again or
-//     acknowledges anything: it can't know what else it has forgotten. (checkAcknowledged; snapshot, invariant 4;
-//     TestOlderCopy in server)
-//  10. A replica is quiesced only while a tick would change nothing; what ends that calls Unquiesce
-//     afterwards. No more than one tick waits to be processed, so that under load the group's time does
-//     not run ahead of its messages. (Tick, mayQuiesce)
-//  11. A feed begins between two entries: everything committed above its start is in the state of that
-//     moment or comes with a later entry. Its resolved timestamp is computed while nothing is applied,
-//     and delivered after every event that waited then. (beginFeed, stage, resolveFeed, take)
-//  12. All replicas compute a checksum over the state after the same entry, which nothing that was
-//     applied later has changed. (group.Apply, beginCheck)
+//  8. A store that has created the log of a split's right half remembers across a crash that the split
+//     is committed, and applies it again: no leader needs to send the commit index again. It creates
+//     the right replica before the left half gives up its keys. (prepareSplit, applyTrigger;
+//     TestSplitStaysCommitted, TestSplitLeavesNoGap in store)
+//  9. A store stops if its log lacks an entry that one of its replicas has acknowledged, before it
+//     votes or acknowledges again: votes may be lost as well. (checkAcknowledged; snapshot,
+//     invariant 4; TestOlderCopy in server)
+//  10. A replica is quiesced only while a tick would change nothing. Whatever ends this state calls
+//     Unquiesce afterwards. At most one tick of a group waits to be processed, so that under load the
+//     group's time does not run ahead of its messages. (Tick, mayQuiesce)
+//  11. A feed begins between two entries. Every commit above its start is either in the engine's state
+//     at that moment or in a later entry. The resolved timestamp is computed while nothing is applied,
+//     and delivered after all events that are buffered then. (beginFeed, stage, resolveFeed, take)
+//  12. All replicas compute a checksum over the state after the same entry; later entries do not
+//     change it. (group.Apply, beginCheck)
 //
 // # Concurrency
 //
-// The mutexes of raftgroup.Queue, of tasks and of txnintent are leaves, held for map and slice operations
-// only; sweepMu comes before them. Nothing is waited for while one is held. Who processes a group waits
-// for the processing of no range but those to its right: the parts of a commit are taken through their
-// groups in the order of their keys (StageBatch), and a merge subsumes the range on the right.
+// The mutexes of raftgroup.Queue, of tasks and of txnintent are leaves: they guard only map and slice
+// operations. sweepMu is acquired before them. No goroutine waits while it holds one of these mutexes.
+//
+// A goroutine that processes a group may wait only for the groups of ranges further to the right. There
+// are two such cases: the parts of a multi-range batch enter their groups in key order (StageBatch), and
+// a merge subsumes the range on the right (subsume). So no cycle can form.
 package replica

@@ -12,45 +12,45 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// Elections decides which replicas of a store campaign, and when. When a
-// node dies thousands of its ranges need leaders at once; those that are asked for
-// come first, and no more at a time than get it done.
+// Elections schedules the campaigns of a store's replicas. When a node dies, thousands of ranges need
+// new leaders at once: the queue prefers ranges with waiting requests, and bounds the number of
+// concurrent campaigns so that each one completes.
 type Elections interface {
-	// Enqueue puts a replica into the queue; StartCampaign is called when its turn has come, not before
-	// wait is over. rank is how many other replicas should try before.
+	// Enqueue adds a replica to the queue, which calls StartCampaign on its turn, but not before wait
+	// has passed. rank is the number of replicas of the range that should campaign before it.
 	Enqueue(r *Replica, rank int, wait time.Duration)
-	// Prioritize says that somebody waits for a replica that is in the queue.
+	// Prioritize moves a queued replica forward, since a request waits for its range.
 	Prioritize(r *Replica)
-	// Done says that a replica campaigns no longer.
+	// Done reports the end of a replica's campaign.
 	Done(r *Replica)
 }
 
-// forced marks the messages of an election that the leader itself asked for.
+// forced is raft's context of the votes of a leadership transfer, which the leader itself requested.
 var forced = []byte("CampaignTransfer")
 
-// SupportLost tells the replica that its store no longer supports another, which
-// may lead the range. Nothing is done before the replica's turn has come: if the other
-// is supported again until then, it leads on.
+// SupportLost notifies the replica that its store has withdrawn its support from another store. If that
+// store leads the range, the replica queues for a campaign. If the support returns before the
+// replica's turn, the leader stays.
 func (r *Replica) SupportLost(s kvpb.StoreID) {
 	if d, ok := r.Leader(); ok && d.Store == s && r.Initialized() {
 		r.stepElection(lease.NeedLeader)
 	}
 }
 
-// StartCampaign makes the replica campaign, if its range still needs a leader.
+// StartCampaign begins the replica's campaign if its range still needs a leader.
 func (r *Replica) StartCampaign() { r.stepElection(lease.Turn) }
 
 // EndCampaign ends a campaign that takes too long. The replica's next tick begins another.
 func (r *Replica) EndCampaign() { r.stepElection(lease.EndCampaign) }
 
-// prioritizeElection says that somebody asked for what the range's leader would answer.
+// prioritizeElection moves the replica's election forward, since a request needs the range's leader.
 func (r *Replica) prioritizeElection() {
 	if r.election.Candidacy() == lease.Queued && r.deps.Elections != nil {
 		r.deps.Elections.Prioritize(r)
 	}
 }
 
-// stepElection takes in an event from outside of the group.
+// stepElection processes an event from outside of the group.
 func (r *Replica) stepElection(typ lease.ElectionEventType) {
 	ev := lease.ElectionEvent{Type: typ}
 	f := r.electionFacts()
@@ -58,7 +58,7 @@ func (r *Replica) stepElection(typ lease.ElectionEventType) {
 	r.performElection(&res)
 }
 
-// electionFacts are those that are known outside of the group.
+// electionFacts returns the inputs of a decision that are known outside of the group.
 func (r *Replica) electionFacts() lease.ElectionFacts {
 	f := lease.ElectionFacts{Now: time.Now(), Desc: r.Desc(), Self: r.replicaID, Gone: r.Gone()}
 	if r.deps.Support != nil {
@@ -67,7 +67,7 @@ func (r *Replica) electionFacts() lease.ElectionFacts {
 	return f
 }
 
-// performElection carries out what concerns the store's queue.
+// performElection performs the effects that concern the store's queue.
 func (r *Replica) performElection(res *lease.ElectionResult) {
 	e := r.deps.Elections
 	if res.Effects.Has(lease.LeaveCampaign) && e != nil {
@@ -91,8 +91,8 @@ func (r *Replica) performElection(res *lease.ElectionResult) {
 	}
 }
 
-// stepElection takes in an event of the group, and carries out what follows. drop says that raft
-// must not see the message that it is about.
+// stepElection processes an event of the group and performs its effects. drop says that raft must not
+// see the message of the event.
 func (g *group) stepElection(ev *lease.ElectionEvent) (drop bool) {
 	st := g.Raft().BasicStatus()
 	f := g.r.electionFacts()
@@ -123,7 +123,7 @@ func (g *group) stepElection(ev *lease.ElectionEvent) (drop bool) {
 	return res.Effects.Has(lease.Drop)
 }
 
-// callForVotes takes in a message by which a candidate calls for votes.
+// callForVotes processes a candidate's MsgVote or MsgPreVote.
 func (g *group) callForVotes(m *pb.Message) (drop bool) {
 	return g.stepElection(&lease.ElectionEvent{
 		Type: lease.CallForVotes, From: kvpb.ReplicaID(m.GetFrom()), Term: m.GetTerm(),
@@ -131,7 +131,7 @@ func (g *group) callForVotes(m *pb.Message) (drop bool) {
 	})
 }
 
-// takeVote takes in the answer to a call for votes.
+// takeVote processes the response to a MsgVote or MsgPreVote.
 func (g *group) takeVote(m *pb.Message) (drop bool) {
 	ev := lease.ElectionEvent{Type: lease.Granted, From: kvpb.ReplicaID(m.GetFrom()), PreVote: m.GetType() == pb.MsgPreVoteResp}
 	if m.GetReject() {
@@ -160,7 +160,7 @@ func (r *Replica) Electable() bool {
 	}
 	now, ok := r.deps.Clock.TryNow()
 	if !ok {
-		return false // the clock waits for a disk, as the election would
+		return false // the clock waits for a disk; so would the election
 	}
 	return lease.Electable(r.Desc(), func(s kvpb.StoreID) bool {
 		return s == r.deps.Store || now.Less(r.deps.Support.From(s).Support().Until)
@@ -174,23 +174,23 @@ func (r *Replica) votes() bool {
 	return d.Replica != 0 && (in || out)
 }
 
-// Campaign makes the replica try to become leader at once.
+// Campaign makes the replica campaign at once.
 func (r *Replica) Campaign() {
-	if !r.onlyVoter() { // Start has done it
+	if !r.onlyVoter() { // Start makes the only voter the leader
 		r.group.Do(func() { r.group.stepElection(&lease.ElectionEvent{Type: lease.CampaignNow}) })
 	}
 }
 
 const (
-	// splitElection bounds how long the new range's replica at the leader of the old
-	// one tries to become leader before it does so at the pace of any other.
+	// splitElection is the time for which the right half's replica at the leader of the left half
+	// campaigns in quick succession. Afterwards it campaigns like any other replica.
 	splitElection      = 3 * time.Second
 	splitElectionFirst = 2 * time.Millisecond
 	splitElectionMost  = 50 * time.Millisecond
 )
 
-// campaignUntilLed calls for votes until the range, which was just split off, has a leader. The
-// other replicas are not there before their stores have applied the split too.
+// campaignUntilLed campaigns until the range, which was just split off, has a leader. The other replicas
+// do not exist before their stores have applied the split, so the first attempts may go unanswered.
 func (r *Replica) campaignUntilLed(ctx context.Context) {
 	for wait := splitElectionFirst; *r.leader.Load() == 0 && !r.Gone(); wait = min(2*wait, splitElectionMost) {
 		r.group.Do(func() { r.group.stepElection(&lease.ElectionEvent{Type: lease.CampaignFirst}) })

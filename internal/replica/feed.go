@@ -22,19 +22,19 @@ import (
 const (
 	// maxFeeds bounds the feeds of one replica.
 	maxFeeds = 64
-	// feedIdle is after how long without a request a feed ends.
+	// feedIdle is the time without a request after which a feed ends.
 	feedIdle = 20 * time.Second
-	// feedWait is how long a request waits for events.
+	// feedWait bounds the wait of a request for events.
 	feedWait = time.Second
-	// maxFeedLocks bounds the durable locks that are read to find a resolved timestamp. While
-	// there are more, it does not rise.
+	// maxFeedLocks bounds the durable locks that are read to compute a resolved timestamp. While a
+	// span has more, its resolved timestamp does not rise.
 	maxFeedLocks = 4096
 )
 
-// errFeedEnded says that a feed has ended and may be begun anew.
+// errFeedEnded says that a feed has ended; its reader may begin another.
 var errFeedEnded = &kvpb.UnavailableError{Reason: "the feed of the range has ended"}
 
-// feeds keeps the readers of one replica's changes, and performs what package rangefeed decides.
+// feeds are the feeds of one replica. Package rangefeed decides what they deliver.
 type feeds struct {
 	n       atomic.Int32 // of all; while it is 0, applying does nothing for feeds
 	mu      sync.Mutex
@@ -42,8 +42,8 @@ type feeds struct {
 	lastID  uint64
 	stopped bool
 
-	// pending holds what entries that are being applied commit, and took which commands of an
-	// entry had an effect. Both belong to the processing goroutine, as commits.
+	// pending are the events of the entries being applied; took says which commands of the present
+	// entry had an effect. Both belong to the processing goroutine, as does commits.
 	pending []rangefeed.Event
 	took    []bool
 	commits rangefeed.Commits
@@ -60,8 +60,8 @@ type feed struct {
 	err    error
 	used   time.Time
 
-	// scan iterates over the state in which the feed began, until all of it was delivered. It
-	// belongs to the holder of use, as initial.
+	// scan iterates over the state in which the feed began; nil once all of it is delivered. It
+	// belongs to the holder of use, as does initial.
 	scan    *storage.Iterator
 	initial rangefeed.Initial
 }
@@ -117,9 +117,9 @@ func (r *Replica) betweenEntries(ctx context.Context, fn func() error) error {
 	}
 }
 
-// beginFeed begins a feed with the state of the engine between two entries. What is committed in
-// that state will be scanned; the outcome of what is provisional in it, and all that follows, is
-// delivered as it is applied (invariant 11).
+// beginFeed begins a feed with the state of the engine between two entries. A scan of that state delivers
+// its committed versions. The outcomes of its intents and all later commits are delivered as they are
+// applied (invariant 11).
 func (r *Replica) beginFeed(ctx context.Context, req *kvpb.FeedRequest) (*feed, error) {
 	f := &feed{
 		buffer: rangefeed.Buffer{
@@ -172,7 +172,7 @@ func (r *Replica) openFeed(f *feed) error {
 		fs.all = map[uint64]*feed{}
 	}
 	fs.lastID++
-	// An id must differ from those before a restart.
+	// The wall time keeps ids apart from those before a restart.
 	f.id = uint64(r.deps.Clock.PhysicalNow())<<8 | fs.lastID&0xff
 	fs.all[f.id] = f
 	fs.n.Add(1)
@@ -199,7 +199,7 @@ func (r *Replica) feedLocks(span kvpb.Span, fn func(key []byte, in txnintent.Int
 // Fed reports whether the replica has a feed.
 func (r *Replica) Fed() bool { return r.feeds.n.Load() > 0 }
 
-// expire ends the feeds that nobody has read lately.
+// expire ends the feeds without a request for feedIdle.
 func (fs *feeds) expire() {
 	if fs.n.Load() == 0 {
 		return
@@ -214,7 +214,7 @@ func (fs *feeds) expire() {
 	}
 }
 
-// endLocked ends a feed. mu is held.
+// endLocked ends a feed. The caller holds mu.
 func (fs *feeds) endLocked(f *feed, err error) {
 	if fs.all[f.id] != f {
 		return
@@ -236,7 +236,7 @@ func (f *feed) drop() {
 	<-f.use
 }
 
-// wake has the request that waits for the feed look again.
+// wake notifies the request that waits for the feed.
 func (f *feed) wake() {
 	select {
 	case f.notify <- struct{}{}:
@@ -244,7 +244,7 @@ func (f *feed) wake() {
 	}
 }
 
-// endFeeds ends all feeds with err, by which their readers begin again, here or elsewhere.
+// endFeeds ends all feeds with err. Their readers begin new ones, here or at another replica.
 func (r *Replica) endFeeds(err error, stop bool) {
 	fs := &r.feeds
 	if fs.n.Load() == 0 && !stop {
@@ -272,7 +272,7 @@ func (r *Replica) endFeeds(err error, stop bool) {
 
 // catchUp delivers a page of the state in which the feed began.
 func (fs *feeds) catchUp(r *Replica, f *feed, resp *kvpb.FeedResponse) error {
-	size, first := 0, 0 // first: of the events of the present key
+	size, first := 0, 0 // first: index of the present key's first event
 	for ; f.scan.Valid(); f.scan.Next() {
 		key, ts, err := storage.DecodeEngineKey(f.scan.Key())
 		if err != nil {
@@ -305,7 +305,7 @@ func (fs *feeds) catchUp(r *Replica, f *feed, resp *kvpb.FeedResponse) error {
 		return nil
 	}
 	err := r.deps.Engine.ReadError(f.scan.Error())
-	_ = f.scan.Close() // whose error this is
+	_ = f.scan.Close() // repeats err
 	f.scan, f.initial = nil, rangefeed.Initial{}
 	return err
 }
@@ -334,18 +334,18 @@ func (r *Replica) awaitFeed(ctx context.Context, f *feed, noWait bool, resp *kvp
 	}
 }
 
-// take moves what waits for the reader into a response; it reports whether there is anything.
+// take moves the buffered events into a response; ready is false if there are none.
 func (fs *feeds) take(f *feed, resp *kvpb.FeedResponse) (ready bool, err error) {
 	fs.mu.Lock()
 	defer fs.mu.Unlock()
 	if f.err != nil {
-		return false, f.err // what is left comes again
+		return false, f.err // the next feed delivers the rest again
 	}
 	return f.buffer.Take(resp), nil
 }
 
-// resolveFeed raises the feed's resolved timestamp. Nothing is applied meanwhile: what is closed
-// and has no durable lock was applied, and is in the buffer.
+// resolveFeed raises the feed's resolved timestamp. It runs between entries: every commit up to the
+// closed timestamp, and below the lowest durable lock, is applied and in the buffer.
 func (r *Replica) resolveFeed(f *feed) error {
 	closed, locked := r.ClosedHere(), hlc.Timestamp{}
 	all, err := r.feedLocks(f.buffer.Span, func(_ []byte, in txnintent.Intent) {
@@ -362,7 +362,7 @@ func (r *Replica) resolveFeed(f *feed) error {
 	return nil
 }
 
-// watches reports whether a key lies in the span of a feed. mu is held.
+// watches reports whether a key lies in the span of a feed. The caller holds mu.
 func (fs *feeds) watches(key []byte) bool {
 	for _, f := range fs.all {
 		if f.buffer.Span.Contains(key) {
@@ -372,7 +372,7 @@ func (fs *feeds) watches(key []byte) bool {
 	return false
 }
 
-// stage collects what an entry that is being applied commits in the spans of feeds.
+// stage collects the commits of the entry being applied that lie in the spans of feeds.
 func (fs *feeds) stage(entry []byte) error {
 	fs.mu.Lock()
 	defer fs.mu.Unlock()
@@ -388,7 +388,7 @@ func (fs *feeds) stage(entry []byte) error {
 	})
 }
 
-// publish hands the readers what was applied.
+// publish delivers the collected events to the feeds after their entries were applied.
 func (fs *feeds) publish(r *Replica) {
 	if len(fs.pending) == 0 {
 		return
@@ -411,7 +411,7 @@ func (fs *feeds) publish(r *Replica) {
 	}
 }
 
-// loadStored reads the values that are in the engine.
+// loadStored reads the values of events that the entry does not contain from the engine.
 func (r *Replica) loadStored(events []rangefeed.Event) error {
 	for i := range events {
 		e := &events[i]

@@ -14,8 +14,8 @@ import (
 	"github.com/lichendb/lichen/internal/txnintent"
 )
 
-// getClosed answers a Get that only a leader could have answered with refused, if what it
-// reads is closed here.
+// getClosed serves a Get as a follower read if its key is closed at its timestamp; otherwise it returns
+// refused, the error of the attempt as a leader.
 func (r *Replica) getClosed(req *kvpb.GetRequest, resp *kvpb.GetResponse, refused error) error {
 	return r.readClosed(req.Txn, []kvpb.Span{{Key: req.Key}}, refused, func(rd *mvcc.Reader) error {
 		return eval.GetIn(rd, req, resp)
@@ -33,9 +33,9 @@ func (r *Replica) scanClosed(ctx context.Context, req *kvpb.ScanRequest, resp *k
 	})
 }
 
-// readClosed reads spans at a replica that does not lead its range, as closedts.Read decides. What
-// was applied, the collection threshold, the locks and the versions are read in one state of the
-// engine (closedts, invariant 4).
+// readClosed performs a follower read of spans, as closedts.Read decides. It reads the applied index, the
+// collection threshold, the locks and the versions from one state of the engine (closedts,
+// invariant 4).
 func (r *Replica) readClosed(t *kvpb.TxnMeta, spans []kvpb.Span, refused error, read func(*mvcc.Reader) error) error {
 	var notLeader *kvpb.NotLeaderError
 	if r.deps.Closing == nil || !errors.As(refused, &notLeader) {
@@ -72,7 +72,7 @@ func (r *Replica) readClosed(t *kvpb.TxnMeta, spans []kvpb.Span, refused error, 
 	return nil
 }
 
-// decideLocks has the durable locks in spans decided upon, up to the first that a read can't pass.
+// decideLocks passes the durable locks in spans to decision, up to the first that blocks the read.
 func decideLocks(decision *closedts.Read, rd *mvcc.Reader, spans []kvpb.Span) (v closedts.Verdict, err error) {
 	for _, s := range spans {
 		err := rd.Each(keys.LockSpan(keys.Span{Start: s.Key, End: s.EndKey}), func(_, b []byte) (more bool, err error) {
@@ -89,7 +89,7 @@ func decideLocks(decision *closedts.Read, rd *mvcc.Reader, spans []kvpb.Span) (v
 	return v, nil
 }
 
-// cannotRead returns the error of a verdict: refused is that of a replica which does not lead.
+// cannotRead returns the error of a verdict; refused is the default.
 func (r *Replica) cannotRead(v closedts.Verdict, t *kvpb.TxnMeta, refused error, threshold hlc.Timestamp) error {
 	switch v {
 	case closedts.WrongBounds:

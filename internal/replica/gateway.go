@@ -12,7 +12,7 @@ import (
 	"github.com/lichendb/lichen/internal/txnintent"
 )
 
-// TxnPeers reach the ranges where the other intents of a transaction are.
+// TxnPeers sends requests to the other ranges of a transaction.
 type TxnPeers interface {
 	Push(ctx context.Context, req *kvpb.PushRequest, resp *kvpb.PushResponse) error
 	Resolve(ctx context.Context, req *kvpb.ResolveRequest) error
@@ -23,20 +23,19 @@ type TxnPeers interface {
 type TxnDeps struct {
 	// Peers send requests to other ranges; nil if there is no other range.
 	Peers TxnPeers
-	// GatewayAlive answers whether a transaction's gateway still lives its life. nil
-	// stands for a node by itself: what is left from before the replica's start is
-	// abandoned, everything else alive.
+	// GatewayAlive reports whether the process that was a transaction's gateway still runs. nil stands
+	// for a single node: transactions from before the replica's start are abandoned, all others alive.
 	GatewayAlive func(kvpb.TxnID) bool
-	// GatewayResponsive reports whether a message of a living gateway came just now, so that it is
-	// probably still at its commits; nil: all are.
+	// GatewayResponsive reports whether a living gateway has sent a message recently, so that it is
+	// probably still completing its commits; nil: every gateway is responsive.
 	GatewayResponsive func(kvpb.TxnID) bool
-	// Over asks a transaction's gateway whether it has ended, or reports that it can't
-	// be reached: its locks then go to who waits for them. It may block for a while; nil:
-	// nobody knows.
+	// Over asks a transaction's gateway whether the transaction has ended; the waiters for its locks
+	// then get them. It also returns true if the gateway can't be reached. It may block; nil: no
+	// gateway can be asked.
 	Over func(kvpb.TxnID) bool
 }
 
-// ConnectTxns replaces what the replica was given for transactions in several ranges.
+// ConnectTxns replaces the TxnDeps of New.
 func (r *Replica) ConnectTxns(d TxnDeps) { r.txns.Store(&d) }
 
 func (r *Replica) txnDeps() *TxnDeps {
@@ -46,8 +45,8 @@ func (r *Replica) txnDeps() *TxnDeps {
 	return &r.deps.TxnDeps
 }
 
-// gatewayAlive answers whether a transaction may go on; loaded tells that it is
-// from before this leadership.
+// gatewayAlive reports whether the gateway of a transaction still runs, so that the transaction may go
+// on. loaded says that the transaction is from before this leadership.
 func (r *Replica) gatewayAlive(id kvpb.TxnID, loaded bool) bool {
 	if r.txnDeps().GatewayAlive == nil {
 		return !loaded
@@ -55,11 +54,12 @@ func (r *Replica) gatewayAlive(id kvpb.TxnID, loaded bool) bool {
 	return r.txnDeps().GatewayAlive(id)
 }
 
-// abandonAfter is how long a commit may take whose gateway is there, before those who meet
-// its locks abort it: a range may be without a leader, or frozen, meanwhile.
+// abandonAfter is the time after which other transactions abort a commit although its gateway is
+// responsive. It leaves time for a range that has no leader, or is frozen.
 const abandonAfter = 3 * time.Second
 
-// commitTimeout is how long the commit of a transaction may take until others abort it.
+// commitTimeout is the time that other transactions leave a transaction for its commit before they abort
+// it.
 func (r *Replica) commitTimeout(id kvpb.TxnID, loaded bool) time.Duration {
 	switch d := r.txnDeps(); {
 	case !r.gatewayAlive(id, loaded):
@@ -70,8 +70,7 @@ func (r *Replica) commitTimeout(id kvpb.TxnID, loaded bool) time.Duration {
 	return abandonAfter
 }
 
-// peers returns what reaches the other ranges of a transaction: this range itself where there
-// are no others.
+// peers returns the TxnPeers; without other ranges, the replica itself.
 func (r *Replica) peers() TxnPeers {
 	if r.txnDeps().Peers != nil {
 		return r.txnDeps().Peers
@@ -79,10 +78,9 @@ func (r *Replica) peers() TxnPeers {
 	return r
 }
 
-// dropDead takes a lock away from a transaction whose gateway's life has ended; it
-// reports whether it did. The transaction can't commit here any more: a commit that
-// has begun keeps the lock until it is through, and one that begins from now on is
-// refused (abandoned).
+// dropDead releases the lock of a transaction whose gateway has died, and reports whether it did. The
+// transaction can't begin to commit here any more (abandoned). A commit in flight keeps the lock until
+// it ends.
 func (r *Replica) dropDead(key []byte, id concurrency.TxnID) bool {
 	if r.gatewayAlive(kvpb.TxnID(id), false) {
 		return false
@@ -90,7 +88,7 @@ func (r *Replica) dropDead(key []byte, id concurrency.TxnID) bool {
 	return r.dropLock(key, id)
 }
 
-// dropLock takes a lock away from a transaction that will not commit.
+// dropLock releases a lock of a transaction that will not commit.
 func (r *Replica) dropLock(key []byte, id concurrency.TxnID) bool {
 	r.abandoned.Add(kvpb.TxnID(id))
 	if c := r.commits.BlockingRead(concurrency.TxnID{}, key, hlc.MaxTimestamp); c != nil && c.Txn() == id {
@@ -100,10 +98,10 @@ func (r *Replica) dropLock(key []byte, id concurrency.TxnID) bool {
 }
 
 const (
-	// askGatewayAfter is how long a request waits for a lock before the gateway of its
-	// holder is asked whether that transaction goes on, and how often.
+	// askGatewayAfter is the interval at which a request that waits for a lock asks the gateway of the
+	// holder whether the holder has ended.
 	askGatewayAfter = 500 * time.Millisecond
-	// maxGatewayAsks bounds the questions of one replica under way.
+	// maxGatewayAsks bounds the concurrent questions of one replica.
 	maxGatewayAsks = 64
 )
 
@@ -132,8 +130,8 @@ func (a *gatewayAsks) end(id concurrency.TxnID) {
 	a.mu.Unlock()
 }
 
-// askGateways asks whether the transactions go on that a lock request waits for, and
-// drops the lock of one that is over: the release got lost.
+// askGateways asks the gateways of a lock request's blockers whether their transactions have ended, and
+// drops the lock of one that has: its release was lost.
 func (r *Replica) askGateways(key []byte, source concurrency.BlockerSource) {
 	over := r.txnDeps().Over
 	w, ok := source.(*concurrency.Waiter)
@@ -154,7 +152,7 @@ func (r *Replica) askGateways(key []byte, source concurrency.BlockerSource) {
 	}
 }
 
-// dropDeadBlockers does so for all that a lock request waits for.
+// dropDeadBlockers calls dropDead for all blockers of a lock request.
 func (r *Replica) dropDeadBlockers(key []byte, source concurrency.BlockerSource) {
 	w, ok := source.(*concurrency.Waiter)
 	if !ok {

@@ -14,21 +14,21 @@ import (
 
 var errStopped = &kvpb.UnavailableError{Reason: "the node is stopping"}
 
-// group is the replica's part of its raft group: it carries out what raftgroup.Group decides,
-// as its raftgroup.Host. What follows r belongs to the processing goroutine.
+// group is the replica's side of its raft group: the raftgroup.Host, which performs the effects that
+// raftgroup.Group decides. The fields after r belong to the processing goroutine.
 type group struct {
 	*raftgroup.Group
 	ticking atomic.Bool // a tick waits to be processed
 	r       *Replica
 
 	applier  apply.Applier
-	incoming *snapshot.Incoming // what raft may take now
+	incoming *snapshot.Incoming // the complete snapshot that raft may install now
 }
 
 var _ raftgroup.Host = (*group)(nil)
 
 func newGroup(r *Replica, st raftlog.State, applied apply.State) (*group, error) {
-	// What is applied was committed, whether or not the log says so yet.
+	// Applied entries are committed, even if the hard state does not say so yet.
 	st.HardState.Commit = max(st.HardState.Commit, applied.Index)
 	if applied.Index > st.Last {
 		return nil, &LostLogError{r.id, fmt.Sprintf("its state is at index %d, its log ends at %d", applied.Index, st.Last)}
@@ -102,9 +102,9 @@ func (g *group) NoteLeader(id uint64) { g.r.noteLeader(id) }
 // StopServing implements raftgroup.Host.
 func (g *group) StopServing() { g.r.stopServing() }
 
-// proposeKeeping is Propose for a command that others must go on to wait for if its outcome is
-// not known in time while the leadership lasts: keep is called then, before the proposer goes
-// on, and what it returns when the outcome is known.
+// proposeKeeping is Propose with a function for a timeout during the leadership. keep is called before the
+// proposer continues, so that other requests go on waiting for the command. The function that keep
+// returns is called when the outcome is known.
 func (g *group) proposeKeeping(fence raftgroup.Fence, command []byte, keep func() (known func())) error {
 	p := g.Queue.Get(fence, command)
 	p.Keep = keep

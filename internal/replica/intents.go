@@ -14,10 +14,10 @@ import (
 	"github.com/lichendb/lichen/internal/txnintent"
 )
 
-// Package txnintent decides what becomes of the intents in a range; this file carries out what
-// it asks for, and loads the intents of a range that the replica begins to lead.
+// This file performs the effects that package txnintent decides for the intents of a range, and loads
+// the intents when a leadership begins.
 
-// perform carries out the effects of an event but for the replies.
+// perform performs the effects of an event except the replies.
 func (r *Replica) perform(x *txnintent.Txn, e txnintent.Effects) {
 	if e.Has(txnintent.StartPusher) {
 		r.tasks.run(func() { r.pushUntilDecided(x) })
@@ -33,19 +33,19 @@ func (r *Replica) perform(x *txnintent.Txn, e txnintent.Effects) {
 	}
 }
 
-// decide notes the outcome of a transaction, whose latch the caller holds. The intents are
-// left to be resolved if resolve is returned.
+// decide records the outcome of a transaction. The caller holds its latch and, if resolve is true,
+// resolves the intents.
 func (r *Replica) decide(x *txnintent.Txn, outcome txnintent.Status, ts hlc.Timestamp) (resolve bool) {
 	st := r.intents.State(x)
-	if st.Loaded && outcome == txnintent.Committed && !st.Status.Decided() { // before readers take it for committed
+	if st.Loaded && outcome == txnintent.Committed && !st.Status.Decided() { // before readers see the commit
 		r.deps.Clock.Forward(ts)
 		r.raiseCertain()
 	}
 	return r.intents.Step(x, txnintent.Event{Type: txnintent.Decide, Outcome: outcome, TS: ts}).Has(txnintent.StartResolver)
 }
 
-// decideLatched is decide for those who do not hold the latch. status is what the record says,
-// as another node has told, perhaps: what contradicts the outcome that is known is refused.
+// decideLatched acquires the latch and calls decide with the status of the record. The status may come
+// from another node; decideLatched returns an error if it contradicts a known outcome.
 func (r *Replica) decideLatched(ctx context.Context, x *txnintent.Txn, status kvpb.TxnStatus, ts hlc.Timestamp) (resolve bool, err error) {
 	if err := r.intents.Latch(ctx, x); err != nil {
 		return false, err
@@ -67,8 +67,8 @@ func (r *Replica) decideAndResolve(ctx context.Context, x *txnintent.Txn, status
 	return err
 }
 
-// visibleIntents returns what a read of [start, end) at ts, or of the key start, must pass
-// over; nil if nothing. It waits for commits whose outcome is not known.
+// visibleIntents returns the versions that a read of [start, end), or of the key start, at ts must skip;
+// nil if there are none. It waits for commits whose outcome is not known.
 func (r *Replica) visibleIntents(ctx context.Context, self kvpb.TxnID, start, end []byte, ts hlc.Timestamp) (txnintent.View, error) {
 	if r.intents.Empty() {
 		return nil, nil
@@ -84,8 +84,8 @@ func (r *Replica) visibleIntents(ctx context.Context, self kvpb.TxnID, start, en
 	}
 }
 
-// latestVisible reads the newest committed version of a key over which there are intents,
-// all of them decided but the transaction's own.
+// latestVisible reads the newest committed version of a key with intents. All of them are decided, except
+// the transaction's own.
 func (r *Replica) latestVisible(req *kvpb.LockRequest, resp *kvpb.LockResponse) error {
 	v, moved := r.intents.Latest(req.Key)
 	val, found, err := mvcc.GetVisible(r.deps.Engine, req.Key, hlc.MaxTimestamp, v.Hidden, resp.Value[:0])
@@ -99,8 +99,8 @@ func (r *Replica) latestVisible(req *kvpb.LockRequest, resp *kvpb.LockResponse) 
 	return err
 }
 
-// hiddenIntents returns what hides the versions that are not, or not as they stand, part of
-// the committed state; nil if there are none.
+// hiddenIntents returns the versions that do not belong to the committed state, or belong there at
+// another timestamp; nil if there are none.
 func (r *Replica) hiddenIntents() mvcc.Hidden {
 	if v := r.intents.Apart(); v != nil {
 		return v.Hidden
@@ -118,7 +118,7 @@ func (r *Replica) intentOn(key []byte) (in txnintent.Intent, ok bool, err error)
 	return in, err == nil, err
 }
 
-// allStaged reports whether all keys are staged by an attempt.
+// allStaged reports whether one attempt to commit has staged all keys.
 func (r *Replica) allStaged(id kvpb.TxnID, written [][]byte, ts hlc.Timestamp, epoch uint32) (bool, error) {
 	for _, k := range written {
 		in, ok, err := r.intentOn(k)
@@ -129,12 +129,11 @@ func (r *Replica) allStaged(id kvpb.TxnID, written [][]byte, ts hlc.Timestamp, e
 	return true, nil
 }
 
-// Provisional returns how many transactions have intents in the range, and how many have
-// their record there.
+// Provisional returns the number of transactions with intents in the range, and of records.
 func (r *Replica) Provisional() (txns, records int) { return r.intents.Len(), r.records.Len() }
 
-// loadIntents finds the intents and records of the range when a leadership begins. What
-// others have read there lies at or below maxRead.
+// loadIntents reads the intents and records of the range when a leadership begins. No read of an earlier
+// leadership lies above maxRead.
 func (r *Replica) loadIntents(maxRead hlc.Timestamp) error {
 	d := r.Desc()
 	records, err := r.loadRecords(keys.Span{Start: d.StartKey, End: d.EndKey}, true, maxRead)
@@ -151,7 +150,7 @@ func (r *Replica) loadIntents(maxRead hlc.Timestamp) error {
 	}
 	for _, rec := range records {
 		if rec.Status == kvpb.TxnCommitted {
-			r.deps.Clock.Forward(rec.TS) // spilled versions move there
+			r.deps.Clock.Forward(rec.TS) // spilled versions move to this timestamp
 		}
 	}
 	found := loader.Finish(records, maxRead)
@@ -164,8 +163,9 @@ func (r *Replica) loadIntents(maxRead hlc.Timestamp) error {
 	return nil
 }
 
-// loadRecords reads the records whose anchors lie in a span of keys. loaded says that they
-// are from before this leadership, maxRead that nobody was told of a later commit.
+// loadRecords reads the records whose anchors lie in a span. loaded says that they are from before this
+// leadership. Earlier pushes may have promised reads up to maxRead that the transactions commit above
+// them.
 func (r *Replica) loadRecords(anchors keys.Span, loaded bool, maxRead hlc.Timestamp) (map[kvpb.TxnID]*txnintent.Record, error) {
 	span := keys.TxnRecordSpan(anchors)
 	it, err := r.deps.Engine.NewIter(storage.IterOptions{Lower: span.Start, Upper: span.End})
@@ -184,7 +184,7 @@ func (r *Replica) loadRecords(anchors keys.Span, loaded bool, maxRead hlc.Timest
 			return nil, err
 		}
 		if st.Status == kvpb.TxnPending && !r.gatewayAlive(st.ID, loaded) {
-			// Nobody can commit it any more, and every leader concludes the same.
+			// It can't commit any more; every leader draws this conclusion.
 			st.Status = kvpb.TxnAborted
 		}
 		st.Local = st.Finished() && len(st.Keys) == 0 && (len(st.Span.EndKey) == 0 || r.holds(st.Span))

@@ -14,7 +14,7 @@ import (
 	pb "go.etcd.io/raft/v3/raftpb"
 )
 
-// admit answers whether the replica may serve a read at ts.
+// admit returns an error unless the replica may serve a read at ts.
 func (r *Replica) admit(ts hlc.Timestamp) error {
 	l := r.lease.Load()
 	if l == nil || !r.covers(l, ts) {
@@ -28,11 +28,11 @@ func (r *Replica) covers(l *lease.Lease, ts hlc.Timestamp) bool {
 	return l.Covers(ts, r.deps.Clock.MaxOffset())
 }
 
-// coversNow reports whether a lease covers reads at the clock's present time.
+// coversNow reports whether a lease covers a read at the present time.
 func (r *Replica) coversNow(l *lease.Lease) bool { return l.Alone || r.covers(l, r.deps.Clock.Now()) }
 
-// admitWrite answers whether the replica may evaluate a write of keys now, and
-// behind which fence to propose it.
+// admitWrite returns the fence for a write of keys, or an error if the replica may not evaluate it. It
+// waits while the range is frozen.
 func (r *Replica) admitWrite(ctx context.Context, keys ...[]byte) (raftgroup.Fence, error) {
 	l, desc := r.lease.Load(), r.Desc()
 	if desc.Into != 0 {
@@ -52,8 +52,8 @@ func (r *Replica) admitWrite(ctx context.Context, keys ...[]byte) (raftgroup.Fen
 	return raftgroup.Fence{Term: l.Term, BoundsGen: desc.BoundsGen}, nil
 }
 
-// checkFence fails unless the lease and the bounds of a fence still hold: a lock that was taken
-// under others is void, and what was read may be old.
+// checkFence fails unless the lease and the bounds of a fence still hold: a lock acquired under others
+// is void, and data read under them may be stale.
 func (r *Replica) checkFence(f raftgroup.Fence) error {
 	l := r.lease.Load()
 	if l == nil || l.Term != f.Term || !r.coversNow(l) {
@@ -65,8 +65,8 @@ func (r *Replica) checkFence(f raftgroup.Fence) error {
 	return nil
 }
 
-// Leads reports whether the replica leads its range and may serve now. It does not wait,
-// not even while a disk that stands still has the clock wait: who asks may hold a mutex.
+// Leads reports whether the replica leads its range and may serve now. It never blocks, not even while
+// the clock waits for a stalled disk, since its callers may hold a mutex.
 func (r *Replica) Leads() bool {
 	l := r.lease.Load()
 	return l != nil && (l.Alone || r.covers(l, r.deps.Clock.Reading()))
@@ -79,7 +79,7 @@ func (r *Replica) Leader() (kvpb.ReplicaDescriptor, bool) {
 
 func (r *Replica) notLeader() error {
 	e := &kvpb.NotLeaderError{Range: r.id, Desc: r.Desc()}
-	if r.election.Candidacy() != lease.NotCandidate { // the leader it knows is gone
+	if r.election.Candidacy() != lease.NotCandidate { // the last known leader is gone
 		r.prioritizeElection()
 		return e
 	}
@@ -104,7 +104,8 @@ func (r *Replica) mismatch() error {
 	return e
 }
 
-// moved says where to ask for a key whose locks left this replica.
+// moved returns the error for a key whose locks have left this replica. It leads the request to their new
+// place.
 func (r *Replica) moved(key []byte) error {
 	if r.Gone() || !r.Desc().ContainsKey(key) {
 		return r.mismatch()
@@ -118,11 +119,10 @@ func (r *Replica) onlyVoter() bool {
 	return len(d.Replicas) == 1 && d.Replicas[0].Replica == r.replicaID
 }
 
-// beginLeadership makes the replica serve. It runs in the processing goroutine,
-// after an entry of the term was applied: everything that an earlier leader
-// committed is here, and what it read lies below the clock's time.
+// beginLeadership makes the replica serve. It runs in the processing goroutine after an entry of the term
+// was applied: the replica has all commits of earlier leaders, and the clock has passed all their reads.
 func (r *Replica) beginLeadership(term uint64) {
-	if l := r.lease.Load(); l != nil && l.Alone { // it never ended
+	if l := r.lease.Load(); l != nil && l.Alone { // the only voter never stops serving
 		r.storeLease(term, l.Revoked, nil)
 		return
 	}
@@ -131,7 +131,7 @@ func (r *Replica) beginLeadership(term uint64) {
 	r.swept.begin(now.WallTime)
 	r.epoch.Store(uint64(now.WallTime))
 	r.merging.subsumedEpochs.Store(nil)
-	low := now.Max(r.ClosedHere()) // which lies below it
+	low := now.Max(r.ClosedHere())
 	if r.inheritOther() {
 		r.reads.RaiseLowWater(r.ClosedHere())
 	} else if !plant.On(plant.ForgetReads) {
@@ -163,9 +163,8 @@ func (r *Replica) beginLeadership(term uint64) {
 	}
 }
 
-// inheritOther takes over what the leader of the range that this one was split off from
-// knew of it, and reports whether that was this replica's store: nobody has led the range in
-// between (invariant 7).
+// inheritOther installs the locks that the range has from the left half of its split. It reports whether
+// it did: only at the leader of the left half, and as the first leader of the range (invariant 7).
 func (r *Replica) inheritOther() bool {
 	r.inheritMu.Lock()
 	defer r.inheritMu.Unlock()
@@ -191,8 +190,7 @@ func (r *Replica) storeLease(term uint64, revoked *atomic.Bool, old *lease.Lease
 	r.lease.Store(lease.New(term, revoked, r.replicaID, r.Desc(), old, from))
 }
 
-// noteAnswer notes that a replica answered the leader in this term, while its store gave the
-// support of an epoch.
+// noteAnswer records a follower's answer in this term, and the epoch of its store's support at that time.
 func (g *group) noteAnswer(m *pb.Message, epoch int64) {
 	l := g.r.lease.Load()
 	if l == nil || l.Term != m.GetTerm() {
@@ -208,8 +206,7 @@ func (g *group) noteAnswer(m *pb.Message, epoch int64) {
 	}
 }
 
-// endLeadership makes the replica stop serving: its locks are gone, and those who
-// wait for one learn of it.
+// endLeadership makes the replica stop serving. Its lock table is emptied; waiters get an error.
 func (r *Replica) endLeadership() {
 	r.endTracking()
 	r.lease.Store(nil)
@@ -218,12 +215,12 @@ func (r *Replica) endLeadership() {
 	r.locks.Extract(nil, nil)
 }
 
-// stopServing makes the replica answer no read in its leadership any more, nor in a later one. It
-// comes before those who wait for commands learn that the outcome is not known: from
-// then on commits are not in flight any more that may happen all the same (invariant 1).
-// The only voter goes on: nobody else makes them happen.
+// stopServing makes the replica refuse all reads from now on, in this leadership and later ones. It must
+// precede the ambiguous errors of pending commands: their commits then leave the in-flight set, though
+// they may still be applied (invariant 1). The only voter continues, since no other replica can apply
+// them.
 func (r *Replica) stopServing() {
-	r.stopped.Store(true) // beginLeadership looks at it when its lease is there
+	r.stopped.Store(true) // beginLeadership reads it after it has stored its lease
 	if l := r.lease.Load(); l != nil && !l.Alone {
 		l.Revoked.Store(true)
 	}

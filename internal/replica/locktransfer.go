@@ -20,28 +20,28 @@ const (
 	// transferWait bounds the wait until a transfer may begin, and then the wait for the requests
 	// under way, while new ones are refused.
 	transferWait = time.Second
-	// transferTimeout bounds the whole transfer; every transferCheck the former leader looks
-	// whether another one leads.
+	// transferTimeout bounds the whole transfer. transferCheck is the interval at which the former
+	// leader checks whether its leadership has ended.
 	transferTimeout = 10 * time.Second
 	transferCheck   = 200 * time.Millisecond
-	// transferPoll is how often the leader looks whether a transfer may begin.
+	// transferPoll is the interval at which the leader checks whether a transfer may begin.
 	transferPoll = 10 * time.Millisecond
-	// importPoll is how often a request looks whether the record of the locks was removed.
+	// importPoll is the interval at which a request checks whether the record of the locks was removed.
 	importPoll = time.Millisecond
 	// maxTransferBytes bounds the record of the row locks: TransferLeader gives up locks that
 	// do not fit, OfferLeader keeps the leadership.
 	maxTransferBytes = 8 << 20
-	// transferHeadBytes is more than the record holds beside the locks: at most maxSubsumedEpochs
-	// epochs and as many transactions as a txnintent.TxnSet.
+	// transferHeadBytes bounds the rest of the record: at most maxSubsumedEpochs epochs and the
+	// transactions of a txnintent.TxnSet.
 	transferHeadBytes = 64 << 10
 )
 
-// lockTransfer is what a replica knows of exports and imports of its row locks.
+// lockTransfer is a replica's state of exports and imports of row locks.
 type lockTransfer struct {
 	lease.Gate
-	record chan struct{} // a semaphore of one: whoever writes or removes the record holds it
-	// appliedTerm is the term of the last entry applied, previousTerm the one before: that of the
-	// former leadership, for which inheritOther asks. Both belong to the processing goroutine.
+	record chan struct{} // a semaphore of one, held to write or remove the record
+	// appliedTerm is the term of the last entry applied, previousTerm the term before it: that of the
+	// former leadership, which inheritOther needs. Both belong to the processing goroutine.
 	previousTerm, appliedTerm uint64
 }
 
@@ -91,16 +91,16 @@ func (s *lockSection) leave() {
 	}
 }
 
-// TransferLeader begins to transfer the leadership, with the row locks, to another replica that has
-// the log. If the locks can't be exported, they are lost. It returns at once.
+// TransferLeader begins to transfer the leadership, with the row locks, to another replica that is close
+// to the end of the log. If the locks can't be exported, they are lost. It returns at once.
 func (r *Replica) TransferLeader(to kvpb.ReplicaID) { r.beginTransfer(to, false) }
 
-// OfferLeader does as TransferLeader, but keeps the leadership if requests under way take too long,
-// or if the row locks are too many to export. They are lost only if writing their record fails.
+// OfferLeader is TransferLeader, but keeps the leadership if requests in progress take too long, or if
+// there are too many row locks to export. The locks are lost only if the write of their record fails.
 func (r *Replica) OfferLeader(to kvpb.ReplicaID) { r.beginTransfer(to, true) }
 
-// beginTransfer begins a transfer unless one is under way. onlyWithLocks: if the locks can't go,
-// the leadership stays.
+// beginTransfer begins a transfer unless another one is in progress. With onlyWithLocks the leadership
+// stays if the locks can't be exported.
 func (r *Replica) beginTransfer(to kvpb.ReplicaID, onlyWithLocks bool) {
 	l := r.lease.Load()
 	if l == nil {
@@ -115,8 +115,8 @@ func (r *Replica) beginTransfer(to kvpb.ReplicaID, onlyWithLocks bool) {
 	}
 }
 
-// transfer has raft transfer the leadership of this term only: a later leadership here has locks that
-// were not exported, and raft on a follower forwards the request to the leader.
+// transfer makes raft transfer the leadership, but only in this term. In a later term this replica may
+// have locks that were not exported, and raft on a follower would forward the request to the leader.
 func (r *Replica) transfer(term uint64, to kvpb.ReplicaID) {
 	r.group.Do(func() {
 		if st := r.group.Raft().BasicStatus(); st.RaftState == raft.StateLeader && st.GetTerm() == term {
@@ -125,8 +125,7 @@ func (r *Replica) transfer(term uint64, to kvpb.ReplicaID) {
 	})
 }
 
-// mayLead reports whether a replica is so near the end of the log that it can lead at
-// once.
+// mayLead reports whether a replica is close enough to the end of the log to lead at once.
 func (r *Replica) mayLead(ctx context.Context, to kvpb.ReplicaID) bool {
 	answer := make(chan bool, 1)
 	r.group.Do(func() {
@@ -142,10 +141,9 @@ func (r *Replica) mayLead(ctx context.Context, to kvpb.ReplicaID) bool {
 	}
 }
 
-// transferLocks writes the row locks into the range for the next leadership, and ends this
-// one. Once it has taken the locks out of the table, this leadership serves nothing any more,
-// even if the transfer fails: only one of a later term does, perhaps of this replica (Reclaim),
-// and imports them.
+// transferLocks exports the row locks to a record in the range and transfers the leadership. Once the
+// locks have left the table this leadership serves no request any more, even if the transfer fails. Only
+// a leadership of a later term does, which imports the locks; it may be this replica's own (Reclaim).
 func (r *Replica) transferLocks(l *lease.Lease, to kvpb.ReplicaID, onlyWithLocks bool) {
 	ctx, cancel := r.tasks.context(transferTimeout)
 	defer cancel()
@@ -164,15 +162,15 @@ func (r *Replica) transferLocks(l *lease.Lease, to kvpb.ReplicaID, onlyWithLocks
 		}
 		return
 	}
-	if onlyWithLocks && !r.locksFit() { // again: now none is added any more
+	if onlyWithLocks && !r.locksFit() { // again: no lock can be added from now on
 		r.transfers.Open()
 		return
 	}
 	if now := r.lease.Load(); now == nil || now.Term != l.Term {
-		return // lost meanwhile; who leads next opens
+		return // lost meanwhile; the next leadership here opens the gate
 	}
 	if since, err := r.admitWrite(ctx); err == nil && since.Term == fence.Term {
-		fence = since // a split may have been among the requests that were waited for
+		fence = since // a split may have been among the requests in progress
 	}
 	r.transfers.BeginExport()
 	l.Revoked.Store(true) // before the locks go
@@ -191,14 +189,13 @@ func (r *Replica) transferLocks(l *lease.Lease, to kvpb.ReplicaID, onlyWithLocks
 			r.deps.Logger.Debug("leadership transferred", "range", r.id, "locks", locks, "after", time.Since(began))
 			return
 		}
-		r.Reclaim() // once raft has given the transfer up
+		r.Reclaim() // has an effect once raft has given up the transfer
 	}
 }
 
-// awaitTransfer waits until this leadership serves, which one that has just begun does not
-// yet, and the other replica could lead at once. A leadership that never came to serve granted no
-// locks: TransferLeader transfers it without exporting any. If the other replica stays behind,
-// ready is false.
+// awaitTransfer waits until this leadership serves and the other replica could lead at once. A leadership
+// without enough support for its lease so far has granted no locks, so TransferLeader transfers it
+// without an export. ready is false if the other replica stays behind.
 func (r *Replica) awaitTransfer(
 	ctx context.Context, l *lease.Lease, to kvpb.ReplicaID, onlyWithLocks bool,
 ) (fence raftgroup.Fence, ready bool) {
@@ -237,8 +234,8 @@ func (r *Replica) locksFit() bool {
 	return size <= maxTransferBytes-transferHeadBytes
 }
 
-// exportLocks takes the row locks out of the table and writes them into the range. If that fails,
-// they are lost.
+// exportLocks moves the row locks from the table to a record in the range. If the write fails, they are
+// lost.
 func (r *Replica) exportLocks(l *lease.Lease, fence raftgroup.Fence) {
 	h := lease.Transfer{Term: l.Term, Epoch: r.epoch.Load(), Locks: r.locks.Extract(nil, nil)}
 	if all := r.merging.subsumedEpochs.Load(); all != nil {
@@ -265,9 +262,8 @@ func (r *Replica) exportLocks(l *lease.Lease, fence raftgroup.Fence) {
 	}
 }
 
-// importLocks imports the row locks that a leadership before this one exported: as long as the
-// record is there, no leadership has changed a lock. It runs when a leadership begins, after
-// loadIntents.
+// importLocks imports the row locks that an earlier leadership exported: while the record exists, no
+// leadership has changed a lock. It runs when a leadership begins, after loadIntents.
 func (r *Replica) importLocks(term uint64) error {
 	r.transfers.Imported(0)
 	p, ok, err := r.deps.Engine.GetUnversioned(keys.RangeLockTransfer(uint64(r.id)), nil)
@@ -303,8 +299,8 @@ func (r *Replica) stillNeeded(locks []concurrency.Lock) []concurrency.Lock {
 	return kept
 }
 
-// dropTransfer removes the record of a lock transfer that the leadership of a term has imported, and
-// opens the gate (lease, invariant 6). It tries until it succeeds or the leadership ends.
+// dropTransfer removes the record of the lock transfer that the leadership of a term has imported, and
+// opens the gate (lease, invariant 6). It retries until it succeeds or the leadership ends.
 func (r *Replica) dropTransfer(term uint64) {
 	for r.tasks.open() {
 		if l := r.lease.Load(); l == nil || l.Term != term {

@@ -8,29 +8,26 @@ import (
 	"golang.org/x/sync/semaphore"
 )
 
-// Limits of the writes that are on their way through raft. Until a command is applied a store
-// holds it up to three times at once: as its raft entry in raft and the log's cache, and as the
-// command, the log's frame or the engine's batch, one after the other. Nobody accounts for
-// these copies, so they are bounded here.
+// Limits of the writes in flight. Until a command is applied a store holds up to three copies of it: its
+// entry in raft and in the log's cache, and in turn the command, the log's frame or the engine's batch.
+// No other limit covers these copies.
 const (
-	// longWrite is the size from which on a request's writes are counted.
+	// longWrite is the size from which a request counts against the limit.
 	longWrite = 1 << 20
-	// maxLongWrites bounds the bytes of all that a store has under way. A longer one goes alone.
+	// maxLongWrites bounds the bytes of a store's long writes in flight. A longer one runs alone.
 	maxLongWrites = 32 << 20
-	// longWriteWait is how long a write waits for room at most. It goes without then: the writes
-	// before it may be waiting for its transaction.
+	// longWriteWait bounds the wait for room. Afterwards a write proceeds without: the writes before
+	// it may be waiting for its transaction.
 	longWriteWait = 3 * time.Second
 )
 
-// LongWrites is the room that the long writes of a store share. A nil *LongWrites has room for
-// all.
+// LongWrites is the room that the long writes of a store share. A nil *LongWrites is unbounded.
 type LongWrites struct{ room *semaphore.Weighted }
 
 // NewLongWrites returns the room of one store.
 func NewLongWrites() *LongWrites { return &LongWrites{room: semaphore.NewWeighted(maxLongWrites)} }
 
-// enter waits for room for writes, if they are long, and returns how much they take: leave gives
-// that back. It fails if ctx ends first.
+// enter acquires room for long writes and returns its size, for leave. It fails if ctx ends first.
 func (l *LongWrites) enter(ctx context.Context, writes []kvpb.Write) (taken int64, err error) {
 	n := int64(0)
 	for i := range writes {
@@ -48,7 +45,7 @@ func (l *LongWrites) enter(ctx context.Context, writes []kvpb.Write) (taken int6
 	return 0, ctx.Err()
 }
 
-// leave gives back what enter returned.
+// leave releases the room that enter returned.
 func (l *LongWrites) leave(taken int64) {
 	if taken > 0 {
 		l.room.Release(taken)

@@ -8,18 +8,18 @@ import (
 	"github.com/lichendb/lichen/internal/storage"
 )
 
-// MendLog empties the log of a range if a crash came between the installation of a snapshot and
-// that. It is called before New. A log that does not continue the engine's state for another
-// reason is a LostLogError.
+// MendLog completes the installation of a snapshot that a crash interrupted: it empties the range's log,
+// which does not continue the engine's state. It is called before New. It returns LostLogError if the log
+// does not continue the state for another reason.
 func MendLog(eng *storage.Engine, log *raftlog.Log, id kvpb.RangeID, rep kvpb.ReplicaID) error {
 	group := raftlog.GroupID(id)
 	st, ok := log.State(group)
 	if !ok {
-		return nil // New says that it is missing
+		return nil // New reports the missing log
 	}
 	at, err := apply.LoadState(eng, id)
 	if err != nil || at.Index < st.Truncated.Index {
-		return err // New says what is wrong
+		return err // New reports the gap
 	}
 	mark, err := loadMark(eng, id)
 	if err != nil {

@@ -14,14 +14,14 @@ import (
 	"github.com/lichendb/lichen/internal/txnintent"
 )
 
-// A merge subsumes the range to the right of this one in the steps that package rangestate draws;
-// docs/decisions/0007 (Merges) says why. If it stops half-way, the left range's leader undoes it
-// (ResolveMerge).
+// A merge subsumes the range to the right of this one. Package rangestate has a diagram of its steps,
+// docs/decisions/0007 (Merges) their reasons. If a merge stops half-way, the leader of the left range
+// undoes it (ResolveMerge).
 
 const (
-	// A merge waits intentsTimeout for the intents in the right range to be resolved, confirmTimeout
-	// for all replicas to have the log before it, and frozenTimeout for those of the frozen range,
-	// whose clients wait, to have the rest.
+	// A merge waits intentsTimeout for the resolution of the intents in the right range, and
+	// confirmTimeout for all replicas to have the log before it. It waits frozenTimeout for the
+	// replicas of the frozen range to have the rest: short, since clients wait meanwhile.
 	intentsTimeout = 500 * time.Millisecond
 	confirmTimeout = 3 * time.Second
 	frozenTimeout  = 400 * time.Millisecond
@@ -29,20 +29,20 @@ const (
 	mergePoll = 2 * time.Millisecond
 )
 
-// ErrNotNow says that two ranges can't be merged at the moment.
+// ErrNotNow says that two ranges can't be merged at present.
 var ErrNotNow = rangestate.ErrNotNow
 
-// Merge takes the range to the right in, whose leader is right. It returns when this
-// replica has applied the merge. After an error it may be half done: if the descriptor
-// says so (Merging), the caller calls ResolveMerge.
+// Merge merges the range on the right, whose leader is right, into this one. It returns when this replica
+// has applied the merge. After an error the merge may be half done: the caller calls ResolveMerge if the
+// descriptor is Merging. It returns ErrNotNow if the state of the two ranges does not allow it.
 func (r *Replica) Merge(ctx context.Context, right *Replica) error {
 	return r.MergeIf(ctx, right, func(context.Context) error { return nil })
 }
 
-// MergeIf is Merge if the boundary between the two may go. Who makes it stay after may has
-// looked calls Renew at the right range: then the merge does not happen, or has.
+// MergeIf is Merge, provided that may allows the removal of the boundary. Whoever needs the boundary
+// after may has checked calls Renew on the right range: the merge then fails, or has already happened.
 func (r *Replica) MergeIf(ctx context.Context, right *Replica, may func(context.Context) error) error {
-	left, other := r.Desc(), right.Desc() // before may looks (rangestate, invariant 2)
+	left, other := r.Desc(), right.Desc() // before may (rangestate, invariant 2)
 	if err := rangestate.Mergeable(left, other); err != nil {
 		return err
 	}
@@ -52,10 +52,10 @@ func (r *Replica) MergeIf(ctx context.Context, right *Replica, may func(context.
 	if !r.Leads() || !right.Leads() {
 		return fmt.Errorf("%w: they have different leaders", ErrNotNow)
 	}
-	if r.transfers.Importing() != 0 { // the record tells of locks of what was split off since
+	if r.transfers.Importing() != 0 { // the record may have locks of a range that was split off since
 		return fmt.Errorf("%w: row locks are being taken over", ErrNotNow)
 	}
-	// A replica that is away, or far behind, would keep the range frozen.
+	// A replica that is unreachable, or far behind, would keep the range frozen.
 	err := errors.Join(r.awaitFollowers(ctx, 1, confirmTimeout), right.awaitFollowers(ctx, right.AppliedIndex(), confirmTimeout))
 	if err != nil {
 		return err
@@ -82,8 +82,7 @@ func (r *Replica) MergeIf(ctx context.Context, right *Replica, may func(context.
 	return r.take(next, m)
 }
 
-// redescribe replaces the descriptor old by next; it has no effect if another one
-// took its place.
+// redescribe replaces the descriptor old by next. It has no effect if the descriptor has changed.
 func (r *Replica) redescribe(old, next *kvpb.RangeDescriptor) error {
 	var b apply.Builder
 	b.Reset(kvpb.TxnID{}, r.deps.Clock.Now())
@@ -91,7 +90,7 @@ func (r *Replica) redescribe(old, next *kvpb.RangeDescriptor) error {
 	return r.decree(old, b.Bytes())
 }
 
-// decree proposes a command that changes the range itself. A frozen range takes it too.
+// decree proposes a command that changes the descriptor. It works on a frozen range too.
 func (r *Replica) decree(old *kvpb.RangeDescriptor, command []byte) error {
 	l := r.lease.Load()
 	if l == nil || !r.coversNow(l) {
@@ -100,8 +99,7 @@ func (r *Replica) decree(old *kvpb.RangeDescriptor, command []byte) error {
 	return r.group.Propose(raftgroup.Fence{Term: l.Term, BoundsGen: old.BoundsGen}, command)
 }
 
-// freeze makes the range, as d describes it, stop for good, until it is part of left or
-// Unfreeze is called.
+// freeze stops the range with descriptor d until it is part of left or Unfreeze is called.
 func (r *Replica) freeze(d, left *kvpb.RangeDescriptor) (*apply.Merge, error) {
 	next, err := rangestate.Freeze(d, left)
 	if err != nil {
@@ -110,11 +108,11 @@ func (r *Replica) freeze(d, left *kvpb.RangeDescriptor) (*apply.Merge, error) {
 	if err := r.redescribe(d, next); err != nil {
 		return nil, err
 	}
-	// What the log holds behind the entry has no effect.
+	// Later entries in the log have no effect.
 	return &apply.Merge{Base: left.Generation, Index: r.AppliedIndex(), Right: next}, nil
 }
 
-// take proposes the command that merges.
+// take proposes the merge itself.
 func (r *Replica) take(left *kvpb.RangeDescriptor, m *apply.Merge) error {
 	var b apply.Builder
 	b.Reset(kvpb.TxnID{}, r.deps.Clock.Now())
@@ -122,9 +120,9 @@ func (r *Replica) take(left *kvpb.RangeDescriptor, m *apply.Merge) error {
 	return r.decree(left, b.Bytes())
 }
 
-// ResolveMerge ends a merge that was begun and given up, perhaps under another leader:
-// it will not happen any more, unless it has already. unfreeze has the leader of the range
-// on the right call Unfreeze, wherever it is.
+// ResolveMerge undoes a merge that was begun and given up, perhaps under another leader. Afterwards the
+// merge can't happen any more, unless it already has. unfreeze calls Unfreeze at the leader of the right
+// range.
 func (r *Replica) ResolveMerge(ctx context.Context, unfreeze func(ctx context.Context, right, left kvpb.RangeID, generation uint64) error) error {
 	d := r.Desc()
 	if d.Merging == 0 {
@@ -132,17 +130,17 @@ func (r *Replica) ResolveMerge(ctx context.Context, unfreeze func(ctx context.Co
 	}
 	next := rangestate.Abandon(d)
 	if err := r.redescribe(d, next); err != nil {
-		return err // perhaps since the merge has happened
+		return err // perhaps because the merge has happened
 	}
-	// The command that merges names an earlier generation.
+	// The merge itself names an earlier generation, so it has no effect from now on.
 	if err := unfreeze(ctx, d.Merging, d.RangeID, next.Generation); err != nil {
 		return err
 	}
 	return r.redescribe(next, rangestate.EndMerge(next))
 }
 
-// Unfreeze lets the range serve again that the range left froze before it had a
-// generation. A freeze that is still on its way does not take effect any more.
+// Unfreeze ends the freeze of this range by the range left, if left began the merge before it had the
+// generation. A freeze still in flight has no effect afterwards.
 func (r *Replica) Unfreeze(left kvpb.RangeID, generation uint64) error {
 	d := r.Desc()
 	next, err := rangestate.Unfreeze(d, left, generation)
@@ -152,9 +150,9 @@ func (r *Replica) Unfreeze(left kvpb.RangeID, generation uint64) error {
 	return r.redescribe(d, next)
 }
 
-// Renew makes sure that the range, which is led here, goes on to begin where it does: a
-// merge that was decided on before does not take effect any more. If one has, the error
-// says where its keys are.
+// Renew protects the left boundary of the range, which must be led here, against merges that were begun
+// before: they have no effect afterwards. If one has already happened, the error contains the range that
+// holds the keys.
 func (r *Replica) Renew(ctx context.Context) error {
 	for {
 		if err := r.awaitUnfreeze(ctx); err != nil {
@@ -176,14 +174,14 @@ func (r *Replica) Renew(ctx context.Context) error {
 	}
 }
 
-// awaitResolved waits until no transaction has intents in the range: the versions of a large one would
-// be at a timestamp of another range.
+// awaitResolved waits until no transaction has intents in the range. A spilled transaction has one
+// timestamp per range for its versions, so the intents of two ranges could not be combined.
 func (r *Replica) awaitResolved(ctx context.Context) error {
 	return awaitMerge(ctx, intentsTimeout, func(context.Context) (bool, error) { return r.intents.Empty(), nil },
 		fmt.Errorf("%w: transactions have provisional data in range %d", ErrNotNow, r.id))
 }
 
-// awaitMerge waits until done says so. It fails with late after the timeout.
+// awaitMerge polls done until it returns true. It fails with late after the timeout.
 func awaitMerge(ctx context.Context, timeout time.Duration, done func(context.Context) (bool, error), late error) error {
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
@@ -234,8 +232,8 @@ func (r *Replica) awaitFollowers(ctx context.Context, index uint64, timeout time
 	}, fmt.Errorf("%w: a replica of range %d lacks the end of the log", ErrNotNow, r.id))
 }
 
-// followersHave asks whether all other replicas have the log up to an index; until they do, the leader
-// goes on sending.
+// followersHave reports whether all other replicas have the log up to an index. If not, it keeps the
+// leader from going idle.
 func (g *group) followersHave(index uint64) (bool, error) {
 	if g.Led() == 0 {
 		return false, nil

@@ -10,14 +10,14 @@ import (
 	pb "go.etcd.io/raft/v3/raftpb"
 )
 
-// Step takes in a raft message from another replica. epoch is that of the support
-// that the sender's store gave to this node then.
+// Step delivers a raft message from another replica. epoch is that of the support that the sender's store
+// gave to this node when it sent the message.
 func (r *Replica) Step(m *pb.Message, from kvpb.ReplicaDescriptor, epoch int64) {
 	r.group.Post(raftgroup.Input{Msg: m, From: from, Epoch: epoch})
 }
 
-// NeededFrom returns the index of the first entry that a follower may still need;
-// everything below may be truncated. Only a leader knows.
+// NeededFrom returns the index of the first entry that a follower may still need; the log below may be
+// truncated. Only a leader knows it; other replicas return the maximum.
 func (r *Replica) NeededFrom() uint64 {
 	if r.lease.Load() == nil || r.onlyVoter() {
 		return math.MaxUint64
@@ -52,7 +52,7 @@ func (g *group) Accept(m *pb.Message, epoch int64) bool {
 	return true
 }
 
-// noteLaterTerm notes that a follower's answer comes from a later term: somebody is being elected.
+// noteLaterTerm notices an answer from a later term: an election is in progress.
 func (g *group) noteLaterTerm(m *pb.Message) {
 	if m.GetTerm() > g.Raft().BasicStatus().GetTerm() {
 		g.stepElection(&lease.ElectionEvent{Type: lease.LaterTerm})
@@ -82,31 +82,31 @@ func (g *group) peer(id kvpb.ReplicaID) (kvpb.ReplicaDescriptor, bool) {
 	if d, ok := g.r.Desc().ReplicaByID(id); ok {
 		return d, true
 	}
-	// A replica without a snapshot knows only who has written to it.
+	// A replica without a snapshot knows only the sender of its messages.
 	if s := g.Sender(); s.Replica == id && id != 0 {
 		return s, true
 	}
 	return kvpb.ReplicaDescriptor{}, false
 }
 
-// Tick advances the group's time by one tick, unless it is quiesced: a follower while it
-// supports its leader's store, a leader while its followers have everything and
-// support it. False means that it is quiesced and that Deps.OnUnquiesce is called when that ends.
+// Tick advances the group's time by one tick, unless the replica quiesces: a follower while its store
+// supports the leader's, a leader while its followers have the whole log and support it. It returns
+// false for a quiesced replica; Deps.OnUnquiesce is called when it needs ticks again.
 func (r *Replica) Tick() bool {
 	if r.Gone() {
 		return false
 	}
 	if r.onlyVoter() || r.mayQuiesce() {
 		r.quiesced.Store(true)
-		// What ended that just now may not have found it quiesced.
+		// Check again: a concurrent Unquiesce may not have seen it quiesced.
 		if r.onlyVoter() || r.mayQuiesce() || !r.quiesced.CompareAndSwap(true, false) {
 			return false
 		}
 	}
 	g := r.group
 	if !g.ticking.CompareAndSwap(false, true) {
-		// The last tick waits for its turn, behind thousands of other groups perhaps, as
-		// do messages: the group's time must not run ahead of them.
+		// The last tick has not been processed yet, and neither have messages, perhaps behind those of
+		// thousands of other groups: the group's time must not run ahead of its messages.
 		return true
 	}
 	if !g.Do(g.tick) {
@@ -116,20 +116,20 @@ func (r *Replica) Tick() bool {
 	return true
 }
 
-// Unquiesce has the replica ticked again. The caller has changed something that mayQuiesce reads.
+// Unquiesce resumes the replica's ticks. Callers have changed an input of mayQuiesce.
 func (r *Replica) Unquiesce() {
 	if r.quiesced.Load() && r.quiesced.CompareAndSwap(true, false) && r.deps.OnUnquiesce != nil {
 		r.deps.OnUnquiesce(r)
 	}
 }
 
-// supportedBy reports whether another store supports this node's leaderships, so that it
-// is there. The clock is read before the support, as invariant 8 of liveness wants it.
+// supportedBy reports whether another store supports this node's leaderships, so that it is alive. It
+// reads the clock before the support (liveness, invariant 8).
 func (r *Replica) supportedBy(s kvpb.StoreID) bool {
 	return r.deps.Support == nil || r.deps.Clock.Reading().Less(r.deps.Support.From(s).Support().Until)
 }
 
-// mayQuiesce answers without disturbing the group whether a tick would do nothing.
+// mayQuiesce reports whether a tick would change nothing. It does not wait for the group.
 func (r *Replica) mayQuiesce() bool {
 	s := r.deps.Support
 	if s == nil {
@@ -139,10 +139,10 @@ func (r *Replica) mayQuiesce() bool {
 		return r.idle.Load() && r.coversNow(l)
 	}
 	if r.election.Candidacy() == lease.Queued {
-		return true // its turn wakes it
+		return true // StartCampaign unquiesces it
 	}
 	if !r.votes() {
-		return true // others have to see to a leader
+		return true // only voters campaign
 	}
 	d, ok := r.Leader()
 	return ok && d.Replica != r.replicaID && s.Supports(d.Store)
@@ -157,9 +157,9 @@ func (g *group) tick() {
 	g.stepElection(&lease.ElectionEvent{Type: lease.Tick})
 }
 
-// SupportChanged tells the replica that support between its store and another has
-// begun or ended. True: the replica is a quiesced leader and should send a heartbeat to that
-// store's replica, which may have been restarted (HeartbeatAll).
+// SupportChanged notifies the replica that support between its store and another has begun or ended.
+// heartbeat is true for an idle leader: the other store may have restarted, so the caller calls
+// HeartbeatAll.
 func (r *Replica) SupportChanged(s kvpb.StoreID) (heartbeat bool) {
 	if _, ok := r.Desc().Replica(s); !ok {
 		return false
@@ -173,7 +173,7 @@ func (r *Replica) SupportChanged(s kvpb.StoreID) (heartbeat bool) {
 	return heartbeat
 }
 
-// HeartbeatAll has a quiesced leader send heartbeats to its followers for a while.
+// HeartbeatAll makes a quiesced leader send heartbeats to its followers for a while.
 func (r *Replica) HeartbeatAll() {
 	if r.lease.Load() != nil {
 		r.group.Do(r.group.Unquiesce)

@@ -11,22 +11,26 @@ import (
 	"github.com/lichendb/lichen/internal/raftlog"
 )
 
-// multiRangeBatch is a multi-range batch: the parts that one commit has in several ranges of this
-// store. It takes them through their groups all on the goroutine of the request: to wake another
-// one for each costs more than its part does.
+// multiRangeBatch is a multi-range batch: the parts of one commit in several ranges of this store. All
+// parts run on the goroutine of the request: waking a goroutine for each would cost more than the part.
 //
-// First all parts are evaluated, one inside the other (stage). Then the goroutine processes
-// the first group; where that would append its entry it goes on to the next group, and so
-// on, and the innermost append writes the entries of all of them with one sync. A group that
-// somebody else is processing is left to a goroutine of its own.
+// First it evaluates all parts, in nested calls of stage. Then it processes the first group. At the point
+// where this group appends its entry, Append enters the next group, and so on; the innermost Append writes
+// the entries of all groups with one sync:
 //
-// While it processes one group it so waits for others, as one that applies a merge waits for
-// the range on its right (subsume): both only for ranges of higher keys.
+//	group 1: entry ─► Append ─┐                        ┌─► responses, apply
+//	group 2:                  └─► entry ─► Append ─┐   │ ┌─► responses, apply
+//	log:                                           └─► one sync
+//
+// A part whose group is being processed elsewhere gets a goroutine of its own.
+//
+// While the goroutine processes one group it waits for others, as the goroutine that applies a merge waits
+// for the range on its right (subsume). Both wait only for ranges of higher keys, so there is no cycle.
 type multiRangeBatch struct {
 	began time.Time
 	parts []batchPart
-	next  int // part to enter
-	// carried is what the groups entered so far are about to append.
+	next  int // index of the next part to enter
+	// carried are the pending writes of the groups entered so far.
 	carried []raftlog.Write
 	written bool
 	err     error // of writing it
@@ -37,13 +41,13 @@ type batchPart struct {
 	g    *group
 	prop *raftgroup.Proposal
 	done bool       // prop was answered
-	away chan error // brings the outcome of a part that another goroutine waits for
+	away chan error // receives the outcome of a part on another goroutine
 	err  error
 }
 
 // StageBatch implements kvpb.BatchStager.
 func (r *Replica) StageBatch(ctx context.Context, parts []kvpb.StagePart) {
-	for i := range parts[1:] { // who sends them may have an old view of one of the ranges
+	for i := range parts[1:] { // the sender may have an outdated descriptor
 		if l, r := parts[i].Sender.(local).self(), parts[i+1].Sender.(local).self(); !l.isLeftOf(r) {
 			for i := range parts {
 				parts[i].Err = parts[i].Sender.(local).self().mismatch()
@@ -55,19 +59,19 @@ func (r *Replica) StageBatch(ctx context.Context, parts []kvpb.StagePart) {
 	b.stage(ctx, parts)
 }
 
-// isLeftOf reports whether the range begins at lower keys than another: where a range begins
-// never changes.
+// isLeftOf reports whether the range begins at a lower key than another. The start key of a range never
+// changes.
 func (r *Replica) isLeftOf(o *Replica) bool {
 	return bytes.Compare(r.Desc().StartKey, o.Desc().StartKey) < 0
 }
 
-// local is a Replica of this node, or something around it.
+// local is a Replica of this node, or a wrapper of one.
 type local interface{ self() *Replica }
 
 func (r *Replica) self() *Replica { return r }
 
-// stage evaluates the first of parts and, when its command is ready, the others. The last
-// one has all commands proposed.
+// stage evaluates the first part and, inside its propose function, the others. The innermost call
+// proposes all commands.
 func (b *multiRangeBatch) stage(ctx context.Context, parts []kvpb.StagePart) {
 	if len(parts) == 0 {
 		b.run()
@@ -82,12 +86,12 @@ func (b *multiRangeBatch) stage(ctx context.Context, parts []kvpb.StagePart) {
 		b.stage(ctx, parts[1:])
 		return b.parts[i].err
 	})
-	if !ready { // it was refused, or there was nothing to do
+	if !ready { // it was refused, or has no command
 		b.stage(ctx, parts[1:])
 	}
 }
 
-// run takes all commands through their groups and waits for them.
+// run proposes all commands and waits for their outcomes.
 func (b *multiRangeBatch) run() {
 	b.began = time.Now()
 	b.advance()
@@ -98,13 +102,13 @@ func (b *multiRangeBatch) run() {
 			p.err = <-p.away
 		case p.done:
 			p.err = p.g.Queue.Put(p.prop)
-		default: // in an entry, which other replicas must have
+		default: // in an entry that waits for a quorum
 			p.err = p.g.Await(p.prop, time.Since(b.began))
 		}
 	}
 }
 
-// advance enters the groups that are left. Those entered first are left last.
+// advance enters the remaining groups, nested: the group entered first is left last.
 func (b *multiRangeBatch) advance() {
 	for b.next < len(b.parts) {
 		p := &b.parts[b.next]
@@ -114,8 +118,8 @@ func (b *multiRangeBatch) advance() {
 	}
 }
 
-// enter has a group process a command, here if nobody else does and the store does not share
-// the node with others, which have logs of their own.
+// enter processes a group with a command on this goroutine. If the group is being processed elsewhere, or
+// the node has several stores, whose logs are separate, it uses another goroutine.
 func (b *multiRangeBatch) enter(p *batchPart) {
 	g, ok := p.g, false
 	if p.done, ok = g.ProposeHere(p.prop, b); !ok {
@@ -127,8 +131,8 @@ func (b *multiRangeBatch) enter(p *batchPart) {
 	}
 }
 
-// Append implements raftgroup.Appender: it makes durable what a group has to write, with what
-// those entered before it and after it have.
+// Append implements raftgroup.Appender: it makes a group's write durable together with those of the groups
+// entered before and after it.
 func (b *multiRangeBatch) Append(log *raftlog.Log, ws []raftlog.Write) error {
 	b.carried = append(b.carried, ws...)
 	b.advance()

@@ -8,20 +8,20 @@ import (
 	"github.com/lichendb/lichen/internal/plant"
 )
 
-// A transaction that has seen this node's clock knows that what is committed above that time
-// under this node's leadership came later: before anybody learns of a commit, the clock of
-// the leader has passed it. That does not hold for what other leaders have committed before,
-// nor for versions whose time another range has decided under another leader: certainFrom
-// lies above those (invariant 6).
+// Observed timestamps shorten a transaction's uncertainty interval. If the transaction has observed this
+// node's clock, a version above that reading which was committed under this node's leadership is newer
+// than the observation, since the leader's clock passes a commit timestamp before anybody learns of the
+// commit. This does not hold for versions of earlier leaders, nor for intents whose timestamp another
+// range chose under another leader: certainFrom lies above those (invariant 6).
 
-// raiseCertain notes that the range has what did not come about under this leadership, all of
-// it at times that the clock has passed. Readers that began before look again (settled).
+// raiseCertain is called before versions from outside of this leadership become readable; the clock has
+// passed their timestamps. Reads in progress run again (settled).
 func (r *Replica) raiseCertain() { r.certainFrom.Store(r.deps.Clock.Reading().WallTime) }
 
-// limit is up to where a read must take versions for ones from before its transaction.
+// limit is the end of a read's uncertainty: versions up to it may be older than the transaction.
 type limit struct {
-	ts       hlc.Timestamp // empty: no version above the read timestamp may be
-	node     kvpb.NodeID   // this one
+	ts       hlc.Timestamp // empty: no version above the read timestamp is uncertain
+	node     kvpb.NodeID   // this node
 	observed kvpb.Observation
 }
 
@@ -31,9 +31,9 @@ func mayBeUncertain(t *kvpb.TxnMeta) bool {
 	return t.ReadTS.Less(t.UncertainTS) && !plant.On(plant.IgnoreUncertainty)
 }
 
-// uncertain returns the limit up to which versions may have been committed before the
-// transaction began. What is above this clock's present time was committed after the request
-// came, what is above its time in an earlier request after that one came.
+// uncertain returns the limit of a transaction's uncertainty on this node. Versions above the clock's
+// present reading were committed after the arrival of this request; versions above an earlier observation,
+// after that observation.
 func (r *Replica) uncertain(t *kvpb.TxnMeta, seen []kvpb.Observation) (l limit) {
 	if !mayBeUncertain(t) {
 		return l
@@ -59,7 +59,7 @@ func (r *Replica) uncertain(t *kvpb.TxnMeta, seen []kvpb.Observation) (l limit) 
 	return l
 }
 
-// settled has a read look again while what it may take for certain changes under it.
+// settled repeats a read until certainFrom does not change during the read.
 func (r *Replica) settled(read func() error) error {
 	for {
 		from := r.certainFrom.Load()

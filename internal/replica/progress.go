@@ -13,17 +13,17 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// FollowerProgress is how far the leader knows a follower to be.
+// FollowerProgress is a leader's knowledge of a follower's log.
 type FollowerProgress struct {
 	Replica kvpb.ReplicaDescriptor
-	// Match is the last entry that the follower is known to have, Behind how many it
-	// lacks. A follower with no entry at all waits for a snapshot.
+	// Match is the last entry that the follower is known to have, Behind the number of entries after
+	// it. A follower without any entry waits for a snapshot.
 	Match, Behind uint64
 }
 
-// Progress has tell called with the progress of the followers, soon and from
-// another goroutine, unless the replica does not lead. tell must not block, nor
-// change the list. Of a quiesced range nothing has changed since the last time.
+// Progress calls tell with the progress of the followers, perhaps later and from another goroutine; not at
+// all if the replica does not lead. tell must not block, nor change the list. For an idle leader it
+// reuses the last answer.
 func (r *Replica) Progress(tell func([]FollowerProgress)) {
 	if list := r.progress.Load(); list != nil && r.idle.Load() && !slices.ContainsFunc(*list, r.lags) {
 		tell(*list)
@@ -45,7 +45,7 @@ func (r *Replica) Progress(tell func([]FollowerProgress)) {
 			if last := g.View.State.Last; last > p.Match {
 				f.Behind = last - p.Match
 			}
-			if r.lags(f) { // and may have lost them on the way
+			if r.lags(f) { // the entries may have been lost on the way
 				g.Unquiesce()
 			}
 			list = append(list, f)
@@ -57,20 +57,18 @@ func (r *Replica) Progress(tell func([]FollowerProgress)) {
 	})
 }
 
-// lags reports whether a follower lacks entries though its store is there.
+// lags reports whether a follower lacks entries although its store is alive.
 func (r *Replica) lags(f FollowerProgress) bool {
 	return f.Behind > 0 && r.supportedBy(f.Replica.Store)
 }
 
-// Reclaim makes a leader that offered its leadership to another replica, which did
-// not take it, campaign again: it may not serve in this term any more
-// (docs/decisions/0007, Leases). It is called now and then and does nothing
-// otherwise.
+// Reclaim makes a leader campaign again after an offered leadership that the other replica did not take:
+// its lease is revoked for the rest of this term (docs/decisions/0007, Leases). It is called
+// periodically and does nothing for other replicas.
 //
-// The election is an ordinary one: if the other replica has won after all, those
-// who follow it don't vote. All others still take this one for the leader, and
-// would drop its call for votes, so that they learn of the end of the term first.
-// A denied vote says no more than that.
+// The election is an ordinary one: if the other replica has won after all, its followers do not vote.
+// All others still follow this leader and would ignore its MsgVote. So it first sends a rejected
+// MsgVoteResp of the next term, whose only effect is that they leave the old term.
 func (r *Replica) Reclaim() {
 	if !r.lease.Load().Reclaims(&r.transfers.Gate, false) {
 		return
@@ -100,8 +98,7 @@ func (r *Replica) Reclaim() {
 	})
 }
 
-// ClearWithin drops all versions of all keys in [start, end), as ClearSpan does, and
-// fails if the range does not hold all of them.
+// ClearWithin is ClearSpan with a context. It fails if the span is not within the range.
 func (r *Replica) ClearWithin(ctx context.Context, start, end []byte) error {
 	if err := r.deps.AdmitWrite(); err != nil {
 		return err
@@ -119,7 +116,6 @@ func (r *Replica) ClearWithin(ctx context.Context, start, end []byte) error {
 	return r.group.Propose(fence, b.Bytes())
 }
 
-// Quiesced reports whether the replica is quiesced, so that whatever happens to it first wakes it
-// (but reads), and whether it led when it was last looked at. Both are cheap to ask of
-// thousands.
+// Quiesced reports whether the replica is quiesced, so that any event except a read calls OnUnquiesce
+// first, and whether it leads. It is cheap enough for thousands of replicas.
 func (r *Replica) Quiesced() (quiesced, leads bool) { return r.quiesced.Load(), r.lease.Load() != nil }

@@ -11,23 +11,23 @@ import (
 	"github.com/lichendb/lichen/internal/txnintent"
 )
 
-// How long those who meet undecided intents wait before the leader of the transaction's
-// record is asked, and how often it is asked again.
+// A waiter for undecided intents pushes for the first time after pushFirst. The interval doubles up to
+// pushMost.
 const (
 	pushFirst = 20 * time.Millisecond
 	pushMost  = time.Second
-	// pushTimeout bounds one question.
+	// pushTimeout bounds one push.
 	pushTimeout = 5 * time.Second
 )
 
-// awaitReadable waits until a read may look at the intents again.
+// awaitReadable waits until a read should look at the intents again.
 func (r *Replica) awaitReadable(ctx context.Context, w *txnintent.Waiting) error {
 	r.perform(w.Txn, w.Effects)
 	defer r.endWait(w.Txn)
 	return r.awaitIntents(ctx, w)
 }
 
-// awaitFree waits until the intents may have left the keys.
+// awaitFree waits until the intents on the keys may have been resolved.
 func (r *Replica) awaitFree(ctx context.Context, x *txnintent.Txn, written [][]byte) error {
 	r.beginWait(x)
 	defer r.endWait(x)
@@ -36,8 +36,7 @@ func (r *Replica) awaitFree(ctx context.Context, x *txnintent.Txn, written [][]b
 	return r.awaitIntents(ctx, w)
 }
 
-// beginWait sees to it that somebody asks for the outcome of a transaction while the caller
-// waits, until it calls endWait.
+// beginWait registers a waiter for a transaction's outcome, which keeps its pusher running until endWait.
 func (r *Replica) beginWait(x *txnintent.Txn) {
 	r.perform(x, r.intents.Step(x, txnintent.Event{Type: txnintent.Wait}).Effects)
 }
@@ -46,7 +45,7 @@ func (r *Replica) endWait(x *txnintent.Txn) {
 	r.intents.Step(x, txnintent.Event{Type: txnintent.EndWait})
 }
 
-// awaitIntents waits as long as the replica leads.
+// awaitIntents waits for a change of w, as long as the replica leads.
 func (r *Replica) awaitIntents(ctx context.Context, w *txnintent.Waiting) error {
 	tick := time.NewTicker(pushMost)
 	defer tick.Stop()
@@ -66,10 +65,10 @@ func (r *Replica) awaitIntents(ctx context.Context, w *txnintent.Waiting) error 
 	}
 }
 
-// pushUntilDecided asks what became of a transaction as long as somebody waits for that.
+// pushUntilDecided is a transaction's pusher: it pushes while there are waiters.
 func (r *Replica) pushUntilDecided(x *txnintent.Txn) {
 	if st := r.intents.State(x); st.Status == txnintent.Staging && st.Kind == txnintent.Staged {
-		r.pushOnce(x, hlc.Timestamp{}) // its commit may be complete, and its end deferred
+		r.pushOnce(x, hlc.Timestamp{}) // it may have committed, with EndTxn deferred
 	}
 	delay := pushFirst
 	timer := time.NewTimer(delay)
@@ -81,7 +80,7 @@ func (r *Replica) pushUntilDecided(x *txnintent.Txn) {
 			if r.intents.State(x).Status.Decided() {
 				return
 			}
-			decided = nil // implicitly committed: its record is still to say so
+			decided = nil // implicitly committed: the record does not say so yet
 			continue
 		case <-x.Done():
 			return
@@ -99,15 +98,15 @@ func (r *Replica) pushUntilDecided(x *txnintent.Txn) {
 	}
 }
 
-// pushOnce asks the leader of the record what became of a transaction, for a read at ts if
-// that is set.
+// pushOnce pushes a transaction once: it asks the leader of the record for the outcome. If ts is set, the
+// push also asks for a commit above ts.
 func (r *Replica) pushOnce(x *txnintent.Txn, ts hlc.Timestamp) {
 	ctx, cancel := r.tasks.context(pushTimeout)
 	defer cancel()
 	req := kvpb.PushRequest{Txn: x.ID(), Anchor: x.Anchor(), TS: ts, Waited: time.Since(x.Since())}
 	var resp kvpb.PushResponse
 	if err := r.peerPush(ctx, &req, &resp); err != nil {
-		return // asked again later
+		return // pushed again later
 	}
 	switch {
 	case resp.Status >= kvpb.TxnCommitted:
@@ -127,8 +126,7 @@ func (r *Replica) peerPush(ctx context.Context, req *kvpb.PushRequest, resp *kvp
 	return r.txnDeps().Peers.Push(ctx, req, resp)
 }
 
-// awaitUndecided waits until no undecided transaction has an intent on the key of a lock
-// request.
+// awaitUndecided waits until no other undecided transaction has an intent on the key of a lock request.
 func (r *Replica) awaitUndecided(ctx context.Context, req *kvpb.LockRequest) error {
 	for {
 		x, err := r.intentHolder(req.Txn.ID, req.Key, true)
@@ -147,7 +145,8 @@ func (r *Replica) awaitUndecided(ctx context.Context, req *kvpb.LockRequest) err
 	}
 }
 
-// awaitDecided waits on behalf of a lock request, as long as the replica leads.
+// awaitDecided waits for a transaction's outcome on behalf of a lock request, as long as the replica
+// leads.
 func (r *Replica) awaitDecided(ctx context.Context, x *txnintent.Txn, req *kvpb.LockRequest) error {
 	r.beginWait(x)
 	defer r.endWait(x)
@@ -173,8 +172,8 @@ func (r *Replica) awaitDecided(ctx context.Context, x *txnintent.Txn, req *kvpb.
 	return err
 }
 
-// awaitWrites waits until intents of other transactions have left the keys and the writes have
-// room. The caller gives the room back (LongWrites.leave).
+// awaitWrites waits for the resolution of other transactions' intents on the keys and acquires room for
+// the writes. The caller releases the room (LongWrites.leave).
 func (r *Replica) awaitWrites(ctx context.Context, self kvpb.TxnID, written [][]byte, writes []kvpb.Write) (room int64, err error) {
 	if !r.intents.Empty() {
 		if err := r.awaitForeign(ctx, self, written); err != nil {
@@ -184,9 +183,9 @@ func (r *Replica) awaitWrites(ctx context.Context, self kvpb.TxnID, written [][]
 	return r.deps.LongWrites.enter(ctx, writes)
 }
 
-// awaitForeign waits until no intent of another transaction is left on the keys: what is
-// written over it would be taken for it. While it waits, locks may be handed over to another
-// leader, where the request must go then.
+// awaitForeign waits until no other transaction has an intent on the keys: a version written under a
+// foreign intent would count as a part of it. During the wait the locks may be transferred to another
+// leader; the request then fails with NotLeaderError.
 func (r *Replica) awaitForeign(ctx context.Context, self kvpb.TxnID, written [][]byte) error {
 	for i, key := range written {
 		for {
@@ -210,8 +209,8 @@ func (r *Replica) awaitForeign(ctx context.Context, self kvpb.TxnID, written [][
 	return nil
 }
 
-// intentHolder returns the other transaction that has an intent on a key, nil if none has;
-// with undecided only one that is undecided.
+// intentHolder returns the other transaction with an intent on a key, or nil. With undecided it ignores
+// decided transactions.
 func (r *Replica) intentHolder(self kvpb.TxnID, key []byte, undecided bool) (*txnintent.Txn, error) {
 	over, e := r.intents.Holders(self, key, undecided)
 	if e.Has(txnintent.Flush) {

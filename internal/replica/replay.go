@@ -7,8 +7,7 @@ import (
 	"github.com/lichendb/lichen/internal/kvpb"
 )
 
-// awaitAbandoned makes sure that no commit of the transaction begins any more, and
-// waits for one that has.
+// awaitAbandoned prevents further commits of the transaction and waits for one in flight.
 func (r *Replica) awaitAbandoned(ctx context.Context, req *kvpb.ReleaseRequest) error {
 	r.abandoned.Add(req.Txn.ID)
 	return r.awaitCommit(ctx, txnID(req.Txn))
@@ -31,10 +30,10 @@ func (r *Replica) awaitCommit(ctx context.Context, id concurrency.TxnID) error {
 
 var errReplayed = &kvpb.UnavailableError{Reason: "the commit was sent again"}
 
-// answerEarlier answers a request whose commit was carried out before. If none was, and the request
-// was sent again, it happens now: an earlier leader's copy is lost, since this one has applied an entry
-// of its own term. That holds while this leadership lasts; an end of it that came between may have
-// let a copy that was in flight here happen under the next (txnintent, invariant 10).
+// answerEarlier answers a request with the outcome of an earlier copy. done is false if there was none: a
+// copy proposed by an earlier leader is lost, since this leader has applied an entry of its own term. That
+// conclusion needs this leadership to last, since a copy that was in flight here may still be applied
+// under the next leader; so a request that was sent again checks its fence (txnintent, invariant 10).
 func (c *commit) answerEarlier(ctx context.Context) (done bool, err error) {
 	r, id := c.r, c.req.Txn.ID
 	if c.req.Resent {

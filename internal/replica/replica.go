@@ -31,8 +31,8 @@ type Deps struct {
 	Clock  *hlc.Clock
 	Logger *slog.Logger
 	Store  kvpb.StoreID
-	// OnFatal is called with a panic while a group was processed, and with a log that was lost:
-	// it ends the process; nil: nobody is.
+	// OnFatal ends the process. It is called with a panic of group processing or background work, and
+	// with a LostLogError; may be nil.
 	OnFatal func(error)
 	// AdmitWrite returns an error while the store can't take writes (disk full).
 	AdmitWrite func() error
@@ -41,11 +41,12 @@ type Deps struct {
 
 	// Schedule runs fn soon on a worker.
 	Schedule func(fn func())
-	// Aside has workers process the group, never who proposes: the node has several stores.
+	// Aside leaves the processing of the group to workers instead of the proposing goroutine. It is
+	// set on a node with several stores.
 	Aside bool
-	// Stalled returns what is closed when, or if, the disk does not answer; may be nil.
+	// Stalled returns a channel that is closed once the disk does not respond; may be nil.
 	Stalled func() <-chan struct{}
-	// OnUnquiesce has Tick called again for a replica that was quiesced; nil if nobody ticks.
+	// OnUnquiesce resumes the calls of Tick for a replica that was quiesced; nil without ticks.
 	OnUnquiesce func(r *Replica)
 	// CheckSlots bounds the checksums computed at a time; nil: unbounded.
 	CheckSlots chan struct{}
@@ -56,28 +57,28 @@ type Deps struct {
 	LongWrites *LongWrites
 	// Send sends a raft message to another replica of the range. It may be lost.
 	Send func(r *Replica, to kvpb.ReplicaDescriptor, m *pb.Message)
-	// SendSnapshot streams a snapshot and tells whether it arrived.
+	// SendSnapshot streams a snapshot and calls done with whether it arrived.
 	SendSnapshot func(r *Replica, to kvpb.ReplicaDescriptor, s *snapshot.Outgoing, done func(ok bool))
-	// Absorb takes away the replicas here whose ranges were merged into a range
-	// that receives a snapshot; b is written with the snapshot, done called after.
-	// With after, what was committed before must be durable first.
+	// Absorb removes this store's replicas of ranges that were merged into a range which now
+	// receives a snapshot. The snapshot is written together with b; done is called afterwards. If
+	// after is true, the engine must first flush what was committed before.
 	Absorb func(r *Replica, d *kvpb.RangeDescriptor, b *storage.Batch) (gone []*kvpb.RangeDescriptor, after bool, done func(), err error)
-	// Support is who supports whom among the stores; nil on a node by itself.
+	// Support is the state of support among the stores; nil on a single node.
 	Support Support
 	// Closing is the store's part in closed timestamps; nil: nothing is closed.
 	Closing Closing
-	// Elections says when a replica stands for election; nil: as soon as it wants to.
+	// Elections schedules campaigns; nil: a replica campaigns at once.
 	Elections Elections
-	// PrepareSplit makes the log of a range that is about to come into being
-	// durable, in one step with a write of the range that it is split off from; Split makes its replica.
+	// PrepareSplit makes the log of a split's right half durable, atomically with a write to the log
+	// of the left half. Split creates the replica of the right half.
 	PrepareSplit func(right *kvpb.RangeDescriptor, left raftlog.Write) error
 	Split        func(left *Replica, right *kvpb.RangeDescriptor) (*Replica, error)
-	// Neighbour returns the store's replica of a range that is being merged into
-	// another one, Merged is called afterwards.
+	// Neighbour returns the store's replica of the right range of a merge. Merged is called after
+	// the merge was applied.
 	Neighbour func(id kvpb.RangeID) (*Replica, bool)
 	Merged    func(left, right *Replica)
-	// OnDescriptor is called with the descriptor before, OnLeader when leadership was won; nil for
-	// neither.
+	// OnDescriptor is called with the old descriptor after a change; may be nil. OnLeader is called
+	// when the replica begins to lead; may be nil.
 	OnDescriptor func(r *Replica, old *kvpb.RangeDescriptor)
 	OnLeader     func(r *Replica)
 	TxnDeps
@@ -85,7 +86,7 @@ type Deps struct {
 
 func (d *Deps) raftLogger() raft.Logger { return raftLogger{d.Logger} }
 
-// Support says which stores support one another (package liveness).
+// Support is the state of support among the stores (package liveness).
 type Support interface {
 	// From returns the support that a store gives to this node's leaderships.
 	From(kvpb.StoreID) *liveness.Cell
@@ -104,7 +105,7 @@ type Replica struct {
 	id        kvpb.RangeID
 	replicaID kvpb.ReplicaID
 	desc      atomic.Pointer[kvpb.RangeDescriptor]
-	// formerRight is the descriptor that the last split made, for those who ask
+	// formerRight is the descriptor of the last range split off here, for requests that still arrive
 	// here for its keys.
 	formerRight atomic.Pointer[kvpb.RangeDescriptor]
 
@@ -112,7 +113,7 @@ type Replica struct {
 	locks   *concurrency.LockTable
 	commits *concurrency.Commits
 	reads   *concurrency.TimestampCache
-	// reserved are the spans in which nobody is to begin to write.
+	// reserved are the spans in which other transactions wait before they begin to write.
 	reserved  concurrency.Reservations
 	intents   txnintent.Table   // the transactions with intents here
 	records   txnintent.Records // of the transactions whose anchors are here
@@ -134,12 +135,12 @@ type Replica struct {
 	// certainFrom is the time of this node's clock above which everything here was committed
 	// under its own leadership (invariant 6).
 	certainFrom atomic.Int64
-	// inherit are the locks that the range was split off with, at the leader of the other half
-	// (inherits).
+	// inherit are the locks that the range has from the left half of its split. inherits is true only
+	// at the leader of the left half (invariant 7).
 	inheritMu    sync.Mutex
 	inherits     bool                    // guarded by inheritMu
 	inherit      []concurrency.Lock      // guarded by inheritMu
-	right        atomic.Pointer[Replica] // what the last split here made
+	right        atomic.Pointer[Replica] // the right half of the last split here
 	inheritEpoch uint64
 	// inheritSubsumed goes with inheritEpoch (merging.subsumedEpochs).
 	inheritSubsumed  *[]uint64
@@ -148,15 +149,15 @@ type Replica struct {
 	thresholdApplied atomic.Pointer[hlc.Timestamp]
 	applied          atomic.Uint64
 	stats            Stats
-	idle             atomic.Bool // the leader has nothing to say to its followers
-	quiesced         atomic.Bool // nobody ticks it until Unquiesce
+	idle             atomic.Bool // the leader has nothing to send to its followers
+	quiesced         atomic.Bool // no ticks until Unquiesce
 	stopped          atomic.Bool // see stopServing
 	tracked          atomic.Bool // its closed timestamp rises by itself (BeginTracking)
 	election         lease.Election
-	// progress is what Progress answered last, as long as the leader is idle.
+	// progress is the last answer of Progress; valid while the leader is idle.
 	progress atomic.Pointer[[]FollowerProgress]
-	// lastWrite is the wall time of the newest commit: once all versions below it
-	// were looked at, nothing is left to collect.
+	// lastWrite is the wall time of the newest commit: once garbage collection has scanned all
+	// versions below it, nothing is left to collect.
 	lastWrite atomic.Int64
 	swept     sweep
 	userData  atomic.Value
@@ -166,8 +167,8 @@ type Replica struct {
 
 var _ kvpb.Sender = (*Replica)(nil)
 
-// New returns a replica in the state that the engine and the log hold. A
-// descriptor without keys is that of a replica that waits for its first snapshot.
+// New returns a replica in the state of the engine and the log. A replica whose descriptor has no keys
+// waits for its first snapshot. It returns LostLogError if the log does not reach the engine's state.
 func New(deps Deps, desc *kvpb.RangeDescriptor, id kvpb.ReplicaID) (*Replica, error) {
 	r := &Replica{
 		deps: deps, id: desc.RangeID, replicaID: id,
@@ -201,12 +202,12 @@ func New(deps Deps, desc *kvpb.RangeDescriptor, id kvpb.ReplicaID) (*Replica, er
 	return r, err
 }
 
-// Initialized reports whether the replica holds data: it was there from the
-// range's beginning or has received a snapshot.
+// Initialized reports whether the replica holds data: it exists since the range was created, or has
+// received a snapshot.
 func (r *Replica) Initialized() bool { return len(r.Desc().EndKey) > 0 }
 
-// Start replays what the log says is committed. The replica of a range without
-// another voter then leads it; others take part in their groups from now on.
+// Start applies the committed entries of the log. The only voter of a range then leads it; any other
+// replica takes part in its group from now on.
 func (r *Replica) Start() error {
 	if !r.Initialized() || r.Gone() {
 		return nil
@@ -216,14 +217,14 @@ func (r *Replica) Start() error {
 	return err
 }
 
-// Refuse refuses further writes and answers those who wait for one.
+// Refuse fails pending writes and refuses new ones.
 func (r *Replica) Refuse() {
 	r.stopServing()
 	r.group.Queue.Stop(errStopped)
 }
 
-// Stop refuses further writes and waits for those under way: nothing is written for this
-// replica afterwards.
+// Stop refuses further writes and waits for those in progress and for background work. Afterwards the
+// replica writes nothing.
 func (r *Replica) Stop() {
 	r.Refuse()
 	r.group.Queue.AwaitIdle()
@@ -250,11 +251,11 @@ func (r *Replica) Stats() *Stats { return &r.stats }
 // Locks returns the lock table, for views of it.
 func (r *Replica) Locks() *concurrency.LockTable { return r.locks }
 
-// UserData returns what was given to SetUserData first, nil before.
+// UserData returns the value that SetUserData attached, or nil.
 func (r *Replica) UserData() any { return r.userData.Load() }
 
-// SetUserData ties c, which is the same type each time, to the replica: what its
-// owner wants to find again without a search. It returns the one that is tied to it.
+// SetUserData attaches a value of the replica's owner, so that the owner finds it without a lookup. The
+// first value stays; SetUserData returns it. All values must have the same type.
 func (r *Replica) SetUserData(c any) any {
 	r.userData.CompareAndSwap(nil, c)
 	return r.userData.Load()
@@ -262,8 +263,8 @@ func (r *Replica) SetUserData(c any) any {
 
 func (r *Replica) noteApplied(st apply.State) { r.applied.Store(st.Index) }
 
-// noteCommand notes a command that took effect. The clock must not be
-// behind what the store holds (docs/decisions/0007).
+// noteCommand records a command that took effect. The clock must not be behind any timestamp in the
+// store (docs/decisions/0007).
 func (r *Replica) noteCommand(txn kvpb.TxnID, ts hlc.Timestamp) {
 	r.deps.Clock.Forward(ts)
 	r.finished.Note(txn, ts)
@@ -273,8 +274,7 @@ func (r *Replica) noteCommand(txn kvpb.TxnID, ts hlc.Timestamp) {
 type Stats struct {
 	Gets, Scans, Locks, LockWaits, Commits, Refreshes, RefreshFailures atomic.Int64
 	Collected                                                          atomic.Int64
-	// ClosedReads were served without leading the range, ClosedLocked were refused because of
-	// a durable lock.
+	// ClosedReads counts follower reads, ClosedLocked those refused because of a durable lock.
 	ClosedReads, ClosedLocked atomic.Int64
 	LogBytes                  atomic.Int64 // of entries appended
 }

@@ -13,17 +13,18 @@ import (
 )
 
 const (
-	// reserveWait bounds how long a reservation waits for those who write in its span to end,
-	// reservePoll how often it looks.
+	// reserveWait bounds the wait of a reservation for the writers in its span, which it polls every
+	// reservePoll.
 	reserveWait = time.Second
 	reservePoll = 2 * time.Millisecond
-	// reservedPoll is how long a writer waits before it looks whether the gateway of a
-	// reservation still lives.
+	// reservedPoll is the interval at which a waiting writer checks whether the gateway of the
+	// reservation is alive.
 	reservedPoll = time.Second
 )
 
-// reserve makes others wait before they begin to write in the spans, or gives up all that the
-// transaction has reserved. It returns once those who write there have ended, or soon.
+// reserve makes other transactions wait before they begin to write in the spans. It returns when the
+// present writers there have ended, at the latest after reserveWait. With a negative Hold it drops the
+// transaction's reservations.
 func (r *Replica) reserve(ctx context.Context, req *kvpb.RefreshRequest) error {
 	id := txnID(req.Txn)
 	if req.Hold < 0 {
@@ -46,9 +47,9 @@ func (r *Replica) reserve(ctx context.Context, req *kvpb.RefreshRequest) error {
 	return nil
 }
 
-// awaitReserved waits for reservations before a transaction begins to write in their spans. Who
-// has begun goes on, as does who would wait for ever: reservations only make conflicts
-// unlikely.
+// awaitReserved waits for reservations before a transaction begins to write in their spans. A transaction
+// that already writes there does not wait, nor does one that would deadlock: reservations only make
+// conflicts less likely.
 func (r *Replica) awaitReserved(ctx context.Context, req *kvpb.LockRequest) error {
 	h := concurrency.Holder{ID: txnID(req.Txn), Start: req.Txn.StartTS}
 	began, one := time.Now(), *req

@@ -7,7 +7,7 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// timeoutNow asks another replica to campaign in the place of the leader of a term.
+// timeoutNow returns the MsgTimeoutNow by which the leader of a term asks another replica to campaign.
 func (r *Replica) timeoutNow(to kvpb.ReplicaID, term uint64) *pb.Message {
 	return &pb.Message{
 		Type: pb.MsgTimeoutNow.Enum(), From: proto.Uint64(uint64(r.replicaID)), To: proto.Uint64(uint64(to)),
@@ -15,11 +15,9 @@ func (r *Replica) timeoutNow(to kvpb.ReplicaID, term uint64) *pb.Message {
 	}
 }
 
-// Resign ends the replica's leadership of a range that has other voters, if it has one, and
-// asks the n-th best of them to take it. It does so without the group, whose processing
-// goroutine may be waiting for a disk that stands still, and so without handing over row
-// locks. From now on nothing is read in this term here; that disk needs not be there for
-// the others to find each other.
+// Resign ends the replica's leadership of a range with other voters, and asks the n-th best of them to
+// campaign. It does not use the group, whose processing goroutine may be blocked by a stalled disk; so it
+// can't transfer row locks. This replica serves no more reads in this term.
 func (r *Replica) Resign(n int) {
 	if l := r.endTerm(); l != nil {
 		if list := r.candidates(l); len(list) > 0 {
@@ -29,8 +27,8 @@ func (r *Replica) Resign(n int) {
 	}
 }
 
-// ResignTo is Resign in favour of one voter, by a store whose disk is slow: who waits for this
-// one to apply a command soon learns that the next leader knows more.
+// ResignTo is Resign in favour of one voter, for a store with a slow disk. Proposers that wait for this
+// replica to apply a command soon get an ambiguous error: the next leader will know the outcome earlier.
 func (r *Replica) ResignTo(to kvpb.ReplicaDescriptor) {
 	if l := r.endTerm(); l != nil {
 		r.deps.Send(r, to, r.timeoutNow(to.Replica, l.Term))
@@ -38,8 +36,7 @@ func (r *Replica) ResignTo(to kvpb.ReplicaDescriptor) {
 	}
 }
 
-// endTerm has nothing more read under the present lease, which it returns; nil if there is
-// none or nobody else could lead.
+// endTerm revokes the present lease and returns it; nil if there is none or no other replica could lead.
 func (r *Replica) endTerm() *lease.Lease {
 	l := r.lease.Load()
 	if l == nil || l.Alone || r.deps.Send == nil {
@@ -50,7 +47,7 @@ func (r *Replica) endTerm() *lease.Lease {
 	return l
 }
 
-// candidates returns who may lead in this replica's place, the best first.
+// candidates returns the replicas that may lead in this replica's place, the best first.
 func (r *Replica) candidates(l *lease.Lease) []kvpb.ReplicaDescriptor {
 	return l.Candidates(r.Desc(), r.replicaID, r.supportedBy)
 }
