@@ -38,10 +38,14 @@ func (s *Sorter) Sort(st *expr.State, rows []types.Row, o Ordering) error {
 	if len(rows) < 2 {
 		return nil
 	}
+	o = o.stepping(st.Format())
 	var canceled error
 	goesOn := func() bool {
 		if canceled == nil {
 			canceled = st.Tick()
+		}
+		if canceled == nil {
+			canceled = st.Builtin.Stopped()
 		}
 		return canceled == nil
 	}
@@ -53,6 +57,7 @@ func (s *Sorter) Sort(st *expr.State, rows []types.Row, o Ordering) error {
 	}
 	if len(o) == 0 || o[0].abbrev == nil {
 		slices.SortFunc(rows, compare)
+		goesOn() // unless the last comparison was cut short
 		return canceled
 	}
 	s.items = s.items[:0]
@@ -74,7 +79,7 @@ func (s *Sorter) Sort(st *expr.State, rows []types.Row, o Ordering) error {
 		}
 		return o.Compare(a.row, b.row)
 	})
-	if canceled == nil {
+	if goesOn() {
 		for i := range s.items {
 			rows[i] = s.items[i].row
 		}

@@ -5,7 +5,9 @@ import (
 	"math"
 	"testing"
 
+	"github.com/lichendb/lichen/internal/sql/builtin/call"
 	"github.com/lichendb/lichen/internal/sql/exec/expr"
+	"github.com/lichendb/lichen/internal/sql/pgerr"
 	"github.com/lichendb/lichen/internal/sql/types"
 	"pgregory.net/rapid"
 )
@@ -30,7 +32,9 @@ func TestSorterAgrees(t *testing.T) {
 			rows = append(rows, types.Row{rapid.SampledFrom(append(values[typ], types.Null)).Draw(t, "v")})
 		}
 		var s Sorter
-		if err := s.Sort(&expr.State{Ctx: context.Background()}, rows, Ordering{k}); err != nil {
+		var st expr.State
+		st.Bind(context.Background(), nil, nil, nil)
+		if err := s.Sort(&st, rows, Ordering{k}); err != nil {
 			t.Fatal(err)
 		}
 		for i := 1; i < len(rows); i++ {
@@ -39,4 +43,28 @@ func TestSorterAgrees(t *testing.T) {
 			}
 		}
 	})
+}
+
+// TestSortOfLongValuesEnds: one comparison of long arrays ends when the statement is cancelled, and so does the
+// sort.
+func TestSortOfLongValuesEnds(t *testing.T) {
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	calls := &call.Context{Ctx: ctx, Format: types.NewFormatContext()}
+	calls.Format.Step = calls.Step
+	elems := make([]types.Datum, 2*call.StepsPerCheck)
+	for i := range elems {
+		elems[i] = types.NewInt(int64(i))
+	}
+	typ := types.Int8Array
+	for _, first := range []OrderKey{{Cmp: expr.CompareOf(types.Int8), abbrev: abbrevOf(types.Int8)}, {Cmp: expr.CompareOf(types.Numeric)}} {
+		o := Ordering{first, {pos: 1, Cmp: expr.CompareOf(typ), composed: composedOf(typ)}}
+		rows := []types.Row{{types.Null, types.NewArray(elems)}, {types.Null, types.NewArray(elems)}}
+		var st expr.State
+		st.Bind(ctx, calls, nil, nil)
+		var s Sorter
+		if err := s.Sort(&st, rows, o); pgerr.CodeOf(err) != pgerr.QueryCanceled {
+			t.Errorf("error %v, want that of a cancelled statement", err)
+		}
+	}
 }
