@@ -20,27 +20,26 @@ import (
 const MethodClock = rpc.MethodClock
 
 const (
-	// clockNear is within what time a node usually answers that is waited for, one of the same
-	// region: every block waits so long. clockWait is how long it waits at the most.
+	// clockNear is the usual response time below which Clocks waits for a node: that of a node in
+	// the same region. clockWait is the longest such wait.
 	clockNear = 5 * time.Millisecond
 	clockWait = 20 * time.Millisecond
-	// clockTimeout bounds a question that nobody waits for any more.
+	// clockTimeout bounds a request that nobody waits for any more.
 	clockTimeout = time.Second
-	// clockNeeded is how long a node counts as one that transactions read at after a request
-	// to it.
+	// clockNeeded is how long after a request to a node its clock is still read.
 	clockNeeded = 10 * time.Second
-	// maxClocks bounds the nodes that are asked: those that requests went to last.
+	// maxClocks bounds the nodes whose clocks are read: the most recently used ones.
 	maxClocks = 15
 )
 
-// ServeClock answers a question for the clock of this node.
+// ServeClock answers MethodClock with a reading of this node's clock.
 func ServeClock(c *hlc.Clock) []byte {
 	return binary.LittleEndian.AppendUint64(nil, uint64(c.Reading().WallTime))
 }
 
-// clocks asks other nodes for their clocks. A reading says something to those transactions only
-// that began before it was taken (invariant D9), so one answer serves all who have asked before
-// the question left, and those who ask while it is under way share the next.
+// clocks reads the clocks of other nodes. A reading counts only for transactions that began before
+// it was taken (invariant D9). So callers that come before a request leaves share its answer, and
+// callers that come while it is under way share the next one.
 type clocks struct {
 	mu    sync.RWMutex
 	peers map[kvpb.NodeID]*peerClock
@@ -49,20 +48,20 @@ type clocks struct {
 // peerClock is the clock of another node.
 type peerClock struct {
 	node kvpb.NodeID
-	used atomic.Int64 // when a request went there last
+	used atomic.Int64 // time of the last request to the node
 
 	mu     sync.Mutex
 	asking bool          // askClocks runs
-	now    *question     // under way
-	next   *question     // leaves after that
-	usual  time.Duration // that an answer takes: a moving average; 0: none came yet
+	now    *question     // in flight
+	next   *question     // sent after now
+	usual  time.Duration // moving average of the response time; 0: no answer yet
 }
 
-// question is one that others may share until it leaves.
+// question is a request for a clock. Callers may share it until it leaves.
 type question struct {
-	left    time.Time // zero: not yet
+	left    time.Time // zero: not sent yet
 	done    chan struct{}
-	reading hlc.Timestamp // then: of the clock; empty without an answer
+	reading hlc.Timestamp // the answer; empty if none came
 }
 
 func (c *clocks) peer(n kvpb.NodeID) *peerClock {
@@ -84,10 +83,10 @@ func (c *clocks) peer(n kvpb.NodeID) *peerClock {
 	return p
 }
 
-// use notes that a request goes to the node.
+// use records that a request goes to the node.
 func (p *peerClock) use() { p.used.Store(time.Now().UnixNano()) }
 
-// needed returns the nodes whose clocks matter: those that requests went to lately.
+// needed returns the nodes with recent requests: only their clocks matter.
 func (c *clocks) needed() []*peerClock {
 	since := time.Now().Add(-clockNeeded).UnixNano()
 	c.mu.RLock()
@@ -105,9 +104,9 @@ func (c *clocks) needed() []*peerClock {
 	return list
 }
 
-// Clocks asks the nodes that requests went to lately for their clocks, and appends to dst what
-// those that answer at once have shown since it was called. Who is far
-// away, or silent, is asked but not waited for.
+// Clocks reads the clocks of the nodes with recent requests and appends to dst the readings that
+// arrive soon. All were taken after the call. A node that is far away or does not answer gets the
+// request too, but Clocks does not wait for it.
 func (d *Router) Clocks(ctx context.Context, dst []kvpb.Observation) []kvpb.Observation {
 	defer must.Report(d.cfg.OnFatal)
 	if d.loc != nil || d.cfg.Caller == nil {
@@ -138,7 +137,7 @@ func (d *Router) Clocks(ctx context.Context, dst []kvpb.Observation) []kvpb.Obse
 	return dst
 }
 
-// askClock has the node asked, and returns the question if its answer is to be waited for.
+// askClock requests the node's clock. It returns the question if its answer is worth waiting for.
 func (d *Router) askClock(p *peerClock) *question {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -166,7 +165,7 @@ func (d *Router) askClock(p *peerClock) *question {
 	return p.next
 }
 
-// askClocks sends the next question, and those that come up meanwhile.
+// askClocks sends the next question, and then each one that was created meanwhile.
 func (d *Router) askClocks(ctx context.Context, p *peerClock) {
 	defer d.finishing.leave()
 	for p.leave() {
@@ -190,7 +189,7 @@ func (p *peerClock) leave() bool {
 	return p.asking
 }
 
-// learn takes in how long the last answer took, or the question that found none.
+// learn updates the usual response time from the last answer; took is 0 if none came.
 func (p *peerClock) learn(took time.Duration) {
 	if p.usual == 0 {
 		p.usual = took

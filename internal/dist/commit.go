@@ -13,8 +13,8 @@ import (
 )
 
 const (
-	// maxAttempts bounds how often a commit across ranges begins anew, because its
-	// timestamp must rise or bounds of a range changed.
+	// maxAttempts bounds the attempts of a parallel commit. Another one follows when the timestamp
+	// has to rise or range bounds have changed.
 	maxAttempts = 16
 	// maxStagedKeys and maxStagedBytes bound the keys that a transaction record
 	// lists. A larger transaction commits in two rounds: its record alone decides.
@@ -24,25 +24,25 @@ const (
 	maxBatchParts = 8
 )
 
-// errMoved says that the bounds of ranges changed between two lookups.
+// errMoved: range bounds changed between two lookups.
 var errMoved = errors.New("dist: the bounds of the ranges changed")
 
-// parallelCommit is a commit in several ranges on its way (docs/decisions/0007).
+// parallelCommit is the state of a commit in several ranges (docs/decisions/0007).
 type parallelCommit struct {
 	d        *Router
 	req      *kvpb.CommitRequest
-	ts       hlc.Timestamp // at which to commit
-	readTS   hlc.Timestamp // up to which all that was read is known to hold
+	ts       hlc.Timestamp // commit timestamp of the present attempt
+	readTS   hlc.Timestamp // all reads are known to hold up to here
 	epoch    uint32
-	since    hlc.Timestamp // of the first attempt that may have made a record
+	since    hlc.Timestamp // time of the first attempt that may have written a record
 	anchor   []byte
-	keys     [][]byte // written, sorted; those of the buffer, not the spilled ones
+	keys     [][]byte // written keys, sorted: those of the buffer, not the spilled ones
 	span     kvpb.Span
 	listed   bool   // the record lists the keys
-	staged   bool   // a part that writes was sent
-	queried  bool   // a part does not replace an earlier attempt unless the record does first
-	recorded uint32 // the last attempt that the record is known to have seen before its parts
-	resent   bool   // commitOne got no answer once, and asked again
+	staged   bool   // a writing part was sent
+	queried  bool   // some part replaces an earlier attempt only after the record does
+	recorded uint32 // the last attempt that the record is known to have accepted before its parts
+	resent   bool   // commitOne got no answer and was sent again
 	parts    []commitPart
 }
 
@@ -54,7 +54,7 @@ type commitPart struct {
 	epochs  []uint64
 	spilled bool
 	anchor  bool
-	// recorded: the record has seen the present attempt.
+	// recorded: the record has accepted the present attempt.
 	recorded bool
 
 	resp kvpb.StageResponse
@@ -83,8 +83,8 @@ func (d *Router) commitParallel(ctx context.Context, req *kvpb.CommitRequest, re
 	return c.fail(ctx, &kvpb.RetryError{Reason: "the commit timestamp moved too often"}, resp)
 }
 
-// spillRest spills what a transaction that has spilled still has in its buffer, so
-// that there is one form of provisional data per transaction.
+// spillRest spills what is left in the buffer of a transaction that has spilled before. So a
+// transaction has only one form of provisional data.
 func (c *parallelCommit) spillRest(ctx context.Context) error {
 	if !c.req.Spilled || len(c.req.Writes) == 0 {
 		return nil
@@ -125,8 +125,8 @@ func (c *parallelCommit) prepare() {
 	}
 }
 
-// raise moves the timestamp of the commit to low, or to the present if that is
-// later, so that it need not move again for those who read meanwhile.
+// raise moves the commit timestamp to low or to the present, whichever is later. The present leaves
+// room for readers that arrive meanwhile, so that the timestamp need not rise again.
 func (c *parallelCommit) raise(low hlc.Timestamp) {
 	c.ts = c.ts.Max(low)
 	if c.d.cfg.Now != nil {
@@ -134,8 +134,8 @@ func (c *parallelCommit) raise(low hlc.Timestamp) {
 	}
 }
 
-// attempt tries to commit at c.ts. again says that it raised the timestamp, or found
-// other bounds, and that another attempt may succeed.
+// attempt tries to commit at c.ts. It returns again if another attempt may succeed: it has raised
+// the timestamp, or range bounds have changed.
 func (c *parallelCommit) attempt(ctx context.Context, resp *kvpb.CommitResponse) (again bool, err error) {
 	c.req.RenewDeadline()
 	if err := kvpb.CheckDeadline(c.ts, c.req.Deadline); err != nil {
@@ -173,8 +173,8 @@ func (c *parallelCommit) attempt(ctx context.Context, resp *kvpb.CommitResponse)
 	return c.stageWrites(ctx, resp)
 }
 
-// stageWrites stages all parts that write: at once, or the record before the others if one
-// of these waits for that.
+// stageWrites stages all parts that write. They go out at the same time unless one of them must
+// wait for the record: then the record goes first.
 func (c *parallelCommit) stageWrites(ctx context.Context, resp *kvpb.CommitResponse) (again bool, err error) {
 	rest := (*commitPart).writing
 	if c.queried {
@@ -189,15 +189,15 @@ func (c *parallelCommit) stageWrites(ctx context.Context, resp *kvpb.CommitRespo
 	return c.outcome(resp)
 }
 
-// confirm has the ranges that the transaction has only locked agree to the timestamp. That
-// comes before anything is staged: whoever recovers the commit looks for staged keys alone,
-// and would not miss a lock that was lost.
+// confirm has the ranges where the transaction only locked keys accept the commit timestamp. It
+// runs before anything is staged, because recovery queries staged keys alone: it would not notice
+// that a lock was lost.
 func (c *parallelCommit) confirm(ctx context.Context, resp *kvpb.CommitResponse) (again bool, err error) {
 	c.stage(ctx, func(p *commitPart) bool { return !p.writing() })
 	return c.answers(resp)
 }
 
-// split sorts what the commit does by range.
+// split sorts the commit's keys by range.
 func (c *parallelCommit) split(ctx context.Context) error {
 	s := sorting{d: c.d, parts: c.parts[:0]}
 	err := c.sort(ctx, &s)
@@ -226,7 +226,7 @@ func (c *parallelCommit) sort(ctx context.Context, s *sorting) error {
 	return s.addPart(ctx, &all, c.anchor)
 }
 
-// sorting sorts what a commit does by range.
+// sorting is the state of split.
 type sorting struct {
 	d     *Router
 	parts []commitPart
@@ -234,7 +234,7 @@ type sorting struct {
 	desc  *kvpb.RangeDescriptor // of the last key
 }
 
-// at returns the part of the range that is believed to hold a key.
+// at returns the part of the range that holds a key, as far as the cache knows.
 func (s *sorting) at(ctx context.Context, key []byte) (*commitPart, error) {
 	if s.desc == nil || !s.desc.ContainsKey(key) {
 		desc, err := s.d.rangeOf(ctx, key)
@@ -255,7 +255,7 @@ func (s *sorting) at(ctx context.Context, key []byte) (*commitPart, error) {
 	return &s.parts[i], nil
 }
 
-// addPart adds what one part does; anchor is the key of the record, if the part writes that.
+// addPart adds the requests of one part. anchor is the key of the record, if it is in this part.
 func (s *sorting) addPart(ctx context.Context, all *commitPart, anchor []byte) error {
 	for _, w := range all.writes {
 		p, err := s.at(ctx, w.Key)
@@ -281,8 +281,7 @@ func (s *sorting) addPart(ctx context.Context, all *commitPart, anchor []byte) e
 	return err
 }
 
-// commitOne commits in the only range that is written, at the timestamp to which
-// the others have agreed.
+// commitOne commits in the only range with writes, at the timestamp that all others have accepted.
 func (c *parallelCommit) commitOne(ctx context.Context, w *commitPart, resp *kvpb.CommitResponse) (again bool, err error) {
 	if again, err := c.confirm(ctx, resp); again || err != nil {
 		return again, err
@@ -300,8 +299,8 @@ func (c *parallelCommit) commitOne(ctx context.Context, w *commitPart, resp *kvp
 				}
 				return true, nil
 			}
-			// A copy of an earlier attempt may still be under way too: it was found not to have
-			// happened, and the range refuses what comes without this mark.
+			// A copy of an earlier attempt may also be under way. Recovery found that the attempt
+			// had not happened, and without this mark the range refuses the commit.
 			c.resent = c.resent || r.unknown
 			one.Resent = c.resent
 			one.RenewDeadline()
@@ -322,12 +321,12 @@ func (c *parallelCommit) commitOne(ctx context.Context, w *commitPart, resp *kvp
 	return false, nil
 }
 
-// stage sends the parts that which names, in parallel.
+// stage sends the parts that which selects, in parallel.
 func (c *parallelCommit) stage(ctx context.Context, which func(*commitPart) bool) {
 	var wg sync.WaitGroup
 	slots := make(chan struct{}, maxParallel)
 	here := c.here(ctx, which)
-	var own *commitPart // one of the others, without a goroutine
+	var own *commitPart // the part sent on this goroutine
 	for i := range c.parts {
 		p := &c.parts[i]
 		p.resp, p.err, p.recorded = kvpb.StageResponse{}, nil, c.recorded == c.epoch
@@ -355,15 +354,15 @@ func (c *parallelCommit) stage(ctx context.Context, which func(*commitPart) bool
 	wg.Wait()
 }
 
-// partHere is a part in a range that this node is believed to lead.
+// partHere is a part in a range that this node leads, as far as the cache knows.
 type partHere struct {
 	part  *commitPart
 	to    kvpb.BatchStager
 	start []byte // of the range
 }
 
-// here returns the parts that write, of those that which names, in ranges that this node is
-// believed to lead, in the order of the ranges; nil unless there are several.
+// here returns the selected parts that write in ranges of this node, in the order of the ranges. It
+// returns nil unless there are several.
 func (c *parallelCommit) here(ctx context.Context, which func(*commitPart) bool) []partHere {
 	var found []partHere
 	for i := range c.parts {
@@ -386,8 +385,8 @@ func (c *parallelCommit) here(ctx context.Context, which func(*commitPart) bool)
 	return found
 }
 
-// stageHere stages parts in ranges of this node on this goroutine. What can't be done so is
-// sent like other parts.
+// stageHere stages parts in ranges of this node on this goroutine, as one multi-range batch. Parts
+// that the batch does not take are sent like any other.
 func (c *parallelCommit) stageHere(ctx context.Context, here []partHere) {
 	if len(here) == 0 {
 		return
@@ -409,9 +408,9 @@ func (c *parallelCommit) stageHere(ctx context.Context, here []partHere) {
 	}
 }
 
-// stagePart stages a part. If its range turns out to have been split, each piece of the part
-// goes where its keys are, in the same attempt: to begin anew with all parts takes so long, if
-// the transaction is large, that more ranges may have been split or merged by then.
+// stagePart stages a part. If its range has been split, the pieces of the part go to the new ranges
+// in the same attempt. Beginning anew with all parts would take so long for a large transaction
+// that more ranges could be split or merged meanwhile.
 func (c *parallelCommit) stagePart(ctx context.Context, p *commitPart) error {
 	err := c.sendPart(ctx, p)
 	for n := 0; err == errMoved && n < maxAttempts; n++ {
@@ -425,17 +424,17 @@ func (c *parallelCommit) stagePart(ctx context.Context, p *commitPart) error {
 	return err
 }
 
-// tried notes that there may be a record, once the part of the anchor was staged or may have
-// been.
+// tried records that a record may exist, once the anchor's part was staged or its outcome is
+// unknown.
 func (c *parallelCommit) tried(p *commitPart, err error) {
 	if p.anchor && c.since.IsEmpty() && (err != nil || p.resp.Lowest.IsEmpty()) {
 		c.since = c.ts
 	}
 }
 
-// cut returns the pieces of a part between the boundaries that are known now. Of a spilled part
-// nobody knows them here, and a piece that only locks would have to agree before anything is
-// staged (invariant D8): these begin anew.
+// cut divides a part at the range boundaries that are known now. Two kinds of part begin anew
+// instead: a spilled one, whose keys this node does not have, and one with a piece that only locks,
+// which must confirm before anything is staged (invariant D8).
 func (c *parallelCommit) cut(ctx context.Context, p *commitPart) ([]commitPart, error) {
 	s := sorting{d: c.d}
 	if p.spilled {
@@ -452,7 +451,7 @@ func (c *parallelCommit) cut(ctx context.Context, p *commitPart) ([]commitPart, 
 	return s.parts, nil
 }
 
-// sendPieces sends the pieces of a part, that of the anchor first: it is the first key.
+// sendPieces sends the pieces of a part. The anchor is the first key, so its piece goes first.
 func (c *parallelCommit) sendPieces(ctx context.Context, p *commitPart, pieces []commitPart) error {
 	recorded := p.recorded
 	p.resp = kvpb.StageResponse{}
@@ -470,7 +469,7 @@ func (c *parallelCommit) sendPieces(ctx context.Context, p *commitPart, pieces [
 	return nil
 }
 
-// sendPart sends a part to its range; errMoved says that it does not lie in one.
+// sendPart sends a part to its range. It returns errMoved if no single range holds the part.
 func (c *parallelCommit) sendPart(ctx context.Context, p *commitPart) error {
 	req := c.request(p)
 	return c.d.route(ctx, p.key, p.writing(), func(t target) error {
@@ -491,7 +490,7 @@ func (c *parallelCommit) within(p *commitPart, desc *kvpb.RangeDescriptor) bool 
 	return holdsKeys(desc, p.locks) && (!p.anchor || desc.ContainsKey(c.anchor))
 }
 
-// request returns what asks for a part.
+// request builds the stage request of a part.
 func (c *parallelCommit) request(p *commitPart) kvpb.StageRequest {
 	req := kvpb.StageRequest{
 		Txn: c.req.Txn, TS: c.ts, Epoch: c.epoch, Anchor: c.anchor,
@@ -507,7 +506,7 @@ func (c *parallelCommit) request(p *commitPart) kvpb.StageRequest {
 	return req
 }
 
-// outcome says what the answers to the parts mean when all have been sent.
+// outcome evaluates the responses once all parts have been sent.
 func (c *parallelCommit) outcome(resp *kvpb.CommitResponse) (again bool, err error) {
 	again, err = c.answers(resp)
 	if again || err != nil || !resp.CommitTS.IsEmpty() {
@@ -522,8 +521,8 @@ func (c *parallelCommit) outcome(resp *kvpb.CommitResponse) (again bool, err err
 	return false, nil
 }
 
-// answers says what the answers to the parts mean that were sent last: whether another
-// attempt must follow, or the transaction has committed.
+// answers evaluates the latest responses: another attempt must follow, or the transaction has
+// committed.
 func (c *parallelCommit) answers(resp *kvpb.CommitResponse) (again bool, err error) {
 	var low hlc.Timestamp
 	moved, queried := false, false
@@ -535,7 +534,7 @@ func (c *parallelCommit) answers(resp *kvpb.CommitResponse) (again bool, err err
 			moved = true
 		case p.err != nil && (err == nil || kvpb.Classify(err) == kvpb.ClassAmbiguous):
 			err = p.err
-		case !p.resp.CommitTS.IsEmpty(): // others have finished what we began
+		case !p.resp.CommitTS.IsEmpty(): // case !p.resp.CommitTS.IsEmpty(): // recovery has finished this commit
 			resp.CommitTS = p.resp.CommitTS
 		}
 		low = low.Max(p.resp.Lowest)
@@ -553,8 +552,8 @@ func (c *parallelCommit) answers(resp *kvpb.CommitResponse) (again bool, err err
 	return moved || queried, nil
 }
 
-// twoRounds commits a transaction whose record does not list its keys: first its
-// record, then its parts, then the record again.
+// twoRounds commits a transaction whose record does not list its keys: the record goes first, then
+// the parts, then the record again.
 func (c *parallelCommit) twoRounds(ctx context.Context, resp *kvpb.CommitResponse) (again bool, err error) {
 	for _, first := range []bool{true, false} {
 		c.stage(ctx, func(p *commitPart) bool { return p.anchor == first })
@@ -590,8 +589,8 @@ var (
 	errAbortedByOthers = &kvpb.RetryError{Reason: "the transaction was aborted by another that met its locks"}
 )
 
-// locksLeft returns the locks on keys that the transaction has not written: those
-// on written ones went when they were staged.
+// locksLeft returns the locks on keys that the transaction has not written. Staging has released
+// the locks on written keys.
 func (c *parallelCommit) locksLeft() [][]byte {
 	var left [][]byte
 	for _, k := range c.req.Locks {
@@ -602,11 +601,12 @@ func (c *parallelCommit) locksLeft() [][]byte {
 	return left
 }
 
-// releaseRest gives up the locks in the ranges that are not written.
+// releaseRest releases the locks in the ranges without writes.
 func (c *parallelCommit) releaseRest(ctx context.Context, w *commitPart) {
 	for i := range c.parts {
 		if p := &c.parts[i]; p != w && len(p.locks) > 0 {
-			// What can't be reached has lost its locks, or will.
+			// A range that can't be reached has lost the locks, or drops them when the gateway's
+			// life ends.
 			_ = c.d.Release(context.WithoutCancel(ctx), &kvpb.ReleaseRequest{Txn: c.req.Txn, Locks: p.locks})
 		}
 	}

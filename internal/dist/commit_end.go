@@ -11,20 +11,20 @@ import (
 )
 
 const (
-	// maxFinishing bounds the decided transactions whose remains are removed in the
-	// background; beyond it their gateways do it before they answer.
+	// maxFinishing bounds the decided transactions that are finished in the background. Beyond it,
+	// gateways finish them before they answer.
 	maxFinishing = 256
-	// maxDeferred is up to how many of them are deferred (kvpb.EndTxnRequest.Deferrable).
+	// maxDeferred bounds how many of them may be deferred (kvpb.EndTxnRequest.Deferrable).
 	maxDeferred = 128
-	// closeGrace bounds how long a node that stops waits for them.
+	// closeGrace bounds the time for which a stopping node waits for them.
 	closeGrace = 200 * time.Millisecond
-	// endTimeout bounds the end of one transaction. What is not done by then, others
-	// do when they meet it.
+	// endTimeout bounds the end of one transaction. Later, whoever comes across its intents
+	// resolves them.
 	endTimeout = 20 * time.Second
-	// failTimeout bounds how long a client whose commit failed waits for its record to
-	// say so; it has waited for the commit already.
+	// failTimeout bounds the time for which the client of a failed commit waits until the record
+	// rules the commit out. It is short because the client has already waited for the commit.
 	failTimeout = 4 * time.Second
-	// endAttempts is how often it is tried meanwhile.
+	// endAttempts bounds the attempts within failTimeout.
 	endAttempts = 3
 )
 
@@ -33,13 +33,13 @@ type finisher struct {
 	mu     sync.Mutex
 	n      int
 	closed bool
-	empty  chan struct{} // if set, closed when n is 0
+	empty  chan struct{} // closed when n reaches 0; may be nil
 	ctx    context.Context
 	cancel context.CancelFunc
 	wg     sync.WaitGroup
 }
 
-// admit takes a place in the background; false if there is none.
+// admit takes a slot for background work. It returns false if none is free.
 func (f *finisher) admit() (context.Context, bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -65,15 +65,15 @@ func (f *finisher) leave() {
 	f.wg.Done()
 }
 
-// roomy reports whether what is under way may take its time.
+// roomy reports whether the work under way may be deferred.
 func (f *finisher) roomy() bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return !f.closed && f.n <= maxDeferred
 }
 
-// Close ends the background work and waits for it. What it leaves behind is found
-// by those who meet it.
+// Close stops the background work and waits for its end. Intents that it leaves behind are resolved
+// by the transactions that come across them.
 func (d *Router) Close() {
 	f := &d.finishing
 	f.mu.Lock()
@@ -102,8 +102,8 @@ func (d *Router) Close() {
 // Wait returns when no background work is left.
 func (d *Router) Wait() { d.finishing.wg.Wait() }
 
-// ending is the end of a commit across ranges. It owns its keys: the transaction
-// that they come from goes on to the next.
+// ending is the end of a commit in several ranges. It has its own copy of the keys, since the
+// session reuses the transaction's memory.
 type ending struct {
 	d      *Router
 	txn    kvpb.TxnMeta
@@ -115,8 +115,8 @@ type ending struct {
 	keys   [][]byte
 	span   kvpb.Span // instead of keys
 	locks  [][]byte
-	done   bool // the record says how the transaction ended
-	// deferrable: its steps may be deferred, as long as nobody waits for them.
+	done   bool // the record says that nothing is left to do
+	// deferrable: the steps may be deferred as long as nobody waits for them.
 	deferrable bool
 }
 
@@ -138,7 +138,7 @@ func (c *parallelCommit) end(action kvpb.EndAction) *ending {
 	return e
 }
 
-// endTxn changes the record.
+// endTxn updates the record.
 func (e *ending) endTxn(ctx context.Context, resp *kvpb.EndTxnResponse) error {
 	req := kvpb.EndTxnRequest{
 		Txn: &e.txn, Anchor: e.anchor, Action: e.action, TS: e.ts, Epoch: e.epoch, Since: e.since,
@@ -147,8 +147,7 @@ func (e *ending) endTxn(ctx context.Context, resp *kvpb.EndTxnResponse) error {
 	return e.d.route(ctx, e.anchor, true, func(t target) error { return t.EndTxn(ctx, &req, resp) })
 }
 
-// finish removes what is provisional of a decided transaction, in the background
-// if there is room.
+// finish resolves the intents of a decided transaction, in the background if a slot is free.
 func (e *ending) finish() {
 	ctx, ok := e.d.finishing.admit()
 	if !ok {
@@ -166,8 +165,8 @@ func (e *ending) finish() {
 	}()
 }
 
-// run takes the steps of an end: the record, the parts, the record again. A step
-// that fails for good is left to those who meet what remains.
+// run updates the record, resolves the parts and updates the record again. If a step fails for
+// good, the rest is left to the transactions that come across the intents.
 func (e *ending) run(ctx context.Context) {
 	if len(e.locks) > 0 {
 		_ = e.d.Release(ctx, &kvpb.ReleaseRequest{Txn: &e.txn, Locks: e.locks})
@@ -179,7 +178,7 @@ func (e *ending) run(ctx context.Context) {
 	}
 }
 
-// decided takes over what the record says.
+// decided takes over the outcome that the record states.
 func (e *ending) decided(resp *kvpb.EndTxnResponse) {
 	e.done, e.action = true, kvpb.EndAbort
 	if resp.Status == kvpb.TxnCommitted {
@@ -194,7 +193,7 @@ func (e *ending) step(ctx context.Context) error {
 			return err
 		}
 		if resp.Forgotten {
-			return nil // others have done all of this
+			return nil // another gateway has done all of this
 		}
 		e.decided(&resp)
 	}
@@ -211,9 +210,9 @@ func (e *ending) step(ctx context.Context) error {
 	return forget.endTxn(ctx, &resp)
 }
 
-// fail ends a commit that did not succeed. Parts of it may be on their way still:
-// the record must rule the transaction out before its client learns of a failure,
-// and it may say that others have committed it.
+// fail ends a commit that did not succeed. Some parts may still be under way, so the record must
+// rule the transaction out before the client receives an error. The record may also say that
+// recovery has committed the transaction.
 func (c *parallelCommit) fail(ctx context.Context, cause error, resp *kvpb.CommitResponse) error {
 	if !c.staged {
 		return cause
@@ -263,7 +262,7 @@ func (d *Router) Push(ctx context.Context, req *kvpb.PushRequest, resp *kvpb.Pus
 	return d.route(ctx, req.Anchor, false, func(t target) error { return t.Push(ctx, req, resp) })
 }
 
-// Resolve implements kvpb.Committer. All ranges are asked, whatever happens in one.
+// Resolve implements kvpb.Committer. It goes on to the other ranges after an error in one.
 func (d *Router) Resolve(ctx context.Context, req *kvpb.ResolveRequest) error {
 	defer must.Report(d.cfg.OnFatal)
 	spans := points(req.Keys)

@@ -13,33 +13,32 @@ import (
 	"github.com/lichendb/lichen/internal/rpc"
 )
 
-// MethodWaits is the method of questions about who waits for whom.
+// MethodWaits is the method of requests for waits-for edges.
 const MethodWaits = rpc.MethodWaits
 
-// How a node looks for deadlocks that it shares with others.
+// Limits of the search for deadlocks across nodes.
 const (
-	// staleAfter is how long a transaction waits before others are asked what it
-	// waits for.
+	// staleAfter is how long a transaction waits before the search follows its wait to other nodes.
 	staleAfter = 50 * time.Millisecond
 	// searchEvery is the interval between two searches.
 	searchEvery = 50 * time.Millisecond
-	// searchShare times the duration of a search is the least wait after it.
+	// searchShare is the least ratio of the pause after a search to the duration of the search.
 	searchShare = 5
-	// searchTimeout bounds one question to another node; one that does not answer is
-	// not asked for a while, shunFirst to shunMost, so that it delays no other search.
+	// searchTimeout bounds one request to another node. A node that does not answer gets no
+	// requests for shunFirst to shunMost, so that it does not delay every search.
 	searchTimeout = 500 * time.Millisecond
 	shunFirst     = 100 * time.Millisecond
 	shunMost      = 3 * time.Second
-	// maxSteps bounds how far a search follows waits from node to node, maxWaits how
-	// many it takes in, of one answer and in all.
+	// maxSteps bounds the hops of a search from node to node; maxWaits bounds the waits of one
+	// answer and of a search.
 	maxSteps = 64
 	maxWaits = 4096
-	// maxAsked bounds the transactions of one question.
+	// maxAsked bounds the transactions in one request.
 	maxAsked = 4096
 )
 
-// absences are the transactions of this gateway for which other nodes have been asked
-// for a lock, and those nodes.
+// absences records the nodes where transactions of this gateway wait for the answer to a lock
+// request.
 type absences struct {
 	mu   sync.Mutex
 	away map[kvpb.TxnID][]kvpb.NodeID
@@ -65,27 +64,27 @@ func (a *absences) end(id kvpb.TxnID, n kvpb.NodeID) {
 	}
 }
 
-// Away notes that a transaction of this gateway has asked another node for a lock, and may
-// wait there; back ends that. One may wait on several nodes, once on each.
+// Away records that a transaction of this gateway has sent a lock request to another node and may
+// wait there; back ends that. A transaction may wait on several nodes, at most once on each.
 func (d *Deadlocks) Away(id kvpb.TxnID, n kvpb.NodeID) (back func()) {
 	d.away.begin(id, n)
 	return func() { d.away.end(id, n) }
 }
 
-// Deadlocks finds deadlocks of which not all waits are on one node. Each node looks
-// from the waits on it, and lets die only who waits there: whoever else is part of a
-// cycle finds it too and chooses the same.
+// Deadlocks finds deadlocks whose waits are on several nodes. Each node begins its search with the
+// waits on it, and aborts a victim only if that waits here. This suffices: every node with a part
+// of the cycle finds it and chooses the same victim.
 //
-// A transaction that waits is asked for first at its gateway, which its id names, and
-// then on the node where its gateway says that it waits. A cycle is believed only
-// after all its waits were seen a second and a third time, the same waits for the same
-// transactions, and their gateways still wait for the answers.
+// The search looks up a waiting transaction first at its gateway, which its id names. The gateway
+// names the node where the transaction waits. A cycle counts as a deadlock only if a second and a
+// third reading show the same waits for the same transactions, and the gateways still wait for the
+// answers.
 type Deadlocks struct {
 	node   func() kvpb.NodeID
 	waits  *concurrency.WaitGraph
 	caller Caller
 	away   absences
-	found  func(concurrency.Deadlock) // is called with each before its victim is notified; for tests
+	found  func(concurrency.Deadlock) // called for each deadlock before the victim is notified; for tests
 	over   atomic.Pointer[func(kvpb.TxnID) bool]
 
 	mu      sync.Mutex
@@ -103,8 +102,8 @@ type shunned struct {
 	last  time.Duration
 }
 
-// NewDeadlocks returns what looks for deadlocks from the waits of a node. It is
-// connected with a Router by Config.Deadlocks, and with other nodes by Serve.
+// NewDeadlocks returns a detector for the waits of a node. Config.Deadlocks connects it with a
+// Router, Serve with the other nodes.
 func NewDeadlocks(node func() kvpb.NodeID, waits *concurrency.WaitGraph, c Caller) *Deadlocks {
 	d := &Deadlocks{node: node, waits: waits, caller: c, shunned: map[kvpb.NodeID]shunned{}}
 	d.ctx, d.cancel = context.WithCancel(context.Background())
@@ -112,8 +111,7 @@ func NewDeadlocks(node func() kvpb.NodeID, waits *concurrency.WaitGraph, c Calle
 	return d
 }
 
-// Suspect has the waits of this node looked after from now on, as long as there are
-// any. It does not block.
+// Suspect starts the search, which goes on as long as this node has waits. It does not block.
 func (d *Deadlocks) Suspect() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -124,7 +122,7 @@ func (d *Deadlocks) Suspect() {
 	d.wg.Go(d.run)
 }
 
-// Close ends the search.
+// Close stops the search.
 func (d *Deadlocks) Close() {
 	d.mu.Lock()
 	d.closed = true
@@ -150,12 +148,12 @@ func (d *Deadlocks) run() {
 		if !some && d.rest() {
 			return
 		}
-		// Long queues take long to search: not more than a part of the time.
+		// A search of long queues takes long: the pause limits its share of the time.
 		wait.Reset(max(searchEvery, min(searchShare*time.Since(began), searchTimeout)))
 	}
 }
 
-// rest ends the search, unless a wait has begun meanwhile.
+// rest stops the search unless a wait has begun meanwhile.
 func (d *Deadlocks) rest() bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -163,13 +161,12 @@ func (d *Deadlocks) rest() bool {
 	return !d.running
 }
 
-// search looks for deadlocks of the stale waits, and ends those of which the victim
-// waits here.
+// search looks for deadlocks among the stale waits, and aborts the victims that wait here.
 func (d *Deadlocks) search(stale []concurrency.TxnID) {
 	s := &waitSearch{d: d, self: d.node(), known: map[kvpb.TxnID]*knownTxn{}, reported: map[waitKey]struct{}{}}
 	s.take(s.self, d.answer(&kvpb.WaitsRequest{Txns: kvIDs(stale)}))
 	if len(s.next) == 0 {
-		return // all that they wait for is here, and the graph has looked for cycles
+		return // all their waits are local, and the local graph finds those cycles
 	}
 	for range maxSteps {
 		if len(s.next) == 0 || len(s.waits) >= maxWaits || d.ctx.Err() != nil {
@@ -191,7 +188,7 @@ func (d *Deadlocks) search(stale []concurrency.TxnID) {
 	}
 }
 
-// onOneNode reports whether all waits are on one node, whose graph finds the cycle.
+// onOneNode reports whether all waits are on one node, whose own graph finds the cycle.
 func onOneNode(dead concurrency.Deadlock) bool {
 	for i := range dead {
 		if dead[i].Node != dead[0].Node {
@@ -217,7 +214,7 @@ func kvIDs(ids []concurrency.TxnID) []kvpb.TxnID {
 	return out
 }
 
-// answer answers a question of this node or another.
+// answer executes a request of this node or of another.
 func (d *Deadlocks) answer(req *kvpb.WaitsRequest) *kvpb.WaitsResponse {
 	ids := make([]concurrency.TxnID, 0, len(req.Txns))
 	for _, id := range req.Txns {
@@ -257,17 +254,16 @@ func (d *Deadlocks) answer(req *kvpb.WaitsRequest) *kvpb.WaitsResponse {
 	return resp
 }
 
-// SetOver says what knows whether a transaction of this gateway has ended.
+// SetOver sets the function that reports whether a transaction of this gateway has ended.
 func (d *Deadlocks) SetOver(over func(kvpb.TxnID) bool) { d.over.Store(&over) }
 
-// Over asks the gateway of a transaction whether it has ended; false if there is no
-// answer.
+// Over asks the gateway of a transaction whether it has ended. It returns false without an answer.
 func (d *Deadlocks) Over(id kvpb.TxnID) bool {
 	a := d.ask(id.Gateway(), &kvpb.WaitsRequest{Txns: []kvpb.TxnID{id}, Exact: true})
 	return a != nil && slices.Contains(a.Over, id)
 }
 
-// ended returns those of some transactions that were this gateway's and have ended.
+// ended filters ids: it returns the transactions of this gateway that have ended.
 func (d *Deadlocks) ended(ids []kvpb.TxnID) (over []kvpb.TxnID) {
 	is := d.over.Load()
 	if is == nil {
@@ -282,7 +278,7 @@ func (d *Deadlocks) ended(ids []kvpb.TxnID) (over []kvpb.TxnID) {
 	return over
 }
 
-// Serve answers a question of another node.
+// Serve executes a request of another node.
 func (d *Deadlocks) Serve(payload []byte) ([]byte, error) {
 	op, _, body, err := kvwire.DecodeRequest(payload)
 	if err == nil && op != kvwire.OpWaits {
@@ -301,7 +297,7 @@ func (d *Deadlocks) Serve(payload []byte) ([]byte, error) {
 	return kvwire.AppendWaitsResponse(kvwire.AppendOK(nil), d.answer(&req)), nil
 }
 
-// ask asks a node, this one too. It returns nil if there is no answer.
+// ask sends a request to a node, possibly this one. It returns nil if there is no answer.
 func (d *Deadlocks) ask(n kvpb.NodeID, req *kvpb.WaitsRequest) *kvpb.WaitsResponse {
 	if n == d.node() {
 		return d.answer(req)
@@ -333,7 +329,7 @@ func (d *Deadlocks) ask(n kvpb.NodeID, req *kvpb.WaitsRequest) *kvpb.WaitsRespon
 	return resp
 }
 
-// askAll asks several nodes at the same time.
+// askAll sends requests to several nodes in parallel.
 func (d *Deadlocks) askAll(questions map[kvpb.NodeID]*kvpb.WaitsRequest) map[kvpb.NodeID]*kvpb.WaitsResponse {
 	answers := make(map[kvpb.NodeID]*kvpb.WaitsResponse, len(questions))
 	var mu sync.Mutex
@@ -350,8 +346,9 @@ func (d *Deadlocks) askAll(questions map[kvpb.NodeID]*kvpb.WaitsRequest) map[kvp
 	return answers
 }
 
-// standsTwice looks at a cycle again, two times: what was read of several nodes at
-// different moments stands at one moment if it is the same before and after it.
+// standsTwice reads a cycle again, twice. One reading takes the nodes' states at different moments.
+// But a state that is the same before and after a reading also held during it, on all nodes at
+// once.
 func (d *Deadlocks) standsTwice(dead concurrency.Deadlock) bool {
 	for range 2 {
 		if !d.stands(dead) {
@@ -361,8 +358,8 @@ func (d *Deadlocks) standsTwice(dead concurrency.Deadlock) bool {
 	return true
 }
 
-// stands reports whether the waits of a cycle are there now, each still for the next
-// one's transaction, and whether the gateways wait for those that are not on them.
+// stands reports whether each wait of a cycle still exists and is for the next one's transaction,
+// and whether gateways on other nodes still wait for the answers.
 func (d *Deadlocks) stands(dead concurrency.Deadlock) bool {
 	questions := map[kvpb.NodeID]*kvpb.WaitsRequest{}
 	put := func(n kvpb.NodeID, id kvpb.TxnID) {

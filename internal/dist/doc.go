@@ -1,66 +1,58 @@
-// Package dist routes requests to the ranges that hold their keys: it splits
-// what crosses a range boundary, sends the parts to the ranges' leaders, here or on
-// other nodes, and puts the answers together.
+// Package dist routes requests to the ranges that hold their keys. It divides a request at range
+// boundaries, sends the parts to the leaders, on this node or others, and merges the responses.
 //
-// Above it is kv; below it rangecache, which knows where ranges are, and two
-// things that server fills in: Local, the replicas of this node, and Caller, the
-// way to the other nodes.
+// Above it is kv. Below it is rangecache, which maps keys to ranges. server supplies Local, the
+// replicas of this node, and Caller, the connections to the other nodes.
 //
-// Read router.go (Router, how a request finds its replica), retry.go (what
-// happens when the replica can't serve it), read.go, spans.go and onephase.go
-// (the requests), meta.go (where addresses come from), remote.go and serve.go
-// (the two ends of a call between nodes).
+// Read router.go (Router, the choice of a replica), retry.go (attempts after a failure), read.go,
+// spans.go and onephase.go (the requests), meta.go (range lookups), remote.go and serve.go (the two
+// ends of a call between nodes). commit.go sends the parts of a commit in several ranges,
+// commit_end.go ends it in the background after the answer, commit_wire.go carries both between
+// nodes. deadlock.go and deadlock_search.go find deadlocks across nodes. nearest.go sends reads of
+// the past to the nearest replica. feed.go merges the feeds of a span's ranges. clocks.go reads
+// other nodes' clocks. spill.go writes intents before the commit.
 //
 // Invariants:
 //
-//	D1. A part of a request never reaches a range that, by the descriptor it is
-//	    sent under, does not hold all of its keys: every attempt cuts the
-//	    request anew. (Router.Scan, eachPart, fits; TestSplitAtBoundaries)
-//	D2. A request that failed for the sake of routing alone is sent again until
-//	    its context ends or maxUnavailable has passed without progress, maxUnknown if it is
-//	    a commit that may have happened; then the error names the range, the last cause
-//	    and the nodes that are missing. (retry.next, retry.unavailable)
-//	D3. A commit that may have happened never ends with an error that says it has
-//	    not: without an answer it is ambiguous. (retry.giveUp)
-//	D4. A one-phase commit says AllReadsHere only if the range that it is sent to
-//	    holds every key that it read. (Router.Commit)
+// D1. A part of a request never reaches a range that does not hold all of its keys, by the
+// descriptor it is sent under: every attempt cuts the request anew. (Router.Scan, eachPart, fits;
+// TestSplitAtBoundaries)
 //
-//	D5. A client learns of a commit across ranges only when every part of it is
-//	    durable, and of its failure only when the record rules it out. Where a record is no
-//	    more, and who kept it may have forgotten what it said, the client learns that nobody
-//	    knows. (parallelCommit.outcome, parallelCommit.fail)
+// D2. A request that failed only because of routing is sent again until its context ends or
+// maxUnavailable has passed without progress; for a commit that may have happened, maxUnknown. Then
+// the error names the range, the last cause and the missing nodes. (retry.next, retry.unavailable)
 //
-// commit.go sends the parts of a commit across ranges, commit_end.go ends it, after
-// the answer, in the background (Close), commit_wire.go carries both between nodes.
+// D3. A commit that may have happened never fails with an error that denies it: without an answer
+// the error is ambiguous. (retry.giveUp)
 //
-//	D6. A transaction dies to break a deadlock across nodes only if all waits of the
-//	    cycle were there, the same ones, at three looks one after the other, and so
-//	    all at once at the second; and only where it waits itself. (Deadlocks.search,
-//	    stands; TestDeadlocksAtRandom)
+// D4. A one-phase commit sets AllReadsHere only if its range holds every key that the transaction
+// has read. (Router.Commit)
 //
-// deadlock.go and deadlock_search.go find deadlocks over several nodes. nearest.go sends reads of
-// the past to the nearest replica, feed.go follows the changes of a span over its ranges.
+// D5. A client receives the success of a commit in several ranges only when every part of it is
+// durable, and its failure only when the record rules it out. If the record is gone and its range
+// no longer remembers the outcome, the client receives an ambiguous error. (parallelCommit.outcome,
+// parallelCommit.fail)
 //
-//	D7. A reader of a feed receives a timestamp only when each part of its span has delivered at
-//	    least that, a part that begins later no less than what was known of it
-//	    (feedPart.deliver, feed.begin; TestFeed in sim)
+// D6. A transaction is aborted to break a deadlock across nodes only on the node where it waits,
+// and only if three consecutive readings show the same waits of the cycle: then all of them existed
+// at once during the second. (Deadlocks.search, stands; TestDeadlocksAtRandom)
 //
-//	D8. Nothing of a commit that others may recover is staged before every range that it has
-//	    only locked has agreed to its timestamp: a recovery looks for staged keys alone
-//	    (parallelCommit.confirm, parallelCommit.cut; TestLostLockAndCoordinator in kv)
+// D7. The reader of a feed receives a timestamp only when each part of its span has delivered at
+// least that. A part that begins later starts at what was resolved of its span. (feedPart.deliver,
+// feed.begin; TestFeed in sim)
 //
-//	D9. What a node's clock shows in an answer stands for those only who had asked before the
-//	    question left: what others committed before they began lies below it (askClock;
-//	    TestClocksAreFresh in sim)
+// D8. A commit that can be recovered stages nothing before every range with locks but no writes has
+// confirmed the timestamp: recovery queries staged keys alone. (parallelCommit.confirm,
+// parallelCommit.cut; TestLostLockAndCoordinator in kv)
 //
-// clocks.go asks other nodes for their clocks; spill.go writes intents before the commit.
+// D9. A clock reading counts only for transactions that asked for it before the request left:
+// commits of others from before they began lie below it. (askClock; TestClocksAreFresh in sim)
 //
-//	D10. A panic in a request, here or in what it calls, ends the process: it may be on the goroutine of
-//	    a client, who would otherwise receive an error of his own while a range stands
-//	    still half-way (must.Report; TestPanicBelowEnds in server)
+// D10. A panic in a request, here or in a callee, ends the process. On a client's goroutine it
+// would otherwise become that client's error while a range stays half changed. (must.Report;
+// TestPanicBelowEnds in server)
 //
-// A Router keeps no state but its cache of addresses, and which nodes it has asked lately, and is safe for
-// concurrent use. A request for a range that this node leads is a function call: nothing is
-// encoded or allocated. It takes no locks and knows nothing of transactions but
-// where their parts go.
+// A Router keeps no state but its range cache and the nodes of recent requests. It is safe for
+// concurrent use. A request for a range that this node leads is a function call: nothing is encoded
+// or allocated. The Router takes no row locks.
 package dist

@@ -16,18 +16,18 @@ import (
 
 // Limits of feeds.
 const (
-	// maxFeedParts bounds the ranges that one feed reads from at a time.
+	// maxFeedParts bounds the ranges that one feed reads from.
 	maxFeedParts = 16384
-	// maxFeedWaits bounds the requests of one feed that wait for news at other nodes. Beyond
-	// it each part asks for what there is, again after feedEvery, which grows with the parts.
+	// maxFeedWaits bounds the requests of one feed that block at other nodes until an event comes.
+	// Beyond it the parts poll, every feedEvery or, with many parts, less often.
 	maxFeedWaits = 64
 	feedEvery    = time.Second
-	// minFeedBackoff is how long a part of a feed waits before it tries another replica again.
+	// minFeedBackoff is the first pause of a part before it tries another replica.
 	minFeedBackoff = 50 * time.Millisecond
 	maxFeedBackoff = 2 * time.Second
 )
 
-// serveFeed executes a request made by Remote.Feed.
+// serveFeed executes a request sent by Remote.Feed.
 func serveFeed(ctx context.Context, s kvpb.Sender, in incoming) ([]byte, error) {
 	f, ok := s.(kvpb.Feeder)
 	if !ok {
@@ -55,10 +55,10 @@ func (s *Remote) Feed(ctx context.Context, req *kvpb.FeedRequest, resp *kvpb.Fee
 	return s.checked(kvwire.DecodeFeedResponse(body, resp))
 }
 
-// Feed passes the committed versions of a span above from to emit, until ctx ends, emit
-// fails, or what is asked for has been garbage-collected. It calls emit one at a time: with
-// events, each at least once and those of a key in the order of their first delivery; or
-// with a timestamp up to which all versions have been delivered.
+// Feed passes the committed versions of a span above from to emit. It ends when ctx ends, emit
+// fails, or requested versions have been garbage-collected. Calls of emit do not overlap. A call
+// has either events or a resolved timestamp: all versions up to it have been delivered. An event
+// comes at least once, and the events of a key in the order of their first delivery.
 func (d *Router) Feed(
 	ctx context.Context, span kvpb.Span, from hlc.Timestamp, emit func(events []kvpb.FeedEvent, resolved hlc.Timestamp) error,
 ) error {
@@ -81,12 +81,12 @@ type feed struct {
 	slots   chan struct{}
 	n       atomic.Int32 // of parts
 
-	turn     chan struct{} // full while somebody uses what follows, or runs emit
+	turn     chan struct{} // a semaphore for what follows and for emit
 	parts    []*feedPart
 	resolved hlc.Timestamp
 }
 
-// feedPart is the part of a feed that comes from one range.
+// feedPart is the part of a feed that one range delivers.
 type feedPart struct {
 	f        *feed
 	span     kvpb.Span
@@ -95,7 +95,7 @@ type feedPart struct {
 	target   target
 }
 
-// begin adds a part. The caller has the turn.
+// begin adds a part. The caller holds turn.
 func (f *feed) begin(ctx context.Context, span kvpb.Span, from hlc.Timestamp) {
 	if len(f.parts) >= maxFeedParts {
 		f.fail(&kvpb.UnavailableError{Reason: "the feed reads from too many ranges"})
@@ -111,8 +111,8 @@ func (f *feed) begin(ctx context.Context, span kvpb.Span, from hlc.Timestamp) {
 	})
 }
 
-// run reads until ctx ends, or the part has become part of others. Whatever fails, it begins
-// again at what is resolved: what is delivered once more does no harm.
+// run reads until ctx ends or other parts take over the span. After a failure it begins again at
+// the resolved timestamp: a second delivery does no harm.
 func (p *feedPart) run(ctx context.Context) error {
 	var r retry
 	var again time.Duration
@@ -151,10 +151,10 @@ func (p *feedPart) run(ctx context.Context) error {
 	}
 }
 
-// feedFew is how many parts ask once in feedEvery.
+// feedFew is the number of parts up to which each polls every feedEvery.
 const feedFew = 1000
 
-// ask sends one request, when one of the feed's slots is free.
+// ask sends one request once a slot of the feed is free.
 func (p *feedPart) ask(ctx context.Context, req *kvpb.FeedRequest, resp *kvpb.FeedResponse) error {
 	select {
 	case p.f.slots <- struct{}{}:
@@ -165,12 +165,12 @@ func (p *feedPart) ask(ctx context.Context, req *kvpb.FeedRequest, resp *kvpb.Fe
 	return p.target.Sender.(kvpb.Feeder).Feed(ctx, req, resp)
 }
 
-// emitError is an error of the reader itself.
+// emitError is an error of emit.
 type emitError struct{ err error }
 
 func (e *emitError) Error() string { return e.err.Error() }
 
-// open finds a replica for the part, and makes what lies in other ranges parts of their own.
+// open finds a replica for the part. It hands keys of other ranges over to parts of their own.
 func (p *feedPart) open(ctx context.Context, r *retry) error {
 	t, err := p.find(ctx, r)
 	if err != nil {
@@ -190,7 +190,7 @@ func (p *feedPart) open(ctx context.Context, r *retry) error {
 	return nil
 }
 
-// find prefers the nearest replica, after failures any that has not failed since.
+// find prefers the nearest replica, and after failures one that has not failed since.
 func (p *feedPart) find(ctx context.Context, r *retry) (target, error) {
 	d := p.f.d
 	r.nearest = d.loc == nil && len(r.tried) == 0
@@ -198,13 +198,13 @@ func (p *feedPart) find(ctx context.Context, r *retry) (target, error) {
 	if errors.Is(err, errAllTried) {
 		r.tried = nil
 		if d.cache != nil {
-			_ = d.cache.Reload(ctx, p.span.Key) // what is cached will do
+			_ = d.cache.Reload(ctx, p.span.Key) // the cached address is good enough
 		}
 	}
 	return t, err
 }
 
-// judge takes in what a failure says about where the range is.
+// judge corrects the cache after a failure.
 func (p *feedPart) judge(r *retry, err error) {
 	var mismatch *kvpb.RangeMismatchError
 	d := p.f.d
@@ -220,7 +220,7 @@ func (p *feedPart) judge(r *retry, err error) {
 	r.tried = append(r.tried, p.target.node)
 }
 
-// deliver passes an answer on. The whole span is resolved as far as each of its parts is.
+// deliver passes a response on. The span's resolved timestamp is the least one of its parts.
 func (p *feedPart) deliver(resp *kvpb.FeedResponse) error {
 	f := p.f
 	f.turn <- struct{}{}

@@ -9,18 +9,17 @@ import (
 	"github.com/lichendb/lichen/internal/kvpb/kvwire"
 )
 
-// Limits of reading addresses.
+// Limits of range lookups.
 const (
 	// prefetch is how many meta records one lookup reads.
 	prefetch = 8
-	// maxLookups bounds how many lookups run at a time; those that wait mostly
-	// find that another one has brought what they need.
+	// maxLookups bounds the lookups that run at a time. Those that wait mostly find their range in
+	// the cache afterwards.
 	maxLookups = 16
 )
 
-// MetaLookup reads from the meta records which range holds key. It is the
-// rangecache.Lookup of a Router; the meta records' own range comes from
-// Config.FirstRange.
+// MetaLookup finds the range that holds key in the meta records. It is the rangecache.Lookup of a
+// Router. Config.FirstRange has the address of the meta records' own range.
 func (d *Router) MetaLookup(ctx context.Context, key []byte) ([]kvpb.RangeDescriptor, error) {
 	meta := metaSpan()
 	if meta.Contains(key) {
@@ -33,18 +32,18 @@ func (d *Router) MetaLookup(ctx context.Context, key []byte) ([]kvpb.RangeDescri
 		return nil, ctx.Err()
 	}
 	before := d.cache.Cached(key)
-	// One lookup of the first range serves all that come here at once.
+	// Concurrent callers share one lookup of the first range.
 	if _, err := d.cache.Find(ctx, meta.Start); err != nil {
 		return nil, err
 	}
 	if e := d.cache.Cached(key); e != before {
-		return nil, nil // it came meanwhile, or a young cluster's first range holds everything
+		return nil, nil // another lookup found it, or the first range of a young cluster holds everything
 	}
 	return d.scanMeta(ctx, keys.Next(keys.Meta(key)), meta.End)
 }
 
-// firstRange returns the range of the meta records. Unlike all others it is
-// believed at once: there is nothing else to ask.
+// firstRange returns the range of the meta records. There is no record to verify its address
+// against.
 func (d *Router) firstRange(ctx context.Context) ([]kvpb.RangeDescriptor, error) {
 	desc, err := d.cfg.FirstRange(ctx)
 	if err != nil {
@@ -53,7 +52,7 @@ func (d *Router) firstRange(ctx context.Context) ([]kvpb.RangeDescriptor, error)
 	return []kvpb.RangeDescriptor{desc}, nil
 }
 
-// scanMeta reads the first records of [start, end), in the order of the ranges.
+// scanMeta reads the first meta records of [start, end), in the order of the ranges.
 func (d *Router) scanMeta(ctx context.Context, start, end []byte) ([]kvpb.RangeDescriptor, error) {
 	req := kvpb.ScanRequest{
 		Txn: &kvpb.TxnMeta{Isolation: kvpb.ReadCommitted}, Start: start, End: end, MaxKeys: prefetch,

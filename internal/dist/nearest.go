@@ -5,18 +5,18 @@ import (
 	"github.com/lichendb/lichen/internal/kvpb"
 )
 
-// historical reports whether a transaction reads at a time that is probably closed, so
-// that any replica may serve it. Whether it is, the replica finds out.
+// historical reports whether a transaction reads at a timestamp that is probably closed. Then any
+// replica may serve it; the replica checks whether the timestamp is closed.
 func (d *Router) historical(t *kvpb.TxnMeta) bool {
 	return d.cfg.Caller != nil && d.cfg.Now != nil && t != nil && t.UncertainTS.IsEmpty() && t.ReadTS.WallTime <= d.cfg.Now().WallTime-int64(d.cfg.ClosedLag)
 }
 
-// reading is the retry of a read: one of a time past goes to the nearest replica first,
-// and only then to the leader.
+// reading returns the retry of a read. A historical read goes to the nearest replica first and only
+// then to the leader.
 func (d *Router) reading(t *kvpb.TxnMeta) retry { return retry{nearest: d.historical(t)} }
 
-// chooseNearest picks the replica of a range that is nearest to this node: one here, or
-// else the one with the least Config.Distance.
+// chooseNearest picks the nearest replica of a range: one on this node, or the one with the least
+// Config.Distance.
 func (d *Router) chooseNearest(e *rangecache.Entry) (target, bool) {
 	if s, ok := d.cfg.Local.Replica(e.Desc().RangeID); ok {
 		return target{Sender: s, desc: e.Desc(), entry: e, node: d.self()}, true

@@ -8,13 +8,13 @@ import (
 	"github.com/lichendb/lichen/internal/must"
 )
 
-// errSplitMeanwhile is why a commit without an answer can't be sent again: its
-// keys lie in several ranges now.
+// errSplitMeanwhile: a commit without an answer can't be sent again, because its keys are now in
+// several ranges.
 var errSplitMeanwhile = errors.New("the range was split before the commit was answered")
 
-// Commit implements kvpb.Sender: in one phase if one range holds all that the
-// transaction has written and locked and, at SERIALIZABLE, read; otherwise across
-// ranges. It sets req.AllReadsHere and req.Resent.
+// Commit implements kvpb.Sender. The commit takes one phase if one range holds all keys that the
+// transaction has written and locked and, at SERIALIZABLE, read; otherwise it is a parallel commit.
+// Commit sets req.AllReadsHere and req.Resent.
 func (d *Router) Commit(ctx context.Context, req *kvpb.CommitRequest, resp *kvpb.CommitResponse) error {
 	defer must.Report(d.cfg.OnFatal)
 	key := commitKey(req)
@@ -44,7 +44,7 @@ func (d *Router) Commit(ctx context.Context, req *kvpb.CommitRequest, resp *kvpb
 	}
 }
 
-// commitKey returns a key of the range that a one-phase commit would go to.
+// commitKey returns a key of the range that a one-phase commit goes to.
 func commitKey(req *kvpb.CommitRequest) []byte {
 	switch {
 	case len(req.Writes) > 0:

@@ -26,8 +26,8 @@ func (d *Router) Get(ctx context.Context, req *kvpb.GetRequest, resp *kvpb.GetRe
 	}
 }
 
-// Lock implements kvpb.Sender. A lock may be asked for again: who has it already
-// gets it.
+// Lock implements kvpb.Sender. The request may be sent again: its transaction keeps a lock that was
+// already granted.
 func (d *Router) Lock(ctx context.Context, req *kvpb.LockRequest, resp *kvpb.LockResponse) error {
 	defer must.Report(d.cfg.OnFatal)
 	var r retry
@@ -45,17 +45,17 @@ func (d *Router) Lock(ctx context.Context, req *kvpb.LockRequest, resp *kvpb.Loc
 	}
 }
 
-// LockMany implements kvpb.Sender. Ranges are asked at the same time.
+// LockMany implements kvpb.Sender. It visits the ranges in parallel.
 func (d *Router) LockMany(ctx context.Context, req *kvpb.LockManyRequest, resp *kvpb.LockManyResponse) error {
 	defer must.Report(d.cfg.OnFatal)
 	resp.Locks = make([]kvpb.LockResponse, len(req.Keys))
 	spans := points(req.Keys)
 	groups, err := d.byRange(ctx, spans)
 	if err != nil {
-		groups = [][]kvpb.Span{spans} // eachPart waits for the addresses, or says what is wrong
+		groups = [][]kvpb.Span{spans} // eachPart retries the lookup or reports its error
 	}
 	return parallel(ctx, len(groups), false, func(ctx context.Context, i int) error {
-		failed := false // an attempt whose locks may have been granted all the same
+		failed := false // an attempt failed, and its locks may have been granted all the same
 		return d.eachPart(ctx, groups[i], func(t target, part []kvpb.Span) error {
 			one := *req
 			one.Keys = keysOf(part)
@@ -74,8 +74,8 @@ func (d *Router) LockMany(ctx context.Context, req *kvpb.LockManyRequest, resp *
 	})
 }
 
-// Scan implements kvpb.Sender. One call reads from one range; where the range
-// ends before the span does, the response says where to go on.
+// Scan implements kvpb.Sender. One call reads from one range. If the range ends before the span
+// does, the response has the resume key.
 func (d *Router) Scan(ctx context.Context, req *kvpb.ScanRequest, resp *kvpb.ScanResponse) error {
 	defer must.Report(d.cfg.OnFatal)
 	if bytes.Compare(req.Start, req.End) >= 0 {
@@ -124,8 +124,7 @@ func (d *Router) scanReverse(ctx context.Context, req *kvpb.ScanRequest, resp *k
 	}
 }
 
-// scanPart reads the part of a scan that lies in one range; more is where the
-// rest begins.
+// scanPart reads the part of a scan in one range; more is the resume key.
 func scanPart(
 	ctx context.Context, t target, part kvpb.ScanRequest, start, end, more []byte, resp *kvpb.ScanResponse,
 ) error {

@@ -14,27 +14,25 @@ import (
 // MethodKV is the method of requests to replicas.
 const MethodKV = rpc.MethodKV
 
-// Caller is the part of rpc that a Remote needs. An error that matches
-// rpc.ErrNotSent means that the request was surely not executed; after any other
-// it may have been.
+// Caller makes calls to other nodes. An error that matches rpc.ErrNotSent guarantees that the
+// request was not executed; after any other error it may have been.
 type Caller interface {
 	Call(ctx context.Context, to kvpb.NodeID, m rpc.Method, req []byte) ([]byte, error)
 }
 
-// Remote is a replica on another node. It returns the errors of the replica as
-// they are.
+// Remote is a replica on another node. It returns the replica's errors unchanged.
 type Remote struct {
 	Caller Caller
 	Node   kvpb.NodeID
 	Range  kvpb.RangeID
 
-	away  *absences  // notes requests for locks; nil: nothing does
-	clock *peerClock // notes requests; nil: nothing does
+	away  *absences  // records lock requests; may be nil
+	clock *peerClock // records requests; may be nil
 }
 
 var _ kvpb.Sender = (*Remote)(nil)
 
-// callError says that a request got no answer.
+// callError is the error of a request without an answer.
 type callError struct {
 	node  kvpb.NodeID
 	cause error
@@ -44,10 +42,10 @@ func (e *callError) Error() string { return fmt.Sprintf("node %d: %v", e.node, e
 
 func (e *callError) Unwrap() error { return e.cause }
 
-// notSent reports that the request was surely not executed.
+// notSent reports whether the request was certainly not executed.
 func (e *callError) notSent() bool { return errors.Is(e.cause, rpc.ErrNotSent) }
 
-// maxBuffer is the largest buffer of a request that is kept for the next.
+// maxBuffer is the size of the largest buffer that the pool keeps.
 const maxBuffer = 64 << 10
 
 type buffer struct{ b []byte }
@@ -60,14 +58,14 @@ func (p *buffer) free() {
 	}
 }
 
-// begin returns a buffer that holds the beginning of a request.
+// begin returns a buffer with the header of a request.
 func (s *Remote) begin(op kvwire.Op) *buffer {
 	p := buffers.Get().(*buffer)
 	p.b = kvwire.AppendRequest(p.b[:0], op, s.Range)
 	return p
 }
 
-// call sends a request and frees its buffer. The response is the caller's.
+// call sends a request and frees its buffer. The caller owns the response.
 func (s *Remote) call(ctx context.Context, p *buffer) ([]byte, error) {
 	defer p.free()
 	if s.clock != nil {
@@ -81,7 +79,7 @@ func (s *Remote) call(ctx context.Context, p *buffer) ([]byte, error) {
 	return body, s.checked(err)
 }
 
-// checked makes damage an error of the call: what the replica did is not known.
+// checked turns a decoding error into a callError: the outcome of the request is unknown.
 func (s *Remote) checked(err error) error {
 	if errors.Is(err, kvwire.ErrDamaged) {
 		return &callError{node: s.Node, cause: err}

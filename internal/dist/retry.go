@@ -13,44 +13,43 @@ import (
 	"github.com/lichendb/lichen/internal/sleep"
 )
 
-// How long a request that finds no leader is tried again, and how fast.
+// Limits for a request that finds no leader.
 const (
-	// maxUnavailable is how long a request makes no progress before it fails: longer than
-	// another leader takes when a node is lost, or its disk stands still.
+	// maxUnavailable is the time without progress after which a request fails. It is longer than
+	// the election of another leader takes after the loss of a node or the stall of its disk.
 	maxUnavailable = 6 * time.Second
-	// maxUnknown is the same for a commit that may have happened: its client would not
-	// know.
+	// maxUnknown is the same for a commit that may have happened. It is longer, since the client
+	// would be left with an ambiguous result.
 	maxUnknown = 12 * time.Second
 	// failFastAfter is maxUnavailable on a node that is stopping.
 	failFastAfter = 300 * time.Millisecond
-	// minBackoff and maxBackoff bound the wait between rounds over the replicas.
+	// minBackoff and maxBackoff bound the pause between rounds over the replicas.
 	minBackoff = 5 * time.Millisecond
 	maxBackoff = 200 * time.Millisecond
-	// maxDetours is how often a request follows new bounds without backing off.
+	// maxDetours bounds how often a request follows new bounds without a pause.
 	maxDetours = 8
-	// maxAnswer caps what a redirected attempt adds to noProgress: a late redirect means that
-	// the replica was serving the request, which waited for a lock perhaps.
+	// maxAnswer caps the time that a redirected attempt adds to noProgress. A late redirect means
+	// that the replica was serving the request, perhaps while it waited for a lock.
 	maxAnswer = 500 * time.Millisecond
-	// maxReload bounds reading an address anew while the old one is still known.
+	// maxReload bounds the lookup of a new address while the old one is still known.
 	maxReload = time.Second
 )
 
 var errAllTried = errors.New("no replica of it answers")
 
-// retry is the state of a request that is sent several times. The zero value is
-// that of its first attempt; it costs nothing while that succeeds.
+// retry is the state of a request over its attempts. The zero value is that of the first attempt
+// and costs nothing if that succeeds.
 type retry struct {
-	// commit says that the request may not be taken to have failed when its
-	// outcome is unknown.
+	// commit: the request must not count as failed while its outcome is unknown.
 	commit  bool
 	unknown bool // an earlier attempt may have happened
-	// nearest says that the next attempt goes to the nearest replica.
+	// nearest: the next attempt goes to the nearest replica.
 	nearest bool
 
-	tried []kvpb.NodeID // since the last wait
-	cause error         // why the last replica did not serve it
+	tried []kvpb.NodeID // since the last pause
+	cause error         // why the last replica did not serve the request
 	sent  time.Time     // when the last attempt began, zero for the first
-	// noProgress is how long the request has made none.
+	// noProgress is the time since the request last made progress.
 	noProgress time.Duration
 	backoff    time.Duration
 	detours    int
@@ -58,22 +57,22 @@ type retry struct {
 
 func (r *retry) hasTried(n kvpb.NodeID) bool { return slices.Contains(r.tried, n) }
 
-// step says how a request goes on after a failed attempt.
+// step is the continuation after a failed attempt.
 type step uint8
 
 const (
-	stop    step = iota // the error is the caller's
-	reroute             // other bounds are known: cut and send it again
+	stop    step = iota // return the error to the caller
+	reroute             // new bounds are known: cut and send again
 	another             // ask another replica
 	wait                // back off first
 )
 
-// next prepares another attempt after the one at t failed with err. It returns the
-// error to give up with, or nil: then the caller must find the range of key
-// again, whose bounds may have changed.
+// next prepares another attempt after the one at t failed with err. It returns nil if the caller
+// should try again, and otherwise the final error. Before another attempt the caller must look up
+// the range of key, whose bounds may have changed.
 func (r *retry) next(ctx context.Context, d *Router, t target, key []byte, err error) error {
 	if t.desc != nil && !t.desc.ContainsKey(key) {
-		key = t.desc.StartKey // a reverse scan has asked for what lies before its end
+		key = t.desc.StartKey // a reverse scan looks up the keys before its end
 	}
 	s, answered := r.judge(d, t, key, err)
 	if cerr := ctx.Err(); cerr != nil && (s != stop || errors.Is(err, cerr)) {
@@ -97,7 +96,7 @@ func (r *retry) next(ctx context.Context, d *Router, t target, key []byte, err e
 		r.cause = err
 		r.tried = append(r.tried, t.node)
 	case wait:
-		if err != errAllTried { // which says less than what led to it
+		if err != errAllTried { // errAllTried says less than its cause
 			r.cause = err
 		}
 	}
@@ -113,7 +112,7 @@ func (r *retry) next(ctx context.Context, d *Router, t target, key []byte, err e
 	return nil
 }
 
-// timeout is how long a request may make no progress.
+// timeout returns the limit on the time without progress.
 func (d *Router) timeout(r *retry) time.Duration {
 	switch {
 	case d.failFast.Load():
@@ -124,8 +123,8 @@ func (d *Router) timeout(r *retry) time.Duration {
 	return maxUnavailable
 }
 
-// FailFast makes requests that find no leader fail soon, those under way too: the node
-// is stopping, and what would answer them may be gone for good.
+// FailFast shortens the time after which requests without a leader fail, including those under way.
+// A stopping node calls it: the nodes that would answer may be gone for good.
 func (d *Router) FailFast() { d.failFast.Store(true) }
 
 // count adds the time of an attempt to the time without progress.
@@ -148,7 +147,8 @@ func (r *retry) giveUp(err error) error {
 	return err
 }
 
-// unavailable says which range has not served a request, what is missing and what to do.
+// unavailable builds the error of a range that did not serve a request: what is missing, what to
+// do.
 func (r *retry) unavailable(d *Router, t target) error {
 	e := &kvpb.UnavailableError{Reason: "its address is not known"}
 	if t.desc != nil {
@@ -161,7 +161,7 @@ func (r *retry) unavailable(d *Router, t target) error {
 	return e
 }
 
-// missing says which nodes a range lacks, and what to do about it.
+// missing describes the nodes that a range lacks and suggests a remedy.
 func (d *Router) missing(desc *kvpb.RangeDescriptor) (detail, hint string) {
 	if d.cfg.Live == nil {
 		return "", ""
@@ -190,7 +190,7 @@ func (d *Router) missing(desc *kvpb.RangeDescriptor) (detail, hint string) {
 		fmt.Sprintf("Start %s again, or mend the network between the nodes; statements succeed as soon as a majority is back.", nodeList(silent))
 }
 
-// nodeList names nodes as people do.
+// nodeList formats node ids as an English enumeration.
 func nodeList(ids []kvpb.NodeID) string {
 	if len(ids) == 1 {
 		return fmt.Sprintf("node %d", ids[0])
@@ -209,8 +209,8 @@ func nodeList(ids []kvpb.NodeID) string {
 	return string(b)
 }
 
-// backOff waits and begins a new round over the replicas, whose addresses it reads
-// again: all that are known may be old.
+// backOff pauses and begins a new round over the replicas. It reloads their addresses, since all
+// known ones may be stale.
 func (r *retry) backOff(ctx context.Context, d *Router, key []byte) error {
 	r.backoff = min(max(2*r.backoff, minBackoff), maxBackoff)
 	r.noProgress += r.backoff
@@ -222,14 +222,14 @@ func (r *retry) backOff(ctx context.Context, d *Router, key []byte) error {
 		ctx, cancel := context.WithTimeout(ctx, maxReload)
 		defer cancel()
 		began := time.Now()
-		_ = d.cache.Reload(ctx, key) // what is cached will do
+		_ = d.cache.Reload(ctx, key) // the cached address is good enough
 		r.noProgress += time.Since(began)
 	}
 	return ctx.Err()
 }
 
-// judge corrects the cache by what a failed attempt has shown and says how to go
-// on. answered tells that a replica sends the request elsewhere.
+// judge corrects the cache after a failed attempt and decides the next step. answered reports
+// whether a replica redirected the request.
 func (r *retry) judge(d *Router, t target, key []byte, err error) (s step, answered bool) {
 	var (
 		call      *callError
@@ -242,7 +242,7 @@ func (r *retry) judge(d *Router, t target, key []byte, err error) (s step, answe
 	case err == errAllTried, errors.Is(err, rangecache.ErrNoRange):
 		return wait, false
 	case t.Sender == nil && (d.loc != nil || errors.As(err, &down)):
-		return stop, false // the address was sought for long enough
+		return stop, false // the lookup has had its own retries
 	case t.Sender == nil:
 		return wait, false
 	case errors.As(err, &call):
@@ -263,8 +263,8 @@ func (r *retry) judge(d *Router, t target, key []byte, err error) (s step, answe
 	return stop, true
 }
 
-// notHere forgets a leader that can't serve. On a node that is all there is, that
-// is final.
+// notHere drops a leader that can't serve from the cache. Where this node holds all ranges, the
+// error is final.
 func (d *Router) notHere(t target) step {
 	if d.loc != nil {
 		return stop
@@ -273,7 +273,7 @@ func (d *Router) notHere(t target) step {
 	return another
 }
 
-// follow goes where a replica says that the leader is.
+// follow records the leader that a replica names.
 func (r *retry) follow(d *Router, t target, key []byte, e *kvpb.NotLeaderError) step {
 	if d.loc != nil {
 		return wait
@@ -314,5 +314,5 @@ func (r *retry) learnBounds(d *Router, t target, e *kvpb.RangeMismatchError) ste
 	return reroute
 }
 
-// progress notes that more is known than before.
+// progress records that the request has made progress.
 func (r *retry) progress() { r.noProgress, r.backoff = 0, 0 }

@@ -12,8 +12,8 @@ import (
 
 // Local finds the replicas of this node.
 type Local interface {
-	// Replica returns this node's replica of a range; of several, the one that
-	// leads.
+	// Replica returns this node's replica of a range. If several stores have one, it returns the
+	// leader.
 	Replica(id kvpb.RangeID) (kvpb.Sender, bool)
 }
 
@@ -22,33 +22,33 @@ type Locator interface {
 	Lookup(key []byte) (kvpb.Sender, *kvpb.RangeDescriptor, error)
 }
 
-// Config says what a Router works with.
+// Config configures a Router.
 type Config struct {
 	// Node is this node; zero if it is not known yet, see SetNode.
 	Node  kvpb.NodeID
 	Local Local
-	// Caller leads to the other nodes; nil if there are none.
+	// Caller makes calls to the other nodes; nil if there are none.
 	Caller Caller
-	// FirstRange says where the range of the meta records is, and Now at which
-	// timestamp to read them.
+	// FirstRange returns the address of the range of the meta records. Now is the timestamp at
+	// which to read these.
 	FirstRange func(ctx context.Context) (kvpb.RangeDescriptor, error)
 	Now        func() hlc.Timestamp
-	// Deadlocks receives the transactions that wait on other nodes; nil: nothing is.
+	// Deadlocks receives the transactions that wait on other nodes; nil disables it.
 	Deadlocks *Deadlocks
-	// ClosedLag is how far back a read lies that goes to the nearest replica,
-	// kvpb.ClosedLag if zero.
+	// ClosedLag is the age at which a read goes to the nearest replica; zero means kvpb.ClosedLag.
 	ClosedLag time.Duration
-	// Distance says how far a node is, in whatever unit, for reads that any replica may
-	// serve; false if it can't be reached. nil: this node's replicas or the leaders.
+	// Distance returns the distance of a node in an arbitrary unit, for reads that any replica may
+	// serve. It returns false for a node that can't be reached. If nil, such reads go to this
+	// node's replicas or to leaders.
 	Distance func(kvpb.NodeID) (int64, bool)
-	// Live reports whether a node sent a heartbeat lately, for errors that say who is
-	// missing; nil: they don't.
+	// Live reports whether a node sent a heartbeat lately. Errors then name the missing nodes; nil:
+	// they don't.
 	Live func(kvpb.NodeID) bool
-	// OnFatal is called with a panic in a request, after which nothing may go on (invariant D10);
-	// nil: nobody is.
+	// OnFatal is called with a panic in a request, after which the process must stop (invariant
+	// D10). It may be nil.
 	OnFatal func(error)
-	// Intercept stands between the router and each replica that it sends to, for tests
-	// of faults: it returns what to send to instead. nil: nothing does.
+	// Intercept wraps each replica that the router sends to, so that tests can inject faults. It
+	// may be nil.
 	Intercept func(kvpb.Sender) kvpb.Sender
 	// Lookup replaces MetaLookup, for tests.
 	Lookup rangecache.Lookup
@@ -56,7 +56,7 @@ type Config struct {
 
 // Router implements kvpb.Sender over all ranges.
 type Router struct {
-	loc Locator // if set, all there is
+	loc Locator // if set, all ranges are on this node
 
 	cfg     Config
 	node    atomic.Uint64
@@ -87,15 +87,15 @@ func NewRouter(c Config) *Router {
 	return d
 }
 
-// SetNode says which node this is, once that is known.
+// SetNode sets the id of this node once it is known.
 func (d *Router) SetNode(n kvpb.NodeID) { d.node.Store(uint64(n)) }
 
-// Cache returns the addresses that the router knows; nil for one made by New.
+// Cache returns the router's range cache; nil for a router made by New.
 func (d *Router) Cache() *rangecache.Cache { return d.cache }
 
 func (d *Router) self() kvpb.NodeID { return kvpb.NodeID(d.node.Load()) }
 
-// target is where one attempt of a request goes.
+// target is the destination of one attempt.
 type target struct {
 	kvpb.Sender
 	desc  *kvpb.RangeDescriptor
@@ -103,10 +103,10 @@ type target struct {
 	node  kvpb.NodeID
 }
 
-// isHere reports whether a target is a replica of this node.
+// isHere reports whether the target is a replica of this node.
 func (d *Router) isHere(t target) bool { return d.loc != nil || t.node == d.self() }
 
-// find returns where to send a request that concerns key.
+// find returns the target of a request for key.
 func (d *Router) find(ctx context.Context, key []byte, r *retry) (target, error) {
 	if d.loc != nil {
 		s, desc, err := d.loc.Lookup(key)
@@ -126,8 +126,7 @@ func (d *Router) find(ctx context.Context, key []byte, r *retry) (target, error)
 	return t, err
 }
 
-// findBefore returns where to send a request that concerns the last keys of
-// [start, end).
+// findBefore returns the target of a request for the last keys of [start, end).
 func (d *Router) findBefore(ctx context.Context, start, end []byte, r *retry) (target, error) {
 	if d.loc == nil {
 		e, err := d.cache.FindBefore(ctx, start, end)
@@ -143,9 +142,9 @@ func (d *Router) findBefore(ctx context.Context, start, end []byte, r *retry) (t
 	return t, err
 }
 
-// choose picks the replica of a range to ask: the one that is believed to lead,
-// and if there is none, or it has failed, first that of this node, then the
-// others. It returns errAllTried when no replica is left.
+// choose picks the replica of a range to send to. The presumable leader comes first; if there is
+// none or it has failed, this node's replica and then the others. It returns errAllTried when no
+// replica is left.
 func (d *Router) choose(e *rangecache.Entry, r *retry) (target, error) {
 	if r.nearest {
 		r.nearest = false
@@ -166,13 +165,13 @@ func (d *Router) choose(e *rangecache.Entry, r *retry) (target, error) {
 	if hint != nil && hint.Node != self && !r.hasTried(hint.Node) {
 		return d.remote(e, hint.Node), nil
 	}
-	for _, learners := range []bool{false, true} { // which can't lead, but may know who does
+	for _, learners := range []bool{false, true} { // learners can't lead but may know the leader
 		for _, rep := range e.Desc().Replicas {
 			if (rep.Type == kvpb.Learner) != learners || r.hasTried(rep.Node) {
 				continue
 			}
 			if rep.Node != self {
-				e.SetLeader(rep) // until it says otherwise
+				e.SetLeader(rep) // until it names another
 				return d.remote(e, rep.Node), nil
 			}
 			if s, ok := d.cfg.Local.Replica(e.Desc().RangeID); ok {

@@ -9,11 +9,11 @@ import (
 	"github.com/lichendb/lichen/internal/kvpb/kvwire"
 )
 
-// Serve executes a request of another node, made by Remote, and returns the
-// response. stores finds this node's replica of a range; its error, which is a
-// kvpb.RangeMismatchError if there is none, becomes the answer. A request that no gateway
-// sends is answered with kvpb.ErrInvalidRequest or kvwire.ErrDamaged; clock tells which times are
-// too late. payload must stay until Serve returns.
+// Serve executes a request that Remote on another node has sent, and returns the response. stores
+// finds this node's replica of a range; its error, a kvpb.RangeMismatchError if there is no
+// replica, becomes the response. Invalid requests fail with kvpb.ErrInvalidRequest or
+// kvwire.ErrDamaged; clock tells which timestamps are too late. The caller must not change payload
+// until Serve returns.
 func Serve(ctx context.Context, clock *hlc.Clock, stores func(kvpb.RangeID) (kvpb.Sender, error), payload []byte) []byte {
 	out, err := serve(ctx, clock, stores, payload)
 	if err != nil {
@@ -22,14 +22,14 @@ func Serve(ctx context.Context, clock *hlc.Clock, stores func(kvpb.RangeID) (kvp
 	return out
 }
 
-// incoming is the fields of a request of another node.
+// incoming is the decoded header of another node's request.
 type incoming struct {
 	body   []byte
-	latest hlc.Timestamp // no timestamp of a request lies above
+	latest hlc.Timestamp // limit for the request's timestamps
 }
 
-// decode reads a request and validates it: a replica relies on the rules of requests, which a node
-// that is damaged, or newer, may break.
+// decode reads and validates a request. Replicas rely on valid requests, and a damaged or newer
+// node may send others.
 func decode[T any, R interface {
 	*T
 	Validate(latest hlc.Timestamp) error
@@ -79,7 +79,7 @@ func serve(ctx context.Context, clock *hlc.Clock, stores func(kvpb.RangeID) (kvp
 	return serveParallelCommit(ctx, s, op, in, kvwire.AppendOK(nil))
 }
 
-// done is the response to a request that has no fields in it.
+// done encodes a response without fields.
 func done(err error) ([]byte, error) {
 	if err != nil {
 		return nil, err
@@ -87,7 +87,7 @@ func done(err error) ([]byte, error) {
 	return kvwire.AppendOK(nil), nil
 }
 
-// readCall is the memory of a read while it is served.
+// readCall is the memory for serving one read.
 type readCall struct {
 	txn      kvpb.TxnMeta
 	get      kvpb.GetRequest
@@ -100,7 +100,7 @@ type readCall struct {
 
 var readCalls = sync.Pool{New: func() any { return new(readCall) }}
 
-// free gives the memory back, without anything that belongs to the message.
+// free returns the memory to its pool. It drops references into the message first.
 func (c *readCall) free() {
 	c.get, c.scan, c.lock = kvpb.GetRequest{}, kvpb.ScanRequest{}, kvpb.LockRequest{}
 	c.scanResp.Resume = nil
@@ -148,7 +148,7 @@ func (c *readCall) serve(ctx context.Context, s kvpb.Sender, op kvwire.Op, in in
 	return kvwire.AppendLockResponse(kvwire.AppendOK(out), &c.lockResp), nil
 }
 
-// responseRoom is what a response takes beside its keys and values.
+// responseRoom is the size of a response without keys and values.
 const responseRoom = 64
 
 func serveLockMany(ctx context.Context, s kvpb.Sender, in incoming) ([]byte, error) {

@@ -10,12 +10,11 @@ import (
 	"github.com/lichendb/lichen/internal/must"
 )
 
-// maxParallel bounds how many ranges one request is sent to at a time.
+// maxParallel bounds the ranges that one request goes to at the same time.
 const maxParallel = 16
 
-// route runs fn with the leader of the range that holds key until it succeeds or
-// fails for good. Between attempts the range may have changed: fn must look at
-// t.desc each time. commit is that of retry.
+// route calls fn with the leader of the range that holds key until fn succeeds or fails for good.
+// The range may change between attempts, so fn must read t.desc each time. commit is that of retry.
 func (d *Router) route(ctx context.Context, key []byte, commit bool, fn func(t target) error) error {
 	r := retry{commit: commit}
 	for {
@@ -31,9 +30,9 @@ func (d *Router) route(ctx context.Context, key []byte, commit bool, fn func(t t
 	}
 }
 
-// rangeOf returns the range that is believed to hold key.
+// rangeOf returns the range that holds key, as far as the cache knows.
 func (d *Router) rangeOf(ctx context.Context, key []byte) (desc *kvpb.RangeDescriptor, err error) {
-	if d.loc != nil { // a split that is being applied is waited for
+	if d.loc != nil { // Locator waits for a split that is being applied
 		err = d.route(ctx, key, false, func(t target) error {
 			desc = t.desc
 			return nil
@@ -70,8 +69,7 @@ func holdsKeys(desc *kvpb.RangeDescriptor, keys [][]byte) bool {
 	return true
 }
 
-// eachPart calls send for runs of spans that lie in one range, cut at boundaries,
-// one after the other.
+// eachPart cuts spans at range boundaries and calls send for the spans of each range in turn.
 func (d *Router) eachPart(ctx context.Context, spans []kvpb.Span, send func(t target, part []kvpb.Span) error) error {
 	var r retry
 	owned := false
@@ -106,8 +104,8 @@ func (d *Router) eachPart(ctx context.Context, spans []kvpb.Span, send func(t ta
 	return nil
 }
 
-// byRange sorts spans, cut at range boundaries, by the ranges that are believed to hold
-// them. Bounds may change until they are sent: eachPart cuts them again.
+// byRange cuts spans at range boundaries and groups them by range. Bounds may change before the
+// spans are sent: eachPart cuts them again.
 func (d *Router) byRange(ctx context.Context, spans []kvpb.Span) ([][]kvpb.Span, error) {
 	var groups [][]kvpb.Span
 	index := map[kvpb.RangeID]int{}
@@ -140,22 +138,22 @@ func (d *Router) byRange(ctx context.Context, spans []kvpb.Span) ([][]kvpb.Span,
 	return groups, nil
 }
 
-// inParallel runs send for spans in many ranges, the ranges at the same time.
-// With all, it goes on after an error. It returns the first.
+// inParallel runs send for spans in many ranges at the same time. It returns the first error; with
+// all it still visits the other ranges.
 func (d *Router) inParallel(
 	ctx context.Context, spans []kvpb.Span, all bool, send func(ctx context.Context, t target, part []kvpb.Span) error,
 ) error {
 	groups, err := d.byRange(ctx, spans)
 	if err != nil {
-		groups = [][]kvpb.Span{spans} // eachPart waits for the addresses, or says what is wrong
+		groups = [][]kvpb.Span{spans} // eachPart retries the lookup or reports its error
 	}
 	return parallel(ctx, len(groups), all, func(ctx context.Context, i int) error {
 		return d.eachPart(ctx, groups[i], func(t target, part []kvpb.Span) error { return send(ctx, t, part) })
 	})
 }
 
-// parallel runs fn for 0 to n-1, at most maxParallel at a time, the last one itself. After an
-// error it cancels the others, unless all is set, and returns the first.
+// parallel runs fn for 0 to n-1, at most maxParallel at a time; the calling goroutine runs the last
+// one. It returns the first error, and cancels the other calls at an error unless all is set.
 func parallel(ctx context.Context, n int, all bool, fn func(ctx context.Context, i int) error) error {
 	if n == 1 {
 		return fn(ctx, 0)
@@ -197,7 +195,7 @@ func parallel(ctx context.Context, n int, all bool, fn func(ctx context.Context,
 	return first
 }
 
-// Refresh implements kvpb.Sender. Ranges are asked at the same time.
+// Refresh implements kvpb.Sender. It visits the ranges in parallel.
 func (d *Router) Refresh(ctx context.Context, req *kvpb.RefreshRequest) error {
 	defer must.Report(d.cfg.OnFatal)
 	if len(req.Spans) == 0 {
@@ -225,13 +223,12 @@ func (d *Router) Refresh(ctx context.Context, req *kvpb.RefreshRequest) error {
 	})
 }
 
-// releaseWait is how long a rollback waits for locks to be given up that can't be
-// reached; after it that goes on in the background.
+// releaseWait bounds the time for which a rollback waits to release locks in unreachable ranges.
+// After it, the release goes on in the background.
 const releaseWait = time.Second
 
-// Release implements kvpb.Sender. The end of a rolled-back transaction does not wait
-// for ranges that nobody leads, or that are cut off: its client has an error to
-// hear of.
+// Release implements kvpb.Sender. A rollback does not wait for ranges that have no leader or can't
+// be reached: its client should receive the error.
 func (d *Router) Release(ctx context.Context, req *kvpb.ReleaseRequest) error {
 	defer must.Report(d.cfg.OnFatal)
 	if d.loc != nil || req.Committed || req.Abandoned || len(req.Locks) == 0 {
@@ -261,7 +258,7 @@ func (d *Router) Release(ctx context.Context, req *kvpb.ReleaseRequest) error {
 	return nil
 }
 
-// release gives up locks, range by range.
+// release releases locks, range by range.
 func (d *Router) release(ctx context.Context, req *kvpb.ReleaseRequest) error {
 	if len(req.Locks) == 0 {
 		return nil

@@ -9,8 +9,8 @@ import (
 	"github.com/lichendb/lichen/internal/must"
 )
 
-// Spill implements kvpb.Spiller. The range of the anchor comes first, which has the
-// transaction's record: whoever meets one of the other writes finds it.
+// Spill implements kvpb.Spiller. It visits the anchor's range first, because that range keeps the
+// transaction's record: whoever comes across another intent of it finds the record.
 func (d *Router) Spill(ctx context.Context, req *kvpb.SpillRequest) error {
 	defer must.Report(d.cfg.OnFatal)
 	rest := *req
@@ -40,7 +40,7 @@ func (d *Router) Spill(ctx context.Context, req *kvpb.SpillRequest) error {
 	return nil
 }
 
-// Spilled implements kvpb.Spiller. One call reads from one range, as with Scan.
+// Spilled implements kvpb.Spiller. Like Scan, it reads from one range per call.
 func (d *Router) Spilled(ctx context.Context, req *kvpb.SpilledRequest) (resp kvpb.SpilledResponse, err error) {
 	defer must.Report(d.cfg.OnFatal)
 	if len(req.Span.EndKey) > 0 && req.Reverse {
@@ -84,10 +84,9 @@ func (d *Router) spilledReverse(ctx context.Context, req *kvpb.SpilledRequest) (
 	}
 }
 
-// Unspill implements kvpb.Spiller. The range of the anchor comes last: while
-// something is left in another, the record is there. Each range receives which part of the
-// span it is asked for, and refuses what it does not hold any more: nothing is left out
-// because bounds changed.
+// Unspill implements kvpb.Spiller. It visits the anchor's range last, so that the record exists as
+// long as intents do elsewhere. Each request names its part of the span, and a range refuses keys
+// that it no longer holds: a change of bounds leaves nothing out.
 func (d *Router) Unspill(ctx context.Context, req *kvpb.UnspillRequest) error {
 	defer must.Report(d.cfg.OnFatal)
 	if req.Abort {
@@ -113,8 +112,8 @@ func (d *Router) Unspill(ctx context.Context, req *kvpb.UnspillRequest) error {
 	return &kvpb.RetryError{Reason: "the bounds of the ranges changed too often"}
 }
 
-// unspillOthers has all ranges undo, at the same time, but for that of the anchor: last is what it
-// holds of the span.
+// unspillOthers undoes the spill in all ranges but the anchor's, in parallel. last is the part of
+// the span that the anchor's range holds.
 func (d *Router) unspillOthers(ctx context.Context, req *kvpb.UnspillRequest) (last kvpb.Span, err error) {
 	if len(req.Span.EndKey) == 0 {
 		return last, nil
@@ -144,9 +143,8 @@ func (d *Router) unspillOthers(ctx context.Context, req *kvpb.UnspillRequest) (l
 	return last, err
 }
 
-// abortSpilled undoes all that a transaction has spilled. Over several ranges it is undone
-// as soon as its record says so; what is left of it goes in the background, as after a
-// commit, however much that is.
+// abortSpilled undoes all spills of a transaction. If they are in several ranges, they are undone
+// as soon as the record says so. Intents are then resolved in the background, as after a commit.
 func (d *Router) abortSpilled(ctx context.Context, req *kvpb.UnspillRequest) error {
 	within := false
 	err := d.route(ctx, req.Anchor, false, func(t target) error {
@@ -166,6 +164,6 @@ func (d *Router) abortSpilled(ctx context.Context, req *kvpb.UnspillRequest) err
 	if err = e.endTxn(ctx, &answer); err == nil {
 		e.decided(&answer)
 	}
-	e.finish() // it tries again what failed
+	e.finish() // finish retries what failed
 	return err
 }

@@ -23,12 +23,10 @@ type Change struct {
 // ChangeKind says what a Change does.
 type ChangeKind uint8
 
-// The kinds of Change: add a learner on a store, promote a learner to a voter, demote a voter to a
-// learner, remove a replica.
+// The kinds of Change: add a learner on a store, promote a learner to a voter, remove a replica.
 const (
 	AddLearner ChangeKind = iota
 	Promote
-	Demote
 	Remove
 )
 
@@ -104,9 +102,6 @@ func planChange(old *kvpb.RangeDescriptor, changes []Change) (*kvpb.RangeDescrip
 		case Promote:
 			d.Replicas[at].Type = pick(joint, kvpb.VoterIncoming, kvpb.Voter)
 			step(pb.ConfChangeAddNode, d.Replicas[at].Replica)
-		case Demote:
-			step(pb.ConfChangeAddLearnerNode, d.Replicas[at].Replica)
-			d.Replicas[at].Type = pick(joint, kvpb.VoterOutgoing, kvpb.Learner)
 		case Remove:
 			step(pb.ConfChangeRemoveNode, d.Replicas[at].Replica)
 			if joint && d.Replicas[at].Type == kvpb.Voter {

@@ -372,10 +372,7 @@ func snapshotCrash(t *testing.T, again bool) {
 	c.fill(1, "k", 10, 1<<10)
 	before := map[uint64]bool{}
 	if again { // a replica that falls behind what the log has
-		c.join(1, two)
-		c.Do(1, func(r *replica.Replica) error {
-			return r.ChangeReplicas(context.Background(), []replica.Change{{Kind: replica.Demote, Node: 2, Store: 2}})
-		})
+		c.Change(1, replica.AddLearner, two)
 		time.Sleep(3 * time.Second)
 		sum, _ := dataSum(t, two.Store, c.Leader(1).Desc())
 		before[sum] = true

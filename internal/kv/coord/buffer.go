@@ -12,17 +12,17 @@ const maxHeight = 14
 
 // Blocks of memory.
 const (
-	// arenaChunk is the size of the blocks that keys and values are copied into, of
-	// either kind its own: who keeps a key for longer keeps no values with it.
+	// arenaChunk is the size of the blocks that keys and values are copied into. Keys have their
+	// own blocks: whoever retains a key retains no values with it.
 	arenaChunk = 32 << 10
 	// maxInChunk is the longest key or value that shares a block with others.
 	maxInChunk = arenaChunk / 4
-	// keptWrites is how many writes a buffer may have held that keeps its memory for
-	// the next transaction.
+	// keptWrites is the number of writes up to which a buffer keeps its memory for the next
+	// transaction.
 	keptWrites = 1024
 )
 
-// entryOverhead is what a buffered write is charged beside its key and value.
+// entryOverhead is charged for a buffered write in addition to its key and value.
 const entryOverhead = 96
 
 // bufferedWrite is one write of a transaction: a key's value as of a sequence.
@@ -37,18 +37,16 @@ type bufferedWrite struct {
 // keyNode is one distinct key in the skip list; node 0 is the list's head.
 type keyNode struct {
 	key  []byte
-	last int32 // newest write in buffer.writes, or -1 when all were undone
+	last int32 // newest write in buffer.writes, or -1 if all were undone
 	next []int32
 }
 
-// Buffer holds a transaction's writes until it commits. It is an ordered map
-// from key to the history of values that the transaction's statements gave it,
-// so that a statement can read what was there when it began and a savepoint can
-// be rolled back by forgetting the newest writes.
+// Buffer holds a transaction's writes until it commits. It maps each key, in order, to the history
+// of values that the statements gave it. So a statement can read the state at its beginning, and a
+// rollback to a savepoint just drops the newest writes.
 //
-// Keys are kept in a skip list over index-linked nodes: insertion in any order
-// and ordered iteration stay cheap for a million writes, and an empty buffer
-// costs nothing.
+// Keys are in a skip list of nodes that are linked by index. Insertion in any order and ordered
+// iteration are cheap for a million writes, and an empty buffer costs nothing.
 type Buffer struct {
 	nodes  []keyNode
 	links  []int32 // block that small towers are cut from
@@ -59,14 +57,13 @@ type Buffer struct {
 	bytes  int64
 }
 
-// Len returns the number of writes, superseded ones included: a position that
-// Truncate takes.
+// Len returns the number of writes, superseded ones included. It is a position for Truncate.
 func (b *Buffer) Len() int { return len(b.writes) }
 
-// Bytes returns the memory that the buffer is charged for.
+// Bytes returns the memory that the buffer is charged with.
 func (b *Buffer) Bytes() int64 { return b.bytes }
 
-// Reset empties the buffer; it keeps small blocks of memory for the next use.
+// Reset empties the buffer but keeps small blocks of memory for the next transaction.
 func (b *Buffer) Reset() {
 	if b.large() {
 		*b = Buffer{}
@@ -79,20 +76,20 @@ func (b *Buffer) Reset() {
 	b.height, b.bytes = 0, 0
 }
 
-// large reports whether the buffer holds more memory than is worth keeping.
+// large reports whether the buffer has too much memory to keep.
 func (b *Buffer) large() bool {
 	return cap(b.nodes) > 2*keptWrites || cap(b.writes) > 2*keptWrites || b.bytes > 2*arenaChunk
 }
 
-// Drop gives up the memory of a buffer that nobody needs any more, if it is large;
-// what was handed out of it stays as it is.
+// Drop releases the memory of an unused buffer if it is large. Values that the buffer returned stay
+// valid.
 func (b *Buffer) Drop() {
 	if b.large() {
 		*b = Buffer{}
 	}
 }
 
-// copyBytes copies p into a block, or into memory of its own if it is long.
+// copyBytes copies p into a block, or into an allocation of its own if it is long.
 func copyBytes(block *[]byte, p []byte) []byte {
 	switch {
 	case len(p) == 0:
@@ -158,7 +155,7 @@ func (b *Buffer) node(key []byte) int32 {
 	id := int32(len(b.nodes))
 	n := keyNode{key: copyBytes(&b.keys, key), last: -1, next: b.tower(h)}
 	for level := range h {
-		// Levels above the old height start at the head, which prev is already.
+		// Levels above the old height start at the head, which prev has already.
 		n.next[level] = b.nodes[prev[level]].next[level]
 		b.nodes[prev[level]].next[level] = id
 	}
@@ -171,7 +168,7 @@ func (b *Buffer) Put(key, value []byte, del bool, seq int32) {
 	b.PutOwned(key, copyBytes(&b.values, value), del, seq)
 }
 
-// PutOwned is Put that keeps value itself: nobody may change it any more.
+// PutOwned is Put without a copy of value, which must not change any more.
 func (b *Buffer) PutOwned(key, value []byte, del bool, seq int32) {
 	id := b.node(key)
 	b.writes = append(b.writes, bufferedWrite{
@@ -181,7 +178,7 @@ func (b *Buffer) PutOwned(key, value []byte, del bool, seq int32) {
 	b.bytes += int64(len(key)+len(value)) + entryOverhead
 }
 
-// Truncate forgets all writes from position n on.
+// Truncate drops all writes from position n on.
 func (b *Buffer) Truncate(n int) {
 	for i := len(b.writes) - 1; i >= n; i-- {
 		w := &b.writes[i]
@@ -202,8 +199,8 @@ func (b *Buffer) at(id, below int32) *bufferedWrite {
 	return nil
 }
 
-// Get returns the newest write of key by a statement before below; found tells
-// whether there is one, del whether it deletes, seq who wrote it.
+// Get returns the newest write of key by a statement before below. found reports whether there is
+// one, del whether it is a deletion; seq is its statement.
 func (b *Buffer) Get(key []byte, below int32) (val []byte, del bool, seq int32, found bool) {
 	if len(b.writes) == 0 {
 		return nil, false, 0, false
@@ -219,7 +216,7 @@ func (b *Buffer) Get(key []byte, below int32) (val []byte, del bool, seq int32, 
 	return w.val, w.del, w.seq, true
 }
 
-// Cursor walks the writes of a span that statements before below made.
+// Cursor iterates over the writes of a span by statements before below.
 type Cursor struct {
 	b     *Buffer
 	below int32
@@ -252,16 +249,16 @@ func (c *Cursor) Next() { c.id = c.b.nodes[c.id].next[0]; c.skip() }
 // Key returns the key at the cursor.
 func (c *Cursor) Key() []byte { return c.b.nodes[c.id].key }
 
-// Value returns the value at the cursor and whether the write deletes.
+// Value returns the value at the cursor and whether the write is a deletion.
 func (c *Cursor) Value() ([]byte, bool) { return c.w.val, c.w.del }
 
-// History calls fn with the writes at the cursor that matter to those who may go back
-// to position keep or later: the newest one of each statement, in order, from the newest
-// below keep on.
+// History calls fn with those writes at the cursor that remain visible after a rollback to position
+// keep or later: the newest write of each statement, in order, beginning with the newest one below
+// keep.
 func (c *Cursor) History(keep int, fn func(position int, val []byte, del bool)) {
 	var older [8]int32
 	chain := older[:0]
-	last := int32(-1) // statement of the one before
+	last := int32(-1) // statement of the previous write
 	for i := c.b.nodes[c.id].last; i >= 0; i = c.b.writes[i].prev {
 		if w := &c.b.writes[i]; w.seq != last {
 			chain, last = append(chain, i), w.seq

@@ -1,11 +1,11 @@
-// Package coord coordinates transactions at their gateway: it keeps their writes
-// until they commit, remembers what they read, and commits them.
+// Package coord coordinates transactions at their gateway: it buffers their writes until the
+// commit, records their reads, and commits them.
 //
-// Above it is kv; below it a kvpb.Sender, which is dist in a server. Read txn.go
-// (Txn, the life of a transaction), scan.go (pages of one span or of many),
-// uncertain.go (reads when clocks differ), buffer.go (Buffer, the writes), spill.go,
-// reads.go (ReadSet), reserve.go (what long statements ask of others), env.go (what transactions share),
-// lockahead.go (locks for many rows in one request), unlock.go (locks given up before the end).
+// Above it is kv; below it a kvpb.Sender, which is dist in a server. Read txn.go (Txn, the life of
+// a transaction), scan.go (pages of one span or several), uncertain.go (reads under clock
+// uncertainty), buffer.go (Buffer, the writes), spill.go (writes that outgrow the buffer), reads.go
+// (ReadSet), reserve.go (reservations of long statements), env.go (state that transactions share),
+// lockahead.go (locks for many rows in one request), unlock.go (release of a lock before the end).
 //
 // A transaction's statements are numbered. A plain read of a statement sees the
 // snapshot at the transaction's read timestamp and the writes of earlier
@@ -14,46 +14,50 @@
 //
 // Invariants:
 //
-//	C1. Reads and writes happen between the first BeginStatement and Commit or
-//	    Rollback (checked in Reset and write).
-//	C2. A read-only transaction never writes (checked in write).
-//	C3. A SERIALIZABLE transaction moves its read timestamp only after everything
-//	    it has read was found unchanged (refresh is the only mover but for the
-//	    first statement). At REPEATABLE READ, and of what
-//	    locks keep as it is, a check of a constraint reads later than the snapshot,
-//	    which stays (BeginCheck, EndCheck; TestCheckKeepsSnapshot).
-//	C4. A key's lock is taken before its row is written, and locks are given up
-//	    only by the commit, by Rollback or by RollbackTo, which turns what they
-//	    protected into reads (Txn.Lock, Txn.RollbackTo).
-//	C5. A read timestamp chosen by a range is taken over only by the first read in a
-//	    snapshot (mayMove, noteRead); any other version of an uncertain time makes the
-//	    transaction refresh what it has read, or the statement start again
-//	    (settleUncertainty). None is met after Settle, until the next snapshot.
-//	C6. A commit names the leadership under which each of its locks was granted
-//	    (addLocks); after a commit that failed no other of the transaction can
-//	    succeed where its locks were (abandon).
-//	C7. A transaction that has ended holds no memory that is worth charging: its session
-//	    may rest for long (finish, Buffer.Drop; TestBufferMemory).
-//	C8. Where the present statement, a savepoint or a snapshot that was handed out may return
-//	    to, or read below, is kept when writes are spilled (oldestKept, Cursor.History;
-//	    TestSpilledHistories in kv). What was seen under locks that went with a spill counts as
-//	    read when the writes are undone (spillRollback).
-//	C9. A spill names the leaderships that granted the row locks which its durable locks replace,
-//	    and fails if one was lost: others may have written the key since. Then no statement of
-//	    the transaction is run again in it (spillChunks, replica's checkReplaced;
-//	    TestSpillWithoutItsLocks in kv).
+// C1. Reads and writes happen between the first BeginStatement and Commit or Rollback (checked in
+// Reset and write).
 //
-//	C10. What a transaction knows of a node's clock was read after its snapshot began, or after
-//	     it had asked for it in order to begin (Meet, newSnapshot, observe; TestMeet).
+// C2. A read-only transaction never writes (checked in write).
 //
-//	C11. What is remembered of many reads reaches over no table that was not read, as long as
-//	     there are fewer tables than maxCondensed: what a session writes beside its transaction,
-//	     a sequence's value for one, is nothing that the transaction has read
-//	     (ReadSet.condense; TestReadSetCovers).
+// C3. A SERIALIZABLE transaction moves its read timestamp only after all its reads were found
+// unchanged; only refresh moves it after the first statement. A check of a constraint may read
+// later than the snapshot at REPEATABLE READ, or where locks protect what it reads; the snapshot
+// stays (BeginCheck, EndCheck; TestCheckKeepsSnapshot).
 //
-//	C12. What is reserved protects nothing: all that was read is refreshed as without (Reserve).
-//	     What was read apart is not; nothing that the part wrote is seen before the commit
-//	     (ReadApart; TestFillInBlock in sql).
+// C4. A key's lock is taken before its row is written. Locks are released only by the commit, by
+// Rollback, or by RollbackTo, which records what they protected as reads (Txn.Lock,
+// Txn.RollbackTo).
+//
+// C5. Only the first read in a snapshot takes over a read timestamp that a range chose (mayMove,
+// noteRead). Any other version of uncertain time makes the transaction refresh its reads, or the
+// statement start again (settleUncertainty). After Settle there is none until the next snapshot.
+//
+// C6. A commit names the leadership under which each of its locks was granted (addLocks). After a
+// commit that failed, no other commit of the transaction can succeed where its locks were
+// (abandon).
+//
+// C7. A transaction that has ended retains no memory worth charging, because its session may stay
+// idle for long (finish, Buffer.Drop; TestBufferMemory).
+//
+// C8. A spill keeps the versions that the present statement, a savepoint or a snapshot in use may
+// return to or read (oldestKept, Cursor.History; TestSpilledHistories in kv). If spilled writes are
+// undone, keys whose locks a spill released count as read (spillRollback).
+//
+// C9. A spill names the leaderships that granted the row locks which its durable locks replace. It
+// fails if one was lost, since others may have written the key; then no statement of the
+// transaction is run again in it (spillChunks, replica's checkReplaced; TestSpillWithoutItsLocks in
+// kv).
+//
+// C10. A clock reading that a transaction uses was taken after its snapshot began, or was requested
+// by Meet before it (Meet, newSnapshot, observe; TestMeet).
+//
+// C11. A condensed read span covers no table that was not read, as long as the tables are fewer
+// than maxCondensed. So writes beside the transaction by its own session, for example of a
+// sequence, do not count as changes of its reads (ReadSet.condense; TestReadSetCovers).
+//
+// C12. A reservation protects nothing: all reads are refreshed as without it (Reserve). Reads of
+// ReadApart are not refreshed, and nobody sees the part's writes before the commit (ReadApart;
+// TestFillInBlock in sql).
 //
 // Env's registry of active transactions has a mutex; a Txn has none.
 package coord

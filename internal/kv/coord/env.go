@@ -11,20 +11,20 @@ import (
 	"github.com/lichendb/lichen/internal/quota"
 )
 
-// Env is what all transactions of a gateway share.
+// Env is the state that all transactions of a gateway share.
 type Env struct {
 	Sender kvpb.Sender
 	Clock  *hlc.Clock
-	// MaxOffset is how far the clocks of other gateways may be ahead of this one; 0
-	// if there are none.
+	// MaxOffset is the largest lead of other gateways' clocks over this one; 0 if there are no
+	// others.
 	MaxOffset time.Duration
-	// Clocks appends readings of other nodes' clocks from after the call, as many as come at
-	// once; this node's clock has passed them then. nil: no transaction asks for them.
+	// Clocks appends readings of other nodes' clocks that were taken after the call, without
+	// waiting for slow nodes. It also forwards this node's clock past them. If nil, transactions
+	// request none.
 	Clocks func(context.Context, []kvpb.Observation) []kvpb.Observation
-	// Mem is charged for write buffers; nil means no limit.
+	// Mem is charged for write buffers; nil: no limit.
 	Mem *quota.Pool
-	// SpillBytes is how large a write buffer grows before its writes go to the ranges;
-	// 0: maxBufferBytes.
+	// SpillBytes is the size at which a write buffer spills; 0: maxBufferBytes.
 	SpillBytes int64
 
 	idHi uint64
@@ -35,8 +35,8 @@ type Env struct {
 	count  int
 }
 
-// NewEnv returns an Env; idHi distinguishes this gateway's transaction ids from
-// those of every other gateway and of its own former lives.
+// NewEnv returns an Env. idHi makes its transaction ids distinct from those of other gateways and
+// of earlier lives of this one.
 func NewEnv(s kvpb.Sender, c *hlc.Clock, idHi uint64) *Env {
 	e := &Env{Sender: s, Clock: c, idHi: idHi}
 	e.oldest.next, e.oldest.prev = &e.oldest, &e.oldest
@@ -74,7 +74,7 @@ func (e *Env) unregister(t *Txn) {
 	e.mu.Unlock()
 }
 
-// Over reports whether a transaction was this gateway's and has ended.
+// Over reports whether a transaction belonged to this gateway and has ended.
 func (e *Env) Over(id kvpb.TxnID) bool {
 	if id.Hi != e.idHi || id.Lo > e.idLo.Load() {
 		return false
@@ -89,10 +89,10 @@ func (e *Env) Over(id kvpb.TxnID) bool {
 	return true
 }
 
-// OldestRead returns a lower bound of the timestamps at which active
-// transactions may still read: nothing visible there may be collected. It is
-// the start of the oldest transaction, or an empty timestamp if none is active.
-// Transactions AS OF an older time must be admitted by the caller's threshold.
+// OldestRead returns a lower bound of the timestamps at which active transactions may still read:
+// versions visible there must not be collected. It is the start of the oldest transaction, or empty
+// if none is active. Transactions AS OF an older time must be checked against the threshold
+// instead.
 func (e *Env) OldestRead() hlc.Timestamp {
 	e.mu.Lock()
 	defer e.mu.Unlock()

@@ -9,10 +9,10 @@ import (
 	"github.com/lichendb/lichen/internal/lock"
 )
 
-// maxAhead bounds the answers that are kept for a statement.
+// maxAhead bounds the answers that are prefetched for a statement.
 const maxAhead = 4096
 
-// prefetched are locks that were taken before they were asked for.
+// prefetched holds the answers of locks that were taken before Lock was called for them.
 type prefetched struct {
 	strength lock.Strength
 	got      map[string]*kvpb.LockResponse
@@ -24,7 +24,7 @@ func (a *prefetched) forget() {
 	}
 }
 
-// find returns the answer to a request for a lock that is held already, or nil.
+// find returns the prefetched answer of a lock, or nil.
 func (a *prefetched) find(key []byte, s lock.Strength) *kvpb.LockResponse {
 	if len(a.got) == 0 || s > a.strength {
 		return nil
@@ -32,9 +32,9 @@ func (a *prefetched) find(key []byte, s lock.Strength) *kvpb.LockResponse {
 	return a.got[string(key)]
 }
 
-// LockAhead takes locks that the present statement is about to ask for with Lock, one request
-// for all of a range: as far as they are free. Those that are not, Lock waits for. What
-// Lock answers is the same as without it.
+// LockAhead takes the free ones among the locks that the present statement will request with Lock,
+// with one request per range. Lock waits for the others. The results of Lock are the same as
+// without LockAhead.
 func (t *Txn) LockAhead(ctx context.Context, keys [][]byte, s lock.Strength) error {
 	if s != t.prefetched.strength || len(t.prefetched.got)+len(keys) > maxAhead {
 		t.prefetched.forget()
@@ -68,7 +68,7 @@ func (t *Txn) LockAhead(ctx context.Context, keys [][]byte, s lock.Strength) err
 		}
 		if l.Acquired || l.Unsure || len(t.ambiguous) > 0 {
 			if err := t.addLock(k, s, l); err != nil {
-				lost = err // the other locks are noted all the same, to be given up
+				lost = err // record the other locks all the same, so that they are released
 			}
 		}
 		t.prefetched.got[string(k)] = l

@@ -14,17 +14,17 @@ const (
 	maxCondensed = maxReadSpans / 4
 )
 
-// ReadSet is what a SERIALIZABLE transaction has read: what a refresh must find
-// unchanged for the transaction to move to a later timestamp.
+// ReadSet is what a SERIALIZABLE transaction has read. The transaction moves to a later timestamp
+// only if a refresh finds all of it unchanged.
 type ReadSet struct {
 	spans []kvpb.Span
 	arena []byte
-	// condensed are how many spans, the first ones, stand for what was read before: which
-	// of it they were is not known any more.
+	// condensed is the number of leading spans that stand for earlier reads; their exact keys are
+	// no longer known.
 	condensed int
 }
 
-// Len returns the number of spans: a position that Truncate takes.
+// Len returns the number of spans. It is a position for Truncate.
 func (r *ReadSet) Len() int { return len(r.spans) }
 
 // Spans returns the spans; they stay valid until Reset.
@@ -39,8 +39,8 @@ func (r *ReadSet) Reset() {
 	r.spans, r.arena, r.condensed = r.spans[:0], r.arena[:0], 0
 }
 
-// Truncate forgets the spans from position n on, but for what was condensed: some of it may
-// have been read before, unless nothing was.
+// Truncate drops the spans from position n on. Condensed spans stay, since a part of them may have
+// been read before, unless n is 0.
 func (r *ReadSet) Truncate(n int) {
 	if n == 0 {
 		r.condensed = 0
@@ -67,7 +67,7 @@ func (r *ReadSet) AddKey(key []byte) {
 	r.add(kvpb.Span{Key: r.copyBytes(key)})
 }
 
-// AddSpan records the read of [start, end); adjoining spans become one.
+// AddSpan records the read of [start, end) and joins adjoining spans.
 func (r *ReadSet) AddSpan(start, end []byte) {
 	if n := len(r.spans); n > 0 {
 		last := &r.spans[n-1]
@@ -85,10 +85,9 @@ func (r *ReadSet) add(s kvpb.Span) {
 	}
 }
 
-// condense makes few spans of many. Those of a table are joined before any that lie far from
-// each other are: no span reaches over the keys of other tables, which a transaction's own
-// session may write beside it, those of a sequence for one, while it leaves room for as many
-// spans as there are tables.
+// condense reduces many spans to a few. It joins spans of one table before it joins distant ones.
+// While there is room for one span per table, no span covers the keys of other tables: the session
+// may write these beside its transaction, for example those of a sequence.
 func (r *ReadSet) condense() {
 	slices.SortFunc(r.spans, func(a, b kvpb.Span) int { return bytes.Compare(a.Key, b.Key) })
 	out := r.spans[:1]
@@ -105,10 +104,9 @@ func (r *ReadSet) condense() {
 	r.condensed = len(r.spans)
 }
 
-// joinNearest joins n pairs of neighbours among sorted spans, those whose keys begin alike
-// the longest.
+// joinNearest joins n pairs of neighbours among sorted spans: those with the longest common prefix.
 func joinNearest(spans []kvpb.Span, n int) []kvpb.Span {
-	var count [maxPrefix + 1]int // of pairs, by the length of what they have in common
+	var count [maxPrefix + 1]int // number of pairs by the length of their common prefix
 	for i := 1; i < len(spans); i++ {
 		count[commonPrefix(spans[i-1].Key, spans[i].Key)]++
 	}
@@ -117,7 +115,7 @@ func joinNearest(spans []kvpb.Span, n int) []kvpb.Span {
 		n -= count[at]
 	}
 	out := spans[:1]
-	key := spans[0].Key // of the span before, which may have been joined
+	key := spans[0].Key // of the previous span, which may have been joined
 	for _, s := range spans[1:] {
 		l := commonPrefix(key, s.Key)
 		key = s.Key
@@ -134,7 +132,7 @@ func joinNearest(spans []kvpb.Span, n int) []kvpb.Span {
 	return out
 }
 
-// maxPrefix bounds the common prefixes of keys that are distinguished.
+// maxPrefix caps the length of common prefixes.
 const maxPrefix = 255
 
 func commonPrefix(a, b []byte) int {
@@ -155,7 +153,7 @@ func spanEnd(s *kvpb.Span) []byte {
 	return append(bytes.Clone(s.Key), 0)
 }
 
-// join makes a span reach to the end of a later one.
+// join extends a span to the end of a later one.
 func join(s *kvpb.Span, later kvpb.Span) {
 	if end := spanEnd(&later); bytes.Compare(end, spanEnd(s)) > 0 {
 		s.EndKey = end

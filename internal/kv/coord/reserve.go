@@ -7,21 +7,20 @@ import (
 	"github.com/lichendb/lichen/internal/kvpb"
 )
 
-// Reserve asks that for a while, at most until the transaction ends, nobody else begins to write in
-// the spans, waits a moment for those who have begun, and moves the snapshot to the present. It
-// makes it likely that what the transaction reads there from now on is unchanged when it
-// commits; that is checked all the same. It is a retry error if what was read before
-// has changed.
+// Reserve asks other transactions to begin no writes in the spans for the duration hold, or until
+// this one ends if that is sooner. It waits a moment for those that have begun, and moves the
+// snapshot to the present. So the transaction's reads there are likely to be unchanged at the
+// commit, which still checks them. It returns a retry error if earlier reads have changed.
 func (t *Txn) Reserve(ctx context.Context, spans []kvpb.Span, hold time.Duration) error {
-	t.reserved = spans // even if it fails: some of it may be
+	t.reserved = spans // even after an error: a part may be reserved
 	err := t.env.Sender.Refresh(ctx, &kvpb.RefreshRequest{Txn: &t.meta, Spans: spans, Hold: hold})
 	if err != nil && ctx.Err() != nil {
 		return err
 	}
-	return t.Freshen(ctx) // what can't be reserved is read all the same
+	return t.Freshen(ctx) // a failed reservation does not keep the statement from reading
 }
 
-// releaseReserved gives up what was reserved: a range that does not receive it lets the reservation lapse.
+// releaseReserved releases the reservations. In a range that misses the request they expire.
 func (t *Txn) releaseReserved() {
 	if len(t.reserved) == 0 {
 		return

@@ -8,9 +8,9 @@ import (
 	"github.com/lichendb/lichen/internal/must"
 )
 
-// Scan reads a page of [start, end) in the statement's snapshot, the
-// transaction's own earlier writes included. While res.Resume is not nil there
-// is more: continue with it as start, or as end in reverse.
+// Scan reads a page of [start, end) in the statement's snapshot, the transaction's own earlier
+// writes included. If res.Resume is not nil there is more: it is the next page's start, or its end
+// in reverse.
 func (t *Txn) Scan(ctx context.Context, start, end []byte, o ScanOptions, res *kvpb.ScanResponse) error {
 	req := &t.scanReq
 	req.Start, req.End, req.MaxKeys, req.MaxBytes, req.Reverse = start, end, o.MaxRows, o.MaxBytes, o.Reverse
@@ -50,10 +50,9 @@ func (t *Txn) Scan(ctx context.Context, start, end []byte, o ScanOptions, res *k
 	return nil
 }
 
-// ScanSpans is Scan for several spans, sorted and disjoint, forwards: one page
-// of the keys in all of them. While res.Resume is not nil, what is left is
-// the spans' part from there on; the caller cuts them. An own write may
-// come in addition to o.MaxRows.
+// ScanSpans is a forward Scan of several spans, which are sorted and disjoint: one page of the keys
+// in all of them. If res.Resume is not nil, the rest of the spans from there on is left; the caller
+// cuts them. A page may have one own write more than o.MaxRows.
 func (t *Txn) ScanSpans(ctx context.Context, spans []kvpb.Span, o ScanOptions, res *kvpb.ScanResponse) error {
 	must.True(!o.Reverse, "coord: several spans in reverse")
 	start, end := kvpb.Bounds(spans)
@@ -144,14 +143,14 @@ func (t *Txn) mergeSpans(spans []kvpb.Span, end []byte, res *kvpb.ScanResponse) 
 	t.own = own[:0]
 }
 
-// ownWrite is a write of the transaction within a page.
+// ownWrite is a write of the transaction in the range of a page.
 type ownWrite struct {
 	key, val []byte
 	del      bool
 }
 
-// merge puts the page and the buffered writes of [lo, hi) together in order; a
-// buffered write hides the stored value.
+// merge merges the page with the buffered writes of [lo, hi) in order. A buffered write hides the
+// stored value.
 func (t *Txn) merge(lo, hi []byte, reverse bool, res *kvpb.ScanResponse) {
 	own := t.own[:0]
 	for c := t.buf.Seek(lo, t.seq); c.Valid() && bytes.Compare(c.Key(), hi) < 0; c.Next() {

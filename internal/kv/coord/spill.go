@@ -10,28 +10,28 @@ import (
 	"github.com/lichendb/lichen/internal/kvpb"
 )
 
-// Limits of the write buffer. A transaction that reaches maxBufferBytes gives its
-// writes to the ranges, where they stay invisible until it commits.
+// Limits of the write buffer. At maxBufferBytes a transaction spills: its ranges store the writes,
+// invisible until it commits.
 const (
 	maxBufferBytes = 16 << 20
-	// spillChunkBytes bounds one request of a spill, and so the command that others who
-	// write in the range, or whose messages take the same way, wait behind.
+	// spillChunkBytes bounds one request of a spill, and so the size of its command. Other writes
+	// of the range and messages on the same connection wait behind it.
 	spillChunkBytes = 512 << 10
-	// spillParallel bounds the requests of a spill that are under way at a time.
+	// spillParallel bounds the concurrent requests of a spill.
 	spillParallel = 8
-	// spillOverhead is about what each write takes in that command beside its key and value:
-	// its durable lock.
+	// spillOverhead estimates the size of a write's durable lock, which the command has in addition
+	// to key and value.
 	spillOverhead = 128
-	// freeBytes of a write buffer are not charged: most transactions need no more.
+	// freeBytes of a write buffer are not charged: most transactions fit in them.
 	freeBytes = 32 << 10
 	// chargeBytes is the step in which larger buffers are charged.
 	chargeBytes = 256 << 10
-	// lockOverhead is what each write is charged beside what the buffer says: its row's
-	// lock, and its place in the commit.
+	// lockOverhead is charged for a write in addition to its place in the buffer: for its row lock
+	// and its place in the commit.
 	lockOverhead = 160
 )
 
-// charge reserves the memory of a buffer that is about to grow by so many bytes.
+// charge reserves memory for a buffer that grows by more bytes.
 func (t *Txn) charge(more int64) error {
 	need := t.bufferBytes() + more - freeBytes - t.charged
 	if need <= 0 || t.env.Mem == nil {
@@ -64,19 +64,19 @@ func (t *Txn) discharge() {
 	}
 }
 
-// spillState is what the gateway remembers of writes that it no longer holds.
+// spillState is what the gateway knows of writes that it no longer holds.
 type spillState struct {
-	base int // writes spilled or undone: positions of the buffer count from here
-	// keep is the position of the oldest savepoint or snapshot that is not the present
-	// statement's; it counts if kept is set.
+	base int // number of writes spilled or undone; the buffer's positions count from here
+	// keep is the position of the oldest savepoint or snapshot other than the present statement's;
+	// valid if kept is set.
 	keep   int
 	kept   bool
 	anchor []byte    // first key spilled, nil if none
 	span   kvpb.Span // of all keys spilled
 }
 
-// maybeSpill spills the buffer when it has grown too large. A statement whose
-// writes spill goes on seeing what was there when it began.
+// maybeSpill spills a buffer that has grown too large. The present statement still sees the state
+// at its beginning.
 func (t *Txn) maybeSpill(ctx context.Context) error {
 	if t.buf.Bytes() < t.env.spillBytes() {
 		return nil
@@ -84,8 +84,8 @@ func (t *Txn) maybeSpill(ctx context.Context) error {
 	return t.spillBuffer(ctx)
 }
 
-// SpillRest spills what a transaction that has spilled still buffers. Its commit then is
-// short, whatever it wrote, and can be in time for a Deadline that is set afterwards.
+// SpillRest spills the rest of the buffer of a transaction that has spilled. Its commit is then
+// short whatever it wrote, and can meet a Deadline that is set afterwards.
 func (t *Txn) SpillRest(ctx context.Context) error {
 	if t.state != spilled || t.buf.Len() == 0 {
 		return nil
@@ -93,7 +93,7 @@ func (t *Txn) SpillRest(ctx context.Context) error {
 	return t.spillBuffer(ctx)
 }
 
-// spillBuffer gives what is buffered to the ranges.
+// spillBuffer spills the buffered writes.
 func (t *Txn) spillBuffer(ctx context.Context) error {
 	err := t.sendBuffer(ctx)
 	t.mustRestart = t.mustRestart || err != nil && kvpb.Classify(err) == kvpb.ClassRetry
@@ -106,9 +106,9 @@ func (t *Txn) sendBuffer(ctx context.Context) error {
 		first := chunks[0].Writes[0].Key
 		last := chunks[len(chunks)-1].Writes
 		t.spill.span = kvpb.Cover(kvpb.Cover(t.spill.span, first), last[len(last)-1].Key)
-		t.state = spilled // even if it fails: a part may be there
+		t.state = spilled // even after an error: a part may be stored
 		if t.spill.anchor == nil {
-			// Its range has the record, which those who meet the other parts look for.
+			// The record is in the anchor's range, where other transactions look for it.
 			t.spill.anchor = bytes.Clone(first)
 			if err := t.sendSpills(ctx, chunks[:1]); err != nil {
 				return err
@@ -126,14 +126,15 @@ func (t *Txn) sendBuffer(ctx context.Context) error {
 	return nil
 }
 
-// spillsAtSnapshot reports whether what is spilled is to lie at the snapshot, where a SERIALIZABLE
-// transaction commits if it can. It can't if it has locked a key with a later version, and what another
-// node's clock has shown may be the snapshot of others too.
+// spillsAtSnapshot reports whether spilled versions should be written at the snapshot, where a
+// SERIALIZABLE transaction commits if it can. It can't if it has locked a key with a later version.
+// Nor does it if the snapshot came from another node's clock: another transaction may have the same
+// one.
 func (t *Txn) spillsAtSnapshot() bool {
 	return t.opts.Isolation == kvpb.Serializable && !t.moved && t.minTS.Less(t.meta.ReadTS)
 }
 
-// spillChunks returns the requests that spill what is buffered, in the order of keys.
+// spillChunks returns the requests that spill the buffer, in key order.
 func (t *Txn) spillChunks() (chunks []kvpb.SpillRequest) {
 	most := min(spillChunkBytes, int(t.env.spillBytes()/spillParallel))
 	size, keep := most, t.oldestKept()
@@ -141,7 +142,7 @@ func (t *Txn) spillChunks() (chunks []kvpb.SpillRequest) {
 	slices.SortFunc(locks, func(a, b lockedKey) int { return bytes.Compare(a.key, b.key) })
 	var req *kvpb.SpillRequest
 	for c := t.buf.Seek(nil, t.seq+1); c.Valid(); c.Next() {
-		if size >= most { // all writes of a key go together
+		if size >= most { // all writes of a key are in one request
 			chunks = append(chunks, kvpb.SpillRequest{Txn: &t.meta, Keep: uint64(keep), Statement: uint64(t.stmtBase), AtSnapshot: t.spillsAtSnapshot()})
 			req, size = &chunks[len(chunks)-1], 0
 		}
@@ -163,8 +164,8 @@ func (t *Txn) spillChunks() (chunks []kvpb.SpillRequest) {
 	return chunks
 }
 
-// sendInParallel sends runs of adjoining requests at the same time: they are probably for
-// different ranges.
+// sendInParallel sends runs of adjoining requests in parallel: they are probably for different
+// ranges.
 func (t *Txn) sendInParallel(ctx context.Context, chunks []kvpb.SpillRequest) error {
 	var wg sync.WaitGroup
 	errs := make([]error, min(spillParallel, len(chunks)))
@@ -187,12 +188,12 @@ func (t *Txn) sendSpills(ctx context.Context, chunks []kvpb.SpillRequest) error 
 		if err := t.env.Sender.Spill(ctx, &chunks[i]); err != nil {
 			return err
 		}
-		chunks[i] = kvpb.SpillRequest{} // its memory may go
+		chunks[i] = kvpb.SpillRequest{} // let its memory be collected
 	}
 	return nil
 }
 
-// oldestKept is the lowest position that the transaction may return to or read below.
+// oldestKept is the lowest position that the transaction may roll back to or read below.
 func (t *Txn) oldestKept() int {
 	if t.spill.kept {
 		return min(t.spill.keep, t.stmtBase)
@@ -200,16 +201,15 @@ func (t *Txn) oldestKept() int {
 	return t.stmtBase
 }
 
-// keepHistory makes spilled writes of one key be kept apart from now on, where so far
-// the present statement's beginning was the only point that mattered.
+// keepHistory makes later spills keep the versions of one key apart. Before, only the beginning of
+// the present statement mattered.
 func (t *Txn) keepHistory() {
 	if !t.spill.kept {
 		t.spill.keep, t.spill.kept = min(t.stmtBase, t.spill.base+t.buf.Len()), true
 	}
 }
 
-// dropSpilledLocks forgets the row locks that durable locks now stand for: the spill has
-// released them.
+// dropSpilledLocks drops the row locks that the spill replaced by durable locks and released.
 func (t *Txn) dropSpilledLocks() {
 	kept := t.locks[:0]
 	for _, l := range t.locks {
@@ -221,8 +221,8 @@ func (t *Txn) dropSpilledLocks() {
 	t.locks = kept
 }
 
-// visibleBelow is the position below which a read sees own writes: those of
-// statements before below.
+// visibleBelow is the position below which own writes are visible to a read: those of statements
+// before below.
 func (t *Txn) visibleBelow(below int32) uint64 {
 	if below > t.seq {
 		return 1 << 63 // every write
@@ -230,7 +230,7 @@ func (t *Txn) visibleBelow(below int32) uint64 {
 	return uint64(t.stmtBase)
 }
 
-// getSpilled reads an own spilled write of a statement before below. self says that the
+// getSpilled reads an own spilled write of a statement before below. self reports whether the
 // present statement wrote it.
 func (t *Txn) getSpilled(ctx context.Context, key []byte, below int32) (w kvpb.SpilledWrite, self, ok bool, err error) {
 	resp, err := t.env.Sender.Spilled(ctx, &kvpb.SpilledRequest{
@@ -243,8 +243,8 @@ func (t *Txn) getSpilled(ctx context.Context, key []byte, below int32) (w kvpb.S
 	return w, w.Position >= uint64(t.stmtBase), true, nil
 }
 
-// mergeSpilled puts a page together with the transaction's writes in [lo, hi),
-// spilled and buffered. If there are too many of them it ends the page early.
+// mergeSpilled merges a page with the transaction's writes in [lo, hi), spilled and buffered. It
+// ends the page early if there are too many of them.
 func (t *Txn) mergeSpilled(ctx context.Context, lo, hi []byte, reverse bool, res *kvpb.ScanResponse) error {
 	disk, err := t.env.Sender.Spilled(ctx, &kvpb.SpilledRequest{
 		Txn: &t.meta, Span: kvpb.Span{Key: lo, EndKey: hi}, Below: t.visibleBelow(t.seq),
@@ -285,7 +285,7 @@ func (t *Txn) mergeSpilled(ctx context.Context, lo, hi []byte, reverse bool, res
 	return nil
 }
 
-// pageWithin returns how many of a page's first rows lie in [lo, hi).
+// pageWithin returns how many leading rows of a page are in [lo, hi).
 func pageWithin(page *kvpb.ScanResponse, lo, hi []byte, reverse bool) int {
 	return sort.Search(page.Len(), func(i int) bool {
 		if reverse {
@@ -295,8 +295,8 @@ func pageWithin(page *kvpb.ScanResponse, lo, hi []byte, reverse bool) int {
 	})
 }
 
-// spillRollback undoes spilled writes since sp. Their locks went when they were spilled:
-// what was seen under these has to hold as if it had been read.
+// spillRollback undoes the spilled writes since sp. The spill released their row locks, so the keys
+// must now stay unchanged as if they had been read.
 func (t *Txn) spillRollback(ctx context.Context, sp Savepoint) error {
 	if t.state != spilled || sp.writes >= t.spill.base {
 		return nil
@@ -320,7 +320,7 @@ func (t *Txn) spillRollback(ctx context.Context, sp Savepoint) error {
 
 func (t *Txn) abortSpilled(ctx context.Context) {
 	if t.state == spilled {
-		// What can't be undone now is undone when the range starts again.
+		// If this fails, the range undoes the writes when it starts again.
 		_ = t.env.Sender.Unspill(ctx, &kvpb.UnspillRequest{Txn: &t.meta, Anchor: t.spill.anchor, Abort: true, Span: t.spill.span})
 	}
 }

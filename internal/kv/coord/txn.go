@@ -13,15 +13,15 @@ import (
 	"github.com/lichendb/lichen/internal/must"
 )
 
-// Options say how a transaction runs.
+// Options configure a transaction.
 type Options struct {
 	Isolation kvpb.Isolation
-	// ReadOnly transactions refuse writes and remember no reads.
+	// ReadOnly transactions refuse writes and record no reads.
 	ReadOnly bool
 	// AsOf, if set, is the timestamp of all reads; the transaction is read-only.
 	AsOf hlc.Timestamp
-	// LocksOnly transactions take locks and read nothing: no version is kept for them
-	// however long they last.
+	// LocksOnly transactions take locks and read nothing: however long they last, no old version is
+	// retained for them.
 	LocksOnly bool
 }
 
@@ -40,8 +40,8 @@ type lockedKey struct {
 	epoch    uint64 // leadership that granted it
 }
 
-// Txn is a transaction as its gateway sees it. It is used by one goroutine at a
-// time; after Commit or Rollback it may be started again with Reset.
+// Txn is a transaction at its gateway. One goroutine uses it at a time. After Commit or Rollback,
+// Reset makes it a new transaction.
 type Txn struct {
 	env  *Env
 	opts Options
@@ -54,24 +54,24 @@ type Txn struct {
 	// Deadline, if set, is the highest timestamp at which the transaction may
 	// commit. Reset clears it.
 	Deadline hlc.Timestamp
-	// Renew, if set, returns the present Deadline; the commit asks before each attempt.
-	// Reset clears it.
+	// Renew, if set, returns the current Deadline. The commit calls it before each attempt. Reset
+	// clears it.
 	Renew func() hlc.Timestamp
 
 	buf         Buffer
 	reads       ReadSet
 	locks       []lockedKey
 	ambiguous   [][]byte      // see lockFailed
-	mustRestart bool          // a lock was lost: no statement of it helps if run again
+	mustRestart bool          // a lock was lost, so it does not help to run a statement again
 	prefetched  prefetched    // see LockAhead
 	lockKeys    [][]byte      // scratch of commit and release
 	epochs      []uint64      // scratch of commit
 	hasRead     bool          // something was read at the present read timestamp
-	certain     hlc.Timestamp // up to where the statement is uncertain when it is run again
+	certain     hlc.Timestamp // limit of uncertainty for the statement when it is run again
 	observed    []kvpb.Observation
-	met         []kvpb.Observation // what Meet has found
+	met         []kvpb.Observation // clock readings of Meet
 	renewals    uint8              // of the statement's snapshot
-	moved       bool               // the snapshot is no reading of the gateway's clock
+	moved       bool               // the snapshot is not a reading of the gateway's clock
 	minTS       hlc.Timestamp      // newest version seen under a lock, or time of a check
 	commitTS    hlc.Timestamp
 	spill       spillState
@@ -102,17 +102,17 @@ type LockResult struct {
 	// the next call.
 	Value []byte
 	Found bool
-	// Changed says that the value is newer than the statement's snapshot, so
-	// that predicates must be checked again.
+	// Changed: the value is newer than the statement's snapshot, so the caller must check
+	// predicates again.
 	Changed bool
-	// Self says that this very statement wrote it, or one after the snapshot in use.
+	// Self: the present statement wrote the value, or one after the snapshot in use.
 	Self bool
-	// Skipped says that WaitSkip met a lock of another transaction.
+	// Skipped: WaitSkip found the key locked by another transaction.
 	Skipped bool
 }
 
-// ScanOptions limit one page of a scan. A page may come out smaller, even empty
-// with Resume set, or larger where the transaction's own writes fall into it.
+// ScanOptions limit one page of a scan. A page may be smaller, even empty with Resume set. It may
+// be larger because of the transaction's own writes.
 type ScanOptions struct {
 	MaxRows  int // 0: no limit
 	MaxBytes int // 0: maxPageBytes
@@ -154,8 +154,7 @@ func (t *Txn) ID() kvpb.TxnID { return t.meta.ID }
 // Isolation returns the isolation level.
 func (t *Txn) Isolation() kvpb.Isolation { return t.opts.Isolation }
 
-// SetOptions changes the options of a transaction that has not read yet; it
-// reports false when it has.
+// SetOptions changes the options of a transaction. It returns false if the transaction has read.
 func (t *Txn) SetOptions(o Options) bool {
 	if t.state != idle {
 		return false
@@ -164,27 +163,23 @@ func (t *Txn) SetOptions(o Options) bool {
 	return true
 }
 
-// Begun reports whether the transaction has had a statement, so that its options are fixed.
+// Begun reports whether the transaction has had a statement; then its options are fixed.
 func (t *Txn) Begun() bool { return t.state != idle }
 
-// ReadTimestamp returns the snapshot of the current statement, zero before the
-// first.
+// ReadTimestamp returns the snapshot of the current statement; zero before the first statement.
 func (t *Txn) ReadTimestamp() hlc.Timestamp { return t.meta.ReadTS }
 
-// CommitTimestamp returns when the transaction committed, zero if it wrote
-// nothing.
+// CommitTimestamp returns the commit timestamp; zero if the transaction wrote nothing.
 func (t *Txn) CommitTimestamp() hlc.Timestamp { return t.commitTS }
 
-// HasWrites reports whether the transaction has written anything that still
-// counts.
+// HasWrites reports whether the transaction has writes that were not undone.
 func (t *Txn) HasWrites() bool { return t.buf.Len() > 0 || t.state == spilled }
 
 // BufferBytes returns the memory that buffered writes occupy.
 func (t *Txn) BufferBytes() int64 { return t.buf.Bytes() }
 
-// BeginStatement starts a statement: its plain reads see everything that
-// earlier statements wrote and, at READ COMMITTED, what others have committed
-// up to now.
+// BeginStatement starts a statement. Its plain reads see all writes of earlier statements and, at
+// READ COMMITTED, all commits of others up to now.
 func (t *Txn) BeginStatement() {
 	t.seq++
 	t.renewals = 0
@@ -242,10 +237,9 @@ func (t *Txn) Get(ctx context.Context, key []byte) (value []byte, found bool, er
 	return t.getResp.Value, t.getResp.Found, nil
 }
 
-// Lock takes a row lock on key, whether or not it exists, and reads its newest
-// committed value, or the transaction's own. Above READ COMMITTED a version newer
-// than the snapshot makes the transaction move its snapshot, which is a retry error
-// if something that it has read has changed.
+// Lock takes a row lock on key, whether or not the key exists. It reads the newest committed value,
+// or the transaction's own. Above READ COMMITTED, a version newer than the snapshot moves the
+// snapshot; that is a retry error if earlier reads have changed.
 func (t *Txn) Lock(ctx context.Context, key []byte, s lock.Strength, w lock.WaitPolicy) (LockResult, error) {
 	resp := t.prefetched.find(key, s)
 	if resp == nil {
@@ -254,7 +248,7 @@ func (t *Txn) Lock(ctx context.Context, key []byte, s lock.Strength, w lock.Wait
 			return LockResult{Skipped: err == nil}, err
 		}
 	}
-	// In an earlier statement's snapshot (Use) what a later one wrote counts as its own.
+	// In an earlier statement's snapshot (Use), writes of later statements count as its own.
 	if val, del, seq, ok := t.buf.Get(key, math.MaxInt32); ok {
 		return LockResult{Value: val, Found: !del, Self: seq >= t.seq}, nil
 	}
@@ -278,7 +272,7 @@ func (t *Txn) Lock(ctx context.Context, key []byte, s lock.Strength, w lock.Wait
 	return res, nil
 }
 
-// requestLock has a lock granted and notes it; the answer is in t.lockResp.
+// requestLock requests a lock and records it. The response is in t.lockResp.
 func (t *Txn) requestLock(ctx context.Context, key []byte, s lock.Strength, w lock.WaitPolicy) error {
 	t.lockReq.Key, t.lockReq.Strength, t.lockReq.Wait, t.lockReq.Timeout = key, s, w, t.LockTimeout
 	t.lockReq.HoldsLocks = len(t.locks) > 0
@@ -293,17 +287,17 @@ func (t *Txn) requestLock(ctx context.Context, key []byte, s lock.Strength, w lo
 	return nil
 }
 
-// knownLocks is how many of the last locks are looked at for one that was lost and
-// taken again; the commit finds the others by their epochs.
+// knownLocks is how many of the last locks addLock searches for one that was lost and taken again.
+// The commit finds others by their epochs.
 const knownLocks = 16
 
-// addLock notes a lock that was granted, if it is not known yet: it was acquired now,
-// or by an earlier attempt without an answer.
+// addLock records a granted lock unless it is recorded already. The lock was granted now, or to an
+// earlier attempt whose answer was lost.
 func (t *Txn) addLock(key []byte, s lock.Strength, resp *kvpb.LockResponse) error {
 	for i := max(0, len(t.locks)-knownLocks); i < len(t.locks); i++ {
 		if l := &t.locks[i]; bytes.Equal(l.key, key) {
 			if !resp.Acquired {
-				return nil // held all along, perhaps by way of a merge; else the commit finds out by the epoch
+				return nil // held all along, perhaps through a merge; otherwise the commit detects it by the epoch
 			}
 			t.mustRestart = true
 			return &kvpb.RetryError{Reason: "the range lost the transaction's locks with its leader", Key: cloneKey(key)}
@@ -315,12 +309,12 @@ func (t *Txn) addLock(key []byte, s lock.Strength, resp *kvpb.LockResponse) erro
 	return nil
 }
 
-// lockFailed notes that a request for a lock failed: it may have been granted all the
-// same, if its answer got lost or came too late.
+// lockFailed records that a lock request failed. The lock may have been granted all the same, if
+// the answer was lost or late.
 func (t *Txn) lockFailed(key []byte) {
 	for i := range t.locks {
 		if bytes.Equal(t.locks[i].key, key) {
-			return // a stronger one: what is held goes with it
+			return // a stronger request: the held lock is released with it
 		}
 	}
 	if !t.isAmbiguous(key) {
@@ -332,7 +326,7 @@ func (t *Txn) isAmbiguous(key []byte) bool {
 	return slices.ContainsFunc(t.ambiguous, func(k []byte) bool { return bytes.Equal(k, key) })
 }
 
-// wasAmbiguous reports whether a request for the key failed before, now that it is
+// wasAmbiguous reports whether an earlier request for the key failed, and drops it: the key is now
 // known to be locked.
 func (t *Txn) wasAmbiguous(key []byte) bool {
 	if len(t.ambiguous) == 0 || !t.isAmbiguous(key) {
@@ -342,10 +336,10 @@ func (t *Txn) wasAmbiguous(key []byte) bool {
 	return true
 }
 
-// ambiguousTimeout bounds the release of locks that may not even be held.
+// ambiguousTimeout bounds the release of locks that may never have been granted.
 const ambiguousTimeout = time.Second
 
-// releaseAmbiguous gives up the locks that may have been granted to failed requests.
+// releaseAmbiguous releases the locks that failed requests may have been granted.
 func (t *Txn) releaseAmbiguous(ctx context.Context) {
 	if len(t.ambiguous) == 0 {
 		return
@@ -356,8 +350,8 @@ func (t *Txn) releaseAmbiguous(ctx context.Context) {
 	t.ambiguous = nil
 }
 
-// refresh moves the snapshot to ts, a new reading of the gateway's clock, if nothing that was read has
-// changed since.
+// refresh moves the snapshot to ts, a new reading of the gateway's clock, if all reads are
+// unchanged there.
 func (t *Txn) refresh(ctx context.Context, ts hlc.Timestamp) error {
 	if t.reads.Len() > 0 {
 		req := kvpb.RefreshRequest{Txn: &t.meta, Spans: t.reads.Spans(), From: t.meta.ReadTS, To: ts}
@@ -370,15 +364,15 @@ func (t *Txn) refresh(ctx context.Context, ts hlc.Timestamp) error {
 	return nil
 }
 
-// Room reserves memory for a write of so many bytes, which is about to be made, so that its
-// value need not be encoded if there is none: *quota.ExceededError.
+// Room reserves memory for a write of so many bytes before the caller encodes its value. It returns
+// a *quota.ExceededError if there is none.
 func (t *Txn) Room(bytes int) error { return t.charge(int64(bytes)) }
 
-// Put writes a key. The caller holds a lock on it, or on a key that stands for
-// it, as a row's key does for its index entries.
+// Put writes a key. The caller holds a lock on it, or on a key that covers it, as a row's key
+// covers its index entries.
 func (t *Txn) Put(key, value []byte) error { return t.write(key, value, false) }
 
-// PutOwned is Put that keeps a long value instead of a copy: nobody may change it any more.
+// PutOwned is Put without a copy of a long value, which must not change any more.
 func (t *Txn) PutOwned(key, value []byte) error {
 	if len(value) <= maxInChunk {
 		return t.write(key, value, false)
@@ -401,47 +395,47 @@ func (t *Txn) write(key, value []byte, del bool) error {
 	return t.maybeSpill(context.Background())
 }
 
-// mayWrite reserves the memory of a write with so many bytes before it is made.
+// mayWrite checks that the transaction may write, and reserves memory for so many bytes.
 func (t *Txn) mayWrite(bytes int) error {
 	must.True(t.state == active || t.state == spilled, "C1: write outside a statement")
 	must.True(!t.opts.ReadOnly && t.opts.AsOf.IsEmpty(), "C2: write in a read-only transaction")
 	return t.charge(int64(bytes) + entryOverhead + lockOverhead)
 }
 
-// Savepoint marks a point to which RollbackTo returns.
+// Savepoint is a position to which RollbackTo returns.
 type Savepoint struct{ writes, reads, locks int }
 
-// Savepoint returns the present point, to which later statements may return.
+// Savepoint returns the present position.
 func (t *Txn) Savepoint() Savepoint {
 	sp := t.StatementStart()
 	t.spill.keep, t.spill.kept = min(t.oldestKept(), sp.writes), true
 	return sp
 }
 
-// StatementStart is Savepoint for the present statement alone, before it has written.
+// StatementStart returns the position at the start of the present statement, before its writes.
 func (t *Txn) StatementStart() Savepoint {
 	return Savepoint{writes: t.spill.base + t.buf.Len(), reads: t.reads.Len(), locks: len(t.locks)}
 }
 
-// RollbackTo undoes all writes since sp and releases the locks taken since. What
-// was read since stays read.
+// RollbackTo undoes all writes since sp and releases the locks taken since. Reads since sp stay
+// recorded.
 func (t *Txn) RollbackTo(ctx context.Context, sp Savepoint) error {
 	if err := t.spillRollback(ctx, sp); err != nil {
 		return err
 	}
 	t.buf.Truncate(min(max(sp.writes-t.spill.base, 0), t.buf.Len()))
 	if t.remembersReads() {
-		// What was seen under these locks is no longer protected by them.
+		// Without these locks, the keys must stay unchanged like plain reads.
 		for i := sp.locks; i < len(t.locks); i++ {
 			t.reads.AddKey(t.locks[i].key)
 		}
 	}
-	t.certain = hlc.Timestamp{} // the statement that failed is not run again
+	t.certain = hlc.Timestamp{} // the failed statement is not run again
 	t.releaseAmbiguous(ctx)
 	return t.releaseLocks(ctx, sp.locks, true)
 }
 
-// UndoStatement undoes the current statement, which began at sp, and gives back the memory of
+// UndoStatement undoes the current statement, which began at sp, and releases the memory of
 // its writes, so that it can run again on the same snapshot. Its locks stay.
 func (t *Txn) UndoStatement(ctx context.Context, sp Savepoint) error {
 	if err := t.spillRollback(ctx, sp); err != nil {
@@ -454,10 +448,10 @@ func (t *Txn) UndoStatement(ctx context.Context, sp Savepoint) error {
 	return nil
 }
 
-// RetryStatement prepares the current statement, which began at sp, to run
-// again after a retry error: it undoes the statement and moves the snapshot to
-// now. It returns the retry error of what stands in the way: earlier statements
-// whose results would differ, or the transaction's end.
+// RetryStatement prepares the current statement, which began at sp, to run again after a retry
+// error: it undoes the statement and moves the snapshot to now. It returns a retry error of the
+// whole transaction if results of earlier statements would differ, or if the transaction has to
+// end.
 func (t *Txn) RetryStatement(ctx context.Context, sp Savepoint, cause error) error {
 	if t.mustRestart || t.readsForgotten() {
 		return cause
@@ -465,14 +459,14 @@ func (t *Txn) RetryStatement(ctx context.Context, sp Savepoint, cause error) err
 	if err := t.UndoStatement(ctx, sp); err != nil {
 		return err
 	}
-	// What was committed after the first attempt began need not be seen. With a limit that rises
-	// at each attempt a long read beside writers would be run again for ever.
+	// The statement need not see commits after its first attempt began. If the limit rose with each
+	// attempt, a long read beside writers could be run again for ever.
 	t.certain = t.meta.UncertainTS
 	return t.refresh(ctx, t.env.Clock.Now())
 }
 
-// MoveToPresent moves the snapshot of the current statement to now, before it has read anything.
-// It returns cause if earlier statements stand in the way.
+// MoveToPresent moves the snapshot of the current statement to now, before it has read anything. It
+// returns cause if earlier statements prevent that.
 func (t *Txn) MoveToPresent(ctx context.Context, cause error) error {
 	if t.mustRestart || t.readsForgotten() {
 		return cause
@@ -480,13 +474,13 @@ func (t *Txn) MoveToPresent(ctx context.Context, cause error) error {
 	return t.refresh(ctx, t.env.Clock.Now())
 }
 
-// readsForgotten reports whether nothing says what earlier statements have read, whose results
-// must hold.
+// readsForgotten reports whether earlier statements' reads were not recorded, although their
+// results must hold.
 func (t *Txn) readsForgotten() bool {
 	return t.opts.Isolation != kvpb.ReadCommitted && t.seq > 1 && !t.remembersReads()
 }
 
-// releaseLocks gives up the locks from position n on.
+// releaseLocks releases the locks from position n on.
 func (t *Txn) releaseLocks(ctx context.Context, n int, committed bool) error {
 	t.prefetched.forget()
 	if n >= len(t.locks) {
@@ -501,8 +495,8 @@ func (t *Txn) releaseLocks(ctx context.Context, n int, committed bool) error {
 	return t.env.Sender.Release(ctx, &kvpb.ReleaseRequest{Txn: &t.meta, Locks: t.lockKeys, Committed: committed})
 }
 
-// Commit ends the transaction. After a retry error it has been rolled back; after
-// an ambiguous error it may have committed.
+// Commit ends the transaction. After a retry error the transaction has been rolled back; after an
+// ambiguous error it may have committed.
 func (t *Txn) Commit(ctx context.Context) error {
 	if t.state == idle || t.state == finished {
 		t.state = finished
@@ -521,7 +515,7 @@ func (t *Txn) Commit(ctx context.Context) error {
 	}
 	t.commitTS = resp.CommitTS
 	if t.env.MaxOffset > 0 { // another node may have chosen it
-		t.env.Clock.Forward(t.commitTS) // what begins here from now on sees it
+		t.env.Clock.Forward(t.commitTS) // later transactions of this gateway see it
 	}
 	return nil
 }
@@ -540,21 +534,20 @@ func (t *Txn) buildCommit() *kvpb.CommitRequest {
 	t.addLocks(req)
 	req.Spilled, req.Anchor, req.SpillSpan = t.state == spilled, t.spill.anchor, t.spill.span
 	req.AllReadsHere, req.MinTS, req.AtSnapshot = true, t.minTS, t.spillsAtSnapshot()
-	if t.opts.Isolation == kvpb.Serializable { // below it, what was read may change before the commit
+	if t.opts.Isolation == kvpb.Serializable { // other levels let what was read change before the commit
 		req.Reads = t.reads.Spans()
 	}
 	return req
 }
 
-// abandonTimeout bounds what a transaction whose commit failed does before its
-// client learns of it.
+// abandonTimeout bounds the cleanup of a failed commit before its client receives the error.
 const abandonTimeout = time.Second
 
-// abandon gives up what is left of a transaction whose commit failed with err.
+// abandon releases what a transaction holds after its commit failed with err.
 func (t *Txn) abandon(ctx context.Context, err error) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), abandonTimeout)
 	defer cancel()
-	if kvpb.Classify(err) != kvpb.ClassAmbiguous { // else it may have committed
+	if kvpb.Classify(err) != kvpb.ClassAmbiguous { // after an ambiguous error it may have committed
 		t.abortSpilled(ctx)
 	}
 	if len(t.locks) > 0 {
@@ -562,8 +555,7 @@ func (t *Txn) abandon(ctx context.Context, err error) {
 	}
 }
 
-// addLocks puts the locks into the commit. Their epochs differ only if they are in
-// several ranges.
+// addLocks adds the locks to the commit. Their epochs differ only if they are in several ranges.
 func (t *Txn) addLocks(req *kvpb.CommitRequest) {
 	t.lockKeys, t.epochs = t.lockKeys[:0], t.epochs[:0]
 	same := true
@@ -584,7 +576,7 @@ func (t *Txn) addLocks(req *kvpb.CommitRequest) {
 	}
 }
 
-// Rollback ends the transaction without effect. It may be called at any time.
+// Rollback undoes the transaction and ends it. It may be called at any time.
 func (t *Txn) Rollback(ctx context.Context) {
 	if t.state == idle || t.state == finished {
 		t.state = finished
@@ -606,12 +598,11 @@ func (t *Txn) finish() {
 	t.env.unregister(t)
 }
 
-// keptKeys is how much room for locks and writes a transaction that has ended keeps
-// for the next one.
+// keptKeys is the capacity for locks and writes that a transaction keeps for its next use.
 const keptKeys = 1024
 
-// drop gives up what a large transaction has left: its session may rest for long, and
-// from now on nothing accounts for it.
+// drop releases the memory of a large transaction. Its session may stay idle for long, and nothing
+// charges for that memory any more.
 func (t *Txn) drop() {
 	t.buf.Drop()
 	clear(t.writes)
@@ -633,11 +624,11 @@ func (t *Txn) Finished() bool { return t.state == finished }
 
 func cloneKey(key []byte) []byte { return append([]byte(nil), key...) }
 
-// Options returns how the transaction runs.
+// Options returns the transaction's options.
 func (t *Txn) Options() Options { return t.opts }
 
-// Snapshot is what a statement reads, for cursors and portals that go on reading
-// after later statements have begun.
+// Snapshot is the state that a statement reads. Cursors and portals keep it to read on after later
+// statements have begun.
 type Snapshot struct {
 	seq     int32
 	base    int // writes before the statement
@@ -645,7 +636,7 @@ type Snapshot struct {
 	hasRead bool
 }
 
-// Snapshot returns what the current statement reads.
+// Snapshot returns the current statement's snapshot.
 func (t *Txn) Snapshot() Snapshot {
 	t.keepHistory()
 	return t.present()
@@ -655,13 +646,12 @@ func (t *Txn) present() Snapshot {
 	return Snapshot{seq: t.seq, base: t.stmtBase, readTS: t.meta.ReadTS, hasRead: t.hasRead}
 }
 
-// Use makes the following reads those of an earlier statement's snapshot and
-// returns the present one, to be restored with Use. Nothing may be written in
-// between. At SERIALIZABLE the read timestamp stays: it only moves when all that
-// was read holds at the new one too.
+// Use makes the following reads use an earlier statement's snapshot. It returns the present one,
+// which the caller restores with Use; nothing may be written in between. At SERIALIZABLE the read
+// timestamp stays, since all reads hold at it: it moves only after a refresh.
 func (t *Txn) Use(s Snapshot) (present Snapshot) {
 	present = t.present()
-	back := s.seq > t.seq // to the present: its reads go on where they were
+	back := s.seq > t.seq // back to the present: its reads go on
 	t.seq, t.stmtBase = s.seq, s.base
 	if t.opts.Isolation == kvpb.ReadCommitted {
 		t.setReadTS(s.readTS)

@@ -11,17 +11,16 @@ import (
 	"github.com/lichendb/lichen/internal/sleep"
 )
 
-// maxUncertain bounds how often one read begins anew because what it met may have
-// been committed before the transaction began. Each time its timestamp rises, and
-// the limit of the uncertainty does not.
+// maxUncertain bounds how often one read begins anew because a version may have been committed
+// before the transaction began. Each time the read timestamp rises and the uncertainty limit stays.
 const maxUncertain = 10
 
-// maxObserved bounds the nodes whose clocks a transaction remembers: requests name them.
+// maxObserved bounds the clock readings that a transaction keeps, since its requests carry them.
 const maxObserved = 16
 
-// newSnapshot makes ts the snapshot of a transaction that begins, or of a statement
-// at READ COMMITTED: nothing was read in it. Versions up to the clocks' offset above
-// it may have been committed before, by gateways whose clocks are ahead.
+// newSnapshot makes ts the snapshot of a transaction that begins, or of a statement at READ
+// COMMITTED. Nothing has been read in it. Versions above it by up to the maximum clock offset are
+// uncertain: gateways with faster clocks may have committed them before.
 func (t *Txn) newSnapshot(ts hlc.Timestamp) {
 	t.setReadTS(ts)
 	t.hasRead = false
@@ -32,10 +31,10 @@ func (t *Txn) newSnapshot(ts hlc.Timestamp) {
 	}
 }
 
-// Meet has other nodes tell their clocks before the first statement begins, of a transaction that
-// will have answered some when it meets a conflict: nothing that those nodes have committed is
-// uncertain to a snapshot that is taken after that. Otherwise what they commit
-// between then and the first read there is, though it came later.
+// Meet reads other nodes' clocks before the first statement of a transaction block. Once a block
+// has answered statements it can't be run again after a conflict, so it should find few uncertain
+// versions. With the readings, commits of those nodes after the snapshot are certainly later.
+// Without them, commits between the snapshot and the first read on a node would be uncertain.
 func (t *Txn) Meet(ctx context.Context) {
 	if t.state != idle || t.env.Clocks == nil || t.opts.Isolation == kvpb.ReadCommitted || !t.opts.AsOf.IsEmpty() {
 		return
@@ -43,7 +42,7 @@ func (t *Txn) Meet(ctx context.Context) {
 	t.met = t.env.Clocks(ctx, t.met[:0])
 }
 
-// observe notes the first reading of a node's clock since the snapshot began.
+// observe records the first reading of a node's clock since the snapshot began.
 func (t *Txn) observe(o kvpb.Observation) {
 	known := func(k kvpb.Observation) bool { return k.Node == o.Node }
 	if o.Node == 0 || len(t.observed) >= maxObserved || slices.ContainsFunc(t.observed, known) {
@@ -52,16 +51,16 @@ func (t *Txn) observe(o kvpb.Observation) {
 	t.observed = append(t.observed, o)
 }
 
-// Uncertain reports whether a read of the present statement may still meet a version that
-// was perhaps committed before the statement began, and so have to begin anew.
+// Uncertain reports whether a read of the present statement may still find an uncertain version,
+// and so begin anew.
 func (t *Txn) Uncertain() bool {
 	return t.state != idle && t.meta.ReadTS.Less(t.meta.UncertainTS) && t.opts.AsOf.IsEmpty()
 }
 
-// Settle makes the snapshot certain, so that reads meet no conflict from then on: it waits
-// until the clock has passed the time up to which versions are uncertain, and moves the
-// snapshot there if all that was read is the same. Otherwise, or if nothing says what was
-// read, it returns the error with which the statement is run again.
+// Settle ends the uncertainty of the snapshot, so that no later read conflicts. It waits until the
+// clock has passed the uncertainty limit, and moves the snapshot there if all reads are unchanged.
+// If they have changed or were not recorded, it returns the error with which the statement is run
+// again.
 func (t *Txn) Settle(ctx context.Context) error {
 	limit := t.meta.UncertainTS
 	if !t.Uncertain() {
@@ -80,12 +79,13 @@ func (t *Txn) Settle(ctx context.Context) error {
 	return t.refresh(ctx, now)
 }
 
-// snapshotLife is how long ranges take commits at a snapshot: afterwards they have closed it.
+// snapshotLife is the age of a snapshot up to which ranges accept commits at it; later it is
+// closed.
 const snapshotLife = kvpb.ClosedLag - kvpb.ClosedEvery
 
-// renewSnapshot moves a snapshot that the ranges are about to close to the present, if what was read
-// is the same: the transaction could commit only there. If it is not, the statement fails now, when
-// it has not taken long yet, rather than at the commit. It looks again when twice the time has passed.
+// renewSnapshot moves a snapshot that the ranges are about to close to the present, if all reads
+// are unchanged there: the transaction could only commit there. If they are not, the statement
+// fails now, early, rather than at the commit. The time until the next renewal doubles.
 func (t *Txn) renewSnapshot(ctx context.Context) error {
 	if t.opts.Isolation != kvpb.Serializable || !t.hasRead || !t.remembersReads() {
 		return nil
@@ -102,12 +102,12 @@ const maxRenewals uint8 = 10
 
 func (t *Txn) setReadTS(ts hlc.Timestamp) { t.meta.ReadTS = ts }
 
-// mayMove reports whether nothing was read at the read timestamp yet, so that a
-// range may choose a later one.
+// mayMove reports whether nothing has been read in the snapshot, so that a range may choose a later
+// read timestamp.
 func (t *Txn) mayMove() bool { return !t.hasRead && t.env.MaxOffset > 0 && t.opts.AsOf.IsEmpty() }
 
-// noteRead notes that something was read at the read timestamp, or at moved if the
-// range chose that, and what it has found the clock of the leader to show.
+// noteRead records that something was read, at the read timestamp or at moved if the range chose
+// that, and the leader's clock reading.
 func (t *Txn) noteRead(moved hlc.Timestamp, o kvpb.Observation) {
 	t.observe(o)
 	if !moved.IsEmpty() {
@@ -154,9 +154,8 @@ func (t *Txn) scanStored(ctx context.Context, page *kvpb.ScanResponse) error {
 	return nil
 }
 
-// settleUncertainty moves the snapshot past a version that may have been committed
-// before the transaction began, if all that was read is the same there; the read
-// that met it then begins anew.
+// settleUncertainty moves the snapshot past an uncertain version if all reads are unchanged there.
+// Then the read that found the version begins anew.
 func (t *Txn) settleUncertainty(ctx context.Context, err error, attempt int) error {
 	var u *kvpb.UncertaintyError
 	if !errors.As(err, &u) || attempt >= maxUncertain {
@@ -169,7 +168,7 @@ func (t *Txn) settleUncertainty(ctx context.Context, err error, attempt int) err
 	defer func() { t.moved = true }()
 	err = t.refresh(ctx, u.TS)
 	if err != nil && kvpb.Classify(err) == kvpb.ClassRetry && t.meta.ReadTS.Less(u.Least) && u.Least.Less(u.TS) {
-		return t.refresh(ctx, u.Least) // what stands in the way may be from after it
+		return t.refresh(ctx, u.Least) // the change that prevents the refresh may lie above u.Least
 	}
 	return err
 }

@@ -1,18 +1,20 @@
-// Package sessionvar executes the statements about the parameters of a session: SET, RESET, SHOW, SET
-// SESSION CHARACTERISTICS, what set_config and current_setting ask, and what a session begins with.
+// Package sessionvar executes statements about session parameters: SET, RESET, SHOW and SET SESSION
+// CHARACTERISTICS. It also serves set_config and current_setting, and gives a new session its
+// initial values.
 //
 // Above it is sql, whose sessions own a Vars each. Below are settings, which knows the parameters,
 // checks values and undoes SET with its transaction, and transaction, whose modes are parameters too.
 // Read vars.go (Vars, Session), set.go (SET), value.go (values as text), show.go (SHOW), stored.go
-// (what ALTER DATABASE, ALTER ROLE and the client give a new session).
+// (initial values from ALTER DATABASE, ALTER ROLE and the client).
 //
 // Invariants:
 //
-//  1. What SET gives ends with a rollback, what SET LOCAL gives with the transaction: all values
-//     but the database, the seed and the modes of the transaction are kept by settings.Values alone
-//     (Vars.SetText; settings' G2).
-//  2. A value is stored for later sessions only if SET would take it now, and a stored value that is
-//     not valid any more keeps nobody from connecting (Vars.Stored, Vars.SetStored; TestStored).
+// 1. A rollback undoes SET, and the end of the transaction undoes SET LOCAL. So settings.Values
+// alone keeps all values but the database, the seed and the transaction's modes (Vars.SetText;
+// settings' G2).
+//
+// 2. ALTER DATABASE and ALTER ROLE store a value only if SET would accept it now. A stored value
+// that has become invalid keeps nobody from connecting (Vars.Stored, Vars.SetStored; TestStored).
 //
 // One goroutine at a time uses a Vars.
 package sessionvar

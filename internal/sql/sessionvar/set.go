@@ -14,7 +14,7 @@ import (
 	"github.com/lichendb/lichen/internal/sql/transaction"
 )
 
-// Notices takes notices and warnings; nil drops them.
+// Notices receives notices and warnings; nil drops them.
 type Notices func(severity string, n *pgerr.Error)
 
 func (n Notices) send(severity string, e *pgerr.Error) {
@@ -52,9 +52,9 @@ func (v *Vars) Set(ctx context.Context, st *ast.SetVar, notices Notices) (tag st
 	return tag, err
 }
 
-// SetText gives a parameter a value as text, and returns what the value is then: SET, and
-// set_config. A parameter of the transaction acts on the transaction, the database and the seed on
-// the session.
+// SetText sets a parameter to a value given as text, for SET and set_config, and returns the new
+// value. Modes of the transaction, the database and the seed are set on the transaction or the
+// session.
 func (v *Vars) SetText(ctx context.Context, name, value string, local bool, notices Notices) (string, error) {
 	switch strings.ToLower(name) {
 	case "transaction_isolation", "transaction_read_only", "transaction_deferrable":
@@ -97,7 +97,7 @@ func errNoRole(name string) error {
 	return pgerr.New(pgerr.InvalidParameterValue, "role %q does not exist", name)
 }
 
-// setSeed is SET seed, which nothing but random() sees.
+// setSeed executes SET seed, which affects only random().
 func setSeed(s Session, value string) error {
 	seed, err := strconv.ParseFloat(value, 64)
 	if err != nil {
@@ -110,10 +110,10 @@ func setSeed(s Session, value string) error {
 	return nil
 }
 
-// rulesOff is the parameter that switches rules of the optimizer off.
+// rulesOff is the parameter that disables rules of the optimizer.
 const rulesOff = "optimizer_rules_off"
 
-// checkRules refuses names that no rule of the optimizer has.
+// checkRules rejects names that no rule of the optimizer has.
 func checkRules(list string) error {
 	names, _ := settings.SplitList(list)
 	for _, n := range names {
@@ -125,8 +125,7 @@ func checkRules(list string) error {
 	return nil
 }
 
-// setMode is SET of a parameter that is a mode of the transaction. It returns what the mode
-// is then.
+// setMode sets a parameter that is a mode of the transaction, and returns the new mode.
 func (v *Vars) setMode(name, value string) (string, error) {
 	var m ast.TxnModes
 	on := ast.No
@@ -145,7 +144,8 @@ func (v *Vars) setMode(name, value string) (string, error) {
 	return value, v.txn.SetModes(&m, hlc.Timestamp{})
 }
 
-// SetCharacteristics executes SET SESSION CHARACTERISTICS: the modes of later transactions.
+// SetCharacteristics executes SET SESSION CHARACTERISTICS, which sets the modes of later
+// transactions.
 func (v *Vars) SetCharacteristics(m *ast.TxnModes) error {
 	set := func(name, value string) error { _, err := v.values.Set(name, value, false); return err }
 	if m.AsOf != nil {

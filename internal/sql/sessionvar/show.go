@@ -8,8 +8,8 @@ import (
 	"github.com/lichendb/lichen/internal/sql/types"
 )
 
-// Show returns what SHOW prints of a parameter, false if there is none of that name. Parameters of
-// the transaction come from it.
+// Show returns the value that SHOW prints for a parameter; false if there is no such parameter. For
+// a mode it asks the transaction.
 func (v *Vars) Show(name string) (string, bool) {
 	switch strings.ToLower(name) {
 	case "transaction_isolation":
@@ -33,7 +33,7 @@ func onOff(b bool) string {
 	return "off"
 }
 
-// Columns returns the columns of SHOW of a parameter, and of SHOW ALL.
+// Columns returns the result columns of SHOW for one parameter or ALL.
 func Columns(name string) []plan.Column {
 	if isAll(name) {
 		return []plan.Column{column("name"), column("setting"), column("description")}
@@ -45,7 +45,8 @@ func column(name string) plan.Column { return plan.Column{Name: name, Type: type
 
 func isAll(name string) bool { return strings.EqualFold(name, "all") }
 
-// Rows returns what SHOW of a parameter, and SHOW ALL, return; 42704 if there is no such parameter.
+// Rows returns the result rows of SHOW for one parameter or ALL; 42704 if there is no such
+// parameter.
 func (v *Vars) Rows(name string) ([][]types.Datum, error) {
 	if isAll(name) {
 		return v.all(), nil
@@ -72,7 +73,7 @@ func (v *Vars) all() (rows [][]types.Datum) {
 	return rows
 }
 
-// spelling is the name as the parameter itself spells it.
+// spelling returns a parameter's name with its canonical capitals.
 func spelling(name string) string {
 	for _, p := range settings.All() {
 		if strings.EqualFold(p.Name, name) {

@@ -9,9 +9,9 @@ import (
 	"github.com/lichendb/lichen/internal/sql/settings"
 )
 
-// SetStored gives a new session what ALTER DATABASE and ALTER ROLE say that it begins with: what is
-// said of all goes before what is said of the database, of the role, and of both. A value that can
-// no longer be had is left out, with a warning.
+// SetStored gives a new session the values that ALTER DATABASE and ALTER ROLE have stored. Values
+// for all sessions come first, so that they yield to those of the database, of the role, and of the
+// role in the database. A value that is no longer valid is skipped with a warning.
 func (v *Vars) SetStored(everywhere, database []catalog.RoleSettings, warn func(*pgerr.Error)) {
 	var role uint32
 	if r := catalog.RoleByName(v.user); r != nil {
@@ -34,7 +34,7 @@ func (v *Vars) SetStored(everywhere, database []catalog.RoleSettings, warn func(
 	}
 }
 
-// SetGiven gives a new session the parameters that its client has named.
+// SetGiven gives a new session the parameters of its client's startup message.
 func (v *Vars) SetGiven(params map[string]string) error {
 	for name, value := range params {
 		if strings.EqualFold(name, rulesOff) {
@@ -49,8 +49,8 @@ func (v *Vars) SetGiven(params map[string]string) error {
 	return nil
 }
 
-// Stored returns the setting that ALTER DATABASE or ALTER ROLE stores; without a value
-// if it is to be stored no longer.
+// Stored returns the setting for ALTER DATABASE or ALTER ROLE to store. It has no value if the
+// stored one is to be deleted.
 func (v *Vars) Stored(st *ast.SetVar, notices Notices) (catalog.Setting, error) {
 	out := catalog.Setting{Name: spelling(st.Name)}
 	var err error
@@ -79,8 +79,8 @@ func (v *Vars) Stored(st *ast.SetVar, notices Notices) (catalog.Setting, error) 
 	return out, err
 }
 
-// ofNoDefault reports whether a parameter is of a transaction, or is the session itself rather
-// than something that it begins with.
+// ofNoDefault reports whether a parameter can't have a stored value, because it belongs to a
+// transaction or is a state of the session itself.
 func ofNoDefault(name string) bool {
 	switch strings.ToLower(name) {
 	case "transaction_isolation", "transaction_read_only", "transaction_deferrable", "role", "session_authorization", "seed", "database":

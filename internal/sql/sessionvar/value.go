@@ -12,7 +12,7 @@ import (
 	"github.com/lichendb/lichen/internal/sql/types/typeio"
 )
 
-// valuesText joins the values of SET as the parameter keeps them.
+// valuesText joins the values of SET into the text that the parameter stores.
 func valuesText(st *ast.SetVar) (string, error) {
 	list, quoted := settings.IsList(st.Name)
 	if len(st.Values) > 1 && !list {
@@ -32,7 +32,7 @@ func valuesText(st *ast.SetVar) (string, error) {
 	return strings.Join(parts, ", "), nil
 }
 
-// valueText returns a value of SET as text. An interval is one of SET TIME ZONE.
+// valueText returns a value of SET as text. Only SET TIME ZONE takes an interval.
 func valueText(x ast.Expr) (string, error) {
 	if c, ok := x.(*ast.Cast); ok && c.Type.Names[len(c.Type.Names)-1] == types.Interval.Name {
 		return intervalZone(c)
@@ -40,7 +40,7 @@ func valueText(x ast.Expr) (string, error) {
 	return ast.LiteralText(x)
 }
 
-// intervalZone returns the time zone that SET TIME ZONE INTERVAL names.
+// intervalZone returns the time zone of SET TIME ZONE INTERVAL.
 func intervalZone(c *ast.Cast) (string, error) {
 	t, err := planner.ResolveType(c.Type, 8)
 	if err != nil {

@@ -7,18 +7,17 @@ import (
 	"github.com/lichendb/lichen/internal/sql/transaction"
 )
 
-// Session is what parameters reach that are the session itself.
+// Session is the part of a session that some parameters read and change directly.
 type Session interface {
 	// Database returns the name of the database.
 	Database() string
-	// UseDatabase changes it; 25001 inside a transaction block.
+	// UseDatabase changes the database; 25001 inside a transaction block.
 	UseDatabase(ctx context.Context, name string) error
 	// SeedRandom seeds random().
 	SeedRandom(seed float64)
 }
 
-// Vars are the parameters of a session as its statements set and show them. Use Init before
-// anything else.
+// Vars are the parameters of a session. Call Init before anything else.
 type Vars struct {
 	values  *settings.Values
 	txn     *transaction.Transaction
@@ -26,7 +25,7 @@ type Vars struct {
 	session Session
 }
 
-// Init makes v ready.
+// Init initializes v.
 func (v *Vars) Init(values *settings.Values, txn *transaction.Transaction, user string, s Session) {
 	v.values, v.txn, v.user, v.session = values, txn, user, s
 }

@@ -13,7 +13,7 @@ import (
 	"github.com/lichendb/lichen/internal/sql/transaction"
 )
 
-// session notes what reaches it.
+// session records the calls that it receives.
 type session struct {
 	database string
 	seed     float64
@@ -81,7 +81,8 @@ func TestSeed(t *testing.T) {
 	}
 }
 
-// TestStored stores only what SET would take, and skips what a session can't begin with any more.
+// TestStored: only values that SET would accept are stored, and a stored value that has become
+// invalid is skipped.
 func TestStored(t *testing.T) {
 	v, _ := newVars()
 	got, err := v.Stored(setVar(t, "SET statement_timeout = '2s'"), nil)
