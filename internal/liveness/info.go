@@ -8,19 +8,18 @@ import (
 )
 
 const (
-	// maxNodes is how many nodes, removed ones included, are remembered.
+	// maxNodes bounds the nodes in the registry, removed ones included.
 	maxNodes = 4096
-	// maxStores is how many stores one node may have.
+	// maxStores bounds the stores of a node.
 	maxStores = 256
-	// maxString is the length in bytes of the longest address, locality or
-	// version.
+	// maxString bounds the bytes of an address, a locality or a version.
 	maxString = 1024
 )
 
-// NodeInfo is what the nodes of a cluster know about one of them.
+// NodeInfo is the registry's entry of a node.
 type NodeInfo struct {
 	ID   kvpb.NodeID
-	Life int64 // when the node was started by its own clock; later lives have higher ones
+	Life int64 // start of the node's process by its own clock; rises with each life
 
 	Addr, SQLAddr, HTTPAddr string
 	Locality                string
@@ -34,20 +33,20 @@ type NodeInfo struct {
 	Seq uint64 // orders the versions of the info within a life
 }
 
-// StoreInfo is what the nodes of a cluster know about a store.
+// StoreInfo is the registry's entry of a store.
 type StoreInfo struct {
 	ID                       kvpb.StoreID
 	CapacityBytes, UsedBytes int64 // of its disk, or of its share of it
 	OwnBytes                 int64 // what the store itself takes
 	Ranges, Leaders          int
 	QPS, WriteBytesPerSec    float64
-	// Stalled and Full say that its disk does not answer or has no room: it should
-	// lead nothing and take nothing in. Slow says that its disk takes long for each
-	// write: others lead better; Late, that one took long a moment ago.
+	// Stalled: the disk does not answer. Full: it has no room. Such a store should lead nothing and
+	// receive no replicas. Slow: each write takes long, so that others lead better. Late: one took
+	// long a moment ago.
 	Stalled, Full, Slow, Late bool
 }
 
-// version says which of two infos about a node is the newer one.
+// version orders the infos about one node by age.
 type version struct {
 	removed bool
 	life    int64
@@ -66,7 +65,7 @@ func (v version) less(w version) bool {
 	return v.seq < w.seq
 }
 
-// fits reports whether the info keeps the limits that peers check.
+// fits reports whether the info is within the limits that peers check.
 func (n *NodeInfo) fits() bool {
 	for _, s := range []string{n.Addr, n.SQLAddr, n.HTTPAddr, n.Locality, n.Version} {
 		if len(s) > maxString {
@@ -81,8 +80,8 @@ func (n NodeInfo) clone() NodeInfo {
 	return n
 }
 
-// differs reports whether n differs from old in more than figures: in what
-// other nodes need to know soon.
+// differs reports whether other nodes need to receive n soon: it differs from old in more than
+// figures.
 func (n *NodeInfo) differs(old *NodeInfo) bool {
 	return n.Life != old.Life || n.Addr != old.Addr || n.SQLAddr != old.SQLAddr || n.HTTPAddr != old.HTTPAddr ||
 		n.Locality != old.Locality || n.Version != old.Version ||

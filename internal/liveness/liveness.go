@@ -12,62 +12,61 @@ import (
 )
 
 const (
-	// SupportFor is how far past its own clock a node asks to be supported.
+	// SupportFor is the duration of support that a node requests, from the reading of its own
+	// clock.
 	SupportFor = 1200 * time.Millisecond
-	// HeartbeatEvery is how often a node talks to each other one.
+	// HeartbeatEvery is the interval of heartbeats to each other node.
 	HeartbeatEvery = 400 * time.Millisecond
-	// heartbeatGap is the least time between two rounds of heartbeats, of which one is out of turn.
+	// heartbeatGap is the least time between two rounds of heartbeats if HeartbeatNow asked for
+	// one.
 	heartbeatGap = 10 * time.Millisecond
-	// DeadGatewayAfter is how long after its last message a gateway is taken to
-	// be gone, so that its locks are.
+	// DeadGatewayAfter is how long after its last message a gateway counts as dead; then its locks
+	// are dropped.
 	DeadGatewayAfter = 5 * time.Second
 	// LiveFor is how long after its last message a node counts as live.
 	LiveFor = 4 * HeartbeatEvery
-	// echoFor is how long past the last message that a requester received from this node it is supported
-	// at the most: a node that no answer reaches can't lead, and is not to be supported
-	// much longer than one that is gone. What it has received is as old as a heartbeat is
+	// echoFor bounds the support of a requester, from the time of the last message that it received
+	// from this node. A node that no answer reaches can't lead, and should not be supported much
+	// longer than one that is gone. In a healthy cluster that message is at most one heartbeat old.
 	// late when all is well.
 	echoFor = SupportFor + HeartbeatEvery
-	// minWake keeps the timer from spinning on a clock that stands still.
+	// minWake keeps the timer from spinning while the clock stands still.
 	minWake = time.Millisecond
 )
 
-// Options says where a Liveness lives. Clock and Self are required.
+// Options configure a Liveness. Clock and Self are required.
 type Options struct {
 	// Clock must have been started (past its persisted bound) before Start.
 	Clock *hlc.Clock
-	// MaxOffset is how far apart the clocks of two nodes may be.
+	// MaxOffset is the maximum offset between the clocks of two nodes.
 	MaxOffset time.Duration
-	// Self returns what this node tells the others: its ids, addresses, stores,
-	// flags. Other nodes learn of a change only when Seq went up. An ID of 0 means
-	// that the node has no id yet; it then says nothing. Life must rise from one
-	// start of the node to the next: take it from the started Clock.
+	// Self returns this node's info for the others: its ids, addresses, stores and flags. Other
+	// nodes receive a change only if Seq rose. If ID is 0, the node has no id yet and sends
+	// nothing. Life must rise with each start of the node: take it from the started Clock.
 	Self func() NodeInfo
 	// NoPast says that the node never voted in an earlier life.
 	NoPast bool
-	// ClockOK, if not nil, reports whether this node's clock is near enough to the
-	// others; while it is not, the node asks nobody for support.
+	// ClockOK, if not nil, reports whether this node's clock is near enough to the others'.
+	// Otherwise the node requests no support.
 	ClockOK func() bool
-	// OldestRead, if not nil, returns the oldest timestamp at which this node's gateway
-	// may still read, zero if it reads nothing: the others keep what is visible there.
+	// OldestRead, if not nil, returns the oldest timestamp at which this node's gateway may still
+	// read, zero if there is none. The other nodes retain the versions visible there.
 	OldestRead func() hlc.Timestamp
 	// Send sends a message one way, without waiting; it may keep msg. False means
 	// that it is certainly lost.
 	Send func(to kvpb.NodeID, msg []byte) bool
 	// Logger may be nil.
 	Logger *slog.Logger
-	// OnChange is called when support between this node and a store began or ended,
-	// in either direction, or began anew. It is a hint to look (Cell.Support,
-	// Granted); calls may come out of order. It is called from the goroutine of l
-	// and from Receive and Learn, must not block, and may be nil.
+	// OnChange is called when support between this node and a store began, ended or began anew, in
+	// either direction. Calls may come out of order, so the callee reads Cell.Support or Granted.
+	// The goroutine of l, Receive and Learn call it; it must not block, and may be nil.
 	OnChange func(kvpb.StoreID)
-	// OnNode is called when a node became known or changed. Calls may come out of
-	// order: Node has the latest. An info about this node itself means that
-	// another node knows a newer one: that this node is being decommissioned or
-	// was removed, or that a later life of it exists. May be nil.
+	// OnNode is called when a node became known or changed. Calls may come out of order: Node has
+	// the latest info. An info about this node itself is newer than its own: the node is being
+	// decommissioned, was removed, or has a later life. OnNode may be nil.
 	OnNode func(NodeInfo)
-	// OnFatal is called with a panic, before half of what led to it is sent: it ends the
-	// process. nil: nobody is.
+	// OnFatal is called with a panic, before any message about its cause is sent. It ends the
+	// process; it may be nil.
 	OnFatal func(error)
 }
 
@@ -80,19 +79,19 @@ type Liveness struct {
 
 	mayVote   atomic.Bool
 	voteAfter atomic.Int64 // the clock must pass it before a vote; 0 before Start
-	// stores is copied when it grows.
+	// stores is replaced by a copy when it grows.
 	stores atomic.Pointer[map[kvpb.StoreID]*storeEntry]
 
 	mu          sync.Mutex
 	started     time.Time
 	closed      bool
 	self        NodeInfo // as last announced; ID 0 until Start
-	seqLift     uint64   // added to Self().Seq, to be above what others have
+	seqLift     uint64   // added to Self().Seq to exceed the Seq that others have
 	selfRemoved bool
 	oldest      int64 // wall time of the own gateway's oldest read, as last announced
-	laterLife   int64 // the latest life of this node that others know, if not this one
+	laterLife   int64 // the latest life of this node that others know, if it is not this one
 	asking      bool
-	asked       int64 // the latest time until which support was asked for
+	asked       int64 // the latest time until which support was requested
 	peers       map[kvpb.NodeID]*peer
 	registry    map[kvpb.NodeID]NodeInfo // this node included
 	digest      uint64                   // of registry
@@ -110,26 +109,25 @@ type peer struct {
 	id     kvpb.NodeID
 	stores []*storeEntry
 
-	life     int64     // the latest that is known of
-	talkLife int64     // the life that the latest message came from
-	known    time.Time // when the peer was first met
+	life     int64     // the latest known life
+	talkLife int64     // the life that sent the latest message
+	known    time.Time // when the peer became known
 	received time.Time // when its latest message came
-	sent     int64     // its latest time stamp, to be echoed
+	sent     int64     // timestamp of its latest message, to be echoed
 	has      version   // of this node's info at the peer
-	strikes  int       // heartbeats in a row with another digest than ours
+	strikes  int       // consecutive heartbeats with a digest that differs from ours
 	badSeen  bool      // a malformed message was logged
-	oldest   int64     // wall time of its gateway's oldest read, 0: none
+	oldest   int64     // wall time of its gateway's oldest read; 0: none
 
-	// grant is the support this node gives, nil if none. It is written with mu
-	// held.
+	// grant is the support that this node gives; nil if none. mu is held for writing.
 	grant     atomic.Pointer[Support]
 	grantLife int64
 
 	got     Support // the latest support received
-	counted bool    // got is in the cells and its end was not seen yet
+	counted bool    // the cells have got, and its end has not been noticed
 }
 
-// storeEntry is a store that somebody asked about or a node named as its own.
+// storeEntry is a store of a known node, or one for which From was called.
 type storeEntry struct {
 	id   kvpb.StoreID
 	cell Cell
@@ -137,8 +135,7 @@ type storeEntry struct {
 	node atomic.Pointer[peer] // nil while its node is not known
 }
 
-// New returns a Liveness that does nothing yet. From, Learn and the node registry
-// work before Start.
+// New returns a Liveness that is not started. From, Learn and the node registry work before Start.
 func New(o Options) *Liveness {
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
@@ -153,7 +150,7 @@ func New(o Options) *Liveness {
 	return l
 }
 
-// Start begins to talk to the other nodes. It is called once.
+// Start begins the exchange with the other nodes. It is called once.
 func (l *Liveness) Start() {
 	wait := int64(SupportFor + l.o.MaxOffset)
 	l.voteAfter.Store(l.o.Clock.Now().WallTime + wait)
@@ -164,8 +161,7 @@ func (l *Liveness) Start() {
 	l.stopped.Go(l.run)
 }
 
-// Close ends the talk and waits for the goroutine. Support given and received
-// ends by its time.
+// Close stops the goroutine and waits for it. Support that was given or received expires.
 func (l *Liveness) Close() {
 	l.mu.Lock()
 	was := l.closed
@@ -192,7 +188,7 @@ func (l *Liveness) run() {
 	}
 }
 
-// step does what is due and returns how long to sleep.
+// step does everything that is due and returns the time until the next step.
 func (l *Liveness) step() time.Duration {
 	l.mu.Lock()
 	due := !time.Now().Before(l.beatAt)
@@ -210,9 +206,9 @@ func (l *Liveness) step() time.Duration {
 	defer l.end(ev)
 	defer must.Report(l.o.OnFatal)
 	_, steady := l.physical()
-	now, ok := l.now() // 0 if there is none: no support given ends then
+	now, ok := l.now() // 0 if unavailable: then no support that was given ends
 	l.expire(now, max(now, steady), ev)
-	if due && ok { // else when the clock goes on
+	if due && ok { // otherwise the heartbeats follow when the clock goes on
 		l.refreshSelf(self, asking, ev)
 		l.oldest = oldest
 		l.beat(ev)
@@ -234,7 +230,8 @@ func (l *Liveness) step() time.Duration {
 	return sleep
 }
 
-// HeartbeatNow has the next heartbeats sent at once: what Self returns has changed, and others should know.
+// HeartbeatNow sends the next heartbeats at once, since Self returns a change that others need
+// soon.
 func (l *Liveness) HeartbeatNow() {
 	l.mu.Lock()
 	soon := time.Now()
@@ -248,17 +245,17 @@ func (l *Liveness) HeartbeatNow() {
 	l.wake()
 }
 
-// observe calls the owner's hooks, which may take their time.
+// observe calls the owner's hooks, which may block for a while.
 func (l *Liveness) observe() (self NodeInfo, asking bool) {
 	return l.o.Self(), l.o.ClockOK == nil || l.o.ClockOK()
 }
 
-// events are calls to be made when mu is free.
+// events are calls to make after mu is released.
 type events struct {
 	changed []*storeEntry
 	nodes   []NodeInfo
 	sends   []outgoing
-	timer   bool // the timer is being set anyway
+	timer   bool // the timer is set anyway
 }
 
 type outgoing struct {
@@ -272,7 +269,7 @@ func (ev *events) send(to kvpb.NodeID, e *encoder) {
 	ev.sends = append(ev.sends, outgoing{to, e.b})
 }
 
-// begin locks the state; end unlocks it and reports what happened.
+// begin locks the state. end unlocks it and makes the calls.
 func (l *Liveness) begin() *events {
 	l.mu.Lock()
 	return &events{}
@@ -302,7 +299,7 @@ func (l *Liveness) end(ev *events) {
 	}
 }
 
-// wake has the goroutine take a step.
+// wake makes the goroutine take a step.
 func (l *Liveness) wake() {
 	select {
 	case l.poke <- struct{}{}:
@@ -310,9 +307,9 @@ func (l *Liveness) wake() {
 	}
 }
 
-// now returns the clock's time, false while the clock waits for a disk: nothing is
-// granted, withdrawn or asked for then, and nobody waits here. The caller holds mu, so
-// that grants and withdrawals are ordered by it.
+// now returns the clock's time; false while the clock waits for a disk. Then nothing is granted,
+// withdrawn or requested, and nothing here waits for the clock. The caller holds mu, so that the
+// readings order grants and withdrawals.
 func (l *Liveness) now() (int64, bool) {
 	ts, ok := l.o.Clock.TryNow()
 	if !ok && !l.stuck {
@@ -322,12 +319,12 @@ func (l *Liveness) now() (int64, bool) {
 	return ts.WallTime, ok
 }
 
-// awaitClock has a step taken when the clock goes on. Nobody waits for it: the disk may
-// never answer.
+// awaitClock starts a goroutine that triggers a step when the clock goes on. The disk may never
+// answer, so Close does not wait for it.
 func (l *Liveness) awaitClock() {
 	defer must.Report(l.o.OnFatal)
 	l.o.Clock.Now()
-	if _, ok := l.o.Clock.TryNow(); !ok { // it was stopped
+	if _, ok := l.o.Clock.TryNow(); !ok { // the clock was stopped
 		select {
 		case <-l.stop:
 		case <-time.After(HeartbeatEvery):
@@ -339,10 +336,10 @@ func (l *Liveness) awaitClock() {
 	l.wake()
 }
 
-// sinceStart is this node's own time of messages, above 0.
+// sinceStart is the timestamp of this node's messages. It is above 0.
 func (l *Liveness) sinceStart() int64 { return int64(time.Since(l.started)) + 1 }
 
-// physical returns the physical clock and the steady one. The caller holds mu.
+// physical returns the physical clock and the steady clock. The caller holds mu.
 func (l *Liveness) physical() (physical, steady int64) {
 	physical = l.o.Clock.PhysicalNow()
 	return physical, l.steady.now(physical, time.Now())

@@ -6,9 +6,8 @@ import (
 	"github.com/lichendb/lichen/internal/hlc"
 )
 
-// OldestRead returns the oldest timestamp at which the gateways of other nodes may
-// still read, as far as their heartbeats have said; zero if they read nothing. A
-// gateway that is taken for dead does not count.
+// OldestRead returns the oldest timestamp at which other nodes' gateways may still read, by their
+// latest heartbeats; zero if they read nothing. Gateways that count as dead are left out.
 func (l *Liveness) OldestRead() hlc.Timestamp {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -24,7 +23,7 @@ func (l *Liveness) OldestRead() hlc.Timestamp {
 	return hlc.Timestamp{WallTime: oldest}
 }
 
-// ownOldestRead returns the wall time of this node's oldest read, 0 if there is none.
+// ownOldestRead returns the wall time of this node's oldest read; 0 if there is none.
 func (l *Liveness) ownOldestRead() int64 {
 	if l.o.OldestRead == nil {
 		return 0

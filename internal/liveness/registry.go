@@ -9,8 +9,7 @@ import (
 	"github.com/lichendb/lichen/internal/must"
 )
 
-// Nodes returns all nodes that are known, this one and removed ones included, by
-// id.
+// Nodes returns all known nodes by id, including this one and removed ones.
 func (l *Liveness) Nodes() []NodeInfo {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -21,7 +20,7 @@ func (l *Liveness) Nodes() []NodeInfo {
 	return all
 }
 
-// Node returns what is known of a node.
+// Node returns the info about a node.
 func (l *Liveness) Node(id kvpb.NodeID) (NodeInfo, bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -29,9 +28,9 @@ func (l *Liveness) Node(id kvpb.NodeID) (NodeInfo, bool) {
 	return n.clone(), ok
 }
 
-// Learn takes in an info from outside of the heartbeats and spreads it: of a
-// node met while joining, or that a node was removed, for which ID and Removed
-// suffice. What is not newer than what is known is ignored.
+// Learn merges an info that did not come by heartbeat and sends it to the other nodes: about a node
+// that this one found while joining, or a removal, which needs only ID and Removed. It ignores an
+// info that is not newer.
 func (l *Liveness) Learn(n NodeInfo) {
 	ev := l.begin()
 	defer l.end(ev)
@@ -39,7 +38,7 @@ func (l *Liveness) Learn(n NodeInfo) {
 	l.merge(n.clone(), fromOwner, ev)
 }
 
-// Live reports whether a message of n came in the last LiveFor.
+// Live reports whether n sent a message within the last LiveFor.
 func (l *Liveness) Live(n kvpb.NodeID) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -50,8 +49,8 @@ func (l *Liveness) Live(n kvpb.NodeID) bool {
 	return p != nil && !p.received.IsZero() && time.Since(p.received) < LiveFor && !l.registry[n].Removed
 }
 
-// OthersAnswer reports whether of all stores but s more than half have disks that answer in time.
-// A node of which no message came in the last d does not say so.
+// OthersAnswer reports whether the disks of more than half of all stores but s answer in time. A
+// node without a message in the last d does not count as answering.
 func (l *Liveness) OthersAnswer(s kvpb.StoreID, d time.Duration) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -77,7 +76,7 @@ func (l *Liveness) OthersAnswer(s kvpb.StoreID, d time.Duration) bool {
 	return 2*answer > stores
 }
 
-// LastContact returns when the latest message of n came, zero if none did.
+// LastContact returns the time of n's latest message; zero if there was none.
 func (l *Liveness) LastContact(n kvpb.NodeID) time.Time {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -90,9 +89,9 @@ func (l *Liveness) LastContact(n kvpb.NodeID) time.Time {
 	return time.Time{}
 }
 
-// GatewayAlive reports whether a life of a node may still go on: false once a
-// later one is known, the node was removed, or no message of it came for
-// DeadGatewayAfter. A node that is not known yet gets that long to send one.
+// GatewayAlive reports whether a life of a node may still be running. It returns false if a later
+// life is known, the node was removed, or it sent no message for DeadGatewayAfter. A node that has
+// just become known has that long to send its first one.
 func (l *Liveness) GatewayAlive(node kvpb.NodeID, life int64) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -110,8 +109,7 @@ func (l *Liveness) GatewayAlive(node kvpb.NodeID, life int64) bool {
 	return time.Since(last) < DeadGatewayAfter
 }
 
-// peer returns the record of a node other than this one, made if need be; nil
-// when there are too many.
+// peer returns the record of another node and creates it if needed; nil if there are too many.
 func (l *Liveness) peer(id kvpb.NodeID) *peer {
 	p := l.peers[id]
 	if p == nil && id != 0 && len(l.peers) < maxNodes {
@@ -130,16 +128,16 @@ func (l *Liveness) sorted() []NodeInfo {
 	return all
 }
 
-// origin says which node sent an info.
+// origin is the source of an info.
 type origin int
 
 const (
-	fromOwner origin = iota // the owner of l: to be spread, to its subject as well
+	fromOwner origin = iota // the owner of l: send it to all nodes, including its subject
 	fromItself
-	fromThird // who spreads it already
+	fromThird // a third node, which sends it to the others itself
 )
 
-// merge takes in an info.
+// merge adds an info to the registry if it is newer.
 func (l *Liveness) merge(n NodeInfo, from origin, ev *events) {
 	if !n.fits() {
 		l.o.Logger.Warn("node info is too large", "node", n.ID)
@@ -174,7 +172,7 @@ func (l *Liveness) merge(n NodeInfo, from origin, ev *events) {
 	ev.nodes = append(ev.nodes, n.clone())
 }
 
-// mergeSelf takes in what others believe about this node.
+// mergeSelf merges an info of another node about this one.
 func (l *Liveness) mergeSelf(n NodeInfo, ev *events) {
 	switch {
 	case n.Removed && !l.selfRemoved:
@@ -197,7 +195,7 @@ func (l *Liveness) mergeSelf(n NodeInfo, ev *events) {
 	ev.nodes = append(ev.nodes, n.clone())
 }
 
-// refreshSelf takes over what the owner says about this node.
+// refreshSelf takes over the owner's info about this node.
 func (l *Liveness) refreshSelf(n NodeInfo, asking bool, ev *events) {
 	if n.ID == 0 {
 		return
@@ -207,7 +205,7 @@ func (l *Liveness) refreshSelf(n NodeInfo, asking bool, ev *events) {
 		return
 	}
 	n = n.clone()
-	if l.self.ID == 0 { // its id is known now: it is no peer
+	if l.self.ID == 0 { // its id is known now, so it is no peer
 		if other, ok := l.registry[n.ID]; ok {
 			l.digest ^= other.mix()
 			delete(l.registry, n.ID)
@@ -229,8 +227,8 @@ func (l *Liveness) refreshSelf(n NodeInfo, asking bool, ev *events) {
 	l.register(n)
 }
 
-// forgetPeer drops what was kept for this node as if it were another one, before
-// its id was known. No support was given or taken then.
+// forgetPeer drops the peer that was recorded for this node's id before the id was known. No
+// support was given or received then.
 func (l *Liveness) forgetPeer(id kvpb.NodeID) {
 	p := l.peers[id]
 	if p == nil {

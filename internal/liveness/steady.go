@@ -3,25 +3,24 @@ package liveness
 import "time"
 
 const (
-	// steadySlack is how far the clock may fall behind the time that passes before
-	// it counts as set back.
+	// steadySlack is the lag behind the elapsed time up to which the clock does not count as set
+	// back.
 	steadySlack = 10 * time.Millisecond
-	// steadyAgain is how long after a clock was set back it is believed again: all
-	// that was promised by its earlier time has ended then.
+	// steadyAgain is how long after being set back a clock is trusted again: by then all promises
+	// by its earlier time have ended.
 	steadyAgain = 2 * (SupportFor + time.Second)
 )
 
-// steady is the physical clock as it would be if it had never been set back. Who
-// supports this node counts by a clock that goes on; so must this node, whose own
-// clock may have stood still since: the support that it was given has ended then,
-// even if its clock does not say so.
+// steady is the physical clock as if it had never been set back. A supporter's clock advances
+// whatever this node's clock does. If this clock was set back, support that has ended would still
+// look valid by it.
 type steady struct {
 	anchored time.Time
-	anchor   int64     // the clock at that time
-	behind   time.Time // since when the clock is behind; zero: it is not
+	anchor   int64     // reading of the clock at that time
+	behind   time.Time // since when the clock lags; zero: it does not
 }
 
-// now returns the later one of the clock and the time that it would show.
+// now returns the later of the clock and its expected reading.
 func (s *steady) now(physical int64, at time.Time) int64 {
 	due := s.anchor + int64(at.Sub(s.anchored))
 	switch {

@@ -9,9 +9,8 @@ import (
 	"github.com/lichendb/lichen/internal/plant"
 )
 
-// From returns the cell with the support that a store gives to this node's
-// leaderships: the same one for the same store always. The stores of this node
-// support it for ever.
+// From returns the cell with the support that a store gives to this node's leaderships. It returns
+// the same cell for the same store always. Stores of this node support it for ever.
 func (l *Liveness) From(s kvpb.StoreID) *Cell {
 	if e := (*l.stores.Load())[s]; e != nil {
 		return &e.cell
@@ -21,16 +20,15 @@ func (l *Liveness) From(s kvpb.StoreID) *Cell {
 	return &l.entry(s).cell
 }
 
-// Supports reports whether this node supports the leaderships of store s now.
-// Once it reported false, support starts anew with another epoch.
+// Supports reports whether this node now supports the leaderships of store s. After it has returned
+// false, new support has another epoch.
 func (l *Liveness) Supports(s kvpb.StoreID) bool { return l.Granted(s).Epoch != 0 }
 
-// SupportedUntil returns until when this node supports store s, zero if it does
-// not.
+// SupportedUntil returns the end of this node's support of store s; zero if there is none.
 func (l *Liveness) SupportedUntil(s kvpb.StoreID) hlc.Timestamp { return l.Granted(s).Until }
 
-// Granted returns the support that this node gives to store s, zero if none. A
-// support that has expired is withdrawn by this call.
+// Granted returns the support that this node gives to store s; zero if none. It withdraws support
+// that has expired.
 func (l *Liveness) Granted(s kvpb.StoreID) Support {
 	e := (*l.stores.Load())[s]
 	if e == nil {
@@ -50,14 +48,14 @@ func (l *Liveness) Granted(s kvpb.StoreID) Support {
 	if ts, ok := l.o.Clock.TryNow(); !ok || ts.WallTime <= g.Until.WallTime {
 		return *g // a clock that stands still passes nothing
 	}
-	// It is over, if it is not being renewed at this moment: what the caller does
-	// because it is over must not meet a renewal of the same epoch.
+	// The support is over unless answerAsk is renewing it now. With mu held it can't be: the caller
+	// relies on the end of the epoch.
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	var ev events
 	now, _ := l.now()
 	if l.withdrawIfPassed(p, now, &ev); len(ev.changed) > 0 {
-		// The caller may hold what OnChange needs, so the goroutine calls it.
+		// The caller may hold locks that OnChange takes, so the goroutine calls it.
 		l.pending = append(l.pending, ev.changed...)
 		l.wake()
 	}
@@ -67,8 +65,8 @@ func (l *Liveness) Granted(s kvpb.StoreID) Support {
 	return Support{}
 }
 
-// MayVote reports whether this node may vote or campaign: false after a start
-// until the clock has passed all that an earlier life may have granted.
+// MayVote reports whether this node may vote or campaign. After a start it returns false until the
+// clock has passed every possible grant of an earlier life.
 func (l *Liveness) MayVote() bool {
 	if l.mayVote.Load() || plant.On(plant.VoteAfterRestart) {
 		return true
@@ -84,12 +82,12 @@ func (l *Liveness) MayVote() bool {
 	return true
 }
 
-// answerAsk grants a peer's life support until ask, if it may. now was read with
-// mu held.
+// answerAsk grants support to a peer's life until ask, if the rules allow it. now was read with mu
+// held.
 func (l *Liveness) answerAsk(p *peer, m *message, now int64, ev *events) {
 	l.withdrawIfPassed(p, now, ev)
 	if m.echo == 0 || m.to != l.self.Life {
-		return // it does not hear this node, so it can't lead
+		return // it does not receive this node's messages, so it can't lead
 	}
 	lastAck := now - (l.sinceStart() - m.echo)
 	until := min(m.ask, now+int64(SupportFor+l.o.MaxOffset), lastAck+int64(echoFor))
@@ -103,7 +101,7 @@ func (l *Liveness) answerAsk(p *peer, m *message, now int64, ev *events) {
 		p.grantLife = m.life
 		ev.stores(p)
 	case p.grantLife != m.life:
-		return // an earlier life's support runs out first: its followers must notice
+		return // the support of an earlier life must expire first: its followers must notice
 	case until <= g.Until.WallTime:
 		return
 	default:
@@ -112,7 +110,7 @@ func (l *Liveness) answerAsk(p *peer, m *message, now int64, ev *events) {
 	p.grant.Store(g)
 }
 
-// withdrawIfPassed ends the support of a peer when the clock has passed it.
+// withdrawIfPassed ends the support of a peer once the clock has passed it.
 func (l *Liveness) withdrawIfPassed(p *peer, now int64, ev *events) {
 	g := p.grant.Load()
 	if g == nil || now <= g.Until.WallTime {
@@ -122,7 +120,7 @@ func (l *Liveness) withdrawIfPassed(p *peer, now int64, ev *events) {
 	ev.stores(p)
 }
 
-// takeGrant counts the support that a peer gave.
+// takeGrant records the support that a peer gave.
 func (l *Liveness) takeGrant(p *peer, g grantMsg, now int64, ev *events) {
 	until := min(g.until, l.asked)
 	if g.epoch <= 0 || g.life != l.self.Life || until <= now || g.epoch < p.got.Epoch {
@@ -137,7 +135,7 @@ func (l *Liveness) takeGrant(p *peer, g grantMsg, now int64, ev *events) {
 	anew := !again || !p.counted
 	p.counted = true
 	p.publish()
-	// Whoever looked before that, and found it passed, is to look again (invariant 8).
+	// A caller that found the old support passed must be notified (invariant 8).
 	if anew || !l.o.Clock.Reading().Less(before) {
 		ev.stores(p)
 	}
@@ -155,8 +153,8 @@ func (p *peer) publish() {
 	}
 }
 
-// expire ends all support given that the clock has passed, and all received that the
-// steady clock has.
+// expire ends all given support that the clock has passed, and all received support that the steady
+// clock has passed.
 func (l *Liveness) expire(now, steady int64, ev *events) {
 	for _, p := range l.peers {
 		l.withdrawIfPassed(p, now, ev)
@@ -168,12 +166,12 @@ func (l *Liveness) expire(now, steady int64, ev *events) {
 	}
 }
 
-// untilExpiry returns how long it is until the next support ends, by the clock for
-// those given and by the steady clock for those received.
+// untilExpiry returns the time until the next support ends: given support by the clock, received
+// support by the steady clock.
 func (l *Liveness) untilExpiry(physical, steady int64) int64 {
 	first := int64(math.MaxInt64)
 	for _, p := range l.peers {
-		if g := p.grant.Load(); g != nil && !l.stuck { // else awaitClock says when
+		if g := p.grant.Load(); g != nil && !l.stuck { // while stuck, awaitClock triggers the next step
 			first = min(first, g.Until.WallTime-physical)
 		}
 		if p.counted {
@@ -183,7 +181,7 @@ func (l *Liveness) untilExpiry(physical, steady int64) int64 {
 	return first
 }
 
-// entry returns the entry of a store, made if need be.
+// entry returns the entry of a store and creates it if needed.
 func (l *Liveness) entry(s kvpb.StoreID) *storeEntry {
 	old := *l.stores.Load()
 	if e := old[s]; e != nil {
@@ -199,8 +197,8 @@ func (l *Liveness) entry(s kvpb.StoreID) *storeEntry {
 	return e
 }
 
-// attach makes a store part of the node that says it has it. A store stays with
-// its node for ever: what the node promised, no other one keeps.
+// attach assigns a store to the node that names it as its own. The assignment is final: no other
+// node keeps the promises of the first.
 func (l *Liveness) attach(s kvpb.StoreID, p *peer, ev *events) {
 	e := l.entry(s)
 	switch at := e.node.Load(); {

@@ -8,7 +8,7 @@ import (
 	"github.com/lichendb/lichen/internal/must"
 )
 
-// beat sends a heartbeat to every node that is part of the cluster.
+// beat sends a heartbeat to every member of the cluster.
 func (l *Liveness) beat(ev *events) {
 	if l.self.ID == 0 {
 		return
@@ -22,8 +22,8 @@ func (l *Liveness) beat(ev *events) {
 	clear(l.hot)
 }
 
-// heartbeat asks p for support, repeats the support given to it, and tells it
-// what it does not know yet.
+// heartbeat requests support from p, repeats the support given to it, and sends the infos that it
+// does not have yet.
 func (l *Liveness) heartbeat(p *peer, ev *events) {
 	e := l.header(p)
 	if now, ok := l.now(); l.asking && ok {
@@ -62,7 +62,7 @@ func (l *Liveness) addGrant(e *encoder, p *peer) {
 	}
 }
 
-// Receive takes in a message of another node.
+// Receive processes a message of another node.
 func (l *Liveness) Receive(from kvpb.NodeID, msg []byte) {
 	m, err := decode(msg)
 	ev := l.begin()
@@ -112,7 +112,7 @@ func (l *Liveness) receive(p *peer, m *message, ev *events) {
 		l.merge(n, from, ev)
 	}
 	if n := l.registry[p.id]; n.Removed {
-		if m.beat { // never answer a reply
+		if m.beat { // a reply is never answered
 			e := l.header(p)
 			e.info(&n)
 			ev.send(p.id, e)
@@ -129,7 +129,7 @@ func (l *Liveness) receive(p *peer, m *message, ev *events) {
 	}
 	switch {
 	case fresh:
-		// It needs to be heard to be supported: with this it need not wait.
+		// p gets support only once it echoes a message of this node: send it one now.
 		l.heartbeat(p, ev)
 	case m.ask != 0:
 		e := l.header(p)
@@ -139,8 +139,8 @@ func (l *Liveness) receive(p *peer, m *message, ev *events) {
 	l.compareRegistries(p, m, ev)
 }
 
-// compareRegistries levels the two node registries out. Most differences are about to
-// vanish by themselves, so only one that stays for two heartbeats is looked at.
+// compareRegistries reconciles the two node registries. Most differences vanish soon, so it acts
+// only on one that lasts for two heartbeats.
 func (l *Liveness) compareRegistries(p *peer, m *message, ev *events) {
 	if m.listed {
 		l.answerVersions(p, m, ev)
@@ -169,8 +169,8 @@ func (l *Liveness) versions() []nodeVersion {
 	return vs
 }
 
-// answerVersions sends p what it does not have. If p has something newer, it is
-// told what this node has, unless p's list was such an answer itself.
+// answerVersions sends p the infos that it lacks. If p has newer ones, it also sends this node's
+// list of versions, unless p's list was such an answer itself.
 func (l *Liveness) answerVersions(p *peer, m *message, ev *events) {
 	theirs := make(map[kvpb.NodeID]version, len(m.versions))
 	need := false

@@ -9,9 +9,9 @@ import (
 	"github.com/lichendb/lichen/internal/kvpb"
 )
 
-// A message is a version byte and sections: a tag byte, a length and that many
-// bytes. Receivers skip sections they do not know and bytes at the end of a
-// section that they do not expect, so both can grow.
+// A message is a version byte and sections. A section is a tag byte, a length and that many bytes.
+// Receivers skip unknown sections and unexpected bytes at the end of a section, so that both can be
+// extended.
 const wireVersion = 1
 
 const (
@@ -26,12 +26,11 @@ const (
 )
 
 const (
-	// maxMessage is the size of the largest message that is taken in.
+	// maxMessage bounds the size of a message.
 	maxMessage = 1 << 20
-	// infoBudget is the number of bytes after which no further info is put into
-	// a message; the rest follows in later ones.
+	// infoBudget bounds the bytes of infos in a message; the rest follows in later ones.
 	infoBudget = 64 << 10
-	// maxInfos is how many infos a message may carry.
+	// maxInfos bounds the infos in a message.
 	maxInfos = 1024
 )
 
@@ -43,23 +42,23 @@ var (
 // message is a decoded message.
 type message struct {
 	life int64   // of the sender
-	sent int64   // the sender's own time, for the receiver to echo
+	sent int64   // the sender's own timestamp, for the receiver to echo
 	echo int64   // the latest sent that the sender has from the receiver; 0 if none
 	to   int64   // the receiver's life that sent it
 	has  version // of the receiver's info in the sender's registry
 
-	ask      int64 // support is wanted until then; 0 if it is not
+	ask      int64 // end of the requested support; 0: none requested
 	grant    grantMsg
 	infos    []NodeInfo
 	oldest   int64
 	digest   uint64
-	beat     bool // digest is present: it is a heartbeat, no reply
+	beat     bool // digest is present: this is a heartbeat, not a reply
 	versions []nodeVersion
 	listed   bool // versions is present
-	answer   bool // versions answer the receiver's
+	answer   bool // versions are an answer to the receiver's
 }
 
-// grantMsg tells a requester how far it is supported.
+// grantMsg is the support that a requester gets.
 type grantMsg struct {
 	life  int64 // of the requester that asked
 	epoch int64 // 0: no grant
@@ -168,7 +167,7 @@ func appendInfo(b []byte, n *NodeInfo) []byte {
 	return b
 }
 
-// decode reads a message; it keeps no part of b.
+// decode reads a message. The result does not refer to b.
 func decode(b []byte) (*message, error) {
 	if len(b) == 0 || len(b) > maxMessage {
 		return nil, errMessage
@@ -218,8 +217,7 @@ func (m *message) section(tag byte, d *decoder) {
 	}
 }
 
-// decoder takes a message or a section apart; from the first field that is missing on all
-// are zero.
+// decoder decodes a message or a section. Missing fields at the end are zero.
 type decoder struct{ encoding.Reader }
 
 func newDecoder(b []byte) *decoder { return &decoder{encoding.NewReader(b)} }
@@ -290,7 +288,7 @@ func (d *decoder) store() StoreInfo {
 		Ranges: int(d.fixed()), Leaders: int(d.fixed()),
 		QPS: math.Float64frombits(uint64(d.fixed())), WriteBytesPerSec: math.Float64frombits(uint64(d.fixed())),
 	}
-	if !d.Bad() && d.Len() > 0 { // a node of an earlier version does not say
+	if !d.Bad() && d.Len() > 0 { // a node of an earlier version does not send it
 		flags := d.Byte()
 		s.Stalled, s.Full, s.Slow, s.Late = flags&bitStalled != 0, flags&bitFull != 0, flags&bitSlow != 0, flags&bitLate != 0
 	}

@@ -38,7 +38,7 @@ func (n *Node) getCall() *pendingCall {
 	return &pendingCall{done: make(chan struct{}, 1)}
 }
 
-// result takes the result out of p and gives p back; nobody else holds it.
+// result returns the result of p and recycles p. The caller has the only reference.
 func (p *pendingCall) result(n *Node) ([]byte, error) {
 	resp, st, err := p.resp, p.status, p.err
 	*p = pendingCall{done: p.done}
@@ -73,8 +73,8 @@ func (n *Node) Call(ctx context.Context, to kvpb.NodeID, m Method, req []byte) (
 	return c.call(ctx, m, req)
 }
 
-// CallAddr calls whichever node lives at addr, on a connection of its own: for
-// who joins a cluster or asks who is there.
+// CallAddr calls the node at addr over a connection of its own. It serves nodes that join a cluster
+// and tools that look for one.
 func (n *Node) CallAddr(ctx context.Context, addr string, m Method, req []byte) ([]byte, error) {
 	if err := n.checkCall(ctx, req); err != nil {
 		return nil, err
@@ -93,7 +93,7 @@ func (n *Node) CallAddr(ctx context.Context, addr string, m Method, req []byte) 
 	return c.call(ctx, m, req)
 }
 
-// WhoIsAt returns the id of the node that lives at addr, 0 for one without.
+// WhoIsAt returns the id of the node at addr; 0 if it has none.
 func (n *Node) WhoIsAt(ctx context.Context, addr string) (kvpb.NodeID, error) {
 	if !n.enter() {
 		return 0, notSent(ErrClosed)
@@ -116,8 +116,7 @@ func (n *Node) checkCall(ctx context.Context, req []byte) error {
 	return nil
 }
 
-// callSelf runs a handler of this node on the caller's goroutine, for which Close
-// does not wait.
+// callSelf runs a handler of this node on the caller's goroutine. Close does not wait for it.
 func (n *Node) callSelf(ctx context.Context, m Method, req []byte) ([]byte, error) {
 	h := n.handler(m)
 	if h == nil {
@@ -182,17 +181,17 @@ func (c *conn) startCall(p *pendingCall, m Method, req []byte) (uint64, error) {
 	return id, nil
 }
 
-// abandon ends a call whose caller has gone, unless its result is there. A request
-// that has not left is made void; for any other the peer is notified.
+// abandon ends a call whose caller has given up, unless the result is there. It voids a request
+// that was not sent yet; otherwise it notifies the peer.
 func (c *conn) abandon(id uint64, p *pendingCall, cause error) {
 	c.mu.Lock()
 	if c.mu.pending[id] != p {
-		c.mu.Unlock() // somebody else completes p
+		c.mu.Unlock() // whoever removed it from pending completes p
 		return
 	}
 	delete(c.mu.pending, id)
 	switch {
-	case p.batch <= c.mu.batch: // it has left
+	case p.batch <= c.mu.batch: // it was sent
 		p.err = unknownOutcome(cause)
 		c.cancelLocked(id)
 	case p.batch == notInBatch:
@@ -207,8 +206,8 @@ func (c *conn) abandon(id uint64, p *pendingCall, cause error) {
 	p.done <- struct{}{}
 }
 
-// failPending ends the calls of a connection that is lost: those whose end is in a
-// batch that went to the network have an unknown outcome.
+// failPending ends the calls of a lost connection. The outcome of a call is unknown if the batch
+// with the end of its request was handed to the network.
 func (c *conn) failPending(pending map[uint64]*pendingCall, batch uint64, err error) {
 	cause := fmt.Errorf("connection to node %d lost: %w", c.peer, err)
 	for _, p := range pending {
@@ -221,8 +220,7 @@ func (c *conn) failPending(pending map[uint64]*pendingCall, batch uint64, err er
 	}
 }
 
-// receiveAnswer takes in an answer or a piece of one. Nobody waits for those of
-// abandoned calls.
+// receiveAnswer processes an answer or a piece of one. It drops answers of abandoned calls.
 func (c *conn) receiveAnswer(f frame) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -249,7 +247,7 @@ func (c *conn) receiveAnswer(f frame) error {
 		return corrupt("answer with status %d", f.code)
 	}
 	delete(c.mu.pending, f.id)
-	if p.batch == notInBatch { // answered before all of the request was sent
+	if p.batch == notInBatch { // answered before the whole request was sent
 		c.dropLargeLocked(frameCall, f.id)
 		c.cancelLocked(f.id)
 	}
@@ -257,14 +255,14 @@ func (c *conn) receiveAnswer(f frame) error {
 	return nil
 }
 
-// cancelLocked tells the peer that nobody waits for the answer any more.
+// cancelLocked notifies the peer that the caller has given up.
 func (c *conn) cancelLocked(id uint64) {
 	c.beginLocked()
 	c.mu.out = appendFrame(c.mu.out, frameCancel, 0, id, nil)
 	c.kickLocked()
 }
 
-// ctxError is why ctx ended.
+// ctxError returns the cause of ctx's end.
 func ctxError(ctx context.Context) error {
 	err, cause := ctx.Err(), context.Cause(ctx)
 	if errors.Is(cause, err) {

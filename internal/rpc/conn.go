@@ -26,25 +26,25 @@ type conn struct {
 	link    *link           // that dialled it; nil: none
 	ctx     context.Context // of handlers; made by the reader
 	ended   chan struct{}   // closed when the reader has returned
-	life    *life           // of the peer's process; nil: not noted
+	life    *life           // of the peer's process; nil: not recorded
 	born    time.Time
 	read    atomic.Int64 // when bytes last arrived, since born
 	wrote   atomic.Int64 // when a write last ended, since born
 
 	mu struct {
 		sync.Mutex
-		err      error              // why the connection ended; nil: it lives
+		err      error              // why the connection ended; nil: it is open
 		cancel   context.CancelFunc // ends ctx
 		unhook   func() bool        // from the node's Close
 		timer    *time.Timer
 		tickDue  time.Duration
 		writing  bool // a writer exists
 		out      []byte
-		spare    []byte // what out becomes next
+		spare    []byte // the next out
 		messages int    // in out
 		large    []*transfer
 		largeLen int    // bytes of large not yet in a batch
-		batch    uint64 // batches that have gone to the network
+		batch    uint64 // number of batches handed to the network
 		room     *sync.Cond
 		waiting  int // handlers waiting for room
 
@@ -68,7 +68,7 @@ func (n *Node) newConn(nc net.Conn, cl class, dialled bool) *conn {
 	return c
 }
 
-// Read lets the frame reader read from the network and notes that the peer lives.
+// Read reads from the network for the frame reader and records the time of the last bytes.
 func (c *conn) Read(b []byte) (int, error) {
 	n, err := c.nc.Read(b)
 	if n > 0 {
@@ -78,10 +78,10 @@ func (c *conn) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// age is the time since the connection was made, by the monotonic clock.
+// age is the time since the connection was made, on the monotonic clock.
 func (c *conn) age() time.Duration { return time.Since(c.born) }
 
-// run reads until the connection ends. The caller has entered the node.
+// run reads until the connection ends. The caller has called enter.
 func (c *conn) run() {
 	defer close(c.ended)
 	defer must.Report(c.n.o.OnFatal)
@@ -100,7 +100,7 @@ func (c *conn) run() {
 	}
 }
 
-// begin sets up what a living connection needs; false: it has failed already.
+// begin sets up the state of an open connection. It returns false if the connection has failed.
 func (c *conn) begin() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -133,7 +133,7 @@ func (c *conn) receive(f frame) error {
 		c.sendControl(framePong, f.id, now[:])
 		return nil
 	case framePong:
-		own := c.n.o.Clock.PhysicalNow() // before the round trip ends: a pause in between counts as part of it
+		own := c.n.o.Clock.PhysicalNow() // before the end of the round trip is taken, so that a pause in between counts as part of it
 		return c.measured(c.age()-time.Duration(f.id), int64(binary.LittleEndian.Uint64(f.payload)), own)
 	case frameVoid:
 		return nil
@@ -158,7 +158,7 @@ func (c *conn) receive(f frame) error {
 	return corrupt("type %d on a connection for %v", f.typ, c.class)
 }
 
-// assembly is a large payload of which the first pieces have arrived.
+// assembly collects the pieces of a large payload.
 type assembly struct {
 	code  uint16
 	total int
@@ -174,7 +174,7 @@ func newAssembly(f frame, keep bool) *assembly {
 	return a
 }
 
-// add takes in a piece and reports whether the payload is complete.
+// add appends a piece and reports whether the payload is complete.
 func (a *assembly) add(piece []byte) (bool, error) {
 	a.have += len(piece)
 	if a.have > a.total || len(piece) == 0 {
@@ -218,13 +218,13 @@ func (c *conn) deliver(m Method, msg []byte) {
 	}
 }
 
-// tick pings, and gives the connection up when nothing has arrived for long.
+// tick sends a ping, and ends a connection from which nothing has arrived for long.
 func (c *conn) tick() {
 	defer must.Report(c.n.o.OnFatal)
 	c.mu.Lock()
 	now := c.age()
 	if now-c.mu.tickDue > PingInterval/2 {
-		// This process stood still, so the silence says nothing about the peer.
+		// This process was suspended, so the silence says nothing about the peer.
 		c.read.Store(int64(now))
 	}
 	idle := now - time.Duration(c.read.Load())
@@ -240,14 +240,14 @@ func (c *conn) tick() {
 	case next <= 0:
 		c.fail(fmt.Errorf("nothing heard for %v", DeadTimeout))
 	case c.dialled || now-time.Duration(c.wrote.Load()) > PingInterval*3/2:
-		// The acceptor's pongs show that it lives; it pings only when its
-		// peer's pings are stuck behind large payloads.
+		// Pongs show the dialler that the acceptor is alive. The acceptor itself pings only when
+		// the dialler's pings are stuck behind large payloads.
 		c.sendControl(framePing, uint64(now), nil)
 	}
 }
 
-// measured takes in how far the peer's physical clock is off, by a round trip at whose
-// end this node's showed own.
+// measured records the offset of the peer's physical clock. own is this node's clock at the end of
+// the round trip.
 func (c *conn) measured(rtt time.Duration, physical, own int64) error {
 	if rtt < 0 || !validClock(physical) {
 		return corrupt("pong with the clock at %d for a ping %v ago", physical, rtt)
@@ -263,7 +263,7 @@ func (c *conn) measured(rtt time.Duration, physical, own int64) error {
 	return nil
 }
 
-// fail ends the connection, once.
+// fail ends the connection. Only the first call has an effect.
 func (c *conn) fail(err error) {
 	c.mu.Lock()
 	if c.mu.err != nil {
@@ -293,13 +293,13 @@ func (c *conn) fail(err error) {
 	c.nc.Close()
 }
 
-// closed ends the connection of a node that is closed.
+// closed ends the connection because the node is closed.
 func (c *conn) closed() {
 	defer must.Report(c.n.o.OnFatal)
 	c.fail(ErrClosed)
 }
 
-// errDone ends a connection that has served its purpose.
+// errDone ends a connection that is no longer needed.
 var errDone = errors.New("rpc: done")
 
 func (c *conn) logEnd(err error) {

@@ -19,12 +19,12 @@ import (
 // A payload longer than chunkSize travels as several frames: the first has
 // flagFirst and starts with the total length (u32), the others have flagMore.
 
-// magic opens every connection. As a PostgreSQL start-up packet it would be longer
-// than any, and TLS records start with 0x16.
+// magic opens every connection. No PostgreSQL start-up packet is as long as it would say, and TLS
+// records start with 0x16.
 const magic = "LICHENR1"
 
-// IsRPC reports whether a plain connection that starts with first is one of this
-// package; it takes eight bytes to tell.
+// IsRPC reports whether a plain connection that starts with first uses this protocol. It needs
+// eight bytes.
 func IsRPC(first []byte) bool {
 	return len(first) >= len(magic) && string(first[:len(magic)]) == magic
 }
@@ -36,13 +36,13 @@ const (
 	frameWelcome                      // acceptor to dialler; payload: hello
 	frameRefuse                       // acceptor to dialler; code: Refusal, payload: text
 	frameClock                        // first of each batch; id: the sender's clock
-	framePing                         // id: a mark for the answer
+	framePing                         // id: to be echoed in the pong
 	framePong                         // id: the mark; payload: physical clock, i64
 	frameMessage                      // code: method
 	frameCall                         // id, code: method; payload: request
 	frameAnswer                       // id, code: status; payload: answer or text
-	frameCancel                       // id: the caller has gone
-	frameVoid                         // to be skipped: a call given up before it was sent
+	frameCancel                       // id: the caller has given up
+	frameVoid                         // skipped: a call that was abandoned before it was sent
 	frameLimit
 )
 
@@ -57,12 +57,12 @@ const (
 	headerSize = lengthSize + fixedSize
 	crcSize    = 4
 	totalSize  = 4 // in front of a first piece
-	// chunkSize is the most of a large payload that one frame carries, so the
-	// most that a small one waits for it.
+	// chunkSize bounds the part of a large payload in one frame, and so the wait of a small frame
+	// behind it.
 	chunkSize = 32 << 10
 	// maxFrame is the longest frame.
 	maxFrame = headerSize + totalSize + chunkSize + crcSize
-	// readBuffer holds at least one frame.
+	// readBuffer has room for at least one frame.
 	readBuffer = 64 << 10
 	// clockFrame is the size of a clock frame.
 	clockFrame = headerSize + crcSize
@@ -70,7 +70,7 @@ const (
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// errCorrupt is the cause of every error about bytes that no peer sends.
+// errCorrupt is the cause of all errors about bytes that no correct peer sends.
 var errCorrupt = errors.New("rpc: damaged frame")
 
 func corrupt(format string, args ...any) error {
@@ -87,7 +87,7 @@ type frame struct {
 	payload []byte
 }
 
-// openFrame appends a header; closeFrame completes it when the payload follows.
+// openFrame appends a header; closeFrame completes the frame after its payload.
 func openFrame(dst []byte, typ frameType, flags uint8, code uint16, id uint64) []byte {
 	dst = append(dst, 0, 0, 0, 0, byte(typ), flags, byte(code), byte(code>>8))
 	return binary.LittleEndian.AppendUint64(dst, id)
@@ -143,17 +143,17 @@ func setFrame(buf []byte, start int, typ frameType, id uint64) {
 	binary.LittleEndian.PutUint32(buf[end:], crc32.Checksum(buf[start:end], castagnoli))
 }
 
-// frameReader reads frames; each is valid until the next.
+// frameReader reads frames. Each is valid until the next.
 type frameReader struct {
 	br   *bufio.Reader
-	last int // bytes of the frame returned last
+	last int // length of the last frame returned
 }
 
 func newFrameReader(r io.Reader) *frameReader {
 	return &frameReader{br: bufio.NewReaderSize(r, readBuffer)}
 }
 
-// next returns the next frame. io.EOF: the stream ended between two frames.
+// next returns the next frame. It returns io.EOF if the stream ended between two frames.
 func (r *frameReader) next() (frame, error) {
 	if _, err := r.br.Discard(r.last); err != nil {
 		return frame{}, err
@@ -181,7 +181,7 @@ func (r *frameReader) next() (frame, error) {
 	return parseFrame(body[lengthSize:])
 }
 
-// peek returns the next n bytes without taking them.
+// peek returns the next n bytes without consuming them.
 func (r *frameReader) peek(n int) ([]byte, error) {
 	b, err := r.br.Peek(n)
 	if errors.Is(err, io.EOF) && len(b) > 0 {

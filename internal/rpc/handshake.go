@@ -14,8 +14,8 @@ import (
 	"github.com/lichendb/lichen/internal/must"
 )
 
-// connect dials addr and greets whoever is there; expect is 0 when that may be
-// any node. The connection's reader is not started yet.
+// connect dials addr and shakes hands with the node there. If expect is 0, any node will do. The
+// connection's reader is not started yet.
 func (n *Node) connect(ctx context.Context, addr string, cl class, expect kvpb.NodeID) (*conn, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, DialTimeout,
 		fmt.Errorf("no connection to %s within %v", addr, DialTimeout))
@@ -37,7 +37,7 @@ func (n *Node) connect(ctx context.Context, addr string, cl class, expect kvpb.N
 	return c, nil
 }
 
-// greet does the dialler's side of the handshake.
+// greet performs the dialler's side of the handshake.
 func (n *Node) greet(ctx context.Context, nc net.Conn, addr string, cl class, expect kvpb.NodeID) (*conn, error) {
 	if n.o.ClientTLS != nil {
 		var err error
@@ -62,7 +62,7 @@ func (n *Node) greet(ctx context.Context, nc net.Conn, addr string, cl class, ex
 		return nil, fmt.Errorf("greeting %s: %w", addr, err)
 	case f.typ == frameRefuse:
 		if Refusal(f.code) == RefusedClock && expect != 0 {
-			n.peer(expect).record(-n.o.MaxOffset-1, 0) // this clock is ahead of the peer's, by more than that
+			n.peer(expect).record(-n.o.MaxOffset-1, 0) // this clock is ahead of the peer's by more than that
 		}
 		r := &RefusedError{Reason: Refusal(f.code), Msg: string(f.payload)}
 		n.twin(r)
@@ -106,7 +106,7 @@ func (n *Node) clientTLS(ctx context.Context, nc net.Conn, addr string) (net.Con
 	return tc, nil
 }
 
-// checkTLS decides whether the other end of a TLS connection is a node.
+// checkTLS verifies that the other end of a TLS connection is a node.
 func (n *Node) checkTLS(st tls.ConnectionState) error {
 	switch {
 	case st.NegotiatedProtocol != ALPN:
@@ -119,8 +119,8 @@ func (n *Node) checkTLS(st tls.ConnectionState) error {
 	return nil
 }
 
-// accept does the acceptor's side of the handshake; first was read already. A connection that
-// it returns may be noted, after an error too.
+// accept performs the acceptor's side of the handshake; first has been read already. A returned
+// connection may be recorded in its life, after an error too.
 func (n *Node) accept(nc net.Conn, first []byte) (*conn, error) {
 	ctx, cancel := context.WithTimeout(n.ctx, DialTimeout)
 	defer cancel()
@@ -182,9 +182,9 @@ func (n *Node) welcome(ctx context.Context, nc net.Conn, first []byte) (*conn, e
 	return c, err
 }
 
-// serverTLS makes sure that the connection is encrypted if it has to be; the
-// listener may have done the TLS handshake already. plain: it should be and is
-// not, which the peer has to learn.
+// serverTLS makes sure that the connection is encrypted if it must be; the listener may have done
+// the TLS handshake. plain: the connection is not encrypted although it must be, and the peer
+// should get an error that says so.
 func (n *Node) serverTLS(ctx context.Context, nc net.Conn, first []byte) (c net.Conn, plain bool, err error) {
 	st, ok := nc.(interface{ ConnectionState() tls.ConnectionState })
 	if p, isPrefix := nc.(*prefixConn); isPrefix {
@@ -217,7 +217,7 @@ func (n *Node) hello(cl class, expect kvpb.NodeID) *hello {
 	}
 }
 
-// nodeName names a node in messages to people.
+// nodeName formats a node for messages to operators.
 func nodeName(h *hello) string {
 	if h.node == 0 {
 		return "a node that has not joined yet"
@@ -234,7 +234,7 @@ func (n *Node) checkVersion(h *hello) *RefusedError {
 		nodeName(h), h.version, h.protocol, h.minProtocol, n.o.Version, n.o.ProtocolVersion, n.o.MinVersion)
 }
 
-// checkHello decides whether a dialler may connect.
+// checkHello decides whether the dialler may connect.
 func (n *Node) checkHello(h *hello) *RefusedError {
 	if r := n.checkVersion(h); r != nil {
 		return r
@@ -246,7 +246,7 @@ func (n *Node) checkHello(h *hello) *RefusedError {
 	case h.cluster != "" && cluster != "" && h.cluster != cluster:
 		return refuse(RefusedCluster, "this node belongs to cluster %s, %s to cluster %s", cluster, nodeName(h), h.cluster)
 	case h.expect == 0 && h.class == classCalls:
-		// To an address: by who joins, or looks who is there.
+		// The dialler has only an address: it joins, or looks for a cluster.
 	case h.expect == 0 || h.node == 0 || h.cluster == "":
 		return refuse(RefusedCluster, "only nodes of cluster %s may connect; join it first", cluster)
 	case cluster == "":
@@ -259,7 +259,7 @@ func (n *Node) checkHello(h *hello) *RefusedError {
 	ahead := time.Duration(h.physical - n.o.Clock.PhysicalNow())
 	if n.o.MaxOffset > 0 && ahead > n.o.MaxOffset {
 		if h.node != 0 && h.node != id && h.cluster == cluster {
-			n.peer(h.node).record(ahead, 0) // at least: the hello took its time
+			n.peer(h.node).record(ahead, 0) // at least: the hello has been under way for a while
 		}
 		return refuse(RefusedClock, "the clock of %s is %v ahead, more than the maximum offset %v: synchronise the clocks",
 			nodeName(h), ahead, n.o.MaxOffset)
@@ -270,8 +270,8 @@ func (n *Node) checkHello(h *hello) *RefusedError {
 	return nil
 }
 
-// checkWelcome decides whether the dialler is content with whom it met. The
-// acceptor checked the same; but it may be older, or at fault.
+// checkWelcome decides whether the dialler accepts the node that answered. The acceptor has made
+// the same checks, but it may be older or faulty.
 func (n *Node) checkWelcome(w *hello, expect kvpb.NodeID) *RefusedError {
 	if r := n.checkVersion(w); r != nil {
 		return r
@@ -288,7 +288,7 @@ func (n *Node) checkWelcome(w *hello, expect kvpb.NodeID) *RefusedError {
 	return nil
 }
 
-// prefixConn is a connection of which the beginning was read already.
+// prefixConn is a connection whose first bytes have been read already.
 type prefixConn struct {
 	net.Conn
 	first []byte

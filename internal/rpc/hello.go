@@ -6,7 +6,7 @@ import (
 	"github.com/lichendb/lichen/internal/kvpb"
 )
 
-// class is what a connection is for.
+// class is the purpose of a connection.
 type class uint8
 
 const (
@@ -37,7 +37,7 @@ type hello struct {
 	protocol, minProtocol uint16
 	class                 class
 	node                  kvpb.NodeID // 0: not part of a cluster yet
-	expect                kvpb.NodeID // whom the dialler wants to meet; 0: anyone
+	expect                kvpb.NodeID // the node that the dialler expects; 0: any
 	physical              int64       // physical clock, ns
 	clock                 int64       // hybrid clock, ns
 	cluster               string      // "": not part of a cluster yet
@@ -95,16 +95,15 @@ func decodeHello(b []byte) (*hello, error) {
 	return h, nil
 }
 
-// validClock reports whether a clock can show ns: the bound lies in the year
-// 2116 and keeps hlc from overflowing.
+// validClock reports whether ns may be a clock reading. The bound lies in the year 2116 and keeps
+// hlc from overflowing.
 func validClock(ns int64) bool { return ns >= 0 && ns < 1<<62 }
 
-// HelloBytes is how many bytes of a plain connection tell which node is calling.
+// HelloBytes is the length of the prefix of a plain connection that HelloNode needs.
 const HelloBytes = len(magic) + headerSize + 2 + 2 + 1 + 8
 
-// HelloNode returns the node that is calling on a plain connection that begins with
-// first: 0 if it is not part of a cluster. It is made for those who stand between
-// nodes in tests.
+// HelloNode returns the id of the dialler of a plain connection that begins with first; 0 if it is
+// not part of a cluster. Test proxies between nodes use it.
 func HelloNode(first []byte) (id kvpb.NodeID, ok bool) {
 	if len(first) < HelloBytes || !IsRPC(first) || frameType(first[len(magic)+lengthSize]) != frameHello {
 		return 0, false

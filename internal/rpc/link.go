@@ -12,14 +12,14 @@ import (
 	"github.com/lichendb/lichen/internal/must"
 )
 
-// peer is another node, as this one sees it.
+// peer is the local state of another node.
 type peer struct {
 	id                      kvpb.NodeID
 	messages, urgent, calls link
 	samples                 samples
 }
 
-// attempt is one try to connect.
+// attempt is an attempt to connect.
 type attempt struct {
 	done chan struct{} // closed when it has ended
 	c    *conn
@@ -35,22 +35,22 @@ type link struct {
 
 	mu struct {
 		sync.Mutex
-		attempt *attempt // under way; nil: none
+		attempt *attempt // in progress; nil: none
 		failed  error    // why the last attempt, or the connection, failed
-		logged  string   // the reason that was logged last
+		logged  string   // the reason logged last
 		backoff time.Duration
 		retryAt time.Time
-		woken   time.Time // by wake, last
+		woken   time.Time // time of the last wake
 		ever    bool      // it was connected before
 		queue   []byte    // messages that wait for the attempt, as frames
-		queued  int       // how many
+		queued  int       // their number
 	}
 }
 
 var errNoAddress = errors.New("its address is not known")
 
-// startLocked returns the attempt under way, or starts one, unless the last failed
-// a moment ago.
+// startLocked returns the attempt in progress, or starts one unless the last one failed a moment
+// ago.
 func (l *link) startLocked() (*attempt, error) {
 	if a := l.mu.attempt; a != nil {
 		return a, nil
@@ -76,7 +76,7 @@ func (l *link) startLocked() (*attempt, error) {
 	return a, nil
 }
 
-// ended takes in the result of an attempt.
+// ended records the result of an attempt.
 func (l *link) ended(a *attempt, addr string) {
 	l.mu.Lock()
 	l.mu.attempt = nil
@@ -101,7 +101,7 @@ func (l *link) ended(a *attempt, addr string) {
 	close(a.done)
 }
 
-// establishedLocked puts a connection in use, the messages that waited in front.
+// establishedLocked puts a connection into use. Queued messages go first.
 func (l *link) establishedLocked(c *conn, queue []byte, queued int) {
 	c.link = l
 	l.n.stats.connects.Add(1)
@@ -125,15 +125,15 @@ func (l *link) establishedLocked(c *conn, queue []byte, queued int) {
 	l.conn.Store(c)
 }
 
-// failedLocked sets when to try again.
+// failedLocked sets the time of the next attempt.
 func (l *link) failedLocked(err error) {
 	l.mu.failed = err
 	l.mu.backoff = min(max(2*l.mu.backoff, MinBackoff), MaxBackoff)
 	l.mu.retryAt = time.Now().Add(l.mu.backoff)
 }
 
-// lost takes a connection out of use. One that has lived for a while is replaced
-// at once when it is needed; others count as failed attempts.
+// lost takes a connection out of use. If it lasted for a while, the next use dials at once;
+// otherwise the loss counts as a failed attempt.
 func (l *link) lost(c *conn, err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -147,9 +147,9 @@ func (l *link) lost(c *conn, err error) {
 	l.failedLocked(err)
 }
 
-// wake tries again at once, after a failure: the peer shows that it lives. It does
-// so once in a while only, or two nodes whose connections break right after the
-// greeting would wake each other at once, again and again.
+// wake retries at once after a failure, because the peer has shown that it is alive. It is
+// rate-limited: otherwise two nodes whose connections break right after the handshake would wake
+// each other in a loop.
 func (l *link) wake() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -158,14 +158,14 @@ func (l *link) wake() {
 	}
 	l.mu.woken = time.Now()
 	l.mu.backoff, l.mu.retryAt = 0, time.Time{}
-	_, _ = l.startLocked() // the next use meets the error again
+	_, _ = l.startLocked() // the next use gets the error again
 }
 
-// reconnectWait is how long a call waits for an attempt to connect after the last one,
-// or the connection, has failed: who asks has other nodes to turn to.
+// reconnectWait bounds the wait of a call for an attempt to connect after a failure. It is short,
+// since the caller can try other nodes.
 const reconnectWait = 250 * time.Millisecond
 
-// get returns the connection, waiting for an attempt to connect.
+// get returns the connection. It waits for an attempt to connect.
 func (l *link) get(ctx context.Context) (*conn, error) {
 	if c := l.conn.Load(); c != nil {
 		return c, nil
@@ -197,7 +197,7 @@ func (l *link) get(ctx context.Context) (*conn, error) {
 	}
 }
 
-// send queues a message; false: dropped.
+// send queues a message. It returns false if the message was dropped.
 func (l *link) send(m Method, msg []byte) bool {
 	if c := l.conn.Load(); c != nil {
 		return c.sendMessage(m, msg)
@@ -219,15 +219,15 @@ func (l *link) send(m Method, msg []byte) bool {
 	return true
 }
 
-// sampleAge is how long a measurement of a clock counts.
+// sampleAge is the age up to which a clock measurement is valid.
 const sampleAge = 10 * time.Second
 
-// freshAge is the age below which a measurement shows a step of a clock soon: a few
-// pings.
+// freshAge is the age up to which FreshOffset uses measurements: a few pings, so that a step of a
+// clock shows soon.
 const freshAge = 2500 * time.Millisecond
 
-// samples are the latest measurements of a peer's clock. That with the shortest
-// round trip is the most exact.
+// samples are the latest measurements of a peer's clock. The one with the shortest round trip is
+// the most precise.
 type samples struct {
 	mu   sync.Mutex
 	ring [8]sample

@@ -9,36 +9,36 @@ import (
 )
 
 const (
-	// lifeDoubt is after how long something that a process still sends counts as sent after a
-	// later process of its node came: what comes sooner may have been on its way when the
-	// process ended. A process that goes on sends a ping every PingInterval.
+	// lifeDoubt is how long after a later process appeared bytes of the earlier one may still have
+	// been in flight from before its end. Later bytes prove that it is active: an active process
+	// sends a ping every PingInterval.
 	lifeDoubt = PingInterval
-	// lifePoll is how often it is looked whether a process goes on.
+	// lifePoll is the interval at which admit checks whether a process is active.
 	lifePoll = 20 * time.Millisecond
-	// maxLives bounds the nodes whose processes are remembered.
+	// maxLives bounds the nodes whose processes are tracked.
 	maxLives = 4096
 )
 
-// life is the process of another node from which this one takes connections: the latest that
-// it has let in. Those before it are over, whatever they take themselves for.
+// life is the process of a peer that this node accepts connections from: the latest one admitted.
+// Earlier processes of the peer are rejected.
 type life struct {
 	began int64              // Options.Life of the process
-	conns map[*conn]struct{} // from it, the greetings included
+	conns map[*conn]struct{} // its connections, handshakes included
 }
 
-// Twins of one node, which run with copies of one store, must not both be listened to: each would vote
-// and acknowledge in the other's name. Every node listens to one process of each peer at a time,
-// and later ones only:
+// Twins are two processes of one node that run with copies of one store. If a node accepted both,
+// each would vote and acknowledge in the other's name. So every node accepts one process of each
+// peer at a time, and only later ones after it:
 //
-//   - a later process is let in once the one before it is silent: its connections have ended, or
-//     brought nothing for DeadTimeout. A process that has ended leaves none behind, so that its
-//     successor does not wait;
-//   - as long as the one before goes on, the later one is refused, and ends (Options.OnTwin);
-//   - a process that comes back after a later one was let in, because it stood still or was cut
-//     off meanwhile, is refused, and ends.
+// - A later process is admitted once the earlier one is silent: its connections have ended, or brought
+//   nothing for DeadTimeout. A process that has ended leaves no connections, so its successor does not
+//   wait.
+// - While the earlier process is active, the later one is refused, and ends (Options.OnTwin).
+// - A process that comes back after a later one was admitted, because it was suspended or cut off, is
+//   refused, and ends.
 
-// admit decides whether a connection of a peer's process is taken, and notes it if so. It waits
-// while that is not known.
+// admit decides whether to accept a connection of a peer's process, and records it if so. It waits
+// until the decision is possible.
 func (n *Node) admit(ctx context.Context, c *conn, h *hello) *RefusedError {
 	if h.node == 0 || h.life == 0 {
 		return nil // a tool, a node without a cluster, or an older version
@@ -59,7 +59,7 @@ func (n *Node) admit(ctx context.Context, c *conn, h *hello) *RefusedError {
 	}
 }
 
-// judge is a step of admit. came is when the process introduced itself.
+// judge is a step of admit. came is the time of the process's hello.
 func (n *Node) judge(c *conn, h *hello, came time.Time) (r *RefusedError, decided bool) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -80,7 +80,7 @@ func (n *Node) judge(c *conn, h *hello, came time.Time) (r *RefusedError, decide
 		}
 		return nil, false
 	case h.expect == 0:
-		return nil, true // it looks who is here, or asks to join
+		return nil, true // it looks for a cluster, or asks to join
 	case l == nil && len(n.mu.lives) >= maxLives:
 		return refuse(RefusedOther, "more than %d nodes", maxLives), true
 	case l == nil || h.life > l.began:
@@ -92,7 +92,7 @@ func (n *Node) judge(c *conn, h *hello, came time.Time) (r *RefusedError, decide
 	return nil, true
 }
 
-// goesOn reports whether a process has sent something since a later one came.
+// goesOn reports whether a process has sent something since a later one appeared.
 func (l *life) goesOn(came time.Time) bool {
 	for c := range l.conns {
 		if lastRead := c.born.Add(time.Duration(c.read.Load())); lastRead.Sub(came) > lifeDoubt {
@@ -107,7 +107,7 @@ func refuseTwin(h *hello) *RefusedError {
 		"Start each node with a store of its own; with an empty one it joins as a new node", h.node)
 }
 
-// dismissLife notes the end of a connection of a peer's process.
+// dismissLife removes a connection of a peer's process.
 func (n *Node) dismissLife(c *conn) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -116,8 +116,8 @@ func (n *Node) dismissLife(c *conn) {
 	}
 }
 
-// otherLife reports whether who answers this node's greeting is a process of a peer in whose
-// place a later one was let in, or may not be let in yet.
+// otherLife reports whether the process that answers this node's hello is not the accepted one: a
+// later one was admitted in its place, or it may not be admitted yet.
 func (n *Node) otherLife(node kvpb.NodeID, began int64) bool {
 	n.mu.RLock()
 	defer n.mu.RUnlock()
@@ -125,7 +125,7 @@ func (n *Node) otherLife(node kvpb.NodeID, began int64) bool {
 	return l != nil && began != 0 && (began < l.began || began > l.began && len(l.conns) > 0) && !plant.On(plant.TwinAdmitted)
 }
 
-// twin tells the owner that another process is this node.
+// twin reports to the owner that another process of this node exists.
 func (n *Node) twin(r *RefusedError) {
 	if r.Reason == RefusedIdentity && n.o.OnTwin != nil {
 		n.o.OnTwin(r)

@@ -2,9 +2,9 @@ package rpc
 
 import "fmt"
 
-// The methods of all packages, in one table so that no number is given twice. They are part of the
-// protocol between nodes: a number that is retired is not given again. The package that handles
-// a method says what it does.
+// The methods of all packages are in one table, so that every number is unique. They are part of
+// the protocol between nodes: a retired number is not reused. The package that handles a method
+// documents it.
 const (
 	// Package dist.
 	MethodKV    Method = 16
@@ -51,7 +51,7 @@ const (
 	MethodBlocked    Method = 102
 )
 
-// methodNames names the methods in errors. A number that is given twice does not compile.
+// methodNames has the names for errors. A duplicate number does not compile.
 var methodNames = map[Method]string{
 	MethodKV: "KV", MethodWaits: "Waits", MethodClock: "Clock",
 	MethodRaft: "Raft", MethodGone: "Gone", MethodSnapshot: "Snapshot", MethodClosed: "Closed", MethodAskClosed: "AskClosed",

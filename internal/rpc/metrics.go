@@ -2,7 +2,7 @@ package rpc
 
 import "sync/atomic"
 
-// Metrics are counts since the node was made.
+// Metrics are counters since the node was created.
 type Metrics struct {
 	BytesSent, BytesReceived       uint64 // on the network, before TLS
 	MessagesSent, MessagesReceived uint64
@@ -10,12 +10,12 @@ type Metrics struct {
 	MessagesUnknown                uint64 // received without a handler
 	CallsSent, CallsReceived       uint64
 	CallsRefused                   uint64 // received beyond a limit or without a handler
-	CallsRunning                   int64  // handlers at work now
+	CallsRunning                   int64  // handlers running now
 	Connects                       uint64 // connections made by this node
-	Reconnects                     uint64 // of them, to a peer it was connected to before
+	Reconnects                     uint64 // of them, to a peer that was connected before
 	DialFailures                   uint64
-	AcceptFailures                 uint64 // connections of others that failed in the handshake
-	ConnsBroken                    uint64 // ended for damaged frames or a clock too far off
+	AcceptFailures                 uint64 // inbound connections that failed in the handshake
+	ConnsBroken                    uint64 // ended because of damaged frames or a clock offset
 }
 
 type counters struct {
@@ -30,7 +30,7 @@ type counters struct {
 	connsBroken                    atomic.Uint64
 }
 
-// Metrics returns the counts of this moment.
+// Metrics returns the present counters.
 func (n *Node) Metrics() Metrics {
 	s := &n.stats
 	return Metrics{

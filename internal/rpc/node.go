@@ -23,7 +23,7 @@ type Node struct {
 	ctx     context.Context // ends with Close
 	cancel  context.CancelFunc
 	wg      sync.WaitGroup // readers, writers, handlers, attempts
-	workers *workers.Pool  // has writers and handlers done
+	workers *workers.Pool  // runs writers and handlers
 	stats   counters
 
 	running atomic.Int64 // handlers of calls
@@ -40,11 +40,11 @@ type Node struct {
 		inbound map[inbound]*conn  // for messages
 		callers map[*conn]struct{} // on which peers call this node
 		lives   map[kvpb.NodeID]*life
-		accepts int // connections that ServeConn serves
+		accepts int // connections that ServeConn is serving
 	}
 }
 
-// inbound names a connection for messages that a peer has dialled: one of a class.
+// inbound identifies a connection for messages that a peer has dialled.
 type inbound struct {
 	peer  kvpb.NodeID
 	class class
@@ -57,7 +57,7 @@ type limits struct {
 	inbound                                  int
 }
 
-// handlers is replaced as a whole, so reading it takes no lock.
+// handlers is replaced as a whole, so that readers take no lock.
 type handlers struct {
 	calls    map[Method]Handler
 	messages map[Method]MessageHandler
@@ -65,7 +65,7 @@ type handlers struct {
 
 var _ Transport = (*Node)(nil)
 
-// New returns a node without connections; they are made when used.
+// New returns a node without connections. They are dialled on first use.
 func New(o Options) *Node {
 	o.setDefaults()
 	n := &Node{o: o, workers: workers.New(0, o.OnFatal), limits: limits{
@@ -94,7 +94,7 @@ func (n *Node) Close() {
 	n.workers.Close()
 }
 
-// enter makes Close wait until leave; false: the node is closed.
+// enter makes Close wait until leave. It returns false if the node is closed.
 func (n *Node) enter() bool {
 	n.mu.RLock()
 	defer n.mu.RUnlock()
@@ -162,7 +162,7 @@ func (n *Node) Send(to kvpb.NodeID, m Method, msg []byte) bool {
 	return ok
 }
 
-// peer returns what this node knows of another.
+// peer returns the state of another node.
 func (n *Node) peer(id kvpb.NodeID) *peer {
 	n.mu.RLock()
 	p := n.mu.peers[id]
@@ -182,16 +182,16 @@ func (n *Node) peer(id kvpb.NodeID) *peer {
 	return p
 }
 
-// knownPeer returns nil for a node that was never spoken to.
+// knownPeer returns nil for a node without any contact so far.
 func (n *Node) knownPeer(id kvpb.NodeID) *peer {
 	n.mu.RLock()
 	defer n.mu.RUnlock()
 	return n.mu.peers[id]
 }
 
-// Offset returns how far the physical clock of a node is ahead of this node's, and
-// the round trip of that measurement; ok is false without a recent one. The error
-// of the offset is at most half the round trip.
+// Offset returns the lead of a node's physical clock over this node's, and the round trip of the
+// measurement; ok is false without a recent one. The error of the offset is at most half the round
+// trip.
 func (n *Node) Offset(id kvpb.NodeID) (offset, rtt time.Duration, ok bool) {
 	if id == n.o.NodeID() {
 		return 0, 0, id != 0
@@ -204,8 +204,8 @@ func (n *Node) Offset(id kvpb.NodeID) (offset, rtt time.Duration, ok bool) {
 	return s.offset, s.rtt, ok
 }
 
-// FreshOffset is Offset by the measurements of the last moments: less exact, and
-// soon aware of a clock that was set.
+// FreshOffset is Offset from the last few pings. It is less precise, but shows soon that a clock
+// was set.
 func (n *Node) FreshOffset(id kvpb.NodeID) (offset, rtt time.Duration, ok bool) {
 	p := n.knownPeer(id)
 	if p == nil {
@@ -224,9 +224,8 @@ func (n *Node) Connected(id kvpb.NodeID) bool {
 	return p != nil && (p.messages.conn.Load() != nil || p.urgent.conn.Load() != nil || p.calls.conn.Load() != nil)
 }
 
-// ServeConn serves a connection whose first bytes the shared listener has read, and
-// returns when it ends. A listener that did the TLS handshake hands over the
-// *tls.Conn.
+// ServeConn serves a connection whose first bytes the shared listener has read, and returns when
+// the connection ends. A listener that did the TLS handshake passes the *tls.Conn.
 func (n *Node) ServeConn(nc net.Conn, first []byte) {
 	defer nc.Close()
 	if !n.enter() {
@@ -282,8 +281,8 @@ func (n *Node) dismiss() {
 	n.mu.accepts--
 }
 
-// replaceInbound ends an earlier connection of the same peer and class and waits
-// until its reader is done, so that the order of messages is kept.
+// replaceInbound ends an earlier connection of the same peer and class and waits for its reader, so
+// that messages stay in order.
 func (n *Node) replaceInbound(c *conn) {
 	at := inbound{c.peer, c.class}
 	n.mu.Lock()
@@ -320,10 +319,9 @@ func (n *Node) dropCaller(c *conn) {
 
 var errHungUp = errors.New("this node answers no calls for a while")
 
-// HangUp ends the calls of other nodes that are under way, by their connections: for their
-// callers the outcome is not known, and they may turn to others. The handlers are told
-// by their contexts, and not waited for: something that does not answer may hold them. New
-// calls are served.
+// HangUp ends the running calls of other nodes by closing their connections. The callers get an
+// unknown outcome and may turn to other nodes. The handlers' contexts end, but HangUp does not wait
+// for the handlers, which may be stuck. New calls are served.
 func (n *Node) HangUp() {
 	n.mu.RLock()
 	callers := slices.Collect(maps.Keys(n.mu.callers))
@@ -333,8 +331,7 @@ func (n *Node) HangUp() {
 	}
 }
 
-// loopback carries messages of a node to itself, on a goroutine that exists while
-// there are any.
+// loopback delivers messages of a node to itself, on a goroutine that exists while there are any.
 type loopback struct {
 	n       *Node
 	mu      sync.Mutex

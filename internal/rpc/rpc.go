@@ -13,122 +13,116 @@ import (
 	"github.com/lichendb/lichen/internal/kvpb"
 )
 
-// Method says which handler a call or a message is for. methods.go has all numbers; those below
+// Method identifies the handler of a call or a message. methods.go has all numbers; those below
 // FirstMethod are reserved for rpc itself.
 type Method uint16
 
-// FirstMethod is the lowest number of a method of another package.
+// FirstMethod is the lowest method number of other packages.
 const FirstMethod Method = 16
 
-// Handler answers calls. It runs on a goroutine of its own; ctx ends when the
-// caller gives up or the connection is lost. from is 0 when the caller is not part
-// of a cluster yet. req may be used until the handler returns; the answer must not
-// be modified afterwards. An error reaches the caller as a RemoteError.
+// Handler answers calls. It runs on a goroutine of its own; ctx ends when the caller gives up or
+// the connection is lost. from is 0 if the caller is not part of a cluster yet. The handler may use
+// req until it returns; the answer must not change afterwards. The caller receives an error as a
+// RemoteError.
 type Handler func(ctx context.Context, from kvpb.NodeID, req []byte) ([]byte, error)
 
-// MessageHandler takes one-way messages: on the reading goroutine (another one for
-// those of the node to itself), in order. It must not block; msg is its own to keep.
+// MessageHandler receives one-way messages in order, on the goroutine that reads the connection. It
+// must not block, and may keep msg.
 type MessageHandler func(from kvpb.NodeID, msg []byte)
 
-// Transport is what users need of this package; the simulator implements it too.
+// Transport is the interface to this package; the simulator implements it too.
 type Transport interface {
-	// Call sends a request and waits for the answer. Errors are a RemoteError
-	// (the handler's own), or match ErrNotSent or ErrUnknownOutcome, and then
-	// the context's error too if that is the reason. A call to a node that could
-	// not be reached a moment ago fails at once.
+	// Call sends a request and waits for the answer. Its error is a RemoteError (the handler's
+	// own), or matches ErrNotSent or ErrUnknownOutcome, and the context's error if that was the
+	// cause. A call to a node that could not be reached a moment ago fails at once.
 	Call(ctx context.Context, to kvpb.NodeID, m Method, req []byte) ([]byte, error)
-	// Send queues a one-way message, which may get lost. False: it was dropped
-	// at once, because the queue is full, the node can't be reached or has no
-	// address. It never blocks.
+	// Send queues a one-way message, which may be lost. It returns false if the message was dropped
+	// because the queue is full, or the node can't be reached or has no address. It never blocks.
 	Send(to kvpb.NodeID, m Method, msg []byte) bool
-	// Handle and HandleMessage set the handler of a method, once.
+	// Handle and HandleMessage set the handler of a method. Each method has one.
 	Handle(m Method, h Handler)
 	HandleMessage(m Method, h MessageHandler)
 }
 
-// The protocol of this package, in hello and welcome.
+// The protocol versions, exchanged in hello and welcome.
 const (
-	// ProtocolVersion is what this build speaks.
+	// ProtocolVersion is the version of this build.
 	ProtocolVersion uint16 = 1
-	// MinProtocolVersion is the oldest that this build still understands.
+	// MinProtocolVersion is the oldest version that this build accepts.
 	MinProtocolVersion uint16 = 1
-	// ALPN is the protocol's name in TLS handshakes.
+	// ALPN identifies the protocol in TLS handshakes.
 	ALPN = "lichen-rpc/1"
 )
 
 // Limits and intervals.
 const (
-	// MaxPayload is the largest request, answer or message.
+	// MaxPayload bounds a request, an answer or a message.
 	MaxPayload = 64 << 20
-	// MaxQueueBytes is how much may wait to be written on one connection, besides
-	// the batch that is being written. A message beyond it is dropped, a request
-	// ends with ErrNotSent, an answer makes its handler wait.
+	// MaxQueueBytes bounds the bytes queued on one connection, besides the batch that is being
+	// written. Beyond it a message is dropped, a request ends with ErrNotSent, and an answer makes
+	// its handler wait.
 	MaxQueueBytes = 64 << 20
-	// MaxQueueMessages is how many messages may wait for one destination.
+	// MaxQueueMessages bounds the messages queued for one destination.
 	MaxQueueMessages = 1 << 16
-	// MaxPendingCalls is how many calls of this node may wait for one peer.
+	// MaxPendingCalls bounds the calls of this node to one peer that wait for an answer.
 	MaxPendingCalls = 1 << 16
-	// MaxCallsPerConn is how many calls of one peer are handled at once.
+	// MaxCallsPerConn bounds the calls of one peer that are handled at once.
 	MaxCallsPerConn = 1 << 14
-	// MaxCallsPerNode is how many calls are handled at once.
+	// MaxCallsPerNode bounds the calls that are handled at once.
 	MaxCallsPerNode = 1 << 16
-	// MaxPartialBytes is how much of unfinished large requests one connection
-	// may make this node hold.
+	// MaxPartialBytes bounds the bytes of incomplete large requests of one connection.
 	MaxPartialBytes = 4 * MaxPayload
-	// MaxInbound is how many connections are accepted at once.
+	// MaxInbound bounds the inbound connections.
 	MaxInbound = 4096
-	// PingInterval is how often a connection is measured.
+	// PingInterval is the interval of pings on a connection.
 	PingInterval = 500 * time.Millisecond
-	// DeadTimeout is how long a connection may bring nothing, not even the
-	// answer to a ping, before it is given up.
+	// DeadTimeout is the silence, without even a pong, after which a connection is closed.
 	DeadTimeout = 1500 * time.Millisecond
-	// DialTimeout bounds an attempt to connect, greeting included.
+	// DialTimeout bounds an attempt to connect, handshake included.
 	DialTimeout = 3 * time.Second
-	// MinBackoff and MaxBackoff bound the wait after a failed attempt.
+	// MinBackoff and MaxBackoff bound the pause after a failed attempt.
 	MinBackoff = 20 * time.Millisecond
 	MaxBackoff = time.Second
-	// maxErrorBytes is where the text of a handler's error is cut.
+	// maxErrorBytes is the length to which the text of a handler's error is cut.
 	maxErrorBytes = 16 << 10
 )
 
-// Options say who a node is and how it connects.
+// Options configure a Node.
 type Options struct {
 	ClusterID func() string      // "" before the node is part of a cluster
 	NodeID    func() kvpb.NodeID // 0 before the node is part of a cluster
 
-	// Life says which process of the node this is: later ones have higher numbers. 0, or nil:
-	// it is not distinguished from others.
+	// Life returns the number of this process, which rises with each start of the node. If it is
+	// nil or returns 0, the process is not distinguished from others.
 	Life func() int64
-	// OnTwin is called when another process is this node, whose peers no longer listen to this one:
-	// it must end. nil: nobody is.
+	// OnTwin is called when peers have accepted another process of this node: this process must
+	// end. It may be nil.
 	OnTwin func(error)
 
-	Version         string // the build, named in messages
+	Version         string // the build, shown in errors
 	ProtocolVersion uint16 // 0: the package's
 	MinVersion      uint16 // lowest protocol version understood; 0: the package's
 
-	// Clock gives the time that every batch carries and takes in that of the
-	// peers. nil: a clock of its own, for command-line tools.
+	// Clock is the hybrid clock: every batch sends its time, and received times update it. nil: a
+	// clock of its own, for command-line tools.
 	Clock *hlc.Clock
-	// MaxOffset is how far a peer's physical clock may be off; 0: no check.
+	// MaxOffset bounds the offset of a peer's physical clock; 0: no check.
 	MaxOffset time.Duration
-	// Urgent are the methods whose messages have a connection of their own to each
-	// peer, and a goroutine that reads it: they wait for no others. They should be few
-	// and small.
+	// Urgent are the methods whose messages have a connection of their own to each peer, with its
+	// own reader, and so do not queue behind others. They should be few and small.
 	Urgent []Method
-	// Resolve says where a node is. It must return at once and not call back.
+	// Resolve returns the address of a node. It must not block or call the Node.
 	Resolve func(kvpb.NodeID) (addr string, ok bool)
 
 	ClientTLS, ServerTLS *tls.Config // nil: insecure
-	// VerifyPeer, if set, decides after a TLS handshake whether the peer's
-	// certificate is that of a node, on both sides. A verified certificate is
-	// required in any case.
+	// VerifyPeer, if set, decides on both sides after a TLS handshake whether the peer's
+	// certificate is that of a node. Without it any verified certificate will do.
 	VerifyPeer func(tls.ConnectionState) error
 	// Dial opens a connection; nil: TCP.
 	Dial   func(ctx context.Context, addr string) (net.Conn, error)
 	Logger *slog.Logger // nil: silent
-	// OnFatal is called with a panic of a handler or of the node, which ends the process; nil:
-	// nobody is.
+	// OnFatal is called with a panic of a handler or of the node, which ends the process. It may be
+	// nil.
 	OnFatal func(error)
 }
 
@@ -165,9 +159,9 @@ func (o *Options) setDefaults() {
 	}
 }
 
-// The two ways in which a call ends without the handler's own result.
+// The two errors of a call without a result of the handler.
 var (
-	// ErrNotSent: the call surely did not reach the handler and never will.
+	// ErrNotSent: the call did not reach the handler and never will.
 	ErrNotSent = errors.New("rpc: call not sent")
 	// ErrUnknownOutcome: the call was sent, and no answer came before the
 	// connection was lost or the caller's context ended.
@@ -177,7 +171,7 @@ var (
 // ErrClosed is the cause of errors after Close.
 var ErrClosed = errors.New("rpc: this node is shutting down")
 
-// callError is ErrNotSent or ErrUnknownOutcome with what led to it.
+// callError is ErrNotSent or ErrUnknownOutcome with its cause.
 type callError struct{ kind, cause error }
 
 func (e *callError) Error() string   { return e.kind.Error() + ": " + e.cause.Error() }
@@ -192,7 +186,7 @@ type RemoteError struct{ Msg string }
 
 func (e RemoteError) Error() string { return e.Msg }
 
-// As lets errors.As find a RemoteError as a value too; calls return a pointer.
+// As lets errors.As match a RemoteError value too; calls return a pointer.
 func (e *RemoteError) As(target any) bool {
 	t, ok := target.(*RemoteError)
 	if ok {
@@ -201,21 +195,21 @@ func (e *RemoteError) As(target any) bool {
 	return ok
 }
 
-// Refusal says why two nodes don't connect.
+// Refusal is the reason for which a node rejects a connection.
 type Refusal uint8
 
-// The reasons for a refusal.
+// The refusals.
 const (
 	RefusedOther    Refusal = iota
 	RefusedCluster          // the peer belongs to another cluster, or to none
 	RefusedVersion          // no common protocol version
-	RefusedNode             // another node lives at the address
-	RefusedClock            // clocks too far apart
-	RefusedIdentity         // another process is the node that the peer takes itself for
+	RefusedNode             // the address is that of another node
+	RefusedClock            // the clocks are too far apart
+	RefusedIdentity         // another process has the peer's identity
 )
 
-// RefusedError is the cause of ErrNotSent when one of the two sides refused the
-// connection. The message says what to do.
+// RefusedError is the cause of ErrNotSent when one side rejected the connection. Its message
+// suggests a remedy.
 type RefusedError struct {
 	Reason Refusal
 	Msg    string

@@ -6,7 +6,7 @@ import (
 	"fmt"
 )
 
-// receiveCall takes in a request or a piece of one.
+// receiveCall processes a request or a piece of one.
 func (c *conn) receiveCall(f frame) error {
 	a := c.partial[f.id]
 	switch {
@@ -27,12 +27,12 @@ func (c *conn) receiveCall(f frame) error {
 	}
 	c.dropPartial(f.id)
 	if a.buf == nil {
-		return nil // refused when it began
+		return nil // its first piece was refused
 	}
 	return c.dispatch(f.id, Method(a.code), a.buf)
 }
 
-// beginPartial makes room for a large request, or refuses it.
+// beginPartial reserves memory for a large request, or refuses it.
 func (c *conn) beginPartial(f frame) error {
 	if len(c.partial) >= c.n.limits.callsPerConn {
 		return corrupt("%d unfinished requests", len(c.partial))
@@ -102,7 +102,7 @@ func (c *conn) admitCall(id uint64) (context.Context, context.CancelFunc, error)
 	return ctx, cancel, nil
 }
 
-// refuseCall answers a call that no handler will see.
+// refuseCall answers a call that reaches no handler.
 func (c *conn) refuseCall(id uint64, why error) error {
 	c.n.stats.callsRefused.Add(1)
 	c.mu.Lock()
@@ -120,8 +120,8 @@ func (c *conn) refuseCall(id uint64, why error) error {
 	return nil
 }
 
-// handle runs a handler and queues its answer, and writes it too if no other
-// goroutine is writing.
+// handle runs a handler and queues its answer. It also writes the answer if no other goroutine is
+// writing.
 func (c *conn) handle(ctx context.Context, cancel context.CancelFunc, h Handler, id uint64, req []byte) {
 	defer c.n.wg.Done()
 	defer cancel()
@@ -139,8 +139,8 @@ func (c *conn) handle(ctx context.Context, cancel context.CancelFunc, h Handler,
 	}
 }
 
-// answer queues an answer, waiting while too much is queued; true: the caller
-// must write.
+// answer queues an answer. It waits while too much is queued. It returns true if the caller must
+// write.
 func (c *conn) answer(ctx context.Context, id uint64, st status, resp []byte) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -152,7 +152,7 @@ func (c *conn) answer(ctx context.Context, id uint64, st status, resp []byte) bo
 	delete(c.mu.running, id)
 	c.n.running.Add(-1)
 	if c.mu.err != nil || ctx.Err() != nil {
-		return false // nobody waits
+		return false // the caller has given up
 	}
 	if len(resp) <= chunkSize {
 		c.beginLocked()
@@ -164,7 +164,7 @@ func (c *conn) answer(ctx context.Context, id uint64, st status, resp []byte) bo
 	return c.acquireLocked()
 }
 
-// receiveCancel drops what is there of a call whose caller has gone.
+// receiveCancel drops a call whose caller has given up.
 func (c *conn) receiveCancel(id uint64) {
 	c.dropPartial(id)
 	c.mu.Lock()

@@ -3,18 +3,18 @@ package rpc
 import "math"
 
 const (
-	// batchSize is how much of large payloads one write takes.
+	// batchSize bounds the bytes of large payloads in one write.
 	batchSize = 128 << 10
 	// keepBuffer is the largest buffer that an idle connection keeps.
 	keepBuffer = 16 << 10
-	// maxOverflow is what small frames beyond MaxQueueBytes may add to what waits:
-	// a large answer on top, pongs and refusals.
+	// maxOverflow bounds the small frames that are queued beyond MaxQueueBytes: pongs and refusals,
+	// after a large answer.
 	maxOverflow = 2 * MaxPayload
-	// bufferSize is the usual size of a fresh one.
+	// bufferSize is the initial size of a buffer.
 	bufferSize = 4 << 10
 )
 
-// transfer is a large payload of which not all is in a batch yet.
+// transfer is a large payload that is not completely in a batch yet.
 type transfer struct {
 	typ     frameType
 	code    uint16
@@ -24,7 +24,7 @@ type transfer struct {
 	call    *pendingCall // of a request
 }
 
-// beginLocked makes room for the clock in front of a fresh batch.
+// beginLocked reserves room for the clock frame in front of a new batch.
 func (c *conn) beginLocked() {
 	if len(c.mu.out) > 0 {
 		return
@@ -38,11 +38,11 @@ func (c *conn) beginLocked() {
 	c.mu.out = appendFrame(c.mu.out, frameClock, 0, 0, nil)
 }
 
-// waitingLocked is how many bytes wait to be written.
+// waitingLocked is the number of queued bytes.
 func (c *conn) waitingLocked() int { return len(c.mu.out) + c.mu.largeLen }
 
-// acquireLocked makes the caller the writer, unless there is one: true means that
-// write must run after unlocking. The node waits for it.
+// acquireLocked makes the caller the writer unless there is one. If it returns true, the caller
+// must run write after unlocking; Close waits for that.
 func (c *conn) acquireLocked() bool {
 	if c.mu.writing || c.mu.err != nil {
 		return false
@@ -52,7 +52,7 @@ func (c *conn) acquireLocked() bool {
 	return true
 }
 
-// kickLocked makes sure that what waits will be written.
+// kickLocked makes sure that queued bytes are written.
 func (c *conn) kickLocked() {
 	if c.acquireLocked() {
 		c.n.workers.Go(c.write)
@@ -63,7 +63,7 @@ func (c *conn) kickLocked() {
 func (c *conn) sendControl(typ frameType, id uint64, payload []byte) {
 	c.mu.Lock()
 	if c.mu.err != nil || c.waitingLocked() > MaxQueueBytes+maxOverflow {
-		c.mu.Unlock() // a peer that pings and never reads
+		c.mu.Unlock() // a peer pings and never reads
 		return
 	}
 	c.beginLocked()
@@ -72,7 +72,7 @@ func (c *conn) sendControl(typ frameType, id uint64, payload []byte) {
 	c.mu.Unlock()
 }
 
-// sendMessage queues a message; false: dropped.
+// sendMessage queues a message. It returns false if the message was dropped.
 func (c *conn) sendMessage(m Method, msg []byte) bool {
 	c.mu.Lock()
 	if c.mu.err != nil || c.mu.messages >= c.n.limits.queueMessages ||
@@ -88,8 +88,8 @@ func (c *conn) sendMessage(m Method, msg []byte) bool {
 	return true
 }
 
-// takeLocked makes the batch that is to be written next: all small frames and a
-// piece of each large payload in turn, as far as batchSize goes.
+// takeLocked makes the next batch: all small frames, and pieces of the large payloads in turn, up
+// to batchSize.
 func (c *conn) takeLocked() (buf []byte, messages int) {
 	c.beginLocked()
 	buf, messages = c.mu.out, c.mu.messages
@@ -113,7 +113,7 @@ func (c *conn) takeLocked() (buf []byte, messages int) {
 	return buf, messages
 }
 
-// dropLargeLocked takes a payload that the peer does not want any more out of the queue.
+// dropLargeLocked removes a payload that the peer no longer wants from the queue.
 func (c *conn) dropLargeLocked(typ frameType, id uint64) {
 	for i, t := range c.mu.large {
 		if t.typ == typ && t.id == id {
@@ -124,14 +124,14 @@ func (c *conn) dropLargeLocked(typ frameType, id uint64) {
 	}
 }
 
-// seal puts the time in front of a batch that is complete: no timestamp that this node
-// has handed out before lies above it. It does not wait while a disk that stands still
-// has the clock wait: then others need this node's messages most.
+// seal writes the time in front of a complete batch. No timestamp that this node's clock has
+// returned lies above it. seal does not wait for the clock while a disk stalls it: that is when the
+// other nodes need this node's messages most.
 func (c *conn) seal(buf []byte) {
 	setFrame(buf, 0, frameClock, uint64(c.n.o.Clock.Reading().WallTime))
 }
 
-// write writes until nothing waits. The caller is the writer (acquireLocked).
+// write writes until the queue is empty. The caller is the writer (acquireLocked).
 func (c *conn) write() {
 	defer c.n.wg.Done()
 	for {
@@ -178,13 +178,12 @@ func (n *Node) getBuffer() []byte {
 	return make([]byte, 0, bufferSize)
 }
 
-// putBuffer gives a large buffer back, unless it is so large that it should
-// not be kept.
+// putBuffer returns a large buffer to the pool unless it is too large to keep.
 func (n *Node) putBuffer(b []byte) {
 	if cap(b) <= 4*batchSize {
 		n.buffers.Put(&b)
 	}
 }
 
-// notInBatch marks a request that is not completely in a batch.
+// notInBatch marks a request whose end is not in a batch yet.
 const notInBatch = math.MaxUint64
