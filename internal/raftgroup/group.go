@@ -25,8 +25,8 @@ const (
 	// confScanBytes is how much of the log is read at a time in search of changes of
 	// membership.
 	confScanBytes = 4 << 20
-	// formerWait is how long one who waits for an entry of a leadership that has ended is left
-	// to wait for what became of it here, before asking elsewhere.
+	// formerWait is the time after the end of a leadership for which its proposers wait for outcomes
+	// here. Afterwards they get an ambiguous error and ask the next leader.
 	formerWait = 300 * time.Millisecond
 )
 
@@ -41,18 +41,18 @@ type Host interface {
 	UnquiesceReplica()
 	// Go runs fn on a goroutine that the replica waits for when it stops; false if it has.
 	Go(fn func()) bool
-	// Accept reports whether raft may see a message, and takes note of it.
+	// Accept processes a message, and reports whether raft should see it too.
 	Accept(m *pb.Message, epoch int64) bool
 	// Send sends a message to another replica. It may be lost.
 	Send(m *pb.Message)
-	// Reachable reports whether the store of another replica is there, so that it can answer.
+	// Reachable reports whether the store of another replica is alive.
 	Reachable(id uint64) bool
-	// SetIdle says whether the leader has nothing to say to its followers.
+	// SetIdle is called with whether the leader is idle.
 	SetIdle(idle bool)
-	// Appending is called with how many bytes of entries are about to be appended.
+	// Appending is called with the size of entries that are about to be appended.
 	Appending(bytes int)
 	// Apply applies committed entries. For each it calls InFlight.Applying, for each command
-	// InFlight.Took, and InFlight.Applied when what was applied can be seen.
+	// InFlight.Took, and InFlight.Applied when the effects are visible.
 	Apply(ents []*pb.Entry) error
 	// Install replaces the replica's state by the snapshot that a message announces.
 	Install(m *pb.Message) error
@@ -60,33 +60,32 @@ type Host interface {
 	BeginLeadership(term uint64)
 	// EndLeadership makes it stop.
 	EndLeadership()
-	// NoteLeader notes who leads, 0 if that is not known.
+	// NoteLeader is called with the replica that leads, 0 if it is not known.
 	NoteLeader(id uint64)
 	// NoteElected is called after each Ready if the range has a leader that serves.
 	NoteElected()
-	// StopServing makes the replica answer no read any more, before those who wait for commits
-	// learn that their outcome is not known.
+	// StopServing makes the replica refuse reads. It is called before proposers get ambiguous errors.
 	StopServing()
-	// LogFull is called when the leader of a term had to step down since its log is full. candidates
-	// are those that may lead in its place, who has most of the log first.
+	// LogFull is called when the leader of a term has stepped down because its log is full. candidates
+	// are the replicas that may lead in its place, sorted by the length of their logs, longest first.
 	LogFull(term uint64, candidates []kvpb.ReplicaID)
 }
 
-// Config is what a group is made of.
+// Config is the configuration of a group.
 type Config struct {
 	Range   kvpb.RangeID
 	Replica kvpb.ReplicaID
 	Log     *raftlog.Log
 	State   raftlog.State // of the group in Log
-	// Started lets the group process what comes at once, without Start.
+	// Started lets the group process inputs at once, without Begin.
 	Started bool
-	// Workers has workers process the group, never proposers.
+	// Workers leaves the processing of the group to workers, never to proposers.
 	Workers bool
 	// Schedule runs fn soon on a worker.
 	Schedule func(fn func())
-	// Stalled returns what is closed when, or if, the disk does not answer; may be nil.
+	// Stalled returns a channel that is closed once the disk does not respond; may be nil.
 	Stalled func() <-chan struct{}
-	// OnFatal is called with a panic while the group was processed; may be nil.
+	// OnFatal is called with a panic during the processing of the group; may be nil.
 	OnFatal func(error)
 	Logger  raft.Logger
 }
@@ -109,21 +108,21 @@ type Group struct {
 	host     Host
 	cfg      Config
 
-	minMatch atomic.Uint64 // how far the slowest follower is
+	minMatch atomic.Uint64 // the match index of the slowest follower
 	resigned resignedTerms
 
 	// The rest belongs to the processing goroutine.
 	rn         *raft.RawNode
 	quiescence Quiescence
-	// mustCampaign: the only voter is not leader; a full disk interrupted it.
+	// mustCampaign: the only voter does not lead, at the start or after a full disk.
 	mustCampaign bool
-	// starting: what is applied now was committed before the process began.
+	// starting: the entries being applied were committed before the process began.
 	starting bool
 	led      uint64                 // the term for which this replica has begun to lead
 	sender   kvpb.ReplicaDescriptor // of the last message
 	subsumed bool                   // the range is part of another one now
-	// broken is why the group ended before its time. Raft is not asked any more then: it
-	// would take what could not be written for durable as soon as something else is.
+	// broken is the error that ended the group. Raft must not run any more: it would take a failed
+	// write for durable as soon as a later one succeeds.
 	broken  error
 	writes  []raftlog.Write
 	entries []raftlog.Entry
@@ -138,7 +137,7 @@ func New(cfg Config, host Host) *Group {
 	return g
 }
 
-// Reset makes the raft state anew from what is durable and applied.
+// Reset rebuilds the raft state from the durable log and the applied index.
 func (g *Group) Reset() error {
 	applied, _, _ := g.host.Applied()
 	rn, err := raft.NewRawNode(&raft.Config{
@@ -172,20 +171,20 @@ func (g *Group) Raft() *raft.RawNode { return g.rn }
 // Led returns the term for which this replica has begun to lead, 0 if it does not.
 func (g *Group) Led() uint64 { return g.led }
 
-// Sender returns who sent the last message.
+// Sender returns the sender of the last message.
 func (g *Group) Sender() kvpb.ReplicaDescriptor { return g.sender }
 
-// Starting reports whether what is applied now was committed before the process began.
+// Starting reports whether the entries being applied were committed before the process began.
 func (g *Group) Starting() bool { return g.starting }
 
 // Subsumed reports whether the range is part of another one now.
 func (g *Group) Subsumed() bool { return g.subsumed }
 
-// Broken returns why the group ended before its time.
+// Broken returns the error that ended the group, or nil.
 func (g *Group) Broken() error { return g.broken }
 
-// Begin applies what is committed as far as this replica knows, and makes the only voter the
-// leader. What has come in before, from other replicas that were faster, is processed afterwards.
+// Begin applies the entries that this replica knows to be committed, and makes an only voter the leader.
+// Inputs that arrived before, from replicas that started earlier, are processed afterwards.
 func (g *Group) Begin() error {
 	defer must.Report(g.cfg.OnFatal)
 	if !g.Queue.Start() {
@@ -200,8 +199,8 @@ func (g *Group) Begin() error {
 	return err
 }
 
-// begin: while this replica is the only voter everything in its log is committed, up to and with
-// the next change of membership: only when no such change is left may it lead on its own.
+// begin is Begin on the processing goroutine. While this replica is the only voter, its log is committed up
+// to and including the next change of membership. It may elect itself only when no such change is left.
 func (g *Group) begin() error {
 	if err := g.ProcessReady(); err != nil {
 		return err
@@ -253,7 +252,7 @@ func (g *Group) nextConfChange() (uint64, error) {
 	return 0, nil
 }
 
-// campaignAlone makes the only voter the leader and applies what its log holds.
+// campaignAlone makes the only voter the leader and applies its log.
 func (g *Group) campaignAlone() error {
 	if err := g.rn.Campaign(); err != nil {
 		return err
@@ -268,8 +267,8 @@ func (g *Group) campaignAlone() error {
 	return nil
 }
 
-// Run runs fn as the processing goroutine and returns when it has run. What has come meanwhile
-// is processed afterwards.
+// Run runs fn on the processing goroutine and waits for it. Inputs that arrive meanwhile are processed
+// afterwards.
 func (g *Group) Run(fn func() error) error {
 	defer must.Report(g.cfg.OnFatal)
 	done := make(chan error, 1)
@@ -285,8 +284,7 @@ func (g *Group) Run(fn func() error) error {
 	return <-done
 }
 
-// Post has the processing goroutine, or a worker, process an input soon. False means that it
-// never will be.
+// Post queues an input for the processing goroutine or a worker. It returns false if the input is dropped.
 func (g *Group) Post(in Input) bool {
 	work, ok := g.Queue.Deliver(in)
 	if !ok {
@@ -305,9 +303,9 @@ func (g *Group) Do(fn func()) bool { return g.Post(Input{Do: fn}) }
 // work processes the group on a worker.
 func (g *Group) work() { g.process(nil) }
 
-// process takes in the inputs and the queue until own is done, then hands on; it reports
-// whether own is done. With own still on its way and nothing else to do, or its leadership
-// resigned, it returns too.
+// process processes inputs and proposals until own is done, and then hands the role to another goroutine.
+// It also returns when the queue is empty, or own's leadership was resigned, while own is in flight. It
+// reports whether own is done.
 func (g *Group) process(own *Proposal) bool {
 	defer must.Report(g.cfg.OnFatal)
 	g.Queue.Enter(own)
@@ -327,11 +325,11 @@ func (g *Group) process(own *Proposal) bool {
 	}
 }
 
-// workersOnly reports whether proposers leave the processing to workers: the node has other
-// stores, and who waits for an answer must not wait for this one's disk for ever.
+// workersOnly reports whether proposers leave the processing to workers: on a node with several stores a
+// proposer must not block on one store's stalled disk.
 func (g *Group) workersOnly() bool { return g.cfg.Workers && !g.host.OnlyVoter() }
 
-// step takes the inputs in.
+// step processes the inputs.
 func (g *Group) step() {
 	inputs := g.Queue.Inputs()
 	for i, in := range inputs {
@@ -361,7 +359,7 @@ func (g *Group) step() {
 	}
 }
 
-// propose proposes the commands of a batch, as few entries as the limits allow.
+// propose proposes the commands of a batch, in as few entries as the limits allow.
 func (g *Group) propose(batch []*Proposal) {
 	if g.subsumed {
 		g.Queue.FinishAll(batch, g.host.Mismatch())
@@ -375,7 +373,7 @@ func (g *Group) propose(batch []*Proposal) {
 		entry, n := g.InFlight.Compose(batch, g.led, g.mustCampaign)
 		part := batch[:n]
 		batch = batch[n:]
-		if len(entry) == 0 { // nothing in it may be proposed now
+		if len(entry) == 0 { // all commands were refused
 			continue
 		}
 		if err := g.submit(entry, part); err != nil {
@@ -385,7 +383,7 @@ func (g *Group) propose(batch []*Proposal) {
 	}
 }
 
-// submit gives an entry to raft and does what raft then asks for.
+// submit proposes an entry to raft and processes the resulting Ready.
 func (g *Group) submit(entry []byte, part []*Proposal) error {
 	if g.mustCampaign {
 		if err := g.campaignAlone(); err != nil {
@@ -401,7 +399,7 @@ func (g *Group) submit(entry []byte, part []*Proposal) error {
 		}
 		return err
 	}
-	g.Unquiesce() // the followers have to learn of it, again if it gets lost
+	g.Unquiesce() // ticks repeat a lost message to the followers
 	return g.ProcessReady()
 }
 
@@ -430,7 +428,7 @@ func (g *Group) End(reason error) {
 	g.InFlight.Fail(reason)
 }
 
-// Step has raft take in a message that came with a snapshot, and does what it then asks for.
+// Step passes the message of a snapshot to raft and processes the resulting Ready.
 func (g *Group) Step(m *pb.Message, from kvpb.ReplicaDescriptor) error {
 	g.sender = from
 	// An error is of a message that came too late: raft ignores it.

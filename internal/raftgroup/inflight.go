@@ -16,7 +16,7 @@ type Refusals interface {
 }
 
 // InFlight tracks the entries proposed here from the proposal until they are applied, and
-// those who wait for their commands:
+// the waiting proposers of their commands:
 //
 //	Compose ─► Propose ─► proposed ── Number: raft gave it an index and a term ─► appended
 //	                                                                                 │
@@ -72,8 +72,8 @@ func (f *InFlight) Compose(batch []*Proposal, term uint64, any bool) (entry []by
 	return entry, n
 }
 
-// Propose notes an entry of Compose that is about to be given to raft. It lets go of the
-// commands, which the entry holds now: raft and its log make copies of a long one.
+// Propose registers an entry of Compose that is about to be proposed to raft. It drops its references to
+// long commands, since raft and the log copy the entry.
 func (f *InFlight) Propose(entry []byte, props []*Proposal) {
 	for _, p := range props {
 		if p != nil && len(p.Command) >= apply.LongCommand {
@@ -83,16 +83,16 @@ func (f *InFlight) Propose(entry []byte, props []*Proposal) {
 	f.proposed = append(f.proposed, inFlightEntry{size: len(entry), props: append([]*Proposal(nil), props...)})
 }
 
-// ProposeConfChange notes a configuration change that is about to be given to raft.
+// ProposeConfChange registers a configuration change that is about to be proposed to raft.
 func (f *InFlight) ProposeConfChange(p *Proposal) {
 	f.proposed = append(f.proposed, inFlightEntry{conf: true, props: []*Proposal{p}})
 }
 
-// Drop forgets the last entry noted, which raft did not take.
+// Drop removes the last registered entry, which raft has refused.
 func (f *InFlight) Drop() { f.proposed = f.proposed[:len(f.proposed)-1] }
 
-// Number notes the index and term that raft gave to entries proposed here: they come back in
-// the order in which they were proposed, before any others, since nothing is stepped in between.
+// Number assigns the index and term of appended entries to the entries proposed here. Raft appends those in
+// the order of their proposals and before any others, since no message is stepped in between.
 func (f *InFlight) Number(ents []*pb.Entry) {
 	for _, e := range ents {
 		if len(f.proposed) == 0 {
@@ -119,8 +119,8 @@ func (f *InFlight) Proposed() int { return len(f.proposed) }
 // Waiting returns how many entries of this group's proposers are numbered and not applied.
 func (f *InFlight) Waiting() int { return len(f.appended) }
 
-// Applying finds who waits for the commands of an entry that is about to be applied, and refuses
-// those of entries that will never be.
+// Applying finds the proposals of the entry that is about to be applied, and refuses those of replaced
+// entries.
 func (f *InFlight) Applying(index, term uint64) {
 	f.current = nil
 	for len(f.appended) > 0 && (f.appended[0].index <= index || f.appended[0].term < term) {
@@ -136,7 +136,7 @@ func (f *InFlight) Applying(index, term uint64) {
 	}
 }
 
-// Took notes whether the next command of the entry took effect.
+// Took records whether the next command of the entry took effect.
 func (f *InFlight) Took(ok bool) {
 	// Proposals answered before the entry was made are nil and have no command.
 	for len(f.current) > 0 {
@@ -152,7 +152,7 @@ func (f *InFlight) Took(ok bool) {
 	}
 }
 
-// Applied wakes those who wait for the entries applied since the last call.
+// Applied notifies the proposers of the entries applied since the last call.
 func (f *InFlight) Applied() {
 	for _, p := range f.applied {
 		if p != nil {
@@ -163,8 +163,8 @@ func (f *InFlight) Applied() {
 	f.applied = f.applied[:0]
 }
 
-// Expire gives up those who wait for entries of terms up to one whose leadership ended a while
-// ago, and which are neither committed nor overwritten here: the next leader knows more.
+// Expire fails the proposals of entries of terms up to term, whose leadership ended a while ago, that are
+// neither applied nor replaced here yet. The next leader knows their outcomes.
 func (f *InFlight) Expire(term uint64, err error) {
 	if len(f.appended) == 0 {
 		return
@@ -181,7 +181,7 @@ func (f *InFlight) Expire(term uint64, err error) {
 	f.appended = kept
 }
 
-// Fail gives up all who wait for entries.
+// Fail fails all proposals in flight.
 func (f *InFlight) Fail(err error) {
 	for _, l := range [][]inFlightEntry{f.proposed, f.appended} {
 		for i := range l {

@@ -12,17 +12,16 @@ import (
 // maxRecentBytes bounds the entries that LogView keeps as raft made them.
 const maxRecentBytes = 8 << 20
 
-// StateMachine is what raft must know of the state that the log leads to.
+// StateMachine is raft's view of the applied state.
 type StateMachine interface {
 	ConfState() *pb.ConfState
 	// Applied returns the last entry applied; ok is false while there is no state yet.
 	Applied() (index, term uint64, ok bool)
 }
 
-// LogView shows a group's part of the store's log to raft. Entries that were
-// appended a moment ago are served as they are, without a look into the log:
-// raft asks for them again when it hands them out for application. Raft keeps the
-// slices that Entries returns, so their array is never changed in place.
+// LogView is the raft.Storage of a group: its part of the store's log. It serves recently appended entries
+// from memory, since raft reads them again for their application. Raft retains the slices that Entries
+// returns, so their array is never changed in place.
 type LogView struct {
 	Log   *raftlog.Log
 	Group raftlog.GroupID
@@ -86,15 +85,15 @@ func (v *LogView) Term(i uint64) (uint64, error) {
 	return t, raftError(err)
 }
 
-// LastIndex implements raft.Storage. Raft asks at each step: thousands of groups that
-// elect leaders at once would wait for one another at the log's mutex.
+// LastIndex implements raft.Storage. It avoids the log's mutex, since raft calls it at each step: thousands
+// of groups that elect leaders at once would contend for the mutex.
 func (v *LogView) LastIndex() (uint64, error) { return v.State.Last, nil }
 
 // FirstIndex implements raft.Storage.
 func (v *LogView) FirstIndex() (uint64, error) { return v.Log.FirstIndex(v.Group), nil }
 
-// Snapshot implements raft.Storage: it says what a snapshot of now would be. The
-// data is read when the message leaves.
+// Snapshot implements raft.Storage. It returns the metadata of the present state; the data is read when the
+// message is sent.
 func (v *LogView) Snapshot() (*pb.Snapshot, error) {
 	index, term, ok := v.state.Applied()
 	if !ok {
@@ -117,7 +116,7 @@ func raftError(err error) error {
 	return err
 }
 
-// Appended notes entries that the log now holds.
+// Appended adds entries that were appended to the log.
 func (v *LogView) Appended(ents []*pb.Entry) {
 	if len(ents) == 0 {
 		return
@@ -140,8 +139,8 @@ func (v *LogView) Appended(ents []*pb.Entry) {
 	}
 }
 
-// Forget forgets the entries up to index, which were applied: nobody here needs them again soon.
-// The array stays as it is: raft holds parts of it.
+// Forget drops the entries up to index, which were applied and will not be read again soon. The array is
+// not changed, since raft holds parts of it.
 func (v *LogView) Forget(index uint64) {
 	n := 0
 	for n < len(v.recent) && v.recent[n].GetIndex() <= index {
@@ -154,7 +153,7 @@ func (v *LogView) Forget(index uint64) {
 	}
 }
 
-// Reset notes that the log begins after an entry now.
+// Reset is called when the log was emptied and now begins after the entry last.
 func (v *LogView) Reset(hs raftlog.HardState, last uint64) {
 	v.State.HardState, v.State.Last = hs, last
 	v.recent, v.recentBytes = nil, 0

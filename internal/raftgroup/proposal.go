@@ -6,8 +6,8 @@ import "github.com/lichendb/lichen/internal/raftlog"
 type Proposal struct {
 	Command []byte
 	Fence   Fence
-	// Keep, if not nil, is called when the proposer stops waiting while the outcome is
-	// unknown; what it returns is called when the outcome is known.
+	// Keep, if not nil, is called when the proposer stops waiting for the outcome; the function that
+	// it returns is called when the outcome is known.
 	Keep func() (known func())
 	// Appender, if not nil, makes the next write of the processing goroutine, whose own
 	// proposal this is, durable together with those of other groups.
@@ -38,7 +38,7 @@ func NewProposal(f Fence, command []byte) *Proposal {
 	return &Proposal{Command: command, Fence: f, wake: make(chan Wake, 1)}
 }
 
-// Woken brings what the proposer is to do.
+// Woken returns the channel on which the proposer is notified.
 func (p *Proposal) Woken() <-chan Wake { return p.wake }
 
 // Err returns the outcome of a proposal that is done.

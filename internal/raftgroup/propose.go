@@ -9,10 +9,10 @@ import (
 )
 
 const (
-	// ProposalTimeout bounds how long a command may be on its way before the one who waits
-	// for it learns that its outcome is not known.
+	// ProposalTimeout bounds the wait of a proposer. Afterwards it gets an ambiguous error.
 	ProposalTimeout = 5 * time.Second
-	// stopGrace is how long it may still take once the group was stopped.
+	// stopGrace bounds the wait once the group was stopped, or its leadership resigned, or the disk
+	// stalls.
 	stopGrace = 100 * time.Millisecond
 )
 
@@ -46,8 +46,9 @@ func (g *Group) ProposeDeferred(f Fence, command []byte, flushes uint64) error {
 	return g.Await(p, 0)
 }
 
-// ProposeHere processes the group with a proposal if nobody else does, and reports whether it is
-// done. What it appends first goes through a. ok is false if nothing was done.
+// ProposeHere processes the group with a proposal on the caller's goroutine, and reports whether it is
+// done. The first append goes through a. ok is false, and nothing was done, if another goroutine processes
+// the group.
 func (g *Group) ProposeHere(p *Proposal, a Appender) (done, ok bool) {
 	if g.cfg.Workers || !g.Queue.TryProcess(p) {
 		return false, false
@@ -56,24 +57,24 @@ func (g *Group) ProposeHere(p *Proposal, a Appender) (done, ok bool) {
 	return g.process(p), true
 }
 
-// Flush has the deferred proposals go now, and those that are about to wait not wait.
+// Flush proposes the deferred proposals now, and fails calls of Defer that are about to follow.
 func (g *Group) Flush() {
 	if g.Queue.Flush() {
 		g.cfg.Schedule(g.work)
 	}
 }
 
-// drain has the deferred proposals go.
+// drain proposes the deferred proposals.
 func (g *Group) drain() {
 	if g.Queue.Drain() {
 		g.cfg.Schedule(g.work)
 	}
 }
 
-// Await waits for a proposal, processing the group when asked to. waited is for how long the
-// caller has waited already.
+// Await waits for a proposal, and processes the group when it is handed the role. waited is the time that
+// the caller has already waited.
 func (g *Group) Await(p *Proposal, waited time.Duration) error {
-	if g.host.OnlyVoter() { // nobody else to wait for
+	if g.host.OnlyVoter() { // no other replica knows the outcome: no timeout
 		for <-p.wake == Process {
 			if g.process(p) {
 				break
@@ -98,10 +99,10 @@ func (g *Group) Await(p *Proposal, waited time.Duration) error {
 			if resigned = nil; g.resigned.covers(p.Fence.Term) {
 				timeout.Reset(stopGrace)
 			}
-		case <-stalled: // nothing comes back from the disk soon, and others lead by then
+		case <-stalled: // another replica will lead before the disk responds
 			stalled = nil
 			timeout.Reset(stopGrace)
-		case <-halted: // what is nearly done may end
+		case <-halted: // leave time for proposals that are nearly done
 			halted = nil
 			timeout.Reset(stopGrace)
 		case w := <-p.wake:
@@ -120,22 +121,21 @@ func (g *Group) Await(p *Proposal, waited time.Duration) error {
 				}
 			default:
 			}
-			// p stays with whoever finishes it, and is not used again.
+			// The processing goroutine may still finish p, so it does not return to the pool.
 			g.keep(p)
 			return &kvpb.AmbiguousCommitError{Cause: errors.New("no quorum of the range's replicas answers")}
 		}
 	}
 }
 
-// resignedTerms are the leaderships that this replica resigned though it may be slow to learn what
-// becomes of their entries: who waits for one of their commands soon learns that the next leader
-// knows more.
+// resignedTerms are the leaderships that this replica has resigned because its disk is slow. Their proposers
+// soon get an ambiguous error, since the next leader will know the outcome earlier.
 type resignedTerms struct {
 	last atomic.Uint64                 // and all before
 	news atomic.Pointer[chan struct{}] // closed when last rises
 }
 
-// next returns what is closed by the next resignation.
+// next returns a channel that the next resignation closes.
 func (r *resignedTerms) next() <-chan struct{} {
 	for {
 		if c := r.news.Load(); c != nil {
@@ -146,12 +146,12 @@ func (r *resignedTerms) next() <-chan struct{} {
 	}
 }
 
-// covers reports whether who proposed a command in a term need not wait for it.
+// covers reports whether the leadership of a term was resigned.
 func (r *resignedTerms) covers(term uint64) bool {
 	return term != AnyTerm && term <= r.last.Load()
 }
 
-// Resign lets those go who wait for commands of a leadership, or come to do so.
+// Resign shortens the wait of present and later proposers of a leadership to stopGrace.
 func (g *Group) Resign(term uint64) {
 	g.resigned.last.Store(term)
 	if c := g.resigned.news.Swap(nil); c != nil {
@@ -159,8 +159,8 @@ func (g *Group) Resign(term uint64) {
 	}
 }
 
-// keep sees to what goes on until the outcome of a proposal is known for which nobody waits
-// any more.
+// keep calls Keep of a proposal whose proposer has stopped waiting, and then waits for the outcome in the
+// background.
 func (g *Group) keep(p *Proposal) {
 	if p.Keep == nil {
 		return
@@ -169,7 +169,7 @@ func (g *Group) keep(p *Proposal) {
 	running := g.host.Go(func() {
 		defer known()
 		select {
-		case <-p.wake: // it was in an entry, so nobody hands the queue on to it
+		case <-p.wake: // Done: a proposal that is in an entry is not handed the role
 		case <-g.Queue.Halted():
 		}
 	})

@@ -19,19 +19,19 @@ import (
 )
 
 const (
-	// resolveBytes and resolveKeys bound one command of an intent resolution: what others
-	// write in the range, or read that was not applied yet, waits behind it.
+	// resolveBytes and resolveKeys bound one command of an intent resolution: other commands of the
+	// range, and reads that wait for them, queue behind it.
 	resolveBytes = 256 << 10
 	resolveKeys  = 1024
-	// resolveTimeout bounds one run of it; the sweep begins another.
+	// resolveTimeout bounds one run; the sweep begins another.
 	resolveTimeout = 10 * time.Minute
-	// resolveAttempts bounds how often the range's bounds may change meanwhile.
+	// resolveAttempts bounds the changes of the range's bounds during one run.
 	resolveAttempts = 10
-	// MaxResolvers bounds the resolutions of a store that go beyond one command: others wait
-	// their turn, unless somebody contends for what they remove.
+	// MaxResolvers bounds a store's concurrent resolutions of more than one command. Others queue,
+	// unless their keys are contended.
 	MaxResolvers = 1
-	// A resolver waits after each command for resolveDelayFactor times as long as that took, within
-	// these bounds: the range's leader and its followers have others to serve.
+	// After each command a resolver pauses for resolveDelayFactor times the command's duration, within
+	// these bounds, and so leaves most of the leader's and the followers' capacity to requests.
 	resolveDelayFactor = 8
 	minResolveDelay    = 10 * time.Millisecond
 	maxResolveDelay    = 2 * time.Second
@@ -46,7 +46,8 @@ func (r *Replica) resolveLater(x *txnintent.Txn) {
 	})
 }
 
-// resolveOrSweep resolves the intents of a decided transaction, or has the sweep do so.
+// resolveOrSweep resolves the intents of a decided transaction. After an error it leaves them to the
+// sweep.
 func (r *Replica) resolveOrSweep(ctx context.Context, x *txnintent.Txn) {
 	if err := r.resolveIntents(ctx, x); err != nil {
 		r.deps.Logger.Debug("resolve the intents of a transaction; the sweep goes on with it", "range", r.id, "err", err)
@@ -54,9 +55,9 @@ func (r *Replica) resolveOrSweep(ctx context.Context, x *txnintent.Txn) {
 	}
 }
 
-// resolveIntents resolves the intents of a decided transaction and forgets it. Only one
-// goroutine at a time does so: another's commands, made from what it saw before, would take
-// away what somebody wrote after the intents were gone (Txn.TryResolver).
+// resolveIntents resolves the intents of a decided transaction and removes it from the table. Only one
+// goroutine at a time does so (Txn.TryResolver): the commands of a second one, built from an older state,
+// could remove versions that were written after the intents were resolved.
 func (r *Replica) resolveIntents(ctx context.Context, x *txnintent.Txn) error {
 	if !x.TryResolver() {
 		return nil
@@ -73,7 +74,7 @@ func (r *Replica) resolveIntents(ctx context.Context, x *txnintent.Txn) error {
 		case errors.As(err, &moved) && moves < resolveAttempts:
 			moves++
 		case errors.As(err, &notLeader) && r.lease.Load() != nil:
-			// Its followers have not all answered yet. Who meets the intents waits for this.
+			// The leadership has not enough support yet, and requests wait for these intents.
 			if err := sleep.For(ctx, pushFirst); err != nil {
 				return err
 			}
@@ -85,8 +86,8 @@ func (r *Replica) resolveIntents(ctx context.Context, x *txnintent.Txn) error {
 	return r.deleteLocalRecord(ctx, x.ID())
 }
 
-// resolveOnce removes the locks of a decided transaction: the versions of an aborted one go
-// too, and those of one that committed later than they say move.
+// resolveOnce removes the locks of a decided transaction. It drops the versions of an aborted one, and
+// moves versions to the commit timestamp where that differs from theirs.
 func (r *Replica) resolveOnce(ctx context.Context, x *txnintent.Txn) error {
 	d := r.deferralOf(x)
 	fence, err := r.admitWrite(ctx)
@@ -94,7 +95,7 @@ func (r *Replica) resolveOnce(ctx context.Context, x *txnintent.Txn) error {
 		return err
 	}
 	st := r.intents.State(x)
-	if st.Removed { // gone, or another leadership's
+	if st.Removed { // resolved, or loaded anew by another leadership
 		return nil
 	}
 	s := resolver{intentBatch: newIntentBatch(r, x, st, fence, d), listed: st.Keys, rest: st.Span, began: time.Now()}
@@ -108,7 +109,7 @@ func (r *Replica) resolveOnce(ctx context.Context, x *txnintent.Txn) error {
 			err = s.flush()
 		}
 		if len(contended) > 0 {
-			r.intents.Released(x) // also if it failed: they look again
+			r.intents.Released(x) // after an error too: the waiters look again
 		}
 		if over || err != nil {
 			return err
@@ -119,7 +120,7 @@ func (r *Replica) resolveOnce(ctx context.Context, x *txnintent.Txn) error {
 	}
 }
 
-// deferralOf says whether the resolution of intents may wait.
+// deferralOf returns whether the resolution of intents may be deferred.
 func (r *Replica) deferralOf(x *txnintent.Txn) deferral {
 	d := deferral{flushes: r.group.Queue.Flushes()}
 	st := r.intents.State(x)
@@ -127,11 +128,11 @@ func (r *Replica) deferralOf(x *txnintent.Txn) deferral {
 	return d
 }
 
-// deferral says whether a command may be deferred until another one of the range is proposed.
-// The zero value is that of one that somebody waits for.
+// deferral says whether a command may be deferred until another command of the range is proposed. The
+// zero value is for a command with a waiter.
 type deferral struct {
 	allowed bool
-	// flushes is what Queue.Flushes returned before it was looked whether somebody waits.
+	// flushes is the result of Queue.Flushes before the check for waiters.
 	flushes uint64
 }
 
@@ -143,8 +144,7 @@ func (g *group) proposeDeferrable(d deferral, fence raftgroup.Fence, command []b
 	return g.Propose(fence, command)
 }
 
-// intentBatch collects what happens to the intents of a transaction into commands of bounded
-// size.
+// intentBatch collects changes of a transaction's intents into commands of bounded size.
 type intentBatch struct {
 	r        *Replica
 	x        *txnintent.Txn
@@ -192,20 +192,20 @@ func (b *intentBatch) drop(key []byte, v mvcc.Value) {
 	b.b.Collect(key, mvcc.Garbage{TS: v.TS, Size: uint32(len(v.Data)) + 1})
 }
 
-// resolver is one intent resolution on its way: command by command, with no iterator open in
+// resolver is one intent resolution in progress. It works command by command, without an open iterator in
 // between.
 type resolver struct {
 	intentBatch
-	listed [][]byte  // staged keys that are left; nil if they are not listed
-	rest   kvpb.Span // else: where what is left lies
-	slot   bool      // it has one of the store's
+	listed [][]byte  // the remaining staged keys; nil if they are not listed
+	rest   kvpb.Span // the span of the remaining intents otherwise
+	slot   bool      // it holds one of Deps.ResolveSlots
 	began  time.Time
 	steps  int
 }
 
-// fill makes a command: first of the keys that others contend for, then of the next ones,
-// unless this is a long resolution, in which those who wait come before all others. over says
-// that nothing is left behind it.
+// fill fills a command: with the contended keys first, then with the next ones. In a long resolution a
+// command with contended keys contains no others, so that the waiters continue soon. over says that no
+// intent is left after this command.
 func (s *resolver) fill(ctx context.Context, contended [][]byte) (over bool, err error) {
 	if _, err := s.these(contended, nil); err != nil || len(contended) > 0 && s.slot {
 		return false, err
@@ -236,8 +236,8 @@ func among(sorted [][]byte, key []byte) bool {
 	return ok
 }
 
-// these adds listed keys, but for those in the command already, until it is full; n is how
-// many it has looked at.
+// these adds listed keys until the command is full, except those in already. n is the number of keys it
+// has processed.
 func (s *resolver) these(listed, already [][]byte) (n int, err error) {
 	d := s.r.Desc()
 	for _, key := range listed {
@@ -274,7 +274,7 @@ func (s *resolver) one(key []byte, in txnintent.Intent) error {
 		if err != nil {
 			return err
 		}
-		if v.TS == in.TS { // else a run before a crash has been here
+		if v.TS == in.TS { // else an earlier run has resolved it
 			s.drop(key, v)
 			if to == txnintent.MoveVersion {
 				s.write(key, in.Deleted, v.Data)
@@ -295,8 +295,8 @@ func (b *intentBatch) write(key []byte, deleted bool, value []byte) {
 	}
 }
 
-// pace lets others go ahead after a command that took so long, as long as nobody contends for
-// what is left. After the first one it waits for its turn too.
+// pace pauses after a command that took so long, unless the remaining intents are contended. After the
+// first command it also waits for a slot.
 func (s *resolver) pace(ctx context.Context, took time.Duration) error {
 	expedite := s.r.intents.Pausing(s.x)
 	if slots := s.r.deps.ResolveSlots; !s.slot && slots != nil {
@@ -321,7 +321,7 @@ func (s *resolver) pace(ctx context.Context, took time.Duration) error {
 	}
 }
 
-// leave gives up the resolver's turn.
+// leave releases the resolver's slot.
 func (s *resolver) leave() {
 	if s.slot {
 		<-s.r.deps.ResolveSlots
@@ -331,7 +331,7 @@ func (s *resolver) leave() {
 	}
 }
 
-// rollBackIntents takes back the spilled writes of a span from a position on.
+// rollBackIntents undoes the spilled writes of a span from a position on, for a rollback to a savepoint.
 func (r *Replica) rollBackIntents(ctx context.Context, x *txnintent.Txn, span kvpb.Span, from uint64) error {
 	fence, err := r.admitWrite(ctx)
 	if err != nil {
@@ -367,8 +367,8 @@ func (r *Replica) rollBackIntents(ctx context.Context, x *txnintent.Txn, span kv
 	return b.flush()
 }
 
-// eachIntent calls fn for the intents of a transaction within a span, cut at the range's
-// bounds; the zero transaction stands for all.
+// eachIntent calls fn for the intents of a transaction within a span and the range's bounds; for the zero
+// transaction, for all intents there.
 func (r *Replica) eachIntent(ctx context.Context, id kvpb.TxnID, span kvpb.Span, fn func(key []byte, in txnintent.Intent) error) error {
 	return r.scanIntents(ctx, id, span, false, fn)
 }

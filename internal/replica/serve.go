@@ -17,8 +17,8 @@ import (
 	"github.com/lichendb/lichen/internal/storage/mvcc"
 )
 
-// How long a transaction waits for a lock before it looks for a deadlock, and
-// how often it looks again.
+// A transaction that waits for a lock looks for a deadlock after deadlockFirst, and then every
+// deadlockAgain.
 const (
 	deadlockFirst = 10 * time.Millisecond
 	deadlockAgain = 100 * time.Millisecond
@@ -26,9 +26,8 @@ const (
 
 func txnID(t *kvpb.TxnMeta) concurrency.TxnID { return concurrency.TxnID(t.ID) }
 
-// awaitKey waits for commits in flight that a read of key must see. The caller
-// has put the read into the timestamp cache before, so that a commit that is not
-// in flight yet lands after it (invariant 2).
+// awaitKey waits for commits in flight that a read of key must see. The read is already in the timestamp
+// cache, so a commit that is not in flight yet lands above it (invariant 2).
 func (r *Replica) awaitKey(ctx context.Context, t *kvpb.TxnMeta, key []byte) error {
 	for {
 		c := r.commits.BlockingRead(txnID(t), key, t.ReadTS)
@@ -41,8 +40,8 @@ func (r *Replica) awaitKey(ctx context.Context, t *kvpb.TxnMeta, key []byte) err
 	}
 }
 
-// awaitChange waits until a read at ts may look at a commit again. One that ended with
-// the leadership may have happened all the same; leaveRead would find that out too, later.
+// awaitChange waits until a read at ts should look at a commit again. It checks the lease, as leaveRead
+// does later: a commit that ended with the leadership may still be applied.
 func (r *Replica) awaitChange(ctx context.Context, c *concurrency.Commit, ts hlc.Timestamp) error {
 	select {
 	case <-c.Changed():
@@ -65,7 +64,7 @@ func (r *Replica) get(ctx context.Context, req *kvpb.GetRequest, resp *kvpb.GetR
 		return err
 	}
 	if !limit.ts.IsEmpty() && ts.Less(resp.TS) {
-		// A version within the uncertainty: the read moves if it is the first.
+		// The version is uncertain: the transaction's first read moves to the limit.
 		if !req.MayMove {
 			return &kvpb.UncertaintyError{Key: bytes.Clone(req.Key), TS: limit.ts, Node: limit.node, Least: resp.TS}
 		}
@@ -75,7 +74,7 @@ func (r *Replica) get(ctx context.Context, req *kvpb.GetRequest, resp *kvpb.GetR
 	return r.leaveRead(ts, fence)
 }
 
-// getAt reads a key; with a limit it reads there, above the read timestamp.
+// getAt reads a key at the read timestamp or, if set, at limit above it.
 func (r *Replica) getAt(ctx context.Context, req *kvpb.GetRequest, limit hlc.Timestamp, resp *kvpb.GetResponse) error {
 	if !limit.IsEmpty() {
 		moved := *req
@@ -102,7 +101,7 @@ func (r *Replica) getAt(ctx context.Context, req *kvpb.GetRequest, limit hlc.Tim
 }
 
 func (r *Replica) scan(ctx context.Context, req *kvpb.ScanRequest, resp *kvpb.ScanResponse) error {
-	resp.Reset() // it may hold what another replica read before it could not answer
+	resp.Reset() // it may hold rows of another replica's failed attempt
 	fence, err := r.enterRead(ctx, req.Txn.ReadTS, kvpb.Span{Key: req.Start, EndKey: req.End})
 	if err != nil {
 		return r.scanClosed(ctx, req, resp, err)
@@ -115,7 +114,8 @@ func (r *Replica) scan(ctx context.Context, req *kvpb.ScanRequest, resp *kvpb.Sc
 				return err
 			}
 		} else {
-			// Nothing was read yet: any timestamp will do, and this one is certain.
+			// The transaction has read nothing yet: its snapshot moves to the limit, above which no
+			// version is uncertain.
 			moved := *req
 			t := *req.Txn
 			t.ReadTS, resp.ReadTS = limit.ts, limit.ts
@@ -130,7 +130,7 @@ func (r *Replica) scan(ctx context.Context, req *kvpb.ScanRequest, resp *kvpb.Sc
 	return r.leaveRead(req.Txn.ReadTS, fence)
 }
 
-// settleUncertainty fails if there are versions of the span that are uncertain.
+// settleUncertainty returns an UncertaintyError if the span has uncertain versions.
 func (r *Replica) settleUncertainty(ctx context.Context, req *kvpb.ScanRequest, limit limit) error {
 	t := *req.Txn
 	t.ReadTS = limit.ts
@@ -151,7 +151,7 @@ func (r *Replica) settleUncertainty(ctx context.Context, req *kvpb.ScanRequest, 
 	return err
 }
 
-// clipped returns the spans that a request is for.
+// clipped returns the spans of a request, clipped to its bounds.
 func clipped(req *kvpb.ScanRequest) []kvpb.Span {
 	spans := make([]kvpb.Span, 0, len(req.Spans))
 	for _, s := range req.Spans {
@@ -162,7 +162,7 @@ func clipped(req *kvpb.ScanRequest) []kvpb.Span {
 	return spans
 }
 
-// await waits for commits in flight that a read of s must see, as awaitKey.
+// await is awaitKey for a key or a span.
 func (r *Replica) await(ctx context.Context, t *kvpb.TxnMeta, s kvpb.Span) error {
 	if len(s.EndKey) == 0 {
 		return r.awaitKey(ctx, t, s.Key)
@@ -204,7 +204,7 @@ func (r *Replica) scanAt(ctx context.Context, req *kvpb.ScanRequest, resp *kvpb.
 	return eval.Scan(ctx, r.deps.Engine, req, resp)
 }
 
-// enterSpans notes a read of several spans and waits for the commits in flight that
+// enterSpans adds a read of several spans to the timestamp cache and waits for the commits in flight that
 // it must see.
 func (r *Replica) enterSpans(ctx context.Context, req *kvpb.ScanRequest) error {
 	t := req.Txn
@@ -219,7 +219,7 @@ func (r *Replica) enterSpans(ctx context.Context, req *kvpb.ScanRequest) error {
 		}
 	}
 	if r.commits.Len() == 0 {
-		return nil // those that begin from now on see the reads
+		return nil // later commits find the reads in the timestamp cache
 	}
 	for _, s := range req.Spans {
 		if s, ok := s.Clip(req.Start, req.End); ok {
@@ -231,16 +231,16 @@ func (r *Replica) enterSpans(ctx context.Context, req *kvpb.ScanRequest) error {
 	return nil
 }
 
-// readFence is the lease and the bounds under which a read was admitted: leaveRead makes sure that
-// they still hold when the read is done.
+// readFence is the lease and the bounds under which a read was admitted. leaveRead checks at the end of
+// the read that they still hold.
 type readFence struct {
 	desc *kvpb.RangeDescriptor
 	term uint64
-	// upTo is how far beyond its timestamp the read went, empty if no further.
+	// upTo is the highest timestamp that the read looked at, if above its own; empty otherwise.
 	upTo hlc.Timestamp
 }
 
-// enterRead answers whether the replica may read the span at ts.
+// enterRead returns the fence of a read of the span at ts, or an error if the replica may not serve it.
 func (r *Replica) enterRead(ctx context.Context, ts hlc.Timestamp, s kvpb.Span) (readFence, error) {
 	d := r.Desc()
 	if d.Into != 0 {
@@ -259,11 +259,10 @@ func (r *Replica) enterRead(ctx context.Context, ts hlc.Timestamp, s kvpb.Span) 
 	return readFence{desc: d, term: l.Term}, nil
 }
 
-// leaveRead runs after a read. The leadership that admitted it must still stand, and
-// cover it (invariant 1): what the read learned of commits and provisional versions, and
-// the state of the engine that it saw, are then of that leadership. The range must still hold
-// what was read, and a version that was missed because it was being collected lies below
-// the threshold, which was raised before (invariant 3).
+// leaveRead runs after a read. The leadership that admitted the read must still stand and cover it
+// (invariant 1): then the commits, the intents and the engine state that the read saw all belong to this
+// leadership. The range must still hold the span, and the read must not lie below the collection
+// threshold.
 func (r *Replica) leaveRead(ts hlc.Timestamp, fence readFence) error {
 	if l := r.lease.Load(); l == nil || l.Term != fence.term || !r.covers(l, ts.Max(fence.upTo)) {
 		return r.notLeader()
@@ -274,9 +273,8 @@ func (r *Replica) leaveRead(ts hlc.Timestamp, fence readFence) error {
 	return r.checkThreshold(ts)
 }
 
-// checkThreshold runs after a read (invariant 3): a version that was missed
-// because it was being collected lies below the threshold, which was raised
-// before.
+// checkThreshold runs after a read (invariant 3). The threshold is raised before a version is collected,
+// so a read that missed such a version lies below the threshold.
 func (r *Replica) checkThreshold(ts hlc.Timestamp) error {
 	if th := r.Threshold(); ts.Less(th) && !plant.On(plant.IgnoreThreshold) {
 		return &kvpb.SnapshotTooOldError{ReadTS: ts, Threshold: th}
@@ -325,7 +323,7 @@ func (r *Replica) LockMany(ctx context.Context, req *kvpb.LockManyRequest, resp 
 	return err
 }
 
-// releaseNew gives up what LockMany has acquired.
+// releaseNew releases the locks that LockMany has acquired.
 func (r *Replica) releaseNew(id concurrency.TxnID, keys [][]byte, got []kvpb.LockResponse) {
 	for i := range keys {
 		if got[i].Acquired {
@@ -373,7 +371,7 @@ func (r *Replica) takeLock(ctx context.Context, req *kvpb.LockRequest, resp *kvp
 	return nil
 }
 
-// keepOrSkip gives a lock that was just acquired up if its key could not be read.
+// keepOrSkip releases a lock that was just acquired if its key could not be read.
 func (r *Replica) keepOrSkip(req *kvpb.LockRequest, resp *kvpb.LockResponse, err error) error {
 	if err != nil && resp.Acquired {
 		r.releaseAll(txnID(req.Txn), [][]byte{req.Key})
@@ -386,8 +384,8 @@ func (r *Replica) keepOrSkip(req *kvpb.LockRequest, resp *kvpb.LockResponse, err
 	return err
 }
 
-// latestOfAll reads the keys whose locks LockMany has taken. One iterator does for all: it
-// is opened when all of them are held.
+// latestOfAll reads the keys that LockMany has locked. One iterator serves all keys, since it is opened
+// after the last lock was acquired.
 func (r *Replica) latestOfAll(ctx context.Context, one *kvpb.LockRequest, keys [][]byte, got []kvpb.LockResponse) error {
 	if r.intents.Empty() {
 		rd := mvcc.NewReader(r.deps.Engine)
@@ -414,8 +412,8 @@ func (r *Replica) latestOfAll(ctx context.Context, one *kvpb.LockRequest, keys [
 	return nil
 }
 
-// latest reads the newest committed version of a key whose lock is held. A large
-// transaction that has spilled the key holds it by a durable lock.
+// latest reads the newest committed version of a locked key. It first waits for intents, which are durable
+// locks beside the row lock.
 func (r *Replica) latest(ctx context.Context, req *kvpb.LockRequest, resp *kvpb.LockResponse) error {
 	if r.intents.Empty() {
 		rd := mvcc.NewReader(r.deps.Engine)
@@ -492,9 +490,8 @@ func (r *Replica) Refresh(ctx context.Context, req *kvpb.RefreshRequest) error {
 	return r.leaveRead(req.To, fence)
 }
 
-// refresh moves reads from one timestamp to another. Commits of others that are
-// in flight over the spans and not surely later count as changes: to wait for
-// them could mean two commits waiting for each other.
+// refresh moves reads from one timestamp to another. A commit in flight over the spans counts as a change,
+// unless it is certain to be later: if refreshes waited, two commits could wait for each other.
 func (r *Replica) refresh(ctx context.Context, t *kvpb.TxnMeta, spans []kvpb.Span, from, to hlc.Timestamp) error {
 	if plant.On(plant.SkipRefresh) { // as if nothing that was read had changed
 		return nil
@@ -510,7 +507,7 @@ func (r *Replica) refresh(ctx context.Context, t *kvpb.TxnMeta, spans []kvpb.Spa
 			c = r.commits.BlockingScan(id, s.Key, s.EndKey, to)
 		}
 		changed := r.intents.Changed(t.ID, s, from, to)
-		if (c != nil || changed) && from.Less(to) { // from == to: what was seen is to be noted as read
+		if (c != nil || changed) && from.Less(to) { // from == to only adds the reads to the timestamp cache
 			return &kvpb.RetryError{Reason: "could not serialize access due to read/write dependencies among transactions", Key: s.Key}
 		}
 	}

@@ -16,21 +16,21 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// keepLogAfterSnapshot is how long the log that follows a snapshot is kept after
-// it was delivered: until its receiver has said how far it is.
+// keepLogAfterSnapshot is the time for which the log after a delivered snapshot is retained, until the
+// receiver has acknowledged it.
 const keepLogAfterSnapshot = 10 * time.Second
 
-// resetLogAgain is how long a group waits for room for the mark that empties its log.
+// resetLogAgain is the interval at which a group retries to empty its log on a full disk.
 const resetLogAgain = 250 * time.Millisecond
 
-// ErrOldSnapshot says that a snapshot is no news to the replica it was for.
+// ErrOldSnapshot says that a snapshot is not newer than the replica's state.
 var ErrOldSnapshot = errors.New("replica: the snapshot is not newer than the replica")
 
-// outgoing is what of the log the snapshots on their way need.
+// outgoing tracks the snapshots being sent, whose receivers will need the log after them.
 type outgoing struct {
 	mu    sync.Mutex
 	count int
-	from  uint64 // the lowest index of those on their way, or just delivered
+	from  uint64 // the lowest index of the snapshots being sent or just delivered
 	until time.Time
 }
 
@@ -52,8 +52,8 @@ func (o *outgoing) end(delivered bool) {
 	}
 }
 
-// SnapshotFrom returns the index of a snapshot on its way: who gets it needs the log
-// from there on.
+// SnapshotFrom returns the lowest index of the snapshots being sent: their receivers need the log from
+// there on.
 func (r *Replica) SnapshotFrom() (index uint64, ok bool) {
 	o := &r.outgoing
 	o.mu.Lock()
@@ -61,8 +61,8 @@ func (r *Replica) SnapshotFrom() (index uint64, ok bool) {
 	return o.from, o.count > 0 || time.Now().Before(o.until)
 }
 
-// sendSnapshot takes a snapshot of what is applied now and has it sent. Raft asked
-// for one that may be older; this one is as good.
+// sendSnapshot takes a snapshot of the present applied state and sends it. It may be newer than the one in
+// m that raft requested.
 func (g *group) sendSnapshot(to kvpb.ReplicaDescriptor, m *pb.Message) {
 	r := g.r
 	s := &snapshot.Outgoing{Message: m, Desc: r.Desc(), State: g.applier.State()}
@@ -78,7 +78,7 @@ func (g *group) sendSnapshot(to kvpb.ReplicaDescriptor, m *pb.Message) {
 		}
 		g.Do(func() {
 			g.Raft().ReportSnapshot(m.GetTo(), status)
-			g.Unquiesce() // the follower has to learn what it lacks
+			g.Unquiesce() // the follower needs the entries after the snapshot
 		})
 	}
 	if err := s.Open(r.deps.Engine); err != nil {
@@ -90,9 +90,8 @@ func (g *group) sendSnapshot(to kvpb.ReplicaDescriptor, m *pb.Message) {
 	r.deps.SendSnapshot(r, to, s, done)
 }
 
-// Receive hands a snapshot that is complete to raft and returns when it is
-// installed, or why it was not: raft takes it only if it is news. The caller closes
-// it afterwards.
+// Receive passes a complete snapshot to raft and returns when it is installed; ErrOldSnapshot if raft
+// ignores it. The caller closes it afterwards.
 func (r *Replica) Receive(m *pb.Message, from kvpb.ReplicaDescriptor, s *snapshot.Incoming) error {
 	answer := make(chan error, 1)
 	if !r.group.Do(func() { answer <- r.group.receive(m, from, s) }) {
@@ -113,10 +112,9 @@ func (g *group) receive(m *pb.Message, from kvpb.ReplicaDescriptor, s *snapshot.
 	return nil
 }
 
-// Install implements raftgroup.Host. It replaces the replica's data by a snapshot. The engine does it in
-// one durable step, and the log is emptied after it: after a crash in between the
-// log does not continue the state, which MendLog puts right at the next start. It knows
-// such a crash by the mark that the engine takes in with the snapshot.
+// Install implements raftgroup.Host. It replaces the replica's data by a snapshot, in one durable step of
+// the engine, and then empties the log. After a crash in between the log does not continue the state. The
+// mark that is ingested with the snapshot lets MendLog recognize this at the next start.
 func (g *group) Install(m *pb.Message) error {
 	r := g.r
 	meta := m.Snapshot.GetMetadata()
@@ -153,8 +151,8 @@ func (g *group) Install(m *pb.Message) error {
 	g.applier.Reset(r.deps.Engine, r.deps.Store, s.Desc, s.State)
 	r.transfers.noteTerm(s.State.Term)
 	r.noteApplied(s.State)
-	r.endFeeds(errFeedEnded, false)       // it has jumped over entries
-	r.finished.Forget(r.deps.Clock.Now()) // the ends of transactions that it jumps over
+	r.endFeeds(errFeedEnded, false)       // the feeds miss the entries that the snapshot replaces
+	r.finished.Forget(r.deps.Clock.Now()) // so does the finished-transaction cache
 	if err := r.loadThreshold(); err != nil {
 		return err
 	}

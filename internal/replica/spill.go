@@ -34,7 +34,7 @@ func (r *Replica) Spill(ctx context.Context, req *kvpb.SpillRequest) error {
 		return errGatewayGone
 	}
 	if r.finished.Find(req.Txn.ID).Known {
-		return errAborted // a late message: nobody would ever remove what it leaves
+		return errAborted // a late message: its intents would never be removed
 	}
 	var s lockSection
 	if err := s.enter(ctx, r); err != nil {
@@ -50,12 +50,12 @@ func (r *Replica) Spill(ctx context.Context, req *kvpb.SpillRequest) error {
 	if err := r.spill(ctx, req, fence); err != nil {
 		return err
 	}
-	r.sweepLater() // its gateway may die, and nobody ever meet what it leaves
+	r.sweepLater() // the gateway may die, and no request may ever contend for the intents
 	r.releaseAll(txnID(req.Txn), req.Locks)
 	return nil
 }
 
-// spill latches the transaction's record, if it is here, and its intents, and writes both.
+// spill latches the transaction's record, if it lies in this range, and its intents, and writes both.
 func (r *Replica) spill(ctx context.Context, req *kvpb.SpillRequest, fence raftgroup.Fence) error {
 	anchor := req.Anchor
 	if anchor == nil {
@@ -98,7 +98,7 @@ func (r *Replica) spill(ctx context.Context, req *kvpb.SpillRequest, fence raftg
 	return nil
 }
 
-// buildSpill adds an intent for each key, of the last of its writes.
+// buildSpill adds an intent for the last write of each key.
 func (r *Replica) buildSpill(b *apply.Builder, req *kvpb.SpillRequest, one txnintent.Intent) error {
 	for i, n := 0, 0; i < len(req.Writes); i = n {
 		for n = i + 1; n < len(req.Writes) && bytes.Equal(req.Writes[n].Key, req.Writes[i].Key); {
@@ -118,9 +118,9 @@ func (r *Replica) buildSpill(b *apply.Builder, req *kvpb.SpillRequest, one txnin
 	return nil
 }
 
-// checkReplaced checks that the row locks are still held that the spill's durable ones replace:
-// others may have written the keys of those that were lost. If the spill comes again its durable
-// locks may be there.
+// checkReplaced checks that the transaction still holds the row locks that the intents replace: if a lock
+// was lost, another transaction may have written the key. A key that already has the intent, from an
+// earlier copy of the request, needs no row lock.
 func (r *Replica) checkReplaced(req *kvpb.SpillRequest) error {
 	for i, k := range req.Locks {
 		lost := r.checkLocks(txnID(req.Txn), req.Locks[i:i+1], 0, req.LockEpochs[min(i, len(req.LockEpochs)):], nil)
@@ -142,8 +142,8 @@ func put(b *apply.Builder, w *kvpb.Write) {
 	}
 }
 
-// enterPending returns the latched record of a transaction that spills, nil if its anchor is
-// in another range.
+// enterPending returns the latched record of a spilling transaction; nil if its anchor lies in another
+// range.
 func (r *Replica) enterPending(ctx context.Context, id kvpb.TxnID, anchor []byte, fence raftgroup.Fence) (*txnintent.Record, error) {
 	if !r.Desc().ContainsKey(anchor) {
 		return nil, nil
@@ -159,15 +159,15 @@ func (r *Replica) enterPending(ctx context.Context, id kvpb.TxnID, anchor []byte
 	return rec, nil
 }
 
-// announceSpill registers the keys of a spill before their versions exist, notes who has read
-// them, and returns the versions' timestamp.
+// announceSpill registers the span of a spill before the versions exist, records the latest read of the
+// keys, and returns the versions' timestamp.
 func (r *Replica) announceSpill(x *txnintent.Txn, req *kvpb.SpillRequest, fence raftgroup.Fence) (ts hlc.Timestamp, err error) {
 	e := txnintent.Event{Type: txnintent.Spill, Span: kvpb.Span{
 		Key: bytes.Clone(req.Writes[0].Key), EndKey: next(req.Writes[len(req.Writes)-1].Key),
 	}}
 	e.TS = r.firstSpillTimestamp(req)
 	for {
-		// Between other bounds it has no effect any more.
+		// After a change of the bounds the command would have no effect.
 		res, ok := r.intents.StepIf(x, e, func() bool { return r.Desc().BoundsGen == fence.BoundsGen })
 		switch {
 		case !ok:
@@ -181,7 +181,7 @@ func (r *Replica) announceSpill(x *txnintent.Txn, req *kvpb.SpillRequest, fence 
 		r.deps.Clock.Forward(res.TS)
 		e.TS = r.spillTimestamp()
 	}
-	// Reads from now on find the keys; those before are in the timestamp cache.
+	// Later reads find the intents in the table; earlier ones are in the timestamp cache.
 	var read hlc.Timestamp
 	for _, w := range req.Writes {
 		read = read.Max(r.reads.GetKey(w.Key, txnID(req.Txn)))
@@ -190,7 +190,7 @@ func (r *Replica) announceSpill(x *txnintent.Txn, req *kvpb.SpillRequest, fence 
 	return r.intents.State(x).TS, nil
 }
 
-// firstSpillTimestamp returns where the versions of a transaction are to lie that begins to spill.
+// firstSpillTimestamp returns the timestamp for the versions of a transaction that begins to spill.
 func (r *Replica) firstSpillTimestamp(req *kvpb.SpillRequest) hlc.Timestamp {
 	if req.AtSnapshot {
 		return req.Txn.SnapshotSpill()
@@ -202,12 +202,12 @@ func (r *Replica) spillTimestamp() hlc.Timestamp {
 	return kvpb.StoreSpill(r.deps.Clock.Now(), r.deps.Store)
 }
 
-// next returns the key behind k.
+// next returns the key after k.
 func next(k []byte) []byte { return append(bytes.Clone(k), 0) }
 
-// fillHistory fills in what a key was before the last of the writes from i to n, so that a
-// rollback to a savepoint can bring it back and earlier statements' snapshots see it. late
-// says that a later write is there already: the request comes again.
+// fillHistory adds the transaction's earlier writes of a key to the intent of the last of the writes from
+// i to n: a rollback to a savepoint restores them, and snapshots of earlier statements read them. late
+// says that the range already has a later write, so that this is an old copy of the request.
 func (r *Replica) fillHistory(in *txnintent.Intent, req *kvpb.SpillRequest, i, n int) (late bool, err error) {
 	key := req.Writes[i].Key
 	old, ok, err := r.intentOn(key)
@@ -315,8 +315,8 @@ func (r *Replica) addSpilled(resp *kvpb.SpilledResponse, req *kvpb.SpilledReques
 	return nil
 }
 
-// Unspill implements kvpb.Spiller. Of an aborted transaction it is called last in
-// the range of the anchor, where the record goes.
+// Unspill implements kvpb.Spiller. For an aborted transaction it is called last in the range of the
+// anchor, where it removes the record.
 func (r *Replica) Unspill(ctx context.Context, req *kvpb.UnspillRequest) error {
 	fence, err := r.admitWrite(ctx)
 	if err != nil {
@@ -328,7 +328,7 @@ func (r *Replica) Unspill(ctx context.Context, req *kvpb.UnspillRequest) error {
 	if err := r.unspill(ctx, req); err != nil {
 		return err
 	}
-	return r.checkFence(fence) // else some of it went elsewhere
+	return r.checkFence(fence) // else a split may have moved some intents
 }
 
 func (r *Replica) unspill(ctx context.Context, req *kvpb.UnspillRequest) error {

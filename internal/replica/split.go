@@ -13,12 +13,11 @@ import (
 	"github.com/lichendb/lichen/internal/rangestate"
 )
 
-// Split cuts the range at key: this range keeps the keys below, the new range id
-// gets the rest, with replicas on the same stores. It returns when this replica
-// has applied the split.
+// Split splits the range at key. This range keeps the keys below; the new range id gets the rest, with
+// replicas on the same stores. It returns when this replica has applied the split.
 func (r *Replica) Split(ctx context.Context, key []byte, id kvpb.RangeID) error {
-	// A split takes the row locks of the right half along: it is no more beside their export
-	// than a request that changes them.
+	// A split moves the row locks of the right half, so like a request that changes locks it excludes
+	// their export.
 	var in lockSection
 	defer in.leave()
 	fence, err := in.admit(ctx, r)
@@ -39,8 +38,8 @@ func (r *Replica) Split(ctx context.Context, key []byte, id kvpb.RangeID) error 
 	return r.group.Propose(fence, b.Bytes())
 }
 
-// makeRight makes the replica of the range that a split has made, which does not begin yet;
-// nil: this store has none, or an error was logged.
+// makeRight creates the replica of the right half, which does not start yet. It returns nil if this store
+// has none, or after an error, which it logs.
 func (r *Replica) makeRight(right *kvpb.RangeDescriptor) *Replica {
 	n, err := r.deps.Split(r, right)
 	if err != nil {
@@ -50,15 +49,15 @@ func (r *Replica) makeRight(right *kvpb.RangeDescriptor) *Replica {
 	return n
 }
 
-// split begins the new range's replica n after the split was applied. What the leader
-// knows of the right half's locks and reads goes with it.
+// split starts the right half's replica n after the split was applied. At the leader, n inherits the locks
+// and the timestamp cache of the right half.
 func (r *Replica) split(n *Replica, right *kvpb.RangeDescriptor) {
 	r.formerRight.Store(right)
 	r.intents.Split(right.StartKey)
 	if n == nil {
 		return
 	}
-	n.finished.Become(&r.finished) // all that happened there happened here
+	n.finished.Become(&r.finished) // the right half's history is that of this range
 	if r.deps.Closing != nil {
 		r.deps.Closing.Inherit(r.id, n.id, r.applied.Load())
 	}
@@ -66,7 +65,7 @@ func (r *Replica) split(n *Replica, right *kvpb.RangeDescriptor) {
 	if r.lease.Load() != nil {
 		r.records.Split(right.StartKey)
 		n.inheritMu.Lock()
-		r.right.Store(n) // from now on releases of what is taken out here go there too
+		r.right.Store(n) // from now on releases of the moved locks go there too
 		n.inherits = true
 		n.inherit = r.locks.Extract(right.StartKey, right.EndKey)
 		if plant.On(plant.SplitDropsLocks) {
@@ -75,10 +74,10 @@ func (r *Replica) split(n *Replica, right *kvpb.RangeDescriptor) {
 		n.inheritEpoch = r.epoch.Load()
 		n.inheritSubsumed = r.merging.subsumedEpochs.Load()
 		if !plant.On(plant.SplitForgetsReads) {
-			n.reads.Inherit(r.reads) // reads that come later find the boundary (invariant 7)
+			n.reads.Inherit(r.reads) // later reads find the new bounds (invariant 7)
 		}
 		n.inheritMu.Unlock()
-		if !n.onlyVoter() { // else Start makes it the leader
+		if !n.onlyVoter() { // Start makes an only voter the leader
 			defer n.tasks.run(func() {
 				ctx, cancel := n.tasks.context(splitElection)
 				defer cancel()
@@ -91,8 +90,8 @@ func (r *Replica) split(n *Replica, right *kvpb.RangeDescriptor) {
 	}
 }
 
-// splitLeader returns who may lead, yet, a range that the entry being applied splits off. A leader
-// of a later term has applied the entry before it served.
+// splitLeader returns the leader that may still serve the keys of the right half under the old bounds,
+// since it has not applied the split. A leader of a later term applied the split before it served.
 func (r *Replica) splitLeader() (l lease.SplitLeader) {
 	lead, ok := r.Leader()
 	if !ok || r.deps.Support == nil || r.transfers.appliedTerm != r.group.Raft().BasicStatus().GetTerm() {
@@ -104,8 +103,8 @@ func (r *Replica) splitLeader() (l lease.SplitLeader) {
 	return l
 }
 
-// releaseMoved releases locks that a split has moved to the new range: a commit that
-// was applied before the split releases them after it.
+// releaseMoved releases locks that a split has moved to the right half: a commit applied before the split
+// may release its locks after it.
 func (r *Replica) releaseMoved(id concurrency.TxnID, keys [][]byte) {
 	n := r.right.Load()
 	if n == nil {

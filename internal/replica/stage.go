@@ -29,7 +29,7 @@ func (r *Replica) Stage(ctx context.Context, req *kvpb.StageRequest, resp *kvpb.
 	return r.stage(ctx, req, resp, r.group.Propose)
 }
 
-// stage is Stage with propose to make a command durable and apply it.
+// stage is Stage with a function that proposes the command and waits for it.
 func (r *Replica) stage(
 	ctx context.Context, req *kvpb.StageRequest, resp *kvpb.StageResponse, propose func(raftgroup.Fence, []byte) error,
 ) error {
@@ -72,8 +72,8 @@ func (r *Replica) stage(
 	return s.run(ctx)
 }
 
-// confirm checks that the transaction's locks are held and keeps what it saw
-// under them as it is up to its commit.
+// confirm handles a range in which the transaction has only locked rows. It checks that the locks are held,
+// and enters them into the timestamp cache so that the rows do not change before the commit timestamp.
 func (r *Replica) confirm(req *kvpb.StageRequest, fence raftgroup.Fence) error {
 	if err := r.admit(req.TS); err != nil {
 		return err
@@ -87,9 +87,9 @@ func (r *Replica) confirm(req *kvpb.StageRequest, fence raftgroup.Fence) error {
 	return r.checkFence(fence)
 }
 
-// checkLocks returns a retry error unless the transaction holds all locks as they were
-// granted. epoch is that of all if epochs is empty, 0 if it is not known. staged are keys
-// whose intents stand for their row locks.
+// checkLocks returns a RetryError unless the transaction has held all locks since they were granted. If
+// epochs is empty, all have epoch, which is 0 if it is not known. Keys in staged have an intent instead of
+// a row lock.
 func (r *Replica) checkLocks(id concurrency.TxnID, locks [][]byte, epoch uint64, epochs []uint64, staged [][]byte) error {
 	if plant.On(plant.SkipLockCheck) { // as if no leader had ever lost any
 		return nil
@@ -104,7 +104,7 @@ func (r *Replica) checkLocks(id concurrency.TxnID, locks [][]byte, epoch uint64,
 		}
 		if e != 0 && !r.knows(e) || r.locks.Holds(k, id) == lock.None {
 			if r.Gone() || r.lease.Load() == nil || !r.Desc().ContainsKey(k) {
-				return r.moved(k) // the locks are where the range, or half of it, went
+				return r.moved(k) // the locks have moved with the range or its right half
 			}
 			return &kvpb.RetryError{Reason: "the range lost the transaction's locks with its leader", Key: bytes.Clone(k)}
 		}
@@ -112,7 +112,7 @@ func (r *Replica) checkLocks(id concurrency.TxnID, locks [][]byte, epoch uint64,
 	return nil
 }
 
-// stage is one Stage request on its way.
+// stage is one Stage request in progress.
 type stage struct {
 	r       *Replica
 	req     *kvpb.StageRequest
@@ -170,8 +170,8 @@ func (s *stage) run(ctx context.Context) (err error) {
 	return s.propose(&st)
 }
 
-// ended answers a request of a transaction that has ended, or of an attempt that is not the
-// last, by what the range remembers, the record says and the intent table knows.
+// ended answers a request whose transaction has ended, or whose attempt is superseded. It consults the
+// finished-transaction cache, the record and the intent table, in this order.
 func (s *stage) ended() (done bool, err error) {
 	effects, ts := s.r.finished.Find(s.req.Txn.ID).BeginStage()
 	if effects == txnintent.Propose && s.rec != nil {
@@ -204,8 +204,8 @@ func (s *stage) alreadyStaged(st *txnintent.State) (bool, error) {
 	return s.r.allStaged(s.req.Txn.ID, s.written, s.req.TS, s.req.Epoch)
 }
 
-// announce says that the attempt is about to write, unless the range can't commit at its
-// timestamp: low is then the lowest at which it can.
+// announce registers the attempt in the intent table before it writes. If the range can't commit at the
+// attempt's timestamp, low is the lowest possible one.
 func (s *stage) announce(st *txnintent.State) (low hlc.Timestamp, err error) {
 	r := s.r
 	e := txnintent.Event{Type: txnintent.Stage, TS: s.req.TS, Epoch: s.req.Epoch, Writes: len(s.written) > 0}
@@ -215,9 +215,9 @@ func (s *stage) announce(st *txnintent.State) (low hlc.Timestamp, err error) {
 	switch {
 	case st.Kind == txnintent.Spilled:
 		e.MinSpilled = r.reads.LowWater().Next()
-		r.deps.Clock.Forward(s.req.TS) // no command says so here (invariant 6)
+		r.deps.Clock.Forward(s.req.TS) // there is no command at this timestamp (invariant 6)
 	case st.Status == txnintent.New && e.Writes:
-		// Who ended here before may have been forgotten: this may be a late message.
+		// This may be a late message of a transaction whose end is forgotten.
 		e.Least = e.Least.Max(r.finished.Least())
 	}
 	res, ok := r.intents.StepIf(s.x, e, func() bool { return r.Desc().BoundsGen == s.fence.BoundsGen })
@@ -264,12 +264,12 @@ func (s *stage) propose(st *txnintent.State) error {
 		s.r.sweepLater()
 	}
 	s.note(true)
-	// The intents stand for them, also where a split or a merge has taken them.
+	// The intents replace the row locks, including those that a split or a merge has moved.
 	s.r.releaseAll(txnID(s.req.Txn), s.written)
 	return nil
 }
 
-// build adds the intents. What an earlier attempt staged here goes.
+// build adds the intents, and drops the versions of an earlier attempt.
 func (s *stage) build(b *apply.Builder, st *txnintent.State) error {
 	id := s.req.Txn.ID
 	for i := range s.req.Writes {
@@ -298,7 +298,7 @@ func (s *stage) build(b *apply.Builder, st *txnintent.State) error {
 	return nil
 }
 
-// note makes readers see the intents. applied says that they are there for certain.
+// note makes the intents visible to readers. applied is false if the outcome of the command is ambiguous.
 func (s *stage) note(applied bool) {
 	res := s.r.intents.Step(s.x, txnintent.Event{Type: txnintent.Written, TS: s.req.TS, Epoch: s.req.Epoch, Keys: s.written, Applied: applied})
 	s.r.perform(s.x, res.Effects)
@@ -341,8 +341,8 @@ func (r *Replica) QueryStaged(ctx context.Context, req *kvpb.QueryStagedRequest,
 		r.intents.Step(x, txnintent.Event{Type: txnintent.Query})
 		return r.checkFence(fence)
 	}
-	// Nobody may stage them at this timestamp any more: neither here, nor under
-	// another leader, whose clock will have passed what it has applied.
+	// Prevent the missing keys from being staged at this timestamp: here by the timestamp cache, under
+	// a later leader by the command, which forwards the leader's clock.
 	for _, k := range req.Keys {
 		r.reads.AddKey(k, req.TS, concurrency.TxnID{})
 	}
@@ -352,7 +352,7 @@ func (r *Replica) QueryStaged(ctx context.Context, req *kvpb.QueryStagedRequest,
 	if err := r.group.Propose(fence, b.Bytes()); err != nil {
 		return err
 	}
-	// A request that nobody knew the outcome of is ahead in the log.
+	// A stage whose outcome was unknown may precede the command in the log.
 	resp.Present, err = r.allStaged(req.Txn, req.Keys, req.TS, req.Epoch)
 	if resp.Present {
 		r.intents.Step(x, txnintent.Event{Type: txnintent.Query})
@@ -370,7 +370,7 @@ func (r *Replica) Resolve(ctx context.Context, req *kvpb.ResolveRequest) error {
 		return r.mismatch()
 	}
 	var s lockSection
-	if len(req.Locks) > 0 { // else it must get through: requests under way wait for it
+	if len(req.Locks) > 0 { // without locks it must not wait: requests in progress may wait for it
 		if err := s.enter(ctx, r); err != nil {
 			return err
 		}
@@ -392,7 +392,7 @@ func (r *Replica) Resolve(ctx context.Context, req *kvpb.ResolveRequest) error {
 	r.releaseAll(id, req.Locks)
 	s.leave()
 	switch {
-	case resolve && r.intents.State(x).Kind == txnintent.Staged: // not much
+	case resolve && r.intents.State(x).Kind == txnintent.Staged: // few intents
 		r.resolveOrSweep(ctx, x)
 	case resolve:
 		r.resolveLater(x)
@@ -402,7 +402,7 @@ func (r *Replica) Resolve(ctx context.Context, req *kvpb.ResolveRequest) error {
 	}
 	select {
 	case <-x.Done():
-		// Removed; or what remains went with the leadership, or to another range (invariant 5).
+		// Resolved, or gone with the leadership or to another range (invariant 5).
 		return r.checkFence(fence)
 	case <-ctx.Done():
 		return ctx.Err()

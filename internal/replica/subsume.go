@@ -15,29 +15,28 @@ import (
 )
 
 const (
-	// freezeTimeout is how long a request waits at a frozen range, freezePoll how
-	// soon it looks again at first, freezePollMost later.
+	// freezeTimeout bounds the wait of a request at a frozen range. It polls after freezePoll, and then
+	// at intervals that double up to freezePollMost.
 	freezeTimeout  = 3 * time.Second
 	freezePoll     = time.Millisecond
 	freezePollMost = 20 * time.Millisecond
-	// gateWait is how long new parts of transactions wait at a range that is about to
-	// be frozen.
+	// gateWait bounds the wait of new parts of transactions at a range that is about to be frozen.
 	gateWait = time.Second
-	// maxSubsumedEpochs bounds the former leaderships whose locks a range goes on to hold;
-	// the locks of older ones are taken for lost.
+	// maxSubsumedEpochs bounds the leaderships of subsumed ranges whose locks a range retains; locks of
+	// older ones count as lost.
 	maxSubsumedEpochs = 4096
 )
 
-// merging is what a replica knows of merges of its range into another.
+// merging is a replica's state of merges, as the left or the right range.
 type merging struct {
 	// gate is not nil while the range is about to be frozen.
 	gate atomic.Pointer[chan struct{}]
-	// into is where the range went.
+	// into is the replica of the range that has subsumed this one.
 	into atomic.Pointer[successor]
-	// mu is held while what the leader knows goes over.
+	// mu is held while the leader's state moves to the left range.
 	mu sync.Mutex
-	// subsumedEpochs are the leaderships of ranges that were merged into this one, beside
-	// Replica.epoch; copied when it changes.
+	// subsumedEpochs are the epochs of subsumed ranges, whose locks count beside those of
+	// Replica.epoch. The slice is copied on write.
 	subsumedEpochs atomic.Pointer[[]uint64]
 }
 
@@ -47,7 +46,7 @@ type successor struct {
 	desc *kvpb.RangeDescriptor
 }
 
-// present returns the newest descriptor known of what became of the range.
+// present returns the newest known descriptor of the range that now holds the keys.
 func (s *successor) present() *kvpb.RangeDescriptor {
 	for n := s; ; {
 		next := n.merging.into.Load()
@@ -64,7 +63,7 @@ func (s *successor) present() *kvpb.RangeDescriptor {
 // Gone reports whether the range is part of another one now.
 func (r *Replica) Gone() bool { return r.merging.into.Load() != nil }
 
-// shutGate keeps new parts of transactions away from the range for a while.
+// shutGate makes new parts of transactions wait in enterGate until open is called.
 func (r *Replica) shutGate() (open func()) {
 	gate := make(chan struct{})
 	r.merging.gate.Store(&gate)
@@ -74,8 +73,8 @@ func (r *Replica) shutGate() (open func()) {
 	}
 }
 
-// enterGate waits while the range is about to be frozen, unless it has a part of the
-// transaction already: that one must be able to end.
+// enterGate waits while the range is about to be frozen. A transaction that already has intents here does
+// not wait, since the freeze waits for its end.
 func (r *Replica) enterGate(ctx context.Context, id kvpb.TxnID) {
 	gate := r.merging.gate.Load()
 	if gate == nil {
@@ -93,8 +92,7 @@ func (r *Replica) enterGate(ctx context.Context, id kvpb.TxnID) {
 	}
 }
 
-// awaitUnfreeze waits while the range is frozen. If it became part of another range, the
-// error says so.
+// awaitUnfreeze waits while the range is frozen. It returns RangeMismatchError if the range was subsumed.
 func (r *Replica) awaitUnfreeze(ctx context.Context) error {
 	poll := freezePoll
 	for began := time.Now(); ; {
@@ -113,8 +111,8 @@ func (r *Replica) awaitUnfreeze(ctx context.Context) error {
 	}
 }
 
-// subsume applies the store's replica of the range that is being merged up to where it
-// was frozen, and stops it. It runs while the merge is being applied.
+// subsume makes the store's replica of the right range apply its log up to the freeze, and stops it. It
+// runs while the merge is being applied.
 func (g *group) subsume(t *apply.Trigger) (*Replica, error) {
 	id := t.Merge.Right.RangeID
 	right, ok := g.r.deps.Neighbour(id)
@@ -123,21 +121,22 @@ func (g *group) subsume(t *apply.Trigger) (*Replica, error) {
 	}
 	gone := &kvpb.RangeMismatchError{Range: id, Known: []kvpb.RangeDescriptor{*t.Desc}}
 	if err := right.group.Run(func() error { return right.group.endSubsumed(t.Merge, gone) }); err != nil {
-		// Not to be taken for this group's own full disk: it has begun to apply the merge.
+		// %v, not %w: after a full disk of its own a group may continue, but this one has begun to
+		// apply the merge.
 		return nil, fmt.Errorf("range %d: range %d was to be merged into it: %v", g.r.id, id, err)
 	}
-	g.r.raiseCertain() // what others have committed there is about to be here
+	g.r.raiseCertain() // commits of other leaderships are about to become readable here
 	return right, g.applier.Absorb(t.Merge)
 }
 
-// endSubsumed applies the group's log up to the entry that froze it, which is committed
-// (whether or not this replica knows it) and in the log, and ends the group.
+// endSubsumed applies the group's log up to the entry that froze the range, and ends the group. The entry
+// is in the log, and committed even if this replica does not know that yet.
 func (g *group) endSubsumed(m *apply.Merge, gone error) error {
 	if err := g.Broken(); err != nil {
 		return err
 	}
 	if err := g.catchUp(m); err != nil {
-		return g.Fail(err) // what raft holds is not what is durable: it must not go on
+		return g.Fail(err) // raft's state may differ from the durable one
 	}
 	if d := g.r.Desc(); g.applier.State().Index < m.Index || d.Generation != m.Right.Generation || d.Into != m.Right.Into {
 		return fmt.Errorf("range %d: rangestate 2: at %d its descriptor is %+v, it was to be frozen at %d as %+v",
@@ -161,12 +160,12 @@ func (g *group) catchUp(m *apply.Merge) error {
 	return g.Commit(m.Index)
 }
 
-// applyMerge gives this replica the keys of the range that was merged into it, with
-// what that range's leader knew of locks, reads and records if it leads itself.
+// applyMerge gives this replica the keys of the right range. If this replica leads, it also takes over the
+// right leader's state: locks, reads and records.
 func (r *Replica) applyMerge(right *Replica, t *apply.Trigger) {
 	right.merging.mu.Lock()
 	defer right.merging.mu.Unlock()
-	// From now on releases of what is taken out there come here as well.
+	// From now on releases of the moved locks come here as well.
 	right.merging.into.Store(&successor{Replica: r, desc: t.Desc})
 	led := right.lease.Swap(nil) != nil
 	right.endFeeds(right.mismatch(), false)
@@ -177,7 +176,7 @@ func (r *Replica) applyMerge(right *Replica, t *apply.Trigger) {
 	if r.lease.Load() != nil {
 		d := right.Desc()
 		r.intents.MustLieWithin(d.StartKey)
-		// Nobody has read there at a later timestamp than this (docs/decisions/0007).
+		// No read of the right range was at a later timestamp (docs/decisions/0007).
 		now := r.deps.Clock.Now()
 		r.reads.AddSpan(d.StartKey, d.EndKey, now, concurrency.TxnID{})
 		r.lastWrite.Store(max(r.lastWrite.Load(), now.WallTime))
@@ -193,10 +192,10 @@ func (r *Replica) applyMerge(right *Replica, t *apply.Trigger) {
 		}
 	}
 	r.desc.Store(t.Desc)
-	right.locks.Extract(nil, nil) // those who wait there go on here
+	right.locks.Extract(nil, nil) // the waiters there get an error and continue here
 }
 
-// takeRecords makes the records of transactions in a span known.
+// takeRecords loads the transaction records of a span.
 func (r *Replica) takeRecords(span keys.Span) error {
 	found, err := r.loadRecords(span, false, r.deps.Clock.Now().Max(r.reads.LowWater()))
 	if err != nil || len(found) == 0 {
@@ -207,7 +206,7 @@ func (r *Replica) takeRecords(span keys.Span) error {
 	return nil
 }
 
-// subsumeEpochs makes locks taken under another range's leadership count as held here.
+// subsumeEpochs makes locks acquired under the leaderships of the right range count as held here.
 func (r *Replica) subsumeEpochs(right *Replica) {
 	var all []uint64
 	if old := r.merging.subsumedEpochs.Load(); old != nil {
@@ -221,7 +220,7 @@ func (r *Replica) subsumeEpochs(right *Replica) {
 	r.merging.subsumedEpochs.Store(&all)
 }
 
-// knows reports whether locks of a leadership are still held.
+// knows reports whether locks acquired under an epoch are still held.
 func (r *Replica) knows(epoch uint64) bool {
 	if epoch == r.epoch.Load() {
 		return true
@@ -236,13 +235,13 @@ func (r *Replica) knows(epoch uint64) bool {
 	return false
 }
 
-// releaseSubsumed releases locks that a merge has taken to another range meanwhile.
+// releaseSubsumed releases locks that a merge has moved to another range.
 func (r *Replica) releaseSubsumed(id concurrency.TxnID, keys [][]byte) {
 	s := r.merging.into.Load()
 	if s == nil {
 		return
 	}
-	r.merging.mu.Lock() // from now on they are there
+	r.merging.mu.Lock() // waits until the merge has moved the locks
 	defer r.merging.mu.Unlock()
 	s.releaseAll(id, keys)
 }

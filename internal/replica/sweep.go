@@ -9,15 +9,14 @@ import (
 )
 
 const (
-	// sweepEvery is how often a leader looks after transactions that nobody waits for.
+	// sweepEvery is the interval at which a leader sweeps abandoned transactions.
 	sweepEvery = 5 * time.Second
-	// forsakenAfter is how long spilled intents have been there when their gateway is asked
-	// whether the transaction goes on.
+	// forsakenAfter is the age of spilled intents from which on the sweep asks their gateway whether
+	// the transaction has ended.
 	forsakenAfter = 30 * time.Second
 )
 
-// sweepLater makes sure that somebody looks after the intents here, even if nobody ever
-// meets them.
+// sweepLater starts the sweep unless it runs. The sweep resolves intents that no request contends for.
 func (r *Replica) sweepLater() {
 	r.sweepMu.Lock()
 	defer r.sweepMu.Unlock()
@@ -43,8 +42,8 @@ func (r *Replica) sweep() {
 	}
 }
 
-// sweepEnds reports whether there is nothing to sweep. Whoever adds something afterwards
-// finds that nobody sweeps.
+// sweepEnds reports whether there is nothing to sweep. It then clears sweeping under the mutex, so that a
+// later sweepLater starts another sweep.
 func (r *Replica) sweepEnds() bool {
 	r.sweepMu.Lock()
 	defer r.sweepMu.Unlock()
@@ -54,8 +53,7 @@ func (r *Replica) sweepEnds() bool {
 	return !r.sweeping
 }
 
-// Sweep looks after all intents in the range now. What others are resolving just then it
-// waits for.
+// Sweep sweeps all intents in the range now, and waits for resolutions in progress.
 func (r *Replica) Sweep() {
 	r.sweepOnce(0)
 	all := r.intents.All()
@@ -89,8 +87,8 @@ func (r *Replica) sweepFirst() {
 // sweepOnce takes one step with each transaction that is at least as old as age.
 func (r *Replica) sweepOnce(age time.Duration) {
 	all, ids := r.intents.All(), r.records.IDs()
-	// The intents come first, and each step has its own time: what is done about a record
-	// waits for the intents, this range's own among them.
+	// The intents come first: the end of a record waits for the resolution of its intents, including
+	// those of this range.
 	for _, x := range all {
 		r.sweepTxn(x)
 	}
@@ -105,12 +103,12 @@ func (r *Replica) sweepTxn(x *txnintent.Txn) {
 	case txnintent.SweepPush:
 		r.pushOnce(x, st.PushTo)
 	case txnintent.SweepResolve:
-		r.resolveLater(x) // it may take its time, and others must not wait for that
+		r.resolveLater(x) // in the background, so that it does not delay the rest of the sweep
 	}
 }
 
-// forsaken reports whether the gateway of a transaction that has spilled here has ended, or
-// has ended the transaction and could not say so here.
+// forsaken reports whether the gateway of a transaction that has spilled here has died, or has ended the
+// transaction although the message did not arrive here.
 func (r *Replica) forsaken(x *txnintent.Txn) bool {
 	if !r.gatewayAlive(x.ID(), false) {
 		return true
@@ -127,8 +125,8 @@ func (r *Replica) sweepRecord(id kvpb.TxnID, least time.Duration) {
 		return
 	}
 	if !r.Desc().ContainsKey(rec.Anchor) {
-		// A change of it was under way when a split gave it to the new range, whose leader
-		// looks after it.
+		// The record was being changed when a split moved it to the right half, whose leader sweeps
+		// it.
 		r.records.Drop(rec)
 		r.records.Leave(rec)
 		return

@@ -8,11 +8,11 @@ import (
 	"github.com/lichendb/lichen/internal/must"
 )
 
-// tasks are what a replica does in the background until it stops.
+// tasks are the background goroutines of a replica.
 type tasks struct {
 	mu     sync.Mutex
 	closed bool
-	life   context.Context // ends when the replica stops; nil until somebody needs it
+	life   context.Context // ends when the replica stops; nil until first used
 	end    context.CancelFunc
 	wg     sync.WaitGroup
 	fatal  func(error) // Deps.OnFatal
@@ -33,14 +33,14 @@ func (t *tasks) run(fn func()) bool {
 	return true
 }
 
-// open reports whether the replica is not stopping.
+// open reports whether stop has not been called.
 func (t *tasks) open() bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return !t.closed
 }
 
-// lifeLocked ends when the replica stops; t.mu is held.
+// lifeLocked returns the context that ends when the replica stops. The caller holds t.mu.
 func (t *tasks) lifeLocked() context.Context {
 	if t.life == nil {
 		t.life, t.end = context.WithCancel(context.Background())
@@ -51,7 +51,7 @@ func (t *tasks) lifeLocked() context.Context {
 	return t.life
 }
 
-// stopping is closed when the replica stops.
+// stopping returns a channel that is closed when the replica stops.
 func (t *tasks) stopping() <-chan struct{} {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -65,7 +65,7 @@ func (t *tasks) context(limit time.Duration) (context.Context, context.CancelFun
 	return context.WithTimeout(t.lifeLocked(), limit)
 }
 
-// stop ends what runs in the background and waits for it.
+// stop cancels the background goroutines and waits for them.
 func (t *tasks) stop() {
 	t.mu.Lock()
 	if !t.closed {

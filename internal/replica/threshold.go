@@ -5,12 +5,14 @@ import (
 	"github.com/lichendb/lichen/internal/hlc"
 )
 
-// A range's collection threshold is known twice: the intent table has what reads and writes
-// here stay above, which a leader raises before it proposes the command that raises the
-// range's own; thresholdApplied is what the range's log says: versions below it may be dropped
-// by commands that come later in the log. Neither ever falls.
+// A replica has two collection thresholds, which never fall:
+//
+//   - The intent table's is the lower bound of reads and writes. A leader raises it before it proposes
+//     the command that raises the other one.
+//   - thresholdApplied is the one in the range's log. Later commands in the log may drop versions below
+//     it.
 
-// appliedThreshold returns what the range's log says.
+// appliedThreshold returns the threshold in the range's log.
 func (r *Replica) appliedThreshold() hlc.Timestamp { return *r.thresholdApplied.Load() }
 
 func (r *Replica) raiseApplied(ts hlc.Timestamp) {
@@ -22,17 +24,17 @@ func (r *Replica) raiseApplied(ts hlc.Timestamp) {
 	}
 }
 
-// loadThreshold makes known what the log says, after what was applied last.
+// loadThreshold sets both thresholds to the one in the engine, as of the last entry applied.
 func (r *Replica) loadThreshold() error {
 	th, err := apply.LoadThreshold(r.deps.Engine, r.id)
 	if err != nil {
 		return err
 	}
-	r.deps.Clock.Forward(th) // it may be of a clock that is ahead
+	r.deps.Clock.Forward(th) // the proposer's clock may be ahead of this one
 	r.intents.RaiseThreshold(th)
 	r.raiseApplied(th)
 	return nil
 }
 
-// Threshold returns the range's collection threshold: no read below it is answered.
+// Threshold returns the range's collection threshold. The replica answers no read below it.
 func (r *Replica) Threshold() hlc.Timestamp { return r.intents.Threshold() }

@@ -16,7 +16,7 @@ import (
 // recoverTimeout bounds one recovery.
 const recoverTimeout = 5 * time.Second
 
-// enterRecord returns the record of a transaction as it stands, latched.
+// enterRecord returns the latched record of a transaction, in its durable state.
 func (r *Replica) enterRecord(ctx context.Context, id kvpb.TxnID, anchor []byte, fence raftgroup.Fence) (*txnintent.Record, error) {
 	rec, err := r.records.Enter(ctx, id, anchor, time.Now())
 	if err != nil {
@@ -29,8 +29,8 @@ func (r *Replica) enterRecord(ctx context.Context, id kvpb.TxnID, anchor []byte,
 	return rec, nil
 }
 
-// syncRecord finds out what a record says after a change of it of which the outcome was not
-// known: an entry behind it in the log tells.
+// syncRecord determines the state of a record after a change with an unknown outcome. It proposes an empty
+// command: once that is applied, the change has been applied before it or never will be.
 func (r *Replica) syncRecord(rec *txnintent.Record, fence raftgroup.Fence) error {
 	if rec.Presence != txnintent.Ambiguous {
 		return nil
@@ -57,7 +57,7 @@ func (r *Replica) syncRecord(rec *txnintent.Record, fence raftgroup.Fence) error
 	return nil
 }
 
-// setRecord makes a record say what became of its transaction.
+// setRecord writes the outcome of a transaction to its record.
 func (r *Replica) setRecord(rec *txnintent.Record, fence raftgroup.Fence, status kvpb.TxnStatus, ts hlc.Timestamp) error {
 	next := rec.TxnRecord
 	next.Status, next.TS = status, ts
@@ -67,7 +67,7 @@ func (r *Replica) setRecord(rec *txnintent.Record, fence raftgroup.Fence, status
 	return r.storeRecord(rec, next, r.group.Propose(fence, b.Bytes()))
 }
 
-// storeRecord notes what a command that was to change a record has come to.
+// storeRecord updates rec after a command that changes the record has ended with err, which it returns.
 func (r *Replica) storeRecord(rec *txnintent.Record, next txnintent.TxnRecord, err error) error {
 	switch {
 	case err == nil:
@@ -95,8 +95,8 @@ func (r *Replica) deleteRecord(rec *txnintent.Record, fence raftgroup.Fence, d d
 	return nil
 }
 
-// deleteLocalRecord deletes the record of a transaction that had no intents in other ranges,
-// when none is left in this one.
+// deleteLocalRecord deletes the record of a transaction without intents in other ranges, after those in
+// this range were resolved.
 func (r *Replica) deleteLocalRecord(ctx context.Context, id kvpb.TxnID) error {
 	rec, err := r.records.Find(ctx, id)
 	if rec == nil || err != nil {
@@ -111,7 +111,7 @@ func (r *Replica) deleteLocalRecord(ctx context.Context, id kvpb.TxnID) error {
 		return err
 	}
 	if len(rec.Span.EndKey) > 0 && !r.holds(rec.Span) {
-		return nil // what a split took elsewhere has to go first: the sweep sees to it (tidy)
+		return nil // intents that a split moved must be resolved first, which the sweep does (tidy)
 	}
 	return r.deleteRecord(rec, fence, deferral{})
 }
@@ -157,7 +157,8 @@ func (r *Replica) EndTxn(ctx context.Context, req *kvpb.EndTxnRequest, resp *kvp
 	return r.decideByRecord(ctx, rec)
 }
 
-// abortRecord makes a record say that its transaction was aborted, at its last attempt, or now.
+// abortRecord writes to a record that its transaction was aborted, at the timestamp of its last attempt or
+// at the present time.
 func (r *Replica) abortRecord(rec *txnintent.Record, fence raftgroup.Fence, ts hlc.Timestamp) error {
 	if rec.Presence == txnintent.Absent {
 		ts = r.deps.Clock.Now()
@@ -165,7 +166,7 @@ func (r *Replica) abortRecord(rec *txnintent.Record, fence raftgroup.Fence, ts h
 	return r.setRecord(rec, fence, kvpb.TxnAborted, ts)
 }
 
-// decideByRecord tells this range's intents of a transaction what its record says.
+// decideByRecord applies the outcome in a record to the transaction's intents in this range.
 func (r *Replica) decideByRecord(ctx context.Context, rec *txnintent.Record) error {
 	x := r.intents.Get(rec.ID)
 	if x == nil || !rec.Finished() {
@@ -174,14 +175,15 @@ func (r *Replica) decideByRecord(ctx context.Context, rec *txnintent.Record) err
 	return r.decideAndResolve(ctx, x, rec.Status, rec.TS)
 }
 
-// markCommitted makes a record say that its transaction has committed at ts. If this range's
-// intents are as the last attempt staged them, the same command removes their locks.
+// markCommitted writes to a record that its transaction has committed at ts. If this range's intents are
+// in the state of the last attempt, the same command resolves them, which saves the consensus round of
+// resolveIntents. The order of the steps:
 //
-// resolveIntents (resolve.go) would do that in a command of its own; here one consensus round is
-// saved. txnintent decides both ways by the same events. TryResolver keeps resolveIntents away.
-// CommitImplicitly comes before the locks go: a reader that finds a lock gone knows of the commit.
-// Resolve says that the command was applied. If it fails, the intents stay, implicitly committed,
-// until a push or the sweep learns what the record says.
+//  1. TryResolver (in enterStaged) excludes resolveIntents.
+//  2. CommitImplicitly precedes the removal of the locks: a reader that finds no lock any more already
+//     knows of the commit.
+//  3. Resolve follows the application of the command. If the command fails, the intents stay implicitly
+//     committed until a push or the sweep reads the record.
 func (r *Replica) markCommitted(ctx context.Context, rec *txnintent.Record, fence raftgroup.Fence, ts hlc.Timestamp, d deferral) error {
 	x, err := r.enterStaged(ctx, rec)
 	if err != nil {
@@ -208,9 +210,8 @@ func (r *Replica) markCommitted(ctx context.Context, rec *txnintent.Record, fenc
 	return nil
 }
 
-// enterStaged returns this range's intents of the transaction of a record, latched and not
-// being resolved by anybody else, if they are staged as the record says with a durable lock
-// for each key; otherwise nil.
+// enterStaged returns the intents of a record's transaction in this range, latched and with the caller as
+// their resolver. It returns nil unless all of them are staged by the record's attempt.
 func (r *Replica) enterStaged(ctx context.Context, rec *txnintent.Record) (*txnintent.Txn, error) {
 	x := r.intents.Get(rec.ID)
 	if x == nil || len(rec.Keys) == 0 {
@@ -269,7 +270,7 @@ func (r *Replica) Push(ctx context.Context, req *kvpb.PushRequest, resp *kvpb.Pu
 	return r.decideByRecord(ctx, rec)
 }
 
-// decideRecord decides a transaction whose gateway has died or takes too long.
+// decideRecord decides a transaction whose gateway has died or is too slow.
 func (r *Replica) decideRecord(ctx context.Context, rec *txnintent.Record, fence raftgroup.Fence, step txnintent.RecordStep) error {
 	if step.Action != txnintent.WriteAborted {
 		return r.recover(ctx, rec, fence, step.Action == txnintent.RecoverIfStaged)
@@ -279,9 +280,9 @@ func (r *Replica) decideRecord(ctx context.Context, rec *txnintent.Record, fence
 	return err
 }
 
-// recover decides a transaction by looking for its staged keys. Its record is latched all the
-// while, so the gateway does not get in between. With onlyStaged nothing is prevented from
-// being staged yet.
+// recover decides a transaction by a query for all its staged keys. The record stays latched, so that the
+// gateway can't end the transaction meanwhile. With onlyStaged it first peeks, and changes nothing unless
+// all keys are staged.
 func (r *Replica) recover(ctx context.Context, rec *txnintent.Record, fence raftgroup.Fence, onlyStaged bool) error {
 	ctx, cancel := context.WithTimeout(ctx, recoverTimeout)
 	defer cancel()

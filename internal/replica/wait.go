@@ -10,8 +10,8 @@ import (
 	"github.com/lichendb/lichen/internal/lock"
 )
 
-// wait waits for a queued lock until it is granted, the transaction is chosen to
-// break a deadlock, lock_timeout passes or the statement is cancelled.
+// wait waits for a queued lock until it is granted, the transaction becomes a deadlock victim,
+// lock_timeout passes or the statement is cancelled.
 func (r *Replica) wait(ctx context.Context, req *kvpb.LockRequest, h concurrency.Holder, held lock.Strength, w *concurrency.Waiter) error {
 	err := r.waitUntil(ctx, w.Done(), req, h, w)
 	if err == nil {
@@ -29,9 +29,9 @@ func (r *Replica) wait(ctx context.Context, req *kvpb.LockRequest, h concurrency
 	return err
 }
 
-// waitUntil waits for done on behalf of a lock request, while h waits for the
-// blockers of source. It returns an error if the wait ends in another way. While it
-// waits, locks may be handed over to another leader, where the request must go then.
+// waitUntil waits for done on behalf of a lock request; h waits for the blockers of source meanwhile. It
+// returns an error if the wait ends in another way. The request is outside of the gate during the wait:
+// if the locks are transferred to another leader, it fails with NotLeaderError.
 func (r *Replica) waitUntil(
 	ctx context.Context, done <-chan struct{}, req *kvpb.LockRequest, h concurrency.Holder, source concurrency.BlockerSource,
 ) error {
