@@ -119,3 +119,59 @@ func TestMemoryOfPortals(t *testing.T) {
 		t.Errorf("room for %d portals, at first for %d", got, room)
 	}
 }
+
+// TestMemoryOfUnnamed has sessions hold unnamed statements and portals until there is no memory
+// for another. Small ones count for nothing, and all is given back.
+func TestMemoryOfUnnamed(t *testing.T) {
+	ctx := context.Background()
+	n := openNode(t, fs.NewMem(), nodeOptions{mem: 4 << 20})
+	defer closeNode(t, n)
+	var open []*sql.Session
+	hold := func(s *sql.Session, text string, params ...types.Datum) error {
+		p, err := s.Prepare(ctx, "", text, nil, &discard{})
+		if err == nil {
+			_, err = s.Bind(ctx, "", p, params)
+		}
+		return err
+	}
+	another := func() *sql.Session {
+		open = append(open, n.session(t))
+		return open[len(open)-1]
+	}
+	end := func(name string) {
+		t.Helper()
+		for _, s := range open {
+			s.Close()
+		}
+		if open = nil; n.sql.MemoryUsed() != 0 {
+			t.Errorf("%s: %d bytes are left", name, n.sql.MemoryUsed())
+		}
+	}
+	many := make([]types.Datum, 500)
+	sum := "SELECT 0"
+	for i := range many {
+		many[i] = types.NewInt(1)
+		sum += fmt.Sprintf(" + $%d::int", i+1)
+	}
+	long := strings.Repeat("x", 60<<10)
+	for name, f := range map[string]func(int) error{
+		"long text":       func(i int) error { return hold(another(), fmt.Sprintf("SELECT %d /* %s */", i, long)) },
+		"long parameter":  func(int) error { return hold(another(), "SELECT $1::text", types.NewString(long)) },
+		"many parameters": func(int) error { return hold(another(), sum, many...) },
+	} {
+		if room := untilOutOfMemory(t, 1000, f); room == 0 {
+			t.Errorf("%s: no room for any", name)
+		}
+		end(name)
+	}
+	s := another()
+	if err := hold(s, "SELECT $1::int", types.NewInt(1)); err != nil || n.sql.MemoryUsed() != 0 {
+		t.Errorf("small: %v, %d bytes", err, n.sql.MemoryUsed())
+	}
+	for range 200 { // each replaces the last one
+		if err := hold(s, sum, many...); err != nil {
+			t.Fatal(err)
+		}
+	}
+	end("replaced")
+}

@@ -97,7 +97,7 @@ func NewServer(cfg Config) *Server {
 
 const (
 	// heldShare is the part of the node's memory that sessions may keep between statements, all
-	// of them together: named prepared statements with their plans, and portals.
+	// of them together: prepared statements with their plans, and portals, but small unnamed ones.
 	heldShare = 2
 	// cachedShare is the part that the cached plans may take.
 	cachedShare = 8

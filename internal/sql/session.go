@@ -145,7 +145,7 @@ func (s *Session) Close() {
 	s.txn.Rollback(context.Background())
 	s.advisory.Close()
 	s.portals.CloseNamed()
-	s.closeUnnamedPortal()
+	s.dropUnnamed()
 	s.statements.CloseAll()
 	s.dropTemp()
 	s.coll.Close()

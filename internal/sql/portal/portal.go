@@ -26,7 +26,7 @@ type Portal struct {
 	params    []types.Datum
 	cols      []plan.Column
 	created   time.Time // of a named one
-	held      int64     // bytes accounted for a named one
+	held      int64     // bytes accounted for
 	number    int       // of the session's portals, for savepoints
 
 	suspended Execution // set while it is suspended

@@ -20,9 +20,13 @@ const (
 	maxPortals = 10_000
 	// portalBytes estimates what a portal takes without its parameters.
 	portalBytes = 512
+	// maxUncounted is the size below which the parameters of the unnamed portal do not count:
+	// most statements are executed by it.
+	maxUncounted = 8 << 10
 )
 
-// Set is the portals of a session. Those with names count against the memory of the node.
+// Set is the portals of a session. Those with names, and the unnamed one if its parameters are
+// not small, count against the memory of the node.
 type Set struct {
 	mem     quota.Account
 	named   map[string]*Portal
@@ -46,7 +50,13 @@ func (s *Set) Bind(name string, p *prepared.Statement, params []types.Datum, col
 	if s.unnamed == nil {
 		s.unnamed = &Portal{}
 	}
-	*s.unnamed = Portal{statement: p, params: params, cols: cols, Front: s.unnamed.Front}
+	held := paramBytes(params)
+	if held < maxUncounted {
+		held = 0
+	} else if err := s.mem.Grow(held); err != nil {
+		return nil, errNoMemory(err)
+	}
+	*s.unnamed = Portal{statement: p, params: params, cols: cols, Front: s.unnamed.Front, held: held}
 	return s.unnamed, nil
 }
 
@@ -59,20 +69,32 @@ func (s *Set) Add(p *Portal) error {
 	case len(s.named) >= maxPortals:
 		return pgerr.New(pgerr.ConfigurationLimitExceeded, "too many open portals and cursors (limit %d)", maxPortals)
 	}
-	size := int64(portalBytes)
-	for _, d := range p.params {
-		size += int64(unsafe.Sizeof(d)) + int64(len(d.Str()))
-	}
+	size := portalBytes + paramBytes(p.params)
 	if err := s.mem.Grow(size); err != nil {
-		e := pgerr.New(pgerr.OutOfMemory, "out of memory").WithDetail("%s", err.Error()).
-			WithHint("Close portals and cursors that are no longer needed, or raise --max-memory.")
-		e.Cause = err
-		return e
+		return errNoMemory(err)
 	}
 	s.number++
 	p.held, p.number, p.created = size, s.number, time.Now()
 	s.named[p.Name] = p
 	return nil
+}
+
+// paramBytes returns what parameters take. Large values count where they are made.
+func paramBytes(params []types.Datum) int64 {
+	size := int64(unsafe.Sizeof(types.Null)) * int64(len(params))
+	for i := range params {
+		if n := len(params[i].Str()); n < quota.LargeValue {
+			size += int64(n)
+		}
+	}
+	return size
+}
+
+func errNoMemory(cause error) error {
+	e := pgerr.New(pgerr.OutOfMemory, "out of memory").WithDetail("%s", cause.Error()).
+		WithHint("Close portals and cursors that are no longer needed, or raise --max-memory.")
+	e.Cause = cause
+	return e
 }
 
 // Find returns an open portal, "" being the unnamed one; 34000 if there is none.
@@ -111,16 +133,24 @@ func (s *Set) Close(name string) {
 	}
 }
 
-// Drop closes a portal. With the last one that has a name goes the memory that was reserved ahead.
+// Drop closes a portal.
 func (s *Set) Drop(p *Portal) {
 	p.close()
+	s.give(p)
+	if s.named[p.Name] == p {
+		delete(s.named, p.Name)
+	}
+}
+
+// give returns the memory of a portal, and with the last one what was reserved ahead.
+func (s *Set) give(p *Portal) {
+	if p.held == 0 {
+		return
+	}
 	if s.mem.Shrink(p.held); s.mem.Used() == 0 {
 		s.mem.Close()
 	}
 	p.held = 0
-	if s.named[p.Name] == p {
-		delete(s.named, p.Name)
-	}
 }
 
 // CloseUnnamed closes the unnamed portal; false if there never was one.
@@ -129,6 +159,7 @@ func (s *Set) CloseUnnamed() bool {
 		return false
 	}
 	s.unnamed.close()
+	s.give(s.unnamed)
 	s.unnamed.statement, s.unnamed.params = nil, nil
 	return true
 }

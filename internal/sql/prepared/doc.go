@@ -14,5 +14,6 @@
 //	P3. A plan that has values of parameters as constants serves one execution and is kept
 //	    nowhere (Plan.Once; optimizer/preparedplans.slt in sql).
 //	P4. What sessions keep counts against the memory of the node, and what can be made again
-//	    gives way to another statement (Statements.hold; TestMemoryOfPreparedStatements in sql).
+//	    gives way to another statement (Statements.hold; TestMemoryOfPreparedStatements and
+//	    TestMemoryOfUnnamed in sql).
 package prepared

@@ -21,6 +21,9 @@ const (
 	// LongText is the size from which on a text is accounted for while it is parsed, and not
 	// again.
 	LongText = 64 << 10
+	// maxUncounted is the size below which the unnamed statement does not count: clients that
+	// prepare each statement replace it all the time.
+	maxUncounted = 8 << 10
 )
 
 // Estimates of what is kept, in bytes. They were fitted to the heap's growth under statements
@@ -52,8 +55,8 @@ func planSize(root plan.Node) int64 {
 	return size
 }
 
-// Statements are the prepared statements of a session. Those with names, and their plans, count
-// against the memory of the node. A plan can be made again, and so can the syntax tree of a
+// Statements are the prepared statements of a session. Those with names, and the unnamed one if
+// it is not small, count with their plans against the memory of the node. A plan can be made again, and so can the syntax tree of a
 // statement that a client has prepared: they give way. A session that finds no memory for
 // another statement drops both, and what finds no memory serves one execution.
 type Statements struct {
@@ -62,6 +65,7 @@ type Statements struct {
 	trees   int64 // and syntax trees that can be parsed again
 	named   map[string]*Statement
 	unnamed *Statement
+	counted int64 // bytes of mem that are the unnamed statement
 	parse   Parse
 }
 
@@ -91,8 +95,7 @@ func (l *Statements) Admit(name string) error {
 // there is no memory.
 func (l *Statements) Keep(p *Statement) error {
 	if p.Name == "" {
-		l.unnamed = p
-		return nil
+		return l.keepUnnamed(p)
 	}
 	p.made = time.Now()
 	kept, err := l.hold(p)
@@ -100,6 +103,30 @@ func (l *Statements) Keep(p *Statement) error {
 		l.named[p.Name] = kept
 	}
 	return err
+}
+
+func (l *Statements) keepUnnamed(p *Statement) error {
+	l.closeUnnamed()
+	size := p.size()
+	if p.plan != nil && len(p.Text) < LongText {
+		size += p.plan.size
+	}
+	if size >= maxUncounted {
+		if err := l.grow(size); err != nil {
+			return errNoMemory(err)
+		}
+		l.counted = size
+	}
+	l.unnamed = p
+	return nil
+}
+
+func (l *Statements) closeUnnamed() {
+	l.unnamed = nil
+	if l.counted > 0 {
+		l.give(l.counted)
+		l.counted = 0
+	}
 }
 
 // Find returns a prepared statement; 26000 if there is none of that name.
@@ -139,7 +166,7 @@ func (l *Statements) Named() iter.Seq[*Statement] { return maps.Values(l.named) 
 // Close forgets a statement; an absent one is no error.
 func (l *Statements) Close(name string) {
 	if name == "" {
-		l.unnamed = nil
+		l.closeUnnamed()
 		return
 	}
 	if p := l.named[name]; p != nil {
@@ -156,26 +183,36 @@ func (l *Statements) CloseAll() {
 
 // hold accounts for a statement that gets a name, and returns what is to be kept of it.
 func (l *Statements) hold(p *Statement) (*Statement, error) {
-	err := l.mem.Grow(p.size())
-	if err != nil && l.plans+l.trees > l.mem.Used()/droppableShare {
-		l.thin()
-		err = l.mem.Grow(p.size())
-	}
+	err := l.grow(p.size())
 	if err != nil && p.rereadable() {
 		if p = p.withoutTree(); l.mem.Grow(p.size()) == nil {
 			err = nil
 		}
 	}
 	if err != nil {
-		e := pgerr.New(pgerr.OutOfMemory, "out of memory").WithDetail("%s", err.Error()).
-			WithHint("Close prepared statements that are no longer needed, or raise --max-memory.")
-		e.Cause = err
-		return nil, e
+		return nil, errNoMemory(err)
 	}
 	p.held = p.size()
 	l.trees += p.treeSize()
 	l.KeepPlan(p, p.plan)
 	return p, nil
+}
+
+// grow takes n bytes. What can be made again gives way.
+func (l *Statements) grow(n int64) error {
+	err := l.mem.Grow(n)
+	if err != nil && l.plans+l.trees > l.mem.Used()/droppableShare {
+		l.thin()
+		err = l.mem.Grow(n)
+	}
+	return err
+}
+
+func errNoMemory(cause error) error {
+	e := pgerr.New(pgerr.OutOfMemory, "out of memory").WithDetail("%s", cause.Error()).
+		WithHint("Close prepared statements that are no longer needed, or raise --max-memory.")
+	e.Cause = cause
+	return e
 }
 
 // size estimates the bytes that a statement takes, without its plan.
