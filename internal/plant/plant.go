@@ -116,6 +116,10 @@ const (
 	DistinctByNullable Name = "distinct-by-nullable"
 	// DistinctOverJoin takes the rows of a join for different if those of its left side are.
 	DistinctOverJoin Name = "distinct-over-join"
+	// NullsAsValues has kernels over columns take what lies at the position of a NULL for a value.
+	NullsAsValues Name = "nulls-as-values"
+	// LaterRowFails reports the error of a column's later row before that of an earlier row.
+	LaterRowFails Name = "later-row-fails"
 	// EmptyAggregate returns no row for aggregates over no rows.
 	EmptyAggregate Name = "empty-aggregate"
 	// TypmodLost stores values without regard to the modifier of their column's type.

@@ -3,6 +3,7 @@ package vecexpr
 import (
 	"math"
 
+	"github.com/lichendb/lichen/internal/plant"
 	"github.com/lichendb/lichen/internal/sql/builtin/call"
 	"github.com/lichendb/lichen/internal/sql/exec/expr"
 	"github.com/lichendb/lichen/internal/sql/plan"
@@ -86,7 +87,7 @@ func (c Compiler) binary(e *plan.Call) (b binary, err error) {
 
 // present returns the rows of sel that are not NULL in v.
 func present(v *vector.Vector, sel, buf vector.Selection) vector.Selection {
-	if v == nil || !v.Nulls.Any() {
+	if v == nil || !v.Nulls.Any() || plant.On(plant.NullsAsValues) {
 		return sel
 	}
 	n := 0

@@ -4,6 +4,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/lichendb/lichen/internal/plant"
 	"github.com/lichendb/lichen/internal/sql/vector"
 )
 
@@ -24,6 +25,9 @@ func FrameOf(b *vector.Batch) Frame {
 // Fail notes that row i fails. The rows before it are left.
 func (f *Frame) Fail(i uint16, err error) {
 	k, _ := slices.BinarySearch(f.Sel, i)
+	if plant.On(plant.LaterRowFails) {
+		k = len(f.Sel)
+	}
 	f.Sel, f.Err, f.at = f.Sel[:k], err, i
 }
 
