@@ -77,6 +77,9 @@ type Overload struct {
 	BehindOperator bool
 	// unlisted: pg_proc does not list it, because only the planner calls it or it is syntax in PostgreSQL.
 	Unlisted bool
+	// InPlace says that a call reads its arguments where they are and makes nothing large, so that
+	// it needs no memory for them.
+	InPlace bool
 	// Eval is nil where the call must be bound first, see Bound.
 	Eval EvalFunc
 	// SRF is set for set-returning functions, and Eval and Bind are nil then.
@@ -159,6 +162,12 @@ func (o *Overload) Stable() *Overload { o.Volatility = Stable; return o }
 
 // Volatile declares the volatility of that name.
 func (o *Overload) Volatile() *Overload { o.Volatility = Volatile; return o }
+
+// ReadsInPlace declares that calls make nothing large: see InPlace.
+func (o *Overload) ReadsInPlace() *Overload {
+	o.InPlace = true
+	return o
+}
 
 // NonStrict declares that the function is called with NULL arguments, too.
 func (o *Overload) NonStrict() *Overload {

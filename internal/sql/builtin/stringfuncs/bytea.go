@@ -32,9 +32,9 @@ func byteFunctions() []*call.Overload {
 		return types.NewString(hex.EncodeToString(h)), err
 	}
 	return []*call.Overload{
-		call.Fn("length(bytea) int4", intFunc(func(s string) int { return len(s) })),
-		call.Fn("octet_length(bytea) int4", intFunc(func(s string) int { return len(s) })),
-		call.Fn("bit_length(bytea) int4", intFunc(func(s string) int { return 8 * len(s) })),
+		call.Fn("length(bytea) int4", intFunc(func(s string) int { return len(s) })).ReadsInPlace(),
+		call.Fn("octet_length(bytea) int4", intFunc(func(s string) int { return len(s) })).ReadsInPlace(),
+		call.Fn("bit_length(bytea) int4", intFunc(func(s string) int { return 8 * len(s) })).ReadsInPlace(),
 		call.Fn("bit_count(bytea) int8", bitCount),
 		call.Fn("md5(text) text", md5Hex), call.Fn("md5(bytea) text", md5Hex),
 		sum("sha224(bytea) bytea", sha256.New224),

@@ -266,7 +266,7 @@ func regexpSplitArray(c *call.Context, a []types.Datum) (types.Datum, error) {
 	if err != nil {
 		return types.Null, err
 	}
-	return types.NewArray(parts), nil
+	return types.EncodeArray([]types.ArrayDim{{Len: int32(len(parts)), Lower: 1}}, parts, c.Format), nil
 }
 
 func regexpSplitTable(c *call.Context, a []types.Datum) (call.RowIterator, error) {

@@ -114,7 +114,11 @@ func stringFunctions() []*call.Overload {
 	}
 	runes := func(c *call.Context, a []types.Datum) (types.Datum, error) { return length(c, a[0].Str()) }
 	bpcharLen := func(c *call.Context, a []types.Datum) (types.Datum, error) {
-		return length(c, strings.TrimRight(a[0].Str(), " "))
+		s, err := call.TrimRight(c, a[0].Str(), " ")
+		if err != nil {
+			return types.Null, err
+		}
+		return length(c, s)
 	}
 	bytes := intFunc(func(s string) int { return len(s) })
 	trim := func(sig string, f func(c *call.Context, s, set string) (string, error)) *call.Overload {
@@ -128,10 +132,10 @@ func stringFunctions() []*call.Overload {
 		})
 	}
 	return []*call.Overload{
-		call.Fn("length(text) int4", runes), call.Fn("char_length(text) int4", runes), call.Fn("character_length(text) int4", runes),
-		call.Fn("length(bpchar) int4", bpcharLen), call.Fn("char_length(bpchar) int4", bpcharLen), call.Fn("character_length(bpchar) int4", bpcharLen),
-		call.Fn("octet_length(text) int4", bytes), call.Fn("octet_length(bpchar) int4", bytes),
-		call.Fn("bit_length(text) int4", intFunc(func(s string) int { return 8 * len(s) })),
+		call.Fn("length(text) int4", runes).ReadsInPlace(), call.Fn("char_length(text) int4", runes).ReadsInPlace(), call.Fn("character_length(text) int4", runes).ReadsInPlace(),
+		call.Fn("length(bpchar) int4", bpcharLen).ReadsInPlace(), call.Fn("char_length(bpchar) int4", bpcharLen).ReadsInPlace(), call.Fn("character_length(bpchar) int4", bpcharLen).ReadsInPlace(),
+		call.Fn("octet_length(text) int4", bytes).ReadsInPlace(), call.Fn("octet_length(bpchar) int4", bytes).ReadsInPlace(),
+		call.Fn("bit_length(text) int4", intFunc(func(s string) int { return 8 * len(s) })).ReadsInPlace(),
 		call.Fn("upper(text) text", runesFunc(strings.ToUpper)), call.Fn("lower(text) text", runesFunc(strings.ToLower)),
 		call.Fn("initcap(text) text", initcap),
 		call.Fn("substr(text,int4) text", substrText), call.Fn("substr(text,int4,int4) text", substrText),

@@ -63,7 +63,7 @@ func (c *Compiler) call(e *plan.Call, s Scope) (Func, error) {
 		if null && strict {
 			return types.Null, nil
 		}
-		return r.call(eval, vals, size)
+		return r.call(e.Fn, eval, vals, size)
 	}, nil
 }
 
@@ -124,20 +124,27 @@ func (c *Compiler) variadicCall(e *plan.Call, args []Func) Func {
 			}
 			bound = len(vals)
 		}
-		return r.call(eval, vals, SizeOf(vals))
+		return r.call(e.Fn, eval, vals, SizeOf(vals))
 	}
 }
 
-// call computes a call with arguments of so many bytes in all, and accounts for the memory
+// call computes a call of fn with arguments of so many bytes in all, and accounts for the memory
 // that large values take.
-func (r *State) call(eval call.EvalFunc, vals []types.Datum, size int) (types.Datum, error) {
+func (r *State) call(fn *call.Overload, eval call.EvalFunc, vals []types.Datum, size int) (types.Datum, error) {
 	if call.Weighty(size) {
-		if err := r.Builtin.Begin(vals, size); err != nil {
+		if err := r.begin(fn, vals, size); err != nil {
 			return types.Null, err
 		}
 	}
 	d, err := eval(r.Builtin, vals)
 	return r.Builtin.Made(d, err, vals)
+}
+
+func (r *State) begin(fn *call.Overload, vals []types.Datum, size int) error {
+	if fn.InPlace {
+		return r.Builtin.Step(size)
+	}
+	return r.Builtin.Begin(vals, size)
 }
 
 // SizeOf returns how many bytes values take that are not in the datums themselves.
@@ -171,7 +178,7 @@ func (c *Compiler) Binary(fn *call.Overload, lt, rt *types.T) (BinaryFunc, error
 			return types.Null, nil
 		}
 		vals[0], vals[1] = a, b
-		return r.call(eval, vals, len(a.Str())+len(b.Str()))
+		return r.call(fn, eval, vals, len(a.Str())+len(b.Str()))
 	}, nil
 }
 
