@@ -17,9 +17,9 @@ const maxStatements = 4
 // askAgain is how long a store waits for an answer before it asks again for everything.
 const askAgain = time.Second
 
-// Receiver is what the leaders of ranges have said of closed timestamps, those on this store
-// included. Each statement is true for ever: up to its timestamp nothing comes into the range behind
-// its index. So it does not matter who leads now, and the highest one counts.
+// Receiver tracks the closed timestamps received from the leaders of ranges, including those on this
+// store. A statement never becomes false: no entry after its index commits at or below its timestamp. So
+// a change of the leader does not matter, and the highest statement counts.
 type Receiver struct {
 	applied func(kvpb.RangeID) uint64
 

@@ -1,6 +1,6 @@
-// Package lease decides whether the leader of a range may serve, and who leads after it: it counts
-// the support that a lease rests on, decides on votes and campaigns, and holds what one leadership
-// exports to the next.
+// Package lease decides whether the leader of a range may serve, and which replica leads next. It counts
+// the support of a lease, decides on votes and campaigns, and has the format of the locks that one
+// leadership exports to the next.
 //
 // Above it, replica asks it before it answers a read or evaluates a write, and performs the
 // elections and transfers. Below it are liveness, where support comes from, and concurrency, whose

@@ -20,9 +20,9 @@ import (
 //	                                  └──────────────────────────┘
 //	                  Refused, Start: it has voted, Tick: in vain
 //
-// When a node dies, thousands of ranges need leaders at once. So a candidate waits in its store's
-// queue for its turn, behind those that somebody asks for. A range whose leader's store is
-// supported has a leader: its replicas neither campaign nor vote for another.
+// When a node dies, thousands of ranges need leaders at once. So a candidate waits in its store's queue,
+// behind the ranges with waiting requests. While a replica's store supports the leader's store, the
+// replica neither campaigns nor votes for another.
 //
 // One event leads past the queue: TimeoutNow comes from the leader itself, which has revoked its
 // lease before (Lease).
@@ -127,7 +127,7 @@ type ElectionEvent struct {
 	Candidates      []kvpb.ReplicaID // who has most of the log first
 }
 
-// ElectionFacts are what an Election goes by beside its own state.
+// ElectionFacts are the inputs of a Step beside the event and the state.
 type ElectionFacts struct {
 	Now  time.Time
 	Desc *kvpb.RangeDescriptor
@@ -373,9 +373,8 @@ func (e *Election) needsLeader(f *ElectionFacts) bool {
 	return !f.Gone && !f.Leading && !e.supportsOther(f.Self, f)
 }
 
-// defers reports whether somebody else is being elected. The replica then waits for a while, and
-// takes no answer to an earlier call for votes: its own later term would end the other's
-// leadership as it begins, with its row locks.
+// defers reports whether another replica is being elected. This one then waits, and ignores responses to
+// its earlier MsgPreVote: its own later term would end the new leadership, and lose its row locks.
 func (e *Election) defers(f *ElectionFacts) bool { return f.Now.Before(e.deferred.Add(campaignAgain)) }
 
 // isFull reports whether the log was found to be full a moment ago.

@@ -31,10 +31,10 @@ type Input struct {
 
 // Queue holds what a group has yet to process and decides which goroutine processes it.
 //
-// A group has no goroutine of its own. The goroutine that finds nobody processing it becomes
-// the processing goroutine: it makes one entry of all proposals that wait, writes and syncs
-// it, and applies what is committed. Those who come meanwhile queue up. When its own proposal
-// is done it hands the role to the first proposer in the queue, or to a worker of the store:
+// A group has no goroutine of its own. The first goroutine with work for an idle group becomes the
+// processing goroutine: it makes one entry of all queued proposals, writes and syncs it, and applies
+// committed entries. Later arrivals queue up. When its own proposal is done it hands the role to the
+// first proposer in the queue, or to a worker of the store:
 //
 //	   ┌───────── Propose, Deliver, Flush, TryProcess: "you process" ─────────┐
 //	   │                                                                      ▼
@@ -46,9 +46,9 @@ type Input struct {
 // So all commands waiting at a moment share one entry and one sync, and a lone writer never
 // pays for a switch between goroutines.
 //
-// Deferred proposals clean up after a transaction that has committed: nobody waits for them as
-// long as nobody meets what they remove. They go with the next proposal that somebody waits
-// for, after MaxDelay, or at a Flush.
+// Deferred proposals clean up after a committed transaction. They have no waiter until another
+// transaction contends for the intents that they remove. They share the entry of the next ordinary
+// proposal, or go after MaxDelay or at a Flush.
 type Queue struct {
 	halted chan struct{} // closed by Stop
 	// expire is called when deferred proposals have waited for MaxDelay.
@@ -103,7 +103,7 @@ func (q *Queue) Get(f Fence, command []byte) *Proposal {
 	return p
 }
 
-// Put takes a proposal of Get back that nobody knows any more, and returns its outcome.
+// Put returns a proposal of Get to the pool, and returns its outcome. No other reference may be left.
 func (q *Queue) Put(p *Proposal) error {
 	err := p.err
 	p.Command, p.Keep, p.Appender = nil, nil, nil
@@ -124,7 +124,7 @@ func (q *Queue) Start() bool {
 	return true
 }
 
-// Started lets in what has come before and since; if there is any, a worker is to go on.
+// Started ends the role that Start gave. If inputs are queued, work is true and a worker must continue.
 func (q *Queue) Started() (work bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -186,8 +186,8 @@ func (q *Queue) Flushes() uint64 {
 	return q.mu.flushes
 }
 
-// Flush is Drain, and has proposals that are about to be deferred not wait either: somebody
-// waits for one of them.
+// Flush is Drain, and also fails calls of Defer whose caller has checked for waiters before: one of those
+// proposals now has a waiter.
 func (q *Queue) Flush() (work bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -195,7 +195,7 @@ func (q *Queue) Flush() (work bool) {
 	return q.drain()
 }
 
-// Drain has the deferred proposals wait no longer. With work a worker is to process them.
+// Drain queues the deferred proposals as ordinary ones. If work is true, a worker must process them.
 func (q *Queue) Drain() (work bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -308,7 +308,7 @@ func (q *Queue) Next(workersOnly, leave bool) (s Step, done bool) {
 		if len(q.mu.inbox) > 0 || workersOnly || !done {
 			return HandToWorker, done
 		}
-		// With the mutex held, so that who gives up waiting now finds it (Withdraw).
+		// Under the mutex, so that a concurrent Withdraw sees the hand-off.
 		q.mu.proposals[0].wake <- Process
 		return HandedOver, true
 	}
@@ -378,8 +378,8 @@ func (q *Queue) Stopped() bool {
 	return q.mu.stopped != nil
 }
 
-// AwaitIdle waits until nobody processes the group; after Stop it stays so. However long the
-// disk takes: what follows removes what the processing goroutine still writes.
+// AwaitIdle waits until no goroutine processes the group; after Stop none will. It has no timeout, since
+// its callers remove the data that the processing goroutine may still be writing.
 func (q *Queue) AwaitIdle() {
 	q.mu.Lock()
 	if !q.mu.processing {

@@ -14,20 +14,19 @@ import (
 // idle.
 const idleAfter = 5
 
-// Quiescence decides when a leader is idle: it has nothing to say to its followers, so that nobody
-// need tick it.
+// Quiescence decides when a leader is idle: it has nothing to send to its followers and needs no ticks.
 //
 //	active ── idleAfter ticks without work, and each follower that is there ──► idle
 //	   ▲      has the whole log and has said that it knows it to be committed     │
 //	   └──────────── Unquiesce: a proposal, a follower that is back ◄─────────────┘
 //
-// A follower says so in its answer to a heartbeat, which carries the round of activity and the
-// commit index. Answers to heartbeats of an earlier round do not count: the follower may have been
-// restarted since, and forgets what is committed then.
+// A follower acknowledges the commit index by its response to a heartbeat, whose context contains the
+// round of activity and the commit index. Responses of an earlier round do not count: the follower may
+// have restarted since and forgotten the commit index.
 //
-// Followers whose stores are not there are not waited for. When one comes back, the store calls
-// Unquiesce if it finds the leader idle. So a leader that has just gone idle looks once more: one
-// that came back just before would never learn what is committed (invariant 6).
+// A leader does not wait for followers on dead stores. When such a store returns and finds the leader
+// idle, it calls Unquiesce. So a leader that has just become idle checks again: a follower that returned
+// just before would never learn the commit index (invariant 6).
 type Quiescence struct {
 	ticks int // without work
 	round uint64
@@ -81,14 +80,14 @@ func (g *Group) TickLeader() {
 	}
 }
 
-// Unquiesce makes the leader speak to its followers for a while.
+// Unquiesce ends the leader's idleness: it sends heartbeats again for a while.
 func (g *Group) Unquiesce() {
 	g.quiescence.reset()
 	g.host.SetIdle(false)
 	g.host.UnquiesceReplica()
 }
 
-// StayActive keeps the leader from going idle for a while, since somebody waits for its followers.
+// StayActive keeps the leader from going idle for a while.
 func (g *Group) StayActive() { g.quiescence.ticks = 0 }
 
 // IdleTicks returns for how many ticks there was no work.

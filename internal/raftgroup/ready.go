@@ -15,7 +15,7 @@ import (
 	"go.etcd.io/raft/v3/tracker"
 )
 
-// ProcessReady does what raft asks for until it asks for nothing more.
+// ProcessReady processes raft's Ready until there is none.
 func (g *Group) ProcessReady() error {
 	for !g.subsumed && g.rn.HasReady() {
 		rd := g.rn.Ready()
@@ -143,8 +143,7 @@ func (g *Group) beginLeadership(term, commit uint64) {
 	g.host.BeginLeadership(term)
 }
 
-// endLeadership ends a leadership. Those who wait for its entries are left to wait a while
-// for what becomes of them here.
+// endLeadership ends a leadership. The proposers of its entries wait formerWait longer for their outcomes.
 func (g *Group) endLeadership() {
 	led := g.led
 	g.led = 0
@@ -156,9 +155,9 @@ func (g *Group) endLeadership() {
 	time.AfterFunc(formerWait, func() { g.Do(func() { g.InFlight.Expire(led, err) }) })
 }
 
-// Fail decides what an error of the log or of raft means. With a full disk nothing was written
-// here: raft's memory of it is dropped, the group goes on when there is room, and a leader sees
-// that another replica takes over. Anything else stops the group.
+// Fail handles an error of the log or of raft. On a full disk nothing was written: the raft state is
+// rebuilt from the log, the group continues when there is space, and a leader asks other replicas to take
+// over. Any other error stops the group.
 func (g *Group) Fail(err error) error {
 	alone := g.host.OnlyVoter()
 	var cause error = &kvpb.AmbiguousCommitError{Cause: err}

@@ -1,6 +1,6 @@
-// Package rangefeed decides what the readers of a range's changes receive. It is pure: replica
-// hands it what entries did, what is closed and which keys are locked, performs the reads of the
-// engine, and keeps the readers.
+// Package rangefeed decides which events the readers of a range's changes receive. It is pure: replica
+// passes it the changes of entries, closed timestamps and locked keys, reads the engine, and owns the
+// feeds.
 //
 // A reader first receives the committed versions of the state in which its feed began (Initial),
 // then what each applied command commits (Commits), and between them resolved timestamps:

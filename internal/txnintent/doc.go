@@ -1,11 +1,10 @@
-// Package txnintent decides what becomes of transactions' intents in a range: provisional
-// versions with a durable lock each, which a transaction leaves when it commits in several
-// ranges or has outgrown its gateway's buffer.
+// Package txnintent is the state machine of transactions' intents in a range: provisional versions, each
+// with a durable lock, of transactions that commit in several ranges or have outgrown the buffer of
+// their gateway.
 //
-// Above it is replica, which asks it as the range's leader and carries out the effects; below
-// it are concurrency, kvpb and hlc. It is pure: an event comes in, a new state and a list of
-// effects come out. It proposes nothing, reads no clock and starts no goroutine. Who has to
-// wait gets a channel.
+// Above it is replica, which sends it events as the range's leader and performs the effects; below it
+// are concurrency, kvpb and hlc. It is pure: an event results in a new state and a list of effects. It
+// proposes nothing, reads no clock and starts no goroutine. A request that must wait gets a channel.
 //
 // # Reading order
 //
@@ -66,11 +65,11 @@
 //	   │── Resolve ─────────────────────────────────────▶ z resolved
 //	   │── EndTxn ───▶ record deleted
 //
-// A range that can't commit at the timestamp answers with its lowest; the gateway begins
-// another attempt there, which replaces the intents. If it dies in between, whoever meets an
-// intent pushes: it asks the leader of the record, which queries all keys (a recovery). If all
-// are staged the transaction has committed. A key that is not there can't be staged at that
-// timestamp any more from then on, and the transaction is aborted.
+// A range that can't commit at the timestamp answers with its lowest possible one. The gateway then begins
+// another attempt, which replaces the intents. If the gateway dies in between, a request that finds an
+// intent pushes: it asks the leader of the record, which queries all keys (a recovery). If all are staged,
+// the transaction has committed. Otherwise the query prevents the missing keys from being staged at that
+// timestamp, and the transaction is aborted.
 //
 // # Invariants
 //
