@@ -18,18 +18,18 @@ import (
 	pb "go.etcd.io/raft/v3/raftpb"
 )
 
-// snapshotDir is the directory, beside the engine's, with the tables of snapshots
-// that arrive. What an earlier life left there is removed at start.
+// snapshotDir is the directory, beside the engine's, for the tables of incoming snapshots. The
+// start removes leftovers of an earlier life.
 const snapshotDir = "snapshots"
 
-// arrivalKey names a snapshot that arrives: senders number theirs.
+// arrivalKey identifies an incoming snapshot. Each sender numbers its own.
 type arrivalKey struct {
 	from   kvpb.NodeID
 	number uint64
 }
 
-// arrivals are the snapshots that arrive, guarded by snapshots.mu. An arrival reserves
-// its span until it is installed or given up.
+// arrivals are the incoming snapshots, guarded by snapshots.mu. An arrival reserves its span until
+// it is installed or given up.
 type arrivals struct {
 	byKey map[arrivalKey]*arrival
 	dirs  uint64
@@ -43,7 +43,7 @@ func (as *arrivals) all() []*arrival {
 	return out
 }
 
-// arrival is a snapshot that arrives.
+// arrival is an incoming snapshot.
 type arrival struct {
 	s    *Store
 	key  arrivalKey
@@ -51,14 +51,14 @@ type arrival struct {
 	msg  *pb.Message
 	desc *kvpb.RangeDescriptor
 
-	latch chan struct{} // held (full) while a part is taken in, for as long as that takes the disk
+	latch chan struct{} // full while a part is being written to disk
 	snap  *snapshot.Incoming
 	next  uint32 // the sequence number of the next chunk
 	over  bool
 	timer *time.Timer
 }
 
-// clearSnapshots removes what an earlier life left of snapshots.
+// clearSnapshots removes snapshot files of an earlier life.
 func (s *Store) clearSnapshots() error {
 	s.snapshots.limits = s.opts.Snapshots
 	s.snapshots.limits.fill()
@@ -66,7 +66,7 @@ func (s *Store) clearSnapshots() error {
 	return s.opts.FS.RemoveAll(s.opts.FS.PathJoin(s.opts.Dir, snapshotDir))
 }
 
-// receiveSnapshot takes in a part of a snapshot.
+// receiveSnapshot processes a part of a snapshot.
 func (s *Store) receiveSnapshot(_ context.Context, from kvpb.NodeID, req []byte) ([]byte, error) {
 	if len(req) < partHeader || req[0] != snapshotVersion {
 		return nil, fmt.Errorf("%w: a snapshot of another version", errMessage)
@@ -92,7 +92,7 @@ func (s *Store) receiveSnapshot(_ context.Context, from kvpb.NodeID, req []byte)
 	return nil, nil
 }
 
-// beginArrival admits a snapshot, if there is a place for it.
+// beginArrival admits a snapshot if its keys and the disk have room.
 func (s *Store) beginArrival(key arrivalKey, p []byte) error {
 	var head snapshotHead
 	if err := json.Unmarshal(p, &head); err != nil {
@@ -136,7 +136,7 @@ func (s *Store) beginArrival(key arrivalKey, p []byte) error {
 	return nil
 }
 
-// roomFor answers whether the disk has room for a snapshot.
+// roomFor returns an error if the disk has no room for a snapshot.
 func (s *Store) roomFor(n uint64) error {
 	if err := s.admitWrite(); err != nil {
 		return err
@@ -147,8 +147,7 @@ func (s *Store) roomFor(n uint64) error {
 	return nil
 }
 
-// admitArrival reserves a place and the span of keys for a snapshot and returns its
-// directory.
+// admitArrival reserves a slot and the key span of a snapshot, and returns its directory.
 func (s *Store) admitArrival(a *arrival) (dir string, err error) {
 	sn := &s.snapshots
 	sn.mu.Lock()
@@ -157,8 +156,8 @@ func (s *Store) admitArrival(a *arrival) (dir string, err error) {
 		if o.env.id != a.env.id {
 			continue
 		}
-		// The sender gave up and tries again, or another leader does: raft would not
-		// take what the earlier one sends.
+		// The sender gave up and tries again, or a leader of a later term sends: raft would ignore
+		// the earlier snapshot.
 		if o.key.from == a.key.from || o.msg.GetTerm() < a.msg.GetTerm() {
 			old = append(old, o)
 		}
@@ -196,16 +195,16 @@ func overlap(a, b *kvpb.RangeDescriptor) bool {
 	return bytes.Compare(a.StartKey, b.EndKey) < 0 && bytes.Compare(b.StartKey, a.EndKey) < 0
 }
 
-// mergedInto reports whether a range of which another one has keys may have been merged
-// into it since. One that begins before it was not: it is about to be split, or was
+// mergedInto reports whether range old, whose keys overlap range into, may have been merged into
+// it. If old starts before into, it was not: a split is still to be applied to it, or it was
 // removed.
 func mergedInto(old, into *kvpb.RangeDescriptor) bool {
 	return old.Generation < into.Generation && bytes.Compare(old.StartKey, into.StartKey) >= 0
 }
 
-// placeFor answers whether the keys of a snapshot are free here. Keys of another
-// replica are, if its range has been merged into the snapshot's since; otherwise that
-// replica is about to be split or removed.
+// placeFor returns an error if another replica here has keys of a snapshot. A replica whose range
+// has been merged into the snapshot's does not count. Any other one is about to be split or
+// removed.
 func (s *Store) placeFor(a *arrival) error {
 	for _, o := range s.Replicas() {
 		if d := o.Desc(); d.RangeID != a.env.id && overlap(d, a.desc) && !mergedInto(d, a.desc) {
@@ -215,8 +214,7 @@ func (s *Store) placeFor(a *arrival) error {
 	return nil
 }
 
-// chunk takes in a chunk. A snapshot with one that is damaged or not in its turn is
-// given up.
+// chunk processes a chunk. A snapshot with a damaged or misplaced chunk is given up.
 func (a *arrival) chunk(body []byte) error {
 	a.latch <- struct{}{}
 	defer func() { <-a.latch }()
@@ -247,7 +245,7 @@ func (a *arrival) add(body []byte) error {
 	return a.snap.Add(data)
 }
 
-// install hands a snapshot that is complete to its replica.
+// install passes a complete snapshot to its replica.
 func (a *arrival) install(body []byte) error {
 	a.latch <- struct{}{}
 	defer func() { <-a.latch }()
@@ -264,7 +262,7 @@ func (a *arrival) install(body []byte) error {
 		return err
 	}
 	s := a.s
-	if err := s.placeFor(a); err != nil { // replicas have come and gone since
+	if err := s.placeFor(a); err != nil { // replicas may have changed since
 		return err
 	}
 	r, create := s.replicaFor(&a.env)
@@ -279,7 +277,7 @@ func (a *arrival) install(body []byte) error {
 	return r.Receive(a.msg, a.env.from, a.snap)
 }
 
-// end gives a snapshot up, unless it is over.
+// end gives a snapshot up unless it has ended.
 func (a *arrival) end() {
 	a.latch <- struct{}{}
 	defer func() { <-a.latch }()
@@ -305,10 +303,9 @@ func (a *arrival) endLocked() {
 	sn.mu.Unlock()
 }
 
-// absorb takes the replicas away whose keys are part of a range now that receives a
-// snapshot: their ranges were merged into it. What is to be written goes into b, in
-// the same step as the snapshot; done is called after it. after says that what was
-// committed before must be durable before the snapshot is.
+// absorb removes the replicas whose ranges were merged into a range that receives a snapshot. It
+// adds their removal to b, so that it is atomic with the snapshot; done runs after the write of b.
+// after: earlier commits must be durable before the snapshot is.
 func (s *Store) absorb(r *replica.Replica, d *kvpb.RangeDescriptor, b *storage.Batch) (gone []*kvpb.RangeDescriptor, after bool, done func(), err error) {
 	var all []*replica.Replica
 	for _, o := range s.Replicas() {
@@ -336,9 +333,9 @@ func (s *Store) absorb(r *replica.Replica, d *kvpb.RangeDescriptor, b *storage.B
 	return gone, after, done, err
 }
 
-// ownedDurably reports whether a crash now would leave a replica here that holds keys
-// of the range: the split, merge or removal that made room for a snapshot may not be
-// durable yet, and must not be lost behind it.
+// ownedDurably reports whether after a crash now another replica here would hold keys of the range.
+// The split, merge or removal that made room for the snapshot may not be durable yet, and must not
+// become durable after it.
 func (s *Store) ownedDurably(d *kvpb.RangeDescriptor) (bool, error) {
 	found := false
 	err := eachDescriptor(s.eng.NewDurableReader(), func(o *kvpb.RangeDescriptor) error {

@@ -21,12 +21,12 @@ const firstRange kvpb.RangeID = 1
 // identityVersion is the format of a stored identity.
 const identityVersion = 1
 
-// clockGroup is the group under which the log keeps the clock's bound, as the
-// term of a hard state; no range has this id.
+// clockGroup is the group under which the log stores the clock's bound, as the term of a hard
+// state. No range has this id.
 const clockGroup raftlog.GroupID = 0
 
-// Identity says which cluster a store is part of, and as what. The zero Identity
-// is that of a store that is part of none.
+// Identity is a store's membership: its cluster and its ids there. It is zero if the store belongs
+// to no cluster.
 type Identity struct {
 	Cluster string
 	Node    kvpb.NodeID
@@ -49,7 +49,7 @@ func (s *Store) loadIdentity() error {
 	return json.Unmarshal(p[1:], id)
 }
 
-// Join makes the store part of a cluster.
+// Join makes the store a member of a cluster.
 func (s *Store) Join(id Identity) error {
 	b := s.eng.NewBatch()
 	defer b.Close()
@@ -68,9 +68,9 @@ func setIdentity(b *storage.Batch, id Identity) error {
 	return b.Set(keys.StoreIdent(), append([]byte{identityVersion}, p...))
 }
 
-// Bootstrap makes an empty store the first of a new cluster, with a first range
-// that holds everything. The range's log comes first and its descriptor last,
-// flushed, so that a crash in between leaves a store that is still empty.
+// Bootstrap makes an empty store the first of a new cluster, with a first range that holds all
+// keys. It writes the range's log first, and then the descriptor and flushes it. After a crash in
+// between, the store is still empty.
 func (s *Store) Bootstrap(id Identity) error {
 	if s.Identity() != (Identity{}) {
 		return fmt.Errorf("the store is part of cluster %s already", s.Identity().Cluster)
@@ -103,7 +103,7 @@ func (s *Store) Bootstrap(id Identity) error {
 	return nil
 }
 
-// newLog returns what makes the log of a new range, keeping the vote of hs.
+// newLog returns the write that creates the log of a new range, with the vote of hs.
 func newLog(id kvpb.RangeID, rep kvpb.ReplicaID, hs raftlog.HardState) raftlog.Write {
 	if hs.Term < apply.FirstTerm {
 		hs = raftlog.HardState{Term: apply.FirstTerm}
@@ -115,7 +115,7 @@ func newLog(id kvpb.RangeID, rep kvpb.ReplicaID, hs raftlog.HardState) raftlog.W
 	}
 }
 
-// loadReplicas finds the replicas whose descriptors the engine holds.
+// loadReplicas loads the replicas whose descriptors the engine has.
 func (s *Store) loadReplicas() error {
 	if err := eachDescriptor(s.eng, s.loadReplica); err != nil {
 		return err
@@ -123,7 +123,7 @@ func (s *Store) loadReplicas() error {
 	return s.destroyOrphans()
 }
 
-// eachDescriptor calls fn with the descriptors of the replicas that an engine holds.
+// eachDescriptor calls fn with the descriptor of each replica in an engine.
 func eachDescriptor(e storage.Reader, fn func(*kvpb.RangeDescriptor) error) error {
 	span := keys.AllRangeLocalSpan()
 	it, err := e.NewIter(storage.IterOptions{Lower: span.Start, Upper: span.End})
@@ -175,7 +175,7 @@ func (s *Store) loadReplica(desc *kvpb.RangeDescriptor) error {
 	return nil
 }
 
-// startClock puts the clock past the bound of the store's earlier life.
+// startClock moves the clock past the bound of the store's earlier life.
 func (s *Store) startClock() error {
 	return s.opts.Clock.Start(s.clockBound(), s.persistClock, s.opts.OnFatal)
 }

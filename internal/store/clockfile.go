@@ -10,10 +10,10 @@ import (
 	"github.com/lichendb/lichen/internal/storage"
 )
 
-// The file that takes the clock's bound while the log has no room: two slots that are
-// written in turns, in place, so that this needs no space. Of a slot that is torn the
-// other one is left, which holds what was acknowledged before. A slot is the magic
-// number, the bound and a zero, 8 bytes each, little-endian, and the CRC-32 of these.
+// The clock file stores the clock's bound while the log has no room. It has two slots that are
+// written in turn, in place, so that a write needs no space. If a write tears one slot, the other
+// still has the bound that was acknowledged before. A slot is the magic number, the bound and a
+// zero, 8 bytes each, little-endian, and their CRC-32.
 const (
 	clockFileName  = "CLOCK"
 	clockFileMagic = 0x4c6963686e436c31 // "LichnCl1"
@@ -21,13 +21,13 @@ const (
 	clockSlotBytes = 28
 )
 
-// clockFile is that file; without one a clock whose log is full comes to its end.
+// clockFile is the clock file. Without it the clock stops at its bound when the log is full.
 type clockFile struct {
 	f    fs.File
 	next int // slot
 }
 
-// openClockFile opens a store's file, or makes it while there is room.
+// openClockFile opens a store's clock file, or creates it while there is room.
 func openClockFile(o *Options) (c clockFile, bound int64) {
 	path := o.FS.PathJoin(o.Dir, clockFileName)
 	if _, err := o.FS.Stat(path); err != nil {
@@ -54,7 +54,7 @@ func openClockFile(o *Options) (c clockFile, bound int64) {
 	return c, bound
 }
 
-// makeClockFile makes the file under another name first, so that it is never short.
+// makeClockFile creates the file under a temporary name, so that it never has too few bytes.
 func makeClockFile(o *Options, path string) error {
 	temp := path + ".tmp"
 	f, err := o.FS.Create(temp, fs.WriteUnspecified)
@@ -87,7 +87,7 @@ func decodeClockSlot(b []byte) (bound int64, ok bool) {
 	return int64(binary.LittleEndian.Uint64(b[8:])), true
 }
 
-// write makes a bound durable. The clock has one at a time written.
+// write makes a bound durable. The clock makes one call at a time.
 func (c *clockFile) write(bound int64) error {
 	if _, err := c.f.WriteAt(encodeClockSlot(bound), int64(c.next)*clockSlotStep); err != nil {
 		return err
@@ -117,7 +117,7 @@ func (s *Store) persistClock(bound int64) error {
 	return err
 }
 
-// clockBound returns the last bound of the clock that was persisted here.
+// clockBound returns the last bound of the clock that this store persisted.
 func (s *Store) clockBound() int64 {
 	hs, _ := s.log.HardState(clockGroup)
 	return max(int64(hs.Term), s.clockFrom)

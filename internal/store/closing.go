@@ -12,21 +12,21 @@ import (
 	"github.com/lichendb/lichen/internal/replica"
 )
 
-// forgetEvery is after how many ticks what is known of ranges that are gone is dropped.
+// forgetEvery is the number of ticks after which state of removed ranges is dropped.
 const forgetEvery = 120
 
-// closing is the store's part in closed timestamps: it closes those of the ranges that are
-// led here and tells the other nodes, and knows what other stores have said (package closedts). It
-// implements replica.Closing.
+// closing is the store's part in closed timestamps (package closedts). It closes timestamps of the
+// ranges led here, sends them to the other nodes, and receives those of other stores. It implements
+// replica.Closing.
 type closing struct {
 	*closedts.Receiver
 	s   *Store
 	lag time.Duration
 
 	mu     sync.Mutex
-	closed hlc.Timestamp // of all that are tracked
-	// active are leaders that are looked at one by one; the closed timestamp of those in tracked
-	// rises by itself. tracked names the group by its key.
+	closed hlc.Timestamp // of all tracked ranges
+	// active are the leaders that are visited one by one. The others are in tracked, by group;
+	// their closed timestamps rise without a visit.
 	active  map[*replica.Replica]struct{}
 	tracked map[*replica.Replica]string
 	groups  map[string]*trackedGroup
@@ -68,7 +68,7 @@ func (c *closing) EndTracking(r *replica.Replica) {
 	c.untrack(r)
 }
 
-// untrack makes a range active. c.mu is held.
+// untrack makes a range active. The caller holds c.mu.
 func (c *closing) untrack(r *replica.Replica) {
 	key, ok := c.tracked[r]
 	if !ok {
@@ -85,7 +85,7 @@ func (c *closing) untrack(r *replica.Replica) {
 	c.active[r] = struct{}{}
 }
 
-// track has the closed timestamp of a range rise by itself. c.mu is held.
+// track makes a range tracked. The caller holds c.mu.
 func (c *closing) track(r *replica.Replica, index uint64, by *lease.Supporters) {
 	c.tracked[r] = by.Key
 	if c.groups[by.Key] == nil {
@@ -129,7 +129,7 @@ func (c *closing) loop() {
 	}
 }
 
-// tick closes what can be closed now and tells the nodes concerned.
+// tick closes timestamps and sends them to the other nodes.
 func (c *closing) tick() {
 	ts := hlc.Timestamp{WallTime: c.s.opts.Clock.PhysicalNow() - int64(c.lag)} // Now may wait for the disk
 	c.mu.Lock()
@@ -148,7 +148,7 @@ func (c *closing) tick() {
 		case !alone:
 			c.closeOne(r, ts)
 		case r.Fed():
-			// Without need no transaction should have to move: on a node by itself only feeds ask.
+			// Closing makes transactions commit later, so a node by itself does it only for feeds.
 			if closed, index, ok := r.CloseAt(ts); ok {
 				c.Note(closedts.Item{Range: r.RangeID(), Index: index, TS: closed})
 			}
@@ -159,7 +159,8 @@ func (c *closing) tick() {
 	}
 }
 
-// raise raises the closed timestamp of all tracked ranges that are covered there. c.mu is held.
+// raise raises the closed timestamp of all tracked ranges whose support lasts. The caller holds
+// c.mu.
 func (c *closing) raise(ts hlc.Timestamp) {
 	for _, g := range c.groups {
 		if !g.by.Cover(ts) {
@@ -172,7 +173,7 @@ func (c *closing) raise(ts hlc.Timestamp) {
 	c.Raise(ts)
 }
 
-// closeOne closes the timestamp of an active range, or begins to track it. c.mu is held.
+// closeOne closes the timestamp of an active range, or begins to track it. The caller holds c.mu.
 func (c *closing) closeOne(r *replica.Replica, ts hlc.Timestamp) {
 	if index, by, ok := r.BeginTracking(ts); ok {
 		c.track(r, index, by)
@@ -185,7 +186,7 @@ func (c *closing) closeOne(r *replica.Replica, ts hlc.Timestamp) {
 	}
 }
 
-// send sends what there is to say. c.mu is held.
+// send sends the updates. The caller holds c.mu.
 func (c *closing) send() {
 	from := closedts.Message{Store: c.s.Identity().Store, Process: c.s.began}
 	c.sender.Flush(from, c.closed, func(n kvpb.NodeID, m *closedts.Message) bool {
@@ -197,8 +198,8 @@ func (s *Store) receiveClosed(from kvpb.NodeID, msg []byte) { s.closing.receive(
 
 func (s *Store) receiveAskClosed(from kvpb.NodeID, _ []byte) { s.closing.resend(from) }
 
-// receive takes in the closed timestamps of another store, and asks for all of them if it has
-// missed some.
+// receive processes the closed timestamps of another store. If an update was lost, it requests all
+// of them.
 func (c *closing) receive(from kvpb.NodeID, msg []byte) {
 	var m closedts.Message
 	if err := m.Decode(msg); err != nil {
@@ -210,15 +211,14 @@ func (c *closing) receive(from kvpb.NodeID, msg []byte) {
 	}
 }
 
-// resend has the next message to a node, which has missed something, tell everything.
+// resend puts all closed timestamps into the next message to a node, which has lost an update.
 func (c *closing) resend(to kvpb.NodeID) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.sender.Resend(to)
 }
 
-// TrackedRanges returns how many ranges that are led here have a closed timestamp that
-// rises by itself, and how many are looked at one by one.
+// TrackedRanges returns how many ranges led here are tracked, and how many are visited one by one.
 func (s *Store) TrackedRanges() (tracked, active int) {
 	s.closing.mu.Lock()
 	defer s.closing.mu.Unlock()

@@ -9,59 +9,59 @@ import (
 	"github.com/lichendb/lichen/internal/storage"
 )
 
-// How a disk is judged.
+// Limits by which a disk is judged.
 const (
-	// StallAfter is how long a write or sync may take before the disk counts as
-	// stalled. The store's leaderships then move away. It is not lower: a machine that is busy as
-	// a whole has all its stores stall at once, and then none of them leads.
+	// StallAfter is the duration of a write or sync after which the disk counts as stalled; then
+	// the store's leaderships move away. It is not lower, because on a machine that is busy as a
+	// whole all stores would stall at once, and none would lead.
 	StallAfter = 2 * time.Second
 	// StallAloneAfter is the same while the disks of most other stores answer.
 	StallAloneAfter = time.Second
-	// lateAfter is how long a write or sync may take before the disk counts as late, which others
-	// are notified; it does until lateFor after the last such operation.
+	// lateAfter is the duration of a write or sync after which the disk counts as late. Other nodes
+	// are notified. The disk stays late until lateFor after the last such operation.
 	lateAfter = 250 * time.Millisecond
 	lateFor   = 2 * time.Second
-	// answersWithin is how fresh the word of others must be that their disks answer: from when they
-	// would have said otherwise, had their operations begun to hang with those of this disk.
+	// answersWithin is the age up to which another node's report that its disk answers counts. If
+	// that disk had begun to hang with this one, a newer report would say so.
 	answersWithin = 500 * time.Millisecond
-	// wellAfter is how long all operations must have been fast, or have found
-	// space, before the disk counts as well again.
+	// wellAfter is how long all operations must have been fast, or have found space, before a
+	// stalled or full disk counts as well again.
 	wellAfter = 5 * time.Second
-	// diskEvery is how often that is looked at.
+	// diskEvery is the interval of these checks.
 	diskEvery = 100 * time.Millisecond
-	// resignAgain is how long the store that stalled waits for its ranges to be led
-	// elsewhere before it asks others to; each time it waits longer, up to resignMost.
+	// resignAgain is how long a stalled store waits for other stores to take over its ranges before
+	// it asks again. The wait grows up to resignMost.
 	resignAgain = 300 * time.Millisecond
 	resignMost  = 5 * time.Second
 )
 
-// DiskState is what ails a store's disk.
+// DiskState is the condition of a store's disk.
 type DiskState struct {
-	// Stalled: operations do not return. Full: there is no room for more data. Slow: each
-	// write takes long. Late: a write took long a moment ago, or has not returned yet.
+	// Stalled: operations do not return. Full: there is no room for more data. Slow: each write
+	// takes long. Late: a write took long a moment ago, or is still running.
 	Stalled, Full, Slow, Late bool
 }
 
-// disk judges the store's disk.
+// disk monitors the store's disk.
 type disk struct {
 	watch         *fs.Watch
 	stalled, full atomic.Bool
 	late          atomic.Bool
 	pace          diskPace
-	standing      atomic.Pointer[chan struct{}] // closed while it stands still
+	standing      atomic.Pointer[chan struct{}] // closed while the disk is stalled
 
 	// The rest belongs to the watching goroutine.
-	slowAt time.Time // when an operation was last seen to be slow
-	lateAt time.Time // the same for one that is late
-	looked time.Time // when that was last looked at
-	since  time.Time // what operations took before says nothing
-	// resigned counts how often the leaderships were given up since the disk stands still,
-	// resignAt says when they are again.
+	slowAt time.Time // time of the last slow operation
+	lateAt time.Time // time of the last late operation
+	looked time.Time // time of the last check
+	since  time.Time // operations before it do not count
+	// resigned counts how often this stall made the store give up its leaderships; resignAt is the
+	// time of the next.
 	resigned int
 	resignAt time.Time
 }
 
-// answers begins a time in which the disk answers; stands returns what its end closes.
+// answers records that the disk answers; stands returns the channel that the next stall closes.
 func (d *disk) answers() {
 	c := make(chan struct{})
 	d.standing.Store(&c)
@@ -74,11 +74,11 @@ func (s *Store) Disk() DiskState {
 	return DiskState{Stalled: s.disk.stalled.Load(), Full: s.disk.full.Load(), Slow: s.disk.pace.slow.Load(), Late: s.disk.late.Load()}
 }
 
-// DiskWatch returns the watch over the store's files, where faults can be put.
+// DiskWatch returns the watch over the store's files, where tests inject faults.
 func (s *Store) DiskWatch() *fs.Watch { return s.disk.watch }
 
-// watchDisk looks at the disk until the store is closed. It touches no file itself,
-// so that it goes on while the disk stands still.
+// watchDisk checks the disk until the store is closed. It does no I/O itself, so it keeps running
+// while the disk is stalled.
 func (s *Store) watchDisk() {
 	t := time.NewTicker(diskEvery)
 	defer t.Stop()
@@ -92,8 +92,8 @@ func (s *Store) watchDisk() {
 	}
 }
 
-// resign gives the store's leaderships up to other stores, whose ranges need not wait until
-// the support for this one has ended: other stores of the node may go on to use it.
+// resign transfers the store's leaderships to other stores. The ranges need not wait for the end of
+// the support for this store, which other stores of the node may keep alive.
 func (s *Store) resign(now time.Time) {
 	d := &s.disk
 	for _, r := range s.all() {
@@ -103,9 +103,8 @@ func (s *Store) resign(now time.Time) {
 	d.resigned = min(d.resigned+1, 10)
 }
 
-// fair returns how much of the time that an operation has taken counts: what has passed
-// since this process last stood still, by a signal or for want of a processor. Then whoever looks at the
-// disk comes late too.
+// fair returns the part of an operation's duration that counts: the time since this process last
+// stood still because of a signal or for want of a processor. A late call of the watch shows that.
 func (d *disk) fair(now time.Time, took time.Duration) time.Duration {
 	if !d.looked.IsZero() && now.Sub(d.looked) > diskEvery+StallAfter/4 {
 		d.since = now
@@ -118,8 +117,8 @@ func (d *disk) fair(now time.Time, took time.Duration) time.Duration {
 	return min(took, now.Sub(d.since))
 }
 
-// stallsAt returns how long an operation may take before the disk counts as stalled, given how
-// long the oldest has taken.
+// stallsAt returns the duration after which the disk counts as stalled; oldest is the age of the
+// oldest running operation.
 func (s *Store) stallsAt(oldest time.Duration) time.Duration {
 	if f := s.net.OthersAnswer; oldest > StallAloneAfter && f != nil && f(s.Identity().Store, answersWithin) {
 		return StallAloneAfter

@@ -1,53 +1,57 @@
-// Package store holds all replicas of one disk: it opens the engine and the
-// log, finds the replicas in them, runs the background work they share, and
-// closes everything in order.
+// Package store manages all replicas of one disk. It opens the engine and the log, loads the
+// replicas, runs their shared background work, and closes everything in order.
 //
-// Above it dist routes requests to it; below it are replica, raftlog and
-// storage. Read store.go (Store: Open, Start, Close, Lookup), bootstrap.go (what
-// an empty store gets), index.go (which replica holds a key), network.go (messages between stores),
-// replicas.go (replicas that are made, by messages and splits, and removed),
-// ticking.go (who is ticked, and who rests), elections.go
-// (who campaigns, and when), maintain.go
-// (truncation of the log, garbage collection, disk checks, the clock's bound),
-// snapshot.go and arrival.go (the two ends of a snapshot), disk.go (a disk that is
-// full or stands still), place.go (files that are removed under a running store),
-// set.go (Set: all stores of a node; a handler of messages is registered there and in network.go),
-// closing.go (closed timestamps, which package closedts keeps), merge.go (logs of ranges that were merged away),
-// slowdisk.go (when a disk is slow), clockfile.go (the clock's bound while the log has no room).
+// Above it dist routes requests to it; below it are replica, raftlog and storage. Read store.go
+// (Store: Open, Start, Close, Lookup), bootstrap.go (an empty store's first data), index.go (from
+// key to replica), network.go (messages between stores), replicas.go (creation and removal of
+// replicas), ticking.go (ticks and quiescence), elections.go (order of campaigns), maintain.go (log
+// truncation, garbage collection, flushes), snapshot.go and arrival.go (the two ends of a
+// snapshot), disk.go (a full or stalled disk), slowdisk.go (a slow disk), place.go (files that are
+// removed under a running store), set.go (Set: all stores of a node; messages are registered there
+// and in network.go), closing.go (closed timestamps, by package closedts), merge.go (logs of merged
+// ranges), clockfile.go (the clock's bound while the log has no room).
 //
 // Invariants:
 //
-//	S1. The log is truncated only below the durable applied index, read from the
-//	    engine after a flush completed (truncateLog).
-//	S2. A store is bootstrapped completely or not at all: the first range's log is
-//	    durable before its descriptor, which makes it exist (bootstrap).
-//	S3. The clock hands out no time past a bound that the log holds durably; of several
-//	    stores of a node, the log of each whose disk answers, at least one (persistClock).
-//	S4. The log of a range that was merged away, or of a replica that was removed, stays
-//	    until the engine holds that durably, and until then no other replica of the range
-//	    comes here: a crash before repeats the merge from both logs, or brings the replica
-//	    back with its votes (destroyLogs, replicaFor; TestMovesDoNotFlush).
-//	S5. A replica is removed for having been merged elsewhere only if no merge is still
-//	    to be applied over it here (receiveGone, endsAt).
-//	S6. The keys of a snapshot that arrives belong to no other replica and no other
-//	    snapshot here, from its beginning until it is installed (admitArrival,
-//	    placeFor), but for ranges that were merged into its range (absorb).
-//	S7. No file of a snapshot outlives its arrival, or the store's life (arrival.end,
-//	    clearSnapshots; TestSnapshotCrash).
-//	S8. A snapshot becomes durable only behind the splits, merges and removals that made
-//	    room for it: the durable state never has two replicas with a key
-//	    (ownedDurably; TestSnapshotBehindRemoval).
-//	S9. No more than maxCampaigns replicas campaign at a time, and no more than
-//	    maxIdleCampaigns of ranges that nobody asks for (elections.next).
-//	S11. A key that a replica here held before a split is held by some replica all the time while
-//	     the split is applied, so that no other one comes for it (applyTrigger, add; prepareSplit
-//	     checks; TestSplitLeavesNoGap).
+// S1. The log is truncated only below the durable applied index, read from the engine after a flush
+// completed (truncateLog).
 //
-//	S12. A store whose files were removed, moved or replaced ends within PlaceEvery and says so: what
-//	     it writes into them no start would find (watchPlaces; TestMisplaced).
+// S2. A store is bootstrapped completely or not at all: the first range's log is durable before its
+// descriptor, which makes it exist (bootstrap).
 //
-// Three goroutines do what is periodic: tickLoop, which never waits for anything and
-// visits only replicas that do not rest; maintain; and collectLoop, whose commands wait
-// for quorums. closing.loop closes timestamps. newsLoop tells replicas of support that began or ended, watchPlaces
-// looks after the store's files. watchDisk touches no file. Open and Close are not safe for concurrent use, all else is.
+// S3. The clock returns no time above a bound that a log has durably: of a node's stores, each one
+// whose disk answers, and at least one (persistClock).
+//
+// S4. The log of a replica whose range was merged away, or that was removed, is retained until its
+// end is durable in the engine; until then the range gets no other replica here. A crash before
+// that repeats the merge from both logs, or brings the replica back with its votes (destroyLogs,
+// replicaFor; TestMovesDoNotFlush).
+//
+// S5. A replica whose range was merged elsewhere is removed only if no merge is still to be applied
+// over it here (receiveGone, endsAt).
+//
+// S6. From its first part until it is installed, the keys of an incoming snapshot belong to no
+// other replica and no other snapshot here, but for ranges that were merged into its range
+// (admitArrival, placeFor, absorb).
+//
+// S7. No file of a snapshot outlives its arrival or the store's life (arrival.end, clearSnapshots;
+// TestSnapshotCrash).
+//
+// S8. A snapshot becomes durable only after the splits, merges and removals that made room for it:
+// the durable state never has two replicas with the same key (ownedDurably;
+// TestSnapshotBehindRemoval).
+//
+// S9. At most maxCampaigns replicas campaign at a time, and at most maxIdleCampaigns of ranges
+// whose leader nobody waits for (elections.next).
+//
+// S11. While a split is applied, each key has a replica here at every moment, so that no other
+// replica of it is created (applyTrigger, add; prepareSplit checks; TestSplitLeavesNoGap).
+//
+// S12. A store whose files were removed, moved or replaced ends within PlaceEvery with an error
+// that says so: no start would find its later writes (watchPlaces; TestMisplaced).
+//
+// Periodic work has three goroutines: tickLoop, which never blocks and visits only replicas that
+// are not quiesced; maintain; and collectLoop, whose commands wait for quorums. closing.loop closes
+// timestamps, newsLoop notifies replicas of changed support, watchPlaces checks the store's files,
+// and watchDisk does no I/O. Open and Close are not safe for concurrent use; everything else is.
 package store

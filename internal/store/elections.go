@@ -8,48 +8,49 @@ import (
 )
 
 const (
-	// maxCampaigns bounds the replicas of a store that campaign at a time, and
-	// maxIdleCampaigns those of ranges that nobody asks for. An election is a few messages
-	// and syncs of the log that those of other ranges share, so this many at once are
-	// about as fast as more, and leave the processor to those who are asked.
+	// maxCampaigns bounds the replicas of a store that campaign at a time; maxIdleCampaigns bounds
+	// those of ranges that nobody waits for. An election is a few messages and syncs of the log,
+	// which elections of many ranges share. So more at once would be no faster, and would keep the
+	// processor from requests.
 	maxCampaigns     = 256
 	maxIdleCampaigns = 64
-	// campaignFor is after how long a replica that campaigns no longer counts.
+	// campaignFor is the time after which a replica no longer counts as campaigning.
 	campaignFor = 2 * time.Second
-	// rankDelay is how long a replica waits for each other one that should try before it if
-	// somebody waits for the leader, idleRankDelay if nobody does: the other one may have
-	// thousands of ranges before this one.
+	// rankDelay is how long a replica waits for each candidate that ranks before it if somebody
+	// waits for the leader. idleRankDelay applies if nobody does: the other candidate may have
+	// thousands of ranges to go through first.
 	rankDelay     = 400 * time.Millisecond
 	idleRankDelay = 2 * time.Second
-	// recheckEvery is how often a replica that no majority would support is looked at.
+	// recheckEvery is the interval at which a replica without a supporting majority is
+	// reconsidered.
 	recheckEvery = 500 * time.Millisecond
 )
 
-// elections are the replicas that want leaders for their ranges. It implements
-// replica.Elections. Those in the queue are quiesced, and cost nothing.
+// elections are the candidates: replicas whose ranges need leaders. It implements
+// replica.Elections. Queued replicas are quiesced and cost nothing.
 type elections struct {
 	mayVote func() bool // nil: yes
 
 	mu          sync.Mutex
 	byID        map[*replica.Replica]*candidate // in the queue
-	later       []*candidate                    // whose time has not come
-	wanted      []*candidate                    // those whose time has come, and who are asked for
-	idle        []*candidate                    // the rest
+	later       []*candidate                    // whose delay has not passed
+	wanted      []*candidate                    // whose delay has passed and whose leader is awaited
+	idle        []*candidate                    // the others
 	campaigning map[*replica.Replica]campaign
-	idleNow     int // of campaigning, how many nobody asks for
+	idleNow     int // number of campaigning replicas whose leader nobody waits for
 }
 
-// candidate is a replica in the queue. It may be in two lists if somebody waits for it.
+// candidate is a queued replica. It may be in two lists if somebody waits for its leader.
 type candidate struct {
 	r       *replica.Replica
 	rank    int
 	entered time.Time
 	due     time.Time
 	wanted  bool
-	called  bool // its turn has come
+	called  bool // it has left the queue to campaign
 }
 
-// campaign is a replica's candidacy.
+// campaign is a running candidacy.
 type campaign struct {
 	since time.Time
 	idle  bool
@@ -96,7 +97,7 @@ func (e *elections) Done(r *replica.Replica) {
 	e.call()
 }
 
-// left takes a replica out of those that campaign. mu is held.
+// left removes a replica from those that campaign. The caller holds mu.
 func (e *elections) left(r *replica.Replica) {
 	if s, ok := e.campaigning[r]; ok {
 		delete(e.campaigning, r)
@@ -106,8 +107,8 @@ func (e *elections) left(r *replica.Replica) {
 	}
 }
 
-// tick lets those into the lines whose time has come, and forgets those that campaign for too
-// long.
+// tick moves the candidates whose delay has passed into the queues, and drops campaigns that take
+// too long.
 func (e *elections) tick() {
 	now := time.Now()
 	var late []*replica.Replica
@@ -139,7 +140,7 @@ func (e *elections) tick() {
 	e.call()
 }
 
-// call has those campaign whose turn has come.
+// call lets the next candidates campaign.
 func (e *elections) call() {
 	if e.mayVote != nil && !e.mayVote() {
 		return
@@ -153,7 +154,7 @@ func (e *elections) call() {
 	}
 }
 
-// next returns a replica that is to campaign now, nil if there is none.
+// next returns the next replica to campaign; nil if there is none.
 func (e *elections) next() *replica.Replica {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -187,7 +188,7 @@ func (e *elections) next() *replica.Replica {
 	}
 }
 
-// counts returns how many replicas are in the queue, and how many campaign.
+// counts returns how many replicas are queued, and how many campaign.
 func (e *elections) counts() (inLine, campaigning int) {
 	e.mu.Lock()
 	defer e.mu.Unlock()

@@ -10,15 +10,15 @@ import (
 	"github.com/lichendb/lichen/internal/replica"
 )
 
-// indexParts is in how many parts the map of replicas is cut, a power of two.
+// indexParts is the number of parts of the replica map, a power of two.
 const indexParts = 256
 
-// index finds replicas. Readers take no lock: a part of the map, and the list, are
-// never changed but replaced. The parts keep it cheap to add one replica to thousands.
+// index finds replicas. Readers take no lock, because parts of the map and the list are replaced
+// rather than changed. The parts keep it cheap to add one replica to thousands.
 type index struct {
 	byID   [indexParts]atomic.Pointer[map[kvpb.RangeID]*replica.Replica]
 	n      atomic.Int64
-	sorted atomic.Pointer[[]*replica.Replica] // those that hold data, by start key; never changed but replaced
+	sorted atomic.Pointer[[]*replica.Replica] // replicas with data by start key; replaced, never changed
 }
 
 func (x *index) part(id kvpb.RangeID) *atomic.Pointer[map[kvpb.RangeID]*replica.Replica] {
@@ -32,8 +32,8 @@ func (x *index) get(id kvpb.RangeID) *replica.Replica {
 	return nil
 }
 
-// set replaces the replica of a range, nil for none, and returns the one before. The
-// caller holds Store.mu.
+// set replaces the replica of a range, nil for none, and returns the previous one. The caller holds
+// Store.mu.
 func (x *index) set(id kvpb.RangeID, r *replica.Replica) (old *replica.Replica) {
 	p := x.part(id)
 	next := map[kvpb.RangeID]*replica.Replica{}
@@ -64,7 +64,7 @@ func (x *index) each(fn func(*replica.Replica)) {
 	}
 }
 
-// Replicas returns the replicas that hold data in the order of their keys.
+// Replicas returns the replicas with data in key order.
 func (s *Store) Replicas() []*replica.Replica {
 	if l := s.index.sorted.Load(); l != nil {
 		return *l
@@ -88,7 +88,7 @@ func (s *Store) Replica(id kvpb.RangeID) (*replica.Replica, bool) {
 	return r, r != nil
 }
 
-// add puts a replica into the index, in place of an earlier one of its range.
+// add adds a replica to the index, in place of an earlier one of its range.
 func (s *Store) add(r *replica.Replica) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -102,7 +102,7 @@ func (s *Store) add(r *replica.Replica) {
 	s.index.sorted.Store(&sorted)
 }
 
-// drop takes the replica of a range out of the index.
+// drop removes the replica of a range from the index.
 func (s *Store) drop(id kvpb.RangeID) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -121,8 +121,7 @@ func without(list []*replica.Replica, r *replica.Replica) []*replica.Replica {
 
 func startsBefore(r *replica.Replica, key []byte) int { return bytes.Compare(r.Desc().StartKey, key) }
 
-// change changes the index in any way, and sorts it anew: it takes a while when there
-// are many ranges.
+// change applies fn to the index and sorts it anew, which takes a while if there are many ranges.
 func (s *Store) change(fn func(map[kvpb.RangeID]*replica.Replica)) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -156,7 +155,7 @@ func (s *Store) Lookup(key []byte) (kvpb.Sender, *kvpb.RangeDescriptor, error) {
 	return r, r.Desc(), nil
 }
 
-// find returns the replica whose range holds key, nil if there is none here.
+// find returns the replica whose range holds key; nil if there is none here.
 func (s *Store) find(key []byte) *replica.Replica {
 	all := s.Replicas()
 	lo, hi := 0, len(all)

@@ -12,35 +12,33 @@ import (
 	"github.com/lichendb/lichen/internal/storage"
 )
 
-// Pace and limits of background work.
+// Intervals and limits of background work.
 const (
 	maintainEvery = time.Second
-	// maxKeptEntries bounds the log that a leader keeps for followers that are behind.
+	// maxKeptEntries bounds the log entries that a leader retains for followers that are behind.
 	maxKeptEntries = 20000
-	// keptTailBytes is how much of the end of each range's log is kept though it is in
-	// the durable state, and keptTailsBytes how much that may be in all: a follower that
-	// was away for a while gets it from whoever leads then, and needs no snapshot.
+	// keptTailBytes is the size of the end of each range's log that is retained although it is in
+	// the durable state; keptTailsBytes bounds the total. A follower that was away for a while gets
+	// these entries from any leader and needs no snapshot.
 	keptTailBytes  = 1 << 20
 	keptTailsBytes = 32 << 20
-	// maxKeptLog is the size of the whole log at which nothing is kept any more for the
-	// sake of followers.
+	// maxKeptLog is the size of the whole log beyond which nothing is retained for followers.
 	maxKeptLog = 512 << 20
-	// maxKeptForSnapshot bounds the log kept for a snapshot on its way.
+	// maxKeptForSnapshot bounds the log entries retained for a snapshot that is being sent.
 	maxKeptForSnapshot = 1000000
-	// maxLogBacklog is how much log may be written before a flush is started; it bounds
-	// the replay after a crash.
+	// maxLogBacklog is the size of log that starts a flush. It bounds the replay after a crash.
 	maxLogBacklog = 256 << 20
-	// flushIdleAfter is how long a store that has written a little waits before it
-	// flushes, so that a restart has nothing to replay.
+	// flushIdleAfter is the time after which a store that has written little flushes, so that a
+	// restart has nothing to replay.
 	flushIdleAfter = time.Minute
-	// A store that has written less than shrinkBelow to its log within shrinkAfter gives
-	// back the disk space that the log keeps for more.
+	// A store that writes less than shrinkBelow to its log within shrinkAfter releases the disk
+	// space that the log reserves.
 	shrinkAfter = 30 * time.Second
 	shrinkBelow = 8 << 20
-	// collectFraction sets the interval between two runs of garbage collection in a
-	// range: its TTL divided by it.
+	// collectFraction determines the interval of garbage collection in a range: TTL /
+	// collectFraction.
 	collectFraction = 10
-	// collectTick is the longest interval between two looks for ranges whose turn it is.
+	// collectTick bounds the interval between checks for ranges whose collection is due.
 	collectTick = 10 * time.Second
 )
 
@@ -50,9 +48,9 @@ type maintenance struct {
 	durable   *storage.DurableReader
 	lastFlush time.Time
 	lastTrim  time.Time
-	written   int64 // bytes of log as of the last flush
-	entries   int64 // entries as of the last flush that began here
-	// counted is what the log had written at countedAt, lowWrites that it was little before.
+	written   int64 // bytes of log at the last flush
+	entries   int64 // entries at the last flush that began here
+	// counted is the log's total at countedAt; lowWrites: the interval before had few writes.
 	counted   int64
 	countedAt time.Time
 	lowWrites bool
@@ -87,7 +85,7 @@ func (m *maintenance) tick() {
 	}
 }
 
-// shrinkLog gives disk space of the log back while little is written.
+// shrinkLog releases disk space of the log while there are few writes.
 func (m *maintenance) shrinkLog() {
 	st := m.s.log.Stats()
 	if past := time.Since(m.countedAt); past >= shrinkAfter {
@@ -102,29 +100,29 @@ func (m *maintenance) shrinkLog() {
 	}
 }
 
-// truncateLog drops the part of every range's log that is in the durable state, but for
-// what followers may still need.
+// truncateLog truncates every range's log below the durable state, but for entries that followers
+// may need.
 func (m *maintenance) truncateLog() {
 	m.written = m.s.log.Stats().BytesWritten
 	all := m.s.Replicas()
 	for _, r := range all {
 		id := r.RangeID()
 		if st, ok := m.s.log.State(raftlog.GroupID(id)); !ok || st.Last == st.Truncated.Index {
-			continue // nothing in it
+			continue // nothing to truncate
 		}
 		st, err := apply.LoadState(m.durable, id)
-		if plant.On(plant.TruncateEarly) { // what is applied is in memory yet
+		if plant.On(plant.TruncateEarly) { // applied state may be in memory only
 			st, err = apply.LoadState(m.s.eng, id)
 		}
 		if errors.Is(err, apply.ErrNoState) || err == nil && st.Index > m.s.log.LastIndex(raftlog.GroupID(id)) {
-			continue // a snapshot is being taken in: its state, or its log, is not there yet
+			continue // a snapshot is being installed: its state or its log is incomplete
 		}
 		if err != nil {
 			m.s.opts.Logger.Error("truncate log", "range", id, "err", err)
 			continue
 		}
 		if st.Index > r.AppliedIndex() {
-			continue // the log is about to be emptied after a snapshot
+			continue // the log is to be emptied after a snapshot
 		}
 		at, ok := m.droppable(r, raftlog.Mark{Index: st.Index, Term: st.Term}, len(all))
 		if !ok {
@@ -136,8 +134,8 @@ func (m *maintenance) truncateLog() {
 	}
 }
 
-// droppable returns up to where the log of one of n ranges may go whose durable state is
-// at a mark; false if nothing of it may.
+// droppable returns the mark below which the log of one of n ranges may be truncated, given its
+// durable state; false if nothing may.
 func (m *maintenance) droppable(r *replica.Replica, at raftlog.Mark, n int) (raftlog.Mark, bool) {
 	if from, ok := r.SnapshotFrom(); ok && from < at.Index && at.Index-from < maxKeptForSnapshot {
 		return at, false
@@ -146,7 +144,7 @@ func (m *maintenance) droppable(r *replica.Replica, at raftlog.Mark, n int) (raf
 		return at, true
 	}
 	if need := r.NeededFrom(); need < at.Index && at.Index-need < maxKeptEntries {
-		return at, false // when the followers have it, the next flush comes here again
+		return at, false // the next flush comes here again once the followers have it
 	}
 	if len(r.Desc().Replicas) == 1 {
 		return at, true
@@ -157,8 +155,8 @@ func (m *maintenance) droppable(r *replica.Replica, at raftlog.Mark, n int) (raf
 	return at, true
 }
 
-// collectLoop collects garbage now and then until the store is closed. It has a
-// goroutine of its own, since its commands take as long as a quorum takes.
+// collectLoop runs garbage collection until the store is closed. It has a goroutine of its own,
+// since its commands wait for quorums.
 func (s *Store) collectLoop() {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
@@ -178,7 +176,7 @@ func (s *Store) collectLoop() {
 	}
 }
 
-// collect drops old versions that nobody can read any more.
+// collect drops old versions that no transaction can read any more.
 func (s *Store) collect(ctx context.Context) {
 	for _, r := range s.Replicas() {
 		if ctx.Err() != nil {

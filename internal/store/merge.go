@@ -12,28 +12,27 @@ import (
 	"github.com/lichendb/lichen/internal/replica"
 )
 
-// maxForwards bounds the merged ranges of which a store can say where they went.
+// maxForwards bounds the merged ranges whose successors a store remembers.
 const maxForwards = 1 << 14
 
-// mergedAway are the ranges whose replicas here became part of others, or were removed.
+// mergedAway are the ranges whose replicas here were subsumed or removed.
 type mergedAway struct {
 	mu sync.Mutex
-	// logs are those of replicas whose end is not durable in the engine yet: without
-	// them a crash now would leave merges impossible to repeat, and removed replicas
-	// without what they have voted.
+	// logs are those of replicas whose end is not durable in the engine yet. After a crash they are
+	// needed to repeat the merges, and for the votes of removed replicas.
 	logs map[kvpb.RangeID]obsoleteLog
-	// forward says which replica took a range in.
+	// forward has the replica that subsumed a range.
 	forward map[kvpb.RangeID]*replica.Replica
 	order   []kvpb.RangeID
 }
 
-// obsoleteLog is a log that is removed with the next flush.
+// obsoleteLog is a log to be removed after the next flush.
 type obsoleteLog struct {
 	replica kvpb.ReplicaID
-	awaited bool // somebody waits for it, and a flush was begun
+	awaited bool // a message waits for its removal, and a flush was requested
 }
 
-// await notes that the log of a replica goes when the replica's end is durable.
+// await schedules the log of a replica for removal once the replica's end is durable.
 func (a *mergedAway) await(r *replica.Replica) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -43,8 +42,8 @@ func (a *mergedAway) await(r *replica.Replica) {
 	a.logs[r.RangeID()] = obsoleteLog{replica: r.ReplicaID()}
 }
 
-// awaits reports whether the log of an earlier replica of a range is still to go, and
-// whether that is asked for the first time.
+// awaits reports whether the log of an earlier replica of a range is still to be removed, and
+// whether this is the first call to ask so.
 func (a *mergedAway) awaits(id kvpb.RangeID) (waits, news bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -57,7 +56,7 @@ func (a *mergedAway) awaits(id kvpb.RangeID) (waits, news bool) {
 	return true, true
 }
 
-// merged notes that the range of a replica became part of another one's.
+// merged records that the range of right was subsumed by that of left.
 func (s *Store) merged(left, right *replica.Replica) {
 	id := right.RangeID()
 	s.drop(id)
@@ -77,8 +76,7 @@ func (s *Store) merged(left, right *replica.Replica) {
 	s.workers.Go(right.Stop)
 }
 
-// MergedInto returns the descriptor of the range that a range became part of, as far
-// as that happened here.
+// MergedInto returns the descriptor of the range that subsumed a range, if that happened here.
 func (s *Store) MergedInto(id kvpb.RangeID) (*kvpb.RangeDescriptor, bool) {
 	a := &s.away
 	a.mu.Lock()
@@ -97,8 +95,8 @@ func (s *Store) MergedInto(id kvpb.RangeID) (*kvpb.RangeDescriptor, bool) {
 	return r.Desc(), true
 }
 
-// destroyLogs gives up the logs of merged ranges and removed replicas once the engine
-// holds their end durably. It runs after each flush.
+// destroyLogs removes the logs of merged ranges and removed replicas whose end is durable in the
+// engine. It runs after each flush.
 func (m *maintenance) destroyLogs() {
 	s := m.s
 	a := &s.away
@@ -123,8 +121,8 @@ func (m *maintenance) destroyLogs() {
 	}
 }
 
-// destroyOrphans gives up the logs of replicas that are gone, if a crash came before
-// that. It runs at the start, when all that the engine holds is durable.
+// destroyOrphans removes the logs of removed replicas that a crash has left. It runs at the start,
+// when everything in the engine is durable.
 func (s *Store) destroyOrphans() error {
 	for _, g := range s.log.Groups() {
 		id := kvpb.RangeID(g)
@@ -144,8 +142,8 @@ func (s *Store) destroyOrphans() error {
 	return nil
 }
 
-// answerGone tells a replica whose range became part of another one here. If it was
-// not there when that happened it learns of it from nobody else.
+// answerGone notifies a replica whose range was subsumed here. A replica that missed the merge has
+// no other way to learn of it.
 func (s *Store) answerGone(e *envelope) {
 	if floor, err := s.tombstone(e.id); err != nil || floor != apply.MergedAway {
 		return
@@ -154,8 +152,8 @@ func (s *Store) answerGone(e *envelope) {
 	s.net.Transport.Send(e.from.Node, MethodGone, gone(d, e.from))
 }
 
-// endsAt reports whether a replica here ends at key. As long as a merge is still to be
-// applied here, the range on its left does.
+// endsAt reports whether a replica here ends at key. While a merge is still to be applied here, the
+// range on its left does.
 func (s *Store) endsAt(key []byte) bool {
 	for _, r := range s.Replicas() {
 		if bytes.Equal(r.Desc().EndKey, key) {
@@ -165,5 +163,5 @@ func (s *Store) endsAt(key []byte) bool {
 	return false
 }
 
-// At returns the replica whose range holds key, nil if there is none here.
+// At returns the replica whose range holds key; nil if there is none here.
 func (s *Store) At(key []byte) *replica.Replica { return s.find(key) }

@@ -15,36 +15,35 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// The methods by which stores speak with one another.
+// The methods of messages between stores.
 const (
-	MethodRaft     = rpc.MethodRaft // one way: a raft message
-	MethodGone     = rpc.MethodGone // one way: the receiver's replica was removed
+	MethodRaft     = rpc.MethodRaft // one-way: a raft message
+	MethodGone     = rpc.MethodGone // one-way: the receiver's replica was removed
 	MethodSnapshot = rpc.MethodSnapshot
-	// MethodClosed and MethodAskClosed are one way: the sender tells up to which timestamps it has
-	// closed its ranges, or asks the receiver to tell all of that again.
+	// MethodClosed and MethodAskClosed are one-way: the sender's closed timestamps, and a request
+	// to send all of them again.
 	MethodClosed    = rpc.MethodClosed
 	MethodAskClosed = rpc.MethodAskClosed
 )
 
-// messageVersion is the format of what stores send.
+// messageVersion is the version of the format of these messages.
 const messageVersion = 1
 
-// Network is how a store reaches the others. The zero Network is that of a node
-// by itself.
+// Network connects a store with the others. The zero Network is that of a node by itself.
 type Network struct {
 	Transport rpc.Transport
 	Support   replica.Support
-	// OnLeader is called for ranges that a replica here began to lead, OnDescriptor for
-	// changed descriptors here.
+	// OnLeader is called for replicas here that begin to lead, OnDescriptor for changed
+	// descriptors.
 	OnLeader     func(*replica.Replica)
 	OnDescriptor func(*replica.Replica)
-	// OthersAnswer reports whether most stores but s have disks that answer in time, as their
-	// nodes said in the last d; nil: nobody says.
+	// OthersAnswer reports whether most stores but s have disks that answer in time, by reports of
+	// their nodes from the last d; nil: there are no reports.
 	OthersAnswer func(s kvpb.StoreID, d time.Duration) bool
 }
 
-// receiver takes in what other stores send: a Store, or a Set, which gives each message to the
-// store that it is for.
+// receiver handles messages of other stores: a Store, or a Set, which passes each message to its
+// store.
 type receiver interface {
 	receive(from kvpb.NodeID, msg []byte)
 	receiveGone(from kvpb.NodeID, msg []byte)
@@ -53,7 +52,7 @@ type receiver interface {
 	receiveAskClosed(from kvpb.NodeID, msg []byte)
 }
 
-// register sets the handlers of all methods by which stores speak with one another.
+// register sets the handlers of all methods between stores.
 func register(t rpc.Transport, to receiver) {
 	t.HandleMessage(MethodRaft, to.receive)
 	t.HandleMessage(MethodGone, to.receiveGone)
@@ -62,19 +61,19 @@ func register(t rpc.Transport, to receiver) {
 	t.HandleMessage(MethodAskClosed, to.receiveAskClosed)
 }
 
-// Connect gives the store its network, before Start.
+// Connect sets the store's network. It is called before Start.
 func (s *Store) Connect(n Network) {
 	s.connect(n)
 	register(n.Transport, s)
 }
 
-// connect gives the store its network, but registers no handlers: a Set does so for all its stores.
+// connect is Connect without handlers: a Set registers them for all its stores.
 func (s *Store) connect(n Network) {
 	s.net = n
 	s.elections.mayVote = n.Support.MayVote
 }
 
-// ConnectTxns gives the replicas what they need for transactions in several ranges.
+// ConnectTxns sets what replicas need for transactions in several ranges.
 func (s *Store) ConnectTxns(d replica.TxnDeps) {
 	s.txns.Store(&d)
 	for _, r := range s.all() {
@@ -99,7 +98,7 @@ func (s *Store) deps() replica.Deps {
 	}
 }
 
-// noteLeader notes a replica that begins to lead.
+// noteLeader handles a replica's beginning to lead.
 func (s *Store) noteLeader(r *replica.Replica) {
 	s.closing.lead(r)
 	if s.net.OnLeader != nil {
@@ -107,12 +106,12 @@ func (s *Store) noteLeader(r *replica.Replica) {
 	}
 }
 
-// envelope is what stores send: a raft message, or a descriptor, from one replica to another.
+// envelope is a raft message or a descriptor, from one replica to another.
 type envelope struct {
 	id       kvpb.RangeID
 	from, to kvpb.ReplicaDescriptor
 	start    []byte // the range's first key
-	epoch    int64  // of the support that the sending store gives to the receiving node
+	epoch    int64  // of the support that the sending store gives the receiving node
 	raft     []byte
 }
 
@@ -176,7 +175,7 @@ func (s *Store) send(r *replica.Replica, to kvpb.ReplicaDescriptor, m *pb.Messag
 	s.net.Transport.Send(to.Node, MethodRaft, e.encode())
 }
 
-// receive takes in a raft message.
+// receive handles a raft message.
 func (s *Store) receive(_ kvpb.NodeID, msg []byte) {
 	var e envelope
 	m := new(pb.Message)
@@ -185,7 +184,7 @@ func (s *Store) receive(_ kvpb.NodeID, msg []byte) {
 		return
 	}
 	if e.to.Store != s.Identity().Store || m.GetType() == pb.MsgSnap {
-		return // snapshots come on their own way
+		return // snapshots have a method of their own
 	}
 	r, create := s.replicaFor(&e)
 	switch {
@@ -198,7 +197,7 @@ func (s *Store) receive(_ kvpb.NodeID, msg []byte) {
 	}
 }
 
-// step gives a raft message to the replica that it is for.
+// step passes a raft message to its replica.
 func (s *Store) step(r *replica.Replica, e *envelope, m *pb.Message) {
 	if d := r.Desc(); r.Initialized() && e.from.Replica < d.NextReplicaID && !hasReplica(d, e.from.Replica) {
 		s.net.Transport.Send(e.from.Node, MethodGone, gone(d, e.from))
@@ -207,7 +206,7 @@ func (s *Store) step(r *replica.Replica, e *envelope, m *pb.Message) {
 	r.Step(m, e.from, e.epoch)
 }
 
-// gone tells a replica that it was removed from its range.
+// gone encodes the notice that a replica was removed from its range.
 func gone(d *kvpb.RangeDescriptor, to kvpb.ReplicaDescriptor) []byte {
 	e := envelope{id: d.RangeID, to: to, raft: apply.EncodeDescriptor(d)}
 	return e.encode()

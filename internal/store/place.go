@@ -12,21 +12,21 @@ import (
 	"github.com/lichendb/lichen/internal/storage"
 )
 
-// PlaceEvery is how often a store looks whether its files are still where it has them. The files
-// that are open go on to take what is written, and no start would find it.
+// PlaceEvery is the interval at which a store checks that its files are still in place. Open files
+// would go on accepting writes that no start could find.
 const PlaceEvery = 2 * time.Second
 
-// placed are the files and directories of a store that stay what they are while it is open. Of
-// the raft log's segments the one in use is looked at (raftlog.CheckPlace).
+// placed are the files and directories of a store that stay the same while it is open. Of the raft
+// log only the segment in use is checked (raftlog.CheckPlace).
 var placed = []string{"", clockFileName, storage.VersionFile, "LOCK", "state", "state/LOCK", "raftlog", "raftlog/LOCK"}
 
-// place is a file of a store and what was found there when the store was opened.
+// place is a file of a store as it was when the store was opened.
 type place struct {
 	path string
 	was  fs.FileInfo
 }
 
-// notePlaces returns those of the store's files that are there.
+// notePlaces returns the store's existing files.
 func (s *Store) notePlaces() (out []place) {
 	defer func() { s.placed.Store(&out) }()
 	for _, name := range placed {
@@ -41,7 +41,7 @@ func (s *Store) notePlaces() (out []place) {
 	return out
 }
 
-// MisplacedError says that files of a store were removed, moved or replaced while it is open.
+// MisplacedError reports that files of an open store were removed, moved or replaced.
 type MisplacedError struct{ Err error }
 
 // Error implements error.
@@ -50,11 +50,11 @@ func (e *MisplacedError) Error() string {
 		e.Err, replica.LostAdvice)
 }
 
-// Unwrap returns what was found.
+// Unwrap returns the cause.
 func (e *MisplacedError) Unwrap() error { return e.Err }
 
-// sayMisplaced has a store end for the reason that its files are gone, if what failed did not
-// find one. Other failures are returned as they are: the disk may answer nothing any more.
+// sayMisplaced wraps a store's OnFatal: if a file was not found and the store's files are gone,
+// that becomes the error. Other errors pass unchanged, since the disk may no longer answer.
 func (s *Store) sayMisplaced(fatal func(error)) func(error) {
 	if fatal == nil {
 		return nil
@@ -69,7 +69,7 @@ func (s *Store) sayMisplaced(fatal func(error)) func(error) {
 	}
 }
 
-// watchPlaces ends the store when its files are not in their places any more.
+// watchPlaces ends the store when its files are no longer in place.
 func (s *Store) watchPlaces(all []place) {
 	t := time.NewTicker(PlaceEvery)
 	defer t.Stop()
@@ -91,7 +91,7 @@ func (s *Store) watchPlaces(all []place) {
 	}
 }
 
-// misplaced looks for files that are not in their places, the log's segment in use included.
+// misplaced checks that all files are in place, including the log's segment in use.
 func (s *Store) misplaced(all []place) error {
 	if err := missing(s.opts.FS, all); err != nil {
 		return err
@@ -99,8 +99,7 @@ func (s *Store) misplaced(all []place) error {
 	return s.log.CheckPlace()
 }
 
-// missing looks for files that are not in their places. Errors of the file system say nothing
-// about that.
+// missing checks that all files are in place. It ignores errors of the file system.
 func missing(f fs.FS, all []place) error {
 	for _, p := range all {
 		now, err := f.Stat(p.path)

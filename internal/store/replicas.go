@@ -17,18 +17,18 @@ import (
 	pb "go.etcd.io/raft/v3/raftpb"
 )
 
-// maxCreations bounds the messages that wait for a replica to be made for them; raft
-// sends again what is dropped.
+// maxCreations bounds the messages that wait for the creation of a replica; raft resends dropped
+// ones.
 const maxCreations = 64
 
-// createFor makes a replica for a message, and gives it that. It returns at once: who
-// reads messages must not wait for a disk.
+// createFor creates a replica for a message and passes it the message. It does so in the
+// background: the caller reads messages and must not wait for a disk.
 func (s *Store) createFor(e envelope, m *pb.Message) {
 	if s.creations.Add(1) > maxCreations || s.closed() {
 		s.creations.Add(-1)
 		return
 	}
-	e.start, e.raft = bytes.Clone(e.start), nil // who reads messages uses their memory again
+	e.start, e.raft = bytes.Clone(e.start), nil // the reader of messages reuses their memory
 	s.workers.Go(func() {
 		defer s.creations.Add(-1)
 		switch r, err := s.create(&e); {
@@ -42,8 +42,8 @@ func (s *Store) createFor(e envelope, m *pb.Message) {
 	})
 }
 
-// replicaFor returns the replica that a message is for, nil if there is none; create
-// says that one may have to be made, which only create finds out.
+// replicaFor returns the replica that a message is for; nil if there is none. create: one may have
+// to be created, which create decides.
 func (s *Store) replicaFor(e *envelope) (r *replica.Replica, create bool) {
 	if r, ok := s.Replica(e.id); ok {
 		switch {
@@ -53,14 +53,14 @@ func (s *Store) replicaFor(e *envelope) (r *replica.Replica, create bool) {
 			return nil, false
 		}
 		s.remove(r, e.to.Replica)
-		return nil, false // the next message finds the place free
+		return nil, false // a later message gets through
 	}
 	return nil, s.find(e.start) == nil
 }
 
-// create makes the replica that a message is for, without data: a store that has none
-// of the range gets one, unless it once had a later one or holds the range's keys in
-// another range: then a split is still to be applied here.
+// create creates the replica that a message is for, without data. It returns nil if this store once
+// had a later replica of the range, or if another range here has its keys: then a split is still to
+// be applied.
 func (s *Store) create(e *envelope) (*replica.Replica, error) {
 	s.creating.Lock()
 	defer s.creating.Unlock()
@@ -75,7 +75,7 @@ func (s *Store) create(e *envelope) (*replica.Replica, error) {
 		if news {
 			return nil, s.eng.StartFlush()
 		}
-		return nil, nil // the log of the former replica is still to be destroyed
+		return nil, nil // the log of the previous replica is still to be removed
 	}
 	st, ok := s.log.State(raftlog.GroupID(e.id))
 	switch {
@@ -85,7 +85,7 @@ func (s *Store) create(e *envelope) (*replica.Replica, error) {
 		}
 		ok = false
 	case ok && st.Truncated.Index > 0:
-		return nil, nil // of a range that a split here will make
+		return nil, nil // a split here will create it
 	}
 	if !ok {
 		err := s.log.Append([]raftlog.Write{{
@@ -103,10 +103,10 @@ func (s *Store) create(e *envelope) (*replica.Replica, error) {
 	return r, nil
 }
 
-// tombstone returns the lowest id that a replica of a range may still have here.
+// tombstone returns the lowest replica id that a range may still get here.
 func (s *Store) tombstone(id kvpb.RangeID) (kvpb.ReplicaID, error) { return tombstoneOf(s.eng, id) }
 
-// tombstoneOf is tombstone as a reader sees it: the engine, or what of it is durable.
+// tombstoneOf is tombstone on a reader: the engine, or its durable state.
 func tombstoneOf(r storage.Reader, id kvpb.RangeID) (kvpb.ReplicaID, error) {
 	p, ok, err := r.GetUnversioned(keys.RangeTombstone(uint64(id)), nil)
 	if err != nil || !ok {
@@ -119,10 +119,10 @@ func tombstoneOf(r storage.Reader, id kvpb.RangeID) (kvpb.ReplicaID, error) {
 	return kvpb.ReplicaID(n), nil
 }
 
-// remove destroys a replica that is no longer part of its range. Its log goes after
-// the next flush, when the tombstone is durable (destroyLogs): moving many replicas
-// away must not flush the engine for each. A crash before brings the replica back,
-// which receives again that it is gone.
+// remove removes a replica that is no longer part of its range. Its log is removed after the next
+// flush, when the tombstone is durable (destroyLogs): a flush per replica would be too slow when
+// many move away. A crash before that brings the replica back; it is then notified of its removal
+// again.
 func (s *Store) remove(r *replica.Replica, next kvpb.ReplicaID) {
 	if !s.removing(r.RangeID(), true) {
 		return
@@ -150,8 +150,8 @@ func (s *Store) remove(r *replica.Replica, next kvpb.ReplicaID) {
 	}()
 }
 
-// bury removes what the engine holds of a replica beside its range's data, but for
-// the lowest id that a later replica of the range may have here.
+// bury removes a replica's data from the engine except for the range's data, and writes its
+// tombstone.
 func bury(b *storage.Batch, id kvpb.RangeID, next kvpb.ReplicaID) error {
 	local := keys.RangeLocalSpan(uint64(id))
 	return errors.Join(
@@ -168,8 +168,7 @@ func (s *Store) forget(r *replica.Replica) {
 	}
 }
 
-// removing notes that a replica is being removed, or no longer; it reports
-// whether that is news.
+// removing marks a replica as being removed, or unmarks it. It reports whether the mark changed.
 func (s *Store) removing(id kvpb.RangeID, on bool) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -185,9 +184,8 @@ func (s *Store) removing(id kvpb.RangeID, on bool) bool {
 	return was != on
 }
 
-// Superseded takes note of a descriptor, newer perhaps than what a replica here knows of its
-// range: that range's, or that of another one which holds its first key now. If the
-// replica is not part of it any more, it is destroyed.
+// Superseded handles a descriptor that may be newer than that of replica r: a descriptor of its
+// range, or of another range that now has its first key. If r is not part of it, it is removed.
 func (s *Store) Superseded(r *replica.Replica, d *kvpb.RangeDescriptor) {
 	next := d.NextReplicaID
 	if d.RangeID != r.RangeID() {
@@ -204,7 +202,8 @@ func (s *Store) Superseded(r *replica.Replica, d *kvpb.RangeDescriptor) {
 	s.remove(r, next)
 }
 
-// noteDescriptor follows a change of a range: the index, and replicas removed.
+// noteDescriptor handles a change of a range's descriptor: it updates the index and removes
+// replicas.
 func (s *Store) noteDescriptor(r *replica.Replica, old *kvpb.RangeDescriptor) {
 	d := r.Desc()
 	if len(old.EndKey) == 0 || !bytes.Equal(old.StartKey, d.StartKey) {
@@ -226,9 +225,9 @@ func (s *Store) noteDescriptor(r *replica.Replica, old *kvpb.RangeDescriptor) {
 	}
 }
 
-// prepareSplit makes the log of a new range, before its state is in the engine, in one step
-// with what left says of the range that is split. After a crash the log may be there already,
-// and hold votes.
+// prepareSplit creates the log of a new range before its state is in the engine, atomically with
+// the write left to the log of the range that is split. After a crash the log may exist already and
+// have votes.
 func (s *Store) prepareSplit(right *kvpb.RangeDescriptor, left raftlog.Write) error {
 	rep, ok := right.Replica(s.Identity().Store)
 	if !ok {
@@ -237,8 +236,8 @@ func (s *Store) prepareSplit(right *kvpb.RangeDescriptor, left raftlog.Write) er
 	s.creating.Lock()
 	defer s.creating.Unlock()
 	if r, ok := s.Replica(right.RangeID); ok {
-		// A message of the new range came before the left half was here, and made a
-		// replica without data: what the split makes takes its place and its log.
+		// A message of the new range arrived before the split was applied here and created a
+		// replica without data. The split's replica takes over its place and log.
 		r.Stop()
 		must.True(!r.Initialized(), "S6: range %d has data here before it is split off", right.RangeID)
 		s.change(func(m map[kvpb.RangeID]*replica.Replica) { delete(m, right.RangeID) })
@@ -253,7 +252,7 @@ func (s *Store) prepareSplit(right *kvpb.RangeDescriptor, left raftlog.Write) er
 	return s.log.Append([]raftlog.Write{newLog(right.RangeID, rep.Replica, st.HardState), left})
 }
 
-// split makes the replica of a range that a split has made.
+// split creates the replica of a range that a split made.
 func (s *Store) split(_ *replica.Replica, right *kvpb.RangeDescriptor) (*replica.Replica, error) {
 	rep, ok := right.Replica(s.Identity().Store)
 	if !ok {

@@ -18,17 +18,17 @@ import (
 	"github.com/lichendb/lichen/internal/storage"
 )
 
-// Set is all stores of a node. They share a block cache, the graph of waits and the
-// node's clock. Most nodes have one; what follows costs them nothing.
+// Set is all stores of a node. They share the block cache, the waits-for graph and the node's
+// clock. For a node with one store it adds no cost.
 type Set struct {
 	stores []*Store // in the order of the directories
-	first  *Store   // whose identity names the node
+	first  *Store   // its identity is the node's
 	cache  *storage.Cache
 	clock  *hlc.Clock
-	bounds []boundWriter // one for each store; used with the clock's lock held
+	bounds []boundWriter // one per store; guarded by the clock's lock
 }
 
-// OpenSet opens stores, each in one of dirs. What o says of memory is for all together.
+// OpenSet opens the stores in dirs. The memory limits of o are for all of them together.
 func OpenSet(o Options, dirs ...string) (*Set, error) {
 	set := &Set{clock: o.Clock}
 	if len(dirs) > 1 {
@@ -58,14 +58,14 @@ func OpenSet(o Options, dirs ...string) (*Set, error) {
 	return set, nil
 }
 
-// shared is what the stores of a node have in common, if there are several.
+// shared is the state that several stores of a node share.
 type shared struct {
 	cache    *storage.Cache
-	versions int64 // bytes of each for its newest versions
+	versions int64 // bytes per store for the newest versions
 	waits    *concurrency.WaitGraph
 }
 
-// open finds out whether the stores belong together, and starts their clock.
+// open verifies that the stores belong together, and starts their clock.
 func (s *Set) open(onFatal func(error)) error {
 	s.first = s.stores[0]
 	if len(s.stores) == 1 {
@@ -112,7 +112,7 @@ func belongTogether(a, b *Store) error {
 	return nil
 }
 
-// abandon closes what was opened.
+// abandon closes the stores that were opened.
 func (s *Set) abandon() error {
 	var errs []error
 	for _, st := range s.stores {
@@ -124,8 +124,8 @@ func (s *Set) abandon() error {
 	return errors.Join(errs...)
 }
 
-// boundPoll is how often the clock, which waits for its bound to be durable, looks
-// whether the disk that it waits for stands still.
+// boundPoll is the interval at which the clock, while it waits for its bound to become durable,
+// checks whether the disk is stalled.
 const boundPoll = 50 * time.Millisecond
 
 // boundWriter writes the clock's bound to one store.
@@ -134,7 +134,7 @@ type boundWriter struct {
 	idle chan struct{} // holds a value while nothing is being written
 }
 
-// write begins to write a bound, unless the last one is not there yet.
+// write starts a write of a bound unless the last one is still running.
 func (w *boundWriter) write(bound int64, done chan<- error) bool {
 	select {
 	case <-w.idle:
@@ -150,14 +150,14 @@ func (w *boundWriter) write(bound int64, done chan<- error) bool {
 	return true
 }
 
-// persistClock makes a bound of the clock durable in every store whose disk answers,
-// at least one (invariant S3). The next start goes by the highest.
+// persistClock makes a bound of the clock durable in every store whose disk answers, and in at
+// least one (invariant S3). The next start uses the highest bound.
 func (s *Set) persistClock(bound int64) error {
 	done := make(chan error, len(s.bounds))
 	poll := time.NewTicker(boundPoll)
 	defer poll.Stop()
 	var under []*boundWriter
-	for ; len(under) == 0; <-poll.C { // if all disks stand still, so does the clock
+	for ; len(under) == 0; <-poll.C { // if all disks are stalled, the clock waits
 		for i := range s.bounds {
 			if w := &s.bounds[i]; w.write(bound, done) {
 				under = append(under, w)
@@ -186,23 +186,22 @@ func (s *Set) persistClock(bound int64) error {
 	return nil
 }
 
-// Stores returns the stores in the order of their directories. The list is not to be
-// changed.
+// Stores returns the stores in the order of their directories. The caller must not change the list.
 func (s *Set) Stores() []*Store { return s.stores }
 
-// First returns the store whose identity names the node.
+// First returns the store whose identity is the node's.
 func (s *Set) First() *Store { return s.first }
 
 // Identity returns the identity of the node's first store.
 func (s *Set) Identity() Identity { return s.first.Identity() }
 
-// Bootstrap makes the first store that of a new cluster.
+// Bootstrap makes the first store the first of a new cluster.
 func (s *Set) Bootstrap(id Identity) error { return s.first.Bootstrap(id) }
 
-// Join makes the first store part of a cluster.
+// Join makes the first store a member of a cluster.
 func (s *Set) Join(id Identity) error { return s.first.Join(id) }
 
-// Empty returns the stores that are part of no cluster yet.
+// Empty returns the stores that belong to no cluster yet.
 func (s *Set) Empty() (out []*Store) {
 	for _, st := range s.stores {
 		if st.Identity() == (Identity{}) {
@@ -212,7 +211,7 @@ func (s *Set) Empty() (out []*Store) {
 	return out
 }
 
-// Start starts the stores that are part of a cluster.
+// Start starts the stores that belong to a cluster.
 func (s *Set) Start() error {
 	for _, st := range s.stores {
 		if st.Identity() == (Identity{}) {
@@ -240,11 +239,10 @@ func (s *Set) Close() error {
 // Fresh reports whether the node's first store was created when it was opened.
 func (s *Set) Fresh() bool { return s.first.Fresh() }
 
-// Waits returns the graph of transactions that wait for one another on the node.
+// Waits returns the node's waits-for graph.
 func (s *Set) Waits() *concurrency.WaitGraph { return s.first.Waits() }
 
-// AnyStalled reports whether the disk of a store stands still, AllStalled whether all
-// do.
+// AnyStalled reports whether the disk of at least one store is stalled.
 func (s *Set) AnyStalled() bool {
 	return slices.ContainsFunc(s.stores, func(st *Store) bool { return st.Disk().Stalled })
 }
@@ -254,8 +252,8 @@ func (s *Set) AllStalled() bool {
 	return !slices.ContainsFunc(s.stores, func(st *Store) bool { return !st.Disk().Stalled })
 }
 
-// Replica returns the node's replica of a range. While one moves from a disk to another
-// there are two: then it is the one that leads, or else the one that knows more.
+// Replica returns the node's replica of a range. While a replica moves between disks there are two;
+// then it returns the leader, or else the one with the newer descriptor.
 func (s *Set) Replica(id kvpb.RangeID) (*replica.Replica, bool) {
 	r := s.stores[0].index.get(id)
 	for _, st := range s.stores[1:] {
@@ -279,7 +277,7 @@ func outranks(a, b *replica.Replica) bool {
 	return a.ReplicaID() > b.ReplicaID()
 }
 
-// ReplicaWithID returns the replica of a range that has an id in it.
+// ReplicaWithID returns the replica of a range with a given id.
 func (s *Set) ReplicaWithID(id kvpb.RangeID, rep kvpb.ReplicaID) (*replica.Replica, bool) {
 	for _, st := range s.stores {
 		if r := st.index.get(id); r != nil && r.ReplicaID() == rep {
@@ -289,7 +287,7 @@ func (s *Set) ReplicaWithID(id kvpb.RangeID, rep kvpb.ReplicaID) (*replica.Repli
 	return nil, false
 }
 
-// Replicas returns the replicas that hold data in the order of their keys.
+// Replicas returns the replicas with data in key order.
 func (s *Set) Replicas() []*replica.Replica {
 	if len(s.stores) == 1 {
 		return s.first.Replicas()
@@ -302,7 +300,7 @@ func (s *Set) Replicas() []*replica.Replica {
 	return all
 }
 
-// Of returns the store that a replica is in.
+// Of returns the store of a replica.
 func (s *Set) Of(r *replica.Replica) *Store {
 	for _, st := range s.stores[1:] {
 		if st.index.get(r.RangeID()) == r {
@@ -312,7 +310,7 @@ func (s *Set) Of(r *replica.Replica) *Store {
 	return s.stores[0]
 }
 
-// At returns the replica whose range holds key, nil if there is none here.
+// At returns the replica whose range holds key; nil if there is none here.
 func (s *Set) At(key []byte) *replica.Replica {
 	var found *replica.Replica
 	for _, st := range s.stores {
@@ -328,8 +326,7 @@ func (s *Set) Lookup(key []byte) (kvpb.Sender, *kvpb.RangeDescriptor, error) {
 	return s.first.Lookup(key)
 }
 
-// MergedInto returns the descriptor of the range that a range became part of, as far
-// as that happened here.
+// MergedInto returns the descriptor of the range that subsumed a range, if that happened here.
 func (s *Set) MergedInto(id kvpb.RangeID) (*kvpb.RangeDescriptor, bool) {
 	for _, st := range s.stores {
 		if d, ok := st.MergedInto(id); ok {
@@ -339,7 +336,7 @@ func (s *Set) MergedInto(id kvpb.RangeID) (*kvpb.RangeDescriptor, bool) {
 	return nil, false
 }
 
-// ApproximateSize returns about how much the keys in [start, end) take on all disks.
+// ApproximateSize estimates the size of the keys in [start, end) on all disks.
 func (s *Set) ApproximateSize(start, end []byte) (total uint64, err error) {
 	for _, st := range s.stores {
 		n, err := st.eng.ApproximateSize(start, end)
@@ -359,22 +356,22 @@ func (s *Set) Unquiesced() (n int) {
 	return n
 }
 
-// ConnectTxns gives the replicas what they need for transactions in several ranges.
+// ConnectTxns sets what replicas need for transactions in several ranges.
 func (s *Set) ConnectTxns(d replica.TxnDeps) {
 	for _, st := range s.stores {
 		st.ConnectTxns(d)
 	}
 }
 
-// SupportChanged tells the replicas that support between this node and a store has
-// begun or ended.
+// SupportChanged notifies the replicas that support between this node and a store has begun or
+// ended.
 func (s *Set) SupportChanged(id kvpb.StoreID) {
 	for _, st := range s.stores {
 		st.SupportChanged(id)
 	}
 }
 
-// Connect gives the stores their network, before Start.
+// Connect sets the stores' network. It is called before Start.
 func (s *Set) Connect(n Network) {
 	if len(s.stores) == 1 {
 		s.first.Connect(n)
@@ -398,7 +395,8 @@ func (s *Set) receiveGone(from kvpb.NodeID, msg []byte) {
 	}
 }
 
-// receiveClosed tells all stores: a range's leader does not know on which disk its other replicas are.
+// receiveClosed passes closed timestamps to all stores: the sender does not know which of them have
+// replicas of its ranges.
 func (s *Set) receiveClosed(from kvpb.NodeID, msg []byte) {
 	for _, st := range s.stores {
 		st.receiveClosed(from, msg)
@@ -411,7 +409,7 @@ func (s *Set) receiveAskClosed(from kvpb.NodeID, msg []byte) {
 	}
 }
 
-// addressee returns the store that a message is for, nil if it is not here.
+// addressee returns the store that a message is for; nil if it is not here.
 func (s *Set) addressee(msg []byte) *Store {
 	if id, ok := addressedTo(msg); ok {
 		for _, st := range s.stores {
@@ -423,7 +421,7 @@ func (s *Set) addressee(msg []byte) *Store {
 	return nil
 }
 
-// addressedTo reads the receiving store from the beginning of an envelope.
+// addressedTo reads the receiving store's id from an envelope.
 func addressedTo(msg []byte) (kvpb.StoreID, bool) {
 	if len(msg) == 0 || msg[0] != messageVersion {
 		return 0, false
@@ -441,7 +439,7 @@ func addressedTo(msg []byte) (kvpb.StoreID, bool) {
 	}
 }
 
-// receiveSnapshot takes in a part of a snapshot.
+// receiveSnapshot passes a part of a snapshot to its store.
 func (s *Set) receiveSnapshot(ctx context.Context, from kvpb.NodeID, req []byte) ([]byte, error) {
 	if len(req) < partHeader || req[0] != snapshotVersion {
 		return nil, fmt.Errorf("%w: a snapshot of another version", errMessage)
@@ -466,7 +464,7 @@ func (s *Set) receiveSnapshot(ctx context.Context, from kvpb.NodeID, req []byte)
 	return nil, errors.New("store: unknown snapshot")
 }
 
-// arrives reports whether a snapshot is on its way to the store.
+// arrives reports whether the store is receiving a snapshot.
 func (sn *snapshots) arrives(key arrivalKey) bool {
 	sn.mu.Lock()
 	defer sn.mu.Unlock()

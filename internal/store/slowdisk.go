@@ -5,35 +5,35 @@ import (
 	"time"
 )
 
-// How a slow disk is distinguished from one that hesitated, and from a large write.
+// Limits that tell a slow disk from a single slow operation and from a large write.
 const (
-	// DefaultSlowSync is from which time on a write to the log and its sync count as slow.
+	// DefaultSlowSync is the duration from which a write to the log with its sync counts as slow.
 	DefaultSlowSync = 100 * time.Millisecond
-	// slowBytesPerSecond is the rate that a disk is expected to write at: what a large write
-	// takes beyond DefaultSlowSync for its size is no sign.
+	// slowBytesPerSecond is the expected rate of a disk. The time that a large write takes at this
+	// rate is allowed in addition.
 	slowBytesPerSecond = 16 << 20
-	// A disk is slow when of what ended in the last slowWindow more than half was slow, and
-	// no fewer than leastSlow.
+	// A disk is slow if more than half of the operations that ended in the last slowWindow, and at
+	// least leastSlow, were slow.
 	slowWindow = 2 * time.Second
 	leastSlow  = 2
-	// slowFor is how long a disk that was slow counts as such: leaderships that came back
-	// at each pause would wander.
+	// slowFor is how long a disk that was slow still counts as slow. Otherwise leaderships would
+	// move to and fro with each pause.
 	slowFor = 20 * time.Second
 )
 
-// diskPace judges how fast the disk takes what the log writes.
+// diskPace measures how fast the disk writes the log.
 type diskPace struct {
-	limit       atomic.Int64 // from which time on a sync is slow, 0: none is
-	syncs, late atomic.Int64 // that ended, and of these the slow ones
+	limit       atomic.Int64 // duration from which a sync is slow; 0: none is
+	syncs, late atomic.Int64 // finished syncs, and the slow ones among them
 	slow        atomic.Bool
 
-	// The rest belongs to the watching goroutine: the counts at its last looks, in a ring.
+	// The rest belongs to the watching goroutine: a ring of the counts at its last checks.
 	samples [slowWindow / diskEvery]struct{ syncs, late int64 }
 	next    int
-	lastAt  time.Time // when the disk was last seen to be slow
+	lastAt  time.Time // when the disk was last slow
 }
 
-// synced notes a write to the log.
+// synced records a write to the log.
 func (p *diskPace) synced(took time.Duration, bytes int) {
 	p.syncs.Add(1)
 	size := time.Duration(bytes) * time.Second / slowBytesPerSecond
@@ -42,7 +42,7 @@ func (p *diskPace) synced(took time.Duration, bytes int) {
 	}
 }
 
-// judge looks at what ended within the window. It reports whether its answer has changed.
+// judge evaluates the window. It reports whether the result has changed.
 func (p *diskPace) judge(now time.Time) bool {
 	first := &p.samples[p.next]
 	syncs, late := p.syncs.Load(), p.late.Load()
@@ -55,7 +55,8 @@ func (p *diskPace) judge(now time.Time) bool {
 	return p.slow.Swap(slow) != slow
 }
 
-// forget begins a new window: this process stood still, which says nothing of the disk.
+// forget begins a new window: this process stood still, so its durations say nothing about the
+// disk.
 func (p *diskPace) forget() {
 	syncs, late := p.syncs.Load(), p.late.Load()
 	for i := range p.samples {
@@ -63,5 +64,5 @@ func (p *diskPace) forget() {
 	}
 }
 
-// SetSlowSync changes from which time on a write to the log counts as slow; 0: none does.
+// SetSlowSync sets the duration from which a write to the log counts as slow; 0: none does.
 func (s *Store) SetSlowSync(d time.Duration) { s.disk.pace.limit.Store(int64(d)) }

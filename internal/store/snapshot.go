@@ -22,15 +22,14 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// SnapshotLimits say how fast snapshots may be sent and how many at a time. Zero
-// fields are replaced by the defaults.
+// SnapshotLimits bound the rate and the number of snapshots. Zero fields mean the defaults.
 type SnapshotLimits struct {
-	// BytesPerSecond bounds what the store sends, all snapshots together.
+	// BytesPerSecond bounds the rate of all outgoing snapshots together.
 	BytesPerSecond int64
-	// ChunkBytes is how much one chunk carries, roughly: what a snapshot takes of
-	// the memory of either end.
+	// ChunkBytes is the approximate size of a chunk, and so of the memory that a snapshot takes at
+	// each end.
 	ChunkBytes int
-	// Outgoing and Incoming bound the snapshots on their way.
+	// Outgoing and Incoming bound the concurrent snapshots in each direction.
 	Outgoing, Incoming int
 }
 
@@ -42,20 +41,18 @@ const (
 	DefaultIncomingSnapshots      = 2
 )
 
-// Times of snapshots.
+// Timeouts of snapshots.
 const (
-	// chunkTimeout is how long a chunk may take, installTimeout the installation.
+	// chunkTimeout bounds the transfer of a chunk, installTimeout the installation.
 	chunkTimeout   = 30 * time.Second
 	installTimeout = 2 * time.Minute
-	// arrivalTimeout is how long a snapshot that arrives may rest before it is
-	// given up.
+	// arrivalTimeout is the time without progress after which an incoming snapshot is given up.
 	arrivalTimeout = 45 * time.Second
-	// snapshotAgain is the wait before a snapshot that could not be sent is tried
-	// again.
+	// snapshotAgain is the pause after a snapshot that could not be sent.
 	snapshotAgain = 500 * time.Millisecond
 )
 
-// SetSnapshotRate changes how many bytes of snapshots the store sends per second.
+// SetSnapshotRate sets the bytes of snapshots that the store sends per second.
 func (s *Store) SetSnapshotRate(bytesPerSecond int64) { s.snapshots.rate.Store(bytesPerSecond) }
 
 func (l *SnapshotLimits) fill() {
@@ -73,12 +70,12 @@ func (l *SnapshotLimits) fill() {
 	}
 }
 
-// snapshots are those on their way.
+// snapshots are the snapshots being sent or received.
 type snapshots struct {
 	limits SnapshotLimits
-	rate   atomic.Int64 // bytes per second that may be sent
+	rate   atomic.Int64 // bytes per second to send
 	pace   pace
-	wg     sync.WaitGroup // of those sent
+	wg     sync.WaitGroup // of outgoing snapshots
 
 	mu       sync.Mutex
 	closed   bool
@@ -87,10 +84,10 @@ type snapshots struct {
 	arrivals arrivals
 }
 
-// pace spreads sent bytes over time.
+// pace limits the rate of sent bytes.
 type pace struct {
 	mu   sync.Mutex
-	next time.Time // when all that was let pass is due
+	next time.Time // when everything so far is due
 }
 
 // wait returns when n more bytes may be sent.
@@ -106,10 +103,10 @@ func (p *pace) wait(ctx context.Context, n int, perSecond int64) error {
 	return sleep.For(ctx, time.Until(due))
 }
 
-// snapshotVersion is the format of snapshots on the wire (docs/formats/snapshots.md).
+// snapshotVersion is the version of the snapshot format on the wire (docs/formats/snapshots.md).
 const snapshotVersion = 2
 
-// The parts of a snapshot, each one call.
+// The parts of a snapshot. Each is one call.
 const (
 	partBegin byte = 1 + iota
 	partChunk
@@ -117,28 +114,27 @@ const (
 	partAbort
 )
 
-// partHeader is the length of what precedes the body of a part: version, part and
-// the snapshot's number. chunkHeader is the length of what precedes a chunk's data in
-// the body: sequence number and checksum.
+// partHeader is the length of a part's header: version, part and the snapshot's number. chunkHeader
+// is the length of a chunk's header in the body: sequence number and checksum.
 const (
 	partHeader  = 1 + 1 + 8
 	chunkHeader = 4 + 4
 )
 
-// chunkSums is the table of the checksums of chunks. It never changes.
+// chunkSums is the table of chunk checksums.
 var chunkSums = crc32.MakeTable(crc32.Castagnoli)
 
-// snapshotHead begins a snapshot.
+// snapshotHead is the first part of a snapshot.
 type snapshotHead struct {
 	Envelope  []byte // with the raft message
 	Desc      []byte
 	State     apply.State
 	Threshold hlc.Timestamp
-	// Bytes estimates what the tables will take on disk.
+	// Bytes estimates the size of the tables on disk.
 	Bytes uint64
 }
 
-// sendSnapshot streams a snapshot on a goroutine of its own.
+// sendSnapshot sends a snapshot on a goroutine of its own.
 func (s *Store) sendSnapshot(r *replica.Replica, to kvpb.ReplicaDescriptor, snap *snapshot.Outgoing, done func(bool)) {
 	sn := &s.snapshots
 	sn.mu.Lock()
@@ -185,7 +181,7 @@ func (s *Store) sendSnapshot(r *replica.Replica, to kvpb.ReplicaDescriptor, snap
 	}()
 }
 
-// stream sends a snapshot, a chunk at a time.
+// stream sends a snapshot chunk by chunk.
 func (s *Store) stream(ctx context.Context, e envelope, to kvpb.NodeID, number uint64, snap *snapshot.Outgoing) (err error) {
 	limits := s.snapshots.limits
 	call := func(buf []byte, timeout time.Duration) error {
@@ -264,7 +260,7 @@ func (s *Store) stopContext() (context.Context, context.CancelFunc) {
 	return ctx, cancel
 }
 
-// close ends all snapshots on their way; the store's stop channel is closed.
+// close ends all snapshots. The caller has closed the store's stop channel.
 func (sn *snapshots) close() {
 	sn.mu.Lock()
 	sn.closed = true

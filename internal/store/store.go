@@ -21,55 +21,54 @@ import (
 	"github.com/lichendb/lichen/internal/workers"
 )
 
-// maxWorkers bounds the goroutines that process raft groups. Most of them wait for the
-// log, whose next sync is for all who wait: when a node dies thousands of groups elect
-// leaders, and the fewer syncs they take the sooner that is done.
+// maxWorkers bounds the goroutines that process raft groups. Most of them wait for the log, and one
+// sync serves all that wait. When a node dies, thousands of groups elect leaders, and fewer syncs
+// end that sooner.
 const maxWorkers = 512
 
-// turn is a mutex that is held while the disk works: a channel, so that those who wait
-// for a stalled disk are at rest where time is virtual.
+// turn is a mutex that is held during disk operations. It is a channel, so that goroutines which
+// wait for a stalled disk count as idle under virtual time.
 type turn chan struct{}
 
 func (t turn) Lock()   { t <- struct{}{} }
 func (t turn) Unlock() { <-t }
 
-// Options say how to open a store. FS, Dir and Clock are required.
+// Options configure a store. FS, Dir and Clock are required.
 type Options struct {
 	FS    fs.FS
 	Dir   string
 	Clock *hlc.Clock
-	// CacheBytes sizes the block cache; MemTableBytes one memtable.
+	// CacheBytes is the size of the block cache, MemTableBytes that of one memtable.
 	CacheBytes    int64
 	MemTableBytes int
 	// SegmentBytes is the size of a log segment.
 	SegmentBytes int64
-	// LogCacheBytes bounds the log entries kept in memory, raftlog.DefaultCacheBytes if zero.
+	// LogCacheBytes bounds the log entries cached in memory; zero means raftlog.DefaultCacheBytes.
 	LogCacheBytes int64
-	// GCTTL is how long old versions stay readable, DefaultGCTTL if zero.
+	// GCTTL is how long old versions stay readable; zero means DefaultGCTTL.
 	GCTTL time.Duration
-	// TTL returns how long old versions of the keys in [start, end) stay readable; nil
-	// means GCTTL.
+	// TTL returns how long old versions of the keys in [start, end) stay readable; nil means GCTTL.
 	TTL func(start, end []byte) time.Duration
-	// ClosedLag is how far behind timestamps are closed, kvpb.ClosedLag if zero.
+	// ClosedLag is the lag of closed timestamps; zero means kvpb.ClosedLag.
 	ClosedLag time.Duration
-	// Protected returns the oldest time in [start, end) that is protected from garbage
-	// collection, zero if none is, and when that was so; nil: nothing ever is.
+	// Protected returns the oldest protected timestamp in [start, end), zero if there is none, and
+	// the timestamp asOf which the protections were read; nil: there are no protections.
 	Protected func(start, end []byte) (asOf, oldest hlc.Timestamp)
-	// OldestRead returns the oldest timestamp at which an active transaction
-	// reads, zero if there is none.
+	// OldestRead returns the oldest timestamp at which an active transaction reads; zero if there
+	// is none.
 	OldestRead func() hlc.Timestamp
 	Logger     *slog.Logger
-	// Bootstrap makes an empty store a cluster of one node; otherwise it waits for
-	// Bootstrap or Join.
+	// Bootstrap makes an empty store a cluster of one node. Otherwise an empty store waits for a
+	// call of Bootstrap or Join.
 	Bootstrap bool
 	// Snapshots bounds the snapshots sent and received.
 	Snapshots SnapshotLimits
-	// NoTableStats is storage.Options'.
+	// NoTableStats is passed to storage.Options.
 	NoTableStats bool
-	// OnFatal is called when the store can't go on; the process must end.
+	// OnFatal is called when the store can't continue. The process must end.
 	OnFatal func(error)
 
-	shared *shared // with the node's other stores; nil: it has none
+	shared *shared // state shared with the node's other stores; nil if there are none
 }
 
 func (o *Options) closedLag() time.Duration {
@@ -79,10 +78,10 @@ func (o *Options) closedLag() time.Duration {
 	return kvpb.ClosedLag
 }
 
-// checksAtOnce bounds the checksums of replicas computed at a time.
+// checksAtOnce bounds the concurrent checksums of replicas.
 const checksAtOnce = 1
 
-// DefaultGCTTL is gc.ttlseconds where nothing else is set.
+// DefaultGCTTL is gc.ttlseconds where no zone sets it.
 const DefaultGCTTL = 600 * time.Second
 
 // Store is an open store.
@@ -97,15 +96,15 @@ type Store struct {
 	net      Network
 	txns     atomic.Pointer[replica.TxnDeps]
 
-	mu        sync.Mutex // of changes to index, and goingAway
+	mu        sync.Mutex // guards changes of index and goingAway
 	goingAway map[kvpb.RangeID]struct{}
 	creating  turn
-	creations atomic.Int32 // messages for which a replica is to be made
+	creations atomic.Int32 // messages for which a replica is being created
 	index     index
 	snapshots snapshots
 	disk      disk
 	clock     clockFile
-	clockFrom int64 // the bound in it at the start
+	clockFrom int64 // the clock's bound at the start
 	placed    atomic.Pointer[[]place]
 	away      mergedAway
 
@@ -115,9 +114,9 @@ type Store struct {
 	news      news
 	closing   *closing
 	began     int64 // by the clock
-	// checkSlots bounds the checksums of replicas computed at a time.
+	// checkSlots bounds the concurrent checksums of replicas.
 	checkSlots chan struct{}
-	// resolveSlots bounds the long clean-ups after transactions at a time.
+	// resolveSlots bounds the concurrent long intent resolutions.
 	resolveSlots chan struct{}
 	longWrites   *replica.LongWrites
 	stop         chan struct{}
@@ -125,7 +124,7 @@ type Store struct {
 	done         sync.WaitGroup
 }
 
-// Open opens a store and creates it if it is not there. Start makes it serve.
+// Open opens a store and creates it if it does not exist. It serves after Start.
 func Open(o Options) (*Store, error) {
 	if o.GCTTL == 0 {
 		o.GCTTL = DefaultGCTTL
@@ -193,8 +192,8 @@ func (s *Store) open() error {
 	return nil
 }
 
-// Start loads the replicas, makes those of ranges without other voters leaders,
-// which replays their log, and begins background work.
+// Start loads the replicas and begins background work. A replica of a range without other voters
+// becomes leader at once, which replays its log.
 func (s *Store) Start() error {
 	if len(s.Replicas()) == 0 {
 		if err := s.loadReplicas(); err != nil {
@@ -221,7 +220,7 @@ func (s *Store) Start() error {
 	return nil
 }
 
-// background runs what halt waits for. A panic in it is the store's end, as anywhere below kv.
+// background runs a loop that halt waits for. A panic in it ends the store, as anywhere below kv.
 func (s *Store) background(loop func()) {
 	s.done.Go(func() {
 		defer must.Report(s.opts.OnFatal)
@@ -267,16 +266,17 @@ func (s *Store) Engine() *storage.Engine { return s.eng }
 // Log returns the raft log, for metrics.
 func (s *Store) Log() *raftlog.Log { return s.log }
 
-// Waits returns the graph of transactions that wait for one another.
+// Waits returns the waits-for graph.
 func (s *Store) Waits() *concurrency.WaitGraph { return s.waits }
 
-// CollectBelow returns the timestamp below which versions of a range may be collected
-// now: the TTL before now, or the oldest active read if that is earlier.
+// CollectBelow returns the timestamp below which versions of a range may be collected: now minus
+// the TTL, or the oldest active read if that is earlier.
 func (s *Store) CollectBelow(d *kvpb.RangeDescriptor) hlc.Timestamp {
 	ttl := s.ttl(d)
 	ts := hlc.Timestamp{WallTime: s.opts.Clock.PhysicalNow() - int64(ttl)}
 	if s.opts.Protected != nil {
-		// What is protected since protects nothing older than the TTL then (kv.Protect).
+		// Protections stored after asOf protect nothing older than the TTL at that time
+		// (kv.Protect).
 		asOf, oldest := s.opts.Protected(d.StartKey, d.EndKey)
 		ts = ts.Min(hlc.Timestamp{WallTime: asOf.WallTime - int64(ttl)})
 		if !oldest.IsEmpty() {
@@ -291,7 +291,7 @@ func (s *Store) CollectBelow(d *kvpb.RangeDescriptor) hlc.Timestamp {
 	return ts
 }
 
-// ttl is how long old versions of a range stay readable.
+// ttl returns how long old versions of a range stay readable.
 func (s *Store) ttl(d *kvpb.RangeDescriptor) time.Duration {
 	if s.opts.TTL != nil {
 		return s.opts.TTL(d.StartKey, d.EndKey)
@@ -333,8 +333,8 @@ func (s *Store) noteFlush() {
 	}
 }
 
-// ClearSpan drops all versions of all keys in [start, end): the data of dropped
-// tables, which no transaction can read any more.
+// ClearSpan deletes all versions of all keys in [start, end): the data of dropped tables, which no
+// transaction can read any more.
 func (s *Store) ClearSpan(ctx context.Context, start, end []byte) error {
 	for _, r := range s.Replicas() {
 		lo, hi := start, end

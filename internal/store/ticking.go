@@ -11,24 +11,25 @@ import (
 
 const (
 	raftTickEvery = 100 * time.Millisecond
-	// recheckRound is the number of ticks in which every replica was asked whether it may stay
-	// quiesced: a safeguard, since what ends that unquiesces the replica itself.
+	// recheckRound is the number of ticks in which every quiesced replica is checked once. It is a
+	// safeguard: the events that end quiescence unquiesce the replica themselves.
 	recheckRound = int(time.Minute / raftTickEvery)
-	// trimEvery is how often replicas give memory back that was not used since.
+	// trimEvery is the interval at which replicas release memory that they have not used since.
 	trimEvery = 30 * time.Second
-	// heartbeatsPerTick is how many quiesced leaders send heartbeats, per tick, to a store that is
-	// back: it may have restarted and know of no leader, and each heartbeat is answered.
+	// heartbeatsPerTick bounds the quiesced leaders that send a heartbeat in one tick to a store
+	// that is back. The store may have restarted and know no leaders, and it answers each
+	// heartbeat.
 	heartbeatsPerTick = 200
 )
 
-// ticking is the list of the replicas whose raft groups are ticked. All others are quiesced: a
-// range to which nothing happens costs memory only.
+// ticking is the list of replicas whose raft groups are ticked. The others are quiesced: an idle
+// range costs memory only.
 type ticking struct {
 	mu         sync.Mutex
 	unquiesced []*replica.Replica
-	heartbeats []*replica.Replica // leaders that are to send heartbeats
-	// recent are the replicas unquiesced since TakeUnquiesced was called last, some of them more
-	// than once; overflow says that they were too many.
+	heartbeats []*replica.Replica // leaders with a heartbeat to send
+	// recent are the replicas that were unquiesced since the last call of TakeUnquiesced, perhaps
+	// with repetitions; overflow: there were too many.
 	recent   []*replica.Replica
 	overflow bool
 }
@@ -48,8 +49,8 @@ func (t *ticking) unquiesce(r *replica.Replica) {
 	t.mu.Unlock()
 }
 
-// TakeUnquiesced returns the replicas unquiesced since the last call, some of them more than once.
-// The list is complete unless there were too many.
+// TakeUnquiesced returns the replicas that were unquiesced since the last call, perhaps with
+// repetitions. complete is false if there were too many.
 func (s *Store) TakeUnquiesced() (list []*replica.Replica, complete bool) {
 	t := &s.ticking
 	t.mu.Lock()
@@ -59,7 +60,7 @@ func (s *Store) TakeUnquiesced() (list []*replica.Replica, complete bool) {
 	return list, complete
 }
 
-// tick ticks the replicas that are not quiesced, and drops those that have become so.
+// tick ticks the replicas in the list, and removes those that have quiesced.
 func (t *ticking) tick() {
 	t.mu.Lock()
 	list := t.unquiesced
@@ -80,7 +81,7 @@ func (t *ticking) tick() {
 }
 
 // news is the list of stores with which support has begun or ended. The goroutine that reads
-// heartbeats adds to it, and so does not wait for thousands of replicas.
+// heartbeats adds to it instead of visiting thousands of replicas itself.
 type news struct {
 	mu     sync.Mutex
 	stores []kvpb.StoreID
@@ -107,7 +108,7 @@ func (n *news) take() []kvpb.StoreID {
 	return ids
 }
 
-// tickLoop runs the groups' time until the store is closed.
+// tickLoop ticks until the store is closed.
 func (s *Store) tickLoop() {
 	tick := time.NewTicker(raftTickEvery)
 	defer tick.Stop()
@@ -123,7 +124,7 @@ func (s *Store) tickLoop() {
 	}
 }
 
-// recheckPart asks the replicas whose turn it is at a tick of the round.
+// recheckPart checks the replicas whose turn it is at tick n of the round.
 func (s *Store) recheckPart(n int) {
 	all := s.all()
 	for _, r := range all[len(all)*n/recheckRound : len(all)*(n+1)/recheckRound] {
@@ -138,11 +139,11 @@ func (s *Store) Unquiesced() int {
 	return len(s.ticking.unquiesced)
 }
 
-// SupportChanged tells the replicas, soon, that support between this store and another
-// has begun or ended.
+// SupportChanged makes newsLoop notify the replicas that support between this store and another has
+// begun or ended.
 func (s *Store) SupportChanged(id kvpb.StoreID) { s.news.add(id) }
 
-// newsLoop tells the replicas until the store is closed.
+// newsLoop notifies the replicas of changed support until the store is closed.
 func (s *Store) newsLoop() {
 	for {
 		select {
