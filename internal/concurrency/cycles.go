@@ -5,19 +5,19 @@ import (
 	"slices"
 )
 
-// Deadlock is a cycle of waits of which each is for the next one's transaction, the
-// last for the first's, which is the victim.
+// Deadlock is a cycle of waits: each is for the transaction of the next one, and the last for that
+// of the first, which is the victim.
 type Deadlock []WaitReport
 
-// maxStarts bounds from how many transactions a shortest cycle is sought at a time.
+// maxStarts bounds the transactions from which one step searches for a shortest cycle.
 const maxStarts = 256
 
-// Deadlocks returns cycles among waits, reported by several nodes, whose victims'
-// deaths leave no cycle. It depends on nothing but what is reported, in whatever
-// order: who sees the same waits chooses the same victims.
+// Deadlocks returns cycles among waits that several nodes report; the abort of their victims leaves
+// no cycle. The result depends only on the set of reports: all nodes that see the same waits choose
+// the same victims.
 //
-// The shortest cycle comes first, so that no wait is part of it for nothing: a way
-// across it would make a shorter one. Its youngest transaction dies.
+// The shortest cycle comes first, so that each of its waits is needed for it: a shortcut would make
+// a shorter cycle. Its youngest transaction is the victim.
 func Deadlocks(waits []WaitReport) []Deadlock {
 	g := newReportGraph(waits)
 	var out []Deadlock
@@ -72,8 +72,8 @@ func (g *reportGraph) remove(id TxnID) {
 	g.prune()
 }
 
-// prune removes, again and again, who waits for nobody that waits: most waits end at
-// a transaction that runs.
+// prune repeatedly removes transactions that wait for no waiting transaction: most waits end at a
+// transaction that runs.
 func (g *reportGraph) prune() {
 	for again := true; again; {
 		again = false
@@ -109,8 +109,7 @@ func (g *reportGraph) shortest() []WaitReport {
 	return best
 }
 
-// cycleThrough returns a shortest cycle through start, if it is shorter than less
-// (0: in any case).
+// cycleThrough returns a shortest cycle through start if it is shorter than less (0: any length).
 func (g *reportGraph) cycleThrough(start TxnID, less int) []WaitReport {
 	type step struct {
 		txn  TxnID

@@ -7,9 +7,9 @@ import (
 	"github.com/lichendb/lichen/internal/hlc"
 )
 
-// WaitReport is one wait as a node tells others of it.
+// WaitReport is one wait as reported to other nodes.
 type WaitReport struct {
-	// Node is where the wait is; who receives a report knows.
+	// Node is where the wait is; the receiver of the report fills it in.
 	Node  uint64
 	Txn   TxnID
 	Start hlc.Timestamp // of the transaction
@@ -40,9 +40,9 @@ func (g *WaitGraph) Stale(age time.Duration) (ids []TxnID, some bool) {
 	return ids, len(g.waits) > 0
 }
 
-// Report returns the waits of transactions and of all that they wait for, directly
-// or not, as far as those wait on this node; at most limit waits with limit blockers
-// in all. Of a long queue it leaves out blockers that others in the queue lead to.
+// Report returns the waits of transactions and of all that they wait for, directly or not, as far
+// as those wait on this node: at most limit waits with limit blockers in all. For a long queue it
+// omits blockers that are reachable through others in the queue.
 func (g *WaitGraph) Report(ids []TxnID, limit int) []WaitReport {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -71,8 +71,7 @@ func (g *WaitGraph) Report(ids []TxnID, limit int) []WaitReport {
 	return out
 }
 
-// Exact returns the waits of transactions with all their blockers, which are looked
-// up for at most limit waits.
+// Exact returns the waits of transactions with all their blockers, for at most limit waits.
 func (g *WaitGraph) Exact(ids []TxnID, limit int) []WaitReport {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -97,8 +96,8 @@ func (w *Wait) report(exact bool) WaitReport {
 	return r
 }
 
-// Kill tells a transaction, if it is still in the wait of that number, that it is
-// the victim of a cycle which begins with it. It reports whether the victim was notified.
+// Kill notifies a transaction, if it is still in the wait of that number, that it is the victim of
+// a cycle which begins with it. It reports whether the victim was notified.
 func (g *WaitGraph) Kill(id TxnID, number uint64, cycle []TxnID) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -111,7 +110,7 @@ func (g *WaitGraph) Kill(id TxnID, number uint64, cycle []TxnID) bool {
 	return false
 }
 
-// ListedWait is a wait as operators are shown it.
+// ListedWait is a wait in the form that operators see.
 type ListedWait struct {
 	Txn      TxnID
 	Since    time.Time

@@ -10,9 +10,9 @@ import (
 	"github.com/lichendb/lichen/internal/lock"
 )
 
-// Reservations are the spans of one range in which transactions that read much have asked others
-// to begin no writes for a while. They protect nothing: they make it likely that what was read
-// is unchanged at the commit, which checks it. All methods are safe for concurrent use.
+// Reservations are the spans of one range in which transactions with many reads have asked others
+// to begin no writes for a while. They protect nothing. They make it likely that the reads are
+// unchanged at the commit, which checks them. All methods are safe for concurrent use.
 type Reservations struct {
 	n   atomic.Int32 // reservations, expired ones too
 	mu  sync.Mutex
@@ -33,8 +33,8 @@ const maxReservations = 256
 // Empty reports whether nothing is reserved: on hot paths.
 func (r *Reservations) Empty() bool { return r.n.Load() == 0 }
 
-// Take reserves [start, end) for a transaction until a time, or for longer what it has reserved
-// already. It reports false if there are too many.
+// Take reserves [start, end) for a transaction until a time, or extends its reservation. It returns
+// false if there are too many.
 func (r *Reservations) Take(h Holder, start, end []byte, now, until time.Time) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -69,8 +69,8 @@ func (r *Reservations) dropLocked(which func(*Reservation) bool) {
 	r.n.Store(int32(len(r.all)))
 }
 
-// Against returns a reservation of key for which h has to wait, or nil. Of transactions that
-// have reserved anything here the older ones go first: they never wait for one another.
+// Against returns a reservation of key for which h has to wait, or nil. Between transactions that
+// have both reserved something here, an older one never waits for a younger one.
 func (r *Reservations) Against(h Holder, key []byte, now time.Time) *Reservation {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -86,13 +86,13 @@ func (r *Reservations) Against(h Holder, key []byte, now time.Time) *Reservation
 	return nil
 }
 
-// Span returns what is reserved.
+// Span returns the reserved span.
 func (v *Reservation) Span() (start, end []byte) { return v.start, v.end }
 
 // Holder returns the transaction that has reserved it.
 func (v *Reservation) Holder() TxnID { return v.holder.ID }
 
-// Left returns how long the reservation lasts yet.
+// Left returns the remaining time of the reservation.
 func (v *Reservation) Left(now time.Time) time.Duration { return v.until.Sub(now) }
 
 // Done is closed when the reservation is given up before its time.

@@ -2,32 +2,32 @@ package concurrency
 
 import "github.com/lichendb/lichen/internal/hlc"
 
-// CommitBounds are what the timestamp of a commit in one range follows from.
+// CommitBounds are the inputs from which the commit timestamp in one range follows.
 //
 //	threshold, MinTS, reads of others        snapshot         spilled                 now
 //	──────────────┴──────────────────────────────┴───────────────┴─────────────────────┴──►
 //	              nothing commits at or below     what it reads   its versions, if any   always free
 //
-// A transaction commits at its snapshot, or where it has spilled, if that lies above all that forbids
-// it. Else it commits now, which lies above everything, provided that all it has read is still true
-// there (a refresh).
+// A transaction commits at its snapshot, or at the timestamp of its spilled versions, if that lies
+// above all lower bounds. Otherwise it commits now, above all of them, provided that a refresh
+// finds its reads unchanged up to there.
 type CommitBounds struct {
-	// Snapshot is the timestamp at which the transaction reads. Serializable: what it has read must be
-	// true when it commits.
+	// Snapshot is the timestamp at which the transaction reads. Serializable: its reads must hold
+	// at the commit timestamp.
 	Snapshot     hlc.Timestamp
 	Serializable bool
 	// ReadsElsewhere: it has read in other ranges, or refreshes there itself.
 	ReadsElsewhere bool
-	// Spilled is where its versions lie already; empty: it has spilled none.
+	// Spilled is the timestamp of its spilled versions; empty: there are none.
 	Spilled hlc.Timestamp
-	// Fixed is where it commits if it commits, since it does so in other ranges too; empty: it may choose.
+	// Fixed is the timestamp that the commit has in all its ranges; empty: it may choose one.
 	Fixed hlc.Timestamp
 	// Read is the latest read by others of what it writes, Threshold that of the collection: a deletion
 	// up to there may be forgotten. MinTS is the bound that it must stay above.
 	Read, Threshold, MinTS hlc.Timestamp
 }
 
-// TimestampChoice is how a commit goes on.
+// TimestampChoice is the result of Choose.
 type TimestampChoice uint8
 
 // The choices.
@@ -47,8 +47,7 @@ func (c TimestampChoice) String() string {
 	return [...]string{"at", "now", "too low, not below", "restart"}[c]
 }
 
-// Choose chooses the commit timestamp. refresh says that the transaction's reads must be unchanged
-// up to it.
+// Choose chooses the commit timestamp. refresh: the transaction's reads must be unchanged up to it.
 func (b *CommitBounds) Choose() (c TimestampChoice, ts hlc.Timestamp, refresh bool) {
 	above := b.Read.Max(b.Threshold)
 	switch {

@@ -9,8 +9,8 @@ import (
 	"github.com/lichendb/lichen/internal/sleep"
 )
 
-// again runs a step of the start, again as long as its failure passes. It does not give up
-// before ctx ends, which is when the node is stopped: the log says what is waited for.
+// again runs a step of the start until it succeeds or fails for good. It gives up only when ctx
+// ends, that is, when the node is stopped; the log shows the reason for the delay.
 func (n *Node) again(ctx context.Context, what string, step func(context.Context) error) error {
 	for {
 		err := step(ctx)
@@ -24,9 +24,9 @@ func (n *Node) again(ctx context.Context, what string, step func(context.Context
 	}
 }
 
-// passes reports whether what a starting node met passes without anybody's help: ranges that
-// elect their leaders after a start of all nodes, transactions in its way, or nodes that have
-// not learned of its new life and take its transactions for those of an earlier one.
+// passes reports whether a failure of a starting node passes by itself: ranges still elect leaders,
+// transactions are in the way, or other nodes do not know this node's new life yet and take its
+// transactions for those of an earlier one.
 func passes(err error) bool {
 	var down *kvpb.UnavailableError
 	return errors.As(err, &down) || kv.IsRetryable(err)

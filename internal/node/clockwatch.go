@@ -10,15 +10,14 @@ import (
 const (
 	// clockWatchEvery is how often a node compares its clock with those of others.
 	clockWatchEvery = 250 * time.Millisecond
-	// clockWatchRTT is the round trip beyond which a measurement says too little.
+	// clockWatchRTT is the round trip beyond which a measurement is too imprecise.
 	clockWatchRTT = 500 * time.Millisecond
 )
 
-// watchClock compares the node's clock with those of the others. While it is off by
-// more than half of the maximum offset from most of those that can be measured, the
-// node serves nothing: it asks for no support, which ends its leases, and cuts
-// clients off. Two nodes that both are within half are within the maximum offset
-// of each other.
+// watchClock compares the node's clock with the others'. While it is off by more than half of the
+// maximum offset from most measured clocks, the node serves nothing: it requests no support, which
+// ends its leases, and cuts clients off. Two nodes that are both within half are within the maximum
+// offset of each other.
 func (n *Node) watchClock(ctx context.Context) {
 	if n.cfg.MaxOffset == 0 {
 		return // clocks are not compared
@@ -42,7 +41,7 @@ func (n *Node) watchClock(ctx context.Context) {
 	}
 }
 
-// clockSample is what is known of another node's clock.
+// clockSample is a measurement of another node's clock.
 type clockSample struct {
 	ahead, rtt time.Duration
 	ok         bool // it was measured, lately and well
@@ -63,9 +62,9 @@ func (n *Node) clockOffset() (off time.Duration, measured, wrong bool) {
 	return judgeClock(all, n.cfg.MaxOffset/2)
 }
 
-// judgeClock is clockOffset for some samples. A node that is there and could not be measured
-// says nothing against this clock: else one that is wrong, which is measured whenever
-// it is refused, would outvote the right ones of a busy network.
+// judgeClock is clockOffset for given samples. A live node without a measurement does not count
+// against this clock. Otherwise a node with a wrong clock, which is measured whenever it is
+// refused, would outvote the right ones in a busy network.
 func judgeClock(all []clockSample, limit time.Duration) (off time.Duration, measured, wrong bool) {
 	voters, far := 0, 0
 	for _, s := range all {

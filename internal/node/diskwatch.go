@@ -12,13 +12,13 @@ import (
 const (
 	// diskPoll is how often a node looks at the state of its disk.
 	diskPoll = 100 * time.Millisecond
-	// DiskTimeout is how long clients wait for a disk that was found to stand still before
-	// they are cut off: nothing of their statements can be stopped.
+	// DiskTimeout is how long clients wait for a stalled disk before they are cut off: their
+	// statements can't be cancelled.
 	DiskTimeout = 5 * time.Second
 )
 
-// watchDisk does what a node whose disks stand still can do for its clients: tell them. That it
-// asks for no support, and that full stores leave their leaderships to others, is up to kvnode.
+// watchDisk informs the clients of a node whose disks are stalled; it can do no more for them.
+// kvnode withholds support requests, and full stores give up their leaderships.
 func (n *Node) watchDisk(ctx context.Context) {
 	t := time.NewTicker(diskPoll)
 	defer t.Stop()
@@ -31,7 +31,7 @@ func (n *Node) watchDisk(ctx context.Context) {
 		}
 		all := n.KV.Store.AllStalled()
 		if all && !stalled {
-			n.RPC.HangUp() // the requests of others wait for the disk, in the midst of which nothing else can be sent
+			n.RPC.HangUp() // requests of other nodes wait for the disk, and only the end of the connection can tell their callers
 		}
 		stalled = all
 		switch {
@@ -46,8 +46,8 @@ func (n *Node) watchDisk(ctx context.Context) {
 	}
 }
 
-// stuckFor returns how long no disk of the node has answered. One that does again counts as
-// stalled for a while, in which clients may stay.
+// stuckFor returns how long no disk of the node has answered. A disk that answers again counts as
+// stalled for a while longer; clients may stay meanwhile.
 func (n *Node) stuckFor() time.Duration {
 	least := time.Duration(math.MaxInt64)
 	for _, st := range n.KV.Store.Stores() {

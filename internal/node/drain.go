@@ -13,28 +13,28 @@ import (
 )
 
 const (
-	// farewell is how long a node of a cluster that stops stays at least, so that the others learn of it.
+	// farewell is the least time that a stopping node stays up, so that the others learn of its
+	// stop.
 	farewell = 50 * time.Millisecond
 	// moveEvery is how often a draining node transfers leaderships that it still has.
 	moveEvery = 20 * time.Millisecond
 	// quorumPoll is how often a draining node looks whether there still is a quorum.
 	quorumPoll = 100 * time.Millisecond
-	// askedLately is how long a question for readiness counts: who asks is a load
-	// balancer, which asks again much sooner.
+	// askedLately is how long a readiness check counts. A load balancer checks again much sooner.
 	askedLately = 30 * time.Second
 )
 
-// drainState is how far a node is with ending its service.
+// drainState is the progress of a drain.
 type drainState struct {
 	once    sync.Once
 	done    chan struct{} // closed when nothing is served any more
-	leaders atomic.Int64  // that wait to be taken over
-	err     error         // of ending connections, once done
+	leaders atomic.Int64  // ranges that other nodes have yet to take over
+	err     error         // of closing the connections, once done
 }
 
-// BeginDrain begins to end the node's service, unless that was begun already: it is
-// no longer ready, waits until load balancers know that, hands over the ranges that it
-// leads, and ends the connections of its clients.
+// BeginDrain begins to end the node's service, unless it has begun. The node is no longer ready,
+// waits until load balancers know that, transfers its leaderships, and closes its clients'
+// connections.
 func (n *Node) BeginDrain() {
 	n.drain.once.Do(func() {
 		balanced := time.Since(time.Unix(0, n.readyAsked.Load())) < askedLately
@@ -56,21 +56,21 @@ func (n *Node) BeginDrain() {
 			n.moveLeaders()
 			n.log.Info("leaders moved", "left", n.drain.leaders.Load(), "took", time.Since(begun))
 			n.fronts.Lock()
-			front := n.serving.Load() // none takes its place from now on
+			front := n.serving.Load() // no other front replaces it from now on
 			n.fronts.Unlock()
 			if front != nil {
 				ctx, cancel := context.WithTimeout(context.Background(), n.Settings.Get().DrainTimeout)
 				defer cancel()
 				go n.cutWithoutQuorum(ctx, cancel)
 				n.drain.err = n.endSessions(ctx, front)
-				n.moveLeaders() // some may have come back
+				n.moveLeaders() // some leaderships may have come back
 			}
 		}()
 	})
 }
 
-// awaitLoadBalancers goes on serving until load balancers have seen that the node is not
-// ready any more: they send no new clients then.
+// awaitLoadBalancers serves on until load balancers have seen that the node is not ready: then they
+// send no new clients.
 func (n *Node) awaitLoadBalancers() {
 	over := time.NewTimer(n.Settings.Get().DrainWait)
 	defer over.Stop()
@@ -85,8 +85,8 @@ func (n *Node) awaitLoadBalancers() {
 	}
 }
 
-// endSessions ends the connections of clients. That some had to be cut off because
-// they waited for a quorum that is gone is no failure of the stop.
+// endSessions closes the clients' connections. If some were cut off because they waited for a lost
+// quorum, the stop has not failed.
 func (n *Node) endSessions(ctx context.Context, front *pgwire.Server) error {
 	err := front.Shutdown(ctx)
 	if errors.Is(err, context.Canceled) {
@@ -134,7 +134,7 @@ func (n *Node) quorumGone() bool {
 	return false
 }
 
-// answers reports whether another node answers. One that has ended after a drain does not, though its
+// answers reports whether another node answers. One that has drained and ended does not, though its
 // last heartbeat may be recent.
 func (n *Node) answers(id kvpb.NodeID) bool {
 	i, ok := n.KV.Live.Node(id)

@@ -9,12 +9,12 @@ import (
 	"github.com/lichendb/lichen/internal/sql/pgerr"
 )
 
-// newFront builds what speaks with SQL clients.
+// newFront builds the server for SQL clients.
 func (n *Node) newFront() *pgwire.Server {
 	return pgwire.New(n.frontOptions(pgwire.Options{SQL: n.SQL.Server()}))
 }
 
-// newClosedFront builds what tells SQL clients why they are not served.
+// newClosedFront builds a server that refuses SQL clients with an error.
 func (n *Node) newClosedFront(why error) *pgwire.Server {
 	closed := pgwire.New(n.frontOptions(pgwire.Options{Closed: why}))
 	_ = closed.Shutdown(over) // it has no connections
@@ -29,14 +29,14 @@ func (n *Node) frontOptions(o pgwire.Options) pgwire.Options {
 	return o
 }
 
-// over is the context of a shutdown that waits for nobody.
+// over is an ended context: a shutdown with it waits for nobody.
 var over = func() context.Context {
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
 	return ctx
 }()
 
-// ServeConn serves a connection, of a node or a SQL client, of which the first bytes were read.
+// ServeConn serves a connection of a node or a SQL client. first has the bytes already read.
 func (n *Node) ServeConn(c net.Conn, first []byte) {
 	if rpc.IsRPC(first) {
 		n.RPC.ServeConn(c, first)
@@ -45,7 +45,7 @@ func (n *Node) ServeConn(c net.Conn, first []byte) {
 	n.Front().ServeConn(context.Background(), c, first)
 }
 
-// Front returns what speaks with a SQL client that connects now.
+// Front returns the server for a SQL client that connects now.
 func (n *Node) Front() *pgwire.Server {
 	if front := n.serving.Load(); front != nil {
 		return front
@@ -53,7 +53,7 @@ func (n *Node) Front() *pgwire.Server {
 	return n.notYet.Load()
 }
 
-// sayNotYet answers SQL clients why they are not served yet.
+// sayNotYet refuses SQL clients with the reason why the node does not serve yet.
 func (n *Node) sayNotYet() {
 	why := pgerr.New(pgerr.CannotConnectNow, "the node is starting up").WithHint("Try again in a moment.")
 	if !n.cfg.SingleNode && n.Waiting() {
@@ -62,7 +62,7 @@ func (n *Node) sayNotYet() {
 	n.notYet.Store(n.newClosedFront(why))
 }
 
-// closeFront cuts clients off and answers new ones why, until reopenFront.
+// closeFront cuts clients off and refuses new ones with the error why, until reopenFront.
 func (n *Node) closeFront(why error) {
 	n.fronts.Lock()
 	old := n.serving.Load()

@@ -15,18 +15,18 @@ import (
 	"github.com/lichendb/lichen/internal/kvpb"
 )
 
-// LostRange is a range that has no quorum: it neither moves nor answers before some of its nodes
-// are back.
+// LostRange is a range without a quorum. It neither moves nor answers until some of its nodes are
+// back.
 type LostRange struct {
 	Range  kvpb.RangeID
-	Holds  []string      // what its keys are: tables, most often
+	Holds  []string      // descriptions of its keys, mostly tables
 	Silent []kvpb.NodeID // its nodes that do not answer
 }
 
 // maxHolds bounds LostRange.Holds.
 const maxHolds = 4
 
-// lost returns what there is to say about a range without a quorum, nil if it has one.
+// lost describes a range without a quorum; nil if it has one.
 func (n *Node) lost(d *kvpb.RangeDescriptor) *LostRange {
 	voters := 0
 	var silent []kvpb.NodeID
@@ -62,7 +62,7 @@ func (n *Node) holds(d *kvpb.RangeDescriptor) (out []string) {
 	return out
 }
 
-// explain says of what could not be done for want of an answer which nodes give none.
+// explain adds to an error the nodes that did not answer.
 func (n *Node) explain(err error) error {
 	var down *kvpb.UnavailableError
 	if !errors.As(err, &down) {
@@ -81,19 +81,19 @@ func (n *Node) explain(err error) error {
 		strings.Join(silent, ", "), err)
 }
 
-// RemainingRequest asks what a node still has, and why if it does not become less.
+// RemainingRequest asks which replicas a node still has, and why their number does not fall.
 type RemainingRequest struct {
 	Node kvpb.NodeID
 	Why  bool
 }
 
-// Remaining is what a node still has, and what that means for giving it up.
+// Remaining is what a node still has, and whether it can be given up.
 type Remaining struct {
 	Ranges   int
 	Examples []kvpb.RangeDescriptor // a few of them
-	Others   []kvpb.NodeID          // live nodes that could take them
-	Live     bool                   // whether the node itself was asked
-	Reasons  []string               // what leaders say about ranges that can't move
+	Others   []kvpb.NodeID          // live nodes that could receive them
+	Live     bool                   // the node itself answered
+	Reasons  []string               // leaders' reasons why ranges can't move
 	Lost     int                    // how many of the ranges have no quorum
 	LostSome []LostRange            // a few of them
 }
@@ -101,8 +101,8 @@ type Remaining struct {
 // maxExamples bounds Remaining.Examples and Remaining.LostSome.
 const maxExamples = 8
 
-// handleRemaining tells what a node has: as it says itself, or, if it does not answer, as
-// the addresses of the ranges say.
+// handleRemaining answers with what the node itself reports or, if it does not answer, with what
+// the ranges' addresses show.
 func (n *Node) handleRemaining(ctx context.Context, _ kvpb.NodeID, req []byte) ([]byte, error) {
 	var r RemainingRequest
 	if err := json.Unmarshal(req, &r); err != nil {
