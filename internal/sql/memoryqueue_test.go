@@ -54,7 +54,7 @@ func memoryNode(t *testing.T) (n *node, a, b *sql.Session) {
 }
 
 // needsMuch needs more memory than another statement leaves that holds 30 MB.
-const needsMuch = "SELECT length(repeat('y', 12000000))"
+const needsMuch = "SELECT length(upper(repeat('y', 12000000)))"
 
 // TestWaitsForMemory has a statement refused memory that another one holds: it begins again once
 // that one has ended.
@@ -121,9 +121,9 @@ func TestBlockWaitsForMemory(t *testing.T) {
 	mustExec(t, b, "INSERT INTO t VALUES (1, 1)")
 	for _, q := range []string{
 		needsMuch,
-		"UPDATE t SET v = v + length(repeat('y', 12000000))",
-		"INSERT INTO t SELECT 2, length(repeat('y', 12000000 + 0 * i)) FROM generate_series(1, 1) i",
-		"CREATE TABLE made AS SELECT length(repeat('y', 12000000)) AS n",
+		"UPDATE t SET v = v + length(upper(repeat('y', 12000000)))",
+		"INSERT INTO t SELECT 2, length(upper(repeat('y', 12000000 + 0 * i))) FROM generate_series(1, 1) i",
+		"CREATE TABLE made AS SELECT length(upper(repeat('y', 12000000))) AS n",
 	} {
 		release := hold(t, a, "30000000")
 		waits := make(chan struct{}, 1000)
