@@ -86,14 +86,7 @@ func (t *GroupTable) Find(cols []*vector.Vector, sel vector.Selection, out []int
 		if err := t.state.Builtin.Step(0); err != nil {
 			return err
 		}
-		h := maphash.Bytes(t.seed, t.buf)
-		at := h & uint64(len(t.slots)-1)
-		g := t.slots[at] - 1
-		for g >= 0 && (t.hashes[g] != h || !bytes.Equal(t.key(g), t.buf)) {
-			at = (at + 1) & uint64(len(t.slots)-1)
-			g = t.slots[at] - 1
-		}
-		out[i] = g
+		_, out[i] = t.probeKey(maphash.Bytes(t.seed, t.buf))
 	}
 	return nil
 }
@@ -102,14 +95,26 @@ func (t *GroupTable) findInt(v *vector.Vector, i uint16) int32 {
 	if v.Nulls.Has(i) {
 		return t.null
 	}
-	k := v.Ints[i]
-	at := mix(uint64(k)) & uint64(len(t.slots)-1)
-	g := t.slots[at] - 1
-	for g >= 0 && t.ints[g] != k {
-		at = (at + 1) & uint64(len(t.slots)-1)
-		g = t.slots[at] - 1
-	}
+	_, g := t.probeInt(v.Ints[i], mix(uint64(v.Ints[i])))
 	return g
+}
+
+// probeInt returns the number of an integer with the hash h, -1 and the slot for it if it is new.
+func (t *GroupTable) probeInt(k int64, h uint64) (at uint64, g int32) {
+	at = h & uint64(len(t.slots)-1)
+	for g = t.slots[at] - 1; g >= 0 && t.ints[g] != k; g = t.slots[at] - 1 {
+		at = (at + 1) & uint64(len(t.slots)-1)
+	}
+	return at, g
+}
+
+// probeKey is probeInt for the key in buf.
+func (t *GroupTable) probeKey(h uint64) (at uint64, g int32) {
+	at = h & uint64(len(t.slots)-1)
+	for g = t.slots[at] - 1; g >= 0 && (t.hashes[g] != h || !bytes.Equal(t.key(g), t.buf)); g = t.slots[at] - 1 {
+		at = (at + 1) & uint64(len(t.slots)-1)
+	}
+	return at, g
 }
 
 // pay reserves memory for what the table has grown by, its keys aside, which are paid for one by one.
@@ -137,12 +142,7 @@ func (t *GroupTable) numberInts(v *vector.Vector, sel vector.Selection, out []in
 		}
 		k := v.Ints[i]
 		h := mix(uint64(k))
-		at := h & uint64(len(t.slots)-1)
-		g := t.slots[at] - 1
-		for g >= 0 && t.ints[g] != k {
-			at = (at + 1) & uint64(len(t.slots)-1)
-			g = t.slots[at] - 1
-		}
+		at, g := t.probeInt(k, h)
 		if g < 0 {
 			g = t.add(i, h)
 			t.ints = append(t.ints, k)
@@ -166,12 +166,7 @@ func (t *GroupTable) numberKeys(cols []*vector.Vector, sel vector.Selection, out
 			return err
 		}
 		h := maphash.Bytes(t.seed, t.buf)
-		at := h & uint64(len(t.slots)-1)
-		g := t.slots[at] - 1
-		for g >= 0 && (t.hashes[g] != h || !bytes.Equal(t.key(g), t.buf)) {
-			at = (at + 1) & uint64(len(t.slots)-1)
-			g = t.slots[at] - 1
-		}
+		at, g := t.probeKey(h)
 		if g < 0 {
 			if err := t.acc.Grow(int64(len(t.buf))); err != nil {
 				return expr.MemoryError(err)
