@@ -236,7 +236,7 @@ func (c *vectorCall) add(f *vecexpr.Frame, groups []int32, acc *quota.Account) e
 	if c.filter != nil {
 		sel = c.filter.Select(&part, sel, c.sel[:0])
 		f.Join(&part)
-		part = f.Only(vecexpr.Before(f, sel))
+		part = f.Only(f.Trim(sel))
 	}
 	for i, x := range c.args {
 		c.vals[i] = x.Eval(&part)

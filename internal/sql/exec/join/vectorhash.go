@@ -222,8 +222,9 @@ func (j *vectorHash) Next(b *vector.Batch) error {
 				return nil
 			}
 		}
-		if err := j.gather(b); err != nil || len(b.Sel) > 0 || b.Err != nil {
-			return err
+		j.gather(b)
+		if len(b.Sel) > 0 || b.Err != nil {
+			return nil
 		}
 	}
 }
@@ -314,7 +315,7 @@ func (j *vectorHash) pairTail() bool {
 }
 
 // gather makes the rows of the pairs and drops those that do not match.
-func (j *vectorHash) gather(b *vector.Batch) error {
+func (j *vectorHash) gather(b *vector.Batch) {
 	n := len(j.pairs.left)
 	for p, v := range j.all {
 		switch {
@@ -341,14 +342,13 @@ func (j *vectorHash) gather(b *vector.Batch) error {
 			}
 		}
 	}
-	return nil
 }
 
 // match drops the pairs for which the condition is not true, and those that stand for a left row with
 // a match.
 func (j *vectorHash) match(b *vector.Batch) {
 	f := vecexpr.Frame{N: b.N, Cols: j.all, Sel: j.candidates()}
-	ok := vecexpr.Before(&f, j.on.Select(&f, f.Sel, j.sel[:0]))
+	ok := f.Trim(j.on.Select(&f, f.Sel, j.sel[:0]))
 	out, matched := j.kept[:0], j.carried
 	for k := range b.N {
 		if f.Err != nil && uint16(k) >= f.At() {

@@ -275,7 +275,7 @@ func decimalKernel(op arithmetic, out []int64, l, r decimalOperand, sel vector.S
 
 // rowByRow computes the rows of sel with the operator for one row.
 func (x *calculation) rowByRow(f *Frame, sel vector.Selection, a, b *vector.Vector, ad, bd types.Datum) {
-	for _, i := range f.trim(sel) {
+	for _, i := range f.Trim(sel) {
 		d, err := x.row(value(a, ad, i), value(b, bd, i))
 		if err != nil {
 			f.Fail(i, err)

@@ -46,8 +46,8 @@ func (f *Frame) Join(part *Frame) {
 	}
 }
 
-// trim returns the part of sel that is before the row that failed in f.
-func (f *Frame) trim(sel vector.Selection) vector.Selection {
+// Trim returns the part of sel that is before the row that failed in f.
+func (f *Frame) Trim(sel vector.Selection) vector.Selection {
 	if f.Err == nil || len(sel) == 0 || sel[len(sel)-1] < f.at {
 		return sel
 	}
@@ -62,12 +62,9 @@ func Select(b *vector.Batch, p Pred, out vector.Selection) {
 		return
 	}
 	f := FrameOf(b)
-	sel := f.trim(p.Select(&f, f.Sel, out))
+	sel := f.Trim(p.Select(&f, f.Sel, out))
 	b.Sel = sel
 	if f.Err != nil {
 		b.Err = f.Err
 	}
 }
-
-// Before returns the part of sel that is before the row that failed in f.
-func Before(f *Frame, sel vector.Selection) vector.Selection { return f.trim(sel) }

@@ -63,19 +63,41 @@ type conjunction struct {
 func (p *conjunction) Select(f *Frame, sel, out vector.Selection) vector.Selection {
 	for k, cond := range p.list {
 		if k == len(p.list)-1 {
-			return f.trim(cond.Select(f, f.trim(sel), out))
+			return f.Trim(cond.Select(f, f.Trim(sel), out))
 		}
-		sel = cond.Select(f, f.trim(sel), p.bufs[k%2][:0])
+		sel = cond.Select(f, f.Trim(sel), p.bufs[k%2][:0])
 	}
 	return out
 }
 
+// split divides rows by conditions, one after the other.
+type split struct {
+	holds [vector.BatchRows]uint16
+	rest  [vector.BatchRows]uint16
+}
+
+// by returns the rows of sel for which cond is true, and the others; none from one for which it fails.
+// Both are valid until the next call, which may be given the others as sel.
+func (s *split) by(cond Pred, f *Frame, sel vector.Selection) (holds, rest vector.Selection) {
+	sel = f.Trim(sel)
+	holds = f.Trim(cond.Select(f, sel, s.holds[:0]))
+	rest = s.rest[:0] // a prefix of sel that has been read, if sel is the rest of the call before
+	next := holds
+	for _, i := range f.Trim(sel) {
+		if len(next) > 0 && next[0] == i {
+			next = next[1:]
+		} else {
+			rest = append(rest, i)
+		}
+	}
+	return holds, rest
+}
+
 // disjunction is OR: each condition is computed for the rows for which none before it is true.
 type disjunction struct {
-	list []Pred
-	rest [2][vector.BatchRows]uint16
-	some [vector.BatchRows]uint16
-	is   [vector.BatchRows]bool
+	list  []Pred
+	split split
+	is    [vector.BatchRows]bool
 }
 
 // Select implements Pred.
@@ -84,20 +106,14 @@ func (p *disjunction) Select(f *Frame, sel, out vector.Selection) vector.Selecti
 	for _, i := range all {
 		p.is[i] = false
 	}
-	for k, cond := range p.list {
-		sel = f.trim(sel)
-		for _, i := range cond.Select(f, sel, p.some[:0]) {
+	for _, cond := range p.list {
+		var holds vector.Selection
+		holds, sel = p.split.by(cond, f, sel)
+		for _, i := range holds {
 			p.is[i] = true
 		}
-		rest := p.rest[k%2][:0]
-		for _, i := range sel {
-			if !p.is[i] {
-				rest = append(rest, i)
-			}
-		}
-		sel = rest
 	}
-	for _, i := range f.trim(all) {
+	for _, i := range f.Trim(all) {
 		if p.is[i] {
 			out = append(out, i)
 		}
@@ -310,9 +326,7 @@ type searchedCase struct {
 	conds   []Pred
 	results []Expr // one more than conds: of ELSE, nil for NULL
 	family  types.Family
-	rest    [2][vector.BatchRows]uint16
-	some    [vector.BatchRows]uint16
-	is      [vector.BatchRows]bool
+	split   split
 	out     vector.Vector
 }
 
@@ -343,24 +357,11 @@ func (x *searchedCase) Eval(f *Frame) *vector.Vector {
 	x.out.Reset(x.family, f.N)
 	sel := f.Sel
 	for k, cond := range x.conds {
-		sel = f.trim(sel)
-		for _, i := range sel {
-			x.is[i] = false
-		}
-		some := cond.Select(f, sel, x.some[:0])
-		for _, i := range some {
-			x.is[i] = true
-		}
-		rest := x.rest[k%2][:0]
-		for _, i := range f.trim(sel) {
-			if !x.is[i] {
-				rest = append(rest, i)
-			}
-		}
-		x.result(f, k, f.trim(some))
-		sel = rest
+		var holds vector.Selection
+		holds, sel = x.split.by(cond, f, sel)
+		x.result(f, k, holds)
 	}
-	x.result(f, len(x.conds), f.trim(sel))
+	x.result(f, len(x.conds), f.Trim(sel))
 	return &x.out
 }
 
