@@ -71,6 +71,9 @@ func (s *Store) receiveSnapshot(_ context.Context, from kvpb.NodeID, req []byte)
 	if len(req) < partHeader || req[0] != snapshotVersion {
 		return nil, fmt.Errorf("%w: a snapshot of another version", errMessage)
 	}
+	if !s.loaded.Load() {
+		return nil, errors.New("store: starting")
+	}
 	key, body := arrivalKey{from, binary.LittleEndian.Uint64(req[2:])}, req[partHeader:]
 	if req[1] == partBegin {
 		return nil, s.beginArrival(key, body)

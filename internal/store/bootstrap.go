@@ -115,12 +115,15 @@ func newLog(id kvpb.RangeID, rep kvpb.ReplicaID, hs raftlog.HardState) raftlog.W
 	}
 }
 
-// loadReplicas loads the replicas whose descriptors the engine has.
+// loadReplicas loads the replicas whose descriptors the engine has. Only then may messages of other
+// stores create replicas and remove them.
 func (s *Store) loadReplicas() error {
-	if err := eachDescriptor(s.eng, s.loadReplica); err != nil {
-		return err
+	err := eachDescriptor(s.eng, s.loadReplica)
+	if err == nil {
+		err = s.destroyOrphans()
 	}
-	return s.destroyOrphans()
+	s.loaded.Store(err == nil)
+	return err
 }
 
 // eachDescriptor calls fn with the descriptor of each replica in an engine.

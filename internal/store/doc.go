@@ -50,6 +50,10 @@
 // S12. A store whose files were removed, moved or replaced ends within PlaceEvery with an error
 // that says so: no start would find its later writes (watchPlaces; TestMisplaced).
 //
+// S13. Messages create and remove replicas only once the replicas of the disk are in the index: a log
+// whose replica is not loaded yet is not taken for that of a replica that is gone (loaded;
+// TestMessagesBeforeStart).
+//
 // Periodic work has three goroutines: tickLoop, which never blocks and visits only replicas that
 // are not quiesced; maintain; and collectLoop, whose commands wait for quorums. closing.loop closes
 // timestamps, newsLoop notifies replicas of changed support, watchPlaces checks the store's files,

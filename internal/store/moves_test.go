@@ -161,6 +161,53 @@ func TestReplicaComesBack(t *testing.T) {
 	})
 }
 
+// A crash brings a removed replica back while the range already has a new one in its place. The new
+// one's messages arrive before the store has started: they must not take the log of the replica that
+// the store is about to load, without which it would never start again (invariant S13).
+func TestMessagesBeforeStart(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var starting func()
+		c := &cluster{clustertest.NewWith(t, 2, clustertest.Options{BeforeStart: func(*clustertest.Node) {
+			if starting != nil {
+				starting()
+			}
+		}})}
+		defer c.CloseAll()
+		two := c.Nodes[1]
+		c.fill(1, "k", 20, 100)
+		c.Change(1, replica.AddLearner, two)
+		time.Sleep(2 * time.Second)
+		if err := two.Store.Engine().Flush(); err != nil {
+			t.Fatal(err)
+		}
+		c.leave(1, two)
+		var late [][]byte // what the leader sends to the new replica, and node 2 hears only as it starts
+		c.Net.Lose(func(_, to kvpb.NodeID, m rpc.Method, msg []byte) bool {
+			if to != two.ID || m != store.MethodRaft {
+				return false
+			}
+			late = append(late, bytes.Clone(msg))
+			return true
+		})
+		c.Change(1, replica.AddLearner, two)
+		time.Sleep(2 * time.Second)
+		c.Net.Lose(nil)
+		c.Crash(two, 1)
+		starting = func() {
+			for _, msg := range late {
+				c.Nodes[0].Port.Send(two.ID, store.MethodRaft, msg)
+			}
+			time.Sleep(time.Second)
+		}
+		if c.Start(two); len(late) == 0 {
+			t.Fatal("the new replica was told nothing")
+		}
+		c.Introduce()
+		time.Sleep(5 * time.Second)
+		c.sameData(1)
+	})
+}
+
 // A replica whose range was moved away comes back as two ranges after a split, while
 // nothing of it is durable here: what a crash leaves holds no key twice.
 func TestSnapshotBehindRemoval(t *testing.T) {

@@ -183,7 +183,7 @@ func (s *Store) receive(_ kvpb.NodeID, msg []byte) {
 		s.opts.Logger.Error("raft message", "err", errMessage)
 		return
 	}
-	if e.to.Store != s.Identity().Store || m.GetType() == pb.MsgSnap {
+	if !s.loaded.Load() || e.to.Store != s.Identity().Store || m.GetType() == pb.MsgSnap {
 		return // snapshots have a method of their own
 	}
 	r, create := s.replicaFor(&e)
@@ -214,7 +214,7 @@ func gone(d *kvpb.RangeDescriptor, to kvpb.ReplicaDescriptor) []byte {
 
 func (s *Store) receiveGone(_ kvpb.NodeID, msg []byte) {
 	var e envelope
-	if e.decode(msg) != nil || e.to.Store != s.Identity().Store {
+	if !s.loaded.Load() || e.decode(msg) != nil || e.to.Store != s.Identity().Store {
 		return
 	}
 	d, err := apply.DecodeDescriptor(e.raft)

@@ -91,6 +91,8 @@ type Store struct {
 	log   *raftlog.Log
 	waits *concurrency.WaitGraph
 	fresh bool
+	// loaded: the index has all replicas of the disk. Messages that arrive earlier are dropped.
+	loaded atomic.Bool
 
 	identity atomic.Pointer[Identity]
 	net      Network
@@ -195,10 +197,8 @@ func (s *Store) open() error {
 // Start loads the replicas and begins background work. A replica of a range without other voters
 // becomes leader at once, which replays its log.
 func (s *Store) Start() error {
-	if len(s.Replicas()) == 0 {
-		if err := s.loadReplicas(); err != nil {
-			return err
-		}
+	if err := s.loadReplicas(); err != nil {
+		return err
 	}
 	for _, r := range s.Replicas() {
 		if err := r.Start(); err != nil {
