@@ -73,7 +73,7 @@ func readsEntirely(n, in plan.Node, entirely bool) bool {
 		case plan.HashJoin, plan.LoopJoin:
 			return entirely || in == n.Right
 		}
-		return entirely && in == n.Left && n.Algo == plan.MergeJoin
+		return entirely && in == n.Left // the right side of a merge may end before, that of a lookup is read anew
 	}
 	return entirely
 }
