@@ -36,7 +36,9 @@
 //     (Sender.Untrack, Flush; Receiver.Receive; testdata/streams/lost_messages)
 //  4. A read without leadership sees one state of the engine, in which the index of the closed
 //     timestamp is applied, the threshold is not above the read and no durable lock is at or below
-//     it. (Read, replica.readClosed; testdata/reads)
+//     it. It reads at the end of its uncertainty, or leaves the read to the leader: versions within the
+//     uncertainty may be older than the transaction. (Read, replica.readClosed; testdata/reads; plant
+//     follower-uncertain, found by sim)
 //
 // # Concurrency
 //

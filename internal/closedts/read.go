@@ -14,9 +14,12 @@ import (
 //	Begin ──► open the engine's state ──► State ──► Lock, for each durable lock ──► read ──► End
 //
 // Each step says whether to go on.
+//
+// A read with an uncertainty is answered only if it may move to the end of it: a replica that does not
+// lead can't tell whether a version in between is older than the transaction.
 type Read struct {
-	ts     hlc.Timestamp // of the snapshot
-	upTo   hlc.Timestamp // the end of the uncertainty
+	at     hlc.Timestamp // at which versions are read
+	stays  bool          // versions above at are uncertain, and the read may not move past them
 	bounds *kvpb.RangeDescriptor
 }
 
@@ -31,13 +34,25 @@ const (
 	TooOld              // versions that it may need are collected
 )
 
-// NewRead returns the decision about a transaction's read.
-func NewRead(t *kvpb.TxnMeta) Read { return Read{ts: t.ReadTS, upTo: t.ReadTS.Max(t.UncertainTS)} }
+// NewRead returns the decision about a transaction's read. If nothing was read in its snapshot before,
+// the read may move.
+func NewRead(t *kvpb.TxnMeta, mayMove bool) Read {
+	switch {
+	case !t.ReadTS.Less(t.UncertainTS) || plant.On(plant.FollowerUncertain):
+		return Read{at: t.ReadTS}
+	case mayMove:
+		return Read{at: t.UncertainTS}
+	}
+	return Read{at: t.UncertainTS, stays: true}
+}
+
+// At returns the timestamp at which versions are read.
+func (r *Read) At() hlc.Timestamp { return r.at }
 
 // Begin takes what is closed at the applied index, and the range as its replica knows it.
 func (r *Read) Begin(closed hlc.Timestamp, d *kvpb.RangeDescriptor, spans []kvpb.Span) Verdict {
 	r.bounds = d
-	if !r.closed(closed) {
+	if r.stays || !r.closed(closed) {
 		return AskLeader
 	}
 	for _, s := range spans {
@@ -58,13 +73,13 @@ func (r *Read) State(closed hlc.Timestamp, exists bool) Verdict {
 }
 
 func (r *Read) closed(closed hlc.Timestamp) bool {
-	return r.upTo.LessEq(closed) || plant.On(plant.FollowerAboveClosed)
+	return r.at.LessEq(closed) || plant.On(plant.FollowerAboveClosed)
 }
 
 // Lock takes the timestamp of a durable lock in the spans. Only the leader finds out what became of
 // its transaction.
 func (r *Read) Lock(ts hlc.Timestamp) Verdict {
-	if ts.LessEq(r.upTo) {
+	if ts.LessEq(r.at) {
 		return AskLeader
 	}
 	return GoOn
@@ -76,7 +91,7 @@ func (r *Read) End(d *kvpb.RangeDescriptor, threshold hlc.Timestamp) Verdict {
 	switch {
 	case d != r.bounds && d.BoundsGen != r.bounds.BoundsGen:
 		return WrongBounds
-	case r.ts.Less(threshold):
+	case r.at.Less(threshold):
 		return TooOld
 	}
 	return GoOn

@@ -148,7 +148,7 @@ func TestReads(t *testing.T) {
 		var ts, uncertain int64
 		d.ScanArgs(t, "ts", &ts)
 		d.MaybeScanArgs(t, "uncertain", &uncertain)
-		s.read = NewRead(&kvpb.TxnMeta{ReadTS: hlc.Timestamp{WallTime: ts}, UncertainTS: hlc.Timestamp{WallTime: uncertain}})
+		s.read = NewRead(&kvpb.TxnMeta{ReadTS: hlc.Timestamp{WallTime: ts}, UncertainTS: hlc.Timestamp{WallTime: uncertain}}, d.HasArg("moves"))
 		return func(words []string) []string { return []string{s.op(words)} }
 	})
 }
@@ -160,7 +160,10 @@ type readScript struct {
 
 func (s *readScript) op(f []string) string {
 	names := [...]string{"go on", "ask the leader", "the range does not hold the span", "versions are collected"}
-	ts := hlc.Timestamp{WallTime: s.num(f[1])}
+	var ts hlc.Timestamp
+	if len(f) > 1 {
+		ts.WallTime = s.num(f[1])
+	}
 	d := &kvpb.RangeDescriptor{StartKey: []byte("b"), EndKey: []byte("m"), BoundsGen: 1}
 	switch f[0] {
 	case "begin": // begin CLOSED FROM TO
@@ -169,6 +172,8 @@ func (s *readScript) op(f []string) string {
 		return names[s.read.State(ts, len(f) == 2)]
 	case "lock": // lock TIME
 		return names[s.read.Lock(ts)]
+	case "at":
+		return strconv.FormatInt(s.read.At().WallTime, 10)
 	case "end": // end THRESHOLD BOUNDS-GENERATION
 		d.BoundsGen = uint64(s.num(f[2]))
 		return names[s.read.End(d, ts)]

@@ -19,7 +19,7 @@ func All() []Name {
 		CollectAboveReaders, IgnoreThreshold,
 		SplitDropsLocks, SplitForgetsReads, LocksBesideRecord,
 		CountedReplaced, RecoverIncomplete,
-		CloseOverCommits, CloseUnmarked, TrackThroughCommits, ClosedUnapplied, FollowerAboveClosed,
+		CloseOverCommits, CloseUnmarked, TrackThroughCommits, ClosedUnapplied, FollowerAboveClosed, FollowerUncertain,
 		SkipUniqueLock, WriteUnchecked, PeersUnlocked, NullsAsValues, LaterRowFails,
 		FilterBelowOuter, OuterUnchecked, BoundBelowSort, NullInAntiJoin, MergedColumns, VolatileTwice, ResidualDropped, SpanShort,
 		StaleSubquery, StaleWith, EmptyAggregate, TypmodLost, StalePlan, CursorSkips,

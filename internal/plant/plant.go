@@ -65,6 +65,8 @@ const (
 	ClosedUnapplied Name = "closed-unapplied"
 	// FollowerAboveClosed has followers answer reads above what is closed.
 	FollowerAboveClosed Name = "follower-above-closed"
+	// FollowerUncertain has followers answer reads at their snapshots, whatever is uncertain.
+	FollowerUncertain Name = "follower-uncertain"
 
 	// WriteUnchecked writes values that are not of their columns' types.
 	WriteUnchecked Name = "write-unchecked"

@@ -17,8 +17,11 @@ import (
 // getClosed serves a Get as a follower read if its key is closed at its timestamp; otherwise it returns
 // refused, the error of the attempt as a leader.
 func (r *Replica) getClosed(req *kvpb.GetRequest, resp *kvpb.GetResponse, refused error) error {
-	return r.readClosed(req.Txn, []kvpb.Span{{Key: req.Key}}, refused, func(rd *mvcc.Reader) error {
-		return eval.GetIn(rd, req, resp)
+	decision := closedts.NewRead(req.Txn, req.MayMove)
+	return r.readClosed(&decision, []kvpb.Span{{Key: req.Key}}, refused, func(rd *mvcc.Reader) error {
+		at := *req
+		at.Txn, resp.ReadTS = movedTo(req.Txn, decision.At())
+		return eval.GetIn(rd, &at, resp)
 	})
 }
 
@@ -28,22 +31,35 @@ func (r *Replica) scanClosed(ctx context.Context, req *kvpb.ScanRequest, resp *k
 	if len(req.Spans) > 0 {
 		spans = clipped(req)
 	}
-	return r.readClosed(req.Txn, spans, refused, func(rd *mvcc.Reader) error {
-		return eval.ScanIn(ctx, rd, req, resp)
+	decision := closedts.NewRead(req.Txn, req.MayMove)
+	return r.readClosed(&decision, spans, refused, func(rd *mvcc.Reader) error {
+		at := *req
+		at.Txn, resp.ReadTS = movedTo(req.Txn, decision.At())
+		return eval.ScanIn(ctx, rd, &at, resp)
 	})
 }
 
-// readClosed performs a follower read of spans, as closedts.Read decides. It reads the applied index, the
+// movedTo returns the transaction as it reads at a timestamp, and that timestamp if it is another than
+// the transaction's own.
+func movedTo(t *kvpb.TxnMeta, at hlc.Timestamp) (*kvpb.TxnMeta, hlc.Timestamp) {
+	if at == t.ReadTS {
+		return t, hlc.Timestamp{}
+	}
+	moved := *t
+	moved.ReadTS = at
+	return &moved, at
+}
+
+// readClosed performs a follower read of spans, as decision decides. It reads the applied index, the
 // collection threshold, the locks and the versions from one state of the engine (closedts,
 // invariant 4).
-func (r *Replica) readClosed(t *kvpb.TxnMeta, spans []kvpb.Span, refused error, read func(*mvcc.Reader) error) error {
+func (r *Replica) readClosed(decision *closedts.Read, spans []kvpb.Span, refused error, read func(*mvcc.Reader) error) error {
 	var notLeader *kvpb.NotLeaderError
 	if r.deps.Closing == nil || !errors.As(refused, &notLeader) {
 		return refused
 	}
-	decision := closedts.NewRead(t)
 	if v := decision.Begin(r.deps.Closing.Closed(r.id, r.applied.Load()), r.Desc(), spans); v != closedts.GoOn {
-		return r.cannotRead(v, t, refused, hlc.Timestamp{})
+		return r.cannotRead(v, decision, refused, hlc.Timestamp{})
 	}
 	rd := mvcc.NewReader(r.deps.Engine)
 	defer rd.Close()
@@ -52,21 +68,21 @@ func (r *Replica) readClosed(t *kvpb.TxnMeta, spans []kvpb.Span, refused error, 
 		return err
 	}
 	if v := decision.State(r.deps.Closing.Closed(r.id, st.Index), ok); v != closedts.GoOn {
-		return r.cannotRead(v, t, refused, threshold)
+		return r.cannotRead(v, decision, refused, threshold)
 	}
-	v, err := decideLocks(&decision, &rd, spans)
+	v, err := decideLocks(decision, &rd, spans)
 	if err != nil {
 		return err
 	}
 	if v != closedts.GoOn {
 		r.stats.ClosedLocked.Add(1)
-		return r.cannotRead(v, t, refused, threshold)
+		return r.cannotRead(v, decision, refused, threshold)
 	}
 	if err := read(&rd); err != nil {
 		return err
 	}
 	if v := decision.End(r.Desc(), threshold); v != closedts.GoOn {
-		return r.cannotRead(v, t, refused, threshold)
+		return r.cannotRead(v, decision, refused, threshold)
 	}
 	r.stats.ClosedReads.Add(1)
 	return nil
@@ -90,12 +106,12 @@ func decideLocks(decision *closedts.Read, rd *mvcc.Reader, spans []kvpb.Span) (v
 }
 
 // cannotRead returns the error of a verdict; refused is the default.
-func (r *Replica) cannotRead(v closedts.Verdict, t *kvpb.TxnMeta, refused error, threshold hlc.Timestamp) error {
+func (r *Replica) cannotRead(v closedts.Verdict, decision *closedts.Read, refused error, threshold hlc.Timestamp) error {
 	switch v {
 	case closedts.WrongBounds:
 		return r.mismatch()
 	case closedts.TooOld:
-		return &kvpb.SnapshotTooOldError{ReadTS: t.ReadTS, Threshold: threshold}
+		return &kvpb.SnapshotTooOldError{ReadTS: decision.At(), Threshold: threshold}
 	}
 	return refused
 }

@@ -104,6 +104,53 @@ func TestObservedAcrossLeaders(t *testing.T) {
 	}
 }
 
+// uncertainAtFollower lets a transaction begin at a node that was cut off, just after a commit whose
+// gateway's clock is ahead. The node catches up and is cut off again. Its replica answers the
+// transaction's first read as a follower, since the time of the commit is closed: it must see the commit.
+func uncertainAtFollower(t *testing.T, seed uint64) (err error) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newCluster(t, 70+seed, 3)
+		c.lag = pastLag
+		c.found("\x10x", "\x10y", "\x10z")
+		c.spread("\x10x", "\x10y")
+		follower, ahead := c.nodes[0], c.nodes[1]
+		setBoth(t, ahead.current().db, "old", "y")
+		<-time.After(time.Second)
+		others := []kvpb.NodeID{ahead.id, c.nodes[2].id}
+		heal := c.net.Partition([]kvpb.NodeID{follower.id}, others)
+		ahead.clock.Jump(simOffset * 2 / 5)
+		setBoth(t, ahead.current().db, "new", "y")
+		ahead.clock.Jump(-simOffset * 2 / 5)
+		txn := follower.current().db.Begin(kv.TxnOptions{Isolation: kv.RepeatableRead})
+		defer txn.Rollback(context.Background())
+		txn.BeginStatement()
+		heal()
+		<-time.After(2 * time.Second)
+		heal = c.net.Partition([]kvpb.NodeID{follower.id}, others)
+		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+		v, _, rerr := txn.Get(ctx, histKey("y"))
+		cancel()
+		if rerr == nil && string(v) != "new" {
+			err = fmt.Errorf("what was committed before a transaction began is not in its snapshot: it reads %q", v)
+		}
+		if rerr != nil {
+			t.Errorf("the follower did not answer: %v", rerr)
+		}
+		heal()
+		c.close()
+	})
+	return err
+}
+
+// A follower that answers a read for its leader returns what was committed before the transaction began.
+func TestUncertainAtFollower(t *testing.T) {
+	for seed := range uint64(3) {
+		if err := uncertainAtFollower(t, seed); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
 // meet begins a transaction as the first statement of a block does.
 func meet(n *machine, level kv.Isolation) *kv.Txn {
 	t := n.current().db.Begin(kv.TxnOptions{Isolation: level})

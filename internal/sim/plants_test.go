@@ -204,6 +204,7 @@ var finders = []finder{
 	{plant: plant.CloseUnmarked, from: 1, seeds: 12, make: func(seed uint64) (workload, setting) { return withSlowPast(usual(seed)) }},
 	{plant: plant.TrackThroughCommits, from: 1, seeds: 12, make: func(seed uint64) (workload, setting) { return withSlowPast(usual(seed)) }},
 	{plant: plant.ClosedUnapplied, from: 1, seeds: 12, make: func(seed uint64) (workload, setting) { return withSlowPast(usual(seed)) }},
+	{plant: plant.FollowerUncertain, from: 1, seeds: 3, scene: uncertainAtFollower},
 	{plant: plant.FollowerAboveClosed, from: 1, seeds: 12, make: func(seed uint64) (workload, setting) { return withSlowPast(usual(seed)) }},
 }
 
