@@ -30,7 +30,7 @@ func OpenBehind(t testing.TB, disk fs.FS, wrap func(kvpb.Sender) kvpb.Sender) *N
 	t.Helper()
 	nd := OpenWith(t, store.Options{FS: disk, SegmentBytes: logSegment, MemTableBytes: memTable})
 	if s := wrap(nd.KV.Router); s != kvpb.Sender(nd.KV.Router) {
-		nd.DB = kv.NewDB(s, nd.Clock, nd.KV.GatewayLife())
+		nd.DB = kv.NewDB(s, nd.Clock, nd.KV.GatewayIncarnation())
 	}
 	return nd
 }

@@ -33,7 +33,7 @@ const diskSize = 1 << 40
 type Options struct {
 	// Snapshots bounds the snapshots sent and received.
 	Snapshots store.SnapshotLimits
-	// BeforeStart, if set, is told of each life whose store is open and has not started.
+	// BeforeStart, if set, is called for each incarnation when its store is open, before it starts.
 	BeforeStart func(*Node)
 }
 
@@ -46,11 +46,11 @@ type Cluster struct {
 	txns  atomic.Uint64 // transactions begun by Put and Get
 }
 
-// Node is a node over its lives. What belongs to a life is that of the last one.
+// Node is a node with its disk. Fields that belong to an incarnation are those of the latest one.
 type Node struct {
 	ID   kvpb.NodeID
 	Disk *fs.MemFS // unless Open opened it
-	// WrapDisk, if set, returns what the lives that begin from now on take for the disk.
+	// WrapDisk, if set, returns the disk that later incarnations use.
 	WrapDisk func(fs.FS) fs.FS
 
 	Clock *hlc.Clock
@@ -63,7 +63,7 @@ type Node struct {
 
 	t       testing.TB
 	onClock atomic.Pointer[func()]
-	// ended ends what runs with the life; running is that.
+	// ended is done when the incarnation ends. running counts what uses the incarnation.
 	ended   context.Context
 	end     context.CancelFunc
 	running sync.WaitGroup
@@ -94,7 +94,7 @@ func newNode(id kvpb.NodeID) *Node {
 	return nd
 }
 
-// Start begins a life of a node.
+// Start starts a node.
 func (c *Cluster) Start(nd *Node) {
 	c.T.Helper()
 	nd.ended, nd.end = context.WithCancel(context.Background())
@@ -125,7 +125,7 @@ func (c *Cluster) Start(nd *Node) {
 	n.Live.Start()
 }
 
-// options are those of a life.
+// options returns the options of the node's next incarnation.
 func (nd *Node) options(limits store.SnapshotLimits) kvnode.Options {
 	var disk fs.FS = nd.Disk
 	if nd.WrapDisk != nil {
@@ -179,7 +179,7 @@ func (nd *Node) info() liveness.NodeInfo {
 	if was := nd.disks.Swap(&is); was != nil && !slices.Equal(*was, is) {
 		nd.KV.Stats.Changed()
 	}
-	return liveness.NodeInfo{ID: nd.ID, Life: nd.KV.Life, Seq: nd.KV.Stats.Seq(), Stores: is}
+	return liveness.NodeInfo{ID: nd.ID, Incarnation: nd.KV.Incarnation, Seq: nd.KV.Stats.Seq(), Stores: is}
 }
 
 // Introduce tells all nodes of one another, as a gateway to the cluster would.
@@ -193,7 +193,7 @@ func (c *Cluster) Introduce() {
 	}
 }
 
-// Gateway returns the gateway of the node's present life, which it opens the first time.
+// Gateway returns the gateway of the node's present incarnation, which it opens the first time.
 func (nd *Node) Gateway() *kv.DB {
 	if nd.DB == nil {
 		nd.KV.OpenGateway(nd.ended)
@@ -214,10 +214,10 @@ func (nd *Node) StartRanges() {
 // Go runs a function that ends before the node's store is closed.
 func (nd *Node) Go(fn func()) { nd.running.Go(fn) }
 
-// Life returns a context that ends with the node's present life.
-func (nd *Node) Life() context.Context { return nd.ended }
+// Context returns a context that ends with the node's present incarnation.
+func (nd *Node) Context() context.Context { return nd.ended }
 
-// Close ends the life of a node in good order, if it has not ended.
+// Close shuts a node down, if it runs.
 func (c *Cluster) Close(nd *Node) {
 	c.T.Helper()
 	if nd.Port.Down() {
@@ -244,7 +244,7 @@ func (c *Cluster) Crash(nd *Node, seed uint64, users ...<-chan struct{}) {
 	nd.Disk = left
 }
 
-// stop ends the life of a node.
+// stop ends the node's process.
 func (nd *Node) stop() error {
 	nd.Port.SetDown(true)
 	nd.end()
@@ -256,7 +256,7 @@ func (nd *Node) stop() error {
 	return nd.KV.Store.Close()
 }
 
-// CloseAll ends the lives of all nodes.
+// CloseAll closes all nodes.
 func (c *Cluster) CloseAll() {
 	c.T.Helper()
 	for _, nd := range c.Nodes {

@@ -7,7 +7,7 @@
 //	Open ─▶ a cluster of one node with its gateway
 //	New  ─▶ a cluster of several nodes, the first of which has the only range:
 //	        Replicate, Split, Transfer change that, Put and Get use it,
-//	        Crash, Close and Start end and begin lives of nodes
+//	        Crash, Close and Start stop and start nodes
 //
 // A node serves requests and supports others; nothing looks after its ranges unless the test
 // starts that (Node.KV.StartRanges). Whole nodes are tested in server, and in sim under faults

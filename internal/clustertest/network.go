@@ -18,7 +18,7 @@ const latency = time.Millisecond
 // cut, one of its ends is down, or Lose says otherwise.
 type Network struct {
 	mu     sync.Mutex
-	ports  map[kvpb.NodeID]*Port // of the nodes' last lives
+	ports  map[kvpb.NodeID]*Port // of the nodes' latest incarnations
 	cut    map[link]bool
 	lose   func(from, to kvpb.NodeID, m rpc.Method, msg []byte) bool
 	onCall func(from, to kvpb.NodeID, m rpc.Method, req []byte) error
@@ -53,7 +53,7 @@ func (n *Network) Cut(from, to kvpb.NodeID, cut bool) {
 	n.cut[link{from, to}] = cut
 }
 
-// Port is the transport of one life of a node.
+// Port is the transport of one incarnation of a node.
 type Port struct {
 	n     *Network
 	id    kvpb.NodeID
@@ -67,7 +67,7 @@ type Port struct {
 
 var _ rpc.Transport = (*Port)(nil)
 
-// port begins a life of a node.
+// port returns the transport of a node that starts.
 func (n *Network) port(id kvpb.NodeID, clock *hlc.Clock) *Port {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -83,7 +83,7 @@ func (p *Port) SetDown(down bool) {
 	p.down = down
 }
 
-// Down reports whether the node is cut off or its life has ended.
+// Down reports whether the node is cut off or its incarnation has ended.
 func (p *Port) Down() bool {
 	p.n.mu.Lock()
 	defer p.n.mu.Unlock()

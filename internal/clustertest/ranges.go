@@ -108,7 +108,7 @@ const ofTests = 1 << 63
 // number n is as the test likes: those of Put and Get are small.
 func (nd *Node) Txn(n uint64) *kvpb.TxnMeta {
 	ts := nd.Clock.Now()
-	return &kvpb.TxnMeta{ID: kvpb.TxnID{Hi: nd.KV.GatewayLife(), Lo: ofTests | n}, ReadTS: ts, StartTS: ts}
+	return &kvpb.TxnMeta{ID: kvpb.TxnID{Hi: nd.KV.GatewayIncarnation(), Lo: ofTests | n}, ReadTS: ts, StartTS: ts}
 }
 
 // Put writes a key in a range and returns how long that took.

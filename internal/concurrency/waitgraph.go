@@ -62,7 +62,7 @@ type WaitGraph struct {
 	stack []searchFrame   // reused by searches, with edges
 	edges []TxnID
 	// number is that of the last wait. It begins with the time, so that a wait of an
-	// earlier life of the node has another one.
+	// earlier incarnation of the node has another one.
 	number uint64
 	// suspect is called with waits that a check has left waiting.
 	suspect func()

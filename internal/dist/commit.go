@@ -606,7 +606,7 @@ func (c *parallelCommit) releaseRest(ctx context.Context, w *commitPart) {
 	for i := range c.parts {
 		if p := &c.parts[i]; p != w && len(p.locks) > 0 {
 			// A range that can't be reached has lost the locks, or drops them when the gateway's
-			// life ends.
+			// incarnation ends.
 			_ = c.d.Release(context.WithoutCancel(ctx), &kvpb.ReleaseRequest{Txn: c.req.Txn, Locks: p.locks})
 		}
 	}

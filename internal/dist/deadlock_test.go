@@ -111,7 +111,7 @@ type lockTxn struct {
 }
 
 func (w *lockNodes) txn(gateway kvpb.NodeID, n uint64) *lockTxn {
-	id := kvpb.TxnID{Hi: kvpb.GatewayLife(gateway, 7), Lo: n}
+	id := kvpb.TxnID{Hi: kvpb.GatewayIncarnation(gateway, 7), Lo: n}
 	return &lockTxn{
 		w: w, id: id, h: concurrency.Holder{ID: concurrency.TxnID(id), Start: hlc.Timestamp{WallTime: int64(n)}},
 		held: map[*lockNode][][]byte{},

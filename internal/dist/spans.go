@@ -253,7 +253,7 @@ func (d *Router) Release(ctx context.Context, req *kvpb.ReleaseRequest) error {
 		defer d.finishing.leave()
 		ctx, cancel := context.WithTimeout(bg, endTimeout)
 		defer cancel()
-		_ = d.release(ctx, later) // a leader that can't be reached for so long drops them with the gateway's life, or has gone
+		_ = d.release(ctx, later) // a leader that can't be reached for so long drops them with the gateway's incarnation, or has gone
 	}()
 	return nil
 }

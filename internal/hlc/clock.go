@@ -76,7 +76,7 @@ func New(physical func() int64, maxOffset time.Duration) *Clock {
 	return c
 }
 
-// Start puts the clock past bound, the last one that an earlier life of this
+// Start puts the clock past bound, the last one that an earlier incarnation of this
 // clock persisted (0 if none), persists a first bound of its own and from then
 // on hands out no time that is not below a persisted bound. persist must return
 // only when the bound is durable. onFail, if not nil, is called with an error of
@@ -100,7 +100,7 @@ func (c *Clock) take() { c.turn <- struct{}{} }
 func (c *Clock) give() { <-c.turn }
 
 // Stop persists a last bound, just past the times that were handed out, so that
-// the clock's next life need not wait for the wall to reach the bound of this
+// the clock's next incarnation need not wait for the wall to reach the bound of this
 // one, and ends the persistence of bounds. Afterwards Now stands still below the
 // last bound instead of passing it; nothing may be written with the times it
 // returns.

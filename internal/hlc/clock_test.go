@@ -76,13 +76,13 @@ func (d *disk) persist(bound int64) error {
 	return d.err
 }
 
-// TestRestarts runs lives of a clock over one persisted bound, with a wall clock
+// TestRestarts restarts a clock over one persisted bound, with a wall clock
 // that may jump both ways between them and a crash at any moment.
 func TestRestarts(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var d disk
 		var latest Timestamp
-		for range rapid.IntRange(1, 5).Draw(t, "lives") {
+		for range rapid.IntRange(1, 5).Draw(t, "starts") {
 			ft := &fakeTime{}
 			ft.ns.Store(rapid.Int64Range(0, 60*second).Draw(t, "wall"))
 			c := New(ft.now, 0)
@@ -310,7 +310,7 @@ func TestStopLowersBound(t *testing.T) {
 		t.Fatal(err)
 	}
 	if now := next.Now(); now.WallTime != 110*second {
-		t.Fatalf("the next life begins at %v", now)
+		t.Fatalf("the next incarnation begins at %v", now)
 	}
 }
 

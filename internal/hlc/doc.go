@@ -17,8 +17,8 @@
 //     read once, when the clock is made, and the monotonic clock drives it from
 //     there. (NewSystem, Clock.Start)
 //  4. Once Start returned, no timestamp at or beyond the persisted bound is
-//     handed out; so a clock started with the bound of an earlier life is ahead
-//     of everything that life handed out. (Clock.Now compares with the limit;
+//     handed out; so a clock started with the bound of an earlier incarnation is ahead
+//     of everything that incarnation handed out. (Clock.Now compares with the limit;
 //     Clock.extend raises the limit only after persist returned, Clock.Stop lowers
 //     it before it persists a lower one.) After a crash the bound is up to
 //     BoundWindow ahead of what was handed out, since nobody knows how much of it

@@ -45,7 +45,7 @@ func TestCollectUnderProvisional(t *testing.T) {
 			for range 2 { // the second time with the threshold in place
 				c.collect()
 			}
-			c.alive.Store(victim.life, false)
+			c.alive.Store(victim.incarnation, false)
 			c.dropLocks(txn.ID(), key("a"), key("i"), key("q"))
 			got := other.get("a", "i", "q")
 			if got != "[old old old]" && got != "[new new new]" || err == nil && got != "[new new new]" {

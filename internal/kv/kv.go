@@ -35,7 +35,7 @@ type DB struct{ env *coord.Env }
 
 // NewDB returns a gateway that sends requests to s. gateway distinguishes its
 // transactions' ids from those of every other gateway, restarts included: a server
-// makes it with kvpb.GatewayLife of its node and its start, by which others can tell
+// makes it with kvpb.GatewayIncarnation of its node and its start, by which others can tell
 // whether a transaction's gateway still lives.
 func NewDB(s kvpb.Sender, c *hlc.Clock, gateway uint64) *DB {
 	return &DB{env: coord.NewEnv(s, c, gateway)}

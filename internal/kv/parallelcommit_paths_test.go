@@ -136,7 +136,7 @@ func TestLostLockAndCoordinator(t *testing.T) {
 	if err := txn.Commit(ctx); err == nil {
 		t.Error("it committed without a lock that it took")
 	}
-	c.alive.Store(g.life, false)
+	c.alive.Store(g.incarnation, false)
 	c.dropLocks(txn.ID(), key("a"), key("i"))
 	if got := other.get("a", "i", "q"); got != "[old old changed]" {
 		t.Errorf("%s: it committed after its gateway's death, without a lock that it took", got)
@@ -167,7 +167,7 @@ func TestTwoRounds(t *testing.T) {
 		err := txn.Commit(ctx)
 		g.router.Wait()
 		if n > 0 {
-			c.alive.Store(g.life, false)
+			c.alive.Store(g.incarnation, false)
 		}
 		got := count(t, other.db)
 		if got != 0 && got != 3*rows || err == nil && got == 0 || n == 0 && err != nil {

@@ -69,7 +69,7 @@ func TestReadForcesRestage(t *testing.T) {
 	}
 }
 
-// What a coordinator of an earlier life of the only node left is decided when the
+// What a coordinator of an earlier incarnation of the only node left is decided when the
 // node starts again.
 func TestStoppedCoordinatorAndRestart(t *testing.T) {
 	var wg sync.WaitGroup
@@ -114,7 +114,7 @@ func TestCountedPartStays(t *testing.T) {
 		mem := fs.NewMem()
 		c := newRanges(t, mem, "h", "p")
 		c.gateway().mustSet("old", "a", "i", "q")
-		id := kvpb.TxnID{Hi: c.gateway().life, Lo: 1}
+		id := kvpb.TxnID{Hi: c.gateway().incarnation, Lo: 1}
 		first := c.clock.Now()
 		stage := func(ts hlc.Timestamp, epoch uint32, recorded bool) (resp kvpb.StageResponse) {
 			s, _, err := c.store.Lookup(key("i"))
@@ -181,11 +181,11 @@ func replaceCounted(t *testing.T) error {
 	defer c.close()
 	other := c.gateway()
 	other.mustSet("old", "a", "i")
-	life := c.gateway().life
+	incarnation := c.gateway().incarnation
 	first := c.clock.Now()
 	stage := func(name string, ts hlc.Timestamp, epoch uint32) error {
 		req := kvpb.StageRequest{
-			Txn: &kvpb.TxnMeta{ID: kvpb.TxnID{Hi: life, Lo: 1}, ReadTS: first}, TS: ts, Epoch: epoch, Anchor: key("a"),
+			Txn: &kvpb.TxnMeta{ID: kvpb.TxnID{Hi: incarnation, Lo: 1}, ReadTS: first}, TS: ts, Epoch: epoch, Anchor: key("a"),
 			Writes: []kvpb.Write{{Key: key(name), Value: []byte("new")}},
 		}
 		if name == "a" {
@@ -204,14 +204,14 @@ func replaceCounted(t *testing.T) error {
 	c.peers.set(func(op string, k []byte, after bool) (err error) {
 		if op == "query" && after && bytes.Equal(k, key("i")) {
 			later.Do(func() {
-				c.alive.Store(life, true) // it was sent before its gateway died
+				c.alive.Store(incarnation, true) // it was sent before its gateway died
 				err = stage("i", c.clock.Now(), 2)
-				c.alive.Store(life, false)
+				c.alive.Store(incarnation, false)
 			})
 		}
 		return err
 	})
-	c.alive.Store(life, false)
+	c.alive.Store(incarnation, false)
 	if got := other.get("a", "i"); got != "[new new]" {
 		return fmt.Errorf("after the recovery: %s", got)
 	}
@@ -247,7 +247,7 @@ func TestForgottenEnd(t *testing.T) {
 			return nil
 		}
 		if staged.Add(1) == 3 { // others commit it, and a restart is the end of all memory
-			c.alive.Store(g.life, false)
+			c.alive.Store(g.incarnation, false)
 			var resp kvpb.PushResponse
 			err := other.router.Push(ctx, &kvpb.PushRequest{Txn: txn.ID(), Anchor: key("a")}, &resp)
 			if err != nil || resp.Status != kvpb.TxnCommitted {
@@ -256,7 +256,7 @@ func TestForgottenEnd(t *testing.T) {
 			for _, r := range c.store.Replicas() {
 				r.Sweep()
 			}
-			c.alive.Store(g.life, true)
+			c.alive.Store(g.incarnation, true)
 			c.clean()
 			c.restart(mem, "h", "p")
 		}
@@ -413,10 +413,10 @@ func TestRecoveryRacesCoordinator(t *testing.T) {
 		n := 0
 		var wg sync.WaitGroup
 		push := func() {
-			c.alive.Store(g.life, false)
+			c.alive.Store(g.incarnation, false)
 			var resp kvpb.PushResponse
 			_ = other.router.Push(ctx, &kvpb.PushRequest{Txn: txn.ID(), Anchor: key("a")}, &resp)
-			c.alive.Store(g.life, true)
+			c.alive.Store(g.incarnation, true)
 		}
 		g.set(func(op string, _ []byte, after bool) error {
 			g.mu.Lock()

@@ -77,7 +77,7 @@ func stoppedCoordinator(t *testing.T, arrival string, dead, delivered bool, n in
 	err := txn.Commit(ctx)
 	victim.router.Wait()
 	if dead {
-		c.alive.Store(victim.life, false)
+		c.alive.Store(victim.incarnation, false)
 		for _, name := range []string{"a", "i", "q"} { // what notices a gateway's death does so
 			c.dropLocks(txn.ID(), key(name))
 		}

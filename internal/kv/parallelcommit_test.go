@@ -38,11 +38,11 @@ type ranges struct {
 
 // gateway is one gateway of the cluster.
 type gateway struct {
-	c      *ranges
-	life   uint64
-	router *dist.Router
-	db     *kv.DB
-	direct bool // its messages are calls of the replicas, as on the node that leads the ranges
+	c           *ranges
+	incarnation uint64
+	router      *dist.Router
+	db          *kv.DB
+	direct      bool // its messages are calls of the replicas, as on the node that leads the ranges
 
 	mu sync.Mutex
 	// meet is called before and after each message; an error stops it, or replaces
@@ -67,7 +67,7 @@ func newRanges(t testing.TB, f fs.FS, boundaries ...string) *ranges {
 			t.Fatal(err)
 		}
 		if bytes.Equal(d.StartKey, key(b)) {
-			continue // from an earlier life of the store
+			continue // from an earlier incarnation of the store
 		}
 		r, _ := c.store.Replica(d.RangeID)
 		if err := r.Split(context.Background(), key(b), kvpb.RangeID(2+i)); err != nil {
@@ -138,9 +138,9 @@ func (c *ranges) local() *gateway {
 
 func (c *ranges) gateway() *gateway {
 	c.gates++
-	g := &gateway{c: c, life: c.gates}
+	g := &gateway{c: c, incarnation: c.gates}
 	g.router = dist.New(g, nil)
-	g.db = kv.NewDB(g.router, c.clock, g.life)
+	g.db = kv.NewDB(g.router, c.clock, g.incarnation)
 	c.gws = append(c.gws, g)
 	return g
 }

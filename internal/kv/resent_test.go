@@ -65,7 +65,7 @@ func TestLostAnswerOfSilentGateway(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c.alive.Store(g.life, false)
+	c.alive.Store(g.incarnation, false)
 	again, err := send(true)
 	if err != nil || again.CommitTS != first.CommitTS {
 		t.Errorf("sent again: %v at %v, it happened at %v", err, again.CommitTS, first.CommitTS)
@@ -79,11 +79,11 @@ func TestLateFirstCopy(t *testing.T) {
 	defer c.close()
 	g := c.gateway()
 	send := resendable(c, g, "a", "1")
-	c.alive.Store(g.life, false)
+	c.alive.Store(g.incarnation, false)
 	if _, err := send(true); !kv.IsRetryable(err) {
 		t.Fatalf("the second copy: %v", err)
 	}
-	c.alive.Store(g.life, true) // heard of again
+	c.alive.Store(g.incarnation, true) // heard of again
 	for _, resent := range []bool{false, true} {
 		if resp, err := send(resent); err == nil {
 			t.Errorf("a late copy (resent: %v) happened at %v", resent, resp.CommitTS)

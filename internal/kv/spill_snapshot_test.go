@@ -69,7 +69,7 @@ func TestSpillTimestampsDiffer(t *testing.T) {
 	now := hlc.Timestamp{WallTime: 77}
 	seen := map[hlc.Timestamp]string{now: "a clock"}
 	for n := range uint64(3) {
-		txn := kvpb.TxnMeta{ID: kvpb.TxnID{Hi: kvpb.GatewayLife(kvpb.NodeID(n), 5)}, ReadTS: now}
+		txn := kvpb.TxnMeta{ID: kvpb.TxnID{Hi: kvpb.GatewayIncarnation(kvpb.NodeID(n), 5)}, ReadTS: now}
 		for name, ts := range map[string]hlc.Timestamp{
 			fmt.Sprint("gateway ", n): txn.SnapshotSpill(),
 			fmt.Sprint("store ", n):   kvpb.StoreSpill(now, kvpb.StoreID(n)),

@@ -20,10 +20,10 @@
 //
 //  1. No time is shown that lies further ahead of the other nodes than a quarter of the maximum
 //     offset at the start. (awaitClock)
-//  2. No two lives of a node have the same number. (New: the clock never shows a time twice;
-//     TestLivesOfNode)
-//  3. A transaction whose gateway has begun another life, or was removed, does not go on; one
+//  2. No two incarnations of a node have the same number. (New: the clock never shows a time twice;
+//     TestIncarnations)
+//  3. A transaction whose gateway has started again, or was removed, does not go on; one
 //     whose gateway has just started has as long to send a heartbeat as any other. (gatewayAlive,
-//     newLives; maxNewLives bounds them; TestNewLives, TestNewLivesAreBounded)
+//     newGateways; maxNewGateways bounds them; TestNewGateways, TestNewGatewaysAreBounded)
 //  4. A replica whose disk stands still is asked nothing: others lead. (sender, localRanges)
 package kvnode

@@ -9,38 +9,39 @@ import (
 	"github.com/lichendb/lichen/internal/replica"
 )
 
-// startOf is how a life of a node appears in the ids of its transactions: in steps
-// of 65.536 µs.
-func startOf(life int64) uint64 { return uint64(life) >> 16 & (1<<48 - 1) }
+// startOf returns an incarnation as the ids of its transactions have it: in steps of 65.536 µs.
+func startOf(incarnation int64) uint64 { return uint64(incarnation) >> 16 & (1<<48 - 1) }
 
-// GatewayLife returns the high half of the ids of this life's transactions.
-func (n *Node) GatewayLife() uint64 { return kvpb.GatewayLife(n.ID(), startOf(n.Life)) }
-
-// maxNewLives bounds the lives that are served before their first heartbeat.
-const maxNewLives = 1024
-
-// newLives are lives of gateways that sent requests before their first heartbeat:
-// those of nodes that have just started.
-type newLives struct {
-	mu   sync.Mutex
-	seen map[gatewayLife]time.Time
+// GatewayIncarnation returns the high half of the ids of this incarnation's transactions.
+func (n *Node) GatewayIncarnation() uint64 {
+	return kvpb.GatewayIncarnation(n.ID(), startOf(n.Incarnation))
 }
 
-type gatewayLife struct {
+// maxNewGateways bounds the gateways that are served before their first heartbeat.
+const maxNewGateways = 1024
+
+// newGateways are the gateways that sent requests before their first heartbeat: those of nodes that
+// have just started.
+type newGateways struct {
+	mu   sync.Mutex
+	seen map[incarnation]time.Time
+}
+
+type incarnation struct {
 	node  kvpb.NodeID
 	start uint64
 }
 
-// alive reports whether a life may go on: it has as long to send a heartbeat as any other.
-func (l *newLives) alive(g gatewayLife) bool {
+// alive reports whether a gateway may go on: it has as long to send a heartbeat as any other.
+func (l *newGateways) alive(g incarnation) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	first, ok := l.seen[g]
 	if !ok {
 		if l.seen == nil {
-			l.seen = map[gatewayLife]time.Time{}
+			l.seen = map[incarnation]time.Time{}
 		}
-		if len(l.seen) >= maxNewLives {
+		if len(l.seen) >= maxNewGateways {
 			return false
 		}
 		first = time.Now()
@@ -49,8 +50,8 @@ func (l *newLives) alive(g gatewayLife) bool {
 	return time.Since(first) < liveness.DeadGatewayAfter
 }
 
-// known forgets the lives of a node that have become known, or are over.
-func (l *newLives) known(g gatewayLife) {
+// known forgets the incarnations of a node up to one that is known by its heartbeat.
+func (l *newGateways) known(g incarnation) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for o := range l.seen {
@@ -73,18 +74,18 @@ func (n *Node) txnDeps() replica.TxnDeps {
 
 // gatewayAlive reports whether the gateway of a transaction goes on.
 func (n *Node) gatewayAlive(id kvpb.TxnID) bool {
-	g := gatewayLife{id.Gateway(), id.GatewayStart()}
+	g := incarnation{id.Gateway(), id.GatewayStart()}
 	if g.node == n.ID() {
-		return g.start == startOf(n.Life)
+		return g.start == startOf(n.Incarnation)
 	}
 	i, ok := n.Live.Node(g.node)
-	switch contact := startOf(i.Life); {
+	switch contact := startOf(i.Incarnation); {
 	case ok && (i.Removed || g.start < contact):
 		return false
 	case ok && g.start == contact:
-		return n.Live.GatewayAlive(g.node, i.Life)
+		return n.Live.GatewayAlive(g.node, i.Incarnation)
 	}
-	return n.lives.alive(g) // it has just started
+	return n.newGateways.alive(g) // it has just started
 }
 
 // gatewaySilence is after how long without a word of a gateway the row locks of its
@@ -105,7 +106,7 @@ func (n *Node) txnOver(id kvpb.TxnID) bool {
 // TxnOver reports whether a transaction has ended, for want of its gateway perhaps.
 func (n *Node) TxnOver(id kvpb.TxnID) bool {
 	switch {
-	case id.Gateway() == n.ID() && id.GatewayStart() == startOf(n.Life):
+	case id.Gateway() == n.ID() && id.GatewayStart() == startOf(n.Incarnation):
 		return n.DB.Over(id)
 	case n.o.Alone:
 		return true

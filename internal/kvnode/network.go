@@ -32,7 +32,7 @@ func (n *Node) newLiveness() *liveness.Liveness {
 
 // noteNode takes in a node that became known or changed.
 func (n *Node) noteNode(i liveness.NodeInfo) {
-	n.lives.known(gatewayLife{i.ID, startOf(i.Life)})
+	n.newGateways.known(incarnation{i.ID, startOf(i.Incarnation)})
 	if n.o.OnNode != nil {
 		n.o.OnNode(i)
 	}

@@ -71,18 +71,18 @@ type Options struct {
 
 // Node is the key-value part of a node. What a node by itself does without is nil.
 type Node struct {
-	o         Options
-	Clock     *hlc.Clock
-	Life      int64      // when this life of the node began, by its clock
-	Store     *store.Set // all stores of the node
-	Live      *liveness.Liveness
-	Addresses *address.Registry
-	Deadlocks *dist.Deadlocks
+	o           Options
+	Clock       *hlc.Clock
+	Incarnation int64      // when this process of the node began, by its clock
+	Store       *store.Set // all stores of the node
+	Live        *liveness.Liveness
+	Addresses   *address.Registry
+	Deadlocks   *dist.Deadlocks
 	// Router and DB are there from OpenGateway on.
-	Router *dist.Router
-	DB     *kv.DB
-	db     atomic.Pointer[kv.DB]
-	lives  newLives
+	Router      *dist.Router
+	DB          *kv.DB
+	db          atomic.Pointer[kv.DB]
+	newGateways newGateways
 
 	Config  *spanconfig.Watcher
 	Stats   *rangestats.Collector
@@ -111,7 +111,7 @@ func New(o Options) (*Node, error) {
 	if !o.Alone {
 		n.awaitClock()
 	}
-	n.Life = n.Clock.Now().WallTime // never the same twice, across restarts too
+	n.Incarnation = n.Clock.Now().WallTime // never the same twice, across restarts too
 	n.Addresses = n.newAddresses()
 	if !o.Alone {
 		n.Live = n.newLiveness()
@@ -134,9 +134,9 @@ func (n *Node) Gateway() *kv.DB { return n.db.Load() }
 const clockPoll = 20 * time.Millisecond
 
 // awaitClock waits until the wall clock has reached the time that the clock's former
-// life may have shown: it begins there, up to hlc.BoundWindow ahead of the other
+// incarnation may have shown: it begins there, up to hlc.BoundWindow ahead of the other
 // nodes', who would refuse it. That takes up to three seconds after a crash: nobody
-// knows then how much of the window the former life had used, and times that it
+// knows then how much of the window the former incarnation had used, and times that it
 // showed must not be shown again. A graceful stop leaves a bound that has passed.
 func (n *Node) awaitClock() {
 	for n.Clock.Now().WallTime-n.Clock.PhysicalNow() > int64(n.o.MaxOffset/4) {
@@ -174,7 +174,7 @@ func (n *Node) OpenGateway(ctx context.Context) {
 			Deadlocks: n.Deadlocks, Distance: n.distance, Live: n.Live.Live, ClosedLag: n.o.Store.ClosedLag, OnFatal: n.o.OnFatal, Intercept: n.o.Intercept,
 		})
 	}
-	n.DB = kv.NewDB(n.Router, n.Clock, n.GatewayLife())
+	n.DB = kv.NewDB(n.Router, n.Clock, n.GatewayIncarnation())
 	n.DB.SetMemory(n.o.Memory)
 	if n.o.Spill > 0 {
 		n.DB.SetSpill(n.o.Spill)

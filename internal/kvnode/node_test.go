@@ -21,9 +21,9 @@ func openNode(t *testing.T, disk fs.FS) *clustertest.Node {
 	return n
 }
 
-// TestLivesOfNode restarts a node: what it has written is there, its lives have different numbers,
-// and the transactions of the former life are over.
-func TestLivesOfNode(t *testing.T) {
+// TestIncarnations restarts a node: what it has written is there, its incarnations have different numbers,
+// and the transactions of the former incarnation are over.
+func TestIncarnations(t *testing.T) {
 	ctx := context.Background()
 	disk := fs.NewMem()
 	key := append(keys.TablePrefix(1, 1), 'k')
@@ -47,11 +47,11 @@ func TestLivesOfNode(t *testing.T) {
 
 	second := openNode(t, disk)
 	defer second.Close()
-	if second.KV.Life <= first.KV.Life {
-		t.Errorf("the life %d comes after the life %d", second.KV.Life, first.KV.Life)
+	if second.KV.Incarnation <= first.KV.Incarnation {
+		t.Errorf("incarnation %d comes after %d", second.KV.Incarnation, first.KV.Incarnation)
 	}
 	if !second.KV.TxnOver(id) {
-		t.Error("a transaction of the former life is not over")
+		t.Error("a transaction of the former incarnation is not over")
 	}
 	var got []byte
 	err := second.DB.Run(ctx, func(ctx context.Context, txn *kv.Txn) (err error) {

@@ -61,7 +61,7 @@ func (n *Node) StartRanges(ctx context.Context) {
 	o := &n.o
 	n.Balance = rebalance.New(rebalance.Options{
 		Store: n.Store, Admin: n.Admin, Stats: n.Stats, Config: n.Config, Stores: n.Stores, Nodes: n.Known(), Settings: o.Settings, Clock: n.Clock,
-		Alone: o.Alone, MergeAfter: o.MergeAfter, Pace: o.Pace, Seed: uint64(n.ID()) ^ uint64(n.Life), Logger: o.Logger,
+		Alone: o.Alone, MergeAfter: o.MergeAfter, Pace: o.Pace, Seed: uint64(n.ID()) ^ uint64(n.Incarnation), Logger: o.Logger,
 	})
 	o.Go(func() { n.Stats.Run(ctx) })
 	o.Go(func() { n.Admin.Run(ctx) })

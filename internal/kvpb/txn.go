@@ -16,16 +16,16 @@ func (id TxnID) IsZero() bool { return id == TxnID{} }
 // String prints both halves in hexadecimal.
 func (id TxnID) String() string { return fmt.Sprintf("%x-%x", id.Hi, id.Lo) }
 
-// The high half of a transaction's id names a life of its gateway: the node in
+// The high half of a transaction's id names the incarnation of its gateway: the node in
 // the top gatewayNodeBits, then when the node started.
 const (
 	gatewayNodeBits  = 16
 	gatewayStartBits = 64 - gatewayNodeBits
 )
 
-// GatewayLife returns the high half of the ids that a gateway gives out: node is the
+// GatewayIncarnation returns the high half of the ids that a gateway gives out: node is the
 // gateway's node, started a number that grows with each of its starts.
-func GatewayLife(node NodeID, started uint64) uint64 {
+func GatewayIncarnation(node NodeID, started uint64) uint64 {
 	return uint64(node)<<gatewayStartBits | started&(1<<gatewayStartBits-1)
 }
 

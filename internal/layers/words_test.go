@@ -31,6 +31,7 @@ var retired = map[string]string{
 	"calm":        "idle, or stable",
 	"ceased":      "ended, or stopped",
 	"book":        "registry",
+	"life":        "incarnation, process, or lifetime",
 	"asleep":      "quiesced",
 	"border":      "boundary, bounds, or split key",
 	"borders":     "boundaries, bounds, or split keys",

@@ -35,7 +35,7 @@
 //     testdata/leases/transfer; TestLockTransferTwice in store)
 //  7. While a store supports a leader, its replica of the range neither campaigns nor votes for
 //     another, unless that leader asks for it by TimeoutNow. Until all support of the node's earlier
-//     life has expired it votes for nobody. (Election.callForVotes, needsLeader;
+//     incarnation has expired it votes for nobody. (Election.callForVotes, needsLeader;
 //     testdata/elections/votes, leader_dies)
 //  8. In a range that was split off, a store votes for nobody but the leader under whom the split came
 //     into the log, as long as it gives that one the support of that time and no leader is known: the

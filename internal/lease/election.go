@@ -150,7 +150,7 @@ type Promises interface {
 	Supports(kvpb.StoreID) bool
 	// Granted returns the support that this node gives to a store.
 	Granted(kvpb.StoreID) liveness.Support
-	// MayVote reports whether all support that an earlier life of this node gave has expired.
+	// MayVote reports whether all support that an earlier incarnation of this node gave has expired.
 	MayVote() bool
 }
 
@@ -326,7 +326,7 @@ func (e *Election) tick(f *ElectionFacts, r *ElectionResult) {
 
 // callForVotes decides whether raft sees a call for votes. While the replica's store supports the
 // leader's, it votes for nobody else; and not at all before it is sure that the support it gave in
-// an earlier life has expired.
+// an earlier incarnation has expired.
 func (e *Election) callForVotes(ev *ElectionEvent, f *ElectionFacts, r *ElectionResult) {
 	switch {
 	case f.Promises == nil:

@@ -26,7 +26,7 @@ func TestElections(t *testing.T) {
 // promises are those of a node, by store.
 type promises struct {
 	epochs map[kvpb.StoreID]int64 // of the support that it gives
-	early  bool                   // support of an earlier life may last yet
+	early  bool                   // support of an earlier incarnation may last yet
 }
 
 func (p *promises) Supports(s kvpb.StoreID) bool { return p.epochs[s] != 0 }
@@ -57,7 +57,7 @@ func (s *electionScript) op(f []string) string {
 	switch f[0] {
 	case "supports": // supports STORE EPOCH, which is 0 if no longer
 		s.promises.epochs[kvpb.StoreID(s.num(f[1]))] = s.num(f[2])
-	case "restarted": // support of the earlier life may last yet
+	case "restarted": // support of the earlier incarnation may last yet
 		s.promises.early = f[1] == "just-now"
 	case "advance": // advance MILLISECONDS
 		s.f.Now = s.f.Now.Add(time.Duration(s.num(f[1])) * time.Millisecond)

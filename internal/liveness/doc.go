@@ -24,7 +24,7 @@
 // It supports only a node that receives its messages: each message echoes the time of the latest
 // one from the other side, and support ends no later than echoFor after that time. Otherwise a
 // leader that gets no answers would stay in office. It does not renew the support of an earlier
-// life of the requesting node. That support expires, so that the followers of the earlier life
+// incarnation of the requesting node. That support expires, so that the followers of the earlier incarnation
 // notice, and then begins anew.
 //
 // A heartbeat also carries the oldest timestamp at which the sender's gateway still reads
@@ -33,7 +33,7 @@
 // A heartbeat carries the sender's NodeInfo until the receiver has it; HeartbeatNow sends urgent
 // changes at once. It also carries changes of third nodes that the sender received first, and a
 // digest of its node registry. If two registries differ for two heartbeats, the nodes exchange
-// versions and then the missing infos. Of two infos about a node, the one with the later life, then
+// versions and then the missing infos. Of two infos about a node, the one with the later incarnation, then
 // the higher Seq is the newer; Removed beats all.
 //
 // # Use by ranges
@@ -63,7 +63,7 @@
 //
 // 3. After a start a node does not vote before its clock passed the start + SupportFor + MaxOffset.
 // By rule 2, and since the clock restarts above its last reading, that lies above every grant of an
-// earlier life. (MayVote; TestSafety)
+// earlier incarnation. (MayVote; TestSafety)
 //
 // 4. A requester counts support until no later than it requested and the supporter granted.
 // (takeGrant; network.checkCell in TestSafety) If its own clock was set back, it counts by the
@@ -76,7 +76,7 @@
 // 6. A store stays with the node that first named it as its own. (attach)
 //
 // 7. A reply is never answered, but for one list of versions; so no two nodes answer each other
-// endlessly. (receive: only heartbeats are answered, and the first message of a life;
+// endlessly. (receive: only heartbeats are answered, and the first message of an incarnation;
 // answerVersions; TestMutualRemoval, TestIdleCost)
 //
 // 8. A caller that reads the clock and then finds the support of a cell passed is notified of the

@@ -18,8 +18,8 @@ const (
 
 // NodeInfo is the registry's entry of a node.
 type NodeInfo struct {
-	ID   kvpb.NodeID
-	Life int64 // start of the node's process by its own clock; rises with each life
+	ID          kvpb.NodeID
+	Incarnation int64 // start of the node's process by its own clock; rises with each start
 
 	Addr, SQLAddr, HTTPAddr string
 	Locality                string
@@ -30,7 +30,7 @@ type NodeInfo struct {
 	Decommissioning bool
 	Removed         bool // for good: nothing replaces it
 
-	Seq uint64 // orders the versions of the info within a life
+	Seq uint64 // orders the versions of the info within an incarnation
 }
 
 // StoreInfo is the registry's entry of a store.
@@ -48,18 +48,18 @@ type StoreInfo struct {
 
 // version orders the infos about one node by age.
 type version struct {
-	removed bool
-	life    int64
-	seq     uint64
+	removed     bool
+	incarnation int64
+	seq         uint64
 }
 
-func (n *NodeInfo) version() version { return version{n.Removed, n.Life, n.Seq} }
+func (n *NodeInfo) version() version { return version{n.Removed, n.Incarnation, n.Seq} }
 
 func (v version) less(w version) bool {
 	if v.removed != w.removed {
 		return w.removed
 	}
-	if c := cmp.Compare(v.life, w.life); c != 0 {
+	if c := cmp.Compare(v.incarnation, w.incarnation); c != 0 {
 		return c < 0
 	}
 	return v.seq < w.seq
@@ -83,7 +83,7 @@ func (n NodeInfo) clone() NodeInfo {
 // differs reports whether other nodes need to receive n soon: it differs from old in more than
 // figures.
 func (n *NodeInfo) differs(old *NodeInfo) bool {
-	return n.Life != old.Life || n.Addr != old.Addr || n.SQLAddr != old.SQLAddr || n.HTTPAddr != old.HTTPAddr ||
+	return n.Incarnation != old.Incarnation || n.Addr != old.Addr || n.SQLAddr != old.SQLAddr || n.HTTPAddr != old.HTTPAddr ||
 		n.Locality != old.Locality || n.Version != old.Version ||
 		n.Draining != old.Draining || n.Decommissioning != old.Decommissioning || n.Removed != old.Removed ||
 		!slices.EqualFunc(n.Stores, old.Stores, func(a, b StoreInfo) bool {

@@ -42,9 +42,9 @@ type Options struct {
 	MaxOffset time.Duration
 	// Self returns this node's info for the others: its ids, addresses, stores and flags. Other
 	// nodes receive a change only if Seq rose. If ID is 0, the node has no id yet and sends
-	// nothing. Life must rise with each start of the node: take it from the started Clock.
+	// nothing. Incarnation must rise with each start of the node: take it from the started Clock.
 	Self func() NodeInfo
-	// NoPast says that the node never voted in an earlier life.
+	// NoPast says that the node never voted in an earlier incarnation.
 	NoPast bool
 	// ClockOK, if not nil, reports whether this node's clock is near enough to the others'.
 	// Otherwise the node requests no support.
@@ -63,7 +63,7 @@ type Options struct {
 	OnChange func(kvpb.StoreID)
 	// OnNode is called when a node became known or changed. Calls may come out of order: Node has
 	// the latest info. An info about this node itself is newer than its own: the node is being
-	// decommissioned, was removed, or has a later life. OnNode may be nil.
+	// decommissioned, was removed, or has a later incarnation. OnNode may be nil.
 	OnNode func(NodeInfo)
 	// OnFatal is called with a panic, before any message about its cause is sent. It ends the
 	// process; it may be nil.
@@ -82,26 +82,26 @@ type Liveness struct {
 	// stores is replaced by a copy when it grows.
 	stores atomic.Pointer[map[kvpb.StoreID]*storeEntry]
 
-	mu          sync.Mutex
-	started     time.Time
-	closed      bool
-	self        NodeInfo // as last announced; ID 0 until Start
-	seqLift     uint64   // added to Self().Seq to exceed the Seq that others have
-	selfRemoved bool
-	oldest      int64 // wall time of the own gateway's oldest read, as last announced
-	laterLife   int64 // the latest life of this node that others know, if it is not this one
-	asking      bool
-	asked       int64 // the latest time until which support was requested
-	peers       map[kvpb.NodeID]*peer
-	registry    map[kvpb.NodeID]NodeInfo // this node included
-	digest      uint64                   // of registry
-	hot         map[kvpb.NodeID]origin   // to be sent to every node with the next heartbeat
-	beatAt      time.Time                // when the next heartbeats are due
-	beaten      time.Time                // when the last ones were sent
-	pending     []*storeEntry            // OnChange is to be called for them
-	wakeAt      time.Time                // when the timer fires
-	steady      steady
-	stuck       bool // the clock waits for a disk
+	mu               sync.Mutex
+	started          time.Time
+	closed           bool
+	self             NodeInfo // as last announced; ID 0 until Start
+	seqLift          uint64   // added to Self().Seq to exceed the Seq that others have
+	selfRemoved      bool
+	oldest           int64 // wall time of the own gateway's oldest read, as last announced
+	laterIncarnation int64 // the latest incarnation of this node that others know, if it is not this one
+	asking           bool
+	asked            int64 // the latest time until which support was requested
+	peers            map[kvpb.NodeID]*peer
+	registry         map[kvpb.NodeID]NodeInfo // this node included
+	digest           uint64                   // of registry
+	hot              map[kvpb.NodeID]origin   // to be sent to every node with the next heartbeat
+	beatAt           time.Time                // when the next heartbeats are due
+	beaten           time.Time                // when the last ones were sent
+	pending          []*storeEntry            // OnChange is to be called for them
+	wakeAt           time.Time                // when the timer fires
+	steady           steady
+	stuck            bool // the clock waits for a disk
 }
 
 // peer is another node. All but grant is guarded by Liveness.mu.
@@ -109,19 +109,19 @@ type peer struct {
 	id     kvpb.NodeID
 	stores []*storeEntry
 
-	life     int64     // the latest known life
-	talkLife int64     // the life that sent the latest message
-	known    time.Time // when the peer became known
-	received time.Time // when its latest message came
-	sent     int64     // timestamp of its latest message, to be echoed
-	has      version   // of this node's info at the peer
-	strikes  int       // consecutive heartbeats with a digest that differs from ours
-	badSeen  bool      // a malformed message was logged
-	oldest   int64     // wall time of its gateway's oldest read; 0: none
+	incarnation int64     // the latest known incarnation
+	sender      int64     // the incarnation that sent the latest message
+	known       time.Time // when the peer became known
+	received    time.Time // when its latest message came
+	sent        int64     // timestamp of its latest message, to be echoed
+	has         version   // of this node's info at the peer
+	strikes     int       // consecutive heartbeats with a digest that differs from ours
+	badSeen     bool      // a malformed message was logged
+	oldest      int64     // wall time of its gateway's oldest read; 0: none
 
 	// grant is the support that this node gives; nil if none. mu is held for writing.
-	grant     atomic.Pointer[Support]
-	grantLife int64
+	grant   atomic.Pointer[Support]
+	grantee int64
 
 	got     Support // the latest support received
 	counted bool    // the cells have got, and its end has not been noticed

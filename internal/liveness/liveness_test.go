@@ -61,7 +61,7 @@ func TestSupportForms(t *testing.T) {
 }
 
 // TestDeath shows when support ends after a node's death, that both directions
-// are told of it then, and that a new life waits for the end of the old one's.
+// are told of it then, and that a new incarnation waits for the end of the old one's support.
 func TestDeath(t *testing.T) {
 	bubble(t, 2, func(t *testing.T, n *network) {
 		var mu sync.Mutex
@@ -105,7 +105,7 @@ func TestDeath(t *testing.T) {
 	})
 }
 
-func TestNewLifeWaitsForTheOld(t *testing.T) {
+func TestNewIncarnationWaitsForTheOld(t *testing.T) {
 	bubble(t, 2, func(t *testing.T, n *network) {
 		n.run(time.Second, nil)
 		l := n.nodes[1].l
@@ -118,7 +118,7 @@ func TestNewLifeWaitsForTheOld(t *testing.T) {
 			case g.Epoch == 0:
 				sawGap = true
 			case g.Epoch == old.Epoch && g.Until.WallTime > old.Until.WallTime+int64(HeartbeatEvery):
-				t.Fatal("the new life renews the support of the old one")
+				t.Fatal("the new incarnation renews the support of the old one")
 			}
 		})
 		if g := l.Granted(store(2)); !sawGap || g.Epoch <= old.Epoch {
@@ -269,7 +269,7 @@ func TestRemoved(t *testing.T) {
 		n.run(time.Second, nil)
 		for id := kvpb.NodeID(1); id < 4; id++ {
 			got, _ := n.nodes[id].l.Node(4)
-			if !got.Removed || got.Addr != "host4:1" || n.nodes[id].l.GatewayAlive(4, got.Life) || n.nodes[id].l.Live(4) {
+			if !got.Removed || got.Addr != "host4:1" || n.nodes[id].l.GatewayAlive(4, got.Incarnation) || n.nodes[id].l.Live(4) {
 				t.Fatalf("node %d has %+v", id, got)
 			}
 		}
@@ -317,9 +317,9 @@ func TestAlive(t *testing.T) {
 	bubble(t, 2, func(t *testing.T, n *network) {
 		n.run(time.Second, nil)
 		l := n.nodes[1].l
-		life := n.nodes[2].info.Life
-		self := n.nodes[1].info.Life
-		if !l.Live(2) || !l.Live(1) || l.Live(7) || !l.GatewayAlive(2, life) || !l.GatewayAlive(1, self) || l.GatewayAlive(1, self-1) {
+		incarnation := n.nodes[2].info.Incarnation
+		self := n.nodes[1].info.Incarnation
+		if !l.Live(2) || !l.Live(1) || l.Live(7) || !l.GatewayAlive(2, incarnation) || !l.GatewayAlive(1, self) || l.GatewayAlive(1, self-1) {
 			t.Fatal("who is alive is not")
 		}
 		if !l.LastContact(7).IsZero() || time.Since(l.LastContact(2)) > HeartbeatEvery {
@@ -330,16 +330,16 @@ func TestAlive(t *testing.T) {
 		}
 		n.nodes[2].stop()
 		n.run(LiveFor+10*time.Millisecond, nil)
-		if l.Live(2) || !l.GatewayAlive(2, life) {
+		if l.Live(2) || !l.GatewayAlive(2, incarnation) {
 			t.Fatal("after LiveFor")
 		}
 		n.run(DeadGatewayAfter, nil)
-		if l.GatewayAlive(2, life) || l.GatewayAlive(7, 1) {
+		if l.GatewayAlive(2, incarnation) || l.GatewayAlive(7, 1) {
 			t.Fatal("after DeadGatewayAfter")
 		}
 		n.nodes[2].start(1)
 		n.run(50*time.Millisecond, nil)
-		if l.GatewayAlive(2, life) || !l.GatewayAlive(2, n.nodes[2].info.Life) {
+		if l.GatewayAlive(2, incarnation) || !l.GatewayAlive(2, n.nodes[2].info.Incarnation) {
 			t.Fatal("after a restart")
 		}
 	})
@@ -378,19 +378,19 @@ func TestOthersKnowBetter(t *testing.T) {
 }
 
 // TestSelfAmongTheKnown shows that a node that loads an node registry with its
-// own earlier life in it is none of its peers.
+// own earlier incarnation in it is none of its peers.
 func TestSelfAmongTheKnown(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		n := newNetwork(t, 1, 1)
 		nd := n.nodes[1]
 		clock := hlc.New(func() int64 { return time.Now().UnixNano() }, maxOffset)
-		nd.info.Life = clock.Now().WallTime
+		nd.info.Incarnation = clock.Now().WallTime
 		earlier := nd.info
-		earlier.Life, earlier.Seq = 5, 50
+		earlier.Incarnation, earlier.Seq = 5, 50
 		l := New(Options{Clock: clock, Self: func() NodeInfo { return nd.info }})
 		l.Learn(earlier)
 		l.Start()
-		if got := l.Nodes(); len(got) != 1 || got[0].Life != nd.info.Life || l.digest != got[0].mix() {
+		if got := l.Nodes(); len(got) != 1 || got[0].Incarnation != nd.info.Incarnation || l.digest != got[0].mix() {
 			t.Fatalf("%+v", got)
 		}
 		if !l.Supports(store(1)) || l.From(store(1)).Until() != hlc.MaxTimestamp {
@@ -426,7 +426,7 @@ func TestBadInput(t *testing.T) {
 		}
 		// A request for ever, and one for a time that has passed.
 		for _, ask := range []int64{1 << 62, 1, -5} {
-			e := newMessage(n.nodes[2].info.Life, 1<<40, l.sinceStart(), n.nodes[1].info.Life, version{})
+			e := newMessage(n.nodes[2].info.Incarnation, 1<<40, l.sinceStart(), n.nodes[1].info.Incarnation, version{})
 			e.ask(ask)
 			l.Receive(2, e.b)
 		}
@@ -441,11 +441,11 @@ func TestBadInput(t *testing.T) {
 func TestConcurrentUse(t *testing.T) {
 	clock := hlc.New(func() int64 { return 1 }, 0) // moves by one with each look
 	l := New(Options{Clock: clock, NoPast: true, Self: func() NodeInfo {
-		return NodeInfo{ID: 1, Life: 7, Stores: []StoreInfo{{ID: 1}}}
+		return NodeInfo{ID: 1, Incarnation: 7, Stores: []StoreInfo{{ID: 1}}}
 	}})
 	l.Start()
 	defer l.Close()
-	l.Learn(NodeInfo{ID: 2, Life: 5, Stores: []StoreInfo{{ID: 2}}})
+	l.Learn(NodeInfo{ID: 2, Incarnation: 5, Stores: []StoreInfo{{ID: 2}}})
 	var wg sync.WaitGroup
 	var done atomic.Bool
 	for range 3 {

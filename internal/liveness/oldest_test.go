@@ -6,7 +6,7 @@ import (
 )
 
 // The oldest read of a gateway is known everywhere after a heartbeat, follows its
-// changes, outlasts lost heartbeats and ends with the gateway's life.
+// changes, outlasts lost heartbeats and ends with the gateway's incarnation.
 func TestOldestRead(t *testing.T) {
 	bubble(t, 3, func(t *testing.T, n *network) {
 		expect := func(at int, want int64) {

@@ -39,7 +39,7 @@ func TestPanicEnds(t *testing.T) {
 							broken.Store(true)
 							panic("no such node")
 						}
-						return NodeInfo{ID: 1, Life: 1}
+						return NodeInfo{ID: 1, Incarnation: 1}
 					},
 					Send: func(kvpb.NodeID, []byte) bool {
 						if broken.Load() {

@@ -89,17 +89,17 @@ func (l *Liveness) LastContact(n kvpb.NodeID) time.Time {
 	return time.Time{}
 }
 
-// GatewayAlive reports whether a life of a node may still be running. It returns false if a later
-// life is known, the node was removed, or it sent no message for DeadGatewayAfter. A node that has
+// GatewayAlive reports whether an incarnation of a node may still be running. It returns false if a later
+// incarnation is known, the node was removed, or it sent no message for DeadGatewayAfter. A node that has
 // just become known has that long to send its first one.
-func (l *Liveness) GatewayAlive(node kvpb.NodeID, life int64) bool {
+func (l *Liveness) GatewayAlive(node kvpb.NodeID, incarnation int64) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if node == l.self.ID {
-		return life >= l.self.Life
+		return incarnation >= l.self.Incarnation
 	}
 	p := l.peer(node)
-	if p == nil || life < p.life || l.registry[node].Removed {
+	if p == nil || incarnation < p.incarnation || l.registry[node].Removed {
 		return false
 	}
 	last := p.received
@@ -148,7 +148,7 @@ func (l *Liveness) merge(n NodeInfo, from origin, ev *events) {
 		return
 	}
 	old, known := l.registry[n.ID]
-	if known && n.Removed && n.Life == 0 {
+	if known && n.Removed && n.Incarnation == 0 {
 		removed := old.clone()
 		removed.Removed = true
 		n = removed
@@ -161,7 +161,7 @@ func (l *Liveness) merge(n NodeInfo, from origin, ev *events) {
 		l.o.Logger.Warn("too many nodes", "node", n.ID, "limit", maxNodes)
 		return
 	}
-	p.life = max(p.life, n.Life)
+	p.incarnation = max(p.incarnation, n.Incarnation)
 	for _, s := range n.Stores {
 		l.attach(s.ID, p, ev)
 	}
@@ -180,14 +180,14 @@ func (l *Liveness) mergeSelf(n NodeInfo, ev *events) {
 		l.o.Logger.Error("this node was removed from the cluster", "node", n.ID)
 	case n.Removed:
 		return
-	case n.Life > l.self.Life:
-		if n.Life <= l.laterLife {
+	case n.Incarnation > l.self.Incarnation:
+		if n.Incarnation <= l.laterIncarnation {
 			return
 		}
-		l.laterLife = n.Life
+		l.laterIncarnation = n.Incarnation
 		l.o.Logger.Error("another process has this node's id, or the clock was set back",
-			"node", n.ID, "life", l.self.Life, "other life", n.Life, "other address", n.Addr)
-	case n.Life == l.self.Life && n.Seq > l.self.Seq:
+			"node", n.ID, "incarnation", l.self.Incarnation, "other incarnation", n.Incarnation, "other address", n.Addr)
+	case n.Incarnation == l.self.Incarnation && n.Seq > l.self.Seq:
 		l.seqLift += n.Seq - l.self.Seq + 1
 	default:
 		return
@@ -209,7 +209,7 @@ func (l *Liveness) refreshSelf(n NodeInfo, asking bool, ev *events) {
 		if other, ok := l.registry[n.ID]; ok {
 			l.digest ^= other.mix()
 			delete(l.registry, n.ID)
-			l.self = NodeInfo{ID: n.ID, Life: n.Life, Seq: n.Seq}
+			l.self = NodeInfo{ID: n.ID, Incarnation: n.Incarnation, Seq: n.Seq}
 			l.mergeSelf(other, ev)
 		}
 		l.forgetPeer(n.ID)
@@ -252,7 +252,7 @@ func (l *Liveness) register(n NodeInfo) {
 // mix hashes the id and version of an info.
 func (n *NodeInfo) mix() uint64 {
 	h := uint64(1)
-	for _, v := range []uint64{uint64(n.ID), uint64(n.Life), n.Seq, uint64(bitIf(n.Removed, 1))} {
+	for _, v := range []uint64{uint64(n.ID), uint64(n.Incarnation), n.Seq, uint64(bitIf(n.Removed, 1))} {
 		h = (h ^ v) * 0x9e3779b97f4a7c15
 		h ^= h >> 29
 	}

@@ -98,7 +98,7 @@ func (n *network) add(id kvpb.NodeID) *node {
 	return nd
 }
 
-// start starts a life of nd that knows the addresses of others.
+// start starts nd, which knows the addresses of others.
 func (nd *node) start(others ...kvpb.NodeID) {
 	past := nd.bound > 0
 	clock := hlc.New(func() int64 { return time.Now().UnixNano() + nd.skew.Load() }, maxOffset)
@@ -106,7 +106,7 @@ func (nd *node) start(others ...kvpb.NodeID) {
 		nd.net.t.Fatal(err)
 	}
 	nd.mu.Lock()
-	nd.info.Life = clock.Now().WallTime
+	nd.info.Incarnation = clock.Now().WallTime
 	nd.clock = clock
 	nd.mu.Unlock()
 	l := New(Options{
@@ -142,11 +142,11 @@ func (nd *node) start(others ...kvpb.NodeID) {
 	l.Start()
 }
 
-// mayStart reports whether the wall has reached the bound of the last life: a
+// mayStart reports whether the wall has reached the bound of the latest incarnation: a
 // server waits for it, lest its clock be too far ahead of the others'.
 func (nd *node) mayStart() bool { return time.Now().UnixNano()+nd.skew.Load() >= nd.bound }
 
-// stop ends a life of nd without a trace but the bound of its clock.
+// stop ends nd's process without a trace but the bound of its clock.
 func (nd *node) stop() {
 	nd.mu.Lock()
 	l := nd.l

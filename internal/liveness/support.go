@@ -66,7 +66,7 @@ func (l *Liveness) Granted(s kvpb.StoreID) Support {
 }
 
 // MayVote reports whether this node may vote or campaign. After a start it returns false until the
-// clock has passed every possible grant of an earlier life.
+// clock has passed every possible grant of an earlier incarnation.
 func (l *Liveness) MayVote() bool {
 	if l.mayVote.Load() || plant.On(plant.VoteAfterRestart) {
 		return true
@@ -82,11 +82,11 @@ func (l *Liveness) MayVote() bool {
 	return true
 }
 
-// answerAsk grants support to a peer's life until ask, if the rules allow it. now was read with mu
+// answerAsk grants support to a peer's incarnation until ask, if the rules allow it. now was read with mu
 // held.
 func (l *Liveness) answerAsk(p *peer, m *message, now int64, ev *events) {
 	l.withdrawIfPassed(p, now, ev)
-	if m.echo == 0 || m.to != l.self.Life {
+	if m.echo == 0 || m.to != l.self.Incarnation {
 		return // it does not receive this node's messages, so it can't lead
 	}
 	lastAck := now - (l.sinceStart() - m.echo)
@@ -98,10 +98,10 @@ func (l *Liveness) answerAsk(p *peer, m *message, now int64, ev *events) {
 	switch {
 	case g == nil:
 		g = &Support{Epoch: now, Until: hlc.Timestamp{WallTime: until}}
-		p.grantLife = m.life
+		p.grantee = m.incarnation
 		ev.stores(p)
-	case p.grantLife != m.life:
-		return // the support of an earlier life must expire first: its followers must notice
+	case p.grantee != m.incarnation:
+		return // the support of an earlier incarnation must expire first: its followers must notice
 	case until <= g.Until.WallTime:
 		return
 	default:
@@ -123,7 +123,7 @@ func (l *Liveness) withdrawIfPassed(p *peer, now int64, ev *events) {
 // takeGrant records the support that a peer gave.
 func (l *Liveness) takeGrant(p *peer, g grantMsg, now int64, ev *events) {
 	until := min(g.until, l.asked)
-	if g.epoch <= 0 || g.life != l.self.Life || until <= now || g.epoch < p.got.Epoch {
+	if g.epoch <= 0 || g.incarnation != l.self.Incarnation || until <= now || g.epoch < p.got.Epoch {
 		return
 	}
 	again := g.epoch == p.got.Epoch

@@ -25,7 +25,7 @@ func TestPassedUnnoticed(t *testing.T) {
 			if ahead > HeartbeatEvery {
 				nd.clock.Forward(hlc.Timestamp{WallTime: p.got.Until.WallTime})
 			}
-			nd.l.takeGrant(p, grantMsg{life: nd.l.self.Life, epoch: p.got.Epoch, until: nd.l.asked}, steady, ev)
+			nd.l.takeGrant(p, grantMsg{incarnation: nd.l.self.Incarnation, epoch: p.got.Epoch, until: nd.l.asked}, steady, ev)
 			nd.l.end(ev)
 			synctest.Wait()
 		}

@@ -53,12 +53,12 @@ func (l *Liveness) header(p *peer) *encoder {
 	if n, ok := l.registry[p.id]; ok {
 		has = n.version()
 	}
-	return newMessage(l.self.Life, l.sinceStart(), p.sent, p.talkLife, has)
+	return newMessage(l.self.Incarnation, l.sinceStart(), p.sent, p.sender, has)
 }
 
 func (l *Liveness) addGrant(e *encoder, p *peer) {
 	if g := p.grant.Load(); g != nil {
-		e.grant(grantMsg{life: p.grantLife, epoch: g.Epoch, until: g.Until.WallTime})
+		e.grant(grantMsg{incarnation: p.grantee, epoch: g.Epoch, until: g.Until.WallTime})
 	}
 }
 
@@ -86,18 +86,18 @@ func (l *Liveness) Receive(from kvpb.NodeID, msg []byte) {
 		}
 		return
 	}
-	if m.life < p.life {
-		return // sent by a life that has ended
+	if m.incarnation < p.incarnation {
+		return // sent by an incarnation that has ended
 	}
 	l.receive(p, m, ev)
 }
 
 func (l *Liveness) receive(p *peer, m *message, ev *events) {
-	fresh := p.talkLife != m.life
+	fresh := p.sender != m.incarnation
 	if fresh {
-		p.talkLife, p.sent, p.has, p.strikes = m.life, 0, version{}, 1
+		p.sender, p.sent, p.has, p.strikes = m.incarnation, 0, version{}, 1
 	}
-	p.life, p.received = m.life, time.Now()
+	p.incarnation, p.received = m.incarnation, time.Now()
 	if m.sent > p.sent {
 		p.sent, p.has = m.sent, m.has
 		if m.beat {

@@ -15,9 +15,9 @@ import (
 const wireVersion = 1
 
 const (
-	tagHead     = 1 // life, sent, echo, life that is echoed, version of the receiver's info; always first
+	tagHead     = 1 // incarnation, sent, echo, incarnation that is echoed, version of the receiver's info; always first
 	tagAsk      = 2 // until
-	tagGrant    = 3 // the requester's life, epoch, until
+	tagGrant    = 3 // the requester's incarnation, epoch, until
 	tagInfo     = 4 // a NodeInfo; any number of them
 	tagDigest   = 5 // digest of the sender's node registry
 	tagVersions = 6 // versions of the sender's node registry
@@ -41,11 +41,11 @@ var (
 
 // message is a decoded message.
 type message struct {
-	life int64   // of the sender
-	sent int64   // the sender's own timestamp, for the receiver to echo
-	echo int64   // the latest sent that the sender has from the receiver; 0 if none
-	to   int64   // the receiver's life that sent it
-	has  version // of the receiver's info in the sender's registry
+	incarnation int64   // of the sender
+	sent        int64   // the sender's own timestamp, for the receiver to echo
+	echo        int64   // the latest sent that the sender has from the receiver; 0 if none
+	to          int64   // the receiver's incarnation that sent it
+	has         version // of the receiver's info in the sender's registry
 
 	ask      int64 // end of the requested support; 0: none requested
 	grant    grantMsg
@@ -60,9 +60,9 @@ type message struct {
 
 // grantMsg is the support that a requester gets.
 type grantMsg struct {
-	life  int64 // of the requester that asked
-	epoch int64 // 0: no grant
-	until int64
+	incarnation int64 // of the requester that asked
+	epoch       int64 // 0: no grant
+	until       int64
 }
 
 type nodeVersion struct {
@@ -73,10 +73,10 @@ type nodeVersion struct {
 // encoder builds a message.
 type encoder struct{ b []byte }
 
-func newMessage(life, sent, echo, to int64, has version) *encoder {
+func newMessage(incarnation, sent, echo, to int64, has version) *encoder {
 	e := &encoder{b: make([]byte, 0, 128)}
 	e.b = append(e.b, wireVersion)
-	head := appendVersion(appendFixed(nil, life, sent, echo, to), has)
+	head := appendVersion(appendFixed(nil, incarnation, sent, echo, to), has)
 	e.section(tagHead, head)
 	return e
 }
@@ -93,7 +93,7 @@ func (e *encoder) fixed(tag byte, vs ...int64) {
 }
 
 func (e *encoder) ask(until int64)         { e.fixed(tagAsk, until) }
-func (e *encoder) grant(g grantMsg)        { e.fixed(tagGrant, g.life, g.epoch, g.until) }
+func (e *encoder) grant(g grantMsg)        { e.fixed(tagGrant, g.incarnation, g.epoch, g.until) }
 func (e *encoder) oldest(wall int64)       { e.fixed(tagOldest, wall) }
 func (e *encoder) digest(d uint64)         { e.fixed(tagDigest, int64(d)) }
 func (e *encoder) info(n *NodeInfo)        { e.section(tagInfo, appendInfo(nil, n)) }
@@ -121,7 +121,7 @@ func appendFixed(b []byte, vs ...int64) []byte {
 
 func appendVersion(b []byte, v version) []byte {
 	b = append(b, bitIf(v.removed, 1))
-	b = appendFixed(b, v.life)
+	b = appendFixed(b, v.incarnation)
 	return binary.AppendUvarint(b, v.seq)
 }
 
@@ -147,7 +147,7 @@ const (
 
 func appendInfo(b []byte, n *NodeInfo) []byte {
 	b = binary.AppendUvarint(b, uint64(n.ID))
-	b = appendFixed(b, n.Life)
+	b = appendFixed(b, n.Incarnation)
 	b = binary.AppendUvarint(b, n.Seq)
 	b = append(b, bitIf(n.Draining, bitDraining)|bitIf(n.Decommissioning, bitDecommissioning)|bitIf(n.Removed, bitRemoved))
 	for _, s := range []string{n.Addr, n.SQLAddr, n.HTTPAddr, n.Locality, n.Version} {
@@ -187,7 +187,7 @@ func decode(b []byte) (*message, error) {
 			return nil, errMessage
 		}
 	}
-	if m.life == 0 {
+	if m.incarnation == 0 {
 		return nil, errMessage
 	}
 	return m, nil
@@ -196,12 +196,12 @@ func decode(b []byte) (*message, error) {
 func (m *message) section(tag byte, d *decoder) {
 	switch tag {
 	case tagHead:
-		m.life, m.sent, m.echo, m.to = d.fixed(), d.fixed(), d.fixed(), d.fixed()
+		m.incarnation, m.sent, m.echo, m.to = d.fixed(), d.fixed(), d.fixed(), d.fixed()
 		m.has = d.version()
 	case tagAsk:
 		m.ask = d.fixed()
 	case tagGrant:
-		m.grant = grantMsg{life: d.fixed(), epoch: d.fixed(), until: d.fixed()}
+		m.grant = grantMsg{incarnation: d.fixed(), epoch: d.fixed(), until: d.fixed()}
 	case tagInfo:
 		if len(m.infos) == maxInfos {
 			d.Fail()
@@ -238,7 +238,7 @@ func (d *decoder) string() string {
 }
 
 func (d *decoder) version() version {
-	return version{removed: d.Byte()&1 != 0, life: d.fixed(), seq: d.Uvarint()}
+	return version{removed: d.Byte()&1 != 0, incarnation: d.fixed(), seq: d.Uvarint()}
 }
 
 func (d *decoder) versions() []nodeVersion {
@@ -257,7 +257,7 @@ func (d *decoder) versions() []nodeVersion {
 }
 
 func (d *decoder) info() NodeInfo {
-	n := NodeInfo{ID: kvpb.NodeID(d.Uvarint()), Life: d.fixed(), Seq: d.Uvarint()}
+	n := NodeInfo{ID: kvpb.NodeID(d.Uvarint()), Incarnation: d.fixed(), Seq: d.Uvarint()}
 	flags := d.Byte()
 	n.Draining = flags&bitDraining != 0
 	n.Decommissioning = flags&bitDecommissioning != 0

@@ -10,13 +10,13 @@ import (
 )
 
 func drawVersion(t *rapid.T) version {
-	return version{rapid.Bool().Draw(t, "removed"), rapid.Int64().Draw(t, "life"), rapid.Uint64().Draw(t, "seq")}
+	return version{rapid.Bool().Draw(t, "removed"), rapid.Int64().Draw(t, "incarnation"), rapid.Uint64().Draw(t, "seq")}
 }
 
 func drawInfo(t *rapid.T) NodeInfo {
 	str := rapid.StringN(0, 20, maxString)
 	n := NodeInfo{
-		ID: kvpb.NodeID(rapid.Uint64Min(1).Draw(t, "id")), Life: rapid.Int64().Draw(t, "life"),
+		ID: kvpb.NodeID(rapid.Uint64Min(1).Draw(t, "id")), Incarnation: rapid.Int64().Draw(t, "incarnation"),
 		Addr: str.Draw(t, "addr"), SQLAddr: str.Draw(t, "sql"), HTTPAddr: str.Draw(t, "http"),
 		Locality: str.Draw(t, "locality"), Version: str.Draw(t, "version"),
 		Draining: rapid.Bool().Draw(t, "draining"), Decommissioning: rapid.Bool().Draw(t, "decommissioning"),
@@ -35,7 +35,7 @@ func drawInfo(t *rapid.T) NodeInfo {
 }
 
 func encode(m *message) []byte {
-	e := newMessage(m.life, m.sent, m.echo, m.to, m.has)
+	e := newMessage(m.incarnation, m.sent, m.echo, m.to, m.has)
 	if m.ask != 0 {
 		e.ask(m.ask)
 	}
@@ -58,9 +58,9 @@ func TestMessageRoundTrip(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		n := rapid.Int64()
 		m := &message{
-			life: rapid.Int64Min(1).Draw(t, "life"), sent: n.Draw(t, "sent"), echo: n.Draw(t, "echo"), to: n.Draw(t, "to"),
+			incarnation: rapid.Int64Min(1).Draw(t, "incarnation"), sent: n.Draw(t, "sent"), echo: n.Draw(t, "echo"), to: n.Draw(t, "to"),
 			has: drawVersion(t), ask: n.Draw(t, "ask"),
-			grant: grantMsg{n.Draw(t, "glife"), n.Draw(t, "epoch"), n.Draw(t, "until")},
+			grant: grantMsg{n.Draw(t, "grantee"), n.Draw(t, "epoch"), n.Draw(t, "until")},
 			beat:  rapid.Bool().Draw(t, "beat"), listed: rapid.Bool().Draw(t, "listed"),
 		}
 		for range rapid.IntRange(0, 3).Draw(t, "infos") {
@@ -101,7 +101,7 @@ func TestDecodeRefuses(t *testing.T) {
 	for name, b := range map[string][]byte{
 		"nothing": nil, "version": {9, 0}, "only a version": {wireVersion}, "two heads": append(head.b, head.b[1:]...),
 		"string": long.b, "stores": stores.b, "no id": anonymous.b, "no head": headless.b,
-		"no life": newMessage(0, 1, 0, 0, version{}).b, "size": make([]byte, maxMessage+1),
+		"no incarnation": newMessage(0, 1, 0, 0, version{}).b, "size": make([]byte, maxMessage+1),
 	} {
 		if m, err := decode(b); err == nil {
 			t.Errorf("%s: taken as %+v", name, m)
@@ -116,12 +116,12 @@ func TestDecodeRefuses(t *testing.T) {
 }
 
 func FuzzDecode(f *testing.F) {
-	e := newMessage(5, 1, 2, 3, version{life: 1, seq: 2})
+	e := newMessage(5, 1, 2, 3, version{incarnation: 1, seq: 2})
 	e.ask(9)
 	e.grant(grantMsg{1, 2, 3})
-	e.info(&NodeInfo{ID: 3, Life: 4, Addr: "host:1", Stores: []StoreInfo{{ID: 1, QPS: 3}}, Seq: 300})
+	e.info(&NodeInfo{ID: 3, Incarnation: 4, Addr: "host:1", Stores: []StoreInfo{{ID: 1, QPS: 3}}, Seq: 300})
 	e.digest(77)
-	e.versions([]nodeVersion{{1, version{life: 1, seq: 2}}}, true)
+	e.versions([]nodeVersion{{1, version{incarnation: 1, seq: 2}}}, true)
 	f.Add(e.b)
 	f.Add([]byte{wireVersion, tagHead, 1, 0})
 	f.Fuzz(func(t *testing.T, b []byte) {

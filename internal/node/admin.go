@@ -166,8 +166,8 @@ func (n *Node) Statuses() []NodeStatus {
 			ID: i.ID, Addr: i.Addr, SQLAddr: i.SQLAddr, HTTPAddr: i.HTTPAddr, Build: i.Version, Locality: i.Locality,
 			Membership: membershipOf(i),
 		}
-		if i.Life != 0 {
-			s.StartedAt = time.Unix(0, i.Life)
+		if i.Incarnation != 0 {
+			s.StartedAt = time.Unix(0, i.Incarnation)
 		}
 		if i.ID == n.NodeID() {
 			s.UpdatedAt, s.Live, s.Available = time.Now(), true, n.NotReady() == "" && !i.Removed

@@ -434,7 +434,7 @@ func (n *Node) info() liveness.NodeInfo {
 	id := n.KV.Store.Identity()
 	addr := n.o.Listeners.AdvertisedAddr()
 	return liveness.NodeInfo{
-		ID: id.Node, Life: n.KV.Life, Addr: addr, SQLAddr: addr, HTTPAddr: n.o.Listeners.AdvertisedHTTPAddr(), Locality: n.cfg.Locality,
+		ID: id.Node, Incarnation: n.KV.Incarnation, Addr: addr, SQLAddr: addr, HTTPAddr: n.o.Listeners.AdvertisedHTTPAddr(), Locality: n.cfg.Locality,
 		Version: Version, Draining: n.draining.Load(), Decommissioning: n.decommissioning.Load(),
 		Stores: n.KV.StoreInfos(), Seq: n.KV.Stats.Seq(),
 	}

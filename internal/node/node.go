@@ -123,7 +123,7 @@ func New(o Options) (*Node, error) {
 func (n *Node) newRPC() {
 	o := rpc.Options{
 		ClusterID: n.ClusterID, NodeID: n.NodeID, Version: Version, Clock: n.o.Store.Clock, MaxOffset: n.cfg.MaxOffset, Logger: n.log, OnFatal: n.o.OnFatal,
-		Resolve: n.resolve, Life: func() int64 { return n.KV.Life }, OnTwin: n.endAsTwin, Dial: n.o.Dial, Urgent: []rpc.Method{kvnode.MethodLiveness},
+		Resolve: n.resolve, Incarnation: func() int64 { return n.KV.Incarnation }, OnTwin: n.endAsTwin, Dial: n.o.Dial, Urgent: []rpc.Method{kvnode.MethodLiveness},
 	}
 	if n.cfg.SingleNode {
 		o.Clock = hlc.NewSystem(n.cfg.MaxOffset) // who calls does not set this node's clock

@@ -14,7 +14,7 @@ func (n *Node) noteNode(i liveness.NodeInfo) {
 	case i.ID != n.NodeID():
 	case i.Removed:
 		n.setMembership(Decommissioned)
-	case i.Life > n.KV.Life:
+	case i.Incarnation > n.KV.Incarnation:
 		n.endAsTwin(fmt.Errorf("another process runs as node %d, at %s: it was started later than this one, which ends; two processes run with one store, or with copies of it", i.ID, i.Addr))
 	}
 }

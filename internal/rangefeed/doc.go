@@ -16,7 +16,7 @@
 //
 // Invariants:
 //
-//  1. A version is delivered once it is committed, and at most once in the life of a feed. (Commits.End,
+//  1. A version is delivered once it is committed, and at most once by a feed. (Commits.End,
 //     Initial.Committed; testdata/commits)
 //  2. A resolved timestamp is delivered only when no event at or below it waits, and rises. (Buffer.Take;
 //     testdata/resolved)

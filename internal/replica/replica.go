@@ -94,7 +94,7 @@ type Support interface {
 	Supports(kvpb.StoreID) bool
 	// Granted returns the support that this node gives to a store.
 	Granted(kvpb.StoreID) liveness.Support
-	// MayVote reports whether all support granted in an earlier life has expired.
+	// MayVote reports whether all support granted in an earlier incarnation has expired.
 	MayVote() bool
 }
 

@@ -12,7 +12,7 @@ import (
 type tasks struct {
 	mu     sync.Mutex
 	closed bool
-	life   context.Context // ends when the replica stops; nil until first used
+	ctx    context.Context // ends when the replica stops; nil until first used
 	end    context.CancelFunc
 	wg     sync.WaitGroup
 	fatal  func(error) // Deps.OnFatal
@@ -40,29 +40,29 @@ func (t *tasks) open() bool {
 	return !t.closed
 }
 
-// lifeLocked returns the context that ends when the replica stops. The caller holds t.mu.
-func (t *tasks) lifeLocked() context.Context {
-	if t.life == nil {
-		t.life, t.end = context.WithCancel(context.Background())
+// contextLocked returns the context that ends when the replica stops. The caller holds t.mu.
+func (t *tasks) contextLocked() context.Context {
+	if t.ctx == nil {
+		t.ctx, t.end = context.WithCancel(context.Background())
 		if t.closed {
 			t.end()
 		}
 	}
-	return t.life
+	return t.ctx
 }
 
 // stopping returns a channel that is closed when the replica stops.
 func (t *tasks) stopping() <-chan struct{} {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return t.lifeLocked().Done()
+	return t.contextLocked().Done()
 }
 
 // context returns a context for work that ends with the replica, or after limit.
 func (t *tasks) context(limit time.Duration) (context.Context, context.CancelFunc) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return context.WithTimeout(t.lifeLocked(), limit)
+	return context.WithTimeout(t.contextLocked(), limit)
 }
 
 // stop cancels the background goroutines and waits for them.

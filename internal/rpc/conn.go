@@ -17,19 +17,19 @@ import (
 
 // conn is an established connection, or one in the handshake.
 type conn struct {
-	n       *Node
-	nc      net.Conn
-	fr      *frameReader
-	class   class
-	dialled bool            // by this node
-	peer    kvpb.NodeID     // 0: a node without id
-	link    *link           // that dialled it; nil: none
-	ctx     context.Context // of handlers; made by the reader
-	ended   chan struct{}   // closed when the reader has returned
-	life    *life           // of the peer's process; nil: not recorded
-	born    time.Time
-	read    atomic.Int64 // when bytes last arrived, since born
-	wrote   atomic.Int64 // when a write last ended, since born
+	n           *Node
+	nc          net.Conn
+	fr          *frameReader
+	class       class
+	dialled     bool            // by this node
+	peer        kvpb.NodeID     // 0: a node without id
+	link        *link           // that dialled it; nil: none
+	ctx         context.Context // of handlers; made by the reader
+	ended       chan struct{}   // closed when the reader has returned
+	incarnation *incarnation    // of the peer's process; nil: not recorded
+	born        time.Time
+	read        atomic.Int64 // when bytes last arrived, since born
+	wrote       atomic.Int64 // when a write last ended, since born
 
 	mu struct {
 		sync.Mutex

@@ -6,7 +6,7 @@
 // must.
 //
 // Read Transport and Options (rpc.go) first. Then frame.go (the wire format), handshake.go (the
-// right to connect), lives.go (processes of one node), link.go (a connection to a peer: dialling,
+// right to connect), incarnations.go (processes of one node), link.go (a connection to a peer: dialling,
 // backoff, queue), conn.go (reading, failure, pings), write.go (batches), call.go and serve.go (the
 // two ends of a call), metrics.go.
 //
@@ -42,7 +42,7 @@
 // The decision precedes the answer to the hello. The rejected process ends: the later one if the
 // earlier is active; the earlier one if a later one was admitted while it was silent; both if their
 // peers decide differently. Two nodes that can't reach each other may decide differently until they
-// can. (lives.go: judge, otherLife; TestTwin…)
+// can. (incarnations.go: judge, otherIncarnation; TestTwin…)
 //
 // 8. A panic of the node or of a handler ends the process on whatever goroutine it happens, even on
 // that of a client's connection, which would recover it. (must.Report in each function that a

@@ -120,7 +120,7 @@ func (n *Node) checkTLS(st tls.ConnectionState) error {
 }
 
 // accept performs the acceptor's side of the handshake; first has been read already. A returned
-// connection may be recorded in its life, after an error too.
+// connection may be recorded in its incarnation, after an error too.
 func (n *Node) accept(nc net.Conn, first []byte) (*conn, error) {
 	ctx, cancel := context.WithTimeout(n.ctx, DialTimeout)
 	defer cancel()
@@ -213,7 +213,7 @@ func (n *Node) hello(cl class, expect kvpb.NodeID) *hello {
 		protocol: n.o.ProtocolVersion, minProtocol: n.o.MinVersion,
 		class: cl, node: n.o.NodeID(), expect: expect,
 		physical: n.o.Clock.PhysicalNow(), clock: n.o.Clock.Reading().WallTime,
-		cluster: n.o.ClusterID(), version: n.o.Version, life: n.o.Life(),
+		cluster: n.o.ClusterID(), version: n.o.Version, incarnation: n.o.Incarnation(),
 	}
 }
 
@@ -282,7 +282,7 @@ func (n *Node) checkWelcome(w *hello, expect kvpb.NodeID) *RefusedError {
 		return refuse(RefusedCluster, "%s belongs to cluster %s, this node to cluster %s", nodeName(w), w.cluster, cluster)
 	case expect != 0 && w.node != expect:
 		return refuse(RefusedNode, "%s lives at the address of node %d", nodeName(w), expect)
-	case expect != 0 && n.otherLife(expect, w.life):
+	case expect != 0 && n.otherIncarnation(expect, w.incarnation):
 		return refuse(RefusedNode, "the process at this address is not the one that this node hears as node %d", expect)
 	}
 	return nil

@@ -42,7 +42,7 @@ type hello struct {
 	clock                 int64       // hybrid clock, ns
 	cluster               string      // "": not part of a cluster yet
 	version               string      // of the build
-	life                  int64       // of the node's process; 0: not given
+	incarnation           int64       // of the node's process; 0: not given
 }
 
 const helloFixed = 2 + 2 + 1 + 4*8
@@ -61,7 +61,7 @@ func (h *hello) append(dst []byte) []byte {
 		dst = le.AppendUint16(dst, uint16(len(s)))
 		dst = append(dst, s...)
 	}
-	return le.AppendUint64(dst, uint64(h.life))
+	return le.AppendUint64(dst, uint64(h.incarnation))
 }
 
 func decodeHello(b []byte) (*hello, error) {
@@ -87,7 +87,7 @@ func decodeHello(b []byte) (*hello, error) {
 		*s, b = string(b[2:n]), b[n:]
 	}
 	if len(b) >= 8 {
-		h.life = int64(le.Uint64(b))
+		h.incarnation = int64(le.Uint64(b))
 	}
 	if !validClock(h.clock) || !validClock(h.physical) {
 		return nil, corrupt("hello with the clock at %d", h.clock)

@@ -35,12 +35,12 @@ type Node struct {
 
 	mu struct {
 		sync.RWMutex
-		closed  bool
-		peers   map[kvpb.NodeID]*peer
-		inbound map[inbound]*conn  // for messages
-		callers map[*conn]struct{} // on which peers call this node
-		lives   map[kvpb.NodeID]*life
-		accepts int // connections that ServeConn is serving
+		closed       bool
+		peers        map[kvpb.NodeID]*peer
+		inbound      map[inbound]*conn  // for messages
+		callers      map[*conn]struct{} // on which peers call this node
+		incarnations map[kvpb.NodeID]*incarnation
+		accepts      int // connections that ServeConn is serving
 	}
 }
 
@@ -79,7 +79,7 @@ func New(o Options) *Node {
 	n.mu.peers = map[kvpb.NodeID]*peer{}
 	n.mu.inbound = map[inbound]*conn{}
 	n.mu.callers = map[*conn]struct{}{}
-	n.mu.lives = map[kvpb.NodeID]*life{}
+	n.mu.incarnations = map[kvpb.NodeID]*incarnation{}
 	return n
 }
 
@@ -239,7 +239,7 @@ func (n *Node) ServeConn(nc net.Conn, first []byte) {
 	defer n.dismiss()
 	c, err := n.accept(nc, first)
 	if c != nil {
-		defer n.dismissLife(c)
+		defer n.dropIncarnation(c)
 	}
 	if err != nil {
 		if n.ctx.Err() == nil && !errors.Is(err, io.EOF) {

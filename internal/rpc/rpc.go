@@ -92,9 +92,9 @@ type Options struct {
 	ClusterID func() string      // "" before the node is part of a cluster
 	NodeID    func() kvpb.NodeID // 0 before the node is part of a cluster
 
-	// Life returns the number of this process, which rises with each start of the node. If it is
+	// Incarnation returns the number of this process, which rises with each start of the node. If it is
 	// nil or returns 0, the process is not distinguished from others.
-	Life func() int64
+	Incarnation func() int64
 	// OnTwin is called when peers have accepted another process of this node: this process must
 	// end. It may be nil.
 	OnTwin func(error)
@@ -133,8 +133,8 @@ func (o *Options) setDefaults() {
 	if o.NodeID == nil {
 		o.NodeID = func() kvpb.NodeID { return 0 }
 	}
-	if o.Life == nil {
-		o.Life = func() int64 { return 0 }
+	if o.Incarnation == nil {
+		o.Incarnation = func() int64 { return 0 }
 	}
 	if o.ProtocolVersion == 0 {
 		o.ProtocolVersion = ProtocolVersion

@@ -12,7 +12,7 @@ import (
 
 // TestTemporaryTables: sessions of three nodes have temporary tables of the same name, which
 // end with their sessions. Those of a node that dies are dropped when it is back in another
-// life, or when it stays away.
+// incarnation, or when it stays away.
 func TestTemporaryTables(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) { testTemporaryTables(t, newTestNodes(t)) })
 }

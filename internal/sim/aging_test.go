@@ -28,13 +28,13 @@ func newAgingBank() agingBank {
 	return agingBank{bank{accounts: 12}, new(atomic.Int64), new(atomic.Int64)}
 }
 
-func (b agingBank) operate(ctx context.Context, s *simulation, client int, l *life, rng *rand.Rand) {
+func (b agingBank) operate(ctx context.Context, s *simulation, client int, inc *incarnation, rng *rand.Rand) {
 	if rng.IntN(4) != 0 {
-		b.bank.operate(ctx, s, client, l, rng)
+		b.bank.operate(ctx, s, client, inc, rng)
 		return
 	}
 	wait := time.Duration(rng.Int64N(int64(3 * shortTTL)))
-	s.transact(ctx, client, l, check.BankSnapshot, kv.TxnOptions{}, func(t *kv.Txn, op *check.Op) error {
+	s.transact(ctx, client, inc, check.BankSnapshot, kv.TxnOptions{}, func(t *kv.Txn, op *check.Op) error {
 		at := account(rng.IntN(b.accounts)) // fixes the snapshot
 		first, err := get(ctx, t, op, at)
 		if err != nil {

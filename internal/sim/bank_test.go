@@ -49,9 +49,9 @@ func balance(value string) int64 {
 	return b
 }
 
-func (b bank) operate(ctx context.Context, s *simulation, client int, l *life, rng *rand.Rand) {
+func (b bank) operate(ctx context.Context, s *simulation, client int, inc *incarnation, rng *rand.Rand) {
 	if rng.IntN(4) == 0 {
-		s.transact(ctx, client, l, check.BankSnapshot, kv.TxnOptions{}, func(t *kv.Txn, op *check.Op) error {
+		s.transact(ctx, client, inc, check.BankSnapshot, kv.TxnOptions{}, func(t *kv.Txn, op *check.Op) error {
 			return readAll(ctx, t, op, b.keys())
 		})
 		return
@@ -59,7 +59,7 @@ func (b bank) operate(ctx context.Context, s *simulation, client int, l *life, r
 	i := rng.IntN(b.accounts)
 	j := (i + 1 + rng.IntN(b.accounts-1)) % b.accounts
 	from, to, amount := account(i), account(j), int64(1+rng.IntN(10))
-	s.transact(ctx, client, l, check.BankTransfer, kv.TxnOptions{}, func(t *kv.Txn, op *check.Op) error {
+	s.transact(ctx, client, inc, check.BankTransfer, kv.TxnOptions{}, func(t *kv.Txn, op *check.Op) error {
 		op.Transfer = &check.Transfer{From: from, To: to, Amount: amount}
 		var now [2]string
 		for i, key := range []string{from, to} {

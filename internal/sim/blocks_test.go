@@ -62,7 +62,7 @@ func TestDisk(t *testing.T) {
 				t.Fatal("a killed process lost what it had written")
 			}
 			if _, err := old.Create("x", fs.WriteUnspecified); !errors.Is(err, fs.ErrPowerLoss) {
-				t.Fatal("a former life goes on: ", err)
+				t.Fatal("a former incarnation goes on: ", err)
 			}
 			writeFile(t, d.FS(), "not either", "c", false)
 			d.PowerOff()
@@ -198,14 +198,14 @@ func TestPlansHeal(t *testing.T) {
 			down := 0
 			for _, g := range plan[:i] {
 				overlap := g.At+g.For >= f.At
-				if overlap && g.endsLives() {
+				if overlap && g.endsProcess() {
 					down += len(g.Nodes)
 				}
 				if overlap && g.Kind == f.Kind && slices.Contains(g.Nodes, f.Nodes[0]) {
 					t.Fatalf("two at once:\n%v\n%v", g, f)
 				}
 			}
-			if f.endsLives() && f.Kind != PowerOffAll && down > 1 {
+			if f.endsProcess() && f.Kind != PowerOffAll && down > 1 {
 				t.Fatal("too many are down: ", f)
 			}
 		}

@@ -41,46 +41,46 @@ const openPause = 200 * time.Millisecond
 // startWithin is how long a node may take to start.
 const startWithin = 2 * time.Minute
 
-// machine is where a node of a simulated cluster runs, over its lives.
+// machine is where the incarnations of a node of a simulated cluster run.
 type machine struct {
 	id    kvpb.NodeID
 	disk  *Disk
 	clock *Clock
 
-	mu    sync.Mutex
-	life  *life // nil while it is down
-	lives int
-	last  store.Identity // of the latest life that was ready
-	// Of whole nodes: booting is the life that is not ready yet, down says that an operator keeps
+	mu           sync.Mutex
+	incarnation  *incarnation // nil while it is down
+	incarnations int
+	last         store.Identity // of the latest incarnation that was ready
+	// Of whole nodes: booting is the incarnation that is not ready yet, down says that an operator keeps
 	// the machine down.
-	booting *life
+	booting *incarnation
 	down    bool
 }
 
-// life is one life of a node: everything above the disk, as a server runs it. The SQL part opens
+// incarnation is one process of a node: everything above the disk, as a server runs it. The SQL part opens
 // while the node serves others.
-type life struct {
+type incarnation struct {
 	node   *machine
 	hlc    *hlc.Clock
 	ep     *Endpoint
 	kv     *kvnode.Node
 	sql    *sqlnode.Node      // nil unless cluster.sql
-	began  int64              // kv.Life
+	began  int64              // kv.Incarnation
 	store  *store.Store       // the only one of kv.Store
 	live   *liveness.Liveness // kv.Live
 	router *dist.Router       // kv.Router
 	db     *kv.DB             // kv.DB
 	member *member            // nil unless cluster.whole
-	// running are the requests that use the store; ended ends them with the life.
+	// running are the requests that use the store; ended ends them with the incarnation.
 	running sync.WaitGroup
 	ended   context.Context
 	end     context.CancelFunc
 }
 
-func (n *machine) current() *life {
+func (n *machine) current() *incarnation {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	return n.life
+	return n.incarnation
 }
 
 // identity returns that of the store, which the machine has while it is down as well.
@@ -101,10 +101,10 @@ type cluster struct {
 	ttl     time.Duration // store.Options.GCTTL
 	lag     time.Duration // store.Options.ClosedLag
 	spill   int64         // how large write buffers grow, see kv.DB.SetSpill
-	// onEnd is told of each life before its store is closed.
-	onEnd func(*life)
+	// onEnd is called for each incarnation before its store is closed.
+	onEnd func(*incarnation)
 	// intercept, if set, stands between the nodes' routers and the replicas they send to.
-	intercept func(l *life, s kvpb.Sender) kvpb.Sender
+	intercept func(inc *incarnation, s kvpb.Sender) kvpb.Sender
 	// places has replicas placed as by a server, once the cluster is founded; else they stay
 	// where the test puts them.
 	places  bool
@@ -120,7 +120,7 @@ type cluster struct {
 
 	cutKeys []string // where ranges may be split
 	changes sync.WaitGroup
-	ending  sync.WaitGroup           // lives that are over
+	ending  sync.WaitGroup           // incarnations that have ended
 	changed [faultKinds]atomic.Int64 // changes that were made, by kind
 }
 
@@ -141,7 +141,7 @@ func newCluster(t *testing.T, seed uint64, size int) *cluster {
 
 func (c *cluster) node(id kvpb.NodeID) *machine { return c.nodes[id-1] }
 
-// start begins a life of a node. One that does not come up within startWithin stays down,
+// start starts a node. One that does not come up within startWithin stays down,
 // which the end of the run finds.
 func (c *cluster) start(id kvpb.NodeID) {
 	n := c.node(id)
@@ -150,11 +150,11 @@ func (c *cluster) start(id kvpb.NodeID) {
 		return
 	}
 	for began := time.Now(); ; {
-		l, err := c.open(n)
+		inc, err := c.open(n)
 		if err == nil {
 			n.mu.Lock()
-			n.life, n.last = l, l.store.Identity()
-			n.lives++
+			n.incarnation, n.last = inc, inc.store.Identity()
+			n.incarnations++
 			n.mu.Unlock()
 			break
 		}
@@ -164,7 +164,7 @@ func (c *cluster) start(id kvpb.NodeID) {
 		}
 		<-time.After(time.Second) // its disk is full or stalls
 	}
-	c.story.Addf("node %d serves, life %d", id, n.lives)
+	c.story.Addf("node %d serves, incarnation %d", id, n.incarnations)
 	for _, o := range c.nodes {
 		if p := o.current(); p != nil {
 			for _, q := range c.nodes {
@@ -176,86 +176,86 @@ func (c *cluster) start(id kvpb.NodeID) {
 	}
 }
 
-func (c *cluster) info(id kvpb.NodeID, l *life) liveness.NodeInfo {
-	return liveness.NodeInfo{ID: id, Life: l.kv.Life, Seq: l.kv.Stats.Seq(), Stores: l.kv.StoreInfos()}
+func (c *cluster) info(id kvpb.NodeID, inc *incarnation) liveness.NodeInfo {
+	return liveness.NodeInfo{ID: id, Incarnation: inc.kv.Incarnation, Seq: inc.kv.Stats.Seq(), Stores: inc.kv.StoreInfos()}
 }
 
-func (c *cluster) open(n *machine) (*life, error) {
-	l := &life{node: n, hlc: hlc.New(n.clock.Now, simOffset)}
-	l.ended, l.end = context.WithCancel(context.Background())
+func (c *cluster) open(n *machine) (*incarnation, error) {
+	inc := &incarnation{node: n, hlc: hlc.New(n.clock.Now, simOffset)}
+	inc.ended, inc.end = context.WithCancel(context.Background())
 	opened := false
 	defer func() {
 		if opened {
 			return
 		}
 		// Its disk is full or stalls; it is tried again.
-		if l.ep != nil {
+		if inc.ep != nil {
 			c.net.Crash(n.id, Killed)
 		}
-		l.abandon()
+		inc.abandon()
 	}()
 	var err error
-	o := c.options(l)
-	if l.kv, err = kvnode.New(o); err != nil {
+	o := c.options(inc)
+	if inc.kv, err = kvnode.New(o); err != nil {
 		return nil, err
 	}
-	l.store, l.live, l.began = l.kv.Store.First(), l.kv.Live, l.kv.Life
-	if l.store.Identity() == (store.Identity{}) {
+	inc.store, inc.live, inc.began = inc.kv.Store.First(), inc.kv.Live, inc.kv.Incarnation
+	if inc.store.Identity() == (store.Identity{}) {
 		id := store.Identity{Cluster: "sim", Node: n.id, Store: kvpb.StoreID(n.id)}
 		if n.id == 1 {
-			err = l.store.Bootstrap(id)
+			err = inc.store.Bootstrap(id)
 		} else {
-			err = l.store.Join(id)
+			err = inc.store.Join(id)
 		}
 		if err != nil {
 			return nil, err
 		}
 	}
-	if err := l.kv.Store.Start(); err != nil {
+	if err := inc.kv.Store.Start(); err != nil {
 		return nil, err
 	}
-	l.live.Start()
-	l.kv.OpenGateway(l.ended)
-	l.router, l.db = l.kv.Router, l.kv.DB
-	l.kv.StartRanges(l.ended)
+	inc.live.Start()
+	inc.kv.OpenGateway(inc.ended)
+	inc.router, inc.db = inc.kv.Router, inc.kv.DB
+	inc.kv.StartRanges(inc.ended)
 	if c.places && c.founded {
-		l.kv.StartPlacement(l.ended)
+		inc.kv.StartPlacement(inc.ended)
 	}
 	if c.sql {
-		l.sql = sqlnode.New(sqlnode.Options{
-			KV: l.kv, Transport: o.Transport, Settings: o.Settings, Go: o.Go, Memory: o.Memory, Version: "simulated", Logger: o.Logger,
+		inc.sql = sqlnode.New(sqlnode.Options{
+			KV: inc.kv, Transport: o.Transport, Settings: o.Settings, Go: o.Go, Memory: o.Memory, Version: "simulated", Logger: o.Logger,
 		})
-		l.running.Go(func() { c.serveSQL(l) })
+		inc.running.Go(func() { c.serveSQL(inc) })
 	}
 	opened = true
-	return l, nil
+	return inc, nil
 }
 
-// serveSQL opens the SQL part of a life, once the ranges of the catalog are led.
-func (c *cluster) serveSQL(l *life) {
-	for l.ended.Err() == nil {
-		err := l.sql.Open(l.ended)
+// serveSQL opens the SQL part of an incarnation, once the ranges of the catalog are led.
+func (c *cluster) serveSQL(inc *incarnation) {
+	for inc.ended.Err() == nil {
+		err := inc.sql.Open(inc.ended)
 		if err == nil {
-			l.sql.Start(l.ended)
-			c.story.Addf("node %d serves SQL", l.node.id)
+			inc.sql.Start(inc.ended)
+			c.story.Addf("node %d serves SQL", inc.node.id)
 			return
 		}
-		c.story.Addf("node %d does not serve SQL yet: %v", l.node.id, err)
+		c.story.Addf("node %d does not serve SQL yet: %v", inc.node.id, err)
 		<-time.After(openPause)
 	}
 }
 
-// options are those of a life: the network, the disk and the clock are simulated.
-func (c *cluster) options(l *life) kvnode.Options {
-	n, logger := l.node, slog.New(c.log).With("node", l.node.id)
+// options returns the options of an incarnation: the network, the disk and the clock are simulated.
+func (c *cluster) options(inc *incarnation) kvnode.Options {
+	n, logger := inc.node, slog.New(c.log).With("node", inc.node.id)
 	o := kvnode.Options{
 		Store: store.Options{
-			FS: n.disk.FS(), Clock: l.hlc, CacheBytes: 1 << 20, MemTableBytes: memTable, NoTableStats: true, SegmentBytes: 64 << 10,
+			FS: n.disk.FS(), Clock: inc.hlc, CacheBytes: 1 << 20, MemTableBytes: memTable, NoTableStats: true, SegmentBytes: 64 << 10,
 			Logger: logger, GCTTL: c.ttl, ClosedLag: c.lag,
 			OldestRead: func() hlc.Timestamp { return hlc.Timestamp{} }, // nobody waits for readers that are behind
 		},
-		Dirs: []string{"store"}, Transport: &lifeTransport{l: l, c: c}, MaxOffset: simOffset,
-		Self:      func() liveness.NodeInfo { return c.info(n.id, l) },
+		Dirs: []string{"store"}, Transport: &incarnationTransport{inc: inc, c: c}, MaxOffset: simOffset,
+		Self:      func() liveness.NodeInfo { return c.info(n.id, inc) },
 		ClockOK:   func() bool { return true },
 		RoundTrip: func(kvpb.NodeID) (time.Duration, bool) { return 0, false },
 		Ready:     func() bool { return true },
@@ -266,10 +266,10 @@ func (c *cluster) options(l *life) kvnode.Options {
 			c.story.Addf("node %d: %s", n.id, describe(r.Desc()))
 		},
 		OnFatal:  func(err error) { c.story.Addf("node %d: store failed: %v", n.id, err) },
-		Settings: clustersetting.NewLive(clustersetting.Default()), Go: l.running.Go, Spill: c.spill, Logger: logger, Memory: quota.NewPool("node", simMemory),
+		Settings: clustersetting.NewLive(clustersetting.Default()), Go: inc.running.Go, Spill: c.spill, Logger: logger, Memory: quota.NewPool("node", simMemory),
 	}
 	if c.intercept != nil {
-		o.Intercept = func(s kvpb.Sender) kvpb.Sender { return c.intercept(l, s) }
+		o.Intercept = func(s kvpb.Sender) kvpb.Sender { return c.intercept(inc, s) }
 	}
 	return o
 }
@@ -277,127 +277,127 @@ func (c *cluster) options(l *life) kvnode.Options {
 // simDisk is the size that disks are said to have.
 const simDisk = 1 << 40
 
-// abandon closes what a life has opened that could not begin.
-func (l *life) abandon() {
-	l.end()
-	if l.kv != nil {
-		l.running.Wait()
-		l.kv.Disconnect()
-		_ = l.kv.Store.Close() // its disk may take nothing
+// abandon closes the parts of an incarnation that could not start.
+func (inc *incarnation) abandon() {
+	inc.end()
+	if inc.kv != nil {
+		inc.running.Wait()
+		inc.kv.Disconnect()
+		_ = inc.kv.Store.Close() // its disk may take nothing
 	}
 }
 
-// lifeTransport is the transport of a life: its endpoint begins with the first handler, when the
-// clock may be shown, and its requests end with the life.
-type lifeTransport struct {
-	l *life
-	c *cluster
+// incarnationTransport is the transport of an incarnation. Its endpoint starts with the first handler, when
+// the clock may be shown; its requests end with the incarnation.
+type incarnationTransport struct {
+	inc *incarnation
+	c   *cluster
 }
 
-func (t *lifeTransport) endpoint() *Endpoint {
-	if l := t.l; l.ep == nil {
-		l.ep = t.c.net.Start(l.node.id, Hooks{Stamp: l.hlc.Reading, Observe: func(ts hlc.Timestamp) { _ = l.hlc.Update(ts) }})
+func (t *incarnationTransport) endpoint() *Endpoint {
+	if inc := t.inc; inc.ep == nil {
+		inc.ep = t.c.net.Start(inc.node.id, Hooks{Stamp: inc.hlc.Reading, Observe: func(ts hlc.Timestamp) { _ = inc.hlc.Update(ts) }})
 	}
-	return t.l.ep
+	return t.inc.ep
 }
 
 // Handle implements rpc.Transport.
-func (t *lifeTransport) Handle(m rpc.Method, h rpc.Handler) {
-	t.endpoint().Handle(m, t.l.serving(h))
+func (t *incarnationTransport) Handle(m rpc.Method, h rpc.Handler) {
+	t.endpoint().Handle(m, t.inc.serving(h))
 }
 
 // HandleMessage implements rpc.Transport.
-func (t *lifeTransport) HandleMessage(m rpc.Method, h rpc.MessageHandler) {
+func (t *incarnationTransport) HandleMessage(m rpc.Method, h rpc.MessageHandler) {
 	t.endpoint().HandleMessage(m, h)
 }
 
 // Call implements rpc.Transport.
-func (t *lifeTransport) Call(ctx context.Context, to kvpb.NodeID, m rpc.Method, req []byte) ([]byte, error) {
-	return t.l.ep.Call(ctx, to, m, req)
+func (t *incarnationTransport) Call(ctx context.Context, to kvpb.NodeID, m rpc.Method, req []byte) ([]byte, error) {
+	return t.inc.ep.Call(ctx, to, m, req)
 }
 
 // Send implements rpc.Transport. Muted methods reach nobody.
-func (t *lifeTransport) Send(to kvpb.NodeID, m rpc.Method, msg []byte) bool {
-	return t.c.muted[m] || t.l.ep.Send(to, m, msg)
+func (t *incarnationTransport) Send(to kvpb.NodeID, m rpc.Method, msg []byte) bool {
+	return t.c.muted[m] || t.inc.ep.Send(to, m, msg)
 }
 
-// serving makes a handler one of the requests that end with the life.
-func (l *life) serving(h rpc.Handler) rpc.Handler {
+// serving makes a handler one of the requests that end with the incarnation.
+func (inc *incarnation) serving(h rpc.Handler) rpc.Handler {
 	return func(ctx context.Context, from kvpb.NodeID, req []byte) ([]byte, error) {
-		if !l.use() {
+		if !inc.use() {
 			return nil, rpc.ErrUnknownOutcome
 		}
-		defer l.running.Done()
+		defer inc.running.Done()
 		ctx, cancel := context.WithCancel(ctx)
 		defer cancel()
-		defer context.AfterFunc(l.ended, cancel)()
+		defer context.AfterFunc(inc.ended, cancel)()
 		return h(ctx, from, req)
 	}
 }
 
-// use notes that a request uses a life; it reports false when that has ended.
-func (l *life) use() bool {
-	n := l.node
+// use counts a request that uses the incarnation; it returns false if that has ended.
+func (inc *incarnation) use() bool {
+	n := inc.node
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	if l.ended.Err() != nil {
+	if inc.ended.Err() != nil {
 		return false
 	}
-	l.running.Add(1)
+	inc.running.Add(1)
 	return true
 }
 
-// stop ends a life of a node; network and disk may have gone before. What remains of
-// the life comes to its end in the background, where it reaches nobody any more.
+// stop ends a node's process, whose network and disk may have gone before. The rest of the process ends in
+// the background, where it reaches nobody any more.
 func (c *cluster) stop(id kvpb.NodeID) {
-	if l := c.retire(id); l != nil {
-		c.ending.Go(func() { c.end(l) })
+	if inc := c.retire(id); inc != nil {
+		c.ending.Go(func() { c.end(inc) })
 	}
 }
 
-// leave ends a life of a node in good order.
+// leave shuts a node down in good order.
 func (c *cluster) leave(id kvpb.NodeID) {
-	if l := c.retire(id); l != nil {
-		c.end(l)
+	if inc := c.retire(id); inc != nil {
+		c.end(inc)
 	}
 }
 
-// retire takes a node's life out of use and returns it.
-func (c *cluster) retire(id kvpb.NodeID) *life {
+// retire takes a node's present incarnation out of use and returns it.
+func (c *cluster) retire(id kvpb.NodeID) *incarnation {
 	n := c.node(id)
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	l := n.life
-	if l == nil {
-		l = n.booting
+	inc := n.incarnation
+	if inc == nil {
+		inc = n.booting
 	}
-	n.life, n.booting = nil, nil
-	if l != nil {
-		l.end()
+	n.incarnation, n.booting = nil, nil
+	if inc != nil {
+		inc.end()
 		c.story.Addf("node %d ends", id)
 	}
-	return l
+	return inc
 }
 
-// end closes what a life consists of.
-func (c *cluster) end(l *life) {
-	if l.member != nil {
-		l.member.end()
+// end closes the parts of an incarnation.
+func (c *cluster) end(inc *incarnation) {
+	if inc.member != nil {
+		inc.member.end()
 		return
 	}
-	l.live.Close()
-	if l.sql != nil {
-		l.kv.Router.FailFast() // what its sessions still clean up reaches nobody
+	inc.live.Close()
+	if inc.sql != nil {
+		inc.kv.Router.FailFast() // what its sessions still clean up reaches nobody
 	}
-	l.running.Wait()
-	if l.sql != nil {
-		_ = l.sql.Close(l.ended) // nor does what it would tell
+	inc.running.Wait()
+	if inc.sql != nil {
+		_ = inc.sql.Close(inc.ended) // nor does what it would tell
 	}
-	l.kv.Disconnect()
+	inc.kv.Disconnect()
 	if c.onEnd != nil {
-		c.onEnd(l)
+		c.onEnd(inc)
 	}
-	_ = l.kv.Store.Close() // its disk may be gone
+	_ = inc.kv.Store.Close() // its disk may be gone
 }
 
 // close ends all nodes and the network.
@@ -407,25 +407,25 @@ func (c *cluster) close() {
 		c.stop(n.id)
 	}
 	c.ending.Wait()
-	<-time.After(time.Minute) // what ended lives still try fails by then
+	<-time.After(time.Minute) // what ended processes still try fails by then
 	c.net.Close()
 }
 
-// lives returns the present lives of all nodes.
-func (c *cluster) lives() (out []*life) {
+// running returns the present incarnations of all nodes.
+func (c *cluster) running() (out []*incarnation) {
 	for _, n := range c.nodes {
-		if l := n.current(); l != nil {
-			out = append(out, l)
+		if inc := n.current(); inc != nil {
+			out = append(out, inc)
 		}
 	}
 	return out
 }
 
-// of returns the present life of a node of the cluster; nil if it is down.
-func (c *cluster) of(id kvpb.NodeID) *life {
-	for _, l := range c.lives() {
-		if l.kv.ID() == id {
-			return l
+// of returns the present incarnation of a node of the cluster; nil if it is down.
+func (c *cluster) of(id kvpb.NodeID) *incarnation {
+	for _, inc := range c.running() {
+		if inc.kv.ID() == id {
+			return inc
 		}
 	}
 	return nil
@@ -436,8 +436,8 @@ func (c *cluster) led(id kvpb.RangeID, fn func(r *replica.Replica) error) {
 	c.t.Helper()
 	var last error
 	for range 3000 {
-		for _, l := range c.lives() {
-			if r, ok := l.store.Replica(id); ok && r.Leads() {
+		for _, inc := range c.running() {
+			if r, ok := inc.store.Replica(id); ok && r.Leads() {
 				if last = fn(r); last == nil {
 					return
 				}
@@ -471,9 +471,9 @@ func (c *cluster) found(cuts ...string) {
 		c.led(1, func(r *replica.Replica) error { return r.Split(ctx, []byte(all[i]), id) })
 	}
 	c.founded = true
-	for _, l := range c.lives() {
+	for _, inc := range c.running() {
 		if c.places {
-			l.kv.StartPlacement(l.ended)
+			inc.kv.StartPlacement(inc.ended)
 		}
 	}
 }

@@ -12,7 +12,7 @@ import (
 // unlimited is the room on a disk that is not full.
 const unlimited = 1 << 62
 
-// Disk is the disk of a store, which outlives its node's lives. Each life opens it
+// Disk is the disk of a store, which outlives its node's processes. Each incarnation opens it
 // with FS; a crash ends that file system and leaves what a real disk would.
 //
 // A stalled or slow operation blocks in virtual time. One who waits for it while
@@ -24,8 +24,8 @@ type Disk struct {
 	rng     *rand.Rand
 	mem     *fs.MemFS
 	quota   *fs.Quota
-	power   *fs.PowerLoss // of this life
-	gate    *fs.Gate      // of this life
+	power   *fs.PowerLoss // of this incarnation
+	gate    *fs.Gate      // of this incarnation
 	stalled bool
 	slow    time.Duration // mean of a sync
 	crashes int
@@ -38,7 +38,7 @@ func NewDisk(seed uint64) *Disk {
 	return d
 }
 
-// plugInLocked begins a life.
+// plugInLocked gives the disk to the next incarnation.
 func (d *Disk) plugInLocked() {
 	d.power = &fs.PowerLoss{N: unlimited}
 	d.gate = fs.NewGate(func(op *fs.Op) bool { return op.Kind.Mutates() && !isEngineFile(op.Path) })
@@ -47,15 +47,15 @@ func (d *Disk) plugInLocked() {
 	}
 }
 
-// FS returns the disk as this life of its node sees it.
+// FS returns the disk as this incarnation of its node sees it.
 func (d *Disk) FS() fs.FS {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	power := d.power
 	off := func(op *fs.Op) error {
-		// The engine of a life that has ended may write on, where nobody will ever read:
+		// The engine of a process that has ended may write on, where nobody will ever read:
 		// it would try again and again to write a table, which keeps virtual time from
-		// passing, and never let go of its mutex when it can't write its manifest. What such a life
+		// passing, and never let go of its mutex when it can't write its manifest. What such a process
 		// reads reaches nobody: raft panics where its log can't be read.
 		if power.Struck() && (isEngineFile(op.Path) || !op.Kind.Mutates()) {
 			return nil
@@ -97,11 +97,11 @@ func (d *Disk) wait(op *fs.Op) error {
 	return nil
 }
 
-// Kill ends this life as the death of its process does: nothing it does from now on
+// Kill ends this incarnation as the death of a process does: nothing it does from now on
 // reaches the disk, all it did stays.
 func (d *Disk) Kill() { d.crash(func() int { return 100 }) }
 
-// PowerOff ends this life as a power loss does: of what was not synced a random
+// PowerOff ends this incarnation as a power loss does: of what was not synced a random
 // part stays, sometimes all or nothing.
 func (d *Disk) PowerOff() {
 	d.crash(func() int {
@@ -125,7 +125,7 @@ func (d *Disk) crash(keepPercent func() int) {
 	d.plugInLocked()
 }
 
-// Crashes returns how many lives have ended.
+// Crashes returns how many incarnations have ended.
 func (d *Disk) Crashes() int {
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -159,7 +159,7 @@ func (n *Network) deliverLocked(p *packet, now time.Duration) {
 	if p.to.dead {
 		timeout := p.link.quality.Timeout
 		if !n.off[p.to.id] {
-			timeout = 0 // its machine, or a later life, does not know the connection
+			timeout = 0 // its machine, or a later incarnation, does not know the connection
 		}
 		n.dropLocked(p, now, timeout)
 		return

@@ -5,7 +5,7 @@
 // whose Transport the network implements, fs, hlc and kvpb. Production code
 // does not import it.
 //
-// Reading order: [Network], [Endpoint] (one life of a node) and [Quality]
+// Reading order: [Network], [Endpoint] (one incarnation of a node) and [Quality]
 // (network.go, endpoint.go, link.go; dispatch.go is how packets move); [Stream], a connection; [Disk];
 // [Clock]; [Fault], [Plan] and [NewPlan] (faults.go); [Run] and [Environment],
 // which makes faults happen to the other blocks (run.go); [Trace], what is
@@ -39,7 +39,7 @@
 //     and repetitions at most (link.inOrder; TestMessagesStayInOrder).
 //  3. A call that ends with rpc.ErrNotSent never reached a handler (Endpoint.begin;
 //     TestCallErrors). A call ends once, whatever happens (Network.finishLocked).
-//  4. After Crash returned, no handler of that life begins, and no answer of one
+//  4. After Crash returned, no handler of that incarnation begins, and no answer of one
 //     arrives that was not under way (Network.read, answer; TestCrash).
 //  5. Payloads are copied: sender and receiver share no memory (clone;
 //     TestPayloadsAreCopied).
@@ -47,7 +47,7 @@
 //     (planner.troubled; TestPlansLeaveAQuorum), and ends healed: each fault ends
 //     within the plan's length, and Run ends what it began even if it is stopped
 //     (NewPlan, Run; TestPlansHeal).
-//  7. After Kill or PowerOff nothing that the former life does reaches the Disk, nor
+//  7. After Kill or PowerOff nothing that the former incarnation does reaches the Disk, nor
 //     does anything succeed there that could be acknowledged (fs.PowerLoss, Disk.FS;
 //     TestDisk).
 //  8. The bytes of a connection arrive in the order in which they were written, or it ends with

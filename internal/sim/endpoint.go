@@ -10,7 +10,7 @@ import (
 	"github.com/lichendb/lichen/internal/rpc"
 )
 
-// Endpoint is the transport of one life of a node.
+// Endpoint is the transport of one incarnation of a node.
 type Endpoint struct {
 	n      *Network
 	id     kvpb.NodeID
@@ -59,7 +59,7 @@ type result struct {
 // Node returns whose transport it is.
 func (e *Endpoint) Node() kvpb.NodeID { return e.id }
 
-// Alive reports whether this life of the node goes on.
+// Alive reports whether this incarnation of the node goes on.
 func (e *Endpoint) Alive() bool {
 	e.n.mu.Lock()
 	defer e.n.mu.Unlock()

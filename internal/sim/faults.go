@@ -196,7 +196,7 @@ type planner struct {
 }
 
 // NewPlan draws a plan from a seed: the same plan for the same seed and options.
-// No two faults of one kind overlap at one node, nor any two that end its life.
+// No two faults of one kind overlap at one node, nor any two that end its process.
 func NewPlan(seed uint64, o PlanOptions) Plan {
 	o.setDefaults()
 	p := &planner{PlanOptions: o, rng: rand.New(rand.NewPCG(seed, 0x6661756c7473))}
@@ -265,7 +265,7 @@ func (p *planner) nodes(k FaultKind) []kvpb.NodeID {
 	return all[:n:n]
 }
 
-func (f Fault) endsLives() bool {
+func (f Fault) endsProcess() bool {
 	return f.Kind == Kill || f.Kind == PowerOff || f.Kind == PowerOffAll || f.Kind == Restart
 }
 
@@ -280,24 +280,24 @@ func (p *planner) fits(f Fault) bool {
 			continue // over; earlier ones can't begin after f
 		}
 		same := slices.ContainsFunc(f.Nodes, func(n kvpb.NodeID) bool { return slices.Contains(g.Nodes, n) })
-		if same && (f.Kind == g.Kind || f.endsLives() && g.endsLives()) {
+		if same && (f.Kind == g.Kind || f.endsProcess() && g.endsProcess()) {
 			return false
 		}
-		if g.endsLives() {
+		if g.endsProcess() {
 			down += len(g.Nodes)
 		}
 	}
-	if f.endsLives() && f.Kind != PowerOffAll && down+1 > p.MaxDown {
+	if f.endsProcess() && f.Kind != PowerOffAll && down+1 > p.MaxDown {
 		return false
 	}
 	return p.Quorum == 0 || p.troubled(f) <= time.Duration(float64(p.Length)*(1-p.Quorum))
 }
 
-// How long after a fault its nodes are still of no use: a life waits for its clock
+// How long after a fault its nodes are still of no use: a process waits for its clock
 // and catches up, a link brings heartbeats again.
 const (
-	lifeRecovers = 4 * time.Second
-	linkRecovers = 2 * time.Second
+	restartRecovers = 4 * time.Second
+	linkRecovers    = 2 * time.Second
 	// badLoss is from how much loss, in thousandths, a node is in trouble.
 	badLoss = 100
 )
@@ -307,7 +307,7 @@ const (
 func (f Fault) trouble() ([]kvpb.NodeID, time.Duration) {
 	switch f.Kind {
 	case Kill, PowerOff, PowerOffAll, Restart:
-		return f.Nodes, lifeRecovers
+		return f.Nodes, restartRecovers
 	case OneWay, Flapping:
 		return f.Nodes[:1], linkRecovers
 	case LossyLinks:

@@ -47,26 +47,26 @@ func (b fedBank) begin() {
 	f.done.Go(func() {
 		rng := rand.New(rand.NewPCG(1, 2))
 		for ctx.Err() == nil {
-			if l := f.c.nodes[rng.IntN(len(f.c.nodes))].current(); l != nil && l.use() {
-				f.read(ctx, l, b.keys().Start, b.keys().End)
-				l.running.Done()
+			if inc := f.c.nodes[rng.IntN(len(f.c.nodes))].current(); inc != nil && inc.use() {
+				f.read(ctx, inc, b.keys().Start, b.keys().End)
+				inc.running.Done()
 			}
 			<-time.After(100 * time.Millisecond)
 		}
 	})
 }
 
-// read reads the feed in one life of a node, for some time.
-func (f *fed) read(ctx context.Context, l *life, start, end []byte) {
+// read reads the feed in one incarnation of a node, for some time.
+func (f *fed) read(ctx context.Context, inc *incarnation, start, end []byte) {
 	ctx, cancel := context.WithTimeout(ctx, 8*time.Second)
 	defer cancel()
-	defer context.AfterFunc(l.ended, cancel)()
+	defer context.AfterFunc(inc.ended, cancel)()
 	f.mu.Lock()
 	from := f.resolved
 	f.begun++
 	f.mu.Unlock()
 	resolved := from // in this reading
-	_ = l.db.Feed(ctx, start, end, from, func(events []kv.FeedEvent, upTo hlc.Timestamp) error {
+	_ = inc.db.Feed(ctx, start, end, from, func(events []kv.FeedEvent, upTo hlc.Timestamp) error {
 		f.mu.Lock()
 		defer f.mu.Unlock()
 		for _, e := range events {

@@ -68,14 +68,14 @@ func (c *cluster) inspect() ([]*kvpb.RangeDescriptor, error) {
 			return nil, &unlike{d, err}
 		}
 	}
-	for _, l := range c.lives() {
-		for _, r := range l.store.Replicas() {
+	for _, inc := range c.running() {
+		for _, r := range inc.store.Replicas() {
 			d := byID[r.RangeID()]
 			if d == nil {
-				return nil, fmt.Errorf("node %d still holds range %d, which is no more", l.node.id, r.RangeID())
+				return nil, fmt.Errorf("node %d still holds range %d, which is no more", inc.node.id, r.RangeID())
 			}
-			if _, ok := d.Replica(l.store.Identity().Store); !ok {
-				return nil, fmt.Errorf("node %d still holds a replica of range %d, which was removed", l.node.id, d.RangeID)
+			if _, ok := d.Replica(inc.store.Identity().Store); !ok {
+				return nil, fmt.Errorf("node %d still holds a replica of range %d, which was removed", inc.node.id, d.RangeID)
 			}
 		}
 	}
@@ -86,10 +86,10 @@ func (c *cluster) inspect() ([]*kvpb.RangeDescriptor, error) {
 func (c *cluster) replicasAt(key []byte) (s string) {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 	defer cancel()
-	for _, l := range c.lives() {
-		for _, r := range l.store.Replicas() {
+	for _, inc := range c.running() {
+		for _, r := range inc.store.Replicas() {
 			if r.Desc().ContainsKey(key) {
-				s += fmt.Sprintf("\n  node %d: %s", l.node.id, r.Describe(ctx))
+				s += fmt.Sprintf("\n  node %d: %s", inc.node.id, r.Describe(ctx))
 			}
 		}
 	}
@@ -133,11 +133,11 @@ func (c *cluster) cover() (descs []*kvpb.RangeDescriptor, err error) {
 func (c *cluster) alike(d *kvpb.RangeDescriptor) error {
 	var index, sum uint64
 	for i, rep := range d.Replicas {
-		l := c.of(rep.Node)
-		if l == nil {
+		inc := c.of(rep.Node)
+		if inc == nil {
 			return fmt.Errorf("node %d is down", rep.Node)
 		}
-		r, ok := l.store.Replica(d.RangeID)
+		r, ok := inc.store.Replica(d.RangeID)
 		if !ok || !r.Initialized() || r.ReplicaID() != rep.Replica {
 			return fmt.Errorf("node %d has no replica %d of it", rep.Node, rep.Replica)
 		}
@@ -145,7 +145,7 @@ func (c *cluster) alike(d *kvpb.RangeDescriptor) error {
 			return fmt.Errorf("node %d takes it for %s", rep.Node, describe(o))
 		}
 		at := r.AppliedIndex()
-		s, err := checksum(l.store.Engine(), d)
+		s, err := checksum(inc.store.Engine(), d)
 		if err != nil {
 			return err
 		}
@@ -199,7 +199,7 @@ func (c *cluster) addressed(descs []*kvpb.RangeDescriptor) error {
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 	defer cancel()
 	found := map[string][]byte{}
-	err := c.lives()[0].db.Run(ctx, func(ctx context.Context, t *kv.Txn) error {
+	err := c.running()[0].db.Run(ctx, func(ctx context.Context, t *kv.Txn) error {
 		clear(found)
 		var page kv.ScanResult
 		sp := keys.MetaSpan()

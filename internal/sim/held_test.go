@@ -22,10 +22,10 @@ const heldThink = 300 * time.Millisecond
 // lostLock is what a commit says whose locks got lost.
 const lostLock = "lost the transaction's locks"
 
-func (b heldBank) operate(ctx context.Context, s *simulation, client int, l *life, rng *rand.Rand) {
+func (b heldBank) operate(ctx context.Context, s *simulation, client int, inc *incarnation, rng *rand.Rand) {
 	i := rng.IntN(b.accounts - 1)
 	from, to, amount := account(i), account(i+1+rng.IntN(b.accounts-1-i)), int64(1+rng.IntN(10))
-	s.transact(ctx, client, l, check.BankTransfer, kv.TxnOptions{Isolation: kv.ReadCommitted}, func(t *kv.Txn, op *check.Op) error {
+	s.transact(ctx, client, inc, check.BankTransfer, kv.TxnOptions{Isolation: kv.ReadCommitted}, func(t *kv.Txn, op *check.Op) error {
 		op.Transfer = &check.Transfer{From: from, To: to, Amount: amount}
 		a, err := lockKey(ctx, t, op, from)
 		if err != nil {

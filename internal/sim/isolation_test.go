@@ -37,8 +37,8 @@ func histKey(name string) []byte { return []byte("\x10" + name) }
 
 // begin begins the next transaction, at the next node.
 func (h *history) begin() *histTxn {
-	l := h.nodes[(h.turn+len(h.txns))%len(h.nodes)].current()
-	x := &histTxn{h: h, txn: l.db.Begin(kv.TxnOptions{Isolation: h.level}), busy: make(chan struct{})}
+	inc := h.nodes[(h.turn+len(h.txns))%len(h.nodes)].current()
+	x := &histTxn{h: h, txn: inc.db.Begin(kv.TxnOptions{Isolation: h.level}), busy: make(chan struct{})}
 	close(x.busy)
 	h.txns = append(h.txns, x)
 	return x
@@ -288,7 +288,7 @@ func errFirst(errs ...error) error {
 func (c *cluster) spread(keys ...string) {
 	for i, k := range keys {
 		want := c.nodes[i%len(c.nodes)]
-		for k != "" && c.leaderOf([]byte(k)).l.node != want {
+		for k != "" && c.leaderOf([]byte(k)).inc.node != want {
 			r := c.leaderOf([]byte(k))
 			if to, ok := r.Desc().Replica(kvpb.StoreID(want.id)); ok {
 				r.TransferLeader(to.Replica)

@@ -66,7 +66,7 @@ func listKey(level int, i int64) string {
 
 func listKind(l check.Level) string { return check.ListTxn + " " + l.String() }
 
-func (w lists) operate(ctx context.Context, s *simulation, client int, l *life, rng *rand.Rand) {
+func (w lists) operate(ctx context.Context, s *simulation, client int, inc *incarnation, rng *rand.Rand) {
 	level := rng.IntN(len(listLevels))
 	age := w.appends[level].Load() / (activeLists * listLength)
 	steps := make([]check.ListStep, 1+rng.IntN(maxListSteps))
@@ -77,7 +77,7 @@ func (w lists) operate(ctx context.Context, s *simulation, client int, l *life, 
 		}
 	}
 	o := kv.TxnOptions{Isolation: listLevels[level].kv}
-	s.transact(ctx, client, l, listKind(listLevels[level].check), o, func(t *kv.Txn, op *check.Op) error {
+	s.transact(ctx, client, inc, listKind(listLevels[level].check), o, func(t *kv.Txn, op *check.Op) error {
 		for i, step := range steps {
 			if i > 0 {
 				<-time.After(time.Duration(rng.Int64N(int64(w.think))))

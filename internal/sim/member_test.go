@@ -28,12 +28,12 @@ const (
 	foundWithin = 2 * time.Minute
 )
 
-// member is a whole node as it ships, in one life of a machine: package node over the machine's disk, its
+// member is an incarnation of a whole node as it ships: package node over the machine's disk, its
 // clock and connections over its links. Its exit is that it loses disk and network.
 type member struct {
 	*node.Node
 	c        *cluster
-	l        *life
+	inc      *incarnation
 	listener net.Listener
 	process  context.Context // ends with the process
 	exit     context.CancelFunc
@@ -46,7 +46,7 @@ type member struct {
 var _ node.Listeners = (*member)(nil)
 
 // AdvertisedAddr implements node.Listeners.
-func (m *member) AdvertisedAddr() string { return Addr(m.l.node.id) }
+func (m *member) AdvertisedAddr() string { return Addr(m.inc.node.id) }
 
 // AdvertisedHTTPAddr implements node.Listeners.
 func (m *member) AdvertisedHTTPAddr() string { return "" }
@@ -57,67 +57,67 @@ func (m *member) CloseClients() error { return m.listener.Close() }
 // CloseHTTP implements node.Listeners.
 func (m *member) CloseHTTP() error { return nil }
 
-// boot begins lives of a machine until one is ready, or the machine goes down. prepare, if set, is
+// boot starts processes on a machine until one is ready, or the machine goes down. prepare, if set, is
 // called before a node starts.
 func (c *cluster) boot(on *machine, prepare func(*node.Node) error) {
 	c.ending.Go(func() {
 		for began := time.Now(); time.Since(began) < startWithin; <-time.After(time.Second) {
-			l := c.beginLife(on)
-			if l == nil {
-				return // it lives, or is kept down
+			inc := c.newIncarnation(on)
+			if inc == nil {
+				return // it runs, or is kept down
 			}
-			err := c.run(l, prepare)
+			err := c.run(inc, prepare)
 			if err == nil {
 				return
 			}
 			c.story.Addf("node %d does not start: %v", on.id, err)
-			if l.member.process.Err() != nil {
+			if inc.member.process.Err() != nil {
 				return // it was stopped, or ended by itself
 			}
 			on.disk.Kill() // its process has ended
 			c.net.Crash(on.id, Killed)
-			l.member.exit()
-			on.forget(l)
+			inc.member.exit()
+			on.forget(inc)
 		}
 	})
 }
 
-// beginLife returns a new life of a machine that is down.
-func (c *cluster) beginLife(on *machine) *life {
+// newIncarnation returns a new incarnation of a machine that is down.
+func (c *cluster) newIncarnation(on *machine) *incarnation {
 	on.mu.Lock()
 	defer on.mu.Unlock()
-	if on.down || on.life != nil || on.booting != nil {
+	if on.down || on.incarnation != nil || on.booting != nil {
 		return nil
 	}
-	l := &life{node: on, hlc: hlc.New(on.clock.Now, simOffset)}
-	l.ended, l.end = context.WithCancel(context.Background())
-	l.member = &member{c: c, l: l, started: make(chan struct{})}
-	l.member.process, l.member.exit = context.WithCancel(context.Background())
-	on.booting = l
-	return l
+	inc := &incarnation{node: on, hlc: hlc.New(on.clock.Now, simOffset)}
+	inc.ended, inc.end = context.WithCancel(context.Background())
+	inc.member = &member{c: c, inc: inc, started: make(chan struct{})}
+	inc.member.process, inc.member.exit = context.WithCancel(context.Background())
+	on.booting = inc
+	return inc
 }
 
-// forget takes a life that did not become ready out of use.
-func (n *machine) forget(l *life) {
+// forget takes an incarnation out of use that did not become ready.
+func (n *machine) forget(inc *incarnation) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	if n.booting == l {
+	if n.booting == inc {
 		n.booting = nil
 	}
 }
 
-// run starts the node of a life. After an error it is closed.
-func (c *cluster) run(l *life, prepare func(*node.Node) error) (err error) {
-	m := l.member
+// run starts the node of an incarnation. After an error it is closed.
+func (c *cluster) run(inc *incarnation, prepare func(*node.Node) error) (err error) {
+	m := inc.member
 	defer close(m.started)
 	defer func() { m.err = err }()
-	l.ep = c.net.Start(l.node.id, Hooks{})
-	m.crashes = l.node.disk.Crashes()
-	m.listener = l.ep.Listen()
+	inc.ep = c.net.Start(inc.node.id, Hooks{})
+	m.crashes = inc.node.disk.Crashes()
+	m.listener = inc.ep.Listen()
 	if m.Node, err = node.New(m.options()); err != nil {
 		return err
 	}
-	l.kv, l.sql, l.store, l.live, l.began = m.KV, m.SQL, m.KV.Store.First(), m.KV.Live, m.KV.Life
+	inc.kv, inc.sql, inc.store, inc.live, inc.began = m.KV, m.SQL, m.KV.Store.First(), m.KV.Live, m.KV.Incarnation
 	go m.accept()
 	if prepare != nil {
 		if err = prepare(m.Node); err != nil {
@@ -127,22 +127,22 @@ func (c *cluster) run(l *life, prepare func(*node.Node) error) (err error) {
 	if err = m.Start(m.process); err != nil {
 		return err
 	}
-	l.router, l.db = m.KV.Router, m.KV.DB
-	on := l.node
+	inc.router, inc.db = m.KV.Router, m.KV.DB
+	on := inc.node
 	on.mu.Lock()
 	defer on.mu.Unlock()
-	if on.booting != l {
+	if on.booting != inc {
 		return nil // it was stopped meanwhile, and is ended by who did
 	}
-	on.life, on.booting, on.last = l, nil, l.store.Identity()
-	on.lives++
-	c.story.Addf("machine %d serves as node %d, life %d", on.id, m.NodeID(), on.lives)
+	on.incarnation, on.booting, on.last = inc, nil, inc.store.Identity()
+	on.incarnations++
+	c.story.Addf("machine %d serves as node %d, incarnation %d", on.id, m.NodeID(), on.incarnations)
 	return nil
 }
 
 // options are those of the node.
 func (m *member) options() node.Options {
-	c, on, logger := m.c, m.l.node, slog.New(m.c.log).With("machine", m.l.node.id)
+	c, on, logger := m.c, m.inc.node, slog.New(m.c.log).With("machine", m.inc.node.id)
 	cfg := config.Default()
 	cfg.Stores, cfg.Insecure, cfg.MaxOffset = config.Dirs("store"), true, simOffset
 	cfg.CacheBytes, cfg.MaxMemory = 1<<20, simMemory
@@ -153,11 +153,11 @@ func (m *member) options() node.Options {
 	return node.Options{
 		Config: cfg,
 		Store: store.Options{
-			FS: on.disk.FS(), Clock: m.l.hlc, CacheBytes: cfg.CacheBytes, MemTableBytes: memTable, NoTableStats: true, SegmentBytes: 64 << 10,
+			FS: on.disk.FS(), Clock: m.inc.hlc, CacheBytes: cfg.CacheBytes, MemTableBytes: memTable, NoTableStats: true, SegmentBytes: 64 << 10,
 			Logger: logger, GCTTL: c.ttl, ClosedLag: c.lag,
 			OldestRead: func() hlc.Timestamp { return hlc.Timestamp{} }, // nobody waits for readers that are behind
 		},
-		Dial: m.l.ep.Dial, Listeners: m, Capacity: func(*store.Store) (total, used, own int64) { return simDisk, 0, 0 },
+		Dial: m.inc.ep.Dial, Listeners: m, Capacity: func(*store.Store) (total, used, own int64) { return simDisk, 0, 0 },
 		OnFatal: m.fatal, OnTwin: m.endAsTwin, Logger: logger,
 	}
 }
@@ -183,10 +183,10 @@ func (m *member) accept() {
 // fatal is the end of a process that can't go on. It is a failure of the run unless its disk was
 // taken from it.
 func (m *member) fatal(err error) {
-	if m.process.Err() != nil || m.l.node.disk.Crashes() > m.crashes {
+	if m.process.Err() != nil || m.inc.node.disk.Crashes() > m.crashes {
 		return
 	}
-	m.c.story.Addf("machine %d: fatal: %v", m.l.node.id, err)
+	m.c.story.Addf("machine %d: fatal: %v", m.inc.node.id, err)
 	if m.c.onFatal != nil {
 		m.c.onFatal(err)
 	}
@@ -195,7 +195,7 @@ func (m *member) fatal(err error) {
 
 // endAsTwin is the end of a process of which another one has taken the place.
 func (m *member) endAsTwin(err error) {
-	on := m.l.node
+	on := m.inc.node
 	on.mu.Lock()
 	m.twin = err
 	on.mu.Unlock()
@@ -206,9 +206,9 @@ func (m *member) endAsTwin(err error) {
 // die is what the end of the process comes to, whoever ends it.
 func (m *member) die() {
 	m.exit()
-	m.l.node.disk.Kill()
-	m.c.net.Crash(m.l.node.id, Killed)
-	if m.c.retire(m.l.node.id) != nil {
+	m.inc.node.disk.Kill()
+	m.c.net.Crash(m.inc.node.id, Killed)
+	if m.c.retire(m.inc.node.id) != nil {
 		m.c.ending.Go(m.end)
 	}
 }
@@ -217,7 +217,7 @@ func (m *member) die() {
 func (m *member) end() {
 	m.exit()
 	<-m.started
-	m.l.running.Wait()
+	m.inc.running.Wait()
 	if m.err == nil {
 		_ = m.Stop(m.process) // its disk may be gone
 	}
@@ -227,21 +227,21 @@ func (m *member) end() {
 var errLeft = errors.New("the node has ended")
 
 // leaveWhole stops a whole node in good order.
-func (c *cluster) leaveWhole(l *life) error {
-	on := l.node
+func (c *cluster) leaveWhole(inc *incarnation) error {
+	on := inc.node
 	on.mu.Lock()
-	if on.life != l {
+	if on.incarnation != inc {
 		on.mu.Unlock()
 		return errLeft
 	}
-	on.life = nil
-	l.end()
+	on.incarnation = nil
+	inc.end()
 	on.mu.Unlock()
-	l.running.Wait()
-	err := l.member.Stop(context.Background())
-	l.member.exit()
+	inc.running.Wait()
+	err := inc.member.Stop(context.Background())
+	inc.member.exit()
 	c.story.Addf("machine %d has stopped", on.id)
-	if l.ep.Alive() { // nobody else has ended the process
+	if inc.ep.Alive() { // nobody else has ended the process
 		on.disk.Kill()
 		c.net.Crash(on.id, Killed)
 	}
@@ -256,10 +256,10 @@ func (c *cluster) foundWhole(cuts []string) {
 	for _, on := range c.nodes[1:] {
 		c.boot(on, nil)
 	}
-	c.until("all nodes serve", func() bool { return len(c.lives()) == len(c.nodes) })
-	l := c.nodes[0].current()
+	c.until("all nodes serve", func() bool { return len(c.running()) == len(c.nodes) })
+	inc := c.nodes[0].current()
 	for _, k := range cuts {
-		c.until("the ranges are cut", func() bool { return l.kv.Admin.SplitAt(l.ended, []byte(k)) == nil })
+		c.until("the ranges are cut", func() bool { return inc.kv.Admin.SplitAt(inc.ended, []byte(k)) == nil })
 	}
 	c.until("the ranges have their replicas", func() bool { return c.replicated(0) == nil })
 	c.founded = true

@@ -119,7 +119,7 @@ func replacedAfterRestart(t *testing.T, seed uint64) error {
 		}
 		began, err := time.Now(), errLeft
 		for ; time.Since(began) < moveWithin && err != nil; <-time.After(operatePoll) {
-			if err = errLeft; len(c.lives()) == replicas {
+			if err = errLeft; len(c.running()) == replicas {
 				err = c.replicated(id)
 			}
 		}
@@ -182,22 +182,22 @@ func drainUnderClients(t *testing.T, c *cluster, o *operator, ep *Endpoint, on *
 	}
 	idle := connect(t, ep, on)
 	<-time.After(time.Second)
-	l := on.current()
-	if !o.awaitDrained(l, time.Now()) {
-		t.Errorf("node %d does not drain", l.kv.ID())
+	inc := on.current()
+	if !o.awaitDrained(inc, time.Now()) {
+		t.Errorf("node %d does not drain", inc.kv.ID())
 	}
-	if n := l.leads(); n > 0 {
-		t.Errorf("node %d has drained and leads %d ranges", l.kv.ID(), n)
+	if n := inc.leads(); n > 0 {
+		t.Errorf("node %d has drained and leads %d ranges", inc.kv.ID(), n)
 	}
-	if why := l.member.NotReady(); why != "draining" {
-		t.Errorf("node %d has drained: %q", l.kv.ID(), why)
+	if why := inc.member.NotReady(); why != "draining" {
+		t.Errorf("node %d has drained: %q", inc.kv.ID(), why)
 	}
 	requireCode(t, idle.Ping(t.Context()), pgerr.AdminShutdown)
 	_, err := pgx.ConnectConfig(t.Context(), connConfig(t, ep, on))
 	requireCode(t, err, pgerr.CannotConnectNow)
 	close(stop)
 	writers.Wait()
-	o.restart(l, false)
+	o.restart(inc, false)
 	c.until("the node serves again", func() bool { return on.current() != nil })
 }
 

@@ -71,22 +71,22 @@ type Hooks struct {
 	Observe func(hlc.Timestamp)
 }
 
-// Start begins a life of a node and returns its transport. Its former life must
+// Start starts a node and returns its transport. Its former incarnation must
 // have ended.
 func (n *Network) Start(id kvpb.NodeID, hooks Hooks) *Endpoint {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	must.True(n.nodes[id] == nil && !n.closed, "sim: node %d lives already, or the network is closed", id)
+	must.True(n.nodes[id] == nil && !n.closed, "sim: node %d runs already, or the network is closed", id)
 	e := newEndpoint(n, id, hooks)
 	n.nodes[id] = e
 	delete(n.off, id)
 	return e
 }
 
-// End says how a life of a node ends, as its peers see it.
+// End says how an incarnation of a node ends, as its peers see it.
 type End uint8
 
-// The ends of lives.
+// The ends of incarnations.
 const (
 	// Killed: the process died. Its machine resets connections: calls to it end
 	// as soon as that is heard.
@@ -96,7 +96,7 @@ const (
 	PoweredOff
 )
 
-// Crash ends the life of a node: its transport sends nothing any more, its
+// Crash ends the incarnation of a node: its transport sends nothing any more, its
 // handlers are not called, the contexts of those running end and their answers are
 // lost. Its own calls end at once. Who runs the node stops the rest of it.
 func (n *Network) Crash(id kvpb.NodeID, how End) {

@@ -215,14 +215,14 @@ func TestCrash(t *testing.T) {
 			time.AfterFunc(time.Second, func() { n.Crash(2, how) })
 			wantCall(t, b, 1, slow, rpc.ErrUnknownOutcome, time.Second, time.Second+time.Microsecond)
 			n.node(2)
-			// What was under way to the former life does not reach the next.
+			// What was under way to the former incarnation does not reach the next.
 			a.Send(2, note, number(7))
 			pause(time.Microsecond)
 			n.Crash(2, how)
 			n.node(2)
 			pause(time.Second)
 			if n.count(2) != 0 {
-				t.Fatal("a message reached a life that it was not sent to")
+				t.Fatal("a message reached an incarnation that it was not sent to")
 			}
 			before := n.calls
 			time.AfterFunc(time.Microsecond, func() { n.Crash(2, how) })

@@ -29,7 +29,7 @@ const (
 	// electWithin is how long a range may have no leader.
 	electWithin = 10 * time.Second
 	// quietBefore is how long before an operation faults must have ended for it to have to succeed.
-	quietBefore = lifeRecovers + linkRecovers
+	quietBefore = restartRecovers + linkRecovers
 )
 
 // operator does to the nodes of a cluster what an operator does, as the command line does it: it drains and
@@ -100,7 +100,7 @@ func (o *operator) run(done <-chan struct{}) {
 		}
 		on := o.c.nodes[o.rng.IntN(len(o.c.nodes))]
 		kind := o.rng.IntN(3)
-		if on.current() == nil || len(o.c.lives()) <= replicas {
+		if on.current() == nil || len(o.c.running()) <= replicas {
 			continue
 		}
 		switch kind {
@@ -116,47 +116,47 @@ func (o *operator) run(done <-chan struct{}) {
 
 // drain drains the node of a machine, stops and starts it.
 func (o *operator) drain(on *machine) {
-	l, began := on.current(), time.Now()
-	if l == nil {
+	inc, began := on.current(), time.Now()
+	if inc == nil {
 		return
 	}
-	o.c.story.Addf("operator: node %d drains", l.kv.ID())
-	if !o.awaitDrained(l, began) {
+	o.c.story.Addf("operator: node %d drains", inc.kv.ID())
+	if !o.awaitDrained(inc, began) {
 		return
 	}
-	if leads := l.leads(); leads > 0 && o.undisturbed(began) {
-		o.fail(fmt.Errorf("node %d has drained and leads %d ranges", l.kv.ID(), leads))
+	if leads := inc.leads(); leads > 0 && o.undisturbed(began) {
+		o.fail(fmt.Errorf("node %d has drained and leads %d ranges", inc.kv.ID(), leads))
 	}
-	o.restart(l, false)
+	o.restart(inc, false)
 	o.drained++
 }
 
 // awaitDrained drains a node and reports whether it has drained.
-func (o *operator) awaitDrained(l *life, began time.Time) bool {
+func (o *operator) awaitDrained(inc *incarnation, began time.Time) bool {
 	var s node.DrainStatus
 	for !s.Done {
 		if time.Since(began) > drainWithin {
 			if o.undisturbed(began) {
-				o.fail(fmt.Errorf("node %d does not drain within %v: %+v", l.kv.ID(), drainWithin, s))
+				o.fail(fmt.Errorf("node %d does not drain within %v: %+v", inc.kv.ID(), drainWithin, s))
 			}
 			return false
 		}
-		if l.node.current() != l {
+		if inc.node.current() != inc {
 			return false // it was killed
 		}
-		_ = o.ask(l.node, node.MethodDrain, node.NodeRequest{}, &s) // it is asked again
+		_ = o.ask(inc.node, node.MethodDrain, node.NodeRequest{}, &s) // it is asked again
 		<-time.After(operatePoll)
 	}
 	return true
 }
 
 // leads counts the ranges that a node leads.
-func (l *life) leads() (n int) {
-	if !l.use() {
+func (inc *incarnation) leads() (n int) {
+	if !inc.use() {
 		return 0
 	}
-	defer l.running.Done()
-	for _, r := range l.store.Replicas() {
+	defer inc.running.Done()
+	for _, r := range inc.store.Replicas() {
 		if r.Leads() {
 			n++
 		}
@@ -165,10 +165,10 @@ func (l *life) leads() (n int) {
 }
 
 // restart stops a node and starts the machine's next one; wiped says that it begins with an empty disk.
-func (o *operator) restart(l *life, wiped bool) {
-	on := l.node
+func (o *operator) restart(inc *incarnation, wiped bool) {
+	on := inc.node
 	on.keepDown(true)
-	if err := o.c.leaveWhole(l); err != nil {
+	if err := o.c.leaveWhole(inc); err != nil {
 		o.c.story.Addf("operator: machine %d: %v", on.id, err)
 	}
 	if wiped {
@@ -187,11 +187,11 @@ func (n *machine) keepDown(down bool) {
 
 // decommission takes a node out of the cluster for good, and has a new one join in its place.
 func (o *operator) decommission(on *machine) {
-	l, began := on.current(), time.Now()
-	if l == nil {
+	inc, began := on.current(), time.Now()
+	if inc == nil {
 		return
 	}
-	id := l.kv.ID()
+	id := inc.kv.ID()
 	o.c.story.Addf("operator: node %d is decommissioned", id)
 	if !o.takeOut(on, id) {
 		return
@@ -202,8 +202,8 @@ func (o *operator) decommission(on *machine) {
 	if o.askAny(on, node.MethodMembership, node.MembershipRequest{Node: id, To: node.Decommissioned}, nil) != nil {
 		return
 	}
-	if on.current() == l {
-		o.restart(l, true)
+	if on.current() == inc {
+		o.restart(inc, true)
 	} else {
 		o.wipe(on)
 	}
@@ -253,11 +253,11 @@ func (o *operator) takeOut(on *machine, id kvpb.NodeID) bool {
 // replace takes the disk from a machine, has its node's replicas placed elsewhere, and a new node
 // join in its place.
 func (o *operator) replace(on *machine) {
-	l := on.current()
-	if l == nil || o.c.replicated(0) != nil {
+	inc := on.current()
+	if inc == nil || o.c.replicated(0) != nil {
 		return // what has too few replicas may not lose another one
 	}
-	id, began := l.kv.ID(), time.Now()
+	id, began := inc.kv.ID(), time.Now()
 	on.keepDown(true)
 	o.c.story.Addf("operator: node %d has lost its disk", id)
 	o.c.stopHard(on)

@@ -42,8 +42,8 @@ func newPastBank() pastBank {
 func (b pastBank) prepare(c *cluster) {
 	b.c.Store(c)
 	c.lag = pastLag
-	c.onEnd = func(l *life) {
-		for _, r := range l.store.Replicas() {
+	c.onEnd = func(inc *incarnation) {
+		for _, r := range inc.store.Replicas() {
 			b.served.Add(r.Stats().ClosedReads.Load())
 			b.locked.Add(r.Stats().ClosedLocked.Load())
 		}
@@ -52,18 +52,18 @@ func (b pastBank) prepare(c *cluster) {
 
 func (b pastBank) begin() { b.from.Store(time.Now().Add(simOffset).UnixNano()) }
 
-func (b pastBank) operate(ctx context.Context, s *simulation, client int, l *life, rng *rand.Rand) {
+func (b pastBank) operate(ctx context.Context, s *simulation, client int, inc *incarnation, rng *rand.Rand) {
 	age := pastLag + time.Duration(rng.Int64N(int64(time.Second)))
-	at := hlc.Timestamp{WallTime: l.hlc.PhysicalNow() - int64(age)}
+	at := hlc.Timestamp{WallTime: inc.hlc.PhysicalNow() - int64(age)}
 	if rng.IntN(2) == 0 || at.WallTime < b.from.Load() {
 		if !b.allSlow && rng.IntN(3) > 0 {
-			b.bank.operate(ctx, s, client, l, rng)
+			b.bank.operate(ctx, s, client, inc, rng)
 		} else {
-			b.slowTransfer(ctx, s, client, l, rng)
+			b.slowTransfer(ctx, s, client, inc, rng)
 		}
 		return
 	}
-	s.transact(ctx, client, l, readPast, kv.TxnOptions{ReadOnly: true, AsOf: at}, func(t *kv.Txn, op *check.Op) error {
+	s.transact(ctx, client, inc, readPast, kv.TxnOptions{ReadOnly: true, AsOf: at}, func(t *kv.Txn, op *check.Op) error {
 		if rng.IntN(2) == 0 {
 			return readAll(ctx, t, op, b.keys())
 		}
@@ -77,10 +77,10 @@ func (b pastBank) operate(ctx context.Context, s *simulation, client int, l *lif
 }
 
 // slowTransfer thinks between what it reads and what it writes.
-func (b pastBank) slowTransfer(ctx context.Context, s *simulation, client int, l *life, rng *rand.Rand) {
+func (b pastBank) slowTransfer(ctx context.Context, s *simulation, client int, inc *incarnation, rng *rand.Rand) {
 	i := rng.IntN(b.accounts)
 	from, to, amount := account(i), account((i+1+rng.IntN(b.accounts-1))%b.accounts), int64(1+rng.IntN(10))
-	s.transact(ctx, client, l, check.BankTransfer, kv.TxnOptions{}, func(t *kv.Txn, op *check.Op) error {
+	s.transact(ctx, client, inc, check.BankTransfer, kv.TxnOptions{}, func(t *kv.Txn, op *check.Op) error {
 		op.Transfer = &check.Transfer{From: from, To: to, Amount: amount}
 		a, err := get(ctx, t, op, from)
 		if err != nil {

@@ -32,15 +32,15 @@ var errNothing = errors.New("there is nothing to do")
 // led is a range at the node that leads it.
 type led struct {
 	*replica.Replica
-	l *life
+	inc *incarnation
 }
 
 // leaders returns the ranges that are led, in the order of their ids.
 func (c *cluster) leaders() (out []led) {
-	for _, l := range c.lives() {
-		for _, r := range l.store.Replicas() {
+	for _, inc := range c.running() {
+		for _, r := range inc.store.Replicas() {
 			if r.Leads() {
-				out = append(out, led{r, l})
+				out = append(out, led{r, inc})
 			}
 		}
 	}
@@ -64,12 +64,12 @@ func (c *cluster) change(f Fault) {
 func (c *cluster) makeChange(f Fault) (what string, err error) {
 	rng := rand.New(rand.NewPCG(uint64(f.Amount), 1))
 	if f.Kind == FlushStore {
-		l := c.node(f.Nodes[0]).current()
-		if l == nil || !l.use() {
+		inc := c.node(f.Nodes[0]).current()
+		if inc == nil || !inc.use() {
 			return "node is down", errNothing
 		}
-		defer l.running.Done()
-		return fmt.Sprintf("node %d", l.node.id), l.store.Engine().StartFlush()
+		defer inc.running.Done()
+		return fmt.Sprintf("node %d", inc.node.id), inc.store.Engine().StartFlush()
 	}
 	all := c.leaders()
 	if f.Kind == SplitRange || f.Kind == MergeRanges { // the meta records stay by themselves
@@ -79,11 +79,11 @@ func (c *cluster) makeChange(f Fault) (what string, err error) {
 		return "no range is led", errNothing
 	}
 	r := all[rng.IntN(len(all))]
-	if !r.l.use() {
+	if !r.inc.use() {
 		return "node is down", errNothing
 	}
-	defer r.l.running.Done()
-	ctx, cancel := context.WithTimeout(r.l.ended, changeTimeout)
+	defer r.inc.running.Done()
+	ctx, cancel := context.WithTimeout(r.inc.ended, changeTimeout)
 	defer cancel()
 	switch f.Kind {
 	case SplitRange:
@@ -135,12 +135,12 @@ func (c *cluster) splitRange(ctx context.Context, r led, rng *rand.Rand, ranges 
 		return fmt.Sprintf("range %d stays whole", d.RangeID), errNothing
 	}
 	key := inside[rng.IntN(len(inside))]
-	return fmt.Sprintf("range %d at %q", d.RangeID, key), r.l.kv.Admin.SplitAt(ctx, []byte(key))
+	return fmt.Sprintf("range %d at %q", d.RangeID, key), r.inc.kv.Admin.SplitAt(ctx, []byte(key))
 }
 
 // moveReplica moves a replica to a node that has none of the range.
 func (c *cluster) moveReplica(ctx context.Context, r led, rng *rand.Rand) (string, error) {
-	d, self := r.Desc(), r.l.store.Identity().Store
+	d, self := r.Desc(), r.inc.store.Identity().Store
 	var others []placement.Target // voters but the leader
 	for _, rep := range d.Replicas {
 		if rep.Type == kvpb.Voter && rep.Store != self {
@@ -157,7 +157,7 @@ func (c *cluster) moveReplica(ctx context.Context, r led, rng *rand.Rand) (strin
 		return fmt.Sprintf("range %d: no node is free", d.RangeID), errNothing
 	}
 	to, from := free[rng.IntN(len(free))], others[rng.IntN(len(others))]
-	return fmt.Sprintf("range %d from %d to %d", d.RangeID, from.Store, to.Store), r.l.kv.Admin.ChangeReplicas(ctx, d.RangeID, []placement.Change{
+	return fmt.Sprintf("range %d from %d to %d", d.RangeID, from.Store, to.Store), r.inc.kv.Admin.ChangeReplicas(ctx, d.RangeID, []placement.Change{
 		{Kind: placement.AddVoter, Target: to}, {Kind: placement.RemoveVoter, Target: from},
 	})
 }
@@ -183,7 +183,7 @@ func (c *cluster) moveLeader(ctx context.Context, r led, rng *rand.Rand) (string
 	if err != nil {
 		r.Reclaim()
 	}
-	return fmt.Sprintf("range %d from %d to %d", r.RangeID(), r.l.node.id, to.Store), err
+	return fmt.Sprintf("range %d from %d to %d", r.RangeID(), r.inc.node.id, to.Store), err
 }
 
 // mergeRanges has a range take in the one to its right, which its node must lead too.
@@ -199,13 +199,13 @@ func (c *cluster) mergeRanges(ctx context.Context, r led) (string, error) {
 		return fmt.Sprintf("range %d has no neighbour that is led", r.RangeID()), errNothing
 	}
 	what := fmt.Sprintf("range %d takes in range %d", r.RangeID(), right.RangeID())
-	if right.l != r.l {
-		to, ok := right.Desc().Replica(r.l.store.Identity().Store)
+	if right.inc != r.inc {
+		to, ok := right.Desc().Replica(r.inc.store.Identity().Store)
 		if !ok {
 			return what + ", which is elsewhere", errNothing
 		}
 		right.TransferLeader(to.Replica)
-		n, ok := r.l.store.Replica(right.RangeID())
+		n, ok := r.inc.store.Replica(right.RangeID())
 		if !ok {
 			return what + ", which is elsewhere", errNothing
 		}
@@ -213,7 +213,7 @@ func (c *cluster) mergeRanges(ctx context.Context, r led) (string, error) {
 			return what + ", which stays where it is", err
 		}
 	}
-	return what, r.l.kv.Admin.Merge(ctx, r.RangeID())
+	return what, r.inc.kv.Admin.Merge(ctx, r.RangeID())
 }
 
 // metaEnd is where the range of the meta records ends.

@@ -36,7 +36,7 @@ func (r registers) initial() map[string]string {
 	return m
 }
 
-func (r registers) operate(ctx context.Context, s *simulation, client int, l *life, rng *rand.Rand) {
+func (r registers) operate(ctx context.Context, s *simulation, client int, inc *incarnation, rng *rand.Rand) {
 	key := register(rng.IntN(r.n))
 	o := kv.TxnOptions{Isolation: []kv.Isolation{kv.Serializable, kv.RepeatableRead, kv.ReadCommitted}[rng.IntN(3)]}
 	next := check.Access{Key: key, Value: fmt.Sprint(s.unique())}
@@ -45,14 +45,14 @@ func (r registers) operate(ctx context.Context, s *simulation, client int, l *li
 	}
 	switch rng.IntN(5) {
 	case 0, 1:
-		s.transact(ctx, client, l, "read", o, func(t *kv.Txn, op *check.Op) error {
+		s.transact(ctx, client, inc, "read", o, func(t *kv.Txn, op *check.Op) error {
 			_, err := get(ctx, t, op, key)
 			return err
 		})
 	case 2:
-		s.transact(ctx, client, l, "write", o, func(t *kv.Txn, op *check.Op) error { return put(ctx, t, op, next) })
+		s.transact(ctx, client, inc, "write", o, func(t *kv.Txn, op *check.Op) error { return put(ctx, t, op, next) })
 	case 3: // SELECT FOR UPDATE, think, UPDATE
-		s.transact(ctx, client, l, "locked-change", o, func(t *kv.Txn, op *check.Op) error {
+		s.transact(ctx, client, inc, "locked-change", o, func(t *kv.Txn, op *check.Op) error {
 			if _, err := lockKey(ctx, t, op, key); err != nil {
 				return err
 			}
@@ -60,7 +60,7 @@ func (r registers) operate(ctx context.Context, s *simulation, client int, l *li
 			return put(ctx, t, op, next)
 		})
 	case 4: // read, think, write what follows from it: only where reads are repeatable
-		s.transact(ctx, client, l, "change", kv.TxnOptions{}, func(t *kv.Txn, op *check.Op) error {
+		s.transact(ctx, client, inc, "change", kv.TxnOptions{}, func(t *kv.Txn, op *check.Op) error {
 			if _, err := get(ctx, t, op, key); err != nil {
 				return err
 			}

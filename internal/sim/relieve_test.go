@@ -61,7 +61,7 @@ func slowStore(t *testing.T, seed uint64) (err error) {
 		slow.disk.SetSlow(slowSync)
 		<-time.After(relievedWithin)
 		for _, r := range c.leaders() {
-			if r.l.node == slow && len(r.Desc().Replicas) > 1 {
+			if r.inc.node == slow && len(r.Desc().Replicas) > 1 {
 				err = fmt.Errorf("store %d writes slowly and leads range %d after %v", slow.id, r.RangeID(), relievedWithin)
 			}
 		}

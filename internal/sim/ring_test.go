@@ -35,9 +35,9 @@ func linkOf(value string) string {
 	return l
 }
 
-func (r ring) operate(ctx context.Context, s *simulation, client int, l *life, rng *rand.Rand) {
+func (r ring) operate(ctx context.Context, s *simulation, client int, inc *incarnation, rng *rand.Rand) {
 	if rng.IntN(4) == 0 {
-		s.transact(ctx, client, l, check.RingSnapshot, kv.TxnOptions{}, func(t *kv.Txn, op *check.Op) error {
+		s.transact(ctx, client, inc, check.RingSnapshot, kv.TxnOptions{}, func(t *kv.Txn, op *check.Op) error {
 			return readAll(ctx, t, op, r.keys())
 		})
 		return
@@ -47,7 +47,7 @@ func (r ring) operate(ctx context.Context, s *simulation, client int, l *life, r
 		read = lockKey
 	}
 	start := r.Keys[rng.IntN(len(r.Keys))]
-	s.transact(ctx, client, l, check.RingSplice, kv.TxnOptions{}, func(t *kv.Txn, op *check.Op) error {
+	s.transact(ctx, client, inc, check.RingSplice, kv.TxnOptions{}, func(t *kv.Txn, op *check.Op) error {
 		_, writes, err := r.Splice(start, func(key string) (string, error) {
 			v, err := read(ctx, t, op, key)
 			return linkOf(v), err

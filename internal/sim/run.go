@@ -66,7 +66,7 @@ type Environment struct {
 	Clocks map[kvpb.NodeID]*Clock
 	Disks  map[kvpb.NodeID]*Disk
 	// Stop stops what remains of a node whose network and disk have ended, Start
-	// begins its next life. Both may take their time, in which Run waits.
+	// starts its next incarnation. Both may take their time, in which Run waits.
 	Stop, Start func(kvpb.NodeID)
 	// Leave stops a node in good order, and waits for it.
 	Leave func(kvpb.NodeID)

@@ -62,15 +62,15 @@ func (w *schemas) initial() map[string]string {
 	return m
 }
 
-// prepare has the nodes serve SQL: that makes each of their lives a gateway.
+// prepare has the nodes serve SQL: that makes each of their incarnations a gateway.
 func (w *schemas) prepare(c *cluster) { w.c, c.sql = c, true }
 
-// gateway returns the catalog of a life, nil before that is a gateway.
-func (w *schemas) gateway(l *life) *catalog.Store {
-	if l.sql.Server() == nil {
+// gateway returns the catalog of an incarnation, nil before it is a gateway.
+func (w *schemas) gateway(inc *incarnation) *catalog.Store {
+	if inc.sql.Server() == nil {
 		return nil
 	}
-	return l.sql.Catalog()
+	return inc.sql.Catalog()
 }
 
 type searchPath []string
@@ -158,8 +158,8 @@ func commitSchema(ctx context.Context, c *catalog.Collection, t *kv.Txn) error {
 	return nil
 }
 
-func (w *schemas) operate(ctx context.Context, s *simulation, client int, l *life, rng *rand.Rand) {
-	cat := w.gateway(l)
+func (w *schemas) operate(ctx context.Context, s *simulation, client int, inc *incarnation, rng *rand.Rand) {
+	cat := w.gateway(inc)
 	if cat == nil {
 		return
 	}
@@ -168,21 +168,21 @@ func (w *schemas) operate(ctx context.Context, s *simulation, client int, l *lif
 		return
 	}
 	defer c.Close()
-	t := l.db.Begin(kv.TxnOptions{Isolation: []kv.Isolation{kv.Serializable, kv.RepeatableRead, kv.ReadCommitted}[rng.IntN(3)]})
+	t := inc.db.Begin(kv.TxnOptions{Isolation: []kv.Isolation{kv.Serializable, kv.RepeatableRead, kv.ReadCommitted}[rng.IntN(3)]})
 	t.BeginStatement()
 	c.Begin(t)
 	c.BeginStatement()
 	if rng.IntN(6) == 0 {
-		w.change(ctx, s, client, l, c, t)
+		w.change(ctx, s, client, inc, c, t)
 		return
 	}
-	w.write(ctx, s, client, l, c, t, rng)
+	w.write(ctx, s, client, inc, c, t, rng)
 }
 
 func version(tab *catalog.Table) int64 { return int64(len(tab.Comment)) }
 
 // write writes a row under the cached descriptor.
-func (w *schemas) write(ctx context.Context, s *simulation, client int, l *life, c *catalog.Collection, t *kv.Txn, rng *rand.Rand) {
+func (w *schemas) write(ctx context.Context, s *simulation, client int, inc *incarnation, c *catalog.Collection, t *kv.Txn, rng *rand.Rand) {
 	p := s.h.Begin(check.Op{Client: client, Kind: "row"})
 	w.mu.Lock()
 	floor := w.returned
@@ -194,7 +194,7 @@ func (w *schemas) write(ctx context.Context, s *simulation, client int, l *life,
 			return err
 		}
 		if version(tab) < floor {
-			s.fail(fmt.Errorf("node %d uses version %d of the table after the change to %d had returned", l.node.id, version(tab), floor))
+			s.fail(fmt.Errorf("node %d uses version %d of the table after the change to %d had returned", inc.node.id, version(tab), floor))
 		}
 		if rng.IntN(2) == 0 {
 			<-time.After(time.Duration(rng.Int64N(int64(2 * opPause))))
@@ -205,11 +205,11 @@ func (w *schemas) write(ctx context.Context, s *simulation, client int, l *life,
 		}
 		return commitSchema(ctx, c, t)
 	}()
-	w.done(ctx, s, p, l, c, t, err)
+	w.done(ctx, s, p, inc, c, t, err)
 }
 
 // change makes the next version of the table.
-func (w *schemas) change(ctx context.Context, s *simulation, client int, l *life, c *catalog.Collection, t *kv.Txn) {
+func (w *schemas) change(ctx context.Context, s *simulation, client int, inc *incarnation, c *catalog.Collection, t *kv.Txn) {
 	p := s.h.Begin(check.Op{Client: client, Kind: "schema"})
 	var made int64
 	err := func() error {
@@ -231,7 +231,7 @@ func (w *schemas) change(ctx context.Context, s *simulation, client int, l *life
 		}
 		return commitSchema(ctx, c, t)
 	}()
-	w.done(ctx, s, p, l, c, t, err)
+	w.done(ctx, s, p, inc, c, t, err)
 	if err == nil {
 		w.mu.Lock()
 		defer w.mu.Unlock()
@@ -246,11 +246,11 @@ func (w *schemas) change(ctx context.Context, s *simulation, client int, l *life
 }
 
 // done ends an operation as its error says.
-func (w *schemas) done(ctx context.Context, s *simulation, p *check.Pending, l *life, c *catalog.Collection, t *kv.Txn, err error) {
+func (w *schemas) done(ctx context.Context, s *simulation, p *check.Pending, inc *incarnation, c *catalog.Collection, t *kv.Txn, err error) {
 	outcome := check.OK
 	if err != nil {
 		outcome = check.Failed
-		if kv.IsAmbiguous(err) || l.ended.Err() != nil {
+		if kv.IsAmbiguous(err) || inc.ended.Err() != nil {
 			outcome = check.Unknown
 		}
 		t.Rollback(ctx)
@@ -259,7 +259,7 @@ func (w *schemas) done(ctx context.Context, s *simulation, p *check.Pending, l *
 		p.Op.TS = stamp(t.CommitTimestamp())
 	}
 	p.Done(outcome, err)
-	s.story.Addf("node %d %v", l.node.id, p.Op)
+	s.story.Addf("node %d %v", inc.node.id, p.Op)
 }
 
 // check answers whether every row was committed while the version that it was written

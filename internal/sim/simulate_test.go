@@ -51,7 +51,7 @@ type workload interface {
 	keys() keys.Span
 	initial() map[string]string
 	// operate runs one operation of a client.
-	operate(ctx context.Context, s *simulation, client int, l *life, rng *rand.Rand)
+	operate(ctx context.Context, s *simulation, client int, inc *incarnation, rng *rand.Rand)
 	// check looks for violations, outside of virtual time. final is what the keys hold
 	// in the end.
 	check(ops []check.Op, initial, final map[string]string) error
@@ -241,18 +241,18 @@ func (s *simulation) watchLeases(done <-chan struct{}) {
 		}
 		serves := map[kvpb.RangeID]kvpb.NodeID{}
 		for _, n := range s.nodes {
-			l := n.current()
-			if l == nil || !l.use() {
+			inc := n.current()
+			if inc == nil || !inc.use() {
 				continue
 			}
-			for _, r := range l.store.Replicas() {
+			for _, r := range inc.store.Replicas() {
 				if other := serves[r.RangeID()]; r.Leads() && other != 0 {
 					s.fail(fmt.Errorf("nodes %d and %d both serve range %d", other, n.id, r.RangeID()))
 				} else if r.Leads() {
 					serves[r.RangeID()] = n.id
 				}
 			}
-			l.running.Done()
+			inc.running.Done()
 		}
 		if s.failed() {
 			return
@@ -277,13 +277,13 @@ func (s *simulation) client(id int, rng *rand.Rand, healed <-chan struct{}) {
 			}
 		default:
 		}
-		l := s.nodes[rng.IntN(len(s.nodes))].current()
-		if l != nil && l.use() {
-			ctx, cancel := context.WithTimeout(l.ended, opTimeout)
+		inc := s.nodes[rng.IntN(len(s.nodes))].current()
+		if inc != nil && inc.use() {
+			ctx, cancel := context.WithTimeout(inc.ended, opTimeout)
 			before := s.h.Len()
-			s.w.operate(ctx, s, id, l, rng)
+			s.w.operate(ctx, s, id, inc, rng)
 			cancel()
-			l.running.Done()
+			inc.running.Done()
 			if !since.IsZero() && s.succeeded(id, before) {
 				return
 			}
@@ -374,10 +374,10 @@ func stamp(ts hlc.Timestamp) check.TS { return check.TS{Wall: ts.WallTime, Logic
 // transact runs fn in a transaction and records it. fn adds to op what it reads, and
 // what it writes before the transaction is committed.
 func (s *simulation) transact(
-	ctx context.Context, client int, l *life, kind string, o kv.TxnOptions, fn func(t *kv.Txn, op *check.Op) error,
+	ctx context.Context, client int, inc *incarnation, kind string, o kv.TxnOptions, fn func(t *kv.Txn, op *check.Op) error,
 ) {
 	p := s.h.Begin(check.Op{Client: client, Kind: kind})
-	t := l.db.Begin(o)
+	t := inc.db.Begin(o)
 	if client%2 == 0 {
 		t.Meet(ctx) // as blocks of statements do
 	}
@@ -388,7 +388,7 @@ func (s *simulation) transact(
 		t.Rollback(ctx)
 	} else if err = t.Commit(ctx); err == nil {
 		outcome = check.OK
-	} else if kv.IsAmbiguous(err) || l.ended.Err() != nil {
+	} else if kv.IsAmbiguous(err) || inc.ended.Err() != nil {
 		outcome = check.Unknown
 	}
 	if p.Op.TS = stamp(t.CommitTimestamp()); len(p.Op.Writes) == 0 {
@@ -401,7 +401,7 @@ func (s *simulation) transact(
 		p.Op.TS = check.TS{}
 	}
 	p.Done(outcome, err)
-	s.story.Addf("node %d %v", l.node.id, p.Op)
+	s.story.Addf("node %d %v", inc.node.id, p.Op)
 }
 
 // get reads a key for op.

@@ -32,9 +32,9 @@ func (x *largeTxn) write(i int, value string) error {
 }
 
 // rows returns what a node reads of the rows.
-func (c *cluster) largeRows(l *life) (values map[string]int, err error) {
+func (c *cluster) largeRows(inc *incarnation) (values map[string]int, err error) {
 	values = map[string]int{}
-	err = l.db.Run(context.Background(), func(ctx context.Context, t *kv.Txn) error {
+	err = inc.db.Run(context.Background(), func(ctx context.Context, t *kv.Txn) error {
 		clear(values)
 		var res kv.ScanResult
 		end := keys.PrefixEnd([]byte(largePrefix))

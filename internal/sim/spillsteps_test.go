@@ -52,7 +52,7 @@ func (s spillStep) String() string {
 type stepped struct {
 	c      *cluster
 	step   spillStep
-	victim *life
+	victim *incarnation
 	rng    *rand.Rand
 
 	mu    sync.Mutex
@@ -68,8 +68,8 @@ type steppedSender struct {
 	x *stepped
 }
 
-func (x *stepped) intercept(l *life, s kvpb.Sender) kvpb.Sender {
-	if l != x.victim {
+func (x *stepped) intercept(inc *incarnation, s kvpb.Sender) kvpb.Sender {
+	if inc != x.victim {
 		return s
 	}
 	return steppedSender{s, x}
@@ -107,7 +107,7 @@ func (x *stepped) strike() error {
 	case gatewayDies:
 		x.c.kill(x.victim.node)
 	case leaderDies:
-		n := record.l.node
+		n := record.inc.node
 		x.c.kill(n)
 		x.c.changes.Go(func() {
 			<-time.After(3 * time.Second)

@@ -34,7 +34,7 @@ func TestSplitLeavesNoLocks(t *testing.T) {
 			id := c.newRangeID()
 			txns := make([]*kv.Txn, writers)
 			for i := range txns {
-				txns[i] = c.locked(left.l, key(round, i))
+				txns[i] = c.locked(left.inc, key(round, i))
 				if i%2 == 1 {
 					c.lockToo(txns[i], fmt.Appendf(nil, "\x10too%02d/%d", round, i))
 				}
@@ -55,7 +55,7 @@ func TestSplitLeavesNoLocks(t *testing.T) {
 				}
 			})
 			wg.Wait()
-			left.l.router.Wait()
+			left.inc.router.Wait()
 			if parts, records := left.Provisional(); parts+records > 0 {
 				t.Errorf("split %d: the left range's leader knows of %d parts and %d records", round, parts, records)
 			}
@@ -84,8 +84,8 @@ func (c *cluster) leaderOf(key []byte) led {
 }
 
 // locked returns a transaction that has locked and written a key.
-func (c *cluster) locked(l *life, key []byte) *kv.Txn {
-	t := l.db.Begin(kv.TxnOptions{Isolation: kv.ReadCommitted})
+func (c *cluster) locked(inc *incarnation, key []byte) *kv.Txn {
+	t := inc.db.Begin(kv.TxnOptions{Isolation: kv.ReadCommitted})
 	t.BeginStatement()
 	c.lockToo(t, key)
 	return t

@@ -105,8 +105,8 @@ func (w *statements) begin() {
 func (w *statements) eventually(what string, fn func(*sql.Session) error) {
 	last := errors.New("no node serves SQL")
 	for began := time.Now(); time.Since(began) < liveWithin; <-time.After(preparePause) {
-		for _, l := range w.c.lives() {
-			last = w.withSession(l, check.ReadCommitted, fn)
+		for _, inc := range w.c.running() {
+			last = w.withSession(inc, check.ReadCommitted, fn)
 			if last == nil {
 				return
 			}
@@ -118,14 +118,14 @@ func (w *statements) eventually(what string, fn func(*sql.Session) error) {
 // errNoSQL is the error of a node that does not serve SQL yet.
 var errNoSQL = errors.New("the node does not serve SQL yet")
 
-func (w *statements) withSession(l *life, level check.Level, fn func(*sql.Session) error) error {
-	if !l.use() {
+func (w *statements) withSession(inc *incarnation, level check.Level, fn func(*sql.Session) error) error {
+	if !inc.use() {
 		return errNoSQL
 	}
-	defer l.running.Done()
-	ctx, cancel := context.WithTimeout(l.ended, liveWithin)
+	defer inc.running.Done()
+	ctx, cancel := context.WithTimeout(inc.ended, liveWithin)
 	defer cancel()
-	s, err := openSession(ctx, l, level)
+	s, err := openSession(ctx, inc, level)
 	if err != nil {
 		return err
 	}
@@ -135,8 +135,8 @@ func (w *statements) withSession(l *life, level check.Level, fn func(*sql.Sessio
 }
 
 // openSession opens a session whose transactions are of a level.
-func openSession(ctx context.Context, l *life, level check.Level) (*sql.Session, error) {
-	server := l.sql.Server()
+func openSession(ctx context.Context, inc *incarnation, level check.Level) (*sql.Session, error) {
+	server := inc.sql.Server()
 	if server == nil {
 		return nil, errNoSQL
 	}
@@ -152,9 +152,9 @@ func query(s *sql.Session, text string) ([]string, error) {
 	return rows.Lines, err
 }
 
-func (w *statements) operate(ctx context.Context, s *simulation, client int, l *life, rng *rand.Rand) {
+func (w *statements) operate(ctx context.Context, s *simulation, client int, inc *incarnation, rng *rand.Rand) {
 	level := rng.IntN(len(listLevels))
-	ses, err := openSession(ctx, l, listLevels[level].check)
+	ses, err := openSession(ctx, inc, listLevels[level].check)
 	if err != nil {
 		s.unexpected(err)
 		return
@@ -163,18 +163,18 @@ func (w *statements) operate(ctx context.Context, s *simulation, client int, l *
 	defer context.AfterFunc(ctx, ses.Terminate)()
 	switch {
 	case rng.IntN(specialOneIn) > 0:
-		w.transact(s, client, l, ses, level, rng)
+		w.transact(s, client, inc, ses, level, rng)
 	case rng.IntN(2) == 0:
-		w.compare(s, client, l, ses)
+		w.compare(s, client, inc, ses)
 	case client == versionClient:
-		w.newVersion(s, l, ses)
+		w.newVersion(s, inc, ses)
 	default:
-		w.change(s, client, l, ses, tableChanges[rng.IntN(len(tableChanges))])
+		w.change(s, client, inc, ses, tableChanges[rng.IntN(len(tableChanges))])
 	}
 }
 
 // transact runs a transaction of some steps; one of a single step needs no block.
-func (w *statements) transact(s *simulation, client int, l *life, ses *sql.Session, level int, rng *rand.Rand) {
+func (w *statements) transact(s *simulation, client int, inc *incarnation, ses *sql.Session, level int, rng *rand.Rand) {
 	steps := make([]check.ListStep, 1+rng.IntN(maxStatements))
 	var appends []check.ListStep
 	age := w.appends[level].Load() / (statementLists * statementLength)
@@ -191,7 +191,7 @@ func (w *statements) transact(s *simulation, client int, l *life, ses *sql.Sessi
 	if err != nil { // all of them, or none, may be there
 		p.Op.Steps = appends
 	}
-	w.done(s, p, l, committing, err)
+	w.done(s, p, inc, committing, err)
 }
 
 // steps runs the steps. committing says that an error leaves the outcome open.
@@ -257,36 +257,36 @@ func stepSQL(s check.ListStep) string {
 }
 
 // change changes the table.
-func (w *statements) change(s *simulation, client int, l *life, ses *sql.Session, text string) {
+func (w *statements) change(s *simulation, client int, inc *incarnation, ses *sql.Session, text string) {
 	p := s.h.Begin(check.Op{Client: client, Kind: changeOp})
 	_, err := query(ses, text)
-	w.done(s, p, l, true, err)
+	w.done(s, p, inc, true, err)
 	s.story.Addf("%s: %v", text, p.Op.Outcome)
 }
 
 // newVersion makes the next version of the table. Only one client does, so that versions follow
 // one another; one whose outcome is unknown has no effect after a later one.
-func (w *statements) newVersion(s *simulation, l *life, ses *sql.Session) {
+func (w *statements) newVersion(s *simulation, inc *incarnation, ses *sql.Session) {
 	p := s.h.Begin(check.Op{Client: versionClient, Kind: changeOp})
 	w.mu.Lock()
 	version := int64(len(w.made) + 1)
 	w.made[version] = p.Op.ID
 	w.mu.Unlock()
 	_, err := query(ses, fmt.Sprintf("ALTER TABLE lists ALTER version SET DEFAULT %d", version))
-	w.done(s, p, l, true, err)
+	w.done(s, p, inc, true, err)
 	s.story.Addf("version %d: %v", version, p.Op.Outcome)
 }
 
 // compare reads the rows by the primary key and, while there is one, by the index: both must say the
 // same at one time.
-func (w *statements) compare(s *simulation, client int, l *life, ses *sql.Session) {
+func (w *statements) compare(s *simulation, client int, inc *incarnation, ses *sql.Session) {
 	p := s.h.Begin(check.Op{Client: client, Kind: compareOp})
 	err := compareIndex(ses)
 	var differ *indexDiffers
 	if errors.As(err, &differ) {
 		s.fail(err)
 	}
-	w.done(s, p, l, false, err)
+	w.done(s, p, inc, false, err)
 }
 
 // indexDiffers says what an index holds that its table does not, or the other way round.
@@ -319,7 +319,7 @@ func compareIndex(ses *sql.Session) error {
 }
 
 // done ends an operation as its error says.
-func (w *statements) done(s *simulation, p *check.Pending, l *life, committing bool, err error) {
+func (w *statements) done(s *simulation, p *check.Pending, inc *incarnation, committing bool, err error) {
 	outcome := check.OK
 	if err != nil {
 		outcome = check.Failed
@@ -329,7 +329,7 @@ func (w *statements) done(s *simulation, p *check.Pending, l *life, committing b
 		s.unexpected(err)
 	}
 	p.Done(outcome, err)
-	s.story.Addf("node %d %v", l.node.id, p.Op)
+	s.story.Addf("node %d %v", inc.node.id, p.Op)
 }
 
 // rolledBack reports whether an error of a commit says that nothing was committed.

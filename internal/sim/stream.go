@@ -356,7 +356,7 @@ func (s *Stream) SetWriteDeadline(t time.Time) error {
 	return nil
 }
 
-// Listen opens the listener of this life of the node.
+// Listen opens the listener of this incarnation of the node.
 func (e *Endpoint) Listen() net.Listener {
 	e.n.mu.Lock()
 	defer e.n.mu.Unlock()

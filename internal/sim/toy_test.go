@@ -46,7 +46,7 @@ type tagged struct {
 
 func (a tagged) newer(b tagged) bool { return a.Count > b.Count || a.Count == b.Count && a.By > b.By }
 
-// toyNode is one life of a node.
+// toyNode is one incarnation of a node.
 type toyNode struct {
 	*Endpoint
 	disk fs.FS

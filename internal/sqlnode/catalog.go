@@ -16,7 +16,7 @@ const methodCatalog = rpc.MethodCatalog
 func (n *Node) newCatalog() *catalog.Store {
 	o := catalog.Options{DB: n.kv.DB, Waits: n.kv.Store.Waits(), Virtual: pgcatalog.Schemas()}
 	if !n.o.Alone {
-		o.Node, o.Life, o.Peers, o.Clock = n.kv.ID(), n.kv.Life, catalogPeers{n}, n.kv.Clock
+		o.Node, o.Incarnation, o.Peers, o.Clock = n.kv.ID(), n.kv.Incarnation, catalogPeers{n}, n.kv.Clock
 	}
 	cat := catalog.NewStore(o)
 	if !n.o.Alone {

@@ -39,10 +39,10 @@ func build(nd *clustertest.Node, alone bool) *sqlnode.Node {
 func open(t *testing.T, nd *clustertest.Node, alone bool) *sqlnode.Node {
 	t.Helper()
 	n := build(nd, alone)
-	if err := n.Open(nd.Life()); err != nil {
+	if err := n.Open(nd.Context()); err != nil {
 		t.Fatal(err)
 	}
-	n.Start(nd.Life())
+	n.Start(nd.Context())
 	return n
 }
 
@@ -100,7 +100,7 @@ func TestQuestions(t *testing.T) {
 		if err := ask(); err == nil || two.Server() != nil {
 			t.Errorf("a node that is not open answers: %v", err)
 		}
-		if err := two.Open(c.Nodes[1].Life()); err != nil {
+		if err := two.Open(c.Nodes[1].Context()); err != nil {
 			t.Fatal(err)
 		}
 		defer closing(t, two)
@@ -131,7 +131,7 @@ func TestOpenAgain(t *testing.T) {
 			t.Fatalf("a node that reaches nobody has opened: %v", err)
 		}
 		c.Nodes[1].Port.SetDown(false)
-		if err := two.Open(c.Nodes[1].Life()); err != nil {
+		if err := two.Open(c.Nodes[1].Context()); err != nil {
 			t.Fatal(err)
 		}
 		defer closing(t, two)
@@ -187,7 +187,7 @@ func TestChangesReachOthers(t *testing.T) {
 }
 
 // TestRestart: a node that is opened again on its disk has its tables and rows, and sweeps up the
-// temporary tables that a session of its former life has left.
+// temporary tables that a session of its former incarnation has left.
 func TestRestart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		disk := fs.NewMem()
@@ -223,7 +223,7 @@ func TestSplitRecords(t *testing.T) {
 		c.Replicate(1)
 		one := c.Nodes[0]
 		one.StartRanges()
-		if err := one.KV.Admin.SplitFirstRange(one.Life()); err != nil {
+		if err := one.KV.Admin.SplitFirstRange(one.Context()); err != nil {
 			t.Fatal(err)
 		}
 		n := open(t, one, false)

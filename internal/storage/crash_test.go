@@ -130,12 +130,12 @@ func TestCrash(t *testing.T) {
 		MemTableBytes: 64 << 10, CacheBytes: 1 << 20,
 	}
 	h := &history{states: []map[string]string{{}}}
-	for life := range 6 {
+	for round := range 6 {
 		e, err := Open(opts)
 		if err != nil {
 			t.Fatal(err)
 		}
-		for n := life*30 + 1; n <= life*30+30; n++ {
+		for n := round*30 + 1; n <= round*30+30; n++ {
 			state := maps.Clone(h.state(n - 1))
 			b := e.NewBatch()
 			randomBatch(t, rng, b, n, state)
@@ -156,7 +156,7 @@ func TestCrash(t *testing.T) {
 		if err := e.Close(); err != nil {
 			t.Fatal(err)
 		}
-		c.known.Store(int64(life*30 + 30))
+		c.known.Store(int64(round*30 + 30))
 	}
 	if len(c.clones) < 200 {
 		t.Fatalf("only %d crashes", len(c.clones))

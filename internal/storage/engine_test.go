@@ -459,7 +459,7 @@ func FuzzParseIdent(f *testing.F) {
 	})
 }
 
-// TestOnDisk runs a life on the real file system, where locks and syncs are what
+// TestOnDisk runs an engine on the real file system, where locks and syncs are what
 // they will be.
 func TestOnDisk(t *testing.T) {
 	o := Options{Dir: t.TempDir() + "/a/store", CacheBytes: 1 << 20}

@@ -19,7 +19,7 @@ import (
 )
 
 // snapshotDir is the directory, beside the engine's, for the tables of incoming snapshots. The
-// start removes leftovers of an earlier life.
+// start removes leftovers of an earlier incarnation.
 const snapshotDir = "snapshots"
 
 // arrivalKey identifies an incoming snapshot. Each sender numbers its own.
@@ -58,7 +58,7 @@ type arrival struct {
 	timer *time.Timer
 }
 
-// clearSnapshots removes snapshot files of an earlier life.
+// clearSnapshots removes snapshot files of an earlier incarnation.
 func (s *Store) clearSnapshots() error {
 	s.snapshots.limits = s.opts.Snapshots
 	s.snapshots.limits.fill()

@@ -178,7 +178,7 @@ func (s *Store) loadReplica(desc *kvpb.RangeDescriptor) error {
 	return nil
 }
 
-// startClock moves the clock past the bound of the store's earlier life.
+// startClock moves the clock past the bound of the store's earlier incarnation.
 func (s *Store) startClock() error {
 	return s.opts.Clock.Start(s.clockBound(), s.persistClock, s.opts.OnFatal)
 }

@@ -34,7 +34,7 @@
 // other replica and no other snapshot here, but for ranges that were merged into its range
 // (admitArrival, placeFor, absorb).
 //
-// S7. No file of a snapshot outlives its arrival or the store's life (arrival.end, clearSnapshots;
+// S7. No file of a snapshot outlives its arrival or the process (arrival.end, clearSnapshots;
 // TestSnapshotCrash).
 //
 // S8. A snapshot becomes durable only after the splits, merges and removals that made room for it:

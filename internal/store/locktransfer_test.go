@@ -451,7 +451,7 @@ func increment(db *kv.DB, block bool) error {
 	return txn.Commit(ctx)
 }
 
-// The locks of a gateway whose life has ended go when somebody wants them, and its
+// The locks of a gateway whose incarnation has ended go when somebody wants them, and its
 // transaction does not commit.
 func TestLocksOfDeadGateway(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -461,7 +461,7 @@ func TestLocksOfDeadGateway(t *testing.T) {
 		var mu sync.Mutex
 		dead := map[uint64]bool{}
 		db := nd.Gateway()
-		gone := kv.NewDB(nd.KV.Router, nd.Clock, nd.KV.GatewayLife()+1)
+		gone := kv.NewDB(nd.KV.Router, nd.Clock, nd.KV.GatewayIncarnation()+1)
 		nd.Store.ConnectTxns(replica.TxnDeps{GatewayAlive: func(id kvpb.TxnID) bool {
 			mu.Lock()
 			defer mu.Unlock()

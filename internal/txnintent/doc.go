@@ -18,7 +18,7 @@
 //   - codec.go: the stored forms; load.go: a new leadership loads them.
 //   - testdata: a story per file. transitions is the complete table of what follows from what.
 //
-// # Life of a transaction's intents
+// # Lifecycle of a transaction's intents
 //
 //	           Spill             Stage, CommitHere            CommitImplicitly
 //	New ───────────────▶ Pending ───────────────▶ Staging ───────────────▶ ImplicitlyCommitted

@@ -18,12 +18,12 @@ const (
 
 // history is what is known of a node over time. It reads no clock.
 type history struct {
-	life     int64
-	seq      uint64
-	measured time.Time // when its present figures came
-	live     bool
-	since    time.Time // when live changed
-	draining bool      // as the node said last
+	incarnation int64
+	seq         uint64
+	measured    time.Time // when its present figures came
+	live        bool
+	since       time.Time // when live changed
+	draining    bool      // as the node said last
 	// failures counts how often the node went silent of late without having said that it
 	// would stop; the node is suspect for a while after each time.
 	failures     int
@@ -32,8 +32,8 @@ type history struct {
 
 // observe takes in what is known of the node now; heard is when it last spoke.
 func (h *history) observe(i *liveness.NodeInfo, live bool, contact, now time.Time) {
-	if h.life != i.Life || h.seq != i.Seq || h.measured.IsZero() {
-		h.life, h.seq, h.measured = i.Life, i.Seq, now
+	if h.incarnation != i.Incarnation || h.seq != i.Seq || h.measured.IsZero() {
+		h.incarnation, h.seq, h.measured = i.Incarnation, i.Seq, now
 	}
 	if h.live != live {
 		h.change(live, contact, now)

@@ -1,7 +1,7 @@
 // Package coord coordinates transactions at their gateway: it buffers their writes until the
 // commit, records their reads, and commits them.
 //
-// Above it is kv; below it a kvpb.Sender, which is dist in a server. Read txn.go (Txn, the life of
+// Above it is kv; below it a kvpb.Sender, which is dist in a server. Read txn.go (Txn, the course of
 // a transaction), scan.go (pages of one span or several), uncertain.go (reads under clock
 // uncertainty), buffer.go (Buffer, the writes), spill.go (writes that outgrow the buffer), reads.go
 // (ReadSet), reserve.go (reservations of long statements), env.go (state that transactions share),

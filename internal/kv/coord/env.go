@@ -36,7 +36,7 @@ type Env struct {
 }
 
 // NewEnv returns an Env. idHi makes its transaction ids distinct from those of other gateways and
-// of earlier lives of this one.
+// of earlier incarnations of this one.
 func NewEnv(s kvpb.Sender, c *hlc.Clock, idHi uint64) *Env {
 	e := &Env{Sender: s, Clock: c, idHi: idHi}
 	e.oldest.next, e.oldest.prev = &e.oldest, &e.oldest

@@ -79,9 +79,9 @@ func (t *Txn) Settle(ctx context.Context) error {
 	return t.refresh(ctx, now)
 }
 
-// snapshotLife is the age of a snapshot up to which ranges accept commits at it; later it is
+// maxSnapshotAge is the age of a snapshot up to which ranges accept commits at it; later it is
 // closed.
-const snapshotLife = kvpb.ClosedLag - kvpb.ClosedEvery
+const maxSnapshotAge = kvpb.ClosedLag - kvpb.ClosedEvery
 
 // renewSnapshot moves a snapshot that the ranges are about to close to the present, if all reads
 // are unchanged there: the transaction could only commit there. If they are not, the statement
@@ -90,7 +90,7 @@ func (t *Txn) renewSnapshot(ctx context.Context) error {
 	if t.opts.Isolation != kvpb.Serializable || !t.hasRead || !t.remembersReads() {
 		return nil
 	}
-	if age := t.env.Clock.Reading().WallTime - t.meta.ReadTS.WallTime; age < int64(snapshotLife)<<t.renewals {
+	if age := t.env.Clock.Reading().WallTime - t.meta.ReadTS.WallTime; age < int64(maxSnapshotAge)<<t.renewals {
 		return nil
 	}
 	t.renewals = min(t.renewals+1, maxRenewals)

@@ -282,7 +282,7 @@ func (v *crowded) Refresh(_ context.Context, req *kvpb.RefreshRequest) error {
 func TestUncertainLeast(t *testing.T) {
 	ctx := context.Background()
 	v := new(crowded)
-	env := NewEnv(v, hlc.NewSystem(0), kvpb.GatewayLife(3, 1))
+	env := NewEnv(v, hlc.NewSystem(0), kvpb.GatewayIncarnation(3, 1))
 	env.MaxOffset = time.Second
 	txn := New(env)
 	txn.Reset(Options{Isolation: kvpb.RepeatableRead})
@@ -315,7 +315,7 @@ func TestUncertainLeast(t *testing.T) {
 func TestMeet(t *testing.T) {
 	ctx := context.Background()
 	v := new(crowded)
-	env := NewEnv(v, hlc.NewSystem(0), kvpb.GatewayLife(3, 1))
+	env := NewEnv(v, hlc.NewSystem(0), kvpb.GatewayIncarnation(3, 1))
 	env.MaxOffset = time.Second
 	asked := 0
 	env.Clocks = func(_ context.Context, dst []kvpb.Observation) []kvpb.Observation {

@@ -236,15 +236,15 @@ const cleaningValidity = 3 * cleanEvery
 
 // cleaning is the record of the node that cleans.
 type cleaning struct {
-	Node        kvpb.NodeID
-	Incarnation int64
-	Expiration  int64
+	Node         kvpb.NodeID
+	Registration int64 `json:"Incarnation"`
+	Expiration   int64
 }
 
 // takeCleaning reports whether this node is the one that cleans, which it becomes
 // if there is none.
 func (g *gateway) takeCleaning(ctx context.Context) (mine bool, err error) {
-	inc := g.inc.Load()
+	reg := g.registration.Load()
 	key := keys.SystemKey(sysCleaner)
 	err = g.s.db.Run(ctx, func(ctx context.Context, t *kv.Txn) error {
 		mine = false
@@ -260,11 +260,11 @@ func (g *gateway) takeCleaning(ctx context.Context) (mine bool, err error) {
 		if res.Found && r.Node != g.node && now <= r.Expiration+int64(g.clock.MaxOffset()) {
 			return nil
 		}
-		mine = inc != 0
+		mine = reg != 0
 		if !mine {
 			return nil
 		}
-		return putRecord(ctx, t, key, cleaning{g.node, inc, now + int64(cleaningValidity)})
+		return putRecord(ctx, t, key, cleaning{g.node, reg, now + int64(cleaningValidity)})
 	})
 	return mine, err
 }

@@ -51,7 +51,7 @@
 //     its cache last. So either the changer reads the new record, or the new
 //     gateway is notified of the lock. A changer that can't be asked is struck off,
 //     and 10 holds (gateway.lockPeers, gateway.register).
-//  9. A gateway whose records were deleted registers under a new incarnation and
+//  9. A gateway whose records were deleted registers again,
 //     loads everything anew; what its transactions had pinned is void and they
 //     can't commit (Collection.enterFor).
 //  10. A change commits only while its gateway is registered as it was when the

@@ -10,7 +10,7 @@ import (
 type FamilyID uint8
 
 const (
-	// MaxFamilies bounds the families that a table has in its life: their ids take one
+	// MaxFamilies bounds the families that a table ever has: their ids take one
 	// byte at the end of a key.
 	MaxFamilies = 240
 	// DefaultFamilyName is the name of the family of a table that states none.

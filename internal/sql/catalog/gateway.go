@@ -65,11 +65,11 @@ func defaultTiming() timing {
 // gateway is what a Store has beyond its cache when other nodes change the
 // catalog too.
 type gateway struct {
-	s     *Store
-	node  kvpb.NodeID
-	life  int64
-	peers Peers
-	clock *hlc.Clock
+	s           *Store
+	node        kvpb.NodeID
+	incarnation int64
+	peers       Peers
+	clock       *hlc.Clock
 	timing
 
 	// validUntil is the physical time, by this node's clock, up to which cached
@@ -77,8 +77,8 @@ type gateway struct {
 	validUntil atomic.Int64
 	// epoch counts the registrations. What a transaction has pinned under another
 	// one than the present is void.
-	epoch atomic.Uint64
-	inc   atomic.Int64 // of the present registration; 0: none
+	epoch        atomic.Uint64
+	registration atomic.Int64 // the present one; 0: none
 
 	// rereads orders reading the catalog back and publishing what was read.
 	rereads channelMutex
@@ -88,7 +88,7 @@ type gateway struct {
 	// know of; remote those of other nodes with locks here.
 	active map[concurrency.TxnID]*activeTxn
 	remote map[concurrency.TxnID]*remoteTxn
-	known  map[kvpb.NodeID]int64 // incarnations seen by the last watch
+	known  map[kvpb.NodeID]int64 // registrations seen by the last watch
 
 	once   sync.Once
 	loaded chan struct{} // closed when the catalog has been loaded once
@@ -115,7 +115,7 @@ type activeTxn struct {
 
 func newGateway(s *Store, o Options) *gateway {
 	g := &gateway{
-		s: s, node: o.Node, life: o.Life, peers: o.Peers, clock: o.Clock, timing: defaultTiming(),
+		s: s, node: o.Node, incarnation: o.Incarnation, peers: o.Peers, clock: o.Clock, timing: defaultTiming(),
 		active: map[concurrency.TxnID]*activeTxn{}, remote: map[concurrency.TxnID]*remoteTxn{},
 		known: map[kvpb.NodeID]int64{}, rereads: make(channelMutex, 1), loaded: make(chan struct{}),
 	}
@@ -163,11 +163,11 @@ func (s *Store) StopGateway(ctx context.Context) error {
 		return nil
 	}
 	g.halt()
-	inc := g.inc.Swap(0)
-	if inc == 0 {
+	reg := g.registration.Swap(0)
+	if reg == 0 {
 		return nil
 	}
-	return g.deregister(ctx, g.node, inc, false)
+	return g.deregister(ctx, g.node, reg, false)
 }
 
 // halt stops the goroutines and the use of cached descriptors.
@@ -279,7 +279,7 @@ func (c *Collection) fence(ctx context.Context) error {
 	if c.changes == nil {
 		return nil
 	}
-	inc := g.inc.Load()
+	reg := g.registration.Load()
 	if g.epoch.Load() != c.epoch {
 		return errLost()
 	}
@@ -291,7 +291,7 @@ func (c *Collection) fence(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if m.Incarnation != inc {
+	if m.Registration != reg {
 		return errLost()
 	}
 	return nil
@@ -320,6 +320,6 @@ func (c *Collection) CommitDeadline() hlc.Timestamp {
 func (g *gateway) distrust() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	g.inc.Store(0)
+	g.registration.Store(0)
 	g.lose()
 }

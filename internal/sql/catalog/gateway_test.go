@@ -88,7 +88,7 @@ func openGateways(t testing.TB, n int, validity time.Duration) *gateways {
 func (c *gateways) make(validity time.Duration) *node {
 	id := kvpb.NodeID(len(c.nodes) + 1)
 	s := NewStore(Options{
-		DB: c.kv.db, Node: id, Life: int64(id), Peers: peerEnd{c.net, id},
+		DB: c.kv.db, Node: id, Incarnation: int64(id), Peers: peerEnd{c.net, id},
 	})
 	s.gw.timing = testTiming(validity)
 	n := &node{store: c.kv.store, db: c.kv.db, cat: s}

@@ -17,9 +17,9 @@ import (
 	"github.com/lichendb/lichen/internal/sql/pgerr"
 )
 
-// A gateway has two records: who it is, which changes only when it registers or
-// is struck off, and until when it may use what it has cached, which is written at
-// each renewal. Both come and go together.
+// A gateway has two records, which are written and deleted together. The first says who it is; it changes
+// only when the gateway registers or is struck off. The second says until when it may use what it has
+// cached; each renewal writes it. The fields' names in JSON are those under which they were first stored.
 
 // The names of the system keys of gateways; a node id follows the first two.
 const (
@@ -31,17 +31,17 @@ const (
 
 // member is the first record.
 type member struct {
-	Node kvpb.NodeID
-	Life int64
-	// Incarnation tells the registrations of a node apart.
-	Incarnation int64
+	Node        kvpb.NodeID
+	Incarnation int64 `json:"Life"` // of the node
+	// Registration tells the registrations of a node apart; an incarnation may have several.
+	Registration int64 `json:"Incarnation"`
 
 	expires int64 // of the lease
 }
 
 // memberLease is the second.
 type memberLease struct {
-	Incarnation int64
+	Registration int64 `json:"Incarnation"`
 	// Expiration is a wall time in nanoseconds.
 	Expiration int64
 }
@@ -94,13 +94,13 @@ var errStruckOff = errors.New("catalog: the gateway is not registered any more")
 // register writes the node's records, learns the locks that others hold, and
 // loads the catalog. It returns when the node may serve.
 func (g *gateway) register(ctx context.Context) error {
-	inc := g.s.db.Clock().Now().WallTime
+	reg := g.s.db.Clock().Now().WallTime
 	expires := g.clock.PhysicalNow() + int64(g.validity)
 	err := g.s.db.Run(ctx, func(ctx context.Context, t *kv.Txn) error {
-		if err := putRecord(ctx, t, leaseKey(g.node), memberLease{inc, expires}); err != nil {
+		if err := putRecord(ctx, t, leaseKey(g.node), memberLease{reg, expires}); err != nil {
 			return err
 		}
-		if err := putRecord(ctx, t, memberKey(g.node), member{Node: g.node, Life: g.life, Incarnation: inc}); err != nil {
+		if err := putRecord(ctx, t, memberKey(g.node), member{Node: g.node, Incarnation: g.incarnation, Registration: reg}); err != nil {
 			return err
 		}
 		return g.noteLeft(ctx, t)
@@ -117,7 +117,7 @@ func (g *gateway) register(ctx context.Context) error {
 	if g.epoch.Load() == 0 {
 		g.epoch.Store(1)
 	}
-	g.inc.Store(inc)
+	g.registration.Store(reg)
 	g.once.Do(func() { close(g.loaded) })
 	// What was learnt above is true only if the registration lasted all the time.
 	return g.renewOnce(ctx)
@@ -149,7 +149,7 @@ func (g *gateway) keepAlive(ctx context.Context) {
 
 // renewOnce prolongs the registration.
 func (g *gateway) renewOnce(ctx context.Context) error {
-	inc := g.inc.Load()
+	reg := g.registration.Load()
 	var expires int64
 	err := g.s.db.Run(ctx, func(ctx context.Context, t *kv.Txn) error {
 		res, err := t.Lock(ctx, leaseKey(g.node), lock.Update, lock.WaitBlock)
@@ -160,15 +160,15 @@ func (g *gateway) renewOnce(ctx context.Context) error {
 		if err := decodeRecord(res.Value, res.Found, &l); err != nil {
 			return err
 		}
-		if inc == 0 || l.Incarnation != inc {
+		if reg == 0 || l.Registration != reg {
 			return errStruckOff
 		}
 		expires = g.clock.PhysicalNow() + int64(g.validity)
-		return putRecord(ctx, t, leaseKey(g.node), memberLease{inc, expires})
+		return putRecord(ctx, t, leaseKey(g.node), memberLease{reg, expires})
 	})
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if err == nil && g.inc.Load() == inc { // else distrust came in between
+	if err == nil && g.registration.Load() == reg { // else distrust came in between
 		g.validUntil.Store(expires - int64(g.clock.MaxOffset()))
 	}
 	return err
@@ -176,7 +176,7 @@ func (g *gateway) renewOnce(ctx context.Context) error {
 
 // deregister deletes the records of a registration. With expired it does so only
 // if the registration has expired.
-func (g *gateway) deregister(ctx context.Context, n kvpb.NodeID, inc int64, expired bool) error {
+func (g *gateway) deregister(ctx context.Context, n kvpb.NodeID, reg int64, expired bool) error {
 	return g.s.db.Run(ctx, func(ctx context.Context, t *kv.Txn) error {
 		res, err := t.Lock(ctx, leaseKey(n), lock.Update, lock.WaitBlock)
 		if err != nil {
@@ -186,7 +186,7 @@ func (g *gateway) deregister(ctx context.Context, n kvpb.NodeID, inc int64, expi
 		if err := decodeRecord(res.Value, res.Found, &l); err != nil {
 			return err
 		}
-		if !res.Found || l.Incarnation != inc || expired && g.clock.PhysicalNow() <= l.Expiration {
+		if !res.Found || l.Registration != reg || expired && g.clock.PhysicalNow() <= l.Expiration {
 			return nil
 		}
 		// A change of the catalog that is being committed holds this lock.
@@ -260,7 +260,7 @@ func (g *gateway) members(ctx context.Context) (ms members, err error) {
 func (g *gateway) gone(ctx context.Context, m member) (bool, error) {
 	ctx, cancel := context.WithTimeout(ctx, g.deadline)
 	defer cancel()
-	if err := g.deregister(ctx, m.Node, m.Incarnation, true); err != nil {
+	if err := g.deregister(ctx, m.Node, m.Registration, true); err != nil {
 		return false, err
 	}
 	ms, err := g.members(ctx)
@@ -268,5 +268,5 @@ func (g *gateway) gone(ctx context.Context, m member) (bool, error) {
 		return false, err
 	}
 	now, ok := ms.find(m.Node)
-	return !ok || now.Incarnation != m.Incarnation, nil
+	return !ok || now.Registration != m.Registration, nil
 }

@@ -28,14 +28,14 @@ const (
 
 // peerRequest is a request; the fields it uses depend on its kind.
 type peerRequest struct {
-	Kind        peerKind
-	Incarnation int64 `json:",omitempty"` // of the sender
-	Txn         concurrency.TxnID
-	Start       hlc.Timestamp
-	IDs         []ID      `json:",omitempty"`
-	Holds       []ID      `json:",omitempty"` // descriptors whose stored form is locked
-	NoWait      bool      `json:",omitempty"` // grant the lock at once or not
-	Names       []NameKey `json:",omitempty"`
+	Kind         peerKind
+	Registration int64 `json:"Incarnation,omitempty"` // of the sender
+	Txn          concurrency.TxnID
+	Start        hlc.Timestamp
+	IDs          []ID      `json:",omitempty"`
+	Holds        []ID      `json:",omitempty"` // descriptors whose stored form is locked
+	NoWait       bool      `json:",omitempty"` // grant the lock at once or not
+	Names        []NameKey `json:",omitempty"`
 	// Committed asks to read IDs and Names again.
 	Committed bool                `json:",omitempty"`
 	CommitTS  hlc.Timestamp       //
@@ -59,7 +59,7 @@ const maxPeerObjects = 1 << 20
 // remoteTxn is a transaction of another node with locks here.
 type remoteTxn struct {
 	node kvpb.NodeID
-	inc  int64
+	reg  int64
 	// c owns the locks; it belongs to no session.
 	c *Collection
 
@@ -140,7 +140,7 @@ func (g *gateway) activeTxns(r *peerRequest) (out []activeTxn) {
 
 // remoteFor returns what the node knows of a transaction of another, which it
 // makes if need be.
-func (g *gateway) remoteFor(from kvpb.NodeID, inc int64, txn concurrency.TxnID, start hlc.Timestamp) *remoteTxn {
+func (g *gateway) remoteFor(from kvpb.NodeID, reg int64, txn concurrency.TxnID, start hlc.Timestamp) *remoteTxn {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	r := g.remote[txn]
@@ -148,7 +148,7 @@ func (g *gateway) remoteFor(from kvpb.NodeID, inc int64, txn concurrency.TxnID, 
 		c := &Collection{store: g.s, start: start}
 		c.txnHi.Store(txn.Hi)
 		c.txnLo.Store(txn.Lo)
-		r = &remoteTxn{node: from, inc: inc, c: c, turn: make(chan struct{}, 1), held: map[*object]*exclusive{}}
+		r = &remoteTxn{node: from, reg: reg, c: c, turn: make(chan struct{}, 1), held: map[*object]*exclusive{}}
 		g.remote[txn] = r
 	}
 	return r
@@ -168,7 +168,7 @@ func (g *gateway) lockFor(ctx context.Context, from kvpb.NodeID, req *peerReques
 			return err
 		}
 	}
-	r := g.remoteFor(from, req.Incarnation, req.Txn, req.Start)
+	r := g.remoteFor(from, req.Registration, req.Txn, req.Start)
 	select {
 	case r.turn <- struct{}{}:
 		defer func() { <-r.turn }()
@@ -310,7 +310,7 @@ func (g *gateway) drop(txn concurrency.TxnID) {
 func (g *gateway) call(ctx context.Context, to kvpb.NodeID, r *peerRequest) (a peerAnswer, err error) {
 	ctx, cancel := context.WithTimeout(ctx, g.deadline)
 	defer cancel()
-	r.Incarnation = g.inc.Load()
+	r.Registration = g.registration.Load()
 	req, err := json.Marshal(r)
 	if err != nil {
 		return a, err
@@ -335,7 +335,7 @@ func (g *gateway) inherit(ctx context.Context) error {
 			a, err := g.call(ctx, m.Node, &peerRequest{Kind: askList})
 			if err == nil {
 				for _, t := range a.Active {
-					r := g.remoteFor(m.Node, m.Incarnation, t.Txn, t.Start)
+					r := g.remoteFor(m.Node, m.Registration, t.Txn, t.Start)
 					r.mu.Lock()
 					r.ids = append(r.ids, t.IDs...)
 					r.mu.Unlock()

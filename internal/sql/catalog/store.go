@@ -28,13 +28,12 @@ type Options struct {
 	// Virtual are the built-in schemas.
 	Virtual []VirtualSchema
 
-	// Where several nodes serve SQL: Node and Life are this one and its present
-	// start, Peers reaches the others; nil means that there are none. Clock tells
-	// when registrations expire; nil is the clock of DB.
-	Node  kvpb.NodeID
-	Life  int64
-	Peers Peers
-	Clock *hlc.Clock
+	// Where several nodes serve SQL: Node and Incarnation are this one's. Peers reaches the others; nil
+	// means that there are none. Clock tells when registrations expire; nil is the clock of DB.
+	Node        kvpb.NodeID
+	Incarnation int64
+	Peers       Peers
+	Clock       *hlc.Clock
 }
 
 // Store is the catalog of a node: every committed descriptor, in memory.

@@ -19,8 +19,8 @@ const pgTemp = "pg_temp"
 // TempOwner says whose a temporary schema is.
 type TempOwner struct {
 	Node kvpb.NodeID
-	// Life is the node's start, 0 where nodes have no peers.
-	Life int64
+	// Incarnation is the node's, 0 where nodes have no peers.
+	Incarnation int64 `json:"Life"`
 	// Session is the session's name, PID its number on the node.
 	Session string
 	PID     int32
@@ -39,7 +39,7 @@ const (
 // SetTempOwner says under which name the session makes temporary objects.
 func (c *Collection) SetTempOwner(o TempOwner) {
 	if g := c.store.gw; g != nil {
-		o.Life = g.life
+		o.Incarnation = g.incarnation
 	}
 	c.temp.owner = o
 }
@@ -149,8 +149,8 @@ func (s *Store) TempSchemas() []*Schema {
 	return out
 }
 
-// NodeLives returns the present start of each other node that serves SQL.
-func (s *Store) NodeLives(ctx context.Context) (map[kvpb.NodeID]int64, error) {
+// Incarnations returns the present incarnation of each other node that serves SQL.
+func (s *Store) Incarnations(ctx context.Context) (map[kvpb.NodeID]int64, error) {
 	if s.gw == nil {
 		return nil, nil
 	}
@@ -158,9 +158,9 @@ func (s *Store) NodeLives(ctx context.Context) (map[kvpb.NodeID]int64, error) {
 	if err != nil {
 		return nil, err
 	}
-	lives := map[kvpb.NodeID]int64{}
+	incarnations := map[kvpb.NodeID]int64{}
 	for _, m := range ms.all {
-		lives[m.Node] = m.Life
+		incarnations[m.Node] = m.Incarnation
 	}
-	return lives, nil
+	return incarnations, nil
 }

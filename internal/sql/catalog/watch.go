@@ -38,10 +38,10 @@ func (g *gateway) watchOnce(ctx context.Context) error {
 				continue
 			}
 		}
-		now[m.Node] = m.Incarnation
+		now[m.Node] = m.Registration
 	}
-	for n, inc := range g.known {
-		unsure = unsure || now[n] != inc
+	for n, reg := range g.known {
+		unsure = unsure || now[n] != reg
 	}
 	ended := g.ended(ctx, held, now)
 	if unsure || len(ended) > 0 {
@@ -62,7 +62,7 @@ func (g *gateway) ended(
 ) (out []concurrency.TxnID) {
 	ask := map[kvpb.NodeID][]concurrency.TxnID{}
 	for txn, r := range held {
-		if inc, ok := live[r.node]; !ok || r.inc != 0 && inc != r.inc {
+		if reg, ok := live[r.node]; !ok || r.reg != 0 && reg != r.reg {
 			out = append(out, txn) // it can't commit any more
 		} else {
 			ask[r.node] = append(ask[r.node], txn)

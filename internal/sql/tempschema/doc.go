@@ -7,6 +7,6 @@
 // Invariants:
 //
 //  1. No schema is dropped whose session may still be there: of this node, as Alive says; of
-//     another one, if that has begun a new life or was out of sight for grace
+//     another one, if that has started again or was out of sight for grace
 //     (Sweeper.abandoned; TestAbandoned).
 package tempschema

@@ -54,12 +54,12 @@ func (s *Sweeper) sweep(ctx context.Context) {
 		clear(s.silent)
 		return
 	}
-	lives, err := s.Catalog.NodeLives(ctx)
+	incarnations, err := s.Catalog.Incarnations(ctx)
 	if err != nil {
 		return // tried again at the next tick
 	}
 	for _, d := range all {
-		if !s.abandoned(d, lives) {
+		if !s.abandoned(d, incarnations) {
 			continue
 		}
 		if err := s.Drop(ctx, d); err != nil {
@@ -69,14 +69,14 @@ func (s *Sweeper) sweep(ctx context.Context) {
 }
 
 // abandoned reports whether the session of a temporary schema is no more.
-func (s *Sweeper) abandoned(d *catalog.Schema, lives map[kvpb.NodeID]int64) bool {
+func (s *Sweeper) abandoned(d *catalog.Schema, incarnations map[kvpb.NodeID]int64) bool {
 	if d.Temp.Node == s.Node {
 		return !s.Alive(d.Temp)
 	}
-	life, seen := lives[d.Temp.Node]
+	incarnation, seen := incarnations[d.Temp.Node]
 	if seen {
 		delete(s.silent, d.ID)
-		return life != d.Temp.Life
+		return incarnation != d.Temp.Incarnation
 	}
 	since, known := s.silent[d.ID]
 	if !known {

@@ -14,11 +14,11 @@ func TestAbandoned(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		alive := false
 		s := &Sweeper{Node: 1, Alive: func(*catalog.TempOwner) bool { return alive }, silent: map[catalog.ID]time.Time{}}
-		d := &catalog.Schema{ID: 7, Temp: &catalog.TempOwner{Node: 2, Life: 5, Session: "2.1000.1", PID: 1000}}
-		ask := func(lives map[kvpb.NodeID]int64, want bool) {
+		d := &catalog.Schema{ID: 7, Temp: &catalog.TempOwner{Node: 2, Incarnation: 5, Session: "2.1000.1", PID: 1000}}
+		ask := func(incarnations map[kvpb.NodeID]int64, want bool) {
 			t.Helper()
-			if got := s.abandoned(d, lives); got != want {
-				t.Errorf("lives %v: %v", lives, got)
+			if got := s.abandoned(d, incarnations); got != want {
+				t.Errorf("incarnations %v: %v", incarnations, got)
 			}
 		}
 		same, restarted := map[kvpb.NodeID]int64{2: 5}, map[kvpb.NodeID]int64{2: 6}

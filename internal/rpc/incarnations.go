@@ -9,20 +9,20 @@ import (
 )
 
 const (
-	// lifeDoubt is how long after a later process appeared bytes of the earlier one may still have
-	// been in flight from before its end. Later bytes prove that it is active: an active process
-	// sends a ping every PingInterval.
-	lifeDoubt = PingInterval
-	// lifePoll is the interval at which admit checks whether a process is active.
-	lifePoll = 20 * time.Millisecond
-	// maxLives bounds the nodes whose processes are tracked.
-	maxLives = 4096
+	// staleBytesFor is how long, after a later process appeared, bytes of the earlier one may arrive that
+	// it sent before its end. Later bytes prove that it is active: an active process sends a ping every
+	// PingInterval.
+	staleBytesFor = PingInterval
+	// admitPoll is the interval at which admit checks whether a process is active.
+	admitPoll = 20 * time.Millisecond
+	// maxPeers bounds the nodes whose processes are tracked.
+	maxPeers = 4096
 )
 
-// life is the process of a peer that this node accepts connections from: the latest one admitted.
-// Earlier processes of the peer are rejected.
-type life struct {
-	began int64              // Options.Life of the process
+// incarnation is the process of a peer from which this node accepts connections: the latest one
+// admitted. Earlier processes of the peer are rejected.
+type incarnation struct {
+	began int64              // Options.Incarnation of the process
 	conns map[*conn]struct{} // its connections, handshakes included
 }
 
@@ -40,11 +40,11 @@ type life struct {
 // admit decides whether to accept a connection of a peer's process, and records it if so. It waits
 // until the decision is possible.
 func (n *Node) admit(ctx context.Context, c *conn, h *hello) *RefusedError {
-	if h.node == 0 || h.life == 0 {
+	if h.node == 0 || h.incarnation == 0 {
 		return nil // a tool, a node without a cluster, or an older version
 	}
 	came := time.Now()
-	poll := time.NewTicker(lifePoll)
+	poll := time.NewTicker(admitPoll)
 	defer poll.Stop()
 	for {
 		r, decided := n.judge(c, h, came)
@@ -64,38 +64,38 @@ func (n *Node) judge(c *conn, h *hello, came time.Time) (r *RefusedError, decide
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	if h.node == n.o.NodeID() {
-		if own := n.o.Life(); own != 0 && h.life > own {
+		if own := n.o.Incarnation(); own != 0 && h.incarnation > own {
 			return refuseTwin(h), true
 		}
 		return nil, true
 	}
-	l := n.mu.lives[h.node]
+	l := n.mu.incarnations[h.node]
 	switch {
-	case l != nil && h.life < l.began:
+	case l != nil && h.incarnation < l.began:
 		return refuse(RefusedIdentity, "another process has started as node %d since this one was heard of last; it runs with the same store, or with a copy of it: only one can be the node, and this process ends",
 			h.node), true
-	case l != nil && h.life > l.began && len(l.conns) > 0 && !plant.On(plant.TwinAdmitted):
-		if l.goesOn(came) {
+	case l != nil && h.incarnation > l.began && len(l.conns) > 0 && !plant.On(plant.TwinAdmitted):
+		if l.active(came) {
 			return refuseTwin(h), true
 		}
 		return nil, false
 	case h.expect == 0:
 		return nil, true // it looks for a cluster, or asks to join
-	case l == nil && len(n.mu.lives) >= maxLives:
-		return refuse(RefusedOther, "more than %d nodes", maxLives), true
-	case l == nil || h.life > l.began:
-		l = &life{began: h.life, conns: map[*conn]struct{}{}}
-		n.mu.lives[h.node] = l
+	case l == nil && len(n.mu.incarnations) >= maxPeers:
+		return refuse(RefusedOther, "more than %d nodes", maxPeers), true
+	case l == nil || h.incarnation > l.began:
+		l = &incarnation{began: h.incarnation, conns: map[*conn]struct{}{}}
+		n.mu.incarnations[h.node] = l
 	}
 	l.conns[c] = struct{}{}
-	c.life = l
+	c.incarnation = l
 	return nil, true
 }
 
-// goesOn reports whether a process has sent something since a later one appeared.
-func (l *life) goesOn(came time.Time) bool {
+// active reports whether a process has sent something since a later one appeared.
+func (l *incarnation) active(came time.Time) bool {
 	for c := range l.conns {
-		if lastRead := c.born.Add(time.Duration(c.read.Load())); lastRead.Sub(came) > lifeDoubt {
+		if lastRead := c.born.Add(time.Duration(c.read.Load())); lastRead.Sub(came) > staleBytesFor {
 			return true
 		}
 	}
@@ -107,21 +107,21 @@ func refuseTwin(h *hello) *RefusedError {
 		"Start each node with a store of its own; with an empty one it joins as a new node", h.node)
 }
 
-// dismissLife removes a connection of a peer's process.
-func (n *Node) dismissLife(c *conn) {
+// dropIncarnation removes a connection of a peer's process.
+func (n *Node) dropIncarnation(c *conn) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	if c.life != nil {
-		delete(c.life.conns, c)
+	if c.incarnation != nil {
+		delete(c.incarnation.conns, c)
 	}
 }
 
-// otherLife reports whether the process that answers this node's hello is not the accepted one: a
+// otherIncarnation reports whether the process that answers this node's hello is not the accepted one: a
 // later one was admitted in its place, or it may not be admitted yet.
-func (n *Node) otherLife(node kvpb.NodeID, began int64) bool {
+func (n *Node) otherIncarnation(node kvpb.NodeID, began int64) bool {
 	n.mu.RLock()
 	defer n.mu.RUnlock()
-	l := n.mu.lives[node]
+	l := n.mu.incarnations[node]
 	return l != nil && began != 0 && (began < l.began || began > l.began && len(l.conns) > 0) && !plant.On(plant.TwinAdmitted)
 }
 

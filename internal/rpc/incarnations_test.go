@@ -18,10 +18,10 @@ type process struct {
 }
 
 // process starts a process of a node, which later calls follow in their order.
-func (w *network) process(id kvpb.NodeID, life int64) *process {
+func (w *network) process(id kvpb.NodeID, incarnation int64) *process {
 	p := &process{}
 	p.testNode = w.node(id, func(o *Options) {
-		o.Life = func() int64 { return life }
+		o.Incarnation = func() int64 { return incarnation }
 		o.OnTwin = func(err error) { p.ended.CompareAndSwap(nil, &err) }
 	})
 	return p
@@ -80,7 +80,7 @@ func TestTwinFollows(t *testing.T) {
 		elder.Close()
 		begun := time.Now()
 		w.process(2, 300).wantGoesOn(t, 1)
-		if took := time.Since(begun); took > 2*lifePoll {
+		if took := time.Since(begun); took > 2*admitPoll {
 			t.Errorf("the next process of the node was heard after %v", took)
 		}
 	})
