@@ -18,6 +18,6 @@ type compiler struct {
 func newCompiler(r *operator.Run, p *Profile, st *mutation.Statement) *compiler {
 	c := &compiler{ctes: map[int]*cteState{}, rows: map[int]*rowSubplan{}, profile: p, stmt: st}
 	c.Compiler = operator.NewCompiler(r, c.compileNode, c.compileSubquery)
-	c.Vectors = c.compileVectors
+	c.Vectors, c.Actual = c.compileVectors, p.actual
 	return c
 }

@@ -37,13 +37,19 @@ func (p *Profile) measureVectors(n plan.Node, op operator.VectorOperator) operat
 	return &measuredVectors{op: op, meter: p.meter(n)}
 }
 
-func (p *Profile) meter(n plan.Node) meter {
+func (p *Profile) meter(n plan.Node) meter { return meter{actual: p.actual(n)} }
+
+// actual returns what is measured of a node; nil without a profile.
+func (p *Profile) actual(n plan.Node) *plan.Actual {
+	if p == nil {
+		return nil
+	}
 	a := p.nodes[n]
 	if a == nil {
 		a = &plan.Actual{Timing: p.timing}
 		p.nodes[n] = a
 	}
-	return meter{actual: a}
+	return a
 }
 
 // meter notes what an operator does.

@@ -7,6 +7,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/lichendb/lichen/internal/sql/catalog"
 	"github.com/lichendb/lichen/internal/sql/exec/rowcontainer"
 	"github.com/lichendb/lichen/internal/sql/optimizer"
 	"github.com/lichendb/lichen/internal/sql/plan"
@@ -99,11 +100,12 @@ func drawQuery(t *rapid.T) string {
 	case 2:
 		return "SELECT t.id, " + expr("int", "t") + ", " + expr("num", "t") + " FROM t" + where
 	case 3:
-		in := rapid.SampledFrom([]string{"EXISTS (SELECT 1 FROM u WHERE u.b = t.b AND %s)", "NOT EXISTS (SELECT 1 FROM u WHERE u.b = t.b AND %s)"}).Draw(t, "in")
+		in := rapid.SampledFrom([]string{"EXISTS (SELECT 1 FROM u WHERE u.b = t.b AND %s)", "NOT EXISTS (SELECT 1 FROM u WHERE u.b = t.b AND %s)",
+			"EXISTS (SELECT 1 FROM u WHERE u.id = t.b AND %s)"}).Draw(t, "in")
 		return "SELECT t.id FROM t WHERE " + fmt.Sprintf(in, rapid.SampledFrom([]string{"true", "u.c > t.c", expr("bool", "u")}).Draw(t, "on"))
 	}
 	kind := rapid.SampledFrom([]string{"JOIN", "LEFT JOIN", "RIGHT JOIN", "FULL JOIN"}).Draw(t, "join")
-	key := rapid.SampledFrom([]string{"t.b = u.b", "t.n = u.n", "t.s = u.s AND t.b = u.b", "t.p = u.p"}).Draw(t, "keys")
+	key := rapid.SampledFrom([]string{"t.b = u.b", "t.b = u.id", "u.id = t.b / t.a", "t.n = u.n", "t.s = u.s AND t.b = u.b", "t.p = u.p"}).Draw(t, "keys")
 	if on := rapid.SampledFrom([]string{"", " AND t.c > u.c", " AND " + expr("bool", "u")}).Draw(t, "on"); kind != "FULL JOIN" {
 		key += on
 	}
@@ -117,7 +119,8 @@ func TestVectorsLikeRows(t *testing.T) {
 		w := newWorld(t)
 		w.optimize = true
 		for _, name := range []string{"t", "u"} {
-			w.table(name, "id int4 not null; a int2; b int4; c int8; n numeric(8,2); m numeric; s text; p bpchar(3); d date; o bool; f float8; primary (id)")
+			w.table(name, "id int4 not null; a int2; b int4; c int8; n numeric(8,2); m numeric; s text; p bpchar(3); d date; o bool; f float8; primary (id)"+
+				rapid.SampledFrom([]string{"", "; index (b)", "; unique (id, b)"}).Draw(rt, "index"))
 			var rows []string
 			for i := range rapid.IntRange(0, 9).Draw(rt, "rows") {
 				rows = append(rows, strings.ReplaceAll(drawValues(rt, i), "NaN'::numeric+'1", "'NaN'::numeric"))
@@ -127,8 +130,13 @@ func TestVectorsLikeRows(t *testing.T) {
 			}
 		}
 		q := drawQuery(rt)
+		lookups := rapid.Bool().Draw(rt, "lookups")
 		run := func(v optimizer.Vectorization, most int) string {
-			w.options = &optimizer.Options{Vectorize: v}
+			w.options = &optimizer.Options{}
+			if lookups {
+				w.options = lookupsOnly()
+			}
+			w.options.Vectorize = v
 			w.batchRows = most
 			rows, _, err := w.exec(q)
 			if err != nil {
@@ -150,19 +158,82 @@ func TestVectorsLikeRows(t *testing.T) {
 func TestVectorsUsed(t *testing.T) {
 	w := newWorld(t)
 	w.table("t", "id int4 not null; b int4; primary (id)")
-	w.optimize, w.options = true, &optimizer.Options{Vectorize: optimizer.VectorizeAlways}
-	for _, q := range []string{"SELECT sum(b) FROM t", "SELECT b FROM t WHERE b > 1", "SELECT t.b FROM t JOIN t u ON t.b = u.b"} {
+	w.optimize = true
+	w.options = &optimizer.Options{Vectorize: optimizer.VectorizeAlways, Disabled: map[string]bool{optimizer.RuleMergeJoin: true}}
+	for _, q := range []string{"SELECT sum(b) FROM t", "SELECT b FROM t WHERE b > 1", "SELECT t.b FROM t JOIN t u ON t.b = u.b", "SELECT t.b FROM t JOIN t u ON t.b = u.id"} {
 		p, err := w.plan(q, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
 		found := false
 		plan.Walk(p.Root, func(n plan.Node) bool {
-			found = found || n.Props().Vectorized
+			j, lookup := n.(*plan.Join)
+			lookup = lookup && j.Algo == plan.LookupJoin
+			found = (found || n.Props().Vectorized) && !(lookup && !n.Props().Vectorized)
 			return true
 		})
 		if !found {
 			t.Errorf("%s is computed as rows", q)
 		}
+	}
+}
+
+// manyRows are statistics by which lookups are cheaper than reading a whole table.
+type manyRows map[string]float64
+
+// Stats implements optimizer.StatsSource.
+func (m manyRows) Stats(t *catalog.Table) *optimizer.TableStats {
+	return &optimizer.TableStats{Rows: m[t.Name]}
+}
+
+// lookupsOnly has joins be done by lookups, over columns.
+func lookupsOnly() *optimizer.Options {
+	return &optimizer.Options{
+		Vectorize: optimizer.VectorizeAlways,
+		Disabled:  map[string]bool{optimizer.RuleHashJoin: true, optimizer.RuleMergeJoin: true},
+		Stats:     manyRows{"t": 10, "u": 1e6},
+	}
+}
+
+// TestLookupsOverColumns sees that a lookup join over columns reads what its left rows ask for, however many
+// rows that is and in however small batches, and looks at no row that does not matter.
+func TestLookupsOverColumns(t *testing.T) {
+	w := newWorld(t)
+	w.optimize, w.options = true, lookupsOnly()
+	w.table("t", "id int4 not null; b int4; primary (id)")
+	w.table("u", "id int4 not null; b int4; c int4; primary (id); index (b)")
+	w.must("INSERT INTO t VALUES (1, 3), (2, 1), (3, 7), (4, 3), (5, 2), (6, NULL)")
+	// 1 / c fails only for the last row of each b.
+	w.must("INSERT INTO u SELECT b * 100 + i, b, 20 - i FROM generate_series(1, 3) b, generate_series(1, 20) i")
+	for _, c := range []struct{ query, want string }{
+		{"SELECT t.id, count(*), min(u.id) FROM t JOIN u ON u.b = t.b GROUP BY 1", "1|20|301 2|20|101 4|20|301 5|20|201"},
+		{"SELECT t.id, count(u.id) FROM t LEFT JOIN u ON u.b = t.b AND u.c > 17 GROUP BY 1", "1|2 2|2 3|0 4|2 5|2 6|0"},
+		{"SELECT id FROM t WHERE EXISTS (SELECT 1 FROM u WHERE u.b = t.b)", "1 2 4 5"},
+		{"SELECT id FROM t WHERE EXISTS (SELECT 1 FROM u WHERE u.b = t.b AND 1 / u.c = t.id - t.id)", "1 2 4 5"},
+		{"SELECT id FROM t WHERE NOT EXISTS (SELECT 1 FROM u WHERE u.b = t.b AND 1 / u.c = t.id - t.id)", "3 6"},
+		{"SELECT id FROM t WHERE NOT EXISTS (SELECT 1 FROM u WHERE u.b = t.b AND 1 / u.c = t.id + 5)", "22012 division by zero"},
+		{"SELECT t.id FROM t JOIN u ON u.id = t.b / (t.id - 3)", "22012 division by zero"},
+	} {
+		for _, most := range []int{rowcontainer.BatchRows, 4, 3, 1} {
+			w.batchRows = most
+			rows, _, err := w.exec(c.query)
+			got := strings.Join(rows, " ")
+			if err != nil {
+				got = describe(err)
+			}
+			if got != c.want {
+				t.Errorf("%s\nbatches of %d: %s", c.query, most, got)
+			}
+		}
+		p, err := w.plan(c.query, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		plan.Walk(p.Root, func(n plan.Node) bool {
+			if j, ok := n.(*plan.Join); ok && !(j.Vectorized && j.Batches()) {
+				t.Errorf("%s is not done by lookups over columns", c.query)
+			}
+			return true
+		})
 	}
 }

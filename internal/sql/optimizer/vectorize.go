@@ -56,7 +56,7 @@ func columnar(n plan.Node) bool {
 	case *plan.Filter, *plan.Project:
 		return true
 	case *plan.Join:
-		return n.Algo == plan.HashJoin
+		return n.Algo == plan.HashJoin || n.Batches()
 	}
 	return false
 }

@@ -1,5 +1,7 @@
 package plan
 
+import "slices"
+
 // JoinKind is the kind of a join.
 type JoinKind uint8
 
@@ -56,4 +58,38 @@ type Join struct {
 	// makes the result empty, and a left row with a NULL key is dropped unless
 	// Right is empty.
 	NullAware bool
+}
+
+// Batches reports whether the lookups of many left rows can be done at once: the ranges of keys that any
+// two of them read are the same or have no key in common.
+func (n *Join) Batches() bool {
+	s, ok := n.Right.(*Scan)
+	if j, is := n.Right.(*IndexJoin); is {
+		s, ok = j.Input, true
+	}
+	if n.Algo != LookupJoin || !ok || len(s.Spans) != 1 {
+		return false
+	}
+	span := &s.Spans[0]
+	for _, m := range span.Eq {
+		if len(m.Values) != 1 && !m.Null {
+			return false
+		}
+	}
+	return len(span.Eq) >= s.Index.HashColumns && n.sameForAll(span.Lo) && n.sameForAll(span.Hi)
+}
+
+// sameForAll reports whether a bound is the same for all left rows.
+func (n *Join) sameForAll(b *Bound) bool {
+	if b == nil {
+		return true
+	}
+	for _, e := range b.Values {
+		same := true
+		Refs(e, func(id ColID) { same = same && !slices.Contains(n.Outer, id) })
+		if !same {
+			return false
+		}
+	}
+	return true
 }

@@ -10,7 +10,7 @@ import (
 // Store keeps copies of rows as columns.
 type Store struct {
 	families []types.Family
-	chunks   [][]Vector // of BatchRows rows each
+	chunks   [][]*Vector // of BatchRows rows each; those behind the rows are to be used again
 	n        int
 }
 
@@ -38,18 +38,42 @@ func SizeOf(cols []*Vector, sel Selection) (size int64) {
 	return size
 }
 
+// Width is what a row takes, strings aside.
+func (s *Store) Width() int64 { return int64(len(s.families)) * 8 }
+
 // Reset forgets all rows.
 func (s *Store) Reset() { s.chunks, s.n = nil, 0 }
+
+// Clear forgets all rows and keeps the memory for others.
+func (s *Store) Clear() { s.n = 0 }
+
+// Add adds a row, and returns the vectors and the position at which the caller sets its values.
+func (s *Store) Add() (cols []*Vector, at uint16) {
+	cols = s.last()
+	s.n++
+	return cols, uint16((s.n - 1) % BatchRows)
+}
+
+// last returns the chunk of the next row.
+func (s *Store) last() []*Vector {
+	c := s.n / BatchRows
+	switch {
+	case s.n%BatchRows > 0:
+	case c < len(s.chunks):
+		for i, v := range s.chunks[c] {
+			v.Reset(s.families[i], BatchRows)
+		}
+	default:
+		s.chunks = append(s.chunks, s.newChunk())
+	}
+	return s.chunks[c]
+}
 
 // Append copies the rows of sel.
 func (s *Store) Append(cols []*Vector, sel Selection) {
 	for len(sel) > 0 {
-		at := s.n % BatchRows
-		if at == 0 {
-			s.chunks = append(s.chunks, s.newChunk())
-		}
+		at, chunk := s.n%BatchRows, s.last()
 		n := min(len(sel), BatchRows-at)
-		chunk := s.chunks[len(s.chunks)-1]
 		for c := range chunk {
 			chunk[c].copyAt(at, cols[c], sel[:n])
 		}
@@ -58,9 +82,10 @@ func (s *Store) Append(cols []*Vector, sel Selection) {
 	}
 }
 
-func (s *Store) newChunk() []Vector {
-	chunk := make([]Vector, len(s.families))
+func (s *Store) newChunk() []*Vector {
+	chunk := make([]*Vector, len(s.families))
 	for c := range chunk {
+		chunk[c] = &Vector{}
 		chunk[c].Reset(s.families[c], BatchRows)
 	}
 	return chunk
@@ -106,7 +131,7 @@ func (s *Store) Take(dst *Vector, c int, rows []int32) {
 			dst.Nulls.Add(uint16(k))
 			continue
 		}
-		dst.copyFrom(uint16(k), &s.chunks[r/BatchRows][c], uint16(r%BatchRows))
+		dst.copyFrom(uint16(k), s.chunks[r/BatchRows][c], uint16(r%BatchRows))
 	}
 }
 

@@ -11,9 +11,10 @@ import (
 	"github.com/lichendb/lichen/internal/sql/vector"
 )
 
-// vectorHash joins two inputs that come as columns. It stores the right one, finds for the rows of a left
-// batch the right rows with equal keys, and makes pairs of them: left positions and right rows. A pair
-// without a right row stands, behind the pairs of its left row, for that row if it has no match.
+// vectorHash joins two inputs that come as columns. It stores the right one, or by lookups what of it some
+// left rows ask for, finds for the rows of a left batch the right rows that may match, and makes pairs of
+// them: left positions and right rows. A pair without a right row stands, behind the pairs of its left
+// row, for that row if it has no match.
 //
 // The pairs come in the sequence in which joinOp looks at candidates, so both return the same rows in
 // the same sequence.
@@ -30,8 +31,10 @@ type vectorHash struct {
 	out    []int            // positions in all
 	cols   []*vector.Vector // what is handed up
 
-	first          bool // whether there are left rows is found out before the right side is read
-	fetched        bool // the left batch was read by Open
+	lookups        *lookups // nil: the right side is stored as a whole, by its keys
+	ready          int      // the rows up to here of batch.Sel have been looked up
+	first          bool     // whether there are left rows is found out before the right side is read
+	fetched        bool     // the left batch was read by Open
 	batch          vector.Batch
 	vals           []*vector.Vector // of keys
 	found          [vector.BatchRows]int32
@@ -79,9 +82,9 @@ type buildSide struct {
 	some               [vector.BatchRows]uint16
 }
 
-// Vectorizable reports whether CompileVectors has an operator for n: a join by hash.
+// Vectorizable reports whether CompileVectors has an operator for n: a join by hash, or by lookups.
 func Vectorizable(n *plan.Join) bool {
-	return n.Algo == plan.HashJoin && !(n.NullAware && n.On != nil)
+	return n.Algo == plan.HashJoin && !(n.NullAware && n.On != nil) || batches(n)
 }
 
 // CompileVectors compiles a join for which Vectorizable holds.
@@ -96,34 +99,46 @@ func CompileVectors(c *operator.Compiler, n *plan.Join) (operator.VectorOperator
 	if j.left, err = c.Vectors(n.Left); err != nil {
 		return nil, err
 	}
-	if j.right.src, err = c.Vectors(n.Right); err != nil {
-		return nil, err
-	}
 	lc := vecexpr.Compiler{Rows: &c.Compiler, Scope: expr.ScopeOf(lcols)}
 	rc := vecexpr.Compiler{Rows: &c.Compiler, Scope: expr.ScopeOf(rcols)}
-	if j.keys, err = lc.Exprs(n.LeftKeys); err != nil {
-		return nil, err
+	on := n.On
+	if n.Algo == plan.LookupJoin {
+		on, err = j.compileLookup(c, n, lc.Scope)
+	} else {
+		err = j.compileHash(c, n, lc, rc)
 	}
-	if j.right.keys, err = rc.Exprs(n.RightKeys); err != nil {
+	if err != nil {
 		return nil, err
 	}
 	both := vecexpr.Compiler{Rows: &c.Compiler, Scope: append(lc.Scope[:len(lc.Scope):len(lc.Scope)], rc.Scope...)}
-	if j.on, err = both.Pred(n.On); err != nil {
+	if j.on, err = both.Pred(on); err != nil {
 		return nil, err
 	}
 	if j.out, err = both.Scope.Positions(plan.IDs(n.Cols)); err != nil {
 		return nil, err
 	}
-	j.prepare(n, both, rcols)
+	j.prepare(on, both, rcols)
 	return j, nil
+}
+
+// compileHash compiles the right side of a join by hash, and the keys.
+func (j *vectorHash) compileHash(c *operator.Compiler, n *plan.Join, left, right vecexpr.Compiler) (err error) {
+	if j.right.src, err = c.Vectors(n.Right); err != nil {
+		return err
+	}
+	if j.keys, err = left.Exprs(n.LeftKeys); err != nil {
+		return err
+	}
+	j.right.table = rowcontainer.NewGroupTable(expr.Types(n.RightKeys))
+	j.right.keys, err = right.Exprs(n.RightKeys)
+	return err
 }
 
 // nullAwareAnti is the anti join of NOT IN.
 const nullAwareAnti plan.JoinKind = 255
 
 // prepare makes the vectors of an operator that is compiled otherwise.
-func (j *vectorHash) prepare(n *plan.Join, both vecexpr.Compiler, rcols []plan.Column) {
-	j.right.table = rowcontainer.NewGroupTable(expr.Types(n.RightKeys))
+func (j *vectorHash) prepare(on plan.Expr, both vecexpr.Compiler, rcols []plan.Column) {
 	families := make([]types.Family, len(rcols))
 	for i := range rcols {
 		families[i] = rcols[i].Type.Family
@@ -131,7 +146,7 @@ func (j *vectorHash) prepare(n *plan.Join, both vecexpr.Compiler, rcols []plan.C
 	j.right.store = vector.NewStore(families)
 	j.vals, j.right.vals = make([]*vector.Vector, len(j.keys)), make([]*vector.Vector, len(j.keys))
 	j.needed = make([]bool, len(both.Scope))
-	for _, p := range both.ColumnsOf(n.On) {
+	for _, p := range both.ColumnsOf(on) {
 		j.needed[p] = true
 	}
 	for range both.Scope {
@@ -148,7 +163,11 @@ func (j *vectorHash) prepare(n *plan.Join, both vecexpr.Compiler, rcols []plan.C
 func (j *vectorHash) Open() error {
 	j.fetched, j.done, j.tail, j.seen = false, false, -1, nil
 	j.batch.N, j.batch.Sel, j.batch.Err, j.pos, j.cand = 0, nil, nil, 0, atStart
-	j.carried = false
+	j.carried, j.ready = false, 0
+	if j.lookups != nil {
+		j.lookups.open()
+		return j.left.Open()
+	}
 	if j.first {
 		if err := j.left.Open(); err != nil {
 			return err
@@ -168,7 +187,7 @@ func (j *vectorHash) Open() error {
 		j.seen = make([]bool, j.right.store.Len())
 	}
 	if j.first {
-		return j.lookUp()
+		return nil
 	}
 	return j.left.Open()
 }
@@ -176,6 +195,11 @@ func (j *vectorHash) Open() error {
 // Close implements VectorOperator.
 func (j *vectorHash) Close() {
 	j.left.Close()
+	if j.lookups != nil {
+		j.lookups.rows.Release()
+		j.right.store.Reset()
+		return
+	}
 	j.right.close()
 	j.seen = nil
 }
@@ -189,20 +213,24 @@ func (j *vectorHash) nextLeft() error {
 		if err := j.left.Next(&j.batch); err != nil {
 			return err
 		}
-		j.pos, j.cand = 0, atStart
+		j.pos, j.ready, j.cand = 0, 0, atStart
 		if j.done = j.batch.N == 0; j.done || len(j.batch.Sel) > 0 || j.batch.Err != nil {
 			return nil
 		}
 	}
 }
 
-// lookUp finds the keys of the left batch's rows in the table.
+// lookUp finds the right rows that may match rows of the left batch: by their keys, those for all.
 func (j *vectorHash) lookUp() error {
+	if j.lookups != nil {
+		return j.lookups.read(j)
+	}
 	f := vecexpr.FrameOf(&j.batch)
 	for i, k := range j.keys {
 		j.vals[i] = k.Eval(&f)
 	}
 	j.batch.Sel, j.batch.Err = f.Sel, f.Err
+	j.ready = len(f.Sel)
 	return j.right.table.Find(j.vals, f.Sel, j.found[:])
 }
 
@@ -232,22 +260,21 @@ func (j *vectorHash) Next(b *vector.Batch) error {
 // pair fills the pairs from one left batch; no pairs mean that the left side is at its end.
 func (j *vectorHash) pair() error {
 	for !j.done && len(j.pairs.left) == 0 {
-		if j.pos >= len(j.batch.Sel) {
-			if j.batch.Err != nil {
-				return j.batch.Err
+		var err error
+		switch {
+		case j.pos < j.ready:
+			for j.pos < j.ready && !j.pairs.full() {
+				j.pairRow(j.batch.Sel[j.pos])
 			}
-			if err := j.nextLeft(); err != nil {
-				return err
-			}
-			if !j.done {
-				if err := j.lookUp(); err != nil {
-					return err
-				}
-			}
-			continue
+		case j.pos < len(j.batch.Sel):
+			err = j.lookUp()
+		case j.batch.Err != nil:
+			err = j.batch.Err
+		default:
+			err = j.nextLeft()
 		}
-		for j.pos < len(j.batch.Sel) && !j.pairs.full() {
-			j.pairRow(j.batch.Sel[j.pos])
+		if err != nil {
+			return err
 		}
 	}
 	if j.done && j.tail < 0 && j.seen != nil {
@@ -334,6 +361,8 @@ func (j *vectorHash) gather(b *vector.Batch) {
 	b.N, b.Sel = n, vector.All(n)
 	if j.on != nil && j.pairs.left[0] >= 0 {
 		j.match(b)
+	} else if j.lookups.measured() {
+		j.lookups.actual.Rows += int64(len(j.candidates()))
 	}
 	if j.seen != nil {
 		for _, k := range b.Sel {
@@ -347,8 +376,10 @@ func (j *vectorHash) gather(b *vector.Batch) {
 // match drops the pairs for which the condition is not true, and those that stand for a left row with
 // a match.
 func (j *vectorHash) match(b *vector.Batch) {
-	f := vecexpr.Frame{N: b.N, Cols: j.all, Sel: j.candidates()}
-	ok := f.Trim(j.on.Select(&f, f.Sel, j.sel[:0]))
+	f, ok := j.selectMatching(b, j.candidates())
+	if j.lookups.measured() {
+		j.lookups.actual.Rows += int64(len(ok))
+	}
 	out, matched := j.kept[:0], j.carried
 	for k := range b.N {
 		if f.Err != nil && uint16(k) >= f.At() {

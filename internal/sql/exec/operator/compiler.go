@@ -13,7 +13,10 @@ type Compiler struct {
 	compile func(n plan.Node) (Operator, error)
 	// Vectors compiles a node to an operator that hands up columns.
 	Vectors func(n plan.Node) (VectorOperator, error)
-	demand  *demand // of the innermost consumer that may stop; nil: there is none
+	// Actual returns what EXPLAIN ANALYZE shows of a node for an operator that does its work without
+	// one for the node; nil where nothing is measured.
+	Actual func(n plan.Node) *plan.Actual
+	demand *demand // of the innermost consumer that may stop; nil: there is none
 }
 
 // NewCompiler returns a compiler that compiles nodes and queries in expressions by the given

@@ -1,12 +1,13 @@
 // Package scan reads and locks rows: tables through any of their indexes, and virtual tables.
 //
-// Above it: exec, and mutation, which looks up the rows that refer to a key. Below it: operator,
+// Above it: exec, and mutation and join, which look up rows. Below it: operator,
 // tableaccess, rowcodec, inverted, kv.
 //
 // Main types in reading order: spanSet (the key ranges of a scan), scanOp (their entries page by page,
 // many ranges in one request), indexJoinOp with Lookups (rows behind entries, many keys in one
 // request), rowLocker and lockRowsOp (row locks), RowAccess (rows of several pairs), tokenSource with
-// postings (inverted indexes), virtualOp, oneTimeFilterOp.
+// postings (inverted indexes), virtualOp, oneTimeFilterOp; over columns vectorScan and VectorLookups (what
+// many left rows of a lookup join ask for).
 //
 // Invariants:
 //

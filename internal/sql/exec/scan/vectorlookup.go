@@ -1,0 +1,356 @@
+package scan
+
+import (
+	"bytes"
+	"slices"
+
+	"github.com/lichendb/lichen/internal/kv"
+	"github.com/lichendb/lichen/internal/kvpb"
+	"github.com/lichendb/lichen/internal/quota"
+	"github.com/lichendb/lichen/internal/sql/exec/expr"
+	"github.com/lichendb/lichen/internal/sql/exec/operator"
+	"github.com/lichendb/lichen/internal/sql/plan"
+	"github.com/lichendb/lichen/internal/sql/rowcodec"
+	"github.com/lichendb/lichen/internal/sql/types"
+	"github.com/lichendb/lichen/internal/sql/vector"
+)
+
+// Limits, in batches, of what is read at once: with one request, and for several left rows before the
+// last request.
+const (
+	lookupPage  = 4
+	maxLookedUp = 8
+)
+
+// VectorLookups reads the right side of a lookup join for many left rows with one request: it notes the
+// range of keys that each asks for, and reads those ranges in index order into a store.
+type VectorLookups struct {
+	run   *operator.Run
+	spans *spanSet
+	rows  RowAccess
+	dec   *rowcodec.VectorDecoder
+	// behind reads the rows behind the entries of a secondary index; nil if the entries have all
+	// that is wanted.
+	behind *rowsBehind
+
+	buf    []byte // ends of the ranges
+	asked  []askedRange
+	order  []int32 // positions in asked, by key
+	ranges []kvpb.Span
+	ends   []int32 // the row behind the last one of each range
+	pages  pageList
+	acc    quota.Account
+}
+
+// askedRange is the range of keys that a left row asks for: offsets into VectorLookups.buf as those of
+// keySpan, and its position in ranges, -1 if no row can match.
+type askedRange struct {
+	keySpan
+	at int32
+}
+
+// LookupFilter returns the scan that finds the rows of n, the right side of a lookup join, and the
+// condition on them; ok is false if there is more to it than ranges of an index and that condition.
+func LookupFilter(n plan.Node) (s *plan.Scan, filter plan.Expr, ok bool) {
+	switch n := n.(type) {
+	case *plan.Scan:
+		s, filter = n, n.Filter
+	case *plan.IndexJoin:
+		if n.Locking != nil || n.Bound.Count != nil || n.Input.Filter != nil {
+			return nil, nil, false
+		}
+		s, filter = n.Input, n.Filter
+	default:
+		return nil, nil, false
+	}
+	once, _ := SplitOneTime(filter, n.Props().Cols)
+	ok = once == nil && !s.Virtual() && s.Tokens == nil && s.Locking == nil && s.Bound.Count == nil && !s.Reverse
+	return s, filter, ok
+}
+
+// CompileVectorLookups compiles the right side of a lookup join, for which LookupFilter is ok, without the
+// condition on its rows.
+func CompileVectorLookups(c *operator.Compiler, n plan.Node) (*VectorLookups, error) {
+	s, _, _ := LookupFilter(n)
+	x, err := rowcodec.Compile(s.Table, s.Index)
+	if err != nil {
+		return nil, err
+	}
+	l := &VectorLookups{run: c.Run, rows: NewRowAccess(c.Run, x, s.Ords), dec: x.NewVectorDecoder(s.Ords)}
+	if j, ok := n.(*plan.IndexJoin); ok {
+		if l.behind, err = newRowsBehind(c, j, x); err != nil {
+			return nil, err
+		}
+	}
+	l.spans, err = newSpanSet(c, s, x)
+	return l, err
+}
+
+// Reset forgets the ranges and what was read of them.
+func (l *VectorLookups) Reset() {
+	l.buf, l.asked, l.ranges, l.ends = l.buf[:0], l.asked[:0], l.ranges[:0], l.ends[:0]
+	l.dec.Reset(nil, 0)
+	l.pages.reset()
+	if l.behind != nil {
+		l.behind.reset()
+	}
+	l.acc.Close()
+	l.acc.Init(l.run.Mem)
+}
+
+// Release gives back memory.
+func (l *VectorLookups) Release() {
+	l.Reset()
+	l.pages.release(&l.run.State)
+}
+
+// Ask notes the range of the left row whose columns are the outer ones now.
+func (l *VectorLookups) Ask() error {
+	if err := l.spans.eval(); err != nil {
+		return err
+	}
+	a := askedRange{at: -1}
+	if len(l.spans.list) > 0 {
+		k := l.spans.list[0]
+		a.start = len(l.buf)
+		l.buf = append(l.buf, l.spans.buf[k.start:k.end]...)
+		a.mid, a.end, a.point, a.at = a.start+k.mid-k.start, len(l.buf), k.point, 0
+	}
+	l.asked = append(l.asked, a)
+	return nil
+}
+
+func (l *VectorLookups) first(i int32) []byte { return l.buf[l.asked[i].start:l.asked[i].mid] }
+
+// sort makes sorted ranges of those asked for, each once: two of them are the same or have no key in
+// common (plan.Join.Batches).
+func (l *VectorLookups) sort() {
+	l.order = l.order[:0]
+	sorted := true
+	for i := range l.asked {
+		if l.asked[i].at < 0 {
+			continue
+		}
+		if n := len(l.order); n > 0 && sorted {
+			sorted = bytes.Compare(l.first(l.order[n-1]), l.first(int32(i))) <= 0
+		}
+		l.order = append(l.order, int32(i))
+	}
+	if !sorted {
+		slices.SortFunc(l.order, func(a, b int32) int { return bytes.Compare(l.first(a), l.first(b)) })
+	}
+	for _, i := range l.order {
+		a := &l.asked[i]
+		if n := len(l.ranges); n == 0 || !bytes.Equal(l.ranges[n-1].Key, l.first(i)) {
+			s := kvpb.Span{Key: l.buf[a.start:a.mid:a.mid]}
+			if !a.point {
+				s.EndKey = l.buf[a.mid:a.end:a.end]
+			}
+			l.ranges = append(l.ranges, s)
+		}
+		a.at = int32(len(l.ranges) - 1)
+	}
+}
+
+// Read reads the rows of all ranges into store. It stops and returns false if those of several ranges are
+// too many.
+func (l *VectorLookups) Read(store *vector.Store) (all bool, err error) {
+	l.sort()
+	batch := min(vector.BatchRows, l.run.BatchRows)
+	for request := l.ranges; len(request) > 0; {
+		if err := l.run.Canceled(); err != nil {
+			return false, err
+		}
+		if len(l.ranges) > 1 && store.Len() > maxLookedUp*batch {
+			return false, nil
+		}
+		page := l.pages.next()
+		if err := l.rows.Txn().ScanSpans(l.run.Ctx, request, kv.ScanOptions{MaxRows: lookupPage * batch}, page); err != nil {
+			return false, err
+		}
+		if err := l.take(store, page); err != nil {
+			return false, err
+		}
+		request = rest(request, page.Resume)
+	}
+	for len(l.ends) < len(l.ranges) {
+		l.ends = append(l.ends, int32(store.Len()))
+	}
+	return true, nil
+}
+
+// rest returns what is left of the spans of a request from key on; nil is their end.
+func rest(request []kvpb.Span, key []byte) []kvpb.Span {
+	if key == nil {
+		return nil
+	}
+	for len(request) > 0 && request[0].Before(key) {
+		request = request[1:]
+	}
+	if len(request) > 0 && bytes.Compare(request[0].Key, key) < 0 {
+		request[0].Key = bytes.Clone(key)
+	}
+	return request
+}
+
+// take puts the rows of a page into store and notes where ranges end.
+func (l *VectorLookups) take(store *vector.Store, page *kvpb.ScanResponse) error {
+	if err := l.acc.Grow(int64(cap(page.Arena))); err != nil {
+		return expr.MemoryError(err)
+	}
+	if l.behind != nil {
+		return l.behind.take(l, store, page)
+	}
+	for i := range page.Len() {
+		l.enter(page.Key(i), store.Len())
+		cols, at := store.Add()
+		if err := l.dec.Decode(page.Key(i), page.Value(i), cols, at); err != nil {
+			return err
+		}
+	}
+	return l.pay(store, page.Len())
+}
+
+// enter notes that the ranges that lie before key end before row n.
+func (l *VectorLookups) enter(key []byte, n int) {
+	for len(l.ends)+1 < len(l.ranges) && bytes.Compare(l.ranges[len(l.ends)+1].Key, key) <= 0 {
+		l.ends = append(l.ends, int32(n))
+	}
+}
+
+// pay reserves memory for so many rows more in store.
+func (l *VectorLookups) pay(store *vector.Store, rows int) error {
+	if err := l.acc.Grow(int64(rows) * store.Width()); err != nil {
+		return expr.MemoryError(err)
+	}
+	return nil
+}
+
+// Rows returns the rows that left row i, in the sequence of Ask, has asked for.
+func (l *VectorLookups) Rows(i int) (from, to int32) {
+	at := l.asked[i].at
+	if at < 0 {
+		return 0, 0
+	}
+	if at > 0 {
+		from = l.ends[at-1]
+	}
+	return from, l.ends[at]
+}
+
+// pageList is pages whose memory is used again.
+type pageList struct {
+	list []*kvpb.ScanResponse
+	used int
+}
+
+func (p *pageList) next() *kvpb.ScanResponse {
+	if p.used == len(p.list) {
+		p.list = append(p.list, &kvpb.ScanResponse{})
+		TakePage(p.list[p.used])
+	}
+	p.used++
+	return p.list[p.used-1]
+}
+
+func (p *pageList) reset() {
+	for _, page := range p.list[:p.used] {
+		page.Reset()
+	}
+	p.used = 0
+}
+
+func (p *pageList) release(st *expr.State) {
+	for _, page := range p.list {
+		LeavePage(st, page)
+	}
+	p.list, p.used = nil, 0
+}
+
+// rowsBehind reads the table's rows for entries of a secondary index.
+type rowsBehind struct {
+	rows    RowAccess
+	primary *rowcodec.Index
+	dec     *rowcodec.VectorDecoder
+	entries *rowcodec.Decoder // of the primary key
+	entry   types.Row
+	key     []int // where entry has the primary key
+	full    types.Row
+	many    []*Lookups // what was read, used of them at present
+	used    int
+}
+
+func newRowsBehind(c *operator.Compiler, n *plan.IndexJoin, x *rowcodec.Index) (b *rowsBehind, err error) {
+	b = &rowsBehind{entries: x.NewDecoder(n.Input.Ords), entry: make(types.Row, len(n.Input.Ords)), full: make(types.Row, len(n.Table.Columns))}
+	if b.primary, err = rowcodec.Compile(n.Table, n.Table.Primary()); err != nil {
+		return nil, err
+	}
+	b.rows, b.dec = NewRowAccess(c.Run, b.primary, n.Ords), b.primary.NewVectorDecoder(n.Ords)
+	b.key, err = expr.ScopeOf(n.Input.Cols).Positions(n.Key)
+	return b, err
+}
+
+func (b *rowsBehind) reset() {
+	b.dec.Reset(nil, 0)
+	for _, l := range b.many[:b.used] {
+		l.Release()
+	}
+	b.used = 0
+}
+
+// take puts the rows behind the entries of a page into store.
+func (b *rowsBehind) take(l *VectorLookups, store *vector.Store, page *kvpb.ScanResponse) error {
+	for from := 0; from < page.Len(); from += maxLookups {
+		to := min(page.Len(), from+maxLookups)
+		many, err := b.fetch(page, from, to)
+		if err != nil {
+			return err
+		}
+		if err := l.acc.Grow(int64(cap(many.page.Arena))); err != nil {
+			return expr.MemoryError(err)
+		}
+		for i := from; i < to; i++ {
+			l.enter(page.Key(i), store.Len())
+			key := many.Key(i - from)
+			value, found, err := many.Get(key)
+			if err != nil {
+				return err
+			}
+			if !found {
+				continue
+			}
+			cols, at := store.Add()
+			if err := b.dec.Decode(key, value, cols, at); err != nil {
+				return err
+			}
+		}
+		if err := l.pay(store, to-from); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// fetch reads the rows behind entries from up to to of a page.
+func (b *rowsBehind) fetch(page *kvpb.ScanResponse, from, to int) (*Lookups, error) {
+	if b.used == len(b.many) {
+		b.many = append(b.many, NewLookups(&b.rows))
+	}
+	many := b.many[b.used]
+	b.used++
+	b.entries.Reset()
+	for i := from; i < to; i++ {
+		if err := b.entries.Decode(page.Key(i), page.Value(i), b.entry); err != nil {
+			return nil, err
+		}
+		for k, p := range b.key {
+			b.full[b.primary.Key[k].Ord] = b.entry[p]
+		}
+		buf, err := b.primary.AppendKey(many.Room(), b.full)
+		if err != nil {
+			return nil, err
+		}
+		many.Added(buf)
+	}
+	return many, many.Fetch()
+}
