@@ -90,6 +90,9 @@ func (d *deparser) valueOutputs(rows [][]ast.Expr) []output {
 func (d *deparser) outputNode(o output, want *types.T) *node {
 	switch {
 	case o.x != nil:
+		if c, ok := o.x.(*ast.Collate); ok && want != nil {
+			return d.collate(c, d.resolve(c.X)) // a literal in it stays unknown in a side of a set operation
+		}
 		n := d.resolve(o.x)
 		if n.unknown() && want != nil {
 			n = d.coerce(n, want.WithTypmod(-1))

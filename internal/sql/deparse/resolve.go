@@ -39,14 +39,7 @@ func (d *deparser) resolve(e ast.Expr) *node {
 	case *ast.Subquery:
 		return d.subquery(e)
 	case *ast.Collate:
-		x := d.settle(d.resolve(e.X))
-		n := &node{kind: collate, typ: x.typ, args: []*node{x}}
-		if c := d.typeOf(e).Collation(); c != nil {
-			n.text = d.env.CollationName(c)
-		} else {
-			d.unsupported(e)
-		}
-		return n
+		return d.collate(e, d.settle(d.resolve(e.X)))
 	case *ast.ArrayExpr:
 		return d.array(e, nil)
 	case *ast.Row:
@@ -113,6 +106,17 @@ func (d *deparser) bitLit(e *ast.BitLit) *node {
 	v, err := read(e.Val, nil)
 	d.fail(err)
 	return &node{kind: constant, typ: types.Bit, datum: v}
+}
+
+// collate is a value under a collation.
+func (d *deparser) collate(e *ast.Collate, x *node) *node {
+	n := &node{kind: collate, typ: x.typ, args: []*node{x}}
+	if c := d.typeOf(e).Collation(); c != nil {
+		n.text = d.env.CollationName(c)
+	} else {
+		d.unsupported(e)
+	}
+	return n
 }
 
 // array makes ARRAY[...]; want is the type that a cast asks for.
