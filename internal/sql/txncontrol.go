@@ -82,11 +82,9 @@ func (x *execution) beginBlock(ctx context.Context, st *ast.Begin) (string, erro
 func (x *execution) commitBlock(ctx context.Context, st *ast.Commit) (string, error) {
 	t := &x.s.txn
 	o, m := t.Chained()
-	tag := "COMMIT"
 	switch {
 	case t.Failed():
-		t.Rollback(ctx)
-		tag = "ROLLBACK"
+		return x.rollbackBlock(ctx, &ast.Rollback{Chain: st.Chain})
 	case !t.InBlock() && st.Chain:
 		return "", pgerr.New(pgerr.NoActiveSQLTransaction, "COMMIT AND CHAIN can only be used in transaction blocks")
 	default:
@@ -100,7 +98,7 @@ func (x *execution) commitBlock(ctx context.Context, st *ast.Commit) (string, er
 	if st.Chain {
 		t.Chain(o, m)
 	}
-	return tag, nil
+	return "COMMIT", nil
 }
 
 func (x *execution) rollbackBlock(ctx context.Context, st *ast.Rollback) (string, error) {
@@ -111,6 +109,7 @@ func (x *execution) rollbackBlock(ctx context.Context, st *ast.Rollback) (string
 	case !t.InBlock():
 		x.warnNoBlock()
 	}
+	t.LeaveSavepoints()
 	o, m := t.Chained()
 	t.Rollback(ctx)
 	if st.Chain {

@@ -43,9 +43,21 @@ func (t *Transaction) Release(name string) error {
 	if err != nil {
 		return err
 	}
-	t.modes = t.savepoints[i].modes // as in PostgreSQL
-	t.savepoints = t.savepoints[:i]
+	t.release(i)
 	return nil
+}
+
+// release forgets the savepoints from the i-th on. The modes set since then end with them, as in PostgreSQL.
+func (t *Transaction) release(i int) {
+	t.modes = t.savepoints[i].modes
+	t.savepoints = t.savepoints[:i]
+}
+
+// LeaveSavepoints releases all savepoints: a block ends in the modes that it had before them.
+func (t *Transaction) LeaveSavepoints() {
+	if len(t.savepoints) > 0 {
+		t.release(0)
+	}
 }
 
 // RollbackTo returns to a savepoint, from which a failed block goes on; 3B001 if there is none of

@@ -145,6 +145,7 @@ func (t *Transaction) BeginStatement(ctx context.Context) (first bool) {
 // Commit commits the open transaction; its followers have yet to be notified of its end (End). A retry
 // error comes back as it is.
 func (t *Transaction) Commit(ctx context.Context) error {
+	t.LeaveSavepoints()
 	if err := t.followers.BeforeCommit(ctx, t.txn); err != nil {
 		return err
 	}
