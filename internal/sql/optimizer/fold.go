@@ -33,18 +33,22 @@ func (o *optimizer) fold(n plan.Node) plan.Node {
 		return n
 	}
 	eachChild(n, o.fold)
-	through := readsConstants(n)
+	through, failed := readsConstants(n), false
 	plan.VisitExprs(n, func(e *plan.Expr) {
 		if through {
 			*e = withConstantsBelow(n, *e)
 		}
 		var err *pgerr.Error
 		*e, err = o.foldExpr(o.fixed(*e))
-		o.unfit = o.unfit || err != nil
+		failed = failed || err != nil
 		if hasSubquery(*e) {
 			o.foldSubqueries(*e)
 		}
 	})
+	o.unfit = o.unfit || failed
+	if !failed {
+		eachCondition(n, func(e *plan.Expr) { *e = nullAsFalse(*e) })
+	}
 	switch n := n.(type) {
 	case *plan.Scan: // to be compared with what else is folded
 		for i := range n.Computed {
@@ -390,37 +394,6 @@ func (f *folder) foldCall(e *plan.Call) plan.Expr {
 	return plan.NewConst(e.T, d)
 }
 
-// foldable reports whether values of a family have a text that does not depend on settings.
-func foldable(t *types.T) bool {
-	switch t.Family {
-	case types.BoolFamily, types.IntFamily, types.DecimalFamily, types.StringFamily, types.UUIDFamily, types.JSONFamily, types.BitFamily:
-		return !t.IsReg()
-	case types.FloatFamily:
-		return true
-	}
-	return false
-}
-
-// isTime reports whether a type is of those of time that convert to each other without a time zone.
-func isTime(t *types.T) bool {
-	switch t.Family {
-	case types.DateFamily, types.TimeFamily, types.TimestampFamily, types.IntervalFamily:
-		return true
-	}
-	return false
-}
-
-// converts reports whether the cast of a value does not depend on settings.
-func converts(from, to *types.T) bool {
-	if from.Family == types.ArrayFamily && to.Family == types.ArrayFamily {
-		from, to = from.Elem, to.Elem
-	}
-	if isTime(from) && isTime(to) {
-		return true
-	}
-	return foldable(from) && foldable(to) && !(from.Family == types.FloatFamily && to.Family == types.StringFamily)
-}
-
 func (f *folder) foldCast(e *plan.Cast) plan.Expr {
 	d, ok := constOf(e.Arg)
 	if !ok {
@@ -429,10 +402,10 @@ func (f *folder) foldCast(e *plan.Cast) plan.Expr {
 	if d.IsNull() {
 		return plan.NewNull(e.T)
 	}
-	if !converts(e.Arg.Type(), e.T) || call.Large(len(d.Str())) { // plans keep no large values that they were not given
+	if !casts.Immutable(e.Arg.Type(), e.T) || call.Large(len(d.Str())) { // plans keep no large values that they were not given
 		return e
 	}
-	d, ok, err := castConst(d, e)
+	d, ok, err := castConst(f.o.values.format(), d, e)
 	if err != nil {
 		f.failedWith(err)
 	}
@@ -442,15 +415,16 @@ func (f *folder) foldCast(e *plan.Cast) plan.Expr {
 	return plan.NewConst(e.T, d)
 }
 
-// castConst computes a cast of a value that is not NULL; ok is false if there is no such cast.
-func castConst(d types.Datum, e *plan.Cast) (out types.Datum, ok bool, err error) {
+// castConst computes an immutable cast of a value that is not NULL; ok is false if there is no such cast.
+// Texts of floats and of bytea follow settings all the same: plans are kept by these.
+func castConst(fc *types.FormatContext, d types.Datum, e *plan.Cast) (out types.Datum, ok bool, err error) {
 	if from := e.Arg.Type(); from.Oid != e.T.Oid {
 		cast, ok := casts.Find(from, e.T)
 		if !ok {
 			return d, false, nil
 		}
 		if cast.Fn != nil {
-			if d, err = cast.Fn(nil, d, e.T); err != nil {
+			if d, err = cast.Fn(fc, d, e.T); err != nil {
 				return d, false, err
 			}
 		}

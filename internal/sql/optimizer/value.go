@@ -4,6 +4,7 @@ import (
 	"github.com/lichendb/lichen/internal/sql/builtin/call"
 	"github.com/lichendb/lichen/internal/sql/plan"
 	"github.com/lichendb/lichen/internal/sql/types"
+	"github.com/lichendb/lichen/internal/sql/types/casts"
 )
 
 // valueSource computes what expressions are worth now, for estimates only: a plan must
@@ -47,11 +48,19 @@ func (v *valueSource) cast(e *plan.Cast) (types.Datum, bool) {
 		return d, ok
 	}
 	x := &plan.Cast{Arg: plan.NewConst(e.Arg.Type(), d), T: e.T, Mode: e.Mode}
-	if !converts(x.Arg.Type(), x.T) {
+	if !casts.Immutable(x.Arg.Type(), x.T) {
 		return types.Null, false
 	}
-	d, ok, err := castConst(d, x)
+	d, ok, err := castConst(v.format(), d, x)
 	return d, ok && err == nil
+}
+
+// format has the settings of the session, nil if there is none.
+func (v *valueSource) format() *types.FormatContext {
+	if v.ctx == nil {
+		return nil
+	}
+	return v.ctx.Format
 }
 
 func (v *valueSource) call(e *plan.Call) (types.Datum, bool) {

@@ -242,10 +242,12 @@ func (l *Planner) pathKey() string {
 // settingsKey are the settings that literals are read and plans are made under.
 func (l *Planner) settingsKey() string {
 	f := &l.vals.Format
-	if f.TimeZone == nil && f.DateStyle == (types.DateStyle{}) && f.IntervalStyle == 0 && l.vals.Fast.DefaultIntSize == 4 && len(l.vals.Fast.RulesOff) == 0 && l.vals.Fast.Vectorize == "auto" && !l.vals.Fast.Replica {
+	plain := f.TimeZone == nil && f.DateStyle == (types.DateStyle{}) && f.IntervalStyle == 0 && f.ExtraFloatDigits == 1 && f.ByteaOutput == types.ByteaHex
+	if plain && l.vals.Fast.DefaultIntSize == 4 && len(l.vals.Fast.RulesOff) == 0 && l.vals.Fast.Vectorize == "auto" && !l.vals.Fast.Replica {
 		return ""
 	}
 	return l.setting("TimeZone") + "\x00" + l.setting("DateStyle") + "\x00" + l.setting("IntervalStyle") +
+		"\x00" + l.setting("extra_float_digits") + "\x00" + l.setting("bytea_output") +
 		"\x00" + l.setting("default_int_size") + "\x00" + l.setting("optimizer_rules_off") + "\x00" + l.setting("vectorize") + "\x00" + l.setting("session_replication_role")
 }
 
