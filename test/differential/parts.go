@@ -128,7 +128,7 @@ var (
 	qualifier  = regexp.MustCompile(`^([a-z]\w*)\.`)
 	tableName  = regexp.MustCompile(`^[tv]\d$`)
 	aliasName  = regexp.MustCompile(`^a\d+$`)
-	// functionName matches those of functions in FROM.
+	// functionName matches those of functions in FROM, and of queries of WITH.
 	functionName = regexp.MustCompile(`^[a-z]\w*$`)
 )
 
@@ -242,7 +242,7 @@ func (p part) sources(tokens []string) (sources []string, ok bool) {
 func foreignNames(tokens []string) (names []string) {
 	for i, tok := range tokens {
 		name := ""
-		if m := qualifier.FindStringSubmatch(tok); m != nil {
+		if m := qualifier.FindStringSubmatch(tok); m != nil && m[1] != "pg_catalog" { // which is a schema
 			name = m[1]
 		} else if aliasName.MatchString(tok) && !defines(tokens, i) {
 			name = tok // a row
@@ -266,7 +266,44 @@ func positions(tokens []string) []int {
 // defines reports whether the token at i is the alias of what stands before it in FROM.
 func defines(tokens []string, i int) bool {
 	i = beforeAlias(tokens, i)
-	return i >= 0 && (tokens[i] == ")" || tableName.MatchString(tokens[i]))
+	return i >= 0 && (tokens[i] == ")" || tableName.MatchString(tokens[i]) || withNamed(tokens, i) >= 0)
+}
+
+// withNamed is the position of the name of a query of WITH that the token at i reads, -1 if there is none.
+func withNamed(tokens []string, i int) int {
+	if !functionName.MatchString(tokens[i]) {
+		return -1
+	}
+	return slices.IndexFunc(positions(tokens[:i]), func(j int) bool { return tokens[j] == tokens[i] && namesWith(tokens, j) })
+}
+
+// withClause is the WITH clause in which the token at i names a query, nil if it can't be told where it ends.
+func withClause(tokens []string, i int) []string {
+	start, depth := i, 0
+	for ; start >= 0 && (tokens[start] != "WITH" || depth > 0); start-- {
+		depth += nesting(tokens[start], ")", "(")
+	}
+	end := i
+	for ; end < len(tokens) && (tokens[end] != "SELECT" || depth > 0); end++ {
+		if depth += nesting(tokens[end], "(", ")"); depth < 0 {
+			return nil
+		}
+	}
+	if start < 0 || end == len(tokens) {
+		return nil
+	}
+	return tokens[start:end]
+}
+
+// nesting is 1 for what opens, -1 for what closes.
+func nesting(token, opens, closes string) int {
+	switch token {
+	case opens:
+		return 1
+	case closes:
+		return -1
+	}
+	return 0
 }
 
 // namesWith reports whether the token at i is the name of a query of WITH.
@@ -298,6 +335,9 @@ func sourceOf(name string, tokens []string, p part) []string {
 			continue
 		}
 		last := beforeAlias(tokens, i)
+		if named := withNamed(tokens, last); named >= 0 {
+			return readWith(tokens, named, name)
+		}
 		if tokens[last] != ")" {
 			return []string{tokens[last], " ", name}
 		}
@@ -314,6 +354,16 @@ func sourceOf(name string, tokens []string, p part) []string {
 		return append([]string{"LATERAL "}, tokens[q.open:end+1]...)
 	}
 	return nil
+}
+
+// readWith reads the query of WITH whose name is the token at i, under an alias.
+func readWith(tokens []string, i int, alias string) []string {
+	with := withClause(tokens, i)
+	if with == nil {
+		return nil
+	}
+	read := append([]string{"LATERAL ", "("}, with...)
+	return append(read, "SELECT", " ", "*", " ", "FROM", " ", tokens[i], ")", " ", alias)
 }
 
 // closing and opening are the parts whose parentheses stand at a position.

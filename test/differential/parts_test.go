@@ -27,6 +27,11 @@ func TestParts(t *testing.T) {
 		{"SELECT f(a1.x) FROM g(1) WITH ORDINALITY a1(x, y)", "SELECT f(a1.x) FROM g(1) WITH ORDINALITY a1(x, y)", false},
 		{"SELECT f(a2.x) FROM t1 a1, g(a1.y) AS a2(x)", "SELECT f(a2.x) FROM t1 a1, g(a1.y) AS a2(x)", false},
 		{"SELECT 1 FROM g((SELECT e.x FROM (SELECT f(1)) e(x))) a1", "SELECT * FROM (SELECT e.x FROM (SELECT f(1)) e(x)) p", true},
+		{
+			"WITH RECURSIVE r(n) AS (SELECT 1 UNION SELECT 2), x AS (SELECT n FROM r) SELECT f(a1.n) FROM x a1",
+			"SELECT f(a1.n) FROM LATERAL (WITH RECURSIVE r(n) AS (SELECT 1 UNION SELECT 2), x AS (SELECT n FROM r) SELECT * FROM x) a1", false,
+		},
+		{"SELECT f(a1.x OPERATOR(pg_catalog.=) 1) FROM t1 a1", "SELECT f(a1.x OPERATOR(pg_catalog.=) 1) FROM t1 a1", false},
 	} {
 		tokens := tokenPattern.FindAllString(c.sql, -1)
 		var open, asked bool
@@ -60,5 +65,14 @@ func TestInSetOperation(t *testing.T) {
 				t.Errorf("%s: want %v", sql, want)
 			}
 		}
+	}
+}
+
+// TestWithoutColumns checks that a row's values are told apart whatever is in them.
+func TestWithoutColumns(t *testing.T) {
+	a := answer{columns: []column{{name: "a"}, {name: "n"}, {name: "b"}}, rows: []string{rowText([][]byte{[]byte(`x" | y`), []byte("1"), nil})}}
+	rest, values := a.without(map[string]bool{"n": true})
+	if len(rest) != 1 || rest[0] != `"x\" | y" | NULL` || values[0] != `"1"` {
+		t.Errorf("%q, %q", rest, values)
 	}
 }
