@@ -9,6 +9,7 @@ import (
 	"github.com/lichendb/lichen/internal/kvnode"
 	"github.com/lichendb/lichen/internal/kvpb"
 	"github.com/lichendb/lichen/internal/liveness"
+	"github.com/lichendb/lichen/internal/quota"
 	"github.com/lichendb/lichen/internal/store"
 )
 
@@ -22,13 +23,14 @@ const (
 // gateway is open.
 func Open(t testing.TB, disk fs.FS) *Node {
 	t.Helper()
-	return OpenBehind(t, disk, func(s kvpb.Sender) kvpb.Sender { return s })
+	return OpenBehind(t, disk, nil, func(s kvpb.Sender) kvpb.Sender { return s })
 }
 
-// OpenBehind is Open with what wrap returns between the gateway and the ranges.
-func OpenBehind(t testing.TB, disk fs.FS, wrap func(kvpb.Sender) kvpb.Sender) *Node {
+// OpenBehind is Open with what wrap returns between the gateway and the ranges. Large values that
+// reads return count against mem.
+func OpenBehind(t testing.TB, disk fs.FS, mem *quota.Pool, wrap func(kvpb.Sender) kvpb.Sender) *Node {
 	t.Helper()
-	nd := OpenWith(t, store.Options{FS: disk, SegmentBytes: logSegment, MemTableBytes: memTable})
+	nd := OpenWith(t, store.Options{FS: disk, SegmentBytes: logSegment, MemTableBytes: memTable, Values: quota.NewValues(mem)})
 	if s := wrap(nd.KV.Router); s != kvpb.Sender(nd.KV.Router) {
 		nd.DB = kv.NewDB(s, nd.Clock, nd.KV.GatewayIncarnation())
 	}

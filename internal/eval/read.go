@@ -1,11 +1,13 @@
 package eval
 
 import (
+	"cmp"
 	"context"
 
 	"github.com/lichendb/lichen/internal/hlc"
 	"github.com/lichendb/lichen/internal/keys"
 	"github.com/lichendb/lichen/internal/kvpb"
+	"github.com/lichendb/lichen/internal/quota"
 	"github.com/lichendb/lichen/internal/storage"
 	"github.com/lichendb/lichen/internal/storage/mvcc"
 )
@@ -50,7 +52,9 @@ func scan(ctx context.Context, r *mvcc.Reader, req *kvpb.ScanRequest, resp *kvpb
 	}
 	for n := 1; s.Next(); n++ {
 		key := s.Key()
-		resp.Append(key, s.Value())
+		if err := appendRow(r.Values(), resp, key, s.Value()); err != nil {
+			return err
+		}
 		if req.MaxKeys > 0 && n >= req.MaxKeys || req.MaxBytes > 0 && len(resp.Arena) >= req.MaxBytes {
 			resp.Resume = append([]byte(nil), key...)
 			if !req.Reverse {
@@ -113,9 +117,12 @@ func ScanVisible(
 		return scanSpansVisible(ctx, eng, req, hidden, resp)
 	}
 	n := 0
+	var full error
 	span := keys.Span{Start: req.Start, End: req.End}
-	return mvcc.ScanVisible(ctx, eng, span, req.Txn.ReadTS, hidden, req.Reverse, func(key, value []byte) bool {
-		resp.Append(key, value)
+	err := mvcc.ScanVisible(ctx, eng, span, req.Txn.ReadTS, hidden, req.Reverse, func(key, value []byte) bool {
+		if full = appendRow(eng.Values(), resp, key, value); full != nil {
+			return false
+		}
 		if n++; req.MaxKeys > 0 && n >= req.MaxKeys || req.MaxBytes > 0 && len(resp.Arena) >= req.MaxBytes {
 			resp.Resume = append([]byte(nil), key...)
 			if !req.Reverse {
@@ -125,4 +132,16 @@ func ScanVisible(
 		}
 		return true
 	})
+	return cmp.Or(full, err)
+}
+
+// appendRow adds a row to a page. A *quota.ExceededError says that there is no memory for a large one.
+func appendRow(mem *quota.Values, resp *kvpb.ScanResponse, key, value []byte) (err error) {
+	if len(value) >= quota.LargeValue {
+		resp.Arena, err = mem.Room(resp.Arena, len(key)+len(value))
+	}
+	if err == nil {
+		resp.Append(key, value)
+	}
+	return err
 }

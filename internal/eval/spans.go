@@ -1,6 +1,7 @@
 package eval
 
 import (
+	"cmp"
 	"context"
 
 	"github.com/lichendb/lichen/internal/keys"
@@ -41,7 +42,9 @@ func scanSpans(ctx context.Context, r *mvcc.Reader, req *kvpb.ScanRequest, resp 
 			return err
 		}
 		for scanner.Next() {
-			resp.Append(scanner.Key(), scanner.Value())
+			if err := appendRow(r.Values(), resp, scanner.Key(), scanner.Value()); err != nil {
+				return err
+			}
 			if page.added(); page.full {
 				resp.Resume = append(append([]byte(nil), scanner.Key()...), 0)
 				return nil
@@ -80,7 +83,9 @@ func (p *page) point(r *mvcc.Reader, key []byte) error {
 	if err != nil || !found {
 		return err
 	}
-	p.resp.Append(key, v.Data)
+	if err := appendRow(r.Values(), p.resp, key, v.Data); err != nil {
+		return err
+	}
 	p.added()
 	return nil
 }
@@ -105,20 +110,25 @@ func scanSpansVisible(
 				return err
 			}
 			if found {
-				resp.Append(s.Key, v.Data)
+				if err := appendRow(eng.Values(), resp, s.Key, v.Data); err != nil {
+					return err
+				}
 				page.added()
 			}
 			continue
 		}
 		span := keys.Span{Start: s.Key, End: s.EndKey}
+		var full error
 		err := mvcc.ScanVisible(ctx, eng, span, req.Txn.ReadTS, hidden, false, func(key, value []byte) bool {
-			resp.Append(key, value)
+			if full = appendRow(eng.Values(), resp, key, value); full != nil {
+				return false
+			}
 			if page.added(); page.full {
 				resp.Resume = append(append([]byte(nil), key...), 0)
 			}
 			return !page.full
 		})
-		if err != nil || resp.Resume != nil {
+		if err = cmp.Or(full, err); err != nil || resp.Resume != nil {
 			return err
 		}
 	}

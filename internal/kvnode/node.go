@@ -59,7 +59,7 @@ type Options struct {
 	Settings     *setting.Live
 	// Go runs a function that ends before the store is closed.
 	Go func(func())
-	// Memory is what write buffers count against, Spill how large they grow, if it is set.
+	// Memory is what write buffers and large values read count against, Spill how large they grow, if it is set.
 	Memory *quota.Pool
 	Spill  int64
 	// Intercept, if set, stands between the gateway and the replicas: for tests.
@@ -100,6 +100,9 @@ func New(o Options) (*Node, error) {
 		DB: n.Gateway, Node: n.ID, Clock: n.Clock, GCTTL: o.Store.GCTTL, Settings: n.applySettings, Pace: o.Pace, Logger: o.Logger,
 	})
 	s := o.Store
+	if s.Values == nil {
+		s.Values = quota.NewValues(o.Memory)
+	}
 	s.TTL, s.Protected, s.OnFatal = n.Config.TTL, n.Config.Protected, o.OnFatal
 	if s.OldestRead == nil {
 		s.OldestRead = n.oldestRead

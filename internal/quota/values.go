@@ -81,6 +81,22 @@ func (v *Values) Release(n int64) {
 	}
 }
 
+// Room returns buf with room for n more bytes, for one value. A large buffer that has to be made
+// is reserved first, and given back once nothing refers to it.
+func (v *Values) Room(buf []byte, n int) ([]byte, error) {
+	need := len(buf) + n
+	if n < LargeValue || need <= cap(buf) {
+		return buf, nil
+	}
+	if err := v.Reserve(int64(need)); err != nil {
+		return buf, err
+	}
+	made := make([]byte, len(buf), need)
+	copy(made, buf)
+	v.Bind(unsafe.String(unsafe.SliceData(made), need), int64(need))
+	return made, nil
+}
+
 // Bind makes n reserved bytes those of a value: they are released once nothing refers to
 // the memory of s.
 func (v *Values) Bind(s string, n int64) {

@@ -418,7 +418,7 @@ func (r *Replica) loadStored(events []rangefeed.Event) error {
 		if !e.Stored {
 			continue
 		}
-		v, found, err := mvcc.Get(r.deps.Engine, e.Key, e.TS, nil)
+		v, found, err := mvcc.GetOwn(r.deps.Engine, e.Key, e.TS)
 		if err != nil {
 			return err
 		}

@@ -270,7 +270,7 @@ func (s *resolver) intent(key []byte) (in txnintent.Intent, ok bool, err error) 
 // one resolves an intent.
 func (s *resolver) one(key []byte, in txnintent.Intent) error {
 	if to := s.st.Resolution(in); to != txnintent.KeepVersion {
-		v, _, err := mvcc.Get(s.r.deps.Engine, key, in.TS, nil)
+		v, _, err := mvcc.GetOwn(s.r.deps.Engine, key, in.TS)
 		if err != nil {
 			return err
 		}
@@ -351,7 +351,7 @@ func (r *Replica) rollBackIntents(ctx context.Context, x *txnintent.Txn, span kv
 			b.b.SetRaw(keys.Lock(key), back.Encode())
 			b.write(key, back.Deleted, w.Value)
 		default:
-			v, _, err := mvcc.Get(r.deps.Engine, key, b.st.TS, nil)
+			v, _, err := mvcc.GetOwn(r.deps.Engine, key, b.st.TS)
 			if err != nil {
 				return err
 			}

@@ -314,7 +314,9 @@ func (r *Replica) LockMany(ctx context.Context, req *kvpb.LockManyRequest, resp 
 			return err
 		}
 	}
-	if err = r.latestOfAll(ctx, &one, req.Keys, resp.Locks); err == nil {
+	read, err := r.latestOfAll(ctx, &one, req.Keys, resp.Locks)
+	if err == nil {
+		r.skipFrom(read, &one, req.Keys, resp.Locks)
 		err = r.checkFence(fence)
 	}
 	if err != nil {
@@ -384,32 +386,41 @@ func (r *Replica) keepOrSkip(req *kvpb.LockRequest, resp *kvpb.LockResponse, err
 	return err
 }
 
-// latestOfAll reads the keys that LockMany has locked. One iterator serves all keys, since it is opened
-// after the last lock was acquired.
-func (r *Replica) latestOfAll(ctx context.Context, one *kvpb.LockRequest, keys [][]byte, got []kvpb.LockResponse) error {
+// skipFrom releases the locks from position n on that were just acquired: their values do not fit
+// into the response.
+func (r *Replica) skipFrom(n int, one *kvpb.LockRequest, keys [][]byte, got []kvpb.LockResponse) {
+	r.releaseNew(txnID(one.Txn), keys[n:], got[n:])
+	for i := n; i < len(got); i++ {
+		got[i] = kvpb.LockResponse{Skipped: true}
+	}
+}
+
+// maxAheadBytes ends the reading of keys that are locked ahead.
+const maxAheadBytes = 8 << 20
+
+// latestOfAll reads the keys that LockMany has locked, until the values have maxAheadBytes, and returns
+// how many it has looked at. One iterator serves all keys, since it is opened after the last lock was acquired.
+func (r *Replica) latestOfAll(ctx context.Context, one *kvpb.LockRequest, keys [][]byte, got []kvpb.LockResponse) (n int, err error) {
+	read := func(i int) error {
+		one.Key = keys[i]
+		return r.keepOrSkip(one, &got[i], r.latest(ctx, one, &got[i]))
+	}
 	if r.intents.Empty() {
 		rd := mvcc.NewReader(r.deps.Engine)
 		defer rd.Close()
-		for i := range keys {
-			if got[i].Skipped {
-				continue
-			}
-			if err := eval.Latest(&rd, keys[i], &got[i]); err != nil {
-				return err
-			}
-		}
-		return nil
+		read = func(i int) error { return eval.Latest(&rd, keys[i], &got[i]) }
 	}
-	for i := range keys {
-		if got[i].Skipped {
+	bytes := 0
+	for ; n < len(keys) && bytes < maxAheadBytes; n++ {
+		if got[n].Skipped {
 			continue
 		}
-		one.Key = keys[i]
-		if err := r.keepOrSkip(one, &got[i], r.latest(ctx, one, &got[i])); err != nil {
-			return err
+		if err := read(n); err != nil {
+			return n, err
 		}
+		bytes += len(got[n].Value)
 	}
-	return nil
+	return n, nil
 }
 
 // latest reads the newest committed version of a locked key. It first waits for intents, which are durable

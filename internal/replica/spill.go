@@ -228,7 +228,7 @@ func (r *Replica) fillHistory(in *txnintent.Intent, req *kvpb.SpillRequest, i, n
 	}
 	w := txnintent.SequencedWrite{Position: old.Position, Deleted: old.Deleted}
 	if !old.Deleted {
-		v, _, err := mvcc.Get(r.deps.Engine, key, in.TS, nil)
+		v, _, err := mvcc.GetOwn(r.deps.Engine, key, in.TS)
 		if err != nil {
 			return false, err
 		}

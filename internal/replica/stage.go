@@ -280,7 +280,7 @@ func (s *stage) build(b *apply.Builder, st *txnintent.State) error {
 				return err
 			}
 			if ok && old.Txn == id && old.TS != s.req.TS {
-				v, _, err := mvcc.Get(s.r.deps.Engine, w.Key, old.TS, nil)
+				v, _, err := mvcc.GetOwn(s.r.deps.Engine, w.Key, old.TS)
 				if err != nil {
 					return err
 				}

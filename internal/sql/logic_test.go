@@ -30,6 +30,7 @@ type node struct {
 	sql    *sql.Server
 	nodes  *fakeNodes
 	sender *faultySender
+	mem    *quota.Pool // of the node
 }
 
 // faultySender is a way to the ranges on which a commit can be made to fail, and which counts
@@ -76,7 +77,8 @@ type nodeOptions struct {
 func openNode(t testing.TB, disk fs.FS, o nodeOptions) *node {
 	t.Helper()
 	sender := &faultySender{}
-	n := clustertest.OpenBehind(t, disk, func(s kvpb.Sender) kvpb.Sender {
+	mem := quota.NewPool("test", cmp.Or(o.mem, 256<<20))
+	n := clustertest.OpenBehind(t, disk, mem, func(s kvpb.Sender) kvpb.Sender {
 		sender.Sender = s
 		return sender
 	})
@@ -88,8 +90,8 @@ func openNode(t testing.TB, disk fs.FS, o nodeOptions) *node {
 	}
 	nodes := &fakeNodes{store: st, db: db}
 	fake, _ := o.ranges.(*fakeRanges)
-	return &node{disk: disk, store: st, ranges: fake, nodes: nodes, sender: sender, sql: sql.NewServer(sql.Config{
-		DB: db, Nodes: nodes, Ranges: o.ranges, BatchRows: o.batchRows, FamilyPerColumn: o.families, NoAutoStats: !o.autoStats, Settings: o.settings, Catalog: cat, Mem: quota.NewPool("test", cmp.Or(o.mem, 256<<20)), Version: "test",
+	return &node{disk: disk, store: st, mem: mem, ranges: fake, nodes: nodes, sender: sender, sql: sql.NewServer(sql.Config{
+		DB: db, Nodes: nodes, Ranges: o.ranges, BatchRows: o.batchRows, FamilyPerColumn: o.families, NoAutoStats: !o.autoStats, Settings: o.settings, Catalog: cat, Mem: mem, Version: "test",
 		SpanSize: func(a, b []byte) (int64, error) { n, err := st.Engine().ApproximateSize(a, b); return int64(n), err },
 	})}
 }

@@ -14,6 +14,7 @@ import (
 
 	"github.com/lichendb/lichen/internal/hlc"
 	"github.com/lichendb/lichen/internal/must"
+	"github.com/lichendb/lichen/internal/quota"
 )
 
 // stateDir is the subdirectory of the store that holds Pebble's files.
@@ -130,6 +131,9 @@ func lockStore(fs vfs.FS, dir string) (io.Closer, error) {
 
 // Ident returns who the store is.
 func (e *Engine) Ident() Ident { return e.ident }
+
+// Values accounts for the large values that reads return; nil: nobody does.
+func (e *Engine) Values() *quota.Values { return e.opts.Values }
 
 // Close flushes and closes the engine. No write may be under way or follow, and no iterator be
 // open; reads that begin later fail with ErrClosed.

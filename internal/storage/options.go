@@ -10,6 +10,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/sstable"
 
 	"github.com/lichendb/lichen/internal/fs"
+	"github.com/lichendb/lichen/internal/quota"
 )
 
 // Defaults and limits of an engine.
@@ -64,6 +65,9 @@ type Options struct {
 	// MinSeparatedValue replaces DefaultMinSeparatedValue; negative turns value
 	// separation off.
 	MinSeparatedValue int
+
+	// Values accounts for the large values that reads return; nil: nobody does.
+	Values *quota.Values
 
 	// Logger hears what Pebble has to say; nil discards it.
 	Logger *slog.Logger

@@ -15,6 +15,7 @@ import (
 	"github.com/lichendb/lichen/internal/hlc"
 	"github.com/lichendb/lichen/internal/kvpb"
 	"github.com/lichendb/lichen/internal/must"
+	"github.com/lichendb/lichen/internal/quota"
 	"github.com/lichendb/lichen/internal/raftlog"
 	"github.com/lichendb/lichen/internal/replica"
 	"github.com/lichendb/lichen/internal/storage"
@@ -41,6 +42,8 @@ type Options struct {
 	// CacheBytes is the size of the block cache, MemTableBytes that of one memtable.
 	CacheBytes    int64
 	MemTableBytes int
+	// Values accounts for the large values that reads return; nil: nobody does.
+	Values *quota.Values
 	// SegmentBytes is the size of a log segment.
 	SegmentBytes int64
 	// LogCacheBytes bounds the log entries cached in memory; zero means raftlog.DefaultCacheBytes.
@@ -155,7 +158,7 @@ func Open(o Options) (*Store, error) {
 	var err error
 	s.eng, err = storage.Open(storage.Options{
 		FS: o.FS, Dir: o.Dir, CacheBytes: o.CacheBytes, Cache: cache, VersionCacheBytes: versions,
-		MemTableBytes: o.MemTableBytes, NoTableStats: o.NoTableStats, Logger: o.Logger, OnFatal: o.OnFatal,
+		MemTableBytes: o.MemTableBytes, Values: o.Values, NoTableStats: o.NoTableStats, Logger: o.Logger, OnFatal: o.OnFatal,
 	})
 	if err != nil {
 		return nil, err

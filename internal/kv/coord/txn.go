@@ -11,6 +11,7 @@ import (
 	"github.com/lichendb/lichen/internal/kvpb"
 	"github.com/lichendb/lichen/internal/lock"
 	"github.com/lichendb/lichen/internal/must"
+	"github.com/lichendb/lichen/internal/quota"
 )
 
 // Options configure a transaction.
@@ -98,8 +99,7 @@ type Txn struct {
 
 // LockResult is what Lock returns.
 type LockResult struct {
-	// Value is the newest committed value, or the transaction's own; valid until
-	// the next call.
+	// Value is the newest committed value, or the transaction's own; valid as long as Get's.
 	Value []byte
 	Found bool
 	// Changed: the value is newer than the statement's snapshot, so the caller must check
@@ -220,8 +220,17 @@ func (t *Txn) remembersReads() bool {
 	return t.opts.Isolation != kvpb.ReadCommitted && t.opts.AsOf.IsEmpty() && !t.check.active
 }
 
+// handOver returns the value of a response. A large one belongs to the caller from then on.
+func handOver(value *[]byte) []byte {
+	v := *value
+	if len(v) >= quota.LargeValue {
+		*value = nil
+	}
+	return v
+}
+
 // Get reads a key in the statement's snapshot. The value is valid until the
-// next call.
+// next call, one of quota.LargeValue bytes or more as long as it is referred to.
 func (t *Txn) Get(ctx context.Context, key []byte) (value []byte, found bool, err error) {
 	if val, del, _, ok := t.buf.Get(key, t.seq); ok {
 		return val, !del, nil
@@ -234,7 +243,7 @@ func (t *Txn) Get(ctx context.Context, key []byte) (value []byte, found bool, er
 	if err := t.getStored(ctx, key); err != nil {
 		return nil, false, err
 	}
-	return t.getResp.Value, t.getResp.Found, nil
+	return handOver(&t.getResp.Value), t.getResp.Found, nil
 }
 
 // Lock takes a row lock on key, whether or not the key exists. It reads the newest committed value,
@@ -259,6 +268,9 @@ func (t *Txn) Lock(ctx context.Context, key []byte, s lock.Strength, w lock.Wait
 	}
 	t.minTS = t.minTS.Max(resp.TS)
 	res := LockResult{Value: resp.Value, Found: resp.Found}
+	if resp == &t.lockResp {
+		handOver(&resp.Value)
+	}
 	if resp.TS.LessEq(t.meta.ReadTS) {
 		return res, nil
 	}

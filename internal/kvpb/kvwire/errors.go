@@ -5,6 +5,7 @@ import (
 	"context"
 
 	"github.com/lichendb/lichen/internal/kvpb"
+	"github.com/lichendb/lichen/internal/quota"
 )
 
 // errorCode says of which type an error is. Numbers are never reused. 32 to 63
@@ -27,6 +28,7 @@ const (
 	codeNotLeader        errorCode = 12
 	codeRangeMismatch    errorCode = 13
 	codeUncertainty      errorCode = 14
+	codeMemory           errorCode = 15
 )
 
 // maxErrorDepth bounds how deep causes are nested in a message; deeper ones keep
@@ -132,6 +134,8 @@ func errorFields(err error, depth int) (errorCode, []byte) {
 	case *kvpb.UncertaintyError:
 		b := appendTimestamp(appendBytes(nil, e.Key), e.TS)
 		return codeUncertainty, appendTimestamp(appendUint(b, uint64(e.Node)), e.Least)
+	case *quota.ExceededError:
+		return codeMemory, appendInt(appendInt(appendInt(appendString(nil, e.Pool), e.Limit), e.Used), e.Requested)
 	}
 	return codeOther, nil
 }
@@ -205,6 +209,8 @@ func (f *reader) typedError(code errorCode, depth int) error {
 			e.Node, e.Least = kvpb.NodeID(f.Uvarint()), f.timestamp()
 		}
 		return e
+	case codeMemory:
+		return &quota.ExceededError{Pool: string(f.bytes()), Limit: f.Varint(), Used: f.Varint(), Requested: f.Varint()}
 	}
 	return nil
 }

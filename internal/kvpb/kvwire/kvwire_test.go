@@ -17,6 +17,7 @@ import (
 	"github.com/lichendb/lichen/internal/hlc"
 	"github.com/lichendb/lichen/internal/kvpb"
 	"github.com/lichendb/lichen/internal/lock"
+	"github.com/lichendb/lichen/internal/quota"
 )
 
 // message is a kind of message: how it is written and read. zero returns a pointer
@@ -295,6 +296,7 @@ func typedErrors() []error {
 		&kvpb.RangeMismatchError{Range: 7, Known: []kvpb.RangeDescriptor{desc, desc}},
 		&kvpb.RangeMismatchError{Range: 7},
 		&kvpb.UncertaintyError{Key: []byte("k"), TS: hlc.Timestamp{WallTime: 5}},
+		&quota.ExceededError{Pool: "node", Limit: 9, Used: 7, Requested: 3},
 	}
 }
 

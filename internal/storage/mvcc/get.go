@@ -2,12 +2,26 @@ package mvcc
 
 import (
 	"github.com/lichendb/lichen/internal/hlc"
+	"github.com/lichendb/lichen/internal/quota"
 	"github.com/lichendb/lichen/internal/storage"
 )
 
 // Get reads key as it was at ts. The payload is appended to buf; the result's
-// Data is the appended part. Of a tombstone, the result has the time.
+// Data is the appended part. Of a tombstone, the result has the time. Without memory for a
+// large payload the error is a *quota.ExceededError.
 func Get(eng *storage.Engine, key []byte, ts hlc.Timestamp, buf []byte) (Value, bool, error) {
+	return read(eng, key, ts, buf, eng.Values())
+}
+
+// GetOwn is Get for what the store itself must read to go on: large payloads need no
+// reservation.
+func GetOwn(eng *storage.Engine, key []byte, ts hlc.Timestamp) (Value, bool, error) {
+	return read(eng, key, ts, nil, nil)
+}
+
+func read(
+	eng *storage.Engine, key []byte, ts hlc.Timestamp, buf []byte, mem *quota.Values,
+) (Value, bool, error) {
 	if v, found, ok := remembered(eng, key, ts, buf); ok {
 		return v, found, nil
 	}
@@ -15,7 +29,7 @@ func Get(eng *storage.Engine, key []byte, ts hlc.Timestamp, buf []byte) (Value, 
 	if err != nil {
 		return Value{}, false, err
 	}
-	v, found, err := get(eng, it, key, ts, buf)
+	v, found, err := get(eng, it, key, ts, buf, mem)
 	it.Release()
 	return v, found, err
 }
@@ -65,7 +79,7 @@ func seek(
 }
 
 func get(
-	eng *storage.Engine, it *storage.PooledIter, key []byte, ts hlc.Timestamp, buf []byte,
+	eng *storage.Engine, it *storage.PooledIter, key []byte, ts hlc.Timestamp, buf []byte, mem *quota.Values,
 ) (Value, bool, error) {
 	if ts.IsEmpty() {
 		return Value{}, false, nil
@@ -77,6 +91,10 @@ func get(
 		vts, found, err = seek(eng, it, key, ts)
 	}
 	if !found {
+		return Value{}, false, err
+	}
+	lv := it.LazyValue()
+	if buf, err = mem.Room(buf, lv.Len()); err != nil {
 		return Value{}, false, err
 	}
 	stored, err := it.ValueAndErr()

@@ -5,6 +5,7 @@ import (
 
 	"github.com/lichendb/lichen/internal/hlc"
 	"github.com/lichendb/lichen/internal/keys"
+	"github.com/lichendb/lichen/internal/quota"
 	"github.com/lichendb/lichen/internal/storage"
 )
 
@@ -21,6 +22,9 @@ type Reader struct {
 
 // NewReader returns a reader on eng. It holds nothing until its first read.
 func NewReader(eng *storage.Engine) Reader { return Reader{eng: eng} }
+
+// Values accounts for the large values that reads return; nil: nobody does.
+func (r *Reader) Values() *quota.Values { return r.eng.Values() }
 
 // Close gives the iterators back. The Reader can be used again afterwards and
 // then sees the engine as it is by then.
@@ -58,7 +62,7 @@ func (r *Reader) Get(key []byte, ts hlc.Timestamp, buf []byte) (Value, bool, err
 	if err != nil {
 		return Value{}, false, err
 	}
-	return get(r.eng, it, key, ts, buf)
+	return get(r.eng, it, key, ts, buf, r.eng.Values())
 }
 
 // LatestTimestamp is the function LatestTimestamp on the reader's state.

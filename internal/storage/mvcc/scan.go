@@ -233,7 +233,10 @@ func (s *Scanner) hold(ts hlc.Timestamp) (tombstone, ok bool) {
 	if err != nil {
 		return true, s.fail(err)
 	}
-	s.held = append(s.held[:0], payload...)
+	if s.held, err = s.eng.Values().Room(s.held[:0], len(payload)); err != nil {
+		return true, s.fail(err)
+	}
+	s.held = append(s.held, payload...)
 	s.value, s.vts = s.held, ts
 	return tombstone, true
 }

@@ -339,7 +339,7 @@ func (f *finder) rowRefers(r *operator.Run, pk []byte, want string) (bool, error
 		return false, err
 	}
 	f.text.Reset()
-	return f.same(r, pk, f.text.Bytes(value), want)
+	return f.same(r, pk, f.text.Value(value), want)
 }
 
 // same reports whether the row that an entry holds refers to the key want.

@@ -303,7 +303,7 @@ func (ins *insertOp) updateExisting(i int, value []byte, self bool) (bool, error
 	w, k, n := ins.writer, ins.conflict, len(ins.writer.Table().Columns)
 	key := w.Indexes[i].EntryKey
 	if k.pkDec[i] != nil {
-		if err := k.pkDec[i].Decode(key, ins.text.Bytes(value), k.pkRow); err != nil {
+		if err := k.pkDec[i].Decode(key, ins.text.Value(value), k.pkRow); err != nil {
 			return false, err
 		}
 		for j := range k.pkRow {
@@ -327,7 +327,7 @@ func (ins *insertOp) updateExisting(i int, value []byte, self bool) (bool, error
 	}
 	stored, old := ins.combined[:n], ins.combined[n:2*n]
 	// The buffers of key and value are used again before the row is written.
-	if err := k.rowDec.Decode(ins.text.Bytes(key), ins.text.Bytes(value), old); err != nil {
+	if err := k.rowDec.Decode(ins.text.Bytes(key), ins.text.Value(value), old); err != nil {
 		return false, err
 	}
 	if k.where != nil {

@@ -3,6 +3,7 @@ package rowcontainer
 import (
 	"strings"
 
+	"github.com/lichendb/lichen/internal/quota"
 	"github.com/lichendb/lichen/internal/sql/types"
 )
 
@@ -60,6 +61,15 @@ func (a *Scratch) Bytes(b []byte) []byte {
 	n := len(a.buf)
 	a.buf = append(a.buf, b...)
 	return a.buf[n:len(a.buf):len(a.buf)]
+}
+
+// Value returns a value that a transaction has read, in memory that lives until reset. A large
+// one belongs to who read it and is not copied.
+func (a *Scratch) Value(v []byte) []byte {
+	if len(v) >= quota.LargeValue {
+		return v
+	}
+	return a.Bytes(v)
 }
 
 // Datum returns d with its string in scratch.

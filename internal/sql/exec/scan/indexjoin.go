@@ -218,7 +218,7 @@ func (j *indexJoinOp) entry(in types.Row) (key, value []byte, found bool, err er
 		return nil, nil, false, err
 	}
 	j.run.NoteSize(len(value))
-	return key, j.text.Bytes(value), true, nil
+	return key, j.text.Value(value), true, nil
 }
 
 // fetch reads the row of one entry into b and reports whether it is returned.
@@ -267,11 +267,11 @@ func (j *indexJoinOp) lockRow(key []byte, row types.Row, decoded bool) (bool, er
 	}
 	if !res.Changed {
 		if !decoded {
-			err = j.dec.Decode(key, j.text.Bytes(res.Value), row)
+			err = j.dec.Decode(key, j.text.Value(res.Value), row)
 		}
 		return err == nil, err
 	}
-	value := j.text.Bytes(res.Value)
+	value := j.text.Value(res.Value)
 	ok, err := j.locker.recheck(j.scan.spans, j.filter, key, value, row)
 	if !ok || err != nil || j.scan.filter == nil {
 		return ok, err

@@ -103,7 +103,7 @@ func (k *rowLocker) lock(s *scanOp, key []byte, row types.Row) (bool, error) {
 	if !res.Changed {
 		return true, nil
 	}
-	return k.recheck(s.spans, s.filter, s.text.Bytes(key), s.text.Bytes(res.Value), row)
+	return k.recheck(s.spans, s.filter, s.text.Bytes(key), s.text.Value(res.Value), row)
 }
 
 // primaryKey encodes the key of the row with these primary key columns.

@@ -1,8 +1,6 @@
 package scan
 
 import (
-	"bytes"
-
 	"github.com/lichendb/lichen/internal/sql/exec/expr"
 	"github.com/lichendb/lichen/internal/sql/exec/operator"
 	"github.com/lichendb/lichen/internal/sql/exec/rowcontainer"
@@ -180,7 +178,7 @@ func (t *lockTarget) lock(text *rowcontainer.Scratch, row types.Row) (ok, change
 	if !res.Changed {
 		return true, false, nil
 	}
-	key, value := text.Bytes(t.rowLocker.key), text.Bytes(bytes.Clone(res.Value))
+	key, value := text.Bytes(t.rowLocker.key), text.Value(res.Value)
 	if err := t.newest.Decode(key, value, t.tmp); err != nil {
 		return false, false, err
 	}

@@ -95,7 +95,7 @@ func (l *Lookups) Fetch() error {
 func (l *Lookups) Get(key []byte) (value []byte, found bool, err error) {
 	if l.page.Resume != nil && bytes.Compare(key, l.page.Resume) >= 0 {
 		value, found, err = l.rows.Txn().Get(l.rows.run.Ctx, key)
-		return l.text.Bytes(value), found, err
+		return l.text.Value(value), found, err
 	}
 	// Mostly they are asked for in order.
 	if l.next < l.page.Len() && bytes.Equal(l.page.Key(l.next), key) {

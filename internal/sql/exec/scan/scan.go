@@ -11,6 +11,9 @@ import (
 
 // scanOp reads an index page by page, many ranges and complete keys at a time; one
 // complete key with a get, and one by one those that are locked as they are read.
+// batchBytes ends a batch of rows that are read by their keys.
+const batchBytes = 1 << 20
+
 type scanOp struct {
 	pager
 	x      *rowcodec.Index
@@ -20,6 +23,7 @@ type scanOp struct {
 	bound  operator.RowBound
 	locker *rowLocker // nil: no row locks
 	text   rowcontainer.Scratch
+	held   int // bytes of the values read by their keys that the batch refers to
 
 	// For locks: the keys of rows that are about to be locked, and up to which range they have
 	// been taken ahead.
@@ -106,7 +110,15 @@ func (s *scanOp) Next(b *rowcontainer.Batch) error {
 	b.Clear()
 	s.text.Reset()
 	s.dec.Reset()
+	s.held = 0
 	for !b.Full() {
+		if s.held >= batchBytes {
+			if b.Len() > 0 {
+				return nil
+			}
+			s.text.Reset() // the filter dropped all rows
+			s.held = 0
+		}
 		if s.pos < s.page.Len() {
 			if err := s.emitPage(b); err != nil {
 				return err
@@ -225,8 +237,8 @@ func (s *scanOp) emitPoint(b *rowcontainer.Batch, key []byte) error {
 	if err != nil || !found {
 		return err
 	}
-	s.run.NoteSize(len(value))
-	value = s.text.Bytes(value)
+	s.hold(value)
+	value = s.text.Value(value)
 	row := b.Add()
 	if err := s.dec.Decode(key, value, row); err != nil {
 		return err
@@ -243,6 +255,12 @@ func (s *scanOp) emitPoint(b *rowcontainer.Batch, key []byte) error {
 	return err
 }
 
+// hold notes a value that the batch refers to.
+func (s *scanOp) hold(value []byte) {
+	s.run.NoteSize(len(value))
+	s.held += len(value)
+}
+
 // lockPoint locks and reads a row by its complete primary key in one step: the
 // same as if the statement had begun when it got the lock.
 func (s *scanOp) lockPoint(b *rowcontainer.Batch, key []byte) error {
@@ -250,7 +268,8 @@ func (s *scanOp) lockPoint(b *rowcontainer.Batch, key []byte) error {
 	if err != nil || !res.Found || res.Skipped || res.Self {
 		return err
 	}
-	return s.dec.Decode(key, s.text.Bytes(res.Value), b.Add())
+	s.hold(res.Value)
+	return s.dec.Decode(key, s.text.Value(res.Value), b.Add())
 }
 
 // lockPointsAhead locks the rows of the complete keys that come next, of which b has room for.

@@ -9,6 +9,7 @@ import (
 	"github.com/lichendb/lichen/internal/kv"
 	"github.com/lichendb/lichen/internal/kvpb"
 	"github.com/lichendb/lichen/internal/lock"
+	"github.com/lichendb/lichen/internal/quota"
 	"github.com/lichendb/lichen/internal/sql/rowcodec"
 )
 
@@ -63,7 +64,7 @@ func (r *RowTxn) Get(ctx context.Context, key []byte) (value []byte, found bool,
 		case err != nil:
 			return nil, false, err
 		case r.page.Len() > 0:
-			return r.page.Value(0), true, nil
+			return handOver(&r.page), true, nil
 		case r.page.Resume == nil:
 			return nil, false, nil
 		}
@@ -96,8 +97,19 @@ func (r *RowTxn) Lock(ctx context.Context, key []byte, s lock.Strength, w lock.W
 			return res, err
 		}
 	}
-	res.Value = r.value
+	if res.Value = r.value; len(r.value) >= quota.LargeValue {
+		r.value = nil // it belongs to the caller
+	}
 	return res, nil
+}
+
+// handOver returns the only value of a page. A large one belongs to the caller from then on.
+func handOver(page *kvpb.ScanResponse) []byte {
+	v := page.Value(0)
+	if len(v) >= quota.LargeValue {
+		*page = kvpb.ScanResponse{}
+	}
+	return v
 }
 
 // others returns the keys of a row's pairs but the first.
