@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/lichendb/lichen/internal/config/setting"
+	"github.com/lichendb/lichen/internal/sql/activity"
 )
 
 // CollectAtOnce has statistics collected when CollectDue asks for them, of now.
@@ -41,6 +42,9 @@ func (s *Server) CollectDue(t testing.TB) int {
 func (s *Session) OnCancelCheck(f func()) {
 	s.current.OnCancelCheck(f)
 }
+
+// Cancel cancels the running statement, as a client's request does.
+func (s *Session) Cancel() { s.current.Interrupt(activity.ErrUserCancel) }
 
 // OnMemoryWait has f called whenever a statement begins to wait for memory.
 func (s *Server) OnMemoryWait(f func()) { s.memory.waits = f }

@@ -37,6 +37,11 @@ func (c *Context) Err() error {
 	if c.looked != nil {
 		c.looked()
 	}
+	return c.cause()
+}
+
+// cause is Err without a look.
+func (c *Context) cause() error {
 	if e := c.err.Load(); e != nil {
 		return e
 	}

@@ -56,7 +56,7 @@ type Settings struct {
 func (c *Current) Begin(text string, s Settings) *Context {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.ctx == nil || c.ctx.Err() != nil && !c.terminated {
+	if c.ctx == nil || c.ctx.cause() != nil && !c.terminated {
 		c.ctx = c.newContext()
 	}
 	if c.terminated {
@@ -175,7 +175,7 @@ func (c *Current) Canceled() error {
 	case c.terminated:
 		return ErrTerminated
 	case c.running && c.ctx != nil:
-		return c.ctx.Err()
+		return c.ctx.cause()
 	}
 	return nil
 }

@@ -33,7 +33,7 @@ func (c *compiler) distinct(n *plan.Distinct) (operator.Operator, error) {
 		return nil, err
 	}
 	ts := rowcontainer.ColTypes(cols, d.keys)
-	d.vals, d.table, d.order = make(types.Row, len(ts)), rowcontainer.NewKeyTable(ts), rowcontainer.Ascending(d.keys, ts)
+	d.vals, d.table, d.order = make(types.Row, len(ts)), rowcontainer.NewKeyTable(ts), rowcontainer.Ascending(&c.Run.State, d.keys, ts)
 	return d, nil
 }
 

@@ -34,7 +34,10 @@
 //
 //  3. A point read or update allocates nothing (TestPointAllocations).
 //
-//  4. What a statement leaves to its end is done before its last row is handed out
+//  4. A comparison of large values that is cut short because the statement was cancelled leads to that error
+//     and to no row (Program.fetch; TestCancelledComparison).
+//
+//  5. What a statement leaves to its end is done before its last row is handed out
 //     (Program.fetch calls mutation's Statement.Finish).
 //
 // Concurrency: a Program, and everything it consists of, belongs to one goroutine; plans are only

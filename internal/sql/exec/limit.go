@@ -149,7 +149,7 @@ type tieBreaker struct {
 func (c *compiler) tieBreaker(n *plan.Limit) (*tieBreaker, error) {
 	t := &tieBreaker{run: c.Run, width: len(n.Input.Props().Cols)}
 	var err error
-	t.order, err = rowcontainer.NewOrdering(n.TiesKeys, n.Input.Props().Cols)
+	t.order, err = rowcontainer.NewOrdering(&c.Run.State, n.TiesKeys, n.Input.Props().Cols)
 	return t, err
 }
 

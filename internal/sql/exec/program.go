@@ -128,6 +128,9 @@ func (p *Program) Next(max int) (*rowcontainer.Batch, error) {
 func (p *Program) fetch(max int) (*rowcontainer.Batch, error) {
 	_, err := p.root.Fetch(max)
 	p.run.KeepBulky()
+	if err == nil {
+		err = p.run.Builtin.Stopped() // a comparison may have been cut short
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -36,7 +36,7 @@ func (c *compiler) sort(n *plan.Sort) (operator.Operator, error) {
 		return nil, err
 	}
 	s := &sortOp{run: c.Run, src: src}
-	if s.order, err = rowcontainer.NewOrdering(n.Keys, n.Input.Props().Cols); err != nil {
+	if s.order, err = rowcontainer.NewOrdering(&c.Run.State, n.Keys, n.Input.Props().Cols); err != nil {
 		return nil, err
 	}
 	s.presorted = s.order[:n.Presorted]

@@ -230,7 +230,7 @@ func (c *compiler) quantified(p *subplan, e *plan.Subquery, s, inner expr.Scope)
 		vals: make([]types.Datum, len(left)), cmps: make([]types.Datum, len(left)),
 	}
 	c.OnClose(q.store.Close)
-	if p.cacheable && len(ops) == 1 && !q.all && !q.single && e.OpName == "=" && expr.NewDatumSet(e.Ops[0], 0) != nil {
+	if p.cacheable && len(ops) == 1 && !q.all && !q.single && e.OpName == "=" && expr.Hashes(e.Ops[0]) {
 		q.hashed = e.Ops[0]
 	}
 	return q.eval, nil
@@ -340,7 +340,7 @@ func (q *quantifier) compared() (types.Row, error) {
 func (q *quantifier) fill() error {
 	q.store.Open(&q.p.run.State, len(q.right))
 	if q.hashed != nil {
-		q.set = expr.NewDatumSet(q.hashed, 0)
+		q.set = q.p.run.NewDatumSet(q.hashed, 0)
 	}
 	if err := q.p.src.Start(); err != nil {
 		q.p.src.Stop()

@@ -35,7 +35,7 @@ func CompareSteps(a, b Datum, fc *FormatContext) int {
 	case DecimalFamily:
 		return compareDecimals(a, b)
 	case StringFamily, BytesFamily, UUIDFamily:
-		return strings.Compare(a.s, b.s)
+		return CompareStrings(a.s, b.s, fc)
 	case TimeTZFamily:
 		return compareTimeTZ(a, b)
 	case IntervalFamily:
@@ -50,9 +50,9 @@ func CompareSteps(a, b Datum, fc *FormatContext) int {
 	case RecordFamily:
 		return compareRecords(a, b, fc)
 	case EnumFamily, MACFamily, TSVectorFamily, TSQueryFamily, JSONPathFamily, OpaqueFamily:
-		return strings.Compare(a.s, b.s)
+		return CompareStrings(a.s, b.s, fc)
 	case BitFamily:
-		return cmp.Or(strings.Compare(a.s, b.s), cmp.Compare(a.n, b.n))
+		return cmp.Or(CompareStrings(a.s, b.s, fc), cmp.Compare(a.n, b.n))
 	case InetFamily:
 		return compareInet(a.s, b.s)
 	case RangeFamily:
@@ -68,7 +68,7 @@ func CompareSteps(a, b Datum, fc *FormatContext) int {
 func CompareTyped(t *T, a, b Datum, fc *FormatContext) int {
 	switch {
 	case t.Oid == Bpchar.Oid && a.fam == StringFamily && b.fam == StringFamily:
-		return strings.Compare(trimBlanks(a.s), trimBlanks(b.s))
+		return ComparePadded(a.s, b.s, fc)
 	case t.Elem != nil && a.fam == ArrayFamily && b.fam == ArrayFamily:
 		return compareArrays(t.Elem, a, b, fc)
 	}
@@ -189,7 +189,34 @@ func compareRecords(a, b Datum, fc *FormatContext) int {
 	return cmp.Compare(len(x), len(y))
 }
 
-func trimBlanks(s string) string { return strings.TrimRight(s, " ") }
+// CompareStrings orders strings by their bytes. It is cut short as fc.Step says; fc may be nil.
+func CompareStrings(a, b string, fc *FormatContext) int {
+	for len(a) > StepBytes && len(b) > StepBytes {
+		if c := strings.Compare(a[:StepBytes], b[:StepBytes]); c != 0 || fc.Stopped(StepBytes) {
+			return c
+		}
+		a, b = a[StepBytes:], b[StepBytes:]
+	}
+	return strings.Compare(a, b)
+}
+
+// ComparePadded is CompareStrings without blanks at the ends.
+func ComparePadded(a, b string, fc *FormatContext) int {
+	return CompareStrings(TrimBlanks(a, fc), TrimBlanks(b, fc), fc)
+}
+
+// TrimBlanks returns s without blanks at its end, or with some of them once fc.Step fails; fc may be
+// nil.
+func TrimBlanks(s string, fc *FormatContext) string {
+	for len(s) > StepBytes {
+		last := len(s) - StepBytes
+		end := last + len(strings.TrimRight(s[last:], " "))
+		if s = s[:end]; end > last || fc.Stopped(StepBytes) {
+			return s
+		}
+	}
+	return strings.TrimRight(s, " ")
+}
 
 // AppendHashKey appends bytes that are equal for two datums of a family exactly
 // when Compare says they are equal. Keys of several datums may be concatenated. Once fc.Step
@@ -206,7 +233,7 @@ func AppendHashKey(dst []byte, d Datum, fc *FormatContext) []byte {
 	case DecimalFamily:
 		return appendDecimalKey(dst, d)
 	case StringFamily, BytesFamily, UUIDFamily:
-		return appendStringKey(dst, d.s)
+		return appendStringKey(dst, d.s, fc)
 	case TimeTZFamily:
 		dst = appendKey64(dst, uint64(TimeTZInstant(d)))
 		return appendKey64(dst, uint64(d.m))
@@ -224,9 +251,9 @@ func AppendHashKey(dst []byte, d Datum, fc *FormatContext) []byte {
 			dst = AppendHashKeyTyped(dst, f.Type, f.Datum, fc)
 		}
 	case EnumFamily, MACFamily, TSVectorFamily, TSQueryFamily, JSONPathFamily, InetFamily, OpaqueFamily:
-		return appendStringKey(dst, d.s)
+		return appendStringKey(dst, d.s, fc)
 	case BitFamily:
-		return appendStringKey(appendKey64(dst, uint64(d.n)), d.s)
+		return appendStringKey(appendKey64(dst, uint64(d.n)), d.s, fc)
 	case RangeFamily:
 		return appendRangeKey(dst, d.Range(), fc)
 	case MultirangeFamily:
@@ -247,7 +274,7 @@ func AppendHashKeyTyped(dst []byte, t *T, d Datum, fc *FormatContext) []byte {
 	switch {
 	case t.Oid == Bpchar.Oid && d.fam == StringFamily:
 		dst = append(dst, byte(d.fam))
-		return appendStringKey(dst, trimBlanks(d.s))
+		return appendStringKey(dst, TrimBlanks(d.s, fc), fc)
 	case t.Elem != nil && d.fam == ArrayFamily:
 		dst = append(dst, byte(d.fam))
 		return appendArrayKey(dst, t.Elem, d, fc)
@@ -280,8 +307,11 @@ func appendKey64(dst []byte, n uint64) []byte {
 		byte(n>>24), byte(n>>16), byte(n>>8), byte(n))
 }
 
-func appendStringKey(dst []byte, s string) []byte {
+func appendStringKey(dst []byte, s string, fc *FormatContext) []byte {
 	dst = appendUvarint(dst, uint64(len(s)))
+	if len(s) > StepBytes && fc.Stopped(len(s)) {
+		return dst
+	}
 	return append(dst, s...)
 }
 
@@ -311,7 +341,7 @@ func appendEncodedKey(dst []byte, d Datum) []byte {
 		dst = appendVarint(dst, d.n)
 	case decBig:
 		dst = appendVarint(dst, int64(d.m))
-		dst = appendStringKey(dst, d.s)
+		dst = appendStringKey(dst, d.s, nil)
 	}
 	return dst
 }

@@ -159,7 +159,7 @@ func compareJSON(a, b JSONValue, fc *FormatContext) int {
 	}
 	switch a.Kind {
 	case KindString:
-		return strings.Compare(a.Str, b.Str)
+		return CompareStrings(a.Str, b.Str, fc)
 	case KindNumber:
 		return compareDecimals(a.Num, b.Num)
 	case KindBool:
@@ -207,7 +207,7 @@ func appendJSONKey(dst []byte, v JSONValue, fc *FormatContext) []byte {
 	dst = append(dst, byte(v.Kind))
 	switch v.Kind {
 	case KindString:
-		dst = appendStringKey(dst, v.Str)
+		dst = appendStringKey(dst, v.Str, fc)
 	case KindNumber:
 		dst = appendDecimalKey(dst, v.Num)
 	case KindBool:
@@ -220,7 +220,7 @@ func appendJSONKey(dst []byte, v JSONValue, fc *FormatContext) []byte {
 	case KindObject:
 		dst = appendUvarint(dst, uint64(len(v.Fields)))
 		for _, f := range v.Fields {
-			dst = appendStringKey(dst, f.Key)
+			dst = appendStringKey(dst, f.Key, fc)
 			dst = appendJSONKey(dst, f.Value, fc)
 		}
 	}

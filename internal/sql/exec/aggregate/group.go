@@ -88,7 +88,7 @@ func Compile(c *operator.Compiler, n *plan.GroupBy) (operator.Operator, error) {
 	for i := range all {
 		all[i] = i
 	}
-	g.order = rowcontainer.Ascending(all, ts)
+	g.order = rowcontainer.Ascending(&c.Run.State, all, ts)
 	for i := range n.Aggs {
 		a, err := NewCall(c, &n.Aggs[i], s, cols)
 		if err != nil {
@@ -111,7 +111,7 @@ func NewCall(c *operator.Compiler, n *plan.Agg, s expr.Scope, cols []plan.Column
 		return a, err
 	}
 	if len(n.OrderBy) > 0 && !n.Fn.OrderIndependent {
-		a.order, err = rowcontainer.NewOrdering(n.OrderBy, cols)
+		a.order, err = rowcontainer.NewOrdering(&c.Run.State, n.OrderBy, cols)
 	}
 	return a, err
 }

@@ -159,7 +159,7 @@ func SizeOf(vals []types.Datum) int {
 // Binary compiles an operator for use on values: NULLs yield NULL if it is
 // strict.
 func (c *Compiler) Binary(fn *call.Overload, lt, rt *types.T) (BinaryFunc, error) {
-	if f := fastBinary(fn); f != nil {
+	if f := c.fastBinary(fn); f != nil {
 		return func(a, b types.Datum) (types.Datum, error) {
 			if a.IsNull() || b.IsNull() {
 				return types.Null, nil

@@ -40,29 +40,39 @@ func (op Comparison) Holds(r int) bool {
 	return r >= 0
 }
 
-// CompareFunc orders two values, neither NULL.
+// CompareFunc orders two values, neither NULL. It counts the steps of large ones; what it returns
+// once they fail means nothing, and no Program hands out what came of it.
 type CompareFunc func(a, b types.Datum) int
 
-// FastCompare returns the order of the common types, nil for the others.
-func FastCompare(t *types.T) CompareFunc {
+// Simple reports whether values of t are ordered without a call: as integers, floats or bytes.
+func Simple(t *types.T) bool {
 	switch t.Family {
-	case types.IntFamily, types.BoolFamily, types.DateFamily, types.TimeFamily,
-		types.TimestampFamily, types.TimestampTZFamily:
-		return compareInts
-	case types.FloatFamily:
-		return compareFloats
+	case types.IntFamily, types.BoolFamily, types.DateFamily, types.TimeFamily, types.TimestampFamily,
+		types.TimestampTZFamily, types.FloatFamily, types.BytesFamily, types.UUIDFamily:
+		return true
 	case types.StringFamily:
-		switch t.Oid {
-		case types.Bpchar.Oid:
-			return comparePadded
-		case types.Text.Oid, types.Varchar.Oid, types.Name.Oid:
-			return compareStrings
-		}
-	case types.BytesFamily, types.UUIDFamily:
-		return compareStrings
+		return t.Oid == types.Bpchar.Oid || t.Oid == types.Text.Oid || t.Oid == types.Varchar.Oid || t.Oid == types.Name.Oid
 	}
-	return nil
+	return false
 }
+
+// CompareOf returns the btree order of a type.
+func (r *State) CompareOf(t *types.T) CompareFunc {
+	switch {
+	case !Simple(t):
+		return func(a, b types.Datum) int { return types.CompareTyped(t, a, b, r.Format()) }
+	case t.Family == types.FloatFamily:
+		return compareFloats
+	case t.Oid == types.Bpchar.Oid:
+		return func(a, b types.Datum) int { return types.ComparePadded(a.Str(), b.Str(), r.Format()) }
+	case t.Family == types.StringFamily, t.Family == types.BytesFamily, t.Family == types.UUIDFamily:
+		return r.compareStrings
+	}
+	return compareInts
+}
+
+// CompareOf returns the btree order of a type.
+func (c *Compiler) CompareOf(t *types.T) CompareFunc { return c.state.CompareOf(t) }
 
 func compareInts(a, b types.Datum) int {
 	switch x, y := a.Int(), b.Int(); {
@@ -91,17 +101,10 @@ func compareFloats(a, b types.Datum) int {
 	return -1
 }
 
-func compareStrings(a, b types.Datum) int { return strings.Compare(a.Str(), b.Str()) }
-
-// comparePadded ignores trailing blanks.
-func comparePadded(a, b types.Datum) int {
-	return strings.Compare(strings.TrimRight(a.Str(), " "), strings.TrimRight(b.Str(), " "))
-}
-
-// CompareOf returns the btree order of a type.
-func CompareOf(t *types.T) CompareFunc {
-	if f := FastCompare(t); f != nil {
-		return f
+func (r *State) compareStrings(a, b types.Datum) int {
+	x, y := a.Str(), b.Str()
+	if len(x) <= types.StepBytes || len(y) <= types.StepBytes {
+		return strings.Compare(x, y)
 	}
-	return func(a, b types.Datum) int { return types.CompareTyped(t, a, b, nil) }
+	return types.CompareStrings(x, y, r.Format())
 }

@@ -30,6 +30,9 @@ func NewCompiler(state *State, subquery func(e *plan.Subquery, s Scope) (Func, e
 	return Compiler{state: state, subquery: subquery, outer: map[plan.ColID]int{}}
 }
 
+// State returns the state that the closures are compiled against.
+func (c *Compiler) State() *State { return c.state }
+
 // OnClose registers what to do when an execution ends.
 func (c *Compiler) OnClose(f func()) { c.closers = append(c.closers, f) }
 

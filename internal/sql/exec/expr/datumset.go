@@ -9,24 +9,27 @@ import (
 
 // DatumSet is the right side of an IN over many values.
 type DatumSet struct {
-	t    *types.T
-	ints map[int64]struct{} // of types whose values are an int64
-	keys map[string]struct{}
-	null bool // a NULL is among them
-	buf  []byte
+	state *State
+	t     *types.T
+	ints  map[int64]struct{} // of types whose values are an int64
+	keys  map[string]struct{}
+	null  bool // a NULL is among them
+	buf   []byte
 }
 
 // leastSet is how many values are worth a set.
 const leastSet = 8
 
-// NewDatumSet returns a set with room for n values, nil if the operands of an operator do
-// not compare as their hash keys do.
-func NewDatumSet(op *call.Overload, n int) *DatumSet {
+// Hashes reports whether the operands of an operator compare as their hash keys do, so that a DatumSet
+// finds what is equal to one.
+func Hashes(op *call.Overload) bool {
+	return Simple(op.Args[0]) && op.Args[1].Family == op.Args[0].Family
+}
+
+// NewDatumSet returns a set with room for n left operands of an operator that Hashes.
+func (r *State) NewDatumSet(op *call.Overload, n int) *DatumSet {
 	t := op.Args[0]
-	if FastCompare(t) == nil || op.Args[1].Family != t.Family {
-		return nil
-	}
-	set := &DatumSet{t: t}
+	set := &DatumSet{state: r, t: t}
 	switch t.Family {
 	case types.IntFamily, types.BoolFamily, types.DateFamily, types.TimeFamily, types.TimestampFamily, types.TimestampTZFamily:
 		set.ints = make(map[int64]struct{}, n)
@@ -62,7 +65,7 @@ func (set *DatumSet) has(d types.Datum) (ok bool) {
 		_, ok = set.ints[d.Int()]
 		return ok
 	}
-	set.buf = types.AppendHashKeyTyped(set.buf[:0], set.t, d, nil)
+	set.buf = types.AppendHashKeyTyped(set.buf[:0], set.t, d, set.state.Format())
 	_, ok = set.keys[string(set.buf)]
 	return ok
 }
@@ -71,7 +74,7 @@ func (set *DatumSet) has(d types.Datum) (ok bool) {
 // compares as its hash key does; else it returns nil. The set is made for the first row,
 // when the statement can be cancelled.
 func (c *Compiler) constSet(e *plan.InList, left Func) Func {
-	if len(e.List) < leastSet || NewDatumSet(e.Eq, 0) == nil {
+	if len(e.List) < leastSet || !Hashes(e.Eq) {
 		return nil
 	}
 	for _, x := range e.List {
@@ -98,7 +101,7 @@ func (c *Compiler) constSet(e *plan.InList, left Func) Func {
 
 // setOf returns the set of a list of constants.
 func (r *State) setOf(e *plan.InList) (*DatumSet, error) {
-	set := NewDatumSet(e.Eq, len(e.List))
+	set := r.NewDatumSet(e.Eq, len(e.List))
 	var acc quota.Account // the constants are the statement's already
 	for _, x := range e.List {
 		if err := r.Tick(); err != nil {
@@ -146,7 +149,7 @@ func (c *Compiler) arraySet(e *plan.AnyAll) *arraySet {
 	if e.All {
 		op = "<>"
 	}
-	if !e.Op.Operator || e.Op.Name != op || !sameThroughout(e.Array) || NewDatumSet(e.Op, 0) == nil {
+	if !e.Op.Operator || e.Op.Name != op || !sameThroughout(e.Array) || !Hashes(e.Op) {
 		return nil
 	}
 	a := &arraySet{state: c.state, op: e.Op}
@@ -192,7 +195,7 @@ func (a *arraySet) of(array types.Datum) (*DatumSet, error) {
 		return nil, nil
 	}
 	a.acc.Init(a.state.Mem)
-	set := NewDatumSet(a.op, 0)
+	set := a.state.NewDatumSet(a.op, 0)
 	for _, d := range array.ArrayElems() {
 		if err := a.state.Tick(); err != nil {
 			return nil, err

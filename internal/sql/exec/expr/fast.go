@@ -57,17 +57,12 @@ func (o *operand) get(row types.Row) (types.Datum, error) {
 	return o.f(row)
 }
 
-// FastComparison returns how to compare the operands of fn, if it is one of the
-// comparison operators of a type whose order needs no call.
-func FastComparison(fn *call.Overload) (op Comparison, cmp CompareFunc, ok bool) {
-	if !fn.Operator || !fn.Strict || len(fn.Args) != 2 || fn.Args[0].Family != fn.Args[1].Family {
-		return 0, nil, false
+// FastComparison returns which comparison fn is, if it is one of a type whose order needs no call.
+func FastComparison(fn *call.Overload) (op Comparison, ok bool) {
+	if op, ok = ComparisonOf(fn); !ok {
+		return 0, false
 	}
-	if op, ok = comparisons[fn.Name]; !ok {
-		return 0, nil, false
-	}
-	cmp = FastCompare(fn.Args[0])
-	return op, cmp, cmp != nil
+	return op, fn.Args[0].Family == fn.Args[1].Family && Simple(fn.Args[0])
 }
 
 // operandsOf compiles both arguments of a call.
@@ -80,7 +75,7 @@ func (c *Compiler) operandsOf(e *plan.Call, s Scope) (l, r operand, err error) {
 
 // fastPred compiles a comparison of common types as a condition.
 func (c *Compiler) fastPred(e *plan.Call, s Scope) (Pred, bool, error) {
-	op, cmp, ok := FastComparison(e.Fn)
+	op, ok := FastComparison(e.Fn)
 	if !ok || len(e.Args) != 2 {
 		return nil, false, nil
 	}
@@ -91,6 +86,7 @@ func (c *Compiler) fastPred(e *plan.Call, s Scope) (Pred, bool, error) {
 	if e.Fn.Args[0].Family == types.IntFamily {
 		return intPred(op, l, r), true, nil
 	}
+	cmp := c.CompareOf(e.Fn.Args[0])
 	return func(row types.Row) (bool, error) {
 		a, err := l.get(row)
 		if err != nil {
@@ -137,7 +133,7 @@ func (c *Compiler) fastCall(e *plan.Call, s Scope) (Func, bool, error) {
 	if len(e.Args) != 2 || len(e.Fn.Args) != 2 || !e.Fn.Operator {
 		return nil, false, nil
 	}
-	bin := fastBinary(e.Fn)
+	bin := c.fastBinary(e.Fn)
 	if bin == nil {
 		return nil, false, nil
 	}
@@ -163,8 +159,9 @@ type BinaryFunc func(a, b types.Datum) (types.Datum, error)
 
 // fastBinary returns an operator that needs no general call, or nil. Its
 // operands must not be NULL.
-func fastBinary(fn *call.Overload) BinaryFunc {
-	if op, cmp, ok := FastComparison(fn); ok {
+func (c *Compiler) fastBinary(fn *call.Overload) BinaryFunc {
+	if op, ok := FastComparison(fn); ok {
+		cmp := c.CompareOf(fn.Args[0])
 		return func(a, b types.Datum) (types.Datum, error) { return types.NewBool(op.Holds(cmp(a, b))), nil }
 	}
 	if fn.Strict && integer(fn.Args[0]) && integer(fn.Args[1]) && integer(fn.Ret) {

@@ -33,7 +33,7 @@ func newMergeRight(c *operator.Compiler, n *plan.Join, right *operator.Source, l
 		return nil, err
 	}
 	for _, e := range n.LeftKeys {
-		m.cmp = append(m.cmp, expr.CompareOf(e.Type()))
+		m.cmp = append(m.cmp, c.CompareOf(e.Type()))
 	}
 	return m, nil
 }

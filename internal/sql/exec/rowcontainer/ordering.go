@@ -1,8 +1,6 @@
 package rowcontainer
 
 import (
-	"slices"
-
 	"github.com/lichendb/lichen/internal/sql/exec/expr"
 	"github.com/lichendb/lichen/internal/sql/plan"
 	"github.com/lichendb/lichen/internal/sql/types"
@@ -18,45 +16,20 @@ type OrderKey struct {
 	NullsFirst bool
 	Cmp        expr.CompareFunc
 	abbrev     func(types.Datum) uint64 // see Sorter; nil: none
-	composed   *types.T                 // of the column, if its values have many parts
 }
 
-// NewOrdering returns the ordering of rows of cols by sort keys.
-func NewOrdering(keys []plan.SortKey, cols []plan.Column) (Ordering, error) {
+// NewOrdering returns the ordering of rows of cols by sort keys, for executions with the state st.
+func NewOrdering(st *expr.State, keys []plan.SortKey, cols []plan.Column) (Ordering, error) {
 	o := make(Ordering, len(keys))
 	for i, k := range keys {
 		pos := plan.FindCol(cols, k.Col)
 		if pos < 0 {
 			return nil, expr.ErrNoColumn(k.Col)
 		}
-		o[i] = OrderKey{pos: pos, Desc: k.Desc, NullsFirst: k.NullsFirst, Cmp: expr.CompareOf(cols[pos].Type),
-			abbrev: abbrevOf(cols[pos].Type), composed: composedOf(cols[pos].Type)}
+		o[i] = OrderKey{pos: pos, Desc: k.Desc, NullsFirst: k.NullsFirst, Cmp: st.CompareOf(cols[pos].Type),
+			abbrev: abbrevOf(cols[pos].Type)}
 	}
 	return o, nil
-}
-
-// composedOf returns t if its values have parts that a comparison goes through, else nil.
-func composedOf(t *types.T) *types.T {
-	switch t.Family {
-	case types.ArrayFamily, types.RecordFamily, types.JSONFamily, types.MultirangeFamily:
-		return t
-	}
-	return nil
-}
-
-// stepping returns o with comparisons that count the parts of values as fc's steps. Once the
-// statement is cancelled their results mean nothing.
-func (o Ordering) stepping(fc *types.FormatContext) Ordering {
-	if !slices.ContainsFunc(o, func(k OrderKey) bool { return k.composed != nil }) {
-		return o
-	}
-	o = slices.Clone(o)
-	for i := range o {
-		if t := o[i].composed; t != nil {
-			o[i].Cmp = func(a, b types.Datum) int { return types.CompareTyped(t, a, b, fc) }
-		}
-	}
-	return o
 }
 
 // Compare orders two rows.
@@ -87,10 +60,10 @@ func (k *OrderKey) Compare(a, b types.Datum) int {
 }
 
 // Ascending orders by columns ascending, NULLs last: equality of keys.
-func Ascending(pos []int, ts []*types.T) Ordering {
+func Ascending(st *expr.State, pos []int, ts []*types.T) Ordering {
 	o := make(Ordering, len(pos))
 	for i := range pos {
-		o[i] = OrderKey{pos: pos[i], Cmp: expr.CompareOf(ts[i])}
+		o[i] = OrderKey{pos: pos[i], Cmp: st.CompareOf(ts[i])}
 	}
 	return o
 }

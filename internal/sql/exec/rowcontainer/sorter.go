@@ -38,7 +38,6 @@ func (s *Sorter) Sort(st *expr.State, rows []types.Row, o Ordering) error {
 	if len(rows) < 2 {
 		return nil
 	}
-	o = o.stepping(st.Format())
 	var canceled error
 	goesOn := func() bool {
 		if canceled == nil {
@@ -107,7 +106,7 @@ func (k *OrderKey) abbreviate(d types.Datum) uint64 {
 
 // abbrevOf returns how to abbreviate values of a type, nil for not at all.
 func abbrevOf(t *types.T) func(types.Datum) uint64 {
-	if expr.FastCompare(t) == nil {
+	if !expr.Simple(t) {
 		return nil
 	}
 	switch t.Family {

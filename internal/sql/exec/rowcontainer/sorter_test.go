@@ -26,14 +26,14 @@ func TestSorterAgrees(t *testing.T) {
 	}
 	rapid.Check(t, func(t *rapid.T) {
 		typ := rapid.SampledFrom([]*types.T{types.Int8, types.Float8, types.Text, types.Bpchar}).Draw(t, "type")
-		k := OrderKey{Cmp: expr.CompareOf(typ), abbrev: abbrevOf(typ), Desc: rapid.Bool().Draw(t, "desc"), NullsFirst: rapid.Bool().Draw(t, "nulls")}
+		var st expr.State
+		st.Bind(context.Background(), nil, nil, nil)
+		k := OrderKey{Cmp: st.CompareOf(typ), abbrev: abbrevOf(typ), Desc: rapid.Bool().Draw(t, "desc"), NullsFirst: rapid.Bool().Draw(t, "nulls")}
 		var rows []types.Row
 		for range rapid.IntRange(0, 30).Draw(t, "n") {
 			rows = append(rows, types.Row{rapid.SampledFrom(append(values[typ], types.Null)).Draw(t, "v")})
 		}
 		var s Sorter
-		var st expr.State
-		st.Bind(context.Background(), nil, nil, nil)
 		if err := s.Sort(&st, rows, Ordering{k}); err != nil {
 			t.Fatal(err)
 		}
@@ -57,10 +57,10 @@ func TestSortOfLongValuesEnds(t *testing.T) {
 		elems[i] = types.NewInt(int64(i))
 	}
 	typ := types.Int8Array
-	for _, first := range []OrderKey{{Cmp: expr.CompareOf(types.Int8), abbrev: abbrevOf(types.Int8)}, {Cmp: expr.CompareOf(types.Numeric)}} {
-		o := Ordering{first, {pos: 1, Cmp: expr.CompareOf(typ), composed: composedOf(typ)}}
+	var st expr.State
+	for _, first := range []OrderKey{{Cmp: st.CompareOf(types.Int8), abbrev: abbrevOf(types.Int8)}, {Cmp: st.CompareOf(types.Numeric)}} {
+		o := Ordering{first, {pos: 1, Cmp: st.CompareOf(typ)}}
 		rows := []types.Row{{types.Null, types.NewArray(elems)}, {types.Null, types.NewArray(elems)}}
-		var st expr.State
 		st.Bind(ctx, calls, nil, nil)
 		var s Sorter
 		if err := s.Sort(&st, rows, o); pgerr.CodeOf(err) != pgerr.QueryCanceled {

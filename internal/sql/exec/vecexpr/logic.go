@@ -1,8 +1,6 @@
 package vecexpr
 
 import (
-	"strings"
-
 	"github.com/lichendb/lichen/internal/sql/exec/expr"
 	"github.com/lichendb/lichen/internal/sql/plan"
 	"github.com/lichendb/lichen/internal/sql/types"
@@ -158,19 +156,21 @@ func (c Compiler) comparison(e *plan.Call) (Pred, error) {
 	if len(e.Args) != 2 {
 		return nil, nil
 	}
-	op, cmp, ok := expr.FastComparison(e.Fn)
-	decimals := !ok && len(e.Fn.Args) == 2 && e.Fn.Args[0].Family == types.DecimalFamily && e.Fn.Args[1].Family == types.DecimalFamily
-	if decimals {
-		op, ok = expr.ComparisonOf(e.Fn)
-	}
-	if !ok {
-		return nil, nil
+	op, fast := expr.FastComparison(e.Fn)
+	if !fast {
+		var ok bool
+		if op, ok = expr.ComparisonOf(e.Fn); !ok || e.Fn.Args[0].Family != types.DecimalFamily || e.Fn.Args[1].Family != types.DecimalFamily {
+			return nil, nil
+		}
 	}
 	b, err := c.binary(e)
 	if err != nil {
 		return nil, err
 	}
-	p := &comparison{binary: b, op: op, cmp: cmp, pad: e.Fn.Args[0].Oid == types.Bpchar.Oid}
+	p := &comparison{binary: b, op: op, pad: e.Fn.Args[0].Oid == types.Bpchar.Oid}
+	if fast {
+		p.cmp = c.Rows.CompareOf(e.Fn.Args[0])
+	}
 	if b.left.fixed != nil && b.right.vec != nil {
 		p.left, p.right, p.op = b.right, b.left, mirrored[op]
 		row := b.row
@@ -196,9 +196,13 @@ func (p *comparison) Select(f *Frame, sel, out vector.Selection) vector.Selectio
 	case a.Kind == vector.Ints:
 		return compare(p.op, a.Ints, b.Ints, sel, out)
 	case a.Kind == vector.Strings && b == nil:
-		return compareConst(p.op, a.Strings, bd.Str(), sel, out)
+		if len(bd.Str()) <= types.StepBytes {
+			return compareConst(p.op, a.Strings, bd.Str(), sel, out)
+		}
 	case a.Kind == vector.Strings:
-		return compare(p.op, a.Strings, b.Strings, sel, out)
+		if !large(a.Strings, sel) {
+			return compare(p.op, a.Strings, b.Strings, sel, out)
+		}
 	case a.Kind == vector.Decimals:
 		if res, ok := p.decimals(a, b, bd, sel, out); ok {
 			return res
@@ -208,6 +212,15 @@ func (p *comparison) Select(f *Frame, sel, out vector.Selection) vector.Selectio
 		return p.datums(sel, out, a, b, ad, bd)
 	}
 	return p.rowByRow(f, sel, out, a, b, ad, bd)
+}
+
+// large reports whether strings of a batch are so large that comparing them counts steps.
+func large(strs []string, sel vector.Selection) bool {
+	size := 0
+	for _, i := range sel {
+		size += len(strs[i])
+	}
+	return size > vector.BatchRows*types.StepBytes
 }
 
 // datums compares values of types whose order needs no call.
@@ -256,23 +269,25 @@ func (p *comparison) rowByRow(f *Frame, sel, out vector.Selection, a, b *vector.
 
 // membership is [NOT] IN over constants.
 type membership struct {
-	left Expr
-	ints map[int64]bool
-	strs map[string]bool
-	pad  bool // blanks at the end do not count
-	not  bool
-	null bool // a NULL is among the constants
-	buf  [vector.BatchRows]uint16
+	state *expr.State
+	left  Expr
+	ints  map[int64]bool
+	strs  map[string]bool
+	most  int  // the length of the longest string
+	pad   bool // blanks at the end do not count
+	not   bool
+	null  bool // a NULL is among the constants
+	buf   [vector.BatchRows]uint16
 }
 
 // inList compiles an IN over constants of a type that hashes as it compares; it returns nil for any other.
 func (c Compiler) inList(e *plan.InList) (Pred, error) {
-	op, _, ok := expr.FastComparison(e.Eq)
+	op, ok := expr.FastComparison(e.Eq)
 	kind := vector.KindOf(e.Eq.Args[0].Family)
 	if !ok || op != expr.EQ || kind != vector.Ints && kind != vector.Strings {
 		return nil, nil
 	}
-	p := &membership{not: e.Not, ints: map[int64]bool{}, strs: map[string]bool{}, pad: e.Eq.Args[0].Oid == types.Bpchar.Oid}
+	p := &membership{state: c.Rows.State(), not: e.Not, ints: map[int64]bool{}, strs: map[string]bool{}, pad: e.Eq.Args[0].Oid == types.Bpchar.Oid}
 	for _, x := range e.List {
 		k, ok := x.(*plan.Const)
 		switch {
@@ -283,7 +298,8 @@ func (c Compiler) inList(e *plan.InList) (Pred, error) {
 		case kind == vector.Ints:
 			p.ints[k.D.Int()] = true
 		default:
-			p.strs[p.trim(k.D.Str())] = true
+			s := p.trim(k.D.Str())
+			p.strs[s], p.most = true, max(p.most, len(s))
 		}
 	}
 	var err error
@@ -293,7 +309,7 @@ func (c Compiler) inList(e *plan.InList) (Pred, error) {
 
 func (p *membership) trim(s string) string {
 	if p.pad {
-		return strings.TrimRight(s, " ")
+		return types.TrimBlanks(s, p.state.Format())
 	}
 	return s
 }
@@ -312,7 +328,8 @@ func (p *membership) Select(f *Frame, sel, out vector.Selection) vector.Selectio
 		case vector.Ints:
 			found = p.ints[v.Ints[i]]
 		default:
-			found = p.strs[p.trim(v.Strings[i])]
+			s := p.trim(v.Strings[i])
+			found = len(s) <= p.most && p.strs[s]
 		}
 		if found != p.not {
 			out = append(out, i)

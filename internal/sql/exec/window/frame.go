@@ -76,7 +76,7 @@ func compileRangeEnds(c *operator.Compiler, n *plan.Window, w *windowOp, cols []
 		return expr.ErrNoColumn(n.RangeKey)
 	}
 	t := cols[pos].Type
-	w.rng = rangeEnds{pos: pos, family: t.Family, cmp: expr.CompareOf(t)}
+	w.rng = rangeEnds{pos: pos, family: t.Family, cmp: c.CompareOf(t)}
 	if n.RangeAdd == nil {
 		return nil
 	}

@@ -58,8 +58,8 @@ func Compile(c *operator.Compiler, n *plan.Window) (operator.Operator, error) {
 	if err != nil {
 		return nil, err
 	}
-	w.partition = rowcontainer.Ascending(pos, rowcontainer.ColTypes(cols, pos))
-	if w.order, err = rowcontainer.NewOrdering(n.OrderBy, cols); err != nil {
+	w.partition = rowcontainer.Ascending(&c.Run.State, pos, rowcontainer.ColTypes(cols, pos))
+	if w.order, err = rowcontainer.NewOrdering(&c.Run.State, n.OrderBy, cols); err != nil {
 		return nil, err
 	}
 	if err := compileRangeEnds(c, n, w, cols); err != nil {
