@@ -68,3 +68,21 @@ func TestLargeRowsInTurn(t *testing.T) {
 		t.Errorf("%d bytes were in use", peak)
 	}
 }
+
+// TestJSONAggregatesCount has aggregates make jsonb of 50,000 values while 4 MB of memory are left. An
+// object is parsed as a whole, which takes more and counts; the elements of an array become jsonb one by one.
+func TestJSONAggregatesCount(t *testing.T) {
+	n, run := largeRows(t)
+	runtime.GC()
+	rest := n.mem.Limit() - n.mem.Used() - 4<<20
+	if err := n.mem.Reserve(rest); err != nil {
+		t.Fatal(err)
+	}
+	defer n.mem.Release(rest)
+	if err := run("SELECT jsonb_object_agg(g, g) IS NULL FROM generate_series(1, 50000) g"); pgerr.CodeOf(err) != pgerr.OutOfMemory {
+		t.Errorf("an object: %v", err)
+	}
+	if err := run("SELECT jsonb_agg(g) IS NULL FROM generate_series(1, 50000) g"); err != nil {
+		t.Errorf("an array: %v", err)
+	}
+}

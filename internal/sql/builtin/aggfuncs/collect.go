@@ -57,11 +57,14 @@ func (a *stringAcc) check() error {
 }
 
 // Result implements Accumulator.
-func (a *stringAcc) Result(*call.Context) (types.Datum, error) {
-	switch {
-	case !a.any:
+func (a *stringAcc) Result(c *call.Context) (types.Datum, error) {
+	if !a.any {
 		return types.Null, nil
-	case a.bytes:
+	}
+	if err := c.Reserve(len(a.buf) - a.first); err != nil {
+		return types.Null, err
+	}
+	if a.bytes {
 		return types.NewBytes(string(a.buf[a.first:])), nil
 	}
 	return call.Text(string(a.buf[a.first:]))
@@ -170,6 +173,9 @@ func (a *arrayAcc) Result(c *call.Context) (types.Datum, error) {
 	if a.n == 0 {
 		return types.Null, nil
 	}
+	if err := c.Reserve(int(a.bytes)); err != nil {
+		return types.Null, err
+	}
 	dims := append([]types.ArrayDim{{Len: a.n, Lower: 1}}, a.dims...)
 	return types.EncodeArray(dims, a.elems, c.Format), nil
 }
@@ -208,14 +214,19 @@ func (a *arrayAcc) SizeBytes() int64 {
 type jsonAcc struct {
 	ts     []*types.T
 	binary bool
-	buf    []byte
+	buf    []byte // what the brackets enclose
+	value  []byte // of jsonb_agg: the text of a value, before it is that of jsonb
 }
+
+// elements reports whether a is jsonb_agg, whose values become jsonb one by one: that of all
+// of them together would take many times their memory.
+func (a *jsonAcc) elements() bool { return a.binary && len(a.ts) == 1 }
 
 // Add implements Accumulator.
 func (a *jsonAcc) Add(c *call.Context, args []types.Datum) error {
 	if len(a.buf) > 0 {
 		a.buf = append(a.buf, ", "...)
-		if f := args[0].Family(); len(a.ts) == 1 && (f == types.RecordFamily || f == types.ArrayFamily) {
+		if f := args[0].Family(); len(a.ts) == 1 && !a.binary && (f == types.RecordFamily || f == types.ArrayFamily) {
 			a.buf = append(a.buf, "\n "...)
 		}
 	}
@@ -231,7 +242,13 @@ func (a *jsonAcc) Add(c *call.Context, args []types.Datum) error {
 		a.buf = types.AppendJSONString(a.buf, key, c.Format)
 		a.buf = append(a.buf, " : "...)
 	}
-	a.buf = jsonfuncs.Append(a.buf, a.ts[len(a.ts)-1], args[len(a.ts)-1], fc)
+	if a.elements() {
+		if err := a.addElement(c, args[0], fc); err != nil {
+			return err
+		}
+	} else {
+		a.buf = jsonfuncs.Append(a.buf, a.ts[len(a.ts)-1], args[len(a.ts)-1], fc)
+	}
 	if len(a.buf) > call.MaxStringLen {
 		return call.Fail(call.ErrTooLong)
 	}
@@ -247,8 +264,26 @@ func (a *jsonAcc) Result(c *call.Context) (types.Datum, error) {
 	if len(a.ts) == 2 {
 		open, end = "{ ", " }"
 	}
-	b := append([]byte(open), a.buf...)
-	return jsonfuncs.Result(c, append(b, end...), a.binary)
+	size := len(open) + len(a.buf) + len(end)
+	if err := c.Reserve(size); err != nil {
+		return types.Null, err
+	}
+	b := append(append(append(make([]byte, 0, size), open...), a.buf...), end...)
+	return jsonfuncs.Result(c, b, a.binary && !a.elements())
+}
+
+// addElement adds a value to those of jsonb_agg.
+func (a *jsonAcc) addElement(c *call.Context, d types.Datum, fc *types.FormatContext) error {
+	if d.Family() == types.JSONFamily && a.ts[0].Oid == types.JSONB.Oid {
+		a.buf = append(a.buf, d.Str()...)
+		return nil
+	}
+	a.value = jsonfuncs.Append(a.value[:0], a.ts[0], d, fc)
+	v, err := types.ParseJSON(string(a.value), c.Format)
+	if err == nil {
+		a.buf = types.AppendJSON(a.buf, v, c.Format)
+	}
+	return err
 }
 
 // Reset implements Accumulator.
@@ -265,4 +300,6 @@ func (a *jsonAcc) Merge(other call.Accumulator) error {
 }
 
 // SizeBytes implements Accumulator.
-func (a *jsonAcc) SizeBytes() int64 { return call.AccumulatorBytes + int64(cap(a.buf)) }
+func (a *jsonAcc) SizeBytes() int64 {
+	return call.AccumulatorBytes + int64(cap(a.buf)) + int64(cap(a.value))
+}

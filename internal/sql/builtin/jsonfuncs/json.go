@@ -3,6 +3,7 @@ package jsonfuncs
 import (
 	"strconv"
 	"strings"
+	"unsafe"
 
 	"github.com/lichendb/lichen/internal/sql/builtin/call"
 	"github.com/lichendb/lichen/internal/sql/pgerr"
@@ -330,12 +331,18 @@ func ISOFormat(c *call.Context) *types.FormatContext {
 	return fc
 }
 
-// Result makes a json value of text, or a jsonb value by parsing it.
+// Result makes a json value of text, or a jsonb value by parsing it. The text is no longer the caller's.
 func Result(c *call.Context, b []byte, binary bool) (types.Datum, error) {
+	text := unsafe.String(unsafe.SliceData(b), len(b))
 	if !binary {
-		return types.NewJSON(string(b)), nil
+		return types.NewJSON(text), nil
 	}
-	v, err := types.ParseJSON(string(b), c.Format)
+	if call.Large(len(text)) {
+		if err := c.Reserve(len(text) + types.ParsedJSONSize(text)); err != nil {
+			return types.Null, err
+		}
+	}
+	v, err := types.ParseJSON(text, c.Format)
 	if err != nil {
 		return types.Null, err
 	}
