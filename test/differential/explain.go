@@ -243,6 +243,12 @@ func unitRefused(_ context.Context, _ *tester, d difference) bool {
 	return strings.HasPrefix(d.theirs.message, "unit \"") && strings.Contains(d.theirs.message, " not supported for type ")
 }
 
+// convertsNoSuchNumber reports whether PostgreSQL met a number that the type of a column does not have, NaN or
+// an infinity, before it looked for duplicates.
+func convertsNoSuchNumber(_ context.Context, _ *tester, d difference) bool {
+	return strings.HasPrefix(d.theirs.message, "cannot convert NaN to ") || strings.HasPrefix(d.theirs.message, "cannot convert infinity to ")
+}
+
 // ofSeveralDimensions reports whether one of the databases met an array first that has too many
 // dimensions for a function.
 func ofSeveralDimensions(_ context.Context, _ *tester, d difference) bool {
@@ -253,6 +259,11 @@ func ofSeveralDimensions(_ context.Context, _ *tester, d difference) bool {
 // namesEncoding reports whether the statement, or a view that it reads, calls to_ascii with an encoding.
 func namesEncoding(_ context.Context, t *tester, d difference) bool {
 	return slices.ContainsFunc(t.texts(d, false), func(text string) bool { return strings.Contains(text, "to_ascii(") })
+}
+
+// namesCollation reports whether the statement, or a view that it reads, has a COLLATE clause.
+func namesCollation(_ context.Context, t *tester, d difference) bool {
+	return slices.ContainsFunc(t.texts(d, false), func(text string) bool { return strings.Contains(text, "COLLATE ") })
 }
 
 // literalFields reports whether PostgreSQL refused to compare records because the field of one, which
