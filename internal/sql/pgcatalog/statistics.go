@@ -1,8 +1,10 @@
 package pgcatalog
 
 import (
+	"strconv"
 	"time"
 
+	"github.com/lichendb/lichen/internal/sql/builtin"
 	"github.com/lichendb/lichen/internal/sql/catalog"
 	"github.com/lichendb/lichen/internal/sql/types"
 	"github.com/lichendb/lichen/internal/sql/types/typeio"
@@ -97,31 +99,113 @@ func pgStats(s *snapshot, w *writer) error {
 // gives their number as such a share, negative.
 const relativeDistinct = 0.1
 
+// distinctOf is n_distinct of pg_stats.
+func distinctOf(st *catalog.Statistics, c *catalog.ColumnStatistics) float64 {
+	switch {
+	case c.Nulls == 1:
+		return 0
+	case c.Distinct > relativeDistinct*st.Rows:
+		return -min(c.Distinct/max(st.Rows, 1), 1)
+	}
+	return c.Distinct
+}
+
 func columnStats(s *snapshot, w *writer, st *catalog.Statistics, t *types.T, c *catalog.ColumnStatistics) {
 	w.float("null_frac", c.Nulls)
 	w.num("avg_width", int64(c.Width+0.5))
-	distinct := c.Distinct
-	switch {
-	case c.Nulls == 1:
-		distinct = 0
-	case distinct > relativeDistinct*st.Rows:
-		distinct = -min(distinct/max(st.Rows, 1), 1)
-	}
-	w.float("n_distinct", distinct)
-	var values, shares, bounds []types.Datum
-	for _, v := range c.Common {
-		values, shares = append(values, s.valueText(t, v.Value)), append(shares, types.NewFloat(v.Share))
-	}
-	for _, v := range c.Bounds {
-		bounds = append(bounds, s.valueText(t, v))
-	}
-	if values != nil {
+	w.float("n_distinct", distinctOf(st, c))
+	if values, shares := s.commonValues(t, c); values != nil {
 		w.set("most_common_vals", types.NewArray(values))
 		w.set("most_common_freqs", types.NewArray(shares))
 	}
-	if bounds != nil {
+	if bounds := s.bounds(t, c); bounds != nil {
 		w.set("histogram_bounds", types.NewArray(bounds))
 	}
+}
+
+// commonValues are the most common values of a column, nil if there are none, with their shares.
+func (s *snapshot) commonValues(t *types.T, c *catalog.ColumnStatistics) (values, shares []types.Datum) {
+	for _, v := range c.Common {
+		values, shares = append(values, s.valueText(t, v.Value)), append(shares, types.NewFloat(v.Share))
+	}
+	return values, shares
+}
+
+// bounds are those of the histogram of a column, nil if there is none.
+func (s *snapshot) bounds(t *types.T, c *catalog.ColumnStatistics) (bounds []types.Datum) {
+	for _, v := range c.Bounds {
+		bounds = append(bounds, s.valueText(t, v))
+	}
+	return bounds
+}
+
+// The kinds of statistics in pg_statistic, of which a column may have statisticSlots.
+const (
+	statisticCommon    = 1
+	statisticHistogram = 2
+	statisticSlots     = 5
+)
+
+// pgStatistic lists what pg_stats does, by kinds.
+func pgStatistic(s *snapshot, w *writer) error {
+	for _, t := range s.tables() {
+		st := s.contents(t).Statistics
+		if st == nil || !w.wants("starelid", t.Oid) {
+			continue
+		}
+		for _, col := range visibleColumns(t) {
+			c := st.Columns[col.ID]
+			if c == nil {
+				continue
+			}
+			w.oid("starelid", t.Oid)
+			w.num("staattnum", int64(col.Attnum))
+			w.flag("stainherit", false)
+			w.float("stanullfrac", c.Nulls)
+			w.num("stawidth", int64(c.Width+0.5))
+			w.float("stadistinct", distinctOf(st, c))
+			statisticKinds(s, w, col.Type, c)
+			w.done()
+		}
+	}
+	return nil
+}
+
+// statisticKinds fills the slots of a column, those in use first.
+func statisticKinds(s *snapshot, w *writer, t *types.T, c *catalog.ColumnStatistics) {
+	slot := 0
+	add := func(kind int64, operator uint32, collation uint32) string {
+		slot++
+		n := strconv.Itoa(slot)
+		w.num("stakind"+n, kind)
+		w.oid("staop"+n, operator)
+		w.oid("stacoll"+n, collation)
+		return n
+	}
+	collation := uint32(0)
+	if is := t.Collation(); is != nil {
+		collation = is.Oid
+	}
+	if values, shares := s.commonValues(t, c); values != nil {
+		n := add(statisticCommon, comparisonOid("=", t), collation)
+		w.set("stanumbers"+n, types.NewArray(shares))
+		w.set("stavalues"+n, types.NewArray(values))
+	}
+	if bounds := s.bounds(t, c); bounds != nil {
+		w.set("stavalues"+add(statisticHistogram, comparisonOid("<", t), collation), types.NewArray(bounds))
+	}
+	for slot < statisticSlots {
+		add(0, 0, 0)
+	}
+}
+
+// comparisonOid is the oid of an operator that compares two values of a type, 0 if there is none.
+func comparisonOid(name string, t *types.T) uint32 {
+	op, err := builtin.ResolveOperator(name, []*types.T{t, t})
+	if err != nil {
+		return 0
+	}
+	return op.Oid
 }
 
 func (s *snapshot) valueText(t *types.T, d types.Datum) types.Datum {

@@ -24,6 +24,10 @@ type fromFuncs struct {
 func (b *builder) funcRef(te *ast.FuncRef, s *scope) (*fromItem, error) {
 	fs := s.in(clauseFrom)
 	fs.sel = nil
+	if te.Ordinality && len(te.Cols) > 0 {
+		return nil, pgerr.New(pgerr.SyntaxError, "WITH ORDINALITY cannot be used with a column definition list").
+			WithHint("Put the column definition list inside ROWS FROM().").At(te.Cols[0].Position())
+	}
 	ff := fromFuncs{several: len(te.Funcs) > 1 || te.Ordinality}
 	for i := range te.Funcs {
 		if err := b.funcItem(te.Funcs[i].Call, &ff, fs); err != nil {

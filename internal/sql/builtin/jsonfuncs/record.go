@@ -268,7 +268,7 @@ func populateValue(c *call.Context, t *types.T, p jsonPart, key string) (types.D
 			return types.Null, errExpectedArray(key)
 		}
 	case types.RecordFamily:
-		if kind == types.KindObject && t.Fields() != nil {
+		if kind != types.KindString && t.Fields() != nil {
 			row, err := populateRow(c, t, nil, p)
 			if err != nil {
 				return types.Null, err
