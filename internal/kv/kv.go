@@ -19,6 +19,7 @@ type (
 	Snapshot    = coord.Snapshot
 	LockResult  = coord.LockResult
 	ScanOptions = coord.ScanOptions
+	ReadAhead   = coord.ReadAhead
 	ScanResult  = kvpb.ScanResponse
 	Isolation   = kvpb.Isolation
 )

@@ -34,7 +34,11 @@ func TestScanSpans(t *testing.T) {
 		spans := randomSpans(rng)
 		o := kv.ScanOptions{MaxRows: rng.IntN(8), MaxBytes: rng.IntN(3) * 64}
 		want := eachSpan(t, txn, spans)
-		got, pages := allSpans(t, txn, spans, o)
+		read := txn.ScanSpans
+		if round%3 > 0 {
+			read = aheadOf(txn, func() { writeKeys(t, db, rng, round%2) })
+		}
+		got, pages := allSpans(t, read, spans, o)
 		if !slices.Equal(got, want) {
 			t.Fatalf("round %d, %d pages, spans %q:\ngot  %q\nwant %q", round, pages, spans, got, want)
 		}
@@ -112,13 +116,28 @@ func eachSpan(t *testing.T, txn *kv.Txn, spans []kvpb.Span) []string {
 	return rows
 }
 
+// readPage is Txn.ScanSpans.
+type readPage func(context.Context, []kvpb.Span, kv.ScanOptions, *kv.ScanResult) error
+
+// aheadOf reads a page ahead, if that is possible, and does something else before it finishes.
+func aheadOf(txn *kv.Txn, between func()) readPage {
+	return func(ctx context.Context, spans []kvpb.Span, o kv.ScanOptions, res *kv.ScanResult) error {
+		a := txn.ReadAhead(ctx, spans, o, res)
+		if a == nil {
+			return txn.ScanSpans(ctx, spans, o, res)
+		}
+		between()
+		return a.Finish(ctx)
+	}
+}
+
 // allSpans reads the spans together, page by page.
-func allSpans(t *testing.T, txn *kv.Txn, spans []kvpb.Span, o kv.ScanOptions) (rows []string, pages int) {
+func allSpans(t *testing.T, read readPage, spans []kvpb.Span, o kv.ScanOptions) (rows []string, pages int) {
 	t.Helper()
 	var res kv.ScanResult
 	left := slices.Clone(spans)
 	for len(left) > 0 {
-		if err := txn.ScanSpans(context.Background(), left, o, &res); err != nil {
+		if err := read(context.Background(), left, o, &res); err != nil {
 			t.Fatal(err)
 		}
 		rows = appendRows(rows, &res)
@@ -166,9 +185,79 @@ func TestScanSpansSpilled(t *testing.T) {
 		{Key: key("a"), EndKey: key("b")}, {Key: key("k000100")}, {Key: key("k000200"), EndKey: key("k000300")},
 		{Key: key("k0009001")}, {Key: key("k017998"), EndKey: key("z")},
 	}
-	got, _ := allSpans(t, txn, spans, kv.ScanOptions{MaxRows: 30})
+	got, _ := allSpans(t, txn.ScanSpans, spans, kv.ScanOptions{MaxRows: 30})
 	if want := eachSpan(t, txn, spans); len(want) != 103 || !slices.Equal(got, want) {
 		t.Fatalf("got %d rows, want %d", len(got), len(want))
 	}
 	txn.Rollback(ctx)
+}
+
+// What is read ahead counts as read once it is finished: a later write of another transaction makes the
+// commit fail. A read that was abandoned is none. A write of the transaction itself is seen.
+func TestReadAhead(t *testing.T) {
+	ctx := context.Background()
+	s, db := open(t, fs.NewMem())
+	defer s.Close()
+	all := []kvpb.Span{{Key: key("k"), EndKey: key("l")}}
+	put := func(txn *kv.Txn, k, v string) {
+		t.Helper()
+		if _, err := txn.Lock(ctx, key(k), lock.Update, lock.WaitBlock); err != nil {
+			t.Fatal(err)
+		}
+		if err := txn.Put(key(k), []byte(v)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	set := func(k, v string) {
+		t.Helper()
+		if err := db.Run(ctx, func(_ context.Context, txn *kv.Txn) error { put(txn, k, v); return nil }); err != nil {
+			t.Fatal(err)
+		}
+	}
+	set("k1", "old")
+	for _, abandoned := range []bool{false, true} {
+		for _, own := range []bool{false, true} {
+			txn := db.Begin(kv.TxnOptions{})
+			txn.BeginStatement()
+			var res kv.ScanResult
+			if a := txn.ReadAhead(ctx, all, kv.ScanOptions{}, &res); a != nil {
+				t.Fatal("the first read of a snapshot is read ahead")
+			}
+			if _, _, err := txn.Get(ctx, key("a")); err != nil {
+				t.Fatal(err)
+			}
+			a := txn.ReadAhead(ctx, all, kv.ScanOptions{}, &res)
+			if own {
+				put(txn, "k2", "mine")
+				txn.BeginStatement()
+			}
+			want := 1
+			switch {
+			case abandoned:
+				a.Abandon()
+			default:
+				if err := a.Finish(ctx); err != nil {
+					t.Fatal(err)
+				}
+				if own {
+					want = 2
+				}
+				if res.Len() != want {
+					t.Errorf("own write: %v: %d rows", own, res.Len())
+				}
+			}
+			set("k1", "old")
+			if err := db.Run(ctx, func(_ context.Context, txn *kv.Txn) error { _, _, err := txn.Get(ctx, key("z")); return err }); err != nil {
+				t.Fatal(err)
+			}
+			put(txn, "z", "written") // above the read of z, and so above the write of k1
+			if err := txn.Commit(ctx); (err == nil) != abandoned {
+				t.Errorf("abandoned: %v, own write: %v: the commit returns %v", abandoned, own, err)
+			}
+			txn.Rollback(ctx)
+			if err := db.Run(ctx, func(_ context.Context, txn *kv.Txn) error { return txn.Delete(key("k2")) }); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
 }

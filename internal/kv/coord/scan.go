@@ -27,17 +27,7 @@ func (t *Txn) Scan(ctx context.Context, start, end []byte, o ScanOptions, res *k
 	if err := t.scanStored(ctx, page); err != nil {
 		return err
 	}
-	lo, hi := start, end
-	if page.Resume != nil {
-		if o.Reverse {
-			lo = page.Resume
-		} else {
-			hi = page.Resume
-		}
-	}
-	if t.remembersReads() {
-		t.reads.AddSpan(lo, hi)
-	}
+	lo, hi := t.noteSpan(start, end, o.Reverse, page)
 	if !own {
 		return nil
 	}
@@ -75,7 +65,36 @@ func (t *Txn) ScanSpans(ctx context.Context, spans []kvpb.Span, o ScanOptions, r
 	if err != nil {
 		return err
 	}
-	done := spans
+	done, end := t.noteSpans(spans, page)
+	if own {
+		res.Reset()
+		res.Resume = page.Resume
+		t.mergeSpans(done, end, res)
+	}
+	return nil
+}
+
+// noteSpan records the read of a page of [start, end), and returns the bounds of what it covers.
+func (t *Txn) noteSpan(start, end []byte, reverse bool, page *kvpb.ScanResponse) (lo, hi []byte) {
+	lo, hi = start, end
+	switch {
+	case page.Resume == nil:
+	case reverse:
+		lo = page.Resume
+	default:
+		hi = page.Resume
+	}
+	if t.remembersReads() {
+		t.reads.AddSpan(lo, hi)
+	}
+	return lo, hi
+}
+
+// noteSpans records the read of a page of several spans. It covers the spans done, up to end. A page
+// behind which nothing is left loses its Resume.
+func (t *Txn) noteSpans(spans []kvpb.Span, page *kvpb.ScanResponse) (done []kvpb.Span, end []byte) {
+	start, end := kvpb.Bounds(spans)
+	done = spans
 	if page.Resume != nil {
 		done = kvpb.Narrow(spans, start, page.Resume)
 		if len(kvpb.Narrow(spans, page.Resume, end)) == 0 {
@@ -87,28 +106,28 @@ func (t *Txn) ScanSpans(ctx context.Context, spans []kvpb.Span, o ScanOptions, r
 	if t.remembersReads() {
 		t.rememberSpans(done, end)
 	}
-	if own {
-		res.Reset()
-		res.Resume = page.Resume
-		t.mergeSpans(done, end, res)
-	}
-	return nil
+	return done, end
 }
 
 // scanFirst reads a page of the first of several spans.
 func (t *Txn) scanFirst(ctx context.Context, spans []kvpb.Span, o ScanOptions, res *kvpb.ScanResponse) error {
 	start, end := kvpb.Bounds(spans[:1])
-	if err := t.Scan(ctx, start, end, o, res); err != nil {
-		return err
+	err := t.Scan(ctx, start, end, o, res)
+	if err == nil {
+		resumeAfterFirst(spans, res)
 	}
+	return err
+}
+
+// resumeAfterFirst makes a page of the first of several spans one of all of them.
+func resumeAfterFirst(spans []kvpb.Span, page *kvpb.ScanResponse) {
 	switch {
-	case res.Resume != nil && !spans[0].Before(res.Resume):
+	case page.Resume != nil && !spans[0].Before(page.Resume):
 	case len(spans) > 1:
-		res.Resume = bytes.Clone(spans[1].Key)
+		page.Resume = bytes.Clone(spans[1].Key)
 	default:
-		res.Resume = nil
+		page.Resume = nil
 	}
-	return nil
 }
 
 // rememberSpans records the read of spans up to end.

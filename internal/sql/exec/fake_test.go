@@ -228,6 +228,11 @@ func (t *fakeTxn) ScanSpans(ctx context.Context, spans []kvpb.Span, o kv.ScanOpt
 	return ctx.Err()
 }
 
+// ReadAhead never does.
+func (t *fakeTxn) ReadAhead(context.Context, []kvpb.Span, kv.ScanOptions, *kv.ScanResult) *kv.ReadAhead {
+	return nil
+}
+
 func (t *fakeTxn) write(key string, value []byte) error {
 	t.writes[key] = append(t.writes[key], fakeWrite{t.seq, value})
 	return nil

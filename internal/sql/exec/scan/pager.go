@@ -2,10 +2,12 @@ package scan
 
 import (
 	"bytes"
+	"runtime"
 
 	"github.com/lichendb/lichen/internal/kv"
 	"github.com/lichendb/lichen/internal/kvpb"
 	"github.com/lichendb/lichen/internal/sql/exec/operator"
+	"github.com/lichendb/lichen/internal/sql/exec/rowcontainer"
 	"github.com/lichendb/lichen/internal/sql/plan"
 	"github.com/lichendb/lichen/internal/sql/rowcodec"
 )
@@ -36,7 +38,11 @@ type pager struct {
 	request  []kvpb.Span // of a page over several ranges
 	page     kvpb.ScanResponse
 	pos      int // next entry of page
-	pageRows int
+	pageRows int // of the next page
+	mostRows int // of a page
+	// ahead reads the page after the present one into next; nil: nothing does.
+	ahead *kv.ReadAhead
+	next  kvpb.ScanResponse
 }
 
 func newPager(c *operator.Compiler, n *plan.Scan, x *rowcodec.Index) (p pager, err error) {
@@ -47,15 +53,30 @@ func newPager(c *operator.Compiler, n *plan.Scan, x *rowcodec.Index) (p pager, e
 
 // reset prepares for reading from the first range on.
 func (s *pager) reset() {
+	s.abandon()
 	s.cur, s.started, s.pos = 0, false, 0
 	s.page.Reset()
-	s.pageRows = firstPageRows
+	s.mostRows = maxPageRows
+	if s.run.BatchRows < rowcontainer.BatchRows {
+		s.mostRows = s.run.BatchRows // a test wants small pages as well
+	}
+	s.pageRows = min(firstPageRows, s.mostRows)
 }
 
-// leave gives the memory of the page back.
+// leave gives the memory of the pages back.
 func (s *pager) leave() {
+	s.abandon()
 	LeavePage(&s.run.State, &s.page)
+	LeavePage(&s.run.State, &s.next)
 	clear(s.request)
+}
+
+// abandon ends the reading of the next page.
+func (s *pager) abandon() {
+	if s.ahead != nil {
+		s.ahead.Abandon()
+		s.ahead = nil
+	}
 }
 
 // readSpans reads the next page of up to so many rows, from the current range and those that follow.
@@ -63,6 +84,41 @@ func (s *pager) readSpans(rows int) error {
 	if err := s.run.Canceled(); err != nil {
 		return err
 	}
+	s.pos = 0
+	if err := s.nextPage(rows); err != nil {
+		return err
+	}
+	s.pageRows = min(4*s.pageRows, s.mostRows)
+	s.advance()
+	return nil
+}
+
+// nextPage makes page the next one: the one that is being read ahead, if any.
+func (s *pager) nextPage(rows int) error {
+	if s.ahead != nil {
+		err := s.ahead.Finish(s.run.Ctx)
+		s.ahead = nil
+		s.page, s.next = s.next, s.page
+		return err
+	}
+	s.ask(rows)
+	TakePage(&s.page)
+	return s.rows.Txn().ScanSpans(s.run.Ctx, s.request, kv.ScanOptions{MaxRows: rows}, &s.page)
+}
+
+// readAhead begins to read the page after the present one, if pages are large by now. Two goroutines are
+// what one scan has use for: reading a page takes about as long as decoding and computing it.
+func (s *pager) readAhead() {
+	if s.pageRows < s.mostRows || s.cur >= len(s.spans.list) || s.ahead != nil || runtime.GOMAXPROCS(0) == 1 {
+		return
+	}
+	s.ask(s.pageRows)
+	TakePage(&s.next)
+	s.ahead = s.rows.Txn().ReadAhead(s.run.Ctx, s.request, kv.ScanOptions{MaxRows: s.pageRows}, &s.next)
+}
+
+// ask makes request the spans of the next page of up to so many rows.
+func (s *pager) ask(rows int) {
 	last := min(len(s.spans.list), s.cur+min(max(rows, minPageSpans), MaxPageSpans))
 	s.request = s.request[:0]
 	for i := s.cur; i < last; i++ {
@@ -75,15 +131,13 @@ func (s *pager) readSpans(rows int) error {
 	if s.started {
 		s.request[0].Key = s.resume
 	}
-	s.pos = 0
-	TakePage(&s.page)
-	if err := s.rows.Txn().ScanSpans(s.run.Ctx, s.request, kv.ScanOptions{MaxRows: rows}, &s.page); err != nil {
-		return err
-	}
-	s.pageRows = min(4*s.pageRows, maxPageRows)
+}
+
+// advance goes behind the page that answered request.
+func (s *pager) advance() {
 	if s.started = s.page.Resume != nil; !s.started {
-		s.cur = last
-		return nil
+		s.cur += len(s.request)
+		return
 	}
 	n := 0
 	for n < len(s.request) && s.request[n].Before(s.page.Resume) {
@@ -93,7 +147,6 @@ func (s *pager) readSpans(rows int) error {
 	if s.started = n < len(s.request) && bytes.Compare(s.request[n].Key, s.page.Resume) < 0; s.started {
 		s.resume = append(s.resume[:0], s.page.Resume...)
 	}
-	return nil
 }
 
 // spanIndex returns the current range: they are visited backwards in reverse.
@@ -121,7 +174,7 @@ func (s *pager) readPage(i, rows int) error {
 	if err := s.rows.Txn().Scan(s.run.Ctx, start, end, o, &s.page); err != nil {
 		return err
 	}
-	s.pageRows = min(4*s.pageRows, maxPageRows)
+	s.pageRows = min(4*s.pageRows, s.mostRows)
 	if s.started = s.page.Resume != nil; s.started {
 		s.resume = append(s.resume[:0], s.page.Resume...)
 	} else {

@@ -61,6 +61,7 @@ func (s *vectorScan) Next(b *vector.Batch) error {
 		if err := s.readSpans(s.pageRows); err != nil {
 			return err
 		}
+		s.pager.readAhead()
 	}
 	n := min(s.page.Len()-s.pos, vector.BatchRows, s.run.BatchRows)
 	s.dec.Reset(s.cols, n)

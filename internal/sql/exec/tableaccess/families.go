@@ -160,6 +160,11 @@ func (r *RowTxn) ScanSpans(ctx context.Context, spans []kvpb.Span, o kv.ScanOpti
 	return r.assemble(res)
 }
 
+// ReadAhead implements Txn: the pairs of rows are put together as they are read.
+func (r *RowTxn) ReadAhead(context.Context, []kvpb.Span, kv.ScanOptions, *kvpb.ScanResponse) *kv.ReadAhead {
+	return nil
+}
+
 // options asks for as many pairs as the rows may have.
 func (r *RowTxn) options(o kv.ScanOptions) kv.ScanOptions {
 	o.MaxRows *= r.x.Families()

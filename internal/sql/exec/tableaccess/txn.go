@@ -27,6 +27,9 @@ type Txn interface {
 	// ScanSpans reads one page of the keys in sorted, disjoint spans; a page ends
 	// where res.Resume says.
 	ScanSpans(ctx context.Context, spans []kvpb.Span, o kv.ScanOptions, res *kvpb.ScanResponse) error
+	// ReadAhead begins what ScanSpans does while the transaction goes on; nil: it can't be read ahead.
+	// Finish or Abandon must be called, and until then spans and res left alone.
+	ReadAhead(ctx context.Context, spans []kvpb.Span, o kv.ScanOptions, res *kvpb.ScanResponse) *kv.ReadAhead
 	// Room reserves memory for a write of so many bytes, which is about to be made.
 	Room(bytes int) error
 	// Put and Delete buffer a write; they copy their arguments.

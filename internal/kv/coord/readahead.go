@@ -1,0 +1,74 @@
+package coord
+
+import (
+	"context"
+	"slices"
+
+	"github.com/lichendb/lichen/internal/kvpb"
+)
+
+// ReadAhead is a page of a scan that another goroutine reads while its transaction goes on. The
+// goroutine has copies of all it needs of the transaction, which records the read only in Finish.
+type ReadAhead struct {
+	txn      *Txn
+	meta     kvpb.TxnMeta
+	observed []kvpb.Observation
+	spans    []kvpb.Span
+	opts     ScanOptions
+	page     *kvpb.ScanResponse
+	cancel   context.CancelFunc
+	done     chan struct{}
+	err      error
+}
+
+// ReadAhead begins what ScanSpans does. It returns nil if the page can't be read ahead: the read may
+// still move the snapshot, or the transaction has writes to merge. Otherwise spans and res belong to the
+// result until Finish or Abandon, one of which must be called.
+func (t *Txn) ReadAhead(ctx context.Context, spans []kvpb.Span, o ScanOptions, res *kvpb.ScanResponse) *ReadAhead {
+	if !t.hasRead || t.buf.Len() > 0 || t.state == spilled {
+		return nil
+	}
+	a := &ReadAhead{txn: t, meta: t.meta, observed: slices.Clone(t.observed), spans: spans, opts: o, page: res, done: make(chan struct{})}
+	if a.opts.MaxBytes == 0 {
+		a.opts.MaxBytes = maxPageBytes
+	}
+	ctx, a.cancel = context.WithCancel(ctx)
+	go a.read(ctx)
+	return a
+}
+
+func (a *ReadAhead) read(ctx context.Context) {
+	defer close(a.done)
+	req := kvpb.ScanRequest{Txn: &a.meta, MaxKeys: a.opts.MaxRows, MaxBytes: a.opts.MaxBytes, Observed: a.observed}
+	if req.Start, req.End = kvpb.Bounds(a.spans); len(a.spans) > 1 {
+		req.Spans = a.spans
+	}
+	a.page.Reset()
+	a.err = a.txn.env.Sender.Scan(ctx, &req, a.page)
+}
+
+// Abandon ends the read; nothing is recorded.
+func (a *ReadAhead) Abandon() {
+	a.cancel()
+	<-a.done
+}
+
+// Finish waits for the page and records it. If the transaction has another snapshot or writes since, or
+// the read failed, the page is read anew.
+func (a *ReadAhead) Finish(ctx context.Context) error {
+	<-a.done
+	a.cancel()
+	t := a.txn
+	if a.err != nil || a.meta != t.meta || t.buf.Len() > 0 || t.state == spilled {
+		return t.ScanSpans(ctx, a.spans, a.opts, a.page)
+	}
+	t.noteRead(a.page.ReadTS, a.page.Observed)
+	if len(a.spans) > 1 {
+		t.noteSpans(a.spans, a.page)
+		return nil
+	}
+	start, end := kvpb.Bounds(a.spans)
+	t.noteSpan(start, end, false, a.page)
+	resumeAfterFirst(a.spans, a.page)
+	return nil
+}
