@@ -32,14 +32,17 @@ func NewRowCheck(t *catalog.Table) *RowCheck {
 }
 
 // Check returns an internal error, which names the column, if a datum of a row is not a
-// value of its column.
-func (c *RowCheck) Check(row []types.Datum) error {
+// value of its column. It counts the steps of large ones.
+func (c *RowCheck) Check(row []types.Datum, fc *types.FormatContext) error {
 	for i := range c.columns {
 		k, d := &c.columns[i], &row[i]
 		if d.Family() == k.family && !k.ask && d.Int() >= k.lo && d.Int() <= k.hi || d.IsNull() {
 			continue
 		}
-		if typ := c.table.Columns[i].Type; !typ.Fits(*d) && !plant.On(plant.WriteUnchecked) {
+		if typ := c.table.Columns[i].Type; !typ.Fits(*d, fc) && !plant.On(plant.WriteUnchecked) {
+			if err := fc.CountSteps(0); err != nil {
+				return err
+			}
 			return errUnfit(c.table, i, *d)
 		}
 	}

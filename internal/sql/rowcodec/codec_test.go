@@ -2,6 +2,7 @@ package rowcodec
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -294,6 +295,51 @@ func TestKeyTooLarge(t *testing.T) {
 	_, err := x.AppendKey(nil, []types.Datum{types.NewString(strings.Repeat("x", MaxKeySize)), types.Null, types.Null, types.Null})
 	if pgerr.CodeOf(err) != pgerr.ProgramLimitExceeded {
 		t.Fatalf("%v", err)
+	}
+}
+
+// TestLongListKeys: the key of a value of many elements ends soon after the longest key that there may be, and
+// orders against shorter ones as the values do.
+func TestLongListKeys(t *testing.T) {
+	list := func(n, last int) types.Datum {
+		elems := make([]types.Datum, n+1)
+		for i := range elems {
+			elems[i] = types.NewInt(7)
+		}
+		elems[n] = types.NewInt(int64(last))
+		return types.NewArray(elems)
+	}
+	long := list(100_000, 7)
+	key := AppendOrdered(nil, types.Int8Array, long)
+	if len(key) > MaxKeySize+16 {
+		t.Errorf("a key of %d bytes", len(key))
+	}
+	for _, short := range []types.Datum{list(0, 7), list(0, 6), list(0, 8), list(1000, 7), list(1000, 6), list(1000, 8), types.NewArray(nil)} {
+		got := bytes.Compare(key, AppendOrdered(nil, types.Int8Array, short))
+		if want := types.Compare(long, short); got != want {
+			t.Errorf("order %d, want %d", got, want)
+		}
+	}
+}
+
+// TestRowCheckSteps: the check of a row with a large value ends when the statement is cancelled.
+func TestRowCheckSteps(t *testing.T) {
+	tab := sysbenchTable()
+	tab.Columns[1].Type = types.Int8Array
+	row := sysbenchRow()
+	row[1] = types.NewArray(make([]types.Datum, 1000))
+	steps, canceled := 0, errors.New("canceled")
+	fc := &types.FormatContext{Step: func(n int) error {
+		if steps += n; steps > 10 {
+			return canceled
+		}
+		return nil
+	}}
+	if err := NewRowCheck(tab).Check(row, fc); err != canceled || steps > 20 {
+		t.Errorf("%v after %d steps", err, steps)
+	}
+	if err := NewRowCheck(tab).Check(row, nil); err != nil {
+		t.Error(err)
 	}
 }
 

@@ -239,15 +239,14 @@ func (x *Index) appendKey(dst []byte, row []types.Datum, n int) ([]byte, error) 
 		}
 	}
 	dst = AppendFamily(dst)
-	if size := len(dst) - start; size > MaxKeySize {
-		return dst[:start], x.tooLarge(size)
+	if len(dst)-start > MaxKeySize {
+		return dst[:start], x.tooLarge()
 	}
 	return dst, nil
 }
 
-func (x *Index) tooLarge(size int) error {
-	return pgerr.New(pgerr.ProgramLimitExceeded, "index row size %d exceeds maximum %d for index %q",
-		size, MaxKeySize, x.Desc.Name).
+func (x *Index) tooLarge() error {
+	return pgerr.New(pgerr.ProgramLimitExceeded, "index row size exceeds maximum %d for index %q", MaxKeySize, x.Desc.Name).
 		WithHint("Values larger than an index row cannot be indexed.")
 }
 

@@ -45,7 +45,8 @@ const (
 )
 
 // appendOrdered appends d, not NULL, so that bytes.Compare orders as the type's
-// btree operator class does. The form is self-delimiting.
+// btree operator class does. The form is self-delimiting, but for that of an array or a multirange of
+// more than MaxKeySize bytes: it ends there, and orders against all keys as the whole does.
 func appendOrdered(dst []byte, t *types.T, d types.Datum) []byte {
 	switch d.Family() {
 	case types.BoolFamily, types.IntFamily, types.DateFamily, types.TimeFamily,
@@ -224,7 +225,11 @@ func appendArray(dst []byte, t *types.T, d types.Datum) []byte {
 	if elem == nil {
 		elem = types.Unknown
 	}
+	start := len(dst)
 	for _, e := range d.ArrayElems() {
+		if len(dst)-start > MaxKeySize {
+			return dst
+		}
 		if e.IsNull() {
 			dst = append(dst, nullLastMark)
 			continue

@@ -21,7 +21,11 @@ func appendComposed(dst []byte, t *types.T, d types.Datum) []byte {
 	case types.RangeFamily:
 		return appendRange(dst, t.Sub, d.Range())
 	case types.MultirangeFamily:
+		start := len(dst)
 		for _, r := range d.Multirange(nil) {
+			if len(dst)-start > MaxKeySize {
+				return dst
+			}
 			dst = appendRange(append(dst, 1), t.Sub.Sub, r)
 		}
 		return append(dst, 0)

@@ -75,7 +75,7 @@ func (a *analysis) scan(ctx context.Context, span keys.Span, limit int) (resume 
 		if err := a.reader.Scan(ctx, key, span.End, kv.ScanOptions{MaxRows: min(limit, scanPage)}, &page); err != nil {
 			return nil, err
 		}
-		if err := a.sample.add(&page); err != nil {
+		if err := a.sample.add(ctx, &page); err != nil {
 			return nil, err
 		}
 		a.read += page.Len()

@@ -135,13 +135,16 @@ func (s *sample) run(key, value []byte) error {
 	return nil
 }
 
-func (s *sample) add(page *kv.ScanResult) error {
+func (s *sample) add(ctx context.Context, page *kv.ScanResult) error {
 	for i := range page.Len() {
 		if err := s.run(page.Key(i), page.Value(i)); err != nil {
 			return err
 		}
 		if s.seen++; !s.picks() {
 			continue
+		}
+		if err := ctx.Err(); err != nil { // for each row, which may be large
+			return err
 		}
 		s.dec.Reset()
 		if err := s.dec.Decode(page.Key(i), page.Value(i), s.row); err != nil {

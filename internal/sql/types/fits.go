@@ -4,13 +4,14 @@ import "math"
 
 // Fits reports whether d can be stored as a value of type t and read again: it is NULL, or
 // of the type's family and width, as are the elements, fields and bounds in it, and
-// DecodeEncoded takes its payload. Modifiers and domains are not looked at.
-func (t *T) Fits(d Datum) bool {
+// DecodeEncoded takes its payload. Modifiers and domains are not looked at. Once fc.Step fails the answer
+// means nothing; fc may be nil.
+func (t *T) Fits(d Datum, fc *FormatContext) bool {
 	if d.fam != t.Family {
 		return d.fam == NullFamily
 	}
 	lo, hi, inside := t.Width()
-	return d.n >= lo && d.n <= hi && (!inside || t.fitsPayload(d, 0))
+	return d.n >= lo && d.n <= hi && (!inside || t.fitsPayload(d, 0, fc))
 }
 
 // Width says how Fits decides about a datum of the type's family: by its integer, between
@@ -34,20 +35,20 @@ func (t *T) Width() (lo, hi int64, inside bool) {
 
 // fitsPayload looks into a value of the type's family, the depth-th around the innermost
 // one.
-func (t *T) fitsPayload(d Datum, depth int) bool {
+func (t *T) fitsPayload(d Datum, depth int, fc *FormatContext) bool {
 	r := reader{s: d.s}
 	switch d.fam {
 	case ArrayFamily:
-		for n := r.skipDims(); n > 0 && r.err == nil; n-- {
-			r.fits(t.Elem, depth+1)
+		for n := r.skipDims(); n > 0 && r.err == nil && !fc.Stopped(1); n-- {
+			r.fits(t.Elem, depth+1, fc)
 		}
 	case RecordFamily:
-		r.fitsFields(t, depth+1)
+		r.fitsFields(t, depth+1, fc)
 	case RangeFamily:
-		r.fitsBounds(t.Sub, depth)
+		r.fitsBounds(t.Sub, depth, fc)
 	case MultirangeFamily:
-		for n := r.uvarint(); n > 0 && r.err == nil; n-- {
-			r.fitsBounds(t.Sub.Sub, depth)
+		for n := r.uvarint(); n > 0 && r.err == nil && !fc.Stopped(1); n-- {
+			r.fitsBounds(t.Sub.Sub, depth, fc)
 		}
 	default:
 		r.check(d, depth)
@@ -57,19 +58,19 @@ func (t *T) fitsPayload(d Datum, depth int) bool {
 }
 
 // fits reads a datum, and fails if it is not one of type t.
-func (r *reader) fits(t *T, depth int) {
+func (r *reader) fits(t *T, depth int, fc *FormatContext) {
 	d := r.datum(depth)
 	if r.err != nil || d.fam == NullFamily && depth <= MaxEncodedDepth {
 		return
 	}
 	lo, hi, inside := t.Width()
-	if depth > MaxEncodedDepth || d.fam != t.Family || d.n < lo || d.n > hi || inside && !t.fitsPayload(d, depth) {
+	if depth > MaxEncodedDepth || d.fam != t.Family || d.n < lo || d.n > hi || inside && !t.fitsPayload(d, depth, fc) {
 		r.fail()
 	}
 }
 
 // fitsFields reads the fields of a record of type t.
-func (r *reader) fitsFields(t *T, depth int) {
+func (r *reader) fitsFields(t *T, depth int, fc *FormatContext) {
 	if t.IsDomain() {
 		t = t.BaseType()
 	}
@@ -81,14 +82,14 @@ func (r *reader) fitsFields(t *T, depth int) {
 	}
 	for i := range defs {
 		r.uvarint() // the oid, which the type knows
-		r.fits(defs[i].Type, depth)
+		r.fits(defs[i].Type, depth, fc)
 	}
 }
 
 // fitsBounds reads a range over sub.
-func (r *reader) fitsBounds(sub *T, depth int) {
+func (r *reader) fitsBounds(sub *T, depth int, fc *FormatContext) {
 	v := r.rangeBounds(depth)
-	if !sub.Fits(v.Lower.D) || !sub.Fits(v.Upper.D) {
+	if !sub.Fits(v.Lower.D, fc) || !sub.Fits(v.Upper.D, fc) {
 		r.fail()
 	}
 }

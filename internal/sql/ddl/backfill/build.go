@@ -390,7 +390,7 @@ func (b *Builder) row(ctx context.Context, row types.Row) error {
 		}
 	}
 	row = row[:n]
-	if err := b.check.Check(row); err != nil {
+	if err := b.check.Check(row, b.E.Format); err != nil {
 		return err
 	}
 	for i, x := range b.indexes {

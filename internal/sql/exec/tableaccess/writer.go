@@ -168,7 +168,7 @@ func (w *Writer) Upsert(txn Txn, row types.Row) error {
 
 // NewKeys is encodeKeys for a row that is about to be written, which it checks.
 func (w *Writer) NewKeys(row types.Row) error {
-	if err := w.check.Check(row); err != nil {
+	if err := w.check.Check(row, w.fc); err != nil {
 		return err
 	}
 	return w.EncodeKeys(row)
@@ -260,7 +260,7 @@ func (w *Writer) Update(ctx context.Context, txn Txn, old, row types.Row) error 
 	if !any && !w.Always {
 		return nil
 	}
-	if err := w.check.Check(row); err != nil {
+	if err := w.check.Check(row, w.fc); err != nil {
 		return err
 	}
 	if err := w.encodeChanged(old, row); err != nil {

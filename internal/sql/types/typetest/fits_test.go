@@ -15,14 +15,14 @@ func TestFits(t *testing.T) {
 		t.Run(typ.Name, func(t *testing.T) {
 			rapid.Check(t, func(t *rapid.T) {
 				d := genDatum(t, typ)
-				if !typ.Fits(d) {
+				if !typ.Fits(d, nil) {
 					t.Fatalf("%v does not fit", d)
 				}
 				if back, rest, err := types.DecodeEncoded(string(types.AppendEncoded(nil, d))); err != nil || rest != "" || !same(d, back) {
 					t.Fatalf("%v fits and reads back as %v, %v", d, back, err)
 				}
 				other := rapid.SampledFrom(inputTypes()).Draw(t, "other")
-				if !d.IsNull() && other.Family != typ.Family && other.Fits(d) {
+				if !d.IsNull() && other.Family != typ.Family && other.Fits(d, nil) {
 					t.Fatalf("%v fits %s", d, other.Name)
 				}
 			})
@@ -67,7 +67,7 @@ func TestFitsInside(t *testing.T) {
 		{types.Int4Range, between(types.NewString("a"), types.NewString("b")), false},
 		{types.UUID, types.NewUUID("short"), false},
 	} {
-		if got := c.typ.Fits(c.d); got != c.want {
+		if got := c.typ.Fits(c.d, nil); got != c.want {
 			t.Errorf("%s: %x fits: %v", c.typ.Name, types.AppendEncoded(nil, c.d), got)
 		}
 	}
@@ -80,7 +80,7 @@ func TestFitsDeep(t *testing.T) {
 		typ = types.NewUserType(uint32(70000+depth), "t", "t", &types.Def{Kind: types.DefComposite, Fields: []types.FieldDef{{Name: "a", Type: typ}}})
 		d = types.NewRecord([]*types.T{typ}, []types.Datum{d})
 		_, _, err := types.DecodeEncoded(string(types.AppendEncoded(nil, d)))
-		if got := typ.Fits(d); got != (err == nil) {
+		if got := typ.Fits(d, nil); got != (err == nil) {
 			t.Fatalf("%d levels: fits: %v, reading: %v", depth, got, err)
 		}
 	}
@@ -89,7 +89,7 @@ func TestFitsDeep(t *testing.T) {
 func TestFitsAllocs(t *testing.T) {
 	d := types.NewArray([]types.Datum{types.NewInt(1), types.Null, types.NewInt(3)})
 	if n := testing.AllocsPerRun(100, func() {
-		if !types.Int4Array.Fits(d) || !types.Text.Fits(types.NewString("x")) || !types.Int8.Fits(types.NewInt(1)) {
+		if !types.Int4Array.Fits(d, nil) || !types.Text.Fits(types.NewString("x"), nil) || !types.Int8.Fits(types.NewInt(1), nil) {
 			t.Error("does not fit")
 		}
 	}); n > 0 {
