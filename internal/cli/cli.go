@@ -51,6 +51,8 @@ func newRoot(s *streams) *cobra.Command {
 		Short:         "Lichen is a distributed SQL database: PostgreSQL to its clients.",
 		SilenceUsage:  true,
 		SilenceErrors: true,
+		Args:          noArgs,
+		RunE:          func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
 	root.Version = versionText()
 	root.SetVersionTemplate("{{.Version}}")

@@ -80,7 +80,7 @@ type zipFile struct {
 // add fetches an item and writes it; what can't be had leaves its error. It fails
 // only if the file can't be written.
 func (z *zipFile) add(name string, fetch func(ctx context.Context, w io.Writer) error) error {
-	w, err := z.Create(name)
+	w, err := z.CreateHeader(&zip.FileHeader{Name: name, Method: zip.Deflate, Modified: time.Now()})
 	if err != nil {
 		return err
 	}

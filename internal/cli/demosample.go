@@ -132,6 +132,7 @@ func newRetailInit(s *streams) *cobra.Command {
 			return nil
 		},
 	}
+	f.addURL(c.Flags())
 	f.security.add(c.Flags())
 	c.Flags().BoolVar(&f.drop, "drop", false, "drop the tables first")
 	return c

@@ -97,6 +97,8 @@ func newYCSB(s *streams, load bool) *cobra.Command {
 			name = "threadcount"
 		case "batch-size":
 			name = "db.batchsize"
+		case "url":
+			name = "db.url"
 		}
 		return pflag.NormalizedName(name)
 	})

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -15,11 +16,13 @@ import (
 	"github.com/lichendb/lichen/internal/workload/dvdrental"
 	"github.com/lichendb/lichen/internal/workload/ecommerce"
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 )
 
 // setFlags are the flags of the workloads with a schema of their own, dvdrental and
 // ecommerce.
 type setFlags struct {
+	url        string
 	security   clientSecurity
 	threads    int
 	seed       uint64
@@ -57,6 +60,7 @@ func newSetCommand(f *setFlags, name, short, long string, run func(context.Conte
 	}
 	fl := c.Flags()
 	fl.SortFlags = false
+	f.addURL(fl)
 	f.security.add(fl)
 	f.security.addHost(fl)
 	fl.Uint64Var(&f.seed, "seed", 1, "what the random values follow from")
@@ -64,9 +68,17 @@ func newSetCommand(f *setFlags, name, short, long string, run func(context.Conte
 	return c
 }
 
+// addURL adds the flag that stands for the argument, as lichen sql has it.
+func (f *setFlags) addURL(fl *pflag.FlagSet) {
+	fl.StringVar(&f.url, "url", "", "URL of the server, as the argument gives it")
+}
+
 func (f *setFlags) target(args []string) (workload.Target, error) {
-	base := os.Getenv(urlVar)
+	base := cmp.Or(f.url, os.Getenv(urlVar))
 	if len(args) > 0 {
+		if f.url != "" {
+			return workload.Target{}, errors.New("give the URL once")
+		}
 		base = args[0]
 	}
 	given := base != ""
