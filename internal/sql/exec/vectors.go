@@ -35,6 +35,10 @@ func (c *compiler) bareVectors(n plan.Node) (operator.VectorOperator, error) {
 		if scan.Vectorizable(n) {
 			return scan.CompileVectors(c.Compiler, n)
 		}
+	case *plan.IndexJoin:
+		if scan.VectorizableIndexJoin(n) {
+			return scan.CompileVectorIndexJoin(c.Compiler, n)
+		}
 	case *plan.Filter:
 		if once, _ := scan.SplitOneTime(n.Cond, n.Input.Props().Cols); once == nil {
 			return c.vectorFilter(n)

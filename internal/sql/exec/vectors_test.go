@@ -104,6 +104,9 @@ func drawQuery(t *rapid.T) string {
 			"EXISTS (SELECT 1 FROM u WHERE u.id = t.b AND %s)"}).Draw(t, "in")
 		return "SELECT t.id FROM t WHERE " + fmt.Sprintf(in, rapid.SampledFrom([]string{"true", "u.c > t.c", expr("bool", "u")}).Draw(t, "on"))
 	}
+	if rapid.IntRange(0, 3).Draw(t, "by index") == 0 {
+		return fmt.Sprintf("SELECT u.id, %s FROM u WHERE %s AND %s", expr("num", "u"), rapid.SampledFrom([]string{"u.b = 3", "u.b < 4", "u.b IS NULL"}).Draw(t, "range"), expr("bool", "u"))
+	}
 	kind := rapid.SampledFrom([]string{"JOIN", "LEFT JOIN", "RIGHT JOIN", "FULL JOIN"}).Draw(t, "join")
 	key := rapid.SampledFrom([]string{"t.b = u.b", "t.b = u.id", "u.id = t.b / t.a", "t.n = u.n", "t.s = u.s AND t.b = u.b", "t.p = u.p"}).Draw(t, "keys")
 	if on := rapid.SampledFrom([]string{"", " AND t.c > u.c", " AND " + expr("bool", "u")}).Draw(t, "on"); kind != "FULL JOIN" {

@@ -53,6 +53,8 @@ func columnar(n plan.Node) bool {
 	switch n := n.(type) {
 	case *plan.Scan:
 		return !n.Virtual()
+	case *plan.IndexJoin:
+		return n.Locking == nil && n.Bound.Count == nil
 	case *plan.Filter, *plan.Project:
 		return true
 	case *plan.Join:

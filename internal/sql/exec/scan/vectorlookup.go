@@ -31,7 +31,8 @@ type VectorLookups struct {
 	dec   *rowcodec.VectorDecoder
 	// behind reads the rows behind the entries of a secondary index; nil if the entries have all
 	// that is wanted.
-	behind *rowsBehind
+	behind  *rowsBehind
+	entries *entries
 
 	buf    []byte // ends of the ranges
 	asked  []askedRange
@@ -78,9 +79,10 @@ func CompileVectorLookups(c *operator.Compiler, n plan.Node) (*VectorLookups, er
 	}
 	l := &VectorLookups{run: c.Run, rows: NewRowAccess(c.Run, x, s.Ords), dec: x.NewVectorDecoder(s.Ords)}
 	if j, ok := n.(*plan.IndexJoin); ok {
-		if l.behind, err = newRowsBehind(c, j, x); err != nil {
+		if l.behind, err = newRowsBehind(c, j); err != nil {
 			return nil, err
 		}
+		l.entries = newEntries(x, j)
 	}
 	l.spans, err = newSpanSet(c, s, x)
 	return l, err
@@ -91,8 +93,9 @@ func (l *VectorLookups) Reset() {
 	l.buf, l.asked, l.ranges, l.ends = l.buf[:0], l.asked[:0], l.ranges[:0], l.ends[:0]
 	l.dec.Reset(nil, 0)
 	l.pages.reset()
-	if l.behind != nil {
-		l.behind.reset()
+	if l.entries != nil {
+		l.entries.reset()
+		l.behind.dec.Reset(nil, 0)
 	}
 	l.acc.Close()
 	l.acc.Init(l.run.Mem)
@@ -199,7 +202,7 @@ func (l *VectorLookups) take(store *vector.Store, page *kvpb.ScanResponse) error
 		return expr.MemoryError(err)
 	}
 	if l.behind != nil {
-		return l.behind.take(l, store, page)
+		return l.takeBehind(store, page)
 	}
 	for i := range page.Len() {
 		l.enter(page.Key(i), store.Len())
@@ -267,42 +270,49 @@ func (p *pageList) release(st *expr.State) {
 	p.list, p.used = nil, 0
 }
 
-// rowsBehind reads the table's rows for entries of a secondary index.
-type rowsBehind struct {
-	rows    RowAccess
-	primary *rowcodec.Index
-	dec     *rowcodec.VectorDecoder
-	entries *rowcodec.Decoder // of the primary key
-	entry   types.Row
-	key     []int // where entry has the primary key
-	full    types.Row
-	many    []*Lookups // what was read, used of them at present
-	used    int
+// entries reads the entries of a secondary index, for the rows behind them.
+type entries struct {
+	dec  *rowcodec.Decoder
+	row  types.Row
+	many []*Lookups // the first used of them have rows
+	used int
 }
 
-func newRowsBehind(c *operator.Compiler, n *plan.IndexJoin, x *rowcodec.Index) (b *rowsBehind, err error) {
-	b = &rowsBehind{entries: x.NewDecoder(n.Input.Ords), entry: make(types.Row, len(n.Input.Ords)), full: make(types.Row, len(n.Table.Columns))}
-	if b.primary, err = rowcodec.Compile(n.Table, n.Table.Primary()); err != nil {
-		return nil, err
-	}
-	b.rows, b.dec = NewRowAccess(c.Run, b.primary, n.Ords), b.primary.NewVectorDecoder(n.Ords)
-	b.key, err = expr.ScopeOf(n.Input.Cols).Positions(n.Key)
-	return b, err
+func newEntries(x *rowcodec.Index, n *plan.IndexJoin) *entries {
+	return &entries{dec: x.NewDecoder(n.Input.Ords), row: make(types.Row, len(n.Input.Ords))}
 }
 
-func (b *rowsBehind) reset() {
-	b.dec.Reset(nil, 0)
-	for _, l := range b.many[:b.used] {
+func (e *entries) reset() {
+	for _, l := range e.many[:e.used] {
 		l.Release()
 	}
-	b.used = 0
+	e.used = 0
 }
 
-// take puts the rows behind the entries of a page into store.
-func (b *rowsBehind) take(l *VectorLookups, store *vector.Store, page *kvpb.ScanResponse) error {
+// fetch reads the rows behind the entries from up to to of a page.
+func (e *entries) fetch(b *rowsBehind, page *kvpb.ScanResponse, from, to int) (*Lookups, error) {
+	if e.used == len(e.many) {
+		e.many = append(e.many, NewLookups(&b.rows))
+	}
+	many := e.many[e.used]
+	e.used++
+	e.dec.Reset()
+	for i := from; i < to; i++ {
+		if err := e.dec.Decode(page.Key(i), page.Value(i), e.row); err != nil {
+			return nil, err
+		}
+		if err := b.ask(many, e.row); err != nil {
+			return nil, err
+		}
+	}
+	return many, many.Fetch()
+}
+
+// takeBehind puts the rows behind the entries of a page into store.
+func (l *VectorLookups) takeBehind(store *vector.Store, page *kvpb.ScanResponse) error {
 	for from := 0; from < page.Len(); from += maxLookups {
 		to := min(page.Len(), from+maxLookups)
-		many, err := b.fetch(page, from, to)
+		many, err := l.entries.fetch(l.behind, page, from, to)
 		if err != nil {
 			return err
 		}
@@ -311,8 +321,7 @@ func (b *rowsBehind) take(l *VectorLookups, store *vector.Store, page *kvpb.Scan
 		}
 		for i := from; i < to; i++ {
 			l.enter(page.Key(i), store.Len())
-			key := many.Key(i - from)
-			value, found, err := many.Get(key)
+			value, found, err := many.Get(many.Key(i - from))
 			if err != nil {
 				return err
 			}
@@ -320,7 +329,7 @@ func (b *rowsBehind) take(l *VectorLookups, store *vector.Store, page *kvpb.Scan
 				continue
 			}
 			cols, at := store.Add()
-			if err := b.dec.Decode(key, value, cols, at); err != nil {
+			if err := l.behind.dec.Decode(many.Key(i-from), value, cols, at); err != nil {
 				return err
 			}
 		}
@@ -329,28 +338,4 @@ func (b *rowsBehind) take(l *VectorLookups, store *vector.Store, page *kvpb.Scan
 		}
 	}
 	return nil
-}
-
-// fetch reads the rows behind entries from up to to of a page.
-func (b *rowsBehind) fetch(page *kvpb.ScanResponse, from, to int) (*Lookups, error) {
-	if b.used == len(b.many) {
-		b.many = append(b.many, NewLookups(&b.rows))
-	}
-	many := b.many[b.used]
-	b.used++
-	b.entries.Reset()
-	for i := from; i < to; i++ {
-		if err := b.entries.Decode(page.Key(i), page.Value(i), b.entry); err != nil {
-			return nil, err
-		}
-		for k, p := range b.key {
-			b.full[b.primary.Key[k].Ord] = b.entry[p]
-		}
-		buf, err := b.primary.AppendKey(many.Room(), b.full)
-		if err != nil {
-			return nil, err
-		}
-		many.Added(buf)
-	}
-	return many, many.Fetch()
 }

@@ -1,0 +1,147 @@
+package scan
+
+import (
+	"github.com/lichendb/lichen/internal/sql/exec/expr"
+	"github.com/lichendb/lichen/internal/sql/exec/operator"
+	"github.com/lichendb/lichen/internal/sql/exec/vecexpr"
+	"github.com/lichendb/lichen/internal/sql/plan"
+	"github.com/lichendb/lichen/internal/sql/rowcodec"
+	"github.com/lichendb/lichen/internal/sql/types"
+	"github.com/lichendb/lichen/internal/sql/vector"
+)
+
+// rowsBehind reads the table's rows for entries of a secondary index into vectors.
+type rowsBehind struct {
+	rows    RowAccess
+	primary *rowcodec.Index
+	dec     *rowcodec.VectorDecoder
+	key     []int // positions of the primary key in an entry
+	full    types.Row
+}
+
+func newRowsBehind(c *operator.Compiler, n *plan.IndexJoin) (b *rowsBehind, err error) {
+	b = &rowsBehind{full: make(types.Row, len(n.Table.Columns))}
+	if b.primary, err = rowcodec.Compile(n.Table, n.Table.Primary()); err != nil {
+		return nil, err
+	}
+	b.rows, b.dec = NewRowAccess(c.Run, b.primary, n.Ords), b.primary.NewVectorDecoder(n.Ords)
+	b.key, err = expr.ScopeOf(n.Input.Cols).Positions(n.Key)
+	return b, err
+}
+
+// ask adds the row of an entry to those to look up.
+func (b *rowsBehind) ask(many *Lookups, entry types.Row) error {
+	for k, p := range b.key {
+		b.full[b.primary.Key[k].Ord] = entry[p]
+	}
+	buf, err := b.primary.AppendKey(many.Room(), b.full)
+	if err != nil {
+		return err
+	}
+	many.Added(buf)
+	return nil
+}
+
+// vectorIndexJoin reads entries of a secondary index as columns, and the rows behind a batch of them with
+// one request.
+type vectorIndexJoin struct {
+	entries operator.VectorOperator
+	behind  *rowsBehind
+	many    *Lookups
+	in      vector.Batch
+	entry   types.Row
+	cols    []*vector.Vector
+	filter  vecexpr.Pred
+	sel     [vector.BatchRows]uint16
+}
+
+// VectorizableIndexJoin reports whether CompileVectorIndexJoin has an operator for n, as Vectorizable does for
+// scans.
+func VectorizableIndexJoin(n *plan.IndexJoin) bool {
+	once, _ := SplitOneTime(n.Filter, n.Cols)
+	return once == nil && n.Locking == nil && n.Bound.Count == nil && Vectorizable(n.Input)
+}
+
+// CompileVectorIndexJoin compiles an index join for which VectorizableIndexJoin holds.
+func CompileVectorIndexJoin(c *operator.Compiler, n *plan.IndexJoin) (operator.VectorOperator, error) {
+	j := &vectorIndexJoin{entry: make(types.Row, len(n.Input.Cols))}
+	var err error
+	if j.entries, err = CompileVectors(c, n.Input); err != nil {
+		return nil, err
+	}
+	if j.behind, err = newRowsBehind(c, n); err != nil {
+		return nil, err
+	}
+	j.many = NewLookups(&j.behind.rows)
+	for range n.Cols {
+		j.cols = append(j.cols, &vector.Vector{})
+	}
+	j.filter, err = vecexpr.Compiler{Rows: &c.Compiler, Scope: expr.ScopeOf(n.Cols)}.Pred(n.Filter)
+	return j, err
+}
+
+// Open implements VectorOperator.
+func (j *vectorIndexJoin) Open() error {
+	j.in.N, j.in.Err = 0, nil
+	return j.entries.Open()
+}
+
+// Close implements VectorOperator.
+func (j *vectorIndexJoin) Close() {
+	j.entries.Close()
+	j.many.Release()
+}
+
+// Next implements VectorOperator.
+func (j *vectorIndexJoin) Next(b *vector.Batch) error {
+	b.N, b.Sel, b.Cols, b.Err = 0, nil, j.cols, nil
+	for b.N == 0 {
+		if b.Err != nil {
+			return b.Err // a batch without positions would be the end
+		}
+		if err := j.entries.Next(&j.in); err != nil || j.in.N == 0 {
+			return err
+		}
+		b.Err = j.in.Err
+		if err := j.read(b); err != nil {
+			return err
+		}
+	}
+	vecexpr.Select(b, j.filter, j.sel[:0])
+	return nil
+}
+
+// read reads the rows behind the entries at hand.
+func (j *vectorIndexJoin) read(b *vector.Batch) error {
+	j.many.Reset()
+	for _, i := range j.in.Sel {
+		for _, p := range j.behind.key {
+			j.entry[p] = j.in.Cols[p].Datum(i)
+		}
+		if err := j.behind.ask(j.many, j.entry); err != nil {
+			return err
+		}
+	}
+	if j.many.Len() == 0 {
+		return nil
+	}
+	if err := j.many.Fetch(); err != nil {
+		return err
+	}
+	j.behind.dec.Reset(j.cols, j.many.Len())
+	for k := range j.many.Len() {
+		value, found, err := j.many.Get(j.many.Key(k))
+		if err != nil {
+			return err
+		}
+		if !found {
+			continue
+		}
+		if err := j.behind.dec.Decode(j.many.Key(k), value, j.cols, uint16(b.N)); err != nil {
+			return err
+		}
+		b.N++
+	}
+	b.Sel = vector.All(b.N)
+	return nil
+}
