@@ -1,6 +1,7 @@
 package stringfuncs
 
 import (
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -97,38 +98,63 @@ func LikePrefix(pattern string) (prefix string, exact bool) {
 	return b.String(), true
 }
 
-// compileLike returns a matcher of a pattern that is known beforehand if it is
-// of one of the usual forms — abc, abc%, %abc, %abc% — which become string
-// searches; else nil.
-func compileLike(p string) func(c *call.Context, s string) bool {
-	body := strings.TrimLeft(p, "%")
-	front := len(body) < len(p)
-	back := false
-	if trimmed := strings.TrimRight(body, "%"); len(trimmed) < len(body) && !strings.HasSuffix(trimmed, `\`) {
-		body, back = trimmed, true
+// likeLiterals splits a pattern of text between % into the texts: what values begin with, what they
+// have after one another, what they end with. ok is false for a pattern that has more to it.
+func likeLiterals(p string) (texts []string, ok bool) {
+	var text []byte
+	for i := 0; i < len(p); i++ {
+		switch c := p[i]; {
+		case c == '%':
+			texts, text = append(texts, string(text)), text[:0]
+		case c == '_' || c == '\\' && i+1 == len(p):
+			return nil, false
+		case c == '\\':
+			i++
+			text = append(text, p[i])
+		default:
+			text = append(text, c)
+		}
 	}
-	lit, exact := LikePrefix(body)
-	if !exact {
-		return nil
-	}
-	switch {
-	case front && (back || lit == ""):
-		return func(c *call.Context, s string) bool { return contains(c, s, lit) }
-	case front:
-		return func(_ *call.Context, s string) bool { return strings.HasSuffix(s, lit) }
-	case back:
-		return func(_ *call.Context, s string) bool { return strings.HasPrefix(s, lit) }
-	}
-	return func(_ *call.Context, s string) bool { return s == lit }
+	return append(texts, string(text)), true
 }
 
-// contains is strings.Contains, which ends early once the statement is cancelled.
-func contains(c *call.Context, s, part string) bool {
-	if len(s) <= call.PieceBytes {
-		return strings.Contains(s, part)
+// compileLike returns a matcher of a pattern that is known beforehand if it is text between %, which
+// becomes string searches; else nil.
+func compileLike(p string) func(c *call.Context, s string) bool {
+	texts, ok := likeLiterals(p)
+	if !ok {
+		return nil
 	}
-	i, err := call.Index(c, s, part)
-	return err == nil && i >= 0
+	first, last := texts[0], texts[len(texts)-1]
+	if len(texts) == 1 {
+		return func(_ *call.Context, s string) bool { return s == first }
+	}
+	within := slices.DeleteFunc(texts[1:len(texts)-1], func(t string) bool { return t == "" })
+	return func(c *call.Context, s string) bool {
+		if len(s) < len(first)+len(last) || !strings.HasPrefix(s, first) || !strings.HasSuffix(s, last) {
+			return false
+		}
+		s = s[len(first) : len(s)-len(last)]
+		for _, text := range within {
+			i := index(c, s, text)
+			if i < 0 {
+				return false
+			}
+			s = s[i+len(text):]
+		}
+		return true
+	}
+}
+
+// index is strings.Index, which ends early once the statement is cancelled.
+func index(c *call.Context, s, part string) int {
+	if len(s) <= call.PieceBytes {
+		return strings.Index(s, part)
+	}
+	if i, err := call.Index(c, s, part); err == nil {
+		return i
+	}
+	return -1
 }
 
 // like declares one of the LIKE operators.
