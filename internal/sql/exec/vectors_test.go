@@ -96,6 +96,13 @@ func drawQuery(t *rapid.T) string {
 		return "SELECT count(*), " + agg() + ", " + agg() + " FROM t" + where
 	case 1:
 		k := expr(rapid.SampledFrom([]string{"int", "num", "text", "char", "bool"}).Draw(t, "key"), "t")
+		if rapid.IntRange(0, 2).Draw(t, "ordered") == 0 {
+			k = rapid.SampledFrom([]string{"t.id", "t.b", "t.b, t.id", "t.p", "t.s, t.b"}).Draw(t, "key of an index")
+			if rapid.Bool().Draw(t, "of the index alone") {
+				return fmt.Sprintf("SELECT max(t.id), min(t.b), count(*), sum(t.b / (t.id - 1)) FROM t GROUP BY %s", k)
+			}
+			return fmt.Sprintf("SELECT max(t.id), %s FROM t%s GROUP BY %s", agg(), where, k)
+		}
 		return fmt.Sprintf("SELECT %s, count(*), %s FROM t%s GROUP BY 1", k, agg(), where)
 	case 2:
 		return "SELECT t.id, " + expr("int", "t") + ", " + expr("num", "t") + " FROM t" + where
@@ -123,7 +130,7 @@ func TestVectorsLikeRows(t *testing.T) {
 		w.optimize = true
 		for _, name := range []string{"t", "u"} {
 			w.table(name, "id int4 not null; a int2; b int4; c int8; n numeric(8,2); m numeric; s text; p bpchar(3); d date; o bool; f float8; primary (id)"+
-				rapid.SampledFrom([]string{"", "; index (b)", "; unique (id, b)"}).Draw(rt, "index"))
+				rapid.SampledFrom([]string{"", "; index (b)", "; unique (id, b)", "; index (p)", "; index (s, b)"}).Draw(rt, "index"))
 			var rows []string
 			for i := range rapid.IntRange(0, 9).Draw(rt, "rows") {
 				rows = append(rows, strings.ReplaceAll(drawValues(rt, i), "NaN'::numeric+'1", "'NaN'::numeric"))

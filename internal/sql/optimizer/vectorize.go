@@ -66,7 +66,9 @@ func columnar(n plan.Node) bool {
 // readsEntirely reports whether n reads its input in to the end, if its own consumer does or does not.
 func readsEntirely(n, in plan.Node, entirely bool) bool {
 	switch n := n.(type) {
-	case *plan.GroupBy, *plan.Sort, *plan.Window:
+	case *plan.GroupBy:
+		return entirely || !n.Ordered
+	case *plan.Sort, *plan.Window:
 		return true
 	case *plan.Limit, *plan.LockRows, *plan.With, *plan.Update, *plan.Delete, *plan.Merge, *plan.IndexJoin:
 		return false

@@ -22,7 +22,16 @@ type accumulator interface {
 	add(f *vecexpr.Frame, sel vector.Selection, groups []int32, args []*vector.Vector, acc *quota.Account) error
 	// result returns the aggregate of group g.
 	result(g int) (types.Datum, error)
+	// keep forgets all groups but g, which becomes the first.
+	keep(g int, acc *quota.Account)
 	reset()
+}
+
+// keepOne makes element g of s the only one.
+func keepOne[T any](s []T, g int) []T {
+	s[0], s[g] = s[g], s[0]
+	clear(s[1:])
+	return s[:1]
 }
 
 // newAccumulator returns the accumulator of a call.
@@ -91,6 +100,8 @@ func (a *counts) add(_ *vecexpr.Frame, sel vector.Selection, groups []int32, arg
 
 func (a *counts) result(g int) (types.Datum, error) { return types.NewInt(a.n[g]), nil }
 
+func (a *counts) keep(g int, _ *quota.Account) { a.n = keepOne(a.n, g) }
+
 func (a *counts) reset() { a.n = nil }
 
 // partial is a sum of n integers, or of n coefficients of one scale.
@@ -107,6 +118,11 @@ type sums struct {
 func (a *sums) grow(n int, acc *quota.Account) (err error) {
 	a.part, err = stretch(a.part, n, 16, acc)
 	return err
+}
+
+func (a *sums) keep(g int, acc *quota.Account) {
+	a.part = keepOne(a.part, g)
+	a.each.keep(g, acc)
 }
 
 func (a *sums) reset() {
@@ -234,6 +250,8 @@ func (a *extremes) result(g int) (types.Datum, error) {
 	return types.NewOf(a.family, a.best[g].v), nil
 }
 
+func (a *extremes) keep(g int, _ *quota.Account) { a.best = keepOne(a.best, g) }
+
 func (a *extremes) reset() { a.best = nil }
 
 // each is any aggregate: an accumulator for each group, which gets one row after the other.
@@ -285,6 +303,19 @@ func (a *each) add(f *vecexpr.Frame, sel vector.Selection, groups []int32, args 
 }
 
 func (a *each) result(g int) (types.Datum, error) { return Result(a.run, a.states[g].Acc) }
+
+func (a *each) keep(g int, acc *quota.Account) {
+	for i := range a.states {
+		if i != g {
+			acc.Shrink(aggStateSize + a.states[i].size)
+		}
+	}
+	if g >= len(a.states) { // sums make states for groups as they need them
+		a.states = a.states[:0]
+		return
+	}
+	a.states = keepOne(a.states, g)
+}
 
 func (a *each) reset() {
 	closeStates(a.states)

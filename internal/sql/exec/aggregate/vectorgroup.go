@@ -43,7 +43,7 @@ type vectorCall struct {
 
 // Vectorizable reports whether CompileVectors has an operator for n.
 func Vectorizable(n *plan.GroupBy) bool {
-	if n.Sets != nil || n.Groupings != nil || n.Ordered {
+	if n.Sets != nil || n.Groupings != nil {
 		return false
 	}
 	for i := range n.Aggs {
@@ -77,6 +77,9 @@ func CompileVectors(c *operator.Compiler, n *plan.GroupBy) (operator.Operator, e
 			return nil, err
 		}
 		g.aggs = append(g.aggs, call)
+	}
+	if n.Ordered {
+		return newVectorOrdered(g), nil
 	}
 	return g, nil
 }
@@ -197,13 +200,22 @@ func (g *vectorGroup) add(b *vector.Batch) error {
 			return err
 		}
 	}
-	f := vecexpr.FrameOf(b)
-	for i := range g.aggs {
-		if err := g.aggs[i].add(&f, g.number[:], &g.acc); err != nil {
-			return err
-		}
+	f, err := g.take(b)
+	if err != nil {
+		return err
 	}
 	return f.Err
+}
+
+// take hands the rows of b to the aggregates of their groups. The frame tells which row failed, if one did.
+func (g *vectorGroup) take(b *vector.Batch) (f vecexpr.Frame, err error) {
+	f = vecexpr.FrameOf(b)
+	for i := range g.aggs {
+		if err := g.aggs[i].add(&f, g.number[:], &g.acc); err != nil {
+			return f, err
+		}
+	}
+	return f, nil
 }
 
 // assign finds the group of each row of b.
