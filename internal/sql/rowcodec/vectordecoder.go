@@ -129,12 +129,14 @@ func (d *VectorDecoder) decodeValue(b []byte, cols []*vector.Vector, i uint16) b
 			d.absent(w, cols, i)
 			w++
 		}
-		ok := false
+		ok := true
 		if w < len(want) && uint64(want[w].id) == id {
 			b, ok = decodeAt(cols[want[w].slot], i, b, want[w].family)
 			w++
-		} else if b, ok = skipEncoded(b); !ok {
-			return false
+		} else if n := shortSize(b); n > 0 {
+			b = b[n:]
+		} else {
+			b, ok = skipEncoded(b)
 		}
 		if !ok {
 			return false
@@ -144,6 +146,41 @@ func (d *VectorDecoder) decodeValue(b []byte, cols []*vector.Vector, i uint16) b
 		d.absent(w, cols, i)
 	}
 	return true
+}
+
+// lead says how the size of an encoded datum shows in its first bytes.
+type lead uint8
+
+const (
+	anyLead lead = iota
+	varintLead
+	lengthLead
+)
+
+// leads are those of families whose values are mostly short.
+var leads = [256]lead{
+	types.IntFamily: varintLead, types.DateFamily: varintLead,
+	types.StringFamily: lengthLead, types.BytesFamily: lengthLead,
+}
+
+// shortSize returns how many bytes the datum at the start of b has if that shows at once, else 0.
+func shortSize(b []byte) int {
+	if len(b) < 4 {
+		return 0
+	}
+	switch leads[b[0]] {
+	case varintLead:
+		for n := 1; n < 4; n++ {
+			if b[n] < 0x80 {
+				return n + 1
+			}
+		}
+	case lengthLead:
+		if n := int(b[1]) + 2; b[1] < 0x80 && n <= len(b) {
+			return n
+		}
+	}
+	return 0
 }
 
 // absent notes that the value lacks a column that is wanted: it is NULL unless the key had it.
@@ -193,6 +230,13 @@ func varint(b []byte) (v int64, size int) {
 	if b[0] < 0x80 {
 		return int64(b[0]>>1) ^ -int64(b[0]&1), 1
 	}
-	u, n := binary.Uvarint(b)
+	var u uint64
+	for n, c := range b[:min(len(b), binary.MaxVarintLen64-1)] {
+		u |= uint64(c&0x7f) << (7 * n)
+		if c < 0x80 {
+			return int64(u>>1) ^ -int64(u&1), n + 1
+		}
+	}
+	u, n := binary.Uvarint(b) // of ten bytes, which may be too large
 	return int64(u>>1) ^ -int64(u&1), n
 }

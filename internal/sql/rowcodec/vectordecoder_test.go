@@ -5,6 +5,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/lichendb/lichen/internal/sql/catalog"
 	"github.com/lichendb/lichen/internal/sql/types"
 	"github.com/lichendb/lichen/internal/sql/vector"
 )
@@ -97,4 +98,36 @@ func TestVectorsOfDamage(t *testing.T) {
 			t.Fatalf("accepted what Decode refuses: %v", want)
 		}
 	})
+}
+
+// BenchmarkDecodeVector reads a few late columns of wide rows, as analytic scans do.
+func BenchmarkDecodeVector(b *testing.B) {
+	int4, num, date, text := types.Int4, types.Numeric, types.Date, types.Text
+	var cols []catalog.Column
+	for i, t := range []*types.T{int4, int4, int4, int4, num, num, num, num, text, text, date, date, date, text, text, text} {
+		cols = append(cols, catalog.Column{ID: catalog.ColumnID(i + 1), Name: string(rune('a' + i)), Type: t})
+	}
+	tab := &catalog.Table{ID: 100, Name: "t", Columns: cols, Indexes: []catalog.Index{{ID: 1, Primary: true, Unique: true, Columns: []catalog.IndexColumn{{Column: 1}, {Column: 4}}}}}
+	x, err := Compile(tab, &tab.Indexes[0])
+	if err != nil {
+		b.Fatal(err)
+	}
+	n := func(v int64) types.Datum { return types.NewDecimalInt(v, 2) }
+	s := types.NewString
+	row := types.Row{types.NewInt(60000), types.NewInt(31000), types.NewInt(700), types.NewInt(3), n(1700), n(3307894), n(4), n(2), s("N"), s("O"),
+		types.NewOf(types.DateFamily, -1390), types.NewOf(types.DateFamily, -1400), types.NewOf(types.DateFamily, -1380), s("DELIVER IN PERSON"), s("TRUCK"), s("egular courts above the")}
+	key, _ := x.AppendKey(nil, row)
+	value, err := x.AppendValue(nil, row)
+	if err != nil {
+		b.Fatal(err)
+	}
+	ords := []int{5, 6, 10}
+	vecs := []*vector.Vector{{}, {}, {}}
+	dec := x.NewVectorDecoder(ords)
+	dec.Reset(vecs, 1)
+	for b.Loop() {
+		if err := dec.Decode(key, value, vecs, 0); err != nil {
+			b.Fatal(err)
+		}
+	}
 }
