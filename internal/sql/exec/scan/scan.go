@@ -9,11 +9,11 @@ import (
 	"github.com/lichendb/lichen/internal/sql/types"
 )
 
-// scanOp reads an index page by page, many ranges and complete keys at a time; one
-// complete key with a get, and one by one those that are locked as they are read.
 // batchBytes ends a batch of rows that are read by their keys.
 const batchBytes = 1 << 20
 
+// scanOp reads an index page by page, many ranges and complete keys at a time; one
+// complete key with a get, and one by one those that are locked as they are read.
 type scanOp struct {
 	pager
 	x      *rowcodec.Index

@@ -49,6 +49,7 @@ type vectorIndexJoin struct {
 	behind  *rowsBehind
 	many    *Lookups
 	in      vector.Batch
+	pos     int // in in.Sel
 	entry   types.Row
 	cols    []*vector.Vector
 	filter  vecexpr.Pred
@@ -82,7 +83,7 @@ func CompileVectorIndexJoin(c *operator.Compiler, n *plan.IndexJoin) (operator.V
 
 // Open implements VectorOperator.
 func (j *vectorIndexJoin) Open() error {
-	j.in.N, j.in.Err = 0, nil
+	j.in.N, j.in.Sel, j.in.Err, j.pos = 0, nil, nil, 0
 	return j.entries.Open()
 }
 
@@ -96,25 +97,29 @@ func (j *vectorIndexJoin) Close() {
 func (j *vectorIndexJoin) Next(b *vector.Batch) error {
 	b.N, b.Sel, b.Cols, b.Err = 0, nil, j.cols, nil
 	for b.N == 0 {
-		if b.Err != nil {
-			return b.Err // a batch without positions would be the end
+		if j.pos < len(j.in.Sel) {
+			if err := j.read(b); err != nil {
+				return err
+			}
+			continue
+		}
+		if j.in.Err != nil {
+			return j.in.Err
 		}
 		if err := j.entries.Next(&j.in); err != nil || j.in.N == 0 {
 			return err
 		}
-		b.Err = j.in.Err
-		if err := j.read(b); err != nil {
-			return err
-		}
+		j.pos = 0
 	}
 	vecexpr.Select(b, j.filter, j.sel[:0])
 	return nil
 }
 
-// read reads the rows behind the entries at hand.
+// read reads the rows behind the next entries at hand, which are fewer if these rows are large.
 func (j *vectorIndexJoin) read(b *vector.Batch) error {
 	j.many.Reset()
-	for _, i := range j.in.Sel {
+	next := j.in.Sel[j.pos:]
+	for _, i := range next {
 		for _, p := range j.behind.key {
 			j.entry[p] = j.in.Cols[p].Datum(i)
 		}
@@ -122,14 +127,13 @@ func (j *vectorIndexJoin) read(b *vector.Batch) error {
 			return err
 		}
 	}
-	if j.many.Len() == 0 {
-		return nil
-	}
 	if err := j.many.Fetch(); err != nil {
 		return err
 	}
-	j.behind.dec.Reset(j.cols, j.many.Len())
-	for k := range j.many.Len() {
+	j.behind.dec.Reset(j.cols, len(next))
+	held := 0
+	for k := 0; k < len(next) && held < maxLookedUpBytes; k++ {
+		j.pos++
 		value, found, err := j.many.Get(j.many.Key(k))
 		if err != nil {
 			return err
@@ -140,6 +144,7 @@ func (j *vectorIndexJoin) read(b *vector.Batch) error {
 		if err := j.behind.dec.Decode(j.many.Key(k), value, j.cols, uint16(b.N)); err != nil {
 			return err
 		}
+		held += len(value)
 		b.N++
 	}
 	b.Sel = vector.All(b.N)

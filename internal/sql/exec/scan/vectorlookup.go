@@ -22,6 +22,10 @@ const (
 	maxLookedUp = 8
 )
 
+// maxLookedUpBytes limits the bytes of the rows that are read for several left rows as maxLookedUp does their
+// number.
+const maxLookedUpBytes = 8 << 20
+
 // VectorLookups reads the right side of a lookup join for many left rows with one request: it notes the
 // range of keys that each asks for, and reads those ranges in index order into a store.
 type VectorLookups struct {
@@ -40,6 +44,7 @@ type VectorLookups struct {
 	ranges []kvpb.Span
 	ends   []int32 // the row behind the last one of each range
 	pages  pageList
+	held   int // bytes of the rows that were read
 	acc    quota.Account
 }
 
@@ -92,6 +97,7 @@ func CompileVectorLookups(c *operator.Compiler, n plan.Node) (*VectorLookups, er
 func (l *VectorLookups) Reset() {
 	l.buf, l.asked, l.ranges, l.ends = l.buf[:0], l.asked[:0], l.ranges[:0], l.ends[:0]
 	l.dec.Reset(nil, 0)
+	l.held = 0
 	l.pages.reset()
 	if l.entries != nil {
 		l.entries.reset()
@@ -159,19 +165,18 @@ func (l *VectorLookups) sort() {
 // too many.
 func (l *VectorLookups) Read(store *vector.Store) (all bool, err error) {
 	l.sort()
-	batch := min(vector.BatchRows, l.run.BatchRows)
 	for request := l.ranges; len(request) > 0; {
 		if err := l.run.Canceled(); err != nil {
 			return false, err
 		}
-		if len(l.ranges) > 1 && store.Len() > maxLookedUp*batch {
+		if l.tooMuch(store) {
 			return false, nil
 		}
 		page := l.pages.next()
-		if err := l.rows.Txn().ScanSpans(l.run.Ctx, request, kv.ScanOptions{MaxRows: lookupPage * batch}, page); err != nil {
+		if err := l.rows.Txn().ScanSpans(l.run.Ctx, request, kv.ScanOptions{MaxRows: lookupPage * l.batch()}, page); err != nil {
 			return false, err
 		}
-		if err := l.take(store, page); err != nil {
+		if all, err := l.take(store, page); !all {
 			return false, err
 		}
 		request = rest(request, page.Resume)
@@ -180,6 +185,13 @@ func (l *VectorLookups) Read(store *vector.Store) (all bool, err error) {
 		l.ends = append(l.ends, int32(store.Len()))
 	}
 	return true, nil
+}
+
+func (l *VectorLookups) batch() int { return min(vector.BatchRows, l.run.BatchRows) }
+
+// tooMuch reports whether what has been read is more than several left rows may have.
+func (l *VectorLookups) tooMuch(store *vector.Store) bool {
+	return len(l.ranges) > 1 && (store.Len() > maxLookedUp*l.batch() || l.held > maxLookedUpBytes)
 }
 
 // rest returns what is left of the spans of a request from key on; nil is their end.
@@ -196,11 +208,12 @@ func rest(request []kvpb.Span, key []byte) []kvpb.Span {
 	return request
 }
 
-// take puts the rows of a page into store and notes where ranges end.
-func (l *VectorLookups) take(store *vector.Store, page *kvpb.ScanResponse) error {
+// take puts the rows of a page into store and notes where ranges end. It returns false if they are too much.
+func (l *VectorLookups) take(store *vector.Store, page *kvpb.ScanResponse) (all bool, err error) {
 	if err := l.acc.Grow(int64(cap(page.Arena))); err != nil {
-		return expr.MemoryError(err)
+		return false, expr.MemoryError(err)
 	}
+	l.held += len(page.Arena)
 	if l.behind != nil {
 		return l.takeBehind(store, page)
 	}
@@ -208,10 +221,10 @@ func (l *VectorLookups) take(store *vector.Store, page *kvpb.ScanResponse) error
 		l.enter(page.Key(i), store.Len())
 		cols, at := store.Add()
 		if err := l.dec.Decode(page.Key(i), page.Value(i), cols, at); err != nil {
-			return err
+			return false, err
 		}
 	}
-	return l.pay(store, page.Len())
+	return true, l.pay(store, page.Len())
 }
 
 // enter notes that the ranges that lie before key end before row n.
@@ -309,33 +322,37 @@ func (e *entries) fetch(b *rowsBehind, page *kvpb.ScanResponse, from, to int) (*
 }
 
 // takeBehind puts the rows behind the entries of a page into store.
-func (l *VectorLookups) takeBehind(store *vector.Store, page *kvpb.ScanResponse) error {
+func (l *VectorLookups) takeBehind(store *vector.Store, page *kvpb.ScanResponse) (all bool, err error) {
 	for from := 0; from < page.Len(); from += maxLookups {
 		to := min(page.Len(), from+maxLookups)
 		many, err := l.entries.fetch(l.behind, page, from, to)
 		if err != nil {
-			return err
+			return false, err
 		}
 		if err := l.acc.Grow(int64(cap(many.page.Arena))); err != nil {
-			return expr.MemoryError(err)
+			return false, expr.MemoryError(err)
 		}
 		for i := from; i < to; i++ {
+			if l.tooMuch(store) {
+				return false, nil
+			}
 			l.enter(page.Key(i), store.Len())
 			value, found, err := many.Get(many.Key(i - from))
 			if err != nil {
-				return err
+				return false, err
 			}
 			if !found {
 				continue
 			}
+			l.held += len(value)
 			cols, at := store.Add()
 			if err := l.behind.dec.Decode(many.Key(i-from), value, cols, at); err != nil {
-				return err
+				return false, err
 			}
 		}
 		if err := l.pay(store, to-from); err != nil {
-			return err
+			return false, err
 		}
 	}
-	return nil
+	return true, nil
 }
