@@ -17,7 +17,7 @@ import (
 // most, and results that do not fit, divisions by zero and NULLs among them.
 func drawTyped(t *rapid.T, typ, tab string, depth int) string {
 	leaf := map[string][]string{
-		"int":  {"a", "b", "c", "0", "3", "-7", "NULL::int4", "32767"},
+		"int":  {"a", "b", "c", "0", "3", "-7", "-1", "NULL::int4", "32767"},
 		"num":  {"n", "m", "1.5", "100", "0.00", "NULL::numeric", "9223372036854775807.5"},
 		"text": {"s", "'x'", "''", "NULL::text"},
 		"char": {"p", "'x '::bpchar"},
@@ -47,7 +47,7 @@ func drawTyped(t *rapid.T, typ, tab string, depth int) string {
 
 func drawCondition(t *rapid.T, tab string, sub func(string) string) string {
 	typ := rapid.SampledFrom([]string{"int", "int", "num", "num", "text", "char", "date"}).Draw(t, "of")
-	switch rapid.IntRange(0, 5).Draw(t, "condition") {
+	switch rapid.IntRange(0, 6).Draw(t, "condition") {
 	case 0:
 		return fmt.Sprintf("(%s AND %s)", sub("bool"), sub("bool"))
 	case 1:
@@ -58,6 +58,9 @@ func drawCondition(t *rapid.T, tab string, sub func(string) string) string {
 		return fmt.Sprintf("(%s %s (1, -7, 3%s))", sub("int"), rapid.SampledFrom([]string{"IN", "NOT IN"}).Draw(t, "in"), rapid.SampledFrom([]string{"", ", NULL"}).Draw(t, "null"))
 	case 4:
 		return fmt.Sprintf("(NOT %s)", sub("bool"))
+	case 5:
+		list := map[string]string{"text": "'x', ''", "char": "'x', 'yy '", "date": "'2020-01-02', '2021-05-06'", "int": "3", "num": "1.5, 100"}[typ]
+		return fmt.Sprintf("(%s IN (%s))", sub(typ), list)
 	}
 	op := rapid.SampledFrom([]string{"=", "<>", "<", "<=", ">", ">="}).Draw(t, "cmp")
 	return fmt.Sprintf("(%s %s %s)", sub(typ), op, sub(typ))

@@ -18,9 +18,11 @@ const (
 	plus arithmetic = iota + 1
 	minus
 	times
+	over   // of integers
+	modulo // of integers
 )
 
-var arithmetics = map[string]arithmetic{"+": plus, "-": minus, "*": times}
+var arithmetics = map[string]arithmetic{"+": plus, "-": minus, "*": times, "/": over, "%": modulo}
 
 // operand is an argument of an operator: an expression, or one value for all rows.
 type operand struct {
@@ -98,7 +100,7 @@ func present(v *vector.Vector, sel, buf vector.Selection) vector.Selection {
 	return buf[:n]
 }
 
-// calculation is +, - or * of integers or numerics.
+// calculation is +, -, * of integers or numerics, / or % of integers.
 type calculation struct {
 	binary
 	op     arithmetic
@@ -117,7 +119,7 @@ func (c Compiler) arithmetic(e *plan.Call) (Expr, error) {
 	switch {
 	case integers(e.Fn.Args[0], e.Fn.Args[1]) && integer(e.Fn.Ret):
 		x.limits = limitsOf(e.Fn)
-	case e.Fn.Args[0].Family == types.DecimalFamily && e.Fn.Args[1].Family == types.DecimalFamily:
+	case op <= times && e.Fn.Args[0].Family == types.DecimalFamily && e.Fn.Args[1].Family == types.DecimalFamily:
 	default:
 		return nil, nil
 	}
@@ -165,8 +167,8 @@ func (x *calculation) Eval(f *Frame) *vector.Vector {
 func (x *calculation) ints(f *Frame, sel vector.Selection, a, b *vector.Vector, ad, bd types.Datum) {
 	op, l, r, c := x.op, a, b, bd.Int()
 	if a == nil {
-		if l, r, c = b, nil, ad.Int(); op == minus {
-			x.rowByRow(f, sel, a, b, ad, bd) // a constant minus a column is rare
+		if l, r, c = b, nil, ad.Int(); op != plus && op != times {
+			x.rowByRow(f, sel, a, b, ad, bd) // a constant minus, or over, a column is rare
 			return
 		}
 	}

@@ -1,6 +1,7 @@
 package vecexpr
 
 import (
+	"math"
 	"math/bits"
 
 	"github.com/lichendb/lichen/internal/sql/exec/expr"
@@ -96,7 +97,7 @@ func one(b bool) int {
 	return 0
 }
 
-// A sum64 computes a + b, a - b or a * b, and reports whether the result fits 64 bits.
+// These compute an operator, and report whether there is a result and it fits 64 bits.
 func add64(a, b int64) (int64, bool) {
 	v := a + b
 	return v, (v > a) == (b > 0)
@@ -112,6 +113,20 @@ func mul64(a, b int64) (int64, bool) {
 	// The signed product's high half.
 	h := int64(hi) - a>>63&b - b>>63&a
 	return int64(lo), h == int64(lo)>>63
+}
+
+func div64(a, b int64) (int64, bool) {
+	if b == 0 || b == -1 && a == math.MinInt64 {
+		return 0, false
+	}
+	return a / b, true
+}
+
+func mod64(a, b int64) (int64, bool) {
+	if b == 0 {
+		return 0, false
+	}
+	return a % b, true
 }
 
 // limits are the least and the largest integer of a type.
@@ -153,6 +168,24 @@ func intKernel(op arithmetic, l limits, out, a, b []int64, c int64, sel vector.S
 			if out[i] = v; !l.has(v, fits) {
 				return n
 			}
+		}
+	case over:
+		return intRows(div64, l, out, a, b, c, sel)
+	case modulo:
+		return intRows(mod64, l, out, a, b, c, sel)
+	}
+	return len(sel)
+}
+
+// intRows is intKernel for operators that take longer than a call.
+func intRows(op func(a, b int64) (int64, bool), l limits, out, a, b []int64, c int64, sel vector.Selection) int {
+	for n, i := range sel {
+		if b != nil {
+			c = b[i]
+		}
+		v, fits := op(a[i], c)
+		if out[i] = v; !l.has(v, fits) {
+			return n
 		}
 	}
 	return len(sel)

@@ -298,7 +298,7 @@ func (c Compiler) inList(e *plan.InList) (Pred, error) {
 		case kind == vector.Ints:
 			p.ints[k.D.Int()] = true
 		default:
-			s := p.trim(k.D.Str())
+			s := p.trim(k.D.Str(), nil)
 			p.strs[s], p.most = true, max(p.most, len(s))
 		}
 	}
@@ -307,9 +307,9 @@ func (c Compiler) inList(e *plan.InList) (Pred, error) {
 	return p, err
 }
 
-func (p *membership) trim(s string) string {
+func (p *membership) trim(s string, fc *types.FormatContext) string {
 	if p.pad {
-		return types.TrimBlanks(s, p.state.Format())
+		return types.TrimBlanks(s, fc)
 	}
 	return s
 }
@@ -328,7 +328,7 @@ func (p *membership) Select(f *Frame, sel, out vector.Selection) vector.Selectio
 		case vector.Ints:
 			found = p.ints[v.Ints[i]]
 		default:
-			s := p.trim(v.Strings[i])
+			s := p.trim(v.Strings[i], p.state.Format())
 			found = len(s) <= p.most && p.strs[s]
 		}
 		if found != p.not {
