@@ -38,8 +38,8 @@ func ServeClock(c *hlc.Clock) []byte {
 }
 
 // clocks reads the clocks of other nodes. A reading counts only for transactions that began before
-// it was taken (invariant D9). So callers that come before a request leaves share its answer, and
-// callers that come while it is under way share the next one.
+// it was taken (invariant D9). So callers that come before a request is sent share its answer, and
+// callers that come while it is in flight share the next one.
 type clocks struct {
 	mu    sync.RWMutex
 	peers map[kvpb.NodeID]*peerClock
@@ -50,16 +50,16 @@ type peerClock struct {
 	node kvpb.NodeID
 	used atomic.Int64 // time of the last request to the node
 
-	mu     sync.Mutex
-	asking bool          // askClocks runs
-	now    *question     // in flight
-	next   *question     // sent after now
-	usual  time.Duration // moving average of the response time; 0: no answer yet
+	mu       sync.Mutex
+	running  bool // askClocks runs
+	inFlight *clockRequest
+	next     *clockRequest // sent after inFlight
+	usual    time.Duration // moving average of the response time; 0: no answer yet
 }
 
-// question is a request for a clock. Callers may share it until it leaves.
-type question struct {
-	left    time.Time // zero: not sent yet
+// clockRequest is a request for a node's clock. Callers may share it until it is sent.
+type clockRequest struct {
+	sent    time.Time // zero: not sent yet
 	done    chan struct{}
 	reading hlc.Timestamp // the answer; empty if none came
 }
@@ -116,7 +116,7 @@ func (d *Router) Clocks(ctx context.Context, dst []kvpb.Observation) []kvpb.Obse
 	if len(peers) == 0 {
 		return dst
 	}
-	asked := make([]*question, len(peers))
+	asked := make([]*clockRequest, len(peers))
 	for i, p := range peers {
 		asked[i] = d.askClock(p)
 	}
@@ -137,56 +137,56 @@ func (d *Router) Clocks(ctx context.Context, dst []kvpb.Observation) []kvpb.Obse
 	return dst
 }
 
-// askClock requests the node's clock. It returns the question if its answer is worth waiting for.
-func (d *Router) askClock(p *peerClock) *question {
+// askClock requests the node's clock. It returns the request if its answer is worth waiting for.
+func (d *Router) askClock(p *peerClock) *clockRequest {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	near := p.usual > 0 && p.usual <= clockNear && (p.now == nil || time.Since(p.now.left) <= clockWait)
+	near := p.usual > 0 && p.usual <= clockNear && (p.inFlight == nil || time.Since(p.inFlight.sent) <= clockWait)
 	switch {
-	case !near && p.asking:
+	case !near && p.running:
 		return nil
-	case plant.On(plant.StaleClock) && p.now != nil:
-		return p.now
-	case !p.asking:
+	case plant.On(plant.StaleClock) && p.inFlight != nil:
+		return p.inFlight
+	case !p.running:
 		bg, ok := d.finishing.admit()
 		if !ok {
 			return nil
 		}
-		p.asking = true
+		p.running = true
 		go d.askClocks(bg, p)
 	}
 	if p.next == nil {
-		p.next = &question{done: make(chan struct{})}
+		p.next = &clockRequest{done: make(chan struct{})}
 	}
-	must.True(p.next.left.IsZero(), "D9: a question is shared that has left")
+	must.True(p.next.sent.IsZero(), "D9: a request is shared that has been sent")
 	if !near {
 		return nil
 	}
 	return p.next
 }
 
-// askClocks sends the next question, and then each one that was created meanwhile.
+// askClocks sends the next request, and then each one that was created meanwhile.
 func (d *Router) askClocks(ctx context.Context, p *peerClock) {
 	defer d.finishing.leave()
-	for p.leave() {
-		p.now.reading = d.readClock(ctx, p.node)
-		close(p.now.done)
+	for p.sendNext() {
+		p.inFlight.reading = d.readClock(ctx, p.node)
+		close(p.inFlight.done)
 	}
 }
 
-// leave ends the question under way and begins the next, if there is one.
-func (p *peerClock) leave() bool {
+// sendNext ends the request in flight and marks the next one as sent, if there is one.
+func (p *peerClock) sendNext() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if q := p.now; q != nil {
-		p.learn(time.Since(q.left))
+	if q := p.inFlight; q != nil {
+		p.learn(time.Since(q.sent))
 	}
-	p.now, p.next = p.next, nil
-	p.asking = p.now != nil
-	if p.asking {
-		p.now.left = time.Now()
+	p.inFlight, p.next = p.next, nil
+	p.running = p.inFlight != nil
+	if p.running {
+		p.inFlight.sent = time.Now()
 	}
-	return p.asking
+	return p.running
 }
 
 // learn updates the usual response time from the last answer; took is 0 if none came.

@@ -84,11 +84,11 @@ func (d *Router) Close() {
 	empty := f.empty
 	f.mu.Unlock()
 	if empty != nil {
-		late := time.NewTimer(closeGrace)
-		defer late.Stop()
+		timeout := time.NewTimer(closeGrace)
+		defer timeout.Stop()
 		select {
 		case <-empty:
-		case <-late.C:
+		case <-timeout.C:
 		}
 	}
 	f.mu.Lock()

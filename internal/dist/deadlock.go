@@ -37,38 +37,38 @@ const (
 	maxAsked = 4096
 )
 
-// absences records the nodes where transactions of this gateway wait for the answer to a lock
-// request.
-type absences struct {
-	mu   sync.Mutex
-	away map[kvpb.TxnID][]kvpb.NodeID
+// remoteWaits records the nodes that have not answered a lock request of a transaction of this
+// gateway yet.
+type remoteWaits struct {
+	mu sync.Mutex
+	at map[kvpb.TxnID][]kvpb.NodeID
 }
 
-func (a *absences) begin(id kvpb.TxnID, n kvpb.NodeID) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	if a.away == nil {
-		a.away = map[kvpb.TxnID][]kvpb.NodeID{}
+func (w *remoteWaits) begin(id kvpb.TxnID, n kvpb.NodeID) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.at == nil {
+		w.at = map[kvpb.TxnID][]kvpb.NodeID{}
 	}
-	a.away[id] = append(a.away[id], n)
+	w.at[id] = append(w.at[id], n)
 }
 
-func (a *absences) end(id kvpb.TxnID, n kvpb.NodeID) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	at := a.away[id]
-	if len(at) == 1 {
-		delete(a.away, id)
+func (w *remoteWaits) end(id kvpb.TxnID, n kvpb.NodeID) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	nodes := w.at[id]
+	if len(nodes) == 1 {
+		delete(w.at, id)
 	} else {
-		a.away[id] = slices.DeleteFunc(at, func(o kvpb.NodeID) bool { return o == n })
+		w.at[id] = slices.DeleteFunc(nodes, func(o kvpb.NodeID) bool { return o == n })
 	}
 }
 
-// Away records that a transaction of this gateway has sent a lock request to another node and may
-// wait there; back ends that. A transaction may wait on several nodes, at most once on each.
-func (d *Deadlocks) Away(id kvpb.TxnID, n kvpb.NodeID) (back func()) {
-	d.away.begin(id, n)
-	return func() { d.away.end(id, n) }
+// RemoteWait records that a transaction of this gateway has sent a lock request to another node and
+// may wait there; done ends that. A transaction may wait on several nodes, at most once on each.
+func (d *Deadlocks) RemoteWait(id kvpb.TxnID, n kvpb.NodeID) (done func()) {
+	d.remote.begin(id, n)
+	return func() { d.remote.end(id, n) }
 }
 
 // Deadlocks finds deadlocks whose waits are on several nodes. Each node begins its search with the
@@ -83,7 +83,7 @@ type Deadlocks struct {
 	node   func() kvpb.NodeID
 	waits  *concurrency.WaitGraph
 	caller Caller
-	away   absences
+	remote remoteWaits
 	found  func(concurrency.Deadlock) // called for each deadlock before the victim is notified; for tests
 	over   atomic.Pointer[func(kvpb.TxnID) bool]
 
@@ -179,7 +179,7 @@ func (d *Deadlocks) search(stale []concurrency.TxnID) {
 		if v.Node != uint64(s.self) || onOneNode(dead) {
 			continue
 		}
-		if d.standsTwice(dead) {
+		if d.confirmTwice(dead) {
 			if d.found != nil {
 				d.found(dead)
 			}
@@ -244,11 +244,11 @@ func (d *Deadlocks) answer(req *kvpb.WaitsRequest) *kvpb.WaitsResponse {
 	if req.Exact {
 		resp.Over = d.ended(req.Txns)
 	}
-	d.away.mu.Lock()
-	defer d.away.mu.Unlock()
+	d.remote.mu.Lock()
+	defer d.remote.mu.Unlock()
 	for id := range asked {
-		for _, n := range d.away.away[id] {
-			resp.Away = append(resp.Away, kvpb.Away{Txn: id, Node: n})
+		for _, n := range d.remote.at[id] {
+			resp.RemoteWaits = append(resp.RemoteWaits, kvpb.RemoteWait{Txn: id, Node: n})
 		}
 	}
 	return resp
@@ -330,11 +330,11 @@ func (d *Deadlocks) ask(n kvpb.NodeID, req *kvpb.WaitsRequest) *kvpb.WaitsRespon
 }
 
 // askAll sends requests to several nodes in parallel.
-func (d *Deadlocks) askAll(questions map[kvpb.NodeID]*kvpb.WaitsRequest) map[kvpb.NodeID]*kvpb.WaitsResponse {
-	answers := make(map[kvpb.NodeID]*kvpb.WaitsResponse, len(questions))
+func (d *Deadlocks) askAll(requests map[kvpb.NodeID]*kvpb.WaitsRequest) map[kvpb.NodeID]*kvpb.WaitsResponse {
+	answers := make(map[kvpb.NodeID]*kvpb.WaitsResponse, len(requests))
 	var mu sync.Mutex
 	var wg sync.WaitGroup
-	for n, req := range questions {
+	for n, req := range requests {
 		wg.Go(func() {
 			a := d.ask(n, req)
 			mu.Lock()
@@ -346,27 +346,27 @@ func (d *Deadlocks) askAll(questions map[kvpb.NodeID]*kvpb.WaitsRequest) map[kvp
 	return answers
 }
 
-// standsTwice reads a cycle again, twice. One reading takes the nodes' states at different moments.
+// confirmTwice reads a cycle again, twice. One reading takes the nodes' states at different moments.
 // But a state that is the same before and after a reading also held during it, on all nodes at
 // once.
-func (d *Deadlocks) standsTwice(dead concurrency.Deadlock) bool {
+func (d *Deadlocks) confirmTwice(dead concurrency.Deadlock) bool {
 	for range 2 {
-		if !d.stands(dead) {
+		if !d.confirm(dead) {
 			return false
 		}
 	}
 	return true
 }
 
-// stands reports whether each wait of a cycle still exists and is for the next one's transaction,
+// confirm reports whether each wait of a cycle still exists and is for the next one's transaction,
 // and whether gateways on other nodes still wait for the answers.
-func (d *Deadlocks) stands(dead concurrency.Deadlock) bool {
-	questions := map[kvpb.NodeID]*kvpb.WaitsRequest{}
+func (d *Deadlocks) confirm(dead concurrency.Deadlock) bool {
+	requests := map[kvpb.NodeID]*kvpb.WaitsRequest{}
 	put := func(n kvpb.NodeID, id kvpb.TxnID) {
-		if questions[n] == nil {
-			questions[n] = &kvpb.WaitsRequest{Exact: true}
+		if requests[n] == nil {
+			requests[n] = &kvpb.WaitsRequest{Exact: true}
 		}
-		questions[n].Txns = append(questions[n].Txns, id)
+		requests[n].Txns = append(requests[n].Txns, id)
 	}
 	for i := range dead {
 		at, id := kvpb.NodeID(dead[i].Node), kvpb.TxnID(dead[i].Txn)
@@ -375,14 +375,14 @@ func (d *Deadlocks) stands(dead concurrency.Deadlock) bool {
 			put(g, id)
 		}
 	}
-	answers := d.askAll(questions)
+	answers := d.askAll(requests)
 	for i := range dead {
 		next := kvpb.TxnID(dead[(i+1)%len(dead)].Txn)
 		at, id := kvpb.NodeID(dead[i].Node), kvpb.TxnID(dead[i].Txn)
 		if !waitsStill(answers[at], id, dead[i].Number, next) {
 			return false
 		}
-		if g := id.Gateway(); g != at && !awayStill(answers[g], id, at) {
+		if g := id.Gateway(); g != at && !waitsAt(answers[g], id, at) {
 			return false
 		}
 	}
@@ -407,11 +407,11 @@ func waitsStill(a *kvpb.WaitsResponse, id kvpb.TxnID, number uint64, next kvpb.T
 	return false
 }
 
-func awayStill(a *kvpb.WaitsResponse, id kvpb.TxnID, at kvpb.NodeID) bool {
+func waitsAt(a *kvpb.WaitsResponse, id kvpb.TxnID, at kvpb.NodeID) bool {
 	if a == nil {
 		return false
 	}
-	for _, w := range a.Away {
+	for _, w := range a.RemoteWaits {
 		if w.Txn == id && w.Node == at {
 			return true
 		}

@@ -100,7 +100,7 @@ func (s *waitSearch) take(n kvpb.NodeID, a *kvpb.WaitsResponse) {
 		s.waits = append(s.waits, r)
 		fresh = append(fresh, w.Blockers...)
 	}
-	for _, w := range a.Away {
+	for _, w := range a.RemoteWaits {
 		if !s.txn(w.Txn).waits {
 			s.ask(w.Node, w.Txn)
 		}

@@ -121,9 +121,9 @@ func (w *lockNodes) txn(gateway kvpb.NodeID, n uint64) *lockTxn {
 // lock takes a lock as a gateway and a leader do; false if the transaction must end.
 func (x *lockTxn) lock(at *lockNode, key string, s lock.Strength) bool {
 	if gw := x.id.Gateway(); gw != at.id {
-		away := &x.w.nodes[gw-1].dl.away
-		away.begin(x.id, at.id)
-		defer away.end(x.id, at.id)
+		remote := &x.w.nodes[gw-1].dl.remote
+		remote.begin(x.id, at.id)
+		defer remote.end(x.id, at.id)
 	}
 	wait, err := at.table.Acquire([]byte(key), x.h, s)
 	if err != nil {

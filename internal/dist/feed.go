@@ -64,10 +64,10 @@ func (d *Router) Feed(
 ) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	f := &feed{d: d, emit: emit, fail: cancel, resolved: from, slots: make(chan struct{}, maxFeedWaits), turn: make(chan struct{}, 1)}
-	f.turn <- struct{}{}
+	f := &feed{d: d, emit: emit, fail: cancel, resolved: from, slots: make(chan struct{}, maxFeedWaits), mu: sleep.NewMutex()}
+	f.mu.Lock()
 	f.begin(ctx, span, from)
-	<-f.turn
+	f.mu.Unlock()
 	f.running.Wait()
 	return context.Cause(ctx)
 }
@@ -81,7 +81,7 @@ type feed struct {
 	slots   chan struct{}
 	n       atomic.Int32 // of parts
 
-	turn     chan struct{} // a semaphore for what follows and for emit
+	mu       sleep.Mutex // guards what follows, and is held during emit
 	parts    []*feedPart
 	resolved hlc.Timestamp
 }
@@ -90,12 +90,12 @@ type feed struct {
 type feedPart struct {
 	f        *feed
 	span     kvpb.Span
-	resolved hlc.Timestamp // guarded by feed.turn but for its own goroutine
+	resolved hlc.Timestamp // written with feed.mu held, by its own goroutine
 	id       uint64        // at the replica, 0 before the first request
 	target   target
 }
 
-// begin adds a part. The caller holds turn.
+// begin adds a part. The caller holds f.mu.
 func (f *feed) begin(ctx context.Context, span kvpb.Span, from hlc.Timestamp) {
 	if len(f.parts) >= maxFeedParts {
 		f.fail(&kvpb.UnavailableError{Reason: "the feed reads from too many ranges"})
@@ -177,11 +177,11 @@ func (p *feedPart) open(ctx context.Context, r *retry) error {
 		return err
 	}
 	if slices.Compare(p.span.EndKey, t.desc.EndKey) > 0 {
-		p.f.turn <- struct{}{}
+		p.f.mu.Lock()
 		more := kvpb.Span{Key: t.desc.EndKey, EndKey: p.span.EndKey}
 		p.span.EndKey = t.desc.EndKey
 		p.f.begin(ctx, more, p.resolved)
-		<-p.f.turn
+		p.f.mu.Unlock()
 	}
 	if _, ok := t.Sender.(kvpb.Feeder); !ok {
 		return &kvpb.UnavailableError{Reason: "the replica has no feeds"}
@@ -223,8 +223,8 @@ func (p *feedPart) judge(r *retry, err error) {
 // deliver passes a response on. The span's resolved timestamp is the least one of its parts.
 func (p *feedPart) deliver(resp *kvpb.FeedResponse) error {
 	f := p.f
-	f.turn <- struct{}{}
-	defer func() { <-f.turn }()
+	f.mu.Lock()
+	defer f.mu.Unlock()
 	if len(resp.Events) > 0 {
 		if err := f.emit(resp.Events, hlc.Timestamp{}); err != nil {
 			return &emitError{err}

@@ -26,8 +26,8 @@ type Remote struct {
 	Node   kvpb.NodeID
 	Range  kvpb.RangeID
 
-	away  *absences  // records lock requests; may be nil
-	clock *peerClock // records requests; may be nil
+	waits *remoteWaits // records lock requests; may be nil
+	clock *peerClock   // records requests; may be nil
 }
 
 var _ kvpb.Sender = (*Remote)(nil)
@@ -113,9 +113,9 @@ func (s *Remote) Scan(ctx context.Context, req *kvpb.ScanRequest, resp *kvpb.Sca
 func (s *Remote) Lock(ctx context.Context, req *kvpb.LockRequest, resp *kvpb.LockResponse) error {
 	p := s.begin(kvwire.OpLock)
 	p.b = kvwire.AppendLock(p.b, req)
-	if s.away != nil {
-		s.away.begin(req.Txn.ID, s.Node)
-		defer s.away.end(req.Txn.ID, s.Node)
+	if s.waits != nil {
+		s.waits.begin(req.Txn.ID, s.Node)
+		defer s.waits.end(req.Txn.ID, s.Node)
 	}
 	body, err := s.call(ctx, p)
 	if err != nil {

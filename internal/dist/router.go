@@ -185,7 +185,7 @@ func (d *Router) choose(e *rangecache.Entry, r *retry) (target, error) {
 func (d *Router) remote(e *rangecache.Entry, n kvpb.NodeID) target {
 	s := &Remote{Caller: d.cfg.Caller, Node: n, Range: e.Desc().RangeID, clock: d.clocks.peer(n)}
 	if d.cfg.Deadlocks != nil {
-		s.away = &d.cfg.Deadlocks.away
+		s.waits = &d.cfg.Deadlocks.remote
 	}
 	return target{Sender: s, desc: e.Desc(), entry: e, node: n}
 }

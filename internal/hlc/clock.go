@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/lichendb/lichen/internal/must"
+	"github.com/lichendb/lichen/internal/sleep"
 )
 
 const (
@@ -46,11 +47,9 @@ type Clock struct {
 	offset    int64 // added to physical since Start, when the wall was set back
 	maxOffset time.Duration
 
-	// turn holds a value while somebody persists a bound. It is a channel, since that
-	// takes as long as a disk may stall: a mutex must not be held for so long, and
-	// tests in virtual time see those who wait for it at rest.
-	turn    chan struct{}
-	persist func(bound int64) error // this and what follows belongs to whose turn it is
+	// mu guards what follows. It is held while a bound is persisted, as long as the disk may stall.
+	mu      sleep.Mutex
+	persist func(bound int64) error
 	stopped bool
 	failed  error
 
@@ -71,7 +70,7 @@ func NewSystem(maxOffset time.Duration) *Clock {
 // since the Unix epoch: a virtual clock in tests. physical must be safe for
 // concurrent use.
 func New(physical func() int64, maxOffset time.Duration) *Clock {
-	c := &Clock{physical: physical, maxOffset: maxOffset, turn: make(chan struct{}, 1)}
+	c := &Clock{physical: physical, maxOffset: maxOffset, mu: sleep.NewMutex()}
 	c.limit.Store(math.MaxInt64)
 	return c
 }
@@ -88,16 +87,12 @@ func (c *Clock) Start(bound int64, persist func(bound int64) error, onFail func(
 	}
 	c.raise(bound)
 	c.onFail = onFail
-	c.take()
-	defer c.give()
+	c.mu.Lock()
+	defer c.mu.Unlock()
 	c.persist = persist
 	c.limit.Store(0)
 	return c.raiseLimit()
 }
-
-// take waits for the turn to persist a bound, give ends it.
-func (c *Clock) take() { c.turn <- struct{}{} }
-func (c *Clock) give() { <-c.turn }
 
 // Stop persists a last bound, just past the times that were handed out, so that
 // the clock's next incarnation need not wait for the wall to reach the bound of this
@@ -105,8 +100,8 @@ func (c *Clock) give() { <-c.turn }
 // last bound instead of passing it; nothing may be written with the times it
 // returns.
 func (c *Clock) Stop() {
-	c.take()
-	defer c.give()
+	c.mu.Lock()
+	defer c.mu.Unlock()
 	if c.stopped {
 		return
 	}
@@ -225,8 +220,8 @@ func (c *Clock) Refresh() error {
 	if c.refreshedAt.Load() == last {
 		return nil
 	}
-	c.take()
-	defer c.give()
+	c.mu.Lock()
+	defer c.mu.Unlock()
 	if c.persist == nil || c.stopped {
 		return nil
 	}
@@ -236,8 +231,8 @@ func (c *Clock) Refresh() error {
 // extend waits until the limit lies past the present and reports whether Now
 // may try again; false means that the clock was stopped.
 func (c *Clock) extend() bool {
-	c.take()
-	defer c.give()
+	c.mu.Lock()
+	defer c.mu.Unlock()
 	if max(c.PhysicalNow(), c.last.Load()+1) < c.limit.Load() {
 		return true // somebody else was first
 	}
@@ -261,7 +256,7 @@ func (c *Clock) extend() bool {
 }
 
 // raiseLimit persists a bound BoundWindow past the present and then raises
-// the limit to it. It is the caller's turn.
+// the limit to it. The caller holds c.mu.
 func (c *Clock) raiseLimit() error {
 	last := c.last.Load()
 	bound := max(c.PhysicalNow(), last+1) + int64(BoundWindow)

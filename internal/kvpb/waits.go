@@ -13,8 +13,8 @@ type WaitsRequest struct {
 
 // WaitsResponse answers a WaitsRequest.
 type WaitsResponse struct {
-	Waits []Wait
-	Away  []Away
+	Waits       []Wait
+	RemoteWaits []RemoteWait
 	// Over are those of the transactions asked for of which the answering node was the
 	// gateway, and which have ended.
 	Over []TxnID
@@ -28,9 +28,8 @@ type Wait struct {
 	Blockers []TxnID
 }
 
-// Away says that the gateway of a transaction waits for an answer from a node to a
-// request for a lock.
-type Away struct {
+// RemoteWait says that a node has not answered a lock request of a transaction's gateway yet.
+type RemoteWait struct {
 	Txn  TxnID
 	Node NodeID
 }

@@ -45,6 +45,7 @@ var retired = map[string]string{
 	"hasty":       "without a quorum",
 	"riders":      "deferred proposals",
 	"haste":       "flush",
+	"forsaken":    "orphaned, or abandoned",
 	"kindle":      "campaign",
 }
 

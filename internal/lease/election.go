@@ -14,7 +14,7 @@ import (
 // votes for. It is pure: Step takes an event and the facts of the moment, and says what the
 // replica does (package replica, election.go).
 //
-//	              NeedLeader, Tick              Turn, Start               Elected, Tick: there is a leader
+//	              NeedLeader, Tick              Dequeued, Start             Elected, Tick: there is a leader
 //	NotCandidate ─────────────────► Queued ───────────────► Campaigning ──────────────────► NotCandidate
 //	                                  ▲                          │
 //	                                  └──────────────────────────┘
@@ -81,17 +81,17 @@ const (
 // ElectionEventType names what happens to an Election.
 type ElectionEventType uint8
 
-// The events. NeedLeader, Turn and EndCampaign may come from any goroutine, the others belong to the
+// The events. NeedLeader, Dequeued and EndCampaign may come from any goroutine, the others belong to the
 // one that processes the raft group.
 const (
 	// NeedLeader: the support of the leader's store has ended.
 	NeedLeader ElectionEventType = iota
-	// Turn: the store's queue has come to the replica.
-	Turn
+	// Dequeued: the replica is the next one of the store's queue.
+	Dequeued
 	// EndCampaign: the campaign takes too long, or can't begin.
 	EndCampaign
 
-	// Start: the group gets to a campaign whose turn has come.
+	// Start: the group is processed, and has a campaign to start.
 	Start
 	// Tick: a tick has passed in which the replica does not lead.
 	Tick
@@ -228,7 +228,7 @@ func (e *Election) Step(ev *ElectionEvent, f *ElectionFacts) (r ElectionResult) 
 	switch ev.Type {
 	case NeedLeader:
 		e.enqueue(f, campaignDelay, &r)
-	case Turn:
+	case Dequeued:
 		if e.change(Queued, Campaigning) {
 			r.Effects |= Begin
 		}
@@ -287,7 +287,7 @@ func (e *Election) stepVote(ev *ElectionEvent, f *ElectionFacts, r *ElectionResu
 	}
 }
 
-// start begins a campaign whose turn has come.
+// start begins the campaign of a replica that was dequeued.
 func (e *Election) start(f *ElectionFacts, r *ElectionResult) {
 	switch {
 	case e.Candidacy() != Campaigning:

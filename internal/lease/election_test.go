@@ -88,7 +88,7 @@ func (s *electionScript) op(f []string) string {
 }
 
 var electionEvents = map[string]ElectionEventType{
-	"need-leader": NeedLeader, "turn": Turn, "end-campaign": EndCampaign, "start": Start, "tick": Tick, "campaign-now": CampaignNow,
+	"need-leader": NeedLeader, "dequeue": Dequeued, "end-campaign": EndCampaign, "start": Start, "tick": Tick, "campaign-now": CampaignNow,
 	"campaign-first": CampaignFirst, "vote": CallForVotes, "pre-vote": CallForVotes, "granted": Granted, "pre-granted": Granted,
 	"refused": Refused, "timeout-now": TimeoutNow, "later-term": LaterTerm, "elected": Elected, "log-full": LogFull, "new-term": NewTerm,
 }

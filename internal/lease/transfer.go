@@ -79,12 +79,12 @@ func (g *Gate) IsShut() bool { return g.shut.Load() }
 
 // Drained returns when nobody is inside a shut gate any more; false if that takes longer than wait.
 func (g *Gate) Drained(wait time.Duration) bool {
-	late := time.NewTimer(wait)
-	defer late.Stop()
+	timeout := time.NewTimer(wait)
+	defer timeout.Stop()
 	for g.inside.Load() > 0 {
 		select {
 		case <-g.empty:
-		case <-late.C:
+		case <-timeout.C:
 			return g.inside.Load() == 0
 		}
 	}

@@ -90,7 +90,7 @@ type Liveness struct {
 	selfRemoved      bool
 	oldest           int64 // wall time of the own gateway's oldest read, as last announced
 	laterIncarnation int64 // the latest incarnation of this node that others know, if it is not this one
-	asking           bool
+	requesting       bool
 	asked            int64 // the latest time until which support was requested
 	peers            map[kvpb.NodeID]*peer
 	registry         map[kvpb.NodeID]NodeInfo // this node included
@@ -154,9 +154,9 @@ func New(o Options) *Liveness {
 func (l *Liveness) Start() {
 	wait := int64(SupportFor + l.o.MaxOffset)
 	l.voteAfter.Store(l.o.Clock.Now().WallTime + wait)
-	self, asking := l.observe()
+	self, requesting := l.observe()
 	ev := l.begin()
-	l.refreshSelf(self, asking, ev)
+	l.refreshSelf(self, requesting, ev)
 	l.end(ev)
 	l.stopped.Go(l.run)
 }
@@ -194,10 +194,10 @@ func (l *Liveness) step() time.Duration {
 	due := !time.Now().Before(l.beatAt)
 	l.mu.Unlock()
 	var self NodeInfo
-	var asking bool
+	var requesting bool
 	var oldest int64
 	if due {
-		self, asking = l.observe()
+		self, requesting = l.observe()
 		oldest = l.ownOldestRead()
 	}
 	ev := l.begin()
@@ -209,7 +209,7 @@ func (l *Liveness) step() time.Duration {
 	now, ok := l.now() // 0 if unavailable: then no support that was given ends
 	l.expire(now, max(now, steady), ev)
 	if due && ok { // otherwise the heartbeats follow when the clock goes on
-		l.refreshSelf(self, asking, ev)
+		l.refreshSelf(self, requesting, ev)
 		l.oldest = oldest
 		l.beat(ev)
 		now := time.Now()
@@ -246,7 +246,7 @@ func (l *Liveness) HeartbeatNow() {
 }
 
 // observe calls the owner's hooks, which may block for a while.
-func (l *Liveness) observe() (self NodeInfo, asking bool) {
+func (l *Liveness) observe() (self NodeInfo, requesting bool) {
 	return l.o.Self(), l.o.ClockOK == nil || l.o.ClockOK()
 }
 

@@ -196,7 +196,7 @@ func (l *Liveness) mergeSelf(n NodeInfo, ev *events) {
 }
 
 // refreshSelf takes over the owner's info about this node.
-func (l *Liveness) refreshSelf(n NodeInfo, asking bool, ev *events) {
+func (l *Liveness) refreshSelf(n NodeInfo, requesting bool, ev *events) {
 	if n.ID == 0 {
 		return
 	}
@@ -216,7 +216,7 @@ func (l *Liveness) refreshSelf(n NodeInfo, asking bool, ev *events) {
 	}
 	n.Removed = n.Removed || l.selfRemoved
 	n.Seq += l.seqLift
-	l.asking = asking && !n.Removed
+	l.requesting = requesting && !n.Removed
 	for _, s := range n.Stores {
 		l.attachOwn(s.ID)
 	}

@@ -26,7 +26,7 @@ func (l *Liveness) beat(ev *events) {
 // does not have yet.
 func (l *Liveness) heartbeat(p *peer, ev *events) {
 	e := l.header(p)
-	if now, ok := l.now(); l.asking && ok {
+	if now, ok := l.now(); l.requesting && ok {
 		l.asked = max(l.asked, now+int64(SupportFor))
 		e.ask(l.asked)
 	}

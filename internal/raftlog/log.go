@@ -12,14 +12,8 @@ import (
 
 	"github.com/lichendb/lichen/internal/fs"
 	"github.com/lichendb/lichen/internal/must"
+	"github.com/lichendb/lichen/internal/sleep"
 )
-
-// turn is a mutex that is held while the disk works: a channel, so that those who wait
-// for a stalled disk are at rest where time is virtual.
-type turn chan struct{}
-
-func (t turn) Lock()   { t <- struct{}{} }
-func (t turn) Unlock() { <-t }
 
 // Log is the log of all raft groups of a store.
 type Log struct {
@@ -31,7 +25,7 @@ type Log struct {
 	// createMu is held while a segment is created, so that a writer in need
 	// waits for the one the janitor is making instead of making another. It is
 	// taken before mu.
-	createMu turn
+	createMu sleep.Mutex
 
 	mu      sync.Mutex
 	changed sync.Cond // on mu: room in the queue, writer or janitor gone
@@ -120,7 +114,7 @@ func Open(o Options) (*Log, error) {
 			segs:   map[uint32]*segment{},
 			cache:  cache{limit: o.CacheBytes},
 		},
-		createMu: make(turn, 1),
+		createMu: sleep.NewMutex(),
 		marks:    map[GroupID]struct{}{},
 		next:     newFrame(1),
 		nextSeq:  1,

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/lichendb/lichen/internal/kvpb"
+	"github.com/lichendb/lichen/internal/sleep"
 )
 
 // maxIDBlock bounds how many ids of ranges a node takes at once. Those it does not
@@ -13,25 +14,22 @@ const maxIDBlock = 64
 // rangeIDs are ids for new ranges that belong to this node. It takes the more at once the more
 // it has used: a node that splits once takes one.
 type rangeIDs struct {
-	// turn is full while one request uses what follows, also while it asks the cluster: who
-	// waits goes on when its context ends.
-	turn  chan struct{}
+	// mu guards what follows. It is held while the cluster is asked for a block of ids.
+	mu    sleep.Mutex
 	next  uint64
 	left  uint64
 	block uint64
 }
 
-func newRangeIDs() rangeIDs { return rangeIDs{turn: make(chan struct{}, 1)} }
+func newRangeIDs() rangeIDs { return rangeIDs{mu: sleep.NewMutex()} }
 
 // newRangeID returns an id that no range has had.
 func (a *Admin) newRangeID(ctx context.Context) (kvpb.RangeID, error) {
 	s := &a.ids
-	select {
-	case s.turn <- struct{}{}:
-	case <-ctx.Done():
-		return 0, ctx.Err()
+	if err := s.mu.LockContext(ctx); err != nil {
+		return 0, err
 	}
-	defer func() { <-s.turn }()
+	defer s.mu.Unlock()
 	if s.left == 0 {
 		s.block = min(max(2*s.block, 1), maxIDBlock)
 		last, err := a.o.DB().Increment(ctx, "range-id", s.block)

@@ -16,7 +16,7 @@ import (
 // new leaders at once: the queue prefers ranges with waiting requests, and bounds the number of
 // concurrent campaigns so that each one completes.
 type Elections interface {
-	// Enqueue adds a replica to the queue, which calls StartCampaign on its turn, but not before wait
+	// Enqueue adds a replica to the queue, which calls StartCampaign when it is the next one, but not before wait
 	// has passed. rank is the number of replicas of the range that should campaign before it.
 	Enqueue(r *Replica, rank int, wait time.Duration)
 	// Prioritize moves a queued replica forward, since a request waits for its range.
@@ -38,7 +38,7 @@ func (r *Replica) SupportLost(s kvpb.StoreID) {
 }
 
 // StartCampaign begins the replica's campaign if its range still needs a leader.
-func (r *Replica) StartCampaign() { r.stepElection(lease.Turn) }
+func (r *Replica) StartCampaign() { r.stepElection(lease.Dequeued) }
 
 // EndCampaign ends a campaign that takes too long. The replica's next tick begins another.
 func (r *Replica) EndCampaign() { r.stepElection(lease.EndCampaign) }

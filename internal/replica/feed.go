@@ -312,8 +312,8 @@ func (fs *feeds) catchUp(r *Replica, f *feed, resp *kvpb.FeedResponse) error {
 
 // awaitFeed waits for events or a later resolved timestamp.
 func (r *Replica) awaitFeed(ctx context.Context, f *feed, noWait bool, resp *kvpb.FeedResponse) error {
-	late := time.NewTimer(feedWait)
-	defer late.Stop()
+	timeout := time.NewTimer(feedWait)
+	defer timeout.Stop()
 	poll := time.NewTicker(kvpb.ClosedEvery)
 	defer poll.Stop()
 	for {
@@ -326,7 +326,7 @@ func (r *Replica) awaitFeed(ctx context.Context, f *feed, noWait bool, resp *kvp
 		select {
 		case <-f.notify:
 		case <-poll.C:
-		case <-late.C:
+		case <-timeout.C:
 			return nil
 		case <-ctx.Done():
 			return ctx.Err()

@@ -4,6 +4,9 @@ import (
 	"context"
 	"time"
 
+	"go.etcd.io/raft/v3"
+	"go.etcd.io/raft/v3/tracker"
+
 	"github.com/lichendb/lichen/internal/apply"
 	"github.com/lichendb/lichen/internal/concurrency"
 	"github.com/lichendb/lichen/internal/keys"
@@ -12,8 +15,6 @@ import (
 	"github.com/lichendb/lichen/internal/must"
 	"github.com/lichendb/lichen/internal/raftgroup"
 	"github.com/lichendb/lichen/internal/sleep"
-	"go.etcd.io/raft/v3"
-	"go.etcd.io/raft/v3/tracker"
 )
 
 const (
@@ -199,8 +200,8 @@ func (r *Replica) transferLocks(l *lease.Lease, to kvpb.ReplicaID, onlyWithLocks
 func (r *Replica) awaitTransfer(
 	ctx context.Context, l *lease.Lease, to kvpb.ReplicaID, onlyWithLocks bool,
 ) (fence raftgroup.Fence, ready bool) {
-	late := time.NewTimer(transferWait)
-	defer late.Stop()
+	timeout := time.NewTimer(transferWait)
+	defer timeout.Stop()
 	for {
 		fence, err := r.admitWrite(ctx)
 		if now := r.lease.Load(); now == nil || now.Term != l.Term || now.Revoked.Load() {
@@ -213,7 +214,7 @@ func (r *Replica) awaitTransfer(
 		case <-time.After(transferPoll):
 		case <-ctx.Done():
 			return fence, false
-		case <-late.C:
+		case <-timeout.C:
 			if err != nil && !onlyWithLocks {
 				r.transfer(l.Term, to)
 			}

@@ -181,19 +181,19 @@ func (r *Replica) awaitResolved(ctx context.Context) error {
 		fmt.Errorf("%w: transactions have provisional data in range %d", ErrNotNow, r.id))
 }
 
-// awaitMerge polls done until it returns true. It fails with late after the timeout.
-func awaitMerge(ctx context.Context, timeout time.Duration, done func(context.Context) (bool, error), late error) error {
+// awaitMerge polls done until it returns true. It fails with timedOut after the timeout.
+func awaitMerge(ctx context.Context, timeout time.Duration, done func(context.Context) (bool, error), timedOut error) error {
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
 	for {
 		switch ok, err := done(ctx); {
 		case ctx.Err() != nil && !ok:
-			return late
+			return timedOut
 		case ok || err != nil:
 			return err
 		}
 		if sleep.For(ctx, mergePoll) != nil {
-			return late
+			return timedOut
 		}
 	}
 }

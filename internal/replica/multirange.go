@@ -38,11 +38,11 @@ type multiRangeBatch struct {
 
 // batchPart is a command on its way.
 type batchPart struct {
-	g    *group
-	prop *raftgroup.Proposal
-	done bool       // prop was answered
-	away chan error // receives the outcome of a part on another goroutine
-	err  error
+	g        *group
+	prop     *raftgroup.Proposal
+	done     bool       // prop was answered
+	proposed chan error // receives the outcome if another goroutine proposes; else nil
+	err      error
 }
 
 // StageBatch implements kvpb.BatchStager.
@@ -98,8 +98,8 @@ func (b *multiRangeBatch) run() {
 	for i := range b.parts {
 		p := &b.parts[i]
 		switch {
-		case p.away != nil:
-			p.err = <-p.away
+		case p.proposed != nil:
+			p.err = <-p.proposed
 		case p.done:
 			p.err = p.g.Queue.Put(p.prop)
 		default: // in an entry that waits for a quorum
@@ -123,10 +123,10 @@ func (b *multiRangeBatch) advance() {
 func (b *multiRangeBatch) enter(p *batchPart) {
 	g, ok := p.g, false
 	if p.done, ok = g.ProposeHere(p.prop, b); !ok {
-		p.away = make(chan error, 1)
+		p.proposed = make(chan error, 1)
 		go func() {
 			defer must.Report(g.r.deps.OnFatal)
-			p.away <- g.ProposeWait(p.prop)
+			p.proposed <- g.ProposeWait(p.prop)
 		}()
 	}
 }

@@ -106,11 +106,11 @@ func (r *Replica) buildSpill(b *apply.Builder, req *kvpb.SpillRequest, one txnin
 		}
 		last, in := &req.Writes[n-1], one
 		in.Position, in.Deleted = req.Positions[n-1], last.Value == nil
-		late, err := r.fillHistory(&in, req, i, n)
+		outdated, err := r.fillHistory(&in, req, i, n)
 		if err != nil {
 			return err
 		}
-		if !late {
+		if !outdated {
 			b.SetRaw(keys.Lock(last.Key), in.Encode())
 			put(b, last)
 		}
@@ -206,9 +206,9 @@ func (r *Replica) spillTimestamp() hlc.Timestamp {
 func next(k []byte) []byte { return append(bytes.Clone(k), 0) }
 
 // fillHistory adds the transaction's earlier writes of a key to the intent of the last of the writes from
-// i to n: a rollback to a savepoint restores them, and snapshots of earlier statements read them. late
-// says that the range already has a later write, so that this is an old copy of the request.
-func (r *Replica) fillHistory(in *txnintent.Intent, req *kvpb.SpillRequest, i, n int) (late bool, err error) {
+// i to n: a rollback to a savepoint restores them, and snapshots of earlier statements read them.
+// outdated says that the range already has a later write, so that this is an old copy of the request.
+func (r *Replica) fillHistory(in *txnintent.Intent, req *kvpb.SpillRequest, i, n int) (outdated bool, err error) {
 	key := req.Writes[i].Key
 	old, ok, err := r.intentOn(key)
 	if err != nil {

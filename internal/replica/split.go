@@ -57,7 +57,7 @@ func (r *Replica) split(n *Replica, right *kvpb.RangeDescriptor) {
 	if n == nil {
 		return
 	}
-	n.finished.Become(&r.finished) // the right half's history is that of this range
+	n.finished.CopyFrom(&r.finished) // the right half's history is that of this range
 	if r.deps.Closing != nil {
 		r.deps.Closing.Inherit(r.id, n.id, r.applied.Load())
 	}

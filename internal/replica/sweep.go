@@ -11,9 +11,9 @@ import (
 const (
 	// sweepEvery is the interval at which a leader sweeps abandoned transactions.
 	sweepEvery = 5 * time.Second
-	// forsakenAfter is the age of spilled intents from which on the sweep asks their gateway whether
+	// orphanedAfter is the age of spilled intents from which on the sweep asks their gateway whether
 	// the transaction has ended.
-	forsakenAfter = 30 * time.Second
+	orphanedAfter = 30 * time.Second
 )
 
 // sweepLater starts the sweep unless it runs. The sweep resolves intents that no request contends for.
@@ -99,7 +99,7 @@ func (r *Replica) sweepOnce(age time.Duration) {
 
 func (r *Replica) sweepTxn(x *txnintent.Txn) {
 	st := r.intents.State(x)
-	switch st.Sweep(func() bool { return r.forsaken(x) }) {
+	switch st.Sweep(func() bool { return r.orphaned(x) }) {
 	case txnintent.SweepPush:
 		r.pushOnce(x, st.PushTo)
 	case txnintent.SweepResolve:
@@ -107,14 +107,14 @@ func (r *Replica) sweepTxn(x *txnintent.Txn) {
 	}
 }
 
-// forsaken reports whether the gateway of a transaction that has spilled here has died, or has ended the
+// orphaned reports whether the gateway of a transaction that has spilled here has died, or has ended the
 // transaction although the message did not arrive here.
-func (r *Replica) forsaken(x *txnintent.Txn) bool {
+func (r *Replica) orphaned(x *txnintent.Txn) bool {
 	if !r.gatewayAlive(x.ID(), false) {
 		return true
 	}
 	over := r.txnDeps().Over
-	return over != nil && time.Since(x.Since()) >= forsakenAfter && over(x.ID())
+	return over != nil && time.Since(x.Since()) >= orphanedAfter && over(x.ID())
 }
 
 func (r *Replica) sweepRecord(id kvpb.TxnID, least time.Duration) {

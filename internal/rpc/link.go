@@ -181,16 +181,16 @@ func (l *link) get(ctx context.Context) (*conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	var late <-chan time.Time
+	var timeout <-chan time.Time
 	if failed != nil {
 		t := time.NewTimer(reconnectWait)
 		defer t.Stop()
-		late = t.C
+		timeout = t.C
 	}
 	select {
 	case <-a.done:
 		return a.c, a.err
-	case <-late:
+	case <-timeout:
 		return nil, fmt.Errorf("no new connection within %v: %w", reconnectWait, failed)
 	case <-ctx.Done():
 		return nil, fmt.Errorf("connecting: %w", ctxError(ctx))

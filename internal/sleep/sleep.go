@@ -1,4 +1,4 @@
-// Package sleep sleeps until a context ends.
+// Package sleep waits: until a context ends (For), and with a mutex held (Mutex).
 package sleep
 
 import (

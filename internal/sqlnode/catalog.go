@@ -44,7 +44,7 @@ func (p catalogPeers) Call(ctx context.Context, to kvpb.NodeID, req []byte) ([]b
 	return p.n.o.Transport.Call(ctx, to, methodCatalog, req)
 }
 
-// Away implements catalog.Peers.
-func (p catalogPeers) Away(txn kvpb.TxnID, to kvpb.NodeID) (back func()) {
-	return p.n.kv.Deadlocks.Away(txn, to)
+// RemoteWait implements catalog.Peers.
+func (p catalogPeers) RemoteWait(txn kvpb.TxnID, to kvpb.NodeID) (done func()) {
+	return p.n.kv.Deadlocks.RemoteWait(txn, to)
 }

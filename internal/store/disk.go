@@ -48,7 +48,7 @@ type disk struct {
 	stalled, full atomic.Bool
 	late          atomic.Bool
 	pace          diskPace
-	standing      atomic.Pointer[chan struct{}] // closed while the disk is stalled
+	stall         atomic.Pointer[chan struct{}] // closed while the disk is stalled
 
 	// The rest belongs to the watching goroutine.
 	slowAt time.Time // time of the last slow operation
@@ -61,13 +61,13 @@ type disk struct {
 	resignAt time.Time
 }
 
-// answers records that the disk answers; stands returns the channel that the next stall closes.
+// answers records that the disk answers; stalls returns the channel that the next stall closes.
 func (d *disk) answers() {
 	c := make(chan struct{})
-	d.standing.Store(&c)
+	d.stall.Store(&c)
 }
 
-func (d *disk) stands() <-chan struct{} { return *d.standing.Load() }
+func (d *disk) stalls() <-chan struct{} { return *d.stall.Load() }
 
 // Disk returns the state of the store's disk. It takes no locks.
 func (s *Store) Disk() DiskState {
@@ -142,7 +142,7 @@ func (s *Store) judgeDisk(now time.Time) {
 		d.stalled.Store(true)
 		d.resigned = 0
 		s.resign(now)
-		close(*d.standing.Load())
+		close(*d.stall.Load())
 		s.opts.Logger.Error("the disk does not answer: the store's leaderships move away", "dir", s.opts.Dir, "for", oldest)
 	case was && stalls && now.After(d.resignAt):
 		s.resign(now)

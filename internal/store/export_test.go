@@ -38,8 +38,8 @@ func (s *Store) AdmitWrite() error { return s.admitWrite() }
 // All returns all replicas, those that are not initialized among them.
 func (s *Store) All() []*replica.Replica { return s.all() }
 
-// AwayLogs counts the logs of replicas that were removed.
-func (s *Store) AwayLogs() int { return len(s.away.logs) }
+// RemovedLogs counts the logs of replicas that were removed.
+func (s *Store) RemovedLogs() int { return len(s.removed.logs) }
 
 // DestroyLogs destroys the logs of removed replicas whose end is durable.
 func (s *Store) DestroyLogs() { newMaintenance(s).destroyLogs() }

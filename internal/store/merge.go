@@ -15,8 +15,8 @@ import (
 // maxForwards bounds the merged ranges whose successors a store remembers.
 const maxForwards = 1 << 14
 
-// mergedAway are the ranges whose replicas here were subsumed or removed.
-type mergedAway struct {
+// removedReplicas are the replicas of this store that were removed, or subsumed in a merge.
+type removedReplicas struct {
 	mu sync.Mutex
 	// logs are those of replicas whose end is not durable in the engine yet. After a crash they are
 	// needed to repeat the merges, and for the votes of removed replicas.
@@ -33,7 +33,7 @@ type obsoleteLog struct {
 }
 
 // await schedules the log of a replica for removal once the replica's end is durable.
-func (a *mergedAway) await(r *replica.Replica) {
+func (a *removedReplicas) await(r *replica.Replica) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if a.logs == nil {
@@ -44,7 +44,7 @@ func (a *mergedAway) await(r *replica.Replica) {
 
 // awaits reports whether the log of an earlier replica of a range is still to be removed, and
 // whether this is the first call to ask so.
-func (a *mergedAway) awaits(id kvpb.RangeID) (waits, news bool) {
+func (a *removedReplicas) awaits(id kvpb.RangeID) (waits, news bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	d, ok := a.logs[id]
@@ -60,7 +60,7 @@ func (a *mergedAway) awaits(id kvpb.RangeID) (waits, news bool) {
 func (s *Store) merged(left, right *replica.Replica) {
 	id := right.RangeID()
 	s.drop(id)
-	a := &s.away
+	a := &s.removed
 	a.await(right)
 	a.mu.Lock()
 	if a.forward == nil {
@@ -78,7 +78,7 @@ func (s *Store) merged(left, right *replica.Replica) {
 
 // MergedInto returns the descriptor of the range that subsumed a range, if that happened here.
 func (s *Store) MergedInto(id kvpb.RangeID) (*kvpb.RangeDescriptor, bool) {
-	a := &s.away
+	a := &s.removed
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	r := a.forward[id]
@@ -99,7 +99,7 @@ func (s *Store) MergedInto(id kvpb.RangeID) (*kvpb.RangeDescriptor, bool) {
 // engine. It runs after each flush.
 func (m *maintenance) destroyLogs() {
 	s := m.s
-	a := &s.away
+	a := &s.removed
 	a.mu.Lock()
 	logs := maps.Clone(a.logs)
 	a.mu.Unlock()

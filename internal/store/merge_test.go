@@ -308,7 +308,7 @@ func TestMergePowerLoss(t *testing.T) {
 				}
 				c.agree()
 				for _, nd := range c.Nodes {
-					if groups := nd.Store.Log().Groups(); len(groups) > 2+nd.Store.AwayLogs() {
+					if groups := nd.Store.Log().Groups(); len(groups) > 2+nd.Store.RemovedLogs() {
 						t.Errorf("node %d has the logs of groups %v", nd.ID, groups)
 					}
 				}

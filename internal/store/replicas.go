@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 
+	pb "go.etcd.io/raft/v3/raftpb"
+
 	"github.com/lichendb/lichen/internal/apply"
 	"github.com/lichendb/lichen/internal/keys"
 	"github.com/lichendb/lichen/internal/kvpb"
@@ -14,7 +16,6 @@ import (
 	"github.com/lichendb/lichen/internal/replica"
 	"github.com/lichendb/lichen/internal/snapshot"
 	"github.com/lichendb/lichen/internal/storage"
-	pb "go.etcd.io/raft/v3/raftpb"
 )
 
 // maxCreations bounds the messages that wait for the creation of a replica; raft resends dropped
@@ -71,7 +72,7 @@ func (s *Store) create(e *envelope) (*replica.Replica, error) {
 	if err != nil || e.to.Replica < floor {
 		return nil, err
 	}
-	if waits, news := s.away.awaits(e.id); waits {
+	if waits, news := s.removed.awaits(e.id); waits {
 		if news {
 			return nil, s.eng.StartFlush()
 		}
@@ -124,11 +125,11 @@ func tombstoneOf(r storage.Reader, id kvpb.RangeID) (kvpb.ReplicaID, error) {
 // many move away. A crash before that brings the replica back; it is then notified of its removal
 // again.
 func (s *Store) remove(r *replica.Replica, next kvpb.ReplicaID) {
-	if !s.removing(r.RangeID(), true) {
+	if !s.markRemoving(r.RangeID(), true) {
 		return
 	}
 	go func() {
-		defer s.removing(r.RangeID(), false)
+		defer s.markRemoving(r.RangeID(), false)
 		defer must.Report(s.opts.OnFatal)
 		r.Stop()
 		b := s.eng.NewBatch()
@@ -145,7 +146,7 @@ func (s *Store) remove(r *replica.Replica, next kvpb.ReplicaID) {
 			s.opts.Logger.Error("remove replica", "range", id, "err", err)
 			return
 		}
-		s.away.await(r)
+		s.removed.await(r)
 		s.change(func(m map[kvpb.RangeID]*replica.Replica) { delete(m, r.RangeID()) })
 	}()
 }
@@ -168,18 +169,18 @@ func (s *Store) forget(r *replica.Replica) {
 	}
 }
 
-// removing marks a replica as being removed, or unmarks it. It reports whether the mark changed.
-func (s *Store) removing(id kvpb.RangeID, on bool) bool {
+// markRemoving marks a replica as being removed, or unmarks it. It reports whether the mark changed.
+func (s *Store) markRemoving(id kvpb.RangeID, on bool) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	_, was := s.goingAway[id]
+	_, was := s.removing[id]
 	if on {
-		if s.goingAway == nil {
-			s.goingAway = map[kvpb.RangeID]struct{}{}
+		if s.removing == nil {
+			s.removing = map[kvpb.RangeID]struct{}{}
 		}
-		s.goingAway[id] = struct{}{}
+		s.removing[id] = struct{}{}
 	} else {
-		delete(s.goingAway, id)
+		delete(s.removing, id)
 	}
 	return was != on
 }

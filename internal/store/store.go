@@ -18,6 +18,7 @@ import (
 	"github.com/lichendb/lichen/internal/quota"
 	"github.com/lichendb/lichen/internal/raftlog"
 	"github.com/lichendb/lichen/internal/replica"
+	"github.com/lichendb/lichen/internal/sleep"
 	"github.com/lichendb/lichen/internal/storage"
 	"github.com/lichendb/lichen/internal/workers"
 )
@@ -26,13 +27,6 @@ import (
 // sync serves all that wait. When a node dies, thousands of groups elect leaders, and fewer syncs
 // end that sooner.
 const maxWorkers = 512
-
-// turn is a mutex that is held during disk operations. It is a channel, so that goroutines which
-// wait for a stalled disk count as idle under virtual time.
-type turn chan struct{}
-
-func (t turn) Lock()   { t <- struct{}{} }
-func (t turn) Unlock() { <-t }
 
 // Options configure a store. FS, Dir and Clock are required.
 type Options struct {
@@ -101,9 +95,9 @@ type Store struct {
 	net      Network
 	txns     atomic.Pointer[replica.TxnDeps]
 
-	mu        sync.Mutex // guards changes of index and goingAway
-	goingAway map[kvpb.RangeID]struct{}
-	creating  turn
+	mu        sync.Mutex // guards changes of index and removing
+	removing  map[kvpb.RangeID]struct{}
+	creating  sleep.Mutex
 	creations atomic.Int32 // messages for which a replica is being created
 	index     index
 	snapshots snapshots
@@ -111,7 +105,7 @@ type Store struct {
 	clock     clockFile
 	clockFrom int64 // the clock's bound at the start
 	placed    atomic.Pointer[[]place]
-	away      mergedAway
+	removed   removedReplicas
 
 	workers   *workers.Pool // processes raft groups
 	ticking   ticking
@@ -138,7 +132,7 @@ func Open(o Options) (*Store, error) {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
 	s := &Store{
-		opts: o, waits: concurrency.NewWaitGraph(), workers: workers.New(maxWorkers, o.OnFatal), creating: make(turn, 1),
+		opts: o, waits: concurrency.NewWaitGraph(), workers: workers.New(maxWorkers, o.OnFatal), creating: sleep.NewMutex(),
 		stop: make(chan struct{}), flushed: make(chan struct{}, 1),
 		checkSlots: make(chan struct{}, checksAtOnce), resolveSlots: make(chan struct{}, replica.MaxResolvers), elections: newElections(),
 		longWrites: replica.NewLongWrites(),

@@ -61,8 +61,8 @@ func (m *Finished) Forget(ts hlc.Timestamp) {
 	m.mu.Unlock()
 }
 
-// Become makes m, which is new, remember what o does.
-func (m *Finished) Become(o *Finished) {
+// CopyFrom makes m, which is new, a copy of o.
+func (m *Finished) CopyFrom(o *Finished) {
 	m.mu.Lock()
 	m.floor = hlc.Timestamp{}
 	m.mu.Unlock()

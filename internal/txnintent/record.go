@@ -214,15 +214,15 @@ var sweepNames = [...]string{"nothing", "push", "resolve", "tidy"}
 // String returns the name that the scripts show.
 func (a SweepAction) String() string { return sweepNames[a] }
 
-// Sweep answers what the sweep does about the intents. forsaken is asked whether the gateway
-// has ended, or has ended the transaction and could not say so here.
-func (s *State) Sweep(forsaken func() bool) SweepAction {
+// Sweep decides what the sweep does about the intents. orphaned reports whether the gateway has died, or
+// has ended the transaction without a message that arrived here.
+func (s *State) Sweep(orphaned func() bool) SweepAction {
 	switch {
 	case s.Removed || s.Status == New:
 		return SweepNothing
 	case s.Status.Decided():
 		return SweepResolve
-	case s.staging() || forsaken():
+	case s.staging() || orphaned():
 		return SweepPush
 	}
 	return SweepNothing

@@ -39,8 +39,8 @@ func AppendWaitsResponse(b []byte, resp *kvpb.WaitsResponse) []byte {
 		b = appendTimestamp(appendTxnID(b, w.Txn), w.StartTS)
 		b = appendTxnIDs(appendUint(b, w.Number), w.Blockers)
 	}
-	b = appendUint(b, uint64(len(resp.Away)))
-	for _, a := range resp.Away {
+	b = appendUint(b, uint64(len(resp.RemoteWaits)))
+	for _, a := range resp.RemoteWaits {
 		b = appendUint(appendTxnID(b, a.Txn), uint64(a.Node))
 	}
 	return appendTxnIDs(b, resp.Over)
@@ -49,14 +49,14 @@ func AppendWaitsResponse(b []byte, resp *kvpb.WaitsResponse) []byte {
 // DecodeWaitsResponse reads what AppendWaitsResponse wrote.
 func DecodeWaitsResponse(b []byte, resp *kvpb.WaitsResponse) error {
 	f := read(b)
-	resp.Waits, resp.Away = nil, nil
+	resp.Waits, resp.RemoteWaits = nil, nil
 	for n := f.Count(6); n > 0; n-- {
 		w := kvpb.Wait{Txn: f.txnID(), StartTS: f.timestamp(), Number: f.Uvarint()}
 		w.Blockers = f.txnIDs()
 		resp.Waits = append(resp.Waits, w)
 	}
 	for n := f.Count(3); n > 0; n-- {
-		resp.Away = append(resp.Away, kvpb.Away{Txn: f.txnID(), Node: kvpb.NodeID(f.Uvarint())})
+		resp.RemoteWaits = append(resp.RemoteWaits, kvpb.RemoteWait{Txn: f.txnID(), Node: kvpb.NodeID(f.Uvarint())})
 	}
 	if resp.Over = nil; f.Len() > 0 { // else of a node that does not say
 		resp.Over = f.txnIDs()

@@ -11,6 +11,7 @@ import (
 	"github.com/lichendb/lichen/internal/hlc"
 	"github.com/lichendb/lichen/internal/kvpb"
 	"github.com/lichendb/lichen/internal/lock"
+	"github.com/lichendb/lichen/internal/sleep"
 	"github.com/lichendb/lichen/internal/sql/pgerr"
 )
 
@@ -18,9 +19,9 @@ import (
 type Peers interface {
 	// Call sends a request to the catalog of another node and waits for the answer.
 	Call(ctx context.Context, to kvpb.NodeID, req []byte) ([]byte, error)
-	// Away is called when a transaction of this node may wait for a lock on another one, until
+	// RemoteWait is called when a transaction of this node may wait for a lock on another one, until
 	// back is called: what looks for deadlocks follows it there.
-	Away(txn kvpb.TxnID, to kvpb.NodeID) (back func())
+	RemoteWait(txn kvpb.TxnID, to kvpb.NodeID) (done func())
 }
 
 // How long a gateway's record is valid, how often it is renewed, and the waits
@@ -42,7 +43,7 @@ const (
 	// holds for others still run.
 	watchEvery = time.Second
 	// maxLockWait ends waits across nodes that may be deadlocks which nobody finds: the
-	// search follows a transaction to other nodes (Peers.Away), but not to one that does
+	// search follows a transaction to other nodes (Peers.RemoteWait), but not to one that does
 	// not answer.
 	maxLockWait = 2 * time.Minute
 	// releaseWait is how long a statement waits for its change to be known
@@ -81,7 +82,7 @@ type gateway struct {
 	registration atomic.Int64 // the present one; 0: none
 
 	// rereads orders reading the catalog back and publishing what was read.
-	rereads channelMutex
+	rereads sleep.Mutex
 
 	mu sync.Mutex
 	// active are the transactions of this node whose changes or locks other nodes
@@ -99,13 +100,6 @@ type gateway struct {
 	telling sync.WaitGroup
 }
 
-// channelMutex is a mutex for sections that wait for other nodes. Virtual time goes on while
-// goroutines wait for a channel; it would stand still while they wait for a sync.Mutex.
-type channelMutex chan struct{}
-
-func (m channelMutex) Lock()   { m <- struct{}{} }
-func (m channelMutex) Unlock() { <-m }
-
 // activeTxn is a transaction of this node as it is announced to other gateways.
 type activeTxn struct {
 	Txn   concurrency.TxnID
@@ -117,7 +111,7 @@ func newGateway(s *Store, o Options) *gateway {
 	g := &gateway{
 		s: s, node: o.Node, incarnation: o.Incarnation, peers: o.Peers, clock: o.Clock, timing: defaultTiming(),
 		active: map[concurrency.TxnID]*activeTxn{}, remote: map[concurrency.TxnID]*remoteTxn{},
-		known: map[kvpb.NodeID]int64{}, rereads: make(channelMutex, 1), loaded: make(chan struct{}),
+		known: map[kvpb.NodeID]int64{}, rereads: sleep.NewMutex(), loaded: make(chan struct{}),
 	}
 	if g.clock == nil {
 		g.clock = o.DB.Clock()

@@ -40,7 +40,7 @@ type peerEnd struct {
 	self kvpb.NodeID
 }
 
-func (p peerEnd) Away(kvpb.TxnID, kvpb.NodeID) (back func()) { return func() {} }
+func (p peerEnd) RemoteWait(kvpb.TxnID, kvpb.NodeID) (done func()) { return func() {} }
 
 func (p peerEnd) Call(ctx context.Context, to kvpb.NodeID, req []byte) ([]byte, error) {
 	p.net.mu.Lock()

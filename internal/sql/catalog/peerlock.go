@@ -52,7 +52,7 @@ func (g *gateway) lockPeers(ctx context.Context, c *Collection, id ID) (hlc.Time
 	}
 	start, holds := c.txn.ReadTimestamp(), slices.Clone(c.stored)
 	err = eachMember(ms.all, func(m member) error {
-		defer g.peers.Away(kvpb.TxnID(c.txnID()), m.Node)()
+		defer g.peers.RemoteWait(kvpb.TxnID(c.txnID()), m.Node)()
 		req := &peerRequest{Kind: askLock, Txn: c.txnID(), Start: start, IDs: []ID{id}, Holds: holds, NoWait: c.noWait}
 		got, err := g.lockAt(ctx, m, req)
 		mu.Lock()

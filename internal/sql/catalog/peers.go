@@ -11,6 +11,7 @@ import (
 	"github.com/lichendb/lichen/internal/concurrency"
 	"github.com/lichendb/lichen/internal/hlc"
 	"github.com/lichendb/lichen/internal/kvpb"
+	"github.com/lichendb/lichen/internal/sleep"
 	"github.com/lichendb/lichen/internal/sql/pgerr"
 )
 
@@ -63,9 +64,8 @@ type remoteTxn struct {
 	// c owns the locks; it belongs to no session.
 	c *Collection
 
-	// turn is held (full) by the one request that is served at a time, also while it
-	// waits.
-	turn chan struct{}
+	// serve is held while a request of the transaction is served, also while that waits for a lock.
+	serve sleep.Mutex
 
 	mu   sync.Mutex
 	ids  []ID // asked for
@@ -148,7 +148,7 @@ func (g *gateway) remoteFor(from kvpb.NodeID, reg int64, txn concurrency.TxnID, 
 		c := &Collection{store: g.s, start: start}
 		c.txnHi.Store(txn.Hi)
 		c.txnLo.Store(txn.Lo)
-		r = &remoteTxn{node: from, reg: reg, c: c, turn: make(chan struct{}, 1), held: map[*object]*exclusive{}}
+		r = &remoteTxn{node: from, reg: reg, c: c, serve: sleep.NewMutex(), held: map[*object]*exclusive{}}
 		g.remote[txn] = r
 	}
 	return r
@@ -169,12 +169,10 @@ func (g *gateway) lockFor(ctx context.Context, from kvpb.NodeID, req *peerReques
 		}
 	}
 	r := g.remoteFor(from, req.Registration, req.Txn, req.Start)
-	select {
-	case r.turn <- struct{}{}:
-		defer func() { <-r.turn }()
-	case <-ctx.Done():
+	if r.serve.LockContext(ctx) != nil {
 		return nil
 	}
+	defer r.serve.Unlock()
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.over {
