@@ -3,6 +3,7 @@ package sim
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"log/slog"
 	"net"
@@ -13,6 +14,7 @@ import (
 	"github.com/lichendb/lichen/internal/keys"
 	"github.com/lichendb/lichen/internal/kvpb"
 	"github.com/lichendb/lichen/internal/node"
+	"github.com/lichendb/lichen/internal/replica"
 	"github.com/lichendb/lichen/internal/store"
 )
 
@@ -71,6 +73,11 @@ func (c *cluster) boot(on *machine, prepare func(*node.Node) error) {
 				return
 			}
 			c.story.Addf("node %d does not start: %v", on.id, err)
+			var lost *replica.LostLogError
+			if errors.As(err, &lost) && c.onFatal != nil {
+				c.onFatal(fmt.Errorf("node %d: %w", on.id, err)) // no fault loses what was synced
+				return
+			}
 			if inc.member.process.Err() != nil {
 				return // it was stopped, or ended by itself
 			}
@@ -276,6 +283,21 @@ func (c *cluster) until(what string, done func() bool) {
 	}
 }
 
+// notLed says that no range that is led begins at a key.
+type notLed struct{ start []byte }
+
+func (n *notLed) Error() string { return fmt.Sprintf("no range that is led begins at %q", n.start) }
+
+// explained adds to an error of replicated what the replicas concerned say of themselves. Asking them
+// disturbs them, so it comes last.
+func (c *cluster) explained(err error) error {
+	var n *notLed
+	if !errors.As(err, &n) {
+		return err
+	}
+	return fmt.Errorf("%w%s", err, c.replicasAt(n.start))
+}
+
 // replicated answers whether each range is led and has its voters, none of them on a node.
 func (c *cluster) replicated(without kvpb.NodeID) error {
 	at := keys.ReplicatedSpan().Start
@@ -286,7 +308,7 @@ func (c *cluster) replicated(without kvpb.NodeID) error {
 	for end := string(keys.ReplicatedSpan().End); string(at) != end; {
 		d := next[string(at)]
 		if d == nil {
-			return errors.New("a range is not led")
+			return &notLed{at}
 		}
 		if err := wellPlaced(d, without); err != nil {
 			return err

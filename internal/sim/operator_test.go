@@ -197,7 +197,7 @@ func (o *operator) decommission(on *machine) {
 		return
 	}
 	if err := o.elsewhere(id); err != nil && o.undisturbed(began) {
-		o.fail(fmt.Errorf("node %d was decommissioned, but: %w", id, err))
+		o.fail(fmt.Errorf("node %d was decommissioned, but: %w", id, o.c.explained(err)))
 	}
 	if o.askAny(on, node.MethodMembership, node.MembershipRequest{Node: id, To: node.Decommissioned}, nil) != nil {
 		return
@@ -264,7 +264,7 @@ func (o *operator) replace(on *machine) {
 	on.disk.Replace()
 	for err := errLeft; err != nil; err = o.c.replicated(id) {
 		if time.Since(began) > moveWithin {
-			o.fail(fmt.Errorf("node %d, which is gone, was not replaced within %v: %w", id, moveWithin, err))
+			o.fail(fmt.Errorf("node %d, which is gone, was not replaced within %v: %w", id, moveWithin, o.c.explained(err)))
 			break
 		}
 		<-time.After(operatePoll)

@@ -208,6 +208,41 @@ func TestMessagesBeforeStart(t *testing.T) {
 	})
 }
 
+// A snapshot of a range that arrives before its store has started does not keep the store from loading
+// the replicas of its other ranges (invariant S13).
+func TestSnapshotBeforeStart(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var starting func()
+		c := &cluster{clustertest.NewWith(t, 2, clustertest.Options{BeforeStart: func(*clustertest.Node) {
+			if starting != nil {
+				starting()
+			}
+		}})}
+		defer c.CloseAll()
+		two := c.Nodes[1]
+		c.fill(1, "a", 5, 100)
+		c.fill(1, "z", 5, 100)
+		c.Change(1, replica.AddLearner, two)
+		time.Sleep(2 * time.Second)
+		if err := two.Store.Engine().Flush(); err != nil {
+			t.Fatal(err)
+		}
+		c.Split(1, "\x10m", 2)
+		c.leave(2, two)
+		c.Close(two)
+		c.Change(2, replica.AddLearner, two)
+		starting = func() {
+			c.Introduce()
+			time.Sleep(5 * time.Second)
+		}
+		c.Start(two)
+		c.Introduce()
+		time.Sleep(5 * time.Second)
+		c.sameData(1)
+		c.sameData(2)
+	})
+}
+
 // A replica whose range was moved away comes back as two ranges after a split, while
 // nothing of it is durable here: what a crash leaves holds no key twice.
 func TestSnapshotBehindRemoval(t *testing.T) {
