@@ -35,8 +35,10 @@
 //     testdata/leases/transfer; TestLockTransferTwice in store)
 //  7. While a store supports a leader, its replica of the range neither campaigns nor votes for
 //     another, unless that leader asks for it by TimeoutNow. Until all support of the node's earlier
-//     incarnation has expired it votes for nobody. (Election.callForVotes, needsLeader;
-//     testdata/elections/votes, leader_dies)
+//     incarnation has expired it votes for nobody. A leadership ends with the incarnation of its node:
+//     support of a later one binds nobody to it. Store.send notes the incarnation that an answer's support
+//     is given to before the answer leaves, so that no leader counts support that does not bind. (Election.callForVotes,
+//     needsLeader, Supports, NoteAnswer; testdata/elections/votes, leader_dies; TestLeaderStartsAgain in store)
 //  8. In a range that was split off, a store votes for nobody but the leader under whom the split came
 //     into the log, as long as it gives that one the support of that time and no leader is known: the
 //     leader may not have applied the split, and answer reads. (Election.supportsOther;

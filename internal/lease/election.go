@@ -38,6 +38,9 @@ type Election struct {
 	stepDown *StepDown
 	// split is who may lead the range yet that a split has made.
 	split SplitLeader
+	// leaderInc is the incarnation of the leader's node when the replica learned of the leader or last
+	// answered it; 0 if this node did not support it then. Any goroutine may read it.
+	leaderInc atomic.Int64
 }
 
 // Candidacy is what a replica does for a leader of its range.
@@ -220,6 +223,17 @@ func (e *Election) SteppingDown() uint64 {
 	return e.stepDown.Term
 }
 
+// NoteAnswer takes in that the replica answers its leader with the support that its node gives.
+func (e *Election) NoteAnswer(given liveness.Support) { e.leaderInc.Store(given.Incarnation) }
+
+// Supports reports whether the node supports the leader that the replica knows, whose store is s. A
+// leader leads no more once its node has begun another incarnation, which the node may support as well.
+// It may be called from any goroutine.
+func (e *Election) Supports(p Promises, s kvpb.StoreID) bool {
+	g := p.Granted(s)
+	return g.Epoch != 0 && g.Incarnation == e.leaderInc.Load()
+}
+
 // SplitOff begins the elections of a range that was just split off.
 func (e *Election) SplitOff(from SplitLeader) { e.split = from }
 
@@ -275,6 +289,7 @@ func (e *Election) stepVote(ev *ElectionEvent, f *ElectionFacts, r *ElectionResu
 		e.deferred = f.Now
 	case KnowLeader:
 		e.split = SplitLeader{} // who leads now was elected with regard to it
+		e.leaderInc.Store(f.leaderSupport().Incarnation)
 	case LogFull:
 		e.fullAt = f.Now
 		if ev.Term != 0 {
@@ -365,7 +380,7 @@ func (e *Election) supportsOther(candidate kvpb.ReplicaID, f *ElectionFacts) boo
 		return f.Serves
 	}
 	d, ok := f.Desc.ReplicaByID(f.Lead)
-	return ok && f.Promises.Supports(d.Store)
+	return ok && e.Supports(f.Promises, d.Store)
 }
 
 // needsLeader reports whether the range needs a leader, as far as this replica knows.
@@ -380,6 +395,14 @@ func (e *Election) defers(f *ElectionFacts) bool { return f.Now.Before(e.deferre
 // isFull reports whether the log was found to be full a moment ago.
 func (e *Election) isFull(f *ElectionFacts) bool {
 	return !e.fullAt.IsZero() && f.Now.Sub(e.fullAt) < logFullBackoff
+}
+
+// leaderSupport returns the support that this node gives to the leader.
+func (f *ElectionFacts) leaderSupport() liveness.Support {
+	if d, ok := f.Desc.ReplicaByID(f.Lead); ok && f.Promises != nil {
+		return f.Promises.Granted(d.Store)
+	}
+	return liveness.Support{}
 }
 
 func (f *ElectionFacts) mayVote() bool { return f.Promises == nil || f.Promises.MayVote() }

@@ -26,12 +26,16 @@ func TestElections(t *testing.T) {
 // promises are those of a node, by store.
 type promises struct {
 	epochs map[kvpb.StoreID]int64 // of the support that it gives
+	incs   map[kvpb.StoreID]int64 // the incarnations of the nodes that it is given to
 	early  bool                   // support of an earlier incarnation may last yet
 }
 
 func (p *promises) Supports(s kvpb.StoreID) bool { return p.epochs[s] != 0 }
 func (p *promises) Granted(s kvpb.StoreID) liveness.Support {
-	return liveness.Support{Epoch: p.epochs[s]}
+	if p.epochs[s] == 0 {
+		return liveness.Support{}
+	}
+	return liveness.Support{Epoch: p.epochs[s], Incarnation: p.incs[s]}
 }
 func (p *promises) MayVote() bool { return !p.early }
 
@@ -44,7 +48,7 @@ type electionScript struct {
 
 // newElectionScript makes a replica, whose id is self, of a range with three voters and a learner.
 func newElectionScript(t *testing.T, d *datadriven.TestData) *electionScript {
-	s := &electionScript{script: script{t: t}, promises: promises{epochs: map[kvpb.StoreID]int64{}}}
+	s := &electionScript{script: script{t: t}, promises: promises{epochs: map[kvpb.StoreID]int64{}, incs: map[kvpb.StoreID]int64{}}}
 	s.script.op(strings.Fields("range 3 1v 2v 3v 4l"))
 	s.f = ElectionFacts{Now: time.Unix(1000, 0), Desc: &s.desc, Self: 1, Promises: &s.promises, Term: 5}
 	if d.HasArg("self") {
@@ -57,6 +61,10 @@ func (s *electionScript) op(f []string) string {
 	switch f[0] {
 	case "supports": // supports STORE EPOCH, which is 0 if no longer
 		s.promises.epochs[kvpb.StoreID(s.num(f[1]))] = s.num(f[2])
+	case "incarnation": // incarnation STORE N: that of its node
+		s.promises.incs[kvpb.StoreID(s.num(f[1]))] = s.num(f[2])
+	case "answer": // the leader
+		s.e.NoteAnswer(s.f.leaderSupport())
 	case "restarted": // support of the earlier incarnation may last yet
 		s.promises.early = f[1] == "just-now"
 	case "advance": // advance MILLISECONDS

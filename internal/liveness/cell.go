@@ -13,6 +13,8 @@ import (
 type Support struct {
 	Epoch int64 // the supporter's clock when the support began; 0 is none
 	Until hlc.Timestamp
+	// Incarnation is that of the node that the support is given to. Only the supporter knows it.
+	Incarnation int64
 }
 
 // ownSupport is the support that a node's own stores give it.

@@ -43,7 +43,9 @@
 // and sends the epoch in its answer; the leader compares it with Cell.Support. Consider a supporter
 // that withdraws, votes for another leader and then grants again. Without the epoch, the old
 // leader, which does not know the new term yet, would count it. For the same reason the support
-// binds a follower only while it has that epoch.
+// binds a follower only while it has that epoch. Nor is a follower bound by support of a later
+// incarnation of the leader's node (Support.Incarnation): a restarted node leads nothing, and may
+// not know enough of the range to say so.
 //
 // Until is a time of the hybrid clocks, so serializability does not depend on the clocks' offsets.
 // Real-time order across gateways does: a read that must see every earlier commit of another

@@ -120,8 +120,7 @@ type peer struct {
 	oldest      int64     // wall time of its gateway's oldest read; 0: none
 
 	// grant is the support that this node gives; nil if none. mu is held for writing.
-	grant   atomic.Pointer[Support]
-	grantee int64
+	grant atomic.Pointer[Support]
 
 	got     Support // the latest support received
 	counted bool    // the cells have got, and its end has not been noticed

@@ -97,15 +97,14 @@ func (l *Liveness) answerAsk(p *peer, m *message, now int64, ev *events) {
 	g := p.grant.Load()
 	switch {
 	case g == nil:
-		g = &Support{Epoch: now, Until: hlc.Timestamp{WallTime: until}}
-		p.grantee = m.incarnation
+		g = &Support{Epoch: now, Until: hlc.Timestamp{WallTime: until}, Incarnation: m.incarnation}
 		ev.stores(p)
-	case p.grantee != m.incarnation:
+	case g.Incarnation != m.incarnation:
 		return // the support of an earlier incarnation must expire first: its followers must notice
 	case until <= g.Until.WallTime:
 		return
 	default:
-		g = &Support{Epoch: g.Epoch, Until: hlc.Timestamp{WallTime: until}}
+		g = &Support{Epoch: g.Epoch, Until: hlc.Timestamp{WallTime: until}, Incarnation: g.Incarnation}
 	}
 	p.grant.Store(g)
 }

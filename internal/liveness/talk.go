@@ -58,7 +58,7 @@ func (l *Liveness) header(p *peer) *encoder {
 
 func (l *Liveness) addGrant(e *encoder, p *peer) {
 	if g := p.grant.Load(); g != nil {
-		e.grant(grantMsg{incarnation: p.grantee, epoch: g.Epoch, until: g.Until.WallTime})
+		e.grant(grantMsg{incarnation: g.Incarnation, epoch: g.Epoch, until: g.Until.WallTime})
 	}
 }
 

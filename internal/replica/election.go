@@ -28,9 +28,9 @@ type Elections interface {
 // forced is raft's context of the votes of a leadership transfer, which the leader itself requested.
 var forced = []byte("CampaignTransfer")
 
-// SupportLost notifies the replica that its store has withdrawn its support from another store. If that
-// store leads the range, the replica queues for a campaign. If the support returns before the
-// replica's turn, the leader stays.
+// SupportLost notifies the replica that its store has withdrawn its support from another store, or gives
+// it to another incarnation of the node. If that store leads the range, the replica queues for a campaign. If the
+// support of the same incarnation returns before the replica's turn, the leader stays.
 func (r *Replica) SupportLost(s kvpb.StoreID) {
 	if d, ok := r.Leader(); ok && d.Store == s && r.Initialized() {
 		r.stepElection(lease.NeedLeader)

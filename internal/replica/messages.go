@@ -5,6 +5,7 @@ import (
 
 	"github.com/lichendb/lichen/internal/kvpb"
 	"github.com/lichendb/lichen/internal/lease"
+	"github.com/lichendb/lichen/internal/liveness"
 	"github.com/lichendb/lichen/internal/raftgroup"
 	"go.etcd.io/raft/v3"
 	pb "go.etcd.io/raft/v3/raftpb"
@@ -78,6 +79,17 @@ func (g *group) Send(m *pb.Message) {
 	g.r.deps.Send(g.r, to, m)
 }
 
+// NoteAnswer takes in that a message of the replica leaves with the support that its node gives to the
+// receiver's: the leader may count the support from then on.
+func (r *Replica) NoteAnswer(to kvpb.ReplicaID, m *pb.Message, given liveness.Support) {
+	switch m.GetType() {
+	case pb.MsgAppResp, pb.MsgHeartbeatResp:
+		if to == *r.leader.Load() {
+			r.election.NoteAnswer(given)
+		}
+	}
+}
+
 func (g *group) peer(id kvpb.ReplicaID) (kvpb.ReplicaDescriptor, bool) {
 	if d, ok := g.r.Desc().ReplicaByID(id); ok {
 		return d, true
@@ -145,7 +157,7 @@ func (r *Replica) mayQuiesce() bool {
 		return true // only voters campaign
 	}
 	d, ok := r.Leader()
-	return ok && d.Replica != r.replicaID && s.Supports(d.Store)
+	return ok && d.Replica != r.replicaID && r.election.Supports(s, d.Store)
 }
 
 func (g *group) tick() {
@@ -166,7 +178,7 @@ func (r *Replica) SupportChanged(s kvpb.StoreID) (heartbeat bool) {
 	}
 	if r.lease.Load() != nil && r.supportedBy(s) {
 		heartbeat = r.idle.Load()
-	} else if !r.deps.Support.Supports(s) {
+	} else if !r.election.Supports(r.deps.Support, s) {
 		r.SupportLost(s)
 	}
 	r.Unquiesce()

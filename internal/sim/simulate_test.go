@@ -508,6 +508,9 @@ func simulated(t *testing.T, seed uint64, o setting, w workload) {
 	if least = int(time.Duration(least) * o.length / time.Minute); ok < least && err == nil {
 		t.Errorf("seed %d: only %d operations of %d succeeded, which proves little; the whole course is in %s", seed, ok, least, s.report(errors.New("too little")))
 	}
+	if os.Getenv("LICHEN_SIM_KEEP") != "" {
+		t.Logf("the whole course is in %s", s.report(errors.New("none")))
+	}
 	faults, changes := 0, int64(0)
 	for _, f := range s.plan {
 		if f.Kind < SplitRange {

@@ -11,7 +11,10 @@ import (
 	"github.com/lichendb/lichen/internal/clustertest"
 	"github.com/lichendb/lichen/internal/fs"
 	"github.com/lichendb/lichen/internal/kvpb"
+	"github.com/lichendb/lichen/internal/rpc"
 	"github.com/lichendb/lichen/internal/store"
+	pb "go.etcd.io/raft/v3/raftpb"
+	"google.golang.org/protobuf/proto"
 )
 
 // cluster is a cluster with what these tests do beside.
@@ -79,6 +82,38 @@ func TestLeaderDies(t *testing.T) {
 			if r, _ := dead.Store.Replica(1); r.AppliedIndex() != c.Leader(1).AppliedIndex() {
 				t.Errorf("round %d: node %d did not catch up: %d, leader %d", round, dead.ID, r.AppliedIndex(), c.Leader(1).AppliedIndex())
 			}
+		}
+	})
+}
+
+// The leader's node starts again while another one is gone, and the leader's replica can't campaign: a
+// follower that supports the node's new incarnation does not take the leader of the old one for alive.
+func TestLeaderStartsAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newCluster(t, 3)
+		defer c.CloseAll()
+		c.Replicate(1)
+		lead := c.Leading(1)
+		gone := c.Other(lead)
+		stays := c.Other(lead, gone)
+		c.Put(1, "\x10a", "old")
+		time.Sleep(2 * time.Second)
+		c.Close(gone)
+		time.Sleep(2 * time.Second)
+		c.Net.Lose(func(from, _ kvpb.NodeID, m rpc.Method, msg []byte) bool {
+			if from != lead.ID || m != store.MethodRaft {
+				return false
+			}
+			p, err := store.RaftMessage(msg)
+			is := new(pb.Message)
+			return err != nil || proto.Unmarshal(p, is) != nil || is.GetType() == pb.MsgPreVote
+		})
+		c.Crash(lead, 1)
+		c.Start(lead)
+		c.Introduce()
+		c.Put(1, "\x10a", "new")
+		if now := c.Leading(1); now != stays {
+			t.Errorf("node %d leads, whose calls for votes get lost", now.ID)
 		}
 	})
 }

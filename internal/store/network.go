@@ -9,6 +9,7 @@ import (
 	"github.com/lichendb/lichen/internal/apply"
 	"github.com/lichendb/lichen/internal/encoding"
 	"github.com/lichendb/lichen/internal/kvpb"
+	"github.com/lichendb/lichen/internal/liveness"
 	"github.com/lichendb/lichen/internal/replica"
 	"github.com/lichendb/lichen/internal/rpc"
 	pb "go.etcd.io/raft/v3/raftpb"
@@ -152,12 +153,12 @@ func readReplica(r *encoding.Reader) kvpb.ReplicaDescriptor {
 	}
 }
 
-func (s *Store) envelope(r *replica.Replica, to kvpb.ReplicaDescriptor) envelope {
+func (s *Store) envelope(r *replica.Replica, to kvpb.ReplicaDescriptor, given liveness.Support) envelope {
 	id := s.Identity()
 	return envelope{
 		id: r.RangeID(), to: to, start: r.Desc().StartKey,
 		from:  kvpb.ReplicaDescriptor{Node: id.Node, Store: id.Store, Replica: r.ReplicaID()},
-		epoch: s.net.Support.Granted(to.Store).Epoch,
+		epoch: given.Epoch,
 	}
 }
 
@@ -166,7 +167,9 @@ func (s *Store) send(r *replica.Replica, to kvpb.ReplicaDescriptor, m *pb.Messag
 	if s.net.Transport == nil {
 		return
 	}
-	e := s.envelope(r, to)
+	given := s.net.Support.Granted(to.Store)
+	r.NoteAnswer(to.Replica, m, given)
+	e := s.envelope(r, to, given)
 	var err error
 	if e.raft, err = proto.Marshal(m); err != nil {
 		s.opts.Logger.Error("raft message", "range", e.id, "err", err)

@@ -157,7 +157,7 @@ func (s *Store) sendSnapshot(r *replica.Replica, to kvpb.ReplicaDescriptor, snap
 	if busy {
 		snap.Close()
 	}
-	e := s.envelope(r, to)
+	e := s.envelope(r, to, s.net.Support.Granted(to.Store))
 	go func() {
 		defer sn.wg.Done()
 		defer must.Report(s.opts.OnFatal)
