@@ -255,9 +255,11 @@ func (c *conn) dispatch(typ byte, body []byte) bool {
 			err = c.again(err, false)
 		}
 	case wire.Flush:
-		return c.flush()
+		if err = bare(body); err == nil {
+			return c.flush()
+		}
 	case wire.Sync:
-		return c.sync()
+		return c.sync(body)
 	case wire.FunctionCall:
 		return c.functionCall()
 	case wire.Terminate:
@@ -326,14 +328,27 @@ func (c *conn) functionCall() bool {
 	return c.answerError(err) && c.ready()
 }
 
+// bare checks a message that consists of its type.
+func bare(body []byte) error {
+	m := wire.NewBody(body)
+	return m.Err()
+}
+
 // sync ends a batch of the extended protocol.
-func (c *conn) sync() bool {
+func (c *conn) sync(body []byte) bool {
 	defer c.pipe.end(c)
+	malformed := bare(body)
+	if malformed != nil {
+		c.ses.Fail(malformed)
+	}
 	err := c.ses.Sync(c.ctx)
 	if err != nil && !c.skip {
 		err = c.again(err, true)
 	}
 	c.skip = false
+	if err == nil {
+		err = malformed
+	}
 	if err != nil && !c.answerError(err) {
 		return false
 	}
