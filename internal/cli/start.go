@@ -32,12 +32,12 @@ import (
 const readyVar = "LICHEN_READY_FD"
 
 type startFlags struct {
-	node          config.Node
-	cache, memory string
-	background    bool
-	pidFile       string
-	stores        []string
-	flags         *pflag.FlagSet
+	node                config.Node
+	cache, memory, temp string
+	background          bool
+	pidFile             string
+	stores              []string
+	flags               *pflag.FlagSet
 }
 
 func newStartSingleNode(s *streams) *cobra.Command {
@@ -89,6 +89,7 @@ func (f *startFlags) common(c *cobra.Command) {
 	fl.StringVar(&f.node.HTTPAddr, "http-addr", f.node.HTTPAddr, "address for HTTP, host:port; with --insecure localhost unless given")
 	fl.StringVar(&f.cache, "cache", "", "size of the block cache: bytes, 512MiB, or 25% of memory")
 	fl.StringVar(&f.memory, "max-memory", "", "memory for all but the cache, most of it for statements: bytes, 1GiB, or 25% of memory")
+	fl.StringVar(&f.temp, "max-disk-temp-storage", "", "disk space for the temporary files of statements that need more memory than they get: bytes or 64GiB (default 32GiB)")
 	fl.BoolVar(&f.background, "background", false, "return when the node serves, or waits for a cluster, leaving it running")
 	fl.StringVar(&f.pidFile, "pid-file", "", "file into which the node writes its process id while it runs")
 	fl.DurationVar(&f.node.Drain, "drain-wait", f.node.Drain, "how long running statements may take to end at a stop")
@@ -109,6 +110,11 @@ func (f *startFlags) complete() (err error) {
 	if f.memory != "" {
 		if f.node.MaxMemory, err = config.ParseSize(f.memory); err != nil {
 			return usageError{fmt.Errorf("--max-memory: %w", err)}
+		}
+	}
+	if f.temp != "" {
+		if f.node.MaxTemp, err = config.ParseSize(f.temp); err != nil {
+			return usageError{fmt.Errorf("--max-disk-temp-storage: %w", err)}
 		}
 	}
 	if err := f.completeAddresses(); err != nil {

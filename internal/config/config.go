@@ -50,6 +50,8 @@ type Node struct {
 	CertsDir string
 	// CacheBytes bounds blocks and memtables in memory, MaxMemory all else.
 	CacheBytes, MaxMemory int64
+	// MaxTemp bounds the temporary files of statements; 0 means the default.
+	MaxTemp int64
 	// GCTTL is how long old versions are kept; 0 means the default.
 	GCTTL time.Duration
 	// DeadAfter is how long a node may be silent before its replicas are rebuilt
@@ -104,6 +106,8 @@ func (n *Node) Validate() error {
 		return fmt.Errorf("--cache must be at least 1MiB")
 	case n.MaxMemory < 16<<20:
 		return fmt.Errorf("--max-memory must be at least 16MiB")
+	case n.MaxTemp < 0:
+		return fmt.Errorf("--max-disk-temp-storage must not be negative")
 	case n.MaxOffset < 0 || n.MaxOffset > 10*time.Second:
 		return fmt.Errorf("--max-offset must lie between 0 and 10s")
 	case n.DeadAfter != 0 && (n.DeadAfter < minDeadAfter || n.DeadAfter > 30*24*time.Hour):

@@ -75,7 +75,7 @@ var order = [][]string{
 	{"kvpb/kvwire"},
 	{"kvpb/sendertest"},
 	{"keys", "encoding", "kvpb", "hlc"},
-	{"sql/pgerr", "quota", "config", "config/zone", "config/setting", "security", "obs", "fs", "workers", "must", "sleep", "lock"},
+	{"tempstore", "sql/pgerr", "quota", "config", "config/zone", "config/setting", "security", "obs", "fs", "workers", "must", "sleep", "lock"},
 	{"check"},
 	{"plant"}, // everything may ask for planted bugs
 	{"scripttest", "proptest"},

@@ -21,6 +21,7 @@ import (
 	"github.com/lichendb/lichen/internal/security"
 	"github.com/lichendb/lichen/internal/sqlnode"
 	"github.com/lichendb/lichen/internal/store"
+	"github.com/lichendb/lichen/internal/tempstore"
 )
 
 // Version is the program's version.
@@ -69,7 +70,9 @@ type Node struct {
 	SQL *sqlnode.Node
 	RPC *rpc.Node
 	// Memory is what statements count against.
-	Memory   *quota.Pool
+	Memory *quota.Pool
+	// Temp has the temporary files of statements.
+	Temp     *tempstore.Store
 	Settings *setting.Live
 
 	cancel     context.CancelFunc
@@ -105,6 +108,9 @@ func New(o Options) (*Node, error) {
 	if n.KV, err = kvnode.New(n.kvOptions()); err != nil {
 		return nil, err
 	}
+	if n.Temp, err = n.openTemp(); err != nil {
+		return nil, errors.Join(err, n.KV.Store.Close())
+	}
 	n.handleAdmin()
 	if n.cfg.SingleNode {
 		n.refuseJoins()
@@ -112,11 +118,20 @@ func New(o Options) (*Node, error) {
 		n.handleCluster()
 	}
 	n.SQL = sqlnode.New(sqlnode.Options{
-		KV: n.KV, Transport: n.RPC, Alone: n.cfg.SingleNode, Settings: n.Settings, Go: n.background.Go, Memory: n.Memory,
+		KV: n.KV, Transport: n.RPC, Alone: n.cfg.SingleNode, Settings: n.Settings, Go: n.background.Go, Memory: n.Memory, Temp: n.Temp,
 		Version: Version, FamilyPerColumn: o.FamilyPerColumn, NoAutoStats: o.NoAutoStats, Logger: n.log,
 	})
 	n.sayNotYet()
 	return n, nil
+}
+
+// tempDir is the directory in the first store that has the temporary files.
+const tempDir = "temp"
+
+// openTemp opens the temporary files; the store's lock is held, so that no other process has any.
+func (n *Node) openTemp() (*tempstore.Store, error) {
+	f := n.o.Store.FS
+	return tempstore.Open(tempstore.Options{FS: f, Dir: f.PathJoin(n.cfg.Dirs()[0], tempDir), MaxBytes: n.cfg.MaxTemp})
 }
 
 // newRPC builds what speaks with other nodes and with the command line.

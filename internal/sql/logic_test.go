@@ -20,6 +20,7 @@ import (
 	"github.com/lichendb/lichen/internal/sql/pgcatalog"
 	"github.com/lichendb/lichen/internal/sql/ranges"
 	"github.com/lichendb/lichen/internal/store"
+	"github.com/lichendb/lichen/internal/tempstore"
 )
 
 // node is a store with a SQL layer, without a network.
@@ -69,10 +70,14 @@ type nodeOptions struct {
 	batchRows int            // as of sql.Config
 	families  bool           // FamilyPerColumn of it
 	spill     int64          // as of kv.DB.SetSpill, if not zero
+	workMem   int64          // as of sql.Config
 	autoStats bool           // not NoAutoStats
 	settings  clustersetting.Source
 	vectorize string // as the parameter; "" for its default
 }
+
+// tempBlock makes temporary files of many blocks.
+const tempBlock = 512
 
 func openNode(t testing.TB, disk fs.FS, o nodeOptions) *node {
 	t.Helper()
@@ -88,10 +93,14 @@ func openNode(t testing.TB, disk fs.FS, o nodeOptions) *node {
 	if err := cat.Bootstrap(context.Background()); err != nil {
 		t.Fatal(err)
 	}
+	temp, err := tempstore.Open(tempstore.Options{FS: disk, Dir: "temp", BlockBytes: tempBlock})
+	if err != nil {
+		t.Fatal(err)
+	}
 	nodes := &fakeNodes{store: st, db: db}
 	fake, _ := o.ranges.(*fakeRanges)
 	return &node{disk: disk, store: st, mem: mem, ranges: fake, nodes: nodes, sender: sender, sql: sql.NewServer(sql.Config{
-		DB: db, Nodes: nodes, Ranges: o.ranges, BatchRows: o.batchRows, FamilyPerColumn: o.families, NoAutoStats: !o.autoStats, Settings: o.settings, Catalog: cat, Mem: mem, Version: "test",
+		DB: db, Nodes: nodes, Ranges: o.ranges, BatchRows: o.batchRows, Temp: temp, WorkMem: o.workMem, FamilyPerColumn: o.families, NoAutoStats: !o.autoStats, Settings: o.settings, Catalog: cat, Mem: mem, Version: "test",
 		SpanSize: func(a, b []byte) (int64, error) { n, err := st.Engine().ApproximateSize(a, b); return int64(n), err },
 	})}
 }
@@ -168,6 +177,7 @@ func TestLogic(t *testing.T) {
 		{Name: "spills", Plans: true, Order: true, New: on(nodeOptions{spill: 1})},
 		{Name: "blocks", Order: true, Blocks: true, New: on(nodeOptions{})},
 		{Name: "vectors", Plans: true, Order: true, New: on(nodeOptions{vectorize: "on"})},
+		{Name: "temporary files", New: on(nodeOptions{workMem: 1})},
 		{Name: "rules", New: on(nodeOptions{}, optimizer.Rules()...)},
 	}
 	if os.Getenv("LICHEN_LOGIC") == "all" {

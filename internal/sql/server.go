@@ -24,6 +24,7 @@ import (
 	"github.com/lichendb/lichen/internal/sql/ranges"
 	"github.com/lichendb/lichen/internal/sql/settings"
 	"github.com/lichendb/lichen/internal/sql/stats"
+	"github.com/lichendb/lichen/internal/tempstore"
 )
 
 // firstPID is where a node's process ids begin.
@@ -51,6 +52,10 @@ type Config struct {
 	// BatchRows bounds the batches of rows that statements work on, 0 meaning
 	// rowcontainer.BatchRows: tests make it small.
 	BatchRows int
+	// Temp has the temporary files of operators that spill; nil: none does.
+	Temp *tempstore.Store
+	// WorkMem, if set, stands in for work_mem: tests make it small, so that everything spills.
+	WorkMem int64
 	// NoAutoStats has tables analysed by ANALYZE only: for tests whose plans must not change
 	// on the way.
 	NoAutoStats bool

@@ -11,6 +11,7 @@ import (
 	"github.com/lichendb/lichen/internal/rpc"
 	"github.com/lichendb/lichen/internal/sql"
 	"github.com/lichendb/lichen/internal/sql/catalog"
+	"github.com/lichendb/lichen/internal/tempstore"
 )
 
 // Options are what a Node is built over.
@@ -26,6 +27,8 @@ type Options struct {
 	Go func(func())
 	// Memory is what statements count against.
 	Memory *quota.Pool
+	// Temp has their temporary files; nil: there are none.
+	Temp *tempstore.Store
 	// Version, FamilyPerColumn and NoAutoStats are those of sql.Config.
 	Version                      string
 	FamilyPerColumn, NoAutoStats bool
@@ -56,7 +59,7 @@ func (n *Node) Open(ctx context.Context) error {
 		return err
 	}
 	n.server.Store(sql.NewServer(sql.Config{
-		DB: n.kv.DB, Catalog: n.catalog, Mem: n.o.Memory, Version: n.o.Version, Logger: n.o.Logger, SpanSize: n.spanSize,
+		DB: n.kv.DB, Catalog: n.catalog, Mem: n.o.Memory, Temp: n.o.Temp, Version: n.o.Version, Logger: n.o.Logger, SpanSize: n.spanSize,
 		Ranges: n.Ranges(), Nodes: nodes{n}, Settings: settings{n},
 		FamilyPerColumn: n.o.FamilyPerColumn, NoAutoStats: n.o.NoAutoStats,
 	}))

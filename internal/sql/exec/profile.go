@@ -99,7 +99,16 @@ type measuredOp struct {
 }
 
 func (m *measuredOp) Open() error { return m.open(m.op.Open) }
-func (m *measuredOp) Close()      { m.op.Close() }
+
+func (m *measuredOp) Close() {
+	if r, ok := m.op.(sortReporter); ok && r.SortMethod().Name != "" {
+		m.actual.Sort = r.SortMethod()
+	}
+	m.op.Close()
+}
+
+// sortReporter is an operator that says how it sorted.
+type sortReporter interface{ SortMethod() plan.SortMethod }
 
 func (m *measuredOp) Next(b *rowcontainer.Batch) error {
 	return m.next(func() (int, error) {

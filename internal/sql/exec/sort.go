@@ -1,17 +1,18 @@
 package exec
 
 import (
-	"github.com/lichendb/lichen/internal/sql/exec/expr"
+	"errors"
+
 	"github.com/lichendb/lichen/internal/sql/exec/operator"
 	"github.com/lichendb/lichen/internal/sql/exec/rowcontainer"
 	"github.com/lichendb/lichen/internal/sql/plan"
+	"github.com/lichendb/lichen/internal/sql/types"
 )
 
 // maxTopK is the largest bound for which a sort keeps only the rows needed.
 const maxTopK = 1 << 16
 
-// sortOp sorts in memory: everything, the first k rows, or group by group where
-// the first keys hold already.
+// sortOp sorts: everything, the first k rows, or group by group where the first keys hold already.
 type sortOp struct {
 	run       *operator.Run
 	src       *operator.Source
@@ -19,15 +20,15 @@ type sortOp struct {
 	presorted rowcontainer.Ordering
 	bound     operator.RowBound
 
-	store  rowcontainer.Store
-	spare  rowcontainer.Store
-	ready  bool
-	pos    int
-	limit  int // rows needed, -1 for all
-	ahead  rowcontainer.Store
+	sorter rowcontainer.RowSorter
+	top    topRows            // instead of sorter while only the first k rows are kept
+	sorted bool               // the rows, or those of a group, are there
+	limit  int                // rows needed, -1 for all
+	group  rowcontainer.Store // a row of the group at hand
+	ahead  rowcontainer.Store // the first row of the next
 	atEnd  bool
 	handed int
-	sorter rowcontainer.Sorter
+	method plan.SortMethod
 }
 
 func (c *compiler) sort(n *plan.Sort) (operator.Operator, error) {
@@ -45,9 +46,8 @@ func (c *compiler) sort(n *plan.Sort) (operator.Operator, error) {
 }
 
 func (s *sortOp) Open() error {
-	s.ready, s.pos, s.atEnd, s.handed = false, 0, false, 0
-	s.store.Open(&s.run.State, s.src.Width)
-	s.ahead.Open(&s.run.State, s.src.Width)
+	s.sorted, s.atEnd, s.handed, s.method = false, false, 0, plan.SortMethod{}
+	s.sorter.Open(&s.run.State, s.src.Width, s.order)
 	n, err := s.bound.Rows()
 	if err != nil {
 		return err
@@ -56,39 +56,63 @@ func (s *sortOp) Open() error {
 	if n >= 0 && n <= maxTopK {
 		s.limit = int(n)
 	}
+	if s.limit >= 0 && len(s.presorted) == 0 {
+		s.top.open(s.run, s.src.Width, s.limit, s.order)
+	}
+	if len(s.presorted) > 0 {
+		s.group.Open(&s.run.State, s.src.Width)
+		s.ahead.Open(&s.run.State, s.src.Width)
+	}
 	return s.src.Start()
 }
 
 func (s *sortOp) Close() {
 	s.src.Stop()
-	s.store.Close()
-	s.spare.Close()
+	s.sorter.Close()
+	s.top.close()
+	s.group.Close()
 	s.ahead.Close()
 }
 
+// SortMethod implements sortReporter.
+func (s *sortOp) SortMethod() plan.SortMethod { return s.method }
+
 func (s *sortOp) Next(b *rowcontainer.Batch) error {
 	b.Clear()
-	for s.pos == len(s.store.Rows) {
-		if s.ready && (s.atEnd || len(s.presorted) == 0) {
-			return nil
+	for !b.Full() && (s.limit < 0 || s.handed < s.limit) {
+		row, err := s.next()
+		if err != nil {
+			return err
 		}
-		if s.limit >= 0 && s.handed >= s.limit {
-			return nil
+		if row != nil {
+			b.AddCopy(row)
+			s.handed++
+			continue
+		}
+		if s.sorted && (s.atEnd || len(s.presorted) == 0) || b.Len() > 0 {
+			return nil // the rows of the next group may lie where those of b do
 		}
 		if err := s.fill(); err != nil {
 			return err
 		}
-		s.ready, s.pos = true, 0
-	}
-	for ; s.pos < len(s.store.Rows) && !b.Full(); s.pos++ {
-		b.AddCopy(s.store.Rows[s.pos])
-		s.handed++
+		s.sorted = true
 	}
 	return nil
 }
 
-// fill reads and sorts everything, or the next group of rows that are equal on
-// the keys that hold already.
+// next returns the next row of those that are sorted, nil behind the last.
+func (s *sortOp) next() (types.Row, error) {
+	switch {
+	case !s.sorted:
+		return nil, nil
+	case s.top.on:
+		return s.top.next(), nil
+	}
+	return s.sorter.Next()
+}
+
+// fill reads and sorts everything, or the next group of rows that are equal on the keys that hold
+// already.
 func (s *sortOp) fill() error {
 	if len(s.presorted) > 0 {
 		return s.fillGroup()
@@ -106,71 +130,58 @@ func (s *sortOp) fill() error {
 		}
 	}
 	s.src.Stop()
-	if err := s.store.Acc.Grow(int64(s.store.Len()) * rowcontainer.SortItemSize); err != nil {
-		return expr.MemoryError(err)
+	if s.top.on {
+		s.method = plan.SortMethod{Name: "top-N heapsort", Bytes: s.top.rows.Acc.Used()}
+		return s.top.sort()
 	}
-	return s.finish()
+	if err := s.sorter.Finish(); err != nil {
+		return err
+	}
+	s.method = methodOf(s.sorter.Used())
+	return nil
+}
+
+// methodOf says how rows were sorted that took so many bytes.
+func methodOf(memory, disk int64) plan.SortMethod {
+	if disk > 0 {
+		return plan.SortMethod{Name: "external merge", Bytes: disk, Disk: true}
+	}
+	return plan.SortMethod{Name: "quicksort", Bytes: memory}
 }
 
 // take stores the rows of b, or those that may be among the first k.
 func (s *sortOp) take(b *rowcontainer.Batch) error {
-	if s.limit < 0 {
-		return s.store.AddBatch(b)
-	}
-	for i := 0; i < b.Len() && s.limit > 0; i++ {
-		row := b.Row(i)
-		// After a prune the last of the first k rows is the threshold.
-		if s.pos > 0 && s.order.Compare(row, s.store.Rows[s.limit-1]) >= 0 {
-			continue
-		}
-		if _, err := s.store.Add(row); err != nil {
-			return err
-		}
-		if s.store.Len() >= 2*s.limit+64 {
-			if err := s.prune(); err != nil {
+	for i := range b.Len() {
+		if !s.top.on {
+			if err := s.sorter.Add(b.Row(i)); err != nil {
 				return err
 			}
+			continue
 		}
-	}
-	return nil
-}
-
-// prune keeps the first k rows, in a store of their own.
-func (s *sortOp) prune() error {
-	if err := s.finish(); err != nil {
-		return err
-	}
-	s.spare.Open(&s.run.State, s.src.Width)
-	for _, row := range s.store.Rows {
-		if err := s.run.Tick(); err != nil {
+		added, err := s.top.add(b.Row(i))
+		if err == nil {
+			continue
+		}
+		if used := s.top.rows.Acc.Used(); !errors.Is(err, errTopFull) && !s.run.Refused(err, used) {
 			return err
 		}
-		if _, err := s.spare.Add(row); err != nil {
+		s.top.on = false
+		if s.sorter.Take(&s.top.rows); added {
+			continue
+		}
+		if err := s.sorter.Add(b.Row(i)); err != nil {
 			return err
 		}
-	}
-	s.store, s.spare = s.spare, s.store
-	s.spare.Close()
-	s.pos = 1 // there is a threshold
-	return nil
-}
-
-// finish sorts the store and cuts it to the rows needed.
-func (s *sortOp) finish() error {
-	if err := s.sorter.Sort(&s.run.State, s.store.Rows, s.order); err != nil {
-		return err
-	}
-	if s.limit >= 0 && len(s.store.Rows) > s.limit {
-		s.store.Rows = s.store.Rows[:s.limit]
 	}
 	return nil
 }
 
 // fillGroup reads one group; the first row of the next waits in ahead.
 func (s *sortOp) fillGroup() error {
-	s.store.Open(&s.run.State, s.src.Width)
+	s.sorter.Open(&s.run.State, s.src.Width, s.order)
+	s.group.Open(&s.run.State, s.src.Width)
 	if s.ahead.Len() > 0 {
-		if _, err := s.store.Add(s.ahead.Rows[0]); err != nil {
+		if err := s.addToGroup(s.ahead.Rows[0]); err != nil {
 			return err
 		}
 		s.ahead.Open(&s.run.State, s.src.Width)
@@ -184,15 +195,109 @@ func (s *sortOp) fillGroup() error {
 			s.atEnd = true
 			break
 		}
-		if s.store.Len() > 0 && s.presorted.Compare(s.store.Rows[0], row) != 0 {
+		if s.group.Len() > 0 && s.presorted.Compare(s.group.Rows[0], row) != 0 {
 			if _, err := s.ahead.Add(row); err != nil {
 				return err
 			}
 			break
 		}
-		if _, err := s.store.Add(row); err != nil {
+		if err := s.addToGroup(row); err != nil {
 			return err
 		}
 	}
-	return s.sorter.Sort(&s.run.State, s.store.Rows, s.order)
+	return s.sorter.Finish()
+}
+
+func (s *sortOp) addToGroup(row types.Row) error {
+	if s.group.Len() == 0 {
+		if _, err := s.group.Add(row); err != nil {
+			return err
+		}
+	}
+	return s.sorter.Add(row)
+}
+
+// errTopFull says that the first k rows take more than work_mem.
+var errTopFull = errors.New("exec: the rows of a bound take more than work_mem")
+
+// topRows keeps the first k rows.
+type topRows struct {
+	on          bool
+	run         *operator.Run
+	k           int
+	width       int
+	order       rowcontainer.Ordering
+	rows, spare rowcontainer.Store
+	bounded     bool // rows are sorted, and the last of the first k is the threshold
+	pos         int
+	sorter      rowcontainer.Sorter
+}
+
+func (t *topRows) open(r *operator.Run, width, k int, o rowcontainer.Ordering) {
+	t.on, t.run, t.k, t.width, t.order, t.bounded, t.pos = true, r, k, width, o, false, 0
+	t.rows.Open(&r.State, width)
+}
+
+func (t *topRows) close() {
+	t.on = false
+	t.rows.Close()
+	t.spare.Close()
+}
+
+// add takes a row that may be among the first k, and reports whether it is kept although err says that
+// no more may be.
+func (t *topRows) add(row types.Row) (added bool, err error) {
+	if t.k == 0 || t.bounded && t.order.Compare(row, t.rows.Rows[t.k-1]) >= 0 {
+		return true, nil
+	}
+	if _, err := t.rows.Add(row); err != nil {
+		return false, err
+	}
+	full := t.run.Full(t.rows.Acc.Used())
+	if t.rows.Len() >= 2*t.k+64 || full && t.rows.Len() > t.k {
+		err = t.prune()
+		full = t.run.Full(t.rows.Acc.Used())
+	}
+	if err == nil && full {
+		err = errTopFull
+	}
+	return true, err
+}
+
+// prune keeps the first k rows, in a store of their own.
+func (t *topRows) prune() error {
+	if err := t.sort(); err != nil {
+		return err
+	}
+	t.spare.Open(&t.run.State, t.width)
+	for _, row := range t.rows.Rows {
+		if err := t.run.Tick(); err != nil {
+			return err
+		}
+		if _, err := t.spare.Add(row); err != nil {
+			t.spare.Close()
+			return err
+		}
+	}
+	t.rows, t.spare = t.spare, t.rows
+	t.spare.Close()
+	t.bounded = true
+	return nil
+}
+
+// sort sorts the rows and cuts them to those needed.
+func (t *topRows) sort() error {
+	if err := t.sorter.Sort(&t.run.State, t.rows.Rows, t.order); err != nil {
+		return err
+	}
+	t.rows.Rows = t.rows.Rows[:min(t.k, t.rows.Len())]
+	return nil
+}
+
+func (t *topRows) next() types.Row {
+	if t.pos == t.rows.Len() {
+		return nil
+	}
+	t.pos++
+	return t.rows.Rows[t.pos-1]
 }

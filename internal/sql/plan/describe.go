@@ -385,7 +385,7 @@ func (p *printer) sort(n *Sort) (string, []string) {
 		title = "Incremental Sort"
 		details = append(details, "Presorted Key: "+p.f.sortKeys(n.Keys[:n.Presorted]))
 	}
-	if n.Bound.Count != nil {
+	if n.Bound.Count != nil && p.opts.Actual == nil { // of those that ran, see SortMethod
 		details = append(details, "Sort Method: top-N heapsort")
 	}
 	return title, details

@@ -29,6 +29,25 @@ type Actual struct {
 	// what the operator's inputs took.
 	Startup, Total time.Duration
 	Timing         bool // the times were measured
+	Sort           SortMethod
+}
+
+// SortMethod says how a sort went, as EXPLAIN ANALYZE shows it. Without a name there was none.
+type SortMethod struct {
+	Name  string
+	Bytes int64
+	Disk  bool // the bytes are on disk
+}
+
+// kilobytes is the space rounded up, as PostgreSQL shows it.
+func (m *SortMethod) kilobytes() int64 { return (m.Bytes + 1023) / 1024 }
+
+// space says where the rows were.
+func (m *SortMethod) space() string {
+	if m.Disk {
+		return "Disk"
+	}
+	return "Memory"
 }
 
 // perLoop returns the averages that EXPLAIN shows: milliseconds and rows.
@@ -286,6 +305,9 @@ func (p *printer) print(e *ExplainNode, depth int, label string) {
 	}
 	for _, d := range e.Details {
 		p.lines = append(p.lines, pad+d)
+	}
+	if a := e.Actual; a != nil && a.Sort.Name != "" {
+		p.lines = append(p.lines, fmt.Sprintf("%sSort Method: %s  %s: %dkB", pad, a.Sort.Name, a.Sort.space(), a.Sort.kilobytes()))
 	}
 	for _, c := range e.Children {
 		if c.Header != "" {

@@ -97,6 +97,11 @@ func (p *printer) group(e *ExplainNode, relationship string) Group {
 		add("Output", e.Output)
 	}
 	g = append(g, details(e)...)
+	if a := e.Actual; a != nil && a.Sort.Name != "" {
+		add("Sort Method", a.Sort.Name)
+		add("Sort Space Used", Number(strconv.FormatInt(a.Sort.kilobytes(), 10)))
+		add("Sort Space Type", a.Sort.space())
+	}
 	var plans []Group
 	for i, c := range e.Children {
 		plans = append(plans, p.group(c, relationOf(e, i)))

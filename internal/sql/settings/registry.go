@@ -27,6 +27,7 @@ type Fast struct {
 	DefaultIntSize                        int
 	RulesOff                              []string // rules of the optimizer that are not applied
 	Vectorize                             string   // auto, on or off
+	WorkMem                               int64    // work_mem in bytes
 	// MinMessages is the least severity of notices that clients get: an index
 	// into Severities.
 	MinMessages     int
@@ -41,7 +42,7 @@ type Fast struct {
 }
 
 var defaultFast = Fast{
-	SearchPath: []string{"$user", "public"}, DefaultIntSize: 4, Vectorize: "auto", BackslashQuote: "safe_encoding",
+	SearchPath: []string{"$user", "public"}, DefaultIntSize: 4, Vectorize: "auto", WorkMem: 64 << 20, BackslashQuote: "safe_encoding",
 	MinMessages: slices.Index(Severities, "notice"), ClientCheck: 100 * time.Millisecond,
 }
 

@@ -262,7 +262,10 @@ var registry = []*Param{
 	{Name: "wal_recycle", Default: "on", NoEffect: true, Why: "the log of raft is the only one", is: boolean},
 	{Name: "wal_sender_timeout", Default: "1min", NoEffect: true, Why: "there are no WAL senders", is: milliseconds(0, math.MaxInt32)},
 	{Name: "wal_skip_threshold", Default: "2MB", NoEffect: true, Why: "the log of raft is the only one", is: kilobytes(0, math.MaxInt32)},
-	{Name: "work_mem", Default: "4MB", NoEffect: true, Why: "memory is bounded by --max-memory", is: kilobytes(64, math.MaxInt32)},
+	{Name: "work_mem", Default: "64MB", is: kilobytes(64, math.MaxInt32), Doc: "memory of one operator, from which on it keeps rows in temporary files", apply: func(v *Values, s string) {
+		n, _ := quantity(s, 1<<10, sizeUnits)
+		v.Fast.WorkMem = n << 10
+	}},
 	{Name: "xmlbinary", Default: "base64", NoEffect: true, Why: "there is no XML type", is: enum("base64", "hex")},
 	{Name: "xmloption", Default: "content", NoEffect: true, Why: "there is no XML type", is: enum("content", "document")},
 	{Name: "zero_damaged_pages", Default: "off", NoEffect: true, Why: "damaged blocks are errors", is: alwaysOff},

@@ -2,10 +2,12 @@ package expr
 
 import (
 	"context"
+	"errors"
 
 	"github.com/lichendb/lichen/internal/quota"
 	"github.com/lichendb/lichen/internal/sql/builtin/call"
 	"github.com/lichendb/lichen/internal/sql/types"
+	"github.com/lichendb/lichen/internal/tempstore"
 )
 
 // State is what expressions work with during one execution. Their closures are compiled
@@ -15,6 +17,10 @@ type State struct {
 	Builtin *call.Context
 	params  []types.Datum
 	Mem     *quota.Pool // the statement's; nil means no limit
+	// Temp is the temporary file of the execution, which operators take that need more than WorkMem
+	// bytes, or than Mem gives.
+	Temp    tempstore.Space
+	WorkMem int64
 	// outer holds the values of columns of enclosing rows: what apply joins and
 	// correlated subqueries set before they open their inner plan.
 	outer []types.Datum
@@ -42,8 +48,15 @@ func (r *State) Bind(ctx context.Context, b *call.Context, params []types.Datum,
 	r.Epoch++
 }
 
+// BindTemp says where operators keep what finds no memory; a nil store: nowhere.
+func (r *State) BindTemp(store *tempstore.Store, workMem int64) {
+	r.Temp.Bind(store)
+	r.WorkMem = workMem
+}
+
 // Unbind lets go of what belongs to an execution.
 func (r *State) Unbind() {
+	r.Temp.Close()
 	clear(r.outer)
 	clear(r.operand)
 	r.KeepBulky()
@@ -97,4 +110,23 @@ func (r *State) SetOuter(copies []OuterCopy, row types.Row) {
 	for _, c := range copies {
 		r.outer[c.slot] = row[c.pos]
 	}
+}
+
+// Full reports whether an operator that holds so many bytes is to keep further rows in its
+// temporary file.
+func (r *State) Full(used int64) bool { return used > r.WorkMem && r.Temp.Bound() }
+
+// leastSpilled is what an operator holds at least that spills because the pool gives no more. Who was
+// refused earlier has nothing to give back: its statement waits until others end, or fails.
+const leastSpilled = 32 << 10
+
+// Refused reports whether err refused memory to an operator that holds so many bytes, which it can
+// give back for space in its temporary file.
+func (r *State) Refused(err error, used int64) bool {
+	return err != nil && used >= min(leastSpilled, r.WorkMem) && r.Temp.Bound() && isRefusal(err)
+}
+
+func isRefusal(err error) bool {
+	var full *quota.ExceededError
+	return errors.As(err, &full)
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/lichendb/lichen/internal/sql/exec/tableaccess"
 	"github.com/lichendb/lichen/internal/sql/pgerr"
 	"github.com/lichendb/lichen/internal/sql/types"
+	"github.com/lichendb/lichen/internal/tempstore"
 )
 
 // Env is what one execution of a Program works with. The session owns it and
@@ -22,6 +23,10 @@ type Env struct {
 	Params  []types.Datum
 	// Mem is the statement's memory pool; nil means no limit.
 	Mem *quota.Pool
+	// Temp has the files of operators that need more than WorkMem bytes or than Mem gives; nil: they
+	// get as much as Mem has, and fail then.
+	Temp    *tempstore.Store
+	WorkMem int64
 	// Virtual computes the rows of KindVirtual tables; nil if there are none.
 	Virtual VirtualProvider
 	// Statements runs the statements of FROM [SHOW ...]; nil if there are none.
@@ -103,6 +108,7 @@ type Run struct {
 func (r *Run) Bind(ctx context.Context, env *Env) {
 	r.Env, r.Txn = env, env.Txn
 	r.State.Bind(ctx, env.Builtin, env.Params, env.Mem)
+	r.State.BindTemp(env.Temp, env.WorkMem)
 }
 
 // Unbind lets go of what belongs to an execution.

@@ -56,6 +56,15 @@ func (s *Store) Close() {
 	s.text.reset()
 }
 
+// Reset forgets the rows and keeps some of the memory reserved, for others that follow.
+func (s *Store) Reset() {
+	acc := s.Acc
+	s.Acc = quota.Account{}
+	s.Close()
+	acc.Shrink(acc.Used())
+	s.Acc = acc
+}
+
 // Len returns the number of rows.
 func (s *Store) Len() int { return len(s.Rows) }
 
