@@ -130,6 +130,8 @@ const (
 	StalePlan Name = "stale-plan"
 	// CursorSkips loses a row between two fetches.
 	CursorSkips Name = "cursor-skips"
+	// PartitionLost forgets a partition of what found no memory.
+	PartitionLost Name = "partition-lost"
 	// RunsUnmerged has a sort that spilled take the next row from the run that the last one came from.
 	RunsUnmerged Name = "runs-unmerged"
 

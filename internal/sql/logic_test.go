@@ -162,7 +162,7 @@ func on(o nodeOptions, rulesOff ...string) func(*testing.T) logictest.Cluster {
 
 // TestLogic runs the scripts of testdata/logic, see package logictest, on a node as it
 // is ("local"), with small batches, with a column family for each column, with transactions that spill at once, in blocks of several
-// statements, and without the optimizer's rules, with LICHEN_LOGIC=all also without each of them. Server has the same
+// statements, with all that can be in temporary files, and without the optimizer's rules, with LICHEN_LOGIC=all also without each of them. Server has the same
 // for several nodes and small ranges. LICHEN_REWRITE=1 writes the rows that queries
 // returned into the scripts.
 func TestLogic(t *testing.T) {
@@ -185,6 +185,7 @@ func TestLogic(t *testing.T) {
 			logictest.Configuration{Name: "families and spills", Plans: true, Order: true, New: on(nodeOptions{families: true, batchRows: 2, spill: 1})},
 			logictest.Configuration{Name: "vectors of 3", Plans: true, Order: true, New: on(nodeOptions{vectorize: "on", batchRows: 3})},
 			logictest.Configuration{Name: "vectors in families", Plans: true, Order: true, New: on(nodeOptions{vectorize: "on", families: true})},
+			logictest.Configuration{Name: "columns in temporary files", New: on(nodeOptions{vectorize: "on", batchRows: 2, workMem: 1})},
 			logictest.Configuration{Name: "rows", Plans: true, Order: true, New: on(nodeOptions{vectorize: "off"})},
 			logictest.Configuration{Name: "batches of 3", Plans: true, Order: true, New: on(nodeOptions{batchRows: 3})})
 		for _, r := range optimizer.Rules() {

@@ -25,6 +25,7 @@ func TestPlantsAnswers(t *testing.T) {
 		{plant.ImpliedUnchecked, "CREATE TABLE a (x INT); CREATE TABLE b (x INT); CREATE TABLE c (x INT); INSERT INTO a VALUES (1), (2), (3); INSERT INTO b VALUES (2), (3), (4); INSERT INTO c VALUES (3), (4), (5)", "SELECT a.x, b.x, c.x FROM a, b, c WHERE a.x = b.x AND b.x = c.x", "3  3  3"},
 		{plant.UnmatchedByAny, "CREATE TABLE l (id INT); CREATE TABLE r (id INT, x INT); INSERT INTO l VALUES (1), (2); INSERT INTO r VALUES (1, NULL)", "SELECT l.id FROM l LEFT JOIN r ON r.id = l.id WHERE r.x IS NULL AND l.id < 2", "1"},
 		{plant.RunsUnmerged, "SET work_mem = '64kB'", "SELECT count(*) FROM (SELECT a, lag(a) OVER (ORDER BY a) p FROM (SELECT g * 7919 % 10007 a FROM generate_series(1, 10006) g) s) t WHERE a <> p + 1", "0"},
+		{plant.PartitionLost, "SET work_mem = '64kB'", "SELECT count(*), sum(n) FROM (SELECT g % 5003, count(*) n FROM generate_series(1, 10006) g GROUP BY 1) s", "5003  10006"},
 	} {
 		t.Run(string(c.plant), func(t *testing.T) {
 			answerOf := func(name plant.Name) string {

@@ -40,9 +40,12 @@
 //  5. What a statement leaves to its end is done before its last row is handed out
 //     (Program.fetch calls mutation's Statement.Finish).
 //
+//  5. Sorts and groups that hold more than work_mem, or that the pool refuses memory to, go on in the
+//     execution's temporary file, which Close removes (expr.State.Unbind; the logic tests in temporary
+//     files). Other operators fail with 53200 where the pool has no more.
+//
 // Concurrency: a Program, and everything it consists of, belongs to one goroutine; plans are only
 // read.
 //
-// It does not: plan, retry, map kv errors to SQLSTATEs, run DDL or utility statements, or spill to
-// disk: a statement that needs more memory than its pool has fails with 53200.
+// It does not: plan, retry, map kv errors to SQLSTATEs, or run DDL or utility statements.
 package exec

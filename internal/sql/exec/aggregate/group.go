@@ -33,6 +33,10 @@ type groupOp struct {
 
 	table  rowcontainer.KeyTable
 	groups rowcontainer.Store // key values of each group
+	// later has the rows of groups that find no memory, with the number of their grouping set, if there
+	// are any.
+	later  rowcontainer.Partitions
+	wide   types.Row // a row with the number of its set
 	states [][]State
 	acc    quota.Account
 	filled bool
@@ -54,7 +58,6 @@ type Call struct {
 	distinct bool
 	order    rowcontainer.Ordering // over a stored row: the input's row
 	vals     types.Row
-	sorter   rowcontainer.Sorter
 	keeps    bool // may hold on to its arguments
 	width    int
 }
@@ -62,9 +65,11 @@ type Call struct {
 // State is an aggregate of one group.
 type State struct {
 	Acc  call.Accumulator
-	seen *rowcontainer.KeyTable
-	rows *rowcontainer.Store // ORDER BY: the input's rows until the end of the group
-	size int64
+	seen *rowcontainer.KeyTable // DISTINCT
+	// later has the distinct arguments that seen has no memory for; nil: there are none.
+	later *rowcontainer.Partitions
+	rows  *rowcontainer.RowSorter // ORDER BY: the input's rows until the end of the group
+	size  int64
 }
 
 // Compile compiles a GROUP BY.
@@ -146,9 +151,9 @@ func (a *Call) NewState(r *operator.Run) (State, error) {
 		st.seen.Open(&r.State)
 	}
 	if a.order != nil {
-		st.rows = &rowcontainer.Store{}
+		st.rows = &rowcontainer.RowSorter{}
 		st.rows.ExpectFew()
-		st.rows.Open(&r.State, a.width)
+		st.rows.Open(&r.State, a.width, a.order)
 	}
 	return st, nil
 }
@@ -161,6 +166,10 @@ func (st *State) Close() {
 	if st.rows != nil {
 		st.rows.Close()
 	}
+	if st.later != nil {
+		st.later.Close()
+		st.later = nil
+	}
 }
 
 // Add takes an input row into a group.
@@ -171,8 +180,7 @@ func (a *Call) Add(r *operator.Run, acc *quota.Account, st *State, row types.Row
 		}
 	}
 	if st.rows != nil {
-		_, err := st.rows.Add(row)
-		return err
+		return st.rows.Add(row)
 	}
 	return a.feed(r, acc, st, row)
 }
@@ -192,7 +200,7 @@ func (a *Call) feed(r *operator.Run, acc *quota.Account, st *State, row types.Ro
 // take hands the arguments to the accumulator.
 func (a *Call) take(r *operator.Run, acc *quota.Account, st *State) error {
 	if st.seen != nil {
-		if _, added, err := st.seen.Put(a.vals); err != nil || !added {
+		if first, err := a.first(r, st); err != nil || !first {
 			return err
 		}
 	}
@@ -217,19 +225,84 @@ func (a *Call) take(r *operator.Run, acc *quota.Account, st *State) error {
 // result ends a group: rows kept for ORDER BY are fed now.
 func (a *Call) result(r *operator.Run, acc *quota.Account, st *State) (types.Datum, error) {
 	if st.rows != nil {
-		if err := a.sorter.Sort(&r.State, st.rows.Rows, a.order); err != nil {
+		if err := a.feedSorted(r, acc, st); err != nil {
 			return types.Null, err
 		}
-		for _, row := range st.rows.Rows {
-			if err := r.Tick(); err != nil {
-				return types.Null, err
-			}
-			if err := a.feed(r, acc, st, row); err != nil {
-				return types.Null, err
-			}
+	}
+	if st.later != nil {
+		if err := a.feedLater(r, acc, st); err != nil {
+			return types.Null, err
 		}
 	}
 	return Result(r, st.Acc)
+}
+
+// feedSorted feeds the rows of ORDER BY.
+func (a *Call) feedSorted(r *operator.Run, acc *quota.Account, st *State) error {
+	if err := st.rows.Finish(); err != nil {
+		return err
+	}
+	for {
+		row, err := st.rows.Next()
+		if row == nil || err != nil {
+			return err
+		}
+		if err := r.Tick(); err != nil {
+			return err
+		}
+		if err := a.feed(r, acc, st, row); err != nil {
+			return err
+		}
+	}
+}
+
+// feedLater feeds the distinct arguments that found no memory.
+func (a *Call) feedLater(r *operator.Run, acc *quota.Account, st *State) error {
+	for {
+		rows, err := st.later.Next()
+		if rows == nil || err != nil {
+			return err
+		}
+		st.seen.Open(&r.State)
+		for {
+			row, err := rows.Next()
+			if err != nil {
+				return err
+			}
+			if row == nil {
+				break
+			}
+			if err := r.Tick(); err != nil {
+				return err
+			}
+			copy(a.vals, row)
+			if err := a.take(r, acc, st); err != nil {
+				return err
+			}
+		}
+	}
+}
+
+// first reports whether the arguments come for the first time; those that find no memory are kept for
+// later.
+func (a *Call) first(r *operator.Run, st *State) (bool, error) {
+	i, err := st.seen.Find(a.vals)
+	if i >= 0 || err != nil {
+		return false, err
+	}
+	spills := st.rows == nil // arguments of ORDER BY are fed in sequence
+	used := st.seen.Acc.Used()
+	if !spills || !(st.later != nil && st.later.Active()) && !(used > 0 && r.Full(used)) {
+		_, added, err := st.seen.Put(a.vals)
+		if !spills || !r.Refused(err, used) {
+			return added, err
+		}
+	}
+	if st.later == nil {
+		st.later = &rowcontainer.Partitions{}
+		st.later.Open(&r.State, len(a.vals))
+	}
+	return false, st.later.Add(st.seen.Hash(a.vals), a.vals)
 }
 
 // Result returns the result of an aggregate, and accounts for it if it is large.
@@ -257,7 +330,7 @@ const (
 	aggStateSize = 128
 	// keyTableSize includes the map, which is empty at first.
 	keyTableSize = int64(unsafe.Sizeof(rowcontainer.KeyTable{})) + 8*expr.MapEntrySize
-	rowStoreSize = int64(unsafe.Sizeof(rowcontainer.Store{}))
+	rowStoreSize = int64(unsafe.Sizeof(rowcontainer.RowSorter{}))
 )
 
 // stateSize is what the states of one group take when they are empty.
@@ -280,6 +353,7 @@ func (g *groupOp) Open() error {
 	g.table.Open(&g.run.State)
 	g.groups.Open(&g.run.State, len(g.vals))
 	g.key.Open(&g.run.State, len(g.keys))
+	g.later.Open(&g.run.State, g.laterWidth())
 	g.filled, g.pos, g.inGroup, g.drained = false, 0, false, false
 	return g.src.Start()
 }
@@ -287,8 +361,10 @@ func (g *groupOp) Open() error {
 func (g *groupOp) Close() {
 	g.src.Stop()
 	g.release()
+	g.later.Close()
 }
 
+// release gives up the groups.
 func (g *groupOp) release() {
 	for _, sts := range g.states {
 		closeStates(sts)
@@ -318,6 +394,11 @@ func (g *groupOp) Next(b *rowcontainer.Batch) error {
 			return err
 		}
 		g.filled = true
+	}
+	for g.pos == len(g.states) {
+		if more, err := g.fillLater(); err != nil || !more {
+			return err
+		}
 	}
 	for ; g.pos < len(g.states) && !b.Full(); g.pos++ {
 		row := b.Add()
@@ -370,33 +451,100 @@ func (g *groupOp) fill() error {
 	}
 }
 
-// addToGroup adds a row to the group of the key in vals.
+// fillLater takes the next rows that found no memory into groups; false if there are none.
+func (g *groupOp) fillLater() (bool, error) {
+	rows, err := g.later.Next()
+	if rows == nil || err != nil {
+		return false, err
+	}
+	g.release()
+	g.acc.Init(g.run.Mem)
+	g.table.Open(&g.run.State)
+	g.groups.Open(&g.run.State, len(g.vals))
+	g.pos = 0
+	for {
+		row, err := rows.Next()
+		if row == nil || err != nil {
+			return true, err
+		}
+		if err := g.run.Tick(); err != nil {
+			return false, err
+		}
+		rowcontainer.CopySlots(g.vals, row, g.keys)
+		if g.sets != nil {
+			g.vals[len(g.keys)] = row[g.src.Width]
+			row = row[:g.src.Width]
+		}
+		if err := g.addToGroup(row); err != nil {
+			return false, err
+		}
+	}
+}
+
+// laterWidth is the width of the rows in later.
+func (g *groupOp) laterWidth() int {
+	if g.sets != nil {
+		return g.src.Width + 1
+	}
+	return g.src.Width
+}
+
+// addToGroup adds a row to the group of the key in vals, or keeps it for later.
 func (g *groupOp) addToGroup(row types.Row) error {
 	sts, err := g.group()
 	if err != nil {
 		return err
 	}
-	return g.addRow(sts, row)
+	if sts != nil {
+		return g.addRow(sts, row)
+	}
+	if g.sets != nil {
+		g.wide = append(append(g.wide[:0], row...), g.vals[len(g.keys)])
+		row = g.wide
+	}
+	return g.later.Add(g.table.Hash(g.vals), row)
 }
 
-// group returns the aggregates of the group of the key in vals.
+// group returns the aggregates of the group of the key in vals, nil if it finds no memory.
 func (g *groupOp) group() ([]State, error) {
-	k, added, err := g.table.Put(g.vals)
-	if err != nil {
+	k, err := g.table.Find(g.vals)
+	switch {
+	case err != nil:
+		return nil, err
+	case k >= 0:
+		return g.states[k], nil
+	case g.later.Active() || len(g.states) > 0 && g.run.Full(g.used()):
+		return nil, nil
+	}
+	sts, err := g.newGroup()
+	if len(g.states) > 0 && g.run.Refused(err, g.used()) {
+		return nil, nil
+	}
+	return sts, err
+}
+
+// newGroup makes a group of the key in vals. After an error there is none.
+func (g *groupOp) newGroup() ([]State, error) {
+	n := len(g.states)
+	if _, err := g.groups.Add(g.vals); err != nil {
 		return nil, err
 	}
-	if added {
-		if _, err := g.groups.Add(g.vals); err != nil {
-			return nil, err
+	sts, err := g.newStates()
+	if err == nil {
+		if _, _, err = g.table.Put(g.vals); err != nil {
+			g.acc.Shrink(g.stateSize())
 		}
-		sts, err := g.newStates()
-		if err != nil {
-			return nil, err
-		}
-		g.states = append(g.states, sts)
 	}
-	return g.states[k], nil
+	if err != nil {
+		g.groups.Rows = g.groups.Rows[:n]
+		return nil, err
+	}
+	g.states = append(g.states, sts)
+	return sts, nil
 }
+
+// used is what the groups take, but for what single aggregates keep.
+func (g *groupOp) used() int64 { return g.table.Acc.Used() + g.groups.Acc.Used() + g.acc.Used() }
 
 func (g *groupOp) addRow(sts []State, row types.Row) error {
 	for i := range sts {
@@ -473,7 +621,7 @@ func (g *groupOp) beginGroup(vals types.Row) error {
 			st.seen.Open(&g.run.State)
 		}
 		if st.rows != nil {
-			st.rows.Open(&g.run.State, g.aggs[i].width)
+			st.rows.Open(&g.run.State, g.aggs[i].width, g.aggs[i].order)
 		}
 		g.acc.Shrink(st.size)
 		st.size = 0

@@ -35,7 +35,7 @@ func (g *groupOp) emptySets() error {
 		}
 		clear(g.vals)
 		g.vals[len(g.keys)] = types.NewInt(int64(i))
-		if _, err := g.group(); err != nil {
+		if _, err := g.newGroup(); err != nil {
 			return err
 		}
 	}

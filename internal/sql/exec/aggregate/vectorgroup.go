@@ -22,6 +22,11 @@ type vectorGroup struct {
 
 	table  rowcontainer.GroupTable
 	groups rowcontainer.Store // key values of each group
+	// later has the rows of groups that find no memory.
+	later  rowcontainer.Partitions
+	fams   []types.Family // of the input's columns
+	known  [vector.BatchRows]uint16
+	wide   types.Row
 	acc    quota.Account
 	batch  vector.Batch
 	cols   []*vector.Vector // the keys of the batch
@@ -64,6 +69,9 @@ func CompileVectors(c *operator.Compiler, n *plan.GroupBy) (operator.Operator, e
 	cols := n.Input.Props().Cols
 	s := expr.ScopeOf(cols)
 	g := &vectorGroup{run: c.Run, src: src, scalar: n.Scalar}
+	for i := range cols {
+		g.fams = append(g.fams, cols[i].Type.Family)
+	}
 	if g.keys, err = s.Positions(n.Keys); err != nil {
 		return nil, err
 	}
@@ -102,11 +110,9 @@ func newVectorCall(c *operator.Compiler, vc vecexpr.Compiler, n *plan.Agg) (v ve
 
 // Open implements Operator.
 func (g *vectorGroup) Open() error {
-	g.release()
-	g.acc.Init(g.run.Mem)
-	g.table.Open(&g.run.State)
-	g.groups.Open(&g.run.State, len(g.keys))
-	g.filled, g.pos = false, 0
+	g.reset()
+	g.later.Open(&g.run.State, len(g.fams))
+	g.filled = false
 	return g.src.Open()
 }
 
@@ -114,6 +120,16 @@ func (g *vectorGroup) Open() error {
 func (g *vectorGroup) Close() {
 	g.src.Close()
 	g.release()
+	g.later.Close()
+}
+
+// reset begins without groups.
+func (g *vectorGroup) reset() {
+	g.release()
+	g.acc.Init(g.run.Mem)
+	g.table.Open(&g.run.State)
+	g.groups.Open(&g.run.State, len(g.keys))
+	g.pos = 0
 }
 
 func (g *vectorGroup) release() {
@@ -134,6 +150,11 @@ func (g *vectorGroup) Next(b *rowcontainer.Batch) error {
 			return err
 		}
 		g.filled = true
+	}
+	for g.pos == g.len() {
+		if more, err := g.fillLater(); err != nil || !more {
+			return err
+		}
 	}
 	for ; g.pos < g.len() && !b.Full(); g.pos++ {
 		row := b.Add()
@@ -183,6 +204,27 @@ func (g *vectorGroup) fill() error {
 	}
 }
 
+// fillLater takes the next rows that found no memory into groups; false if there are none.
+func (g *vectorGroup) fillLater() (bool, error) {
+	rows, err := g.later.Next()
+	if rows == nil || err != nil {
+		return false, err
+	}
+	g.reset()
+	r := rowcontainer.NewVectorReader(rows, g.fams)
+	for {
+		if err := g.run.Canceled(); err != nil {
+			return false, err
+		}
+		if err := r.Next(&g.batch, g.run.BatchRows); err != nil || g.batch.N == 0 {
+			return true, err
+		}
+		if err := g.add(&g.batch); err != nil {
+			return false, err
+		}
+	}
+}
+
 // grow makes room for n groups.
 func (g *vectorGroup) grow(n int) error {
 	for i := range g.aggs {
@@ -223,6 +265,9 @@ func (g *vectorGroup) assign(b *vector.Batch) error {
 	for i, k := range g.keys {
 		g.cols[i] = b.Cols[k]
 	}
+	if !g.room(b) {
+		return g.assignKnown(b)
+	}
 	fresh, err := g.table.Number(g.cols, b.Sel, g.number[:])
 	if err != nil {
 		return err
@@ -239,6 +284,50 @@ func (g *vectorGroup) assign(b *vector.Batch) error {
 		return nil
 	}
 	return g.grow(g.table.Len())
+}
+
+// room reports whether there is memory for the groups of a batch if all are new.
+func (g *vectorGroup) room(b *vector.Batch) bool {
+	used := g.used()
+	switch {
+	case g.later.Active() || g.table.Len() > 0 && g.run.Full(used):
+		return false
+	case used < growing:
+		return true
+	}
+	// Tables and states double when they are full.
+	need := used + 2*vector.SizeOf(g.cols, b.Sel)
+	err := g.acc.Grow(need)
+	if err == nil {
+		g.acc.Shrink(need)
+	}
+	return !g.run.Refused(err, used)
+}
+
+// growing is what groups take before it is found out for each batch whether there is room.
+const growing = 64 << 10
+
+// used is what the groups take.
+func (g *vectorGroup) used() int64 { return g.table.Used() + g.groups.Acc.Used() + g.acc.Used() }
+
+// assignKnown finds the group of each row of b that has one, and keeps the others for later.
+func (g *vectorGroup) assignKnown(b *vector.Batch) error {
+	if err := g.table.Find(g.cols, b.Sel, g.number[:]); err != nil {
+		return err
+	}
+	known := g.known[:0]
+	for _, i := range b.Sel {
+		if g.number[i] >= 0 {
+			known = append(known, i)
+			continue
+		}
+		g.wide = rowcontainer.AppendRow(g.wide[:0], b.Cols, i)
+		if err := g.later.Add(g.table.Hash(g.cols, i), g.wide); err != nil {
+			return err
+		}
+	}
+	b.Sel = known
+	return nil
 }
 
 // add takes the rows of f into their groups.

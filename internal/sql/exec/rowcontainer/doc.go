@@ -6,7 +6,8 @@
 //
 // Main types in reading order: Batch (rows on their way), Scratch (memory for the strings of one
 // batch), Store with Arena (copies that stay), Buffer (a store for cursors), KeyTable (numbers for
-// distinct keys), Ordering and Sorter.
+// distinct keys), Ordering and Sorter; File (rows in the temporary file), RowSorter (sorts what does not
+// fit the memory), Partitions (rows that wait until other keys are done).
 //
 // Who owns the memory of a row: rows in a batch, and the bytes that their strings refer to, live
 // until the operator that filled the batch is asked for more. Who keeps a row longer copies it into
@@ -23,6 +24,9 @@
 //
 //  3. Sorting looks at the context as it compares (Sorter.Sort), and orders as Ordering.Compare does
 //     whatever the abbreviated keys are (TestSorterAgrees).
+//
+//  4. Of the rows of a key all are in memory, or all in Partitions (Partitions.Active; the plant
+//     partition-lost).
 //
 // Concurrency: a container belongs to one goroutine.
 package rowcontainer

@@ -59,6 +59,9 @@ func (t *GroupTable) Close() {
 	t.null, t.n = -1, 0
 }
 
+// Used returns what the keys take.
+func (t *GroupTable) Used() int64 { return t.acc.Used() }
+
 // Len returns how many keys there are.
 func (t *GroupTable) Len() int { return int(t.n) }
 

@@ -97,7 +97,7 @@ func (t *KeyTable) Find(vals types.Row) (int32, error) {
 	return -1, nil
 }
 
-// Put returns the number of a key, and whether it is new.
+// Put returns the number of a key, and whether it is new. After an error the table is as before.
 func (t *KeyTable) Put(vals types.Row) (i int32, added bool, err error) {
 	if i, err = t.Find(vals); i >= 0 || err != nil {
 		return i, false, err
@@ -106,11 +106,11 @@ func (t *KeyTable) Put(vals types.Row) (i int32, added bool, err error) {
 		return 0, false, expr.MemoryError(err)
 	}
 	i = t.n
-	t.n++
 	switch {
 	case !t.single:
 		key, err := t.text.copyString(viewString(t.buf), &t.Acc)
 		if err != nil {
+			t.Acc.Shrink(expr.MapEntrySize)
 			return 0, false, expr.MemoryError(err)
 		}
 		t.strs[key] = i
@@ -119,5 +119,6 @@ func (t *KeyTable) Put(vals types.Row) (i int32, added bool, err error) {
 	default:
 		t.ints[vals[0].Int()] = i
 	}
+	t.n++
 	return i, true, nil
 }

@@ -47,6 +47,9 @@ func (s *RowSorter) Close() {
 	s.rows.Close()
 }
 
+// ExpectFew says that there are many such sorters, each with few rows.
+func (s *RowSorter) ExpectFew() { s.rows.ExpectFew() }
+
 // Len returns how many rows are in memory.
 func (s *RowSorter) Len() int { return s.rows.Len() }
 
