@@ -27,6 +27,7 @@ import (
 type node struct {
 	disk   fs.FS
 	store  *store.Store
+	temp   *tempstore.Store
 	ranges *fakeRanges
 	sql    *sql.Server
 	nodes  *fakeNodes
@@ -76,8 +77,11 @@ type nodeOptions struct {
 	vectorize string // as the parameter; "" for its default
 }
 
-// tempBlock makes temporary files of many blocks.
-const tempBlock = 512
+const (
+	tempDir = "temp"
+	// tempBlock makes temporary files of many blocks.
+	tempBlock = 512
+)
 
 func openNode(t testing.TB, disk fs.FS, o nodeOptions) *node {
 	t.Helper()
@@ -93,13 +97,13 @@ func openNode(t testing.TB, disk fs.FS, o nodeOptions) *node {
 	if err := cat.Bootstrap(context.Background()); err != nil {
 		t.Fatal(err)
 	}
-	temp, err := tempstore.Open(tempstore.Options{FS: disk, Dir: "temp", BlockBytes: tempBlock})
+	temp, err := tempstore.Open(tempstore.Options{FS: disk, Dir: tempDir, BlockBytes: tempBlock})
 	if err != nil {
 		t.Fatal(err)
 	}
 	nodes := &fakeNodes{store: st, db: db}
 	fake, _ := o.ranges.(*fakeRanges)
-	return &node{disk: disk, store: st, mem: mem, ranges: fake, nodes: nodes, sender: sender, sql: sql.NewServer(sql.Config{
+	return &node{disk: disk, store: st, mem: mem, temp: temp, ranges: fake, nodes: nodes, sender: sender, sql: sql.NewServer(sql.Config{
 		DB: db, Nodes: nodes, Ranges: o.ranges, BatchRows: o.batchRows, Temp: temp, WorkMem: o.workMem, FamilyPerColumn: o.families, NoAutoStats: !o.autoStats, Settings: o.settings, Catalog: cat, Mem: mem, Version: "test",
 		SpanSize: func(a, b []byte) (int64, error) { n, err := st.Engine().ApproximateSize(a, b); return int64(n), err },
 	})}

@@ -40,7 +40,7 @@
 //  5. What a statement leaves to its end is done before its last row is handed out
 //     (Program.fetch calls mutation's Statement.Finish).
 //
-//  5. Sorts and groups that hold more than work_mem, or that the pool refuses memory to, go on in the
+//  6. Sorts, groups, DISTINCT and UNION that hold more than work_mem, or that the pool refuses memory to, go on in the
 //     execution's temporary file, which Close removes (expr.State.Unbind; the logic tests in temporary
 //     files). Other operators fail with 53200 where the pool has no more.
 //

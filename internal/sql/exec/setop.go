@@ -18,7 +18,9 @@ type setOpOp struct {
 	table       rowcontainer.KeyTable
 	counts      []int64 // per key: rows of the right side that are left to match
 	vals        types.Row
-	onRight     bool // UNION: the left side is done
+	onRight     bool                  // UNION: the left side is done
+	seen        rowcontainer.Distinct // of UNION, instead of table
+	drained     bool                  // UNION: the right side is done, too
 }
 
 func (c *compiler) setOp(n *plan.SetOp) (operator.Operator, error) {
@@ -41,17 +43,19 @@ func (c *compiler) setOp(n *plan.SetOp) (operator.Operator, error) {
 	for i := range all {
 		all[i] = i
 	}
-	s.table = rowcontainer.NewKeyTable(rowcontainer.ColTypes(n.Cols, all))
+	ts := rowcontainer.ColTypes(n.Cols, all)
+	s.table, s.seen = rowcontainer.NewKeyTable(ts), rowcontainer.NewDistinct(ts, len(ts))
 	return s, nil
 }
 
 func (s *setOpOp) Open() error {
-	s.onRight = false
+	s.onRight, s.drained = false, false
 	s.counts = s.counts[:0]
-	s.table.Open(&s.run.State)
 	if s.kind == plan.Union {
+		s.seen.Open(&s.run.State)
 		return s.left.Start()
 	}
+	s.table.Open(&s.run.State)
 	if err := s.build(); err != nil {
 		return err
 	}
@@ -88,11 +92,12 @@ func (s *setOpOp) Close() {
 	s.left.Stop()
 	s.right.Stop()
 	s.table.Close()
+	s.seen.Close()
 }
 
 func (s *setOpOp) Next(b *rowcontainer.Batch) error {
 	b.Clear()
-	for {
+	for !s.drained {
 		src, pos := s.left, s.lpos
 		if s.onRight {
 			src, pos = s.right, s.rpos
@@ -102,8 +107,11 @@ func (s *setOpOp) Next(b *rowcontainer.Batch) error {
 			return err
 		}
 		if !ok {
-			if s.kind != plan.Union || s.onRight {
+			if s.kind != plan.Union {
 				return nil
+			}
+			if s.drained = s.onRight; s.drained {
+				break
 			}
 			s.onRight = true
 			if err := s.right.Start(); err != nil {
@@ -125,6 +133,7 @@ func (s *setOpOp) Next(b *rowcontainer.Batch) error {
 			return nil
 		}
 	}
+	return s.seen.RestOf(b, func(row types.Row) (bool, error) { return s.seen.First(row, row) })
 }
 
 // keep reports whether the row in vals is part of the result.
@@ -133,8 +142,7 @@ func (s *setOpOp) keep() (bool, error) {
 		if s.all {
 			return true, nil
 		}
-		_, added, err := s.table.Put(s.vals)
-		return added, err
+		return s.seen.First(s.vals, s.vals)
 	}
 	i, err := s.table.Find(s.vals)
 	if err != nil {

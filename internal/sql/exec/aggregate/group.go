@@ -65,11 +65,9 @@ type Call struct {
 // State is an aggregate of one group.
 type State struct {
 	Acc  call.Accumulator
-	seen *rowcontainer.KeyTable // DISTINCT
-	// later has the distinct arguments that seen has no memory for; nil: there are none.
-	later *rowcontainer.Partitions
-	rows  *rowcontainer.RowSorter // ORDER BY: the input's rows until the end of the group
-	size  int64
+	seen *rowcontainer.Distinct  // DISTINCT
+	rows *rowcontainer.RowSorter // ORDER BY: the input's rows until the end of the group
+	size int64
 }
 
 // Compile compiles a GROUP BY.
@@ -145,9 +143,12 @@ func (a *Call) NewState(r *operator.Run) (State, error) {
 				return st, pgerr.New(pgerr.UndefinedFunction, "could not identify an equality operator for type %s", t.SQLName)
 			}
 		}
-		t := rowcontainer.NewKeyTable(a.Types)
-		t.ExpectFew()
-		st.seen = &t
+		d := rowcontainer.NewDistinct(a.Types, len(a.Types))
+		d.ExpectFew()
+		if a.order != nil {
+			d.StayInMemory()
+		}
+		st.seen = &d
 		st.seen.Open(&r.State)
 	}
 	if a.order != nil {
@@ -165,10 +166,6 @@ func (st *State) Close() {
 	}
 	if st.rows != nil {
 		st.rows.Close()
-	}
-	if st.later != nil {
-		st.later.Close()
-		st.later = nil
 	}
 }
 
@@ -200,7 +197,7 @@ func (a *Call) feed(r *operator.Run, acc *quota.Account, st *State, row types.Ro
 // take hands the arguments to the accumulator.
 func (a *Call) take(r *operator.Run, acc *quota.Account, st *State) error {
 	if st.seen != nil {
-		if first, err := a.first(r, st); err != nil || !first {
+		if first, err := st.seen.First(a.vals, a.vals); err != nil || !first {
 			return err
 		}
 	}
@@ -229,7 +226,7 @@ func (a *Call) result(r *operator.Run, acc *quota.Account, st *State) (types.Dat
 			return types.Null, err
 		}
 	}
-	if st.later != nil {
+	if st.seen != nil {
 		if err := a.feedLater(r, acc, st); err != nil {
 			return types.Null, err
 		}
@@ -259,50 +256,18 @@ func (a *Call) feedSorted(r *operator.Run, acc *quota.Account, st *State) error 
 // feedLater feeds the distinct arguments that found no memory.
 func (a *Call) feedLater(r *operator.Run, acc *quota.Account, st *State) error {
 	for {
-		rows, err := st.later.Next()
-		if rows == nil || err != nil {
+		row, err := st.seen.Rest()
+		if row == nil || err != nil {
 			return err
 		}
-		st.seen.Open(&r.State)
-		for {
-			row, err := rows.Next()
-			if err != nil {
-				return err
-			}
-			if row == nil {
-				break
-			}
-			if err := r.Tick(); err != nil {
-				return err
-			}
-			copy(a.vals, row)
-			if err := a.take(r, acc, st); err != nil {
-				return err
-			}
+		if err := r.Tick(); err != nil {
+			return err
+		}
+		copy(a.vals, row)
+		if err := a.take(r, acc, st); err != nil {
+			return err
 		}
 	}
-}
-
-// first reports whether the arguments come for the first time; those that find no memory are kept for
-// later.
-func (a *Call) first(r *operator.Run, st *State) (bool, error) {
-	i, err := st.seen.Find(a.vals)
-	if i >= 0 || err != nil {
-		return false, err
-	}
-	spills := st.rows == nil // arguments of ORDER BY are fed in sequence
-	used := st.seen.Acc.Used()
-	if !spills || !(st.later != nil && st.later.Active()) && !(used > 0 && r.Full(used)) {
-		_, added, err := st.seen.Put(a.vals)
-		if !spills || !r.Refused(err, used) {
-			return added, err
-		}
-	}
-	if st.later == nil {
-		st.later = &rowcontainer.Partitions{}
-		st.later.Open(&r.State, len(a.vals))
-	}
-	return false, st.later.Add(st.seen.Hash(a.vals), a.vals)
 }
 
 // Result returns the result of an aggregate, and accounts for it if it is large.
@@ -329,7 +294,7 @@ func (g *groupOp) newStates() ([]State, error) {
 const (
 	aggStateSize = 128
 	// keyTableSize includes the map, which is empty at first.
-	keyTableSize = int64(unsafe.Sizeof(rowcontainer.KeyTable{})) + 8*expr.MapEntrySize
+	keyTableSize = int64(unsafe.Sizeof(rowcontainer.Distinct{})) + 8*expr.MapEntrySize
 	rowStoreSize = int64(unsafe.Sizeof(rowcontainer.RowSorter{}))
 )
 

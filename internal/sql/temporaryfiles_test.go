@@ -1,0 +1,95 @@
+package sql_test
+
+import (
+	"context"
+	"path"
+	"syscall"
+	"testing"
+
+	"github.com/lichendb/lichen/internal/fs"
+	"github.com/lichendb/lichen/internal/sql/logictest"
+	"github.com/lichendb/lichen/internal/sql/pgerr"
+)
+
+// spilling are statements that go through temporary files where work_mem is small.
+var spilling = []string{
+	"SELECT g FROM generate_series(1, 2000) g ORDER BY -g",
+	"SELECT g % 1500, count(*) FROM generate_series(1, 2000) g GROUP BY 1",
+	"SELECT count(DISTINCT g % 1500) FROM generate_series(1, 2000) g",
+	"SELECT DISTINCT g % 1500 FROM generate_series(1, 2000) g",
+	"SELECT g FROM generate_series(1, 2000) g UNION SELECT g FROM generate_series(500, 2500) g",
+}
+
+// TestTemporaryFileFaults has writes of temporary files fail, or the statement cancelled at one: the
+// statement fails with the right code, no file is left, and the next one succeeds.
+func TestTemporaryFileFaults(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		cause error // of a failed write; nil: the statement is cancelled then
+		code  pgerr.Code
+	}{
+		{"disk full", syscall.ENOSPC, pgerr.DiskFull},
+		{"broken disk", syscall.EIO, pgerr.IOError},
+		{"cancelled", nil, pgerr.QueryCanceled},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			var strike func() error
+			hook := func(op *fs.Op) error {
+				if op.Kind == fs.OpWrite && path.Dir(op.Path) == tempDir && strike != nil {
+					return strike()
+				}
+				return nil
+			}
+			n := openNode(t, fs.WithHooks(fs.NewMem(), hook), nodeOptions{workMem: 1 << 10})
+			defer closeNode(t, n)
+			s := n.session(t)
+			defer s.Close()
+			for _, q := range spilling {
+				writes := 0
+				strike = func() error {
+					if writes++; writes < 5 {
+						return nil
+					}
+					if c.cause == nil {
+						s.Cancel()
+					}
+					return c.cause
+				}
+				err := s.Query(context.Background(), q, logictest.NewRows(s))
+				if code := pgerr.CodeOf(err); code != c.code {
+					t.Errorf("%s: %v", q, err)
+				}
+				if n.temp.Files() > 0 || n.temp.Bytes() > 0 {
+					t.Errorf("%s: %d files, %d bytes are left", q, n.temp.Files(), n.temp.Bytes())
+				}
+				strike = nil
+				if err := s.Query(context.Background(), q, logictest.NewRows(s)); err != nil || n.temp.Files() > 0 {
+					t.Errorf("%s: %v, %d files", q, err, n.temp.Files())
+				}
+			}
+		})
+	}
+}
+
+// TestSpillsWhenRefused: where the node has less memory than rows need, whatever work_mem says,
+// statements go through temporary files and keep within the memory.
+func TestSpillsWhenRefused(t *testing.T) {
+	n := openNode(t, fs.NewMem(), nodeOptions{mem: 4 << 20})
+	defer closeNode(t, n)
+	s := n.session(t)
+	defer s.Close()
+	for q, want := range map[string]string{
+		"SELECT count(*), min(g), max(g) FROM (SELECT g, count(*) FROM generate_series(1, 100000) g GROUP BY g) s":            "100000  1  100000",
+		"SELECT count(DISTINCT g) FROM generate_series(1, 100000) g":                                                          "100000",
+		"SELECT count(*) FROM (SELECT DISTINCT md5(g::text) FROM generate_series(1, 100000) g) s":                             "100000",
+		"SELECT a FROM (SELECT g a, md5(g::text) b FROM generate_series(1, 100000) g) s ORDER BY b OFFSET 99999":              "40691",
+		"SELECT count(*) FROM (SELECT g FROM generate_series(1, 90000) g UNION SELECT g FROM generate_series(1, 100000) g) s": "100000",
+	} {
+		if got := answer(t, s, q); got != want {
+			t.Errorf("%s: %s; want %s", q, got, want)
+		}
+	}
+	if n.temp.Files() > 0 || n.mem.Peak() > 4<<20 {
+		t.Errorf("%d files, %d bytes of memory", n.temp.Files(), n.mem.Peak())
+	}
+}
