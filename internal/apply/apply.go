@@ -115,7 +115,7 @@ func (a *Applier) Entry(index, term uint64, data []byte, note func(txn kvpb.TxnI
 			a.id, index, term, a.state.Index, a.state.Term)
 	}
 	if a.batch == nil {
-		a.batch = a.eng.NewBatch()
+		a.batch = a.newBatch(len(data))
 	}
 	a.trigger, a.check, a.note = nil, nil, note
 	if err := Commands(data, a.command); err != nil {
@@ -123,6 +123,14 @@ func (a *Applier) Entry(index, term uint64, data []byte, note func(txn kvpb.TxnI
 	}
 	a.state = State{Index: index, Term: term}
 	return nil
+}
+
+// newBatch returns a batch that begins with an entry of so many bytes.
+func (a *Applier) newBatch(entry int) *storage.Batch {
+	if entry < LongCommand {
+		return a.eng.NewBatch()
+	}
+	return a.eng.NewBatchOf(entry)
 }
 
 // Threshold returns the collection threshold that the entries since the last Finish set,

@@ -94,6 +94,13 @@ const maxLogCache = 64 << 20
 // LogCache is what the entries of the log that are kept in memory may take of MaxMemory.
 func (n *Node) LogCache() int64 { return min(n.MaxMemory/16, maxLogCache) }
 
+// maxLongWrites bounds LongWrites: more at a time write no faster.
+const maxLongWrites = 32 << 20
+
+// LongWrites is how many bytes of long writes may be on their way through raft. Each has up to three
+// copies there, of which MaxMemory leaves room.
+func (n *Node) LongWrites() int64 { return min(n.HeapMemory()/10, maxLongWrites) }
+
 // Validate reports the first setting that can't be right.
 func (n *Node) Validate() error {
 	if err := n.validStores(); err != nil {

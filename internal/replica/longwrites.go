@@ -14,18 +14,25 @@ import (
 const (
 	// longWrite is the size from which a request counts against the limit.
 	longWrite = 1 << 20
-	// maxLongWrites bounds the bytes of a store's long writes in flight. A longer one runs alone.
-	maxLongWrites = 32 << 20
+	// DefaultLongWrites bounds the bytes of a store's long writes in flight. A longer one runs alone.
+	DefaultLongWrites = 32 << 20
 	// longWriteWait bounds the wait for room. Afterwards a write proceeds without: the writes before
 	// it may be waiting for its transaction.
 	longWriteWait = 3 * time.Second
 )
 
 // LongWrites is the room that the long writes of a store share. A nil *LongWrites is unbounded.
-type LongWrites struct{ room *semaphore.Weighted }
+type LongWrites struct {
+	room    *semaphore.Weighted
+	limit   int64
+	flushed func(ctx context.Context, bytes int64) error
+}
 
-// NewLongWrites returns the room of one store.
-func NewLongWrites() *LongWrites { return &LongWrites{room: semaphore.NewWeighted(maxLongWrites)} }
+// NewLongWrites returns the room of one store, of limit bytes. flushed, if not nil, waits until the
+// engine has written the long writes before one of so many bytes.
+func NewLongWrites(limit int64, flushed func(ctx context.Context, bytes int64) error) *LongWrites {
+	return &LongWrites{room: semaphore.NewWeighted(limit), limit: limit, flushed: flushed}
+}
 
 // enter acquires room for long writes and returns its size, for leave. It fails if ctx ends first.
 func (l *LongWrites) enter(ctx context.Context, writes []kvpb.Write) (taken int64, err error) {
@@ -33,16 +40,25 @@ func (l *LongWrites) enter(ctx context.Context, writes []kvpb.Write) (taken int6
 	for i := range writes {
 		n += int64(len(writes[i].Key) + len(writes[i].Value))
 	}
+	return l.enterBytes(ctx, n)
+}
+
+// enterBytes is enter for writes of n bytes.
+func (l *LongWrites) enterBytes(ctx context.Context, n int64) (taken int64, err error) {
 	if n < longWrite || l == nil {
 		return 0, nil
 	}
-	n = min(n, maxLongWrites)
 	waiting, cancel := context.WithTimeout(ctx, longWriteWait)
 	defer cancel()
-	if l.room.Acquire(waiting, n) == nil {
-		return n, nil
+	taken = min(n, l.limit)
+	if l.room.Acquire(waiting, taken) != nil {
+		return 0, ctx.Err()
 	}
-	return 0, ctx.Err()
+	if l.flushed != nil && l.flushed(waiting, n) != nil && ctx.Err() != nil {
+		l.room.Release(taken)
+		return 0, ctx.Err()
+	}
+	return taken, nil
 }
 
 // leave releases the room that enter returned.

@@ -14,15 +14,15 @@ import (
 // request. Short ones need none.
 func TestLongWrites(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l, ctx := NewLongWrites(), context.Background()
+		l, ctx := NewLongWrites(DefaultLongWrites, nil), context.Background()
 		of := func(n int) []kvpb.Write { return []kvpb.Write{{Key: []byte("k"), Value: make([]byte, n)}} }
 		enter := func(ctx context.Context, n int) (taken int64, waited time.Duration, err error) {
 			began := time.Now()
 			taken, err = l.enter(ctx, of(n))
 			return taken, time.Since(began), err
 		}
-		all, waited, err := enter(ctx, 2*maxLongWrites)
-		if all != maxLongWrites || waited != 0 || err != nil {
+		all, waited, err := enter(ctx, 2*DefaultLongWrites)
+		if all != DefaultLongWrites || waited != 0 || err != nil {
 			t.Fatalf("the first takes %d after %v: %v", all, waited, err)
 		}
 		if taken, waited, err := enter(ctx, longWrite/2); taken != 0 || waited != 0 || err != nil {
@@ -38,9 +38,38 @@ func TestLongWrites(t *testing.T) {
 		}
 		time.AfterFunc(time.Second, func() { l.leave(all) })
 		for i := range 2 {
-			if taken, waited, err := enter(ctx, maxLongWrites/4); taken < maxLongWrites/4 || waited != time.Duration(1-i)*time.Second || err != nil {
+			if taken, waited, err := enter(ctx, DefaultLongWrites/4); taken < DefaultLongWrites/4 || waited != time.Duration(1-i)*time.Second || err != nil {
 				t.Errorf("write %d beside another takes %d after %v: %v", i, taken, waited, err)
 			}
+		}
+	})
+}
+
+// A long write waits until the engine has written those before it, as long as for room.
+func TestLongWritesAwaitFlush(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		flush := make(chan struct{})
+		l := NewLongWrites(4*longWrite, func(ctx context.Context, bytes int64) error {
+			select {
+			case <-flush:
+				return nil
+			case <-ctx.Done():
+				return ctx.Err()
+			}
+		})
+		ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+		defer cancel()
+		if taken, err := l.enterBytes(ctx, 2*longWrite); taken != 0 || !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("a request of a second takes %d: %v", taken, err)
+		}
+		began := time.Now()
+		if taken, err := l.enterBytes(context.Background(), 2*longWrite); taken != 2*longWrite || err != nil || time.Since(began) != longWriteWait {
+			t.Errorf("without a flush %d are taken after %v: %v", taken, time.Since(began), err)
+		}
+		began = time.Now()
+		time.AfterFunc(time.Second, func() { close(flush) })
+		if taken, err := l.enterBytes(context.Background(), 2*longWrite); taken != 2*longWrite || err != nil || time.Since(began) != time.Second {
+			t.Errorf("with a flush %d are taken after %v: %v", taken, time.Since(began), err)
 		}
 	})
 }

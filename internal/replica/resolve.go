@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/lichendb/lichen/internal/apply"
+	"github.com/lichendb/lichen/internal/hlc"
 	"github.com/lichendb/lichen/internal/keys"
 	"github.com/lichendb/lichen/internal/kvpb"
 	"github.com/lichendb/lichen/internal/raftgroup"
@@ -153,6 +154,7 @@ type intentBatch struct {
 	deferral deferral
 	b        apply.Builder
 	n        int
+	room     int64 // for its long writes, see LongWrites
 }
 
 func newIntentBatch(r *Replica, x *txnintent.Txn, st txnintent.State, fence raftgroup.Fence, d deferral) intentBatch {
@@ -173,9 +175,16 @@ func (b *intentBatch) flush() error {
 	if b.n == 0 {
 		return nil
 	}
-	err := b.r.group.proposeDeferrable(b.deferral, b.fence, b.b.Bytes())
+	err := b.r.group.proposeDeferrable(b.deferral, b.fence, b.b.Take())
+	b.leave()
 	b.begin()
 	return err
+}
+
+// leave releases the room for long writes.
+func (b *intentBatch) leave() {
+	b.r.deps.LongWrites.leave(b.room)
+	b.room = 0
 }
 
 func (b *intentBatch) full() bool { return b.b.Len() >= resolveBytes || b.n >= resolveKeys }
@@ -187,9 +196,9 @@ func (b *intentBatch) added() error {
 	return b.flush()
 }
 
-// drop removes the version of an intent.
-func (b *intentBatch) drop(key []byte, v mvcc.Value) {
-	b.b.Collect(key, mvcc.Garbage{TS: v.TS, Size: uint32(len(v.Data)) + 1})
+// drop removes the version of an intent, which is stored with so many bytes.
+func (b *intentBatch) drop(key []byte, ts hlc.Timestamp, size int) {
+	b.b.Collect(key, mvcc.Garbage{TS: ts, Size: uint32(max(size, 1))})
 }
 
 // resolver is one intent resolution in progress. It works command by command, without an open iterator in
@@ -207,11 +216,11 @@ type resolver struct {
 // command with contended keys contains no others, so that the waiters continue soon. over says that no
 // intent is left after this command.
 func (s *resolver) fill(ctx context.Context, contended [][]byte) (over bool, err error) {
-	if _, err := s.these(contended, nil); err != nil || len(contended) > 0 && s.slot {
+	if _, err := s.these(ctx, contended, nil); err != nil || len(contended) > 0 && s.slot {
 		return false, err
 	}
 	if s.listed != nil {
-		n, err := s.these(s.listed, contended)
+		n, err := s.these(ctx, s.listed, contended)
 		s.listed = s.listed[n:]
 		return len(s.listed) == 0, err
 	}
@@ -223,7 +232,7 @@ func (s *resolver) fill(ctx context.Context, contended [][]byte) (over bool, err
 		case among(contended, key):
 			return nil
 		}
-		return s.one(key, in)
+		return s.one(ctx, key, in)
 	})
 	if err == errPageFull {
 		return false, nil
@@ -238,7 +247,7 @@ func among(sorted [][]byte, key []byte) bool {
 
 // these adds listed keys until the command is full, except those in already. n is the number of keys it
 // has processed.
-func (s *resolver) these(listed, already [][]byte) (n int, err error) {
+func (s *resolver) these(ctx context.Context, listed, already [][]byte) (n int, err error) {
 	d := s.r.Desc()
 	for _, key := range listed {
 		if s.full() {
@@ -250,7 +259,7 @@ func (s *resolver) these(listed, already [][]byte) (n int, err error) {
 		}
 		in, ok, err := s.intent(key)
 		if err == nil && ok && in.Txn == s.x.ID() {
-			err = s.one(key, in)
+			err = s.one(ctx, key, in)
 		}
 		if err != nil {
 			return n, err
@@ -268,21 +277,44 @@ func (s *resolver) intent(key []byte) (in txnintent.Intent, ok bool, err error) 
 }
 
 // one resolves an intent.
-func (s *resolver) one(key []byte, in txnintent.Intent) error {
+func (s *resolver) one(ctx context.Context, key []byte, in txnintent.Intent) error {
 	if to := s.st.Resolution(in); to != txnintent.KeepVersion {
-		v, _, err := mvcc.GetOwn(s.r.deps.Engine, key, in.TS)
+		limit := 0
+		if to == txnintent.MoveVersion {
+			limit = longWrite
+		}
+		v, size, err := mvcc.GetShort(s.r.deps.Engine, key, in.TS, limit)
 		if err != nil {
 			return err
 		}
 		if v.TS == in.TS { // else an earlier run has resolved it
-			s.drop(key, v)
+			s.drop(key, v.TS, size)
 			if to == txnintent.MoveVersion {
-				s.write(key, in.Deleted, v.Data)
+				err = s.move(ctx, key, in, v, size)
 			}
+		}
+		if err != nil {
+			return err
 		}
 	}
 	s.b.DeleteRaw(keys.Lock(key))
 	s.n++
+	return nil
+}
+
+// move writes the version of an intent anew, of which v is without its payload if it is long.
+func (s *resolver) move(ctx context.Context, key []byte, in txnintent.Intent, v mvcc.Value, size int) error {
+	if size > longWrite {
+		room, err := s.r.deps.LongWrites.enterBytes(ctx, int64(size))
+		if err != nil {
+			return err
+		}
+		s.room += room
+		if v, _, err = mvcc.GetOwn(s.r.deps.Engine, key, in.TS); err != nil {
+			return err
+		}
+	}
+	s.write(key, in.Deleted, v.Data)
 	return nil
 }
 
@@ -321,8 +353,9 @@ func (s *resolver) pace(ctx context.Context, took time.Duration) error {
 	}
 }
 
-// leave releases the resolver's slot.
+// leave releases the resolver's slot, and the room of what it did not propose.
 func (s *resolver) leave() {
+	s.intentBatch.leave()
 	if s.slot {
 		<-s.r.deps.ResolveSlots
 	}
@@ -351,12 +384,11 @@ func (r *Replica) rollBackIntents(ctx context.Context, x *txnintent.Txn, span kv
 			b.b.SetRaw(keys.Lock(key), back.Encode())
 			b.write(key, back.Deleted, w.Value)
 		default:
-			v, _, err := mvcc.GetOwn(r.deps.Engine, key, b.st.TS)
+			_, size, err := mvcc.GetShort(r.deps.Engine, key, b.st.TS, 0)
 			if err != nil {
 				return err
 			}
-			v.TS = b.st.TS
-			b.drop(key, v)
+			b.drop(key, b.st.TS, size)
 			b.b.DeleteRaw(keys.Lock(key))
 		}
 		return b.added()

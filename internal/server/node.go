@@ -83,7 +83,7 @@ func (n *Node) nodeOptions(o Options) node.Options {
 	out := node.Options{
 		Config: *cfg,
 		Store: store.Options{
-			FS: o.FS, Clock: n.newClock(), CacheBytes: cfg.CacheBytes, LogCacheBytes: cfg.LogCache(), GCTTL: cfg.GCTTL, Logger: n.log, Bootstrap: cfg.SingleNode,
+			FS: o.FS, Clock: n.newClock(), CacheBytes: cfg.CacheBytes, LogCacheBytes: cfg.LogCache(), LongWriteBytes: cfg.LongWrites(), GCTTL: cfg.GCTTL, Logger: n.log, Bootstrap: cfg.SingleNode,
 		},
 		Dial: o.Dial, Certs: n.certs, Listeners: n, Capacity: n.capacity, OnFatal: n.fatal, OnTwin: n.endAsTwin,
 		FamilyPerColumn: o.FamilyPerColumn, NoAutoStats: o.NoAutoStats, Logger: n.log,

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/cockroachdb/pebble/v2"
+	"github.com/cockroachdb/pebble/v2/batchrepr"
 
 	"github.com/lichendb/lichen/internal/hlc"
 	"github.com/lichendb/lichen/internal/must"
@@ -19,6 +20,22 @@ type Batch struct {
 
 // NewBatch returns an empty batch. Close must be called in the end.
 func (e *Engine) NewBatch() *Batch { return &Batch{e: e, b: e.db.NewBatch()} }
+
+// NewBatchOf is NewBatch for writes whose keys and values have so many bytes: their memory is not
+// grown step by step, to twice of what they need.
+func (e *Engine) NewBatchOf(bytes int) *Batch {
+	b := e.NewBatch()
+	empty := make([]byte, batchrepr.HeaderLen, bytes+bytes/batchSlack+minBatchSlack)
+	err := b.b.SetRepr(empty)
+	must.True(err == nil, "storage: an empty batch is refused: %v", err)
+	return b
+}
+
+// What NewBatchOf adds for the parts of writes that are not counted.
+const (
+	batchSlack    = 16
+	minBatchSlack = 1 << 10
+)
 
 // Set writes an unversioned key.
 func (b *Batch) Set(key, value []byte) error {

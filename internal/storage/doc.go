@@ -8,7 +8,7 @@
 // Read Engine and Options first, then Batch (the write side), Reader and
 // DurableReader (iter.go), PooledIter (pool.go: cheap reads), versioncache.go (reads without
 // the engine), key.go (what an
-// engine key is), Ident (the version file), health.go (errors), fs.go, table.go
+// engine key is), Ident (the version file), health.go (errors), flush.go (waiting for memory), fs.go, table.go
 // (tables written beside the engine, and Ingest), ballast.go and holder.go (which
 // process has the store).
 //

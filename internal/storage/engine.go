@@ -52,6 +52,7 @@ type Engine struct {
 		fns []func()
 	}
 	flushes atomic.Uint64
+	flushed flushNews
 }
 
 // Open opens the store in opts.Dir and creates it if the directory is empty. A

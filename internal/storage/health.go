@@ -130,6 +130,7 @@ func (e *Engine) eventListener() *pebble.EventListener {
 				e.health.noSpace.Store(false)
 			}
 			e.flushes.Add(1)
+			e.flushed.ended()
 			e.signal()
 		},
 		CompactionEnd: func(info pebble.CompactionInfo) {

@@ -36,7 +36,7 @@ func OpenSet(o Options, dirs ...string) (*Set, error) {
 		if o.CacheBytes <= 0 {
 			o.CacheBytes = storage.DefaultCacheBytes
 		}
-		o.LogCacheBytes /= n
+		o.LogCacheBytes, o.LongWriteBytes = o.LogCacheBytes/n, o.LongWriteBytes/n
 		if o.MemTableBytes <= 0 {
 			o.MemTableBytes = int(min(max(o.CacheBytes/n/8, 1<<20), storage.DefaultMemTableBytes))
 		}

@@ -2,6 +2,7 @@ package store
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -42,6 +43,9 @@ type Options struct {
 	SegmentBytes int64
 	// LogCacheBytes bounds the log entries cached in memory; zero means raftlog.DefaultCacheBytes.
 	LogCacheBytes int64
+	// LongWriteBytes bounds the long writes on their way through raft; zero means
+	// replica.DefaultLongWrites.
+	LongWriteBytes int64
 	// GCTTL is how long old versions stay readable; zero means DefaultGCTTL.
 	GCTTL time.Duration
 	// TTL returns how long old versions of the keys in [start, end) stay readable; nil means GCTTL.
@@ -135,8 +139,7 @@ func Open(o Options) (*Store, error) {
 		opts: o, waits: concurrency.NewWaitGraph(), workers: workers.New(maxWorkers, o.OnFatal), creating: sleep.NewMutex(),
 		stop: make(chan struct{}), flushed: make(chan struct{}, 1),
 		checkSlots: make(chan struct{}, checksAtOnce), resolveSlots: make(chan struct{}, replica.MaxResolvers), elections: newElections(),
-		longWrites: replica.NewLongWrites(),
-		news:       news{poke: make(chan struct{}, 1)},
+		news: news{poke: make(chan struct{}, 1)},
 	}
 	s.closing = newClosing(s, o.closedLag())
 	var cache *storage.Cache
@@ -157,6 +160,7 @@ func Open(o Options) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
+	s.longWrites = replica.NewLongWrites(cmp.Or(o.LongWriteBytes, replica.DefaultLongWrites), s.eng.AwaitFlush)
 	s.log, err = raftlog.Open(raftlog.Options{
 		FS: o.FS, Dir: o.FS.PathJoin(o.Dir, "raftlog"), SegmentBytes: o.SegmentBytes, CacheBytes: o.LogCacheBytes, OnFatal: o.OnFatal, Synced: s.disk.pace.synced,
 	})

@@ -19,6 +19,32 @@ func GetOwn(eng *storage.Engine, key []byte, ts hlc.Timestamp) (Value, bool, err
 	return read(eng, key, ts, nil, nil)
 }
 
+// GetShort reads the version of key that GetOwn would, and returns the size with which it is stored,
+// 0 if there is none. The payload is left out if that is more than limit.
+func GetShort(eng *storage.Engine, key []byte, ts hlc.Timestamp, limit int) (v Value, size int, err error) {
+	it, err := eng.AcquirePoint()
+	if err != nil {
+		return v, 0, err
+	}
+	defer it.Release()
+	ts, found, err := seek(eng, it, key, ts)
+	if !found {
+		return v, 0, err
+	}
+	lv := it.LazyValue()
+	v.TS, size = ts, lv.Len()
+	if size > limit {
+		return v, size, nil
+	}
+	stored, err := it.ValueAndErr()
+	if err != nil {
+		return v, size, eng.ReadError(err)
+	}
+	payload, _, err := parseStored(stored)
+	v.Data = append([]byte{}, payload...)
+	return v, size, err
+}
+
 func read(
 	eng *storage.Engine, key []byte, ts hlc.Timestamp, buf []byte, mem *quota.Values,
 ) (Value, bool, error) {
