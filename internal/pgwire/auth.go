@@ -54,11 +54,11 @@ func (c *conn) authenticate(user string) error {
 			WithHint(certificateHint)
 	case c.certUser == "":
 		return pgerr.New(pgerr.InvalidAuthorizationSpecification,
-			"password authentication is not available yet: use a client certificate for user %q", user).
+			"password authentication is not available yet: use a client certificate for user \"%s\"", user).
 			WithHint(certificateHint)
 	case c.certUser != user:
 		return pgerr.New(pgerr.InvalidAuthorizationSpecification,
-			"the client certificate is for user %q, not for %q", c.certUser, user)
+			"the client certificate is for user \"%s\", not for \"%s\"", c.certUser, user)
 	}
 	return nil
 }
@@ -97,7 +97,7 @@ func (c *conn) directTLS() error {
 	}
 	proto, err := c.handshake(t)
 	if err == nil && proto != alpnSQL {
-		return pgerr.New(pgerr.ProtocolViolation, "a connection that begins with TLS must ask for the protocol %q (ALPN)", alpnSQL)
+		return pgerr.New(pgerr.ProtocolViolation, "a connection that begins with TLS must ask for the protocol \"%s\" (ALPN)", alpnSQL)
 	}
 	return err
 }

@@ -119,7 +119,7 @@ func (x *execution) cancel(ctx context.Context, st *ast.Cancel) (string, error) 
 		p := strings.Split(id, ".")
 		node, err := strconv.ParseUint(p[0], 10, 64)
 		if len(p) != parts || err != nil {
-			return "", pgerr.New(pgerr.InvalidParameterValue, "invalid %s id %q", what, id).
+			return "", pgerr.New(pgerr.InvalidParameterValue, "invalid %s id \"%s\"", what, id).
 				WithHint("Ids are listed in lichen_internal.cluster_queries and cluster_sessions.")
 		}
 		found, err := s.srv.cancelAt(ctx, kvpb.NodeID(node), &cancelRequest{ID: id, Terminate: st.Kind == ast.CancelSessions})
@@ -127,7 +127,7 @@ func (x *execution) cancel(ctx context.Context, st *ast.Cancel) (string, error) 
 		case err != nil:
 			return "", err
 		case !found && !st.IfExists:
-			return "", pgerr.New(pgerr.UndefinedObject, "%s %q does not exist", what, id)
+			return "", pgerr.New(pgerr.UndefinedObject, "%s \"%s\" does not exist", what, id)
 		case found:
 			n++
 		}

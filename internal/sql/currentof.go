@@ -15,18 +15,18 @@ func (f *sessionFuncs) CursorKey(name string, table uint32) ([]types.Datum, erro
 	}
 	c := p.Cursor()
 	if c != nil && c.Held() {
-		return nil, pgerr.New(pgerr.InvalidCursorState, "cursor %q is held from a previous transaction", name)
+		return nil, pgerr.New(pgerr.InvalidCursorState, "cursor \"%s\" is held from a previous transaction", name)
 	}
 	if c == nil || !c.Reads(table) {
 		target := ""
 		if t := f.s.coll.PeekByOid(f.s.bctx.Ctx, table); t != nil {
 			target = t.Name
 		}
-		return nil, pgerr.New(pgerr.InvalidCursorState, "cursor %q is not a simply updatable scan of table %q", name, target)
+		return nil, pgerr.New(pgerr.InvalidCursorState, "cursor \"%s\" is not a simply updatable scan of table \"%s\"", name, target)
 	}
 	key, ok := c.Key()
 	if !ok {
-		return nil, pgerr.New(pgerr.InvalidCursorState, "cursor %q is not positioned on a row", name)
+		return nil, pgerr.New(pgerr.InvalidCursorState, "cursor \"%s\" is not positioned on a row", name)
 	}
 	return key, nil
 }

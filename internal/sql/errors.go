@@ -23,7 +23,7 @@ func (s *Session) translate(ctx context.Context, err error) error {
 	if _, table, _, _, ok := keys.DecodeIndexPrefix(retry.Key); ok {
 		if d := s.coll.Known(catalog.ID(table)); d != nil {
 			e.Table = d.Ident().Name
-			e.Detail = fmt.Sprintf("The conflict is in table %q, at key %s.", e.Table, keys.Pretty(retry.Key))
+			e.Detail = fmt.Sprintf("The conflict is in table \"%s\", at key %s.", e.Table, keys.Pretty(retry.Key))
 		}
 	}
 	return err

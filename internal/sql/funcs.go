@@ -167,7 +167,7 @@ func (f *sessionFuncs) sequence(oid uint32) (*catalog.Table, error) {
 		return nil, err
 	}
 	if t.Kind != catalog.KindSequence {
-		return nil, pgerr.New(pgerr.WrongObjectType, "%q is not a sequence", t.Name)
+		return nil, pgerr.New(pgerr.WrongObjectType, "\"%s\" is not a sequence", t.Name)
 	}
 	return t, nil
 }
@@ -201,7 +201,7 @@ func (f *sessionFuncs) CurrVal(oid uint32) (int64, error) {
 	}
 	n, ok := f.s.sequences.current[oid]
 	if !ok {
-		return 0, pgerr.New(pgerr.ObjectNotInPrerequisiteState, "currval of sequence %q is not yet defined in this session", t.Name)
+		return 0, pgerr.New(pgerr.ObjectNotInPrerequisiteState, "currval of sequence \"%s\" is not yet defined in this session", t.Name)
 	}
 	return n, nil
 }

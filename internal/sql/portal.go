@@ -25,7 +25,7 @@ func (s *Session) Bind(_ context.Context, name string, p *prepared.Statement, pa
 	}
 	if len(params) != len(p.ParamTypes()) {
 		return nil, pgerr.New(pgerr.ProtocolViolation,
-			"bind message supplies %d parameters, but prepared statement %q requires %d", len(params), p.Name, len(p.ParamTypes()))
+			"bind message supplies %d parameters, but prepared statement \"%s\" requires %d", len(params), p.Name, len(p.ParamTypes()))
 	}
 	if err := s.Revalidate(p); err != nil {
 		return nil, err

@@ -72,7 +72,7 @@ type Session struct {
 
 func (s *Session) connect(ctx context.Context, a SessionArgs) error {
 	if a.User != "root" {
-		return pgerr.New(pgerr.InvalidAuthorizationSpecification, "role %q does not exist", a.User)
+		return pgerr.New(pgerr.InvalidAuthorizationSpecification, "role \"%s\" does not exist", a.User)
 	}
 	name := a.Database
 	if name == "" {

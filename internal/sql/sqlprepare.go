@@ -54,7 +54,7 @@ func (x *execution) bindExecute(ctx context.Context, st *ast.Execute) error {
 		return err
 	}
 	if len(st.Args) != len(p.ParamTypes()) {
-		return pgerr.New(pgerr.SyntaxError, "wrong number of parameters for prepared statement %q", p.Name).
+		return pgerr.New(pgerr.SyntaxError, "wrong number of parameters for prepared statement \"%s\"", p.Name).
 			WithDetail("Expected %d parameters but got %d.", len(p.ParamTypes()), len(st.Args))
 	}
 	params := make([]types.Datum, len(st.Args))

@@ -35,7 +35,7 @@ func errType(typ byte) error {
 }
 
 func errLength(typ byte, n int32) error {
-	return pgerr.New(pgerr.ProtocolViolation, "invalid length %d of message of type %q", n, typ)
+	return pgerr.New(pgerr.ProtocolViolation, "invalid length %d of message of type '%c'", n, typ)
 }
 
 func errStartupLength() error {

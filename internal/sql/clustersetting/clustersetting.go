@@ -65,9 +65,9 @@ func findSetting(name string, at ast.Loc) (*setting.Setting, error) {
 	if ok {
 		return s, nil
 	}
-	err := pgerr.New(pgerr.UndefinedObject, "unknown cluster setting %q", name).At(at.Pos)
+	err := pgerr.New(pgerr.UndefinedObject, "unknown cluster setting \"%s\"", name).At(at.Pos)
 	if like := setting.Suggest(name); like != "" {
-		return nil, err.WithHint("Did you mean %q? SHOW CLUSTER SETTINGS lists them all.", like)
+		return nil, err.WithHint("Did you mean \"%s\"? SHOW CLUSTER SETTINGS lists them all.", like)
 	}
 	return nil, err.WithHint("SHOW CLUSTER SETTINGS lists them all.")
 }
@@ -124,7 +124,7 @@ func valueText(c *setting.Setting, x ast.Expr, format *types.FormatContext) (str
 		}
 	}
 	if err != nil {
-		return "", pgerr.New(pgerr.InvalidParameterValue, "invalid value for cluster setting %q: %v", c.Name, err).At(x.Position())
+		return "", pgerr.New(pgerr.InvalidParameterValue, "invalid value for cluster setting \"%s\": %v", c.Name, err).At(x.Position())
 	}
 	return text, nil
 }

@@ -71,7 +71,7 @@ func (o *Options) Set(name, value string) error {
 	case "freeze":
 		opt = &o.freeze
 	default:
-		return pgerr.New(pgerr.SyntaxError, "option %q not recognized", name)
+		return pgerr.New(pgerr.SyntaxError, "option \"%s\" not recognized", name)
 	}
 	if opt.set {
 		return pgerr.New(pgerr.SyntaxError, "conflicting or redundant options")
@@ -105,7 +105,7 @@ func (o *Options) setFormat(value string) error {
 	case "binary":
 		o.binary = true
 	default:
-		return pgerr.New(pgerr.InvalidParameterValue, "COPY format %q not recognized", value)
+		return pgerr.New(pgerr.InvalidParameterValue, "COPY format \"%s\" not recognized", value)
 	}
 	return nil
 }

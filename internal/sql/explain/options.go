@@ -42,7 +42,7 @@ func Parse(opts []ast.Option) (o Options, err error) {
 		}
 		can, known := flags[name]
 		if !known {
-			return o, pgerr.New(pgerr.SyntaxError, "unrecognized EXPLAIN option %q", name).At(opt.Pos)
+			return o, pgerr.New(pgerr.SyntaxError, "unrecognized EXPLAIN option \"%s\"", name).At(opt.Pos)
 		}
 		on, err := flag(opt)
 		if err != nil {
@@ -105,5 +105,5 @@ func formatNamed(opt ast.Option) (string, error) {
 	case "text", "json", "yaml", "xml":
 		return f, nil
 	}
-	return "", pgerr.New(pgerr.InvalidParameterValue, "unrecognized value for EXPLAIN option \"format\": %q", text).At(opt.Pos)
+	return "", pgerr.New(pgerr.InvalidParameterValue, "unrecognized value for EXPLAIN option \"format\": \"%s\"", text).At(opt.Pos)
 }

@@ -29,7 +29,7 @@ func Compile(t *catalog.Table, ix *catalog.Index) (*Index, error) {
 		x.Ord = t.ColumnByID(ix.Columns[0].Column)
 	}
 	if x.Class == nil || x.Ord < 0 {
-		return nil, pgerr.New(pgerr.DataCorrupted, "inverted index %q has no column or an unknown operator class %q", ix.Name, ix.Inverted)
+		return nil, pgerr.New(pgerr.DataCorrupted, "inverted index \"%s\" has no column or an unknown operator class \"%s\"", ix.Name, ix.Inverted)
 	}
 	return x, nil
 }
@@ -54,7 +54,7 @@ func (x *Index) AppendEntry(dst []byte, token string, rowKey []byte) ([]byte, er
 	start := len(dst)
 	dst = append(x.AppendToken(dst, token), rowKey[x.row:]...)
 	if n := len(dst) - start; n > rowcodec.MaxKeySize {
-		return dst[:start], pgerr.New(pgerr.ProgramLimitExceeded, "index row size %d exceeds maximum %d for index %q", n, rowcodec.MaxKeySize, x.Desc.Name)
+		return dst[:start], pgerr.New(pgerr.ProgramLimitExceeded, "index row size %d exceeds maximum %d for index \"%s\"", n, rowcodec.MaxKeySize, x.Desc.Name)
 	}
 	return dst, nil
 }
@@ -79,7 +79,7 @@ func (x *Index) RowPart(key []byte) ([]byte, error) {
 			return rest, nil
 		}
 	}
-	return nil, pgerr.New(pgerr.DataCorrupted, "damaged key in index %q of table %q", x.Desc.Name, x.Table.Name)
+	return nil, pgerr.New(pgerr.DataCorrupted, "damaged key in index \"%s\" of table \"%s\"", x.Desc.Name, x.Table.Name)
 }
 
 // EntryValue is the value of all entries.

@@ -104,12 +104,12 @@ func (c *Checker) changeBelow(q string, n int) error {
 	word := words[c.IntN(len(words))]
 	col := t.Cols[c.IntN(len(t.Cols))]
 	change := c.Pick(
-		fmt.Sprintf("ALTER TABLE %s ADD COLUMN %q int DEFAULT 7", t.Name, word),
-		fmt.Sprintf("ALTER TABLE %s ADD COLUMN %q int DEFAULT 7", t.Name, word),
-		fmt.Sprintf("ALTER TABLE %s RENAME COLUMN %s TO %q", t.Name, col.Name, word),
+		fmt.Sprintf("ALTER TABLE %s ADD COLUMN \"%s\" int DEFAULT 7", t.Name, word),
+		fmt.Sprintf("ALTER TABLE %s ADD COLUMN \"%s\" int DEFAULT 7", t.Name, word),
+		fmt.Sprintf("ALTER TABLE %s RENAME COLUMN %s TO \"%s\"", t.Name, col.Name, word),
 		fmt.Sprintf("ALTER TABLE %s RENAME COLUMN %s TO renamed%d", t.Name, col.Name, n),
 		fmt.Sprintf("ALTER TABLE %s DROP COLUMN %s", t.Name, col.Name),
-		fmt.Sprintf("ALTER TABLE %s RENAME TO %q", t.Name, word),
+		fmt.Sprintf("ALTER TABLE %s RENAME TO \"%s\"", t.Name, word),
 		fmt.Sprintf("ALTER TABLE %s SET SCHEMA public", t.Name),
 		fmt.Sprintf("CREATE TEMP TABLE %s (%s int)", t.Name, col.Name))
 	if err := c.do("SAVEPOINT change"); err != nil {

@@ -365,7 +365,7 @@ func (p *parser) permissive() {
 		return
 	}
 	if s := p.tok.str; s != "permissive" && s != "restrictive" {
-		p.fail(pgerr.New(pgerr.SyntaxError, "unrecognized row security option %q", s).
+		p.fail(pgerr.New(pgerr.SyntaxError, "unrecognized row security option \"%s\"", s).
 			WithHint("Only PERMISSIVE or RESTRICTIVE policies are supported currently."), p.pos())
 		return
 	}

@@ -151,7 +151,7 @@ func (p *Portal) ContinueByCursor() {
 
 // CannotRun says that the portal can't be run (any more).
 func (p *Portal) CannotRun() error {
-	return pgerr.New(pgerr.ObjectNotInPrerequisiteState, "portal %q cannot be run", p.Name)
+	return pgerr.New(pgerr.ObjectNotInPrerequisiteState, "portal \"%s\" cannot be run", p.Name)
 }
 
 // close ends what runs.

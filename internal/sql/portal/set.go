@@ -65,7 +65,7 @@ func (s *Set) Bind(name string, p *prepared.Statement, params []types.Datum, col
 func (s *Set) Add(p *Portal) error {
 	switch {
 	case s.named[p.Name] != nil:
-		return pgerr.New(pgerr.DuplicateCursor, "cursor %q already exists", p.Name)
+		return pgerr.New(pgerr.DuplicateCursor, "cursor \"%s\" already exists", p.Name)
 	case len(s.named) >= maxPortals:
 		return pgerr.New(pgerr.ConfigurationLimitExceeded, "too many open portals and cursors (limit %d)", maxPortals)
 	}
@@ -104,7 +104,7 @@ func (s *Set) Find(name string) (*Portal, error) {
 		p = s.unnamed
 	}
 	if p == nil {
-		return nil, pgerr.New(pgerr.InvalidCursorName, "portal %q does not exist", name)
+		return nil, pgerr.New(pgerr.InvalidCursorName, "portal \"%s\" does not exist", name)
 	}
 	return p, nil
 }
@@ -114,7 +114,7 @@ func (s *Set) Named(name string) (*Portal, error) {
 	if p := s.named[name]; p != nil {
 		return p, nil
 	}
-	return nil, pgerr.New(pgerr.InvalidCursorName, "cursor %q does not exist", name)
+	return nil, pgerr.New(pgerr.InvalidCursorName, "cursor \"%s\" does not exist", name)
 }
 
 // List returns all open portals.

@@ -83,7 +83,7 @@ func (l *Statements) Init(pool *quota.Pool, parse Parse) {
 // that name, 53400 if there are too many.
 func (l *Statements) Admit(name string) error {
 	if name != "" && l.named[name] != nil {
-		return pgerr.New(pgerr.DuplicatePreparedStatement, "prepared statement %q already exists", name)
+		return pgerr.New(pgerr.DuplicatePreparedStatement, "prepared statement \"%s\" already exists", name)
 	}
 	if len(l.named) >= maxStatements {
 		return pgerr.New(pgerr.ConfigurationLimitExceeded, "too many prepared statements (limit %d)", maxStatements)
@@ -139,7 +139,7 @@ func (l *Statements) Find(name string) (*Statement, error) {
 		if name == "" {
 			return nil, pgerr.New(pgerr.InvalidSQLStatementName, "unnamed prepared statement does not exist")
 		}
-		return nil, pgerr.New(pgerr.InvalidSQLStatementName, "prepared statement %q does not exist", name)
+		return nil, pgerr.New(pgerr.InvalidSQLStatementName, "prepared statement \"%s\" does not exist", name)
 	}
 	return l.whole(p)
 }

@@ -75,7 +75,7 @@ func (d *Decoder) Decode(key, value []byte, row []types.Datum) error {
 }
 
 func (d *Decoder) corrupt(what string) error {
-	return pgerr.New(pgerr.DataCorrupted, "damaged %s in index %q of table %q", what, d.x.Desc.Name, d.x.Table.Name)
+	return pgerr.New(pgerr.DataCorrupted, "damaged %s in index \"%s\" of table \"%s\"", what, d.x.Desc.Name, d.x.Table.Name)
 }
 
 // keyColumns returns a reader that stands at the first column of a key.

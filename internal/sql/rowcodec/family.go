@@ -144,7 +144,7 @@ func (x *Index) AppendPair(dst []byte, i int, row []types.Datum) (value []byte, 
 // is at least one: in any order.
 func (x *Index) AppendPart(dst, value []byte) ([]byte, error) {
 	if len(value) < headerSize || value[0] != valueVersion || value[1]&^knownFlags != 0 {
-		return dst, pgerr.New(pgerr.DataCorrupted, "damaged value in index %q of table %q", x.Desc.Name, x.Table.Name)
+		return dst, pgerr.New(pgerr.DataCorrupted, "damaged value in index \"%s\" of table \"%s\"", x.Desc.Name, x.Table.Name)
 	}
 	return append(append(dst, partMark), value[headerSize:]...), nil
 }

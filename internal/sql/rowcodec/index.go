@@ -100,7 +100,7 @@ func Compile(t *catalog.Table, ix *catalog.Index) (*Index, error) {
 func (x *Index) addKeyColumn(c catalog.IndexColumn) error {
 	ord := x.Table.ColumnByID(c.Column)
 	if ord < 0 {
-		return pgerr.New(pgerr.DataCorrupted, "index %q refers to column %d, which table %q does not have",
+		return pgerr.New(pgerr.DataCorrupted, "index \"%s\" refers to column %d, which table \"%s\" does not have",
 			x.Desc.Name, c.Column, x.Table.Name)
 	}
 	t := x.Table.Columns[ord].Type
@@ -124,7 +124,7 @@ func (x *Index) compileStored() error {
 	add := func(id catalog.ColumnID, suffix bool) error {
 		ord := x.Table.ColumnByID(id)
 		if ord < 0 {
-			return pgerr.New(pgerr.DataCorrupted, "index %q refers to column %d, which table %q does not have",
+			return pgerr.New(pgerr.DataCorrupted, "index \"%s\" refers to column %d, which table \"%s\" does not have",
 				x.Desc.Name, id, x.Table.Name)
 		}
 		s := storedColumn{id: id, ord: ord, exact: never}
@@ -246,7 +246,7 @@ func (x *Index) appendKey(dst []byte, row []types.Datum, n int) ([]byte, error) 
 }
 
 func (x *Index) tooLarge() error {
-	return pgerr.New(pgerr.ProgramLimitExceeded, "index row size exceeds maximum %d for index %q", MaxKeySize, x.Desc.Name).
+	return pgerr.New(pgerr.ProgramLimitExceeded, "index row size exceeds maximum %d for index \"%s\"", MaxKeySize, x.Desc.Name).
 		WithHint("Values larger than an index row cannot be indexed.")
 }
 

@@ -94,7 +94,7 @@ func (v *Vars) SetText(ctx context.Context, name, value string, local bool, noti
 }
 
 func errNoRole(name string) error {
-	return pgerr.New(pgerr.InvalidParameterValue, "role %q does not exist", name)
+	return pgerr.New(pgerr.InvalidParameterValue, "role \"%s\" does not exist", name)
 }
 
 // setSeed executes SET seed, which affects only random().
@@ -118,7 +118,7 @@ func checkRules(list string) error {
 	names, _ := settings.SplitList(list)
 	for _, n := range names {
 		if !slices.Contains(optimizer.Rules(), n) {
-			return pgerr.New(pgerr.InvalidParameterValue, "unknown optimizer rule %q", n).
+			return pgerr.New(pgerr.InvalidParameterValue, "unknown optimizer rule \"%s\"", n).
 				WithHint("The rules are %s.", strings.Join(optimizer.Rules(), ", "))
 		}
 	}

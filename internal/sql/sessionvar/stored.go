@@ -56,7 +56,7 @@ func (v *Vars) Stored(st *ast.SetVar, notices Notices) (catalog.Setting, error) 
 	var err error
 	switch {
 	case ofNoDefault(st.Name):
-		return out, pgerr.Unsupported("storing a default of parameter %q is not supported", st.Name)
+		return out, pgerr.Unsupported("storing a default of parameter \"%s\" is not supported", st.Name)
 	case st.Default || st.Reset:
 		return out, settings.CheckName(st.Name)
 	case st.Current:

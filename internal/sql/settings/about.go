@@ -53,7 +53,7 @@ func (p *Param) cantChange() error {
 	case "sighup":
 		when = " now"
 	}
-	return pgerr.New(CantChange, "parameter %q cannot be changed%s", p.Name, when)
+	return pgerr.New(CantChange, "parameter \"%s\" cannot be changed%s", p.Name, when)
 }
 
 // Source returns what gave a parameter its value: "default", "session", or what SetDefault was

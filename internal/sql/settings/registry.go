@@ -79,7 +79,7 @@ func (p *Param) check(value string) (string, error) {
 	}
 	n, ok := p.is.norm(value)
 	if _, is := boolValue(value); !ok && p.is.Type == "bool" && !is {
-		return "", pgerr.New(pgerr.InvalidParameterValue, "parameter %q requires a Boolean value", p.Name)
+		return "", pgerr.New(pgerr.InvalidParameterValue, "parameter \"%s\" requires a Boolean value", p.Name)
 	}
 	if !ok {
 		e := pgerr.New(pgerr.InvalidParameterValue, "invalid value for parameter \"%s\": \"%s\"", p.Name, value)

@@ -123,7 +123,7 @@ func (v *Values) Set(name, value string, local bool) (notice *pgerr.Error, err e
 	v.store(name, value, local)
 	v.apply(p, value)
 	if p.NoEffect && value != p.Default && !slices.Contains(p.Alike, value) {
-		notice = pgerr.New(pgerr.Warning, "parameter %q is accepted and has no effect: %s", name, p.Why)
+		notice = pgerr.New(pgerr.Warning, "parameter \"%s\" is accepted and has no effect: %s", name, p.Why)
 	}
 	return notice, nil
 }
@@ -137,7 +137,7 @@ func checkCustom(name string) error {
 			}
 		}
 		if part == "" {
-			return pgerr.New(pgerr.InvalidName, "invalid configuration parameter name %q", name).
+			return pgerr.New(pgerr.InvalidName, "invalid configuration parameter name \"%s\"", name).
 				WithDetail("Custom parameter names must be two or more simple identifiers separated by dots.")
 		}
 	}
@@ -146,7 +146,7 @@ func checkCustom(name string) error {
 
 // Unrecognized is 42704 for a parameter that there is not.
 func Unrecognized(name string) error {
-	return pgerr.New(pgerr.UndefinedObject, "unrecognized configuration parameter %q", name).
+	return pgerr.New(pgerr.UndefinedObject, "unrecognized configuration parameter \"%s\"", name).
 		WithSuggestion("parameter", name, parameterNames)
 }
 

@@ -88,5 +88,5 @@ func (t *Transaction) findSavepoint(command, name string) (int, error) {
 			return i, nil
 		}
 	}
-	return 0, pgerr.New(pgerr.InvalidSavepointSpecification, "savepoint %q does not exist", name)
+	return 0, pgerr.New(pgerr.InvalidSavepointSpecification, "savepoint \"%s\" does not exist", name)
 }

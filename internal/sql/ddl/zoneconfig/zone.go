@@ -75,7 +75,7 @@ func applyZone(
 	seen := map[string]bool{}
 	for _, s := range st.Settings {
 		if seen[s.Name] {
-			return nil, 0, pgerr.New(pgerr.SyntaxError, "zone variable %q is given twice", s.Name).At(s.Pos)
+			return nil, 0, pgerr.New(pgerr.SyntaxError, "zone variable \"%s\" is given twice", s.Name).At(s.Pos)
 		}
 		seen[s.Name] = true
 		if err := setZoneVariable(&z.Config, &s, &parent); err != nil {

@@ -277,20 +277,20 @@ func (k *refKey) violation(format string, args ...any) *pgerr.Error {
 }
 
 func (k *refKey) mixedNulls() error {
-	return k.violation("insert or update on table %q violates foreign key constraint %q", k.Table.Name, k.Key.Name).
+	return k.violation("insert or update on table \"%s\" violates foreign key constraint \"%s\"", k.Table.Name, k.Key.Name).
 		WithDetail("MATCH FULL does not allow mixing of null and nonnull key values.")
 }
 
 // missing says that values refer to nothing.
 func (k *refKey) missing(values types.Row, fc *types.FormatContext) error {
-	return k.violation("insert or update on table %q violates foreign key constraint %q", k.Table.Name, k.Key.Name).
-		WithDetail("Key %s is not present in table %q.", keyText(k.Table, k.Ords, values, fc), k.Ref.Name)
+	return k.violation("insert or update on table \"%s\" violates foreign key constraint \"%s\"", k.Table.Name, k.Key.Name).
+		WithDetail("Key %s is not present in table \"%s\".", keyText(k.Table, k.Ords, values, fc), k.Ref.Name)
 }
 
 // stillReferred says that values, which went away, are still referred to.
 func (k *refKey) stillReferred(values types.Row, fc *types.FormatContext) error {
-	return k.violation("update or delete on table %q violates foreign key constraint %q on table %q", k.Ref.Name, k.Key.Name, k.Table.Name).
-		WithDetail("Key %s is still referenced from table %q.", keyText(k.Ref, k.RefOrds, values, fc), k.Table.Name)
+	return k.violation("update or delete on table \"%s\" violates foreign key constraint \"%s\" on table \"%s\"", k.Ref.Name, k.Key.Name, k.Table.Name).
+		WithDetail("Key %s is still referenced from table \"%s\".", keyText(k.Ref, k.RefOrds, values, fc), k.Table.Name)
 }
 
 // keyText prints "(a, b)=(1, x)".

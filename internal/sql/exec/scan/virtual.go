@@ -46,7 +46,7 @@ func CompileVirtualScan(c *operator.Compiler, n *plan.VirtualScan) (operator.Ope
 }
 
 func errNotVirtual(name string) error {
-	return pgerr.Unsupported("virtual table %q is not available here", name)
+	return pgerr.Unsupported("virtual table \"%s\" is not available here", name)
 }
 
 // virtualTable compiles the read of a virtual table: of all of it, or of the rows that have

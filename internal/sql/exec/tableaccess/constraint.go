@@ -67,7 +67,7 @@ func (w *Writer) runChecks(list []Check, ofDomains bool, input, row types.Row) e
 			if ofDomains {
 				return catalogfuncs.DomainError(list[i].domain, list[i].name)
 			}
-			e := pgerr.New(pgerr.CheckViolation, "new row for relation %q violates check constraint %q", w.table.Name, list[i].name)
+			e := pgerr.New(pgerr.CheckViolation, "new row for relation \"%s\" violates check constraint \"%s\"", w.table.Name, list[i].name)
 			e.Detail = w.failingRow(row)
 			e.Schema, e.Table, e.Constraint = w.Schema, w.table.Name, list[i].name
 			return e
@@ -97,7 +97,7 @@ func (w *Writer) RunCheckOptions(list []Check, input, row types.Row) error {
 
 func (w *Writer) notNullError(ord int, row types.Row) error {
 	col := w.table.Columns[ord].Name
-	e := pgerr.New(pgerr.NotNullViolation, "null value in column %q of relation %q violates not-null constraint", col, w.table.Name)
+	e := pgerr.New(pgerr.NotNullViolation, "null value in column \"%s\" of relation \"%s\" violates not-null constraint", col, w.table.Name)
 	e.Detail = w.failingRow(row)
 	e.Schema, e.Table, e.Column = w.Schema, w.table.Name, col
 	return e
@@ -172,13 +172,13 @@ func (w *Writer) DeferrableArbiterError(ix *catalog.Index) error {
 func (w *Writer) DuplicateError(x *rowcodec.Index, row types.Row) error {
 	name := constraintName(x.Desc)
 	if x.Desc.Exclusion {
-		e := pgerr.New(exclusionViolation, "conflicting key value violates exclusion constraint %q", name)
+		e := pgerr.New(exclusionViolation, "conflicting key value violates exclusion constraint \"%s\"", name)
 		key := w.keyDetail(x, row)
 		e.Detail = key + " conflicts with existing k" + key[1:] + "."
 		e.Schema, e.Table, e.Constraint = w.Schema, w.table.Name, name
 		return e
 	}
-	e := pgerr.New(pgerr.UniqueViolation, "duplicate key value violates unique constraint %q", name)
+	e := pgerr.New(pgerr.UniqueViolation, "duplicate key value violates unique constraint \"%s\"", name)
 	e.Detail = w.keyDetail(x, row) + " already exists."
 	e.Schema, e.Table, e.Constraint = w.Schema, w.table.Name, name
 	return e

@@ -62,7 +62,7 @@ func LockError(err error, relation string) error {
 	if !errors.As(err, &na) || na.Timeout {
 		return err
 	}
-	e := pgerr.New(pgerr.LockNotAvailable, "could not obtain lock on row in relation %q", relation)
+	e := pgerr.New(pgerr.LockNotAvailable, "could not obtain lock on row in relation \"%s\"", relation)
 	e.Cause = err
 	return e
 }
