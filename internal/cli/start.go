@@ -303,7 +303,7 @@ func (f *startFlags) awaitStart(s *streams, n *server.Node, started <-chan error
 			if n.Waiting() {
 				fmt.Fprintf(s.out, "The node waits for its cluster. To found a new one with the nodes of --join, run once:\n\n"+
 					"  lichen init %s --host=%s\n\n", f.securityFlag(), n.AdvertisedAddr())
-				tellUnanswered(s, n)
+				warnUnanswered(s, n)
 				reportReady()
 			} else if n.Recovering() {
 				fmt.Fprintln(s.out, "The node waits for other nodes of its cluster: start them as well.")
@@ -313,8 +313,8 @@ func (f *startFlags) awaitStart(s *streams, n *server.Node, started <-chan error
 	}
 }
 
-// tellUnanswered says which addresses of --join do not answer, and why.
-func tellUnanswered(s *streams, n *server.Node) {
+// warnUnanswered says which addresses of --join do not answer, and why.
+func warnUnanswered(s *streams, n *server.Node) {
 	if why := n.Unanswered(); n.Waiting() && len(why) > 0 {
 		fmt.Fprintf(s.err, "WARNING: not every address of --join answers; the node tries on, is the address right and a node running there?\n  %s\n",
 			strings.Join(why, "\n  "))

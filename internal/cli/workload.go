@@ -90,7 +90,7 @@ func newYCSB(s *streams, load bool) *cobra.Command {
 	for _, p := range ycsb.Known() {
 		fl.String(p.Name, p.Default, p.Help)
 	}
-	tellPreset(fl)
+	printPreset(fl)
 	fl.SetNormalizeFunc(func(_ *pflag.FlagSet, name string) pflag.NormalizedName {
 		switch name {
 		case "threads", "concurrency":
@@ -105,9 +105,9 @@ func newYCSB(s *streams, load bool) *cobra.Command {
 	return c
 }
 
-// tellPreset has the help show the defaults that hold as long as nothing is said about the
+// printPreset has the help show the defaults that hold as long as nothing is said about the
 // workload: those of workload A.
-func tellPreset(fl *pflag.FlagSet) {
+func printPreset(fl *pflag.FlagSet) {
 	preset, err := ycsb.Preset("A")
 	must.NoError(err, "the workload A of YCSB")
 	fl.Lookup("workload").DefValue = "A, unless proportions are given"

@@ -67,7 +67,7 @@ type Node struct {
 	ended   context.Context
 	end     context.CancelFunc
 	running sync.WaitGroup
-	disks   atomic.Pointer[[]liveness.StoreInfo] // as the others were told
+	disks   atomic.Pointer[[]liveness.StoreInfo] // as others received them
 }
 
 // New starts a cluster of nodes. All ranges are on the first one.
@@ -173,7 +173,7 @@ func (nd *Node) OnClock(stop func()) {
 }
 
 // info is what the node tells the others about itself. It notes itself that its disk has changed,
-// which a node that looks after ranges is told of.
+// which a node that looks after ranges learns.
 func (nd *Node) info() liveness.NodeInfo {
 	is := nd.KV.StoreInfos()
 	if was := nd.disks.Swap(&is); was != nil && !slices.Equal(*was, is) {

@@ -166,7 +166,7 @@ func (g *WaitGraph) Check(w *Wait) []TxnID {
 	return victims
 }
 
-// check is Check here; alive tells that w still waits.
+// check is Check here; alive says that w still waits.
 func (g *WaitGraph) check(w *Wait) (victims []TxnID, alive bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()

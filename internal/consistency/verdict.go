@@ -85,7 +85,7 @@ func (c *RangeCheck) judge() {
 	}
 }
 
-// String tells what was found in one line.
+// String returns what was found in one line.
 func (c *RangeCheck) String() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "range %d [%s, %s): %s", c.Range, c.Start, c.End, c.Verdict)

@@ -20,7 +20,7 @@ type FileInfo = vfs.FileInfo
 // OpenOption tunes an open file.
 type OpenOption = vfs.OpenOption
 
-// DiskUsage tells how full the disk under a path is.
+// DiskUsage says how full the disk under a path is.
 type DiskUsage = vfs.DiskUsage
 
 // WriteCategory names what a file is for, in the engine's disk statistics.

@@ -194,7 +194,7 @@ func (w *Watch) Lock(name string) (c io.Closer, err error) {
 	return c, err
 }
 
-// GetDiskUsage tells how full the disk is. A fault for want of space shows in it.
+// GetDiskUsage returns how full the disk is. A fault for want of space shows in it.
 func (w *Watch) GetDiskUsage(path string) (DiskUsage, error) {
 	u, err := w.FS.GetDiskUsage(path)
 	if h := w.fault.Load(); h != nil {

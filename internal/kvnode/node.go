@@ -50,7 +50,7 @@ type Options struct {
 	Check func() error
 	// Capacity is rangestats.Options.Capacity.
 	Capacity func(*store.Store) (total, used, own int64)
-	// OnNode is told of nodes that became known or have changed, OnLeader of ranges that are led
+	// OnNode is called for nodes that became known or have changed, OnLeader for ranges that are led
 	// here from now on, OnDescriptor of changed descriptors of such ranges; nil: nobody is.
 	OnNode       func(liveness.NodeInfo)
 	OnLeader     func(*replica.Replica)

@@ -47,7 +47,7 @@ func (n *Node) mustKnow(id kvpb.NodeID) error {
 
 func (n *Node) resolveMerge(ctx context.Context, r *replica.Replica) { n.Admin.ResolveMerge(ctx, r) }
 
-// Known tells what is known of the cluster's nodes, this one among them.
+// Known returns what is known of the cluster's nodes, this one among them.
 func (n *Node) Known() storepool.Nodes {
 	if n.o.Alone {
 		return storepool.Alone(n.o.Self)

@@ -140,9 +140,9 @@ type LockResponse struct {
 	TS      hlc.Timestamp // of the version (tombstones too), zero if there is none
 	Found   bool
 	Skipped bool // lock.WaitSkip and another transaction holds the lock
-	// Acquired tells that the transaction did not hold a lock on the key before.
+	// Acquired says that the transaction did not hold a lock on the key before.
 	Acquired bool
-	// Unsure tells that the request was sent more than once: an earlier attempt may have
+	// Unsure says that the request was sent more than once: an earlier attempt may have
 	// acquired the lock. Ranges don't set it.
 	Unsure bool
 	// Epoch is the leadership under which the lock was granted; Commit checks it.

@@ -25,7 +25,7 @@ func (s Span) Before(key []byte) bool {
 	return bytes.Compare(s.EndKey, key) <= 0
 }
 
-// Clip returns the part of s that lies in [start, end); ok tells that there is one.
+// Clip returns the part of s that lies in [start, end); ok says that there is one.
 func (s Span) Clip(start, end []byte) (part Span, ok bool) {
 	if s.Before(start) || bytes.Compare(s.Key, end) >= 0 {
 		return Span{}, false

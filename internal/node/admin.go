@@ -51,7 +51,7 @@ type StoreStatus struct {
 	Slow            bool  // its disk takes long for each write
 }
 
-// DrainStatus tells how far a node is with ending its service.
+// DrainStatus says how far a node is with ending its service.
 type DrainStatus struct {
 	Done    bool
 	Leaders int // ranges that it still leads and others could

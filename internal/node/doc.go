@@ -6,10 +6,10 @@
 // Above it are server, which adds listeners, certificates and HTTP, and sim, which runs the same node
 // over a simulated network, disk and clock: Options are all that a node sees of its machine.
 //
-//	New ─▶ stores opened, handlers set; clients are told what the node waits for
+//	New ─▶ stores opened, handlers set; clients receive what the node waits for
 //	Start ─▶ ids from the cluster (cluster.go) ─▶ heartbeats ─▶ gateway ─▶ membership checked
 //	      ─▶ ranges ─▶ catalog ─▶ ready
-//	BeginDrain ─▶ not ready ─▶ leaderships to others ─▶ sessions told ─▶ nothing is served
+//	BeginDrain ─▶ not ready ─▶ leaderships to others ─▶ sessions notified ─▶ nothing is served
 //	Stop ─▶ (the same) ─▶ background work ends ─▶ registered as gone ─▶ stores closed
 //
 // Read node.go (Node, Options), cluster.go (how a node becomes part of a cluster), membership.go

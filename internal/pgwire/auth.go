@@ -119,7 +119,7 @@ func (c *conn) handshake(t *tls.Conn) (proto string, err error) {
 	return st.NegotiatedProtocol, nil
 }
 
-// encryptionOf tells what a handshake has come to, as PostgreSQL's pg_stat_ssl does.
+// encryptionOf returns what a handshake has come to, as PostgreSQL's pg_stat_ssl does.
 func encryptionOf(st *tls.ConnectionState) *sql.Encryption {
 	e := &sql.Encryption{
 		Version: strings.Replace(tls.VersionName(st.Version), "TLS ", "TLSv", 1),

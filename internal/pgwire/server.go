@@ -20,12 +20,12 @@ const (
 	// leastStarting bounds the connections that have no session yet, as does the limit of
 	// sessions if that is more: they log in, or want something cancelled.
 	leastStarting = 256
-	// maxTurning bounds those that are being told why they are not served.
-	maxTurning = 256
+	// maxRefusing bounds those that are receiving why they are not served.
+	maxRefusing = 256
 	// startupTimeout bounds the time from accepting to ReadyForQuery.
 	startupTimeout = 60 * time.Second
-	// turnAwayTimeout bounds the time in which a client that is not served is told so.
-	turnAwayTimeout = 2 * time.Second
+	// refuseTimeout bounds the time in which a client that is not served receives why.
+	refuseTimeout = 2 * time.Second
 	// forcedClose is how long Shutdown waits for terminated statements to end
 	// before it closes their connections.
 	forcedClose = 2 * time.Second
@@ -46,7 +46,7 @@ type Options struct {
 	Auth Auth
 	// Mem accounts for long messages; nil is no limit.
 	Mem *quota.Pool
-	// Closed, if not nil, is what clients are told that connect after the server was
+	// Closed, if not nil, is the error that clients receive that connect after the server was
 	// shut down.
 	Closed error
 }
@@ -58,7 +58,7 @@ type Server struct {
 	tls  *tls.Config
 	auth Auth
 	pool wire.Buffers
-	// closed is what clients are told once the server is shut down.
+	// closed is the error that clients receive once the server is shut down.
 	closed error
 
 	metrics metrics
@@ -74,7 +74,7 @@ type Server struct {
 	stop  chan struct{} // closed when draining
 	watch watch
 
-	turning atomic.Int64 // connections that are being told why they are not served
+	refusing atomic.Int64 // connections that are receiving why they are not served
 }
 
 // New returns a server that does not listen yet.
@@ -146,10 +146,10 @@ func (s *Server) ServeConn(ctx context.Context, nc net.Conn, first []byte) {
 	c := newConn(s, ctx, nc, first)
 	if err := s.add(c); err != nil {
 		s.metrics.rejected.Add(1)
-		if s.turning.Add(1) <= maxTurning {
-			c.turnAway(err)
+		if s.refusing.Add(1) <= maxRefusing {
+			c.refuseConnection(err)
 		}
-		s.turning.Add(-1)
+		s.refusing.Add(-1)
 		_ = c.wire.Close()
 		c.wire.Release()
 		return

@@ -70,10 +70,10 @@ func (c *conn) start() error {
 	return nil
 }
 
-// turnAway tells a client that connects, in words that it understands, why it is not served
+// refuseConnection sends a client that connects, in a form that it understands, why it is not served
 // here. What only cancels is served.
-func (c *conn) turnAway(why error) {
-	if c.wire.SetReadDeadline(time.Now().Add(turnAwayTimeout)) != nil || c.directTLS() != nil {
+func (c *conn) refuseConnection(why error) {
+	if c.wire.SetReadDeadline(time.Now().Add(refuseTimeout)) != nil || c.directTLS() != nil {
 		return
 	}
 	if _, err := c.readStartup(); err == nil {

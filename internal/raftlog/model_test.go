@@ -169,7 +169,7 @@ func (h *history) write(id GroupID, g *modelGroup) Write {
 	return w
 }
 
-// differs tells how l differs from m. With lazy set truncations of m may be
+// differs returns how l differs from m. With lazy set truncations of m may be
 // missing from l, as after a crash.
 func (m model) differs(l *Log, lazy bool) error {
 	if got := l.Groups(); len(got) != len(m) {

@@ -10,7 +10,7 @@ import (
 
 // RowStart returns where the row begins whose first key this is, which ends with the number of
 // family 0. Rows may have more keys, with the numbers of other families: ok is false for those,
-// which can't be told from other places within a table.
+// which look like any other place within a table.
 func RowStart(key []byte) (start []byte, ok bool) {
 	_, _, _, rest, table := keys.DecodeIndexPrefix(key)
 	if !table || len(rest) == 0 {

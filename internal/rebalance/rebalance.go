@@ -94,7 +94,7 @@ func (b *Rebalancer) Wake() {
 	}
 }
 
-// Status tells what the queue is at; of a node by itself, nothing.
+// Status returns what the queue is at; of a node by itself, nothing.
 func (b *Rebalancer) Status() balance.Status {
 	if b.queue == nil {
 		return balance.Status{}
@@ -102,7 +102,7 @@ func (b *Rebalancer) Status() balance.Status {
 	return b.queue.Status()
 }
 
-// Stats tells what the queue has done; of a node by itself, nothing.
+// Stats returns what the queue has done; of a node by itself, nothing.
 func (b *Rebalancer) Stats() balance.Stats {
 	if b.queue == nil {
 		return balance.Stats{}

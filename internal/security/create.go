@@ -62,7 +62,7 @@ type Creator struct {
 	Overwrite bool
 	// Now is the time of creation; zero means the present.
 	Now time.Time
-	// Wrote is told the path of each file that was made; nil: nobody is.
+	// Wrote, if set, is called with the path of each file that was made.
 	Wrote func(path string)
 }
 

@@ -35,7 +35,7 @@ type Options struct {
 	Clock *hlc.Clock
 	// GCTTL takes the place of the built-in default of zones, if it is set.
 	GCTTL time.Duration
-	// Settings is told of the stored cluster settings after each reading; nil: nobody is.
+	// Settings, if set, is called with the stored cluster settings after each reading.
 	Settings func(stored map[string]string)
 	// Pace bounds all intervals, if it is set: for tests.
 	Pace   time.Duration

@@ -11,7 +11,7 @@ import (
 	"github.com/lichendb/lichen/internal/sql/types"
 )
 
-// runExplain sends the plan of a statement; with ANALYZE it runs the statement first and tells what
+// runExplain sends the plan of a statement; with ANALYZE it runs the statement first and reports what
 // each node of the plan did.
 func (x *execution) runExplain(ctx context.Context, prep *plan.Prepared, root *plan.Explain) error {
 	st := root.Stmt.(*ast.Explain)
@@ -73,7 +73,7 @@ func (x *execution) runExplained(ctx context.Context, root plan.Node, o *explain
 	return took, nil
 }
 
-// planningTime plans the statement once more, and tells how long that took: the plan
+// planningTime plans the statement once more, and returns how long that took: the plan
 // that is shown may be an older one.
 func (x *execution) planningTime(ctx context.Context) (time.Duration, error) {
 	start := time.Now()

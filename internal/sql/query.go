@@ -115,7 +115,7 @@ func (s *Session) runSimple(p *prepared.Statement, alone, last bool, res Results
 	return conflict, err
 }
 
-// Fail tells the session that its front met an error within a batch of the
+// Fail records that the session's front met an error within a batch of the
 // extended protocol.
 func (s *Session) Fail(error) { s.txn.Fail(context.Background()) }
 

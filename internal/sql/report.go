@@ -18,7 +18,7 @@ import (
 const (
 	// answerTimeout bounds one question about sessions and locks to another node.
 	answerTimeout = 2 * time.Second
-	// maxReported bounds the locks and the waits that a node tells of.
+	// maxReported bounds the locks and the waits that a node reports.
 	maxReported = 10_000
 )
 
@@ -37,7 +37,7 @@ type Nodes interface {
 	// Alone reports whether this is the only node, for good.
 	Alone() bool
 	// TxnOver finds out whether a transaction has ended, or its gateway has; false if
-	// that can't be told now.
+	// that can't be known now.
 	TxnOver(id kvpb.TxnID) bool
 }
 
@@ -96,7 +96,7 @@ func (s *Server) nodeID() kvpb.NodeID {
 	return s.cfg.Nodes.Self()
 }
 
-// ownReport tells what goes on at this node.
+// ownReport returns what goes on at this node.
 func (s *Server) ownReport(req pgcatalog.ReportRequest) *pgcatalog.Report {
 	r := &pgcatalog.Report{}
 	if req.Sessions {
@@ -210,7 +210,7 @@ func (s *Session) sessionID() string {
 	return fmt.Sprintf("%d.%d.%x", s.srv.nodeID(), s.pid, s.started.UnixNano())
 }
 
-// Activity tells what the session does; any goroutine may ask.
+// Activity returns what the session does. Any goroutine may call it.
 func (s *Session) Activity() pgcatalog.Activity {
 	a := pgcatalog.Activity{Node: s.srv.nodeID(), PID: s.pid, Session: s.sessionID(), User: s.user, Remote: s.remote, Encryption: s.encryption, Started: s.started}
 	if start := s.txn.Began(); start != 0 {

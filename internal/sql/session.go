@@ -188,7 +188,7 @@ func (s *Session) TakeParamChanges() []ParamStatus {
 	return out
 }
 
-// OnInterrupt sets what is called when the running statement is cancelled, or the session told to
+// OnInterrupt sets what is called when the running statement is cancelled, or the session asked to
 // end: its front may be waiting for the client. f must not call the session.
 func (s *Session) OnInterrupt(f func(ends bool)) { s.current.OnInterrupt(f) }
 

@@ -30,7 +30,7 @@
 //  5. A versioned key has a timestamp, and engine keys are well-formed: the
 //     comparer relies on it. (Batch.SetVersion, DecodeEngineKey)
 //  6. After a failed sync, or any background error but a full disk, nothing more
-//     is committed and the owner is told once. (background, fail,
+//     is committed and the owner is notified once. (background, fail,
 //     TestSyncFailureIsFatal)
 //  7. A full disk refuses new writes through WriteStatus, reads go on, and what
 //     is committed already is kept until there is room. (TestDiskFull)

@@ -201,7 +201,7 @@ func (e *Engine) StartFlush() error {
 
 // OnFlush registers fn to be called after flushes, on a goroutine of the engine
 // that holds no lock: fn may read the engine. Flushes that end close together
-// are told once.
+// are notified once.
 func (e *Engine) OnFlush(fn func()) {
 	e.onFlush.Lock()
 	defer e.onFlush.Unlock()

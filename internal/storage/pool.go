@@ -24,7 +24,7 @@ type PooledIter struct {
 	opts   pebble.IterOptions
 }
 
-// commitCount tells whether anything was written since some moment. A commit
+// commitCount reports whether anything was written since some moment. A commit
 // may become visible at any time between its begin and its end, so an iterator
 // is as good as a new one exactly if no commit was under way when it was opened
 // and none has begun since; with a weaker rule a reader could miss what another

@@ -114,7 +114,7 @@ func (s *stage) flapFor(ctx context.Context, n *Node, d time.Duration) error {
 
 // mixed does random things to random nodes until the time is over: mostly one, now and
 // then two at once. With two of five nodes hurt a range with three replicas may have no
-// quorum, so that pauses are told but not judged.
+// quorum, so that pauses are reported but not judged.
 func mixed(ctx context.Context, s *stage) error {
 	all := faults()
 	for n := 0; n == 0 || !s.over(); n++ {

@@ -251,7 +251,7 @@ type slow struct {
 const (
 	// maxSlow bounds the slow statements that are kept of a client.
 	maxSlow = 256
-	// maxReported is how many of them are told, the longest ones.
+	// maxReported is how many of them are reported, the longest ones.
 	maxReported = 4
 )
 
@@ -283,7 +283,7 @@ func (w *waits) did(sql string, begun time.Time, err error) {
 	w.slow = append(w.slow, slow{sql, span{begun, now}, err})
 }
 
-// tale tells what the client did since a fault began that took long.
+// tale returns what the client did since a fault began that took long.
 func (w *waits) tale(begun time.Time) string {
 	w.mu.Lock()
 	since := slices.DeleteFunc(slices.Clone(w.slow), func(s slow) bool { return s.to.Before(begun) })

@@ -41,7 +41,7 @@ type Result struct {
 	Undecided  []string
 }
 
-// ListCount tells what the transactions on lists of one isolation level showed.
+// ListCount says what the transactions on lists of one isolation level showed.
 type ListCount struct {
 	Level         string
 	Committed, Of int

@@ -18,8 +18,8 @@ const (
 	maxWait = 3 * time.Second
 	// maxRefusal is how long a statement may take to fail when there is no quorum.
 	maxRefusal = 10 * time.Second
-	// telling is the wait from which on it is told what the client did meanwhile.
-	telling = 1500 * time.Millisecond
+	// reportWait is the wait from which on the run reports what the client did meanwhile.
+	reportWait = 1500 * time.Millisecond
 )
 
 // Scenario is something that is done to a cluster under load.
@@ -168,7 +168,7 @@ func (s *stage) watchWithin(ctx context.Context, begun time.Time, d, bound time.
 	}
 	s.res.Waits = append(s.res.Waits, most)
 	fmt.Fprintf(s.o.Progress, "  %s: longest wait for a write elsewhere %.2f s\n", what, most.Seconds())
-	if most > telling {
+	if most > reportWait {
 		fmt.Fprintf(s.o.Progress, "    at node %d: %s\n", at.node.ID, at.tale(begun))
 	}
 	if bound > 0 && most > bound {

@@ -30,7 +30,7 @@ type door struct {
 }
 
 // drained stops and starts every node behind a load balancer that notices by itself: no client
-// that connects meanwhile is refused, and what it was told is written is there.
+// that connects meanwhile is refused, and what was acknowledged to it is there.
 func drained(ctx context.Context, s *stage) error {
 	b, err := newBalancer(ctx, s.c.Nodes)
 	if err != nil {

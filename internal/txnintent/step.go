@@ -432,7 +432,7 @@ func (s *State) load(e Event) {
 	s.StagedTS, s.Span.EndKey = s.TS, next(e.Key)
 	if e.Kind == Staged {
 		s.Keys = append(s.Keys, e.Key)
-		s.Queried = true // the leader before may have told a recovery that they are staged
+		s.Queried = true // the leader before may have answered a recovery that they are staged
 	}
 }
 

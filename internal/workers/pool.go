@@ -35,7 +35,7 @@ type Pool struct {
 	closed bool
 }
 
-// New returns a Pool of at most so many goroutines; 0 sets no limit. fatal is told if a
+// New returns a Pool of at most so many goroutines; 0 sets no limit. fatal is called if a
 // function panics, which ends the process; nil: nobody is.
 func New(limit int, fatal func(error)) *Pool { return &Pool{limit: limit, fatal: fatal} }
 

@@ -10,7 +10,7 @@ import (
 	"github.com/lichendb/lichen/internal/liveness"
 )
 
-// Nodes tells what is known of the cluster's nodes, this one among them.
+// Nodes says what is known of the cluster's nodes, this one among them.
 type Nodes interface {
 	Nodes() []liveness.NodeInfo
 	Live(kvpb.NodeID) bool

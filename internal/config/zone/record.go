@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// Kind tells what a zone belongs to.
+// Kind says what a zone belongs to.
 type Kind uint8
 
 // The kinds of zones, from the most general to the most specific one.

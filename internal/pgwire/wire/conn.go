@@ -179,7 +179,7 @@ func (c *Conn) Buffered() bool { return c.r < c.w }
 // once; one that waits for an error, or for COPY to begin, may send nothing.
 const syncDelay = 5 * time.Millisecond
 
-// SyncFollows reports whether the next message is Sync, as far as that can be told soon. The
+// SyncFollows reports whether the next message is Sync, as far as that is known soon. The
 // body of the message before is not valid afterwards.
 func (c *Conn) SyncFollows() bool {
 	if c.w-c.r < headerSize && !c.soon(headerSize) {

@@ -7,7 +7,7 @@ import (
 	"github.com/lichendb/lichen/internal/sql/pgerr"
 )
 
-// Context is the context of a statement: cancelled with an error that a client can be told as it is.
+// Context is the context of a statement: cancelled with an error that can be sent to a client as it is.
 type Context struct {
 	done chan struct{}
 	err  atomic.Pointer[pgerr.Error]

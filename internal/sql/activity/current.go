@@ -142,7 +142,7 @@ func (c *Current) cancelLocked(ctx *Context, cause *pgerr.Error) {
 }
 
 // OnInterrupt sets what is called, with the mutex held, when the running statement is cancelled, or
-// the session told to end.
+// the session terminated.
 func (c *Current) OnInterrupt(f func(ends bool)) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -201,14 +201,14 @@ func (c *Current) Query() string {
 	return c.snapshot.Query
 }
 
-// Connect tells the database of a session that begins, and what its client calls itself.
+// Connect records the database of a session that begins, and the name that its client gives.
 func (c *Current) Connect(database, application string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.snapshot.Database, c.snapshot.Application = database, application
 }
 
-// SetDatabase tells to which database the session has changed.
+// SetDatabase records the database that the session has changed to.
 func (c *Current) SetDatabase(name string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

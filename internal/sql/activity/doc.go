@@ -1,4 +1,4 @@
-// Package activity holds what a session runs at present: the goroutine that runs statements tells it,
+// Package activity holds what a session runs at present: the goroutine that runs statements records it,
 // other goroutines see it and end it.
 //
 // sql calls it: a session has a Current, which it tells where statements begin and end. Requests to
@@ -14,7 +14,7 @@
 //
 //  1. What ends a statement ends no later one: a Context that has ended, or that a timer may end, serves
 //     no other statement (Current.Begin, End; TestInterruptEndsOneStatement).
-//  2. A session that was told to end begins no statement that goes on (Current.Begin; TestTerminate).
+//  2. A session that was terminated begins no statement that goes on (Current.Begin; TestTerminate).
 //
 // Begin and End belong to the session's goroutine; everything else may come from any.
 package activity

@@ -22,7 +22,7 @@ type Nodes interface {
 	// Alone reports whether this is the only node, for good.
 	Alone() bool
 	// TxnOver finds out whether a transaction has ended, or its gateway has; false if
-	// that can't be told now.
+	// that can't be known now.
 	TxnOver(id kvpb.TxnID) bool
 }
 

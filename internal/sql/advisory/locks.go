@@ -82,7 +82,7 @@ type Locks struct {
 	// running statement, which are taken back if it is run again.
 	inTxn   []grant
 	journal []grant
-	// blocked tells the waits-for graph that the holder of the locks goes no further
+	// blocked records in the waits-for graph that the holder of the locks goes no further
 	// than the session's transaction, while a statement runs.
 	blocked *concurrency.Wait
 
@@ -221,7 +221,7 @@ func (l *Locks) lockKey(ctx context.Context, key []byte, want lock.Strength, try
 	}
 }
 
-// waitFor tells the waits-for graph that the session's transaction waits for what the
+// waitFor records in the waits-for graph that the session's transaction waits for what the
 // holder of its advisory locks waits for; what it returns takes that back.
 func (l *Locks) waitFor() func() {
 	txn, open := l.s.Txn()

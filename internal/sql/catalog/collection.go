@@ -256,7 +256,7 @@ func (c *Collection) Committed(context.Context) {
 		c.store.publishOwn(c.changes, commit)
 		c.store.settleCleanups(c.changes)
 	}
-	c.tellPeers(true, commit)
+	c.notifyPeers(true, commit)
 	c.endTxn(commit)
 }
 
@@ -269,13 +269,13 @@ func (c *Collection) RolledBack(ctx context.Context) {
 		}
 		c.store.settleCleanups(c.changes)
 	}
-	c.tellPeers(c.committing, hlc.Timestamp{})
+	c.notifyPeers(c.committing, hlc.Timestamp{})
 	c.endTxn(hlc.Timestamp{})
 }
 
-// tellPeers tells the other gateways of the end of the transaction, before its
+// notifyPeers notifies the other gateways of the end of the transaction, before its
 // locks here are released. reread says that it has, or may have, committed.
-func (c *Collection) tellPeers(reread bool, commit hlc.Timestamp) {
+func (c *Collection) notifyPeers(reread bool, commit hlc.Timestamp) {
 	g := c.store.gw
 	if g == nil {
 		return

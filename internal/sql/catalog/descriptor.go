@@ -51,7 +51,7 @@ type Schema struct {
 	Temp     *TempOwner `json:",omitempty"` // of a session's temporary schema
 }
 
-// Kind tells what a relation is.
+// Kind says what a relation is.
 type Kind uint8
 
 // The kinds of relations.
@@ -179,7 +179,7 @@ type IndexColumn struct {
 	OpClass string `json:",omitempty"`
 	// Collate is the collation that was written, nil for the column's.
 	Collate *types.Collation `json:",omitempty"`
-	// SortKey tells that Column is an expression that the index was not asked for: the sort
+	// SortKey says that Column is an expression that the index was not asked for: the sort
 	// keys, under a language's collation, of the column that the expression reads.
 	SortKey bool `json:",omitempty"`
 }
@@ -193,7 +193,7 @@ type Index struct {
 	Unique bool
 	// Primary is set of Indexes[0], and of the index of a deferrable primary key.
 	Primary bool
-	// Constraint tells that the index backs a PRIMARY KEY or UNIQUE constraint
+	// Constraint says that the index backs a PRIMARY KEY or UNIQUE constraint
 	// (ConstraintOid, ConstraintName); a table without a primary key has a
 	// primary index on its hidden row id and no constraint.
 	Constraint     bool

@@ -95,9 +95,9 @@ type gateway struct {
 	loaded chan struct{} // closed when the catalog has been loaded once
 	cancel context.CancelFunc
 	// stopped ends what goes on in the background.
-	stopped atomic.Bool
-	done    sync.WaitGroup
-	telling sync.WaitGroup
+	stopped   atomic.Bool
+	done      sync.WaitGroup
+	notifying sync.WaitGroup
 }
 
 // activeTxn is a transaction of this node as it is announced to other gateways.
@@ -176,7 +176,7 @@ func (g *gateway) halt() {
 		cancel()
 	}
 	g.done.Wait()
-	g.telling.Wait()
+	g.notifying.Wait()
 	g.validUntil.Store(0)
 }
 

@@ -71,7 +71,7 @@ func (o *object) noteWrite(ts hlc.Timestamp) {
 	}
 }
 
-// released tells a waiting changer that a pin is gone.
+// released notifies a waiting changer that a pin is gone.
 func (o *object) released() {
 	if x := o.excl.Load(); x != nil {
 		select {
@@ -267,7 +267,7 @@ type heldLock struct {
 	x *exclusive
 }
 
-// announce tells the users of o that c is about to change it; nil means that
+// announce notifies the users of o that c is about to change it; nil means that
 // somebody else does.
 func (c *Collection) announce(o *object) *exclusive {
 	x := &exclusive{owner: c, wake: make(chan struct{}, 1), done: make(chan struct{})}

@@ -120,7 +120,7 @@ type announcement struct {
 	txn concurrency.TxnID
 }
 
-// announcementOf returns what to tell of c's transaction, nil if nobody needs to
+// announcementOf returns what others have to know of c's transaction, nil if nobody needs to
 // know: reread says that its changes are, or may be, committed.
 func (g *gateway) announcementOf(c *Collection, reread bool, commit hlc.Timestamp) *announcement {
 	if !c.active && (c.changes == nil || !reread || !g.started()) {
@@ -154,15 +154,15 @@ func (g *gateway) started() bool {
 	}
 }
 
-// announceEnd tells the other gateways of the end of a transaction and waits, for
+// announceEnd notifies the other gateways of the end of a transaction and waits, for
 // some time, until all of them know it. What is left is done in the background.
 func (g *gateway) announceEnd(n *announcement, wait bool) {
 	all := make(chan struct{})
-	g.telling.Add(1)
+	g.notifying.Add(1)
 	go func() {
-		defer g.telling.Done()
+		defer g.notifying.Done()
 		defer close(all)
-		g.tellAll(context.Background(), n)
+		g.notifyAll(context.Background(), n)
 		g.mu.Lock()
 		delete(g.active, n.txn)
 		g.mu.Unlock()
@@ -178,9 +178,9 @@ func (g *gateway) announceEnd(n *announcement, wait bool) {
 	}
 }
 
-// tellAll tells every gateway that is registered now; one that registers later
+// notifyAll notifies every gateway that is registered now; one that registers later
 // reads the catalog as it is then. It goes on until the node stops.
-func (g *gateway) tellAll(ctx context.Context, n *announcement) {
+func (g *gateway) notifyAll(ctx context.Context, n *announcement) {
 	var ms members
 	for {
 		var err error
@@ -210,7 +210,7 @@ func (g *gateway) tellAll(ctx context.Context, n *announcement) {
 // halted reports whether the gateway has been stopped.
 func (g *gateway) halted() bool { return g.stopped.Load() }
 
-// forgetSequence tells the other gateways that a sequence was set.
+// forgetSequence notifies the other gateways that a sequence was set.
 func (g *gateway) forgetSequence(ctx context.Context, id sequenceID) error {
 	ms, err := g.members(ctx)
 	if err != nil {

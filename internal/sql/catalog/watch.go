@@ -19,7 +19,7 @@ func (g *gateway) watchPeers(ctx context.Context) {
 }
 
 // watchOnce strikes expired gateways off, and drops the locks of transactions that
-// have ended. Where a node is gone it may have committed a change that it told
+// have ended. Where a node is gone it may have committed a change that it announced
 // nobody of: then the catalog is read again.
 func (g *gateway) watchOnce(ctx context.Context) error {
 	g.mu.Lock() // before reading who is there: their nodes were then

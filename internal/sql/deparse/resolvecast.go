@@ -141,7 +141,7 @@ func (d *deparser) convert(n *node, t *types.T, implicit bool) *node {
 	return d.checked(x, t, implicit)
 }
 
-// wayTo tells how a value of one type becomes one of another, and whether that gives it the
+// wayTo returns how a value of one type becomes one of another, and whether that gives it the
 // modifier too.
 func wayTo(from, to *types.T) (w way, whole bool) {
 	if from.IsDomain() {

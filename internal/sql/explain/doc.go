@@ -1,5 +1,5 @@
 // Package explain reads the options of EXPLAIN, decides whether a statement can be explained, runs
-// it for ANALYZE, and prints what there is to tell.
+// it for ANALYZE, and prints what it finds.
 //
 // sql plans the statement, calls Parse, Check, Run and Rows, and sends the rows. Below are plan, whose
 // trees it prints, and exec, which counts and measures what operators do. Read options.go (Options,

@@ -11,9 +11,9 @@ import (
 
 // Options are what an EXPLAIN statement asks for.
 type Options struct {
-	// Analyze has the statement run, Summary has its times told.
+	// Analyze runs the statement, Summary prints its times.
 	Analyze, Summary bool
-	// Silent says that an option is on that has nothing to tell.
+	// Silent says that an option is on that prints nothing here.
 	Silent bool
 
 	tree   plan.ExplainOptions
@@ -21,7 +21,7 @@ type Options struct {
 	format string // text, json, yaml or xml
 }
 
-// flags are the options that are on or off; those with false have nothing to tell here, which a
+// flags are the options that are on or off; those with false print nothing here, which a
 // notice says.
 var flags = map[string]bool{
 	"analyze": true, "verbose": true, "costs": true, "timing": true, "summary": true,

@@ -13,7 +13,7 @@ import (
 	"github.com/lichendb/lichen/internal/sql/types"
 )
 
-// Times are what EXPLAIN tells besides the plan; what was not measured is 0.
+// Times are what EXPLAIN prints besides the plan; what was not measured is 0.
 type Times struct {
 	Planning, Execution time.Duration
 }
@@ -35,7 +35,7 @@ func Columns(st *ast.Explain) []plan.Column {
 	return []plan.Column{c}
 }
 
-// Run runs a plan for ANALYZE, so that Rows tells what each operator did. It returns the number of
+// Run runs a plan for ANALYZE, so that Rows reports what each operator did. It returns the number of
 // rows that were changed, and how long it took; 0A000 of utility statements but those that have no
 // plan, which do not run.
 func (o *Options) Run(root plan.Node, env *operator.Env) (changed int64, took time.Duration, err error) {

@@ -40,7 +40,7 @@ func productions() map[string][2]kind {
 // computed are the expressions that a select list's aggregates and windows may stand in.
 var computed = []string{"operator", "CASE", "COALESCE", "array", "row", "cast"}
 
-// forbidden tells which nestings SQL does not have, or the generator does not want.
+// forbidden returns which nestings SQL does not have, or the generator does not want.
 func forbidden(outer, inner string) bool {
 	switch inner {
 	case "aggregate", "grouping":

@@ -129,7 +129,7 @@ func (g *Generator) grouped(outer *Scope, types []string, depth int) string {
 	return sql
 }
 
-// mentions tells whether an expression has a column of a scope.
+// mentions reports whether an expression has a column of a scope.
 func mentions(expr string, s *Scope) bool {
 	for _, c := range s.Cols {
 		if strings.Contains(expr, c.Name) {

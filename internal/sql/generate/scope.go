@@ -14,7 +14,7 @@ type Scope struct {
 	keys  []string // columns that tell rows apart
 	rows  []string // relations whose rows may be named as a whole
 	outer *Scope   // of the query around
-	// repeats tells that rows may be alike in all columns, keys included.
+	// repeats says that rows may be alike in all columns, keys included.
 	repeats bool
 	// grouped is the scope of the arguments of aggregates, nil where there can be none;
 	// Cols are the grouping expressions then.

@@ -16,7 +16,7 @@ type Step struct {
 type Case struct {
 	Key   string // what it tries: differences with the same key are told once
 	Steps []Step
-	// Changes tells that what it writes is to stay, and Blocks that it begins and ends
+	// Changes says that what it writes is to stay, and Blocks that it begins and ends
 	// transactions itself. Any other case runs in a block that is rolled back.
 	Changes, Blocks bool
 }

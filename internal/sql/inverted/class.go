@@ -13,7 +13,7 @@ type Class struct {
 	Name string
 	// Oid and Family are those of PostgreSQL where it has them from the start.
 	Oid, Family uint32
-	// Input is the type of the values, AnyArray for arrays; Default tells whether the
+	// Input is the type of the values, AnyArray for arrays; Default says whether the
 	// class serves columns of it that name none.
 	Input   *types.T
 	Default bool
@@ -28,7 +28,7 @@ type Class struct {
 type Options struct {
 	// Similarity is the least similarity of texts that count as similar.
 	Similarity float64
-	// Format is told of the steps; once its Step fails, formulas are cut short. It may be nil.
+	// Format counts the steps; once its Step fails, formulas are cut short. It may be nil.
 	Format *types.FormatContext
 }
 

@@ -22,7 +22,7 @@ func jsonTokens(_ *types.T, d types.Datum, fc *types.FormatContext) []string {
 	return appendJSON(nil, d.JSONB(fc), true, fc)
 }
 
-// appendJSON appends the tokens of v. element tells that it stands in an array, as a
+// appendJSON appends the tokens of v. element says that it stands in an array, as a
 // value alone does.
 func appendJSON(dst []string, v types.JSONValue, element bool, fc *types.FormatContext) []string {
 	if fc.Stopped(1) {

@@ -22,7 +22,7 @@ type Error struct{ Code, Message string }
 
 func (e *Error) Error() string { return e.Code + ": " + e.Message }
 
-// Broken tells that the statement has found a bug by itself: the database failed inside or went away.
+// Broken says that the statement has found a bug by itself: the database failed inside or went away.
 func (e *Error) Broken() bool { return e.Code == "lost" || strings.HasPrefix(e.Code, "XX") }
 
 // Finding is statements whose answers contradict each other.
@@ -176,7 +176,7 @@ func (c *Checker) end() {
 	_, _ = c.db.Query(c.ctx, "RESET optimizer_rules_off")
 }
 
-// same tells how the rows of two queries differ as multisets, "" if they do not.
+// same returns how the rows of two queries differ as multisets, "" if they do not.
 func (c *Checker) same(a, b string) (string, error) {
 	left, err := c.ask(a)
 	if err != nil {
@@ -189,7 +189,7 @@ func (c *Checker) same(a, b string) (string, error) {
 	return differ(left, right), nil
 }
 
-// differ tells how two multisets of rows differ.
+// differ returns how two multisets of rows differ.
 func differ(a, b []string) string {
 	a, b = slices.Sorted(slices.Values(a)), slices.Sorted(slices.Values(b))
 	if slices.Equal(a, b) {

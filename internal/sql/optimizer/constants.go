@@ -31,7 +31,7 @@ func (o *optimizer) errorOfQuery(n plan.Node, out []plan.ColID) *pgerr.Error {
 }
 
 // errorOfFunctions is the first error of the arguments of functions in FROM, of a query and of those that
-// are parts of it: these come before all else. listed tells that n is below the select list.
+// are parts of it: these come before all else. listed says that n is below the select list.
 func (o *optimizer) errorOfFunctions(n plan.Node, listed bool) (err *pgerr.Error) {
 	switch n := n.(type) {
 	case *plan.ProjectSet:
@@ -88,7 +88,7 @@ func (o *optimizer) errorOfUnions(n plan.Node) (err *pgerr.Error) {
 	return err
 }
 
-// errorBelow is the first error of the constants of n, then of its inputs. excluded tells that no
+// errorBelow is the first error of the constants of n, then of its inputs. excluded says that no
 // row of n passes a condition: then a query of its own below, which is planned by itself, is not
 // looked at.
 func (o *optimizer) errorBelow(n plan.Node, excluded bool) (err *pgerr.Error) {

@@ -215,7 +215,7 @@ func likeSel(c *plan.Call, st *TableStats, scan *plan.Scan) float64 {
 const leastSampled = 10
 
 // sampledSel estimates the share of rows for which an operator is true by what it is for
-// the values of the only column in it that are known; ok tells whether there are enough.
+// the values of the only column in it that are known; ok says whether there are enough.
 func sampledSel(c *plan.Call, st *TableStats, scan *plan.Scan) (sel float64, ok bool) {
 	if scan == nil || st == nil || st.values == nil {
 		return 0, false

@@ -21,7 +21,7 @@ type valueSource struct {
 	row    types.Datum
 }
 
-// of returns the value that e has for the whole statement, if that can be told.
+// of returns the value that e has for the whole statement, if that is known.
 func (v *valueSource) of(e plan.Expr) (types.Datum, bool) {
 	switch e := e.(type) {
 	case *plan.Const:
@@ -80,7 +80,7 @@ func (v *valueSource) call(e *plan.Call) (types.Datum, bool) {
 }
 
 // meets reports whether a condition is true if a column has a value; ok is false if that
-// can't be told.
+// is not known.
 func (v *valueSource) meets(cond plan.Expr, column plan.ColID, value types.Datum) (met, ok bool) {
 	v.column, v.row = column, value
 	d, ok := v.of(cond)
@@ -91,7 +91,7 @@ func (v *valueSource) meets(cond plan.Expr, column plan.ColID, value types.Datum
 // arrayLen is the assumed number of elements of an unknown array.
 const arrayLen = 10
 
-// elements is how many elements an array has, as far as that can be told.
+// elements is how many elements an array has, as far as that is known.
 func (v *valueSource) elements(array plan.Expr) float64 {
 	d, ok := v.of(array)
 	switch {

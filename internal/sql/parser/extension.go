@@ -125,7 +125,7 @@ type Notes struct {
 	Unread bool
 }
 
-// ParseNoting is Parse; it also tells what it met, even before an error. With
+// ParseNoting is Parse that also returns what it met, even before an error. With
 // strict it takes no form of the dialects, so that it reads PostgreSQL's grammar
 // alone.
 func ParseNoting(sql string, strict bool) ([]Statement, Notes, error) {

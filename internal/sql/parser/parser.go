@@ -304,7 +304,7 @@ const (
 	stepBytes = 64 << 10
 )
 
-// step tells what the text has taken since the last call.
+// step passes the bytes made since the last call to Options.Step.
 func (p *parser) step() {
 	made := p.made
 	p.made = 0

@@ -13,7 +13,7 @@
 // made from), rows.go (how they are made), lookup.go (the indexes of relations, by which a part
 // of the rows is made), fixed.go (rows that never change), then a file per area of relations: class.go,
 // index.go, constraint.go, typ.go, proc.go, cluster.go, activity.go, report.go
-// (what the nodes tell of their sessions and locks) and internal.go, infoschema
+// (what the nodes report of their sessions and locks) and internal.go, infoschema
 // files; print.go (definitions) and names.go.
 //
 // tables.txt lists the columns as PostgreSQL 15 has them; types.txt the input

@@ -13,7 +13,7 @@ import (
 type lookup struct {
 	columns string // separated by blanks
 	unique  bool
-	// by tells what in the catalog has the rows with a key.
+	// by returns the part of the catalog that has the rows with a key.
 	by finder
 }
 

@@ -318,7 +318,7 @@ func (p *parameter) text(defaults bool) string {
 	return s
 }
 
-// orderedSet tells of an aggregate that is called with WITHIN GROUP: aggkind, and how
+// orderedSet describes an aggregate that is called with WITHIN GROUP: aggkind, and how
 // many arguments stand before it.
 func (r *routine) orderedSet() (kind byte, direct int, ok bool) {
 	if r.kind != 'a' {

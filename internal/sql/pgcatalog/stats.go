@@ -8,7 +8,7 @@ import (
 	"github.com/lichendb/lichen/internal/sql/types"
 )
 
-// size is what the optimizer is told of a virtual table, its fixed rows left out.
+// size is the optimizer's estimate of a virtual table, its fixed rows left out.
 type size struct {
 	rows int
 	// distinct are the numbers of different values of columns, most are how often each of
@@ -35,7 +35,7 @@ func (n *totals) relations() int { return n.Relations() + n.builtIn }
 // entries is the number of rows of pg_class.
 func (n *totals) entries() int { return n.relations() + n.Indexes + n.Composites }
 
-// sizes tell how many rows a virtual table has. Those that are not here have few.
+// sizes say how many rows a virtual table has. Those that are not here have few.
 var sizes = map[string]func(n *totals) size{
 	"pg_catalog.pg_class": func(n *totals) size {
 		return size{rows: n.entries(), distinct: map[string]int{"relnamespace": n.Schemas + 2, "relname": n.entries()},
@@ -148,7 +148,7 @@ func (c *Catalog) Stats(t *catalog.Table) *optimizer.TableStats {
 		sz.rows += len(fixed.rows)
 	}
 	if gen != nil {
-		fixed = nil // it does not tell how other rows' values spread
+		fixed = nil // it does not say how other rows' values spread
 	}
 	return sz.stats(t, fixed)
 }

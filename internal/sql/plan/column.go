@@ -13,7 +13,7 @@ type Column struct {
 	// TableOid and Attnum say which table column it is, 0 if it is computed.
 	TableOid uint32
 	Attnum   int16
-	// NotNull tells that no row has NULL here.
+	// NotNull says that no row has NULL here.
 	NotNull bool
 }
 

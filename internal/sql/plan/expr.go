@@ -43,7 +43,7 @@ type Call struct {
 	Fn   *call.Overload
 	Args []Expr
 	T    *types.T
-	// VariadicArray tells that the last argument was written as VARIADIC arr:
+	// VariadicArray says that the last argument was written as VARIADIC arr:
 	// it is an array holding the variadic arguments.
 	VariadicArray bool
 	// Pos is the position in the statement for run-time errors, 0 if unknown.

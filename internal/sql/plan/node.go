@@ -18,7 +18,7 @@ type Base struct {
 	// until costed.
 	Rows           float64
 	Startup, Total float64
-	// Vectorized tells that the rows are worth computing as columns.
+	// Vectorized says that the rows are worth computing as columns.
 	Vectorized bool
 }
 

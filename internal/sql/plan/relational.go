@@ -25,7 +25,7 @@ type Project struct {
 	Base
 	Input Node
 	Exprs []Expr
-	// Called tells that Exprs are functions in FROM: they are called though nothing needs the results.
+	// Called says that Exprs are functions in FROM: they are called though nothing needs the results.
 	Called bool
 }
 
@@ -67,7 +67,7 @@ type GroupBy struct {
 	Groupings []GroupingCall
 	// Scalar marks aggregation without GROUP BY: one row even for no input.
 	Scalar bool
-	// Ordered tells that equal keys are adjacent in the input.
+	// Ordered says that equal keys are adjacent in the input.
 	Ordered bool
 }
 
@@ -98,7 +98,7 @@ type Distinct struct {
 	Input Node
 	Keys  []ColID
 	On    bool
-	// Ordered tells that duplicates are adjacent in the input.
+	// Ordered says that duplicates are adjacent in the input.
 	Ordered bool
 }
 

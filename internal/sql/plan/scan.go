@@ -87,9 +87,9 @@ type Scan struct {
 	Filter Expr
 	// Reverse visits keys in descending order.
 	Reverse bool
-	// Ordered tells that the plan relies on the index's order.
+	// Ordered says that the plan relies on the index's order.
 	Ordered bool
-	// Point tells that each span binds every column of a unique index (for a
+	// Point says that each span binds every column of a unique index (for a
 	// secondary one: to values that are not NULL) to single values: at most one
 	// row per combination of alternatives.
 	Point bool

@@ -62,20 +62,20 @@ type Prepared struct {
 	Deps []Dep
 	// NextCol is the first unused column identifier.
 	NextCol ColID
-	// Modifies tells that the statement writes rows or locks them.
+	// Modifies says that the statement writes rows or locks them.
 	Modifies bool
-	// Uncacheable tells that the plan holds values that were folded from the
+	// Uncacheable says that the plan holds values that were folded from the
 	// session's state, so that it must not be reused.
 	Uncacheable bool
-	// ByValues tells that the plan depends on the values of parameters: each execution has
+	// ByValues says that the plan depends on the values of parameters: each execution has
 	// its own, and one that was made without them says what the statement returns only.
 	ByValues bool
 	// Failed, if not nil, is what any execution fails with (Failure): a constant that can't be
 	// computed, or else a lock on rows that may not be there, or an ON CONFLICT without an index.
 	Failed *pgerr.Error
-	// Guessed tells that costs would be estimated better with the values of parameters.
+	// Guessed says that costs would be estimated better with the values of parameters.
 	Guessed bool
-	// Weighed tells that the values of parameters were used to estimate costs: the plan is
+	// Weighed says that the values of parameters were used to estimate costs: the plan is
 	// right for others, but may be a bad one for them.
 	Weighed bool
 }

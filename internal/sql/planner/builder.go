@@ -54,7 +54,7 @@ type builder struct {
 	view     *catalog.View // whose query text is
 	refusal  error         // see refuse
 	failed   *pgerr.Error  // see fails
-	// explicitCollations tells that there was a COLLATE clause: others may conflict.
+	// explicitCollations says that there was a COLLATE clause: others may conflict.
 	explicitCollations bool
 }
 

@@ -131,7 +131,7 @@ func outType(x plan.Expr) *types.T {
 	return c.of(t)
 }
 
-// of returns t with the collation c, or with none if that could not be told.
+// of returns t with the collation c, or with none if c is not known.
 func (c *collation) of(t *types.T) *types.T {
 	switch {
 	case !t.Collatable():
@@ -327,7 +327,7 @@ func uncollatedParts(t *types.T) error {
 	return nil
 }
 
-// comparisonKinds tells which operators compare, and whether for equality only.
+// comparisonKinds says which operators compare, and whether for equality only.
 var comparisonKinds = map[string]bool{"=": true, "<>": true, "<": false, "<=": false, ">": false, ">=": false}
 
 // collateCall finishes a call whose operands are coerced: it derives the collation and makes
@@ -528,7 +528,7 @@ func keyedBy(equality bool, operands ...plan.Expr) (keyed, error) {
 }
 
 // keyedList is keyedBy for the equality of left with each of list. Unless they are constants,
-// PostgreSQL compares one by one: alike tells that all have one collation.
+// PostgreSQL compares one by one: alike says that all have one collation.
 func (b *builder) keyedList(left plan.Expr, list []plan.Expr) (by keyed, alike bool, err error) {
 	all := append([]plan.Expr{left}, list...)
 	by, err = keyedBy(true, all...)

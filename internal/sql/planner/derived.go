@@ -170,7 +170,7 @@ func (b *builder) predicates(t *catalog.Table, row []plan.ColID) ([]plan.IndexPr
 	return out, nil
 }
 
-// noteDerived tells a scan what its indexes compute, so that conditions are
+// noteDerived records in a scan what its indexes compute, so that conditions are
 // recognised.
 func (b *builder) noteDerived(n *plan.Scan) error {
 	if !derives(n.Table) {

@@ -116,7 +116,7 @@ type item struct {
 	cols  []scopeCol
 	// relVisible: alias.column finds it; colsVisible: column alone finds it.
 	relVisible, colsVisible bool
-	// nullable tells that an outer join may make the whole row NULL.
+	// nullable says that an outer join may make the whole row NULL.
 	nullable bool
 	// present, if set, is a column that is NULL only where an outer join found no row.
 	present *scopeCol

@@ -15,7 +15,7 @@ const (
 	tierZone   = "zone"
 )
 
-// region is what the nodes of one region tell of it.
+// region is what the nodes of one region report of it.
 type region struct {
 	zones map[string]bool
 	nodes []types.Datum

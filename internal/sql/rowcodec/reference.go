@@ -5,7 +5,7 @@ import (
 	"github.com/lichendb/lichen/internal/sql/types/casts"
 )
 
-// ReferenceCast tells how values of a foreign key of type from are compared with those of type to
+// ReferenceCast returns how values of a foreign key of type from are compared with those of type to
 // that it refers to: as values of type as, which cast makes of them. A nil cast means that equal
 // values of both types have the same keys. ok is false where no cast does so.
 func ReferenceCast(from, to *types.T) (cast types.CastFunc, as *types.T, ok bool) {

@@ -118,7 +118,7 @@ func (a *analysis) blocks(ctx context.Context, whole, rest keys.Span) (total flo
 	return max(total, float64(a.read)), nil
 }
 
-// tableSizes tells how much data there is: here on disk, exactly and at once, and in the
+// tableSizes returns how much data there is: here on disk, exactly and at once, and in the
 // cluster. Either may be nil.
 type tableSizes struct {
 	here    func(start, end []byte) (int64, error)

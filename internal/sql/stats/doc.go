@@ -1,7 +1,7 @@
 // Package stats knows what tables hold: it analyses them, when it is asked to and when they have
 // changed enough, keeps what it found in the catalog, and follows what other nodes found.
 //
-// Above it is sql, which asks for the statistics of a table when it plans and tells how many rows
+// Above it is sql, which asks for the statistics of a table when it plans and reports how many rows
 // its transactions have changed; below it catalog (the stored form), exec and kv. Read tables.go
 // (Tables), then analysis.go (which rows are read) and sample.go (what is learned of them), and
 // intxn.go (InTxn, what a transaction knows beside).

@@ -85,7 +85,7 @@ func (c *InTxn) changeOf(t *catalog.Table) *rowChange {
 	return nil
 }
 
-// NoteWritten tells of the rows that a plan has changed.
+// NoteWritten records the rows that a plan has changed.
 func (c *InTxn) NoteWritten(root plan.Node, rows int64) {
 	switch n := root.(type) {
 	case *plan.Insert:
@@ -99,7 +99,7 @@ func (c *InTxn) NoteWritten(root plan.Node, rows int64) {
 	}
 }
 
-// Note tells that the transaction has changed rows of t, which has grown by so many. It counts when
+// Note records that the transaction has changed rows of t, which has grown by so many. It counts when
 // the transaction has been committed.
 func (c *InTxn) Note(t *catalog.Table, grown, changed int64) {
 	if changed == 0 || t.Kind != catalog.KindTable {
@@ -118,7 +118,7 @@ func (c *InTxn) Note(t *catalog.Table, grown, changed int64) {
 	x.changed += changed
 }
 
-// NoteFilled tells that indexes of t were filled with all its rows. If the primary one was not among
+// NoteFilled records that indexes of t were filled with all its rows. If the primary one was not among
 // them that is news only if nothing was known of the table.
 func (c *InTxn) NoteFilled(t *catalog.Table, rows int64, primary bool) {
 	if t.Kind != catalog.KindTable {

@@ -171,7 +171,7 @@ func (s *Tables) knownLocked(t *catalog.Table) (st *catalog.Statistics, grown fl
 // now is a time after all that this node has heard of.
 func (s *Tables) now() int64 { return s.DB.Clock().Now().WallTime }
 
-// Note tells that a transaction has changed rows of t, which has grown by so many.
+// Note records that a transaction has changed rows of t, which has grown by so many.
 func (s *Tables) Note(t *catalog.Table, grown, changed int64) {
 	if t.Kind != catalog.KindTable {
 		return
@@ -320,7 +320,7 @@ func (s *Tables) collect(ctx context.Context, t *catalog.Table) error {
 	})
 }
 
-// Analysed tells how much of a table an analysis has read.
+// Analysed records how much of a table an analysis has read.
 type Analysed struct {
 	Rows    int // that were read
 	Sampled int // whose values were looked at

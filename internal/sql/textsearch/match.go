@@ -22,7 +22,7 @@ func truthOf(b bool) truth {
 	return no
 }
 
-// finder tells whether an operand occurs. Where the positions count, as in a phrase,
+// finder reports whether an operand occurs. Where the positions count, as in a phrase,
 // it returns these too, ascending; maybe means that some are not known.
 type finder func(q *Query, positions bool) ([]int, truth)
 

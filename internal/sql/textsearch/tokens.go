@@ -54,7 +54,7 @@ type tokenizer struct {
 	emit  func(token)
 	blank bool // what came last is
 	step  Step
-	bytes int // that step was not told of
+	bytes int // that step has not counted yet
 	err   error
 }
 

@@ -11,7 +11,7 @@ import (
 
 // Modes are the modes of a transaction as its client has set and is shown them. Savepoints return
 // to them, so that a block which became read-only since may write again: the transaction below is
-// told only of what can't be taken back.
+// notified only of what can't be taken back.
 type Modes struct {
 	ReadOnly   bool
 	Deferrable bool // without effect: serializable reads wait for no snapshot

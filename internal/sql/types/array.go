@@ -42,7 +42,7 @@ func NewArray(elems []Datum) Datum {
 // lengths must be len(elems).
 func NewArrayDims(dims []ArrayDim, elems []Datum) Datum { return EncodeArray(dims, elems, nil) }
 
-// EncodeArray is NewArrayDims that tells fc of its steps. Once fc.Step fails it returns an empty
+// EncodeArray is NewArrayDims that counts its steps with fc. Once fc.Step fails it returns an empty
 // array.
 func EncodeArray(dims []ArrayDim, elems []Datum, fc *FormatContext) Datum {
 	if len(elems) == 0 {
@@ -103,7 +103,7 @@ func (d Datum) Array() Array { return d.DecodeArray(nil) }
 // arrayElemsPerStep is how many elements are decoded or encoded between two steps.
 const arrayElemsPerStep = 1 << 10
 
-// DecodeArray is Array that tells fc of its steps, and is cut short as fc.Step says: the elements
+// DecodeArray is Array that counts its steps with fc, and ends when fc.Step says so: the elements
 // that it does not come to are NULL.
 func (d Datum) DecodeArray(fc *FormatContext) Array {
 	r := reader{s: d.s}

@@ -16,7 +16,7 @@ import (
 // families order by family.
 func Compare(a, b Datum) int { return CompareSteps(a, b, nil) }
 
-// CompareSteps is Compare that tells fc of its steps, and is cut short as fc.Step says.
+// CompareSteps is Compare that counts its steps with fc, and ends when fc.Step says so.
 func CompareSteps(a, b Datum, fc *FormatContext) int {
 	if a.fam != b.fam {
 		switch {

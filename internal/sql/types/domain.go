@@ -4,7 +4,7 @@ import "github.com/lichendb/lichen/internal/sql/pgerr"
 
 // Domain returns the domain that values of t are of, or the array of one, nil if they
 // are of t itself. Expressions have the type below a domain, which decides what can be
-// done with them; the domain is what pg_typeof and new columns are told.
+// done with them; only pg_typeof and new columns see the domain.
 func (t *T) Domain() *T { return t.domain }
 
 // WithDomain returns t for values of a domain, or an array of one, over t; nil is none.
@@ -34,7 +34,7 @@ func (t *T) Shown() *T {
 // ShownAs reports whether values of t and u are said to be of the same type, a domain or not.
 func (t *T) ShownAs(u *T) bool { return t.Shown().Is(u.Shown()) }
 
-// Described returns the type that clients are told values of t are of. They know nothing of
+// Described returns the type of values of t in the description that clients receive. They know nothing of
 // domains, but an array of a domain has a type of its own.
 func (t *T) Described() *T {
 	if t.domain != nil && !t.domain.IsDomain() {

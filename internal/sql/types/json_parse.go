@@ -78,7 +78,7 @@ type jsonParser struct {
 	depth int
 	free  []JSONField    // room for members
 	made  int            // how many free had room for at first
-	fc    *FormatContext // is told of the steps; nil: nobody
+	fc    *FormatContext // counts the steps; may be nil
 }
 
 type jsonToken uint8

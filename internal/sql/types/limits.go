@@ -2,7 +2,7 @@ package types
 
 import "strings"
 
-// Limits are what information_schema tells of a type with a modifier: -1 stands for
+// Limits are what information_schema shows of a type with a modifier: -1 stands for
 // what the type does not have.
 type Limits struct {
 	CharLength, OctetLength, Precision, Radix, Scale, TimePrecision int64

@@ -103,7 +103,7 @@ func (v *Vector) taken(rows []int32) *Vector {
 	return &w
 }
 
-// TestDecimals tells which numerics make a vector one of datums.
+// TestDecimals checks which numerics make a vector one of datums.
 func TestDecimals(t *testing.T) {
 	for _, c := range []struct {
 		then types.Datum

@@ -88,7 +88,7 @@ type changeFinder struct {
 }
 
 // run looks at up to maxKeys keys (0: all) from where the iterator stands. done
-// is true once the answer is known; valid tells whether keys are left.
+// is true once the answer is known; valid says whether keys are left.
 func (c *changeFinder) run(ctx context.Context, ok bool, maxKeys int) (valid, done bool) {
 	for n := 1; ok; n++ {
 		if n%rowsPerCancelCheck == 0 {

@@ -39,7 +39,7 @@ type writer struct {
 	acked    int64 // every transaction up to this number was acknowledged
 	inDoubt  bool  // the next one was sent and has no answer
 	retries  int64
-	began    func() // told of what is acknowledged
+	began    func() // called when a write is acknowledged
 }
 
 // write writes until the connection is lost.

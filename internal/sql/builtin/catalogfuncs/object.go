@@ -99,7 +99,7 @@ func indexPropertyFunctions() []*call.Overload {
 	}
 }
 
-// methodProperty tells what indexes of a method may be; inverted ones have one column.
+// methodProperty returns what indexes of a method may be; inverted ones have one column.
 func methodProperty(method uint32, name string) types.Datum {
 	switch {
 	case method != OidBtree && method != OidHash && method != OidGIN:
@@ -112,7 +112,7 @@ func methodProperty(method uint32, name string) types.Datum {
 	return types.Null
 }
 
-// indexProperty tells what an index of a method is good for.
+// indexProperty returns what an index of a method is good for.
 func indexProperty(method uint32, name string) types.Datum {
 	switch name {
 	case "clusterable":
@@ -125,7 +125,7 @@ func indexProperty(method uint32, name string) types.Datum {
 	return types.Null
 }
 
-// columnProperty tells how a column of an index is ordered and found; key is nil for
+// columnProperty returns how a column of an index is ordered and found; key is nil for
 // those that are only included.
 func columnProperty(method uint32, key *call.KeyOrder, name string) types.Datum {
 	ordered := key != nil && method == OidBtree

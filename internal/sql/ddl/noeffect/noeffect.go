@@ -47,7 +47,7 @@ func All() []Accepted {
 	return out
 }
 
-// Notice returns what the client is told.
+// Notice returns the text of the notice to the client.
 func (n Feature) Notice() *pgerr.Error {
 	return pgerr.New(pgerr.SuccessfulCompletion, "%s accepted without effect: %s", n.what, n.why)
 }
@@ -69,7 +69,7 @@ func Statement(stmt ast.Statement) (n *pgerr.Error, ok bool) {
 // Vacuum returns the notice for VACUUM.
 func Vacuum() *pgerr.Error { return vacuum.Notice() }
 
-// ExplainOptions returns the notice for options of EXPLAIN that have nothing to tell.
+// ExplainOptions returns the notice for options of EXPLAIN that have nothing to show.
 func ExplainOptions() *pgerr.Error { return explainOptions.Notice() }
 
 // CopyFreeze returns the notice for COPY ... (FREEZE).

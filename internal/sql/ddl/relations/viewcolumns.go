@@ -12,7 +12,7 @@ import (
 // renamed or moved: each is found by one word, stars become what they stand for, natural
 // joins name the columns that they join by, and functions in FROM name their columns.
 func fixColumns(q ast.Node, notes *planner.Notes) {
-	tellApart(q, notes)
+	distinguish(q, notes)
 	ast.Walk(q, func(n ast.Node) bool {
 		switch n := n.(type) {
 		case *ast.Select:
@@ -31,9 +31,9 @@ func fixColumns(q ast.Node, notes *planner.Notes) {
 	})
 }
 
-// tellApart takes the schemas off references to columns. A relation whose name alone means
+// distinguish takes the schemas off references to columns. A relation whose name alone means
 // another one too gets an alias.
-func tellApart(q ast.Node, notes *planner.Notes) {
+func distinguish(q ast.Node, notes *planner.Notes) {
 	qualified := map[*planner.Relation]bool{}
 	for ref, c := range notes.Columns {
 		qualified[c.Relation] = qualified[c.Relation] || ref.Schema != ""

@@ -21,7 +21,7 @@ func (e *Env) NameOf(ctx context.Context, t *catalog.Table) ast.TableName {
 	return n
 }
 
-// CascadeNotice tells what CASCADE drops besides.
+// CascadeNotice returns what CASCADE drops besides.
 func (e *Env) CascadeNotice(names []string) {
 	if len(names) == 1 {
 		e.Skip(pgerr.SuccessfulCompletion, "drop cascades to %s", names[0])
@@ -46,7 +46,7 @@ func ObjectKind(t *catalog.Table) ast.ObjectKind {
 	return ast.ObjTable
 }
 
-// InSchema makes the error of a name that is taken tell the schema.
+// InSchema adds the schema to the error of a name that is taken.
 func InSchema(err error, s *catalog.Schema) error {
 	if pgerr.CodeOf(err) != pgerr.DuplicateObject {
 		return err

@@ -75,7 +75,7 @@ type Env struct {
 	DropLeft func(ctx context.Context, e *Env, schema string) error
 	// withoutRows leaves rows alone: nothing reads, verifies or writes them.
 	WithoutRows bool
-	// unplaced tells that errors in expressions have no position: PostgreSQL analyses those of
+	// unplaced says that errors in expressions have no position: PostgreSQL analyses those of
 	// ALTER TABLE without the text of the statement.
 	Unplaced bool
 	// later takes what is verified once all commands of a statement have run; nil: at once.
@@ -118,7 +118,7 @@ type Presplit struct {
 	Scatter keys.Span
 }
 
-// Ignore tells the client that the statement names a feature without effect.
+// Ignore sends the client a notice that the statement names a feature without effect.
 func (e *Env) Ignore(f noeffect.Feature) { e.Notify("NOTICE", f.Notice()) }
 
 // IgnoreConcurrently accepts CONCURRENTLY, if it was written.

@@ -66,7 +66,7 @@ type dateDecoder struct {
 	julian    bool
 	bc        bool
 	half      int  // halfAM, halfPM or 0
-	prefix    unit // what the next number is, told by a word before it
+	prefix    unit // what the next number is, by the word before it
 	west      int  // zone, seconds west of UTC
 	zone      *time.Location
 	abbrev    string // of the zone, whose offset goes by it; see ExprZone

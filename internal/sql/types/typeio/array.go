@@ -53,7 +53,7 @@ func parseVector(t *types.T, s string, fc *types.FormatContext) (types.Datum, er
 // NewVector returns an int2vector or oidvector: an array with subscripts from 0.
 func NewVector(elems []types.Datum) types.Datum { return encodeVector(elems, nil) }
 
-// encodeVector is NewVector that tells fc of its steps: see types.EncodeArray.
+// encodeVector is NewVector that counts its steps with fc: see types.EncodeArray.
 func encodeVector(elems []types.Datum, fc *types.FormatContext) types.Datum {
 	return types.EncodeArray([]types.ArrayDim{{Len: int32(len(elems)), Lower: 0}}, elems, fc)
 }

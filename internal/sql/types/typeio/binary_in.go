@@ -43,7 +43,7 @@ type message struct {
 	depth int
 	// decode converts text; nil: it is UTF8.
 	decode Converter
-	fc     *types.FormatContext // is told of the steps; nil: nobody
+	fc     *types.FormatContext // counts the steps; may be nil
 }
 
 func (m *message) take(n int) []byte {
