@@ -8,7 +8,7 @@
 //	0x03  lock          /key: durable locks, in the order of the keys they lock
 //	0x04  transaction   /anchor/id: records of transactions, beside their anchor
 //	0x08  meta          /end key: addresses of the ranges
-//	0x09  system        /name: settings, id generators, placement rules (zone.go)
+//	0x09  system        /name: settings, id generators, zone configurations (zone.go)
 //	0x10  table data    /database/table/index/columns…/family
 //
 // Ids are 64-bit numbers in ordered variable length, so a small id is one byte

@@ -2,18 +2,18 @@ package keys
 
 import "github.com/lichendb/lichen/internal/encoding"
 
-// zonePrefix is the name under which the placement rules of spans are kept.
+// zonePrefix is the name under which the zone configurations of spans are kept.
 const zonePrefix = "zone/"
 
-// Zone is the replicated key of the placement rules of the span that begins at
-// start; an empty start stands for the rules of the whole key space. Zone keys
+// Zone is the replicated key of the zone configuration of the span that begins at
+// start; an empty start stands for that of the whole key space. Zone keys
 // sort as the spans begin.
 func Zone(start []byte) []byte { return append(SystemKey(zonePrefix), start...) }
 
-// ZoneSpan covers the placement rules of all spans.
+// ZoneSpan covers the zone configurations of all spans.
 func ZoneSpan() Span { return SystemSpan(zonePrefix) }
 
-// ZonesWithin covers the placement rules of the spans that begin in s.
+// ZonesWithin covers the zone configurations of the spans that begin in s.
 func ZonesWithin(s Span) Span {
 	if s.IsPoint() {
 		return Span{Start: Zone(s.Start)}
@@ -21,7 +21,7 @@ func ZonesWithin(s Span) Span {
 	return Span{Start: Zone(s.Start), End: Zone(s.End)}
 }
 
-// DecodeZone returns the start of the span whose rules a zone key holds; ok is
+// DecodeZone returns the start of the span whose configuration a zone key holds; ok is
 // false for any other key.
 func DecodeZone(key []byte) (start []byte, ok bool) {
 	prefix := SystemKey(zonePrefix)

@@ -8,8 +8,8 @@ import (
 	"github.com/lichendb/lichen/internal/keys"
 )
 
-// ZoneSpans reads the stored zones, in the order of their starts: the placement
-// rules as the transaction sees them. zone.NewSet tells what they mean for a key.
+// ZoneSpans reads the stored zone configurations as the transaction sees them, in the order of their
+// starts. zone.NewSet finds the one that holds for a key.
 func ZoneSpans(ctx context.Context, t *Txn) ([]zone.Span, error) {
 	return ZoneSpansIn(ctx, t, keys.ZoneSpan())
 }

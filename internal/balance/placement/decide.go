@@ -178,10 +178,10 @@ func (d *decision) mayReceive(s *store, voter, promote, repair bool) string {
 	if why := d.c.refuses(s, d.r.Size, repair); why != "" {
 		return why
 	}
-	if cs := allows(s, d.goal.replicaRules); cs != nil {
+	if cs := allows(s, d.goal.constraints); cs != nil {
 		return "outside " + describe(cs)
 	}
-	if cs := allows(s, d.goal.voterRules); voter && cs != nil {
+	if cs := allows(s, d.goal.voterConstraints); voter && cs != nil {
 		return "outside " + describe(cs)
 	}
 	return ""

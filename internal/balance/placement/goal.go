@@ -18,8 +18,8 @@ type goal struct {
 	voters, learners int // as configured
 	needVoters       int // that the nodes of the cluster suffice for
 	needLearners     int
-	replicaRules     []zone.Conjunction
-	voterRules       []zone.Conjunction
+	constraints      []zone.Conjunction
+	voterConstraints []zone.Conjunction
 	lease            [][]zone.Constraint
 }
 
@@ -28,7 +28,7 @@ func goalOf(c *Cluster, z *zone.Config) goal {
 	if z.NumReplicas != nil {
 		replicas = max(1, *z.NumReplicas)
 	}
-	g := goal{voters: replicas, replicaRules: z.Constraints, voterRules: z.VoterConstraints, lease: z.LeasePreferences}
+	g := goal{voters: replicas, constraints: z.Constraints, voterConstraints: z.VoterConstraints, lease: z.LeasePreferences}
 	if z.NumVoters != nil {
 		g.voters = min(max(1, *z.NumVoters), replicas)
 	}
@@ -59,9 +59,9 @@ func meets(s *store, cs []zone.Constraint) bool {
 	return true
 }
 
-// allows returns the first rule for every replica that a store breaks, or nil.
-func allows(s *store, rules []zone.Conjunction) []zone.Constraint {
-	for _, r := range rules {
+// allows returns the first constraint on all replicas that a store violates, or nil.
+func allows(s *store, list []zone.Conjunction) []zone.Constraint {
+	for _, r := range list {
 		if r.NumReplicas == 0 && !meets(s, r.Constraints) {
 			return r.Constraints
 		}
@@ -69,10 +69,10 @@ func allows(s *store, rules []zone.Conjunction) []zone.Constraint {
 	return nil
 }
 
-// unmet counts replicas that break a rule for all, and those that counted rules
+// unmet counts replicas that violate a constraint on all, and those that counted constraints
 // lack.
-func unmet(rules []zone.Conjunction, a, b []*store) (broken, lacking int) {
-	for _, r := range rules {
+func unmet(list []zone.Conjunction, a, b []*store) (broken, lacking int) {
+	for _, r := range list {
 		n := 0
 		for _, s := range a {
 			if meets(s, r.Constraints) {
@@ -94,15 +94,15 @@ func unmet(rules []zone.Conjunction, a, b []*store) (broken, lacking int) {
 }
 
 // violations weighs the constraints that a set of replicas breaks, counting that
-// replicas still to come can meet counted rules; lacking is what they would have to.
+// replicas still to come can meet counted constraints; lacking is what they would have to.
 func (g *goal) violations(voters, learners []*store) (weight, lacking int) {
-	if len(g.replicaRules) == 0 && len(g.voterRules) == 0 {
+	if len(g.constraints) == 0 && len(g.voterConstraints) == 0 {
 		return 0, 0
 	}
 	toComeVoters := max(0, g.voters-len(voters))
 	toCome := toComeVoters + max(0, g.learners-len(learners))
-	b, l := unmet(g.replicaRules, voters, learners)
-	bv, lv := unmet(g.voterRules, voters, nil)
+	b, l := unmet(g.constraints, voters, learners)
+	bv, lv := unmet(g.voterConstraints, voters, nil)
 	return b + max(0, l-toCome) + voterWeight*(bv+max(0, lv-toComeVoters)), l + voterWeight*lv
 }
 

@@ -61,8 +61,8 @@ func (c *Cluster) Problems(desc *kvpb.RangeDescriptor, leader kvpb.StoreID, z *z
 			add(Leaving, "s%d is being decommissioned", s.ID)
 		}
 	}
-	out = append(out, c.brokenRules(g, "constraints", g.replicaRules, append(voters[:len(voters):len(voters)], learners...), g.voters+g.learners)...)
-	out = append(out, c.brokenRules(g, "voter_constraints", g.voterRules, voters, g.voters)...)
+	out = append(out, c.violations(g, "constraints", g.constraints, append(voters[:len(voters):len(voters)], learners...), g.voters+g.learners)...)
+	out = append(out, c.violations(g, "voter_constraints", g.voterConstraints, voters, g.voters)...)
 	if s, ok := c.byID[leader]; ok && len(g.lease) > 0 {
 		if rank := g.leaseRank(s); rank > 0 {
 			if best := c.bestLease(g); best < rank {
@@ -92,13 +92,13 @@ func (c *Cluster) members(desc *kvpb.RangeDescriptor) (voters, learners []*store
 	return voters, learners, alive
 }
 
-// brokenRules lists the rules of a variable that the stores of a range break. of is
-// how many replicas the rules speak of.
-func (c *Cluster) brokenRules(g goal, variable string, rules []zone.Conjunction, at []*store, of int) []Problem {
+// violations lists the constraints of a variable that the stores of a range violate. of is how many
+// replicas the variable is about.
+func (c *Cluster) violations(g goal, variable string, list []zone.Conjunction, at []*store, of int) []Problem {
 	var out []Problem
-	for _, r := range rules {
+	for _, r := range list {
 		want, need, have := r.NumReplicas, r.NumReplicas, 0
-		if want == 0 { // a rule for all
+		if want == 0 { // on all replicas
 			want, need = len(at), of
 		}
 		for _, s := range at {

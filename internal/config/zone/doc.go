@@ -8,7 +8,7 @@
 // Read zone.go (Config and its parts), resolve.go (inheritance, defaults,
 // validation), field.go (the fields by the names they have in SQL), parse.go and
 // format.go (constraints as text), record.go (the stored form), set.go (Set: which
-// zone rules a key, and where the rules change), locality.go (where a node is), tablespace.go (a
+// zone holds for a key, and where another begins), locality.go (where a node is), tablespace.go (a
 // tablespace's replica_placement, in YugabyteDB's JSON).
 //
 // Invariants

@@ -6,7 +6,7 @@ import (
 	"slices"
 )
 
-// Span is a stored zone: the keys from Start up to End that its record rules. An
+// Span is a stored zone: the keys from Start up to End that its record holds for. An
 // empty Start is before all keys, an empty End after all.
 type Span struct {
 	Start []byte

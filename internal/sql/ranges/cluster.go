@@ -22,7 +22,7 @@ type Cluster interface {
 	// something else keeps them apart. It does nothing where SplitAt keeps no split.
 	Unsplit(ctx context.Context, key []byte) error
 	// Scatter moves the replicas and leaders of the ranges in span to stores drawn
-	// at random, as far as the placement rules allow.
+	// at random, as far as the zone configuration allows.
 	Scatter(ctx context.Context, span keys.Span) error
 	// Size estimates the bytes of the rows in span, as they are now and are kept once.
 	Size(ctx context.Context, span keys.Span) (int64, error)

@@ -24,7 +24,7 @@ func (e *Env) zones(ctx context.Context) (*zone.Set, error) {
 	return set, nil
 }
 
-// showZone is SHOW ZONE CONFIGURATION FROM: what rules the object, inherited
+// showZone is SHOW ZONE CONFIGURATION FROM: what holds for the object, inherited
 // settings included, under the name of the zone that they come from first.
 func (e *Env) showZone(ctx context.Context, st *ast.ShowZone) ([][]types.Datum, error) {
 	o, err := zoneconfig.FindZone(ctx, e.DDL.Coll, st.Target, st.Pos)
