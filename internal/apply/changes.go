@@ -10,13 +10,14 @@ import (
 type ChangeKind uint8
 
 // The kinds of changes: a version was written, deleted keys being versions too, one was
-// dropped, a durable lock was set, or removed.
+// dropped, a durable lock was set, or removed; all durable locks from Key up to Value were removed.
 const (
 	Wrote ChangeKind = iota
 	Deleted
 	Dropped
 	Locked
 	Unlocked
+	UnlockedSpan
 )
 
 // Change is what a command did to a key. TS is the command's timestamp.
@@ -76,6 +77,11 @@ func (c *Change) classify(kind opKind) bool {
 			c.Kind = Unlocked
 		}
 		return true
+	case opClearSpan:
+		start, locks := keys.DecodeLock(c.Key)
+		end, ok := keys.DecodeLock(c.Value)
+		c.Kind, c.Key, c.Value = UnlockedSpan, start, end
+		return locks && ok
 	}
 	return false
 }

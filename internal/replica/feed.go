@@ -43,10 +43,12 @@ type feeds struct {
 	stopped bool
 
 	// pending are the events of the entries being applied; took says which commands of the present
-	// entry had an effect. Both belong to the processing goroutine, as does commits.
-	pending []rangefeed.Event
-	took    []bool
-	commits rangefeed.Commits
+	// entry had an effect; unlocked are the spans whose locks the entries removed as one. All belong to
+	// the processing goroutine, as does commits.
+	pending  []rangefeed.Event
+	took     []bool
+	unlocked []kvpb.Span
+	commits  rangefeed.Commits
 }
 
 // feed is one reader of a span.
@@ -379,7 +381,10 @@ func (fs *feeds) stage(entry []byte) error {
 	took := fs.took
 	fs.took = fs.took[:0]
 	return apply.Changes(entry, took, func(c apply.Change) {
-		if fs.watches(c.Key) {
+		switch {
+		case c.Kind == apply.UnlockedSpan:
+			fs.unlocked = append(fs.unlocked, kvpb.Span{Key: bytes.Clone(c.Key), EndKey: bytes.Clone(c.Value)})
+		case fs.watches(c.Key):
 			fs.commits.Add(c)
 		}
 	}, func() error {
@@ -390,6 +395,9 @@ func (fs *feeds) stage(entry []byte) error {
 
 // publish delivers the collected events to the feeds after their entries were applied.
 func (fs *feeds) publish(r *Replica) {
+	if len(fs.unlocked) > 0 {
+		fs.endUnlocked()
+	}
 	if len(fs.pending) == 0 {
 		return
 	}
@@ -409,6 +417,22 @@ func (fs *feeds) publish(r *Replica) {
 			fs.endLocked(f, errFeedEnded)
 		}
 	}
+}
+
+// endUnlocked ends the feeds that wait for the outcome of intents whose locks were removed as a span:
+// the entry does not list the keys. Their next feeds find the versions in the engine, since a feed
+// resolves no timestamp above a lock.
+func (fs *feeds) endUnlocked() {
+	fs.mu.Lock()
+	defer fs.mu.Unlock()
+	for _, span := range fs.unlocked {
+		for _, f := range fs.all {
+			if _, ok := f.buffer.Span.Clip(span.Key, span.EndKey); ok {
+				fs.endLocked(f, errFeedEnded)
+			}
+		}
+	}
+	fs.unlocked = fs.unlocked[:0]
 }
 
 // loadStored reads the values of events that the entry does not contain from the engine.

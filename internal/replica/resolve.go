@@ -115,6 +115,9 @@ func (r *Replica) resolveOnce(ctx context.Context, x *txnintent.Txn) error {
 		if over || err != nil {
 			return err
 		}
+		if over, err := s.clearRest(); over || err != nil {
+			return err
+		}
 		if err := s.pace(ctx, time.Since(began)); err != nil {
 			return err
 		}
@@ -238,6 +241,21 @@ func (s *resolver) fill(ctx context.Context, contended [][]byte) (over bool, err
 		return false, nil
 	}
 	return err == nil, err
+}
+
+// clearRest removes the remaining locks of a transaction that has committed where its versions are, by one
+// range deletion. It returns false if another transaction has locks among them.
+func (s *resolver) clearRest() (over bool, err error) {
+	rest, ok := s.rest.Clip(s.r.Desc().StartKey, s.r.Desc().EndKey)
+	if !ok || !s.st.Clearable() || !s.r.intents.BeginClear(s.x) {
+		return false, nil
+	}
+	defer s.r.intents.EndClear()
+	locks := keys.LockSpan(keys.Span{Start: rest.Key, End: rest.EndKey})
+	s.b.ClearSpan(locks.Start, locks.End)
+	s.n++
+	s.deferral = deferral{} // others wait in Enter
+	return true, s.flush()
 }
 
 func among(sorted [][]byte, key []byte) bool {

@@ -101,6 +101,8 @@
 //     testdata/recovery)
 //  12. Who contends for intents says so before it has deferred commands flushed, so that their
 //     resolution is not deferred again. (State.contend; testdata/contention)
+//  13. While the locks of a span are removed as one, the transaction they belong to is the only one
+//     that has, or writes, intents there. (Table.BeginClear, Enter; TestClear)
 //
 // # Concurrency
 //

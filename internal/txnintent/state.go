@@ -128,6 +128,12 @@ func (s *State) StagedAs(ts hlc.Timestamp, epoch uint32) bool {
 // removing known locks, and their versions with them if it was aborted.
 func (s *State) InPlace() bool { return s.Applied && (s.Status == Aborted || s.CommitTS == s.TS) }
 
+// Clearable reports whether to resolve all intents takes no more than removing every lock in their
+// span, if no other transaction has one there.
+func (s *State) Clearable() bool {
+	return s.Kind == Spilled && !s.Loaded && s.Status == Committed && s.CommitTS == s.TS
+}
+
 // leastVisible is the lowest timestamp at which a read may have to do with the intents.
 func (s *State) leastVisible() hlc.Timestamp {
 	if s.staging() {

@@ -84,6 +84,10 @@ type Table struct {
 
 	mu   sync.Mutex
 	txns map[kvpb.TxnID]*Txn
+	// clearing is the transaction whose intents are removed as a span, nil if there is none;
+	// cleared is closed when that ends.
+	clearing *Txn
+	cleared  chan struct{}
 }
 
 // Empty reports whether no transaction has intents here.
@@ -170,8 +174,9 @@ func (x *Txn) wake(e Effects) {
 	}
 }
 
-// Enter returns the transaction latched, a new one if it has no intents here. It fails with
-// TooManyLocksError if too many transactions have.
+// Enter returns the transaction latched, a new one if it has no intents here. It waits while the
+// intents of another one are cleared as a span. It fails with TooManyLocksError if too many
+// transactions have intents here.
 func (t *Table) Enter(ctx context.Context, id kvpb.TxnID, anchor []byte, now time.Time) (*Txn, error) {
 	for {
 		x, err := t.getOrAdd(id, anchor, now)
@@ -186,11 +191,57 @@ func (t *Table) Enter(ctx context.Context, id kvpb.TxnID, anchor []byte, now tim
 			t.mu.Unlock()
 			return nil, err
 		}
-		if !t.State(x).Removed {
+		removed, cleared := t.entered(x)
+		if !removed && cleared == nil {
 			return x, nil
 		}
-		<-x.latch
+		t.Leave(x)
+		if cleared != nil {
+			select {
+			case <-cleared:
+			case <-ctx.Done():
+				return nil, ctx.Err()
+			}
+		}
 	}
+}
+
+// entered returns whether a latched transaction is gone from the table, and what to wait for before it
+// may write, nil if nothing.
+func (t *Table) entered(x *Txn) (removed bool, cleared <-chan struct{}) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.clearing != nil && t.clearing != x {
+		cleared = t.cleared
+	}
+	return x.state.Removed, cleared
+}
+
+// BeginClear prepares for the removal of all intents within the span of x, whoever wrote them. It
+// returns false if another transaction may have intents there, or is about to write some. Until
+// EndClear no other transaction enters the table.
+func (t *Table) BeginClear(x *Txn) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.clearing != nil || x.state.Removed {
+		return false
+	}
+	span := x.state.Span
+	for _, o := range t.txns {
+		if o != x && (len(o.latch) > 0 || o.state.Status == New || o.state.Overlaps(span.Key, span.EndKey)) {
+			return false
+		}
+	}
+	t.clearing, t.cleared = x, make(chan struct{})
+	return true
+}
+
+// EndClear ends what BeginClear began.
+func (t *Table) EndClear() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	close(t.cleared)
+	t.clearing, t.cleared = nil, nil
 }
 
 func (t *Table) getOrAdd(id kvpb.TxnID, anchor []byte, now time.Time) (*Txn, error) {

@@ -111,3 +111,62 @@ func mustPanic(t *testing.T, what string, fn func()) {
 	}()
 	fn()
 }
+
+// While the locks of a span are removed as one, no other transaction enters the table; it does not
+// begin while another one may write there (invariant 13).
+func TestClear(t *testing.T) {
+	ctx := context.Background()
+	var table Table
+	enter := func(lo uint64) *Txn {
+		x, err := table.Enter(ctx, kvpb.TxnID{Lo: lo}, nil, began)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return x
+	}
+	spill := func(x *Txn, key, end string) {
+		table.Step(x, Event{Type: Spill, TS: hlc.Timestamp{WallTime: 10}, Span: kvpb.Span{Key: []byte(key), EndKey: []byte(end)}})
+	}
+	x := enter(1)
+	spill(x, "b", "f")
+	table.Leave(x)
+	y := enter(2)
+	if table.BeginClear(x) {
+		t.Fatal("another transaction is about to write")
+	}
+	spill(y, "e", "h")
+	table.Leave(y)
+	if table.BeginClear(x) {
+		t.Fatal("another transaction has intents in the span")
+	}
+	table.Step(y, Event{Type: Split, Key: []byte("f")})
+	table.Step(y, Event{Type: Decide, Outcome: Aborted})
+	table.Step(y, Event{Type: Resolve})
+	y = enter(2)
+	spill(y, "f", "h")
+	table.Leave(y)
+	if !table.BeginClear(x) {
+		t.Fatal("the intents of the other one lie behind the span")
+	}
+	if table.BeginClear(y) {
+		t.Fatal("two clear at once")
+	}
+	given, cancel := context.WithCancel(ctx)
+	cancel()
+	for _, lo := range []uint64{2, 3} {
+		if _, err := table.Enter(given, kvpb.TxnID{Lo: lo}, nil, began); err == nil {
+			t.Fatalf("transaction %d enters meanwhile", lo)
+		}
+	}
+	if table.Len() != 2 {
+		t.Fatalf("%d transactions are in the table", table.Len())
+	}
+	entered := make(chan struct{})
+	go func() {
+		table.Leave(enter(3))
+		close(entered)
+	}()
+	table.Leave(enter(1)) // its own requests learn how it ended
+	table.EndClear()
+	<-entered
+}
