@@ -34,7 +34,9 @@ func (t *Txn) Scan(ctx context.Context, start, end []byte, o ScanOptions, res *k
 	res.Reset()
 	res.Resume = page.Resume
 	if t.state == spilled {
-		return t.mergeSpilled(ctx, lo, hi, o.Reverse, res)
+		if _, ok := t.spill.span.Clip(lo, hi); ok {
+			return t.mergeSpilled(ctx, lo, hi, o.Reverse, res)
+		}
 	}
 	t.merge(lo, hi, o.Reverse, res)
 	return nil

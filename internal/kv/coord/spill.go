@@ -45,6 +45,14 @@ func (t *Txn) charge(more int64) error {
 	return nil
 }
 
+// reserveMemory reserves memory for other things than the buffer; finish gives it back.
+func (t *Txn) reserveMemory(bytes int64) error {
+	if t.env.Mem == nil {
+		return nil
+	}
+	return t.env.Mem.Reserve(bytes)
+}
+
 func (t *Txn) bufferBytes() int64 { return t.buf.Bytes() + lockOverhead*int64(t.buf.Len()) }
 
 // trim gives back what was reserved for writes that were undone.
@@ -64,6 +72,14 @@ func (t *Txn) discharge() {
 	}
 }
 
+// forgetSpilled gives back the memory of what the transaction knows of its spilled keys.
+func (t *Txn) forgetSpilled() {
+	if t.env.Mem != nil && t.spill.keys.charged > 0 {
+		t.env.Mem.Release(t.spill.keys.charged)
+	}
+	t.spill.keys = spilledKeys{}
+}
+
 // spillState is what the gateway knows of writes that it no longer holds.
 type spillState struct {
 	base int // number of writes spilled or undone; the buffer's positions count from here
@@ -73,6 +89,7 @@ type spillState struct {
 	kept   bool
 	anchor []byte    // first key spilled, nil if none
 	span   kvpb.Span // of all keys spilled
+	keys   spilledKeys
 }
 
 // maybeSpill spills a buffer that has grown too large. The present statement still sees the state
@@ -107,6 +124,7 @@ func (t *Txn) sendBuffer(ctx context.Context) error {
 		last := chunks[len(chunks)-1].Writes
 		t.spill.span = kvpb.Cover(kvpb.Cover(t.spill.span, first), last[len(last)-1].Key)
 		t.state = spilled // even after an error: a part may be stored
+		t.spill.keys.add(chunks, t.reserveMemory)
 		if t.spill.anchor == nil {
 			// The record is in the anchor's range, where other transactions look for it.
 			t.spill.anchor = bytes.Clone(first)
@@ -233,6 +251,9 @@ func (t *Txn) visibleBelow(below int32) uint64 {
 // getSpilled reads an own spilled write of a statement before below. self reports whether the
 // present statement wrote it.
 func (t *Txn) getSpilled(ctx context.Context, key []byte, below int32) (w kvpb.SpilledWrite, self, ok bool, err error) {
+	if !t.spill.span.Contains(key) || !t.spill.keys.mayHold(key) {
+		return w, false, false, nil
+	}
 	resp, err := t.env.Sender.Spilled(ctx, &kvpb.SpilledRequest{
 		Txn: &t.meta, Span: kvpb.Span{Key: key}, Below: t.visibleBelow(below),
 	})

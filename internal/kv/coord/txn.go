@@ -607,6 +607,7 @@ func (t *Txn) finish() {
 	t.prefetched = prefetched{}
 	t.drop()
 	t.discharge()
+	t.forgetSpilled()
 	t.env.unregister(t)
 }
 
