@@ -27,8 +27,9 @@
 //  1. Up to a closed timestamp nothing comes into the range behind the index that goes with it. The
 //     leader raises the low-water mark of reads first, then looks at commits in flight, then at staged
 //     intents, and last at its lease; whoever commits announces it before ending the tracking and
-//     looking at the mark. (replica.CloseAt, replica.BeginTracking, replica.beginCommit; plants close-unmarked,
-//     close-over-commits and track-through-commits, found by sim)
+//     looking at the mark. A node by itself marks the spans of feeds only. (replica.close,
+//     replica.BeginTracking, replica.beginCommit; plants close-unmarked, close-over-commits and
+//     track-through-commits, found by sim; TestFeedOfALargeCommit in kv)
 //  2. A statement counts at a replica only once that has applied its index. (Receiver.Closed;
 //     testdata/streams/follower_reads)
 //  3. A node receives a higher timestamp of all tracked ranges after, or with, the news of each range

@@ -21,8 +21,8 @@ func (c *ranges) left() (n int) {
 	return n
 }
 
-// What a large transaction leaves is removed with rests in between, and in one range of a store
-// at a time; who meets some of it waits for neither.
+// What a large transaction leaves, if it was aborted or others have read past its versions, is removed with
+// rests in between, and in one range of a store at a time; who meets some of it waits for neither.
 func TestCleaningUpRests(t *testing.T) {
 	const perRange = 5000                       // five commands
 	const least = 3 * 4 * 10 * time.Millisecond // a rest between any two
@@ -33,7 +33,7 @@ func TestCleaningUpRests(t *testing.T) {
 					c := newRanges(t, fs.NewMem(), "h", "p")
 					defer c.close()
 					g, other := c.gateway(), c.gateway()
-					g.large(perRange, commit, "a", "i", "q")
+					g.large(perRange, commit, func() { other.get("a00000", "i00000", "q00000") }, "a", "i", "q")
 					began := time.Now()
 					synctest.Wait()
 					if c.left() != 3 {
@@ -64,8 +64,28 @@ func TestCleaningUpRests(t *testing.T) {
 	}
 }
 
-// large ends a transaction that has spilled rows into the ranges.
-func (g *gateway) large(perRange int, commit bool, ranges ...string) {
+// A large transaction that commits where its versions are leaves locks alone, which go without rests.
+func TestLocksGoAsASpan(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newRanges(t, fs.NewMem(), "h", "p")
+		defer c.close()
+		g := c.gateway()
+		began := time.Now()
+		g.large(5000, true, func() {}, "a", "i", "q")
+		synctest.Wait()
+		if took := time.Since(began); took > 0 || c.left() > 0 {
+			t.Errorf("after %v %d ranges wait to be cleaned up", took, c.left())
+		}
+		g.router.Wait()
+		if got := g.get("a00000", "i02500", "q04999"); got != "[new new new]" {
+			t.Error(got)
+		}
+		c.clean()
+	})
+}
+
+// large ends a transaction that has spilled rows into the ranges, after it has called before.
+func (g *gateway) large(perRange int, commit bool, before func(), ranges ...string) {
 	g.c.t.Helper()
 	ctx := context.Background()
 	g.db.SetSpill(256 << 10)
@@ -77,6 +97,7 @@ func (g *gateway) large(perRange int, commit bool, ranges ...string) {
 			}
 		}
 	}
+	before()
 	if !commit {
 		txn.Rollback(ctx)
 	} else if err := txn.Commit(ctx); err != nil {

@@ -41,12 +41,31 @@ func (r *Replica) endTracking() {
 // than ts if commits are in flight below it; ok is false if nothing can be closed. It works like a read
 // of the whole range at ts that does not wait (closedts, invariant 1).
 func (r *Replica) CloseAt(ts hlc.Timestamp) (closed hlc.Timestamp, index uint64, ok bool) {
+	return r.close(ts, func() { r.reads.RaiseLowWater(ts) })
+}
+
+// CloseFeeds closes a timestamp for the spans of the feeds alone: other transactions may commit below it.
+func (r *Replica) CloseFeeds(ts hlc.Timestamp) {
+	spans := r.feeds.spans()
+	closed, index, ok := r.close(ts, func() {
+		for _, s := range spans {
+			r.reads.AddSpan(s.Key, s.EndKey, ts, concurrency.TxnID{})
+			r.intents.Changed(kvpb.TxnID{}, s, ts, ts) // pending ones now commit above ts
+		}
+	})
+	if ok {
+		r.feeds.close(spans, closed, index)
+	}
+}
+
+// close closes a timestamp where mark notes a read at ts.
+func (r *Replica) close(ts hlc.Timestamp, mark func()) (closed hlc.Timestamp, index uint64, ok bool) {
 	l := r.lease.Load()
 	if l == nil || r.Desc().Into != 0 { // a frozen range is about to be written as part of another
 		return ts, 0, false
 	}
 	if !plant.On(plant.CloseUnmarked) {
-		r.reads.RaiseLowWater(ts)
+		mark()
 	}
 	least, known := r.commits.Least()     // before the intents, which they become
 	if plant.On(plant.CloseOverCommits) { // as if none were in flight

@@ -58,6 +58,9 @@ type feed struct {
 	notify chan struct{}
 
 	// The following are guarded by feeds.mu, but for the buffer's Span and From, which are fixed.
+	// closed is the timestamp that CloseFeeds closed for the span, as of the applied index closedAt.
+	closed   hlc.Timestamp
+	closedAt uint64
 	buffer rangefeed.Buffer
 	err    error
 	used   time.Time
@@ -359,9 +362,34 @@ func (r *Replica) resolveFeed(f *feed) error {
 		return err
 	}
 	r.feeds.mu.Lock()
+	defer r.feeds.mu.Unlock()
+	if f.closedAt <= r.applied.Load() {
+		closed = closed.Max(f.closed)
+	}
 	f.buffer.Resolve(closed, locked)
-	r.feeds.mu.Unlock()
 	return nil
+}
+
+// spans returns the spans of the feeds by their numbers.
+func (fs *feeds) spans() map[uint64]kvpb.Span {
+	fs.mu.Lock()
+	defer fs.mu.Unlock()
+	spans := make(map[uint64]kvpb.Span, len(fs.all))
+	for id, f := range fs.all {
+		spans[id] = f.buffer.Span
+	}
+	return spans
+}
+
+// close notes that a timestamp is closed for the spans of feeds, as of an applied index.
+func (fs *feeds) close(spans map[uint64]kvpb.Span, closed hlc.Timestamp, index uint64) {
+	fs.mu.Lock()
+	defer fs.mu.Unlock()
+	for id := range spans {
+		if f := fs.all[id]; f != nil && f.closed.Less(closed) {
+			f.closed, f.closedAt = closed, index
+		}
+	}
 }
 
 // watches reports whether a key lies in the span of a feed. The caller holds mu.

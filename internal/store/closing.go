@@ -148,10 +148,8 @@ func (c *closing) tick() {
 		case !alone:
 			c.closeOne(r, ts)
 		case r.Fed():
-			// Closing makes transactions commit later, so a node by itself does it only for feeds.
-			if closed, index, ok := r.CloseAt(ts); ok {
-				c.Note(closedts.Item{Range: r.RangeID(), Index: index, TS: closed})
-			}
+			// Closing makes transactions commit later, so a node by itself does it only where feeds read.
+			r.CloseFeeds(ts)
 		}
 	}
 	if !alone {
