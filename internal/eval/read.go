@@ -25,9 +25,9 @@ func Get(eng *storage.Engine, req *kvpb.GetRequest, resp *kvpb.GetResponse) erro
 	return err
 }
 
-// Latest reads the newest committed version of a key that is locked.
-func Latest(r *mvcc.Reader, key []byte, resp *kvpb.LockResponse) error {
-	v, found, err := r.Get(key, hlc.MaxTimestamp, resp.Value[:0])
+// Latest reads the newest version of a key that is locked, up to ts.
+func Latest(r *mvcc.Reader, key []byte, ts hlc.Timestamp, resp *kvpb.LockResponse) error {
+	v, found, err := r.Get(key, ts, resp.Value[:0])
 	resp.Found, resp.TS = found, v.TS
 	if found {
 		resp.Value = v.Data

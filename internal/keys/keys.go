@@ -129,7 +129,12 @@ func DecodeRangeLocal(key []byte) (rangeID uint64, rest []byte, ok bool) {
 
 // Lock is the key of the durable lock on key; locks sort as the keys they lock.
 func Lock(key []byte) []byte {
-	return encoding.AppendBytes([]byte{regionLock}, key)
+	return AppendLock(nil, key)
+}
+
+// AppendLock appends Lock(key) to dst.
+func AppendLock(dst, key []byte) []byte {
+	return encoding.AppendBytes(append(dst, regionLock), key)
 }
 
 // LockSpan covers the durable locks on the keys of s.

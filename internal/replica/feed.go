@@ -61,9 +61,9 @@ type feed struct {
 	// closed is the timestamp that CloseFeeds closed for the span, as of the applied index closedAt.
 	closed   hlc.Timestamp
 	closedAt uint64
-	buffer rangefeed.Buffer
-	err    error
-	used   time.Time
+	buffer   rangefeed.Buffer
+	err      error
+	used     time.Time
 
 	// scan iterates over the state in which the feed began; nil once all of it is delivered. It
 	// belongs to the holder of use, as does initial.

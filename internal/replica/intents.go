@@ -87,16 +87,11 @@ func (r *Replica) visibleIntents(ctx context.Context, self kvpb.TxnID, start, en
 // latestVisible reads the newest committed version of a key with intents. All of them are decided, except
 // the transaction's own.
 func (r *Replica) latestVisible(req *kvpb.LockRequest, resp *kvpb.LockResponse) error {
-	v, moved := r.intents.Latest(req.Key)
-	val, found, err := mvcc.GetVisible(r.deps.Engine, req.Key, hlc.MaxTimestamp, v.Hidden, resp.Value[:0])
-	resp.Found, resp.TS = found, val.TS
-	if found {
-		resp.Value = val.Data
-	}
-	if ts, ok := moved[val.TS]; ok {
-		resp.TS = ts
-	}
-	return err
+	var l latestView
+	l.hidden, l.moved = r.intents.Latest(req.Key)
+	rd := mvcc.NewReader(r.deps.Engine)
+	defer rd.Close()
+	return l.read(&rd, req.Key, resp)
 }
 
 // hiddenIntents returns the versions that do not belong to the committed state, or belong there at

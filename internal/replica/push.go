@@ -187,26 +187,58 @@ func (r *Replica) awaitWrites(ctx context.Context, self kvpb.TxnID, written [][]
 // foreign intent would count as a part of it. During the wait the locks may be transferred to another
 // leader; the request then fails with NotLeaderError.
 func (r *Replica) awaitForeign(ctx context.Context, self kvpb.TxnID, written [][]byte) error {
-	for i, key := range written {
-		for {
-			x, err := r.intentHolder(self, key, false)
-			if err != nil {
-				return err
-			}
-			if x == nil {
-				break
-			}
-			r.transfers.Leave()
-			err = r.awaitFree(ctx, x, written[i:])
-			if !r.transfers.Reenter() && err == nil {
-				err = r.notLeader()
-			}
-			if err != nil {
-				return err
-			}
+	for {
+		x, i, err := r.firstForeign(self, written)
+		if x == nil || err != nil {
+			return err
+		}
+		written = written[i:]
+		r.transfers.Leave()
+		err = r.awaitFree(ctx, x, written)
+		if !r.transfers.Reenter() && err == nil {
+			err = r.notLeader()
+		}
+		if err != nil {
+			return err
 		}
 	}
-	return nil
+}
+
+// firstForeign returns the first of the sorted keys with an intent of another transaction, and that
+// transaction; nil if there is none.
+func (r *Replica) firstForeign(self kvpb.TxnID, written [][]byte) (x *txnintent.Txn, i int, err error) {
+	if len(written) > fewKeys {
+		return r.firstForeignOfMany(self, written)
+	}
+	for i, key := range written {
+		if x, err := r.intentHolder(self, key, false); x != nil || err != nil {
+			return x, i, err
+		}
+	}
+	return nil, 0, nil
+}
+
+func (r *Replica) firstForeignOfMany(self kvpb.TxnID, written [][]byte) (x *txnintent.Txn, i int, err error) {
+	last := written[len(written)-1]
+	over := r.intents.Others(self, written[0], next(last))
+	if len(over) == 0 {
+		return nil, 0, nil
+	}
+	c, err := r.intentsOn(written[0], last)
+	if err != nil {
+		return nil, 0, err
+	}
+	defer c.close()
+	for i, key := range written {
+		in, ok, err := c.on(key)
+		if err != nil {
+			return nil, 0, err
+		}
+		if x := over[in.Txn]; ok && x != nil {
+			return x, i, nil
+		}
+	}
+	return nil, 0, nil
 }
 
 // intentHolder returns the other transaction with an intent on a key, or nil. With undecided it ignores

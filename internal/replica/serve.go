@@ -15,6 +15,7 @@ import (
 	"github.com/lichendb/lichen/internal/plant"
 	"github.com/lichendb/lichen/internal/raftgroup"
 	"github.com/lichendb/lichen/internal/storage/mvcc"
+	"github.com/lichendb/lichen/internal/txnintent"
 )
 
 // A transaction that waits for a lock looks for a deadlock after deadlockFirst, and then every
@@ -401,14 +402,19 @@ const maxAheadBytes = 8 << 20
 // latestOfAll reads the keys that LockMany has locked, until the values have maxAheadBytes, and returns
 // how many it has looked at. One iterator serves all keys, since it is opened after the last lock was acquired.
 func (r *Replica) latestOfAll(ctx context.Context, one *kvpb.LockRequest, keys [][]byte, got []kvpb.LockResponse) (n int, err error) {
+	if len(keys) > fewKeys {
+		if vacant, err := r.vacant(keys[0], keys[len(keys)-1]); vacant || err != nil {
+			return len(keys), err
+		}
+	}
 	read := func(i int) error {
 		one.Key = keys[i]
 		return r.keepOrSkip(one, &got[i], r.latest(ctx, one, &got[i]))
 	}
-	if r.intents.Empty() {
+	if l, ok := r.latestAmong(one, keys); ok {
 		rd := mvcc.NewReader(r.deps.Engine)
 		defer rd.Close()
-		read = func(i int) error { return eval.Latest(&rd, keys[i], &got[i]) }
+		read = func(i int) error { return l.read(&rd, keys[i], &got[i]) }
 	}
 	bytes := 0
 	for ; n < len(keys) && bytes < maxAheadBytes; n++ {
@@ -423,13 +429,56 @@ func (r *Replica) latestOfAll(ctx context.Context, one *kvpb.LockRequest, keys [
 	return n, nil
 }
 
+// vacant reports whether no key from first to last has a version: then none has an intent either.
+func (r *Replica) vacant(first, last []byte) (bool, error) {
+	it, err := r.deps.Engine.AcquireScan()
+	if err != nil {
+		return false, err
+	}
+	defer it.Release()
+	it.SetSpan(first, next(last))
+	found := it.First()
+	return !found, r.deps.Engine.ReadError(it.Error())
+}
+
+// latestView finds the newest committed versions of keys with intents.
+type latestView struct {
+	hidden txnintent.View
+	moved  map[hlc.Timestamp]hlc.Timestamp
+}
+
+// latestAmong returns how to read sorted keys that are locked; ok is false if an undecided intent may be
+// among them.
+func (r *Replica) latestAmong(one *kvpb.LockRequest, keys [][]byte) (l latestView, ok bool) {
+	if r.intents.Empty() || len(keys) == 0 {
+		return l, true
+	}
+	var e txnintent.Effects
+	l.hidden, l.moved, e, ok = r.intents.LatestOf(one.Txn.ID, keys)
+	if e.Has(txnintent.Flush) {
+		r.group.Flush()
+	}
+	return l, ok
+}
+
+func (l *latestView) read(rd *mvcc.Reader, key []byte, resp *kvpb.LockResponse) error {
+	err := eval.Latest(rd, key, hlc.MaxTimestamp, resp)
+	for err == nil && !resp.TS.IsEmpty() && l.hidden.Hidden(resp.TS) {
+		err = eval.Latest(rd, key, resp.TS.Prev(), resp)
+	}
+	if ts, ok := l.moved[resp.TS]; ok {
+		resp.TS = ts
+	}
+	return err
+}
+
 // latest reads the newest committed version of a locked key. It first waits for intents, which are durable
 // locks beside the row lock.
 func (r *Replica) latest(ctx context.Context, req *kvpb.LockRequest, resp *kvpb.LockResponse) error {
 	if r.intents.Empty() {
 		rd := mvcc.NewReader(r.deps.Engine)
 		defer rd.Close()
-		return eval.Latest(&rd, req.Key, resp)
+		return eval.Latest(&rd, req.Key, hlc.MaxTimestamp, resp)
 	}
 	if err := r.awaitUndecided(ctx, req); err != nil {
 		return err

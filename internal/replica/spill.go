@@ -100,18 +100,25 @@ func (r *Replica) spill(ctx context.Context, req *kvpb.SpillRequest, fence raftg
 
 // buildSpill adds an intent for the last write of each key.
 func (r *Replica) buildSpill(b *apply.Builder, req *kvpb.SpillRequest, one txnintent.Intent) error {
+	earlier, err := r.intentsOn(req.Writes[0].Key, req.Writes[len(req.Writes)-1].Key)
+	if err != nil {
+		return err
+	}
+	defer earlier.close()
+	var lock, value []byte
 	for i, n := 0, 0; i < len(req.Writes); i = n {
 		for n = i + 1; n < len(req.Writes) && bytes.Equal(req.Writes[n].Key, req.Writes[i].Key); {
 			n++
 		}
 		last, in := &req.Writes[n-1], one
 		in.Position, in.Deleted = req.Positions[n-1], last.Value == nil
-		outdated, err := r.fillHistory(&in, req, i, n)
+		outdated, err := r.fillHistory(&in, earlier, req, i, n)
 		if err != nil {
 			return err
 		}
 		if !outdated {
-			b.SetRaw(keys.Lock(last.Key), in.Encode())
+			lock, value = keys.AppendLock(lock[:0], last.Key), in.AppendTo(value[:0])
+			b.SetRaw(lock, value)
 			put(b, last)
 		}
 	}
@@ -208,9 +215,11 @@ func next(k []byte) []byte { return append(bytes.Clone(k), 0) }
 // fillHistory adds the transaction's earlier writes of a key to the intent of the last of the writes from
 // i to n: a rollback to a savepoint restores them, and snapshots of earlier statements read them.
 // outdated says that the range already has a later write, so that this is an old copy of the request.
-func (r *Replica) fillHistory(in *txnintent.Intent, req *kvpb.SpillRequest, i, n int) (outdated bool, err error) {
+func (r *Replica) fillHistory(
+	in *txnintent.Intent, earlier *intentCursor, req *kvpb.SpillRequest, i, n int,
+) (outdated bool, err error) {
 	key := req.Writes[i].Key
-	old, ok, err := r.intentOn(key)
+	old, ok, err := earlier.on(key)
 	if err != nil {
 		return false, err
 	}

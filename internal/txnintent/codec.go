@@ -51,7 +51,10 @@ const (
 )
 
 // Encode returns the stored form.
-func (l *Intent) Encode() []byte {
+func (l *Intent) Encode() []byte { return l.AppendTo(make([]byte, 0, 64+len(l.Anchor))) }
+
+// AppendTo appends the stored form to b.
+func (l *Intent) AppendTo(b []byte) []byte {
 	flags := byte(0)
 	for _, f := range []struct {
 		on  bool
@@ -61,7 +64,7 @@ func (l *Intent) Encode() []byte {
 			flags |= f.bit
 		}
 	}
-	b := append(make([]byte, 0, 64+len(l.Anchor)), recordVersion, flags)
+	b = append(b, recordVersion, flags)
 	b = appendID(b, l.Txn)
 	b = appendTS(b, l.TS)
 	b = binary.BigEndian.AppendUint32(b, l.Epoch)

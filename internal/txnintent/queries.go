@@ -104,15 +104,8 @@ func (t *Table) Latest(key []byte) (v View, moved map[hlc.Timestamp]hlc.Timestam
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	for _, x := range t.txns {
-		switch s := &x.state; {
-		case !s.Overlaps(key, nil) || s.Status == ImplicitlyCommitted:
-		case s.Status == Committed:
-			if moved == nil {
-				moved = map[hlc.Timestamp]hlc.Timestamp{}
-			}
-			moved[s.TS] = s.CommitTS
-		default:
-			v = append(v, s.TS)
+		if x.state.Overlaps(key, nil) {
+			v, moved = x.state.latest(v, moved)
 		}
 	}
 	return v, moved
@@ -135,6 +128,59 @@ func (t *Table) Holders(self kvpb.TxnID, key []byte, undecided bool) (over []*Tx
 		}
 	}
 	return over, e
+}
+
+// Others returns the transactions, but for self, that may have intents in [start, end).
+func (t *Table) Others(self kvpb.TxnID, start, end []byte) map[kvpb.TxnID]*Txn {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	var over map[kvpb.TxnID]*Txn
+	for _, x := range t.txns {
+		if x.id == self || !x.state.Overlaps(start, end) {
+			continue
+		}
+		if over == nil {
+			over = map[kvpb.TxnID]*Txn{}
+		}
+		over[x.id] = x
+	}
+	return over
+}
+
+// LatestOf is Latest for the sorted keys that a transaction has locked. ok is false if others have
+// undecided intents among them. Transactions that are decided are asked to leave the keys.
+func (t *Table) LatestOf(self kvpb.TxnID, sorted [][]byte) (v View, moved map[hlc.Timestamp]hlc.Timestamp, e Effects, ok bool) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	first, end := sorted[0], next(sorted[len(sorted)-1])
+	for _, x := range t.txns {
+		s := &x.state
+		switch {
+		case !s.Overlaps(first, end):
+			continue
+		case x.id != self && !s.Status.Known():
+			return nil, nil, e, false
+		case x.id != self:
+			e |= t.stepLocked(x, Event{Type: Contend, Keys: sorted}).Effects
+		}
+		v, moved = s.latest(v, moved)
+	}
+	return v, moved, e, true
+}
+
+// latest adds what a read of the newest committed versions needs to know of the intents.
+func (s *State) latest(v View, moved map[hlc.Timestamp]hlc.Timestamp) (View, map[hlc.Timestamp]hlc.Timestamp) {
+	switch s.Status {
+	case ImplicitlyCommitted:
+	case Committed:
+		if moved == nil {
+			moved = map[hlc.Timestamp]hlc.Timestamp{}
+		}
+		moved[s.TS] = s.CommitTS
+	default:
+		v = append(v, s.TS)
+	}
+	return v, moved
 }
 
 // Staged reports whether a transaction has staged a key.
