@@ -85,7 +85,7 @@ const otherMemory = 32 << 20
 func (n *Node) HeapMemory() int64 { return max(n.MaxMemory-otherMemory, n.MaxMemory/2) }
 
 // StatementMemory is what statements may use of MaxMemory. The rest is for what nobody accounts
-// for: long writes on their way through raft (replica.LongWrites), LogCache, and garbage.
+// for: long writes on their way through raft (raftgroup.LongWrites), LogCache, and garbage.
 func (n *Node) StatementMemory() int64 { return n.HeapMemory() * 5 / 8 }
 
 // maxLogCache bounds LogCache: what is older is rarely asked for.

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/lichendb/lichen/internal/apply"
+	"github.com/lichendb/lichen/internal/checksum"
 	"github.com/lichendb/lichen/internal/keys"
 	"github.com/lichendb/lichen/internal/kvpb"
 	"github.com/lichendb/lichen/internal/replica"
@@ -109,10 +110,10 @@ func (k *Checker) handleChecksum(ctx context.Context, _ kvpb.NodeID, req []byte)
 }
 
 // checksum waits for the checksum of a replica here.
-func (k *Checker) checksum(ctx context.Context, req *checksumRequest) (replica.Checksum, error) {
+func (k *Checker) checksum(ctx context.Context, req *checksumRequest) (checksum.Checksum, error) {
 	r, ok := k.o.Store.ReplicaWithID(req.Range, req.Replica)
 	if !ok || !r.Initialized() {
-		return replica.Checksum{}, errors.New("the replica is not here")
+		return checksum.Checksum{}, errors.New("the replica is not here")
 	}
 	ctx, cancel := context.WithTimeout(ctx, checkTimeout)
 	defer cancel()
@@ -189,7 +190,7 @@ func (k *Checker) Check(ctx context.Context, r *replica.Replica) RangeCheck {
 		c.Err = err.Error()
 		return c
 	}
-	sums := make([]replica.Checksum, len(d.Replicas))
+	sums := make([]checksum.Checksum, len(d.Replicas))
 	c.Replicas = make([]ReplicaCheck, len(d.Replicas))
 	var wg sync.WaitGroup
 	for i, rep := range d.Replicas {
@@ -213,7 +214,7 @@ func (k *Checker) Check(ctx context.Context, r *replica.Replica) RangeCheck {
 	return c
 }
 
-func (k *Checker) askChecksum(ctx context.Context, node kvpb.NodeID, req *checksumRequest) (sum replica.Checksum, err error) {
+func (k *Checker) askChecksum(ctx context.Context, node kvpb.NodeID, req *checksumRequest) (sum checksum.Checksum, err error) {
 	switch {
 	case node == k.o.Node():
 		return k.checksum(ctx, req)

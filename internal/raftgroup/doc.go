@@ -13,6 +13,7 @@
 //   - InFlight: entries between proposal and application, and their waiting proposers.
 //   - Quiescence: when a leader is idle.
 //   - LogView: the group's part of the store's log, as raft sees it.
+//   - LongWrites: the limit that the long writes of all groups of a store share.
 //
 // testdata/queue, testdata/inflight and testdata/group have a script for each scenario.
 //

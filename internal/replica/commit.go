@@ -102,7 +102,7 @@ func (c *commit) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	defer c.r.deps.LongWrites.leave(room)
+	defer c.r.deps.LongWrites.Leave(room)
 	if c.req.Spilled {
 		return c.commitSpilled(ctx)
 	}

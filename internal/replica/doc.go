@@ -21,7 +21,7 @@
 //   - group.go, messages.go: the replica as the host of its raft group. applyentry.go: application.
 //   - lease.go: the beginning and the end of a leadership. election.go, locktransfer.go, resign.go.
 //   - stage.go, multirange.go: commits in several ranges. spill.go: transactions that outgrow the
-//     buffer of their gateway. intentcursor.go: the intents on many keys. longwrites.go: the limit for writes in flight. intents.go, push.go,
+//     buffer of their gateway. intentcursor.go: the intents on many keys. intents.go, push.go,
 //     resolve.go, sweep.go, txnrecord.go, gateway.go: the effects of txnintent. replay.go: commits
 //     that were sent again.
 //   - split.go, merge.go, subsume.go: changes of the bounds. change.go: changes of the membership.
@@ -84,7 +84,7 @@
 //     at that moment or in a later entry. The resolved timestamp is computed while nothing is applied,
 //     and delivered after all events that are buffered then. (beginFeed, stage, resolveFeed, take)
 //  12. All replicas compute a checksum over the state after the same entry; later entries do not
-//     change it. (group.Apply, beginCheck)
+//     change it. (group.Apply, beginCheck; checksum)
 //
 // # Concurrency
 //

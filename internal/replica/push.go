@@ -173,14 +173,18 @@ func (r *Replica) awaitDecided(ctx context.Context, x *txnintent.Txn, req *kvpb.
 }
 
 // awaitWrites waits for the resolution of other transactions' intents on the keys and acquires room for
-// the writes. The caller releases the room (LongWrites.leave).
+// the writes. The caller releases the room (LongWrites.Leave).
 func (r *Replica) awaitWrites(ctx context.Context, self kvpb.TxnID, written [][]byte, writes []kvpb.Write) (room int64, err error) {
 	if !r.intents.Empty() {
 		if err := r.awaitForeign(ctx, self, written); err != nil {
 			return 0, err
 		}
 	}
-	return r.deps.LongWrites.enter(ctx, writes)
+	n := 0
+	for i := range writes {
+		n += len(writes[i].Key) + len(writes[i].Value)
+	}
+	return r.deps.LongWrites.Enter(ctx, int64(n))
 }
 
 // awaitForeign waits until no other transaction has an intent on the keys: a version written under a

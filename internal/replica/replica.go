@@ -8,11 +8,13 @@ import (
 	"sync/atomic"
 
 	"github.com/lichendb/lichen/internal/apply"
+	"github.com/lichendb/lichen/internal/checksum"
 	"github.com/lichendb/lichen/internal/concurrency"
 	"github.com/lichendb/lichen/internal/hlc"
 	"github.com/lichendb/lichen/internal/kvpb"
 	"github.com/lichendb/lichen/internal/lease"
 	"github.com/lichendb/lichen/internal/liveness"
+	"github.com/lichendb/lichen/internal/raftgroup"
 	"github.com/lichendb/lichen/internal/raftlog"
 	"github.com/lichendb/lichen/internal/snapshot"
 	"github.com/lichendb/lichen/internal/storage"
@@ -54,7 +56,7 @@ type Deps struct {
 	// unbounded.
 	ResolveSlots chan struct{}
 	// LongWrites bounds the long writes under way at a time; nil: unbounded.
-	LongWrites *LongWrites
+	LongWrites *raftgroup.LongWrites
 	// Send sends a raft message to another replica of the range. It may be lost.
 	Send func(r *Replica, to kvpb.ReplicaDescriptor, m *pb.Message)
 	// SendSnapshot streams a snapshot and calls done with whether it arrived.
@@ -161,7 +163,7 @@ type Replica struct {
 	lastWrite atomic.Int64
 	swept     sweep
 	userData  atomic.Value
-	checks    checks
+	checks    checksum.Checks
 	feeds     feeds
 }
 
@@ -228,7 +230,7 @@ func (r *Replica) Refuse() {
 func (r *Replica) Stop() {
 	r.Refuse()
 	r.group.Queue.AwaitIdle()
-	r.checks.stop()
+	r.checks.Stop()
 	r.endFeeds(errStopped, true)
 	r.tasks.stop()
 }

@@ -186,7 +186,7 @@ func (b *intentBatch) flush() error {
 
 // leave releases the room for long writes.
 func (b *intentBatch) leave() {
-	b.r.deps.LongWrites.leave(b.room)
+	b.r.deps.LongWrites.Leave(b.room)
 	b.room = 0
 }
 
@@ -299,7 +299,7 @@ func (s *resolver) one(ctx context.Context, key []byte, in txnintent.Intent) err
 	if to := s.st.Resolution(in); to != txnintent.KeepVersion {
 		limit := 0
 		if to == txnintent.MoveVersion {
-			limit = longWrite
+			limit = raftgroup.LongWrite
 		}
 		v, size, err := mvcc.GetShort(s.r.deps.Engine, key, in.TS, limit)
 		if err != nil {
@@ -322,8 +322,8 @@ func (s *resolver) one(ctx context.Context, key []byte, in txnintent.Intent) err
 
 // move writes the version of an intent anew, of which v is without its payload if it is long.
 func (s *resolver) move(ctx context.Context, key []byte, in txnintent.Intent, v mvcc.Value, size int) error {
-	if size > longWrite {
-		room, err := s.r.deps.LongWrites.enterBytes(ctx, int64(size))
+	if size > raftgroup.LongWrite {
+		room, err := s.r.deps.LongWrites.Enter(ctx, int64(size))
 		if err != nil {
 			return err
 		}

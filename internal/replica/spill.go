@@ -46,7 +46,7 @@ func (r *Replica) Spill(ctx context.Context, req *kvpb.SpillRequest) error {
 	if err != nil {
 		return err
 	}
-	defer r.deps.LongWrites.leave(room)
+	defer r.deps.LongWrites.Leave(room)
 	if err := r.spill(ctx, req, fence); err != nil {
 		return err
 	}

@@ -67,7 +67,7 @@ func (r *Replica) stage(
 	if err != nil {
 		return err
 	}
-	defer r.deps.LongWrites.leave(room)
+	defer r.deps.LongWrites.Leave(room)
 	s := stage{r: r, req: req, resp: resp, fence: fence, written: written, send: propose}
 	return s.run(ctx)
 }

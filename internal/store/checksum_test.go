@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/lichendb/lichen/internal/apply"
+	"github.com/lichendb/lichen/internal/checksum"
 	"github.com/lichendb/lichen/internal/hlc"
 	"github.com/lichendb/lichen/internal/kvpb"
 	"github.com/lichendb/lichen/internal/replica"
@@ -16,7 +17,7 @@ import (
 )
 
 // checksums returns the checksum of each node's replica of a range.
-func (c *cluster) checksums(id kvpb.RangeID, n byte) (sums []replica.Checksum) {
+func (c *cluster) checksums(id kvpb.RangeID, n byte) (sums []checksum.Checksum) {
 	c.T.Helper()
 	ask := apply.CheckID{n}
 	c.Do(id, func(r *replica.Replica) error { return r.AskChecksums(context.Background(), ask) })
@@ -49,7 +50,7 @@ func TestChecksums(t *testing.T) {
 		for i := range 30 {
 			c.Put(1, fmt.Sprintf("\x10k%02d", i), "after")
 		}
-		same := func(id kvpb.RangeID, n byte) replica.Checksum {
+		same := func(id kvpb.RangeID, n byte) checksum.Checksum {
 			t.Helper()
 			sums := c.checksums(id, n)
 			for i := range sums {

@@ -17,6 +17,7 @@ import (
 	"github.com/lichendb/lichen/internal/kvpb"
 	"github.com/lichendb/lichen/internal/must"
 	"github.com/lichendb/lichen/internal/quota"
+	"github.com/lichendb/lichen/internal/raftgroup"
 	"github.com/lichendb/lichen/internal/raftlog"
 	"github.com/lichendb/lichen/internal/replica"
 	"github.com/lichendb/lichen/internal/sleep"
@@ -44,7 +45,7 @@ type Options struct {
 	// LogCacheBytes bounds the log entries cached in memory; zero means raftlog.DefaultCacheBytes.
 	LogCacheBytes int64
 	// LongWriteBytes bounds the long writes on their way through raft; zero means
-	// replica.DefaultLongWrites.
+	// raftgroup.DefaultLongWrites.
 	LongWriteBytes int64
 	// GCTTL is how long old versions stay readable; zero means DefaultGCTTL.
 	GCTTL time.Duration
@@ -121,7 +122,7 @@ type Store struct {
 	checkSlots chan struct{}
 	// resolveSlots bounds the concurrent long intent resolutions.
 	resolveSlots chan struct{}
-	longWrites   *replica.LongWrites
+	longWrites   *raftgroup.LongWrites
 	stop         chan struct{}
 	flushed      chan struct{}
 	done         sync.WaitGroup
@@ -160,7 +161,7 @@ func Open(o Options) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	s.longWrites = replica.NewLongWrites(cmp.Or(o.LongWriteBytes, replica.DefaultLongWrites), s.eng.AwaitFlush)
+	s.longWrites = raftgroup.NewLongWrites(cmp.Or(o.LongWriteBytes, raftgroup.DefaultLongWrites), s.eng.AwaitFlush)
 	s.log, err = raftlog.Open(raftlog.Options{
 		FS: o.FS, Dir: o.FS.PathJoin(o.Dir, "raftlog"), SegmentBytes: o.SegmentBytes, CacheBytes: o.LogCacheBytes, OnFatal: o.OnFatal, Synced: s.disk.pace.synced,
 	})

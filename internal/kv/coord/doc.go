@@ -4,7 +4,7 @@
 // Above it is kv; below it a kvpb.Sender, which is dist in a server. Read txn.go (Txn, the course of
 // a transaction), scan.go (pages of one span or several), readahead.go (pages that another goroutine
 // reads), uncertain.go (reads under clock
-// uncertainty), buffer.go (Buffer, the writes), spill.go (writes that outgrow the buffer), reads.go
+// uncertainty), buffer.go (Buffer, the writes), spill.go (writes that outgrow the buffer), spilledkeys.go (which keys those are), reads.go
 // (ReadSet), reserve.go (reservations of long statements), env.go (state that transactions share),
 // lockahead.go (locks for many rows in one request), unlock.go (release of a lock before the end).
 //

@@ -1,10 +1,9 @@
-package replica
+package raftgroup
 
 import (
 	"context"
 	"time"
 
-	"github.com/lichendb/lichen/internal/kvpb"
 	"golang.org/x/sync/semaphore"
 )
 
@@ -12,8 +11,8 @@ import (
 // entry in raft and in the log's cache, and in turn the command, the log's frame or the engine's batch.
 // No other limit covers these copies.
 const (
-	// longWrite is the size from which a request counts against the limit.
-	longWrite = 1 << 20
+	// LongWrite is the size from which a request counts against the limit.
+	LongWrite = 1 << 20
 	// DefaultLongWrites bounds the bytes of a store's long writes in flight. A longer one runs alone.
 	DefaultLongWrites = 32 << 20
 	// longWriteWait bounds the wait for room. Afterwards a write proceeds without: the writes before
@@ -34,18 +33,9 @@ func NewLongWrites(limit int64, flushed func(ctx context.Context, bytes int64) e
 	return &LongWrites{room: semaphore.NewWeighted(limit), limit: limit, flushed: flushed}
 }
 
-// enter acquires room for long writes and returns its size, for leave. It fails if ctx ends first.
-func (l *LongWrites) enter(ctx context.Context, writes []kvpb.Write) (taken int64, err error) {
-	n := int64(0)
-	for i := range writes {
-		n += int64(len(writes[i].Key) + len(writes[i].Value))
-	}
-	return l.enterBytes(ctx, n)
-}
-
-// enterBytes is enter for writes of n bytes.
-func (l *LongWrites) enterBytes(ctx context.Context, n int64) (taken int64, err error) {
-	if n < longWrite || l == nil {
+// Enter acquires room for writes of n bytes and returns its size, for Leave. It fails if ctx ends first.
+func (l *LongWrites) Enter(ctx context.Context, n int64) (taken int64, err error) {
+	if n < LongWrite || l == nil {
 		return 0, nil
 	}
 	waiting, cancel := context.WithTimeout(ctx, longWriteWait)
@@ -61,8 +51,8 @@ func (l *LongWrites) enterBytes(ctx context.Context, n int64) (taken int64, err 
 	return taken, nil
 }
 
-// leave releases the room that enter returned.
-func (l *LongWrites) leave(taken int64) {
+// Leave releases the room that Enter returned.
+func (l *LongWrites) Leave(taken int64) {
 	if taken > 0 {
 		l.room.Release(taken)
 	}
