@@ -9,14 +9,28 @@ import (
 	"github.com/lichendb/lichen/internal/sql/types"
 )
 
+// SampleName is the name of the condition of TABLESAMPLE, for plans.
+const SampleName = "tablesample"
+
 // TableSample returns the condition of TABLESAMPLE: whether a row is in the
 // sample of so many percent (float8). It depends on nothing but the seed
 // (float8) and the row's key (record), so that the same seed gives the same
 // sample. It has no name that SQL can call it by.
 func TableSample() *call.Overload {
 	return &call.Overload{
-		Name: "tablesample", Args: []*types.T{types.Float8, types.Float8, types.Record}, Ret: types.Bool,
+		Name: SampleName, Args: []*types.T{types.Float8, types.Float8, types.Record}, Ret: types.Bool,
 		Volatility: call.Stable, Eval: sampled,
+	}
+}
+
+// SampleSeed returns the function that chooses the seed of a TABLESAMPLE without REPEATABLE. It is stable, as a
+// statement asks it once for each sample.
+func SampleSeed() *call.Overload {
+	return &call.Overload{
+		Name: "tablesample_seed", Ret: types.Float8, Volatility: call.Stable,
+		Eval: func(c *call.Context, _ []types.Datum) (types.Datum, error) {
+			return types.NewFloat(c.Random().Float64()), nil
+		},
 	}
 }
 

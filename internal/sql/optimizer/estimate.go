@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/lichendb/lichen/internal/sql/builtin"
 	"github.com/lichendb/lichen/internal/sql/catalog"
 	"github.com/lichendb/lichen/internal/sql/plan"
 	"github.com/lichendb/lichen/internal/sql/types"
@@ -172,6 +173,9 @@ func boundOf(c plan.Expr, scan *plan.Scan) (ord int, lo, hi *plan.Bound) {
 }
 
 func callSel(c *plan.Call, st *TableStats, scan *plan.Scan) float64 {
+	if c.Fn.Name == builtin.SampleName {
+		return sampleSel(c)
+	}
 	if !c.Fn.Operator || len(c.Args) != 2 {
 		return rangeSel
 	}
@@ -196,6 +200,15 @@ func callSel(c *plan.Call, st *TableStats, scan *plan.Scan) float64 {
 		return 1 - matchSel
 	}
 	return rangeSel
+}
+
+// sampleSel is the share of rows that TABLESAMPLE asks for.
+func sampleSel(c *plan.Call) float64 {
+	percent, ok := constOf(c.Args[0])
+	if !ok || percent.IsNull() {
+		return rangeSel
+	}
+	return min(max(percent.Float()/100, 0), 1)
 }
 
 // likeSel estimates the share of rows that match a pattern. Tools ask for everything with

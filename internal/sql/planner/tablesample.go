@@ -28,17 +28,22 @@ func (b *builder) tableSample(ts *ast.TableSample, it *item, node plan.Node, s *
 	if err != nil {
 		return nil, err
 	}
-	seed := ts.Repeatable
-	if seed == nil { // one for the whole execution
-		random := &ast.FuncCall{Loc: ts.Loc, Name: ast.FuncName{Name: "random"}}
-		seed = &ast.Subquery{Loc: ts.Loc, Query: &ast.Select{Loc: ts.Loc, Items: []ast.SelectItem{{X: random}}}}
-	}
-	from, err := b.sampleArg(seed, types.Float8, "REPEATABLE", in)
-	if err != nil {
-		return nil, err
+	from := b.sampleSeed(ts)
+	if ts.Repeatable != nil {
+		if from, err = b.sampleArg(ts.Repeatable, types.Float8, "REPEATABLE", in); err != nil {
+			return nil, err
+		}
 	}
 	cond := &plan.Call{Fn: builtin.TableSample(), Args: []plan.Expr{percent, from, sampleKey(it)}, T: types.Bool, Pos: ts.Pos}
 	return filter(node, cond), nil
+}
+
+// sampleSeed is a seed for the whole execution: a subquery, which is computed once.
+func (b *builder) sampleSeed(ts *ast.TableSample) plan.Expr {
+	n := &plan.Project{Input: oneRow(), Exprs: []plan.Expr{&plan.Call{Fn: builtin.SampleSeed(), T: types.Float8, Pos: ts.Pos}}}
+	n.Cols = []plan.Column{{ID: b.newCol(), Name: "seed", Type: types.Float8, NotNull: true}}
+	b.nextSub++
+	return &plan.Subquery{Kind: plan.ScalarSubquery, Plan: n, T: types.Float8, ID: b.nextSub}
 }
 
 func (b *builder) sampleArg(e ast.Expr, t *types.T, what string, s *scope) (plan.Expr, error) {
