@@ -145,16 +145,24 @@ func (s *scanOp) Next(b *rowcontainer.Batch) error {
 			return nil // its rows live in the page that would be replaced
 		}
 		var err error
-		if several {
-			err = s.readSpans(s.limit(b.Max))
+		if rows := s.limit(b.Max); several || s.readsOn(rows) {
+			err = s.readSpans(rows)
 		} else {
-			err = s.readPage(i, s.limit(b.Max))
+			err = s.readPage(i, rows)
 		}
 		if err != nil {
 			return err
 		}
+		if s.readsOn(s.limit(b.Max)) {
+			s.pager.readAhead()
+		}
 	}
 	return nil
+}
+
+// readsOn reports whether the consumer of a page of so many rows probably reads the next one as well.
+func (s *scanOp) readsOn(rows int) bool {
+	return rows >= s.mostRows && !s.reverse && s.locker == nil && s.tokens == nil
 }
 
 // several reports whether the next page is read from several ranges.
