@@ -42,7 +42,7 @@ type answer struct {
 var settings = map[string]string{
 	"timezone": "UTC", "datestyle": "ISO, MDY", "intervalstyle": "postgres", "extra_float_digits": "1",
 	"search_path": "diff, public", "statement_timeout": "10s", "client_min_messages": "error", "bytea_output": "hex",
-	"default_transaction_isolation": "repeatable read",
+	"default_transaction_isolation": "repeatable read", "work_mem": "4MB",
 }
 
 func (s *server) connect(ctx context.Context) error {
