@@ -1,6 +1,7 @@
 package kv_test
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -61,6 +62,38 @@ func TestCollectUnderProvisional(t *testing.T) {
 			}
 			c.close()
 		}
+	}
+}
+
+// readCollected reads what was collected since the transaction's snapshot, and returns an error unless the
+// read is refused.
+func readCollected(t *testing.T) error {
+	ctx := context.Background()
+	g := newRanges(t, fs.NewMem())
+	defer g.close()
+	other := g.gateway()
+	other.mustSet("old", "a")
+	txn := g.gateway().begin(kv.TxnOptions{})
+	defer txn.Rollback(ctx)
+	if _, _, err := txn.Get(ctx, key("x")); err != nil { // fixes the snapshot
+		t.Fatal(err)
+	}
+	other.mustSet("new", "a")
+	for range 2 { // the second time with the threshold in place
+		g.collect()
+	}
+	v, _, err := txn.Get(ctx, key("a"))
+	var old *kvpb.SnapshotTooOldError
+	if !errors.As(err, &old) {
+		return fmt.Errorf("a read of a collected version returns %q, %w", v, cmp.Or(err, errors.New("without an error")))
+	}
+	return nil
+}
+
+// A read of a version that may be collected is refused.
+func TestReadBelowThreshold(t *testing.T) {
+	if err := readCollected(t); err != nil {
+		t.Error(err)
 	}
 }
 

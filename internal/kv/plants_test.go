@@ -38,6 +38,18 @@ func TestPlantsMessages(t *testing.T) {
 	})
 }
 
+// TestPlantsCollection plants what reads of collected versions must show.
+func TestPlantsCollection(t *testing.T) {
+	t.Run(string(plant.IgnoreThreshold), func(t *testing.T) {
+		defer plant.Choose(plant.IgnoreThreshold)()
+		if err := readCollected(t); err != nil {
+			t.Logf("found: %v", err)
+			return
+		}
+		t.Error("not found")
+	})
+}
+
 // firstLoss returns what the first power loss shows that shows anything.
 func firstLoss(c *crasher, writes uint64) error {
 	for _, cr := range c.crashes {

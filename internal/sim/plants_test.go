@@ -24,7 +24,7 @@ type finder struct {
 
 // found elsewhere are the plants that a test of another package finds.
 var foundElsewhere = map[plant.Name]string{
-	plant.AckBeforeSync: "internal/kv", plant.TruncateEarly: "internal/kv", plant.SkipUniqueLock: "internal/server",
+	plant.AckBeforeSync: "internal/kv", plant.TruncateEarly: "internal/kv", plant.IgnoreThreshold: "internal/kv", plant.SkipUniqueLock: "internal/server",
 	plant.LocksBesideRecord: "internal/store", plant.MendAlways: "internal/store", plant.WriteUnchecked: "internal/sql/exec", plant.NullsAsValues: "internal/sql/exec", plant.LaterRowFails: "internal/sql/exec", plant.CountedReplaced: "internal/kv",
 	plant.FilterBelowOuter: "internal/sql", plant.OuterUnchecked: "internal/sql", plant.NullInAntiJoin: "internal/sql", plant.MergedColumns: "internal/sql",
 	plant.VolatileTwice: "internal/sql", plant.ResidualDropped: "internal/sql", plant.SpanShort: "internal/sql", plant.StaleSubquery: "internal/sql",
@@ -187,7 +187,6 @@ var finders = []finder{
 		return withPast(often(seed, 200*time.Millisecond, map[FaultKind]int{MoveLeader: 1}))
 	}},
 	{plant: plant.CollectAboveReaders, from: 1, seeds: 4, make: func(seed uint64) (workload, setting) { return withAging(usual(seed)) }},
-	{plant: plant.IgnoreThreshold, from: 1, seeds: 4, make: func(seed uint64) (workload, setting) { return withAging(usual(seed)) }},
 	{plant: plant.SplitDropsLocks, from: 1, seeds: 4, make: func(seed uint64) (workload, setting) {
 		b := heldBank{bank{accounts: 12}}
 		return b, heldSetting(seed, simLength, b)

@@ -48,7 +48,7 @@ func (f *Frame) Join(part *Frame) {
 
 // Trim returns the part of sel that is before the row that failed in f.
 func (f *Frame) Trim(sel vector.Selection) vector.Selection {
-	if f.Err == nil || len(sel) == 0 || sel[len(sel)-1] < f.at {
+	if f.Err == nil || len(sel) == 0 || sel[len(sel)-1] < f.at || plant.On(plant.LaterRowFails) {
 		return sel
 	}
 	k, _ := slices.BinarySearch(sel, f.at)
