@@ -21,17 +21,25 @@ type intentCursor struct {
 	lock []byte // scratch: the lock's key
 }
 
-// intentsOn returns a cursor for the keys from first to last. The caller closes it.
+// intentsOn returns a cursor for the keys from first to last. The caller closes it soon: a store that
+// stops waits for it.
 func (r *Replica) intentsOn(first, last []byte) (*intentCursor, error) {
+	if !r.deps.Engine.BeginRead() {
+		return nil, storage.ErrClosed
+	}
 	it, err := r.deps.Engine.NewIter(storage.IterOptions{Lower: keys.Lock(first), Upper: keys.Next(keys.Lock(last))})
 	if err != nil {
+		r.deps.Engine.EndRead()
 		return nil, err
 	}
 	it.First()
 	return &intentCursor{r: r, it: it}, nil
 }
 
-func (c *intentCursor) close() { _ = c.it.Close() } // on has reported its error
+func (c *intentCursor) close() {
+	_ = c.it.Close() // on has reported its error
+	c.r.deps.Engine.EndRead()
+}
 
 // on reads the intent on a key, which does not lie below that of the call before.
 func (c *intentCursor) on(key []byte) (in txnintent.Intent, ok bool, err error) {

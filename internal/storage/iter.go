@@ -46,10 +46,10 @@ func (e *Engine) NewIter(o IterOptions) (*Iterator, error) { return e.newIter(o,
 // GetUnversioned appends the value of an unversioned key to buf and reports
 // whether the key exists.
 func (e *Engine) GetUnversioned(key, buf []byte) (value []byte, found bool, err error) {
-	if !e.beginRead() {
+	if !e.BeginRead() {
 		return buf, false, ErrClosed
 	}
-	defer e.endRead()
+	defer e.EndRead()
 	var scratch [64]byte
 	v, closer, err := e.db.Get(AppendEngineKey(scratch[:0], key, hlc.Timestamp{}))
 	if errors.Is(err, pebble.ErrNotFound) {
@@ -121,17 +121,19 @@ func (e *Engine) newIter(o IterOptions, durable bool) (*Iterator, error) {
 	return it, nil
 }
 
-// beginRead notes that a key is being read, until endRead; false once the store is being closed.
-func (e *Engine) beginRead() bool {
+// BeginRead keeps Close waiting until EndRead, which must be called soon. It returns false if the engine
+// is closed.
+func (e *Engine) BeginRead() bool {
 	e.reading.Add(1)
 	if e.closed.Load() {
-		e.endRead()
+		e.EndRead()
 		return false
 	}
 	return true
 }
 
-func (e *Engine) endRead() {
+// EndRead ends what BeginRead began.
+func (e *Engine) EndRead() {
 	if e.reading.Add(-1) == 0 && e.closed.Load() {
 		select {
 		case e.unread <- struct{}{}:
