@@ -97,6 +97,7 @@ func TestTwinWakes(t *testing.T) {
 			t.Errorf("the silence of the former process was noticed after %v", took)
 		}
 		w.lose(false)
+		pass(DeadTimeout) // the former process notices as well that its connection was silent
 		elder.Send(1, note, []byte("I am node 2"))
 		elder.wantEnds(t, 1, "another process has started as node 2")
 		younger.wantGoesOn(t, 1)
