@@ -24,8 +24,6 @@ const (
 	checkRate  = 64 << 20
 )
 
-var errStopped = &kvpb.UnavailableError{Reason: "the node is stopping"}
-
 // Checksum is a hash of a range's replicated state at one index of its log: data, locks, transaction
 // records, descriptor and collection threshold. All replicas must agree on it.
 type Checksum struct {
@@ -185,7 +183,7 @@ func (s *summing) run(slots chan struct{}) error {
 		case slots <- struct{}{}:
 			defer func() { <-slots }()
 		case <-s.quit:
-			return errStopped
+			return kvpb.ErrStopping
 		}
 	}
 	for _, it := range s.iters {
@@ -223,6 +221,6 @@ func (s *summing) flush() error {
 	case <-wait.C:
 		return nil
 	case <-s.quit:
-		return errStopped
+		return kvpb.ErrStopping
 	}
 }

@@ -132,6 +132,9 @@ type UnavailableError struct {
 	Detail, Hint string
 }
 
+// ErrStopping is the error of a request that a stopping node does not serve.
+var ErrStopping = &UnavailableError{Reason: "the node is stopping"}
+
 // Error implements error.
 func (e *UnavailableError) Error() string { return "range is unavailable: " + e.Reason }
 

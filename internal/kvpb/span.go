@@ -2,6 +2,7 @@ package kvpb
 
 import (
 	"bytes"
+	"slices"
 	"sort"
 )
 
@@ -48,6 +49,18 @@ func Narrow(spans []Span, start, end []byte) []Span {
 	spans = spans[lo:]
 	hi := sort.Search(len(spans), func(i int) bool { return bytes.Compare(spans[i].Key, end) >= 0 })
 	return spans[:hi]
+}
+
+// Rest returns what is left of sorted, disjoint spans from key on, as after a page of a scan. It retains
+// key, and leaves spans unchanged.
+func Rest(spans []Span, key []byte) []Span {
+	lo := sort.Search(len(spans), func(i int) bool { return !spans[i].Before(key) })
+	spans = spans[lo:]
+	if len(spans) > 0 && bytes.Compare(spans[0].Key, key) < 0 {
+		spans = slices.Clone(spans)
+		spans[0].Key = key
+	}
+	return spans
 }
 
 // Bounds returns the bounds of the smallest range of keys that holds sorted spans.

@@ -110,13 +110,13 @@ func (r *Replica) feedFor(ctx context.Context, req *kvpb.FeedRequest) (*feed, er
 func (r *Replica) betweenEntries(ctx context.Context, fn func() error) error {
 	done := make(chan error, 1)
 	if !r.group.Do(func() { done <- fn() }) {
-		return errStopped
+		return kvpb.ErrStopping
 	}
 	select {
 	case err := <-done:
 		return err
 	case <-r.group.Queue.Halted():
-		return errStopped
+		return kvpb.ErrStopping
 	case <-ctx.Done():
 		return ctx.Err()
 	}

@@ -12,8 +12,6 @@ import (
 	pb "go.etcd.io/raft/v3/raftpb"
 )
 
-var errStopped = &kvpb.UnavailableError{Reason: "the node is stopping"}
-
 // group is the replica's side of its raft group: the raftgroup.Host, which performs the effects that
 // raftgroup.Group decides. The fields after r belong to the processing goroutine.
 type group struct {

@@ -222,7 +222,7 @@ func (r *Replica) Start() error {
 // Refuse fails pending writes and refuses new ones.
 func (r *Replica) Refuse() {
 	r.stopServing()
-	r.group.Queue.Stop(errStopped)
+	r.group.Queue.Stop(kvpb.ErrStopping)
 }
 
 // Stop refuses further writes and waits for those in progress and for background work. Afterwards the
@@ -231,7 +231,7 @@ func (r *Replica) Stop() {
 	r.Refuse()
 	r.group.Queue.AwaitIdle()
 	r.checks.Stop()
-	r.endFeeds(errStopped, true)
+	r.endFeeds(kvpb.ErrStopping, true)
 	r.tasks.stop()
 }
 

@@ -95,7 +95,7 @@ func (g *group) sendSnapshot(to kvpb.ReplicaDescriptor, m *pb.Message) {
 func (r *Replica) Receive(m *pb.Message, from kvpb.ReplicaDescriptor, s *snapshot.Incoming) error {
 	answer := make(chan error, 1)
 	if !r.group.Do(func() { answer <- r.group.receive(m, from, s) }) {
-		return errStopped
+		return kvpb.ErrStopping
 	}
 	return <-answer
 }

@@ -45,14 +45,6 @@ func (t *Txn) charge(more int64) error {
 	return nil
 }
 
-// reserveMemory reserves memory for other things than the buffer; finish gives it back.
-func (t *Txn) reserveMemory(bytes int64) error {
-	if t.env.Mem == nil {
-		return nil
-	}
-	return t.env.Mem.Reserve(bytes)
-}
-
 func (t *Txn) bufferBytes() int64 { return t.buf.Bytes() + lockOverhead*int64(t.buf.Len()) }
 
 // trim gives back what was reserved for writes that were undone.
@@ -74,9 +66,7 @@ func (t *Txn) discharge() {
 
 // forgetSpilled gives back the memory of what the transaction knows of its spilled keys.
 func (t *Txn) forgetSpilled() {
-	if t.env.Mem != nil && t.spill.keys.charged > 0 {
-		t.env.Mem.Release(t.spill.keys.charged)
-	}
+	t.spill.keys.acc.Close()
 	t.spill.keys = spilledKeys{}
 }
 
@@ -123,8 +113,11 @@ func (t *Txn) sendBuffer(ctx context.Context) error {
 		first := chunks[0].Writes[0].Key
 		last := chunks[len(chunks)-1].Writes
 		t.spill.span = kvpb.Cover(kvpb.Cover(t.spill.span, first), last[len(last)-1].Key)
+		if t.state != spilled {
+			t.spill.keys.acc.Init(t.env.Mem)
+		}
 		t.state = spilled // even after an error: a part may be stored
-		t.spill.keys.add(chunks, t.reserveMemory)
+		t.spill.keys.add(chunks)
 		if t.spill.anchor == nil {
 			// The record is in the anchor's range, where other transactions look for it.
 			t.spill.anchor = bytes.Clone(first)

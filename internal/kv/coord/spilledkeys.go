@@ -5,6 +5,7 @@ import (
 	"iter"
 
 	"github.com/lichendb/lichen/internal/kvpb"
+	"github.com/lichendb/lichen/internal/quota"
 )
 
 // Limits of what a gateway remembers of the keys that it has spilled. After more spills, or without
@@ -21,18 +22,18 @@ var filterSeed = maphash.MakeSeed()
 // that it has not written cost no request.
 type spilledKeys struct {
 	filters []bloomFilter
-	charged int64
+	acc     quota.Account
 	unknown bool // some spill has no filter
 }
 
-// add adds the keys of a spill. reserve reserves the memory.
-func (s *spilledKeys) add(requests []kvpb.SpillRequest, reserve func(int64) error) {
+// add adds the keys of a spill.
+func (s *spilledKeys) add(requests []kvpb.SpillRequest) {
 	writes := 0
 	for i := range requests {
 		writes += len(requests[i].Writes)
 	}
 	f := newBloomFilter(writes)
-	if s.unknown = s.unknown || len(s.filters) == maxFilters || reserve(f.bytes()) != nil; s.unknown {
+	if s.unknown = s.unknown || len(s.filters) == maxFilters || s.acc.Grow(f.bytes()) != nil; s.unknown {
 		return
 	}
 	for i := range requests {
@@ -40,7 +41,7 @@ func (s *spilledKeys) add(requests []kvpb.SpillRequest, reserve func(int64) erro
 			f.add(maphash.Bytes(filterSeed, requests[i].Writes[j].Key))
 		}
 	}
-	s.filters, s.charged = append(s.filters, f), s.charged+f.bytes()
+	s.filters = append(s.filters, f)
 }
 
 // mayHold reports whether a key may have been spilled.

@@ -235,13 +235,7 @@ func scanUnique(r *operator.Run, spans []kvpb.Span, f func(key, value []byte) (b
 		if page.Resume == nil {
 			return nil
 		}
-		for len(spans) > 0 && spans[0].Before(page.Resume) {
-			spans = spans[1:]
-		}
-		if len(spans) > 0 && bytes.Compare(spans[0].Key, page.Resume) < 0 {
-			spans = slices.Clone(spans)
-			spans[0].Key = bytes.Clone(page.Resume)
-		}
+		spans = kvpb.Rest(spans, bytes.Clone(page.Resume))
 	}
 	return nil
 }

@@ -122,14 +122,7 @@ func (o *referringOp) read() (bool, error) {
 		last := min(len(o.spans), o.ahead+scan.MaxPageSpans)
 		o.request, o.ahead = o.spans[o.ahead:last], last
 	} else {
-		n := 0
-		for n < len(o.request) && o.request[n].Before(o.resume) {
-			n++
-		}
-		o.request = slices.Clone(o.request[n:])
-		if len(o.request) > 0 && bytes.Compare(o.request[0].Key, o.resume) < 0 {
-			o.request[0].Key = o.resume
-		}
+		o.request = kvpb.Rest(o.request, o.resume)
 		if o.resume = nil; len(o.request) == 0 {
 			return true, nil
 		}

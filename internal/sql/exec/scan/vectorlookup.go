@@ -179,7 +179,10 @@ func (l *VectorLookups) Read(store *vector.Store) (all bool, err error) {
 		if all, err := l.take(store, page); !all {
 			return false, err
 		}
-		request = rest(request, page.Resume)
+		if page.Resume == nil {
+			break
+		}
+		request = kvpb.Rest(request, bytes.Clone(page.Resume))
 	}
 	for len(l.ends) < len(l.ranges) {
 		l.ends = append(l.ends, int32(store.Len()))
@@ -192,20 +195,6 @@ func (l *VectorLookups) batch() int { return min(vector.BatchRows, l.run.BatchRo
 // tooMuch reports whether what has been read is more than several left rows may have.
 func (l *VectorLookups) tooMuch(store *vector.Store) bool {
 	return len(l.ranges) > 1 && (store.Len() > maxLookedUp*l.batch() || l.held > maxLookedUpBytes)
-}
-
-// rest returns what is left of the spans of a request from key on; nil is their end.
-func rest(request []kvpb.Span, key []byte) []kvpb.Span {
-	if key == nil {
-		return nil
-	}
-	for len(request) > 0 && request[0].Before(key) {
-		request = request[1:]
-	}
-	if len(request) > 0 && bytes.Compare(request[0].Key, key) < 0 {
-		request[0].Key = bytes.Clone(key)
-	}
-	return request
 }
 
 // take puts the rows of a page into store and notes where ranges end. It returns false if they are too much.
