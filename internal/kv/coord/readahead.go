@@ -29,9 +29,6 @@ func (t *Txn) ReadAhead(ctx context.Context, spans []kvpb.Span, o ScanOptions, r
 		return nil
 	}
 	a := &ReadAhead{txn: t, meta: t.meta, observed: slices.Clone(t.observed), spans: spans, opts: o, page: res, done: make(chan struct{})}
-	if a.opts.MaxBytes == 0 {
-		a.opts.MaxBytes = maxPageBytes
-	}
 	ctx, a.cancel = context.WithCancel(ctx)
 	go a.read(ctx)
 	return a
@@ -39,7 +36,7 @@ func (t *Txn) ReadAhead(ctx context.Context, spans []kvpb.Span, o ScanOptions, r
 
 func (a *ReadAhead) read(ctx context.Context) {
 	defer close(a.done)
-	req := kvpb.ScanRequest{Txn: &a.meta, MaxKeys: a.opts.MaxRows, MaxBytes: a.opts.MaxBytes, Observed: a.observed}
+	req := kvpb.ScanRequest{Txn: &a.meta, MaxKeys: a.opts.MaxRows, MaxBytes: a.opts.pageBytes(), Observed: a.observed}
 	if req.Start, req.End = kvpb.Bounds(a.spans); len(a.spans) > 1 {
 		req.Spans = a.spans
 	}

@@ -13,11 +13,8 @@ import (
 // in reverse.
 func (t *Txn) Scan(ctx context.Context, start, end []byte, o ScanOptions, res *kvpb.ScanResponse) error {
 	req := &t.scanReq
-	req.Start, req.End, req.MaxKeys, req.MaxBytes, req.Reverse = start, end, o.MaxRows, o.MaxBytes, o.Reverse
+	req.Start, req.End, req.MaxKeys, req.MaxBytes, req.Reverse = start, end, o.MaxRows, o.pageBytes(), o.Reverse
 	req.Spans = nil
-	if req.MaxBytes == 0 {
-		req.MaxBytes = maxPageBytes
-	}
 	own := t.buf.Len() > 0 || t.state == spilled
 	page := res
 	if own {
@@ -52,11 +49,8 @@ func (t *Txn) ScanSpans(ctx context.Context, spans []kvpb.Span, o ScanOptions, r
 		return t.scanFirst(ctx, spans, o, res)
 	}
 	req := &t.scanReq
-	req.Start, req.End, req.MaxKeys, req.MaxBytes, req.Reverse = start, end, o.MaxRows, o.MaxBytes, false
+	req.Start, req.End, req.MaxKeys, req.MaxBytes, req.Reverse = start, end, o.MaxRows, o.pageBytes(), false
 	req.Spans = spans
-	if req.MaxBytes == 0 {
-		req.MaxBytes = maxPageBytes
-	}
 	own := t.buf.Len() > 0
 	page := res
 	if own {

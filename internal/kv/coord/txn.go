@@ -2,6 +2,7 @@ package coord
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"math"
 	"slices"
@@ -121,6 +122,9 @@ type ScanOptions struct {
 
 // maxPageBytes bounds a page of a scan that sets no limit.
 const maxPageBytes = 1 << 20
+
+// pageBytes is MaxBytes, or its default.
+func (o ScanOptions) pageBytes() int { return cmp.Or(o.MaxBytes, maxPageBytes) }
 
 // New returns a transaction that has not begun.
 func New(env *Env) *Txn {
