@@ -66,11 +66,10 @@ func (c *conn) authenticate(user string) error {
 // answerSSL answers a request for encryption.
 func (c *conn) answerSSL() error {
 	if c.srv.tls == nil || c.encryption != nil {
-		return c.answerByte(wire.EncryptionRefused)
+		return c.refuseEncryption("SSL")
 	}
-	if c.wire.Buffered() {
-		// Someone in the middle may have put it there.
-		return pgerr.New(pgerr.ProtocolViolation, "received unencrypted data after SSL request")
+	if err := c.checkNothingBehind("SSL"); err != nil {
+		return err
 	}
 	if err := c.answerByte(wire.EncryptionAccepted); err != nil {
 		return err

@@ -9,6 +9,7 @@ import (
 	"github.com/lichendb/lichen/internal/pgwire/wire"
 	"github.com/lichendb/lichen/internal/sql"
 	"github.com/lichendb/lichen/internal/sql/pgerr"
+	"github.com/lichendb/lichen/internal/sql/types"
 )
 
 // The codes of messages of the start-up phase.
@@ -99,7 +100,7 @@ func (c *conn) readStartup() (sql.SessionArgs, error) {
 			err = c.answerSSL()
 		case code == codeGSSEncrypt && !askedGSS:
 			askedGSS = true
-			err = c.answerByte(wire.EncryptionRefused)
+			err = c.refuseEncryption("GSSAPI encryption")
 		default:
 			return c.startupParams(code, body)
 		}
@@ -116,6 +117,24 @@ func quietEOF(err error) error {
 		return err
 	}
 	return errDone
+}
+
+// refuseEncryption answers a request for what is not served.
+func (c *conn) refuseEncryption(what string) error {
+	if err := c.answerByte(wire.EncryptionRefused); err != nil {
+		return err
+	}
+	return c.checkNothingBehind(what)
+}
+
+// checkNothingBehind refuses a client whose request for encryption is followed by bytes in clear
+// before it has the answer: someone in the middle may have put them there.
+func (c *conn) checkNothingBehind(request string) error {
+	if !c.wire.Buffered() {
+		return nil
+	}
+	return pgerr.New(pgerr.ProtocolViolation, "received unencrypted data after %s request", request).
+		WithDetail("This could be either a client-software bug or evidence of an attempted man-in-the-middle attack.")
 }
 
 func (c *conn) cancelRequest(body []byte) {
@@ -156,9 +175,9 @@ func (c *conn) startupParams(code uint32, body []byte) (args sql.SessionArgs, er
 		case n >= maxStartupParams:
 			return args, pgerr.New(pgerr.ConfigurationLimitExceeded, "more than %d start-up parameters", maxStartupParams)
 		case name == "user":
-			args.User = value
+			args.User = types.TruncateName(value)
 		case name == "database":
-			args.Database = value
+			args.Database = types.TruncateName(value)
 		case name == "options":
 			options = value
 		case name == "replication":

@@ -52,19 +52,12 @@ func TestStartupErrors(t *testing.T) {
 		{"-c at the end", packet(v3, params("user", "root", "database", "defaultdb", "options", "-c")), "42601"},
 		{"replication", packet(v3, params("user", "root", "replication", "true")), "0A000"},
 		{"no replication", packet(v3, params("user", "root", "replication", "xx")), "22023"},
-		{"SSL twice", append(packet(codeSSL, ""), packet(codeSSL, "")...), "0A000"},
 		{"cancel of nothing", packet(codeCancel, "\x00\x00\x00\x01\x00\x00\x00\x02"), ""},
 		{"malformed cancel", packet(codeCancel, "\x00"), ""},
 	}
 	for _, tc := range cases {
 		c := dial(t, addr)
 		c.write(tc.bytes)
-		if strings.HasPrefix(tc.name, "SSL") {
-			var n [1]byte
-			if _, err := c.nc.Read(n[:]); err != nil || n[0] != 'N' {
-				t.Errorf("%s: answer %q, %v", tc.name, n, err)
-			}
-		}
 		got := strings.Join(c.rest(), "\n")
 		if tc.want == "" && got != "" || !strings.HasPrefix(got, strings.TrimSpace("E FATAL "+tc.want)) && tc.want != "" {
 			t.Errorf("%s: got %q, want %s", tc.name, got, tc.want)
@@ -73,6 +66,62 @@ func TestStartupErrors(t *testing.T) {
 	}
 	if err := connect(t, addr, "").Ping(t.Context()); err != nil {
 		t.Error("afterwards:", err)
+	}
+}
+
+// TestEncryptionRequests asks a server without certificates for encryption: once in each way,
+// and for nothing else before the answer.
+func TestEncryptionRequests(t *testing.T) {
+	_, addr := newServer(t, nil)
+	ssl, gss := string(packet(codeSSL, "")), string(packet(codeGSSEncrypt, ""))
+	login := string(packet(3<<16, params("user", "root", "database", "defaultdb")))
+	for _, tc := range []struct {
+		name string
+		sent []string // each but the last is answered N
+		want string
+	}{
+		{"both", []string{ssl, gss, login}, "R"},
+		{"GSSAPI first", []string{gss, ssl, login}, "R"},
+		{"SSL twice", []string{ssl, ssl}, "E FATAL 0A000 unsupported frontend protocol 1234.5679"},
+		{"GSSAPI twice", []string{ssl, gss, gss}, "E FATAL 0A000 unsupported frontend protocol 1234.5680"},
+		{"more behind SSL", []string{ssl + login, ""}, "E FATAL 08P01 received unencrypted data after SSL request"},
+		{"more behind GSSAPI", []string{gss + login, ""}, "E FATAL 08P01 received unencrypted data after GSSAPI encryption request"},
+		{"cancel", []string{ssl, string(packet(codeCancel, "12345678"))}, ""},
+	} {
+		c := dial(t, addr)
+		for i, s := range tc.sent {
+			c.write([]byte(s))
+			if i == len(tc.sent)-1 {
+				break
+			}
+			var n [1]byte
+			if _, err := c.nc.Read(n[:]); err != nil || n[0] != 'N' {
+				t.Errorf("%s: request %d is answered %q, %v", tc.name, i, n, err)
+			}
+		}
+		got := ""
+		if m, err := c.fe.Receive(); err == nil {
+			got = show(m)
+		}
+		if !strings.HasPrefix(got, tc.want) || tc.want == "" && got != "" {
+			t.Errorf("%s: got %q, want %s", tc.name, got, tc.want)
+		}
+		_ = c.nc.Close()
+	}
+}
+
+// TestLongNames: PostgreSQL cuts the names of a start-up packet as it cuts those of statements.
+func TestLongNames(t *testing.T) {
+	_, addr := newServer(t, nil)
+	const most = 63
+	long := strings.Repeat("é", most)
+	for _, tc := range []struct{ user, database, want string }{
+		{long, "defaultdb", "role"}, {"root", long, "database"},
+	} {
+		_, got := login(t, addr, "user", tc.user, "database", tc.database)
+		if want := tc.want + ` "` + long[:most-1] + `" does not exist`; !strings.Contains(got, want) {
+			t.Errorf("got %s, want %s", got, want)
+		}
 	}
 }
 

@@ -23,10 +23,14 @@ import (
 // records start with 0x16.
 const magic = "LICHENR1"
 
-// IsRPC reports whether a plain connection that starts with first uses this protocol. It needs
-// eight bytes.
+// FirstBytes is how much of a connection IsRPC needs: no more than the length that a start-up
+// packet begins with, since a client that sends a wrong one may send nothing else.
+const FirstBytes = 4
+
+// IsRPC reports whether a plain connection that starts with first uses this protocol. The
+// handshake checks the rest of magic.
 func IsRPC(first []byte) bool {
-	return len(first) >= len(magic) && string(first[:len(magic)]) == magic
+	return len(first) >= FirstBytes && string(first[:FirstBytes]) == magic[:FirstBytes]
 }
 
 type frameType uint8

@@ -146,7 +146,7 @@ func (n *Node) welcome(ctx context.Context, nc net.Conn, first []byte) (*conn, e
 	if err != nil {
 		return nil, err
 	}
-	if !IsRPC(m) {
+	if string(m) != magic {
 		return nil, corrupt("the connection starts with %q", m)
 	}
 	if _, err := c.fr.br.Discard(len(magic)); err != nil {

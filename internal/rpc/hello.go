@@ -105,7 +105,7 @@ const HelloBytes = len(magic) + headerSize + 2 + 2 + 1 + 8
 // HelloNode returns the id of the dialler of a plain connection that begins with first; 0 if it is
 // not part of a cluster. Test proxies between nodes use it.
 func HelloNode(first []byte) (id kvpb.NodeID, ok bool) {
-	if len(first) < HelloBytes || !IsRPC(first) || frameType(first[len(magic)+lengthSize]) != frameHello {
+	if len(first) < HelloBytes || string(first[:len(magic)]) != magic || frameType(first[len(magic)+lengthSize]) != frameHello {
 		return 0, false
 	}
 	return kvpb.NodeID(binary.LittleEndian.Uint64(first[HelloBytes-8:])), true

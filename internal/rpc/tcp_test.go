@@ -61,7 +61,7 @@ func (l *listener) serve(c net.Conn) {
 		}
 		return
 	}
-	first := make([]byte, 8)
+	first := make([]byte, FirstBytes)
 	if _, err := io.ReadFull(c, first); err != nil {
 		return
 	}
@@ -106,13 +106,13 @@ func TestTCP(t *testing.T) {
 }
 
 func TestIsRPC(t *testing.T) {
-	for _, s := range []string{"", "LICHENR", "\x00\x00\x00\x08\x04\xd2\x16\x2f", "\x00\x00\x00\x54\x00\x03\x00\x00",
+	for _, s := range []string{"", "LIC", "lich", "\x00\x00\x00\x08\x04\xd2\x16\x2f", "\x00\x00\x00\x54\x00\x03\x00\x00",
 		"\x16\x03\x01\x02\x00\x01\x00\x01", "GET / HT", "*1\r\n$4\r\n", "\x04\x00\x00\x00\x01\x00\x00\x00"} {
 		if IsRPC([]byte(s)) {
 			t.Errorf("%q", s)
 		}
 	}
-	if !IsRPC([]byte(magic + "more")) {
+	if !IsRPC([]byte(magic[:FirstBytes])) {
 		t.Error("our own")
 	}
 }

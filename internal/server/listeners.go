@@ -8,12 +8,12 @@ import (
 	"net/http"
 	"os"
 	"time"
+
+	"github.com/lichendb/lichen/internal/rpc"
 )
 
 const (
-	// firstBytes is how much of a connection tells who is calling, sniffTimeout how
-	// long that may take.
-	firstBytes   = 8
+	// sniffTimeout is how long a connection may take to tell who is calling.
 	sniffTimeout = 30 * time.Second
 	// acceptBackoff keeps a listener that fails, for want of descriptors perhaps, from
 	// spinning.
@@ -72,14 +72,12 @@ func (n *Node) serveConn(c net.Conn) {
 	known := n.newcomers.enter(c)
 	defer known()
 	_ = c.SetReadDeadline(time.Now().Add(sniffTimeout))
-	first := make([]byte, firstBytes)
-	k, err := io.ReadFull(c, first)
-	if err != nil {
+	first := make([]byte, rpc.FirstBytes)
+	if _, err := io.ReadFull(c, first); err != nil {
 		_ = c.Close()
 		return
 	}
 	_ = c.SetReadDeadline(time.Time{})
-	first = first[:k]
 	if n.certs != nil && first[0] == tlsHandshake {
 		n.serveTLS(c, first, known)
 		return

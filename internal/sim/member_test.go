@@ -15,6 +15,7 @@ import (
 	"github.com/lichendb/lichen/internal/kvpb"
 	"github.com/lichendb/lichen/internal/node"
 	"github.com/lichendb/lichen/internal/replica"
+	"github.com/lichendb/lichen/internal/rpc"
 	"github.com/lichendb/lichen/internal/store"
 )
 
@@ -24,8 +25,6 @@ const (
 	deadAfter    = 5 * time.Second
 	drainTimeout = 2 * time.Second
 	lookAfter    = 200 * time.Millisecond
-	// firstBytes tell a node from a SQL client.
-	firstBytes = 8
 	// foundWithin is how long a cluster may take to form.
 	foundWithin = 2 * time.Minute
 )
@@ -177,7 +176,7 @@ func (m *member) accept() {
 			return
 		}
 		go func() {
-			first := make([]byte, firstBytes)
+			first := make([]byte, rpc.FirstBytes)
 			if _, err := io.ReadFull(c, first); err != nil {
 				_ = c.Close() // nothing was said
 				return
