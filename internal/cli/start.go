@@ -86,7 +86,7 @@ func (f *startFlags) common(c *cobra.Command) {
 	addCertsDir(fl, &f.node.CertsDir)
 	fl.StringArrayVarP(&f.stores, "store", "s", []string{config.DefaultStore}, "directory of a store: DIR, or path=DIR,size=SIZE, where size (bytes, 1TB or 80% of the disk) is what it counts for; once for each disk")
 	fl.StringVar(&f.node.ListenAddr, "listen-addr", f.node.ListenAddr, "address for SQL clients and other nodes, host:port; with --insecure localhost unless given")
-	fl.StringVar(&f.node.HTTPAddr, "http-addr", f.node.HTTPAddr, "address for HTTP, host:port; with --insecure localhost unless given")
+	fl.StringVar(&f.node.HTTPAddr, "http-addr", f.node.HTTPAddr, "address for HTTP, host:port; with --insecure localhost unless given, and requests must name it, --advertise-addr, the machine or an IP address")
 	fl.StringVar(&f.cache, "cache", "", "size of the block cache: bytes, 512MiB, or 25% of memory")
 	fl.StringVar(&f.memory, "max-memory", "", "memory for all but the cache, most of it for statements: bytes, 1GiB, or 25% of memory")
 	fl.StringVar(&f.temp, "max-disk-temp-storage", "", "disk space for the temporary files of statements that need more memory than they get: bytes or 64GiB (default 32GiB)")

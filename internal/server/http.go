@@ -18,7 +18,7 @@ import (
 )
 
 // httpHandler serves health, the status page, metrics, and what looks into the process.
-// What changes the node is refused to pages of other sites.
+// What changes the node is refused to pages of other sites, as is all that names another host.
 func (n *Node) httpHandler() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /{$}", n.statusPage)
@@ -27,7 +27,7 @@ func (n *Node) httpHandler() http.Handler {
 	for path, h := range n.debugHandlers() {
 		mux.HandleFunc(path, n.adminOnly(h))
 	}
-	return http.NewCrossOriginProtection().Handler(mux)
+	return n.knownHostsOnly(http.NewCrossOriginProtection().Handler(mux))
 }
 
 // metricsHandler serves the metrics, to all or to admins only, as the cluster setting

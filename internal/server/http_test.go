@@ -18,6 +18,7 @@ import (
 // answer is what a handler answers to a request.
 func answer(h http.Handler, method, target string, change func(*http.Request)) *httptest.ResponseRecorder {
 	r := httptest.NewRequest(method, target, nil)
+	r.Host = "localhost"
 	if change != nil {
 		change(r)
 	}
@@ -61,6 +62,31 @@ func TestFaultHooks(t *testing.T) {
 	if err := cfg.Validate(); err == nil || !strings.Contains(err.Error(), "--insecure") {
 		t.Errorf("fault hooks of a secure node: %v", err)
 	}
+}
+
+// A page whose site's name leads to this machine does not get what the node answers.
+func TestKnownHostsOnly(t *testing.T) {
+	withNodes(t, func(t *testing.T, c *testNodes) {
+		n := c.single(func(cfg *config.Node) { cfg.AdvertiseAddr = "Node1.example:26257" })
+		for host, want := range map[string]int{
+			"localhost": http.StatusOK, "LOCALHOST:8080": http.StatusOK, "127.0.0.1:8080": http.StatusOK, "10.1.2.3": http.StatusOK,
+			"[::1]:8080": http.StatusOK, "[::1]": http.StatusOK, "[fe80::1%eth0]:8080": http.StatusOK, "node1.EXAMPLE.:80": http.StatusOK, "": http.StatusOK,
+			"elsewhere.example": http.StatusMisdirectedRequest, "elsewhere.example:8080": http.StatusMisdirectedRequest,
+			"127.0.0.1.elsewhere.example": http.StatusMisdirectedRequest, "localhost.elsewhere.example:8080": http.StatusMisdirectedRequest,
+		} {
+			for _, path := range []string{"/", "/health", "/_status/vars", "/debug/pprof/"} {
+				if w := answer(n.httpHandler(), http.MethodGet, path, func(r *http.Request) { r.Host = host }); w.Code != want {
+					t.Errorf("%s of %q: %d, want %d", path, host, w.Code, want)
+				}
+			}
+		}
+		n.certs = &security.Node{} // clients compare its certificate with the name
+		defer func() { n.certs = nil }()
+		elsewhere := func(r *http.Request) { r.Host = "balancer.example" }
+		if w := answer(n.httpHandler(), http.MethodGet, "/health", elsewhere); w.Code != http.StatusOK {
+			t.Errorf("a secure node by another name: %d", w.Code)
+		}
+	})
 }
 
 // Only who shows root's certificate looks into a secure node; metrics are open unless a
