@@ -132,6 +132,8 @@ const (
 	CursorSkips Name = "cursor-skips"
 	// PartitionLost forgets a partition of what found no memory.
 	PartitionLost Name = "partition-lost"
+	// MatchForgotten forgets which left rows of a hash join in temporary files have a match.
+	MatchForgotten Name = "match-forgotten"
 	// RunsUnmerged has a sort that spilled take the next row from the run that the last one came from.
 	RunsUnmerged Name = "runs-unmerged"
 

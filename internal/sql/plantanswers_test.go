@@ -26,6 +26,7 @@ func TestPlantsAnswers(t *testing.T) {
 		{plant.UnmatchedByAny, "CREATE TABLE l (id INT); CREATE TABLE r (id INT, x INT); INSERT INTO l VALUES (1), (2); INSERT INTO r VALUES (1, NULL)", "SELECT l.id FROM l LEFT JOIN r ON r.id = l.id WHERE r.x IS NULL AND l.id < 2", "1"},
 		{plant.RunsUnmerged, "SET work_mem = '64kB'", "SELECT count(*) FROM (SELECT a, lag(a) OVER (ORDER BY a) p FROM (SELECT g * 7919 % 10007 a FROM generate_series(1, 10006) g) s) t WHERE a <> p + 1", "0"},
 		{plant.PartitionLost, "SET work_mem = '64kB'", "SELECT count(*), sum(n) FROM (SELECT g % 5003, count(*) n FROM generate_series(1, 10006) g GROUP BY 1) s", "5003  10006"},
+		{plant.MatchForgotten, "SET work_mem = '64kB'", "SELECT count(*) FROM generate_series(1, 3) a WHERE EXISTS (SELECT FROM generate_series(1, 10000) b WHERE b % 1 + 1 = a)", "1"},
 	} {
 		t.Run(string(c.plant), func(t *testing.T) {
 			answerOf := func(name plant.Name) string {

@@ -18,6 +18,8 @@ var spilling = []string{
 	"SELECT count(DISTINCT g % 1500) FROM generate_series(1, 2000) g",
 	"SELECT DISTINCT g % 1500 FROM generate_series(1, 2000) g",
 	"SELECT g FROM generate_series(1, 2000) g UNION SELECT g FROM generate_series(500, 2500) g",
+	"SELECT count(*) FROM generate_series(1, 2000) a JOIN generate_series(1, 2000) b ON a = b",
+	"SELECT count(*) FROM generate_series(1, 2000) a FULL JOIN generate_series(1, 2000) b ON a = b % 3",
 }
 
 // TestTemporaryFileFaults has writes of temporary files fail, or the statement cancelled at one: the
@@ -84,6 +86,8 @@ func TestSpillsWhenRefused(t *testing.T) {
 		"SELECT count(*) FROM (SELECT DISTINCT md5(g::text) FROM generate_series(1, 100000) g) s":                             "100000",
 		"SELECT a FROM (SELECT g a, md5(g::text) b FROM generate_series(1, 100000) g) s ORDER BY b OFFSET 99999":              "40691",
 		"SELECT count(*) FROM (SELECT g FROM generate_series(1, 90000) g UNION SELECT g FROM generate_series(1, 100000) g) s": "100000",
+		"SELECT count(*), sum(b) FROM generate_series(1, 100000) a JOIN generate_series(1, 100000) b ON a = b":                "100000  5000050000",
+		"SELECT count(*), count(b) FROM generate_series(1, 7) a LEFT JOIN generate_series(1, 100000) b ON a = b % 5":          "80003  80000",
 	} {
 		if got := answer(t, s, q); got != want {
 			t.Errorf("%s: %s; want %s", q, got, want)

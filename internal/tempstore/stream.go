@@ -117,9 +117,9 @@ func (s *Stream) ReadFrom(i int64) (Reader, error) {
 func (r *Reader) Record() int64 { return r.record }
 
 // Next returns the next record, nil behind the last. It stays as it is for good. Records that are
-// appended later are returned as well.
+// appended later are returned as well. The zero Reader has none.
 func (r *Reader) Next() ([]byte, error) {
-	if r.record >= r.stream.n {
+	if r.stream == nil || r.record >= r.stream.n {
 		return nil, nil
 	}
 	n, err := r.length()

@@ -20,6 +20,15 @@ func NewStore(families []types.Family) Store { return Store{families: families} 
 // Len returns the number of rows.
 func (s *Store) Len() int { return s.n }
 
+// Chunks returns how many chunks the rows take.
+func (s *Store) Chunks() int { return (s.n + BatchRows - 1) / BatchRows }
+
+// Chunk makes b the rows of chunk i.
+func (s *Store) Chunk(i int, b *Batch) {
+	n := min(s.n-i*BatchRows, BatchRows)
+	b.N, b.Sel, b.Cols, b.Err = n, All(n), s.chunks[i], nil
+}
+
 // SizeOf estimates the memory that a store takes for the rows of sel.
 func SizeOf(cols []*Vector, sel Selection) (size int64) {
 	for _, v := range cols {

@@ -13,8 +13,8 @@ import (
 type candidates interface {
 	// open prepares the right side before the first left row.
 	open() error
-	// begin starts on a left row.
-	begin(left types.Row) error
+	// begin starts on a left row; out says that it is in no result of the join.
+	begin(left types.Row) (out bool, err error)
 	// next returns the next right row, nil at the end, and its number if the
 	// right side is stored.
 	next() (types.Row, int, error)
@@ -31,6 +31,7 @@ type joinOp struct {
 	kind     plan.JoinKind
 	left     *operator.Source
 	right    candidates
+	hash     *hashRight // right, if the join is by hash
 	on       expr.Pred
 	out      []int     // positions in combined
 	combined types.Row // left row, then right row
@@ -40,6 +41,7 @@ type joinOp struct {
 	text     rowcontainer.Scratch
 
 	active  bool // a left row is at hand
+	row     int  // its number, in a round
 	matched bool // it has found a match
 	seen    []bool
 	tail    int // next stored row of the unmatched ones, once left is done; -1 before
@@ -87,7 +89,8 @@ func newCandidates(c *operator.Compiler, n *plan.Join, j *joinOp, ls, rs expr.Sc
 		j.fleeting = true
 		return newMergeRight(c, n, right, ls, rs)
 	}
-	return newHashRight(c, n, right, ls, rs)
+	j.hash, err = newHashRight(c, n, right, ls, rs)
+	return j.hash, err
 }
 
 // keepsRight reports whether a join has right rows without a match.
@@ -118,6 +121,9 @@ func startsAtOnce(n plan.Node) bool {
 // Open reads no side where the other one is found to be empty and the join then is.
 func (j *joinOp) Open() error {
 	j.active, j.tail, j.seen = false, -1, nil
+	if j.hash != nil {
+		j.hash.rounds.close()
+	}
 	if j.first {
 		if err := j.left.Start(); err != nil {
 			return err
@@ -137,10 +143,79 @@ func (j *joinOp) Open() error {
 	case keepsRight(j.kind):
 		j.seen = make([]bool, len(j.right.stored()))
 	}
-	if j.first {
+	if !j.first {
+		if err := j.left.Start(); err != nil {
+			return err
+		}
+	}
+	if !j.inRounds() {
 		return nil
 	}
-	return j.left.Start()
+	return j.divideLeft()
+}
+
+// inRounds reports whether both sides are in temporary files.
+func (j *joinOp) inRounds() bool { return j.hash != nil && j.hash.rounds.spills }
+
+// divideLeft reads the left side into partitions, and begins with the first round.
+func (j *joinOp) divideLeft() error {
+	for {
+		row, err := j.left.Row(rowcontainer.BatchRows)
+		if err != nil {
+			return err
+		}
+		if row == nil {
+			break
+		}
+		if err := j.hash.divideLeft(row); err != nil {
+			return err
+		}
+	}
+	j.left.Stop()
+	j.tail = 0
+	_, err := j.nextRound()
+	return err
+}
+
+// nextRound begins with the next round; false if there is none.
+func (j *joinOp) nextRound() (bool, error) {
+	j.seen = nil
+	if !j.inRounds() {
+		return false, nil
+	}
+	more, err := j.hash.rounds.next(j.hash)
+	if !more || err != nil {
+		return false, err
+	}
+	j.active, j.tail = false, -1
+	if keepsRight(j.kind) {
+		j.seen = make([]bool, len(j.right.stored()))
+	}
+	return true, nil
+}
+
+// nextLeft begins with the next left row; false if there is none.
+func (j *joinOp) nextLeft() (ok bool, err error) {
+	var row types.Row
+	if j.inRounds() {
+		j.row = j.hash.rounds.left.Pos()
+		row, err = j.hash.rounds.left.Next()
+	} else {
+		row, err = j.left.Row(rowcontainer.BatchRows)
+	}
+	if row == nil || err != nil {
+		return false, err
+	}
+	copy(j.combined, row)
+	out, err := j.right.begin(row)
+	j.matched = j.inRounds() && j.hash.rounds.noted(j.row)
+	j.active = !out && !(j.matched && decidedByMatch(j.kind))
+	return true, err
+}
+
+// decidedByMatch reports whether the first match of a left row decides.
+func decidedByMatch(k plan.JoinKind) bool {
+	return k == plan.SemiJoin || k == plan.AntiJoin || k == nullAwareAnti
 }
 
 func (j *joinOp) Close() {
@@ -154,31 +229,33 @@ func (j *joinOp) Next(b *rowcontainer.Batch) error {
 	j.text.Reset()
 	for !b.Full() {
 		if j.tail >= 0 {
-			if !j.emitTail(b) {
-				return nil
+			if j.emitTail(b) {
+				continue
 			}
-			continue
+			if b.Len() > 0 {
+				return nil // its rows live in the right side of the round
+			}
+			if more, err := j.nextRound(); err != nil || !more {
+				return err
+			}
 		}
 		if !j.active {
-			if b.Len() > 0 && j.left.Pos >= j.left.Batch.Len() {
+			if b.Len() > 0 && j.left.Pos >= j.left.Batch.Len() && !j.inRounds() {
 				return nil // its rows live in the left batch
 			}
-			row, err := j.left.Row(rowcontainer.BatchRows)
+			ok, err := j.nextLeft()
 			if err != nil {
 				return err
 			}
-			if row == nil {
+			if !ok {
 				j.tail = 0
 				continue
 			}
-			copy(j.combined, row)
-			if err := j.right.begin(row); err != nil {
+		}
+		if j.active {
+			if err := j.step(b); err != nil {
 				return err
 			}
-			j.active, j.matched = true, false
-		}
-		if err := j.step(b); err != nil {
-			return err
 		}
 		if err := j.run.Tick(); err != nil {
 			return err
@@ -195,7 +272,7 @@ func (j *joinOp) step(b *rowcontainer.Batch) error {
 	}
 	if row == nil {
 		j.active = false
-		if !j.matched && keepsLeft(j.kind) {
+		if !j.matched && keepsLeft(j.kind) && (j.hash == nil || j.hash.rounds.last) {
 			clear(j.combined[j.lw:])
 			j.emit(b, false)
 		}
@@ -208,6 +285,9 @@ func (j *joinOp) step(b *rowcontainer.Batch) error {
 		}
 	}
 	j.matched = true
+	if j.inRounds() {
+		j.hash.rounds.note(j.row)
+	}
 	if j.seen != nil {
 		j.seen[i] = true
 	}
@@ -286,7 +366,7 @@ func fillStore(r *operator.Run, src *operator.Source, store *rowcontainer.Store)
 	}
 }
 
-func (l *loopRight) begin(types.Row) error { l.pos = 0; return nil }
+func (l *loopRight) begin(types.Row) (bool, error) { l.pos = 0; return false, nil }
 
 func (l *loopRight) next() (types.Row, int, error) {
 	if l.pos == l.store.Len() {
@@ -324,10 +404,10 @@ type applyRight struct {
 
 func (a *applyRight) open() error { return nil }
 
-func (a *applyRight) begin(left types.Row) error {
+func (a *applyRight) begin(left types.Row) (bool, error) {
 	a.run.SetOuter(a.copies, left)
 	a.live = true
-	return a.src.Start()
+	return false, a.src.Start()
 }
 
 func (a *applyRight) next() (types.Row, int, error) {

@@ -82,8 +82,13 @@ func (m *mergeRight) compareKeys(a, b types.Row) int {
 	return 0
 }
 
-func (m *mergeRight) begin(left types.Row) error {
+func (m *mergeRight) begin(left types.Row) (bool, error) {
 	m.pos, m.equal = 0, false
+	return false, m.find(left)
+}
+
+// find makes the right rows that have the key of a left row the group.
+func (m *mergeRight) find(left types.Row) error {
 	if err := evalInto(m.lvals, m.leftKeys, left); err != nil {
 		return err
 	}

@@ -31,6 +31,12 @@ type vectorHash struct {
 	out    []int            // positions in all
 	cols   []*vector.Vector // what is handed up
 
+	rounds   rounds
+	rows     *rowcontainer.VectorReader // of the left rows of a round
+	batchRow int                        // the number of the first row of batch, in a round
+	families []types.Family             // of the left side
+	wide     types.Row
+
 	lookups        *lookups // nil: the right side is stored as a whole, by its keys
 	ready          int      // the rows up to here of batch.Sel have been looked up
 	first          bool     // whether there are left rows is found out before the right side is read
@@ -79,7 +85,13 @@ type buildSide struct {
 	batch              vector.Batch
 	vals               []*vector.Vector
 	number             [vector.BatchRows]int32
-	some               [vector.BatchRows]uint16
+	keyed              [vector.BatchRows]uint16
+	families           []types.Family
+	rounds             *rounds
+	reader             *rowcontainer.VectorReader // of the right rows of a partition
+	ahead              bool                       // batch found no memory at the last load
+	some               bool                       // there are right rows
+	wide               types.Row
 }
 
 // Vectorizable reports whether CompileVectors has an operator for n: a join by hash, or by lookups.
@@ -90,7 +102,7 @@ func Vectorizable(n *plan.Join) bool {
 // CompileVectors compiles a join for which Vectorizable holds.
 func CompileVectors(c *operator.Compiler, n *plan.Join) (operator.VectorOperator, error) {
 	lcols, rcols := n.Left.Props().Cols, n.Right.Props().Cols
-	j := &vectorHash{run: c.Run, kind: n.Kind, lw: len(lcols), first: !keepsRight(n.Kind) && startsAtOnce(n.Left)}
+	j := &vectorHash{run: c.Run, kind: n.Kind, lw: len(lcols), families: familiesOf(lcols), first: !keepsRight(n.Kind) && startsAtOnce(n.Left)}
 	j.right.run = c.Run
 	if n.NullAware {
 		j.kind = nullAwareAnti
@@ -139,11 +151,8 @@ const nullAwareAnti plan.JoinKind = 255
 
 // prepare makes the vectors of an operator that is compiled otherwise.
 func (j *vectorHash) prepare(on plan.Expr, both vecexpr.Compiler, rcols []plan.Column) {
-	families := make([]types.Family, len(rcols))
-	for i := range rcols {
-		families[i] = rcols[i].Type.Family
-	}
-	j.right.store = vector.NewStore(families)
+	j.right.families = familiesOf(rcols)
+	j.right.store = vector.NewStore(j.right.families)
 	j.vals, j.right.vals = make([]*vector.Vector, len(j.keys)), make([]*vector.Vector, len(j.keys))
 	j.needed = make([]bool, len(both.Scope))
 	for _, p := range both.ColumnsOf(on) {
@@ -158,9 +167,19 @@ func (j *vectorHash) prepare(on plan.Expr, both vecexpr.Compiler, rcols []plan.C
 	}
 }
 
+func familiesOf(cols []plan.Column) []types.Family {
+	families := make([]types.Family, len(cols))
+	for i := range cols {
+		families[i] = cols[i].Type.Family
+	}
+	return families
+}
+
 // Open implements VectorOperator. It reads no side where the other one is found to be empty and the join
 // then is.
 func (j *vectorHash) Open() error {
+	j.rounds.close()
+	j.rows = nil
 	j.fetched, j.done, j.tail, j.seen = false, false, -1, nil
 	j.batch.N, j.batch.Sel, j.batch.Err, j.pos, j.cand = 0, nil, nil, 0, atStart
 	j.carried, j.ready = false, 0
@@ -176,20 +195,26 @@ func (j *vectorHash) Open() error {
 			return err
 		}
 	}
-	if err := j.right.fill(); err != nil {
+	j.rounds.open(&j.run.State, j.kind, j.lw, len(j.right.families))
+	if err := j.right.fill(&j.rounds); err != nil {
 		return err
 	}
 	switch {
-	case !keepsLeft(j.kind) && j.kind != nullAwareAnti && j.right.store.Len() == 0:
+	case !keepsLeft(j.kind) && j.kind != nullAwareAnti && !j.right.some:
 		j.done = true
 		return nil
 	case keepsRight(j.kind):
 		j.seen = make([]bool, j.right.store.Len())
 	}
-	if j.first {
+	if !j.first {
+		if err := j.left.Open(); err != nil {
+			return err
+		}
+	}
+	if !j.rounds.spills {
 		return nil
 	}
-	return j.left.Open()
+	return j.divideAll()
 }
 
 // Close implements VectorOperator.
@@ -201,6 +226,7 @@ func (j *vectorHash) Close() {
 		return
 	}
 	j.right.close()
+	j.rounds.close()
 	j.seen = nil
 }
 
@@ -210,7 +236,7 @@ func (j *vectorHash) nextLeft() error {
 		if err := j.run.Canceled(); err != nil {
 			return err
 		}
-		if err := j.left.Next(&j.batch); err != nil {
+		if err := j.readLeft(); err != nil {
 			return err
 		}
 		j.pos, j.ready, j.cand = 0, 0, atStart
@@ -218,6 +244,15 @@ func (j *vectorHash) nextLeft() error {
 			return nil
 		}
 	}
+}
+
+// readLeft reads the next left batch.
+func (j *vectorHash) readLeft() error {
+	if j.rows == nil {
+		return j.left.Next(&j.batch)
+	}
+	j.batchRow = j.rounds.left.Pos()
+	return j.rows.Next(&j.batch, j.run.BatchRows)
 }
 
 // lookUp finds the right rows that may match rows of the left batch: by their keys, those for all.
@@ -247,7 +282,10 @@ func (j *vectorHash) Next(b *vector.Batch) error {
 		}
 		if len(j.pairs.left) == 0 {
 			if j.tail < 0 || !j.pairTail() {
-				return nil
+				if more, err := j.nextRound(); err != nil || !more {
+					return err
+				}
+				continue
 			}
 		}
 		j.gather(b)
@@ -286,26 +324,33 @@ func (j *vectorHash) pair() error {
 // pairRow adds pairs of the left row at i while there is room.
 func (j *vectorHash) pairRow(i uint16) {
 	if j.cand == atStart {
-		j.cand, j.matched = j.right.chain(j.found[i], j.vals, i), false
+		j.cand, j.matched = j.right.chain(j.found[i], j.vals, i), j.noted(i)
 	}
-	if j.on == nil {
-		switch j.kind {
-		case plan.SemiJoin, plan.AntiJoin, nullAwareAnti:
-			if j.decides(i) {
-				j.pairs.add(int32(i), -1)
-			}
-			j.pos, j.cand = j.pos+1, atStart
-			return
+	switch {
+	case j.matched && decidedByMatch(j.kind):
+		j.pos, j.cand = j.pos+1, atStart
+		return
+	case j.on == nil && decidedByMatch(j.kind):
+		if j.decides(i) {
+			j.pairs.add(int32(i), -1)
 		}
+		if j.cand >= 0 {
+			j.note(i)
+		}
+		j.pos, j.cand = j.pos+1, atStart
+		return
 	}
 	for ; j.cand >= 0; j.cand = j.right.after[j.cand] {
 		if j.pairs.full() {
 			return
 		}
 		j.pairs.add(int32(i), j.cand)
-		j.matched = j.matched || j.on == nil
+		if j.on == nil {
+			j.matched = true
+			j.note(i)
+		}
 	}
-	if keepsLeft(j.kind) && !(j.on == nil && j.matched) {
+	if keepsLeft(j.kind) && !j.matched && j.rounds.last {
 		if j.pairs.full() {
 			return
 		}
@@ -316,10 +361,13 @@ func (j *vectorHash) pairRow(i uint16) {
 
 // decides reports whether a semi or anti join without a condition returns the left row at i.
 func (j *vectorHash) decides(i uint16) bool {
-	if j.kind == nullAwareAnti && j.right.store.Len() > 0 && (j.right.hasNull || anyNull(j.vals, i)) {
+	switch {
+	case j.kind == plan.SemiJoin:
+		return j.cand >= 0
+	case j.kind == nullAwareAnti && j.right.some && (j.right.hasNull || anyNull(j.vals, i)):
 		return false // NOT IN with a NULL on either side is not true
 	}
-	return (j.cand >= 0) == (j.kind == plan.SemiJoin)
+	return j.cand < 0 && j.rounds.last
 }
 
 func anyNull(vals []*vector.Vector, i uint16) bool {
@@ -393,6 +441,9 @@ func (j *vectorHash) match(b *vector.Batch) {
 		if holds {
 			ok = ok[1:]
 		}
+		if holds {
+			j.note(uint16(j.pairs.left[k]))
+		}
 		if j.keeps(holds, j.pairs.right[k] < 0, matched) {
 			out = append(out, uint16(k))
 		}
@@ -438,12 +489,10 @@ func (j *vectorHash) leftFamily(p int) types.Family {
 	return types.NullFamily
 }
 
-// fill reads the whole right side.
-func (h *buildSide) fill() error {
-	h.table.Open(&h.run.State)
-	h.acc.Init(h.run.Mem)
-	h.first, h.last, h.after, h.hasNull = h.first[:0], h.last[:0], h.after[:0], false
-	h.store.Reset()
+// fill reads the whole right side: into memory or, once that has ended, into partitions.
+func (h *buildSide) fill(r *rounds) error {
+	h.hasNull, h.some, h.ahead, h.rounds = false, false, false, r
+	h.clear()
 	if err := h.src.Open(); err != nil {
 		return err
 	}
@@ -456,13 +505,63 @@ func (h *buildSide) fill() error {
 		}
 		if h.batch.N == 0 {
 			h.src.Close()
-			return nil
+			return r.parts.End(rowcontainer.BuildSide)
 		}
-		if err := h.add(&h.batch); err != nil {
+		if err := h.take(&h.batch); err != nil {
 			return err
 		}
 	}
 }
+
+// clear forgets the rows in memory.
+func (h *buildSide) clear() {
+	h.acc.Close()
+	h.acc.Init(h.run.Mem)
+	h.table.Open(&h.run.State)
+	h.store.Reset()
+	h.first, h.last, h.after, h.paid = nil, nil, nil, 0
+}
+
+// take takes the rows of a batch: into memory or, once that has ended, into their partitions.
+func (h *buildSide) take(b *vector.Batch) error {
+	h.some = h.some || len(b.Sel) > 0
+	if !h.rounds.spills {
+		if h.room(b) {
+			return h.add(b)
+		}
+		h.rounds.spills = true
+		if err := h.divideStored(); err != nil {
+			return err
+		}
+	}
+	return h.divide(b)
+}
+
+// room reports whether there is memory for the rows of a batch.
+func (h *buildSide) room(b *vector.Batch) bool {
+	used := h.used()
+	switch {
+	case h.store.Len() == 0:
+		return true
+	case h.run.Full(used):
+		return false
+	case used < growing:
+		return true
+	}
+	// The table and the chains double when they are full.
+	need := h.table.Used() + h.paid + 2*vector.SizeOf(b.Cols, b.Sel)
+	err := h.acc.Grow(need)
+	if err == nil {
+		h.acc.Shrink(need)
+	}
+	return !h.run.Refused(err, used)
+}
+
+// growing is what right rows take before it is found out for each batch whether there is room.
+const growing = 64 << 10
+
+// used is what the rows in memory take.
+func (h *buildSide) used() int64 { return h.acc.Used() + h.table.Used() }
 
 // add stores the rows of a batch under their keys.
 func (h *buildSide) add(b *vector.Batch) error {
@@ -478,7 +577,7 @@ func (h *buildSide) add(b *vector.Batch) error {
 		return expr.MemoryError(err)
 	}
 	h.store.Append(b.Cols, b.Sel)
-	keyed := h.some[:0]
+	keyed := h.keyed[:0]
 	for range b.Sel {
 		h.after = append(h.after, -1)
 	}

@@ -74,7 +74,7 @@ func (f *File) ReadFrom(i int) (FileReader, error) {
 // Pos returns the number of the row that Next returns.
 func (r *FileReader) Pos() int { return int(r.r.Record()) }
 
-// Next returns the next row, nil behind the last. It stays intact.
+// Next returns the next row, nil behind the last. It stays intact. The zero FileReader has none.
 func (r *FileReader) Next() (types.Row, error) {
 	p, err := r.r.Next()
 	if p == nil || err != nil {

@@ -15,69 +15,107 @@ const (
 	fanout        = 1 << partitionBits
 )
 
+// maxDivisions bounds how often rows are divided again: by then all bits of the hash but a few have
+// been used.
+const maxDivisions = 64/partitionBits - 1
+
+// Sides of Partitions: a join divides the rows of both its inputs, others have one side.
+const (
+	BuildSide = iota
+	ProbeSide
+	maxSides
+)
+
 // Partitions keeps rows whose keys find no memory, divided by the hash of the key, and returns them
 // partition by partition. What a partition has no memory for is divided again, by other bits.
 type Partitions struct {
 	st      *expr.State
-	width   int
+	widths  [maxSides]int
 	level   int // of the partitions that are written
-	files   [fanout]*File
+	files   [fanout][maxSides]*File
 	active  bool
 	pending []partition
-	reading *File
+	reading partition
+	count   int // of the partitions that were written
 	disk    int64
 }
 
-// partition is one that is written.
+// partition is one that is written: a file for each side that has rows.
 type partition struct {
-	file  *File
-	level int // of what it is divided into
+	files [maxSides]*File
+	level int  // of what it is divided into
+	whole bool // dividing it again would change nothing
 }
 
-// Open empties p and binds it to an execution.
-func (p *Partitions) Open(st *expr.State, width int) {
+func (q *partition) free() {
+	for side, f := range q.files {
+		if f != nil {
+			f.Free()
+			q.files[side] = nil
+		}
+	}
+}
+
+// Open empties p and binds it to an execution; widths are those of the rows of each side.
+func (p *Partitions) Open(st *expr.State, widths ...int) {
 	p.Close()
-	p.st, p.width, p.level, p.disk = st, width, 0, 0
+	p.st, p.level, p.count, p.disk = st, 0, 0, 0
+	copy(p.widths[:], widths)
 }
 
 // Close gives the space back.
 func (p *Partitions) Close() {
-	for i, f := range p.files {
-		if f != nil {
-			f.Free()
-			p.files[i] = nil
-		}
+	for i := range p.files {
+		q := partition{files: p.files[i]}
+		q.free()
+		p.files[i] = q.files
 	}
-	for _, q := range p.pending {
-		q.file.Free()
+	for i := range p.pending {
+		p.pending[i].free()
 	}
-	if p.reading != nil {
-		p.reading.Free()
-	}
-	p.pending, p.reading, p.active = nil, nil, false
+	p.reading.free()
+	p.pending, p.active = nil, false
 }
 
 // Active reports whether rows were added since Open or Next: from then on a key that is not in memory
 // must not get there, as rows of it may be here.
 func (p *Partitions) Active() bool { return p.active }
 
-// Add keeps a copy of a row whose key has hash h.
-func (p *Partitions) Add(h uint64, row types.Row) error {
+// Add keeps a copy of a row of the build side whose key has hash h.
+func (p *Partitions) Add(h uint64, row types.Row) error { return p.AddTo(BuildSide, h, row) }
+
+// AddTo keeps a copy of a row of a side whose key has hash h.
+func (p *Partitions) AddTo(side int, h uint64, row types.Row) error {
 	p.active = true
-	f := &p.files[h>>(p.level*partitionBits)&(fanout-1)]
+	f := &p.files[partOf(h, p.level)][side]
 	if *f == nil {
-		*f = NewFile(&p.st.Temp, p.st.Mem, p.width)
+		*f = NewFile(&p.st.Temp, p.st.Mem, p.widths[side])
 	}
 	return (*f).Add(row)
 }
 
-// Next returns a reader of the next partition, nil if there is none. The rows of one before are gone
-// then.
-func (p *Partitions) Next() (*FileReader, error) {
-	if p.reading != nil {
-		p.reading.Free()
-		p.reading = nil
+// partOf returns the partition of a hash at a level. It takes the high bits first: hash tables take the
+// low ones.
+func partOf(h uint64, level int) int {
+	return int(h >> (64 - (min(level, maxDivisions)+1)*partitionBits) & (fanout - 1))
+}
+
+// End says that a side has no more rows: it takes no memory any more.
+func (p *Partitions) End(side int) error {
+	for i := range p.files {
+		if f := p.files[i][side]; f != nil {
+			if err := f.Flush(); err != nil {
+				return err
+			}
+		}
 	}
+	return nil
+}
+
+// Next returns a reader of the build side of the next partition, nil if there is none. The rows of one
+// before are gone then.
+func (p *Partitions) Next() (*FileReader, error) {
+	p.reading.free()
 	if err := p.end(); err != nil || len(p.pending) == 0 {
 		return nil, err
 	}
@@ -85,28 +123,76 @@ func (p *Partitions) Next() (*FileReader, error) {
 		p.pending = p.pending[1:]
 	}
 	last := len(p.pending) - 1
-	next := p.pending[last]
+	p.reading = p.pending[last]
 	p.pending = p.pending[:last]
-	p.reading, p.level = next.file, next.level
-	r := p.reading.Read()
-	return &r, p.st.Canceled()
+	p.level = p.reading.level
+	return p.Read(BuildSide), p.st.Canceled()
 }
+
+// Read returns a reader of a side of the partition that Next went to.
+func (p *Partitions) Read(side int) *FileReader {
+	var r FileReader
+	if f := p.reading.files[side]; f != nil {
+		r = f.Read()
+	}
+	return &r
+}
+
+// Rows returns how many rows a side of that partition has.
+func (p *Partitions) Rows(side int) int {
+	if f := p.reading.files[side]; f != nil {
+		return f.Len()
+	}
+	return 0
+}
+
+// Divisible reports whether that partition can be divided into smaller ones.
+func (p *Partitions) Divisible() bool { return !p.reading.whole && p.reading.level < maxDivisions }
+
+// Written returns how many partitions were written and what they took of the disk.
+func (p *Partitions) Written() (count int, disk int64) { return p.count, p.disk }
 
 // end ends the partitions that are written.
 func (p *Partitions) end() error {
 	p.active = false
-	for i, f := range p.files {
-		if f == nil {
+	first := len(p.pending)
+	for i := range p.files {
+		q := partition{files: p.files[i], level: p.level + 1}
+		p.files[i] = [maxSides]*File{}
+		if q.files == [maxSides]*File{} {
 			continue
 		}
-		p.files[i] = nil
-		p.pending = append(p.pending, partition{f, p.level + 1})
-		if err := f.Flush(); err != nil {
-			return err
+		p.pending = append(p.pending, q)
+		p.count++
+		for _, f := range q.files {
+			if f == nil {
+				continue
+			}
+			if err := f.Flush(); err != nil {
+				return err
+			}
+			p.disk += f.Bytes()
 		}
-		p.disk += f.Bytes()
 	}
+	p.findWhole(p.pending[first:])
 	return nil
+}
+
+// findWhole marks the partition that has all rows of the build side: they have one key, or few.
+func (p *Partitions) findWhole(written []partition) {
+	var only *partition
+	for i := range written {
+		if written[i].files[BuildSide] == nil {
+			continue
+		}
+		if only != nil {
+			return
+		}
+		only = &written[i]
+	}
+	if only != nil {
+		only.whole = true
+	}
 }
 
 // hashBytes returns a hash of b.
@@ -133,6 +219,16 @@ func (t *KeyTable) Hash(vals types.Row) uint64 {
 		return hashNull
 	}
 	return mix(uint64(vals[0].Int()))
+}
+
+// HashOf returns the hash of any key.
+func (t *KeyTable) HashOf(vals types.Row) (uint64, error) {
+	if !t.single {
+		if err := t.encode(vals); err != nil {
+			return 0, err
+		}
+	}
+	return t.Hash(vals), nil
 }
 
 // Hash returns the hash of the key that cols have at i.
