@@ -199,9 +199,10 @@ func (b *intentBatch) added() error {
 	return b.flush()
 }
 
-// drop removes the version of an intent, which is stored with so many bytes.
-func (b *intentBatch) drop(key []byte, ts hlc.Timestamp, size int) {
-	b.b.Collect(key, mvcc.Garbage{TS: ts, Size: uint32(max(size, 1))})
+// drop removes the version of an intent. It tells no size: most intents that are dropped stand side by
+// side, where large transactions spilled them.
+func (b *intentBatch) drop(key []byte, ts hlc.Timestamp) {
+	b.b.Collect(key, mvcc.Garbage{TS: ts})
 }
 
 // resolver is one intent resolution in progress. It works command by command, without an open iterator in
@@ -306,7 +307,7 @@ func (s *resolver) one(ctx context.Context, key []byte, in txnintent.Intent) err
 			return err
 		}
 		if v.TS == in.TS { // else an earlier run has resolved it
-			s.drop(key, v.TS, size)
+			s.drop(key, v.TS)
 			if to == txnintent.MoveVersion {
 				err = s.move(ctx, key, in, v, size)
 			}
@@ -402,11 +403,7 @@ func (r *Replica) rollBackIntents(ctx context.Context, x *txnintent.Txn, span kv
 			b.b.SetRaw(keys.Lock(key), back.Encode())
 			b.write(key, back.Deleted, w.Value)
 		default:
-			_, size, err := mvcc.GetShort(r.deps.Engine, key, b.st.TS, 0)
-			if err != nil {
-				return err
-			}
-			b.drop(key, b.st.TS, size)
+			b.drop(key, b.st.TS)
 			b.b.DeleteRaw(keys.Lock(key))
 		}
 		return b.added()

@@ -69,11 +69,17 @@ func (b *Batch) SetVersion(key []byte, ts hlc.Timestamp, header byte, payload []
 }
 
 // DeleteVersion removes the version of key at ts for good. valueSize is the
-// length of its value with the header; telling it lets compactions judge how
-// much space is to be won.
+// length of its value with the header, which lets compactions judge how much
+// space they win; or 0 where many neighbors are removed, to have tables full of
+// such deletions compacted soon, because scans walk over each of them (see doc.go).
 func (b *Batch) DeleteVersion(key []byte, ts hlc.Timestamp, valueSize uint32) error {
 	must.True(!ts.IsEmpty(), "storage 5: a version without a timestamp")
-	op := b.b.DeleteSizedDeferred(engineKeyLen(len(key), ts), valueSize)
+	var op *pebble.DeferredBatchOp
+	if n := engineKeyLen(len(key), ts); valueSize == 0 {
+		op = b.b.DeleteDeferred(n)
+	} else {
+		op = b.b.DeleteSizedDeferred(n, valueSize)
+	}
 	appendSuffix(append(op.Key[:0], key...), ts)
 	return op.Finish()
 }

@@ -56,7 +56,10 @@
 // here opens such snapshots, and whoever does must not over a span that Ingest may
 // replace. Close does not flush by itself, and a
 // failed flush is retried at once; Close and engineFS see to both. A pooled
-// iterator keeps the memtables alive that it reads.
+// iterator keeps the memtables alive that it reads. A table whose deletions nearly all
+// tell the size of what they delete never counts as dense in tombstones until the store
+// is opened again (maybeSetStatsFromProperties leaves that out): nothing but the score
+// of its level gets it compacted.
 //
 // It does not know what a version holds, decides no conflicts and writes no log.
 package storage

@@ -24,7 +24,8 @@ const (
 // return.
 type Garbage struct {
 	TS hlc.Timestamp
-	// Size is the stored length of the version's value.
+	// Size is the stored length of the version's value, or 0 where its neighbors are
+	// garbage as well: storage.Batch.DeleteVersion.
 	Size uint32
 }
 
