@@ -6,7 +6,9 @@
 //
 //  1. A leadership goes to a voter of another node that is live and does not drain, whose disk works
 //     and has room; to one with a slow disk only if there is no other. (Successor; testdata/drain)
-//  2. At most maxTransfers leaderships are transferred in a round, and rounds end after moveTimeout.
+//  2. A drain waits for the leaderships that are about to begin, as those of ranges just split off.
+//     (Replica.ClaimsLeadership, Node.transferLeaders; TestSplitLeadsSoon in store)
+//  3. At most maxTransfers leaderships are transferred in a round, and rounds end after moveTimeout.
 //     (Round.Admit, Round.Done; testdata/drain)
 package drain
 
@@ -75,7 +77,7 @@ func QuorumLost(d *kvpb.RangeDescriptor, answers func(kvpb.NodeID) bool) bool {
 // Round is one round over the ranges that a draining node leads.
 type Round struct {
 	Passed time.Duration // since the first round
-	Left   int           // leaders that have a successor
+	Left   int           // leaders, and replicas about to lead, that have a successor
 }
 
 // Attempt counts the successors that were asked before.

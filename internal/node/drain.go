@@ -151,7 +151,8 @@ func (n *Node) drained() bool {
 	}
 }
 
-// moveLeaders transfers the leaderships of the node to others that are live, as package drain decides.
+// moveLeaders transfers the leaderships of the node to others that are live, as package drain decides. A
+// leadership that the node gets later moves by placement.
 func (n *Node) moveLeaders() {
 	if n.KV.Live == nil {
 		return
@@ -161,18 +162,24 @@ func (n *Node) moveLeaders() {
 	defer again.Stop()
 	for {
 		round := drain.Round{Passed: time.Since(begun)}
-		for _, r := range n.KV.Store.Replicas() {
-			if !r.Leads() {
-				continue
-			}
-			if to, ok := n.KV.Successor(r, round.Attempt()); ok && round.Admit() {
-				r.TransferLeader(to)
-			}
-		}
+		n.transferLeaders(&round)
 		n.drain.leaders.Store(int64(round.Left))
 		if round.Done() {
 			return
 		}
 		<-again.C
+	}
+}
+
+// transferLeaders is one round. It counts the replicas that are about to lead as well, and transfers
+// their leaderships in a later round.
+func (n *Node) transferLeaders(round *drain.Round) {
+	for _, r := range n.KV.Store.Replicas() {
+		if !r.ClaimsLeadership() {
+			continue
+		}
+		if to, ok := n.KV.Successor(r, round.Attempt()); ok && round.Admit() && r.Leads() {
+			r.TransferLeader(to)
+		}
 	}
 }

@@ -72,6 +72,12 @@ func (r *Replica) Leads() bool {
 	return l != nil && (l.Alone || r.covers(l, r.deps.Clock.Reading()))
 }
 
+// ClaimsLeadership reports whether the replica leads or may do so soon: it campaigns, or raft has elected
+// it and it does not serve yet, or offers its leadership to another.
+func (r *Replica) ClaimsLeadership() bool {
+	return r.Leads() || *r.leader.Load() == r.replicaID || r.splitOff.Load() || r.election.Candidacy() == lease.Campaigning
+}
+
 // Leader returns the replica that leads the range as far as this one knows.
 func (r *Replica) Leader() (kvpb.ReplicaDescriptor, bool) {
 	return r.Desc().ReplicaByID(*r.leader.Load())

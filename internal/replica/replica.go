@@ -156,6 +156,7 @@ type Replica struct {
 	stopped          atomic.Bool // see stopServing
 	tracked          atomic.Bool // its closed timestamp rises by itself (BeginTracking)
 	election         lease.Election
+	splitOff         atomic.Bool // see campaignUntilLed
 	// progress is the last answer of Progress; valid while the leader is idle.
 	progress atomic.Pointer[[]FollowerProgress]
 	// lastWrite is the wall time of the newest commit: once garbage collection has scanned all

@@ -78,7 +78,9 @@ func (r *Replica) split(n *Replica, right *kvpb.RangeDescriptor) {
 		}
 		n.inheritMu.Unlock()
 		if !n.onlyVoter() { // Start makes an only voter the leader
+			n.splitOff.Store(true) // while the left half is still led here
 			defer n.tasks.run(func() {
+				defer n.splitOff.Store(false)
 				ctx, cancel := n.tasks.context(splitElection)
 				defer cancel()
 				n.campaignUntilLed(ctx)

@@ -1,10 +1,12 @@
 package sim
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"net"
+	"slices"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -216,6 +218,43 @@ func write(t *testing.T, conn *pgx.Conn, k int, stop <-chan struct{}) {
 			t.Errorf("a statement took %v, %v", took, err)
 		}
 	}
+}
+
+// electedAfterDrain drains a node and kills another one, whose ranges may elect the drained one then.
+func electedAfterDrain(t *testing.T, seed uint64) error {
+	return withMembers(t, seed, replicas, func(c *cluster, o *operator) error {
+		drained := c.nodes[seed%replicas].current()
+		c.cutAccounts(drained)
+		if !o.awaitDrained(drained, time.Now()) {
+			return errors.New("the node does not drain")
+		}
+		c.stopHard(c.busiest())
+		c.until("all ranges are led", func() bool { return c.replicated(0) == nil })
+		if n := drained.leadsForLong(); n > 0 {
+			return fmt.Errorf("node %d has drained and leads %d ranges", drained.kv.ID(), n)
+		}
+		return nil
+	})
+}
+
+// TestElectedAfterDrain: a drained node that is elected has another one lead soon.
+func TestElectedAfterDrain(t *testing.T) {
+	if err := electedAfterDrain(t, 1); err != nil {
+		t.Error(err)
+	}
+}
+
+// cutAccounts has a node cut the ranges at some accounts.
+func (c *cluster) cutAccounts(inc *incarnation) {
+	for i := range 8 {
+		c.until("the ranges are cut", func() bool { return inc.kv.Admin.SplitAt(inc.ended, []byte(account(i))) == nil })
+	}
+	c.until("the ranges have their replicas", func() bool { return c.replicated(0) == nil })
+}
+
+// busiest returns the machine whose node leads the most ranges.
+func (c *cluster) busiest() *machine {
+	return slices.MaxFunc(c.running(), func(a, b *incarnation) int { return cmp.Compare(a.leads(), b.leads()) }).node
 }
 
 // connConfig is how a client on an endpoint connects with the node of a machine.

@@ -28,6 +28,8 @@ const (
 	moveWithin  = 3 * time.Minute
 	// electWithin is how long a range may have no leader.
 	electWithin = 10 * time.Second
+	// passedOnWithin is how long a drained node that was elected may lead.
+	passedOnWithin = 3 * time.Second
 	// quietBefore is how long before an operation faults must have ended for it to have to succeed.
 	quietBefore = restartRecovers + linkRecovers
 )
@@ -124,7 +126,7 @@ func (o *operator) drain(on *machine) {
 	if !o.awaitDrained(inc, began) {
 		return
 	}
-	if leads := inc.leads(); leads > 0 && o.undisturbed(began) {
+	if leads := inc.leadsForLong(); leads > 0 && o.undisturbed(began) {
 		o.fail(fmt.Errorf("node %d has drained and leads %d ranges", inc.kv.ID(), leads))
 	}
 	o.restart(inc, false)
@@ -162,6 +164,15 @@ func (inc *incarnation) leads() (n int) {
 		}
 	}
 	return n
+}
+
+// leadsForLong counts the ranges that a node still leads after passedOnWithin, or none before.
+func (inc *incarnation) leadsForLong() (n int) {
+	for began := time.Now(); ; <-time.After(operatePoll) {
+		if n = inc.leads(); n == 0 || time.Since(began) > passedOnWithin {
+			return n
+		}
+	}
 }
 
 // restart stops a node and starts the machine's next one; wiped says that it begins with an empty disk.

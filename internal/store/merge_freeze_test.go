@@ -202,6 +202,9 @@ func TestSplitLeadsSoon(t *testing.T) {
 		}
 		others(true) // what was sent now gets lost
 		time.Sleep(20 * time.Millisecond)
+		if right, ok := nd.Store.Replica(2); !ok || right.Leads() || !right.ClaimsLeadership() {
+			t.Error("the replica of the new range does not say that it is about to lead")
+		}
 		others(false)
 		began := time.Now()
 		for c.Leader(2) == nil {
