@@ -318,6 +318,8 @@ func (t *tester) note(ctx context.Context, d difference) {
 		return
 	}
 	t.found[key] = &finding{d, 1}
+	fmt.Printf("new, seed %d: %s\n", d.seed, key)
+	d.print(os.Stdout) // a long run may be stopped
 }
 
 // messageKey tells differences of queries apart by the error's text, or by the

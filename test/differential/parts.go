@@ -42,6 +42,12 @@ func ourPartFails(ctx context.Context, t *tester, d difference) bool {
 	return t.somePartFails(ctx, d, d.ours, false)
 }
 
+// theirPartFails tells whether the error of PostgreSQL is that of a part, which comes before what rows violate in
+// Lichen.
+func theirPartFails(ctx context.Context, t *tester, d difference) bool {
+	return t.somePartFails(ctx, d, d.theirs, false)
+}
+
 // somePartFails looks for a part that fails with an error, among those whose turn is open if it must be.
 func (t *tester) somePartFails(ctx context.Context, d difference, failed answer, mustBeOpen bool) bool {
 	asked := 0
@@ -126,7 +132,7 @@ func partsOf(tokens []string) (parts []part) {
 var (
 	queryStart = regexp.MustCompile(`^(SELECT|WITH|VALUES)\b`)
 	qualifier  = regexp.MustCompile(`^([a-z]\w*)\.`)
-	tableName  = regexp.MustCompile(`^[tv]\d$`)
+	tableName  = regexp.MustCompile(`^([tv]\d|vt)$`)
 	aliasName  = regexp.MustCompile(`^a\d+$`)
 	// functionName matches those of functions in FROM, and of queries of WITH.
 	functionName = regexp.MustCompile(`^[a-z]\w*$`)
@@ -143,7 +149,7 @@ func (p part) alone(tokens []string) (queries []string) {
 		}
 		return queries
 	}
-	sources, ok := p.sources(tokens)
+	_, sources, ok := p.sources(tokens)
 	if !ok {
 		return nil
 	}
@@ -175,26 +181,19 @@ func (p part) computed(tokens, sources []string) (queries []string) {
 	return queries
 }
 
-// maxRows bounds how many rows of a table a part is computed for one by one.
+// maxRows bounds how many rows of a source a part is computed for one by one.
 const maxRows = 24
 
-// ofEachRow are queries that compute a part for single rows of each table whose columns it names.
+// ofEachRow are queries that compute a part for single rows of each source whose columns it names.
 func (p part) ofEachRow(tokens []string) (queries []string) {
-	sources, ok := p.sources(tokens)
+	names, sources, ok := p.sources(tokens)
 	if queryStart.MatchString(p.text(tokens)) || !ok {
 		return nil
 	}
 	for i, source := range sources {
-		table, alias, _ := strings.Cut(source, " ")
-		if !tableName.MatchString(table) {
-			continue
-		}
-		if alias == "" {
-			alias = table
-		}
 		for row := range maxRows {
 			single := slices.Clone(sources)
-			single[i] = fmt.Sprintf("(SELECT * FROM %s ORDER BY id LIMIT 1 OFFSET %d) %s", table, row, alias)
+			single[i] = fmt.Sprintf(`LATERAL (SELECT * FROM %s ORDER BY %s::text COLLATE "C" LIMIT 1 OFFSET %d) %s`, source, names[i], row, names[i])
 			queries = append(queries, p.computed(tokens, single)...)
 		}
 	}
@@ -206,15 +205,14 @@ func declared(tokens []string) string {
 	return columnList.FindString(strings.Join(tokens[:min(len(tokens), 24)], ""))
 }
 
-var columnList = regexp.MustCompile(`^ AS \w+ ?\([^()]*\)`)
+var columnList = regexp.MustCompile(`^ AS (\w+ ?)?\([^()]*\)`)
 
 // maxSources bounds the FROM clause of a part.
 const maxSources = 4
 
-// sources are what a part names in FROM: tables, and queries and functions in FROM with what these
-// name. It is false if there is anything else, or too much.
-func (p part) sources(tokens []string) (sources []string, ok bool) {
-	var names []string
+// sources are what a part names in FROM, with the names: tables, and queries and functions in FROM with what
+// these name. It is false if there is anything else, or too much.
+func (p part) sources(tokens []string) (names, sources []string, ok bool) {
 	left := foreignNames(tokens[p.open+1 : p.end])
 	for len(left) > 0 {
 		name := left[0]
@@ -224,7 +222,7 @@ func (p part) sources(tokens []string) (sources []string, ok bool) {
 		}
 		source := sourceOf(name, tokens, p)
 		if source == nil || len(names) == maxSources {
-			return nil, false
+			return nil, nil, false
 		}
 		names, sources = append(names, name), append(sources, strings.Join(source, ""))
 		left = append(left, foreignNames(source)...)
@@ -232,10 +230,12 @@ func (p part) sources(tokens []string) (sources []string, ok bool) {
 	if len(sources) == 0 && tokens[0] == "ALTER" { // what USING reads
 		if words := strings.Fields(alterTable.FindString(strings.Join(tokens, ""))); len(words) > 0 {
 			sources = words[len(words)-1:]
+			names = sources
 		}
 	}
 	slices.Reverse(sources) // what a source names comes before it
-	return sources, true
+	slices.Reverse(names)
+	return names, sources, true
 }
 
 // foreignNames are the tables and aliases that tokens name and do not define.

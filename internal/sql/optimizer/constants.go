@@ -52,7 +52,9 @@ func (o *optimizer) errorOfFunctions(n plan.Node, listed bool) (err *pgerr.Error
 			return nil
 		}
 	case *plan.With: // whose queries come first
-		return nil
+		if listed || len(n.CTEs) > 0 {
+			return nil
+		}
 	}
 	for _, c := range plan.Children(n) {
 		if err == nil {

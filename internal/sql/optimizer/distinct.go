@@ -1,9 +1,12 @@
 package optimizer
 
 import (
+	"slices"
+
 	"github.com/lichendb/lichen/internal/plant"
 	"github.com/lichendb/lichen/internal/sql/catalog"
 	"github.com/lichendb/lichen/internal/sql/plan"
+	"github.com/lichendb/lichen/internal/sql/types"
 )
 
 // eliminateDistinct drops DISTINCT, and GROUP BY without aggregates, where the
@@ -14,6 +17,11 @@ func (o *optimizer) eliminateDistinct(n plan.Node) plan.Node {
 	case *plan.Distinct:
 		if uniqueOn(n.Input, n.Keys) {
 			return n.Input
+		}
+		if constantOn(n.Input, n.Keys) { // one row stands for all
+			l := &plan.Limit{Input: n.Input, Count: plan.NewConst(types.Int8, types.NewInt(1))}
+			l.Cols, l.Order = n.Cols, n.Order
+			return l
 		}
 	case *plan.GroupBy:
 		if len(n.Aggs)+len(n.Groupings) == 0 && !n.Scalar && n.Sets == nil && uniqueOn(n.Input, n.Keys) {
@@ -26,6 +34,20 @@ func (o *optimizer) eliminateDistinct(n plan.Node) plan.Node {
 		}
 	}
 	return n
+}
+
+// constantOn reports whether all rows of n agree on all of keys, as these are constants.
+func constantOn(n plan.Node, keys []plan.ColID) bool {
+	switch n := n.(type) {
+	case *plan.Sort:
+		return constantOn(n.Input, keys)
+	case *plan.Project:
+		return !slices.ContainsFunc(keys, func(k plan.ColID) bool {
+			i := plan.FindCol(n.Cols, k)
+			return i < 0 || !isConstant(n.Exprs[i])
+		})
+	}
+	return false
 }
 
 // uniqueOn reports whether no two rows of n agree on all of keys.

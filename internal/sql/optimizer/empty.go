@@ -30,6 +30,8 @@ func emptied(n plan.Node) plan.Node {
 
 func yieldsNothing(n plan.Node) bool {
 	switch n := n.(type) {
+	case *plan.With:
+		return isEmpty(n.Body) && len(n.CTEs) == 0
 	case *plan.Filter:
 		return isEmpty(n.Input) || nothingPasses(n.Cond)
 	case *plan.Project:

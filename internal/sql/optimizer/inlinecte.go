@@ -56,11 +56,23 @@ func (o *optimizer) inlineCTEs(n plan.Node) plan.Node {
 		}
 	}
 	w.Body = o.inlineCTEs(w.Body)
-	if len(kept) == 0 {
+	w.CTEs = kept
+	o.emptyWiths = o.emptyWiths || len(kept) == 0
+	return w
+}
+
+// dropWiths drops the WITH clauses of which inlineCTEs has left nothing. They stay until constants are
+// folded: PostgreSQL does not make a query with such a clause part of the one around it before that.
+func (o *optimizer) dropWiths(n plan.Node) plan.Node {
+	if !o.emptyWiths {
+		return n
+	}
+	eachChild(n, o.dropWiths)
+	eachSubquery(n, func(s *plan.Subquery) { s.Plan = o.dropWiths(s.Plan) })
+	if w, ok := n.(*plan.With); ok && len(w.CTEs) == 0 {
 		return w.Body
 	}
-	w.CTEs = kept
-	return w
+	return n
 }
 
 // substitute puts c's plan where it is referred to.

@@ -105,7 +105,9 @@ type optimizer struct {
 	folded map[plan.Node]bool
 	// unfit says that a constant could not be computed, empties that there may be parts without rows.
 	unfit, empties bool
-	// failed is what the statement fails with for it.
+	// emptyWiths says that there are WITH clauses whose expressions are all inlined.
+	emptyWiths bool
+	// failed is what the statement fails with for a constant.
 	failed *pgerr.Error
 	// aliases maps the columns of scans of inlined CTEs to what they read.
 	aliases map[plan.ColID]plan.ColID

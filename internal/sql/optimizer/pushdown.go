@@ -15,12 +15,12 @@ func (o *optimizer) pushFilters(n plan.Node) plan.Node { return o.push(n, nil) }
 func (o *optimizer) push(n plan.Node, conds []plan.Expr) plan.Node {
 	switch n := n.(type) {
 	case *plan.Filter:
-		return o.push(n.Input, plan.Conjuncts(n.Cond, conds))
+		return o.push(n.Input, append(plan.Conjuncts(n.Cond, nil), conds...)) // those of a query in FROM come first
 	case *plan.Scan:
-		n.Filter = plan.Conjoin(n.Filter, plan.ConjoinAll(conds))
+		n.Filter = plan.Conjoin(n.Filter, plan.ConjoinAll(cheapestFirst(conds)))
 		return n
 	case *plan.VirtualScan:
-		n.Filter = plan.Conjoin(n.Filter, plan.ConjoinAll(conds))
+		n.Filter = plan.Conjoin(n.Filter, plan.ConjoinAll(cheapestFirst(conds)))
 		return n
 	case *plan.Project:
 		return o.pushProject(n, conds)
@@ -71,7 +71,7 @@ func filtered(n plan.Node, conds []plan.Expr) plan.Node {
 	if len(conds) == 0 {
 		return n
 	}
-	f := &plan.Filter{Input: n, Cond: plan.ConjoinAll(conds)}
+	f := &plan.Filter{Input: n, Cond: plan.ConjoinAll(cheapestFirst(conds))}
 	f.Cols = n.Props().Cols
 	return f
 }
@@ -198,6 +198,22 @@ func (o *optimizer) pushJoin(n *plan.Join, conds []plan.Expr) plan.Node {
 	}
 	lc, rc := n.Left.Props().Cols, n.Right.Props().Cols
 	var left, right, on, above []plan.Expr
+	for _, c := range plan.Conjuncts(n.On, nil) {
+		toLeft := n.Kind == plan.InnerJoin || n.Kind == plan.RightJoin || n.Kind == plan.SemiJoin
+		toRight := n.Kind != plan.FullJoin && n.Kind != plan.RightJoin
+		switch {
+		case plan.Volatile(c):
+			on = append(on, c)
+		case toRight && refsOnly(c, lc) && refsAny(c, rc):
+			right = append(right, c)
+		case toLeft && refsOnly(c, rc) && refsAny(c, lc):
+			left = append(left, c)
+		case toLeft && refsOnly(c, rc) && refsOnly(c, lc):
+			left = append(left, c)
+		default:
+			on = append(on, c)
+		}
+	}
 	for _, c := range conds {
 		vol := plan.Volatile(c)
 		switch {
@@ -215,23 +231,7 @@ func (o *optimizer) pushJoin(n *plan.Join, conds []plan.Expr) plan.Node {
 			above = append(above, c)
 		}
 	}
-	for _, c := range plan.Conjuncts(n.On, nil) {
-		toLeft := n.Kind == plan.InnerJoin || n.Kind == plan.RightJoin || n.Kind == plan.SemiJoin
-		toRight := n.Kind != plan.FullJoin && n.Kind != plan.RightJoin
-		switch {
-		case plan.Volatile(c):
-			on = append(on, c)
-		case toRight && refsOnly(c, lc) && refsAny(c, rc):
-			right = append(right, c)
-		case toLeft && refsOnly(c, rc) && refsAny(c, lc):
-			left = append(left, c)
-		case toLeft && refsOnly(c, rc) && refsOnly(c, lc):
-			left = append(left, c)
-		default:
-			on = append(on, c)
-		}
-	}
-	n.On = plan.ConjoinAll(on)
+	n.On = plan.ConjoinAll(cheapestFirst(on))
 	n.Left = o.push(n.Left, left)
 	n.Right = o.push(n.Right, right)
 	return filtered(n, above)

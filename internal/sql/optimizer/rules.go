@@ -54,6 +54,7 @@ type query struct {
 var rules = []rule{
 	{RuleInlineCTE, statementScope, func(o *optimizer, q query) plan.Node { return o.inline(q.stmt) }},
 	{RuleFold, rootScope, func(o *optimizer, q query) plan.Node { return o.foldStatement(q.root, q.out) }},
+	{"", rootScope, func(o *optimizer, q query) plan.Node { return o.dropWiths(q.root) }},
 	rewriting(RuleDecorrelate, (*optimizer).decorrelate),
 	rewriting(RulePushFilters, (*optimizer).pushFilters),
 	deciding(RuleOuterJoins),

@@ -39,14 +39,7 @@ func (b *builder) frame(w *windowGroup, spec *ast.WindowSpec, s *scope) error {
 	}
 	out.Mode, out.Exclusion = frameModes[f.Unit], exclusions[f.Exclusion]
 	out.Start.Kind, out.End.Kind = boundKinds[f.Start.Kind], boundKinds[f.End.Kind]
-	switch {
-	case out.Start.Kind == plan.UnboundedFollowing:
-		return pgerr.New(pgerr.WindowingError, "frame start cannot be UNBOUNDED FOLLOWING").At(f.Pos)
-	case out.End.Kind == plan.UnboundedPreceding:
-		return pgerr.New(pgerr.WindowingError, "frame end cannot be UNBOUNDED PRECEDING").At(f.Pos)
-	case out.Start.Kind > out.End.Kind:
-		return pgerr.New(pgerr.WindowingError, "frame start cannot come after its end").At(f.Pos)
-	case out.Mode == plan.FrameGroups && len(w.order) == 0:
+	if out.Mode == plan.FrameGroups && len(w.order) == 0 {
 		return pgerr.New(pgerr.WindowingError, "GROUPS mode requires an ORDER BY clause").At(spec.Pos)
 	}
 	var err error

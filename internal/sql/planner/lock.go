@@ -23,7 +23,7 @@ func (b *builder) lockRows(q *ast.Select, s *scope, node plan.Node) (plan.Node, 
 		what = "HAVING clause"
 	case len(s.sel.aggs) > 0:
 		what = "aggregate functions"
-	case len(s.sel.windows) > 0:
+	case len(s.sel.overs) > 0:
 		what = "window functions"
 	case len(s.sel.srfs) > 0:
 		what = "set-returning functions in the target list"

@@ -100,7 +100,8 @@ type selectState struct {
 	direct []*plan.Expr
 	// groupings are the GROUPING calls.
 	groupings []groupingCall
-	windows   []*windowGroup
+	overs     []overCall     // as they were met
+	windows   []*windowGroup // once they are defined
 	srfs      []plan.SetFunc
 	named     []*ast.WindowSpec
 	items     []*item // of FROM
@@ -182,11 +183,11 @@ func (b *builder) simpleSelect(q *ast.Select, s *scope, opts queryOpts) (*queryP
 	if err != nil {
 		return nil, err
 	}
-	if err := b.checkWindows(s); err != nil {
-		return nil, err
-	}
 	distinct, err := b.distinctKeys(q, list, keys, s)
 	if err != nil {
+		return nil, err
+	}
+	if err := b.defineWindows(s); err != nil {
 		return nil, err
 	}
 	if err := b.finishTargets(list); err != nil {

@@ -43,7 +43,7 @@ func (b *builder) dmlSource(ref *ast.TableRef, kind changeKind, from []ast.Table
 	if err != nil {
 		return nil, err
 	}
-	for _, q := range quals {
+	for _, q := range slices.Backward(quals) { // the condition of the view that is named comes first, as in PostgreSQL
 		acc.node = filter(acc.node, q)
 	}
 	for _, te := range from {

@@ -106,36 +106,28 @@ func (b *builder) windowCall(e *ast.FuncCall, name string, s *scope) (plan.Expr,
 	if err != nil {
 		return nil, err
 	}
-	w, err := b.window(e.Over, &inner)
-	if err != nil {
-		return nil, err
+	if over := e.Over; over.Name != "" && s.sel.window(over.Name, len(s.sel.named)) < 0 {
+		return nil, errNoWindow(over.Name, over.Pos)
 	}
-	fn.Frame = w.frame
 	fn.Out.ID = b.newCol()
-	for _, have := range s.sel.windows {
-		if sameWindow(have, w) {
-			have.funcs = append(have.funcs, *fn)
-			if have.rng == nil {
-				have.rng = w.rng
-			}
-			return plan.Ref(fn.Out), nil
-		}
-	}
-	w.funcs = []plan.WindowCall{*fn}
-	s.sel.windows = append(s.sel.windows, w)
+	s.sel.overs = append(s.sel.overs, overCall{*fn, e.Over})
 	return plan.Ref(fn.Out), nil
+}
+
+// overCall is a window function and what stands in its OVER.
+type overCall struct {
+	fn   plan.WindowCall
+	over *ast.WindowSpec
 }
 
 // windowIn reports whether x needs the result of a window function of the query.
 func windowIn(x plan.Expr, sel *selectState) bool {
-	if len(sel.windows) == 0 {
+	if len(sel.overs) == 0 {
 		return false
 	}
 	found := false
 	plan.Refs(x, func(id plan.ColID) {
-		for _, w := range sel.windows {
-			found = found || slices.ContainsFunc(w.funcs, func(c plan.WindowCall) bool { return c.Out.ID == id })
-		}
+		found = found || slices.ContainsFunc(sel.overs, func(c overCall) bool { return c.fn.Out.ID == id })
 	})
 	return found
 }
@@ -227,50 +219,70 @@ func checkWindowAggregate(e *ast.FuncCall, name string) error {
 	return checkAggregateArgs(e, name)
 }
 
-// window plans what stands in OVER.
-func (b *builder) window(spec *ast.WindowSpec, s *scope) (*windowGroup, error) {
-	if spec.Name != "" {
-		at := s.sel.window(spec.Name, len(s.sel.named))
-		if at < 0 {
-			return nil, errNoWindow(spec.Name, spec.Pos)
+// defineWindows plans the definitions of the WINDOW clause, used or not, then what stands in OVER, and
+// gives each function its window. It comes after the query's other clauses, so that their errors come first.
+func (b *builder) defineWindows(s *scope) error {
+	sel := s.sel
+	ws := s.in(clauseWindow)
+	ws.inWindow = true
+	for i, spec := range sel.named {
+		if sel.window(spec.Name, i) >= 0 {
+			return pgerr.New(pgerr.WindowingError, "window \"%s\" is already defined", spec.Name).At(spec.Pos)
 		}
-		return b.windowDef(at, s)
+		w, err := b.windowSpec(spec, sel.windows, ws)
+		if err != nil {
+			return err
+		}
+		sel.windows = append(sel.windows, w)
 	}
-	return b.windowSpec(spec, len(s.sel.named), s)
+	named := sel.windows
+	for _, c := range sel.overs {
+		var w *windowGroup
+		var err error
+		if c.over.Name != "" {
+			w = named[sel.window(c.over.Name, len(named))]
+		} else if w, err = b.windowSpec(c.over, named, ws); err != nil {
+			return err
+		}
+		c.fn.Frame = w.frame
+		sel.addToWindow(w, c.fn)
+	}
+	return nil
 }
 
-// windowDef plans a definition of the WINDOW clause, which may refer to those
-// before it.
-func (b *builder) windowDef(at int, s *scope) (*windowGroup, error) {
-	return b.windowSpec(s.sel.named[at], at, s)
+// addToWindow has a function computed with those of the first window like its own.
+func (sel *selectState) addToWindow(w *windowGroup, fn plan.WindowCall) {
+	i := slices.IndexFunc(sel.windows, func(have *windowGroup) bool { return have == w || sameWindow(have, w) })
+	if i < 0 {
+		i = len(sel.windows)
+		sel.windows = append(sel.windows, w)
+	}
+	have := sel.windows[i]
+	have.funcs = append(have.funcs, fn)
+	if have.rng == nil {
+		have.rng = w.rng
+	}
 }
 
 func errNoWindow(name ast.Name, pos int) error {
 	return pgerr.New(pgerr.UndefinedObject, "window \"%s\" does not exist", name).At(pos)
 }
 
-// windowSpec plans a definition in parentheses, which may start from one of the
-// first named windows of the WINDOW clause.
-func (b *builder) windowSpec(spec *ast.WindowSpec, named int, s *scope) (*windowGroup, error) {
-	ws := *s
-	ws.clause = clauseWindow
-	w := &windowGroup{}
+// windowSpec plans a definition in parentheses, which may start from one of those that are named before it.
+func (b *builder) windowSpec(spec *ast.WindowSpec, named []*windowGroup, s *scope) (*windowGroup, error) {
+	base := -1
 	if spec.Ref != "" {
-		at := s.sel.window(spec.Ref, named)
-		if at < 0 {
+		if base = s.sel.window(spec.Ref, len(named)); base < 0 {
 			return nil, errNoWindow(spec.Ref, spec.Pos)
 		}
-		base, err := b.windowDef(at, s)
-		if err != nil {
-			return nil, err
-		}
-		if err := checkInherited(spec, base, s.sel.named[at].Frame != nil); err != nil {
-			return nil, err
-		}
-		w.partition, w.order = base.partition, base.order
 	}
+	order, err := b.windowOrder(spec.OrderBy, s)
+	if err != nil {
+		return nil, err
+	}
+	w := &windowGroup{order: order}
 	for _, e := range spec.PartitionBy {
-		x, err := b.windowExpr(e, &ws, distinguishable)
+		x, err := b.windowExpr(e, s, distinguishable)
 		if err == nil {
 			x, err = b.identity(x)
 		}
@@ -279,9 +291,23 @@ func (b *builder) windowSpec(spec *ast.WindowSpec, named int, s *scope) (*window
 		}
 		w.partition = append(w.partition, x)
 	}
-	for i := range spec.OrderBy {
-		o := &spec.OrderBy[i]
-		x, err := b.windowExpr(o.X, &ws, orderable)
+	if base >= 0 {
+		from := named[base]
+		if err := checkInherited(spec, from, s.sel.named[base].Frame != nil); err != nil {
+			return nil, err
+		}
+		w.partition = slices.Clone(from.partition)
+		if len(w.order) == 0 {
+			w.order = slices.Clone(from.order)
+		}
+	}
+	return w, b.frame(w, spec, s)
+}
+
+func (b *builder) windowOrder(items []ast.OrderItem, s *scope) (keys []windowKey, err error) {
+	for i := range items {
+		o := &items[i]
+		x, err := b.windowExpr(o.X, s, orderable)
 		if err == nil {
 			x, err = b.ordering(x)
 		}
@@ -292,9 +318,9 @@ func (b *builder) windowSpec(spec *ast.WindowSpec, named int, s *scope) (*window
 		if err != nil {
 			return nil, err
 		}
-		w.order = append(w.order, windowKey{x, desc, nulls})
+		keys = append(keys, windowKey{x, desc, nulls})
 	}
-	return w, b.frame(w, spec, &ws)
+	return keys, nil
 }
 
 // checkInherited checks what a window adds to the one it starts from.
@@ -336,21 +362,6 @@ func (sel *selectState) window(name ast.Name, n int) int {
 	return -1
 }
 
-// checkWindows checks the definitions of the WINDOW clause, used or not.
-func (b *builder) checkWindows(s *scope) error {
-	for i, w := range s.sel.named {
-		if s.sel.window(w.Name, i) >= 0 {
-			return pgerr.New(pgerr.WindowingError, "window \"%s\" is already defined", w.Name).At(w.Pos)
-		}
-		ws := s.in(clauseWindow)
-		ws.inWindow = true
-		if _, err := b.windowDef(i, ws); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
 func sameWindow(a, c *windowGroup) bool {
 	if len(a.partition) != len(c.partition) || len(a.order) != len(c.order) {
 		return false
@@ -369,10 +380,13 @@ func sameWindow(a, c *windowGroup) bool {
 	return true
 }
 
-// planWindows computes the collected window functions over node, one Window
-// per distinct window.
+// planWindows computes the window functions over node, one Window
+// per distinct window that is used.
 func (b *builder) planWindows(node plan.Node, sel *selectState) (plan.Node, error) {
 	for _, w := range sel.windows {
+		if len(w.funcs) == 0 {
+			continue
+		}
 		pre := &plan.Project{Input: node}
 		for _, c := range node.Props().Cols {
 			pre.Cols, pre.Exprs = append(pre.Cols, c), append(pre.Exprs, plan.Ref(c))
