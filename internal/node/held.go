@@ -101,8 +101,9 @@ type Remaining struct {
 // maxExamples bounds Remaining.Examples and Remaining.LostSome.
 const maxExamples = 8
 
-// handleRemaining answers with what the node itself reports or, if it does not answer, with what
-// the ranges' addresses show.
+// handleRemaining answers with what the node itself reports or, if it does not answer or knows of
+// nothing, with what the ranges' addresses show: the node may not have heard yet of a replica that
+// a leader gives it.
 func (n *Node) handleRemaining(ctx context.Context, _ kvpb.NodeID, req []byte) ([]byte, error) {
 	var r RemainingRequest
 	if err := json.Unmarshal(req, &r); err != nil {
@@ -128,11 +129,12 @@ func (n *Node) handleRemaining(ctx context.Context, _ kvpb.NodeID, req []byte) (
 			h = Remaining{}
 		}
 	}
-	if !h.Live {
-		var err error
+	if h.Ranges == 0 {
+		live, err := h.Live, error(nil)
 		if h, err = n.remainingByAddress(ctx, r.Node); err != nil {
 			return nil, n.explain(err)
 		}
+		h.Live = live
 	}
 	h.Others = nil
 	for _, o := range n.KV.Live.Nodes() {

@@ -196,7 +196,8 @@ func (n *machine) keepDown(down bool) {
 	n.down = down
 }
 
-// decommission takes a node out of the cluster for good, and has a new one join in its place.
+// decommission takes a node out of the cluster for good, and has a new one join in its place. A
+// node that may still have replicas stays: wiping it could take away what a fault needs later.
 func (o *operator) decommission(on *machine) {
 	inc, began := on.current(), time.Now()
 	if inc == nil {
@@ -207,8 +208,12 @@ func (o *operator) decommission(on *machine) {
 	if !o.takeOut(on, id) {
 		return
 	}
-	if err := o.elsewhere(id); err != nil && o.undisturbed(began) {
-		o.fail(fmt.Errorf("node %d was decommissioned, but: %w", id, o.c.explained(err)))
+	if err := o.elsewhere(id); err != nil {
+		if o.undisturbed(began) {
+			o.fail(fmt.Errorf("node %d was decommissioned, but: %w", id, o.c.explained(err)))
+		}
+		o.takeBack(on, id)
+		return
 	}
 	if o.askAny(on, node.MethodMembership, node.MembershipRequest{Node: id, To: node.Decommissioned}, nil) != nil {
 		return
@@ -257,8 +262,13 @@ func (o *operator) takeOut(on *machine, id kvpb.NodeID) bool {
 	if o.undisturbed(began) {
 		o.fail(fmt.Errorf("node %d still has %d replicas %v after it was decommissioned: %q", id, h.Ranges, moveWithin, h.Reasons))
 	}
-	_ = o.askAny(on, node.MethodMembership, node.MembershipRequest{Node: id, To: node.Active}, nil) // it stays
+	o.takeBack(on, id)
 	return false
+}
+
+// takeBack has a node stay that was to leave; a lost request leaves it decommissioning.
+func (o *operator) takeBack(on *machine, id kvpb.NodeID) {
+	_ = o.askAny(on, node.MethodMembership, node.MembershipRequest{Node: id, To: node.Active}, nil)
 }
 
 // replace takes the disk from a machine, has its node's replicas placed elsewhere, and a new node

@@ -27,6 +27,7 @@ const again = 20 * time.Millisecond
 type probe struct {
 	url     string
 	bound   time.Duration
+	tries   int
 	ran     int
 	ended   int // before they could be cancelled late
 	late    int
@@ -38,6 +39,7 @@ func main() {
 	p := probe{}
 	flag.StringVar(&p.url, "url", "postgres://root@127.0.0.1:26257/defaultdb", "where to run")
 	flag.DurationVar(&p.bound, "bound", 100*time.Millisecond, "how soon a cancelled statement must end")
+	flag.IntVar(&p.tries, "tries", 1, "how often a statement must end late, each time, to count as late: more on a busy machine")
 	only := flag.String("only", "", "run the statements whose names contain this")
 	all := flag.Bool("all", false, "run calls with alike arguments too, such as those with arrays of every type")
 	part := flag.String("part", "1/1", "run one part of several, such as 2/3")
@@ -102,7 +104,7 @@ const longestRun = 1200 * time.Millisecond
 // statement runs a statement, to see how long it takes, and cancels it then at several points
 // of that time.
 func (p *probe) statement(ctx context.Context, st statement) error {
-	worst, took, err := p.once(ctx, st, longestRun)
+	worst, took, err := p.least(ctx, st, longestRun)
 	at, note := longestRun, ""
 	var pe *pgconn.PgError
 	switch errors.As(err, &pe); {
@@ -120,7 +122,7 @@ func (p *probe) statement(ctx context.Context, st statement) error {
 	const points = 4
 	for i := 1; i < points && took >= p.bound; i++ {
 		delay := took * time.Duration(i) / points
-		late, _, err := p.once(ctx, st, delay)
+		late, _, err := p.least(ctx, st, delay)
 		if err != nil && !errors.As(err, &pe) {
 			return err
 		}
@@ -145,6 +147,18 @@ func (p *probe) report(st statement, worst, at time.Duration, note string) {
 		note = note[:100]
 	}
 	fmt.Printf("%s %-28s %6d ms (cancelled at %v) %s\n", mark, st.name, worst.Milliseconds(), at.Round(time.Millisecond), note)
+}
+
+// least is once, tried again while the statement ends late; it returns the try that ended soonest.
+func (p *probe) least(ctx context.Context, st statement, delay time.Duration) (late, took time.Duration, err error) {
+	late, took, err = p.once(ctx, st, delay)
+	for try := 1; try < p.tries && late > p.bound; try++ {
+		l, t, e := p.once(ctx, st, delay)
+		if l < late {
+			late, took, err = l, t, e
+		}
+	}
+	return late, took, err
 }
 
 // once runs a statement and cancels it after a while; late is how long it still ran. The time
