@@ -53,7 +53,7 @@ func (f *certFlags) add(c *cobra.Command, lifetime time.Duration) {
 func (f *certFlags) run(create func() error) error {
 	switch {
 	case f.CAKey == "":
-		return usageError{errors.New("--ca-key must name the file of the CA's key; it belongs in a safe place, not in the directory of certificates")}
+		return usageError{errors.New("--ca-key must name the file of the CA's key; it belongs in a safe place, not in the directory of certificates. For example --ca-key=my-safe-directory/ca.key")}
 	case f.Lifetime < 0:
 		return usageError{errors.New("--lifetime must not be negative")}
 	case f.RSABits < 0:

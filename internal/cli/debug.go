@@ -19,11 +19,10 @@ import (
 // newDebug has the commands for those who develop and verify the database.
 func newDebug(s *streams) *cobra.Command {
 	c := &cobra.Command{
-		Use:    "debug",
-		Short:  "Commands to verify and measure the database itself",
-		Hidden: true,
-		Args:   noArgs,
-		RunE:   func(c *cobra.Command, _ []string) error { return c.Help() },
+		Use:   "debug",
+		Short: "Collect what support needs, verify and measure the database itself",
+		Args:  noArgs,
+		RunE:  func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
 	c.AddCommand(newNullServer(s), newKillTest(s), newDebugZip(s), newDebugCheck(s), newSQLSupport(s))
 	return c

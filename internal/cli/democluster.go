@@ -13,6 +13,7 @@ import (
 
 	"github.com/lichendb/lichen/internal/config"
 	"github.com/lichendb/lichen/internal/fs"
+	"github.com/lichendb/lichen/internal/kvpb"
 	"github.com/lichendb/lichen/internal/node"
 	"github.com/lichendb/lichen/internal/obs"
 	"github.com/lichendb/lichen/internal/server"
@@ -197,10 +198,16 @@ const demoStuck = 10 * time.Second
 
 // ls lists the nodes.
 func (d *demoCluster) ls() error {
+	memberships := map[kvpb.NodeID]node.Membership{}
+	for _, s := range d.nodes[0].n.Statuses() {
+		memberships[s.ID] = s.Membership
+	}
 	var rows [][]string
 	for i, dn := range d.nodes {
 		state := "running"
-		if dn.n == nil {
+		if m := memberships[kvpb.NodeID(i+1)]; m != "" && m != node.Active {
+			state = string(m)
+		} else if dn.n == nil {
 			state = "shut down"
 		}
 		rows = append(rows, []string{strconv.Itoa(i + 1), state, dn.cfg.Locality, sqlURL(dn.cfg.ListenAddr, ""), "http://" + dn.cfg.HTTPAddr})

@@ -144,6 +144,14 @@ func (sh *shell) copyToFile(c *fileCopy) (err error) {
 	return err
 }
 
+// screen is where the shell writes what is not a result.
+func (sh *shell) screen() io.Writer {
+	if sh.file != nil {
+		return sh.terminal
+	}
+	return sh.out
+}
+
 // redirect writes results to a file from now on, or with an empty name to where they went
 // at first.
 func (sh *shell) redirect(name string) error {

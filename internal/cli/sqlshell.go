@@ -311,7 +311,7 @@ func (sh *shell) execute(sql string) (ok bool, err error) {
 		}
 	}
 	if sh.timing {
-		fmt.Fprintf(sh.out, "Time: %.3f ms\n", float64(took.Microseconds())/1000)
+		fmt.Fprintf(sh.screen(), "Time: %.3f ms\n", float64(took.Microseconds())/1000)
 	}
 	return ok, nil
 }

@@ -199,11 +199,24 @@ func (f *startFlags) completeSecurity() (err error) {
 		f.node.CertsDir = ""
 		return nil
 	}
-	if err := security.CheckPresent(f.node.CertsDir); err != nil {
+	if err := security.CheckPresent(f.node.CertsDir, f.reachedAt()); err != nil {
 		return err
 	}
 	f.node.CertsDir, err = filepath.Abs(f.node.CertsDir)
 	return err
+}
+
+// reachedAt is the host by which the flags have others reach the node; empty if they leave it open.
+func (f *startFlags) reachedAt() string {
+	addr := f.node.AdvertiseAddr
+	if addr == "" {
+		addr = f.node.ListenAddr
+	}
+	host := hostOf(config.WithPort(addr, config.DefaultPort))
+	if ip := net.ParseIP(host); ip != nil && ip.IsUnspecified() {
+		return ""
+	}
+	return host
 }
 
 func (f *startFlags) run(s *streams) error {
@@ -246,6 +259,9 @@ func (f *startFlags) run(s *streams) error {
 		return errors.Join(err, n.Stop(context.Background()))
 	}
 	defer removePID(f.pidFile)
+	if why := n.CertificateGap(); why != "" {
+		fmt.Fprintln(s.err, "WARNING: "+why)
+	}
 	f.printBanner(s.out, n, begun, logDir)
 	reportReady()
 	sig := <-stop

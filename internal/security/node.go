@@ -56,6 +56,9 @@ func (n *Node) Expires() time.Time { return n.cur.Load().expires }
 // Hosts returns the host names and addresses for which the node's certificate is.
 func (n *Node) Hosts() []string { return hosts(n.cur.Load().cert.Leaf) }
 
+// Covers reports whether the node's certificate is for a host.
+func (n *Node) Covers(host string) bool { return n.cur.Load().cert.Leaf.VerifyHostname(host) == nil }
+
 func hosts(c *x509.Certificate) []string {
 	out := slices.Clone(c.DNSNames)
 	for _, ip := range c.IPAddresses {
@@ -189,11 +192,15 @@ func checkPeer(cs tls.ConnectionState, alpn string, allowed ...string) error {
 	return nil
 }
 
-// CheckPresent returns nil if a node can start with the certificates in dir: the
-// files are there. Else the error says which commands make them.
-func CheckPresent(dir string) error { return checkPresent(fs.Disk(), dir) }
+// CheckPresent returns nil if a node that is reached at host can start with the certificates in
+// dir: the files are there. Else the error says which commands make them. Host may be empty.
+func CheckPresent(dir, host string) error { return checkPresent(fs.Disk(), dir, host) }
 
-func checkPresent(fsys fs.FS, dir string) error {
+func checkPresent(fsys fs.FS, dir, host string) error {
+	createNode := "create-node localhost " + hostname()
+	if host != "" && host != "localhost" && host != hostname() {
+		createNode += " " + shellQuote(host)
+	}
 	s := nodeSource(fsys, dir)
 	ca, err := exists(fsys, s.ca)
 	if err != nil {
@@ -206,14 +213,14 @@ func checkPresent(fsys fs.FS, dir string) error {
 		}
 		if ca && !there {
 			return fmt.Errorf("%s is missing. Make the node's certificate, for all names and addresses of this machine:\n%s\n%s",
-				p, "  "+suggest("create-node localhost "+hostname(), dir), orInsecure)
+				p, "  "+suggest(createNode, dir), orInsecure)
 		}
 	}
 	if ca {
 		return nil
 	}
 	return fmt.Errorf("there are no certificates in %s. Make a CA, and keep its key in a safe place; then certificates for this node and for a user:\n  %s\n  %s\n  %s\n%s",
-		dir, suggest("create-ca", dir), suggest("create-node localhost "+hostname(), dir), suggest("create-client root", dir), orInsecure)
+		dir, suggest("create-ca", dir), suggest(createNode, dir), suggest("create-client root", dir), orInsecure)
 }
 
 const orInsecure = "Or start with --insecure, where every client that reaches the node is trusted."

@@ -73,6 +73,9 @@ func TestCreateAndLoad(t *testing.T) {
 		c.must(c.Client("root"))
 		n, err := LoadNodeFS(c.fs, "certs")
 		c.must(err)
+		if !n.Covers("x.db.example.com") || !n.Covers("10.0.0.1") || n.Covers("10.0.0.2") {
+			t.Error("the certificate does not cover its hosts, or covers others")
+		}
 		if got := strings.Join(n.Hosts(), " "); got != "localhost db.example.com *.db.example.com ::1 10.0.0.1" {
 			t.Errorf("hosts %s", got)
 		}
@@ -298,16 +301,16 @@ func TestInstallIsAtomic(t *testing.T) {
 
 func TestCheckPresent(t *testing.T) {
 	c := newCluster(t, "certs")
-	err := checkPresent(c.fs, "my certs")
+	err := checkPresent(c.fs, "my certs", "")
 	wants(t, "nothing there", err, "no certificates in my certs", "lichen cert create-ca --certs-dir='my certs' --ca-key=",
 		"lichen cert create-node localhost ", "lichen cert create-client root ", "--insecure")
-	err = checkPresent(c.fs, "certs")
-	wants(t, "CA only", err, "certs/node.crt is missing", "lichen cert create-node localhost ", "--insecure")
+	err = checkPresent(c.fs, "certs", "10.1.2.3")
+	wants(t, "CA only", err, "certs/node.crt is missing", "lichen cert create-node localhost ", " 10.1.2.3 --certs-dir", "--insecure")
 	if strings.Contains(err.Error(), "create-ca") {
 		t.Errorf("there is a CA already: %v", err)
 	}
 	c.node()
-	if err := checkPresent(c.fs, "certs"); err != nil {
+	if err := checkPresent(c.fs, "certs", "localhost"); err != nil {
 		t.Error(err)
 	}
 }

@@ -122,7 +122,7 @@ func TestAdminOnly(t *testing.T) {
 		check("/_status/vars", shows(security.RootName), http.StatusOK)
 		for who, shown := range map[string]bool{"alice": false, security.RootName: true} {
 			page := answer(n.httpHandler(), http.MethodGet, "/", shows(who)).Body.String()
-			if !strings.Contains(page, "This node is <strong>ready</strong>") || strings.Contains(page, n.ClusterID()) != shown {
+			if !strings.Contains(page, "This node: <strong>ready</strong>") || strings.Contains(page, n.ClusterID()) != shown {
 				t.Errorf("the status page for %s: %s", who, page)
 			}
 		}

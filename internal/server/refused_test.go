@@ -157,6 +157,14 @@ func testInsecureAmongSecure(t *testing.T, c *testNodes) {
 		t.Fatal(err)
 	}
 	secure := c.founded(fs.NewMem(), func(cfg *config.Node) { cfg.Insecure, cfg.CertsDir = false, dir })
+	if why := secure.CertificateGap(); why != "" {
+		t.Errorf("a certificate for the node's address: %s", why)
+	}
+	secure.cfg.AdvertiseAddr = "10.1.2.3:26257"
+	if why := secure.CertificateGap(); !strings.Contains(why, "certificate is for localhost only") || !strings.Contains(why, "with 10.1.2.3 among the hosts") {
+		t.Errorf("a certificate for another address: %q", why)
+	}
+	secure.cfg.AdvertiseAddr = ""
 	log := &logText{}
 	err := c.attempt(fs.NewMem(), log, func(cfg *config.Node) { cfg.Join = []string{"127.0.0.1:1", secure.AdvertisedAddr()} })
 	if err == nil || !strings.Contains(err.Error(), "start the peer with certificates") {

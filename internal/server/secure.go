@@ -4,8 +4,10 @@ import (
 	"context"
 	"crypto/tls"
 	"errors"
+	"fmt"
 	"io"
 	"net"
+	"strings"
 	"syscall"
 	"time"
 
@@ -33,6 +35,18 @@ func (n *Node) loadCerts() (err error) {
 	}
 	n.certs, err = security.LoadNode(n.cfg.CertsDir)
 	return err
+}
+
+// CertificateGap says what to do if the certificate is not for the address that the node tells
+// others, as which clients and nodes refuse it; "" if all is well.
+func (n *Node) CertificateGap() string {
+	host := bareHost(n.AdvertisedAddr())
+	if n.certs == nil || n.certs.Covers(host) {
+		return ""
+	}
+	return fmt.Sprintf("others can't connect to %s: the node's certificate is for %s only. Run 'lichen cert create-node --overwrite' with %s among the hosts, "+
+		"and send the node SIGHUP; or start it with an --advertise-addr that the certificate is for",
+		n.AdvertisedAddr(), strings.Join(n.certs.Hosts(), ", "), host)
 }
 
 // ReloadCerts loads the certificates again, for connections from now on. After an

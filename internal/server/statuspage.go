@@ -81,7 +81,7 @@ code { font-size: 90% }
 </head>
 <body>
 <h1>Lichen</h1>
-<p>Version {{.Version}}. This node is <strong>{{.Status}}</strong>.</p>
+<p>Version {{.Version}}. This node: <strong>{{.Status}}</strong>.</p>
 {{if not .Admin}}<p>More is shown to admins, who connect with the client certificate of root.</p>
 {{else if not .Cluster}}<p>This node is not part of a cluster yet: run <code>lichen init</code>.</p>
 {{else}}<p>Node {{.Node}} of cluster <code>{{.Cluster}}</code>.</p>
