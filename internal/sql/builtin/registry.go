@@ -23,6 +23,7 @@ import (
 	"github.com/lichendb/lichen/internal/sql/builtin/searchfuncs"
 	"github.com/lichendb/lichen/internal/sql/builtin/sessionfuncs"
 	"github.com/lichendb/lichen/internal/sql/builtin/stringfuncs"
+	"github.com/lichendb/lichen/internal/sql/builtin/typefuncs"
 	"github.com/lichendb/lichen/internal/sql/types"
 )
 
@@ -148,6 +149,7 @@ func declared() []*call.Overload {
 		netfuncs.Overloads(),
 		sessionfuncs.Overloads(),
 		catalogfuncs.Overloads(),
+		typefuncs.Overloads(),
 		conversionFunctions(),
 	)
 }

@@ -1,6 +1,7 @@
 package pgcatalog
 
 import (
+	"net/netip"
 	"strings"
 	"time"
 
@@ -73,12 +74,7 @@ func pgStatActivity(s *snapshot, w *writer) error {
 		w.oid("usesysid", oidRoot)
 		w.str("usename", a.User)
 		w.str("application_name", a.Application)
-		if host, port, ok := strings.Cut(a.Remote, ":"); ok && host != "" {
-			w.str("client_addr", host)
-			if d, err := typeio.ParseText(types.Int4, port, nil); err == nil {
-				w.set("client_port", d)
-			}
-		}
+		w.client(a.Remote)
 		w.time("backend_start", a.Started)
 		w.time("xact_start", a.XactStart)
 		w.time("query_start", a.QueryStart)
@@ -286,4 +282,21 @@ func pgPreparedStatements(s *snapshot, w *writer) error {
 		w.done()
 	}
 	return nil
+}
+
+// client sets the columns of a client's address; a client of a Unix socket has port -1, as in
+// PostgreSQL.
+func (w *writer) client(remote string) {
+	if remote == "" {
+		return
+	}
+	at, err := netip.ParseAddrPort(remote)
+	if err != nil {
+		w.num("client_port", -1)
+		return
+	}
+	if d, err := typeio.ParseText(types.Inet, at.Addr().Unmap().WithZone("").String(), nil); err == nil {
+		w.set("client_addr", d)
+	}
+	w.num("client_port", int64(at.Port()))
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/lichendb/lichen/internal/sql/ast"
 	"github.com/lichendb/lichen/internal/sql/builtin"
 	"github.com/lichendb/lichen/internal/sql/builtin/call"
+	"github.com/lichendb/lichen/internal/sql/builtin/typefuncs"
 	"github.com/lichendb/lichen/internal/sql/catalog"
 	"github.com/lichendb/lichen/internal/sql/pgerr"
 	"github.com/lichendb/lichen/internal/sql/plan"
@@ -413,8 +414,11 @@ func collationUse(c *plan.Call) string {
 	if !collatable {
 		return ""
 	}
-	if c.Fn.Operator {
+	switch {
+	case c.Fn.Operator:
 		return operatorUses[c.Fn.Name]
+	case typefuncs.OrdersText(c.Fn.Name):
+		return useComparison
 	}
 	return functionUses[c.Fn.Name]
 }
@@ -444,6 +448,10 @@ var functionUses = map[string]string{
 // inLanguage makes a call that is no comparison follow a collation that is not that of bytes.
 func (b *builder) inLanguage(c *plan.Call, coll *types.Collation) (plan.Expr, error) {
 	name := c.Fn.Name
+	if !c.Fn.Operator && typefuncs.OrdersText(name) && coll.Locale != asciiLocale {
+		return nil, pgerr.Unsupported("function %s is not supported for collations of a language", name).
+			WithHint("Use the operators < and > or the functions greatest and least.")
+	}
 	if coll.Nondeterministic {
 		if what := nondeterministicUse(c); what != "" {
 			return nil, pgerr.Unsupported("nondeterministic collations are not supported for %s", what)

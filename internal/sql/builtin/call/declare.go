@@ -25,7 +25,7 @@ var signatureTypes = func() map[string]*types.T {
 		types.Bit, types.Varbit, types.TSVector, types.TSQuery, types.Regconfig, types.CharArray, types.Float4Array, types.IntervalArray,
 		types.Int4Range, types.Int8Range, types.NumRange, types.TSRange, types.TSTZRange, types.DateRange,
 		types.Int4Multirange, types.Int8Multirange, types.NumMultirange, types.TSMultirange, types.TSTZMultirange,
-		types.DateMultirange, types.AnyEnum, types.AnyRange, types.AnyMultirange,
+		types.DateMultirange, types.AnyEnum, types.AnyRange, types.AnyMultirange, types.CString,
 	} {
 		m[t.Name] = t
 	}

@@ -69,22 +69,34 @@ func CompareDatums(c *call.Context, a, b types.Datum) int { return types.Compare
 
 // The comparisons across date and time types turn the lesser type into the
 // greater; a date is the midnight that begins it.
-func compareDateTimestamp(_ *call.Context, a, b types.Datum) int {
+
+// CompareDateTimestamp is a CompareFunc of a date and a timestamp.
+func CompareDateTimestamp(_ *call.Context, a, b types.Datum) int {
 	return CompareInt(dateMicros(a.Int()), b.Int())
 }
-func compareTimestampDate(_ *call.Context, a, b types.Datum) int {
+
+// CompareTimestampDate is a CompareFunc of a timestamp and a date.
+func CompareTimestampDate(_ *call.Context, a, b types.Datum) int {
 	return CompareInt(a.Int(), dateMicros(b.Int()))
 }
-func compareDateTZ(c *call.Context, a, b types.Datum) int {
+
+// CompareDateTZ is a CompareFunc of a date and a timestamptz.
+func CompareDateTZ(c *call.Context, a, b types.Datum) int {
 	return CompareInt(c.ToUTC(dateMicros(a.Int())), b.Int())
 }
-func compareTZDate(c *call.Context, a, b types.Datum) int {
+
+// CompareTZDate is a CompareFunc of a timestamptz and a date.
+func CompareTZDate(c *call.Context, a, b types.Datum) int {
 	return CompareInt(a.Int(), c.ToUTC(dateMicros(b.Int())))
 }
-func compareTimestampTZ(c *call.Context, a, b types.Datum) int {
+
+// CompareTimestampTZ is a CompareFunc of a timestamp and a timestamptz.
+func CompareTimestampTZ(c *call.Context, a, b types.Datum) int {
 	return CompareInt(c.ToUTC(a.Int()), b.Int())
 }
-func compareTZTimestamp(c *call.Context, a, b types.Datum) int {
+
+// CompareTZTimestamp is a CompareFunc of a timestamptz and a timestamp.
+func CompareTZTimestamp(c *call.Context, a, b types.Datum) int {
 	return CompareInt(a.Int(), c.ToUTC(b.Int()))
 }
 
@@ -183,12 +195,12 @@ func comparisonOperators() []*call.Overload {
 	}
 	all = append(all, recordComparisons("", types.CompareTyped)...)
 	all = append(all, undecidedComparison())
-	all = append(all, SixOperators("date", "timestamp", compareDateTimestamp)...)
-	all = append(all, SixOperators("timestamp", "date", compareTimestampDate)...)
-	all = append(all, stableAll(SixOperators("date", "timestamptz", compareDateTZ))...)
-	all = append(all, stableAll(SixOperators("timestamptz", "date", compareTZDate))...)
-	all = append(all, stableAll(SixOperators("timestamp", "timestamptz", compareTimestampTZ))...)
-	all = append(all, stableAll(SixOperators("timestamptz", "timestamp", compareTZTimestamp))...)
+	all = append(all, SixOperators("date", "timestamp", CompareDateTimestamp)...)
+	all = append(all, SixOperators("timestamp", "date", CompareTimestampDate)...)
+	all = append(all, stableAll(SixOperators("date", "timestamptz", CompareDateTZ))...)
+	all = append(all, stableAll(SixOperators("timestamptz", "date", CompareTZDate))...)
+	all = append(all, stableAll(SixOperators("timestamp", "timestamptz", CompareTimestampTZ))...)
+	all = append(all, stableAll(SixOperators("timestamptz", "timestamp", CompareTZTimestamp))...)
 	return append(all, anyArrayComparisons()...)
 }
 

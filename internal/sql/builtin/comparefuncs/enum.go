@@ -4,7 +4,6 @@ import (
 	"github.com/lichendb/lichen/internal/sql/builtin/call"
 	"github.com/lichendb/lichen/internal/sql/pgerr"
 	"github.com/lichendb/lichen/internal/sql/types"
-	"github.com/lichendb/lichen/internal/sql/types/typeio"
 )
 
 func enumFunctions() []*call.Overload {
@@ -55,12 +54,6 @@ func enumFunctions() []*call.Overload {
 		call.FnBind("enum_last(anyenum) anyenum", end(true)).NonStrict().Stable(),
 		call.FnBind("enum_range(anyenum) anyarray", span).NonStrict().Stable(),
 		call.FnBind("enum_range(anyenum,anyenum) anyarray", span).NonStrict().Stable(),
-		call.FnBind("enum_send(anyenum) bytea", func(b call.Binding) (call.EvalFunc, error) {
-			t := b.Types[0]
-			return func(_ *call.Context, a []types.Datum) (types.Datum, error) {
-				return types.NewBytes(string(typeio.AppendBinary(nil, t, a[0], nil))), nil
-			}, nil
-		}).Stable(),
 	}
 	return append(all, SixOperators("anyenum", "anyenum", CompareDatums)...)
 }

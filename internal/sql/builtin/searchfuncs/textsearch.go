@@ -2,7 +2,6 @@ package searchfuncs
 
 import (
 	"sort"
-	"strconv"
 	"strings"
 
 	"github.com/lichendb/lichen/internal/sql/builtin/call"
@@ -154,8 +153,7 @@ func textSearchFunctions() []*call.Overload {
 		all = append(all, textQuery(name, parse)...)
 	}
 	sort.SliceStable(all, func(i, j int) bool { return all[i].Name < all[j].Name })
-	all = append(all, withConfig("ts_headline", "text,tsquery", "text", headline)...)
-	all = append(all, withConfig("ts_headline", "text,tsquery,text", "text", headline)...)
+	all = append(all, headlineFunctions()...)
 	all = append(all, vectorFunctions()...)
 	return append(all, rankFunctions()...)
 }
@@ -432,93 +430,4 @@ func rankWeights(d types.Datum) (w [4]float32, err error) {
 		}
 	}
 	return w, nil
-}
-
-func headline(cfg textsearch.Config, c *call.Context, a []types.Datum) (types.Datum, error) {
-	o := textsearch.DefaultHeadline
-	if len(a) == 3 {
-		if err := headlineOptions(a[2].Str(), &o); err != nil {
-			return types.Null, err
-		}
-	}
-	s, err := cfg.Headline(a[0].Str(), a[1].TSQuery(), o, c.Step)
-	if err != nil {
-		return types.Null, err
-	}
-	return call.Text(s)
-}
-
-// headlineOptions reads name=value, name="value" pairs.
-func headlineOptions(s string, o *textsearch.HeadlineOptions) error {
-	for s = strings.TrimSpace(s); s != ""; {
-		name, rest, ok := strings.Cut(s, "=")
-		if !ok {
-			return pgerr.New(pgerr.SyntaxError, "invalid parameter list format: \"%s\"", s)
-		}
-		rest = strings.TrimLeft(rest, " ")
-		value := rest
-		if strings.HasPrefix(rest, `"`) || strings.HasPrefix(rest, `'`) {
-			end := strings.IndexByte(rest[1:], rest[0])
-			if end < 0 {
-				return pgerr.New(pgerr.SyntaxError, "invalid parameter list format: \"%s\"", s)
-			}
-			value, rest = rest[1:1+end], rest[end+2:]
-		} else if i := strings.IndexAny(rest, ", "); i >= 0 {
-			value, rest = rest[:i], rest[i:]
-		} else {
-			rest = ""
-		}
-		s = strings.TrimLeft(rest, ", ")
-		if err := headlineOption(strings.ToLower(strings.TrimSpace(name)), value, o); err != nil {
-			return err
-		}
-	}
-	switch {
-	case o.MinWords >= o.MaxWords && !o.All:
-		return pgerr.New(pgerr.InvalidParameterValue, "MinWords should be less than MaxWords")
-	case o.MinWords <= 0:
-		return pgerr.New(pgerr.InvalidParameterValue, "MinWords should be positive")
-	case o.ShortWord < 0:
-		return pgerr.New(pgerr.InvalidParameterValue, "ShortWord should be >= 0")
-	case o.Fragments < 0:
-		return pgerr.New(pgerr.InvalidParameterValue, "MaxFragments should be >= 0")
-	}
-	return nil
-}
-
-func headlineOption(name, value string, o *textsearch.HeadlineOptions) error {
-	number := func(dst *int) error {
-		n, err := strconv.Atoi(value)
-		if err != nil {
-			return pgerr.New(pgerr.InvalidTextRepresentation, "invalid input syntax for type integer: \"%s\"", value)
-		}
-		*dst = n
-		return nil
-	}
-	switch name {
-	case "maxwords":
-		return number(&o.MaxWords)
-	case "minwords":
-		return number(&o.MinWords)
-	case "shortword":
-		return number(&o.ShortWord)
-	case "maxfragments":
-		return number(&o.Fragments)
-	case "startsel":
-		o.StartSel = value
-	case "stopsel":
-		o.StopSel = value
-	case "fragmentdelimiter":
-		o.Delimiter = value
-	case "highlightall":
-		switch strings.ToLower(value) {
-		case "1", "on", "true", "t", "y", "yes":
-			o.All = true
-		default:
-			o.All = false
-		}
-	default:
-		return pgerr.New(pgerr.InvalidParameterValue, "unrecognized headline parameter: \"%s\"", name)
-	}
-	return nil
 }

@@ -1,0 +1,12 @@
+package typefuncs
+
+import (
+	"slices"
+
+	"github.com/lichendb/lichen/internal/sql/builtin/call"
+)
+
+// Overloads returns what the package declares.
+func Overloads() []*call.Overload {
+	return slices.Concat(inputFunctions(), outputFunctions(), lengthFunctions(), orderFunctions())
+}
