@@ -9,6 +9,7 @@ import (
 	"github.com/lichendb/lichen/internal/hlc"
 	"github.com/lichendb/lichen/internal/keys"
 	"github.com/lichendb/lichen/internal/kvpb"
+	"github.com/lichendb/lichen/internal/plant"
 	"github.com/lichendb/lichen/internal/storage"
 	"github.com/lichendb/lichen/internal/storage/mvcc"
 )
@@ -115,7 +116,7 @@ func (a *Applier) Entry(index, term uint64, data []byte, note func(txn kvpb.TxnI
 			a.id, index, term, a.state.Index, a.state.Term)
 	}
 	if a.batch == nil {
-		a.batch = a.newBatch(len(data))
+		a.batch = a.newBatch(data)
 	}
 	a.trigger, a.check, a.note = nil, nil, note
 	if err := Commands(data, a.command); err != nil {
@@ -125,12 +126,12 @@ func (a *Applier) Entry(index, term uint64, data []byte, note func(txn kvpb.TxnI
 	return nil
 }
 
-// newBatch returns a batch that begins with an entry of so many bytes.
-func (a *Applier) newBatch(entry int) *storage.Batch {
-	if entry < LongCommand {
+// newBatch returns a batch that begins with an entry.
+func (a *Applier) newBatch(entry []byte) *storage.Batch {
+	if len(entry) < LongCommand || HasTable(entry) {
 		return a.eng.NewBatch()
 	}
-	return a.eng.NewBatchOf(entry)
+	return a.eng.NewBatchOf(len(entry))
 }
 
 // Threshold returns the collection threshold that the entries since the last Finish set,
@@ -183,6 +184,16 @@ func (a *Applier) command(boundsGen uint64, cmd []byte) error {
 	txn := kvpb.TxnID{Hi: binary.BigEndian.Uint64(cmd[1:]), Lo: binary.BigEndian.Uint64(cmd[9:])}
 	ts, _ := timestamp(cmd[17:headerLen])
 	ok := boundsGen == AnyBounds || boundsGen == a.boundsGen
+	if ok && isTable(cmd) && (a.batch.Empty() || plant.On(plant.TableJoinsBatch)) {
+		done, err := a.table(ts, cmd)
+		if err != nil {
+			return err
+		}
+		if done {
+			a.note(txn, ts, true)
+			return nil
+		}
+	}
 	for p := cmd[headerLen:]; ok && len(p) > 0; {
 		kind := opKind(p[0])
 		var key, value []byte
@@ -215,6 +226,8 @@ func (a *Applier) operation(kind opKind, ts hlc.Timestamp, key, value []byte) er
 		return fmt.Errorf("%w: a version without a time", ErrDamaged)
 	}
 	switch kind {
+	case opTable:
+		return nil // the puts that follow go into the batch: see table
 	case opPut:
 		return mvcc.PutVersion(a.batch, key, ts, value)
 	case opTombstone:

@@ -40,6 +40,7 @@ const (
 	opSplit                        // left, right descriptor: cuts the range in two
 	opMerge                        // descriptor, Merge: takes the range to the right in
 	opCheck                        // CheckID: asks each replica for the checksum of its state here
+	opTable                        // says that puts in ascending order follow, which go in as a sorted table
 )
 
 // ErrDamaged says that a command's bytes do not parse.
@@ -75,6 +76,10 @@ func (b *Builder) Len() int { return len(b.buf) }
 
 // Put adds a version of key.
 func (b *Builder) Put(key, value []byte) { b.op(opPut, key, value) }
+
+// Table begins a command that has puts only, in ascending order of the keys: each replica makes a table of them
+// that its engine takes as it is (docs/decisions/0016).
+func (b *Builder) Table() { b.op(opTable, nil, nil) }
 
 // Tombstone adds a deletion of key.
 func (b *Builder) Tombstone(key []byte) { b.op(opTombstone, key, nil) }

@@ -7,7 +7,7 @@
 // after a crash does exactly what was done before.
 // docs/formats/commands.md gives the bytes.
 //
-// Read command.go (Builder, the format), then apply.go (Applier), changes.go (what it tells those
+// Read command.go (Builder, the format), then apply.go (Applier), table.go (tables beside the batch), changes.go (what it tells those
 // who follow), describe.go (stored descriptors), merge.go (what a range takes in).
 //
 // Invariants:
@@ -15,10 +15,15 @@
 //	A1. Applying an entry depends on the entry and the applied state alone
 //	    (Applier.Entry takes nothing else).
 //	A2. The effects of an entry and its index go into the engine in one batch
-//	    (Applier.Finish writes the state into the batch that Entry filled).
+//	    (Applier.Finish writes the state into the batch that Entry filled),
+//	    but for tables (A5).
 //	A3. Entries are applied in the order of their indexes, without a gap
 //	    (Applier.Entry).
 //	A4. A range's collection threshold never falls (Applier.raiseThreshold).
+//	A5. A table is there before the state that names its entry, and after the effects of
+//	    all earlier entries; it may survive a crash that takes these. To apply the entries
+//	    after the durable state again leads to the same state (Applier.command, HasTable;
+//	    TestTable; TestIngestPowerLoss in kv).
 //
 // An Applier is used by one goroutine at a time. It does not wake those who
 // wait for a command: replica does.

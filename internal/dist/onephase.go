@@ -30,6 +30,9 @@ func (d *Router) Commit(ctx context.Context, req *kvpb.CommitRequest, resp *kvpb
 				if r.unknown {
 					return r.giveUp(errSplitMeanwhile)
 				}
+				if req.Ingest {
+					return &kvpb.SeveralRangesError{Next: t.desc.EndKey}
+				}
 				return d.commitParallel(ctx, req, resp)
 			}
 			req.Resent = r.unknown

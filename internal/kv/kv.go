@@ -80,6 +80,14 @@ func (db *DB) Over(id kvpb.TxnID) bool { return db.env.Over(id) }
 // ActiveTxns returns the number of active transactions.
 func (db *DB) ActiveTxns() int { return db.env.Active() }
 
+// Write is one key with its value.
+type Write = kvpb.Write
+
+// Ingest writes sorted, distinct keys that nobody writes or reads until a transaction that commits later makes
+// them known. It is the way of many rows: they take no locks, and the engines get them as tables. After an error
+// some may have been written.
+func (db *DB) Ingest(ctx context.Context, writes []Write) error { return db.env.Ingest(ctx, writes) }
+
 // maxAttempts bounds how often Run tries again; each attempt either commits or
 // meets another transaction that did.
 const maxAttempts = 100

@@ -176,6 +176,13 @@ func (e *RangeMismatchError) Error() string {
 // Class implements the classification of errors.
 func (e *RangeMismatchError) Class() Class { return ClassUser }
 
+// SeveralRangesError says that the writes of a CommitRequest with Ingest lie in several ranges: those from
+// Next on are not in the range of the first. Nothing was written.
+type SeveralRangesError struct{ Next []byte }
+
+// Error implements error.
+func (e *SeveralRangesError) Error() string { return "the keys to ingest lie in several ranges" }
+
 // UncertaintyError says that a read met a version that may have been committed
 // before the transaction began, as other clocks saw it: the transaction must
 // read at TS or above.

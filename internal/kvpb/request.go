@@ -213,6 +213,10 @@ type CommitRequest struct {
 	// Renew, if set, returns the present Deadline: what is known of the tables may have
 	// been confirmed since the request was made. It stays at the gateway.
 	Renew func() hlc.Timestamp
+	// Ingest says that nobody writes the keys beside the transaction, or reads them, before another transaction
+	// makes them known by its commit: the writes, all of which have values, go into the engines as
+	// a table. Keys of several ranges are a SeveralRangesError.
+	Ingest bool
 }
 
 // RenewDeadline brings the deadline up to date, before another attempt to commit.

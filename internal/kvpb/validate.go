@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/lichendb/lichen/internal/hlc"
 )
@@ -153,8 +154,14 @@ func (r *CommitRequest) Validate(latest hlc.Timestamp) error {
 	if err := firstError(
 		checkTxn(r.Txn, latest), checkTimes(latest, r.At, r.MinTS), checkWrites(r.Writes), checkSpans(r.Reads),
 		checkLockEpochs(r.Locks, r.LockEpochs), checkSpan(r.SpillSpan),
-	); err != nil || !r.Spilled {
+	); err != nil {
 		return err
+	}
+	if r.Ingest && slices.ContainsFunc(r.Writes, func(w Write) bool { return w.Value == nil }) {
+		return invalid("a deletion can't be ingested")
+	}
+	if !r.Spilled {
+		return nil
 	}
 	return checkAnchor(r.Anchor)
 }

@@ -15,7 +15,7 @@ func All() []Name {
 	return []Name{
 		SkipRefresh, SkipLockCheck, ReadsUnnoted, IgnoreUncertainty, ObservedForAll, StaleClock,
 		ReadAfterTimeoutNow, VoteAfterRestart, ForgetReads,
-		AckBeforeSync, TruncateEarly, MendAlways,
+		AckBeforeSync, TruncateEarly, MendAlways, TableJoinsBatch, TableUnheard,
 		CollectAboveReaders, IgnoreThreshold,
 		SplitDropsLocks, SplitForgetsReads, LocksBesideRecord,
 		CountedReplaced, RecoverIncomplete,

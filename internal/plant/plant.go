@@ -37,6 +37,11 @@ const (
 	// TruncateEarly drops log that is applied, though not in the durable state.
 	TruncateEarly Name = "truncate-early"
 
+	// TableJoinsBatch gives a table to the engine before what was applied earlier.
+	TableJoinsBatch Name = "table-joins-batch"
+	// TableUnheard lets the cache of versions answer as if a table had not come.
+	TableUnheard Name = "table-unheard"
+
 	// CollectAboveReaders has commits drop the versions that readers still need.
 	CollectAboveReaders Name = "collect-above-readers"
 	// IgnoreThreshold answers reads below the collection threshold.

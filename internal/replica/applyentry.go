@@ -15,6 +15,11 @@ import (
 // Apply implements raftgroup.Host.
 func (g *group) Apply(ents []*pb.Entry) error {
 	for _, e := range ents {
+		if apply.HasTable(e.GetData()) { // what it adds comes after the effects of the entries before
+			if err := g.finishApply(); err != nil {
+				return err
+			}
+		}
 		if err := g.applyEntry(e); err != nil {
 			return err
 		}

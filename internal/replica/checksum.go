@@ -30,9 +30,9 @@ func (r *Replica) Checksum(ctx context.Context, id apply.CheckID) (checksum.Chec
 }
 
 // beginCheck computes the checksum of the present state, after the entry that requests it. It does
-// nothing while the replica starts: no caller waits for a request from before the restart.
+// nothing where the engine may hold tables of later entries: no caller waits for so early a request.
 func (g *group) beginCheck(id apply.CheckID) {
-	if g.Starting() {
+	if g.replays() {
 		return
 	}
 	if c := g.r.checks.Begin(id); c != nil {

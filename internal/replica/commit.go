@@ -129,7 +129,9 @@ func (c *commit) propose(ts hlc.Timestamp) error {
 	if err := checkSize(b); err != nil {
 		return err
 	}
-	r.collectInline(b, c.req.Writes)
+	if !c.req.Ingest { // else there are no earlier versions
+		r.collectInline(b, c.req.Writes)
+	}
 	c.protectLockedReads(ts)
 	if err := r.group.proposeKeeping(c.fence, b.Take(), c.keep(ts)); err != nil {
 		return err
@@ -142,6 +144,9 @@ func (c *commit) propose(ts hlc.Timestamp) error {
 func (c *commit) build(ts hlc.Timestamp) *apply.Builder {
 	b := builders.Get().(*apply.Builder)
 	b.Reset(c.req.Txn.ID, ts)
+	if c.req.Ingest {
+		b.Table()
+	}
 	for i := range c.req.Writes {
 		put(b, &c.req.Writes[i])
 	}

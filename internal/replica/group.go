@@ -21,6 +21,16 @@ type group struct {
 
 	applier  apply.Applier
 	incoming *snapshot.Incoming // the complete snapshot that raft may install now
+	held     uint64             // index up to which the log went when the replica started
+	heldTerm uint64             // term of the leader that sent the last snapshot
+}
+
+// replays reports whether the engine may hold tables of entries that are yet to be applied (apply, invariant A5):
+// this replica had applied these before it started, or the leader that sent the snapshot had before it
+// led.
+func (g *group) replays() bool {
+	st := g.applier.State()
+	return st.Index <= g.held || st.Term < g.heldTerm
 }
 
 var _ raftgroup.Host = (*group)(nil)
@@ -34,7 +44,7 @@ func newGroup(r *Replica, st raftlog.State, applied apply.State) (*group, error)
 	if applied.Index < st.Truncated.Index {
 		return nil, fmt.Errorf("range %d: state is at index %d, behind its log, which begins after %d", r.id, applied.Index, st.Truncated.Index)
 	}
-	g := &group{r: r}
+	g := &group{r: r, held: st.Last}
 	g.Group = raftgroup.New(raftgroup.Config{
 		Range: r.id, Replica: r.replicaID, Log: r.deps.Log, State: st, Started: !r.Initialized(), Workers: r.deps.Aside,
 		Schedule: r.deps.Schedule, Stalled: r.deps.Stalled, OnFatal: r.deps.OnFatal, Logger: r.deps.raftLogger(),

@@ -148,6 +148,7 @@ func (g *group) Install(m *pb.Message) error {
 		return err
 	}
 	r.desc.Store(s.Desc)
+	g.heldTerm = m.GetTerm()
 	g.applier.Reset(r.deps.Engine, r.deps.Store, s.Desc, s.State)
 	r.transfers.noteTerm(s.State.Term)
 	r.noteApplied(s.State)

@@ -359,6 +359,9 @@ func (s *simulation) verdict() (ok int, err error) {
 	if s.aging {
 		stamps.Versions = nil // most are gone
 	}
+	if _, ok := s.w.(*ingests); ok {
+		stamps.Versions = nil // most are of no transaction in the history
+	}
 	if b, ok := s.w.(fedBank); ok {
 		s.fail(b.f.compare(s.versions))
 	}

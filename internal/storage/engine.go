@@ -52,6 +52,7 @@ type Engine struct {
 		fns []func()
 	}
 	flushes atomic.Uint64
+	tables  atomic.Uint64 // made by NewVersionTable
 	flushed flushNews
 }
 
@@ -93,6 +94,9 @@ func (e *Engine) open() error {
 		return err
 	}
 	e.ident = ident
+	if err := e.dropTables(); err != nil {
+		return fmt.Errorf("storage: remove tables of before: %w", err)
+	}
 	dir := e.opts.FS.PathJoin(e.opts.Dir, stateDir)
 	po := e.pebbleOptions()
 	po.ErrorIfNotExists = ident.Created

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	iofs "io/fs"
 	"slices"
 
 	"github.com/cockroachdb/pebble/v2"
@@ -15,14 +16,16 @@ import (
 
 	"github.com/lichendb/lichen/internal/fs"
 	"github.com/lichendb/lichen/internal/hlc"
+	"github.com/lichendb/lichen/internal/must"
+	"github.com/lichendb/lichen/internal/plant"
 )
 
 // tableBytesPerSync is how much of a table is written between two hints to the
 // disk to begin with it, so that the sync at its end is short.
 const tableBytesPerSync = 1 << 20
 
-// errKeyOrder says that the keys of a table did not come in order.
-var errKeyOrder = errors.New("storage: the keys of a table are not in order")
+// ErrKeyOrder says that the keys of a table did not come in order.
+var ErrKeyOrder = errors.New("storage: the keys of a table are not in order")
 
 // TableWriter writes a sorted table beside the engine, which Ingest makes part of
 // it. A deletion of a span in it concerns what the engine holds, not the table's own
@@ -30,9 +33,14 @@ var errKeyOrder = errors.New("storage: the keys of a table are not in order")
 type TableWriter struct {
 	fs   fs.FS
 	path string
+	e    *Engine
 	w    *sstable.Writer
 	last []byte
 	size int64
+	// versions are the hashes of the keys that have versions in the table, for the cache of versions.
+	versions []uint64
+	key      []byte // scratch of SetVersion
+	value    []byte
 }
 
 // NewTable begins a table in a file of that name, which must be on the engine's
@@ -47,7 +55,7 @@ func (e *Engine) NewTable(path string) (*TableWriter, error) {
 	po.EventListener = nil // it is for the engine's own
 	po.EnsureDefaults()
 	w := sstable.NewWriter(objstorageprovider.NewFileWritable(f), po.MakeWriterOptions(0, e.db.TableFormat()))
-	return &TableWriter{fs: e.opts.FS, path: path, w: w}, nil
+	return &TableWriter{fs: e.opts.FS, path: path, e: e, w: w}, nil
 }
 
 // Size is roughly how many bytes of keys and values are in the table.
@@ -56,11 +64,23 @@ func (t *TableWriter) Size() int64 { return t.size }
 // SetEngineKey adds a key as the engine holds it. Keys must come in ascending order.
 func (t *TableWriter) SetEngineKey(key, value []byte) error {
 	if t.last != nil && cockroachkvs.Compare(t.last, key) >= 0 {
-		return errKeyOrder
+		return ErrKeyOrder
 	}
 	t.last = append(t.last[:0], key...)
 	t.size += int64(len(key) + len(value))
-	return t.w.Set(key, value)
+	return t.e.writeError(t.w.Set(key, value))
+}
+
+// SetVersion adds the version of key at ts, as Batch.SetVersion does. Keys must come in ascending order.
+func (t *TableWriter) SetVersion(key []byte, ts hlc.Timestamp, header byte, payload []byte) error {
+	must.True(!ts.IsEmpty(), "storage 5: a version without a timestamp")
+	t.key = AppendEngineKey(t.key[:0], key, ts)
+	t.value = append(append(t.value[:0], header), payload...)
+	if t.e.versions != nil {
+		hash, _ := t.e.versions.shard(key)
+		t.versions = append(t.versions, hash)
+	}
+	return t.SetEngineKey(t.key, t.value)
 }
 
 // DeleteRange removes what the engine holds of the keys from start up to but not
@@ -114,7 +134,7 @@ func (t *TableWriter) Finish() error {
 	w := t.w
 	t.w = nil
 	if err := w.Close(); err != nil {
-		return fmt.Errorf("storage: table %s: %w", t.path, err)
+		return fmt.Errorf("storage: table %s: %w", t.path, t.e.writeError(err))
 	}
 	return nil
 }
@@ -126,6 +146,11 @@ func (t *TableWriter) Close() {
 	}
 	_ = t.w.Close() // the file goes
 	t.w = nil
+	t.Remove()
+}
+
+// Remove removes the file of a table that the engine did not take.
+func (t *TableWriter) Remove() {
 	_ = t.fs.Remove(t.path) // who made the directory removes it with what is in it
 }
 
@@ -168,6 +193,53 @@ func (e *Engine) Ingest(tables []string, start, end []byte, after bool) error {
 	} else { // an excise would cut every table that reaches across the span
 		err = e.db.Ingest(context.Background(), tables)
 	}
+	e.commits.end()
+	if err != nil {
+		return fmt.Errorf("storage: ingest: %w", e.writeError(err))
+	}
+	e.signal() // iterators opened before are to go
+	return nil
+}
+
+// tablesDir is the subdirectory of the store for tables of versions that are not in the engine yet.
+const tablesDir = "tables"
+
+// NewVersionTable begins a table of versions, which AddTable makes part of the engine.
+func (e *Engine) NewVersionTable() (*TableWriter, error) {
+	if err := e.WriteStatus(); err != nil {
+		return nil, err
+	}
+	dir := e.opts.FS.PathJoin(e.opts.Dir, tablesDir)
+	n := e.tables.Add(1)
+	if n == 1 {
+		if err := e.opts.FS.MkdirAll(dir, 0o700); err != nil {
+			return nil, e.writeError(err)
+		}
+	}
+	return e.NewTable(e.opts.FS.PathJoin(dir, fmt.Sprintf("%d.sst", n)))
+}
+
+// dropTables removes the tables of versions that a crash has left.
+func (e *Engine) dropTables() error {
+	err := e.opts.FS.RemoveAll(e.opts.FS.PathJoin(e.opts.Dir, tablesDir))
+	if errors.Is(err, iofs.ErrNotExist) {
+		return nil
+	}
+	return err
+}
+
+// AddTable makes a finished table of versions part of the engine, durable when it returns. It may be durable before
+// what was committed to other keys earlier; of keys between its first and its last it never is.
+// After an error nothing has changed.
+func (e *Engine) AddTable(t *TableWriter) error {
+	if err := e.WriteStatus(); err != nil {
+		return err
+	}
+	e.commits.begin()
+	if !plant.On(plant.TableUnheard) {
+		e.versions.forget(t.versions)
+	}
+	err := e.db.Ingest(context.Background(), []string{t.path})
 	e.commits.end()
 	if err != nil {
 		return fmt.Errorf("storage: ingest: %w", e.writeError(err))

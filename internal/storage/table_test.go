@@ -168,7 +168,7 @@ func TestIngestFlushes(t *testing.T) {
 		t.Fatal(err)
 	}
 	k := AppendEngineKey(nil, []byte("x"), hlc.Timestamp{})
-	if err := errors.Join(w.SetEngineKey(k, nil), w.SetEngineKey(k, nil)); !errors.Is(err, errKeyOrder) {
+	if err := errors.Join(w.SetEngineKey(k, nil), w.SetEngineKey(k, nil)); !errors.Is(err, ErrKeyOrder) {
 		t.Fatalf("the same key twice: %v", err)
 	}
 	w.Close()

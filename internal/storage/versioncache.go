@@ -331,6 +331,26 @@ func settle(marks []cacheMark, committed bool) {
 	}
 }
 
+// forget drops the entries of keys with these hashes.
+func (c *versionCache) forget(hashes []uint64) {
+	if c == nil {
+		return
+	}
+	for _, hash := range hashes {
+		s := &c.shards[hash>>c.shift&uint64(len(c.shards)-1)]
+		s.mu.Lock()
+		if s.slots != nil {
+			first := int(hash%uint64(len(s.slots))) &^ (cacheWays - 1)
+			for i := first; i < first+cacheWays; i++ {
+				if s.slots[i]>>positionBits == tag(hash) {
+					s.slots[i] = 0
+				}
+			}
+		}
+		s.mu.Unlock()
+	}
+}
+
 // count returns how often an answer was found, and how often not.
 func (c *versionCache) count() (hits, misses uint64) {
 	if c == nil {

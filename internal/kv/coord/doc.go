@@ -6,7 +6,8 @@
 // reads), uncertain.go (reads under clock
 // uncertainty), buffer.go (Buffer, the writes), spill.go (writes that outgrow the buffer), spilledkeys.go (which keys those are), reads.go
 // (ReadSet), reserve.go (reservations of long statements), env.go (state that transactions share),
-// lockahead.go (locks for many rows in one request), unlock.go (release of a lock before the end).
+// lockahead.go (locks for many rows in one request), unlock.go (release of a lock before the end),
+// ingest.go (keys that nobody else knows yet).
 //
 // A transaction's statements are numbered. A plain read of a statement sees the
 // snapshot at the transaction's read timestamp and the writes of earlier

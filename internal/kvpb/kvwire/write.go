@@ -8,7 +8,7 @@ import (
 
 // AppendCommit appends the fields of a request.
 func AppendCommit(b []byte, req *kvpb.CommitRequest) []byte {
-	b = appendFlags(appendTxn(b, req.Txn), req.AllReadsHere, req.Spilled, req.Resent, req.AtSnapshot)
+	b = appendFlags(appendTxn(b, req.Txn), req.AllReadsHere, req.Spilled, req.Resent, req.AtSnapshot, req.Ingest)
 	b = appendTimestamp(appendTimestamp(b, req.MinTS), req.At)
 	b = appendSpan(appendBytes(b, req.Anchor), req.SpillSpan)
 	b = appendWrites(b, req.Writes)
@@ -21,7 +21,7 @@ func AppendCommit(b []byte, req *kvpb.CommitRequest) []byte {
 func DecodeCommit(b []byte, req *kvpb.CommitRequest) error {
 	f := read(b)
 	req.Txn = f.txn(req.Txn)
-	f.flags(&req.AllReadsHere, &req.Spilled, &req.Resent, &req.AtSnapshot)
+	f.flags(&req.AllReadsHere, &req.Spilled, &req.Resent, &req.AtSnapshot, &req.Ingest)
 	req.MinTS, req.At = f.timestamp(), f.timestamp()
 	req.Anchor, req.SpillSpan = f.bytes(), f.span()
 	req.Writes = f.writes(req.Writes)

@@ -48,6 +48,11 @@ func PutVersion(b *storage.Batch, key []byte, ts hlc.Timestamp, value []byte) er
 	return b.SetVersion(key, ts, headerValue, value)
 }
 
+// PutInTable adds to a table the version of key at ts with the given value.
+func PutInTable(t *storage.TableWriter, key []byte, ts hlc.Timestamp, value []byte) error {
+	return t.SetVersion(key, ts, headerValue, value)
+}
+
 // DeleteVersion adds to b a tombstone: from ts on, key does not exist.
 func DeleteVersion(b *storage.Batch, key []byte, ts hlc.Timestamp) error {
 	return b.SetVersion(key, ts, headerTombstone, nil)

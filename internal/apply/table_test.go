@@ -1,0 +1,105 @@
+package apply
+
+import (
+	"errors"
+	"fmt"
+	"testing"
+
+	"github.com/lichendb/lichen/internal/hlc"
+	"github.com/lichendb/lichen/internal/kvpb"
+	"github.com/lichendb/lichen/internal/storage"
+	"github.com/lichendb/lichen/internal/storage/mvcc"
+)
+
+func tableEntry(keys ...string) []byte {
+	var b Builder
+	b.Reset(kvpb.TxnID{Lo: 3}, hlc.Timestamp{WallTime: 100})
+	b.Table()
+	for _, k := range keys {
+		b.Put([]byte(k), []byte("v"))
+	}
+	return AppendEntry(nil, 1, b.Bytes())
+}
+
+func clearEntry(start, end string) []byte {
+	var b Builder
+	b.Reset(kvpb.TxnID{}, hlc.Timestamp{})
+	b.ClearSpan([]byte(start), []byte(end))
+	return AppendEntry(nil, AnyBounds, b.Bytes())
+}
+
+// newApplier returns one that has applied entry 10.
+func newApplier(t *testing.T) (*Applier, *storage.Engine) {
+	e, a := openEngine(t), new(Applier)
+	a.Reset(e, 1, testDescriptor(), State{Index: 10, Term: 5})
+	return a, e
+}
+
+// there returns which of the keys an engine has.
+func there(e *storage.Engine, keys ...string) (out string, err error) {
+	for _, k := range keys {
+		_, ok, gerr := mvcc.Get(e, []byte(k), hlc.Timestamp{WallTime: 100}, nil)
+		out, err = out+fmt.Sprint(ok, " "), errors.Join(err, gerr)
+	}
+	return out, err
+}
+
+// tableAfterClear applies a table after a deletion of its span that is not finished yet.
+func tableAfterClear(t *testing.T) error {
+	a, e := newApplier(t)
+	err := errors.Join(a.Entry(11, 6, clearEntry("\x10a", "\x10z"), ignore),
+		a.Entry(12, 6, tableEntry("\x10b", "\x10c"), ignore), a.Finish())
+	if err != nil {
+		return err
+	}
+	if got, err := there(e, "\x10b", "\x10c"); err != nil || got != "true true " {
+		return fmt.Errorf("the keys of the table are there: %s, %v", got, err)
+	}
+	return nil
+}
+
+// Puts that are to go in as a table are there whatever came before them, and when they are not
+// in order; to apply them again changes nothing.
+func TestTable(t *testing.T) {
+	if err := tableAfterClear(t); err != nil {
+		t.Error(err)
+	}
+	a, e := newApplier(t)
+	entries := [][]byte{
+		tableEntry("\x10b", "\x10c", "\x10d"), tableEntry("\x10f", "\x10e"), clearEntry("\x10d", "\x10f"), tableEntry(),
+	}
+	for round := range 2 {
+		a.Reset(e, 1, testDescriptor(), State{Index: 10, Term: 5})
+		for i, entry := range entries {
+			if !HasTable(entry) != (i == 2) {
+				t.Errorf("entry %d has a table: %t", i, HasTable(entry))
+			}
+			if err := errors.Join(a.Entry(uint64(11+i), 6, entry, ignore), a.Finish()); err != nil {
+				t.Fatal(err)
+			}
+		}
+		got, err := there(e, "\x10b", "\x10c", "\x10d", "\x10e", "\x10f")
+		if want := "true true false false true "; err != nil || got != want {
+			t.Errorf("round %d: got %s, %v, want %s", round, got, err, want)
+		}
+	}
+	if st, err := LoadState(e, 1); err != nil || st != (State{Index: 14, Term: 6}) {
+		t.Errorf("state %v, %v", st, err)
+	}
+}
+
+// A table that was evaluated under other bounds does nothing.
+func TestTableOfOtherBounds(t *testing.T) {
+	a, e := newApplier(t)
+	d := testDescriptor()
+	d.BoundsGen = 2
+	a.Reset(e, 1, d, State{Index: 10, Term: 5})
+	took := true
+	note := func(_ kvpb.TxnID, _ hlc.Timestamp, ok bool) { took = ok }
+	if err := errors.Join(a.Entry(11, 6, tableEntry("\x10b"), note), a.Finish()); err != nil || took {
+		t.Errorf("it took effect: %t, %v", took, err)
+	}
+	if got, err := there(e, "\x10b"); err != nil || got != "false " {
+		t.Errorf("the key is there: %s, %v", got, err)
+	}
+}
