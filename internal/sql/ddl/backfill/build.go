@@ -86,6 +86,7 @@ func BuildRows(ctx context.Context, e *statement.Env, spec Spec) (rows int64, er
 
 // fill writes the entries of the indexes.
 func (b *Builder) fill(ctx context.Context, program *exec.Program) (rows int64, err error) {
+	defer b.out.close()
 	if err := b.read(ctx, program); err != nil {
 		return 0, err
 	}

@@ -3,10 +3,12 @@ package backfill
 import (
 	"bytes"
 	"context"
+	"errors"
 
 	"github.com/lichendb/lichen/internal/keys"
-	"github.com/lichendb/lichen/internal/kv"
+	"github.com/lichendb/lichen/internal/kv/ingest"
 	"github.com/lichendb/lichen/internal/lock"
+	"github.com/lichendb/lichen/internal/quota"
 	"github.com/lichendb/lichen/internal/sql/ddl/statement"
 	"github.com/lichendb/lichen/internal/sql/pgerr"
 	"github.com/lichendb/lichen/internal/sql/rowcodec"
@@ -20,9 +22,8 @@ const (
 )
 
 // sink writes the entries of new indexes. A few are written by the statement's
-// transaction. Many are written page by page in transactions of their own, into
-// spans that are cleared unless the statement's transaction commits: nobody
-// reads the indexes before.
+// transaction. Many are ingested beside it, into spans that are cleared unless the statement's
+// transaction commits: nobody reads the indexes before.
 type sink struct {
 	e       *statement.Env
 	indexes []*rowcodec.Index
@@ -34,12 +35,13 @@ type sink struct {
 	entries []sinkEntry
 	arena   []byte
 	seen    map[string]struct{} // unique keys of the page that may not be new
-	left    bool                // writes go to transactions of their own
-	direct  bool                // they must not
+	beside  *ingest.Writer      // what comes is ingested, if set
+	direct  bool                // it must not be
 }
 
 type sinkEntry struct {
 	key, value []byte
+	unique     bool
 	check      bool // the key must not exist in earlier pages
 	index      int
 }
@@ -50,7 +52,15 @@ func newSink(e *statement.Env, indexes []*rowcodec.Index, prefixes [][]byte) *si
 
 // add takes an entry; ok is false if it is a duplicate of a unique key.
 func (s *sink) add(ctx context.Context, index int, key, value []byte, unique bool) (ok bool, err error) {
-	if len(s.entries) >= pageEntries || len(s.arena) >= pageBytes {
+	if s.beside == nil && !s.direct && s.full() {
+		if err := s.leaveTxn(ctx); err != nil {
+			return false, err
+		}
+	}
+	if s.beside != nil {
+		return true, s.duplicated(s.beside.Add(index, key, value, unique))
+	}
+	if s.full() {
 		if err := s.flush(ctx); err != nil {
 			return false, err
 		}
@@ -71,18 +81,16 @@ func (s *sink) add(ctx context.Context, index int, key, value []byte, unique boo
 	if bytes.Compare(key, s.maxKey[index]) > 0 {
 		s.maxKey[index] = append(s.maxKey[index][:0], key...)
 	}
-	s.entries = append(s.entries, sinkEntry{key: k, value: v, check: check, index: index})
+	s.entries = append(s.entries, sinkEntry{key: k, value: v, unique: unique, check: check, index: index})
 	return true, nil
 }
 
-// flush writes a full page.
+// full reports whether a page is full.
+func (s *sink) full() bool { return len(s.entries) >= pageEntries || len(s.arena) >= pageBytes }
+
+// flush writes a page into the transaction.
 func (s *sink) flush(ctx context.Context) error {
-	if !s.left && !s.direct {
-		if err := s.leaveTxn(ctx); err != nil {
-			return err
-		}
-	}
-	err := s.write(ctx)
+	err := s.writeDirect(ctx)
 	s.entries, s.arena = s.entries[:0], s.arena[:0]
 	clear(s.seen)
 	return err
@@ -100,62 +108,42 @@ func (s *sink) leaveTxn(ctx context.Context) error {
 			return err
 		}
 	}
-	s.left = true
+	s.beside = ingest.New(ctx, s.e.Coll.Store().DB(), s.memory(), s.prefixes)
+	for i := range s.entries {
+		en := &s.entries[i]
+		if err := s.beside.Add(en.index, en.key, en.value, en.unique); err != nil {
+			return s.duplicated(err)
+		}
+	}
+	s.entries, s.arena, s.seen = nil, nil, nil
 	return nil
+}
+
+// memory is the pool that collected entries count against.
+func (s *sink) memory() *quota.Pool {
+	if s.e.Exec == nil {
+		return nil
+	}
+	return s.e.Exec.Mem
 }
 
 // finish writes the rest. Afterwards the transaction's later statements see all
 // entries.
 func (s *sink) finish(ctx context.Context) error {
-	if err := s.write(ctx); err != nil {
-		return err
+	if s.beside == nil {
+		return s.flush(ctx)
 	}
-	if s.left {
-		return s.e.Coll.Freshen(ctx)
+	if err := s.beside.Finish(); err != nil {
+		return s.duplicated(err)
 	}
-	return nil
+	return s.e.Coll.Freshen(ctx)
 }
 
-func (s *sink) write(ctx context.Context) error {
-	if !s.left {
-		return s.writeDirect(ctx)
+// close ends the writing beside the transaction.
+func (s *sink) close() {
+	if s.beside != nil {
+		s.beside.Close()
 	}
-	db := s.e.Coll.Store().DB()
-	for {
-		txn := db.Begin(kv.TxnOptions{Isolation: kv.RepeatableRead})
-		txn.BeginStatement()
-		err := s.writePage(ctx, txn)
-		if err == nil {
-			err = txn.Commit(ctx)
-		} else {
-			txn.Rollback(ctx)
-		}
-		if !kv.IsRetryable(err) {
-			return err
-		}
-		if ctx.Err() != nil {
-			return ctx.Err()
-		}
-	}
-}
-
-func (s *sink) writePage(ctx context.Context, txn *kv.Txn) error {
-	for i := range s.entries {
-		en := &s.entries[i]
-		if en.check {
-			_, found, err := txn.Get(ctx, en.key)
-			if err != nil {
-				return err
-			}
-			if found {
-				return s.duplicate(en)
-			}
-		}
-		if err := txn.Put(en.key, en.value); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // writeDirect writes into the statement's own transaction. A lock tells whether
@@ -177,6 +165,15 @@ func (s *sink) writeDirect(ctx context.Context) error {
 		}
 	}
 	return nil
+}
+
+// duplicated makes a DuplicateError the error for the user.
+func (s *sink) duplicated(err error) error {
+	var d *ingest.DuplicateError
+	if errors.As(err, &d) {
+		return s.duplicate(&sinkEntry{key: d.Key, value: d.Value, index: d.Index})
+	}
+	return err
 }
 
 // duplicate is 23505 for an entry whose row is no longer at hand.

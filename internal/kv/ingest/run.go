@@ -1,0 +1,98 @@
+package ingest
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/binary"
+	"slices"
+
+	"github.com/lichendb/lichen/internal/kv"
+)
+
+// run is entries of one index that are not written yet.
+type run struct {
+	prefix  int // what all keys begin with has so many bytes
+	entries []entry
+	arena   []byte // keys and values
+	ordered bool   // the entries are in the order of their keys
+	// max is the greatest key that was written.
+	max []byte
+}
+
+// entry is where a key and its value are in the arena. order has the key's first bytes after the prefix:
+// most comparisons need no more.
+type entry struct {
+	order            uint64
+	at               uint32
+	keyLen, valueLen uint32
+	unique           bool
+}
+
+// entryBytes is the memory of an entry beside its key and value.
+const entryBytes = 24
+
+func (r *run) key(e *entry) []byte { return r.arena[e.at : e.at+e.keyLen : e.at+e.keyLen] }
+
+func (r *run) value(e *entry) []byte {
+	from := e.at + e.keyLen
+	return r.arena[from : from+e.valueLen : from+e.valueLen]
+}
+
+// bytes is the memory that the run takes.
+func (r *run) bytes() int { return len(r.arena) + len(r.entries)*entryBytes }
+
+func (r *run) add(key, value []byte, unique bool) {
+	e := entry{order: order(key[min(r.prefix, len(key)):]), at: uint32(len(r.arena)), keyLen: uint32(len(key)), valueLen: uint32(len(value)), unique: unique}
+	r.arena = append(append(r.arena, key...), value...)
+	if n := len(r.entries); r.ordered && n > 0 {
+		r.ordered = r.compare(&r.entries[n-1], &e) <= 0
+	}
+	r.entries = append(r.entries, e)
+}
+
+// order returns the first bytes of a key as a number.
+func order(key []byte) uint64 {
+	if len(key) >= 8 {
+		return binary.BigEndian.Uint64(key)
+	}
+	var b [8]byte
+	copy(b[:], key)
+	return binary.BigEndian.Uint64(b[:])
+}
+
+func (r *run) compare(a, b *entry) int {
+	if a.order != b.order {
+		return cmp.Compare(a.order, b.order)
+	}
+	return bytes.Compare(r.key(a), r.key(b))
+}
+
+func (r *run) sort() {
+	if !r.ordered {
+		slices.SortFunc(r.entries, func(a, b entry) int { return r.compare(&a, &b) })
+	}
+}
+
+// take returns the entries as sorted writes, and empties the run. The writes refer to its memory, which they keep.
+func (r *run) take() []kv.Write {
+	writes := make([]kv.Write, len(r.entries))
+	for i := range r.entries {
+		e := &r.entries[i]
+		writes[i] = kv.Write{Key: r.key(e), Value: r.value(e)}
+	}
+	r.arena = make([]byte, 0, min(cap(r.arena), blockBytes+blockBytes/8))
+	r.entries, r.ordered = r.entries[:0], true
+	return writes
+}
+
+// cut returns the number of writes that make the next block.
+func cut(writes []kv.Write) int {
+	size := 0
+	for i := range writes {
+		size += len(writes[i].Key) + len(writes[i].Value)
+		if size >= blockBytes {
+			return i + 1
+		}
+	}
+	return len(writes)
+}

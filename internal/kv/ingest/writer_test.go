@@ -1,0 +1,148 @@
+package ingest
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/lichendb/lichen/internal/clustertest"
+	"github.com/lichendb/lichen/internal/fs"
+	"github.com/lichendb/lichen/internal/keys"
+	"github.com/lichendb/lichen/internal/kv"
+	"github.com/lichendb/lichen/internal/quota"
+)
+
+// prefixes are those of the two indexes of the tests.
+func prefixes() [][]byte { return [][]byte{keys.TablePrefix(1, 1), keys.TablePrefix(1, 2)} }
+
+func testKey(index, i int) []byte { return fmt.Appendf(prefixes()[index], "%07d", i) }
+
+// scan returns how many keys there are in an index, and the last.
+func scan(t *testing.T, db *kv.DB, prefix []byte) (n int, last []byte) {
+	t.Helper()
+	txn := db.Begin(kv.TxnOptions{ReadOnly: true})
+	txn.BeginStatement()
+	defer txn.Rollback(t.Context())
+	var page kv.ScanResult
+	for start := prefix; start != nil; start = bytes.Clone(page.Resume) {
+		page.Reset()
+		if err := txn.Scan(t.Context(), start, keys.PrefixEnd(prefix), kv.ScanOptions{}, &page); err != nil {
+			t.Fatal(err)
+		}
+		for i := range page.Len() {
+			last = bytes.Clone(page.Key(i))
+			if want := fmt.Sprintf("value of %s", last[len(prefix):]); string(page.Value(i)) != want {
+				t.Fatalf("%q has %q", last, page.Value(i))
+			}
+			n++
+		}
+	}
+	return n, last
+}
+
+// Entries in order and out of order, of two indexes, are all there, whether or not there is
+// memory to collect them.
+func TestWriter(t *testing.T) {
+	for _, memory := range []int64{0, 256 << 10} {
+		t.Run(fmt.Sprint(memory), func(t *testing.T) {
+			n := clustertest.Open(t, fs.NewMem())
+			defer n.Store.Close()
+			const rows = 40000
+			var pool *quota.Pool
+			if memory > 0 {
+				pool = quota.NewPool("test", memory)
+			}
+			w := New(t.Context(), n.DB, pool, prefixes())
+			defer w.Close()
+			for i, j := range rand.New(rand.NewPCG(1, 2)).Perm(rows) {
+				err := errors.Join(w.Add(0, testKey(0, i), fmt.Appendf(nil, "value of %07d", i), true),
+					w.Add(1, testKey(1, j), fmt.Appendf(nil, "value of %07d", j), false))
+				if err != nil {
+					t.Fatal(err)
+				}
+			}
+			if err := w.Finish(); err != nil {
+				t.Fatal(err)
+			}
+			for i, p := range prefixes() {
+				if got, last := scan(t, n.DB, p); got != rows || !bytes.Equal(last, testKey(i, rows-1)) {
+					t.Errorf("index %d has %d keys up to %q", i, got, last)
+				}
+			}
+			w.Close()
+			if pool != nil && pool.Used() != 0 {
+				t.Errorf("%d bytes are still charged", pool.Used())
+			}
+		})
+	}
+}
+
+// A unique key that comes twice is found in one run and in two, and is no error where it is
+// not unique.
+func TestDuplicates(t *testing.T) {
+	for _, c := range []struct {
+		name           string
+		between        int // keys from the first to the second
+		unique, wanted bool
+	}{
+		{"neighbours", 0, true, true},
+		{"one run", 100, true, true},
+		{"two runs", 30000, true, true},
+		{"not unique", 30000, false, false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			n := clustertest.Open(t, fs.NewMem())
+			defer n.Store.Close()
+			w := New(t.Context(), n.DB, nil, prefixes())
+			defer w.Close()
+			value := bytes.Repeat([]byte("v"), 100)
+			var err error
+			add := func(i int) { err = errors.Join(err, w.Add(0, testKey(0, i), value, c.unique)) }
+			for i := range c.between + 2 {
+				add(i)
+			}
+			add(1)
+			err = errors.Join(err, w.Finish())
+			var d *DuplicateError
+			if errors.As(err, &d) != c.wanted || err != nil && !c.wanted {
+				t.Fatalf("got %v", err)
+			}
+			if d != nil && (d.Index != 0 || !bytes.Equal(d.Key, testKey(0, 1)) || !bytes.Equal(d.Value, value)) {
+				t.Errorf("the duplicate is %d %q", d.Index, d.Key)
+			}
+		})
+	}
+}
+
+// A writer whose statement was cancelled writes nothing more, and the error of a block comes back.
+func TestFailure(t *testing.T) {
+	n := clustertest.Open(t, fs.NewMem())
+	add := func(ctx context.Context) *Writer {
+		w := New(ctx, n.DB, nil, prefixes())
+		if err := w.Add(0, testKey(0, 1), []byte("v"), true); err != nil {
+			t.Fatal(err)
+		}
+		return w
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	w := add(ctx)
+	cancel()
+	if err := w.Finish(); !errors.Is(err, context.Canceled) {
+		t.Errorf("cancelled: %v", err)
+	}
+	w.Close()
+	if got, _ := scan(t, n.DB, prefixes()[0]); got > 0 {
+		t.Errorf("%d keys are there", got)
+	}
+	w = add(t.Context())
+	defer w.Close()
+	if err := n.Store.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Finish(); err == nil {
+		t.Error("no error of a store that is closed")
+	}
+}
