@@ -52,6 +52,8 @@ type Buffer struct {
 	links  []int32 // block that small towers are cut from
 	writes []bufferedWrite
 	height int
+	// tail are the last nodes of each level: keys mostly come in ascending order.
+	tail   [maxHeight]int32
 	keys   []byte // the present blocks
 	values []byte
 	bytes  int64
@@ -74,6 +76,7 @@ func (b *Buffer) Reset() {
 	b.nodes, b.writes, b.links = b.nodes[:0], b.writes[:0], b.links[:0]
 	b.keys, b.values = b.keys[:0], b.values[:0]
 	b.height, b.bytes = 0, 0
+	b.tail = [maxHeight]int32{}
 }
 
 // large reports whether the buffer has too much memory to keep.
@@ -107,7 +110,10 @@ func copyBytes(block *[]byte, p []byte) []byte {
 // seek returns the first node with key >= key, 0 for none, and fills prev with
 // the node before it on every level when prev is not nil.
 func (b *Buffer) seek(key []byte, prev *[maxHeight]int32) int32 {
-	if len(b.nodes) == 0 {
+	if len(b.nodes) == 0 || bytes.Compare(b.nodes[b.tail[0]].key, key) < 0 {
+		if prev != nil {
+			*prev = b.tail
+		}
 		return 0
 	}
 	at := int32(0)
@@ -158,6 +164,9 @@ func (b *Buffer) node(key []byte) int32 {
 		// Levels above the old height start at the head, which prev has already.
 		n.next[level] = b.nodes[prev[level]].next[level]
 		b.nodes[prev[level]].next[level] = id
+		if n.next[level] == 0 {
+			b.tail[level] = id
+		}
 	}
 	b.nodes = append(b.nodes, n)
 	return id
@@ -176,6 +185,14 @@ func (b *Buffer) PutOwned(key, value []byte, del bool, seq int32) {
 	})
 	b.nodes[id].last = int32(len(b.writes) - 1)
 	b.bytes += int64(len(key)+len(value)) + entryOverhead
+}
+
+// append adds the writes of a later buffer.
+func (b *Buffer) append(later *Buffer) {
+	for i := range later.writes {
+		w := &later.writes[i]
+		b.PutOwned(later.nodes[w.node].key, w.val, w.del, w.seq)
+	}
 }
 
 // Truncate drops all writes from position n on.

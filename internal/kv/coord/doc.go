@@ -4,7 +4,7 @@
 // Above it is kv; below it a kvpb.Sender, which is dist in a server. Read txn.go (Txn, the course of
 // a transaction), scan.go (pages of one span or several), readahead.go (pages that another goroutine
 // reads), uncertain.go (reads under clock
-// uncertainty), buffer.go (Buffer, the writes), spill.go (writes that outgrow the buffer), spilledkeys.go (which keys those are), reads.go
+// uncertainty), buffer.go (Buffer, the writes), spill.go (writes that outgrow the buffer), spillflight.go (a spill under way), spilledkeys.go (which keys those are), reads.go
 // (ReadSet), reserve.go (reservations of long statements), env.go (state that transactions share),
 // lockahead.go (locks for many rows in one request), unlock.go (release of a lock before the end),
 // ingest.go (keys that nobody else knows yet).
@@ -60,6 +60,10 @@
 // C12. A reservation protects nothing: all reads are refreshed as without it (Reserve). Reads of
 // ReadApart are not refreshed, and nobody sees the part's writes before the commit (ReadApart;
 // TestFillInBlock in sql).
+//
+// C13. While a spill is under way the transaction sends nothing that could meet its intents: a read, a
+// lock or a refresh of what may be among them waits for it, and so does the end of the transaction. A spill
+// that failed leaves the writes in the buffer (beginSpill, endSpill; TestSpillUnderWay).
 //
 // Env's registry of active transactions has a mutex; a Txn has none.
 package coord

@@ -42,6 +42,11 @@ func (t *Txn) LockAhead(ctx context.Context, keys [][]byte, s lock.Strength) err
 	if len(keys) == 0 {
 		return nil
 	}
+	for _, k := range keys {
+		if err := t.endSpillOf(k); err != nil {
+			return err
+		}
+	}
 	if err := t.renewSnapshot(ctx); err != nil {
 		return err
 	}

@@ -12,6 +12,11 @@ import (
 // writes included. If res.Resume is not nil there is more: it is the next page's start, or its end
 // in reverse.
 func (t *Txn) Scan(ctx context.Context, start, end []byte, o ScanOptions, res *kvpb.ScanResponse) error {
+	if _, ok := t.spill.span.Clip(start, end); ok { // a version that comes during the read might not be hidden from it
+		if err := t.endSpill(); err != nil {
+			return err
+		}
+	}
 	req := &t.scanReq
 	req.Start, req.End, req.MaxKeys, req.MaxBytes, req.Reverse = start, end, o.MaxRows, o.pageBytes(), o.Reverse
 	req.Spans = nil

@@ -3,9 +3,9 @@ package coord
 import (
 	"bytes"
 	"context"
+	"math"
 	"slices"
 	"sort"
-	"sync"
 
 	"github.com/lichendb/lichen/internal/kvpb"
 )
@@ -39,7 +39,10 @@ func (t *Txn) charge(more int64) error {
 	}
 	need = max(need, chargeBytes)
 	if err := t.env.Mem.Reserve(need); err != nil {
-		return err
+		if t.spill.flight == nil || t.endSpill() != nil {
+			return err
+		}
+		return t.charge(more) // the memory of the spill is free now
 	}
 	t.charged += need
 	return nil
@@ -80,6 +83,7 @@ type spillState struct {
 	anchor []byte    // first key spilled, nil if none
 	span   kvpb.Span // of all keys spilled
 	keys   spilledKeys
+	flight *spillFlight // nil: no spill is under way
 }
 
 // maybeSpill spills a buffer that has grown too large. The present statement still sees the state
@@ -88,53 +92,19 @@ func (t *Txn) maybeSpill(ctx context.Context) error {
 	if t.buf.Bytes() < t.env.spillBytes() {
 		return nil
 	}
-	return t.spillBuffer(ctx)
+	return t.beginSpill(ctx)
 }
 
 // SpillRest spills the rest of the buffer of a transaction that has spilled. Its commit is then
 // short whatever it wrote, and can meet a Deadline that is set afterwards.
 func (t *Txn) SpillRest(ctx context.Context) error {
-	if t.state != spilled || t.buf.Len() == 0 {
+	if t.state != spilled {
 		return nil
 	}
-	return t.spillBuffer(ctx)
-}
-
-// spillBuffer spills the buffered writes.
-func (t *Txn) spillBuffer(ctx context.Context) error {
-	err := t.sendBuffer(ctx)
-	t.mustRestart = t.mustRestart || err != nil && kvpb.Classify(err) == kvpb.ClassRetry
-	return err
-}
-
-func (t *Txn) sendBuffer(ctx context.Context) error {
-	chunks := t.spillChunks()
-	if len(chunks) > 0 {
-		first := chunks[0].Writes[0].Key
-		last := chunks[len(chunks)-1].Writes
-		t.spill.span = kvpb.Cover(kvpb.Cover(t.spill.span, first), last[len(last)-1].Key)
-		if t.state != spilled {
-			t.spill.keys.acc.Init(t.env.Mem)
-		}
-		t.state = spilled // even after an error: a part may be stored
-		t.spill.keys.add(chunks)
-		if t.spill.anchor == nil {
-			// The record is in the anchor's range, where other transactions look for it.
-			t.spill.anchor = bytes.Clone(first)
-			if err := t.sendSpills(ctx, chunks[:1]); err != nil {
-				return err
-			}
-			chunks = chunks[1:]
-		}
-		if err := t.sendInParallel(ctx, chunks); err != nil {
-			return err
-		}
+	if err := t.beginSpill(ctx); err != nil {
+		return err
 	}
-	t.dropSpilledLocks()
-	t.spill.base += t.buf.Len()
-	t.buf.Reset()
-	t.discharge()
-	return nil
+	return t.endSpill()
 }
 
 // spillsAtSnapshot reports whether spilled versions should be written at the snapshot, where a
@@ -154,7 +124,7 @@ func (t *Txn) spillChunks() (chunks []kvpb.SpillRequest) {
 	var req *kvpb.SpillRequest
 	for c := t.buf.Seek(nil, t.seq+1); c.Valid(); c.Next() {
 		if size >= most { // all writes of a key are in one request
-			chunks = append(chunks, kvpb.SpillRequest{Txn: &t.meta, Keep: uint64(keep), Statement: uint64(t.stmtBase), AtSnapshot: t.spillsAtSnapshot()})
+			chunks = append(chunks, kvpb.SpillRequest{Keep: uint64(keep), Statement: uint64(t.stmtBase), AtSnapshot: t.spillsAtSnapshot()})
 			req, size = &chunks[len(chunks)-1], 0
 		}
 		c.History(keep-t.spill.base, func(position int, val []byte, del bool) {
@@ -175,35 +145,6 @@ func (t *Txn) spillChunks() (chunks []kvpb.SpillRequest) {
 	return chunks
 }
 
-// sendInParallel sends runs of adjoining requests in parallel: they are probably for different
-// ranges.
-func (t *Txn) sendInParallel(ctx context.Context, chunks []kvpb.SpillRequest) error {
-	var wg sync.WaitGroup
-	errs := make([]error, min(spillParallel, len(chunks)))
-	for i := range errs {
-		run := chunks[i*len(chunks)/len(errs) : (i+1)*len(chunks)/len(errs)]
-		wg.Go(func() { errs[i] = t.sendSpills(ctx, run) })
-	}
-	wg.Wait()
-	for _, err := range errs {
-		if err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func (t *Txn) sendSpills(ctx context.Context, chunks []kvpb.SpillRequest) error {
-	for i := range chunks {
-		chunks[i].Anchor = t.spill.anchor
-		if err := t.env.Sender.Spill(ctx, &chunks[i]); err != nil {
-			return err
-		}
-		chunks[i] = kvpb.SpillRequest{} // let its memory be collected
-	}
-	return nil
-}
-
 // oldestKept is the lowest position that the transaction may roll back to or read below.
 func (t *Txn) oldestKept() int {
 	if t.spill.kept {
@@ -220,11 +161,11 @@ func (t *Txn) keepHistory() {
 	}
 }
 
-// dropSpilledLocks drops the row locks that the spill replaced by durable locks and released.
-func (t *Txn) dropSpilledLocks() {
+// dropSpilledLocks drops the row locks that the spill of buf replaced by durable locks and released.
+func (t *Txn) dropSpilledLocks(buf *Buffer) {
 	kept := t.locks[:0]
 	for _, l := range t.locks {
-		if _, _, _, ok := t.buf.Get(l.key, t.seq+1); !ok {
+		if _, _, _, ok := buf.Get(l.key, math.MaxInt32); !ok {
 			kept = append(kept, l)
 		}
 	}
@@ -246,6 +187,9 @@ func (t *Txn) visibleBelow(below int32) uint64 {
 func (t *Txn) getSpilled(ctx context.Context, key []byte, below int32) (w kvpb.SpilledWrite, self, ok bool, err error) {
 	if !t.spill.span.Contains(key) || !t.spill.keys.mayHold(key) {
 		return w, false, false, nil
+	}
+	if err := t.endSpill(); err != nil {
+		return w, false, false, err
 	}
 	resp, err := t.env.Sender.Spilled(ctx, &kvpb.SpilledRequest{
 		Txn: &t.meta, Span: kvpb.Span{Key: key}, Below: t.visibleBelow(below),
@@ -312,6 +256,7 @@ func pageWithin(page *kvpb.ScanResponse, lo, hi []byte, reverse bool) int {
 // spillRollback undoes the spilled writes since sp. The spill released their row locks, so the keys
 // must now stay unchanged as if they had been read.
 func (t *Txn) spillRollback(ctx context.Context, sp Savepoint) error {
+	_ = t.endSpill() // after an error its writes are in the buffer
 	if t.state != spilled || sp.writes >= t.spill.base {
 		return nil
 	}
@@ -333,6 +278,7 @@ func (t *Txn) spillRollback(ctx context.Context, sp Savepoint) error {
 }
 
 func (t *Txn) abortSpilled(ctx context.Context) {
+	_ = t.endSpill()
 	if t.state == spilled {
 		// If this fails, the range undoes the writes when it starts again.
 		_ = t.env.Sender.Unspill(ctx, &kvpb.UnspillRequest{Txn: &t.meta, Anchor: t.spill.anchor, Abort: true, Span: t.spill.span})

@@ -254,6 +254,9 @@ func (t *Txn) Get(ctx context.Context, key []byte) (value []byte, found bool, er
 // or the transaction's own. Above READ COMMITTED, a version newer than the snapshot moves the
 // snapshot; that is a retry error if earlier reads have changed.
 func (t *Txn) Lock(ctx context.Context, key []byte, s lock.Strength, w lock.WaitPolicy) (LockResult, error) {
+	if err := t.endSpillOf(key); err != nil {
+		return LockResult{}, err
+	}
 	resp := t.prefetched.find(key, s)
 	if resp == nil {
 		resp = &t.lockResp
@@ -370,6 +373,9 @@ func (t *Txn) releaseAmbiguous(ctx context.Context) {
 // unchanged there.
 func (t *Txn) refresh(ctx context.Context, ts hlc.Timestamp) error {
 	if t.reads.Len() > 0 {
+		if err := t.endSpill(); err != nil { // its versions might count as changes
+			return err
+		}
 		req := kvpb.RefreshRequest{Txn: &t.meta, Spans: t.reads.Spans(), From: t.meta.ReadTS, To: ts}
 		if err := t.env.Sender.Refresh(ctx, &req); err != nil {
 			return err
@@ -469,6 +475,7 @@ func (t *Txn) UndoStatement(ctx context.Context, sp Savepoint) error {
 // whole transaction if results of earlier statements would differ, or if the transaction has to
 // end.
 func (t *Txn) RetryStatement(ctx context.Context, sp Savepoint, cause error) error {
+	_ = t.endSpill() // it may have lost a lock
 	if t.mustRestart || t.readsForgotten() {
 		return cause
 	}
@@ -523,7 +530,12 @@ func (t *Txn) Commit(ctx context.Context) error {
 	if !t.HasWrites() {
 		return t.releaseLocks(ctx, 0, true)
 	}
+	spillErr := t.endSpill()
 	req := t.buildCommit()
+	if spillErr != nil {
+		t.abandon(ctx, spillErr)
+		return spillErr
+	}
 	var resp kvpb.CommitResponse
 	if err := t.env.Sender.Commit(ctx, req, &resp); err != nil {
 		t.abandon(ctx, err)

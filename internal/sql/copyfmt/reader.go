@@ -33,6 +33,15 @@ type Reader struct {
 	line     []byte
 	haveLine bool
 	col      int // -1: none
+	// places are those of the rows since Forget, shown the beginnings of their lines, one after another.
+	places []place
+	shown  []byte
+}
+
+// place is where a row stands in the data.
+type place struct {
+	number int // of its line
+	end    int // of its line's beginning in Reader.shown
 }
 
 // column is a column to be read.
@@ -106,9 +115,52 @@ func (r *Reader) Close() { r.lines.mem.Close() }
 // NextRow fills row, which has one element per column, and reports whether there
 // was one more. The datums are valid until the next call.
 func (r *Reader) NextRow(row []types.Datum) (bool, error) {
+	var more bool
+	var err error
 	if r.binary != nil {
-		return r.nextBinary(row)
+		more, err = r.nextBinary(row)
+	} else {
+		more, err = r.nextText(row)
 	}
+	if more && err == nil {
+		r.keepPlace()
+	}
+	return more, err
+}
+
+// keepPlace remembers the place of the row that was read last.
+func (r *Reader) keepPlace() {
+	if r.binary != nil {
+		r.places = append(r.places, place{number: r.binary.row})
+		return
+	}
+	r.shown = append(r.shown, r.line[:min(len(r.line), maxShown+1)]...)
+	r.places = append(r.places, place{number: r.lines.number, end: len(r.shown)})
+}
+
+// Forget forgets the places of the rows up to now.
+func (r *Reader) Forget() { r.places, r.shown = r.places[:0], r.shown[:0] }
+
+// FailedAt says that the n-th row since Forget, from 0, could not be stored: Locate adds its place. If
+// NextRow has not returned so many rows, the error is about the one that it failed to read.
+func (r *Reader) FailedAt(n int) {
+	if n >= len(r.places) {
+		return
+	}
+	r.col = -1
+	at, start := r.places[n], 0
+	if r.binary != nil {
+		r.binary.row = at.number
+		return
+	}
+	if n > 0 {
+		start = r.places[n-1].end
+	}
+	r.lines.number, r.line, r.haveLine = at.number, r.shown[start:at.end], true
+}
+
+// nextText is NextRow for the text and the csv format.
+func (r *Reader) nextText(row []types.Datum) (bool, error) {
 	if !r.begun {
 		r.begun = true
 		if more, err := r.header(); !more || err != nil {

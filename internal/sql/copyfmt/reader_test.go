@@ -160,6 +160,7 @@ func TestReaderAllocs(t *testing.T) {
 	allocs := testing.AllocsPerRun(5, func() {
 		r := NewReader(o, cols, nil, once(data))
 		for n := 0; ; n++ {
+			r.Forget()
 			if ok, err := r.NextRow(row); !ok {
 				if err != nil || n != 1000 {
 					t.Fatal(n, err)

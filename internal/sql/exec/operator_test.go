@@ -354,6 +354,10 @@ func (s *sliceSource) NextRow(row types.Row) (bool, error) {
 	return true, nil
 }
 
+func (s *sliceSource) Forget() {}
+
+func (s *sliceSource) FailedAt(int) {}
+
 func TestCopyRows(t *testing.T) {
 	w := standardWorld(t)
 	p, err := w.plan("copy t from stdin", nil)

@@ -1,6 +1,7 @@
 package exec
 
 import (
+	"github.com/lichendb/lichen/internal/quota"
 	"github.com/lichendb/lichen/internal/sql/exec/expr"
 	"github.com/lichendb/lichen/internal/sql/exec/operator"
 	"github.com/lichendb/lichen/internal/sql/exec/rowcontainer"
@@ -71,28 +72,61 @@ func (v *valuesOp) Next(b *rowcontainer.Batch) error {
 	return nil
 }
 
-// copyRowsOp reads the rows that the client sends.
-type copyRowsOp struct{ run *operator.Run }
+// maxCopyBytes bounds the texts of a batch of COPY FROM: a row that goes beyond is its last.
+const maxCopyBytes = 64 << 10
 
-func (c *compiler) copyRows(*plan.CopyRows) (operator.Operator, error) {
-	return &copyRowsOp{run: c.Run}, nil
+// copyRowsOp reads the rows that the client sends.
+type copyRowsOp struct {
+	run      *operator.Run
+	oneByOne bool
+	done     bool
+	text     rowcontainer.Scratch
+}
+
+func (c *compiler) copyRows(n *plan.CopyRows) (operator.Operator, error) {
+	return &copyRowsOp{run: c.Run, oneByOne: n.OneByOne}, nil
 }
 
 func (o *copyRowsOp) Open() error {
 	if o.run.Env.Copy == nil {
 		return pgerr.Assertion("no source of rows for COPY")
 	}
+	o.done = false
 	return nil
 }
 
 func (o *copyRowsOp) Close() {}
 
-// next reads one row: the source keeps no more than that.
 func (o *copyRowsOp) Next(b *rowcontainer.Batch) error {
 	b.Clear()
-	ok, err := o.run.Env.Copy.NextRow(b.Add())
-	if !ok {
-		b.DropLast()
+	o.text.Reset()
+	o.run.Env.Copy.Forget()
+	for !o.done && !b.Full() && o.text.Len() < maxCopyBytes {
+		if n := b.Len(); n > 0 {
+			if o.oneByOne || !o.keep(b.Row(n-1)) {
+				break
+			}
+		}
+		ok, err := o.run.Env.Copy.NextRow(b.Add())
+		if !ok {
+			b.DropLast()
+			o.done = true
+		}
+		if err != nil {
+			return b.StopAt(b.Len(), err)
+		}
 	}
-	return err
+	return nil
+}
+
+// keep copies the texts of the last row, which go with the next one. It returns false if one is too
+// long to be copied without being accounted for: then that row ends the batch.
+func (o *copyRowsOp) keep(row types.Row) bool {
+	for _, d := range row {
+		if len(d.Str()) >= quota.LargeValue {
+			return false
+		}
+	}
+	o.text.Row(row)
+	return true
 }

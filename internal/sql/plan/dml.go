@@ -140,4 +140,7 @@ type Delete struct {
 type CopyRows struct {
 	Base
 	Ords []int // positions in the table's columns
+	// OneByOne: between this and the INSERT rows are dropped. Then only the row that was read last
+	// has a known place in the data, for errors.
+	OneByOne bool
 }

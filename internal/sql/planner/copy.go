@@ -94,7 +94,7 @@ func (b *builder) copyFrom(st *ast.Copy, n *plan.Copy) error {
 	if err != nil {
 		return err
 	}
-	rows := &plan.CopyRows{Ords: ords}
+	rows := &plan.CopyRows{Ords: ords, OneByOne: st.Where != nil}
 	for _, ord := range ords {
 		c := &t.Columns[ord]
 		rows.Cols = append(rows.Cols, plan.Column{ID: b.newCol(), Name: c.Name, Type: c.Type})

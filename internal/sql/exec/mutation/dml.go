@@ -60,6 +60,9 @@ func (d *dml) loop(b *rowcontainer.Batch, step func(row types.Row, b *rowcontain
 		}
 		ok, err := d.src.Fetch(want)
 		if !ok {
+			if err != nil && d.src.Batch.Err != nil { // the row behind those of the batch before
+				d.failedAt(d.src.Batch.Len())
+			}
 			return err
 		}
 		if d.ahead != nil && d.src.Batch.Len() >= scan.MinAhead {
@@ -69,6 +72,7 @@ func (d *dml) loop(b *rowcontainer.Batch, step func(row types.Row, b *rowcontain
 		}
 		for i := 0; i < d.src.Batch.Len(); i++ {
 			if err := step(d.src.Batch.Row(i), b); err != nil {
+				d.failedAt(i)
 				return err
 			}
 		}
@@ -78,6 +82,13 @@ func (d *dml) loop(b *rowcontainer.Batch, step func(row types.Row, b *rowcontain
 		if err := d.run.Canceled(); err != nil {
 			return err
 		}
+	}
+}
+
+// failedAt tells the source of COPY FROM which row of its batch could not be stored.
+func (d *dml) failedAt(n int) {
+	if c := d.run.Env.Copy; c != nil {
+		c.FailedAt(n)
 	}
 }
 

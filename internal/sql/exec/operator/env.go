@@ -56,6 +56,10 @@ type RowSource interface {
 	// NextRow fills row and reports whether there was one. The datums must stay
 	// intact until the next call.
 	NextRow(row types.Row) (bool, error)
+	// Forget forgets where in the data the rows up to now stood.
+	Forget()
+	// FailedAt says that the n-th row since Forget, from 0, could not be stored: errors are about it.
+	FailedAt(n int)
 }
 
 // VirtualRequest says which rows of a virtual table are wanted, and what of them.

@@ -38,7 +38,8 @@ func (a *Scratch) Row(row types.Row) {
 
 // Scratch is memory for the strings of one batch; reset frees it all.
 type Scratch struct {
-	buf []byte
+	buf  []byte
+	size int
 }
 
 // Reset frees everything.
@@ -46,8 +47,11 @@ func (a *Scratch) Reset() {
 	if cap(a.buf) > MaxScratch {
 		a.buf = nil
 	}
-	a.buf = a.buf[:0]
+	a.buf, a.size = a.buf[:0], 0
 }
+
+// Len returns the size of the strings.
+func (a *Scratch) Len() int { return a.size }
 
 // MaxScratch is the largest scratch that is kept for the next batch.
 const MaxScratch = 64 << 10
@@ -59,6 +63,7 @@ func (a *Scratch) Bytes(b []byte) []byte {
 		a.buf = make([]byte, 0, max(2*cap(a.buf), len(b), 256))
 	}
 	n := len(a.buf)
+	a.size += len(b)
 	a.buf = append(a.buf, b...)
 	return a.buf[n:len(a.buf):len(a.buf)]
 }

@@ -1,0 +1,125 @@
+package coord
+
+import (
+	"bytes"
+	"context"
+	"sync"
+
+	"github.com/lichendb/lichen/internal/kvpb"
+)
+
+// spillFlight is a spill under way. The transaction goes on writing into another buffer meanwhile, so
+// that the gateway and the ranges work at the same time.
+type spillFlight struct {
+	buf     Buffer // what is spilled
+	charged int64  // for buf
+	done    chan struct{}
+	err     error // valid once done is closed
+}
+
+// beginSpill begins to spill the buffer after it has waited for the spill before, whose error it returns.
+func (t *Txn) beginSpill(ctx context.Context) error {
+	if err := t.endSpill(); err != nil || t.buf.Len() == 0 {
+		return err
+	}
+	f := &spillFlight{buf: t.buf, charged: t.charged, done: make(chan struct{})}
+	chunks := t.spillChunks()
+	single := t.noteSpill(chunks)
+	t.spill.base += t.buf.Len()
+	t.buf, t.charged, t.spill.flight = Buffer{}, 0, f
+	go func() {
+		defer close(f.done)
+		f.err = sendSpills(ctx, t.env.Sender, chunks, single)
+	}()
+	return nil
+}
+
+// noteSpill notes what is about to be spilled. It returns whether the first request must be answered before
+// the others are sent: it makes the record in the anchor's range, where other transactions look for it.
+func (t *Txn) noteSpill(chunks []kvpb.SpillRequest) (single bool) {
+	if len(chunks) == 0 { // all was undone
+		return false
+	}
+	first := chunks[0].Writes[0].Key
+	last := chunks[len(chunks)-1].Writes
+	t.spill.span = kvpb.Cover(kvpb.Cover(t.spill.span, first), last[len(last)-1].Key)
+	if t.state != spilled {
+		t.spill.keys.acc.Init(t.env.Mem)
+	}
+	t.state = spilled // even after an error: a part may be stored
+	t.spill.keys.add(chunks)
+	if single = t.spill.anchor == nil; single {
+		t.spill.anchor = bytes.Clone(first)
+	}
+	meta := t.meta // the transaction's may change before they are sent
+	for i := range chunks {
+		chunks[i].Txn, chunks[i].Anchor = &meta, t.spill.anchor
+	}
+	return single
+}
+
+// endSpill waits for the spill under way, if there is one. After an error the transaction is as before
+// the spill, with all its writes in the buffer, but ranges may have stored a part.
+func (t *Txn) endSpill() error {
+	f := t.spill.flight
+	if f == nil {
+		return nil
+	}
+	<-f.done
+	t.spill.flight = nil
+	if f.err != nil {
+		t.spill.base -= f.buf.Len()
+		f.buf.append(&t.buf)
+		t.buf, t.charged = f.buf, t.charged+f.charged
+		t.mustRestart = t.mustRestart || kvpb.Classify(f.err) == kvpb.ClassRetry
+		return f.err
+	}
+	t.dropSpilledLocks(&f.buf)
+	if f.charged > 0 {
+		t.env.Mem.Release(f.charged)
+	}
+	return nil
+}
+
+// endSpillOf is endSpill if the spill under way may have written a key. Whoever reads or locks the key
+// then finds the transaction's intent there, and no row lock of its own.
+func (t *Txn) endSpillOf(key []byte) error {
+	if t.spill.flight == nil || !t.spill.span.Contains(key) || !t.spill.keys.mayHold(key) {
+		return nil
+	}
+	return t.endSpill()
+}
+
+// sendSpills sends the requests of a spill: the first one alone if single is set, runs of adjoining ones in
+// parallel, since they are probably for different ranges.
+func sendSpills(ctx context.Context, to kvpb.Sender, chunks []kvpb.SpillRequest, single bool) error {
+	if single {
+		if err := sendInTurn(ctx, to, chunks[:1]); err != nil {
+			return err
+		}
+		chunks = chunks[1:]
+	}
+	var wg sync.WaitGroup
+	errs := make([]error, min(spillParallel, len(chunks)))
+	for i := range errs {
+		run := chunks[i*len(chunks)/len(errs) : (i+1)*len(chunks)/len(errs)]
+		wg.Go(func() { errs[i] = sendInTurn(ctx, to, run) })
+	}
+	wg.Wait()
+	for _, err := range errs {
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func sendInTurn(ctx context.Context, to kvpb.Sender, chunks []kvpb.SpillRequest) error {
+	for i := range chunks {
+		if err := to.Spill(ctx, &chunks[i]); err != nil {
+			return err
+		}
+		chunks[i] = kvpb.SpillRequest{} // let its memory be collected
+	}
+	return nil
+}

@@ -1,0 +1,98 @@
+package coord
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/lichendb/lichen/internal/hlc"
+	"github.com/lichendb/lichen/internal/kvpb"
+)
+
+// Spilled returns what was answered of the point.
+func (s *slowSpills) Spilled(_ context.Context, req *kvpb.SpilledRequest) (resp kvpb.SpilledResponse, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.written[string(req.Span.Key)] > 0 {
+		resp.Writes = []kvpb.SpilledWrite{{Key: req.Span.Key, Value: []byte("spilled")}}
+	}
+	return resp, nil
+}
+
+func (s *slowSpills) Get(_ context.Context, _ *kvpb.GetRequest, resp *kvpb.GetResponse) error {
+	resp.Found = false
+	return nil
+}
+
+// spillSome returns a transaction with a spill under way of the keys from k000 on, and how many they are.
+func spillSome(t *testing.T, s *slowSpills) (txn *Txn, n int) {
+	env := NewEnv(s, hlc.NewSystem(0), 1)
+	env.SpillBytes = 16 << 10
+	txn = New(env)
+	txn.Reset(Options{})
+	txn.BeginStatement()
+	for ; txn.spill.flight == nil; n++ {
+		if err := txn.Put(fmt.Appendf(nil, "k%03d", n), make([]byte, 100)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return txn, n
+}
+
+// A transaction goes on writing while a spill is under way, and waits for it before it reads one of its keys.
+func TestSpillUnderWay(t *testing.T) {
+	ctx := context.Background()
+	synctest.Test(t, func(t *testing.T) {
+		began := time.Now()
+		s := &slowSpills{written: map[string]int{}}
+		txn, n := spillSome(t, s)
+		if err := txn.Put([]byte("l"), []byte("later")); err != nil {
+			t.Fatal(err)
+		}
+		if _, found, err := txn.Get(ctx, []byte("m")); found || err != nil {
+			t.Fatal(found, err)
+		}
+		if d := time.Since(began); d != 0 {
+			t.Errorf("writes of other keys took %v", d)
+		}
+		txn.BeginStatement()
+		for _, key := range []string{"k000", fmt.Sprintf("k%03d", n-1)} {
+			if v, found, err := txn.Get(ctx, []byte(key)); !found || err != nil || string(v) != "spilled" {
+				t.Errorf("%s: %q %v %v", key, v, found, err)
+			}
+		}
+		if v, _, err := txn.Get(ctx, []byte("l")); err != nil || string(v) != "later" {
+			t.Errorf("%q %v", v, err)
+		}
+	})
+}
+
+// A spill that fails leaves all writes in the buffer, older ones and those since, with their positions.
+func TestSpillUnderWayFails(t *testing.T) {
+	ctx := context.Background()
+	synctest.Test(t, func(t *testing.T) {
+		s := &slowSpills{written: map[string]int{}, fail: fmt.Errorf("no disk")}
+		txn, n := spillSome(t, s)
+		sp := txn.StatementStart()
+		txn.BeginStatement()
+		for _, key := range []string{"k000", "l"} {
+			if err := txn.Put([]byte(key), []byte("later")); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := txn.SpillRest(ctx); err != s.fail {
+			t.Fatalf("the spill returned %v", err)
+		}
+		if txn.buf.Len() != n+2 || txn.StatementStart().writes != n+2 {
+			t.Errorf("%d writes at %d, of %d", txn.buf.Len(), txn.StatementStart().writes, n+2)
+		}
+		txn.buf.Truncate(sp.writes)
+		for i := range n {
+			if v, _, _, ok := txn.buf.Get(fmt.Appendf(nil, "k%03d", i), 99); !ok || len(v) != 100 {
+				t.Errorf("write %d is lost", i)
+			}
+		}
+	})
+}
