@@ -16,6 +16,8 @@
 //     (TestReserveAllOrNothing).
 //  2. No pool's use exceeds its limit (Pool.take).
 //  3. No pool's use is below zero: Pool.Release asserts it.
+//  4. A quarter of a pool is left to accounts that hold little: who begins finds memory while others
+//     hold all the rest, and who holds more and is refused can give it back (Account.reserve, TestKeptPart).
 //
 // Concurrency: a Pool may be used by many goroutines; an Account belongs to one.
 // An Account reserves in chunks that grow with it, so the atomic counters of the shared pools

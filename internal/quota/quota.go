@@ -2,6 +2,7 @@ package quota
 
 import (
 	"fmt"
+	"math"
 	"sync/atomic"
 
 	"github.com/lichendb/lichen/internal/must"
@@ -13,6 +14,15 @@ import (
 const (
 	firstChunk = 256
 	chunk      = 64 << 10
+)
+
+const (
+	// SmallAccount is what an account may hold of the part of a pool that is kept for those who begin.
+	SmallAccount = 128 << 10
+	// keptPart is that part of the limit: one of so many.
+	keptPart = 4
+	// LargeAccount is what an account holds at least that has to share the rest of the pool with others.
+	LargeAccount = 1 << 20
 )
 
 // ExceededError says that a pool could not give the bytes asked for.
@@ -36,6 +46,7 @@ type Pool struct {
 	used   atomic.Int64
 	peak   atomic.Int64
 	bound  atomic.Int64 // of used: what Values has bound, and the garbage collector gives back
+	large  atomic.Int64 // of a root: accounts that hold LargeAccount
 }
 
 // NewPool returns a root pool; limit 0 means no limit.
@@ -62,11 +73,23 @@ func (p *Pool) Limit() int64 {
 	return p.limit
 }
 
+// Share returns how much one of the large accounts may hold if all hold the same.
+func (p *Pool) Share() int64 {
+	if p == nil || p.root().limit == 0 {
+		return math.MaxInt64
+	}
+	root := p.root()
+	return (root.limit - root.limit/keptPart) / max(root.large.Load(), 1)
+}
+
 // Reserve takes n bytes from p and all pools above it, or from none of them
 // and returns an *ExceededError.
-func (p *Pool) Reserve(n int64) error {
+func (p *Pool) Reserve(n int64) error { return p.reserve(n, false) }
+
+// reserve is Reserve that leaves what is kept for those who begin, if so told.
+func (p *Pool) reserve(n int64, leave bool) error {
 	for q := p; q != nil; q = q.parent {
-		if err := q.take(n); err != nil {
+		if err := q.take(n, leave); err != nil {
 			for r := p; r != q; r = r.parent {
 				r.used.Add(-n)
 			}
@@ -78,9 +101,13 @@ func (p *Pool) Reserve(n int64) error {
 
 // take reserves n bytes from p alone. It may fail although n bytes would fit
 // once a reservation that another goroutine is about to undo is undone.
-func (p *Pool) take(n int64) error {
+func (p *Pool) take(n int64, leave bool) error {
 	now := p.used.Add(n)
-	if p.limit > 0 && now > p.limit {
+	most := p.limit
+	if leave {
+		most -= p.limit / keptPart
+	}
+	if p.limit > 0 && now > most {
 		p.used.Add(-n)
 		return &ExceededError{Pool: p.name, Limit: p.limit, Used: now - n, Requested: n}
 	}
@@ -107,6 +134,7 @@ type Account struct {
 	pool     *Pool
 	used     int64
 	reserved int64
+	large    bool // counted in Pool.large
 }
 
 // Init binds an empty account to a pool (nil: no limit).
@@ -137,15 +165,28 @@ func (a *Account) reserve(want int64) error {
 	// Holders that grow large take larger chunks: an eighth of what they have.
 	round := max(firstChunk, min(a.reserved, chunk), (a.reserved/8)&^(chunk-1))
 	rounded := (need + round - 1) / round * round
-	if a.pool.Reserve(rounded) == nil {
-		a.reserved += rounded
-		return nil
+	leave := want > SmallAccount
+	if a.pool.reserve(rounded, leave) != nil {
+		if err := a.pool.reserveCollecting(need, leave); err != nil {
+			return err
+		}
+		rounded = need
 	}
-	if err := a.pool.reserveCollecting(need); err != nil {
-		return err
-	}
-	a.reserved += need
+	a.reserved += rounded
+	a.count()
 	return nil
+}
+
+// count counts the account among the large ones, or no more.
+func (a *Account) count() {
+	if large := a.reserved >= LargeAccount; large != a.large {
+		a.large = large
+		if large {
+			a.pool.root().large.Add(1)
+		} else {
+			a.pool.root().large.Add(-1)
+		}
+	}
 }
 
 // Shrink gives back n bytes; the reservation follows in chunks.
@@ -156,6 +197,7 @@ func (a *Account) Shrink(n int64) {
 		back := spare - chunk
 		a.pool.Release(back)
 		a.reserved -= back
+		a.count()
 	}
 }
 
@@ -164,6 +206,7 @@ func (a *Account) Shrink(n int64) {
 func (a *Account) Hand() int64 {
 	n := a.reserved
 	a.used, a.reserved = 0, 0
+	a.count()
 	return n
 }
 
@@ -173,4 +216,5 @@ func (a *Account) Close() {
 		a.pool.Release(a.reserved)
 	}
 	a.used, a.reserved = 0, 0
+	a.count()
 }

@@ -80,3 +80,41 @@ func TestAccountsConcurrently(t *testing.T) {
 		t.Fatalf("%d bytes leaked", p.Used())
 	}
 }
+
+// TestKeptPart: accounts that hold little find memory while a large one has taken all that it may, and
+// large ones share what there is.
+func TestKeptPart(t *testing.T) {
+	p := NewPool("p", 16<<20)
+	var hog Account
+	hog.Init(p)
+	for hog.Grow(chunk) == nil {
+	}
+	if kept := p.Limit() - hog.Used(); kept < p.Limit()/keptPart || p.Share() != p.Limit()-p.Limit()/keptPart {
+		t.Errorf("%d bytes are kept, a share is %d", kept, p.Share())
+	}
+	beginners := make([]Account, p.Limit()/keptPart/SmallAccount)
+	for i := range beginners {
+		a := &beginners[i]
+		a.Init(p)
+		if err := a.Grow(SmallAccount); err != nil {
+			t.Fatalf("account %d: %v", i, err)
+		}
+		if a.Grow(1) == nil {
+			t.Fatalf("account %d holds more", i)
+		}
+	}
+	hog.Shrink(8 << 20)
+	if err := beginners[0].Grow(LargeAccount); err != nil {
+		t.Fatal(err)
+	}
+	if share := p.Share(); share != 6<<20 {
+		t.Errorf("the share of two is %d", share)
+	}
+	hog.Close()
+	for i := range beginners {
+		beginners[i].Close()
+	}
+	if p.Used() != 0 || p.Share() != 12<<20 {
+		t.Errorf("%d bytes are in use, a share is %d", p.Used(), p.Share())
+	}
+}

@@ -33,28 +33,28 @@ func (v *Values) Reserve(n int64) error {
 	if v == nil || v.pool == nil {
 		return nil
 	}
-	return v.pool.reserveCollecting(n)
+	return v.pool.reserveCollecting(n, false)
 }
 
 // collecting is held by who collects garbage for want of memory: others wait for the outcome.
 var collecting sync.Mutex
 
-// reserveCollecting is Reserve which, if the pool has not as much, collects garbage first:
+// reserveCollecting is reserve which, if the pool has not as much, collects garbage first:
 // there may be values that are no longer used.
-func (p *Pool) reserveCollecting(n int64) error {
-	err := p.Reserve(n)
+func (p *Pool) reserveCollecting(n int64, leave bool) error {
+	err := p.reserve(n, leave)
 	if err == nil || p.root().bound.Load() == 0 {
 		return err
 	}
 	collecting.Lock()
 	defer collecting.Unlock()
-	if err = p.Reserve(n); err == nil {
+	if err = p.reserve(n, leave); err == nil {
 		return nil
 	}
 	runtime.GC()
 	for end := time.Now().Add(collectTimeout); err != nil && time.Now().Before(end); {
 		_ = sleep.For(context.Background(), time.Millisecond) // releases run on goroutines of their own
-		err = p.Reserve(n)
+		err = p.reserve(n, leave)
 	}
 	return err
 }

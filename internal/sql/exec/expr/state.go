@@ -113,8 +113,10 @@ func (r *State) SetOuter(copies []OuterCopy, row types.Row) {
 }
 
 // Full reports whether an operator that holds so many bytes is to keep further rows in its
-// temporary file.
-func (r *State) Full(used int64) bool { return used > r.WorkMem && r.Temp.Bound() }
+// temporary file: they are more than work_mem, or than its share where many hold much.
+func (r *State) Full(used int64) bool {
+	return (used > r.WorkMem || used > quota.LargeAccount && used > r.Mem.Share()) && r.Temp.Bound()
+}
 
 // leastSpilled is what an operator holds at least that spills because the pool gives no more. Who was
 // refused earlier has nothing to give back: its statement waits until others end, or fails.
