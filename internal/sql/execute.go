@@ -516,9 +516,12 @@ func (s *Session) fillEnv(ctx context.Context, env *operator.Env, params []types
 	*env = operator.Env{
 		Ctx: ctx, Txn: s.txn.KV(), Builtin: s.builtinContext(ctx), Params: params, Mem: s.srv.cfg.Mem,
 		Virtual: s.cats, Statements: s, ReadOnly: s.txn.ReadOnly(),
-		Constraints: &s.deferral, BatchRows: s.srv.cfg.BatchRows, Temp: s.srv.cfg.Temp, WorkMem: cmp.Or(s.srv.cfg.WorkMem, s.vals.Fast.WorkMem),
+		Constraints: &s.deferral, BatchRows: s.srv.cfg.BatchRows, Temp: s.srv.cfg.Temp, WorkMem: s.workMem(),
 	}
 	if env.ReadOnly {
 		env.Writable = s.writableTemp
 	}
 }
+
+// workMem returns how many bytes an operator holds before it spills.
+func (s *Session) workMem() int64 { return cmp.Or(s.srv.cfg.WorkMem, s.vals.Fast.WorkMem) }

@@ -191,7 +191,9 @@ type storedRows struct {
 	tag   string
 }
 
-func (r *storedRows) begin() { r.rows = rowcontainer.NewBuffer(r.s.srv.cfg.Mem, r.width) }
+func (r *storedRows) begin() {
+	r.rows = rowcontainer.NewBuffer(r.s.srv.cfg.Mem, r.s.srv.cfg.Temp, r.s.workMem(), r.width)
+}
 
 // Row implements Results.
 func (r *storedRows) Row(row []types.Datum) error { return r.rows.AddRow(row) }

@@ -20,6 +20,13 @@ var spilling = []string{
 	"SELECT g FROM generate_series(1, 2000) g UNION SELECT g FROM generate_series(500, 2500) g",
 	"SELECT count(*) FROM generate_series(1, 2000) a JOIN generate_series(1, 2000) b ON a = b",
 	"SELECT count(*) FROM generate_series(1, 2000) a FULL JOIN generate_series(1, 2000) b ON a = b % 3",
+	"SELECT count(*) FROM generate_series(1, 200) a JOIN generate_series(1, 2000) b ON a > b",
+	"SELECT g FROM generate_series(1, 2000) g EXCEPT SELECT g FROM generate_series(500, 2500) g",
+	"SELECT g FROM generate_series(1, 2000) g INTERSECT ALL SELECT g FROM generate_series(500, 2500) g",
+	"WITH q AS MATERIALIZED (SELECT g FROM generate_series(1, 2000) g) SELECT count(*) FROM q a, q b WHERE a.g = b.g + 1",
+	"WITH RECURSIVE q AS (SELECT 1 n UNION ALL SELECT n + 1 FROM q WHERE n < 2000) SELECT count(*) FROM q",
+	"SELECT sum(g) OVER (ORDER BY g ROWS 3 PRECEDING), rank() OVER (ORDER BY g % 7) FROM generate_series(1, 2000) g",
+	"SELECT 5000 > ALL (SELECT g FROM generate_series(1, 2000) g)",
 }
 
 // TestTemporaryFileFaults has writes of temporary files fail, or the statement cancelled at one: the
@@ -81,13 +88,20 @@ func TestSpillsWhenRefused(t *testing.T) {
 	s := n.session(t)
 	defer s.Close()
 	for q, want := range map[string]string{
-		"SELECT count(*), min(g), max(g) FROM (SELECT g, count(*) FROM generate_series(1, 100000) g GROUP BY g) s":            "100000  1  100000",
-		"SELECT count(DISTINCT g) FROM generate_series(1, 100000) g":                                                          "100000",
-		"SELECT count(*) FROM (SELECT DISTINCT md5(g::text) FROM generate_series(1, 100000) g) s":                             "100000",
-		"SELECT a FROM (SELECT g a, md5(g::text) b FROM generate_series(1, 100000) g) s ORDER BY b OFFSET 99999":              "40691",
-		"SELECT count(*) FROM (SELECT g FROM generate_series(1, 90000) g UNION SELECT g FROM generate_series(1, 100000) g) s": "100000",
-		"SELECT count(*), sum(b) FROM generate_series(1, 100000) a JOIN generate_series(1, 100000) b ON a = b":                "100000  5000050000",
-		"SELECT count(*), count(b) FROM generate_series(1, 7) a LEFT JOIN generate_series(1, 100000) b ON a = b % 5":          "80003  80000",
+		"SELECT count(*), min(g), max(g) FROM (SELECT g, count(*) FROM generate_series(1, 100000) g GROUP BY g) s":                                            "100000  1  100000",
+		"SELECT count(DISTINCT g) FROM generate_series(1, 100000) g":                                                                                          "100000",
+		"SELECT count(*) FROM (SELECT DISTINCT md5(g::text) FROM generate_series(1, 100000) g) s":                                                             "100000",
+		"SELECT a FROM (SELECT g a, md5(g::text) b FROM generate_series(1, 100000) g) s ORDER BY b OFFSET 99999":                                              "40691",
+		"SELECT count(*) FROM (SELECT g FROM generate_series(1, 90000) g UNION SELECT g FROM generate_series(1, 100000) g) s":                                 "100000",
+		"SELECT count(*), sum(b) FROM generate_series(1, 100000) a JOIN generate_series(1, 100000) b ON a = b":                                                "100000  5000050000",
+		"SELECT count(*), count(b) FROM generate_series(1, 7) a LEFT JOIN generate_series(1, 100000) b ON a = b % 5":                                          "80003  80000",
+		"SELECT count(*) FROM generate_series(1, 3) a JOIN generate_series(1, 100000) b ON b > a * 30000":                                                     "120000",
+		"SELECT count(*) FROM (SELECT g FROM generate_series(1, 100000) g INTERSECT SELECT g + 10 FROM generate_series(1, 100000) g) s":                       "99990",
+		"SELECT count(*) FROM (SELECT g FROM generate_series(1, 100000) g EXCEPT SELECT g * 2 FROM generate_series(1, 100000) g) s":                           "50000",
+		"WITH q AS MATERIALIZED (SELECT g FROM generate_series(1, 100000) g) SELECT count(*) FROM q a, q b WHERE a.g = b.g + 1":                               "99999",
+		"WITH RECURSIVE q AS (SELECT 1 n UNION ALL SELECT n + 1 FROM q WHERE n < 100000) SELECT sum(n) FROM q":                                                "5000050000",
+		"SELECT max(s), max(r) FROM (SELECT sum(g) OVER (ORDER BY g ROWS 3 PRECEDING) s, rank() OVER (ORDER BY g % 7) r FROM generate_series(1, 100000) g) s": "399994  85716",
+		"SELECT 200000 > ALL (SELECT g FROM generate_series(1, 100000) g)":                                                                                    "t",
 	} {
 		if got := answer(t, s, q); got != want {
 			t.Errorf("%s: %s; want %s", q, got, want)

@@ -27,7 +27,7 @@ type cteState struct {
 	run       *operator.Run
 	src       *operator.Source
 	cols      expr.Scope
-	rows      rowcontainer.Store
+	rows      rowcontainer.List
 	started   bool
 	done      bool
 	modifies  bool
@@ -39,7 +39,7 @@ type cteState struct {
 	pos, recPos []int
 	width       int // of the rows kept
 	// working holds the rows of the previous round, next those of this one.
-	working, next rowcontainer.Store
+	working, next rowcontainer.List
 	inRecursion   bool
 	seen          *rowcontainer.KeyTable // UNION: rows that came before
 	buf           types.Row
@@ -220,14 +220,10 @@ func (st *cteState) add(row types.Row) error {
 			return err
 		}
 	}
-	if _, err := st.rows.Add(row); err != nil {
+	if err := st.rows.Add(row); err != nil || st.recursive == nil {
 		return err
 	}
-	if st.recursive == nil {
-		return nil
-	}
-	_, err := st.next.Add(row)
-	return err
+	return st.next.Add(row)
 }
 
 // nextRound makes the rows of the last round the working table.
@@ -302,7 +298,11 @@ func (s *cteScanOp) Next(b *rowcontainer.Batch) error {
 		}
 	}
 	for ; s.pos < rows.Len() && !b.Full(); s.pos++ {
-		rowcontainer.CopySlots(b.Add(), rows.Rows[s.pos], s.cols)
+		row, err := rows.At(s.pos)
+		if err != nil {
+			return err
+		}
+		rowcontainer.CopySlots(b.Add(), row, s.cols)
 	}
 	return nil
 }

@@ -16,7 +16,9 @@ type setOpOp struct {
 	left, right *operator.Source
 	lpos, rpos  []int
 	table       rowcontainer.KeyTable
-	counts      []int64 // per key: rows of the right side that are left to match
+	counts      []int64                  // per key: rows of the right side that are left to match
+	later       rowcontainer.Partitions  // INTERSECT, EXCEPT: the rows of keys that find no memory
+	rows        *rowcontainer.FileReader // of the left side of later
 	vals        types.Row
 	onRight     bool                  // UNION: the left side is done
 	seen        rowcontainer.Distinct // of UNION, instead of table
@@ -55,6 +57,8 @@ func (s *setOpOp) Open() error {
 		s.seen.Open(&s.run.State)
 		return s.left.Start()
 	}
+	s.rows = nil
+	s.later.Open(&s.run.State, len(s.vals), len(s.vals))
 	s.table.Open(&s.run.State)
 	if err := s.build(); err != nil {
 		return err
@@ -74,24 +78,53 @@ func (s *setOpOp) build() error {
 		}
 		if row == nil {
 			s.right.Stop()
-			return nil
+			return s.later.End(rowcontainer.BuildSide)
 		}
 		rowcontainer.CopySlots(s.vals, row, s.rpos)
-		i, added, err := s.table.Put(s.vals)
-		if err != nil {
+		if err := s.count(); err != nil {
 			return err
 		}
-		if added {
-			s.counts = append(s.counts, 0)
-		}
-		s.counts[i]++
 	}
+}
+
+// count counts the row in vals, of the right side.
+func (s *setOpOp) count() error {
+	i, err := s.number()
+	if err != nil {
+		return err
+	}
+	if i < 0 {
+		return s.later.AddTo(rowcontainer.BuildSide, s.table.Hash(s.vals), s.vals)
+	}
+	s.counts[i]++
+	return nil
+}
+
+// number returns the number of the key in vals, which it adds; -1 if there is no memory for it.
+func (s *setOpOp) number() (int32, error) {
+	i, err := s.table.Find(s.vals)
+	used := s.table.Acc.Used()
+	switch {
+	case i >= 0 || err != nil:
+		return i, err
+	case s.later.Active() || len(s.counts) > 0 && s.run.Full(used):
+		return -1, nil
+	}
+	i, _, err = s.table.Put(s.vals)
+	if len(s.counts) > 0 && s.run.Refused(err, used) {
+		return -1, nil
+	}
+	if err == nil {
+		s.counts = append(s.counts, 0)
+	}
+	return i, err
 }
 
 func (s *setOpOp) Close() {
 	s.left.Stop()
 	s.right.Stop()
 	s.table.Close()
+	s.later.Close()
 	s.seen.Close()
 }
 
@@ -108,7 +141,8 @@ func (s *setOpOp) Next(b *rowcontainer.Batch) error {
 		}
 		if !ok {
 			if s.kind != plan.Union {
-				return nil
+				s.drained = true
+				break
 			}
 			if s.drained = s.onRight; s.drained {
 				break
@@ -133,7 +167,68 @@ func (s *setOpOp) Next(b *rowcontainer.Batch) error {
 			return nil
 		}
 	}
+	if s.kind != plan.Union {
+		return s.nextLater(b)
+	}
 	return s.seen.RestOf(b, func(row types.Row) (bool, error) { return s.seen.First(row, row) })
+}
+
+// nextLater fills b from the rows that found no memory.
+func (s *setOpOp) nextLater(b *rowcontainer.Batch) error {
+	for !b.Full() {
+		if s.rows == nil {
+			if more, err := s.buildLater(); err != nil || !more {
+				return err
+			}
+		}
+		row, err := s.rows.Next()
+		if err != nil {
+			return err
+		}
+		if row == nil {
+			s.rows = nil
+			continue
+		}
+		if err := s.run.Tick(); err != nil {
+			return err
+		}
+		copy(s.vals, row)
+		keep, err := s.keep()
+		if err != nil {
+			return err
+		}
+		if keep {
+			b.AddCopy(s.vals)
+		}
+	}
+	return nil
+}
+
+// buildLater counts the right rows of the next partition of later; false if there is none.
+func (s *setOpOp) buildLater() (bool, error) {
+	rights, err := s.later.Next()
+	if rights == nil || err != nil {
+		return false, err
+	}
+	s.table.Open(&s.run.State)
+	s.counts = s.counts[:0]
+	for {
+		row, err := rights.Next()
+		if err != nil {
+			return false, err
+		}
+		if row == nil {
+			s.rows = s.later.Read(rowcontainer.ProbeSide)
+			return true, s.later.End(rowcontainer.BuildSide)
+		}
+		if err := s.run.Tick(); err != nil {
+			return false, err
+		}
+		copy(s.vals, row)
+		if err := s.count(); err != nil {
+			return false, err
+		}
+	}
 }
 
 // keep reports whether the row in vals is part of the result.
@@ -145,8 +240,13 @@ func (s *setOpOp) keep() (bool, error) {
 		return s.seen.First(s.vals, s.vals)
 	}
 	i, err := s.table.Find(s.vals)
-	if err != nil {
+	switch {
+	case err != nil:
 		return false, err
+	case i < 0 && s.later.Active():
+		return false, s.later.AddTo(rowcontainer.ProbeSide, s.table.Hash(s.vals), s.vals)
+	case i < 0 && s.kind == plan.Except && !s.all:
+		return s.remember()
 	}
 	matched := i >= 0 && s.counts[i] > 0
 	switch {
@@ -155,15 +255,18 @@ func (s *setOpOp) keep() (bool, error) {
 	case s.all:
 	case s.kind == plan.Intersect && matched:
 		s.counts[i] = 0 // once only
-	case s.kind == plan.Except && i < 0:
-		// Remember it, so that it comes once; a negative count is never matched.
-		if _, _, err := s.table.Put(s.vals); err != nil {
-			return false, err
-		}
-		s.counts = append(s.counts, 0)
-		return true, nil
 	case s.kind == plan.Except:
 		return false, nil
 	}
 	return matched == (s.kind == plan.Intersect), nil
+}
+
+// remember adds the row in vals, which EXCEPT returns, so that it comes once. Its count says that it
+// matches nothing.
+func (s *setOpOp) remember() (bool, error) {
+	i, err := s.number()
+	if i >= 0 || err != nil {
+		return i >= 0 && err == nil, err
+	}
+	return false, s.later.AddTo(rowcontainer.ProbeSide, s.table.Hash(s.vals), s.vals)
 }

@@ -229,7 +229,7 @@ func (c *compiler) quantified(p *subplan, e *plan.Subquery, s, inner expr.Scope)
 		single: e.Kind == plan.CompareSubquery, anyField: len(ops) > 1 && e.OpName == "<>", whole: p.cacheable && e.Kind == plan.AnySubquery && e.OpName == "=",
 		vals: make([]types.Datum, len(left)), cmps: make([]types.Datum, len(left)),
 	}
-	c.OnClose(q.store.Close)
+	c.OnClose(q.close)
 	if p.cacheable && len(ops) == 1 && !q.all && !q.single && e.OpName == "=" && expr.Hashes(e.Ops[0]) {
 		q.hashed = e.Ops[0]
 	}
@@ -247,11 +247,12 @@ type quantifier struct {
 	anyField    bool // rows differ if one field does (<>), else all must match
 	whole       bool // all fields of the left side are computed before the first is compared
 	vals, cmps  []types.Datum
-	row         types.Row          // that the left side is computed of
-	computed    int                // how many of vals are
-	store       rowcontainer.Store // right sides, if the subquery is cacheable
-	hashed      *call.Overload     // = ANY of one column: a set does instead of store
-	set         *expr.DatumSet     // what hashed compares with
+	row         types.Row         // that the left side is computed of
+	computed    int               // how many of vals are
+	rights      rowcontainer.List // right sides, if the subquery is cacheable
+	hashed      *call.Overload    // = ANY of one column: a set does instead of rights
+	set         *expr.DatumSet    // what hashed compares with
+	acc         quota.Account     // of set
 }
 
 func (q *quantifier) eval(row types.Row) (types.Datum, error) {
@@ -300,11 +301,14 @@ func (q *quantifier) decide(row types.Row) (types.Datum, error) {
 	}
 	i := 0
 	return q.combine(row, func() (types.Row, error) {
-		if i == q.store.Len() {
+		if i == q.rights.Len() {
 			return nil, nil
 		}
+		if err := q.p.run.Tick(); err != nil {
+			return nil, err
+		}
 		i++
-		return q.store.Rows[i-1], nil
+		return q.rights.At(i - 1)
 	})
 }
 
@@ -338,7 +342,9 @@ func (q *quantifier) compared() (types.Row, error) {
 // memory is accounted to the statement and freed at the next execution or when
 // the program closes.
 func (q *quantifier) fill() error {
-	q.store.Open(&q.p.run.State, len(q.right))
+	q.close()
+	q.rights.Open(&q.p.run.State, len(q.right))
+	q.acc.Init(q.p.run.Mem)
 	if q.hashed != nil {
 		q.set = q.p.run.NewDatumSet(q.hashed, 0)
 	}
@@ -353,15 +359,21 @@ func (q *quantifier) fill() error {
 			return err
 		}
 		if q.hashed == nil {
-			if _, err := q.store.Add(vals); err != nil {
+			if err := q.rights.Add(vals); err != nil {
 				return err
 			}
 			continue
 		}
-		if err := q.set.Insert(vals[0], &q.store.Acc); err != nil {
+		if err := q.set.Insert(vals[0], &q.acc); err != nil {
 			return err
 		}
 	}
+}
+
+// close gives up what fill has kept.
+func (q *quantifier) close() {
+	q.rights.Close()
+	q.acc.Close()
 }
 
 // combine applies the comparison to every row: for ANY the first true decides,

@@ -128,7 +128,7 @@ func (c *Cursor) start() error {
 }
 
 func (c *Cursor) keepRows() {
-	c.rows = rowcontainer.NewBuffer(c.env.Mem, len(c.plan.Prep.Columns))
+	c.rows = rowcontainer.NewBuffer(c.env.Mem, c.env.Temp, c.env.WorkMem, len(c.plan.Prep.Columns))
 }
 
 // Scrollable reports whether the cursor may move backwards: it was declared so, or its
@@ -206,7 +206,14 @@ func (c *Cursor) more(i int64) (bool, error) {
 	return true, nil
 }
 
-func (c *Cursor) row(i int64) types.Row { return c.rows.Row(int(i - c.base - 1)) }
+// show hands the i-th row, which is there, to emit.
+func (c *Cursor) show(i int64, emit func(types.Row) error) error {
+	row, err := c.rows.Row(int(i - c.base - 1))
+	if err != nil {
+		return err
+	}
+	return emit(row)
+}
 
 // forward moves over up to n rows and shows each to emit; the cursor ends behind the
 // last row if there were fewer.
@@ -224,7 +231,7 @@ func (c *Cursor) forward(n int64, emit func(types.Row) error) error {
 			return nil
 		}
 		c.pos++
-		if err := emit(c.row(c.pos)); err != nil {
+		if err := c.show(c.pos, emit); err != nil {
 			return err
 		}
 	}
@@ -273,7 +280,7 @@ func (c *Cursor) backward(n int64, emit func(types.Row) error) error {
 		if _, err := c.more(c.pos); err != nil { // it ran again
 			return err
 		}
-		if err := emit(c.row(c.pos)); err != nil {
+		if err := c.show(c.pos, emit); err != nil {
 			return err
 		}
 	}
@@ -305,7 +312,7 @@ func (c *Cursor) to(i int64, emit func(types.Row) error) error {
 	if err != nil || !ok {
 		return err
 	}
-	return emit(c.row(i))
+	return c.show(i, emit)
 }
 
 // stay shows the row that the cursor is on again, which MOVE only counts: it is nil then.

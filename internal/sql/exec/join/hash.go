@@ -281,10 +281,11 @@ func (h *hashRight) next() (types.Row, int, error) {
 	}
 	i := h.cur
 	h.cur = h.after[i]
-	return nonNil(h.store.Rows[i]), int(i), nil
+	row, err := h.store.At(int(i))
+	return row, int(i), err
 }
 
-func (h *hashRight) stored() []types.Row { return h.store.Rows }
+func (h *hashRight) stored() storedRows { return &h.store }
 
 func (h *hashRight) empty() bool { return !h.some }
 

@@ -18,11 +18,17 @@ type candidates interface {
 	// next returns the next right row, nil at the end, and its number if the
 	// right side is stored.
 	next() (types.Row, int, error)
-	// stored returns all rows of the right side, for right and full joins.
-	stored() []types.Row
+	// stored returns the rows of the right side, for right and full joins.
+	stored() storedRows
 	// empty reports whether an open right side is known to have no rows.
 	empty() bool
 	close()
+}
+
+// storedRows are rows that have numbers.
+type storedRows interface {
+	Len() int
+	At(i int) (types.Row, error)
 }
 
 // joinOp drives a join: the algorithm is in its candidates.
@@ -141,7 +147,7 @@ func (j *joinOp) Open() error {
 		j.tail = 0
 		return nil
 	case keepsRight(j.kind):
-		j.seen = make([]bool, len(j.right.stored()))
+		j.seen = make([]bool, j.right.stored().Len())
 	}
 	if !j.first {
 		if err := j.left.Start(); err != nil {
@@ -189,7 +195,7 @@ func (j *joinOp) nextRound() (bool, error) {
 	}
 	j.active, j.tail = false, -1
 	if keepsRight(j.kind) {
-		j.seen = make([]bool, len(j.right.stored()))
+		j.seen = make([]bool, j.right.stored().Len())
 	}
 	return true, nil
 }
@@ -229,7 +235,10 @@ func (j *joinOp) Next(b *rowcontainer.Batch) error {
 	j.text.Reset()
 	for !b.Full() {
 		if j.tail >= 0 {
-			if j.emitTail(b) {
+			if ok, err := j.emitTail(b); ok || err != nil {
+				if err != nil {
+					return err
+				}
 				continue
 			}
 			if b.Len() > 0 {
@@ -316,51 +325,49 @@ func (j *joinOp) emit(b *rowcontainer.Batch, fleeting bool) {
 
 // emitTail adds the next row of the right side that found no match; false at
 // the end.
-func (j *joinOp) emitTail(b *rowcontainer.Batch) bool {
-	if j.seen == nil {
-		return false
-	}
-	rows := j.right.stored()
-	for j.tail < len(rows) && j.seen[j.tail] {
+func (j *joinOp) emitTail(b *rowcontainer.Batch) (bool, error) {
+	for j.tail < len(j.seen) && j.seen[j.tail] {
 		j.tail++
 	}
-	if j.tail == len(rows) {
-		return false
+	if j.tail >= len(j.seen) {
+		return false, nil
+	}
+	row, err := j.right.stored().At(j.tail)
+	if err != nil {
+		return false, err
 	}
 	clear(j.combined[:j.lw])
-	copy(j.combined[j.lw:], rows[j.tail])
+	copy(j.combined[j.lw:], row)
 	j.tail++
 	out := b.Add()
 	rowcontainer.CopySlots(out, j.combined, j.out)
-	return true
+	return true, nil
 }
 
 // loopRight compares with every stored row.
 type loopRight struct {
-	run   *operator.Run
-	src   *operator.Source
-	store rowcontainer.Store
-	pos   int
+	run  *operator.Run
+	src  *operator.Source
+	rows rowcontainer.List
+	pos  int
 }
 
-func (l *loopRight) open() error { return fillStore(l.run, l.src, &l.store) }
-
-// fillStore reads all of src into store.
-func fillStore(r *operator.Run, src *operator.Source, store *rowcontainer.Store) error {
-	store.Open(&r.State, src.Width)
-	if err := src.Start(); err != nil {
+// open reads the whole right side.
+func (l *loopRight) open() error {
+	l.rows.Open(&l.run.State, l.src.Width)
+	if err := l.src.Start(); err != nil {
 		return err
 	}
 	for {
-		ok, err := src.Fetch(rowcontainer.BatchRows)
+		ok, err := l.src.Fetch(rowcontainer.BatchRows)
 		if err != nil {
 			return err
 		}
 		if !ok {
-			src.Stop()
+			l.src.Stop()
 			return nil
 		}
-		if err := store.AddBatch(&src.Batch); err != nil {
+		if err := l.rows.AddBatch(&l.src.Batch); err != nil {
 			return err
 		}
 	}
@@ -369,28 +376,21 @@ func fillStore(r *operator.Run, src *operator.Source, store *rowcontainer.Store)
 func (l *loopRight) begin(types.Row) (bool, error) { l.pos = 0; return false, nil }
 
 func (l *loopRight) next() (types.Row, int, error) {
-	if l.pos == l.store.Len() {
+	if l.pos == l.rows.Len() {
 		return nil, 0, nil
 	}
+	row, err := l.rows.At(l.pos)
 	l.pos++
-	return nonNil(l.store.Rows[l.pos-1]), l.pos - 1, nil
+	return row, l.pos - 1, err
 }
 
-// nonNil makes the row of a relation without columns differ from no row.
-func nonNil(r types.Row) types.Row {
-	if r == nil {
-		return operator.NoColumns
-	}
-	return r
-}
+func (l *loopRight) stored() storedRows { return &l.rows }
 
-func (l *loopRight) stored() []types.Row { return l.store.Rows }
-
-func (l *loopRight) empty() bool { return l.store.Len() == 0 }
+func (l *loopRight) empty() bool { return l.rows.Len() == 0 }
 
 func (l *loopRight) close() {
 	l.src.Stop()
-	l.store.Close()
+	l.rows.Close()
 }
 
 // applyRight evaluates the right side anew for each left row.
@@ -419,7 +419,7 @@ func (a *applyRight) next() (types.Row, int, error) {
 	return row, 0, err
 }
 
-func (a *applyRight) stored() []types.Row { return nil }
+func (a *applyRight) stored() storedRows { return nil }
 
 func (a *applyRight) empty() bool { return false }
 

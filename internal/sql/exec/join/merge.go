@@ -16,7 +16,7 @@ type mergeRight struct {
 	leftKeys, rightKeys []expr.Func
 	cmp                 []expr.CompareFunc
 	lvals, rvals        types.Row
-	group               rowcontainer.Store
+	group               rowcontainer.List
 	groupKey            rowcontainer.Store // one row: the key of group
 	ahead               types.Row          // next row of src, nil at the end
 	pos                 int
@@ -124,7 +124,7 @@ func (m *mergeRight) collect() error {
 		return err
 	}
 	for m.ahead != nil && m.compareKeys(m.rvals, key) == 0 {
-		if _, err := m.group.Add(m.ahead); err != nil {
+		if err := m.group.Add(m.ahead); err != nil {
 			return err
 		}
 		if err := m.advance(); err != nil {
@@ -138,11 +138,12 @@ func (m *mergeRight) next() (types.Row, int, error) {
 	if !m.equal || m.pos == m.group.Len() {
 		return nil, 0, nil
 	}
+	row, err := m.group.At(m.pos)
 	m.pos++
-	return nonNil(m.group.Rows[m.pos-1]), 0, nil
+	return row, 0, err
 }
 
-func (m *mergeRight) stored() []types.Row { return nil }
+func (m *mergeRight) stored() storedRows { return nil }
 
 func (m *mergeRight) close() {
 	m.src.Stop()

@@ -57,6 +57,7 @@ type FileReader struct {
 	width int
 	r     tempstore.Reader
 	slots []types.Datum
+	size  int // of the last row
 }
 
 // slotRows is for how many rows a reader makes room at a time.
@@ -74,12 +75,16 @@ func (f *File) ReadFrom(i int) (FileReader, error) {
 // Pos returns the number of the row that Next returns.
 func (r *FileReader) Pos() int { return int(r.r.Record()) }
 
+// Size returns how many bytes the last row takes in the file.
+func (r *FileReader) Size() int { return r.size }
+
 // Next returns the next row, nil behind the last. It stays intact. The zero FileReader has none.
 func (r *FileReader) Next() (types.Row, error) {
 	p, err := r.r.Next()
 	if p == nil || err != nil {
 		return nil, expr.TempError(err)
 	}
+	r.size = len(p)
 	if len(r.slots) < r.width || r.slots == nil {
 		r.slots = make([]types.Datum, max(1, r.width*slotRows))
 	}

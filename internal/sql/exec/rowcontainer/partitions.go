@@ -259,6 +259,9 @@ func NewVectorReader(r *FileReader, fams []types.Family) *VectorReader {
 	return v
 }
 
+// batchBytes bounds a batch of wide rows: it is to find memory where there is little.
+const batchBytes = 32 << 10
+
 // Next fills b with up to most rows; a batch without positions is the end.
 func (v *VectorReader) Next(b *vector.Batch, most int) error {
 	b.N, b.Sel, b.Cols, b.Err = 0, nil, v.cols, nil
@@ -266,7 +269,7 @@ func (v *VectorReader) Next(b *vector.Batch, most int) error {
 	for c := range v.cols {
 		v.cols[c].Reset(v.fams[c], most)
 	}
-	for b.N < most {
+	for size := 0; b.N < most && size < batchBytes; b.N++ {
 		row, err := v.r.Next()
 		if err != nil {
 			return err
@@ -274,10 +277,10 @@ func (v *VectorReader) Next(b *vector.Batch, most int) error {
 		if row == nil {
 			break
 		}
+		size += v.r.Size()
 		for c, d := range row {
 			v.cols[c].Set(uint16(b.N), d)
 		}
-		b.N++
 	}
 	b.Sel = vector.All(b.N)
 	return nil

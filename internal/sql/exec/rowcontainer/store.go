@@ -68,6 +68,16 @@ func (s *Store) Reset() {
 // Len returns the number of rows.
 func (s *Store) Len() int { return len(s.Rows) }
 
+// At returns row i, from 0; it is not nil even without columns.
+func (s *Store) At(i int) (types.Row, error) {
+	if row := s.Rows[i]; row != nil {
+		return row, nil
+	}
+	return noColumns, nil
+}
+
+var noColumns = types.Row{}
+
 // least is how many rows the store makes room for at first: n, or fewer.
 func (s *Store) least(n int) int {
 	if s.few {

@@ -167,7 +167,7 @@ func (w *windowOp) segments(f *windowFunc, i int) ([3]segment, error) {
 	case plan.ExcludeNothing:
 		return [3]segment{{lo, hi}}, nil
 	case plan.ExcludeGroup, plan.ExcludeTies:
-		out, outEnd = w.peers[i], w.peerEnd(i)
+		out, outEnd = w.peer(i), w.peerEnd(i)
 		if f.frame.Exclusion == plan.ExcludeTies && lo <= i && i < hi {
 			here = segment{i, i + 1}
 		}
@@ -196,26 +196,36 @@ func (w *windowOp) frameOf(f *windowFunc, i int) (lo, hi int, err error) {
 // rangeEdge returns an end of a frame of RANGE with an offset. NULLs are a group
 // of their own, at the partition's begin or end.
 func (w *windowOp) rangeEdge(f *windowFunc, i int, offset types.Datum, preceding, end bool) (int, error) {
-	rows, key := w.rows.Rows, &w.order[0]
-	cur := rows[i][w.rng.pos]
+	key := &w.order[0]
+	row, err := w.rows.At(i)
+	if err != nil {
+		return 0, err
+	}
+	cur := row[w.rng.pos]
 	if cur.IsNull() {
 		if end {
 			return w.peerEnd(i), nil
 		}
-		return w.peers[i], nil
+		return w.peer(i), nil
 	}
 	sub, less := preceding != key.Desc, end != key.Desc
 	e, err := w.rng.end(cur, offset, sub)
 	if err != nil {
 		return 0, err
 	}
-	return sort.Search(len(rows), func(k int) bool {
-		v := rows[k][w.rng.pos]
+	edge := sort.Search(w.rows.Len(), func(k int) bool {
+		row, failed := w.rows.At(k)
+		if failed != nil {
+			err = failed
+			return true
+		}
+		v := row[w.rng.pos]
 		if v.IsNull() {
 			return !key.NullsFirst // those in front come before the frame
 		}
 		return w.rng.inside(v, e, less) != end
-	}), nil
+	})
+	return edge, err
 }
 
 // edge returns one end of a frame: its first row, or with end the row after its
@@ -243,7 +253,7 @@ func (w *windowOp) edge(f *windowFunc, i int, kind plan.FrameBoundKind, offset i
 		if end {
 			return w.peerEnd(i)
 		}
-		return w.peers[i]
+		return w.peer(i)
 	}
 	if end {
 		off++

@@ -11,13 +11,13 @@ type windowCompute = func(w *windowOp, f *windowFunc, out func(int, types.Datum)
 // windowFunctions are the functions that exist for windows only.
 var windowFunctions = map[string]windowCompute{
 	"row_number": perRow(func(w *windowOp, i int) types.Datum { return types.NewInt(int64(i + 1)) }),
-	"rank":       perRow(func(w *windowOp, i int) types.Datum { return types.NewInt(int64(w.peers[i] + 1)) }),
+	"rank":       perRow(func(w *windowOp, i int) types.Datum { return types.NewInt(int64(w.peer(i) + 1)) }),
 	"dense_rank": perRow(func(w *windowOp, i int) types.Datum { return types.NewInt(int64(w.group(i) + 1)) }),
 	"percent_rank": perRow(func(w *windowOp, i int) types.Datum {
 		if w.rows.Len() <= 1 {
 			return types.NewFloat(0)
 		}
-		return types.NewFloat(float64(w.peers[i]) / float64(w.rows.Len()-1))
+		return types.NewFloat(float64(w.peer(i)) / float64(w.rows.Len()-1))
 	}),
 	"cume_dist": perRow(func(w *windowOp, i int) types.Datum {
 		return types.NewFloat(float64(w.peerEnd(i)) / float64(w.rows.Len()))
@@ -34,7 +34,7 @@ var windowFunctions = map[string]windowCompute{
 
 func perRow(fn func(w *windowOp, i int) types.Datum) windowCompute {
 	return func(w *windowOp, _ *windowFunc, out func(int, types.Datum) error) error {
-		for i := range w.rows.Rows {
+		for i := range w.rows.Len() {
 			if err := out(i, fn(w, i)); err != nil {
 				return err
 			}
@@ -49,9 +49,12 @@ func perRow(fn func(w *windowOp, i int) types.Datum) windowCompute {
 func ntile(w *windowOp, f *windowFunc, out func(int, types.Datum) error) error {
 	n, first := int64(w.rows.Len()), 0
 	buckets := types.Null
-	for i, row := range w.rows.Rows {
+	for i := range w.rows.Len() {
 		if buckets.IsNull() {
-			var err error
+			row, err := w.rows.At(i)
+			if err != nil {
+				return err
+			}
 			if buckets, err = f.args[0](row); err != nil {
 				return err
 			}
@@ -83,9 +86,12 @@ func bucketOf(i, n, buckets int64) int64 {
 // shifted is lag and lead: the value of another row of the partition.
 func shifted(w *windowOp, f *windowFunc, sign int64, out func(int, types.Datum) error) error {
 	n := int64(w.rows.Len())
-	for i, row := range w.rows.Rows {
+	for i := range w.rows.Len() {
+		row, err := w.rows.At(i)
+		if err != nil {
+			return err
+		}
 		off := types.NewInt(1)
-		var err error
 		if len(f.args) > 1 {
 			if off, err = f.args[1](row); err != nil {
 				return err
@@ -96,7 +102,7 @@ func shifted(w *windowOp, f *windowFunc, sign int64, out func(int, types.Datum) 
 			at := int64(i) + sign*max(-n, min(n, off.Int()))
 			switch {
 			case at >= 0 && at < n:
-				v, err = f.args[0](w.rows.Rows[at])
+				v, err = w.argAt(f, int(at))
 			case len(f.args) > 2:
 				v, err = f.args[2](row)
 			}
@@ -115,7 +121,7 @@ func shifted(w *windowOp, f *windowFunc, sign int64, out func(int, types.Datum) 
 // returns for the number of rows in it, counted from 0; NULL if there is no such
 // row.
 func ofFrame(w *windowOp, f *windowFunc, out func(int, types.Datum) error, pick func(i, n int) (int, error)) error {
-	for i := range w.rows.Rows {
+	for i := range w.rows.Len() {
 		parts, err := w.segments(f, i)
 		if err != nil {
 			return err
@@ -130,7 +136,7 @@ func ofFrame(w *windowOp, f *windowFunc, out func(int, types.Datum) error, pick 
 		}
 		v := types.Null
 		if k >= 0 && k < n {
-			if v, err = f.args[0](w.rows.Rows[rowAt(parts, k)]); err != nil {
+			if v, err = w.argAt(f, rowAt(parts, k)); err != nil {
 				return err
 			}
 		}
@@ -139,6 +145,15 @@ func ofFrame(w *windowOp, f *windowFunc, out func(int, types.Datum) error, pick 
 		}
 	}
 	return nil
+}
+
+// argAt computes a function's first argument of row i.
+func (w *windowOp) argAt(f *windowFunc, i int) (types.Datum, error) {
+	row, err := w.rows.At(i)
+	if err != nil {
+		return types.Null, err
+	}
+	return f.args[0](row)
 }
 
 // rowAt returns the k-th row of segments.
@@ -163,7 +178,11 @@ func lastValue(w *windowOp, f *windowFunc, out func(int, types.Datum) error) err
 
 func nthValue(w *windowOp, f *windowFunc, out func(int, types.Datum) error) error {
 	return ofFrame(w, f, out, func(i, n int) (int, error) {
-		d, err := f.args[1](w.rows.Rows[i])
+		row, err := w.rows.At(i)
+		if err != nil {
+			return -1, err
+		}
+		d, err := f.args[1](row)
 		if err != nil || d.IsNull() {
 			return -1, err
 		}

@@ -96,7 +96,7 @@ func (m *movingFrame) room(n int) error {
 	if more <= 0 {
 		return nil
 	}
-	if err := m.w.results.Acc.Grow(int64(more) * accumulatorSize); err != nil {
+	if err := m.w.acc.Grow(int64(more) * accumulatorSize); err != nil {
 		return expr.MemoryError(err)
 	}
 	for range more {
@@ -119,7 +119,7 @@ func windowAggregateMoving(w *windowOp, f *windowFunc, out func(int, types.Datum
 		return err
 	}
 	defer m.back.Close()
-	for i := range w.rows.Rows {
+	for i := range w.rows.Len() {
 		lo, hi, err := w.frameOf(f, i)
 		if err != nil {
 			return err

@@ -2,7 +2,9 @@ package window
 
 import (
 	"slices"
+	"unsafe"
 
+	"github.com/lichendb/lichen/internal/quota"
 	"github.com/lichendb/lichen/internal/sql/exec/aggregate"
 	"github.com/lichendb/lichen/internal/sql/exec/expr"
 	"github.com/lichendb/lichen/internal/sql/exec/operator"
@@ -22,15 +24,15 @@ type windowOp struct {
 	funcs     []windowFunc
 	width     int // of the input
 
-	rows    rowcontainer.Store // the partition at hand
-	ahead   rowcontainer.Store // first row of the next one
-	results rowcontainer.Store // the functions' results, row by row
-	peers   []int              // peers[i] is the first row equal to row i in the order
-	groups  []int              // first rows of the peer groups
-	pos     int
-	atEnd   bool
-	framed  bool // the frames' offsets are known
-	rng     rangeEnds
+	rows   rowcontainer.List  // the partition at hand
+	ahead  rowcontainer.Store // first row of the next one
+	groups []int              // first rows of the peer groups
+	near   int                // the peer group that was asked for last
+	acc    quota.Account      // of groups, and of what aggregates keep
+	pos    int
+	atEnd  bool
+	framed bool // the frames' offsets are known
+	rng    rangeEnds
 }
 
 // windowFunc is a compiled window function.
@@ -43,7 +45,8 @@ type windowFunc struct {
 	from, to   int64     // their values
 	// fromBy and toBy are the values of RANGE's.
 	fromBy, toBy types.Datum
-	text         rowcontainer.Arena
+	results      rowcontainer.List // row by row, in one column
+	result       types.Row
 }
 
 // Compile compiles the window functions over one window.
@@ -76,7 +79,7 @@ func Compile(c *operator.Compiler, n *plan.Window) (operator.Operator, error) {
 }
 
 func newWindowFunc(c *operator.Compiler, n *plan.WindowCall, s expr.Scope, cols []plan.Column) (windowFunc, error) {
-	f := windowFunc{frame: n.Frame}
+	f := windowFunc{frame: n.Frame, result: make(types.Row, 1)}
 	var err error
 	if f.start, err = c.Optional(n.Frame.Start.Offset, nil); err != nil {
 		return f, err
@@ -100,7 +103,8 @@ func newWindowFunc(c *operator.Compiler, n *plan.WindowCall, s expr.Scope, cols 
 func (w *windowOp) Open() error {
 	w.rows.Open(&w.run.State, w.width)
 	w.ahead.Open(&w.run.State, w.width)
-	w.results.Open(&w.run.State, len(w.funcs))
+	w.acc.Close()
+	w.acc.Init(w.run.Mem)
 	w.pos, w.atEnd, w.framed = 0, false, false
 	return w.src.Start()
 }
@@ -109,7 +113,11 @@ func (w *windowOp) Close() {
 	w.src.Stop()
 	w.rows.Close()
 	w.ahead.Close()
-	w.results.Close()
+	for i := range w.funcs {
+		w.funcs[i].results.Close()
+	}
+	w.acc.Close()
+	w.groups = w.groups[:0]
 }
 
 func (w *windowOp) Next(b *rowcontainer.Batch) error {
@@ -127,9 +135,26 @@ func (w *windowOp) Next(b *rowcontainer.Batch) error {
 		w.pos = 0
 	}
 	for ; w.pos < w.rows.Len() && !b.Full(); w.pos++ {
-		row := b.Add()
-		copy(row, w.rows.Rows[w.pos])
-		copy(row[w.width:], w.results.Rows[w.pos])
+		if err := w.hand(b.Add()); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// hand makes out the row at pos with the functions' results behind it.
+func (w *windowOp) hand(out types.Row) error {
+	row, err := w.rows.At(w.pos)
+	if err != nil {
+		return err
+	}
+	copy(out, row)
+	for i := range w.funcs {
+		d, err := w.funcs[i].results.At(w.pos)
+		if err != nil {
+			return err
+		}
+		out[w.width+i] = d[0]
 	}
 	return nil
 }
@@ -138,7 +163,7 @@ func (w *windowOp) Next(b *rowcontainer.Batch) error {
 func (w *windowOp) fill() error {
 	w.rows.Open(&w.run.State, w.width)
 	if w.ahead.Len() > 0 {
-		if _, err := w.rows.Add(w.ahead.Rows[0]); err != nil {
+		if err := w.rows.Add(w.ahead.Rows[0]); err != nil {
 			return err
 		}
 		w.ahead.Open(&w.run.State, w.width)
@@ -152,11 +177,17 @@ func (w *windowOp) fill() error {
 			w.atEnd = true
 			return nil
 		}
-		if w.rows.Len() > 0 && w.partition.Compare(w.rows.Rows[0], row) != 0 {
-			_, err := w.ahead.Add(row)
-			return err
+		if w.rows.Len() > 0 {
+			first, err := w.rows.At(0)
+			if err != nil {
+				return err
+			}
+			if w.partition.Compare(first, row) != 0 {
+				_, err := w.ahead.Add(row)
+				return err
+			}
 		}
-		if _, err := w.rows.Add(row); err != nil {
+		if err := w.rows.Add(row); err != nil {
 			return err
 		}
 	}
@@ -173,47 +204,55 @@ func (w *windowOp) compute() error {
 		}
 		w.framed = true
 	}
-	w.peers, w.groups = w.peers[:0], w.groups[:0]
-	for i, row := range w.rows.Rows {
-		if err := w.run.Tick(); err != nil {
-			return err
-		}
-		if i == 0 || w.order.Compare(w.rows.Rows[i-1], row) != 0 {
-			w.groups = append(w.groups, i)
-		}
-		w.peers = append(w.peers, w.groups[len(w.groups)-1])
+	if err := w.findGroups(); err != nil {
+		return err
 	}
-	w.results.Open(&w.run.State, len(w.funcs))
-	if err := w.results.Acc.Grow(int64(n) * int64(len(w.funcs)) * rowcontainer.DatumSize); err != nil {
-		return expr.MemoryError(err)
-	}
-	flat := make([]types.Datum, n*len(w.funcs))
-	k := len(w.funcs)
 	for j := range w.funcs {
 		f := &w.funcs[j]
-		err := f.compute(w, f, func(i int, d types.Datum) error {
+		f.results.Open(&w.run.State, 1)
+		err := f.compute(w, f, func(_ int, d types.Datum) error {
+			f.result[0] = d
 			if err := w.run.Tick(); err != nil {
 				return err
 			}
-			var err error
-			flat[i*k+j], err = f.text.CopyDatum(d, &w.results.Acc)
-			return expr.MemoryError(err)
+			return f.results.Add(f.result)
 		})
 		if err != nil {
 			return err
 		}
 	}
-	for i := range n {
-		w.results.Rows = append(w.results.Rows, flat[i*k:(i+1)*k:(i+1)*k])
+	return nil
+}
+
+// findGroups finds the peer groups of the partition.
+func (w *windowOp) findGroups() error {
+	w.acc.Shrink(w.acc.Used())
+	w.groups, w.near = w.groups[:0], 0
+	var last types.Row
+	for i := range w.rows.Len() {
+		if err := w.run.Tick(); err != nil {
+			return err
+		}
+		row, err := w.rows.At(i)
+		if err != nil {
+			return err
+		}
+		if i == 0 || w.order.Compare(last, row) != 0 {
+			if err := w.acc.Grow(int64(unsafe.Sizeof(i))); err != nil {
+				return expr.MemoryError(err)
+			}
+			w.groups = append(w.groups, i)
+		}
+		last = row
 	}
 	return nil
 }
 
+// peer returns the first peer of row i.
+func (w *windowOp) peer(i int) int { return w.groups[w.group(i)] }
+
 // peerEnd returns the row after the last peer of row i.
-func (w *windowOp) peerEnd(i int) int {
-	g, _ := slices.BinarySearch(w.groups, w.peers[i]+1)
-	return w.groupStart(g)
-}
+func (w *windowOp) peerEnd(i int) int { return w.groupStart(w.group(i) + 1) }
 
 // groupStart returns the first row of peer group g, the number of rows beyond
 // the last.
@@ -227,9 +266,19 @@ func (w *windowOp) groupStart(g int) int {
 	return w.groups[g]
 }
 
-// group returns the number of row i's peer group.
+// group returns the number of row i's peer group: it mostly is that of the row before, or the next one.
 func (w *windowOp) group(i int) int {
-	g, _ := slices.BinarySearch(w.groups, w.peers[i])
+	for g := w.near; g < min(w.near+2, len(w.groups)); g++ {
+		if w.groups[g] <= i && i < w.groupStart(g+1) {
+			w.near = g
+			return g
+		}
+	}
+	g, found := slices.BinarySearch(w.groups, i)
+	if !found {
+		g--
+	}
+	w.near = g
 	return g
 }
 
@@ -248,7 +297,7 @@ func windowAggregate(w *windowOp, f *windowFunc, out func(int, types.Datum) erro
 		return windowAggregateExcluding(w, f, &st, out)
 	}
 	from, to := 0, 0 // what st holds
-	for i := range w.rows.Rows {
+	for i := range w.rows.Len() {
 		lo, hi, err := w.frameOf(f, i)
 		if err != nil {
 			return err
@@ -275,7 +324,7 @@ func windowAggregate(w *windowOp, f *windowFunc, out func(int, types.Datum) erro
 // windowAggregateExcluding computes every row's aggregate anew, as the frames
 // leave out rows.
 func windowAggregateExcluding(w *windowOp, f *windowFunc, st *aggregate.State, out func(int, types.Datum) error) error {
-	for i := range w.rows.Rows {
+	for i := range w.rows.Len() {
 		parts, err := w.segments(f, i)
 		if err != nil {
 			return err
@@ -303,10 +352,11 @@ func (w *windowOp) accumulate(f *windowFunc, st *aggregate.State, lo, hi int) er
 		if err := w.run.Tick(); err != nil {
 			return err
 		}
-		if err := f.agg.Add(w.run, &w.results.Acc, st, w.rows.Rows[lo]); err != nil {
+		row, err := w.rows.At(lo)
+		if err != nil {
 			return err
 		}
-		if err := w.run.Tick(); err != nil {
+		if err := f.agg.Add(w.run, &w.acc, st, row); err != nil {
 			return err
 		}
 	}
