@@ -19,8 +19,8 @@ type run struct {
 	max []byte
 }
 
-// entry is where a key and its value are in the arena. order has the key's first bytes after the prefix:
-// most comparisons need no more.
+// entry is where a key and its value are in the arena. order has bytes of the key after those with which all
+// begin: most comparisons need no more.
 type entry struct {
 	order            uint64
 	at               uint32
@@ -67,10 +67,35 @@ func (r *run) compare(a, b *entry) int {
 	return bytes.Compare(r.key(a), r.key(b))
 }
 
+// sort puts the entries in order. The bytes that all keys of the run begin with are passed over: keys of small numbers
+// differ in few of their last bytes.
 func (r *run) sort() {
-	if !r.ordered {
-		slices.SortFunc(r.entries, func(a, b entry) int { return r.compare(&a, &b) })
+	if r.ordered {
+		return
 	}
+	common := r.common()
+	for i := range r.entries {
+		e := &r.entries[i]
+		e.order = order(r.key(e)[common:])
+	}
+	slices.SortFunc(r.entries, func(a, b entry) int { return r.compare(&a, &b) })
+}
+
+// common returns with how many equal bytes all keys begin.
+func (r *run) common() int {
+	first := r.key(&r.entries[0])
+	for i := range r.entries {
+		key := r.key(&r.entries[i])
+		if len(key) >= len(first) && bytes.Equal(key[:len(first)], first) {
+			continue
+		}
+		n := 0
+		for n < len(key) && n < len(first) && key[n] == first[n] {
+			n++
+		}
+		first = first[:n]
+	}
+	return len(first)
 }
 
 // take returns the entries as sorted writes, and empties the run. The writes refer to its memory, which they keep.

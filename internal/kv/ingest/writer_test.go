@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"github.com/lichendb/lichen/internal/clustertest"
@@ -77,6 +78,30 @@ func TestWriter(t *testing.T) {
 				t.Errorf("%d bytes are still charged", pool.Used())
 			}
 		})
+	}
+}
+
+// Keys that differ in any byte, or only in their lengths, are sorted.
+func TestSort(t *testing.T) {
+	rng := rand.New(rand.NewPCG(3, 4))
+	for _, length := range []int{1, 7, 8, 9, 20} {
+		r := run{ordered: true}
+		var want [][]byte
+		for range 500 {
+			key := append([]byte("p"), bytes.Repeat([]byte{5}, rng.IntN(length+1))...)
+			if len(key) > 1 {
+				key[1+rng.IntN(len(key)-1)] = byte(rng.IntN(256))
+			}
+			want = append(want, key)
+			r.add(key, nil, false)
+		}
+		slices.SortFunc(want, bytes.Compare)
+		r.sort()
+		for i := range r.entries {
+			if got := r.key(&r.entries[i]); !bytes.Equal(got, want[i]) {
+				t.Fatalf("length %d: key %d is %x, want %x", length, i, got, want[i])
+			}
+		}
 	}
 }
 
