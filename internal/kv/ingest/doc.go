@@ -12,7 +12,7 @@
 //
 //  1. Of two entries with the same key of an index, one of them unique, the second is a DuplicateError: they
 //     are neighbours in a run, or the later one is not above all keys of the runs before, which
-//     is looked up (Writer.emit; TestDuplicates).
+//     is looked up (Writer.verify; TestDuplicates, TestDuplicateOfOverlappingRuns).
 //  2. A Writer holds at most runBytes of entries, and a block for each of its goroutines (Writer.Add).
 //  3. No block is on its way when Close returns (Writer.Close).
 //

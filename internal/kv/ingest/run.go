@@ -15,8 +15,9 @@ type run struct {
 	entries []entry
 	arena   []byte // keys and values
 	ordered bool   // the entries are in the order of their keys
-	// max is the greatest key that was written.
-	max []byte
+	// max is the greatest key that was written, written how many there were.
+	max     []byte
+	written int
 }
 
 // entry is where a key and its value are in the arena. order has bytes of the key after those with which all

@@ -19,6 +19,8 @@ const (
 	blockBytes = 1 << 20
 	// writers is how many blocks are on their way at once: while one is synced, the next is made.
 	writers = 2
+	// scanRatio is how many keys are read one after the other in the time in which one is looked up.
+	scanRatio = 10
 )
 
 // DuplicateError says that two entries of a unique index have the same key. The entry is one of them.
@@ -120,6 +122,7 @@ func (w *Writer) emit(index int) error {
 	if last := r.key(&r.entries[len(r.entries)-1]); string(last) > string(r.max) {
 		r.max = append(r.max[:0], last...)
 	}
+	r.written += len(r.entries)
 	writes := r.take()
 	for len(writes) > 0 {
 		n := cut(writes)
@@ -191,6 +194,40 @@ func (w *Writer) verifyWritten(index int) error {
 	txn := w.db.Begin(kv.TxnOptions{Isolation: kv.RepeatableRead, ReadOnly: true})
 	txn.BeginStatement()
 	defer txn.Rollback(w.ctx)
+	if r.written < scanRatio*len(r.entries) {
+		return w.scanWritten(txn, index)
+	}
+	return w.getWritten(txn, index)
+}
+
+// scanWritten looks for the keys of a run while it reads all that lies between them.
+func (w *Writer) scanWritten(txn *kv.Txn, index int) error {
+	r := &w.runs[index]
+	var page kv.ScanResult
+	rest, end := r.entries, append(bytes.Clone(r.max), 0)
+	for start := r.key(&rest[0]); start != nil; start = bytes.Clone(page.Resume) {
+		page.Reset()
+		if err := txn.Scan(w.ctx, start, end, kv.ScanOptions{}, &page); err != nil {
+			return err
+		}
+		for i := range page.Len() {
+			key := page.Key(i)
+			for bytes.Compare(r.key(&rest[0]), key) < 0 {
+				if rest = rest[1:]; len(rest) == 0 {
+					return nil
+				}
+			}
+			if rest[0].unique && bytes.Equal(r.key(&rest[0]), key) {
+				return r.duplicate(index, &rest[0])
+			}
+		}
+	}
+	return nil
+}
+
+// getWritten looks for each key of a run.
+func (w *Writer) getWritten(txn *kv.Txn, index int) error {
+	r := &w.runs[index]
 	for i := range r.entries {
 		e := &r.entries[i]
 		if bytes.Compare(r.key(e), r.max) > 0 {

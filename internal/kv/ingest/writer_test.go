@@ -142,6 +142,30 @@ func TestDuplicates(t *testing.T) {
 	}
 }
 
+// A key that comes again among others is found where runs overlap.
+func TestDuplicateOfOverlappingRuns(t *testing.T) {
+	n := clustertest.Open(t, fs.NewMem())
+	defer n.Store.Close()
+	w := New(t.Context(), n.DB, quota.NewPool("test", 256<<10), prefixes())
+	defer w.Close()
+	const rows = 20000
+	again := rand.New(rand.NewPCG(1, 2)).Perm(rows)
+	again = append(again, again[7])
+	var err error
+	for _, i := range again {
+		if err == nil {
+			err = w.Add(0, testKey(0, i), []byte("v"), true)
+		}
+	}
+	if err == nil {
+		err = w.Finish()
+	}
+	var d *DuplicateError
+	if !errors.As(err, &d) || !bytes.Equal(d.Key, testKey(0, again[7])) {
+		t.Errorf("got %v", err)
+	}
+}
+
 // A writer whose statement was cancelled writes nothing more, and the error of a block comes back.
 func TestFailure(t *testing.T) {
 	n := clustertest.Open(t, fs.NewMem())
