@@ -7,7 +7,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/lichendb/lichen/internal/lock"
 )
 
 // Reservations are the spans of one range in which transactions with many reads have asked others
@@ -129,7 +128,7 @@ func (sh *lockShard) writers(start, end []byte, which func(TxnID) bool) bool {
 	defer sh.mu.Unlock()
 	for _, l := range sh.inSpan(start, end) {
 		for _, h := range l.holders {
-			if h.s >= lock.NoKeyUpdate && which(h.id) {
+			if h.s.Writes() && which(h.id) {
 				return true
 			}
 		}

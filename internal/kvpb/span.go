@@ -43,10 +43,14 @@ func (s Span) Clip(start, end []byte) (part Span, ok bool) {
 	return s, true
 }
 
+// CountBefore returns how many of sorted, disjoint spans lie before key.
+func CountBefore(spans []Span, key []byte) int {
+	return sort.Search(len(spans), func(i int) bool { return !spans[i].Before(key) })
+}
+
 // Narrow returns those of sorted, disjoint spans that have a part in [start, end).
 func Narrow(spans []Span, start, end []byte) []Span {
-	lo := sort.Search(len(spans), func(i int) bool { return !spans[i].Before(start) })
-	spans = spans[lo:]
+	spans = spans[CountBefore(spans, start):]
 	hi := sort.Search(len(spans), func(i int) bool { return bytes.Compare(spans[i].Key, end) >= 0 })
 	return spans[:hi]
 }
@@ -54,8 +58,7 @@ func Narrow(spans []Span, start, end []byte) []Span {
 // Rest returns what is left of sorted, disjoint spans from key on, as after a page of a scan. It retains
 // key, and leaves spans unchanged.
 func Rest(spans []Span, key []byte) []Span {
-	lo := sort.Search(len(spans), func(i int) bool { return !spans[i].Before(key) })
-	spans = spans[lo:]
+	spans = spans[CountBefore(spans, key):]
 	if len(spans) > 0 && bytes.Compare(spans[0].Key, key) < 0 {
 		spans = slices.Clone(spans)
 		spans[0].Key = key

@@ -25,6 +25,9 @@ const (
 // Valid reports whether s is one of the four strengths.
 func (s Strength) Valid() bool { return s > None && s < NumStrengths }
 
+// Writes reports whether a lock of the strength announces a change or a deletion of the row.
+func (s Strength) Writes() bool { return s >= NoKeyUpdate }
+
 // Set is a set of strengths, one bit each.
 type Set uint8
 

@@ -50,7 +50,7 @@ func (r *Replica) CloseFeeds(ts hlc.Timestamp) {
 	closed, index, ok := r.close(ts, func() {
 		for _, s := range spans {
 			r.reads.AddSpan(s.Key, s.EndKey, ts, concurrency.TxnID{})
-			r.intents.Changed(kvpb.TxnID{}, s, ts, ts) // pending ones now commit above ts
+			r.intents.NoteRead(s, ts)
 		}
 	})
 	if ok {

@@ -7,7 +7,6 @@ import (
 
 	"github.com/lichendb/lichen/internal/concurrency"
 	"github.com/lichendb/lichen/internal/kvpb"
-	"github.com/lichendb/lichen/internal/lock"
 	"github.com/lichendb/lichen/internal/plant"
 	"github.com/lichendb/lichen/internal/sleep"
 )
@@ -83,7 +82,7 @@ func (r *Replica) awaitReserved(ctx context.Context, req *kvpb.LockRequest) erro
 // isReserved reports whether a lock has to wait for a reservation.
 func (r *Replica) isReserved(req *kvpb.LockRequest) bool {
 	h := concurrency.Holder{ID: txnID(req.Txn), Start: req.Txn.StartTS}
-	return req.Strength >= lock.NoKeyUpdate && r.reservedAgainst(h, req.Key, req.HoldsLocks) != nil
+	return req.Strength.Writes() && r.reservedAgainst(h, req.Key, req.HoldsLocks) != nil
 }
 
 // reservedAgainst returns the reservation for which a transaction waits before it locks key.

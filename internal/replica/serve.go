@@ -337,7 +337,7 @@ func (r *Replica) releaseNew(id concurrency.TxnID, keys [][]byte, got []kvpb.Loc
 
 // lock takes one lock in a lock section, and reads the key.
 func (r *Replica) lock(ctx context.Context, req *kvpb.LockRequest, resp *kvpb.LockResponse, fence raftgroup.Fence) error {
-	if !r.reserved.Empty() && req.Wait == lock.WaitBlock && req.Strength >= lock.NoKeyUpdate {
+	if !r.reserved.Empty() && req.Wait == lock.WaitBlock && req.Strength.Writes() {
 		if err := r.awaitReserved(ctx, req); err != nil {
 			return err
 		}

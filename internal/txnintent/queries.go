@@ -81,6 +81,21 @@ func (t *Table) Changed(self kvpb.TxnID, s kvpb.Span, from, to hlc.Timestamp) bo
 	return false
 }
 
+// NoteRead notes that a span was read at ts: the transactions that have intents there and are not on
+// their way to commit commit above ts.
+func (t *Table) NoteRead(s kvpb.Span, ts hlc.Timestamp) {
+	if t.Empty() {
+		return
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for _, x := range t.txns {
+		if x.state.Overlaps(s.Key, s.EndKey) {
+			x.state.refresh(ts, ts)
+		}
+	}
+}
+
 // Apart returns the spilled versions that are not, or not as they stand, part of what is
 // committed.
 func (t *Table) Apart() (v View) {

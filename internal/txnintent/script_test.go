@@ -182,6 +182,9 @@ func (s *script) at(name string, f []string) string {
 	case "refresh":
 		changed := r.table.Changed(idOf(a.word(0)), kvpb.Span{Key: []byte(a.word(1))}, a.ts("from"), a.ts("to"))
 		return map[bool]string{true: "must restart", false: "unchanged"}[changed]
+	case "note-read":
+		r.table.NoteRead(kvpb.Span{Key: []byte(a.word(0))}, a.ts("ts"))
+		return r.show()
 	case "lock":
 		over, e := r.table.Holders(idOf(a.word(0)), []byte(a.word(1)), a.has("undecided"))
 		return strings.TrimSpace("behind " + cmp.Or(names(over), "nobody") + " " + e.String())

@@ -306,9 +306,6 @@ func (p *printer) join(n *Join) (string, []string) {
 			title += " (apply)"
 		}
 	}
-	if n.NullAware {
-		title += " (null-aware)"
-	}
 	if n.On != nil {
 		details = append(details, "Join Filter: "+p.f.expr(n.On))
 	}

@@ -54,10 +54,6 @@ type Join struct {
 	On Expr
 	// Outer are Left's columns that Right refers to.
 	Outer []ColID
-	// NullAware marks the anti join of NOT IN: a NULL key on the right side
-	// makes the result empty, and a left row with a NULL key is dropped unless
-	// Right is empty.
-	NullAware bool
 }
 
 // Batches reports whether the lookups of many left rows can be done at once: the ranges of keys that any

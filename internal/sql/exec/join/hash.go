@@ -22,15 +22,13 @@ type hashRight struct {
 	leftWidth          int
 	rounds             rounds
 	ahead              types.Row // the row that the last load found no memory for
-	nullAware          bool
-	hasNull            bool // some right row has a NULL key
-	some               bool // there are right rows
+	some               bool      // there are right rows
 	cur                int32
 }
 
 func newHashRight(c *operator.Compiler, n *plan.Join, right *operator.Source, ls, rs expr.Scope) (*hashRight, error) {
 	h := &hashRight{
-		run: c.Run, src: right, kind: n.Kind, leftWidth: len(ls), nullAware: n.NullAware, vals: make(types.Row, len(n.LeftKeys)),
+		run: c.Run, src: right, kind: n.Kind, leftWidth: len(ls), vals: make(types.Row, len(n.LeftKeys)),
 	}
 	var err error
 	if h.leftKeys, err = c.Exprs(n.LeftKeys, ls); err != nil {
@@ -59,7 +57,7 @@ func (h *hashRight) keyOf(fns []expr.Func, row types.Row) (bool, error) {
 
 func (h *hashRight) open() error {
 	h.rounds.open(&h.run.State, h.kind, h.leftWidth, h.src.Width)
-	h.hasNull, h.some = false, false
+	h.some = false
 	h.clear()
 	if err := h.src.Start(); err != nil {
 		return err
@@ -137,7 +135,6 @@ func (h *hashRight) add(row types.Row) error {
 		return err
 	}
 	if !ok {
-		h.hasNull = true
 		h.after = append(h.after, -1)
 		return nil
 	}
@@ -167,7 +164,6 @@ func (h *hashRight) hash(keys []expr.Func, row types.Row) (v uint64, ok bool, er
 // divideRight puts a right row into its partition.
 func (h *hashRight) divideRight(row types.Row) error {
 	v, ok, err := h.hash(h.rightKeys, row)
-	h.hasNull = h.hasNull || !ok
 	if err != nil || !ok && !keepsRight(h.kind) {
 		return err
 	}
@@ -256,23 +252,17 @@ func (h *hashRight) forEach(r *rowcontainer.FileReader, fn func(types.Row) error
 	}
 }
 
-func (h *hashRight) begin(left types.Row) (out bool, err error) {
+func (h *hashRight) begin(left types.Row) error {
 	h.cur = -1
 	ok, err := h.keyOf(h.leftKeys, left)
-	if err != nil {
-		return false, err
-	}
-	if h.nullAware && h.some && (!ok || h.hasNull) {
-		return true, nil // NOT IN with a NULL on either side is not true
-	}
-	if !ok {
-		return false, nil
+	if !ok || err != nil {
+		return err
 	}
 	k, err := h.table.Find(h.vals)
 	if k >= 0 {
 		h.cur = h.first[k]
 	}
-	return false, err
+	return err
 }
 
 func (h *hashRight) next() (types.Row, int, error) {

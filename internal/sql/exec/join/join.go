@@ -14,7 +14,7 @@ type candidates interface {
 	// open prepares the right side before the first left row.
 	open() error
 	// begin starts on a left row; out says that it is in no result of the join.
-	begin(left types.Row) (out bool, err error)
+	begin(left types.Row) error
 	// next returns the next right row, nil at the end, and its number if the
 	// right side is stored.
 	next() (types.Row, int, error)
@@ -213,15 +213,15 @@ func (j *joinOp) nextLeft() (ok bool, err error) {
 		return false, err
 	}
 	copy(j.combined, row)
-	out, err := j.right.begin(row)
+	err = j.right.begin(row)
 	j.matched = j.inRounds() && j.hash.rounds.noted(j.row)
-	j.active = !out && !(j.matched && decidedByMatch(j.kind))
+	j.active = !(j.matched && decidedByMatch(j.kind))
 	return true, err
 }
 
 // decidedByMatch reports whether the first match of a left row decides.
 func decidedByMatch(k plan.JoinKind) bool {
-	return k == plan.SemiJoin || k == plan.AntiJoin || k == nullAwareAnti
+	return k == plan.SemiJoin || k == plan.AntiJoin
 }
 
 func (j *joinOp) Close() {
@@ -373,7 +373,7 @@ func (l *loopRight) open() error {
 	}
 }
 
-func (l *loopRight) begin(types.Row) (bool, error) { l.pos = 0; return false, nil }
+func (l *loopRight) begin(types.Row) error { l.pos = 0; return nil }
 
 func (l *loopRight) next() (types.Row, int, error) {
 	if l.pos == l.rows.Len() {
@@ -404,10 +404,10 @@ type applyRight struct {
 
 func (a *applyRight) open() error { return nil }
 
-func (a *applyRight) begin(left types.Row) (bool, error) {
+func (a *applyRight) begin(left types.Row) error {
 	a.run.SetOuter(a.copies, left)
 	a.live = true
-	return false, a.src.Start()
+	return a.src.Start()
 }
 
 func (a *applyRight) next() (types.Row, int, error) {

@@ -82,9 +82,9 @@ func (m *mergeRight) compareKeys(a, b types.Row) int {
 	return 0
 }
 
-func (m *mergeRight) begin(left types.Row) (bool, error) {
+func (m *mergeRight) begin(left types.Row) error {
 	m.pos, m.equal = 0, false
-	return false, m.find(left)
+	return m.find(left)
 }
 
 // find makes the right rows that have the key of a left row the group.

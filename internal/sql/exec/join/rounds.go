@@ -81,7 +81,7 @@ func (r *rounds) nextPartition() (bool, error) {
 		r.acc.Close()
 		r.matched = nil
 		rights, lefts := r.parts.Rows(rowcontainer.BuildSide), r.parts.Rows(rowcontainer.ProbeSide)
-		if (lefts > 0 || keepsRight(r.kind)) && (rights > 0 || keepsLeft(r.kind) || r.kind == nullAwareAnti) {
+		if (lefts > 0 || keepsRight(r.kind)) && (rights > 0 || keepsLeft(r.kind)) {
 			return true, r.remember()
 		}
 	}

@@ -81,7 +81,6 @@ type buildSide struct {
 	paid  int64
 	// first[k] and after[i] chain the stored rows of key k; -1 ends a chain.
 	first, last, after []int32
-	hasNull            bool
 	batch              vector.Batch
 	vals               []*vector.Vector
 	number             [vector.BatchRows]int32
@@ -96,7 +95,7 @@ type buildSide struct {
 
 // Vectorizable reports whether CompileVectors has an operator for n: a join by hash, or by lookups.
 func Vectorizable(n *plan.Join) bool {
-	return n.Algo == plan.HashJoin && !(n.NullAware && n.On != nil) || batches(n)
+	return n.Algo == plan.HashJoin || batches(n)
 }
 
 // CompileVectors compiles a join for which Vectorizable holds.
@@ -104,9 +103,6 @@ func CompileVectors(c *operator.Compiler, n *plan.Join) (operator.VectorOperator
 	lcols, rcols := n.Left.Props().Cols, n.Right.Props().Cols
 	j := &vectorHash{run: c.Run, kind: n.Kind, lw: len(lcols), families: familiesOf(lcols), first: !keepsRight(n.Kind) && startsAtOnce(n.Left)}
 	j.right.run = c.Run
-	if n.NullAware {
-		j.kind = nullAwareAnti
-	}
 	var err error
 	if j.left, err = c.Vectors(n.Left); err != nil {
 		return nil, err
@@ -145,9 +141,6 @@ func (j *vectorHash) compileHash(c *operator.Compiler, n *plan.Join, left, right
 	j.right.keys, err = right.Exprs(n.RightKeys)
 	return err
 }
-
-// nullAwareAnti is the anti join of NOT IN.
-const nullAwareAnti plan.JoinKind = 255
 
 // prepare makes the vectors of an operator that is compiled otherwise.
 func (j *vectorHash) prepare(on plan.Expr, both vecexpr.Compiler, rcols []plan.Column) {
@@ -200,7 +193,7 @@ func (j *vectorHash) Open() error {
 		return err
 	}
 	switch {
-	case !keepsLeft(j.kind) && j.kind != nullAwareAnti && !j.right.some:
+	case !keepsLeft(j.kind) && !j.right.some:
 		j.done = true
 		return nil
 	case keepsRight(j.kind):
@@ -361,11 +354,8 @@ func (j *vectorHash) pairRow(i uint16) {
 
 // decides reports whether a semi or anti join without a condition returns the left row at i.
 func (j *vectorHash) decides(i uint16) bool {
-	switch {
-	case j.kind == plan.SemiJoin:
+	if j.kind == plan.SemiJoin {
 		return j.cand >= 0
-	case j.kind == nullAwareAnti && j.right.some && (j.right.hasNull || anyNull(j.vals, i)):
-		return false // NOT IN with a NULL on either side is not true
 	}
 	return j.cand < 0 && j.rounds.last
 }
@@ -491,7 +481,7 @@ func (j *vectorHash) leftFamily(p int) types.Family {
 
 // fill reads the whole right side: into memory or, once that has ended, into partitions.
 func (h *buildSide) fill(r *rounds) error {
-	h.hasNull, h.some, h.ahead, h.rounds = false, false, false, r
+	h.some, h.ahead, h.rounds = false, false, r
 	h.clear()
 	if err := h.src.Open(); err != nil {
 		return err
@@ -582,11 +572,9 @@ func (h *buildSide) add(b *vector.Batch) error {
 		h.after = append(h.after, -1)
 	}
 	for _, i := range b.Sel {
-		if anyNull(h.vals, i) {
-			h.hasNull = true // it equals nothing
-			continue
+		if !anyNull(h.vals, i) { // NULL equals nothing
+			keyed = append(keyed, i)
 		}
-		keyed = append(keyed, i)
 	}
 	if _, err := h.table.Number(h.vals, keyed, h.number[:]); err != nil {
 		return err

@@ -164,10 +164,8 @@ func (h *buildSide) divide(b *vector.Batch) error {
 		return f.Err
 	}
 	for _, i := range b.Sel {
-		if anyNull(h.vals, i) {
-			if h.hasNull = true; !keepsRight(h.rounds.kind) {
-				continue
-			}
+		if !keepsRight(h.rounds.kind) && anyNull(h.vals, i) {
+			continue
 		}
 		h.wide = rowcontainer.AppendRow(h.wide[:0], b.Cols, i)
 		if err := h.rounds.parts.AddTo(rowcontainer.BuildSide, h.table.Hash(h.vals, i), h.wide); err != nil {

@@ -289,9 +289,9 @@ func newRowLocker(st *Statement, r *operator.Run, input plan.Node, w *tableacces
 func locksRows(n plan.Node) bool {
 	switch n := n.(type) {
 	case *plan.Scan:
-		return n.Locking != nil && n.Locking.Strength >= lock.NoKeyUpdate
+		return n.Locking != nil && n.Locking.Strength.Writes()
 	case *plan.IndexJoin:
-		return n.Locking != nil && n.Locking.Strength >= lock.NoKeyUpdate
+		return n.Locking != nil && n.Locking.Strength.Writes()
 	case *plan.Filter:
 		return locksRows(n.Input)
 	case *plan.Project:

@@ -9,20 +9,42 @@ import (
 	"github.com/lichendb/lichen/internal/sql/types"
 )
 
+// rowKeys makes the keys of a table's rows from entries of a secondary index.
+type rowKeys struct {
+	primary *rowcodec.Index
+	key     []int // positions of the primary key in an entry
+	row     types.Row
+}
+
+func newRowKeys(n *plan.IndexJoin) (k rowKeys, err error) {
+	if k.primary, err = rowcodec.Compile(n.Table, n.Table.Primary()); err != nil {
+		return k, err
+	}
+	k.row = make(types.Row, len(n.Table.Columns))
+	k.key, err = expr.ScopeOf(n.Input.Cols).Positions(n.Key)
+	return k, err
+}
+
+// append appends the key of the row of an entry.
+func (k *rowKeys) append(dst []byte, entry types.Row) ([]byte, error) {
+	for i, p := range k.key {
+		k.row[k.primary.Key[i].Ord] = entry[p]
+	}
+	return k.primary.AppendKey(dst, k.row)
+}
+
 // indexJoinOp fetches the table's rows for entries of a secondary index.
 type indexJoinOp struct {
-	run     *operator.Run
-	rows    RowAccess
-	src     *operator.Source
-	scan    *scanOp
-	primary *rowcodec.Index
-	dec     *rowcodec.Decoder
-	key     []int // positions of the primary key in the input
-	fullRow types.Row
-	keyBuf  []byte
-	filter  expr.Pred
-	bound   operator.RowBound
-	locker  *rowLocker
+	run    *operator.Run
+	rows   RowAccess
+	src    *operator.Source
+	scan   *scanOp
+	behind rowKeys
+	dec    *rowcodec.Decoder
+	keyBuf []byte
+	filter expr.Pred
+	bound  operator.RowBound
+	locker *rowLocker
 	// entryDec reads the columns of the index scan from the table's row, to
 	// check the scan's filter again.
 	entryDec *rowcodec.Decoder
@@ -42,15 +64,11 @@ func newIndexJoinOp(c *operator.Compiler, n *plan.IndexJoin) (*indexJoinOp, erro
 		return nil, err
 	}
 	j := &indexJoinOp{run: c.Run, scan: s, src: operator.NewSource(c.Run, s, len(n.Input.Cols))}
-	if j.primary, err = rowcodec.Compile(n.Table, n.Table.Primary()); err != nil {
+	if j.behind, err = newRowKeys(n); err != nil {
 		return nil, err
 	}
-	j.rows = NewRowAccess(c.Run, j.primary, n.Ords)
+	j.rows, j.dec = NewRowAccess(c.Run, j.behind.primary, n.Ords), j.behind.primary.NewDecoder(n.Ords)
 	j.many.rows = &j.rows
-	j.dec, j.fullRow = j.primary.NewDecoder(n.Ords), make(types.Row, len(n.Table.Columns))
-	if j.key, err = expr.ScopeOf(n.Input.Cols).Positions(n.Key); err != nil {
-		return nil, err
-	}
 	if j.filter, err = c.Pred(n.Filter, expr.ScopeOf(n.Cols)); err != nil {
 		return nil, err
 	}
@@ -62,7 +80,7 @@ func newIndexJoinOp(c *operator.Compiler, n *plan.IndexJoin) (*indexJoinOp, erro
 			return nil, err
 		}
 		j.locker.direct = n.Filter == nil
-		j.entryDec, j.entryRow = j.primary.NewDecoder(n.Input.Ords), make(types.Row, len(n.Input.Ords))
+		j.entryDec, j.entryRow = j.behind.primary.NewDecoder(n.Input.Ords), make(types.Row, len(n.Input.Ords))
 	}
 	return j, nil
 }
@@ -159,7 +177,7 @@ func (j *indexJoinOp) lookUp(b *rowcontainer.Batch) error {
 		return nil // a get does it
 	}
 	for i := j.src.Pos; i < j.until; i++ {
-		buf, err := j.appendKey(j.many.Room(), j.src.Batch.Row(i))
+		buf, err := j.behind.append(j.many.Room(), j.src.Batch.Row(i))
 		if err != nil {
 			return err
 		}
@@ -168,21 +186,13 @@ func (j *indexJoinOp) lookUp(b *rowcontainer.Batch) error {
 	return j.many.Fetch()
 }
 
-// appendKey appends the key of the row of an entry.
-func (j *indexJoinOp) appendKey(dst []byte, in types.Row) ([]byte, error) {
-	for i, p := range j.key {
-		j.fullRow[j.primary.Key[i].Ord] = in[p]
-	}
-	return j.primary.AppendKey(dst, j.fullRow)
-}
-
 // lockAhead locks the rows of the next entries of the input's batch.
 func (j *indexJoinOp) lockAhead(b *rowcontainer.Batch) (err error) {
 	n := min(j.src.Batch.Len()-j.src.Pos, b.Room())
 	j.until = j.src.Pos + n
 	j.keys = j.keys[:0]
 	for i := j.src.Pos; i < j.until; i++ {
-		if j.keyBuf, err = j.appendKey(j.keyBuf[:0], j.src.Batch.Row(i)); err != nil {
+		if j.keyBuf, err = j.behind.append(j.keyBuf[:0], j.src.Batch.Row(i)); err != nil {
 			return err
 		}
 		j.keys = append(j.keys, j.text.Bytes(j.keyBuf))
@@ -210,7 +220,7 @@ func (j *indexJoinOp) entry(in types.Row) (key, value []byte, found bool, err er
 		value, found, err = j.many.Get(key)
 		return key, value, found, err
 	}
-	if j.keyBuf, err = j.appendKey(j.keyBuf[:0], in); err != nil {
+	if j.keyBuf, err = j.behind.append(j.keyBuf[:0], in); err != nil {
 		return nil, nil, false, err
 	}
 	key = j.text.Bytes(j.keyBuf)
@@ -225,7 +235,7 @@ func (j *indexJoinOp) entry(in types.Row) (key, value []byte, found bool, err er
 func (j *indexJoinOp) fetch(in types.Row, b *rowcontainer.Batch) (bool, error) {
 	if j.direct() {
 		var err error
-		if j.keyBuf, err = j.appendKey(j.keyBuf[:0], in); err != nil {
+		if j.keyBuf, err = j.behind.append(j.keyBuf[:0], in); err != nil {
 			return false, err
 		}
 		row := b.Add()

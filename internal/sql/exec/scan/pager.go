@@ -139,10 +139,7 @@ func (s *pager) advance() {
 		s.cur += len(s.request)
 		return
 	}
-	n := 0
-	for n < len(s.request) && s.request[n].Before(s.page.Resume) {
-		n++
-	}
+	n := kvpb.CountBefore(s.request, s.page.Resume)
 	s.cur += n
 	if s.started = n < len(s.request) && bytes.Compare(s.request[n].Key, s.page.Resume) < 0; s.started {
 		s.resume = append(s.resume[:0], s.page.Resume...)

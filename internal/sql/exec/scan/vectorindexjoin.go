@@ -12,29 +12,23 @@ import (
 
 // rowsBehind reads the table's rows for entries of a secondary index into vectors.
 type rowsBehind struct {
-	rows    RowAccess
-	primary *rowcodec.Index
-	dec     *rowcodec.VectorDecoder
-	key     []int // positions of the primary key in an entry
-	full    types.Row
+	rowKeys
+	rows RowAccess
+	dec  *rowcodec.VectorDecoder
 }
 
 func newRowsBehind(c *operator.Compiler, n *plan.IndexJoin) (b *rowsBehind, err error) {
-	b = &rowsBehind{full: make(types.Row, len(n.Table.Columns))}
-	if b.primary, err = rowcodec.Compile(n.Table, n.Table.Primary()); err != nil {
+	b = &rowsBehind{}
+	if b.rowKeys, err = newRowKeys(n); err != nil {
 		return nil, err
 	}
 	b.rows, b.dec = NewRowAccess(c.Run, b.primary, n.Ords), b.primary.NewVectorDecoder(n.Ords)
-	b.key, err = expr.ScopeOf(n.Input.Cols).Positions(n.Key)
-	return b, err
+	return b, nil
 }
 
 // ask adds the row of an entry to those to look up.
 func (b *rowsBehind) ask(many *Lookups, entry types.Row) error {
-	for k, p := range b.key {
-		b.full[b.primary.Key[k].Ord] = entry[p]
-	}
-	buf, err := b.primary.AppendKey(many.Room(), b.full)
+	buf, err := b.append(many.Room(), entry)
 	if err != nil {
 		return err
 	}

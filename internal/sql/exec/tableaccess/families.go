@@ -233,10 +233,7 @@ func (r *RowTxn) completeSpans(ctx context.Context, spans []kvpb.Span, res *kvpb
 	if err := r.completeLast(ctx, false, res); err != nil || res.Resume == nil {
 		return err
 	}
-	n := 0
-	for n < len(spans) && spans[n].Before(res.Resume) {
-		n++
-	}
+	n := kvpb.CountBefore(spans, res.Resume)
 	if n == 0 || len(spans[n-1].EndKey) > 0 || !bytes.HasPrefix(res.Resume, rowcodec.RowStart(spans[n-1].Key)) {
 		if n == len(spans) {
 			res.Resume = nil

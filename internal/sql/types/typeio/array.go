@@ -50,10 +50,8 @@ func parseVector(t *types.T, s string, fc *types.FormatContext) (types.Datum, er
 	return encodeVector(elems, fc), fc.CountSteps(0)
 }
 
-// NewVector returns an int2vector or oidvector: an array with subscripts from 0.
-func NewVector(elems []types.Datum) types.Datum { return encodeVector(elems, nil) }
-
-// encodeVector is NewVector that counts its steps with fc: see types.EncodeArray.
+// encodeVector returns an int2vector or oidvector: an array with subscripts from 0. It counts its steps
+// with fc (types.EncodeArray).
 func encodeVector(elems []types.Datum, fc *types.FormatContext) types.Datum {
 	return types.EncodeArray([]types.ArrayDim{{Len: int32(len(elems)), Lower: 0}}, elems, fc)
 }
