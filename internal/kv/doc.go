@@ -1,11 +1,10 @@
-// Package kv is the transactional, ordered map that the layers above see: DB,
-// Txn, Scan and automatic retry.
+// Package kv is the interface of the key-value layer: a transactional, ordered map (DB, Txn) with
+// automatic retries.
 //
-// Above it stand sql and every other front; below it kv/coord, which holds the
-// transaction itself, and dist, which finds the ranges.
+// Above it is sql; below it are kv/coord, which coordinates a transaction, and dist, which finds the
+// ranges of its keys.
 //
-// Read kv.go, then package coord; feed.go (the changes of a span), protect.go (timestamps that
-// garbage collection leaves alone), zones.go and settings.go (what is configured),
-// records.go (counters of the cluster). A Txn is used by one goroutine at a time; a DB
-// by any number.
+// Read kv.go, then package coord; feed.go (feeds of changes), protect.go (protected timestamps), zones.go
+// and settings.go (stored configuration), records.go (counters of the cluster). One goroutine at a time
+// uses a Txn, any number a DB.
 package kv

@@ -11,14 +11,14 @@ import (
 // FeedEvent is a committed version of a key.
 type FeedEvent = kvpb.FeedEvent
 
-// errNoFeed is returned by a gateway whose requests go somewhere without feeds.
+// errNoFeed is the error of a gateway whose sender has no feeds.
 var errNoFeed = errors.New("kv: no feeds here")
 
-// Feed passes the committed changes of [start, end) above a timestamp to emit until ctx
-// ends or emit fails. emit is called one at a time, either with events or with a timestamp
-// up to which everything has been delivered, which rises. An event comes at least once,
-// soon after it was committed. Versions that may have been garbage-collected end the feed
-// with kvpb.SnapshotTooOldError: protect what a feed may have to begin again from.
+// Feed passes the committed changes of [start, end) above a timestamp to emit until ctx ends or emit
+// fails. Calls of emit do not overlap. Each has either events or a resolved timestamp: all events up to
+// it have been delivered. Every event is delivered at least once, soon after its commit. If a version may
+// have been garbage-collected the feed ends with kvpb.SnapshotTooOldError, so the timestamp from which a
+// feed may have to resume needs a Protection.
 func (db *DB) Feed(
 	ctx context.Context, start, end []byte, from hlc.Timestamp, emit func(events []FeedEvent, resolved hlc.Timestamp) error,
 ) error {

@@ -11,7 +11,7 @@ import (
 	"github.com/lichendb/lichen/internal/quota"
 )
 
-// The words of a transaction; package coord says what they do.
+// The types of a transaction, which package coord defines.
 type (
 	Txn         = coord.Txn
 	TxnOptions  = coord.Options
@@ -34,10 +34,9 @@ const (
 // DB is a gateway to the key space. It is safe for concurrent use.
 type DB struct{ env *coord.Env }
 
-// NewDB returns a gateway that sends requests to s. gateway distinguishes its
-// transactions' ids from those of every other gateway, restarts included: a server
-// makes it with kvpb.GatewayIncarnation of its node and its start, by which others can tell
-// whether a transaction's gateway still lives.
+// NewDB returns a gateway that sends requests to s. gateway is part of its transactions' ids and differs
+// from that of every other gateway, earlier incarnations included. A node makes it with
+// kvpb.GatewayIncarnation, from which other nodes tell whether a transaction's gateway still runs.
 func NewDB(s kvpb.Sender, c *hlc.Clock, gateway uint64) *DB {
 	return &DB{env: coord.NewEnv(s, c, gateway)}
 }
@@ -46,16 +45,16 @@ func NewDB(s kvpb.Sender, c *hlc.Clock, gateway uint64) *DB {
 // the first transaction.
 func (db *DB) SetMemory(p *quota.Pool) { db.env.Mem = p }
 
-// SetSpill says how large a transaction's write buffer grows before its writes go to the
-// ranges; at first it is coord's limit. It must be called before the first transaction.
+// SetSpill sets the size at which a transaction's write buffer spills to the ranges; the default is
+// coord's. It must be called before the first transaction.
 func (db *DB) SetSpill(bytes int64) { db.env.SpillBytes = bytes }
 
-// SetMaxOffset says how far the clocks of other gateways may be ahead of this one's;
-// 0, as at first, if there are none. It must be called before the first transaction.
+// SetMaxOffset sets how far the clocks of other gateways may be ahead of this one's; the default, 0, is
+// for a single gateway. It must be called before the first transaction.
 func (db *DB) SetMaxOffset(d time.Duration) { db.env.MaxOffset = d }
 
-// SetClocks says how to read the clocks of other nodes (coord.Env.Clocks). It must be called
-// before the first transaction.
+// SetClocks sets the function that reads other nodes' clocks (coord.Env.Clocks). It must be called before
+// the first transaction.
 func (db *DB) SetClocks(read func(context.Context, []kvpb.Observation) []kvpb.Observation) {
 	db.env.Clocks = read
 }
@@ -70,8 +69,8 @@ func (db *DB) Begin(o TxnOptions) *Txn {
 // Clock returns the gateway's clock.
 func (db *DB) Clock() *hlc.Clock { return db.env.Clock }
 
-// OldestRead returns a lower bound of what active transactions read, zero if
-// there are none.
+// OldestRead returns a lower bound of the timestamps at which active transactions read, zero if there are
+// none.
 func (db *DB) OldestRead() hlc.Timestamp { return db.env.OldestRead() }
 
 // Over reports whether a transaction was this gateway's and has ended.
@@ -92,8 +91,8 @@ func (db *DB) Ingest(ctx context.Context, writes []Write) error { return db.env.
 // meets another transaction that did.
 const maxAttempts = 100
 
-// Run runs fn in a SERIALIZABLE transaction of one statement and commits it;
-// after a retry error it starts over. fn must have no effect but on t.
+// Run runs fn in a SERIALIZABLE transaction of one statement and commits it. After a retry error it
+// starts over, so fn may have no effects other than those of t.
 func (db *DB) Run(ctx context.Context, fn func(ctx context.Context, t *Txn) error) error {
 	t := db.Begin(TxnOptions{})
 	var err error

@@ -18,15 +18,15 @@ import (
 const (
 	protectPrefix  = "protect/"
 	protectVersion = 1
-	// maxProtections bounds the protections of a cluster: each node reads all of them
-	// every few seconds.
+	// maxProtections bounds the protections of a cluster. Each node reads all of them every few
+	// seconds.
 	maxProtections = 4096
 	// maxProtectedSpans bounds the spans of one.
 	maxProtectedSpans = 1024
 )
 
-// Protection keeps what is visible at a time in some spans from being garbage-collected,
-// for a backup that is under way or a feed that may have to begin again.
+// Protection keeps the versions that are visible in some spans at a timestamp from garbage collection,
+// for a backup in progress or a feed that may have to resume.
 type Protection struct {
 	Name  string // identifies it in the cluster
 	Spans []kvpb.Span
@@ -35,14 +35,13 @@ type Protection struct {
 }
 
 // Protect stores a protection, in place of one of the same name. It fails with
-// kvpb.SnapshotTooOldError if what is to be protected may be gone already: the time lies
-// further back than the TTL of one of the spans, or than minTTL where no zone sets one.
+// kvpb.SnapshotTooOldError if the versions may be gone already: the timestamp is further back than the
+// TTL of one of the spans, or than minTTL where no zone sets one.
 //
-// No store collects beyond what it may: it takes the protections as it has read them
-// last, and no version younger than the TTL by the time of that reading. A protection
-// that it has not read was stored later than that, and protects nothing older than the TTL
-// by the time of its own storing. So a TTL that was raised must have been in place for as long
-// as it is before it counts here.
+// A store collects no protected version, although it may not have read the newest protections. It
+// collects only versions that were older than the TTL when it read the protections last. A protection
+// that it has not read was stored later, and protects no version that was older than the TTL then. For
+// the same reason a raised TTL counts here only once it has been in place for its own duration.
 func (db *DB) Protect(ctx context.Context, p Protection, minTTL time.Duration) error {
 	if p.Name == "" || len(p.Spans) == 0 || len(p.Spans) > maxProtectedSpans || p.TS.IsEmpty() {
 		return fmt.Errorf("kv: a protection needs a name, a time and 1 to %d spans", maxProtectedSpans)
@@ -81,8 +80,8 @@ func (db *DB) Protect(ctx context.Context, p Protection, minTTL time.Duration) e
 // protectMargin is how long storing a protection may take.
 const protectMargin = 500 * time.Millisecond
 
-// protected reports whether the protection of that name holds what a new one is to hold, as when
-// it moves forward.
+// protected reports whether the stored protection of the same name covers the new one, as when it moves
+// forward.
 func protected(old []Protection, p *Protection) bool {
 	for _, o := range old {
 		if o.Name != p.Name || p.TS.Less(o.TS) {
@@ -139,8 +138,7 @@ func Protections(ctx context.Context, t *Txn) ([]Protection, error) {
 	return out, err
 }
 
-// OldestProtected returns the earliest time that one of the protections keeps in [start, end),
-// zero if none does.
+// OldestProtected returns the earliest timestamp that is protected in [start, end), zero if there is none.
 func OldestProtected(all []Protection, start, end []byte) (oldest hlc.Timestamp) {
 	for i := range all {
 		for _, s := range all[i].Spans {

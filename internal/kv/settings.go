@@ -14,8 +14,8 @@ const (
 	settingVersion = 1
 )
 
-// Settings reads the stored cluster settings as the transaction sees them, by name. What
-// they mean package config/setting says.
+// Settings reads the stored cluster settings as the transaction sees them, by name. Package
+// config/setting gives them their meaning.
 func Settings(ctx context.Context, t *Txn) (map[string]string, error) {
 	out := map[string]string{}
 	span := keys.SystemSpan(settingPrefix)

@@ -12,8 +12,7 @@ import (
 	"github.com/lichendb/lichen/internal/store"
 )
 
-// capacity returns what a store's disk counts for, how much of that is used, and how much by the
-// store itself.
+// capacity returns the size of a store's disk, the bytes used on it, and those that the store itself uses.
 func (n *Node) capacity(st *store.Store) (total, used, own int64) {
 	u := st.Engine().DiskUsage()
 	total, own = int64(u.Total), int64(u.UsedByEngine)+st.Log().Stats().DiskBytes
@@ -62,7 +61,7 @@ func newDiskFaults(s *store.Set) *diskFaults {
 	return d
 }
 
-// errNoSuchStore is the answer to a fault for a store that is not here.
+// errNoSuchStore is the error of a fault for an unknown store.
 var errNoSuchStore = errors.New("store=… names no store of this node")
 
 // ServeHTTP hands a request to the disk of the store that store=ID names, or to all.

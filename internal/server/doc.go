@@ -1,15 +1,22 @@
-// Package server puts a node on a machine: it gives node.Node a file system, a clock, certificates and
-// listeners, tells those who look at it how it does, and ends the process when it can't go on.
+// Package server runs a node on a machine. It gives node.Node a file system, a clock, certificates and
+// listeners, serves health, metrics and profiles, and ends the process after a fatal error.
 //
-// Above it is cli; below it node, which does what the node does. Read node.go (Node: New,
-// Start), listeners.go (who is calling), newcomers.go (connections of unknown callers), secure.go (TLS),
-// http.go (health, metrics, what looks into the process), hosts.go (the names under which it answers), statuspage.go, metrics.go,
-// disks.go (the node's stores), faults_*.go (which tests ask for).
+// Above it is cli; below it node, the node itself.
+//
+//	                  ┌─ first bytes: TLS ──► handshake ──► protocol: nodes │ SQL clients
+//	shared listener ──┤
+//	                  └─ plain ─────────────► a node's greeting │ a startup message
+//
+//	HTTP listener ──► knownHostsOnly ──► /health, /_status/vars, status page
+//	                                 └─► adminOnly ──► /debug/pprof, /_debug
+//
+// Read node.go (Node: New, Start), listeners.go (the shared listener), newcomers.go (connections before
+// authentication), secure.go (TLS), http.go (HTTP handlers), hosts.go (accepted host names),
+// statuspage.go, metrics.go, disks.go (capacity of the disks), faults_*.go (faults that tests inject).
 //
 // Invariants:
 //
 //	N1. /health?ready=1 answers 200 only while the node is ready (health; invariant 2 of node).
-//	N2. A meta record is replaced only by that of a later generation (address.Registry.Write).
-//	N3. What changes a node or looks into it is answered to admins only (adminOnly; TestAdminOnly).
-//	N4. A node without certificates answers HTTP only under its own names (knownHostsOnly; TestKnownHostsOnly).
+//	N2. Only admins change a node or look into it over HTTP (adminOnly; TestAdminOnly).
+//	N3. A node without certificates answers HTTP only under its own names (knownHostsOnly; TestKnownHostsOnly).
 package server

@@ -9,14 +9,13 @@ import (
 	"time"
 )
 
-// The largest faults of a clock that may be asked for.
+// The largest faults of a clock.
 const (
 	maxClockJump  = time.Hour
 	maxClockDrift = 500_000 // millionths
 )
 
-// clockFault stands between a node's clock and the physical one: for tests of what a
-// wrong clock does. Without a fault it shows the physical clock.
+// clockFault is a physical clock that tests can make wrong.
 type clockFault struct {
 	start time.Time
 	wall  int64 // at start

@@ -28,9 +28,9 @@ const (
 type commitStep struct {
 	name string
 	kind commitKind
-	// answer: what is held is the answer, else the request.
+	// answer: the answer is held, not the request.
 	answer bool
-	// holds says which requests are held; nil: all.
+	// holds selects the requests to hold; nil: all.
 	holds func(m *commitMessage) bool
 }
 
@@ -53,8 +53,8 @@ var commitSteps = []commitStep{
 	{name: "before-forget", kind: commitForget},
 }
 
-// commitFault holds a commit across ranges at one of its steps: for tests of what a
-// coordinator leaves behind that dies there, or stands still.
+// commitFault holds a commit across ranges at one of its steps, for tests in which a coordinator stops
+// or dies there.
 type commitFault struct{ now atomic.Pointer[heldCommit] }
 
 // heldCommit is the commit to hold: the first whose part has a key with some text in it.
@@ -78,7 +78,7 @@ func (c *commitFault) intercept(s kvpb.Sender) kvpb.Sender {
 	return s
 }
 
-// heldSender sends requests of the commit that is held no further than its step.
+// heldSender is a sender that holds the requests of the commit at its step.
 type heldSender struct {
 	kvpb.Sender
 	hold *heldCommit
@@ -126,8 +126,8 @@ func (h *heldCommit) begin(req *kvpb.StageRequest) {
 	}
 }
 
-// around sends a request, and holds it or its answer where that is the step. send says
-// whether the request had its effect.
+// around sends a request, and holds it or its answer if it is the step's. send reports whether the
+// request took effect.
 func (h *heldCommit) around(ctx context.Context, txn kvpb.TxnID, m commitMessage, send func() (done bool, err error)) error {
 	h.mu.Lock()
 	held := h.txn == txn && m.kind == h.step.kind
@@ -171,7 +171,7 @@ func (h *heldCommit) wait(ctx context.Context) error {
 	}
 }
 
-// set says which commit to hold, and where; what is held goes on.
+// set chooses the commit to hold and the step. It releases the requests held so far.
 func (c *commitFault) set(step, text string) error {
 	i := slices.IndexFunc(commitSteps, func(s commitStep) bool { return s.name == step })
 	if i < 0 || text == "" {
@@ -185,15 +185,15 @@ func (c *commitFault) set(step, text string) error {
 	return nil
 }
 
-// release lets go on what is held.
+// release lets the held requests continue.
 func (c *commitFault) release(next *heldCommit) {
 	if old := c.now.Swap(next); old != nil {
 		close(old.ended)
 	}
 }
 
-// ServeHTTP takes POST /_debug/fault/commit?hold=STEP&key=TEXT|off=1, and answers GET with
-// how many requests are held, and how many others of the same kind were answered.
+// ServeHTTP takes POST /_debug/fault/commit?hold=STEP&key=TEXT|off=1. GET returns the number of held
+// requests, and of others of the same kind that were answered.
 func (c *commitFault) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	q := r.URL.Query()
 	switch {

@@ -12,11 +12,10 @@ import (
 	"github.com/lichendb/lichen/internal/fs"
 )
 
-// maxDiskDelay is the longest delay of each file operation that may be asked for.
+// maxDiskDelay is the longest delay of a file operation.
 const maxDiskDelay = time.Hour
 
-// diskFault stands between a node's store and its files: for tests of what a failing
-// disk does.
+// diskFault is a file system that tests can make slow, full or broken.
 type diskFault struct {
 	watch *fs.Watch
 	mu    sync.Mutex
@@ -75,8 +74,8 @@ func (d *diskFault) set(delay, fail, path string) error {
 // errPanic stands for a panic of the code that writes.
 var errPanic = errors.New("asked for by a fault hook")
 
-// diskRefuses answers an operation on a disk that is full, or broken. The code above a disk whose
-// fault is errPanic panics at the next sync.
+// diskRefuses returns the error of an operation on a full or broken disk. If the fault is errPanic, the
+// next sync panics.
 func diskRefuses(op *fs.Op, err error) error {
 	switch op.Kind {
 	case fs.OpSync:
@@ -96,7 +95,7 @@ func diskRefuses(op *fs.Op, err error) error {
 	return nil
 }
 
-// clear ends the fault: what it has delayed goes on. The caller holds d.mu.
+// clear ends the fault, and with it the delays. The caller holds d.mu.
 func (d *diskFault) clear() {
 	d.watch.SetFault(nil)
 	if d.ended != nil {

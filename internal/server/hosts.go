@@ -9,10 +9,10 @@ import (
 	"strings"
 )
 
-// knownHostsOnly answers an insecure node's requests only where they name a host that is the
-// node's: a page of another site reaches the node as its own site, and may read what it
-// answers, once the name of that site leads to this machine. A secure node's certificate is made
-// out to its names, which browsers compare.
+// knownHostsOnly rejects requests to an insecure node whose Host header is not one of the node's names.
+// It prevents DNS rebinding: if the name of another site resolves to this machine, a browser takes the
+// node for that site and lets its pages read the answers. A secure node needs no check, since browsers
+// compare the name with its certificate.
 func (n *Node) knownHostsOnly(h http.Handler) http.Handler {
 	if n.certs != nil {
 		return h
@@ -29,7 +29,7 @@ func (n *Node) knownHostsOnly(h http.Handler) http.Handler {
 	})
 }
 
-// hostNames returns the names by which a node is asked: those that it was given, and its machine's.
+// hostNames returns the names of the node: those of its configuration, and its machine's.
 func (n *Node) hostNames() map[string]bool {
 	names := map[string]bool{"localhost": true}
 	for _, addr := range []string{n.cfg.ListenAddr, n.cfg.HTTPAddr, n.cfg.AdvertiseAddr} {

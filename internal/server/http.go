@@ -17,8 +17,8 @@ import (
 	"github.com/lichendb/lichen/internal/security"
 )
 
-// httpHandler serves health, the status page, metrics, and what looks into the process.
-// What changes the node is refused to pages of other sites, as is all that names another host.
+// httpHandler serves health, the status page, metrics, and profiles. It rejects requests that change the
+// node if they come from pages of other sites, and all requests for an unknown host.
 func (n *Node) httpHandler() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /{$}", n.statusPage)
@@ -104,8 +104,8 @@ func (n *Node) serveLog(w http.ResponseWriter, _ *http.Request) {
 	}
 }
 
-// health answers 200 while the process lives, and with ready=1 only while it
-// accepts SQL: what a load balancer asks.
+// health answers 200 while the process lives. With ready=1, as a load balancer asks, it does so only
+// while the node accepts SQL.
 func (n *Node) health(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Content-Type", "application/json")
 	if ready := r.URL.Query().Get("ready"); ready != "" && ready != "0" {

@@ -13,15 +13,13 @@ import (
 )
 
 const (
-	// sniffTimeout is how long a connection may take to tell who is calling.
+	// sniffTimeout is how long a connection may take to send its first bytes.
 	sniffTimeout = 30 * time.Second
-	// acceptBackoff keeps a listener that fails, for want of descriptors perhaps, from
-	// spinning.
+	// acceptBackoff is the pause after a failed Accept, for example without free file descriptors.
 	acceptBackoff = 10 * time.Millisecond
 )
 
-// Listen opens the listeners, whose addresses are known from then on. Start does it
-// otherwise.
+// Listen opens the listeners, so that their addresses are known before Start, which else opens them.
 func (n *Node) Listen() (err error) {
 	if n.ln != nil {
 		return nil
@@ -67,7 +65,7 @@ func (n *Node) accept() {
 	}
 }
 
-// serveConn finds out who is calling.
+// serveConn passes a connection on by its first bytes.
 func (n *Node) serveConn(c net.Conn) {
 	known := n.newcomers.enter(c)
 	defer known()

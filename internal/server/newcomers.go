@@ -6,12 +6,12 @@ import (
 	"sync"
 )
 
-// maxNewcomers bounds the connections of which nobody knows yet who calls: they have not sent
-// their first bytes, or their TLS handshake is not over.
+// maxNewcomers bounds the connections that have not sent their first bytes, or have not completed their
+// TLS handshake.
 const maxNewcomers = 1000
 
-// newcomers are such connections. Where there are too many, the oldest is closed, so that those
-// who say who they are get in beside any number of silent ones.
+// newcomers are such connections. If there are too many, the oldest is closed. So clients get in beside
+// any number of silent connections.
 type newcomers struct {
 	most int
 

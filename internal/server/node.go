@@ -20,7 +20,7 @@ import (
 	"github.com/lichendb/lichen/internal/store"
 )
 
-// Node is a running node: what node.Node does, and where others reach it.
+// Node is a node.Node with its listeners, certificates and HTTP server.
 type Node struct {
 	*node.Node
 	cfg config.Node
@@ -39,7 +39,7 @@ type Node struct {
 	commitFault commitFault // of use only with config.Node.FaultHooks
 }
 
-// Options are what New needs beside the configuration.
+// Options are the parameters of New beside the configuration. Tests set the functions.
 type Options struct {
 	// FS is the file system of the store.
 	FS     fs.FS
@@ -77,7 +77,7 @@ func New(cfg config.Node, o Options) (*Node, error) {
 	return n, nil
 }
 
-// nodeOptions are those of what node builds.
+// nodeOptions returns the options of the node.Node.
 func (n *Node) nodeOptions(o Options) node.Options {
 	cfg := &n.cfg
 	out := node.Options{
@@ -110,8 +110,7 @@ func (n *Node) newClock() *hlc.Clock {
 // fatalExit is the exit code of a node that can't go on.
 const fatalExit = 7
 
-// fatal ends the process: the store can't go on, and what it would say from now
-// on could be wrong.
+// fatal ends the process after an error of the store: further answers could be wrong.
 func (n *Node) fatal(err error) {
 	n.log.Error("the store failed; the node ends", "err", err)
 	fmt.Fprintf(os.Stderr, "ERROR: the store at %s failed: %v\n", strings.Join(n.cfg.Dirs(), " or "), err)
@@ -125,7 +124,7 @@ func (n *Node) fatal(err error) {
 	os.Exit(fatalExit)
 }
 
-// endAsTwin ends the process: another one is this node.
+// endAsTwin ends the process because another one runs as the same node.
 func (n *Node) endAsTwin(err error) {
 	fmt.Fprintf(os.Stderr, "ERROR: the store at %s: %v\n", strings.Join(n.cfg.Dirs(), " and "), err)
 	os.Exit(fatalExit)

@@ -19,13 +19,12 @@ import (
 const (
 	// tlsHandshake is the first byte of a connection that begins with TLS.
 	tlsHandshake = 0x16
-	// lingerTime and lingerBytes bound how long a connection is kept after its
-	// handshake failed, so that the other side can read why.
+	// lingerTime and lingerBytes bound linger.
 	lingerTime  = time.Second
 	lingerBytes = 64 << 10
 )
 
-// loadCerts loads the node's certificates, unless it runs without.
+// loadCerts loads the node's certificates, unless the node is insecure.
 func (n *Node) loadCerts() (err error) {
 	switch {
 	case n.cfg.Insecure:
@@ -37,8 +36,8 @@ func (n *Node) loadCerts() (err error) {
 	return err
 }
 
-// CertificateGap says what to do if the certificate is not for the address that the node tells
-// others, as which clients and nodes refuse it; "" if all is well.
+// CertificateGap returns a remedy if the certificate is not for the advertised address, so that clients
+// and other nodes refuse it; "" if it is.
 func (n *Node) CertificateGap() string {
 	host := bareHost(n.AdvertisedAddr())
 	if n.certs == nil || n.certs.Covers(host) {
@@ -49,8 +48,7 @@ func (n *Node) CertificateGap() string {
 		n.AdvertisedAddr(), strings.Join(n.certs.Hosts(), ", "), host)
 }
 
-// ReloadCerts loads the certificates again, for connections from now on. After an
-// error those of before stay in use.
+// ReloadCerts loads the certificates again, for new connections. After an error the old ones stay in use.
 func (n *Node) ReloadCerts() error {
 	if n.certs == nil {
 		return errors.New("the node runs without certificates")
@@ -66,8 +64,8 @@ func (n *Node) httpListener() net.Listener {
 	return tls.NewListener(n.httpLn, n.certs.HTTPServerTLS())
 }
 
-// serveTLS serves a connection of the shared listener that begins with TLS: the
-// protocol that is negotiated tells who is calling. known is called once that is over.
+// serveTLS serves a connection of the shared listener that begins with TLS. The negotiated protocol
+// tells nodes from SQL clients. known is called after the handshake.
 func (n *Node) serveTLS(c net.Conn, first []byte, known func()) {
 	t := tls.Server(wire.NewOutput(&replayed{Conn: c, first: first}), n.certs.ListenerTLS(rpc.ALPN))
 	ctx, cancel := context.WithTimeout(context.Background(), sniffTimeout)
@@ -87,8 +85,8 @@ func (n *Node) serveTLS(c net.Conn, first []byte, known func()) {
 	n.Front().ServeConn(context.Background(), t, nil)
 }
 
-// linger lets the other side read why its handshake failed: closing a connection
-// with unread input makes the system drop what was sent.
+// linger keeps a connection after a failed handshake until the client has read the alert. If it were
+// closed with unread input, the system would discard the alert.
 func linger(c net.Conn) {
 	half, ok := c.(interface{ CloseWrite() error })
 	if !ok || half.CloseWrite() != nil || c.SetReadDeadline(time.Now().Add(lingerTime)) != nil {
@@ -113,8 +111,7 @@ func (r *replayed) Read(p []byte) (int, error) {
 	return r.Conn.Read(p)
 }
 
-// SyscallConn implements syscall.Conn: who looks whether the other side has gone needs the
-// socket.
+// SyscallConn implements syscall.Conn, for a check whether the client has closed the socket.
 func (r *replayed) SyscallConn() (syscall.RawConn, error) {
 	if s, ok := r.Conn.(syscall.Conn); ok {
 		return s.SyscallConn()

@@ -9,8 +9,8 @@ import (
 	"github.com/lichendb/lichen/internal/node"
 )
 
-// statusPage shows the node and its cluster in a browser, in plain HTML that needs no
-// script. Others than admins see only whether the node serves.
+// statusPage shows the node and its cluster in plain HTML without scripts. Without the rights of an admin
+// it shows only whether the node serves.
 func (n *Node) statusPage(w http.ResponseWriter, r *http.Request) {
 	p := pageData{Version: node.Version, Status: "ready", Admin: n.isAdmin(r)}
 	if why := n.NotReady(); why != "" {
@@ -27,7 +27,7 @@ func (n *Node) statusPage(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// pageData is what the status page shows.
+// pageData is the data of the status page.
 type pageData struct {
 	Version, Status string
 	Admin           bool
@@ -36,7 +36,7 @@ type pageData struct {
 	Nodes           []node.NodeStatus
 }
 
-// state names what a node of the page does.
+// state returns the state of a node in words.
 func state(s node.NodeStatus) string {
 	switch {
 	case s.Membership != node.Active:
