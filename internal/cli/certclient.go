@@ -112,7 +112,7 @@ func withParams(base string, params ...param) string {
 	return strings.TrimPrefix(base, " ")
 }
 
-// connectError says why a client can't connect, and what to do.
+// connectError adds the cause and a remedy to the error of a client that can't connect.
 func connectError(cfg *pgconn.Config, err error) error {
 	where := fmt.Sprintf("cannot connect to %s:%d", cfg.Host, cfg.Port)
 	var pe *pgconn.PgError

@@ -82,7 +82,7 @@ func (f *nullFlags) run(s *streams) error {
 	return nil
 }
 
-// nullLog appends what statements would write. Each has a group of the log to
+// nullLog appends the entries of statements to a log. Each has a group of the log to
 // itself for the time of the append, so that appends wait for the same sync and
 // not for each other.
 type nullLog struct {

@@ -77,8 +77,8 @@ type zipFile struct {
 	items, failed int
 }
 
-// add fetches an item and writes it; what can't be had leaves its error. It fails
-// only if the file can't be written.
+// add fetches an item and writes it, or the error of the fetch. It fails only if the file can't be
+// written.
 func (z *zipFile) add(name string, fetch func(ctx context.Context, w io.Writer) error) error {
 	w, err := z.CreateHeader(&zip.FileHeader{Name: name, Method: zip.Deflate, Modified: time.Now()})
 	if err != nil {

@@ -113,7 +113,7 @@ type leaving struct {
 	counts    string           // for people
 }
 
-// look asks what the nodes still have.
+// look asks for the replicas that the nodes still have.
 func (f *decommissionFlags) look(ctx context.Context, ids []kvpb.NodeID, why bool) (*leaving, error) {
 	l := &leaving{}
 	var counts []string

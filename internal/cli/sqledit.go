@@ -12,8 +12,8 @@ import (
 	"golang.org/x/term"
 )
 
-// edit opens an editor on a file, or on what was entered or executed last, and executes what it
-// holds if the editor wrote it. Otherwise what was entered stays.
+// edit opens an editor on a file, or on the query buffer or the last statement, and executes the text if
+// the editor has written it. Otherwise the query buffer stays.
 func (sh *shell) edit(name string) (err error) {
 	path, entered := unquote(name), false
 	if path == "" {
@@ -61,7 +61,7 @@ func writtenAt(path string) time.Time {
 // coarse the times of the file system are (PostgreSQL: 2 s).
 const draftAge = 2 * time.Second
 
-// draft writes what was entered, or the last statement, to a new file.
+// draft writes the query buffer, or the last statement, to a new file.
 func (sh *shell) draft() (path string, err error) {
 	text := strings.TrimSpace(sh.scan.text.String())
 	if text == "" {

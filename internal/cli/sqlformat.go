@@ -82,7 +82,7 @@ func (p *linePrinter) row(values [][]byte) {
 
 func (p *linePrinter) end() error { return p.w.Flush() }
 
-// quoteCSV quotes what needs it; an empty string too, since NULL is empty.
+// quoteCSV quotes a value if necessary; an empty string too, since NULL is empty.
 func quoteCSV(s string) string {
 	if s != "" && s != `\.` && !strings.ContainsAny(s, ",\"\r\n") && strings.TrimSpace(s) == s {
 		return s
@@ -174,7 +174,7 @@ func (p *tablePrinter) row(values [][]byte) {
 	p.rows = append(p.rows, row)
 }
 
-// printable shows what would disturb a terminal as escapes.
+// printable escapes control characters, which would disturb a terminal.
 func printable(s string) string {
 	if strings.IndexFunc(s, isControl) < 0 && utf8.ValidString(s) {
 		return s

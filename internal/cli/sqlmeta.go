@@ -130,7 +130,7 @@ func (sh *shell) dispatch(name, arg string) error {
 	return nil
 }
 
-// again executes what was entered so far, or the last statement.
+// again executes the query buffer, or the last statement.
 func (sh *shell) again(expanded bool) error {
 	sql := sh.scan.rest()
 	if sql == "" {

@@ -12,8 +12,7 @@ import (
 	"golang.org/x/term"
 )
 
-// historyFile is the name of the file in the home directory that keeps what was
-// entered at prompts.
+// historyFile is the name of the file in the home directory that keeps the history of the prompt.
 const historyFile = ".lichen_sql_history"
 
 // terminal reads lines that a person types.

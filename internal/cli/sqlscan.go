@@ -19,7 +19,7 @@ type statementScanner struct {
 	parens int
 }
 
-// scanned is what a line completed: a statement or a command of the shell.
+// scanned is a complete statement or a command of the shell.
 type scanned struct {
 	sql     string // with its semicolon
 	command string // from its backslash to the end of the line
@@ -37,7 +37,7 @@ func (s *statementScanner) rest() string {
 	return t
 }
 
-// line takes a line, without its end, and returns what became complete.
+// line scans a line, without its end, and returns the statements and commands that it completes.
 func (s *statementScanner) line(line string) (out []scanned) {
 	from := 0
 	flush := func(to int) {

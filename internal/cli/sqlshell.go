@@ -86,8 +86,8 @@ func isTerminal(stream any) bool {
 	return ok && term.IsTerminal(int(f.Fd()))
 }
 
-// runShell connects and executes what the flags or the standard input say. welcome,
-// unless nil, is printed once a prompt is certain.
+// runShell connects and executes the statements of the flags or of the standard input. welcome, unless
+// nil, is printed before the first prompt.
 func runShell(s *streams, cfg *pgconn.Config, f *shellFlags, welcome func(io.Writer)) (err error) {
 	own := *s // \o changes where results go
 	sh := &shell{streams: &own, cfg: cfg, format: f.format, echo: f.echo, demo: f.demo}
@@ -161,7 +161,7 @@ func (sh *shell) connect() error {
 	return nil
 }
 
-// rootCause returns the innermost error, which says what happened.
+// rootCause returns the innermost error.
 func rootCause(err error) error {
 	for {
 		switch e := err.(type) {
@@ -244,7 +244,7 @@ func (sh *shell) finishInput() error {
 	return sh.statement(sql)
 }
 
-// line executes what a line completes.
+// line executes the statements and commands that a line completes.
 func (sh *shell) line(line string) error {
 	if sh.conn != nil {
 		sh.scan.escapes = sh.conn.ParameterStatus("standard_conforming_strings") == "off"
@@ -277,7 +277,7 @@ var (
 	copyOut = regexp.MustCompile(`(?is)^\s*copy\s.*\bto\s+stdout\b`)
 )
 
-// statement sends a statement to the server and prints what comes back. It returns an error if the
+// statement sends a statement to the server and prints the result. It returns an error if the
 // shell has to end.
 func (sh *shell) statement(sql string) error {
 	_, err := sh.execute(sql)

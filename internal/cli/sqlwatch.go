@@ -12,13 +12,13 @@ import (
 )
 
 const (
-	// watchEvery is how often \watch executes a statement unless it is told.
+	// watchEvery is the default interval of \watch.
 	watchEvery = 2 * time.Second
-	// maxWatch bounds what it can be told.
+	// maxWatch is the longest interval.
 	maxWatch = 24 * time.Hour
 )
 
-// watch executes what was entered, or the last statement, again and again, until an interrupt or the
+// watch executes the query buffer, or the last statement, again and again, until an interrupt or the
 // statement's first error.
 func (sh *shell) watch(arg string) error {
 	every, err := watchInterval(arg)

@@ -337,7 +337,7 @@ func warnUnanswered(s *streams, n *server.Node) {
 	}
 }
 
-// securityFlag is what clients give to connect to the node.
+// securityFlag returns the flag with which clients connect to the node.
 func (f *startFlags) securityFlag() string {
 	if f.node.Insecure {
 		return "--insecure"

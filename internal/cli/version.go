@@ -29,7 +29,7 @@ func newVersion(s *streams) *cobra.Command {
 	return c
 }
 
-// versionText says what the program is and what it was built from and for.
+// versionText returns the version, the commit and the platform of the build.
 func versionText() string {
 	return fmt.Sprintf("Version:   %s\nCommit:    %s\nPlatform:  %s %s\nGo:        %s\n",
 		node.Version, commit(), runtime.GOOS, runtime.GOARCH, runtime.Version())

@@ -166,7 +166,7 @@ func (f *ycsbFlags) config(fl *pflag.FlagSet, args []string) (*ycsb.Config, erro
 	return cfg, nil
 }
 
-// secure adds what the flags say about certificates to the URL.
+// secure adds the certificates of the flags to the URL.
 func (f *ycsbFlags) secure(props ycsb.Properties) error {
 	base := strings.TrimPrefix(props["db.url"], "jdbc:")
 	given := base != ""

@@ -74,7 +74,7 @@ func (s *Store) connect(n Network) {
 	s.elections.mayVote = n.Support.MayVote
 }
 
-// ConnectTxns sets what replicas need for transactions in several ranges.
+// ConnectTxns sets the dependencies of replicas for transactions in several ranges.
 func (s *Store) ConnectTxns(d replica.TxnDeps) {
 	s.txns.Store(&d)
 	for _, r := range s.all() {

@@ -356,7 +356,7 @@ func (s *Set) Unquiesced() (n int) {
 	return n
 }
 
-// ConnectTxns sets what replicas need for transactions in several ranges.
+// ConnectTxns sets the dependencies of replicas for transactions in several ranges.
 func (s *Set) ConnectTxns(d replica.TxnDeps) {
 	for _, st := range s.stores {
 		st.ConnectTxns(d)
