@@ -6,7 +6,6 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
-
 )
 
 // Reservations are the spans of one range in which transactions with many reads have asked others
