@@ -9,6 +9,9 @@ import (
 // ("Conflicting Row-Level Locks") and checks invariant 1.
 func TestConflictMatrix(t *testing.T) {
 	order := []Strength{KeyShare, Share, NoKeyUpdate, Update}
+	if len(order) != int(NumStrengths)-1 {
+		t.Fatalf("there are %d strengths besides none; want %d", NumStrengths-1, len(order))
+	}
 	manual := strings.Fields(`
 		. . . X
 		. . X X

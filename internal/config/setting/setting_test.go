@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -92,7 +93,7 @@ func TestEffects(t *testing.T) {
 	}
 	session := []string{"StatementTimeout", "IdleInTxnTimeout", "IdleTimeout", "IntSize", "DateStyle", "IntervalStyle"}
 	for _, f := range reflect.VisibleFields(reflect.TypeFor[Values]()) {
-		if !slices.Contains(session, f.Name) && !strings.Contains(code.String(), "."+f.Name) {
+		if !slices.Contains(session, f.Name) && !regexp.MustCompile(`\.`+f.Name+`\b`).MatchString(code.String()) {
 			t.Errorf("nothing reads %s", f.Name)
 		}
 	}
