@@ -11,9 +11,12 @@ import (
 const maxJoinRelations = 1024
 
 // orderJoins reorders inner joins into the left-deep tree that is estimated to cost
-// least.
+// least, and semi and anti joins: see orderSemiJoins.
 func (o *optimizer) orderJoins(n plan.Node) plan.Node {
 	j, ok := n.(*plan.Join)
+	if ok && dropsRows(j) {
+		return o.orderSemiJoins(j)
+	}
 	if !ok || j.Kind != plan.InnerJoin || len(j.Outer) > 0 {
 		eachChild(n, o.orderJoins)
 		return n
