@@ -1,6 +1,9 @@
 package vecexpr
 
 import (
+	"cmp"
+	"slices"
+
 	"github.com/lichendb/lichen/internal/sql/exec/expr"
 	"github.com/lichendb/lichen/internal/sql/plan"
 	"github.com/lichendb/lichen/internal/sql/types"
@@ -13,7 +16,7 @@ func (c Compiler) Pred(e plan.Expr) (Pred, error) {
 	case nil:
 		return nil, nil
 	case *plan.And:
-		list, err := c.preds(e.Args)
+		list, err := c.preds(cheapFirst(e.Args))
 		return &conjunction{list: list}, err
 	case *plan.Or:
 		list, err := c.preds(e.Args)
@@ -46,6 +49,65 @@ func (c Compiler) preds(args []plan.Expr) ([]Pred, error) {
 		}
 	}
 	return list, nil
+}
+
+// cheapFirst moves conditions on numbers before their neighbors on other values where none of them can
+// fail: the conditions behind them get the same rows whatever order they have.
+func cheapFirst(args []plan.Expr) []plan.Expr {
+	args = slices.Clone(args)
+	for start := 0; start < len(args); start++ {
+		end := start
+		for end < len(args) && neverFails(args[end]) {
+			end++
+		}
+		slices.SortStableFunc(args[start:end], func(a, b plan.Expr) int { return cmp.Compare(weight(a), weight(b)) })
+		start = end
+	}
+	return args
+}
+
+// neverFails reports whether a condition compares columns and constants of common types.
+func neverFails(e plan.Expr) bool {
+	switch e := e.(type) {
+	case *plan.Call:
+		_, fast := expr.FastComparison(e.Fn)
+		return fast && atoms(e.Args)
+	case *plan.InList:
+		_, fast := expr.FastComparison(e.Eq)
+		return fast && atoms(e.List) && atoms([]plan.Expr{e.Left})
+	}
+	return false
+}
+
+// atoms reports whether all of list are columns and constants.
+func atoms(list []plan.Expr) bool {
+	for _, e := range list {
+		switch e.(type) {
+		case *plan.ColRef, *plan.Const:
+		default:
+			return false
+		}
+	}
+	return true
+}
+
+// weight orders conditions that never fail by what they cost for a row.
+func weight(e plan.Expr) int {
+	var left plan.Expr
+	list := false
+	switch e := e.(type) {
+	case *plan.Call:
+		left = e.Args[0]
+	case *plan.InList:
+		left, list = e.Left, true
+	}
+	switch kind := vector.KindOf(left.Type().Family); {
+	case kind == vector.Strings || kind == vector.Datums:
+		return 2
+	case list:
+		return 1
+	}
+	return 0
 }
 
 // conjunction is AND: each condition is computed for the rows for which those before it are true.
