@@ -149,7 +149,7 @@ func (r *Replica) drop(fence raftgroup.Fence, refs []mvcc.VersionRef) error {
 	var b apply.Builder
 	b.Reset(kvpb.TxnID{}, hlc.Timestamp{})
 	for _, v := range refs {
-		b.Collect(v.Key, v.Garbage)
+		b.Collect(v.Key, mvcc.Garbage{TS: v.TS}) // without a size: after large statements they stand side by side
 	}
 	r.stats.Collected.Add(int64(len(refs)))
 	return r.group.Propose(fence, b.Bytes())
