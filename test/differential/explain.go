@@ -15,7 +15,7 @@ import (
 
 // onlyTime asks both databases again with more time: the answers are alike then.
 func onlyTime(ctx context.Context, t *tester, d difference) bool {
-	const longer = "SET LOCAL statement_timeout = '40s'"
+	const longer = "SET LOCAL statement_timeout = '55s'"
 	theirs := t.postgres.again(ctx, d.before, longer, d.sql)
 	ours := t.lichen.again(ctx, d.before, longer, d.sql)
 	if t.revive(ctx) != nil {

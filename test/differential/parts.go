@@ -414,9 +414,10 @@ func between(tokens []string, step int) bool {
 
 var setOperations = []string{"UNION", "INTERSECT", "EXCEPT"}
 
-// orderIsOpen reports whether SQL leaves open if and when a part is computed.
+// orderIsOpen reports whether SQL leaves open if and when a part is computed. The operand and the first
+// condition of a CASE are computed whenever that is.
 func (p part) orderIsOpen(tokens []string) bool {
-	depth, cases, clause, isOpen := 0, 0, "", false
+	depth, cases, branches, clause, isOpen := 0, 0, 0, "", false
 	for i := p.open - 1; i >= 0; i-- {
 		tok := tokens[i]
 		switch {
@@ -429,13 +430,19 @@ func (p part) orderIsOpen(tokens []string) bool {
 			if i > 0 && slices.Contains(deciders, tokens[i-1]) {
 				return false
 			}
-			clause = ""
+			clause, branches = "", 0
 		case tok == "END":
 			cases++
+		case cases == 0 && slices.Contains([]string{"WHEN", "THEN", "ELSE"}, tok):
+			branches++
 		case tok == "CASE":
-			if cases--; cases < 0 {
+			if cases == 0 && branches > 1 {
 				return false
 			}
+			if cases == 0 {
+				branches = 0
+			}
+			cases = max(cases-1, 0)
 		case clause == "" && slices.Contains(clauses, tok):
 			clause = tok
 			isOpen = isOpen || slices.Contains(open, tok)

@@ -144,6 +144,8 @@ func ownQuery(n plan.Node) bool {
 		return ownQuery(n.Input)
 	case *plan.Filter: // HAVING
 		return ownQuery(n.Input)
+	case *plan.ProjectSet:
+		return n.Alias == ""
 	case *plan.GroupBy, *plan.Distinct, *plan.Sort, *plan.Limit, *plan.Window, *plan.SetOp, *plan.With:
 		return true
 	}

@@ -29,7 +29,7 @@ func anySource(n plan.Node, f func(plan.Node) bool) bool {
 
 // hasConstants reports whether columns of n are constants.
 func hasConstants(n plan.Node) bool {
-	if p, ok := n.(*plan.Project); ok {
+	if p, ok := n.(*plan.Project); ok && !ownQuery(p) {
 		for _, e := range p.Exprs {
 			if _, ok := constOf(e); ok {
 				return true
@@ -42,14 +42,38 @@ func hasConstants(n plan.Node) bool {
 // withConstantsBelow puts the constants that columns below n are in their places in an expression of n.
 func withConstantsBelow(n plan.Node, e plan.Expr) plan.Expr {
 	return plan.MapExpr(e, func(x plan.Expr) plan.Expr {
-		ref, ok := x.(*plan.ColRef)
-		if !ok {
-			return x
-		}
-		if c := constantBelow(n, ref.Col); c != nil && sameType(c.T, ref.T) {
-			return c
+		switch x := x.(type) {
+		case *plan.ColRef:
+			if c := constantBelow(n, x.Col); c != nil && sameType(c.T, x.T) {
+				return c
+			}
+		case *plan.Subquery:
+			constantsOuter(n, x)
 		}
 		return x
+	})
+}
+
+// constantsOuter puts the constants that columns below n are in their places in a subquery of n: it may
+// not depend on n's rows then.
+func constantsOuter(n plan.Node, s *plan.Subquery) {
+	found := map[plan.ColID]*plan.Const{}
+	for _, r := range s.Outer {
+		if c := constantBelow(n, r.Col); c != nil && sameType(c.T, r.T) {
+			found[r.Col] = c
+		}
+	}
+	if len(found) == 0 {
+		return
+	}
+	constant := func(x plan.Expr) plan.Expr {
+		if ref, ok := x.(*plan.ColRef); ok && found[ref.Col] != nil {
+			return found[ref.Col]
+		}
+		return x
+	}
+	everyNode(s.Plan, func(n plan.Node) {
+		plan.VisitExprs(n, func(e *plan.Expr) { *e = plan.MapExpr(*e, constant) })
 	})
 }
 
@@ -62,7 +86,7 @@ func constantBelow(n plan.Node, id plan.ColID) (c *plan.Const) {
 			return c != nil
 		}
 		i := plan.FindCol(p.Cols, id)
-		if i < 0 {
+		if i < 0 || ownQuery(p) {
 			return false
 		}
 		switch e := p.Exprs[i].(type) {

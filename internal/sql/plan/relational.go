@@ -49,7 +49,7 @@ type ProjectSet struct {
 	Funcs []SetFunc
 	// Ordinality, if its ID is set, counts the rows per input row from 1 (int8).
 	Ordinality Column
-	Alias      string // for EXPLAIN
+	Alias      string // in FROM, empty in a select list
 }
 
 // GroupBy groups rows by the columns Keys (NULLs are equal) and computes

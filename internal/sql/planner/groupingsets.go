@@ -34,6 +34,8 @@ type groupingCall struct {
 	args []plan.Expr
 	pos  []int // of args
 	out  plan.Column
+	// columnsOnly is of a call in a subquery of the query: there PostgreSQL finds columns only among the keys.
+	columnsOnly bool
 }
 
 // groupResolver resolves the items of a GROUP BY clause.
@@ -240,18 +242,18 @@ func (g *groupClause) merge() {
 // groupingFunc plans GROUPING(...) and returns the column of its result.
 func (b *builder) groupingFunc(e *ast.Grouping, s *scope) (plan.Expr, error) {
 	if level := b.outerLevel(e, e.Args, s); level != nil {
-		ref, err := b.groupingHere(e, level)
+		ref, err := b.groupingHere(e, level, true)
 		if err != nil {
 			return nil, err
 		}
 		s.useOuter(ref, level)
 		return ref, nil
 	}
-	return b.groupingHere(e, s)
+	return b.groupingHere(e, s, false)
 }
 
 // groupingHere plans GROUPING(...) of the query of s.
-func (b *builder) groupingHere(e *ast.Grouping, s *scope) (*plan.ColRef, error) {
+func (b *builder) groupingHere(e *ast.Grouping, s *scope, columnsOnly bool) (*plan.ColRef, error) {
 	switch {
 	case s.inAgg:
 		return nil, pgerr.New(pgerr.GroupingError, "aggregate function calls cannot contain grouping operations").At(e.Pos)
@@ -260,7 +262,7 @@ func (b *builder) groupingHere(e *ast.Grouping, s *scope) (*plan.ColRef, error) 
 	case len(e.Args) > maxGroupingArgs:
 		return nil, pgerr.New(pgerr.TooManyArguments, "GROUPING must have fewer than %d arguments", maxGroupingArgs+1).At(e.Pos)
 	}
-	c := groupingCall{out: plan.Column{ID: b.newCol(), Name: "grouping", Type: types.Int4, NotNull: true}}
+	c := groupingCall{columnsOnly: columnsOnly, out: plan.Column{ID: b.newCol(), Name: "grouping", Type: types.Int4, NotNull: true}}
 	for _, a := range e.Args {
 		x, err := b.typed(a, s)
 		if err != nil {
@@ -279,7 +281,7 @@ func (g *grouping) groupings() ([]plan.GroupingCall, error) {
 		call := plan.GroupingCall{Out: c.out}
 		for i, a := range c.args {
 			k := slices.IndexFunc(g.exprs, func(e plan.Expr) bool { return plan.ExprEqual(e, a) })
-			if k < 0 {
+			if _, column := a.(*plan.ColRef); k < 0 || c.columnsOnly && !column {
 				return nil, pgerr.New(pgerr.GroupingError,
 					"arguments to GROUPING must be grouping expressions of the associated query level").At(c.pos[i])
 			}

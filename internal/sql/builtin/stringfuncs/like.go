@@ -301,57 +301,83 @@ func similarToEscape(c *call.Context, a []types.Datum) (types.Datum, error) {
 func similarPattern(fc *types.FormatContext, p, esc string) (string, error) {
 	var b strings.Builder
 	b.WriteString("^(?:")
-	quotes, inBracket, pace := 0, false, fc.Pace()
+	var in bracket
+	quotes, pace := 0, fc.Pace()
 	for i := 0; i < len(p) && !pace.Stopped(i); {
 		n := CharLen(p[i:], false)
 		c := p[i : i+n]
-		if esc != "" && c == esc && i+n < len(p) {
-			i += n
+		i += n
+		escaped := esc != "" && c == esc && i < len(p)
+		if escaped {
 			n = CharLen(p[i:], false)
 			c = p[i : i+n]
 			i += n
-			if c == `"` && !inBracket {
-				if quotes++; quotes > 2 {
-					return "", pgerr.New(pgerr.InvalidUseOfEscapeCharacter, "SQL regular expression may not contain more than two escape-double-quote separators")
-				}
-				writeSimilarQuote(&b, quotes)
-				continue
-			}
-			if n == 1 && !IsWordByte(c[0]) || n == 1 && c[0] == '_' {
-				b.WriteByte('\\')
-			}
-			b.WriteString(c)
-			continue
 		}
-		i += n
 		switch {
-		case inBracket:
-			if c == `\` {
-				b.WriteByte('\\')
+		case escaped && c == `"` && in.depth == 0:
+			if quotes++; quotes > 2 {
+				return "", pgerr.New(pgerr.InvalidUseOfEscapeCharacter, "SQL regular expression may not contain more than two escape-double-quote separators")
 			}
-			b.WriteString(c)
-			inBracket = c != "]"
-		case c == "[":
-			inBracket = true
-			b.WriteString(c)
-			if strings.HasPrefix(p[i:], "^") {
-				b.WriteByte('^')
-				i++
-			}
-		case c == "%":
-			b.WriteString(".*")
-		case c == "_":
-			b.WriteByte('.')
-		case c == "(":
-			b.WriteString("(?:")
-		case c == `\` || c == "." || c == "^" || c == "$":
+			writeSimilarQuote(&b, quotes)
+			continue
+		case escaped:
 			b.WriteString(`\` + c)
+		case in.depth > 0:
+			writeInBracket(&b, c)
 		default:
-			b.WriteString(c)
+			writeSimilar(&b, c)
 		}
+		in.take(c, escaped)
 	}
 	b.WriteString(")$")
 	return b.String(), nil
+}
+
+// bracket tells where a pattern is in a bracket expression, in which characters stand for themselves.
+type bracket struct {
+	depth int    // counts the brackets within it, as of [[:alpha:]]
+	start string // what it begins with, "[" or "[^", while nothing follows that
+}
+
+// take moves on by a character.
+func (b *bracket) take(c string, escaped bool) {
+	start := b.start
+	b.start = ""
+	switch {
+	case escaped:
+	case c == "[":
+		if b.depth++; b.depth == 1 {
+			b.start = c
+		}
+	case b.depth == 0:
+	case c == "^" && start == "[":
+		b.start = "[^"
+	case c == "]" && start == "": // at its start it stands for itself
+		b.depth--
+	}
+}
+
+func writeInBracket(b *strings.Builder, c string) {
+	if c == `\` {
+		b.WriteByte('\\')
+	}
+	b.WriteString(c)
+}
+
+// writeSimilar writes what a character outside of brackets means.
+func writeSimilar(b *strings.Builder, c string) {
+	switch c {
+	case "%":
+		b.WriteString(".*")
+	case "_":
+		b.WriteByte('.')
+	case "(":
+		b.WriteString("(?:")
+	case `\`, ".", "^", "$":
+		b.WriteString(`\` + c)
+	default:
+		b.WriteString(c)
+	}
 }
 
 // writeSimilarQuote makes the part between the two separators the first
