@@ -3,6 +3,8 @@ package sql_test
 import (
 	"context"
 	"path"
+	"strings"
+	"sync"
 	"syscall"
 	"testing"
 
@@ -108,6 +110,36 @@ func TestSpillsWhenRefused(t *testing.T) {
 		}
 	}
 	if n.temp.Files() > 0 || n.mem.Peak() > 4<<20 {
+		t.Errorf("%d files, %d bytes of memory", n.temp.Files(), n.mem.Peak())
+	}
+}
+
+// TestManySpillTogether: statements that need far more memory together than the node has all end, as each
+// finds enough to begin with and spills at its share.
+func TestManySpillTogether(t *testing.T) {
+	n := openNode(t, fs.NewMem(), nodeOptions{mem: 16 << 20})
+	defer closeNode(t, n)
+	queries := map[string]string{
+		"SELECT count(*), sum(b) FROM generate_series(1, 30000) a JOIN generate_series(1, 30000) b ON a = b":           "30000  450015000",
+		"SELECT count(*), max(c) FROM (SELECT md5(g::text), count(*) c FROM generate_series(1, 30000) g GROUP BY 1) s": "30000  1",
+		"SELECT a FROM (SELECT g a FROM generate_series(1, 30000) g ORDER BY md5(g::text)) s WHERE a = 7":              "7",
+		"SELECT max(r) FROM (SELECT rank() OVER (ORDER BY g) r FROM generate_series(1, 30000) g) s":                    "30000",
+	}
+	var wg sync.WaitGroup
+	for range 4 {
+		for q, want := range queries {
+			s := n.session(t)
+			wg.Go(func() {
+				defer s.Close()
+				r := logictest.NewRows(s)
+				if err := s.Query(context.Background(), q, r); err != nil || strings.Join(r.Lines, "\n") != want {
+					t.Errorf("%s: %v, %v; want %s", q, r.Lines, err, want)
+				}
+			})
+		}
+	}
+	wg.Wait()
+	if n.temp.Files() > 0 || n.mem.Peak() > 16<<20 {
 		t.Errorf("%d files, %d bytes of memory", n.temp.Files(), n.mem.Peak())
 	}
 }

@@ -7,7 +7,8 @@
 // Main types in reading order: Batch (rows on their way), Scratch (memory for the strings of one
 // batch), Store with Arena (copies that stay), Buffer (a store for cursors), KeyTable (numbers for
 // distinct keys), Ordering and Sorter; File (rows in the temporary file), RowSorter (sorts what does not
-// fit the memory), Partitions and Distinct (rows that wait until other keys are done).
+// fit the memory), Partitions and Distinct (rows that wait until other keys are done), List (rows that are
+// read again, from any of them on).
 //
 // Who owns the memory of a row: rows in a batch, and the bytes that their strings refer to, live
 // until the operator that filled the batch is asked for more. Who keeps a row longer copies it into
