@@ -86,6 +86,15 @@ func (p *Pool) Share() int64 {
 // and returns an *ExceededError.
 func (p *Pool) Reserve(n int64) error { return p.reserve(n, false) }
 
+// Room fails as Reserve does if a holder of much may not take n bytes more.
+func (p *Pool) Room(n int64) error {
+	err := p.reserve(n, true)
+	if err == nil {
+		p.Release(n)
+	}
+	return err
+}
+
 // reserve is Reserve that leaves what is kept for those who begin, if so told.
 func (p *Pool) reserve(n int64, leave bool) error {
 	for q := p; q != nil; q = q.parent {
@@ -135,6 +144,7 @@ type Account struct {
 	used     int64
 	reserved int64
 	large    bool // counted in Pool.large
+	asks     bool // see AsksForRoom
 }
 
 // Init binds an empty account to a pool (nil: no limit).
@@ -165,7 +175,7 @@ func (a *Account) reserve(want int64) error {
 	// Holders that grow large take larger chunks: an eighth of what they have.
 	round := max(firstChunk, min(a.reserved, chunk), (a.reserved/8)&^(chunk-1))
 	rounded := (need + round - 1) / round * round
-	leave := want > SmallAccount
+	leave := want > SmallAccount && !a.asks
 	if a.pool.reserve(rounded, leave) != nil {
 		if err := a.pool.reserveCollecting(need, leave); err != nil {
 			return err
@@ -176,6 +186,10 @@ func (a *Account) reserve(want int64) error {
 	a.count()
 	return nil
 }
+
+// AsksForRoom says that the owner of the account asks Pool.Room before it takes much: what it takes then
+// may be of the part that is kept, as others may have taken the rest meanwhile.
+func (a *Account) AsksForRoom() { a.asks = true }
 
 // count counts the account among the large ones, or no more.
 func (a *Account) count() {

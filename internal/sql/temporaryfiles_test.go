@@ -2,7 +2,9 @@ package sql_test
 
 import (
 	"context"
+	"fmt"
 	"path"
+	"regexp"
 	"strings"
 	"sync"
 	"syscall"
@@ -141,5 +143,24 @@ func TestManySpillTogether(t *testing.T) {
 	wg.Wait()
 	if n.temp.Files() > 0 || n.mem.Peak() > 16<<20 {
 		t.Errorf("%d files, %d bytes of memory", n.temp.Files(), n.mem.Peak())
+	}
+}
+
+// TestExplainBatches: EXPLAIN ANALYZE says of hash tables that went through temporary files how they did, and
+// of others nothing.
+func TestExplainBatches(t *testing.T) {
+	n := newNode(t, fs.NewMem())
+	defer closeNode(t, n)
+	s := n.session(t)
+	defer s.Close()
+	batches := regexp.MustCompile(`Batches: [0-9]+  Memory Usage: [1-9][0-9]*kB  Disk Usage: [1-9][0-9]*kB`)
+	for _, vectorize := range []string{"off", "on"} {
+		for workMem, want := range map[string]int{"64kB": 2, "64MB": 0} {
+			answer(t, s, fmt.Sprintf("SET vectorize = '%s'; SET work_mem = '%s'", vectorize, workMem))
+			got := answer(t, s, "EXPLAIN (ANALYZE) SELECT a, count(*) FROM generate_series(1, 9000) a JOIN generate_series(1, 9000) b ON a = b GROUP BY a")
+			if len(batches.FindAllString(got, -1)) != want {
+				t.Errorf("vectorize %s, work_mem %s: %s", vectorize, workMem, got)
+			}
+		}
 	}
 }

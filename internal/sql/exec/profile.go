@@ -104,6 +104,7 @@ func (m *measuredOp) Close() {
 	if r, ok := m.op.(sortReporter); ok && r.SortMethod().Name != "" {
 		m.actual.Sort = r.SortMethod()
 	}
+	m.noteHash(m.op)
 	m.op.Close()
 }
 
@@ -117,6 +118,16 @@ func (m *measuredOp) Next(b *rowcontainer.Batch) error {
 	})
 }
 
+// hashReporter is an operator that says how its hash table went through temporary files.
+type hashReporter interface{ HashMethod() plan.HashMethod }
+
+// noteHash notes it; op is still open.
+func (m *meter) noteHash(op any) {
+	if r, ok := op.(hashReporter); ok && r.HashMethod().Batches > 0 {
+		m.actual.Hash = r.HashMethod()
+	}
+}
+
 // measuredVectors drives an operator over columns.
 type measuredVectors struct {
 	meter
@@ -124,7 +135,11 @@ type measuredVectors struct {
 }
 
 func (m *measuredVectors) Open() error { return m.open(m.op.Open) }
-func (m *measuredVectors) Close()      { m.op.Close() }
+
+func (m *measuredVectors) Close() {
+	m.noteHash(m.op)
+	m.op.Close()
+}
 
 func (m *measuredVectors) Next(b *vector.Batch) error {
 	return m.next(func() (int, error) {

@@ -138,6 +138,14 @@ func (o *rowsOfVectors) Open() error {
 	return o.src.Open()
 }
 
+// HashMethod is that of the operator over columns, if it has one.
+func (o *rowsOfVectors) HashMethod() plan.HashMethod {
+	if r, ok := o.src.(hashReporter); ok {
+		return r.HashMethod()
+	}
+	return plan.HashMethod{}
+}
+
 // Close implements Operator.
 func (o *rowsOfVectors) Close() { o.src.Close() }
 

@@ -30,6 +30,14 @@ type Actual struct {
 	Startup, Total time.Duration
 	Timing         bool // the times were measured
 	Sort           SortMethod
+	Hash           HashMethod
+}
+
+// HashMethod says how a hash table went through temporary files, as EXPLAIN ANALYZE shows it. Without
+// batches it stayed in memory.
+type HashMethod struct {
+	Batches      int   // parts that were worked off one after the other
+	Memory, Disk int64 // bytes at most
 }
 
 // SortMethod says how a sort went, as EXPLAIN ANALYZE shows it. Without a name there was none.
@@ -40,7 +48,9 @@ type SortMethod struct {
 }
 
 // kilobytes is the space rounded up, as PostgreSQL shows it.
-func (m *SortMethod) kilobytes() int64 { return (m.Bytes + 1023) / 1024 }
+func (m *SortMethod) kilobytes() int64 { return kilobytes(m.Bytes) }
+
+func kilobytes(bytes int64) int64 { return (bytes + 1023) / 1024 }
 
 // space says where the rows were.
 func (m *SortMethod) space() string {
@@ -265,7 +275,7 @@ func (p *printer) children(n Node, e *ExplainNode) {
 	for i, c := range Children(n) {
 		x := p.build(c)
 		if j, ok := n.(*Join); ok && i == 1 && j.Algo == HashJoin {
-			x = &ExplainNode{Title: "Hash", Children: []*ExplainNode{x}}
+			x = &ExplainNode{Title: "Hash", Actual: e.Actual, Children: []*ExplainNode{x}}
 		}
 		e.Children = append(e.Children, x)
 	}
@@ -281,6 +291,15 @@ func (p *printer) subplans(e *ExplainNode, subs []*Subquery, first int) {
 		x.Header, x.Shifted = kind+strconv.Itoa(first+i+1), true
 		e.Children = append(e.Children, x)
 	}
+}
+
+// hashMethod returns how the hash table of a grouping, or of the Hash below a join, went through temporary
+// files; nil if it did not.
+func (e *ExplainNode) hashMethod() *HashMethod {
+	if _, joins := e.Node.(*Join); joins || e.Actual == nil || e.Actual.Hash.Batches == 0 {
+		return nil
+	}
+	return &e.Actual.Hash
 }
 
 // print appends e's lines; depth is the column where its own line starts.
@@ -308,6 +327,9 @@ func (p *printer) print(e *ExplainNode, depth int, label string) {
 	}
 	if a := e.Actual; a != nil && a.Sort.Name != "" {
 		p.lines = append(p.lines, fmt.Sprintf("%sSort Method: %s  %s: %dkB", pad, a.Sort.Name, a.Sort.space(), a.Sort.kilobytes()))
+	}
+	if m := e.hashMethod(); m != nil {
+		p.lines = append(p.lines, fmt.Sprintf("%sBatches: %d  Memory Usage: %dkB  Disk Usage: %dkB", pad, m.Batches, kilobytes(m.Memory), kilobytes(m.Disk)))
 	}
 	for _, c := range e.Children {
 		if c.Header != "" {

@@ -102,6 +102,15 @@ func (p *printer) group(e *ExplainNode, relationship string) Group {
 		add("Sort Space Used", Number(strconv.FormatInt(a.Sort.kilobytes(), 10)))
 		add("Sort Space Type", a.Sort.space())
 	}
+	if m := e.hashMethod(); m != nil {
+		batches := "HashAgg Batches"
+		if e.Node == nil {
+			batches = "Hash Batches"
+		}
+		add(batches, Number(strconv.Itoa(m.Batches)))
+		add("Peak Memory Usage", Number(strconv.FormatInt(kilobytes(m.Memory), 10)))
+		add("Disk Usage", Number(strconv.FormatInt(kilobytes(m.Disk), 10)))
+	}
 	var plans []Group
 	for i, c := range e.Children {
 		plans = append(plans, p.group(c, relationOf(e, i)))

@@ -36,6 +36,7 @@ type groupOp struct {
 	// later has the rows of groups that find no memory, with the number of their grouping set, if there
 	// are any.
 	later  rowcontainer.Partitions
+	memory int64     // that groups took at most
 	wide   types.Row // a row with the number of its set
 	states [][]State
 	acc    quota.Account
@@ -319,6 +320,7 @@ func (g *groupOp) Open() error {
 	g.groups.Open(&g.run.State, len(g.vals))
 	g.key.Open(&g.run.State, len(g.keys))
 	g.later.Open(&g.run.State, g.laterWidth())
+	g.memory = 0
 	g.filled, g.pos, g.inGroup, g.drained = false, 0, false, false
 	return g.src.Start()
 }
@@ -416,8 +418,19 @@ func (g *groupOp) fill() error {
 	}
 }
 
+// HashMethod says how the groups went through temporary files, if they did: those that found memory at
+// once are a batch too.
+func (g *groupOp) HashMethod() plan.HashMethod {
+	written, disk := g.later.Written()
+	if written == 0 {
+		return plan.HashMethod{}
+	}
+	return plan.HashMethod{Batches: written + 1, Memory: g.memory, Disk: disk}
+}
+
 // fillLater takes the next rows that found no memory into groups; false if there are none.
 func (g *groupOp) fillLater() (bool, error) {
+	g.memory = max(g.memory, g.used())
 	rows, err := g.later.Next()
 	if rows == nil || err != nil {
 		return false, err

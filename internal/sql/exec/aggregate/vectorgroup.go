@@ -24,6 +24,7 @@ type vectorGroup struct {
 	groups rowcontainer.Store // key values of each group
 	// later has the rows of groups that find no memory.
 	later  rowcontainer.Partitions
+	memory int64          // that groups took at most
 	fams   []types.Family // of the input's columns
 	known  [vector.BatchRows]uint16
 	wide   types.Row
@@ -112,6 +113,7 @@ func newVectorCall(c *operator.Compiler, vc vecexpr.Compiler, n *plan.Agg) (v ve
 func (g *vectorGroup) Open() error {
 	g.reset()
 	g.later.Open(&g.run.State, len(g.fams))
+	g.memory = 0
 	g.filled = false
 	return g.src.Open()
 }
@@ -129,6 +131,8 @@ func (g *vectorGroup) reset() {
 	g.acc.Init(g.run.Mem)
 	g.table.Open(&g.run.State)
 	g.groups.Open(&g.run.State, len(g.keys))
+	g.acc.AsksForRoom()
+	g.groups.Acc.AsksForRoom()
 	g.pos = 0
 }
 
@@ -204,8 +208,19 @@ func (g *vectorGroup) fill() error {
 	}
 }
 
+// HashMethod says how the groups went through temporary files, if they did: those that found memory at
+// once are a batch too.
+func (g *vectorGroup) HashMethod() plan.HashMethod {
+	written, disk := g.later.Written()
+	if written == 0 {
+		return plan.HashMethod{}
+	}
+	return plan.HashMethod{Batches: written + 1, Memory: g.memory, Disk: disk}
+}
+
 // fillLater takes the next rows that found no memory into groups; false if there are none.
 func (g *vectorGroup) fillLater() (bool, error) {
+	g.memory = max(g.memory, g.used())
 	rows, err := g.later.Next()
 	if rows == nil || err != nil {
 		return false, err
@@ -297,11 +312,7 @@ func (g *vectorGroup) room(b *vector.Batch) bool {
 	}
 	// Tables and states double when they are full.
 	need := used + 2*vector.SizeOf(g.cols, b.Sel)
-	err := g.acc.Grow(need)
-	if err == nil {
-		g.acc.Shrink(need)
-	}
-	return !g.run.Refused(err, used)
+	return !g.run.Refused(g.run.Mem.Room(need), used)
 }
 
 // growing is what groups take before it is found out for each batch whether there is room.

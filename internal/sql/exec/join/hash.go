@@ -92,7 +92,7 @@ func (h *hashRight) take(row types.Row) error {
 		if kept || err != nil {
 			return err
 		}
-		h.rounds.spills = true
+		h.rounds.spills, h.rounds.memory = true, h.used()
 		if err := h.divideStored(); err != nil {
 			return err
 		}

@@ -183,6 +183,14 @@ func (j *joinOp) divideLeft() error {
 	return err
 }
 
+// HashMethod says how a join by hash went through temporary files, if it did.
+func (j *joinOp) HashMethod() plan.HashMethod {
+	if j.hash == nil {
+		return plan.HashMethod{}
+	}
+	return j.hash.rounds.method()
+}
+
 // nextRound begins with the next round; false if there is none.
 func (j *joinOp) nextRound() (bool, error) {
 	j.seen = nil

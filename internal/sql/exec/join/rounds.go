@@ -22,6 +22,7 @@ type rounds struct {
 	// matched has the left rows for which a round of the partition found a match; nil if there is one round.
 	matched []uint64
 	acc     quota.Account
+	memory  int64 // that right rows took at most
 }
 
 // table is the right side of a round.
@@ -30,12 +31,14 @@ type table interface {
 	load(r *rowcontainer.FileReader) (all bool, err error)
 	// divide adds the rows in memory, those that r has left, and the left rows to the partitions.
 	divide(r, left *rowcontainer.FileReader) error
+	// used returns what the rows in memory take.
+	used() int64
 }
 
 // open prepares for sides with rows of the given widths.
 func (r *rounds) open(st *expr.State, kind plan.JoinKind, leftWidth, rightWidth int) {
 	r.close()
-	r.kind = kind
+	r.kind, r.memory = kind, 0
 	r.acc.Init(st.Mem)
 	r.parts.Open(st, rightWidth, leftWidth)
 }
@@ -58,6 +61,7 @@ func (r *rounds) next(t table) (bool, error) {
 		if err != nil {
 			return false, err
 		}
+		r.memory = max(r.memory, t.used())
 		r.left = r.parts.Read(rowcontainer.ProbeSide)
 		if all || !r.parts.Divisible() {
 			r.last = all
@@ -99,6 +103,12 @@ func (r *rounds) remember() error {
 	}
 	r.matched = make([]uint64, n)
 	return nil
+}
+
+// method says how the join went through temporary files, if it did.
+func (r *rounds) method() plan.HashMethod {
+	batches, disk := r.parts.Written()
+	return plan.HashMethod{Batches: batches, Memory: r.memory, Disk: disk}
 }
 
 // note notes that left row i of the round has a match.

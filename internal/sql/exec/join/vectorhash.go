@@ -507,6 +507,7 @@ func (h *buildSide) fill(r *rounds) error {
 func (h *buildSide) clear() {
 	h.acc.Close()
 	h.acc.Init(h.run.Mem)
+	h.acc.AsksForRoom()
 	h.table.Open(&h.run.State)
 	h.store.Reset()
 	h.first, h.last, h.after, h.paid = nil, nil, nil, 0
@@ -519,7 +520,7 @@ func (h *buildSide) take(b *vector.Batch) error {
 		if h.room(b) {
 			return h.add(b)
 		}
-		h.rounds.spills = true
+		h.rounds.spills, h.rounds.memory = true, h.used()
 		if err := h.divideStored(); err != nil {
 			return err
 		}
@@ -540,11 +541,7 @@ func (h *buildSide) room(b *vector.Batch) bool {
 	}
 	// The table and the chains double when they are full.
 	need := h.table.Used() + h.paid + 2*vector.SizeOf(b.Cols, b.Sel)
-	err := h.acc.Grow(need)
-	if err == nil {
-		h.acc.Shrink(need)
-	}
-	return !h.run.Refused(err, used)
+	return !h.run.Refused(h.run.Mem.Room(need), used)
 }
 
 // growing is what right rows take before it is found out for each batch whether there is room.

@@ -3,6 +3,7 @@ package join
 import (
 	"github.com/lichendb/lichen/internal/sql/exec/rowcontainer"
 	"github.com/lichendb/lichen/internal/sql/exec/vecexpr"
+	"github.com/lichendb/lichen/internal/sql/plan"
 	"github.com/lichendb/lichen/internal/sql/vector"
 )
 
@@ -76,6 +77,12 @@ func (j *vectorHash) noted(i uint16) bool {
 
 // load implements table.
 func (j *vectorHash) load(r *rowcontainer.FileReader) (all bool, err error) { return j.right.load(r) }
+
+// used implements table.
+func (j *vectorHash) used() int64 { return j.right.used() }
+
+// HashMethod says how the join went through temporary files, if it did.
+func (j *vectorHash) HashMethod() plan.HashMethod { return j.rounds.method() }
 
 // divide implements table.
 func (j *vectorHash) divide(_, left *rowcontainer.FileReader) error {

@@ -48,6 +48,7 @@ func (t *GroupTable) Open(st *expr.State) {
 	t.Close()
 	t.state = st
 	t.acc.Init(st.Mem)
+	t.acc.AsksForRoom()
 	t.slots = make([]int32, leastSlots)
 }
 
