@@ -20,6 +20,9 @@ const maxRules = 256
 // Rules are those of a locale.
 type Rules struct {
 	tag language.Tag
+	// backwards: accents count from the end of a text. whole: a character can change how much a
+	// later one counts, so that texts are not cut.
+	backwards, whole bool
 	// sorters and the casers keep state while they work, so each goroutine has its own.
 	sorters             sync.Pool
 	upper, lower, title sync.Pool
@@ -104,12 +107,20 @@ func newRules(tag language.Tag) *Rules {
 	}
 	order := ordered(tag)
 	return &Rules{
-		tag:     tag,
-		sorters: sync.Pool{New: func() any { return &sorter{c: collate.New(order, collate.OptionsFromTag(order))} }},
-		upper:   sync.Pool{New: func() any { c := cases.Upper(tag); return &c }},
-		lower:   sync.Pool{New: func() any { c := cases.Lower(tag); return &c }},
-		title:   sync.Pool{New: func() any { c := cases.Title(tag); return &c }},
+		tag:       tag,
+		backwards: order.TypeForKey("kb") == "true",
+		whole:     isOn(tag, "ka") && tag.TypeForKey("ka") != "noignore",
+		sorters:   sync.Pool{New: func() any { return &sorter{c: collate.New(order, collate.OptionsFromTag(order))} }},
+		upper:     sync.Pool{New: func() any { c := cases.Upper(tag); return &c }},
+		lower:     sync.Pool{New: func() any { c := cases.Lower(tag); return &c }},
+		title:     sync.Pool{New: func() any { c := cases.Title(tag); return &c }},
 	}
+}
+
+// isOn reports whether an attribute of a tag has another value than no.
+func isOn(tag language.Tag, key string) bool {
+	v := tag.TypeForKey(key)
+	return v != "" && v != "false" && v != "no"
 }
 
 // unsupported are the attributes of a tag that change orders and that x/text does not know:
@@ -119,7 +130,7 @@ var unsupported = []string{"kf", "kr", "kv", "kh"}
 // supported refuses what would be a wrong order.
 func supported(locale string, tag language.Tag) error {
 	for _, key := range unsupported {
-		if v := tag.TypeForKey(key); v != "" && v != "false" && v != "no" {
+		if isOn(tag, key) {
 			return pgerr.Unsupported("the attribute %s of the collation locale \"%s\" is not supported", key, locale)
 		}
 	}
@@ -134,11 +145,15 @@ func (r *Rules) Key(dst []byte, s string, ties bool) []byte {
 	}
 	so := r.sorters.Get().(*sorter)
 	defer r.sorters.Put(so)
-	so.buf.Reset()
-	key := so.c.KeyFromString(&so.buf, s)
+	key := so.key(s)
 	if !ties {
 		return append(dst, key...)
 	}
+	return breakTies(dst, key, s)
+}
+
+// breakTies appends to dst a key that orders texts of the same weights by their bytes.
+func breakTies(dst, key []byte, s string) []byte {
 	// The key ends before anything that it could go on with: zeros are escaped.
 	for _, c := range key {
 		if dst = append(dst, c); c == 0 {

@@ -9,6 +9,7 @@
 //  1. Comparing two keys of one locale by bytes orders as the locale does; with ties
 //     broken, different strings have different keys (Rules.Key, TestKeys).
 //  2. A key depends on nothing but locale and string: indexes hold keys (Rules.Key; TestStableKeys).
+//  3. A key that is made in pieces is the key (Rules.LongKey; TestLongKeys).
 //
 // Concurrency: Rules may be used by many goroutines.
 //

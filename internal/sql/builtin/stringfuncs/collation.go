@@ -21,8 +21,12 @@ func collationFunctions() []*call.Overload {
 	}
 	inCase := func(f func(r *collation.Rules, s string) string) call.BindFunc {
 		return func(b call.Binding) (call.EvalFunc, error) {
-			return withRules(b, func(_ *call.Context, r *collation.Rules, a []types.Datum) (types.Datum, error) {
-				return call.Text(f(r, a[0].Str()))
+			return withRules(b, func(c *call.Context, r *collation.Rules, a []types.Datum) (types.Datum, error) {
+				s := a[0].Str()
+				if err := c.Reserve(caseBytes * len(s)); err != nil {
+					return types.Null, err
+				}
+				return call.Text(f(r, s))
 			})
 		}
 	}
@@ -59,6 +63,13 @@ func withRules(b call.Binding, f func(*call.Context, *collation.Rules, []types.D
 	}, nil
 }
 
+// keyBytes and caseBytes are how many bytes of memory a collation key, and a text in another case,
+// take while they are made, for each of their text.
+const (
+	keyBytes  = 20
+	caseBytes = 2
+)
+
 // bindCollationKey makes collation_key(value, locale, whether ties are broken by bytes): what a
 // string sorts by, for an array the array of that.
 func bindCollationKey(b call.Binding) (call.EvalFunc, error) {
@@ -68,17 +79,24 @@ func bindCollationKey(b call.Binding) (call.EvalFunc, error) {
 		t = t.Elem
 	}
 	blanks := t.BaseType().Is(types.Bpchar)
-	key := func(r *collation.Rules, d types.Datum, ties bool) types.Datum {
+	key := func(c *call.Context, r *collation.Rules, d types.Datum, ties bool) (types.Datum, error) {
 		s := d.Str()
 		if blanks { // they do not count
 			s = strings.TrimRight(s, " ")
 		}
-		return types.NewBytes(string(r.Key(nil, s, ties)))
+		if len(s) < collation.LongText {
+			return types.NewBytes(string(r.Key(nil, s, ties))), nil
+		}
+		if err := c.Reserve(keyBytes * len(s)); err != nil {
+			return types.Null, err
+		}
+		k, err := r.LongKey(s, ties, c.Step)
+		return types.NewBytes(string(k)), err
 	}
 	return withRules(b, func(c *call.Context, r *collation.Rules, a []types.Datum) (types.Datum, error) {
 		ties := a[2].Bool()
 		if !array {
-			return key(r, a[0], ties), nil
+			return key(c, r, a[0], ties)
 		}
 		arr := a[0].DecodeArray(c.Format)
 		keys := make([]types.Datum, len(arr.Elems))
@@ -86,8 +104,12 @@ func bindCollationKey(b call.Binding) (call.EvalFunc, error) {
 			if err := c.Step(1 + len(x.Str())); err != nil {
 				return types.Null, err
 			}
-			if !x.IsNull() {
-				keys[i] = key(r, x, ties)
+			if x.IsNull() {
+				continue
+			}
+			var err error
+			if keys[i], err = key(c, r, x, ties); err != nil {
+				return types.Null, err
 			}
 		}
 		return types.EncodeArray(arr.Dims, keys, c.Format), nil
