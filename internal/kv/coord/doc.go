@@ -65,5 +65,8 @@
 // lock or a refresh of what may be among them waits for it, and so does the end of the transaction. A spill
 // that failed leaves the writes in the buffer (beginSpill, endSpill; TestSpillUnderWay).
 //
+// C14. What a failed spill has stored of a statement is undone with it, or the transaction can't go on
+// (spillRollback; TestTornSpill).
+//
 // Env's registry of active transactions has a mutex; a Txn has none.
 package coord

@@ -84,6 +84,7 @@ type spillState struct {
 	span   kvpb.Span // of all keys spilled
 	keys   spilledKeys
 	flight *spillFlight // nil: no spill is under way
+	torn   bool         // a spill failed: ranges may have stored some of the buffer's writes
 }
 
 // maybeSpill spills a buffer that has grown too large. The present statement still sees the state
@@ -254,11 +255,15 @@ func pageWithin(page *kvpb.ScanResponse, lo, hi []byte, reverse bool) int {
 }
 
 // spillRollback undoes the spilled writes since sp. The spill released their row locks, so the keys
-// must now stay unchanged as if they had been read.
+// must now stay unchanged as if they had been read. It returns a retry error if a failed spill may
+// have stored some writes since sp while others from before are only in the buffer.
 func (t *Txn) spillRollback(ctx context.Context, sp Savepoint) error {
 	_ = t.endSpill() // after an error its writes are in the buffer
-	if t.state != spilled || sp.writes >= t.spill.base {
+	switch {
+	case t.state != spilled || sp.writes >= t.spill.base && !t.spill.torn:
 		return nil
+	case sp.writes > t.spill.base:
+		return &kvpb.RetryError{Reason: "a large write before the rollback to a savepoint has failed half-way", Key: t.spill.anchor}
 	}
 	if t.remembersReads() {
 		seen := []kvpb.Span{t.spill.span}
@@ -274,6 +279,7 @@ func (t *Txn) spillRollback(ctx context.Context, sp Savepoint) error {
 	}
 	t.spill.base += t.buf.Len()
 	t.buf.Reset()
+	t.spill.torn = false
 	return nil
 }
 

@@ -3,6 +3,7 @@ package coord
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"sync"
 	"testing"
@@ -88,5 +89,63 @@ func TestSpillInParallel(t *testing.T) {
 			}
 			t.Logf("%v, %d at a time", time.Since(began), s.most)
 		})
+	}
+}
+
+// tornSpills stores the first request of a spill and fails others.
+type tornSpills struct {
+	kvpb.Sender
+	stored  int
+	undone  []uint64 // from which positions
+	refused error
+}
+
+func (s *tornSpills) Spill(_ context.Context, req *kvpb.SpillRequest) error {
+	if s.stored > 0 {
+		return s.refused
+	}
+	s.stored = len(req.Writes)
+	return nil
+}
+
+func (s *tornSpills) Unspill(_ context.Context, req *kvpb.UnspillRequest) error {
+	s.undone = append(s.undone, req.From)
+	return nil
+}
+
+func (s *tornSpills) Refresh(context.Context, *kvpb.RefreshRequest) error { return nil }
+
+// A spill that failed half-way is undone by a rollback to a savepoint, though the buffer still has
+// all of its writes. The transaction ends if the buffer has writes from before the savepoint too:
+// nobody knows which of those are stored.
+func TestTornSpill(t *testing.T) {
+	for _, before := range []int{0, 1} {
+		s := &tornSpills{refused: errors.New("no room")}
+		env := NewEnv(s, hlc.NewSystem(0), 1)
+		env.SpillBytes = 16 << 10
+		txn := New(env)
+		txn.Reset(Options{})
+		txn.BeginStatement()
+		for i := range before {
+			if err := txn.Put(fmt.Appendf(nil, "a%d", i), nil); err != nil {
+				t.Fatal(err)
+			}
+		}
+		sp := txn.Savepoint()
+		txn.BeginStatement()
+		var err error
+		for i := 0; err == nil && i < 1000; i++ {
+			err = txn.Put(fmt.Appendf(nil, "k%04d", i), make([]byte, 100))
+		}
+		if !errors.Is(err, s.refused) || s.stored == 0 {
+			t.Fatalf("%d writes were stored: %v", s.stored, err)
+		}
+		err = txn.RollbackTo(t.Context(), sp)
+		if before == 0 && (err != nil || len(s.undone) != 1 || s.undone[0] != 0) {
+			t.Errorf("undone from %v: %v", s.undone, err)
+		}
+		if before > 0 && kvpb.Classify(err) != kvpb.ClassRetry {
+			t.Errorf("with writes from before: %v", err)
+		}
 	}
 }

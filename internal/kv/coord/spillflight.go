@@ -71,6 +71,7 @@ func (t *Txn) endSpill() error {
 		t.spill.base -= f.buf.Len()
 		f.buf.append(&t.buf)
 		t.buf, t.charged = f.buf, t.charged+f.charged
+		t.spill.torn = true
 		t.mustRestart = t.mustRestart || kvpb.Classify(f.err) == kvpb.ClassRetry
 		return f.err
 	}
