@@ -71,16 +71,17 @@ func (e *equalColumns) oneEach() bool {
 	return len(slices.Compact(rels)) == len(e.rels)
 }
 
-// merged adds a pair of equal columns to classes, joining those that it connects.
+// merged adds a pair of equal columns to classes, joining those that it connects. No column is in
+// two classes of one operator.
 func merged(classes []equalColumns, e equalColumns) []equalColumns {
-	out := classes[:0]
+	out, l, r := classes[:0], e.cols[0].Col, e.cols[1].Col
 	for _, k := range classes {
-		if k.call.Fn != e.call.Fn || !k.has(e.cols[0].Col) && !k.has(e.cols[1].Col) {
+		if k.call.Fn != e.call.Fn || !k.has(l) && !k.has(r) {
 			out = append(out, k)
 			continue
 		}
 		for i, col := range k.cols {
-			if !e.has(col.Col) {
+			if col.Col != l && col.Col != r {
 				e.cols, e.rels = append(e.cols, col), append(e.rels, k.rels[i])
 			}
 		}
