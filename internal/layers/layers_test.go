@@ -46,7 +46,7 @@ var order = [][]string{
 	{"sql/copyfmt", "sql/optimizer", "sql/planner/plantest", "sql/planner", "sql/plan"},
 	{"sql/inverted", "sql/rowcodec", "sql/catalog"},
 	{"sql/builtin"},
-	{"sql/builtin/catalogfuncs", "sql/builtin/sessionfuncs", "sql/builtin/aggfuncs", "sql/builtin/searchfuncs", "sql/builtin/netfuncs", "sql/builtin/typefuncs",
+	{"sql/builtin/catalogfuncs", "sql/builtin/sessionfuncs", "sql/builtin/aggfuncs", "sql/builtin/searchfuncs", "sql/builtin/netfuncs", "sql/builtin/geofuncs", "sql/builtin/typefuncs",
 		"sql/builtin/jsonfuncs", "sql/builtin/rangefuncs", "sql/builtin/arrayfuncs", "sql/builtin/formatfuncs", "sql/builtin/datefuncs",
 		"sql/builtin/stringfuncs", "sql/builtin/numfuncs", "sql/builtin/decimal", "sql/builtin/comparefuncs"},
 	{"sql/builtin/call", "sql/builtin/coerce"},
@@ -54,7 +54,7 @@ var order = [][]string{
 	{"sql/charset"},
 	{"sql/vector"},
 	{"sql/types/typetest", "sql/types/casts", "sql/types/typeio", "sql/types/datetime", "sql/types"},
-	{"sql/pgregexp", "sql/ascii", "sql/jsonpath", "sql/textsearch", "sql/trigram", "sql/collation"},
+	{"sql/pgregexp", "sql/ascii", "sql/geometry", "sql/jsonpath", "sql/textsearch", "sql/trigram", "sql/collation"},
 	{"clustertest"}, // for tests
 	{"kvnode"},
 	{"rebalance"},

@@ -16,6 +16,7 @@ import (
 	"github.com/lichendb/lichen/internal/sql/builtin/comparefuncs"
 	"github.com/lichendb/lichen/internal/sql/builtin/datefuncs"
 	"github.com/lichendb/lichen/internal/sql/builtin/formatfuncs"
+	"github.com/lichendb/lichen/internal/sql/builtin/geofuncs"
 	"github.com/lichendb/lichen/internal/sql/builtin/jsonfuncs"
 	"github.com/lichendb/lichen/internal/sql/builtin/netfuncs"
 	"github.com/lichendb/lichen/internal/sql/builtin/numfuncs"
@@ -147,6 +148,7 @@ func declared() []*call.Overload {
 		jsonfuncs.Overloads(),
 		searchfuncs.Overloads(),
 		netfuncs.Overloads(),
+		geofuncs.Overloads(),
 		sessionfuncs.Overloads(),
 		catalogfuncs.Overloads(),
 		typefuncs.Overloads(),

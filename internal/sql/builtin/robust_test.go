@@ -132,6 +132,8 @@ func parsedDatum(r *rand.Rand, t *types.T) types.Datum {
 		if t.Is(types.ACLItem) {
 			texts = []string{"=r/10", "17=ar*A/4294967295"}
 		}
+	case types.GeometryFamily:
+		texts = shapeTexts[t.Name]
 	case types.VoidFamily, types.RecordFamily, types.AnyFamily, types.EnumFamily:
 		return types.Null
 	}
@@ -140,6 +142,16 @@ func parsedDatum(r *rand.Rand, t *types.T) types.Datum {
 		panic(err)
 	}
 	return d
+}
+
+var shapeTexts = map[string][]string{
+	"point":   {"(0,0)", "(1,2)", "(NaN,-Infinity)", "(1e300,-1e-300)"},
+	"lseg":    {"[(0,0),(1,1)]", "[(1,1),(1,1)]", "[(NaN,0),(Infinity,1e300)]"},
+	"line":    {"{1,-1,0}", "{0,1,2}", "{NaN,Infinity,1e-300}"},
+	"box":     {"(0,0),(2,2)", "(1,1),(1,1)", "(NaN,-Infinity),(1e300,0)"},
+	"path":    {"((0,0))", "[(0,0),(1,1),(2,0)]", "((0,0),(1,1),(2,0))", "[(NaN,1),(1e300,-1e300)]"},
+	"polygon": {"((0,0))", "((0,0),(1,1),(2,0))", "((0,0),(4,0),(4,4),(0,4))", "((NaN,1),(1e300,-1e300),(Infinity,0))"},
+	"circle":  {"<(0,0),1>", "<(1,1),0>", "<(NaN,Infinity),1e300>"},
 }
 
 func randomRange(r *rand.Rand, t *types.T) types.Datum {

@@ -44,6 +44,9 @@ func hashable(l, r plan.Expr) bool {
 	case types.RecordFamily, types.JSONFamily, types.ArrayFamily, types.RangeFamily, types.MultirangeFamily:
 		return false
 	}
+	if !types.HasEquality(lt) { // its operator = compares something else
+		return false
+	}
 	return (lt.Oid == types.Bpchar.Oid) == (rt.Oid == types.Bpchar.Oid)
 }
 

@@ -172,7 +172,7 @@ func (s *snapshot) typeRow(w *writer, t *types.T, schema uint32) {
 	w.str("typcategory", string(info.Category))
 	w.flag("typispreferred", info.Preferred)
 	w.flag("typisdefined", true)
-	w.str("typdelim", ",")
+	w.str("typdelim", string(t.Delimiter()))
 	if w.oid("typrelid", 0); t.Def != nil && t.Def.Kind == types.DefComposite {
 		w.oid("typrelid", t.Oid)
 	}

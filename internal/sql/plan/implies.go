@@ -126,7 +126,7 @@ func rangeImplies(g, c Expr) bool {
 		return false
 	}
 	cx, cop, ck, ok := versusConst(c)
-	if !ok || !ExprEqual(gx, cx) || gk.D.Family() != ck.D.Family() || gk.T.Elem != nil {
+	if !ok || !ExprEqual(gx, cx) || gk.D.Family() != ck.D.Family() || gk.T.Elem != nil || !types.HasOrder(gk.T) {
 		return false
 	}
 	return holds(gop, types.Compare(gk.D, ck.D), cop)

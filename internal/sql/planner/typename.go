@@ -116,7 +116,7 @@ func FindType(ctx context.Context, tn *ast.TypeName, defaultIntSize int, r catal
 
 // unsupportedTypes are types of PostgreSQL that do not exist here.
 var unsupportedTypes = []string{
-	"box", "circle", "gtsvector", "line", "lseg", "path", "point", "polygon", "xml",
+	"gtsvector", "xml",
 }
 
 // findType is FindType that returns the descriptor of a user-defined type too.

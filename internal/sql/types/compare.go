@@ -49,7 +49,7 @@ func CompareSteps(a, b Datum, fc *FormatContext) int {
 		return compareArrays(nil, a, b, fc)
 	case RecordFamily:
 		return compareRecords(a, b, fc)
-	case EnumFamily, MACFamily, TSVectorFamily, TSQueryFamily, JSONPathFamily, OpaqueFamily:
+	case EnumFamily, MACFamily, TSVectorFamily, TSQueryFamily, JSONPathFamily, OpaqueFamily, GeometryFamily:
 		return CompareStrings(a.s, b.s, fc)
 	case BitFamily:
 		return cmp.Or(CompareStrings(a.s, b.s, fc), cmp.Compare(a.n, b.n))
@@ -93,8 +93,10 @@ func HasEquality(t *T) bool {
 		return t.Oid == JSONB.Oid
 	case OpaqueFamily:
 		return t.Oid == ACLItem.Oid
+	case JSONPathFamily, GeometryFamily:
+		return false
 	}
-	return t.Family != JSONPathFamily
+	return true
 }
 
 // CompareFloats orders floats with NaN equal to itself and above the rest.
@@ -250,7 +252,7 @@ func AppendHashKey(dst []byte, d Datum, fc *FormatContext) []byte {
 		for _, f := range fields {
 			dst = AppendHashKeyTyped(dst, f.Type, f.Datum, fc)
 		}
-	case EnumFamily, MACFamily, TSVectorFamily, TSQueryFamily, JSONPathFamily, InetFamily, OpaqueFamily:
+	case EnumFamily, MACFamily, TSVectorFamily, TSQueryFamily, JSONPathFamily, InetFamily, OpaqueFamily, GeometryFamily:
 		return appendStringKey(dst, d.s, fc)
 	case BitFamily:
 		return appendStringKey(appendKey64(dst, uint64(d.n)), d.s, fc)

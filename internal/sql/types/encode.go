@@ -152,7 +152,7 @@ func (r *reader) datum(depth int) Datum {
 		months, days := r.int32(), r.int32()
 		return NewInterval(IntervalValue{Months: months, Days: days, Micros: r.varint()})
 	case StringFamily, BytesFamily, UUIDFamily, JSONFamily, ArrayFamily, RecordFamily, EnumFamily, InetFamily, MACFamily,
-		RangeFamily, MultirangeFamily, TSVectorFamily, TSQueryFamily, JSONPathFamily, OpaqueFamily:
+		RangeFamily, MultirangeFamily, TSVectorFamily, TSQueryFamily, JSONPathFamily, OpaqueFamily, GeometryFamily:
 		return Datum{fam: f, s: r.take(r.uvarint())}
 	case BitFamily:
 		n := r.uvarint()
@@ -266,6 +266,11 @@ func (r *reader) check(d Datum, depth int) {
 		return
 	case MACFamily:
 		if len(d.s) != 6 && len(d.s) != 8 {
+			r.fail()
+		}
+		return
+	case GeometryFamily:
+		if !validGeometry(d.s) {
 			r.fail()
 		}
 		return

@@ -27,7 +27,7 @@ func (t *T) Width() (lo, hi int64, inside bool) {
 		case Oid.Oid, Xid.Oid, CID.Oid:
 			return 0, math.MaxUint32, false
 		}
-	case ArrayFamily, RecordFamily, RangeFamily, MultirangeFamily, UUIDFamily, InetFamily, MACFamily, BitFamily:
+	case ArrayFamily, RecordFamily, RangeFamily, MultirangeFamily, UUIDFamily, InetFamily, MACFamily, BitFamily, GeometryFamily:
 		inside = true
 	}
 	return math.MinInt64, math.MaxInt64, inside
@@ -50,6 +50,8 @@ func (t *T) fitsPayload(d Datum, depth int, fc *FormatContext) bool {
 		for n := r.uvarint(); n > 0 && r.err == nil && !fc.Stopped(1); n-- {
 			r.fitsBounds(t.Sub.Sub, depth, fc)
 		}
+	case GeometryFamily:
+		return validGeometry(d.s) && t.BaseType().hasShape(d.s)
 	default:
 		r.check(d, depth)
 		return r.err == nil

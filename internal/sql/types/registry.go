@@ -116,6 +116,13 @@ var registry = []registered{
 	reg(Refcursor, RefcursorArray, -1, false, "bUfix"),
 	reg(PgSnapshot, PgSnapshotArray, -1, false, "bUfdx"),
 	reg(TxidSnapshot, TxidSnapshotArray, -1, false, "bUfdx"),
+	reg(Point, PointArray, 16, false, "bGfdp"),
+	reg(LSeg, LSegArray, 32, false, "bGfdp"),
+	reg(Path, PathArray, -1, false, "bGfdx"),
+	reg(Box, BoxArray, 32, false, "bGfdp"),
+	reg(Polygon, PolygonArray, -1, false, "bGfdx"),
+	reg(Line, LineArray, 24, false, "bGfdp"),
+	reg(Circle, CircleArray, 24, false, "bGfdp"),
 	reg(Int4Range, Int4RangeArray, -1, false, "rRfix"),
 	reg(NumRange, NumRangeArray, -1, false, "rRfix"),
 	reg(TSRange, TSRangeArray, -1, false, "rRfdx"),
@@ -290,6 +297,18 @@ func InfoOf(t *T) Info {
 // Category returns pg_type.typcategory: 'N' numeric, 'S' string, 'D' date and
 // time, and so on.
 func (t *T) Category() byte { return InfoOf(t).Category }
+
+// Delimiter returns pg_type.typdelim: what stands between the values of t in the text of an array, or
+// between the elements of t if it is an array.
+func (t *T) Delimiter() byte {
+	if t.Elem != nil {
+		t = t.Elem
+	}
+	if t.BaseType().Is(Box) {
+		return ';'
+	}
+	return ','
+}
 
 // Preferred returns pg_type.typispreferred.
 func (t *T) Preferred() bool { return InfoOf(t).Preferred }

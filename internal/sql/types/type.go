@@ -34,6 +34,7 @@ const (
 	TSQueryFamily            // s: text of a tsquery in its normal form
 	JSONPathFamily           // s: text of a jsonpath as it prints
 	OpaqueFamily             // s: what has no order: refcursor, pg_snapshot, aclitem, see system.go
+	GeometryFamily           // s: a shape and its coordinates, see geometry.go (point, box, ...)
 )
 
 // T is a SQL type. Types are compared by Oid (and Typmod where the modifier
@@ -149,6 +150,13 @@ var (
 	Refcursor     = scalar(OpaqueFamily, 1790, "refcursor", "refcursor")
 	PgSnapshot    = scalar(OpaqueFamily, 5038, "pg_snapshot", "pg_snapshot")
 	TxidSnapshot  = scalar(OpaqueFamily, 2970, "txid_snapshot", "txid_snapshot")
+	Point         = scalar(GeometryFamily, 600, "point", "point")
+	LSeg          = scalar(GeometryFamily, 601, "lseg", "lseg")
+	Path          = scalar(GeometryFamily, 602, "path", "path")
+	Box           = scalar(GeometryFamily, 603, "box", "box")
+	Polygon       = scalar(GeometryFamily, 604, "polygon", "polygon")
+	Line          = scalar(GeometryFamily, 628, "line", "line")
+	Circle        = scalar(GeometryFamily, 718, "circle", "circle")
 	Int4Range     = rangeOf(Int4, 3904, "int4range")
 	NumRange      = rangeOf(Numeric, 3906, "numrange")
 	TSRange       = rangeOf(Timestamp, 3908, "tsrange")
@@ -256,6 +264,14 @@ var (
 	XidArray          = arrayOf(Xid, 1011)
 	RegnamespaceArray = arrayOf(Regnamespace, 4090)
 	RecordArray       = arrayOf(Record, 2287)
+
+	PointArray   = arrayOf(Point, 1017)
+	LSegArray    = arrayOf(LSeg, 1018)
+	PathArray    = arrayOf(Path, 1019)
+	BoxArray     = arrayOf(Box, 1020)
+	PolygonArray = arrayOf(Polygon, 1027)
+	LineArray    = arrayOf(Line, 629)
+	CircleArray  = arrayOf(Circle, 719)
 
 	RegdictionaryArray = arrayOf(Regdictionary, 3770)
 	MoneyArray         = arrayOf(Money, 791)

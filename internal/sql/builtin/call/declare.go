@@ -26,6 +26,7 @@ var signatureTypes = func() map[string]*types.T {
 		types.Int4Range, types.Int8Range, types.NumRange, types.TSRange, types.TSTZRange, types.DateRange,
 		types.Int4Multirange, types.Int8Multirange, types.NumMultirange, types.TSMultirange, types.TSTZMultirange,
 		types.DateMultirange, types.AnyEnum, types.AnyRange, types.AnyMultirange, types.CString,
+		types.Point, types.LSeg, types.Line, types.Box, types.Path, types.Polygon, types.Circle,
 	} {
 		m[t.Name] = t
 	}

@@ -152,6 +152,7 @@ func castTable() map[castKey]Cast {
 	addBitCasts(add)
 	addNetworkCasts(add)
 	addRangeCasts(add)
+	addGeometryCasts(add)
 	addSystemCasts(add)
 	return m
 }

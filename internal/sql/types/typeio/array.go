@@ -13,7 +13,7 @@ func parseArray(t *types.T, s string, fc *types.FormatContext) (types.Datum, err
 	if types.IsVector(t) {
 		return parseVector(t, s, fc)
 	}
-	p := arrayParser{lit: s, s: s, innerDepth: -1, fc: fc}
+	p := arrayParser{lit: s, s: s, delim: t.Delimiter(), innerDepth: -1, fc: fc}
 	if err := p.literal(); err != nil {
 		return types.Null, err
 	}
@@ -66,6 +66,7 @@ type arrayItem struct {
 // interpreted, as the order of errors shows PostgreSQL does.
 type arrayParser struct {
 	lit, s     string // the whole literal; what remains
+	delim      byte   // between elements
 	items      []arrayItem
 	dims       []types.ArrayDim
 	lens       []int // length of each dimension, -1 while unknown
@@ -220,7 +221,7 @@ func (p *arrayParser) level(depth int) error {
 			return p.err("Unexpected end of input.")
 		}
 		c := p.s[0]
-		if c == ',' {
+		if c == p.delim {
 			p.s = p.s[1:]
 			continue
 		}
@@ -238,7 +239,7 @@ func (p *arrayParser) level(depth int) error {
 
 func (p *arrayParser) errUnexpected(c byte) error {
 	switch c {
-	case '{', '}', ',':
+	case '{', '}', p.delim:
 		return p.err("Unexpected \"%c\" character.", c)
 	}
 	return p.err("Unexpected array element.")
@@ -255,7 +256,7 @@ func (p *arrayParser) entry(depth int) error {
 			return p.errUnexpected(c)
 		}
 		return p.level(depth + 1)
-	case '}', ',':
+	case '}', p.delim:
 		return p.errUnexpected(c)
 	}
 	if p.innerDepth < 0 && depth+1 == len(p.lens) {
@@ -283,7 +284,7 @@ func (p *arrayParser) item() (arrayItem, error) {
 	i := 0
 	for ; i < len(p.s); i++ {
 		c := p.s[i]
-		if c == ',' || c == '}' {
+		if c == p.delim || c == '}' {
 			text := string(b[:keep])
 			p.s = p.s[i:]
 			return arrayItem{text: text, null: !escaped && strings.EqualFold(text, "null")}, nil
@@ -350,7 +351,7 @@ func appendArray(dst []byte, t *types.T, d types.Datum, fc *types.FormatContext)
 		return append(dst, "{}"...)
 	}
 	dst = appendDims(dst, a.Dims)
-	w := arrayWriter{elem: elem, a: a, fc: fc}
+	w := arrayWriter{elem: elem, delim: t.Delimiter(), a: a, fc: fc}
 	return w.level(dst, 0)
 }
 
@@ -374,17 +375,18 @@ func appendDims(dst []byte, dims []types.ArrayDim) []byte {
 }
 
 type arrayWriter struct {
-	elem *types.T
-	a    types.Array
-	fc   *types.FormatContext
-	next int
+	elem  *types.T
+	delim byte
+	a     types.Array
+	fc    *types.FormatContext
+	next  int
 }
 
 func (w *arrayWriter) level(dst []byte, depth int) []byte {
 	dst = append(dst, '{')
 	for i := int32(0); i < w.a.Dims[depth].Len && !w.fc.Stopped(1); i++ {
 		if i > 0 {
-			dst = append(dst, ',')
+			dst = append(dst, w.delim)
 		}
 		if depth+1 < len(w.a.Dims) {
 			dst = w.level(dst, depth+1)
@@ -396,15 +398,15 @@ func (w *arrayWriter) level(dst []byte, depth int) []byte {
 			dst = append(dst, "NULL"...)
 			continue
 		}
-		dst = appendArrayItem(dst, w.elem, e, w.fc)
+		dst = w.item(dst, e)
 	}
 	return append(dst, '}')
 }
 
-func appendArrayItem(dst []byte, t *types.T, d types.Datum, fc *types.FormatContext) []byte {
+func (w *arrayWriter) item(dst []byte, d types.Datum) []byte {
 	start := len(dst)
-	dst = AppendText(dst, t, d, fc)
-	if !arrayItemNeedsQuotes(dst[start:]) {
+	dst = AppendText(dst, w.elem, d, w.fc)
+	if !w.needsQuotes(dst[start:]) {
 		return dst
 	}
 	text := string(dst[start:])
@@ -418,12 +420,12 @@ func appendArrayItem(dst []byte, t *types.T, d types.Datum, fc *types.FormatCont
 	return append(dst, '"')
 }
 
-func arrayItemNeedsQuotes(b []byte) bool {
+func (w *arrayWriter) needsQuotes(b []byte) bool {
 	if len(b) == 0 || len(b) == 4 && strings.EqualFold(string(b), "null") {
 		return true
 	}
 	for _, c := range b {
-		if c == '"' || c == '\\' || c == '{' || c == '}' || c == ',' || ascii.IsSpace(c) {
+		if c == '"' || c == '\\' || c == '{' || c == '}' || c == w.delim || ascii.IsSpace(c) {
 			return true
 		}
 	}

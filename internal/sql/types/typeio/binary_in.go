@@ -103,27 +103,12 @@ func (m *message) value(t *types.T) (types.Datum, error) {
 		b := m.take(1)
 		return types.NewBool(len(b) == 1 && b[0] != 0), nil
 	case types.IntFamily:
-		switch t.Len() {
-		case 2:
-			return types.NewInt(int64(int16(m.uint16()))), nil
-		case 6: // tid
-			block := m.uint32()
-			return types.NewTID(block, m.uint16()), nil
-		case 8:
-			if t.Oid == types.Xid8.Oid || t.Oid == types.PgLSN.Oid {
-				return types.NewUint64(uint64(m.int64())), nil
-			}
-			return types.NewInt(m.int64()), nil
-		}
-		if t.Oid == types.Int4.Oid {
-			return types.NewInt(int64(m.int32())), nil
-		}
-		return types.NewInt(int64(m.uint32())), nil
+		return m.integer(t), nil
 	case types.FloatFamily:
 		if t.Oid == types.Float4.Oid {
 			return types.NewFloat(float64(math.Float32frombits(m.uint32()))), nil
 		}
-		return types.NewFloat(math.Float64frombits(uint64(m.int64()))), nil
+		return types.NewFloat(m.float64()), nil
 	case types.DecimalFamily:
 		return m.decimal()
 	case types.StringFamily:
@@ -162,10 +147,31 @@ func (m *message) value(t *types.T) (types.Datum, error) {
 		return parseJSONPath(m.restText(), m.fc)
 	case types.OpaqueFamily:
 		return m.opaque(t)
+	case types.GeometryFamily:
+		return m.geometry(t)
 	case types.NullFamily, types.AnyFamily:
 		return types.Null, pgerr.Unsupported("cannot accept a value of type %s", t.SQLName)
 	}
 	return m.dateTime(t)
+}
+
+func (m *message) integer(t *types.T) types.Datum {
+	switch t.Len() {
+	case 2:
+		return types.NewInt(int64(int16(m.uint16())))
+	case 6: // tid
+		block := m.uint32()
+		return types.NewTID(block, m.uint16())
+	case 8:
+		if t.Oid == types.Xid8.Oid || t.Oid == types.PgLSN.Oid {
+			return types.NewUint64(uint64(m.int64()))
+		}
+		return types.NewInt(m.int64())
+	}
+	if t.Oid == types.Int4.Oid {
+		return types.NewInt(int64(m.int32()))
+	}
+	return types.NewInt(int64(m.uint32()))
 }
 
 func (m *message) text(t *types.T) (types.Datum, error) {

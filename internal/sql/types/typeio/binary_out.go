@@ -86,6 +86,8 @@ func AppendBinary(dst []byte, t *types.T, d types.Datum, fc *types.FormatContext
 		return append(append(dst, jsonpathVersion), d.Str()...)
 	case types.OpaqueFamily:
 		return appendOpaqueBinary(dst, t, d)
+	case types.GeometryFamily:
+		return appendGeometryBinary(dst, t, d)
 	}
 	return dst
 }

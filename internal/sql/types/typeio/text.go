@@ -69,6 +69,8 @@ func parseText(t *types.T, s string, fc *types.FormatContext) (types.Datum, erro
 		return parseJSONPath(s, fc)
 	case types.OpaqueFamily:
 		return parseOpaque(t, s, fc)
+	case types.GeometryFamily:
+		return parseGeometry(t, s, fc)
 	}
 	return types.Null, pgerr.Unsupported("cannot accept a value of type %s", t.SQLName)
 }
@@ -121,6 +123,8 @@ func AppendText(dst []byte, t *types.T, d types.Datum, fc *types.FormatContext) 
 		return append(dst, d.Str()...)
 	case types.OpaqueFamily:
 		return appendOpaque(dst, t, d, fc)
+	case types.GeometryFamily:
+		return appendGeometry(dst, t, d, fc)
 	}
 	return dst
 }

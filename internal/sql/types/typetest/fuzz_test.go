@@ -13,7 +13,8 @@ import (
 
 func FuzzParseText(f *testing.F) {
 	ts := inputTypes()
-	for _, s := range []string{"1", "-0.5e3", "{1,NULL}", "1999-01-08 04:05:06 America/New_York", "P1Y2M3DT4H", "[1,{\"a\":2}]", "\\xdead", "allballs"} {
+	for _, s := range []string{"1", "-0.5e3", "{1,NULL}", "1999-01-08 04:05:06 America/New_York", "P1Y2M3DT4H", "[1,{\"a\":2}]", "\\xdead", "allballs",
+		"(1,2)", "((0,0),(1,1e2))", "[(1,2),(3,4)]", "{1,-1,0}", "<(1,2),3>"} {
 		for i := range ts {
 			f.Add(uint8(i), s)
 		}
@@ -39,7 +40,7 @@ func FuzzParseText(f *testing.F) {
 func FuzzParseBinary(f *testing.F) {
 	ts := inputTypes()
 	for i, typ := range ts {
-		for _, s := range []string{"1", "{1,NULL}", "{}", "2020-01-01", "1 day", "{\"a\":1}", "NaN", "12345.678", "00000000000000000000000000000001"} {
+		for _, s := range []string{"1", "{1,NULL}", "{}", "2020-01-01", "1 day", "{\"a\":1}", "NaN", "12345.678", "(1,2),(3,4)", "{1,-1,0}", "<(1,2),3>", "00000000000000000000000000000001"} {
 			if d, err := typeio.ParseText(typ, s, nil); err == nil {
 				f.Add(uint8(i), typeio.AppendBinary(nil, typ, d, nil))
 			}

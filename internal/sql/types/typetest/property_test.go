@@ -189,6 +189,20 @@ func sampleTexts(typ *types.T) []string {
 		return []string{"", "c", "a b"}
 	case types.CIDR.Oid:
 		return []string{"10.0.0.0/8", "10", "192.168.1", "::/0", "2001:db8::/32", "10.0.0.0/16"}
+	case types.Point.Oid:
+		return []string{"(0,0)", "1.5,-2", "(NaN,-Infinity)", "(1e300,-0)"}
+	case types.LSeg.Oid:
+		return []string{"[(0,0),(1,1)]", "((1,2),(1,2))"}
+	case types.Line.Oid:
+		return []string{"{1,-1,0}", "[(0,0),(1,2)]"}
+	case types.Box.Oid:
+		return []string{"(0,0),(2,2)", "((NaN,3),(1,-Infinity))"}
+	case types.Path.Oid:
+		return []string{"((0,0))", "[(0,0),(1,1),(2,0)]", "((0,0),(1,1),(2,0))"}
+	case types.Polygon.Oid:
+		return []string{"((0,0))", "((0,0),(1,1),(2,0))"}
+	case types.Circle.Oid:
+		return []string{"<(0,0),1>", "<(NaN,1e-300),Infinity>"}
 	}
 	switch typ.Family {
 	case types.InetFamily:
