@@ -181,8 +181,8 @@ func (s *snapshot) typeRow(w *writer, t *types.T, schema uint32) {
 	switch {
 	case t.Is(types.Name): // a name can be subscripted
 		w.oid("typelem", types.Char.Oid)
-	case t.Elem != nil && t.Def == nil:
-		w.oid("typelem", t.Elem.Oid)
+	case t.Def == nil && t.Subscripted() != nil:
+		w.oid("typelem", t.Subscripted().Oid)
 	}
 	if w.oid("typarray", 0); t.Def == nil || t.HasArrays() {
 		w.oid("typarray", info.ArrayOid)
@@ -253,7 +253,7 @@ func subscriptOf(t *types.T) uint32 {
 	switch {
 	case t.Is(types.JSONB):
 		return 6098
-	case t.Is(types.Name):
+	case t.Is(types.Name), t.Def == nil && t.Family == types.GeometryFamily && t.Subscripted() != nil:
 		return 6180
 	case t.Elem != nil && (t.Def == nil || t.Def.Kind != types.DefDomain):
 		return 6179

@@ -54,8 +54,10 @@ func (p *partAssign) undomained(t *types.T, old plan.Expr, path []ast.TargetStep
 		return p.field(t, old, path)
 	case t.Oid == types.JSONB.Oid:
 		return p.json(old, path)
-	case t.Elem == nil:
+	case t.Subscripted() == nil:
 		return nil, pgerr.New(pgerr.DatatypeMismatch, "cannot subscript type %s because it does not support subscripting", t.SQLName).At(p.target.Pos)
+	case slice && t.Elem == nil:
+		return nil, errSliceOfFixed()
 	case slice:
 		return p.slice(t, old, path[:n], path[n:])
 	}
@@ -64,7 +66,7 @@ func (p *partAssign) undomained(t *types.T, old plan.Expr, path []ast.TargetStep
 
 // element assigns to old[i], or to a part of that.
 func (p *partAssign) element(t *types.T, old plan.Expr, index, rest []ast.TargetStep) (plan.Expr, error) {
-	sub := &plan.Subscript{Arg: old, T: t.Elem.WithTypmod(t.Typmod)}
+	sub := &plan.Subscript{Arg: old, T: t.Subscripted()}
 	for i := range index {
 		x, err := p.b.subscriptInt(index[i].Index.Lo, p.s)
 		if err != nil {
@@ -79,6 +81,13 @@ func (p *partAssign) element(t *types.T, old plan.Expr, index, rest []ast.Target
 	args := []plan.Expr{old, v}
 	for _, x := range sub.Upper {
 		args = append(args, plan.CopyExpr(x))
+	}
+	if t.Elem == nil {
+		x, err := p.b.assignCall("lichen_set_coordinate", args, p.target.Pos)
+		if c, ok := x.(*plan.Call); ok {
+			c.T = t
+		}
+		return x, err
 	}
 	return p.b.assignCall("lichen_set_element", args, p.target.Pos)
 }
@@ -204,7 +213,7 @@ func partType(t *types.T, path []ast.TargetStep) *types.T {
 		for len(path) > 0 && path[0].Index != nil {
 			path = path[1:]
 		}
-		t = t.Elem
+		t = t.Subscripted()
 	}
 	return t
 }

@@ -229,17 +229,21 @@ func (b *builder) subscript(e *ast.Subscript, s *scope) (plan.Expr, error) {
 	if t.Oid == types.JSONB.Oid {
 		return b.jsonSubscript(x, e, s)
 	}
-	if t.Elem == nil {
+	elem := t.Subscripted()
+	if elem == nil {
 		return nil, pgerr.New(pgerr.DatatypeMismatch, "cannot subscript type %s because it does not support subscripting", t.SQLName).At(e.X.Position())
 	}
 	if len(e.Indexes) > types.MaxArrayDims {
 		return nil, types.TooManyDims(len(e.Indexes)).At(e.Pos)
 	}
-	sub := &plan.Subscript{Arg: x, T: t.Elem.WithTypmod(t.Typmod)}
+	sub := &plan.Subscript{Arg: x, T: elem}
 	for _, ix := range e.Indexes {
 		if ix.Slice {
 			sub.Slice, sub.T = true, t
 		}
+	}
+	if sub.Slice && t.Elem == nil {
+		return nil, errSliceOfFixed()
 	}
 	bound := func(e ast.Expr) (plan.Expr, error) {
 		if e == nil {
@@ -274,6 +278,11 @@ func (b *builder) subscript(e *ast.Subscript, s *scope) (plan.Expr, error) {
 		sub.Lower, sub.Upper = append(sub.Lower, l), append(sub.Upper, u)
 	}
 	return sub, nil
+}
+
+// errSliceOfFixed refuses slices of geometric values.
+func errSliceOfFixed() *pgerr.Error {
+	return pgerr.Unsupported("slices of fixed-length arrays not implemented")
 }
 
 // jsonSubscript plans x['a'][0] of a jsonb value.

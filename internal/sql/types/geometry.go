@@ -166,3 +166,52 @@ func (d Datum) points() []geometry.Point {
 
 // PointCount returns the number of points of a path or polygon.
 func (d Datum) PointCount() int { return len(d.s) / pointBytes }
+
+// Coordinates returns the type of what subscripts of a value of t yield, and how many of them there
+// are; nil if t is no geometric type with subscripts. They count from 0.
+func (t *T) Coordinates() (elem *T, n int) {
+	switch t.BaseType().Oid {
+	case Point.Oid:
+		return Float8, 2
+	case Line.Oid:
+		return Float8, 3
+	case LSeg.Oid, Box.Oid:
+		return Point, 2
+	}
+	return nil, 0
+}
+
+// Subscripted returns the type of the elements of an array, or of what subscripts of a geometric
+// value yield; nil for types without subscripts.
+func (t *T) Subscripted() *T {
+	if t.Elem != nil {
+		return t.Elem.WithTypmod(t.Typmod)
+	}
+	elem, _ := t.Coordinates()
+	return elem
+}
+
+// CoordinateArray returns the values that the subscripts of a geometric value yield.
+func (d Datum) CoordinateArray() Array {
+	var elems []Datum
+	switch d.s[0] {
+	case shapePoint:
+		elems = []Datum{NewFloat(d.coord(0)), NewFloat(d.coord(1))}
+	case shapeLine:
+		elems = []Datum{NewFloat(d.coord(0)), NewFloat(d.coord(1)), NewFloat(d.coord(2))}
+	default:
+		elems = []Datum{NewPoint(d.pointAt(0)), NewPoint(d.pointAt(2))}
+	}
+	return Array{Dims: []ArrayDim{{Len: int32(len(elems))}}, Elems: elems}
+}
+
+// WithCoordinate returns d with v in the place of what subscript i yields.
+func (d Datum) WithCoordinate(i int, v Datum) Datum {
+	b := []byte(d.s)
+	if v.fam == FloatFamily {
+		appendCoord(b[:1+i*coordBytes], v.Float())
+	} else {
+		appendPoint(b[:1+i*pointBytes], v.Point())
+	}
+	return newGeometry(b)
+}

@@ -14,8 +14,8 @@ import (
 
 func arrayOperators() []*call.Overload {
 	return []*call.Overload{
-		call.OpBind("anyarray @> anyarray bool", containsOp(0, 1)), call.OpBind("anyarray <@ anyarray bool", containsOp(1, 0)),
-		call.OpBind("anyarray && anyarray bool", bindOverlap),
+		call.OpBind("anyarray @> anyarray bool", comparing(containsOp(0, 1))), call.OpBind("anyarray <@ anyarray bool", comparing(containsOp(1, 0))),
+		call.OpBind("anyarray && anyarray bool", comparing(bindOverlap)),
 		call.Op("anycompatiblearray || anycompatiblearray anycompatiblearray", arrayCat).NonStrict(),
 		call.Op("anycompatiblearray || anycompatible anycompatiblearray", arrayAppend).NonStrict(),
 		call.Op("anycompatible || anycompatiblearray anycompatiblearray", arrayPrepend).NonStrict(),
@@ -42,11 +42,11 @@ func arrayFunctions() []*call.Overload {
 		call.Fn("array_append(anycompatiblearray,anycompatible) anycompatiblearray", arrayAppend).NonStrict(),
 		call.Fn("array_prepend(anycompatible,anycompatiblearray) anycompatiblearray", arrayPrepend).NonStrict(),
 		call.Fn("array_cat(anycompatiblearray,anycompatiblearray) anycompatiblearray", arrayCat).NonStrict(),
-		call.FnBind("array_position(anycompatiblearray,anycompatible) int4", bindPosition).NonStrict(),
-		call.FnBind("array_position(anycompatiblearray,anycompatible,int4) int4", bindPosition).NonStrict(),
-		call.FnBind("array_positions(anycompatiblearray,anycompatible) _int4", bindPositions).NonStrict(),
-		call.FnBind("array_remove(anycompatiblearray,anycompatible) anycompatiblearray", bindRemove).NonStrict(),
-		call.FnBind("array_replace(anycompatiblearray,anycompatible,anycompatible) anycompatiblearray", bindReplace).NonStrict(),
+		call.FnBind("array_position(anycompatiblearray,anycompatible) int4", comparing(bindPosition)).NonStrict(),
+		call.FnBind("array_position(anycompatiblearray,anycompatible,int4) int4", comparing(bindPosition)).NonStrict(),
+		call.FnBind("array_positions(anycompatiblearray,anycompatible) _int4", comparing(bindPositions)).NonStrict(),
+		call.FnBind("array_remove(anycompatiblearray,anycompatible) anycompatiblearray", comparing(bindRemove)).NonStrict(),
+		call.FnBind("array_replace(anycompatiblearray,anycompatible,anycompatible) anycompatiblearray", comparing(bindReplace)).NonStrict(),
 		call.FnBind("array_to_string(anyarray,text) text", bindArrayToString).Stable(),
 		call.FnBind("array_to_string(anyarray,text,text) text", bindArrayToString).NonStrict().Stable(),
 		call.Fn("array_fill(anyelement,_int4) anyarray", arrayFill).NonStrict(), call.Fn("array_fill(anyelement,_int4,_int4) anyarray", arrayFill).NonStrict(),
@@ -79,6 +79,16 @@ func NotDistinct(c *call.Context, t *types.T, a, b types.Datum) bool {
 		return a.IsNull() && b.IsNull()
 	}
 	return types.CompareTyped(t, a, b, c.Format) == 0
+}
+
+// comparing refuses arrays of elements that can't be told apart.
+func comparing(bind call.BindFunc) call.BindFunc {
+	return func(b call.Binding) (call.EvalFunc, error) {
+		if t := ElemType(b.Types[0]); !types.HasEquality(t) {
+			return nil, pgerr.New(pgerr.UndefinedFunction, "could not identify an equality operator for type %s", t.SQLName)
+		}
+		return bind(b)
+	}
 }
 
 func containsOp(whole, part int) call.BindFunc {

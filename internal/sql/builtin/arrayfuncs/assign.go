@@ -14,6 +14,7 @@ const MaxArrayGrowth = 1 << 20
 func elementAssignments() []*call.Overload {
 	return []*call.Overload{
 		call.Fn("lichen_set_element(anyarray,any,int4...) anyarray", setElement).NonStrict(),
+		call.FnBind("lichen_set_coordinate(any,any,int4...) any", bindSetCoordinate).NonStrict(),
 		call.Fn("lichen_set_slice(anyarray,anycompatiblearray,int8,int4...) anyarray", setSlice).NonStrict(),
 	}
 }
@@ -22,12 +23,47 @@ func errSubscript(format string, args ...any) *pgerr.Error {
 	return pgerr.New(pgerr.ArraySubscriptError, format, args...)
 }
 
-func setElement(c *call.Context, args []types.Datum) (types.Datum, error) {
-	subs := args[2:]
+// checkSubscripts refuses NULL among the subscripts of an assignment.
+func checkSubscripts(subs []types.Datum) error {
 	for _, s := range subs {
 		if s.IsNull() {
-			return types.Null, pgerr.New(pgerr.NullValueNotAllowed, "array subscript in assignment must not be null")
+			return pgerr.New(pgerr.NullValueNotAllowed, "array subscript in assignment must not be null")
 		}
+	}
+	return nil
+}
+
+func bindSetCoordinate(b call.Binding) (call.EvalFunc, error) {
+	if elem, _ := b.Types[0].Coordinates(); elem == nil || !b.Types[1].Is(elem) {
+		return nil, call.NoMatch("lichen_set_coordinate", false, b.Types)
+	}
+	return setCoordinate, nil
+}
+
+// setCoordinate is setElement for a geometric value. NULL, as the value or as what is assigned, changes
+// nothing.
+func setCoordinate(_ *call.Context, args []types.Datum) (types.Datum, error) {
+	old, subs := args[0], args[2:]
+	if err := checkSubscripts(subs); err != nil {
+		return types.Null, err
+	}
+	if old.IsNull() || args[1].IsNull() {
+		return old, nil
+	}
+	if len(subs) != 1 {
+		return types.Null, errSubscript("wrong number of array subscripts")
+	}
+	i := subs[0].Int()
+	if i < 0 || i >= int64(len(old.CoordinateArray().Elems)) {
+		return types.Null, errSubscript("array subscript out of range")
+	}
+	return old.WithCoordinate(int(i), args[1]), nil
+}
+
+func setElement(c *call.Context, args []types.Datum) (types.Datum, error) {
+	subs := args[2:]
+	if err := checkSubscripts(subs); err != nil {
+		return types.Null, err
 	}
 	if len(subs) > types.MaxArrayDims {
 		return types.Null, types.TooManyDims(len(subs))

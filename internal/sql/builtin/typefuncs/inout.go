@@ -32,6 +32,8 @@ func forms() []form {
 		plain("inet_", types.Inet), plain("cidr_", types.CIDR), plain("macaddr_", types.MACAddr), plain("macaddr8_", types.MACAddr8),
 		plain("tsvector", types.TSVector), plain("tsquery", types.TSQuery), plain("oidvector", types.OidVector),
 		plain("int2vector", types.Int2Vector), plain("pg_snapshot_", types.PgSnapshot), plain("txid_snapshot_", types.TxidSnapshot),
+		plain("point_", types.Point), plain("lseg_", types.LSeg), plain("line_", types.Line), plain("box_", types.Box),
+		plain("path_", types.Path), plain("poly_", types.Polygon), plain("circle_", types.Circle),
 		stable("cash_", types.Money), stable("date_", types.Date),
 		stable("regproc", types.Regproc), stable("regprocedure", types.Regprocedure), stable("regoper", types.Regoper),
 		stable("regoperator", types.Regoperator), stable("regclass", types.Regclass), stable("regtype", types.Regtype),

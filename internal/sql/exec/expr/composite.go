@@ -169,7 +169,7 @@ func (c *Compiler) subscript(e *plan.Subscript, s Scope) (Func, error) {
 		if err != nil || d.IsNull() {
 			return types.Null, err
 		}
-		a := d.DecodeArray(r.Builtin.Format)
+		a := subscripted(r, d)
 		if err := r.Builtin.Step(0); err != nil {
 			return types.Null, err
 		}
@@ -185,6 +185,14 @@ func (c *Compiler) subscript(e *plan.Subscript, s Scope) (Func, error) {
 		}
 		return arrayElement(a, hi), nil
 	}, nil
+}
+
+// subscripted returns what has subscripts in d: an array, or a geometric value.
+func subscripted(r *State, d types.Datum) types.Array {
+	if d.Family() == types.GeometryFamily {
+		return d.CoordinateArray()
+	}
+	return d.DecodeArray(r.Builtin.Format)
 }
 
 // subscriptBounds evaluates the bounds of dimension i; false for a NULL bound.
