@@ -95,15 +95,15 @@ func (t *LockTable) Acquire(key []byte, h Holder, s lock.Strength) (*Waiter, err
 
 // TryAcquire is Acquire for those who don't wait (NOWAIT, SKIP LOCKED): it
 // returns the zero id when the lock is held on return, and else a transaction
-// that stands in the way.
-func (t *LockTable) TryAcquire(key []byte, h Holder, s lock.Strength) (blocker TxnID, err error) {
+// that stands in the way. held is what the transaction held before.
+func (t *LockTable) TryAcquire(key []byte, h Holder, s lock.Strength) (held lock.Strength, blocker TxnID, err error) {
 	must.True(!h.ID.IsZero() && s.Valid(), "concurrency: acquire without a transaction or strength")
 	hash := maphash.Bytes(t.seed, key)
 	sh := t.shard(hash)
 	sh.mu.Lock()
 	defer sh.mu.Unlock()
-	_, _, blocker, err = t.request(sh, hash, key, h.ID, s)
-	return blocker, err
+	_, held, blocker, err = t.request(sh, hash, key, h.ID, s)
+	return held, blocker, err
 }
 
 // request grants s on key to id if that needs no waiting; otherwise it returns

@@ -155,11 +155,14 @@ func (m *lockModel) try(t *rapid.T, txn int, key string, s lock.Strength) {
 	if m.waits[lockReq{txn, key}] != nil {
 		t.Skip("waits already")
 	}
-	blocker, err := m.table.TryAcquire([]byte(key), modelTxn(txn), s)
+	held, blocker, err := m.table.TryAcquire([]byte(key), modelTxn(txn), s)
 	if err != nil {
 		t.Fatal(err)
 	}
 	l := m.lock(key)
+	if held != l.held[txn] {
+		t.Fatalf("held before: got %v, want %v", held, l.held[txn])
+	}
 	granted := l.acquire(txn, s)
 	if granted != blocker.IsZero() {
 		t.Fatalf("granted: got %v, want %v", blocker.IsZero(), granted)

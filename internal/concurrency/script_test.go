@@ -110,7 +110,7 @@ func (s *script) op(f []string) []string {
 	case "acquire":
 		return s.acquire(f[0], f[2], parseStrength(f[3]))
 	case "try":
-		blocker, err := s.table.TryAcquire([]byte(f[2]), h, parseStrength(f[3]))
+		_, blocker, err := s.table.TryAcquire([]byte(f[2]), h, parseStrength(f[3]))
 		if err != nil {
 			return []string{err.Error()}
 		}

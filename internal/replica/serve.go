@@ -357,11 +357,7 @@ func (r *Replica) takeLock(ctx context.Context, req *kvpb.LockRequest, resp *kvp
 	r.stats.Locks.Add(1)
 	resp.Value, resp.TS, resp.Found, resp.Skipped, resp.Acquired = resp.Value[:0], hlc.Timestamp{}, false, false, false
 	resp.Unsure = false
-	held := lock.None
-	if req.HoldsLocks {
-		held = r.locks.Holds(req.Key, txnID(req.Txn))
-	}
-	err := r.acquire(ctx, req, req.Strength, held)
+	held, err := r.acquire(ctx, req)
 	switch {
 	case errors.Is(err, errSkipLocked):
 		resp.Skipped = true
@@ -369,7 +365,7 @@ func (r *Replica) takeLock(ctx context.Context, req *kvpb.LockRequest, resp *kvp
 	case err != nil:
 		return err
 	}
-	resp.Acquired = held == lock.None
+	resp.Acquired = held == lock.None || !req.HoldsLocks // else it is from an earlier copy of the request
 	resp.Epoch = r.epoch.Load()
 	return nil
 }
@@ -488,32 +484,39 @@ func (r *Replica) latest(ctx context.Context, req *kvpb.LockRequest, resp *kvpb.
 
 var errSkipLocked = errors.New("replica: lock skipped")
 
-func (r *Replica) acquire(ctx context.Context, req *kvpb.LockRequest, s, held lock.Strength) error {
+// acquire takes a lock as the request says. held is what the transaction held before.
+func (r *Replica) acquire(ctx context.Context, req *kvpb.LockRequest) (held lock.Strength, err error) {
 	h := concurrency.Holder{ID: txnID(req.Txn), Start: req.Txn.StartTS}
 	if req.Wait != lock.WaitBlock {
-		blocker, err := r.locks.TryAcquire(req.Key, h, s)
-		if !blocker.IsZero() && r.dropDead(req.Key, blocker) {
-			blocker, err = r.locks.TryAcquire(req.Key, h, s)
-		}
-		switch {
-		case err != nil:
-			return lockError(err)
-		case blocker.IsZero():
-			return nil
-		case req.Wait == lock.WaitSkip:
-			return errSkipLocked
-		}
-		return &kvpb.LockNotAvailableError{}
+		return r.tryAcquire(req, h)
 	}
-	w, err := r.locks.Acquire(req.Key, h, s)
+	if req.HoldsLocks {
+		held = r.locks.Holds(req.Key, h.ID)
+	}
+	w, err := r.locks.Acquire(req.Key, h, req.Strength)
 	if err != nil {
-		return lockError(err)
+		return held, lockError(err)
 	}
 	if w == nil {
-		return nil
+		return held, nil
 	}
 	r.stats.LockWaits.Add(1)
-	return r.wait(ctx, req, h, held, w)
+	return held, r.wait(ctx, req, h, held, w)
+}
+
+// tryAcquire is acquire for a request that does not wait.
+func (r *Replica) tryAcquire(req *kvpb.LockRequest, h concurrency.Holder) (held lock.Strength, err error) {
+	held, blocker, err := r.locks.TryAcquire(req.Key, h, req.Strength)
+	if !blocker.IsZero() && r.dropDead(req.Key, blocker) {
+		held, blocker, err = r.locks.TryAcquire(req.Key, h, req.Strength)
+	}
+	if err != nil || blocker.IsZero() {
+		return held, lockError(err)
+	}
+	if req.Wait == lock.WaitSkip {
+		return held, errSkipLocked
+	}
+	return held, &kvpb.LockNotAvailableError{}
 }
 
 func lockError(err error) error {

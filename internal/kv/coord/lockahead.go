@@ -12,31 +12,65 @@ import (
 // maxAhead bounds the answers that are prefetched for a statement.
 const maxAhead = 4096
 
+// maxRuns bounds the requests whose answers are prefetched, which find looks through.
+const maxRuns = 8
+
 // prefetched holds the answers of locks that were taken before Lock was called for them.
 type prefetched struct {
 	strength lock.Strength
-	got      map[string]*kvpb.LockResponse
+	runs     []prefetchedRun
+	n        int // keys of all runs
+}
+
+// prefetchedRun is what one LockAhead has taken.
+type prefetchedRun struct {
+	keys [][]byte // sorted; its own
+	got  []kvpb.LockResponse
+	next int // behind the key that was found last: the next one is mostly asked for next
 }
 
 func (a *prefetched) forget() {
-	if len(a.got) > 0 {
-		clear(a.got)
+	if len(a.runs) > 0 {
+		clear(a.runs)
+		a.runs, a.n = a.runs[:0], 0
 	}
+}
+
+// add adds a run.
+func (a *prefetched) add(r prefetchedRun) {
+	a.runs, a.n = append(a.runs, r), a.n+len(r.keys)
 }
 
 // find returns the prefetched answer of a lock, or nil.
 func (a *prefetched) find(key []byte, s lock.Strength) *kvpb.LockResponse {
-	if len(a.got) == 0 || s > a.strength {
+	if s > a.strength {
 		return nil
 	}
-	return a.got[string(key)]
+	for i := len(a.runs) - 1; i >= 0; i-- { // the newest answer counts
+		if got := a.runs[i].find(key); got != nil {
+			return got
+		}
+	}
+	return nil
+}
+
+func (r *prefetchedRun) find(key []byte) *kvpb.LockResponse {
+	at, ok := r.next, r.next < len(r.keys) && bytes.Equal(r.keys[r.next], key)
+	if !ok {
+		at, ok = slices.BinarySearchFunc(r.keys, key, bytes.Compare)
+	}
+	if !ok || r.got[at].Skipped {
+		return nil
+	}
+	r.next = at + 1
+	return &r.got[at]
 }
 
 // LockAhead takes the free ones among the locks that the present statement will request with Lock,
 // with one request per range. Lock waits for the others. The results of Lock are the same as
 // without LockAhead.
 func (t *Txn) LockAhead(ctx context.Context, keys [][]byte, s lock.Strength) error {
-	if s != t.prefetched.strength || len(t.prefetched.got)+len(keys) > maxAhead {
+	if s != t.prefetched.strength || t.prefetched.n+len(keys) > maxAhead || len(t.prefetched.runs) == maxRuns {
 		t.prefetched.forget()
 	}
 	if len(keys) == 0 {
@@ -61,10 +95,8 @@ func (t *Txn) LockAhead(ctx context.Context, keys [][]byte, s lock.Strength) err
 		}
 		return err
 	}
-	if t.prefetched.got == nil {
-		t.prefetched.got = make(map[string]*kvpb.LockResponse, len(keys))
-	}
 	t.prefetched.strength = s
+	t.prefetched.add(prefetchedRun{keys: cloneKeys(keys), got: resp.Locks})
 	var lost error
 	for i, k := range keys {
 		l := &resp.Locks[i]
@@ -76,7 +108,21 @@ func (t *Txn) LockAhead(ctx context.Context, keys [][]byte, s lock.Strength) err
 				lost = err // record the other locks all the same, so that they are released
 			}
 		}
-		t.prefetched.got[string(k)] = l
 	}
 	return lost
+}
+
+// cloneKeys copies keys into one block.
+func cloneKeys(keys [][]byte) [][]byte {
+	size := 0
+	for _, k := range keys {
+		size += len(k)
+	}
+	block, copies := make([]byte, 0, size), make([][]byte, len(keys))
+	for i, k := range keys {
+		n := len(block)
+		block = append(block, k...)
+		copies[i] = block[n:len(block):len(block)]
+	}
+	return copies
 }
