@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math"
@@ -25,7 +26,10 @@ func onlyTime(ctx context.Context, t *tester, d difference) bool {
 }
 
 // equalRows tells whether the rows are alike but for how equal numbers print.
-func equalRows(_ context.Context, _ *tester, d difference) bool {
+func equalRows(_ context.Context, t *tester, d difference) bool {
+	if !slices.ContainsFunc(t.texts(d, false), choosesEquals.MatchString) {
+		return false
+	}
 	plain := func(rows []string) []string {
 		out := make([]string, len(rows))
 		for i, r := range rows {
@@ -35,6 +39,18 @@ func equalRows(_ context.Context, _ *tester, d difference) bool {
 		return out
 	}
 	return slices.Equal(plain(d.theirs.rows), plain(d.ours.rows))
+}
+
+// choosesEquals matches what returns one of several equal values.
+var choosesEquals = regexp.MustCompile(`UNION|INTERSECT|EXCEPT|DISTINCT|(max|min)\(`)
+
+// sameSigns tells whether all results have the same sign in both databases.
+func sameSigns(_ context.Context, _ *tester, d difference) bool {
+	return slices.EqualFunc(d.theirs.rows, d.ours.rows, func(theirs, ours string) bool {
+		a, errA := strconv.Atoi(theirs)
+		b, errB := strconv.Atoi(ours)
+		return theirs == ours || errA == nil && errB == nil && cmp.Compare(a, 0) == cmp.Compare(b, 0)
+	})
 }
 
 // ordersDiffer tells whether a unique key was violated in one database, and not in
