@@ -69,12 +69,12 @@ func TestLargeRowsInTurn(t *testing.T) {
 	}
 }
 
-// TestJSONAggregatesCount has aggregates make jsonb of 50,000 values while 4 MB of memory are left. An
+// TestJSONAggregatesCount has aggregates make jsonb of 50,000 values while 4 MB of memory are left to large holders. An
 // object is parsed as a whole, which takes more and counts; the elements of an array become jsonb one by one.
 func TestJSONAggregatesCount(t *testing.T) {
 	n, run := largeRows(t)
 	runtime.GC()
-	rest := n.mem.Limit() - n.mem.Used() - 4<<20
+	rest := n.mem.Share() - n.mem.Used() - 4<<20
 	if err := n.mem.Reserve(rest); err != nil {
 		t.Fatal(err)
 	}
