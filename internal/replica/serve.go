@@ -520,8 +520,7 @@ func (r *Replica) tryAcquire(req *kvpb.LockRequest, h concurrency.Holder) (held 
 }
 
 func lockError(err error) error {
-	var full *concurrency.LimitError
-	if errors.As(err, &full) {
+	if full, ok := err.(*concurrency.LimitError); ok { // errors.As would allocate for each lock
 		return &kvpb.TooManyLocksError{Limit: int(full.Limit)}
 	}
 	return err
