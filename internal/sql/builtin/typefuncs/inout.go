@@ -14,19 +14,22 @@ type form struct {
 	sized bool
 	// The forms follow settings of the session, or the catalog.
 	stableIn, stableOut bool
+	// sendsText: the binary form is, or may hold, text in the client's encoding.
+	sendsText bool
 }
 
 // forms lists the types whose functions SQL may call. The input functions of polymorphic types
 // (arrays, ranges, records, enums) are not among them: their result has no type of its own.
 func forms() []form {
 	plain := func(prefix string, t *types.T) form { return form{prefix: prefix, typ: t} }
+	text := func(prefix string, t *types.T) form { return form{prefix: prefix, typ: t, sendsText: true} }
 	stable := func(prefix string, t *types.T) form {
 		return form{prefix: prefix, typ: t, stableIn: true, stableOut: true}
 	}
 	list := []form{
-		plain("bool", types.Bool), plain("bytea", types.Bytea), plain("char", types.Char), plain("name", types.Name),
+		plain("bool", types.Bool), plain("bytea", types.Bytea), plain("char", types.Char), text("name", types.Name),
 		plain("int2", types.Int2), plain("int4", types.Int4), plain("int8", types.Int8), plain("oid", types.Oid),
-		plain("text", types.Text), plain("tid", types.TID), plain("xid", types.Xid), plain("xid8", types.Xid8), plain("cid", types.CID),
+		text("text", types.Text), plain("tid", types.TID), plain("xid", types.Xid), plain("xid8", types.Xid8), plain("cid", types.CID),
 		plain("float4", types.Float4), plain("float8", types.Float8), plain("json_", types.JSON), plain("jsonb_", types.JSONB),
 		plain("jsonpath_", types.JSONPath), plain("uuid_", types.UUID), plain("pg_lsn_", types.PgLSN),
 		plain("inet_", types.Inet), plain("cidr_", types.CIDR), plain("macaddr_", types.MACAddr), plain("macaddr8_", types.MACAddr8),
@@ -41,7 +44,7 @@ func forms() []form {
 		stable("regrole", types.Regrole), stable("regcollation", types.Regcollation),
 	}
 	return append(list,
-		form{prefix: "bpchar", typ: types.Bpchar, sized: true}, form{prefix: "varchar", typ: types.Varchar, sized: true},
+		form{prefix: "bpchar", typ: types.Bpchar, sized: true, sendsText: true}, form{prefix: "varchar", typ: types.Varchar, sized: true, sendsText: true},
 		form{prefix: "numeric_", typ: types.Numeric, sized: true}, form{prefix: "bit_", typ: types.Bit, sized: true},
 		form{prefix: "varbit_", typ: types.Varbit, sized: true},
 		form{prefix: "time_", typ: types.Time, sized: true, stableIn: true},
@@ -55,9 +58,9 @@ func forms() []form {
 // polymorphic lists the types that only have functions for output.
 func polymorphic() []form {
 	return []form{
-		{prefix: "array_", typ: types.AnyArray, stableOut: true}, {prefix: "range_", typ: types.AnyRange, stableOut: true},
-		{prefix: "multirange_", typ: types.AnyMultirange, stableOut: true}, {prefix: "enum_", typ: types.AnyEnum, stableOut: true},
-		{prefix: "record_", typ: types.Record, stableOut: true},
+		{prefix: "array_", typ: types.AnyArray, stableOut: true, sendsText: true}, {prefix: "range_", typ: types.AnyRange, stableOut: true, sendsText: true},
+		{prefix: "multirange_", typ: types.AnyMultirange, stableOut: true, sendsText: true}, {prefix: "enum_", typ: types.AnyEnum, stableOut: true, sendsText: true},
+		{prefix: "record_", typ: types.Record, stableOut: true, sendsText: true},
 	}
 }
 
@@ -97,7 +100,7 @@ func outputFunctions() []*call.Overload {
 		if f.stableOut {
 			out.Stable()
 		}
-		if f.stableOut || f.typ.IsString() { // text goes out in the client's encoding
+		if f.sendsText {
 			send.Stable()
 		}
 		all = append(all, out, send)
