@@ -80,15 +80,21 @@ func HasOrder(t *T) bool {
 	for t.Elem != nil {
 		t = t.Elem
 	}
+	if fields := t.namedFields(); len(fields) > 0 {
+		return !slices.ContainsFunc(fields, func(f FieldDef) bool { return !HasOrder(f.Type) })
+	}
 	return HasEquality(t) && t.Oid != Xid.Oid && t.Oid != CID.Oid && t.Oid != ACLItem.Oid
 }
 
-// HasEquality reports whether values of t can be told apart, in PostgreSQL by an operator class.
+// HasEquality reports whether values of t can be told apart, in PostgreSQL by an operator class. Those
+// of a composite type can if those of all its fields can; of a record, as PostgreSQL assumes.
 func HasEquality(t *T) bool {
 	for t.Elem != nil {
 		t = t.Elem
 	}
 	switch t.Family {
+	case RecordFamily:
+		return !slices.ContainsFunc(t.namedFields(), func(f FieldDef) bool { return !HasEquality(f.Type) })
 	case JSONFamily:
 		return t.Oid == JSONB.Oid
 	case OpaqueFamily:
@@ -97,6 +103,14 @@ func HasEquality(t *T) bool {
 		return false
 	}
 	return true
+}
+
+// namedFields returns the fields of a composite type, nil for a record without one.
+func (t *T) namedFields() []FieldDef {
+	if t.Def == nil || t.Def.Kind != DefComposite {
+		return nil
+	}
+	return t.Def.Fields
 }
 
 // CompareFloats orders floats with NaN equal to itself and above the rest.

@@ -193,7 +193,7 @@ func comparisonOperators() []*call.Overload {
 	for _, t := range []string{"timetz", "interval", "numeric", "jsonb", "oidvector"} {
 		all = append(all, SixOperators(t, t, CompareDatums)...)
 	}
-	all = append(all, recordComparisons("", types.CompareTyped)...)
+	all = append(all, recordComparisons("", types.CompareTyped, comparableType)...)
 	all = append(all, undecidedComparison())
 	all = append(all, SixOperators("date", "timestamp", CompareDateTimestamp)...)
 	all = append(all, SixOperators("timestamp", "date", CompareTimestampDate)...)
@@ -204,16 +204,24 @@ func comparisonOperators() []*call.Overload {
 	return append(all, anyArrayComparisons()...)
 }
 
-// comparableElems checks that the elements of arrays have what an operator needs.
-func comparableElems(operator string, t *types.T) error {
+// comparableType checks that values of a type have what an operator needs.
+func comparableType(operator string, t *types.T) error {
 	needs, has := "an equality operator", types.HasEquality(t)
 	if operator != "=" && operator != "<>" {
 		needs, has = "a comparison function", types.HasOrder(t)
 	}
-	if has || t.Elem == nil {
+	if has {
 		return nil
 	}
-	return pgerr.New(pgerr.UndefinedFunction, "could not identify %s for type %s", needs, t.Elem.SQLName)
+	return pgerr.New(pgerr.UndefinedFunction, "could not identify %s for type %s", needs, t.SQLName)
+}
+
+// comparableElems is comparableType for the elements of arrays.
+func comparableElems(operator string, t *types.T) error {
+	if t.Elem == nil {
+		return nil
+	}
+	return comparableType(operator, t.Elem)
 }
 
 // anyArrayComparisons declares the comparisons of arrays, which compare their
