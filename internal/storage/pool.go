@@ -18,8 +18,8 @@ type PooledIter struct {
 	*Iterator
 	pool *iterPool
 	gen  uint64
-	// KeyBuf is scratch space for the holder.
-	KeyBuf []byte
+	// KeyBuf and PrefixBuf are scratch space for the holder.
+	KeyBuf, PrefixBuf []byte
 	bounds []byte
 	opts   pebble.IterOptions
 }

@@ -116,7 +116,8 @@ func (s *Scanner) leave() bool {
 		s.jumps--
 		return s.it.NextPrefix()
 	}
-	s.prefix = append(append(s.prefix[:0], s.key...), 0)
+	s.prefix = append(append(s.it.PrefixBuf[:0], s.key...), 0)
+	s.it.PrefixBuf = s.prefix // most scanners are short
 	if !s.it.Next() {
 		return false
 	}
