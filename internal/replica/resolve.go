@@ -267,11 +267,6 @@ func among(sorted [][]byte, key []byte) bool {
 // these adds listed keys until the command is full, except those in already. n is the number of keys it
 // has processed.
 func (s *resolver) these(ctx context.Context, listed, already [][]byte) (n int, err error) {
-	intent, done, err := s.intentsOf(listed)
-	if err != nil {
-		return 0, err
-	}
-	defer done()
 	d := s.r.Desc()
 	for _, key := range listed {
 		if s.full() {
@@ -281,7 +276,7 @@ func (s *resolver) these(ctx context.Context, listed, already [][]byte) (n int, 
 		if !d.ContainsKey(key) || among(already, key) {
 			continue
 		}
-		in, ok, err := intent(key)
+		in, ok, err := s.intent(key)
 		if err == nil && ok && in.Txn == s.x.ID() {
 			err = s.one(ctx, key, in)
 		}
@@ -292,21 +287,13 @@ func (s *resolver) these(ctx context.Context, listed, already [][]byte) (n int, 
 	return n, nil
 }
 
-// intentsOf returns a function that reads the intents on sorted keys in their order, and one to call when
-// all are read.
-func (s *resolver) intentsOf(listed [][]byte) (intent func(key []byte) (txnintent.Intent, bool, error), done func(), err error) {
-	switch {
-	case s.st.InPlace():
-		in := txnintent.Intent{Txn: s.x.ID(), TS: s.st.TS}
-		return func([]byte) (txnintent.Intent, bool, error) { return in, true, nil }, func() {}, nil
-	case len(listed) <= fewKeys:
-		return s.r.intentOn, func() {}, nil
+// intent returns the intent on a listed key. It reads each by a search of its own: the keys that others wait
+// for lie apart, and an iterator over them would walk over the dropped locks of all keys between.
+func (s *resolver) intent(key []byte) (in txnintent.Intent, ok bool, err error) {
+	if s.st.InPlace() {
+		return txnintent.Intent{Txn: s.x.ID(), TS: s.st.TS}, true, nil
 	}
-	c, err := s.r.intentsOn(listed[0], listed[len(listed)-1])
-	if err != nil {
-		return nil, nil, err
-	}
-	return c.on, c.close, nil
+	return s.r.intentOn(key)
 }
 
 // one resolves an intent.
