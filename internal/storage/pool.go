@@ -20,8 +20,8 @@ type PooledIter struct {
 	gen  uint64
 	// KeyBuf and PrefixBuf are scratch space for the holder.
 	KeyBuf, PrefixBuf []byte
-	bounds []byte
-	opts   pebble.IterOptions
+	bounds            []byte
+	opts              pebble.IterOptions
 }
 
 // commitCount reports whether anything was written since some moment. A commit
