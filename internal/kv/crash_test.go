@@ -121,8 +121,8 @@ type crasher struct {
 	crashes []crash
 }
 
-// lockFS keeps a copy of the disk from being taken in the middle of Lock: the
-// file system in memory would wait for itself.
+// lockFS keeps a copy of the disk from being taken in the middle of Lock and Link: the
+// file system in memory takes its lock for readers twice there, and would wait for itself.
 type lockFS struct {
 	fs.FS
 	mu *sync.RWMutex
@@ -133,6 +133,13 @@ func (l lockFS) Lock(name string) (io.Closer, error) {
 	l.mu.RLock()
 	defer l.mu.RUnlock()
 	return l.FS.Lock(name)
+}
+
+// Link implements fs.FS.
+func (l lockFS) Link(oldname, newname string) error {
+	l.mu.RLock()
+	defer l.mu.RUnlock()
+	return l.FS.Link(oldname, newname)
 }
 
 func (c *crasher) fs() fs.FS { return fs.WithHooks(lockFS{c.mem, &c.locking}, c.Hook) }
