@@ -12,7 +12,7 @@ type form struct {
 	typ    *types.T
 	// sized: the input function takes a modifier, too.
 	sized bool
-	// The forms follow settings of the session, or the catalog.
+	// stableIn, stableOut: the text form follows settings of the session, or the catalog.
 	stableIn, stableOut bool
 	// sendsText: the binary form is, or may hold, text in the client's encoding.
 	sendsText bool
@@ -57,10 +57,12 @@ func forms() []form {
 
 // polymorphic lists the types that only have functions for output.
 func polymorphic() []form {
+	output := func(prefix string, t *types.T) form {
+		return form{prefix: prefix, typ: t, stableOut: true, sendsText: true}
+	}
 	return []form{
-		{prefix: "array_", typ: types.AnyArray, stableOut: true, sendsText: true}, {prefix: "range_", typ: types.AnyRange, stableOut: true, sendsText: true},
-		{prefix: "multirange_", typ: types.AnyMultirange, stableOut: true, sendsText: true}, {prefix: "enum_", typ: types.AnyEnum, stableOut: true, sendsText: true},
-		{prefix: "record_", typ: types.Record, stableOut: true, sendsText: true},
+		output("array_", types.AnyArray), output("range_", types.AnyRange), output("multirange_", types.AnyMultirange),
+		output("enum_", types.AnyEnum), output("record_", types.Record),
 	}
 }
 
