@@ -109,7 +109,8 @@ func newNodeStatus(s *streams) *cobra.Command {
 		Long: "Show the state of the nodes as the node at --host knows it. is_live: it was heard of a moment ago;\n" +
 			"is_available: it serves clients, too; updated_at: when it was last heard of. With --stores it shows each store\n" +
 			"of each node: its disk, how much of that is available, how much the store itself uses, and whether the disk is ok,\n" +
-			"full or does not answer.",
+			"full or does not answer. A table has the columns that fit a terminal; with --all, and in every other format, it\n" +
+			"has sql_address, build, started_at and updated_at too.",
 		Args: anyArgs,
 		RunE: func(_ *cobra.Command, args []string) error {
 			if err := checkFormat(format); err != nil {
@@ -133,41 +134,70 @@ func newNodeStatus(s *streams) *cobra.Command {
 			if stores {
 				return printStores(s, format, nodes, id)
 			}
-			return printStatus(s, format, nodes, id)
+			return printStatus(s, format, nodes, id, all || format != "table")
 		},
 	}
 	f.add(c)
 	addFormat(c.Flags(), &format)
-	c.Flags().BoolVar(&all, "all", false, "show decommissioned nodes too")
+	c.Flags().BoolVar(&all, "all", false, "show decommissioned nodes too, and all columns")
 	c.Flags().BoolVar(&stores, "stores", false, "show each store of the nodes")
 	return c
 }
 
-func printStatus(s *streams, format string, nodes []node.NodeStatus, only kvpb.NodeID) error {
-	at := func(t time.Time) string {
-		if t.IsZero() {
-			return ""
+// statusColumns are the columns of node status; those that are wide, and rarely looked at, are not
+// in a table that is to fit a terminal.
+var statusColumns = []struct {
+	name  string
+	wide  bool
+	value func(n *node.NodeStatus) string
+}{
+	{"id", false, func(n *node.NodeStatus) string { return fmt.Sprint(n.ID) }},
+	{"address", false, func(n *node.NodeStatus) string { return n.Addr }},
+	{"sql_address", true, func(n *node.NodeStatus) string { return n.SQLAddr }},
+	{"build", true, func(n *node.NodeStatus) string { return n.Build }},
+	{"started_at", true, func(n *node.NodeStatus) string { return statusTime(n.StartedAt) }},
+	{"updated_at", true, func(n *node.NodeStatus) string { return statusTime(n.UpdatedAt) }},
+	{"locality", false, func(n *node.NodeStatus) string { return n.Locality }},
+	{"is_available", false, func(n *node.NodeStatus) string { return strconv.FormatBool(n.Available) }},
+	{"is_live", false, func(n *node.NodeStatus) string { return strconv.FormatBool(n.Live) }},
+	{"ranges", false, func(n *node.NodeStatus) string { return fmt.Sprint(n.Ranges) }},
+	{"leaders", false, func(n *node.NodeStatus) string { return fmt.Sprint(n.Leaders) }},
+	{"membership", false, func(n *node.NodeStatus) string { return string(n.Membership) }},
+	{"stores", false, func(n *node.NodeStatus) string { return storeIDs(n.Stores) }},
+}
+
+func statusTime(t time.Time) string {
+	if t.IsZero() {
+		return ""
+	}
+	return t.UTC().Format("2006-01-02 15:04:05.000")
+}
+
+// printStatus prints the nodes, or only one of them, with all columns or those that fit a terminal.
+func printStatus(s *streams, format string, nodes []node.NodeStatus, only kvpb.NodeID, wide bool) error {
+	var names []string
+	for _, c := range statusColumns {
+		if wide || !c.wide {
+			names = append(names, c.name)
 		}
-		return t.UTC().Format("2006-01-02 15:04:05.000")
 	}
 	var rows [][]string
-	for _, n := range nodes {
-		if only != 0 && n.ID != only {
+	for i := range nodes {
+		if only != 0 && nodes[i].ID != only {
 			continue
 		}
-		rows = append(rows, []string{
-			fmt.Sprint(n.ID), n.Addr, n.SQLAddr, n.Build, at(n.StartedAt), at(n.UpdatedAt), n.Locality,
-			strconv.FormatBool(n.Available), strconv.FormatBool(n.Live), fmt.Sprint(n.Ranges), fmt.Sprint(n.Leaders),
-			string(n.Membership), storeIDs(n.Stores),
-		})
+		var row []string
+		for _, c := range statusColumns {
+			if wide || !c.wide {
+				row = append(row, c.value(&nodes[i]))
+			}
+		}
+		rows = append(rows, row)
 	}
 	if only != 0 && len(rows) == 0 {
 		return fmt.Errorf("there is no node %d in this cluster", only)
 	}
-	return printRows(s.out, format, []string{
-		"id", "address", "sql_address", "build", "started_at", "updated_at", "locality",
-		"is_available", "is_live", "ranges", "leaders", "membership", "stores",
-	}, rows)
+	return printRows(s.out, format, names, rows)
 }
 
 // storeIDs lists the ids of a node's stores.

@@ -45,6 +45,8 @@ type conn struct {
 	// broken says that the connection can't be written to or read from, desynced
 	// that what follows in the input can't be understood.
 	broken, desynced bool
+	// former says that the client asked for a protocol before ours, which has another form of errors.
+	former bool
 
 	pipe    pipeline
 	queries int64
@@ -215,7 +217,11 @@ func (c *conn) goodbye(err error) {
 	if errors.Is(err, errDone) || c.broken {
 		return
 	}
-	c.sendError(severityFatal, err)
+	if c.former {
+		c.sendFormerError(err)
+	} else {
+		c.sendError(severityFatal, err)
+	}
 	c.wire.Resume()
 	c.wire.SetWriteTimeout(goodbyeTimeout)
 	_ = c.wire.Flush() // the connection ends anyway

@@ -41,6 +41,13 @@ func (c *conn) sendError(severity string, err error) {
 	c.appendReport(wire.ErrorResponse, severity, e)
 }
 
+// sendFormerError appends an error in the form of protocol 2.0 and before: a text without a length.
+func (c *conn) sendFormerError(err error) {
+	c.srv.metrics.errors.Add(1)
+	c.wire.Raw([]byte{wire.ErrorResponse})
+	c.wire.Raw([]byte(severityFatal + ":  " + pgerr.From(err).Message + "\n\x00"))
+}
+
 // appendReport appends ErrorResponse or NoticeResponse, which have the same fields.
 func (c *conn) appendReport(typ byte, severity string, e *pgerr.Error) {
 	w := c.wire

@@ -159,6 +159,7 @@ func (c *conn) answerByte(b byte) error {
 // startupParams reads the message that opens a session.
 func (c *conn) startupParams(code uint32, body []byte) (args sql.SessionArgs, err error) {
 	if code>>16 != protocolMajor {
+		c.former = code>>16 < protocolMajor
 		return args, pgerr.Unsupported("unsupported frontend protocol %d.%d: server supports 3.0 to 3.0", code>>16, code&0xffff)
 	}
 	args = sql.SessionArgs{RemoteAddr: c.remote, Encryption: c.encryption, Params: map[string]string{}}

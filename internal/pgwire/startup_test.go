@@ -5,6 +5,7 @@ import (
 	"crypto/tls"
 	"encoding/binary"
 	"errors"
+	"io"
 	"net"
 	"reflect"
 	"strings"
@@ -38,7 +39,7 @@ func TestStartupErrors(t *testing.T) {
 		{"short length", []byte{0, 0, 0, 7, 0, 3, 0, 0}, "08P01"},
 		{"long length", []byte{0, 0, 0x27, 0x11, 0, 3, 0, 0}, "08P01"},
 		{"HTTP", []byte("GET / HTTP/1.0\r\n\r\n"), "08P01"},
-		{"protocol 2", packet(2<<16, params("user", "root")), "0A000"},
+		{"protocol 4", packet(4<<16, params("user", "root")), "0A000"},
 		{"no terminator", packet(v3, "user\x00root\x00"), "08P01"},
 		{"odd strings", packet(v3, "user\x00ro"), "08P01"},
 		{"bytes after the terminator", packet(v3, params("user", "root")+"x"), "08P01"},
@@ -66,6 +67,21 @@ func TestStartupErrors(t *testing.T) {
 	}
 	if err := connect(t, addr, "").Ping(t.Context()); err != nil {
 		t.Error("afterwards:", err)
+	}
+}
+
+// TestFormerProtocols: clients of protocol 2.0 and before read errors as texts.
+func TestFormerProtocols(t *testing.T) {
+	_, addr := newServer(t, nil)
+	for code, version := range map[uint32]string{0: "0.0", 1 << 16: "1.0", 2 << 16: "2.0"} {
+		c := dial(t, addr)
+		c.write(packet(code, strings.Repeat("\x00", 288)))
+		got, err := io.ReadAll(c.nc)
+		want := "EFATAL:  unsupported frontend protocol " + version + ": server supports 3.0 to 3.0\n\x00"
+		if err != nil || string(got) != want {
+			t.Errorf("%s: got %q, %v", version, got, err)
+		}
+		_ = c.nc.Close()
 	}
 }
 

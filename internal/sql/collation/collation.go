@@ -1,7 +1,6 @@
 package collation
 
 import (
-	"strings"
 	"sync"
 
 	"golang.org/x/text/cases"
@@ -111,9 +110,9 @@ func newRules(tag language.Tag) *Rules {
 		backwards: order.TypeForKey("kb") == "true",
 		whole:     isOn(tag, "ka") && tag.TypeForKey("ka") != "noignore",
 		sorters:   sync.Pool{New: func() any { return &sorter{c: collate.New(order, collate.OptionsFromTag(order))} }},
-		upper:     sync.Pool{New: func() any { c := cases.Upper(tag); return &c }},
-		lower:     sync.Pool{New: func() any { c := cases.Lower(tag); return &c }},
-		title:     sync.Pool{New: func() any { c := cases.Title(tag); return &c }},
+		upper:     sync.Pool{New: func() any { return &caser{c: cases.Upper(tag)} }},
+		lower:     sync.Pool{New: func() any { return &caser{c: cases.Lower(tag)} }},
+		title:     sync.Pool{New: func() any { return &caser{c: cases.Title(tag)} }},
 	}
 }
 
@@ -162,63 +161,4 @@ func breakTies(dst, key []byte, s string) []byte {
 	}
 	dst = append(dst, 0, 1)
 	return append(dst, s...)
-}
-
-// ascii are the rules of the locale C, as far as they are about case.
-var ascii = &Rules{}
-
-// asciiCase returns s with the letters from a case in another.
-func asciiCase(s string, from, to byte) string {
-	return strings.Map(func(c rune) rune {
-		if c >= rune(from) && c <= rune(from)+'z'-'a' {
-			return c - rune(from) + rune(to)
-		}
-		return c
-	}, s)
-}
-
-// asciiTitle returns s with words of ASCII letters and digits that begin in upper case.
-func asciiTitle(s string) string {
-	in := false
-	return strings.Map(func(c rune) rune {
-		letter := c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z'
-		switch {
-		case letter && in:
-			c |= 0x20
-		case letter:
-			c &^= 0x20
-		}
-		in = letter || c >= '0' && c <= '9'
-		return c
-	}, s)
-}
-
-func inCase(p *sync.Pool, s string) string {
-	c := p.Get().(*cases.Caser)
-	defer p.Put(c)
-	return c.String(s)
-}
-
-// Upper returns s in upper case.
-func (r *Rules) Upper(s string) string {
-	if r == ascii {
-		return asciiCase(s, 'a', 'A')
-	}
-	return inCase(&r.upper, s)
-}
-
-// Lower returns s in lower case.
-func (r *Rules) Lower(s string) string {
-	if r == ascii {
-		return asciiCase(s, 'A', 'a')
-	}
-	return inCase(&r.lower, s)
-}
-
-// Title returns s with words that begin in upper case and go on in lower case.
-func (r *Rules) Title(s string) string {
-	if r == ascii {
-		return asciiTitle(s)
-	}
-	return inCase(&r.title, s)
 }

@@ -2,6 +2,7 @@ package collation
 
 import (
 	"bytes"
+	"errors"
 	"hash/fnv"
 	"slices"
 	"strings"
@@ -99,15 +100,61 @@ func TestEquality(t *testing.T) {
 }
 
 func TestCase(t *testing.T) {
-	tr := mustOf(t, "tr")
-	if u, l := tr.Upper("iı"), tr.Lower("Iİ"); u != "İI" || l != "ıi" {
-		t.Errorf("Turkish: %s %s", u, l)
+	upper, lower, title := (*Rules).Upper, (*Rules).Lower, (*Rules).Title
+	for _, tc := range []struct {
+		locale  string
+		in      func(*Rules, string, func(int) error) (string, error)
+		s, want string
+	}{
+		{"tr", upper, "iı", "İI"}, {"tr", lower, "Iİ", "ıi"}, {"de", upper, "straße", "STRASSE"},
+		{"el", lower, "ΟΔΟΣ", "οδος"}, {"en", title, "hello WORLD", "Hello World"},
+		{"C", upper, "aäz", "AäZ"}, {"C", lower, "AÄZ", "aÄz"}, {"C", title, "hello WORLD2x", "Hello World2x"},
+	} {
+		r, steps := mustOf(t, tc.locale), 0
+		count := func(n int) error { steps += n; return nil }
+		if got, err := tc.in(r, tc.s, count); got != tc.want || err != nil {
+			t.Errorf("%s: %q becomes %q, %v", tc.locale, tc.s, got, err)
+		}
+		const times = 40000
+		long := strings.Repeat("."+tc.s+" ", times)
+		got, err := tc.in(r, long, count)
+		if got != strings.Repeat("."+tc.want+" ", times) || err != nil || steps < len(long)-2*pieceBytes {
+			t.Errorf("%s: a long text of %q differs; %v, steps %d of %d", tc.locale, tc.s, err, steps, len(long))
+		}
+		stop := errors.New("stop")
+		left := 2
+		_, err = tc.in(r, long, func(int) error {
+			if left--; left == 0 {
+				return stop
+			}
+			return nil
+		})
+		if !errors.Is(err, stop) || left != 0 {
+			t.Errorf("%s: the second step of %q ended with %v and %d more", tc.locale, tc.s, err, -left)
+		}
 	}
-	if u := mustOf(t, "de").Upper("straße"); u != "STRASSE" {
-		t.Errorf("German: %s", u)
-	}
-	if s := mustOf(t, "en").Title("hello WORLD"); s != "Hello World" {
-		t.Errorf("English: %s", s)
+}
+
+// TestCaseOfWords changes texts whose words end anywhere, and such without an end of a word.
+func TestCaseOfWords(t *testing.T) {
+	none := func(int) error { return nil }
+	const words = 3000
+	for n := range 20 {
+		first := strings.Repeat("x", n)
+		for _, tc := range []struct{ word, want string }{{"ΟΔΟΣ ", "οδος "}, {"ΣΑΣ-", "σας-"}, {"ΣΣ'", "σσ'"}} {
+			got, err := mustOf(t, "el").Lower(first+strings.Repeat(tc.word, words)+"Α", none)
+			want := first + strings.Repeat(tc.want, words) + "α"
+			if got != want || err != nil {
+				t.Errorf("%d, %q: differs; %v", n, tc.word, err)
+			}
+		}
+		long := strings.Repeat("é", 10000+n)
+		if got, err := mustOf(t, "en").Title("a "+long+" b", none); got != "A É"+long[2:]+" B" || err != nil {
+			t.Errorf("a long word: %.20q, %v", got, err)
+		}
+		if got, err := mustOf(t, "tr").Upper(strings.Repeat("i", 10000+n), none); got != strings.Repeat("İ", 10000+n) || err != nil {
+			t.Errorf("a long word in upper case: %.20q, %v", got, err)
+		}
 	}
 }
 

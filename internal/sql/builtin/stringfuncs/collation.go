@@ -19,14 +19,18 @@ func collationFunctions() []*call.Overload {
 		}
 		return types.Bytea
 	}
-	inCase := func(f func(r *collation.Rules, s string) string) call.BindFunc {
+	inCase := func(f func(r *collation.Rules, s string, step func(n int) error) (string, error)) call.BindFunc {
 		return func(b call.Binding) (call.EvalFunc, error) {
 			return withRules(b, func(c *call.Context, r *collation.Rules, a []types.Datum) (types.Datum, error) {
 				s := a[0].Str()
 				if err := c.Reserve(caseBytes * len(s)); err != nil {
 					return types.Null, err
 				}
-				return call.Text(f(r, s))
+				changed, err := f(r, s, c.Step)
+				if err != nil {
+					return types.Null, err
+				}
+				return call.Text(changed)
 			})
 		}
 	}
