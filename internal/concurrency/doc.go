@@ -15,7 +15,7 @@
 //   - Commits, Commit: commits in progress, which block reads of their keys. least.go: the lowest
 //     timestamp among them; timestamp.go: the choice of one.
 //   - TimestampCache: what was read when; readMark is one remembered read,
-//     keySlot the table of single keys, spanCache and spanMap the spans.
+//     keyTable (tscache_keys.go) holds those of single keys, spanCache and spanMap those of spans.
 //   - Reservations: spans in which nobody is to begin to write for a while.
 //   - WaitGraph, Wait, BlockerSource: deadlock detection over waits of any kind.
 //   - WaitReport, Deadlocks: the same over the waits of several nodes (report.go,

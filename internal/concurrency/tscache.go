@@ -2,7 +2,6 @@ package concurrency
 
 import (
 	"bytes"
-	"hash/maphash"
 	"math/bits"
 	"sync"
 	"sync/atomic"
@@ -12,16 +11,9 @@ import (
 
 // Sizes of a TimestampCache unless TimestampCacheOptions say otherwise.
 const (
-	DefaultKeySlots  = 1 << 16 // 48 bytes each, at most: the table grows as it fills
+	DefaultKeySlots  = 1 << 16 // keys remembered exactly, 60 bytes each, at most: the table grows as it fills
 	DefaultSpanCount = 1 << 14 // boundaries of spans per generation, 64 bytes each plus the keys
 	DefaultSpanBytes = 4 << 20 // of keys and boundaries per generation
-)
-
-// firstKeySlots is the size of a table with the first key read, growSlots by how much
-// it grows when half of its slots are used.
-const (
-	firstKeySlots = 1 << 5
-	growSlots     = 8
 )
 
 const (
@@ -38,8 +30,8 @@ type TimestampCacheOptions struct {
 }
 
 // TimestampCache remembers at which timestamps the keys of a range were read,
-// so that no commit writes below a read. It may answer too high (two keys in
-// one slot, old spans folded into the low-water mark), never too low. It takes no
+// so that no commit writes below a read. It may answer too high (keys that had to
+// make room for others, old spans folded into the low-water mark), never too low. It takes no
 // memory worth mentioning before the first read and after Shrink. All
 // methods are safe for concurrent use.
 type TimestampCache struct {
@@ -51,21 +43,6 @@ type TimestampCache struct {
 	growing                     sync.Mutex                    // held by who replaces keys
 	spans                       atomic.Pointer[spanCache]     // nil until a span is read
 	reads                       atomic.Bool                   // since the last Shrink
-}
-
-// keyTable is the table of single keys. It is replaced, by a larger one or by
-// none, with all its slots locked: who has locked a slot and finds the table still
-// in place may use it.
-type keyTable struct {
-	seed  maphash.Seed
-	slots []keySlot    // length a power of two
-	used  atomic.Int64 // slots with a mark
-}
-
-// keySlot holds the reads of all keys with one hash.
-type keySlot struct {
-	mu   sync.Mutex
-	mark readMark
 }
 
 // NewTimestampCache returns a cache for which no key was read after lowWater.
@@ -83,14 +60,6 @@ func NewTimestampCache(o TimestampCacheOptions, lowWater hlc.Timestamp) *Timesta
 	return c
 }
 
-func newKeyTable(slots int) *keyTable {
-	return &keyTable{seed: maphash.MakeSeed(), slots: make([]keySlot, slots)}
-}
-
-func (t *keyTable) slot(key []byte) *keySlot {
-	return &t.slots[maphash.Bytes(t.seed, key)&uint64(len(t.slots)-1)]
-}
-
 // AddKey records that txn read key at ts. The zero TxnID reads on nobody's
 // behalf: the read counts for every transaction.
 func (c *TimestampCache) AddKey(key []byte, ts hlc.Timestamp, txn TxnID) {
@@ -103,16 +72,16 @@ func (c *TimestampCache) AddKey(key []byte, ts hlc.Timestamp, txn TxnID) {
 			c.grow(nil)
 			continue
 		}
-		s := t.slot(key)
-		s.mu.Lock()
+		hash := t.hash(key)
+		b := t.bucket(hash)
+		b.mu.Lock()
 		if c.keys.Load() != t {
-			s.mu.Unlock()
+			b.mu.Unlock()
 			continue
 		}
-		first := s.mark.latest().IsEmpty()
-		s.mark.add(ts, txn)
-		s.mu.Unlock()
-		if first && t.used.Add(1)*2 > int64(len(t.slots)) && len(t.slots) < c.maxSlots {
+		more := b.add(hash, ts, txn)
+		b.mu.Unlock()
+		if more && t.used.Add(1)*growAt > int64(t.size()) && t.size() < c.maxSlots {
 			c.grow(t)
 		}
 		return
@@ -120,46 +89,19 @@ func (c *TimestampCache) AddKey(key []byte, ts hlc.Timestamp, txn TxnID) {
 }
 
 // grow replaces the table old by a larger one, unless somebody else has done so.
-// Which keys the old marks are of is not known: they become the low-water mark.
 func (c *TimestampCache) grow(old *keyTable) {
 	c.growing.Lock()
 	defer c.growing.Unlock()
 	if c.keys.Load() != old {
 		return
 	}
-	n := min(firstKeySlots, c.maxSlots)
-	if old != nil {
-		n = min(growSlots*len(old.slots), c.maxSlots)
-	}
-	c.replace(old, newKeyTable(n))
-}
-
-// replace puts another table, or none, into the place of old. The caller holds growing.
-func (c *TimestampCache) replace(old, by *keyTable) {
 	if old == nil {
-		c.keys.Store(by)
+		c.keys.Store(newKeyTable(min(firstKeySlots, c.maxSlots)))
 		return
 	}
 	old.lock()
 	defer old.unlock()
-	var latest hlc.Timestamp
-	for i := range old.slots {
-		latest = latest.Max(old.slots[i].mark.latest())
-	}
-	c.RaiseLowWater(latest) // before the marks go
-	c.keys.Store(by)
-}
-
-func (t *keyTable) lock() {
-	for i := range t.slots {
-		t.slots[i].mu.Lock()
-	}
-}
-
-func (t *keyTable) unlock() {
-	for i := range t.slots {
-		t.slots[i].mu.Unlock()
-	}
+	c.keys.Store(old.grown(min(growSlots*old.size(), c.maxSlots)))
 }
 
 // Shrink gives the memory back if nothing was read since the call before: what is
@@ -172,11 +114,23 @@ func (c *TimestampCache) Shrink() bool {
 	}
 	c.growing.Lock()
 	defer c.growing.Unlock()
-	c.replace(c.keys.Load(), nil)
+	c.forgetKeys()
 	if sp := c.spans.Load(); sp != nil {
 		sp.clear()
 	}
 	return true
+}
+
+// forgetKeys makes what was read of single keys the low-water mark. The caller holds growing.
+func (c *TimestampCache) forgetKeys() {
+	t := c.keys.Load()
+	if t == nil {
+		return
+	}
+	t.lock()
+	defer t.unlock()
+	c.RaiseLowWater(t.latest()) // before the marks go
+	c.keys.Store(nil)
 }
 
 // Inherit makes the cache, which must not be in use yet, remember all reads that were added to o
@@ -193,26 +147,6 @@ func (c *TimestampCache) Inherit(o *TimestampCache) {
 		c.spans.Store(sp.clone(c.RaiseLowWater))
 	}
 	c.RaiseLowWater(o.LowWater()) // afterwards: marks that have gone are in it
-}
-
-// clone returns a copy of a table that is not replaced meanwhile.
-func (t *keyTable) clone() *keyTable {
-	if t == nil {
-		return nil
-	}
-	by := &keyTable{seed: t.seed, slots: make([]keySlot, len(t.slots))}
-	used := int64(0)
-	for i := range t.slots {
-		s := &t.slots[i]
-		s.mu.Lock()
-		by.slots[i].mark = s.mark
-		s.mu.Unlock()
-		if !by.slots[i].mark.latest().IsEmpty() {
-			used++
-		}
-	}
-	by.used.Store(used)
-	return by
 }
 
 // AddSpan records that txn read [start, end) at ts; a nil end is unbounded.
@@ -254,23 +188,20 @@ func (c *TimestampCache) GetKeys(keys [][]byte, self TxnID) hlc.Timestamp {
 // getKey is GetKey but for the low-water mark, which must be read afterwards: marks
 // that are no longer in the table are in it.
 func (c *TimestampCache) getKey(key []byte, self TxnID) hlc.Timestamp {
-	ts := c.getSlot(key, self)
+	ts := c.getRead(key, self)
 	if sp := c.spans.Load(); sp != nil {
 		ts = ts.Max(sp.get(key, self))
 	}
 	return ts
 }
 
-func (c *TimestampCache) getSlot(key []byte, self TxnID) hlc.Timestamp {
+func (c *TimestampCache) getRead(key []byte, self TxnID) hlc.Timestamp {
 	for {
 		t := c.keys.Load()
 		if t == nil {
 			return hlc.Timestamp{}
 		}
-		s := t.slot(key)
-		s.mu.Lock()
-		ts := s.mark.get(self)
-		s.mu.Unlock()
+		ts := t.get(key, self)
 		// Another table may have got later reads.
 		if c.keys.Load() == t {
 			return ts

@@ -77,7 +77,7 @@ func TestReadMark(t *testing.T) {
 }
 
 // TestTimestampCacheModel checks invariant 7, that the answer is never too low,
-// and that it is exact while the limits are not reached and no keys share a slot.
+// and that it is exact while the limits are not reached and no bucket is full.
 func TestTimestampCacheModel(t *testing.T) {
 	big := TimestampCacheOptions{KeySlots: 4096}
 	tiny := TimestampCacheOptions{KeySlots: 3, SpanCount: 8}
@@ -100,7 +100,7 @@ func runReadModel(t *rapid.T, o TimestampCacheOptions, exact bool) {
 	for exact {
 		c = NewTimestampCache(o, ts(1))
 		c.keys.Store(newKeyTable(c.maxSlots))
-		if !sharedSlots(c, probes) {
+		if !fullBuckets(c, probes) {
 			break
 		}
 	}
@@ -153,14 +153,14 @@ func runReadModel(t *rapid.T, o TimestampCacheOptions, exact bool) {
 	})
 }
 
-func sharedSlots(c *TimestampCache, keys [][]byte) bool {
-	seen := map[*keySlot]bool{}
+// fullBuckets reports whether a bucket can't remember all of its keys.
+func fullBuckets(c *TimestampCache, keys [][]byte) bool {
+	n, t := map[*keyBucket]int{}, c.keys.Load()
 	for _, k := range keys {
-		s := c.keys.Load().slot(k)
-		if seen[s] {
+		b := t.bucket(t.hash(k))
+		if n[b]++; n[b] > bucketWays {
 			return true
 		}
-		seen[s] = true
 	}
 	return false
 }
@@ -273,13 +273,13 @@ func TestTimestampCacheMemory(t *testing.T) {
 		t.Fatal("an unused cache has a table")
 	}
 	c.AddKey([]byte("a"), ts(5), TxnID{Lo: 1})
-	if n := len(c.keys.Load().slots); n != firstKeySlots {
+	if n := c.keys.Load().size(); n != firstKeySlots {
 		t.Fatalf("%d slots for one key", n)
 	}
 	for i := range 4000 {
 		c.AddKey(fmt.Appendf(nil, "%d", i), ts(6), TxnID{Lo: 2})
 	}
-	if n := len(c.keys.Load().slots); n < 4000 || n > 1<<15 {
+	if n := c.keys.Load().size(); n < 4000 || n > 1<<15 {
 		t.Fatalf("%d slots for 4000 keys", n)
 	}
 	if c.Shrink() {
@@ -318,4 +318,31 @@ func TestTimestampCacheRace(t *testing.T) {
 		}
 	})
 	wg.Wait()
+}
+
+// TestReadsOfOtherKeys shows that keys which nobody has read are not taken for others that were, also
+// after the table has grown.
+func TestReadsOfOtherKeys(t *testing.T) {
+	c := NewTimestampCache(TimestampCacheOptions{}, ts(1))
+	read := func(n int) {
+		for i := range n {
+			c.AddKey(fmt.Appendf(nil, "read%d", i), ts(2+i), TxnID{Lo: uint64(i)})
+		}
+	}
+	read(10_000) // more than fit at first
+	read(100)    // these again
+	taken := 0
+	for i := range 100_000 {
+		if c.GetKey(fmt.Appendf(nil, "unread%d", i), TxnID{Lo: 1 << 40}) != ts(1) {
+			taken++
+		}
+	}
+	if taken > 1000 {
+		t.Errorf("%d of 100,000 keys count as read", taken)
+	}
+	for i := range 10_000 {
+		if got := c.GetKey(fmt.Appendf(nil, "read%d", i), TxnID{Lo: 1 << 40}); got.Less(ts(2 + i)) {
+			t.Fatalf("key %d was read at %d, remembered is %v", i, 2+i, got)
+		}
+	}
 }

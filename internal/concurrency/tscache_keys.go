@@ -1,0 +1,160 @@
+package concurrency
+
+import (
+	"hash/maphash"
+	"sync"
+	"sync/atomic"
+
+	"github.com/lichendb/lichen/internal/hlc"
+)
+
+const (
+	// bucketWays is how many keys a bucket remembers exactly.
+	bucketWays = 4
+	// firstKeySlots is the size of a table with the first key read, growSlots by how much it grows when one
+	// in growAt of its slots is used: few buckets are full by then.
+	firstKeySlots = 1 << 5
+	growSlots     = 8
+	growAt        = 4
+)
+
+// keyTable is the part of a TimestampCache that remembers reads of single keys, by their hashes. It is
+// replaced, by a larger one or by none, with all its buckets locked: who has locked a bucket and finds
+// the table still in place may use it.
+type keyTable struct {
+	seed    maphash.Seed
+	buckets []keyBucket  // length a power of two
+	used    atomic.Int64 // slots with a mark
+}
+
+// keyBucket holds the reads of all keys whose hashes have the same low bits: a few keys exactly, and
+// together those that made room for later ones.
+type keyBucket struct {
+	mu     sync.Mutex
+	hashes [bucketWays]uint64
+	marks  [bucketWays]readMark // of the keys with these hashes; an empty one is free
+	others readMark
+}
+
+// newKeyTable returns a table for so many keys, a power of two.
+func newKeyTable(slots int) *keyTable {
+	return &keyTable{seed: maphash.MakeSeed(), buckets: make([]keyBucket, max(1, slots/bucketWays))}
+}
+
+// size is how many keys the table can remember exactly.
+func (t *keyTable) size() int { return len(t.buckets) * bucketWays }
+
+func (t *keyTable) hash(key []byte) uint64 { return maphash.Bytes(t.seed, key) }
+
+func (t *keyTable) bucket(hash uint64) *keyBucket { return &t.buckets[hash&uint64(len(t.buckets)-1)] }
+
+// get returns the latest read of a key by a transaction other than self.
+func (t *keyTable) get(key []byte, self TxnID) hlc.Timestamp {
+	hash := t.hash(key)
+	b := t.bucket(hash)
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	ts := b.others.get(self)
+	for i := range b.hashes {
+		if b.hashes[i] == hash {
+			return ts.Max(b.marks[i].get(self))
+		}
+	}
+	return ts
+}
+
+// add records a read of the key with a hash. more reports whether that took a free slot.
+func (b *keyBucket) add(hash uint64, ts hlc.Timestamp, txn TxnID) (more bool) {
+	oldest := 0
+	for i := range b.marks {
+		switch m := &b.marks[i]; {
+		case m.latest().IsEmpty():
+			b.hashes[i] = hash
+			m.add(ts, txn)
+			return true
+		case b.hashes[i] == hash:
+			m.add(ts, txn)
+			return false
+		case m.latest().Less(b.marks[oldest].latest()):
+			oldest = i
+		}
+	}
+	m := &b.marks[oldest]
+	if ts.Less(m.latest()) {
+		b.others.add(ts, txn)
+		return false
+	}
+	b.others.merge(*m)
+	*m = readMark{}
+	m.add(ts, txn)
+	b.hashes[oldest] = hash
+	return false
+}
+
+func (t *keyTable) lock() {
+	for i := range t.buckets {
+		t.buckets[i].mu.Lock()
+	}
+}
+
+func (t *keyTable) unlock() {
+	for i := range t.buckets {
+		t.buckets[i].mu.Unlock()
+	}
+}
+
+// latest returns the latest read of all keys. The caller has locked the table.
+func (t *keyTable) latest() (ts hlc.Timestamp) {
+	for i := range t.buckets {
+		b := &t.buckets[i]
+		ts = ts.Max(b.others.latest())
+		for j := range b.marks {
+			ts = ts.Max(b.marks[j].latest())
+		}
+	}
+	return ts
+}
+
+// grown returns a larger table with the same reads. The caller has locked the table. The keys of a bucket
+// go to those buckets of the larger one whose numbers end in the same bits.
+func (t *keyTable) grown(slots int) *keyTable {
+	by := newKeyTable(slots)
+	by.seed = t.seed
+	used := int64(0)
+	for i := range by.buckets {
+		to, from := &by.buckets[i], &t.buckets[i&(len(t.buckets)-1)]
+		to.others = from.others
+		n := 0
+		for j := range from.marks {
+			if !from.marks[j].latest().IsEmpty() && by.bucket(from.hashes[j]) == to {
+				to.hashes[n], to.marks[n] = from.hashes[j], from.marks[j]
+				n++
+			}
+		}
+		used += int64(n)
+	}
+	by.used.Store(used)
+	return by
+}
+
+// clone returns a copy of a table that is not replaced meanwhile.
+func (t *keyTable) clone() *keyTable {
+	if t == nil {
+		return nil
+	}
+	by := &keyTable{seed: t.seed, buckets: make([]keyBucket, len(t.buckets))}
+	used := int64(0)
+	for i := range t.buckets {
+		from, to := &t.buckets[i], &by.buckets[i]
+		from.mu.Lock()
+		to.hashes, to.marks, to.others = from.hashes, from.marks, from.others
+		from.mu.Unlock()
+		for j := range to.marks {
+			if !to.marks[j].latest().IsEmpty() {
+				used++
+			}
+		}
+	}
+	by.used.Store(used)
+	return by
+}
