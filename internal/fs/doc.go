@@ -6,8 +6,8 @@
 // it: the operating system, through Pebble's vfs, whose interfaces it aliases
 // so that Pebble runs on the same file system as the log.
 //
-// Reading order: [FS] and [File] (aliases), [Disk], [NewMem] and
-// [NewCrashableMem] (fs.go); [WithHooks], [Op] and [Hook], the layer that
+// Reading order: [FS] and [File] (aliases), [Disk] (fs.go); [MemFS] and [CrashClone],
+// a disk in memory and what a power loss leaves of it (mem.go); [WithHooks], [Op] and [Hook], the layer that
 // sees every operation before it happens (hook.go, hookfile.go); the faults
 // built on it: [Counter], [FailAt], [PowerLoss], [Quota], [Gate] (faults.go);
 // [FlipBit] (corrupt.go); [Watch], which times the operations of a running node and
@@ -23,6 +23,8 @@
 //     hookFile.write and TestShortWrite).
 //  3. After [PowerLoss] has struck, no operation that changes anything reaches
 //     the file system below (checked by TestPowerLossStopsEverything).
+//  4. [CrashClone] may be called at any moment, and neither it nor the operations under way wait for ever
+//     (MemFS.cloning; TestCloneWhileLinking).
 //
 // Concurrency: a hooked file system is as safe for concurrent use as the one
 // below it; hooks are called concurrently and do their own locking.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"sync"
 	"syscall"
 	"testing"
 
@@ -58,6 +59,45 @@ func TestDiskSyncData(t *testing.T) {
 	if got := content(t, fs, path); got != "\x00\x00\x00hello" {
 		t.Fatalf("read %q", got)
 	}
+}
+
+// TestCloneWhileLinking copies a file system while files are linked, locked and renamed there. Without
+// MemFS.cloning it soon waits for ever.
+func TestCloneWhileLinking(t *testing.T) {
+	m := NewCrashableMem()
+	create(t, m, "a", "content")
+	const rounds = 2000
+	var all sync.WaitGroup
+	change := func(op func(i int) error) {
+		all.Go(func() {
+			for i := range rounds {
+				if err := op(i); err != nil {
+					t.Error(err)
+					return
+				}
+			}
+		})
+	}
+	change(func(i int) error { return m.Link("a", fmt.Sprint("link", i)) })
+	change(func(i int) error {
+		l, err := m.Lock("lock")
+		if err != nil {
+			return err
+		}
+		return l.Close()
+	})
+	change(func(i int) error {
+		f, err := m.Create("b", WriteUnspecified)
+		if err != nil {
+			return err
+		}
+		again, err := m.ReuseForWrite("b", "c", WriteUnspecified)
+		return errors.Join(err, f.Close(), again.Close())
+	})
+	for i := range uint64(100) {
+		CrashClone(m, 50, i)
+	}
+	all.Wait()
 }
 
 func TestCrashClone(t *testing.T) {

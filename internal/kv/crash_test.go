@@ -5,7 +5,6 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"strconv"
 	"sync"
@@ -114,35 +113,12 @@ type crasher struct {
 	stride int64
 	acked  atomic.Uint64
 
-	locking sync.RWMutex // see lockFS
-
 	mu      sync.Mutex
 	n       int64
 	crashes []crash
 }
 
-// lockFS keeps a copy of the disk from being taken in the middle of Lock and Link: the
-// file system in memory takes its lock for readers twice there, and would wait for itself.
-type lockFS struct {
-	fs.FS
-	mu *sync.RWMutex
-}
-
-// Lock implements fs.FS.
-func (l lockFS) Lock(name string) (io.Closer, error) {
-	l.mu.RLock()
-	defer l.mu.RUnlock()
-	return l.FS.Lock(name)
-}
-
-// Link implements fs.FS.
-func (l lockFS) Link(oldname, newname string) error {
-	l.mu.RLock()
-	defer l.mu.RUnlock()
-	return l.FS.Link(oldname, newname)
-}
-
-func (c *crasher) fs() fs.FS { return fs.WithHooks(lockFS{c.mem, &c.locking}, c.Hook) }
+func (c *crasher) fs() fs.FS { return fs.WithHooks(c.mem, c.Hook) }
 
 func (c *crasher) Hook(op *fs.Op) error {
 	if !op.Kind.Mutates() {
@@ -154,8 +130,6 @@ func (c *crasher) Hook(op *fs.Op) error {
 		return nil
 	}
 	keep := []int{0, 50, 100}[c.n/c.stride%3]
-	c.locking.Lock()
-	defer c.locking.Unlock()
 	acked := c.acked.Load() // before the copy: it must hold all of these
 	c.crashes = append(c.crashes, crash{c.n, keep, acked, fs.CrashClone(c.mem, keep, uint64(c.n))})
 	return nil

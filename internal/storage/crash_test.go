@@ -10,7 +10,6 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"github.com/cockroachdb/pebble/v2/vfs"
 	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
 
 	"github.com/lichendb/lichen/internal/fs"
@@ -84,7 +83,7 @@ func randomBatch(t *testing.T, rng *rand.Rand, b *Batch, n int, state map[string
 // stride-th operation that changes a file: one with nothing that was not synced,
 // one with all of it, and in between two with some.
 type crasher struct {
-	mem    *vfs.MemFS
+	mem    *fs.MemFS
 	stride int64
 	ops    atomic.Int64
 	known  atomic.Int64 // the last batch that is known to be durable
@@ -94,7 +93,7 @@ type crasher struct {
 }
 
 type crashed struct {
-	fs      *vfs.MemFS
+	fs      *fs.MemFS
 	op      int64
 	keep    int
 	durable int64
