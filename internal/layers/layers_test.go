@@ -65,7 +65,7 @@ var order = [][]string{
 	{"dist", "dist/rangecache"},
 	{"store"},
 	{"replica"},
-	{"raftgroup", "lease", "txnintent", "snapshot", "closedts", "rangefeed", "rangestate", "checksum"},
+	{"raftgroup", "lease", "txnintent", "snapshot", "closedts", "rangefeed/processor", "rangefeed", "rangestate", "checksum"},
 	{"eval", "apply"},
 	{"storage/mvcc", "storage"},
 	{"raftlog"},

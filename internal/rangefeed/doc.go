@@ -1,6 +1,6 @@
-// Package rangefeed decides which events the readers of a range's changes receive. It is pure: replica
-// passes it the changes of entries, closed timestamps and locked keys, reads the engine, and owns the
-// feeds.
+// Package rangefeed decides which events the readers of a range's changes receive. It is pure:
+// rangefeed/processor passes it the changes of entries, closed timestamps and locked keys, reads the engine,
+// and owns the feeds.
 //
 // A reader first receives the committed versions of the state in which its feed began (Initial),
 // then what each applied command commits (Commits), and between them resolved timestamps:
@@ -12,7 +12,7 @@
 //	command   drop b@6, unlock b             nothing: its transaction was aborted
 //	closed 8, b locked at 6                  resolved up to just below 6
 //
-// Read commits.go (Commits), then buffer.go (Buffer, Initial). Package replica carries it out (replica/feed.go).
+// Read commits.go (Commits), then buffer.go (Buffer, Initial). Package processor below it carries it out.
 //
 // Invariants:
 //

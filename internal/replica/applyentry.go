@@ -46,14 +46,12 @@ func (g *group) applyEntry(e *pb.Entry) error {
 		}
 	}
 	g.InFlight.Applying(e.GetIndex(), e.GetTerm())
-	g.r.feeds.took = g.r.feeds.took[:0]
+	g.r.feeds.BeginEntry()
 	if err := g.applier.Entry(e.GetIndex(), e.GetTerm(), data, g.noteCommand); err != nil {
 		return err
 	}
-	if g.r.feeds.n.Load() > 0 {
-		if err := g.r.feeds.stage(data); err != nil {
-			return err
-		}
+	if err := g.r.feeds.Stage(data); err != nil {
+		return err
 	}
 	g.r.transfers.noteTerm(e.GetTerm())
 	if cc != nil && len(data) == 0 { // the end of a joint configuration
@@ -77,9 +75,7 @@ func (g *group) applyEntry(e *pb.Entry) error {
 // noteCommand is called for each command of the entry being applied, in order. ok says whether the
 // command took effect.
 func (g *group) noteCommand(txn kvpb.TxnID, ts hlc.Timestamp, ok bool) {
-	if g.r.feeds.n.Load() > 0 {
-		g.r.feeds.took = append(g.r.feeds.took, ok)
-	}
+	g.r.feeds.Took(ok)
 	if ok && !txn.IsZero() {
 		g.r.noteCommand(txn, ts)
 	}
@@ -107,7 +103,7 @@ func (g *group) commitApplied() error {
 	}
 	g.r.raiseApplied(th)
 	g.r.noteApplied(g.applier.State())
-	g.r.feeds.publish(g.r)
+	g.r.feeds.Publish()
 	return nil
 }
 
@@ -157,7 +153,7 @@ func (g *group) applyTrigger(t *apply.Trigger, index uint64) error {
 		g.r.deps.Merged(g.r, taken)
 	}
 	g.r.desc.Store(t.Desc)
-	g.r.endFeeds(g.r.mismatch(), false)
+	g.r.feeds.End(g.r.mismatch())
 	g.r.refreshLease()
 	g.Unquiesce() // a new follower has to receive the log
 	if t.Right != nil {

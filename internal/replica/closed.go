@@ -46,7 +46,7 @@ func (r *Replica) CloseAt(ts hlc.Timestamp) (closed hlc.Timestamp, index uint64,
 
 // CloseFeeds closes a timestamp for the spans of the feeds alone: other transactions may commit below it.
 func (r *Replica) CloseFeeds(ts hlc.Timestamp) {
-	spans := r.feeds.spans()
+	spans := r.feeds.Spans()
 	closed, index, ok := r.close(ts, func() {
 		for _, s := range spans {
 			r.reads.AddSpan(s.Key, s.EndKey, ts, concurrency.TxnID{})
@@ -54,7 +54,7 @@ func (r *Replica) CloseFeeds(ts hlc.Timestamp) {
 		}
 	})
 	if ok {
-		r.feeds.close(spans, closed, index)
+		r.feeds.Close(spans, closed, index)
 	}
 }
 

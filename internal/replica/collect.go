@@ -164,6 +164,6 @@ func (r *Replica) ClearSpan(start, end []byte) error {
 // Trim frees memory that was not used since the last call.
 func (r *Replica) Trim() {
 	r.reads.Shrink()
-	r.feeds.expire()
+	r.feeds.Expire()
 	r.finished.Trim(r.deps.Clock.PhysicalNow())
 }

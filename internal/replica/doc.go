@@ -8,6 +8,7 @@
 //   - txnintent: the state of intents and transaction records
 //   - concurrency: lock queues, the timestamp cache, commit timestamps
 //   - closedts: closed timestamps and follower reads
+//   - rangefeed, rangefeed/processor: the feeds of the replica
 //   - rangestate: splits and merges
 //   - snapshot: the contents of a snapshot, and recovery from a crash during its installation
 //
@@ -80,10 +81,7 @@
 //  10. A replica is quiesced only while a tick would change nothing. Whatever ends this state calls
 //     Unquiesce afterwards. At most one tick of a group waits to be processed, so that under load the
 //     group's time does not run ahead of its messages. (Tick, mayQuiesce)
-//  11. A feed begins between two entries. Every commit above its start is either in the engine's state
-//     at that moment or in a later entry. The resolved timestamp is computed while nothing is applied,
-//     and delivered after all events that are buffered then. (beginFeed, stage, resolveFeed, take)
-//  12. All replicas compute a checksum over the state after the same entry; later entries do not
+//  11. All replicas compute a checksum over the state after the same entry; later entries do not
 //     change it. (group.Apply, beginCheck; checksum)
 //
 // # Concurrency

@@ -16,6 +16,7 @@ import (
 	"github.com/lichendb/lichen/internal/liveness"
 	"github.com/lichendb/lichen/internal/raftgroup"
 	"github.com/lichendb/lichen/internal/raftlog"
+	"github.com/lichendb/lichen/internal/rangefeed/processor"
 	"github.com/lichendb/lichen/internal/snapshot"
 	"github.com/lichendb/lichen/internal/storage"
 	"github.com/lichendb/lichen/internal/txnintent"
@@ -165,7 +166,7 @@ type Replica struct {
 	swept     sweep
 	userData  atomic.Value
 	checks    checksum.Checks
-	feeds     feeds
+	feeds     *processor.Processor
 }
 
 var _ kvpb.Sender = (*Replica)(nil)
@@ -184,6 +185,7 @@ func New(deps Deps, desc *kvpb.RangeDescriptor, id kvpb.ReplicaID) (*Replica, er
 		r.deps.Schedule = func(fn func()) { go fn() }
 	}
 	r.desc.Store(desc)
+	r.feeds = processor.New(fed{r}, processor.Options{Range: r.id, Engine: deps.Engine, Clock: deps.Clock, Logger: deps.Logger})
 	r.tasks.fatal = deps.OnFatal
 	r.quiesced.Store(true)
 	r.finished.Forget(deps.Clock.Now())
@@ -232,7 +234,7 @@ func (r *Replica) Stop() {
 	r.Refuse()
 	r.group.Queue.AwaitIdle()
 	r.checks.Stop()
-	r.endFeeds(kvpb.ErrStopping, true)
+	r.feeds.Stop()
 	r.tasks.stop()
 }
 

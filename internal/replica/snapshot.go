@@ -10,6 +10,7 @@ import (
 	"github.com/lichendb/lichen/internal/kvpb"
 	"github.com/lichendb/lichen/internal/must"
 	"github.com/lichendb/lichen/internal/raftlog"
+	"github.com/lichendb/lichen/internal/rangefeed/processor"
 	"github.com/lichendb/lichen/internal/snapshot"
 	"go.etcd.io/raft/v3"
 	pb "go.etcd.io/raft/v3/raftpb"
@@ -152,7 +153,7 @@ func (g *group) Install(m *pb.Message) error {
 	g.applier.Reset(r.deps.Engine, r.deps.Store, s.Desc, s.State)
 	r.transfers.noteTerm(s.State.Term)
 	r.noteApplied(s.State)
-	r.endFeeds(errFeedEnded, false)       // the feeds miss the entries that the snapshot replaces
+	r.feeds.End(processor.ErrEnded)       // the feeds miss the entries that the snapshot replaces
 	r.finished.Forget(r.deps.Clock.Now()) // so does the finished-transaction cache
 	if err := r.loadThreshold(); err != nil {
 		return err

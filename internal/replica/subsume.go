@@ -168,7 +168,7 @@ func (r *Replica) applyMerge(right *Replica, t *apply.Trigger) {
 	// From now on releases of the moved locks come here as well.
 	right.merging.into.Store(&successor{Replica: r, desc: t.Desc})
 	led := right.lease.Swap(nil) != nil
-	right.endFeeds(right.mismatch(), false)
+	right.feeds.End(right.mismatch())
 	r.finished.Absorb(&right.finished)
 	if err := r.loadThreshold(); err != nil {
 		r.deps.Logger.Error("collection threshold", "range", r.id, "err", err)
