@@ -7,10 +7,20 @@ import (
 	"github.com/lichendb/lichen/internal/kvpb"
 )
 
-// Rank returns how many other voters of a range, among those whose stores are there, campaign
-// before a replica when the range needs a leader. They take turns in an order that the range's
-// id shifts, so that each leads its share. ok is false if the replica is no voter.
-func Rank(d *kvpb.RangeDescriptor, self kvpb.ReplicaID, there func(kvpb.StoreID) bool) (rank int, ok bool) {
+// Standing is how a store stands in the order of candidates.
+type Standing uint8
+
+// The standings.
+const (
+	Absent  Standing = iota // it does not answer
+	Leaving                 // its node drains: its replicas come after all others
+	Staying
+)
+
+// Rank returns how many other voters of a range campaign before a replica when the range needs a leader.
+// They take turns in an order that the range's id shifts, so that each leads its share; those on nodes
+// that drain come last. ok is false if the replica is no voter.
+func Rank(d *kvpb.RangeDescriptor, self kvpb.ReplicaID, standing func(kvpb.StoreID) Standing) (rank int, ok bool) {
 	var stores [2 * MaxVoters]kvpb.StoreID
 	voters, own := 0, -1
 	for _, r := range d.Replicas {
@@ -26,9 +36,22 @@ func Rank(d *kvpb.RangeDescriptor, self kvpb.ReplicaID, there func(kvpb.StoreID)
 	if own < 0 {
 		return 0, false
 	}
-	for i := int(uint64(d.RangeID) % uint64(voters)); i != own; i = (i + 1) % voters {
-		if there(stores[i]) {
-			rank++
+	leaving := standing(stores[own]) == Leaving
+	earlier := true // the store's turn comes before that of the replica's own
+	for n, i := 0, int(uint64(d.RangeID)%uint64(voters)); n < voters; n, i = n+1, (i+1)%voters {
+		if i == own {
+			earlier = false
+			continue
+		}
+		switch standing(stores[i]) {
+		case Staying:
+			if earlier || leaving {
+				rank++
+			}
+		case Leaving:
+			if earlier && leaving {
+				rank++
+			}
 		}
 	}
 	return rank, true
@@ -53,14 +76,15 @@ func Electable(d *kvpb.RangeDescriptor, supports func(kvpb.StoreID) bool) bool {
 	return 2*supported[0] > votes[0] && 2*supported[1] > votes[1]
 }
 
-// Candidates returns the other voters whose stores are there, who has most of the log first and
-// otherwise in an order that the range's id shifts, so that no store gets all leaderships.
-func (l *Lease) Candidates(d *kvpb.RangeDescriptor, self kvpb.ReplicaID, there func(kvpb.StoreID) bool) []kvpb.ReplicaDescriptor {
+// Candidates returns the other voters whose stores answer. Those on nodes that drain come last;
+// otherwise a replica with more of the log comes first, and among equals the range's id shifts the order,
+// so that no store gets all leaderships.
+func (l *Lease) Candidates(d *kvpb.RangeDescriptor, self kvpb.ReplicaID, standing func(kvpb.StoreID) Standing) []kvpb.ReplicaDescriptor {
 	var list []kvpb.ReplicaDescriptor
 	match := map[kvpb.ReplicaID]uint64{}
 	for i := range d.Replicas {
 		r := d.Replicas[(uint64(i)+uint64(d.RangeID))%uint64(len(d.Replicas))]
-		if in, _ := IsVoter(r.Type); in && r.Replica != self && there(r.Store) {
+		if in, _ := IsVoter(r.Type); in && r.Replica != self && standing(r.Store) != Absent {
 			list = append(list, r)
 		}
 	}
@@ -69,6 +93,8 @@ func (l *Lease) Candidates(d *kvpb.RangeDescriptor, self kvpb.ReplicaID, there f
 			match[s.replica] = s.match.Load()
 		}
 	}
-	slices.SortStableFunc(list, func(a, b kvpb.ReplicaDescriptor) int { return cmp.Compare(match[b.Replica], match[a.Replica]) })
+	slices.SortStableFunc(list, func(a, b kvpb.ReplicaDescriptor) int {
+		return cmp.Or(cmp.Compare(standing(b.Store), standing(a.Store)), cmp.Compare(match[b.Replica], match[a.Replica]))
+	})
 	return list
 }

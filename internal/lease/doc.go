@@ -47,7 +47,10 @@
 //     and ignores answers to its earlier question for votes: its own term would end the new leadership,
 //     with the row locks. (Election.defers; testdata/elections/votes; TestLockTransferUndisturbed in
 //     store)
-//  10. Raft is asked to transfer a leadership in its own term only, after the record of its row locks
+//  10. A replica on a node that drains campaigns after all others, and is asked last to take a leadership: it
+//     would only have to transfer it again. (Rank, Candidates; testdata/elections/draining,
+//     testdata/leases/stepdown)
+//  11. Raft is asked to transfer a leadership in its own term only, after the record of its row locks
 //     was proposed or they were given up; until then it is not reclaimed. (Lease.Reclaims;
 //     testdata/leases/transfer; TestLocksSurvive in sim)
 //

@@ -151,6 +151,8 @@ type ElectionFacts struct {
 type Promises interface {
 	// Supports reports whether this node supports a store's leaders.
 	Supports(kvpb.StoreID) bool
+	// Draining reports whether the node of a store drains.
+	Draining(kvpb.StoreID) bool
 	// Granted returns the support that this node gives to a store.
 	Granted(kvpb.StoreID) liveness.Support
 	// MayVote reports whether all support that an earlier incarnation of this node gave has expired.
@@ -405,6 +407,19 @@ func (f *ElectionFacts) leaderSupport() liveness.Support {
 	return liveness.Support{}
 }
 
+// standing returns how a store stands among the candidates.
+func (f *ElectionFacts) standing(s kvpb.StoreID) Standing {
+	switch {
+	case f.Promises == nil:
+		return Staying
+	case !f.Promises.Supports(s):
+		return Absent
+	case f.Promises.Draining(s):
+		return Leaving
+	}
+	return Staying
+}
+
 func (f *ElectionFacts) mayVote() bool { return f.Promises == nil || f.Promises.MayVote() }
 
 func (e *Election) campaign(r *ElectionResult) {
@@ -414,7 +429,7 @@ func (e *Election) campaign(r *ElectionResult) {
 
 // enqueue puts a voter into its store's queue, unless it is there or campaigns.
 func (e *Election) enqueue(f *ElectionFacts, wait time.Duration, r *ElectionResult) {
-	rank, votes := Rank(f.Desc, f.Self, func(s kvpb.StoreID) bool { return f.Promises == nil || f.Promises.Supports(s) })
+	rank, votes := Rank(f.Desc, f.Self, f.standing)
 	if votes && !f.Gone && e.change(NotCandidate, Queued) {
 		r.Effects |= Enqueue
 		r.Rank, r.Wait = rank, wait

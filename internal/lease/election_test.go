@@ -28,8 +28,10 @@ type promises struct {
 	epochs map[kvpb.StoreID]int64 // of the support that it gives
 	incs   map[kvpb.StoreID]int64 // the incarnations of the nodes that it is given to
 	early  bool                   // support of an earlier incarnation may last yet
+	drain  map[kvpb.StoreID]bool  // stores whose nodes drain
 }
 
+func (p *promises) Draining(s kvpb.StoreID) bool { return p.drain[s] }
 func (p *promises) Supports(s kvpb.StoreID) bool { return p.epochs[s] != 0 }
 func (p *promises) Granted(s kvpb.StoreID) liveness.Support {
 	if p.epochs[s] == 0 {
@@ -48,7 +50,7 @@ type electionScript struct {
 
 // newElectionScript makes a replica, whose id is self, of a range with three voters and a learner.
 func newElectionScript(t *testing.T, d *datadriven.TestData) *electionScript {
-	s := &electionScript{script: script{t: t}, promises: promises{epochs: map[kvpb.StoreID]int64{}, incs: map[kvpb.StoreID]int64{}}}
+	s := &electionScript{script: script{t: t}, promises: promises{epochs: map[kvpb.StoreID]int64{}, incs: map[kvpb.StoreID]int64{}, drain: map[kvpb.StoreID]bool{}}}
 	s.script.op(strings.Fields("range 3 1v 2v 3v 4l"))
 	s.f = ElectionFacts{Now: time.Unix(1000, 0), Desc: &s.desc, Self: 1, Promises: &s.promises, Term: 5}
 	if d.HasArg("self") {
@@ -61,6 +63,8 @@ func (s *electionScript) op(f []string) string {
 	switch f[0] {
 	case "supports": // supports STORE EPOCH, which is 0 if no longer
 		s.promises.epochs[kvpb.StoreID(s.num(f[1]))] = s.num(f[2])
+	case "drains": // drains STORE: its node
+		s.promises.drain[kvpb.StoreID(s.num(f[1]))] = true
 	case "incarnation": // incarnation STORE N: that of its node
 		s.promises.incs[kvpb.StoreID(s.num(f[1]))] = s.num(f[2])
 	case "answer": // the leader

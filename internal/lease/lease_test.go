@@ -122,22 +122,31 @@ func (s *script) offset(f []string) time.Duration {
 	return time.Duration(s.num(f[0])) * time.Second
 }
 
-// elect answers for the stores that are there.
+// elect answers for the stores that are there; with a d, those of nodes that drain.
 func (s *script) elect(what string, there []string) string {
-	is := func(id kvpb.StoreID) bool { return slices.Contains(there, fmt.Sprint(id)) }
+	standing := func(id kvpb.StoreID) Standing {
+		switch {
+		case slices.Contains(there, fmt.Sprint(id)):
+			return Staying
+		case slices.Contains(there, fmt.Sprint(id, "d")):
+			return Leaving
+		}
+		return Absent
+	}
+	is := func(id kvpb.StoreID) bool { return standing(id) != Absent }
 	switch what {
 	case "electable":
 		return fmt.Sprint(Electable(&s.desc, is))
 	case "candidates":
 		var ids []kvpb.ReplicaID
-		for _, d := range s.lease.Candidates(&s.desc, 1, is) {
+		for _, d := range s.lease.Candidates(&s.desc, 1, standing) {
 			ids = append(ids, d.Replica)
 		}
 		return fmt.Sprint(ids)
 	}
 	var out []string
 	for _, d := range s.desc.Replicas {
-		if n, ok := Rank(&s.desc, d.Replica, is); ok && is(d.Store) {
+		if n, ok := Rank(&s.desc, d.Replica, standing); ok && is(d.Store) {
 			out = append(out, fmt.Sprintf("%d after %d others", d.Replica, n))
 		}
 	}

@@ -101,7 +101,7 @@ func (g *Gate) EndExport() { g.exporting.Store(false) }
 // Reclaims reports whether a leader campaigns again, which has offered its leadership to another
 // replica: it may not serve in this term any more. It waits while raft transfers the leadership, and
 // while the record of the locks is being written, since the end of its term would come before it
-// (invariant 10).
+// (invariant 11).
 func (l *Lease) Reclaims(g *Gate, transferring bool) bool {
 	return l != nil && !l.Alone && l.Revoked.Load() && !transferring && !g.exporting.Load()
 }

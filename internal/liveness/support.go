@@ -24,6 +24,21 @@ func (l *Liveness) From(s kvpb.StoreID) *Cell {
 // false, new support has another epoch.
 func (l *Liveness) Supports(s kvpb.StoreID) bool { return l.Granted(s).Epoch != 0 }
 
+// Draining reports whether the node of store s has said that it drains.
+func (l *Liveness) Draining(s kvpb.StoreID) bool {
+	e := (*l.stores.Load())[s]
+	if e == nil {
+		return false
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if e.own.Load() {
+		return l.self.Draining
+	}
+	p := e.node.Load()
+	return p != nil && l.registry[p.id].Draining
+}
+
 // SupportedUntil returns the end of this node's support of store s; zero if there is none.
 func (l *Liveness) SupportedUntil(s kvpb.StoreID) hlc.Timestamp { return l.Granted(s).Until }
 

@@ -95,6 +95,8 @@ type Support interface {
 	From(kvpb.StoreID) *liveness.Cell
 	// Supports reports whether this node supports a store's leaderships.
 	Supports(kvpb.StoreID) bool
+	// Draining reports whether the node of a store drains.
+	Draining(kvpb.StoreID) bool
 	// Granted returns the support that this node gives to a store.
 	Granted(kvpb.StoreID) liveness.Support
 	// MayVote reports whether all support granted in an earlier incarnation has expired.

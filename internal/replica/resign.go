@@ -49,5 +49,13 @@ func (r *Replica) endTerm() *lease.Lease {
 
 // candidates returns the replicas that may lead in this replica's place, the best first.
 func (r *Replica) candidates(l *lease.Lease) []kvpb.ReplicaDescriptor {
-	return l.Candidates(r.Desc(), r.replicaID, r.supportedBy)
+	return l.Candidates(r.Desc(), r.replicaID, func(s kvpb.StoreID) lease.Standing {
+		switch {
+		case !r.supportedBy(s):
+			return lease.Absent
+		case r.deps.Support != nil && r.deps.Support.Draining(s):
+			return lease.Leaving
+		}
+		return lease.Staying
+	})
 }
