@@ -53,6 +53,7 @@ func (s *script) op(f []string) string {
 			p.Live = p.Live || w == "live"
 			p.Draining = p.Draining || w == "draining"
 			p.Stalled, p.Full, p.Slow = p.Stalled || w == "stalled", p.Full || w == "full", p.Slow || w == "slow"
+			p.Silent = p.Silent || w == "silent"
 		}
 		s.peers[kvpb.NodeID(s.num(f[1]))] = p
 	case "successor": // successor ATTEMPT
@@ -66,16 +67,37 @@ func (s *script) op(f []string) string {
 			return "lost"
 		}
 		return "there"
-	case "round": // round SECONDS LEADERS
-		r, admitted := Round{Passed: time.Duration(s.num(f[1])) * time.Second}, 0
-		for range s.num(f[2]) {
-			if r.Admit() {
-				admitted++
-			}
-		}
-		return fmt.Sprintf("attempt %d, %d transferred, done %v", r.Attempt(), admitted, r.Done())
+	case "round": // round SECONDS LEADERS [ABOUT-TO-LEAD]
+		return s.round(f[1:])
 	default:
 		s.t.Fatalf("unknown step %q", f[0])
 	}
 	return ""
 }
+
+// round visits replicas that lead, others that are about to, and one follower.
+func (s *script) round(f []string) string {
+	r, transferred := Round{Passed: time.Duration(s.num(f[0])) * time.Second}, 0
+	visit := func(n int, rep replica) {
+		rep.transferred = &transferred
+		for range n {
+			r.Visit(rep, func() (kvpb.ReplicaID, bool) { return 2, true })
+		}
+	}
+	visit(s.num(f[1]), replica{claims: true, leads: true})
+	if len(f) > 2 {
+		visit(s.num(f[2]), replica{claims: true})
+	}
+	visit(1, replica{})
+	return fmt.Sprintf("attempt %d, %d transferred, done %v", r.Attempt(), transferred, r.Done())
+}
+
+// replica counts its transfers.
+type replica struct {
+	claims, leads bool
+	transferred   *int
+}
+
+func (r replica) ClaimsLeadership() bool        { return r.claims }
+func (r replica) Leads() bool                   { return r.leads }
+func (r replica) TransferLeader(kvpb.ReplicaID) { *r.transferred++ }

@@ -16,8 +16,6 @@ const (
 	// farewell is the least time that a stopping node stays up, so that the others learn of its
 	// stop.
 	farewell = 50 * time.Millisecond
-	// moveEvery is how often a draining node transfers leaderships that it still has.
-	moveEvery = 20 * time.Millisecond
 	// quorumPoll is how often a draining node looks whether there still is a quorum.
 	quorumPoll = 100 * time.Millisecond
 	// askedLately is how long a readiness check counts. A load balancer checks again much sooner.
@@ -151,35 +149,7 @@ func (n *Node) drained() bool {
 	}
 }
 
-// moveLeaders transfers the leaderships of the node to others that are live, as package drain decides. A
-// leadership that the node gets later moves by placement.
+// moveLeaders transfers the leaderships of the node to others.
 func (n *Node) moveLeaders() {
-	if n.KV.Live == nil {
-		return
-	}
-	begun := time.Now()
-	again := time.NewTicker(moveEvery)
-	defer again.Stop()
-	for {
-		round := drain.Round{Passed: time.Since(begun)}
-		n.transferLeaders(&round)
-		n.drain.leaders.Store(int64(round.Left))
-		if round.Done() {
-			return
-		}
-		<-again.C
-	}
-}
-
-// transferLeaders is one round. It counts the replicas that are about to lead as well, and transfers
-// their leaderships in a later round.
-func (n *Node) transferLeaders(round *drain.Round) {
-	for _, r := range n.KV.Store.Replicas() {
-		if !r.ClaimsLeadership() {
-			continue
-		}
-		if to, ok := n.KV.Successor(r, round.Attempt()); ok && round.Admit() && r.Leads() {
-			r.TransferLeader(to)
-		}
-	}
+	n.KV.MoveLeaders(func(left int) { n.drain.leaders.Store(int64(left)) })
 }
