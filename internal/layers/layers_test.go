@@ -71,6 +71,7 @@ var order = [][]string{
 	{"raftlog"},
 	{"concurrency"},
 	{"liveness"},
+	{"nettest"}, // for tests
 	{"rpc"},
 	{"kvpb/kvwire"},
 	{"kvpb/sendertest"},

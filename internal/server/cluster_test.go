@@ -19,6 +19,7 @@ import (
 	"github.com/lichendb/lichen/internal/fs"
 	"github.com/lichendb/lichen/internal/keys"
 	"github.com/lichendb/lichen/internal/kvpb"
+	"github.com/lichendb/lichen/internal/nettest"
 	"github.com/lichendb/lichen/internal/sleep"
 )
 
@@ -29,8 +30,12 @@ const timeout = time.Minute
 type testNodes struct {
 	t     *testing.T
 	ctx   context.Context
-	net   *memNet
+	net   *nettest.Network
 	nodes []*Node
+	// processes is the number of those that were started; each is a machine of its own in the network.
+	processes kvpb.NodeID
+	// clients is from where clients connect.
+	clients *nettest.Endpoint
 	// families gives each column of a table a family of its own.
 	families bool
 	// noAutoStats has tables analysed by ANALYZE only.
@@ -47,7 +52,34 @@ func withNodes(t *testing.T, test func(t *testing.T, c *testNodes)) {
 func newTestNodes(t *testing.T) *testNodes {
 	ctx, cancel := context.WithCancel(context.Background())
 	t.Cleanup(cancel)
-	return &testNodes{t: t, ctx: ctx, net: newMemNet()}
+	n := nettest.NewNetwork(nettest.NetworkOptions{Seed: 1})
+	t.Cleanup(n.Close)
+	return &testNodes{t: t, ctx: ctx, net: n, clients: n.Start(clients, nettest.Hooks{})}
+}
+
+// clients is the machine of the clients.
+const clients kvpb.NodeID = 1000
+
+// machine returns where a node listens.
+func (c *testNodes) machine(n *Node) kvpb.NodeID {
+	c.t.Helper()
+	id, ok := c.net.NodeAt(n.Addr().String())
+	if !ok {
+		c.t.Fatalf("nobody listens at %v", n.Addr())
+	}
+	return id
+}
+
+// isolate cuts a node off from all others and from the clients.
+func (c *testNodes) isolate(n *Node) {
+	c.t.Helper()
+	own, others := c.machine(n), []kvpb.NodeID{clients}
+	for id := range c.processes {
+		if id+1 != own {
+			others = append(others, id+1)
+		}
+	}
+	c.net.Partition([]kvpb.NodeID{own}, others)
 }
 
 // options are those of a node on a file system.
@@ -56,7 +88,9 @@ func (c *testNodes) options(disk fs.FS) Options {
 	if os.Getenv("LICHEN_TEST_LOG") != "" {
 		log = slog.New(slog.NewTextHandler(os.Stderr, nil)).With("n", len(c.nodes)+1)
 	}
-	return Options{FS: disk, Logger: log, Dial: c.net.dialer(len(c.nodes)), Listen: c.net.listen, FamilyPerColumn: c.families, NoAutoStats: c.noAutoStats}
+	c.processes++
+	at := c.net.Start(c.processes, nettest.Hooks{})
+	return Options{FS: disk, Logger: log, Dial: at.Dial, Listen: at.ListenAt, FamilyPerColumn: c.families, NoAutoStats: c.noAutoStats}
 }
 
 // config is that of a node without stores, which joins the first one unless it is that.
@@ -177,7 +211,7 @@ func (c *testNodes) connect(n *Node) *pgx.Conn {
 	if err != nil {
 		c.t.Fatal(err)
 	}
-	cfg.DialFunc = func(ctx context.Context, _, addr string) (net.Conn, error) { return c.net.dial(ctx, addr) }
+	cfg.DialFunc = func(ctx context.Context, _, addr string) (net.Conn, error) { return c.clients.Dial(ctx, addr) }
 	conn, err := pgx.ConnectConfig(c.ctx, cfg)
 	if err != nil {
 		c.t.Fatal(err)

@@ -138,7 +138,7 @@ func TestReadyNeedsQuorum(t *testing.T) {
 		if got := ready(); got != http.StatusOK {
 			t.Fatalf("with all nodes: %d", got)
 		}
-		c.net.isolate(0, first.Addr())
+		c.isolate(first)
 		c.until("a node without a quorum is not ready", func() (bool, string) {
 			w := answer(first.httpHandler(), http.MethodGet, "/health?ready=1", nil)
 			return w.Code == http.StatusServiceUnavailable && strings.Contains(w.Body.String(), "no quorum"), w.Body.String()

@@ -60,14 +60,13 @@ func testTemporaryTables(t *testing.T, c *testNodes) {
 
 	// A node that dies can't drop anything, and comes back as another.
 	die := func() {
-		c.net.isolate(2, third.Addr())
+		c.isolate(third)
 		ctx, cancel := context.WithTimeout(c.ctx, timeout)
 		defer cancel()
 		_ = third.Stop(ctx)
 	}
 	die()
 	left("the death of a node", 3)
-	c.net.rejoin(2)
 	third = c.returns(2, disk, third)
 	left("the return of the node", 2)
 

@@ -34,7 +34,7 @@ func TestWaitingNodes(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			cfg.DialFunc = func(ctx context.Context, _, addr string) (net.Conn, error) { return c.net.dial(ctx, addr) }
+			cfg.DialFunc = func(ctx context.Context, _, addr string) (net.Conn, error) { return c.clients.Dial(ctx, addr) }
 			_, err = pgx.ConnectConfig(c.ctx, cfg)
 			var answer *pgconn.PgError
 			if !errors.As(err, &answer) || answer.Code != "57P03" || answer.Message != want {

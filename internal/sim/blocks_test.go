@@ -3,11 +3,9 @@ package sim
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"reflect"
 	"slices"
-	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -15,6 +13,7 @@ import (
 	"github.com/lichendb/lichen/internal/fs"
 	"github.com/lichendb/lichen/internal/hlc"
 	"github.com/lichendb/lichen/internal/kvpb"
+	"github.com/lichendb/lichen/internal/nettest"
 )
 
 func writeFile(t *testing.T, f fs.FS, name, content string, sync bool) {
@@ -226,7 +225,7 @@ func TestRunEndsWhatItBegan(t *testing.T) {
 			plan := NewPlan(3, PlanOptions{Nodes: fiveNodes, Length: time.Minute, Pause: time.Second})
 			ctx, cancel := context.WithTimeout(t.Context(), stop)
 			defer cancel()
-			h, began, trace := &hookLog{active: map[string]int{}}, time.Now(), NewTrace(0)
+			h, began, trace := &hookLog{active: map[string]int{}}, time.Now(), nettest.NewTrace(0)
 			Run(ctx, plan, h, trace)
 			if len(h.active) != 0 {
 				t.Fatal("not healed: ", h.active)
@@ -239,33 +238,6 @@ func TestRunEndsWhatItBegan(t *testing.T) {
 			}
 		})
 	}
-}
-
-func TestTraceKeepsTheLast(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		tr, same := NewTrace(3), NewTrace(3)
-		for i := range 5 {
-			tr.Addf("event %d", i)
-			same.Addf("event %d", i)
-			pause(time.Second)
-		}
-		var b strings.Builder
-		if _, err := tr.WriteTo(&b); err != nil || tr.Len() != 5 {
-			t.Fatal(err, tr.Len())
-		}
-		want := fmt.Sprintf("%14s event 2\n%14s event 3\n%14s event 4\n", "2.000000000", "3.000000000", "4.000000000")
-		if b.String() != want {
-			t.Fatal(b.String())
-		}
-		if tr.Sum() != same.Sum() {
-			t.Fatal("the same events have two sums")
-		}
-		tr.Addf("more")
-		if tr.Sum() == same.Sum() {
-			t.Fatal("different events have one sum")
-		}
-		(*Trace)(nil).Addf("nothing")
-	})
 }
 
 // TestPlansLeaveAQuorum counts, instant by instant, how many nodes are in trouble.
@@ -294,3 +266,5 @@ func TestPlansLeaveAQuorum(t *testing.T) {
 		}
 	}
 }
+
+func pause(d time.Duration) { <-time.After(d) }

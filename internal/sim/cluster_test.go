@@ -17,6 +17,7 @@ import (
 	"github.com/lichendb/lichen/internal/kvnode"
 	"github.com/lichendb/lichen/internal/kvpb"
 	"github.com/lichendb/lichen/internal/liveness"
+	"github.com/lichendb/lichen/internal/nettest"
 	"github.com/lichendb/lichen/internal/quota"
 	"github.com/lichendb/lichen/internal/replica"
 	"github.com/lichendb/lichen/internal/rpc"
@@ -62,7 +63,7 @@ type machine struct {
 type incarnation struct {
 	node   *machine
 	hlc    *hlc.Clock
-	ep     *Endpoint
+	ep     *nettest.Endpoint
 	kv     *kvnode.Node
 	sql    *sqlnode.Node      // nil unless cluster.sql
 	began  int64              // kv.Incarnation
@@ -93,9 +94,9 @@ func (n *machine) identity() store.Identity {
 // cluster is a simulated cluster of key-value nodes.
 type cluster struct {
 	t       *testing.T
-	net     *Network
-	packets *Trace
-	story   *Trace // what happened, in words
+	net     *nettest.Network
+	packets *nettest.Trace
+	story   *nettest.Trace // what happened, in words
 	nodes   []*machine
 	log     slog.Handler
 	ttl     time.Duration // store.Options.GCTTL
@@ -125,13 +126,13 @@ type cluster struct {
 }
 
 func newCluster(t *testing.T, seed uint64, size int) *cluster {
-	c := &cluster{t: t, packets: NewTrace(4000), story: NewTrace(100_000), log: slog.DiscardHandler}
+	c := &cluster{t: t, packets: nettest.NewTrace(4000), story: nettest.NewTrace(100_000), log: slog.DiscardHandler}
 	if os.Getenv("LICHEN_SIM_LOG") != "" {
 		c.log = slog.NewTextHandler(os.Stderr, nil)
 	}
-	q := LAN()
+	q := nettest.LAN()
 	q.Reorder = seed%2 == 1 // messages of different methods overtake one another, as on several connections
-	c.net = NewNetwork(NetworkOptions{Seed: seed, Quality: q, Trace: c.packets})
+	c.net = nettest.NewNetwork(nettest.NetworkOptions{Seed: seed, Quality: q, Trace: c.packets})
 	for i := range size {
 		n := &machine{id: kvpb.NodeID(i + 1), disk: NewDisk(seed*100 + uint64(i)), clock: NewClock(0)}
 		c.nodes = append(c.nodes, n)
@@ -190,7 +191,7 @@ func (c *cluster) open(n *machine) (*incarnation, error) {
 		}
 		// Its disk is full or stalls; it is tried again.
 		if inc.ep != nil {
-			c.net.Crash(n.id, Killed)
+			c.net.Crash(n.id, nettest.Killed)
 		}
 		inc.abandon()
 	}()
@@ -294,9 +295,9 @@ type incarnationTransport struct {
 	c   *cluster
 }
 
-func (t *incarnationTransport) endpoint() *Endpoint {
+func (t *incarnationTransport) endpoint() *nettest.Endpoint {
 	if inc := t.inc; inc.ep == nil {
-		inc.ep = t.c.net.Start(inc.node.id, Hooks{Stamp: inc.hlc.Reading, Observe: func(ts hlc.Timestamp) { _ = inc.hlc.Update(ts) }})
+		inc.ep = t.c.net.Start(inc.node.id, nettest.Hooks{Stamp: inc.hlc.Reading, Observe: func(ts hlc.Timestamp) { _ = inc.hlc.Update(ts) }})
 	}
 	return t.inc.ep
 }

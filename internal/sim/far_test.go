@@ -12,6 +12,7 @@ import (
 	"github.com/lichendb/lichen/internal/kv"
 	"github.com/lichendb/lichen/internal/kvpb"
 	"github.com/lichendb/lichen/internal/lock"
+	"github.com/lichendb/lichen/internal/nettest"
 	"github.com/lichendb/lichen/internal/replica"
 )
 
@@ -43,7 +44,7 @@ func newFar(t *testing.T) *far {
 	for _, a := range c.nodes {
 		for _, b := range c.nodes {
 			if a != b {
-				c.net.SetQuality(a.id, b.id, Quality{Latency: oneWay, Timeout: LAN().Timeout})
+				c.net.SetQuality(a.id, b.id, nettest.Quality{Latency: oneWay, Timeout: nettest.LAN().Timeout})
 			}
 		}
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/lichendb/lichen/internal/hlc"
 	"github.com/lichendb/lichen/internal/keys"
 	"github.com/lichendb/lichen/internal/kvpb"
+	"github.com/lichendb/lichen/internal/nettest"
 	"github.com/lichendb/lichen/internal/node"
 	"github.com/lichendb/lichen/internal/replica"
 	"github.com/lichendb/lichen/internal/rpc"
@@ -47,7 +48,7 @@ type member struct {
 var _ node.Listeners = (*member)(nil)
 
 // AdvertisedAddr implements node.Listeners.
-func (m *member) AdvertisedAddr() string { return Addr(m.inc.node.id) }
+func (m *member) AdvertisedAddr() string { return nettest.Addr(m.inc.node.id) }
 
 // AdvertisedHTTPAddr implements node.Listeners.
 func (m *member) AdvertisedHTTPAddr() string { return "" }
@@ -81,7 +82,7 @@ func (c *cluster) boot(on *machine, prepare func(*node.Node) error) {
 				return // it was stopped, or ended by itself
 			}
 			on.disk.Kill() // its process has ended
-			c.net.Crash(on.id, Killed)
+			c.net.Crash(on.id, nettest.Killed)
 			inc.member.exit()
 			on.forget(inc)
 		}
@@ -117,7 +118,7 @@ func (c *cluster) run(inc *incarnation, prepare func(*node.Node) error) (err err
 	m := inc.member
 	defer close(m.started)
 	defer func() { m.err = err }()
-	inc.ep = c.net.Start(inc.node.id, Hooks{})
+	inc.ep = c.net.Start(inc.node.id, nettest.Hooks{})
 	m.crashes = inc.node.disk.Crashes()
 	m.listener = inc.ep.Listen()
 	if m.Node, err = node.New(m.options()); err != nil {
@@ -154,7 +155,7 @@ func (m *member) options() node.Options {
 	cfg.CacheBytes, cfg.MaxMemory = 1<<20, simMemory
 	cfg.DeadAfter, cfg.Drain, cfg.RangePace = deadAfter, drainTimeout, lookAfter
 	for _, o := range c.nodes {
-		cfg.Join = append(cfg.Join, Addr(o.id))
+		cfg.Join = append(cfg.Join, nettest.Addr(o.id))
 	}
 	return node.Options{
 		Config: cfg,
@@ -213,7 +214,7 @@ func (m *member) endAsTwin(err error) {
 func (m *member) die() {
 	m.exit()
 	m.inc.node.disk.Kill()
-	m.c.net.Crash(m.inc.node.id, Killed)
+	m.c.net.Crash(m.inc.node.id, nettest.Killed)
 	if m.c.retire(m.inc.node.id) != nil {
 		m.c.ending.Go(m.end)
 	}
@@ -249,7 +250,7 @@ func (c *cluster) leaveWhole(inc *incarnation) error {
 	c.story.Addf("machine %d has stopped", on.id)
 	if inc.ep.Alive() { // nobody else has ended the process
 		on.disk.Kill()
-		c.net.Crash(on.id, Killed)
+		c.net.Crash(on.id, nettest.Killed)
 	}
 	return err
 }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"github.com/lichendb/lichen/internal/nettest"
 	"net"
 	"slices"
 	"sync"
@@ -153,7 +154,7 @@ const (
 func TestDrain(t *testing.T) {
 	err := withMembers(t, 1, replicas+1, func(c *cluster, o *operator) error {
 		t := c.t // its context ends in virtual time
-		ep := c.net.Start(sqlClients, Hooks{})
+		ep := c.net.Start(sqlClients, nettest.Hooks{})
 		exec(t, connect(t, ep, c.nodes[0]), "CREATE TABLE t (k INT PRIMARY KEY, v INT); INSERT INTO t SELECT g, 0 FROM generate_series(1, 8) g")
 		for _, on := range c.nodes[:3] {
 			drainUnderClients(t, c, o, ep, on)
@@ -164,7 +165,7 @@ func TestDrain(t *testing.T) {
 			t.Errorf("the sum is %d, the least %d: %v", sum, least, err)
 		}
 		_ = conn.Close(t.Context())
-		c.net.Crash(sqlClients, Killed)
+		c.net.Crash(sqlClients, nettest.Killed)
 		return nil
 	})
 	if err != nil {
@@ -173,7 +174,7 @@ func TestDrain(t *testing.T) {
 }
 
 // drainUnderClients drains the node of a machine, while clients write at the others, and starts it again.
-func drainUnderClients(t *testing.T, c *cluster, o *operator, ep *Endpoint, on *machine) {
+func drainUnderClients(t *testing.T, c *cluster, o *operator, ep *nettest.Endpoint, on *machine) {
 	t.Helper()
 	stop := make(chan struct{})
 	var writers sync.WaitGroup
@@ -258,9 +259,9 @@ func (c *cluster) busiest() *machine {
 }
 
 // connConfig is how a client on an endpoint connects with the node of a machine.
-func connConfig(t *testing.T, ep *Endpoint, on *machine) *pgx.ConnConfig {
+func connConfig(t *testing.T, ep *nettest.Endpoint, on *machine) *pgx.ConnConfig {
 	t.Helper()
-	cfg, err := pgx.ParseConfig("postgres://root@" + Addr(on.id) + "/defaultdb?sslmode=disable")
+	cfg, err := pgx.ParseConfig("postgres://root@" + nettest.Addr(on.id) + "/defaultdb?sslmode=disable")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -270,7 +271,7 @@ func connConfig(t *testing.T, ep *Endpoint, on *machine) *pgx.ConnConfig {
 }
 
 // connect returns a session on the node of a machine.
-func connect(t *testing.T, ep *Endpoint, on *machine) *pgx.Conn {
+func connect(t *testing.T, ep *nettest.Endpoint, on *machine) *pgx.Conn {
 	t.Helper()
 	conn, err := pgx.ConnectConfig(t.Context(), connConfig(t, ep, on))
 	if err != nil {

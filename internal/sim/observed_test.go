@@ -9,6 +9,7 @@ import (
 
 	"github.com/lichendb/lichen/internal/kv"
 	"github.com/lichendb/lichen/internal/kvpb"
+	"github.com/lichendb/lichen/internal/nettest"
 )
 
 // setBoth writes keys in one transaction.
@@ -214,8 +215,8 @@ func staleClock(t *testing.T, seed uint64) (err error) {
 		}
 		ahead.clock.Jump(simOffset * 2 / 5)
 		heal := c.net.Cut(third.id, behind.id) // who would tell it what the clock of the other shows
-		c.net.SetQuality(behind.id, ahead.id, Quality{Latency: 200 * time.Microsecond, Timeout: time.Second})
-		c.net.SetQuality(ahead.id, behind.id, Quality{Latency: 20 * time.Millisecond, Timeout: time.Second})
+		c.net.SetQuality(behind.id, ahead.id, nettest.Quality{Latency: 200 * time.Microsecond, Timeout: time.Second})
+		c.net.SetQuality(ahead.id, behind.id, nettest.Quality{Latency: 20 * time.Millisecond, Timeout: time.Second})
 		go func() { meet(behind, kv.RepeatableRead).Rollback(ctx) }()
 		<-time.After(time.Millisecond)
 		setBoth(t, ahead.current().db, "new", "y")

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/lichendb/lichen/internal/kvpb"
+	"github.com/lichendb/lichen/internal/nettest"
 	"github.com/lichendb/lichen/internal/node"
 	"github.com/lichendb/lichen/internal/rpc"
 )
@@ -49,7 +50,7 @@ type operator struct {
 }
 
 func newOperator(c *cluster, seed uint64) *operator {
-	ep := c.net.Start(operatorID, Hooks{})
+	ep := c.net.Start(operatorID, nettest.Hooks{})
 	return &operator{
 		c: c, rng: rand.New(rand.NewPCG(seed, 0x6f70)), fail: func(err error) { c.t.Error(err) }, undisturbed: func(time.Time) bool { return true },
 		rpc: rpc.New(rpc.Options{Version: node.Version, Dial: ep.Dial, Logger: slog.New(slog.DiscardHandler)}),
@@ -58,7 +59,7 @@ func newOperator(c *cluster, seed uint64) *operator {
 
 // close ends the operator's connections.
 func (o *operator) close() {
-	o.c.net.Crash(operatorID, Killed)
+	o.c.net.Crash(operatorID, nettest.Killed)
 	o.rpc.Close()
 }
 
@@ -70,7 +71,7 @@ func (o *operator) ask(on *machine, m rpc.Method, req, answer any) error {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), askTimeout)
 	defer cancel()
-	if p, err = o.rpc.CallAddr(ctx, Addr(on.id), m, p); err != nil || answer == nil {
+	if p, err = o.rpc.CallAddr(ctx, nettest.Addr(on.id), m, p); err != nil || answer == nil {
 		return err
 	}
 	return json.Unmarshal(p, answer)
@@ -301,7 +302,7 @@ func (o *operator) replace(on *machine) {
 // stopHard ends the process of a machine as a crash does.
 func (c *cluster) stopHard(on *machine) {
 	on.disk.Kill()
-	c.net.Crash(on.id, Killed)
+	c.net.Crash(on.id, nettest.Killed)
 	c.stop(on.id)
 }
 

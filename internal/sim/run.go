@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/lichendb/lichen/internal/kvpb"
+	"github.com/lichendb/lichen/internal/nettest"
 )
 
 // FaultHooks make faults happen. Run calls them one at a time.
@@ -16,7 +17,7 @@ type FaultHooks interface {
 
 // Run begins and ends the faults of a plan at their times. When it returns, early
 // because ctx ended or not, each fault that began has ended.
-func Run(ctx context.Context, plan Plan, hooks FaultHooks, trace *Trace) {
+func Run(ctx context.Context, plan Plan, hooks FaultHooks, trace *nettest.Trace) {
 	start := time.Now()
 	waiting := slices.Clone(plan)
 	slices.SortStableFunc(waiting, func(a, b Fault) int { return int(a.At - b.At) })
@@ -62,7 +63,7 @@ func Run(ctx context.Context, plan Plan, hooks FaultHooks, trace *Trace) {
 // a plan happen to it. Parts that are nil or missing have no faults.
 type Environment struct {
 	Nodes  []kvpb.NodeID
-	Net    *Network
+	Net    *nettest.Network
 	Clocks map[kvpb.NodeID]*Clock
 	Disks  map[kvpb.NodeID]*Disk
 	// Stop stops what remains of a node whose network and disk have ended, Start
@@ -85,14 +86,14 @@ func (e *Environment) Begin(f Fault) {
 	case Split, OneWay, Flapping, SlowLinks, LossyLinks:
 		e.beginNet(f)
 	case Kill:
-		e.stop(node, Killed)
+		e.stop(node, nettest.Killed)
 	case PowerOff:
-		e.stop(node, PoweredOff)
+		e.stop(node, nettest.PoweredOff)
 	case Restart:
 		e.leave(node)
 	case PowerOffAll:
 		for _, n := range f.Nodes { // the power goes everywhere before anybody is told
-			e.cut(n, PoweredOff)
+			e.cut(n, nettest.PoweredOff)
 			<-time.After(1) // what that wakes shall not race with the next
 		}
 		for _, n := range f.Nodes {
@@ -129,11 +130,11 @@ func (e *Environment) beginNet(f Fault) {
 	case Flapping:
 		undo = append(undo, e.Net.Flap(f.Nodes[0], f.Nodes[1], time.Duration(f.Amount), time.Duration(f.Amount)))
 	case SlowLinks, LossyLinks:
-		worsen := func(q *Quality) {
+		worsen := func(q *nettest.Quality) {
 			q.Latency, q.Jitter = q.Latency+time.Duration(f.Amount)/2, q.Jitter+time.Duration(f.Amount)
 		}
 		if f.Kind == LossyLinks {
-			worsen = func(q *Quality) { q.Loss, q.Duplicate = float64(f.Amount)/1000, float64(f.Amount)/1000 }
+			worsen = func(q *nettest.Quality) { q.Loss, q.Duplicate = float64(f.Amount)/1000, float64(f.Amount)/1000 }
 		}
 		for _, to := range e.Nodes {
 			if to != f.Nodes[0] {
@@ -166,7 +167,7 @@ func (e *Environment) beginDisk(f Fault) {
 	}
 }
 
-func (e *Environment) stop(n kvpb.NodeID, how End) {
+func (e *Environment) stop(n kvpb.NodeID, how nettest.End) {
 	e.cut(n, how)
 	e.stopNode(n)
 }
@@ -177,7 +178,7 @@ func (e *Environment) leave(n kvpb.NodeID) {
 		e.Leave(n)
 	}
 	if e.Net != nil {
-		e.Net.Crash(n, Killed)
+		e.Net.Crash(n, nettest.Killed)
 	}
 }
 
@@ -188,8 +189,8 @@ func (e *Environment) stopNode(n kvpb.NodeID) {
 }
 
 // cut takes network and disk from a node.
-func (e *Environment) cut(n kvpb.NodeID, how End) {
-	if d := e.Disks[n]; d != nil && how == Killed {
+func (e *Environment) cut(n kvpb.NodeID, how nettest.End) {
+	if d := e.Disks[n]; d != nil && how == nettest.Killed {
 		d.Kill()
 	} else if d != nil {
 		d.PowerOff()

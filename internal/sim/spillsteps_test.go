@@ -12,6 +12,7 @@ import (
 
 	"github.com/lichendb/lichen/internal/kv"
 	"github.com/lichendb/lichen/internal/kvpb"
+	"github.com/lichendb/lichen/internal/nettest"
 )
 
 // spillStep is what happens at one message of a large transaction's gateway: before it is
@@ -126,7 +127,7 @@ func (x *stepped) strike() error {
 // kill ends a node at once; what its disk has taken stays.
 func (c *cluster) kill(n *machine) {
 	n.disk.Kill()
-	c.net.Crash(n.id, Killed)
+	c.net.Crash(n.id, nettest.Killed)
 	c.stop(n.id)
 	n.disk.Resume()
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/lichendb/lichen/internal/fs"
 	"github.com/lichendb/lichen/internal/hlc"
 	"github.com/lichendb/lichen/internal/kvpb"
+	"github.com/lichendb/lichen/internal/nettest"
 	"github.com/lichendb/lichen/internal/rpc"
 )
 
@@ -48,7 +49,7 @@ func (a tagged) newer(b tagged) bool { return a.Count > b.Count || a.Count == b.
 
 // toyNode is one incarnation of a node.
 type toyNode struct {
-	*Endpoint
+	*nettest.Endpoint
 	disk fs.FS
 	turn chan struct{} // a mutex that may be held while the disk is slow
 	regs map[string]tagged
@@ -131,7 +132,7 @@ func (c *toy) start(id kvpb.NodeID) {
 	if err := n.load(); err != nil && !c.bugs.noSync {
 		c.t.Errorf("node %d: %v", id, err)
 	}
-	n.Endpoint = c.env.Net.Start(id, Hooks{Stamp: clock.Now, Observe: clock.Forward})
+	n.Endpoint = c.env.Net.Start(id, nettest.Hooks{Stamp: clock.Now, Observe: clock.Forward})
 	n.Handle(toyGet, n.handle(toyGet))
 	n.Handle(toyPut, n.handle(toyPut))
 	c.mu.Lock()
@@ -227,8 +228,8 @@ func (c *toy) read(id kvpb.NodeID, key string) error {
 type toyRun struct {
 	plan  Plan
 	ops   []check.Op
-	trace *Trace
-	stats Stats
+	trace *nettest.Trace
+	stats nettest.Stats
 }
 
 // runToy runs a seed for a while under faults and returns what happened. In the
@@ -237,8 +238,8 @@ func runToy(t *testing.T, seed uint64, bugs toyBugs, length time.Duration) (run 
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		c := &toy{t: t, bugs: bugs, nodes: map[kvpb.NodeID]*toyNode{}, hist: check.NewHistory()}
-		run.trace = NewTrace(1 << 17)
-		env := &Environment{Net: NewNetwork(NetworkOptions{Seed: seed, Trace: run.trace}),
+		run.trace = nettest.NewTrace(1 << 17)
+		env := &Environment{Net: nettest.NewNetwork(nettest.NetworkOptions{Seed: seed, Trace: run.trace}),
 			Clocks: map[kvpb.NodeID]*Clock{}, Disks: map[kvpb.NodeID]*Disk{},
 			Stop: func(kvpb.NodeID) {}, Start: c.start}
 		c.env = env

@@ -1,4 +1,4 @@
-package sim
+package nettest
 
 import (
 	"container/heap"
@@ -14,10 +14,10 @@ import (
 
 // Causes of errors of calls.
 var (
-	errDied    = errors.New("sim: this node has died")
-	errReset   = errors.New("sim: connection reset")
-	errTimeout = errors.New("sim: connection timed out")
-	errRefused = errors.New("sim: connection refused")
+	errDied    = errors.New("nettest: this node has died")
+	errReset   = errors.New("nettest: connection reset")
+	errTimeout = errors.New("nettest: connection timed out")
+	errRefused = errors.New("nettest: connection refused")
 )
 
 func notSent(cause error) error        { return fmt.Errorf("%w: %w", rpc.ErrNotSent, cause) }

@@ -1,4 +1,4 @@
-package sim
+package nettest
 
 import (
 	"cmp"
@@ -29,28 +29,35 @@ const (
 	streamWindow = 1 << 20
 	// maxBacklog bounds the connections that wait to be accepted.
 	maxBacklog = 1024
-	// port is where every node listens.
-	port = "26257"
+	// port is where every node listens unless it says otherwise. Ports that the network gives out
+	// follow firstPort.
+	port      = "26257"
+	firstPort = 30000
 )
 
-// Addr returns the address of a node's listener.
+// Addr returns the address at which a node listens unless it says otherwise.
 func Addr(id kvpb.NodeID) string {
 	return net.JoinHostPort("n"+strconv.FormatUint(uint64(id), 10), port)
 }
 
-// idOf returns the node at an address.
-func idOf(addr string) (id kvpb.NodeID, err error) {
-	_, err = fmt.Sscanf(addr, "n%d:"+port, &id)
-	return id, err
+// NodeAt returns the node that listens at an address, or did last.
+func (n *Network) NodeAt(addr string) (id kvpb.NodeID, ok bool) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if id, ok = n.addrs[addr]; !ok {
+		_, err := fmt.Sscanf(addr, "n%d:"+port, &id)
+		ok = err == nil
+	}
+	return id, ok
 }
 
 // streamAddr implements net.Addr.
-type streamAddr kvpb.NodeID
+type streamAddr string
 
 // Network implements net.Addr.
-func (streamAddr) Network() string { return "sim" }
+func (streamAddr) Network() string { return "simulated" }
 
-func (a streamAddr) String() string { return Addr(kvpb.NodeID(a)) }
+func (a streamAddr) String() string { return string(a) }
 
 // Stream is one end of a connection over links, as TCP makes one: bytes arrive in order, or the
 // connection ends. What a link loses is sent again.
@@ -60,6 +67,8 @@ type Stream struct {
 	own      *Endpoint
 	peer     *Stream
 	out      *link
+	addr     string     // at which the connection was accepted
+	accepted bool       // at this end
 	readable *sync.Cond // in, eof, err or a deadline has changed
 	writable *sync.Cond // of this end: room, err or a deadline
 
@@ -117,21 +126,23 @@ func (n *Network) newStream(own *Endpoint, to kvpb.NodeID) *Stream {
 
 // Dial connects with the node at an address.
 func (e *Endpoint) Dial(ctx context.Context, addr string) (net.Conn, error) {
-	id, err := idOf(addr)
-	if err != nil {
-		return nil, err
+	id, ok := e.n.NodeAt(addr)
+	if !ok {
+		return nil, dialError(addr, syscall.ECONNREFUSED)
 	}
 	ctx, cancel := context.WithTimeout(ctx, connectTimeout)
 	defer cancel()
-	c := &connecting{from: e, to: id, answer: make(chan error, 1)}
+	c := &connecting{from: e, to: id, addr: addr, answer: make(chan error, 1)}
 	e.n.mu.Lock()
 	if e.dead || e.n.closed {
 		e.n.mu.Unlock()
 		return nil, errDied
 	}
 	c.near = e.n.newStream(e, id)
+	c.near.addr = addr
 	c.sendLocked()
 	e.n.mu.Unlock()
+	var err error
 	select {
 	case err = <-c.answer:
 	case <-ctx.Done():
@@ -143,13 +154,18 @@ func (e *Endpoint) Dial(ctx context.Context, addr string) (net.Conn, error) {
 	e.n.mu.Lock()
 	defer e.n.mu.Unlock()
 	c.near.breakLocked(err)
-	return nil, &net.OpError{Op: "dial", Net: "sim", Addr: streamAddr(id), Err: err}
+	return nil, dialError(addr, err)
+}
+
+func dialError(addr string, err error) error {
+	return &net.OpError{Op: "dial", Net: streamAddr("").Network(), Addr: streamAddr(addr), Err: err}
 }
 
 // connecting is a connection that is being made.
 type connecting struct {
 	from   *Endpoint
 	to     kvpb.NodeID
+	addr   string
 	near   *Stream
 	answer chan error
 }
@@ -163,12 +179,12 @@ func (c *connecting) sendLocked() {
 		case c.near.err != nil:
 		case l.isCut(now) || e == nil && n.off[c.to]:
 			n.eventLocked(l, now+retransmit, func(time.Duration) { c.sendLocked() })
-		case e == nil || e.listener == nil || len(e.listener.calls) == maxBacklog:
+		case e == nil || e.ports[c.addr] == nil || len(e.ports[c.addr].calls) == maxBacklog:
 			c.backLocked(syscall.ECONNREFUSED)
 		default:
 			far := n.newStream(e, c.from.id)
-			far.peer, c.near.peer = c.near, far
-			e.listener.calls <- far
+			far.addr, far.accepted, far.peer, c.near.peer = c.addr, true, c.near, far
+			e.ports[c.addr].calls <- far
 			c.backLocked(nil)
 		}
 	})
@@ -323,16 +339,26 @@ func (e *Endpoint) crashLocked(how End) {
 			})
 		}
 	}
-	if e.listener != nil {
-		e.listener.closeLocked()
+	for _, addr := range slices.Sorted(maps.Keys(e.ports)) {
+		e.ports[addr].closeLocked()
 	}
 }
 
 // LocalAddr implements net.Conn.
-func (s *Stream) LocalAddr() net.Addr { return streamAddr(s.out.from) }
+func (s *Stream) LocalAddr() net.Addr {
+	if s.accepted {
+		return streamAddr(s.addr)
+	}
+	return streamAddr(Addr(s.out.from))
+}
 
 // RemoteAddr implements net.Conn.
-func (s *Stream) RemoteAddr() net.Addr { return streamAddr(s.out.to) }
+func (s *Stream) RemoteAddr() net.Addr {
+	if s.accepted {
+		return streamAddr(Addr(s.out.to))
+	}
+	return streamAddr(s.addr)
+}
 
 // SetDeadline implements net.Conn.
 func (s *Stream) SetDeadline(t time.Time) error {
@@ -356,17 +382,43 @@ func (s *Stream) SetWriteDeadline(t time.Time) error {
 	return nil
 }
 
-// Listen opens the listener of this incarnation of the node.
+// Listen opens the usual listener of this incarnation of the node.
 func (e *Endpoint) Listen() net.Listener {
 	e.n.mu.Lock()
 	defer e.n.mu.Unlock()
-	e.listener = &listener{e: e, calls: make(chan net.Conn, maxBacklog), closed: make(chan struct{})}
-	return e.listener
+	return e.listenLocked(Addr(e.id))
+}
+
+// ListenAt opens a listener at an address, which the network completes if its port is 0. The host may be
+// any.
+func (e *Endpoint) ListenAt(addr string) (net.Listener, error) {
+	host, port, err := net.SplitHostPort(addr)
+	if err != nil {
+		return nil, err
+	}
+	n := e.n
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if port == "0" {
+		n.lastPort++
+		addr = net.JoinHostPort(host, strconv.Itoa(firstPort+n.lastPort))
+	}
+	if o := n.nodes[n.addrs[addr]]; o != nil && o.ports[addr] != nil {
+		return nil, fmt.Errorf("%s: %w", addr, syscall.EADDRINUSE)
+	}
+	return e.listenLocked(addr), nil
+}
+
+func (e *Endpoint) listenLocked(addr string) *listener {
+	l := &listener{e: e, addr: addr, calls: make(chan net.Conn, maxBacklog), closed: make(chan struct{})}
+	e.ports[addr], e.n.addrs[addr] = l, e.id
+	return l
 }
 
 // listener implements net.Listener.
 type listener struct {
 	e      *Endpoint
+	addr   string
 	calls  chan net.Conn
 	once   sync.Once
 	closed chan struct{}
@@ -391,11 +443,11 @@ func (l *listener) Close() error {
 }
 
 func (l *listener) closeLocked() {
-	if l.e.listener == l {
-		l.e.listener = nil
+	if l.e.ports[l.addr] == l {
+		delete(l.e.ports, l.addr)
 	}
 	l.once.Do(func() { close(l.closed) })
 }
 
 // Addr implements net.Listener.
-func (l *listener) Addr() net.Addr { return streamAddr(l.e.id) }
+func (l *listener) Addr() net.Addr { return streamAddr(l.addr) }

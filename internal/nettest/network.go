@@ -1,4 +1,4 @@
-package sim
+package nettest
 
 import (
 	"cmp"
@@ -30,6 +30,8 @@ type Network struct {
 	mu          sync.Mutex
 	nodes       map[kvpb.NodeID]*Endpoint // those that live
 	off         map[kvpb.NodeID]bool      // those that were powered off since
+	addrs       map[string]kvpb.NodeID    // who listened at an address last
+	lastPort    int                       // the port that was given out last
 	links       map[linkID]*link
 	queue       packetHeap
 	seq         uint64
@@ -61,7 +63,7 @@ func NewNetwork(o NetworkOptions) *Network {
 	}
 	return &Network{seed: o.Seed, quality: o.Quality, trace: o.Trace, start: time.Now(),
 		wake: make(chan struct{}, 1), quit: make(chan struct{}),
-		nodes: map[kvpb.NodeID]*Endpoint{}, off: map[kvpb.NodeID]bool{}, links: map[linkID]*link{}, calls: map[uint64]*call{}}
+		nodes: map[kvpb.NodeID]*Endpoint{}, off: map[kvpb.NodeID]bool{}, addrs: map[string]kvpb.NodeID{}, links: map[linkID]*link{}, calls: map[uint64]*call{}}
 }
 
 // Hooks connect the clock of a node: every packet carries what Stamp returns when it
@@ -76,7 +78,7 @@ type Hooks struct {
 func (n *Network) Start(id kvpb.NodeID, hooks Hooks) *Endpoint {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	must.True(n.nodes[id] == nil && !n.closed, "sim: node %d runs already, or the network is closed", id)
+	must.True(n.nodes[id] == nil && !n.closed, "nettest: node %d runs already, or the network is closed", id)
 	e := newEndpoint(n, id, hooks)
 	n.nodes[id] = e
 	delete(n.off, id)

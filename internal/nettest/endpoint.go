@@ -1,4 +1,4 @@
-package sim
+package nettest
 
 import (
 	"context"
@@ -23,14 +23,14 @@ type Endpoint struct {
 	handlers map[rpc.Method]rpc.Handler
 	messages map[rpc.Method]rpc.MessageHandler
 	streams  map[*Stream]struct{}
-	listener *listener // nil: connections are refused
+	ports    map[string]*listener // by address; elsewhere connections are refused
 }
 
 var _ rpc.Transport = (*Endpoint)(nil)
 
 func newEndpoint(n *Network, id kvpb.NodeID, hooks Hooks) *Endpoint {
 	e := &Endpoint{n: n, id: id, hooks: hooks,
-		handlers: map[rpc.Method]rpc.Handler{}, messages: map[rpc.Method]rpc.MessageHandler{}, streams: map[*Stream]struct{}{}}
+		handlers: map[rpc.Method]rpc.Handler{}, messages: map[rpc.Method]rpc.MessageHandler{}, streams: map[*Stream]struct{}{}, ports: map[string]*listener{}}
 	e.ctx, e.cancel = context.WithCancel(context.Background())
 	return e
 }
@@ -83,7 +83,7 @@ func (e *Endpoint) observe(ts hlc.Timestamp) {
 func (e *Endpoint) Handle(m rpc.Method, h rpc.Handler) {
 	e.n.mu.Lock()
 	defer e.n.mu.Unlock()
-	must.True(e.handlers[m] == nil, "sim: method %d has two handlers", m)
+	must.True(e.handlers[m] == nil, "nettest: method %d has two handlers", m)
 	e.handlers[m] = h
 }
 
@@ -91,7 +91,7 @@ func (e *Endpoint) Handle(m rpc.Method, h rpc.Handler) {
 func (e *Endpoint) HandleMessage(m rpc.Method, h rpc.MessageHandler) {
 	e.n.mu.Lock()
 	defer e.n.mu.Unlock()
-	must.True(e.messages[m] == nil, "sim: method %d has two handlers", m)
+	must.True(e.messages[m] == nil, "nettest: method %d has two handlers", m)
 	e.messages[m] = h
 }
 

@@ -1,4 +1,4 @@
-package sim
+package nettest
 
 import (
 	"bytes"
@@ -337,7 +337,7 @@ func TestPayloadsAreCopied(t *testing.T) {
 // TestPacketsCarryClocks runs two nodes whose clocks are an hour apart.
 func TestPacketsCarryClocks(t *testing.T) {
 	inNet(t, plain, func(t *testing.T, n *testNet) {
-		ca, cb := hlc.New(NewClock(time.Hour).Now, 0), hlc.New(NewClock(0).Now, 0)
+		ca, cb := hlc.New(func() int64 { return time.Now().Add(time.Hour).UnixNano() }, 0), hlc.NewSystem(0)
 		a := n.Start(1, Hooks{Stamp: ca.Now, Observe: ca.Forward})
 		b := n.Start(2, Hooks{Stamp: cb.Now, Observe: cb.Forward})
 		var inHandler hlc.Timestamp
