@@ -2,10 +2,8 @@ package ingest
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"slices"
-	"sync"
 
 	"github.com/lichendb/lichen/internal/kv"
 	"github.com/lichendb/lichen/internal/quota"
@@ -13,14 +11,13 @@ import (
 
 // Limits of a Writer.
 const (
-	// runBytes bounds what it collects to be sorted.
+	// fewBytes and fewEntries are how much the statement's transaction writes without a question.
+	fewBytes   = 1 << 20
+	fewEntries = 8192
+	// runBytes bounds the entries that are collected to be sorted and ingested.
 	runBytes = 32 << 20
 	// blockBytes is the size at which entries are written: that of a raft entry, and of a table.
 	blockBytes = 1 << 20
-	// writers is how many blocks are on their way at once: while one is synced, the next is made.
-	writers = 2
-	// scanRatio is how many keys are read one after the other in the time in which one is looked up.
-	scanRatio = 10
 )
 
 // DuplicateError says that two entries of a unique index have the same key. The entry is one of them.
@@ -34,27 +31,48 @@ func (e *DuplicateError) Error() string {
 	return "ingest: two entries of a unique index have the same key"
 }
 
-// Writer writes the entries of new indexes.
-type Writer struct {
-	db   *kv.DB
-	ctx  context.Context // of the blocks under way
-	stop context.CancelFunc
-	mem  quota.Account
-	runs []run
-	held int // bytes of all runs
-
-	slots chan struct{}
-	wg    sync.WaitGroup
-	mu    sync.Mutex
-	err   error // the first of a block
+// Options describe a Writer.
+type Options struct {
+	// Prefixes are what the keys of each index begin with.
+	Prefixes [][]byte
+	// Memory is the pool that collected entries count against; nil: none.
+	Memory *quota.Pool
+	// Txn is the statement's transaction, which writes the entries if they are few.
+	Txn *kv.Txn
+	// Many is called once if the entries are many. It returns the database in which other transactions
+	// ingest them, or nil if Txn has to write these as well.
+	Many func() (*kv.DB, error)
 }
 
-// New returns a Writer of indexes whose keys begin with the prefixes. Its memory counts against mem.
-func New(ctx context.Context, db *kv.DB, mem *quota.Pool, prefixes [][]byte) *Writer {
-	w := &Writer{db: db, runs: make([]run, len(prefixes)), slots: make(chan struct{}, writers)}
-	w.ctx, w.stop = context.WithCancel(ctx)
-	w.mem.Init(mem)
-	for i, p := range prefixes {
+// Writer writes the entries of new indexes.
+type Writer struct {
+	ctx   context.Context
+	o     Options
+	mem   quota.Account
+	runs  []run
+	held  int // bytes of all runs
+	count int // entries of all runs
+	// out is where the entries go; nil as long as they are few.
+	out output
+}
+
+// output is where a Writer's sorted entries go.
+type output interface {
+	// write writes a block, or begins to.
+	write(block []kv.Write) error
+	// find returns a unique entry of a sorted run whose key was written before; nil if there is none.
+	find(r *run) (*entry, error)
+	// finish waits until everything is there.
+	finish() error
+	// close gives up what is on its way, and waits for its end.
+	close()
+}
+
+// New returns a Writer.
+func New(ctx context.Context, o Options) *Writer {
+	w := &Writer{ctx: ctx, o: o, runs: make([]run, len(o.Prefixes))}
+	w.mem.Init(o.Memory)
+	for i, p := range o.Prefixes {
 		w.runs[i] = run{prefix: len(p), ordered: true}
 	}
 	return w
@@ -74,32 +92,75 @@ func (w *Writer) Add(index int, key, value []byte, unique bool) error {
 	r := &w.runs[index]
 	r.add(key, value, unique)
 	w.held += n
+	w.count++
+	if w.out == nil && w.full() {
+		if err := w.decide(); err != nil {
+			return err
+		}
+	}
 	switch {
-	case r.ordered && len(r.arena) >= blockBytes:
+	case w.Beside() && r.ordered && len(r.arena) >= blockBytes:
 		return w.emit(index)
-	case w.held >= runBytes:
+	case w.full():
 		return w.emitAll()
+	}
+	return nil
+}
+
+// full reports whether as much is collected as may be.
+func (w *Writer) full() bool {
+	if w.Beside() {
+		return w.held >= runBytes
+	}
+	return w.held >= fewBytes || w.count >= fewEntries
+}
+
+// Beside reports whether other transactions than the statement's write the entries.
+func (w *Writer) Beside() bool {
+	_, ok := w.out.(*ingested)
+	return ok
+}
+
+// decide chooses where the entries go, which are many, unless that is known.
+func (w *Writer) decide() error {
+	if w.out != nil {
+		return nil
+	}
+	db, err := w.o.Many()
+	switch {
+	case err != nil:
+		return err
+	case db == nil:
+		w.out = &transactional{ctx: w.ctx, txn: w.o.Txn}
+	default:
+		w.out = newIngested(w.ctx, db)
 	}
 	return nil
 }
 
 // Finish writes what is left and waits until all is there.
 func (w *Writer) Finish() error {
+	if w.out == nil {
+		w.out = &transactional{ctx: w.ctx, txn: w.o.Txn}
+	}
 	if err := w.emitAll(); err != nil {
 		return err
 	}
-	w.wg.Wait()
-	return w.failed()
+	return w.out.finish()
 }
 
 // Close gives up what is not written yet and waits for what is on its way. It must be called in the end.
 func (w *Writer) Close() {
-	w.stop()
-	w.wg.Wait()
+	if w.out != nil {
+		w.out.close()
+	}
 	w.mem.Close()
 }
 
 func (w *Writer) emitAll() error {
+	if err := w.decide(); err != nil {
+		return err
+	}
 	for i := range w.runs {
 		if err := w.emit(i); err != nil {
 			return err
@@ -108,7 +169,7 @@ func (w *Writer) emitAll() error {
 	return nil
 }
 
-// emit sorts a run and begins to write its blocks.
+// emit sorts a run, verifies it and writes its blocks.
 func (w *Writer) emit(index int) error {
 	r := &w.runs[index]
 	if len(r.entries) == 0 {
@@ -118,53 +179,23 @@ func (w *Writer) emit(index int) error {
 	if err := w.verify(index); err != nil {
 		return err
 	}
-	bytes := r.bytes()
-	if last := r.key(&r.entries[len(r.entries)-1]); string(last) > string(r.max) {
+	bytes, count := r.bytes(), len(r.entries)
+	if last := r.key(&r.entries[count-1]); string(last) > string(r.max) {
 		r.max = append(r.max[:0], last...)
 	}
-	r.written += len(r.entries)
+	r.written += count
 	writes := r.take()
 	for len(writes) > 0 {
 		n := cut(writes)
-		if err := w.write(writes[:n:n]); err != nil {
+		if err := w.out.write(writes[:n:n]); err != nil {
 			return err
 		}
 		writes = writes[n:]
 	}
 	w.held -= bytes
+	w.count -= count
 	w.mem.Shrink(int64(bytes))
 	return nil
-}
-
-// write begins to write a block when there is a slot for it.
-func (w *Writer) write(block []kv.Write) error {
-	w.slots <- struct{}{}
-	if err := w.failed(); err != nil || w.ctx.Err() != nil {
-		<-w.slots
-		return cmp.Or(err, w.ctx.Err())
-	}
-	w.wg.Go(func() {
-		if err := w.db.Ingest(w.ctx, block); err != nil {
-			w.fail(err)
-		}
-		<-w.slots
-	})
-	return nil
-}
-
-func (w *Writer) fail(err error) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if w.err == nil {
-		w.err = err
-		w.stop()
-	}
-}
-
-func (w *Writer) failed() error {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return w.err
 }
 
 // verify looks for duplicates in a sorted run, and among what was written before.
@@ -175,73 +206,14 @@ func (w *Writer) verify(index int) error {
 			return r.duplicate(index, b)
 		}
 	}
-	if r.max == nil || !slices.ContainsFunc(r.entries, func(e entry) bool { return e.unique }) {
-		return nil
+	if r.max == nil || bytes.Compare(r.key(&r.entries[0]), r.max) > 0 || !slices.ContainsFunc(r.entries, func(e entry) bool { return e.unique }) {
+		return nil // all are new
 	}
-	return w.verifyWritten(index)
-}
-
-// verifyWritten looks up the unique keys of a run that are not above all that was written before.
-func (w *Writer) verifyWritten(index int) error {
-	r := &w.runs[index]
-	if bytes.Compare(r.key(&r.entries[0]), r.max) > 0 {
-		return nil
-	}
-	w.wg.Wait() // for what was written before
-	if err := w.failed(); err != nil {
+	switch e, err := w.out.find(r); {
+	case err != nil:
 		return err
-	}
-	txn := w.db.Begin(kv.TxnOptions{Isolation: kv.RepeatableRead, ReadOnly: true})
-	txn.BeginStatement()
-	defer txn.Rollback(w.ctx)
-	if r.written < scanRatio*len(r.entries) {
-		return w.scanWritten(txn, index)
-	}
-	return w.getWritten(txn, index)
-}
-
-// scanWritten looks for the keys of a run while it reads all that lies between them.
-func (w *Writer) scanWritten(txn *kv.Txn, index int) error {
-	r := &w.runs[index]
-	var page kv.ScanResult
-	rest, end := r.entries, append(bytes.Clone(r.max), 0)
-	for start := r.key(&rest[0]); start != nil; start = bytes.Clone(page.Resume) {
-		page.Reset()
-		if err := txn.Scan(w.ctx, start, end, kv.ScanOptions{}, &page); err != nil {
-			return err
-		}
-		for i := range page.Len() {
-			key := page.Key(i)
-			for bytes.Compare(r.key(&rest[0]), key) < 0 {
-				if rest = rest[1:]; len(rest) == 0 {
-					return nil
-				}
-			}
-			if rest[0].unique && bytes.Equal(r.key(&rest[0]), key) {
-				return r.duplicate(index, &rest[0])
-			}
-		}
-	}
-	return nil
-}
-
-// getWritten looks for each key of a run.
-func (w *Writer) getWritten(txn *kv.Txn, index int) error {
-	r := &w.runs[index]
-	for i := range r.entries {
-		e := &r.entries[i]
-		if bytes.Compare(r.key(e), r.max) > 0 {
-			return nil
-		}
-		if !e.unique {
-			continue
-		}
-		switch _, found, err := txn.Get(w.ctx, r.key(e)); {
-		case err != nil:
-			return err
-		case found:
-			return r.duplicate(index, e)
-		}
+	case e != nil:
+		return r.duplicate(index, e)
 	}
 	return nil
 }

@@ -19,6 +19,11 @@ import (
 // prefixes are those of the two indexes of the tests.
 func prefixes() [][]byte { return [][]byte{keys.TablePrefix(1, 1), keys.TablePrefix(1, 2)} }
 
+// beside returns a Writer whose entries are ingested if they are many.
+func beside(ctx context.Context, db *kv.DB, pool *quota.Pool) *Writer {
+	return New(ctx, Options{Prefixes: prefixes(), Memory: pool, Many: func() (*kv.DB, error) { return db, nil }})
+}
+
 func testKey(index, i int) []byte { return fmt.Appendf(prefixes()[index], "%07d", i) }
 
 // scan returns how many keys there are in an index, and the last.
@@ -56,7 +61,7 @@ func TestWriter(t *testing.T) {
 			if memory > 0 {
 				pool = quota.NewPool("test", memory)
 			}
-			w := New(t.Context(), n.DB, pool, prefixes())
+			w := beside(t.Context(), n.DB, pool)
 			defer w.Close()
 			for i, j := range rand.New(rand.NewPCG(1, 2)).Perm(rows) {
 				err := errors.Join(w.Add(0, testKey(0, i), fmt.Appendf(nil, "value of %07d", i), true),
@@ -105,8 +110,8 @@ func TestSort(t *testing.T) {
 	}
 }
 
-// A unique key that comes twice is found in one run and in two, and is no error where it is
-// not unique.
+// A unique key that comes twice is found in one run and in two, in the statement's transaction and beside
+// it, and is no error where it is not unique.
 func TestDuplicates(t *testing.T) {
 	for _, c := range []struct {
 		name           string
@@ -118,35 +123,51 @@ func TestDuplicates(t *testing.T) {
 		{"two runs", 30000, true, true},
 		{"not unique", 30000, false, false},
 	} {
-		t.Run(c.name, func(t *testing.T) {
-			n := clustertest.Open(t, fs.NewMem())
-			defer n.Store.Close()
-			w := New(t.Context(), n.DB, nil, prefixes())
-			defer w.Close()
-			value := bytes.Repeat([]byte("v"), 100)
-			var err error
-			add := func(i int) { err = errors.Join(err, w.Add(0, testKey(0, i), value, c.unique)) }
-			for i := range c.between + 2 {
-				add(i)
-			}
-			add(1)
-			err = errors.Join(err, w.Finish())
-			var d *DuplicateError
-			if errors.As(err, &d) != c.wanted || err != nil && !c.wanted {
-				t.Fatalf("got %v", err)
-			}
-			if d != nil && (d.Index != 0 || !bytes.Equal(d.Key, testKey(0, 1)) || !bytes.Equal(d.Value, value)) {
-				t.Errorf("the duplicate is %d %q", d.Index, d.Key)
-			}
-		})
+		for _, many := range []bool{true, false} {
+			t.Run(fmt.Sprintf("%s/beside %v", c.name, many), func(t *testing.T) {
+				n := clustertest.Open(t, fs.NewMem())
+				defer n.Store.Close()
+				txn := n.DB.Begin(kv.TxnOptions{})
+				txn.BeginStatement()
+				defer txn.Rollback(t.Context())
+				w := New(t.Context(), Options{Prefixes: prefixes(), Txn: txn, Many: func() (*kv.DB, error) {
+					if many {
+						return n.DB, nil
+					}
+					return nil, nil
+				}})
+				defer w.Close()
+				err := addTwice(w, c.between, c.unique)
+				if w.Beside() != (many && c.between > fewEntries) {
+					t.Errorf("written beside the transaction: %v", w.Beside())
+				}
+				var d *DuplicateError
+				if errors.As(err, &d) != c.wanted || err != nil && !c.wanted {
+					t.Fatalf("got %v", err)
+				}
+				if d != nil && (d.Index != 0 || !bytes.Equal(d.Key, testKey(0, 1)) || !bytes.Equal(d.Value, []byte("value"))) {
+					t.Errorf("the duplicate is %d %q", d.Index, d.Key)
+				}
+			})
+		}
 	}
+}
+
+// addTwice adds key 1, others, and key 1 again.
+func addTwice(w *Writer, between int, unique bool) (err error) {
+	add := func(i int) { err = errors.Join(err, w.Add(0, testKey(0, i), []byte("value"), unique)) }
+	for i := range between + 2 {
+		add(i)
+	}
+	add(1)
+	return errors.Join(err, w.Finish())
 }
 
 // A key that comes again among others is found where runs overlap.
 func TestDuplicateOfOverlappingRuns(t *testing.T) {
 	n := clustertest.Open(t, fs.NewMem())
 	defer n.Store.Close()
-	w := New(t.Context(), n.DB, quota.NewPool("test", 256<<10), prefixes())
+	w := beside(t.Context(), n.DB, quota.NewPool("test", 256<<10))
 	defer w.Close()
 	const rows = 20000
 	again := rand.New(rand.NewPCG(1, 2)).Perm(rows)
@@ -170,8 +191,8 @@ func TestDuplicateOfOverlappingRuns(t *testing.T) {
 func TestFailure(t *testing.T) {
 	n := clustertest.Open(t, fs.NewMem())
 	add := func(ctx context.Context) *Writer {
-		w := New(ctx, n.DB, nil, prefixes())
-		if err := w.Add(0, testKey(0, 1), []byte("v"), true); err != nil {
+		w := beside(ctx, n.DB, nil)
+		if err := errors.Join(w.decide(), w.Add(0, testKey(0, 1), []byte("v"), true)); err != nil {
 			t.Fatal(err)
 		}
 		return w

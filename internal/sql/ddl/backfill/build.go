@@ -72,7 +72,7 @@ func BuildRows(ctx context.Context, e *statement.Env, spec Spec) (rows int64, er
 	if err := b.compile(); err != nil {
 		return 0, err
 	}
-	b.out = newSink(e, b.indexes, b.prefixes())
+	b.out = newSink(ctx, e, b.indexes, b.prefixes())
 	program, err := exec.Compile(prep)
 	if err != nil || e.WithoutRows {
 		return 0, err
@@ -125,6 +125,9 @@ func (b *Builder) verifyUnique(ctx context.Context) error {
 	return nil
 }
 
+// verifyRows is how many entries verifyUniqueOf reads at once.
+const verifyRows = 8192
+
 func (b *Builder) verifyUniqueOf(ctx context.Context, x *rowcodec.Index) error {
 	ords := make([]int, x.Declared)
 	for i := range ords {
@@ -137,7 +140,7 @@ func (b *Builder) verifyUniqueOf(ctx context.Context, x *rowcodec.Index) error {
 	start, end := x.Prefix(), keys.PrefixEnd(x.Prefix())
 	for start != nil {
 		page.Reset()
-		if err := b.E.Txn.Scan(ctx, start, end, kv.ScanOptions{MaxRows: pageEntries}, &page); err != nil {
+		if err := b.E.Txn.Scan(ctx, start, end, kv.ScanOptions{MaxRows: verifyRows}, &page); err != nil {
 			return err
 		}
 		dec.Reset()
@@ -408,12 +411,8 @@ func (b *Builder) row(ctx context.Context, row types.Row) error {
 		if b.value, err = firstValue(b.value[:0], x, row); err != nil {
 			return err
 		}
-		ok, err := b.out.add(ctx, i, b.key, b.value, x.UniqueKeyComplete(row))
-		if err != nil {
+		if err := b.out.add(i, b.key, b.value, x.UniqueKeyComplete(row)); err != nil {
 			return err
-		}
-		if !ok {
-			return b.duplicate(x, row)
 		}
 		if err := b.otherPairs(ctx, i, row); err != nil {
 			return err
@@ -457,7 +456,7 @@ func (b *Builder) otherPairs(ctx context.Context, i int, row types.Row) error {
 			continue
 		}
 		x.SetFamily(b.key, f)
-		if _, err := b.out.add(ctx, i, b.key, value, false); err != nil {
+		if err := b.out.add(i, b.key, value, false); err != nil {
 			return err
 		}
 	}
@@ -485,7 +484,7 @@ func (b *Builder) tokens(ctx context.Context, row types.Row) error {
 			if b.key, err = x.AppendEntry(b.key[:0], t, b.rowKey); err != nil {
 				return err
 			}
-			if _, err := b.out.add(ctx, len(b.indexes)+i, b.key, inverted.EntryValue(), false); err != nil {
+			if err := b.out.add(len(b.indexes)+i, b.key, inverted.EntryValue(), false); err != nil {
 				return err
 			}
 		}

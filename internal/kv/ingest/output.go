@@ -1,0 +1,159 @@
+package ingest
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"sync"
+
+	"github.com/lichendb/lichen/internal/kv"
+	"github.com/lichendb/lichen/internal/lock"
+)
+
+const (
+	// writers is how many blocks are on their way at once: while one is synced, the next is made.
+	writers = 2
+	// scanRatio is how many keys are read one after the other in the time in which one is looked up.
+	scanRatio = 10
+)
+
+// transactional is the output into the statement's transaction.
+type transactional struct {
+	ctx context.Context
+	txn *kv.Txn
+}
+
+func (t *transactional) write(block []kv.Write) error {
+	for i := range block {
+		if err := t.txn.Put(block[i].Key, block[i].Value); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// find locks each key: a plain read would not see what the statement itself has written.
+func (t *transactional) find(r *run) (*entry, error) {
+	return r.eachUnique(func(key []byte) (bool, error) {
+		res, err := t.txn.Lock(t.ctx, key, lock.Update, lock.WaitBlock)
+		return res.Found, err
+	})
+}
+
+func (t *transactional) finish() error { return nil }
+func (t *transactional) close()        {}
+
+// ingested is the output by transactions beside the statement's, which kv.DB.Ingest makes.
+type ingested struct {
+	db    *kv.DB
+	ctx   context.Context // of the blocks under way
+	stop  context.CancelFunc
+	slots chan struct{}
+	wg    sync.WaitGroup
+	mu    sync.Mutex
+	err   error // the first of a block
+}
+
+func newIngested(ctx context.Context, db *kv.DB) *ingested {
+	o := &ingested{db: db, slots: make(chan struct{}, writers)}
+	o.ctx, o.stop = context.WithCancel(ctx)
+	return o
+}
+
+// write begins to write a block when there is a slot for it.
+func (o *ingested) write(block []kv.Write) error {
+	o.slots <- struct{}{}
+	if err := o.failed(); err != nil || o.ctx.Err() != nil {
+		<-o.slots
+		return cmp.Or(err, o.ctx.Err())
+	}
+	o.wg.Go(func() {
+		if err := o.db.Ingest(o.ctx, block); err != nil {
+			o.fail(err)
+		}
+		<-o.slots
+	})
+	return nil
+}
+
+func (o *ingested) fail(err error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.err == nil {
+		o.err = err
+		o.stop()
+	}
+}
+
+func (o *ingested) failed() error {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.err
+}
+
+func (o *ingested) finish() error {
+	o.wg.Wait()
+	return o.failed()
+}
+
+func (o *ingested) close() {
+	o.stop()
+	o.wg.Wait()
+}
+
+func (o *ingested) find(r *run) (*entry, error) {
+	if err := o.finish(); err != nil { // what was written before must be there
+		return nil, err
+	}
+	txn := o.db.Begin(kv.TxnOptions{Isolation: kv.RepeatableRead, ReadOnly: true})
+	txn.BeginStatement()
+	defer txn.Rollback(o.ctx)
+	if r.written < scanRatio*len(r.entries) {
+		return o.scan(txn, r)
+	}
+	return r.eachUnique(func(key []byte) (bool, error) {
+		_, found, err := txn.Get(o.ctx, key)
+		return found, err
+	})
+}
+
+// scan looks for the keys of a run while it reads all that lies between them.
+func (o *ingested) scan(txn *kv.Txn, r *run) (*entry, error) {
+	var page kv.ScanResult
+	rest, end := r.entries, append(bytes.Clone(r.max), 0)
+	for start := r.key(&rest[0]); start != nil; start = bytes.Clone(page.Resume) {
+		page.Reset()
+		if err := txn.Scan(o.ctx, start, end, kv.ScanOptions{}, &page); err != nil {
+			return nil, err
+		}
+		for i := range page.Len() {
+			key := page.Key(i)
+			for bytes.Compare(r.key(&rest[0]), key) < 0 {
+				if rest = rest[1:]; len(rest) == 0 {
+					return nil, nil
+				}
+			}
+			if rest[0].unique && bytes.Equal(r.key(&rest[0]), key) {
+				return &rest[0], nil
+			}
+		}
+	}
+	return nil, nil
+}
+
+// eachUnique returns the first unique entry, of those not above all that was written, whose key is found.
+func (r *run) eachUnique(found func(key []byte) (bool, error)) (*entry, error) {
+	for i := range r.entries {
+		e := &r.entries[i]
+		if bytes.Compare(r.key(e), r.max) > 0 {
+			break
+		}
+		if !e.unique {
+			continue
+		}
+		if is, err := found(r.key(e)); is || err != nil {
+			return e, err
+		}
+	}
+	return nil, nil
+}
