@@ -44,18 +44,18 @@
 // S9. At most maxCampaigns replicas campaign at a time, and at most maxIdleCampaigns of ranges
 // whose leader nobody waits for (elections.next).
 //
-// S11. While a split is applied, each key has a replica here at every moment, so that no other
+// S10. While a split is applied, each key has a replica here at every moment, so that no other
 // replica of it is created (applyTrigger, add; prepareSplit checks; TestSplitLeavesNoGap).
 //
-// S12. A store whose files were removed, moved or replaced ends within PlaceEvery with an error
+// S11. A store whose files were removed, moved or replaced ends within PlaceEvery with an error
 // that says so: no start would find its later writes (watchPlaces; TestMisplaced).
 //
-// S13. Messages create and remove replicas only once the replicas of the disk are in the index: a log
+// S12. Messages create and remove replicas only once the replicas of the disk are in the index: a log
 // whose replica is not loaded yet is not taken for that of a replica that is gone (loaded;
 // TestMessagesBeforeStart).
 //
 // Periodic work has three goroutines: tickLoop, which never blocks and visits only replicas that
 // are not quiesced; maintain; and collectLoop, whose commands wait for quorums. closing.loop closes
-// timestamps, newsLoop notifies replicas of changed support, watchPlaces checks the store's files,
+// timestamps, supportLoop notifies replicas of changed support, watchPlaces checks the store's files,
 // and watchDisk does no I/O. Open and Close are not safe for concurrent use; everything else is.
 package store

@@ -34,7 +34,7 @@ type elections struct {
 	mu          sync.Mutex
 	byID        map[*replica.Replica]*candidate // in the queue
 	later       []*candidate                    // whose delay has not passed
-	wanted      []*candidate                    // whose delay has passed and whose leader is awaited
+	awaited     []*candidate                    // whose delay has passed and whose leader is awaited
 	idle        []*candidate                    // the others
 	campaigning map[*replica.Replica]campaign
 	idleNow     int // number of campaigning replicas whose leader nobody waits for
@@ -46,8 +46,8 @@ type candidate struct {
 	rank    int
 	entered time.Time
 	due     time.Time
-	wanted  bool
-	called  bool // it has left the queue to campaign
+	awaited bool
+	started bool // it has left the queue to campaign
 }
 
 // campaign is a running candidacy.
@@ -75,30 +75,30 @@ func (e *elections) Enqueue(r *replica.Replica, rank int, wait time.Duration) {
 func (e *elections) Prioritize(r *replica.Replica) {
 	e.mu.Lock()
 	c := e.byID[r]
-	if c == nil || c.wanted {
+	if c == nil || c.awaited {
 		e.mu.Unlock()
 		return
 	}
-	c.wanted = true
+	c.awaited = true
 	if now := time.Now(); now.Before(c.due) {
 		c.due = c.entered.Add(time.Duration(c.rank) * rankDelay) // it is in later
 	} else {
-		e.wanted = append(e.wanted, c)
+		e.awaited = append(e.awaited, c)
 	}
 	e.mu.Unlock()
-	e.call()
+	e.startCampaigns()
 }
 
 // Done implements replica.Elections.
 func (e *elections) Done(r *replica.Replica) {
 	e.mu.Lock()
-	e.left(r)
+	e.leave(r)
 	e.mu.Unlock()
-	e.call()
+	e.startCampaigns()
 }
 
-// left removes a replica from those that campaign. The caller holds mu.
-func (e *elections) left(r *replica.Replica) {
+// leave removes a replica from those that campaign. The caller holds mu.
+func (e *elections) leave(r *replica.Replica) {
 	if s, ok := e.campaigning[r]; ok {
 		delete(e.campaigning, r)
 		if s.idle {
@@ -116,11 +116,11 @@ func (e *elections) tick() {
 	kept := e.later[:0]
 	for _, c := range e.later {
 		switch {
-		case c.called:
+		case c.started:
 		case now.Before(c.due):
 			kept = append(kept, c)
-		case c.wanted:
-			e.wanted = append(e.wanted, c)
+		case c.awaited:
+			e.awaited = append(e.awaited, c)
 		default:
 			e.idle = append(e.idle, c)
 		}
@@ -129,7 +129,7 @@ func (e *elections) tick() {
 	e.later = kept
 	for r, s := range e.campaigning {
 		if now.Sub(s.since) > campaignFor {
-			e.left(r)
+			e.leave(r)
 			late = append(late, r)
 		}
 	}
@@ -137,11 +137,11 @@ func (e *elections) tick() {
 	for _, r := range late {
 		r.EndCampaign()
 	}
-	e.call()
+	e.startCampaigns()
 }
 
-// call lets the next candidates campaign.
-func (e *elections) call() {
+// startCampaigns lets the next candidates campaign.
+func (e *elections) startCampaigns() {
 	if e.mayVote != nil && !e.mayVote() {
 		return
 	}
@@ -162,15 +162,15 @@ func (e *elections) next() *replica.Replica {
 		var c *candidate
 		switch {
 		case len(e.campaigning) >= maxCampaigns:
-		case len(e.wanted) > 0:
-			c, e.wanted = e.wanted[0], e.wanted[1:]
+		case len(e.awaited) > 0:
+			c, e.awaited = e.awaited[0], e.awaited[1:]
 		case len(e.idle) > 0 && e.idleNow < maxIdleCampaigns:
 			c, e.idle = e.idle[0], e.idle[1:]
 		}
 		if c == nil {
 			return nil
 		}
-		if c.called {
+		if c.started {
 			continue
 		}
 		if !c.r.Electable() {
@@ -178,10 +178,10 @@ func (e *elections) next() *replica.Replica {
 			e.later = append(e.later, c)
 			continue
 		}
-		c.called = true
+		c.started = true
 		delete(e.byID, c.r)
-		e.campaigning[c.r] = campaign{since: time.Now(), idle: !c.wanted}
-		if !c.wanted {
+		e.campaigning[c.r] = campaign{since: time.Now(), idle: !c.awaited}
+		if !c.awaited {
 			e.idleNow++
 		}
 		return c.r
@@ -189,7 +189,7 @@ func (e *elections) next() *replica.Replica {
 }
 
 // counts returns how many replicas are queued, and how many campaign.
-func (e *elections) counts() (inLine, campaigning int) {
+func (e *elections) counts() (queued, campaigning int) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	return len(e.byID), len(e.campaigning)

@@ -66,8 +66,8 @@ func TestManyLeadersDie(t *testing.T) {
 			if nd == dead {
 				continue
 			}
-			if inLine, campaigning := nd.Store.Elections(); inLine+campaigning > 0 || nd.Store.Unquiesced() > 0 {
-				t.Errorf("node %d: %d in the queue, %d campaign, %d awake", nd.ID, inLine, campaigning, nd.Store.Unquiesced())
+			if queued, campaigning := nd.Store.Elections(); queued+campaigning > 0 || nd.Store.Unquiesced() > 0 {
+				t.Errorf("node %d: %d in the queue, %d campaign, %d awake", nd.ID, queued, campaigning, nd.Store.Unquiesced())
 			}
 		}
 	})

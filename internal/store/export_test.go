@@ -63,7 +63,7 @@ func (s *Store) Elections() (waiting, campaigning int) { return s.elections.coun
 // TickElections has those campaign whose turn it is.
 func (s *Store) TickElections() {
 	s.elections.tick()
-	s.elections.call()
+	s.elections.startCampaigns()
 }
 
 // RaftMessage returns what raft said in a message between stores.

@@ -44,7 +44,7 @@ func (a *removedReplicas) await(r *replica.Replica) {
 
 // awaits reports whether the log of an earlier replica of a range is still to be removed, and
 // whether this is the first call to ask so.
-func (a *removedReplicas) awaits(id kvpb.RangeID) (waits, news bool) {
+func (a *removedReplicas) awaits(id kvpb.RangeID) (waits, first bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	d, ok := a.logs[id]

@@ -163,7 +163,7 @@ func TestReplicaComesBack(t *testing.T) {
 
 // A crash brings a removed replica back while the range already has a new one in its place. The new
 // one's messages arrive before the store has started: they must not take the log of the replica that
-// the store is about to load, without which it would never start again (invariant S13).
+// the store is about to load, without which it would never start again (invariant S12).
 func TestMessagesBeforeStart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var starting func()
@@ -209,7 +209,7 @@ func TestMessagesBeforeStart(t *testing.T) {
 }
 
 // A snapshot of a range that arrives before its store has started does not keep the store from loading
-// the replicas of its other ranges (invariant S13).
+// the replicas of its other ranges (invariant S12).
 func TestSnapshotBeforeStart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var starting func()

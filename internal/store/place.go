@@ -53,9 +53,9 @@ func (e *MisplacedError) Error() string {
 // Unwrap returns the cause.
 func (e *MisplacedError) Unwrap() error { return e.Err }
 
-// sayMisplaced wraps a store's OnFatal: if a file was not found and the store's files are gone,
+// explainMisplaced wraps a store's OnFatal: if a file was not found and the store's files are gone,
 // that becomes the error. Other errors pass unchanged, since the disk may no longer answer.
-func (s *Store) sayMisplaced(fatal func(error)) func(error) {
+func (s *Store) explainMisplaced(fatal func(error)) func(error) {
 	if fatal == nil {
 		return nil
 	}

@@ -72,8 +72,8 @@ func (s *Store) create(e *envelope) (*replica.Replica, error) {
 	if err != nil || e.to.Replica < floor {
 		return nil, err
 	}
-	if waits, news := s.removed.awaits(e.id); waits {
-		if news {
+	if waits, first := s.removed.awaits(e.id); waits {
+		if first {
 			return nil, s.eng.StartFlush()
 		}
 		return nil, nil // the log of the previous replica is still to be removed

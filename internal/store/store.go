@@ -115,7 +115,7 @@ type Store struct {
 	workers   *workers.Pool // processes raft groups
 	ticking   ticking
 	elections *elections
-	news      news
+	support   supportChanges
 	closing   *closing
 	began     int64 // by the clock
 	// checkSlots bounds the concurrent checksums of replicas.
@@ -140,7 +140,7 @@ func Open(o Options) (*Store, error) {
 		opts: o, waits: concurrency.NewWaitGraph(), workers: workers.New(maxWorkers, o.OnFatal), creating: sleep.NewMutex(),
 		stop: make(chan struct{}), flushed: make(chan struct{}, 1),
 		checkSlots: make(chan struct{}, checksAtOnce), resolveSlots: make(chan struct{}, replica.MaxResolvers), elections: newElections(),
-		news: news{poke: make(chan struct{}, 1)},
+		support: supportChanges{poke: make(chan struct{}, 1)},
 	}
 	s.closing = newClosing(s, o.closedLag())
 	var cache *storage.Cache
@@ -151,7 +151,7 @@ func Open(o Options) (*Store, error) {
 	s.disk.watch = fs.NewWatch(o.FS)
 	s.disk.answers()
 	s.SetSlowSync(DefaultSlowSync)
-	o.FS, o.OnFatal = s.disk.watch, s.sayMisplaced(o.OnFatal)
+	o.FS, o.OnFatal = s.disk.watch, s.explainMisplaced(o.OnFatal)
 	s.opts.FS, s.opts.OnFatal = o.FS, o.OnFatal
 	var err error
 	s.eng, err = storage.Open(storage.Options{
@@ -217,7 +217,7 @@ func (s *Store) Start() error {
 	s.background(s.collectLoop)
 	if s.net.Support != nil {
 		s.background(s.tickLoop)
-		s.background(s.newsLoop)
+		s.background(s.supportLoop)
 	}
 	return nil
 }

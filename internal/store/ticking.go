@@ -80,15 +80,15 @@ func (t *ticking) tick() {
 	}
 }
 
-// news is the list of stores with which support has begun or ended. The goroutine that reads
-// heartbeats adds to it instead of visiting thousands of replicas itself.
-type news struct {
+// supportChanges are the stores with which support has begun or ended. The goroutine that reads
+// heartbeats adds to them instead of visiting thousands of replicas itself.
+type supportChanges struct {
 	mu     sync.Mutex
 	stores []kvpb.StoreID
 	poke   chan struct{}
 }
 
-func (n *news) add(id kvpb.StoreID) {
+func (n *supportChanges) add(id kvpb.StoreID) {
 	n.mu.Lock()
 	if !slices.Contains(n.stores, id) {
 		n.stores = append(n.stores, id)
@@ -100,7 +100,7 @@ func (n *news) add(id kvpb.StoreID) {
 	}
 }
 
-func (n *news) take() []kvpb.StoreID {
+func (n *supportChanges) take() []kvpb.StoreID {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	ids := n.stores
@@ -139,19 +139,19 @@ func (s *Store) Unquiesced() int {
 	return len(s.ticking.unquiesced)
 }
 
-// SupportChanged makes newsLoop notify the replicas that support between this store and another has
+// SupportChanged makes supportLoop notify the replicas that support between this store and another has
 // begun or ended.
-func (s *Store) SupportChanged(id kvpb.StoreID) { s.news.add(id) }
+func (s *Store) SupportChanged(id kvpb.StoreID) { s.support.add(id) }
 
-// newsLoop notifies the replicas of changed support until the store is closed.
-func (s *Store) newsLoop() {
+// supportLoop notifies the replicas of changed support until the store is closed.
+func (s *Store) supportLoop() {
 	for {
 		select {
 		case <-s.stop:
 			return
-		case <-s.news.poke:
+		case <-s.support.poke:
 		}
-		for _, id := range s.news.take() {
+		for _, id := range s.support.take() {
 			var leaders []*replica.Replica
 			for _, r := range s.all() {
 				if r.SupportChanged(id) {
