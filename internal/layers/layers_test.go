@@ -54,7 +54,7 @@ var order = [][]string{
 	{"sql/charset"},
 	{"sql/vector"},
 	{"sql/types/typetest", "sql/types/casts", "sql/types/typeio", "sql/types/datetime", "sql/types"},
-	{"sql/pgregexp", "sql/ascii", "sql/geometry", "sql/jsonpath", "sql/textsearch", "sql/trigram", "sql/collation"},
+	{"sql/jsonpath", "sql/pgregexp", "sql/ascii", "sql/geometry", "sql/textsearch", "sql/trigram", "sql/collation"},
 	{"clustertest"}, // for tests
 	{"kvnode"},
 	{"rebalance"},

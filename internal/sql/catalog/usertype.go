@@ -198,6 +198,16 @@ func (t *Table) IsComposite() bool {
 	return t.Kind == KindType && t.UserType != nil && t.UserType.Def.Kind == types.DefComposite
 }
 
+// FieldColumns returns the fields of a composite type as columns.
+func (t *Table) FieldColumns() []Column {
+	cols := make([]Column, 0, len(t.UserType.Def.Fields))
+	for i, f := range t.UserType.Def.Fields {
+		cols = append(cols, Column{ID: ColumnID(i + 1), Attnum: int16(i + 1), Name: f.Name,
+			Type: f.Type.WithDomain(nil), Domain: f.Type.Domain()})
+	}
+	return cols
+}
+
 // NamesType reports whether the name that t has among relations is one of a type too.
 func (t *Table) NamesType() bool { return t.HasRows() || t.IsComposite() }
 

@@ -53,7 +53,7 @@ func refreshView(ctx context.Context, e *statement.Env, st *ast.RefreshView) err
 	case st.Concurrently && old.View.Unpopulated:
 		return pgerr.Unsupported("CONCURRENTLY cannot be used when the materialized view is not populated")
 	case st.Concurrently && !hasWholeUnique(old):
-		return pgerr.New(pgerr.ObjectNotInPrerequisiteState, "cannot refresh materialized view \"%s\" concurrently", old.Name).
+		return pgerr.New(pgerr.ObjectNotInPrerequisiteState, "cannot refresh materialized view \"%s\" concurrently", statement.QualifiedName(ctx, e.Coll, old)).
 			WithHint("Create a unique index with no WHERE clause on one or more columns of the materialized view.")
 	}
 	if err := e.CheckUnused(old, "REFRESH MATERIALIZED VIEW"); err != nil {

@@ -1,5 +1,7 @@
 package jsonpath
 
+import "github.com/lichendb/lichen/internal/sql/pgregexp"
+
 // MaxDepth bounds how deep expressions nest, and how many accessors follow one item.
 const MaxDepth = 1000
 
@@ -72,6 +74,18 @@ const (
 	FlagQuote                    // q
 )
 
+// Regexp returns what the flags mean to regular expressions.
+func (f Flags) Regexp() pgregexp.Flags {
+	out := pgregexp.Flags{Fold: f&FlagIcase != 0}
+	if f&FlagQuote != 0 {
+		out.Literal = true
+		return out
+	}
+	out.LineDot = f&FlagDotAll == 0
+	out.LineEnd = f&FlagMline != 0
+	return out
+}
+
 // Subscript is one entry of an IndexArray; To is nil for a single index.
 type Subscript struct{ From, To *Node }
 
@@ -92,6 +106,30 @@ type Node struct {
 type Path struct {
 	Strict bool
 	Root   *Node
+}
+
+// CheckPatterns returns the error of the first regular expression that is none.
+func (p *Path) CheckPatterns() error { return p.Root.checkPatterns() }
+
+func (n *Node) checkPatterns() error {
+	if n == nil {
+		return nil
+	}
+	if n.Kind == LikeRegex {
+		if _, err := pgregexp.Compile(n.Str, n.Flags.Regexp()); err != nil {
+			return err
+		}
+	}
+	below := []*Node{n.Left, n.Right, n.Next}
+	for _, s := range n.Subs {
+		below = append(below, s.From, s.To)
+	}
+	for _, m := range below {
+		if err := m.checkPatterns(); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // IsPredicate reports whether a node yields a truth value.

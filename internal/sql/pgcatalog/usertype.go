@@ -19,15 +19,11 @@ func (s *snapshot) composites() []*catalog.Table {
 
 // compositeRelation is a composite type as a relation, nil for another type.
 func compositeRelation(d *catalog.Table) *catalog.Table {
-	if d.Kind != catalog.KindType || d.UserType.Def.Kind != types.DefComposite {
+	if !d.IsComposite() {
 		return nil
 	}
-	t := &catalog.Table{ID: d.ID, Oid: d.Oid, Database: d.Database, Schema: d.Schema, Name: d.Name, Kind: catalog.KindType}
-	for i, f := range d.UserType.Def.Fields {
-		t.Columns = append(t.Columns, catalog.Column{ID: catalog.ColumnID(i + 1), Attnum: int16(i + 1), Name: f.Name,
-			Type: f.Type.WithDomain(nil), Domain: f.Type.Domain()})
-	}
-	return t
+	return &catalog.Table{ID: d.ID, Oid: d.Oid, Database: d.Database, Schema: d.Schema, Name: d.Name, Kind: catalog.KindType,
+		Columns: d.FieldColumns()}
 }
 
 // domainConstraints lists the constraints of domains.

@@ -243,8 +243,12 @@ func renameCols(it *item, names []ast.Name) error {
 					visible++
 				}
 			}
-			return pgerr.New(pgerr.InvalidColumnReference, "table \"%s\" has %d columns available but %d columns specified",
-				it.alias, visible, len(names))
+			what := "table"
+			if it.join {
+				what = "join expression"
+			}
+			return pgerr.New(pgerr.InvalidColumnReference, "%s \"%s\" has %d columns available but %d columns specified",
+				what, it.alias, visible, len(names))
 		}
 		it.cols[i].name = n
 		i++

@@ -57,7 +57,11 @@ func (b *builder) insert(st *ast.Insert, s *scope) (plan.Node, error) {
 		if !st.Upsert && it.table != nil {
 			it.xmax = insertXmax(n)
 		}
-		if n.Cols, n.Returning, err = b.returning(st.Returning, []*item{it}, s); err != nil {
+		rs := *s
+		if st.OnConflict != nil && n.OnConflict.Update {
+			rs.beside = []*item{{alias: "excluded"}}
+		}
+		if n.Cols, n.Returning, err = b.returning(st.Returning, []*item{it}, &rs); err != nil {
 			return nil, err
 		}
 	}
@@ -528,7 +532,7 @@ func (b *builder) checks(t *catalog.Table, row []plan.ColID) ([]plan.CheckExpr, 
 
 // returning plans a RETURNING list over items.
 func (b *builder) returning(list []ast.SelectItem, items []*item, s *scope) ([]plan.Column, *plan.Returning, error) {
-	rs := &scope{parent: s.parent, bound: s.bound, ctes: s.ctes, items: items, clause: clauseReturning}
+	rs := &scope{parent: s.parent, bound: s.bound, ctes: s.ctes, items: items, beside: s.beside, clause: clauseReturning}
 	ts, err := b.targetList(list, rs)
 	if err != nil {
 		return nil, nil, err

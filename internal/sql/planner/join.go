@@ -167,7 +167,7 @@ func (b *builder) namesRow(alias ast.Name) bool {
 
 // aliasJoin hides the parts of (a JOIN b) AS j behind j.
 func aliasJoin(te *ast.Join, f *fromItem) error {
-	j := &item{alias: te.Alias.Name, relVisible: true, colsVisible: true, join: true}
+	j := &item{alias: te.Alias.Name, relVisible: true, colsVisible: true, join: true, behind: f.items}
 	for _, it := range f.items {
 		if it.colsVisible {
 			j.cols = append(j.cols, it.cols...)

@@ -91,6 +91,9 @@ func (b *builder) bareColumn(e *ast.ColumnRef, s *scope) (plan.Expr, error) {
 				return nil, ambiguousColumn(e.Column, e.Pos)
 			}
 			if c != nil {
+				if err := it.open(e.Pos); err != nil {
+					return nil, err
+				}
 				hit = c
 			}
 		}
@@ -102,6 +105,9 @@ func (b *builder) bareColumn(e *ast.ColumnRef, s *scope) (plan.Expr, error) {
 	for lv := s; lv != nil; lv = lv.parent { // a whole row
 		for _, it := range lv.items {
 			if it.relVisible && it.alias == e.Column {
+				if err := it.open(e.Pos); err != nil {
+					return nil, err
+				}
 				b.env.Notes.noteRow(e, it)
 				return b.wholeRow(it, lv, s, e.Pos), nil
 			}
@@ -135,10 +141,23 @@ func (b *builder) findItem(e *ast.ColumnRef, s *scope) (found, error) {
 			hit = it
 		}
 		if hit != nil {
-			return found{hit, lv}, nil
+			return found{hit, lv}, hit.open(e.Pos)
 		}
 	}
 	return found{}, b.missingItem(e, s)
+}
+
+// open returns the error of a reference to a relation that may not be referred to from where it is found.
+func (it *item) open(pos int) error {
+	if !it.closed {
+		return nil
+	}
+	return hiddenEntry(pgerr.InvalidColumnReference, it.alias, pos)
+}
+
+func hiddenEntry(code pgerr.Code, alias ast.Name, pos int) *pgerr.Error {
+	return pgerr.New(code, "invalid reference to FROM-clause entry for table \"%s\"", alias).
+		WithHint("There is an entry for table \"%s\", but it cannot be referenced from this part of the query.", alias).At(pos)
 }
 
 // missingItem is 42P01 for a qualifier that means nothing here.
@@ -146,11 +165,13 @@ func (b *builder) missingItem(e *ast.ColumnRef, s *scope) *pgerr.Error {
 	rel, err := b.env.Catalog.ResolveTable(b.ctx, e.Catalog, e.Schema, e.Table)
 	for lv := s; lv != nil; lv = lv.parent {
 		if lv.hides(e.Table) {
-			return pgerr.New(pgerr.UndefinedTable, "invalid reference to FROM-clause entry for table \"%s\"", e.Table).
-				WithHint("There is an entry for table \"%s\", but it cannot be referenced from this part of the query.", e.Table).At(e.Pos)
+			return hiddenEntry(pgerr.UndefinedTable, e.Table, e.Pos)
 		}
 		for _, it := range lv.items {
 			same := it.table != nil && err == nil && it.table.ID == rel.ID
+			if same && it.closed {
+				return hiddenEntry(pgerr.InvalidColumnReference, it.alias, e.Pos)
+			}
 			if same && it.alias != e.Table {
 				return pgerr.New(pgerr.UndefinedTable, "invalid reference to FROM-clause entry for table \"%s\"", e.Table).
 					WithHint("Perhaps you meant to reference the table alias \"%s\".", it.alias).At(e.Pos)
@@ -163,7 +184,8 @@ func (b *builder) missingItem(e *ast.ColumnRef, s *scope) *pgerr.Error {
 // hides reports whether the query has an entry of FROM with the name, which
 // cannot be referred to from here.
 func (s *scope) hides(alias ast.Name) bool {
-	named := func(it *item) bool { return it.alias == alias }
+	var named func(it *item) bool
+	named = func(it *item) bool { return it.alias == alias || slices.ContainsFunc(it.behind, named) }
 	return slices.ContainsFunc(s.beside, named) || slices.ContainsFunc(s.items, named)
 }
 

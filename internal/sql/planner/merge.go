@@ -34,7 +34,7 @@ func (b *builder) merge(st *ast.Merge, s *scope) (plan.Node, error) {
 	if err := b.computeItem(target); err != nil {
 		return nil, err
 	}
-	both := &scope{parent: s.parent, bound: s.bound, ctes: s.ctes}
+	both := &scope{parent: s.parent, bound: s.bound, ctes: s.ctes, beside: []*item{target}}
 	src, err := b.tableExpr(st.Using, both)
 	if err != nil {
 		return nil, err
@@ -43,7 +43,7 @@ func (b *builder) merge(st *ast.Merge, s *scope) (plan.Node, error) {
 		return nil, pgerr.New(pgerr.DuplicateAlias, "name \"%s\" specified more than once", aliasOf(st.Table)).
 			WithDetail("The name is used both as MERGE target table and data source.")
 	}
-	both.items = append([]*item{target}, src.items...)
+	both.items, both.beside = append([]*item{target}, src.items...), nil
 	on, err := b.boolExpr(st.On, "JOIN/ON", both.in(clauseJoin))
 	if err != nil {
 		return nil, err

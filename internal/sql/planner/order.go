@@ -267,6 +267,8 @@ func (b *builder) limit(q *ast.Select, s *scope, sort []plan.SortKey) (*plan.Lim
 	switch {
 	case q.WithTies && len(sort) == 0:
 		return nil, pgerr.New(pgerr.SyntaxError, "WITH TIES cannot be specified without ORDER BY clause")
+	case q.WithTies && isNull(n.Count):
+		return nil, pgerr.New(pgerr.InvalidRowCountInLimitClause, "row count cannot be null in FETCH FIRST ... WITH TIES clause")
 	case q.WithTies:
 		n.TiesKeys = sort
 	case n.Offset == nil && unlimited(n.Count):
@@ -286,9 +288,12 @@ func limited(limit *plan.Limit, node plan.Node) plan.Node {
 }
 
 // unlimited reports whether a LIMIT of count is none: LIMIT ALL is LIMIT NULL.
-func unlimited(count plan.Expr) bool {
-	c, ok := count.(*plan.Const)
-	return count == nil || ok && c.D.IsNull()
+func unlimited(count plan.Expr) bool { return count == nil || isNull(count) }
+
+// isNull reports whether an expression is the constant NULL.
+func isNull(x plan.Expr) bool {
+	c, ok := x.(*plan.Const)
+	return ok && c.D.IsNull()
 }
 
 func (b *builder) limitExpr(e ast.Expr, what string, s *scope) (plan.Expr, error) {

@@ -78,6 +78,11 @@ func checkRecursion(c *ast.CTE) error {
 			"recursive query \"%s\" does not have the form non-recursive-term UNION [ALL] recursive-term", c.Name).At(c.Pos)
 	}
 	r := selfRefs{name: c.Name}
+	if q.With != nil {
+		for _, w := range q.With.CTEs {
+			r.visit(w.Stmt, recursionSubquery)
+		}
+	}
 	r.visit(q.L, recursionFirst)
 	if r.visit(q.R, recursionOK); r.err != nil {
 		return r.err

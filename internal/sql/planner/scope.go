@@ -116,6 +116,11 @@ type item struct {
 	cols  []scopeCol
 	// relVisible: alias.column finds it; colsVisible: column alone finds it.
 	relVisible, colsVisible bool
+	// closed is set for the relation that a statement changes while its FROM is planned: LATERAL
+	// finds it there and is refused.
+	closed bool
+	// behind are the parts of a join that its alias hides.
+	behind []*item
 	// nullable says that an outer join may make the whole row NULL.
 	nullable bool
 	// present, if set, is a column that is NULL only where an outer join found no row.

@@ -46,6 +46,7 @@ func (b *builder) dmlSource(ref *ast.TableRef, kind changeKind, from []ast.Table
 	for _, q := range slices.Backward(quals) { // the condition of the view that is named comes first, as in PostgreSQL
 		acc.node = filter(acc.node, q)
 	}
+	it.closed = true
 	for _, te := range from {
 		f, err := b.tableExpr(te, d.scope)
 		if err != nil {
@@ -57,6 +58,7 @@ func (b *builder) dmlSource(ref *ast.TableRef, kind changeKind, from []ast.Table
 		d.scope.items = append(d.scope.items, f.items...)
 		acc = crossJoin(acc, f)
 	}
+	it.closed = false
 	d.node = acc.node
 	if where != nil {
 		var cond plan.Expr

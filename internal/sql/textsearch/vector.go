@@ -249,14 +249,9 @@ func (r *scanner) positions() ([]Position, error) {
 		}
 		r.s = r.s[digits:]
 		p := Position{Pos: uint16(n)}
-		if r.s != "" && r.s[0] == '*' {
-			p.Weight = WeightA
-			r.s = r.s[1:]
-		} else if r.s != "" {
-			if w, ok := ParseWeight(r.s[0]); ok {
-				p.Weight = w
-				r.s = r.s[1:]
-			}
+		var err error
+		if p.Weight, err = r.weight(); err != nil {
+			return nil, err
 		}
 		out = append(out, p)
 		if r.s == "" || isSpace(r.s[0]) {
@@ -267,6 +262,25 @@ func (r *scanner) positions() ([]Position, error) {
 		}
 		r.s = r.s[1:]
 	}
+}
+
+// weight reads the letter of a weight, or * for A. D, which says nothing, may stand before another one.
+func (r *scanner) weight() (Weight, error) {
+	w := WeightD
+	for r.s != "" {
+		next, ok := ParseWeight(r.s[0])
+		if r.s[0] == '*' {
+			next, ok = WeightA, true
+		}
+		switch {
+		case !ok:
+			return w, nil
+		case w != WeightD:
+			return w, r.errSyntax()
+		}
+		w, r.s = next, r.s[1:]
+	}
+	return w, nil
 }
 
 // AppendBinary appends the binary form of v.

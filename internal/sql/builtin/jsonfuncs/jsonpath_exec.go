@@ -11,7 +11,6 @@ import (
 	"github.com/lichendb/lichen/internal/sql/builtin/decimal"
 	"github.com/lichendb/lichen/internal/sql/jsonpath"
 	"github.com/lichendb/lichen/internal/sql/pgerr"
-	"github.com/lichendb/lichen/internal/sql/pgregexp"
 	"github.com/lichendb/lichen/internal/sql/types"
 	"github.com/lichendb/lichen/internal/sql/types/typeio"
 )
@@ -565,7 +564,7 @@ func (x *pathExec) pair(n *jsonpath.Node, l, r pathItem) (truth, error) {
 		if l.Kind != types.KindString || l.isTime() {
 			return isUnknown3, nil
 		}
-		re, err := x.c.Regexp(n.Str, pathRegexpFlags(n.Flags))
+		re, err := x.c.Regexp(n.Str, n.Flags.Regexp())
 		if err != nil {
 			return isUnknown3, err
 		}
@@ -573,17 +572,6 @@ func (x *pathExec) pair(n *jsonpath.Node, l, r pathItem) (truth, error) {
 		return truthOf(ok), err
 	}
 	return x.compareItems(n.Kind, l, r)
-}
-
-func pathRegexpFlags(f jsonpath.Flags) pgregexp.Flags {
-	out := pgregexp.Flags{Fold: f&jsonpath.FlagIcase != 0}
-	if f&jsonpath.FlagQuote != 0 {
-		out.Literal = true
-		return out
-	}
-	out.LineDot = f&jsonpath.FlagDotAll == 0
-	out.LineEnd = f&jsonpath.FlagMline != 0
-	return out
 }
 
 func (x *pathExec) compareItems(op jsonpath.Kind, l, r pathItem) (truth, error) {

@@ -1,7 +1,9 @@
 package jsonfuncs
 
 import (
+	"fmt"
 	"strconv"
+	"strings"
 
 	"github.com/lichendb/lichen/internal/sql/builtin/arrayfuncs"
 	"github.com/lichendb/lichen/internal/sql/builtin/call"
@@ -232,8 +234,12 @@ func populateRow(c *call.Context, t *types.T, base []types.Datum, p jsonPart) ([
 			continue
 		}
 		if ok {
+			was := types.Null
+			if base != nil {
+				was = base[i]
+			}
 			var err error
-			if row[i], err = populateValue(c, f.Type, v, f.Name); err != nil {
+			if row[i], err = populateValue(c, f.Type, was, v, f.Name); err != nil {
 				return nil, err
 			}
 		}
@@ -244,8 +250,9 @@ func populateRow(c *call.Context, t *types.T, base []types.Datum, p jsonPart) ([
 	return row, nil
 }
 
-// populateValue makes a value of type t of JSON.
-func populateValue(c *call.Context, t *types.T, p jsonPart, key string) (types.Datum, error) {
+// populateValue makes a value of type t of JSON. The fields of a row that JSON does not have are those
+// of base.
+func populateValue(c *call.Context, t *types.T, base types.Datum, p jsonPart, key string) (types.Datum, error) {
 	kind := p.kind()
 	if kind == types.KindNull {
 		return types.Null, nil
@@ -265,11 +272,11 @@ func populateValue(c *call.Context, t *types.T, p jsonPart, key string) (types.D
 			return populateArray(c, t, p, key)
 		}
 		if kind != types.KindString {
-			return types.Null, errExpectedArray(key)
+			return types.Null, errExpectedArray(key, nil)
 		}
 	case types.RecordFamily:
 		if kind != types.KindString && t.Fields() != nil {
-			row, err := populateRow(c, t, nil, p)
+			row, err := populateRow(c, t, arrayfuncs.BaseRow(c, t, base), p)
 			if err != nil {
 				return types.Null, err
 			}
@@ -280,8 +287,17 @@ func populateValue(c *call.Context, t *types.T, p jsonPart, key string) (types.D
 	return typeio.ParseText(t, d.Str(), c.Format)
 }
 
-func errExpectedArray(key string) error {
-	return pgerr.New(pgerr.InvalidTextRepresentation, "expected JSON array").WithHint("See the value of key \"%s\".", key)
+// errExpectedArray says which element of a key's value is no array; without indexes the value is none.
+func errExpectedArray(key string, indexes []int) error {
+	err := pgerr.New(pgerr.InvalidTextRepresentation, "expected JSON array")
+	if len(indexes) == 0 {
+		return err.WithHint("See the value of key \"%s\".", key)
+	}
+	var at strings.Builder
+	for _, i := range indexes {
+		fmt.Fprintf(&at, "[%d]", i)
+	}
+	return err.WithHint("See the array element %s of key \"%s\".", at.String(), key)
 }
 
 // populateArray makes an array of nested JSON arrays of one shape.
@@ -289,6 +305,7 @@ func populateArray(c *call.Context, t *types.T, p jsonPart, key string) (types.D
 	var dims []types.ArrayDim
 	var elems []types.Datum
 	elem := t.Elem.WithTypmod(t.Typmod)
+	var indexes []int // of the element that is walked
 	var walk func(p jsonPart, depth int) error
 	walk = func(p jsonPart, depth int) error {
 		ms, err := p.members()
@@ -296,16 +313,13 @@ func populateArray(c *call.Context, t *types.T, p jsonPart, key string) (types.D
 			return err
 		}
 		if ms.kind != types.KindArray {
-			return errExpectedArray(key)
+			return errExpectedArray(key, indexes)
 		}
 		if depth == len(dims) {
 			if depth == types.MaxArrayDims {
 				return types.TooManyDims(depth + 1)
 			}
 			dims = append(dims, types.ArrayDim{Len: int32(ms.len()), Lower: 1})
-		} else if int(dims[depth].Len) != ms.len() {
-			return pgerr.New(pgerr.InvalidTextRepresentation, "malformed JSON array").
-				WithDetail("Multidimensional arrays must have sub-arrays with matching dimensions.")
 		}
 		for i := range ms.len() {
 			if err := c.Step(1); err != nil {
@@ -314,16 +328,22 @@ func populateArray(c *call.Context, t *types.T, p jsonPart, key string) (types.D
 			m := ms.at(i)
 			nested := m.value.kind() == types.KindArray && elem.Family != types.JSONFamily
 			if nested && i == 0 || depth+1 < len(dims) {
+				indexes = append(indexes, i)
 				if err := walk(m.value, depth+1); err != nil {
 					return err
 				}
+				indexes = indexes[:depth]
 				continue
 			}
-			d, err := populateValue(c, elem, m.value, key)
+			d, err := populateValue(c, elem, types.Null, m.value, key)
 			if err != nil {
 				return err
 			}
 			elems = append(elems, d)
+		}
+		if int(dims[depth].Len) != ms.len() {
+			return pgerr.New(pgerr.InvalidTextRepresentation, "malformed JSON array").
+				WithDetail("Multidimensional arrays must have sub-arrays with matching dimensions.")
 		}
 		return nil
 	}

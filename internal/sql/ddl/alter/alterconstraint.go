@@ -62,9 +62,9 @@ func (a *Alteration) usingIndex(c relations.PendingConstraint) (*catalog.Index, 
 		return nil, pgerr.New(pgerr.WrongObjectType, "\"%s\" is not a unique index", ix.Name).
 			WithDetail("Cannot create a primary key or unique constraint using such an index.").At(c.Pos)
 	}
-	for _, k := range ix.Columns {
+	for i, k := range ix.Columns {
 		if k.Desc || k.NullsFirst {
-			return nil, pgerr.New(pgerr.WrongObjectType, "index \"%s\" column does not have default sorting behavior", ix.Name).
+			return nil, pgerr.New(pgerr.WrongObjectType, "index \"%s\" column number %d does not have default sorting behavior", ix.Name, i+1).
 				WithDetail("Cannot create a primary key or unique constraint using such an index.").At(c.Pos)
 		}
 	}

@@ -11,24 +11,21 @@ import (
 	"github.com/lichendb/lichen/internal/sql/pgerr"
 )
 
-// like adds what LIKE copies from another table.
+// like adds what LIKE copies from another table or a composite type.
 func (b *TableBuilder) like(ctx context.Context, l *ast.LikeClause) error {
-	src, err := b.e.Coll.ResolveTable(ctx, l.Table.Catalog, l.Table.Schema, l.Table.Table)
-	if err != nil {
+	has := func(o ast.LikeOption) bool { return l.Options&o != 0 }
+	src, _, err := b.e.Coll.FindRelation(ctx, l.Table.Catalog, l.Table.Schema, l.Table.Table)
+	if err == nil && src != nil && src.IsComposite() {
+		return b.likeColumns(ctx, src.FieldColumns(), has)
+	}
+	if src, err = b.e.Coll.ResolveTable(ctx, l.Table.Catalog, l.Table.Schema, l.Table.Table); err != nil {
 		return pgerr.From(err).At(l.Table.Pos)
 	}
 	if src.Kind != catalog.KindTable && src.Kind != catalog.KindView && src.Kind != catalog.KindVirtual {
 		return pgerr.New(pgerr.WrongObjectType, "relation \"%s\" is invalid in LIKE clause", src.Name).At(l.Pos)
 	}
-	has := func(o ast.LikeOption) bool { return l.Options&o != 0 }
-	for i := range src.Columns {
-		c := &src.Columns[i]
-		if c.Hidden {
-			continue
-		}
-		if err := b.likeColumn(ctx, c, has); err != nil {
-			return err
-		}
+	if err := b.likeColumns(ctx, src.Columns, has); err != nil {
+		return err
 	}
 	if has(ast.LikeConstraints) {
 		for i := range src.Checks {
@@ -42,6 +39,18 @@ func (b *TableBuilder) like(ctx context.Context, l *ast.LikeClause) error {
 			b.likeIndex(ctx, src, &src.Indexes[i], l.Loc)
 		}
 		b.likeFamilies(src, l.Loc)
+	}
+	return nil
+}
+
+func (b *TableBuilder) likeColumns(ctx context.Context, cols []catalog.Column, has func(ast.LikeOption) bool) error {
+	for i := range cols {
+		if cols[i].Hidden {
+			continue
+		}
+		if err := b.likeColumn(ctx, &cols[i], has); err != nil {
+			return err
+		}
 	}
 	return nil
 }

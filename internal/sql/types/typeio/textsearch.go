@@ -96,5 +96,8 @@ func parseJSONPath(s string, fc *types.FormatContext) (types.Datum, error) {
 	if err != nil {
 		return types.Null, err
 	}
+	if err := p.CheckPatterns(); err != nil {
+		return types.Null, err
+	}
 	return types.NewJSONPath(p), nil
 }
