@@ -39,8 +39,9 @@ func (c *Compiler) OnClose(f func()) { c.closers = append(c.closers, f) }
 // Closing returns what was registered for the end of an execution.
 func (c *Compiler) Closing() []func() { return c.closers }
 
-// maxDepth bounds how deep plans and expressions may nest.
-const maxDepth = 2000
+// maxDepth bounds how deep plans and expressions may nest: deeper than a text that the parser takes,
+// so that only views within views and the like meet it.
+const maxDepth = 6000
 
 // Enter counts nesting and fails before the stack does.
 func (c *Compiler) Enter() error {
