@@ -11,6 +11,7 @@ import (
 	"net"
 	"slices"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/jackc/pgx/v5/pgconn"
@@ -96,6 +97,8 @@ func (f *nodeFlags) explain(err error, secure bool) error {
 		err = errors.New("it runs with certificates: give --certs-dir")
 	case secure && errors.Is(err, io.EOF):
 		err = errors.New("it closed the connection: if it runs with --insecure, give --insecure here too")
+	case errors.Is(err, syscall.ECONNREFUSED):
+		err = errors.New("connection refused: is a node running there?")
 	default:
 		if e := security.Explain(err); e != err {
 			err = e

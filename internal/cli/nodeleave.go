@@ -36,7 +36,8 @@ func newNodeDecommission(s *streams) *cobra.Command {
 		Long: "Take nodes out of the cluster for good: their replicas move to other nodes, then they are no part of the\n" +
 			"cluster any more. --host is another node. It works for nodes that are dead as well. Interrupted, or with\n" +
 			"--wait=none, the replicas go on moving; run it again to finish, or recommission to change your mind. If what is\n" +
-			"left can't move, for want of a quorum or of nodes, it says so and ends with an error after --explain-after.",
+			"left can't move, for want of a quorum or of nodes, it says so at once, and ends with an error if nothing has moved\n" +
+			"after --explain-after.",
 		Args: anyArgs,
 		RunE: func(_ *cobra.Command, args []string) error {
 			if f.wait != "all" && f.wait != "none" {
@@ -52,7 +53,7 @@ func newNodeDecommission(s *streams) *cobra.Command {
 	f.add(c)
 	fl := c.Flags()
 	fl.StringVar(&f.wait, "wait", "all", "all: return when the nodes are out of the cluster; none: when their replicas begin to move")
-	fl.DurationVar(&f.stuck, "explain-after", stuckAfter, "how long nothing may move before it is said why")
+	fl.DurationVar(&f.stuck, "explain-after", stuckAfter, "how long nothing may move before it is said why, and the command ends if nothing can")
 	return c
 }
 
@@ -147,10 +148,17 @@ func (l *leaving) stuck() string {
 	return "too few nodes are live to take the replicas that are left"
 }
 
-// await waits until nothing is left on the nodes, and tells how that goes. It gives up if
-// nothing more can move.
+// explain says what keeps replicas on the nodes, where nothing has moved since a while.
+func (l *leaving) explain(s *streams, ids []kvpb.NodeID, since time.Duration) {
+	for i, id := range ids {
+		explainRemaining(s, id, &l.remaining[i], since)
+	}
+}
+
+// await waits until nothing is left on the nodes, and tells how that goes. It says at once if
+// nothing can move, and gives up if that stays so.
 func (f *decommissionFlags) await(ctx context.Context, s *streams, ids []kvpb.NodeID) error {
-	said, left, moved, why := "", -1, time.Now(), false
+	said, left, moved, why := "", -1, time.Now(), true
 	for {
 		l, err := f.look(ctx, ids, why)
 		if err != nil {
@@ -164,11 +172,13 @@ func (f *decommissionFlags) await(ctx context.Context, s *streams, ids []kvpb.No
 		case l.sum == 0:
 			return nil
 		case left < 0 || l.sum < left:
+			if reason := l.stuck(); why && reason != "" {
+				l.explain(s, ids, 0)
+				fmt.Fprintf(s.err, "%s; waiting %s for that to change\n", reason, f.stuck)
+			}
 			left, moved, why = l.sum, time.Now(), false
 		case why:
-			for i, id := range ids {
-				explainRemaining(s, id, &l.remaining[i], f.stuck)
-			}
+			l.explain(s, ids, f.stuck)
 			if reason := l.stuck(); reason != "" {
 				return fmt.Errorf("%s: the nodes stay decommissioning; run the command again when that has changed, or recommission", reason)
 			}
@@ -203,7 +213,10 @@ func explainRemaining(s *streams, id kvpb.NodeID, h *node.Remaining, since time.
 	if h.Ranges == 0 {
 		return
 	}
-	fmt.Fprintf(s.err, "Nothing has moved away from node %d for %s. It still has replicas of:\n", id, since)
+	if since > 0 {
+		fmt.Fprintf(s.err, "Nothing has moved away from node %d for %s. ", id, since)
+	}
+	fmt.Fprintf(s.err, "Node %d still has replicas of:\n", id)
 	for _, d := range h.Examples {
 		var on []string
 		for _, r := range d.Replicas {

@@ -2,11 +2,17 @@ package cli
 
 import (
 	"bytes"
+	"context"
+	"encoding/json"
+	"log/slog"
+	"net"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/lichendb/lichen/internal/kvpb"
 	"github.com/lichendb/lichen/internal/node"
+	"github.com/lichendb/lichen/internal/rpc"
 )
 
 // desc is a range with a voter on each of some nodes.
@@ -44,4 +50,54 @@ func TestDecommissionStuck(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestDecommissionSaysAtOnce: with too few nodes the command says what it waits for before anything
+// could have moved, and ends when that can't change.
+func TestDecommissionSaysAtOnce(t *testing.T) {
+	held := node.Remaining{Ranges: 1, Examples: []kvpb.RangeDescriptor{desc(6, 1, 2, 3)}, Others: []kvpb.NodeID{1, 2}}
+	asked := make(chan int, 10)
+	f := decommissionFlags{stuck: time.Hour}
+	f.host, f.insecure = remainingNode(t, &held, asked), true
+	ctx, cancel := context.WithCancel(t.Context())
+	var out, errOut bytes.Buffer
+	ended := make(chan error, 1)
+	go func() { ended <- f.await(ctx, &streams{out: &out, err: &errOut}, []kvpb.NodeID{3}) }()
+	<-asked
+	<-asked // the first answer was printed
+	cancel()
+	<-ended
+	for _, want := range []string{"only 2 other live nodes", "too few nodes are live", "waiting 1h0m0s"} {
+		if !strings.Contains(errOut.String(), want) {
+			t.Errorf("%q is not in: %s", want, errOut.String())
+		}
+	}
+	f.stuck = 0
+	if err := f.await(t.Context(), &streams{out: &out, err: &errOut}, []kvpb.NodeID{3}); err == nil || !strings.Contains(err.Error(), "too few nodes") {
+		t.Errorf("the end: %v", err)
+	}
+}
+
+// remainingNode answers what a node still has; it returns its address.
+func remainingNode(t *testing.T, held *node.Remaining, asked chan<- int) string {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	n := rpc.New(rpc.Options{Version: node.Version, Logger: slog.New(slog.DiscardHandler)})
+	t.Cleanup(func() { _ = l.Close(); n.Close() })
+	n.Handle(node.MethodRemaining, func(context.Context, kvpb.NodeID, []byte) ([]byte, error) {
+		asked <- 1
+		return json.Marshal(held)
+	})
+	go func() {
+		for {
+			nc, err := l.Accept()
+			if err != nil {
+				return
+			}
+			go n.ServeConn(nc, nil)
+		}
+	}()
+	return l.Addr().String()
 }

@@ -468,7 +468,7 @@ func (f *startFlags) printBanner(w io.Writer, n *server.Node, begun time.Time, l
 		status = "initialized new node, joined pre-existing cluster"
 	}
 	now := time.Now()
-	fmt.Fprintf(w, "Lichen node starting at %s (took %.1fs)\n", now.UTC().Format("2006-01-02 15:04:05.999999999 -0700 MST"), now.Sub(begun).Seconds())
+	fmt.Fprintf(w, "Lichen node starting at %s (took %.1fs)\n", now.UTC().Format("2006-01-02 15:04:05 MST"), now.Sub(begun).Seconds())
 	line := func(k, v string) { fmt.Fprintf(w, "%-20s%s\n", k+":", v) }
 	line("build", fmt.Sprintf("Lichen %s @ %s (%s)", node.Version, commit(), runtime.Version()))
 	scheme := "http"

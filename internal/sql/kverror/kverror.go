@@ -77,7 +77,7 @@ func kvError(err error) *pgerr.Error {
 		return pgerr.New(pgerr.ProgramLimitExceeded, "%s", large.Error())
 	case errors.As(err, &mem):
 		return pgerr.New(pgerr.OutOfMemory, "out of memory").WithDetail("%s", mem.Error()).
-			WithHint("Write less in one statement, or raise --max-memory.")
+			WithHint("Read and write less in one statement, or raise --max-memory.")
 	case errors.As(err, &down):
 		e := pgerr.New(pgerr.CannotConnectNow, "%s", down.Error())
 		e.Detail, e.Hint = down.Detail, down.Hint
