@@ -47,8 +47,8 @@ var choosesEquals = regexp.MustCompile(`UNION|INTERSECT|EXCEPT|DISTINCT|(max|min
 // sameSigns tells whether all results have the same sign in both databases.
 func sameSigns(_ context.Context, _ *tester, d difference) bool {
 	return slices.EqualFunc(d.theirs.rows, d.ours.rows, func(theirs, ours string) bool {
-		a, errA := strconv.Atoi(theirs)
-		b, errB := strconv.Atoi(ours)
+		a, errA := strconv.Atoi(strings.Trim(theirs, `"`))
+		b, errB := strconv.Atoi(strings.Trim(ours, `"`))
 		return theirs == ours || errA == nil && errB == nil && cmp.Compare(a, 0) == cmp.Compare(b, 0)
 	})
 }
@@ -294,11 +294,18 @@ var dissimilarLiteral = regexp.MustCompile(`^cannot compare dissimilar column ty
 // lastDigits tells whether the rows are alike but for the last digits of numbers.
 func lastDigits(_ context.Context, _ *tester, d difference) bool {
 	return slices.EqualFunc(d.theirs.rows, d.ours.rows, func(a, b string) bool {
-		x, errX := strconv.ParseFloat(strings.Trim(a, `"`), 64)
-		y, errY := strconv.ParseFloat(strings.Trim(b, `"`), 64)
-		const most = 1e-14
-		return errX == nil && errY == nil && math.Abs(x-y) <= most*math.Abs(x)
+		return floats.ReplaceAllString(a, "") == floats.ReplaceAllString(b, "") &&
+			slices.EqualFunc(floats.FindAllString(a, -1), floats.FindAllString(b, -1), nearlyEqual)
 	})
+}
+
+var floats = regexp.MustCompile(`-?\d+(\.\d+)?(e[-+]\d+)?`)
+
+func nearlyEqual(a, b string) bool {
+	x, errX := strconv.ParseFloat(a, 64)
+	y, errY := strconv.ParseFloat(b, 64)
+	const most = 1e-14
+	return errX == nil && errY == nil && math.Abs(x-y) <= most*math.Abs(x)
 }
 
 var objectID = regexp.MustCompile(`"id\\?": \d+`)

@@ -125,6 +125,7 @@ type tester struct {
 	until            time.Time
 	explainUntil     time.Time // see explainTime
 	shared           *shared
+	calls            generate.Rand  // draws calls of functions: other statements do not depend on which there are
 	setup            []string       // of the round
 	mutations        *generate.Rand // if not nil Lichen is alone
 	coverage         *generate.Coverage
@@ -168,6 +169,7 @@ func (t *tester) run(ctx context.Context, n int, seed uint64) error {
 // rows made the databases differ.
 func (t *tester) round(ctx context.Context, seed uint64, n int) error {
 	g := generate.New(seed)
+	t.calls = generate.NewRand(^seed)
 	defer t.coverage.Merge(g.Coverage)
 	t.setup = g.Schema.Setup
 	for _, sql := range g.Schema.Setup {
@@ -202,7 +204,7 @@ func (t *tester) draw(g *generate.Generator) generate.Case {
 		kind = g.Pick(t.only...)
 	}
 	if kind == catalogCalls || kind == "" && g.OneIn(4) {
-		st := t.shared.catalogStatement(g.Rand)
+		st := t.shared.catalogStatement(t.calls)
 		return generate.Case{Key: st.key, Steps: []generate.Step{{SQL: st.sql, Ordered: st.ordered}}}
 	}
 	if kind == "" {

@@ -91,10 +91,13 @@ func (t *tester) someRowFails(ctx context.Context, before, queries []string, fai
 // maxParts bounds how many questions one error is worth.
 const maxParts = 400
 
+// noEquality is the error (42883) of comparing records, which comes with the first field that can't be compared.
+const noEquality = "could not identify an equality operator for type "
+
 // isDataError reports whether an answer may be the error of a value. 0A000 and 42804 are such errors
 // where PostgreSQL has them of a part, which it has read as a part of the whole without one.
 func isDataError(a answer) bool {
-	return strings.HasPrefix(a.code, "22") || slices.Contains([]string{"23514", "0A000", "42804"}, a.code)
+	return strings.HasPrefix(a.code, "22") || slices.Contains([]string{"23514", "0A000", "42804"}, a.code) || strings.HasPrefix(a.message, noEquality)
 }
 
 // failsAlike reports whether a query fails in both databases with an error; otherwise reports whether

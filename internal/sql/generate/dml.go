@@ -105,6 +105,9 @@ var columnParts = map[string][]part{
 	"_text": {{"[1]", "text"}, {"[2:3]", "_text"}, {"[id]", "text"}, {"[id % 2 + 1]", "varchar"}},
 	"jsonb": {{"['a']", "jsonb"}, {"['a']['b']", "jsonb"}, {"['a'][0]", "jsonb"}, {"[1]", "jsonb"}, {"[-1]", "jsonb"}, {"['x']['y'][2]", "jsonb"}, {"[NULL]", "jsonb"}},
 	"pair":  {{".a", "int4"}, {".b", "text"}, {".nosuch", "int4"}},
+	"point": {{"[0]", "float8"}, {"[1]", "float8"}, {"[2]", "float8"}, {"[NULL]", "float8"}},
+	"box":   {{"[0]", "point"}, {"[1]", "point"}},
+	"lseg":  {{"[1]", "point"}},
 	"_pair": {{"[1]", "pair"}, {"[2].a", "int4"}, {"[1].b", "text"}, {"[1:2]", "_pair"}},
 }
 

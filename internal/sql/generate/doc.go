@@ -6,7 +6,7 @@
 // nothing; it knows SQL, and no database.
 //
 // Reading order: generator.go (what is drawn, and how), scope.go (what an expression may use),
-// the productions: expr.go with forms.go and rareforms.go (operators and functions by type) and window.go,
+// the productions: expr.go with forms.go, rareforms.go and geoforms.go (operators and functions by type) and window.go,
 // relation.go, query.go, statement.go, dml.go and ddl.go; schema.go and values.go (tables and
 // constants), coverage.go (which nestings came up).
 //

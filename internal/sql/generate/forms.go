@@ -4,7 +4,8 @@ package generate
 // modifiers, and those that every schema defines.
 var Types = []string{"int4", "int8", "text", "numeric", "bool", "date", "timestamp", "jsonb", "_int4", "interval",
 	"float8", "_text", "int4range", "time", "timestamptz", "uuid", "bytea", "tsvector",
-	"int4multirange", "varchar", "varchar(4)", "char(3)", "numeric(6,2)", "timestamp(0)", "posint", "mood", "pair", "_pair"}
+	"int4multirange", "varchar", "varchar(4)", "char(3)", "numeric(6,2)", "timestamp(0)", "posint", "mood", "pair", "_pair",
+	"point", "lseg", "line", "box", "path", "polygon", "circle"}
 
 // forms are ways to make an expression of a type; a type's name in braces stands
 // for an operand of that type, {=} for the last one again. Forms whose results are equal and yet look different (1 month

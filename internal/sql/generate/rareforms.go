@@ -19,7 +19,7 @@ func extracted() []string {
 
 // formsOf are all forms of a type.
 func (g *Generator) formsOf(typ string) []string {
-	list := slices.Concat(forms[typ], moreForms[typ], widerForms[typ], rareForms[typ])
+	list := slices.Concat(forms[typ], moreForms[typ], widerForms[typ], rareForms[typ], geoForms[typ])
 	if typ == "numeric" && g.OneIn(4) {
 		return extracted()
 	}

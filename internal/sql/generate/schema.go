@@ -27,7 +27,7 @@ type Schema struct {
 var columnTypes = append([]string{"int4", "int4", "text", "text", "varchar", "int2", "varchar(4)", "char(3)", "numeric(6,2)", "pair", "_pair"}, Types...)
 
 // noOrder are types whose values have an order of ours, or none worth an index.
-var noOrder = map[string]bool{"jsonb": true, "tsvector": true}
+var noOrder = map[string]bool{"jsonb": true, "tsvector": true, "point": true, "lseg": true, "line": true, "box": true, "path": true, "polygon": true, "circle": true}
 
 // newSchema draws tables, constraints, rows and views.
 func newSchema(g *Generator) *Schema {

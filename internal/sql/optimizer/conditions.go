@@ -33,6 +33,23 @@ func eachCondition(n plan.Node, f func(*plan.Expr)) {
 	}
 }
 
+// withoutSelf makes x IS NOT NULL of x = x among the conditions that rows pass, as PostgreSQL does: records
+// are not compared then, of which a field may have no equality.
+func withoutSelf(conds []plan.Expr) []plan.Expr {
+	for i, c := range conds {
+		x, ok := c.(*plan.Call)
+		if !ok || !x.Fn.Operator || x.Fn.Name != "=" || len(x.Args) != 2 || plan.Volatile(x) || !plan.ExprEqual(x.Args[0], x.Args[1]) || !types.HasOrder(x.Args[0].Type()) {
+			continue
+		}
+		is := &plan.Is{Arg: x.Args[0], Kind: plan.IsNotNull}
+		if is.OfFields() {
+			is.Kind = plan.IsNotUnknown
+		}
+		conds[i] = is
+	}
+	return conds
+}
+
 // eachViewCheck calls f for the conditions of WITH CHECK OPTION; those of constraints pass if they are NULL.
 func eachViewCheck(checks []plan.CheckExpr, f func(*plan.Expr)) {
 	for i := range checks {

@@ -15,7 +15,7 @@ func (o *optimizer) pushFilters(n plan.Node) plan.Node { return o.push(n, nil) }
 func (o *optimizer) push(n plan.Node, conds []plan.Expr) plan.Node {
 	switch n := n.(type) {
 	case *plan.Filter:
-		return o.push(n.Input, append(plan.Conjuncts(n.Cond, nil), conds...)) // those of a query in FROM come first
+		return o.push(n.Input, append(withoutSelf(plan.Conjuncts(n.Cond, nil)), conds...)) // those of a query in FROM come first
 	case *plan.Scan:
 		n.Filter = plan.Conjoin(n.Filter, plan.ConjoinAll(cheapestFirst(conds)))
 		return n
@@ -124,14 +124,15 @@ func (o *optimizer) pushProject(n *plan.Project, conds []plan.Expr) plan.Node {
 	return filtered(n, above)
 }
 
-// throughProject rewrites a condition over n's columns to one over its input.
+// throughProject rewrites a condition over n's columns to one over its input. The subqueries that compute the
+// columns come along: for the rows that fail the condition nothing else is computed.
 func throughProject(n *plan.Project, cond plan.Expr) (plan.Expr, bool) {
 	if plan.Volatile(cond) {
 		return nil, false
 	}
 	ok := true
 	plan.Refs(cond, func(id plan.ColID) {
-		if i := plan.FindCol(n.Cols, id); i >= 0 && (plan.Volatile(n.Exprs[i]) || hasSubquery(n.Exprs[i])) {
+		if i := plan.FindCol(n.Cols, id); i >= 0 && plan.Volatile(n.Exprs[i]) {
 			ok = false
 		}
 	})

@@ -43,9 +43,6 @@ func (b *builder) dmlSource(ref *ast.TableRef, kind changeKind, from []ast.Table
 	if err != nil {
 		return nil, err
 	}
-	for _, q := range slices.Backward(quals) { // the condition of the view that is named comes first, as in PostgreSQL
-		acc.node = filter(acc.node, q)
-	}
 	it.closed = true
 	for _, te := range from {
 		f, err := b.tableExpr(te, d.scope)
@@ -73,6 +70,9 @@ func (b *builder) dmlSource(ref *ast.TableRef, kind changeKind, from []ast.Table
 			return nil, err
 		}
 		d.node = filter(d.node, cond)
+	}
+	for _, q := range slices.Backward(quals) { // behind the statement's condition, that of the view that is named first, as in PostgreSQL
+		d.node = filter(d.node, q)
 	}
 	return d, nil
 }

@@ -35,7 +35,7 @@ func drawDatum(t *rapid.T, typ *types.T) types.Datum {
 		return types.NewInt(pick(0, 1, -1, 87, 88, 255, 256, -255, -256, -257, math.MinInt64, math.MaxInt64))
 	case types.FloatFamily:
 		return types.NewFloat(rapid.OneOf(rapid.Float64(),
-			rapid.SampledFrom([]float64{0, math.Copysign(0, -1), math.NaN(), math.Inf(1), math.Inf(-1)})).Draw(t, "f"))
+			rapid.SampledFrom([]float64{0, math.Copysign(0, -1), types.NaN(), math.Inf(1), math.Inf(-1)})).Draw(t, "f"))
 	case types.DecimalFamily:
 		return rapid.OneOf(
 			rapid.Map(rapid.Int64(), func(n int64) types.Datum { return types.NewDecimalInt(n, 3) }),

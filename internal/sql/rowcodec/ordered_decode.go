@@ -76,7 +76,7 @@ func (r *keyReader) float() float64 {
 	r.b = r.b[8:]
 	switch {
 	case u == math.MaxUint64:
-		return math.NaN()
+		return types.NaN()
 	case u>>63 != 0:
 		return math.Float64frombits(u &^ (1 << 63))
 	}

@@ -43,6 +43,9 @@ func NewBool(b bool) Datum {
 // NewInt returns an integer of any width, an oid or a reg* value.
 func NewInt(n int64) Datum { return Datum{fam: IntFamily, n: n} }
 
+// NaN is the float that is no number, in the form that is sent: its payload is zero.
+func NaN() float64 { return math.Float64frombits(0x7ff8 << 48) }
+
 // NewFloat returns a float8; a float4 must be rounded to float32 by the caller.
 func NewFloat(f float64) Datum { return Datum{fam: FloatFamily, n: int64(math.Float64bits(f))} }
 

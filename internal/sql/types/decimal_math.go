@@ -306,7 +306,7 @@ func DecimalFromFloat(f float64, single bool) Datum {
 func DecimalToFloat(d Datum) float64 {
 	switch d.k {
 	case decNaN:
-		return math.NaN()
+		return NaN()
 	case decPosInf:
 		return math.Inf(1)
 	case decNegInf:

@@ -198,31 +198,45 @@ func FormatType(t *T) string {
 		}
 		return t.SQLName
 	}
+	name := t.SQLName
+	switch t.Oid {
+	case Time.Oid, TimeTZ.Oid, Timestamp.Oid, TimestampTZ.Oid:
+		name, _, _ = strings.Cut(name, " ")
+	}
+	return name + t.ModifierText()
+}
+
+// ModifierText is what stands behind the name of t in FormatType: the modifier, and what follows it.
+func (t *T) ModifierText() string {
 	switch t.Oid {
 	case Varchar.Oid, Bpchar.Oid:
 		if n, ok := t.CharLength(); ok {
-			return t.SQLName + "(" + strconv.Itoa(n) + ")"
+			return "(" + strconv.Itoa(n) + ")"
 		}
 	case Numeric.Oid:
 		if p, s, ok := NumericTypmod(t.Typmod); ok {
-			return "numeric(" + strconv.Itoa(int(p)) + "," + strconv.Itoa(int(s)) + ")"
+			return "(" + strconv.Itoa(int(p)) + "," + strconv.Itoa(int(s)) + ")"
 		}
 	case Bit.Oid, Varbit.Oid:
-		return t.SQLName + "(" + strconv.Itoa(int(t.Typmod)) + ")"
+		if t.Typmod >= 0 {
+			return "(" + strconv.Itoa(int(t.Typmod)) + ")"
+		}
 	case Time.Oid, TimeTZ.Oid, Timestamp.Oid, TimestampTZ.Oid:
-		name, zone, _ := strings.Cut(t.SQLName, " ")
-		return name + "(" + strconv.Itoa(int(t.Typmod)) + ") " + zone
+		_, zone, _ := strings.Cut(t.SQLName, " ")
+		if t.Typmod < 0 {
+			return " " + zone
+		}
+		return "(" + strconv.Itoa(int(t.Typmod)) + ") " + zone
 	case Interval.Oid:
-		return formatIntervalType(t.Typmod)
+		return intervalModifier(t.Typmod)
 	}
-	return t.SQLName
+	return ""
 }
 
-func formatIntervalType(mod int32) string {
+func intervalModifier(mod int32) (s string) {
 	r, p := IntervalTypmodParts(mod)
-	s := "interval"
 	if name := r.String(); name != "" {
-		s += " " + name
+		s = " " + name
 	}
 	if p >= 0 {
 		s += "(" + strconv.Itoa(p) + ")"

@@ -22,10 +22,10 @@ func (r *regression) add(y, x float64) error {
 	r.sy += y
 	if old == 0 {
 		if math.IsNaN(x) || math.IsInf(x, 0) {
-			r.sxx, r.sxy = math.NaN(), math.NaN()
+			r.sxx, r.sxy = types.NaN(), types.NaN()
 		}
 		if math.IsNaN(y) || math.IsInf(y, 0) {
-			r.syy, r.sxy = math.NaN(), math.NaN()
+			r.syy, r.sxy = types.NaN(), types.NaN()
 		}
 		return nil
 	}
@@ -46,7 +46,7 @@ func (r *regression) settle(before *regression, y, x float64) error {
 	}
 	for _, sum := range []*float64{&r.sxx, &r.syy, &r.sxy} {
 		if inf(*sum) {
-			*sum = math.NaN()
+			*sum = types.NaN()
 		}
 	}
 	return nil

@@ -141,7 +141,7 @@ func (a *floatVariance) Add(_ *call.Context, args []types.Datum) error {
 	sum := a.sum + x
 	switch {
 	case math.IsNaN(x) || math.IsInf(x, 0):
-		a.sxx = math.NaN()
+		a.sxx = types.NaN()
 	case a.n > 1:
 		d := x*a.n - sum
 		a.sxx += d * d / (a.n * (a.n - 1))

@@ -1,7 +1,10 @@
 package typefuncs
 
 import (
+	"strings"
+
 	"github.com/lichendb/lichen/internal/sql/builtin/call"
+	"github.com/lichendb/lichen/internal/sql/pgerr"
 	"github.com/lichendb/lichen/internal/sql/types"
 	"github.com/lichendb/lichen/internal/sql/types/typeio"
 )
@@ -108,6 +111,27 @@ func outputFunctions() []*call.Overload {
 		all = append(all, out, send)
 	}
 	return all
+}
+
+// modifierFunctions print modifiers as they stand behind the name of a type.
+func modifierFunctions() []*call.Overload {
+	var all []*call.Overload
+	for _, f := range forms() {
+		if f.sized {
+			all = append(all, call.Fn(strings.TrimSuffix(f.prefix, "_")+"typmodout(int4) cstring", modifier(f.typ)))
+		}
+	}
+	return all
+}
+
+func modifier(t *types.T) call.EvalFunc {
+	return func(_ *call.Context, a []types.Datum) (types.Datum, error) {
+		mod := int32(a[0].Int())
+		if r, _ := types.IntervalTypmodParts(mod); t.Is(types.Interval) && r != types.RangeFull && r.String() == "" {
+			return types.Null, pgerr.New(pgerr.InvalidParameterValue, "invalid INTERVAL typmod: 0x%x", uint32(mod))
+		}
+		return types.NewString(t.WithTypmod(mod).ModifierText()), nil
+	}
 }
 
 func bindOutput(b call.Binding) (call.EvalFunc, error) {

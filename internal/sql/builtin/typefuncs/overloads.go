@@ -8,5 +8,5 @@ import (
 
 // Overloads returns what the package declares.
 func Overloads() []*call.Overload {
-	return slices.Concat(inputFunctions(), outputFunctions(), lengthFunctions(), orderFunctions())
+	return slices.Concat(inputFunctions(), outputFunctions(), modifierFunctions(), lengthFunctions(), orderFunctions())
 }

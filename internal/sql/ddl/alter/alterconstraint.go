@@ -39,7 +39,7 @@ func (a *Alteration) addConstraint(ctx context.Context, c relations.PendingConst
 			}
 		}
 		if a.T.PrimaryKey() != nil {
-			return relations.TwoPrimaryKeys(a.T)
+			return a.secondPrimaryKey(ctx, c)
 		}
 		return a.addPrimaryKey(ctx, c)
 	case ast.ConstrUnique, ast.ConstrExclude:
@@ -142,6 +142,19 @@ func (a *Alteration) addUnique(ctx context.Context, c relations.PendingConstrain
 		return err
 	}
 	return zoneconfig.Presplit(ctx, a.E, a.T, &ix, c.SplitInto, nil)
+}
+
+// secondPrimaryKey refuses a primary key beside the one that there is, with what is wrong with the key itself if
+// anything is.
+func (a *Alteration) secondPrimaryKey(ctx context.Context, c relations.PendingConstraint) error {
+	schema, err := a.schemaName(ctx)
+	if err != nil {
+		return err
+	}
+	if _, err := relations.KeyConstraint(ctx, a.E, a.T.Clone(), schema, c); err != nil {
+		return err
+	}
+	return relations.TwoPrimaryKeys(a.T)
 }
 
 // addPrimaryKey makes the rows live under a declared key instead of row ids.

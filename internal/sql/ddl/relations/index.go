@@ -139,16 +139,6 @@ func CreateIndex(ctx context.Context, e *statement.Env, st *ast.CreateIndex) err
 	if err != nil {
 		return err
 	}
-	if st.Name != "" && st.IfNotExists {
-		exists, err := e.NameExists(ctx, schema.Name, st.Name)
-		if err != nil {
-			return err
-		}
-		if exists {
-			e.Skip(pgerr.DuplicateTable, "relation \"%s\" already exists, skipping", st.Name)
-			return nil
-		}
-	}
 	stored, err := includedColumns(st.Include)
 	if err != nil {
 		return err
@@ -160,6 +150,16 @@ func CreateIndex(ctx context.Context, e *statement.Env, st *ast.CreateIndex) err
 	})
 	if err != nil {
 		return err
+	}
+	if st.Name != "" && st.IfNotExists { // what is wrong with its keys was told before
+		exists, err := e.NameExists(ctx, schema.Name, st.Name)
+		if err != nil {
+			return err
+		}
+		if exists {
+			e.Skip(pgerr.DuplicateTable, "relation \"%s\" already exists, skipping", st.Name)
+			return nil
+		}
 	}
 	if ts != nil {
 		ix.Tablespace = ts.Name

@@ -102,7 +102,15 @@ func CheckClasses(t *catalog.Table, col *catalog.Column, from *types.T) error {
 	return nil
 }
 
-// reclassKeys is CheckClasses of the keys for which an operator class or a collation was written.
+// hasKeys makes sure that the method of an index has a default operator class for a column's type.
+func hasKeys(ix *catalog.Index, col *catalog.Column) error {
+	if ix.Method() == catalog.MethodInverted || hasClass("btree", col.Type) {
+		return nil
+	}
+	return errNoClass("btree", keyType(col))
+}
+
+// reclassKeys is CheckClasses of the keys that are ordered.
 func reclassKeys(t *catalog.Table, ix *catalog.Index, col *catalog.Column, from *types.T) error {
 	for i := range ix.Columns {
 		k := &ix.Columns[i]
@@ -112,11 +120,11 @@ func reclassKeys(t *catalog.Table, ix *catalog.Index, col *catalog.Column, from 
 		if k.Collate != nil && !col.Type.Collatable() {
 			return pgerr.New(pgerr.DatatypeMismatch, "collations are not supported by type %s", types.FormatType(col.Type))
 		}
-		if k.OpClass == "" {
-			continue
-		}
-		if k.OpClass == defaultClass(from) {
+		if k.OpClass == "" || k.OpClass == defaultClass(from) {
 			k.OpClass = ""
+			if err := hasKeys(ix, col); err != nil {
+				return err
+			}
 			continue
 		}
 		if err := CheckOpClass(&ast.IndexElem{OpClass: []ast.Name{k.OpClass}}, "btree", col.Type); err != nil {

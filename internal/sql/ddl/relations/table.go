@@ -164,7 +164,7 @@ func (b *TableBuilder) columnsFirst(ctx context.Context, defs []ast.TableDef) er
 		default:
 			continue
 		}
-		if _, err := b.keyConstraint(ctx, c); err != nil {
+		if _, err := b.keyConstraint(ctx, c); err != nil && pgerr.CodeOf(err) != pgerr.UndefinedObject { // no operator class
 			return err
 		}
 	}

@@ -112,7 +112,7 @@ func parseFloatBits(u string, bits int) (float64, error) {
 		v = v[1:]
 	}
 	if strings.EqualFold(v, "nan") {
-		return math.NaN(), nil
+		return types.NaN(), nil
 	}
 	if strings.IndexByte(v, '_') >= 0 {
 		return 0, strconv.ErrSyntax
