@@ -79,12 +79,16 @@ func (c *TimestampCache) AddKey(key []byte, ts hlc.Timestamp, txn TxnID) {
 			b.mu.Unlock()
 			continue
 		}
-		more := b.add(hash, ts, txn)
-		b.mu.Unlock()
-		if more && t.used.Add(1)*growAt > int64(t.size()) && t.size() < c.maxSlots {
-			c.grow(t)
+		ok := b.add(hash, ts, txn)
+		if !ok && t.size() >= c.maxSlots {
+			b.addOver(hash, ts, txn)
+			ok = true
 		}
-		return
+		b.mu.Unlock()
+		if ok {
+			return
+		}
+		c.grow(t)
 	}
 }
 

@@ -3,7 +3,6 @@ package concurrency
 import (
 	"hash/maphash"
 	"sync"
-	"sync/atomic"
 
 	"github.com/lichendb/lichen/internal/hlc"
 )
@@ -11,11 +10,10 @@ import (
 const (
 	// bucketWays is how many keys a bucket remembers exactly.
 	bucketWays = 4
-	// firstKeySlots is the size of a table with the first key read, growSlots by how much it grows when one
-	// in growAt of its slots is used: few buckets are full by then.
+	// firstKeySlots is the size of a table with the first key read, growSlots by how much it grows when a
+	// bucket is full.
 	firstKeySlots = 1 << 5
 	growSlots     = 8
-	growAt        = 4
 )
 
 // keyTable is the part of a TimestampCache that remembers reads of single keys, by their hashes. It is
@@ -23,8 +21,7 @@ const (
 // the table still in place may use it.
 type keyTable struct {
 	seed    maphash.Seed
-	buckets []keyBucket  // length a power of two
-	used    atomic.Int64 // slots with a mark
+	buckets []keyBucket // length a power of two
 }
 
 // keyBucket holds the reads of all keys whose hashes have the same low bits: a few keys exactly, and
@@ -63,32 +60,35 @@ func (t *keyTable) get(key []byte, self TxnID) hlc.Timestamp {
 	return ts
 }
 
-// add records a read of the key with a hash. more reports whether that took a free slot.
-func (b *keyBucket) add(hash uint64, ts hlc.Timestamp, txn TxnID) (more bool) {
-	oldest := 0
+// add records a read of the key with a hash. It returns false if there is no room for the key.
+func (b *keyBucket) add(hash uint64, ts hlc.Timestamp, txn TxnID) (ok bool) {
 	for i := range b.marks {
-		switch m := &b.marks[i]; {
-		case m.latest().IsEmpty():
+		if m := &b.marks[i]; m.latest().IsEmpty() || b.hashes[i] == hash {
 			b.hashes[i] = hash
 			m.add(ts, txn)
 			return true
-		case b.hashes[i] == hash:
-			m.add(ts, txn)
-			return false
-		case m.latest().Less(b.marks[oldest].latest()):
-			oldest = i
 		}
 	}
-	m := &b.marks[oldest]
-	if ts.Less(m.latest()) {
-		b.others.add(ts, txn)
-		return false
-	}
-	b.others.merge(*m)
-	*m = readMark{}
-	m.add(ts, txn)
-	b.hashes[oldest] = hash
 	return false
+}
+
+// addOver records a read of a key that has no room: the key that was read longest ago joins the others.
+func (b *keyBucket) addOver(hash uint64, ts hlc.Timestamp, txn TxnID) {
+	oldest := &b.marks[0]
+	at := 0
+	for i := range b.marks {
+		if m := &b.marks[i]; m.latest().Less(oldest.latest()) {
+			oldest, at = m, i
+		}
+	}
+	if ts.Less(oldest.latest()) {
+		b.others.add(ts, txn)
+		return
+	}
+	b.others.merge(*oldest)
+	*oldest = readMark{}
+	oldest.add(ts, txn)
+	b.hashes[at] = hash
 }
 
 func (t *keyTable) lock() {
@@ -120,7 +120,6 @@ func (t *keyTable) latest() (ts hlc.Timestamp) {
 func (t *keyTable) grown(slots int) *keyTable {
 	by := newKeyTable(slots)
 	by.seed = t.seed
-	used := int64(0)
 	for i := range by.buckets {
 		to, from := &by.buckets[i], &t.buckets[i&(len(t.buckets)-1)]
 		to.others = from.others
@@ -131,9 +130,7 @@ func (t *keyTable) grown(slots int) *keyTable {
 				n++
 			}
 		}
-		used += int64(n)
 	}
-	by.used.Store(used)
 	return by
 }
 
@@ -143,18 +140,11 @@ func (t *keyTable) clone() *keyTable {
 		return nil
 	}
 	by := &keyTable{seed: t.seed, buckets: make([]keyBucket, len(t.buckets))}
-	used := int64(0)
 	for i := range t.buckets {
 		from, to := &t.buckets[i], &by.buckets[i]
 		from.mu.Lock()
 		to.hashes, to.marks, to.others = from.hashes, from.marks, from.others
 		from.mu.Unlock()
-		for j := range to.marks {
-			if !to.marks[j].latest().IsEmpty() {
-				used++
-			}
-		}
 	}
-	by.used.Store(used)
 	return by
 }

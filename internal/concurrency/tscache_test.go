@@ -276,11 +276,11 @@ func TestTimestampCacheMemory(t *testing.T) {
 	if n := c.keys.Load().size(); n != firstKeySlots {
 		t.Fatalf("%d slots for one key", n)
 	}
-	for i := range 4000 {
+	for i := range 600 {
 		c.AddKey(fmt.Appendf(nil, "%d", i), ts(6), TxnID{Lo: 2})
 	}
-	if n := c.keys.Load().size(); n < 4000 || n > 1<<15 {
-		t.Fatalf("%d slots for 4000 keys", n)
+	if n := c.keys.Load().size(); n < 600 || n > 1<<15 {
+		t.Fatalf("%d slots for 600 keys", n)
 	}
 	if c.Shrink() {
 		t.Fatal("shrunk although there were reads")
