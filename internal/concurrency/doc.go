@@ -16,6 +16,7 @@
 //     timestamp among them; timestamp.go: the choice of one.
 //   - TimestampCache: what was read when; readMark is one remembered read,
 //     keyTable (tscache_keys.go) holds those of single keys, spanCache and spanMap those of spans.
+//   - WriteMark (writemark.go): up to when a range was written.
 //   - Reservations: spans in which nobody is to begin to write for a while.
 //   - WaitGraph, Wait, BlockerSource: deadlock detection over waits of any kind.
 //   - WaitReport, Deadlocks: the same over the waits of several nodes (report.go,

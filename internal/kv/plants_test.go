@@ -38,6 +38,18 @@ func TestPlantsMessages(t *testing.T) {
 	})
 }
 
+// TestPlantsLocks plants what locks on rows that others change must show.
+func TestPlantsLocks(t *testing.T) {
+	t.Run(string(plant.SeenUnchanged), func(t *testing.T) {
+		defer plant.Choose(plant.SeenUnchanged)()
+		if err := lockSeen(t); err != nil {
+			t.Logf("found: %v", err)
+			return
+		}
+		t.Error("not found")
+	})
+}
+
 // TestPlantsCollection plants what reads of collected versions must show.
 func TestPlantsCollection(t *testing.T) {
 	t.Run(string(plant.IgnoreThreshold), func(t *testing.T) {

@@ -155,6 +155,9 @@ type LockManyRequest struct {
 	Keys       [][]byte // sorted, distinct
 	Strength   lock.Strength
 	HoldsLocks bool // as LockRequest's
+	// Seen says that the transaction has read the keys at its read timestamp: the answers have no values
+	// of versions up to there.
+	Seen bool
 }
 
 // LockManyResponse has an answer for each key. Skipped says that the transaction would have

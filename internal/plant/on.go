@@ -13,7 +13,7 @@ import (
 // All returns the names of all plants.
 func All() []Name {
 	return []Name{
-		SkipRefresh, SkipLockCheck, ReadsUnnoted, IgnoreUncertainty, ObservedForAll, StaleClock,
+		SkipRefresh, SkipLockCheck, ReadsUnnoted, SeenUnchanged, IgnoreUncertainty, ObservedForAll, StaleClock,
 		ReadAfterTimeoutNow, VoteAfterRestart, ForgetReads,
 		AckBeforeSync, TruncateEarly, MendAlways, TableJoinsBatch, TableUnheard,
 		CollectAboveReaders, IgnoreThreshold,

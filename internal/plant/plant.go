@@ -12,6 +12,8 @@ const (
 	SkipLockCheck Name = "skip-lock-check"
 	// ReadsUnnoted keeps point reads out of the timestamp cache.
 	ReadsUnnoted Name = "reads-unnoted"
+	// SeenUnchanged takes rows that a transaction has read for unchanged when it locks them.
+	SeenUnchanged Name = "seen-unchanged"
 	// IgnoreUncertainty takes what lies above a snapshot for later, whatever the clocks.
 	IgnoreUncertainty Name = "ignore-uncertainty"
 	// ObservedForAll takes what a transaction has seen of a node's clock for a bound of what

@@ -79,6 +79,9 @@ func (g *group) noteCommand(txn kvpb.TxnID, ts hlc.Timestamp, ok bool) {
 	if ok && !txn.IsZero() {
 		g.r.noteCommand(txn, ts)
 	}
+	if ok {
+		g.r.written.Note(ts)
+	}
 	if ok && ts.WallTime > g.r.lastWrite.Load() {
 		g.r.lastWrite.Store(ts.WallTime) // parts of commits in several ranges too
 	}

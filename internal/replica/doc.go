@@ -83,6 +83,9 @@
 //     group's time does not run ahead of its messages. (Tick, mayQuiesce)
 //  11. All replicas compute a checksum over the state after the same entry; later entries do not
 //     change it. (group.Apply, beginCheck; checksum)
+//  13. Rows that a transaction has read are found unchanged without a read only if no version of others at
+//     or above its read timestamp can be there: everything from before this leadership lies at or below
+//     certainFrom, and every command is noted before it becomes readable. (noteCommand, unwrittenSince)
 //
 // # Concurrency
 //

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/lichendb/lichen/internal/eval"
 	"github.com/lichendb/lichen/internal/hlc"
 	"github.com/lichendb/lichen/internal/keys"
 	"github.com/lichendb/lichen/internal/kvpb"
@@ -87,11 +88,11 @@ func (r *Replica) visibleIntents(ctx context.Context, self kvpb.TxnID, start, en
 // latestVisible reads the newest committed version of a key with intents. All of them are decided, except
 // the transaction's own.
 func (r *Replica) latestVisible(req *kvpb.LockRequest, resp *kvpb.LockResponse) error {
-	var l latestView
-	l.hidden, l.moved = r.intents.Latest(req.Key)
+	hidden, moved := r.intents.Latest(req.Key)
+	l := eval.Committed{Hidden: hidden.Hidden, Moved: moved}
 	rd := mvcc.NewReader(r.deps.Engine)
 	defer rd.Close()
-	return l.read(&rd, req.Key, resp)
+	return l.Read(&rd, req.Key, resp)
 }
 
 // hiddenIntents returns the versions that do not belong to the committed state, or belong there at

@@ -140,6 +140,7 @@ type Replica struct {
 	// certainFrom is the time of this node's clock above which everything here was committed
 	// under its own leadership (invariant 6).
 	certainFrom atomic.Int64
+	written     concurrency.WriteMark // of commands under this leadership
 	// inherit are the locks that the range has from the left half of its split. inherits is true only
 	// at the leader of the left half (invariant 7).
 	inheritMu    sync.Mutex

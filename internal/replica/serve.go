@@ -315,7 +315,7 @@ func (r *Replica) LockMany(ctx context.Context, req *kvpb.LockManyRequest, resp 
 			return err
 		}
 	}
-	read, err := r.latestOfAll(ctx, &one, req.Keys, resp.Locks)
+	read, err := r.latestOfAll(ctx, &one, req, resp.Locks)
 	if err == nil {
 		r.skipFrom(read, &one, req.Keys, resp.Locks)
 		err = r.checkFence(fence)
@@ -397,23 +397,31 @@ const maxAheadBytes = 8 << 20
 
 // latestOfAll reads the keys that LockMany has locked, until the values have maxAheadBytes, and returns
 // how many it has looked at. One iterator serves all keys, since it is opened after the last lock was acquired.
-func (r *Replica) latestOfAll(ctx context.Context, one *kvpb.LockRequest, keys [][]byte, got []kvpb.LockResponse) (n int, err error) {
-	if len(keys) > fewKeys {
-		if vacant, err := r.vacant(keys[0], keys[len(keys)-1]); vacant || err != nil {
-			return len(keys), err
+func (r *Replica) latestOfAll(ctx context.Context, one *kvpb.LockRequest, req *kvpb.LockManyRequest, got []kvpb.LockResponse) (n int, err error) {
+	if len(req.Keys) > fewKeys && !req.Seen {
+		if vacant, err := r.vacant(req.Keys[0], req.Keys[len(req.Keys)-1]); vacant || err != nil {
+			return len(req.Keys), err
 		}
 	}
 	read := func(i int) error {
-		one.Key = keys[i]
+		one.Key = req.Keys[i]
 		return r.keepOrSkip(one, &got[i], r.latest(ctx, one, &got[i]))
 	}
-	if l, ok := r.latestAmong(one, keys); ok {
+	if l, ok := r.latestAmong(one, req.Keys); ok {
+		if req.Seen && len(l.Moved) == 0 && r.unwrittenSince(req.Txn) {
+			for i := range got {
+				got[i].Found = !got[i].Skipped // as the transaction has seen it
+			}
+			return len(got), nil
+		}
 		rd := mvcc.NewReader(r.deps.Engine)
 		defer rd.Close()
-		read = func(i int) error { return l.read(&rd, keys[i], &got[i]) }
+		if read, err = l.Reader(&rd, req, got); err != nil {
+			return 0, err
+		}
 	}
 	bytes := 0
-	for ; n < len(keys) && bytes < maxAheadBytes; n++ {
+	for ; n < len(req.Keys) && bytes < maxAheadBytes; n++ {
 		if got[n].Skipped {
 			continue
 		}
@@ -437,35 +445,27 @@ func (r *Replica) vacant(first, last []byte) (bool, error) {
 	return !found, r.deps.Engine.ReadError(it.Error())
 }
 
-// latestView finds the newest committed versions of keys with intents.
-type latestView struct {
-	hidden txnintent.View
-	moved  map[hlc.Timestamp]hlc.Timestamp
-}
-
 // latestAmong returns how to read sorted keys that are locked; ok is false if an undecided intent may be
 // among them.
-func (r *Replica) latestAmong(one *kvpb.LockRequest, keys [][]byte) (l latestView, ok bool) {
+func (r *Replica) latestAmong(one *kvpb.LockRequest, keys [][]byte) (l eval.Committed, ok bool) {
 	if r.intents.Empty() || len(keys) == 0 {
-		return l, true
+		return eval.Committed{Hidden: txnintent.View(nil).Hidden}, true
 	}
-	var e txnintent.Effects
-	l.hidden, l.moved, e, ok = r.intents.LatestOf(one.Txn.ID, keys)
+	hidden, moved, e, ok := r.intents.LatestOf(one.Txn.ID, keys)
 	if e.Has(txnintent.Flush) {
 		r.group.Flush()
 	}
-	return l, ok
+	return eval.Committed{Hidden: hidden.Hidden, Moved: moved}, ok
 }
 
-func (l *latestView) read(rd *mvcc.Reader, key []byte, resp *kvpb.LockResponse) error {
-	err := eval.Latest(rd, key, hlc.MaxTimestamp, resp)
-	for err == nil && !resp.TS.IsEmpty() && l.hidden.Hidden(resp.TS) {
-		err = eval.Latest(rd, key, resp.TS.Prev(), resp)
+// unwrittenSince reports whether nobody but a transaction has written in the range at or above its read timestamp
+// (invariant 13). Its keys are locked, and the intents of others were looked for before.
+func (r *Replica) unwrittenSince(t *kvpb.TxnMeta) bool {
+	var own hlc.Timestamp
+	if x := r.intents.Get(t.ID); x != nil {
+		own = r.intents.State(x).TS
 	}
-	if ts, ok := l.moved[resp.TS]; ok {
-		resp.TS = ts
-	}
-	return err
+	return r.certainFrom.Load() < t.ReadTS.WallTime && r.written.AllBelow(t.ReadTS, own) || plant.On(plant.SeenUnchanged)
 }
 
 // latest reads the newest committed version of a locked key. It first waits for intents, which are durable

@@ -5,6 +5,7 @@ import (
 	"context"
 	"slices"
 
+	"github.com/lichendb/lichen/internal/hlc"
 	"github.com/lichendb/lichen/internal/kvpb"
 	"github.com/lichendb/lichen/internal/lock"
 )
@@ -26,7 +27,8 @@ type prefetched struct {
 type prefetchedRun struct {
 	keys [][]byte // sorted; its own
 	got  []kvpb.LockResponse
-	next int // behind the key that was found last: the next one is mostly asked for next
+	seen hlc.Timestamp // answers with versions up to there have no values; empty: all have
+	next int           // behind the key that was found last: the next one is mostly asked for next
 }
 
 func (a *prefetched) forget() {
@@ -41,17 +43,17 @@ func (a *prefetched) add(r prefetchedRun) {
 	a.runs, a.n = append(a.runs, r), a.n+len(r.keys)
 }
 
-// find returns the prefetched answer of a lock, or nil.
-func (a *prefetched) find(key []byte, s lock.Strength) *kvpb.LockResponse {
+// find returns the prefetched answer of a lock, or nil. valued reports whether it has the value.
+func (a *prefetched) find(key []byte, s lock.Strength) (got *kvpb.LockResponse, valued bool) {
 	if s > a.strength {
-		return nil
+		return nil, false
 	}
 	for i := len(a.runs) - 1; i >= 0; i-- { // the newest answer counts
 		if got := a.runs[i].find(key); got != nil {
-			return got
+			return got, !got.Found || a.runs[i].seen.Less(got.TS)
 		}
 	}
-	return nil
+	return nil, false
 }
 
 func (r *prefetchedRun) find(key []byte) *kvpb.LockResponse {
@@ -70,6 +72,16 @@ func (r *prefetchedRun) find(key []byte) *kvpb.LockResponse {
 // with one request per range. Lock waits for the others. The results of Lock are the same as
 // without LockAhead.
 func (t *Txn) LockAhead(ctx context.Context, keys [][]byte, s lock.Strength) error {
+	return t.lockAhead(ctx, keys, s, false)
+}
+
+// LockSeenAhead is LockAhead for keys that the statement has read in its snapshot, so that their values need
+// not be sent once more, and that it will lock with LockSeen.
+func (t *Txn) LockSeenAhead(ctx context.Context, keys [][]byte, s lock.Strength) error {
+	return t.lockAhead(ctx, keys, s, true)
+}
+
+func (t *Txn) lockAhead(ctx context.Context, keys [][]byte, s lock.Strength, seen bool) error {
 	if s != t.prefetched.strength || t.prefetched.n+len(keys) > maxAhead || len(t.prefetched.runs) == maxRuns {
 		t.prefetched.forget()
 	}
@@ -87,7 +99,7 @@ func (t *Txn) LockAhead(ctx context.Context, keys [][]byte, s lock.Strength) err
 	keys = slices.Clone(keys)
 	slices.SortFunc(keys, bytes.Compare)
 	keys = slices.CompactFunc(keys, bytes.Equal)
-	req := kvpb.LockManyRequest{Txn: &t.meta, Keys: keys, Strength: s, HoldsLocks: len(t.locks) > 0}
+	req := kvpb.LockManyRequest{Txn: &t.meta, Keys: keys, Strength: s, HoldsLocks: len(t.locks) > 0, Seen: seen}
 	var resp kvpb.LockManyResponse
 	if err := t.env.Sender.LockMany(ctx, &req, &resp); err != nil {
 		for _, k := range keys {
@@ -96,7 +108,11 @@ func (t *Txn) LockAhead(ctx context.Context, keys [][]byte, s lock.Strength) err
 		return err
 	}
 	t.prefetched.strength = s
-	t.prefetched.add(prefetchedRun{keys: cloneKeys(keys), got: resp.Locks})
+	run := prefetchedRun{keys: cloneKeys(keys), got: resp.Locks}
+	if seen {
+		run.seen = t.meta.ReadTS
+	}
+	t.prefetched.add(run)
 	var lost error
 	for i, k := range keys {
 		l := &resp.Locks[i]

@@ -254,11 +254,21 @@ func (t *Txn) Get(ctx context.Context, key []byte) (value []byte, found bool, er
 // or the transaction's own. Above READ COMMITTED, a version newer than the snapshot moves the
 // snapshot; that is a retry error if earlier reads have changed.
 func (t *Txn) Lock(ctx context.Context, key []byte, s lock.Strength, w lock.WaitPolicy) (LockResult, error) {
+	return t.lock(ctx, key, s, w, false)
+}
+
+// LockSeen is Lock of a key that the statement has read in its snapshot: the value is missing if the key has not
+// changed.
+func (t *Txn) LockSeen(ctx context.Context, key []byte, s lock.Strength, w lock.WaitPolicy) (LockResult, error) {
+	return t.lock(ctx, key, s, w, true)
+}
+
+func (t *Txn) lock(ctx context.Context, key []byte, s lock.Strength, w lock.WaitPolicy, seen bool) (LockResult, error) {
 	if err := t.endSpillOf(key); err != nil {
 		return LockResult{}, err
 	}
-	resp := t.prefetched.find(key, s)
-	if resp == nil {
+	resp, valued := t.prefetched.find(key, s)
+	if resp == nil || !valued && !(seen && resp.TS.LessEq(t.meta.ReadTS)) {
 		resp = &t.lockResp
 		if err := t.requestLock(ctx, key, s, w); err != nil || resp.Skipped {
 			return LockResult{Skipped: err == nil}, err

@@ -153,7 +153,7 @@ func (f *reader) lockResponse(resp *kvpb.LockResponse) {
 // AppendLockMany appends the fields of a request.
 func AppendLockMany(b []byte, req *kvpb.LockManyRequest) []byte {
 	b = append(appendTxn(b, req.Txn), byte(req.Strength))
-	return appendKeys(appendFlags(b, req.HoldsLocks), req.Keys)
+	return appendKeys(appendFlags(b, req.HoldsLocks, req.Seen), req.Keys)
 }
 
 // DecodeLockMany reads what AppendLockMany wrote.
@@ -161,7 +161,7 @@ func DecodeLockMany(b []byte, req *kvpb.LockManyRequest) error {
 	f := read(b)
 	req.Txn = f.txn(req.Txn)
 	req.Strength = enum(&f, lock.KeyShare, lock.Update)
-	f.flags(&req.HoldsLocks)
+	f.flags(&req.HoldsLocks, &req.Seen)
 	req.Keys = f.keys(req.Keys)
 	return f.err()
 }

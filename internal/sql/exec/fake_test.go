@@ -68,6 +68,12 @@ func (t *fakeTxn) BeginStatement() {
 
 func (t *fakeTxn) LockAhead(context.Context, [][]byte, lock.Strength) error { return nil }
 
+func (t *fakeTxn) LockSeen(ctx context.Context, key []byte, s lock.Strength, w lock.WaitPolicy) (kv.LockResult, error) {
+	return t.Lock(ctx, key, s, w)
+}
+
+func (t *fakeTxn) LockSeenAhead(context.Context, [][]byte, lock.Strength) error { return nil }
+
 func (t *fakeTxn) BeginCheck(bool)               { t.BeginStatement() }
 func (t *fakeTxn) EndCheck()                     {}
 func (t *fakeTxn) Freshen(context.Context) error { return nil }

@@ -4,7 +4,7 @@
 //
 // Above it stand the replica's eval and apply; below it storage.
 //
-// Read value.go (what a version holds), get.go, scan.go (Scanner and Scan),
+// Read value.go (what a version holds), get.go, newest.go (many keys), scan.go (Scanner and Scan),
 // changed.go (the refresh of transactions), visible.go (reads that pass over the versions of
 // some transactions) and gc.go. Reader does several reads on
 // one state of the engine.

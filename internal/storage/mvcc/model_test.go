@@ -239,6 +239,36 @@ func (m *machine) Latest(t *rapid.T) {
 	}
 }
 
+// Newest reads the newest versions of many keys in order, each of which may be sought or stepped to.
+func (m *machine) Newest(t *rapid.T) {
+	names := rapid.SliceOfNDistinct(keyGen, 1, 12, rapid.ID[string]).Draw(t, "keys")
+	sort.Strings(names)
+	m.reader.Close()
+	n, err := m.reader.Newest([]byte(names[0]), []byte(names[len(names)-1]))
+	check(t, err)
+	n.moves = rapid.IntRange(0, mostMoves).Draw(t, "moves")
+	for _, key := range names {
+		ts, found, err := n.Find([]byte(key))
+		check(t, err)
+		wantTS, wantTombstone, wantFound, err := LatestTimestamp(m.eng, []byte(key))
+		check(t, err)
+		if found != wantFound || found && ts != wantTS {
+			t.Fatalf("newest of %q: %v %t, by itself %v %t", key, ts, found, wantTS, wantFound)
+		}
+		if !found {
+			continue
+		}
+		deleted, err := n.Deleted()
+		check(t, err)
+		payload, err := n.Append([]byte("before"))
+		check(t, err)
+		if want, _ := m.model.get(key, hlc.MaxTimestamp); deleted != wantTombstone || string(payload) != "before"+want.value {
+			t.Fatalf("newest of %q: %q %t, the model says %q %t", key, payload, deleted, want.value, wantTombstone)
+		}
+	}
+	m.reader.Close()
+}
+
 func (m *machine) Scan(t *rapid.T) {
 	span, ts := spanGen(t), m.readTime(t)
 	opts := ScanOptions{Reverse: rapid.Bool().Draw(t, "reverse")}

@@ -311,7 +311,7 @@ func (k *rowLocker) take(old types.Row) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	res, err := k.writer.Whole(k.run.Txn).Lock(k.run.Ctx, key, k.strength, lock.WaitBlock)
+	res, err := k.writer.Whole(k.run.Txn).LockSeen(k.run.Ctx, key, k.strength, lock.WaitBlock)
 	if err != nil || res.Self {
 		return false, err
 	}
@@ -352,5 +352,5 @@ func (k *rowLocker) lockAhead(in *rowcontainer.Batch, old []int, row types.Row) 
 		}
 		keys = append(keys, bytes.Clone(key))
 	}
-	return k.run.Txn.LockAhead(k.run.Ctx, keys, k.strength)
+	return k.writer.Whole(k.run.Txn).LockSeenAhead(k.run.Ctx, keys, k.strength)
 }

@@ -203,7 +203,7 @@ func (j *indexJoinOp) lockAhead(b *rowcontainer.Batch) (err error) {
 // lockRead locks the rows of b, whose keys are known, and drops those that are not to be
 // returned.
 func (j *indexJoinOp) lockRead(b *rowcontainer.Batch) error {
-	if err := j.locker.lockAhead(j.keys); err != nil {
+	if err := j.locker.lockSeenAhead(j.keys); err != nil {
 		return err
 	}
 	i := -1
@@ -271,7 +271,11 @@ func (j *indexJoinOp) fetch(in types.Row, b *rowcontainer.Batch) (bool, error) {
 // decoded yet needs no look at the snapshot: the index entry, which is of it,
 // is all that has to be checked again if the row changed.
 func (j *indexJoinOp) lockRow(key []byte, row types.Row, decoded bool) (bool, error) {
-	res, err := j.locker.acquire(key)
+	acquire := j.locker.acquire
+	if decoded {
+		acquire = j.locker.acquireSeen
+	}
+	res, err := acquire(key)
 	if err != nil || res.Skipped || !res.Found || res.Self {
 		return false, err
 	}

@@ -82,6 +82,15 @@ func (k *rowLocker) acquire(key []byte) (kv.LockResult, error) {
 	return res, nil
 }
 
+// acquireSeen is acquire for a row that was read: the value is missing if it has not changed.
+func (k *rowLocker) acquireSeen(key []byte) (kv.LockResult, error) {
+	res, err := k.rows.Txn().LockSeen(k.run.Ctx, key, k.strength, k.wait)
+	if err != nil {
+		return res, tableaccess.LockError(err, k.table.Name)
+	}
+	return res, nil
+}
+
 // keyOf returns the primary key of an index entry's row, valid until the next call.
 func (k *rowLocker) keyOf(entryKey, entryValue []byte) ([]byte, error) {
 	if k.pkDec == nil {
@@ -96,7 +105,7 @@ func (k *rowLocker) keyOf(entryKey, entryValue []byte) ([]byte, error) {
 // lock locks a row that the scan has found by its primary key, and reports whether it is to be
 // returned; row then holds its newest version.
 func (k *rowLocker) lock(s *scanOp, key []byte, row types.Row) (bool, error) {
-	res, err := k.acquire(key)
+	res, err := k.acquireSeen(key)
 	if err != nil || res.Skipped || !res.Found || res.Self {
 		return false, err
 	}
@@ -160,4 +169,12 @@ func (k *rowLocker) lockAhead(keys [][]byte) error {
 		return nil
 	}
 	return tableaccess.LockError(k.run.Txn.LockAhead(k.run.Ctx, keys, k.strength), k.table.Name)
+}
+
+// lockSeenAhead is lockAhead for rows that were read.
+func (k *rowLocker) lockSeenAhead(keys [][]byte) error {
+	if len(keys) < MinAhead || k.wait != lock.WaitBlock {
+		return nil
+	}
+	return tableaccess.LockError(k.rows.Txn().LockSeenAhead(k.run.Ctx, keys, k.strength), k.table.Name)
 }

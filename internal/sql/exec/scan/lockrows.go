@@ -128,7 +128,7 @@ func (l *lockRowsOp) lockAhead(b *rowcontainer.Batch) error {
 			l.keys = append(l.keys, l.text.Bytes(t.rowLocker.key))
 		}
 	}
-	return t.lockAhead(l.keys)
+	return t.lockSeenAhead(l.keys)
 }
 
 // lock locks what a row is made of and reports whether to return it.
@@ -171,7 +171,7 @@ func (t *lockTarget) lock(text *rowcontainer.Scratch, row types.Row) (ok, change
 	if ok, err = t.encodeKey(row); !ok {
 		return err == nil, false, err
 	}
-	res, err := t.acquire(t.rowLocker.key)
+	res, err := t.acquireSeen(t.rowLocker.key)
 	if err != nil || res.Skipped || !res.Found || res.Self {
 		return false, false, err
 	}

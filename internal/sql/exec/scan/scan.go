@@ -219,7 +219,7 @@ func (s *scanOp) pick(key, value []byte) error {
 // lockPicked locks the rows of b from first on, whose keys were picked, and drops those that
 // are not to be returned.
 func (s *scanOp) lockPicked(b *rowcontainer.Batch, first int) error {
-	if err := s.locker.lockAhead(s.keys); err != nil {
+	if err := s.locker.lockSeenAhead(s.keys); err != nil {
 		return err
 	}
 	i := -1

@@ -19,9 +19,14 @@ type Txn interface {
 	// Lock locks a key, which may be absent, and reads its newest version. The
 	// value is valid until the next call on the transaction.
 	Lock(ctx context.Context, key []byte, s lock.Strength, w lock.WaitPolicy) (kv.LockResult, error)
+	// LockSeen is Lock of a key that the statement has read in its snapshot: the value is missing if the
+	// key has not changed.
+	LockSeen(ctx context.Context, key []byte, s lock.Strength, w lock.WaitPolicy) (kv.LockResult, error)
 	// LockAhead takes, as far as they are free, locks that the statement is about to ask
 	// for one by one, with one request for each range.
 	LockAhead(ctx context.Context, keys [][]byte, s lock.Strength) error
+	// LockSeenAhead is LockAhead for keys that LockSeen will be asked for.
+	LockSeenAhead(ctx context.Context, keys [][]byte, s lock.Strength) error
 	// Scan reads one page of a span as of the statement's start.
 	Scan(ctx context.Context, start, end []byte, o kv.ScanOptions, res *kvpb.ScanResponse) error
 	// ScanSpans reads one page of the keys in sorted, disjoint spans; a page ends
