@@ -294,18 +294,29 @@ var dissimilarLiteral = regexp.MustCompile(`^cannot compare dissimilar column ty
 // lastDigits tells whether the rows are alike but for the last digits of numbers.
 func lastDigits(_ context.Context, _ *tester, d difference) bool {
 	return slices.EqualFunc(d.theirs.rows, d.ours.rows, func(a, b string) bool {
-		return floats.ReplaceAllString(a, "") == floats.ReplaceAllString(b, "") &&
-			slices.EqualFunc(floats.FindAllString(a, -1), floats.FindAllString(b, -1), nearlyEqual)
+		return floats.ReplaceAllString(a, "") == floats.ReplaceAllString(b, "") && nearlyEqual(numbersOf(a), numbersOf(b))
 	})
 }
 
 var floats = regexp.MustCompile(`-?\d+(\.\d+)?(e[-+]\d+)?`)
 
-func nearlyEqual(a, b string) bool {
-	x, errX := strconv.ParseFloat(a, 64)
-	y, errY := strconv.ParseFloat(b, 64)
+func numbersOf(row string) (list []float64) {
+	for _, text := range floats.FindAllString(row, -1) {
+		if f, err := strconv.ParseFloat(text, 64); err == nil {
+			list = append(list, f)
+		}
+	}
+	return list
+}
+
+// nearlyEqual compares the numbers of rows: one that is the difference of others is as exact as the largest of them.
+func nearlyEqual(a, b []float64) bool {
 	const most = 1e-14
-	return errX == nil && errY == nil && math.Abs(x-y) <= most*math.Abs(x)
+	largest := 0.0
+	for _, x := range a {
+		largest = max(largest, math.Abs(x))
+	}
+	return slices.EqualFunc(a, b, func(x, y float64) bool { return math.Abs(x-y) <= most*largest })
 }
 
 var objectID = regexp.MustCompile(`"id\\?": \d+`)

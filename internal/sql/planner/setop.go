@@ -59,9 +59,6 @@ func (b *builder) combine(q *ast.Select, l, r *queryPlan) (*queryPlan, error) {
 			if err := b.setOpCollation(&c, t); err != nil {
 				return nil, err
 			}
-			if err := distinguishable(t, l.targets[i].pos); err != nil {
-				return nil, err
-			}
 		}
 	}
 	n := &plan.SetOp{Kind: setOpKinds[q.Op], All: q.All}
@@ -74,6 +71,11 @@ func (b *builder) combine(q *ast.Select, l, r *queryPlan) (*queryPlan, error) {
 	}
 	p := &queryPlan{node: n}
 	for i := range ts {
+		if !q.All || q.Op != ast.SetUnion { // literals are read before
+			if err := distinguishable(ts[i], l.targets[i].pos); err != nil {
+				return nil, err
+			}
+		}
 		c := plan.Column{ID: b.newCol(), Name: l.targets[i].name, Type: ts[i]}
 		n.Cols = append(n.Cols, c)
 		p.targets = append(p.targets, target{name: c.Name, col: c, pos: l.targets[i].pos, expr: plan.Ref(c)})

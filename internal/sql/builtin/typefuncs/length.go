@@ -14,6 +14,9 @@ func lengthFunctions() []*call.Overload {
 	apply := func(t *types.T) call.EvalFunc {
 		return func(c *call.Context, a []types.Datum) (types.Datum, error) {
 			explicit := len(a) == 3 && a[2].Bool()
+			if t.Family == types.BitFamily && a[1].Int() <= 0 {
+				return a[0], nil
+			}
 			if err := checkPrecision(t, a[0], a[1].Int()); err != nil {
 				return types.Null, err
 			}
