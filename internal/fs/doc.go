@@ -12,7 +12,7 @@
 // built on it: [Counter], [FailAt], [PowerLoss], [Quota], [Gate] (faults.go);
 // [FlipBit] (corrupt.go); [Watch], which times the operations of a running node and
 // is where faults are put into it (watch.go); who holds a lock (holder.go), and whether a
-// path still leads to the same file (same.go).
+// path still leads to the same file (same.go); how many files the process may open (descriptors.go).
 //
 // Invariants:
 //

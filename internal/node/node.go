@@ -47,7 +47,9 @@ type Options struct {
 	Intercept func(kvpb.Sender) kvpb.Sender
 	// FamilyPerColumn and NoAutoStats are those of sql.Config.
 	FamilyPerColumn, NoAutoStats bool
-	Logger                       *slog.Logger
+	// MaxConns and MaxRefused are those of pgwire.Options.
+	MaxConns, MaxRefused int
+	Logger               *slog.Logger
 }
 
 // Listeners are where others reach a node.

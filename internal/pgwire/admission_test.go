@@ -3,6 +3,7 @@ package pgwire
 import (
 	"context"
 	"net"
+	"runtime"
 	"strconv"
 	"strings"
 	"sync"
@@ -202,3 +203,27 @@ func TestWatchOfBusyConnections(t *testing.T) {
 	idle.send(&pgproto3.Query{String: "select 1"})
 	idle.until('Z')
 }
+
+// TestDescriptors: connections beyond what the process may have open are told so, whether they have a session
+// or not, and are served when others have ended.
+func TestDescriptors(t *testing.T) {
+	s, addr := newServer(t, func(o *Options) { o.MaxConns = 2 })
+	first, _ := login(t, addr)
+	dial(t, addr).write([]byte{0}) // says no more
+	for s.taken() < 2 {
+		runtime.Gosched()
+	}
+	if _, got := login(t, addr); !strings.HasPrefix(got, "E FATAL 53300 sorry, too many clients already") {
+		t.Errorf("the third: %q", got)
+	}
+	_ = first.nc.Close()
+	for s.taken() > 1 {
+		runtime.Gosched()
+	}
+	if _, got := login(t, addr); got != "" {
+		t.Errorf("when one has ended: %q", got)
+	}
+}
+
+// taken is how many connections count.
+func (s *Server) taken() int { return len(s.connections()) }

@@ -18,9 +18,11 @@ const (
 var (
 	errShutdown     = pgerr.New(pgerr.AdminShutdown, "terminating connection due to administrator command")
 	errShuttingDown = pgerr.New(pgerr.CannotConnectNow, "the database system is shutting down")
-	errIdleInTxn    = pgerr.New(pgerr.IdleInTransactionSessionTimeout, "terminating connection due to idle-in-transaction timeout")
-	errIdleSession  = pgerr.New(pgerr.IdleSessionTimeout, "terminating connection due to idle-session timeout")
-	errClientGone   = pgerr.New(pgerr.ConnectionFailure, "connection to client lost")
+	errDescriptors  = pgerr.New(pgerr.TooManyConnections, "sorry, too many clients already").
+			WithHint("Raise how many files the node's process may have open (ulimit -n): some of them are kept for its store.")
+	errIdleInTxn   = pgerr.New(pgerr.IdleInTransactionSessionTimeout, "terminating connection due to idle-in-transaction timeout")
+	errIdleSession = pgerr.New(pgerr.IdleSessionTimeout, "terminating connection due to idle-session timeout")
+	errClientGone  = pgerr.New(pgerr.ConnectionFailure, "connection to client lost")
 )
 
 // errMessageMemory refuses a message, of the client or to it, for which there is no memory.

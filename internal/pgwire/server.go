@@ -1,10 +1,12 @@
 package pgwire
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"errors"
 	"log/slog"
+	"math"
 	"net"
 	"sync"
 	"sync/atomic"
@@ -20,8 +22,8 @@ const (
 	// leastStarting bounds the connections that have no session yet, as does the limit of
 	// sessions if that is more: they log in, or want something cancelled.
 	leastStarting = 256
-	// maxRefusing bounds those that are receiving why they are not served.
-	maxRefusing = 256
+	// DefaultRefused bounds the connections that are receiving why they are not served.
+	DefaultRefused = 256
 	// startupTimeout bounds the time from accepting to ReadyForQuery.
 	startupTimeout = 60 * time.Second
 	// refuseTimeout bounds the time in which a client that is not served receives why.
@@ -49,6 +51,9 @@ type Options struct {
 	// Closed, if not nil, is the error that clients receive that connect after the server was
 	// shut down.
 	Closed error
+	// MaxConns bounds the connections, and MaxRefused those that are receiving why they are not served,
+	// by the descriptors that the process may have open; 0: no limit, and DefaultRefused.
+	MaxConns, MaxRefused int
 }
 
 // Server accepts connections and serves them.
@@ -60,6 +65,8 @@ type Server struct {
 	pool wire.Buffers
 	// closed is the error that clients receive once the server is shut down.
 	closed error
+
+	maxConns, maxRefused int // see Options
 
 	metrics metrics
 
@@ -80,6 +87,7 @@ type Server struct {
 // New returns a server that does not listen yet.
 func New(o Options) *Server {
 	s := &Server{sql: o.SQL, log: o.Logger, tls: o.TLS, auth: o.Auth, closed: o.Closed, stop: make(chan struct{})}
+	s.maxConns, s.maxRefused = cmp.Or(o.MaxConns, math.MaxInt), cmp.Or(o.MaxRefused, DefaultRefused)
 	s.pool.Mem = o.Mem
 	s.watch.alone = make(chan struct{}, 1)
 	if s.closed == nil {
@@ -146,7 +154,7 @@ func (s *Server) ServeConn(ctx context.Context, nc net.Conn, first []byte) {
 	c := newConn(s, ctx, nc, first)
 	if err := s.add(c); err != nil {
 		s.metrics.rejected.Add(1)
-		if s.refusing.Add(1) <= maxRefusing {
+		if s.refusing.Add(1) <= int64(s.maxRefused) {
 			c.refuseConnection(err)
 		}
 		s.refusing.Add(-1)
@@ -167,6 +175,9 @@ func (s *Server) add(c *conn) error {
 	defer s.mu.Unlock()
 	if s.mu.draining {
 		return s.closed
+	}
+	if len(s.mu.conns) >= s.maxConns {
+		return errDescriptors
 	}
 	if s.mu.starting >= s.maxStarting() {
 		return sql.ErrTooManyClients

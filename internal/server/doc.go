@@ -10,9 +10,9 @@
 //	HTTP listener ──► knownHostsOnly ──► /health, /_status/vars, status page
 //	                                 └─► adminOnly ──► /debug/pprof, /_debug
 //
-// Read node.go (Node: New, Start), listeners.go (the shared listener), newcomers.go (connections before
-// authentication), secure.go (TLS), http.go (HTTP handlers), hosts.go (accepted host names),
-// statuspage.go, metrics.go, disks.go (capacity of the disks), faults_*.go (faults that tests inject).
+// Read node.go (Node: New, Start), listeners.go (the shared listener), descriptors.go (what clients leave
+// the stores), newcomers.go (connections before authentication), secure.go (TLS), http.go (HTTP
+// handlers), hosts.go (accepted host names), statuspage.go, metrics.go, disks.go (capacity of the disks), faults_*.go (faults that tests inject).
 //
 // Invariants:
 //

@@ -15,6 +15,8 @@ import (
 const (
 	// sniffTimeout is how long a connection may take to send its first bytes.
 	sniffTimeout = 30 * time.Second
+	// idleTimeout is how long an HTTP connection may be idle.
+	idleTimeout = 2 * time.Minute
 	// acceptBackoff is the pause after a failed Accept, for example without free file descriptors.
 	acceptBackoff = 10 * time.Millisecond
 )
@@ -33,7 +35,7 @@ func (n *Node) Listen() (err error) {
 		return errors.Join(
 			fmt.Errorf("cannot listen for HTTP on %s: %w (choose --http-addr)", n.cfg.HTTPAddr, err), n.ln.Close())
 	}
-	n.http = &http.Server{Handler: n.httpHandler(), ReadHeaderTimeout: 10 * time.Second}
+	n.http = &http.Server{Handler: n.httpHandler(), ReadHeaderTimeout: 10 * time.Second, IdleTimeout: idleTimeout}
 	go n.accept()
 	go func() {
 		if err := n.http.Serve(n.httpListener()); err != nil && !errors.Is(err, http.ErrServerClosed) {

@@ -26,14 +26,15 @@ type Node struct {
 	cfg config.Node
 	log *slog.Logger
 
-	logDir    string         // Options.LogDir
-	certs     *security.Node // nil: insecure
-	start     time.Time
-	listen    func(addr string) (net.Listener, error)
-	ln        net.Listener
-	newcomers newcomers // of ln
-	httpLn    net.Listener
-	http      *http.Server
+	logDir      string         // Options.LogDir
+	certs       *security.Node // nil: insecure
+	start       time.Time
+	listen      func(addr string) (net.Listener, error)
+	ln          net.Listener
+	newcomers   newcomers // of ln
+	descriptors descriptors
+	httpLn      net.Listener
+	http        *http.Server
 
 	clockFault  *clockFault // nil without config.Node.FaultHooks
 	commitFault commitFault // of use only with config.Node.FaultHooks
@@ -61,9 +62,8 @@ func New(cfg config.Node, o Options) (*Node, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, err
 	}
-	n := &Node{
-		cfg: cfg, logDir: o.LogDir, log: o.Logger, start: time.Now(), listen: o.Listen, newcomers: newcomers{most: maxNewcomers},
-	}
+	n := &Node{cfg: cfg, logDir: o.LogDir, log: o.Logger, start: time.Now(), listen: o.Listen, descriptors: shareDescriptors(fs.Descriptors())}
+	n.newcomers.most = n.descriptors.newcomers
 	if n.listen == nil {
 		n.listen = func(addr string) (net.Listener, error) { return net.Listen("tcp", addr) }
 	}
@@ -87,6 +87,7 @@ func (n *Node) nodeOptions(o Options) node.Options {
 		},
 		Dial: o.Dial, Certs: n.certs, Listeners: n, Capacity: n.capacity, OnFatal: n.fatal, OnTwin: n.endAsTwin,
 		FamilyPerColumn: o.FamilyPerColumn, NoAutoStats: o.NoAutoStats, Logger: n.log,
+		MaxConns: n.descriptors.sql, MaxRefused: n.descriptors.refused,
 	}
 	if cfg.FaultHooks {
 		out.Intercept = n.commitFault.intercept

@@ -58,10 +58,11 @@ func (n *Node) ReloadCerts() error {
 
 // httpListener encrypts HTTP if the node has certificates.
 func (n *Node) httpListener() net.Listener {
+	l := &limitedListener{n.httpLn, make(chan struct{}, n.descriptors.http)}
 	if n.certs == nil {
-		return n.httpLn
+		return l
 	}
-	return tls.NewListener(n.httpLn, n.certs.HTTPServerTLS())
+	return tls.NewListener(l, n.certs.HTTPServerTLS())
 }
 
 // serveTLS serves a connection of the shared listener that begins with TLS. The negotiated protocol

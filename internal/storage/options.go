@@ -134,7 +134,7 @@ func (e *Engine) pebbleOptions() *pebble.Options {
 		L0StopWritesThreshold:      1000,
 		LBaseMaxBytes:              64 << 20,
 		CompactionConcurrencyRange: func() (int, int) { return 1, maxCompactions },
-		MaxOpenFiles:               maxOpenFiles,
+		MaxOpenFiles:               min(maxOpenFiles, fs.Descriptors()/4),
 		BytesPerSync:               1 << 20,
 		// Range deletions are rare (a dropped table); they give space back only
 		// once flushed.
