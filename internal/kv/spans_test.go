@@ -122,7 +122,7 @@ type readPage func(context.Context, []kvpb.Span, kv.ScanOptions, *kv.ScanResult)
 // aheadOf reads a page ahead, if that is possible, and does something else before it finishes.
 func aheadOf(txn *kv.Txn, between func()) readPage {
 	return func(ctx context.Context, spans []kvpb.Span, o kv.ScanOptions, res *kv.ScanResult) error {
-		a := txn.ReadAhead(ctx, spans, o, res)
+		a := txn.ReadAhead(ctx, spans, o, res, nil)
 		if a == nil {
 			return txn.ScanSpans(ctx, spans, o, res)
 		}
@@ -220,13 +220,13 @@ func TestReadAhead(t *testing.T) {
 			txn := db.Begin(kv.TxnOptions{})
 			txn.BeginStatement()
 			var res kv.ScanResult
-			if a := txn.ReadAhead(ctx, all, kv.ScanOptions{}, &res); a != nil {
+			if a := txn.ReadAhead(ctx, all, kv.ScanOptions{}, &res, nil); a != nil {
 				t.Fatal("the first read of a snapshot is read ahead")
 			}
 			if _, _, err := txn.Get(ctx, key("a")); err != nil {
 				t.Fatal(err)
 			}
-			a := txn.ReadAhead(ctx, all, kv.ScanOptions{}, &res)
+			a := txn.ReadAhead(ctx, all, kv.ScanOptions{}, &res, nil)
 			if own {
 				put(txn, "k2", "mine")
 				txn.BeginStatement()

@@ -517,6 +517,7 @@ func (s *Session) fillEnv(ctx context.Context, env *operator.Env, params []types
 		Ctx: ctx, Txn: s.txn.KV(), Builtin: s.builtinContext(ctx), Params: params, Mem: s.srv.cfg.Mem,
 		Virtual: s.cats, Statements: s, ReadOnly: s.txn.ReadOnly(),
 		Constraints: &s.deferral, BatchRows: s.srv.cfg.BatchRows, Temp: s.srv.cfg.Temp, WorkMem: s.workMem(),
+		ParallelWorkers: s.vals.Fast.ParallelWorkers, Workers: s.srv.workers,
 	}
 	if env.ReadOnly {
 		env.Writable = s.writableTemp

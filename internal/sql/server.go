@@ -6,6 +6,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"log/slog"
+	"runtime"
 	"sync"
 	"time"
 
@@ -17,6 +18,7 @@ import (
 	"github.com/lichendb/lichen/internal/sql/clustersetting"
 	"github.com/lichendb/lichen/internal/sql/contention"
 	"github.com/lichendb/lichen/internal/sql/copyio"
+	"github.com/lichendb/lichen/internal/sql/exec/operator"
 	"github.com/lichendb/lichen/internal/sql/fingerprint"
 	"github.com/lichendb/lichen/internal/sql/ids"
 	"github.com/lichendb/lichen/internal/sql/pgcatalog"
@@ -70,6 +72,7 @@ type Server struct {
 	held         *quota.Pool // see heldPool
 	plans        *prepared.Cache
 	fingerprints fingerprint.Cache
+	workers      *operator.Workers
 	stats        *stats.Tables
 	started      time.Time
 
@@ -96,6 +99,7 @@ func NewServer(cfg Config) *Server {
 	return &Server{
 		stats: stats.New(statsConfig(&cfg)), advisory: advisory.NewManager(cfg.DB, cfg.Nodes),
 		cfg: cfg, copies: copyio.ReplayPool(cfg.Mem), held: heldPool(cfg.Mem), plans: prepared.NewCache(cfg.Mem.Limit() / cachedShare), started: time.Now(),
+		workers:  operator.NewWorkers(runtime.GOMAXPROCS(0)),
 		sessions: map[int32]*Session{}, nextPID: firstPID, reserveAfter: reserveAfter, memory: memoryQueue{turn: make(chan struct{}, 1), wait: memoryWait, locked: lockedMemoryWait},
 	}
 }

@@ -16,6 +16,7 @@ type ReadAhead struct {
 	spans    []kvpb.Span
 	opts     ScanOptions
 	page     *kvpb.ScanResponse
+	then     func()
 	cancel   context.CancelFunc
 	done     chan struct{}
 	err      error
@@ -23,12 +24,13 @@ type ReadAhead struct {
 
 // ReadAhead begins what ScanSpans does. It returns nil if the page can't be read ahead: the read may
 // still move the snapshot, or the transaction has writes to merge. Otherwise spans and res belong to the
-// result until Finish or Abandon, one of which must be called.
-func (t *Txn) ReadAhead(ctx context.Context, spans []kvpb.Span, o ScanOptions, res *kvpb.ScanResponse) *ReadAhead {
+// result until Finish or Abandon, one of which must be called. The goroutine that has read the page calls
+// then, if it is not nil, before Finish returns: twice if Finish reads the page anew.
+func (t *Txn) ReadAhead(ctx context.Context, spans []kvpb.Span, o ScanOptions, res *kvpb.ScanResponse, then func()) *ReadAhead {
 	if !t.hasRead || t.buf.Len() > 0 || t.state == spilled {
 		return nil
 	}
-	a := &ReadAhead{txn: t, meta: t.meta, observed: slices.Clone(t.observed), spans: spans, opts: o, page: res, done: make(chan struct{})}
+	a := &ReadAhead{txn: t, meta: t.meta, observed: slices.Clone(t.observed), spans: spans, opts: o, page: res, then: then, done: make(chan struct{})}
 	ctx, a.cancel = context.WithCancel(ctx)
 	go a.read(ctx)
 	return a
@@ -41,7 +43,15 @@ func (a *ReadAhead) read(ctx context.Context) {
 		req.Spans = a.spans
 	}
 	a.page.Reset()
-	a.err = a.txn.env.Sender.Scan(ctx, &req, a.page)
+	if a.err = a.txn.env.Sender.Scan(ctx, &req, a.page); a.err == nil {
+		a.call()
+	}
+}
+
+func (a *ReadAhead) call() {
+	if a.then != nil {
+		a.then()
+	}
 }
 
 // Abandon ends the read; nothing is recorded.
@@ -57,7 +67,11 @@ func (a *ReadAhead) Finish(ctx context.Context) error {
 	a.cancel()
 	t := a.txn
 	if a.err != nil || a.meta != t.meta || t.buf.Len() > 0 || t.state == spilled {
-		return t.ScanSpans(ctx, a.spans, a.opts, a.page)
+		err := t.ScanSpans(ctx, a.spans, a.opts, a.page)
+		if err == nil {
+			a.call()
+		}
+		return err
 	}
 	t.noteRead(a.page.ReadTS, a.page.Observed)
 	if len(a.spans) > 1 {

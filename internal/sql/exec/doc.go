@@ -18,8 +18,8 @@
 // profile.go measures for EXPLAIN ANALYZE, constant.go computes without a session.
 //
 // A Program is compiled once for a prepared statement and run many times: operators keep their
-// buffers, so that a point read or write allocates nothing here. Everything runs in the caller's
-// goroutine: Next pulls batches of rows through the operators, and a portal that has enough rows
+// buffers, so that a point read or write allocates nothing here. Everything but the reading of large
+// tables (scan's parallelScan) runs in the caller's goroutine: Next pulls batches of rows through the operators, and a portal that has enough rows
 // simply does not call it again.
 //
 // Invariants:
@@ -44,7 +44,7 @@
 //     execution's temporary file, which Close removes (expr.State.Unbind; the logic tests in temporary
 //     files). Other operators fail with 53200 where the pool has no more.
 //
-// Concurrency: a Program, and everything it consists of, belongs to one goroutine; plans are only
+// Concurrency: a Program, and what it consists of, belongs to one goroutine, but for the workers of scans; plans are only
 // read.
 //
 // It does not: plan, retry, map kv errors to SQLSTATEs, or run DDL or utility statements.

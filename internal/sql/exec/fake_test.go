@@ -235,7 +235,7 @@ func (t *fakeTxn) ScanSpans(ctx context.Context, spans []kvpb.Span, o kv.ScanOpt
 }
 
 // ReadAhead never does.
-func (t *fakeTxn) ReadAhead(context.Context, []kvpb.Span, kv.ScanOptions, *kv.ScanResult) *kv.ReadAhead {
+func (t *fakeTxn) ReadAhead(context.Context, []kvpb.Span, kv.ScanOptions, *kv.ScanResult, func()) *kv.ReadAhead {
 	return nil
 }
 

@@ -8,7 +8,7 @@
 // logical rules in the order they run, one file each (inlinecte.go, fold.go, conditions.go, foldthrough.go, constants.go, empty.go,
 // decorrelate.go, pushdown.go with conditionorder.go, distinct.go, minmax.go, outerjoin.go, joinorder.go
 // with joingraph.go, joinsearch.go, equivalence.go, relset.go, disjunction.go and semijoin.go, prune.go; colset.go and mergeproject.go serve several), then the physical pass: physical.go (sorts, limits, grouping),
-// access.go, constraint.go, orspans.go and tokens.go (indexes), join.go and mergejoin.go (algorithms), locks.go, vectorize.go (columns or rows); and
+// access.go, constraint.go, orspans.go and tokens.go (indexes), join.go and mergejoin.go (algorithms), locks.go, vectorize.go (columns or rows), parallel.go (workers); and
 // the estimates (stats.go, estimate.go, cardinality.go, value.go).
 //
 // The logical rules transform the tree; the physical pass walks it once from

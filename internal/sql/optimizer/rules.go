@@ -23,6 +23,7 @@ const (
 	RuleOrderedGroup = "ordered_grouping"
 	RuleLimit        = "push_limits"
 	RuleLocks        = "push_locks"
+	RuleParallel     = "parallel_scans"
 )
 
 // scope says what a rule rewrites.
@@ -74,6 +75,7 @@ var rules = []rule{
 	deciding(RuleLimit),
 	always((*optimizer).subplans),
 	rewriting(RuleLocks, (*optimizer).pushLocks),
+	deciding(RuleParallel),
 }
 
 // rewriting returns a rule that rewrites each query by f.

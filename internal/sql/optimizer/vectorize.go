@@ -16,6 +16,9 @@ func (o *optimizer) markVectors(n plan.Node, entirely bool) {
 	})
 	if worth {
 		o.vectorize(n, entirely)
+		if o.on(RuleParallel) {
+			o.parallelize(n, false)
+		}
 	}
 }
 

@@ -139,6 +139,9 @@ func (p *printer) scan(n *Scan) (string, []string) {
 	default:
 		title = "Index Scan" + dir + " using " + quoteName(n.Index.Name) + " on " + table
 	}
+	if n.Cuts != nil {
+		title = "Parallel " + title
+	}
 	details = append(details, p.spans(n)...)
 	details = append(details, p.filter(n.Filter)...)
 	return title, append(details, p.hints(n.Bound, n.Locking)...)

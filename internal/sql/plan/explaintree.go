@@ -208,7 +208,7 @@ func nodeType(e *ExplainNode) (string, Group) {
 			return "Index Scan", append(Group{{"Scan Direction", "Forward"}, {"Index Name", n.Tokens.Index.Name}}, relation(n.Table.Name, n.Alias)...)
 		case n.Secondary() && !n.Virtual():
 			return scan("Index Only Scan", n)
-		case strings.HasPrefix(e.Title, "Seq Scan"):
+		case strings.HasPrefix(strings.TrimPrefix(e.Title, "Parallel "), "Seq Scan"):
 			return "Seq Scan", relation(n.Table.Name, n.Alias)
 		}
 		return scan("Index Scan", n)

@@ -4,6 +4,7 @@ import (
 	"github.com/lichendb/lichen/internal/lock"
 	"github.com/lichendb/lichen/internal/sql/ast"
 	"github.com/lichendb/lichen/internal/sql/catalog"
+	"github.com/lichendb/lichen/internal/sql/types"
 )
 
 // Bound is an end of a key range: the tuple of values for the key columns that
@@ -93,6 +94,9 @@ type Scan struct {
 	// secondary one: to values that are not NULL) to single values: at most one
 	// row per combination of alternatives.
 	Point bool
+	// Cuts, if set, are values of the index's first column between which there are about equally many
+	// rows: several workers read the parts at once, and the rows come in no order.
+	Cuts []types.Datum
 	// Bound limits the rows needed after Filter.
 	Bound RowBound
 	// Locking, if set, locks each row that passes Filter.

@@ -40,7 +40,7 @@ func sameScan(a, b *Scan) bool {
 	if a.Index != nil && a.Index.ID != b.Index.ID {
 		return false
 	}
-	return a.Reverse == b.Reverse && a.Point == b.Point && slices.EqualFunc(a.Spans, b.Spans, func(s, t Span) bool {
+	return a.Reverse == b.Reverse && a.Point == b.Point && (a.Cuts == nil) == (b.Cuts == nil) && slices.EqualFunc(a.Spans, b.Spans, func(s, t Span) bool {
 		return len(s.Eq) == len(t.Eq) && (s.Lo == nil) == (t.Lo == nil) && (s.Hi == nil) == (t.Hi == nil)
 	})
 }

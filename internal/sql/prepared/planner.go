@@ -205,7 +205,11 @@ var vectorization = map[string]optimizer.Vectorization{
 func (l *Planner) Optimization(ctx context.Context, params []types.Datum, fixed bool) *optimizer.Options {
 	o := &optimizer.Options{Stats: l.session, Params: params, Fixed: fixed, Context: l.session.Functions(ctx).Apart(), Check: ctx.Err, Constant: exec.Constant}
 	o.Vectorize = vectorization[l.vals.Fast.Vectorize]
-	if off := l.vals.Fast.RulesOff; len(off) > 0 {
+	off := l.vals.Fast.RulesOff
+	if l.vals.Fast.ParallelWorkers == 0 {
+		off = append(slices.Clip(off), optimizer.RuleParallel)
+	}
+	if len(off) > 0 {
 		o.Disabled = map[string]bool{}
 		for _, rule := range off {
 			o.Disabled[rule] = true
@@ -243,12 +247,13 @@ func (l *Planner) pathKey() string {
 func (l *Planner) settingsKey() string {
 	f := &l.vals.Format
 	plain := f.TimeZone == nil && f.DateStyle == (types.DateStyle{}) && f.IntervalStyle == 0 && f.ExtraFloatDigits == 1 && f.ByteaOutput == types.ByteaHex
-	if plain && l.vals.Fast.DefaultIntSize == 4 && len(l.vals.Fast.RulesOff) == 0 && l.vals.Fast.Vectorize == "auto" && !l.vals.Fast.Replica {
+	if plain && l.vals.Fast.DefaultIntSize == 4 && len(l.vals.Fast.RulesOff) == 0 && l.vals.Fast.Vectorize == "auto" && l.vals.Fast.ParallelWorkers > 0 && !l.vals.Fast.Replica {
 		return ""
 	}
 	return l.setting("TimeZone") + "\x00" + l.setting("DateStyle") + "\x00" + l.setting("IntervalStyle") +
 		"\x00" + l.setting("extra_float_digits") + "\x00" + l.setting("bytea_output") +
-		"\x00" + l.setting("default_int_size") + "\x00" + l.setting("optimizer_rules_off") + "\x00" + l.setting("vectorize") + "\x00" + l.setting("session_replication_role")
+		"\x00" + l.setting("default_int_size") + "\x00" + l.setting("optimizer_rules_off") + "\x00" + l.setting("vectorize") +
+		"\x00" + l.setting("max_parallel_workers_per_gather") + "\x00" + l.setting("session_replication_role")
 }
 
 func (l *Planner) sameKey(p *Statement) bool {

@@ -28,6 +28,7 @@ type Fast struct {
 	RulesOff                              []string // rules of the optimizer that are not applied
 	Vectorize                             string   // auto, on or off
 	WorkMem                               int64    // work_mem in bytes
+	ParallelWorkers                       int      // max_parallel_workers_per_gather
 	// MinMessages is the least severity of notices that clients get: an index
 	// into Severities.
 	MinMessages     int
@@ -42,7 +43,7 @@ type Fast struct {
 }
 
 var defaultFast = Fast{
-	SearchPath: []string{"$user", "public"}, DefaultIntSize: 4, Vectorize: "auto", WorkMem: 64 << 20, BackslashQuote: "safe_encoding",
+	SearchPath: []string{"$user", "public"}, DefaultIntSize: 4, Vectorize: "auto", WorkMem: 64 << 20, ParallelWorkers: 2, BackslashQuote: "safe_encoding",
 	MinMessages: slices.Index(Severities, "notice"), ClientCheck: 100 * time.Millisecond,
 }
 

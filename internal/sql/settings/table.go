@@ -111,7 +111,7 @@ var registry = []*Param{
 	{Name: "extra_float_digits", Default: "1", is: integer(-15, 3), apply: func(v *Values, s string) {
 		v.Format.ExtraFloatDigits, _ = strconv.Atoi(s)
 	}},
-	{Name: "force_parallel_mode", Default: "off", NoEffect: true, Why: "statements run on one goroutine", is: enum("off", "on", "regress")},
+	{Name: "force_parallel_mode", Default: "off", NoEffect: true, Why: "the planner chooses by cost alone", is: enum("off", "on", "regress")},
 	{Name: "from_collapse_limit", Default: "8", NoEffect: true, Why: "the planner chooses by cost alone", is: integer(1, math.MaxInt32)},
 	{Name: "fsync", Default: "on", ReadOnly: true},
 	{Name: "full_page_writes", Default: "off", ReadOnly: true},
@@ -174,21 +174,23 @@ var registry = []*Param{
 	{Name: "max_function_args", Default: "100", ReadOnly: true},
 	{Name: "max_identifier_length", Default: "63", ReadOnly: true},
 	{Name: "max_index_keys", Default: "32", ReadOnly: true},
-	{Name: "max_parallel_maintenance_workers", Default: "2", NoEffect: true, Why: "statements run on one goroutine", is: integer(0, 1024)},
-	{Name: "max_parallel_workers", Default: "8", NoEffect: true, Why: "statements run on one goroutine", is: integer(0, 1024)},
-	{Name: "max_parallel_workers_per_gather", Default: "2", NoEffect: true, Why: "statements run on one goroutine", is: integer(0, 1024)},
+	{Name: "max_parallel_maintenance_workers", Default: "2", NoEffect: true, Why: "only queries have workers", is: integer(0, 1024)},
+	{Name: "max_parallel_workers", Default: "8", NoEffect: true, Why: "a node has as many as processors", is: integer(0, 1024)},
+	{Name: "max_parallel_workers_per_gather", Default: "2", is: integer(0, 1024), Doc: "goroutines that read one large table at once, at most as many as the node has processors; 0: the rule parallel_scans is off", apply: func(v *Values, s string) {
+		v.Fast.ParallelWorkers, _ = strconv.Atoi(s)
+	}},
 	{Name: "max_prepared_transactions", Default: "0", ReadOnly: true},
 	{Name: "max_replication_slots", Default: "0", ReadOnly: true},
 	{Name: "max_stack_depth", Default: "2MB", NoEffect: true, Why: "how deep statements nest has limits of its own", is: kilobytes(100, math.MaxInt32)},
 	{Name: "max_wal_senders", Default: "0", ReadOnly: true},
-	{Name: "min_parallel_index_scan_size", Default: "512kB", NoEffect: true, Why: "statements run on one goroutine", is: pages(0, 715827882)},
-	{Name: "min_parallel_table_scan_size", Default: "8MB", NoEffect: true, Why: "statements run on one goroutine", is: pages(0, 715827882)},
+	{Name: "min_parallel_index_scan_size", Default: "512kB", NoEffect: true, Why: "the planner chooses by cost alone", is: pages(0, 715827882)},
+	{Name: "min_parallel_table_scan_size", Default: "8MB", NoEffect: true, Why: "the planner chooses by cost alone", is: pages(0, 715827882)},
 	{Name: "optimizer_rules_off", Default: "", is: text(listValue), Doc: "rules of the optimizer that are not applied", apply: func(v *Values, s string) {
 		v.Fast.RulesOff, _ = SplitList(s)
 	}},
-	{Name: "parallel_leader_participation", Default: "on", NoEffect: true, Why: "statements run on one goroutine", is: boolean},
-	{Name: "parallel_setup_cost", Default: "1000", NoEffect: true, Why: "statements run on one goroutine", is: cost},
-	{Name: "parallel_tuple_cost", Default: "0.1", NoEffect: true, Why: "statements run on one goroutine", is: cost},
+	{Name: "parallel_leader_participation", Default: "on", NoEffect: true, Why: "workers read, the session's goroutine computes", is: boolean},
+	{Name: "parallel_setup_cost", Default: "1000", NoEffect: true, Why: "workers cost next to nothing", is: cost},
+	{Name: "parallel_tuple_cost", Default: "0.1", NoEffect: true, Why: "workers cost next to nothing", is: cost},
 	{Name: "password_encryption", Default: "scram-sha-256", NoEffect: true, Why: "passwords are not stored", is: enum("scram-sha-256")},
 	{Name: "pg_trgm.similarity_threshold", Default: "0.3", is: fraction(0, 1), Doc: "least similarity of texts for which % is true"},
 	{Name: "pg_trgm.strict_word_similarity_threshold", Default: "0.5", is: fraction(0, 1), Doc: "least similarity of a text to whole words of another for which <<% is true"},

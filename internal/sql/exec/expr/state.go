@@ -48,6 +48,10 @@ func (r *State) Bind(ctx context.Context, b *call.Context, params []types.Datum,
 	r.Epoch++
 }
 
+// Share prepares the state of another goroutine for the same execution. It has no context of functions,
+// as they may be used by one goroutine only.
+func (r *State) Share(with *State) { with.Bind(r.Ctx, nil, r.params, r.Mem) }
+
 // BindTemp says where operators keep what finds no memory; a nil store: nowhere.
 func (r *State) BindTemp(store *tempstore.Store, workMem int64) {
 	r.Temp.Bind(store)

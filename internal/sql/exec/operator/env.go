@@ -35,6 +35,10 @@ type Env struct {
 	Copy RowSource
 	// BatchRows bounds the rows of a batch; 0 means the constant BatchRows.
 	BatchRows int
+	// ParallelWorkers is how many goroutines read a table at once at most, of those that Workers has; 0
+	// and nil: one.
+	ParallelWorkers int
+	Workers         *Workers
 	// ReadOnly makes writes and row locks fail with 25006, but for the tables that
 	// Writable tells; nil stands for none.
 	ReadOnly bool

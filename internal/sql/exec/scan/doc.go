@@ -6,8 +6,8 @@
 // Main types in reading order: spanSet (the key ranges of a scan), scanOp (their entries page by page,
 // many ranges in one request), indexJoinOp with Lookups (rows behind entries, many keys in one
 // request), rowLocker and lockRowsOp (row locks), RowAccess (rows of several pairs), tokenSource with
-// postings (inverted indexes), virtualOp, oneTimeFilterOp; over columns vectorScan and VectorLookups (what
-// many left rows of a lookup join ask for).
+// postings (inverted indexes), virtualOp, oneTimeFilterOp; over columns vectorScan, parallelScan
+// (the parts of a large index, by several workers) and VectorLookups (what many left rows of a lookup join ask for).
 //
 // Invariants:
 //
@@ -23,5 +23,9 @@
 //
 //  4. A point read allocates nothing (exec's TestPointAllocations).
 //
-// Concurrency: an operator belongs to one goroutine.
+//  5. The goroutine of a worker touches the page that it reads and the worker's own State alone; the
+//     transaction notes what was read on the statement's goroutine (partReader.decode and finish; the
+//     race detector over parallelscans.slt).
+//
+// Concurrency: an operator belongs to one goroutine, but for the workers of parallelScan.
 package scan

@@ -56,11 +56,16 @@ func (s *pager) reset() {
 	s.abandon()
 	s.cur, s.started, s.pos = 0, false, 0
 	s.page.Reset()
-	s.mostRows = maxPageRows
-	if s.run.BatchRows < rowcontainer.BatchRows {
-		s.mostRows = s.run.BatchRows // a test wants small pages as well
-	}
+	s.mostRows = mostPageRows(s.run)
 	s.pageRows = min(firstPageRows, s.mostRows)
+}
+
+// mostPageRows returns how many rows a page has at most.
+func mostPageRows(r *operator.Run) int {
+	if r.BatchRows < rowcontainer.BatchRows {
+		return r.BatchRows // a test wants small pages as well
+	}
+	return maxPageRows
 }
 
 // leave gives the memory of the pages back.
@@ -114,7 +119,7 @@ func (s *pager) readAhead() {
 	}
 	s.ask(s.pageRows)
 	TakePage(&s.next)
-	s.ahead = s.rows.Txn().ReadAhead(s.run.Ctx, s.request, kv.ScanOptions{MaxRows: s.pageRows}, &s.next)
+	s.ahead = s.rows.Txn().ReadAhead(s.run.Ctx, s.request, kv.ScanOptions{MaxRows: s.pageRows}, &s.next, nil)
 }
 
 // ask makes request the spans of the next page of up to so many rows.

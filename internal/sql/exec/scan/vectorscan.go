@@ -31,6 +31,9 @@ func CompileVectors(c *operator.Compiler, n *plan.Scan) (operator.VectorOperator
 	if err != nil {
 		return nil, err
 	}
+	if n.Cuts != nil {
+		return compileParallel(c, n, x)
+	}
 	s := &vectorScan{dec: x.NewVectorDecoder(n.Ords), cols: make([]*vector.Vector, len(n.Ords))}
 	for i := range s.cols {
 		s.cols[i] = &vector.Vector{}

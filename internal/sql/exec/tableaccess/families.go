@@ -171,7 +171,7 @@ func (r *RowTxn) ScanSpans(ctx context.Context, spans []kvpb.Span, o kv.ScanOpti
 }
 
 // ReadAhead implements Txn: the pairs of rows are put together as they are read.
-func (r *RowTxn) ReadAhead(context.Context, []kvpb.Span, kv.ScanOptions, *kvpb.ScanResponse) *kv.ReadAhead {
+func (r *RowTxn) ReadAhead(context.Context, []kvpb.Span, kv.ScanOptions, *kvpb.ScanResponse, func()) *kv.ReadAhead {
 	return nil
 }
 

@@ -33,8 +33,9 @@ type Txn interface {
 	// where res.Resume says.
 	ScanSpans(ctx context.Context, spans []kvpb.Span, o kv.ScanOptions, res *kvpb.ScanResponse) error
 	// ReadAhead begins what ScanSpans does while the transaction goes on; nil: it can't be read ahead.
-	// Finish or Abandon must be called, and until then spans and res left alone.
-	ReadAhead(ctx context.Context, spans []kvpb.Span, o kv.ScanOptions, res *kvpb.ScanResponse) *kv.ReadAhead
+	// Finish or Abandon must be called, and until then spans and res left alone. then is called, if it is
+	// not nil, where the page has been read.
+	ReadAhead(ctx context.Context, spans []kvpb.Span, o kv.ScanOptions, res *kvpb.ScanResponse, then func()) *kv.ReadAhead
 	// Room reserves memory for a write of so many bytes, which is about to be made.
 	Room(bytes int) error
 	// Put and Delete buffer a write; they copy their arguments.

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 
+	"github.com/lichendb/lichen/internal/sql/builtin/call"
 	"github.com/lichendb/lichen/internal/sql/exec/expr"
 	"github.com/lichendb/lichen/internal/sql/plan"
 	"github.com/lichendb/lichen/internal/sql/types"
@@ -77,6 +78,49 @@ func neverFails(e plan.Expr) bool {
 		return fast && atoms(e.List) && atoms([]plan.Expr{e.Left})
 	}
 	return false
+}
+
+// Independent reports whether kernels compute a condition from columns of s and constants alone: several
+// goroutines may then do so at once, each with a State of its own.
+func Independent(e plan.Expr, s expr.Scope) bool {
+	switch e := e.(type) {
+	case *plan.And:
+		return !slices.ContainsFunc(e.Args, func(x plan.Expr) bool { return !Independent(x, s) })
+	case *plan.Or:
+		return !slices.ContainsFunc(e.Args, func(x plan.Expr) bool { return !Independent(x, s) })
+	case *plan.Is:
+		return (e.Kind == plan.IsNull || e.Kind == plan.IsNotNull) && !e.OfFields() && given(s, e.Arg)
+	case *plan.Call:
+		return len(e.Args) == 2 && comparesAlone(e.Fn) && given(s, e.Args...)
+	case *plan.InList:
+		return comparesAlone(e.Eq) && given(s, e.Left) && given(s, e.List...)
+	}
+	return false
+}
+
+// comparesAlone reports whether fn is a comparison that needs nothing of the session.
+func comparesAlone(fn *call.Overload) bool {
+	if _, fast := expr.FastComparison(fn); fast {
+		return true
+	}
+	_, ok := expr.ComparisonOf(fn)
+	return ok && fn.Args[0].Family == types.DecimalFamily && fn.Args[1].Family == types.DecimalFamily
+}
+
+// given reports whether all of list are columns of s, constants and parameters.
+func given(s expr.Scope, list ...plan.Expr) bool {
+	for _, e := range list {
+		switch e := e.(type) {
+		case *plan.ColRef:
+			if s.Find(e.Col) < 0 {
+				return false // of an enclosing query
+			}
+		case *plan.Const, *plan.Param:
+		default:
+			return false
+		}
+	}
+	return true
 }
 
 // atoms reports whether all of list are columns and constants.
