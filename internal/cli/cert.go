@@ -14,7 +14,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// newCert has the commands that make certificates and show them.
+// newCert returns the commands that create and show certificates.
 func newCert(s *streams) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "cert",
@@ -30,10 +30,10 @@ func newCert(s *streams) *cobra.Command {
 	return c
 }
 
-// certFlags are the flags of the commands that make certificates.
+// certFlags are the flags of the commands that create certificates.
 type certFlags struct{ security.Creator }
 
-// newCertFlags are flags of a command that says which files it made.
+// newCertFlags returns the flags of a command that prints which files it created.
 func newCertFlags(s *streams) *certFlags {
 	f := &certFlags{}
 	f.Wrote = func(path string) { fmt.Fprintln(s.out, "wrote "+path) }
@@ -49,7 +49,7 @@ func (f *certFlags) add(c *cobra.Command, lifetime time.Duration) {
 	fl.IntVar(&f.RSABits, "key-size", 0, "size of an RSA key in bits; 0 makes an ECDSA key (P-256)")
 }
 
-// run checks the flags and makes the certificate.
+// run checks the flags and creates the certificate.
 func (f *certFlags) run(create func() error) error {
 	switch {
 	case f.CAKey == "":

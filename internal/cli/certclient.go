@@ -19,7 +19,7 @@ func addCertsDir(fl *pflag.FlagSet, dir *string) {
 	fl.StringVar(dir, "certs-dir", security.DefaultDir(), "directory of certificates")
 }
 
-// clientSecurity are the flags by which a client says how it connects.
+// clientSecurity are the flags for the encryption and authentication of a client.
 type clientSecurity struct {
 	certsDir string
 	insecure bool
@@ -33,15 +33,14 @@ func (f *clientSecurity) add(fl *pflag.FlagSet) {
 	fl.BoolVar(&f.insecure, "insecure", false, "connect without encryption, whatever the URL says")
 }
 
-// addHost adds the flag that takes the place of a URL's address.
+// addHost adds --host, which replaces the address of a URL.
 func (f *clientSecurity) addHost(fl *pflag.FlagSet) {
 	fl.StringVar(&f.host, "host", "", "host, or host:port, to connect to in place of the URL's")
 }
 
-// target adds to a connection URL, or a PostgreSQL key-value string, what the flags
-// say; given is whether somebody gave the URL, and user, unless empty, who
-// connects in place of the URL's. Without flags a given URL stays as it is, and the
-// default one becomes secure if the default directory has certificates.
+// target adds the values of the flags to a connection URL or a PostgreSQL key-value string. given says that
+// the user has set the URL. user replaces that of the URL unless it is empty. Without flags a given URL
+// stays as it is; the default URL becomes secure if the default directory has certificates.
 func (f *clientSecurity) target(base string, given bool, user string) (string, error) {
 	named := f.flags != nil && f.flags.Changed("certs-dir")
 	if f.host != "" {
@@ -82,7 +81,7 @@ func secureTarget(base, dir, user string) (string, error) {
 	return withParams(base, params...), nil
 }
 
-// hasPlain reports whether a connection would go on without encryption.
+// hasPlain reports whether a connection would fall back to one without encryption.
 func hasPlain(c *pgconn.Config) bool {
 	for _, f := range c.Fallbacks {
 		if f.TLSConfig == nil {

@@ -12,7 +12,7 @@ import (
 // usageError is an error in how a command was called.
 type usageError struct{ error }
 
-// streams are where a command reads from and writes to.
+// streams are the input and the outputs of a command.
 type streams struct {
 	in       io.Reader
 	out, err io.Writer
@@ -31,7 +31,7 @@ func Main(args []string, in io.Reader, out, errOut io.Writer) int {
 	if errors.As(err, &code) {
 		return int(code)
 	}
-	fmt.Fprintf(errOut, "ERROR: %s\n", strings.TrimPrefix(err.Error(), "ERROR: ")) // a server's begins so itself
+	fmt.Fprintf(errOut, "ERROR: %s\n", strings.TrimPrefix(err.Error(), "ERROR: ")) // an error of a server has the prefix already
 	var usage usageError
 	if errors.As(err, &usage) {
 		return 2
@@ -39,7 +39,7 @@ func Main(args []string, in io.Reader, out, errOut io.Writer) int {
 	return 1
 }
 
-// exitCode ends a command that has said all there is to say.
+// exitCode ends a command that has printed its error already.
 type exitCode int
 
 // Error implements error.

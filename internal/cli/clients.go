@@ -2,8 +2,8 @@ package cli
 
 import "github.com/spf13/cobra"
 
-// urlVar names the environment variable with the server that clients connect to,
-// and defaultURL is that server without it; defaultDatabase is that of a URL without one.
+// urlVar is the environment variable with the URL of the server; defaultURL is the URL without it.
+// defaultDatabase is the database of a URL that has none.
 const (
 	defaultDatabase = "defaultdb"
 	urlVar          = "LICHEN_URL"

@@ -26,7 +26,7 @@ const (
 	clusterFile = "cluster.json"
 	// maxClusterNodes is how many nodes a local cluster may have.
 	maxClusterNodes = 64
-	// clusterFormTime bounds the wait until a cluster is there.
+	// clusterFormTime bounds the wait for a new cluster.
 	clusterFormTime = time.Minute
 	clusterPoll     = 100 * time.Millisecond
 	defaultRF       = 3
@@ -93,7 +93,8 @@ func newCluster(s *streams) *cobra.Command {
 
 var clusterName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$`)
 
-// named is a command on the directory of one cluster.
+// named returns a command whose argument is the name of a cluster. It calls do with the directory of the
+// cluster.
 func named(use, short string, f *clusterFlags, do func(dir string) error) *cobra.Command {
 	c := &cobra.Command{
 		Use: use, Short: short, Args: anyArgs,
@@ -138,7 +139,7 @@ func loadCluster(dir string) (*localCluster, error) {
 	return l, nil
 }
 
-// save writes the cluster's file: it is as it was or complete.
+// save replaces the cluster's file atomically.
 func (l *localCluster) save() error {
 	b, err := json.MarshalIndent(l, "", "  ")
 	if err != nil {
@@ -207,7 +208,7 @@ func (l *localCluster) newNode(number int, p portPair) localNode {
 	}
 }
 
-// found starts the nodes of a new cluster and founds it.
+// found starts the nodes of a new cluster and initializes it.
 func (l *localCluster) found() error {
 	waits, err := l.launch()
 	if err != nil {
@@ -241,7 +242,7 @@ func (l *localCluster) found() error {
 	return awaitReplicas(ctx, sqlURL(l.Nodes[0].SQL, ""), l.RF)
 }
 
-// awaitReplicas waits until every range has so many replicas, as a cluster is said to have.
+// awaitReplicas waits until every range has a number of replicas.
 func awaitReplicas(ctx context.Context, url string, replicas int) error {
 	c, err := pgconn.Connect(ctx, url)
 	if err != nil {
@@ -271,7 +272,7 @@ func (l *localCluster) awaitSQL(ctx context.Context) error {
 	return nil
 }
 
-// execute executes a statement as soon as the node takes it.
+// execute executes a statement as soon as the node accepts it.
 func (n *localNode) execute(ctx context.Context, stmt string) error {
 	for {
 		c, err := pgconn.Connect(ctx, sqlURL(n.SQL, ""))
@@ -288,7 +289,7 @@ func (n *localNode) execute(ctx context.Context, stmt string) error {
 	}
 }
 
-// launch starts the nodes that do not run.
+// launch starts the nodes that are not running.
 func (l *localCluster) launch() (map[string]*background, error) {
 	waits := map[string]*background{}
 	var join []string
@@ -313,7 +314,7 @@ func (l *localCluster) launch() (map[string]*background, error) {
 	return waits, l.save()
 }
 
-// await waits for nodes that were launched.
+// await waits until launched nodes serve.
 func await(waits map[string]*background) (err error) {
 	for name, b := range waits {
 		if said, e := b.await(); e != nil {
@@ -323,10 +324,10 @@ func await(waits map[string]*background) (err error) {
 	return err
 }
 
-// portPair are the ports of a node.
+// portPair is the pair of ports of a node.
 type portPair struct{ sql, http int }
 
-// freePorts finds consecutive free ports for n nodes, beyond those that are taken.
+// freePorts finds consecutive free ports for n nodes, other than those of the nodes in taken.
 func freePorts(n int, taken []localNode) ([]portPair, error) {
 	first, err := strconv.Atoi(config.DefaultPort)
 	if err != nil {

@@ -14,15 +14,15 @@ import (
 	"time"
 )
 
-// How long nodes get to stop before they are killed, when the cluster is stopped and
-// when its data is deleted anyway.
+// Times that nodes have to stop before they are killed: when the cluster is stopped, and when its data is
+// deleted anyway.
 const (
 	stopTime    = 40 * time.Second
 	destroyTime = 2 * time.Second
 )
 
-// running reports whether the node's process runs: one that this program started with
-// the node's store. Its number may have become another process's.
+// running reports whether the node's process is running. Another process may have its id by now, so the
+// command line must name the node's store.
 func (n *localNode) running() bool {
 	if n.PID <= 0 {
 		return false
@@ -60,7 +60,7 @@ func (l *localCluster) count() (running int) {
 	return running
 }
 
-// show says where the cluster is.
+// show prints the addresses of the cluster.
 func (l *localCluster) show(s *streams) {
 	fmt.Fprintf(s.out, "cluster %s: %d of %d nodes run, %d replicas of each range\n", l.Name, l.count(), len(l.Nodes), l.RF)
 	for _, n := range l.Nodes {
@@ -85,8 +85,7 @@ func (l *localCluster) start(s *streams) error {
 	return nil
 }
 
-// stop stops the nodes. A node that does not end in time is killed only if the data
-// is to be deleted.
+// stop stops the nodes. It kills a node that does not stop in time only if the data is to be deleted.
 func (l *localCluster) stop(s *streams, kill bool) error {
 	for i := range l.Nodes {
 		if err := l.Nodes[i].signal(syscall.SIGTERM); err != nil {

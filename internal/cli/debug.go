@@ -16,7 +16,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// newDebug has the commands for those who develop and verify the database.
+// newDebug returns the commands for the development and verification of the database.
 func newDebug(s *streams) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "debug",
@@ -82,9 +82,8 @@ func (f *nullFlags) run(s *streams) error {
 	return nil
 }
 
-// nullLog appends the entries of statements to a log. Each has a group of the log to
-// itself for the time of the append, so that appends wait for the same sync and
-// not for each other.
+// nullLog appends the entries of statements to a log. Each append has a group of the log to itself, so that
+// concurrent appends share a sync and do not wait for each other.
 type nullLog struct {
 	log   *raftlog.Log
 	bytes int

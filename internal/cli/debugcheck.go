@@ -59,7 +59,7 @@ func (f *checkFlags) run(s *streams) error {
 	return f.report(s, found, ids)
 }
 
-// node has one node check the ranges that it leads and that were not checked yet.
+// node makes one node check the ranges that it leads, and adds the results that no other node has given.
 func (f *checkFlags) node(ctx context.Context, id kvpb.NodeID, found map[kvpb.RangeID]consistency.RangeCheck, s *streams) error {
 	req := consistency.Request{Node: id}
 	for {
@@ -83,7 +83,7 @@ func (f *checkFlags) node(ctx context.Context, id kvpb.NodeID, found map[kvpb.Ra
 	}
 }
 
-// unchecked counts the ranges of ids of which nothing is known.
+// unchecked counts the ranges of ids without a result.
 func unchecked(found map[kvpb.RangeID]consistency.RangeCheck, ids []kvpb.RangeID) (n int) {
 	for _, id := range ids {
 		if c, ok := found[id]; !ok || c.Verdict == consistency.Unchecked {

@@ -6,7 +6,7 @@ import (
 	"github.com/lichendb/lichen/internal/raftlog"
 )
 
-// truncateEvery is after how many entries a group's log is cut.
+// truncateEvery is the number of entries after which a group's log is truncated.
 const truncateEvery = 4096
 
 // logGroup is a group of the null server's log.
@@ -15,7 +15,7 @@ type logGroup struct {
 	last uint64
 }
 
-// freeGroups lends groups out, making as many as are used at once.
+// freeGroups is a pool of groups; it grows to the number of concurrent appends.
 type freeGroups struct {
 	mu   sync.Mutex
 	free []*logGroup

@@ -23,7 +23,7 @@ func newSQLSupport(s *streams) *cobra.Command {
 	}
 }
 
-// writeSupport starts a node in memory for the statements to be tried on.
+// writeSupport tries the statements on a node in memory and writes the page of what is supported.
 func writeSupport(ctx context.Context, s *streams) (err error) {
 	cfg := config.Default()
 	cfg.Stores, cfg.Insecure, cfg.SingleNode, cfg.Drain = config.Dirs("store"), true, true, 0
@@ -58,7 +58,7 @@ func writeSupport(ctx context.Context, s *streams) (err error) {
 	return support.Write(ctx, s.out, r)
 }
 
-// supportRunner is a connection that keeps the notices.
+// supportRunner is a connection that collects notices.
 type supportRunner struct {
 	conn    *pgconn.PgConn
 	notices []string

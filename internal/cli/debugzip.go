@@ -19,8 +19,7 @@ import (
 )
 
 const (
-	// zipItemTime bounds how long one item may take to be fetched, zipItemBytes how
-	// large it may be.
+	// zipItemTime bounds the time to fetch one item, zipItemBytes its size.
 	zipItemTime  = 20 * time.Second
 	zipItemBytes = 256 << 20
 )
@@ -47,7 +46,7 @@ func newDebugZip(s *streams) *cobra.Command {
 	return c
 }
 
-// run writes the file. It gets its name when it is complete.
+// run writes the file under a temporary name, and renames it when it is complete.
 func (f *zipFlags) run(s *streams, path string) (err error) {
 	nodes, err := f.listed(true)
 	if err != nil {

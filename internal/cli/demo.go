@@ -17,10 +17,9 @@ import (
 
 // Limits of a demonstration.
 const (
-	// demoCache is the cache of a demonstration, all nodes together: its data is in
-	// memory too.
+	// demoCache is the cache of all nodes together. It is small, since the data is in memory anyway.
 	demoCache = 64 << 20
-	// maxDemoNodes is how many nodes one may have.
+	// maxDemoNodes is the maximum number of nodes.
 	maxDemoNodes = 32
 )
 
@@ -114,7 +113,7 @@ func (f *demoFlags) run(s *streams) error {
 	}
 	tuneRuntime(0) // the data is in the heap too
 	err = f.serve(s, d)
-	// Nothing of it will be needed again; how it stops changes no result.
+	// Nothing of the demonstration is needed any more, so it may take too long to stop.
 	if serr := d.stop(); serr != nil && err == nil && !errors.Is(serr, context.DeadlineExceeded) {
 		err = serr
 	}
@@ -157,7 +156,7 @@ func (f *demoFlags) serve(s *streams, d *demoCluster) error {
 
 func demoURL(n *server.Node) string { return sqlURL(demoAddress(n.Addr()), "") }
 
-// demoAddress is an address that this machine reaches.
+// demoAddress returns an address that this machine can connect to.
 func demoAddress(a net.Addr) string {
 	if t, ok := a.(*net.TCPAddr); ok && t.IP.IsUnspecified() {
 		return fmt.Sprintf("127.0.0.1:%d", t.Port)

@@ -19,13 +19,12 @@ import (
 	"github.com/lichendb/lichen/internal/server"
 )
 
-// demoDrain is how long statements on a node of a demonstration may take to end when
-// it is shut down.
+// demoDrain is the time that running statements have when a node of a demonstration is shut down.
 const demoDrain = time.Second
 
 const demoUsage = `\demo ls | shutdown N | restart N | add [LOCALITY] | decommission N | recommission N`
 
-// demoCluster are the nodes of a demonstration.
+// demoCluster is the cluster of a demonstration.
 type demoCluster struct {
 	*streams
 	single, global bool
@@ -41,7 +40,7 @@ type demoNode struct {
 	n    *server.Node // nil while it is shut down
 }
 
-// add makes a node and starts it. Its id is the number of nodes before it, plus one.
+// add creates and starts a node. Ids are given out in order, from 1.
 func (d *demoCluster) add(place, listen, http string) (*demoNode, error) {
 	cfg := config.Default()
 	cfg.Stores, cfg.Insecure, cfg.SingleNode, cfg.Locality = config.Dirs("demo"), true, d.single, place
@@ -61,7 +60,7 @@ func (d *demoCluster) add(place, listen, http string) (*demoNode, error) {
 	return dn, nil
 }
 
-// start starts a node, at the addresses it had if it ran before.
+// start starts a node, at its former addresses if it ran before.
 func (d *demoCluster) start(dn *demoNode) error {
 	dn.cfg.Join = nil
 	for _, o := range d.nodes {
@@ -96,8 +95,8 @@ func (d *demoCluster) start(dn *demoNode) error {
 	return nil
 }
 
-// stop stops the demonstration. Nodes of a cluster just end with the process: they
-// would look in vain for others to take over.
+// stop stops the demonstration. The nodes of a cluster end with the process: a drain would wait in vain for
+// other nodes to take over their ranges.
 func (d *demoCluster) stop() error {
 	if d.single {
 		return d.nodes[0].n.Stop(context.Background())
@@ -141,7 +140,7 @@ func (d *demoCluster) command(arg string) error {
 	return d.change(words[0], id)
 }
 
-// change does something to a node.
+// change shuts down, restarts or decommissions a node.
 func (d *demoCluster) change(what string, id int) error {
 	dn := d.nodes[id-1]
 	gate := nodeFlags{host: d.nodes[0].cfg.ListenAddr, insecure: true}
@@ -192,8 +191,7 @@ func (d *demoCluster) change(what string, id int) error {
 	return nil
 }
 
-// demoStuck is how long a decommissioning in a demonstration may stand still before
-// it is said why.
+// demoStuck is the time without progress after which a decommissioning in a demonstration prints the reason.
 const demoStuck = 10 * time.Second
 
 // ls lists the nodes.

@@ -39,7 +39,7 @@ CREATE TABLE reviews (
   body TEXT NOT NULL, created_at TIMESTAMPTZ NOT NULL);
 CREATE INDEX reviews_product ON reviews (product_id);`
 
-// retail makes the sample's rows. The same seed makes the same rows each time.
+// retail generates the rows of the sample. The same seed generates the same rows.
 type retail struct {
 	r      *rand.Rand
 	prices []int // of products, in cents
@@ -104,7 +104,7 @@ func (g *retail) review(id int) string {
 
 func money(cents int) string { return fmt.Sprintf("%d.%02d", cents/100, cents%100) }
 
-// newRetailInit loads the sample into any cluster, as lichen demo --sample does into its own.
+// newRetailInit returns the command that loads the sample of lichen demo into any cluster.
 func newRetailInit(s *streams) *cobra.Command {
 	f := &setFlags{}
 	c := &cobra.Command{
@@ -138,7 +138,7 @@ func newRetailInit(s *streams) *cobra.Command {
 	return c
 }
 
-// loadRetail makes the sample's tables and fills them; drop drops those of before.
+// loadRetail creates the sample's tables and fills them; drop says to drop existing ones first.
 func loadRetail(cfg *pgconn.Config, drop bool) error {
 	ctx, cancel := context.WithTimeout(context.Background(), sampleTime)
 	defer cancel()

@@ -9,12 +9,12 @@ import (
 	"time"
 )
 
-// worldCycle is in how many of the regions demo --global puts its nodes; the last one is
-// there for nodes that are added to it, as by \demo add region=asia-northeast1.
+// worldCycle is the number of regions in which demo --global starts its nodes. The last region is for nodes
+// that are added, as by \demo add region=asia-northeast1.
 const worldCycle = 3
 
-// worldRegions are the regions of demo --global; worldTrips the round trips between
-// them, and within one.
+// worldRegions are the regions of demo --global; worldTrips are the round-trip times between them and
+// within one.
 var (
 	worldRegions = [...]string{"us-east1", "us-west1", "europe-west1", "asia-northeast1"}
 	worldTrips   = [...][4]time.Duration{
@@ -25,12 +25,12 @@ var (
 	}
 )
 
-// worldLocality is where node i, from 0, of demo --global is.
+// worldLocality returns the locality of node i, from 0, of demo --global.
 func worldLocality(i int) string {
 	return fmt.Sprintf("region=%s,az=%c", worldRegions[i%worldCycle], 'b'+i/worldCycle%3)
 }
 
-// worldRegion returns the index of a locality's region, 0 for one that is elsewhere.
+// worldRegion returns the index of a locality's region, 0 if it is not among the regions.
 func worldRegion(locality string) int {
 	for i, r := range worldRegions {
 		for tier := range strings.SplitSeq(locality, ",") {
@@ -59,7 +59,7 @@ func (d *demoCluster) dial(ctx context.Context, from, addr string) (net.Conn, er
 // maxInFlight bounds the packets on their way in one direction of a farConn.
 const maxInFlight = 1 << 12
 
-// farConn is a connection on which everything takes a while to arrive.
+// farConn is a connection with latency.
 type farConn struct {
 	net.Conn
 	delay    time.Duration
@@ -86,7 +86,7 @@ func newFarConn(c net.Conn, delay time.Duration) *farConn {
 	return f
 }
 
-// arrive waits until a packet is there; false: the connection was closed.
+// arrive waits until a packet is due. It returns false if the connection was closed.
 func (f *farConn) arrive(p packet) bool {
 	t := time.NewTimer(time.Until(p.due))
 	defer t.Stop()

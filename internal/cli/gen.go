@@ -11,7 +11,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// newGen has the commands that write files for other programs.
+// newGen returns the commands that write files for other programs.
 func newGen(s *streams) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "gen",
@@ -110,8 +110,8 @@ listen psql
     # server.shutdown.initial_wait, which must be longer than two checks.
     default-server inter 1s fall 2
 `, port)
-	// The load balancer asks only whether the node is ready; it shows no certificate
-	// and need not know the cluster's.
+	// The load balancer only checks whether the node is ready: it needs no client certificate and does not
+	// verify the node's.
 	check := ""
 	if secure {
 		check = " check-ssl verify none"

@@ -31,10 +31,10 @@ func newInit(s *streams) *cobra.Command {
 	return c
 }
 
-// initTimeout is how long init waits for the nodes that wait for the new cluster.
+// initTimeout bounds the wait of init for the nodes of --join.
 const initTimeout = 15 * time.Second
 
-// awaitNodes waits until the nodes of --join that run serve clients. Those that are late join
+// awaitNodes waits until the running nodes of --join serve clients. A node that starts later joins the cluster
 // all the same.
 func (f *nodeFlags) awaitNodes(s *streams) error {
 	ctx, cancel := context.WithTimeout(context.Background(), initTimeout)

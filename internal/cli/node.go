@@ -13,10 +13,10 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// drainPoll is how often a drain is asked how far it is.
+// drainPoll is the interval between two queries for the progress of a drain.
 const drainPoll = 200 * time.Millisecond
 
-// newNode has the commands that look at nodes and take them out of service.
+// newNode returns the commands that list nodes and take them out of service.
 func newNode(s *streams) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "node",
@@ -28,7 +28,7 @@ func newNode(s *streams) *cobra.Command {
 	return c
 }
 
-// nodeID reads the id of a node.
+// nodeID parses the id of a node.
 func nodeID(arg string) (kvpb.NodeID, error) {
 	n, err := strconv.ParseUint(arg, 10, 32)
 	if err != nil || n == 0 {
@@ -52,11 +52,10 @@ func nodeIDs(args []string) ([]kvpb.NodeID, error) {
 	return ids, nil
 }
 
-// anyArgs lets the command look at its arguments.
+// anyArgs accepts any arguments: the command checks them itself.
 func anyArgs(*cobra.Command, []string) error { return nil }
 
-// listed returns the nodes of the cluster; those that were decommissioned only if all
-// are asked for.
+// listed returns the nodes of the cluster; all includes those that were decommissioned.
 func (f *nodeFlags) listed(all bool) ([]node.NodeStatus, error) {
 	var nodes, out []node.NodeStatus
 	if err := f.call(context.Background(), node.MethodNodes, nil, &nodes); err != nil {
@@ -144,8 +143,8 @@ func newNodeStatus(s *streams) *cobra.Command {
 	return c
 }
 
-// statusColumns are the columns of node status; those that are wide, and rarely looked at, are not
-// in a table that is to fit a terminal.
+// statusColumns are the columns of node status. Wide columns that are rarely needed are left out of a table
+// that has to fit a terminal.
 var statusColumns = []struct {
 	name  string
 	wide  bool

@@ -25,10 +25,10 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// nodeCallTimeout bounds one request of the command line to a node.
+// nodeCallTimeout bounds one request to a node.
 const nodeCallTimeout = 30 * time.Second
 
-// nodeFlags say which node a command speaks with, and how.
+// nodeFlags are the flags for the connection to a node.
 type nodeFlags struct {
 	host, certsDir string
 	insecure       bool
@@ -44,8 +44,8 @@ func (f *nodeFlags) add(c *cobra.Command) {
 
 func (f *nodeFlags) addr() string { return config.WithPort(f.host, config.DefaultPort) }
 
-// tls returns how to encrypt the connection, nil for not at all. Certificates in the
-// default directory are used unless the flags say otherwise.
+// tls returns the encryption of the connection; nil: none. Without flags it uses the certificates in the
+// default directory.
 func (f *nodeFlags) tls() (*tls.Config, error) {
 	named := f.flags != nil && f.flags.Changed("certs-dir")
 	switch {
@@ -61,7 +61,7 @@ func (f *nodeFlags) tls() (*tls.Config, error) {
 	return c, nil
 }
 
-// call asks the node; req and answer, unless nil, are JSON.
+// call sends a request to the node. req and answer are JSON, unless they are nil.
 func (f *nodeFlags) call(ctx context.Context, m rpc.Method, req, answer any) error {
 	c, err := f.tls()
 	if err != nil {
@@ -87,7 +87,7 @@ func (f *nodeFlags) call(ctx context.Context, m rpc.Method, req, answer any) err
 	return json.Unmarshal(p, answer)
 }
 
-// explain says what to do about a call that failed.
+// explain adds a remedy to the error of a call.
 func (f *nodeFlags) explain(err error, secure bool) error {
 	var answer *rpc.RemoteError
 	var refused *rpc.RefusedError
@@ -110,7 +110,7 @@ func (f *nodeFlags) explain(err error, secure bool) error {
 	return fmt.Errorf("the node at %s: %w", f.addr(), err)
 }
 
-// addFormat adds the flag that says how rows are printed.
+// addFormat adds --format, the format of printed rows.
 func addFormat(fl *pflag.FlagSet, format *string) {
 	fl.StringVar(format, "format", "table", "how to print rows: "+strings.Join(formats, ", "))
 }
@@ -122,7 +122,7 @@ func checkFormat(format string) error {
 	return nil
 }
 
-// printRows prints rows of texts.
+// printRows prints rows of text.
 func printRows(w io.Writer, format string, names []string, rows [][]string) error {
 	var cols []pgconn.FieldDescription
 	for _, name := range names {

@@ -16,9 +16,9 @@ import (
 )
 
 const (
-	// remainingPoll is how often a decommissioning is looked at.
+	// remainingPoll is the interval between two queries for the progress of a decommissioning.
 	remainingPoll = 500 * time.Millisecond
-	// stuckAfter is how long nothing may move before it is said why.
+	// stuckAfter is the time without progress after which the reason is printed.
 	stuckAfter = 30 * time.Second
 )
 
@@ -88,7 +88,7 @@ func (f *decommissionFlags) run(s *streams, ids []kvpb.NodeID) error {
 	return nil
 }
 
-// checkRest refuses to take all nodes away.
+// checkRest returns an error if no node would remain.
 func (f *decommissionFlags) checkRest(ids []kvpb.NodeID) error {
 	nodes, err := f.listed(false)
 	if err != nil {
@@ -106,7 +106,7 @@ func (f *nodeFlags) set(ctx context.Context, id kvpb.NodeID, to node.Membership)
 	return f.call(ctx, node.MethodMembership, node.MembershipRequest{Node: id, To: to}, nil)
 }
 
-// leaving is how far nodes are that leave the cluster.
+// leaving is the progress of nodes that leave the cluster.
 type leaving struct {
 	remaining []node.Remaining // of each of them
 	sum       int              // ranges that they have
@@ -114,7 +114,7 @@ type leaving struct {
 	counts    string           // for people
 }
 
-// look asks for the replicas that the nodes still have.
+// look requests the numbers of replicas that the nodes still have.
 func (f *decommissionFlags) look(ctx context.Context, ids []kvpb.NodeID, why bool) (*leaving, error) {
 	l := &leaving{}
 	var counts []string
@@ -135,7 +135,7 @@ func (f *decommissionFlags) look(ctx context.Context, ids []kvpb.NodeID, why boo
 	return l, nil
 }
 
-// stuck says why nothing more can move, or "": something may.
+// stuck returns the reason why no replica can move any more; empty if one may.
 func (l *leaving) stuck() string {
 	if l.lost == l.sum {
 		return fmt.Sprintf("the %d replicas that are left are of ranges without a quorum", l.sum)
@@ -148,15 +148,15 @@ func (l *leaving) stuck() string {
 	return "too few nodes are live to take the replicas that are left"
 }
 
-// explain says what keeps replicas on the nodes, where nothing has moved since a while.
+// explain prints what keeps replicas on the nodes after a time without progress.
 func (l *leaving) explain(s *streams, ids []kvpb.NodeID, since time.Duration) {
 	for i, id := range ids {
 		explainRemaining(s, id, &l.remaining[i], since)
 	}
 }
 
-// await waits until nothing is left on the nodes, and tells how that goes. It says at once if
-// nothing can move, and gives up if that stays so.
+// await waits until no replica is left on the nodes, and prints the progress. It prints at once if no replica
+// can move, and gives up if that stays so.
 func (f *decommissionFlags) await(ctx context.Context, s *streams, ids []kvpb.NodeID) error {
 	said, left, moved, why := "", -1, time.Now(), true
 	for {
@@ -194,7 +194,7 @@ func (f *decommissionFlags) await(ctx context.Context, s *streams, ids []kvpb.No
 	}
 }
 
-// mostVoters is how many voters the ranges have that a node still has, of those that are known.
+// mostVoters returns the highest number of voters among the known ranges of a node.
 func mostVoters(h *node.Remaining) (most int) {
 	for _, d := range h.Examples {
 		voters := 0
@@ -208,7 +208,7 @@ func mostVoters(h *node.Remaining) (most int) {
 	return most
 }
 
-// explainRemaining says what keeps replicas on a node.
+// explainRemaining prints what keeps replicas on a node.
 func explainRemaining(s *streams, id kvpb.NodeID, h *node.Remaining, since time.Duration) {
 	if h.Ranges == 0 {
 		return
@@ -237,7 +237,7 @@ func explainRemaining(s *streams, id kvpb.NodeID, h *node.Remaining, since time.
 	}
 }
 
-// explainLost names the ranges of a node that have no quorum.
+// explainLost prints the ranges of a node without a quorum.
 func explainLost(s *streams, h *node.Remaining) {
 	if h.Lost == 0 {
 		return

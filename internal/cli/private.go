@@ -9,12 +9,11 @@ import (
 	"syscall"
 )
 
-// othersMask are the permissions of a file that concern others than its owner.
+// othersMask has the permissions of the group and of others.
 const othersMask = 0o077
 
-// keepPrivate lets nobody but the owner of the process into the directories of stores:
-// neither into the files that are there, nor into those made from now on. A directory
-// that does not exist yet will be made.
+// keepPrivate makes the directories of stores accessible to the owner of the process only: existing files
+// and files that the process creates later. A directory need not exist yet.
 func keepPrivate(dirs []string) error {
 	syscall.Umask(othersMask)
 	for _, dir := range dirs {
@@ -25,7 +24,7 @@ func keepPrivate(dirs []string) error {
 	return nil
 }
 
-// closeStore takes the permissions of others from all in a directory, if it exists.
+// closeStore removes the permissions of others from a directory and all its files, if it exists.
 func closeStore(dir string) error {
 	if err := filepath.WalkDir(dir, closeToOthers); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("the store must be open to its owner only: %w (its owner may run: chmod -R go-rwx %s)", err, dir)
@@ -33,7 +32,7 @@ func closeStore(dir string) error {
 	return nil
 }
 
-// closeToOthers takes the permissions of others from a file or directory.
+// closeToOthers removes the permissions of others from a file or directory.
 func closeToOthers(path string, e fs.DirEntry, err error) error {
 	if err != nil {
 		return err

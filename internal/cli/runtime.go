@@ -6,11 +6,10 @@ import (
 	"time"
 )
 
-// gcPercent is how much the heap may grow between collections of the Go runtime:
-// its live part is small, since caches and memtables lie outside it.
+// gcPercent is GOGC. It is high because the live heap is small: caches and memtables lie outside it.
 const gcPercent = 300
 
-// trimPeriod is how often memory that the C allocator keeps is given back.
+// trimPeriod is the interval at which free memory of the C allocator is returned to the system.
 const trimPeriod = 10 * time.Second
 
 // tuneRuntime keeps the process within --max-memory and --cache: the Go heap within

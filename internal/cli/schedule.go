@@ -16,20 +16,20 @@ const (
 	// (since 6.12; older kernels ignore the value): replies to many clients on the
 	// same processors then don't wait for the default slice of milliseconds.
 	timeSlice = 100_000
-	// fewProcessors is up to how many processors are shared with clients and other
-	// processes as a rule.
+	// fewProcessors is the number of processors up to which a node usually shares them with clients and
+	// other processes.
 	fewProcessors = 4
 )
 
-// tuneScheduler fits the node's threads to a machine that it may share with its
-// clients (docs/decisions/0006-scheduling.md).
+// tuneScheduler adapts the scheduling of the node's threads to a machine that it may share with its clients
+// (docs/decisions/0006-scheduling.md).
 func tuneScheduler() {
 	if n := runtime.NumCPU(); os.Getenv("GOMAXPROCS") == "" && n <= fewProcessors {
 		runtime.GOMAXPROCS(n + (n+1)/2)
 	}
 	tasks, err := fs.Disk().List("/proc/self/task")
 	if err != nil {
-		return // without it the node only answers later under load
+		return // without it latencies under load are higher
 	}
 	for _, t := range tasks {
 		if tid, err := strconv.Atoi(t); err == nil {

@@ -94,7 +94,7 @@ func newSQL(s *streams) *cobra.Command {
 	return c
 }
 
-// config puts the connection together.
+// config returns the configuration of the connection.
 func (f *sqlFlags) config() (*pgconn.Config, error) {
 	base := f.url
 	if base == "" {
@@ -109,8 +109,8 @@ func (f *sqlFlags) config() (*pgconn.Config, error) {
 		return nil, err
 	}
 	host, port := splitHostPort(f.host)
-	// A PostgreSQL key-value string takes the place of the URL, too, so parts are
-	// replaced in what was parsed.
+	// The target may be a PostgreSQL key-value string instead of a URL, so the flags replace fields of
+	// the parsed form.
 	return parseTarget(base, host, cmp.Or(f.port, port), f.user, f.database)
 }
 

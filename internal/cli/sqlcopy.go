@@ -10,7 +10,7 @@ import (
 	"strings"
 )
 
-// fileCopy is a COPY whose data is in a file of the client's machine.
+// fileCopy is a \copy: a COPY from or to a file of the client.
 type fileCopy struct {
 	sql  string // the statement for the server, from STDIN or to STDOUT
 	in   bool
@@ -50,7 +50,7 @@ func parseFileCopy(arg string) (*fileCopy, error) {
 	return nil, errCopySyntax
 }
 
-// copyWord is a word of a line, or all that a pair of parentheses or quotes holds.
+// copyWord is a word of a line, or the contents of a pair of parentheses or quotes.
 type copyWord struct {
 	text       string
 	start, end int
@@ -91,7 +91,7 @@ func copyWords(line string) (words []copyWord) {
 	return words
 }
 
-// unquote takes the quotes from the name of a file.
+// unquote removes the quotes from the name of a file.
 func unquote(name string) string {
 	if len(name) >= 2 && name[0] == '\'' && name[len(name)-1] == '\'' {
 		return strings.ReplaceAll(name[1:len(name)-1], "''", "'")
@@ -144,7 +144,7 @@ func (sh *shell) copyToFile(c *fileCopy) (err error) {
 	return err
 }
 
-// screen is where the shell writes what is not a result.
+// screen returns the output for text that is no result.
 func (sh *shell) screen() io.Writer {
 	if sh.file != nil {
 		return sh.terminal
@@ -152,8 +152,7 @@ func (sh *shell) screen() io.Writer {
 	return sh.out
 }
 
-// redirect writes results to a file from now on, or with an empty name to where they went
-// at first.
+// redirect makes the shell write results to a file, or with an empty name to the original output.
 func (sh *shell) redirect(name string) error {
 	if sh.file != nil {
 		err := sh.file.Close()

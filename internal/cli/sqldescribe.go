@@ -80,8 +80,7 @@ FROM pg_catalog.pg_proc p JOIN pg_catalog.pg_namespace n ON n.oid = p.pronamespa
 WHERE %s
 ORDER BY 1, 2, 4`
 
-// functionCondition selects the functions that a pattern names, and without one those that
-// do not come with the server.
+// functionCondition selects the functions that match a pattern; without a pattern, those of users.
 func functionCondition(pattern string) string {
 	schema, name, ok := strings.Cut(pattern, ".")
 	switch {
@@ -100,8 +99,7 @@ WHERE (t.typrelid = 0 OR (SELECT c.relkind = 'c' FROM pg_catalog.pg_class c WHER
   AND NOT EXISTS (SELECT 1 FROM pg_catalog.pg_type el WHERE el.oid = t.typelem AND el.typarray = t.oid) AND %s
 ORDER BY 1, 2`
 
-// typeCondition selects the types that a pattern names, by either of their names, and without one
-// those that do not come with the server.
+// typeCondition selects the types of which one name matches a pattern; without a pattern, those of users.
 func typeCondition(pattern string) string {
 	schema, name, ok := strings.Cut(pattern, ".")
 	switch {
@@ -114,8 +112,7 @@ func typeCondition(pattern string) string {
 	return "n.nspname ~ " + literal(nameRegexp(schema)) + " AND (t.typname ~ " + re + " OR pg_catalog.format_type(t.oid, NULL) ~ " + re + ")"
 }
 
-// nameCondition selects the relations that a pattern names: * and ? stand for any
-// characters, a schema may come first.
+// nameCondition selects the relations that match a pattern with * and ?, which may begin with a schema.
 func nameCondition(pattern string) string {
 	if pattern == "" {
 		return `n.nspname NOT IN ('pg_catalog', 'information_schema') AND n.nspname !~ '^pg_toast'
@@ -128,8 +125,8 @@ func nameCondition(pattern string) string {
 	return "n.nspname ~ " + literal(nameRegexp(schema)) + " AND c.relname ~ " + literal(nameRegexp(name))
 }
 
-// nameRegexp turns a pattern into a regular expression. Outside of double quotes,
-// letters are folded to lower case.
+// nameRegexp converts a pattern to a regular expression. Outside of double quotes it folds letters to lower
+// case.
 func nameRegexp(pattern string) string {
 	var b strings.Builder
 	b.WriteString("^(")
@@ -162,7 +159,7 @@ func literal(s string) string {
 	return q
 }
 
-// list prints the result of a catalog query below a title.
+// list prints a title and the result of a catalog query.
 func (sh *shell) list(title, sql string) error {
 	cols, rows, err := sh.fetch(sql)
 	if err != nil {
@@ -177,7 +174,7 @@ func (sh *shell) fetch(sql string) (cols []pgconn.FieldDescription, rows [][]str
 	results := sh.conn.Exec(context.Background(), sql)
 	for results.NextResult() {
 		r := results.ResultReader()
-		cols = slices.Clone(r.FieldDescriptions()) // which no rows have, too
+		cols = slices.Clone(r.FieldDescriptions()) // of an empty result, too
 		for r.NextRow() {
 			row := make([]string, len(cols))
 			for i, v := range r.Values() {

@@ -49,7 +49,7 @@ func (sh *shell) edit(name string) (err error) {
 	return nil
 }
 
-// writtenAt returns when a file was written last; zero if there is none.
+// writtenAt returns the modification time of a file; zero if it does not exist.
 func writtenAt(path string) time.Time {
 	if st, err := os.Stat(path); err == nil {
 		return st.ModTime()
@@ -57,8 +57,8 @@ func writtenAt(path string) time.Time {
 	return time.Time{}
 }
 
-// draftAge makes a draft old, so that an editor that writes it at once makes it newer, however
-// coarse the times of the file system are (PostgreSQL: 2 s).
+// draftAge is subtracted from the time of a draft, so that an editor that saves it at once changes the time
+// even on a file system with coarse timestamps (psql: 2 s).
 const draftAge = 2 * time.Second
 
 // draft writes the query buffer, or the last statement, to a new file.
@@ -79,8 +79,8 @@ func (sh *shell) draft() (path string, err error) {
 	return f.Name(), errors.Join(err, f.Close(), os.Chtimes(f.Name(), old, old))
 }
 
-// runProgram runs a program in the mode in which the prompt found the terminal: the prompt has
-// whole lines and their echo turned off.
+// runProgram runs a program with the terminal in its original mode: the prompt turns line mode and echo
+// off.
 func (sh *shell) runProgram(c *exec.Cmd) error {
 	if sh.found == nil {
 		return c.Run()

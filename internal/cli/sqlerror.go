@@ -10,11 +10,11 @@ import (
 	"github.com/mattn/go-runewidth"
 )
 
-// caretWidth is how much of a line is shown around an error's place.
+// caretWidth is the width of the part of a line that is shown around the position of an error.
 const caretWidth = 60
 
-// printError shows an error as psql does: the message, the line and a caret below
-// the place, the details. verbose adds the SQLSTATE.
+// printError prints an error as psql does: the message, the line with a caret below the position, the
+// details. verbose adds the SQLSTATE.
 func printError(w io.Writer, err error, sql string, verbose bool) {
 	var pe *pgconn.PgError
 	if !errors.As(err, &pe) {
@@ -58,8 +58,8 @@ func printMessage(w io.Writer, pe *pgconn.PgError, sql string, verbose bool) {
 	}
 }
 
-// printPlace shows the line of a statement that has the character at pos, counted
-// from 1, with a caret below it.
+// printPlace prints the line of a statement with the character at pos, counted from 1, and a caret below
+// it.
 func printPlace(w io.Writer, label, sql string, pos int) {
 	chars := []rune(sql)
 	if pos < 1 || pos > len(chars)+1 {

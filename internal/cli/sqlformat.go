@@ -13,11 +13,11 @@ import (
 	"github.com/mattn/go-runewidth"
 )
 
-// formats are the ways to print rows.
+// formats are the formats of printed rows.
 var formats = []string{"table", "csv", "tsv", "json", "records"}
 
-// rowPrinter prints the rows of one result. Values are as the server sent them; nil
-// is NULL and a value is valid only during the call.
+// rowPrinter prints the rows of one result. Values have the server's text form; nil is NULL. A value is valid
+// only during the call.
 type rowPrinter interface {
 	row(values [][]byte)
 	end() error
@@ -50,7 +50,7 @@ func columnNames(cols []pgconn.FieldDescription) []string {
 	return names
 }
 
-// linePrinter prints a row per line.
+// linePrinter prints one row per line.
 type linePrinter struct {
 	w      *bufio.Writer
 	sep    string
@@ -82,7 +82,7 @@ func (p *linePrinter) row(values [][]byte) {
 
 func (p *linePrinter) end() error { return p.w.Flush() }
 
-// quoteCSV quotes a value if necessary; an empty string too, since NULL is empty.
+// quoteCSV quotes a value if necessary. It quotes an empty string, since NULL is printed as nothing.
 func quoteCSV(s string) string {
 	if s != "" && s != `\.` && !strings.ContainsAny(s, ",\"\r\n") && strings.TrimSpace(s) == s {
 		return s
@@ -203,7 +203,7 @@ func isControl(r rune) bool {
 	return r < ' ' && r != '\n' && r != '\t' || r == 0x7f || r >= 0x80 && r < 0xa0
 }
 
-// expandTabs moves to multiples of eight, so that widths are right.
+// expandTabs replaces tabs by blanks up to multiples of eight columns, so that widths can be computed.
 func expandTabs(s string) string {
 	if !strings.ContainsRune(s, '\t') {
 		return s
@@ -270,8 +270,8 @@ func rowCount(n int) string {
 	return fmt.Sprintf("(%d rows)", n)
 }
 
-// line prints a row, or the names of the columns centered. A value of several lines
-// takes several, marked with + at their ends.
+// line prints a row, or the centered names of the columns. A value with several lines takes several lines,
+// marked with + at their ends.
 func (p *tablePrinter) line(cells []string, widths []int, header bool) {
 	lines, height := make([][]string, len(cells)), 1
 	for i, c := range cells {
@@ -308,7 +308,7 @@ func (p *tablePrinter) line(cells []string, widths []int, header bool) {
 	}
 }
 
-// recordPrinter prints a line per column, as psql's expanded display.
+// recordPrinter prints one line per column, as psql's expanded display does.
 type recordPrinter struct {
 	w     *bufio.Writer
 	names []string

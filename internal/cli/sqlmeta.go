@@ -50,7 +50,7 @@ Display and connection
                      expanded, echo, verbosity (default, verbose)
 `
 
-// command executes one of the shell's own commands.
+// command executes a backslash command.
 func (sh *shell) command(line string) error {
 	name, arg, _ := strings.Cut(line, " ")
 	name = strings.TrimSuffix(strings.TrimSpace(name), ";")
@@ -67,7 +67,7 @@ func (sh *shell) command(line string) error {
 	}
 	var pe *pgconn.PgError
 	if errors.As(err, &pe) {
-		return sh.report(err, "") // a query of ours: its text would only confuse
+		return sh.report(err, "") // the query is not the user's: its text is not shown
 	}
 	fmt.Fprintf(sh.err, "%s: %v\n", name, err)
 	if sh.errexit {
@@ -210,7 +210,7 @@ func (sh *shell) showOptions() {
 		sh.format, sh.echo, sh.errexit, sh.expanded, sh.timing, verbosity)
 }
 
-// syntaxes are the forms of the statements that people look up most.
+// syntaxes are the synopses of the statements that users look up most.
 var syntaxes = map[string]string{
 	"ALTER TABLE":     "ALTER TABLE name { ADD COLUMN col type … | DROP COLUMN col | RENAME … TO … | ADD CONSTRAINT … | ALTER COLUMN … }",
 	"BEGIN":           "BEGIN [ISOLATION LEVEL {SERIALIZABLE | REPEATABLE READ | READ COMMITTED}] [READ ONLY | READ WRITE]",

@@ -15,7 +15,7 @@ import (
 // historyFile is the name of the file in the home directory that keeps the history of the prompt.
 const historyFile = ".lichen_sql_history"
 
-// terminal reads lines that a person types.
+// terminal reads the lines that a user types.
 type terminal struct{ *liner.State }
 
 func (t *terminal) readLine(prompt string) (string, error) { return t.Prompt(prompt) }
@@ -63,7 +63,8 @@ func (sh *shell) prompt() error {
 	}
 }
 
-// shortcut turns the words that people try into commands.
+// shortcut returns the backslash command for exit, quit or help where a statement would begin, and any other
+// line as it is.
 func shortcut(line string, fresh bool) string {
 	if fresh {
 		switch strings.ToLower(strings.TrimRight(strings.TrimSpace(line), ";")) {
@@ -76,7 +77,8 @@ func shortcut(line string, fresh bool) string {
 	return line
 }
 
-// promptText names the server and the state of the transaction.
+// promptText returns the prompt. It names the user, the server and the database, and shows an open
+// transaction or an unfinished statement.
 func (sh *shell) promptText() string {
 	name := fmt.Sprintf("%s@%s:%d/%s", sh.cfg.User, filepath.Base(sh.cfg.Host), sh.cfg.Port, sh.cfg.Database)
 	if !sh.scan.blank() {
@@ -101,7 +103,7 @@ func (sh *shell) promptText() string {
 	return name + state + "> "
 }
 
-// remember adds a statement to the history, in one line if that doesn't change it.
+// remember adds a statement to the history, as one line if that does not change its meaning.
 func remember(l *liner.State, lines []string) {
 	joined := strings.Join(lines, " ")
 	if strings.Contains(joined, "--") || strings.Contains(joined, "'") {

@@ -5,8 +5,8 @@ import (
 	"unicode"
 )
 
-// statementScanner finds the ends of statements in text that arrives line by line:
-// a semicolon outside of quotes, comments and parentheses.
+// statementScanner splits text that arrives line by line into statements. A statement ends with a semicolon
+// outside of quotes, comments and parentheses.
 type statementScanner struct {
 	text strings.Builder
 	// escapes says that backslashes are escapes in '...': standard_conforming_strings is off.
@@ -25,19 +25,19 @@ type scanned struct {
 	command string // from its backslash to the end of the line
 }
 
-// blank reports whether nothing of a statement has been entered.
+// blank reports whether no statement has begun.
 func (s *statementScanner) blank() bool {
 	return s.quote == 0 && s.block == 0 && strings.TrimSpace(s.text.String()) == ""
 }
 
-// rest returns an unfinished statement and forgets it.
+// rest returns the unfinished statement and resets the scanner.
 func (s *statementScanner) rest() string {
 	t := strings.TrimSpace(s.text.String())
 	*s = statementScanner{escapes: s.escapes}
 	return t
 }
 
-// line scans a line, without its end, and returns the statements and commands that it completes.
+// line scans a line without its line end, and returns the statements and commands that it completes.
 func (s *statementScanner) line(line string) (out []scanned) {
 	from := 0
 	flush := func(to int) {
@@ -92,7 +92,7 @@ func (s *statementScanner) line(line string) (out []scanned) {
 	return out
 }
 
-// inside skips a character of a quoted part or comment and returns the place after it.
+// inside skips a character of a quoted part or comment and returns the position after it.
 func (s *statementScanner) inside(line string, i int) int {
 	rest := line[i:]
 	switch {
@@ -118,7 +118,7 @@ func (s *statementScanner) inside(line string, i int) int {
 	return i + 1
 }
 
-// dollarTag returns the $tag$ that s begins with, or nothing.
+// dollarTag returns the $tag$ at the beginning of s; empty if there is none.
 func dollarTag(s string) string {
 	end := strings.IndexByte(s[1:], '$')
 	if end < 0 {

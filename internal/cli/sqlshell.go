@@ -24,7 +24,7 @@ const connectTimeout = 15 * time.Second
 // maxIncludes bounds how deep \i may nest.
 const maxIncludes = 32
 
-// errQuit ends the shell because the user said so.
+// errQuit ends the shell at the request of the user.
 var errQuit = errors.New("quit")
 
 // errShown is an error that has been printed already.
@@ -52,22 +52,21 @@ type shell struct {
 	file     *os.File  // \o's, nil: none
 	terminal io.Writer // where results go without file
 
-	// found is the mode that the prompt found the terminal in, nil: there is no prompt.
+	// found is the original mode of the terminal; nil without a prompt.
 	found *term.State
 
 	// running is the connection while a statement runs on it, for interrupts.
 	running atomic.Pointer[pgconn.PgConn]
-	// endWatch ends the wait of \watch, nil: none goes on.
+	// endWatch ends the wait of \watch; nil while there is none.
 	endWatch atomic.Pointer[context.CancelFunc]
 }
 
-// lineReader gives the lines of the input, without their ends, and io.EOF after the
-// last.
+// lineReader returns the lines of the input without line ends, and io.EOF after the last one.
 type lineReader interface {
 	readLine(prompt string) (string, error)
 }
 
-// textLines reads lines that nobody types.
+// textLines reads lines from a file or a pipe.
 type textLines struct{ r *bufio.Reader }
 
 func (t *textLines) readLine(string) (string, error) {
@@ -120,7 +119,7 @@ func runShell(s *streams, cfg *pgconn.Config, f *shellFlags, welcome func(io.Wri
 	return err
 }
 
-// batch executes everything that doesn't come from a prompt.
+// batch executes the statements of the flags or of an input that is no terminal.
 func (sh *shell) batch(f *shellFlags) error {
 	switch {
 	case len(f.execute) > 0:
@@ -144,7 +143,7 @@ func (sh *shell) batch(f *shellFlags) error {
 	return sh.lines()
 }
 
-// connect opens the connection of sh.cfg in place of the one there is.
+// connect opens a connection by sh.cfg, in place of the present one.
 func (sh *shell) connect() error {
 	cfg := sh.cfg.Copy()
 	cfg.OnNotice = func(_ *pgconn.PgConn, n *pgconn.Notice) { printNotice(sh.err, n, sh.verbose) }
@@ -181,12 +180,11 @@ func rootCause(err error) error {
 	}
 }
 
-// interruptedCode is the exit code of a program that an interrupt ended.
+// interruptedCode is the exit code after an interrupt.
 const interruptedCode = 130
 
-// cancelOnInterrupt makes an interrupt cancel the running statement, not the shell.
-// Without a prompt the statement's error then ends the shell; if none is running, the
-// interrupt does.
+// cancelOnInterrupt makes an interrupt cancel the running statement instead of the shell. Without a prompt the
+// error of the statement then ends the shell, and so does an interrupt while no statement runs.
 func (sh *shell) cancelOnInterrupt() (stop func()) {
 	sig := make(chan os.Signal, 1)
 	signal.Notify(sig, os.Interrupt)
@@ -284,7 +282,7 @@ func (sh *shell) statement(sql string) error {
 	return err
 }
 
-// execute is statement that also says whether the server has executed it without an error.
+// execute is statement; ok reports whether the server executed the statement without an error.
 func (sh *shell) execute(sql string) (ok bool, err error) {
 	sh.last = sql
 	if sh.echo {

@@ -18,8 +18,7 @@ const (
 	maxWatch = 24 * time.Hour
 )
 
-// watch executes the query buffer, or the last statement, again and again, until an interrupt or the
-// statement's first error.
+// watch executes the query buffer, or the last statement, repeatedly until an interrupt or the first error.
 func (sh *shell) watch(arg string) error {
 	every, err := watchInterval(arg)
 	if err != nil {
@@ -44,7 +43,7 @@ func (sh *shell) watch(arg string) error {
 	}
 }
 
-// watchInterval reads the seconds between two executions.
+// watchInterval parses the seconds between two executions.
 func watchInterval(arg string) (time.Duration, error) {
 	if arg == "" {
 		return watchEvery, nil

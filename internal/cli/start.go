@@ -27,8 +27,8 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// readyVar names the environment variable by which --background's child knows
-// the descriptor to report on when it serves.
+// readyVar is the environment variable with the file descriptor on which the child of --background reports
+// that it serves.
 const readyVar = "LICHEN_READY_FD"
 
 type startFlags struct {
@@ -76,7 +76,7 @@ func newStart(s *streams) *cobra.Command {
 	return c
 }
 
-// common adds the flags of all nodes.
+// common adds the flags that all kinds of nodes have.
 func (f *startFlags) common(c *cobra.Command) {
 	fl := c.Flags()
 	f.flags = fl
@@ -126,8 +126,8 @@ func (f *startFlags) complete() (err error) {
 	return nil
 }
 
-// completeAddresses adds ports to addresses. A node that is open to all listens on this
-// machine only, unless told otherwise.
+// completeAddresses adds the default ports to addresses. An insecure node listens on localhost only, unless
+// the flags say otherwise.
 func (f *startFlags) completeAddresses() error {
 	n := &f.node
 	if n.Insecure && !f.flags.Changed("listen-addr") {
@@ -159,14 +159,14 @@ func (f *startFlags) completeAddresses() error {
 	return nil
 }
 
-// isLoopback reports whether a host is this machine as only it itself sees it.
+// isLoopback reports whether a host is reached from this machine only.
 func isLoopback(host string) bool {
 	ip := net.ParseIP(host)
 	return host == "localhost" || ip != nil && ip.IsLoopback()
 }
 
-// parseStores reads what --store was given. Two names of one directory are found by
-// where they lead.
+// parseStores parses the values of --store. It resolves links, so that one directory with two names is
+// refused.
 func parseStores(flags []string) (stores []config.Store, err error) {
 	seen := map[string]string{}
 	for _, flag := range flags {
@@ -190,7 +190,7 @@ func parseStores(flags []string) (stores []config.Store, err error) {
 	return stores, nil
 }
 
-// completeSecurity finds out whether the node runs with certificates.
+// completeSecurity determines whether the node runs with certificates.
 func (f *startFlags) completeSecurity() (err error) {
 	if f.node.Insecure {
 		if f.flags.Changed("certs-dir") {
@@ -206,7 +206,7 @@ func (f *startFlags) completeSecurity() (err error) {
 	return err
 }
 
-// reachedAt is the host by which the flags have others reach the node; empty if they leave it open.
+// reachedAt returns the host at which the flags say that others reach the node; empty if they do not.
 func (f *startFlags) reachedAt() string {
 	addr := f.node.AdvertiseAddr
 	if addr == "" {
@@ -274,7 +274,7 @@ func (f *startFlags) run(s *streams) error {
 	return n.Stop(context.Background())
 }
 
-// reloadOnHangup makes the node load its certificates again at each SIGHUP.
+// reloadOnHangup makes the node reload its certificates at each SIGHUP.
 func reloadOnHangup(s *streams, n *server.Node) (stop func()) {
 	hangup := make(chan os.Signal, 1)
 	signal.Notify(hangup, syscall.SIGHUP)
@@ -299,13 +299,13 @@ func reloadOnHangup(s *streams, n *server.Node) (stop func()) {
 	}
 }
 
-// joinNotice is how long a node waits for its cluster before it says so.
+// joinNotice is the time after which a node prints that it waits for its cluster.
 const joinNotice = 3 * time.Second
 
 var errInterrupted = errors.New("stopped before the node was part of a cluster")
 
-// awaitStart waits until the node serves. One that has no cluster yet says what to
-// do, and lets go a parent that waits for it.
+// awaitStart waits until the node serves. For a node without a cluster it prints what to do, and releases the
+// parent of --background.
 func (f *startFlags) awaitStart(s *streams, n *server.Node, started <-chan error, stop <-chan os.Signal) error {
 	notice := time.NewTimer(joinNotice)
 	defer notice.Stop()
@@ -329,7 +329,7 @@ func (f *startFlags) awaitStart(s *streams, n *server.Node, started <-chan error
 	}
 }
 
-// warnUnanswered says which addresses of --join do not answer, and why.
+// warnUnanswered prints the addresses of --join that do not answer, with the reasons.
 func warnUnanswered(s *streams, n *server.Node) {
 	if why := n.Unanswered(); n.Waiting() && len(why) > 0 {
 		fmt.Fprintf(s.err, "WARNING: not every address of --join answers; the node tries on, is the address right and a node running there?\n  %s\n",
@@ -345,8 +345,7 @@ func (f *startFlags) securityFlag() string {
 	return "--certs-dir=" + f.node.CertsDir
 }
 
-// startChild runs the same command in a process of its own and waits until it
-// serves.
+// startChild runs the same command in a process of its own and waits until that serves.
 func (f *startFlags) startChild(s *streams) error {
 	var args []string
 	for _, a := range os.Args[1:] {
@@ -412,8 +411,7 @@ func startBackground(args []string) (*background, error) {
 	return b, child.Process.Release()
 }
 
-// await waits until the process serves, or waits for a cluster, and returns what it
-// said so far.
+// await waits until the process serves, or waits for its cluster, and returns its output so far.
 func (b *background) await() (said string, err error) {
 	defer b.ready.Close()
 	defer b.said.Close()
@@ -428,8 +426,8 @@ func (b *background) await() (said string, err error) {
 	return string(text), err
 }
 
-// reportReady tells the parent that started this process with --background, once: later
-// the descriptor belongs to another file, the log's perhaps.
+// reportReady notifies the parent that started this process with --background. It does so once: later the
+// descriptor may belong to another file.
 func reportReady() {
 	fd, err := strconv.Atoi(os.Getenv(readyVar))
 	if err != nil {
@@ -488,7 +486,7 @@ func (f *startFlags) printBanner(w io.Writer, n *server.Node, begun time.Time, l
 	line("stop", "lichen stop --store="+c.Stores[0].Path)
 }
 
-// sqlURL is where root connects to a node.
+// sqlURL returns the URL at which root connects to a node.
 func sqlURL(addr, certsDir string) string {
 	q := url.Values{}
 	q.Set("sslmode", "disable")

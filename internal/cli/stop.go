@@ -17,8 +17,8 @@ import (
 )
 
 const (
-	// stopPoll is how often lichen stop looks whether the node has ended, stopNotice how
-	// often it says that it waits.
+	// stopPoll is the interval at which lichen stop checks whether the node has ended, stopNotice that of
+	// its messages.
 	stopPoll   = 50 * time.Millisecond
 	stopNotice = 5 * time.Second
 )
@@ -68,7 +68,7 @@ func (f *stopFlags) run(s *streams) error {
 	return nil
 }
 
-// pid finds the node's process.
+// pid returns the id of the node's process.
 func (f *stopFlags) pid() (int, error) {
 	if f.pidFile != "" {
 		return readPID(f.pidFile)
@@ -89,7 +89,7 @@ func (f *stopFlags) pid() (int, error) {
 	return pid, nil
 }
 
-// readPID reads the file of a process that runs.
+// readPID returns the id in a PID file if that process is running.
 func readPID(path string) (int, error) {
 	b, err := os.ReadFile(path)
 	if err != nil {
@@ -99,14 +99,14 @@ func readPID(path string) (int, error) {
 	if err != nil || pid <= 0 {
 		return 0, fmt.Errorf("%s holds no process id", path)
 	}
-	// After a crash the number may have become another program's.
+	// After a crash another program may have the id.
 	if args := processArgs(pid); len(args) < 2 || !strings.HasPrefix(args[1], "start") {
 		return 0, fmt.Errorf("the node of %s, process %d, does not run", path, pid)
 	}
 	return pid, nil
 }
 
-// isZombie reports whether a process has ended and only its parent has not noticed.
+// isZombie reports whether a process has ended and its parent has not waited for it yet.
 func isZombie(pid int) bool {
 	b, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(pid), "stat"))
 	if err != nil {

@@ -15,7 +15,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// urlTime is how long a database of others is put under load unless told otherwise.
+// urlTime is the default duration of the load on a cluster given by --url.
 const urlTime = 30 * time.Second
 
 type tortureFlags struct {
@@ -73,8 +73,7 @@ func newTorture(s *streams) *cobra.Command {
 	return c
 }
 
-// setDefaults fills in what was not given: all scenarios that the number of nodes
-// allows.
+// setDefaults sets the scenarios, if none are given, to all that the number of nodes allows.
 func (f *tortureFlags) setDefaults(c *cobra.Command) {
 	if c.Flags().Changed("scenarios") {
 		return

@@ -35,8 +35,8 @@ func versionText() string {
 		node.Version, commit(), runtime.GOOS, runtime.GOARCH, runtime.Version())
 }
 
-// builtFrom is the commit the program was built from, with a + if the files differed
-// from it: the Makefile has the linker set it. Without it what Go recorded is shown.
+// builtFrom is the commit of the build, with a + if files had changed. The Makefile sets it by the linker;
+// otherwise commit uses the revision that Go has recorded.
 var builtFrom string
 
 // commit is the revision the program was built from.

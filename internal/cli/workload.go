@@ -35,7 +35,7 @@ func newWorkload(s *streams) *cobra.Command {
 	return c
 }
 
-// noArgs refuses arguments as a mistake in how the command was called.
+// noArgs returns a usage error for arguments.
 func noArgs(c *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return nil
@@ -46,8 +46,7 @@ func noArgs(c *cobra.Command, args []string) error {
 	return usageError{fmt.Errorf("unexpected argument %q\nRun '%s --help' for its flags", args[0], c.CommandPath())}
 }
 
-// ycsbFlags are the flags of workload init|run ycsb. Each property of the workload
-// is a flag too.
+// ycsbFlags are the flags of workload init|run ycsb. Each property of the workload has a flag.
 type ycsbFlags struct {
 	files, options []string
 	displayEvery   time.Duration
@@ -105,8 +104,7 @@ func newYCSB(s *streams, load bool) *cobra.Command {
 	return c
 }
 
-// printPreset has the help show the defaults that hold as long as nothing is said about the
-// workload: those of workload A.
+// printPreset makes the help show the defaults of workload A, which apply unless another workload is named.
 func printPreset(fl *pflag.FlagSet) {
 	preset, err := ycsb.Preset("A")
 	must.NoError(err, "the workload A of YCSB")
@@ -116,7 +114,7 @@ func printPreset(fl *pflag.FlagSet) {
 	}
 }
 
-// config puts the properties together.
+// config returns the configuration by the properties and flags.
 func (f *ycsbFlags) config(fl *pflag.FlagSet, args []string) (*ycsb.Config, error) {
 	files, options, flags := ycsb.Properties{}, ycsb.Properties{}, ycsb.Properties{}
 	for _, name := range f.files {
@@ -218,8 +216,7 @@ func (f *ycsbFlags) run(s *streams, fl *pflag.FlagSet, args []string, load bool)
 	return suggestDrop(ycsb.Init(ctx, cfg, f.load, out), f.load.Drop)
 }
 
-// suggestDrop adds to the error of a load that met the rows or tables of an earlier one how
-// to begin anew.
+// suggestDrop adds a hint to the error of a load that found the tables or rows of an earlier one.
 func suggestDrop(err error, dropped bool) error {
 	var pe *pgconn.PgError
 	if dropped || !errors.As(err, &pe) || pe.Code != "23505" && pe.Code != "42P07" {

@@ -19,8 +19,7 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// setFlags are the flags of the workloads with a schema of their own, dvdrental and
-// ecommerce.
+// setFlags are the flags of the workloads with schemas of their own, dvdrental and ecommerce.
 type setFlags struct {
 	url        string
 	security   clientSecurity
@@ -35,7 +34,7 @@ type setFlags struct {
 	mix        string
 }
 
-// newSetCommand makes the parts of a command that all of these workloads share.
+// newSetCommand returns a command with the parts that these workloads share.
 func newSetCommand(f *setFlags, name, short, long string, run func(context.Context, workload.Target) error) *cobra.Command {
 	c := &cobra.Command{
 		Use: name + " [URL]", Short: short,
@@ -68,7 +67,7 @@ func newSetCommand(f *setFlags, name, short, long string, run func(context.Conte
 	return c
 }
 
-// addURL adds the flag that stands for the argument, as lichen sql has it.
+// addURL adds --url, which may be given instead of the argument, as with lichen sql.
 func (f *setFlags) addURL(fl *pflag.FlagSet) {
 	fl.StringVar(&f.url, "url", "", "URL of the server, as the argument gives it")
 }
