@@ -5,10 +5,7 @@ import (
 	"crypto/tls"
 	"crypto/x509/pkix"
 	"fmt"
-	"io"
-	"net"
 	"strings"
-	"time"
 
 	"github.com/lichendb/lichen/internal/pgwire/wire"
 	"github.com/lichendb/lichen/internal/sql"
@@ -31,10 +28,6 @@ const (
 	// tlsHandshake is the first byte of a TLS connection. No start-up message begins
 	// with it: it would be longer than allowed.
 	tlsHandshake = 0x16
-	// lingerTime and lingerBytes bound how long a connection is kept after its
-	// handshake failed.
-	lingerTime  = time.Second
-	lingerBytes = 64 << 10
 	// alpnSQL is the protocol that a client must ask for if it begins with TLS at
 	// once, so that it is not made to talk to another service under the same name.
 	alpnSQL = "postgresql"
@@ -92,7 +85,7 @@ func (c *conn) directTLS() error {
 		if first != tlsHandshake {
 			return nil
 		}
-		t = tls.Server(&replay{c.wire.NetConn(), c.wire.TakeInput()}, c.srv.tls)
+		t = tls.Server(&wire.Replay{Conn: c.wire.NetConn(), First: c.wire.TakeInput()}, c.srv.tls)
 	}
 	proto, err := c.handshake(t)
 	if err == nil && proto != alpnSQL {
@@ -106,7 +99,7 @@ func (c *conn) directTLS() error {
 func (c *conn) handshake(t *tls.Conn) (proto string, err error) {
 	if err := t.HandshakeContext(c.ctx); err != nil {
 		c.srv.log.Info("TLS handshake failed", "remote", c.remote, "err", err)
-		c.linger(t.NetConn())
+		wire.Linger(t.NetConn())
 		return "", errDone
 	}
 	st := t.ConnectionState()
@@ -147,33 +140,4 @@ func distinguishedName(n *pkix.Name) string {
 		fmt.Fprintf(&b, "/%s=%v", cmp.Or(attributeNames[id], id), a.Value)
 	}
 	return b.String()
-}
-
-// linger lets the client read why its handshake failed: closing a connection with
-// unread input makes the system drop what was sent.
-func (c *conn) linger(nc net.Conn) {
-	if r, ok := nc.(*replay); ok {
-		nc = r.Conn
-	}
-	half, ok := nc.(interface{ CloseWrite() error })
-	if !ok || half.CloseWrite() != nil || nc.SetReadDeadline(time.Now().Add(lingerTime)) != nil {
-		return
-	}
-	_, _ = io.CopyN(io.Discard, nc, lingerBytes) // it ends in one way or another
-}
-
-// replay is a connection of which some bytes were read already.
-type replay struct {
-	net.Conn
-	first []byte
-}
-
-// Read implements net.Conn.
-func (r *replay) Read(p []byte) (int, error) {
-	if len(r.first) > 0 {
-		n := copy(p, r.first)
-		r.first = r.first[n:]
-		return n, nil
-	}
-	return r.Conn.Read(p)
 }

@@ -5,11 +5,8 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
-	"io"
 	"net"
 	"strings"
-	"syscall"
-	"time"
 
 	"github.com/lichendb/lichen/internal/pgwire/wire"
 	"github.com/lichendb/lichen/internal/rpc"
@@ -19,9 +16,6 @@ import (
 const (
 	// tlsHandshake is the first byte of a connection that begins with TLS.
 	tlsHandshake = 0x16
-	// lingerTime and lingerBytes bound linger.
-	lingerTime  = time.Second
-	lingerBytes = 64 << 10
 )
 
 // loadCerts loads the node's certificates, unless the node is insecure.
@@ -68,14 +62,14 @@ func (n *Node) httpListener() net.Listener {
 // serveTLS serves a connection of the shared listener that begins with TLS. The negotiated protocol
 // tells nodes from SQL clients. known is called after the handshake.
 func (n *Node) serveTLS(c net.Conn, first []byte, known func()) {
-	t := tls.Server(wire.NewOutput(&replayed{Conn: c, first: first}), n.certs.ListenerTLS(rpc.ALPN))
+	t := tls.Server(wire.NewOutput(&wire.Replay{Conn: c, First: first}), n.certs.ListenerTLS(rpc.ALPN))
 	ctx, cancel := context.WithTimeout(context.Background(), sniffTimeout)
 	err := t.HandshakeContext(ctx)
 	cancel()
 	known()
 	if err != nil {
 		n.log.Info("TLS handshake failed", "remote", c.RemoteAddr(), "err", err)
-		linger(c)
+		wire.Linger(c)
 		_ = c.Close()
 		return
 	}
@@ -84,46 +78,4 @@ func (n *Node) serveTLS(c net.Conn, first []byte, known func()) {
 		return
 	}
 	n.Front().ServeConn(context.Background(), t, nil)
-}
-
-// linger keeps a connection after a failed handshake until the client has read the alert. If it were
-// closed with unread input, the system would discard the alert.
-func linger(c net.Conn) {
-	half, ok := c.(interface{ CloseWrite() error })
-	if !ok || half.CloseWrite() != nil || c.SetReadDeadline(time.Now().Add(lingerTime)) != nil {
-		return
-	}
-	_, _ = io.CopyN(io.Discard, c, lingerBytes) // it ends in one way or another
-}
-
-// replayed is a connection of which some bytes were read already.
-type replayed struct {
-	net.Conn
-	first []byte
-}
-
-// Read implements net.Conn.
-func (r *replayed) Read(p []byte) (int, error) {
-	if len(r.first) > 0 {
-		k := copy(p, r.first)
-		r.first = r.first[k:]
-		return k, nil
-	}
-	return r.Conn.Read(p)
-}
-
-// SyscallConn implements syscall.Conn, for a check whether the client has closed the socket.
-func (r *replayed) SyscallConn() (syscall.RawConn, error) {
-	if s, ok := r.Conn.(syscall.Conn); ok {
-		return s.SyscallConn()
-	}
-	return nil, errors.ErrUnsupported
-}
-
-// CloseWrite closes the sending half, as a TLS connection does at its end.
-func (r *replayed) CloseWrite() error {
-	if half, ok := r.Conn.(interface{ CloseWrite() error }); ok {
-		return half.CloseWrite()
-	}
-	return nil
 }
