@@ -117,11 +117,14 @@ func (x *execution) copyFrom(ctx context.Context, root *plan.Copy, opts *copyfmt
 	r.Limit(x.s.srv.cfg.Mem)
 	defer r.Close()
 	x.env.Copy = r
+	x.mayLoad(root.Input)
 	n, err := pr.Run(&x.env, nil)
 	if err != nil {
 		return r.Locate(err)
 	}
-	x.s.contents.Note(root.Table, n, n)
+	if !x.loaded {
+		x.s.contents.Note(root.Table, n, n)
+	}
 	return x.completeCopy(ctx, n)
 }
 

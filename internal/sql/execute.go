@@ -69,6 +69,7 @@ type execution struct {
 	met       time.Time     // when it met its first conflict
 	ahead     ahead
 	snapshot  kv.Snapshot // of a suspended execution
+	loaded    bool        // it has filled its table anew: see loads
 }
 
 func (x *execution) run(ctx context.Context) error {
@@ -155,6 +156,7 @@ func (x *execution) runPlanned(ctx context.Context) error {
 			s.coll.RollbackTo(coll)
 			err = txn.UndoStatement(ctx, sp)
 		case !anew:
+			s.coll.RollbackTo(coll)
 			err = txn.RetryStatement(ctx, sp, err)
 		}
 		switch {
@@ -273,6 +275,7 @@ func (x *execution) attempt(ctx context.Context) error {
 		return err
 	}
 	x.s.fillEnv(ctx, &x.env, x.params)
+	x.mayLoad(c.Prep.Root)
 	if err := x.program.Open(&x.env); err != nil {
 		return err
 	}
@@ -500,7 +503,9 @@ func (x *execution) Close() {
 	if x.program == nil {
 		return
 	}
-	x.s.contents.NoteWritten(x.cached.Prep.Root, x.program.RowsAffected())
+	if !x.loaded {
+		x.s.contents.NoteWritten(x.cached.Prep.Root, x.program.RowsAffected())
+	}
 	x.program.Close()
 	x.cached.Release(x.program)
 	x.program = nil

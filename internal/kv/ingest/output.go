@@ -33,8 +33,8 @@ func (t *transactional) write(block []kv.Write) error {
 }
 
 // find locks each key: a plain read would not see what the statement itself has written.
-func (t *transactional) find(r *run) (*entry, error) {
-	return r.eachUnique(func(key []byte) (bool, error) {
+func (t *transactional) find(r *run, found func(i int)) error {
+	return r.eachUnique(found, func(key []byte) (bool, error) {
 		res, err := t.txn.Lock(t.ctx, key, lock.Update, lock.WaitBlock)
 		return res.Found, err
 	})
@@ -101,59 +101,62 @@ func (o *ingested) close() {
 	o.wg.Wait()
 }
 
-func (o *ingested) find(r *run) (*entry, error) {
+func (o *ingested) find(r *run, found func(i int)) error {
 	if err := o.finish(); err != nil { // what was written before must be there
-		return nil, err
+		return err
 	}
 	txn := o.db.Begin(kv.TxnOptions{Isolation: kv.RepeatableRead, ReadOnly: true})
 	txn.BeginStatement()
 	defer txn.Rollback(o.ctx)
 	if r.written < scanRatio*len(r.entries) {
-		return o.scan(txn, r)
+		return o.scan(txn, r, found)
 	}
-	return r.eachUnique(func(key []byte) (bool, error) {
-		_, found, err := txn.Get(o.ctx, key)
-		return found, err
+	return r.eachUnique(found, func(key []byte) (bool, error) {
+		_, there, err := txn.Get(o.ctx, key)
+		return there, err
 	})
 }
 
 // scan looks for the keys of a run while it reads all that lies between them.
-func (o *ingested) scan(txn *kv.Txn, r *run) (*entry, error) {
+func (o *ingested) scan(txn *kv.Txn, r *run, found func(i int)) error {
 	var page kv.ScanResult
-	rest, end := r.entries, append(bytes.Clone(r.max), 0)
-	for start := r.key(&rest[0]); start != nil; start = bytes.Clone(page.Resume) {
+	at, end := 0, append(bytes.Clone(r.max), 0)
+	for start := r.key(&r.entries[0]); start != nil; start = bytes.Clone(page.Resume) {
 		page.Reset()
 		if err := txn.Scan(o.ctx, start, end, kv.ScanOptions{}, &page); err != nil {
-			return nil, err
+			return err
 		}
 		for i := range page.Len() {
 			key := page.Key(i)
-			for bytes.Compare(r.key(&rest[0]), key) < 0 {
-				if rest = rest[1:]; len(rest) == 0 {
-					return nil, nil
+			for bytes.Compare(r.key(&r.entries[at]), key) < 0 {
+				if at++; at == len(r.entries) {
+					return nil
 				}
 			}
-			if rest[0].unique && bytes.Equal(r.key(&rest[0]), key) {
-				return &rest[0], nil
+			if e := &r.entries[at]; e.unique() && bytes.Equal(r.key(e), key) {
+				found(at)
 			}
 		}
 	}
-	return nil, nil
+	return nil
 }
 
-// eachUnique returns the first unique entry, of those not above all that was written, whose key is found.
-func (r *run) eachUnique(found func(key []byte) (bool, error)) (*entry, error) {
+// eachUnique calls found with the position of each unique entry, of those not above all that was written, whose key is there.
+func (r *run) eachUnique(found func(i int), there func(key []byte) (bool, error)) error {
 	for i := range r.entries {
 		e := &r.entries[i]
 		if bytes.Compare(r.key(e), r.max) > 0 {
-			break
+			return nil
 		}
-		if !e.unique {
+		if !e.unique() {
 			continue
 		}
-		if is, err := found(r.key(e)); is || err != nil {
-			return e, err
+		switch is, err := there(r.key(e)); {
+		case err != nil:
+			return err
+		case is:
+			found(i)
 		}
 	}
-	return nil, nil
+	return nil
 }

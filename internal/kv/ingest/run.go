@@ -14,6 +14,7 @@ type run struct {
 	prefix  int // what all keys begin with has so many bytes
 	entries []entry
 	arena   []byte // keys and values
+	first   int64  // row of the first entry
 	ordered bool   // the entries are in the order of their keys
 	// max is the greatest key that was written, written how many there were.
 	max     []byte
@@ -23,27 +24,41 @@ type run struct {
 // entry is where a key and its value are in the arena. order has bytes of the key after those with which all
 // begin: most comparisons need no more.
 type entry struct {
-	order            uint64
-	at               uint32
-	keyLen, valueLen uint32
-	unique           bool
+	order      uint64
+	at         uint32
+	keyAndKind uint32 // length of the key, and whether it is unique
+	valueLen   uint32
+	row        uint32 // of the entry, from the first of the run
 }
+
+func (e *entry) keyLen() uint32 { return e.keyAndKind >> 1 }
+
+func (e *entry) unique() bool { return e.keyAndKind&1 != 0 }
 
 // entryBytes is the memory of an entry beside its key and value.
 const entryBytes = 24
 
-func (r *run) key(e *entry) []byte { return r.arena[e.at : e.at+e.keyLen : e.at+e.keyLen] }
+func (r *run) key(e *entry) []byte { return r.arena[e.at : e.at+e.keyLen() : e.at+e.keyLen()] }
 
 func (r *run) value(e *entry) []byte {
-	from := e.at + e.keyLen
+	from := e.at + e.keyLen()
 	return r.arena[from : from+e.valueLen : from+e.valueLen]
 }
 
 // bytes is the memory that the run takes.
 func (r *run) bytes() int { return len(r.arena) + len(r.entries)*entryBytes }
 
-func (r *run) add(key, value []byte, unique bool) {
-	e := entry{order: order(key[min(r.prefix, len(key)):]), at: uint32(len(r.arena)), keyLen: uint32(len(key)), valueLen: uint32(len(value)), unique: unique}
+func (r *run) add(key, value []byte, unique bool, row int64) {
+	if len(r.entries) == 0 {
+		r.first = row
+	}
+	e := entry{
+		order: order(key[min(r.prefix, len(key)):]), at: uint32(len(r.arena)), keyAndKind: uint32(len(key)) << 1,
+		valueLen: uint32(len(value)), row: uint32(row - r.first),
+	}
+	if unique {
+		e.keyAndKind |= 1
+	}
 	r.arena = append(append(r.arena, key...), value...)
 	if n := len(r.entries); r.ordered && n > 0 {
 		r.ordered = r.compare(&r.entries[n-1], &e) <= 0
@@ -65,8 +80,13 @@ func (r *run) compare(a, b *entry) int {
 	if a.order != b.order {
 		return cmp.Compare(a.order, b.order)
 	}
-	return bytes.Compare(r.key(a), r.key(b))
+	if c := bytes.Compare(r.key(a), r.key(b)); c != 0 {
+		return c
+	}
+	return cmp.Compare(a.row, b.row)
 }
+
+func (r *run) sameKey(a, b *entry) bool { return a.order == b.order && bytes.Equal(r.key(a), r.key(b)) }
 
 // sort puts the entries in order. The bytes that all keys of the run begin with are passed over: keys of small numbers
 // differ in few of their last bytes.

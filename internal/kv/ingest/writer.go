@@ -3,7 +3,6 @@ package ingest
 import (
 	"bytes"
 	"context"
-	"slices"
 
 	"github.com/lichendb/lichen/internal/kv"
 	"github.com/lichendb/lichen/internal/quota"
@@ -20,10 +19,12 @@ const (
 	blockBytes = 1 << 20
 )
 
-// DuplicateError says that two entries of a unique index have the same key. The entry is one of them.
+// DuplicateError says that two entries of a unique index have the same key. The entry is the later one. Of several
+// such entries it is the one of the lowest row, then of the lowest index and key.
 type DuplicateError struct {
 	Index      int
 	Key, Value []byte
+	Row        int64 // as given to Add
 }
 
 // Error implements error.
@@ -60,8 +61,8 @@ type Writer struct {
 type output interface {
 	// write writes a block, or begins to.
 	write(block []kv.Write) error
-	// find returns a unique entry of a sorted run whose key was written before; nil if there is none.
-	find(r *run) (*entry, error)
+	// find calls found with the position of each unique entry of a sorted run whose key was written before.
+	find(r *run, found func(i int)) error
 	// finish waits until everything is there.
 	finish() error
 	// close gives up what is on its way, and waits for its end.
@@ -78,8 +79,9 @@ func New(ctx context.Context, o Options) *Writer {
 	return w
 }
 
-// Add takes an entry of an index, by its position among the prefixes. It may return the error of an earlier one.
-func (w *Writer) Add(index int, key, value []byte, unique bool) error {
+// Add takes an entry of an index, by its position among the prefixes. It may return the error of an earlier one. row is the
+// number of the row to which the entry belongs, not less than that of the entry before; 0 if errors need not name the first.
+func (w *Writer) Add(index int, key, value []byte, unique bool, row int64) error {
 	n := len(key) + len(value) + entryBytes
 	if w.mem.Grow(int64(n)) != nil {
 		if err := w.emitAll(); err != nil {
@@ -90,7 +92,7 @@ func (w *Writer) Add(index int, key, value []byte, unique bool) error {
 		}
 	}
 	r := &w.runs[index]
-	r.add(key, value, unique)
+	r.add(key, value, unique, row)
 	w.held += n
 	w.count++
 	if w.out == nil && w.full() {
@@ -175,9 +177,11 @@ func (w *Writer) emit(index int) error {
 	if len(r.entries) == 0 {
 		return nil
 	}
-	r.sort()
-	if err := w.verify(index); err != nil {
+	switch dup, err := w.verify(index); {
+	case err != nil:
 		return err
+	case dup != nil:
+		return w.Verify()
 	}
 	bytes, count := r.bytes(), len(r.entries)
 	if last := r.key(&r.entries[count-1]); string(last) > string(r.max) {
@@ -198,26 +202,52 @@ func (w *Writer) emit(index int) error {
 	return nil
 }
 
-// verify looks for duplicates in a sorted run, and among what was written before.
-func (w *Writer) verify(index int) error {
-	r := &w.runs[index]
-	for i := 1; i < len(r.entries); i++ {
-		if a, b := &r.entries[i-1], &r.entries[i]; (a.unique || b.unique) && a.order == b.order && bytes.Equal(r.key(a), r.key(b)) {
-			return r.duplicate(index, b)
+// Verify looks for duplicates among all entries that were added.
+func (w *Writer) Verify() error {
+	var first *DuplicateError
+	for i := range w.runs {
+		switch dup, err := w.verify(i); {
+		case err != nil:
+			return err
+		case dup != nil && (first == nil || dup.Row < first.Row):
+			first = dup
 		}
 	}
-	if r.max == nil || bytes.Compare(r.key(&r.entries[0]), r.max) > 0 || !slices.ContainsFunc(r.entries, func(e entry) bool { return e.unique }) {
-		return nil // all are new
+	if first == nil {
+		return nil
 	}
-	switch e, err := w.out.find(r); {
-	case err != nil:
-		return err
-	case e != nil:
-		return r.duplicate(index, e)
-	}
-	return nil
+	return first
 }
 
-func (r *run) duplicate(index int, e *entry) error {
-	return &DuplicateError{Index: index, Key: bytes.Clone(r.key(e)), Value: bytes.Clone(r.value(e))}
+// verify sorts a run and looks for duplicates in it, and among what was written before.
+func (w *Writer) verify(index int) (*DuplicateError, error) {
+	r := &w.runs[index]
+	if len(r.entries) == 0 {
+		return nil, nil
+	}
+	r.sort()
+	first := -1 // the duplicate to report
+	found := func(i int) {
+		if first < 0 || r.entries[i].row < r.entries[first].row {
+			first = i
+		}
+	}
+	unique := r.entries[0].unique()
+	for i := 1; i < len(r.entries); i++ {
+		a, b := &r.entries[i-1], &r.entries[i]
+		unique = unique || b.unique()
+		if (a.unique() || b.unique()) && r.sameKey(a, b) {
+			found(i)
+		}
+	}
+	if unique && r.max != nil && bytes.Compare(r.key(&r.entries[0]), r.max) <= 0 {
+		if err := w.out.find(r, found); err != nil {
+			return nil, err
+		}
+	}
+	if first < 0 {
+		return nil, nil
+	}
+	e := &r.entries[first]
+	return &DuplicateError{Index: index, Key: bytes.Clone(r.key(e)), Value: bytes.Clone(r.value(e)), Row: r.first + int64(e.row)}, nil
 }

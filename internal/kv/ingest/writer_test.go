@@ -64,8 +64,8 @@ func TestWriter(t *testing.T) {
 			w := beside(t.Context(), n.DB, pool)
 			defer w.Close()
 			for i, j := range rand.New(rand.NewPCG(1, 2)).Perm(rows) {
-				err := errors.Join(w.Add(0, testKey(0, i), fmt.Appendf(nil, "value of %07d", i), true),
-					w.Add(1, testKey(1, j), fmt.Appendf(nil, "value of %07d", j), false))
+				err := errors.Join(w.Add(0, testKey(0, i), fmt.Appendf(nil, "value of %07d", i), true, 0),
+					w.Add(1, testKey(1, j), fmt.Appendf(nil, "value of %07d", j), false, 0))
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -98,7 +98,7 @@ func TestSort(t *testing.T) {
 				key[1+rng.IntN(len(key)-1)] = byte(rng.IntN(256))
 			}
 			want = append(want, key)
-			r.add(key, nil, false)
+			r.add(key, nil, false, 0)
 		}
 		slices.SortFunc(want, bytes.Compare)
 		r.sort()
@@ -155,7 +155,7 @@ func TestDuplicates(t *testing.T) {
 
 // addTwice adds key 1, others, and key 1 again.
 func addTwice(w *Writer, between int, unique bool) (err error) {
-	add := func(i int) { err = errors.Join(err, w.Add(0, testKey(0, i), []byte("value"), unique)) }
+	add := func(i int) { err = errors.Join(err, w.Add(0, testKey(0, i), []byte("value"), unique, 0)) }
 	for i := range between + 2 {
 		add(i)
 	}
@@ -175,7 +175,7 @@ func TestDuplicateOfOverlappingRuns(t *testing.T) {
 	var err error
 	for _, i := range again {
 		if err == nil {
-			err = w.Add(0, testKey(0, i), []byte("v"), true)
+			err = w.Add(0, testKey(0, i), []byte("v"), true, 0)
 		}
 	}
 	if err == nil {
@@ -192,7 +192,7 @@ func TestFailure(t *testing.T) {
 	n := clustertest.Open(t, fs.NewMem())
 	add := func(ctx context.Context) *Writer {
 		w := beside(ctx, n.DB, nil)
-		if err := errors.Join(w.decide(), w.Add(0, testKey(0, 1), []byte("v"), true)); err != nil {
+		if err := errors.Join(w.decide(), w.Add(0, testKey(0, 1), []byte("v"), true, 0)); err != nil {
 			t.Fatal(err)
 		}
 		return w
@@ -214,5 +214,38 @@ func TestFailure(t *testing.T) {
 	}
 	if err := w.Finish(); err == nil {
 		t.Error("no error of a store that is closed")
+	}
+}
+
+// Of several duplicates, in two indexes and over several runs, the one is reported that was added first.
+func TestFirstDuplicate(t *testing.T) {
+	for _, memory := range []int64{256 << 10, 64 << 20} {
+		n := clustertest.Open(t, fs.NewMem())
+		w := beside(t.Context(), n.DB, quota.NewPool("test", memory))
+		const rows = 8000
+		rng := rand.New(rand.NewPCG(3, 4))
+		numbers, others := rng.Perm(rows), rng.Perm(rows)
+		numbers[6000], numbers[7000] = numbers[10], numbers[20] // of the first index
+		others[5000], others[6500] = others[4000], others[1]    // of the second
+		var err error
+		for i := range rows {
+			if err == nil {
+				err = w.Add(0, testKey(0, numbers[i]), []byte("v"), true, int64(100+i))
+			}
+			if err == nil {
+				err = w.Add(1, testKey(1, others[i]), []byte("v"), true, int64(100+i))
+			}
+		}
+		if err == nil {
+			err = w.Verify()
+		}
+		var d *DuplicateError
+		if !errors.As(err, &d) || d.Index != 1 || d.Row != 5100 || !bytes.Equal(d.Key, testKey(1, others[4000])) {
+			t.Errorf("memory %d: %+v", memory, err)
+		}
+		w.Close()
+		if err := n.Store.Close(); err != nil {
+			t.Error(err)
+		}
 	}
 }

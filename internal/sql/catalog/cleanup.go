@@ -95,11 +95,12 @@ func (c *Collection) ClearOnCommit(ctx context.Context, span keys.Span) error {
 }
 
 // ClearUnlessCommitted has the data of a span, which is about to be written
-// outside the transaction, deleted unless the transaction commits.
-func (c *Collection) ClearUnlessCommitted(ctx context.Context, span keys.Span) error {
+// outside the transaction, deleted unless the transaction calls keep and commits. keep
+// reads the present: the snapshot must be no older than the call (Freshen).
+func (c *Collection) ClearUnlessCommitted(ctx context.Context, span keys.Span) (keep func(context.Context) error, err error) {
 	id, b, err := c.newCleanup(ctx, span)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	err = c.store.db.Run(ctx, func(ctx context.Context, t *kv.Txn) error {
 		if _, err := t.Lock(ctx, cleanupKey(id), lock.Update, lock.WaitBlock); err != nil {
@@ -107,13 +108,7 @@ func (c *Collection) ClearUnlessCommitted(ctx context.Context, span keys.Span) e
 		}
 		return t.Put(cleanupKey(id), b)
 	})
-	if err != nil {
-		return err
-	}
-	if err := c.freshen(ctx, c.store.db.Clock().Now()); err != nil {
-		return err
-	}
-	return c.lockAndPut(ctx, cleanupKey(id), nil)
+	return func(ctx context.Context) error { return c.lockAndPut(ctx, cleanupKey(id), nil) }, err
 }
 
 // newCleanup makes a record that the Cleaner leaves alone until the transaction

@@ -310,6 +310,12 @@ func (c *Collection) pinnedElsewhere(o *object) bool {
 	return found
 }
 
+// UsedElsewhere reports whether another session of this node uses an object at this moment.
+func (c *Collection) UsedElsewhere(id ID) bool {
+	o := c.store.object(id)
+	return o != nil && c.pinnedElsewhere(o)
+}
+
 func (c *Collection) granted(o *object) bool {
 	x := o.excl.Load()
 	return x != nil && x.owner == c && x.granted

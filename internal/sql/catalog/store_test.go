@@ -214,13 +214,24 @@ func TestCleaner(t *testing.T) {
 	}
 	span := func(i uint64) keys.Span { return keys.IndexSpan(1, 100, i) }
 	s := n.session(t)
+	build := func(span keys.Span) {
+		t.Helper()
+		keep, err := s.ClearUnlessCommitted(ctx, span)
+		if err == nil {
+			err = s.Freshen(ctx)
+		}
+		if err == nil {
+			err = keep(ctx)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
 	s.begin(kv.TxnOptions{})
 	if err := s.ClearOnCommit(ctx, span(1)); err != nil {
 		t.Fatal(err)
 	}
-	if err := s.ClearUnlessCommitted(ctx, span(2)); err != nil {
-		t.Fatal(err)
-	}
+	build(span(2))
 	pass(0) // the transaction is still open
 	s.rollback()
 	pass(1) // what was built is cleared, what was to be dropped stays
@@ -231,9 +242,7 @@ func TestCleaner(t *testing.T) {
 	if err := s.ClearOnCommit(ctx, span(3)); err != nil {
 		t.Fatal(err)
 	}
-	if err := s.ClearUnlessCommitted(ctx, span(4)); err != nil {
-		t.Fatal(err)
-	}
+	build(span(4))
 	s.commit()
 	n.close(t)
 	disk := n.disk

@@ -253,6 +253,9 @@ func (r *Reader) nextBinary(row []types.Datum) (bool, error) {
 }
 
 func (r *Reader) binaryContext() string {
+	if r.binary.row == 0 {
+		return copyContext + r.Table
+	}
 	at := fmt.Sprintf(copyContext+"%s, line %d", r.Table, r.binary.row)
 	if r.col >= 0 {
 		at += ", column " + r.cols[r.col].name

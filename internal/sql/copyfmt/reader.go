@@ -159,6 +159,20 @@ func (r *Reader) FailedAt(n int) {
 	r.lines.number, r.line, r.haveLine = at.number, r.shown[start:at.end], true
 }
 
+// Number returns the number of the line of the n-th row since Forget, from 0, or that of the row in the binary format.
+func (r *Reader) Number(n int) int64 { return int64(r.places[n].number) }
+
+// FailedAtNumber says that the row of that number could not be stored, or one that is not known if it is 0: Locate
+// adds the number alone.
+func (r *Reader) FailedAtNumber(number int64) {
+	r.col, r.haveLine = -1, false
+	if r.binary != nil {
+		r.binary.row = int(number)
+		return
+	}
+	r.lines.number = int(number)
+}
+
 // nextText is NextRow for the text and the csv format.
 func (r *Reader) nextText(row []types.Datum) (bool, error) {
 	if !r.begun {
@@ -295,6 +309,8 @@ func (r *Reader) context() string {
 	}
 	at := fmt.Sprintf(copyContext+"%s, line %d", r.Table, r.lines.number)
 	switch {
+	case r.lines.number == 0:
+		return copyContext + r.Table
 	case r.haveLine && r.col >= 0 && r.fields.fields[r.col].null:
 		return fmt.Sprintf("%s, column %s: null input", at, r.cols[r.col].name)
 	case r.haveLine && r.col >= 0:

@@ -352,6 +352,10 @@ func (s *sliceSource) Forget() {}
 
 func (s *sliceSource) FailedAt(int) {}
 
+func (s *sliceSource) Number(int) int64 { return int64(s.pos) }
+
+func (s *sliceSource) FailedAtNumber(int64) {}
+
 func TestCopyRows(t *testing.T) {
 	w := standardWorld(t)
 	p, err := w.plan("copy t from stdin", nil)

@@ -319,22 +319,36 @@ func (a *Alteration) renewPrimary(ctx context.Context) error {
 // RenewAlike gives index i a fresh id and, as its keys stay what they are, the
 // boundaries that were made in the old one.
 func (a *Alteration) RenewAlike(ctx context.Context, i int) error {
+	id, err := relations.TakeIndexID(ctx, a.E, a.T)
+	if err != nil {
+		return err
+	}
+	return a.MoveAlike(ctx, i, id)
+}
+
+// MoveAlike gives index i an id that was taken for it, as RenewAlike does.
+func (a *Alteration) MoveAlike(ctx context.Context, i int, id catalog.IndexID) error {
 	old := a.T.Indexes[i].ID
-	err := a.renewIndex(ctx, i)
-	zoneconfig.CopySplits(a.E, a.T, old, a.T.Indexes[i].ID)
+	err := a.moveIndex(ctx, i, id)
+	zoneconfig.CopySplits(a.E, a.T, old, id)
 	return err
 }
 
 // renewIndex gives index i a fresh id; the caller fills it.
 func (a *Alteration) renewIndex(ctx context.Context, i int) error {
+	id, err := relations.TakeIndexID(ctx, a.E, a.T)
+	if err != nil {
+		return err
+	}
+	return a.moveIndex(ctx, i, id)
+}
+
+func (a *Alteration) moveIndex(ctx context.Context, i int, id catalog.IndexID) error {
 	old := a.T.Indexes[i].ID
 	if err := clearIndex(ctx, a.E, a.T, old); err != nil {
 		return err
 	}
-	var err error
-	if a.T.Indexes[i].ID, err = relations.TakeIndexID(ctx, a.E, a.T); err != nil {
-		return err
-	}
+	a.T.Indexes[i].ID = id
 	if i == 0 {
 		a.T.ForgetLostColumns()
 	}

@@ -23,6 +23,7 @@ type sink struct {
 	// prefixes are those of indexes, and then of others.
 	prefixes [][]byte
 	w        *ingest.Writer
+	keep     []func(context.Context) error // to be called when all is there: see ClearUnlessCommitted
 }
 
 func newSink(ctx context.Context, e *statement.Env, indexes []*rowcodec.Index, prefixes [][]byte) *sink {
@@ -35,7 +36,7 @@ func newSink(ctx context.Context, e *statement.Env, indexes []*rowcodec.Index, p
 
 // add takes an entry.
 func (s *sink) add(index int, key, value []byte, unique bool) error {
-	return s.duplicated(s.w.Add(index, key, value, unique))
+	return s.duplicated(s.w.Add(index, key, value, unique, 0))
 }
 
 // leaveTxn returns where a long build writes; nil: in the statement's transaction. A transaction whose
@@ -45,9 +46,11 @@ func (s *sink) leaveTxn(ctx context.Context) (*kv.DB, error) {
 		return nil, nil
 	}
 	for _, p := range s.prefixes {
-		if err := s.e.Coll.ClearUnlessCommitted(ctx, keys.Span{Start: p, End: keys.PrefixEnd(p)}); err != nil {
+		keep, err := s.e.Coll.ClearUnlessCommitted(ctx, keys.Span{Start: p, End: keys.PrefixEnd(p)})
+		if err != nil {
 			return nil, err
 		}
+		s.keep = append(s.keep, keep)
 	}
 	return s.e.Coll.Store().DB(), nil
 }
@@ -66,8 +69,16 @@ func (s *sink) finish(ctx context.Context) error {
 	if err := s.w.Finish(); err != nil {
 		return s.duplicated(err)
 	}
-	if s.w.Beside() {
-		return s.e.Coll.Freshen(ctx)
+	if !s.w.Beside() {
+		return nil
+	}
+	if err := s.e.Coll.Freshen(ctx); err != nil {
+		return err
+	}
+	for _, keep := range s.keep {
+		if err := keep(ctx); err != nil {
+			return err
+		}
 	}
 	return nil
 }

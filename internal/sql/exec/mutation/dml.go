@@ -2,6 +2,7 @@ package mutation
 
 import (
 	"bytes"
+	"errors"
 
 	"github.com/lichendb/lichen/internal/lock"
 	"github.com/lichendb/lichen/internal/sql/exec/expr"
@@ -24,6 +25,7 @@ type dml struct {
 	returning []expr.Func
 	hasReturn bool
 	rows      int64 // affected
+	at        int   // position of the row at hand in the batch
 	text      rowcontainer.Scratch
 	// ahead, if set, prepares for the rows of a batch of the input.
 	ahead func(in *rowcontainer.Batch) error
@@ -61,7 +63,7 @@ func (d *dml) loop(b *rowcontainer.Batch, step func(row types.Row, b *rowcontain
 		ok, err := d.src.Fetch(want)
 		if !ok {
 			if err != nil && d.src.Batch.Err != nil { // the row behind those of the batch before
-				d.failedAt(d.src.Batch.Len())
+				d.failedAt(d.src.Batch.Len(), err)
 			}
 			return err
 		}
@@ -71,8 +73,9 @@ func (d *dml) loop(b *rowcontainer.Batch, step func(row types.Row, b *rowcontain
 			}
 		}
 		for i := 0; i < d.src.Batch.Len(); i++ {
+			d.at = i
 			if err := step(d.src.Batch.Row(i), b); err != nil {
-				d.failedAt(i)
+				d.failedAt(i, err)
 				return err
 			}
 		}
@@ -85,11 +88,19 @@ func (d *dml) loop(b *rowcontainer.Batch, step func(row types.Row, b *rowcontain
 	}
 }
 
-// failedAt tells the source of COPY FROM which row of its batch could not be stored.
-func (d *dml) failedAt(n int) {
-	if c := d.run.Env.Copy; c != nil {
-		c.FailedAt(n)
+// failedAt tells the source of COPY FROM which row of its batch could not be stored. Of one with a key that is there it
+// shows the number alone, as PostgreSQL does.
+func (d *dml) failedAt(n int, err error) {
+	c := d.run.Env.Copy
+	if c == nil {
+		return
 	}
+	var e *pgerr.Error
+	if errors.As(err, &e) && (e.Code == pgerr.UniqueViolation || e.Code == tableaccess.ExclusionViolation) && n < d.src.Batch.Len() {
+		c.FailedAtNumber(c.Number(n))
+		return
+	}
+	c.FailedAt(n)
 }
 
 // emit appends the RETURNING list for a row.

@@ -27,6 +27,8 @@ type insertOp struct {
 	// For ON CONFLICT DO UPDATE: the proposed row, the existing row, the row to
 	// store.
 	combined types.Row
+	loadable bool // rows may be loaded
+	loading  loading
 }
 
 // conflict is a compiled ON CONFLICT.
@@ -86,7 +88,11 @@ func CompileInsert(c *operator.Compiler, st *Statement, n *plan.Insert) (operato
 	if ins.checks, err = tableaccess.CompileChecks(&c.Compiler, n.Checks, stored); err != nil {
 		return nil, err
 	}
-	return ins, compileReturning(c, &ins.dml, n.Returning, stored)
+	if err := compileReturning(c, &ins.dml, n.Returning, stored); err != nil {
+		return nil, err
+	}
+	ins.loadable = ins.mayLoad(n)
+	return ins, nil
 }
 
 // replacesAll reports whether an UPSERT's update overwrites every column that is
@@ -194,7 +200,26 @@ func isArbiter(list []*catalog.Index, ix *catalog.Index) bool {
 	return false
 }
 
-func (ins *insertOp) Next(b *rowcontainer.Batch) error { return ins.loop(b, ins.step) }
+func (ins *insertOp) Open() error {
+	ins.loading.begin(ins)
+	return ins.dml.Open()
+}
+
+func (ins *insertOp) Close() {
+	ins.loading.close()
+	ins.dml.Close()
+}
+
+func (ins *insertOp) Next(b *rowcontainer.Batch) error {
+	err := ins.loop(b, ins.step)
+	if !ins.loadable {
+		return err
+	}
+	if err != nil {
+		return ins.loading.failed(err)
+	}
+	return ins.loading.finish()
+}
 
 func (ins *insertOp) step(in types.Row, b *rowcontainer.Batch) error {
 	row := in[:len(ins.writer.Table().Columns)]
@@ -220,6 +245,10 @@ func (ins *insertOp) step(in types.Row, b *rowcontainer.Batch) error {
 			return err
 		}
 		if err := ins.wrote(nil, row); err != nil {
+			return err
+		}
+	case ins.loading.on:
+		if err := ins.loading.add(row, ins.at); err != nil {
 			return err
 		}
 	case ins.conflict == nil:
@@ -367,6 +396,9 @@ func (ins *insertOp) applySet(stored, old types.Row) (bool, error) {
 
 // lockAhead locks the unique keys of rows that are about to be inserted.
 func (ins *insertOp) lockAhead(in *rowcontainer.Batch) error {
+	if ins.loading.on {
+		return nil
+	}
 	w := ins.writer
 	var keys [][]byte
 	var room []byte

@@ -33,6 +33,8 @@ type Env struct {
 	Statements StatementProvider
 	// Copy yields the rows of a plan.CopyRows; nil otherwise.
 	Copy RowSource
+	// Loads lets an INSERT of many rows write them beside the transaction; nil: they are written in it.
+	Loads Loads
 	// BatchRows bounds the rows of a batch; 0 means the constant BatchRows.
 	BatchRows int
 	// ParallelWorkers is how many goroutines read a table at once at most, of those that Workers has; 0
@@ -64,6 +66,10 @@ type RowSource interface {
 	Forget()
 	// FailedAt says that the n-th row since Forget, from 0, could not be stored: errors are about it.
 	FailedAt(n int)
+	// Number returns the number of the n-th row since Forget, from 0: numbers rise from row to row.
+	Number(n int) int64
+	// FailedAtNumber says that errors are about the row of that number, or of an unknown one if it is 0.
+	FailedAtNumber(number int64)
 }
 
 // VirtualRequest says which rows of a virtual table are wanted, and what of them.

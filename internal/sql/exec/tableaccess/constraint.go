@@ -17,8 +17,8 @@ import (
 // maxDetailField is how many bytes of a value PostgreSQL shows of a failing row.
 const maxDetailField = 64
 
-// exclusionViolation is 23P01.
-const exclusionViolation pgerr.Code = "23P01"
+// ExclusionViolation is 23P01.
+const ExclusionViolation pgerr.Code = "23P01"
 
 // Check is a compiled CHECK constraint.
 type Check struct {
@@ -172,7 +172,7 @@ func (w *Writer) DeferrableArbiterError(ix *catalog.Index) error {
 func (w *Writer) DuplicateError(x *rowcodec.Index, row types.Row) error {
 	name := constraintName(x.Desc)
 	if x.Desc.Exclusion {
-		e := pgerr.New(exclusionViolation, "conflicting key value violates exclusion constraint \"%s\"", name)
+		e := pgerr.New(ExclusionViolation, "conflicting key value violates exclusion constraint \"%s\"", name)
 		key := w.keyDetail(x, row)
 		e.Detail = key + " conflicts with existing k" + key[1:] + "."
 		e.Schema, e.Table, e.Constraint = w.Schema, w.table.Name, name

@@ -399,3 +399,43 @@ func AllOrds(t *catalog.Table) []int {
 	}
 	return ords
 }
+
+// OnePair reports whether a row has one entry in each index, of one pair.
+func (w *Writer) OnePair() bool { return w.split == nil && len(w.tokens) == 0 }
+
+// Entries calls add with the entries of a row that is about to be written: the position of the index, and whether
+// the key is unique. Key and value are valid during the call. It is for tables where OnePair holds.
+func (w *Writer) Entries(row types.Row, add func(index int, key, value []byte, unique bool) error) error {
+	if err := w.NewKeys(row); err != nil {
+		return err
+	}
+	for i := range w.Indexes {
+		x := &w.Indexes[i]
+		if !x.In {
+			continue
+		}
+		value, err := x.AppendValue(w.value[:0], row)
+		if err != nil {
+			return err
+		}
+		w.value = value
+		if err := add(i, x.EntryKey, value, x.UniqueKeyComplete(row)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// EntryDuplicateError is DuplicateError for an entry of an index whose row is no longer at hand.
+func (w *Writer) EntryDuplicateError(index int, key, value []byte) error {
+	x := w.Indexes[index].Index
+	ords := KeyOrds(x)
+	values, row := make(types.Row, len(ords)), make(types.Row, len(w.table.Columns))
+	if err := x.NewDecoder(ords).Decode(key, value, values); err != nil {
+		return err
+	}
+	for i, ord := range ords {
+		row[ord] = values[i]
+	}
+	return w.DuplicateError(x, row)
+}
