@@ -22,8 +22,13 @@
 // Invariants:
 //
 //  1. A statement changes nothing in a read-only transaction (Exec, readsOnly).
+//
 //  2. What is not supported is refused with 0A000; what is accepted without effect is listed in
 //     noeffect and answered with a NOTICE (Exec; noeffect's TestAll).
+//
+//  3. A table that was loaded has all rows of the load or none: they are in indexes of which only the descriptor tells
+//     that the statement's transaction stores, having seen under the table's lock that there are no other rows (Load.Finish; sql's
+//     TestLoadPowerLoss, TestOthersDuringLoad).
 //
 // The packages below have the others, each where it is checked.
 //

@@ -4,7 +4,7 @@
 // Above it: exec. Below it: scan (looking up rows that refer), tableaccess (writing), operator.
 //
 // Main types in reading order: dml (what the writing operators share), insertOp, updateOp, deleteOp,
-// mergeOp, rowLocker (makes a row ready to be changed); Statement (what the operators of one statement
+// mergeOp, loading (many rows of an INSERT, load.go), rowLocker (makes a row ready to be changed); Statement (what the operators of one statement
 // share), keyWatch and keyBatch (foreign keys), uniqueWatch and uniqueBatch (deferrable keys), afterQueue
 // with finder and referringOp (checks and actions).
 //
@@ -31,6 +31,10 @@
 //
 //  5. A row that was read without a lock is locked before it is changed; if it changed since, the
 //     statement starts over (rowLocker.take).
+//
+//  6. Rows that are loaded (loading) are the rows that would have been inserted, and the first error is the same: what
+//     rows before it have to say comes before the error of a row (loading.failed; sql's TestCopyDuplicates,
+//     TestOthersDuringLoad).
 //
 // Concurrency: an operator and its Statement belong to one goroutine.
 package mutation
