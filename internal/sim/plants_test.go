@@ -184,7 +184,7 @@ var finders = []finder{
 	{plant: plant.VoteAfterRestart, from: 1, seeds: 20, make: func(seed uint64) (workload, setting) {
 		return withFewRegisters(setting{nodes: 3, length: scriptLength, plan: scripted(seed, 6*time.Second, restartSupporter), leases: true})
 	}},
-	{plant: plant.ForgetReads, from: 1, seeds: 8, make: func(seed uint64) (workload, setting) {
+	{plant: plant.ForgetReads, from: 1, seeds: 40, make: func(seed uint64) (workload, setting) {
 		return withPast(often(seed, 200*time.Millisecond, map[FaultKind]int{MoveLeader: 1}))
 	}},
 	{plant: plant.CollectAboveReaders, from: 1, seeds: 4, make: func(seed uint64) (workload, setting) { return withAging(usual(seed)) }},

@@ -22,7 +22,7 @@ var sqlPlants = map[plant.Name]string{
 }
 
 const (
-	plantSeeds  = 40
+	plantSeeds  = 120
 	plantChecks = 200 // of each schema
 )
 
