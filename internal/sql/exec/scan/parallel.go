@@ -140,9 +140,11 @@ func (s *parallelScan) Open() error {
 // Close implements VectorOperator.
 func (s *parallelScan) Close() {
 	s.stop()
+	s.page = nil
 	for _, w := range s.workers {
 		for i := range w.pages {
 			LeavePage(&s.run.State, &w.pages[i].entries)
+			w.pages[i] = vectorPage{} // an idle program keeps little
 		}
 		if w.state.Ctx != nil {
 			w.state.Unbind()
