@@ -335,12 +335,6 @@ func (w *partReader) decode(p *vectorPage) {
 
 // decode reads n entries, from the one at from on.
 func (b *decodedBatch) decode(entries *kvpb.ScanResponse, from, n int) error {
-	b.dec.Reset(b.cols, n)
-	for i := range n {
-		if err := b.dec.Decode(entries.Key(from+i), entries.Value(from+i), b.cols, uint16(i)); err != nil {
-			return err
-		}
-	}
 	b.Batch = vector.Batch{N: n, Sel: vector.All(n), Cols: b.cols}
-	return nil
+	return decodeEntries(b.dec, entries, from, b.cols, n)
 }

@@ -1,6 +1,7 @@
 package scan
 
 import (
+	"github.com/lichendb/lichen/internal/kvpb"
 	"github.com/lichendb/lichen/internal/sql/exec/expr"
 	"github.com/lichendb/lichen/internal/sql/exec/operator"
 	"github.com/lichendb/lichen/internal/sql/exec/vecexpr"
@@ -67,14 +68,22 @@ func (s *vectorScan) Next(b *vector.Batch) error {
 		s.pager.readAhead()
 	}
 	n := min(s.page.Len()-s.pos, vector.BatchRows, s.run.BatchRows)
-	s.dec.Reset(s.cols, n)
-	for i := range n {
-		if err := s.dec.Decode(s.page.Key(s.pos+i), s.page.Value(s.pos+i), s.cols, uint16(i)); err != nil {
-			return err
-		}
+	if err := decodeEntries(s.dec, &s.page, s.pos, s.cols, n); err != nil {
+		return err
 	}
 	s.pos += n
 	b.N, b.Sel = n, vector.All(n)
 	vecexpr.Select(b, s.filter, s.sel[:0])
+	return nil
+}
+
+// decodeEntries reads n entries of a page, from the one at from on, into vectors.
+func decodeEntries(dec *rowcodec.VectorDecoder, page *kvpb.ScanResponse, from int, cols []*vector.Vector, n int) error {
+	dec.Reset(cols, n)
+	for i := range n {
+		if err := dec.Decode(page.Key(from+i), page.Value(from+i), cols, uint16(i)); err != nil {
+			return err
+		}
+	}
 	return nil
 }
