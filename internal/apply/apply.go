@@ -83,7 +83,7 @@ type Applier struct {
 	check     *CheckID
 	// threshold is the collection threshold that the batch sets, empty if it sets none.
 	threshold hlc.Timestamp
-	note      func(txn kvpb.TxnID, ts hlc.Timestamp, ok bool)
+	note      func(c Applied)
 }
 
 // Trigger is what an entry says about the range itself.
@@ -107,10 +107,17 @@ func (a *Applier) Reset(eng *storage.Engine, store kvpb.StoreID, d *kvpb.RangeDe
 // State returns how far entries have been applied.
 func (a *Applier) State() State { return a.state }
 
+// Applied says of a command which transaction it belongs to (zero if to none), whether it ends that, and at
+// which timestamp it wrote. A command that was evaluated under other bounds took no effect.
+type Applied struct {
+	Txn           kvpb.TxnID
+	TS            hlc.Timestamp
+	Ends, Effects bool
+}
+
 // Entry adds the effects of the next entry to the batch. note hears of each of
-// its commands, in order, and whether it took effect: one that was evaluated
-// under other bounds does not.
-func (a *Applier) Entry(index, term uint64, data []byte, note func(txn kvpb.TxnID, ts hlc.Timestamp, ok bool)) error {
+// its commands, in order.
+func (a *Applier) Entry(index, term uint64, data []byte, note func(c Applied)) error {
 	if index != a.state.Index+1 || term < a.state.Term {
 		return fmt.Errorf("range %d: A3: entry %d of term %d after %d of term %d",
 			a.id, index, term, a.state.Index, a.state.Term)
@@ -172,7 +179,7 @@ func (a *Applier) raiseThreshold(th hlc.Timestamp) error {
 
 func (a *Applier) command(boundsGen uint64, cmd []byte) error {
 	if len(cmd) == 0 { // a barrier
-		a.note(kvpb.TxnID{}, hlc.Timestamp{}, true)
+		a.note(Applied{Effects: true})
 		return nil
 	}
 	if cmd[0] != Version {
@@ -181,16 +188,18 @@ func (a *Applier) command(boundsGen uint64, cmd []byte) error {
 	if len(cmd) < headerLen {
 		return ErrDamaged
 	}
-	txn := kvpb.TxnID{Hi: binary.BigEndian.Uint64(cmd[1:]), Lo: binary.BigEndian.Uint64(cmd[9:])}
-	ts, _ := timestamp(cmd[17:headerLen])
+	c := Applied{Txn: kvpb.TxnID{Hi: binary.BigEndian.Uint64(cmd[1:]), Lo: binary.BigEndian.Uint64(cmd[9:])}}
+	c.TS, _ = timestamp(cmd[17:headerLen])
+	c.Ends = !c.Txn.IsZero() && !isProvisional(cmd)
 	ok := boundsGen == AnyBounds || boundsGen == a.boundsGen
 	if ok && isTable(cmd) && (a.batch.Empty() || plant.On(plant.TableJoinsBatch)) {
-		done, err := a.table(ts, cmd)
+		done, err := a.table(c.TS, cmd)
 		if err != nil {
 			return err
 		}
 		if done {
-			a.note(txn, ts, true)
+			c.Effects = true
+			a.note(c)
 			return nil
 		}
 	}
@@ -207,14 +216,20 @@ func (a *Applier) command(boundsGen uint64, cmd []byte) error {
 		if kind == opDescriptor || kind == opSplit || kind == opMerge {
 			ok, err = a.describe(kind, key, value)
 		} else {
-			err = a.operation(kind, ts, key, value)
+			err = a.operation(kind, c.TS, key, value)
 		}
 		if err != nil {
 			return err
 		}
 	}
-	a.note(txn, ts, ok)
+	c.Effects = ok
+	a.note(c)
 	return nil
+}
+
+// isProvisional reports whether a command leaves its transaction open.
+func isProvisional(cmd []byte) bool {
+	return len(cmd) > headerLen && opKind(cmd[headerLen]) == opProvisional
 }
 
 // isTime reports whether a version may be of that time: that of a command which ends a
@@ -226,8 +241,8 @@ func (a *Applier) operation(kind opKind, ts hlc.Timestamp, key, value []byte) er
 		return fmt.Errorf("%w: a version without a time", ErrDamaged)
 	}
 	switch kind {
-	case opTable:
-		return nil // the puts that follow go into the batch: see table
+	case opTable, opProvisional:
+		return nil // the puts that follow a table's mark go into the batch: see table
 	case opPut:
 		return mvcc.PutVersion(a.batch, key, ts, value)
 	case opTombstone:

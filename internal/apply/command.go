@@ -12,7 +12,7 @@ import (
 )
 
 // Version is the format of entries and commands; another is refused by name.
-const Version = 2
+const Version = 3
 
 // MaxEntryBytes and MaxEntryCommands bound how much one raft entry coalesces. A
 // single command may be larger, up to MaxCommandBytes.
@@ -29,18 +29,19 @@ const LongCommand = 1 << 20
 type opKind byte
 
 const (
-	opPut        opKind = 1 + iota // key, value: a version at the command's timestamp
-	opTombstone                    // key: a deletion at the command's timestamp
-	opCollect                      // key, timestamp and size: drops one version for good
-	opSetRaw                       // key, value: an unversioned key
-	opDeleteRaw                    // key
-	opClearSpan                    // start, end: drops everything in the span, unversioned
-	opThreshold                    // timestamp: raises the collection threshold
-	opDescriptor                   // descriptor: who the range's replicas are
-	opSplit                        // left, right descriptor: cuts the range in two
-	opMerge                        // descriptor, Merge: takes the range to the right in
-	opCheck                        // CheckID: asks each replica for the checksum of its state here
-	opTable                        // says that puts in ascending order follow, which go in as a sorted table
+	opPut         opKind = 1 + iota // key, value: a version at the command's timestamp
+	opTombstone                     // key: a deletion at the command's timestamp
+	opCollect                       // key, timestamp and size: drops one version for good
+	opSetRaw                        // key, value: an unversioned key
+	opDeleteRaw                     // key
+	opClearSpan                     // start, end: drops everything in the span, unversioned
+	opThreshold                     // timestamp: raises the collection threshold
+	opDescriptor                    // descriptor: who the range's replicas are
+	opSplit                         // left, right descriptor: cuts the range in two
+	opMerge                         // descriptor, Merge: takes the range to the right in
+	opCheck                         // CheckID: asks each replica for the checksum of its state here
+	opTable                         // says that puts in ascending order follow, which go in as a sorted table
+	opProvisional                   // says that the command does not end its transaction
 )
 
 // ErrDamaged says that a command's bytes do not parse.
@@ -56,6 +57,12 @@ func (b *Builder) Reset(txn kvpb.TxnID, ts hlc.Timestamp) {
 	b.buf = binary.BigEndian.AppendUint64(b.buf, txn.Hi)
 	b.buf = binary.BigEndian.AppendUint64(b.buf, txn.Lo)
 	b.buf = appendTimestamp(b.buf, ts)
+}
+
+// Provisional starts a command that writes provisional versions of txn at ts, or changes them.
+func (b *Builder) Provisional(txn kvpb.TxnID, ts hlc.Timestamp) {
+	b.Reset(txn, ts)
+	b.op(opProvisional, nil, nil)
 }
 
 // Bytes returns the command; it is valid until the next Reset.

@@ -27,7 +27,7 @@ func openEngine(t testing.TB) *storage.Engine {
 	return e
 }
 
-func ignore(kvpb.TxnID, hlc.Timestamp, bool) {}
+func ignore(Applied) {}
 
 func testDescriptor() *kvpb.RangeDescriptor {
 	return &kvpb.RangeDescriptor{
@@ -84,6 +84,35 @@ func TestApply(t *testing.T) {
 	}
 }
 
+// TestProvisionalCommands checks that a command which leaves its transaction open says so, and writes like others.
+func TestProvisionalCommands(t *testing.T) {
+	e := openEngine(t)
+	var a Applier
+	a.Reset(e, 1, testDescriptor(), State{Index: 10, Term: 5})
+	txn, ts := kvpb.TxnID{Hi: 1, Lo: 2}, hlc.Timestamp{WallTime: 100}
+	var b Builder
+	b.Provisional(txn, ts)
+	b.Put([]byte("\x10a"), []byte("one"))
+	entry := AppendEntry(nil, AnyBounds, b.Bytes())
+	b.Reset(txn, ts)
+	entry = AppendEntry(entry, AnyBounds, b.Bytes())
+	var got []Applied
+	if err := a.Entry(11, 5, entry, func(c Applied) { got = append(got, c) }); err != nil {
+		t.Fatal(err)
+	}
+	if err := a.Finish(); err != nil {
+		t.Fatal(err)
+	}
+	want := []Applied{{Txn: txn, TS: ts, Effects: true}, {Txn: txn, TS: ts, Ends: true, Effects: true}}
+	if !slices.Equal(got, want) {
+		t.Errorf("commands %+v, want %+v", got, want)
+	}
+	v, ok, err := mvcc.Get(e, []byte("\x10a"), ts, nil)
+	if err != nil || !ok || string(v.Data) != "one" {
+		t.Errorf("a is %q, %v, %v", v.Data, ok, err)
+	}
+}
+
 func TestOtherVersionsAreRefused(t *testing.T) {
 	entry := sampleEntry()
 	entry[0] = 9
@@ -136,7 +165,7 @@ func TestBoundaries(t *testing.T) {
 	b.Reset(kvpb.TxnID{}, hlc.Timestamp{})
 	b.Split(left, right)
 	var got []bool
-	note := func(_ kvpb.TxnID, _ hlc.Timestamp, ok bool) { got = append(got, ok) }
+	note := func(c Applied) { got = append(got, c.Effects) }
 	entry := AppendEntry(nil, 1, put("\x10a"))
 	entry = AppendEntry(entry, 1, b.Bytes())
 	entry = AppendEntry(entry, 1, put("\x10z"))

@@ -95,7 +95,7 @@ func TestTableOfOtherBounds(t *testing.T) {
 	d.BoundsGen = 2
 	a.Reset(e, 1, d, State{Index: 10, Term: 5})
 	took := true
-	note := func(_ kvpb.TxnID, _ hlc.Timestamp, ok bool) { took = ok }
+	note := func(c Applied) { took = c.Effects }
 	if err := errors.Join(a.Entry(11, 6, tableEntry("\x10b"), note), a.Finish()); err != nil || took {
 		t.Errorf("it took effect: %t, %v", took, err)
 	}

@@ -4,7 +4,6 @@ import (
 	"fmt"
 
 	"github.com/lichendb/lichen/internal/apply"
-	"github.com/lichendb/lichen/internal/hlc"
 	"github.com/lichendb/lichen/internal/kvpb"
 	"github.com/lichendb/lichen/internal/plant"
 	"github.com/lichendb/lichen/internal/raftlog"
@@ -72,20 +71,13 @@ func (g *group) applyEntry(e *pb.Entry) error {
 	return nil
 }
 
-// noteCommand is called for each command of the entry being applied, in order. ok says whether the
-// command took effect.
-func (g *group) noteCommand(txn kvpb.TxnID, ts hlc.Timestamp, ok bool) {
-	g.r.feeds.Took(ok)
-	if ok && !txn.IsZero() {
-		g.r.noteCommand(txn, ts)
+// noteCommand is called for each command of the entry being applied, in order.
+func (g *group) noteCommand(c apply.Applied) {
+	g.r.feeds.Took(c.Effects)
+	if c.Effects {
+		g.r.noteCommand(c)
 	}
-	if ok {
-		g.r.written.Note(ts)
-	}
-	if ok && ts.WallTime > g.r.lastWrite.Load() {
-		g.r.lastWrite.Store(ts.WallTime) // parts of commits in several ranges too
-	}
-	g.InFlight.Took(ok)
+	g.InFlight.Took(c.Effects)
 }
 
 // finishApply makes the effects of the entries since the last call visible and notifies their

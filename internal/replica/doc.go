@@ -85,7 +85,8 @@
 //     change it. (group.Apply, beginCheck; checksum)
 //  13. Rows that a transaction has read are found unchanged without a read only if no version of others at
 //     or above its read timestamp can be there: everything from before this leadership lies at or below
-//     certainFrom, and every command is noted before it becomes readable. (noteCommand, unwrittenSince)
+//     certainFrom, and every command is noted, with its transaction, before it becomes readable. (noteCommand,
+//     unwrittenSince)
 //
 // # Concurrency
 //

@@ -273,9 +273,15 @@ func (r *Replica) noteApplied(st apply.State) { r.applied.Store(st.Index) }
 
 // noteCommand records a command that took effect. The clock must not be behind any timestamp in the
 // store (docs/decisions/0007).
-func (r *Replica) noteCommand(txn kvpb.TxnID, ts hlc.Timestamp) {
-	r.deps.Clock.Forward(ts)
-	r.finished.Note(txn, ts)
+func (r *Replica) noteCommand(c apply.Applied) {
+	if c.Ends {
+		r.deps.Clock.Forward(c.TS)
+		r.finished.Note(c.Txn, c.TS)
+	}
+	r.written.Note(concurrency.TxnID(c.Txn), c.TS)
+	if c.TS.WallTime > r.lastWrite.Load() {
+		r.lastWrite.Store(c.TS.WallTime) // parts of commits in several ranges too
+	}
 }
 
 // Stats counts what a replica has done.

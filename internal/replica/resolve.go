@@ -170,7 +170,7 @@ func (b *intentBatch) begin() {
 	if b.n = 0; b.st.Status.Decided() {
 		b.b.Reset(b.x.ID(), endTimestamp(&b.st))
 	} else {
-		b.b.Reset(kvpb.TxnID{}, b.st.TS)
+		b.b.Provisional(b.x.ID(), b.st.TS)
 	}
 }
 

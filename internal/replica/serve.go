@@ -461,11 +461,7 @@ func (r *Replica) latestAmong(one *kvpb.LockRequest, keys [][]byte) (l eval.Comm
 // unwrittenSince reports whether nobody but a transaction has written in the range at or above its read timestamp
 // (invariant 13). Its keys are locked, and the intents of others were looked for before.
 func (r *Replica) unwrittenSince(t *kvpb.TxnMeta) bool {
-	var own hlc.Timestamp
-	if x := r.intents.Get(t.ID); x != nil {
-		own = r.intents.State(x).TS
-	}
-	return r.certainFrom.Load() < t.ReadTS.WallTime && r.written.AllBelow(t.ReadTS, own) || plant.On(plant.SeenUnchanged)
+	return r.certainFrom.Load() < t.ReadTS.WallTime && r.written.AllBelow(t.ReadTS, txnID(t)) || plant.On(plant.SeenUnchanged)
 }
 
 // latest reads the newest committed version of a locked key. It first waits for intents, which are durable

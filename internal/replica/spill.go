@@ -82,7 +82,7 @@ func (r *Replica) spill(ctx context.Context, req *kvpb.SpillRequest, fence raftg
 	}
 	b := builders.Get().(*apply.Builder)
 	defer builders.Put(b)
-	b.Reset(kvpb.TxnID{}, ts)
+	b.Provisional(req.Txn.ID, ts)
 	if rec != nil {
 		b.SetRaw(keys.TxnRecord(anchor, txnintent.RecordID(rec.ID)), rec.Encode())
 	}
