@@ -490,3 +490,41 @@ func TestOnDisk(t *testing.T) {
 		t.Fatal(err)
 	}
 }
+
+// An iterator that is kept idle holds the blocks that it read last: one that has read a large value is not kept.
+func TestPoolKeepsNoLargeValue(t *testing.T) {
+	e := open(t, Options{})
+	for key, size := range map[string]int{"large": maxIdleValue + 1, "small": 1000} {
+		b := e.NewBatch()
+		if err := errors.Join(b.SetVersion([]byte(key), hlc.Timestamp{WallTime: 1}, 1, make([]byte, size)), b.Commit()); err != nil {
+			t.Fatal(err)
+		}
+		b.Close()
+	}
+	if err := e.Flush(); err != nil {
+		t.Fatal(err)
+	}
+	for key, want := range map[string]int{"large": 0, "small": 1} {
+		e.points.sweep()
+		it, err := e.AcquirePoint()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !it.SeekVersion([]byte(key), hlc.MaxTimestamp) {
+			t.Fatalf("%s: not found", key)
+		}
+		if _, err := it.ValueAndErr(); err != nil {
+			t.Fatal(err)
+		}
+		it.Release()
+		idle := 0
+		for i := range e.points.slots {
+			if e.points.slots[i].Load() != nil {
+				idle++
+			}
+		}
+		if idle != want {
+			t.Errorf("%s: %d iterators are kept, want %d", key, idle, want)
+		}
+	}
+}

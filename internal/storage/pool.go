@@ -9,8 +9,13 @@ import (
 	"github.com/lichendb/lichen/internal/hlc"
 )
 
-// poolSlots bounds the idle iterators of one pool; more are closed at once.
-const poolSlots = 16
+const (
+	// poolSlots bounds the idle iterators of one pool; more are closed at once.
+	poolSlots = 16
+	// maxIdleValue is the largest value that an iterator may have read which is kept idle: an iterator
+	// holds the blocks of what it read last, out of the cache's reach and its size.
+	maxIdleValue = 64 << 10
+)
 
 // PooledIter is an iterator from a pool of the engine, with buffers for the
 // keys to seek. It sees everything that was committed before it was acquired.
@@ -110,6 +115,15 @@ func (p *iterPool) put(it *PooledIter) bool {
 		}
 	}
 	return false
+}
+
+// ValueAndErr is that of Iterator.
+func (it *PooledIter) ValueAndErr() ([]byte, error) {
+	v, err := it.Iterator.ValueAndErr()
+	if len(v) > maxIdleValue {
+		it.gen = stale
+	}
+	return v, err
 }
 
 // SeekVersion positions the iterator at the newest version of key that is not
