@@ -86,6 +86,8 @@ func (n *Node) HeapMemory() int64 { return max(n.MaxMemory-otherMemory, n.MaxMem
 
 // StatementMemory is what statements may use of MaxMemory. The rest is for what nobody accounts
 // for: long writes on their way through raft (raftgroup.LongWrites), LogCache, and garbage.
+// A single large value that is written has up to six copies at a time, those of the flush among them,
+// and one that is read two in its block: values above a tenth of MaxMemory can take the process beyond it.
 func (n *Node) StatementMemory() int64 { return n.HeapMemory() * 5 / 8 }
 
 // maxLogCache bounds LogCache: what is older is rarely asked for.

@@ -172,7 +172,7 @@ func (w *scriptedRanges) Call(ctx context.Context, to kvpb.NodeID, m rpc.Method,
 	if down || m != MethodKV {
 		return nil, fmt.Errorf("dialling: %w", rpc.ErrNotSent)
 	}
-	answer := Serve(ctx, hlc.NewSystem(0), func(id kvpb.RangeID) (kvpb.Sender, error) {
+	answer := Serve(ctx, hlc.NewSystem(0), nil, func(id kvpb.RangeID) (kvpb.Sender, error) {
 		w.mu.Lock()
 		defer w.mu.Unlock()
 		if r := w.ranges[id]; r == nil || !hasReplica(r, to) {

@@ -7,15 +7,16 @@ import (
 	"github.com/lichendb/lichen/internal/hlc"
 	"github.com/lichendb/lichen/internal/kvpb"
 	"github.com/lichendb/lichen/internal/kvpb/kvwire"
+	"github.com/lichendb/lichen/internal/quota"
 )
 
 // Serve executes a request that Remote on another node has sent, and returns the response. stores
 // finds this node's replica of a range; its error, a kvpb.RangeMismatchError if there is no
 // replica, becomes the response. Invalid requests fail with kvpb.ErrInvalidRequest or
-// kvwire.ErrDamaged; clock tells which timestamps are too late. The caller must not change payload
-// until Serve returns.
-func Serve(ctx context.Context, clock *hlc.Clock, stores func(kvpb.RangeID) (kvpb.Sender, error), payload []byte) []byte {
-	out, err := serve(ctx, clock, stores, payload)
+// kvwire.ErrDamaged; clock tells which timestamps are too late. Without memory in mem for a large
+// response the error is a *quota.ExceededError. The caller must not change payload until Serve returns.
+func Serve(ctx context.Context, clock *hlc.Clock, mem *quota.Values, stores func(kvpb.RangeID) (kvpb.Sender, error), payload []byte) []byte {
+	out, err := serve(ctx, clock, mem, stores, payload)
 	if err != nil {
 		return kvwire.AppendFailure(nil, err)
 	}
@@ -40,7 +41,7 @@ func decode[T any, R interface {
 	return req.Validate(in.latest)
 }
 
-func serve(ctx context.Context, clock *hlc.Clock, stores func(kvpb.RangeID) (kvpb.Sender, error), payload []byte) ([]byte, error) {
+func serve(ctx context.Context, clock *hlc.Clock, mem *quota.Values, stores func(kvpb.RangeID) (kvpb.Sender, error), payload []byte) ([]byte, error) {
 	op, id, body, err := kvwire.DecodeRequest(payload)
 	if err != nil {
 		return nil, err
@@ -54,7 +55,7 @@ func serve(ctx context.Context, clock *hlc.Clock, stores func(kvpb.RangeID) (kvp
 	case kvwire.OpGet, kvwire.OpScan, kvwire.OpLock:
 		c := readCalls.Get().(*readCall)
 		defer c.free()
-		return c.serve(ctx, s, op, in)
+		return c.serve(ctx, mem, s, op, in)
 	case kvwire.OpLockMany:
 		return serveLockMany(ctx, s, in)
 	case kvwire.OpRefresh:
@@ -109,7 +110,7 @@ func (c *readCall) free() {
 	}
 }
 
-func (c *readCall) serve(ctx context.Context, s kvpb.Sender, op kvwire.Op, in incoming) ([]byte, error) {
+func (c *readCall) serve(ctx context.Context, mem *quota.Values, s kvpb.Sender, op kvwire.Op, in incoming) ([]byte, error) {
 	switch op {
 	case kvwire.OpGet:
 		c.get.Txn = &c.txn
@@ -121,7 +122,10 @@ func (c *readCall) serve(ctx context.Context, s kvpb.Sender, op kvwire.Op, in in
 		if err := s.Get(ctx, &c.get, &c.getResp); err != nil {
 			return nil, err
 		}
-		out := make([]byte, 0, len(c.getResp.Value)+responseRoom)
+		out, err := response(mem, len(c.getResp.Value))
+		if err != nil {
+			return nil, err
+		}
 		return kvwire.AppendGetResponse(kvwire.AppendOK(out), &c.getResp), nil
 	case kvwire.OpScan:
 		c.scan.Txn = &c.txn
@@ -132,7 +136,10 @@ func (c *readCall) serve(ctx context.Context, s kvpb.Sender, op kvwire.Op, in in
 		if err := s.Scan(ctx, &c.scan, &c.scanResp); err != nil {
 			return nil, err
 		}
-		out := make([]byte, 0, len(c.scanResp.Arena)+len(c.scanResp.Resume)+3*len(c.scanResp.Offsets)+responseRoom)
+		out, err := response(mem, len(c.scanResp.Arena)+len(c.scanResp.Resume)+3*len(c.scanResp.Offsets))
+		if err != nil {
+			return nil, err
+		}
 		return kvwire.AppendScanResponse(kvwire.AppendOK(out), &c.scanResp), nil
 	}
 	c.lock.Txn = &c.txn
@@ -144,12 +151,23 @@ func (c *readCall) serve(ctx context.Context, s kvpb.Sender, op kvwire.Op, in in
 	if err := s.Lock(ctx, &c.lock, &c.lockResp); err != nil {
 		return nil, err
 	}
-	out := make([]byte, 0, len(c.lockResp.Value)+responseRoom)
+	out, err := response(mem, len(c.lockResp.Value))
+	if err != nil {
+		return nil, err
+	}
 	return kvwire.AppendLockResponse(kvwire.AppendOK(out), &c.lockResp), nil
 }
 
 // responseRoom is the size of a response without keys and values.
 const responseRoom = 64
+
+// response returns a buffer for a response with so many bytes of keys and values.
+func response(mem *quota.Values, n int) ([]byte, error) {
+	if n += responseRoom; n < quota.LargeValue {
+		return make([]byte, 0, n), nil
+	}
+	return mem.Room(nil, n)
+}
 
 func serveLockMany(ctx context.Context, s kvpb.Sender, in incoming) ([]byte, error) {
 	var req kvpb.LockManyRequest

@@ -13,6 +13,7 @@ import (
 	"github.com/lichendb/lichen/internal/kvpb/kvwire"
 	"github.com/lichendb/lichen/internal/kvpb/sendertest"
 	"github.com/lichendb/lichen/internal/lock"
+	"github.com/lichendb/lichen/internal/quota"
 	"github.com/lichendb/lichen/internal/rpc"
 )
 
@@ -87,7 +88,7 @@ func (f callFunc) Call(_ context.Context, _ kvpb.NodeID, _ rpc.Method, req []byt
 func remoteTo(s kvpb.Sender) *Remote {
 	return &Remote{Node: 2, Range: 9, Caller: callFunc(func(req []byte) ([]byte, error) {
 		req = bytes.Clone(req)
-		out := Serve(context.Background(), hlc.NewSystem(0), func(id kvpb.RangeID) (kvpb.Sender, error) {
+		out := Serve(context.Background(), hlc.NewSystem(0), nil, func(id kvpb.RangeID) (kvpb.Sender, error) {
 			if id != 9 {
 				return nil, &kvpb.RangeMismatchError{Range: id}
 			}
@@ -165,7 +166,7 @@ func TestRemoteAndServe(t *testing.T) {
 func TestServeDamage(t *testing.T) {
 	all := func(kvpb.RangeID) (kvpb.Sender, error) { return new(mirror).sender(), nil }
 	for _, req := range [][]byte{nil, {1}, {1, 1, 1}, {1, 250, 1}, {9, 1, 1}, {1, 2, 1, 255}} {
-		body, err := kvwire.DecodeResponse(Serve(context.Background(), hlc.NewSystem(0), all, req))
+		body, err := kvwire.DecodeResponse(Serve(context.Background(), hlc.NewSystem(0), nil, all, req))
 		if err == nil || body != nil {
 			t.Errorf("%x: %x, %v", req, body, err)
 		}
@@ -180,6 +181,24 @@ func TestDamagedAnswer(t *testing.T) {
 		err := r.Commit(context.Background(), &kvpb.CommitRequest{}, &kvpb.CommitResponse{})
 		if !errors.As(err, &call) || call.notSent() || !strings.Contains(err.Error(), "node 2") {
 			t.Errorf("%x: %v", answer, err)
+		}
+	}
+}
+
+// A large response is refused if the node has no memory for it; a small one needs no reservation.
+func TestServeReservesResponses(t *testing.T) {
+	mem := quota.NewPool("node", 100<<10)
+	for _, c := range []struct {
+		size    int
+		refused bool
+	}{{1 << 10, false}, {quota.LargeValue, false}, {200 << 10, true}} {
+		m := &mirror{value: make([]byte, c.size)}
+		all := func(kvpb.RangeID) (kvpb.Sender, error) { return m.sender(), nil }
+		req := kvwire.AppendGet(kvwire.AppendRequest(nil, kvwire.OpGet, 1), &kvpb.GetRequest{Txn: &kvpb.TxnMeta{}, Key: []byte("k")})
+		_, err := kvwire.DecodeResponse(Serve(context.Background(), hlc.NewSystem(0), quota.NewValues(mem), all, req))
+		var exceeded *quota.ExceededError
+		if errors.As(err, &exceeded) != c.refused || err != nil && !c.refused {
+			t.Errorf("%d bytes: %v", c.size, err)
 		}
 	}
 }

@@ -229,7 +229,7 @@ func serveDamaged(t *testing.T, seed uint64, n int) {
 	for range n {
 		p := d.request()
 		ctx, cancel := context.WithTimeout(ctx, damagedTimeout)
-		out := dist.Serve(ctx, clock, find, p)
+		out := dist.Serve(ctx, clock, nil, find, p)
 		cancel()
 		if len(out) == 0 {
 			t.Fatalf("no answer to %x", p)

@@ -53,7 +53,7 @@ func (n *Node) connect() {
 		return dist.ServeClock(n.Clock), nil
 	})
 	t.Handle(dist.MethodKV, func(ctx context.Context, _ kvpb.NodeID, req []byte) ([]byte, error) {
-		return dist.Serve(ctx, n.Clock, n.sender, req), nil
+		return dist.Serve(ctx, n.Clock, n.o.Store.Values, n.sender, req), nil
 	})
 	n.Admin.Handle()
 }

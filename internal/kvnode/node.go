@@ -95,14 +95,14 @@ type Node struct {
 // New opens the stores and builds all parts but the gateway. It waits until the clock may be
 // shown.
 func New(o Options) (*Node, error) {
+	if o.Store.Values == nil {
+		o.Store.Values = quota.NewValues(o.Memory)
+	}
 	n := &Node{o: o, Clock: o.Store.Clock}
 	n.Config = spanconfig.NewWatcher(spanconfig.Options{
 		DB: n.Gateway, Node: n.ID, Clock: n.Clock, GCTTL: o.Store.GCTTL, Settings: n.applySettings, Pace: o.Pace, Logger: o.Logger,
 	})
 	s := o.Store
-	if s.Values == nil {
-		s.Values = quota.NewValues(o.Memory)
-	}
 	s.TTL, s.Protected, s.OnFatal = n.Config.TTL, n.Config.Protected, o.OnFatal
 	if s.OldestRead == nil {
 		s.OldestRead = n.oldestRead
