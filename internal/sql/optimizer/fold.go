@@ -436,9 +436,10 @@ func castConst(fc *types.FormatContext, d types.Datum, e *plan.Cast) (out types.
 }
 
 // foldLogic simplifies AND (and is true) and OR: the neutral constant drops
-// out, the dominating one decides, nested lists of the same kind are merged.
+// out, the dominating one decides, several NULLs are one, nested lists of the same kind are merged.
 func foldLogic(args []plan.Expr, and bool) plan.Expr {
 	var out []plan.Expr
+	null := false
 	var add func(list []plan.Expr) bool
 	add = func(list []plan.Expr) bool {
 		for _, a := range list {
@@ -448,12 +449,17 @@ func foldLogic(args []plan.Expr, and bool) plan.Expr {
 				}
 				continue
 			}
-			if d, ok := constOf(a); ok && !d.IsNull() {
+			d, ok := constOf(a)
+			if ok && !d.IsNull() {
 				if d.Bool() != and {
 					return true
 				}
 				continue
 			}
+			if ok && null {
+				continue
+			}
+			null = null || ok
 			out = append(out, a)
 		}
 		return false

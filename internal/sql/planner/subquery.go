@@ -48,7 +48,7 @@ func (b *builder) subqueryExpr(e *ast.Subquery, s *scope) (plan.Expr, error) {
 	if e.Kind == ast.SubqueryScalar {
 		return b.newSubquery(plan.ScalarSubquery, e.Query, p, outer, t, s), nil
 	}
-	at, ok := types.ArrayOf(t.WithTypmod(-1))
+	at, ok := types.ArrayOf(t)
 	if !ok {
 		return nil, pgerr.New(pgerr.UndefinedObject, "could not find array type for data type %s", t.SQLName).At(e.Pos)
 	}

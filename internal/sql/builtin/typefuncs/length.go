@@ -17,6 +17,9 @@ func lengthFunctions() []*call.Overload {
 			if t.Family == types.BitFamily && a[1].Int() <= 0 {
 				return a[0], nil
 			}
+			if t.Is(types.Bpchar) && a[1].Int() > call.MaxStringLen {
+				return types.Null, call.ErrTooLong
+			}
 			if err := checkPrecision(t, a[0], a[1].Int()); err != nil {
 				return types.Null, err
 			}

@@ -51,15 +51,7 @@ func (a *Alteration) columnTypes(ctx context.Context) error {
 			return err
 		}
 	}
-	for _, ch := range list {
-		if err := a.keysServe(ch); err != nil {
-			return err
-		}
-	}
-	if err := a.defineTexts(ctx, texts); err != nil {
-		return err
-	}
-	rewrite, err := a.retypeExpressions(ctx)
+	rewrite, err := a.redefine(ctx, list, texts)
 	if err != nil {
 		return err
 	}
@@ -81,6 +73,24 @@ func (a *Alteration) columnTypes(ctx context.Context) error {
 		return a.castError(ctx, err, list)
 	}
 	return a.retyped(ctx, list, true)
+}
+
+// redefine defines what rests on the columns anew, and reports whether values of index expressions are
+// stored in another way than before. As in PostgreSQL the expressions of all indexes are read before any index
+// gets its operator classes.
+func (a *Alteration) redefine(ctx context.Context, list []typeChange, texts []string) (rewrite bool, err error) {
+	if err := a.defineTexts(ctx, texts); err != nil {
+		return false, err
+	}
+	if err := a.readIndexTexts(ctx); err != nil {
+		return false, err
+	}
+	for _, ch := range list {
+		if err := a.keysServe(ch); err != nil {
+			return false, err
+		}
+	}
+	return a.retypeExpressions(ctx)
 }
 
 func (a *Alteration) columnByID(id catalog.ColumnID) *catalog.Column {

@@ -70,6 +70,27 @@ func (a *Alteration) defineTexts(ctx context.Context, texts []string) error {
 	})
 }
 
+// readIndexTexts makes sure that the expressions and the predicates of indexes can be computed.
+func (a *Alteration) readIndexTexts(ctx context.Context) error {
+	var texts []string
+	for i := range a.T.Columns {
+		if c := &a.T.Columns[i]; c.IndexExpression() {
+			texts = append(texts, c.Generated)
+		}
+	}
+	for i := range a.T.Indexes {
+		if where := a.T.Indexes[i].Where; where != "" {
+			texts = append(texts, where)
+		}
+	}
+	for _, text := range texts {
+		if _, err := relations.ExpressionType(ctx, a.E, a.T, text); err != nil {
+			return storedtext.Placed(a.E, err)
+		}
+	}
+	return nil
+}
+
 // retypeExpressions gives the expressions of indexes the types that they have now, and reports whether
 // one's values are stored in another way than before.
 func (a *Alteration) retypeExpressions(ctx context.Context) (changed bool, err error) {
