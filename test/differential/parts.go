@@ -156,7 +156,58 @@ func (p part) alone(tokens []string) (queries []string) {
 	if !ok {
 		return nil
 	}
-	return p.computed(tokens, sources)
+	queries = p.computed(tokens, sources)
+	for i, source := range sources {
+		for _, side := range sidesOf(source) {
+			single := slices.Clone(sources)
+			single[i] = side
+			queries = append(queries, p.computed(tokens, single)...)
+		}
+	}
+	return queries
+}
+
+// sidesOf are the sides of a set operation in FROM, each with the alias of the whole: what a condition on the
+// result reads may be computed for the rows of either side, before they are compared.
+func sidesOf(source string) (list []string) {
+	tokens := tokenPattern.FindAllString(source, -1)
+	open := slices.Index(tokens, "(")
+	if open < 0 || tokens[0] != "LATERAL" {
+		return nil
+	}
+	whole := opening(tokens, open)
+	for _, p := range partsOf(tokens) {
+		if p.open > open && p.end < whole.end && nested(tokens[open+1:p.open]) == 0 && queryStart.MatchString(p.text(tokens)) &&
+			(setOperation(tokens[open+1:p.open], -1) || setOperation(tokens[p.end+1:whole.end], 1)) {
+			list = append(list, "LATERAL ("+p.text(tokens)+")"+strings.Join(tokens[whole.end+1:], ""))
+		}
+	}
+	if len(list) > 0 && strings.Contains(strings.Join(tokens[whole.end-4:whole.end], ""), "LIMIT") {
+		return nil
+	}
+	return list
+}
+
+// setOperation reports whether the word of a set operation comes first on one side of a query.
+func setOperation(tokens []string, step int) bool {
+	if step < 0 {
+		tokens = slices.Clone(tokens)
+		slices.Reverse(tokens)
+	}
+	for _, tok := range tokens {
+		if word := strings.TrimSpace(tok); word != "" && word != "ALL" && word != "DISTINCT" {
+			return slices.Contains(setOperations, word)
+		}
+	}
+	return false
+}
+
+// nested is how deep within parentheses the end of tokens is.
+func nested(tokens []string) (depth int) {
+	for _, tok := range tokens {
+		depth += nesting(tok, "(", ")")
+	}
+	return depth
 }
 
 // withHead matches what stands before the query of a WITH.

@@ -34,6 +34,9 @@ func TestParts(t *testing.T) {
 			"WITH RECURSIVE r(n) AS (SELECT 1 UNION SELECT 2), x AS (SELECT n FROM r) SELECT f(a1.n) FROM x a1",
 			"SELECT f(a1.n) FROM LATERAL (WITH RECURSIVE r(n) AS (SELECT 1 UNION SELECT 2), x AS (SELECT n FROM r) SELECT * FROM x) a1", false,
 		},
+		{"SELECT 1 FROM (SELECT 1 AS x UNION SELECT 2) a1 WHERE (f(a1.x)) > 1", "SELECT f(a1.x) FROM LATERAL (SELECT 1 AS x UNION SELECT 2) a1", true},
+		{"SELECT 1 FROM LATERAL ((SELECT x FROM t1) INTERSECT ALL (SELECT 2)) a1 WHERE (f(a1.x)) > 1", "SELECT f(a1.x) FROM LATERAL (SELECT x FROM t1) a1", true},
+		{"SELECT 1 FROM LATERAL ((SELECT x FROM t1) INTERSECT ALL (SELECT 2)) a1(x) WHERE (f(a1.x)) > 1", "SELECT f(a1.x) FROM LATERAL (SELECT 2) a1(x)", true},
 		{"SELECT f(a1.x OPERATOR(pg_catalog.=) 1) FROM t1 a1", "SELECT f(a1.x OPERATOR(pg_catalog.=) 1) FROM t1 a1", false},
 	} {
 		tokens := tokenPattern.FindAllString(c.sql, -1)
