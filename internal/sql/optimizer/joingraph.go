@@ -104,10 +104,23 @@ func (o *optimizer) graphRel(n plan.Node) graphRel {
 		return graphRel{rows: rows, whole: rows, read: rows * costTuple}
 	}
 	st := o.stats(s.Table)
-	return graphRel{
-		rows: rows, whole: max(st.Rows, 1),
-		read: costSeek + min(st.Rows*costRow, o.reached(s, &st)*costFetch),
+	return graphRel{rows: rows, whole: max(st.Rows, 1), read: o.leastRead(s, &st)}
+}
+
+// leastRead is what the cheapest index costs to read a relation by its own conditions.
+func (o *optimizer) leastRead(n *plan.Scan, st *TableStats) float64 {
+	atoms := o.atoms(n)
+	outputs := o.outputsOf(n)
+	least := o.path(n, n.Table.Primary(), atoms, st, outputs, wanted{}).total
+	if !o.on(RuleIndexes) {
+		return least
 	}
+	for i := range n.Table.Indexes {
+		if ix := &n.Table.Indexes[i]; o.usable(n, ix, atoms) {
+			least = min(least, o.path(n, ix, atoms, st, outputs, wanted{}).total)
+		}
+	}
+	return least
 }
 
 // rough estimates the rows of a relation before the physical pass.
