@@ -47,7 +47,7 @@ func drawTyped(t *rapid.T, typ, tab string, depth int) string {
 
 func drawCondition(t *rapid.T, tab string, sub func(string) string) string {
 	typ := rapid.SampledFrom([]string{"int", "int", "num", "num", "text", "char", "date"}).Draw(t, "of")
-	switch rapid.IntRange(0, 6).Draw(t, "condition") {
+	switch rapid.IntRange(0, 7).Draw(t, "condition") {
 	case 0:
 		return fmt.Sprintf("(%s AND %s)", sub("bool"), sub("bool"))
 	case 1:
@@ -58,6 +58,10 @@ func drawCondition(t *rapid.T, tab string, sub func(string) string) string {
 		return fmt.Sprintf("(%s %s (1, -7, 3%s))", sub("int"), rapid.SampledFrom([]string{"IN", "NOT IN"}).Draw(t, "in"), rapid.SampledFrom([]string{"", ", NULL"}).Draw(t, "null"))
 	case 4:
 		return fmt.Sprintf("(NOT %s)", sub("bool"))
+	case 7:
+		value := rapid.SampledFrom([]string{"text", "char"}).Draw(t, "of")
+		op := rapid.SampledFrom([]string{"LIKE", "NOT LIKE", "ILIKE"}).Draw(t, "like")
+		return fmt.Sprintf("(%s %s %s)", sub(value), op, rapid.SampledFrom([]string{"'%y%'", "'x%'", "'%'", "''", "'_'", "'x'", `'%\\'`, "NULL", tab + ".s"}).Draw(t, "pattern"))
 	case 5:
 		list := map[string]string{"text": "'x', ''", "char": "'x', 'yy '", "date": "'2020-01-02', '2021-05-06'", "int": "3", "num": "1.5, 100"}[typ]
 		return fmt.Sprintf("(%s IN (%s))", sub(typ), list)

@@ -53,6 +53,9 @@ func (b Binding) Const(i int) (types.Datum, bool) {
 // BindFunc specialises a call for its argument types and constants.
 type BindFunc func(b Binding) (EvalFunc, error)
 
+// StringTest tests a string. Strings of WeightyBytes count steps of c.
+type StringTest func(c *Context, s string) bool
+
 // Overload is one callable signature of an operator or a function.
 type Overload struct {
 	Oid  uint32 // pg_proc.oid, or pg_operator.oid for an operator
@@ -86,6 +89,9 @@ type Overload struct {
 	SRF SRFFunc
 	// bind replaces Eval where the argument types matter.
 	Bind BindFunc
+	// Test returns the operator between a string and a pattern as a test of the string, which needs nothing
+	// of the session; nil where the pattern is not of a kind that has one.
+	Test func(pattern string) StringTest
 	// OutNames and OutTypes describe the columns of an SRF that returns a
 	// record; nil for one column of type Ret named like the function.
 	OutNames []string

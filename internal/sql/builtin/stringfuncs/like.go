@@ -120,7 +120,7 @@ func likeLiterals(p string) (texts []string, ok bool) {
 
 // compileLike returns a matcher of a pattern that is known beforehand if it is text between %, which
 // becomes string searches; else nil.
-func compileLike(p string) func(c *call.Context, s string) bool {
+func compileLike(p string) call.StringTest {
 	texts, ok := likeLiterals(p)
 	if !ok {
 		return nil
@@ -163,7 +163,7 @@ func like(sig string, negate, fold, bytewise bool) *call.Overload {
 	if fold {
 		prepare = lower
 	}
-	return call.OpBind(sig, func(b call.Binding) (call.EvalFunc, error) {
+	o := call.OpBind(sig, func(b call.Binding) (call.EvalFunc, error) {
 		if p, ok := b.Const(1); ok {
 			pattern := p.Str()
 			if fold {
@@ -183,6 +183,19 @@ func like(sig string, negate, fold, bytewise bool) *call.Overload {
 			return types.NewBool(ok != negate), nil
 		}, nil
 	})
+	if !fold {
+		o.Test = func(pattern string) call.StringTest { return testLike(pattern, negate) }
+	}
+	return o
+}
+
+// testLike returns LIKE, or NOT LIKE, of a pattern that becomes string searches; else nil.
+func testLike(pattern string, negate bool) call.StringTest {
+	match := compileLike(pattern)
+	if match == nil || !negate {
+		return match
+	}
+	return func(c *call.Context, s string) bool { return !match(c, s) }
 }
 
 func patternOperators() []*call.Overload {

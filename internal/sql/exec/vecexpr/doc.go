@@ -4,7 +4,7 @@
 //
 // Main types in reading order: Frame (the rows to compute for, and the first error), Expr, Pred,
 // Compiler; arithmetic.go, kernels.go (loops over slices), logic.go
-// (conditions), rowwise.go (everything else, by the closures of expr).
+// (conditions), pattern.go (LIKE), rowwise.go (everything else, by the closures of expr).
 //
 // Kernels compute what is common: operands that are not NULL, results that fit. They hand any other row
 // to the closure that expr compiles for the same operator, which knows the errors and the rare forms.

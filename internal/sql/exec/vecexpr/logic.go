@@ -33,6 +33,9 @@ func (c Compiler) Pred(e plan.Expr) (Pred, error) {
 		if p, err := c.comparison(e); p != nil || err != nil {
 			return p, err
 		}
+		if p, err := c.pattern(e); p != nil || err != nil {
+			return p, err
+		}
 	case *plan.InList:
 		if p, err := c.inList(e); p != nil || err != nil {
 			return p, err
@@ -91,20 +94,27 @@ func Independent(e plan.Expr, s expr.Scope) bool {
 	case *plan.Is:
 		return (e.Kind == plan.IsNull || e.Kind == plan.IsNotNull) && !e.OfFields() && given(s, e.Arg)
 	case *plan.Call:
-		return len(e.Args) == 2 && comparesAlone(e.Fn) && given(s, e.Args...)
+		return (compares(e.Fn) || testOf(e) != nil) && given(s, e.Args...)
 	case *plan.InList:
-		return comparesAlone(e.Eq) && given(s, e.Left) && given(s, e.List...)
+		return compares(e.Eq) && given(s, e.Left) && given(s, e.List...)
 	}
 	return false
 }
 
-// comparesAlone reports whether fn is a comparison that needs nothing of the session.
-func comparesAlone(fn *call.Overload) bool {
-	if _, fast := expr.FastComparison(fn); fast {
-		return true
+// compares reports whether kernels compute fn as a comparison, which needs nothing of the session.
+func compares(fn *call.Overload) bool {
+	_, _, ok := comparisonOf(fn)
+	return ok
+}
+
+// comparisonOf returns which comparison fn is if kernels compute it, and whether the order of its values
+// needs no call.
+func comparisonOf(fn *call.Overload) (op expr.Comparison, simple, ok bool) {
+	if op, ok = expr.FastComparison(fn); ok {
+		return op, true, true
 	}
-	_, ok := expr.ComparisonOf(fn)
-	return ok && fn.Args[0].Family == types.DecimalFamily && fn.Args[1].Family == types.DecimalFamily
+	op, ok = expr.ComparisonOf(fn)
+	return op, false, ok && fn.Args[0].Family == types.DecimalFamily && fn.Args[1].Family == types.DecimalFamily
 }
 
 // given reports whether all of list are columns of s, constants and parameters.
@@ -259,22 +269,16 @@ var mirrored = map[expr.Comparison]expr.Comparison{
 // comparison compiles a comparison, with a value for all rows on its right side if there is one; it
 // returns nil for any other call.
 func (c Compiler) comparison(e *plan.Call) (Pred, error) {
-	if len(e.Args) != 2 {
+	op, simple, ok := comparisonOf(e.Fn)
+	if !ok {
 		return nil, nil
-	}
-	op, fast := expr.FastComparison(e.Fn)
-	if !fast {
-		var ok bool
-		if op, ok = expr.ComparisonOf(e.Fn); !ok || e.Fn.Args[0].Family != types.DecimalFamily || e.Fn.Args[1].Family != types.DecimalFamily {
-			return nil, nil
-		}
 	}
 	b, err := c.binary(e)
 	if err != nil {
 		return nil, err
 	}
 	p := &comparison{binary: b, op: op, pad: e.Fn.Args[0].Oid == types.Bpchar.Oid}
-	if fast {
+	if simple {
 		p.cmp = c.Rows.CompareOf(e.Fn.Args[0])
 	}
 	if b.left.fixed != nil && b.right.vec != nil {
