@@ -7,8 +7,7 @@
 // Read router.go (Router, the choice of a replica), retry.go (attempts after a failure), read.go,
 // spans.go and onephase.go (the requests), meta.go (range lookups), remote.go and serve.go (the two
 // ends of a call between nodes). commit.go sends the parts of a commit in several ranges,
-// commit_end.go ends it in the background after the answer, commit_wire.go carries both between
-// nodes. deadlock.go and deadlock_search.go find deadlocks across nodes. nearest.go sends reads of
+// commit_end.go ends it in the background after the answer. deadlock.go and deadlock_search.go find deadlocks across nodes. nearest.go sends reads of
 // the past to the nearest replica. feed.go merges the feeds of a span's ranges. clocks.go reads
 // other nodes' clocks. spill.go writes intents before the commit.
 //

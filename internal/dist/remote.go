@@ -87,108 +87,107 @@ func (s *Remote) checked(err error) error {
 	return err
 }
 
-// Get implements kvpb.Sender.
-func (s *Remote) Get(ctx context.Context, req *kvpb.GetRequest, resp *kvpb.GetResponse) error {
-	p := s.begin(kvwire.OpGet)
-	p.b = kvwire.AppendGet(p.b, req)
+// roundTrip sends a request and decodes its response.
+func roundTrip[Q, A any](ctx context.Context, s *Remote, op kvwire.Op,
+	encode func([]byte, *Q) []byte, req *Q, decode func([]byte, *A) error, resp *A,
+) error {
+	p := s.begin(op)
+	p.b = encode(p.b, req)
 	body, err := s.call(ctx, p)
 	if err != nil {
 		return err
 	}
-	return s.checked(kvwire.DecodeGetResponse(body, resp))
+	return s.checked(decode(body, resp))
+}
+
+// send sends a request whose response has no fields.
+func send[Q any](ctx context.Context, s *Remote, op kvwire.Op, encode func([]byte, *Q) []byte, req *Q) error {
+	p := s.begin(op)
+	p.b = encode(p.b, req)
+	_, err := s.call(ctx, p)
+	return err
+}
+
+// Get implements kvpb.Sender.
+func (s *Remote) Get(ctx context.Context, req *kvpb.GetRequest, resp *kvpb.GetResponse) error {
+	return roundTrip(ctx, s, kvwire.OpGet, kvwire.AppendGet, req, kvwire.DecodeGetResponse, resp)
 }
 
 // Scan implements kvpb.Sender.
 func (s *Remote) Scan(ctx context.Context, req *kvpb.ScanRequest, resp *kvpb.ScanResponse) error {
-	p := s.begin(kvwire.OpScan)
-	p.b = kvwire.AppendScan(p.b, req)
-	body, err := s.call(ctx, p)
-	if err != nil {
-		return err
-	}
-	return s.checked(kvwire.DecodeScanResponse(body, resp))
+	return roundTrip(ctx, s, kvwire.OpScan, kvwire.AppendScan, req, kvwire.DecodeScanResponse, resp)
 }
 
 // Lock implements kvpb.Sender.
 func (s *Remote) Lock(ctx context.Context, req *kvpb.LockRequest, resp *kvpb.LockResponse) error {
-	p := s.begin(kvwire.OpLock)
-	p.b = kvwire.AppendLock(p.b, req)
 	if s.waits != nil {
 		s.waits.begin(req.Txn.ID, s.Node)
 		defer s.waits.end(req.Txn.ID, s.Node)
 	}
-	body, err := s.call(ctx, p)
-	if err != nil {
-		return err
-	}
-	return s.checked(kvwire.DecodeLockResponse(body, resp))
+	return roundTrip(ctx, s, kvwire.OpLock, kvwire.AppendLock, req, kvwire.DecodeLockResponse, resp)
 }
 
 // LockMany implements kvpb.Sender.
 func (s *Remote) LockMany(ctx context.Context, req *kvpb.LockManyRequest, resp *kvpb.LockManyResponse) error {
-	p := s.begin(kvwire.OpLockMany)
-	p.b = kvwire.AppendLockMany(p.b, req)
-	body, err := s.call(ctx, p)
-	if err != nil {
-		return err
+	err := roundTrip(ctx, s, kvwire.OpLockMany, kvwire.AppendLockMany, req, kvwire.DecodeLockManyResponse, resp)
+	if err == nil && len(resp.Locks) != len(req.Keys) {
+		err = s.checked(kvwire.ErrDamaged)
 	}
-	if err = kvwire.DecodeLockManyResponse(body, resp); err == nil && len(resp.Locks) != len(req.Keys) {
-		err = kvwire.ErrDamaged
-	}
-	return s.checked(err)
+	return err
 }
 
 // Refresh implements kvpb.Sender.
 func (s *Remote) Refresh(ctx context.Context, req *kvpb.RefreshRequest) error {
-	p := s.begin(kvwire.OpRefresh)
-	p.b = kvwire.AppendRefresh(p.b, req)
-	_, err := s.call(ctx, p)
-	return err
+	return send(ctx, s, kvwire.OpRefresh, kvwire.AppendRefresh, req)
 }
 
 // Commit implements kvpb.Sender.
 func (s *Remote) Commit(ctx context.Context, req *kvpb.CommitRequest, resp *kvpb.CommitResponse) error {
-	p := s.begin(kvwire.OpCommit)
-	p.b = kvwire.AppendCommit(p.b, req)
-	body, err := s.call(ctx, p)
-	if err != nil {
-		return err
-	}
-	return s.checked(kvwire.DecodeCommitResponse(body, resp))
+	return roundTrip(ctx, s, kvwire.OpCommit, kvwire.AppendCommit, req, kvwire.DecodeCommitResponse, resp)
 }
 
 // Release implements kvpb.Sender.
 func (s *Remote) Release(ctx context.Context, req *kvpb.ReleaseRequest) error {
-	p := s.begin(kvwire.OpRelease)
-	p.b = kvwire.AppendRelease(p.b, req)
-	_, err := s.call(ctx, p)
-	return err
+	return send(ctx, s, kvwire.OpRelease, kvwire.AppendRelease, req)
 }
 
 // Spill implements kvpb.Spiller.
 func (s *Remote) Spill(ctx context.Context, req *kvpb.SpillRequest) error {
-	p := s.begin(kvwire.OpSpill)
-	p.b = kvwire.AppendSpill(p.b, req)
-	_, err := s.call(ctx, p)
-	return err
+	return send(ctx, s, kvwire.OpSpill, kvwire.AppendSpill, req)
 }
 
 // Spilled implements kvpb.Spiller.
 func (s *Remote) Spilled(ctx context.Context, req *kvpb.SpilledRequest) (resp kvpb.SpilledResponse, err error) {
-	p := s.begin(kvwire.OpSpilled)
-	p.b = kvwire.AppendSpilled(p.b, req)
-	body, err := s.call(ctx, p)
-	if err != nil {
-		return resp, err
-	}
-	err = kvwire.DecodeSpilledResponse(body, &resp)
-	return resp, s.checked(err)
+	err = roundTrip(ctx, s, kvwire.OpSpilled, kvwire.AppendSpilled, req, kvwire.DecodeSpilledResponse, &resp)
+	return resp, err
 }
 
 // Unspill implements kvpb.Spiller.
 func (s *Remote) Unspill(ctx context.Context, req *kvpb.UnspillRequest) error {
-	p := s.begin(kvwire.OpUnspill)
-	p.b = kvwire.AppendUnspill(p.b, req)
-	_, err := s.call(ctx, p)
-	return err
+	return send(ctx, s, kvwire.OpUnspill, kvwire.AppendUnspill, req)
+}
+
+// Stage implements kvpb.Committer.
+func (s *Remote) Stage(ctx context.Context, req *kvpb.StageRequest, resp *kvpb.StageResponse) error {
+	return roundTrip(ctx, s, kvwire.OpStage, kvwire.AppendStage, req, kvwire.DecodeStageResponse, resp)
+}
+
+// EndTxn implements kvpb.Committer.
+func (s *Remote) EndTxn(ctx context.Context, req *kvpb.EndTxnRequest, resp *kvpb.EndTxnResponse) error {
+	return roundTrip(ctx, s, kvwire.OpEndTxn, kvwire.AppendEndTxn, req, kvwire.DecodeEndTxnResponse, resp)
+}
+
+// Resolve implements kvpb.Committer.
+func (s *Remote) Resolve(ctx context.Context, req *kvpb.ResolveRequest) error {
+	return send(ctx, s, kvwire.OpResolve, kvwire.AppendResolve, req)
+}
+
+// Push implements kvpb.Committer.
+func (s *Remote) Push(ctx context.Context, req *kvpb.PushRequest, resp *kvpb.PushResponse) error {
+	return roundTrip(ctx, s, kvwire.OpPush, kvwire.AppendPush, req, kvwire.DecodePushResponse, resp)
+}
+
+// QueryStaged implements kvpb.Committer.
+func (s *Remote) QueryStaged(ctx context.Context, req *kvpb.QueryStagedRequest, resp *kvpb.QueryStagedResponse) error {
+	return roundTrip(ctx, s, kvwire.OpQueryStaged, kvwire.AppendQueryStaged, req, kvwire.DecodeQueryStagedResponse, resp)
 }

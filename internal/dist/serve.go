@@ -2,6 +2,7 @@ package dist
 
 import (
 	"context"
+	"fmt"
 	"sync"
 
 	"github.com/lichendb/lichen/internal/hlc"
@@ -29,16 +30,48 @@ type incoming struct {
 	latest hlc.Timestamp // limit for the request's timestamps
 }
 
+// request is a pointer to a request of a type.
+type request[Q any] interface {
+	*Q
+	Validate(latest hlc.Timestamp) error
+}
+
 // decode reads and validates a request. Replicas rely on valid requests, and a damaged or newer
 // node may send others.
-func decode[T any, R interface {
-	*T
-	Validate(latest hlc.Timestamp) error
-}](in incoming, req R, fields func([]byte, *T) error) error {
+func decode[Q any, R request[Q]](in incoming, req R, fields func([]byte, *Q) error) error {
 	if err := fields(in.body, req); err != nil {
 		return err
 	}
 	return req.Validate(in.latest)
+}
+
+// respond decodes a request, executes it and encodes its response.
+func respond[Q, A any, R request[Q]](ctx context.Context, s kvpb.Sender, in incoming, fields func([]byte, *Q) error,
+	execute func(kvpb.Sender, context.Context, R, *A) error, encode func([]byte, *A) []byte,
+) ([]byte, error) {
+	var req Q
+	var resp A
+	if err := decode[Q, R](in, &req, fields); err != nil {
+		return nil, err
+	}
+	if err := execute(s, ctx, &req, &resp); err != nil {
+		return nil, err
+	}
+	return encode(kvwire.AppendOK(nil), &resp), nil
+}
+
+// acknowledge decodes a request whose response has no fields, and executes it.
+func acknowledge[Q any, R request[Q]](ctx context.Context, s kvpb.Sender, in incoming, fields func([]byte, *Q) error,
+	execute func(kvpb.Sender, context.Context, R) error,
+) ([]byte, error) {
+	var req Q
+	if err := decode[Q, R](in, &req, fields); err != nil {
+		return nil, err
+	}
+	if err := execute(s, ctx, &req); err != nil {
+		return nil, err
+	}
+	return kvwire.AppendOK(nil), nil
 }
 
 func serve(ctx context.Context, clock *hlc.Clock, mem *quota.Values, stores func(kvpb.RangeID) (kvpb.Sender, error), payload []byte) ([]byte, error) {
@@ -56,36 +89,22 @@ func serve(ctx context.Context, clock *hlc.Clock, mem *quota.Values, stores func
 		c := readCalls.Get().(*readCall)
 		defer c.free()
 		return c.serve(ctx, mem, s, op, in)
-	case kvwire.OpLockMany:
-		return serveLockMany(ctx, s, in)
-	case kvwire.OpRefresh:
-		var req kvpb.RefreshRequest
-		if err := decode(in, &req, kvwire.DecodeRefresh); err != nil {
-			return nil, err
-		}
-		return done(s.Refresh(ctx, &req))
-	case kvwire.OpCommit:
-		return serveCommit(ctx, s, in)
-	case kvwire.OpRelease:
-		var req kvpb.ReleaseRequest
-		if err := decode(in, &req, kvwire.DecodeRelease); err != nil {
-			return nil, err
-		}
-		return done(s.Release(ctx, &req))
 	case kvwire.OpFeed:
 		return serveFeed(ctx, s, in)
 	case kvwire.OpSpill, kvwire.OpSpilled, kvwire.OpUnspill:
 		return serveSpill(ctx, s, op, in)
+	case kvwire.OpStage, kvwire.OpEndTxn, kvwire.OpResolve, kvwire.OpPush, kvwire.OpQueryStaged:
+		return serveParallelCommit(ctx, s, op, in)
+	case kvwire.OpLockMany:
+		return respond(ctx, s, in, kvwire.DecodeLockMany, kvpb.Sender.LockMany, kvwire.AppendLockManyResponse)
+	case kvwire.OpRefresh:
+		return acknowledge(ctx, s, in, kvwire.DecodeRefresh, kvpb.Sender.Refresh)
+	case kvwire.OpCommit:
+		return respond(ctx, s, in, kvwire.DecodeCommit, kvpb.Sender.Commit, kvwire.AppendCommitResponse)
+	case kvwire.OpRelease:
+		return acknowledge(ctx, s, in, kvwire.DecodeRelease, kvpb.Sender.Release)
 	}
-	return serveParallelCommit(ctx, s, op, in, kvwire.AppendOK(nil))
-}
-
-// done encodes a response without fields.
-func done(err error) ([]byte, error) {
-	if err != nil {
-		return nil, err
-	}
-	return kvwire.AppendOK(nil), nil
+	return nil, fmt.Errorf("dist: request of an unknown kind (%d)", op)
 }
 
 // readCall is the memory for serving one read.
@@ -169,52 +188,31 @@ func response(mem *quota.Values, n int) ([]byte, error) {
 	return mem.Room(nil, n)
 }
 
-func serveLockMany(ctx context.Context, s kvpb.Sender, in incoming) ([]byte, error) {
-	var req kvpb.LockManyRequest
-	if err := decode(in, &req, kvwire.DecodeLockMany); err != nil {
-		return nil, err
-	}
-	var resp kvpb.LockManyResponse
-	if err := s.LockMany(ctx, &req, &resp); err != nil {
-		return nil, err
-	}
-	return kvwire.AppendLockManyResponse(kvwire.AppendOK(nil), &resp), nil
-}
-
-func serveCommit(ctx context.Context, s kvpb.Sender, in incoming) ([]byte, error) {
-	var req kvpb.CommitRequest
-	if err := decode(in, &req, kvwire.DecodeCommit); err != nil {
-		return nil, err
-	}
-	var resp kvpb.CommitResponse
-	if err := s.Commit(ctx, &req, &resp); err != nil {
-		return nil, err
-	}
-	return kvwire.AppendCommitResponse(kvwire.AppendOK(nil), &resp), nil
-}
-
 func serveSpill(ctx context.Context, s kvpb.Sender, op kvwire.Op, in incoming) ([]byte, error) {
 	switch op {
 	case kvwire.OpSpill:
-		var req kvpb.SpillRequest
-		if err := decode(in, &req, kvwire.DecodeSpill); err != nil {
-			return nil, err
-		}
-		return done(s.Spill(ctx, &req))
-	case kvwire.OpSpilled:
-		var req kvpb.SpilledRequest
-		if err := decode(in, &req, kvwire.DecodeSpilled); err != nil {
-			return nil, err
-		}
-		resp, err := s.Spilled(ctx, &req)
-		if err != nil {
-			return nil, err
-		}
-		return kvwire.AppendSpilledResponse(kvwire.AppendOK(nil), &resp), nil
+		return acknowledge(ctx, s, in, kvwire.DecodeSpill, kvpb.Sender.Spill)
+	case kvwire.OpUnspill:
+		return acknowledge(ctx, s, in, kvwire.DecodeUnspill, kvpb.Sender.Unspill)
 	}
-	var req kvpb.UnspillRequest
-	if err := decode(in, &req, kvwire.DecodeUnspill); err != nil {
-		return nil, err
+	spilled := func(s kvpb.Sender, ctx context.Context, req *kvpb.SpilledRequest, resp *kvpb.SpilledResponse) (err error) {
+		*resp, err = s.Spilled(ctx, req)
+		return err
 	}
-	return done(s.Unspill(ctx, &req))
+	return respond(ctx, s, in, kvwire.DecodeSpilled, spilled, kvwire.AppendSpilledResponse)
+}
+
+// serveParallelCommit executes the requests of commits across ranges.
+func serveParallelCommit(ctx context.Context, s kvpb.Sender, op kvwire.Op, in incoming) ([]byte, error) {
+	switch op {
+	case kvwire.OpStage:
+		return respond(ctx, s, in, kvwire.DecodeStage, kvpb.Sender.Stage, kvwire.AppendStageResponse)
+	case kvwire.OpEndTxn:
+		return respond(ctx, s, in, kvwire.DecodeEndTxn, kvpb.Sender.EndTxn, kvwire.AppendEndTxnResponse)
+	case kvwire.OpResolve:
+		return acknowledge(ctx, s, in, kvwire.DecodeResolve, kvpb.Sender.Resolve)
+	case kvwire.OpPush:
+		return respond(ctx, s, in, kvwire.DecodePush, kvpb.Sender.Push, kvwire.AppendPushResponse)
+	}
+	return respond(ctx, s, in, kvwire.DecodeQueryStaged, kvpb.Sender.QueryStaged, kvwire.AppendQueryStagedResponse)
 }
