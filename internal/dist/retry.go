@@ -168,7 +168,7 @@ func (d *Router) missing(desc *kvpb.RangeDescriptor) (detail, hint string) {
 	}
 	var all, silent []kvpb.NodeID
 	for _, rep := range desc.Replicas {
-		if rep.Type == kvpb.Learner {
+		if !rep.Type.Votes() {
 			continue
 		}
 		all = append(all, rep.Node)

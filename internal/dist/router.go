@@ -165,9 +165,9 @@ func (d *Router) choose(e *rangecache.Entry, r *retry) (target, error) {
 	if hint != nil && hint.Node != self && !r.hasTried(hint.Node) {
 		return d.remote(e, hint.Node), nil
 	}
-	for _, learners := range []bool{false, true} { // learners can't lead but may know the leader
+	for _, voters := range []bool{true, false} { // learners can't lead but may know the leader
 		for _, rep := range e.Desc().Replicas {
-			if (rep.Type == kvpb.Learner) != learners || r.hasTried(rep.Node) {
+			if rep.Type.Votes() != voters || r.hasTried(rep.Node) {
 				continue
 			}
 			if rep.Node != self {

@@ -98,14 +98,18 @@ type ReplicaDescriptor struct {
 // ReplicaType says how a replica takes part in its raft group.
 type ReplicaType uint8
 
-// The types of replicas. Incoming and outgoing voters exist while a joint
-// configuration lasts.
+// The types of replicas. Incoming and outgoing voters exist while a joint configuration lasts. An outgoing
+// learner was an outgoing voter; the leader removes it by a change of its own (package replica, removal).
 const (
 	Voter ReplicaType = iota
 	Learner
 	VoterIncoming
 	VoterOutgoing
+	LearnerOutgoing
 )
+
+// Votes reports whether a replica votes, in one half of a joint configuration at least.
+func (t ReplicaType) Votes() bool { return t != Learner && t != LearnerOutgoing }
 
 // RangeDescriptor says which keys a range holds and where its replicas are.
 type RangeDescriptor struct {
@@ -158,9 +162,27 @@ func (d *RangeDescriptor) Joint() bool {
 	return false
 }
 
+// Outgoing returns a former voter that is still to be removed.
+func (d *RangeDescriptor) Outgoing() (ReplicaDescriptor, bool) {
+	for _, r := range d.Replicas {
+		if r.Type == LearnerOutgoing {
+			return r, true
+		}
+	}
+	return ReplicaDescriptor{}, false
+}
+
+// ChangingReplicas reports whether a change of the range's replicas is under way: the leader ends it.
+func (d *RangeDescriptor) ChangingReplicas() bool {
+	_, outgoing := d.Outgoing()
+	return outgoing || d.Joint()
+}
+
 // Changing reports whether a change of the range is under way that has to end before
 // another one begins.
-func (d *RangeDescriptor) Changing() bool { return d.Merging != 0 || d.Into != 0 || d.Joint() }
+func (d *RangeDescriptor) Changing() bool {
+	return d.Merging != 0 || d.Into != 0 || d.ChangingReplicas()
+}
 
 // ContainsKey reports whether the range holds key.
 func (d *RangeDescriptor) ContainsKey(key []byte) bool {

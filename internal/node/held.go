@@ -31,7 +31,7 @@ func (n *Node) lost(d *kvpb.RangeDescriptor) *LostRange {
 	voters := 0
 	var silent []kvpb.NodeID
 	for _, r := range d.Replicas {
-		if r.Type == kvpb.Learner {
+		if !r.Type.Votes() {
 			continue
 		}
 		if voters++; r.Node != n.NodeID() && !n.answers(r.Node) {

@@ -98,12 +98,13 @@ func awaitGeneration(ctx context.Context, r *replica.Replica, before uint64) err
 	return watch(ctx, func() (bool, error) { return r.Desc().Generation > before, nil })
 }
 
-// leaveJoint waits for the end of a joint configuration, which raft sees to.
+// leaveJoint waits for the end of a joint configuration and of the replicas that it voted out, which the
+// range's leader sees to.
 func (a *Admin) leaveJoint(ctx context.Context, r *replica.Replica) error {
 	ctx, cancel := context.WithTimeout(ctx, stepTimeout)
 	defer cancel()
 	err := watch(ctx, func() (bool, error) {
-		if r.Desc().Joint() {
+		if r.Desc().ChangingReplicas() {
 			return false, stillLeads(r)
 		}
 		return true, nil

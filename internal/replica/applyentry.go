@@ -151,6 +151,9 @@ func (g *group) applyTrigger(t *apply.Trigger, index uint64) error {
 	g.r.feeds.End(g.r.mismatch())
 	g.r.refreshLease()
 	g.Unquiesce() // a new follower has to receive the log
+	if _, ok := t.Desc.Outgoing(); ok {
+		g.Do(g.removeOutgoing) // after raft has taken the end of the joint configuration for applied
+	}
 	if t.Right != nil {
 		if plant.On(plant.SplitGap) {
 			right = g.r.makeRight(t.Right)

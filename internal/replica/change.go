@@ -3,10 +3,12 @@ package replica
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/lichendb/lichen/internal/apply"
 	"github.com/lichendb/lichen/internal/kvpb"
 	"github.com/lichendb/lichen/internal/lease"
+	"github.com/lichendb/lichen/internal/must"
 	"github.com/lichendb/lichen/internal/raftgroup"
 	"github.com/lichendb/lichen/internal/rangestate"
 	pb "go.etcd.io/raft/v3/raftpb"
@@ -61,15 +63,25 @@ func (r *Replica) ChangeReplicas(ctx context.Context, changes []Change) error {
 	if err != nil {
 		return err
 	}
-	desc, cc, err := planChange(r.Desc(), changes)
+	old := r.Desc()
+	desc, cc, err := planChange(old, changes)
 	if err != nil {
 		return err
+	}
+	r.describeChange(cc, fence, old, desc)
+	return r.group.configure(ctx, fence, cc)
+}
+
+// describeChange adds to raft's configuration change the command that replaces the descriptor.
+func (r *Replica) describeChange(cc *pb.ConfChangeV2, fence raftgroup.Fence, old, desc *kvpb.RangeDescriptor) {
+	for _, rep := range old.Replicas {
+		_, stays := desc.ReplicaByID(rep.Replica)
+		must.True(stays || !rep.Type.Votes(), "range %d: 12: voter %d is removed before it is a learner", r.id, rep.Replica)
 	}
 	var b apply.Builder
 	b.Reset(kvpb.TxnID{}, r.deps.Clock.Now())
 	b.SetDescriptor(desc)
 	cc.Context = apply.AppendEntry(nil, fence.BoundsGen, b.Bytes())
-	return r.group.configure(ctx, fence, cc)
 }
 
 // planChange returns the descriptor and raft's configuration change for changes.
@@ -79,7 +91,7 @@ func planChange(old *kvpb.RangeDescriptor, changes []Change) (*kvpb.RangeDescrip
 	}
 	d := rangestate.Next(old)
 	cc := &pb.ConfChangeV2{}
-	joint := len(changes) > 1
+	joint := len(changes) > 1 || removesVoter(old, changes)
 	step := func(t pb.ConfChangeType, id kvpb.ReplicaID) {
 		cc.Changes = append(cc.Changes, &pb.ConfChangeSingle{Type: t.Enum(), NodeId: proto.Uint64(uint64(id))})
 	}
@@ -103,11 +115,12 @@ func planChange(old *kvpb.RangeDescriptor, changes []Change) (*kvpb.RangeDescrip
 			d.Replicas[at].Type = pick(joint, kvpb.VoterIncoming, kvpb.Voter)
 			step(pb.ConfChangeAddNode, d.Replicas[at].Replica)
 		case Remove:
-			step(pb.ConfChangeRemoveNode, d.Replicas[at].Replica)
-			if joint && d.Replicas[at].Type == kvpb.Voter {
-				d.Replicas[at].Type = kvpb.VoterOutgoing
+			if d.Replicas[at].Type == kvpb.Voter {
+				d.Replicas[at].Type = kvpb.VoterOutgoing // a learner at first (removal)
+				step(pb.ConfChangeAddLearnerNode, d.Replicas[at].Replica)
 			} else {
-				d.Replicas = append(d.Replicas[:at], d.Replicas[at+1:]...)
+				step(pb.ConfChangeRemoveNode, d.Replicas[at].Replica)
+				d.Replicas = slices.Delete(d.Replicas, at, at+1)
 			}
 		}
 	}
@@ -115,6 +128,14 @@ func planChange(old *kvpb.RangeDescriptor, changes []Change) (*kvpb.RangeDescrip
 		cc.Transition = pb.ConfChangeTransitionJointImplicit.Enum()
 	}
 	return d, cc, nil
+}
+
+// removesVoter reports whether a change takes its vote from a replica.
+func removesVoter(d *kvpb.RangeDescriptor, changes []Change) bool {
+	return slices.ContainsFunc(changes, func(c Change) bool {
+		rep, ok := d.Replica(c.Store)
+		return ok && c.Kind == Remove && rep.Type == kvpb.Voter
+	})
 }
 
 func pick(first bool, a, b kvpb.ReplicaType) kvpb.ReplicaType {
@@ -125,20 +146,17 @@ func pick(first bool, a, b kvpb.ReplicaType) kvpb.ReplicaType {
 }
 
 // leaveJoint returns the descriptor after the end of a joint configuration: incoming voters become
-// voters, outgoing ones are removed.
+// voters, outgoing ones learners that are to be removed.
 func leaveJoint(old *kvpb.RangeDescriptor) *kvpb.RangeDescriptor {
 	d := rangestate.Next(old)
-	kept := d.Replicas[:0]
-	for _, rep := range d.Replicas {
-		switch rep.Type {
+	for i := range d.Replicas {
+		switch rep := &d.Replicas[i]; rep.Type {
 		case kvpb.VoterOutgoing:
-			continue
+			rep.Type = kvpb.LearnerOutgoing
 		case kvpb.VoterIncoming:
 			rep.Type = kvpb.Voter
 		}
-		kept = append(kept, rep)
 	}
-	d.Replicas = kept
 	return d
 }
 
@@ -155,6 +173,8 @@ func confState(d *kvpb.RangeDescriptor) *pb.ConfState {
 			continue
 		case in:
 			cs.Voters = append(cs.Voters, id)
+		default:
+			cs.LearnersNext = append(cs.LearnersNext, id)
 		}
 		if joint && out {
 			cs.VotersOutgoing = append(cs.VotersOutgoing, id)

@@ -15,9 +15,11 @@ func (r *Replica) Describe(ctx context.Context) string {
 	answer := make(chan string, 1)
 	r.group.Do(func() {
 		g := r.group
-		answer <- fmt.Sprintf("replica %d of %+v; %+v; applied %+v; led term %d, serves %v; %v; on their way %d+%d; log ends at %d; quiesced %v, idle %v, idle for %d ticks%s",
-			r.replicaID, *r.Desc(), g.Raft().BasicStatus(), g.applier.State(), g.Led(), r.Leads(), r.election.Candidacy(),
-			g.InFlight.Proposed(), g.InFlight.Waiting(), g.View.State.Last, r.quiesced.Load(), r.idle.Load(), g.IdleTicks(), g.describeFollowers())
+		st := g.Raft().Status()
+		answer <- fmt.Sprintf("replica %d of %+v; %v; %+v, leader %d; configuration %v; applied %+v; led term %d, serves %v; %v; on their way %d+%d; log ends at %d; quiesced %v, idle %v, idle for %d ticks%s%s",
+			r.replicaID, *r.Desc(), st.RaftState, st.BasicStatus, st.Lead, st.Config, g.applier.State(), g.Led(), r.Leads(), r.election.Candidacy(),
+			g.InFlight.Proposed(), g.InFlight.Waiting(), g.View.State.Last, r.quiesced.Load(), r.idle.Load(), g.IdleTicks(), g.describeFollowers(),
+			r.describeSupport())
 	})
 	select {
 	case s := <-answer:
@@ -25,6 +27,18 @@ func (r *Replica) Describe(ctx context.Context) string {
 	case <-ctx.Done():
 		return fmt.Sprintf("replica %d of %+v: does not answer", r.replicaID, *r.Desc())
 	}
+}
+
+// describeSupport returns of which other stores the replica could get a vote, and which leaders keep this one
+// from voting.
+func (r *Replica) describeSupport() string {
+	var b strings.Builder
+	for _, d := range r.Desc().Replicas {
+		if d.Replica != r.replicaID && r.deps.Support != nil {
+			fmt.Fprintf(&b, "; store %d: supports %v, is supported %v", d.Store, r.supportedBy(d.Store), r.deps.Support.Granted(d.Store).Epoch != 0)
+		}
+	}
+	return b.String()
 }
 
 // describeFollowers returns a leader's raft progress of the other replicas.

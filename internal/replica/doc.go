@@ -25,7 +25,8 @@
 //     buffer of their gateway. intentcursor.go: the intents on many keys. intents.go, push.go,
 //     resolve.go, sweep.go, txnrecord.go, gateway.go: the effects of txnintent. replay.go: commits
 //     that were sent again.
-//   - split.go, merge.go, subsume.go: changes of the bounds. change.go: changes of the membership.
+//   - split.go, merge.go, subsume.go: changes of the bounds. change.go, removal.go: changes of the
+//     membership.
 //   - closed.go, follower.go, feed.go, observed.go: closed timestamps, follower reads, feeds, and the
 //     clock readings that transactions have observed on this node.
 //   - collect.go, threshold.go: garbage collection. snapshot.go, mend.go: snapshots. checksum.go:
@@ -83,6 +84,9 @@
 //     group's time does not run ahead of its messages. (Tick, mayQuiesce)
 //  11. All replicas compute a checksum over the state after the same entry; later entries do not
 //     change it. (group.Apply, beginCheck; checksum)
+//  12. A replica that has a vote in some configuration is destroyed only when most voters of the next one know
+//     durably that it has none any more: a voter that is removed becomes a learner, and the learner is removed
+//     by a change of its own. (describeChange, removeOutgoing; TestPowerLossAfterRemoval in store)
 //  13. Rows that a transaction has read are found unchanged without a read only if no version of others at
 //     or above its read timestamp can be there: everything from before this leadership lies at or below
 //     certainFrom, and every command is noted, with its transaction, before it becomes readable. (noteCommand,

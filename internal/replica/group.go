@@ -23,6 +23,7 @@ type group struct {
 	incoming *snapshot.Incoming // the complete snapshot that raft may install now
 	held     uint64             // index up to which the log went when the replica started
 	heldTerm uint64             // term of the leader that sent the last snapshot
+	removal  removal
 }
 
 // replays reports whether the engine may hold tables of entries that are yet to be applied (apply, invariant A5):

@@ -148,7 +148,7 @@ func (r *Replica) mayQuiesce() bool {
 		return true
 	}
 	if l := r.lease.Load(); l != nil {
-		return r.idle.Load() && r.coversNow(l)
+		return r.idle.Load() && !r.Desc().ChangingReplicas() && r.coversNow(l) // removeOutgoing
 	}
 	if r.election.Candidacy() == lease.Queued {
 		return true // StartCampaign unquiesces it
@@ -164,6 +164,7 @@ func (g *group) tick() {
 	g.ticking.Store(false)
 	if g.Raft().BasicStatus().RaftState == raft.StateLeader {
 		g.TickLeader()
+		g.removeOutgoing()
 		return
 	}
 	g.stepElection(&lease.ElectionEvent{Type: lease.Tick})

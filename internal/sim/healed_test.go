@@ -6,6 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"hash/fnv"
+	"maps"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/lichendb/lichen/internal/apply"
@@ -82,18 +85,38 @@ func (c *cluster) inspect() ([]*kvpb.RangeDescriptor, error) {
 	return descs, c.addressed(descs)
 }
 
-// replicasAt describes the replicas that hold a key.
+// replicasAt describes the replicas that hold a key, and says which they miss.
 func (c *cluster) replicasAt(key []byte) (s string) {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 	defer cancel()
+	missed := map[string]bool{}
 	for _, inc := range c.running() {
 		for _, r := range inc.store.Replicas() {
-			if r.Desc().ContainsKey(key) {
-				s += fmt.Sprintf("\n  node %d: %s", inc.node.id, r.Describe(ctx))
+			if d := r.Desc(); d.ContainsKey(key) {
+				s += fmt.Sprintf("\n  machine %d, node %d: %s", inc.node.id, inc.kv.ID(), r.Describe(ctx))
+				for _, rep := range d.Replicas {
+					missed[c.missing(d.RangeID, rep)] = true
+				}
 			}
 		}
 	}
-	return s
+	delete(missed, "")
+	return s + strings.Join(slices.Sorted(maps.Keys(missed)), "")
+}
+
+// missing says that a replica is not there, and why.
+func (c *cluster) missing(id kvpb.RangeID, rep kvpb.ReplicaDescriptor) string {
+	s := fmt.Sprintf("\n  node %d, replica %d of range %d: ", rep.Node, rep.Replica, id)
+	inc := c.of(rep.Node)
+	if inc == nil {
+		return s + "the node does not run"
+	}
+	if r, ok := inc.store.Replica(id); !ok {
+		return s + "the store has none"
+	} else if r.ReplicaID() != rep.Replica {
+		return s + fmt.Sprintf("the store has replica %d", r.ReplicaID())
+	}
+	return ""
 }
 
 // cover returns the ranges as their leaders know them, which must cover the whole key

@@ -2,6 +2,7 @@ package sim
 
 import (
 	"context"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -53,6 +54,29 @@ func TestRemovedReplicaLeaves(t *testing.T) {
 		}
 		if _, err := c.settled(); err != nil {
 			t.Error(err)
+		}
+		c.close()
+	})
+}
+
+// TestReportOfUnservedRange: a run that fails because nobody leads a range says what its replicas lack.
+func TestReportOfUnservedRange(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newCluster(t, 3, 3)
+		c.found("\x10m")
+		<-time.After(10 * time.Second)
+		c.stop(2)
+		c.stop(3)
+		<-time.After(10 * time.Second)
+		_, err := c.cover()
+		for _, want := range []string{
+			"no range that is led", "machine 1, node 1: replica 1 of", "StateFollower", "term:", "vote:", "commit:", "leader 0",
+			"configuration voters=(1 2 3)", "led term 0, serves false", "store 2: supports false",
+			"node 2, replica 2 of range", "node 3, replica 3 of range", "the node does not run",
+		} {
+			if err == nil || !strings.Contains(err.Error(), want) {
+				t.Errorf("it does not say %q: %v", want, err)
+			}
 		}
 		c.close()
 	})

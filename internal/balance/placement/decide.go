@@ -65,6 +65,7 @@ func (c *Cluster) newDecision(r *Range, z *zone.Config) *decision {
 			d.learners = append(d.learners, s)
 		case kvpb.Voter, kvpb.VoterIncoming, kvpb.VoterOutgoing:
 			d.voters = append(d.voters, s)
+		case kvpb.LearnerOutgoing: // finishJoint comes first
 		}
 	}
 	return d
@@ -93,7 +94,7 @@ func (d *decision) lostQuorum() (Action, bool) {
 			halves = [2]bool{true, false}
 		case kvpb.VoterIncoming:
 			halves = [2]bool{false, true}
-		case kvpb.Learner:
+		case kvpb.Learner, kvpb.LearnerOutgoing:
 		}
 		for i, in := range halves {
 			if !in {
@@ -115,11 +116,8 @@ func (d *decision) lostQuorum() (Action, bool) {
 }
 
 func (d *decision) finishJoint() (Action, bool) {
-	for _, rep := range d.r.Desc.Replicas {
-		if rep.Type == kvpb.VoterIncoming || rep.Type == kvpb.VoterOutgoing {
-			return Action{Kind: FinishJoint, Class: Repair, Priority: prioFinish,
-				Reason: "a joint change was left unfinished"}, true
-		}
+	if d.r.Desc.ChangingReplicas() {
+		return Action{Kind: FinishJoint, Class: Repair, Priority: prioFinish, Reason: "a joint change was left unfinished"}, true
 	}
 	return Action{}, false
 }

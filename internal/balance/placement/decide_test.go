@@ -50,6 +50,11 @@ func TestDecide(t *testing.T) {
 				d.Replicas[2].Type = kvpb.VoterOutgoing
 				d.Replicas = append(d.Replicas, kvpb.ReplicaDescriptor{Node: 6, Store: 6, Type: kvpb.VoterIncoming})
 			}, want: "finish joint change"},
+		{name: "a former voter is not removed yet", nodes: 6, on: []kvpb.StoreID{1, 2, 3},
+			change: func(w *world) {
+				d := w.ranges[0].Desc
+				d.Replicas = append(d.Replicas, kvpb.ReplicaDescriptor{Node: 6, Store: 6, Type: kvpb.LearnerOutgoing})
+			}, want: "finish joint change"},
 		{name: "joint change that lost one half", nodes: 6, on: []kvpb.StoreID{1, 2, 3},
 			change: func(w *world) {
 				d := w.ranges[0].Desc

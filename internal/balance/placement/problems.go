@@ -86,7 +86,7 @@ func (c *Cluster) members(desc *kvpb.RangeDescriptor) (voters, learners []*store
 			if voters = append(voters, s); !s.dead {
 				alive++
 			}
-		case kvpb.VoterOutgoing:
+		case kvpb.VoterOutgoing, kvpb.LearnerOutgoing:
 		}
 	}
 	return voters, learners, alive

@@ -43,7 +43,7 @@ func Quorum(n int) int { return n/2 + 1 }
 func (c *Cluster) UnderReplicated(d *kvpb.RangeDescriptor, z *zone.Config) bool {
 	n := 0
 	for _, r := range d.Replicas {
-		if r.Type != kvpb.Learner && r.Type != kvpb.VoterOutgoing && !c.lookup(r.Store, r.Node).dead {
+		if r.Type.Votes() && r.Type != kvpb.VoterOutgoing && !c.lookup(r.Store, r.Node).dead {
 			n++
 		}
 	}

@@ -61,7 +61,7 @@ func appendReplica(b []byte, r kvpb.ReplicaDescriptor) []byte {
 func (f *reader) replica() kvpb.ReplicaDescriptor {
 	return kvpb.ReplicaDescriptor{
 		Node: kvpb.NodeID(f.Uvarint()), Store: kvpb.StoreID(f.Uvarint()),
-		Replica: kvpb.ReplicaID(f.Uvarint()), Type: enum(f, kvpb.Voter, kvpb.VoterOutgoing),
+		Replica: kvpb.ReplicaID(f.Uvarint()), Type: enum(f, kvpb.Voter, kvpb.LearnerOutgoing),
 	}
 }
 

@@ -139,7 +139,7 @@ func drawRule(t *rapid.T, v reflect.Value, least int) bool {
 	case kvpb.TxnStatus:
 		within(zero, uint8(kvpb.TxnAborted))
 	case kvpb.ReplicaType:
-		within(zero, uint8(kvpb.VoterOutgoing))
+		within(zero, uint8(kvpb.LearnerOutgoing))
 	case hlc.Timestamp:
 		v.Set(reflect.ValueOf(hlc.Timestamp{
 			WallTime: rapid.Int64Range(int64(least), math.MaxInt64).Draw(t, "wall"),
@@ -380,7 +380,7 @@ func TestUnknownValues(t *testing.T) {
 		"action":       DecodeEndTxn(AppendEndTxn(nil, &kvpb.EndTxnRequest{Txn: txn, Action: 3}), new(kvpb.EndTxnRequest)),
 		"status":       DecodeEndTxnResponse(AppendEndTxnResponse(nil, &kvpb.EndTxnResponse{Status: 4}), new(kvpb.EndTxnResponse)),
 		"pushed":       DecodePushResponse(AppendPushResponse(nil, &kvpb.PushResponse{Status: 4}), new(kvpb.PushResponse)),
-		"replica type": decodeDescriptor(AppendDescriptor(nil, &kvpb.RangeDescriptor{Replicas: []kvpb.ReplicaDescriptor{{Type: 4}}}), new(kvpb.RangeDescriptor)),
+		"replica type": decodeDescriptor(AppendDescriptor(nil, &kvpb.RangeDescriptor{Replicas: []kvpb.ReplicaDescriptor{{Type: kvpb.LearnerOutgoing + 1}}}), new(kvpb.RangeDescriptor)),
 		"time":         DecodeRefresh(AppendRefresh(nil, &kvpb.RefreshRequest{Txn: txn, To: hlc.Timestamp{WallTime: -1}}), new(kvpb.RefreshRequest)),
 	} {
 		if !errors.Is(err, ErrDamaged) {

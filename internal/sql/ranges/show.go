@@ -5,7 +5,6 @@ import (
 
 	"github.com/lichendb/lichen/internal/config/zone"
 	"github.com/lichendb/lichen/internal/keys"
-	"github.com/lichendb/lichen/internal/kvpb"
 	"github.com/lichendb/lichen/internal/sql/ast"
 	"github.com/lichendb/lichen/internal/sql/ddl/zoneconfig"
 	"github.com/lichendb/lichen/internal/sql/rowcodec"
@@ -65,10 +64,10 @@ func rangeRow(r *Info) []types.Datum {
 	for _, rep := range r.Desc.Replicas {
 		store, at := types.NewInt(int64(rep.Store)), types.NewString(r.Localities[rep.Node])
 		all, localities = append(all, store), append(localities, at)
-		if rep.Type == kvpb.Learner {
-			other = append(other, store)
-		} else {
+		if rep.Type.Votes() {
 			voting = append(voting, store)
+		} else {
+			other = append(other, store)
 		}
 		if rep.Store == r.Leader {
 			leaderAt = at
