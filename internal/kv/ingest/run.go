@@ -99,7 +99,45 @@ func (r *run) sort() {
 		e := &r.entries[i]
 		e.order = order(r.key(e)[common:])
 	}
-	slices.SortFunc(r.entries, func(a, b entry) int { return r.compare(&a, &b) })
+	r.distribute(r.entries, 56)
+}
+
+// fewToSort is how many entries are compared rather than distributed.
+const fewToSort = 64
+
+// distribute sorts entries whose order differs from the byte at shift on only. Many are put into buckets by that byte, in
+// place: to compare two takes as long as to move several.
+func (r *run) distribute(entries []entry, shift int) {
+	if len(entries) <= fewToSort || shift < 0 {
+		slices.SortFunc(entries, func(a, b entry) int { return r.compare(&a, &b) })
+		return
+	}
+	var next, end [256]int // of each bucket: where its next entry goes; where it ends
+	for i := range entries {
+		end[byte(entries[i].order>>shift)]++
+	}
+	for b, at := 0, 0; b < 256; b++ {
+		next[b], at = at, at+end[b]
+		end[b] = at
+	}
+	for b := range 256 {
+		for next[b] < end[b] {
+			e := &entries[next[b]]
+			home := byte(e.order >> shift)
+			if int(home) != b {
+				other := &entries[next[home]]
+				*e, *other = *other, *e
+			}
+			next[home]++
+		}
+	}
+	start := 0
+	for b := range 256 {
+		if end[b]-start > 1 {
+			r.distribute(entries[start:end[b]], shift-8)
+		}
+		start = end[b]
+	}
 }
 
 // common returns with how many equal bytes all keys begin.

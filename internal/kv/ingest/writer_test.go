@@ -3,6 +3,7 @@ package ingest
 import (
 	"bytes"
 	"context"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"math/rand/v2"
@@ -86,19 +87,19 @@ func TestWriter(t *testing.T) {
 	}
 }
 
-// Keys that differ in any byte, or only in their lengths, are sorted.
+// Keys that differ in any byte, or only in their lengths, are sorted; equal ones by their rows.
 func TestSort(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 4))
-	for _, length := range []int{1, 7, 8, 9, 20} {
+	for _, length := range []int{1, 2, 7, 8, 9, 20} {
 		r := run{ordered: true}
 		var want [][]byte
-		for range 500 {
+		for i := range 5000 {
 			key := append([]byte("p"), bytes.Repeat([]byte{5}, rng.IntN(length+1))...)
 			if len(key) > 1 {
 				key[1+rng.IntN(len(key)-1)] = byte(rng.IntN(256))
 			}
 			want = append(want, key)
-			r.add(key, nil, false, 0)
+			r.add(key, nil, false, int64(i))
 		}
 		slices.SortFunc(want, bytes.Compare)
 		r.sort()
@@ -106,7 +107,24 @@ func TestSort(t *testing.T) {
 			if got := r.key(&r.entries[i]); !bytes.Equal(got, want[i]) {
 				t.Fatalf("length %d: key %d is %x, want %x", length, i, got, want[i])
 			}
+			if i > 0 && bytes.Equal(want[i-1], want[i]) && r.entries[i-1].row >= r.entries[i].row {
+				t.Fatalf("length %d: row %d of key %x comes after row %d", length, r.entries[i].row, want[i], r.entries[i-1].row)
+			}
 		}
+	}
+}
+
+func BenchmarkSort(b *testing.B) {
+	rng := rand.New(rand.NewPCG(5, 6))
+	filled := run{}
+	for i := range 300000 {
+		key := binary.BigEndian.AppendUint32(nil, rng.Uint32N(100000))
+		filled.add(binary.BigEndian.AppendUint32(key, uint32(i)), nil, false, int64(i))
+	}
+	for b.Loop() {
+		r := filled
+		r.entries = slices.Clone(filled.entries)
+		r.sort()
 	}
 }
 

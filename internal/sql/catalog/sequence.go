@@ -15,13 +15,15 @@ import (
 )
 
 // A node reserves values of a sequence in blocks, with one write each: minBlock
-// values at first, as PostgreSQL does, and up to maxBlock where blocks are used
-// up in less than busyBlock, since everybody waits for the write. After a crash
-// the rest of a block is skipped.
+// values at first, as PostgreSQL does, or what CACHE says. Everybody waits for the write, so
+// blocks that are used up in less than shortBlock grow by blockGrowth up to maxBlock, and those
+// in less than longBlock stay as they are. After a crash the values of a moment are skipped.
 const (
-	minBlock  = 32
-	maxBlock  = 4096
-	busyBlock = 100 * time.Millisecond
+	minBlock    = 32
+	maxBlock    = 1 << 18
+	blockGrowth = 4
+	shortBlock  = 100 * time.Millisecond
+	longBlock   = time.Second
 )
 
 // sequences are the blocks of values that the node has reserved.
@@ -72,16 +74,17 @@ type sequenceValues struct {
 }
 
 // nextBlock returns the size of the block to reserve now.
-func (v *sequenceValues) nextBlock(cache int64) int64 {
-	now := time.Now()
-	switch busy := now.Sub(v.taken) < busyBlock; {
-	case v.taken.IsZero() || !busy:
-		v.block = minBlock
-	default:
-		v.block = min(2*v.block, maxBlock)
+func (v *sequenceValues) nextBlock(now time.Time, cache int64) int64 {
+	least, lasted := max(minBlock, cache), now.Sub(v.taken)
+	switch {
+	case v.taken.IsZero() || lasted >= longBlock:
+		v.block = least
+	case lasted < shortBlock:
+		v.block = min(blockGrowth*v.block, maxBlock)
 	}
+	v.block = max(v.block, least)
 	v.taken = now
-	return max(v.block, cache)
+	return v.block
 }
 
 // sequenceState is the stored value: the last value that was reserved, or with
@@ -135,7 +138,7 @@ func (s *Store) NextVal(ctx context.Context, t *Table) (int64, error) {
 // reserveSequence reserves a block and returns its first value.
 func (s *Store) reserveSequence(ctx context.Context, t *Table, v *sequenceValues) (int64, error) {
 	var first, more int64
-	block := v.nextBlock(t.Sequence.Cache)
+	block := v.nextBlock(time.Now(), t.Sequence.Cache)
 	err := s.db.Run(ctx, func(ctx context.Context, txn *kv.Txn) error {
 		key := sequenceKey(t)
 		res, err := txn.Lock(ctx, key, lock.Update, lock.WaitBlock)
@@ -248,7 +251,7 @@ func (s *Store) SequenceValue(ctx context.Context, t *Table) (last int64, called
 	return st.last, st.called, err
 }
 
-// rowIDCache is how many row ids a node reserves with one write.
+// rowIDCache is how many row ids a node reserves with one write at least.
 const rowIDCache = 4096
 
 // rowIDs describes the generator of t's hidden row ids as a sequence; it is part

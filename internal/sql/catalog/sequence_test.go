@@ -4,6 +4,7 @@ import (
 	"math"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/lichendb/lichen/internal/fs"
 	"github.com/lichendb/lichen/internal/sql/pgerr"
@@ -74,6 +75,33 @@ func TestSequenceIsUniqueAcrossRestarts(t *testing.T) {
 	last, called, err := n.cat.SequenceValue(ctx, q)
 	if err != nil || !called || last < int64(len(seen)) {
 		t.Errorf("last value %d %v after %d values: %v", last, called, len(seen), err)
+	}
+}
+
+// TestSequenceBlocks: blocks grow from what CACHE says while they are used up quickly, and begin again after a pause.
+func TestSequenceBlocks(t *testing.T) {
+	const quick, slow, pause = shortBlock - 1, longBlock - 1, longBlock
+	type step struct {
+		after time.Duration
+		want  int64
+	}
+	for _, c := range []struct {
+		cache int64
+		steps []step
+	}{
+		{1, []step{{0, 32}, {quick, 128}, {slow, 128}, {quick, 512}, {pause, 32}, {quick, 128}}},
+		{50, []step{{0, 50}, {quick, 200}, {pause, 50}}},
+		{rowIDCache, []step{{0, 4096}, {quick, 16384}, {quick, 65536}, {quick, maxBlock}, {quick, maxBlock}, {slow, maxBlock}, {pause, 4096}}},
+		{2 * maxBlock, []step{{0, 2 * maxBlock}, {quick, 2 * maxBlock}, {slow, 2 * maxBlock}}},
+	} {
+		var v sequenceValues
+		now := time.Now()
+		for i, s := range c.steps {
+			now = now.Add(s.after)
+			if got := v.nextBlock(now, c.cache); got != s.want {
+				t.Errorf("CACHE %d: block %d has %d values, want %d", c.cache, i, got, s.want)
+			}
+		}
 	}
 }
 
