@@ -32,7 +32,9 @@ public class Metadata {
             String[] tables = {"TABLE"};
             time(m, "getTables", x -> x.getTables(null, "public", "%", tables));
             time(m, "getTables of one", x -> x.getTables(null, "public", "t101", null));
+            time(m, "getTables of a name with _", x -> x.getTables(null, "public", "line_item", null));
             time(m, "getColumns", x -> x.getColumns(null, "public", "t101", "%"));
+            time(m, "getColumns of a name with _", x -> x.getColumns(null, "public", "line_item", "%"));
             time(m, "getPrimaryKeys", x -> x.getPrimaryKeys(null, "public", "t101"));
             time(m, "getImportedKeys", x -> x.getImportedKeys(null, "public", "t101"));
             time(m, "getExportedKeys", x -> x.getExportedKeys(null, "public", "t100"));

@@ -69,6 +69,7 @@ func eachCatalogIndex(t *testing.T, s *sql.Session) {
 		for _, table := range v.Tables {
 			for i := range table.Indexes[1:] {
 				checkCatalogIndex(t, s, v.Schema.Name+"."+table.Name, table, &table.Indexes[i+1])
+				checkCatalogRanges(t, s, v.Schema.Name+"."+table.Name, table, &table.Indexes[i+1])
 			}
 		}
 	}
@@ -126,4 +127,55 @@ func lines(t *testing.T, s *sql.Session, text string) []string {
 		t.Fatalf("%s: %v", text, err)
 	}
 	return r.Lines
+}
+
+// rangesOf are conditions on a column x, with values of it for a, b and c in this order.
+var rangesOf = []string{
+	"x > a AND x < b", "x >= a", "x > a", "x < b", "x <= b", "x BETWEEN a AND b", "x < a OR x > b OR x = b", "x BETWEEN a AND c OR x BETWEEN b AND c OR x IN (a, b)",
+	"x > b AND x < a", "x >= a AND x <= a",
+}
+
+const narrowRange = 0 // of rangesOf: no table is so small that its index is not worth it
+
+// prefixesOf are those of texts.
+var prefixesOf = []string{"x LIKE 'p%'", "x LIKE 'pg_cl%s'", "x LIKE 'ch_l%'", "x LIKE '\\_ch%'", "x LIKE '\\_%'", "x ~ '^(pl.*)$'", "x LIKE 'm%' OR x LIKE 'mo_d' OR x = ANY (ARRAY['v', 'seq'])"}
+
+// checkCatalogRanges compares reading ranges of an index that is in order with reading everything.
+func checkCatalogRanges(t *testing.T, s *sql.Session, name string, table *catalog.Table, ix *catalog.Index) {
+	t.Helper()
+	if ix.HashColumns > 0 {
+		return
+	}
+	col := table.Columns[table.ColumnByID(ix.Columns[0].Column)]
+	text := "::text"
+	if col.Type.Family == types.IntFamily {
+		text = "::bigint::text"
+	}
+	values := lines(t, s, "SELECT DISTINCT quote_literal("+col.Name+text+") FROM "+name+" WHERE "+col.Name+" IS NOT NULL ORDER BY 1")
+	if len(values) == 0 {
+		return
+	}
+	conds := slices.Clone(rangesOf)
+	if col.Type.Family == types.StringFamily {
+		conds = append(conds, prefixesOf...)
+	}
+	at := func(i int) string { return values[len(values)*i/4] }
+	words := strings.NewReplacer("x ", col.Name+" ", " a", " "+at(1), " b", " "+at(2), " c", " "+at(3), "(a", "("+at(1))
+	for i, cond := range conds {
+		if i < len(rangesOf) {
+			cond = words.Replace(cond)
+		} else {
+			cond = strings.ReplaceAll(cond, "x ", col.Name+" ")
+		}
+		q := "SELECT t::text FROM " + name + " t WHERE "
+		if plan := strings.Join(lines(t, s, "EXPLAIN "+q+cond), "\n"); i == narrowRange && !strings.Contains(plan, "Index Scan using "+table.Name+"_") {
+			t.Errorf("%s uses no index:\n%s", q+cond, plan)
+		}
+		got, want := lines(t, s, q+cond), lines(t, s, q+"("+cond+") IS TRUE")
+		slices.Sort(got)
+		slices.Sort(want)
+		if !slices.Equal(got, want) {
+			t.Errorf("%s\n got  %v\n want %v", q+cond, got, want)
+		}
+	}
 }

@@ -539,10 +539,10 @@ func testBootstrapTogether(t *testing.T) {
 		}()
 	}
 	wg.Wait()
-	want := len(c.nodes[0].cat.names)
+	want := len(c.nodes[0].cat.names.entries)
 	for _, n := range c.nodes {
-		if len(n.cat.names) != want || want == 0 {
-			t.Errorf("a node has %d names, another %d", len(n.cat.names), want)
+		if len(n.cat.names.entries) != want || want == 0 {
+			t.Errorf("a node has %d names, another %d", len(n.cat.names.entries), want)
 		}
 	}
 }

@@ -69,7 +69,7 @@ func (g *gateway) loadAll(ctx context.Context) error {
 	defer s.mu.Unlock()
 	old := s.objects
 	s.objects, s.byOid, s.schemas, s.counts = map[ID]*object{}, map[uint32]ID{}, map[ID]ID{}, map[ID]*Counts{}
-	s.names = img.names
+	s.names = newNamespace(img.names)
 	for id, d := range img.descs {
 		// Plans that were made from the old object must not fit a later version.
 		stored := d.Ident().Version
@@ -112,7 +112,7 @@ func (g *gateway) refresh(ctx context.Context) error {
 			fresh.descs[id] = nil
 		}
 	}
-	for k := range s.names {
+	for k := range s.names.entries {
 		if _, ok := img.names[k]; !ok {
 			fresh.names[k] = nil
 		}
@@ -158,7 +158,7 @@ func (s *Store) publishFresh(fresh *changes, since hlc.Timestamp) {
 		}
 	}
 	for k, e := range fresh.names {
-		have, ok := s.names[k]
+		have, ok := s.names.entries[k]
 		if e == nil && !ok || e != nil && ok && have == *e {
 			delete(fresh.names, k)
 		}

@@ -50,7 +50,7 @@ type Store struct {
 	mu      sync.RWMutex
 	objects map[ID]*object
 	byOid   map[uint32]ID // see oidsOf
-	names   map[NameKey]NameEntry
+	names   namespace
 	schemas map[ID]ID // schema → database
 	counts  map[ID]*Counts
 
@@ -66,7 +66,7 @@ type Store struct {
 func NewStore(o Options) *Store {
 	s := &Store{
 		db: o.DB, waits: o.Waits,
-		objects: map[ID]*object{}, byOid: map[uint32]ID{}, names: map[NameKey]NameEntry{}, schemas: map[ID]ID{}, counts: map[ID]*Counts{},
+		objects: map[ID]*object{}, byOid: map[uint32]ID{}, names: newNamespace(map[NameKey]NameEntry{}), schemas: map[ID]ID{}, counts: map[ID]*Counts{},
 		sessions: map[*Collection]struct{}{},
 	}
 	if s.waits == nil {
@@ -103,7 +103,7 @@ const bootstrapAttempts = 10
 func (s *Store) Bootstrap(ctx context.Context) error {
 	var err error
 	for range bootstrapAttempts {
-		if err = s.load(ctx); err == nil && len(s.names) > 0 {
+		if err = s.load(ctx); err == nil && len(s.names.entries) > 0 {
 			return nil
 		}
 		if err == nil {
@@ -153,7 +153,7 @@ func (s *Store) load(ctx context.Context) error {
 		for id, d := range img.descs {
 			s.setDescriptor(id, d, hlc.Timestamp{})
 		}
-		s.names = img.names
+		s.names = newNamespace(img.names)
 		s.setMagnitude()
 		s.mu.Unlock()
 		return s.loadCleanups(ctx, txn)
@@ -242,7 +242,7 @@ func (s *Store) namesIn(schema *Schema) (names []string) {
 	}
 	s.mu.RLock()
 	defer s.mu.RUnlock()
-	for k := range s.names {
+	for k := range s.names.entries {
 		if k.Database == schema.Database && k.Schema == schema.ID && !strings.ContainsRune(k.Name, 0) {
 			names = append(names, k.Name)
 		}
@@ -253,7 +253,7 @@ func (s *Store) namesIn(schema *Schema) (names []string) {
 func (s *Store) name(k NameKey) (NameEntry, bool) {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
-	e, ok := s.names[k]
+	e, ok := s.names.entries[k]
 	return e, ok
 }
 
@@ -272,10 +272,10 @@ func (s *Store) publish(ch *changes, since hlc.Timestamp) {
 	}
 	for k, e := range ch.names {
 		if e == nil {
-			delete(s.names, k)
+			s.names.remove(k)
 			continue
 		}
-		s.names[k] = *e
+		s.names.put(k, *e)
 		s.supersedeNamesakes(k)
 	}
 	for id := range renamed {
@@ -301,7 +301,7 @@ func (s *Store) supersedeNamesakes(k NameKey) {
 			other = name
 		}
 		for _, name := range [...]string{k.Name, other} {
-			if e, ok := s.names[NameKey{k.Database, schema, name}]; ok {
+			if e, ok := s.names.entries[NameKey{k.Database, schema, name}]; ok {
 				s.supersede(e.ID)
 			}
 		}
@@ -311,7 +311,7 @@ func (s *Store) supersedeNamesakes(k NameKey) {
 // supersedeContents does the same for all relations of a database or schema
 // that was renamed.
 func (s *Store) supersedeContents(id ID) {
-	for k, e := range s.names {
+	for k, e := range s.names.entries {
 		if k.Schema == id || k.Database == id && k.Schema != 0 {
 			s.supersede(e.ID)
 		}

@@ -193,6 +193,9 @@ func TypeOf(t *Table) *types.T {
 // that they have among relations in both.
 func TypeName(name string) string { return "type\x00" + name }
 
+// afterTypeNames comes after all that TypeName returns.
+const afterTypeNames = "type\x01"
+
 // IsComposite reports whether t is a composite type, which is a relation that nothing can read.
 func (t *Table) IsComposite() bool {
 	return t.Kind == KindType && t.UserType != nil && t.UserType.Def.Kind == types.DefComposite

@@ -342,8 +342,8 @@ func (o *optimizer) indexJoin(n *plan.Scan, residual []plan.Expr) plan.Node {
 // scanOrder is the order of a scan's rows in terms of its columns.
 func scanOrder(n *plan.Scan, p *path) []plan.SortKey {
 	var out []plan.SortKey
-	if p.c.singles < p.c.index.HashColumns {
-		return nil // by bucket
+	if n.Virtual() || p.c.singles < p.c.index.HashColumns {
+		return nil // as they are made; by bucket
 	}
 	for i, c := range p.c.key {
 		if i < p.c.singles {

@@ -41,7 +41,7 @@ func (o *optimizer) minMax(n plan.Node) plan.Node {
 // column, once the columns before it are bound by the filter.
 func (o *optimizer) orderedBy(n *plan.Scan, id plan.ColID) bool {
 	at := plan.FindCol(n.Cols, id)
-	if at < 0 {
+	if at < 0 || n.Virtual() {
 		return false
 	}
 	want := n.Table.Columns[n.Ords[at]].ID

@@ -116,6 +116,14 @@ func (c *Catalog) VirtualRows(ctx context.Context, req *operator.VirtualRequest,
 		return w.rows(s, fixed, gen)
 	}
 	by := lookups[qualifiedName(t)][req.Index.ID-2].by
+	for i := range req.Ranges {
+		w.within = &req.Ranges[i]
+		s.scope = nil
+		s.scope = s.scopeBetween(by, w.within)
+		if err := w.rows(s, fixed, gen); err != nil {
+			return err
+		}
+	}
 	for _, key := range req.Keys {
 		w.key = key
 		s.scope = nil
@@ -131,10 +139,16 @@ func (c *Catalog) VirtualRows(ctx context.Context, req *operator.VirtualRequest,
 func (w *writer) rows(s *snapshot, fixed *fixedRows, gen generator) error {
 	if fixed != nil {
 		list := fixed.rows
-		if w.key != nil {
+		switch {
+		case w.key != nil:
 			list = fixed.with(w.index, w.key)
+		case w.within != nil:
+			list = fixed.between(w.index, w.keyOrds[0], w.within)
 		}
 		for _, r := range list {
+			if w.within != nil && !w.within.Contains(r[w.keyOrds[0]]) {
+				continue
+			}
 			if err := w.emit(r); err != nil {
 				return err
 			}

@@ -2,6 +2,7 @@ package pgcatalog
 
 import (
 	"slices"
+	"sort"
 	"sync"
 
 	"github.com/lichendb/lichen/internal/must"
@@ -17,6 +18,8 @@ type fixedRows struct {
 	rows []types.Row
 	// indexes maps, for each index of the table, the keys to the rows that have them.
 	indexes map[catalog.IndexID]map[string][]types.Row
+	// sorted has the rows by the column of each index that is in order.
+	sorted map[catalog.IndexID][]types.Row
 }
 
 // allFixed has the fixed rows of the tables that have some.
@@ -48,7 +51,7 @@ func (f *fixedRows) make(t *catalog.Table) {
 	})
 	err := fixedGenerators()[qualifiedName(t)](nil, w)
 	must.True(err == nil, "fixed rows of %s: %v", t.Name, err)
-	f.indexes = map[catalog.IndexID]map[string][]types.Row{}
+	f.indexes, f.sorted = map[catalog.IndexID]map[string][]types.Row{}, map[catalog.IndexID][]types.Row{}
 	var buf []byte
 	for i := range t.Indexes[1:] {
 		ix := &t.Indexes[i+1]
@@ -61,6 +64,12 @@ func (f *fixedRows) make(t *catalog.Table) {
 			m[string(buf)] = append(m[string(buf)], r)
 		}
 		f.indexes[ix.ID] = m
+		if ix.HashColumns == 0 {
+			ord := t.ColumnByID(ix.Columns[0].Column)
+			rows := slices.Clone(f.rows)
+			slices.SortStableFunc(rows, func(a, b types.Row) int { return types.Compare(a[ord], b[ord]) })
+			f.sorted[ix.ID] = rows
+		}
 	}
 }
 
@@ -71,4 +80,17 @@ func (f *fixedRows) with(ix *catalog.Index, key types.Row) []types.Row {
 		buf = types.AppendEncoded(buf, d)
 	}
 	return f.indexes[ix.ID][string(buf)]
+}
+
+// between returns the rows that have a value in a range in the column of an index that is in order, and
+// perhaps those with the values at its ends.
+func (f *fixedRows) between(ix *catalog.Index, ord int, r *operator.ValueRange) []types.Row {
+	rows := f.sorted[ix.ID]
+	if !r.Hi.IsNull() {
+		rows = rows[:sort.Search(len(rows), func(i int) bool { return types.Compare(rows[i][ord], r.Hi) > 0 })]
+	}
+	if !r.Lo.IsNull() {
+		rows = rows[sort.Search(len(rows), func(i int) bool { return types.Compare(rows[i][ord], r.Lo) >= 0 }):]
+	}
+	return rows
 }

@@ -1,11 +1,14 @@
 package pgcatalog
 
 import (
+	"cmp"
+	"iter"
 	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/lichendb/lichen/internal/sql/catalog"
+	"github.com/lichendb/lichen/internal/sql/exec/operator"
 	"github.com/lichendb/lichen/internal/sql/types"
 )
 
@@ -46,6 +49,11 @@ const (
 	// byDatabase: it is about a database, of which there are few.
 	byDatabase
 )
+
+// inOrder reports whether it finds the objects with a range of keys, too.
+func (f finder) inOrder() bool {
+	return f == byNothing || f == byName || f == byTypeName || f == byReferencedName
+}
 
 // lookups are the indexes of virtual tables, as far as rows are found in less time than all
 // are made in.
@@ -112,7 +120,7 @@ var lookups = map[string][]lookup{
 }
 
 // virtualIndexes are the indexes of a virtual table: the first one for reading all of it,
-// the others hash indexes of its lookups, in their order.
+// the others those of its lookups, in their order. What hashes no columns has them in order.
 func virtualIndexes(t *catalog.Table, qualified string, ords map[string]int) []catalog.Index {
 	var all []catalog.ColumnID
 	for i := range t.Columns {
@@ -124,6 +132,9 @@ func virtualIndexes(t *catalog.Table, qualified string, ords map[string]int) []c
 		ix := catalog.Index{
 			ID: catalog.IndexID(len(out) + 1), Name: t.Name + "_" + strings.Join(names, "_") + "_index",
 			Unique: l.unique, HashColumns: len(names), Stored: all,
+		}
+		if l.by.inOrder() && len(names) == 1 {
+			ix.HashColumns = 0
 		}
 		for _, n := range names {
 			ix.Columns = append(ix.Columns, catalog.IndexColumn{Column: t.Columns[ords[n]].ID})
@@ -137,6 +148,7 @@ func virtualIndexes(t *catalog.Table, qualified string, ords map[string]int) []c
 type scope struct {
 	tables, types, collations, builtIn []*catalog.Table
 	schemas                            []*catalog.Schema
+	seen                               map[catalog.ID]struct{} // of tables and types
 }
 
 // add takes an object of the session's database into the scope.
@@ -145,12 +157,14 @@ func (x *scope) add(s *snapshot, d catalog.Descriptor) {
 	case *catalog.Schema:
 		x.schemas = append(x.schemas, d)
 	case *catalog.Table:
-		same := func(t *catalog.Table) bool { return t.ID == d.ID }
-		if slices.ContainsFunc(x.tables, same) || slices.ContainsFunc(x.types, same) {
+		if _, ok := x.seen[d.ID]; ok {
 			return
 		}
+		if x.seen == nil {
+			x.seen = map[catalog.ID]struct{}{}
+		}
+		x.seen[d.ID] = struct{}{}
 		switch {
-		case d.ID.IsVirtual() && slices.Contains(x.builtIn, d):
 		case d.ID.IsVirtual():
 			x.builtIn = append(x.builtIn, d)
 		case d.Database != s.db.ID:
@@ -183,6 +197,46 @@ func (s *snapshot) scopeOf(by finder, key types.Datum) *scope {
 		}
 	}
 	return x
+}
+
+// scopeBetween returns what makes the rows whose key lies in a range; nil stands for everything.
+func (s *snapshot) scopeBetween(by finder, r *operator.ValueRange) *scope {
+	x := &scope{}
+	if by == byNothing {
+		return x
+	}
+	first, last := "", "" // the latter for no end
+	if !r.Lo.IsNull() {
+		first = r.Lo.Str()
+	}
+	if !r.Hi.IsNull() {
+		last = r.Hi.Str()
+	}
+	if by == byTypeName && first < "`" && (last == "" || last >= "_") {
+		return nil // names of arrays, which begin with _
+	}
+	for _, schema := range s.schemas() {
+		for t := range s.between(schema, first, last) {
+			x.add(s, t)
+			if by == byReferencedName {
+				s.addReferring(x, t)
+			}
+		}
+	}
+	slices.SortFunc(x.tables, byID) // as when everything is listed
+	slices.SortFunc(x.types, byID)
+	return x
+}
+
+func byID(a, b *catalog.Table) int { return cmp.Compare(a.ID, b.ID) }
+
+// between yields what has a name between two in a schema, and perhaps others; an empty last one is no
+// bound.
+func (s *snapshot) between(x *catalog.Schema, first, last string) iter.Seq[*catalog.Table] {
+	if x.ID.IsVirtual() {
+		return s.c.h.Coll.BuiltInBetween(x.ID, first, last)
+	}
+	return s.c.h.Coll.PeekBetween(s.ctx, x.ID, first, last)
 }
 
 // withName adds what has a name.

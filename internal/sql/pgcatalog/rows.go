@@ -24,6 +24,7 @@ type writer struct {
 	index   *catalog.Index
 	keyOrds []int
 	key     types.Row
+	within  *operator.ValueRange // which the column at keyOrds[0] has to lie in, nil for none
 	tests   []operator.ColumnTest
 	emit    func(types.Row) error
 	err     error
@@ -125,7 +126,11 @@ func (w *writer) matches() bool {
 			return false
 		}
 	}
-	return true
+	if w.within == nil {
+		return true
+	}
+	x := w.row[w.keyOrds[0]]
+	return !x.IsNull() && w.within.Contains(x)
 }
 
 // oids and ints make array values.

@@ -129,8 +129,8 @@ type TokenCond struct {
 	Value Expr
 }
 
-// Virtual reports whether the rows are computed: those that the spans of a hash index ask
-// for. Every index of a virtual table has all columns.
+// Virtual reports whether the rows are computed: those that the spans of an index ask for, in no
+// order. Every index of a virtual table has all columns; if it hashes none of them, it has one.
 func (n *Scan) Virtual() bool { return n.Table.Kind == catalog.KindVirtual }
 
 // Secondary reports whether the scan reads another index than the primary.

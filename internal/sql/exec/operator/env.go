@@ -79,9 +79,11 @@ type VirtualRequest struct {
 	// does not. Nil means all.
 	Need []bool
 	// Index and Keys ask for the rows that have one of the keys, each given once, in the
-	// columns of the index; a nil Index for all rows.
-	Index *catalog.Index
-	Keys  []types.Row
+	// columns of the index; Index and Ranges for those whose value in its first column lies in
+	// one of some disjoint ranges; a nil Index for all rows.
+	Index  *catalog.Index
+	Keys   []types.Row
+	Ranges []ValueRange
 	// Tests are conditions of the filter that drops rows afterwards: a row that does not
 	// meet one of them need not be made, but may be.
 	Tests []ColumnTest
@@ -92,6 +94,27 @@ type ColumnTest struct {
 	Ord int // the position in Table.Columns
 	// Passes reports whether a row with the value d in the column may meet the condition.
 	Passes func(d types.Datum) bool
+}
+
+// ValueRange are the values, NULL excepted, between two; NULL is no bound.
+type ValueRange struct {
+	Lo, Hi                 types.Datum
+	LoExcluded, HiExcluded bool
+}
+
+// Contains reports whether d, which is not NULL, lies in the range.
+func (r *ValueRange) Contains(d types.Datum) bool {
+	if !r.Lo.IsNull() {
+		if c := types.Compare(d, r.Lo); c < 0 || c == 0 && r.LoExcluded {
+			return false
+		}
+	}
+	if !r.Hi.IsNull() {
+		if c := types.Compare(d, r.Hi); c > 0 || c == 0 && r.HiExcluded {
+			return false
+		}
+	}
+	return true
 }
 
 // VirtualProvider computes the rows of virtual tables.

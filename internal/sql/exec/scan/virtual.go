@@ -21,7 +21,8 @@ type virtualOp struct {
 	ords   []int
 	filter expr.Pred
 	bound  operator.RowBound
-	keys   *lookupKeys // nil: all rows
+	keys   *lookupKeys   // nil: all rows, or
+	ranges *lookupRanges // those with values in ranges
 	store  rowcontainer.Store
 	row    types.Row // scratch
 	pos    int
@@ -49,8 +50,8 @@ func errNotVirtual(name string) error {
 	return pgerr.Unsupported("virtual table \"%s\" is not available here", name)
 }
 
-// virtualTable compiles the read of a virtual table: of all of it, or of the rows that have
-// given keys in one of its indexes.
+// newVirtualTable compiles the read of a virtual table: of all of it, or of the rows that have
+// given keys, or values in given ranges, in one of its indexes.
 func newVirtualTable(c *operator.Compiler, n *plan.Scan) (operator.Operator, error) {
 	v := &virtualOp{run: c.Run, width: len(n.Table.Columns), ords: n.Ords}
 	req := &operator.VirtualRequest{Table: n.Table, Need: make([]bool, v.width)}
@@ -58,7 +59,12 @@ func newVirtualTable(c *operator.Compiler, n *plan.Scan) (operator.Operator, err
 		req.Need[ord] = true
 	}
 	var err error
-	if v.keys, err = newLookupKeys(c, n); err != nil {
+	if hasRanges(n.Spans) {
+		v.ranges, err = newLookupRanges(c, n)
+	} else {
+		v.keys, err = newLookupKeys(c, n, n.Spans)
+	}
+	if err != nil {
 		return nil, err
 	}
 	v.rows = func(emit func(types.Row) error) error {
@@ -70,6 +76,13 @@ func newVirtualTable(c *operator.Compiler, n *plan.Scan) (operator.Operator, err
 				return err
 			}
 			req.Index, req.Keys = n.Index, keys.list.Rows
+		}
+		if v.ranges != nil {
+			list, err := v.ranges.eval()
+			if err != nil || len(list) == 0 {
+				return err
+			}
+			req.Index, req.Ranges = n.Index, list
 		}
 		return v.run.Env.Virtual.VirtualRows(v.run.Ctx, req, emit)
 	}
@@ -185,121 +198,7 @@ func (v *virtualOp) Close() {
 	if v.keys != nil {
 		v.keys.close()
 	}
-}
-
-// lookupKeys are the keys of a hash index that spans ask for.
-type lookupKeys struct {
-	run    *operator.Run
-	spans  [][]matchExprs
-	single bool                  // there is one key at most
-	seen   rowcontainer.KeyTable // else: those in list
-	key    types.Row             // being made
-	list   rowcontainer.Store
-}
-
-// lookupKeys compiles the spans of a virtual table's scan, nil if it reads everything.
-func newLookupKeys(c *operator.Compiler, n *plan.Scan) (*lookupKeys, error) {
-	if n.Spans == nil {
-		return nil, nil
+	if v.ranges != nil {
+		v.ranges.close()
 	}
-	k := &lookupKeys{run: c.Run, key: make(types.Row, len(n.Index.Columns)), single: len(n.Spans) == 1}
-	for _, s := range n.Spans {
-		if len(s.Eq) != len(n.Index.Columns) || s.Lo != nil || s.Hi != nil || s.NotNull {
-			return nil, pgerr.Assertion("range of the hash index %q", n.Index.Name)
-		}
-		matches := make([]matchExprs, len(s.Eq))
-		for i, eq := range s.Eq {
-			var err error
-			if matches[i], err = newMatchExprs(c, eq); err != nil {
-				return nil, err
-			}
-			k.single = k.single && eq.Array == nil && len(eq.Values) <= 1
-		}
-		k.spans = append(k.spans, matches)
-	}
-	ts := make([]*types.T, len(n.Index.Columns))
-	for i, col := range n.Index.Columns {
-		ts[i] = n.Table.Columns[n.Table.ColumnByID(col.Column)].Type
-	}
-	k.seen = rowcontainer.NewKeyTable(ts)
-	return k, nil
-}
-
-// eval computes the keys, each once.
-func (k *lookupKeys) eval() error {
-	k.list.Open(&k.run.State, len(k.key))
-	if !k.single {
-		k.seen.Open(&k.run.State)
-	}
-	for _, s := range k.spans {
-		if err := k.product(s, 0); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func (k *lookupKeys) close() {
-	k.list.Close()
-	k.seen.Close()
-}
-
-// product gives column i and those after it every combination of alternatives.
-func (k *lookupKeys) product(s []matchExprs, i int) error {
-	if i == len(s) {
-		return k.add()
-	}
-	with := func(d types.Datum) error {
-		k.key[i] = d
-		return k.product(s, i+1)
-	}
-	m := &s[i]
-	if m.null {
-		return with(types.Null)
-	}
-	if m.array != nil {
-		d, err := m.array(nil)
-		if err != nil || d.IsNull() {
-			return err
-		}
-		for _, x := range d.ArrayElems() {
-			if err := k.run.Tick(); err != nil {
-				return err
-			}
-			if x.IsNull() {
-				continue
-			}
-			if err := with(x); err != nil {
-				return err
-			}
-		}
-		return nil
-	}
-	for _, f := range m.values {
-		d, err := f(nil)
-		if err != nil {
-			return err
-		}
-		if d.IsNull() {
-			continue
-		}
-		if err := with(d); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// add notes the key that was made, unless it is known.
-func (k *lookupKeys) add() error {
-	if k.list.Len() >= maxSpans {
-		return pgerr.New(pgerr.StatementTooComplex, "condition selects more than %d keys", maxSpans)
-	}
-	if !k.single {
-		if _, added, err := k.seen.Put(k.key); err != nil || !added {
-			return err
-		}
-	}
-	_, err := k.list.Add(k.key)
-	return err
 }
