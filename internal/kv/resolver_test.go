@@ -99,6 +99,9 @@ func (g *gateway) large(perRange int, commit bool, before func(), ranges ...stri
 	}
 	before()
 	if !commit {
+		if err := txn.SpillRest(ctx); err != nil { // a rollback stops a spill under way
+			g.c.fatal(err)
+		}
 		txn.Rollback(ctx)
 	} else if err := txn.Commit(ctx); err != nil {
 		g.c.fatal(err)

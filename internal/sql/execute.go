@@ -132,7 +132,9 @@ func (x *execution) runPlanned(ctx context.Context) error {
 			return err
 		}
 		sp, began := txn.StatementStart(), time.Now()
+		txn.Heed(ctx)
 		err := x.attempt(ctx)
+		txn.Heed(nil)
 		full := x.mayWait(err, &refused)
 		anew := full || x.victimAlone(err) // it gives up all that it holds
 		if err == nil || !anew && !kv.IsRetryable(err) || x.committed || x.hadEnough(attempt) || ctx.Err() != nil || !x.takeBack() {

@@ -63,7 +63,8 @@
 //
 // C13. While a spill is under way the transaction sends nothing that could meet its intents: a read, a
 // lock or a refresh of what may be among them waits for it, and so does the end of the transaction. A spill
-// that failed leaves the writes in the buffer (beginSpill, endSpill; TestSpillUnderWay).
+// that failed leaves the writes in the buffer (beginSpill, endSpill; TestSpillUnderWay). A rollback waits
+// for the requests that are sent, and no others are (spillFlight.stopped; TestSpillStopped).
 //
 // C14. What a failed spill has stored of a statement is undone with it, or the transaction can't go on
 // (spillRollback; TestTornSpill).

@@ -39,7 +39,7 @@ func (t *Txn) charge(more int64) error {
 	}
 	need = max(need, chargeBytes)
 	if err := t.env.Mem.Reserve(need); err != nil {
-		if t.spill.flight == nil || t.endSpill() != nil {
+		if t.spill.flight == nil || t.awaitSpill() != nil {
 			return err
 		}
 		return t.charge(more) // the memory of the spill is free now
@@ -284,6 +284,9 @@ func (t *Txn) spillRollback(ctx context.Context, sp Savepoint) error {
 }
 
 func (t *Txn) abortSpilled(ctx context.Context) {
+	if f := t.spill.flight; f != nil {
+		f.stopped.Store(true)
+	}
 	_ = t.endSpill()
 	if t.state == spilled {
 		// If this fails, the range undoes the writes when it starts again.

@@ -23,6 +23,8 @@ type slowSpills struct {
 	written map[string]int
 	first   []byte // key of the first request that was answered
 	fail    error
+
+	unspilled, unspilledUnder int // rollbacks, and the requests of the spill that were under way then
 }
 
 func (s *slowSpills) Spill(_ context.Context, req *kvpb.SpillRequest) error {

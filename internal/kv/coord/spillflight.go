@@ -3,7 +3,9 @@ package coord
 import (
 	"bytes"
 	"context"
+	"errors"
 	"sync"
+	"sync/atomic"
 
 	"github.com/lichendb/lichen/internal/kvpb"
 )
@@ -13,13 +15,18 @@ import (
 type spillFlight struct {
 	buf     Buffer // what is spilled
 	charged int64  // for buf
+	stopped atomic.Bool
 	done    chan struct{}
 	err     error // valid once done is closed
 }
 
+// errSpillStopped ends a spill whose transaction is rolled back. Requests under way are answered first: the
+// rollback must not overtake them.
+var errSpillStopped = errors.New("the transaction of a spill is rolled back")
+
 // beginSpill begins to spill the buffer after it has waited for the spill before, whose error it returns.
 func (t *Txn) beginSpill(ctx context.Context) error {
-	if err := t.endSpill(); err != nil || t.buf.Len() == 0 {
+	if err := t.awaitSpill(); err != nil || t.buf.Len() == 0 {
 		return err
 	}
 	f := &spillFlight{buf: t.buf, charged: t.charged, done: make(chan struct{})}
@@ -29,9 +36,21 @@ func (t *Txn) beginSpill(ctx context.Context) error {
 	t.buf, t.charged, t.spill.flight = Buffer{}, 0, f
 	go func() {
 		defer close(f.done)
-		f.err = sendSpills(ctx, t.env.Sender, chunks, single)
+		f.err = f.send(ctx, t.env.Sender, chunks, single)
 	}()
 	return nil
+}
+
+// awaitSpill is endSpill unless the statement is cancelled before: the spill goes on then.
+func (t *Txn) awaitSpill() error {
+	if t.spill.flight != nil && t.heed != nil {
+		select {
+		case <-t.spill.flight.done:
+		case <-t.heed.Done():
+			return context.Cause(t.heed)
+		}
+	}
+	return t.endSpill()
 }
 
 // noteSpill notes what is about to be spilled. It returns whether the first request must be answered before
@@ -91,11 +110,11 @@ func (t *Txn) endSpillOf(key []byte) error {
 	return t.endSpill()
 }
 
-// sendSpills sends the requests of a spill: the first one alone if single is set, runs of adjoining ones in
+// send sends the requests of a spill: the first one alone if single is set, runs of adjoining ones in
 // parallel, since they are probably for different ranges.
-func sendSpills(ctx context.Context, to kvpb.Sender, chunks []kvpb.SpillRequest, single bool) error {
+func (f *spillFlight) send(ctx context.Context, to kvpb.Sender, chunks []kvpb.SpillRequest, single bool) error {
 	if single {
-		if err := sendInTurn(ctx, to, chunks[:1]); err != nil {
+		if err := f.sendInTurn(ctx, to, chunks[:1]); err != nil {
 			return err
 		}
 		chunks = chunks[1:]
@@ -104,7 +123,7 @@ func sendSpills(ctx context.Context, to kvpb.Sender, chunks []kvpb.SpillRequest,
 	errs := make([]error, min(spillParallel, len(chunks)))
 	for i := range errs {
 		run := chunks[i*len(chunks)/len(errs) : (i+1)*len(chunks)/len(errs)]
-		wg.Go(func() { errs[i] = sendInTurn(ctx, to, run) })
+		wg.Go(func() { errs[i] = f.sendInTurn(ctx, to, run) })
 	}
 	wg.Wait()
 	for _, err := range errs {
@@ -115,8 +134,11 @@ func sendSpills(ctx context.Context, to kvpb.Sender, chunks []kvpb.SpillRequest,
 	return nil
 }
 
-func sendInTurn(ctx context.Context, to kvpb.Sender, chunks []kvpb.SpillRequest) error {
+func (f *spillFlight) sendInTurn(ctx context.Context, to kvpb.Sender, chunks []kvpb.SpillRequest) error {
 	for i := range chunks {
+		if f.stopped.Load() {
+			return errSpillStopped
+		}
 		if err := to.Spill(ctx, &chunks[i]); err != nil {
 			return err
 		}

@@ -96,3 +96,40 @@ func TestSpillUnderWayFails(t *testing.T) {
 		}
 	})
 }
+
+// A rollback waits for the requests of a spill that are sent, and no others are. A write that waits for the
+// spill ends with its statement.
+func TestSpillStopped(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &slowSpills{written: map[string]int{}}
+		txn, _ := spillSome(t, s)
+		ctx, cancel := context.WithTimeout(context.Background(), time.Second/2)
+		defer cancel()
+		txn.Heed(ctx)
+		began, err := time.Now(), error(nil)
+		for i := 0; err == nil; i++ {
+			err = txn.Put(fmt.Appendf(nil, "l%03d", i), make([]byte, 100))
+		}
+		if err != context.DeadlineExceeded || time.Since(began) != time.Second/2 {
+			t.Errorf("a write ended after %v: %v", time.Since(began), err)
+		}
+		txn.Rollback(context.Background())
+		if d := time.Since(began); d != time.Second { // the first request is sent alone
+			t.Errorf("the rollback ended after %v", d)
+		}
+		if s.unspilled != 1 || s.under != 0 || s.unspilledUnder != 0 {
+			t.Errorf("%d rollbacks, %d requests under way, %d then", s.unspilled, s.under, s.unspilledUnder)
+		}
+	})
+}
+
+// Unspill notes that the transaction is rolled back.
+func (s *slowSpills) Unspill(context.Context, *kvpb.UnspillRequest) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.unspilled++
+	s.unspilledUnder = s.under
+	return nil
+}
+
+func (s *slowSpills) Release(context.Context, *kvpb.ReleaseRequest) error { return nil }

@@ -61,6 +61,7 @@ type Txn struct {
 	Renew func() hlc.Timestamp
 
 	buf         Buffer
+	heed        context.Context // see Heed
 	reads       ReadSet
 	locks       []lockedKey
 	ambiguous   [][]byte      // see lockFailed
@@ -200,6 +201,10 @@ func (t *Txn) BeginStatement() {
 	}
 	t.certain = hlc.Timestamp{}
 }
+
+// Heed has writes, which have no context of their own, wait for a spill no longer than ctx lives, until
+// Heed(nil).
+func (t *Txn) Heed(ctx context.Context) { t.heed = ctx }
 
 func (t *Txn) begin() {
 	t.state = active

@@ -87,6 +87,33 @@ func TestLongCallsEnd(t *testing.T) {
 	}
 }
 
+// TestJoiningLooks joins large values: the call looks whether its statement goes on as often as its result is long.
+func TestJoiningLooks(t *testing.T) {
+	ctx := &looked{Context: t.Context()}
+	args := slices.Repeat([]types.Datum{types.NewString(strings.Repeat("x", 1<<20))}, 8)
+	for _, o := range append(Functions("concat"), Functions("concat_ws")...) {
+		ts := slices.Repeat([]*types.T{types.Text}, len(args))
+		ctx.looks = 0
+		if d, err := o.Call((&call.Context{Ctx: ctx}).Apart(), ts, args); err != nil || len(d.Str()) < 7<<20 {
+			t.Errorf("%s: %d bytes, %v", o.Name, len(d.Str()), err)
+		}
+		if ctx.looks < 100 {
+			t.Errorf("%s looked %d times", o.Name, ctx.looks)
+		}
+	}
+}
+
+// looked is a context that counts how often it is looked at.
+type looked struct {
+	context.Context
+	looks int
+}
+
+func (l *looked) Err() error {
+	l.looks++
+	return l.Context.Err()
+}
+
 // TestLargeCallsAreNotFolded: a plan keeps no large values.
 func TestLargeCallsAreNotFolded(t *testing.T) {
 	for _, o := range Functions("repeat") {

@@ -418,36 +418,50 @@ func splitPart(c *call.Context, a []types.Datum) (types.Datum, error) {
 func bindConcat(b call.Binding) (call.EvalFunc, error) {
 	ts := b.Types
 	return func(c *call.Context, a []types.Datum) (types.Datum, error) {
-		var buf []byte
-		for i := range a {
-			if !a[i].IsNull() {
-				buf = AppendAsText(buf, ts[i], a[i], c)
-			}
-		}
-		return call.Text(string(buf))
+		return joined(c, ts, "", a)
 	}, nil
 }
 
 func bindConcatWS(b call.Binding) (call.EvalFunc, error) {
-	ts := b.Types
+	ts := b.Types[1:]
 	return func(c *call.Context, a []types.Datum) (types.Datum, error) {
 		if a[0].IsNull() {
 			return types.Null, nil
 		}
-		var buf []byte
-		first := true
-		for i := 1; i < len(a); i++ {
-			if a[i].IsNull() {
-				continue
-			}
-			if !first {
-				buf = append(buf, a[0].Str()...)
-			}
-			first = false
-			buf = AppendAsText(buf, ts[i], a[i], c)
-		}
-		return call.Text(string(buf))
+		return joined(c, ts, a[0].Str(), a[1:])
 	}, nil
+}
+
+// joined is the text of the values that are not NULL, with a separator between them. Each counts the steps
+// of its pieces: together they may be much larger than one value is.
+func joined(c *call.Context, ts []*types.T, sep string, a []types.Datum) (types.Datum, error) {
+	if err := c.Reserve(len(sep) * len(a)); err != nil { // the rest is what the arguments are taken to need
+		return types.Null, err
+	}
+	size := 0
+	for i := range a {
+		size += len(sep) + len(a[i].Str())
+	}
+	var buf strings.Builder
+	buf.Grow(size)
+	write := func(piece string) { buf.WriteString(piece) }
+	var text []byte
+	for i, first := 0, true; i < len(a); i++ {
+		if a[i].IsNull() {
+			continue
+		}
+		if !first {
+			buf.WriteString(sep)
+		}
+		first = false
+		if ts[i].Family != types.StringFamily {
+			text = AppendAsText(text[:0], ts[i], a[i], c)
+			buf.Write(text)
+		} else if err := call.EachPiece(c, a[i].Str(), write); err != nil {
+			return types.Null, err
+		}
+	}
+	return call.Text(buf.String())
 }
 
 func startsWith(_ *call.Context, a []types.Datum) (types.Datum, error) {
