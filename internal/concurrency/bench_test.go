@@ -47,6 +47,26 @@ func BenchmarkAcquireReleaseMany(b *testing.B) {
 	}
 }
 
+// BenchmarkManyLocks takes the locks of a large statement, looks for each once, and releases them.
+func BenchmarkManyLocks(b *testing.B) {
+	keys, h := benchKeys(150000), Holder{ID: TxnID{Lo: 1}}
+	b.ReportAllocs()
+	for b.Loop() {
+		t := NewLockTable(0)
+		for _, k := range keys {
+			if _, _, err := t.TryAcquire(k, h, lock.Update); err != nil {
+				b.Fatal(err)
+			}
+		}
+		for _, k := range keys {
+			if t.Holds(k, h.ID) != lock.Update {
+				b.Fatal("not held")
+			}
+		}
+		t.ReleaseAll(h.ID, keys...)
+	}
+}
+
 func BenchmarkWaitAndGrant(b *testing.B) {
 	t, key := NewLockTable(0), benchKeys(1)[0]
 	x, y := Holder{ID: TxnID{Lo: 1}}, Holder{ID: TxnID{Lo: 2}}

@@ -23,6 +23,19 @@ type keyLock struct {
 	tail    *Waiter
 	lastUp  *Waiter                  // the last waiting upgrade, or nil
 	waiting [lock.NumStrengths]int32 // number of waiters per strength
+	// oneHolder and shortKey are where holders and key begin: most locks need no other memory, and are found in
+	// fewer places of it.
+	oneHolder [1]holding
+	shortKey  [inlineKeyBytes]byte
+}
+
+// inlineKeyBytes is the length of keys for which a lock has room.
+const inlineKeyBytes = 24
+
+func newKeyLock() *keyLock {
+	l := &keyLock{}
+	l.holders, l.key = l.oneHolder[:0], l.shortKey[:0]
+	return l
 }
 
 // find returns the index of id's holding, or -1.

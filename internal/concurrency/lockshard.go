@@ -35,7 +35,7 @@ func (sh *lockShard) add(hash uint64, key []byte) *keyLock {
 	}
 	l := sh.free
 	if l == nil {
-		l = &keyLock{holders: make([]holding, 0, 1)}
+		l = newKeyLock()
 	} else {
 		sh.free = l.next
 		sh.nfree--
