@@ -54,7 +54,7 @@ func (t *tester) somePartFails(ctx context.Context, d difference, failed answer,
 	for _, text := range t.texts(d, mustBeOpen) { // the query may be that of a view or a cursor
 		tokens := tokenPattern.FindAllString(text, -1)
 		for _, p := range partsOf(tokens) {
-			first := d.theirs.code != "" && p.inSetOperation(tokens) // of two errors
+			first := d.theirs.code != "" && (p.inSetOperation(tokens) || !p.decided(tokens)) // of two errors
 			if mustBeOpen && !first && !p.orderIsOpen(tokens) {
 				continue
 			}
@@ -471,7 +471,19 @@ var setOperations = []string{"UNION", "INTERSECT", "EXCEPT"}
 // orderIsOpen reports whether SQL leaves open if and when a part is computed. The operand and the first
 // condition of a CASE are computed whenever that is.
 func (p part) orderIsOpen(tokens []string) bool {
-	depth, cases, branches, clause, isOpen := 0, 0, 0, "", false
+	decided, isOpen := p.turn(tokens)
+	return isOpen && !decided
+}
+
+// decided reports whether CASE or COALESCE decide if a part is computed.
+func (p part) decided(tokens []string) bool {
+	decided, _ := p.turn(tokens)
+	return decided
+}
+
+// turn tells whether CASE or COALESCE decide if a part is computed, and whether a clause around it leaves that open.
+func (p part) turn(tokens []string) (decided, isOpen bool) {
+	depth, cases, branches, clause := 0, 0, 0, ""
 	for i := p.open - 1; i >= 0; i-- {
 		tok := tokens[i]
 		switch {
@@ -482,7 +494,7 @@ func (p part) orderIsOpen(tokens []string) bool {
 		case depth > 0:
 		case tok == "(": // what follows is around the part
 			if i > 0 && slices.Contains(deciders, tokens[i-1]) {
-				return false
+				return true, false
 			}
 			clause, branches = "", 0
 		case tok == "END":
@@ -491,7 +503,7 @@ func (p part) orderIsOpen(tokens []string) bool {
 			branches++
 		case tok == "CASE":
 			if cases == 0 && branches > 1 {
-				return false
+				return true, false
 			}
 			if cases == 0 {
 				branches = 0
@@ -502,5 +514,5 @@ func (p part) orderIsOpen(tokens []string) bool {
 			isOpen = isOpen || slices.Contains(open, tok)
 		}
 	}
-	return isOpen
+	return false, isOpen
 }

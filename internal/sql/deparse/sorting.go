@@ -3,6 +3,7 @@ package deparse
 import (
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/lichendb/lichen/internal/sql/ast"
 	"github.com/lichendb/lichen/internal/sql/types"
@@ -278,6 +279,9 @@ func (d *deparser) groupingItem(items []ast.Expr, outs []output, paren bool) {
 	})
 	if paren {
 		text = "(" + text + ")"
+	}
+	if strings.HasPrefix(text, "\n") { // a CASE
+		d.trimSpaces()
 	}
 	d.w(text)
 }

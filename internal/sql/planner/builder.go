@@ -56,6 +56,8 @@ type builder struct {
 	failed   *pgerr.Error  // see fails
 	// explicitCollations says that there was a COLLATE clause: others may conflict.
 	explicitCollations bool
+	// explicit are the collations that COLLATE clauses among the arguments of aggregates give to these.
+	explicit map[*plan.Agg]collation
 }
 
 // maxConsts is how many constants are allocated at a time, at most.

@@ -635,6 +635,12 @@ func (b *builder) collateAggregate(a *plan.Agg, name string, pos int) error {
 			c = typeCollation(a.Out.Type, 0)
 		}
 		a.Out.Type = c.of(a.Out.Type)
+		if c.strength == explicitCollation {
+			if b.explicit == nil {
+				b.explicit = map[*plan.Agg]collation{}
+			}
+			b.explicit[a] = c
+		}
 	}
 	if (name != "min" && name != "max") || len(a.Args) != 1 {
 		return nil

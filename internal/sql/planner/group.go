@@ -17,18 +17,24 @@ func (b *builder) aggregateCall(e *ast.FuncCall, name string, s *scope) (plan.Ex
 	if level := b.outerAggregate(e, s); level != nil {
 		return b.aggregateOf(level, e, name, s)
 	}
-	return b.aggregateHere(e, name, s)
+	ref, c, err := b.aggregateHere(e, name, s)
+	if err != nil {
+		return nil, err
+	}
+	return c.given(ref), nil
 }
 
 func withinGroupRequired(name string, pos int) error {
 	return pgerr.New(pgerr.WrongObjectType, "WITHIN GROUP is required for ordered-set aggregate %s", name).At(pos)
 }
 
-// aggregateHere plans an aggregate of the query of s.
-func (b *builder) aggregateHere(e *ast.FuncCall, name string, s *scope) (*plan.ColRef, error) {
+// aggregateHere plans an aggregate of the query of s; c is the collation that a COLLATE clause among its arguments
+// gives it.
+func (b *builder) aggregateHere(e *ast.FuncCall, name string, s *scope) (ref *plan.ColRef, c collation, err error) {
 	if err := checkAggregate(e, name, s); err != nil {
-		return nil, err
+		return nil, c, err
 	}
+	mustFit := checkClause(e, s) // told behind what is wrong with the arguments
 	inner := *s
 	inner.inAgg = true
 	args := b.aggregateArgs
@@ -37,41 +43,48 @@ func (b *builder) aggregateHere(e *ast.FuncCall, name string, s *scope) (*plan.C
 	}
 	a, err := args(e, name, &inner)
 	if err != nil {
-		return nil, err
+		return nil, c, err
 	}
 	if _, hypothetical, ok := aggfuncs.OrderedSet(name); ok && !hypothetical && !e.WithinGroup {
-		return nil, withinGroupRequired(name, e.Pos)
+		return nil, c, withinGroupRequired(name, e.Pos)
 	}
-	sel := s.sel
+	if mustFit != nil {
+		return nil, c, mustFit
+	}
+	c, sel := b.explicit[a], s.sel
 	for i := range sel.aggs {
 		if sameAgg(&sel.aggs[i], a) {
 			out := sel.aggs[i].Out
-			return &plan.ColRef{Col: out.ID, T: out.Type, Name: out.Name, Pos: e.Pos}, nil
+			return &plan.ColRef{Col: out.ID, T: out.Type, Name: out.Name, Pos: e.Pos}, c, nil
 		}
 	}
 	a.Out.ID = b.newCol()
 	sel.aggs = append(sel.aggs, *a)
-	return &plan.ColRef{Col: a.Out.ID, T: a.Out.Type, Name: a.Out.Name, Pos: e.Pos}, nil
+	return &plan.ColRef{Col: a.Out.ID, T: a.Out.Type, Name: a.Out.Name, Pos: e.Pos}, c, nil
 }
 
 // checkAggregate checks that an aggregate may stand here.
 func checkAggregate(e *ast.FuncCall, name string, s *scope) error {
-	allowed := false
-	switch s.clause {
-	case clauseSelect, clauseHaving, clauseOrderBy, clauseDistinctOn, clauseWindow:
-		allowed = s.sel != nil
-	}
 	switch {
 	case s.recursiveTerm():
 		return pgerr.New(pgerr.InvalidRecursion, "aggregate functions are not allowed in a recursive query's recursive term").At(e.Pos)
 	case s.inAgg && s.clause == clauseFilter:
 		return pgerr.New(pgerr.GroupingError, "aggregate functions are not allowed in FILTER").At(e.Pos)
-	case s.inAgg:
+	case s.inAgg && checkClause(e, s) == nil:
 		return pgerr.New(pgerr.GroupingError, "aggregate function calls cannot be nested").At(e.Pos)
-	case !allowed:
-		return pgerr.New(pgerr.GroupingError, "aggregate functions are not allowed in %s", clauseNames[s.clause]).At(e.Pos)
 	}
 	return checkAggregateArgs(e, name)
+}
+
+// checkClause fails where there are no aggregates.
+func checkClause(e *ast.FuncCall, s *scope) error {
+	switch s.clause {
+	case clauseSelect, clauseHaving, clauseOrderBy, clauseDistinctOn, clauseWindow:
+		if s.sel != nil {
+			return nil
+		}
+	}
+	return pgerr.New(pgerr.GroupingError, "aggregate functions are not allowed in %s", clauseNames[s.clause]).At(e.Pos)
 }
 
 // checkAggregateArgs checks how the arguments of an aggregate are written.

@@ -88,12 +88,12 @@ func (s *scope) aggregates(id plan.ColID) bool {
 // aggregateOf plans an aggregate of the enclosing query level and records that
 // the queries in between use its result.
 func (b *builder) aggregateOf(level *scope, e *ast.FuncCall, name string, s *scope) (plan.Expr, error) {
-	ref, err := b.aggregateHere(e, name, level)
+	ref, c, err := b.aggregateHere(e, name, level)
 	if err != nil {
 		return nil, err
 	}
 	s.useOuter(ref, level)
-	return ref, nil
+	return c.given(ref), nil
 }
 
 // useOuter records that the queries from that of s up to level use a column of

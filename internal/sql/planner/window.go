@@ -102,7 +102,7 @@ func (b *builder) windowCall(e *ast.FuncCall, name string, s *scope) (plan.Expr,
 	}
 	inner := *s
 	inner.inWindow = true
-	fn, err := b.windowFunc(e, name, &inner)
+	fn, c, err := b.windowFunc(e, name, &inner)
 	if err != nil {
 		return nil, err
 	}
@@ -111,7 +111,7 @@ func (b *builder) windowCall(e *ast.FuncCall, name string, s *scope) (plan.Expr,
 	}
 	fn.Out.ID = b.newCol()
 	s.sel.overs = append(s.sel.overs, overCall{*fn, e.Over})
-	return plan.Ref(fn.Out), nil
+	return c.given(plan.Ref(fn.Out)), nil
 }
 
 // overCall is a window function and what stands in its OVER.
@@ -132,39 +132,39 @@ func windowIn(x plan.Expr, sel *selectState) bool {
 	return found
 }
 
-// windowFunc resolves the function and plans its arguments.
-func (b *builder) windowFunc(e *ast.FuncCall, name string, s *scope) (*plan.WindowCall, error) {
+// windowFunc resolves the function and plans its arguments, whose COLLATE clause gives it the collation c.
+func (b *builder) windowFunc(e *ast.FuncCall, name string, s *scope) (f *plan.WindowCall, c collation, err error) {
 	if e.Star || len(builtin.Aggregates(name)) > 0 {
 		if err := checkWindowAggregate(e, name); err != nil {
-			return nil, err
+			return nil, c, err
 		}
 		a, err := b.aggregateArgs(e, name, s)
 		if err != nil {
-			return nil, err
+			return nil, c, err
 		}
-		return &plan.WindowCall{Name: name, Agg: a.Fn, Args: a.Args, Filter: a.Filter, Out: a.Out}, nil
+		return &plan.WindowCall{Name: name, Agg: a.Fn, Args: a.Args, Filter: a.Filter, Out: a.Out}, b.explicit[a], nil
 	}
 	sig, ok := windowFuncs[name]
 	if !ok {
-		return nil, b.missingFunction(e, name, s, pgerr.New(pgerr.WrongObjectType,
+		return nil, c, b.missingFunction(e, name, s, pgerr.New(pgerr.WrongObjectType,
 			"OVER specified, but %s is not a window function nor an aggregate function", name).At(e.Pos))
 	}
 	if e.Filter != nil {
-		return nil, pgerr.New(pgerr.FeatureNotSupported, "FILTER is not implemented for non-aggregate window functions").At(e.Pos)
+		return nil, c, pgerr.New(pgerr.FeatureNotSupported, "FILTER is not implemented for non-aggregate window functions").At(e.Pos)
 	}
 	args, pos, err := b.exprList(e.Args, s)
 	if err != nil {
-		return nil, err
+		return nil, c, err
 	}
 	if len(args) > len(sig.args) || len(args) < len(sig.args)-sig.optional {
 		if _, _, ok := aggfuncs.OrderedSet(name); ok { // the aggregate of the name takes any arguments
-			return nil, withinGroupRequired(name, e.Pos)
+			return nil, c, withinGroupRequired(name, e.Pos)
 		}
-		return nil, call.NoMatch(name, false, typesOf(args)).At(e.Pos)
+		return nil, c, call.NoMatch(name, false, typesOf(args)).At(e.Pos)
 	}
 	value, err := b.windowValue(name, sig.args, args, pos, e.Pos)
 	if err != nil {
-		return nil, err
+		return nil, c, err
 	}
 	params := make([]*types.T, len(args))
 	for i := range args {
@@ -172,19 +172,19 @@ func (b *builder) windowFunc(e *ast.FuncCall, name string, s *scope) (*plan.Wind
 			params[i] = value
 		}
 		if args[i], err = b.coerceArg(args[i], params[i], pos[i]); err != nil {
-			return nil, err
+			return nil, c, err
 		}
 	}
 	b.env.Notes.noteCall(e, params)
 	call := &plan.WindowCall{Name: name, Args: args, Out: plan.Column{Name: name, Type: sig.ret}}
 	if sig.ret == nil {
-		c := collationOfAll(args)
+		c = collationOfAll(args)
 		if c.err != nil {
-			return nil, c.err
+			return nil, c, c.err
 		}
 		call.Out.Type = c.of(value)
 	}
-	return call, nil
+	return call, c, nil
 }
 
 // windowValue finds the type of what a window function takes from rows: that of its first
