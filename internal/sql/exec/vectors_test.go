@@ -18,7 +18,7 @@ import (
 func drawTyped(t *rapid.T, typ, tab string, depth int) string {
 	leaf := map[string][]string{
 		"int":  {"a", "b", "c", "0", "3", "-7", "-1", "NULL::int4", "32767"},
-		"num":  {"n", "m", "1.5", "100", "0.00", "NULL::numeric", "9223372036854775807.5"},
+		"num":  {"n", "m", "1.5", "100", "0.00", "2.2501", "-1.00499999999999999999999", "2.25000000000000000000000", "NULL::numeric", "9223372036854775807.5"},
 		"text": {"s", "'x'", "''", "NULL::text"},
 		"char": {"p", "'x '::bpchar"},
 		"date": {"d", "'2020-01-02'::date"},

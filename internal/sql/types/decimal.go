@@ -2,6 +2,7 @@ package types
 
 import (
 	"math"
+	"math/big"
 
 	"github.com/cockroachdb/apd/v3"
 )
@@ -105,6 +106,30 @@ func (d Datum) Decimal(dst *apd.Decimal) *apd.Decimal {
 // whose coefficient fits an int64: the fast path of arithmetic.
 func (d Datum) SmallDecimal() (coeff int64, scale int32, ok bool) {
 	return d.n, d.m, d.fam == DecimalFamily && d.k == decSmall
+}
+
+// FloorDecimal returns the largest multiple of 10^-scale, as a coefficient, that is not above d, and whether it
+// is d itself; ok is false if that does not fit an int64, or takes long to find out.
+func (d Datum) FloorDecimal(scale int32) (coeff int64, exact, ok bool) {
+	const mostDown, mostBytes = 38, 32
+	down := int64(d.m) - int64(scale)
+	if d.fam != DecimalFamily || d.k > decBig || len(d.s) > mostBytes || down > mostDown || -down > mostDown {
+		return 0, false, false
+	}
+	x := big.NewInt(d.n)
+	if d.k == decBig {
+		if x.SetBytes([]byte(d.s)); d.h == 1 {
+			x.Neg(x)
+		}
+	}
+	factor := new(big.Int).Exp(big.NewInt(10), big.NewInt(max(down, -down)), nil)
+	if down <= 0 {
+		x.Mul(x, factor)
+		return x.Int64(), true, x.IsInt64()
+	}
+	rest := new(big.Int)
+	x.DivMod(x, factor, rest) // the divisor is positive: rounds down
+	return x.Int64(), rest.Sign() == 0, x.IsInt64()
 }
 
 // IsNaN reports whether d is a decimal or float NaN.

@@ -343,24 +343,54 @@ func (p *comparison) datums(sel, out vector.Selection, a, b *vector.Vector, ad, 
 	return out
 }
 
-// decimals compares numerics of one scale; ok is false if they are of different ones.
+// decimals compares numerics that fit 64 bits if they are brought to one scale; ok is false if they don't.
 func (p *comparison) decimals(a, b *vector.Vector, bd types.Datum, sel, out vector.Selection) (_ vector.Selection, ok bool) {
-	r, ok := small(b, bd)
-	up := int(a.Scale - r.scale)
 	switch {
-	case !ok || up < 0 || up >= len(pow10):
+	case len(sel) == 0:
+		return out, true
+	case b == nil:
+		return p.decimalConst(a, bd, sel, out)
+	case b.Kind != vector.Decimals || max(a.Scale, b.Scale)-min(a.Scale, b.Scale) >= int32(len(pow10)):
 		return out, false
-	case b != nil:
-		if up > 0 {
-			return out, false
-		}
+	case a.Scale == b.Scale:
 		return compare(p.op, a.Ints, b.Ints, sel, out), true
 	}
-	c, fits := mul64(r.coeff, pow10[up])
-	if !fits {
+	scale, all := max(a.Scale, b.Scale), out
+	left, right := pow10[scale-a.Scale], pow10[scale-b.Scale]
+	for _, i := range sel {
+		x, fits := mul64(a.Ints[i], left)
+		y, fits2 := mul64(b.Ints[i], right)
+		if !fits || !fits2 {
+			return out, false
+		}
+		if p.op.Holds(cmp.Compare(x, y)) {
+			all = append(all, i)
+		}
+	}
+	return all, true
+}
+
+// decimalConst compares numerics with one for all rows. One between two values of the column's scale is
+// above the lower and below the upper.
+func (p *comparison) decimalConst(a *vector.Vector, d types.Datum, sel, out vector.Selection) (_ vector.Selection, ok bool) {
+	floor, exact, ok := d.FloorDecimal(a.Scale)
+	if !ok {
 		return out, false
 	}
-	return compareConst(p.op, a.Ints, c, sel, out), true
+	op := p.op
+	if !exact {
+		switch op {
+		case expr.EQ:
+			return out, true
+		case expr.NE:
+			return append(out, sel...), true
+		case expr.LT:
+			op = expr.LE
+		case expr.GE:
+			op = expr.GT
+		}
+	}
+	return compareConst(op, a.Ints, floor, sel, out), true
 }
 
 func (p *comparison) rowByRow(f *Frame, sel, out vector.Selection, a, b *vector.Vector, ad, bd types.Datum) vector.Selection {
