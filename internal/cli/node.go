@@ -216,22 +216,8 @@ func printStores(s *streams, format string, nodes []node.NodeStatus, only kvpb.N
 			continue
 		}
 		known = true
-		for _, st := range n.Stores {
-			disk := "ok"
-			switch {
-			case !n.Live:
-				disk = ""
-			case st.Stalled:
-				disk = "does not answer"
-			case st.Full:
-				disk = "full"
-			case st.Slow:
-				disk = "slow"
-			}
-			rows = append(rows, []string{
-				fmt.Sprint(st.ID), fmt.Sprint(n.ID), n.Addr, strconv.FormatBool(n.Live), fmt.Sprint(st.Ranges), fmt.Sprint(st.Leaders),
-				fmt.Sprint(st.Capacity), fmt.Sprint(st.Available), fmt.Sprint(st.Used), disk,
-			})
+		for i := range n.Stores {
+			rows = append(rows, storeRow(&n, &n.Stores[i]))
 		}
 	}
 	if !known {
@@ -240,6 +226,31 @@ func printStores(s *streams, format string, nodes []node.NodeStatus, only kvpb.N
 	return printRows(s.out, format, []string{
 		"store", "node", "address", "is_live", "ranges", "leaders", "capacity_bytes", "available_bytes", "used_bytes", "disk",
 	}, rows)
+}
+
+// storeRow is what node status --stores tells of a store. What it has not reported yet, as in its first
+// seconds, is left out.
+func storeRow(n *node.NodeStatus, st *node.StoreStatus) []string {
+	disk := "ok"
+	switch {
+	case !n.Live:
+		disk = ""
+	case st.Stalled:
+		disk = "does not answer"
+	case st.Full:
+		disk = "full"
+	case st.Slow:
+		disk = "slow"
+	case st.Capacity == 0:
+		disk = ""
+	}
+	bytes := []string{"", "", ""}
+	if st.Capacity > 0 {
+		bytes = []string{fmt.Sprint(st.Capacity), fmt.Sprint(st.Available), fmt.Sprint(st.Used)}
+	}
+	return append([]string{
+		fmt.Sprint(st.ID), fmt.Sprint(n.ID), n.Addr, strconv.FormatBool(n.Live), fmt.Sprint(st.Ranges), fmt.Sprint(st.Leaders),
+	}, append(bytes, disk)...)
 }
 
 func newNodeDrain(s *streams) *cobra.Command {

@@ -47,3 +47,19 @@ func TestNodeStatusFits(t *testing.T) {
 		}
 	}
 }
+
+// TestStoreStatusUnknown: a store that has not reported yet has no capacity, rather than one of 0.
+func TestStoreStatusUnknown(t *testing.T) {
+	nodes := []node.NodeStatus{{ID: 1, Addr: "n1", Live: true, Stores: []node.StoreStatus{
+		{ID: 1, Ranges: 2, Leaders: 1, Capacity: 300, Available: 200, Used: 100}, {ID: 2}, {ID: 3, Stalled: true},
+	}}}
+	var out bytes.Buffer
+	if err := printStores(&streams{out: &out}, "csv", nodes, 0); err != nil {
+		t.Fatal(err)
+	}
+	want := "1,1,n1,true,2,1,300,200,100,ok\n" +
+		`2,1,n1,true,0,0,"","","",""` + "\n" + `3,1,n1,true,0,0,"","","",does not answer` + "\n"
+	if _, rows, _ := strings.Cut(out.String(), "\n"); rows != want {
+		t.Errorf("got\n%swant\n%s", rows, want)
+	}
+}
