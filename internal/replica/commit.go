@@ -2,6 +2,7 @@ package replica
 
 import (
 	"context"
+	"slices"
 	"sync"
 
 	"github.com/lichendb/lichen/internal/apply"
@@ -66,7 +67,8 @@ func (r *Replica) Commit(ctx context.Context, req *kvpb.CommitRequest, resp *kvp
 	return err
 }
 
-// admit checks that the replica leads and holds all keys and locks of the request.
+// admit checks that the replica leads and holds all keys and locks of the request, what was spilled, and its reads
+// if the gateway says so: the gateway may not know of a split yet.
 func (c *commit) admit(ctx context.Context) (raftgroup.Fence, error) {
 	fence, err := c.r.admitWrite(ctx, c.written...)
 	if err != nil {
@@ -78,7 +80,10 @@ func (c *commit) admit(ctx context.Context) (raftgroup.Fence, error) {
 			return fence, c.r.mismatch()
 		}
 	}
-	if c.req.Spilled && !desc.ContainsKey(c.req.Anchor) {
+	if span := c.req.SpillSpan; c.req.Spilled && (!desc.ContainsKey(c.req.Anchor) || len(span.Key) > 0 && !c.r.holds(span)) {
+		return fence, c.r.mismatch()
+	}
+	if c.req.AllReadsHere && slices.ContainsFunc(c.req.Reads, func(s kvpb.Span) bool { return !c.r.holds(s) }) {
 		return fence, c.r.mismatch()
 	}
 	return fence, nil

@@ -57,10 +57,11 @@
 //  4. A commit under another leadership than that of its locks fails, unless the earlier leadership
 //     exported its lock table completely and no leadership in between has changed a lock. (checkLocks,
 //     importLocks, dropTransfer; lease, invariants 5 and 6)
-//  5. A range answers for a span only if it holds the whole span. It reports a span free of intents
+//  5. A range answers for a span only if it holds the whole span, also for the reads and the spilled writes of a
+//     commit: its gateway may not know of a split yet. It reports a span free of intents
 //     only if it still leads, within the same bounds as at the beginning of the request. So a record
 //     is deleted only when its transaction has no intents left in any range. (holds, checkFence:
-//     Resolve, Unspill, Spilled; deleteLocalRecord)
+//     Resolve, Unspill, Spilled; commit.admit, TestCommitAfterSplitElsewhere in store; deleteLocalRecord)
 //  6. A version above certainFrom was committed under this leadership, and this node's clock had passed
 //     its timestamp before anybody learned of the commit. So a version above a reading of the clock was
 //     committed after that reading. Commands forward the clock when they are applied; spilled intents,
