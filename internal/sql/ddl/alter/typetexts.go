@@ -116,12 +116,11 @@ func indexNames(t *catalog.Table, ix *catalog.Index, names func(string) bool) bo
 func castTexts(all []*catalog.Table) []string {
 	var out []string
 	for _, t := range all {
-		_ = storedtext.EachText(t.Clone(), func(s string) (string, error) {
+		for s := range t.StoredTexts() {
 			if strings.Contains(s, ".") && (strings.Contains(s, "::") || strings.Contains(s, "CAST(")) {
 				out = append(out, s)
 			}
-			return s, nil
-		})
+		}
 	}
 	return out
 }
