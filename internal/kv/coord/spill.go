@@ -14,6 +14,9 @@ import (
 // invisible until it commits.
 const (
 	maxBufferBytes = 16 << 20
+	// A transaction that has spilled spills again at one furtherSpills-th of that: it goes on while the
+	// ranges store what it has written, and its commit waits for little.
+	furtherSpills = 4
 	// spillChunkBytes bounds one request of a spill, and so the size of its command. Other writes
 	// of the range and messages on the same connection wait behind it.
 	spillChunkBytes = 512 << 10
@@ -90,7 +93,11 @@ type spillState struct {
 // maybeSpill spills a buffer that has grown too large. The present statement still sees the state
 // at its beginning.
 func (t *Txn) maybeSpill(ctx context.Context) error {
-	if t.buf.Bytes() < t.env.spillBytes() {
+	most := t.env.spillBytes()
+	if t.spill.flight != nil || t.state == spilled {
+		most /= furtherSpills
+	}
+	if t.buf.Bytes() < most {
 		return nil
 	}
 	return t.beginSpill(ctx)
