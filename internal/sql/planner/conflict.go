@@ -61,6 +61,12 @@ func noArbiter() *pgerr.Error {
 	return pgerr.New(pgerr.InvalidColumnReference, "there is no unique or exclusion constraint matching the ON CONFLICT specification")
 }
 
+// hasRowConstraint reports whether a foreign key or a CHECK constraint of t has a name.
+func hasRowConstraint(t *catalog.Table, name ast.Name) bool {
+	return slices.ContainsFunc(t.ForeignKeys, func(k catalog.ForeignKey) bool { return k.Name == name }) ||
+		slices.ContainsFunc(t.Checks, func(k catalog.Check) bool { return k.Name == name })
+}
+
 // arbiters finds the unique indexes that ON CONFLICT refers to; nil means any.
 func (b *builder) arbiters(oc *ast.OnConflict, c *changed) ([]*catalog.Index, error) {
 	t := c.base
@@ -70,6 +76,10 @@ func (b *builder) arbiters(oc *ast.OnConflict, c *changed) ([]*catalog.Index, er
 			if ix.Constraint && ix.ConstraintName == oc.Constraint && ix.DeclaredUnique() && !ix.WriteOnly {
 				return []*catalog.Index{ix}, nil
 			}
+		}
+		if hasRowConstraint(c.rel, oc.Constraint) {
+			b.fails(pgerr.New(pgerr.WrongObjectType, "constraint in ON CONFLICT clause has no associated index"))
+			return nil, nil
 		}
 		return nil, pgerr.New(pgerr.UndefinedObject, "constraint \"%s\" for table \"%s\" does not exist", oc.Constraint, c.rel.Name)
 	}
