@@ -21,14 +21,17 @@ const headerLen = 1 + 16 + 12
 type State struct{ Index, Term uint64 }
 
 func (s State) encode(buf []byte) []byte {
-	buf = append(buf, Version)
+	buf = append(buf, stateVersion)
 	buf = binary.BigEndian.AppendUint64(buf, s.Index)
 	return binary.BigEndian.AppendUint64(buf, s.Term)
 }
 
 func decodeState(p []byte) (State, error) {
-	if len(p) < 17 || p[0] != Version {
-		return State{}, fmt.Errorf("apply: applied state has an unknown form (%x)", p)
+	if len(p) < 17 {
+		return State{}, fmt.Errorf("apply: applied state is too short (%x)", p)
+	}
+	if p[0] != stateVersion {
+		return State{}, fmt.Errorf("apply: applied state has format version %d, this program reads %d", p[0], stateVersion)
 	}
 	return State{Index: binary.BigEndian.Uint64(p[1:]), Term: binary.BigEndian.Uint64(p[9:])}, nil
 }
@@ -182,8 +185,8 @@ func (a *Applier) command(boundsGen uint64, cmd []byte) error {
 		a.note(Applied{Effects: true})
 		return nil
 	}
-	if cmd[0] != Version {
-		return fmt.Errorf("apply: command has format version %d, this program reads %d", cmd[0], Version)
+	if cmd[0] != Version && cmd[0] != priorVersion {
+		return fmt.Errorf("apply: command has format version %d, this program reads %d and %d", cmd[0], priorVersion, Version)
 	}
 	if len(cmd) < headerLen {
 		return ErrDamaged

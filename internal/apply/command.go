@@ -11,8 +11,14 @@ import (
 	"github.com/lichendb/lichen/internal/storage/mvcc"
 )
 
-// Version is the format of entries and commands; another is refused by name.
-const Version = 3
+// The formats of entries, commands and applied states; others are refused by name. Commands of version 2 are read:
+// none of them is provisional.
+const (
+	Version      = 3
+	priorVersion = 2
+	entryVersion = 2
+	stateVersion = 2
+)
 
 // MaxEntryBytes and MaxEntryCommands bound how much one raft entry coalesces. A
 // single command may be larger, up to MaxCommandBytes.
@@ -146,7 +152,7 @@ func (b *Builder) op(k opKind, key, value []byte) {
 // bounds of the range under which the command was evaluated; AnyBounds depends on none.
 func AppendEntry(entry []byte, boundsGen uint64, command []byte) []byte {
 	if len(entry) == 0 {
-		entry = append(entry, Version)
+		entry = append(entry, entryVersion)
 	}
 	entry = binary.AppendUvarint(entry, boundsGen)
 	entry = binary.AppendUvarint(entry, uint64(len(command)))
@@ -161,8 +167,8 @@ func Commands(entry []byte, fn func(boundsGen uint64, command []byte) error) err
 	if len(entry) == 0 {
 		return nil
 	}
-	if entry[0] != Version {
-		return fmt.Errorf("apply: entry has format version %d, this program reads %d", entry[0], Version)
+	if entry[0] != entryVersion {
+		return fmt.Errorf("apply: entry has format version %d, this program reads %d", entry[0], entryVersion)
 	}
 	for p := entry[1:]; len(p) > 0; {
 		boundsGen, w := binary.Uvarint(p)

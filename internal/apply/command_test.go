@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/lichendb/lichen/internal/fs"
@@ -128,13 +129,21 @@ func TestOtherVersionsAreRefused(t *testing.T) {
 	if err := a.Entry(1, 1, AppendEntry(nil, AnyBounds, cmd), ignore); err == nil {
 		t.Error("a command of version 9 was applied")
 	}
+	a.Reset(openEngine(t), 1, testDescriptor(), State{})
+	cmd[0] = priorVersion
+	if err := a.Entry(1, 1, AppendEntry(nil, AnyBounds, cmd), ignore); err != nil {
+		t.Errorf("a command of version %d: %v", priorVersion, err)
+	}
+	if _, err := decodeState(append([]byte{9}, make([]byte, 16)...)); err == nil || !strings.Contains(err.Error(), "version 9") {
+		t.Errorf("an applied state of version 9: %v", err)
+	}
 }
 
 // FuzzEntry: whatever an entry holds, applying it ends, with an error or without.
 func FuzzEntry(f *testing.F) {
 	f.Add(sampleEntry())
-	f.Add([]byte{Version, 0})
-	f.Add([]byte{Version, 1, Version})
+	f.Add([]byte{entryVersion, 0})
+	f.Add([]byte{entryVersion, 1, Version})
 	e := openEngine(f)
 	f.Fuzz(func(t *testing.T, data []byte) {
 		var a Applier

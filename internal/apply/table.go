@@ -22,7 +22,7 @@ import (
 // HasTable reports whether an entry begins with a command for a table. Its effects do
 // not join those of earlier entries: these must be finished before.
 func HasTable(entry []byte) bool {
-	if len(entry) == 0 || entry[0] != Version {
+	if len(entry) == 0 || entry[0] != entryVersion {
 		return false
 	}
 	_, w := binary.Uvarint(entry[1:])
