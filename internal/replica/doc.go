@@ -61,7 +61,7 @@
 //     commit: its gateway may not know of a split yet. It reports a span free of intents
 //     only if it still leads, within the same bounds as at the beginning of the request. So a record
 //     is deleted only when its transaction has no intents left in any range. (holds, checkFence:
-//     Resolve, Unspill, Spilled; commit.admit, TestCommitAfterSplitElsewhere in store; deleteLocalRecord)
+//     Resolve, Unspill, Spilled; commit.admit, TestCommitAfterSplitElsewhere, TestCommitOfSpillAfterSplitElsewhere in store; deleteLocalRecord)
 //  6. A version above certainFrom was committed under this leadership, and this node's clock had passed
 //     its timestamp before anybody learned of the commit. So a version above a reading of the clock was
 //     committed after that reading. Commands forward the clock when they are applied; spilled intents,

@@ -1,6 +1,8 @@
 package store_test
 
 import (
+	"bytes"
+	"errors"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -33,6 +35,39 @@ func TestCommitAfterSplitElsewhere(t *testing.T) {
 		}
 		if (outcomes[0] == nil) == (outcomes[1] == nil) {
 			t.Errorf("the outcomes are %v", outcomes)
+		}
+	})
+}
+
+// The same gateway has spilled writes into both halves: the commit decides all of them.
+func TestCommitOfSpillAfterSplitElsewhere(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newCluster(t, 3)
+		defer c.CloseAll()
+		c.Replicate(1)
+		leader := c.Leading(1)
+		db := c.Other(leader).Gateway()
+		db.SetSpill(100)
+		txn := db.Begin(kv.TxnOptions{})
+		txn.BeginStatement()
+		value := bytes.Repeat([]byte("v"), 1000)
+		for _, key := range []string{"\x10d", "\x10m", "\x10d2", "\x10m2"} {
+			if err := errors.Join(txn.Put([]byte(key), value), txn.SpillRest(t.Context())); err != nil {
+				t.Fatal(err)
+			}
+		}
+		c.Split(1, "\x10g", 2)
+		<-time.After(time.Second)
+		if err := txn.Commit(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		<-time.After(time.Minute)
+		reader := leader.Gateway().Begin(kv.TxnOptions{})
+		reader.BeginStatement()
+		for _, key := range []string{"\x10d", "\x10m", "\x10d2", "\x10m2"} {
+			if _, ok, err := reader.Get(t.Context(), []byte(key)); err != nil || !ok {
+				t.Errorf("%q is lost: %v", key, err)
+			}
 		}
 	})
 }
