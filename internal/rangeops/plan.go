@@ -10,11 +10,12 @@ import (
 )
 
 // replicasPlan is a membership change in the order in which it is carried out: learners are
-// added, brought up to date, and then everything else takes effect at once.
+// added, brought up to date, votes are given and taken at once, and then learners are removed.
 type replicasPlan struct {
 	learners []placement.Change // to be added, one by one
 	await    []placement.Target // replicas that have to catch up
-	last     []replica.Change   // take effect together
+	votes    []replica.Change   // take effect together
+	removed  []replica.Change   // learners, one by one
 }
 
 // planReplicas checks changes to a range that a store leads, and brings them in order.
@@ -53,7 +54,7 @@ func (p *replicasPlan) add(d *kvpb.RangeDescriptor, c placement.Change, all []pl
 	}
 	p.await = append(p.await, c.Target)
 	if c.Kind == placement.AddVoter {
-		p.last = append(p.last, replica.Change{Kind: replica.Promote, Node: c.Node, Store: c.Store})
+		p.votes = append(p.votes, replica.Change{Kind: replica.Promote, Node: c.Node, Store: c.Store})
 	}
 	return ""
 }
@@ -69,7 +70,12 @@ func (p *replicasPlan) remove(d *kvpb.RangeDescriptor, c placement.Change, leade
 	case (rep.Type == kvpb.Learner) != (c.Kind == placement.RemoveLearner):
 		return "the replica is of another type"
 	}
-	p.last = append(p.last, replica.Change{Kind: replica.Remove, Node: rep.Node, Store: c.Store})
+	change := replica.Change{Kind: replica.Remove, Node: rep.Node, Store: c.Store}
+	if rep.Type == kvpb.Learner {
+		p.removed = append(p.removed, change)
+	} else {
+		p.votes = append(p.votes, change)
+	}
 	return ""
 }
 

@@ -67,15 +67,18 @@ func (p *replicasPlan) String() string {
 	for _, t := range p.await {
 		fmt.Fprintf(&b, "wait for %d:%d\n", t.Node, t.Store)
 	}
-	for i, c := range p.last {
+	for i, c := range p.votes {
 		sep := " and "
 		if i == 0 {
 			sep = "at once: "
 		}
 		fmt.Fprintf(&b, "%s%s %d:%d", sep, map[replica.ChangeKind]string{replica.Promote: "promote", replica.Remove: "remove"}[c.Kind], c.Node, c.Store)
 	}
-	if len(p.last) > 0 {
+	if len(p.votes) > 0 {
 		b.WriteByte('\n')
+	}
+	for _, c := range p.removed {
+		fmt.Fprintf(&b, "remove learner %d:%d\n", c.Node, c.Store)
 	}
 	return b.String()
 }

@@ -50,13 +50,20 @@ func (a *Admin) changeReplicas(ctx context.Context, r *replica.Replica, cs []pla
 			return err
 		}
 	}
-	if len(p.last) == 0 {
-		return nil
+	if len(p.votes) > 0 {
+		if err := a.applyChanges(ctx, r, p.votes); err != nil {
+			return err
+		}
+		if err := a.leaveJoint(ctx, r); err != nil {
+			return err
+		}
 	}
-	if err := a.applyChanges(ctx, r, p.last); err != nil {
-		return err
+	for i := range p.removed {
+		if err := a.applyChanges(ctx, r, p.removed[i:i+1]); err != nil {
+			return err
+		}
 	}
-	return a.leaveJoint(ctx, r)
+	return nil
 }
 
 // takeTurn waits until no goroutine of this node changes a range's replicas.

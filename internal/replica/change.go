@@ -89,9 +89,13 @@ func planChange(old *kvpb.RangeDescriptor, changes []Change) (*kvpb.RangeDescrip
 	if old.Changing() {
 		return nil, nil, ErrBusy
 	}
+	joint := removesVoter(old, changes) || len(changes) > 1 && promotes(changes)
+	if !joint && len(changes) > 1 {
+		// Raft would enter a joint configuration that no descriptor shows.
+		return nil, nil, fmt.Errorf("range %d: learners are added and removed one at a time", old.RangeID)
+	}
 	d := rangestate.Next(old)
 	cc := &pb.ConfChangeV2{}
-	joint := len(changes) > 1 || removesVoter(old, changes)
 	step := func(t pb.ConfChangeType, id kvpb.ReplicaID) {
 		cc.Changes = append(cc.Changes, &pb.ConfChangeSingle{Type: t.Enum(), NodeId: proto.Uint64(uint64(id))})
 	}
@@ -136,6 +140,10 @@ func removesVoter(d *kvpb.RangeDescriptor, changes []Change) bool {
 		rep, ok := d.Replica(c.Store)
 		return ok && c.Kind == Remove && rep.Type == kvpb.Voter
 	})
+}
+
+func promotes(changes []Change) bool {
+	return slices.ContainsFunc(changes, func(c Change) bool { return c.Kind == Promote })
 }
 
 func pick(first bool, a, b kvpb.ReplicaType) kvpb.ReplicaType {

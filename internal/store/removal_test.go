@@ -78,3 +78,17 @@ func await(t *testing.T, what string, holds func() bool) {
 	}
 	t.Fatalf("%s: not within five seconds", what)
 }
+
+// Learners are added and removed one at a time, since raft would enter a joint configuration for several, which the
+// range's descriptor would not show: a store that starts again would lead the range without it.
+func TestLearnersChangeOneByOne(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newCluster(t, 3)
+		defer c.CloseAll()
+		both := []replica.Change{{Kind: replica.AddLearner, Node: 2, Store: 2}, {Kind: replica.AddLearner, Node: 3, Store: 3}}
+		if err := c.Leader(1).ChangeReplicas(context.Background(), both); err == nil {
+			t.Error("two learners were added at once")
+		}
+		c.Change(1, replica.AddLearner, c.Nodes[1])
+	})
+}
