@@ -269,12 +269,11 @@ func (b *builder) insertSource(st *ast.Insert, c *changed, targets []int, s *sco
 	}
 	n := &plan.Project{Input: p.node}
 	for ord := range t.Columns {
-		c := &t.Columns[ord]
 		x, err := b.insertColumn(st, c, targets, ord, p, s)
 		if err != nil {
 			return nil, err
 		}
-		n.Cols = append(n.Cols, plan.Column{ID: b.newCol(), Name: c.Name, Type: c.Type})
+		n.Cols = append(n.Cols, plan.Column{ID: b.newCol(), Name: t.Columns[ord].Name, Type: t.Columns[ord].Type})
 		n.Exprs = append(n.Exprs, x)
 	}
 	return n, nil
@@ -282,8 +281,12 @@ func (b *builder) insertSource(st *ast.Insert, c *changed, targets []int, s *sco
 
 // insertColumn is the value of column ord in INSERT ... SELECT: the query's target for
 // it or those for parts of it, or the default.
-func (b *builder) insertColumn(st *ast.Insert, c *catalog.Column, targets []int, ord int, p *queryPlan, s *scope) (plan.Expr, error) {
+func (b *builder) insertColumn(st *ast.Insert, ch *changed, targets []int, ord int, p *queryPlan, s *scope) (plan.Expr, error) {
 	var x plan.Expr
+	c := &ch.shown.Columns[ord]
+	if ignoresValue(st, ch, ord) {
+		return b.defaultExpr(&ch.base.Columns[ord])
+	}
 	for i := range p.targets {
 		if targets[i] != ord {
 			continue
@@ -301,7 +304,7 @@ func (b *builder) insertColumn(st *ast.Insert, c *catalog.Column, targets []int,
 		}
 	}
 	if x == nil {
-		return b.defaultExpr(c)
+		return b.insertDefault(st, ch, ord)
 	}
 	return x, nil
 }
@@ -365,7 +368,7 @@ func (b *builder) insertValues(st *ast.Insert, c *changed, targets []int, rows [
 				return nil, err
 			}
 		}
-		if err := b.fillIn(out, defaults, c.shown); err != nil {
+		if err := b.fillIn(st, c, out, defaults); err != nil {
 			return nil, err
 		}
 		n.RowExprs[r] = out
@@ -414,7 +417,7 @@ func (b *builder) storedColumns(t *catalog.Table) []plan.Column {
 
 // fillIn puts the defaults into a row where it has no values; defaults keeps those that are
 // planned.
-func (b *builder) fillIn(row, defaults []plan.Expr, t *catalog.Table) error {
+func (b *builder) fillIn(st *ast.Insert, c *changed, row, defaults []plan.Expr) error {
 	for ord := range row {
 		if row[ord] != nil {
 			continue
@@ -423,13 +426,31 @@ func (b *builder) fillIn(row, defaults []plan.Expr, t *catalog.Table) error {
 			row[ord] = plan.CopyExpr(defaults[ord])
 			continue
 		}
-		d, err := b.defaultExpr(&t.Columns[ord])
+		d, err := b.insertDefault(st, c, ord)
 		if err != nil {
 			return err
 		}
 		row[ord], defaults[ord] = d, d
 	}
 	return nil
+}
+
+// insertDefault plans the default for column ord of a new row. That of a view is a value for the table.
+func (b *builder) insertDefault(st *ast.Insert, c *changed, ord int) (plan.Expr, error) {
+	if ord >= len(c.given) || !c.given[ord] {
+		return b.defaultExpr(&c.shown.Columns[ord])
+	}
+	if ignoresValue(st, c, ord) {
+		return b.defaultExpr(&c.base.Columns[ord])
+	}
+	b.checkGenerated(st, c.base, ord)
+	return b.defaultExpr(&c.shown.Columns[ord])
+}
+
+// ignoresValue reports whether the default of the table stands for any value: OVERRIDING USER VALUE demands it
+// for identity columns.
+func ignoresValue(st *ast.Insert, c *changed, ord int) bool {
+	return st.Overriding == ast.OverridingUser && c.base.Columns[ord].Identity != 0
 }
 
 // insertItem plans value i of a row; nil stands for the default. old is what the column
@@ -449,12 +470,11 @@ func (b *builder) insertItem(st *ast.Insert, c *changed, targets []int, i int, a
 	return b.insertValue(st, c, ord, a)
 }
 
-// insertValue plans one value; OVERRIDING USER VALUE ignores those given for
-// identity columns.
+// insertValue plans one value.
 func (b *builder) insertValue(st *ast.Insert, ch *changed, ord int, a *assignment) (plan.Expr, error) {
 	c := &ch.shown.Columns[ord]
-	if c.Identity != 0 && st.Overriding == ast.OverridingUser {
-		return b.defaultExpr(c)
+	if ignoresValue(st, ch, ord) {
+		return b.defaultExpr(&ch.base.Columns[ord])
 	}
 	b.checkGenerated(st, ch.base, ord)
 	return b.assign(a.value, c, a.pos)

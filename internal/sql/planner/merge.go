@@ -133,7 +133,7 @@ func (b *builder) mergeValues(w *ast.MergeWhen, c *changed, s *scope) ([]plan.Ex
 			return nil, err
 		}
 	}
-	return row, b.fillIn(row, make([]plan.Expr, len(row)), c.base)
+	return row, b.fillIn(ins, c, row, make([]plan.Expr, len(row)))
 }
 
 // finishMerge adds what the table demands of its rows.

@@ -227,10 +227,10 @@ func (b *builder) setClauses(list []ast.SetClause, c *changed, kind changeKind, 
 			out[have].Value, err = b.setPart(a, &c.shown.Columns[ord], out[have].Value, s)
 		case have >= 0:
 			b.refuse(pgerr.New(pgerr.SyntaxError, "multiple assignments to same column \"%s\"", c.sameColumn(a.target.Column, ord)))
-			_, err = b.setValue(a, c.assigned(at, ord))
+			_, err = b.setValue(a, c, at, ord)
 		default:
 			out = append(out, plan.SetCol{Ord: ord})
-			out[len(out)-1].Value, err = b.setValue(a, c.assigned(at, ord))
+			out[len(out)-1].Value, err = b.setValue(a, c, at, ord)
 		}
 		if err != nil {
 			return nil, err
@@ -253,8 +253,9 @@ func (b *builder) assignedColumn(c *changed, target *ast.Target, kind changeKind
 }
 
 // setValue converts what is assigned to a column.
-func (b *builder) setValue(a *assignment, c *catalog.Column) (plan.Expr, error) {
-	if a.value == nil {
+func (b *builder) setValue(a *assignment, ch *changed, at, ord int) (plan.Expr, error) {
+	c, defaults := ch.assigned(at, ord)
+	if a.value == nil && defaults {
 		return b.defaultExpr(c)
 	}
 	if c.Generated != "" {
@@ -263,6 +264,9 @@ func (b *builder) setValue(a *assignment, c *catalog.Column) (plan.Expr, error) 
 	} else if c.Identity == 'a' {
 		b.refuse(pgerr.New(codeGeneratedAlways, "column \"%s\" can only be updated to DEFAULT", c.Name).
 			WithDetail("Column \"%s\" is an identity column defined as GENERATED ALWAYS.", c.Name))
+	}
+	if a.value == nil {
+		return b.defaultExpr(c)
 	}
 	return b.assign(a.value, c, a.pos)
 }

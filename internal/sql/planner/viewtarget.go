@@ -28,6 +28,8 @@ type changed struct {
 	// shown is the table under the names and with the defaults that the view gives its
 	// columns; those that the view does not show have no name.
 	shown *catalog.Table
+	// given says by position in the table which defaults are a view's: rows get them as if the statement gave them.
+	given []bool
 }
 
 // changeKind is what a statement does with the rows of a view.
@@ -129,6 +131,8 @@ func viewChanged(ref *ast.TableRef, t *catalog.Table, v *simpleView, below *chan
 		shown.Columns[i].Name = ""
 	}
 	c := &changed{rel: t, ref: ref, alias: aliasOf(ref), view: v, below: below, base: below.base, shown: &shown}
+	c.given = make([]bool, len(shown.Columns))
+	copy(c.given, below.given)
 	any := false
 	for i := range t.Columns {
 		ord, _ := v.column(i, below.rel)
@@ -146,7 +150,7 @@ func viewChanged(ref *ast.TableRef, t *catalog.Table, v *simpleView, below *chan
 		if col := &shown.Columns[ord]; col.Name == "" {
 			col.Name = t.Columns[i].Name
 			if d := t.Columns[i].Default; d != "" {
-				col.Default = d
+				col.Default, c.given[ord] = d, true
 			}
 		}
 	}
@@ -174,14 +178,14 @@ func (c *changed) column(name string, pos int) (int, error) {
 }
 
 // assigned is the column at position ord of the table as UPDATE sees it: DEFAULT is the
-// default that a view has for its column at, and no other.
-func (c *changed) assigned(at, ord int) *catalog.Column {
+// default that a view has for its column at, and no other; that is a value for the table.
+func (c *changed) assigned(at, ord int) (col *catalog.Column, defaults bool) {
 	if c.view == nil {
-		return &c.base.Columns[ord]
+		return &c.base.Columns[ord], true
 	}
-	col := c.shown.Columns[ord]
-	col.Default, col.Domain = c.rel.Columns[at].Default, nil
-	return &col
+	shown := c.shown.Columns[ord]
+	shown.Default, shown.Domain = c.rel.Columns[at].Default, nil
+	return &shown, false
 }
 
 // sameColumn names a column that is assigned to twice, the second time under a name:
