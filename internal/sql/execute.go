@@ -134,7 +134,7 @@ func (x *execution) runPlanned(ctx context.Context) error {
 		sp, began := txn.StatementStart(), time.Now()
 		txn.Heed(ctx)
 		err := x.attempt(ctx)
-		txn.Heed(nil)
+		txn.HeedNothing()
 		full := x.mayWait(err, &refused)
 		anew := full || x.victimAlone(err) // it gives up all that it holds
 		if err == nil || !anew && !kv.IsRetryable(err) || x.committed || x.hadEnough(attempt) || ctx.Err() != nil || !x.takeBack() {

@@ -203,8 +203,11 @@ func (t *Txn) BeginStatement() {
 }
 
 // Heed has writes, which have no context of their own, wait for a spill no longer than ctx lives, until
-// Heed(nil).
+// HeedNothing.
 func (t *Txn) Heed(ctx context.Context) { t.heed = ctx }
+
+// HeedNothing has writes wait for a spill as long as it takes.
+func (t *Txn) HeedNothing() { t.heed = nil }
 
 func (t *Txn) begin() {
 	t.state = active
