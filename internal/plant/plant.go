@@ -151,6 +151,9 @@ const (
 	// StatisticsUnheard has a node plan by the statistics that were stored when it started.
 	StatisticsUnheard Name = "statistics-unheard"
 
+	// UnknownCommitForgotten lets the catalog change what a transaction used whose commit has an unknown
+	// outcome and may happen yet.
+	UnknownCommitForgotten Name = "unknown-commit-forgotten"
 	// PeersUnlocked changes what the catalog holds while sessions of other nodes use it.
 	PeersUnlocked Name = "peers-unlocked"
 

@@ -65,6 +65,7 @@ type Txn struct {
 	reads       ReadSet
 	locks       []lockedKey
 	ambiguous   [][]byte      // see lockFailed
+	unknown     bool          // see OutcomeUnknown
 	mustRestart bool          // a lock was lost, so it does not help to run a statement again
 	prefetched  prefetched    // see LockAhead
 	lockKeys    [][]byte      // scratch of commit and release
@@ -145,7 +146,7 @@ func (t *Txn) Reset(o Options) {
 	t.reads.Reset()
 	clear(t.locks)
 	t.locks = t.locks[:0]
-	t.ambiguous, t.mustRestart, t.moved = nil, false, false
+	t.ambiguous, t.unknown, t.mustRestart, t.moved = nil, false, false, false
 	t.prefetched.forget()
 	t.spill = spillState{}
 	t.check = check{}
@@ -176,6 +177,10 @@ func (t *Txn) ReadTimestamp() hlc.Timestamp { return t.meta.ReadTS }
 
 // CommitTimestamp returns the commit timestamp; zero if the transaction wrote nothing.
 func (t *Txn) CommitTimestamp() hlc.Timestamp { return t.commitTS }
+
+// OutcomeUnknown reports whether Commit has returned an ambiguous error: the commit may have
+// happened, or may happen yet, at any timestamp up to its deadline.
+func (t *Txn) OutcomeUnknown() bool { return t.unknown }
 
 // HasWrites reports whether the transaction has writes that were not undone.
 func (t *Txn) HasWrites() bool { return t.buf.Len() > 0 || t.state == spilled }
@@ -556,6 +561,7 @@ func (t *Txn) Commit(ctx context.Context) error {
 	}
 	var resp kvpb.CommitResponse
 	if err := t.env.Sender.Commit(ctx, req, &resp); err != nil {
+		t.unknown = kvpb.Classify(err) == kvpb.ClassAmbiguous
 		t.abandon(ctx, err)
 		return err
 	}
@@ -593,7 +599,7 @@ const abandonTimeout = time.Second
 func (t *Txn) abandon(ctx context.Context, err error) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), abandonTimeout)
 	defer cancel()
-	if kvpb.Classify(err) != kvpb.ClassAmbiguous { // after an ambiguous error it may have committed
+	if !t.unknown { // else it may have committed
 		t.abortSpilled(ctx)
 	}
 	if len(t.locks) > 0 {

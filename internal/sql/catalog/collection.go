@@ -5,11 +5,14 @@ import (
 	"errors"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/lichendb/lichen/internal/concurrency"
 	"github.com/lichendb/lichen/internal/hlc"
 	"github.com/lichendb/lichen/internal/kv"
 	"github.com/lichendb/lichen/internal/kvpb"
+	"github.com/lichendb/lichen/internal/plant"
+	"github.com/lichendb/lichen/internal/sleep"
 )
 
 // Collection is one session's view of the catalog: the committed descriptors,
@@ -48,6 +51,8 @@ type Collection struct {
 	// others must be notified of its end.
 	epoch  uint64
 	active bool
+	// deadline is the highest that the commit was given: see CommitDeadline.
+	deadline hlc.Timestamp
 	// stored are the descriptors whose stored form the transaction has locked,
 	// waiting is its wait for one more.
 	stored  []ID
@@ -104,7 +109,7 @@ func (c *Collection) Begin(txn *kv.Txn) {
 	c.txnLo.Store(id.Lo)
 	c.historical, c.statements, c.committing = false, 0, false
 	c.past = nil
-	c.epoch = 0
+	c.epoch, c.deadline = 0, hlc.Timestamp{}
 }
 
 func (c *Collection) txnID() concurrency.TxnID {
@@ -220,9 +225,10 @@ func (o *object) expect(v uint64) error {
 	return nil
 }
 
-// freshen makes sure that the transaction's snapshot is not older than since:
-// it moves the snapshot to the present, or fails with a retry error if what the
-// transaction has read does not allow that.
+// freshen makes sure that the transaction's snapshot is not older than since: it waits until
+// since has passed, but for its imprecision (object.lastWrite), as commits with an unknown outcome
+// can happen until then, and moves the snapshot to the present, or fails with a retry error if what
+// the transaction has read does not allow that.
 func (c *Collection) freshen(ctx context.Context, since hlc.Timestamp) error {
 	ts := c.txn.ReadTimestamp()
 	if ts.IsEmpty() || since.LessEq(ts) || c.historical {
@@ -232,6 +238,9 @@ func (c *Collection) freshen(ctx context.Context, since hlc.Timestamp) error {
 	o := c.txn.Options()
 	if o.ReadOnly && o.Isolation == kv.Serializable && c.statements > 1 {
 		return cause // its earlier reads are not remembered, so they can't move
+	}
+	if err := c.store.awaitTime(ctx, since.WallTime-lastWriteGrain); err != nil {
+		return err
 	}
 	return c.txn.MoveToPresent(ctx, cause)
 }
@@ -260,17 +269,52 @@ func (c *Collection) Committed(context.Context) {
 	c.endTxn(commit)
 }
 
-// RolledBack ends the transaction without effect. If its commit failed, what
-// it would have changed is read again, since the commit may have happened.
+// RolledBack ends the transaction without effect. If its commit failed, what it would have changed
+// is read again, since the commit may have happened; if the outcome is unknown, once it can't happen
+// any more.
 func (c *Collection) RolledBack(ctx context.Context) {
+	until := c.commitsUntil()
 	if c.changes != nil {
 		if c.committing {
-			c.store.reload(context.WithoutCancel(ctx), c.changes)
+			ctx := context.WithoutCancel(ctx)
+			_ = c.store.awaitTime(ctx, until.WallTime) // ctx does not end
+			c.store.reload(ctx, c.changes)
 		}
 		c.store.settleCleanups(c.changes)
 	}
 	c.notifyPeers(c.committing, hlc.Timestamp{})
-	c.endTxn(hlc.Timestamp{})
+	c.endTxn(until)
+}
+
+// commitsUntil returns, if the outcome of the commit is unknown, the last time at which it may have
+// happened or may happen yet; else zero. A commit that is still on its way carries its deadline;
+// without one it was evaluated on this node.
+func (c *Collection) commitsUntil() hlc.Timestamp {
+	switch {
+	case c.txn == nil || !c.txn.OutcomeUnknown():
+		return hlc.Timestamp{}
+	case c.deadline.IsEmpty():
+		return c.store.db.Clock().Now()
+	}
+	if plant.On(plant.UnknownCommitForgotten) {
+		return hlc.Timestamp{}
+	}
+	until := hlc.Timestamp{WallTime: c.deadline.WallTime + lastWriteGrain} // see freshen
+	c.store.gw.noteUnsettled(until)
+	return until
+}
+
+// awaitTime waits until this node's clock has passed a time.
+func (s *Store) awaitTime(ctx context.Context, past int64) error {
+	for {
+		ahead := past - s.db.Clock().Now().WallTime
+		if ahead < 0 {
+			return nil
+		}
+		if err := sleep.For(ctx, time.Duration(ahead+1)); err != nil {
+			return err
+		}
+	}
 }
 
 // notifyPeers notifies the other gateways of the end of the transaction, before its
@@ -285,10 +329,11 @@ func (c *Collection) notifyPeers(reread bool, commit hlc.Timestamp) {
 	}
 }
 
-func (c *Collection) endTxn(commit hlc.Timestamp) {
+// endTxn releases locks and pins. wrote is when the transaction committed, or may have, if it did.
+func (c *Collection) endTxn(wrote hlc.Timestamp) {
 	c.changes, c.committing, c.historical = nil, false, false
 	c.unlockAll()
-	c.unpinAll(commit)
+	c.unpinAll(wrote)
 	c.statements, c.epoch = 0, 0
 	c.stored = c.stored[:0]
 }

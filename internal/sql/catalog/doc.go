@@ -28,7 +28,10 @@
 //     Version (Store.publish).
 //  2. A transaction that used a descriptor holds a pin on it until its end, and
 //     nobody changes a descriptor that another transaction has pinned
-//     (Collection.pin, Collection.LockExclusive).
+//     (Collection.pin, Collection.LockExclusive). A commit with an unknown outcome may
+//     happen up to its deadline, after the end of its transaction: who changes the
+//     descriptor then takes no snapshot before that (Collection.commitsUntil,
+//     Collection.freshen; TestUnknownCommit).
 //  3. New versions are published, and Generation raised, before the locks of
 //     the transaction that made them are released (Collection.Committed).
 //  4. What the Store holds equals the committed keys: after a commit whose
@@ -43,7 +46,9 @@
 //  7. A gateway uses cached descriptors only while its lease, less the offset of
 //     clocks, lasts by its own clock; nobody passes over a gateway before having
 //     deleted its records, which takes the lease's end by the deleter's clock
-//     (Collection.enter, gateway.deregister).
+//     (Collection.enter, gateway.deregister). A gateway that stops or begins anew deletes
+//     its own before that, and leaves the time until which its commits may happen
+//     (gateway.noteLeft).
 //  8. Before a transaction changes an object, it has locked it on every gateway
 //     that may use it. It lists its lock as active first and reads the records
 //     then, outside its own snapshot, so at any isolation level; a new gateway

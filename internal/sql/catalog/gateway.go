@@ -80,6 +80,8 @@ type gateway struct {
 	// one than the present is void.
 	epoch        atomic.Uint64
 	registration atomic.Int64 // the present one; 0: none
+	// unsettled is until when commits of this node whose outcome is unknown may happen.
+	unsettled atomic.Int64
 
 	// rereads orders reading the catalog back and publishing what was read.
 	rereads sleep.Mutex
@@ -306,7 +308,18 @@ func (c *Collection) CommitDeadline() hlc.Timestamp {
 	if g.epoch.Load() != c.epoch {
 		until = 1
 	}
+	c.deadline = c.deadline.Max(hlc.Timestamp{WallTime: until})
 	return hlc.Timestamp{WallTime: until}
+}
+
+// noteUnsettled notes that a commit whose outcome is unknown may happen until a time.
+func (g *gateway) noteUnsettled(until hlc.Timestamp) {
+	for {
+		old := g.unsettled.Load()
+		if old >= until.WallTime || g.unsettled.CompareAndSwap(old, until.WallTime) {
+			return
+		}
+	}
 }
 
 // distrust has everything read again: the node does not know what it has

@@ -76,7 +76,12 @@ func testTiming(validity time.Duration) timing {
 // openGateways starts n of them.
 func openGateways(t testing.TB, n int, validity time.Duration) *gateways {
 	t.Helper()
-	c := &gateways{t: t, kv: openNode(t, fs.NewMem())}
+	return openGatewaysOver(openNode(t, fs.NewMem()), t, n, validity)
+}
+
+func openGatewaysOver(over *node, t testing.TB, n int, validity time.Duration) *gateways {
+	t.Helper()
+	c := &gateways{t: t, kv: over}
 	c.net = &peerNet{stores: map[kvpb.NodeID]*Store{}, cut: map[kvpb.NodeID]bool{}}
 	for range n {
 		c.add(validity)

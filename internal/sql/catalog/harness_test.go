@@ -7,6 +7,7 @@ import (
 	"github.com/lichendb/lichen/internal/clustertest"
 	"github.com/lichendb/lichen/internal/fs"
 	"github.com/lichendb/lichen/internal/kv"
+	"github.com/lichendb/lichen/internal/kvpb"
 	"github.com/lichendb/lichen/internal/sql/types"
 	"github.com/lichendb/lichen/internal/store"
 )
@@ -20,7 +21,13 @@ type node struct {
 
 func openNode(t testing.TB, disk fs.FS) *node {
 	t.Helper()
-	c := clustertest.Open(t, disk)
+	return openNodeBehind(t, disk, func(s kvpb.Sender) kvpb.Sender { return s })
+}
+
+// openNodeBehind is openNode with what wrap returns between the catalog and the ranges.
+func openNodeBehind(t testing.TB, disk fs.FS, wrap func(kvpb.Sender) kvpb.Sender) *node {
+	t.Helper()
+	c := clustertest.OpenBehind(t, disk, nil, wrap)
 	n := &node{disk: disk, store: c.Store, db: c.DB, cat: NewStore(Options{DB: c.DB, Waits: c.Store.Waits()})}
 	if err := n.cat.Bootstrap(context.Background()); err != nil {
 		t.Fatal(err)

@@ -82,10 +82,10 @@ func putRecord(ctx context.Context, t *kv.Txn, key []byte, r any) error {
 	return t.Put(key, b)
 }
 
-// noteLeft records that a gateway has left at the present time, taking with it the
-// knowledge of what its sessions wrote last.
-func (g *gateway) noteLeft(ctx context.Context, t *kv.Txn) error {
-	return putRecord(ctx, t, leftKey(), g.s.db.Clock().Now().WallTime)
+// noteLeft records that a gateway has left at the present time, taking with it the knowledge of what
+// its sessions wrote last. Until unsettled, commits of theirs may happen yet.
+func (g *gateway) noteLeft(ctx context.Context, t *kv.Txn, unsettled int64) error {
+	return putRecord(ctx, t, leftKey(), max(g.s.db.Clock().Now().WallTime, unsettled))
 }
 
 // errStruckOff says that the registration is gone.
@@ -97,13 +97,22 @@ func (g *gateway) register(ctx context.Context) error {
 	reg := g.s.db.Clock().Now().WallTime
 	expires := g.clock.PhysicalNow() + int64(g.validity)
 	err := g.s.db.Run(ctx, func(ctx context.Context, t *kv.Txn) error {
+		// Commits under a former registration that has not expired may be on their way.
+		res, err := t.Lock(ctx, leaseKey(g.node), lock.Update, lock.WaitBlock)
+		if err != nil {
+			return err
+		}
+		var former memberLease
+		if err := decodeRecord(res.Value, res.Found, &former); err != nil {
+			return err
+		}
 		if err := putRecord(ctx, t, leaseKey(g.node), memberLease{reg, expires}); err != nil {
 			return err
 		}
 		if err := putRecord(ctx, t, memberKey(g.node), member{Node: g.node, Incarnation: g.incarnation, Registration: reg}); err != nil {
 			return err
 		}
-		return g.noteLeft(ctx, t)
+		return g.noteLeft(ctx, t, former.Expiration)
 	})
 	if err != nil {
 		return err
@@ -175,8 +184,12 @@ func (g *gateway) renewOnce(ctx context.Context) error {
 }
 
 // deregister deletes the records of a registration. With expired it does so only
-// if the registration has expired.
+// if the registration, and with it the deadlines of its commits, has expired.
 func (g *gateway) deregister(ctx context.Context, n kvpb.NodeID, reg int64, expired bool) error {
+	unsettled := int64(0)
+	if n == g.node {
+		unsettled = g.unsettled.Load()
+	}
 	return g.s.db.Run(ctx, func(ctx context.Context, t *kv.Txn) error {
 		res, err := t.Lock(ctx, leaseKey(n), lock.Update, lock.WaitBlock)
 		if err != nil {
@@ -193,7 +206,7 @@ func (g *gateway) deregister(ctx context.Context, n kvpb.NodeID, reg int64, expi
 		if _, err := t.Lock(ctx, memberKey(n), lock.Update, lock.WaitBlock); err != nil {
 			return err
 		}
-		if err := g.noteLeft(ctx, t); err != nil {
+		if err := g.noteLeft(ctx, t, unsettled); err != nil {
 			return err
 		}
 		if err := t.Delete(leaseKey(n)); err != nil {
