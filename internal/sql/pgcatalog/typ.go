@@ -28,14 +28,26 @@ func pgType(s *snapshot, w *writer) error {
 			s.typeRow(w, a, schema)
 		}
 	}
-	for _, t := range s.relations() { // their row types
+	return s.rowTypes(w)
+}
+
+// rowTypes lists the types of relations' rows, and of arrays of them.
+func (s *snapshot) rowTypes(w *writer) error {
+	rows, arrays := w.wantsText("typtype", "c"), w.wantsText("typtype", "b")
+	if !rows && !arrays {
+		return nil
+	}
+	for _, t := range s.relations() {
 		if t.Kind == catalog.KindSequence {
 			continue
 		}
 		schema, _ := s.schemaOf(t)
 		row := catalog.RowType(t)
-		if w.wants("oid", t.Oid) {
+		if rows && w.wants("oid", t.Oid) {
 			s.typeRow(w, row, schema)
+		}
+		if !arrays {
+			continue
 		}
 		if a, ok := types.ArrayOf(row); ok && row.HasArrays() && w.wants("oid", a.Oid) {
 			s.typeRow(w, a, schema)

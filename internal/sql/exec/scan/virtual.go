@@ -98,11 +98,12 @@ func newVirtualTable(c *operator.Compiler, n *plan.Scan) (operator.Operator, err
 	return v, err
 }
 
-// columnTests compiles the conditions of a scan's filter that compare a column with constants.
+// columnTests compiles the conditions of a scan's filter that compare one column with what is known
+// before a row is read.
 func columnTests(c *operator.Compiler, n *plan.Scan) ([]operator.ColumnTest, error) {
 	var tests []operator.ColumnTest
 	for _, cond := range plan.Conjuncts(n.Filter, nil) {
-		col := columnOfConsts(cond)
+		col := comparedColumn(cond)
 		if col == nil {
 			continue
 		}
@@ -124,27 +125,35 @@ func columnTests(c *operator.Compiler, n *plan.Scan) ([]operator.ColumnTest, err
 	return tests, nil
 }
 
-// columnOfConsts returns the column that a condition demands to be one of some constants,
-// nil if it does something else.
-func columnOfConsts(e plan.Expr) *plan.ColRef {
-	var left plan.Expr
-	var values []plan.Expr
-	switch e := e.(type) {
+// comparedColumn returns the only column of a condition that compares it, as it is or cast, with
+// constants and parameters; nil if the condition does something else.
+func comparedColumn(cond plan.Expr) (col *plan.ColRef) {
+	switch e := cond.(type) {
 	case *plan.Call:
-		if e.Fn.Operator && e.Fn.Name == "=" && len(e.Args) == 2 {
-			left, values = e.Args[0], e.Args[1:]
-		}
-	case *plan.InList:
-		if !e.Not {
-			left, values = e.Left, e.List
-		}
-	}
-	for _, v := range values {
-		if _, ok := v.(*plan.Const); !ok {
+		if !e.Fn.Operator {
 			return nil
 		}
+	case *plan.InList, *plan.AnyAll:
+	default:
+		return nil
 	}
-	col, _ := left.(*plan.ColRef)
+	plain := true
+	plan.WalkExpr(cond, func(e plan.Expr) bool {
+		switch e := e.(type) {
+		case *plan.ColRef:
+			plain = plain && (col == nil || col.Col == e.Col)
+			col = e
+		case *plan.Call:
+			plain = plain && e == cond
+		case *plan.Const, *plan.Param, *plan.Cast, *plan.InList, *plan.AnyAll, *plan.ArrayCtor:
+		default:
+			plain = false
+		}
+		return plain
+	})
+	if !plain || plan.Volatile(cond) {
+		return nil
+	}
 	return col
 }
 
