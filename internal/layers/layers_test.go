@@ -61,7 +61,7 @@ var order = [][]string{
 	{"rangeops", "consistency"},
 	{"rangestats", "spanconfig"},
 	{"balance", "balance/storepool", "balance/placement", "drain"},
-	{"kv/address", "kv/ingest", "kv", "kv/coord"},
+	{"kv/address", "kv/ingest", "kv", "kv/coord", "kv/coord/readset", "kv/coord/writebuffer"},
 	{"dist", "dist/rangecache"},
 	{"store"},
 	{"replica"},

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/lichendb/lichen/internal/hlc"
+	"github.com/lichendb/lichen/internal/kv/coord/readset"
 	"github.com/lichendb/lichen/internal/kvpb"
 )
 
@@ -52,7 +53,7 @@ func (t *Txn) EndCheck() {
 // commit. The returned function ends the part and must run after an error too.
 func (t *Txn) ReadApart() (end func()) {
 	outer := t.reads
-	t.reads = ReadSet{}
+	t.reads = readset.Set{}
 	return func() { t.reads = outer }
 }
 

@@ -1,13 +1,20 @@
 // Package coord coordinates transactions at their gateway: it buffers their writes until the
 // commit, records their reads, and commits them.
 //
-// Above it is kv; below it a kvpb.Sender, which is dist in a server. Read txn.go (Txn, the course of
-// a transaction), scan.go (pages of one span or several), readahead.go (pages that another goroutine
-// reads), uncertain.go (reads under clock
-// uncertainty), buffer.go (Buffer, the writes), spill.go (writes that outgrow the buffer), spillflight.go (a spill under way), spilledkeys.go (which keys those are), reads.go
-// (ReadSet), reserve.go (reservations of long statements), env.go (state that transactions share),
-// lockahead.go (locks for many rows in one request), unlock.go (release of a lock before the end),
-// ingest.go (keys that nobody else knows yet).
+// Above it is kv; below it a kvpb.Sender, which is dist in a server. The writes lie in a
+// writebuffer.Buffer, the reads in a readset.Set. Read in this order:
+//
+//	txn.go          Txn, the course of a transaction
+//	lock.go         row locks; lockahead.go: many in one request; reserve.go: of long statements
+//	scan.go         pages of one span or several; readahead.go: pages that another goroutine reads
+//	uncertain.go    reads under clock uncertainty
+//	savepoint.go    undoing statements and running them again
+//	spill.go        writes that outgrow the buffer; spillflight.go: a spill under way;
+//	                spilledkeys.go: which keys those are
+//	commit.go       commit and rollback
+//	check.go        checks of constraints, which may read later than the snapshot
+//	env.go          what the transactions of a gateway share
+//	ingest.go       keys that nobody else knows yet
 //
 // A transaction's statements are numbered. A plain read of a statement sees the
 // snapshot at the transaction's read timestamp and the writes of earlier
@@ -39,7 +46,7 @@
 // (abandon).
 //
 // C7. A transaction that has ended retains no memory worth charging, because its session may stay
-// idle for long (finish, Buffer.Drop; TestBufferMemory).
+// idle for long (finish, drop; TestWritesAreCharged, invariant B3 of writebuffer).
 //
 // C8. A spill keeps the versions that the present statement, a savepoint or a snapshot in use may
 // return to or read (oldestKept, Cursor.History; TestSpilledHistories in kv). If spilled writes are
@@ -53,21 +60,16 @@
 // C10. A clock reading that a transaction uses was taken after its snapshot began, or was requested
 // by Meet before it (Meet, newSnapshot, observe; TestMeet).
 //
-// C11. A condensed read span covers no table that was not read, as long as the tables are fewer
-// than maxCondensed. So writes beside the transaction by its own session, for example of a
-// sequence, do not count as changes of its reads (ReadSet.condense; TestReadSetCovers).
-//
-// C12. A reservation protects nothing: all reads are refreshed as without it (Reserve). Reads of
+// C11. A reservation protects nothing: all reads are refreshed as without it (Reserve). Reads of
 // ReadApart are not refreshed, and nobody sees the part's writes before the commit (ReadApart;
 // TestFillInBlock in sql).
 //
-// C13. While a spill is under way the transaction sends nothing that could meet its intents: a read, a
-// lock or a refresh of what may be among them waits for it, and so does the end of the transaction. A spill
-// that failed leaves the writes in the buffer (beginSpill, endSpill; TestSpillUnderWay). A rollback waits
-// for the requests that are sent, and no others are (spillFlight.stopped; TestSpillStopped).
-//
-// C14. What a failed spill has stored of a statement is undone with it, or the transaction can't go on
-// (spillRollback; TestTornSpill).
+// C12. While a spill is under way the transaction sends nothing that could meet its intents: a read, a
+// lock or a refresh of what may be among them waits for it, and so does the end of the transaction
+// (beginSpill, endSpill; TestSpillUnderWay). A rollback waits for the requests that are sent, and no
+// others are (spillFlight.stopped; TestSpillStopped). A spill that failed leaves the writes in the
+// buffer (TestSpillUnderWayFails). What it has stored of a statement is undone with the statement, or
+// the transaction can't go on (spillRollback; TestTornSpill).
 //
 // Env's registry of active transactions has a mutex; a Txn has none.
 package coord

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"sort"
 
+	"github.com/lichendb/lichen/internal/kv/coord/writebuffer"
 	"github.com/lichendb/lichen/internal/kvpb"
 )
 
@@ -170,7 +171,7 @@ func (t *Txn) keepHistory() {
 }
 
 // dropSpilledLocks drops the row locks that the spill of buf replaced by durable locks and released.
-func (t *Txn) dropSpilledLocks(buf *Buffer) {
+func (t *Txn) dropSpilledLocks(buf *writebuffer.Buffer) {
 	kept := t.locks[:0]
 	for _, l := range t.locks {
 		if _, _, _, ok := buf.Get(l.key, math.MaxInt32); !ok {

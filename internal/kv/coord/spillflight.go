@@ -7,14 +7,15 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"github.com/lichendb/lichen/internal/kv/coord/writebuffer"
 	"github.com/lichendb/lichen/internal/kvpb"
 )
 
 // spillFlight is a spill under way. The transaction goes on writing into another buffer meanwhile, so
 // that the gateway and the ranges work at the same time.
 type spillFlight struct {
-	buf     Buffer // what is spilled
-	charged int64  // for buf
+	buf     writebuffer.Buffer // what is spilled
+	charged int64              // for buf
 	stopped atomic.Bool
 	done    chan struct{}
 	err     error // valid once done is closed
@@ -33,7 +34,7 @@ func (t *Txn) beginSpill(ctx context.Context) error {
 	chunks := t.spillChunks()
 	single := t.noteSpill(chunks)
 	t.spill.base += t.buf.Len()
-	t.buf, t.charged, t.spill.flight = Buffer{}, 0, f
+	t.buf, t.charged, t.spill.flight = writebuffer.Buffer{}, 0, f
 	go func() {
 		defer close(f.done)
 		f.err = f.send(ctx, t.env.Sender, chunks, single)
@@ -88,7 +89,7 @@ func (t *Txn) endSpill() error {
 	t.spill.flight = nil
 	if f.err != nil {
 		t.spill.base -= f.buf.Len()
-		f.buf.append(&t.buf)
+		f.buf.Append(&t.buf)
 		t.buf, t.charged = f.buf, t.charged+f.charged
 		t.spill.torn = true
 		t.mustRestart = t.mustRestart || kvpb.Classify(f.err) == kvpb.ClassRetry

@@ -1,4 +1,4 @@
-package coord
+package writebuffer
 
 import (
 	"bytes"
@@ -12,21 +12,21 @@ const maxHeight = 14
 
 // Blocks of memory.
 const (
-	// arenaChunk is the size of the blocks that keys and values are copied into. Keys have their
+	// blockBytes is the size of the blocks that keys and values are copied into. Keys have their
 	// own blocks: whoever retains a key retains no values with it.
-	arenaChunk = 32 << 10
-	// maxInChunk is the longest key or value that shares a block with others.
-	maxInChunk = arenaChunk / 4
+	blockBytes = 32 << 10
+	// MaxShared is the longest key or value that shares a block with others.
+	MaxShared = blockBytes / 4
 	// keptWrites is the number of writes up to which a buffer keeps its memory for the next
 	// transaction.
 	keptWrites = 1024
 )
 
-// entryOverhead is charged for a buffered write in addition to its key and value.
-const entryOverhead = 96
+// EntryOverhead is charged for a buffered write in addition to its key and value.
+const EntryOverhead = 96
 
-// bufferedWrite is one write of a transaction: a key's value as of a sequence.
-type bufferedWrite struct {
+// write is one write of a transaction: a key's value as of a sequence.
+type write struct {
 	node int32 // of the key
 	prev int32 // the key's previous write, or -1
 	seq  int32 // statement that wrote it
@@ -50,7 +50,7 @@ type keyNode struct {
 type Buffer struct {
 	nodes  []keyNode
 	links  []int32 // block that small towers are cut from
-	writes []bufferedWrite
+	writes []write
 	height int
 	// tail are the last nodes of each level: keys mostly come in ascending order.
 	tail   [maxHeight]int32
@@ -81,7 +81,7 @@ func (b *Buffer) Reset() {
 
 // large reports whether the buffer has too much memory to keep.
 func (b *Buffer) large() bool {
-	return cap(b.nodes) > 2*keptWrites || cap(b.writes) > 2*keptWrites || b.bytes > 2*arenaChunk
+	return cap(b.nodes) > 2*keptWrites || cap(b.writes) > 2*keptWrites || b.bytes > 2*blockBytes
 }
 
 // Drop releases the memory of an unused buffer if it is large. Values that the buffer returned stay
@@ -97,10 +97,10 @@ func copyBytes(block *[]byte, p []byte) []byte {
 	switch {
 	case len(p) == 0:
 		return []byte{}
-	case len(p) > maxInChunk:
+	case len(p) > MaxShared:
 		return bytes.Clone(p)
 	case cap(*block)-len(*block) < len(p):
-		*block = make([]byte, 0, arenaChunk)
+		*block = make([]byte, 0, blockBytes)
 	}
 	n := len(*block)
 	*block = append(*block, p...)
@@ -180,15 +180,15 @@ func (b *Buffer) Put(key, value []byte, del bool, seq int32) {
 // PutOwned is Put without a copy of value, which must not change any more.
 func (b *Buffer) PutOwned(key, value []byte, del bool, seq int32) {
 	id := b.node(key)
-	b.writes = append(b.writes, bufferedWrite{
+	b.writes = append(b.writes, write{
 		node: id, prev: b.nodes[id].last, seq: seq, del: del, val: value,
 	})
 	b.nodes[id].last = int32(len(b.writes) - 1)
-	b.bytes += int64(len(key)+len(value)) + entryOverhead
+	b.bytes += int64(len(key)+len(value)) + EntryOverhead
 }
 
-// append adds the writes of a later buffer.
-func (b *Buffer) append(later *Buffer) {
+// Append adds the writes of a later buffer.
+func (b *Buffer) Append(later *Buffer) {
 	for i := range later.writes {
 		w := &later.writes[i]
 		b.PutOwned(later.nodes[w.node].key, w.val, w.del, w.seq)
@@ -200,14 +200,14 @@ func (b *Buffer) Truncate(n int) {
 	for i := len(b.writes) - 1; i >= n; i-- {
 		w := &b.writes[i]
 		b.nodes[w.node].last = w.prev
-		b.bytes -= int64(len(b.nodes[w.node].key)+len(w.val)) + entryOverhead
+		b.bytes -= int64(len(b.nodes[w.node].key)+len(w.val)) + EntryOverhead
 	}
 	clear(b.writes[n:])
 	b.writes = b.writes[:n]
 }
 
 // at returns node id's newest write with seq < below, or nil.
-func (b *Buffer) at(id, below int32) *bufferedWrite {
+func (b *Buffer) at(id, below int32) *write {
 	for i := b.nodes[id].last; i >= 0; i = b.writes[i].prev {
 		if b.writes[i].seq < below {
 			return &b.writes[i]
@@ -238,7 +238,7 @@ type Cursor struct {
 	b     *Buffer
 	below int32
 	id    int32
-	w     *bufferedWrite
+	w     *write
 }
 
 // Seek returns a cursor at the first key >= start.

@@ -1,4 +1,4 @@
-package coord
+package readset
 
 import (
 	"bytes"
@@ -7,16 +7,18 @@ import (
 	"github.com/lichendb/lichen/internal/kvpb"
 )
 
-// maxReadSpans bounds how many spans a transaction remembers; beyond it they become
+// maxSpans bounds how many spans a transaction remembers; beyond it they become
 // maxCondensed, which cover them. That is safe: a refresh may then fail without need.
 const (
-	maxReadSpans = 4096
-	maxCondensed = maxReadSpans / 4
+	maxSpans     = 4096
+	maxCondensed = maxSpans / 4
+	// maxBlock is the largest block that keys are copied into.
+	maxBlock = 32 << 10
 )
 
-// ReadSet is what a SERIALIZABLE transaction has read. The transaction moves to a later timestamp
+// Set is what a SERIALIZABLE transaction has read. The transaction moves to a later timestamp
 // only if a refresh finds all of it unchanged.
-type ReadSet struct {
+type Set struct {
 	spans []kvpb.Span
 	arena []byte
 	// condensed is the number of leading spans that stand for earlier reads; their exact keys are
@@ -25,15 +27,15 @@ type ReadSet struct {
 }
 
 // Len returns the number of spans. It is a position for Truncate.
-func (r *ReadSet) Len() int { return len(r.spans) }
+func (r *Set) Len() int { return len(r.spans) }
 
 // Spans returns the spans; they stay valid until Reset.
-func (r *ReadSet) Spans() []kvpb.Span { return r.spans }
+func (r *Set) Spans() []kvpb.Span { return r.spans }
 
 // Reset empties the set.
-func (r *ReadSet) Reset() {
-	if cap(r.spans) > 1024 || cap(r.arena) > 2*arenaChunk {
-		*r = ReadSet{}
+func (r *Set) Reset() {
+	if cap(r.spans) > 1024 || cap(r.arena) > 2*maxBlock {
+		*r = Set{}
 		return
 	}
 	r.spans, r.arena, r.condensed = r.spans[:0], r.arena[:0], 0
@@ -41,7 +43,7 @@ func (r *ReadSet) Reset() {
 
 // Truncate drops the spans from position n on. Condensed spans stay, since a part of them may have
 // been read before, unless n is 0.
-func (r *ReadSet) Truncate(n int) {
+func (r *Set) Truncate(n int) {
 	if n == 0 {
 		r.condensed = 0
 	}
@@ -50,9 +52,10 @@ func (r *ReadSet) Truncate(n int) {
 	}
 }
 
-func (r *ReadSet) copyBytes(p []byte) []byte {
+// Copy copies a key into the memory of the set, where it stays until Reset.
+func (r *Set) Copy(p []byte) []byte {
 	if cap(r.arena)-len(r.arena) < len(p) {
-		r.arena = make([]byte, 0, max(1024, min(2*cap(r.arena), arenaChunk), len(p)))
+		r.arena = make([]byte, 0, max(1024, min(2*cap(r.arena), maxBlock), len(p)))
 	}
 	n := len(r.arena)
 	r.arena = append(r.arena, p...)
@@ -60,27 +63,27 @@ func (r *ReadSet) copyBytes(p []byte) []byte {
 }
 
 // AddKey records the read of one key.
-func (r *ReadSet) AddKey(key []byte) {
+func (r *Set) AddKey(key []byte) {
 	if n := len(r.spans); n > 0 && r.spans[n-1].Contains(key) {
 		return
 	}
-	r.add(kvpb.Span{Key: r.copyBytes(key)})
+	r.add(kvpb.Span{Key: r.Copy(key)})
 }
 
 // AddSpan records the read of [start, end) and joins adjoining spans.
-func (r *ReadSet) AddSpan(start, end []byte) {
+func (r *Set) AddSpan(start, end []byte) {
 	if n := len(r.spans); n > 0 {
 		last := &r.spans[n-1]
 		if len(last.EndKey) > 0 && bytes.Equal(last.EndKey, start) {
-			last.EndKey = r.copyBytes(end)
+			last.EndKey = r.Copy(end)
 			return
 		}
 	}
-	r.add(kvpb.Span{Key: r.copyBytes(start), EndKey: r.copyBytes(end)})
+	r.add(kvpb.Span{Key: r.Copy(start), EndKey: r.Copy(end)})
 }
 
-func (r *ReadSet) add(s kvpb.Span) {
-	if r.spans = append(r.spans, s); len(r.spans) >= maxReadSpans {
+func (r *Set) add(s kvpb.Span) {
+	if r.spans = append(r.spans, s); len(r.spans) >= maxSpans {
 		r.condense()
 	}
 }
@@ -88,7 +91,7 @@ func (r *ReadSet) add(s kvpb.Span) {
 // condense reduces many spans to a few. It joins spans of one table before it joins distant ones.
 // While there is room for one span per table, no span covers the keys of other tables: the session
 // may write these beside its transaction, for example those of a sequence.
-func (r *ReadSet) condense() {
+func (r *Set) condense() {
 	slices.SortFunc(r.spans, func(a, b kvpb.Span) int { return bytes.Compare(a.Key, b.Key) })
 	out := r.spans[:1]
 	for _, s := range r.spans[1:] {

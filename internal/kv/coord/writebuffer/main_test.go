@@ -1,4 +1,4 @@
-package coord
+package writebuffer
 
 import (
 	"testing"

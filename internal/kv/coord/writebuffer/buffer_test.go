@@ -1,14 +1,12 @@
-package coord
+package writebuffer
 
 import (
 	"bytes"
-	"errors"
 	"fmt"
+	"slices"
 	"sort"
 	"testing"
 
-	"github.com/lichendb/lichen/internal/hlc"
-	"github.com/lichendb/lichen/internal/quota"
 	"pgregory.net/rapid"
 )
 
@@ -44,6 +42,24 @@ func (m model) span(start string, below int32) (out []modelWrite) {
 	return out
 }
 
+// history returns the positions of a key's writes that remain visible after a rollback to keep or later.
+func (m model) history(key string, keep int) (positions []int) {
+	newest := map[int32]bool{} // by statement
+	for i := len(m) - 1; i >= 0; i-- {
+		if m[i].key != key {
+			continue
+		}
+		if !newest[m[i].seq] {
+			newest[m[i].seq], positions = true, append(positions, i)
+		}
+		if i < keep {
+			break
+		}
+	}
+	slices.Reverse(positions)
+	return positions
+}
+
 // The buffer answers as a list of all writes would, with statements, savepoints
 // and rollbacks in any order.
 func TestBufferModel(t *testing.T) {
@@ -52,6 +68,7 @@ func TestBufferModel(t *testing.T) {
 		var m model
 		seq := int32(1)
 		var marks []int
+		starts := []int{0} // positions where statements begin
 		key := rapid.Custom(func(t *rapid.T) string { return fmt.Sprint("k", rapid.IntRange(0, 12).Draw(t, "k")) })
 		t.Repeat(map[string]func(*rapid.T){
 			"put": func(t *rapid.T) {
@@ -59,7 +76,7 @@ func TestBufferModel(t *testing.T) {
 				b.Put([]byte(w.key), []byte(w.val), w.del, w.seq)
 				m = append(m, w)
 			},
-			"statement": func(*rapid.T) { seq++ },
+			"statement": func(*rapid.T) { seq++; starts = append(starts, b.Len()) },
 			"mark":      func(*rapid.T) { marks = append(marks, b.Len()) },
 			"rollback": func(t *rapid.T) {
 				if len(marks) == 0 {
@@ -69,6 +86,22 @@ func TestBufferModel(t *testing.T) {
 				marks = marks[:len(marks)-1]
 				b.Truncate(n)
 				m = m[:n]
+				starts = slices.DeleteFunc(starts, func(at int) bool { return at > n })
+			},
+			"history": func(t *rapid.T) {
+				keep := rapid.SampledFrom(starts).Draw(t, "keep")
+				for c := b.Seek(nil, seq+1); c.Valid(); c.Next() {
+					var got []int
+					c.History(keep, func(at int, val []byte, del bool) {
+						if w := m[at]; w.val != string(val) || w.del != del {
+							t.Fatalf("history of %s at %d: %q %v, want %+v", c.Key(), at, val, del, w)
+						}
+						got = append(got, at)
+					})
+					if want := m.history(string(c.Key()), keep); !slices.Equal(got, want) {
+						t.Fatalf("history of %s from %d: %d, want %d", c.Key(), keep, got, want)
+					}
+				}
 			},
 			"": func(t *rapid.T) {
 				below := rapid.Int32Range(1, seq+1).Draw(t, "below")
@@ -95,39 +128,15 @@ func TestBufferModel(t *testing.T) {
 	})
 }
 
-func TestReadSetMerges(t *testing.T) {
-	var r ReadSet
-	r.AddSpan([]byte("a"), []byte("c"))
-	r.AddSpan([]byte("c"), []byte("f"))
-	r.AddKey([]byte("b"))
-	if r.Len() != 1 || string(r.Spans()[0].EndKey) != "f" {
-		t.Errorf("adjoining spans: %q", r.Spans())
-	}
-	r.Reset()
-	for i := range 2 * maxReadSpans {
-		r.AddKey(fmt.Appendf(nil, "k%08d", i))
-	}
-	if r.Len() > maxReadSpans {
-		t.Errorf("%d spans, more than the limit of %d", r.Len(), maxReadSpans)
-	}
-	covered := false
-	for _, s := range r.Spans() {
-		covered = covered || s.Contains([]byte("k00000000"))
-	}
-	if !covered {
-		t.Error("the merged span lost the first key")
-	}
-}
-
 // A buffer that was large gives its memory up, and a key that is kept keeps no value of
 // the transaction in memory, however long the values are.
 func TestBufferMemory(t *testing.T) {
 	var b Buffer
-	val := bytes.Repeat([]byte("v"), 3*maxInChunk)
+	val := bytes.Repeat([]byte("v"), 3*MaxShared)
 	for i := range 100 {
 		b.Put(fmt.Appendf(nil, "k%04d", i), val, false, 1)
 	}
-	if n := cap(b.keys); n > arenaChunk {
+	if n := cap(b.keys); n > blockBytes {
 		t.Errorf("%d bytes for a hundred keys", n)
 	}
 	if cap(b.values) != 0 {
@@ -143,58 +152,5 @@ func TestBufferMemory(t *testing.T) {
 	b.Reset()
 	if b.Len() != 0 || b.nodes == nil {
 		t.Error("the memory of a small buffer was not kept")
-	}
-}
-
-// A write is charged before it is buffered, and one without memory leaves nothing behind. A
-// long value that was handed over is kept, not copied; a short one shares a block.
-func TestWritesAreCharged(t *testing.T) {
-	env := NewEnv(nil, hlc.NewSystem(0), 1)
-	env.Mem = quota.NewPool("test", 4*chargeBytes)
-	txn := New(env)
-	txn.Reset(Options{})
-	txn.BeginStatement()
-	long, short := make([]byte, 2*chargeBytes), []byte("short")
-	for i, val := range [][]byte{long, short} {
-		if err := txn.PutOwned([]byte{byte(i)}, val); err != nil {
-			t.Fatal(err)
-		}
-	}
-	for i, want := range []struct {
-		val  []byte
-		same bool
-	}{{long, true}, {short, false}} {
-		val, _, _, _ := txn.buf.Get([]byte{byte(i)}, txn.seq+1)
-		if len(val) != len(want.val) || (&val[0] == &want.val[0]) != want.same {
-			t.Errorf("%d bytes: kept %v, want %v", len(want.val), !want.same, want.same)
-		}
-	}
-	if used := env.Mem.Used(); used < 2*chargeBytes-freeBytes {
-		t.Errorf("%d bytes charged", used)
-	}
-	before := env.Mem.Used()
-	if err := txn.Room(chargeBytes); err != nil {
-		t.Fatal(err)
-	}
-	if more := env.Mem.Used() - before; more <= 0 || more > chargeBytes {
-		t.Errorf("room for %d bytes reserves %d", chargeBytes, more)
-	}
-	reserved := env.Mem.Used()
-	if err := txn.PutOwned([]byte("roomy"), make([]byte, chargeBytes/2)); err != nil || env.Mem.Used() != reserved {
-		t.Errorf("a write that has room takes %d bytes more: %v", env.Mem.Used()-reserved, err)
-	}
-	held := txn.buf.Bytes()
-	for _, put := range []func(key, value []byte) error{txn.Put, txn.PutOwned} {
-		var exceeded *quota.ExceededError
-		if err := put([]byte("more"), make([]byte, 4*chargeBytes)); !errors.As(err, &exceeded) {
-			t.Errorf("a write beyond the limit: %v", err)
-		}
-	}
-	if txn.buf.Bytes() != held {
-		t.Error("a refused write is buffered")
-	}
-	txn.finish()
-	if used := env.Mem.Used(); used != 0 {
-		t.Errorf("%d bytes are charged after the end", used)
 	}
 }

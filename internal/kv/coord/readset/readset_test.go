@@ -1,4 +1,4 @@
-package coord
+package readset
 
 import (
 	"bytes"
@@ -11,20 +11,20 @@ import (
 	"github.com/lichendb/lichen/internal/kvpb"
 )
 
-// TestReadSetCovers reads keys and spans of some tables at random and checks that all of
+// TestCovers reads keys and spans of some tables at random and checks that all of
 // them stay covered through Truncate, that what lies between tables is not, and that there
 // never are too many spans.
-func TestReadSetCovers(t *testing.T) {
+func TestCovers(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		const tables = 5
-		var r ReadSet
+		var r Set
 		var all []kvpb.Span
 		key := func(table, n int) []byte { return fmt.Appendf(nil, "table%02d/%06d", 2*table, n) }
 		for range rapid.IntRange(1, 4).Draw(t, "statements") {
 			from, table := r.Len(), rapid.IntRange(0, tables-1).Draw(t, "table")
 			step := rapid.IntRange(1, 7).Draw(t, "step")
 			var read []kvpb.Span
-			for i := range rapid.IntRange(0, 2*maxReadSpans).Draw(t, "reads") {
+			for i := range rapid.IntRange(0, 2*maxSpans).Draw(t, "reads") {
 				s := kvpb.Span{Key: key((table+i)%tables, i*step%9973)}
 				if i%11 == 0 {
 					s.EndKey = append(bytes.Clone(s.Key), "/9"...)
@@ -54,8 +54,8 @@ func TestReadSetCovers(t *testing.T) {
 
 // checkCovered checks that each read key lies in a span, and each read span begins and ends
 // in spans.
-func checkCovered(t *rapid.T, r *ReadSet, all []kvpb.Span) {
-	if r.Len() >= maxReadSpans {
+func checkCovered(t *rapid.T, r *Set, all []kvpb.Span) {
+	if r.Len() >= maxSpans {
 		t.Fatalf("%d spans", r.Len())
 	}
 	sorted := slices.SortedFunc(slices.Values(r.Spans()), func(a, b kvpb.Span) int { return bytes.Compare(a.Key, b.Key) })
@@ -71,5 +71,29 @@ func checkCovered(t *rapid.T, r *ReadSet, all []kvpb.Span) {
 		if bytes.Compare(spanEnd(&s), ends) > 0 {
 			t.Fatalf("%q is not covered", s)
 		}
+	}
+}
+
+func TestMerges(t *testing.T) {
+	var r Set
+	r.AddSpan([]byte("a"), []byte("c"))
+	r.AddSpan([]byte("c"), []byte("f"))
+	r.AddKey([]byte("b"))
+	if r.Len() != 1 || string(r.Spans()[0].EndKey) != "f" {
+		t.Errorf("adjoining spans: %q", r.Spans())
+	}
+	r.Reset()
+	for i := range 2 * maxSpans {
+		r.AddKey(fmt.Appendf(nil, "k%08d", i))
+	}
+	if r.Len() > maxSpans {
+		t.Errorf("%d spans, more than the limit of %d", r.Len(), maxSpans)
+	}
+	covered := false
+	for _, s := range r.Spans() {
+		covered = covered || s.Contains([]byte("k00000000"))
+	}
+	if !covered {
+		t.Error("the merged span lost the first key")
 	}
 }

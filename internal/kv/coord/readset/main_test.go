@@ -1,0 +1,9 @@
+package readset
+
+import (
+	"testing"
+
+	"github.com/lichendb/lichen/internal/proptest"
+)
+
+func TestMain(m *testing.M) { proptest.Main(m) }
