@@ -8,6 +8,7 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"github.com/lichendb/lichen/internal/keys"
 	"github.com/lichendb/lichen/internal/lock"
 	"github.com/lichendb/lichen/internal/must"
 )
@@ -74,7 +75,7 @@ func NewLockTable(maxLocks int64) *LockTable {
 // key is copied.
 func (t *LockTable) Acquire(key []byte, h Holder, s lock.Strength) (*Waiter, error) {
 	must.True(!h.ID.IsZero() && s.Valid(), "concurrency: acquire without a transaction or strength")
-	hash := maphash.Bytes(t.seed, key)
+	hash := keys.Hash(t.seed, key)
 	sh := t.shard(hash)
 	sh.mu.Lock()
 	defer sh.mu.Unlock()
@@ -98,7 +99,7 @@ func (t *LockTable) Acquire(key []byte, h Holder, s lock.Strength) (*Waiter, err
 // that stands in the way. held is what the transaction held before.
 func (t *LockTable) TryAcquire(key []byte, h Holder, s lock.Strength) (held lock.Strength, blocker TxnID, err error) {
 	must.True(!h.ID.IsZero() && s.Valid(), "concurrency: acquire without a transaction or strength")
-	hash := maphash.Bytes(t.seed, key)
+	hash := keys.Hash(t.seed, key)
 	sh := t.shard(hash)
 	sh.mu.Lock()
 	defer sh.mu.Unlock()
@@ -181,7 +182,7 @@ func (t *LockTable) ReleaseAll(txn TxnID, keys ...[]byte) {
 // (None releases it). It reports whether a stronger lock was held; a weaker
 // or equal one stays.
 func (t *LockTable) Downgrade(txn TxnID, key []byte, to lock.Strength) bool {
-	hash := maphash.Bytes(t.seed, key)
+	hash := keys.Hash(t.seed, key)
 	sh := t.shard(hash)
 	sh.mu.Lock()
 	defer sh.mu.Unlock()
@@ -205,7 +206,7 @@ func (t *LockTable) Downgrade(txn TxnID, key []byte, to lock.Strength) bool {
 
 // Holds returns the strength with which txn holds key; None if it doesn't.
 func (t *LockTable) Holds(key []byte, txn TxnID) lock.Strength {
-	hash := maphash.Bytes(t.seed, key)
+	hash := keys.Hash(t.seed, key)
 	sh := t.shard(hash)
 	sh.mu.Lock()
 	defer sh.mu.Unlock()
@@ -292,7 +293,7 @@ func (t *LockTable) Extract(start, end []byte) []Lock {
 // a held lock is never dropped.
 func (t *LockTable) Install(locks []Lock) {
 	for _, k := range locks {
-		hash := maphash.Bytes(t.seed, k.Key)
+		hash := keys.Hash(t.seed, k.Key)
 		sh := t.shard(hash)
 		sh.mu.Lock()
 		l := sh.find(hash, k.Key)

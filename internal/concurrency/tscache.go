@@ -3,6 +3,7 @@ package concurrency
 import (
 	"bytes"
 	"math/bits"
+	"slices"
 	"sync"
 	"sync/atomic"
 
@@ -19,6 +20,7 @@ const (
 const (
 	recentSpans          = 4 // spans kept apart, so that reading the same span again is cheap
 	spanBoundaryBytes    = 64
+	keysAtOnce           = 64 // looked for in the spans without letting others in between
 	maxPreciseBoundaries = 64 // a read of a span with more boundaries makes them one, if it is newer
 )
 
@@ -183,8 +185,13 @@ func (c *TimestampCache) GetKey(key []byte, self TxnID) hlc.Timestamp {
 // GetKeys returns the latest GetKey of keys, the low-water mark if there are none.
 func (c *TimestampCache) GetKeys(keys [][]byte, self TxnID) hlc.Timestamp {
 	var ts hlc.Timestamp
-	for _, k := range keys {
-		ts = ts.Max(c.getKey(k, self))
+	for some := range slices.Chunk(keys, keysAtOnce) {
+		for _, k := range some {
+			ts = ts.Max(c.getRead(k, self))
+		}
+		if sp := c.spans.Load(); sp != nil {
+			ts = ts.Max(sp.getAll(some, self))
+		}
 	}
 	return ts.Max(c.LowWater())
 }

@@ -100,9 +100,23 @@ func (c *spanCache) clone(drop func(hlc.Timestamp)) *spanCache {
 
 // get returns the latest read of a span with key by a transaction other than self.
 func (c *spanCache) get(key []byte, self TxnID) hlc.Timestamp {
-	var ts hlc.Timestamp
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	return c.getLocked(key, self)
+}
+
+// getAll returns the latest get of keys.
+func (c *spanCache) getAll(keys [][]byte, self TxnID) (ts hlc.Timestamp) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, k := range keys {
+		ts = ts.Max(c.getLocked(k, self))
+	}
+	return ts
+}
+
+func (c *spanCache) getLocked(key []byte, self TxnID) hlc.Timestamp {
+	var ts hlc.Timestamp
 	for i := range c.recent {
 		if r := &c.recent[i]; r.contains(key) {
 			ts = ts.Max(r.mark.get(self))

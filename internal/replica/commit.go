@@ -196,7 +196,7 @@ func (c *commit) chooseTimestamp(ctx context.Context, announced *concurrency.Com
 		announced.SetTimestamp(b.Fixed)
 	}
 	if b.Serializable || !b.Fixed.IsEmpty() {
-		b.Read, b.Threshold = c.latestRead(), r.Threshold()
+		b.Read, b.Threshold = r.reads.GetKeys(c.written, c.id), r.Threshold()
 	}
 	choice, ts, refresh := b.Choose()
 	switch choice {
@@ -220,14 +220,6 @@ func (c *commit) chooseTimestamp(ctx context.Context, announced *concurrency.Com
 		}
 	}
 	return ts, nil
-}
-
-// latestRead returns the timestamp of the latest read of the keys by other transactions.
-func (c *commit) latestRead() (ts hlc.Timestamp) {
-	for _, k := range c.written {
-		ts = ts.Max(c.r.reads.GetKey(k, c.id))
-	}
-	return ts
 }
 
 // protectLockedReads enters locked keys into the timestamp cache: rows that the transaction locked but

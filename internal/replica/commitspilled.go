@@ -69,7 +69,7 @@ func (c *commit) chooseSpilledTimestamp(ctx context.Context, x *txnintent.Txn) (
 	if res.Has(txnintent.ReplyAborted) {
 		return ts, errSpillGone
 	}
-	b.Read = b.Read.Max(res.TS).Max(c.latestRead())
+	b.Read = b.Read.Max(res.TS).Max(r.reads.GetKeys(c.written, c.id))
 	b.Spilled = r.intents.State(x).TS
 	choice, ts, refresh := b.Choose()
 	if choice == concurrency.CommitNow {

@@ -47,7 +47,7 @@ func (r *Replica) Spill(ctx context.Context, req *kvpb.SpillRequest) error {
 		return err
 	}
 	defer r.deps.LongWrites.Leave(room)
-	if err := r.spill(ctx, req, fence); err != nil {
+	if err := r.spill(ctx, req, written, fence); err != nil {
 		return err
 	}
 	r.sweepLater() // the gateway may die, and no request may ever contend for the intents
@@ -56,7 +56,7 @@ func (r *Replica) Spill(ctx context.Context, req *kvpb.SpillRequest) error {
 }
 
 // spill latches the transaction's record, if it lies in this range, and its intents, and writes both.
-func (r *Replica) spill(ctx context.Context, req *kvpb.SpillRequest, fence raftgroup.Fence) error {
+func (r *Replica) spill(ctx context.Context, req *kvpb.SpillRequest, written [][]byte, fence raftgroup.Fence) error {
 	anchor := req.Anchor
 	if anchor == nil {
 		anchor = req.Writes[0].Key
@@ -73,7 +73,7 @@ func (r *Replica) spill(ctx context.Context, req *kvpb.SpillRequest, fence raftg
 		return err
 	}
 	defer r.intents.Leave(x)
-	ts, err := r.announceSpill(x, req, fence)
+	ts, err := r.announceSpill(x, req, written, fence)
 	if err != nil {
 		return err
 	}
@@ -168,7 +168,7 @@ func (r *Replica) enterPending(ctx context.Context, id kvpb.TxnID, anchor []byte
 
 // announceSpill registers the span of a spill before the versions exist, records the latest read of the
 // keys, and returns the versions' timestamp.
-func (r *Replica) announceSpill(x *txnintent.Txn, req *kvpb.SpillRequest, fence raftgroup.Fence) (ts hlc.Timestamp, err error) {
+func (r *Replica) announceSpill(x *txnintent.Txn, req *kvpb.SpillRequest, written [][]byte, fence raftgroup.Fence) (ts hlc.Timestamp, err error) {
 	e := txnintent.Event{Type: txnintent.Spill, Span: kvpb.Span{
 		Key: bytes.Clone(req.Writes[0].Key), EndKey: next(req.Writes[len(req.Writes)-1].Key),
 	}}
@@ -189,11 +189,7 @@ func (r *Replica) announceSpill(x *txnintent.Txn, req *kvpb.SpillRequest, fence 
 		e.TS = r.spillTimestamp()
 	}
 	// Later reads find the intents in the table; earlier ones are in the timestamp cache.
-	var read hlc.Timestamp
-	for _, w := range req.Writes {
-		read = read.Max(r.reads.GetKey(w.Key, txnID(req.Txn)))
-	}
-	r.intents.Step(x, txnintent.Event{Type: txnintent.NoteRead, TS: read})
+	r.intents.Step(x, txnintent.Event{Type: txnintent.NoteRead, TS: r.reads.GetKeys(written, txnID(req.Txn))})
 	return r.intents.State(x).TS, nil
 }
 

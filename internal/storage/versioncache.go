@@ -10,6 +10,7 @@ import (
 	"github.com/cockroachdb/pebble/v2"
 
 	"github.com/lichendb/lichen/internal/hlc"
+	"github.com/lichendb/lichen/internal/keys"
 	"github.com/lichendb/lichen/internal/must"
 )
 
@@ -186,7 +187,7 @@ func (it *PooledIter) Remember(key []byte, ts hlc.Timestamp, stored []byte) {
 }
 
 func (c *versionCache) shard(key []byte) (hash uint64, s *cacheShard) {
-	hash = maphash.Bytes(c.seed, key)
+	hash = keys.Hash(c.seed, key)
 	return hash, &c.shards[hash>>c.shift&uint64(len(c.shards)-1)]
 }
 
@@ -196,7 +197,7 @@ func (s *cacheShard) find(hash uint64, key []byte) (slot int, en *entry, stored 
 	if s.slots == nil {
 		return 0, nil, nil // closed
 	}
-	first := int(hash%uint64(len(s.slots))) &^ (cacheWays - 1)
+	first := s.firstSlot(hash)
 	oldest := uint64(1<<64 - 1)
 	for i := first; i < first+cacheWays; i++ {
 		at := s.slots[i]
@@ -213,6 +214,11 @@ func (s *cacheShard) find(hash uint64, key []byte) (slot int, en *entry, stored 
 		}
 	}
 	return slot, nil, nil
+}
+
+// firstSlot is the first of the slots that a key with a hash may have.
+func (s *cacheShard) firstSlot(hash uint64) int {
+	return int(hash%uint64(len(s.slots)/cacheWays)) * cacheWays
 }
 
 // tag is a part of the hash that chooses neither shard nor slot.
@@ -340,7 +346,7 @@ func (c *versionCache) forget(hashes []uint64) {
 		s := &c.shards[hash>>c.shift&uint64(len(c.shards)-1)]
 		s.mu.Lock()
 		if s.slots != nil {
-			first := int(hash%uint64(len(s.slots))) &^ (cacheWays - 1)
+			first := s.firstSlot(hash)
 			for i := first; i < first+cacheWays; i++ {
 				if s.slots[i]>>positionBits == tag(hash) {
 					s.slots[i] = 0
