@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"iter"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -136,20 +137,58 @@ func (s *Store) committed() *contents {
 	if c := s.contents.Load(); c != nil && c.generation == s.Generation() {
 		return c
 	}
-	c := &contents{}
-	s.mu.RLock()
-	c.generation = s.Generation()
-	c.all = make([]Descriptor, 0, len(s.objects))
-	for _, o := range s.objects {
-		c.all = append(c.all, o.cur.Load().desc)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	base := s.contents.Load()
+	if base != nil && base.generation == s.Generation() {
+		return base // another session was first
 	}
-	s.mu.RUnlock()
-	slices.SortFunc(c.all, byID)
+	c := &contents{generation: s.Generation()}
+	if base != nil && s.unlisted != nil {
+		c.all = replaced(base.all, slices.Collect(maps.Keys(s.unlisted)), s.current)
+	} else {
+		c.all = replaced(nil, slices.Collect(maps.Keys(s.objects)), s.current)
+	}
+	s.unlisted = map[ID]struct{}{}
 	s.contents.Store(c)
 	return c
 }
 
-func byID(a, b Descriptor) int { return cmp.Compare(a.Ident().ID, b.Ident().ID) }
+// current returns the newest version of an object, nil if there is none. The caller holds mu.
+func (s *Store) current(id ID) Descriptor {
+	if o := s.objects[id]; o != nil {
+		return o.cur.Load().desc
+	}
+	return nil
+}
+
+// unlist notes that contents is out of date about an object, unless listing all costs no more. The
+// caller holds mu.
+func (s *Store) unlist(id ID) {
+	if s.unlisted == nil {
+		return
+	}
+	if s.unlisted[id] = struct{}{}; len(s.unlisted) > len(s.objects)/2 {
+		s.unlisted = nil
+	}
+}
+
+// replaced returns base, which is in the order of ids, with what there is now of some objects.
+func replaced(base []Descriptor, ids []ID, now func(ID) Descriptor) []Descriptor {
+	slices.Sort(ids)
+	out := make([]Descriptor, 0, len(base)+len(ids))
+	for _, id := range ids {
+		at, found := slices.BinarySearchFunc(base, id, func(d Descriptor, id ID) int { return cmp.Compare(d.Ident().ID, id) })
+		out = append(out, base[:at]...)
+		if base = base[at:]; found {
+			base = base[1:]
+		}
+		if d := now(id); d != nil {
+			out = append(out, d)
+		}
+	}
+	return append(out, base...)
+}
 
 // past is the catalog as a transaction that reads in the past sees it.
 type past struct {
@@ -198,19 +237,7 @@ func (c *Collection) contents() *contents {
 
 // over returns what base becomes by the changes, in the order of ids.
 func (ch *changes) over(base []Descriptor) []Descriptor {
-	out := make([]Descriptor, 0, len(base)+len(ch.descs))
-	for _, d := range base {
-		if _, changed := ch.descs[d.Ident().ID]; !changed {
-			out = append(out, d)
-		}
-	}
-	for _, d := range ch.descs {
-		if d != nil {
-			out = append(out, d)
-		}
-	}
-	slices.SortFunc(out, byID) // nearly sorted
-	return out
+	return replaced(base, slices.Collect(maps.Keys(ch.descs)), func(id ID) Descriptor { return ch.descs[id] })
 }
 
 // Listing returns what the session's database holds, as its transaction sees it, without

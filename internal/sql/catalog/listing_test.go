@@ -1,6 +1,9 @@
 package catalog
 
 import (
+	"fmt"
+	"maps"
+	"math/rand/v2"
 	"slices"
 	"testing"
 
@@ -159,5 +162,37 @@ func TestCounts(t *testing.T) {
 	same()
 	if s.Counts().Tables != 1 {
 		t.Errorf("counts %+v", s.Counts())
+	}
+}
+
+// TestContentsFollow: what is listed after each of many changes is what there is, in the order of ids,
+// however many of them came since it was listed last.
+func TestContentsFollow(t *testing.T) {
+	n := openNode(t, fs.NewMem())
+	defer n.close(t)
+	s := n.session(t)
+	rng := rand.New(rand.NewPCG(1, 2))
+	var tables []*Table
+	for i := range 200 {
+		s.begin(kv.TxnOptions{})
+		for j := range 1 + rng.IntN(4) {
+			if k := rng.IntN(len(tables) + 1); k < len(tables) && rng.IntN(3) == 0 {
+				s.drop(tables[k])
+				tables = slices.Delete(tables, k, k+1)
+				continue
+			}
+			tables = append(tables, s.create(fmt.Sprintf("t%d_%d", i, j)))
+		}
+		s.commit()
+		if rng.IntN(3) == 0 {
+			continue
+		}
+		var want []Descriptor
+		for _, id := range slices.Sorted(maps.Keys(n.cat.objects)) {
+			want = append(want, n.cat.objects[id].cur.Load().desc)
+		}
+		if got := n.cat.committed().all; !slices.Equal(got, want) {
+			t.Fatalf("change %d: %d descriptors are listed, there are %d", i, len(got), len(want))
+		}
 	}
 }

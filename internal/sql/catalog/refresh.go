@@ -69,7 +69,7 @@ func (g *gateway) loadAll(ctx context.Context) error {
 	defer s.mu.Unlock()
 	old := s.objects
 	s.objects, s.byOid, s.schemas, s.counts = map[ID]*object{}, map[uint32]ID{}, map[ID]ID{}, map[ID]*Counts{}
-	s.names = newNamespace(img.names)
+	s.names, s.unlisted = newNamespace(img.names), nil
 	for id, d := range img.descs {
 		// Plans that were made from the old object must not fit a later version.
 		stored := d.Ident().Version

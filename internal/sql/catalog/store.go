@@ -57,6 +57,8 @@ type Store struct {
 	magnitude atomic.Int32 // see Magnitude
 	// contents lists the descriptors of some generation, nil if nobody has asked.
 	contents atomic.Pointer[contents]
+	// unlisted are the objects that have changed since contents was made; nil: too many.
+	unlisted map[ID]struct{}
 
 	sessionsMu sync.Mutex
 	sessions   map[*Collection]struct{}
@@ -203,6 +205,7 @@ func (s *Store) setDescriptor(id ID, d Descriptor, since hlc.Timestamp) {
 		}
 	}
 	o.cur.Store(&version{desc: d, since: since, stored: stored})
+	s.unlist(id)
 	if d == nil {
 		delete(s.objects, id)
 		delete(s.schemas, id)
@@ -321,6 +324,7 @@ func (s *Store) supersedeContents(id ID) {
 func (s *Store) supersede(id ID) {
 	if o := s.objects[id]; o != nil {
 		v := o.cur.Load()
+		s.unlist(id)
 		o.cur.Store(&version{desc: v.desc.withVersion(v.desc.Ident().Version + 1), since: v.since, stored: v.stored})
 	}
 }

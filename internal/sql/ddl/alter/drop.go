@@ -339,7 +339,7 @@ func dropViews(ctx context.Context, e *statement.Env, db catalog.ID, on string, 
 // expand adds what depends on t.
 func (d *dropper) expand(ctx context.Context, t *catalog.Table) error {
 	e := d.e
-	on := e.Describe(ctx, t)
+	on, ref := e.Describe(ctx, t), storedtext.SequenceRef(t.Oid)
 	if d.used[t.Oid] || d.named(ctx, t) {
 		typed, err := typeDependents(ctx, e, t)
 		if err != nil {
@@ -372,16 +372,16 @@ func (d *dropper) expand(ctx context.Context, t *catalog.Table) error {
 			}
 			d.target(o)
 		}
-		if d.schema != nil && o.Schema == d.schema.ID {
+		if d.schema != nil && o.Schema == d.schema.ID || !storedtext.Mentions(o, ref) {
 			continue
 		}
 		if o.Kind == catalog.KindTable || o.Kind == catalog.KindView {
-			d.defaults(ctx, o, t, on)
+			d.defaults(ctx, o, ref, on)
 		}
-		if err := d.constants(ctx, o, t, on); err != nil {
+		if err := d.constants(ctx, o, ref, on); err != nil {
 			return err
 		}
-		if ty := o.UserType; o.Kind == catalog.KindType && ty.IsDomain() && strings.Contains(ty.Def.Default, storedtext.SequenceRef(t.Oid)) {
+		if ty := o.UserType; o.Kind == catalog.KindType && ty.IsDomain() && strings.Contains(ty.Def.Default, ref) {
 			if d.cascade {
 				return pgerr.Unsupported("dropping domain %s with the sequence of its default is not supported", ty.SQLName).
 					WithHint("Drop the default of the domain first.")
@@ -392,13 +392,13 @@ func (d *dropper) expand(ctx context.Context, t *catalog.Table) error {
 	return nil
 }
 
-// constants notes the constraints, generated columns and indexes of o that have relation t as
-// a constant.
-func (d *dropper) constants(ctx context.Context, o, t *catalog.Table, on string) error {
-	if o.View != nil || !storedtext.Mentions(o, storedtext.SequenceRef(t.Oid)) {
+// constants notes the constraints, generated columns and indexes of o that have the relation that ref
+// names as a constant.
+func (d *dropper) constants(ctx context.Context, o *catalog.Table, ref, on string) error {
+	if o.View != nil {
 		return nil
 	}
-	has := func(text string) bool { return strings.Contains(text, storedtext.SequenceRef(t.Oid)) }
+	has := func(text string) bool { return strings.Contains(text, ref) }
 	for _, text := range readersIn(ctx, d.e, o, has) {
 		switch {
 		case strings.HasPrefix(text, "default value for "): // see defaults
@@ -411,11 +411,11 @@ func (d *dropper) constants(ctx context.Context, o, t *catalog.Table, on string)
 	return nil
 }
 
-// defaults notes the defaults of o that have relation t as a constant.
-func (d *dropper) defaults(ctx context.Context, o, t *catalog.Table, on string) {
+// defaults notes the defaults of o that have the relation that ref names as a constant.
+func (d *dropper) defaults(ctx context.Context, o *catalog.Table, ref, on string) {
 	for i := range o.Columns {
 		c := &o.Columns[i]
-		if strings.Contains(c.Default, storedtext.SequenceRef(t.Oid)) {
+		if strings.Contains(c.Default, ref) {
 			text := "default value for column " + c.Name + " of " + d.e.Describe(ctx, o)
 			d.columns = append(d.columns, droppedDefault{o.ID, c.ID, text, on})
 		}
