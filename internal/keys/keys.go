@@ -15,30 +15,23 @@ const (
 )
 
 // Kinds of store-local keys.
-const (
-	storeIdent      byte = 0x01
-	storeClockBound byte = 0x02
-)
+const storeIdent byte = 0x01
 
-// Kinds of range-local keys, in the order a snapshot of the range sends them.
+// Kinds of range-local keys, in the order a snapshot of the range sends them; 3 and 5 have no use.
 const (
-	rangeAppliedState  byte = 0x01
-	rangeDescriptor    byte = 0x02
-	rangeLease         byte = 0x03
-	rangeGCThreshold   byte = 0x04
-	rangeTruncatedMark byte = 0x05
-	rangeTombstone     byte = 0x06
-	rangeReplicaID     byte = 0x07
-	rangeLockTransfer  byte = 0x08
-	rangeSnapshotMark  byte = 0x09
+	rangeAppliedState byte = 0x01
+	rangeDescriptor   byte = 0x02
+	rangeGCThreshold  byte = 0x04
+	rangeTombstone    byte = 0x06
+	rangeReplicaID    byte = 0x07
+	rangeLockTransfer byte = 0x08
+	rangeSnapshotMark byte = 0x09
 )
 
 // MaxIDs of the catalog: ids are ordered uvarints, so any 64-bit id fits.
 const (
 	// PrimaryIndexID is the id of the first index of a table, its primary key.
 	PrimaryIndexID uint64 = 1
-	// SequenceIndexID is the index under which the value of a sequence lives.
-	SequenceIndexID uint64 = 1
 	// DefaultFamily is the family that holds the columns not put elsewhere.
 	DefaultFamily uint64 = 0
 )
@@ -51,9 +44,6 @@ func ReplicatedSpan() Span {
 
 // StoreIdent is the unreplicated key of a store's identity.
 func StoreIdent() []byte { return []byte{regionStoreLocal, storeIdent} }
-
-// StoreClockBound is the unreplicated key of the clock's persisted upper bound.
-func StoreClockBound() []byte { return []byte{regionStoreLocal, storeClockBound} }
 
 // RangePrefix begins all keys of one range that are not part of its data.
 func RangePrefix(rangeID uint64) []byte {
@@ -81,18 +71,9 @@ func RangeDescriptor(rangeID uint64) []byte {
 	return append(RangePrefix(rangeID), rangeDescriptor)
 }
 
-// RangeLease is the key of the range's lease.
-func RangeLease(rangeID uint64) []byte { return append(RangePrefix(rangeID), rangeLease) }
-
 // RangeGCThreshold is the key of the range's collection threshold.
 func RangeGCThreshold(rangeID uint64) []byte {
 	return append(RangePrefix(rangeID), rangeGCThreshold)
-}
-
-// RangeTruncatedMark is the key of the (index, term) up to which the range's
-// log was truncated.
-func RangeTruncatedMark(rangeID uint64) []byte {
-	return append(RangePrefix(rangeID), rangeTruncatedMark)
 }
 
 // RangeTombstone is the key of the floor under the replica ids of a range whose
@@ -240,12 +221,6 @@ func DecodeFamily(b []byte) (family uint64, err error) {
 		return 0, encoding.ErrTrailing
 	}
 	return family, nil
-}
-
-// SequenceKey is the key of the value of a sequence. It lies in the database
-// like a table with one row, so that it is dropped and placed with it.
-func SequenceKey(db, sequence uint64) []byte {
-	return AppendFamily(IndexPrefix(db, sequence, SequenceIndexID), DefaultFamily)
 }
 
 // DecodeIndexPrefix splits a key of table data into its ids and the rest, the

@@ -10,21 +10,18 @@ import (
 // constructed is one key of every kind, with the span it must lie in.
 func constructed(id, other uint64, user []byte, txn [16]byte) map[string][]byte {
 	return map[string][]byte{
-		"StoreIdent":         StoreIdent(),
-		"StoreClockBound":    StoreClockBound(),
-		"RangeAppliedState":  RangeAppliedState(id),
-		"RangeDescriptor":    RangeDescriptor(id),
-		"RangeLease":         RangeLease(id),
-		"RangeGCThreshold":   RangeGCThreshold(id),
-		"RangeTruncatedMark": RangeTruncatedMark(id),
-		"RangeTombstone":     RangeTombstone(id),
-		"RangeReplicaID":     RangeReplicaID(id),
-		"RangeSnapshotMark":  RangeSnapshotMark(id),
-		"Lock":               Lock(user),
-		"TxnRecord":          TxnRecord(user, txn),
-		"Meta":               Meta(user),
-		"SystemKey":          SystemKey(string(user)),
-		"Table":              AppendFamily(append(IndexPrefix(id, other, 1), user...), 0),
+		"StoreIdent":        StoreIdent(),
+		"RangeAppliedState": RangeAppliedState(id),
+		"RangeDescriptor":   RangeDescriptor(id),
+		"RangeGCThreshold":  RangeGCThreshold(id),
+		"RangeTombstone":    RangeTombstone(id),
+		"RangeReplicaID":    RangeReplicaID(id),
+		"RangeSnapshotMark": RangeSnapshotMark(id),
+		"Lock":              Lock(user),
+		"TxnRecord":         TxnRecord(user, txn),
+		"Meta":              Meta(user),
+		"SystemKey":         SystemKey(string(user)),
+		"Table":             AppendFamily(append(IndexPrefix(id, other, 1), user...), 0),
 	}
 }
 
@@ -51,7 +48,7 @@ func TestRegionsDisjoint(t *testing.T) {
 				t.Fatalf("%s: in the table span", name)
 			}
 		}
-		if gotID, rest, ok := DecodeRangeLocal(RangeLease(id)); !ok || gotID != id || len(rest) != 1 {
+		if gotID, rest, ok := DecodeRangeLocal(RangeDescriptor(id)); !ok || gotID != id || len(rest) != 1 {
 			t.Fatalf("range id %d became %d", id, gotID)
 		}
 	})
@@ -149,7 +146,7 @@ func TestPretty(t *testing.T) {
 		`/System/"settings"`:              SystemKey("settings"),
 		`/Table/1/300/2/"\x88\x00"`:       AppendFamily(append(IndexPrefix(1, 300, 2), 0x88), 0),
 		"/Table/1":                        DatabasePrefix(1),
-		`/Table/5/9/1/"\x00"`:             SequenceKey(5, 9),
+		`/Table/5/9/1/"\x00"`:             AppendFamily(IndexPrefix(5, 9, 1), 0),
 		"/Meta/Table/1":                   Meta(DatabasePrefix(1)),
 		`/Txn/Table/1/"0123456789abcdef"`: TxnRecord(DatabasePrefix(1), [16]byte([]byte("0123456789abcdef"))),
 	} {

@@ -57,11 +57,8 @@ func pretty(key []byte, nesting int) string {
 }
 
 func storeKinds(kind byte) string {
-	switch kind {
-	case storeIdent:
+	if kind == storeIdent {
 		return "Ident"
-	case storeClockBound:
-		return "ClockBound"
 	}
 	return ""
 }
@@ -72,12 +69,8 @@ func rangeKinds(kind byte) string {
 		return "AppliedState"
 	case rangeDescriptor:
 		return "Descriptor"
-	case rangeLease:
-		return "Lease"
 	case rangeGCThreshold:
 		return "GCThreshold"
-	case rangeTruncatedMark:
-		return "TruncatedMark"
 	case rangeTombstone:
 		return "Tombstone"
 	case rangeLockTransfer:

@@ -117,7 +117,7 @@ func BenchmarkScan100(b *testing.B) {
 					key = benchKey(key[:0], i)
 					end := benchKey(nil, i+150)
 					res.Reset()
-					err := Scan(ctx, eng, keys.Span{Start: key, End: end}, ts,
+					err := scanOnce(ctx, eng, keys.Span{Start: key, End: end}, ts,
 						ScanOptions{MaxKeys: 100, Reverse: reverse}, &res)
 					if err != nil || res.Len() != 100 {
 						b.Fatal(res.Len(), err)

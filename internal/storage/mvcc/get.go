@@ -60,29 +60,6 @@ func read(
 	return v, found, err
 }
 
-// Exists reports whether key exists at ts.
-func Exists(eng *storage.Engine, key []byte, ts hlc.Timestamp) (bool, error) {
-	it, err := eng.AcquirePoint()
-	if err != nil {
-		return false, err
-	}
-	_, tombstone, found, err := version(eng, it, key, ts)
-	it.Release()
-	return found && !tombstone, err
-}
-
-// LatestTimestamp returns the time of the newest version of key and whether it
-// is a tombstone; found is false if key has no version.
-func LatestTimestamp(eng *storage.Engine, key []byte) (ts hlc.Timestamp, tombstone, found bool, err error) {
-	it, err := eng.AcquirePoint()
-	if err != nil {
-		return ts, false, false, err
-	}
-	ts, tombstone, found, err = version(eng, it, key, hlc.MaxTimestamp)
-	it.Release()
-	return ts, tombstone, found, err
-}
-
 // remembered reads key from the cache of newest versions; ok is false if that can't tell.
 func remembered(eng *storage.Engine, key []byte, ts hlc.Timestamp, buf []byte) (v Value, found, ok bool) {
 	header, out, at, ok := eng.NewestVersion(key, ts, buf)

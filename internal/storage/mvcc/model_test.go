@@ -211,16 +211,11 @@ func (m *machine) Get(t *rapid.T) {
 	}
 	get(func() (Value, bool, error) { return Get(m.eng, []byte(key), ts, nil) })
 	get(func() (Value, bool, error) { return m.reader.Get([]byte(key), ts, []byte("before")) })
-	exists, err := Exists(m.eng, []byte(key), ts)
-	check(t, err)
-	if exists != wantFound {
-		t.Fatalf("exists %q at %v: %t", key, ts, exists)
-	}
 }
 
 func (m *machine) Latest(t *rapid.T) {
 	key := keyGen.Draw(t, "key")
-	ts, tombstone, found, err := LatestTimestamp(m.eng, []byte(key))
+	ts, tombstone, found, err := latest(m.eng, []byte(key))
 	check(t, err)
 	vs := m.model.versions[key]
 	switch {
@@ -250,7 +245,7 @@ func (m *machine) Newest(t *rapid.T) {
 	for _, key := range names {
 		ts, found, err := n.Find([]byte(key))
 		check(t, err)
-		wantTS, wantTombstone, wantFound, err := LatestTimestamp(m.eng, []byte(key))
+		wantTS, wantTombstone, wantFound, err := latest(m.eng, []byte(key))
 		check(t, err)
 		if found != wantFound || found && ts != wantTS {
 			t.Fatalf("newest of %q: %v %t, by itself %v %t", key, ts, found, wantTS, wantFound)
@@ -284,7 +279,7 @@ func (m *machine) Scan(t *rapid.T) {
 		if rapid.Bool().Draw(t, "with the reader") {
 			check(t, m.reader.Scan(context.Background(), left, ts, opts, &res))
 		} else {
-			check(t, Scan(context.Background(), m.eng, left, ts, opts, &res))
+			check(t, scanOnce(context.Background(), m.eng, left, ts, opts, &res))
 		}
 		for i := range res.Len() {
 			got = append(got, string(res.Key(i))+"="+string(res.Value(i)))
@@ -422,7 +417,7 @@ func TestManyVersions(t *testing.T) {
 	for v := 0; v <= versions+1; v++ {
 		for _, reverse := range []bool{false, true} {
 			var res ScanResult
-			err := Scan(context.Background(), eng, keys.Span{Start: []byte("k"), End: []byte("l")},
+			err := scanOnce(context.Background(), eng, keys.Span{Start: []byte("k"), End: []byte("l")},
 				hlc.Timestamp{WallTime: int64(v)}, ScanOptions{Reverse: reverse}, &res)
 			if err != nil {
 				t.Fatal(err)
@@ -447,4 +442,18 @@ func TestManyVersions(t *testing.T) {
 			}
 		}
 	}
+}
+
+// latest returns what a reader made for it knows of the newest version of a key.
+func latest(eng *storage.Engine, key []byte) (ts hlc.Timestamp, tombstone, found bool, err error) {
+	r := NewReader(eng)
+	defer r.Close()
+	return r.LatestTimestamp(key)
+}
+
+// scanOnce scans with a reader made for it.
+func scanOnce(ctx context.Context, eng *storage.Engine, span keys.Span, ts hlc.Timestamp, opts ScanOptions, res *ScanResult) error {
+	r := NewReader(eng)
+	defer r.Close()
+	return r.Scan(ctx, span, ts, opts, res)
 }

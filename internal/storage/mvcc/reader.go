@@ -65,7 +65,8 @@ func (r *Reader) Get(key []byte, ts hlc.Timestamp, buf []byte) (Value, bool, err
 	return get(r.eng, it, key, ts, buf, r.eng.Values())
 }
 
-// LatestTimestamp is the function LatestTimestamp on the reader's state.
+// LatestTimestamp returns the time of the newest version of key and whether it is a tombstone; found
+// is false if key has no version.
 func (r *Reader) LatestTimestamp(key []byte) (ts hlc.Timestamp, tombstone, found bool, err error) {
 	it, err := r.pointIter()
 	if err != nil {
@@ -74,7 +75,8 @@ func (r *Reader) LatestTimestamp(key []byte) (ts hlc.Timestamp, tombstone, found
 	return version(r.eng, it, key, hlc.MaxTimestamp)
 }
 
-// Scan is the function Scan on the reader's state.
+// Scan appends to res the keys of span that exist at ts, in order, with their values. If it ends
+// before the span does, res.Resume says where to go on.
 func (r *Reader) Scan(
 	ctx context.Context, span keys.Span, ts hlc.Timestamp, opts ScanOptions, res *ScanResult,
 ) error {

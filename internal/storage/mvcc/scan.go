@@ -324,21 +324,6 @@ type ScanOptions struct {
 	KeysOnly bool
 }
 
-// Scan appends to res the keys of span that exist at ts, in order, with their
-// values. If it ends before the span does, res.Resume says where to go on.
-func Scan(
-	ctx context.Context, eng *storage.Engine, span keys.Span, ts hlc.Timestamp,
-	opts ScanOptions, res *ScanResult,
-) error {
-	it, err := eng.AcquireScan()
-	if err != nil {
-		return err
-	}
-	err = scan(ctx, eng, it, span, ts, opts, res)
-	it.Release()
-	return err
-}
-
 func scan(
 	ctx context.Context, eng *storage.Engine, it *storage.PooledIter,
 	span keys.Span, ts hlc.Timestamp, opts ScanOptions, res *ScanResult,

@@ -219,7 +219,7 @@ func intervalZone(d types.Datum) (int64, error) {
 // rezoneTime expresses a timetz in another zone.
 func rezoneTime(d types.Datum, west int64) types.Datum {
 	micros, was := d.TimeTZ()
-	micros = shiftTime(micros, (int64(was)-west)*types.MicrosPerSec, false)
+	micros = datetime.ShiftTime(micros, (int64(was)-west)*types.MicrosPerSec)
 	return types.NewTimeTZ(micros, int32(west))
 }
 
@@ -269,7 +269,7 @@ func addLength(c *call.Context, t string, start types.Datum, v types.IntervalVal
 	case "timestamptz":
 		return TimestampTZResult(datetime.AddIntervalTZ(start.Int(), v, c.Format))
 	}
-	return types.NewTime(shiftTime(start.Int(), v.Micros, false)), nil
+	return types.NewTime(datetime.ShiftTime(start.Int(), v.Micros)), nil
 }
 
 // overlapResult follows SQL: the lesser end of a pair is its start; a NULL end

@@ -189,15 +189,10 @@ func timeTZInterval(tm, iv int, negate bool) call.EvalFunc {
 	}
 }
 
-// shiftTime moves a time of day around the clock.
+// shiftTime moves a time of day around the clock, back if negate is set.
 func shiftTime(t, by int64, negate bool) int64 {
-	by %= types.MicrosPerDay
 	if negate {
-		by = -by
+		by = -(by % types.MicrosPerDay)
 	}
-	t = (t + by) % types.MicrosPerDay
-	if t < 0 {
-		t += types.MicrosPerDay
-	}
-	return t
+	return datetime.ShiftTime(t, by)
 }

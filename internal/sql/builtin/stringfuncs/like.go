@@ -77,27 +77,6 @@ func CharLen(s string, bytewise bool) int {
 	return n
 }
 
-// LikePrefix splits a LIKE pattern into the literal text that it begins with
-// and whether that is all of it (a plain equality). The optimizer makes index
-// Ranges of it.
-func LikePrefix(pattern string) (prefix string, exact bool) {
-	var b strings.Builder
-	for i := 0; i < len(pattern); i++ {
-		switch c := pattern[i]; {
-		case c == '%' || c == '_':
-			return b.String(), false
-		case c == '\\' && i+1 < len(pattern):
-			i++
-			b.WriteByte(pattern[i])
-		case c == '\\':
-			return b.String(), false
-		default:
-			b.WriteByte(c)
-		}
-	}
-	return b.String(), true
-}
-
 // likeLiterals splits a pattern of text between % into the texts: what values begin with, what they
 // have after one another, what they end with. ok is false for a pattern that has more to it.
 func likeLiterals(p string) (texts []string, ok bool) {

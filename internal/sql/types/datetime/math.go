@@ -256,10 +256,9 @@ func setInt32(to *int32, f float64) bool {
 
 func roundTo6(f float64) float64 { return math.RoundToEven(f*1e6) / 1e6 }
 
-// AddTimeInterval returns a time of day plus an interval's time part, around
-// the clock.
-func AddTimeInterval(micros int64, v types.IntervalValue) int64 {
-	return types.FloorMod(micros+v.Micros%types.MicrosPerDay, types.MicrosPerDay)
+// ShiftTime moves a time of day around the clock.
+func ShiftTime(micros, by int64) int64 {
+	return types.FloorMod(micros+by%types.MicrosPerDay, types.MicrosPerDay)
 }
 
 // DateBin is date_bin for timestamps (and timestamptz values): the start of

@@ -125,7 +125,7 @@ var goldenFuncs = map[string]goldenFunc{
 	}},
 	"addtime": {infix(" + ", "time", "interval"), func(g *goldenSession, a []string) (types.Datum, *types.T, error) {
 		t, d := g.value("time", a[0])
-		return types.NewTime(datetime.AddTimeInterval(d.Int(), g.interval(a[1]))), t, nil
+		return types.NewTime(datetime.ShiftTime(d.Int(), g.interval(a[1]).Micros)), t, nil
 	}},
 	"sub": {infix(" - ", "timestamp", "timestamp"), timestampPairs("timestamp",
 		func(_ *types.FormatContext, a, b int64) (types.IntervalValue, error) {
