@@ -46,7 +46,7 @@ func scanSpans(ctx context.Context, r *mvcc.Reader, req *kvpb.ScanRequest, resp 
 				return err
 			}
 			if page.added(); page.full {
-				resp.Resume = append(append([]byte(nil), scanner.Key()...), 0)
+				resp.Resume = keys.Next(scanner.Key())
 				return nil
 			}
 			if page.rows%rowsPerCancelCheck == 0 && ctx.Err() != nil {
@@ -124,7 +124,7 @@ func scanSpansVisible(
 				return false
 			}
 			if page.added(); page.full {
-				resp.Resume = append(append([]byte(nil), key...), 0)
+				resp.Resume = keys.Next(key)
 			}
 			return !page.full
 		})

@@ -4,11 +4,21 @@ import (
 	"bytes"
 	"slices"
 	"sort"
+
+	"github.com/lichendb/lichen/internal/keys"
 )
 
 // Span is the keys k with Key <= k < EndKey; an empty EndKey means the single
 // key Key.
 type Span struct{ Key, EndKey []byte }
+
+// End returns the first key behind s.
+func (s Span) End() []byte {
+	if len(s.EndKey) > 0 {
+		return s.EndKey
+	}
+	return keys.Next(s.Key)
+}
 
 // Contains reports whether key lies in s.
 func (s Span) Contains(key []byte) bool {
@@ -68,11 +78,7 @@ func Rest(spans []Span, key []byte) []Span {
 
 // Bounds returns the bounds of the smallest range of keys that holds sorted spans.
 func Bounds(spans []Span) (start, end []byte) {
-	last := spans[len(spans)-1]
-	if len(last.EndKey) > 0 {
-		return spans[0].Key, last.EndKey
-	}
-	return spans[0].Key, append(bytes.Clone(last.Key), 0)
+	return spans[0].Key, spans[len(spans)-1].End()
 }
 
 // RangeID identifies a range; never reused.
@@ -192,13 +198,13 @@ func (d *RangeDescriptor) ContainsKey(key []byte) bool {
 // Cover returns the least span that holds all of s, which may be empty, and key.
 func Cover(s Span, key []byte) Span {
 	if len(s.EndKey) == 0 {
-		return Span{Key: bytes.Clone(key), EndKey: append(bytes.Clone(key), 0)}
+		return Span{Key: bytes.Clone(key), EndKey: keys.Next(key)}
 	}
 	if bytes.Compare(key, s.Key) < 0 {
 		s.Key = bytes.Clone(key)
 	}
 	if bytes.Compare(key, s.EndKey) >= 0 {
-		s.EndKey = append(bytes.Clone(key), 0)
+		s.EndKey = keys.Next(key)
 	}
 	return s
 }

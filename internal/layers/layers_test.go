@@ -75,7 +75,7 @@ var order = [][]string{
 	{"rpc"},
 	{"kvpb/kvwire"},
 	{"kvpb/sendertest"},
-	{"keys", "encoding", "kvpb", "hlc"},
+	{"kvpb", "keys", "encoding", "hlc"},
 	{"tempstore", "sql/pgerr", "quota", "config", "config/zone", "config/setting", "security", "obs", "fs", "workers", "must", "sleep", "lock"},
 	{"check"},
 	{"plant"}, // everything may ask for planted bugs

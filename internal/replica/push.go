@@ -6,6 +6,7 @@ import (
 
 	"github.com/lichendb/lichen/internal/concurrency"
 	"github.com/lichendb/lichen/internal/hlc"
+	"github.com/lichendb/lichen/internal/keys"
 	"github.com/lichendb/lichen/internal/kvpb"
 	"github.com/lichendb/lichen/internal/lock"
 	"github.com/lichendb/lichen/internal/txnintent"
@@ -224,7 +225,7 @@ func (r *Replica) firstForeign(self kvpb.TxnID, written [][]byte) (x *txnintent.
 
 func (r *Replica) firstForeignOfMany(self kvpb.TxnID, written [][]byte) (x *txnintent.Txn, i int, err error) {
 	last := written[len(written)-1]
-	over := r.intents.Others(self, written[0], next(last))
+	over := r.intents.Others(self, written[0], keys.Next(last))
 	if len(over) == 0 {
 		return nil, 0, nil
 	}

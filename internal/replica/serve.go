@@ -10,6 +10,7 @@ import (
 	"github.com/lichendb/lichen/internal/concurrency"
 	"github.com/lichendb/lichen/internal/eval"
 	"github.com/lichendb/lichen/internal/hlc"
+	"github.com/lichendb/lichen/internal/keys"
 	"github.com/lichendb/lichen/internal/kvpb"
 	"github.com/lichendb/lichen/internal/lock"
 	"github.com/lichendb/lichen/internal/plant"
@@ -440,7 +441,7 @@ func (r *Replica) vacant(first, last []byte) (bool, error) {
 		return false, err
 	}
 	defer it.Release()
-	it.SetSpan(first, next(last))
+	it.SetSpan(first, keys.Next(last))
 	found := it.First()
 	return !found, r.deps.Engine.ReadError(it.Error())
 }

@@ -170,7 +170,7 @@ func (r *Replica) enterPending(ctx context.Context, id kvpb.TxnID, anchor []byte
 // keys, and returns the versions' timestamp.
 func (r *Replica) announceSpill(x *txnintent.Txn, req *kvpb.SpillRequest, written [][]byte, fence raftgroup.Fence) (ts hlc.Timestamp, err error) {
 	e := txnintent.Event{Type: txnintent.Spill, Span: kvpb.Span{
-		Key: bytes.Clone(req.Writes[0].Key), EndKey: next(req.Writes[len(req.Writes)-1].Key),
+		Key: bytes.Clone(req.Writes[0].Key), EndKey: keys.Next(req.Writes[len(req.Writes)-1].Key),
 	}}
 	e.TS = r.firstSpillTimestamp(req)
 	for {
@@ -204,9 +204,6 @@ func (r *Replica) firstSpillTimestamp(req *kvpb.SpillRequest) hlc.Timestamp {
 func (r *Replica) spillTimestamp() hlc.Timestamp {
 	return kvpb.StoreSpill(r.deps.Clock.Now(), r.deps.Store)
 }
-
-// next returns the key after k.
-func next(k []byte) []byte { return append(bytes.Clone(k), 0) }
 
 // fillHistory adds the transaction's earlier writes of a key to the intent of the last of the writes from
 // i to n: a rollback to a savepoint restores them, and snapshots of earlier statements read them.
@@ -283,7 +280,7 @@ func (r *Replica) spilledPage(ctx context.Context, resp *kvpb.SpilledResponse, r
 	err := r.scanIntents(ctx, req.Txn.ID, req.Span, req.Reverse, func(key []byte, in txnintent.Intent) error {
 		if req.MaxBytes > 0 && size >= req.MaxBytes {
 			if resp.Resume = bytes.Clone(key); req.Reverse {
-				resp.Resume = next(key)
+				resp.Resume = keys.Next(key)
 			}
 			return errPageFull
 		}

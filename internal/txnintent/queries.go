@@ -4,6 +4,7 @@ import (
 	"bytes"
 
 	"github.com/lichendb/lichen/internal/hlc"
+	"github.com/lichendb/lichen/internal/keys"
 	"github.com/lichendb/lichen/internal/kvpb"
 	"github.com/lichendb/lichen/internal/must"
 )
@@ -167,7 +168,7 @@ func (t *Table) Others(self kvpb.TxnID, start, end []byte) map[kvpb.TxnID]*Txn {
 func (t *Table) LatestOf(self kvpb.TxnID, sorted [][]byte) (v View, moved map[hlc.Timestamp]hlc.Timestamp, e Effects, ok bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	first, end := sorted[0], next(sorted[len(sorted)-1])
+	first, end := sorted[0], keys.Next(sorted[len(sorted)-1])
 	for _, x := range t.txns {
 		s := &x.state
 		switch {

@@ -13,6 +13,7 @@ import (
 	"github.com/cockroachdb/datadriven"
 
 	"github.com/lichendb/lichen/internal/hlc"
+	"github.com/lichendb/lichen/internal/keys"
 	"github.com/lichendb/lichen/internal/kvpb"
 )
 
@@ -293,7 +294,7 @@ func (s *script) event(r *scriptRange, name, event string, a args) string {
 	}
 	if span := a.named["span"]; span != "" {
 		from, to, _ := strings.Cut(span, "-")
-		e.Span = kvpb.Span{Key: []byte(from), EndKey: next([]byte(to))}
+		e.Span = kvpb.Span{Key: []byte(from), EndKey: keys.Next([]byte(to))}
 	}
 	for i, n := range statusNames {
 		if a.has(n) {

@@ -175,9 +175,6 @@ func below(sorted [][]byte, end []byte) [][]byte {
 	return sorted[:n:n]
 }
 
-// next returns the key behind k.
-func next(k []byte) []byte { return append(bytes.Clone(k), 0) }
-
 // valid states which combinations exist. Step asserts it (invariant 1).
 func (s *State) valid() error {
 	for _, rule := range []struct {

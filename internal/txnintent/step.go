@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/lichendb/lichen/internal/hlc"
+	"github.com/lichendb/lichen/internal/keys"
 	"github.com/lichendb/lichen/internal/kvpb"
 	"github.com/lichendb/lichen/internal/must"
 	"github.com/lichendb/lichen/internal/plant"
@@ -276,25 +277,25 @@ func (s *State) stage(e Event) Result {
 
 // written makes readers see what was staged: what of it is still in this range.
 func (s *State) written(e Event) Result {
-	keys := e.Keys
+	staged := e.Keys
 	if s.SplitAt != nil { // a split was applied since, which s.Keys reflects
-		keys = below(keys, s.SplitAt)
+		staged = below(staged, s.SplitAt)
 	}
-	n := len(keys)
+	n := len(staged)
 	for _, k := range s.Keys {
-		if !contains(keys[:n], k) { // the bounds moved between two attempts
-			keys = append(keys[:len(keys):len(keys)], k)
+		if !contains(staged[:n], k) { // the bounds moved between two attempts
+			staged = append(staged[:len(staged):len(staged)], k)
 		}
 	}
-	if len(e.Keys) == 0 || len(keys) == 0 || s.Removed {
+	if len(e.Keys) == 0 || len(staged) == 0 || s.Removed {
 		return Result{}
 	}
-	if len(keys) > n {
-		slices.SortFunc(keys, bytes.Compare)
+	if len(staged) > n {
+		slices.SortFunc(staged, bytes.Compare)
 	}
-	s.Kind, s.Keys = Staged, keys
-	s.Span = kvpb.Span{Key: keys[0], EndKey: next(keys[len(keys)-1])}
-	s.Applied = e.Applied && len(keys) == n
+	s.Kind, s.Keys = Staged, staged
+	s.Span = kvpb.Span{Key: staged[0], EndKey: keys.Next(staged[len(staged)-1])}
+	s.Applied = e.Applied && len(staged) == n
 	s.Queried = s.Queried && s.Epoch == e.Epoch // what was found of an earlier attempt is void
 	if s.Status != ImplicitlyCommitted {
 		s.Status = Staging
@@ -429,7 +430,7 @@ func (s *State) load(e Event) {
 		s.Loaded, s.Status, s.Kind, s.Lowest, s.Span.Key = true, Staging, e.Kind, e.TS, e.Key
 	}
 	s.TS, s.Lowest, s.Epoch = s.TS.Max(e.TS), s.Lowest.Min(e.TS), max(s.Epoch, e.Epoch)
-	s.StagedTS, s.Span.EndKey = s.TS, next(e.Key)
+	s.StagedTS, s.Span.EndKey = s.TS, keys.Next(e.Key)
 	if e.Kind == Staged {
 		s.Keys = append(s.Keys, e.Key)
 		s.Queried = true // the leader before may have answered a recovery that they are staged

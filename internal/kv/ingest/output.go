@@ -6,6 +6,7 @@ import (
 	"context"
 	"sync"
 
+	"github.com/lichendb/lichen/internal/keys"
 	"github.com/lichendb/lichen/internal/kv"
 	"github.com/lichendb/lichen/internal/lock"
 )
@@ -120,7 +121,7 @@ func (o *ingested) find(r *run, found func(i int)) error {
 // scan looks for the keys of a run while it reads all that lies between them.
 func (o *ingested) scan(txn *kv.Txn, r *run, found func(i int)) error {
 	var page kv.ScanResult
-	at, end := 0, append(bytes.Clone(r.max), 0)
+	at, end := 0, keys.Next(r.max)
 	for start := r.key(&r.entries[0]); start != nil; start = bytes.Clone(page.Resume) {
 		page.Reset()
 		if err := txn.Scan(o.ctx, start, end, kv.ScanOptions{}, &page); err != nil {

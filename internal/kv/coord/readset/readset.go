@@ -95,7 +95,7 @@ func (r *Set) condense() {
 	slices.SortFunc(r.spans, func(a, b kvpb.Span) int { return bytes.Compare(a.Key, b.Key) })
 	out := r.spans[:1]
 	for _, s := range r.spans[1:] {
-		if last := &out[len(out)-1]; bytes.Compare(s.Key, spanEnd(last)) <= 0 {
+		if last := &out[len(out)-1]; bytes.Compare(s.Key, last.End()) <= 0 {
 			join(last, s)
 		} else {
 			out = append(out, s)
@@ -148,17 +148,9 @@ func commonPrefix(a, b []byte) int {
 	return n
 }
 
-// spanEnd is the first key behind a span.
-func spanEnd(s *kvpb.Span) []byte {
-	if len(s.EndKey) > 0 {
-		return s.EndKey
-	}
-	return append(bytes.Clone(s.Key), 0)
-}
-
 // join extends a span to the end of a later one.
 func join(s *kvpb.Span, later kvpb.Span) {
-	if end := spanEnd(&later); bytes.Compare(end, spanEnd(s)) > 0 {
+	if end := later.End(); bytes.Compare(end, s.End()) > 0 {
 		s.EndKey = end
 	}
 }

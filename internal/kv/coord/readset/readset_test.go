@@ -64,11 +64,11 @@ func checkCovered(t *rapid.T, r *Set, all []kvpb.Span) {
 	slices.SortFunc(all, func(a, b kvpb.Span) int { return bytes.Compare(a.Key, b.Key) })
 	for _, s := range all {
 		for ; last < len(sorted) && bytes.Compare(sorted[last].Key, s.Key) <= 0; last++ {
-			if end := spanEnd(&sorted[last]); bytes.Compare(end, ends) > 0 {
+			if end := sorted[last].End(); bytes.Compare(end, ends) > 0 {
 				ends = end
 			}
 		}
-		if bytes.Compare(spanEnd(&s), ends) > 0 {
+		if bytes.Compare(s.End(), ends) > 0 {
 			t.Fatalf("%q is not covered", s)
 		}
 	}
