@@ -12,6 +12,7 @@ import (
 type ReadAhead struct {
 	txn      *Txn
 	meta     kvpb.TxnMeta
+	seq      int32 // the statement that reads
 	observed []kvpb.Observation
 	spans    []kvpb.Span
 	opts     ScanOptions
@@ -23,15 +24,20 @@ type ReadAhead struct {
 }
 
 // ReadAhead begins what ScanSpans does. It returns nil if the page can't be read ahead: the read may
-// still move the snapshot, or the transaction has writes to merge. Otherwise spans and res belong to the
+// still move the snapshot, the transaction has writes of earlier statements to merge, or it has spilled some
+// among what is read. Otherwise spans and res belong to the
 // result until Finish or Abandon, one of which must be called. The goroutine that has read the page calls
 // then, if it is not nil, before Finish returns: twice if Finish reads the page anew.
 func (t *Txn) ReadAhead(ctx context.Context, spans []kvpb.Span, o ScanOptions, res *kvpb.ScanResponse, then func()) *ReadAhead {
-	if !t.hasRead || t.buf.Len() > 0 || t.state == spilled {
+	if !t.hasRead || t.stmtBase > t.spill.base {
 		return nil
 	}
-	a := &ReadAhead{txn: t, meta: t.meta, observed: slices.Clone(t.observed), spans: spans, opts: o, page: res, then: then, done: make(chan struct{})}
+	if _, ok := t.spill.span.Clip(kvpb.Bounds(spans)); ok {
+		return nil
+	}
+	a := &ReadAhead{txn: t, meta: t.meta, seq: t.seq, observed: slices.Clone(t.observed), spans: spans, opts: o, page: res, then: then, done: make(chan struct{})}
 	ctx, a.cancel = context.WithCancel(ctx)
+	t.ahead = append(t.ahead, a)
 	go a.read(ctx)
 	return a
 }
@@ -57,16 +63,30 @@ func (a *ReadAhead) call() {
 // Abandon ends the read; nothing is recorded.
 func (a *ReadAhead) Abandon() {
 	a.cancel()
-	<-a.done
+	a.end()
 }
 
-// Finish waits for the page and records it. If the transaction has another snapshot or writes since, or
-// the read failed, the page is read anew.
-func (a *ReadAhead) Finish(ctx context.Context) error {
+// end waits for the goroutine.
+func (a *ReadAhead) end() {
 	<-a.done
+	t := a.txn
+	t.ahead = slices.DeleteFunc(t.ahead, func(b *ReadAhead) bool { return a == b })
+}
+
+// awaitReadAhead waits until nothing is read ahead: what is written from then on would not be hidden from it.
+func (t *Txn) awaitReadAhead() {
+	for _, a := range t.ahead {
+		<-a.done
+	}
+}
+
+// Finish waits for the page and records it. If another statement or snapshot reads by now, or the read failed,
+// the page is read anew.
+func (a *ReadAhead) Finish(ctx context.Context) error {
+	a.end()
 	a.cancel()
 	t := a.txn
-	if a.err != nil || a.meta != t.meta || t.buf.Len() > 0 || t.state == spilled {
+	if a.err != nil || a.meta != t.meta || a.seq != t.seq {
 		err := t.ScanSpans(ctx, a.spans, a.opts, a.page)
 		if err == nil {
 			a.call()

@@ -30,6 +30,7 @@ func (t *Txn) beginSpill(ctx context.Context) error {
 	if err := t.awaitSpill(); err != nil || t.buf.Len() == 0 {
 		return err
 	}
+	t.awaitReadAhead()
 	f := &spillFlight{buf: t.buf, charged: t.charged, done: make(chan struct{})}
 	chunks := t.spillChunks()
 	single := t.noteSpill(chunks)

@@ -133,3 +133,87 @@ func (s *slowSpills) Unspill(context.Context, *kvpb.UnspillRequest) error {
 }
 
 func (s *slowSpills) Release(context.Context, *kvpb.ReleaseRequest) error { return nil }
+
+// slowScans reads for a second, in which nothing may be spilled there.
+type slowScans struct {
+	slowSpills
+	reading kvpb.Span // guarded by mu, as is met
+	met     bool
+}
+
+func (s *slowScans) Scan(_ context.Context, req *kvpb.ScanRequest, _ *kvpb.ScanResponse) error {
+	s.note(func() { s.reading = kvpb.Span{Key: req.Start, EndKey: req.End} })
+	time.Sleep(time.Second)
+	s.note(func() { s.reading = kvpb.Span{} })
+	return nil
+}
+
+func (s *slowScans) Spill(ctx context.Context, req *kvpb.SpillRequest) error {
+	s.note(func() { s.met = s.met || s.reading.Contains(req.Writes[0].Key) })
+	return s.slowSpills.Spill(ctx, req)
+}
+
+func (s *slowScans) note(what func()) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	what()
+}
+
+// A statement reads ahead while it writes, but not what it has spilled or is about to. It
+// does not read ahead if an earlier statement has written.
+func TestSpillAwaitsReadAhead(t *testing.T) {
+	ctx := context.Background()
+	synctest.Test(t, func(t *testing.T) {
+		s := &slowScans{slowSpills: slowSpills{written: map[string]int{}}}
+		env := NewEnv(s, hlc.NewSystem(0), 1)
+		env.SpillBytes = 16 << 10
+		txn := New(env)
+		txn.Reset(Options{Isolation: kvpb.RepeatableRead})
+		txn.BeginStatement()
+		put := func(key string) {
+			t.Helper()
+			if err := txn.Put([]byte(key), make([]byte, 100)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		ahead := func(start, end string) *ReadAhead {
+			return txn.ReadAhead(ctx, []kvpb.Span{{Key: []byte(start), EndKey: []byte(end)}}, ScanOptions{}, &kvpb.ScanResponse{}, nil)
+		}
+		if _, _, err := txn.Get(ctx, []byte("a")); err != nil {
+			t.Fatal(err)
+		}
+		put("k")
+		a := ahead("k", "m")
+		if a == nil {
+			t.Fatal("a statement that has written does not read ahead")
+		}
+		for i := 0; txn.spill.flight == nil; i++ {
+			put(fmt.Sprintf("k%03d", i))
+		}
+		if err := a.Finish(ctx); err != nil {
+			t.Fatal(err)
+		}
+		if ahead("a", "k001") != nil {
+			t.Error("a statement reads ahead where it has spilled")
+		}
+		put("l")
+		if a = ahead("m", "n"); a == nil {
+			t.Fatal("a statement that has spilled does not read ahead elsewhere")
+		}
+		if err := txn.SpillRest(ctx); err != nil {
+			t.Fatal(err)
+		}
+		a.Abandon()
+		if len(txn.ahead) > 0 {
+			t.Errorf("%d pages are still read ahead", len(txn.ahead))
+		}
+		put("z")
+		txn.BeginStatement()
+		if ahead("m", "n") != nil {
+			t.Error("a statement reads ahead though one before it has written")
+		}
+		if s.met {
+			t.Error("a spill began where something was read ahead")
+		}
+	})
+}

@@ -71,7 +71,8 @@ type Txn struct {
 	minTS       hlc.Timestamp      // newest version seen under a lock, or time of a check
 	commitTS    hlc.Timestamp
 	spill       spillState
-	stmtBase    int // writes before the current statement
+	ahead       []*ReadAhead // not finished yet
+	stmtBase    int          // writes before the current statement
 	charged     int64
 	check       check
 	reserved    []kvpb.Span // see Reserve

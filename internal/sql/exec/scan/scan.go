@@ -162,7 +162,7 @@ func (s *scanOp) Next(b *rowcontainer.Batch) error {
 
 // readsOn reports whether the consumer of a page of so many rows probably reads the next one as well.
 func (s *scanOp) readsOn(rows int) bool {
-	return rows >= s.mostRows && !s.reverse && s.locker == nil && s.tokens == nil
+	return rows >= s.mostRows && !s.reverse && s.tokens == nil
 }
 
 // several reports whether the next page is read from several ranges.
