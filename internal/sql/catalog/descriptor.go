@@ -144,6 +144,9 @@ type Column struct {
 	// them. Hidden ones stand for expressions of indexes and are part of those and
 	// nothing else; their name is their text.
 	Virtual bool `json:",omitempty"`
+	// Missing is the encoded value (types.AppendEncoded) of the column in rows that lack it, as they are
+	// from before it was added; nil for NULL.
+	Missing []byte `json:",omitempty"`
 	Comment string
 }
 

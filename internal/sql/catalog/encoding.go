@@ -180,6 +180,9 @@ func (t *Table) check() error {
 		if c.ID == 0 || ids[c.ID] || c.ID >= t.NextColumnID {
 			return corrupt(t.ID, "column id %d is out of place", c.ID)
 		}
+		if c.Missing != nil && (c.Virtual || t.HasFamilies()) {
+			return corrupt(t.ID, "column %d has a value in rows that can't lack it", c.ID)
+		}
 		ids[c.ID] = true
 	}
 	if err := t.checkFamilies(ids); err != nil {

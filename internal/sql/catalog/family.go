@@ -83,8 +83,11 @@ func (t *Table) RemoveColumns(drop func(c *Column) bool) {
 	}
 }
 
-// ForgetLostColumns notes that all rows are written anew.
-func (t *Table) ForgetLostColumns() {
+// RowsRewritten notes that all rows are written anew: none holds a column that was dropped, or lacks one.
+func (t *Table) RowsRewritten() {
+	for i := range t.Columns {
+		t.Columns[i].Missing = nil
+	}
 	t.Families = slices.DeleteFunc(t.Families, func(f Family) bool { return f.ID != 0 && len(f.Columns) == 0 })
 	for i := range t.Families {
 		t.Families[i].Lost = false

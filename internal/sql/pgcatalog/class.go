@@ -10,6 +10,7 @@ import (
 	"github.com/lichendb/lichen/internal/sql/parser"
 	"github.com/lichendb/lichen/internal/sql/planner"
 	"github.com/lichendb/lichen/internal/sql/types"
+	"github.com/lichendb/lichen/internal/sql/types/typeio"
 )
 
 // pgClass lists relations and indexes.
@@ -216,7 +217,10 @@ func attributeRow(w *writer, rel uint32, num int16, c *catalog.Column, notNull, 
 	w.str("attcompression", "")
 	w.flag("attnotnull", notNull)
 	w.flag("atthasdef", hasDefault(c))
-	w.flag("atthasmissing", false)
+	w.flag("atthasmissing", c.Missing != nil)
+	if d, _, err := types.DecodeEncoded(string(c.Missing)); err == nil && w.needs("attmissingval") {
+		w.set("attmissingval", types.NewArray([]types.Datum{types.NewString(typeio.FormatDatum(c.Type, d, &types.FormatContext{}))}))
+	}
 	w.str("attidentity", "")
 	if c.Identity != 0 {
 		w.str("attidentity", string(c.Identity))

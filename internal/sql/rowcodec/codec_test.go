@@ -15,6 +15,7 @@ import (
 	"github.com/lichendb/lichen/internal/sql/pgerr"
 	"github.com/lichendb/lichen/internal/sql/types"
 	"github.com/lichendb/lichen/internal/sql/types/typeio"
+	"github.com/lichendb/lichen/internal/sql/vector"
 )
 
 // keyTypes are the types a generated key column may have.
@@ -111,8 +112,63 @@ func drawTable(t *rapid.T) *catalog.Table {
 		{ID: 2, Name: "u", Unique: true, Columns: columns("u"), Stored: []catalog.ColumnID{stored}},
 		{ID: 300, Name: "s", Columns: columns("s"), Stored: []catalog.ColumnID{stored}},
 	}
-	drawFamilies(t, tab)
+	if drawFamilies(t, tab); !tab.HasFamilies() {
+		drawMissing(t, tab)
+	}
 	return tab
+}
+
+// drawMissing gives some columns that are not in the primary key a value in rows that lack them.
+func drawMissing(t *rapid.T, tab *catalog.Table) {
+	for i := range tab.Columns {
+		c := &tab.Columns[i]
+		inKey := slices.ContainsFunc(tab.Indexes[0].Columns, func(k catalog.IndexColumn) bool { return k.Column == c.ID })
+		if !inKey && rapid.IntRange(0, 2).Draw(t, "missing") == 0 {
+			c.Missing = types.AppendEncoded(nil, drawDatum(t, c.Type))
+		}
+	}
+}
+
+// TestRowsThatLackColumns reads rows from before some columns were added.
+func TestRowsThatLackColumns(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		tab := drawTable(t)
+		row := drawRow(t, tab)
+		before := tab.Clone()
+		before.Columns = slices.DeleteFunc(before.Columns, func(c catalog.Column) bool { return c.Missing != nil })
+		before.Indexes = before.Indexes[:1]
+		old := make([]types.Datum, len(before.Columns))
+		for i := range before.Columns {
+			old[i] = row[tab.ColumnByID(before.Columns[i].ID)]
+		}
+		for i := range tab.Columns {
+			if c := &tab.Columns[i]; c.Missing != nil {
+				row[i], _, _ = types.DecodeEncoded(string(c.Missing))
+			}
+		}
+		key, value := encodePrimary(t, before, old)
+		x, err := Compile(tab, tab.Primary())
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := make([]types.Datum, len(row))
+		if err := x.NewDecoder(indices(len(row))).Decode(key, value, got); err != nil {
+			t.Fatal(err)
+		}
+		dec, cols := x.NewVectorDecoder(indices(len(row))), make([]*vector.Vector, len(row))
+		for i := range cols {
+			cols[i] = &vector.Vector{}
+		}
+		dec.Reset(cols, 1)
+		if err := dec.Decode(key, value, cols, 0); err != nil {
+			t.Fatal(err)
+		}
+		for i := range row {
+			if !identical(got[i], row[i]) || !identical(cols[i].Datum(0), row[i]) {
+				t.Fatalf("column %d: read %v and %v, want %v", i, got[i], cols[i].Datum(0), row[i])
+			}
+		}
+	})
 }
 
 // drawFamilies distributes the columns of a table over families, some of them empty.
@@ -395,7 +451,7 @@ func sysbenchTable() *catalog.Table {
 			{ID: 2, Name: "k_1", Columns: []catalog.IndexColumn{{Column: 2}}}}}
 }
 
-func encodePrimary(t testing.TB, tab *catalog.Table, row []types.Datum) (key, value []byte) {
+func encodePrimary(t rapid.TB, tab *catalog.Table, row []types.Datum) (key, value []byte) {
 	x, err := Compile(tab, tab.Primary())
 	if err != nil {
 		t.Fatal(err)

@@ -16,10 +16,12 @@ type Decoder struct {
 	// the last column wanted.
 	keySlot []int
 	// want are the columns to look for in the value, by ascending id.
-	want  []wanted
-	parts bool // a value may consist of several: see AppendPart
-	width int
-	arena []byte
+	want []wanted
+	// missing are the columns among want that are not NULL in rows that lack them.
+	missing []missing
+	parts   bool // a value may consist of several: see AppendPart
+	width   int
+	arena   []byte
 }
 
 // wanted is a column to find in the value.
@@ -27,6 +29,12 @@ type wanted struct {
 	id     catalog.ColumnID
 	slot   int
 	family types.Family
+}
+
+// missing is the value of a column in rows that lack it.
+type missing struct {
+	slot  int
+	value types.Datum
 }
 
 // NewDecoder returns a decoder that puts the columns at the positions ords of
@@ -49,6 +57,9 @@ func (x *Index) NewDecoder(ords []int) *Decoder {
 		i := slices.IndexFunc(x.stored, func(s storedColumn) bool { return s.id == id })
 		if i >= 0 {
 			d.want = append(d.want, wanted{id: id, slot: slot, family: x.Table.Columns[ord].Type.Family})
+			if m := x.stored[i].missing; !m.IsNull() {
+				d.missing = append(d.missing, missing{slot, m})
+			}
 		}
 	}
 	d.keySlot = keySlot[:lastKey+1]
@@ -61,10 +72,13 @@ func (x *Index) NewDecoder(ords []int) *Decoder {
 func (d *Decoder) Reset() { d.arena = d.arena[:0] }
 
 // Decode reads an entry into row, which must be as long as the ords given to
-// NewDecoder. Columns the entry does not have become NULL.
+// NewDecoder. Columns the entry does not have become NULL, or what rows that lack them have.
 func (d *Decoder) Decode(key, value []byte, row []types.Datum) error {
 	row = row[:d.width]
 	clear(row)
+	for i := range d.missing {
+		row[d.missing[i].slot] = d.missing[i].value
+	}
 	if len(d.keySlot) > 0 && !d.decodeKey(key, row) {
 		return d.corrupt("key")
 	}
@@ -122,7 +136,7 @@ func (d *Decoder) decodeValue(b []byte, row []types.Datum) bool {
 	if len(b) < headerSize || b[0] != valueVersion || b[1]&^knownFlags != 0 {
 		return false
 	}
-	b = b[headerSize:]
+	flags, b := b[1], b[headerSize:]
 	id, w := uint64(0), 0
 	for len(b) > 0 {
 		delta, n := uint64(b[0]), 1
@@ -151,7 +165,12 @@ func (d *Decoder) decodeValue(b []byte, row []types.Datum) bool {
 		}
 		ok := false
 		if w < len(d.want) && uint64(d.want[w].id) == id {
-			b, ok = decodeInto(&row[d.want[w].slot], b, d.want[w].family)
+			rest, found := decodeInto(&row[d.want[w].slot], b, d.want[w].family)
+			if !found {
+				rest, found = storedNull(flags, b)
+				row[d.want[w].slot] = types.Null
+			}
+			b, ok = rest, found
 		} else {
 			b, ok = skipEncoded(b)
 		}
@@ -198,6 +217,14 @@ func decodeInto(dst *types.Datum, b []byte, want types.Family) ([]byte, bool) {
 	}
 	*dst = d
 	return b[len(b)-len(rest):], true
+}
+
+// storedNull passes over a NULL, in a value that may have some.
+func storedNull(flags byte, b []byte) ([]byte, bool) {
+	if flags&flagNulls == 0 || len(b) == 0 || types.Family(b[0]) != types.NullFamily {
+		return nil, false
+	}
+	return b[1:], true
 }
 
 // skipEncoded passes over one encoded datum.

@@ -22,7 +22,10 @@ const (
 	valueVersion = 1
 	// knownFlags are the flag bits this version reads. Bit 0 will announce
 	// per-column {write time, expiry}; a set bit outside knownFlags is XX001.
-	knownFlags = 0
+	knownFlags = flagNulls
+	// flagNulls: some columns are stored as NULL, since those that are not stored have another value
+	// (catalog.Column.Missing).
+	flagNulls  = 1 << 1
 	headerSize = 2
 )
 
@@ -62,6 +65,8 @@ type storedColumn struct {
 	ord   int
 	exact exact // always for columns that are not in the key: see inKey
 	inKey bool
+	// missing is the value of the column in rows that lack it.
+	missing types.Datum
 }
 
 // Compile prepares index ix of t, which is not inverted.
@@ -159,6 +164,26 @@ func (x *Index) compileStored() error {
 		}
 	}
 	slices.SortFunc(x.stored, func(a, b storedColumn) int { return int(a.id) - int(b.id) })
+	return x.compileMissing()
+}
+
+// compileMissing finds what rows have for columns that they lack. Entries of secondary indexes lack
+// none: they are from after a column was added.
+func (x *Index) compileMissing() error {
+	if !x.primary {
+		return nil
+	}
+	for i := range x.stored {
+		c := &x.Table.Columns[x.stored[i].ord]
+		if c.Missing == nil {
+			continue
+		}
+		d, rest, err := types.DecodeEncoded(string(c.Missing))
+		if err != nil || rest != "" || d.Family() != c.Type.Family || x.Table.HasFamilies() {
+			return pgerr.New(pgerr.DataCorrupted, "damaged value of rows without column \"%s\" of table \"%s\"", c.Name, x.Table.Name)
+		}
+		x.stored[i].missing = d
+	}
 	return nil
 }
 
@@ -287,8 +312,11 @@ func appendColumns(dst []byte, columns []storedColumn, row []types.Datum) ([]byt
 	for i := range columns {
 		s := &columns[i]
 		d := row[s.ord]
-		if d.IsNull() || (s.inKey && !s.exact.lossy(d)) {
+		switch {
+		case d.IsNull() && s.missing.IsNull(), !d.IsNull() && s.inKey && !s.exact.lossy(d):
 			continue
+		case d.IsNull():
+			dst[start+1] |= flagNulls
 		}
 		dst = appendUvarint(dst, uint64(s.id-last))
 		dst = types.AppendEncoded(dst, d)

@@ -13,7 +13,9 @@ type VectorDecoder struct {
 	rows *Decoder
 	// inKey tells, for each of rows.want, that the key has given a value already, which stays
 	// where the stored value has none.
-	inKey    []bool
+	inKey []bool
+	// missing are the values of rows.want in rows that lack them.
+	missing  []types.Datum
 	families []types.Family // of the columns
 	row      []types.Datum  // for rows of several families
 }
@@ -31,6 +33,13 @@ func (x *Index) NewVectorDecoder(ords []int) *VectorDecoder {
 			given = given || slot == w.slot
 		}
 		d.inKey = append(d.inKey, given)
+		value := types.Null
+		for _, m := range d.rows.missing {
+			if m.slot == w.slot {
+				value = m.value
+			}
+		}
+		d.missing = append(d.missing, value)
 	}
 	if d.rows.parts {
 		d.row = make([]types.Datum, len(ords))
@@ -110,7 +119,7 @@ func (d *VectorDecoder) decodeValue(b []byte, cols []*vector.Vector, i uint16) b
 	if len(b) < headerSize || b[0] != valueVersion || b[1]&^knownFlags != 0 {
 		return false
 	}
-	b = b[headerSize:]
+	flags, b := b[1], b[headerSize:]
 	want := d.rows.want
 	id, w := uint64(0), 0
 	for len(b) > 0 && w < len(want) {
@@ -131,7 +140,12 @@ func (d *VectorDecoder) decodeValue(b []byte, cols []*vector.Vector, i uint16) b
 		}
 		ok := true
 		if w < len(want) && uint64(want[w].id) == id {
-			b, ok = decodeAt(cols[want[w].slot], i, b, want[w].family)
+			rest, found := decodeAt(cols[want[w].slot], i, b, want[w].family)
+			if !found {
+				rest, found = storedNull(flags, b)
+				cols[want[w].slot].Nulls.Add(i)
+			}
+			b, ok = rest, found
 			w++
 		} else if n := shortSize(b); n > 0 {
 			b = b[n:]
@@ -183,10 +197,15 @@ func shortSize(b []byte) int {
 	return 0
 }
 
-// absent notes that the value lacks a column that is wanted: it is NULL unless the key had it.
+// absent notes that the value lacks a column that is wanted: it is NULL unless the key had it, or rows
+// that lack it have another value.
 func (d *VectorDecoder) absent(w int, cols []*vector.Vector, i uint16) {
-	if !d.inKey[w] {
+	switch {
+	case d.inKey[w]:
+	case d.missing[w].IsNull():
 		cols[d.rows.want[w].slot].Nulls.Add(i)
+	default:
+		cols[d.rows.want[w].slot].Set(i, d.missing[w])
 	}
 }
 

@@ -350,7 +350,7 @@ func (a *Alteration) moveIndex(ctx context.Context, i int, id catalog.IndexID) e
 	}
 	a.T.Indexes[i].ID = id
 	if i == 0 {
-		a.T.ForgetLostColumns()
+		a.T.RowsRewritten()
 	}
 	return zoneconfig.MoveZone(ctx, a.E, a.T, old, a.T.Indexes[i].ID)
 }

@@ -14,7 +14,8 @@ import (
 	"github.com/lichendb/lichen/internal/sql/pgerr"
 )
 
-// addColumn is ADD COLUMN. A default is written into all rows.
+// addColumn is ADD COLUMN. A default that is the same for all rows is kept in the descriptor, any other
+// written into the rows.
 func (a *Alteration) addColumn(ctx context.Context, c *ast.AlterCmd) error {
 	d := c.Def
 	if _, ok := a.T.ColumnByName(d.Name); ok {
@@ -59,20 +60,7 @@ func (a *Alteration) addColumn(ctx context.Context, c *ast.AlterCmd) error {
 			return err
 		}
 	}
-	spec := backfill.Spec{Old: a.Old, Table: a.T}
-	if def.Col.NotNull {
-		spec.NotNull = []catalog.ColumnID{def.Col.ID}
-	}
-	if def.Col.DefaultText() != "" || def.Generated != nil && !def.Col.Virtual {
-		if err := a.unstoredRows(ctx); err != nil {
-			return err
-		}
-		if err := a.renewPrimary(ctx); err != nil {
-			return err
-		}
-		spec.Indexes = []int{0}
-	}
-	if err := backfill.Build(ctx, a.E, spec); err != nil {
+	if err := a.fillColumn(ctx, &a.T.Columns[a.T.ColumnByID(def.Col.ID)]); err != nil {
 		return err
 	}
 	if err := a.Put(ctx); err != nil {
@@ -82,6 +70,35 @@ func (a *Alteration) addColumn(ctx context.Context, c *ast.AlterCmd) error {
 		return err
 	}
 	return a.columnConstraints(ctx, def)
+}
+
+// fillColumn gives all rows their value of a new column.
+func (a *Alteration) fillColumn(ctx context.Context, c *catalog.Column) error {
+	spec := backfill.Spec{Old: a.Old, Table: a.T}
+	if c.NotNull {
+		spec.NotNull = []catalog.ColumnID{c.ID}
+	}
+	rewrite := a.T.HasFamilies() && slices.ContainsFunc(a.T.Columns, func(c catalog.Column) bool { return c.Missing != nil })
+	if c.DefaultText() != "" || c.Generated != "" && !c.Virtual {
+		if err := a.unstoredRows(ctx); err != nil {
+			return err
+		}
+		value, ok, err := backfill.Missing(ctx, a.E, a.T, c)
+		if err != nil {
+			return err
+		}
+		if value != nil {
+			c.Missing, spec.NotNull = value, nil
+		}
+		rewrite = rewrite || !ok
+	}
+	if rewrite {
+		if err := a.renewPrimary(ctx); err != nil {
+			return err
+		}
+		spec.Indexes = []int{0}
+	}
+	return backfill.Build(ctx, a.E, spec)
 }
 
 // columnConstraints adds the keys and checks of a new column.
