@@ -345,10 +345,27 @@ func (a *Alteration) resortKeys(ctx context.Context, id catalog.ColumnID) (bool,
 // valid, in the other.
 func sameStorage(from, to *types.T) bool {
 	text := func(t *types.T) bool { return t.Is(types.Text) || t.Is(types.Varchar) }
-	if text(from) && text(to) {
-		return to.Typmod < 0 || from.Is(types.Varchar) && from.Typmod >= 0 && from.Typmod <= to.Typmod
+	longer := to.Typmod < 0 || from.Typmod >= 0 && from.Typmod <= to.Typmod
+	switch {
+	case text(from) && text(to):
+		return to.Typmod < 0 || from.Is(types.Varchar) && longer
+	case integerRank(from) > 0:
+		return integerRank(from) <= integerRank(to)
+	case !from.Is(to):
+		return false
+	case from.Is(types.Varbit), from.Is(types.Time), from.Is(types.TimeTZ), from.Is(types.Timestamp), from.Is(types.TimestampTZ):
+		return longer
+	case from.Is(types.Numeric) && from.Typmod >= 0:
+		p, s, _ := types.NumericTypmod(from.Typmod)
+		toP, toS, limited := types.NumericTypmod(to.Typmod)
+		return !limited || p <= toP && s == toS
 	}
-	return from.Is(to) && from.Typmod == to.Typmod
+	return from.Typmod == to.Typmod
+}
+
+// integerRank orders the integers, which are stored alike, by their widths; 0 for other types.
+func integerRank(t *types.T) int {
+	return 1 + slices.IndexFunc([]*types.T{types.Int2, types.Int4, types.Int8}, t.Is)
 }
 
 // changeOf returns the change whose column a type error is about, nil if it is another error.
