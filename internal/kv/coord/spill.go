@@ -172,9 +172,14 @@ func (t *Txn) keepHistory() {
 
 // dropSpilledLocks drops the row locks that the spill of buf replaced by durable locks and released.
 func (t *Txn) dropSpilledLocks(buf *writebuffer.Buffer) {
-	kept := t.locks[:0]
-	for _, l := range t.locks {
-		if _, _, _, ok := buf.Get(l.key, math.MaxInt32); !ok {
+	kept, c := t.locks[:0], buf.Seek(nil, math.MaxInt32)
+	for _, l := range t.locks { // mostly in the order of the keys
+		if !c.Valid() || !bytes.Equal(c.Key(), l.key) {
+			c = buf.Seek(l.key, math.MaxInt32)
+		}
+		if c.Valid() && bytes.Equal(c.Key(), l.key) {
+			c.Next()
+		} else {
 			kept = append(kept, l)
 		}
 	}

@@ -5,12 +5,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/lichendb/lichen/internal/hlc"
+	"github.com/lichendb/lichen/internal/kv/coord/writebuffer"
 	"github.com/lichendb/lichen/internal/kvpb"
 )
 
@@ -148,6 +150,40 @@ func TestTornSpill(t *testing.T) {
 		}
 		if before > 0 && kvpb.Classify(err) != kvpb.ClassRetry {
 			t.Errorf("with writes from before: %v", err)
+		}
+	}
+}
+
+// A spill ends the row locks of what it has stored, in whatever order they were taken, and no others.
+func TestDropSpilledLocks(t *testing.T) {
+	const keys = 300
+	var buf writebuffer.Buffer
+	for i := 0; i < keys; i += 3 {
+		buf.Put(fmt.Appendf(nil, "k%03d", i), nil, i%2 == 0, int32(i))
+	}
+	orders := map[string]func(i int) int{
+		"ascending":  func(i int) int { return i },
+		"descending": func(i int) int { return keys - 1 - i },
+		"mixed":      func(i int) int { return i * 7 % keys },
+		"twice":      func(i int) int { return i / 2 * 3 % keys },
+	}
+	for name, order := range orders {
+		var txn Txn
+		var want []string
+		for i := range keys {
+			key := fmt.Sprintf("k%03d", order(i))
+			txn.locks = append(txn.locks, lockedKey{key: []byte(key)})
+			if order(i)%3 != 0 {
+				want = append(want, key)
+			}
+		}
+		txn.dropSpilledLocks(&buf)
+		var got []string
+		for _, l := range txn.locks {
+			got = append(got, string(l.key))
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("%s: %v are left, want %v", name, got, want)
 		}
 	}
 }
