@@ -21,13 +21,14 @@ var repository = filepath.Join("..", "..")
 type names struct {
 	byPackage map[string]map[string]bool // by the package's folder below internal
 	all       map[string]bool
+	funcs     map[string]bool // functions, methods, tests and types
 	scripts   map[string]bool // the logic tests, as AREA/FILE
 }
 
 // declared reads the names of all Go files, tests included.
 func declared(t *testing.T) *names {
 	t.Helper()
-	n := &names{map[string]map[string]bool{}, map[string]bool{}, map[string]bool{}}
+	n := &names{map[string]map[string]bool{}, map[string]bool{}, map[string]bool{}, map[string]bool{}}
 	scripts := filepath.Join(repository, "internal", "sql", "testdata", "logic")
 	walk(t, scripts, ".slt", func(path string) {
 		name := strings.TrimPrefix(filepath.ToSlash(path), filepath.ToSlash(scripts)+"/")
@@ -73,8 +74,10 @@ func (n *names) addFile(dir string, f *ast.File) {
 		switch d := x.(type) {
 		case *ast.FuncDecl:
 			add(d.Name)
+			n.funcs[d.Name.Name] = true
 		case *ast.TypeSpec:
 			add(d.Name)
+			n.funcs[d.Name.Name] = true
 		case *ast.ValueSpec:
 			add(d.Names...)
 		case *ast.Field:

@@ -82,3 +82,68 @@ func numbers(t *testing.T, path, src string) map[string]bool {
 	}
 	return lettered
 }
+
+// inParentheses is what an invariant names in parentheses, and identifier a name therein.
+var (
+	inParentheses = regexp.MustCompile(`\(([^()]+)\)`)
+	identifier    = regexp.MustCompile(`[A-Za-z_][A-Za-z0-9_]*`)
+)
+
+// TestInvariantsAreHeld requires that each invariant names in parentheses, or as what asserts it, a
+// function or test that holds it.
+func TestInvariantsAreHeld(t *testing.T) {
+	n := declared(t)
+	found := 0
+	walk(t, filepath.Join(repository, "internal"), "doc.go", func(path string) {
+		src, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for label, text := range invariants(string(src)) {
+			if found++; !n.holds(text) {
+				t.Errorf("%s: invariant %s names nothing that holds it", path, label)
+			}
+		}
+	})
+	if found < 300 {
+		t.Errorf("only %d invariants are found", found)
+	}
+}
+
+// invariants returns the texts of a doc.go's invariants by their labels.
+func invariants(src string) map[string]string {
+	texts, label, within := map[string]string{}, "", false
+	for line := range strings.Lines(src) {
+		m := numbered.FindStringSubmatch(line)
+		switch {
+		case heading.MatchString(line):
+			within = true
+		case strings.HasPrefix(line, "// # "):
+			within, label = false, ""
+		case m != nil && (within || m[1][0] > '9'):
+			label = m[1]
+		case strings.TrimSpace(line) == "//":
+			label = ""
+		}
+		if label != "" {
+			texts[label] += " " + strings.TrimPrefix(strings.TrimSpace(line), "//")
+		}
+	}
+	return texts
+}
+
+// holds reports whether an invariant's text names a function, test or type.
+func (n *names) holds(text string) bool {
+	named := inParentheses.FindAllString(text, -1)
+	if _, after, ok := strings.Cut(text, ": "); ok && strings.HasSuffix(text, " asserts it.") {
+		named = append(named, after)
+	}
+	for _, in := range named {
+		for _, w := range identifier.FindAllString(in, -1) {
+			if n.funcs[w] {
+				return true
+			}
+		}
+	}
+	return false
+}

@@ -17,7 +17,7 @@
 // completed (truncateLog).
 //
 // S2. A store is bootstrapped completely or not at all: the first range's log is durable before its
-// descriptor, which makes it exist (bootstrap).
+// descriptor, which makes it exist (Store.Bootstrap).
 //
 // S3. The clock returns no time above a bound that a log has durably: of a node's stores, each one
 // whose disk answers, and at least one (persistClock).
