@@ -304,18 +304,22 @@ func (c *Collection) commitsUntil() hlc.Timestamp {
 	return until
 }
 
-// awaitTime waits until this node's clock has passed a time.
+// awaitTime waits until this node's clock has passed a time. It reads the clock without taking a
+// timestamp: that of a node whose disk has failed hands out none any more, but time goes on.
 func (s *Store) awaitTime(ctx context.Context, past int64) error {
 	for {
-		ahead := past - s.db.Clock().Now().WallTime
+		ahead := time.Duration(past - s.db.Clock().Reading().WallTime)
 		if ahead < 0 {
 			return nil
 		}
-		if err := sleep.For(ctx, time.Duration(ahead+1)); err != nil {
+		if err := sleep.For(ctx, max(ahead, minAwait)); err != nil {
 			return err
 		}
 	}
 }
+
+// minAwait keeps awaitTime from turning where timestamps are ahead of the time that has passed.
+const minAwait = time.Millisecond
 
 // notifyPeers notifies the other gateways of the end of the transaction, before its
 // locks here are released. reread says that it has, or may have, committed.

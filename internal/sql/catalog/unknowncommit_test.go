@@ -123,3 +123,19 @@ func TestUnknownCommit(t *testing.T) {
 		})
 	}
 }
+
+// TestAwaitTimeOfStoppedClock: a node whose clock hands out no timestamps any more still ends its sessions.
+func TestAwaitTimeOfStoppedClock(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		n := openNode(t, fs.NewMem())
+		defer n.close(t)
+		begin := time.Now()
+		n.db.Clock().Stop()
+		if err := n.cat.awaitTime(ctx, begin.Add(5*time.Second).UnixNano()); err != nil {
+			t.Fatal(err)
+		}
+		if waited := time.Since(begin); waited < 5*time.Second || waited > 6*time.Second {
+			t.Errorf("waited for %v", waited)
+		}
+	})
+}
