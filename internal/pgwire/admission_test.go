@@ -2,12 +2,14 @@ package pgwire
 
 import (
 	"context"
+	"io"
 	"net"
 	"runtime"
 	"strconv"
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/jackc/pgx/v5/pgproto3"
 
@@ -159,6 +161,7 @@ func TestConnectionCount(t *testing.T) {
 // anybody, are bounded themselves, and leave room once they go.
 func TestStartingIsBounded(t *testing.T) {
 	s, addr, _ := newLimited(t, 2, 0)
+	s.grace = time.Hour
 	var silent []net.Conn
 	for range leastStarting {
 		silent = append(silent, dial(t, addr).nc)
@@ -173,6 +176,37 @@ func TestStartingIsBounded(t *testing.T) {
 	await(t, "one is gone", func() bool { return s.Metrics().Connections == leastStarting-1 })
 	if _, got := login(t, addr); got != "" {
 		t.Errorf("within the bound: %q", got)
+	}
+}
+
+// TestSilentMakesRoom opens connections that ask for encryption and say nothing then: a client gets in, and
+// only the oldest of them goes for it.
+func TestSilentMakesRoom(t *testing.T) {
+	s, addr, _ := newLimited(t, 2, 0)
+	s.grace = 0
+	var silent []*client
+	for range leastStarting {
+		c := dial(t, addr)
+		c.write(packet(codeSSL, ""))
+		if _, err := io.ReadFull(c.nc, make([]byte, 1)); err != nil {
+			t.Fatal(err)
+		}
+		silent = append(silent, c)
+	}
+	for range 2 {
+		if c, got := login(t, addr); got != "" {
+			t.Fatal(got)
+		} else {
+			c.send(&pgproto3.Query{String: "select 1"})
+			c.until('Z')
+		}
+	}
+	if _, err := silent[0].nc.Read(make([]byte, 1)); err == nil {
+		t.Error("the oldest stayed")
+	}
+	silent[1].write(packet(3<<16, params("user", "root", "database", "defaultdb")))
+	if m, err := silent[1].fe.Receive(); err != nil || !strings.HasPrefix(show(m), "E FATAL 53300") {
+		t.Errorf("the second, with all sessions taken: %v, %v", m, err)
 	}
 }
 

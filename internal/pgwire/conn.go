@@ -1,6 +1,7 @@
 package pgwire
 
 import (
+	"container/list"
 	"context"
 	"errors"
 	"net"
@@ -40,8 +41,11 @@ type conn struct {
 	// ReadyForQuery; deadline that a read deadline is set meanwhile. watched is the watch's.
 	busy, watched atomic.Bool
 	deadline      bool
-	// started says that the connection has a session (Server.started).
-	started bool
+	// starting says that the connection counts as one without a session, silent is its place among those
+	// that have not asked for one. The server's mu guards both.
+	starting bool
+	silent   *list.Element
+	accepted time.Time
 	// broken says that the connection can't be written to or read from, desynced
 	// that what follows in the input can't be understood.
 	broken, desynced bool

@@ -32,8 +32,9 @@
 //	    TestCancelWhileClientDoesNotRead, TestTerminateWhileClientDoesNotRead).
 //
 //	P8. A connection counts against max_connections exactly while it has a session, and until
-//	    then against a bound of its own (sql.Server.NewSession, Server.started; TestConnectionCount,
-//	    TestStartingIsBounded).
+//	    then against a bound of its own, where the one that says nothing for longest makes room
+//	    (sql.Server.NewSession, Server.started, Server.dropSilent; TestConnectionCount,
+//	    TestStartingIsBounded, TestSilentMakesRoom).
 //
 // Concurrency: one goroutine per connection does everything, the statement's
 // execution included. Other goroutines only wake a connection (Server.Shutdown),

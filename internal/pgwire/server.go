@@ -2,6 +2,7 @@ package pgwire
 
 import (
 	"cmp"
+	"container/list"
 	"context"
 	"crypto/tls"
 	"errors"
@@ -26,6 +27,8 @@ const (
 	DefaultRefused = 256
 	// startupTimeout bounds the time from accepting to ReadyForQuery.
 	startupTimeout = 60 * time.Second
+	// silentGrace is how long a connection may say nothing while others can't get in.
+	silentGrace = time.Second
 	// refuseTimeout bounds the time in which a client that is not served receives why.
 	refuseTimeout = 2 * time.Second
 	// forcedClose is how long Shutdown waits for terminated statements to end
@@ -67,13 +70,16 @@ type Server struct {
 	closed error
 
 	maxConns, maxRefused int // see Options
+	grace                time.Duration
 
 	metrics metrics
 
 	mu struct {
 		sync.Mutex
-		conns     map[*conn]struct{}
-		starting  int // connections without a session
+		conns    map[*conn]struct{}
+		starting int // connections without a session
+		// silent are those of them that have not asked for a session yet, the oldest first.
+		silent    list.List // of *conn
 		listeners map[net.Listener]struct{}
 		draining  bool
 		idle      chan struct{} // closed when draining and the last connection ends
@@ -88,7 +94,7 @@ type Server struct {
 func New(o Options) *Server {
 	s := &Server{sql: o.SQL, log: o.Logger, tls: o.TLS, auth: o.Auth, closed: o.Closed, stop: make(chan struct{})}
 	s.maxConns, s.maxRefused = cmp.Or(o.MaxConns, math.MaxInt), cmp.Or(o.MaxRefused, DefaultRefused)
-	s.pool.Mem = o.Mem
+	s.pool.Mem, s.grace = o.Mem, silentGrace
 	s.watch.alone = make(chan struct{}, 1)
 	if s.closed == nil {
 		s.closed = errShuttingDown
@@ -179,13 +185,46 @@ func (s *Server) add(c *conn) error {
 	if len(s.mu.conns) >= s.maxConns {
 		return errDescriptors
 	}
-	if s.mu.starting >= s.maxStarting() {
+	if s.mu.starting >= s.maxStarting() && !s.dropSilent() {
 		return sql.ErrTooManyClients
 	}
 	s.mu.starting++
+	c.starting, c.silent, c.accepted = true, s.mu.silent.PushBack(c), time.Now()
 	s.mu.conns[c] = struct{}{}
 	s.metrics.accepted.Add(1)
 	return nil
+}
+
+// dropSilent makes room for a connection that may have something to say: it closes the one that has
+// said nothing for longest, and long enough. The caller holds mu.
+func (s *Server) dropSilent() bool {
+	oldest := s.mu.silent.Front()
+	if oldest == nil {
+		return false
+	}
+	c := oldest.Value.(*conn)
+	if time.Since(c.accepted) < s.grace {
+		return false
+	}
+	s.leave(c)
+	_ = c.wire.Close()
+	return true
+}
+
+// leave no longer counts c among those that start. The caller holds mu.
+func (s *Server) leave(c *conn) {
+	if c.starting {
+		c.starting = false
+		s.mu.starting--
+	}
+	s.mu.silent.Remove(c.silent) // does nothing if it has gone
+}
+
+// spoken says that a connection has asked for a session.
+func (s *Server) spoken(c *conn) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.mu.silent.Remove(c.silent)
 }
 
 // maxStarting bounds the connections without a session: all clients may connect at once.
@@ -198,17 +237,14 @@ func (s *Server) maxStarting() int {
 func (s *Server) started(c *conn) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	c.started = true
-	s.mu.starting--
+	s.leave(c)
 }
 
 func (s *Server) remove(c *conn) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	delete(s.mu.conns, c)
-	if !c.started {
-		s.mu.starting--
-	}
+	s.leave(c)
 	if len(s.mu.conns) == 0 {
 		s.watch.noteLast()
 	}

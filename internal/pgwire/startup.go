@@ -39,6 +39,7 @@ func (c *conn) start() error {
 	if err != nil {
 		return err
 	}
+	c.srv.spoken(c)
 	if err := c.authenticate(args.User); err != nil {
 		c.srv.metrics.refused.Add(1)
 		c.srv.log.Warn("login refused", "remote", c.remote, "user", args.User, "err", err)
