@@ -42,6 +42,7 @@ func newKeyTable(slots int) *keyTable {
 // size is how many keys the table can remember exactly.
 func (t *keyTable) size() int { return len(t.buckets) * bucketWays }
 
+// hash puts neighbouring rows into neighbouring buckets, see keys.Hash.
 func (t *keyTable) hash(key []byte) uint64 { return keys.Hash(t.seed, key) }
 
 func (t *keyTable) bucket(hash uint64) *keyBucket { return &t.buckets[hash&uint64(len(t.buckets)-1)] }
