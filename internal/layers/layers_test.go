@@ -44,7 +44,7 @@ var order = [][]string{
 	{"sql/exec/tableaccess", "sql/exec/rowcontainer", "sql/exec/vecexpr"},
 	{"sql/exec/expr"},
 	{"sql/copyfmt", "sql/optimizer", "sql/planner/plantest", "sql/planner", "sql/plan"},
-	{"sql/inverted", "sql/rowcodec", "sql/catalog"},
+	{"sql/inverted", "sql/rowcodec", "sql/catalog", "sql/catalog/membership"},
 	{"sql/builtin"},
 	{"sql/builtin/catalogfuncs", "sql/builtin/sessionfuncs", "sql/builtin/aggfuncs", "sql/builtin/searchfuncs", "sql/builtin/netfuncs", "sql/builtin/geofuncs", "sql/builtin/typefuncs",
 		"sql/builtin/jsonfuncs", "sql/builtin/rangefuncs", "sql/builtin/arrayfuncs", "sql/builtin/formatfuncs", "sql/builtin/datefuncs",

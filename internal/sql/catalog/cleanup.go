@@ -11,7 +11,6 @@ import (
 	"github.com/lichendb/lichen/internal/hlc"
 	"github.com/lichendb/lichen/internal/keys"
 	"github.com/lichendb/lichen/internal/kv"
-	"github.com/lichendb/lichen/internal/kvpb"
 	"github.com/lichendb/lichen/internal/lock"
 	"github.com/lichendb/lichen/internal/sql/pgerr"
 )
@@ -189,7 +188,7 @@ func (cl *Cleaner) Run(ctx context.Context) {
 func (cl *Cleaner) Pass(ctx context.Context) (int, error) {
 	n := 0
 	if g := cl.Store.gw; g != nil {
-		if mine, err := g.takeCleaning(ctx); err != nil || !mine {
+		if mine, err := g.member.TakeRole(ctx, sysCleaner, cleaningValidity); err != nil || !mine {
 			return 0, err
 		}
 		if err := cl.Store.findCleanups(ctx); err != nil {
@@ -229,40 +228,8 @@ func (cl *Cleaner) due(now hlc.Timestamp) map[cleanupID]cleanupRecord {
 // cleans.
 const cleaningValidity = 3 * cleanEvery
 
-// cleaning is the record of the node that cleans.
-type cleaning struct {
-	Node         kvpb.NodeID
-	Registration int64 `json:"Incarnation"`
-	Expiration   int64
-}
-
-// takeCleaning reports whether this node is the one that cleans, which it becomes
-// if there is none.
-func (g *gateway) takeCleaning(ctx context.Context) (mine bool, err error) {
-	reg := g.registration.Load()
-	key := keys.SystemKey(sysCleaner)
-	err = g.s.db.Run(ctx, func(ctx context.Context, t *kv.Txn) error {
-		mine = false
-		res, err := t.Lock(ctx, key, lock.Update, lock.WaitBlock)
-		if err != nil {
-			return err
-		}
-		var r cleaning
-		if err := decodeRecord(res.Value, res.Found, &r); err != nil {
-			return err
-		}
-		now := g.clock.PhysicalNow()
-		if res.Found && r.Node != g.node && now <= r.Expiration+int64(g.clock.MaxOffset()) {
-			return nil
-		}
-		mine = reg != 0
-		if !mine {
-			return nil
-		}
-		return putRecord(ctx, t, key, cleaning{g.node, reg, now + int64(cleaningValidity)})
-	})
-	return mine, err
-}
+// sysCleaner names the record of the node that cleans.
+const sysCleaner = "cat/cleaner"
 
 // findCleanups learns of the records of all nodes. The delay of one begins when it
 // is seen first, since its transaction may have ended long after it was made.

@@ -300,7 +300,7 @@ func (c *Collection) commitsUntil() hlc.Timestamp {
 		return hlc.Timestamp{}
 	}
 	until := hlc.Timestamp{WallTime: c.deadline.WallTime + lastWriteGrain} // see freshen
-	c.store.gw.noteUnsettled(until)
+	c.store.gw.member.NoteUnsettled(until)
 	return until
 }
 
@@ -399,7 +399,7 @@ func (s *Store) reload(ctx context.Context, ch *changes) {
 		}
 	}
 	if s.gw != nil {
-		s.gw.distrust()
+		s.gw.member.Distrust()
 	}
 }
 

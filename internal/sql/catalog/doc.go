@@ -13,8 +13,8 @@
 // sequences), usertype.go (types, whose definition every user holds a copy of),
 // cleanup.go (data of dropped objects), temp.go (schemas of temporary relations). There is a file per
 // kind of object and per part of a table (role.go, tablespace.go, foreignkey.go, method.go, …). Where several nodes serve SQL:
-// gateway (gateway.go: whether the node may use its cache), member.go (the records
-// by which gateways know of one another), peers.go (what a node does for changes
+// gateway (gateway.go: whether the node may use its cache), membership (the records
+// by which gateways know of one another, a package of its own), peers.go (what a node does for changes
 // made elsewhere), peerlock.go (what a node that makes one asks of the others),
 // watch.go (nodes that fall silent), refresh.go (reading the catalog again).
 //
@@ -43,40 +43,33 @@
 //
 // With several gateways:
 //
-//  7. A gateway uses cached descriptors only while its lease, less the offset of
-//     clocks, lasts by its own clock; nobody passes over a gateway before having
-//     deleted its records, which takes the lease's end by the deleter's clock
-//     (Collection.enter, gateway.deregister). A gateway that stops or begins anew deletes
-//     its own before that, and leaves the time until which its commits may happen
-//     (gateway.noteLeft).
+//  7. A session uses cached descriptors only while the node's registration is
+//     valid. What its transactions have pinned under a registration that ended is
+//     void, and they can't commit: the node loads everything anew
+//     (Collection.enterFor, gateway.register; M1 and M3 of membership).
 //  8. Before a transaction changes an object, it has locked it on every gateway
 //     that may use it. It lists its lock as active first and reads the records
 //     then, outside its own snapshot, so at any isolation level; a new gateway
 //     commits its records first, asks all others for active locks then, and loads
 //     its cache last. So either the changer reads the new record, or the new
 //     gateway is notified of the lock. A changer that can't be asked is struck off,
-//     and 10 holds (gateway.lockPeers, gateway.register).
-//  9. A gateway whose records were deleted registers again,
-//     loads everything anew; what its transactions had pinned is void and they
-//     can't commit (Collection.enterFor).
-//  10. A change commits only while its gateway is registered as it was when the
-//     transaction began to use the catalog: the commit holds a share lock on the
-//     record (Collection.fence). So after the deletion of a record the outcome of
-//     all changes of that gateway is settled, and others may drop its locks after
-//     reading the catalog again (gateway.watchOnce).
-//  11. A change is published on all gateways, and there before its locks are
+//     and 9 holds (gateway.lockPeers, gateway.register). The stored descriptor is
+//     locked before that, so that changers of one object never hold it on some
+//     gateways each (Collection.lockStored).
+//  9. A change commits only while its gateway is registered as it was when the
+//     transaction began to use the catalog (Collection.fence; M4 of membership). So
+//     after the deletion of a record others may drop the gateway's locks, having
+//     read the catalog again (gateway.watchOnce).
+//  10. A change is published on all gateways, and there before its locks are
 //     released, before its statement returns (gateway.announceEnd); this may be cut
 //     short after releaseWait, while the locks stay.
-//  12. The stored descriptor is locked before the object is on any gateway, so that
-//     changers of one object never hold it on some gateways each
-//     (Collection.lockStored).
-//  13. What was read back is published in the order it was read
+//  11. What was read back is published in the order it was read
 //     (gateway.rereads), and only if it differs from what is there
 //     (Store.publishFresh).
 //
 // Of listings and lookups without a pin:
 //
-//  14. They show what the transaction sees: its own changes over what was committed last,
+//  12. They show what the transaction sees: its own changes over what was committed last,
 //     or the past that it reads. A listing is made once for all sessions and dropped with
 //     the generation it is of, or with the next change of the transaction that it belongs
 //     to (Store.committed, changes.apply, TestListing).

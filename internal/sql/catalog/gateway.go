@@ -10,8 +10,8 @@ import (
 	"github.com/lichendb/lichen/internal/concurrency"
 	"github.com/lichendb/lichen/internal/hlc"
 	"github.com/lichendb/lichen/internal/kvpb"
-	"github.com/lichendb/lichen/internal/lock"
 	"github.com/lichendb/lichen/internal/sleep"
+	"github.com/lichendb/lichen/internal/sql/catalog/membership"
 	"github.com/lichendb/lichen/internal/sql/pgerr"
 )
 
@@ -24,13 +24,8 @@ type Peers interface {
 	RemoteWait(txn kvpb.TxnID, to kvpb.NodeID) (done func())
 }
 
-// How long a gateway's record is valid, how often it is renewed, and the waits
-// of those who depend on it.
+// The waits of those who depend on a gateway's registration.
 const (
-	gatewayValidity = 9 * time.Second
-	gatewayRenew    = 3 * time.Second
-	// gatewayWait is how long a statement waits for a renewal.
-	gatewayWait = 5 * time.Second
 	// commitMargin is how long a record must be valid when a commit is sent.
 	commitMargin = 2 * time.Second
 	// peerDeadline bounds one call, lockPoll the part of it that a peer may spend
@@ -53,35 +48,22 @@ const (
 
 // timing are the constants above; tests set others.
 type timing struct {
-	validity, renew, wait, margin, deadline, poll, backoff, watch, maxLock, release time.Duration
+	margin, deadline, poll, backoff, watch, maxLock, release time.Duration
 }
 
 func defaultTiming() timing {
 	return timing{
-		gatewayValidity, gatewayRenew, gatewayWait, commitMargin, peerDeadline, lockPoll, peerBackoff, watchEvery,
-		maxLockWait, releaseWait,
+		commitMargin, peerDeadline, lockPoll, peerBackoff, watchEvery, maxLockWait, releaseWait,
 	}
 }
 
 // gateway is what a Store has beyond its cache when other nodes change the
 // catalog too.
 type gateway struct {
-	s           *Store
-	node        kvpb.NodeID
-	incarnation int64
-	peers       Peers
-	clock       *hlc.Clock
+	s      *Store
+	member *membership.Membership // the node's own
+	peers  Peers
 	timing
-
-	// validUntil is the physical time, by this node's clock, up to which cached
-	// descriptors may be used; 0: they may not.
-	validUntil atomic.Int64
-	// epoch counts the registrations. What a transaction has pinned under another
-	// one than the present is void.
-	epoch        atomic.Uint64
-	registration atomic.Int64 // the present one; 0: none
-	// unsettled is until when commits of this node whose outcome is unknown may happen.
-	unsettled atomic.Int64
 
 	// rereads orders reading the catalog back and publishing what was read.
 	rereads sleep.Mutex
@@ -111,13 +93,17 @@ type activeTxn struct {
 
 func newGateway(s *Store, o Options) *gateway {
 	g := &gateway{
-		s: s, node: o.Node, incarnation: o.Incarnation, peers: o.Peers, clock: o.Clock, timing: defaultTiming(),
+		s: s, peers: o.Peers, timing: defaultTiming(),
 		active: map[concurrency.TxnID]*activeTxn{}, remote: map[concurrency.TxnID]*remoteTxn{},
 		known: map[kvpb.NodeID]int64{}, rereads: sleep.NewMutex(), loaded: make(chan struct{}),
 	}
-	if g.clock == nil {
-		g.clock = o.DB.Clock()
+	clock := o.Clock
+	if clock == nil {
+		clock = o.DB.Clock()
 	}
+	g.member = membership.New(membership.Options{
+		DB: o.DB, Clock: clock, Node: o.Node, Incarnation: o.Incarnation, Timing: membership.DefaultTiming(),
+	})
 	return g
 }
 
@@ -137,7 +123,7 @@ func (s *Store) StartGateway(ctx context.Context) error {
 		if err == nil {
 			break
 		}
-		if !errors.Is(err, errStruckOff) || ctx.Err() != nil {
+		if !errors.Is(err, membership.ErrStruckOff) || ctx.Err() != nil {
 			return err
 		}
 	}
@@ -159,17 +145,13 @@ func (s *Store) StopGateway(ctx context.Context) error {
 		return nil
 	}
 	g.halt()
-	reg := g.registration.Swap(0)
-	if reg == 0 {
-		return nil
-	}
-	return g.deregister(ctx, g.node, reg, false)
+	return g.member.Leave(ctx)
 }
 
 // halt stops the goroutines and the use of cached descriptors.
 func (g *gateway) halt() {
 	g.stopped.Store(true)
-	g.validUntil.Store(0)
+	g.member.ValidUntil.Store(0)
 	g.mu.Lock()
 	cancel := g.cancel
 	g.cancel = nil
@@ -179,18 +161,32 @@ func (g *gateway) halt() {
 	}
 	g.done.Wait()
 	g.notifying.Wait()
-	g.validUntil.Store(0)
+	g.member.ValidUntil.Store(0)
 }
 
-// valid reports whether cached descriptors may be used for margin from now.
-func (g *gateway) valid(margin time.Duration) bool {
-	return g.clock.PhysicalNow()+int64(margin) < g.validUntil.Load()
+// register makes the node a gateway: others know of it, it learns the locks that they hold, and
+// loads the catalog. It returns when the node may serve.
+func (g *gateway) register(ctx context.Context) error {
+	reg, err := g.member.Begin(ctx)
+	if err != nil {
+		return err
+	}
+	if err := g.inherit(ctx); err != nil {
+		return err
+	}
+	if err := g.loadAll(ctx); err != nil {
+		return err
+	}
+	if err := g.member.Complete(reg); err != nil {
+		return err
+	}
+	g.once.Do(func() { close(g.loaded) })
+	return g.member.Renew(ctx)
 }
 
-// lose makes everything that transactions have pinned so far void.
-func (g *gateway) lose() {
-	g.validUntil.Store(0)
-	g.epoch.Add(1)
+func (g *gateway) keepAlive(ctx context.Context) {
+	defer g.done.Done()
+	g.member.KeepAlive(ctx, g.register)
 }
 
 // knows waits until what the node has cached is what the cluster has, if there are others.
@@ -201,24 +197,7 @@ func (g *gateway) knows(ctx context.Context) error {
 	case g.halted():
 		return pgerr.New(pgerr.CannotConnectNow, "the database system is shutting down")
 	}
-	return g.awaitValid(ctx, 0)
-}
-
-// awaitValid waits for the renewal of the node's registration.
-func (g *gateway) awaitValid(ctx context.Context, margin time.Duration) error {
-	deadline := time.NewTimer(g.wait)
-	defer deadline.Stop()
-	for !g.valid(margin) {
-		select {
-		case <-time.After(g.backoff):
-		case <-deadline.C:
-			return pgerr.New(pgerr.CannotConnectNow, "this node has lost contact with its cluster").
-				WithHint("Try again, or connect to another node.")
-		case <-ctx.Done():
-			return ctx.Err()
-		}
-	}
-	return nil
+	return g.member.AwaitValid(ctx, 0)
 }
 
 // enter makes sure that the node's descriptors are those of the cluster, and that
@@ -230,35 +209,16 @@ func (c *Collection) enter(ctx context.Context) error {
 	return c.enterFor(ctx, 0)
 }
 
-func (c *Collection) enterFor(ctx context.Context, margin time.Duration) error {
-	g := c.store.gw
-	for {
-		// In this order: lose ends the validity before it raises the epoch.
-		epoch := g.epoch.Load()
-		if g.valid(margin) {
-			if c.epoch == 0 {
-				c.epoch = epoch
-			}
-			if c.epoch != epoch {
-				return errLost()
-			}
-			return nil
-		}
-		if err := g.awaitValid(ctx, margin); err != nil {
-			return err
-		}
-	}
+func (c *Collection) enterFor(ctx context.Context, margin time.Duration) (err error) {
+	c.epoch, err = c.store.gw.member.Admit(ctx, c.epoch, margin)
+	return err
 }
 
 // Void reports whether what the transaction has pinned counts no more: it can only
 // begin anew.
 func (c *Collection) Void() bool {
 	g := c.store.gw
-	return g != nil && c.epoch != 0 && g.epoch.Load() != c.epoch
-}
-
-func errLost() error {
-	return &kvpb.RetryError{Reason: "this node had lost contact with its cluster while the transaction ran"}
+	return g != nil && g.member.Void(c.epoch)
 }
 
 // fence makes sure that the transaction commits only while the node is registered
@@ -275,22 +235,7 @@ func (c *Collection) fence(ctx context.Context) error {
 	if c.changes == nil {
 		return nil
 	}
-	reg := g.registration.Load()
-	if g.epoch.Load() != c.epoch {
-		return errLost()
-	}
-	res, err := c.txn.Lock(ctx, memberKey(g.node), lock.Share, lock.WaitBlock)
-	if err != nil {
-		return err
-	}
-	m, err := decodeMember(res.Value, res.Found)
-	if err != nil {
-		return err
-	}
-	if m.Registration != reg {
-		return errLost()
-	}
-	return nil
+	return g.member.Hold(ctx, c.txn, c.epoch)
 }
 
 // CommitDeadline returns the highest timestamp at which writes of the transaction
@@ -302,31 +247,7 @@ func (c *Collection) CommitDeadline() hlc.Timestamp {
 	if g == nil || c.epoch == 0 {
 		return hlc.Timestamp{}
 	}
-	// In this order: lose ends the validity before it raises the epoch, so what is read
-	// here is not that of a later registration.
-	until := max(g.validUntil.Load(), 1)
-	if g.epoch.Load() != c.epoch {
-		until = 1
-	}
-	c.deadline = c.deadline.Max(hlc.Timestamp{WallTime: until})
-	return hlc.Timestamp{WallTime: until}
-}
-
-// noteUnsettled notes that a commit whose outcome is unknown may happen until a time.
-func (g *gateway) noteUnsettled(until hlc.Timestamp) {
-	for {
-		old := g.unsettled.Load()
-		if old >= until.WallTime || g.unsettled.CompareAndSwap(old, until.WallTime) {
-			return
-		}
-	}
-}
-
-// distrust has everything read again: the node does not know what it has
-// committed. Nobody uses the cache until then.
-func (g *gateway) distrust() {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	g.registration.Store(0)
-	g.lose()
+	until := hlc.Timestamp{WallTime: g.member.CommitDeadline(c.epoch)}
+	c.deadline = c.deadline.Max(until)
+	return until
 }

@@ -76,7 +76,7 @@ func gatewaysAtRandom(t *testing.T, faults bool) {
 	want := c.nodes[0].commentOf(t, "a")
 	for _, n := range c.nodes {
 		if got := n.commentOf(t, "a"); len(got) != len(want) || len(got) != int(h.returned.Load()) {
-			t.Errorf("node %d is at version %d, node 1 at %d, of %d", n.cat.gw.node, len(got), len(want), h.returned.Load())
+			t.Errorf("node %d is at version %d, node 1 at %d, of %d", n.cat.gw.member.Node, len(got), len(want), h.returned.Load())
 		}
 	}
 	t.Logf("%d changes, %d writes", h.returned.Load(), len(h.writes))

@@ -12,6 +12,7 @@ import (
 	"github.com/lichendb/lichen/internal/keys"
 	"github.com/lichendb/lichen/internal/kv"
 	"github.com/lichendb/lichen/internal/kvpb"
+	"github.com/lichendb/lichen/internal/sql/catalog/membership"
 	"github.com/lichendb/lichen/internal/sql/pgerr"
 )
 
@@ -67,7 +68,7 @@ func (n *peerNet) setCut(id kvpb.NodeID, cut bool) {
 
 func testTiming(validity time.Duration) timing {
 	return timing{
-		validity: validity, renew: validity / 4, wait: 10 * validity, margin: validity / 10, deadline: validity / 2,
+		margin: validity / 10, deadline: validity / 2,
 		poll: 40 * time.Millisecond, backoff: 2 * time.Millisecond, watch: 20 * time.Millisecond,
 		maxLock: time.Minute, release: time.Minute,
 	}
@@ -96,6 +97,9 @@ func (c *gateways) make(validity time.Duration) *node {
 		DB: c.kv.db, Node: id, Incarnation: int64(id), Peers: peerEnd{c.net, id},
 	})
 	s.gw.timing = testTiming(validity)
+	s.gw.member.Timing = membership.Timing{
+		Validity: validity, Renew: validity / 4, Wait: 10 * validity, Backoff: s.gw.backoff, Deadline: validity / 2,
+	}
 	n := &node{store: c.kv.store, db: c.kv.db, cat: s}
 	c.nodes = append(c.nodes, n)
 	c.net.mu.Lock()
@@ -136,7 +140,7 @@ func (c *gateways) die(i int) {
 // revive lets it live again, not knowing that it was gone.
 func (c *gateways) revive(i int) {
 	g := c.nodes[i].cat.gw
-	c.net.setCut(g.node, false)
+	c.net.setCut(g.member.Node, false)
 	run, cancel := context.WithCancel(ctx)
 	g.mu.Lock()
 	g.cancel = cancel
@@ -433,11 +437,11 @@ func testDeadPeerIsStruckOff(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.commit()
-	if c.nodes[1].cat.gw.valid(0) {
+	if c.nodes[1].cat.gw.member.Valid(0) {
 		t.Fatal("changed while another gateway's record was valid")
 	}
 	// Cut off, it serves nobody.
-	c.nodes[1].cat.gw.wait = 10 * time.Millisecond
+	c.nodes[1].cat.gw.member.Timing.Wait = 10 * time.Millisecond
 	fresh.begin(kv.TxnOptions{})
 	if _, _, err := fresh.FindRelation(ctx, "", "", "a"); pgerr.CodeOf(err) != pgerr.CannotConnectNow {
 		t.Errorf("a gateway without a record: %v", err)
@@ -446,7 +450,7 @@ func testDeadPeerIsStruckOff(t *testing.T) {
 	if _, err := c.nodes[1].cat.DatabaseByName(ctx, "nosuch"); pgerr.CodeOf(err) != pgerr.CannotConnectNow {
 		t.Errorf("a database that a gateway without a record does not know: %v", err)
 	}
-	c.nodes[1].cat.gw.wait = 5 * time.Second
+	c.nodes[1].cat.gw.member.Timing.Wait = 5 * time.Second
 	c.revive(1)
 	if got := c.nodes[1].commentOf(t, "a"); got != "new" {
 		t.Errorf("after it is back: %q", got)
@@ -479,20 +483,20 @@ func TestCoordinatorDies(t *testing.T) {
 				c.die(0)
 				for _, n := range c.nodes[1:] { // both wait for the lock to be dropped
 					if got := n.commentOf(t, "a"); got != want {
-						t.Errorf("node %d: %q, want %q", n.cat.gw.node, got, want)
+						t.Errorf("node %d: %q, want %q", n.cat.gw.member.Node, got, want)
 					}
 				}
 				if when == "committed" {
 					for _, n := range c.nodes[1:] {
 						if got := n.commentOf(t, "b"); got != "" {
-							t.Errorf("node %d does not know a table that was created: %q", n.cat.gw.node, got)
+							t.Errorf("node %d does not know a table that was created: %q", n.cat.gw.member.Node, got)
 						}
 					}
 					c.revive(0)
 					s.Committed(ctx)
 					return
 				}
-				s.n.cat.gw.validUntil.Store(1 << 62) // as if it had looked long ago
+				s.n.cat.gw.member.ValidUntil.Store(1 << 62) // as if it had looked long ago
 				if err := s.tryCommit(); !kv.IsRetryable(err) {
 					t.Errorf("a change was committed after its locks were dropped: %v", err)
 				}

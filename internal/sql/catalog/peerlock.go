@@ -10,6 +10,7 @@ import (
 	"github.com/lichendb/lichen/internal/hlc"
 	"github.com/lichendb/lichen/internal/kvpb"
 	"github.com/lichendb/lichen/internal/plant"
+	"github.com/lichendb/lichen/internal/sql/catalog/membership"
 )
 
 // activate notes that the transaction is about to be announced to other gateways. It comes
@@ -32,7 +33,7 @@ func (g *gateway) activate(c *Collection, ids ...ID) {
 // no snapshot fits the object.
 func (g *gateway) lockPeers(ctx context.Context, c *Collection, id ID) (hlc.Timestamp, error) {
 	g.activate(c, id)
-	ms, err := g.members(ctx)
+	ms, err := g.member.Members(ctx)
 	if err != nil {
 		return hlc.Timestamp{}, err
 	}
@@ -46,12 +47,12 @@ func (g *gateway) lockPeers(ctx context.Context, c *Collection, id ID) (hlc.Time
 	timer := time.AfterFunc(time.Until(limit), func() { cancel(timedOut) })
 	defer timer.Stop()
 	var mu sync.Mutex
-	since := ms.left
+	since := ms.Left
 	if plant.On(plant.PeersUnlocked) {
 		return since, nil
 	}
 	start, holds := c.txn.ReadTimestamp(), slices.Clone(c.stored)
-	err = eachMember(ms.all, func(m member) error {
+	err = eachMember(ms.All, func(m membership.Member) error {
 		defer g.peers.RemoteWait(kvpb.TxnID(c.txnID()), m.Node)()
 		req := &peerRequest{Kind: askLock, Txn: c.txnID(), Start: start, IDs: []ID{id}, Holds: holds, NoWait: c.noWait}
 		got, err := g.lockAt(ctx, m, req)
@@ -67,7 +68,7 @@ func (g *gateway) lockPeers(ctx context.Context, c *Collection, id ID) (hlc.Time
 }
 
 // eachMember calls f for all at once and returns the first error.
-func eachMember(all []member, f func(member) error) error {
+func eachMember(all []membership.Member, f func(membership.Member) error) error {
 	errs := make(chan error, len(all))
 	for _, m := range all {
 		go func() { errs <- f(m) }()
@@ -82,7 +83,7 @@ func eachMember(all []member, f func(member) error) error {
 }
 
 // lockAt asks one gateway for a lock until it grants it or is registered no more.
-func (g *gateway) lockAt(ctx context.Context, m member, req *peerRequest) (hlc.Timestamp, error) {
+func (g *gateway) lockAt(ctx context.Context, m membership.Member, req *peerRequest) (hlc.Timestamp, error) {
 	for {
 		a, err := g.call(ctx, m.Node, req)
 		switch {
@@ -97,16 +98,16 @@ func (g *gateway) lockAt(ctx context.Context, m member, req *peerRequest) (hlc.T
 		case err == nil:
 			continue // it waits for its sessions
 		}
-		if gone, _ := g.gone(ctx, m); gone {
-			ms, err := g.members(ctx)
+		if gone, _ := g.member.Gone(ctx, m); gone {
+			ms, err := g.member.Members(ctx)
 			if err != nil {
 				return a.Since, err
 			}
-			if now, ok := ms.find(m.Node); ok {
+			if now, ok := ms.Find(m.Node); ok {
 				m = now // it has inherited the lock, or will grant it
 				continue
 			}
-			return ms.left, nil
+			return ms.Left, nil
 		}
 		if err := g.rest(ctx, g.backoff); err != nil {
 			return a.Since, context.Cause(ctx)
@@ -181,23 +182,23 @@ func (g *gateway) announceEnd(n *announcement, wait bool) {
 // notifyAll notifies every gateway that is registered now; one that registers later
 // reads the catalog as it is then. It goes on until the node stops.
 func (g *gateway) notifyAll(ctx context.Context, n *announcement) {
-	var ms members
+	var ms membership.Members
 	for {
 		var err error
-		if ms, err = g.members(ctx); err == nil {
+		if ms, err = g.member.Members(ctx); err == nil {
 			break
 		}
 		if g.halted() || g.rest(ctx, g.backoff) != nil {
 			return
 		}
 	}
-	_ = eachMember(ms.all, func(m member) error {
+	_ = eachMember(ms.All, func(m membership.Member) error {
 		req := n.req
 		for {
 			if _, err := g.call(ctx, m.Node, &req); err == nil {
 				return nil
 			}
-			if gone, _ := g.gone(ctx, m); gone || g.halted() {
+			if gone, _ := g.member.Gone(ctx, m); gone || g.halted() {
 				return nil
 			}
 			if err := g.rest(ctx, g.backoff); err != nil {
@@ -212,17 +213,17 @@ func (g *gateway) halted() bool { return g.stopped.Load() }
 
 // forgetSequence notifies the other gateways that a sequence was set.
 func (g *gateway) forgetSequence(ctx context.Context, id sequenceID) error {
-	ms, err := g.members(ctx)
+	ms, err := g.member.Members(ctx)
 	if err != nil {
 		return err
 	}
-	return eachMember(ms.all, func(m member) error {
+	return eachMember(ms.All, func(m membership.Member) error {
 		for {
 			req := &peerRequest{Kind: askForget, IDs: []ID{id.id}, Storage: id.storage}
 			if _, err := g.call(ctx, m.Node, req); err == nil {
 				return nil
 			}
-			if gone, _ := g.gone(ctx, m); gone {
+			if gone, _ := g.member.Gone(ctx, m); gone {
 				return nil
 			}
 			if err := g.rest(ctx, g.backoff); err != nil {
@@ -237,13 +238,13 @@ func (g *gateway) forgetSequence(ctx context.Context, id sequenceID) error {
 func (g *gateway) sessionsOf(db ID) int {
 	ctx, cancel := context.WithTimeout(context.Background(), g.deadline)
 	defer cancel()
-	ms, err := g.members(ctx)
+	ms, err := g.member.Members(ctx)
 	if err != nil {
 		return 0
 	}
 	var mu sync.Mutex
 	n := 0
-	_ = eachMember(ms.all, func(m member) error {
+	_ = eachMember(ms.All, func(m membership.Member) error {
 		a, err := g.call(ctx, m.Node, &peerRequest{Kind: askSessions, IDs: []ID{db}})
 		mu.Lock()
 		n += a.Sessions

@@ -308,7 +308,7 @@ func (g *gateway) drop(txn concurrency.TxnID) {
 func (g *gateway) call(ctx context.Context, to kvpb.NodeID, r *peerRequest) (a peerAnswer, err error) {
 	ctx, cancel := context.WithTimeout(ctx, g.deadline)
 	defer cancel()
-	r.Registration = g.registration.Load()
+	r.Registration = g.member.Registration()
 	req, err := json.Marshal(r)
 	if err != nil {
 		return a, err
@@ -324,11 +324,11 @@ func (g *gateway) call(ctx context.Context, to kvpb.NodeID, r *peerRequest) (a p
 // called when the node's registration is written: whoever locks an object from
 // then on finds it.
 func (g *gateway) inherit(ctx context.Context) error {
-	ms, err := g.members(ctx)
+	ms, err := g.member.Members(ctx)
 	if err != nil {
 		return err
 	}
-	for _, m := range ms.all {
+	for _, m := range ms.All {
 		for {
 			a, err := g.call(ctx, m.Node, &peerRequest{Kind: askList})
 			if err == nil {
@@ -340,7 +340,7 @@ func (g *gateway) inherit(ctx context.Context) error {
 				}
 				break
 			}
-			if gone, _ := g.gone(ctx, m); gone {
+			if gone, _ := g.member.Gone(ctx, m); gone {
 				break
 			}
 			if err := g.rest(ctx, g.backoff); err != nil {

@@ -164,23 +164,7 @@ func (s *Store) load(ctx context.Context) error {
 
 // scanSystem calls f for every system key that begins with prefix.
 func scanSystem(ctx context.Context, txn *kv.Txn, prefix string, f func(k, v []byte) error) error {
-	span := keys.SystemSpan(prefix)
-	var page kv.ScanResult
-	for start := span.Start; start != nil; {
-		if err := txn.Scan(ctx, start, span.End, kv.ScanOptions{}, &page); err != nil {
-			return err
-		}
-		for i := range page.Len() {
-			if err := f(page.Key(i), page.Value(i)); err != nil {
-				return err
-			}
-		}
-		start = append([]byte(nil), page.Resume...)
-		if page.Resume == nil {
-			start = nil
-		}
-	}
-	return nil
+	return kv.Each(ctx, txn, keys.SystemSpan(prefix), func(k, v []byte) (more bool, err error) { return true, f(k, v) })
 }
 
 // setDescriptor makes d, nil for dropped, the newest version of id. The caller

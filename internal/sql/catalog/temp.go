@@ -39,7 +39,7 @@ const (
 // SetTempOwner says under which name the session makes temporary objects.
 func (c *Collection) SetTempOwner(o TempOwner) {
 	if g := c.store.gw; g != nil {
-		o.Incarnation = g.incarnation
+		o.Incarnation = g.member.Incarnation
 	}
 	c.temp.owner = o
 }
@@ -154,12 +154,12 @@ func (s *Store) Incarnations(ctx context.Context) (map[kvpb.NodeID]int64, error)
 	if s.gw == nil {
 		return nil, nil
 	}
-	ms, err := s.gw.members(ctx)
+	ms, err := s.gw.member.Members(ctx)
 	if err != nil {
 		return nil, err
 	}
 	incarnations := map[kvpb.NodeID]int64{}
-	for _, m := range ms.all {
+	for _, m := range ms.All {
 		incarnations[m.Node] = m.Incarnation
 	}
 	return incarnations, nil

@@ -25,15 +25,15 @@ func (g *gateway) watchOnce(ctx context.Context) error {
 	g.mu.Lock() // before reading who is there: their nodes were then
 	held := maps.Clone(g.remote)
 	g.mu.Unlock()
-	ms, err := g.members(ctx)
+	ms, err := g.member.Members(ctx)
 	if err != nil {
 		return err
 	}
 	unsure := false
 	now := map[kvpb.NodeID]int64{}
-	for _, m := range ms.all {
-		if g.clock.PhysicalNow() > m.expires {
-			if gone, err := g.gone(ctx, m); err == nil && gone {
+	for _, m := range ms.All {
+		if g.member.Expired(m) {
+			if gone, err := g.member.Gone(ctx, m); err == nil && gone {
 				unsure = true
 				continue
 			}
