@@ -300,7 +300,7 @@ func runSchemas(t *testing.T, seed uint64, length time.Duration) {
 	w := newSchemas()
 	simulated(t, seed, setting{
 		nodes: sizeOf(seed), length: length, faults: everything(), cuts: []string{schemaRow(0), schemaRow(4)}, points: w.points(),
-		least: leastOps / 4,
+		least: leastOps / 8, // after a commit of unknown outcome all wait for its deadline
 	}, w)
 	t.Logf("schemas: %d changes", len(w.changes))
 }
