@@ -238,10 +238,32 @@ func TestWatchOfBusyConnections(t *testing.T) {
 	idle.until('Z')
 }
 
+// TestSilentLeavesDescriptors fills the descriptors of SQL connections with silent ones: a client gets in, and
+// is refused once all belong to sessions.
+func TestSilentLeavesDescriptors(t *testing.T) {
+	s, addr := newServer(t, func(o *Options) { o.MaxConns = 2 })
+	s.grace = 0
+	for range 2 {
+		dial(t, addr).write([]byte{0}) // says no more
+	}
+	for s.taken() < 2 {
+		runtime.Gosched()
+	}
+	for range 2 {
+		if _, got := login(t, addr); got != "" {
+			t.Fatal(got)
+		}
+	}
+	if _, got := login(t, addr); !strings.HasPrefix(got, "E FATAL 53300 sorry, too many clients already") {
+		t.Errorf("beside two sessions: %q", got)
+	}
+}
+
 // TestDescriptors: connections beyond what the process may have open are told so, whether they have a session
 // or not, and are served when others have ended.
 func TestDescriptors(t *testing.T) {
 	s, addr := newServer(t, func(o *Options) { o.MaxConns = 2 })
+	s.grace = time.Hour
 	first, _ := login(t, addr)
 	dial(t, addr).write([]byte{0}) // says no more
 	for s.taken() < 2 {

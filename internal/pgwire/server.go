@@ -182,7 +182,8 @@ func (s *Server) add(c *conn) error {
 	if s.mu.draining {
 		return s.closed
 	}
-	if len(s.mu.conns) >= s.maxConns {
+	// A connection that is dropped stays among conns until its goroutine ends; its descriptor is free.
+	if len(s.mu.conns) >= s.maxConns && !s.dropSilent() {
 		return errDescriptors
 	}
 	if s.mu.starting >= s.maxStarting() && !s.dropSilent() {
