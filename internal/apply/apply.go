@@ -5,7 +5,6 @@ import (
 	"encoding/binary"
 	"fmt"
 
-	"github.com/lichendb/lichen/internal/encoding"
 	"github.com/lichendb/lichen/internal/hlc"
 	"github.com/lichendb/lichen/internal/keys"
 	"github.com/lichendb/lichen/internal/kvpb"
@@ -207,19 +206,15 @@ func (a *Applier) command(boundsGen uint64, cmd []byte) error {
 		}
 	}
 	for p := cmd[headerLen:]; ok && len(p) > 0; {
-		kind := opKind(p[0])
-		var key, value []byte
+		var o operation
 		var err error
-		if key, p, err = encoding.DecodeLenBytes(p[1:]); err != nil {
-			return ErrDamaged
+		if o, p, err = nextOperation(p); err != nil {
+			return err
 		}
-		if value, p, err = encoding.DecodeLenBytes(p); err != nil {
-			return ErrDamaged
-		}
-		if kind == opDescriptor || kind == opSplit || kind == opMerge {
-			ok, err = a.describe(kind, key, value)
+		if o.kind == opDescriptor || o.kind == opSplit || o.kind == opMerge {
+			ok, err = a.describe(o.kind, o.key, o.value)
 		} else {
-			err = a.operation(kind, c.TS, key, value)
+			err = a.operation(o.kind, c.TS, o.key, o.value)
 		}
 		if err != nil {
 			return err

@@ -1,7 +1,6 @@
 package apply
 
 import (
-	"github.com/lichendb/lichen/internal/encoding"
 	"github.com/lichendb/lichen/internal/hlc"
 	"github.com/lichendb/lichen/internal/keys"
 )
@@ -40,16 +39,12 @@ func Changes(entry []byte, took []bool, fn func(Change), end func() error) error
 		}
 		ts, _ := timestamp(cmd[headerLen-12 : headerLen])
 		for p := cmd[headerLen:]; len(p) > 0; {
-			c := Change{TS: ts}
-			kind := opKind(p[0])
+			var o operation
 			var err error
-			if c.Key, p, err = encoding.DecodeLenBytes(p[1:]); err != nil {
-				return ErrDamaged
+			if o, p, err = nextOperation(p); err != nil {
+				return err
 			}
-			if c.Value, p, err = encoding.DecodeLenBytes(p); err != nil {
-				return ErrDamaged
-			}
-			if c.classify(kind) {
+			if c := (Change{Key: o.key, Value: o.value, TS: ts}); c.classify(o.kind) {
 				fn(c)
 			}
 		}

@@ -159,6 +159,24 @@ func AppendEntry(entry []byte, boundsGen uint64, command []byte) []byte {
 	return append(entry, command...)
 }
 
+// operation is what a command does, in the format of Builder.
+type operation struct {
+	kind       opKind
+	key, value []byte
+}
+
+// nextOperation reads the first of a command's operations and returns those after it.
+func nextOperation(p []byte) (o operation, rest []byte, err error) {
+	o.kind = opKind(p[0])
+	if o.key, p, err = encoding.DecodeLenBytes(p[1:]); err != nil {
+		return o, nil, ErrDamaged
+	}
+	if o.value, p, err = encoding.DecodeLenBytes(p); err != nil {
+		return o, nil, ErrDamaged
+	}
+	return o, p, nil
+}
+
 // AnyBounds is given for commands that hold between any bounds.
 const AnyBounds = 0
 

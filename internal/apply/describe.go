@@ -47,6 +47,35 @@ func (a *Applier) describe(kind opKind, key, value []byte) (ok bool, err error) 
 	return true, a.batch.Set(keys.RangeDescriptor(uint64(a.id)), EncodeDescriptor(t.Desc))
 }
 
+// Freezes returns the descriptors in an entry that freeze its range for a merge. Whether they take
+// effect only Applier.Entry tells.
+func Freezes(entry []byte) (found []*kvpb.RangeDescriptor, err error) {
+	err = Commands(entry, func(_ uint64, cmd []byte) error {
+		if len(cmd) < headerLen {
+			return nil // a barrier
+		}
+		for p := cmd[headerLen:]; len(p) > 0; {
+			var o operation
+			var err error
+			if o, p, err = nextOperation(p); err != nil {
+				return err
+			}
+			if o.kind != opDescriptor {
+				continue
+			}
+			d, err := DecodeDescriptor(o.value)
+			if err != nil {
+				return err
+			}
+			if d.Into != 0 {
+				found = append(found, d)
+			}
+		}
+		return nil
+	})
+	return found, err
+}
+
 // Describe replaces the descriptor as part of the entry added last, for changes
 // that follow from it alone.
 func (a *Applier) Describe(d *kvpb.RangeDescriptor) error {

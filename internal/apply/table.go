@@ -63,22 +63,18 @@ func (a *Applier) table(ts hlc.Timestamp, cmd []byte) (done bool, err error) {
 // putAll puts the versions of the operations into a table; ordered is false if they are not ascending puts.
 func putAll(t *storage.TableWriter, ts hlc.Timestamp, ops []byte) (ordered bool, err error) {
 	for p := ops; len(p) > 0; {
-		kind := opKind(p[0])
-		var key, value []byte
-		if key, p, err = encoding.DecodeLenBytes(p[1:]); err != nil {
-			return false, ErrDamaged
+		var o operation
+		if o, p, err = nextOperation(p); err != nil {
+			return false, err
 		}
-		if value, p, err = encoding.DecodeLenBytes(p); err != nil {
-			return false, ErrDamaged
-		}
-		switch kind {
+		switch o.kind {
 		case opTable:
 			continue
 		case opPut:
 		default:
 			return false, nil
 		}
-		switch err := mvcc.PutInTable(t, key, ts, value); {
+		switch err := mvcc.PutInTable(t, o.key, ts, o.value); {
 		case errors.Is(err, storage.ErrKeyOrder):
 			return false, nil
 		case err != nil:

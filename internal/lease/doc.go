@@ -53,6 +53,9 @@
 //  11. Raft is asked to transfer a leadership in its own term only, after the record of its row locks
 //     was proposed or they were given up; until then it is not reclaimed. (Lease.Reclaims;
 //     testdata/leases/transfer; TestLocksSurvive in sim)
+//  12. A leader that steps down by its own doing, since its log is full or it is no voter any more, asks the
+//     voters to campaign until a message of a later term comes: they support its store, and would wait for it.
+//     (Election.stepsDown, askCandidate; testdata/elections/timeout_now; TestDemotedLeader in store)
 //
 // # Concurrency
 //

@@ -33,9 +33,11 @@ type Election struct {
 	ticks int
 	// deferred is when the replica last voted for another, or noticed a later term.
 	deferred time.Time
-	// fullAt is when the log had no room last, stepDown how a leadership ended of that.
-	fullAt   time.Time
-	stepDown *StepDown
+	// fullAt is when the log had no room last.
+	fullAt time.Time
+	// stepDown is the end of the replica's leadership, as long as it asks others to campaign. Any
+	// goroutine may read the term.
+	stepDown atomic.Pointer[StepDown]
 	// split is who may lead the range yet that a split has made.
 	split SplitLeader
 	// leaderInc is the incarnation of the leader's node when the replica learned of the leader or last
@@ -117,6 +119,8 @@ const (
 	KnowLeader
 	// LogFull: the log has no room. With a Term, the replica led in it until now.
 	LogFull
+	// Demoted: the replica led in Term until now, and is no voter any more.
+	Demoted
 	// NewTerm: a message has come of a later term than that which a step-down ended.
 	NewTerm
 )
@@ -216,13 +220,13 @@ type ElectionResult struct {
 // Candidacy returns what the replica does for a leader. It may be called from any goroutine.
 func (e *Election) Candidacy() Candidacy { return Candidacy(e.state.Load()) }
 
-// SteppingDown returns the term in which the replica's leadership ended for a full log, 0 if nobody
-// has led since.
+// SteppingDown returns the term of the replica's leadership that has ended, as long as the replica asks
+// others to campaign; otherwise 0. It may be called from any goroutine.
 func (e *Election) SteppingDown() uint64 {
-	if e.stepDown == nil {
-		return 0
+	if s := e.stepDown.Load(); s != nil {
+		return s.Term
 	}
-	return e.stepDown.Term
+	return 0
 }
 
 // NoteAnswer takes in that the replica answers its leader with the support that its node gives.
@@ -295,13 +299,20 @@ func (e *Election) stepVote(ev *ElectionEvent, f *ElectionFacts, r *ElectionResu
 	case LogFull:
 		e.fullAt = f.Now
 		if ev.Term != 0 {
-			e.stepDown = &StepDown{Term: ev.Term, Candidates: ev.Candidates}
-			e.askCandidate(r)
-			r.Effects |= Unquiesce // its ticks ask again
+			e.stepsDown(ev, r)
 		}
+	case Demoted:
+		e.stepsDown(ev, r)
 	case NewTerm:
-		e.stepDown = nil // somebody campaigns, or leads
+		e.stepDown.Store(nil) // somebody campaigns, or leads
 	}
+}
+
+// stepsDown asks the first candidate to campaign; the replica's ticks ask the others.
+func (e *Election) stepsDown(ev *ElectionEvent, r *ElectionResult) {
+	e.stepDown.Store(&StepDown{Term: ev.Term, Candidates: ev.Candidates})
+	e.askCandidate(r)
+	r.Effects |= Unquiesce
 }
 
 // start begins the campaign of a replica that was dequeued.
@@ -322,8 +333,8 @@ func (e *Election) tick(f *ElectionFacts, r *ElectionResult) {
 	switch {
 	case !e.needsLeader(f):
 		e.leave(r)
-	case e.stepDown != nil:
-		if e.stepDown.Due() {
+	case e.stepDown.Load() != nil:
+		if e.stepDown.Load().Due() {
 			e.askCandidate(r)
 		}
 	case e.isFull(f):
@@ -447,13 +458,14 @@ func (e *Election) leave(r *ElectionResult) {
 // askCandidate asks the next candidate to campaign. The leadership has ended before, so that nothing
 // is read under it any more.
 func (e *Election) askCandidate(r *ElectionResult) {
-	to, ok := e.stepDown.Ask()
+	s := e.stepDown.Load()
+	to, ok := s.Ask()
 	if !ok {
-		e.stepDown = nil
+		e.stepDown.Store(nil)
 		return
 	}
 	r.Effects |= AskCandidate
-	r.To, r.Term = to, e.stepDown.Term
+	r.To, r.Term = to, s.Term
 }
 
 func (e *Election) change(from, to Candidacy) bool {

@@ -102,10 +102,10 @@ func (s *electionScript) op(f []string) string {
 var electionEvents = map[string]ElectionEventType{
 	"need-leader": NeedLeader, "dequeue": Dequeued, "end-campaign": EndCampaign, "start": Start, "tick": Tick, "campaign-now": CampaignNow,
 	"campaign-first": CampaignFirst, "vote": CallForVotes, "pre-vote": CallForVotes, "granted": Granted, "pre-granted": Granted,
-	"refused": Refused, "timeout-now": TimeoutNow, "later-term": LaterTerm, "elected": Elected, "log-full": LogFull, "new-term": NewTerm,
+	"refused": Refused, "timeout-now": TimeoutNow, "later-term": LaterTerm, "elected": Elected, "log-full": LogFull, "demoted": Demoted, "new-term": NewTerm,
 }
 
-// event takes in EVENT, with the replica it comes from; log-full TERM CANDIDATE...
+// event takes in EVENT, with the replica it comes from; log-full and demoted TERM CANDIDATE...
 func (s *electionScript) event(f []string) string {
 	typ, ok := electionEvents[f[0]]
 	if !ok {
@@ -113,7 +113,7 @@ func (s *electionScript) event(f []string) string {
 	}
 	e := ElectionEvent{Type: typ, PreVote: strings.HasPrefix(f[0], "pre-"), Forced: f[len(f)-1] == "forced"}
 	switch {
-	case typ == LogFull && len(f) > 1:
+	case (typ == LogFull || typ == Demoted) && len(f) > 1:
 		e.Term = uint64(s.num(f[1]))
 		for _, id := range f[2:] {
 			e.Candidates = append(e.Candidates, kvpb.ReplicaID(s.num(id)))

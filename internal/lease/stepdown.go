@@ -9,11 +9,11 @@ const (
 	maxTimeoutNow   = 30
 )
 
-// StepDown is the end of a leadership whose log is full. Its followers go on to support the store,
-// which answers and reads, so none of them would campaign by itself: it asks them by raft's
-// TimeoutNow, one after the other, until one stands in a later term.
+// StepDown is the end of a leadership by the leader's own doing: its log is full, or it is no voter any
+// more. Its followers go on to support the store, which answers and reads, so none of them would campaign
+// by itself: it asks them by raft's TimeoutNow, one after the other, until one stands in a later term.
 type StepDown struct {
-	Term       uint64
+	Term       uint64           // never changes
 	Candidates []kvpb.ReplicaID // who has most of the log comes first
 	asked      int
 	ticks      int // until the next one is asked

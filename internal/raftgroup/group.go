@@ -69,6 +69,9 @@ type Host interface {
 	// LogFull is called when the leader of a term has stepped down because its log is full. candidates
 	// are the replicas that may lead in its place, sorted by the length of their logs, longest first.
 	LogFull(term uint64, candidates []kvpb.ReplicaID)
+	// Demoted is called when the leader of a term has stepped down since it is no voter any more.
+	// candidates are the voters.
+	Demoted(term uint64, candidates []kvpb.ReplicaID)
 }
 
 // Config is the configuration of a group.
@@ -119,6 +122,7 @@ type Group struct {
 	// starting: the entries being applied were committed before the process began.
 	starting bool
 	led      uint64                 // the term for which this replica has begun to lead
+	leaderIn uint64                 // the term in which raft led at the last Ready, 0 if it did not
 	sender   kvpb.ReplicaDescriptor // of the last message
 	subsumed bool                   // the range is part of another one now
 	// broken is the error that ended the group. Raft must not run any more: it would take a failed

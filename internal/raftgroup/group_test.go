@@ -297,6 +297,8 @@ func (n *node) BeginLeadership(term uint64) { n.c.event("%d leads and serves, te
 func (n *node) EndLeadership()              { n.c.event("%d leads no more", n.id) }
 func (n *node) StopServing()                { n.c.event("%d stops serving", n.id) }
 
+func (n *node) Demoted(uint64, []kvpb.ReplicaID) {}
+
 func (n *node) LogFull(term uint64, candidates []kvpb.ReplicaID) {
 	n.c.event("%d: the log is full, candidates for its term %d: %v", n.id, term, candidates)
 }

@@ -117,6 +117,10 @@ func (g *Group) respond(ms []*pb.Message) error {
 func (g *Group) noteLeadership() {
 	st := g.rn.BasicStatus()
 	leads, term := st.RaftState == raft.StateLeader, st.GetTerm()
+	was := g.leaderIn
+	if g.leaderIn = 0; leads {
+		g.leaderIn = term
+	}
 	if g.led != 0 && (!leads || g.led != term) {
 		g.endLeadership()
 	}
@@ -128,6 +132,9 @@ func (g *Group) noteLeadership() {
 	}
 	if leads && g.led == term || st.RaftState == raft.StateFollower && st.Lead != raft.None {
 		g.host.NoteElected()
+	}
+	if was == term && !leads && !g.votes() {
+		g.host.Demoted(term, g.voters())
 	}
 }
 
@@ -170,7 +177,7 @@ func (g *Group) Fail(err error) error {
 			} else {
 				g.host.EndLeadership()
 			}
-			g.led = 0
+			g.led, g.leaderIn = 0, 0
 			g.InFlight.Fail(cause)
 			g.host.LogFull(term, candidates)
 			return cause
@@ -186,13 +193,23 @@ func (g *Group) Fail(err error) error {
 	return cause
 }
 
-// candidates returns the term of a leader, 0 if this is none, and who may lead in its place,
-// who has most of the log first.
+// candidates returns the term of a leader, 0 if this is none, and who may lead in its place.
 func (g *Group) candidates() (term uint64, ids []kvpb.ReplicaID) {
 	st := g.rn.BasicStatus()
 	if st.RaftState != raft.StateLeader {
 		return 0, nil
 	}
+	return st.GetTerm(), g.voters()
+}
+
+// votes reports whether this replica is a voter.
+func (g *Group) votes() bool {
+	_, ok := g.rn.Status().Config.Voters.IDs()[uint64(g.cfg.Replica)]
+	return ok
+}
+
+// voters returns the other voters; the one that has most of the log, as a leader knows, comes first.
+func (g *Group) voters() (ids []kvpb.ReplicaID) {
 	match := map[kvpb.ReplicaID]uint64{}
 	g.rn.WithProgress(func(id uint64, typ raft.ProgressType, p tracker.Progress) {
 		if typ == raft.ProgressTypePeer && id != uint64(g.cfg.Replica) {
@@ -203,5 +220,5 @@ func (g *Group) candidates() (term uint64, ids []kvpb.ReplicaID) {
 	slices.SortFunc(ids, func(a, b kvpb.ReplicaID) int {
 		return cmp.Or(cmp.Compare(match[b], match[a]), cmp.Compare(a, b))
 	})
-	return st.GetTerm(), ids
+	return ids
 }

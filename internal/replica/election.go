@@ -152,6 +152,11 @@ func (g *group) LogFull(term uint64, candidates []kvpb.ReplicaID) {
 	g.stepElection(&lease.ElectionEvent{Type: lease.LogFull, Term: term, Candidates: candidates})
 }
 
+// Demoted implements raftgroup.Host.
+func (g *group) Demoted(term uint64, candidates []kvpb.ReplicaID) {
+	g.stepElection(&lease.ElectionEvent{Type: lease.Demoted, Term: term, Candidates: candidates})
+}
+
 // Electable reports whether the replica could serve if it were elected: a majority of the
 // range's voters support its store.
 func (r *Replica) Electable() bool {

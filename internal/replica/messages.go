@@ -154,7 +154,7 @@ func (r *Replica) mayQuiesce() bool {
 		return true // StartCampaign unquiesces it
 	}
 	if !r.votes() {
-		return true // only voters campaign
+		return r.election.SteppingDown() == 0 // only voters campaign
 	}
 	d, ok := r.Leader()
 	return ok && d.Replica != r.replicaID && r.election.Supports(s, d.Store)

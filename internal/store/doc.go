@@ -28,7 +28,8 @@
 // replicaFor; TestMovesDoNotFlush).
 //
 // S5. A replica whose range was merged elsewhere is removed only if no merge is still to be applied
-// over it here (receiveGone, endsAt).
+// over it here: one that its log knows of, and that the left range's replica here has not outlived
+// (Superseded, mayBeSubsumed; TestStaleBesideLeft, TestMergeStillToBeApplied).
 //
 // S6. From its first part until it is installed, the keys of an incoming snapshot belong to no
 // other replica and no other snapshot here, but for ranges that were merged into its range

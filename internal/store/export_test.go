@@ -73,6 +73,15 @@ func RaftMessage(msg []byte) ([]byte, error) {
 	return e.raft, err
 }
 
+// RaftRange returns the range that a raft message between stores belongs to, 0 if it is damaged.
+func RaftRange(msg []byte) kvpb.RangeID {
+	var e envelope
+	if e.decode(msg) != nil {
+		return 0
+	}
+	return e.id
+}
+
 // Arrivals counts the snapshots that are being received.
 func (s *Store) Arrivals() int {
 	s.snapshots.mu.Lock()

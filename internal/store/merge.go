@@ -1,7 +1,6 @@
 package store
 
 import (
-	"bytes"
 	"maps"
 	"math"
 	"sync"
@@ -10,6 +9,7 @@ import (
 	"github.com/lichendb/lichen/internal/kvpb"
 	"github.com/lichendb/lichen/internal/raftlog"
 	"github.com/lichendb/lichen/internal/replica"
+	pb "go.etcd.io/raft/v3/raftpb"
 )
 
 // maxForwards bounds the merged ranges whose successors a store remembers.
@@ -104,6 +104,9 @@ func (m *maintenance) destroyLogs() {
 	logs := maps.Clone(a.logs)
 	a.mu.Unlock()
 	for id, d := range logs {
+		if r, ok := s.Replica(id); ok && r.ReplicaID() == d.replica {
+			continue // a split that came late here has made the replica again: its next end counts
+		}
 		// A replica of the range that was here before may have left a tombstone too.
 		floor, err := tombstoneOf(m.durable, id)
 		durable := floor > d.replica
@@ -152,15 +155,52 @@ func (s *Store) answerGone(e *envelope) {
 	s.net.Transport.Send(e.from.Node, MethodGone, gone(d, e.from))
 }
 
-// endsAt reports whether a replica here ends at key. While a merge is still to be applied here, the
-// range on its left does.
-func (s *Store) endsAt(key []byte) bool {
-	for _, r := range s.Replicas() {
-		if bytes.Equal(r.Desc().EndKey, key) {
-			return true
+// mayBeSubsumed reports whether a merge that takes replica r's range in may still be applied here. It
+// would need r and its log. Before a merge takes effect anywhere, every member's log has the freeze of
+// the range (rangestate, invariant 5), and it takes effect only in place of the left range's generation
+// that the freeze names.
+func (s *Store) mayBeSubsumed(r *replica.Replica) (bool, error) {
+	// The log first: what is applied meanwhile is in the descriptor afterwards.
+	frozen, err := s.unappliedFreezes(r)
+	if err != nil {
+		return false, err
+	}
+	for _, d := range append(frozen, r.Desc()) {
+		if d.Into == 0 {
+			continue
+		}
+		if left, ok := s.Replica(d.Into); ok && left.Desc().Generation <= d.IntoGeneration {
+			return true, nil
 		}
 	}
-	return false
+	return false, nil
+}
+
+// maxFreezeRead bounds the bytes of the log that unappliedFreezes reads at a time.
+const maxFreezeRead = 1 << 20
+
+// unappliedFreezes returns the freezes of the replica's range in the part of its log that is not applied.
+func (s *Store) unappliedFreezes(r *replica.Replica) (found []*kvpb.RangeDescriptor, err error) {
+	g := raftlog.GroupID(r.RangeID())
+	next := r.AppliedIndex() + 1
+	for st, ok := s.log.State(g); ok && next <= st.Last; {
+		ents, err := s.log.Entries(g, next, st.Last+1, maxFreezeRead)
+		if err != nil {
+			return nil, err
+		}
+		for _, e := range ents {
+			next = e.Index + 1
+			if pb.EntryType(e.Type) != pb.EntryNormal {
+				continue
+			}
+			ds, err := apply.Freezes(e.Data)
+			if err != nil {
+				return nil, err
+			}
+			found = append(found, ds...)
+		}
+	}
+	return found, nil
 }
 
 // At returns the replica whose range holds key; nil if there is none here.

@@ -128,6 +128,11 @@ func (s *Store) remove(r *replica.Replica, next kvpb.ReplicaID) {
 	if !s.markRemoving(r.RangeID(), true) {
 		return
 	}
+	// A caller may have looked r up a while ago: its keys may be another replica's by now.
+	if present, ok := s.Replica(r.RangeID()); !ok || present != r || r.Gone() {
+		s.markRemoving(r.RangeID(), false)
+		return
+	}
 	go func() {
 		defer s.markRemoving(r.RangeID(), false)
 		defer must.Report(s.opts.OnFatal)
@@ -186,10 +191,14 @@ func (s *Store) markRemoving(id kvpb.RangeID, on bool) bool {
 }
 
 // Superseded handles a descriptor that may be newer than that of replica r: a descriptor of its
-// range, or of another range that now has its first key. If r is not part of it, it is removed.
+// range, or of another range that now has its first key. If r is not part of it, it is removed, unless
+// the merge that ended its range is still to be applied here.
 func (s *Store) Superseded(r *replica.Replica, d *kvpb.RangeDescriptor) {
 	next := d.NextReplicaID
 	if d.RangeID != r.RangeID() {
+		if !r.Initialized() {
+			return // it has no first key
+		}
 		next = apply.MergedAway
 	} else if hasReplica(d, r.ReplicaID()) {
 		return
@@ -197,8 +206,14 @@ func (s *Store) Superseded(r *replica.Replica, d *kvpb.RangeDescriptor) {
 	if r.Desc().Generation >= d.Generation || r.ReplicaID() >= next {
 		return
 	}
-	if next == apply.MergedAway && s.endsAt(r.Desc().StartKey) {
-		return // the merge is still to be applied here
+	if next == apply.MergedAway {
+		pending, err := s.mayBeSubsumed(r)
+		if err != nil && !errors.Is(err, raftlog.ErrCompacted) { // truncated meanwhile: the next notice is in time
+			s.opts.Logger.Error("the merge of a replica's range", "range", r.RangeID(), "err", err)
+		}
+		if err != nil || pending {
+			return
+		}
 	}
 	s.remove(r, next)
 }
