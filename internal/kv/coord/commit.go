@@ -2,6 +2,7 @@ package coord
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"github.com/lichendb/lichen/internal/kvpb"
@@ -39,7 +40,7 @@ func (t *Txn) Commit(ctx context.Context) error {
 }
 
 func (t *Txn) buildCommit() *kvpb.CommitRequest {
-	t.writes = t.writes[:0]
+	t.writes = slices.Grow(t.writes[:0], t.buf.Len())
 	for c := t.buf.Seek(nil, t.seq+1); c.Valid(); c.Next() {
 		w := kvpb.Write{Key: c.Key()}
 		if val, del := c.Value(); !del {
@@ -75,7 +76,7 @@ func (t *Txn) abandon(ctx context.Context, err error) {
 
 // addLocks adds the locks to the commit. Their epochs differ only if they are in several ranges.
 func (t *Txn) addLocks(req *kvpb.CommitRequest) {
-	t.lockKeys, t.epochs = t.lockKeys[:0], t.epochs[:0]
+	t.lockKeys, t.epochs = slices.Grow(t.lockKeys[:0], len(t.locks)), t.epochs[:0]
 	same := true
 	for i := range t.locks {
 		t.lockKeys = append(t.lockKeys, t.locks[i].key)

@@ -17,9 +17,6 @@ const (
 	blockBytes = 32 << 10
 	// MaxShared is the longest key or value that shares a block with others.
 	MaxShared = blockBytes / 4
-	// keptWrites is the number of writes up to which a buffer keeps its memory for the next
-	// transaction.
-	keptWrites = 1024
 )
 
 // EntryOverhead is charged for a buffered write in addition to its key and value.
@@ -48,9 +45,9 @@ type keyNode struct {
 // Keys are in a skip list of nodes that are linked by index. Insertion in any order and ordered
 // iteration are cheap for a million writes, and an empty buffer costs nothing.
 type Buffer struct {
-	nodes  []keyNode
+	nodes  chunked[keyNode]
 	links  []int32 // block that small towers are cut from
-	writes []write
+	writes chunked[write]
 	height int
 	// tail are the last nodes of each level: keys mostly come in ascending order.
 	tail   [maxHeight]int32
@@ -60,7 +57,7 @@ type Buffer struct {
 }
 
 // Len returns the number of writes, superseded ones included. It is a position for Truncate.
-func (b *Buffer) Len() int { return len(b.writes) }
+func (b *Buffer) Len() int { return b.writes.len }
 
 // Bytes returns the memory that the buffer is charged with.
 func (b *Buffer) Bytes() int64 { return b.bytes }
@@ -71,9 +68,9 @@ func (b *Buffer) Reset() {
 		*b = Buffer{}
 		return
 	}
-	clear(b.nodes)
-	clear(b.writes)
-	b.nodes, b.writes, b.links = b.nodes[:0], b.writes[:0], b.links[:0]
+	b.nodes.truncate(0)
+	b.writes.truncate(0)
+	b.links = b.links[:0]
 	b.keys, b.values = b.keys[:0], b.values[:0]
 	b.height, b.bytes = 0, 0
 	b.tail = [maxHeight]int32{}
@@ -81,7 +78,7 @@ func (b *Buffer) Reset() {
 
 // large reports whether the buffer has too much memory to keep.
 func (b *Buffer) large() bool {
-	return cap(b.nodes) > 2*keptWrites || cap(b.writes) > 2*keptWrites || b.bytes > 2*blockBytes
+	return len(b.nodes.chunks) > 1 || len(b.writes.chunks) > 1 || b.bytes > 2*blockBytes
 }
 
 // Drop releases the memory of an unused buffer if it is large. Values that the buffer returned stay
@@ -110,7 +107,7 @@ func copyBytes(block *[]byte, p []byte) []byte {
 // seek returns the first node with key >= key, 0 for none, and fills prev with
 // the node before it on every level when prev is not nil.
 func (b *Buffer) seek(key []byte, prev *[maxHeight]int32) int32 {
-	if len(b.nodes) == 0 || bytes.Compare(b.nodes[b.tail[0]].key, key) < 0 {
+	if b.nodes.len == 0 || bytes.Compare(b.nodes.at(b.tail[0]).key, key) < 0 {
 		if prev != nil {
 			*prev = b.tail
 		}
@@ -119,8 +116,8 @@ func (b *Buffer) seek(key []byte, prev *[maxHeight]int32) int32 {
 	at := int32(0)
 	for level := b.height - 1; level >= 0; level-- {
 		for {
-			next := b.nodes[at].next[level]
-			if next == 0 || bytes.Compare(b.nodes[next].key, key) >= 0 {
+			next := b.nodes.at(at).next[level]
+			if next == 0 || bytes.Compare(b.nodes.at(next).key, key) >= 0 {
 				break
 			}
 			at = next
@@ -129,7 +126,7 @@ func (b *Buffer) seek(key []byte, prev *[maxHeight]int32) int32 {
 			prev[level] = at
 		}
 	}
-	return b.nodes[at].next[0]
+	return b.nodes.at(at).next[0]
 }
 
 func (b *Buffer) tower(h int) []int32 {
@@ -145,12 +142,12 @@ func (b *Buffer) tower(h int) []int32 {
 
 func (b *Buffer) node(key []byte) int32 {
 	var prev [maxHeight]int32
-	if len(b.nodes) == 0 {
-		b.nodes = append(b.nodes, keyNode{last: -1, next: b.tower(maxHeight)})
+	if b.nodes.len == 0 {
+		b.nodes.append(keyNode{last: -1, next: b.tower(maxHeight)})
 		b.height = 1
 	}
 	at := b.seek(key, &prev)
-	if at != 0 && bytes.Equal(b.nodes[at].key, key) {
+	if at != 0 && bytes.Equal(b.nodes.at(at).key, key) {
 		return at
 	}
 	h := 1
@@ -158,17 +155,17 @@ func (b *Buffer) node(key []byte) int32 {
 		h++
 	}
 	b.height = max(b.height, h)
-	id := int32(len(b.nodes))
+	id := int32(b.nodes.len)
 	n := keyNode{key: copyBytes(&b.keys, key), last: -1, next: b.tower(h)}
 	for level := range h {
 		// Levels above the old height start at the head, which prev has already.
-		n.next[level] = b.nodes[prev[level]].next[level]
-		b.nodes[prev[level]].next[level] = id
+		n.next[level] = b.nodes.at(prev[level]).next[level]
+		b.nodes.at(prev[level]).next[level] = id
 		if n.next[level] == 0 {
 			b.tail[level] = id
 		}
 	}
-	b.nodes = append(b.nodes, n)
+	b.nodes.append(n)
 	return id
 }
 
@@ -180,38 +177,39 @@ func (b *Buffer) Put(key, value []byte, del bool, seq int32) {
 // PutOwned is Put without a copy of value, which must not change any more.
 func (b *Buffer) PutOwned(key, value []byte, del bool, seq int32) {
 	id := b.node(key)
-	b.writes = append(b.writes, write{
-		node: id, prev: b.nodes[id].last, seq: seq, del: del, val: value,
-	})
-	b.nodes[id].last = int32(len(b.writes) - 1)
+	n := b.nodes.at(id)
+	b.writes.append(write{node: id, prev: n.last, seq: seq, del: del, val: value})
+	n.last = int32(b.writes.len - 1)
 	b.bytes += int64(len(key)+len(value)) + EntryOverhead
 }
 
 // Append adds the writes of a later buffer.
 func (b *Buffer) Append(later *Buffer) {
-	for i := range later.writes {
-		w := &later.writes[i]
-		b.PutOwned(later.nodes[w.node].key, w.val, w.del, w.seq)
+	for i := range int32(later.writes.len) {
+		w := later.writes.at(i)
+		b.PutOwned(later.nodes.at(w.node).key, w.val, w.del, w.seq)
 	}
 }
 
 // Truncate drops all writes from position n on.
 func (b *Buffer) Truncate(n int) {
-	for i := len(b.writes) - 1; i >= n; i-- {
-		w := &b.writes[i]
-		b.nodes[w.node].last = w.prev
-		b.bytes -= int64(len(b.nodes[w.node].key)+len(w.val)) + EntryOverhead
+	for i := b.writes.len - 1; i >= n; i-- {
+		w := b.writes.at(int32(i))
+		node := b.nodes.at(w.node)
+		node.last = w.prev
+		b.bytes -= int64(len(node.key)+len(w.val)) + EntryOverhead
 	}
-	clear(b.writes[n:])
-	b.writes = b.writes[:n]
+	b.writes.truncate(n)
 }
 
 // at returns node id's newest write with seq < below, or nil.
 func (b *Buffer) at(id, below int32) *write {
-	for i := b.nodes[id].last; i >= 0; i = b.writes[i].prev {
-		if b.writes[i].seq < below {
-			return &b.writes[i]
+	for i := b.nodes.at(id).last; i >= 0; {
+		w := b.writes.at(i)
+		if w.seq < below {
+			return w
 		}
+		i = w.prev
 	}
 	return nil
 }
@@ -219,11 +217,11 @@ func (b *Buffer) at(id, below int32) *write {
 // Get returns the newest write of key by a statement before below. found reports whether there is
 // one, del whether it is a deletion; seq is its statement.
 func (b *Buffer) Get(key []byte, below int32) (val []byte, del bool, seq int32, found bool) {
-	if len(b.writes) == 0 {
+	if b.writes.len == 0 {
 		return nil, false, 0, false
 	}
 	id := b.seek(key, nil)
-	if id == 0 || !bytes.Equal(b.nodes[id].key, key) {
+	if id == 0 || !bytes.Equal(b.nodes.at(id).key, key) {
 		return nil, false, 0, false
 	}
 	w := b.at(id, below)
@@ -253,7 +251,7 @@ func (c *Cursor) skip() {
 		if c.w = c.b.at(c.id, c.below); c.w != nil {
 			return
 		}
-		c.id = c.b.nodes[c.id].next[0]
+		c.id = c.b.nodes.at(c.id).next[0]
 	}
 }
 
@@ -261,10 +259,10 @@ func (c *Cursor) skip() {
 func (c *Cursor) Valid() bool { return c.id != 0 }
 
 // Next moves to the next key.
-func (c *Cursor) Next() { c.id = c.b.nodes[c.id].next[0]; c.skip() }
+func (c *Cursor) Next() { c.id = c.b.nodes.at(c.id).next[0]; c.skip() }
 
 // Key returns the key at the cursor.
-func (c *Cursor) Key() []byte { return c.b.nodes[c.id].key }
+func (c *Cursor) Key() []byte { return c.b.nodes.at(c.id).key }
 
 // Value returns the value at the cursor and whether the write is a deletion.
 func (c *Cursor) Value() ([]byte, bool) { return c.w.val, c.w.del }
@@ -276,8 +274,8 @@ func (c *Cursor) History(keep int, fn func(position int, val []byte, del bool)) 
 	var older [8]int32
 	chain := older[:0]
 	last := int32(-1) // statement of the previous write
-	for i := c.b.nodes[c.id].last; i >= 0; i = c.b.writes[i].prev {
-		if w := &c.b.writes[i]; w.seq != last {
+	for i := c.b.nodes.at(c.id).last; i >= 0; i = c.b.writes.at(i).prev {
+		if w := c.b.writes.at(i); w.seq != last {
 			chain, last = append(chain, i), w.seq
 		}
 		if int(i) < keep {
@@ -285,6 +283,7 @@ func (c *Cursor) History(keep int, fn func(position int, val []byte, del bool)) 
 		}
 	}
 	for _, i := range slices.Backward(chain) {
-		fn(int(i), c.b.writes[i].val, c.b.writes[i].del)
+		w := c.b.writes.at(i)
+		fn(int(i), w.val, w.del)
 	}
 }

@@ -142,7 +142,7 @@ func TestBufferMemory(t *testing.T) {
 	if cap(b.values) != 0 {
 		t.Error("long values share a block")
 	}
-	if b.Drop(); b.Len() != 0 || b.nodes != nil {
+	if b.Drop(); b.Len() != 0 || b.nodes.chunks != nil {
 		t.Error("a large buffer was kept")
 	}
 	b.Put([]byte("k"), []byte("v"), false, 1)
@@ -150,7 +150,51 @@ func TestBufferMemory(t *testing.T) {
 		t.Error("a small buffer was dropped")
 	}
 	b.Reset()
-	if b.Len() != 0 || b.nodes == nil {
+	if b.Len() != 0 || b.nodes.chunks == nil {
 		t.Error("the memory of a small buffer was not kept")
+	}
+}
+
+// A list of several chunks holds what was appended after any truncation.
+func TestChunked(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		var c chunked[int]
+		var want []int
+		for range rapid.IntRange(1, 6).Draw(t, "rounds") {
+			for range rapid.IntRange(0, 3*chunkLen).Draw(t, "appended") {
+				c.append(len(want))
+				want = append(want, len(want))
+			}
+			n := rapid.IntRange(0, len(want)).Draw(t, "kept")
+			c.truncate(n)
+			if want = want[:n]; c.len != n {
+				t.Fatalf("%d elements, want %d", c.len, n)
+			}
+			for i, v := range want {
+				if *c.at(int32(i)) != v {
+					t.Fatalf("element %d is %d, want %d", i, *c.at(int32(i)), v)
+				}
+			}
+		}
+	})
+}
+
+func BenchmarkPut(b *testing.B) {
+	for _, n := range []int{1, 10, 100_000} {
+		b.Run(fmt.Sprint(n), func(b *testing.B) {
+			keys := make([][]byte, n)
+			for i := range keys {
+				keys[i] = fmt.Appendf(nil, "table/%09d", i)
+			}
+			value := make([]byte, 40)
+			var buf Buffer
+			b.ReportAllocs()
+			for b.Loop() {
+				for _, k := range keys {
+					buf.Put(k, value, false, 1)
+				}
+				buf.Reset()
+			}
+		})
 	}
 }

@@ -1,4 +1,4 @@
-// Package writebuffer holds the writes of a transaction in the memory of its gateway (buffer.go).
+// Package writebuffer holds the writes of a transaction in the memory of its gateway (buffer.go, chunked.go).
 //
 // Invariants:
 //
