@@ -98,7 +98,8 @@ func (r *Replica) spill(ctx context.Context, req *kvpb.SpillRequest, written [][
 	return nil
 }
 
-// buildSpill adds an intent for the last write of each key.
+// buildSpill adds an intent for the last write of each key. The locks come first, then the versions: both
+// ascend, so that the engine's memtable finds the place of each beside that of the one before.
 func (r *Replica) buildSpill(b *apply.Builder, req *kvpb.SpillRequest, one txnintent.Intent) error {
 	earlier, err := r.intentsOn(req.Writes[0].Key, req.Writes[len(req.Writes)-1].Key)
 	if err != nil {
@@ -106,6 +107,7 @@ func (r *Replica) buildSpill(b *apply.Builder, req *kvpb.SpillRequest, one txnin
 	}
 	defer earlier.close()
 	var lock, value []byte
+	versions := make([]*kvpb.Write, 0, len(req.Writes))
 	for i, n := 0, 0; i < len(req.Writes); i = n {
 		for n = i + 1; n < len(req.Writes) && bytes.Equal(req.Writes[n].Key, req.Writes[i].Key); {
 			n++
@@ -119,8 +121,11 @@ func (r *Replica) buildSpill(b *apply.Builder, req *kvpb.SpillRequest, one txnin
 		if !outdated {
 			lock, value = keys.AppendLock(lock[:0], last.Key), in.AppendTo(value[:0])
 			b.SetRaw(lock, value)
-			put(b, last)
+			versions = append(versions, last)
 		}
+	}
+	for _, w := range versions {
+		put(b, w)
 	}
 	return nil
 }
