@@ -133,7 +133,12 @@ func (t *Txn) spillChunks() (chunks []kvpb.SpillRequest) {
 	var req *kvpb.SpillRequest
 	for c := t.buf.Seek(nil, t.seq+1); c.Valid(); c.Next() {
 		if size >= most { // all writes of a key are in one request
-			chunks = append(chunks, kvpb.SpillRequest{Keep: uint64(keep), Statement: uint64(t.stmtBase), AtSnapshot: t.spillsAtSnapshot()})
+			next := kvpb.SpillRequest{Keep: uint64(keep), Statement: uint64(t.stmtBase), AtSnapshot: t.spillsAtSnapshot()}
+			if req != nil { // probably as many writes as before
+				next.Writes, next.Positions = make([]kvpb.Write, 0, len(req.Writes)), make([]uint64, 0, len(req.Positions))
+				next.Locks, next.LockEpochs = make([][]byte, 0, len(req.Locks)), make([]uint64, 0, len(req.LockEpochs))
+			}
+			chunks = append(chunks, next)
 			req, size = &chunks[len(chunks)-1], 0
 		}
 		c.History(keep-t.spill.base, func(position int, val []byte, del bool) {

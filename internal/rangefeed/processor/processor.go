@@ -427,6 +427,23 @@ func (p *Processor) watches(key []byte) bool {
 	return false
 }
 
+// hull returns the smallest span with the spans of all feeds: most keys of a large entry lie outside, and
+// are not compared with each feed. The caller holds mu.
+func (p *Processor) hull() (hull kvpb.Span) {
+	first := true
+	for _, f := range p.all {
+		s := f.buffer.Span
+		if first || bytes.Compare(s.Key, hull.Key) < 0 {
+			hull.Key = s.Key
+		}
+		if first || bytes.Compare(s.End(), hull.EndKey) > 0 {
+			hull.EndKey = s.End()
+		}
+		first = false
+	}
+	return hull
+}
+
 // BeginEntry prepares for the commands of the next entry.
 func (p *Processor) BeginEntry() { p.took = p.took[:0] }
 
@@ -444,13 +461,13 @@ func (p *Processor) Stage(entry []byte) error {
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	took := p.took
+	took, hull := p.took, p.hull()
 	p.took = p.took[:0]
 	return apply.Changes(entry, took, func(c apply.Change) {
 		switch {
 		case c.Kind == apply.UnlockedSpan:
 			p.unlocked = append(p.unlocked, kvpb.Span{Key: bytes.Clone(c.Key), EndKey: bytes.Clone(c.Value)})
-		case p.watches(c.Key):
+		case hull.Contains(c.Key) && p.watches(c.Key):
 			p.commits.Add(c)
 		}
 	}, func() error {
