@@ -13,7 +13,7 @@ import (
 	pb "go.etcd.io/raft/v3/raftpb"
 )
 
-// Limits of the raft group (notes on each at raft.Config).
+// Limits of the raft group; raft.Config explains those that it takes.
 const (
 	maxSizePerMsg      = 1 << 20
 	maxCommittedSize   = 4 << 20
@@ -22,54 +22,54 @@ const (
 	maxInflightBytes   = 16 << 20
 	electionTicks      = 8
 	heartbeatTicks     = 2
-	// confScanBytes is how much of the log is read at a time in search of changes of
-	// membership.
+	// confScanBytes is how much of the log one read of the search for changes of membership takes.
 	confScanBytes = 4 << 20
-	// formerWait is the time after the end of a leadership for which its proposers wait for outcomes
-	// here. Afterwards they get an ambiguous error and ask the next leader.
-	formerWait = 300 * time.Millisecond
+	// formerLeaderWait is how long the proposers of a leadership that ended still wait here for their
+	// outcomes. Then they get an ambiguous error and ask the next leader.
+	formerLeaderWait = 300 * time.Millisecond
 )
 
-// Host is the replica around a group: it performs what the group decides. But for Refusals,
-// OnlyVoter, UnquiesceReplica and Go, only the processing goroutine calls it.
+// Host is the replica around a group: it carries out what the group decides. Only the processing goroutine
+// calls it, except for Refusals, OnlyVoter, UnquiesceReplica and Go.
 type Host interface {
 	Refusals
 	StateMachine
-	// OnlyVoter reports whether the range has this replica and no other.
+	// OnlyVoter reports whether this replica is the range's only one.
 	OnlyVoter() bool
 	// UnquiesceReplica ends the replica's quiescence.
 	UnquiesceReplica()
-	// Go runs fn on a goroutine that the replica waits for when it stops; false if it has.
+	// Go runs fn on a goroutine that the replica waits for when it stops. It returns false, and does not
+	// run fn, if the replica has stopped.
 	Go(fn func()) bool
-	// Accept processes a message, and reports whether raft should see it too.
+	// Accept looks at a message first. It returns false to keep it from raft.
 	Accept(m *pb.Message, epoch int64) bool
 	// Send sends a message to another replica. It may be lost.
 	Send(m *pb.Message)
 	// Reachable reports whether the store of another replica is alive.
 	Reachable(id uint64) bool
-	// SetIdle is called with whether the leader is idle.
+	// SetIdle says whether the leader is idle.
 	SetIdle(idle bool)
-	// Appending is called with the size of entries that are about to be appended.
+	// Appending announces the size of the entries that are about to be appended.
 	Appending(bytes int)
-	// Apply applies committed entries. For each it calls InFlight.Applying, for each command
-	// InFlight.Took, and InFlight.Applied when the effects are visible.
+	// Apply applies committed entries. It calls InFlight.Applying for each entry, CommandApplied for each
+	// of its commands, and Applied once the effects are visible.
 	Apply(ents []*pb.Entry) error
-	// Install replaces the replica's state by the snapshot that a message announces.
+	// Install replaces the replica's state with the snapshot that a message announces.
 	Install(m *pb.Message) error
-	// BeginLeadership makes the replica serve: an entry of its own term is applied.
+	// BeginLeadership makes the replica serve. It has applied an entry of its own term.
 	BeginLeadership(term uint64)
-	// EndLeadership makes it stop.
+	// EndLeadership makes the replica stop serving.
 	EndLeadership()
-	// NoteLeader is called with the replica that leads, 0 if it is not known.
+	// NoteLeader says which replica leads, 0 if that is unknown.
 	NoteLeader(id uint64)
-	// NoteElected is called after each Ready if the range has a leader that serves.
+	// NoteElected says, after each Ready, that the range has a leader that serves.
 	NoteElected()
-	// StopServing makes the replica refuse reads. It is called before proposers get ambiguous errors.
+	// StopServing makes the replica refuse reads. It comes before proposers get ambiguous errors.
 	StopServing()
-	// LogFull is called when the leader of a term has stepped down because its log is full. candidates
-	// are the replicas that may lead in its place, sorted by the length of their logs, longest first.
+	// LogFull says that the leader of a term has stepped down because its log is full. candidates may
+	// lead in its place; the one with the longest log comes first.
 	LogFull(term uint64, candidates []kvpb.ReplicaID)
-	// Demoted is called when the leader of a term has stepped down since it is no voter any more.
+	// Demoted says that the leader of a term has stepped down because it is no longer a voter.
 	// candidates are the voters.
 	Demoted(term uint64, candidates []kvpb.ReplicaID)
 }
@@ -80,15 +80,15 @@ type Config struct {
 	Replica kvpb.ReplicaID
 	Log     *raftlog.Log
 	State   raftlog.State // of the group in Log
-	// Started lets the group process inputs at once, without Begin.
+	// Started makes the group process inputs at once, without Begin.
 	Started bool
-	// Workers leaves the processing of the group to workers, never to proposers.
+	// Workers makes workers process the group, never proposers.
 	Workers bool
 	// Schedule runs fn soon on a worker.
 	Schedule func(fn func())
-	// Stalled returns a channel that is closed once the disk does not respond; may be nil.
+	// Stalled returns a channel that is closed when the disk stops responding. It may be nil.
 	Stalled func() <-chan struct{}
-	// OnFatal is called with a panic during the processing of the group; may be nil.
+	// OnFatal receives a panic of the processing goroutine. It may be nil.
 	OnFatal func(error)
 	Logger  raft.Logger
 }
@@ -117,26 +117,26 @@ type Group struct {
 	// The rest belongs to the processing goroutine.
 	rn         *raft.RawNode
 	quiescence Quiescence
-	// mustCampaign: the only voter does not lead, at the start or after a full disk.
+	// mustCampaign is set while the only voter does not lead: at the start, and after a full disk.
 	mustCampaign bool
-	// starting: the entries being applied were committed before the process began.
+	// starting is set while entries are applied that were committed before the process began.
 	starting bool
-	led      uint64                 // the term for which this replica has begun to lead
-	leaderIn uint64                 // the term in which raft led at the last Ready, 0 if it did not
+	led      uint64                 // the term in which this replica leads and serves, 0 if it does not
+	raftLed  uint64                 // the term in which raft led after the last Ready, 0 if it did not
 	sender   kvpb.ReplicaDescriptor // of the last message
 	subsumed bool                   // the range is part of another one now
-	// broken is the error that ended the group. Raft must not run any more: it would take a failed
-	// write for durable as soon as a later one succeeds.
+	// broken is the error that ended the group. Raft must not run after a failed write: it would take
+	// that write for durable as soon as a later one succeeds.
 	broken  error
 	writes  []raftlog.Write
 	entries []raftlog.Entry
 }
 
-// New returns a group. Reset makes its raft state.
+// New returns a group that has no raft state until Reset.
 func New(cfg Config, host Host) *Group {
 	g := &Group{host: host, cfg: cfg}
 	g.Queue.init(cfg.Started, g.drain)
-	g.InFlight = InFlight{queue: &g.Queue, why: host}
+	g.InFlight = InFlight{queue: &g.Queue, refusals: host}
 	g.View = LogView{Log: cfg.Log, Group: raftlog.GroupID(cfg.Range), State: cfg.State, state: host}
 	return g
 }
@@ -172,7 +172,7 @@ func (g *Group) Reset() error {
 // Raft returns the raft state. It belongs to the processing goroutine.
 func (g *Group) Raft() *raft.RawNode { return g.rn }
 
-// Led returns the term for which this replica has begun to lead, 0 if it does not.
+// Led returns the term in which this replica leads and serves, 0 if it does not.
 func (g *Group) Led() uint64 { return g.led }
 
 // Sender returns the sender of the last message.
@@ -188,7 +188,7 @@ func (g *Group) Subsumed() bool { return g.subsumed }
 func (g *Group) Broken() error { return g.broken }
 
 // Begin applies the entries that this replica knows to be committed, and makes an only voter the leader.
-// Inputs that arrived before, from replicas that started earlier, are processed afterwards.
+// Then it processes the inputs that have already arrived from replicas that started earlier.
 func (g *Group) Begin() error {
 	defer must.Report(g.cfg.OnFatal)
 	if !g.Queue.Start() {
@@ -203,8 +203,9 @@ func (g *Group) Begin() error {
 	return err
 }
 
-// begin is Begin on the processing goroutine. While this replica is the only voter, its log is committed up
-// to and including the next change of membership. It may elect itself only when no such change is left.
+// begin is Begin on the processing goroutine. As long as this replica is the only voter, its log is
+// committed up to and including the next change of membership. It elects itself once no change is left
+// (invariant 10).
 func (g *Group) begin() error {
 	if err := g.ProcessReady(); err != nil {
 		return err
@@ -227,7 +228,7 @@ func (g *Group) begin() error {
 	return nil
 }
 
-// Commit applies the log up to an index that is known to be committed.
+// Commit applies the log up to an index that the caller knows to be committed.
 func (g *Group) Commit(index uint64) error {
 	hs := &g.View.State.HardState
 	hs.Commit = max(hs.Commit, index)
@@ -237,8 +238,8 @@ func (g *Group) Commit(index uint64) error {
 	return g.ProcessReady()
 }
 
-// nextConfChange returns the index of the first change of membership that is in the log but not
-// applied, 0 if there is none.
+// nextConfChange returns the index of the first change of membership in the log that is not applied,
+// 0 if there is none.
 func (g *Group) nextConfChange() (uint64, error) {
 	applied, _, _ := g.host.Applied()
 	for i, last := applied+1, g.View.State.Last; i <= last; {
@@ -271,8 +272,7 @@ func (g *Group) campaignAlone() error {
 	return nil
 }
 
-// Run runs fn on the processing goroutine and waits for it. Inputs that arrive meanwhile are processed
-// afterwards.
+// Run makes fn run on the processing goroutine, and waits for it.
 func (g *Group) Run(fn func() error) error {
 	defer must.Report(g.cfg.OnFatal)
 	done := make(chan error, 1)
@@ -288,7 +288,8 @@ func (g *Group) Run(fn func() error) error {
 	return <-done
 }
 
-// Post queues an input for the processing goroutine or a worker. It returns false if the input is dropped.
+// Post queues an input and makes sure that somebody will process it. It returns false if it dropped the
+// input.
 func (g *Group) Post(in Input) bool {
 	work, ok := g.Queue.Deliver(in)
 	if !ok {
@@ -301,15 +302,15 @@ func (g *Group) Post(in Input) bool {
 	return true
 }
 
-// Do is Post for a function.
+// Do posts a function.
 func (g *Group) Do(fn func()) bool { return g.Post(Input{Do: fn}) }
 
 // work processes the group on a worker.
 func (g *Group) work() { g.process(nil) }
 
-// process processes inputs and proposals until own is done, and then hands the role to another goroutine.
-// It also returns when the queue is empty, or own's leadership was resigned, while own is in flight. It
-// reports whether own is done.
+// process runs the processing goroutine: it processes inputs and proposals until own is done, and then
+// hands the role to another goroutine. While own is in flight it returns too, when the queue is empty or
+// own's leadership was resigned. It reports whether own is done.
 func (g *Group) process(own *Proposal) bool {
 	defer must.Report(g.cfg.OnFatal)
 	g.Queue.Enter(own)
@@ -322,7 +323,7 @@ func (g *Group) process(own *Proposal) bool {
 			g.cfg.Schedule(g.work)
 			return done
 		}
-		g.step()
+		g.processInputs()
 		if batch := g.Queue.Batch(); len(batch) > 0 {
 			g.propose(batch)
 		}
@@ -333,8 +334,8 @@ func (g *Group) process(own *Proposal) bool {
 // proposer must not block on one store's stalled disk.
 func (g *Group) workersOnly() bool { return g.cfg.Workers && !g.host.OnlyVoter() }
 
-// step processes the inputs.
-func (g *Group) step() {
+// processInputs processes the inputs that Queue.Next took, and the Ready that results.
+func (g *Group) processInputs() {
 	inputs := g.Queue.Inputs()
 	for i, in := range inputs {
 		inputs[i] = Input{}
@@ -352,8 +353,7 @@ func (g *Group) step() {
 			g.noteHeartbeatResp(in.Msg)
 		}
 		if g.host.Accept(in.Msg, in.Epoch) {
-			// Errors are of messages that came too late: raft ignores them.
-			_ = g.rn.Step(in.Msg)
+			_ = g.rn.Step(in.Msg) // fails for messages that came too late, which raft ignores
 		}
 	}
 	if !g.subsumed && g.broken == nil && g.rn.HasReady() {
@@ -387,14 +387,14 @@ func (g *Group) propose(batch []*Proposal) {
 	}
 }
 
-// submit proposes an entry to raft and processes the resulting Ready.
+// submit proposes an entry to raft and processes the Ready that results.
 func (g *Group) submit(entry []byte, part []*Proposal) error {
 	if g.mustCampaign {
 		if err := g.campaignAlone(); err != nil {
 			return err
 		}
 	}
-	g.InFlight.Propose(entry, part)
+	g.InFlight.Register(entry, part)
 	if err := g.rn.Propose(entry); err != nil {
 		g.InFlight.Drop()
 		if errors.Is(err, raft.ErrProposalDropped) {
@@ -403,17 +403,17 @@ func (g *Group) submit(entry []byte, part []*Proposal) error {
 		}
 		return err
 	}
-	g.Unquiesce() // ticks repeat a lost message to the followers
+	g.Unquiesce() // a lost message is repeated on a tick
 	return g.ProcessReady()
 }
 
-// Configure proposes a configuration change, under the leadership of a term.
-func (g *Group) Configure(p *Proposal, cc *pb.ConfChangeV2) {
+// ProposeConfChange proposes a configuration change under the leadership of p's fence.
+func (g *Group) ProposeConfChange(p *Proposal, cc *pb.ConfChangeV2) {
 	if g.led != p.Fence.Term {
 		g.Queue.Finish(p, g.host.NotLeader())
 		return
 	}
-	g.InFlight.ProposeConfChange(p)
+	g.InFlight.RegisterConfChange(p)
 	if err := g.rn.ProposeConfChange(cc); err != nil {
 		g.InFlight.Drop()
 		if err == raft.ErrProposalDropped {
@@ -425,18 +425,17 @@ func (g *Group) Configure(p *Proposal, cc *pb.ConfChangeV2) {
 	g.Unquiesce()
 }
 
-// End ends the group of a range that is part of another one now.
+// End ends the group of a range that another range has subsumed.
 func (g *Group) End(reason error) {
 	g.subsumed, g.led = true, 0
 	g.Queue.Stop(reason)
 	g.InFlight.Fail(reason)
 }
 
-// Step passes the message of a snapshot to raft and processes the resulting Ready.
+// Step passes the message of a snapshot to raft and processes the Ready that results.
 func (g *Group) Step(m *pb.Message, from kvpb.ReplicaDescriptor) error {
 	g.sender = from
-	// An error is of a message that came too late: raft ignores it.
-	_ = g.rn.Step(m)
+	_ = g.rn.Step(m) // fails for a message that came too late, which raft ignores
 	if err := g.ProcessReady(); err != nil {
 		return g.Fail(err)
 	}

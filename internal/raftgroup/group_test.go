@@ -276,7 +276,7 @@ func (n *node) Apply(ents []*pb.Entry) error {
 		var cmds []string
 		err := apply.Commands(e.GetData(), func(_ uint64, cmd []byte) error {
 			cmds = append(cmds, string(cmd))
-			n.InFlight.Took(true)
+			n.InFlight.CommandApplied(true)
 			return nil
 		})
 		if err != nil {

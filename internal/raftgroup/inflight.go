@@ -5,52 +5,52 @@ import (
 	pb "go.etcd.io/raft/v3/raftpb"
 )
 
-// Refusals are the errors of commands that take no effect.
+// Refusals are the errors for commands that have no effect.
 type Refusals interface {
 	// NotLeader says that another replica leads the range, or may.
 	NotLeader() error
-	// Mismatch says that the range has other bounds.
+	// Mismatch says that the bounds of the range have changed.
 	Mismatch() error
-	// Busy says that the range is being changed already.
+	// Busy says that another change of the range is under way.
 	Busy() error
 }
 
-// InFlight tracks the entries proposed here from the proposal until they are applied, and
-// the waiting proposers of their commands:
+// InFlight tracks the entries that were proposed here, and the waiting proposers of their commands, until the
+// entries are applied:
 //
-//	Compose ─► Propose ─► proposed ── Number: raft gave it an index and a term ─► appended
+//	Compose ─► Register ─► proposed ── Number: raft gave it an index and a term ─► appended
 //	                                                                                 │
-//	   Applying, Took, Applied: the entry at its index has its term: the waiters     │
-//	   learn the outcome of each command ◄────────────────────────────────────────────┤
-//	   Applying: an entry of another term is at its index, or a later term is below  │
-//	   it, since the terms of a log never fall: refused ◄────────────────────────────┤
+//	   Applying, CommandApplied, Applied: the entry at its index has its term:       │
+//	   the waiters learn the outcome of each command ◄───────────────────────────────┤
+//	   Applying: an entry of another term is at its index, or an entry below it has  │
+//	   a later term, and the terms of a log never fall: refused ◄────────────────────┤
 //	   Expire: its leadership ended a while ago: ambiguous ◄─────────────────────────┤
-//	   Fail: the group ends, or begins anew from what is durable ◄───────────────────┘
+//	   Fail: the group ends, or restarts from what is durable ◄──────────────────────┘
 //
 // It belongs to the processing goroutine.
 type InFlight struct {
-	queue *Queue
-	why   Refusals
+	queue    *Queue
+	refusals Refusals
 
 	proposed, appended []inFlightEntry
-	// current are the proposals of the entry being applied, applied those of all entries since
-	// the last Applied.
+	// current holds the proposals of the entry being applied whose outcome is not known yet, applied those
+	// of all entries since the last call of Applied.
 	current, applied []*Proposal
 }
 
 // inFlightEntry is an entry, with the proposals whose commands it holds.
 type inFlightEntry struct {
 	size  int    // of its payload
-	conf  bool   // a configuration change, whose bytes raft makes
+	conf  bool   // a configuration change, which raft encodes
 	index uint64 // 0 until raft has given it one
 	term  uint64
 	props []*Proposal
 }
 
-// Compose makes one raft entry of as many commands of a batch as its limits allow, at least one,
-// and returns how many it took. Those whose fence names another term are refused and
-// replaced by nil, unless any is set; if none is left the entry is empty.
-func (f *InFlight) Compose(batch []*Proposal, term uint64, any bool) (entry []byte, n int) {
+// Compose makes one raft entry of the first commands of a batch, as many as fit and at least one, and returns
+// their number. Commands whose fence names another term are refused and become nil in the batch, unless
+// anyLease is set. The entry is empty if none is left.
+func (f *InFlight) Compose(batch []*Proposal, term uint64, anyLease bool) (entry []byte, n int) {
 	size := 1
 	for n < len(batch) && n < apply.MaxEntryCommands {
 		l := len(batch[n].Command) + 15
@@ -62,8 +62,8 @@ func (f *InFlight) Compose(batch []*Proposal, term uint64, any bool) (entry []by
 	}
 	entry = make([]byte, 0, size)
 	for i, p := range batch[:n] {
-		if !any && p.Fence.Term != term && p.Fence.Term != AnyTerm {
-			f.queue.Finish(p, f.why.NotLeader())
+		if !anyLease && p.Fence.Term != term && p.Fence.Term != AnyTerm {
+			f.queue.Finish(p, f.refusals.NotLeader())
 			batch[i] = nil
 			continue
 		}
@@ -72,9 +72,9 @@ func (f *InFlight) Compose(batch []*Proposal, term uint64, any bool) (entry []by
 	return entry, n
 }
 
-// Propose registers an entry of Compose that is about to be proposed to raft. It drops its references to
-// long commands, since raft and the log copy the entry.
-func (f *InFlight) Propose(entry []byte, props []*Proposal) {
+// Register records an entry of Compose that is about to be proposed to raft. It releases long commands, which
+// the entry holds a copy of.
+func (f *InFlight) Register(entry []byte, props []*Proposal) {
 	for _, p := range props {
 		if p != nil && len(p.Command) >= apply.LongCommand {
 			p.Command = nil
@@ -83,16 +83,16 @@ func (f *InFlight) Propose(entry []byte, props []*Proposal) {
 	f.proposed = append(f.proposed, inFlightEntry{size: len(entry), props: append([]*Proposal(nil), props...)})
 }
 
-// ProposeConfChange registers a configuration change that is about to be proposed to raft.
-func (f *InFlight) ProposeConfChange(p *Proposal) {
+// RegisterConfChange records a configuration change that is about to be proposed to raft.
+func (f *InFlight) RegisterConfChange(p *Proposal) {
 	f.proposed = append(f.proposed, inFlightEntry{conf: true, props: []*Proposal{p}})
 }
 
-// Drop removes the last registered entry, which raft has refused.
+// Drop removes the entry that was registered last, since raft has refused it.
 func (f *InFlight) Drop() { f.proposed = f.proposed[:len(f.proposed)-1] }
 
-// Number assigns the index and term of appended entries to the entries proposed here. Raft appends those in
-// the order of their proposals and before any others, since no message is stepped in between.
+// Number gives the entries proposed here the index and term under which raft appended them. Raft appends them
+// in the order of the proposals and before any others, since it sees no message in between.
 func (f *InFlight) Number(ents []*pb.Entry) {
 	for _, e := range ents {
 		if len(f.proposed) == 0 {
@@ -102,7 +102,7 @@ func (f *InFlight) Number(ents []*pb.Entry) {
 		switch conf := e.GetType() != pb.EntryNormal; {
 		case conf != s.conf && s.conf && len(e.GetData()) == 0:
 			f.proposed = f.proposed[1:] // raft refused the change and put nothing in its place
-			f.queue.FinishAll(s.props, f.why.Busy())
+			f.queue.FinishAll(s.props, f.refusals.Busy())
 			continue
 		case conf != s.conf || !conf && len(e.GetData()) != s.size:
 			continue
@@ -116,11 +116,11 @@ func (f *InFlight) Number(ents []*pb.Entry) {
 // Proposed returns how many entries raft has not numbered yet.
 func (f *InFlight) Proposed() int { return len(f.proposed) }
 
-// Waiting returns how many entries of this group's proposers are numbered and not applied.
+// Waiting returns how many of the entries proposed here are appended but not applied.
 func (f *InFlight) Waiting() int { return len(f.appended) }
 
-// Applying finds the proposals of the entry that is about to be applied, and refuses those of replaced
-// entries.
+// Applying finds the proposals of the entry that is about to be applied, and refuses those of entries that it
+// shows to be replaced.
 func (f *InFlight) Applying(index, term uint64) {
 	f.current = nil
 	for len(f.appended) > 0 && (f.appended[0].index <= index || f.appended[0].term < term) {
@@ -132,27 +132,27 @@ func (f *InFlight) Applying(index, term uint64) {
 			f.current = s.props
 			return
 		}
-		f.queue.FinishAll(s.props, f.why.NotLeader())
+		f.queue.FinishAll(s.props, f.refusals.NotLeader())
 	}
 }
 
-// Took records whether the next command of the entry took effect.
-func (f *InFlight) Took(ok bool) {
-	// Proposals answered before the entry was made are nil and have no command.
+// CommandApplied records whether the next command of the entry took effect.
+func (f *InFlight) CommandApplied(effective bool) {
+	// Compose has refused the proposals that are nil: the entry holds no command of theirs.
 	for len(f.current) > 0 {
 		p := f.current[0]
 		f.current = f.current[1:]
 		if p == nil {
 			continue
 		}
-		if !ok {
-			p.err = f.why.Mismatch()
+		if !effective {
+			p.err = f.refusals.Mismatch()
 		}
 		return
 	}
 }
 
-// Applied notifies the proposers of the entries applied since the last call.
+// Applied notifies the proposers of all entries applied since the last call.
 func (f *InFlight) Applied() {
 	for _, p := range f.applied {
 		if p != nil {
@@ -163,8 +163,8 @@ func (f *InFlight) Applied() {
 	f.applied = f.applied[:0]
 }
 
-// Expire fails the proposals of entries of terms up to term, whose leadership ended a while ago, that are
-// neither applied nor replaced here yet. The next leader knows their outcomes.
+// Expire fails the proposals of leaderships up to term, which ended a while ago, whose entries are neither
+// applied nor replaced here. The next leader knows their outcomes.
 func (f *InFlight) Expire(term uint64, err error) {
 	if len(f.appended) == 0 {
 		return

@@ -36,7 +36,7 @@ func (refusals) Busy() error      { return errors.New("busy") }
 
 func newInFlightScript() *inFlightScript {
 	s := &inFlightScript{q: NewQueue(true, nil), entries: map[string][]byte{}}
-	s.f = InFlight{queue: s.q, why: refusals{}}
+	s.f = InFlight{queue: s.q, refusals: refusals{}}
 	return s
 }
 
@@ -64,7 +64,7 @@ func (s *inFlightScript) op(t *testing.T, f []string) []string {
 	case "change": // a configuration change
 		p := NewProposal(Fence{}, []byte(f[1]))
 		s.props = append(s.props, p)
-		s.f.ProposeConfChange(p)
+		s.f.RegisterConfChange(p)
 	case "dropped":
 		s.f.Drop()
 	case "number": // number INDEX TERM COMMAND, or "change", or "refused-change"
@@ -79,7 +79,7 @@ func (s *inFlightScript) op(t *testing.T, f []string) []string {
 	case "apply": // apply INDEX TERM: an effect of each command, "no" for none
 		s.f.Applying(num(1), num(2))
 		for _, effect := range f[3:] {
-			s.f.Took(effect != "no")
+			s.f.CommandApplied(effect != "no")
 		}
 	case "visible":
 		s.f.Applied()
@@ -106,7 +106,7 @@ func (s *inFlightScript) propose(term uint64, commands []string) []string {
 	s.props = append(s.props, batch...)
 	entry, n := s.f.Compose(batch, term, false)
 	if len(entry) > 0 {
-		s.f.Propose(entry, batch[:n])
+		s.f.Register(entry, batch[:n])
 	}
 	s.entries[commands[0]] = entry
 	var in []string
@@ -137,7 +137,7 @@ func TestLongCommandsAreForgotten(t *testing.T) {
 		if n != 1 || len(entry) < size {
 			t.Fatalf("%d bytes: an entry of %d with %d commands", size, len(entry), n)
 		}
-		s.f.Propose(entry, batch)
+		s.f.Register(entry, batch)
 		if got := batch[1].Command != nil; got != kept {
 			t.Errorf("%d bytes: kept %v", size, got)
 		}

@@ -9,19 +9,19 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// maxRecentBytes bounds the entries that LogView keeps as raft made them.
+// maxRecentBytes bounds the entries that LogView keeps in memory.
 const maxRecentBytes = 8 << 20
 
 // StateMachine is raft's view of the applied state.
 type StateMachine interface {
 	ConfState() *pb.ConfState
-	// Applied returns the last entry applied; ok is false while there is no state yet.
+	// Applied returns the last applied entry. ok is false while the replica has no state.
 	Applied() (index, term uint64, ok bool)
 }
 
-// LogView is the raft.Storage of a group: its part of the store's log. It serves recently appended entries
-// from memory, since raft reads them again for their application. Raft retains the slices that Entries
-// returns, so their array is never changed in place.
+// LogView is the raft.Storage of a group: its part of the store's log. It serves recent entries from memory,
+// since raft reads them again to apply them. Raft keeps the slices that Entries returns, so their arrays are
+// never changed in place.
 type LogView struct {
 	Log   *raftlog.Log
 	Group raftlog.GroupID
@@ -85,15 +85,15 @@ func (v *LogView) Term(i uint64) (uint64, error) {
 	return t, raftError(err)
 }
 
-// LastIndex implements raft.Storage. It avoids the log's mutex, since raft calls it at each step: thousands
-// of groups that elect leaders at once would contend for the mutex.
+// LastIndex implements raft.Storage. Raft calls it at each step, so it avoids the log's mutex: thousands of
+// groups that elect leaders at once would contend for it.
 func (v *LogView) LastIndex() (uint64, error) { return v.State.Last, nil }
 
 // FirstIndex implements raft.Storage.
 func (v *LogView) FirstIndex() (uint64, error) { return v.Log.FirstIndex(v.Group), nil }
 
-// Snapshot implements raft.Storage. It returns the metadata of the present state; the data is read when the
-// message is sent.
+// Snapshot implements raft.Storage. It returns only the metadata of the present state. The data is read when
+// the message is sent.
 func (v *LogView) Snapshot() (*pb.Snapshot, error) {
 	index, term, ok := v.state.Applied()
 	if !ok {
@@ -116,7 +116,7 @@ func raftError(err error) error {
 	return err
 }
 
-// Appended adds entries that were appended to the log.
+// Appended records entries that were appended to the log.
 func (v *LogView) Appended(ents []*pb.Entry) {
 	if len(ents) == 0 {
 		return
@@ -139,8 +139,7 @@ func (v *LogView) Appended(ents []*pb.Entry) {
 	}
 }
 
-// Forget drops the entries up to index, which were applied and will not be read again soon. The array is
-// not changed, since raft holds parts of it.
+// Forget drops the entries up to index from memory: they are applied, and will hardly be read again.
 func (v *LogView) Forget(index uint64) {
 	n := 0
 	for n < len(v.recent) && v.recent[n].GetIndex() <= index {
@@ -153,7 +152,7 @@ func (v *LogView) Forget(index uint64) {
 	}
 }
 
-// Reset is called when the log was emptied and now begins after the entry last.
+// Reset records that the log was emptied and now begins after the entry last.
 func (v *LogView) Reset(hs raftlog.HardState, last uint64) {
 	v.State.HardState, v.State.Last = hs, last
 	v.recent, v.recentBytes = nil, 0

@@ -6,11 +6,11 @@ import "github.com/lichendb/lichen/internal/raftlog"
 type Proposal struct {
 	Command []byte
 	Fence   Fence
-	// Keep, if not nil, is called when the proposer stops waiting for the outcome; the function that
+	// OnAbandon, if not nil, is called when the proposer stops waiting for the outcome. The function that
 	// it returns is called when the outcome is known.
-	Keep func() (known func())
-	// Appender, if not nil, makes the next write of the processing goroutine, whose own
-	// proposal this is, durable together with those of other groups.
+	OnAbandon func() (known func())
+	// Appender, if not nil, makes the next write durable together with those of other groups. It applies
+	// while the proposer is itself the processing goroutine.
 	Appender Appender
 
 	err  error
@@ -18,18 +18,18 @@ type Proposal struct {
 	wake chan Wake
 }
 
-// Appender makes the next write of a group durable, with those of other groups.
+// Appender makes the write of a group durable together with those of other groups.
 type Appender interface {
 	Append(log *raftlog.Log, ws []raftlog.Write) error
 }
 
-// Wake is why a waiting proposer is notified.
+// Wake says why a waiting proposer is notified.
 type Wake uint8
 
 const (
-	// Done says that the proposal has its outcome (Proposal.Err).
+	// Done: the proposal has its outcome (Proposal.Err).
 	Done Wake = iota
-	// Process hands the role of the processing goroutine to the proposer.
+	// Process: the proposer is the processing goroutine now.
 	Process
 )
 
@@ -44,5 +44,5 @@ func (p *Proposal) Woken() <-chan Wake { return p.wake }
 // Err returns the outcome of a proposal that is done.
 func (p *Proposal) Err() error { return p.err }
 
-// IsDone reports whether the outcome is known. The processing goroutine may ask.
+// IsDone reports whether the outcome is known. Only the processing goroutine may call it.
 func (p *Proposal) IsDone() bool { return p.done }

@@ -9,19 +9,19 @@ import (
 )
 
 const (
-	// ProposalTimeout bounds the wait of a proposer. Afterwards it gets an ambiguous error.
+	// ProposalTimeout bounds the wait of a proposer. Then it gets an ambiguous error.
 	ProposalTimeout = 5 * time.Second
-	// stopGrace bounds the wait once the group was stopped, or its leadership resigned, or the disk
+	// stopGrace bounds the wait once the group has stopped, the leadership was resigned, or the disk
 	// stalls.
 	stopGrace = 100 * time.Millisecond
 )
 
-// Propose makes a command durable and applies it. command is kept until then.
+// Propose makes a command durable and applies it. The caller must not change the command until then.
 func (g *Group) Propose(f Fence, command []byte) error {
 	return g.ProposeWait(g.Queue.Get(f, command))
 }
 
-// ProposeWait passes a proposal of Get through the queue and waits for it.
+// ProposeWait queues a proposal of Queue.Get and waits for its outcome.
 func (g *Group) ProposeWait(p *Proposal) error {
 	process, err := g.Queue.Propose(p)
 	switch {
@@ -36,8 +36,7 @@ func (g *Group) ProposeWait(p *Proposal) error {
 	return g.Await(p, 0)
 }
 
-// ProposeDeferred is Propose for a command that may wait for another one; flushes is
-// that of Queue.Defer.
+// ProposeDeferred is Propose for a command that may wait for another one. Queue.Defer explains flushes.
 func (g *Group) ProposeDeferred(f Fence, command []byte, flushes uint64) error {
 	p := g.Queue.Get(f, command)
 	if !g.Queue.Defer(p, flushes) {
@@ -46,9 +45,9 @@ func (g *Group) ProposeDeferred(f Fence, command []byte, flushes uint64) error {
 	return g.Await(p, 0)
 }
 
-// ProposeHere processes the group with a proposal on the caller's goroutine, and reports whether it is
-// done. The first append goes through a. ok is false, and nothing was done, if another goroutine processes
-// the group.
+// ProposeHere makes the caller the processing goroutine, with its proposal, and reports whether that is done.
+// The first append goes through a. If another goroutine processes the group, ProposeHere does nothing and
+// returns ok false.
 func (g *Group) ProposeHere(p *Proposal, a Appender) (done, ok bool) {
 	if g.cfg.Workers || !g.Queue.TryProcess(p) {
 		return false, false
@@ -57,22 +56,22 @@ func (g *Group) ProposeHere(p *Proposal, a Appender) (done, ok bool) {
 	return g.process(p), true
 }
 
-// Flush proposes the deferred proposals now, and fails calls of Defer that are about to follow.
+// Flush proposes the deferred proposals at once, for a caller that waits for one of them (Queue.Flush).
 func (g *Group) Flush() {
 	if g.Queue.Flush() {
 		g.cfg.Schedule(g.work)
 	}
 }
 
-// drain proposes the deferred proposals.
+// drain proposes the deferred proposals after MaxDelay.
 func (g *Group) drain() {
 	if g.Queue.Drain() {
 		g.cfg.Schedule(g.work)
 	}
 }
 
-// Await waits for a proposal, and processes the group when it is handed the role. waited is the time that
-// the caller has already waited.
+// Await waits for the outcome of a proposal, and processes the group when it is handed the role. waited is
+// how long the caller has waited already.
 func (g *Group) Await(p *Proposal, waited time.Duration) error {
 	if g.host.OnlyVoter() { // no other replica knows the outcome: no timeout
 		for <-p.wake == Process {
@@ -102,7 +101,7 @@ func (g *Group) Await(p *Proposal, waited time.Duration) error {
 		case <-stalled: // another replica will lead before the disk responds
 			stalled = nil
 			timeout.Reset(stopGrace)
-		case <-halted: // leave time for proposals that are nearly done
+		case <-halted: // proposals that are nearly done get stopGrace
 			halted = nil
 			timeout.Reset(stopGrace)
 		case w := <-p.wake:
@@ -115,23 +114,23 @@ func (g *Group) Await(p *Proposal, waited time.Duration) error {
 				return &kvpb.UnavailableError{Reason: "the range does not make progress"}
 			}
 			select {
-			case w := <-p.wake: // at the last moment; a hand-off must not get lost
+			case w := <-p.wake: // at the last moment: a hand-off must not get lost
 				if w == Done || g.process(p) {
 					return g.Queue.Put(p)
 				}
 			default:
 			}
 			// The processing goroutine may still finish p, so it does not return to the pool.
-			g.keep(p)
+			g.abandon(p)
 			return &kvpb.AmbiguousCommitError{Cause: errors.New("no quorum of the range's replicas answers")}
 		}
 	}
 }
 
 // resignedTerms are the leaderships that this replica has resigned because its disk is slow. Their proposers
-// soon get an ambiguous error, since the next leader will know the outcome earlier.
+// get an ambiguous error soon: the next leader will know the outcome before this replica does.
 type resignedTerms struct {
-	last atomic.Uint64                 // and all before
+	last atomic.Uint64                 // the last such term; it covers all before it
 	news atomic.Pointer[chan struct{}] // closed when last rises
 }
 
@@ -151,7 +150,7 @@ func (r *resignedTerms) covers(term uint64) bool {
 	return term != AnyTerm && term <= r.last.Load()
 }
 
-// Resign shortens the wait of present and later proposers of a leadership to stopGrace.
+// Resign shortens to stopGrace the wait of all proposers of a leadership, present and future.
 func (g *Group) Resign(term uint64) {
 	g.resigned.last.Store(term)
 	if c := g.resigned.news.Swap(nil); c != nil {
@@ -159,13 +158,13 @@ func (g *Group) Resign(term uint64) {
 	}
 }
 
-// keep calls Keep of a proposal whose proposer has stopped waiting, and then waits for the outcome in the
+// abandon calls OnAbandon of a proposal whose proposer stops waiting, and waits for the outcome in the
 // background.
-func (g *Group) keep(p *Proposal) {
-	if p.Keep == nil {
+func (g *Group) abandon(p *Proposal) {
+	if p.OnAbandon == nil {
 		return
 	}
-	known := p.Keep()
+	known := p.OnAbandon()
 	running := g.host.Go(func() {
 		defer known()
 		select {

@@ -20,12 +20,11 @@ const (
 	MaxDeferred = 64
 )
 
-// Input is what a group receives from outside: a raft message, or a function that does
-// something with its raft state.
+// Input is a raft message from another replica, or a function to run on the processing goroutine.
 type Input struct {
 	Msg   *pb.Message
 	From  kvpb.ReplicaDescriptor
-	Epoch int64 // of the support that the sender's store gave to this node then
+	Epoch int64 // of the support that the sender's store gave this node when it sent Msg
 	Do    func()
 }
 
@@ -43,28 +42,28 @@ type Input struct {
 //	                              │  └─────────────────────────────────┘
 //	                              └── Next: HandedOver, HandToWorker ──► another goroutine
 //
-// So all commands waiting at a moment share one entry and one sync, and a lone writer never
+// So all commands that wait at a moment share one entry and one sync, and a lone writer never
 // pays for a switch between goroutines.
 //
-// Deferred proposals clean up after a committed transaction. They have no waiter until another
-// transaction contends for the intents that they remove. They share the entry of the next ordinary
-// proposal, or go after MaxDelay or at a Flush.
+// Deferred proposals clean up after a committed transaction. Nobody waits for them until another
+// transaction contends for the intents that they remove. They go into the entry of the next ordinary
+// proposal, or are proposed after MaxDelay or at a Flush.
 type Queue struct {
 	halted chan struct{} // closed by Stop
 	// expire is called when deferred proposals have waited for MaxDelay.
 	expire func()
-	// pool keeps proposals for reuse, by group since they hold channels, which a test in
-	// virtual time may not share with another.
+	// pool keeps proposals for reuse. Each group has its own: proposals hold channels, which one test in
+	// virtual time must not share with another.
 	pool sync.Pool
 
 	mu struct {
 		sync.Mutex
 		processing bool
-		started    bool // until then what comes in waits
+		started    bool // false: the queue fills, and nobody processes it
 		proposals  []*Proposal
 		inbox      []Input
 		stopped    error
-		idle       chan struct{} // closed when nobody processes the group any more; nil: nobody waits for that
+		idle       chan struct{} // closed when processing becomes false; nil if nobody waits for that
 		deferred   []*Proposal
 		timer      *time.Timer // of deferred
 		flushes    uint64      // how often Flush was called
@@ -90,29 +89,29 @@ func (q *Queue) init(started bool, expire func()) {
 	q.mu.started = started
 }
 
-// Halted is closed when the queue was stopped.
+// Halted returns a channel that Stop closes.
 func (q *Queue) Halted() <-chan struct{} { return q.halted }
 
-// Get returns a proposal for a command, which is kept until it is done.
+// Get returns a proposal for a command. The caller must not change the command until the proposal is done.
 func (q *Queue) Get(f Fence, command []byte) *Proposal {
 	p, _ := q.pool.Get().(*Proposal)
 	if p == nil {
 		return NewProposal(f, command)
 	}
-	p.Command, p.err, p.done, p.Fence, p.Keep, p.Appender = command, nil, false, f, nil, nil
+	p.Command, p.err, p.done, p.Fence, p.OnAbandon, p.Appender = command, nil, false, f, nil, nil
 	return p
 }
 
-// Put returns a proposal of Get to the pool, and returns its outcome. No other reference may be left.
+// Put gives a proposal back to the pool and returns its outcome. No other reference may be left.
 func (q *Queue) Put(p *Proposal) error {
 	err := p.err
-	p.Command, p.Keep, p.Appender = nil, nil, nil
+	p.Command, p.OnAbandon, p.Appender = nil, nil, nil
 	q.pool.Put(p)
 	return err
 }
 
-// Start makes the caller the processing goroutine of a group that has not begun; false if it
-// was stopped before. Started follows.
+// Start makes the caller the processing goroutine of a group that has not begun, until it calls Started.
+// It returns false if the group was stopped before.
 func (q *Queue) Start() bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -124,7 +123,8 @@ func (q *Queue) Start() bool {
 	return true
 }
 
-// Started ends the role that Start gave. If inputs are queued, work is true and a worker must continue.
+// Started ends the role that Start gave, unless something is queued: then work is true, and the caller
+// passes the role to a worker.
 func (q *Queue) Started() (work bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -135,8 +135,8 @@ func (q *Queue) Started() (work bool) {
 	return work
 }
 
-// Propose adds a proposal, and all deferred ones with it. With process the caller is the
-// processing goroutine now.
+// Propose queues a proposal and all deferred ones with it. If process is true, the caller is now the
+// processing goroutine.
 func (q *Queue) Propose(p *Proposal) (process bool, err error) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -148,8 +148,8 @@ func (q *Queue) Propose(p *Proposal) (process bool, err error) {
 	return q.acquire(), nil
 }
 
-// TryProcess is Propose if the caller becomes the processing goroutine by it; nothing happens
-// otherwise.
+// TryProcess makes the caller the processing goroutine and queues its proposal. If another goroutine
+// processes the group it does nothing and returns false.
 func (q *Queue) TryProcess(p *Proposal) bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -161,8 +161,9 @@ func (q *Queue) TryProcess(p *Proposal) bool {
 	return true
 }
 
-// Defer adds a proposal that may wait for another one. flushes is what Flushes returned before
-// the caller looked whether somebody waits for it. False: it may not wait, and was not added.
+// Defer adds a proposal that may wait for another one. flushes is the result of Flushes before the caller
+// checked that nobody waits for the proposal. Defer returns false if the proposal may not wait; it is not
+// queued then.
 func (q *Queue) Defer(p *Proposal, flushes uint64) bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -186,8 +187,8 @@ func (q *Queue) Flushes() uint64 {
 	return q.mu.flushes
 }
 
-// Flush is Drain, and also fails calls of Defer whose caller has checked for waiters before: one of those
-// proposals now has a waiter.
+// Flush is Drain for a caller that waits for one of the proposals. It also fails those calls of Defer whose
+// caller has already checked for waiters: that check is out of date now.
 func (q *Queue) Flush() (work bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -195,7 +196,8 @@ func (q *Queue) Flush() (work bool) {
 	return q.drain()
 }
 
-// Drain queues the deferred proposals as ordinary ones. If work is true, a worker must process them.
+// Drain queues the deferred proposals as ordinary ones. If work is true, the caller must make a worker
+// process the group.
 func (q *Queue) Drain() (work bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -230,7 +232,8 @@ func (q *Queue) acquire() bool {
 	return true
 }
 
-// Withdraw takes a proposal out of the queue if nobody has begun with it.
+// Withdraw takes a proposal out of the queue. It returns false if the proposal is being processed, or if its
+// proposer was made the processing goroutine.
 func (q *Queue) Withdraw(p *Proposal) bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -243,8 +246,8 @@ func (q *Queue) Withdraw(p *Proposal) bool {
 	return false
 }
 
-// Deliver adds an input; ok is false if it will never be processed. With work a worker is to
-// process it.
+// Deliver queues an input. It returns ok false if it drops it. If work is true, the caller must make a
+// worker process the group.
 func (q *Queue) Deliver(in Input) (work, ok bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -255,7 +258,7 @@ func (q *Queue) Deliver(in Input) (work, ok bool) {
 	return q.acquire(), true
 }
 
-// Seize makes the caller the processing goroutine, or has the present one run fn.
+// Seize makes the caller the processing goroutine if there is none. Otherwise the present one will run fn.
 func (q *Queue) Seize(fn func()) (process bool, err error) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -270,29 +273,29 @@ func (q *Queue) Seize(fn func()) (process bool, err error) {
 	return false, nil
 }
 
-// Step says how the processing goroutine goes on.
+// Step is what the processing goroutine does next.
 type Step uint8
 
 const (
-	// Continue: it takes in Inputs and proposes Batch.
+	// Continue: process Inputs and propose Batch.
 	Continue Step = iota
-	// Rest: nothing waits, and nobody processes the group any more.
+	// Rest: stop. Nothing is queued, and nobody processes the group any more.
 	Rest
-	// HandedOver: its own proposal is done, and the first one in the queue processes the group.
+	// HandedOver: stop. The first proposer in the queue processes the group now.
 	HandedOver
-	// HandToWorker: its own proposal is done, or it leaves, and a worker is to process the group.
+	// HandToWorker: stop, and make a worker process the group.
 	HandToWorker
 )
 
-// Enter begins a turn of the processing goroutine, whose own proposal may be nil.
+// Enter is the first call of a new processing goroutine. own is its own proposal, or nil.
 func (q *Queue) Enter(own *Proposal) { q.own = own }
 
 // Own returns the proposal of the processing goroutine.
 func (q *Queue) Own() *Proposal { return q.own }
 
-// Next takes what waits, or ends the turn. workersOnly keeps the role from proposers; with leave
-// the goroutine does not wait for its own proposal. done reports whether that is done, or there
-// is none.
+// Next takes what is queued, or ends the role of the processing goroutine. workersOnly keeps other proposers
+// from the role. leave makes the goroutine give up the role before its own proposal is done. done reports
+// whether that proposal is done, or there is none.
 func (q *Queue) Next(workersOnly, leave bool) (s Step, done bool) {
 	done = q.own == nil || q.own.done
 	clear(q.batch)
@@ -308,7 +311,7 @@ func (q *Queue) Next(workersOnly, leave bool) (s Step, done bool) {
 		if len(q.mu.inbox) > 0 || workersOnly || !done {
 			return HandToWorker, done
 		}
-		// Under the mutex, so that a concurrent Withdraw sees the hand-off.
+		// Under the mutex, so that a concurrent Withdraw sees the hand-off (invariant 2).
 		q.mu.proposals[0].wake <- Process
 		return HandedOver, true
 	}
@@ -317,10 +320,10 @@ func (q *Queue) Next(workersOnly, leave bool) (s Step, done bool) {
 	return Continue, done
 }
 
-// leave ends the turn: others may process the group from now on.
+// leave takes the role from the goroutine of own.
 func (q *Queue) leave() {
 	if q.own != nil {
-		q.own.Appender = nil // it was for this turn
+		q.own.Appender = nil // it serves only while own's proposer has the role
 	}
 	q.own = nil
 }
@@ -331,7 +334,7 @@ func (q *Queue) Inputs() []Input { return q.inputs }
 // Batch returns the proposals that the last Next took.
 func (q *Queue) Batch() []*Proposal { return q.batch }
 
-// Finish gives a proposal its outcome, once.
+// Finish gives a proposal its outcome. The first outcome stays.
 func (q *Queue) Finish(p *Proposal, err error) {
 	if p.done {
 		return
@@ -351,7 +354,7 @@ func (q *Queue) FinishAll(ps []*Proposal, err error) {
 	}
 }
 
-// Stop refuses everything from now on; the first reason stays.
+// Stop makes the queue refuse everything from now on. The first reason stays.
 func (q *Queue) Stop(reason error) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -363,7 +366,7 @@ func (q *Queue) Stop(reason error) {
 	if len(q.mu.deferred) > 0 {
 		q.mu.timer.Stop()
 	}
-	for _, p := range q.mu.deferred { // nobody has begun with them
+	for _, p := range q.mu.deferred { // nobody processes them
 		p.err, p.done = reason, true
 		p.wake <- Done
 	}
@@ -378,8 +381,8 @@ func (q *Queue) Stopped() bool {
 	return q.mu.stopped != nil
 }
 
-// AwaitIdle waits until no goroutine processes the group; after Stop none will. It has no timeout, since
-// its callers remove the data that the processing goroutine may still be writing.
+// AwaitIdle waits until no goroutine processes the group. After Stop none ever will again. It has no
+// timeout: its callers remove data that the processing goroutine may still be writing.
 func (q *Queue) AwaitIdle() {
 	q.mu.Lock()
 	if !q.mu.processing {
@@ -394,7 +397,7 @@ func (q *Queue) AwaitIdle() {
 	<-idle
 }
 
-// rest notes that nobody processes the group any more. mu is held.
+// rest ends the processing of the group. mu is held.
 func (q *Queue) rest() {
 	q.mu.processing = false
 	if q.mu.idle != nil {

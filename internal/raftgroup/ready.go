@@ -38,9 +38,8 @@ func (g *Group) ProcessReady() error {
 	return nil
 }
 
-// append makes entries, term and vote durable and only then lets raft, and the other replicas,
-// have the responses (invariant 3). A commit index alone is not worth a sync: losing it loses
-// nothing.
+// append makes entries, term and vote durable, and only then passes the responses to raft and to the other
+// replicas (invariant 3). A commit index alone needs no sync: nothing is lost with it.
 func (g *Group) append(m *pb.Message) error {
 	if !raft.IsEmptySnap(m.Snapshot) {
 		if err := g.host.Install(m); err != nil {
@@ -63,8 +62,8 @@ func (g *Group) append(m *pb.Message) error {
 	return g.respond(m.Responses)
 }
 
-// write makes entries and a hard state durable, together with other groups if the proposal of
-// the processing goroutine wants that.
+// write makes entries and a hard state durable. The Appender of the processing goroutine's own proposal lets
+// several groups share the sync.
 func (g *Group) write(ents []*pb.Entry, hs raftlog.HardState) error {
 	g.entries = g.entries[:0]
 	bytes := 0
@@ -87,8 +86,8 @@ func (g *Group) write(ents []*pb.Entry, hs raftlog.HardState) error {
 	return g.View.Log.Append(g.writes)
 }
 
-// apply has committed entries applied. Raft hands out only entries that are locally durable
-// (invariant 4, given by AsyncStorageWrites).
+// apply makes the host apply committed entries. With AsyncStorageWrites, raft hands out only entries that are
+// locally durable (invariant 4).
 func (g *Group) apply(m *pb.Message) error {
 	if err := g.host.Apply(m.Entries); err != nil {
 		return err
@@ -99,7 +98,7 @@ func (g *Group) apply(m *pb.Message) error {
 	return g.respond(m.Responses)
 }
 
-// respond gives raft its own responses and sends those for others.
+// respond passes this replica's responses to raft and sends the others.
 func (g *Group) respond(ms []*pb.Message) error {
 	for _, m := range ms {
 		if to := m.GetTo(); to != uint64(g.cfg.Replica) && !raft.IsLocalMsgTarget(to) {
@@ -113,13 +112,13 @@ func (g *Group) respond(ms []*pb.Message) error {
 	return nil
 }
 
-// noteLeadership begins or ends this replica's leadership as raft sees it.
+// noteLeadership begins or ends this replica's leadership, as raft's state says.
 func (g *Group) noteLeadership() {
 	st := g.rn.BasicStatus()
 	leads, term := st.RaftState == raft.StateLeader, st.GetTerm()
-	was := g.leaderIn
-	if g.leaderIn = 0; leads {
-		g.leaderIn = term
+	was := g.raftLed
+	if g.raftLed = 0; leads {
+		g.raftLed = term
 	}
 	if g.led != 0 && (!leads || g.led != term) {
 		g.endLeadership()
@@ -150,7 +149,7 @@ func (g *Group) beginLeadership(term, commit uint64) {
 	g.host.BeginLeadership(term)
 }
 
-// endLeadership ends a leadership. The proposers of its entries wait formerWait longer for their outcomes.
+// endLeadership ends a leadership. The proposers of its entries wait formerLeaderWait for their outcomes.
 func (g *Group) endLeadership() {
 	led := g.led
 	g.led = 0
@@ -159,12 +158,12 @@ func (g *Group) endLeadership() {
 		return
 	}
 	err := &kvpb.AmbiguousCommitError{Cause: errors.New("the leadership of the range ended meanwhile")}
-	time.AfterFunc(formerWait, func() { g.Do(func() { g.InFlight.Expire(led, err) }) })
+	time.AfterFunc(formerLeaderWait, func() { g.Do(func() { g.InFlight.Expire(led, err) }) })
 }
 
-// Fail handles an error of the log or of raft. On a full disk nothing was written: the raft state is
-// rebuilt from the log, the group continues when there is space, and a leader asks other replicas to take
-// over. Any other error stops the group.
+// Fail handles an error of the log or of raft. A full disk has written nothing: the raft state is rebuilt
+// from the log, a leader asks other replicas to take over, and the group goes on when there is space again.
+// Any other error ends the group.
 func (g *Group) Fail(err error) error {
 	alone := g.host.OnlyVoter()
 	var cause error = &kvpb.AmbiguousCommitError{Cause: err}
@@ -177,14 +176,14 @@ func (g *Group) Fail(err error) error {
 			} else {
 				g.host.EndLeadership()
 			}
-			g.led, g.leaderIn = 0, 0
+			g.led, g.raftLed = 0, 0
 			g.InFlight.Fail(cause)
 			g.host.LogFull(term, candidates)
 			return cause
 		}
 	}
 	g.broken = cause
-	g.host.StopServing() // before readers learn that commits they wait for have ended
+	g.host.StopServing() // before readers learn that the commits they wait for have ended
 	g.Queue.Stop(cause)
 	if !alone {
 		g.host.EndLeadership()
@@ -193,7 +192,8 @@ func (g *Group) Fail(err error) error {
 	return cause
 }
 
-// candidates returns the term of a leader, 0 if this is none, and who may lead in its place.
+// candidates returns the term of this leader and the replicas that may lead in its place. The term is 0 if
+// this replica does not lead.
 func (g *Group) candidates() (term uint64, ids []kvpb.ReplicaID) {
 	st := g.rn.BasicStatus()
 	if st.RaftState != raft.StateLeader {
@@ -208,7 +208,7 @@ func (g *Group) votes() bool {
 	return ok
 }
 
-// voters returns the other voters; the one that has most of the log, as a leader knows, comes first.
+// voters returns the other voters. The one with the longest log, as far as a leader knows, comes first.
 func (g *Group) voters() (ids []kvpb.ReplicaID) {
 	match := map[kvpb.ReplicaID]uint64{}
 	g.rn.WithProgress(func(id uint64, typ raft.ProgressType, p tracker.Progress) {

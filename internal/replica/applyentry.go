@@ -77,7 +77,7 @@ func (g *group) noteCommand(c apply.Applied) {
 	if c.Effects {
 		g.r.noteCommand(c)
 	}
-	g.InFlight.Took(c.Effects)
+	g.InFlight.CommandApplied(c.Effects)
 }
 
 // finishApply makes the effects of the entries since the last call visible and notifies their

@@ -202,7 +202,7 @@ func (g *group) configure(ctx context.Context, fence raftgroup.Fence, cc *pb.Con
 			g.Queue.Finish(p, fmt.Errorf("range %d: replica %d: %w", g.r.id, id, ErrBehind))
 			return
 		}
-		g.Configure(p, cc)
+		g.ProposeConfChange(p, cc)
 	})
 	select {
 	case <-p.Woken():

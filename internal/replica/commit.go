@@ -138,7 +138,7 @@ func (c *commit) propose(ts hlc.Timestamp) error {
 		r.collectInline(b, c.req.Writes)
 	}
 	c.protectLockedReads(ts)
-	if err := r.group.proposeKeeping(c.fence, b.Take(), c.keep(ts)); err != nil {
+	if err := r.group.proposeOrAbandon(c.fence, b.Take(), c.keep(ts)); err != nil {
 		return err
 	}
 	c.committed(ts)

@@ -94,7 +94,7 @@ func (c *commit) proposeSpilled(rec *txnintent.Record, x *txnintent.Txn, ts hlc.
 		return err
 	}
 	c.protectLockedReads(ts)
-	if err := r.group.proposeKeeping(c.fence, b.Take(), c.keep(ts)); err != nil {
+	if err := r.group.proposeOrAbandon(c.fence, b.Take(), c.keep(ts)); err != nil {
 		return r.storeRecord(rec, next, err)
 	}
 	rec.Take(next)

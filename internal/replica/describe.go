@@ -48,7 +48,7 @@ func (g *group) describeFollowers() string {
 	for _, id := range slices.Sorted(maps.Keys(progress)) {
 		p := progress[id]
 		d, ok := g.r.Desc().ReplicaByID(kvpb.ReplicaID(id))
-		fmt.Fprintf(&b, "; follower %d, there %v: %s, knows all %v", id, ok && g.r.supportedBy(d.Store), p.String(), g.Knows(id, g.View.State.Last))
+		fmt.Fprintf(&b, "; follower %d, there %v: %s, knows all %v", id, ok && g.r.supportedBy(d.Store), p.String(), g.Acked(id, g.View.State.Last))
 	}
 	return b.String()
 }

@@ -111,11 +111,11 @@ func (g *group) NoteLeader(id uint64) { g.r.noteLeader(id) }
 // StopServing implements raftgroup.Host.
 func (g *group) StopServing() { g.r.stopServing() }
 
-// proposeKeeping is Propose with a function for a timeout during the leadership. keep is called before the
-// proposer continues, so that other requests go on waiting for the command. The function that keep
-// returns is called when the outcome is known.
-func (g *group) proposeKeeping(fence raftgroup.Fence, command []byte, keep func() (known func())) error {
+// proposeOrAbandon is Propose with a function that is called if the proposer stops waiting for the outcome.
+// onAbandon runs before the proposer continues, so that other requests go on waiting for the command. The
+// function that it returns is called when the outcome is known.
+func (g *group) proposeOrAbandon(fence raftgroup.Fence, command []byte, onAbandon func() (known func())) error {
 	p := g.Queue.Get(fence, command)
-	p.Keep = keep
+	p.OnAbandon = onAbandon
 	return g.ProposeWait(p)
 }

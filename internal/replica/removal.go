@@ -44,5 +44,5 @@ func (g *group) removeOutgoing() {
 	fence := raftgroup.Fence{Term: g.Led(), BoundsGen: old.BoundsGen}
 	g.r.describeChange(cc, fence, old, d)
 	g.removal.proposed = raftgroup.NewProposal(fence, nil)
-	g.Configure(g.removal.proposed, cc)
+	g.ProposeConfChange(g.removal.proposed, cc)
 }
