@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -64,10 +63,9 @@ FROM pg_catalog.pg_namespace n WHERE n.nspname !~ '^pg_' AND n.nspname <> 'infor
 	switch {
 	case err != nil:
 		return err
-	case len(rows) == 0 && arg == "":
-		return errors.New("did not find any relations")
 	case len(rows) == 0:
-		return fmt.Errorf("did not find any relation named %q", arg)
+		sh.foundNone(arg)
+		return nil
 	}
 	sh.printRows("List of relations", cols, rows)
 	return nil
@@ -325,4 +323,13 @@ FROM pg_catalog.pg_index i JOIN pg_catalog.pg_class t ON t.oid = i.indrelid WHER
 		fmt.Fprintf(sh.out, "%sfor table %q\n", r[0], r[1])
 	}
 	return nil
+}
+
+// foundNone tells that a list is empty. As in psql that is an answer, and no error that ends a script.
+func (sh *shell) foundNone(pattern string) {
+	if pattern == "" {
+		fmt.Fprintln(sh.err, "Did not find any relations.")
+		return
+	}
+	fmt.Fprintf(sh.err, "Did not find any relation named %q.\n", pattern)
 }

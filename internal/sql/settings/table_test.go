@@ -13,3 +13,12 @@ func TestLookup(t *testing.T) {
 		}
 	}
 }
+
+// TestDescribed: SHOW ALL and pg_settings say of each parameter what it is, or why it has no effect.
+func TestDescribed(t *testing.T) {
+	for _, p := range registry {
+		if p.Doc == "" && p.Why == "" {
+			t.Errorf("%s has no description", p.Name)
+		}
+	}
+}
