@@ -3,7 +3,6 @@ package cli
 import (
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
@@ -118,14 +117,14 @@ func newCertList(s *streams) *cobra.Command {
 		Short: "List the certificates in a directory, and what is wrong with them",
 		Args:  noArgs,
 		RunE: func(*cobra.Command, []string) error {
-			if !slices.Contains(formats, format) {
-				return usageError{fmt.Errorf("--format: %q is none of %s", format, strings.Join(formats, ", "))}
+			if err := checkFormat(format); err != nil {
+				return err
 			}
 			return listCerts(s, dir, format)
 		},
 	}
 	addCertsDir(c.Flags(), &dir)
-	c.Flags().StringVar(&format, "format", "table", "how to print rows: "+strings.Join(formats, ", "))
+	addFormat(c.Flags(), &format)
 	return c
 }
 

@@ -53,6 +53,7 @@ type clusterFlags struct {
 	base          string
 	nodes, rf     int
 	cache, memory string
+	format        string
 }
 
 func (f *clusterFlags) add(fl *pflag.FlagSet) {
@@ -82,6 +83,7 @@ func newCluster(s *streams) *cobra.Command {
 	ls := &clusterFlags{}
 	lc := &cobra.Command{Use: "ls", Short: "List the clusters", Args: noArgs, RunE: func(*cobra.Command, []string) error { return ls.list(s) }}
 	ls.add(lc.Flags())
+	addFormat(lc.Flags(), &ls.format)
 	c.AddCommand(cc, lc,
 		onCluster("start NAME", "Start the nodes of a cluster that do not run", func(l *localCluster) error { return l.start(s) }),
 		onCluster("stop NAME", "Stop the nodes of a cluster", func(l *localCluster) error { return l.stop(s, false) }),

@@ -149,6 +149,9 @@ func (l *localCluster) destroy(s *streams) error {
 
 // list lists the clusters.
 func (f *clusterFlags) list(s *streams) error {
+	if err := checkFormat(f.format); err != nil {
+		return err
+	}
 	entries, err := os.ReadDir(f.base)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
@@ -163,5 +166,5 @@ func (f *clusterFlags) list(s *streams) error {
 			l.Name, strconv.Itoa(len(l.Nodes)), strconv.Itoa(l.count()), strconv.Itoa(l.RF), sqlURL(l.Nodes[0].SQL, ""), l.dir,
 		})
 	}
-	return printRows(s.out, "table", []string{"name", "nodes", "running", "rf", "sql", "directory"}, rows)
+	return printRows(s.out, f.format, []string{"name", "nodes", "running", "rf", "sql", "directory"}, rows)
 }
