@@ -14,7 +14,7 @@ import (
 // Apply implements raftgroup.Host.
 func (g *group) Apply(ents []*pb.Entry) error {
 	for _, e := range ents {
-		if apply.HasTable(e.GetData()) { // what it adds comes after the effects of the entries before
+		if apply.HasTable(e.GetData()) { // its table must come after the effects of the entries before
 			if err := g.finishApply(); err != nil {
 				return err
 			}
@@ -80,8 +80,7 @@ func (g *group) noteCommand(c apply.Applied) {
 	g.InFlight.CommandApplied(c.Effects)
 }
 
-// finishApply makes the effects of the entries since the last call visible and notifies their
-// proposers.
+// finishApply makes the effects of the entries since the last call visible, and notifies their proposers.
 func (g *group) finishApply() error {
 	if err := g.commitApplied(); err != nil {
 		return err
@@ -102,9 +101,9 @@ func (g *group) commitApplied() error {
 	return nil
 }
 
-// prepareSplit creates the log of the range that the entry at index splits off. A crash may undo the
-// split in the engine. The commit index that is written here makes this replica apply the split again,
-// even if no leader sends it that commit index any more (invariant 8).
+// prepareSplit creates the log of the range that the entry at index splits off. A crash may undo the split
+// in the engine. The commit index that prepareSplit writes makes this replica apply the split again, even if
+// no leader sends it that commit index any more (invariant 8).
 func (g *group) prepareSplit(right *kvpb.RangeDescriptor, index uint64) error {
 	hs := g.View.State.HardState
 	hs.Commit = max(hs.Commit, index)
@@ -115,18 +114,17 @@ func (g *group) prepareSplit(right *kvpb.RangeDescriptor, index uint64) error {
 	return err
 }
 
-// applyTrigger performs the change of the range that the entry at index contains: a new descriptor, a
-// split or a merge.
+// applyTrigger performs the change of the range in the entry at index: a new descriptor, a split or a merge.
 func (g *group) applyTrigger(t *apply.Trigger, index uint64) error {
 	if t != nil && t.Right != nil {
 		if err := g.prepareSplit(t.Right, index); err != nil {
 			return err
 		}
 	}
-	var taken *Replica
+	var subsumed *Replica
 	if t != nil && t.Merge != nil {
 		var err error
-		if taken, err = g.subsume(t); err != nil {
+		if subsumed, err = g.subsume(t); err != nil {
 			return err
 		}
 	}
@@ -143,16 +141,16 @@ func (g *group) applyTrigger(t *apply.Trigger, index uint64) error {
 	if t.Right != nil && !plant.On(plant.SplitGap) {
 		right = g.r.makeRight(t.Right) // before the left half gives up its keys (invariant 8)
 	}
-	if taken != nil {
-		g.r.applyMerge(taken, t)
-		g.r.deps.Merged(g.r, taken)
+	if subsumed != nil {
+		g.r.applyMerge(subsumed, t)
+		g.r.deps.Merged(g.r, subsumed)
 	}
 	g.r.desc.Store(t.Desc)
 	g.r.feeds.End(g.r.mismatch())
 	g.r.refreshLease()
 	g.Unquiesce() // a new follower has to receive the log
 	if _, ok := t.Desc.Outgoing(); ok {
-		g.Do(g.removeOutgoing) // after raft has taken the end of the joint configuration for applied
+		g.Do(g.removeOutgoing) // later: raft must know that the end of the joint configuration is applied
 	}
 	if t.Right != nil {
 		if plant.On(plant.SplitGap) {

@@ -35,13 +35,14 @@ const (
 // ErrBusy says that another change of the range is under way.
 var ErrBusy = rangestate.ErrBusy
 
-// ErrBehind says that a learner has too little of the log to become a voter.
+// ErrBehind says that a learner lacks too much of the log to become a voter.
 var ErrBehind = fmt.Errorf("replica: the learner has not caught up")
 
 // maxBehind is how many entries a learner may lack when it becomes a voter.
 const maxBehind = 64
 
 // laggard returns a replica that a change would promote although it lacks more than maxBehind entries.
+// ok is false if there is none.
 func (g *group) laggard(cc *pb.ConfChangeV2) (id uint64, ok bool) {
 	progress := g.Raft().Status().Progress
 	for _, c := range cc.Changes {
@@ -56,7 +57,7 @@ func (g *group) laggard(cc *pb.ConfChangeV2) (id uint64, ok bool) {
 }
 
 // ChangeReplicas changes the range's membership. Several changes take effect together, through a joint
-// configuration. It returns when this replica has applied the change; ErrBusy or ErrBehind if the
+// configuration. It returns when this replica has applied the change. It returns ErrBusy or ErrBehind if the
 // change is not possible now.
 func (r *Replica) ChangeReplicas(ctx context.Context, changes []Change) error {
 	fence, err := r.admitWrite(ctx)
@@ -120,7 +121,7 @@ func planChange(old *kvpb.RangeDescriptor, changes []Change) (*kvpb.RangeDescrip
 			step(pb.ConfChangeAddNode, d.Replicas[at].Replica)
 		case Remove:
 			if d.Replicas[at].Type == kvpb.Voter {
-				d.Replicas[at].Type = kvpb.VoterOutgoing // a learner at first (removal)
+				d.Replicas[at].Type = kvpb.VoterOutgoing // it becomes a learner first (removal)
 				step(pb.ConfChangeAddLearnerNode, d.Replicas[at].Replica)
 			} else {
 				step(pb.ConfChangeRemoveNode, d.Replicas[at].Replica)
@@ -134,7 +135,7 @@ func planChange(old *kvpb.RangeDescriptor, changes []Change) (*kvpb.RangeDescrip
 	return d, cc, nil
 }
 
-// removesVoter reports whether a change takes its vote from a replica.
+// removesVoter reports whether one of the changes takes the vote from a replica.
 func removesVoter(d *kvpb.RangeDescriptor, changes []Change) bool {
 	return slices.ContainsFunc(changes, func(c Change) bool {
 		rep, ok := d.Replica(c.Store)

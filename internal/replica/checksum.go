@@ -11,8 +11,8 @@ import (
 	"github.com/lichendb/lichen/internal/snapshot"
 )
 
-// AskChecksums makes all replicas of the range compute a checksum at the same index. This replica must
-// lead. Each replica retains the result for its Checksum.
+// AskChecksums makes all replicas of the range compute a checksum at the same index. This replica must lead.
+// Each replica keeps the result for its Checksum.
 func (r *Replica) AskChecksums(ctx context.Context, id apply.CheckID) error {
 	fence, err := r.admitWrite(ctx)
 	if err != nil {
@@ -29,8 +29,8 @@ func (r *Replica) Checksum(ctx context.Context, id apply.CheckID) (checksum.Chec
 	return r.checks.Wait(ctx, id)
 }
 
-// beginCheck computes the checksum of the present state, after the entry that requests it. It does
-// nothing where the engine may hold tables of later entries: no caller waits for so early a request.
+// beginCheck computes the checksum of the present state, after the entry that requests it. While the engine
+// may hold tables of later entries it does nothing: nobody waits for so old a request any more.
 func (g *group) beginCheck(id apply.CheckID) {
 	if g.replays() {
 		return
@@ -40,8 +40,8 @@ func (g *group) beginCheck(id apply.CheckID) {
 	}
 }
 
-// checksumState is what replicas must agree on: data, locks, transaction records, descriptor and collection
-// threshold.
+// checksumState returns what replicas must agree on: data, locks, transaction records, descriptor and
+// collection threshold.
 func (g *group) checksumState() checksum.State {
 	id, st := uint64(g.r.id), g.applier.State()
 	return checksum.State{

@@ -21,9 +21,9 @@ type Closing interface {
 	Inherit(left, right kvpb.RangeID, before uint64)
 }
 
-// beginCommit announces a commit and then ends the tracking of the range, so that only CloseAt, which
-// heeds commits in flight, closes timestamps there. The order matters: BeginTracking marks the range
-// as tracked before it looks for commits (closedts, invariant 1).
+// beginCommit announces a commit and then ends the tracking of the range. From then on only CloseAt closes
+// timestamps there, and it heeds commits in flight. The order matters: BeginTracking marks the range as
+// tracked before it looks for commits (closedts, invariant 1).
 func (r *Replica) beginCommit(id concurrency.TxnID, written [][]byte) *concurrency.Commit {
 	c := r.commits.Begin(id, written)
 	r.endTracking()
@@ -37,9 +37,9 @@ func (r *Replica) endTracking() {
 	}
 }
 
-// CloseAt closes a timestamp: no later entry than index commits at or below closed. closed is lower
-// than ts if commits are in flight below it; ok is false if nothing can be closed. It works like a read
-// of the whole range at ts that does not wait (closedts, invariant 1).
+// CloseAt closes a timestamp: no entry after index commits at or below closed. closed is lower than ts if
+// commits are in flight below ts. ok is false if nothing can be closed. CloseAt works like a read of the
+// whole range at ts that does not wait (closedts, invariant 1).
 func (r *Replica) CloseAt(ts hlc.Timestamp) (closed hlc.Timestamp, index uint64, ok bool) {
 	return r.close(ts, func() { r.reads.RaiseLowWater(ts) })
 }
@@ -58,7 +58,7 @@ func (r *Replica) CloseFeeds(ts hlc.Timestamp) {
 	}
 }
 
-// close closes a timestamp where mark notes a read at ts.
+// close closes a timestamp for the keys where mark notes a read at ts.
 func (r *Replica) close(ts hlc.Timestamp, mark func()) (closed hlc.Timestamp, index uint64, ok bool) {
 	l := r.lease.Load()
 	if l == nil || r.Desc().Into != 0 { // a frozen range is about to be written as part of another

@@ -14,20 +14,20 @@ import (
 )
 
 const (
-	// inlineEvery is the number of commits of which one looks for old versions of its keys: the lookup
-	// costs too much for each, and one finds the garbage of all.
+	// One commit in inlineEvery looks for old versions of its keys. The lookup is too expensive for each
+	// commit, and one finds the garbage of all.
 	inlineEvery = 16
 	// inlineWrites bounds the keys of one commit that are looked up.
 	inlineWrites = 64
-	// collectVersions bounds the versions one command of the queue drops.
+	// collectVersions bounds the versions that one command of CollectGarbage drops.
 	collectVersions = 2000
-	// collectBytes bounds the bytes that one command of the queue reclaims.
+	// collectBytes bounds the bytes that one command of CollectGarbage reclaims.
 	collectBytes = 4 << 20
 )
 
 // collectInline adds the garbage of a commit's keys to its command. It stays below the threshold that
 // is already in the log, so that a read that would miss a version fails, under the next leader too.
-// While the range has intents it leaves the garbage to the queue.
+// While the range has intents it leaves the garbage to CollectGarbage.
 func (r *Replica) collectInline(b *apply.Builder, writes []kvpb.Write) {
 	th := r.appliedThreshold()
 	if plant.On(plant.CollectAboveReaders) { // readers do not notice that a version is gone
@@ -49,14 +49,14 @@ func (r *Replica) collectInline(b *apply.Builder, writes []kvpb.Write) {
 	}
 }
 
-// sweep is the progress of garbage collection, in wall times of the newest commit.
-type sweep struct {
-	seen  atomic.Int64 // lastWrite at the previous run
+// gcProgress is the progress of CollectGarbage, in values of lastWrite.
+type gcProgress struct {
+	seen  atomic.Int64 // lastWrite at the previous call
 	clean atomic.Int64 // lastWrite when no garbage was left
 }
 
-// begin starts over under a new leadership, which knows nothing of earlier writes.
-func (s *sweep) begin(now int64) {
+// begin starts over under a new leadership, which does not know of earlier writes.
+func (s *gcProgress) begin(now int64) {
 	s.seen.Store(now)
 	s.clean.Store(0)
 }
@@ -68,10 +68,10 @@ func (s *sweep) begin(now int64) {
 // threshold; afterwards a call costs nothing.
 func (r *Replica) CollectGarbage(ctx context.Context, below hlc.Timestamp) error {
 	last := r.lastWrite.Load()
-	if th := r.appliedThreshold(); !th.Less(below) || r.swept.clean.Load() == last {
+	if th := r.appliedThreshold(); !th.Less(below) || r.gc.clean.Load() == last {
 		return nil
 	}
-	idle := r.swept.seen.Swap(last) == last
+	idle := r.gc.seen.Swap(last) == last
 	if idle && below.WallTime <= last {
 		return nil
 	}
@@ -90,7 +90,7 @@ func (r *Replica) CollectGarbage(ctx context.Context, below hlc.Timestamp) error
 			return err
 		}
 		if len(refs) == 0 {
-			r.swept.clean.Store(last)
+			r.gc.clean.Store(last)
 			return nil
 		}
 	}
@@ -99,14 +99,14 @@ func (r *Replica) CollectGarbage(ctx context.Context, below hlc.Timestamp) error
 		return err
 	}
 	if idle && all {
-		r.swept.clean.Store(last)
+		r.gc.clean.Store(last)
 	}
 	return nil
 }
 
-// collect drops the garbage below a threshold. fence holds it to one leadership and one set of bounds:
-// garbage found within other bounds may belong to another range. all is false if intents kept the
-// threshold lower than wanted.
+// collect drops the garbage below a threshold. Under another leadership or other bounds than those of fence it
+// has no effect: garbage found within other bounds may belong to another range. all is false if intents kept
+// the threshold lower than wanted.
 func (r *Replica) collect(ctx context.Context, fence raftgroup.Fence, span keys.Span, wanted hlc.Timestamp) (all bool, err error) {
 	below := r.intents.Protect(wanted)
 	if !r.appliedThreshold().Less(below) {
@@ -149,7 +149,7 @@ func (r *Replica) drop(fence raftgroup.Fence, refs []mvcc.VersionRef) error {
 	var b apply.Builder
 	b.Reset(kvpb.TxnID{}, hlc.Timestamp{})
 	for _, v := range refs {
-		b.Collect(v.Key, mvcc.Garbage{TS: v.TS}) // without a size: after large statements they stand side by side
+		b.Collect(v.Key, mvcc.Garbage{TS: v.TS}) // without a size: after large statements they lie side by side
 	}
 	r.stats.Collected.Add(int64(len(refs)))
 	return r.group.Propose(fence, b.Bytes())

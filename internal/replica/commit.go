@@ -26,7 +26,7 @@ var builders = sync.Pool{New: func() any { return new(apply.Builder) }}
 //  5. proposes the command, and releases the locks when it is applied.
 //
 // A commit that fails before step 5 has no effect. If step 5 times out, the keys stay announced and
-// locked until its outcome is known (keep).
+// locked until the outcome is known (onAbandon).
 type commit struct {
 	r       *Replica
 	req     *kvpb.CommitRequest
@@ -67,8 +67,8 @@ func (r *Replica) Commit(ctx context.Context, req *kvpb.CommitRequest, resp *kvp
 	return err
 }
 
-// admit checks that the replica leads and holds all keys and locks of the request, what was spilled, and its reads
-// if the gateway says so: the gateway may not know of a split yet.
+// admit checks that the replica leads, and that the range holds the keys and locks of the request, its
+// spilled writes, and its reads if the gateway says so. The gateway may not know of a split yet.
 func (c *commit) admit(ctx context.Context) (raftgroup.Fence, error) {
 	fence, err := c.r.admitWrite(ctx, c.written...)
 	if err != nil {
@@ -90,8 +90,8 @@ func (c *commit) admit(ctx context.Context) (raftgroup.Fence, error) {
 }
 
 func (c *commit) run(ctx context.Context) error {
-	// Not before answerEarlier: an error here says that the commit has not happened, but an earlier
-	// copy of the request may have committed.
+	// This follows answerEarlier: an error says that the commit has not happened, but an earlier copy of
+	// the request may have committed.
 	if !c.r.gatewayAlive(c.req.Txn.ID, false) {
 		return errGatewayGone
 	}
@@ -138,7 +138,7 @@ func (c *commit) propose(ts hlc.Timestamp) error {
 		r.collectInline(b, c.req.Writes)
 	}
 	c.protectLockedReads(ts)
-	if err := r.group.proposeOrAbandon(c.fence, b.Take(), c.keep(ts)); err != nil {
+	if err := r.group.proposeOrAbandon(c.fence, b.Take(), c.onAbandon(ts)); err != nil {
 		return err
 	}
 	c.committed(ts)
@@ -168,7 +168,7 @@ func checkSize(b *apply.Builder) error {
 
 // committed answers the request.
 func (c *commit) committed(ts hlc.Timestamp) {
-	c.r.lastWrite.Store(ts.WallTime) // roughly: commits that race are close together
+	c.r.lastWrite.Store(ts.WallTime) // roughly the newest: commits that race are close together
 	c.resp.CommitTS = ts
 }
 
@@ -184,8 +184,8 @@ func (c *commit) superseded() error {
 	return nil
 }
 
-// chooseTimestamp chooses the commit timestamp (concurrency.CommitBounds); readers below it continue.
-// If the request fixes a timestamp that is too low, the response contains the lowest possible one.
+// chooseTimestamp chooses the commit timestamp (concurrency.CommitBounds) and lets readers below it
+// continue. If the request fixes a timestamp that is too low, the response contains the lowest possible one.
 func (c *commit) chooseTimestamp(ctx context.Context, announced *concurrency.Commit) (hlc.Timestamp, error) {
 	r, req := c.r, c.req
 	b := concurrency.CommitBounds{
@@ -222,20 +222,20 @@ func (c *commit) chooseTimestamp(ctx context.Context, announced *concurrency.Com
 	return ts, nil
 }
 
-// protectLockedReads enters locked keys into the timestamp cache: rows that the transaction locked but
-// did not write must not change before its commit timestamp, though its locks are about to go.
+// protectLockedReads enters locked keys into the timestamp cache. Rows that the transaction locked but did
+// not write must not change before its commit timestamp, and its locks are about to go.
 func (c *commit) protectLockedReads(ts hlc.Timestamp) {
 	if c.req.Txn.Isolation != kvpb.Serializable || len(c.req.Locks) <= 1 {
-		return // a transaction's only lock is on the row it wrote
+		return // a transaction's only lock is on the row that it wrote
 	}
 	for _, k := range c.req.Locks {
 		c.r.reads.AddKey(k, ts, c.id)
 	}
 }
 
-// keep returns the function that a proposal calls on a timeout. It keeps the keys announced and the locks
-// held until the outcome is known; then the function that it returns releases both.
-func (c *commit) keep(ts hlc.Timestamp) func() (known func()) {
+// onAbandon returns the OnAbandon of the commit's proposal: the keys stay announced, and locked, until the
+// outcome is known.
+func (c *commit) onAbandon(ts hlc.Timestamp) func() (known func()) {
 	r, req, written := c.r, c.req, c.written
 	if r.onlyVoter() {
 		return nil // a proposal of the only voter does not time out
@@ -263,7 +263,7 @@ func (c *commit) releaseLocks(err error) {
 }
 
 // mayHappenYet reports whether a commit that failed with err will be sent again, or was proposed and may
-// still be applied. In the second case keep releases the locks when the outcome is known.
+// still be applied. In the second case onAbandon releases the locks when the outcome is known.
 func (c *commit) mayHappenYet(err error) bool {
 	switch err.(type) {
 	case *kvpb.NotLeaderError, *kvpb.RangeMismatchError, *kvpb.UnavailableError:

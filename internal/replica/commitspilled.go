@@ -58,8 +58,8 @@ func (c *commit) commitSpilled(ctx context.Context) error {
 	return c.proposeSpilled(rec, x, ts)
 }
 
-// chooseSpilledTimestamp chooses the commit timestamp of a spilled transaction, and makes readers wait
-// for the outcome. The caller holds the latches of the record and the intents.
+// chooseSpilledTimestamp chooses the commit timestamp of a spilled transaction, and from then on makes
+// readers wait for the outcome. The caller holds the latches of the record and the intents.
 func (c *commit) chooseSpilledTimestamp(ctx context.Context, x *txnintent.Txn) (ts hlc.Timestamp, err error) {
 	r, req := c.r, c.req
 	b := concurrency.CommitBounds{
@@ -86,7 +86,7 @@ func (c *commit) proposeSpilled(rec *txnintent.Record, x *txnintent.Txn, ts hlc.
 	r := c.r
 	next := rec.TxnRecord
 	next.Status, next.TS = kvpb.TxnCommitted, ts
-	next.Span = r.intents.State(x).Span // a split may move a part of it before it is resolved
+	next.Span = r.intents.State(x).Span // a split may move a part of the span before it is resolved
 	b := c.build(ts)
 	defer builders.Put(b)
 	b.SetRaw(keys.TxnRecord(rec.Anchor, txnintent.RecordID(rec.ID)), next.Encode())
@@ -94,7 +94,7 @@ func (c *commit) proposeSpilled(rec *txnintent.Record, x *txnintent.Txn, ts hlc.
 		return err
 	}
 	c.protectLockedReads(ts)
-	if err := r.group.proposeOrAbandon(c.fence, b.Take(), c.keep(ts)); err != nil {
+	if err := r.group.proposeOrAbandon(c.fence, b.Take(), c.onAbandon(ts)); err != nil {
 		return r.storeRecord(rec, next, err)
 	}
 	rec.Take(next)

@@ -16,7 +16,7 @@ func (r *Replica) Describe(ctx context.Context) string {
 	r.group.Do(func() {
 		g := r.group
 		st := g.Raft().Status()
-		answer <- fmt.Sprintf("replica %d of %+v; %v; %+v, leader %d; configuration %v; applied %+v; led term %d, serves %v; %v; on their way %d+%d; log ends at %d; quiesced %v, idle %v, idle for %d ticks%s%s",
+		answer <- fmt.Sprintf("replica %d of %+v; %v; %+v, leader %d; configuration %v; applied %+v; led term %d, serves %v; %v; in flight %d+%d; log ends at %d; quiesced %v, idle %v, idle for %d ticks%s%s",
 			r.replicaID, *r.Desc(), st.RaftState, st.BasicStatus, st.Lead, st.Config, g.applier.State(), g.Led(), r.Leads(), r.election.Candidacy(),
 			g.InFlight.Proposed(), g.InFlight.Waiting(), g.View.State.Last, r.quiesced.Load(), r.idle.Load(), g.IdleTicks(), g.describeFollowers(),
 			r.describeSupport())
@@ -29,8 +29,8 @@ func (r *Replica) Describe(ctx context.Context) string {
 	}
 }
 
-// describeSupport returns of which other stores the replica could get a vote, and which leaders keep this one
-// from voting.
+// describeSupport returns which other stores support this one, so that their replicas would vote for it, and
+// which stores this one supports, so that it votes for no other leader.
 func (r *Replica) describeSupport() string {
 	var b strings.Builder
 	for _, d := range r.Desc().Replicas {
@@ -48,7 +48,7 @@ func (g *group) describeFollowers() string {
 	for _, id := range slices.Sorted(maps.Keys(progress)) {
 		p := progress[id]
 		d, ok := g.r.Desc().ReplicaByID(kvpb.ReplicaID(id))
-		fmt.Fprintf(&b, "; follower %d, there %v: %s, knows all %v", id, ok && g.r.supportedBy(d.Store), p.String(), g.Acked(id, g.View.State.Last))
+		fmt.Fprintf(&b, "; follower %d, alive %v: %s, acknowledged all %v", id, ok && g.r.supportedBy(d.Store), p.String(), g.Acked(id, g.View.State.Last))
 	}
 	return b.String()
 }

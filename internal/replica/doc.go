@@ -1,7 +1,7 @@
 // Package replica implements one replica of one range. As the leader of the range it evaluates
 // requests and proposes their effects to raft; as any replica it applies what raft commits.
 //
-// The decisions are made by packages without side effects, each with its own invariants and scripts:
+// Other packages decide, without side effects and each with its own invariants and scripts:
 //
 //   - raftgroup: which goroutine processes the group, and which commands share an entry
 //   - lease: whether the replica may serve, and which replica leads next
@@ -12,7 +12,7 @@
 //   - rangestate: splits and merges
 //   - snapshot: the contents of a snapshot, and recovery from a crash during its installation
 //
-// This package performs their effects. Package store above it finds replicas and schedules their
+// This package carries the decisions out. Package store above it finds replicas and schedules their
 // background work. Below it are eval (reads), apply (the effect of a command), raftlog and storage.
 //
 // # Reading order
@@ -27,8 +27,8 @@
 //     that were sent again.
 //   - split.go, merge.go, subsume.go: changes of the bounds. change.go, removal.go: changes of the
 //     membership.
-//   - closed.go, follower.go, feed.go, observed.go: closed timestamps, follower reads, feeds, and the
-//     clock readings that transactions have observed on this node.
+//   - closed.go, follower.go, feed.go, observed.go: closed timestamps, follower reads, feeds, and what a
+//     transaction's earlier readings of this node's clock make certain.
 //   - collect.go, threshold.go: garbage collection. snapshot.go, mend.go: snapshots. checksum.go:
 //     consistency checks. lost.go: detection of a log that lost entries.
 //   - wait.go, reserve.go: waiting for locks and reservations. describe.go, listlocks.go, progress.go:
@@ -44,61 +44,62 @@
 // # Invariants
 //
 //  1. A read is answered only if the leadership that admitted it still stands after the read, and its
-//     lease covers the read's timestamp. A commit with an unknown outcome stays in flight until the
-//     leadership that began it can't answer reads any more: a read waits for the commit or is refused.
-//     (enterRead, leaveRead; Lock: checkFence; keep, endLeadership, stopServing)
-//  2. A read enters the timestamp cache before it looks for commits in flight; a commit is announced
+//     lease covers the read's timestamp. A commit whose outcome is unknown stays in flight as long as the
+//     leadership that began it may answer reads: a read waits for the commit or is refused.
+//     (enterRead, leaveRead; Lock: checkFence; onAbandon, endLeadership, stopServing)
+//  2. A read enters the timestamp cache before it looks for commits in flight, and a commit is announced
 //     before it looks into the timestamp cache. So at least one of the two sees the other. (Get, Scan;
 //     Commit)
 //  3. A version is collected only when no read can need it. The leader refuses reads below the
 //     collection threshold before it proposes the threshold, and every read checks the threshold again
-//     at its end. No version at or below the threshold is provisional or committed later.
+//     at its end. No version at or below the threshold is provisional, and none is committed later.
 //     (txnintent.Table.Protect, checkThreshold, raiseThreshold, chooseTimestamp, refresh)
 //  4. A commit under another leadership than that of its locks fails, unless the earlier leadership
 //     exported its lock table completely and no leadership in between has changed a lock. (checkLocks,
 //     importLocks, dropTransfer; lease, invariants 5 and 6)
-//  5. A range answers for a span only if it holds the whole span, also for the reads and the spilled writes of a
-//     commit: its gateway may not know of a split yet. It reports a span free of intents
-//     only if it still leads, within the same bounds as at the beginning of the request. So a record
-//     is deleted only when its transaction has no intents left in any range. (holds, checkFence:
-//     Resolve, Unspill, Spilled; commit.admit, TestCommitAfterSplitElsewhere, TestCommitOfSpillAfterSplitElsewhere in store; deleteLocalRecord)
+//  5. A range answers for a span only if it holds the whole span. This includes the reads and the spilled
+//     writes of a commit, whose gateway may not know of a split yet. A range reports a span free of intents
+//     only if it still leads, within the bounds that it had when the request began. So a record is deleted
+//     only when its transaction has no intents left in any range. (holds, checkFence: Resolve, Unspill,
+//     Spilled; commit.admit, TestCommitAfterSplitElsewhere, TestCommitOfSpillAfterSplitElsewhere in store;
+//     deleteLocalRecord)
 //  6. A version above certainFrom was committed under this leadership, and this node's clock had passed
 //     its timestamp before anybody learned of the commit. So a version above a reading of the clock was
 //     committed after that reading. Commands forward the clock when they are applied; spilled intents,
 //     which have no command at their commit timestamp, forward it when they are staged. Versions from
 //     elsewhere raise certainFrom before they become readable. (noteCommand, raiseCertain; uncertain)
 //  7. A range that was split off inherits locks and the timestamp cache only at the leader of the left
-//     half, and only if it has had no other leader yet. The copy is complete: a read, or a commit that
-//     protects its reads, checks the bounds after it has entered the timestamp cache and fails if they
-//     changed. The release of a lock that a split or a merge has moved follows the lock. A split is
-//     never proposed while the locks are being exported. (split, inheritOther, leaveRead, releaseMoved,
+//     half, and only as its first leader. The copy is complete: a read, or a commit that protects its
+//     reads, checks the bounds after it has entered the timestamp cache, and fails if they have changed.
+//     The release of a lock that a split or a merge has moved follows the lock. No split is proposed
+//     while the locks are being exported. (split, inheritOther, leaveRead, releaseMoved,
 //     releaseSubsumed; TestSplitKeepsReads in kv; TestLocksSurvive in sim)
-//  8. A store that has created the log of a split's right half remembers across a crash that the split
-//     is committed, and applies it again: no leader needs to send the commit index again. It creates
-//     the right replica before the left half gives up its keys. (prepareSplit, applyTrigger;
+//  8. A store that has created the log of a split's right half remembers across a crash that the split is
+//     committed. It applies the split again even if no leader sends it the commit index. It creates the
+//     right replica before the left half gives up its keys. (prepareSplit, applyTrigger;
 //     TestSplitStaysCommitted, TestSplitLeavesNoGap in store)
-//  9. A store stops if its log lacks an entry that one of its replicas has acknowledged, before it
-//     votes or acknowledges again: votes may be lost as well. (checkAcknowledged; snapshot,
+//  9. A store whose log lacks an entry that one of its replicas has acknowledged stops before it votes or
+//     acknowledges again, since votes may be lost as well. (checkAcknowledged; snapshot,
 //     invariant 4; TestOlderCopy in server)
 //  10. A replica is quiesced only while a tick would change nothing. Whatever ends this state calls
 //     Unquiesce afterwards. At most one tick of a group waits to be processed, so that under load the
 //     group's time does not run ahead of its messages. (Tick, mayQuiesce)
 //  11. All replicas compute a checksum over the state after the same entry; later entries do not
 //     change it. (group.Apply, beginCheck; checksum)
-//  12. A replica that has a vote in some configuration is destroyed only when most voters of the next one know
-//     durably that it has none any more: a voter that is removed becomes a learner, and the learner is removed
-//     by a change of its own. (describeChange, removeOutgoing; TestPowerLossAfterRemoval in store)
-//  13. Rows that a transaction has read are found unchanged without a read only if no version of others at
-//     or above its read timestamp can be there: everything from before this leadership lies at or below
-//     certainFrom, and every command is noted, with its transaction, before it becomes readable. (noteCommand,
-//     unwrittenSince)
+//  12. A former voter is destroyed only when most voters of the next configuration know durably that it has
+//     no vote any more. So the removal of a voter first makes it a learner, and a change of its own then
+//     removes the learner. (describeChange, removeOutgoing; TestPowerLossAfterRemoval in store)
+//  13. The rows that a transaction has read count as unchanged, without another read, only if no other
+//     transaction can have a version at or above its read timestamp: everything from before this
+//     leadership lies at or below certainFrom, and every command is noted with its transaction before it
+//     becomes readable. (noteCommand, unwrittenSince)
 //
 // # Concurrency
 //
-// The mutexes of raftgroup.Queue, of tasks and of txnintent are leaves: they guard only map and slice
-// operations. sweepMu is acquired before them. No goroutine waits while it holds one of these mutexes.
+// The mutexes of raftgroup.Queue, of tasks and of txnintent are leaves, held only for operations on maps
+// and slices. sweepMu is acquired before them. No goroutine waits while it holds one of these mutexes.
 //
-// A goroutine that processes a group may wait only for the groups of ranges further to the right. There
-// are two such cases: the parts of a multi-range batch enter their groups in key order (StageBatch), and
-// a merge subsumes the range on the right (subsume). So no cycle can form.
+// A goroutine that processes a group may wait only for the groups of ranges further to the right, so no
+// cycle can form. It does so in two cases: the parts of a multi-range batch enter their groups in key
+// order (StageBatch), and a merge subsumes the range on the right (subsume).
 package replica

@@ -16,8 +16,8 @@ import (
 // new leaders at once: the queue prefers ranges with waiting requests, and bounds the number of
 // concurrent campaigns so that each one completes.
 type Elections interface {
-	// Enqueue adds a replica to the queue, which calls StartCampaign when it is the next one, but not before wait
-	// has passed. rank is the number of replicas of the range that should campaign before it.
+	// Enqueue adds a replica to the queue, which calls its StartCampaign when its turn comes, but not before
+	// wait has passed. rank is the number of replicas of the range that should campaign before it.
 	Enqueue(r *Replica, rank int, wait time.Duration)
 	// Prioritize moves a queued replica forward, since a request waits for its range.
 	Prioritize(r *Replica)
@@ -25,12 +25,12 @@ type Elections interface {
 	Done(r *Replica)
 }
 
-// forced is raft's context of the votes of a leadership transfer, which the leader itself requested.
+// forced is raft's context of vote requests after a leadership transfer, which the leader itself began.
 var forced = []byte("CampaignTransfer")
 
-// SupportLost notifies the replica that its store has withdrawn its support from another store, or gives
-// it to another incarnation of the node. If that store leads the range, the replica queues for a campaign. If the
-// support of the same incarnation returns before the replica's turn, the leader stays.
+// SupportLost notifies the replica that its store has withdrawn its support from another store, or gives it
+// to another incarnation of the node. If that store leads the range, the replica queues for a campaign. The
+// leader stays if the support of the same incarnation returns before the replica's turn.
 func (r *Replica) SupportLost(s kvpb.StoreID) {
 	if d, ok := r.Leader(); ok && d.Store == s && r.Initialized() {
 		r.stepElection(lease.NeedLeader)
@@ -50,7 +50,7 @@ func (r *Replica) prioritizeElection() {
 	}
 }
 
-// stepElection processes an event from outside of the group.
+// stepElection processes an event on any goroutine.
 func (r *Replica) stepElection(typ lease.ElectionEventType) {
 	ev := lease.ElectionEvent{Type: typ}
 	f := r.electionFacts()
@@ -58,7 +58,7 @@ func (r *Replica) stepElection(typ lease.ElectionEventType) {
 	r.performElection(&res)
 }
 
-// electionFacts returns the inputs of a decision that are known outside of the group.
+// electionFacts returns the facts that any goroutine may read.
 func (r *Replica) electionFacts() lease.ElectionFacts {
 	f := lease.ElectionFacts{Now: time.Now(), Desc: r.Desc(), Self: r.replicaID, Gone: r.Gone()}
 	if r.deps.Support != nil {
@@ -91,8 +91,8 @@ func (r *Replica) performElection(res *lease.ElectionResult) {
 	}
 }
 
-// stepElection processes an event of the group and performs its effects. drop says that raft must not
-// see the message of the event.
+// stepElection processes an event on the processing goroutine, with the facts of raft. drop says that raft
+// must not see the message of the event.
 func (g *group) stepElection(ev *lease.ElectionEvent) (drop bool) {
 	st := g.Raft().BasicStatus()
 	f := g.r.electionFacts()
@@ -131,8 +131,8 @@ func (g *group) callForVotes(m *pb.Message) (drop bool) {
 	})
 }
 
-// takeVote processes the response to a MsgVote or MsgPreVote.
-func (g *group) takeVote(m *pb.Message) (drop bool) {
+// noteVote processes the response to a MsgVote or MsgPreVote.
+func (g *group) noteVote(m *pb.Message) (drop bool) {
 	ev := lease.ElectionEvent{Type: lease.Granted, From: kvpb.ReplicaID(m.GetFrom()), PreVote: m.GetType() == pb.MsgPreVoteResp}
 	if m.GetReject() {
 		ev.Type = lease.Refused
@@ -165,7 +165,7 @@ func (r *Replica) Electable() bool {
 	}
 	now, ok := r.deps.Clock.TryNow()
 	if !ok {
-		return false // the clock waits for a disk; so would the election
+		return false // the clock waits for a disk, and so would the election
 	}
 	return lease.Electable(r.Desc(), func(s kvpb.StoreID) bool {
 		return s == r.deps.Store || now.Less(r.deps.Support.From(s).Support().Until)
@@ -187,8 +187,8 @@ func (r *Replica) Campaign() {
 }
 
 const (
-	// splitElection is the time for which the right half's replica at the leader of the left half
-	// campaigns in quick succession. Afterwards it campaigns like any other replica.
+	// splitElection is how long the right half's replica at the leader of the left half campaigns in
+	// quick succession. Then it campaigns like any other replica.
 	splitElection      = 3 * time.Second
 	splitElectionFirst = 2 * time.Millisecond
 	splitElectionMost  = 50 * time.Millisecond

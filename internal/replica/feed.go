@@ -10,11 +10,11 @@ import (
 	"github.com/lichendb/lichen/internal/txnintent"
 )
 
-// fed is the replica as the host of its feeds.
-type fed struct{ *Replica }
+// feedHost is the replica as the host of its feeds.
+type feedHost struct{ *Replica }
 
 var (
-	_ processor.Host = fed{}
+	_ processor.Host = feedHost{}
 	_ kvpb.Feeder    = (*Replica)(nil)
 )
 
@@ -23,11 +23,11 @@ func (r *Replica) Feed(ctx context.Context, req *kvpb.FeedRequest, resp *kvpb.Fe
 	return r.feeds.Feed(ctx, req, resp)
 }
 
-// Fed reports whether the replica has a feed.
-func (r *Replica) Fed() bool { return r.feeds.Active() }
+// HasFeeds reports whether the replica has a feed.
+func (r *Replica) HasFeeds() bool { return r.feeds.Active() }
 
 // BetweenEntries implements processor.Host.
-func (r fed) BetweenEntries(ctx context.Context, fn func() error) error {
+func (r feedHost) BetweenEntries(ctx context.Context, fn func() error) error {
 	done := make(chan error, 1)
 	if !r.group.Do(func() { done <- fn() }) {
 		return kvpb.ErrStopping
@@ -43,7 +43,7 @@ func (r fed) BetweenEntries(ctx context.Context, fn func() error) error {
 }
 
 // CheckFed implements processor.Host.
-func (r fed) CheckFed(span kvpb.Span) error {
+func (r feedHost) CheckFed(span kvpb.Span) error {
 	d := r.Desc()
 	if !r.Initialized() || !d.ContainsKey(span.Key) || bytes.Compare(span.EndKey, d.EndKey) > 0 || d.Into != 0 {
 		return r.mismatch()
@@ -52,7 +52,7 @@ func (r fed) CheckFed(span kvpb.Span) error {
 }
 
 // EachIntent implements processor.Host.
-func (r fed) EachIntent(span kvpb.Span, fn func(key []byte, ts hlc.Timestamp) error) error {
+func (r feedHost) EachIntent(span kvpb.Span, fn func(key []byte, ts hlc.Timestamp) error) error {
 	return r.eachIntent(context.Background(), kvpb.TxnID{}, span, func(key []byte, in txnintent.Intent) error {
 		return fn(key, in.TS)
 	})

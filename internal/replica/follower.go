@@ -14,8 +14,8 @@ import (
 	"github.com/lichendb/lichen/internal/txnintent"
 )
 
-// getClosed serves a Get as a follower read if its key is closed at its timestamp; otherwise it returns
-// refused, the error of the attempt as a leader.
+// getClosed serves a Get as a follower read if its timestamp is closed. Otherwise it returns refused, the
+// error of the attempt as a leader.
 func (r *Replica) getClosed(req *kvpb.GetRequest, resp *kvpb.GetResponse, refused error) error {
 	decision := closedts.NewRead(req.Txn, req.MayMove)
 	return r.readClosed(&decision, []kvpb.Span{{Key: req.Key}}, refused, func(rd *mvcc.Reader) error {
@@ -39,8 +39,8 @@ func (r *Replica) scanClosed(ctx context.Context, req *kvpb.ScanRequest, resp *k
 	})
 }
 
-// movedTo returns the transaction as it reads at a timestamp, and that timestamp if it is another than
-// the transaction's own.
+// movedTo returns the transaction with another read timestamp, and that timestamp. The timestamp is empty if
+// the transaction has it already.
 func movedTo(t *kvpb.TxnMeta, at hlc.Timestamp) (*kvpb.TxnMeta, hlc.Timestamp) {
 	if at == t.ReadTS {
 		return t, hlc.Timestamp{}
@@ -51,15 +51,14 @@ func movedTo(t *kvpb.TxnMeta, at hlc.Timestamp) (*kvpb.TxnMeta, hlc.Timestamp) {
 }
 
 // readClosed performs a follower read of spans, as decision decides. It reads the applied index, the
-// collection threshold, the locks and the versions from one state of the engine (closedts,
-// invariant 4).
+// collection threshold, the locks and the versions from one state of the engine (closedts, invariant 4).
 func (r *Replica) readClosed(decision *closedts.Read, spans []kvpb.Span, refused error, read func(*mvcc.Reader) error) error {
 	var notLeader *kvpb.NotLeaderError
 	if r.deps.Closing == nil || !errors.As(refused, &notLeader) {
 		return refused
 	}
 	if v := decision.Begin(r.deps.Closing.Closed(r.id, r.applied.Load()), r.Desc(), spans); v != closedts.GoOn {
-		return r.cannotRead(v, decision, refused, hlc.Timestamp{})
+		return r.verdictError(v, decision, refused, hlc.Timestamp{})
 	}
 	rd := mvcc.NewReader(r.deps.Engine)
 	defer rd.Close()
@@ -68,7 +67,7 @@ func (r *Replica) readClosed(decision *closedts.Read, spans []kvpb.Span, refused
 		return err
 	}
 	if v := decision.State(r.deps.Closing.Closed(r.id, st.Index), ok); v != closedts.GoOn {
-		return r.cannotRead(v, decision, refused, threshold)
+		return r.verdictError(v, decision, refused, threshold)
 	}
 	v, err := decideLocks(decision, &rd, spans)
 	if err != nil {
@@ -76,19 +75,19 @@ func (r *Replica) readClosed(decision *closedts.Read, spans []kvpb.Span, refused
 	}
 	if v != closedts.GoOn {
 		r.stats.ClosedLocked.Add(1)
-		return r.cannotRead(v, decision, refused, threshold)
+		return r.verdictError(v, decision, refused, threshold)
 	}
 	if err := read(&rd); err != nil {
 		return err
 	}
 	if v := decision.End(r.Desc(), threshold); v != closedts.GoOn {
-		return r.cannotRead(v, decision, refused, threshold)
+		return r.verdictError(v, decision, refused, threshold)
 	}
 	r.stats.ClosedReads.Add(1)
 	return nil
 }
 
-// decideLocks passes the durable locks in spans to decision, up to the first that blocks the read.
+// decideLocks passes the durable locks in spans to decision, up to the first one that blocks the read.
 func decideLocks(decision *closedts.Read, rd *mvcc.Reader, spans []kvpb.Span) (v closedts.Verdict, err error) {
 	for _, s := range spans {
 		err := rd.Each(keys.LockSpan(keys.Span{Start: s.Key, End: s.EndKey}), func(_, b []byte) (more bool, err error) {
@@ -105,8 +104,8 @@ func decideLocks(decision *closedts.Read, rd *mvcc.Reader, spans []kvpb.Span) (v
 	return v, nil
 }
 
-// cannotRead returns the error of a verdict; refused is the default.
-func (r *Replica) cannotRead(v closedts.Verdict, decision *closedts.Read, refused error, threshold hlc.Timestamp) error {
+// verdictError returns the error of a verdict other than GoOn. refused is the default.
+func (r *Replica) verdictError(v closedts.Verdict, decision *closedts.Read, refused error, threshold hlc.Timestamp) error {
 	switch v {
 	case closedts.WrongBounds:
 		return r.mismatch()

@@ -23,14 +23,14 @@ type TxnPeers interface {
 type TxnDeps struct {
 	// Peers send requests to other ranges; nil if there is no other range.
 	Peers TxnPeers
-	// GatewayAlive reports whether the process that was a transaction's gateway still runs. nil stands
-	// for a single node: transactions from before the replica's start are abandoned, all others alive.
+	// GatewayAlive reports whether the process that was a transaction's gateway still runs. It is nil on a
+	// single node: transactions from before the replica's start are abandoned, all others alive.
 	GatewayAlive func(kvpb.TxnID) bool
 	// GatewayResponsive reports whether a living gateway has sent a message recently, so that it is
-	// probably still completing its commits; nil: every gateway is responsive.
+	// probably still completing its commits. nil: every gateway is responsive.
 	GatewayResponsive func(kvpb.TxnID) bool
-	// Over asks a transaction's gateway whether the transaction has ended; the waiters for its locks
-	// then get them. It also returns true if the gateway can't be reached. It may block; nil: no
+	// Over asks a transaction's gateway whether the transaction has ended, so that the waiters for its
+	// locks can get them. It also returns true if the gateway can't be reached. It may block. nil: no
 	// gateway can be asked.
 	Over func(kvpb.TxnID) bool
 }
@@ -45,8 +45,8 @@ func (r *Replica) txnDeps() *TxnDeps {
 	return &r.deps.TxnDeps
 }
 
-// gatewayAlive reports whether the gateway of a transaction still runs, so that the transaction may go
-// on. loaded says that the transaction is from before this leadership.
+// gatewayAlive reports whether the gateway of a transaction still runs, so that the transaction may continue.
+// loaded says that the transaction is from before this leadership.
 func (r *Replica) gatewayAlive(id kvpb.TxnID, loaded bool) bool {
 	if r.txnDeps().GatewayAlive == nil {
 		return !loaded
@@ -54,12 +54,11 @@ func (r *Replica) gatewayAlive(id kvpb.TxnID, loaded bool) bool {
 	return r.txnDeps().GatewayAlive(id)
 }
 
-// abandonAfter is the time after which other transactions abort a commit although its gateway is
-// responsive. It leaves time for a range that has no leader, or is frozen.
+// abandonAfter is how long other transactions wait for a commit of a responsive gateway before they abort it.
+// It leaves time for a range that has no leader, or is frozen.
 const abandonAfter = 3 * time.Second
 
-// commitTimeout is the time that other transactions leave a transaction for its commit before they abort
-// it.
+// commitTimeout is how long other transactions wait for a transaction's commit before they abort it.
 func (r *Replica) commitTimeout(id kvpb.TxnID, loaded bool) time.Duration {
 	switch d := r.txnDeps(); {
 	case !r.gatewayAlive(id, loaded):
@@ -70,7 +69,7 @@ func (r *Replica) commitTimeout(id kvpb.TxnID, loaded bool) time.Duration {
 	return abandonAfter
 }
 
-// peers returns the TxnPeers; without other ranges, the replica itself.
+// peers returns the TxnPeers: without other ranges, the replica itself.
 func (r *Replica) peers() TxnPeers {
 	if r.txnDeps().Peers != nil {
 		return r.txnDeps().Peers

@@ -12,7 +12,7 @@ import (
 	pb "go.etcd.io/raft/v3/raftpb"
 )
 
-// group is the replica's side of its raft group: the raftgroup.Host, which performs the effects that
+// group is the replica's side of its raft group: the raftgroup.Host, which carries out what
 // raftgroup.Group decides. The fields after r belong to the processing goroutine.
 type group struct {
 	*raftgroup.Group
@@ -21,17 +21,17 @@ type group struct {
 
 	applier  apply.Applier
 	incoming *snapshot.Incoming // the complete snapshot that raft may install now
-	held     uint64             // index up to which the log went when the replica started
-	heldTerm uint64             // term of the leader that sent the last snapshot
-	removal  removal
+	// startLast was the last entry of the log when the replica started, snapTerm is the term of the leader
+	// that sent the last snapshot.
+	startLast, snapTerm uint64
+	removal             removal
 }
 
-// replays reports whether the engine may hold tables of entries that are yet to be applied (apply, invariant A5):
-// this replica had applied these before it started, or the leader that sent the snapshot had before it
-// led.
+// replays reports whether the engine may hold tables of entries that are yet to be applied (apply, invariant
+// A5). This replica may have applied them before it started, or the sender of the snapshot before it led.
 func (g *group) replays() bool {
 	st := g.applier.State()
-	return st.Index <= g.held || st.Term < g.heldTerm
+	return st.Index <= g.startLast || st.Term < g.snapTerm
 }
 
 var _ raftgroup.Host = (*group)(nil)
@@ -45,9 +45,9 @@ func newGroup(r *Replica, st raftlog.State, applied apply.State) (*group, error)
 	if applied.Index < st.Truncated.Index {
 		return nil, fmt.Errorf("range %d: state is at index %d, behind its log, which begins after %d", r.id, applied.Index, st.Truncated.Index)
 	}
-	g := &group{r: r, held: st.Last}
+	g := &group{r: r, startLast: st.Last}
 	g.Group = raftgroup.New(raftgroup.Config{
-		Range: r.id, Replica: r.replicaID, Log: r.deps.Log, State: st, Started: !r.Initialized(), Workers: r.deps.Aside,
+		Range: r.id, Replica: r.replicaID, Log: r.deps.Log, State: st, Started: !r.Initialized(), Workers: r.deps.Workers,
 		Schedule: r.deps.Schedule, Stalled: r.deps.Stalled, OnFatal: r.deps.OnFatal, Logger: r.deps.raftLogger(),
 	}, g)
 	g.applier.Reset(r.deps.Engine, r.deps.Store, r.Desc(), applied)

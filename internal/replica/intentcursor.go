@@ -21,8 +21,8 @@ type intentCursor struct {
 	lock []byte // scratch: the lock's key
 }
 
-// intentsOn returns a cursor for the keys from first to last. The caller closes it soon: a store that
-// stops waits for it.
+// intentsOn returns a cursor for the keys from first to last. The caller must close it soon, since a store
+// that stops waits for it.
 func (r *Replica) intentsOn(first, last []byte) (*intentCursor, error) {
 	if !r.deps.Engine.BeginRead() {
 		return nil, storage.ErrClosed
@@ -41,7 +41,7 @@ func (c *intentCursor) close() {
 	c.r.deps.Engine.EndRead()
 }
 
-// on reads the intent on a key, which does not lie below that of the call before.
+// on reads the intent on a key. Each key must be at or above that of the last call.
 func (c *intentCursor) on(key []byte) (in txnintent.Intent, ok bool, err error) {
 	if !c.it.Valid() {
 		return in, false, c.r.deps.Engine.ReadError(c.it.Error())

@@ -15,8 +15,8 @@ import (
 	"github.com/lichendb/lichen/internal/txnintent"
 )
 
-// This file performs the effects that package txnintent decides for the intents of a range, and loads
-// the intents when a leadership begins.
+// This file carries out what package txnintent decides about the intents of a range, and loads the intents
+// when a leadership begins.
 
 // perform performs the effects of an event except the replies.
 func (r *Replica) perform(x *txnintent.Txn, e txnintent.Effects) {
@@ -34,7 +34,7 @@ func (r *Replica) perform(x *txnintent.Txn, e txnintent.Effects) {
 	}
 }
 
-// decide records the outcome of a transaction. The caller holds its latch and, if resolve is true,
+// decide records the outcome of a transaction. The caller holds its latch. If resolve is true, the caller
 // resolves the intents.
 func (r *Replica) decide(x *txnintent.Txn, outcome txnintent.Status, ts hlc.Timestamp) (resolve bool) {
 	st := r.intents.State(x)
@@ -59,7 +59,7 @@ func (r *Replica) decideLatched(ctx context.Context, x *txnintent.Txn, status kv
 	return r.decide(x, outcome, ts), nil
 }
 
-// decideAndResolve is decideLatched, and has the intents resolved in the background.
+// decideAndResolve is decideLatched, and resolves the intents in the background.
 func (r *Replica) decideAndResolve(ctx context.Context, x *txnintent.Txn, status kvpb.TxnStatus, ts hlc.Timestamp) error {
 	resolve, err := r.decideLatched(ctx, x, status, ts)
 	if resolve {
@@ -68,8 +68,8 @@ func (r *Replica) decideAndResolve(ctx context.Context, x *txnintent.Txn, status
 	return err
 }
 
-// visibleIntents returns the versions that a read of [start, end), or of the key start, at ts must skip;
-// nil if there are none. It waits for commits whose outcome is not known.
+// visibleIntents returns the versions that a read of [start, end), or of the key start, at ts must skip, or
+// nil if there are none. It waits for commits whose outcome is unknown.
 func (r *Replica) visibleIntents(ctx context.Context, self kvpb.TxnID, start, end []byte, ts hlc.Timestamp) (txnintent.View, error) {
 	if r.intents.Empty() {
 		return nil, nil
@@ -95,8 +95,8 @@ func (r *Replica) latestVisible(req *kvpb.LockRequest, resp *kvpb.LockResponse) 
 	return l.Read(&rd, req.Key, resp)
 }
 
-// hiddenIntents returns the versions that do not belong to the committed state, or belong there at
-// another timestamp; nil if there are none.
+// hiddenIntents returns the versions that do not belong to the committed state, or belong there at another
+// timestamp, or nil if there are none.
 func (r *Replica) hiddenIntents() mvcc.Hidden {
 	if v := r.intents.Apart(); v != nil {
 		return v.Hidden
@@ -160,8 +160,7 @@ func (r *Replica) loadIntents(maxRead hlc.Timestamp) error {
 }
 
 // loadRecords reads the records whose anchors lie in a span. loaded says that they are from before this
-// leadership. Earlier pushes may have promised reads up to maxRead that the transactions commit above
-// them.
+// leadership. Earlier pushes may have promised to reads up to maxRead that the transactions commit above them.
 func (r *Replica) loadRecords(anchors keys.Span, loaded bool, maxRead hlc.Timestamp) (map[kvpb.TxnID]*txnintent.Record, error) {
 	span := keys.TxnRecordSpan(anchors)
 	it, err := r.deps.Engine.NewIter(storage.IterOptions{Lower: span.Start, Upper: span.End})

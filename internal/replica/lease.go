@@ -52,8 +52,8 @@ func (r *Replica) admitWrite(ctx context.Context, keys ...[]byte) (raftgroup.Fen
 	return raftgroup.Fence{Term: l.Term, BoundsGen: desc.BoundsGen}, nil
 }
 
-// checkFence fails unless the lease and the bounds of a fence still hold: a lock acquired under others
-// is void, and data read under them may be stale.
+// checkFence fails unless the lease and the bounds of a fence still hold. Otherwise locks acquired since the
+// fence may be void, and data read since may be stale.
 func (r *Replica) checkFence(f raftgroup.Fence) error {
 	l := r.lease.Load()
 	if l == nil || l.Term != f.Term || !r.coversNow(l) {
@@ -72,8 +72,8 @@ func (r *Replica) Leads() bool {
 	return l != nil && (l.Alone || r.covers(l, r.deps.Clock.Reading()))
 }
 
-// ClaimsLeadership reports whether the replica leads or may do so soon: it campaigns, or raft has elected
-// it and it does not serve yet, or offers its leadership to another.
+// ClaimsLeadership reports whether the replica leads or may soon lead: it campaigns, raft has elected it and
+// it does not serve yet, or it offers its leadership to another replica.
 func (r *Replica) ClaimsLeadership() bool {
 	return r.Leads() || *r.leader.Load() == r.replicaID || r.splitOff.Load() || r.election.Candidacy() == lease.Campaigning
 }
@@ -110,8 +110,8 @@ func (r *Replica) mismatch() error {
 	return e
 }
 
-// moved returns the error for a key whose locks have left this replica. It leads the request to their new
-// place.
+// moved returns the error for a key whose locks have left this replica. It sends the request to where they
+// are now.
 func (r *Replica) moved(key []byte) error {
 	if r.Gone() || !r.Desc().ContainsKey(key) {
 		return r.mismatch()
@@ -119,14 +119,14 @@ func (r *Replica) moved(key []byte) error {
 	return r.notLeader()
 }
 
-// onlyVoter reports whether the range has this replica and no other.
+// onlyVoter reports whether this replica is the range's only one.
 func (r *Replica) onlyVoter() bool {
 	d := r.Desc()
 	return len(d.Replicas) == 1 && d.Replicas[0].Replica == r.replicaID
 }
 
-// beginLeadership makes the replica serve. It runs in the processing goroutine after an entry of the term
-// was applied: the replica has all commits of earlier leaders, and the clock has passed all their reads.
+// beginLeadership makes the replica serve. It runs on the processing goroutine after an entry of the term was
+// applied: the replica has all commits of earlier leaders, and the clock has passed all their reads.
 func (r *Replica) beginLeadership(term uint64) {
 	if l := r.lease.Load(); l != nil && l.Alone { // the only voter never stops serving
 		r.storeLease(term, l.Revoked, nil)
@@ -134,7 +134,7 @@ func (r *Replica) beginLeadership(term uint64) {
 	}
 	now := r.deps.Clock.Now()
 	r.lastWrite.Store(now.WallTime)
-	r.swept.begin(now.WallTime)
+	r.gc.begin(now.WallTime)
 	r.epoch.Store(uint64(now.WallTime))
 	r.merging.subsumedEpochs.Store(nil)
 	low := now.Max(r.ClosedHere())
@@ -169,8 +169,9 @@ func (r *Replica) beginLeadership(term uint64) {
 	}
 }
 
-// inheritOther installs the locks that the range has from the left half of its split. It reports whether
-// it did: only at the leader of the left half, and as the first leader of the range (invariant 7).
+// inheritOther installs the locks that the left half has left to this range at the split. It does so only
+// at the leader of the left half, and as the first leader of the range (invariant 7), and reports whether it
+// did.
 func (r *Replica) inheritOther() bool {
 	r.inheritMu.Lock()
 	defer r.inheritMu.Unlock()
@@ -212,7 +213,7 @@ func (g *group) noteAnswer(m *pb.Message, epoch int64) {
 	}
 }
 
-// endLeadership makes the replica stop serving. Its lock table is emptied; waiters get an error.
+// endLeadership makes the replica stop serving. It empties the lock table, so that waiters get an error.
 func (r *Replica) endLeadership() {
 	r.endTracking()
 	r.lease.Store(nil)
@@ -222,8 +223,8 @@ func (r *Replica) endLeadership() {
 }
 
 // stopServing makes the replica refuse all reads from now on, in this leadership and later ones. It must
-// precede the ambiguous errors of pending commands: their commits then leave the in-flight set, though
-// they may still be applied (invariant 1). The only voter continues, since no other replica can apply
+// precede the ambiguous errors of pending commands: with these errors the commits cease to be in flight,
+// though they may still be applied (invariant 1). The only voter continues, since no other replica can apply
 // them.
 func (r *Replica) stopServing() {
 	r.stopped.Store(true) // beginLeadership reads it after it has stored its lease

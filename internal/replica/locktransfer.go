@@ -21,18 +21,18 @@ const (
 	// transferWait bounds the wait until a transfer may begin, and then the wait for the requests
 	// under way, while new ones are refused.
 	transferWait = time.Second
-	// transferTimeout bounds the whole transfer. transferCheck is the interval at which the former
-	// leader checks whether its leadership has ended.
+	// transferTimeout bounds the whole transfer. transferCheck is the interval at which the leader that
+	// has exported its locks checks whether its leadership has ended.
 	transferTimeout = 10 * time.Second
 	transferCheck   = 200 * time.Millisecond
 	// transferPoll is the interval at which the leader checks whether a transfer may begin.
 	transferPoll = 10 * time.Millisecond
 	// importPoll is the interval at which a request checks whether the record of the locks was removed.
 	importPoll = time.Millisecond
-	// maxTransferBytes bounds the record of the row locks: TransferLeader gives up locks that
-	// do not fit, OfferLeader keeps the leadership.
+	// maxTransferBytes bounds the record of the row locks. If the locks do not fit, TransferLeader gives
+	// them up, and OfferLeader keeps the leadership.
 	maxTransferBytes = 8 << 20
-	// transferHeadBytes bounds the rest of the record: at most maxSubsumedEpochs epochs and the
+	// transferHeadBytes bounds the record without the locks: at most maxSubsumedEpochs epochs and the
 	// transactions of a txnintent.TxnSet.
 	transferHeadBytes = 64 << 10
 )
@@ -46,15 +46,15 @@ type lockTransfer struct {
 	previousTerm, appliedTerm uint64
 }
 
-// noteTerm notes the term of an entry applied.
+// noteTerm records the term of an applied entry.
 func (h *lockTransfer) noteTerm(term uint64) {
 	if term != h.appliedTerm {
 		h.previousTerm, h.appliedTerm = h.appliedTerm, term
 	}
 }
 
-// lockSection is a request's passage through the gate that keeps changes of row locks apart from
-// a transfer. The zero value is outside.
+// lockSection is the section of a request that changes row locks. A gate excludes it while a transfer exports
+// or imports the locks. The zero value is outside.
 type lockSection struct {
 	r  *Replica
 	in bool
@@ -100,8 +100,8 @@ func (r *Replica) TransferLeader(to kvpb.ReplicaID) { r.beginTransfer(to, false)
 // there are too many row locks to export. The locks are lost only if the write of their record fails.
 func (r *Replica) OfferLeader(to kvpb.ReplicaID) { r.beginTransfer(to, true) }
 
-// beginTransfer begins a transfer unless another one is in progress. With onlyWithLocks the leadership
-// stays if the locks can't be exported.
+// beginTransfer begins a transfer unless another one is in progress. If onlyWithLocks is set, the leadership
+// stays when the locks can't be exported.
 func (r *Replica) beginTransfer(to kvpb.ReplicaID, onlyWithLocks bool) {
 	l := r.lease.Load()
 	if l == nil {
@@ -142,9 +142,9 @@ func (r *Replica) mayLead(ctx context.Context, to kvpb.ReplicaID) bool {
 	}
 }
 
-// transferLocks exports the row locks to a record in the range and transfers the leadership. Once the
-// locks have left the table this leadership serves no request any more, even if the transfer fails. Only
-// a leadership of a later term does, which imports the locks; it may be this replica's own (Reclaim).
+// transferLocks exports the row locks to a record in the range and transfers the leadership. Once the locks
+// have left the table, this leadership serves no more requests, even if the transfer fails. Only a leadership
+// of a later term does, which may be this replica's own (Reclaim): it imports the locks.
 func (r *Replica) transferLocks(l *lease.Lease, to kvpb.ReplicaID, onlyWithLocks bool) {
 	ctx, cancel := r.tasks.context(transferTimeout)
 	defer cancel()
@@ -168,10 +168,10 @@ func (r *Replica) transferLocks(l *lease.Lease, to kvpb.ReplicaID, onlyWithLocks
 		return
 	}
 	if now := r.lease.Load(); now == nil || now.Term != l.Term {
-		return // lost meanwhile; the next leadership here opens the gate
+		return // the leadership is lost; the next one here opens the gate
 	}
 	if since, err := r.admitWrite(ctx); err == nil && since.Term == fence.Term {
-		fence = since // a split may have been among the requests in progress
+		fence = since // one of the requests in progress may have been a split
 	}
 	r.transfers.BeginExport()
 	l.Revoked.Store(true) // before the locks go
@@ -190,13 +190,13 @@ func (r *Replica) transferLocks(l *lease.Lease, to kvpb.ReplicaID, onlyWithLocks
 			r.deps.Logger.Debug("leadership transferred", "range", r.id, "locks", locks, "after", time.Since(began))
 			return
 		}
-		r.Reclaim() // has an effect once raft has given up the transfer
+		r.Reclaim() // takes effect once raft has given up the transfer
 	}
 }
 
 // awaitTransfer waits until this leadership serves and the other replica could lead at once. A leadership
-// without enough support for its lease so far has granted no locks, so TransferLeader transfers it
-// without an export. ready is false if the other replica stays behind.
+// whose lease lacks support has granted no locks so far, so TransferLeader transfers it without an export.
+// ready is false if there is nothing left to do, or the other replica stays behind.
 func (r *Replica) awaitTransfer(
 	ctx context.Context, l *lease.Lease, to kvpb.ReplicaID, onlyWithLocks bool,
 ) (fence raftgroup.Fence, ready bool) {
@@ -235,7 +235,7 @@ func (r *Replica) locksFit() bool {
 	return size <= maxTransferBytes-transferHeadBytes
 }
 
-// exportLocks moves the row locks from the table to a record in the range. If the write fails, they are
+// exportLocks moves the row locks from the table to a record in the range. If the write fails, the locks are
 // lost.
 func (r *Replica) exportLocks(l *lease.Lease, fence raftgroup.Fence) {
 	h := lease.Transfer{Term: l.Term, Epoch: r.epoch.Load(), Locks: r.locks.Extract(nil, nil)}

@@ -12,9 +12,9 @@ const LostAdvice = "what the store has promised other nodes may be lost with it,
 	"move it away and start the node with an empty store, which joins as a new node and gets its replicas from the others " +
 	"(then decommission the old one); a node without others is restored from a backup"
 
-// LostLogError says that the disk lacks entries which the replica has acknowledged: the raft log has lost
-// its end, or the store was restored from an older copy. Votes may be lost as well, so no replica of the
-// store may continue.
+// LostLogError says that the disk lacks entries that the replica has acknowledged: the raft log has lost its
+// end, or the store was restored from an older copy. Votes may be lost as well, so no replica of the store
+// may continue.
 type LostLogError struct {
 	Range kvpb.RangeID
 	What  string // the missing part, with the evidence
@@ -36,8 +36,8 @@ func (g *group) checkAcknowledged(m *pb.Message) error {
 		g.r.replicaID, commit, m.GetFrom(), last)}
 }
 
-// lose ends the group and the process.
-func (g *group) lose(err error) {
+// failLost ends the group and the process.
+func (g *group) failLost(err error) {
 	if fatal := g.r.deps.OnFatal; fatal != nil {
 		fatal(err)
 	}

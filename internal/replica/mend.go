@@ -9,8 +9,8 @@ import (
 )
 
 // MendLog completes the installation of a snapshot that a crash interrupted: it empties the range's log,
-// which does not continue the engine's state. It is called before New. It returns LostLogError if the log
-// does not continue the state for another reason.
+// which does not continue the engine's state. It returns LostLogError if there is another reason for that.
+// It is called before New.
 func MendLog(eng *storage.Engine, log *raftlog.Log, id kvpb.RangeID, rep kvpb.ReplicaID) error {
 	group := raftlog.GroupID(id)
 	st, ok := log.State(group)
@@ -42,7 +42,7 @@ func MendLog(eng *storage.Engine, log *raftlog.Log, id kvpb.RangeID, rep kvpb.Re
 	return nil
 }
 
-// loadMark returns the mark of a snapshot, nil if there is none.
+// loadMark returns the mark of a snapshot, or nil if there is none.
 func loadMark(eng *storage.Engine, id kvpb.RangeID) (*snapshot.Mark, error) {
 	m, ok, err := snapshot.LoadMark(eng, id)
 	if err != nil || !ok {

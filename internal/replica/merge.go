@@ -39,8 +39,8 @@ func (r *Replica) Merge(ctx context.Context, right *Replica) error {
 	return r.MergeIf(ctx, right, func(context.Context) error { return nil })
 }
 
-// MergeIf is Merge, provided that may allows the removal of the boundary. Whoever needs the boundary
-// after may has checked calls Renew on the right range: the merge then fails, or has already happened.
+// MergeIf is Merge, provided that may allows the removal of the boundary. If a caller needs the boundary
+// after may has checked, it calls Renew on the right range: then the merge fails, or has already happened.
 func (r *Replica) MergeIf(ctx context.Context, right *Replica, may func(context.Context) error) error {
 	left, other := r.Desc(), right.Desc() // before may (rangestate, invariant 2)
 	if err := rangestate.Mergeable(left, other); err != nil {
@@ -53,7 +53,7 @@ func (r *Replica) MergeIf(ctx context.Context, right *Replica, may func(context.
 		return fmt.Errorf("%w: they have different leaders", ErrNotNow)
 	}
 	if r.transfers.Importing() != 0 { // the record may have locks of a range that was split off since
-		return fmt.Errorf("%w: row locks are being taken over", ErrNotNow)
+		return fmt.Errorf("%w: row locks are being imported", ErrNotNow)
 	}
 	// A replica that is unreachable, or far behind, would keep the range frozen.
 	err := errors.Join(r.awaitFollowers(ctx, 1, confirmTimeout), right.awaitFollowers(ctx, right.AppliedIndex(), confirmTimeout))
@@ -65,7 +65,7 @@ func (r *Replica) MergeIf(ctx context.Context, right *Replica, may func(context.
 		return err
 	}
 	next := rangestate.BeginMerge(left, right.id)
-	if err := r.redescribe(left, next); err != nil {
+	if err := r.replaceDescriptor(left, next); err != nil {
 		return err
 	}
 	m, err := right.freeze(other, next)
@@ -79,19 +79,20 @@ func (r *Replica) MergeIf(ctx context.Context, right *Replica, may func(context.
 	if err := errors.Join(right.awaitFollowers(ctx, m.Index, frozenTimeout), r.awaitFollowers(ctx, 1, frozenTimeout)); err != nil {
 		return err
 	}
-	return r.take(next, m)
+	return r.proposeMerge(next, m)
 }
 
-// redescribe replaces the descriptor old by next. It has no effect if the descriptor has changed.
-func (r *Replica) redescribe(old, next *kvpb.RangeDescriptor) error {
+// replaceDescriptor replaces the descriptor old with next. It has no effect if the descriptor has changed.
+func (r *Replica) replaceDescriptor(old, next *kvpb.RangeDescriptor) error {
 	var b apply.Builder
 	b.Reset(kvpb.TxnID{}, r.deps.Clock.Now())
 	b.SetDescriptor(next)
-	return r.decree(old, b.Bytes())
+	return r.proposeFrozen(old, b.Bytes())
 }
 
-// decree proposes a command that changes the descriptor. It works on a frozen range too.
-func (r *Replica) decree(old *kvpb.RangeDescriptor, command []byte) error {
+// proposeFrozen proposes a command that replaces the descriptor old. Unlike admitWrite it does not wait while
+// the range is frozen.
+func (r *Replica) proposeFrozen(old *kvpb.RangeDescriptor, command []byte) error {
 	l := r.lease.Load()
 	if l == nil || !r.coversNow(l) {
 		return r.notLeader()
@@ -99,25 +100,25 @@ func (r *Replica) decree(old *kvpb.RangeDescriptor, command []byte) error {
 	return r.group.Propose(raftgroup.Fence{Term: l.Term, BoundsGen: old.BoundsGen}, command)
 }
 
-// freeze stops the range with descriptor d until it is part of left or Unfreeze is called.
+// freeze makes the range stop serving, until left has subsumed it or Unfreeze is called.
 func (r *Replica) freeze(d, left *kvpb.RangeDescriptor) (*apply.Merge, error) {
 	next, err := rangestate.Freeze(d, left)
 	if err != nil {
 		return nil, err
 	}
-	if err := r.redescribe(d, next); err != nil {
+	if err := r.replaceDescriptor(d, next); err != nil {
 		return nil, err
 	}
 	// Later entries in the log have no effect.
 	return &apply.Merge{Base: left.Generation, Index: r.AppliedIndex(), Right: next}, nil
 }
 
-// take proposes the merge itself.
-func (r *Replica) take(left *kvpb.RangeDescriptor, m *apply.Merge) error {
+// proposeMerge proposes the merge itself.
+func (r *Replica) proposeMerge(left *kvpb.RangeDescriptor, m *apply.Merge) error {
 	var b apply.Builder
 	b.Reset(kvpb.TxnID{}, r.deps.Clock.Now())
 	b.Merge(rangestate.Widen(left, m.Right), m)
-	return r.decree(left, b.Bytes())
+	return r.proposeFrozen(left, b.Bytes())
 }
 
 // ResolveMerge undoes a merge that was begun and given up, perhaps under another leader. Afterwards the
@@ -129,30 +130,29 @@ func (r *Replica) ResolveMerge(ctx context.Context, unfreeze func(ctx context.Co
 		return nil
 	}
 	next := rangestate.Abandon(d)
-	if err := r.redescribe(d, next); err != nil {
+	if err := r.replaceDescriptor(d, next); err != nil {
 		return err // perhaps because the merge has happened
 	}
 	// The merge itself names an earlier generation, so it has no effect from now on.
 	if err := unfreeze(ctx, d.Merging, d.RangeID, next.Generation); err != nil {
 		return err
 	}
-	return r.redescribe(next, rangestate.EndMerge(next))
+	return r.replaceDescriptor(next, rangestate.EndMerge(next))
 }
 
-// Unfreeze ends the freeze of this range by the range left, if left began the merge before it had the
-// generation. A freeze still in flight has no effect afterwards.
+// Unfreeze ends the freeze of this range by the range left, if left began the merge before generation. A
+// freeze that is still in flight has no effect afterwards.
 func (r *Replica) Unfreeze(left kvpb.RangeID, generation uint64) error {
 	d := r.Desc()
 	next, err := rangestate.Unfreeze(d, left, generation)
 	if err != nil {
 		return err
 	}
-	return r.redescribe(d, next)
+	return r.replaceDescriptor(d, next)
 }
 
-// Renew protects the left boundary of the range, which must be led here, against merges that were begun
-// before: they have no effect afterwards. If one has already happened, the error contains the range that
-// holds the keys.
+// Renew protects the left boundary of the range, which this replica must lead, from merges that have begun:
+// they have no effect afterwards. If one has already happened, the error names the range that holds the keys.
 func (r *Replica) Renew(ctx context.Context) error {
 	for {
 		if err := r.awaitUnfreeze(ctx); err != nil {
@@ -166,7 +166,7 @@ func (r *Replica) Renew(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		err = r.redescribe(d, next)
+		err = r.replaceDescriptor(d, next)
 		var moved *kvpb.RangeMismatchError
 		if !errors.As(err, &moved) || r.Gone() {
 			return err
@@ -181,7 +181,7 @@ func (r *Replica) awaitResolved(ctx context.Context) error {
 		fmt.Errorf("%w: transactions have provisional data in range %d", ErrNotNow, r.id))
 }
 
-// awaitMerge polls done until it returns true. It fails with timedOut after the timeout.
+// awaitMerge polls done until it returns true. After the timeout it returns timedOut.
 func awaitMerge(ctx context.Context, timeout time.Duration, done func(context.Context) (bool, error), timedOut error) error {
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()

@@ -17,8 +17,8 @@ func (r *Replica) Step(m *pb.Message, from kvpb.ReplicaDescriptor, epoch int64) 
 	r.group.Post(raftgroup.Input{Msg: m, From: from, Epoch: epoch})
 }
 
-// NeededFrom returns the index of the first entry that a follower may still need; the log below may be
-// truncated. Only a leader knows it; other replicas return the maximum.
+// NeededFrom returns the index of the first entry that a follower may still need. The log below may be
+// truncated. Only a leader knows the index: other replicas return the maximum.
 func (r *Replica) NeededFrom() uint64 {
 	if r.lease.Load() == nil || r.onlyVoter() {
 		return math.MaxUint64
@@ -36,7 +36,7 @@ func (g *group) Accept(m *pb.Message, epoch int64) bool {
 		return !g.callForVotes(m)
 	case pb.MsgHeartbeat:
 		if err := g.checkAcknowledged(m); err != nil {
-			g.lose(err)
+			g.failLost(err)
 			return false
 		}
 	case pb.MsgTimeoutNow:
@@ -48,12 +48,12 @@ func (g *group) Accept(m *pb.Message, epoch int64) bool {
 		g.noteLaterTerm(m)
 		g.noteAnswer(m, epoch)
 	case pb.MsgVoteResp, pb.MsgPreVoteResp:
-		return !g.takeVote(m)
+		return !g.noteVote(m)
 	}
 	return true
 }
 
-// noteLaterTerm notices an answer from a later term: an election is in progress.
+// noteLaterTerm notices an answer from a later term, in which an election is in progress.
 func (g *group) noteLaterTerm(m *pb.Message) {
 	if m.GetTerm() > g.Raft().BasicStatus().GetTerm() {
 		g.stepElection(&lease.ElectionEvent{Type: lease.LaterTerm})
@@ -79,8 +79,8 @@ func (g *group) Send(m *pb.Message) {
 	g.r.deps.Send(g.r, to, m)
 }
 
-// NoteAnswer takes in that a message of the replica leaves with the support that its node gives to the
-// receiver's: the leader may count the support from then on.
+// NoteAnswer records that a message of the replica leaves with the support that its node gives to the
+// receiver's. From then on the leader may count the support.
 func (r *Replica) NoteAnswer(to kvpb.ReplicaID, m *pb.Message, given liveness.Support) {
 	switch m.GetType() {
 	case pb.MsgAppResp, pb.MsgHeartbeatResp:
@@ -101,9 +101,9 @@ func (g *group) peer(id kvpb.ReplicaID) (kvpb.ReplicaDescriptor, bool) {
 	return kvpb.ReplicaDescriptor{}, false
 }
 
-// Tick advances the group's time by one tick, unless the replica quiesces: a follower while its store
-// supports the leader's, a leader while its followers have the whole log and support it. It returns
-// false for a quiesced replica; Deps.OnUnquiesce is called when it needs ticks again.
+// Tick advances the group's time by one tick, unless the replica quiesces. A follower quiesces while its
+// store supports the leader's, a leader while its followers have the whole log and support it. Tick returns
+// false for a quiesced replica. Deps.OnUnquiesce is called when the replica needs ticks again.
 func (r *Replica) Tick() bool {
 	if r.Gone() {
 		return false
@@ -117,8 +117,8 @@ func (r *Replica) Tick() bool {
 	}
 	g := r.group
 	if !g.ticking.CompareAndSwap(false, true) {
-		// The last tick has not been processed yet, and neither have messages, perhaps behind those of
-		// thousands of other groups: the group's time must not run ahead of its messages.
+		// The last tick still waits, and messages may wait with it, perhaps behind those of thousands of
+		// other groups. The group's time must not run ahead of its messages.
 		return true
 	}
 	if !g.Do(g.tick) {
@@ -128,7 +128,7 @@ func (r *Replica) Tick() bool {
 	return true
 }
 
-// Unquiesce resumes the replica's ticks. Callers have changed an input of mayQuiesce.
+// Unquiesce resumes the replica's ticks. Its callers have changed an input of mayQuiesce.
 func (r *Replica) Unquiesce() {
 	if r.quiesced.Load() && r.quiesced.CompareAndSwap(true, false) && r.deps.OnUnquiesce != nil {
 		r.deps.OnUnquiesce(r)
@@ -141,14 +141,14 @@ func (r *Replica) supportedBy(s kvpb.StoreID) bool {
 	return r.deps.Support == nil || r.deps.Clock.Reading().Less(r.deps.Support.From(s).Support().Until)
 }
 
-// mayQuiesce reports whether a tick would change nothing. It does not wait for the group.
+// mayQuiesce reports whether a tick would change nothing. It does not wait for the processing goroutine.
 func (r *Replica) mayQuiesce() bool {
 	s := r.deps.Support
 	if s == nil {
 		return true
 	}
 	if l := r.lease.Load(); l != nil {
-		return r.idle.Load() && !r.Desc().ChangingReplicas() && r.coversNow(l) // removeOutgoing
+		return r.idle.Load() && !r.Desc().ChangingReplicas() && r.coversNow(l) // a tick may call removeOutgoing
 	}
 	if r.election.Candidacy() == lease.Queued {
 		return true // StartCampaign unquiesces it

@@ -12,11 +12,11 @@ import (
 )
 
 // multiRangeBatch is a multi-range batch: the parts of one commit in several ranges of this store. All
-// parts run on the goroutine of the request: waking a goroutine for each would cost more than the part.
+// parts run on the goroutine of the request, since a switch to another goroutine costs more than a part.
 //
-// First it evaluates all parts, in nested calls of stage. Then it processes the first group. At the point
-// where this group appends its entry, Append enters the next group, and so on; the innermost Append writes
-// the entries of all groups with one sync:
+// First it evaluates all parts, in nested calls of stage. Then it processes the first group. Where that group
+// appends its entry, Append enters the next group, and so on. The innermost Append writes the entries of all
+// groups with one sync:
 //
 //	group 1: entry ─► Append ─┐                        ┌─► responses, apply
 //	group 2:                  └─► entry ─► Append ─┐   │ ┌─► responses, apply
@@ -24,7 +24,7 @@ import (
 //
 // A part whose group is being processed elsewhere gets a goroutine of its own.
 //
-// While the goroutine processes one group it waits for others, as the goroutine that applies a merge waits
+// While the goroutine processes one group it waits for others. So does the goroutine that applies a merge,
 // for the range on its right (subsume). Both wait only for ranges of higher keys, so there is no cycle.
 type multiRangeBatch struct {
 	began time.Time
@@ -33,14 +33,14 @@ type multiRangeBatch struct {
 	// carried are the pending writes of the groups entered so far.
 	carried []raftlog.Write
 	written bool
-	err     error // of writing it
+	err     error // of the write
 }
 
-// batchPart is a command on its way.
+// batchPart is the command of a part.
 type batchPart struct {
 	g        *group
 	prop     *raftgroup.Proposal
-	done     bool       // prop was answered
+	done     bool       // prop has its outcome
 	proposed chan error // receives the outcome if another goroutine proposes; else nil
 	err      error
 }
@@ -108,7 +108,7 @@ func (b *multiRangeBatch) run() {
 	}
 }
 
-// advance enters the remaining groups, nested: the group entered first is left last.
+// advance enters the remaining groups, each within the one before: the group entered first is left last.
 func (b *multiRangeBatch) advance() {
 	for b.next < len(b.parts) {
 		p := &b.parts[b.next]

@@ -14,27 +14,28 @@ import (
 // commit. This does not hold for versions of earlier leaders, nor for intents whose timestamp another
 // range chose under another leader: certainFrom lies above those (invariant 6).
 
-// raiseCertain is called before versions from outside of this leadership become readable; the clock has
-// passed their timestamps. Reads in progress run again (settled).
+// raiseCertain is called before versions from outside of this leadership become readable. The clock has
+// passed their timestamps. Reads in progress run again (whileCertain).
 func (r *Replica) raiseCertain() { r.certainFrom.Store(r.deps.Clock.Reading().WallTime) }
 
-// limit is the end of a read's uncertainty: versions up to it may be older than the transaction.
-type limit struct {
-	ts       hlc.Timestamp // empty: no version above the read timestamp is uncertain
+// uncertaintyLimit is the end of a read's uncertainty interval: versions up to it may have been committed
+// before the transaction began.
+type uncertaintyLimit struct {
+	ts       hlc.Timestamp // empty if no version above the read timestamp is uncertain
 	node     kvpb.NodeID   // this node
 	observed kvpb.Observation
 }
 
-// mayBeUncertain reports whether versions above a transaction's snapshot may have been
-// committed before it began.
+// mayBeUncertain reports whether versions above a transaction's snapshot may have been committed before it
+// began.
 func mayBeUncertain(t *kvpb.TxnMeta) bool {
 	return t.ReadTS.Less(t.UncertainTS) && !plant.On(plant.IgnoreUncertainty)
 }
 
 // uncertain returns the limit of a transaction's uncertainty on this node. Versions above the clock's
-// present reading were committed after the arrival of this request; versions above an earlier observation,
+// present reading were committed after this request had arrived, and versions above an earlier observation
 // after that observation.
-func (r *Replica) uncertain(t *kvpb.TxnMeta, seen []kvpb.Observation) (l limit) {
+func (r *Replica) uncertain(t *kvpb.TxnMeta, seen []kvpb.Observation) (l uncertaintyLimit) {
 	if !mayBeUncertain(t) {
 		return l
 	}
@@ -59,8 +60,8 @@ func (r *Replica) uncertain(t *kvpb.TxnMeta, seen []kvpb.Observation) (l limit) 
 	return l
 }
 
-// settled repeats a read until certainFrom does not change during the read.
-func (r *Replica) settled(read func() error) error {
+// whileCertain repeats a read until certainFrom does not change during the read.
+func (r *Replica) whileCertain(read func() error) error {
 	for {
 		from := r.certainFrom.Load()
 		err := read()
@@ -76,7 +77,7 @@ func (r *Replica) Get(ctx context.Context, req *kvpb.GetRequest, resp *kvpb.GetR
 	if !mayBeUncertain(req.Txn) {
 		return r.get(ctx, req, resp)
 	}
-	return r.settled(func() error { return r.get(ctx, req, resp) })
+	return r.whileCertain(func() error { return r.get(ctx, req, resp) })
 }
 
 // Scan implements kvpb.Sender.
@@ -85,5 +86,5 @@ func (r *Replica) Scan(ctx context.Context, req *kvpb.ScanRequest, resp *kvpb.Sc
 	if !mayBeUncertain(req.Txn) {
 		return r.scan(ctx, req, resp)
 	}
-	return r.settled(func() error { return r.scan(ctx, req, resp) })
+	return r.whileCertain(func() error { return r.scan(ctx, req, resp) })
 }

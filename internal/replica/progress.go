@@ -16,14 +16,14 @@ import (
 // FollowerProgress is a leader's knowledge of a follower's log.
 type FollowerProgress struct {
 	Replica kvpb.ReplicaDescriptor
-	// Match is the last entry that the follower is known to have, Behind the number of entries after
-	// it. A follower without any entry waits for a snapshot.
+	// Match is the last entry that the follower is known to have, Behind the number of entries after it.
+	// A follower whose Match is 0 waits for a snapshot.
 	Match, Behind uint64
 }
 
-// Progress calls tell with the progress of the followers, perhaps later and from another goroutine; not at
-// all if the replica does not lead. tell must not block, nor change the list. For an idle leader it
-// reuses the last answer.
+// Progress calls tell with the progress of the followers, perhaps later and on another goroutine. If the
+// replica does not lead, it never does. tell must not block, nor change the list. An idle leader's last answer
+// is reused.
 func (r *Replica) Progress(tell func([]FollowerProgress)) {
 	if list := r.progress.Load(); list != nil && r.idle.Load() && !slices.ContainsFunc(*list, r.lags) {
 		tell(*list)
@@ -62,12 +62,12 @@ func (r *Replica) lags(f FollowerProgress) bool {
 	return f.Behind > 0 && r.supportedBy(f.Replica.Store)
 }
 
-// Reclaim makes a leader campaign again after an offered leadership that the other replica did not take:
-// its lease is revoked for the rest of this term (docs/decisions/0007, Leases). It is called
-// periodically and does nothing for other replicas.
+// Reclaim makes a leader campaign again if it has offered its leadership to a replica that did not take it:
+// its lease is revoked for the rest of this term (docs/decisions/0007, Leases). It is called periodically, and
+// does nothing for other replicas.
 //
-// The election is an ordinary one: if the other replica has won after all, its followers do not vote.
-// All others still follow this leader and would ignore its MsgVote. So it first sends a rejected
+// The election is an ordinary one: if the other replica has won after all, its followers do not vote. All
+// others still follow this leader and would ignore its MsgVote. So it first sends them a rejecting
 // MsgVoteResp of the next term, whose only effect is that they leave the old term.
 func (r *Replica) Reclaim() {
 	if !r.lease.Load().Reclaims(&r.transfers.Gate, false) {

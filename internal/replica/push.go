@@ -12,7 +12,7 @@ import (
 	"github.com/lichendb/lichen/internal/txnintent"
 )
 
-// A waiter for undecided intents pushes for the first time after pushFirst. The interval doubles up to
+// A pusher pushes a transaction with waiters for the first time after pushFirst. The interval doubles up to
 // pushMost.
 const (
 	pushFirst = 20 * time.Millisecond
@@ -46,7 +46,7 @@ func (r *Replica) endWait(x *txnintent.Txn) {
 	r.intents.Step(x, txnintent.Event{Type: txnintent.EndWait})
 }
 
-// awaitIntents waits for a change of w, as long as the replica leads.
+// awaitIntents waits for a change of w. It fails when the replica no longer leads.
 func (r *Replica) awaitIntents(ctx context.Context, w *txnintent.Waiting) error {
 	tick := time.NewTicker(pushMost)
 	defer tick.Stop()
@@ -81,7 +81,7 @@ func (r *Replica) pushUntilDecided(x *txnintent.Txn) {
 			if r.intents.State(x).Status.Decided() {
 				return
 			}
-			decided = nil // implicitly committed: the record does not say so yet
+			decided = nil // implicitly committed: the pusher waits until the record says so
 			continue
 		case <-x.Done():
 			return
@@ -146,8 +146,8 @@ func (r *Replica) awaitUndecided(ctx context.Context, req *kvpb.LockRequest) err
 	}
 }
 
-// awaitDecided waits for a transaction's outcome on behalf of a lock request, as long as the replica
-// leads.
+// awaitDecided waits for a transaction's outcome on behalf of a lock request. It fails when the replica no
+// longer leads.
 func (r *Replica) awaitDecided(ctx context.Context, x *txnintent.Txn, req *kvpb.LockRequest) error {
 	r.beginWait(x)
 	defer r.endWait(x)
@@ -189,8 +189,8 @@ func (r *Replica) awaitWrites(ctx context.Context, self kvpb.TxnID, written [][]
 }
 
 // awaitForeign waits until no other transaction has an intent on the keys: a version written under a
-// foreign intent would count as a part of it. During the wait the locks may be transferred to another
-// leader; the request then fails with NotLeaderError.
+// foreign intent would count as the intent's. The locks may be transferred to another leader during the
+// wait. Then the request fails with NotLeaderError.
 func (r *Replica) awaitForeign(ctx context.Context, self kvpb.TxnID, written [][]byte) error {
 	for {
 		x, i, err := r.firstForeign(self, written)
@@ -210,7 +210,7 @@ func (r *Replica) awaitForeign(ctx context.Context, self kvpb.TxnID, written [][
 }
 
 // firstForeign returns the first of the sorted keys with an intent of another transaction, and that
-// transaction; nil if there is none.
+// transaction, or nil if there is none.
 func (r *Replica) firstForeign(self kvpb.TxnID, written [][]byte) (x *txnintent.Txn, i int, err error) {
 	if len(written) > fewKeys {
 		return r.firstForeignOfMany(self, written)
@@ -246,7 +246,7 @@ func (r *Replica) firstForeignOfMany(self kvpb.TxnID, written [][]byte) (x *txni
 	return nil, 0, nil
 }
 
-// intentHolder returns the other transaction with an intent on a key, or nil. With undecided it ignores
+// intentHolder returns the other transaction with an intent on a key, or nil. If undecided is set it ignores
 // decided transactions.
 func (r *Replica) intentHolder(self kvpb.TxnID, key []byte, undecided bool) (*txnintent.Txn, error) {
 	over, e := r.intents.Holders(self, key, undecided)

@@ -10,10 +10,11 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// removal is the last step of a change that takes its vote from a replica. A store destroys a replica when
-// it applies the replica's removal. Other replicas may have the same entry in their logs without knowing that it is
-// committed, and forget after a power loss what they had applied. If that entry were the end of the joint
-// configuration, they would ask the destroyed replica for its vote. So a voter becomes a learner first:
+// removal is the last step of a change that takes the vote from a replica. A store destroys a replica when
+// it applies the replica's removal. Other replicas may have the same entry in their logs without knowing that
+// it is committed, and a power loss may make them forget what they had applied. If that entry were the end of
+// the joint configuration, they would ask the destroyed replica for its vote. So a voter becomes a learner
+// first:
 //
 //	index   entry                            voter 2   asked for votes by those who know no later entry
 //	─────   ──────────────────────────────   ───────   ────────────────────────────────────────────────
@@ -21,15 +22,15 @@ import (
 //	  8     its end: 1 3 4, learner 2        is there  most of 1 3 4
 //	  9     learner 2 is removed             is gone   most of 1 3 4
 //
-// The leader proposes entry 9 after it has applied entry 8. Whatever stores entry 9 stores with it that
-// entry 8 is committed, so most of 1 3 4 never ask replica 2 again, and no one else can be elected
-// (invariant 12).
+// The leader proposes entry 9 after it has applied entry 8. A replica that stores entry 9 also stores that
+// entry 8 is committed. So once entry 9 is committed, most of 1 3 4 never ask replica 2 again, and no other
+// replica can be elected (invariant 12).
 type removal struct {
 	proposed *raftgroup.Proposal
 }
 
-// removeOutgoing has a leader propose the removal of a former voter, one at a time. A change that raft refuses
-// because another one is not applied yet is proposed again by a later tick.
+// removeOutgoing makes a leader propose the removal of a former voter, one at a time. Raft refuses it while
+// another change is not applied yet. Then a later tick proposes it again.
 func (g *group) removeOutgoing() {
 	old := g.r.Desc()
 	rep, ok := old.Outgoing()

@@ -30,10 +30,10 @@ func (r *Replica) awaitCommit(ctx context.Context, id concurrency.TxnID) error {
 
 var errReplayed = &kvpb.UnavailableError{Reason: "the commit was sent again"}
 
-// answerEarlier answers a request with the outcome of an earlier copy. done is false if there was none: a
-// copy proposed by an earlier leader is lost, since this leader has applied an entry of its own term. That
-// conclusion needs this leadership to last, since a copy that was in flight here may still be applied
-// under the next leader; so a request that was sent again checks its fence (txnintent, invariant 10).
+// answerEarlier answers a request with the outcome of an earlier copy. done is false if no copy has
+// committed or will: one that an earlier leader proposed is lost, since this leader has applied an entry of
+// its own term. This holds only while the leadership lasts: a copy in flight here may still be applied under
+// the next leader. So a request that was sent again checks its fence (txnintent, invariant 10).
 func (c *commit) answerEarlier(ctx context.Context) (done bool, err error) {
 	r, id := c.r, c.req.Txn.ID
 	if c.req.Resent {

@@ -24,7 +24,7 @@ import (
 	pb "go.etcd.io/raft/v3/raftpb"
 )
 
-// MaxLocks bounds the locks held in one range; beyond it new ones are refused.
+// MaxLocks bounds the locks held in one range.
 const MaxLocks = 4 << 20
 
 // Deps is what a replica needs of its store.
@@ -34,8 +34,8 @@ type Deps struct {
 	Clock  *hlc.Clock
 	Logger *slog.Logger
 	Store  kvpb.StoreID
-	// OnFatal ends the process. It is called with a panic of group processing or background work, and
-	// with a LostLogError; may be nil.
+	// OnFatal ends the process. It receives a panic of group processing or background work, or a
+	// LostLogError. It may be nil.
 	OnFatal func(error)
 	// AdmitWrite returns an error while the store can't take writes (disk full).
 	AdmitWrite func() error
@@ -44,33 +44,32 @@ type Deps struct {
 
 	// Schedule runs fn soon on a worker.
 	Schedule func(fn func())
-	// Aside leaves the processing of the group to workers instead of the proposing goroutine. It is
-	// set on a node with several stores.
-	Aside bool
-	// Stalled returns a channel that is closed once the disk does not respond; may be nil.
+	// Workers makes workers process the group, never proposers. It is set on a node with several stores.
+	Workers bool
+	// Stalled returns a channel that is closed when the disk stops responding. It may be nil.
 	Stalled func() <-chan struct{}
-	// OnUnquiesce resumes the calls of Tick for a replica that was quiesced; nil without ticks.
+	// OnUnquiesce resumes the calls of Tick for a replica that was quiesced. It is nil without ticks.
 	OnUnquiesce func(r *Replica)
-	// CheckSlots bounds the checksums computed at a time; nil: unbounded.
+	// CheckSlots bounds the checksums computed at a time. nil: no bound.
 	CheckSlots chan struct{}
-	// ResolveSlots bounds the intent resolutions that go beyond one command (MaxResolvers); nil:
-	// unbounded.
+	// ResolveSlots bounds the intent resolutions that take more than one command (MaxResolvers). nil: no
+	// bound.
 	ResolveSlots chan struct{}
-	// LongWrites bounds the long writes under way at a time; nil: unbounded.
+	// LongWrites bounds the long writes in flight. nil: no bound.
 	LongWrites *raftgroup.LongWrites
 	// Send sends a raft message to another replica of the range. It may be lost.
 	Send func(r *Replica, to kvpb.ReplicaDescriptor, m *pb.Message)
 	// SendSnapshot streams a snapshot and calls done with whether it arrived.
 	SendSnapshot func(r *Replica, to kvpb.ReplicaDescriptor, s *snapshot.Outgoing, done func(ok bool))
-	// Absorb removes this store's replicas of ranges that were merged into a range which now
-	// receives a snapshot. The snapshot is written together with b; done is called afterwards. If
-	// after is true, the engine must first flush what was committed before.
+	// Absorb removes this store's replicas of ranges that were merged into r's range, which is receiving a
+	// snapshot. The engine writes the snapshot together with b, and the caller then calls done. If after is
+	// true, the engine must first flush what was committed before.
 	Absorb func(r *Replica, d *kvpb.RangeDescriptor, b *storage.Batch) (gone []*kvpb.RangeDescriptor, after bool, done func(), err error)
-	// Support is the state of support among the stores; nil on a single node.
+	// Support is the state of support among the stores. It is nil on a single node.
 	Support Support
-	// Closing is the store's part in closed timestamps; nil: nothing is closed.
+	// Closing is the store's part in closed timestamps. nil: no timestamp is closed.
 	Closing Closing
-	// Elections schedules campaigns; nil: a replica campaigns at once.
+	// Elections schedules campaigns. nil: a replica campaigns at once.
 	Elections Elections
 	// PrepareSplit makes the log of a split's right half durable, atomically with a write to the log
 	// of the left half. Split creates the replica of the right half.
@@ -80,8 +79,8 @@ type Deps struct {
 	// the merge was applied.
 	Neighbour func(id kvpb.RangeID) (*Replica, bool)
 	Merged    func(left, right *Replica)
-	// OnDescriptor is called with the old descriptor after a change; may be nil. OnLeader is called
-	// when the replica begins to lead; may be nil.
+	// OnDescriptor receives the old descriptor after a change. OnLeader is called when the replica begins
+	// to lead. Both may be nil.
 	OnDescriptor func(r *Replica, old *kvpb.RangeDescriptor)
 	OnLeader     func(r *Replica)
 	TxnDeps
@@ -110,8 +109,8 @@ type Replica struct {
 	id        kvpb.RangeID
 	replicaID kvpb.ReplicaID
 	desc      atomic.Pointer[kvpb.RangeDescriptor]
-	// formerRight is the descriptor of the last range split off here, for requests that still arrive
-	// here for its keys.
+	// formerRight is the descriptor of the last range split off here. Requests for its keys may still
+	// arrive here.
 	formerRight atomic.Pointer[kvpb.RangeDescriptor]
 
 	group   *group
@@ -158,15 +157,15 @@ type Replica struct {
 	idle             atomic.Bool // the leader has nothing to send to its followers
 	quiesced         atomic.Bool // no ticks until Unquiesce
 	stopped          atomic.Bool // see stopServing
-	tracked          atomic.Bool // its closed timestamp rises by itself (BeginTracking)
+	tracked          atomic.Bool // its closed timestamp rises with the store's (BeginTracking)
 	election         lease.Election
 	splitOff         atomic.Bool // see campaignUntilLed
-	// progress is the last answer of Progress; valid while the leader is idle.
+	// progress is the last answer of Progress, valid while the leader is idle.
 	progress atomic.Pointer[[]FollowerProgress]
 	// lastWrite is the wall time of the newest commit: once garbage collection has scanned all
 	// versions below it, nothing is left to collect.
 	lastWrite atomic.Int64
-	swept     sweep
+	gc        gcProgress
 	userData  atomic.Value
 	checks    checksum.Checks
 	feeds     *processor.Processor
@@ -188,7 +187,7 @@ func New(deps Deps, desc *kvpb.RangeDescriptor, id kvpb.ReplicaID) (*Replica, er
 		r.deps.Schedule = func(fn func()) { go fn() }
 	}
 	r.desc.Store(desc)
-	r.feeds = processor.New(fed{r}, processor.Options{Range: r.id, Engine: deps.Engine, Clock: deps.Clock, Logger: deps.Logger})
+	r.feeds = processor.New(feedHost{r}, processor.Options{Range: r.id, Engine: deps.Engine, Clock: deps.Clock, Logger: deps.Logger})
 	r.tasks.fatal = deps.OnFatal
 	r.quiesced.Store(true)
 	r.finished.Forget(deps.Clock.Now())
@@ -210,11 +209,11 @@ func New(deps Deps, desc *kvpb.RangeDescriptor, id kvpb.ReplicaID) (*Replica, er
 	return r, err
 }
 
-// Initialized reports whether the replica holds data: it exists since the range was created, or has
-// received a snapshot.
+// Initialized reports whether the replica holds data: it was created with the range, or has received a
+// snapshot.
 func (r *Replica) Initialized() bool { return len(r.Desc().EndKey) > 0 }
 
-// Start applies the committed entries of the log. The only voter of a range then leads it; any other
+// Start applies the committed entries of the log. The only voter of a range then leads it. Any other
 // replica takes part in its group from now on.
 func (r *Replica) Start() error {
 	if !r.Initialized() || r.Gone() {
@@ -262,8 +261,8 @@ func (r *Replica) Locks() *concurrency.LockTable { return r.locks }
 // UserData returns the value that SetUserData attached, or nil.
 func (r *Replica) UserData() any { return r.userData.Load() }
 
-// SetUserData attaches a value of the replica's owner, so that the owner finds it without a lookup. The
-// first value stays; SetUserData returns it. All values must have the same type.
+// SetUserData attaches a value of the replica's owner, so that the owner finds it without a lookup. It
+// returns the attached value: the first one stays. All values must have the same type.
 func (r *Replica) SetUserData(c any) any {
 	r.userData.CompareAndSwap(nil, c)
 	return r.userData.Load()

@@ -21,9 +21,8 @@ const (
 	reservedPoll = time.Second
 )
 
-// reserve makes other transactions wait before they begin to write in the spans. It returns when the
-// present writers there have ended, at the latest after reserveWait. With a negative Hold it drops the
-// transaction's reservations.
+// reserve makes other transactions wait before they begin to write in the spans. It returns when the present
+// writers there have ended, or after reserveWait. A negative Hold drops the transaction's reservations.
 func (r *Replica) reserve(ctx context.Context, req *kvpb.RefreshRequest) error {
 	id := txnID(req.Txn)
 	if req.Hold < 0 {
@@ -47,8 +46,8 @@ func (r *Replica) reserve(ctx context.Context, req *kvpb.RefreshRequest) error {
 }
 
 // awaitReserved waits for reservations before a transaction begins to write in their spans. A transaction
-// that already writes there does not wait, nor does one that would deadlock: reservations only make
-// conflicts less likely.
+// that already writes there does not wait, nor does one that would deadlock: reservations make conflicts less
+// likely, and correctness does not depend on them.
 func (r *Replica) awaitReserved(ctx context.Context, req *kvpb.LockRequest) error {
 	h := concurrency.Holder{ID: txnID(req.Txn), Start: req.Txn.StartTS}
 	began, one := time.Now(), *req

@@ -16,8 +16,8 @@ func (r *Replica) timeoutNow(to kvpb.ReplicaID, term uint64) *pb.Message {
 }
 
 // Resign ends the replica's leadership of a range with other voters, and asks the n-th best of them to
-// campaign. It does not use the group, whose processing goroutine may be blocked by a stalled disk; so it
-// can't transfer row locks. This replica serves no more reads in this term.
+// campaign. A stalled disk may block the processing goroutine, so Resign does not use it and can't transfer
+// row locks. This replica serves no more reads in this term.
 func (r *Replica) Resign(n int) {
 	if l := r.endTerm(); l != nil {
 		if list := r.candidates(l); len(list) > 0 {
@@ -27,8 +27,8 @@ func (r *Replica) Resign(n int) {
 	}
 }
 
-// ResignTo is Resign in favour of one voter, for a store with a slow disk. Proposers that wait for this
-// replica to apply a command soon get an ambiguous error: the next leader will know the outcome earlier.
+// ResignTo is Resign in favour of one voter, for a store with a slow disk. Proposers that wait here get an
+// ambiguous error soon: the next leader will know the outcome before this replica does.
 func (r *Replica) ResignTo(to kvpb.ReplicaDescriptor) {
 	if l := r.endTerm(); l != nil {
 		r.deps.Send(r, to, r.timeoutNow(to.Replica, l.Term))
@@ -36,7 +36,8 @@ func (r *Replica) ResignTo(to kvpb.ReplicaDescriptor) {
 	}
 }
 
-// endTerm revokes the present lease and returns it; nil if there is none or no other replica could lead.
+// endTerm revokes the present lease and returns it. It returns nil if there is none, or if no other replica
+// could lead.
 func (r *Replica) endTerm() *lease.Lease {
 	l := r.lease.Load()
 	if l == nil || l.Alone || r.deps.Send == nil {

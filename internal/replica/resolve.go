@@ -32,7 +32,7 @@ const (
 	// unless their keys are contended.
 	MaxResolvers = 1
 	// After each command a resolver pauses for resolveDelayFactor times the command's duration, within
-	// these bounds, and so leaves most of the leader's and the followers' capacity to requests.
+	// these bounds. So most of the leader's and the followers' capacity is left to requests.
 	resolveDelayFactor = 8
 	minResolveDelay    = 10 * time.Millisecond
 	maxResolveDelay    = 2 * time.Second
@@ -75,7 +75,7 @@ func (r *Replica) resolveIntents(ctx context.Context, x *txnintent.Txn) error {
 		case errors.As(err, &moved) && moves < resolveAttempts:
 			moves++
 		case errors.As(err, &notLeader) && r.lease.Load() != nil:
-			// The leadership has not enough support yet, and requests wait for these intents.
+			// The leadership lacks support so far, and requests wait for these intents.
 			if err := sleep.For(ctx, pushFirst); err != nil {
 				return err
 			}
@@ -87,8 +87,8 @@ func (r *Replica) resolveIntents(ctx context.Context, x *txnintent.Txn) error {
 	return r.deleteLocalRecord(ctx, x.ID())
 }
 
-// resolveOnce removes the locks of a decided transaction. It drops the versions of an aborted one, and
-// moves versions to the commit timestamp where that differs from theirs.
+// resolveOnce removes the locks of a decided transaction. If the transaction was aborted, it drops the
+// versions. If it committed at another timestamp than theirs, it moves them.
 func (r *Replica) resolveOnce(ctx context.Context, x *txnintent.Txn) error {
 	d := r.deferralOf(x)
 	fence, err := r.admitWrite(ctx)
@@ -96,7 +96,7 @@ func (r *Replica) resolveOnce(ctx context.Context, x *txnintent.Txn) error {
 		return err
 	}
 	st := r.intents.State(x)
-	if st.Removed { // resolved, or loaded anew by another leadership
+	if st.Removed { // resolved, or loaded again by another leadership
 		return nil
 	}
 	s := resolver{intentBatch: newIntentBatch(r, x, st, fence, d), listed: st.Keys, rest: st.Span, began: time.Now()}
@@ -105,17 +105,17 @@ func (r *Replica) resolveOnce(ctx context.Context, x *txnintent.Txn) error {
 		s.steps++
 		began := time.Now()
 		contended := r.intents.TakeContended(x)
-		over, err := s.fill(ctx, contended)
+		last, err := s.fill(ctx, contended)
 		if err == nil {
 			err = s.flush()
 		}
 		if len(contended) > 0 {
 			r.intents.Released(x) // after an error too: the waiters look again
 		}
-		if over || err != nil {
+		if last || err != nil {
 			return err
 		}
-		if over, err := s.clearRest(); over || err != nil {
+		if cleared, err := s.clearRest(); cleared || err != nil {
 			return err
 		}
 		if err := s.pace(ctx, time.Since(began)); err != nil {
@@ -132,15 +132,15 @@ func (r *Replica) deferralOf(x *txnintent.Txn) deferral {
 	return d
 }
 
-// deferral says whether a command may be deferred until another command of the range is proposed. The
-// zero value is for a command with a waiter.
+// deferral says whether a command may be a deferred proposal. The zero value is for a command that somebody
+// waits for.
 type deferral struct {
 	allowed bool
 	// flushes is the result of Queue.Flushes before the check for waiters.
 	flushes uint64
 }
 
-// proposeDeferrable proposes a command, at once or deferred.
+// proposeDeferrable proposes a command, deferred if d allows it.
 func (g *group) proposeDeferrable(d deferral, fence raftgroup.Fence, command []byte) error {
 	if d.allowed {
 		return g.ProposeDeferred(fence, command, d.flushes)
@@ -157,7 +157,7 @@ type intentBatch struct {
 	deferral deferral
 	b        apply.Builder
 	n        int
-	room     int64 // for its long writes, see LongWrites
+	room     int64 // for its long writes (LongWrites)
 }
 
 func newIntentBatch(r *Replica, x *txnintent.Txn, st txnintent.State, fence raftgroup.Fence, d deferral) intentBatch {
@@ -199,32 +199,32 @@ func (b *intentBatch) added() error {
 	return b.flush()
 }
 
-// drop removes the version of an intent. It tells no size: most intents that are dropped stand side by
-// side, where large transactions spilled them.
+// drop removes the version of an intent. It names no size, which is for garbage that lies apart: most dropped
+// intents lie side by side, where large transactions spilled them.
 func (b *intentBatch) drop(key []byte, ts hlc.Timestamp) {
 	b.b.Collect(key, mvcc.Garbage{TS: ts})
 }
 
-// resolver is one intent resolution in progress. It works command by command, without an open iterator in
+// resolver is one intent resolution in progress. It works command by command, and holds no iterator open in
 // between.
 type resolver struct {
 	intentBatch
-	listed [][]byte  // the remaining staged keys; nil if they are not listed
-	rest   kvpb.Span // the span of the remaining intents otherwise
+	listed [][]byte  // the remaining staged keys, nil if only their span is known
+	rest   kvpb.Span // the span of the remaining intents, if they are not listed
 	slot   bool      // it holds one of Deps.ResolveSlots
 	began  time.Time
 	steps  int
 }
 
-// fill fills a command: with the contended keys first, then with the next ones. In a long resolution a
-// command with contended keys contains no others, so that the waiters continue soon. over says that no
-// intent is left after this command.
-func (s *resolver) fill(ctx context.Context, contended [][]byte) (over bool, err error) {
-	if _, err := s.these(ctx, contended, nil); err != nil || len(contended) > 0 && s.slot {
+// fill fills a command with the contended keys first, then with the next ones. In a long resolution a command
+// with contended keys contains no others, so that the waiters continue soon. last says that no intent is left
+// after this command.
+func (s *resolver) fill(ctx context.Context, contended [][]byte) (last bool, err error) {
+	if _, err := s.addKeys(ctx, contended, nil); err != nil || len(contended) > 0 && s.slot {
 		return false, err
 	}
 	if s.listed != nil {
-		n, err := s.these(ctx, s.listed, contended)
+		n, err := s.addKeys(ctx, s.listed, contended)
 		s.listed = s.listed[n:]
 		return len(s.listed) == 0, err
 	}
@@ -236,7 +236,7 @@ func (s *resolver) fill(ctx context.Context, contended [][]byte) (over bool, err
 		case among(contended, key):
 			return nil
 		}
-		return s.one(ctx, key, in)
+		return s.add(ctx, key, in)
 	})
 	if err == errPageFull {
 		return false, nil
@@ -244,9 +244,9 @@ func (s *resolver) fill(ctx context.Context, contended [][]byte) (over bool, err
 	return err == nil, err
 }
 
-// clearRest removes the remaining locks of a transaction that has committed where its versions are, by one
-// range deletion. It returns false if another transaction has locks among them.
-func (s *resolver) clearRest() (over bool, err error) {
+// clearRest removes the remaining locks of a transaction by one range deletion, if its versions already are
+// where it committed them. It returns false if it can't, since another transaction has locks among them.
+func (s *resolver) clearRest() (cleared bool, err error) {
 	rest, ok := s.rest.Clip(s.r.Desc().StartKey, s.r.Desc().EndKey)
 	if !ok || !s.st.Clearable() || !s.r.intents.BeginClear(s.x) {
 		return false, nil
@@ -255,7 +255,7 @@ func (s *resolver) clearRest() (over bool, err error) {
 	locks := keys.LockSpan(keys.Span{Start: rest.Key, End: rest.EndKey})
 	s.b.ClearSpan(locks.Start, locks.End)
 	s.n++
-	s.deferral = deferral{} // others wait in Enter
+	s.deferral = deferral{} // other transactions wait in Enter
 	return true, s.flush()
 }
 
@@ -264,9 +264,9 @@ func among(sorted [][]byte, key []byte) bool {
 	return ok
 }
 
-// these adds listed keys until the command is full, except those in already. n is the number of keys it
-// has processed.
-func (s *resolver) these(ctx context.Context, listed, already [][]byte) (n int, err error) {
+// addKeys resolves the intents on listed keys, except those in already, until the command is full. n is the
+// number of keys that it has processed.
+func (s *resolver) addKeys(ctx context.Context, listed, already [][]byte) (n int, err error) {
 	d := s.r.Desc()
 	for _, key := range listed {
 		if s.full() {
@@ -278,7 +278,7 @@ func (s *resolver) these(ctx context.Context, listed, already [][]byte) (n int, 
 		}
 		in, ok, err := s.intent(key)
 		if err == nil && ok && in.Txn == s.x.ID() {
-			err = s.one(ctx, key, in)
+			err = s.add(ctx, key, in)
 		}
 		if err != nil {
 			return n, err
@@ -287,8 +287,8 @@ func (s *resolver) these(ctx context.Context, listed, already [][]byte) (n int, 
 	return n, nil
 }
 
-// intent returns the intent on a listed key. It reads each by a search of its own: the keys that others wait
-// for lie apart, and an iterator over them would walk over the dropped locks of all keys between.
+// intent returns the intent on a listed key. It looks each up by itself: contended keys lie apart, and an
+// iterator would walk over the dropped locks of all keys between them.
 func (s *resolver) intent(key []byte) (in txnintent.Intent, ok bool, err error) {
 	if s.st.InPlace() {
 		return txnintent.Intent{Txn: s.x.ID(), TS: s.st.TS}, true, nil
@@ -296,8 +296,8 @@ func (s *resolver) intent(key []byte) (in txnintent.Intent, ok bool, err error) 
 	return s.r.intentOn(key)
 }
 
-// one resolves an intent.
-func (s *resolver) one(ctx context.Context, key []byte, in txnintent.Intent) error {
+// add adds the resolution of an intent to the command.
+func (s *resolver) add(ctx context.Context, key []byte, in txnintent.Intent) error {
 	if to := s.st.Resolution(in); to != txnintent.KeepVersion {
 		limit := 0
 		if to == txnintent.MoveVersion {
@@ -322,7 +322,7 @@ func (s *resolver) one(ctx context.Context, key []byte, in txnintent.Intent) err
 	return nil
 }
 
-// move writes the version of an intent anew, of which v is without its payload if it is long.
+// move writes the version of an intent at the commit timestamp. v is without its payload if that is long.
 func (s *resolver) move(ctx context.Context, key []byte, in txnintent.Intent, v mvcc.Value, size int) error {
 	if size > raftgroup.LongWrite {
 		room, err := s.r.deps.LongWrites.Enter(ctx, int64(size))
@@ -347,8 +347,8 @@ func (b *intentBatch) write(key []byte, deleted bool, value []byte) {
 	}
 }
 
-// pace pauses after a command that took so long, unless the remaining intents are contended. After the
-// first command it also waits for a slot.
+// pace pauses after a command, in proportion to its duration, unless the remaining intents are contended.
+// After the first command it also waits for a slot.
 func (s *resolver) pace(ctx context.Context, took time.Duration) error {
 	expedite := s.r.intents.Pausing(s.x)
 	if slots := s.r.deps.ResolveSlots; !s.slot && slots != nil {
@@ -373,7 +373,7 @@ func (s *resolver) pace(ctx context.Context, took time.Duration) error {
 	}
 }
 
-// leave releases the resolver's slot, and the room of what it did not propose.
+// leave releases the resolver's slot, and its room for writes that it did not propose.
 func (s *resolver) leave() {
 	s.intentBatch.leave()
 	if s.slot {
@@ -415,8 +415,8 @@ func (r *Replica) rollBackIntents(ctx context.Context, x *txnintent.Txn, span kv
 	return b.flush()
 }
 
-// eachIntent calls fn for the intents of a transaction within a span and the range's bounds; for the zero
-// transaction, for all intents there.
+// eachIntent calls fn for the intents of a transaction within a span and the range's bounds. The zero
+// transaction stands for all.
 func (r *Replica) eachIntent(ctx context.Context, id kvpb.TxnID, span kvpb.Span, fn func(key []byte, in txnintent.Intent) error) error {
 	return r.scanIntents(ctx, id, span, false, fn)
 }

@@ -42,8 +42,8 @@ func (r *Replica) awaitKey(ctx context.Context, t *kvpb.TxnMeta, key []byte) err
 	}
 }
 
-// awaitChange waits until a read at ts should look at a commit again. It checks the lease, as leaveRead
-// does later: a commit that ended with the leadership may still be applied.
+// awaitChange waits until a read at ts should look at a commit again. It checks the lease, as leaveRead does
+// at the end: a commit that ended with the leadership may still be applied.
 func (r *Replica) awaitChange(ctx context.Context, c *concurrency.Commit, ts hlc.Timestamp) error {
 	select {
 	case <-c.Changed():
@@ -76,7 +76,7 @@ func (r *Replica) get(ctx context.Context, req *kvpb.GetRequest, resp *kvpb.GetR
 	return r.leaveRead(ts, fence)
 }
 
-// getAt reads a key at the read timestamp or, if set, at limit above it.
+// getAt reads a key at the read timestamp, or at limit above it if limit is set.
 func (r *Replica) getAt(ctx context.Context, req *kvpb.GetRequest, limit hlc.Timestamp, resp *kvpb.GetResponse) error {
 	if !limit.IsEmpty() {
 		moved := *req
@@ -112,12 +112,12 @@ func (r *Replica) scan(ctx context.Context, req *kvpb.ScanRequest, resp *kvpb.Sc
 	if !limit.ts.IsEmpty() {
 		if !req.MayMove {
 			fence.upTo = limit.ts
-			if err := r.settleUncertainty(ctx, req, limit); err != nil {
+			if err := r.checkUncertainty(ctx, req, limit); err != nil {
 				return err
 			}
 		} else {
-			// The transaction has read nothing yet: its snapshot moves to the limit, above which no
-			// version is uncertain.
+			// The transaction has read nothing yet: its snapshot moves to the limit, and no version
+			// above that is uncertain.
 			moved := *req
 			t := *req.Txn
 			t.ReadTS, resp.ReadTS = limit.ts, limit.ts
@@ -132,8 +132,8 @@ func (r *Replica) scan(ctx context.Context, req *kvpb.ScanRequest, resp *kvpb.Sc
 	return r.leaveRead(req.Txn.ReadTS, fence)
 }
 
-// settleUncertainty returns an UncertaintyError if the span has uncertain versions.
-func (r *Replica) settleUncertainty(ctx context.Context, req *kvpb.ScanRequest, limit limit) error {
+// checkUncertainty returns an UncertaintyError if the scanned keys have uncertain versions.
+func (r *Replica) checkUncertainty(ctx context.Context, req *kvpb.ScanRequest, limit uncertaintyLimit) error {
 	t := *req.Txn
 	t.ReadTS = limit.ts
 	spans := []kvpb.Span{{Key: req.Start, EndKey: req.End}}
@@ -238,7 +238,7 @@ func (r *Replica) enterSpans(ctx context.Context, req *kvpb.ScanRequest) error {
 type readFence struct {
 	desc *kvpb.RangeDescriptor
 	term uint64
-	// upTo is the highest timestamp that the read looked at, if above its own; empty otherwise.
+	// upTo is the highest timestamp that the read looked at. It is empty if that is the read's own.
 	upTo hlc.Timestamp
 }
 
@@ -261,10 +261,9 @@ func (r *Replica) enterRead(ctx context.Context, ts hlc.Timestamp, s kvpb.Span) 
 	return readFence{desc: d, term: l.Term}, nil
 }
 
-// leaveRead runs after a read. The leadership that admitted the read must still stand and cover it
-// (invariant 1): then the commits, the intents and the engine state that the read saw all belong to this
-// leadership. The range must still hold the span, and the read must not lie below the collection
-// threshold.
+// leaveRead ends a read. The leadership that admitted the read must still stand and cover it (invariant 1):
+// then the commits, the intents and the engine's state that the read saw all belong to this leadership. The
+// range must still hold the span, and the read must not lie below the collection threshold.
 func (r *Replica) leaveRead(ts hlc.Timestamp, fence readFence) error {
 	if l := r.lease.Load(); l == nil || l.Term != fence.term || !r.covers(l, ts.Max(fence.upTo)) {
 		return r.notLeader()
@@ -275,8 +274,8 @@ func (r *Replica) leaveRead(ts hlc.Timestamp, fence readFence) error {
 	return r.checkThreshold(ts)
 }
 
-// checkThreshold runs after a read (invariant 3). The threshold is raised before a version is collected,
-// so a read that missed such a version lies below the threshold.
+// checkThreshold fails a read that may have missed a collected version (invariant 3): the threshold rises
+// before a version is collected, so such a read lies below it.
 func (r *Replica) checkThreshold(ts hlc.Timestamp) error {
 	if th := r.Threshold(); ts.Less(th) && !plant.On(plant.IgnoreThreshold) {
 		return &kvpb.SnapshotTooOldError{ReadTS: ts, Threshold: th}
@@ -366,7 +365,7 @@ func (r *Replica) takeLock(ctx context.Context, req *kvpb.LockRequest, resp *kvp
 	case err != nil:
 		return err
 	}
-	resp.Acquired = held == lock.None || !req.HoldsLocks // else it is from an earlier copy of the request
+	resp.Acquired = held == lock.None || !req.HoldsLocks // else an earlier copy of the request acquired it
 	resp.Epoch = r.epoch.Load()
 	return nil
 }
@@ -384,8 +383,8 @@ func (r *Replica) keepOrSkip(req *kvpb.LockRequest, resp *kvpb.LockResponse, err
 	return err
 }
 
-// skipFrom releases the locks from position n on that were just acquired: their values do not fit
-// into the response.
+// skipFrom skips the keys from position n on, whose values do not fit into the response: it releases their
+// locks that were just acquired.
 func (r *Replica) skipFrom(n int, one *kvpb.LockRequest, keys [][]byte, got []kvpb.LockResponse) {
 	r.releaseNew(txnID(one.Txn), keys[n:], got[n:])
 	for i := n; i < len(got); i++ {
@@ -393,11 +392,11 @@ func (r *Replica) skipFrom(n int, one *kvpb.LockRequest, keys [][]byte, got []kv
 	}
 }
 
-// maxAheadBytes ends the reading of keys that are locked ahead.
+// maxAheadBytes bounds the values of one LockMany.
 const maxAheadBytes = 8 << 20
 
-// latestOfAll reads the keys that LockMany has locked, until the values have maxAheadBytes, and returns
-// how many it has looked at. One iterator serves all keys, since it is opened after the last lock was acquired.
+// latestOfAll reads the keys that LockMany has locked, until their values reach maxAheadBytes, and returns
+// how many it has read. It opens one iterator for all keys, after the last lock was acquired.
 func (r *Replica) latestOfAll(ctx context.Context, one *kvpb.LockRequest, req *kvpb.LockManyRequest, got []kvpb.LockResponse) (n int, err error) {
 	if len(req.Keys) > fewKeys && !req.Seen {
 		if vacant, err := r.vacant(req.Keys[0], req.Keys[len(req.Keys)-1]); vacant || err != nil {
@@ -411,7 +410,7 @@ func (r *Replica) latestOfAll(ctx context.Context, one *kvpb.LockRequest, req *k
 	if l, ok := r.latestAmong(one, req.Keys); ok {
 		if req.Seen && len(l.Moved) == 0 && r.unwrittenSince(req.Txn) {
 			for i := range got {
-				got[i].Found = !got[i].Skipped // as the transaction has seen it
+				got[i].Found = !got[i].Skipped // the transaction has seen the row
 			}
 			return len(got), nil
 		}
@@ -434,7 +433,7 @@ func (r *Replica) latestOfAll(ctx context.Context, one *kvpb.LockRequest, req *k
 	return n, nil
 }
 
-// vacant reports whether no key from first to last has a version: then none has an intent either.
+// vacant reports whether no key from first to last has a version. Then none has an intent either.
 func (r *Replica) vacant(first, last []byte) (bool, error) {
 	it, err := r.deps.Engine.AcquireScan()
 	if err != nil {
@@ -446,8 +445,8 @@ func (r *Replica) vacant(first, last []byte) (bool, error) {
 	return !found, r.deps.Engine.ReadError(it.Error())
 }
 
-// latestAmong returns how to read sorted keys that are locked; ok is false if an undecided intent may be
-// among them.
+// latestAmong returns how to read the newest committed versions of sorted keys that are locked. ok is false
+// if an undecided transaction may have intents among them.
 func (r *Replica) latestAmong(one *kvpb.LockRequest, keys [][]byte) (l eval.Committed, ok bool) {
 	if r.intents.Empty() || len(keys) == 0 {
 		return eval.Committed{Hidden: txnintent.View(nil).Hidden}, true
@@ -459,14 +458,14 @@ func (r *Replica) latestAmong(one *kvpb.LockRequest, keys [][]byte) (l eval.Comm
 	return eval.Committed{Hidden: hidden.Hidden, Moved: moved}, ok
 }
 
-// unwrittenSince reports whether nobody but a transaction has written in the range at or above its read timestamp
-// (invariant 13). Its keys are locked, and the intents of others were looked for before.
+// unwrittenSince reports whether nobody but a transaction itself has written in the range at or above its read
+// timestamp (invariant 13). Its keys are locked, and the caller has looked for the intents of others.
 func (r *Replica) unwrittenSince(t *kvpb.TxnMeta) bool {
 	return r.certainFrom.Load() < t.ReadTS.WallTime && r.written.AllBelow(t.ReadTS, txnID(t)) || plant.On(plant.SeenUnchanged)
 }
 
-// latest reads the newest committed version of a locked key. It first waits for intents, which are durable
-// locks beside the row lock.
+// latest reads the newest committed version of a locked key. It first waits for intents, which lock the key
+// too.
 func (r *Replica) latest(ctx context.Context, req *kvpb.LockRequest, resp *kvpb.LockResponse) error {
 	if r.intents.Empty() {
 		rd := mvcc.NewReader(r.deps.Engine)
@@ -481,7 +480,7 @@ func (r *Replica) latest(ctx context.Context, req *kvpb.LockRequest, resp *kvpb.
 
 var errSkipLocked = errors.New("replica: lock skipped")
 
-// acquire takes a lock as the request says. held is what the transaction held before.
+// acquire takes a lock, or waits for it, as the request says. held is what the transaction held before.
 func (r *Replica) acquire(ctx context.Context, req *kvpb.LockRequest) (held lock.Strength, err error) {
 	h := concurrency.Holder{ID: txnID(req.Txn), Start: req.Txn.StartTS}
 	if req.Wait != lock.WaitBlock {
@@ -549,8 +548,9 @@ func (r *Replica) Refresh(ctx context.Context, req *kvpb.RefreshRequest) error {
 	return r.leaveRead(req.To, fence)
 }
 
-// refresh moves reads from one timestamp to another. A commit in flight over the spans counts as a change,
-// unless it is certain to be later: if refreshes waited, two commits could wait for each other.
+// refresh moves reads from one timestamp to another, if nothing has changed in between. A commit in flight
+// over the spans counts as a change unless it is certain to be later: if refreshes waited, two commits could
+// wait for each other.
 func (r *Replica) refresh(ctx context.Context, t *kvpb.TxnMeta, spans []kvpb.Span, from, to hlc.Timestamp) error {
 	if plant.On(plant.SkipRefresh) { // as if nothing that was read had changed
 		return nil
@@ -566,7 +566,7 @@ func (r *Replica) refresh(ctx context.Context, t *kvpb.TxnMeta, spans []kvpb.Spa
 			c = r.commits.BlockingScan(id, s.Key, s.EndKey, to)
 		}
 		changed := r.intents.Changed(t.ID, s, from, to)
-		if (c != nil || changed) && from.Less(to) { // from == to only adds the reads to the timestamp cache
+		if (c != nil || changed) && from.Less(to) { // if they are equal, only the timestamp cache changes
 			return &kvpb.RetryError{Reason: "could not serialize access due to read/write dependencies among transactions", Key: s.Key}
 		}
 	}

@@ -17,8 +17,8 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// keepLogAfterSnapshot is the time for which the log after a delivered snapshot is retained, until the
-// receiver has acknowledged it.
+// keepLogAfterSnapshot is how long a leader keeps the log after a delivered snapshot, which the receiver has
+// not acknowledged yet.
 const keepLogAfterSnapshot = 10 * time.Second
 
 // resetLogAgain is the interval at which a group retries to empty its log on a full disk.
@@ -53,8 +53,8 @@ func (o *outgoing) end(delivered bool) {
 	}
 }
 
-// SnapshotFrom returns the lowest index of the snapshots being sent: their receivers need the log from
-// there on.
+// SnapshotFrom returns the lowest index of the snapshots being sent. Their receivers need the log from there
+// on.
 func (r *Replica) SnapshotFrom() (index uint64, ok bool) {
 	o := &r.outgoing
 	o.mu.Lock()
@@ -91,8 +91,8 @@ func (g *group) sendSnapshot(to kvpb.ReplicaDescriptor, m *pb.Message) {
 	r.deps.SendSnapshot(r, to, s, done)
 }
 
-// Receive passes a complete snapshot to raft and returns when it is installed; ErrOldSnapshot if raft
-// ignores it. The caller closes it afterwards.
+// Receive passes a complete snapshot to raft, and returns when it is installed. It returns ErrOldSnapshot if
+// raft ignores the snapshot. The caller closes it afterwards.
 func (r *Replica) Receive(m *pb.Message, from kvpb.ReplicaDescriptor, s *snapshot.Incoming) error {
 	answer := make(chan error, 1)
 	if !r.group.Do(func() { answer <- r.group.receive(m, from, s) }) {
@@ -113,8 +113,8 @@ func (g *group) receive(m *pb.Message, from kvpb.ReplicaDescriptor, s *snapshot.
 	return nil
 }
 
-// Install implements raftgroup.Host. It replaces the replica's data by a snapshot, in one durable step of
-// the engine, and then empties the log. After a crash in between the log does not continue the state. The
+// Install implements raftgroup.Host. It replaces the replica's data with a snapshot, in one durable step of
+// the engine, and then empties the log. A crash in between leaves a log that does not continue the state. The
 // mark that is ingested with the snapshot lets MendLog recognize this at the next start.
 func (g *group) Install(m *pb.Message) error {
 	r := g.r
@@ -149,7 +149,7 @@ func (g *group) Install(m *pb.Message) error {
 		return err
 	}
 	r.desc.Store(s.Desc)
-	g.heldTerm = m.GetTerm()
+	g.snapTerm = m.GetTerm()
 	g.applier.Reset(r.deps.Engine, r.deps.Store, s.Desc, s.State)
 	r.transfers.noteTerm(s.State.Term)
 	r.noteApplied(s.State)
@@ -169,8 +169,7 @@ func (g *group) resetLog(at apply.State) error {
 	w := snapshot.EmptyLog(g.View.Group, g.r.replicaID, g.View.State.HardState, at)
 	err := g.View.Log.Append([]raftlog.Write{w})
 	for errors.Is(err, raftlog.ErrDiskFull) && !g.Queue.Stopped() {
-		// The engine is ahead of the log: there is no way back. Nothing tells when
-		// the disk has space again.
+		// The engine is ahead of the log: there is no way back. Nothing announces free space.
 		<-time.After(resetLogAgain)
 		err = g.View.Log.Append([]raftlog.Write{w})
 	}

@@ -50,7 +50,7 @@ func (r *Replica) Spill(ctx context.Context, req *kvpb.SpillRequest) error {
 	if err := r.spill(ctx, req, written, fence); err != nil {
 		return err
 	}
-	r.sweepLater() // the gateway may die, and no request may ever contend for the intents
+	r.sweepLater() // the gateway may die, and perhaps no request ever contends for the intents
 	r.releaseAll(txnID(req.Txn), req.Locks)
 	return nil
 }
@@ -77,7 +77,7 @@ func (r *Replica) spill(ctx context.Context, req *kvpb.SpillRequest, written [][
 	if err != nil {
 		return err
 	}
-	if err := r.checkReplaced(req); err != nil {
+	if err := r.checkReplacedLocks(req); err != nil {
 		return err
 	}
 	b := builders.Get().(*apply.Builder)
@@ -98,8 +98,8 @@ func (r *Replica) spill(ctx context.Context, req *kvpb.SpillRequest, written [][
 	return nil
 }
 
-// buildSpill adds an intent for the last write of each key. The locks come first, then the versions: both
-// ascend, so that the engine's memtable finds the place of each beside that of the one before.
+// buildSpill adds an intent for the last write of each key. All locks come before all versions: each of the
+// two runs ascends, so the engine's memtable finds the place of a key beside that of the one before.
 func (r *Replica) buildSpill(b *apply.Builder, req *kvpb.SpillRequest, one txnintent.Intent) error {
 	earlier, err := r.intentsOn(req.Writes[0].Key, req.Writes[len(req.Writes)-1].Key)
 	if err != nil {
@@ -130,10 +130,10 @@ func (r *Replica) buildSpill(b *apply.Builder, req *kvpb.SpillRequest, one txnin
 	return nil
 }
 
-// checkReplaced checks that the transaction still holds the row locks that the intents replace: if a lock
-// was lost, another transaction may have written the key. A key that already has the intent, from an
-// earlier copy of the request, needs no row lock.
-func (r *Replica) checkReplaced(req *kvpb.SpillRequest) error {
+// checkReplacedLocks checks that the transaction still holds the row locks that the intents replace: if a
+// lock was lost, another transaction may have written the key. A key that has an intent of the transaction,
+// from an earlier copy of the request, needs no row lock.
+func (r *Replica) checkReplacedLocks(req *kvpb.SpillRequest) error {
 	for i, k := range req.Locks {
 		lost := r.checkLocks(txnID(req.Txn), req.Locks[i:i+1], 0, req.LockEpochs[min(i, len(req.LockEpochs)):], nil)
 		if lost == nil {
@@ -154,7 +154,7 @@ func put(b *apply.Builder, w *kvpb.Write) {
 	}
 }
 
-// enterPending returns the latched record of a spilling transaction; nil if its anchor lies in another
+// enterPending returns the latched record of a spilling transaction, or nil if its anchor lies in another
 // range.
 func (r *Replica) enterPending(ctx context.Context, id kvpb.TxnID, anchor []byte, fence raftgroup.Fence) (*txnintent.Record, error) {
 	if !r.Desc().ContainsKey(anchor) {
@@ -210,9 +210,10 @@ func (r *Replica) spillTimestamp() hlc.Timestamp {
 	return kvpb.StoreSpill(r.deps.Clock.Now(), r.deps.Store)
 }
 
-// fillHistory adds the transaction's earlier writes of a key to the intent of the last of the writes from
-// i to n: a rollback to a savepoint restores them, and snapshots of earlier statements read them.
-// outdated says that the range already has a later write, so that this is an old copy of the request.
+// fillHistory adds the transaction's earlier writes of a key to the intent of the last one: a rollback to a
+// savepoint restores them, and snapshots of earlier statements read them. The request's writes of the key are
+// those from i to n. outdated says that the range already has a later write, so this is an old copy of the
+// request.
 func (r *Replica) fillHistory(
 	in *txnintent.Intent, earlier *intentCursor, req *kvpb.SpillRequest, i, n int,
 ) (outdated bool, err error) {
@@ -335,7 +336,7 @@ func (r *Replica) Unspill(ctx context.Context, req *kvpb.UnspillRequest) error {
 	if err := r.unspill(ctx, req); err != nil {
 		return err
 	}
-	return r.checkFence(fence) // else a split may have moved some intents
+	return r.checkFence(fence) // a split may have moved some intents
 }
 
 func (r *Replica) unspill(ctx context.Context, req *kvpb.UnspillRequest) error {

@@ -13,10 +13,10 @@ import (
 	"github.com/lichendb/lichen/internal/rangestate"
 )
 
-// Split splits the range at key. This range keeps the keys below; the new range id gets the rest, with
-// replicas on the same stores. It returns when this replica has applied the split.
+// Split splits the range at key. This range keeps the keys below. The new range id gets the rest, with
+// replicas on the same stores. Split returns when this replica has applied it.
 func (r *Replica) Split(ctx context.Context, key []byte, id kvpb.RangeID) error {
-	// A split moves the row locks of the right half, so like a request that changes locks it excludes
+	// A split moves the row locks of the right half. So, like any request that changes locks, it excludes
 	// their export.
 	var in lockSection
 	defer in.leave()

@@ -29,7 +29,7 @@ func (r *Replica) Stage(ctx context.Context, req *kvpb.StageRequest, resp *kvpb.
 	return r.stage(ctx, req, resp, r.group.Propose)
 }
 
-// stage is Stage with a function that proposes the command and waits for it.
+// stage is Stage. propose proposes the command and waits for its outcome.
 func (r *Replica) stage(
 	ctx context.Context, req *kvpb.StageRequest, resp *kvpb.StageResponse, propose func(raftgroup.Fence, []byte) error,
 ) error {
@@ -58,7 +58,7 @@ func (r *Replica) stage(
 	}
 	defer in.leave()
 	if len(written) == 0 && !req.Spilled && !req.Record {
-		return r.confirm(req, fence)
+		return r.confirmLocks(req, fence)
 	}
 	if err := r.deps.AdmitWrite(); err != nil {
 		return err
@@ -72,9 +72,10 @@ func (r *Replica) stage(
 	return s.run(ctx)
 }
 
-// confirm handles a range in which the transaction has only locked rows. It checks that the locks are held,
-// and enters them into the timestamp cache so that the rows do not change before the commit timestamp.
-func (r *Replica) confirm(req *kvpb.StageRequest, fence raftgroup.Fence) error {
+// confirmLocks is the part of a commit in a range where the transaction has only locked rows. It enters the
+// rows into the timestamp cache, so that they do not change before the commit timestamp, and checks that the
+// locks are still held.
+func (r *Replica) confirmLocks(req *kvpb.StageRequest, fence raftgroup.Fence) error {
 	if err := r.admit(req.TS); err != nil {
 		return err
 	}
@@ -87,9 +88,9 @@ func (r *Replica) confirm(req *kvpb.StageRequest, fence raftgroup.Fence) error {
 	return r.checkFence(fence)
 }
 
-// checkLocks returns a RetryError unless the transaction has held all locks since they were granted. If
-// epochs is empty, all have epoch, which is 0 if it is not known. Keys in staged have an intent instead of
-// a row lock.
+// checkLocks returns a RetryError unless the transaction has held all locks since they were granted: under
+// the leaderships epochs, or all under epoch if epochs is empty. Epoch 0 is unknown. Keys in staged have an
+// intent instead of a row lock.
 func (r *Replica) checkLocks(id concurrency.TxnID, locks [][]byte, epoch uint64, epochs []uint64, staged [][]byte) error {
 	if plant.On(plant.SkipLockCheck) { // as if no leader had ever lost any
 		return nil
@@ -102,7 +103,7 @@ func (r *Replica) checkLocks(id concurrency.TxnID, locks [][]byte, epoch uint64,
 		if i < len(epochs) {
 			e = epochs[i]
 		}
-		if e != 0 && !r.knows(e) || r.locks.Holds(k, id) == lock.None {
+		if e != 0 && !r.locksStand(e) || r.locks.Holds(k, id) == lock.None {
 			if r.Gone() || r.lease.Load() == nil || !r.Desc().ContainsKey(k) {
 				return r.moved(k) // the locks have moved with the range or its right half
 			}
@@ -170,7 +171,7 @@ func (s *stage) run(ctx context.Context) (err error) {
 	return s.propose(&st)
 }
 
-// ended answers a request whose transaction has ended, or whose attempt is superseded. It consults the
+// ended answers a request whose transaction has ended, or whose attempt is superseded. It asks the
 // finished-transaction cache, the record and the intent table, in this order.
 func (s *stage) ended() (done bool, err error) {
 	effects, ts := s.r.finished.Find(s.req.Txn.ID).BeginStage()
@@ -196,7 +197,7 @@ func (s *stage) ended() (done bool, err error) {
 	return true, nil
 }
 
-// alreadyStaged reports whether a request that was sent again finds its work done.
+// alreadyStaged reports whether an earlier copy of the request has done the work.
 func (s *stage) alreadyStaged(st *txnintent.State) (bool, error) {
 	if !st.StagedAs(s.req.TS, s.req.Epoch) || s.rec != nil && (s.rec.Presence != txnintent.Stored || s.rec.Epoch != s.req.Epoch) {
 		return false, nil
@@ -255,7 +256,7 @@ func (s *stage) propose(st *txnintent.State) error {
 		}
 		if err != nil {
 			if kvpb.Classify(err) == kvpb.ClassAmbiguous {
-				s.note(false)
+				s.noteWritten(false)
 			}
 			return err
 		}
@@ -263,13 +264,13 @@ func (s *stage) propose(st *txnintent.State) error {
 	if s.rec != nil {
 		s.r.sweepLater()
 	}
-	s.note(true)
+	s.noteWritten(true)
 	// The intents replace the row locks, including those that a split or a merge has moved.
 	s.r.releaseAll(txnID(s.req.Txn), s.written)
 	return nil
 }
 
-// build adds the intents, and drops the versions of an earlier attempt.
+// build adds the intents, and drops the versions that an earlier attempt wrote at another timestamp.
 func (s *stage) build(b *apply.Builder, st *txnintent.State) error {
 	id := s.req.Txn.ID
 	for i := range s.req.Writes {
@@ -298,8 +299,8 @@ func (s *stage) build(b *apply.Builder, st *txnintent.State) error {
 	return nil
 }
 
-// note makes the intents visible to readers. applied is false if the outcome of the command is ambiguous.
-func (s *stage) note(applied bool) {
+// noteWritten makes the intents known to readers. applied is false if the outcome of the command is ambiguous.
+func (s *stage) noteWritten(applied bool) {
 	res := s.r.intents.Step(s.x, txnintent.Event{Type: txnintent.Written, TS: s.req.TS, Epoch: s.req.Epoch, Keys: s.written, Applied: applied})
 	s.r.perform(s.x, res.Effects)
 }
@@ -341,8 +342,8 @@ func (r *Replica) QueryStaged(ctx context.Context, req *kvpb.QueryStagedRequest,
 		r.intents.Step(x, txnintent.Event{Type: txnintent.Query})
 		return r.checkFence(fence)
 	}
-	// Prevent the missing keys from being staged at this timestamp: here by the timestamp cache, under
-	// a later leader by the command, which forwards the leader's clock.
+	// Nothing may stage the missing keys at this timestamp any more. The timestamp cache prevents it here,
+	// and the command under a later leader, whose clock it forwards.
 	for _, k := range req.Keys {
 		r.reads.AddKey(k, req.TS, concurrency.TxnID{})
 	}
@@ -352,7 +353,7 @@ func (r *Replica) QueryStaged(ctx context.Context, req *kvpb.QueryStagedRequest,
 	if err := r.group.Propose(fence, b.Bytes()); err != nil {
 		return err
 	}
-	// A stage whose outcome was unknown may precede the command in the log.
+	// A Stage with an unknown outcome may precede the command in the log.
 	resp.Present, err = r.allStaged(req.Txn, req.Keys, req.TS, req.Epoch)
 	if resp.Present {
 		r.intents.Step(x, txnintent.Event{Type: txnintent.Query})
@@ -370,7 +371,7 @@ func (r *Replica) Resolve(ctx context.Context, req *kvpb.ResolveRequest) error {
 		return r.mismatch()
 	}
 	var s lockSection
-	if len(req.Locks) > 0 { // without locks it must not wait: requests in progress may wait for it
+	if len(req.Locks) > 0 { // else it must not wait: requests in progress may be waiting for it
 		if err := s.enter(ctx, r); err != nil {
 			return err
 		}
@@ -402,7 +403,7 @@ func (r *Replica) Resolve(ctx context.Context, req *kvpb.ResolveRequest) error {
 	}
 	select {
 	case <-x.Done():
-		// Resolved, or gone with the leadership or to another range (invariant 5).
+		// Resolved, or gone with the leadership, or moved to another range (invariant 5).
 		return r.checkFence(fence)
 	case <-ctx.Done():
 		return ctx.Err()

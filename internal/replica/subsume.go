@@ -22,21 +22,21 @@ const (
 	freezePollMost = 20 * time.Millisecond
 	// gateWait bounds the wait of new parts of transactions at a range that is about to be frozen.
 	gateWait = time.Second
-	// maxSubsumedEpochs bounds the leaderships of subsumed ranges whose locks a range retains; locks of
-	// older ones count as lost.
+	// maxSubsumedEpochs bounds the leaderships of subsumed ranges whose locks still count. Locks of older
+	// ones are lost.
 	maxSubsumedEpochs = 4096
 )
 
 // merging is a replica's state of merges, as the left or the right range.
 type merging struct {
-	// gate is not nil while the range is about to be frozen.
+	// gate is set while the range is about to be frozen (enterGate).
 	gate atomic.Pointer[chan struct{}]
 	// into is the replica of the range that has subsumed this one.
 	into atomic.Pointer[successor]
 	// mu is held while the leader's state moves to the left range.
 	mu sync.Mutex
-	// subsumedEpochs are the epochs of subsumed ranges, whose locks count beside those of
-	// Replica.epoch. The slice is copied on write.
+	// subsumedEpochs are the epochs of subsumed ranges. Their locks count like those of Replica.epoch. The
+	// slice is copied on write.
 	subsumedEpochs atomic.Pointer[[]uint64]
 }
 
@@ -111,8 +111,8 @@ func (r *Replica) awaitUnfreeze(ctx context.Context) error {
 	}
 }
 
-// subsume makes the store's replica of the right range apply its log up to the freeze, and stops it. It
-// runs while the merge is being applied.
+// subsume makes the store's replica of the right range apply its log up to the freeze, and stops it. It is a
+// part of the application of the merge.
 func (g *group) subsume(t *apply.Trigger) (*Replica, error) {
 	id := t.Merge.Right.RangeID
 	right, ok := g.r.deps.Neighbour(id)
@@ -121,16 +121,15 @@ func (g *group) subsume(t *apply.Trigger) (*Replica, error) {
 	}
 	gone := &kvpb.RangeMismatchError{Range: id, Known: []kvpb.RangeDescriptor{*t.Desc}}
 	if err := right.group.Run(func() error { return right.group.endSubsumed(t.Merge, gone) }); err != nil {
-		// %v, not %w: after a full disk of its own a group may continue, but this one has begun to
-		// apply the merge.
+		// %v, not %w: a group survives a full disk of its own, but this one has begun to apply the merge.
 		return nil, fmt.Errorf("range %d: range %d was to be merged into it: %v", g.r.id, id, err)
 	}
 	g.r.raiseCertain() // commits of other leaderships are about to become readable here
 	return right, g.applier.Absorb(t.Merge)
 }
 
-// endSubsumed applies the group's log up to the entry that froze the range, and ends the group. The entry
-// is in the log, and committed even if this replica does not know that yet.
+// endSubsumed applies the group's log up to the entry that froze the range, and ends the group. The entry is
+// in the log. It is committed even if this replica does not know that yet.
 func (g *group) endSubsumed(m *apply.Merge, gone error) error {
 	if err := g.Broken(); err != nil {
 		return err
@@ -160,8 +159,8 @@ func (g *group) catchUp(m *apply.Merge) error {
 	return g.Commit(m.Index)
 }
 
-// applyMerge gives this replica the keys of the right range. If this replica leads, it also takes over the
-// right leader's state: locks, reads and records.
+// applyMerge gives this replica the keys of the right range and, if this replica leads, the state of the right
+// leader: locks, reads and records.
 func (r *Replica) applyMerge(right *Replica, t *apply.Trigger) {
 	right.merging.mu.Lock()
 	defer right.merging.mu.Unlock()
@@ -180,23 +179,23 @@ func (r *Replica) applyMerge(right *Replica, t *apply.Trigger) {
 		now := r.deps.Clock.Now()
 		r.reads.AddSpan(d.StartKey, d.EndKey, now, concurrency.TxnID{})
 		r.lastWrite.Store(max(r.lastWrite.Load(), now.WallTime))
-		r.swept.begin(now.WallTime)
+		r.gc.begin(now.WallTime)
 		if led {
 			r.subsumeEpochs(right)
 			r.locks.Install(right.locks.Extract(nil, nil))
 			right.abandoned.Each(r.abandoned.Add)
 			right.replays.Replayed.Each(r.replays.Replayed.Add)
 		}
-		if err := r.takeRecords(keys.Span{Start: d.StartKey, End: d.EndKey}); err != nil {
+		if err := r.addRecords(keys.Span{Start: d.StartKey, End: d.EndKey}); err != nil {
 			r.deps.Logger.Error("transaction records", "range", r.id, "err", err)
 		}
 	}
 	r.desc.Store(t.Desc)
-	right.locks.Extract(nil, nil) // the waiters there get an error and continue here
+	right.locks.Extract(nil, nil) // the waiters there get an error and wait here instead
 }
 
-// takeRecords loads the transaction records of a span.
-func (r *Replica) takeRecords(span keys.Span) error {
+// addRecords loads the transaction records of a span.
+func (r *Replica) addRecords(span keys.Span) error {
 	found, err := r.loadRecords(span, false, r.deps.Clock.Now().Max(r.reads.LowWater()))
 	if err != nil || len(found) == 0 {
 		return err
@@ -220,8 +219,8 @@ func (r *Replica) subsumeEpochs(right *Replica) {
 	r.merging.subsumedEpochs.Store(&all)
 }
 
-// knows reports whether locks acquired under an epoch are still held.
-func (r *Replica) knows(epoch uint64) bool {
+// locksStand reports whether locks acquired under an epoch still count.
+func (r *Replica) locksStand(epoch uint64) bool {
 	if epoch == r.epoch.Load() {
 		return true
 	}

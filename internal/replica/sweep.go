@@ -16,7 +16,7 @@ const (
 	orphanedAfter = 30 * time.Second
 )
 
-// sweepLater starts the sweep unless it runs. The sweep resolves intents that no request contends for.
+// sweepLater starts the sweep unless it is running. The sweep resolves intents that no request contends for.
 func (r *Replica) sweepLater() {
 	r.sweepMu.Lock()
 	defer r.sweepMu.Unlock()
@@ -42,7 +42,7 @@ func (r *Replica) sweep() {
 	}
 }
 
-// sweepEnds reports whether there is nothing to sweep. It then clears sweeping under the mutex, so that a
+// sweepEnds reports whether there is nothing to sweep. If so, it clears sweeping under the mutex, so that a
 // later sweepLater starts another sweep.
 func (r *Replica) sweepEnds() bool {
 	r.sweepMu.Lock()
@@ -108,7 +108,7 @@ func (r *Replica) sweepTxn(x *txnintent.Txn) {
 }
 
 // orphaned reports whether the gateway of a transaction that has spilled here has died, or has ended the
-// transaction although the message did not arrive here.
+// transaction with a message that was lost.
 func (r *Replica) orphaned(x *txnintent.Txn) bool {
 	if !r.gatewayAlive(x.ID(), false) {
 		return true

@@ -18,8 +18,8 @@ type tasks struct {
 	fatal  func(error) // Deps.OnFatal
 }
 
-// run runs fn in the background; false if the replica is stopping. A panic in it ends the
-// process.
+// run runs fn in the background. It returns false, and does not run fn, if the replica is stopping. A panic
+// of fn ends the process.
 func (t *tasks) run(fn func()) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -7,10 +7,10 @@ import (
 
 // A replica has two collection thresholds, which never fall:
 //
-//   - The intent table's is the lower bound of reads and writes. A leader raises it before it proposes
-//     the command that raises the other one.
-//   - thresholdApplied is the one in the range's log. Later commands in the log may drop versions below
-//     it.
+//   - The threshold of the intent table is the lower bound of reads and writes. A leader raises it before
+//     it proposes the command that raises the other one.
+//   - thresholdApplied is the threshold in the range's log. Later commands in the log may drop versions
+//     below it.
 
 // appliedThreshold returns the threshold in the range's log.
 func (r *Replica) appliedThreshold() hlc.Timestamp { return *r.thresholdApplied.Load() }

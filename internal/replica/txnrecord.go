@@ -29,7 +29,7 @@ func (r *Replica) enterRecord(ctx context.Context, id kvpb.TxnID, anchor []byte,
 	return rec, nil
 }
 
-// syncRecord determines the state of a record after a change with an unknown outcome. It proposes an empty
+// syncRecord finds out the state of a record after a change with an unknown outcome. It proposes an empty
 // command: once that is applied, the change has been applied before it or never will be.
 func (r *Replica) syncRecord(rec *txnintent.Record, fence raftgroup.Fence) error {
 	if rec.Presence != txnintent.Ambiguous {
@@ -67,7 +67,7 @@ func (r *Replica) setRecord(rec *txnintent.Record, fence raftgroup.Fence, status
 	return r.storeRecord(rec, next, r.group.Propose(fence, b.Bytes()))
 }
 
-// storeRecord updates rec after a command that changes the record has ended with err, which it returns.
+// storeRecord updates rec after a command that changes the record has ended with err. It returns err.
 func (r *Replica) storeRecord(rec *txnintent.Record, next txnintent.TxnRecord, err error) error {
 	switch {
 	case err == nil:
@@ -194,7 +194,7 @@ func (r *Replica) markCommitted(ctx context.Context, rec *txnintent.Record, fenc
 	}
 	defer r.intents.Leave(x)
 	defer x.EndResolver()
-	r.intents.Step(x, txnintent.Event{Type: txnintent.CommitImplicitly}) // before its locks go
+	r.intents.Step(x, txnintent.Event{Type: txnintent.CommitImplicitly}) // before the locks go
 	next := rec.TxnRecord
 	next.Status, next.TS = kvpb.TxnCommitted, ts
 	var b apply.Builder
@@ -281,8 +281,8 @@ func (r *Replica) decideRecord(ctx context.Context, rec *txnintent.Record, fence
 }
 
 // recover decides a transaction by a query for all its staged keys. The record stays latched, so that the
-// gateway can't end the transaction meanwhile. With onlyStaged it first peeks, and changes nothing unless
-// all keys are staged.
+// gateway can't end the transaction meanwhile. If onlyStaged is set, it first peeks, and changes nothing
+// unless all keys are staged.
 func (r *Replica) recover(ctx context.Context, rec *txnintent.Record, fence raftgroup.Fence, onlyStaged bool) error {
 	ctx, cancel := context.WithTimeout(ctx, recoverTimeout)
 	defer cancel()

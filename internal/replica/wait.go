@@ -29,9 +29,9 @@ func (r *Replica) wait(ctx context.Context, req *kvpb.LockRequest, h concurrency
 	return err
 }
 
-// waitUntil waits for done on behalf of a lock request; h waits for the blockers of source meanwhile. It
-// returns an error if the wait ends in another way. The request is outside of the gate during the wait:
-// if the locks are transferred to another leader, it fails with NotLeaderError.
+// waitUntil waits for done on behalf of a lock request. Meanwhile h waits for the blockers of source, for the
+// search for deadlocks. It returns an error if the wait ends in another way. During the wait the request is
+// outside of its lockSection: if the locks are transferred to another leader, it fails with NotLeaderError.
 func (r *Replica) waitUntil(
 	ctx context.Context, done <-chan struct{}, req *kvpb.LockRequest, h concurrency.Holder, source concurrency.BlockerSource,
 ) error {

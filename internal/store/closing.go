@@ -147,7 +147,7 @@ func (c *closing) tick() {
 			delete(c.active, r)
 		case !alone:
 			c.closeOne(r, ts)
-		case r.Fed():
+		case r.HasFeeds():
 			// Closing makes transactions commit later, so a node by itself does it only where feeds read.
 			r.CloseFeeds(ts)
 		}

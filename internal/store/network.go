@@ -91,7 +91,7 @@ func (s *Store) deps() replica.Deps {
 		TxnDeps: txns,
 		Engine:  s.eng, Log: s.log, Clock: s.opts.Clock, Logger: s.opts.Logger, Store: s.Identity().Store, OnFatal: s.opts.OnFatal,
 		AdmitWrite: s.admitWrite, Waits: s.waits, Schedule: s.workers.Go, OnUnquiesce: s.ticking.unquiesce,
-		CheckSlots: s.checkSlots, ResolveSlots: s.resolveSlots, LongWrites: s.longWrites, Aside: s.opts.shared != nil, Stalled: s.disk.stalls,
+		CheckSlots: s.checkSlots, ResolveSlots: s.resolveSlots, LongWrites: s.longWrites, Workers: s.opts.shared != nil, Stalled: s.disk.stalls,
 		Send: s.send, SendSnapshot: s.sendSnapshot, Absorb: s.absorb, Support: s.net.Support,
 		Elections:    s.elections,
 		PrepareSplit: s.prepareSplit, Split: s.split, Neighbour: s.Replica, Merged: s.merged, OnDescriptor: s.noteDescriptor, OnLeader: s.noteLeader,
