@@ -56,6 +56,9 @@
 //  12. A leader that steps down by its own doing, since its log is full or it is no voter any more, asks the
 //     voters to campaign until a message of a later term comes: they support its store, and would wait for it.
 //     (Election.stepsDown, askCandidate; testdata/elections/timeout_now; TestDemotedLeader in store)
+//  13. A merge moves the row locks of the right range while neither range exports its own: it is inside both
+//     gates from before it begins until it is applied or has failed. (replica.MergeIf, isMerging;
+//     TestTransferDuringMerge in store)
 //
 // # Concurrency
 //

@@ -93,7 +93,8 @@ func (s *lockSection) leave() {
 }
 
 // TransferLeader begins to transfer the leadership, with the row locks, to another replica that is close
-// to the end of the log. If the locks can't be exported, they are lost. It returns at once.
+// to the end of the log. If the locks can't be exported, they are lost. It returns at once. It has no
+// effect during a merge of the range: the caller calls it again.
 func (r *Replica) TransferLeader(to kvpb.ReplicaID) { r.beginTransfer(to, false) }
 
 // OfferLeader is TransferLeader, but keeps the leadership if requests in progress take too long, or if
@@ -107,13 +108,20 @@ func (r *Replica) beginTransfer(to kvpb.ReplicaID, onlyWithLocks bool) {
 	if l == nil {
 		return
 	}
-	if l.Alone || l.Revoked.Load() || r.Desc().Into != 0 {
+	frozen := r.Desc().Into != 0
+	switch {
+	case l.Alone || l.Revoked.Load() || frozen && r.locks.Len() == 0:
 		r.transfer(l.Term, to)
-		return
-	}
-	if r.transfers.Begin() {
+	case frozen: // the merge needs the locks here
+	case r.transfers.Begin():
 		r.tasks.run(func() { r.transferLocks(l, to, onlyWithLocks) })
 	}
+}
+
+// isMerging reports whether the range is the left or the right one of a merge under way.
+func (r *Replica) isMerging() bool {
+	d := r.Desc()
+	return d.Merging != 0 || d.Into != 0
 }
 
 // transfer makes raft transfer the leadership, but only in this term. In a later term this replica may
@@ -158,7 +166,7 @@ func (r *Replica) transferLocks(l *lease.Lease, to kvpb.ReplicaID, onlyWithLocks
 	if !r.transfers.Drained(transferWait) {
 		r.deps.Logger.Info("row locks are not transferred: requests take too long", "range", r.id, "leader_stays", onlyWithLocks)
 		r.transfers.Open()
-		if !onlyWithLocks {
+		if !onlyWithLocks && !r.isMerging() {
 			r.transfer(l.Term, to)
 		}
 		return
@@ -207,7 +215,7 @@ func (r *Replica) awaitTransfer(
 		if now := r.lease.Load(); now == nil || now.Term != l.Term || now.Revoked.Load() {
 			return fence, false
 		}
-		if err == nil && fence.Term == l.Term && r.mayLead(ctx, to) {
+		if err == nil && fence.Term == l.Term && !r.isMerging() && r.mayLead(ctx, to) {
 			return fence, true
 		}
 		select {
@@ -215,7 +223,7 @@ func (r *Replica) awaitTransfer(
 		case <-ctx.Done():
 			return fence, false
 		case <-timeout.C:
-			if err != nil && !onlyWithLocks {
+			if err != nil && !onlyWithLocks && !r.isMerging() {
 				r.transfer(l.Term, to)
 			}
 			return fence, false

@@ -64,6 +64,13 @@ func (r *Replica) MergeIf(ctx context.Context, right *Replica, may func(context.
 	if err := right.awaitResolved(ctx); err != nil {
 		return err
 	}
+	// The row locks of the right range move with it: neither range exports its own meanwhile.
+	var here, there lockSection
+	defer here.leave()
+	defer there.leave()
+	if err := errors.Join(here.enter(ctx, r), there.enter(ctx, right)); err != nil {
+		return err
+	}
 	next := rangestate.BeginMerge(left, right.id)
 	if err := r.replaceDescriptor(left, next); err != nil {
 		return err
