@@ -20,15 +20,15 @@ import (
 const MethodClock = rpc.MethodClock
 
 const (
-	// clockNear is the usual response time below which Clocks waits for a node: that of a node in
-	// the same region. clockWait is the longest such wait.
+	// Clocks waits only for nodes whose usual response time is at most clockNear, like that of a node
+	// in the same region. It waits at most clockWait.
 	clockNear = 5 * time.Millisecond
 	clockWait = 20 * time.Millisecond
-	// clockTimeout bounds a request that nobody waits for any more.
+	// clockTimeout bounds a request for a clock.
 	clockTimeout = time.Second
-	// clockNeeded is how long after a request to a node its clock is still read.
+	// clockNeeded is how long after a request to a node Clocks still reads the node's clock.
 	clockNeeded = 10 * time.Second
-	// maxClocks bounds the nodes whose clocks are read: the most recently used ones.
+	// maxClocks bounds the nodes whose clocks are read, to the most recently used ones.
 	maxClocks = 15
 )
 
@@ -37,9 +37,9 @@ func ServeClock(c *hlc.Clock) []byte {
 	return binary.LittleEndian.AppendUint64(nil, uint64(c.Reading().WallTime))
 }
 
-// clocks reads the clocks of other nodes. A reading counts only for transactions that began before
-// it was taken (invariant D9). So callers that come before a request is sent share its answer, and
-// callers that come while it is in flight share the next one.
+// clocks reads the clocks of other nodes. A reading counts only for transactions that began before it
+// was taken (invariant D9). So callers that arrive before a request is sent share its answer. Callers
+// that arrive while it is in flight share the next one.
 type clocks struct {
 	mu    sync.RWMutex
 	peers map[kvpb.NodeID]*peerClock
@@ -54,14 +54,14 @@ type peerClock struct {
 	running  bool // askClocks runs
 	inFlight *clockRequest
 	next     *clockRequest // sent after inFlight
-	usual    time.Duration // moving average of the response time; 0: no answer yet
+	usual    time.Duration // moving average of the response time, 0 before the first answer
 }
 
 // clockRequest is a request for a node's clock. Callers may share it until it is sent.
 type clockRequest struct {
-	sent    time.Time // zero: not sent yet
+	sent    time.Time // zero until it is sent
 	done    chan struct{}
-	reading hlc.Timestamp // the answer; empty if none came
+	reading hlc.Timestamp // the answer, empty if there is none
 }
 
 func (c *clocks) peer(n kvpb.NodeID) *peerClock {
@@ -86,7 +86,7 @@ func (c *clocks) peer(n kvpb.NodeID) *peerClock {
 // use records that a request goes to the node.
 func (p *peerClock) use() { p.used.Store(time.Now().UnixNano()) }
 
-// needed returns the nodes with recent requests: only their clocks matter.
+// needed returns the nodes with recent requests. Only their clocks matter.
 func (c *clocks) needed() []*peerClock {
 	since := time.Now().Add(-clockNeeded).UnixNano()
 	c.mu.RLock()
@@ -104,9 +104,9 @@ func (c *clocks) needed() []*peerClock {
 	return list
 }
 
-// Clocks reads the clocks of the nodes with recent requests and appends to dst the readings that
-// arrive soon. All were taken after the call. A node that is far away or does not answer gets the
-// request too, but Clocks does not wait for it.
+// Clocks reads the clocks of the nodes with recent requests, and appends to dst the readings that
+// arrive soon. All of them are taken after the call. It asks nodes that are far away or do not answer as
+// well, but does not wait for them.
 func (d *Router) Clocks(ctx context.Context, dst []kvpb.Observation) []kvpb.Observation {
 	defer must.Report(d.cfg.OnFatal)
 	if d.loc != nil || d.cfg.Caller == nil {
@@ -165,7 +165,7 @@ func (d *Router) askClock(p *peerClock) *clockRequest {
 	return p.next
 }
 
-// askClocks sends the next request, and then each one that was created meanwhile.
+// askClocks sends the next request, and then those that are created meanwhile.
 func (d *Router) askClocks(ctx context.Context, p *peerClock) {
 	defer d.finishing.leave()
 	for p.sendNext() {
@@ -189,7 +189,7 @@ func (p *peerClock) sendNext() bool {
 	return p.running
 }
 
-// learn updates the usual response time from the last answer; took is 0 if none came.
+// learn updates the usual response time from the last one.
 func (p *peerClock) learn(took time.Duration) {
 	if p.usual == 0 {
 		p.usual = took

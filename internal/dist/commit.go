@@ -13,18 +13,18 @@ import (
 )
 
 const (
-	// maxAttempts bounds the attempts of a parallel commit. Another one follows when the timestamp
-	// has to rise or range bounds have changed.
+	// maxAttempts bounds the attempts of a parallel commit. It tries again when the timestamp must rise,
+	// or when range bounds have changed.
 	maxAttempts = 16
-	// maxStagedKeys and maxStagedBytes bound the keys that a transaction record
-	// lists. A larger transaction commits in two rounds: its record alone decides.
+	// maxStagedKeys and maxStagedBytes bound the keys that a transaction record lists. A larger
+	// transaction commits in two rounds, and its record alone decides.
 	maxStagedKeys  = 2048
 	maxStagedBytes = 128 << 10
-	// maxBatchParts bounds the parts that one goroutine takes through the groups of this node.
+	// maxBatchParts bounds the parts of a multi-range batch.
 	maxBatchParts = 8
 )
 
-// errMoved: range bounds changed between two lookups.
+// errMoved says that range bounds have changed between two lookups.
 var errMoved = errors.New("dist: the bounds of the ranges changed")
 
 // parallelCommit is the state of a commit in several ranges (docs/decisions/0007).
@@ -32,7 +32,7 @@ type parallelCommit struct {
 	d        *Router
 	req      *kvpb.CommitRequest
 	ts       hlc.Timestamp // commit timestamp of the present attempt
-	readTS   hlc.Timestamp // all reads are known to hold up to here
+	readTS   hlc.Timestamp // what the transaction has read is unchanged up to here
 	epoch    uint32
 	since    hlc.Timestamp // time of the first attempt that may have written a record
 	anchor   []byte
@@ -40,22 +40,21 @@ type parallelCommit struct {
 	span     kvpb.Span
 	listed   bool   // the record lists the keys
 	staged   bool   // a writing part was sent
-	queried  bool   // some part replaces an earlier attempt only after the record does
-	recorded uint32 // the last attempt that the record is known to have accepted before its parts
+	queried  bool   // recovery has queried a part: the record must accept each attempt before the part does
+	recorded uint32 // the last attempt that the record has accepted before its parts
 	resent   bool   // commitOne got no answer and was sent again
 	parts    []commitPart
 }
 
 // commitPart is what a commit does in one range.
 type commitPart struct {
-	key     []byte // one of its keys
-	writes  []kvpb.Write
-	locks   [][]byte
-	epochs  []uint64
-	spilled bool
-	anchor  bool
-	// recorded: the record has accepted the present attempt.
-	recorded bool
+	key      []byte // one of its keys
+	writes   []kvpb.Write
+	locks    [][]byte
+	epochs   []uint64
+	spilled  bool
+	anchor   bool
+	recorded bool // the record has accepted the present attempt
 
 	resp kvpb.StageResponse
 	err  error
@@ -83,8 +82,8 @@ func (d *Router) commitParallel(ctx context.Context, req *kvpb.CommitRequest, re
 	return c.fail(ctx, &kvpb.RetryError{Reason: "the commit timestamp moved too often"}, resp)
 }
 
-// spillRest spills what is left in the buffer of a transaction that has spilled before. So a
-// transaction has only one form of provisional data.
+// spillRest spills the rest of the buffer of a transaction that has spilled before. So all provisional
+// data of a transaction has one form.
 func (c *parallelCommit) spillRest(ctx context.Context) error {
 	if !c.req.Spilled || len(c.req.Writes) == 0 {
 		return nil
@@ -125,8 +124,8 @@ func (c *parallelCommit) prepare() {
 	}
 }
 
-// raise moves the commit timestamp to low or to the present, whichever is later. The present leaves
-// room for readers that arrive meanwhile, so that the timestamp need not rise again.
+// raise moves the commit timestamp to low or to the present, whichever is later. At the present, readers
+// that arrive meanwhile hardly make it rise again.
 func (c *parallelCommit) raise(low hlc.Timestamp) {
 	c.ts = c.ts.Max(low)
 	if c.d.cfg.Now != nil {
@@ -134,8 +133,8 @@ func (c *parallelCommit) raise(low hlc.Timestamp) {
 	}
 }
 
-// attempt tries to commit at c.ts. It returns again if another attempt may succeed: it has raised
-// the timestamp, or range bounds have changed.
+// attempt tries to commit at c.ts. It returns again if another attempt may succeed, because it has raised
+// the timestamp or range bounds have changed.
 func (c *parallelCommit) attempt(ctx context.Context, resp *kvpb.CommitResponse) (again bool, err error) {
 	c.req.RenewDeadline()
 	if err := kvpb.CheckDeadline(c.ts, c.req.Deadline); err != nil {
@@ -148,7 +147,7 @@ func (c *parallelCommit) attempt(ctx context.Context, resp *kvpb.CommitResponse)
 		}
 		c.readTS = c.ts
 	}
-	if err := c.split(ctx); err != nil {
+	if err := c.byRange(ctx); err != nil {
 		return false, err
 	}
 	c.epoch++
@@ -166,15 +165,15 @@ func (c *parallelCommit) attempt(ctx context.Context, resp *kvpb.CommitResponse)
 	case !c.listed:
 		return c.twoRounds(ctx, resp)
 	case writers < len(c.parts):
-		if again, err := c.confirm(ctx, resp); again || err != nil || !resp.CommitTS.IsEmpty() {
+		if again, err := c.confirmLocks(ctx, resp); again || err != nil || !resp.CommitTS.IsEmpty() {
 			return again, err
 		}
 	}
 	return c.stageWrites(ctx, resp)
 }
 
-// stageWrites stages all parts that write. They go out at the same time unless one of them must
-// wait for the record: then the record goes first.
+// stageWrites stages all parts that write, at the same time. If one of them must wait for the record, the
+// record goes first.
 func (c *parallelCommit) stageWrites(ctx context.Context, resp *kvpb.CommitResponse) (again bool, err error) {
 	rest := (*commitPart).writing
 	if c.queried {
@@ -189,23 +188,23 @@ func (c *parallelCommit) stageWrites(ctx context.Context, resp *kvpb.CommitRespo
 	return c.outcome(resp)
 }
 
-// confirm has the ranges where the transaction only locked keys accept the commit timestamp. It
-// runs before anything is staged, because recovery queries staged keys alone: it would not notice
-// that a lock was lost.
-func (c *parallelCommit) confirm(ctx context.Context, resp *kvpb.CommitResponse) (again bool, err error) {
+// confirmLocks makes the ranges where the transaction only locked keys accept the commit timestamp. This
+// comes before anything is staged (invariant D8): recovery queries only staged keys, so it would not
+// notice that a lock was lost.
+func (c *parallelCommit) confirmLocks(ctx context.Context, resp *kvpb.CommitResponse) (again bool, err error) {
 	c.stage(ctx, func(p *commitPart) bool { return !p.writing() })
 	return c.answers(resp)
 }
 
-// split sorts the commit's keys by range.
-func (c *parallelCommit) split(ctx context.Context) error {
-	s := sorting{d: c.d, parts: c.parts[:0]}
-	err := c.sort(ctx, &s)
+// byRange divides the commit into parts, one for each range.
+func (c *parallelCommit) byRange(ctx context.Context) error {
+	s := divider{d: c.d, parts: c.parts[:0]}
+	err := c.addTo(ctx, &s)
 	c.parts = s.parts
 	return err
 }
 
-func (c *parallelCommit) sort(ctx context.Context, s *sorting) error {
+func (c *parallelCommit) addTo(ctx context.Context, s *divider) error {
 	if c.req.Spilled {
 		groups, err := c.d.byRange(ctx, []kvpb.Span{c.req.SpillSpan})
 		if err != nil {
@@ -226,8 +225,8 @@ func (c *parallelCommit) sort(ctx context.Context, s *sorting) error {
 	return s.addPart(ctx, &all, c.anchor)
 }
 
-// sorting is the state of split.
-type sorting struct {
+// divider divides a commit, or a part of one, into a part for each range.
+type divider struct {
 	d     *Router
 	parts []commitPart
 	index map[kvpb.RangeID]int
@@ -235,7 +234,7 @@ type sorting struct {
 }
 
 // at returns the part of the range that holds a key, as far as the cache knows.
-func (s *sorting) at(ctx context.Context, key []byte) (*commitPart, error) {
+func (s *divider) at(ctx context.Context, key []byte) (*commitPart, error) {
 	if s.desc == nil || !s.desc.ContainsKey(key) {
 		desc, err := s.d.rangeOf(ctx, key)
 		if err != nil {
@@ -255,8 +254,8 @@ func (s *sorting) at(ctx context.Context, key []byte) (*commitPart, error) {
 	return &s.parts[i], nil
 }
 
-// addPart adds the requests of one part. anchor is the key of the record, if it is in this part.
-func (s *sorting) addPart(ctx context.Context, all *commitPart, anchor []byte) error {
+// addPart adds what the part all does. anchor is the key of the record, if the part writes it.
+func (s *divider) addPart(ctx context.Context, all *commitPart, anchor []byte) error {
 	for _, w := range all.writes {
 		p, err := s.at(ctx, w.Key)
 		if err != nil {
@@ -283,7 +282,7 @@ func (s *sorting) addPart(ctx context.Context, all *commitPart, anchor []byte) e
 
 // commitOne commits in the only range with writes, at the timestamp that all others have accepted.
 func (c *parallelCommit) commitOne(ctx context.Context, w *commitPart, resp *kvpb.CommitResponse) (again bool, err error) {
-	if again, err := c.confirm(ctx, resp); again || err != nil {
+	if again, err := c.confirmLocks(ctx, resp); again || err != nil {
 		return again, err
 	}
 	one := *c.req
@@ -299,8 +298,8 @@ func (c *parallelCommit) commitOne(ctx context.Context, w *commitPart, resp *kvp
 				}
 				return true, nil
 			}
-			// A copy of an earlier attempt may also be under way. Recovery found that the attempt
-			// had not happened, and without this mark the range refuses the commit.
+			// A copy of an earlier attempt may also be in flight. Recovery has found that this attempt
+			// had not committed, and without the mark the range would refuse the commit.
 			c.resent = c.resent || r.unknown
 			one.Resent = c.resent
 			one.RenewDeadline()
@@ -321,7 +320,7 @@ func (c *parallelCommit) commitOne(ctx context.Context, w *commitPart, resp *kvp
 	return false, nil
 }
 
-// stage sends the parts that which selects, in parallel.
+// stage sends the parts that which selects, all at the same time.
 func (c *parallelCommit) stage(ctx context.Context, which func(*commitPart) bool) {
 	var wg sync.WaitGroup
 	slots := make(chan struct{}, maxParallel)
@@ -362,7 +361,7 @@ type partHere struct {
 }
 
 // here returns the selected parts that write in ranges of this node, in the order of the ranges. It
-// returns nil unless there are several.
+// returns nil unless a multi-range batch pays: for at least two parts.
 func (c *parallelCommit) here(ctx context.Context, which func(*commitPart) bool) []partHere {
 	var found []partHere
 	for i := range c.parts {
@@ -385,8 +384,8 @@ func (c *parallelCommit) here(ctx context.Context, which func(*commitPart) bool)
 	return found
 }
 
-// stageHere stages parts in ranges of this node on this goroutine, as one multi-range batch. Parts
-// that the batch does not take are sent like any other.
+// stageHere stages parts in ranges of this node on this goroutine, as one multi-range batch. Parts that
+// fail there are sent again like any other.
 func (c *parallelCommit) stageHere(ctx context.Context, here []partHere) {
 	if len(here) == 0 {
 		return
@@ -403,40 +402,39 @@ func (c *parallelCommit) stageHere(ctx context.Context, here []partHere) {
 		if parts[i].Err != nil {
 			h.part.err = c.stagePart(ctx, h.part)
 		} else {
-			c.tried(h.part, nil)
+			c.noteRecord(h.part, nil)
 		}
 	}
 }
 
-// stagePart stages a part. If its range has been split, the pieces of the part go to the new ranges
-// in the same attempt. Beginning anew with all parts would take so long for a large transaction
-// that more ranges could be split or merged meanwhile.
+// stagePart stages a part. If its range has been split, the pieces of the part go to the new ranges in the
+// same attempt. Another attempt with all parts of a large transaction would take so long that more ranges
+// might be split or merged meanwhile.
 func (c *parallelCommit) stagePart(ctx context.Context, p *commitPart) error {
 	err := c.sendPart(ctx, p)
 	for n := 0; err == errMoved && n < maxAttempts; n++ {
 		var pieces []commitPart
-		if pieces, err = c.cut(ctx, p); err != nil {
+		if pieces, err = c.divide(ctx, p); err != nil {
 			break
 		}
 		err = c.sendPieces(ctx, p, pieces)
 	}
-	c.tried(p, err)
+	c.noteRecord(p, err)
 	return err
 }
 
-// tried records that a record may exist, once the anchor's part was staged or its outcome is
-// unknown.
-func (c *parallelCommit) tried(p *commitPart, err error) {
+// noteRecord notes that a record may exist, once the anchor's part was staged or its outcome is unknown.
+func (c *parallelCommit) noteRecord(p *commitPart, err error) {
 	if p.anchor && c.since.IsEmpty() && (err != nil || p.resp.Lowest.IsEmpty()) {
 		c.since = c.ts
 	}
 }
 
-// cut divides a part at the range boundaries that are known now. Two kinds of part begin anew
-// instead: a spilled one, whose keys this node does not have, and one with a piece that only locks,
-// which must confirm before anything is staged (invariant D8).
-func (c *parallelCommit) cut(ctx context.Context, p *commitPart) ([]commitPart, error) {
-	s := sorting{d: c.d}
+// divide divides a part at the range boundaries that are known now. Two kinds of part need another attempt
+// instead, and get errMoved: a spilled part, whose keys this node does not have, and one with a piece that
+// only locks, which must be confirmed before anything is staged (invariant D8).
+func (c *parallelCommit) divide(ctx context.Context, p *commitPart) ([]commitPart, error) {
+	s := divider{d: c.d}
 	if p.spilled {
 		return nil, errMoved
 	}
@@ -521,8 +519,8 @@ func (c *parallelCommit) outcome(resp *kvpb.CommitResponse) (again bool, err err
 	return false, nil
 }
 
-// answers evaluates the latest responses: another attempt must follow, or the transaction has
-// committed.
+// answers evaluates the latest responses. again says that another attempt must follow. If recovery has
+// committed the transaction, resp holds its timestamp.
 func (c *parallelCommit) answers(resp *kvpb.CommitResponse) (again bool, err error) {
 	var low hlc.Timestamp
 	moved, queried := false, false
@@ -534,7 +532,7 @@ func (c *parallelCommit) answers(resp *kvpb.CommitResponse) (again bool, err err
 			moved = true
 		case p.err != nil && (err == nil || kvpb.Classify(err) == kvpb.ClassAmbiguous):
 			err = p.err
-		case !p.resp.CommitTS.IsEmpty(): // case !p.resp.CommitTS.IsEmpty(): // recovery has finished this commit
+		case !p.resp.CommitTS.IsEmpty(): // recovery has committed the transaction
 			resp.CommitTS = p.resp.CommitTS
 		}
 		low = low.Max(p.resp.Lowest)
@@ -589,8 +587,8 @@ var (
 	errAbortedByOthers = &kvpb.RetryError{Reason: "the transaction was aborted by another that met its locks"}
 )
 
-// locksLeft returns the locks on keys that the transaction has not written. Staging has released
-// the locks on written keys.
+// locksLeft returns the locks on keys that the transaction has not written. Those on written keys were
+// released when the keys were staged.
 func (c *parallelCommit) locksLeft() [][]byte {
 	var left [][]byte
 	for _, k := range c.req.Locks {
@@ -605,8 +603,8 @@ func (c *parallelCommit) locksLeft() [][]byte {
 func (c *parallelCommit) releaseRest(ctx context.Context, w *commitPart) {
 	for i := range c.parts {
 		if p := &c.parts[i]; p != w && len(p.locks) > 0 {
-			// A range that can't be reached has lost the locks, or drops them when the gateway's
-			// incarnation ends.
+			// A range that can't be reached has lost the locks, or drops them when the gateway's process
+			// ends.
 			_ = c.d.Release(context.WithoutCancel(ctx), &kvpb.ReleaseRequest{Txn: c.req.Txn, Locks: p.locks})
 		}
 	}

@@ -11,18 +11,18 @@ import (
 )
 
 const (
-	// maxFinishing bounds the decided transactions that are finished in the background. Beyond it,
-	// gateways finish them before they answer.
+	// maxFinishing bounds the decided transactions that are finished in the background. The gateway
+	// finishes others before it answers.
 	maxFinishing = 256
 	// maxDeferred bounds how many of them may be deferred (kvpb.EndTxnRequest.Deferrable).
 	maxDeferred = 128
 	// closeGrace bounds the time for which a stopping node waits for them.
 	closeGrace = 200 * time.Millisecond
-	// endTimeout bounds the end of one transaction. Later, whoever comes across its intents
-	// resolves them.
+	// endTimeout bounds the end of one transaction. After that, transactions that find its intents resolve
+	// them.
 	endTimeout = 20 * time.Second
-	// failTimeout bounds the time for which the client of a failed commit waits until the record
-	// rules the commit out. It is short because the client has already waited for the commit.
+	// failTimeout bounds how long the client of a failed commit waits until the record rules the commit
+	// out. It is short because the client has already waited for the commit.
 	failTimeout = 4 * time.Second
 	// endAttempts bounds the attempts within failTimeout.
 	endAttempts = 3
@@ -33,7 +33,7 @@ type finisher struct {
 	mu     sync.Mutex
 	n      int
 	closed bool
-	empty  chan struct{} // closed when n reaches 0; may be nil
+	empty  chan struct{} // closed when n reaches 0; nil if nobody waits for that
 	ctx    context.Context
 	cancel context.CancelFunc
 	wg     sync.WaitGroup
@@ -65,15 +65,15 @@ func (f *finisher) leave() {
 	f.wg.Done()
 }
 
-// roomy reports whether the work under way may be deferred.
-func (f *finisher) roomy() bool {
+// mayDefer reports whether the work under way may be deferred.
+func (f *finisher) mayDefer() bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return !f.closed && f.n <= maxDeferred
 }
 
-// Close stops the background work and waits for its end. Intents that it leaves behind are resolved
-// by the transactions that come across them.
+// Close stops the background work and waits for its end. Transactions that find the intents left behind
+// resolve them.
 func (d *Router) Close() {
 	f := &d.finishing
 	f.mu.Lock()
@@ -111,12 +111,12 @@ type ending struct {
 	action kvpb.EndAction
 	ts     hlc.Timestamp
 	epoch  uint32
-	since  hlc.Timestamp // see EndTxnRequest
+	since  hlc.Timestamp // kvpb.EndTxnRequest.Since
 	keys   [][]byte
-	span   kvpb.Span // instead of keys
+	span   kvpb.Span // set instead of keys
 	locks  [][]byte
-	done   bool // the record says that nothing is left to do
-	// deferrable: the steps may be deferred as long as nobody waits for them.
+	done   bool // the record has the outcome
+	// deferrable says that the steps may be deferred as long as nobody waits for them.
 	deferrable bool
 }
 
@@ -142,7 +142,7 @@ func (c *parallelCommit) end(action kvpb.EndAction) *ending {
 func (e *ending) endTxn(ctx context.Context, resp *kvpb.EndTxnResponse) error {
 	req := kvpb.EndTxnRequest{
 		Txn: &e.txn, Anchor: e.anchor, Action: e.action, TS: e.ts, Epoch: e.epoch, Since: e.since,
-		Deferrable: e.deferrable && e.d.finishing.roomy(),
+		Deferrable: e.deferrable && e.d.finishing.mayDefer(),
 	}
 	return e.d.route(ctx, e.anchor, true, func(t target) error { return t.EndTxn(ctx, &req, resp) })
 }
@@ -165,8 +165,8 @@ func (e *ending) finish() {
 	}()
 }
 
-// run updates the record, resolves the parts and updates the record again. If a step fails for
-// good, the rest is left to the transactions that come across the intents.
+// run writes the outcome to the record, resolves the intents and deletes the record. If that fails for good,
+// the transactions that find the intents resolve them.
 func (e *ending) run(ctx context.Context) {
 	if len(e.locks) > 0 {
 		_ = e.d.Release(ctx, &kvpb.ReleaseRequest{Txn: &e.txn, Locks: e.locks})
@@ -178,8 +178,8 @@ func (e *ending) run(ctx context.Context) {
 	}
 }
 
-// decided takes over the outcome that the record states.
-func (e *ending) decided(resp *kvpb.EndTxnResponse) {
+// setOutcome sets the outcome to that of the record.
+func (e *ending) setOutcome(resp *kvpb.EndTxnResponse) {
 	e.done, e.action = true, kvpb.EndAbort
 	if resp.Status == kvpb.TxnCommitted {
 		e.action, e.ts = kvpb.EndCommit, resp.CommitTS
@@ -193,13 +193,13 @@ func (e *ending) step(ctx context.Context) error {
 			return err
 		}
 		if resp.Forgotten {
-			return nil // another gateway has done all of this
+			return nil // the record is gone: recovery has done all of this
 		}
-		e.decided(&resp)
+		e.setOutcome(&resp)
 	}
 	req := kvpb.ResolveRequest{
 		Txn: e.txn.ID, Commit: e.action == kvpb.EndCommit, TS: e.ts, Keys: e.keys, Span: e.span,
-		Deferrable: e.deferrable && e.action == kvpb.EndCommit && len(e.keys) > 0 && e.d.finishing.roomy(),
+		Deferrable: e.deferrable && e.action == kvpb.EndCommit && len(e.keys) > 0 && e.d.finishing.mayDefer(),
 	}
 	if err := e.d.Resolve(ctx, &req); err != nil {
 		return err
@@ -210,9 +210,9 @@ func (e *ending) step(ctx context.Context) error {
 	return forget.endTxn(ctx, &resp)
 }
 
-// fail ends a commit that did not succeed. Some parts may still be under way, so the record must
-// rule the transaction out before the client receives an error. The record may also say that
-// recovery has committed the transaction.
+// fail ends a commit that did not succeed. Some parts may still be in flight, so the record must rule the
+// transaction out before the client receives an error (invariant D5). The record may also say that recovery
+// has committed the transaction.
 func (c *parallelCommit) fail(ctx context.Context, cause error, resp *kvpb.CommitResponse) error {
 	if !c.staged {
 		return cause
@@ -224,7 +224,7 @@ func (c *parallelCommit) fail(ctx context.Context, cause error, resp *kvpb.Commi
 	if err := e.endTxn(ctx, &answer); err != nil || answer.Forgotten {
 		return &kvpb.AmbiguousCommitError{Cause: cause}
 	}
-	e.decided(&answer)
+	e.setOutcome(&answer)
 	if answer.Status == kvpb.TxnCommitted {
 		e.locks = c.locksLeft()
 		resp.CommitTS = answer.CommitTS
@@ -262,7 +262,7 @@ func (d *Router) Push(ctx context.Context, req *kvpb.PushRequest, resp *kvpb.Pus
 	return d.route(ctx, req.Anchor, false, func(t target) error { return t.Push(ctx, req, resp) })
 }
 
-// Resolve implements kvpb.Committer. It goes on to the other ranges after an error in one.
+// Resolve implements kvpb.Committer. After an error in one range it continues with the others.
 func (d *Router) Resolve(ctx context.Context, req *kvpb.ResolveRequest) error {
 	defer must.Report(d.cfg.OnFatal)
 	spans := points(req.Keys)

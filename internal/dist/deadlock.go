@@ -22,23 +22,23 @@ const (
 	staleAfter = 50 * time.Millisecond
 	// searchEvery is the interval between two searches.
 	searchEvery = 50 * time.Millisecond
-	// searchShare is the least ratio of the pause after a search to the duration of the search.
+	// The pause after a search is at least searchShare times as long as the search.
 	searchShare = 5
-	// searchTimeout bounds one request to another node. A node that does not answer gets no
-	// requests for shunFirst to shunMost, so that it does not delay every search.
+	// searchTimeout bounds one request to another node. A node that does not answer gets no requests for
+	// shunFirst, and then up to shunMost, so that it does not delay every search.
 	searchTimeout = 500 * time.Millisecond
 	shunFirst     = 100 * time.Millisecond
 	shunMost      = 3 * time.Second
-	// maxSteps bounds the hops of a search from node to node; maxWaits bounds the waits of one
-	// answer and of a search.
+	// maxSteps bounds the hops of a search from node to node. maxWaits bounds the waits in one answer, and
+	// in a search.
 	maxSteps = 64
 	maxWaits = 4096
 	// maxAsked bounds the transactions in one request.
 	maxAsked = 4096
 )
 
-// remoteWaits records the nodes that have not answered a lock request of a transaction of this
-// gateway yet.
+// remoteWaits are the nodes that have not answered a lock request yet, by the transactions of this gateway
+// that sent it.
 type remoteWaits struct {
 	mu sync.Mutex
 	at map[kvpb.TxnID][]kvpb.NodeID
@@ -64,21 +64,20 @@ func (w *remoteWaits) end(id kvpb.TxnID, n kvpb.NodeID) {
 	}
 }
 
-// RemoteWait records that a transaction of this gateway has sent a lock request to another node and
-// may wait there; done ends that. A transaction may wait on several nodes, at most once on each.
+// RemoteWait records that a transaction of this gateway has sent a lock request to another node and may wait
+// there, until done is called. A transaction may wait on several nodes, at most once on each.
 func (d *Deadlocks) RemoteWait(id kvpb.TxnID, n kvpb.NodeID) (done func()) {
 	d.remote.begin(id, n)
 	return func() { d.remote.end(id, n) }
 }
 
-// Deadlocks finds deadlocks whose waits are on several nodes. Each node begins its search with the
-// waits on it, and aborts a victim only if that waits here. This suffices: every node with a part
-// of the cycle finds it and chooses the same victim.
+// Deadlocks finds deadlocks whose waits are on several nodes. Each node searches from its own waits, and
+// aborts a victim only if the victim waits there. This suffices: every node with a wait of the cycle finds
+// the cycle and chooses the same victim.
 //
-// The search looks up a waiting transaction first at its gateway, which its id names. The gateway
-// names the node where the transaction waits. A cycle counts as a deadlock only if a second and a
-// third reading show the same waits for the same transactions, and the gateways still wait for the
-// answers.
+// To find where a transaction waits, the search asks its gateway, which the transaction's id names. A cycle
+// counts as a deadlock only if a second and a third reading show the same waits for the same transactions,
+// and the gateways still wait for the answers.
 type Deadlocks struct {
 	node   func() kvpb.NodeID
 	waits  *concurrency.WaitGraph
@@ -111,7 +110,7 @@ func NewDeadlocks(node func() kvpb.NodeID, waits *concurrency.WaitGraph, c Calle
 	return d
 }
 
-// Suspect starts the search, which goes on as long as this node has waits. It does not block.
+// Suspect starts the search, which continues as long as this node has waits. It does not block.
 func (d *Deadlocks) Suspect() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -145,16 +144,16 @@ func (d *Deadlocks) run() {
 		if len(stale) > 0 {
 			d.search(stale)
 		}
-		if !some && d.rest() {
+		if !some && d.stopIfIdle() {
 			return
 		}
-		// A search of long queues takes long: the pause limits its share of the time.
+		// A search of long queues takes long. The pause limits its share of the processor.
 		wait.Reset(max(searchEvery, min(searchShare*time.Since(began), searchTimeout)))
 	}
 }
 
-// rest stops the search unless a wait has begun meanwhile.
-func (d *Deadlocks) rest() bool {
+// stopIfIdle ends the search unless a wait has begun meanwhile, and reports whether it did.
+func (d *Deadlocks) stopIfIdle() bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.running = d.waits.Len() > 0
@@ -164,7 +163,7 @@ func (d *Deadlocks) rest() bool {
 // search looks for deadlocks among the stale waits, and aborts the victims that wait here.
 func (d *Deadlocks) search(stale []concurrency.TxnID) {
 	s := &waitSearch{d: d, self: d.node(), known: map[kvpb.TxnID]*knownTxn{}, reported: map[waitKey]struct{}{}}
-	s.take(s.self, d.answer(&kvpb.WaitsRequest{Txns: kvIDs(stale)}))
+	s.add(s.self, d.answer(&kvpb.WaitsRequest{Txns: kvIDs(stale)}))
 	if len(s.next) == 0 {
 		return // all their waits are local, and the local graph finds those cycles
 	}
@@ -188,7 +187,7 @@ func (d *Deadlocks) search(stale []concurrency.TxnID) {
 	}
 }
 
-// onOneNode reports whether all waits are on one node, whose own graph finds the cycle.
+// onOneNode reports whether all waits are on one node. Then that node's own graph finds the cycle.
 func onOneNode(dead concurrency.Deadlock) bool {
 	for i := range dead {
 		if dead[i].Node != dead[0].Node {
@@ -263,7 +262,7 @@ func (d *Deadlocks) Over(id kvpb.TxnID) bool {
 	return a != nil && slices.Contains(a.Over, id)
 }
 
-// ended filters ids: it returns the transactions of this gateway that have ended.
+// ended returns those of ids that are transactions of this gateway and have ended.
 func (d *Deadlocks) ended(ids []kvpb.TxnID) (over []kvpb.TxnID) {
 	is := d.over.Load()
 	if is == nil {
@@ -346,9 +345,8 @@ func (d *Deadlocks) askAll(requests map[kvpb.NodeID]*kvpb.WaitsRequest) map[kvpb
 	return answers
 }
 
-// confirmTwice reads a cycle again, twice. One reading takes the nodes' states at different moments.
-// But a state that is the same before and after a reading also held during it, on all nodes at
-// once.
+// confirmTwice reads a cycle twice more. One reading takes the nodes' states at different moments. But a
+// state that is the same before and after a reading also held during it, on all nodes at once.
 func (d *Deadlocks) confirmTwice(dead concurrency.Deadlock) bool {
 	for range 2 {
 		if !d.confirm(dead) {
@@ -358,8 +356,8 @@ func (d *Deadlocks) confirmTwice(dead concurrency.Deadlock) bool {
 	return true
 }
 
-// confirm reports whether each wait of a cycle still exists and is for the next one's transaction,
-// and whether gateways on other nodes still wait for the answers.
+// confirm reports whether each transaction of a cycle still waits for the next one, and whether gateways on
+// other nodes still wait for the answers.
 func (d *Deadlocks) confirm(dead concurrency.Deadlock) bool {
 	requests := map[kvpb.NodeID]*kvpb.WaitsRequest{}
 	put := func(n kvpb.NodeID, id kvpb.TxnID) {

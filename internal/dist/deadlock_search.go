@@ -5,26 +5,26 @@ import (
 	"github.com/lichendb/lichen/internal/kvpb"
 )
 
-// waitSearch is one search for deadlocks: what it has found so far.
+// waitSearch is one search for deadlocks, with what it has found so far.
 type waitSearch struct {
 	d        *Deadlocks
 	self     kvpb.NodeID
 	waits    []concurrency.WaitReport
 	reported map[waitKey]struct{}
 	known    map[kvpb.TxnID]*knownTxn
-	// next are the questions that are open, by node.
+	// next are the requests to send next, by node.
 	next map[kvpb.NodeID]*kvpb.WaitsRequest
 }
 
-// waitKey tells waits apart.
+// waitKey identifies a wait.
 type waitKey struct {
 	node   kvpb.NodeID
 	number uint64
 }
 
-// knownTxn is a transaction that the search has met.
+// knownTxn is a transaction that the search knows of.
 type knownTxn struct {
-	waits bool // a wait of it is known
+	waits bool // the search knows a wait of it
 	asked []kvpb.NodeID
 }
 
@@ -46,18 +46,18 @@ func (k *knownTxn) has(n kvpb.NodeID) bool {
 	return false
 }
 
-// step asks the open questions.
+// step sends the next requests and adds the answers.
 func (s *waitSearch) step() {
-	open := s.next
+	requests := s.next
 	s.next = nil
-	for n, a := range s.d.askAll(open) {
+	for n, a := range s.d.askAll(requests) {
 		if a != nil {
-			s.take(n, a)
+			s.add(n, a)
 		}
 	}
 }
 
-// ask notes that a node is to be asked about a transaction, once.
+// ask adds a transaction to the next request to a node, unless the search has asked that node before.
 func (s *waitSearch) ask(n kvpb.NodeID, id kvpb.TxnID) {
 	k := s.txn(id)
 	if n == 0 || k.has(n) {
@@ -75,9 +75,9 @@ func (s *waitSearch) ask(n kvpb.NodeID, id kvpb.TxnID) {
 	}
 }
 
-// take takes in what a node says. Of who blocks and does not wait there, the gateway
-// knows where it waits.
-func (s *waitSearch) take(n kvpb.NodeID, a *kvpb.WaitsResponse) {
+// add adds a node's answer. A blocker that does not wait on that node may wait on another: the blocker's
+// gateway knows where, so the search asks it next.
+func (s *waitSearch) add(n kvpb.NodeID, a *kvpb.WaitsResponse) {
 	fresh := make([]kvpb.TxnID, 0, len(a.Waits))
 	for i := range a.Waits {
 		w := &a.Waits[i]
@@ -111,7 +111,7 @@ func (s *waitSearch) take(n kvpb.NodeID, a *kvpb.WaitsResponse) {
 			continue
 		}
 		if !k.has(n) {
-			k.asked = append(k.asked, n) // the answer says all that n knows of it
+			k.asked = append(k.asked, n) // n knows no more of it than this answer says
 		}
 		s.ask(b.Gateway(), b)
 	}

@@ -18,8 +18,8 @@ import (
 const (
 	// maxFeedParts bounds the ranges that one feed reads from.
 	maxFeedParts = 16384
-	// maxFeedWaits bounds the requests of one feed that block at other nodes until an event comes.
-	// Beyond it the parts poll, every feedEvery or, with many parts, less often.
+	// maxFeedWaits bounds the requests of one feed that block at other nodes until an event comes. The
+	// parts of a larger feed poll every feedEvery, or less often if there are many.
 	maxFeedWaits = 64
 	feedEvery    = time.Second
 	// minFeedBackoff is the first pause of a part before it tries another replica.
@@ -55,10 +55,10 @@ func (s *Remote) Feed(ctx context.Context, req *kvpb.FeedRequest, resp *kvpb.Fee
 	return s.checked(kvwire.DecodeFeedResponse(body, resp))
 }
 
-// Feed passes the committed versions of a span above from to emit. It ends when ctx ends, emit
-// fails, or requested versions have been garbage-collected. Calls of emit do not overlap. A call
-// has either events or a resolved timestamp: all versions up to it have been delivered. An event
-// comes at least once, and the events of a key in the order of their first delivery.
+// Feed passes the committed versions of a span above from to emit. It ends when ctx ends, emit fails, or
+// requested versions have been garbage-collected. Calls of emit do not overlap. A call has either events or
+// a resolved timestamp, up to which all versions have been delivered. Each event is delivered at least once.
+// The first deliveries of a key's events are in the order of their timestamps.
 func (d *Router) Feed(
 	ctx context.Context, span kvpb.Span, from hlc.Timestamp, emit func(events []kvpb.FeedEvent, resolved hlc.Timestamp) error,
 ) error {
@@ -111,8 +111,8 @@ func (f *feed) begin(ctx context.Context, span kvpb.Span, from hlc.Timestamp) {
 	})
 }
 
-// run reads until ctx ends or other parts take over the span. After a failure it begins again at
-// the resolved timestamp: a second delivery does no harm.
+// run reads until ctx ends or other parts take over the span. After a failure it begins again at the
+// resolved timestamp, so that events may be delivered twice.
 func (p *feedPart) run(ctx context.Context) error {
 	var r retry
 	var again time.Duration
@@ -190,7 +190,7 @@ func (p *feedPart) open(ctx context.Context, r *retry) error {
 	return nil
 }
 
-// find prefers the nearest replica, and after failures one that has not failed since.
+// find prefers the nearest replica and, after failures, one that has not failed since.
 func (p *feedPart) find(ctx context.Context, r *retry) (target, error) {
 	d := p.f.d
 	r.nearest = d.loc == nil && len(r.tried) == 0

@@ -13,8 +13,8 @@ import (
 const (
 	// prefetch is how many meta records one lookup reads.
 	prefetch = 8
-	// maxLookups bounds the lookups that run at a time. Those that wait mostly find their range in
-	// the cache afterwards.
+	// maxLookups bounds the lookups that run at a time. Most of those that wait then find their range in
+	// the cache.
 	maxLookups = 16
 )
 
@@ -42,8 +42,7 @@ func (d *Router) MetaLookup(ctx context.Context, key []byte) ([]kvpb.RangeDescri
 	return d.scanMeta(ctx, keys.Next(keys.Meta(key)), meta.End)
 }
 
-// firstRange returns the range of the meta records. There is no record to verify its address
-// against.
+// firstRange returns the range of the meta records. No record could verify its address.
 func (d *Router) firstRange(ctx context.Context) ([]kvpb.RangeDescriptor, error) {
 	desc, err := d.cfg.FirstRange(ctx)
 	if err != nil {

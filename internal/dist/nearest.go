@@ -5,8 +5,8 @@ import (
 	"github.com/lichendb/lichen/internal/kvpb"
 )
 
-// historical reports whether a transaction reads at a timestamp that is probably closed. Then any
-// replica may serve it; the replica checks whether the timestamp is closed.
+// historical reports whether a transaction reads at a timestamp that is probably closed, so that any replica
+// can serve it. The replica checks that the timestamp is closed.
 func (d *Router) historical(t *kvpb.TxnMeta) bool {
 	return d.cfg.Caller != nil && d.cfg.Now != nil && t != nil && t.UncertainTS.IsEmpty() && t.ReadTS.WallTime <= d.cfg.Now().WallTime-int64(d.cfg.ClosedLag)
 }

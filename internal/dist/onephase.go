@@ -8,13 +8,13 @@ import (
 	"github.com/lichendb/lichen/internal/must"
 )
 
-// errSplitMeanwhile: a commit without an answer can't be sent again, because its keys are now in
+// errSplitMeanwhile says that a commit without an answer can't be sent again, because its keys are now in
 // several ranges.
 var errSplitMeanwhile = errors.New("the range was split before the commit was answered")
 
-// Commit implements kvpb.Sender. The commit takes one phase if one range holds all keys that the
-// transaction has written and locked and, at SERIALIZABLE, read; otherwise it is a parallel commit.
-// Commit sets req.AllReadsHere and req.Resent.
+// Commit implements kvpb.Sender. It is a one-phase commit if one range holds all keys that the transaction
+// has written and locked and, at SERIALIZABLE, read. Otherwise it is a parallel commit. Commit sets
+// req.AllReadsHere and req.Resent.
 func (d *Router) Commit(ctx context.Context, req *kvpb.CommitRequest, resp *kvpb.CommitResponse) error {
 	defer must.Report(d.cfg.OnFatal)
 	key := commitKey(req)
@@ -60,7 +60,7 @@ func commitKey(req *kvpb.CommitRequest) []byte {
 	return nil
 }
 
-// fits reports whether all keys that a commit writes or unlocks lie in a range.
+// fits reports whether all keys that a commit writes or has locked lie in a range.
 func fits(desc *kvpb.RangeDescriptor, req *kvpb.CommitRequest) bool {
 	if n := len(req.Writes); n > 0 { // sorted: the first and the last decide
 		if !desc.ContainsKey(req.Writes[0].Key) || !desc.ContainsKey(req.Writes[n-1].Key) {

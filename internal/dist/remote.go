@@ -14,8 +14,8 @@ import (
 // MethodKV is the method of requests to replicas.
 const MethodKV = rpc.MethodKV
 
-// Caller makes calls to other nodes. An error that matches rpc.ErrNotSent guarantees that the
-// request was not executed; after any other error it may have been.
+// Caller makes calls to other nodes. An error that matches rpc.ErrNotSent guarantees that the request was not
+// executed. After any other error it may have been.
 type Caller interface {
 	Call(ctx context.Context, to kvpb.NodeID, m rpc.Method, req []byte) ([]byte, error)
 }

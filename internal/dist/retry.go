@@ -15,11 +15,11 @@ import (
 
 // Limits for a request that finds no leader.
 const (
-	// maxUnavailable is the time without progress after which a request fails. It is longer than
-	// the election of another leader takes after the loss of a node or the stall of its disk.
+	// maxUnavailable is the time without progress after which a request fails. The election of another
+	// leader after the loss of a node or the stall of its disk is faster.
 	maxUnavailable = 6 * time.Second
-	// maxUnknown is the same for a commit that may have happened. It is longer, since the client
-	// would be left with an ambiguous result.
+	// maxUnknown is the same for a commit that may have happened. It is longer, since the failure leaves
+	// the client with an ambiguous result.
 	maxUnknown = 12 * time.Second
 	// failFastAfter is maxUnavailable on a node that is stopping.
 	failFastAfter = 300 * time.Millisecond
@@ -28,8 +28,8 @@ const (
 	maxBackoff = 200 * time.Millisecond
 	// maxDetours bounds how often a request follows new bounds without a pause.
 	maxDetours = 8
-	// maxAnswer caps the time that a redirected attempt adds to noProgress. A late redirect means
-	// that the replica was serving the request, perhaps while it waited for a lock.
+	// maxAnswer bounds what a redirected attempt adds to noProgress. A late redirect means that the
+	// replica was serving the request, and that the request perhaps waited for a lock.
 	maxAnswer = 500 * time.Millisecond
 	// maxReload bounds the lookup of a new address while the old one is still known.
 	maxReload = time.Second
@@ -37,14 +37,12 @@ const (
 
 var errAllTried = errors.New("no replica of it answers")
 
-// retry is the state of a request over its attempts. The zero value is that of the first attempt
-// and costs nothing if that succeeds.
+// retry is the state of a request over its attempts. The zero value is that of the first attempt, and costs
+// nothing if that succeeds.
 type retry struct {
-	// commit: the request must not count as failed while its outcome is unknown.
-	commit  bool
-	unknown bool // an earlier attempt may have happened
-	// nearest: the next attempt goes to the nearest replica.
-	nearest bool
+	commit  bool // the request must not count as failed while its outcome is unknown
+	unknown bool // an earlier attempt may have been executed
+	nearest bool // the next attempt goes to the nearest replica
 
 	tried []kvpb.NodeID // since the last pause
 	cause error         // why the last replica did not serve the request
@@ -57,7 +55,7 @@ type retry struct {
 
 func (r *retry) hasTried(n kvpb.NodeID) bool { return slices.Contains(r.tried, n) }
 
-// step is the continuation after a failed attempt.
+// step says what follows a failed attempt.
 type step uint8
 
 const (
@@ -67,9 +65,9 @@ const (
 	wait                // back off first
 )
 
-// next prepares another attempt after the one at t failed with err. It returns nil if the caller
-// should try again, and otherwise the final error. Before another attempt the caller must look up
-// the range of key, whose bounds may have changed.
+// next prepares another attempt after the one at t has failed with err. It returns nil if the caller should
+// try again, and otherwise the final error. Before another attempt the caller must look up the range of key
+// again, whose bounds may have changed.
 func (r *retry) next(ctx context.Context, d *Router, t target, key []byte, err error) error {
 	if t.desc != nil && !t.desc.ContainsKey(key) {
 		key = t.desc.StartKey // a reverse scan looks up the keys before its end
@@ -123,8 +121,8 @@ func (d *Router) timeout(r *retry) time.Duration {
 	return maxUnavailable
 }
 
-// FailFast shortens the time after which requests without a leader fail, including those under way.
-// A stopping node calls it: the nodes that would answer may be gone for good.
+// FailFast shortens the time after which requests without a leader fail, including those in progress. A
+// stopping node calls it, since the nodes that would answer may be gone for good.
 func (d *Router) FailFast() { d.failFast.Store(true) }
 
 // count adds the time of an attempt to the time without progress.
@@ -147,7 +145,7 @@ func (r *retry) giveUp(err error) error {
 	return err
 }
 
-// unavailable builds the error of a range that did not serve a request: what is missing, what to
+// unavailable returns the error of a range that did not serve a request. It says what is missing, and what to
 // do.
 func (r *retry) unavailable(d *Router, t target) error {
 	e := &kvpb.UnavailableError{Reason: "its address is not known"}
@@ -209,8 +207,8 @@ func nodeList(ids []kvpb.NodeID) string {
 	return string(b)
 }
 
-// backOff pauses and begins a new round over the replicas. It reloads their addresses, since all
-// known ones may be stale.
+// backOff pauses, and begins another round over the replicas. It reloads their addresses, since all known
+// ones may be stale.
 func (r *retry) backOff(ctx context.Context, d *Router, key []byte) error {
 	r.backoff = min(max(2*r.backoff, minBackoff), maxBackoff)
 	r.noProgress += r.backoff
@@ -263,8 +261,7 @@ func (r *retry) judge(d *Router, t target, key []byte, err error) (s step, answe
 	return stop, true
 }
 
-// notHere drops a leader that can't serve from the cache. Where this node holds all ranges, the
-// error is final.
+// notHere makes the cache forget that the target leads. If this node holds all ranges, the error is final.
 func (d *Router) notHere(t target) step {
 	if d.loc != nil {
 		return stop
@@ -273,7 +270,7 @@ func (d *Router) notHere(t target) step {
 	return another
 }
 
-// follow records the leader that a replica names.
+// follow records the leader that a replica has named.
 func (r *retry) follow(d *Router, t target, key []byte, e *kvpb.NotLeaderError) step {
 	if d.loc != nil {
 		return wait
@@ -293,7 +290,7 @@ func (r *retry) follow(d *Router, t target, key []byte, e *kvpb.NotLeaderError) 
 	return another
 }
 
-// learnBounds puts into the cache the bounds that a replica reports.
+// learnBounds adds the bounds that a replica has reported to the cache.
 func (r *retry) learnBounds(d *Router, t target, e *kvpb.RangeMismatchError) step {
 	if d.loc != nil {
 		return reroute

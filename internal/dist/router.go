@@ -24,28 +24,27 @@ type Locator interface {
 
 // Config configures a Router.
 type Config struct {
-	// Node is this node; zero if it is not known yet, see SetNode.
+	// Node is this node, zero if it is not known yet (SetNode).
 	Node  kvpb.NodeID
 	Local Local
-	// Caller makes calls to the other nodes; nil if there are none.
+	// Caller makes calls to the other nodes. It is nil if there are none.
 	Caller Caller
-	// FirstRange returns the address of the range of the meta records. Now is the timestamp at
-	// which to read these.
+	// FirstRange returns the address of the range of the meta records. Now returns the timestamp at which
+	// to read these.
 	FirstRange func(ctx context.Context) (kvpb.RangeDescriptor, error)
 	Now        func() hlc.Timestamp
-	// Deadlocks receives the transactions that wait on other nodes; nil disables it.
+	// Deadlocks learns which transactions may wait on other nodes. It may be nil.
 	Deadlocks *Deadlocks
-	// ClosedLag is the age at which a read goes to the nearest replica; zero means kvpb.ClosedLag.
+	// ClosedLag is the age from which a read goes to the nearest replica. Zero means kvpb.ClosedLag.
 	ClosedLag time.Duration
 	// Distance returns the distance of a node in an arbitrary unit, for reads that any replica may
 	// serve. It returns false for a node that can't be reached. If nil, such reads go to this
 	// node's replicas or to leaders.
 	Distance func(kvpb.NodeID) (int64, bool)
-	// Live reports whether a node sent a heartbeat lately. Errors then name the missing nodes; nil:
-	// they don't.
+	// Live reports whether a node has sent a heartbeat lately, so that errors can name the missing nodes.
+	// It may be nil.
 	Live func(kvpb.NodeID) bool
-	// OnFatal is called with a panic in a request, after which the process must stop (invariant
-	// D10). It may be nil.
+	// OnFatal receives a panic in a request, and must end the process (invariant D10). It may be nil.
 	OnFatal func(error)
 	// Intercept wraps each replica that the router sends to, so that tests can inject faults. It
 	// may be nil.
@@ -70,10 +69,10 @@ type Router struct {
 
 var _ kvpb.Sender = (*Router)(nil)
 
-// New returns a router over ranges that are all on this node. fatal is Config.OnFatal.
+// New returns a router for ranges that are all on this node. fatal is Config.OnFatal.
 func New(l Locator, fatal func(error)) *Router { return &Router{loc: l, cfg: Config{OnFatal: fatal}} }
 
-// NewRouter returns a router over the ranges of a cluster.
+// NewRouter returns a router for the ranges of a cluster.
 func NewRouter(c Config) *Router {
 	d := &Router{cfg: c, lookups: make(chan struct{}, maxLookups)}
 	d.SetNode(c.Node)
@@ -142,9 +141,8 @@ func (d *Router) findBefore(ctx context.Context, start, end []byte, r *retry) (t
 	return t, err
 }
 
-// choose picks the replica of a range to send to. The presumable leader comes first; if there is
-// none or it has failed, this node's replica and then the others. It returns errAllTried when no
-// replica is left.
+// choose picks the replica of a range to send to: first the replica that the cache takes for the leader,
+// then this node's, then the others. It returns errAllTried when no replica is left.
 func (d *Router) choose(e *rangecache.Entry, r *retry) (target, error) {
 	if r.nearest {
 		r.nearest = false
@@ -171,7 +169,7 @@ func (d *Router) choose(e *rangecache.Entry, r *retry) (target, error) {
 				continue
 			}
 			if rep.Node != self {
-				e.SetLeader(rep) // until it names another
+				e.SetLeader(rep) // until a replica names another
 				return d.remote(e, rep.Node), nil
 			}
 			if s, ok := d.cfg.Local.Replica(e.Desc().RangeID); ok {

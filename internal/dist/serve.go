@@ -11,11 +11,11 @@ import (
 	"github.com/lichendb/lichen/internal/quota"
 )
 
-// Serve executes a request that Remote on another node has sent, and returns the response. stores
-// finds this node's replica of a range; its error, a kvpb.RangeMismatchError if there is no
-// replica, becomes the response. Invalid requests fail with kvpb.ErrInvalidRequest or
-// kvwire.ErrDamaged; clock tells which timestamps are too late. Without memory in mem for a large
-// response the error is a *quota.ExceededError. The caller must not change payload until Serve returns.
+// Serve executes a request that a Remote on another node has sent, and returns the response. stores finds
+// this node's replica of a range. Its error becomes the response: a kvpb.RangeMismatchError if there is no
+// replica. Invalid requests fail with kvpb.ErrInvalidRequest or kvwire.ErrDamaged. The clock bounds the
+// timestamps of a request. A large response for which mem has no room fails with a *quota.ExceededError. The
+// caller must not change payload until Serve returns.
 func Serve(ctx context.Context, clock *hlc.Clock, mem *quota.Values, stores func(kvpb.RangeID) (kvpb.Sender, error), payload []byte) []byte {
 	out, err := serve(ctx, clock, mem, stores, payload)
 	if err != nil {
@@ -27,17 +27,17 @@ func Serve(ctx context.Context, clock *hlc.Clock, mem *quota.Values, stores func
 // incoming is the decoded header of another node's request.
 type incoming struct {
 	body   []byte
-	latest hlc.Timestamp // limit for the request's timestamps
+	latest hlc.Timestamp // no timestamp of the request may be later
 }
 
-// request is a pointer to a request of a type.
+// request is a pointer to a request.
 type request[Q any] interface {
 	*Q
 	Validate(latest hlc.Timestamp) error
 }
 
-// decode reads and validates a request. Replicas rely on valid requests, and a damaged or newer
-// node may send others.
+// decode decodes and validates a request. Replicas rely on valid requests, but a damaged or newer node may
+// send others.
 func decode[Q any, R request[Q]](in incoming, req R, fields func([]byte, *Q) error) error {
 	if err := fields(in.body, req); err != nil {
 		return err

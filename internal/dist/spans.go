@@ -13,8 +13,8 @@ import (
 // maxParallel bounds the ranges that one request goes to at the same time.
 const maxParallel = 16
 
-// route calls fn with the leader of the range that holds key until fn succeeds or fails for good.
-// The range may change between attempts, so fn must read t.desc each time. commit is that of retry.
+// route calls fn with the leader of the range that holds key until fn succeeds or fails for good. The range
+// may change between attempts, so fn must read t.desc each time. commit is retry.commit.
 func (d *Router) route(ctx context.Context, key []byte, commit bool, fn func(t target) error) error {
 	r := retry{commit: commit}
 	for {
@@ -104,8 +104,8 @@ func (d *Router) eachPart(ctx context.Context, spans []kvpb.Span, send func(t ta
 	return nil
 }
 
-// byRange cuts spans at range boundaries and groups them by range. Bounds may change before the
-// spans are sent: eachPart cuts them again.
+// byRange cuts spans at range boundaries and groups them by range. The bounds may change before the spans are
+// sent, so eachPart cuts them again.
 func (d *Router) byRange(ctx context.Context, spans []kvpb.Span) ([][]kvpb.Span, error) {
 	var groups [][]kvpb.Span
 	index := map[kvpb.RangeID]int{}
@@ -138,8 +138,8 @@ func (d *Router) byRange(ctx context.Context, spans []kvpb.Span) ([][]kvpb.Span,
 	return groups, nil
 }
 
-// inParallel runs send for spans in many ranges at the same time. It returns the first error; with
-// all it still visits the other ranges.
+// inParallel calls send for the spans of each range, for several ranges at the same time. It returns the first
+// error. If all is set, it visits the other ranges nevertheless.
 func (d *Router) inParallel(
 	ctx context.Context, spans []kvpb.Span, all bool, send func(ctx context.Context, t target, part []kvpb.Span) error,
 ) error {
@@ -152,8 +152,8 @@ func (d *Router) inParallel(
 	})
 }
 
-// parallel runs fn for 0 to n-1, at most maxParallel at a time; the calling goroutine runs the last
-// one. It returns the first error, and cancels the other calls at an error unless all is set.
+// parallel calls fn for 0 to n-1, at most maxParallel at a time and the last one on the calling goroutine. It
+// returns the first error, which cancels the other calls unless all is set.
 func parallel(ctx context.Context, n int, all bool, fn func(ctx context.Context, i int) error) error {
 	if n == 1 {
 		return fn(ctx, 0)
@@ -223,12 +223,12 @@ func (d *Router) Refresh(ctx context.Context, req *kvpb.RefreshRequest) error {
 	})
 }
 
-// releaseWait bounds the time for which a rollback waits to release locks in unreachable ranges.
-// After it, the release goes on in the background.
+// releaseWait bounds how long a rollback waits to release locks in unreachable ranges. Then the release goes
+// on in the background.
 const releaseWait = time.Second
 
-// Release implements kvpb.Sender. A rollback does not wait for ranges that have no leader or can't
-// be reached: its client should receive the error.
+// Release implements kvpb.Sender. A rollback does not wait long for ranges that have no leader or can't be
+// reached, since its client waits for the error.
 func (d *Router) Release(ctx context.Context, req *kvpb.ReleaseRequest) error {
 	defer must.Report(d.cfg.OnFatal)
 	if d.loc != nil || req.Committed || req.Abandoned || len(req.Locks) == 0 {

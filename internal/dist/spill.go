@@ -9,8 +9,8 @@ import (
 	"github.com/lichendb/lichen/internal/must"
 )
 
-// Spill implements kvpb.Spiller. It visits the anchor's range first, because that range keeps the
-// transaction's record: whoever comes across another intent of it finds the record.
+// Spill implements kvpb.Spiller. It visits the anchor's range first, which keeps the transaction's record: a
+// transaction that finds another intent must find the record.
 func (d *Router) Spill(ctx context.Context, req *kvpb.SpillRequest) error {
 	defer must.Report(d.cfg.OnFatal)
 	rest := *req
@@ -84,9 +84,9 @@ func (d *Router) spilledReverse(ctx context.Context, req *kvpb.SpilledRequest) (
 	}
 }
 
-// Unspill implements kvpb.Spiller. It visits the anchor's range last, so that the record exists as
-// long as intents do elsewhere. Each request names its part of the span, and a range refuses keys
-// that it no longer holds: a change of bounds leaves nothing out.
+// Unspill implements kvpb.Spiller. It visits the anchor's range last, so that the record exists as long as
+// intents do elsewhere. Each request names its part of the span, and a range refuses keys that it no longer
+// holds. So no change of bounds leaves intents out.
 func (d *Router) Unspill(ctx context.Context, req *kvpb.UnspillRequest) error {
 	defer must.Report(d.cfg.OnFatal)
 	if req.Abort {
@@ -143,8 +143,8 @@ func (d *Router) unspillOthers(ctx context.Context, req *kvpb.UnspillRequest) (l
 	return last, err
 }
 
-// abortSpilled undoes all spills of a transaction. If they are in several ranges, they are undone
-// as soon as the record says so. Intents are then resolved in the background, as after a commit.
+// abortSpilled undoes all spills of a transaction. If they are in several ranges, the transaction is aborted
+// as soon as its record says so. The intents are then resolved in the background, as after a commit.
 func (d *Router) abortSpilled(ctx context.Context, req *kvpb.UnspillRequest) error {
 	within := false
 	err := d.route(ctx, req.Anchor, false, func(t target) error {
@@ -162,7 +162,7 @@ func (d *Router) abortSpilled(ctx context.Context, req *kvpb.UnspillRequest) err
 	}
 	var answer kvpb.EndTxnResponse
 	if err = e.endTxn(ctx, &answer); err == nil {
-		e.decided(&answer)
+		e.setOutcome(&answer)
 	}
 	e.finish() // finish retries what failed
 	return err

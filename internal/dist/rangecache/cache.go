@@ -11,20 +11,20 @@ import (
 	"github.com/lichendb/lichen/internal/must"
 )
 
-// maxEntries bounds the cache; the entries that were put in first go first.
+// maxEntries bounds the cache. The oldest entries go first.
 const maxEntries = 1 << 16
 
 // Entry is one range as the cache knows it.
 type Entry struct {
 	desc   *kvpb.RangeDescriptor
 	leader atomic.Pointer[kvpb.ReplicaDescriptor]
-	age    uint64 // when it was put in
+	age    uint64 // rises with each Insert
 }
 
 // Desc returns the descriptor, which must not be modified.
 func (e *Entry) Desc() *kvpb.RangeDescriptor { return e.desc }
 
-// Leader returns the replica that is believed to lead the range, nil if none is.
+// Leader returns the replica that is believed to lead the range, or nil.
 func (e *Entry) Leader() *kvpb.ReplicaDescriptor { return e.leader.Load() }
 
 // SetLeader says which replica leads the range.
@@ -41,12 +41,11 @@ func (e *Entry) ForgetLeader(n kvpb.NodeID) {
 	}
 }
 
-// Lookup reads from the meta records which range holds key. It may return
-// further ranges, which will be cached too. It may use the cache itself, for other
-// keys.
+// Lookup reads from the meta records which range holds key. It may return further ranges, which the cache
+// keeps too. It may use the cache itself, for other keys.
 type Lookup func(ctx context.Context, key []byte) ([]kvpb.RangeDescriptor, error)
 
-// Cache knows where ranges are. It is safe for concurrent use.
+// Cache maps keys to ranges and their leaders. It is safe for concurrent use.
 type Cache struct {
 	lookup Lookup
 	limit  int
@@ -58,8 +57,8 @@ type Cache struct {
 	flights flights
 }
 
-// snapshot is the entries at one time, sorted. The start keys lie together, which
-// spares a search most of the cache misses.
+// snapshot is the entries at one time, sorted. The start keys lie together in memory, which saves a search
+// most of the cache misses.
 type snapshot struct {
 	entries []*Entry
 	starts  [][]byte
@@ -76,7 +75,7 @@ func New(l Lookup) *Cache {
 // Len returns the number of entries.
 func (c *Cache) Len() int { return len(c.snap.Load().entries) }
 
-// Cached returns the entry of the range that holds key, nil if none is cached.
+// Cached returns the entry of the range that holds key, or nil if none is cached.
 func (c *Cache) Cached(key []byte) *Entry {
 	snap := c.snap.Load()
 	starts := snap.starts
@@ -99,8 +98,7 @@ func (c *Cache) Cached(key []byte) *Entry {
 	return e
 }
 
-// CachedBefore returns the entry of the range that holds the last keys before
-// end, nil if none is cached.
+// CachedBefore returns the entry of the range that holds the last keys before end, or nil if none is cached.
 func (c *Cache) CachedBefore(end []byte) *Entry {
 	all := c.snap.Load().entries
 	i, _ := slices.BinarySearchFunc(all, end, startsAt)
@@ -112,8 +110,8 @@ func (c *Cache) CachedBefore(end []byte) *Entry {
 
 func startsAt(e *Entry, key []byte) int { return bytes.Compare(e.desc.StartKey, key) }
 
-// Insert adds what is known of ranges. It reports whether that changed anything:
-// what the cache knows of the same keys may be newer.
+// Insert adds the descriptors of ranges. It reports whether this changed anything: the cache may have newer
+// ones for the same keys.
 func (c *Cache) Insert(descs ...kvpb.RangeDescriptor) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -165,7 +163,7 @@ func (e *Entry) inherit(old *Entry) {
 	}
 }
 
-// dropOldest returns the keep entries that were put in last.
+// dropOldest returns the keep newest entries.
 func dropOldest(all []*Entry, keep int) []*Entry {
 	ages := make([]uint64, len(all))
 	for i, e := range all {
