@@ -190,15 +190,22 @@ func DropSchemas(ctx context.Context, e *statement.Env, st *ast.Drop) error {
 		if err != nil {
 			return err
 		}
+		tables = slices.DeleteFunc(slices.Clone(tables), func(t *catalog.Table) bool { return t.Schema != s.ID })
+		inside := map[catalog.ID]bool{}
 		for _, t := range tables {
-			if t.Schema != s.ID {
-				continue
-			}
+			inside[t.ID] = true
+		}
+		for _, t := range tables {
 			if err := e.Coll.LockExclusive(ctx, t.ID); err != nil {
 				return err
 			}
 			// It may have been altered before the lock was granted.
-			if cur, err := e.Coll.TableByID(ctx, t.ID); err == nil {
+			cur, err := e.Coll.TableByID(ctx, t.ID)
+			switch {
+			case err != nil:
+			case cur.Kind == catalog.KindSequence && inside[cur.Sequence.OwnerTable]: // it goes with its table
+				d.target(cur)
+			default:
 				d.dependent(cur, "schema "+ast.QuoteIdent(s.Name))
 			}
 		}
