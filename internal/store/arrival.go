@@ -18,8 +18,8 @@ import (
 	pb "go.etcd.io/raft/v3/raftpb"
 )
 
-// snapshotDir is the directory, beside the engine's, for the tables of incoming snapshots. The
-// start removes leftovers of an earlier incarnation.
+// snapshotDir is the directory, beside the engine's, for the tables of incoming snapshots. A start
+// removes what an earlier incarnation has left there.
 const snapshotDir = "snapshots"
 
 // arrivalKey identifies an incoming snapshot. Each sender numbers its own.
@@ -159,8 +159,8 @@ func (s *Store) admitArrival(a *arrival) (dir string, err error) {
 		if o.env.id != a.env.id {
 			continue
 		}
-		// The sender gave up and tries again, or a leader of a later term sends: raft would ignore
-		// the earlier snapshot.
+		// The sender has given up and tries again, or the leader of a later term sends a snapshot: raft
+		// would ignore the earlier one.
 		if o.key.from == a.key.from || o.msg.GetTerm() < a.msg.GetTerm() {
 			old = append(old, o)
 		}
@@ -198,16 +198,14 @@ func overlap(a, b *kvpb.RangeDescriptor) bool {
 	return bytes.Compare(a.StartKey, b.EndKey) < 0 && bytes.Compare(b.StartKey, a.EndKey) < 0
 }
 
-// mergedInto reports whether range old, whose keys overlap range into, may have been merged into
-// it. If old starts before into, it was not: a split is still to be applied to it, or it was
-// removed.
+// mergedInto reports whether range old, whose keys overlap range into, may have been merged into it. If
+// old starts before into it was not: here, a split of old is not applied yet, or old was removed.
 func mergedInto(old, into *kvpb.RangeDescriptor) bool {
 	return old.Generation < into.Generation && bytes.Compare(old.StartKey, into.StartKey) >= 0
 }
 
-// placeFor returns an error if another replica here has keys of a snapshot. A replica whose range
-// has been merged into the snapshot's does not count. Any other one is about to be split or
-// removed.
+// placeFor returns an error if another replica here has keys of a snapshot. Any such replica is about to
+// be split or removed. Replicas of ranges that were merged into the snapshot's do not count.
 func (s *Store) placeFor(a *arrival) error {
 	for _, o := range s.Replicas() {
 		if d := o.Desc(); d.RangeID != a.env.id && overlap(d, a.desc) && !mergedInto(d, a.desc) {
@@ -265,7 +263,7 @@ func (a *arrival) install(body []byte) error {
 		return err
 	}
 	s := a.s
-	if err := s.placeFor(a); err != nil { // replicas may have changed since
+	if err := s.placeFor(a); err != nil { // again: replicas may have changed
 		return err
 	}
 	r, create := s.replicaFor(&a.env)
@@ -306,9 +304,9 @@ func (a *arrival) endLocked() {
 	sn.mu.Unlock()
 }
 
-// absorb removes the replicas whose ranges were merged into a range that receives a snapshot. It
-// adds their removal to b, so that it is atomic with the snapshot; done runs after the write of b.
-// after: earlier commits must be durable before the snapshot is.
+// absorb removes the replicas whose ranges were merged into a range that receives a snapshot. It adds
+// their removal to b, which makes it atomic with the snapshot. The caller calls done after it has written
+// b. after says that earlier commits must become durable before the snapshot does.
 func (s *Store) absorb(r *replica.Replica, d *kvpb.RangeDescriptor, b *storage.Batch) (gone []*kvpb.RangeDescriptor, after bool, done func(), err error) {
 	var all []*replica.Replica
 	for _, o := range s.Replicas() {
@@ -336,9 +334,9 @@ func (s *Store) absorb(r *replica.Replica, d *kvpb.RangeDescriptor, b *storage.B
 	return gone, after, done, err
 }
 
-// ownedDurably reports whether after a crash now another replica here would hold keys of the range.
-// The split, merge or removal that made room for the snapshot may not be durable yet, and must not
-// become durable after it.
+// ownedDurably reports whether a crash now would bring back another replica here with keys of the range:
+// the split, merge or removal that made room for the snapshot is not durable yet. It must not become
+// durable after the snapshot (invariant S8).
 func (s *Store) ownedDurably(d *kvpb.RangeDescriptor) (bool, error) {
 	found := false
 	err := eachDescriptor(s.eng.NewDurableReader(), func(o *kvpb.RangeDescriptor) error {

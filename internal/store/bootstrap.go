@@ -21,8 +21,8 @@ const firstRange kvpb.RangeID = 1
 // identityVersion is the format of a stored identity.
 const identityVersion = 1
 
-// clockGroup is the group under which the log stores the clock's bound, as the term of a hard
-// state. No range has this id.
+// clockGroup is the group under which the log stores the clock's bound, as the term of a hard state. No
+// range has this id.
 const clockGroup raftlog.GroupID = 0
 
 // Identity is a store's membership: its cluster and its ids there. It is zero if the store belongs
@@ -68,9 +68,9 @@ func setIdentity(b *storage.Batch, id Identity) error {
 	return b.Set(keys.StoreIdent(), append([]byte{identityVersion}, p...))
 }
 
-// Bootstrap makes an empty store the first of a new cluster, with a first range that holds all
-// keys. It writes the range's log first, and then the descriptor and flushes it. After a crash in
-// between, the store is still empty.
+// Bootstrap makes an empty store the first of a new cluster, with a first range that holds all keys. It
+// first writes the range's log, and then the descriptor, which it flushes. After a crash in between, the
+// store is still empty (invariant S2).
 func (s *Store) Bootstrap(id Identity) error {
 	if s.Identity() != (Identity{}) {
 		return fmt.Errorf("the store is part of cluster %s already", s.Identity().Cluster)

@@ -10,10 +10,10 @@ import (
 	"github.com/lichendb/lichen/internal/storage"
 )
 
-// The clock file stores the clock's bound while the log has no room. It has two slots that are
-// written in turn, in place, so that a write needs no space. If a write tears one slot, the other
-// still has the bound that was acknowledged before. A slot is the magic number, the bound and a
-// zero, 8 bytes each, little-endian, and their CRC-32.
+// The clock file stores the clock's bound while the log has no room. It has two slots, which are written
+// in turn and in place, so that a write needs no space. If a write tears one slot, the other still has
+// the last acknowledged bound. A slot is the magic number, the bound and a zero, each of 8 bytes in
+// little-endian order, and their CRC-32.
 const (
 	clockFileName  = "CLOCK"
 	clockFileMagic = 0x4c6963686e436c31 // "LichnCl1"
@@ -27,7 +27,7 @@ type clockFile struct {
 	next int // slot
 }
 
-// openClockFile opens a store's clock file, or creates it while there is room.
+// openClockFile opens a store's clock file. It creates the file if there is none and the disk has room.
 func openClockFile(o *Options) (c clockFile, bound int64) {
 	path := o.FS.PathJoin(o.Dir, clockFileName)
 	if _, err := o.FS.Stat(path); err != nil {
@@ -54,7 +54,7 @@ func openClockFile(o *Options) (c clockFile, bound int64) {
 	return c, bound
 }
 
-// makeClockFile creates the file under a temporary name, so that it never has too few bytes.
+// makeClockFile creates the file under a temporary name, so that the clock file is never too short.
 func makeClockFile(o *Options, path string) error {
 	temp := path + ".tmp"
 	f, err := o.FS.Create(temp, fs.WriteUnspecified)
@@ -87,7 +87,7 @@ func decodeClockSlot(b []byte) (bound int64, ok bool) {
 	return int64(binary.LittleEndian.Uint64(b[8:])), true
 }
 
-// write makes a bound durable. The clock makes one call at a time.
+// write makes a bound durable. The clock never makes two calls at the same time.
 func (c *clockFile) write(bound int64) error {
 	if _, err := c.f.WriteAt(encodeClockSlot(bound), int64(c.next)*clockSlotStep); err != nil {
 		return err

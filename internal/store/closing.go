@@ -25,7 +25,7 @@ type closing struct {
 
 	mu     sync.Mutex
 	closed hlc.Timestamp // of all tracked ranges
-	// active are the leaders that are visited one by one. The others are in tracked, by group;
+	// active are the leaders that tick visits one by one. The others are in tracked, with their group:
 	// their closed timestamps rise without a visit.
 	active  map[*replica.Replica]struct{}
 	tracked map[*replica.Replica]string
@@ -148,7 +148,7 @@ func (c *closing) tick() {
 		case !alone:
 			c.closeOne(r, ts)
 		case r.HasFeeds():
-			// Closing makes transactions commit later, so a node by itself does it only where feeds read.
+			// A closed timestamp makes transactions commit above it. A single node needs it only for feeds.
 			r.CloseFeeds(ts)
 		}
 	}
@@ -157,8 +157,8 @@ func (c *closing) tick() {
 	}
 }
 
-// raise raises the closed timestamp of all tracked ranges whose support lasts. The caller holds
-// c.mu.
+// raise raises the closed timestamp of all tracked ranges whose leaders' support lasts until then. The
+// caller holds c.mu.
 func (c *closing) raise(ts hlc.Timestamp) {
 	for _, g := range c.groups {
 		if !g.by.Cover(ts) {
@@ -196,8 +196,8 @@ func (s *Store) receiveClosed(from kvpb.NodeID, msg []byte) { s.closing.receive(
 
 func (s *Store) receiveAskClosed(from kvpb.NodeID, _ []byte) { s.closing.resend(from) }
 
-// receive processes the closed timestamps of another store. If an update was lost, it requests all
-// of them.
+// receive processes the closed timestamps of another store. If an update was lost, it requests all of them
+// again.
 func (c *closing) receive(from kvpb.NodeID, msg []byte) {
 	var m closedts.Message
 	if err := m.Decode(msg); err != nil {
@@ -209,7 +209,7 @@ func (c *closing) receive(from kvpb.NodeID, msg []byte) {
 	}
 }
 
-// resend puts all closed timestamps into the next message to a node, which has lost an update.
+// resend puts all closed timestamps into the next message to a node that has lost an update.
 func (c *closing) resend(to kvpb.NodeID) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

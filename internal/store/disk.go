@@ -11,21 +11,21 @@ import (
 
 // Limits by which a disk is judged.
 const (
-	// StallAfter is the duration of a write or sync after which the disk counts as stalled; then
-	// the store's leaderships move away. It is not lower, because on a machine that is busy as a
-	// whole all stores would stall at once, and none would lead.
+	// StallAfter is the duration of a write or sync after which the disk counts as stalled. Then the
+	// store's leaderships move away. The limit is generous: on machines that are all busy, a lower one
+	// would stall all stores at once, and none would lead.
 	StallAfter = 2 * time.Second
 	// StallAloneAfter is the same while the disks of most other stores answer.
 	StallAloneAfter = time.Second
-	// lateAfter is the duration of a write or sync after which the disk counts as late. Other nodes
-	// are notified. The disk stays late until lateFor after the last such operation.
+	// lateAfter is the duration of a write or sync after which the disk counts as late, which the store
+	// tells other nodes. The disk stays late until lateFor after the last such operation.
 	lateAfter = 250 * time.Millisecond
 	lateFor   = 2 * time.Second
-	// answersWithin is the age up to which another node's report that its disk answers counts. If
-	// that disk had begun to hang with this one, a newer report would say so.
+	// answersWithin is how long another node's report that its disk answers counts. If that disk had
+	// begun to stall with this one, a newer report would say so.
 	answersWithin = 500 * time.Millisecond
-	// wellAfter is how long all operations must have been fast, or have found space, before a
-	// stalled or full disk counts as well again.
+	// wellAfter is how long all operations must have been fast, or must have found space, before a
+	// stalled or full disk counts as healthy again.
 	wellAfter = 5 * time.Second
 	// diskEvery is the interval of these checks.
 	diskEvery = 100 * time.Millisecond
@@ -37,8 +37,8 @@ const (
 
 // DiskState is the condition of a store's disk.
 type DiskState struct {
-	// Stalled: operations do not return. Full: there is no room for more data. Slow: each write
-	// takes long. Late: a write took long a moment ago, or is still running.
+	// Stalled: operations do not return. Full: there is no room for more data. Slow: most writes take
+	// long. Late: a write took long a moment ago, or is taking long now.
 	Stalled, Full, Slow, Late bool
 }
 
@@ -55,13 +55,13 @@ type disk struct {
 	lateAt time.Time // time of the last late operation
 	looked time.Time // time of the last check
 	since  time.Time // operations before it do not count
-	// resigned counts how often this stall made the store give up its leaderships; resignAt is the
-	// time of the next.
+	// resigned counts how often the store has given up its leaderships during this stall. resignAt is
+	// when it does so next.
 	resigned int
 	resignAt time.Time
 }
 
-// answers records that the disk answers; stalls returns the channel that the next stall closes.
+// answers records that the disk answers. From then on stalls returns a channel that the next stall closes.
 func (d *disk) answers() {
 	c := make(chan struct{})
 	d.stall.Store(&c)
@@ -92,8 +92,8 @@ func (s *Store) watchDisk() {
 	}
 }
 
-// resign transfers the store's leaderships to other stores. The ranges need not wait for the end of
-// the support for this store, which other stores of the node may keep alive.
+// resign transfers the store's leaderships to other stores. Otherwise their ranges would wait until the
+// support for this store ends, which other stores of the node may keep up.
 func (s *Store) resign(now time.Time) {
 	d := &s.disk
 	for _, r := range s.all() {
@@ -103,8 +103,8 @@ func (s *Store) resign(now time.Time) {
 	d.resigned = min(d.resigned+1, 10)
 }
 
-// fair returns the part of an operation's duration that counts: the time since this process last
-// stood still because of a signal or for want of a processor. A late call of the watch shows that.
+// fair returns the part of an operation's duration that counts: the time since this process last stood
+// still, stopped by a signal or without a processor. A late call of watchDisk shows that it did.
 func (d *disk) fair(now time.Time, took time.Duration) time.Duration {
 	if !d.looked.IsZero() && now.Sub(d.looked) > diskEvery+StallAfter/4 {
 		d.since = now
@@ -117,8 +117,8 @@ func (d *disk) fair(now time.Time, took time.Duration) time.Duration {
 	return min(took, now.Sub(d.since))
 }
 
-// stallsAt returns the duration after which the disk counts as stalled; oldest is the age of the
-// oldest running operation.
+// stallsAt returns the duration after which the disk counts as stalled. oldest is the age of the oldest
+// running operation.
 func (s *Store) stallsAt(oldest time.Duration) time.Duration {
 	if f := s.net.OthersAnswer; oldest > StallAloneAfter && f != nil && f(s.Identity().Store, answersWithin) {
 		return StallAloneAfter

@@ -8,17 +8,17 @@ import (
 )
 
 const (
-	// maxCampaigns bounds the replicas of a store that campaign at a time; maxIdleCampaigns bounds
-	// those of ranges that nobody waits for. An election is a few messages and syncs of the log,
-	// which elections of many ranges share. So more at once would be no faster, and would keep the
+	// maxCampaigns bounds the replicas of a store that campaign at a time. maxIdleCampaigns bounds those
+	// of ranges whose leader nobody waits for. An election takes a few messages and syncs of the log,
+	// which the elections of many ranges share. More at a time would not be faster, and would take the
 	// processor from requests.
 	maxCampaigns     = 256
 	maxIdleCampaigns = 64
 	// campaignFor is the time after which a replica no longer counts as campaigning.
 	campaignFor = 2 * time.Second
-	// rankDelay is how long a replica waits for each candidate that ranks before it if somebody
-	// waits for the leader. idleRankDelay applies if nobody does: the other candidate may have
-	// thousands of ranges to go through first.
+	// rankDelay is how long a replica waits for each candidate that ranks before it, if somebody waits for
+	// the leader. If nobody does it is idleRankDelay, since the other candidate's store may have thousands
+	// of ranges to go through first.
 	rankDelay     = 400 * time.Millisecond
 	idleRankDelay = 2 * time.Second
 	// recheckEvery is the interval at which a replica without a supporting majority is
@@ -26,10 +26,10 @@ const (
 	recheckEvery = 500 * time.Millisecond
 )
 
-// elections are the candidates: replicas whose ranges need leaders. It implements
+// elections is the queue of the candidates: replicas whose ranges need leaders. It implements
 // replica.Elections. Queued replicas are quiesced and cost nothing.
 type elections struct {
-	mayVote func() bool // nil: yes
+	mayVote func() bool // may be nil
 
 	mu          sync.Mutex
 	byID        map[*replica.Replica]*candidate // in the queue
@@ -107,8 +107,8 @@ func (e *elections) leave(r *replica.Replica) {
 	}
 }
 
-// tick moves the candidates whose delay has passed into the queues, and drops campaigns that take
-// too long.
+// tick moves the candidates whose delay has passed to awaited or idle, and drops campaigns that take too
+// long.
 func (e *elections) tick() {
 	now := time.Now()
 	var late []*replica.Replica
@@ -154,7 +154,7 @@ func (e *elections) startCampaigns() {
 	}
 }
 
-// next returns the next replica to campaign; nil if there is none.
+// next returns the next replica to campaign, or nil if there is none.
 func (e *elections) next() *replica.Replica {
 	e.mu.Lock()
 	defer e.mu.Unlock()

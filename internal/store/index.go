@@ -13,12 +13,12 @@ import (
 // indexParts is the number of parts of the replica map, a power of two.
 const indexParts = 256
 
-// index finds replicas. Readers take no lock, because parts of the map and the list are replaced
-// rather than changed. The parts keep it cheap to add one replica to thousands.
+// index finds replicas. Readers take no lock: a change replaces the list and a part of the map. Since the
+// map has parts, a change is cheap even with thousands of replicas.
 type index struct {
 	byID   [indexParts]atomic.Pointer[map[kvpb.RangeID]*replica.Replica]
 	n      atomic.Int64
-	sorted atomic.Pointer[[]*replica.Replica] // replicas with data by start key; replaced, never changed
+	sorted atomic.Pointer[[]*replica.Replica] // the replicas with data, by start key
 }
 
 func (x *index) part(id kvpb.RangeID) *atomic.Pointer[map[kvpb.RangeID]*replica.Replica] {
@@ -32,7 +32,7 @@ func (x *index) get(id kvpb.RangeID) *replica.Replica {
 	return nil
 }
 
-// set replaces the replica of a range, nil for none, and returns the previous one. The caller holds
+// set replaces the replica of a range, where nil is none, and returns the previous one. The caller holds
 // Store.mu.
 func (x *index) set(id kvpb.RangeID, r *replica.Replica) (old *replica.Replica) {
 	p := x.part(id)
@@ -121,7 +121,7 @@ func without(list []*replica.Replica, r *replica.Replica) []*replica.Replica {
 
 func startsBefore(r *replica.Replica, key []byte) int { return bytes.Compare(r.Desc().StartKey, key) }
 
-// change applies fn to the index and sorts it anew, which takes a while if there are many ranges.
+// change applies fn to a copy of the index and sorts it, which takes a while if there are many ranges.
 func (s *Store) change(fn func(map[kvpb.RangeID]*replica.Replica)) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -155,7 +155,7 @@ func (s *Store) Lookup(key []byte) (kvpb.Sender, *kvpb.RangeDescriptor, error) {
 	return r, r.Desc(), nil
 }
 
-// find returns the replica whose range holds key; nil if there is none here.
+// find returns the replica whose range holds key, or nil if there is none here.
 func (s *Store) find(key []byte) *replica.Replica {
 	all := s.Replicas()
 	lo, hi := 0, len(all)

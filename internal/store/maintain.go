@@ -15,28 +15,27 @@ import (
 // Intervals and limits of background work.
 const (
 	maintainEvery = time.Second
-	// maxKeptEntries bounds the log entries that a leader retains for followers that are behind.
+	// maxKeptEntries bounds the log entries that a leader keeps for followers that are behind.
 	maxKeptEntries = 20000
-	// keptTailBytes is the size of the end of each range's log that is retained although it is in
-	// the durable state; keptTailsBytes bounds the total. A follower that was away for a while gets
-	// these entries from any leader and needs no snapshot.
+	// Each range keeps the last keptTailBytes of its log, although they are in the durable state, and
+	// all ranges together keptTailsBytes. A follower that was away for a while gets these entries from
+	// any leader and needs no snapshot.
 	keptTailBytes  = 1 << 20
 	keptTailsBytes = 32 << 20
-	// maxKeptLog is the size of the whole log beyond which nothing is retained for followers.
+	// maxKeptLog is the size from which the log keeps nothing for followers.
 	maxKeptLog = 512 << 20
-	// maxKeptForSnapshot bounds the log entries retained for a snapshot that is being sent.
+	// maxKeptForSnapshot bounds the log entries that are kept for a snapshot that is being sent.
 	maxKeptForSnapshot = 1000000
-	// maxLogBacklog is the size of log that starts a flush. It bounds the replay after a crash.
+	// maxLogBacklog is the backlog that starts a flush. It bounds the replay after a crash.
 	maxLogBacklog = 256 << 20
-	// flushIdleAfter is the time after which a store that has written little flushes, so that a
-	// restart has nothing to replay.
+	// flushIdleAfter is the time after which a store that has written little flushes, so that a restart
+	// has nothing to replay.
 	flushIdleAfter = time.Minute
-	// A store that writes less than shrinkBelow to its log within shrinkAfter releases the disk
-	// space that the log reserves.
+	// A store that writes less than shrinkBelow to its log within shrinkAfter releases the disk space
+	// that the log has reserved.
 	shrinkAfter = 30 * time.Second
 	shrinkBelow = 8 << 20
-	// collectFraction determines the interval of garbage collection in a range: TTL /
-	// collectFraction.
+	// The garbage of a range is collected every TTL / collectFraction.
 	collectFraction = 10
 	// collectTick bounds the interval between checks for ranges whose collection is due.
 	collectTick = 10 * time.Second
@@ -50,7 +49,7 @@ type maintenance struct {
 	lastTrim  time.Time
 	written   int64 // bytes of log at the last flush
 	entries   int64 // entries at the last flush that began here
-	// counted is the log's total at countedAt; lowWrites: the interval before had few writes.
+	// counted is the log's total at countedAt. lowWrites says that few were written in the interval before.
 	counted   int64
 	countedAt time.Time
 	lowWrites bool
@@ -100,7 +99,7 @@ func (m *maintenance) shrinkLog() {
 	}
 }
 
-// truncateLog truncates every range's log below the durable state, but for entries that followers
+// truncateLog truncates the log of every range up to the durable state, except for entries that followers
 // may need.
 func (m *maintenance) truncateLog() {
 	m.written = m.s.log.Stats().BytesWritten
@@ -134,8 +133,8 @@ func (m *maintenance) truncateLog() {
 	}
 }
 
-// droppable returns the mark below which the log of one of n ranges may be truncated, given its
-// durable state; false if nothing may.
+// droppable returns the mark up to which the log of one of n ranges may be truncated, given its durable
+// state at. It returns false if nothing may be.
 func (m *maintenance) droppable(r *replica.Replica, at raftlog.Mark, n int) (raftlog.Mark, bool) {
 	if from, ok := r.SnapshotFrom(); ok && from < at.Index && at.Index-from < maxKeptForSnapshot {
 		return at, false
@@ -155,8 +154,8 @@ func (m *maintenance) droppable(r *replica.Replica, at raftlog.Mark, n int) (raf
 	return at, true
 }
 
-// collectLoop runs garbage collection until the store is closed. It has a goroutine of its own,
-// since its commands wait for quorums.
+// collectLoop runs garbage collection until the store is closed. It has a goroutine of its own because its
+// commands wait for quorums.
 func (s *Store) collectLoop() {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()

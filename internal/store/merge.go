@@ -18,10 +18,10 @@ const maxForwards = 1 << 14
 // removedReplicas are the replicas of this store that were removed, or subsumed in a merge.
 type removedReplicas struct {
 	mu sync.Mutex
-	// logs are those of replicas whose end is not durable in the engine yet. After a crash they are
-	// needed to repeat the merges, and for the votes of removed replicas.
+	// logs are those of replicas whose end is not durable in the engine yet. After a crash they serve to
+	// repeat the merges, and hold the votes of removed replicas.
 	logs map[kvpb.RangeID]obsoleteLog
-	// forward has the replica that subsumed a range.
+	// forward is the replica that has subsumed a range.
 	forward map[kvpb.RangeID]*replica.Replica
 	order   []kvpb.RangeID
 }
@@ -42,8 +42,8 @@ func (a *removedReplicas) await(r *replica.Replica) {
 	a.logs[r.RangeID()] = obsoleteLog{replica: r.ReplicaID()}
 }
 
-// awaits reports whether the log of an earlier replica of a range is still to be removed, and
-// whether this is the first call to ask so.
+// awaits reports whether the log of an earlier replica of a range is still to be removed, and whether this is
+// the first call that asks.
 func (a *removedReplicas) awaits(id kvpb.RangeID) (waits, first bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -105,9 +105,9 @@ func (m *maintenance) destroyLogs() {
 	a.mu.Unlock()
 	for id, d := range logs {
 		if r, ok := s.Replica(id); ok && r.ReplicaID() == d.replica {
-			continue // a split that came late here has made the replica again: its next end counts
+			continue // a late split has created the replica again: its next end counts
 		}
-		// A replica of the range that was here before may have left a tombstone too.
+		// An earlier replica of the range may have left a tombstone too.
 		floor, err := tombstoneOf(m.durable, id)
 		durable := floor > d.replica
 		if err == nil && durable {
@@ -124,8 +124,8 @@ func (m *maintenance) destroyLogs() {
 	}
 }
 
-// destroyOrphans removes the logs of removed replicas that a crash has left. It runs at the start,
-// when everything in the engine is durable.
+// destroyOrphans removes the logs of removed replicas that a crash has left behind. It runs at the start, when
+// everything in the engine is durable.
 func (s *Store) destroyOrphans() error {
 	for _, g := range s.log.Groups() {
 		id := kvpb.RangeID(g)
@@ -145,8 +145,8 @@ func (s *Store) destroyOrphans() error {
 	return nil
 }
 
-// answerGone notifies a replica whose range was subsumed here. A replica that missed the merge has
-// no other way to learn of it.
+// answerGone notifies a replica whose range was subsumed here. A replica that has missed the merge has no
+// other way to learn of it.
 func (s *Store) answerGone(e *envelope) {
 	if floor, err := s.tombstone(e.id); err != nil || floor != apply.MergedAway {
 		return
@@ -155,12 +155,12 @@ func (s *Store) answerGone(e *envelope) {
 	s.net.Transport.Send(e.from.Node, MethodGone, gone(d, e.from))
 }
 
-// mayBeSubsumed reports whether a merge that takes replica r's range in may still be applied here. It
-// would need r and its log. Before a merge takes effect anywhere, every member's log has the freeze of
-// the range (rangestate, invariant 5), and it takes effect only in place of the left range's generation
-// that the freeze names.
+// mayBeSubsumed reports whether a merge that subsumes the range of r may still be applied here, which would
+// need r and its log. Before a merge takes effect anywhere, the logs of all members have the freeze of the
+// range (rangestate, invariant 5), and the merge takes effect only on the generation of the left range that
+// the freeze names.
 func (s *Store) mayBeSubsumed(r *replica.Replica) (bool, error) {
-	// The log first: what is applied meanwhile is in the descriptor afterwards.
+	// The log comes first: what is applied meanwhile is in the descriptor afterwards.
 	frozen, err := s.unappliedFreezes(r)
 	if err != nil {
 		return false, err
@@ -203,5 +203,5 @@ func (s *Store) unappliedFreezes(r *replica.Replica) (found []*kvpb.RangeDescrip
 	return found, nil
 }
 
-// At returns the replica whose range holds key; nil if there is none here.
+// At returns the replica whose range holds key, or nil if there is none here.
 func (s *Store) At(key []byte) *replica.Replica { return s.find(key) }

@@ -21,8 +21,8 @@ const (
 	MethodRaft     = rpc.MethodRaft // one-way: a raft message
 	MethodGone     = rpc.MethodGone // one-way: the receiver's replica was removed
 	MethodSnapshot = rpc.MethodSnapshot
-	// MethodClosed and MethodAskClosed are one-way: the sender's closed timestamps, and a request
-	// to send all of them again.
+	// MethodClosed and MethodAskClosed are one-way: the sender's closed timestamps, and the request to
+	// send all of them again.
 	MethodClosed    = rpc.MethodClosed
 	MethodAskClosed = rpc.MethodAskClosed
 )
@@ -30,16 +30,15 @@ const (
 // messageVersion is the version of the format of these messages.
 const messageVersion = 1
 
-// Network connects a store with the others. The zero Network is that of a node by itself.
+// Network connects a store with the others. The zero Network is that of a single node.
 type Network struct {
 	Transport rpc.Transport
 	Support   replica.Support
-	// OnLeader is called for replicas here that begin to lead, OnDescriptor for changed
-	// descriptors.
+	// OnLeader is called when a replica here begins to lead, OnDescriptor when its descriptor changes.
 	OnLeader     func(*replica.Replica)
 	OnDescriptor func(*replica.Replica)
-	// OthersAnswer reports whether most stores but s have disks that answer in time, by reports of
-	// their nodes from the last d; nil: there are no reports.
+	// OthersAnswer reports whether the disks of most stores other than s answer in time, according to
+	// reports of their nodes that are no older than d. It is nil without such reports.
 	OthersAnswer func(s kvpb.StoreID, d time.Duration) bool
 }
 
@@ -99,7 +98,7 @@ func (s *Store) deps() replica.Deps {
 	}
 }
 
-// noteLeader handles a replica's beginning to lead.
+// noteLeader is called when a replica begins to lead.
 func (s *Store) noteLeader(r *replica.Replica) {
 	s.closing.lead(r)
 	if s.net.OnLeader != nil {
@@ -112,7 +111,7 @@ type envelope struct {
 	id       kvpb.RangeID
 	from, to kvpb.ReplicaDescriptor
 	start    []byte // the range's first key
-	epoch    int64  // of the support that the sending store gives the receiving node
+	epoch    int64  // of the support that the sending store gives to the receiving node
 	raft     []byte
 }
 
@@ -209,7 +208,7 @@ func (s *Store) step(r *replica.Replica, e *envelope, m *pb.Message) {
 	r.Step(m, e.from, e.epoch)
 }
 
-// gone encodes the notice that a replica was removed from its range.
+// gone encodes the message to a replica that was removed from its range.
 func gone(d *kvpb.RangeDescriptor, to kvpb.ReplicaDescriptor) []byte {
 	e := envelope{id: d.RangeID, to: to, raft: apply.EncodeDescriptor(d)}
 	return e.encode()

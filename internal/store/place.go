@@ -12,15 +12,15 @@ import (
 	"github.com/lichendb/lichen/internal/storage"
 )
 
-// PlaceEvery is the interval at which a store checks that its files are still in place. Open files
-// would go on accepting writes that no start could find.
+// PlaceEvery is the interval at which a store checks that its files are still in place. Removed files that
+// are open still accept writes, which no start would find.
 const PlaceEvery = 2 * time.Second
 
-// placed are the files and directories of a store that stay the same while it is open. Of the raft
-// log only the segment in use is checked (raftlog.CheckPlace).
+// placed are the files and directories that stay the same while a store is open. Of the raft log, only the
+// segment in use is checked (raftlog.CheckPlace).
 var placed = []string{"", clockFileName, storage.VersionFile, "LOCK", "state", "state/LOCK", "raftlog", "raftlog/LOCK"}
 
-// place is a file of a store as it was when the store was opened.
+// place is a file of a store, as it was when the store was opened.
 type place struct {
 	path string
 	was  fs.FileInfo
@@ -53,8 +53,8 @@ func (e *MisplacedError) Error() string {
 // Unwrap returns the cause.
 func (e *MisplacedError) Unwrap() error { return e.Err }
 
-// explainMisplaced wraps a store's OnFatal: if a file was not found and the store's files are gone,
-// that becomes the error. Other errors pass unchanged, since the disk may no longer answer.
+// explainMisplaced wraps a store's OnFatal: if a file was not found because the store's files are gone, the
+// error says so. It passes other errors on without a check, since the disk may no longer answer.
 func (s *Store) explainMisplaced(fatal func(error)) func(error) {
 	if fatal == nil {
 		return nil

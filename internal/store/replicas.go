@@ -18,12 +18,11 @@ import (
 	"github.com/lichendb/lichen/internal/storage"
 )
 
-// maxCreations bounds the messages that wait for the creation of a replica; raft resends dropped
-// ones.
+// maxCreations bounds the messages that wait for the creation of a replica. Raft sends dropped messages again.
 const maxCreations = 64
 
-// createFor creates a replica for a message and passes it the message. It does so in the
-// background: the caller reads messages and must not wait for a disk.
+// createFor creates a replica for a message and passes it the message, in the background: the caller reads
+// messages from the network and must not wait for a disk.
 func (s *Store) createFor(e envelope, m *pb.Message) {
 	if s.creations.Add(1) > maxCreations || s.closed() {
 		s.creations.Add(-1)
@@ -43,8 +42,8 @@ func (s *Store) createFor(e envelope, m *pb.Message) {
 	})
 }
 
-// replicaFor returns the replica that a message is for; nil if there is none. create: one may have
-// to be created, which create decides.
+// replicaFor returns the replica that a message is for, or nil if there is none. create says that one may have
+// to be created, which Store.create decides.
 func (s *Store) replicaFor(e *envelope) (r *replica.Replica, create bool) {
 	if r, ok := s.Replica(e.id); ok {
 		switch {
@@ -59,9 +58,8 @@ func (s *Store) replicaFor(e *envelope) (r *replica.Replica, create bool) {
 	return nil, s.find(e.start) == nil
 }
 
-// create creates the replica that a message is for, without data. It returns nil if this store once
-// had a later replica of the range, or if another range here has its keys: then a split is still to
-// be applied.
+// create creates the replica that a message is for, without data. It returns nil if this store has had a
+// later replica of the range, or if another range here has its keys, since a split is not applied here yet.
 func (s *Store) create(e *envelope) (*replica.Replica, error) {
 	s.creating.Lock()
 	defer s.creating.Unlock()
@@ -107,7 +105,7 @@ func (s *Store) create(e *envelope) (*replica.Replica, error) {
 // tombstone returns the lowest replica id that a range may still get here.
 func (s *Store) tombstone(id kvpb.RangeID) (kvpb.ReplicaID, error) { return tombstoneOf(s.eng, id) }
 
-// tombstoneOf is tombstone on a reader: the engine, or its durable state.
+// tombstoneOf is tombstone in the state that a reader sees.
 func tombstoneOf(r storage.Reader, id kvpb.RangeID) (kvpb.ReplicaID, error) {
 	p, ok, err := r.GetUnversioned(keys.RangeTombstone(uint64(id)), nil)
 	if err != nil || !ok {
@@ -120,15 +118,14 @@ func tombstoneOf(r storage.Reader, id kvpb.RangeID) (kvpb.ReplicaID, error) {
 	return kvpb.ReplicaID(n), nil
 }
 
-// remove removes a replica that is no longer part of its range. Its log is removed after the next
-// flush, when the tombstone is durable (destroyLogs): a flush per replica would be too slow when
-// many move away. A crash before that brings the replica back; it is then notified of its removal
-// again.
+// remove removes a replica that is no longer part of its range. destroyLogs removes its log after the next
+// flush, when the tombstone is durable: a flush for each replica would be too slow when many move away. A
+// crash before that brings the replica back, which then learns of its removal again.
 func (s *Store) remove(r *replica.Replica, next kvpb.ReplicaID) {
 	if !s.markRemoving(r.RangeID(), true) {
 		return
 	}
-	// A caller may have looked r up a while ago: its keys may be another replica's by now.
+	// The caller may have looked r up a while ago: another replica may have its keys by now.
 	if present, ok := s.Replica(r.RangeID()); !ok || present != r || r.Gone() {
 		s.markRemoving(r.RangeID(), false)
 		return
@@ -156,7 +153,7 @@ func (s *Store) remove(r *replica.Replica, next kvpb.ReplicaID) {
 	}()
 }
 
-// bury removes a replica's data from the engine except for the range's data, and writes its
+// bury removes the local data of a replica from the engine, but not the keys of its range, and writes its
 // tombstone.
 func bury(b *storage.Batch, id kvpb.RangeID, next kvpb.ReplicaID) error {
 	local := keys.RangeLocalSpan(uint64(id))
@@ -190,9 +187,9 @@ func (s *Store) markRemoving(id kvpb.RangeID, on bool) bool {
 	return was != on
 }
 
-// Superseded handles a descriptor that may be newer than that of replica r: a descriptor of its
-// range, or of another range that now has its first key. If r is not part of it, it is removed, unless
-// the merge that ended its range is still to be applied here.
+// Superseded compares replica r with a descriptor that may be newer than its own: that of its range, or of
+// the range that now has its first key. It removes r if r is not part of that range, unless the merge that
+// ended its own range may still be applied here (invariant S5).
 func (s *Store) Superseded(r *replica.Replica, d *kvpb.RangeDescriptor) {
 	next := d.NextReplicaID
 	if d.RangeID != r.RangeID() {
@@ -208,7 +205,7 @@ func (s *Store) Superseded(r *replica.Replica, d *kvpb.RangeDescriptor) {
 	}
 	if next == apply.MergedAway {
 		pending, err := s.mayBeSubsumed(r)
-		if err != nil && !errors.Is(err, raftlog.ErrCompacted) { // truncated meanwhile: the next notice is in time
+		if err != nil && !errors.Is(err, raftlog.ErrCompacted) { // truncated meanwhile: a later descriptor will do
 			s.opts.Logger.Error("the merge of a replica's range", "range", r.RangeID(), "err", err)
 		}
 		if err != nil || pending {
@@ -218,8 +215,8 @@ func (s *Store) Superseded(r *replica.Replica, d *kvpb.RangeDescriptor) {
 	s.remove(r, next)
 }
 
-// noteDescriptor handles a change of a range's descriptor: it updates the index and removes
-// replicas.
+// noteDescriptor handles a change of a range's descriptor: it updates the index, and removes the replica if it
+// is no longer part of the range.
 func (s *Store) noteDescriptor(r *replica.Replica, old *kvpb.RangeDescriptor) {
 	d := r.Desc()
 	if len(old.EndKey) == 0 || !bytes.Equal(old.StartKey, d.StartKey) {
@@ -241,9 +238,8 @@ func (s *Store) noteDescriptor(r *replica.Replica, old *kvpb.RangeDescriptor) {
 	}
 }
 
-// prepareSplit creates the log of a new range before its state is in the engine, atomically with
-// the write left to the log of the range that is split. After a crash the log may exist already and
-// have votes.
+// prepareSplit creates the log of a split's right half before the right half is in the engine, atomically with
+// a write to the log of the left half. After a crash the log may already exist and hold votes.
 func (s *Store) prepareSplit(right *kvpb.RangeDescriptor, left raftlog.Write) error {
 	rep, ok := right.Replica(s.Identity().Store)
 	if !ok {
@@ -252,8 +248,8 @@ func (s *Store) prepareSplit(right *kvpb.RangeDescriptor, left raftlog.Write) er
 	s.creating.Lock()
 	defer s.creating.Unlock()
 	if r, ok := s.Replica(right.RangeID); ok {
-		// A message of the new range arrived before the split was applied here and created a
-		// replica without data. The split's replica takes over its place and log.
+		// A message for the new range has arrived before the split was applied here, and has created a
+		// replica without data. The split's replica takes its place and its log.
 		r.Stop()
 		must.True(!r.Initialized(), "S6: range %d has data here before it is split off", right.RangeID)
 		s.change(func(m map[kvpb.RangeID]*replica.Replica) { delete(m, right.RangeID) })
@@ -268,7 +264,7 @@ func (s *Store) prepareSplit(right *kvpb.RangeDescriptor, left raftlog.Write) er
 	return s.log.Append([]raftlog.Write{newLog(right.RangeID, rep.Replica, st.HardState), left})
 }
 
-// split creates the replica of a range that a split made.
+// split creates the replica of a split's right half.
 func (s *Store) split(_ *replica.Replica, right *kvpb.RangeDescriptor) (*replica.Replica, error) {
 	rep, ok := right.Replica(s.Identity().Store)
 	if !ok {

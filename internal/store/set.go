@@ -18,8 +18,8 @@ import (
 	"github.com/lichendb/lichen/internal/storage"
 )
 
-// Set is all stores of a node. They share the block cache, the waits-for graph and the node's
-// clock. For a node with one store it adds no cost.
+// Set is all stores of a node. They share the block cache, the waits-for graph and the node's clock. A node
+// with one store pays nothing for it.
 type Set struct {
 	stores []*Store // in the order of the directories
 	first  *Store   // its identity is the node's
@@ -58,7 +58,7 @@ func OpenSet(o Options, dirs ...string) (*Set, error) {
 	return set, nil
 }
 
-// shared is the state that several stores of a node share.
+// shared is what several stores of a node share.
 type shared struct {
 	cache    *storage.Cache
 	versions int64 // bytes per store for the newest versions
@@ -124,8 +124,8 @@ func (s *Set) abandon() error {
 	return errors.Join(errs...)
 }
 
-// boundPoll is the interval at which the clock, while it waits for its bound to become durable,
-// checks whether the disk is stalled.
+// boundPoll is the interval at which the clock checks whether disks are stalled, while it waits for its bound
+// to become durable.
 const boundPoll = 50 * time.Millisecond
 
 // boundWriter writes the clock's bound to one store.
@@ -150,8 +150,8 @@ func (w *boundWriter) write(bound int64, done chan<- error) bool {
 	return true
 }
 
-// persistClock makes a bound of the clock durable in every store whose disk answers, and in at
-// least one (invariant S3). The next start uses the highest bound.
+// persistClock makes a bound of the clock durable in every store whose disk answers, and in at least one
+// (invariant S3). The next start uses the highest bound.
 func (s *Set) persistClock(bound int64) error {
 	done := make(chan error, len(s.bounds))
 	poll := time.NewTicker(boundPoll)
@@ -252,8 +252,8 @@ func (s *Set) AllStalled() bool {
 	return !slices.ContainsFunc(s.stores, func(st *Store) bool { return !st.Disk().Stalled })
 }
 
-// Replica returns the node's replica of a range. While a replica moves between disks there are two;
-// then it returns the leader, or else the one with the newer descriptor.
+// Replica returns the node's replica of a range. While a replica moves between disks there are two. Then it
+// returns the leader, or else the one with the newer descriptor.
 func (s *Set) Replica(id kvpb.RangeID) (*replica.Replica, bool) {
 	r := s.stores[0].index.get(id)
 	for _, st := range s.stores[1:] {
@@ -310,7 +310,7 @@ func (s *Set) Of(r *replica.Replica) *Store {
 	return s.stores[0]
 }
 
-// At returns the replica whose range holds key; nil if there is none here.
+// At returns the replica whose range holds key, or nil if there is none here.
 func (s *Set) At(key []byte) *replica.Replica {
 	var found *replica.Replica
 	for _, st := range s.stores {
@@ -409,7 +409,7 @@ func (s *Set) receiveAskClosed(from kvpb.NodeID, msg []byte) {
 	}
 }
 
-// addressee returns the store that a message is for; nil if it is not here.
+// addressee returns the store that a message is for, or nil if it is not here.
 func (s *Set) addressee(msg []byte) *Store {
 	if id, ok := addressedTo(msg); ok {
 		for _, st := range s.stores {

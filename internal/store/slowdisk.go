@@ -9,21 +9,21 @@ import (
 const (
 	// DefaultSlowSync is the duration from which a write to the log with its sync counts as slow.
 	DefaultSlowSync = 100 * time.Millisecond
-	// slowBytesPerSecond is the expected rate of a disk. The time that a large write takes at this
-	// rate is allowed in addition.
+	// slowBytesPerSecond is the expected rate of a disk. A write may take the time of its bytes at this rate
+	// in addition.
 	slowBytesPerSecond = 16 << 20
 	// A disk is slow if more than half of the operations that ended in the last slowWindow, and at
 	// least leastSlow, were slow.
 	slowWindow = 2 * time.Second
 	leastSlow  = 2
-	// slowFor is how long a disk that was slow still counts as slow. Otherwise leaderships would
-	// move to and fro with each pause.
+	// slowFor is how long a disk that was slow still counts as slow. Otherwise leaderships would move back
+	// and forth with each pause.
 	slowFor = 20 * time.Second
 )
 
 // diskPace measures how fast the disk writes the log.
 type diskPace struct {
-	limit       atomic.Int64 // duration from which a sync is slow; 0: none is
+	limit       atomic.Int64 // duration from which a sync is slow, 0 if none is
 	syncs, late atomic.Int64 // finished syncs, and the slow ones among them
 	slow        atomic.Bool
 
@@ -42,7 +42,7 @@ func (p *diskPace) synced(took time.Duration, bytes int) {
 	}
 }
 
-// judge evaluates the window. It reports whether the result has changed.
+// judge decides whether the disk is slow. It reports whether that has changed.
 func (p *diskPace) judge(now time.Time) bool {
 	first := &p.samples[p.next]
 	syncs, late := p.syncs.Load(), p.late.Load()
@@ -55,8 +55,7 @@ func (p *diskPace) judge(now time.Time) bool {
 	return p.slow.Swap(slow) != slow
 }
 
-// forget begins a new window: this process stood still, so its durations say nothing about the
-// disk.
+// forget begins a new window: this process stood still, so the durations say nothing about the disk.
 func (p *diskPace) forget() {
 	syncs, late := p.syncs.Load(), p.late.Load()
 	for i := range p.samples {
@@ -64,5 +63,5 @@ func (p *diskPace) forget() {
 	}
 }
 
-// SetSlowSync sets the duration from which a write to the log counts as slow; 0: none does.
+// SetSlowSync sets the duration from which a write to the log counts as slow. With 0 none does.
 func (s *Store) SetSlowSync(d time.Duration) { s.disk.pace.limit.Store(int64(d)) }

@@ -26,8 +26,8 @@ import (
 type SnapshotLimits struct {
 	// BytesPerSecond bounds the rate of all outgoing snapshots together.
 	BytesPerSecond int64
-	// ChunkBytes is the approximate size of a chunk, and so of the memory that a snapshot takes at
-	// each end.
+	// ChunkBytes is the approximate size of a chunk, and so of the memory that a snapshot takes at each
+	// end.
 	ChunkBytes int
 	// Outgoing and Incoming bound the concurrent snapshots in each direction.
 	Outgoing, Incoming int
@@ -87,7 +87,7 @@ type snapshots struct {
 // pace limits the rate of sent bytes.
 type pace struct {
 	mu   sync.Mutex
-	next time.Time // when everything so far is due
+	next time.Time // when all bytes so far have been paid for
 }
 
 // wait returns when n more bytes may be sent.

@@ -25,9 +25,9 @@ import (
 	"github.com/lichendb/lichen/internal/workers"
 )
 
-// maxWorkers bounds the goroutines that process raft groups. Most of them wait for the log, and one
-// sync serves all that wait. When a node dies, thousands of groups elect leaders, and fewer syncs
-// end that sooner.
+// maxWorkers bounds the goroutines that process raft groups. It is high because most of them wait for the
+// log, and one sync serves all that wait. When a node dies, thousands of groups elect leaders, and the fewer
+// syncs they need the sooner they are done.
 const maxWorkers = 512
 
 // Options configure a store. FS, Dir and Clock are required.
@@ -38,26 +38,24 @@ type Options struct {
 	// CacheBytes is the size of the block cache, MemTableBytes that of one memtable.
 	CacheBytes    int64
 	MemTableBytes int
-	// Values accounts for the large values that reads return; nil: nobody does.
+	// Values accounts for the large values that reads return. It may be nil.
 	Values *quota.Values
 	// SegmentBytes is the size of a log segment.
 	SegmentBytes int64
-	// LogCacheBytes bounds the log entries cached in memory; zero means raftlog.DefaultCacheBytes.
+	// LogCacheBytes bounds the log entries cached in memory. Zero means raftlog.DefaultCacheBytes.
 	LogCacheBytes int64
-	// LongWriteBytes bounds the long writes on their way through raft; zero means
-	// raftgroup.DefaultLongWrites.
+	// LongWriteBytes bounds the long writes in flight. Zero means raftgroup.DefaultLongWrites.
 	LongWriteBytes int64
-	// GCTTL is how long old versions stay readable; zero means DefaultGCTTL.
+	// GCTTL is how long old versions stay readable. Zero means DefaultGCTTL.
 	GCTTL time.Duration
-	// TTL returns how long old versions of the keys in [start, end) stay readable; nil means GCTTL.
+	// TTL returns how long old versions of the keys in [start, end) stay readable. nil means GCTTL.
 	TTL func(start, end []byte) time.Duration
-	// ClosedLag is the lag of closed timestamps; zero means kvpb.ClosedLag.
+	// ClosedLag is the lag of closed timestamps. Zero means kvpb.ClosedLag.
 	ClosedLag time.Duration
-	// Protected returns the oldest protected timestamp in [start, end), zero if there is none, and
-	// the timestamp asOf which the protections were read; nil: there are no protections.
+	// Protected returns the oldest protected timestamp in [start, end), zero if there is none, and the
+	// timestamp as of which the protections were read. It is nil without protections.
 	Protected func(start, end []byte) (asOf, oldest hlc.Timestamp)
-	// OldestRead returns the oldest timestamp at which an active transaction reads; zero if there
-	// is none.
+	// OldestRead returns the oldest timestamp at which an active transaction reads, zero if there is none.
 	OldestRead func() hlc.Timestamp
 	Logger     *slog.Logger
 	// Bootstrap makes an empty store a cluster of one node. Otherwise an empty store waits for a
@@ -70,7 +68,7 @@ type Options struct {
 	// OnFatal is called when the store can't continue. The process must end.
 	OnFatal func(error)
 
-	shared *shared // state shared with the node's other stores; nil if there are none
+	shared *shared // with the node's other stores, nil if there are none
 }
 
 func (o *Options) closedLag() time.Duration {
@@ -93,7 +91,7 @@ type Store struct {
 	log   *raftlog.Log
 	waits *concurrency.WaitGraph
 	fresh bool
-	// loaded: the index has all replicas of the disk. Messages that arrive earlier are dropped.
+	// loaded says that the index has all replicas of the disk. Messages that arrive earlier are dropped.
 	loaded atomic.Bool
 
 	identity atomic.Pointer[Identity]
@@ -196,8 +194,8 @@ func (s *Store) open() error {
 	return nil
 }
 
-// Start loads the replicas and begins background work. A replica of a range without other voters
-// becomes leader at once, which replays its log.
+// Start loads the replicas and begins background work. The only voter of a range replays its log and leads at
+// once.
 func (s *Store) Start() error {
 	if err := s.loadReplicas(); err != nil {
 		return err

@@ -11,25 +11,24 @@ import (
 
 const (
 	raftTickEvery = 100 * time.Millisecond
-	// recheckRound is the number of ticks in which every quiesced replica is checked once. It is a
-	// safeguard: the events that end quiescence unquiesce the replica themselves.
+	// recheckRound is the number of ticks in which every quiesced replica is checked once. This is a
+	// safeguard, since the events that end quiescence unquiesce the replica themselves.
 	recheckRound = int(time.Minute / raftTickEvery)
 	// trimEvery is the interval at which replicas release memory that they have not used since.
 	trimEvery = 30 * time.Second
-	// heartbeatsPerTick bounds the quiesced leaders that send a heartbeat in one tick to a store
-	// that is back. The store may have restarted and know no leaders, and it answers each
-	// heartbeat.
+	// heartbeatsPerTick bounds the quiesced leaders that send a heartbeat in one tick to a store that is
+	// back. The store needs the heartbeats, since it may have restarted and know no leaders. But it answers
+	// each of them.
 	heartbeatsPerTick = 200
 )
 
-// ticking is the list of replicas whose raft groups are ticked. The others are quiesced: an idle
-// range costs memory only.
+// ticking is the list of replicas whose raft groups are ticked. The others are quiesced: they cost only memory.
 type ticking struct {
 	mu         sync.Mutex
 	unquiesced []*replica.Replica
 	heartbeats []*replica.Replica // leaders with a heartbeat to send
-	// recent are the replicas that were unquiesced since the last call of TakeUnquiesced, perhaps
-	// with repetitions; overflow: there were too many.
+	// recent are the replicas that were unquiesced since the last call of TakeUnquiesced, perhaps with
+	// repetitions. overflow says that there were too many.
 	recent   []*replica.Replica
 	overflow bool
 }
@@ -80,8 +79,8 @@ func (t *ticking) tick() {
 	}
 }
 
-// supportChanges are the stores with which support has begun or ended. The goroutine that reads
-// heartbeats adds to them instead of visiting thousands of replicas itself.
+// supportChanges are the stores with which support has begun or ended. The goroutine that reads heartbeats
+// only adds to them, since thousands of replicas may have to be visited.
 type supportChanges struct {
 	mu     sync.Mutex
 	stores []kvpb.StoreID
