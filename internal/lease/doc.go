@@ -12,11 +12,12 @@
 //     whose leaders have the same supporters.
 //   - Election: when a replica campaigns, and whom it votes for. Rank, Electable: in which order
 //     replicas campaign, and when that is of any use.
+//   - Campaigns: in which order the replicas of a store campaign.
 //   - Candidates, StepDown: whom a leader asks to take its place.
 //   - Gate, Transfer: what keeps requests away while row locks are exported, and the record in
 //     which the next leadership finds them.
 //
-// testdata/leases and testdata/elections tell what happens in which case.
+// Each scenario has a script in testdata/leases, testdata/elections or testdata/campaigns.
 //
 // # Invariants
 //
@@ -63,7 +64,8 @@
 // # Concurrency
 //
 // Lease, Supporters and Gate may be used from any goroutine; nothing here waits for a mutex. An
-// Election belongs to the goroutine that processes the raft group, but for the events that say so.
+// Election belongs to the goroutine that processes the raft group, but for the events that say so. The
+// caller guards Campaigns with a mutex.
 //
 // # Not here
 //

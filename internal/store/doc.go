@@ -9,7 +9,7 @@
 //     set.go: Set, all stores of a node. index.go: from a key to a replica.
 //   - network.go: messages between stores. replicas.go: creation and removal of replicas. merge.go: logs
 //     of merged ranges. snapshot.go, arrival.go: the two ends of a snapshot.
-//   - ticking.go: ticks and quiescence. elections.go: the order of campaigns. closing.go: closed
+//   - ticking.go: ticks and quiescence. elections.go: the campaigns. closing.go: closed
 //     timestamps (package closedts).
 //   - maintain.go: log truncation, garbage collection, flushes.
 //   - disk.go: a full or stalled disk. slowdisk.go: a slow disk. place.go: files that are removed under
@@ -46,8 +46,8 @@
 // the durable state never has two replicas with the same key (ownedDurably;
 // TestSnapshotBehindRemoval).
 //
-// S9. At most maxCampaigns replicas campaign at a time. At most maxIdleCampaigns of them belong to
-// ranges whose leader nobody waits for (elections.next).
+// S9. At most lease.MaxCampaigns replicas campaign at a time. At most lease.MaxIdleCampaigns of them
+// belong to ranges whose leader nobody waits for (lease.Campaigns: start; testdata/campaigns in lease).
 //
 // S10. While a split is applied, each key has a replica here at every moment, so that no other
 // replica of it is created (applyTrigger, add; prepareSplit checks; TestSplitLeavesNoGap).

@@ -13,18 +13,16 @@ import (
 // Tests of several stores lie outside the package, since clustertest imports it. They see these
 // parts of it.
 const (
-	ArrivalTimeout   = arrivalTimeout
-	CollectTick      = collectTick
-	DiskEvery        = diskEvery
-	MaxCampaigns     = maxCampaigns
-	MaxIdleCampaigns = maxIdleCampaigns
-	PartBegin        = partBegin
-	PartChunk        = partChunk
-	PartEnd          = partEnd
-	PartHeader       = partHeader
-	SnapshotDir      = snapshotDir
-	SnapshotVersion  = snapshotVersion
-	WellAfter        = wellAfter
+	ArrivalTimeout  = arrivalTimeout
+	CollectTick     = collectTick
+	DiskEvery       = diskEvery
+	PartBegin       = partBegin
+	PartChunk       = partChunk
+	PartEnd         = partEnd
+	PartHeader      = partHeader
+	SnapshotDir     = snapshotDir
+	SnapshotVersion = snapshotVersion
+	WellAfter       = wellAfter
 )
 
 var ChunkSums = chunkSums
@@ -50,15 +48,12 @@ func (s *Store) SetSupport(to replica.Support) { s.net.Support = to }
 // Tombstone returns the id below which replicas of a range may not come back.
 func (s *Store) Tombstone(id kvpb.RangeID) (kvpb.ReplicaID, error) { return s.tombstone(id) }
 
-// Campaigning counts the replicas that campaign, and those of them that nobody asked for.
-func (s *Store) Campaigning() (all, idle int) {
+// Elections counts the replicas that wait for their turn to campaign, and those that do.
+func (s *Store) Elections() (waiting, campaigning int) {
 	s.elections.mu.Lock()
 	defer s.elections.mu.Unlock()
-	return len(s.elections.campaigning), s.elections.idleNow
+	return s.elections.campaigns.Counts()
 }
-
-// Elections counts the replicas that wait for their turn to campaign, and those that do.
-func (s *Store) Elections() (waiting, campaigning int) { return s.elections.counts() }
 
 // TickElections has those campaign whose turn it is.
 func (s *Store) TickElections() {
