@@ -100,8 +100,8 @@ func TestChecksums(t *testing.T) {
 	})
 }
 
-// TestRest shows that replicas to which nothing happens are not ticked, nor while one
-// of three nodes is gone, and that they wake when they must.
+// TestRest: replicas to which nothing happens are not ticked, not even while one of three nodes is gone, and
+// are ticked again when they must be.
 func TestRest(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := newCluster(t, 3)

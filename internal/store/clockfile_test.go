@@ -10,8 +10,8 @@ import (
 	"github.com/lichendb/lichen/internal/hlc"
 )
 
-// TestClockOnFullDisk: a clock whose log has no room keeps its bound in a file of its own,
-// and a torn slot of that takes back no bound that was acknowledged.
+// TestClockOnFullDisk: a clock whose log has no room keeps its bound in the clock file. A torn slot of that file
+// loses no acknowledged bound.
 func TestClockOnFullDisk(t *testing.T) {
 	disk := fs.NewMem()
 	open := func(now int64) *Store {

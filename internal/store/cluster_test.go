@@ -17,7 +17,7 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// cluster is a cluster with what these tests do beside.
+// cluster is a cluster with the steps of these tests.
 type cluster struct{ *clustertest.Cluster }
 
 func newCluster(t *testing.T, nodes int) *cluster { return &cluster{clustertest.New(t, nodes)} }
@@ -86,8 +86,8 @@ func TestLeaderDies(t *testing.T) {
 	})
 }
 
-// The leader's node starts again while another one is gone, and the leader's replica can't campaign: a
-// follower that supports the node's new incarnation does not take the leader of the old one for alive.
+// The leader's node starts again while another node is gone, and the leader's replica can't campaign. A follower
+// that supports the node's new incarnation does not take the leader of the old incarnation for alive.
 func TestLeaderStartsAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := newCluster(t, 3)
@@ -140,8 +140,8 @@ func TestSplitReplicated(t *testing.T) {
 	})
 }
 
-// A node whose engine is from before the range had other replicas finds them in its
-// log, and does not take itself for the only voter.
+// A node whose engine is from before the range had other replicas finds them in its log, and does not take itself
+// for the only voter.
 func TestRestartBeforeReplication(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := newCluster(t, 3)

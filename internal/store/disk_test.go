@@ -14,8 +14,7 @@ import (
 	"github.com/lichendb/lichen/internal/store"
 )
 
-// A disk whose operations do not return is stalled until they have been fast for a
-// while.
+// A disk whose operations do not return is stalled until they have been fast for a while.
 func TestDiskStalls(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := newCluster(t, 1)
@@ -54,8 +53,7 @@ func TestDiskStalls(t *testing.T) {
 	})
 }
 
-// A full disk refuses writes and serves reads; the store says so, and goes on when
-// there is room.
+// A store on a full disk refuses writes and serves reads. It says so, and continues when there is room again.
 func TestDiskFills(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := newCluster(t, 1)

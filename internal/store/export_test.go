@@ -10,8 +10,7 @@ import (
 	"github.com/lichendb/lichen/internal/replica"
 )
 
-// Tests of several stores lie outside the package, since clustertest imports it. They see these
-// parts of it.
+// Tests of several stores lie outside the package, since clustertest imports it. They need these parts of it.
 const (
 	ArrivalTimeout  = arrivalTimeout
 	CollectTick     = collectTick
@@ -33,7 +32,7 @@ func (s *Store) FS() fs.FS { return s.opts.FS }
 // AdmitWrite fails while the store admits no writes.
 func (s *Store) AdmitWrite() error { return s.admitWrite() }
 
-// All returns all replicas, those that are not initialized among them.
+// All returns all replicas, including those without data.
 func (s *Store) All() []*replica.Replica { return s.all() }
 
 // RemovedLogs counts the logs of replicas that were removed.
@@ -42,26 +41,26 @@ func (s *Store) RemovedLogs() int { return len(s.removed.logs) }
 // DestroyLogs destroys the logs of removed replicas whose end is durable.
 func (s *Store) DestroyLogs() { newMaintenance(s).destroyLogs() }
 
-// SetSupport replaces what the store knows of support, before it starts.
+// SetSupport replaces the state of support, before the store starts.
 func (s *Store) SetSupport(to replica.Support) { s.net.Support = to }
 
 // Tombstone returns the id below which replicas of a range may not come back.
 func (s *Store) Tombstone(id kvpb.RangeID) (kvpb.ReplicaID, error) { return s.tombstone(id) }
 
-// Elections counts the replicas that wait for their turn to campaign, and those that do.
+// Elections returns how many replicas are queued for a campaign, and how many campaign.
 func (s *Store) Elections() (waiting, campaigning int) {
 	s.elections.mu.Lock()
 	defer s.elections.mu.Unlock()
 	return s.elections.campaigns.Counts()
 }
 
-// TickElections has those campaign whose turn it is.
+// TickElections begins the campaigns whose turn it is.
 func (s *Store) TickElections() {
 	s.elections.tick()
 	s.elections.startCampaigns()
 }
 
-// RaftMessage returns what raft said in a message between stores.
+// RaftMessage returns the raft message in a message between stores.
 func RaftMessage(msg []byte) ([]byte, error) {
 	var e envelope
 	err := e.decode(msg)

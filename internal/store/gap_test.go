@@ -10,15 +10,15 @@ import (
 	"github.com/lichendb/lichen/internal/kvpb"
 )
 
-// TestSplitLeavesNoGap: while a split is applied its keys are some replica's here all the time.
+// TestSplitLeavesNoGap: while a split is applied, some replica of the store holds its keys at every moment.
 func TestSplitLeavesNoGap(t *testing.T) {
 	if err := splitsWithoutGap(t); err != nil {
 		t.Error(err)
 	}
 }
 
-// splitsWithoutGap looks at each reading of a node's clock, of which the making of a replica is
-// one, whether some replica holds the keys of a range that is split again and again.
+// splitsWithoutGap splits a range again and again. At each reading of the node's clock, such as that for a new
+// replica, it checks that some replica holds the keys.
 func splitsWithoutGap(t *testing.T) error {
 	var watched, gaps atomic.Int64
 	synctest.Test(t, func(t *testing.T) {

@@ -27,8 +27,8 @@ func mustLock(t *testing.T, txn *kv.Txn, key string) {
 	}
 }
 
-// Transactions that hold row locks go on over two transfers and commit; who waits for
-// them waits at the new leader; and a leader that dies takes its locks with it.
+// Transactions that hold row locks survive two transfers and commit. Their waiters wait at the new leader. A leader
+// that dies takes its locks with it.
 func TestLocksSurviveTransfer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := newCluster(t, 3)
@@ -110,8 +110,8 @@ func TestLocksSurviveTransfer(t *testing.T) {
 	})
 }
 
-// Leaders that hand over as soon as they lead, some before they have removed the record
-// by which they got the locks, lose none.
+// Leaders that transfer their leadership as soon as they lead, some before they have removed the record of the locks
+// that they imported, lose no locks.
 func TestLockTransferAfterAnother(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := newCluster(t, 3)
@@ -140,8 +140,8 @@ func TestLockTransferAfterAnother(t *testing.T) {
 	})
 }
 
-// A leader that hands over does not stand for election as soon as it leads no more: by
-// that it would end the new leadership, and the row locks with it.
+// A leader that has transferred its leadership does not campaign at once: it would end the new leadership, and lose
+// the row locks.
 func TestLockTransferUndisturbed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := newCluster(t, 3)
@@ -169,9 +169,9 @@ func TestLockTransferUndisturbed(t *testing.T) {
 	})
 }
 
-// The target of a lock transfer imports the row locks and dies before it could remove the record
-// of them. It has granted and released none by then, so who leads next takes over the same
-// locks; from then on the record is gone, and what is released stays so.
+// The target of a lock transfer imports the row locks and dies before it can remove their record. Until then it has
+// granted and released none, so the next leader imports the same locks. Then the record is gone, and released locks
+// stay released.
 func TestLockTransferTwice(t *testing.T) {
 	if err := transferTwice(t); err != nil {
 		t.Error(err)
@@ -233,8 +233,8 @@ func transferTwice(t *testing.T) (wrong error) {
 	return wrong
 }
 
-// A leadership that is only offered stays where it is while a request that may change row locks
-// takes too long, here the commit of another transaction: the locks would be lost.
+// A leadership that is only offered stays where it is while a request that may change row locks takes too long: the
+// locks would be lost. Here it is the commit of another transaction.
 func TestOfferKeepsLocks(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := newCluster(t, 3)
@@ -273,8 +273,7 @@ func TestOfferKeepsLocks(t *testing.T) {
 	})
 }
 
-// A leadership that is only offered stays where it is if its row locks are few but too long to be
-// exported.
+// A leadership that is only offered stays where it is if its row locks are few but too long for an export.
 func TestOfferKeepsLongLocks(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := newCluster(t, 3)
@@ -308,8 +307,8 @@ func TestOfferKeepsLongLocks(t *testing.T) {
 	})
 }
 
-// A leadership that was handed over to a node that does not take it, or dies at once,
-// goes on in a later term, elsewhere or here. With the same node it has its locks.
+// A leadership that was transferred to a node that does not take it, or dies at once, continues in a later term, on
+// another node or on the same one. On the same one it has its locks.
 func TestLockTransferToNobody(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := newCluster(t, 3)
@@ -353,8 +352,8 @@ func TestLockTransferToNobody(t *testing.T) {
 	})
 }
 
-// Increments through all gateways while the leadership moves and leaders die: none is
-// lost or done twice, and moves alone make nothing fail.
+// All gateways increment while the leadership moves and leaders die: no increment is lost or done twice, and none fails
+// because of a move.
 func TestIncrementsOverTransfers(t *testing.T) {
 	for seed := range uint64(3) {
 		synctest.Test(t, func(t *testing.T) { incrementsOverTransfers(t, seed, seed == 2) })
@@ -451,7 +450,7 @@ func increment(db *kv.DB, block bool) error {
 	return txn.Commit(ctx)
 }
 
-// The locks of a gateway whose incarnation has ended go when somebody wants them, and its
+// The locks of a gateway whose process has ended go when another transaction wants them, and the gateway's
 // transaction does not commit.
 func TestLocksOfDeadGateway(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

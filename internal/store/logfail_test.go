@@ -35,10 +35,9 @@ func (f *logFault) hook(op *fs.Op) error {
 	return nil
 }
 
-// TestLogFails lets each write and sync of a node's raft log fail, of the leader's and of
-// a follower's, while two ranges are written, one of them made by a split and merged again.
-// What was acknowledged is there afterwards, on all nodes, when the node has lost
-// everything that it had not made durable.
+// TestLogFails makes each write and sync of a raft log fail in turn, the leader's or a follower's, while two ranges are
+// written, one of which a split has made and a merge removes. Afterwards the node loses everything that it had not
+// made durable, and all nodes have every acknowledged write.
 func TestLogFails(t *testing.T) {
 	for _, tc := range []struct {
 		name   string
@@ -66,8 +65,7 @@ func TestLogFails(t *testing.T) {
 	}
 }
 
-// tryMerge merges a range with the one to its right, or ends the attempt: it takes all
-// stores of both.
+// tryMerge merges a range with the one to its right, which needs all stores of both, or ends the attempt.
 func (c *cluster) tryMerge(id kvpb.RangeID) {
 	c.T.Helper()
 	l := c.Leader(id)

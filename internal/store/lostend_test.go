@@ -19,16 +19,16 @@ import (
 	"github.com/lichendb/lichen/internal/store"
 )
 
-// TestLostEndBehindFlush: a log that has lost its end, while the engine has flushed what stood
-// there, is not taken for one that was to be emptied behind a snapshot: votes are lost with it.
+// TestLostEndBehindFlush: a log has lost its end, and the engine has flushed the effects of the lost entries. The store
+// does not take the log for one that a snapshot had to empty, since votes are lost with the end.
 func TestLostEndBehindFlush(t *testing.T) {
 	if err := startsAgainBehindFlush(t); err != nil {
 		t.Error(err)
 	}
 }
 
-// startsAgainBehindFlush starts a follower whose log is one from before it voted and wrote, with
-// the engine of afterwards. It fails if the store goes on, and tells what that has forgotten.
+// startsAgainBehindFlush starts a follower with the log from before it voted and wrote, and the engine from afterwards.
+// It fails if the store starts, and says what the store has forgotten.
 func startsAgainBehindFlush(t *testing.T) (failure error) {
 	synctest.Test(t, func(t *testing.T) {
 		c := newCluster(t, 3)
@@ -121,7 +121,7 @@ func copyFile(to, from *fs.MemFS, path string) error {
 	return errors.Join(err, w.Sync(), w.Close())
 }
 
-// A snapshot that was taken in leaves no mark behind, once the log begins after it.
+// An installed snapshot leaves no mark behind once the log begins after it.
 func TestSnapshotMarkGoes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := newCluster(t, 2)

@@ -13,9 +13,8 @@ import (
 	"github.com/lichendb/lichen/internal/replica"
 )
 
-// The log of a merged range stays until the merge is durable, whatever an earlier
-// replica of the range has left on the store: a power loss would find a range without
-// a log.
+// The log of a merged range stays until the merge is durable, even if an earlier replica of the range has left a
+// tombstone on the store: otherwise a power loss would leave a range without a log.
 func TestMergedLogAndOldTombstone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := newCluster(t, 3)
@@ -62,7 +61,7 @@ func TestMergedLogAndOldTombstone(t *testing.T) {
 	})
 }
 
-// A node that is away keeps ranges from being merged, but nothing waits for it.
+// A node that is down prevents merges, but no request waits for it.
 func TestNoMergeWithoutAll(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := newCluster(t, 3)
@@ -89,8 +88,8 @@ func TestNoMergeWithoutAll(t *testing.T) {
 	})
 }
 
-// Who wants a range to begin where it does is heard until the merge has happened: before
-// that it does not happen any more, afterwards the answer names the range that is left.
+// Renew protects a boundary until the merge has happened: before that the merge fails, afterwards the error names the
+// range that holds the keys.
 func TestRenewAgainstMerge(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := newCluster(t, 3)
@@ -142,8 +141,7 @@ func TestRenewAgainstMerge(t *testing.T) {
 	})
 }
 
-// A replica that is within reach but takes nothing in keeps the frozen range waiting
-// for a moment only.
+// A replica that is alive but receives nothing keeps the range frozen for a moment only.
 func TestShortFreeze(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := newCluster(t, 3)
@@ -175,8 +173,8 @@ func TestShortFreeze(t *testing.T) {
 	})
 }
 
-// The range that a split makes has a leader at once, which has the locks, even if the
-// other stores come to the split later than its first call for votes.
+// The right half of a split has a leader with the locks at once, even if the other stores apply the split after its
+// first call for votes.
 func TestSplitLeadsSoon(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := newCluster(t, 3)

@@ -149,8 +149,8 @@ func TestMerge(t *testing.T) {
 	})
 }
 
-// Locks survive a merge, those who wait for them go on waiting, and a commit under
-// them succeeds where the range went.
+// Locks survive a merge, their waiters go on waiting, and a commit under them succeeds in the range that now has the
+// keys.
 func TestMergeCarriesLocks(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := newCluster(t, 3)
@@ -208,8 +208,8 @@ func TestMergeCarriesLocks(t *testing.T) {
 	})
 }
 
-// The leader's node dies at some moment of a merge: whichever step it had come to, the
-// others finish or undo it, nothing is lost, and all replicas agree.
+// The leader's node dies at some moment of a merge. Whichever step it had reached, the others finish or undo the merge,
+// nothing is lost, and all replicas agree.
 func TestMergeLeaderCrash(t *testing.T) {
 	for step := range 16 {
 		t.Run(fmt.Sprint(step), func(t *testing.T) {
@@ -374,8 +374,7 @@ func TestMergeBank(t *testing.T) {
 	})
 }
 
-// bump increments a counter in a transaction, wherever its range is. It reports
-// whether that happened.
+// bump increments a counter in a transaction, wherever its range is. It reports whether it committed.
 func (c *cluster) bump(key string, n uint64) bool {
 	ctx := context.Background()
 	for range 200 {
@@ -442,8 +441,8 @@ func (c *cluster) leaderOf(key string) *replica.Replica {
 	return nil
 }
 
-// Splits and merges in any order, with power losses between them, leave ranges that
-// hold all keys between them, each once, and all that was written.
+// After splits and merges in any order, with power losses between them, each key belongs to exactly one range, and all
+// writes are there.
 func TestBoundariesProperty(t *testing.T) {
 	for seed := range uint64(8) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {

@@ -26,7 +26,7 @@ import (
 	"github.com/lichendb/lichen/internal/store"
 )
 
-// leave takes the replica of a range away from a node.
+// leave removes the replica of a range from a node.
 func (c *cluster) leave(id kvpb.RangeID, nd *clustertest.Node) {
 	c.T.Helper()
 	c.Change(id, replica.Remove, nd)
@@ -41,9 +41,8 @@ func (c *cluster) leave(id kvpb.RangeID, nd *clustertest.Node) {
 	}
 }
 
-// Moving a replica to a store and away again flushes the engine in neither case; the
-// log of the removed one stays until its end is durable, whatever else comes, and a
-// crash before that brings it back.
+// Neither moving a replica to a store nor moving it away flushes the engine. The log of the removed replica stays until
+// its end is durable, and a crash before that brings it back.
 func TestMovesDoNotFlush(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := newCluster(t, 2)
@@ -88,9 +87,8 @@ func TestMovesDoNotFlush(t *testing.T) {
 	})
 }
 
-// A replica is removed while its disk takes its time with what came before: none of that is
-// written afterwards (invariant 7 of package raftgroup). A store that held a part of a
-// replica would not start any more.
+// A replica is removed while its disk still writes slowly what came before: nothing of that is written after the removal
+// (invariant 7 of package raftgroup). A store with a part of a replica would not start again.
 func TestStopWaits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := newCluster(t, 3)
@@ -137,8 +135,8 @@ func TestStopWaits(t *testing.T) {
 	})
 }
 
-// A replica comes back to a store that has just lost one of the same range: the end of
-// the former one becomes durable first, so that no crash leaves two.
+// A store gets a replica of a range again just after it has lost one: the end of the former replica becomes durable
+// first, so that no crash leaves two.
 func TestReplicaComesBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := newCluster(t, 2)
@@ -243,8 +241,8 @@ func TestSnapshotBeforeStart(t *testing.T) {
 	})
 }
 
-// A replica whose range was moved away comes back as two ranges after a split, while
-// nothing of it is durable here: what a crash leaves holds no key twice.
+// A replica is moved away from a store and comes back as two ranges after a split, while none of this is durable on the
+// store: after a crash no key belongs to two replicas.
 func TestSnapshotBehindRemoval(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := newCluster(t, 2)
@@ -276,8 +274,8 @@ func TestSnapshotBehindRemoval(t *testing.T) {
 	})
 }
 
-// A follower that was away, while everything became durable and another replica took
-// over leadership, catches up from the log of the new leader.
+// A follower that was down, while everything became durable and the leadership moved, catches up from the log of the new
+// leader.
 func TestCatchUpFromNewLeader(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := newCluster(t, 3)
@@ -315,8 +313,7 @@ func TestCatchUpFromNewLeader(t *testing.T) {
 	})
 }
 
-// While leadership moves, reads and writes of clients at all nodes wait for 50 ms at
-// the most, in 99 of 100 moves.
+// While the leadership moves, reads and writes of clients at all nodes wait for at most 50 ms, in 99 of 100 moves.
 func TestTransferDelay(t *testing.T) {
 	const moves, limit = 60, 50 * time.Millisecond
 	synctest.Test(t, func(t *testing.T) {

@@ -29,7 +29,7 @@ func lone(t *testing.T, f fs.FS, dir string, fatal func(error)) *Store {
 	return s
 }
 
-// misplacements are what may happen to a store's files.
+// misplacements are what can happen to a store's files.
 var misplacements = []struct {
 	name string
 	do   func(dir string) error
@@ -63,7 +63,7 @@ func empty(dir string) error {
 	return err
 }
 
-// TestMisplacedOnDisk: whatever of a store's files is removed, moved or replaced is noticed.
+// TestMisplacedOnDisk: a store notices each of its files that is removed, moved or replaced.
 func TestMisplacedOnDisk(t *testing.T) {
 	for _, m := range misplacements {
 		t.Run(m.name, func(t *testing.T) {
@@ -84,8 +84,8 @@ func TestMisplacedOnDisk(t *testing.T) {
 	}
 }
 
-// TestMisplaced: a store whose files are removed ends soon and says what to do, one whose disk
-// reports errors does not take its files for gone.
+// TestMisplaced: a store whose files are removed ends soon and says what to do. A store whose disk reports errors does
+// not take its files for removed.
 func TestMisplaced(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		disk := fs.NewMem()

@@ -8,7 +8,7 @@ import (
 	"github.com/lichendb/lichen/internal/plant"
 )
 
-// TestPlants plants what a lock transfer whose target dies must show.
+// TestPlants plants a bug that a lock transfer to a dying target must show.
 func TestPlants(t *testing.T) {
 	t.Run(string(plant.LocksBesideRecord), func(t *testing.T) {
 		defer plant.Choose(plant.LocksBesideRecord)()
@@ -20,7 +20,7 @@ func TestPlants(t *testing.T) {
 	})
 }
 
-// TestPlantsGap plants a split that leaves its right half to nobody for a moment.
+// TestPlantsGap plants a split during which no replica holds the right half for a moment.
 func TestPlantsGap(t *testing.T) {
 	defer plant.Choose(plant.SplitGap)()
 	if err := splitsWithoutGap(t); err != nil {
@@ -30,7 +30,7 @@ func TestPlantsGap(t *testing.T) {
 	t.Error("not found")
 }
 
-// TestPlantsMend plants a store that empties a log which has lost its end.
+// TestPlantsMend plants a store that empties a log that has lost its end.
 func TestPlantsMend(t *testing.T) {
 	defer plant.Choose(plant.MendAlways)()
 	if err := startsAgainBehindFlush(t); err != nil {

@@ -15,9 +15,9 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// A follower gets a write but nothing that says it is committed, until its leader has been
-// idle for long enough to rest: the leader must not rest before the follower has heard
-// (invariant 6 of package raftgroup).
+// A follower gets a write but does not learn that it is committed, until its leader has had nothing to do for long
+// enough to go idle. The leader must not go idle before the follower has acknowledged the commit index (invariant 6 of
+// package raftgroup).
 func TestRestTellsCommit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := newCluster(t, 3)
@@ -66,8 +66,8 @@ func bringsEntries(t *testing.T, msg []byte) bool {
 	return len(m.Entries) > 0
 }
 
-// supportOnce answers From once with what was true before, as to who is interrupted between
-// looking and acting on it.
+// supportOnce answers From once with a former state, like for a caller that is interrupted between its look and its
+// action.
 type supportOnce struct {
 	*liveness.Liveness
 	before atomic.Pointer[func(kvpb.StoreID) bool]
@@ -80,8 +80,8 @@ func (s *supportOnce) From(id kvpb.StoreID) *liveness.Cell {
 	return s.Liveness.From(id)
 }
 
-// TestRestMeetsReturn has a store come back while a leader, which has just found it not
-// there, decides to rest: the leader must speak to it all the same.
+// TestRestMeetsReturn: a store returns while a leader, which has just found it dead, goes idle. The leader must send it
+// heartbeats all the same.
 func TestRestMeetsReturn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		before := map[*clustertest.Node]*supportOnce{}

@@ -16,8 +16,8 @@ import (
 	"github.com/lichendb/lichen/internal/store"
 )
 
-// TestReclaim has a leader offer its leadership to a replica that does not hear it: it
-// must not serve in this term any more, and serves again in a later one.
+// TestReclaim: a leader offers its leadership to a replica that does not receive the message. It must not serve any more
+// in this term, and serves again in a later one.
 func TestReclaim(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := newCluster(t, 3)
@@ -55,8 +55,7 @@ func TestReclaim(t *testing.T) {
 	})
 }
 
-// TestCollectAtTheRangesTTL: old versions go soon after the TTL of their range, however
-// long the store's is.
+// TestCollectAtTheRangesTTL: old versions go soon after the TTL of their range, however long the store's is.
 func TestCollectAtTheRangesTTL(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := newCluster(t, 1)
@@ -104,8 +103,8 @@ func readConfig(t *testing.T, nd *clustertest.Node) {
 	}
 }
 
-// TestSplitStaysCommitted: a store that has applied a split and lost its power, and whose replica
-// of the range that was split has been taken away meanwhile, has its replica of the new range.
+// TestSplitStaysCommitted: a store applies a split and loses its power, and meanwhile its replica of the left half is
+// removed from the range. The store still has its replica of the right half.
 func TestSplitStaysCommitted(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := newCluster(t, 3)

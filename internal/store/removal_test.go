@@ -13,8 +13,8 @@ import (
 )
 
 // A range loses one voter for good and replaces another one. The store of the replaced voter destroys its replica
-// durably, and then the power goes everywhere: the others have the change in their logs, and have forgotten that
-// it was committed. They need no vote of the destroyed replica (invariant 12 of package replica).
+// durably, and then all nodes lose power. The others have the change in their logs, but have forgotten that it was
+// committed. They need no vote of the destroyed replica (invariant 12 of package replica).
 func TestPowerLossAfterRemoval(t *testing.T) {
 	for name, changes := range map[string][]replica.Change{
 		"replaced": {{Kind: replica.Promote, Node: 5, Store: 5}, {Kind: replica.Remove, Node: 2, Store: 2}},
@@ -67,7 +67,7 @@ func powerLossAfterRemoval(t *testing.T, changes []replica.Change) {
 	}
 }
 
-// await waits until something holds that takes little time.
+// await waits until a condition holds, which must be soon.
 func await(t *testing.T, what string, holds func() bool) {
 	t.Helper()
 	for range 5000 {
@@ -79,8 +79,8 @@ func await(t *testing.T, what string, holds func() bool) {
 	t.Fatalf("%s: not within five seconds", what)
 }
 
-// Learners are added and removed one at a time, since raft would enter a joint configuration for several, which the
-// range's descriptor would not show: a store that starts again would lead the range without it.
+// Learners are added and removed one at a time. For several, raft would enter a joint configuration that the range's
+// descriptor does not show, and a store that starts again would not know of it.
 func TestLearnersChangeOneByOne(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := newCluster(t, 3)

@@ -17,8 +17,7 @@ func openTestSet(t *testing.T, mem fs.FS, dirs ...string) (*Set, *hlc.Clock, err
 	return s, clock, err
 }
 
-// TestSetIdentities opens the stores of a node in any order, and stores that do not
-// belong together.
+// TestSetIdentities opens the stores of a node in any order, and stores that do not belong together.
 func TestSetIdentities(t *testing.T) {
 	mem := fs.NewMem()
 	s, _, err := openTestSet(t, mem, "a", "b")
@@ -71,7 +70,7 @@ func TestSetIdentities(t *testing.T) {
 	}
 }
 
-// TestSetClock: the clock goes on above its bounds, whichever store holds the highest.
+// TestSetClock: the clock continues above its bounds, whichever store has the highest.
 func TestSetClock(t *testing.T) {
 	mem := fs.NewMem()
 	s, clock, err := openTestSet(t, mem, "a", "b")
@@ -104,7 +103,7 @@ func TestSetClock(t *testing.T) {
 	}
 }
 
-// TestSetClockStalledDisk: a disk that stands still does not stop the node's clock.
+// TestSetClockStalledDisk: a stalled disk does not stop the node's clock.
 func TestSetClockStalledDisk(t *testing.T) {
 	s, _, err := openTestSet(t, fs.NewMem(), "a", "b")
 	if err != nil {

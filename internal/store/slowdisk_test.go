@@ -5,8 +5,7 @@ import (
 	"time"
 )
 
-// TestDiskPace: what a disk is called that takes so long for each write to the log, at one
-// write after the other.
+// TestDiskPace: whether a disk counts as slow, by the duration of each write to the log. The writes follow one another.
 func TestDiskPace(t *testing.T) {
 	const writes = 64 // bytes
 	for _, c := range []struct {
@@ -54,8 +53,8 @@ func TestDiskPace(t *testing.T) {
 	}
 }
 
-// TestDiskPaceEnds: a disk that was slow counts as such for a while, and not when the process
-// stood still or nothing counts as slow.
+// TestDiskPaceEnds: a disk that was slow counts as slow for a while, but not if the process stood still or nothing counts
+// as slow.
 func TestDiskPaceEnds(t *testing.T) {
 	var p diskPace
 	p.limit.Store(int64(DefaultSlowSync))
@@ -92,7 +91,7 @@ func TestDiskPaceEnds(t *testing.T) {
 	}
 }
 
-// What operations took while the process stood still says nothing about the disk.
+// The durations of operations while the process stood still say nothing about the disk.
 func TestPausedProcess(t *testing.T) {
 	var d disk
 	now := time.Now()

@@ -31,7 +31,7 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// dataSum digests what a store's engine holds of a range.
+// dataSum digests the data of a range in a store's engine.
 func dataSum(t testing.TB, s *store.Store, d *kvpb.RangeDescriptor) (sum uint64, keys int) {
 	t.Helper()
 	h := fnv.New64a()
@@ -55,8 +55,7 @@ func dataSum(t testing.TB, s *store.Store, d *kvpb.RangeDescriptor) (sum uint64,
 	return h.Sum64(), keys
 }
 
-// sameData fails unless all nodes have the same data of a range, and no files of
-// snapshots are left.
+// sameData fails unless all nodes have the same data of a range, and no files of snapshots are left.
 func (c *cluster) sameData(id kvpb.RangeID) {
 	c.T.Helper()
 	d := c.Leader(id).Desc()
@@ -109,8 +108,7 @@ func part(m rpc.Method, req []byte) byte {
 	return 0
 }
 
-// A snapshot that is lost half-way, or damaged, or comes twice, leaves no trace, and the
-// next one is taken.
+// A snapshot that is lost half-way, or damaged, or arrives twice, leaves no trace, and the next one is installed.
 func TestSnapshotInterrupted(t *testing.T) {
 	errLost := errors.New("lost")
 	faults := map[string]func(p byte, n int, c *cluster, req []byte) error{
@@ -264,8 +262,8 @@ func snapshotChunk(number uint64, seq uint32, data []byte) []byte {
 	return append(binary.LittleEndian.AppendUint32(b, crc32.Checksum(data, store.ChunkSums)), data...)
 }
 
-// A snapshot that is older than the replica is refused, and so are those that overlap
-// another one, that come too many or that belong elsewhere.
+// A store refuses a snapshot that is older than the replica, that overlaps another one, that belongs elsewhere, or that
+// exceeds the number of concurrent ones.
 func TestSnapshotRefused(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := newCluster(t, 2)
@@ -310,7 +308,7 @@ func TestSnapshotRefused(t *testing.T) {
 	})
 }
 
-// crashes takes copies of a disk as a crash before each operation would leave it.
+// crashes copies a disk as a crash before each operation would leave it.
 type crashes struct {
 	mem *fs.MemFS
 	on  atomic.Bool
@@ -334,8 +332,8 @@ func (k *crashes) hook(op *fs.Op) error {
 	return nil
 }
 
-// Whatever the moment of a crash of the receiver, its replica is as before the snapshot
-// or as after it when it starts again, and can go on from there.
+// Whenever the receiver crashes, its replica is in the state before the snapshot or after it when it starts again, and
+// can continue from there.
 func TestSnapshotCrash(t *testing.T) {
 	for _, again := range []bool{false, true} {
 		t.Run(fmt.Sprintf("replica=%v", again), func(t *testing.T) {
@@ -420,7 +418,7 @@ func snapshotCrash(t *testing.T, again bool) {
 	}
 }
 
-// A range larger than the memory that its receiver may use for it.
+// A range is larger than the memory that its receiver may use for it.
 func TestSnapshotMemory(t *testing.T) {
 	const total, chunk, limit = 96 << 20, 256 << 10, 24 << 20
 	dir := t.TempDir()

@@ -11,9 +11,9 @@ import (
 	"github.com/lichendb/lichen/internal/kvpb"
 )
 
-// A gateway takes two keys for those of one range, which has been split since: its transaction reads one and writes
-// the other, while a transaction elsewhere reads and writes them the other way round. Only one of them may commit:
-// the left half can't tell that what was read in the right half stays as it is.
+// A gateway believes that two keys are in one range, which has been split since. Its transaction reads one and writes the
+// other, while a transaction of another gateway reads and writes them the other way round. Only one of them may commit:
+// the left half can't know whether the read in the right half still holds.
 func TestCommitAfterSplitElsewhere(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := newCluster(t, 3)

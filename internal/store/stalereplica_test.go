@@ -64,8 +64,8 @@ func staleBesideLeft(t *testing.T, newer func(record *kvpb.RangeDescriptor) *kvp
 	}
 }
 
-// A store has the freeze of a range in its log, and not the merge: the range's replica stays until the merge is
-// applied, whoever says that the range is part of another one. Afterwards its keys are another replica's.
+// A store has the freeze of a range in its log, but not the merge. The range's replica stays until the merge is applied,
+// even if a message says that the range is part of another one. Then its keys belong to another replica.
 func TestMergeStillToBeApplied(t *testing.T) {
 	for name, applied := range map[string]bool{"freeze applied": true, "freeze in the log": false} {
 		t.Run(name, func(t *testing.T) { synctest.Test(t, func(t *testing.T) { mergeStillToBeApplied(t, applied) }) })
@@ -135,8 +135,8 @@ func raftMessage(msg []byte) *pb.Message {
 	return m
 }
 
-// The voter that a change removes is elected while the configuration is joint. It leaves that, is a voter no more,
-// and steps down in its own term, while the others support its store: it asks them to campaign.
+// The voter that a change removes is elected while the configuration is joint. When the joint configuration ends it is
+// no voter any more and steps down in its own term, while the others support its store. So it asks them to campaign.
 func TestDemotedLeader(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := newCluster(t, 4)

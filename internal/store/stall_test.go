@@ -12,9 +12,8 @@ import (
 	"github.com/lichendb/lichen/internal/store"
 )
 
-// TestStalledLeader: the disk under a leader comes to a stand, under load or at rest. Others
-// lead soon, though they go on to support the store's node, which may have other stores; and
-// the store leads nothing until its disk is well.
+// TestStalledLeader: the disk of a leader stalls, under load or when idle. Other stores lead soon, although they go on
+// supporting the store's node, which may have other stores. The store leads nothing until its disk is healthy.
 func TestStalledLeader(t *testing.T) {
 	for _, busy := range []bool{true, false} {
 		t.Run(fmt.Sprintf("busy=%v", busy), func(t *testing.T) {
@@ -84,8 +83,8 @@ func testStalledLeader(t *testing.T, busy bool) {
 	}
 }
 
-// TestStallTogether: all disks hang at once, as on a machine that is busy as a whole. None counts
-// as stalled before store.StallAfter, and nobody loses a leadership for it.
+// TestStallTogether: all disks stall at once, as on machines that are all busy. None counts as stalled before
+// store.StallAfter, and no leadership moves.
 func TestStallTogether(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := newCluster(t, 3)
@@ -118,8 +117,8 @@ func TestStallTogether(t *testing.T) {
 	})
 }
 
-// TestResignTo: the store of a leader whose disk is slow gives its leadership to another one.
-// Who waits for a command of it need not wait for that disk, and nothing is lost or done twice.
+// TestResignTo: the store of a leader whose disk is slow gives its leadership to another store. Requests that wait for a
+// command of the leader need not wait for that disk, and nothing is lost or done twice.
 func TestResignTo(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := newCluster(t, 3)

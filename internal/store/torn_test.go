@@ -13,8 +13,8 @@ import (
 	"github.com/lichendb/lichen/internal/replica"
 )
 
-// torn prepares a commit that its leader has sent to the others, who make it happen: the
-// leader itself hears nothing any more, and never learns what became of it.
+// torn prepares a commit that its leader has sent to the others. They commit it, but the leader receives nothing any
+// more and never learns the outcome.
 type torn struct {
 	c     *cluster
 	home  *clustertest.Node // of the leader
@@ -34,14 +34,14 @@ func newTorn(t *testing.T) *torn {
 	return x
 }
 
-// commit sends a commit without locks on its way.
+// commit sends a commit without locks.
 func (x *torn) commit() {
 	m := x.home.Txn(1 << 41)
 	m.Isolation = kvpb.ReadCommitted
 	x.send(kvpb.CommitRequest{Txn: m, Writes: []kvpb.Write{{Key: []byte(tornKey), Value: []byte("new")}}})
 }
 
-// send sends a commit on its way; from then on the leader hears nothing.
+// send sends a commit, and cuts the leader off.
 func (x *torn) send(req kvpb.CommitRequest) {
 	for _, nd := range x.c.Nodes {
 		if nd != x.home {
@@ -54,8 +54,8 @@ func (x *torn) send(req kvpb.CommitRequest) {
 	synctest.Wait()
 }
 
-// reader returns what reads the key at the leader, above the commit. It looks at the clock
-// once, after it was admitted.
+// reader returns a function that reads the key at the leader, above the commit. It reads the clock once, after it was
+// admitted.
 func (x *torn) reader() (read func() (value string, err error)) {
 	m := x.home.Txn(1 << 42)
 	m.UncertainTS = m.ReadTS
@@ -67,7 +67,7 @@ func (x *torn) reader() (read func() (value string, err error)) {
 	}
 }
 
-// succeed lets the others elect one of them and checks that they have the commit.
+// succeed makes the others elect a leader, and checks that they have the commit.
 func (x *torn) succeed(t *testing.T) {
 	time.Sleep(8 * time.Second)
 	if x.c.Leading(1) == x.home || x.c.Leading(1) == nil {
@@ -89,8 +89,8 @@ func (x *torn) refused(t *testing.T, value string, err error) {
 	}
 }
 
-// TestReadWaitsForLostCommit: a read that waits for a commit which ends with the
-// leadership may not take that for an end without effect.
+// TestReadWaitsForLostCommit: a read waits for a commit that ends with the leadership. It must not conclude that the
+// commit had no effect.
 func TestReadWaitsForLostCommit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		x := newTorn(t)
@@ -111,8 +111,8 @@ func TestReadWaitsForLostCommit(t *testing.T) {
 	})
 }
 
-// TestReadMissesLostCommit: a read is admitted and stands still; when it looks for commits
-// in flight there is none any more, since the leadership has ended.
+// TestReadMissesLostCommit: a read is admitted and pauses. When it looks for commits in flight there are none any more,
+// since the leadership has ended.
 func TestReadMissesLostCommit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		x := newTorn(t)
@@ -124,9 +124,8 @@ func TestReadMissesLostCommit(t *testing.T) {
 	})
 }
 
-// TestReadAtStop: a replica that is stopped gives up the commits on their way, whose
-// outcome it does not know, while it still leads. Reads that were admitted before must not
-// answer without them.
+// TestReadAtStop: a replica that is stopped gives up the commits in flight while it still leads, and does not know their
+// outcomes. Reads that were admitted before must not answer without them.
 func TestReadAtStop(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		x := newTorn(t)
@@ -143,10 +142,9 @@ func TestReadAtStop(t *testing.T) {
 	})
 }
 
-// TestResentToLostLeadership: a commit got no answer and came again to the same leader, where
-// the second copy waits for the first. When that one ends with the leadership, without the
-// leader's knowing how, the second may not fail, as for a gateway that was not heard of for
-// too long: its gateway would run the statement again, which has happened.
+// TestResentToLostLeadership: a commit got no answer and was sent again to the same leader, where the second copy waits
+// for the first. When the first ends with the leadership, and the leader does not know how, the second must not fail as
+// if its transaction had been aborted: the gateway would run a statement again that has committed.
 func TestResentToLostLeadership(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		x := newTorn(t)
@@ -180,8 +178,7 @@ func TestResentToLostLeadership(t *testing.T) {
 	})
 }
 
-// stall reads, and stands still between the read's admission and its look until meanwhile
-// has happened.
+// stall reads, and calls meanwhile between the read's admission and its look at the commits.
 func (x *torn) stall(meanwhile func()) (value string, err error) {
 	reached, release, done := make(chan struct{}), make(chan struct{}), make(chan struct{})
 	stop := func() { close(reached); <-release }
