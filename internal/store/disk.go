@@ -9,31 +9,8 @@ import (
 	"github.com/lichendb/lichen/internal/storage"
 )
 
-// Limits by which a disk is judged.
-const (
-	// StallAfter is the duration of a write or sync after which the disk counts as stalled. Then the
-	// store's leaderships move away. The limit is generous: on machines that are all busy, a lower one
-	// would stall all stores at once, and none would lead.
-	StallAfter = 2 * time.Second
-	// StallAloneAfter is the same while the disks of most other stores answer.
-	StallAloneAfter = time.Second
-	// lateAfter is the duration of a write or sync after which the disk counts as late, which the store
-	// tells other nodes. The disk stays late until lateFor after the last such operation.
-	lateAfter = 250 * time.Millisecond
-	lateFor   = 2 * time.Second
-	// answersWithin is how long another node's report that its disk answers counts. If that disk had
-	// begun to stall with this one, a newer report would say so.
-	answersWithin = 500 * time.Millisecond
-	// wellAfter is how long all operations must have been fast, or must have found space, before a
-	// stalled or full disk counts as healthy again.
-	wellAfter = 5 * time.Second
-	// diskEvery is the interval of these checks.
-	diskEvery = 100 * time.Millisecond
-	// resignAgain is how long a stalled store waits for other stores to take over its ranges before
-	// it asks again. The wait grows up to resignMost.
-	resignAgain = 300 * time.Millisecond
-	resignMost  = 5 * time.Second
-)
+// diskEvery is the interval at which a store checks its disk.
+const diskEvery = 100 * time.Millisecond
 
 // DiskState is the condition of a store's disk.
 type DiskState struct {
@@ -50,15 +27,7 @@ type disk struct {
 	pace          diskPace
 	stall         atomic.Pointer[chan struct{}] // closed while the disk is stalled
 
-	// The rest belongs to the watching goroutine.
-	slowAt time.Time // time of the last slow operation
-	lateAt time.Time // time of the last late operation
-	looked time.Time // time of the last check
-	since  time.Time // operations before it do not count
-	// resigned counts how often the store has given up its leaderships during this stall. resignAt is
-	// when it does so next.
-	resigned int
-	resignAt time.Time
+	health diskHealth // belongs to the watching goroutine
 }
 
 // answers records that the disk answers. From then on stalls returns a channel that the next stall closes.
@@ -94,77 +63,69 @@ func (s *Store) watchDisk() {
 
 // resign transfers the store's leaderships to other stores. Otherwise their ranges would wait until the
 // support for this store ends, which other stores of the node may keep up.
-func (s *Store) resign(now time.Time) {
-	d := &s.disk
+func (s *Store) resign(attempt int) {
 	for _, r := range s.all() {
-		r.Resign(d.resigned)
+		r.Resign(attempt)
 	}
-	d.resignAt = now.Add(min(resignAgain<<d.resigned, resignMost))
-	d.resigned = min(d.resigned+1, 10)
 }
 
-// fair returns the part of an operation's duration that counts: the time since this process last stood
-// still, stopped by a signal or without a processor. A late call of watchDisk shows that it did.
-func (d *disk) fair(now time.Time, took time.Duration) time.Duration {
-	if !d.looked.IsZero() && now.Sub(d.looked) > diskEvery+StallAfter/4 {
-		d.since = now
-		d.pace.forget()
-	}
-	d.looked = now
-	if d.since.IsZero() {
-		return took
-	}
-	return min(took, now.Sub(d.since))
+// othersAnswer reports whether the disks of most other stores answer.
+func (s *Store) othersAnswer() bool {
+	f := s.net.OthersAnswer
+	return f != nil && f(s.Identity().Store, answersWithin)
 }
 
-// stallsAt returns the duration after which the disk counts as stalled. oldest is the age of the oldest
-// running operation.
-func (s *Store) stallsAt(oldest time.Duration) time.Duration {
-	if f := s.net.OthersAnswer; oldest > StallAloneAfter && f != nil && f(s.Identity().Store, answersWithin) {
-		return StallAloneAfter
-	}
-	return StallAfter
-}
-
+// judgeDisk updates the disk's state and carries out what follows from it.
 func (s *Store) judgeDisk(now time.Time) {
 	d := &s.disk
-	oldest := d.fair(now, max(d.watch.Oldest(), d.watch.Worst()))
-	if oldest > StallAloneAfter {
-		d.slowAt = now
+	v := d.health.judge(now, max(d.watch.Oldest(), d.watch.Worst()), s.othersAnswer)
+	if v.paused {
+		d.pace.forget()
 	}
-	if oldest > lateAfter {
-		d.lateAt = now
-	}
-	d.late.Store(!d.lateAt.IsZero() && now.Sub(d.lateAt) < lateFor)
-	stalls := oldest > s.stallsAt(oldest)
-	switch was := d.stalled.Load(); {
-	case !was && stalls:
+	d.late.Store(v.late)
+	if v.stalls {
 		d.stalled.Store(true)
-		d.resigned = 0
-		s.resign(now)
+	}
+	if v.resign {
+		s.resign(v.attempt)
+	}
+	switch {
+	case v.stalls:
 		close(*d.stall.Load())
-		s.opts.Logger.Error("the disk does not answer: the store's leaderships move away", "dir", s.opts.Dir, "for", oldest)
-	case was && stalls && now.After(d.resignAt):
-		s.resign(now)
-	case was && now.Sub(d.slowAt) > wellAfter:
+		s.opts.Logger.Error("the disk does not answer: the store's leaderships move away", "dir", s.opts.Dir, "for", v.took)
+	case v.recovers:
 		d.stalled.Store(false)
 		d.answers()
 		s.opts.Logger.Warn("the disk answers again", "dir", s.opts.Dir)
 	}
-	if d.pace.judge(now) {
-		if d.pace.slow.Load() {
-			s.opts.Logger.Warn("the disk is slow: others lead the store's ranges if theirs are faster", "dir", s.opts.Dir,
-				"writes_take_longer_than", time.Duration(d.pace.limit.Load()))
-		} else {
-			s.opts.Logger.Info("the disk is not slow any more", "dir", s.opts.Dir)
-		}
+	s.judgePace(now)
+	s.judgeSpace()
+}
+
+// judgePace updates whether the disk is slow.
+func (s *Store) judgePace(now time.Time) {
+	d := &s.disk
+	if !d.pace.judge(now) {
+		return
 	}
+	if d.pace.slow.Load() {
+		s.opts.Logger.Warn("the disk is slow: others lead the store's ranges if theirs are faster", "dir", s.opts.Dir,
+			"writes_take_longer_than", time.Duration(d.pace.limit.Load()))
+	} else {
+		s.opts.Logger.Info("the disk is not slow any more", "dir", s.opts.Dir)
+	}
+}
+
+// judgeSpace updates whether the disk is full.
+func (s *Store) judgeSpace() {
+	d := &s.disk
 	full := d.watch.NoSpaceWithin(wellAfter) || errors.Is(s.eng.WriteStatus(), storage.ErrDiskFull)
-	if d.full.Swap(full) != full {
-		if full {
-			s.opts.Logger.Error("the disk is full: the store's leaderships move away", "dir", s.opts.Dir)
-		} else {
-			s.opts.Logger.Warn("the disk has room again", "dir", s.opts.Dir)
-		}
+	if d.full.Swap(full) == full {
+		return
+	}
+	if full {
+		s.opts.Logger.Error("the disk is full: the store's leaderships move away", "dir", s.opts.Dir)
+	} else {
+		s.opts.Logger.Warn("the disk has room again", "dir", s.opts.Dir)
 	}
 }

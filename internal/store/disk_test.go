@@ -2,56 +2,15 @@ package store_test
 
 import (
 	"errors"
-	"strings"
 	"syscall"
 	"testing"
 	"testing/synctest"
 	"time"
 
-	"github.com/lichendb/lichen/internal/clustertest"
 	"github.com/lichendb/lichen/internal/fs"
 	"github.com/lichendb/lichen/internal/kvpb"
 	"github.com/lichendb/lichen/internal/store"
 )
-
-// A disk whose operations do not return is stalled until they have been fast for a while.
-func TestDiskStalls(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		c := newCluster(t, 1)
-		defer c.CloseAll()
-		s := c.Nodes[0].Store
-		f, err := s.FS().Create(clustertest.Dir+"/probe", fs.WriteUnspecified)
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer f.Close()
-		const stall = 10 * time.Second
-		s.DiskWatch().SetFault(func(op *fs.Op) error {
-			if strings.HasSuffix(op.Path, "probe") {
-				time.Sleep(stall)
-			}
-			return nil
-		})
-		go func() { _ = f.Sync() }()
-		time.Sleep(store.StallAfter / 2)
-		if s.Disk().Stalled {
-			t.Error("a sync of a second is no stall")
-		}
-		time.Sleep(store.StallAfter/2 + 2*store.DiskEvery)
-		if !s.Disk().Stalled {
-			t.Error("the disk does not answer, and that was not noticed")
-		}
-		s.DiskWatch().SetFault(nil)
-		time.Sleep(stall)
-		if !s.Disk().Stalled {
-			t.Error("the disk counts as well right after the stall")
-		}
-		time.Sleep(store.WellAfter)
-		if s.Disk().Stalled {
-			t.Error("the disk answers again, and that was not noticed")
-		}
-	})
-}
 
 // A store on a full disk refuses writes and serves reads. It says so, and continues when there is room again.
 func TestDiskFills(t *testing.T) {

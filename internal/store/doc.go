@@ -12,8 +12,8 @@
 //   - ticking.go: ticks and quiescence. elections.go: the campaigns. closing.go: closed
 //     timestamps (package closedts).
 //   - maintain.go: log truncation, garbage collection, flushes.
-//   - disk.go: a full or stalled disk. slowdisk.go: a slow disk. place.go: files that are removed under
-//     a running store. clockfile.go: the clock's bound while the log has no room.
+//   - disk.go, diskhealth.go: a full or stalled disk. slowdisk.go: a slow disk. place.go: files that are
+//     removed under a running store. clockfile.go: the clock's bound while the log has no room.
 //
 // Invariants:
 //

@@ -90,26 +90,3 @@ func TestDiskPaceEnds(t *testing.T) {
 		t.Error("the disk counts as slow though none shall")
 	}
 }
-
-// The durations of operations while the process stood still say nothing about the disk.
-func TestPausedProcess(t *testing.T) {
-	var d disk
-	now := time.Now()
-	poll := func(after, took time.Duration) time.Duration {
-		now = now.Add(after)
-		return d.fair(now, took)
-	}
-	poll(0, 0)
-	if got := poll(diskEvery, 3*time.Second); got != 3*time.Second {
-		t.Errorf("a process that goes on: %v", got)
-	}
-	if got := poll(10*time.Second, 13*time.Second); got != 0 {
-		t.Errorf("right after a pause: %v", got)
-	}
-	for range 9 {
-		poll(diskEvery, 13*time.Second)
-	}
-	if got := poll(diskEvery, 14*time.Second); got != 10*diskEvery {
-		t.Errorf("%v after the pause: %v", 10*diskEvery, got)
-	}
-}
