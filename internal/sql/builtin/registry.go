@@ -122,9 +122,10 @@ var postgresFunctions = sync.OnceValue(func() map[string]bool {
 	return names
 })
 
-// postgresOnly reports whether PostgreSQL has a function of a name, and this system none.
+// postgresOnly reports whether PostgreSQL, or an extension of it that is known here, has a function of a
+// name, and this system none.
 func postgresOnly(name string) bool {
-	return postgresFunctions()[name] && len(Functions(name)) == 0 && len(Aggregates(name)) == 0
+	return (postgresFunctions()[name] || missingCrypto[name]) && len(Functions(name)) == 0 && len(Aggregates(name)) == 0
 }
 
 // canonicalOperator maps the operator spellings that mean another.
@@ -269,9 +270,20 @@ func SchemaOf(name string) string {
 	return "pg_catalog"
 }
 
-// OfExtension reports whether a function is one of an extension (uuid-ossp, pg_trgm).
+// missingCrypto are the functions of pgcrypto that are not supported.
+var missingCrypto = map[string]bool{
+	"armor": true, "dearmor": true, "crypt": true, "gen_salt": true,
+	"encrypt": true, "encrypt_iv": true, "decrypt": true, "decrypt_iv": true,
+	"pgp_armor_headers": true, "pgp_key_id": true,
+	"pgp_pub_decrypt": true, "pgp_pub_decrypt_bytea": true, "pgp_pub_encrypt": true, "pgp_pub_encrypt_bytea": true,
+	"pgp_sym_decrypt": true, "pgp_sym_decrypt_bytea": true, "pgp_sym_encrypt": true, "pgp_sym_encrypt_bytea": true,
+}
+
+// OfExtension reports whether a function is one of an extension (pgcrypto, pg_trgm, uuid-ossp).
 func OfExtension(name string) bool {
 	switch name {
+	case "digest", "hmac", "gen_random_bytes":
+		return true
 	case "uuid_nil", "similarity", "word_similarity", "strict_word_similarity", "show_trgm", "show_limit", "set_limit":
 		return true
 	}

@@ -12,6 +12,7 @@ type Extension struct {
 // Extensions are those that CREATE EXTENSION knows.
 var Extensions = []Extension{
 	{Name: "pg_trgm", Version: "1.6", Comment: "text similarity measurement and index searching based on trigrams"},
+	{Name: "pgcrypto", Version: "1.3", Comment: "cryptographic functions"},
 	{Name: "plpgsql", Version: "1.0", Comment: "PL/pgSQL procedural language", Oid: 13559},
 	{Name: "uuid-ossp", Version: "1.1", Comment: "generate universally unique identifiers (UUIDs)"},
 }

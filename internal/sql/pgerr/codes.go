@@ -52,6 +52,7 @@ const (
 	InvalidSQLStatementName             Code = "26000"
 	InvalidAuthorizationSpecification   Code = "28000"
 	DependentObjectsStillExist          Code = "2BP01"
+	ExternalRoutineInvocationException  Code = "39000"
 	InvalidCursorDefinition             Code = "42P11"
 	InvalidCursorName                   Code = "34000"
 	InvalidCatalogName                  Code = "3D000"

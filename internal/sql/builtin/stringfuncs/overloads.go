@@ -12,7 +12,7 @@ func Overloads() []*call.Overload {
 		stringOperators(), patternOperators(), stringFunctions(),
 		asciiFunctions(), byteFunctions(), encodingFunctions(),
 		quoteFunctions(), keywordFunctions(), regexpFunctions(),
-		collationFunctions(), uuidFunctions(), bitStringOperators(),
+		collationFunctions(), uuidFunctions(), cryptoFunctions(), bitStringOperators(),
 		bitStringFunctions(),
 	)
 }
