@@ -9,15 +9,15 @@ import (
 	"github.com/lichendb/lichen/internal/kvpb/sendertest"
 )
 
-// still answers everything with nothing.
+// still answers every request with an empty response.
 var still = sendertest.Script(func(context.Context, any, any) error { return nil })
 
-// onlyStill is a node that has only it.
+// onlyStill is a node whose only replica is still.
 type onlyStill struct{}
 
 func (onlyStill) Replica(kvpb.RangeID) (kvpb.Sender, bool) { return still, true }
 
-// stillRouter returns a router over n ranges that node 1 leads.
+// stillRouter returns a router for n ranges that node 1 leads.
 func stillRouter(n int) (*Router, [][]byte) {
 	d := NewRouter(Config{Node: 1, Local: onlyStill{}})
 	var starts [][]byte

@@ -14,7 +14,7 @@ import (
 	"github.com/lichendb/lichen/internal/kvpb"
 )
 
-// shake changes the cluster in one of the ways in which clusters change.
+// shake makes a random change to the cluster.
 func (w *scriptedRanges) shake(t *rapid.T) {
 	key := string(rune('a' + rapid.IntRange(0, 24).Draw(t, "where")))
 	r := w.at(key)
@@ -40,9 +40,8 @@ func (w *scriptedRanges) shake(t *rapid.T) {
 	}
 }
 
-// Whatever happens to ranges, before and in the middle of requests: scans see each
-// row once, commits happen once, and no part of a request reaches a range that
-// does not hold it (the replicas refuse, invariant D1).
+// Whatever changes before and during requests: scans see each row once, commits happen once, and no part of a request
+// reaches a range that does not hold it (invariant D1: the replicas would refuse it).
 func TestChaos(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		synctest.Test(t, func(t *testing.T) {

@@ -12,7 +12,7 @@ import (
 	"github.com/lichendb/lichen/internal/rpc"
 )
 
-// slowClocks answers questions for a clock after a time.
+// slowClocks answers requests for a clock after a delay.
 type slowClocks struct {
 	clock *hlc.Clock
 	delay atomic.Int64
@@ -29,9 +29,8 @@ func (s *slowClocks) Call(ctx context.Context, _ kvpb.NodeID, m rpc.Method, _ []
 	}
 }
 
-// Those who ask at the same time share a question; a node that falls silent holds nobody up for
-// longer than clockWait, nor at all once that is known, until it answers again; a node that
-// no request goes to any more is not asked.
+// Callers at the same time share a request. A node that falls silent delays no caller for longer than clockWait, and
+// none at all once that is known, until it answers again. A node without recent requests is not asked.
 func TestClocks(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx := context.Background()

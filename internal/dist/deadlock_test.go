@@ -17,7 +17,7 @@ import (
 	"github.com/lichendb/lichen/internal/rpc"
 )
 
-// lockNodes are nodes that have nothing but lock tables and search for deadlocks.
+// lockNodes are nodes that have only lock tables and a search for deadlocks.
 type lockNodes struct {
 	t     *testing.T
 	nodes []*lockNode
@@ -60,7 +60,7 @@ func (w *lockNodes) close() {
 	}
 }
 
-// Call implements Caller: a message takes a millisecond or two, or gets lost.
+// Call implements Caller. A message takes a millisecond or two, or gets lost.
 func (nd *lockNode) Call(ctx context.Context, to kvpb.NodeID, m rpc.Method, req []byte) ([]byte, error) {
 	w := nd.w
 	w.mu.Lock()
@@ -79,8 +79,8 @@ func (nd *lockNode) Call(ctx context.Context, to kvpb.NodeID, m rpc.Method, req 
 	return answer, err
 }
 
-// judge hears of each deadlock before its victim dies: all of it stands, but for those
-// who have stopped waiting in another way than by getting what they waited for.
+// judge checks each deadlock before its victim is aborted: all its waits must exist, except those that have ended
+// without the lock.
 func (w *lockNodes) judge(dead concurrency.Deadlock) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -118,7 +118,7 @@ func (w *lockNodes) txn(gateway kvpb.NodeID, n uint64) *lockTxn {
 	}
 }
 
-// lock takes a lock as a gateway and a leader do; false if the transaction must end.
+// lock takes a lock as a gateway and a leader do. It returns false if the transaction must end.
 func (x *lockTxn) lock(at *lockNode, key string, s lock.Strength) bool {
 	if gw := x.id.Gateway(); gw != at.id {
 		remote := &x.w.nodes[gw-1].dl.remote
@@ -185,8 +185,8 @@ func (x *lockTxn) end() {
 	}
 }
 
-// Cycles of two to six transactions over as many nodes, with gateways that are
-// neither: one of each dies soon, and the others go on.
+// Cycles of two to six transactions on as many nodes, with gateways on other nodes: one transaction of each cycle is
+// aborted soon, and the others continue.
 func TestDeadlockAcrossNodes(t *testing.T) {
 	for n := 2; n <= 6; n++ {
 		synctest.Test(t, func(t *testing.T) {
@@ -218,8 +218,8 @@ func TestDeadlockAcrossNodes(t *testing.T) {
 	}
 }
 
-// Random transactions over random nodes: every deadlock is broken, whatever messages
-// get lost, and nobody dies without one.
+// Random transactions on random nodes: every deadlock is broken, whichever messages get lost, and no transaction is
+// aborted without one.
 func TestDeadlocksAtRandom(t *testing.T) {
 	killed := 0
 	for seed := range uint64(25) {
@@ -294,8 +294,8 @@ func allWaiting(w *lockNodes) (ids []concurrency.TxnID) {
 	return ids
 }
 
-// Without the gateway of a transaction nobody knows that it still waits, and nobody
-// dies; when the gateway answers again the deadlock ends.
+// While the gateway of a transaction does not answer, nobody knows that the transaction still waits, and no victim is
+// aborted. When the gateway answers again, the deadlock is broken.
 func TestDeadlockAndDeadGateway(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newLockNodes(t, 3, 1)
@@ -322,7 +322,7 @@ func TestDeadlockAndDeadGateway(t *testing.T) {
 	})
 }
 
-// What has waited and waits no more leaves nothing running.
+// Transactions that no longer wait leave nothing running.
 func TestSearchEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newLockNodes(t, 2, 1)

@@ -15,8 +15,7 @@ import (
 	"github.com/lichendb/lichen/internal/kvpb"
 )
 
-// withMetaRange is withRanges with a range 4 that holds the meta records, and a router
-// that reads them.
+// withMetaRange is withRanges with a range 4 that holds the meta records, and a router that reads them.
 func withMetaRange(t *testing.T, fn func(w *scriptedRanges, d *Router, first func(error))) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
@@ -62,7 +61,7 @@ func TestMetaLookup(t *testing.T) {
 	})
 }
 
-// One lookup brings the following ranges along.
+// One lookup also finds the next ranges.
 func TestPrefetch(t *testing.T) {
 	withMetaRange(t, func(w *scriptedRanges, d *Router, _ func(error)) {
 		w.publish()
@@ -76,7 +75,7 @@ func TestPrefetch(t *testing.T) {
 	})
 }
 
-// The record of a range that was just split off may come a little late.
+// The record of a range that was just split off may be a little late.
 func TestGapInMetaRecords(t *testing.T) {
 	withMetaRange(t, func(w *scriptedRanges, d *Router, first func(error)) {
 		w.publish()

@@ -104,7 +104,7 @@ func TestNoLeader(t *testing.T) {
 	})
 }
 
-// An error for want of a leader says who is missing and what to do.
+// An error because of a missing leader names the missing nodes and says what to do.
 func TestMissingNodes(t *testing.T) {
 	desc := kvpb.RangeDescriptor{RangeID: 7}
 	for n := kvpb.NodeID(1); n <= 3; n++ {
@@ -131,8 +131,7 @@ func TestMissingNodes(t *testing.T) {
 	}
 }
 
-// Replicas that name each other as the leader don't keep a request for ever, nor
-// busy.
+// A request to replicas that name each other as the leader ends, and does not keep the processor busy.
 func TestPingPong(t *testing.T) {
 	withRanges(t, func(w *scriptedRanges, d *Router) {
 		asked := 0
@@ -209,8 +208,7 @@ func TestScanFollowsBoundaries(t *testing.T) {
 	}
 }
 
-// scan returns the keys of a span in ascending order, calling between after every
-// page.
+// scan returns the keys of a span in ascending order, and calls between after each page.
 func scan(t *testing.T, d *Router, start, end string, reverse bool, between func()) string {
 	t.Helper()
 	var found []string
@@ -312,8 +310,7 @@ func TestCommitBecomesAmbiguous(t *testing.T) {
 	})
 }
 
-// A replica that lost its leadership before it knew the outcome is asked again
-// elsewhere.
+// A commit whose leader lost the leadership before it knew the outcome is sent again to another replica.
 func TestAmbiguousReplicaIsAskedAgain(t *testing.T) {
 	withRanges(t, func(w *scriptedRanges, d *Router) {
 		w.fail = func(op string, n kvpb.NodeID, _ kvpb.RangeID) error {
@@ -330,7 +327,7 @@ func TestAmbiguousReplicaIsAskedAgain(t *testing.T) {
 	})
 }
 
-// Errors that are not about routing are the caller's at once.
+// Errors that are not about routing reach the caller at once.
 func TestOtherErrorsAreFinal(t *testing.T) {
 	withRanges(t, func(w *scriptedRanges, d *Router) {
 		for _, want := range []error{&kvpb.RetryError{Reason: "r"}, &kvpb.DeadlockError{}, &kvpb.DiskFullError{Cause: errors.New("full")}} {
@@ -343,8 +340,7 @@ func TestOtherErrorsAreFinal(t *testing.T) {
 	})
 }
 
-// What another node says while it stops is not taken for the caller's own
-// cancellation.
+// The cancellation of a request on another node that stops is not taken for the caller's own.
 func TestCanceledElsewhere(t *testing.T) {
 	withRanges(t, func(w *scriptedRanges, d *Router) {
 		w.at("b").leader = 2
@@ -360,8 +356,8 @@ func TestCanceledElsewhere(t *testing.T) {
 	})
 }
 
-// Of a lock whose answer was lost nobody can say whether it was held before: the answer
-// tells so, else nobody would release it.
+// If the answer to a lock request was lost, nobody knows whether the transaction held the lock before. The response to
+// the next attempt says so, since otherwise nobody would release the lock.
 func TestLockWithoutAnswer(t *testing.T) {
 	withRanges(t, func(w *scriptedRanges, d *Router) {
 		w.at("b").leader = 2
@@ -381,8 +377,7 @@ func TestLockWithoutAnswer(t *testing.T) {
 	})
 }
 
-// local is a Locator of one range whose replica answers with errs, one after the other, and then
-// without one.
+// local is a Locator of one range. Its replica answers with errs, one after the other, and then without an error.
 type local struct {
 	desc kvpb.RangeDescriptor
 	errs []error
@@ -399,7 +394,7 @@ func (l *local) Lookup([]byte) (kvpb.Sender, *kvpb.RangeDescriptor, error) {
 	}), &l.desc, nil
 }
 
-// A router with a Locator waits for this node to lead; that it stops is final.
+// A router with a Locator waits until this node leads. If the node stops, the error is final.
 func TestLocatorRetries(t *testing.T) {
 	withRanges(t, func(*scriptedRanges, *Router) {
 		l := &local{errs: []error{&kvpb.NotLeaderError{}, &kvpb.RangeMismatchError{}, &kvpb.NotLeaderError{}}}
@@ -414,8 +409,8 @@ func TestLocatorRetries(t *testing.T) {
 	})
 }
 
-// A replica that takes its time to say that it can't serve does not prolong the
-// time after which a request fails; one that served a wait for a lock does.
+// A replica that is slow to say that it can't serve does not delay the failure of a request. A replica where the request
+// waited for a lock does.
 func TestSlowRefusals(t *testing.T) {
 	for _, c := range []struct {
 		err      func(kvpb.RangeID) error

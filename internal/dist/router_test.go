@@ -28,7 +28,7 @@ func (rs ranges) Lookup(key []byte) (kvpb.Sender, *kvpb.RangeDescriptor, error) 
 	return nil, nil, &kvpb.UnavailableError{Reason: "no range"}
 }
 
-// three returns three ranges that note what they are asked and answer with nothing.
+// three returns three ranges that record the requests and answer without data.
 func three(log *[]string) (rs ranges) {
 	for _, b := range []string{"ah", "hp", "pz"} {
 		d := kvpb.RangeDescriptor{StartKey: []byte(b[:1]), EndKey: []byte(b[1:])}

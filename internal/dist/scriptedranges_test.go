@@ -19,8 +19,8 @@ import (
 	"github.com/lichendb/lichen/internal/rpc"
 )
 
-// scriptedRanges are what a Router of node 1 meets: its Local and its Caller lead to replicas that tell
-// what they are asked and refuse what the test wants. Nodes are in package sim and server.
+// scriptedRanges are the Local and the Caller of a Router on node 1. Their replicas record the requests, and refuse those
+// that the test wants refused.
 type scriptedRanges struct {
 	t  *testing.T
 	mu sync.Mutex
@@ -44,8 +44,7 @@ type scriptedRange struct {
 	done   map[kvpb.TxnID]bool
 }
 
-// newScriptedRanges returns the ranges [a,h) [h,p) [p,z), each on nodes 1 to 3
-// and led by node 1.
+// newScriptedRanges returns the ranges [a,h) [h,p) [p,z), each on nodes 1 to 3 and led by node 1.
 func newScriptedRanges(t *testing.T) *scriptedRanges {
 	w := &scriptedRanges{
 		t: t, ranges: map[kvpb.RangeID]*scriptedRange{}, data: map[string]string{}, locked: map[string]bool{},
@@ -75,7 +74,7 @@ func replicasOn(nodes ...kvpb.NodeID) []kvpb.ReplicaDescriptor {
 	return out
 }
 
-// publish brings the meta records up to date.
+// publish updates the meta records.
 func (w *scriptedRanges) publish() {
 	w.meta = w.meta[:0]
 	for _, r := range w.sorted() {
@@ -102,7 +101,7 @@ func (w *scriptedRanges) at(key string) *scriptedRange {
 	return nil
 }
 
-// split cuts the range of key there.
+// split splits the range of key at key.
 func (w *scriptedRanges) split(key string) *scriptedRange {
 	left := w.at(key)
 	right := w.add(key, string(left.desc.EndKey), left.desc.Generation+1)
@@ -115,7 +114,7 @@ func (w *scriptedRanges) split(key string) *scriptedRange {
 	return right
 }
 
-// merge gives a range the keys of the one behind it.
+// merge merges a range with the one to its right.
 func (w *scriptedRanges) merge(key string) {
 	left := w.at(key)
 	if string(left.desc.EndKey) == "z" {
@@ -127,7 +126,7 @@ func (w *scriptedRanges) merge(key string) {
 	delete(w.ranges, right.desc.RangeID)
 }
 
-// move puts a range on other nodes; the first leads it.
+// move moves a range to other nodes, of which the first leads.
 func (w *scriptedRanges) move(key string, nodes ...kvpb.NodeID) {
 	r := w.at(key)
 	r.desc.Replicas, r.leader = replicasOn(nodes...), nodes[0]
@@ -207,7 +206,7 @@ func (w *scriptedRanges) replica(node kvpb.NodeID, id kvpb.RangeID) kvpb.Sender 
 	})
 }
 
-// named returns what a request is called in the log, and the keys that it needs of a range.
+// named returns the name of a request in the log, and the keys that it needs.
 func named(req any) (op string, spans []kvpb.Span) {
 	switch req := req.(type) {
 	case *kvpb.GetRequest:
@@ -235,7 +234,7 @@ func named(req any) (op string, spans []kvpb.Span) {
 	panic(fmt.Sprintf("no range answers a %T", req))
 }
 
-// refuse says why a replica does not serve a request, nil if it does.
+// refuse returns the error of a replica that does not serve a request, or nil if it serves it.
 func (w *scriptedRanges) refuse(node kvpb.NodeID, id kvpb.RangeID, op string, spans []kvpb.Span) error {
 	if w.fail != nil {
 		if err := w.fail(op, node, id); err != nil {
@@ -269,7 +268,7 @@ func (w *scriptedRanges) refuse(node kvpb.NodeID, id kvpb.RangeID, op string, sp
 
 func point(key []byte) kvpb.Span { return kvpb.Span{Key: key} }
 
-// carryOut does what a request asks of a range that serves it.
+// carryOut executes a request.
 func (w *scriptedRanges) carryOut(r *scriptedRange, req, resp any) error {
 	switch req := req.(type) {
 	case *kvpb.GetRequest:
@@ -289,7 +288,7 @@ func (w *scriptedRanges) carryOut(r *scriptedRange, req, resp any) error {
 	return nil
 }
 
-// scan returns rows of all that the range holds; of the meta region, the records.
+// scan returns all rows of a range. For the meta range these are the records.
 func (w *scriptedRanges) scan(req *kvpb.ScanRequest, resp *kvpb.ScanResponse) {
 	resp.Reset()
 	if metaSpan().Contains(req.Start) {
@@ -316,7 +315,7 @@ func (w *scriptedRanges) scan(req *kvpb.ScanRequest, resp *kvpb.ScanResponse) {
 	}
 }
 
-// commit carries out a transaction once, however often it is sent.
+// commit executes a transaction once, however often it is sent.
 func (w *scriptedRanges) commit(r *scriptedRange, req *kvpb.CommitRequest) error {
 	if r.done[req.Txn.ID] {
 		if !req.Resent {

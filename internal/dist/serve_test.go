@@ -17,7 +17,7 @@ import (
 	"github.com/lichendb/lichen/internal/rpc"
 )
 
-// mirror keeps what it is asked and answers with what it is told.
+// mirror records the request, and answers with the response that the test sets.
 type mirror struct {
 	asked   any
 	value   []byte
@@ -25,7 +25,7 @@ type mirror struct {
 	err     error
 }
 
-// keep copies a request: its bytes belong to the message.
+// keep copies a request, whose bytes belong to the message.
 func keep[T any](m *mirror, enc []byte, decode func([]byte, *T) error) {
 	v := new(T)
 	if err := decode(bytes.Clone(enc), v); err != nil {
@@ -84,7 +84,7 @@ func (f callFunc) Call(_ context.Context, _ kvpb.NodeID, _ rpc.Method, req []byt
 	return f(req)
 }
 
-// remoteTo returns a Remote whose other side is s.
+// remoteTo returns a Remote that reaches s.
 func remoteTo(s kvpb.Sender) *Remote {
 	return &Remote{Node: 2, Range: 9, Caller: callFunc(func(req []byte) ([]byte, error) {
 		req = bytes.Clone(req)
@@ -99,7 +99,7 @@ func remoteTo(s kvpb.Sender) *Remote {
 	})}
 }
 
-// Every request, response and error passes between Remote and Serve.
+// Every request, response and error survives the way between Remote and Serve.
 func TestRemoteAndServe(t *testing.T) {
 	ctx := context.Background()
 	txn := &kvpb.TxnMeta{ID: kvpb.TxnID{Hi: 1, Lo: 2}, ReadTS: hlc.Timestamp{WallTime: 7}}
@@ -173,7 +173,7 @@ func TestServeDamage(t *testing.T) {
 	}
 }
 
-// A damaged answer says nothing about what has happened.
+// After a damaged response the outcome is unknown.
 func TestDamagedAnswer(t *testing.T) {
 	for _, answer := range [][]byte{nil, {7}, {0}, {1}, {0, 255}} {
 		r := &Remote{Node: 2, Caller: callFunc(func([]byte) ([]byte, error) { return answer, nil })}
@@ -185,7 +185,7 @@ func TestDamagedAnswer(t *testing.T) {
 	}
 }
 
-// A large response is refused if the node has no memory for it; a small one needs no reservation.
+// A large response fails if the node has no memory for it. A small one needs no reservation.
 func TestServeReservesResponses(t *testing.T) {
 	mem := quota.NewPool("node", 100<<10)
 	for _, c := range []struct {

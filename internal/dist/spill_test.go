@@ -11,8 +11,7 @@ import (
 	"github.com/lichendb/lichen/internal/kvpb"
 )
 
-// A rollback to a savepoint is undone in all ranges at the same time, and last in the one with the
-// transaction's record.
+// A rollback to a savepoint visits all ranges at the same time, and then the one with the transaction's record.
 func TestUnspillInParallel(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var mu sync.Mutex

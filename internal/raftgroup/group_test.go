@@ -20,9 +20,9 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// TestGroup runs testdata/group: three replicas of one range, whose groups exchange messages
-// only where the script says so. The output of an event are the messages that were sent because
-// of it, what was applied, who began or ended its leadership, and what proposers were told.
+// TestGroup runs testdata/group: three replicas of one range, whose groups exchange messages only where the script says
+// so. The output of an event is the messages sent because of it, the commands applied, the leaderships begun or ended,
+// and the outcomes of proposals.
 func TestGroup(t *testing.T) {
 	var c *cluster
 	datadriven.RunTest(t, "testdata/group", func(t *testing.T, d *datadriven.TestData) string {
@@ -45,7 +45,7 @@ type cluster struct {
 	names  []string
 }
 
-// node is a replica: the host of its group, with what was applied as its state.
+// node is a replica: the host of its group. Its state is the list of applied commands.
 type node struct {
 	*Group
 	c           *cluster
@@ -198,7 +198,7 @@ func outcome(err error) string {
 	return err.Error()
 }
 
-// notified reports which proposers were told something.
+// notified returns which proposers were notified.
 func (c *cluster) notified() {
 	for _, name := range slices.Clone(c.names) {
 		select {

@@ -13,8 +13,8 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// TestInFlight runs testdata/inflight: entries from their proposal to what becomes of them. Each
-// command has a name; the output of an event are the commands whose proposers heard of it.
+// TestInFlight runs testdata/inflight: entries from their proposal to their outcome. Each command has a name. The output
+// of an event is the commands whose proposers were notified.
 func TestInFlight(t *testing.T) {
 	datadriven.RunTest(t, "testdata/inflight", func(t *testing.T, d *datadriven.TestData) string {
 		return newInFlightScript().run(t, d.Input)
@@ -128,7 +128,7 @@ func (s *inFlightScript) notified() (out []string) {
 	return out
 }
 
-// A long command is forgotten once it is in an entry, of which raft makes a copy.
+// A long command is released once it is in an entry.
 func TestLongCommandsAreForgotten(t *testing.T) {
 	for size, kept := range map[int]bool{10: true, apply.LongCommand: false} {
 		s := newInFlightScript()

@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// Long writes share room: one waits for another, but not for ever, and never longer than its
-// request. Short ones need none.
+// Long writes share the room: one waits for another, but neither for ever nor longer than its request. Short ones need
+// no room.
 func TestLongWrites(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l, ctx := NewLongWrites(DefaultLongWrites, nil), context.Background()
@@ -42,7 +42,7 @@ func TestLongWrites(t *testing.T) {
 	})
 }
 
-// A long write waits until the engine has written those before it, as long as for room.
+// A long write waits until the engine has flushed those before it, at most as long as for room.
 func TestLongWritesAwaitFlush(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		flush := make(chan struct{})

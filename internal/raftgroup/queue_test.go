@@ -12,9 +12,8 @@ import (
 	"github.com/cockroachdb/datadriven"
 )
 
-// TestQueue runs testdata/queue. Each line of a "run" block is one event at the queue of a group;
-// the output repeats it with its result and with what the proposers are told. Proposals have
-// names; "next" is by the processing goroutine.
+// TestQueue runs testdata/queue. Each line of a "run" block is an event at the queue of a group. The output repeats it
+// with its result and the notified proposers. Proposals have names. "next" is a call of the processing goroutine.
 func TestQueue(t *testing.T) {
 	datadriven.RunTest(t, "testdata/queue", func(t *testing.T, d *datadriven.TestData) string {
 		var out string
@@ -166,7 +165,7 @@ func (s *queueScript) next() string {
 	return fmt.Sprintf("%s takes %d inputs and %v", who, len(s.q.Inputs()), batch)
 }
 
-// woken tells who was told something, and has those process the group who were told to.
+// woken returns the notified proposers, and makes one that was handed the role the processing goroutine.
 func (s *queueScript) woken() (out []string) {
 	for _, n := range s.names {
 		p := s.byName[n]
