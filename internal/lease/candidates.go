@@ -7,7 +7,7 @@ import (
 	"github.com/lichendb/lichen/internal/kvpb"
 )
 
-// Standing is how a store stands in the order of candidates.
+// Standing is the place of a store in the order of candidates.
 type Standing uint8
 
 // The standings.
@@ -17,9 +17,9 @@ const (
 	Staying
 )
 
-// Rank returns how many other voters of a range campaign before a replica when the range needs a leader.
-// They take turns in an order that the range's id shifts, so that each leads its share; those on nodes
-// that drain come last. ok is false if the replica is no voter.
+// Rank returns how many other voters of a range campaign before a replica when the range needs a leader. The
+// range's id shifts their order, so that each store leads its share. Voters on draining nodes come last. ok is
+// false if the replica is no voter.
 func Rank(d *kvpb.RangeDescriptor, self kvpb.ReplicaID, standing func(kvpb.StoreID) Standing) (rank int, ok bool) {
 	var stores [2 * MaxVoters]kvpb.StoreID
 	voters, own := 0, -1
@@ -76,9 +76,9 @@ func Electable(d *kvpb.RangeDescriptor, supports func(kvpb.StoreID) bool) bool {
 	return 2*supported[0] > votes[0] && 2*supported[1] > votes[1]
 }
 
-// Candidates returns the other voters whose stores answer. Those on nodes that drain come last;
-// otherwise a replica with more of the log comes first, and among equals the range's id shifts the order,
-// so that no store gets all leaderships.
+// Candidates returns the other voters whose stores answer. Those on draining nodes come last. Otherwise a
+// replica with a longer log comes first. Among equals the range's id shifts the order, so that no store gets
+// all leaderships.
 func (l *Lease) Candidates(d *kvpb.RangeDescriptor, self kvpb.ReplicaID, standing func(kvpb.StoreID) Standing) []kvpb.ReplicaDescriptor {
 	var list []kvpb.ReplicaDescriptor
 	match := map[kvpb.ReplicaID]uint64{}

@@ -10,9 +10,9 @@ import (
 	"github.com/lichendb/lichen/internal/liveness"
 )
 
-// Election is a replica's part in the elections of its range: whether it campaigns, and whom it
-// votes for. It is pure: Step takes an event and the facts of the moment, and says what the
-// replica does (package replica, election.go).
+// Election is a replica's part in the elections of its range: whether it campaigns, and for whom it
+// votes. It is pure: Step takes an event and the present facts, and returns what the replica does
+// (election.go in package replica).
 //
 //	              NeedLeader, Tick              Dequeued, Start             Elected, Tick: there is a leader
 //	NotCandidate ─────────────────► Queued ───────────────► Campaigning ──────────────────► NotCandidate
@@ -24,24 +24,21 @@ import (
 // behind the ranges with waiting requests. While a replica's store supports the leader's store, the
 // replica neither campaigns nor votes for another.
 //
-// One event leads past the queue: TimeoutNow comes from the leader itself, which has revoked its
-// lease before (Lease).
+// One event bypasses the queue: TimeoutNow comes from the leader itself, which has revoked its lease
+// before it sent the message (Lease).
 type Election struct {
 	state atomic.Int32 // a Candidacy; any goroutine may enter the queue
 
-	// ticks is how long the campaign lasts yet.
-	ticks int
-	// deferred is when the replica last voted for another, or noticed a later term.
-	deferred time.Time
-	// fullAt is when the log had no room last.
-	fullAt time.Time
-	// stepDown is the end of the replica's leadership, as long as it asks others to campaign. Any
+	ticks    int       // for which the campaign still lasts
+	deferred time.Time // when the replica last voted for another one, or noticed a later term
+	fullAt   time.Time // when the log last had no room
+	// stepDown is set while the replica, whose leadership has ended, asks others to campaign. Any
 	// goroutine may read the term.
 	stepDown atomic.Pointer[StepDown]
-	// split is who may lead the range yet that a split has made.
+	// split is the leader that may still serve the keys of this range, which a split has made.
 	split SplitLeader
 	// leaderInc is the incarnation of the leader's node when the replica learned of the leader or last
-	// answered it; 0 if this node did not support it then. Any goroutine may read it.
+	// answered it. It is 0 if this node did not support the leader then. Any goroutine may read it.
 	leaderInc atomic.Int64
 }
 
@@ -60,78 +57,79 @@ func (c Candidacy) String() string {
 	return [...]string{"not a candidate", "queued", "campaigning"}[c]
 }
 
-// SplitLeader is who led a range when the entry came that split another one off. It may serve reads
-// of the other range too as long as it has not applied that entry, and has the support of Epoch.
+// SplitLeader is the leader of a range when the entry arrived that split off another range. It may serve
+// reads of that other range too, as long as it has not applied the entry and has the support of Epoch.
 type SplitLeader struct {
-	Store kvpb.StoreID // 0: nobody
+	Store kvpb.StoreID // 0 if there is none
 	Epoch int64
 }
 
 const (
-	// campaignTicks is how long a replica campaigns before it gives others a chance; half-way it
-	// calls for votes again, in case its messages were lost.
+	// campaignTicks is how long a replica campaigns before it gives others a chance. Half-way it calls
+	// for votes again, in case its messages were lost.
 	campaignTicks = 6
-	// campaignAgain is how long a replica waits that campaigned in vain, or has voted.
+	// campaignAgain is how long a replica waits after it has campaigned in vain, or has voted.
 	campaignAgain = 300 * time.Millisecond
-	// campaignDelay is how long a replica waits that has no leader any more: the others' support
-	// of the former leader may end a moment later.
+	// campaignDelay is how long a replica waits after it has lost its leader: the others' support of that
+	// leader may end a moment later.
 	campaignDelay = 50 * time.Millisecond
-	// logFullBackoff is how long after its log was found to be full a replica does not campaign:
-	// it could not write its own vote.
+	// logFullBackoff is how long a replica does not campaign after its log was full: it could not write
+	// its own vote.
 	logFullBackoff = 3 * time.Second
-	// lastSplitTerm is up to which term of a new range a SplitLeader counts.
+	// lastSplitTerm is the last term of a new range in which a SplitLeader counts.
 	lastSplitTerm = apply.FirstTerm + 1
 )
 
 // ElectionEventType names what happens to an Election.
 type ElectionEventType uint8
 
-// The events. NeedLeader, Dequeued and EndCampaign may come from any goroutine, the others belong to the
-// one that processes the raft group.
+// The events. NeedLeader, Dequeued and EndCampaign may come from any goroutine, the others only from the
+// goroutine that processes the raft group.
 const (
 	// NeedLeader: the support of the leader's store has ended.
 	NeedLeader ElectionEventType = iota
-	// Dequeued: the replica is the next one of the store's queue.
+	// Dequeued: it is the replica's turn in the store's queue.
 	Dequeued
 	// EndCampaign: the campaign takes too long, or can't begin.
 	EndCampaign
 
-	// Start: the group is processed, and has a campaign to start.
+	// Start: the processing goroutine begins the campaign of a dequeued replica.
 	Start
-	// Tick: a tick has passed in which the replica does not lead.
+	// Tick: a tick has passed, and the replica does not lead.
 	Tick
-	// CampaignNow: the replica is to lead at once, if nobody else does.
+	// CampaignNow: the replica should lead at once, if no other one does.
 	CampaignNow
-	// CampaignFirst: the same, of a range that was just split off, again and again.
+	// CampaignFirst: the same in a range that was just split off. It is repeated until there is a leader.
 	CampaignFirst
-	// CallForVotes: From calls for votes. PreVote: it asks whether to; Forced: its leader asked it to.
+	// CallForVotes: From calls for votes. With PreVote it asks whether it could win. With Forced the
+	// leader has asked it to campaign.
 	CallForVotes
-	// Granted: From would vote for the replica. Refused: it does not.
+	// Granted: From votes for the replica, or would. Refused: it does not.
 	Granted
 	Refused
 	// TimeoutNow: the leader asks the replica to campaign.
 	TimeoutNow
-	// LaterTerm: a follower answers from a later term than the leader's.
+	// LaterTerm: a follower has answered the leader from a later term.
 	LaterTerm
 	// Elected: the range has a leader that serves.
 	Elected
-	// KnowLeader: raft knows who leads.
+	// KnowLeader: raft knows the leader.
 	KnowLeader
-	// LogFull: the log has no room. With a Term, the replica led in it until now.
+	// LogFull: the log has no room. Term is set if the replica led until now.
 	LogFull
-	// Demoted: the replica led in Term until now, and is no voter any more.
+	// Demoted: the replica led in Term until now, and is no longer a voter.
 	Demoted
-	// NewTerm: a message has come of a later term than that which a step-down ended.
+	// NewTerm: a message of a later term than that of the step-down has arrived.
 	NewTerm
 )
 
-// ElectionEvent is something that happens; its type says which of the other fields it has.
+// ElectionEvent is the input of a Step. Its type says which of the other fields are set.
 type ElectionEvent struct {
 	Type            ElectionEventType
 	From            kvpb.ReplicaID
 	PreVote, Forced bool
 	Term            uint64
-	Candidates      []kvpb.ReplicaID // who has most of the log first
+	Candidates      []kvpb.ReplicaID // the one with the longest log first
 }
 
 // ElectionFacts are the inputs of a Step beside the event and the state.
@@ -139,19 +137,19 @@ type ElectionFacts struct {
 	Now  time.Time
 	Desc *kvpb.RangeDescriptor
 	Self kvpb.ReplicaID
-	// Gone: the range is part of another one.
+	// Gone says that the range is part of another one.
 	Gone bool
-	// Promises are what this node has promised; nil on a node by itself.
+	// Promises are the support that this node has promised. It is nil on a single node.
 	Promises Promises
-	// Term, Lead, Leading and Candidate are what raft says: Lead is 0 if it knows no leader.
+	// Term, Lead, Leading and Candidate are raft's state. Lead is 0 if raft knows no leader.
 	Term               uint64
 	Lead               kvpb.ReplicaID
 	Leading, Candidate bool
-	// Serves: this replica leads under a lease that covers the present.
+	// Serves says that this replica leads under a lease that covers the present.
 	Serves bool
 }
 
-// Promises tell which stores' leaders this node has promised to support (package liveness).
+// Promises are the support that this node has promised to the leaders of other stores (package liveness).
 type Promises interface {
 	// Supports reports whether this node supports a store's leaders.
 	Supports(kvpb.StoreID) bool
@@ -163,28 +161,28 @@ type Promises interface {
 	MayVote() bool
 }
 
-// ElectionEffects are what follows from an event, to be carried out in this order.
+// ElectionEffects are the effects of an event, to be carried out in this order.
 type ElectionEffects uint16
 
 // The effects.
 const (
-	// ForgetLeader has raft forget who leads: it would not campaign or vote otherwise.
+	// ForgetLeader makes raft forget the leader: otherwise it would neither campaign nor vote.
 	ForgetLeader ElectionEffects = 1 << iota
-	// Begin has the group's goroutine take in Start.
+	// Begin passes Start to the processing goroutine.
 	Begin
-	// LeaveCampaign frees the place among those of the store that campaign.
+	// LeaveCampaign frees the replica's place among the campaigns of its store.
 	LeaveCampaign
-	// Enqueue puts the replica into its store's queue, with Rank, not to be called before Wait.
+	// Enqueue adds the replica to its store's queue, with Rank and Wait.
 	Enqueue
-	// Campaign has raft call for votes.
+	// Campaign makes raft call for votes.
 	Campaign
-	// AskCandidate sends TimeoutNow of StepDownTerm to To.
+	// AskCandidate sends TimeoutNow of Term to To.
 	AskCandidate
 	// RejectPreVote answers the candidate, so that it does not wait.
 	RejectPreVote
-	// Heartbeat has a quiesced leader send heartbeats: a follower does not know who leads.
+	// Heartbeat makes a quiesced leader send heartbeats, since a follower does not know the leader.
 	Heartbeat
-	// Unquiesce has the replica ticked again.
+	// Unquiesce resumes the replica's ticks.
 	Unquiesce
 	// Drop keeps the message from raft.
 	Drop
@@ -208,10 +206,10 @@ func (e ElectionEffects) String() string {
 	return strings.Join(names, " ")
 }
 
-// ElectionResult is what follows from an event.
+// ElectionResult is the result of a Step.
 type ElectionResult struct {
 	Effects ElectionEffects
-	Rank    int            // for Enqueue: how many others should campaign before
+	Rank    int            // for Enqueue: the number of replicas that should campaign before
 	Wait    time.Duration  // for Enqueue
 	To      kvpb.ReplicaID // for AskCandidate
 	Term    uint64         // for AskCandidate
@@ -220,8 +218,8 @@ type ElectionResult struct {
 // Candidacy returns what the replica does for a leader. It may be called from any goroutine.
 func (e *Election) Candidacy() Candidacy { return Candidacy(e.state.Load()) }
 
-// SteppingDown returns the term of the replica's leadership that has ended, as long as the replica asks
-// others to campaign; otherwise 0. It may be called from any goroutine.
+// SteppingDown returns the term of the replica's former leadership while the replica asks others to campaign,
+// and otherwise 0. It may be called from any goroutine.
 func (e *Election) SteppingDown() uint64 {
 	if s := e.stepDown.Load(); s != nil {
 		return s.Term
@@ -229,21 +227,21 @@ func (e *Election) SteppingDown() uint64 {
 	return 0
 }
 
-// NoteAnswer takes in that the replica answers its leader with the support that its node gives.
+// NoteAnswer records the support that goes with the replica's answer to its leader.
 func (e *Election) NoteAnswer(given liveness.Support) { e.leaderInc.Store(given.Incarnation) }
 
-// Supports reports whether the node supports the leader that the replica knows, whose store is s. A
-// leader leads no more once its node has begun another incarnation, which the node may support as well.
-// It may be called from any goroutine.
+// Supports reports whether the node supports the replica's leader, whose store is s. A leadership ends when
+// the leader's node begins another incarnation. Support for that incarnation does not count. It may be called
+// from any goroutine.
 func (e *Election) Supports(p Promises, s kvpb.StoreID) bool {
 	g := p.Granted(s)
 	return g.Epoch != 0 && g.Incarnation == e.leaderInc.Load()
 }
 
-// SplitOff begins the elections of a range that was just split off.
+// SplitOff sets the SplitLeader of a range that was just split off.
 func (e *Election) SplitOff(from SplitLeader) { e.split = from }
 
-// Step takes in an event.
+// Step processes an event.
 func (e *Election) Step(ev *ElectionEvent, f *ElectionFacts) (r ElectionResult) {
 	switch ev.Type {
 	case NeedLeader:
@@ -260,7 +258,7 @@ func (e *Election) Step(ev *ElectionEvent, f *ElectionFacts) (r ElectionResult) 
 	case Tick:
 		e.tick(f, &r)
 	case CampaignNow, CampaignFirst:
-		// Who was promised the votes in a term waits for them: in another they would be cast anew.
+		// A candidate waits for the votes of its term: a new term would need new ones.
 		if e.needsLeader(f) && f.mayVote() && !(ev.Type == CampaignFirst && f.Candidate) {
 			e.campaign(&r)
 		}
@@ -271,7 +269,7 @@ func (e *Election) Step(ev *ElectionEvent, f *ElectionFacts) (r ElectionResult) 
 			r.Effects |= Drop
 		}
 	case Refused:
-		// Its place is for others now; it may still win by the votes of the rest.
+		// Its place goes to others. It may still win with the other votes.
 		if e.Candidacy() == Campaigning {
 			e.leave(&r)
 			e.enqueue(f, campaignAgain, &r)
@@ -282,7 +280,7 @@ func (e *Election) Step(ev *ElectionEvent, f *ElectionFacts) (r ElectionResult) 
 	return r
 }
 
-// stepVote takes in what others ask of the replica, and what it learns of them.
+// stepVote processes the events that come from other replicas or from raft.
 func (e *Election) stepVote(ev *ElectionEvent, f *ElectionFacts, r *ElectionResult) {
 	switch ev.Type {
 	case CallForVotes:
@@ -294,7 +292,7 @@ func (e *Election) stepVote(ev *ElectionEvent, f *ElectionFacts, r *ElectionResu
 	case LaterTerm:
 		e.deferred = f.Now
 	case KnowLeader:
-		e.split = SplitLeader{} // who leads now was elected with regard to it
+		e.split = SplitLeader{} // the election of the present leader has respected it
 		e.leaderInc.Store(f.leaderSupport().Incarnation)
 	case LogFull:
 		e.fullAt = f.Now
@@ -304,11 +302,11 @@ func (e *Election) stepVote(ev *ElectionEvent, f *ElectionFacts, r *ElectionResu
 	case Demoted:
 		e.stepsDown(ev, r)
 	case NewTerm:
-		e.stepDown.Store(nil) // somebody campaigns, or leads
+		e.stepDown.Store(nil) // another replica campaigns, or leads
 	}
 }
 
-// stepsDown asks the first candidate to campaign; the replica's ticks ask the others.
+// stepsDown asks the first candidate to campaign. Later ticks ask the others.
 func (e *Election) stepsDown(ev *ElectionEvent, r *ElectionResult) {
 	e.stepDown.Store(&StepDown{Term: ev.Term, Candidates: ev.Candidates})
 	e.askCandidate(r)
@@ -352,9 +350,9 @@ func (e *Election) tick(f *ElectionFacts, r *ElectionResult) {
 	}
 }
 
-// callForVotes decides whether raft sees a call for votes. While the replica's store supports the
-// leader's, it votes for nobody else; and not at all before it is sure that the support it gave in
-// an earlier incarnation has expired.
+// callForVotes decides whether raft sees a call for votes (invariant 7). While the replica's store supports
+// the leader's, the replica votes for nobody else. It does not vote at all before the support that its node
+// gave in an earlier incarnation has certainly expired.
 func (e *Election) callForVotes(ev *ElectionEvent, f *ElectionFacts, r *ElectionResult) {
 	switch {
 	case f.Promises == nil:
@@ -364,16 +362,16 @@ func (e *Election) callForVotes(ev *ElectionEvent, f *ElectionFacts, r *Election
 		e.deferred = f.Now
 		return
 	case !e.supportsOther(ev.From, f):
-		r.Effects |= ForgetLeader // raft has its own idea of how long a leader is to be followed
+		r.Effects |= ForgetLeader // raft would follow the leader for a time of its own
 		if !ev.PreVote {
 			e.deferred = f.Now
 		}
 		return
 	case f.Leading:
-		r.Effects |= Heartbeat // the candidate does not know who leads, having been restarted perhaps
+		r.Effects |= Heartbeat // the candidate does not know the leader: perhaps it has restarted
 	}
 	r.Effects |= Drop
-	if ev.PreVote { // a vote that is refused says nothing
+	if ev.PreVote { // a refused vote gets no answer
 		r.Effects |= RejectPreVote
 	}
 }
@@ -405,7 +403,7 @@ func (e *Election) needsLeader(f *ElectionFacts) bool {
 // its earlier MsgPreVote: its own later term would end the new leadership, and lose its row locks.
 func (e *Election) defers(f *ElectionFacts) bool { return f.Now.Before(e.deferred.Add(campaignAgain)) }
 
-// isFull reports whether the log was found to be full a moment ago.
+// isFull reports whether the log was full a moment ago.
 func (e *Election) isFull(f *ElectionFacts) bool {
 	return !e.fullAt.IsZero() && f.Now.Sub(e.fullAt) < logFullBackoff
 }
@@ -418,7 +416,7 @@ func (f *ElectionFacts) leaderSupport() liveness.Support {
 	return liveness.Support{}
 }
 
-// standing returns how a store stands among the candidates.
+// standing returns the Standing of a store.
 func (f *ElectionFacts) standing(s kvpb.StoreID) Standing {
 	switch {
 	case f.Promises == nil:
@@ -435,10 +433,10 @@ func (f *ElectionFacts) mayVote() bool { return f.Promises == nil || f.Promises.
 
 func (e *Election) campaign(r *ElectionResult) {
 	e.ticks = campaignTicks
-	r.Effects |= ForgetLeader | Campaign // the leader's store has lost our support
+	r.Effects |= ForgetLeader | Campaign // this store does not support the leader any more
 }
 
-// enqueue puts a voter into its store's queue, unless it is there or campaigns.
+// enqueue adds a voter to its store's queue, unless it is there already or campaigns.
 func (e *Election) enqueue(f *ElectionFacts, wait time.Duration, r *ElectionResult) {
 	rank, votes := Rank(f.Desc, f.Self, f.standing)
 	if votes && !f.Gone && e.change(NotCandidate, Queued) {
@@ -455,8 +453,8 @@ func (e *Election) leave(r *ElectionResult) {
 	}
 }
 
-// askCandidate asks the next candidate to campaign. The leadership has ended before, so that nothing
-// is read under it any more.
+// askCandidate asks the next candidate to campaign. The replica's own leadership has ended, so it answers no
+// reads any more.
 func (e *Election) askCandidate(r *ElectionResult) {
 	s := e.stepDown.Load()
 	to, ok := s.Ask()

@@ -13,14 +13,14 @@ import (
 // MaxVoters bounds the voters of a range.
 const MaxVoters = 9
 
-// Lease is a leadership and until when it may answer reads without asking the other replicas
-// (docs/decisions/0007, Leases). It rests on promises of whole stores (package liveness) not to help
-// elect another leader:
+// Lease is a leadership, with the time until which it may answer reads without asking the other replicas
+// (docs/decisions/0007, Leases). It rests on promises of whole stores (package liveness) not to help elect
+// another leader:
 //
 //	voter's store ── supports the leader's store until T, in epoch E ──► Cell
 //	voter ── answers the leader in this term, under epoch E ──► Supporter.answered = E
 //
-//	              n/2+1st largest T of those whose cell has the epoch answered under
+//	              the T that a majority reaches, of cells with the answered epoch
 //	                                     │
 //	   reads below it, less the clocks' offset, are answered ──► Covers
 //
@@ -31,27 +31,27 @@ type Lease struct {
 	Term uint64
 	// Alone says that there is no other voter.
 	Alone bool
-	// Revoked goes with the leadership over changes of its configuration.
+	// Revoked belongs to the leadership: the leases after changes of its configuration share it.
 	Revoked *atomic.Bool
-	// quorums are the majorities that must support the leader: one, or two while the
-	// configuration is joint.
+	// quorums are the sets of voters of which a majority must support the leader: one, or two in a joint
+	// configuration.
 	quorums [][]Supporter
 }
 
-// Supporter is one voter as the leader sees it.
+// Supporter is a voter, as the leader knows it.
 type Supporter struct {
 	replica kvpb.ReplicaID
 	store   kvpb.StoreID
 	cell    *liveness.Cell // nil: the leader itself
-	// answered is the epoch of the support under which the replica last answered in this term;
-	// a later one may have begun after a vote for somebody else.
+	// answered is the epoch of the support under which the replica last answered in this term. A later
+	// epoch may have begun after a vote for another replica.
 	answered *atomic.Int64
 	// match is the last entry that the replica is known to have.
 	match *atomic.Uint64
 }
 
-// New returns the lease of a replica that leads the range of a descriptor in a term. What is known
-// of supporters in old, if any, is kept. from returns the support that a store gives.
+// New returns the lease of a replica that leads a range in a term. It keeps what old, if not nil, knows of the
+// supporters. from returns the support that a store gives.
 func New(term uint64, revoked *atomic.Bool, self kvpb.ReplicaID, d *kvpb.RangeDescriptor, old *Lease, from func(kvpb.StoreID) *liveness.Cell) *Lease {
 	l := &Lease{Term: term, Revoked: revoked, Alone: len(d.Replicas) == 1 && d.Replicas[0].Replica == self}
 	var in, out []Supporter
@@ -97,23 +97,23 @@ func (l *Lease) find(id kvpb.ReplicaID) (s Supporter, ok bool) {
 	return s, false
 }
 
-// Supporter returns another voter; ok is false if the replica is none.
+// Supporter returns another voter. ok is false if the replica is none.
 func (l *Lease) Supporter(id kvpb.ReplicaID) (s Supporter, ok bool) {
 	s, ok = l.find(id)
 	return s, ok && s.answered != nil
 }
 
-// NoteAnswer notes that the voter answered in this term while its store gave the support of an
-// epoch. Support that begins anew counts only once all that is known to be committed is applied
-// at the leader: its giver was free meanwhile to vote in a range that a split, not applied there
-// yet, has made of a part of this one.
+// NoteAnswer records that the voter has answered in this term while its store gave support under an epoch.
+// Support that begins again counts only once the leader has applied everything that it knows to be committed
+// (invariant 4): in between the voter was free to vote in a range that was split off this one, by a split that
+// the leader may not have applied yet.
 func (s *Supporter) NoteAnswer(epoch int64, allApplied func() bool) {
 	if s.answered.Load() < epoch && allApplied() {
 		s.answered.Store(epoch)
 	}
 }
 
-// NoteMatch notes the last entry that the voter is known to have.
+// NoteMatch records the last entry that the voter is known to have.
 func (s *Supporter) NoteMatch(index uint64) {
 	if s.match.Load() < index {
 		s.match.Store(index)
@@ -135,10 +135,10 @@ func (l *Lease) Until() hlc.Timestamp {
 	return least
 }
 
-// Covers reports whether a read at ts may be answered, with clocks that are at most offset apart.
-// By its own clock a leader that was succeeded may still be within its lease: a write that the
-// successor has acknowledged by then lies above it, and at most the offset above what this clock
-// calls now.
+// Covers reports whether a read at ts may be answered, given that clocks are at most offset apart. The
+// successor of a leader writes only above the leader's lease. A read that begins after the acknowledgement of
+// such a write has its timestamp from a clock that may be behind by the offset. With the offset added it lies
+// above the lease as well, so the former leader refuses it.
 func (l *Lease) Covers(ts hlc.Timestamp, offset time.Duration) bool {
 	if l.Alone {
 		return true

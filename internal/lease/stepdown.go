@@ -3,23 +3,23 @@ package lease
 import "github.com/lichendb/lichen/internal/kvpb"
 
 const (
-	// timeoutNowTicks is after how many ticks a leader that stepped down asks another candidate
-	// to campaign, maxTimeoutNow how often it asks.
+	// A leader that has stepped down asks another candidate to campaign after timeoutNowTicks ticks, and
+	// at most maxTimeoutNow times.
 	timeoutNowTicks = 3
 	maxTimeoutNow   = 30
 )
 
-// StepDown is the end of a leadership by the leader's own doing: its log is full, or it is no voter any
-// more. Its followers go on to support the store, which answers and reads, so none of them would campaign
-// by itself: it asks them by raft's TimeoutNow, one after the other, until one stands in a later term.
+// StepDown is the end of a leadership whose leader has given it up: its log is full, or it is no longer a
+// voter. Its followers go on supporting its store, which is alive, so none of them would campaign by itself.
+// The leader asks them by raft's TimeoutNow, one after the other, until one campaigns in a later term.
 type StepDown struct {
 	Term       uint64           // never changes
-	Candidates []kvpb.ReplicaID // who has most of the log comes first
+	Candidates []kvpb.ReplicaID // the one with the longest log first
 	asked      int
 	ticks      int // until the next one is asked
 }
 
-// Ask returns whom to ask to campaign now. ok is false if nobody is left to ask.
+// Ask returns the replica to ask now. ok is false if none is left.
 func (s *StepDown) Ask() (to kvpb.ReplicaID, ok bool) {
 	if s.asked == maxTimeoutNow || len(s.Candidates) == 0 {
 		return 0, false
@@ -30,7 +30,7 @@ func (s *StepDown) Ask() (to kvpb.ReplicaID, ok bool) {
 	return to, true
 }
 
-// Due advances the time by one tick and reports whether somebody is to be asked.
+// Due advances the time by one tick, and reports whether it is time to ask another replica.
 func (s *StepDown) Due() bool {
 	if s.ticks > 0 {
 		s.ticks--

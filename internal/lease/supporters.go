@@ -10,15 +10,15 @@ import (
 	"github.com/lichendb/lichen/internal/hlc"
 )
 
-// Supporters are those who support a leader, as they did at one moment.
+// Supporters are the supporters of a leader at one moment.
 type Supporters struct {
-	// Key is the same for leaders that have the same ones, since the same times.
+	// Key is the same for leaders with the same supporters under the same epochs.
 	Key    string
 	lease  Lease
 	offset time.Duration
 }
 
-// Supporters returns who supports the leader, and since when.
+// Supporters returns the supporters of the leader, with the epochs of their support.
 func (l *Lease) Supporters(offset time.Duration) *Supporters {
 	out := &Supporters{offset: offset, lease: Lease{Alone: l.Alone, Revoked: new(atomic.Bool)}}
 	var b []byte
@@ -46,7 +46,6 @@ func (l *Lease) Supporters(offset time.Duration) *Supporters {
 	return out
 }
 
-// Cover reports whether the leaders that have these supporters could read at ts. What has become
-// of the supporters' support since then counts, but not what the leader of one range has received
-// from them since: another one may not have.
+// Cover reports whether all leaders with these supporters may answer reads at ts. It counts the present
+// extent of the support, but no answers since: the supporters may have answered one leader and not another.
 func (s *Supporters) Cover(ts hlc.Timestamp) bool { return s.lease.Covers(ts, s.offset) }

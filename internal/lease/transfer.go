@@ -14,8 +14,8 @@ import (
 	"github.com/lichendb/lichen/internal/plant"
 )
 
-// Gate keeps a leader's requests that change row locks apart from the moments at which a
-// leadership exports its locks, and at which the next one imports them:
+// Gate excludes a leader's requests that change row locks while the leadership exports its locks, and while
+// the next one imports them:
 //
 //	          Begin              Shut, Drained        locks are in the record
 //	[open] ───────► [transferring] ───────► [shut] ───────────────────────────► leadership ends
@@ -23,23 +23,24 @@ import (
 //	   │◄── Open: nothing to export, or requests take too long                        │ next leadership
 //	   │                                                                              ▼
 //	   └───────────────────── Removed ──────────────────── [imported] ◄── Open, Imported
-//	                                    the record is there, nobody enters
+//	                                    the record exists, nobody enters
 type Gate struct {
 	inside atomic.Int64
 	shut   atomic.Bool
 	begun  atomic.Bool
-	empty  chan struct{} // has one when the last one inside left, being shut
-	// exporting: the record is being written, and raft does not know of the transfer yet.
+	empty  chan struct{} // receives a value when the last request leaves a shut gate
+	// exporting says that the record is being written, and raft does not know of the transfer yet.
 	exporting atomic.Bool
-	// imported is the term of the leadership that has found the record of a transfer, until it
-	// has removed it; else 0.
+	// imported is the term of a leadership that has found the record of a transfer, until the leadership
+	// has removed it. Otherwise it is 0.
 	imported atomic.Uint64
 }
 
 // NewGate returns an open gate.
 func NewGate() Gate { return Gate{empty: make(chan struct{}, 1)} }
 
-// Enter admits a request that changes row locks; it calls Leave, also before it waits for others.
+// Enter admits a request that changes row locks. The request calls Leave at its end, and before it waits for
+// other transactions.
 func (g *Gate) Enter() bool {
 	if g.Reenter() {
 		return true
@@ -48,8 +49,8 @@ func (g *Gate) Enter() bool {
 	return false
 }
 
-// Reenter is Enter after a Leave. It counts the request even if that is too late, which it reports
-// by false: the locks may be on their way then.
+// Reenter is Enter after a Leave. It counts the request as inside in any case. It returns false if the gate is
+// shut, so that the locks may already be in the record.
 func (g *Gate) Reenter() bool {
 	g.inside.Add(1)
 	return !g.shut.Load() && (g.imported.Load() == 0 || plant.On(plant.LocksBesideRecord))
@@ -65,19 +66,19 @@ func (g *Gate) Leave() {
 	}
 }
 
-// Begin begins a transfer, unless one is under way.
+// Begin begins a transfer. It returns false if one is in progress.
 func (g *Gate) Begin() bool { return g.begun.CompareAndSwap(false, true) }
 
 // GiveUp ends a transfer that has not shut the gate.
 func (g *Gate) GiveUp() { g.begun.Store(false) }
 
-// Shut lets nobody in any more, until the next leadership begins.
+// Shut makes the gate refuse requests until Open.
 func (g *Gate) Shut() { g.shut.Store(true) }
 
-// IsShut reports whether nobody gets in.
+// IsShut reports whether the gate is shut.
 func (g *Gate) IsShut() bool { return g.shut.Load() }
 
-// Drained returns when nobody is inside a shut gate any more; false if that takes longer than wait.
+// Drained waits until no request is inside a shut gate. It returns false if that takes longer than wait.
 func (g *Gate) Drained(wait time.Duration) bool {
 	timeout := time.NewTimer(wait)
 	defer timeout.Stop()
@@ -91,17 +92,15 @@ func (g *Gate) Drained(wait time.Duration) bool {
 	return true
 }
 
-// BeginExport notes that the locks are about to go into the record, EndExport that raft was asked to
-// transfer the leadership after that.
+// BeginExport says that the locks are about to go into the record.
 func (g *Gate) BeginExport() { g.exporting.Store(true) }
 
-// EndExport ends what BeginExport began.
+// EndExport says that the record was proposed and raft was then asked to transfer the leadership.
 func (g *Gate) EndExport() { g.exporting.Store(false) }
 
-// Reclaims reports whether a leader campaigns again, which has offered its leadership to another
-// replica: it may not serve in this term any more. It waits while raft transfers the leadership, and
-// while the record of the locks is being written, since the end of its term would come before it
-// (invariant 11).
+// Reclaims reports whether a leader that has offered its leadership to another replica campaigns again: it may
+// not serve in this term any more. It waits while raft transfers the leadership, and while the record of the
+// locks is being written, since otherwise its term would end before the record is written (invariant 11).
 func (l *Lease) Reclaims(g *Gate, transferring bool) bool {
 	return l != nil && !l.Alone && l.Revoked.Load() && !transferring && !g.exporting.Load()
 }
@@ -112,15 +111,15 @@ func (g *Gate) Open() {
 	g.begun.Store(false)
 }
 
-// Imported notes that the leadership of a term has found a record, 0 for none: nobody is let in
-// before Removed.
+// Imported says that the leadership of a term has found a record, or that there is none if term is 0. The gate
+// refuses requests until Removed.
 func (g *Gate) Imported(term uint64) { g.imported.Store(term) }
 
-// Importing returns the term of the leadership that has found a record and not removed it, else 0.
+// Importing returns the term of the leadership that has found a record and not removed it yet, or 0.
 func (g *Gate) Importing() uint64 { return g.imported.Load() }
 
-// Removed notes that the leadership of a term has removed the record that it has found; a later
-// one may have found another.
+// Removed says that the leadership of a term has removed the record that it had found. It has no effect if a
+// later leadership has found another one.
 func (g *Gate) Removed(term uint64) { g.imported.CompareAndSwap(term, 0) }
 
 // transferVersion is the format of a stored Transfer.
@@ -138,11 +137,11 @@ type Transfer struct {
 // ErrDamaged says that a record of a transfer can't be read.
 var ErrDamaged = errors.New("lease: damaged record of a lock transfer")
 
-// maxEncodedLock is what Encode writes for a lock at most, beside its key: the length of the key, the
-// transaction and the strength.
+// maxEncodedLock bounds the bytes that Encode writes for a lock in addition to its key: the length of the key,
+// the transaction and the strength.
 const maxEncodedLock = 3*binary.MaxVarintLen64 + 1
 
-// MaxEncodedLock returns how many bytes Encode writes at most for a lock on key.
+// MaxEncodedLock bounds the bytes that Encode writes for a lock on key.
 func MaxEncodedLock(key []byte) int { return maxEncodedLock + len(key) }
 
 // Encode returns the stored form.
@@ -167,7 +166,7 @@ func (t *Transfer) Encode() []byte {
 	return b
 }
 
-// DecodeTransfer reads what Encode has written.
+// DecodeTransfer decodes the result of Encode.
 func DecodeTransfer(b []byte) (t Transfer, err error) {
 	if len(b) == 0 || b[0] != transferVersion {
 		return t, fmt.Errorf("%w: unknown form", ErrDamaged)
