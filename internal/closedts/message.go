@@ -16,13 +16,13 @@ var ErrMessage = errors.New("closedts: damaged message")
 // messageVersion is the format of Message.
 const messageVersion = 1
 
-// Message says what a store has closed. The receiver takes in what was removed
-// first, then what was added, then the new timestamp of all ranges that are tracked.
+// Message says what a store has closed. The receiver first processes Removed, then Added, and then raises the
+// timestamp of all tracked ranges to Closed.
 type Message struct {
 	Store   kvpb.StoreID
 	Process int64  // when the store was opened
 	Seq     uint64 // counts the messages to this node
-	Reset   bool   // nothing of earlier messages holds any more
+	Reset   bool   // the receiver forgets the tracked ranges of earlier messages
 	Closed  hlc.Timestamp
 
 	Removed []kvpb.RangeID
@@ -30,15 +30,15 @@ type Message struct {
 	Active  []Item
 }
 
-// Item says of a range that nothing comes into it behind Index up to TS.
+// Item says that nothing commits in a range after Index at or below TS.
 type Item struct {
 	Range kvpb.RangeID
 	Index uint64
 	TS    hlc.Timestamp
 }
 
-// take cuts a message with at most n ranges off. What was removed goes first: another
-// message could raise the timestamp otherwise.
+// take splits off a message with at most n ranges. Removed ranges come first, since the timestamp must not rise
+// before the receiver knows of them.
 func (m *Message) take(n int) Message {
 	var out Message
 	out.Removed, m.Removed = cut(m.Removed, n)
@@ -54,7 +54,7 @@ func cut[T any](all []T, n int) (head, rest []T) {
 	return all[:n:n], all[n:]
 }
 
-// Encode returns the form in which the message travels.
+// Encode returns the encoded message.
 func (m *Message) Encode() []byte {
 	b := []byte{messageVersion, 0}
 	if m.Reset {
@@ -84,7 +84,7 @@ func appendTS(b []byte, ts hlc.Timestamp) []byte {
 	return binary.AppendUvarint(binary.AppendVarint(b, ts.WallTime), uint64(ts.Logical))
 }
 
-// Decode reads a message. Bytes behind it are of later versions.
+// Decode decodes a message. It ignores further bytes, which later versions may add.
 func (m *Message) Decode(p []byte) error {
 	if len(p) < 2 || p[0] != messageVersion {
 		return ErrMessage

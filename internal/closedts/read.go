@@ -8,22 +8,22 @@ import (
 	"github.com/lichendb/lichen/internal/plant"
 )
 
-// Read decides whether a replica that does not lead its range answers a read: every version that it
-// may have to return must be applied here, in the one state of the engine that it sees.
+// Read decides whether a replica that does not lead its range answers a read: every version that the read may
+// have to return must be applied in the state of the engine that it sees.
 //
 //	Begin ──► open the engine's state ──► State ──► Lock, for each durable lock ──► read ──► End
 //
 // Each step says whether to go on.
 //
-// A read with an uncertainty is answered only if it may move to the end of it: a replica that does not
-// lead can't tell whether a version in between is older than the transaction.
+// A read with an uncertainty interval is answered only if it may move to the end of the interval: a replica
+// that does not lead can't tell whether a version in between was committed before the transaction began.
 type Read struct {
 	at     hlc.Timestamp // at which versions are read
 	stays  bool          // versions above at are uncertain, and the read may not move past them
 	bounds *kvpb.RangeDescriptor
 }
 
-// Verdict is what becomes of a Read.
+// Verdict says how a Read continues.
 type Verdict uint8
 
 // The verdicts.
@@ -34,8 +34,8 @@ const (
 	TooOld              // versions that it may need are collected
 )
 
-// NewRead returns the decision about a transaction's read. If nothing was read in its snapshot before,
-// the read may move.
+// NewRead returns the decision about a transaction's read. mayMove says that the transaction has read nothing in
+// its snapshot yet, so that the read may move.
 func NewRead(t *kvpb.TxnMeta, mayMove bool) Read {
 	switch {
 	case !t.ReadTS.Less(t.UncertainTS) || plant.On(plant.FollowerUncertain):
@@ -49,7 +49,7 @@ func NewRead(t *kvpb.TxnMeta, mayMove bool) Read {
 // At returns the timestamp at which versions are read.
 func (r *Read) At() hlc.Timestamp { return r.at }
 
-// Begin takes what is closed at the applied index, and the range as its replica knows it.
+// Begin checks the timestamp that is closed at the applied index, and the bounds of the range.
 func (r *Read) Begin(closed hlc.Timestamp, d *kvpb.RangeDescriptor, spans []kvpb.Span) Verdict {
 	r.bounds = d
 	if r.stays || !r.closed(closed) {
@@ -63,8 +63,8 @@ func (r *Read) Begin(closed hlc.Timestamp, d *kvpb.RangeDescriptor, spans []kvpb
 	return GoOn
 }
 
-// State takes what is closed at the index of the engine's state, which is lower than before if the
-// replica was removed since, or has begun anew; exists is false if it has no state.
+// State checks the timestamp that is closed at the index of the engine's state. The index is lower than in Begin
+// if the replica was removed since, or created again. exists is false if the engine has no state of it.
 func (r *Read) State(closed hlc.Timestamp, exists bool) Verdict {
 	if !exists || !r.closed(closed) {
 		return AskLeader
@@ -76,8 +76,8 @@ func (r *Read) closed(closed hlc.Timestamp) bool {
 	return r.at.LessEq(closed) || plant.On(plant.FollowerAboveClosed)
 }
 
-// Lock takes the timestamp of a durable lock in the spans. Only the leader finds out what became of
-// its transaction.
+// Lock checks the timestamp of a durable lock in the spans. Only the leader can find out the outcome of the
+// lock's transaction.
 func (r *Read) Lock(ts hlc.Timestamp) Verdict {
 	if ts.LessEq(r.at) {
 		return AskLeader
@@ -85,8 +85,7 @@ func (r *Read) Lock(ts hlc.Timestamp) Verdict {
 	return GoOn
 }
 
-// End takes the range as its replica knows it after reading, and the collection threshold of the
-// engine's state.
+// End checks that the bounds have not changed during the read, and the collection threshold of the engine's state.
 func (r *Read) End(d *kvpb.RangeDescriptor, threshold hlc.Timestamp) Verdict {
 	switch {
 	case d != r.bounds && d.BoundsGen != r.bounds.BoundsGen:

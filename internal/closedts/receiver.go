@@ -11,7 +11,7 @@ import (
 	"github.com/lichendb/lichen/internal/plant"
 )
 
-// maxStatements bounds what is remembered of one range that this store has not applied yet.
+// maxStatements bounds the statements about a range that a store remembers.
 const maxStatements = 4
 
 // askAgain is how long a store waits for an answer before it asks again for everything.
@@ -29,13 +29,13 @@ type Receiver struct {
 	ranges  map[kvpb.RangeID]*rangeClosed
 }
 
-// inStream is what one store says about the tracked ranges that it leads: all of them are
-// closed at one timestamp, which rises.
+// inStream is what a store says about the tracked ranges that it leads: all of them are closed at one timestamp,
+// which rises.
 type inStream struct {
 	process int64
 	seq     uint64
 	closed  hlc.Timestamp
-	tracked map[kvpb.RangeID]uint64 // the index from which on it holds
+	tracked map[kvpb.RangeID]uint64 // the index after which the timestamp holds
 	asked   time.Time
 }
 
@@ -43,7 +43,7 @@ func newInStream(process int64) *inStream {
 	return &inStream{process: process, tracked: map[kvpb.RangeID]uint64{}}
 }
 
-// statement says that nothing comes in behind an index up to a timestamp.
+// statement says that nothing commits after an index at or below a timestamp.
 type statement struct {
 	index uint64
 	ts    hlc.Timestamp
@@ -53,19 +53,19 @@ type statement struct {
 type rangeClosed struct {
 	statements [maxStatements]statement
 	n          int
-	streams    []*inStream // that track it; mostly one
+	streams    []*inStream // that track it, usually one
 }
 
-// NewReceiver returns a Receiver of a store. applied returns the index that its replica of a range
-// has applied, 0 if it has none.
+// NewReceiver returns the Receiver of a store. applied returns the applied index of its replica of a range, 0 if
+// there is none.
 func NewReceiver(applied func(kvpb.RangeID) uint64) *Receiver {
 	return &Receiver{
 		applied: applied, streams: map[kvpb.StoreID]*inStream{}, local: newInStream(0), ranges: map[kvpb.RangeID]*rangeClosed{},
 	}
 }
 
-// Closed returns the timestamp up to which a replica that has applied an index has the whole history
-// of its range.
+// Closed returns the timestamp up to which a replica that has applied an index has the complete history of its
+// range.
 func (c *Receiver) Closed(id kvpb.RangeID, applied uint64) (ts hlc.Timestamp) {
 	c.mu.RLock()
 	defer c.mu.RUnlock()
@@ -89,8 +89,8 @@ func (c *Receiver) Closed(id kvpb.RangeID, applied uint64) (ts hlc.Timestamp) {
 	return ts
 }
 
-// Inherit makes what was closed of a range before an index hold for the new range that was split off
-// there.
+// Inherit makes the timestamp that was closed in a range before an index hold for the new range that was split
+// off there.
 func (c *Receiver) Inherit(left, right kvpb.RangeID, at uint64) {
 	ts := c.Closed(left, at-1)
 	if ts.IsEmpty() {
@@ -111,9 +111,9 @@ func (c *Receiver) of(id kvpb.RangeID) *rangeClosed {
 	return r
 }
 
-// add notes a statement. Of those that the replica, which has applied an index, has come
-// up to, only the highest is kept; of the others the first ones, so that one of them comes
-// true however far behind it stays, and the newest.
+// add adds a statement, given the index that the replica has applied. Of the statements that count already, it
+// keeps only the highest. Of the others it keeps the first ones, so that one of them soon counts however far
+// behind the replica stays, and the newest.
 func (r *rangeClosed) add(k statement, applied uint64) {
 	best, kept := statement{}, 0
 	for _, o := range append(r.statements[:r.n:r.n], k) {
@@ -135,7 +135,7 @@ func (r *rangeClosed) add(k statement, applied uint64) {
 	r.n = kept
 }
 
-// Note takes in a statement of a leader on this store.
+// Note records a statement of a leader on this store.
 func (c *Receiver) Note(k Item) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -149,7 +149,7 @@ func (c *Receiver) Track(id kvpb.RangeID, index uint64) {
 	c.track(c.local, id, index)
 }
 
-// Untrack ends what Track began: what is closed of the range stays where it is.
+// Untrack ends what Track began: the range's closed timestamp does not rise any more.
 func (c *Receiver) Untrack(id kvpb.RangeID) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -172,7 +172,7 @@ func (c *Receiver) track(st *inStream, id kvpb.RangeID, index uint64) {
 	st.tracked[id] = index
 }
 
-// Receive takes in a message of another store; ask says that something is missing before it.
+// Receive processes a message of another store. ask says that an earlier message is missing.
 func (c *Receiver) Receive(m *Message, now time.Time) (ask bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -187,7 +187,7 @@ func (c *Receiver) Receive(m *Message, now time.Time) (ask bool) {
 		st = newInStream(m.Process)
 		c.streams[m.Store] = st
 	case st == nil || st.process != m.Process || m.Seq != st.seq+1:
-		// What was missed may say that ranges are tracked no longer: none of them rises any more.
+		// The missed message may say that ranges are no longer tracked, so the timestamp of none may rise.
 		if st != nil {
 			c.untrackAll(st)
 		} else {
@@ -214,7 +214,7 @@ func (c *Receiver) Receive(m *Message, now time.Time) (ask bool) {
 	return false
 }
 
-// untrack makes what is closed of a range stay where it is. mu is held.
+// untrack keeps the closed timestamp of a range from rising. mu is held.
 func (c *Receiver) untrack(st *inStream, id kvpb.RangeID) {
 	index, ok := st.tracked[id]
 	if !ok {
@@ -231,14 +231,14 @@ func (c *Receiver) untrack(st *inStream, id kvpb.RangeID) {
 	}
 }
 
-// untrackAll does so for all ranges of a stream. mu is held.
+// untrackAll calls untrack for all ranges of a stream. mu is held.
 func (c *Receiver) untrackAll(st *inStream) {
 	for id := range st.tracked {
 		c.untrack(st, id)
 	}
 }
 
-// Forget drops what is known of ranges without a replica on this store.
+// Forget drops the statements about ranges without a replica on this store.
 func (c *Receiver) Forget(held func(kvpb.RangeID) bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

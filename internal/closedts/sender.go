@@ -7,23 +7,23 @@ import (
 	"github.com/lichendb/lichen/internal/kvpb"
 )
 
-// maxItems bounds the ranges that one message names; more follow in the next.
+// maxItems bounds the ranges in one message. Others follow in the next.
 const maxItems = 4096
 
-// Sender is what a store says to other nodes of the ranges that it leads. Its owner guards it by a
-// mutex.
+// Sender composes the messages of a store to other nodes about the ranges that it leads. Its owner guards it with
+// a mutex.
 type Sender struct {
 	tracked map[kvpb.RangeID]trackedRange
 	streams map[kvpb.NodeID]*outStream
 }
 
-// trackedRange is a range whose closed timestamp rises by itself.
+// trackedRange is a range whose closed timestamp rises with the store's.
 type trackedRange struct {
 	index uint64
 	peers []kvpb.NodeID
 }
 
-// outStream is what is sent to one node.
+// outStream is the stream of messages to a node.
 //
 //	         a message is lost               the node asks, or receives again
 //	[whole] ──────────────────► [whole, lost] ───────────────────────────► [whole]
@@ -33,7 +33,7 @@ type trackedRange struct {
 type outStream struct {
 	seq     uint64
 	tracked int // ranges with a replica there
-	// whole says that the node must be sent everything, lost that nothing reaches it.
+	// whole says that the node needs everything again, lost that no message reaches it.
 	whole, lost bool
 	next        Message
 }
@@ -43,7 +43,7 @@ func NewSender() *Sender {
 	return &Sender{tracked: map[kvpb.RangeID]trackedRange{}, streams: map[kvpb.NodeID]*outStream{}}
 }
 
-// Track says that nothing comes into a range behind an index, up to the timestamp of each message.
+// Track says that nothing commits in a range after an index, at or below the timestamp of each message.
 func (s *Sender) Track(id kvpb.RangeID, index uint64, peers []kvpb.NodeID) {
 	s.tracked[id] = trackedRange{index, peers}
 	for _, n := range peers {
@@ -68,7 +68,7 @@ func (s *Sender) Untrack(id kvpb.RangeID) {
 	}
 }
 
-// Say makes a statement of one range, which is not tracked.
+// Say makes a statement about a range that is not tracked.
 func (s *Sender) Say(k Item, peers []kvpb.NodeID) {
 	for _, n := range peers {
 		if st := s.stream(n); !st.lost {
@@ -77,7 +77,7 @@ func (s *Sender) Say(k Item, peers []kvpb.NodeID) {
 	}
 }
 
-// Resend sends a node everything, since it has missed something.
+// Resend makes the next message to a node contain everything, since the node has missed a message.
 func (s *Sender) Resend(n kvpb.NodeID) {
 	if st := s.streams[n]; st != nil {
 		st.whole, st.lost = true, false
@@ -93,16 +93,16 @@ func (s *Sender) stream(n kvpb.NodeID) *outStream {
 	return st
 }
 
-// Flush sends what there is to say. from names the store and its process, closed is the new timestamp of
-// all tracked ranges. send returns false if a message is lost for certain. A node that nothing reaches
-// is sent a message without content, so that it asks for everything when it is back.
+// Flush sends the pending messages. from names the store and its process, closed is the new timestamp of all
+// tracked ranges. send returns false if a message is certainly lost. A node that no message reaches gets an empty
+// one, so that it asks for everything when it is back.
 func (s *Sender) Flush(from Message, closed hlc.Timestamp, send func(kvpb.NodeID, *Message) bool) {
 	for n, st := range s.streams {
 		m := &st.next
 		if st.tracked == 0 && len(m.Removed)+len(m.Active) == 0 && !st.whole {
 			continue // nothing of it rises
 		}
-		// A node that learns of only a part of those that left would let the rest rise.
+		// A node that learns of only some of the removed ranges would raise the timestamp of the others.
 		st.whole = st.whole || len(m.Removed) > maxItems
 		if st.whole && !st.lost {
 			m.Reset, m.Removed, m.Added = true, nil, s.trackedFor(n)
@@ -116,7 +116,7 @@ func (s *Sender) Flush(from Message, closed hlc.Timestamp, send func(kvpb.NodeID
 				st.lost, st.whole = true, true
 				break
 			}
-			if st.lost { // it may be there again, and will ask
+			if st.lost { // the node may be back, and will ask
 				st.lost = false
 				break
 			}

@@ -1,9 +1,9 @@
-// Package rangestate decides what a range's descriptor becomes when the range is split, merged into
-// another, or frozen and let go on.
+// Package rangestate computes the next descriptor of a range that is split, merged into another one, frozen
+// or unfrozen.
 //
-// Above it, replica proposes what it returns, waits for replicas and moves what a leader keeps in
-// memory. Below it is kvpb. It is pure: descriptors come in, the next ones come out. A descriptor
-// takes effect only in place of the one whose generation precedes its own (apply.Applier).
+// Above it, replica proposes the descriptors, waits for replicas and moves the leader's state in memory.
+// Below it is kvpb. It is pure: descriptors come in, the next ones come out. A descriptor takes effect only
+// if it replaces the one of the generation before (apply.Applier).
 //
 // # A split
 //
@@ -31,20 +31,20 @@
 //	serves both                                subsumed: each replica applies its store's right log up
 //	                                           to the freeze, then takes its place
 //
-// Given up halfway (Abandon), the left range gets a generation at which Widen has no effect any more;
-// only then the right range is let go on (Unfreeze), and then the left range (EndMerge).
+// If a merge is given up halfway (Abandon), the left range gets a generation at which Widen has no effect any
+// more. Only then is the right range unfrozen (Unfreeze), and last the left range may change again (EndMerge).
 //
 // # Invariants
 //
-//  1. A range is in one change at a time: what is merging, frozen or changes its replicas is not split,
-//     nor merged. (Split, mergeable; testdata/merge, testdata/split)
-//  2. A merge takes effect only over the right range as it was frozen, and only if neither has changed
-//     since before it was asked whether the boundary may go. (BeginMerge, Freeze take both descriptors of
-//     before; replica.endSubsumed; testdata/merge; TestRenewAgainstMerge in store)
-//  3. A frozen range is let go on only when the command that would merge it has no effect any more.
+//  1. A range undergoes one change at a time: a range that is merging or frozen, or whose replicas change,
+//     is neither split nor merged. (Split, Mergeable; testdata/merge, testdata/split)
+//  2. A merge takes effect only on the right range as it was frozen, and only if neither range has changed
+//     since before the caller checked whether the boundary may go. (BeginMerge and Freeze take both
+//     earlier descriptors; replica.endSubsumed; testdata/merge; TestRenewAgainstMerge in store)
+//  3. A frozen range is unfrozen only when the command that would merge it has no effect any more.
 //     (Unfreeze; testdata/merge)
-//  4. A range whose bounds shrink, or that stops serving, gets a new bounds generation: what was
-//     evaluated before has no effect after. (Split, Freeze, Unfreeze; testdata/split, testdata/merge)
-//  5. A merge goes on only while every replica answers, and freezes the right range only when all of
+//  4. A range whose bounds shrink, or that stops serving, gets a new bounds generation, so that commands
+//     evaluated before have no effect. (Split, Freeze, Unfreeze; testdata/split, testdata/merge)
+//  5. A merge continues only while every replica answers, and freezes the right range only when all of
 //     them have its log. (FollowersHave, replica.MergeIf; testdata/followers)
 package rangestate

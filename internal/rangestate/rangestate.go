@@ -23,8 +23,7 @@ func Next(d *kvpb.RangeDescriptor) *kvpb.RangeDescriptor {
 	return &c
 }
 
-// Split returns the halves of a range that is cut at a key within it; the right one has an id of its
-// own and the same replicas.
+// Split returns the halves of a range that is split at a key. The right half has a new id and the same replicas.
 func Split(d *kvpb.RangeDescriptor, key []byte, id kvpb.RangeID) (left, right *kvpb.RangeDescriptor, err error) {
 	if d.Changing() {
 		return nil, nil, fmt.Errorf("range %d: %w", d.RangeID, ErrBusy)
@@ -56,15 +55,15 @@ func Mergeable(left, right *kvpb.RangeDescriptor) error {
 	return nil
 }
 
-// BeginMerge marks the left range of a merge: until that is settled it changes in no other way.
+// BeginMerge marks the left range of a merge: until the merge ends, the range changes in no other way.
 func BeginMerge(left *kvpb.RangeDescriptor, right kvpb.RangeID) *kvpb.RangeDescriptor {
 	next := Next(left)
 	next.Merging = right
 	return next
 }
 
-// Freeze makes the right range stop serving for good, until it is part of left or Unfreeze is called. left
-// is what BeginMerge returned, right is from before that.
+// Freeze makes the right range stop serving, until left has subsumed it or Unfreeze is called. left is the result
+// of BeginMerge, right is from before that.
 func Freeze(right, left *kvpb.RangeDescriptor) (*kvpb.RangeDescriptor, error) {
 	unmarked := *left
 	unmarked.Merging = 0
@@ -77,7 +76,7 @@ func Freeze(right, left *kvpb.RangeDescriptor) (*kvpb.RangeDescriptor, error) {
 	return next, nil
 }
 
-// Widen ends a merge: the left range takes the place of the frozen one, too.
+// Widen ends a merge: the left range gets the keys of the frozen one.
 func Widen(left, frozen *kvpb.RangeDescriptor) *kvpb.RangeDescriptor {
 	wide := Next(left)
 	wide.EndKey = frozen.EndKey
@@ -86,18 +85,18 @@ func Widen(left, frozen *kvpb.RangeDescriptor) *kvpb.RangeDescriptor {
 	return wide
 }
 
-// Abandon gives a merge up that the left range has begun: Widen has no effect any more.
+// Abandon gives up a merge that the left range has begun: Widen has no effect any more.
 func Abandon(left *kvpb.RangeDescriptor) *kvpb.RangeDescriptor { return Next(left) }
 
-// EndMerge lets the left range of an abandoned merge change again, once the right one serves.
+// EndMerge lets the left range of an abandoned merge change again. The right range must serve again.
 func EndMerge(left *kvpb.RangeDescriptor) *kvpb.RangeDescriptor {
 	next := Next(left)
 	next.Merging = 0
 	return next
 }
 
-// Unfreeze lets a range serve again that left froze before it had a generation. A freeze that is still
-// under way does not take effect any more.
+// Unfreeze makes a range serve again that left froze before left had the generation. A freeze that is still in
+// flight has no effect any more.
 func Unfreeze(d *kvpb.RangeDescriptor, left kvpb.RangeID, generation uint64) (*kvpb.RangeDescriptor, error) {
 	if d.Into != 0 && (d.Into != left || d.IntoGeneration >= generation) {
 		return nil, fmt.Errorf("range %d: %w", d.RangeID, ErrBusy)
@@ -110,8 +109,7 @@ func Unfreeze(d *kvpb.RangeDescriptor, left kvpb.RangeID, generation uint64) (*k
 	return next, nil
 }
 
-// Renew makes a merge that was decided on before have no effect any more: the range goes on to begin
-// where it does.
+// Renew makes merges that were decided before have no effect: the range keeps its left boundary.
 func Renew(d *kvpb.RangeDescriptor) (*kvpb.RangeDescriptor, error) {
 	if d.Changing() {
 		return nil, ErrBusy
@@ -121,13 +119,13 @@ func Renew(d *kvpb.RangeDescriptor) (*kvpb.RangeDescriptor, error) {
 
 // Follower is what a leader knows of another replica of its range.
 type Follower struct {
-	Supports bool // its store supports this one, and so answers
-	Known    bool // to raft
+	Supports bool // its store supports this one, so it is alive
+	Known    bool // raft knows the replica
 	Match    uint64
 }
 
-// FollowersHave reports whether all replicas of d but self's have the log up to an index. It fails with
-// ErrNotNow if one of them is on a store that does not answer: a merge would keep the range frozen.
+// FollowersHave reports whether all replicas of d except self have the log up to an index. It fails with
+// ErrNotNow if one of their stores does not answer: a merge would keep the range frozen.
 func FollowersHave(d *kvpb.RangeDescriptor, self kvpb.ReplicaID, index uint64, of func(*kvpb.ReplicaDescriptor) Follower) (bool, error) {
 	have := true
 	for i := range d.Replicas {
