@@ -35,6 +35,8 @@ type batch struct {
 
 // runBatch runs several statements of a simple query.
 func (s *Session) runBatch(stmts []parser.Statement, text string, res Results) error {
+	s.txn.ImplicitBlock(true)
+	defer s.txn.ImplicitBlock(false)
 	b := batch{s: s, text: text}
 	if h, ok := res.(BatchHolder); ok {
 		b.res = h

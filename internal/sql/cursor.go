@@ -25,7 +25,7 @@ func (x *execution) declareCursor(ctx context.Context, st *ast.DeclareCursor) er
 	p := &prepared.Statement{Text: x.prepared.Stmt.SQL, Declared: x.prepared.ParamTypes(), NoParams: true, RowKeys: true}
 	p.Stmt = parser.Statement{AST: st.Query, SQL: "DECLARE CURSOR FOR " + ast.Format(st.Query)} // no plan that others share
 	params := slices.Clone(x.params)                                                            // the portal of DECLARE closes first
-	if !s.txn.InBlock() && !st.Hold {
+	if !s.txn.InAnyBlock() && !st.Hold {
 		if _, err := s.planner.For(ctx, p, params); err != nil { // what is wrong with the query comes first
 			return err
 		}

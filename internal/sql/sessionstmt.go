@@ -50,7 +50,7 @@ func (x *execution) runUnplanned(ctx context.Context, stmt ast.Statement) (tag s
 		if what := outsideBlocks(stmt); what != "" && s.txn.InBlock() {
 			return "", true, pgerr.New(pgerr.ActiveSQLTransaction, "%s cannot run inside a transaction block", what)
 		}
-		if _, ok := stmt.(*ast.LockTable); ok && !s.txn.InBlock() {
+		if _, ok := stmt.(*ast.LockTable); ok && !s.txn.InAnyBlock() {
 			return "", true, pgerr.New(pgerr.NoActiveSQLTransaction, "LOCK TABLE can only be used in transaction blocks")
 		}
 		if ddl.Handles(stmt) {
@@ -84,8 +84,10 @@ func (x *execution) deallocate(st *ast.Deallocate) (string, error) {
 
 // setConstraints executes SET CONSTRAINTS.
 func (x *execution) setConstraints(ctx context.Context, st *ast.SetConstraints) error {
-	inBlock := x.s.txn.InBlock()
-	if !inBlock {
+	inBlock := x.s.txn.InAnyBlock()
+	if inBlock {
+		x.s.txn.Ensure()
+	} else {
 		x.res.Notice("WARNING", pgerr.New(pgerr.NoActiveSQLTransaction, "SET CONSTRAINTS can only be used in transaction blocks"))
 	}
 	return x.s.deferral.Set(ctx, st, x.s.coll, inBlock)

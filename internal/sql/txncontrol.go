@@ -128,10 +128,11 @@ func (x *execution) setTransaction(ctx context.Context, st *ast.SetTransaction) 
 	if st.Session {
 		return s.vars.SetCharacteristics(&st.Modes)
 	}
-	if !s.txn.InBlock() {
+	if !s.txn.InAnyBlock() {
 		x.res.Notice("WARNING", pgerr.New(pgerr.NoActiveSQLTransaction, "SET TRANSACTION can only be used in transaction blocks"))
 		return nil
 	}
+	s.txn.Ensure()
 	if st.Snapshot != "" {
 		return s.txn.ImportSnapshot(st.Snapshot)
 	}

@@ -34,9 +34,12 @@ func (v *Vars) Set(ctx context.Context, st *ast.SetVar, notices Notices) (tag st
 		}
 	}
 	local := st.Scope == ast.ScopeLocal
-	if local && !v.txn.InBlock() {
+	if local && !v.txn.InAnyBlock() {
 		notices.send("WARNING", pgerr.New(pgerr.NoActiveSQLTransaction, "SET LOCAL can only be used in transaction blocks"))
 		return tag, nil
+	}
+	if local {
+		v.txn.Ensure() // its end ends the value
 	}
 	if st.Current {
 		return tag, nil

@@ -59,6 +59,7 @@ type Transaction struct {
 	txn        *kv.Txn // nil or finished when none is open
 	block      block
 	open       bool // txn is open, in a block or implicit
+	implicit   bool // several statements of a simple query share an implicit transaction
 	modes      Modes
 	undone     kv.TxnOptions // of a failed block that is not open any more
 	savepoints []savepoint
@@ -80,6 +81,14 @@ func (t *Transaction) Open() bool { return t.open }
 
 // InBlock reports whether the session is in a block, failed or not.
 func (t *Transaction) InBlock() bool { return t.block != noBlock }
+
+// ImplicitBlock begins or ends an implicit block: the statements of one simple query, which share a
+// transaction without BEGIN.
+func (t *Transaction) ImplicitBlock(on bool) { t.implicit = on }
+
+// InAnyBlock reports whether the transaction goes on after the present statement: the session is in a
+// block or an implicit block.
+func (t *Transaction) InAnyBlock() bool { return t.InBlock() || t.implicit }
 
 // Failed reports whether the session is in a failed block.
 func (t *Transaction) Failed() bool { return t.block == failedBlock }
