@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/lichendb/lichen/internal/concurrency"
@@ -92,14 +93,20 @@ func (r *Replica) getAt(ctx context.Context, req *kvpb.GetRequest, limit hlc.Tim
 	if err := r.awaitKey(ctx, t, req.Key); err != nil {
 		return err
 	}
-	v, err := r.visibleIntents(ctx, t.ID, req.Key, nil, t.ReadTS)
-	if err != nil {
-		return err
+	for {
+		spills := r.intents.Spills()
+		v, err := r.visibleIntents(ctx, t.ID, req.Key, nil, t.ReadTS)
+		switch {
+		case err != nil:
+		case v != nil:
+			err = eval.GetVisible(r.deps.Engine, req, v.Hidden, resp)
+		default:
+			err = eval.Get(r.deps.Engine, req, resp)
+		}
+		if err != nil || !r.intents.SpilledSince(spills, req.Key, nil, t.ReadTS) {
+			return err
+		}
 	}
-	if v != nil {
-		return eval.GetVisible(r.deps.Engine, req, v.Hidden, resp)
-	}
-	return eval.Get(r.deps.Engine, req, resp)
 }
 
 func (r *Replica) scan(ctx context.Context, req *kvpb.ScanRequest, resp *kvpb.ScanResponse) error {
@@ -196,14 +203,21 @@ func (r *Replica) scanAt(ctx context.Context, req *kvpb.ScanRequest, resp *kvpb.
 			return err
 		}
 	}
-	v, err := r.visibleIntents(ctx, t.ID, req.Start, req.End, t.ReadTS)
-	if err != nil {
-		return err
+	for readTS := resp.ReadTS; ; resp.ReadTS = readTS {
+		spills := r.intents.Spills()
+		v, err := r.visibleIntents(ctx, t.ID, req.Start, req.End, t.ReadTS)
+		switch {
+		case err != nil:
+		case v != nil:
+			err = eval.ScanVisible(ctx, r.deps.Engine, req, v.Hidden, resp)
+		default:
+			err = eval.Scan(ctx, r.deps.Engine, req, resp)
+		}
+		if err != nil || !r.intents.SpilledSince(spills, req.Start, req.End, t.ReadTS) {
+			return err
+		}
+		resp.Reset()
 	}
-	if v != nil {
-		return eval.ScanVisible(ctx, r.deps.Engine, req, v.Hidden, resp)
-	}
-	return eval.Scan(ctx, r.deps.Engine, req, resp)
 }
 
 // enterSpans adds a read of several spans to the timestamp cache and waits for the commits in flight that
@@ -570,8 +584,16 @@ func (r *Replica) refresh(ctx context.Context, t *kvpb.TxnMeta, spans []kvpb.Spa
 			return &kvpb.RetryError{Reason: "could not serialize access due to read/write dependencies among transactions", Key: s.Key}
 		}
 	}
-	if err := eval.Refresh(ctx, r.deps.Engine, spans, from, to, r.hiddenIntents()); err != nil {
-		return err
+	for {
+		spills := r.intents.Spills()
+		err := eval.Refresh(ctx, r.deps.Engine, spans, from, to, r.hiddenIntents())
+		if err == nil {
+			break
+		}
+		// The versions of a spill that was registered meanwhile will be committed above to.
+		if !slices.ContainsFunc(spans, func(s kvpb.Span) bool { return r.intents.SpilledSince(spills, s.Key, s.EndKey, to) }) {
+			return err
+		}
 	}
 	if th := r.Threshold(); from.Less(th) {
 		return &kvpb.RetryError{Reason: fmt.Sprintf("what changed between %v and %v has been garbage-collected", from, th)}

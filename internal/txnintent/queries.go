@@ -48,6 +48,32 @@ func (t *Table) Read(self kvpb.TxnID, start, end []byte, ts hlc.Timestamp) (v Vi
 	return v, nil
 }
 
+// Spills returns how many spills were registered. A read asks before it asks what to pass over (Read), and
+// calls SpilledSince when it has read.
+func (t *Table) Spills() uint64 { return t.spills.Load() }
+
+// SpilledSince reports whether a spill was registered since Spills returned n whose versions a read of
+// [start, end) at ts, or of the key start, may have met without passing over them: it has to be repeated.
+// A transaction may spill at its snapshot, below reads that have begun.
+func (t *Table) SpilledSince(n uint64, start, end []byte, ts hlc.Timestamp) bool {
+	if t.spills.Load() == n {
+		return false
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	now := t.spills.Load()
+	if now-n > recentSpills {
+		return true
+	}
+	for ; n < now; n++ {
+		s := &t.recent[n%recentSpills]
+		if s.ts.LessEq(ts) && (&State{Span: s.span}).Overlaps(start, end) {
+			return true
+		}
+	}
+	return false
+}
+
 // Wait counts a request as waiting for a transaction, or for keys of its intents: e says
 // which. It looks again when anything changes.
 func (t *Table) Wait(x *Txn, e Event) *Waiting {

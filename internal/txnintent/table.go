@@ -88,6 +88,19 @@ type Table struct {
 	// cleared is closed when that ends.
 	clearing *Txn
 	cleared  chan struct{}
+
+	// spills counts the spills registered; recent has the last of them.
+	spills atomic.Uint64
+	recent [recentSpills]registeredSpill
+}
+
+// recentSpills is how many spills a table tells apart for reads that they overtake.
+const recentSpills = 16
+
+// registeredSpill is where a transaction was about to write provisional versions, and at which time.
+type registeredSpill struct {
+	span kvpb.Span
+	ts   hlc.Timestamp
 }
 
 // Empty reports whether no transaction has intents here.
@@ -143,6 +156,11 @@ func (t *Table) StepIf(x *Txn, e Event, cond func() bool) (res Result, ok bool) 
 func (t *Table) stepLocked(x *Txn, e Event) Result {
 	e.Threshold = t.Threshold()
 	res := x.state.Step(e)
+	if e.Type == Spill && !res.Has(ReplyAborted|ReplyTooLow) {
+		n := t.spills.Load()
+		t.recent[n%recentSpills] = registeredSpill{e.Span, x.state.TS}
+		t.spills.Store(n + 1)
+	}
 	if res.Has(Remove) {
 		must.True(t.txns[x.id] == x, "invariant 4: a transaction is removed that is not in the table")
 		delete(t.txns, x.id)
