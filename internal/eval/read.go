@@ -37,6 +37,9 @@ func Latest(r *mvcc.Reader, key []byte, ts hlc.Timestamp, resp *kvpb.LockRespons
 
 // Scan evaluates a scan of one page.
 func Scan(ctx context.Context, eng *storage.Engine, req *kvpb.ScanRequest, resp *kvpb.ScanResponse) error {
+	if !req.ChangedSince.IsEmpty() {
+		return scanChanges(ctx, eng, req, nil, resp)
+	}
 	r := mvcc.NewReader(eng)
 	defer r.Close()
 	if len(req.Spans) > 0 {
@@ -113,6 +116,9 @@ func GetVisible(eng *storage.Engine, req *kvpb.GetRequest, hidden mvcc.Hidden, r
 func ScanVisible(
 	ctx context.Context, eng *storage.Engine, req *kvpb.ScanRequest, hidden mvcc.Hidden, resp *kvpb.ScanResponse,
 ) error {
+	if !req.ChangedSince.IsEmpty() {
+		return scanChanges(ctx, eng, req, hidden, resp)
+	}
 	if len(req.Spans) > 0 {
 		return scanSpansVisible(ctx, eng, req, hidden, resp)
 	}
@@ -133,6 +139,21 @@ func ScanVisible(
 		return true
 	})
 	return cmp.Or(full, err)
+}
+
+// scanChanges evaluates a page of the keys that have changed.
+func scanChanges(
+	ctx context.Context, eng *storage.Engine, req *kvpb.ScanRequest, hidden mvcc.Hidden, resp *kvpb.ScanResponse,
+) error {
+	span := keys.Span{Start: req.Start, End: req.End}
+	return mvcc.Changes(ctx, eng, span, req.ChangedSince, req.Txn.ReadTS, hidden, func(key []byte) bool {
+		resp.Append(key, nil)
+		if req.MaxKeys > 0 && resp.Len() >= req.MaxKeys || req.MaxBytes > 0 && len(resp.Arena) >= req.MaxBytes {
+			resp.Resume = append(append([]byte(nil), key...), 0)
+			return false
+		}
+		return true
+	})
 }
 
 // appendRow adds a row to a page. A *quota.ExceededError says that there is no memory for a large one.

@@ -68,6 +68,10 @@ type ScanRequest struct {
 	// lie in them. They are sorted and disjoint, some of them lie in [Start, End),
 	// and Reverse is not set.
 	Spans []Span
+	// ChangedSince, if set, asks for the keys, without values, of which a version that the transaction sees is
+	// later, deleted ones included. Keys that have not changed may be among them. Neither Reverse nor
+	// Spans is set.
+	ChangedSince hlc.Timestamp
 	// Observed as in GetRequest.
 	Observed []Observation
 }

@@ -111,7 +111,10 @@ func (r *ScanRequest) Validate(latest hlc.Timestamp) error {
 	if r.MaxKeys < 0 || r.MaxBytes < 0 {
 		return invalid("a scan has a negative limit")
 	}
-	if err := checkTimes(latest, r.Txn.ReadTS); err != nil || len(r.Spans) == 0 {
+	if !r.ChangedSince.IsEmpty() && (r.Reverse || len(r.Spans) > 0) {
+		return invalid("a scan of changes is reversed or has several spans")
+	}
+	if err := checkTimes(latest, r.Txn.ReadTS, r.ChangedSince); err != nil || len(r.Spans) == 0 {
 		return err
 	}
 	if r.Reverse {

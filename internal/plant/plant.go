@@ -156,6 +156,8 @@ const (
 	UnknownCommitForgotten Name = "unknown-commit-forgotten"
 	// PeersUnlocked changes what the catalog holds while sessions of other nodes use it.
 	PeersUnlocked Name = "peers-unlocked"
+	// ChangesUnfollowed leaves what changes during an online build out of the index.
+	ChangesUnfollowed Name = "changes-unfollowed"
 
 	// SplitGap leaves the keys of the right half of a split to nobody for a moment.
 	SplitGap Name = "split-gap"

@@ -113,6 +113,9 @@ func (r *Replica) scan(ctx context.Context, req *kvpb.ScanRequest, resp *kvpb.Sc
 	resp.Reset() // it may hold rows of another replica's failed attempt
 	fence, err := r.enterRead(ctx, req.Txn.ReadTS, kvpb.Span{Key: req.Start, EndKey: req.End})
 	if err != nil {
+		if !req.ChangedSince.IsEmpty() {
+			return err // only the leader knows which intents were resolved
+		}
 		return r.scanClosed(ctx, req, resp, err)
 	}
 	limit := r.uncertain(req.Txn, req.Observed)
@@ -136,6 +139,11 @@ func (r *Replica) scan(ctx context.Context, req *kvpb.ScanRequest, resp *kvpb.Sc
 		return err
 	}
 	resp.Observed = limit.observed
+	if !req.ChangedSince.IsEmpty() {
+		if err := r.checkThreshold(req.ChangedSince); err != nil { // a tombstone may have been collected
+			return err
+		}
+	}
 	return r.leaveRead(req.Txn.ReadTS, fence)
 }
 
@@ -206,6 +214,7 @@ func (r *Replica) scanAt(ctx context.Context, req *kvpb.ScanRequest, resp *kvpb.
 	for readTS := resp.ReadTS; ; resp.ReadTS = readTS {
 		spills := r.intents.Spills()
 		v, err := r.visibleIntents(ctx, t.ID, req.Start, req.End, t.ReadTS)
+		req := r.changesOf(req)
 		switch {
 		case err != nil:
 		case v != nil:
@@ -218,6 +227,17 @@ func (r *Replica) scanAt(ctx context.Context, req *kvpb.ScanRequest, resp *kvpb.
 		}
 		resp.Reset()
 	}
+}
+
+// changesOf returns the request to evaluate for a scan. Intents that were committed after ChangedSince may have
+// versions at earlier timestamps, until they are resolved: then all keys may have changed.
+func (r *Replica) changesOf(req *kvpb.ScanRequest) *kvpb.ScanRequest {
+	if req.ChangedSince.IsEmpty() || !r.intents.Changed(req.Txn.ID, kvpb.Span{Key: req.Start, EndKey: req.End}, req.ChangedSince, req.Txn.ReadTS) {
+		return req
+	}
+	all := *req
+	all.ChangedSince = hlc.Timestamp{Logical: 1}
+	return &all
 }
 
 // enterSpans adds a read of several spans to the timestamp cache and waits for the commits in flight that

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 
+	"github.com/lichendb/lichen/internal/hlc"
 	"github.com/lichendb/lichen/internal/kvpb"
 	"github.com/lichendb/lichen/internal/must"
 )
@@ -19,8 +20,8 @@ func (t *Txn) Scan(ctx context.Context, start, end []byte, o ScanOptions, res *k
 	}
 	req := &t.scanReq
 	req.Start, req.End, req.MaxKeys, req.MaxBytes, req.Reverse = start, end, o.MaxRows, o.pageBytes(), o.Reverse
-	req.Spans = nil
-	own := t.buf.Len() > 0 || t.state == spilled
+	req.Spans, req.ChangedSince = nil, o.ChangedSince
+	own := (t.buf.Len() > 0 || t.state == spilled) && o.ChangedSince.IsEmpty()
 	page := res
 	if own {
 		page = &t.page
@@ -55,7 +56,7 @@ func (t *Txn) ScanSpans(ctx context.Context, spans []kvpb.Span, o ScanOptions, r
 	}
 	req := &t.scanReq
 	req.Start, req.End, req.MaxKeys, req.MaxBytes, req.Reverse = start, end, o.MaxRows, o.pageBytes(), false
-	req.Spans = spans
+	req.Spans, req.ChangedSince = spans, hlc.Timestamp{}
 	own := t.buf.Len() > 0
 	page := res
 	if own {

@@ -99,6 +99,10 @@ type ScanOptions struct {
 	MaxRows  int // 0: no limit
 	MaxBytes int // 0: maxPageBytes
 	Reverse  bool
+	// ChangedSince, if set, asks for the keys, without values, that others have changed or deleted after it, and
+	// perhaps for some that have not changed. The page has none of the transaction's own writes. It is for Scan
+	// only, and not with Reverse.
+	ChangedSince hlc.Timestamp
 }
 
 // maxPageBytes bounds a page of a scan that sets no limit.

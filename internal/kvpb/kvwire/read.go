@@ -48,7 +48,7 @@ func AppendScan(b []byte, req *kvpb.ScanRequest) []byte {
 	b = appendBytes(appendBytes(appendTxn(b, req.Txn), req.Start), req.End)
 	b = appendInt(appendInt(b, int64(req.MaxKeys)), int64(req.MaxBytes))
 	b = appendSpans(appendFlags(b, req.Reverse, req.MayMove), req.Spans)
-	return appendObservations(b, req.Observed)
+	return appendObservations(appendTimestamp(b, req.ChangedSince), req.Observed)
 }
 
 // DecodeScan reads what AppendScan wrote.
@@ -59,6 +59,7 @@ func DecodeScan(b []byte, req *kvpb.ScanRequest) error {
 	req.MaxKeys, req.MaxBytes = int(f.Varint()), int(f.Varint())
 	f.flags(&req.Reverse, &req.MayMove)
 	req.Spans = f.spans(req.Spans)
+	req.ChangedSince = f.timestamp()
 	req.Observed = f.observations(req.Observed)
 	return f.err()
 }

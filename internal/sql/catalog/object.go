@@ -12,6 +12,7 @@ import (
 	"github.com/lichendb/lichen/internal/kv"
 	"github.com/lichendb/lichen/internal/kvpb"
 	"github.com/lichendb/lichen/internal/lock"
+	"github.com/lichendb/lichen/internal/must"
 )
 
 // How long a wait for an object lasts before it looks for a deadlock, and how
@@ -138,10 +139,10 @@ func (c *Collection) await(ctx context.Context, ch <-chan struct{}, source concu
 		case <-ch:
 			return nil
 		case <-check.C:
-			c.store.waits.Check(edge)
-			if p, ok := source.(pinHolders); ok && c.store.gw != nil {
+			if p, ok := source.(pinHolders); ok {
 				p.breakCycles()
 			}
+			c.store.waits.Check(edge)
 			check.Reset(deadlockAgain)
 		case <-edge.Victim():
 			e := &kvpb.DeadlockError{}
@@ -174,10 +175,8 @@ func (c *Collection) LockExclusive(ctx context.Context, id ID) error {
 		return nil
 	}
 	g := c.store.gw
-	if g != nil {
-		if err := c.lockStored(ctx, id); err != nil {
-			return err
-		}
+	if err := c.lockStored(ctx, id); err != nil {
+		return err
 	}
 	o := c.store.object(id)
 	if o == nil || c.granted(o) {
@@ -199,8 +198,52 @@ func (c *Collection) LockExclusive(ctx context.Context, id ID) error {
 	return c.freshen(ctx, since)
 }
 
-// lockStored locks the stored descriptor: of several nodes that want to change it
-// one comes first, so that they don't wait for one another.
+// LockBriefly is LockExclusive, but waits for at most d for those who use the object, and makes later users wait no
+// longer: then it is a LockNotAvailableError, or one of a deadlock, and they go on. The stored descriptor stays locked. The
+// transaction holds no other exclusive lock.
+func (c *Collection) LockBriefly(ctx context.Context, id ID, d time.Duration) error {
+	must.True(len(c.locked) == 0, "catalog: a brief lock beside others")
+	before := c.txn.LockTimeout
+	c.txn.LockTimeout = d
+	err := c.LockExclusive(ctx, id)
+	c.txn.LockTimeout = before
+	if err != nil {
+		return cmp.Or(c.withdraw(ctx), err)
+	}
+	return nil
+}
+
+// withdraw gives up the exclusive locks, here and on the other gateways.
+func (c *Collection) withdraw(ctx context.Context) error {
+	c.unlockAll()
+	if !c.active {
+		return nil
+	}
+	return c.store.gw.withdraw(ctx, c)
+}
+
+// Queue locks the stored form of the relation that a name stands for: it waits until no other transaction of the
+// cluster changes the relation, and makes the next one wait for this one. Who waits here has not pinned the
+// relation, so does not stand in the way of the change. Others go on using it. It returns nil if no relation of the
+// committed catalog has the name, or the transaction has pinned or changed it.
+func (c *Collection) Queue(ctx context.Context, schema, name string) error {
+	t := c.present(schema, name)
+	if t == nil {
+		return nil
+	}
+	if o := c.store.object(t.ID); o == nil || c.ownPin(o) {
+		return nil
+	}
+	if c.changes != nil {
+		if _, changed := c.changes.descs[t.ID]; changed {
+			return nil
+		}
+	}
+	return c.lockStored(ctx, t.ID)
+}
+
+// lockStored locks the stored descriptor: of several transactions that want to change it one comes first, so that they
+// don't wait for one another.
 func (c *Collection) lockStored(ctx context.Context, id ID) error {
 	if err := c.enter(ctx); err != nil {
 		return err

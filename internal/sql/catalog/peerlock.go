@@ -145,6 +145,21 @@ func (g *gateway) announcementOf(c *Collection, reread bool, commit hlc.Timestam
 	return n
 }
 
+// withdraw notifies the other gateways that a transaction, which goes on, has given up its locks. It returns the error of
+// ctx if that ends before all of them know.
+func (g *gateway) withdraw(ctx context.Context, c *Collection) error {
+	txn := c.txnID()
+	g.notifyAll(ctx, &announcement{req: peerRequest{Kind: askRelease, Txn: txn}, txn: txn})
+	if err := ctx.Err(); err != nil {
+		return err // the end of the transaction is announced to all
+	}
+	g.mu.Lock()
+	delete(g.active, txn)
+	g.mu.Unlock()
+	c.active = false
+	return nil
+}
+
 // started reports whether the node has been registered.
 func (g *gateway) started() bool {
 	select {

@@ -290,7 +290,8 @@ func (s *session) execEnv(ctx context.Context) *operator.Env {
 
 func (s *session) env() *statement.Env {
 	return &statement.Env{
-		Txn: s.txn, Coll: s.coll, User: "root", Exec: s.execEnv(context.Background()), Format: s.bctx.Format,
+		Alone: !s.block,
+		Txn:   s.txn, Coll: s.coll, User: "root", Exec: s.execEnv(context.Background()), Format: s.bctx.Format,
 		Optimize: func(_ context.Context, p *plan.Prepared) error { return optimizer.Optimize(p, &optimizer.Options{}) },
 		Notice: func(severity string, n *pgerr.Error) {
 			fmt.Fprintf(&s.out, "%s: %s\n", severity, n.Message)

@@ -166,3 +166,48 @@ func ChangedVisible(
 	}
 	return changed, key, err
 }
+
+// Changes passes the keys of span of which a version has a time after after and not after upTo, tombstones
+// included, to emit until that returns false; hidden is nil where no version is. The caller sees to it that
+// after is not below the collection threshold.
+func Changes(
+	ctx context.Context, eng *storage.Engine, span keys.Span, after, upTo hlc.Timestamp, hidden Hidden, emit func(key []byte) bool,
+) error {
+	if hidden == nil {
+		hidden = func(hlc.Timestamp) bool { return false }
+	}
+	it, err := eng.NewIter(storage.IterOptions{
+		Lower: span.Start, Upper: span.End, MinWall: after.WallTime, MaxWall: upTo.WallTime,
+	})
+	if err != nil {
+		return err
+	}
+	s := visibleScan{ctx: ctx, it: it, ts: upTo, hidden: hidden}
+	err = s.changes(after, emit)
+	if err == nil {
+		err = eng.ReadError(it.Error())
+	}
+	if cerr := it.Close(); err == nil {
+		err = eng.ReadError(cerr)
+	}
+	return err
+}
+
+func (s *visibleScan) changes(after hlc.Timestamp, emit func(key []byte) bool) error {
+	for ok := s.it.First(); ok; {
+		key, visible, err := s.at()
+		if err != nil {
+			return err
+		}
+		if !visible {
+			ok = s.it.Next()
+			continue
+		}
+		_, ts, _ := storage.DecodeEngineKey(s.it.Key()) // at has decoded it
+		if after.Less(ts) && !emit(key) {
+			return nil
+		}
+		ok = s.it.NextPrefix()
+	}
+	return nil
+}

@@ -59,21 +59,7 @@ func BuildRows(ctx context.Context, e *statement.Env, spec Spec) (rows int64, er
 	if len(spec.Indexes) == 0 && len(spec.Checks) == 0 && len(spec.NotNull) == 0 {
 		return 0, nil
 	}
-	b := &Builder{E: e, Spec: spec, Table: spec.Table, check: rowcodec.NewRowCheck(spec.Table)}
-	schema, err := e.Coll.SchemaByID(ctx, spec.Table.Schema)
-	if err != nil {
-		return 0, err
-	}
-	b.schema = schema.Name
-	prep, err := b.Plan(ctx)
-	if err != nil {
-		return 0, err
-	}
-	if err := b.compile(); err != nil {
-		return 0, err
-	}
-	b.out = newSink(ctx, e, b.indexes, b.prefixes())
-	program, err := exec.Compile(prep)
+	b, program, err := prepare(ctx, e, spec)
 	if err != nil || e.WithoutRows {
 		return 0, err
 	}
@@ -84,13 +70,34 @@ func BuildRows(ctx context.Context, e *statement.Env, spec Spec) (rows int64, er
 	return b.fill(ctx, program)
 }
 
+// prepare makes what builds, and the program that reads the rows.
+func prepare(ctx context.Context, e *statement.Env, spec Spec) (*Builder, *exec.Program, error) {
+	b := &Builder{E: e, Spec: spec, Table: spec.Table, check: rowcodec.NewRowCheck(spec.Table)}
+	schema, err := e.Coll.SchemaByID(ctx, spec.Table.Schema)
+	if err != nil {
+		return nil, nil, err
+	}
+	b.schema = schema.Name
+	prep, err := b.Plan(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	if err := b.compile(); err != nil {
+		return nil, nil, err
+	}
+	b.sink = newSink(ctx, e, b.indexes, b.prefixes())
+	b.out = b.sink
+	program, err := exec.Compile(prep)
+	return b, program, err
+}
+
 // fill writes the entries of the indexes.
 func (b *Builder) fill(ctx context.Context, program *exec.Program) (rows int64, err error) {
-	defer b.out.close()
+	defer b.sink.close()
 	if err := b.read(ctx, program); err != nil {
 		return 0, err
 	}
-	if err := b.out.finish(ctx); err != nil {
+	if err := b.sink.finish(ctx); err != nil {
 		return 0, err
 	}
 	if b.E.Filled != nil {
@@ -108,6 +115,11 @@ func (b *Builder) read(ctx context.Context, program *exec.Program) error {
 		defer b.E.Txn.ReadApart()()
 	}
 	return b.run(ctx, program)
+}
+
+// run makes the entries of all rows that the statement's transaction sees.
+func (b *Builder) run(ctx context.Context, program *exec.Program) error {
+	return b.runIn(ctx, program, b.E.Txn)
 }
 
 // verifyUnique looks for rows with the same key in the deferrable indexes, whose entries
@@ -168,6 +180,12 @@ func (b *Builder) verifyUniqueOf(ctx context.Context, x *rowcodec.Index) error {
 	return nil
 }
 
+// entries takes what the rows that are read have in the indexes to fill.
+type entries interface {
+	// add takes an entry of an index, by its position; unique says that no other row may have the key.
+	add(index int, key, value []byte, unique bool) error
+}
+
 // Builder is one build in progress.
 type Builder struct {
 	E       *statement.Env
@@ -184,7 +202,8 @@ type Builder struct {
 	notNull  []int
 	derived  *tableaccess.Deriver
 	schema   string
-	out      *sink
+	sink     *sink
+	out      entries // where the entries of rows go: sink, or another
 	rows     int64
 	key      []byte
 	value    []byte
@@ -353,12 +372,13 @@ func (b *Builder) prefixes() (out [][]byte) {
 	return out
 }
 
-func (b *Builder) run(ctx context.Context, program *exec.Program) error {
+// runIn makes the entries of all rows that a transaction sees.
+func (b *Builder) runIn(ctx context.Context, program *exec.Program, txn tableaccess.Txn) error {
 	env := operator.Env{}
 	if b.E.Exec != nil {
 		env = *b.E.Exec
 	}
-	env.Ctx, env.Txn = ctx, b.E.Txn
+	env.Ctx, env.Txn = ctx, txn
 	b.derived.Start(ctx, env.Builtin, env.Mem)
 	_, err := program.Run(&env, func(batch *rowcontainer.Batch) error {
 		for i := range batch.Len() {

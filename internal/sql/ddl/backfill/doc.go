@@ -3,11 +3,14 @@
 //
 // Above it: relations and alter, which say by a Spec how the rows of a table become those of its
 // changed form. Below it: planner and exec, which read and convert the rows, and rowcodec. Read build.go
-// (Build), missing.go (values that rows need not hold), sink.go (what writes entries: into the transaction, or beside it, by kv/ingest, if they are many).
+// (Build), online.go (BuildOnline: while others change the table), missing.go (values that rows need not hold), sink.go (what writes entries: into the transaction, or beside it, by kv/ingest, if they are many).
 //
 // Invariants:
 //
 //  1. An index becomes visible only with all rows in it and its uniqueness verified (Builder.run; TestIndexSeesConcurrentRows in ddl).
 //  2. Data written outside the transaction lies in spans that are cleared unless it commits
 //     (sink.leaveTxn; TestLongBuild, TestRolledBackDDLAfterRestart in ddl).
+//  3. The indexes of an online build hold what one snapshot of the table has, before and after each of its steps, and the
+//     last of these is the one that the statement's transaction sees of the locked table (online.move;
+//     TestOnlineIndex, TestOnlineIndexLetsOthersPass in ddl).
 package backfill

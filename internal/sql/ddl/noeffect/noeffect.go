@@ -29,7 +29,7 @@ var (
 	Oids            = Feature{"OIDS", "tables have no oids"}
 	explainOptions  = Feature{"EXPLAIN options BUFFERS, WAL and SETTINGS", "statements do not count the blocks that they touch, and no such setting changes a plan"}
 	ExtensionDrop   = Feature{"dropping functions with their extension", "they are built in"}
-	Concurrently    = Feature{"CONCURRENTLY", "readers and writers of the table wait until it is done"}
+	Concurrently    = Feature{"CONCURRENTLY", "those who use the relation wait until it is done; CREATE INDEX outside of a block lets them go on in any case"}
 )
 
 // Accepted is such a feature for the page that lists them.

@@ -115,7 +115,12 @@ func includedColumns(list []ast.IndexElem) (names []ast.Name, err error) {
 
 // CreateIndex is CREATE INDEX.
 func CreateIndex(ctx context.Context, e *statement.Env, st *ast.CreateIndex) error {
-	old, err := e.LockTable(ctx, st.Table.Name)
+	online := mayBuildOnline(e, st)
+	find := e.LockTable
+	if online {
+		find = e.ShareTable
+	}
+	old, err := find(ctx, st.Table.Name)
 	if err != nil {
 		return err
 	}
@@ -130,7 +135,7 @@ func CreateIndex(ctx context.Context, e *statement.Env, st *ast.CreateIndex) err
 	if err != nil {
 		return err
 	}
-	e.IgnoreConcurrently(st.Concurrently)
+	e.IgnoreConcurrently(st.Concurrently && !online)
 	ts, err := ChosenTablespace(ctx, e, st.Tablespace)
 	if err != nil {
 		return err
@@ -167,25 +172,73 @@ func CreateIndex(ctx context.Context, e *statement.Env, st *ast.CreateIndex) err
 			return err
 		}
 	}
-	if err := AddBuiltIndex(ctx, e, old, t, ix); err != nil {
+	add := AddBuiltIndex
+	if online {
+		add = addIndexOnline
+	}
+	if err := add(ctx, e, old, t, ix); err != nil {
 		return err
 	}
 	return zoneconfig.Presplit(ctx, e, t, &ix, st.SplitInto, st.SplitAt)
 }
 
+// mayBuildOnline reports whether CREATE INDEX may fill the index before it locks the table: the statement is a
+// transaction by itself, which commits at once, and changes nothing else.
+func mayBuildOnline(e *statement.Env, st *ast.CreateIndex) bool {
+	return e.Alone && !e.Coll.Changed() && st.Tablespace == "" && e.DefaultTablespace == ""
+}
+
+// addIndexOnline is AddBuiltIndex for a table that is not locked yet.
+func addIndexOnline(ctx context.Context, e *statement.Env, old, t *catalog.Table, ix catalog.Index) error {
+	if e.Coll.CanFreshen() && old.View == nil {
+		spec, err := addIndex(ctx, e, old, t, ix)
+		if err != nil {
+			return err
+		}
+		done, err := backfill.BuildOnline(ctx, e, spec)
+		switch {
+		case err != nil:
+			return err
+		case done:
+			return e.Coll.Put(ctx, t)
+		}
+		if err := e.Coll.LockExclusive(ctx, old.ID); err != nil {
+			return err
+		}
+		return fillIndex(ctx, e, t, ix, spec)
+	}
+	if err := e.Coll.LockExclusive(ctx, old.ID); err != nil {
+		return err
+	}
+	return AddBuiltIndex(ctx, e, old, t, ix)
+}
+
 // AddBuiltIndex adds an index to t, the changed form of old, and fills it.
 func AddBuiltIndex(ctx context.Context, e *statement.Env, old, t *catalog.Table, ix catalog.Index) error {
-	if err := e.AddRelation(ctx, t, ix.Name, true); err != nil {
+	spec, err := addIndex(ctx, e, old, t, ix)
+	if err != nil {
 		return err
+	}
+	return fillIndex(ctx, e, t, ix, spec)
+}
+
+// addIndex adds an index to t, the changed form of old, and returns how to fill it.
+func addIndex(ctx context.Context, e *statement.Env, old, t *catalog.Table, ix catalog.Index) (spec backfill.Spec, err error) {
+	if err := e.AddRelation(ctx, t, ix.Name, true); err != nil {
+		return spec, err
 	}
 	t.Indexes = append(t.Indexes, ix)
 	if err := storedtext.CheckExprs(ctx, e, t); err != nil {
-		return err
+		return spec, err
 	}
 	if err := ComputeConstants(ctx, e, t, DerivedParts{Columns: keyIDs(&ix), predicates: []catalog.IndexID{ix.ID}}); err != nil {
-		return err
+		return spec, err
 	}
-	spec := backfill.Spec{Old: old, Table: t, Indexes: []int{len(t.Indexes) - 1}}
+	return backfill.Spec{Old: old, Table: t, Indexes: []int{len(t.Indexes) - 1}}, nil
+}
+
+// fillIndex fills an index that was added, of a locked table.
+func fillIndex(ctx context.Context, e *statement.Env, t *catalog.Table, ix catalog.Index, spec backfill.Spec) error {
 	if ix.Primary {
 		SetNotNull(t, ix.Columns)
 		for _, k := range ix.Columns {

@@ -159,6 +159,9 @@ func (e *Env) Relation(ctx context.Context, n ast.TableName) (t *catalog.Table, 
 // there is none.
 func (e *Env) LockRelation(ctx context.Context, n ast.TableName) (t *catalog.Table, index bool, err error) {
 	for {
+		if err := e.queue(ctx, n); err != nil {
+			return nil, false, err
+		}
 		if t, index, err = e.Relation(ctx, n); err != nil || t == nil {
 			return nil, false, err
 		}
@@ -178,6 +181,29 @@ func (e *Env) LockRelation(ctx context.Context, n ast.TableName) (t *catalog.Tab
 // LockTable finds a table and locks it exclusively; anything else is an error.
 func (e *Env) LockTable(ctx context.Context, n ast.TableName) (*catalog.Table, error) {
 	t, index, err := e.LockRelation(ctx, n)
+	return e.table(ctx, n, t, index, err)
+}
+
+// ShareTable finds a table that nobody else may alter until the transaction ends, while others read and change its rows;
+// anything else is an error.
+func (e *Env) ShareTable(ctx context.Context, n ast.TableName) (*catalog.Table, error) {
+	if err := e.queue(ctx, n); err != nil {
+		return nil, err
+	}
+	t, index, err := e.Relation(ctx, n)
+	return e.table(ctx, n, t, index, err)
+}
+
+// queue waits for those who change the relation, before it is pinned.
+func (e *Env) queue(ctx context.Context, n ast.TableName) error {
+	if n.Catalog != "" {
+		return nil
+	}
+	return e.Coll.Queue(ctx, string(n.Schema), string(n.Table))
+}
+
+// table returns what was found by a name if it is a table.
+func (e *Env) table(ctx context.Context, n ast.TableName, t *catalog.Table, index bool, err error) (*catalog.Table, error) {
 	switch {
 	case err != nil:
 		return nil, err
