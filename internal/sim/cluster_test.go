@@ -102,6 +102,7 @@ type cluster struct {
 	ttl     time.Duration // store.Options.GCTTL
 	lag     time.Duration // store.Options.ClosedLag
 	spill   int64         // how large write buffers grow, see kv.DB.SetSpill
+	online  bool          // indexes are all built online, see sql.Config.IngestAlways
 	// onEnd is called for each incarnation before its store is closed.
 	onEnd func(*incarnation)
 	// intercept, if set, stands between the nodes' routers and the replicas they send to.
@@ -132,6 +133,7 @@ func newCluster(t *testing.T, seed uint64, size int) *cluster {
 	}
 	q := nettest.LAN()
 	q.Reorder = seed%2 == 1 // messages of different methods overtake one another, as on several connections
+	c.online = seed%2 == 0
 	c.net = nettest.NewNetwork(nettest.NetworkOptions{Seed: seed, Quality: q, Trace: c.packets})
 	for i := range size {
 		n := &machine{id: kvpb.NodeID(i + 1), disk: NewDisk(seed*100 + uint64(i)), clock: NewClock(0)}
@@ -225,6 +227,7 @@ func (c *cluster) open(n *machine) (*incarnation, error) {
 	if c.sql {
 		inc.sql = sqlnode.New(sqlnode.Options{
 			KV: inc.kv, Transport: o.Transport, Settings: o.Settings, Go: o.Go, Memory: o.Memory, Version: "simulated", Logger: o.Logger,
+			IngestAlways: c.online,
 		})
 		inc.running.Go(func() { c.serveSQL(inc) })
 	}

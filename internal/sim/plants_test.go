@@ -169,6 +169,7 @@ var finders = []finder{
 	{plant: plant.SkipLockCheck, from: 1, seeds: 20, make: func(seed uint64) (workload, setting) {
 		return withLists(often(seed, time.Second, map[FaultKind]int{Kill: 3, PowerOff: 1, Split: 2}), 400*time.Millisecond)
 	}},
+	{plant: plant.ChangesUnfollowed, from: 2, seeds: 8, make: func(seed uint64) (workload, setting) { return newStatements(), withStatements(seed, simLength) }},
 	{plant: plant.PeersUnlocked, from: 1, seeds: 8, make: func(seed uint64) (workload, setting) { return newStatements(), withStatements(seed, simLength) }},
 	{plant: plant.ReadsUnnoted, from: 1, seeds: 4, make: func(seed uint64) (workload, setting) { return withBank(usual(seed)) }},
 	{plant: plant.IgnoreUncertainty, from: 1, seeds: 8, make: func(seed uint64) (workload, setting) {

@@ -41,7 +41,7 @@ func (x *execution) ddlEnv(query *plan.Prepared) *statement.Env {
 	env := &statement.Env{
 		ReadOnly: s.txn.ReadOnly(),
 		Txn:      s.txn.KV(), Coll: s.coll, User: s.user, Exec: &x.env, Format: s.Format(),
-		DefaultIntSize: s.vals.Fast.DefaultIntSize, Query: query, FamilyPerColumn: s.srv.cfg.FamilyPerColumn,
+		DefaultIntSize: s.vals.Fast.DefaultIntSize, Query: query, FamilyPerColumn: s.srv.cfg.FamilyPerColumn, IngestAlways: s.srv.cfg.IngestAlways,
 		Localities: ranges.Localities(s.srv.cfg.Ranges), DefaultTablespace: s.defaultTablespace(),
 	}
 	env.Setting = func(st *ast.SetVar) (catalog.Setting, error) { return s.vars.Stored(st, env.Notice) }

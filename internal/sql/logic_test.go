@@ -69,7 +69,7 @@ type nodeOptions struct {
 	mem       int64          // for statements; 0: plenty
 	ranges    ranges.Cluster // access to ranges, nil for none
 	batchRows int            // as of sql.Config
-	families  bool           // FamilyPerColumn of it
+	families  bool           // FamilyPerColumn and IngestAlways of it
 	spill     int64          // as of kv.DB.SetSpill, if not zero
 	workMem   int64          // as of sql.Config
 	autoStats bool           // not NoAutoStats
@@ -104,7 +104,7 @@ func openNode(t testing.TB, disk fs.FS, o nodeOptions) *node {
 	nodes := &fakeNodes{store: st, db: db}
 	fake, _ := o.ranges.(*fakeRanges)
 	return &node{disk: disk, store: st, mem: mem, temp: temp, ranges: fake, nodes: nodes, sender: sender, sql: sql.NewServer(sql.Config{
-		DB: db, Nodes: nodes, Ranges: o.ranges, BatchRows: o.batchRows, Temp: temp, WorkMem: o.workMem, FamilyPerColumn: o.families, NoAutoStats: !o.autoStats, Settings: o.settings, Catalog: cat, Mem: mem, Version: "test",
+		DB: db, Nodes: nodes, Ranges: o.ranges, BatchRows: o.batchRows, Temp: temp, WorkMem: o.workMem, FamilyPerColumn: o.families, IngestAlways: o.families, NoAutoStats: !o.autoStats, Settings: o.settings, Catalog: cat, Mem: mem, Version: "test",
 		SpanSize: func(a, b []byte) (int64, error) { n, err := st.Engine().ApproximateSize(a, b); return int64(n), err },
 	})}
 }
@@ -165,7 +165,7 @@ func on(o nodeOptions, rulesOff ...string) func(*testing.T) logictest.Cluster {
 }
 
 // TestLogic runs the scripts of testdata/logic, see package logictest, on a node as it
-// is ("local"), with small batches, with a column family for each column, with transactions that spill at once, in blocks of several
+// is ("local"), with small batches, with a column family for each column and indexes that are all built online, with transactions that spill at once, in blocks of several
 // statements, with all that can be in temporary files, and without the optimizer's rules, with LICHEN_LOGIC=all also without each of them. Server has the same
 // for several nodes and small ranges. LICHEN_REWRITE=1 writes the rows that queries
 // returned into the scripts.

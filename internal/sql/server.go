@@ -51,6 +51,8 @@ type Config struct {
 	// FamilyPerColumn gives each column of a new table that states no families one of
 	// its own: for tests.
 	FamilyPerColumn bool
+	// IngestAlways is that of statement.Env: for tests.
+	IngestAlways bool
 	// BatchRows bounds the batches of rows that statements work on, 0 meaning
 	// rowcontainer.BatchRows: tests make it small.
 	BatchRows int

@@ -29,10 +29,10 @@ type Options struct {
 	Memory *quota.Pool
 	// Temp has their temporary files; nil: there are none.
 	Temp *tempstore.Store
-	// Version, FamilyPerColumn and NoAutoStats are those of sql.Config.
-	Version                      string
-	FamilyPerColumn, NoAutoStats bool
-	Logger                       *slog.Logger
+	// Version, FamilyPerColumn, NoAutoStats and IngestAlways are those of sql.Config.
+	Version                                    string
+	FamilyPerColumn, NoAutoStats, IngestAlways bool
+	Logger                                     *slog.Logger
 }
 
 // Node is the SQL part of a node.
@@ -61,7 +61,7 @@ func (n *Node) Open(ctx context.Context) error {
 	n.server.Store(sql.NewServer(sql.Config{
 		DB: n.kv.DB, Catalog: n.catalog, Mem: n.o.Memory, Temp: n.o.Temp, Version: n.o.Version, Logger: n.o.Logger, SpanSize: n.spanSize,
 		Ranges: n.Ranges(), Nodes: nodes{n}, Settings: settings{n},
-		FamilyPerColumn: n.o.FamilyPerColumn, NoAutoStats: n.o.NoAutoStats,
+		FamilyPerColumn: n.o.FamilyPerColumn, NoAutoStats: n.o.NoAutoStats, IngestAlways: n.o.IngestAlways,
 	}))
 	return nil
 }

@@ -40,6 +40,8 @@ type Options struct {
 	Memory *quota.Pool
 	// Txn is the statement's transaction, which writes the entries if they are few.
 	Txn *kv.Txn
+	// Always says that a few entries are many: for tests.
+	Always bool
 	// Many is called once if the entries are many. It returns the database in which other transactions
 	// ingest them, or nil if Txn has to write these as well.
 	Many func() (*kv.DB, error)
@@ -95,7 +97,7 @@ func (w *Writer) Add(index int, key, value []byte, unique bool, row int64) error
 	r.add(key, value, unique, row)
 	w.held += n
 	w.count++
-	if w.out == nil && w.full() {
+	if w.out == nil && (w.o.Always || w.full()) {
 		if err := w.decide(); err != nil {
 			return err
 		}

@@ -51,6 +51,8 @@ type Collection struct {
 	// others must be notified of its end.
 	epoch  uint64
 	active bool
+	// attempt counts how often the transaction has given up its locks on others (gateway.withdraw).
+	attempt int
 	// deadline is the highest that the commit was given: see CommitDeadline.
 	deadline hlc.Timestamp
 	// stored are the descriptors whose stored form the transaction has locked,
@@ -109,7 +111,7 @@ func (c *Collection) Begin(txn *kv.Txn) {
 	c.txnLo.Store(id.Lo)
 	c.historical, c.statements, c.committing = false, 0, false
 	c.past = nil
-	c.epoch, c.deadline = 0, hlc.Timestamp{}
+	c.epoch, c.deadline, c.attempt = 0, hlc.Timestamp{}, 0
 }
 
 func (c *Collection) txnID() concurrency.TxnID {

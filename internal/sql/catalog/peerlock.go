@@ -54,7 +54,7 @@ func (g *gateway) lockPeers(ctx context.Context, c *Collection, id ID) (hlc.Time
 	start, holds := c.txn.ReadTimestamp(), slices.Clone(c.stored)
 	err = eachMember(ms.All, func(m membership.Member) error {
 		defer g.peers.RemoteWait(kvpb.TxnID(c.txnID()), m.Node)()
-		req := &peerRequest{Kind: askLock, Txn: c.txnID(), Start: start, IDs: []ID{id}, Holds: holds, NoWait: c.noWait}
+		req := &peerRequest{Kind: askLock, Txn: c.txnID(), Start: start, IDs: []ID{id}, Holds: holds, NoWait: c.noWait, Attempt: c.attempt}
 		got, err := g.lockAt(ctx, m, req)
 		mu.Lock()
 		since = since.Max(got)
@@ -131,7 +131,7 @@ func (g *gateway) announcementOf(c *Collection, reread bool, commit hlc.Timestam
 		g.activate(c)
 	}
 	n := &announcement{txn: c.txnID()}
-	n.req = peerRequest{Kind: askRelease, Txn: n.txn, Committed: reread && c.changes != nil, CommitTS: commit}
+	n.req = peerRequest{Kind: askRelease, Txn: n.txn, Committed: reread && c.changes != nil, CommitTS: commit, Attempt: c.attempt}
 	if n.req.Committed {
 		for id := range c.changes.descs {
 			n.req.IDs = append(n.req.IDs, id)
@@ -149,7 +149,8 @@ func (g *gateway) announcementOf(c *Collection, reread bool, commit hlc.Timestam
 // ctx if that ends before all of them know.
 func (g *gateway) withdraw(ctx context.Context, c *Collection) error {
 	txn := c.txnID()
-	g.notifyAll(ctx, &announcement{req: peerRequest{Kind: askRelease, Txn: txn}, txn: txn})
+	g.notifyAll(ctx, &announcement{req: peerRequest{Kind: askRelease, Txn: txn, Attempt: c.attempt}, txn: txn})
+	c.attempt++
 	if err := ctx.Err(); err != nil {
 		return err // the end of the transaction is announced to all
 	}

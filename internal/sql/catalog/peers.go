@@ -33,10 +33,13 @@ type peerRequest struct {
 	Registration int64 `json:"Incarnation,omitempty"` // of the sender
 	Txn          concurrency.TxnID
 	Start        hlc.Timestamp
-	IDs          []ID      `json:",omitempty"`
-	Holds        []ID      `json:",omitempty"` // descriptors whose stored form is locked
-	NoWait       bool      `json:",omitempty"` // grant the lock at once or not
-	Names        []NameKey `json:",omitempty"`
+	IDs          []ID `json:",omitempty"`
+	Holds        []ID `json:",omitempty"` // descriptors whose stored form is locked
+	NoWait       bool `json:",omitempty"` // grant the lock at once or not
+	// Attempt is how often the transaction has given up its locks before it asked for this one; that of a release is
+	// the last one that ends.
+	Attempt int       `json:",omitempty"`
+	Names   []NameKey `json:",omitempty"`
 	// Committed asks to read IDs and Names again.
 	Committed bool                `json:",omitempty"`
 	CommitTS  hlc.Timestamp       //
@@ -71,6 +74,8 @@ type remoteTxn struct {
 	ids  []ID // asked for
 	held map[*object]*exclusive
 	over bool // released
+
+	attempt int // the highest that was asked in; gateway.mu guards it
 }
 
 // HandlePeer answers a request of another node's catalog.
@@ -140,7 +145,7 @@ func (g *gateway) activeTxns(r *peerRequest) (out []activeTxn) {
 
 // remoteFor returns what the node knows of a transaction of another, which it
 // makes if need be.
-func (g *gateway) remoteFor(from kvpb.NodeID, reg int64, txn concurrency.TxnID, start hlc.Timestamp) *remoteTxn {
+func (g *gateway) remoteFor(from kvpb.NodeID, reg int64, txn concurrency.TxnID, start hlc.Timestamp, attempt int) *remoteTxn {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	r := g.remote[txn]
@@ -151,6 +156,7 @@ func (g *gateway) remoteFor(from kvpb.NodeID, reg int64, txn concurrency.TxnID, 
 		r = &remoteTxn{node: from, reg: reg, c: c, serve: sleep.NewMutex(), held: map[*object]*exclusive{}}
 		g.remote[txn] = r
 	}
+	r.attempt = max(r.attempt, attempt)
 	return r
 }
 
@@ -168,7 +174,7 @@ func (g *gateway) lockFor(ctx context.Context, from kvpb.NodeID, req *peerReques
 			return err
 		}
 	}
-	r := g.remoteFor(from, req.Registration, req.Txn, req.Start)
+	r := g.remoteFor(from, req.Registration, req.Txn, req.Start, req.Attempt)
 	if r.serve.LockContext(ctx) != nil {
 		return nil
 	}
@@ -290,13 +296,18 @@ func (g *gateway) releaseFor(ctx context.Context, req *peerRequest) error {
 			return err
 		}
 	}
-	g.drop(req.Txn)
+	g.drop(req.Txn, req.Attempt)
 	return nil
 }
 
-func (g *gateway) drop(txn concurrency.TxnID) {
+// drop ends what a transaction of another node has here, unless it has asked again since that attempt.
+func (g *gateway) drop(txn concurrency.TxnID, attempt int) {
 	g.mu.Lock()
 	r := g.remote[txn]
+	if r != nil && r.attempt > attempt { // a late copy of a release
+		g.mu.Unlock()
+		return
+	}
 	delete(g.remote, txn)
 	g.mu.Unlock()
 	if r != nil {
@@ -333,7 +344,7 @@ func (g *gateway) inherit(ctx context.Context) error {
 			a, err := g.call(ctx, m.Node, &peerRequest{Kind: askList})
 			if err == nil {
 				for _, t := range a.Active {
-					r := g.remoteFor(m.Node, m.Registration, t.Txn, t.Start)
+					r := g.remoteFor(m.Node, m.Registration, t.Txn, t.Start, 0)
 					r.mu.Lock()
 					r.ids = append(r.ids, t.IDs...)
 					r.mu.Unlock()

@@ -3,6 +3,7 @@ package catalog
 import (
 	"context"
 	"maps"
+	"math"
 	"slices"
 
 	"github.com/lichendb/lichen/internal/concurrency"
@@ -50,7 +51,7 @@ func (g *gateway) watchOnce(ctx context.Context) error {
 		}
 	}
 	for _, txn := range ended {
-		g.drop(txn)
+		g.drop(txn, math.MaxInt)
 	}
 	g.known = now
 	return nil

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/lichendb/lichen/internal/hlc"
@@ -16,7 +18,6 @@ import (
 	"github.com/lichendb/lichen/internal/sleep"
 	"github.com/lichendb/lichen/internal/sql/ddl/statement"
 	"github.com/lichendb/lichen/internal/sql/exec"
-	"github.com/lichendb/lichen/internal/sql/exec/scan"
 	"github.com/lichendb/lichen/internal/sql/exec/tableaccess"
 	"github.com/lichendb/lichen/internal/sql/rowcodec"
 )
@@ -27,7 +28,7 @@ const (
 	fewChanges = 256
 	maxRounds  = 16
 	// changedRows is how many changed keys are followed at once.
-	changedRows = scan.MaxPageSpans
+	changedRows = 256
 )
 
 // BuildOnline is Build of secondary indexes while others read and change the table, which nobody may alter
@@ -100,9 +101,7 @@ func (o *online) first(ctx context.Context) (many bool, err error) {
 func (o *online) follow(ctx context.Context) error {
 	for range maxRounds {
 		to := o.snapshot()
-		rows, err := o.move(ctx, to, func(f func(*kv.Txn) error) error {
-			return o.db.Run(ctx, func(_ context.Context, t *kv.Txn) error { return f(t) })
-		})
+		rows, err := o.move(ctx, to, func(f func(*kv.Txn) error) error { return o.beside(ctx, f) })
 		o.at.Rollback(ctx)
 		o.at = to
 		if err != nil || rows <= fewChanges {
@@ -110,6 +109,20 @@ func (o *online) follow(ctx context.Context) error {
 		}
 	}
 	return nil
+}
+
+// beside runs f in a transaction of its own, which commits later than those before and earlier than those after it: nobody reads
+// the keys before they are written, so nothing but the clock puts the versions of one in order.
+func (o *online) beside(ctx context.Context, f func(*kv.Txn) error) error {
+	var last *kv.Txn
+	err := o.db.Run(ctx, func(_ context.Context, t *kv.Txn) error {
+		last = t
+		return f(t)
+	})
+	if err == nil {
+		o.db.Clock().Forward(last.CommitTimestamp())
+	}
+	return err
 }
 
 // last moves the indexes to what the statement's transaction sees of the table, which it has locked.
@@ -130,30 +143,33 @@ func (o *online) last(ctx context.Context) error {
 	return nil
 }
 
-// move makes the indexes hold what to sees, and returns how many keys of rows have changed. Transactions that in runs write
-// the difference: all that is deleted before anything is written, as a key may go from one row to another.
+// move makes the indexes hold what to sees, and returns how many keys of rows may have changed. Transactions that in runs
+// write the difference: all that is deleted before anything is written, as a key may go from one row to another.
 func (o *online) move(ctx context.Context, to *kv.Txn, in func(func(*kv.Txn) error) error) (changed int, err error) {
 	rows := o.rows // those of the first snapshot
 	defer func() { o.rows, o.out = rows, o.sink }()
-	changed, err = o.eachChange(ctx, to, func(spans []kvpb.Span) error {
-		return in(func(t *kv.Txn) error {
-			o.out = &deletion{t}
-			return o.runIn(ctx, o.program, &rowsOf{o.at, spans})
+	for _, write := range []func(context.Context, *kv.Txn, entrySet, entrySet) error{deleteOld, putNew} {
+		changed, err = o.eachChange(ctx, to, func(spans []kvpb.Span) error {
+			before, after := entrySet{}, entrySet{}
+			o.out = before
+			if err := o.runIn(ctx, o.program, &rowsOf{o.at, spans}); err != nil {
+				return err
+			}
+			o.out = after
+			if err := o.runIn(ctx, o.program, &rowsOf{to, spans}); err != nil {
+				return err
+			}
+			return in(func(t *kv.Txn) error { return write(ctx, t, before, after) })
 		})
-	})
-	if err != nil || changed == 0 {
-		return changed, err
+		if err != nil || changed == 0 {
+			return changed, o.sink.duplicated(err)
+		}
 	}
-	_, err = o.eachChange(ctx, to, func(spans []kvpb.Span) error {
-		return in(func(t *kv.Txn) error {
-			o.out = &insertion{ctx, t}
-			return o.runIn(ctx, o.program, &rowsOf{to, spans})
-		})
-	})
-	return changed, o.sink.duplicated(err)
+	return changed, nil
 }
 
-// eachChange calls f with the spans of rows that may have changed from at to to, some at a time.
+// eachChange calls f with the spans of rows that may have changed from at to to, some at a time: all that have, and
+// some others, which need not be the same in the next call.
 func (o *online) eachChange(ctx context.Context, to *kv.Txn, f func([]kvpb.Span) error) (changed int, err error) {
 	since := o.at.ReadTimestamp()
 	if plant.On(plant.ChangesUnfollowed) {
@@ -228,28 +244,54 @@ func (r *rowsOf) ReadAhead(context.Context, []kvpb.Span, kv.ScanOptions, *kvpb.S
 	return nil
 }
 
-// deletion deletes entries.
-type deletion struct{ txn *kv.Txn }
+// entrySet is the entries of some rows in one snapshot, by their keys.
+type entrySet map[string]entry
 
-func (d *deletion) add(_ int, key, _ []byte, _ bool) error { return d.txn.Delete(key) }
-
-// insertion writes entries where no other row has the key of a unique one.
-type insertion struct {
-	ctx context.Context
-	txn *kv.Txn
+type entry struct {
+	index  int
+	value  []byte
+	unique bool
 }
 
-func (i *insertion) add(index int, key, value []byte, unique bool) error {
-	if unique {
-		there, err := i.txn.Lock(i.ctx, key, lock.Update, lock.WaitBlock)
-		if err != nil {
+func (s entrySet) add(index int, key, value []byte, unique bool) error {
+	s[string(key)] = entry{index, bytes.Clone(value), unique}
+	return nil
+}
+
+// without calls f for the entries of s that other does not have, in the order of their keys. Rows that have not changed
+// have the same in both.
+func (s entrySet) without(other entrySet, f func(key []byte, e entry) error) error {
+	for _, key := range slices.Sorted(maps.Keys(s)) {
+		e := s[key]
+		if o, ok := other[key]; ok && bytes.Equal(o.value, e.value) {
+			continue
+		}
+		if err := f([]byte(key), e); err != nil {
 			return err
 		}
-		if there.Found && !bytes.Equal(there.Value, value) {
-			return &ingest.DuplicateError{Index: index, Key: bytes.Clone(key), Value: bytes.Clone(value)}
-		}
 	}
-	return i.txn.Put(key, value)
+	return nil
+}
+
+// deleteOld deletes the entries that are no more.
+func deleteOld(_ context.Context, t *kv.Txn, before, after entrySet) error {
+	return before.without(after, func(key []byte, _ entry) error { return t.Delete(key) })
+}
+
+// putNew writes the entries that are new. Another row may not have the key of a unique one.
+func putNew(ctx context.Context, t *kv.Txn, before, after entrySet) error {
+	return after.without(before, func(key []byte, e entry) error {
+		if e.unique {
+			there, err := t.Lock(ctx, key, lock.Update, lock.WaitBlock)
+			if err != nil {
+				return err
+			}
+			if there.Found && !bytes.Equal(there.Value, e.value) {
+				return &ingest.DuplicateError{Index: e.index, Key: key, Value: e.value}
+			}
+		}
+		return t.Put(key, e.value)
+	})
 }
 
 // How long the build waits for those who use the table. Later users wait behind it meanwhile, so it lets them pass

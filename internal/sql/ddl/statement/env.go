@@ -59,6 +59,8 @@ type Env struct {
 	// FamilyPerColumn gives each column of a new table that states no families one of
 	// its own, and so each column that is added: for tests.
 	FamilyPerColumn bool
+	// IngestAlways ingests the entries of new indexes however few they are, so that indexes are built online: for tests.
+	IngestAlways bool
 	// Filled is called when the rows of a table were written into new indexes, how many they
 	// are, and whether the primary index is one of them; nil: nobody wants to know.
 	Filled func(t *catalog.Table, rows int64, primary bool)
