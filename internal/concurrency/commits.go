@@ -21,10 +21,16 @@ import (
 // its read into the timestamp cache and then asks for blocking commits. So of
 // a commit and a read that race, at least one sees the other: either the
 // commit moves above the read or the read waits for the commit.
+//
+// Two commits that write the same key go one after the other as well (Earlier):
+// what a later command does about the versions and intents of its keys depends
+// on whether the earlier one was applied. Row locks alone do not order them: a
+// transaction may have lost its locks while its command is in the log.
 type Commits struct {
 	seed   maphash.Seed
 	active atomic.Int64
 	mu     sync.Mutex                  // Begin, Finish and the making of wait channels
+	begun  uint64                      // how many commits were begun
 	first  atomic.Pointer[commitChunk] // nil before the first commit
 }
 
@@ -47,6 +53,7 @@ type Commit struct {
 	slot  int
 	txn   TxnID
 	keys  [][]byte
+	order uint64 // commits that began later have a higher one
 
 	known    atomic.Bool // ts is set
 	ts       hlc.Timestamp
@@ -71,6 +78,8 @@ func (cs *Commits) Begin(txn TxnID, keys [][]byte) *Commit {
 	}
 	cs.mu.Lock()
 	defer cs.mu.Unlock()
+	cs.begun++
+	c.order = cs.begun
 	if cs.first.Load() == nil {
 		cs.first.Store(new(commitChunk))
 	}
@@ -222,6 +231,46 @@ func (cs *Commits) Of(txn TxnID) *Commit {
 		}
 	}
 	return nil
+}
+
+// Earlier returns an unfinished commit of another transaction that began before c
+// and writes one of its keys, or nil. c must not be proposed before that commit has
+// finished. Of two commits the later one waits, so no two wait for each other.
+func (cs *Commits) Earlier(c *Commit) *Commit {
+	if cs.active.Load() <= 1 {
+		return nil
+	}
+	filter := c.chunk.filters[c.slot].Load()
+	for ch := cs.first.Load(); ch != nil; ch = ch.next.Load() {
+		for used := ch.used.Load(); used != 0; used &= used - 1 {
+			i := bits.TrailingZeros64(used)
+			if ch.filters[i].Load()&filter == 0 {
+				continue
+			}
+			o := ch.commits[i].Load()
+			if o != nil && o.order < c.order && o.txn != c.txn && sharesKey(c.keys, o.keys) {
+				return o
+			}
+		}
+	}
+	return nil
+}
+
+// sharesKey reports whether two sorted lists have a key in common.
+func sharesKey(a, b [][]byte) bool {
+	if len(a) > len(b) {
+		a, b = b, a
+	}
+	for _, k := range a {
+		i, found := slices.BinarySearchFunc(b, k, bytes.Compare)
+		if found {
+			return true
+		}
+		if b = b[i:]; len(b) == 0 {
+			return false
+		}
+	}
+	return false
 }
 
 // BlockingScan is BlockingRead for the span [start, end); a nil end is unbounded.

@@ -124,6 +124,7 @@ func (m *commitModel) compare(t *rapid.T) {
 	}
 	self := TxnID{Lo: rapid.Uint64Range(0, 3).Draw(t, "self")}
 	readTS := drawTS(t)
+	m.compareEarlier(t)
 	for i, key := range commitTestKeys {
 		want := m.blocks(self, readTS, func(k string) bool { return k == key })
 		if got := m.set.BlockingRead(self, []byte(key), readTS); want[got] != (len(want) > 0) {
@@ -138,6 +139,21 @@ func (m *commitModel) compare(t *rapid.T) {
 			if got := m.set.BlockingScan(self, []byte(key), rawEnd, readTS); want[got] != (len(want) > 0) {
 				t.Fatalf("scan of [%q, %q): got %v, want one of %v", key, end, got, want)
 			}
+		}
+	}
+}
+
+// compareEarlier compares which commits must wait for another with what the list says (invariant 11).
+func (m *commitModel) compareEarlier(t *rapid.T) {
+	for i, c := range m.active {
+		want := map[*Commit]bool{}
+		for _, o := range m.active[:i] {
+			if o.Txn() != c.Txn() && slices.ContainsFunc(o.keys, func(k string) bool { return slices.Contains(c.keys, k) }) {
+				want[o.Commit] = true
+			}
+		}
+		if got := m.set.Earlier(c.Commit); want[got] != (len(want) > 0) {
+			t.Fatalf("commit %d waits for %v, want one of %v", i, got, want)
 		}
 	}
 }

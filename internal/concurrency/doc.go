@@ -24,7 +24,8 @@
 //
 // # Protocols
 //
-// A commit: hold the write locks; Commits.Begin; read the timestamp cache and
+// A commit: hold the write locks; Commits.Begin; Finish and begin again after the
+// commit that Commits.Earlier returns, if there is one; read the timestamp cache and
 // the newest versions and choose the timestamp; Commit.SetTimestamp; refresh
 // reads; propose; apply; Commit.Finish; release the locks. A read: add it to
 // the timestamp cache; wait while Commits.BlockingRead or BlockingScan returns
@@ -61,6 +62,8 @@
 //  10. Of transactions that have reserved something in a range none waits for a younger one's
 //     reservation, and what is expired or given up stops nobody. (Reservations.Against;
 //     TestReservations)
+//  11. Of two unfinished commits of different transactions that write the same key, the one that began
+//     later learns of the earlier one. (Commits.Earlier; TestCommitsModel)
 //
 // # Concurrency
 //

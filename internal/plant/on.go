@@ -18,7 +18,7 @@ func All() []Name {
 		AckBeforeSync, TruncateEarly, MendAlways, TableJoinsBatch, TableUnheard,
 		CollectAboveReaders, IgnoreThreshold,
 		SplitDropsLocks, SplitForgetsReads, LocksBesideRecord,
-		CountedReplaced, RecoverIncomplete,
+		CountedReplaced, InFlightUnseen, RecoverIncomplete,
 		CloseOverCommits, CloseUnmarked, TrackThroughCommits, ClosedUnapplied, FollowerAboveClosed, FollowerUncertain,
 		SkipUniqueLock, WriteUnchecked, PeersUnlocked, ChangesUnfollowed, UnknownCommitForgotten, NullsAsValues, LaterRowFails,
 		FilterBelowOuter, OuterUnchecked, BoundBelowSort, NullInAntiJoin, MergedColumns, VolatileTwice, ResidualDropped, SpanShort,

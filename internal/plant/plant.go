@@ -54,6 +54,9 @@ const (
 	// LocksBesideRecord lets a leader change the row locks that were handed to it while their
 	// record still says how they were.
 	LocksBesideRecord Name = "locks-beside-record"
+	// InFlightUnseen has a command write keys while another transaction's command that writes them
+	// is in the log and not applied.
+	InFlightUnseen Name = "in-flight-unseen"
 	// CountedReplaced replaces what a recovery has counted as staged before the record has heard
 	// of the later attempt.
 	CountedReplaced Name = "counted-replaced"

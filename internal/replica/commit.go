@@ -1,6 +1,7 @@
 package replica
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"sync"
@@ -19,9 +20,9 @@ var builders = sync.Pool{New: func() any { return new(apply.Builder) }}
 //
 //  1. admits the request (admit, lockSection); for a request that was sent again it answers with the
 //     outcome of an earlier copy (answerEarlier),
-//  2. checks the transaction's locks, waits for other transactions' intents on its keys, and acquires
-//     room for its writes (checkLocks, awaitWrites),
-//  3. announces the keys: later readers wait (beginCommit),
+//  2. checks the transaction's locks, and acquires room for its writes (checkLocks, enterLongWrites),
+//  3. announces the keys: later readers wait (beginCommit). If another transaction's command in flight, or
+//     its intents, are in the way, it waits and begins again (claim, awaitFree),
 //  4. chooses a timestamp above all earlier reads of the keys (chooseTimestamp),
 //  5. proposes the command, and releases the locks when it is applied.
 //
@@ -90,6 +91,16 @@ func (c *commit) admit(ctx context.Context) (raftgroup.Fence, error) {
 }
 
 func (c *commit) run(ctx context.Context) error {
+	for {
+		again, err := c.r.awaitFree(ctx, c.attempt(ctx))
+		if !again {
+			return err
+		}
+	}
+}
+
+// attempt returns busyKeys if it has to begin again.
+func (c *commit) attempt(ctx context.Context) error {
 	// This follows answerEarlier: an error says that the commit has not happened, but an earlier copy of
 	// the request may have committed.
 	if !c.r.gatewayAlive(c.req.Txn.ID, false) {
@@ -103,7 +114,7 @@ func (c *commit) run(ctx context.Context) error {
 			return err
 		}
 	}
-	room, err := c.r.awaitWrites(ctx, c.req.Txn.ID, c.written, c.req.Writes)
+	room, err := c.r.enterLongWrites(ctx, c.req.Writes)
 	if err != nil {
 		return err
 	}
@@ -113,7 +124,7 @@ func (c *commit) run(ctx context.Context) error {
 	}
 	announced := c.r.beginCommit(c.id, c.written)
 	defer announced.Finish()
-	if err := c.superseded(); err != nil {
+	if err := cmp.Or(c.superseded(), c.r.claim(announced, c.written)); err != nil {
 		return err
 	}
 	ts, err := c.chooseTimestamp(ctx, announced)
@@ -236,19 +247,7 @@ func (c *commit) protectLockedReads(ts hlc.Timestamp) {
 // onAbandon returns the OnAbandon of the commit's proposal: the keys stay announced, and locked, until the
 // outcome is known.
 func (c *commit) onAbandon(ts hlc.Timestamp) func() (known func()) {
-	r, req, written := c.r, c.req, c.written
-	if r.onlyVoter() {
-		return nil // a proposal of the only voter does not time out
-	}
-	return func() func() {
-		id, locks := txnID(req.Txn), cloneKeys(req.Locks)
-		announced := r.commits.Begin(id, cloneKeys(written))
-		announced.SetTimestamp(ts)
-		return func() {
-			announced.Finish()
-			r.releaseAll(id, locks)
-		}
-	}
+	return c.r.keepAnnounced(c.id, c.written, ts, c.req.Locks)
 }
 
 // releaseLocks releases the locks of a commit that ended with err, unless it may still happen.

@@ -1,6 +1,7 @@
 package replica
 
 import (
+	"cmp"
 	"context"
 	"time"
 
@@ -44,7 +45,7 @@ func (c *commit) commitSpilled(ctx context.Context) error {
 	defer r.intents.Leave(x)
 	announced := r.beginCommit(c.id, c.written)
 	defer announced.Finish()
-	if err := c.superseded(); err != nil {
+	if err := cmp.Or(c.superseded(), r.claim(announced, c.written)); err != nil {
 		return err
 	}
 	ts, err := c.chooseSpilledTimestamp(ctx, x)

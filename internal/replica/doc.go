@@ -18,7 +18,7 @@
 // # Reading order
 //
 //   - replica.go: the type Replica. serve.go: reads and locks. commit.go, commitspilled.go: the commit
-//     of a transaction in one range.
+//     of a transaction in one range. announce.go: how commands that write the same keys follow one another.
 //   - group.go, messages.go: the replica as the host of its raft group. applyentry.go: application.
 //   - lease.go: the beginning and the end of a leadership. election.go, locktransfer.go, resign.go.
 //   - stage.go, multirange.go: commits in several ranges. spill.go: transactions that outgrow the
@@ -36,7 +36,7 @@
 //
 // # A commit in one range
 //
-//	Commit ── admitWrite ─► lockSection ─► beginCommit: readers of the keys wait from now on
+//	Commit ── admitWrite ─► lockSection ─► beginCommit, claim: readers of the keys wait from now on
 //	                                            │ chooseTimestamp: the snapshot, or now after a refresh
 //	                                            ▼
 //	       reply ◄── Finish ◄── applied ◄── raftgroup: one entry for all waiting commands, one sync
@@ -93,6 +93,10 @@
 //     transaction can have a version at or above its read timestamp: everything from before this
 //     leadership lies at or below certainFrom, and every command is noted with its transaction before it
 //     becomes readable. (noteCommand, unwrittenSince)
+//  14. Of two transactions whose commands write the same key, the later one is proposed when the earlier one
+//     is applied and its intents are resolved. While the outcome of a command is unknown, its keys stay
+//     announced, and the intents of its transaction are not resolved. (claim, keepAnnounced; resolveOnce,
+//     rollBackIntents; TestStageBehindAborted, TestAbortWaitsForOutcome in store)
 //
 // # Concurrency
 //

@@ -79,10 +79,11 @@ func (b *multiRangeBatch) stage(ctx context.Context, parts []kvpb.StagePart) {
 	}
 	p, ready := &parts[0], false
 	r := p.Sender.(local).self()
-	p.Err = r.stage(ctx, p.Req, &p.Resp, func(fence raftgroup.Fence, command []byte) error {
+	p.Err = r.stage(ctx, p.Req, &p.Resp, func(fence raftgroup.Fence, command []byte, onAbandon func() func()) error {
 		ready = true
-		i := len(b.parts)
-		b.parts = append(b.parts, batchPart{g: r.group, prop: r.group.Queue.Get(fence, command)})
+		i, prop := len(b.parts), r.group.Queue.Get(fence, command)
+		prop.OnAbandon = onAbandon
+		b.parts = append(b.parts, batchPart{g: r.group, prop: prop})
 		b.stage(ctx, parts[1:])
 		return b.parts[i].err
 	})

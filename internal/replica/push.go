@@ -25,16 +25,7 @@ const (
 func (r *Replica) awaitReadable(ctx context.Context, w *txnintent.Waiting) error {
 	r.perform(w.Txn, w.Effects)
 	defer r.endWait(w.Txn)
-	return r.awaitIntents(ctx, w)
-}
-
-// awaitFree waits until the intents on the keys may have been resolved.
-func (r *Replica) awaitFree(ctx context.Context, x *txnintent.Txn, written [][]byte) error {
-	r.beginWait(x)
-	defer r.endWait(x)
-	w := r.intents.Wait(x, txnintent.Event{Type: txnintent.Contend, Keys: written})
-	r.perform(x, w.Effects)
-	return r.awaitIntents(ctx, w)
+	return r.awaitLeading(ctx, w.Changed, w.Txn.Done())
 }
 
 // beginWait registers a waiter for a transaction's outcome, which keeps its pusher running until endWait.
@@ -46,15 +37,15 @@ func (r *Replica) endWait(x *txnintent.Txn) {
 	r.intents.Step(x, txnintent.Event{Type: txnintent.EndWait})
 }
 
-// awaitIntents waits for a change of w. It fails when the replica no longer leads.
-func (r *Replica) awaitIntents(ctx context.Context, w *txnintent.Waiting) error {
+// awaitLeading waits for one of two events. It fails when the replica no longer leads.
+func (r *Replica) awaitLeading(ctx context.Context, one, other <-chan struct{}) error {
 	tick := time.NewTicker(pushMost)
 	defer tick.Stop()
 	for {
 		select {
-		case <-w.Changed:
+		case <-one:
 			return nil
-		case <-w.Txn.Done():
+		case <-other:
 			return nil
 		case <-tick.C:
 			if r.lease.Load() == nil {
@@ -171,42 +162,6 @@ func (r *Replica) awaitDecided(ctx context.Context, x *txnintent.Txn, req *kvpb.
 		return r.notLeader()
 	}
 	return err
-}
-
-// awaitWrites waits for the resolution of other transactions' intents on the keys and acquires room for
-// the writes. The caller releases the room (LongWrites.Leave).
-func (r *Replica) awaitWrites(ctx context.Context, self kvpb.TxnID, written [][]byte, writes []kvpb.Write) (room int64, err error) {
-	if !r.intents.Empty() {
-		if err := r.awaitForeign(ctx, self, written); err != nil {
-			return 0, err
-		}
-	}
-	n := 0
-	for i := range writes {
-		n += len(writes[i].Key) + len(writes[i].Value)
-	}
-	return r.deps.LongWrites.Enter(ctx, int64(n))
-}
-
-// awaitForeign waits until no other transaction has an intent on the keys: a version written under a
-// foreign intent would count as the intent's. The locks may be transferred to another leader during the
-// wait. Then the request fails with NotLeaderError.
-func (r *Replica) awaitForeign(ctx context.Context, self kvpb.TxnID, written [][]byte) error {
-	for {
-		x, i, err := r.firstForeign(self, written)
-		if x == nil || err != nil {
-			return err
-		}
-		written = written[i:]
-		r.transfers.Leave()
-		err = r.awaitFree(ctx, x, written)
-		if !r.transfers.Reenter() && err == nil {
-			err = r.notLeader()
-		}
-		if err != nil {
-			return err
-		}
-	}
 }
 
 // firstForeign returns the first of the sorted keys with an intent of another transaction, and that

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/lichendb/lichen/internal/apply"
+	"github.com/lichendb/lichen/internal/concurrency"
 	"github.com/lichendb/lichen/internal/hlc"
 	"github.com/lichendb/lichen/internal/keys"
 	"github.com/lichendb/lichen/internal/kvpb"
@@ -90,6 +91,9 @@ func (r *Replica) resolveIntents(ctx context.Context, x *txnintent.Txn) error {
 // resolveOnce removes the locks of a decided transaction. If the transaction was aborted, it drops the
 // versions. If it committed at another timestamp than theirs, it moves them.
 func (r *Replica) resolveOnce(ctx context.Context, x *txnintent.Txn) error {
+	if err := r.awaitCommit(ctx, concurrency.TxnID(x.ID())); err != nil { // it may yet write intents
+		return err
+	}
 	d := r.deferralOf(x)
 	fence, err := r.admitWrite(ctx)
 	if err != nil {
@@ -386,6 +390,9 @@ func (s *resolver) leave() {
 
 // rollBackIntents undoes the spilled writes of a span from a position on, for a rollback to a savepoint.
 func (r *Replica) rollBackIntents(ctx context.Context, x *txnintent.Txn, span kvpb.Span, from uint64) error {
+	if err := r.awaitCommit(ctx, concurrency.TxnID(x.ID())); err != nil { // it may yet write intents
+		return err
+	}
 	fence, err := r.admitWrite(ctx)
 	if err != nil {
 		return err

@@ -42,21 +42,29 @@ func (r *Replica) Spill(ctx context.Context, req *kvpb.SpillRequest) error {
 	}
 	defer s.leave()
 	r.enterGate(ctx, req.Txn.ID)
-	room, err := r.awaitWrites(ctx, req.Txn.ID, written, req.Writes)
-	if err != nil {
-		return err
-	}
-	defer r.deps.LongWrites.Leave(room)
-	if err := r.spill(ctx, req, written, fence); err != nil {
-		return err
+	for {
+		again, err := r.awaitFree(ctx, r.spill(ctx, req, written, fence))
+		if again {
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		break
 	}
 	r.sweepLater() // the gateway may die, and perhaps no request ever contends for the intents
 	r.releaseAll(txnID(req.Txn), req.Locks)
 	return nil
 }
 
-// spill latches the transaction's record, if it lies in this range, and its intents, and writes both.
+// spill latches the transaction's record, if it lies in this range, and its intents, and writes both. It
+// returns busyKeys if it has to begin again.
 func (r *Replica) spill(ctx context.Context, req *kvpb.SpillRequest, written [][]byte, fence raftgroup.Fence) error {
+	room, err := r.enterLongWrites(ctx, req.Writes)
+	if err != nil {
+		return err
+	}
+	defer r.deps.LongWrites.Leave(room)
 	anchor := req.Anchor
 	if anchor == nil {
 		anchor = req.Writes[0].Key
@@ -73,6 +81,12 @@ func (r *Replica) spill(ctx context.Context, req *kvpb.SpillRequest, written [][
 		return err
 	}
 	defer r.intents.Leave(x)
+	announced := r.commits.Begin(txnID(req.Txn), written)
+	defer announced.Finish()
+	announced.SetTimestamp(hlc.MaxTimestamp) // reads pass over what is spilled
+	if err := r.claim(announced, written); err != nil {
+		return err
+	}
 	ts, err := r.announceSpill(x, req, written, fence)
 	if err != nil {
 		return err
@@ -89,7 +103,8 @@ func (r *Replica) spill(ctx context.Context, req *kvpb.SpillRequest, written [][
 	if err := r.buildSpill(b, req, txnintent.Intent{Txn: req.Txn.ID, TS: ts, Anchor: anchor}); err != nil {
 		return err
 	}
-	if err := r.group.Propose(fence, b.Take()); err != nil {
+	onAbandon := r.keepAnnounced(txnID(req.Txn), written, hlc.MaxTimestamp, nil)
+	if err := r.group.proposeOrAbandon(fence, b.Take(), onAbandon); err != nil {
 		return err
 	}
 	if rec != nil {

@@ -26,13 +26,14 @@ var (
 
 // Stage implements kvpb.Committer.
 func (r *Replica) Stage(ctx context.Context, req *kvpb.StageRequest, resp *kvpb.StageResponse) error {
-	return r.stage(ctx, req, resp, r.group.Propose)
+	return r.stage(ctx, req, resp, r.group.proposeOrAbandon)
 }
 
-// stage is Stage. propose proposes the command and waits for its outcome.
-func (r *Replica) stage(
-	ctx context.Context, req *kvpb.StageRequest, resp *kvpb.StageResponse, propose func(raftgroup.Fence, []byte) error,
-) error {
+// proposer proposes a command and waits for its outcome. onAbandon is that of raftgroup.Proposal.
+type proposer func(fence raftgroup.Fence, command []byte, onAbandon func() (known func())) error
+
+// stage is Stage.
+func (r *Replica) stage(ctx context.Context, req *kvpb.StageRequest, resp *kvpb.StageResponse, propose proposer) error {
 	*resp = kvpb.StageResponse{}
 	written := make([][]byte, len(req.Writes))
 	for i := range req.Writes {
@@ -63,13 +64,13 @@ func (r *Replica) stage(
 	if err := r.deps.AdmitWrite(); err != nil {
 		return err
 	}
-	room, err := r.awaitWrites(ctx, req.Txn.ID, written, req.Writes)
-	if err != nil {
-		return err
+	for {
+		s := stage{r: r, req: req, resp: resp, fence: fence, written: written, send: propose}
+		again, err := r.awaitFree(ctx, s.run(ctx))
+		if !again {
+			return err
+		}
 	}
-	defer r.deps.LongWrites.Leave(room)
-	s := stage{r: r, req: req, resp: resp, fence: fence, written: written, send: propose}
-	return s.run(ctx)
 }
 
 // confirmLocks is the part of a commit in a range where the transaction has only locked rows. It enters the
@@ -120,14 +121,20 @@ type stage struct {
 	resp    *kvpb.StageResponse
 	fence   raftgroup.Fence
 	written [][]byte
-	send    func(raftgroup.Fence, []byte) error // proposes a command
+	send    proposer
 
 	rec *txnintent.Record // latched, nil if the record is in another range
 	x   *txnintent.Txn    // latched
 }
 
+// run returns busyKeys if the request has to begin again.
 func (s *stage) run(ctx context.Context) (err error) {
 	r, id := s.r, s.req.Txn.ID
+	room, err := r.enterLongWrites(ctx, s.req.Writes)
+	if err != nil {
+		return err
+	}
+	defer r.deps.LongWrites.Leave(room)
 	if s.req.Record {
 		if s.rec, err = r.enterRecord(ctx, id, s.req.Anchor, s.fence); err != nil {
 			return err
@@ -156,6 +163,9 @@ func (s *stage) run(ctx context.Context) (err error) {
 	c.SetTimestamp(s.req.TS)
 	if r.abandoned.Has(id) {
 		return errAborted
+	}
+	if err := r.claim(c, s.written); err != nil {
+		return err
 	}
 	low, err := s.announce(&st)
 	if err != nil {
@@ -250,7 +260,7 @@ func (s *stage) propose(st *txnintent.State) error {
 		return err
 	}
 	if s.rec != nil || len(s.written) > 0 {
-		err := s.send(s.fence, b.Take())
+		err := s.send(s.fence, b.Take(), s.r.keepAnnounced(txnID(s.req.Txn), s.written, s.req.TS, nil))
 		if s.rec != nil {
 			err = s.r.storeRecord(s.rec, next, err)
 		}

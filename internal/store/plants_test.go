@@ -39,3 +39,13 @@ func TestPlantsMend(t *testing.T) {
 	}
 	t.Error("not found")
 }
+
+// TestPlantsInFlight plants commands that overtake those of others in the log.
+func TestPlantsInFlight(t *testing.T) {
+	defer plant.Choose(plant.InFlightUnseen)()
+	if err := stageBehindAborted(t); err != nil {
+		t.Logf("found: %v", err)
+		return
+	}
+	t.Error("not found")
+}

@@ -54,7 +54,7 @@ func TestRestTellsCommit(t *testing.T) {
 }
 
 // bringsEntries reports whether a raft message between stores carries entries.
-func bringsEntries(t *testing.T, msg []byte) bool {
+func bringsEntries(t testing.TB, msg []byte) bool {
 	raft, err := store.RaftMessage(msg)
 	if err != nil {
 		t.Error(err)
