@@ -55,7 +55,8 @@
 //     gateway is notified of the lock. A changer that can't be asked is struck off,
 //     and 9 holds (gateway.lockPeers, gateway.register). The stored descriptor is
 //     locked before that, so that changers of one object never hold it on some
-//     gateways each (Collection.lockStored). A lock that is given up before the end of its transaction is forgotten
+//     gateways each (Collection.lockStored). A changer that has no lock yet waits for gateways that don't
+//     answer before it locks anything (gateway.awaitPeers; TestDeadPeerHoldsNobodyUp). A lock that is given up before the end of its transaction is forgotten
 //     everywhere before the transaction asks for another (gateway.withdraw).
 //  9. A change commits only while its gateway is registered as it was when the
 //     transaction began to use the catalog (Collection.fence; M4 of membership). So

@@ -27,7 +27,7 @@ type Peers interface {
 // The waits of those who depend on a gateway's registration.
 const (
 	// commitMargin is how long a record must be valid when a commit is sent.
-	commitMargin = 2 * time.Second
+	commitMargin = 1500 * time.Millisecond
 	// peerDeadline bounds one call, lockPoll the part of it that a peer may spend
 	// waiting for a lock; then the coordinator asks again.
 	peerDeadline = 3 * time.Second

@@ -269,6 +269,53 @@ func testPeersSeeDDL(t *testing.T) {
 	}
 }
 
+func TestDeadPeerHoldsNobodyUp(t *testing.T) { synctest.Test(t, testDeadPeerHoldsNobodyUp) }
+
+// While a change waits for a gateway that has died, or for what that may have left on its way, others use the table.
+func testDeadPeerHoldsNobodyUp(t *testing.T) {
+	const validity = 5 * time.Second
+	for _, again := range []bool{false, true} {
+		c := openGateways(t, 3, validity)
+		a := c.table("a")
+		c.die(2)
+		if again {
+			c.net.setCut(3, false)
+			if _, err := c.nodes[2].cat.gw.member.Begin(ctx); err != nil { // by its next process
+				t.Fatal(err)
+			}
+		}
+		began := time.Now()
+		changed := make(chan error, 1)
+		go func() {
+			s := c.nodes[0].session(t)
+			s.begin(kv.TxnOptions{})
+			err := s.comment("a", "new")
+			if err == nil {
+				err = s.tryCommit()
+			}
+			changed <- err
+		}()
+		for time.Since(began) < validity/2 {
+			for _, n := range c.nodes[:2] {
+				if got := n.commentOf(t, "a"); got != "" {
+					t.Fatalf("changed to %q while the lease of a gateway lasted", got)
+				}
+				if n.cat.object(a).excl.Load() != nil {
+					t.Fatal("the table is locked by a change that waits")
+				}
+			}
+			time.Sleep(validity / 50)
+		}
+		if err := <-changed; err != nil {
+			t.Fatal(err)
+		}
+		if got := c.nodes[1].commentOf(t, "a"); got != "new" {
+			t.Errorf("after the change: %q", got)
+		}
+		c.close()
+	}
+}
+
 func TestDDLWaitsForPinsElsewhere(t *testing.T) { synctest.Test(t, testDDLWaitsForPinsElsewhere) }
 
 func testDDLWaitsForPinsElsewhere(t *testing.T) {

@@ -175,6 +175,11 @@ func (c *Collection) LockExclusive(ctx context.Context, id ID) error {
 		return nil
 	}
 	g := c.store.gw
+	if g != nil && !c.active {
+		if err := g.awaitPeers(ctx, c); err != nil {
+			return err
+		}
+	}
 	if err := c.lockStored(ctx, id); err != nil {
 		return err
 	}

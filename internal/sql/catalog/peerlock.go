@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/lichendb/lichen/internal/concurrency"
@@ -29,6 +30,67 @@ func (g *gateway) activate(c *Collection, ids ...ID) {
 	a.IDs = append(a.IDs, ids...)
 }
 
+// limited bounds a wait of c for a lock on other gateways. The cause says why it ended.
+func (g *gateway) limited(ctx context.Context, c *Collection) (_ context.Context, done func()) {
+	limit, timedOut := g.maxLock, error(&kvpb.DeadlockError{})
+	if t := c.txn.LockTimeout; t > 0 && t < limit {
+		limit, timedOut = t, &kvpb.LockNotAvailableError{Timeout: true}
+	}
+	ctx, cancel := context.WithCancelCause(ctx)
+	timer := time.AfterFunc(limit, func() { cancel(timedOut) })
+	return ctx, func() {
+		timer.Stop()
+		cancel(nil)
+	}
+}
+
+// awaitPeers waits until every other gateway answers or is registered no longer, and until no commit of
+// one that has left can happen any more. It comes before the first lock of a transaction: who holds one
+// already, and has to wait for a gateway that has died, holds up everybody who uses the object.
+func (g *gateway) awaitPeers(ctx context.Context, c *Collection) error {
+	ctx, done := g.limited(ctx, c)
+	defer done()
+	ms, err := g.member.Members(ctx)
+	if err != nil {
+		return err
+	}
+	var left atomic.Bool
+	err = eachMember(ms.All, func(m membership.Member) error {
+		answers, err := g.tell(ctx, m, &peerRequest{Kind: askActive})
+		if !answers {
+			left.Store(true)
+		}
+		return err
+	})
+	if err == nil && left.Load() {
+		ms, err = g.member.Members(ctx)
+	}
+	if err == nil {
+		err = c.store.awaitTime(ctx, ms.Left.WallTime-lastWriteGrain)
+	}
+	if err != nil && ctx.Err() != nil {
+		err = context.Cause(ctx)
+	}
+	return err
+}
+
+// tell sends a request to one gateway until it is answered; answers is false if the gateway is
+// registered no longer.
+func (g *gateway) tell(ctx context.Context, m membership.Member, req *peerRequest) (answers bool, err error) {
+	for {
+		r := *req // call notes the sender in it
+		if _, err := g.call(ctx, m.Node, &r); err == nil {
+			return true, nil
+		}
+		if gone, _ := g.member.Gone(ctx, m); gone || g.halted() {
+			return false, nil
+		}
+		if err := g.rest(ctx, g.backoff); err != nil {
+			return false, err
+		}
+	}
+}
+
 // lockPeers locks an object on every other gateway. It returns a time before which
 // no snapshot fits the object.
 func (g *gateway) lockPeers(ctx context.Context, c *Collection, id ID) (hlc.Timestamp, error) {
@@ -37,15 +99,8 @@ func (g *gateway) lockPeers(ctx context.Context, c *Collection, id ID) (hlc.Time
 	if err != nil {
 		return hlc.Timestamp{}, err
 	}
-	limit := time.Now().Add(g.maxLock)
-	timedOut := error(&kvpb.DeadlockError{})
-	if t := c.txn.LockTimeout; t > 0 && t < g.maxLock {
-		limit, timedOut = time.Now().Add(t), &kvpb.LockNotAvailableError{Timeout: true}
-	}
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
-	timer := time.AfterFunc(time.Until(limit), func() { cancel(timedOut) })
-	defer timer.Stop()
+	ctx, done := g.limited(ctx, c)
+	defer done()
 	var mu sync.Mutex
 	since := ms.Left
 	if plant.On(plant.PeersUnlocked) {
@@ -209,18 +264,8 @@ func (g *gateway) notifyAll(ctx context.Context, n *announcement) {
 		}
 	}
 	_ = eachMember(ms.All, func(m membership.Member) error {
-		req := n.req
-		for {
-			if _, err := g.call(ctx, m.Node, &req); err == nil {
-				return nil
-			}
-			if gone, _ := g.member.Gone(ctx, m); gone || g.halted() {
-				return nil
-			}
-			if err := g.rest(ctx, g.backoff); err != nil {
-				return err
-			}
-		}
+		_, err := g.tell(ctx, m, &n.req)
+		return err
 	})
 }
 
@@ -234,18 +279,8 @@ func (g *gateway) forgetSequence(ctx context.Context, id sequenceID) error {
 		return err
 	}
 	return eachMember(ms.All, func(m membership.Member) error {
-		for {
-			req := &peerRequest{Kind: askForget, IDs: []ID{id.id}, Storage: id.storage}
-			if _, err := g.call(ctx, m.Node, req); err == nil {
-				return nil
-			}
-			if gone, _ := g.member.Gone(ctx, m); gone {
-				return nil
-			}
-			if err := g.rest(ctx, g.backoff); err != nil {
-				return err
-			}
-		}
+		_, err := g.tell(ctx, m, &peerRequest{Kind: askForget, IDs: []ID{id.id}, Storage: id.storage})
+		return err
 	})
 }
 

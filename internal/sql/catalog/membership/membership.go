@@ -32,10 +32,11 @@ type Timing struct {
 	Deadline time.Duration // of striking a gateway off
 }
 
-// DefaultTiming is that of nodes; tests set another.
+// DefaultTiming is that of nodes; tests set another. A change of the schema waits for Validity after a
+// gateway has died. A node that is silent for as long loses its transactions anyway (liveness.DeadGatewayAfter).
 func DefaultTiming() Timing {
 	return Timing{
-		Validity: 9 * time.Second, Renew: 3 * time.Second, Wait: 5 * time.Second, Backoff: 50 * time.Millisecond,
+		Validity: 5 * time.Second, Renew: time.Second, Wait: 5 * time.Second, Backoff: 50 * time.Millisecond,
 		Deadline: 3 * time.Second,
 	}
 }
