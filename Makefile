@@ -60,10 +60,11 @@ mutated: ## run generated and mutated SQL on a node (LICHEN_URL): no panic, no h
 roundtrip: ## dump what the logic scripts make with pg_dump, restore it on a node (LICHEN_URL) and PostgreSQL 15 (POSTGRES_URL), dump it again and compare
 	$(GO) run ./test/roundtrip -postgres $(POSTGRES_URL) -lichen $(LICHEN_URL)
 
-CANCELS_TRIES ?= 3
+CANCELS_TRIES  ?= 3
+CANCELS_SERVER ?= 0
 
 cancels: ## cancel long statements, and calls of everything with large values, on a node (LICHEN_URL) and tell which take longer than 100 ms to end
-	$(GO) run ./test/cancels -url $(LICHEN_URL) -tries $(CANCELS_TRIES)
+	$(GO) run ./test/cancels -url $(LICHEN_URL) -tries $(CANCELS_TRIES) -server-pid $(CANCELS_SERVER)
 
 demo: $(BIN) ## run a local cluster of three nodes, in memory, with a SQL prompt
 	$(BIN) demo --nodes=3
