@@ -4,6 +4,7 @@ import (
 	"context"
 	"runtime"
 	"sync"
+	"sync/atomic"
 	"time"
 	"unsafe"
 
@@ -14,9 +15,14 @@ const (
 	// LargeValue is the size from which on single values are accounted for: smaller ones
 	// are part of what holds their rows.
 	LargeValue = 64 << 10
-	// collectTimeout bounds how long a refused value waits for the garbage collector to
-	// tell what has become free.
-	collectTimeout = 100 * time.Millisecond
+	// collections is how often garbage is collected for a refused value: what a sync.Pool holds
+	// survives the first time.
+	collections = 2
+	// collectTimeout bounds how long a refused value waits for the garbage collector to tell what has
+	// become free, once it has begun to tell. That it begins may take up to collectBegin on a
+	// busy machine.
+	collectTimeout = 50 * time.Millisecond
+	collectBegin   = 2 * time.Second
 )
 
 // Values accounts for single large values that nobody gives back, such as what functions
@@ -51,13 +57,34 @@ func (p *Pool) reserveCollecting(n int64, leave bool) error {
 	if err = p.reserve(n, leave); err == nil {
 		return nil
 	}
-	runtime.GC()
-	for end := time.Now().Add(collectTimeout); err != nil && time.Now().Before(end); {
-		_ = sleep.For(context.Background(), time.Millisecond) // releases run on goroutines of their own
-		err = p.reserve(n, leave)
+	for i := 0; i < collections && err != nil; i++ {
+		told := collect()
+		end := time.Now().Add(collectBegin)
+		for err != nil && time.Now().Before(end) {
+			if at := told.Load(); at != nil {
+				end = at.Add(collectTimeout)
+			}
+			_ = sleep.For(context.Background(), time.Millisecond) // releases run on goroutines of their own
+			err = p.reserve(n, leave)
+		}
 	}
 	return err
 }
+
+// collect collects garbage. What it returns is set once the runtime tells what has become free.
+func collect() *atomic.Pointer[time.Time] {
+	told := new(atomic.Pointer[time.Time])
+	runtime.AddCleanup(&witness{}, func(t *atomic.Pointer[time.Time]) {
+		now := time.Now()
+		t.Store(&now)
+	}, told)
+	runtime.GC()
+	return told
+}
+
+// witness is garbage as soon as it is made. It holds a pointer, since the runtime keeps small values without one
+// together with others.
+type witness struct{ _ *witness }
 
 func (p *Pool) root() *Pool {
 	for p.parent != nil {

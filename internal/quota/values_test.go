@@ -4,8 +4,25 @@ import (
 	"errors"
 	"runtime"
 	"strings"
+	"sync"
 	"testing"
 )
+
+// TestPooledValue has a value in a sync.Pool, which keeps it over one collection: it gives way to the next.
+func TestPooledValue(t *testing.T) {
+	p := NewPool("p", LargeValue)
+	v := NewValues(p)
+	var idle sync.Pool
+	b, err := v.Room(nil, LargeValue)
+	if err != nil {
+		t.Fatal(err)
+	}
+	idle.Put(&struct{ kept []byte }{b})
+	if _, err := v.Room(nil, LargeValue); err != nil {
+		t.Error(err)
+	}
+	runtime.KeepAlive(&idle)
+}
 
 // TestValues makes values of far more bytes than the pool has, one after the other: that
 // works as long as few are used at a time.
