@@ -395,10 +395,30 @@ func (b *builder) undecidedFields(l, r plan.Expr) (list []types.Datum) {
 
 // compareUndecided makes a comparison of records fail once it meets values of the given fields.
 func compareUndecided(c *plan.Call, fields []types.Datum) (plan.Expr, error) {
-	list := plan.NewConst(types.Int4Array, types.NewArray(fields))
-	order := &plan.Call{Fn: builtin.Functions("collation_record")[0], Args: append(slices.Clone(c.Args), list), T: types.Int4, Pos: c.Pos}
+	order := undecidedOrder(c.Args[0], c.Args[1], fields, false, c.Pos)
 	fn, err := comparator(c.Fn.Name, types.Int4, c.Pos)
 	return &plan.Call{Fn: fn, Args: []plan.Expr{order, plan.NewConst(types.Int4, types.NewInt(0))}, T: c.T, Pos: c.Pos}, err
+}
+
+// undecidedOrder is the order of two records, which fails once it meets values of the given fields; nulls
+// says that NULLs have an order as well.
+func undecidedOrder(l, r plan.Expr, fields []types.Datum, nulls bool, at int) plan.Expr {
+	list := plan.NewConst(types.Int4Array, types.NewArray(fields))
+	return &plan.Call{
+		Fn: builtin.Functions("collation_record")[0], T: types.Int4, Pos: at,
+		Args: []plan.Expr{l, r, list, plan.NewConst(types.Bool, types.NewBool(nulls))},
+	}
+}
+
+// distinctUndecided is IS [NOT] DISTINCT FROM of records with such fields.
+func distinctUndecided(l, r plan.Expr, fields []types.Datum, not bool, at int) (plan.Expr, error) {
+	op := "<>"
+	if not {
+		op = "="
+	}
+	fn, err := comparator(op, types.Int4, at)
+	zero := plan.NewConst(types.Int4, types.NewInt(0))
+	return &plan.Call{Fn: fn, Args: []plan.Expr{undecidedOrder(l, r, fields, true, at), zero}, T: types.Bool, Pos: at}, err
 }
 
 // asciiLocale is the locale that knows the case of ASCII letters only.

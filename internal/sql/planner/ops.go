@@ -1,6 +1,8 @@
 package planner
 
 import (
+	"slices"
+
 	"github.com/lichendb/lichen/internal/sql/ast"
 	"github.com/lichendb/lichen/internal/sql/builtin"
 	"github.com/lichendb/lichen/internal/sql/builtin/call"
@@ -122,10 +124,15 @@ func (b *builder) isDistinct(e *ast.IsDistinct, s *scope) (plan.Expr, error) {
 		}
 		return &plan.Is{Arg: l, Kind: kind}, nil
 	}
-	eq, l, r, err := b.compare("=", l, r, e.L.Position(), e.R.Position(), e.Pos)
+	fields := b.undecidedFields(l, r)
+	eq, x, y, err := b.compare("=", l, r, e.L.Position(), e.R.Position(), e.Pos)
 	if err != nil {
 		return nil, err
 	}
+	if len(fields) > 0 {
+		return distinctUndecided(l, r, fields, e.Not, e.Pos)
+	}
+	l, r = x, y
 	return &plan.IsDistinct{Left: l, Right: r, Eq: eq, Not: e.Not}, nil
 }
 
@@ -223,7 +230,7 @@ func (b *builder) in(e *ast.In, s *scope) (plan.Expr, error) {
 		return nil, err
 	}
 	by, alike, err := b.keyedList(left, list)
-	if !alike {
+	if !alike || slices.ContainsFunc(list, func(x plan.Expr) bool { return b.undecidedFields(left, x) != nil }) {
 		return b.inOr(e, s)
 	}
 	if err != nil {
@@ -514,7 +521,11 @@ func (b *builder) caseCond(operand plan.Expr, w *ast.When, s *scope) (plan.Expr,
 	}
 	op := &plan.CaseOperand{T: operand.Type()}
 	at := w.Cond.Position()
-	return b.operator(ast.Operator{Name: "="}, []plan.Expr{op, v}, []int{at, at}, at)
+	x, err := b.operator(ast.Operator{Name: "="}, []plan.Expr{op, v}, []int{at, at}, at)
+	if fields := b.undecidedFields(operand, v); err == nil && len(fields) > 0 {
+		return compareUndecided(x.(*plan.Call), fields)
+	}
+	return x, err
 }
 
 // compareOp is compare for an operator as written.

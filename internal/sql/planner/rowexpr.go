@@ -375,7 +375,7 @@ func (b *builder) fieldsOf(x plan.Expr) []field {
 	case *plan.RowCtor:
 		fields := make([]field, len(x.Fields))
 		for i, f := range x.Fields {
-			fields[i] = field{name: "f" + strconv.Itoa(i+1), typ: f.Type()}
+			fields[i] = field{name: "f" + strconv.Itoa(i+1), typ: outType(f)}
 			if i < len(x.Names) {
 				fields[i].name = x.Names[i]
 			}
@@ -384,6 +384,12 @@ func (b *builder) fieldsOf(x plan.Expr) []field {
 	case *plan.ColRef:
 		if fields := b.records[x.Col]; fields != nil {
 			return fields
+		}
+	case *plan.Subquery:
+		if x.Kind == plan.ScalarSubquery {
+			if fields := b.records[x.Plan.Props().Cols[0].ID]; fields != nil {
+				return fields
+			}
 		}
 	}
 	var fields []field

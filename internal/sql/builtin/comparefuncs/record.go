@@ -46,13 +46,19 @@ func recordComparisons(prefix string, f compareTyped, needs func(operator string
 	}
 }
 
-// undecidedComparison compares records of which some fields have different collations: the last
-// argument numbers them from 0.
+// undecidedComparison compares records of which some fields have different collations: the third
+// argument numbers them from 0. The fourth says that NULLs have an order as well, behind all records.
 func undecidedComparison() *call.Overload {
-	return call.Fn("collation_record(record,record,_int4) int4", func(c *call.Context, a []types.Datum) (types.Datum, error) {
+	return call.Fn("collation_record(record,record,_int4,bool) int4", func(c *call.Context, a []types.Datum) (types.Datum, error) {
+		switch nulls := a[3].Bool(); {
+		case (a[0].IsNull() || a[1].IsNull()) && !nulls:
+			return types.Null, nil
+		case a[0].IsNull() || a[1].IsNull():
+			return types.NewInt(int64(types.Compare(a[0], a[1]))), nil
+		}
 		order, err := recordOrder{compare: types.CompareTyped}.of(a[0].Record(), a[1].Record(), a[2].Array().Elems, c.Format)
 		return types.NewInt(int64(order)), err
-	})
+	}).NonStrict()
 }
 
 // compareTyped compares two values of a type.
