@@ -47,7 +47,7 @@ func (o *optimizer) fold(n plan.Node) plan.Node {
 	})
 	o.unfit = o.unfit || failed
 	if !failed {
-		eachCondition(n, func(e *plan.Expr) { *e = nullAsFalse(*e) })
+		eachCondition(n, func(e *plan.Expr) { *e = nullAsFalse(o.comparedWithRow(*e)) })
 	}
 	switch n := n.(type) {
 	case *plan.Scan: // to be compared with what else is folded
@@ -395,6 +395,9 @@ func (f *folder) foldCall(e *plan.Call) plan.Expr {
 }
 
 func (f *folder) foldCast(e *plan.Cast) plan.Expr {
+	if row, ok := e.Arg.(*plan.RowCtor); ok && isConstant(row) && immutableFields(row, e.T) {
+		return f.foldOther(e, nil)
+	}
 	d, ok := constOf(e.Arg)
 	if !ok {
 		return e
@@ -413,6 +416,22 @@ func (f *folder) foldCast(e *plan.Cast) plan.Expr {
 		return e
 	}
 	return plan.NewConst(e.T, d)
+}
+
+// immutableFields reports whether a row becomes a value of the type t whatever the settings, without a
+// catalog that knows the types of its fields.
+func immutableFields(row *plan.RowCtor, t *types.T) bool {
+	fields := t.Fields()
+	if t.IsDomain() || len(fields) != len(row.Fields) {
+		return false
+	}
+	for i, f := range row.Fields {
+		to := fields[i].Type
+		if !sameType(f.Type(), to) || to.Shown().Def != nil || to.Family == types.RecordFamily || to.Elem != nil && to.Elem.Shown().Def != nil {
+			return false
+		}
+	}
+	return true
 }
 
 // castConst computes an immutable cast of a value that is not NULL; ok is false if there is no such cast.
@@ -532,8 +551,8 @@ func foldNot(e *plan.Not) plan.Expr {
 }
 
 func foldIs(e *plan.Is) plan.Expr {
-	if row, ok := e.Arg.(*plan.RowCtor); ok && e.OfFields() && !isConstant(row) && failsTest(row, e.Kind) {
-		return plan.NewConst(types.Bool, types.NewBool(false))
+	if row, ok := e.Arg.(*plan.RowCtor); ok && e.OfFields() && !isConstant(row) && row.NullRow == nil {
+		return testEach(row, e.Kind)
 	}
 	d, ok := constOf(e.Arg)
 	if !ok || e.OfFields() && !d.IsNull() {
@@ -557,13 +576,27 @@ func foldIs(e *plan.Is) plan.Expr {
 	return plan.NewConst(types.Bool, types.NewBool(v))
 }
 
-// failsTest reports whether a field of a row decides that IS NULL or IS NOT NULL is false of it.
-func failsTest(row *plan.RowCtor, kind plan.IsKind) bool {
-	return row.NullRow == nil && slices.ContainsFunc(row.Fields, func(f plan.Expr) bool {
-		d, ok := constOf(f)
-		null := ok && d.IsNull() // a row within the row is not
-		return isConstant(f) && null != (kind == plan.IsNull)
-	})
+// testEach makes IS NULL or IS NOT NULL of a row the test of each field, as PostgreSQL does; a row within the
+// row is tested as a value.
+func testEach(row *plan.RowCtor, kind plan.IsKind) plan.Expr {
+	tests := make([]plan.Expr, len(row.Fields))
+	for i, f := range row.Fields {
+		is := &plan.Is{Arg: f, Kind: kind}
+		if is.OfFields() {
+			is.Kind += plan.IsUnknown - plan.IsNull
+		}
+		if isConstant(f) && is.Kind != kind {
+			tests[i] = plan.NewConst(types.Bool, types.NewBool(isNullConst(f) == (kind == plan.IsNull)))
+			continue
+		}
+		tests[i] = foldIs(is)
+	}
+	return foldLogic(tests, true)
+}
+
+func isNullConst(e plan.Expr) bool {
+	d, ok := constOf(e)
+	return ok && d.IsNull()
 }
 
 // orToIn makes x = a OR x = b an IN list.

@@ -29,14 +29,30 @@ func anySource(n plan.Node, f func(plan.Node) bool) bool {
 
 // hasConstants reports whether columns of n are constants.
 func hasConstants(n plan.Node) bool {
-	if p, ok := n.(*plan.Project); ok && !ownQuery(p) {
-		for _, e := range p.Exprs {
+	if cols, exprs := computedBy(n); len(cols) > 0 {
+		for _, e := range exprs {
 			if _, ok := constOf(e); ok {
 				return true
 			}
 		}
 	}
 	return anySource(n, hasConstants)
+}
+
+// computedBy returns the columns of a projection, or of a single row of VALUES, that belongs to the query around
+// it, and what they are.
+func computedBy(n plan.Node) ([]plan.Column, []plan.Expr) {
+	switch n := n.(type) {
+	case *plan.Project:
+		if !ownQuery(n) {
+			return n.Cols, n.Exprs
+		}
+	case *plan.Values:
+		if len(n.RowExprs) == 1 {
+			return n.Cols, n.RowExprs[0]
+		}
+	}
+	return nil, nil
 }
 
 // withConstantsBelow puts the constants that columns below n are in their places in an expression of n.
@@ -80,20 +96,22 @@ func constantsOuter(n plan.Node, s *plan.Subquery) {
 // constantBelow finds the constant that a column below n is, nil if it is none.
 func constantBelow(n plan.Node, id plan.ColID) (c *plan.Const) {
 	anySource(n, func(in plan.Node) bool {
-		p, ok := in.(*plan.Project)
-		if !ok {
+		switch in.(type) {
+		case *plan.Project, *plan.Values:
+		default:
 			c = constantBelow(in, id)
 			return c != nil
 		}
-		i := plan.FindCol(p.Cols, id)
-		if i < 0 || ownQuery(p) {
+		cols, exprs := computedBy(in)
+		i := plan.FindCol(cols, id)
+		if i < 0 {
 			return false
 		}
-		switch e := p.Exprs[i].(type) {
+		switch e := exprs[i].(type) {
 		case *plan.Const:
 			c = e
 		case *plan.ColRef:
-			c = constantBelow(p, e.Col)
+			c = constantBelow(in, e.Col)
 		}
 		return true
 	})
