@@ -10,6 +10,7 @@ import (
 	"github.com/lichendb/lichen/internal/sql/ddl/statement"
 	"github.com/lichendb/lichen/internal/sql/parser"
 	"github.com/lichendb/lichen/internal/sql/pgerr"
+	"github.com/lichendb/lichen/internal/sql/planner"
 	"github.com/lichendb/lichen/internal/sql/types"
 )
 
@@ -51,13 +52,25 @@ func RowText(ctx context.Context, e *statement.Env, t *catalog.Table, x ast.Expr
 		return r.err == nil
 	})
 	if r.err != nil {
-		return "", nil, r.err
+		return "", nil, firstError(ctx, e, t, x, r.err)
 	}
 	text, err := pinnedText(ctx, e, x)
 	if err != nil {
 		return "", nil, err
 	}
 	return FixLiterals(ctx, e, text, t, nil, want), r.cols, nil
+}
+
+// firstError is what the analysis of an expression fails with in which a column is not found: an operator
+// before that column may not exist either.
+func firstError(ctx context.Context, e *statement.Env, t *catalog.Table, x ast.Expr, missing error) error {
+	if pgerr.From(missing).Code != pgerr.UndefinedColumn {
+		return missing
+	}
+	if _, _, err := planner.Annotate(ctx, PlannerEnv(e, e.Coll), x, t, nil, nil); err != nil && strings.HasPrefix(string(pgerr.From(err).Code), "42") {
+		return err
+	}
+	return missing
 }
 
 // rowReader collects the columns that an expression names.
