@@ -32,7 +32,8 @@ type Collection struct {
 	noWait     bool
 	statements int // of the transaction
 	committing bool
-	changes    *changes // nil: none
+	changes    *changes       // nil: none
+	labels     []*atomic.Bool // of the labels that the transaction has added to enums: whether it has committed
 
 	temp struct {
 		owner TempOwner
@@ -263,6 +264,9 @@ func (c *Collection) Committed(context.Context) {
 	if c.npins > 0 || c.changes != nil {
 		commit = c.txn.CommitTimestamp()
 	}
+	for _, l := range c.labels {
+		l.Store(true)
+	}
 	if c.changes != nil {
 		c.store.publishOwn(c.changes, commit)
 		c.store.settleCleanups(c.changes)
@@ -337,11 +341,18 @@ func (c *Collection) notifyPeers(reread bool, commit hlc.Timestamp) {
 
 // endTxn releases locks and pins. wrote is when the transaction committed, or may have, if it did.
 func (c *Collection) endTxn(wrote hlc.Timestamp) {
-	c.changes, c.committing, c.historical = nil, false, false
+	c.changes, c.committing, c.historical, c.labels = nil, false, false, nil
 	c.unlockAll()
 	c.unpinAll(wrote)
 	c.statements, c.epoch = 0, 0
 	c.stored = c.stored[:0]
+}
+
+// NewLabel tells whether the transaction has committed, for a label that it adds to an enum.
+func (c *Collection) NewLabel() *atomic.Bool {
+	l := new(atomic.Bool)
+	c.labels = append(c.labels, l)
+	return l
 }
 
 // Savepoint marks a point of the transaction.

@@ -109,6 +109,7 @@ const (
 	TooManyArguments                    Code = "54023"
 	ObjectNotInPrerequisiteState        Code = "55000"
 	ObjectInUse                         Code = "55006"
+	UnsafeNewEnumValueUsage             Code = "55P04"
 	LockNotAvailable                    Code = "55P03"
 	QueryCanceled                       Code = "57014"
 	AdminShutdown                       Code = "57P01"

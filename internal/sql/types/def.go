@@ -2,8 +2,10 @@ package types
 
 import (
 	"strings"
+	"sync/atomic"
 
 	"github.com/lichendb/lichen/internal/must"
+	"github.com/lichendb/lichen/internal/sql/pgerr"
 )
 
 // DefKind says what a user-defined type is.
@@ -29,6 +31,18 @@ type EnumLabel struct {
 	Rank string
 	// Order is pg_enum.enumsortorder: it orders labels as Rank does, but may change.
 	Order float32
+	// Committed, if not nil, tells whether the transaction that added the label has committed.
+	Committed *atomic.Bool
+}
+
+// Usable returns an error unless values may be made of a label of the enum t: before the transaction that
+// has added it commits, what a rollback leaves might hold one.
+func (l *EnumLabel) Usable(t *T) error {
+	if l.Committed == nil || l.Committed.Load() {
+		return nil
+	}
+	return pgerr.New(pgerr.UnsafeNewEnumValueUsage, "unsafe use of new value \"%s\" of enum type %s", l.Name, t.SQLName).
+		WithHint("New enum values must be committed before they can be used.")
 }
 
 // FieldDef is a field of a composite type.
@@ -221,16 +235,15 @@ func max4(align byte) byte {
 func NewEnum(rank string) Datum { return Datum{fam: EnumFamily, s: rank} }
 
 // EnumValue returns the value of a label.
-func EnumValue(t *T, label string) (Datum, bool) {
-	if t.Def == nil {
-		return Null, false
-	}
-	for i := range t.Def.Labels {
-		if t.Def.Labels[i].Name == label {
-			return NewEnum(t.Def.Labels[i].Rank), true
+func EnumValue(t *T, label string) (Datum, error) {
+	if t.Def != nil {
+		for i := range t.Def.Labels {
+			if l := &t.Def.Labels[i]; l.Name == label {
+				return NewEnum(l.Rank), l.Usable(t)
+			}
 		}
 	}
-	return Null, false
+	return Null, pgerr.New(pgerr.InvalidTextRepresentation, "invalid input value for enum %s: \"%s\"", t.SQLName, label)
 }
 
 // rankStep is the distance between the ranks of the labels of a new enum.

@@ -7,17 +7,17 @@ import (
 )
 
 func enumFunctions() []*call.Overload {
-	labels := func(b call.Binding) ([]types.EnumLabel, error) {
+	labels := func(b call.Binding) (*types.T, []types.EnumLabel, error) {
 		for _, t := range b.Types {
 			if t.IsEnum() && t.Def != nil {
-				return t.Def.Labels, nil
+				return t, t.Def.Labels, nil
 			}
 		}
-		return nil, pgerr.New(pgerr.FeatureNotSupported, "could not determine actual enum type")
+		return nil, nil, pgerr.New(pgerr.FeatureNotSupported, "could not determine actual enum type")
 	}
 	end := func(last bool) call.BindFunc {
 		return func(b call.Binding) (call.EvalFunc, error) {
-			ls, err := labels(b)
+			t, ls, err := labels(b)
 			if err != nil {
 				return nil, err
 			}
@@ -25,24 +25,28 @@ func enumFunctions() []*call.Overload {
 				if len(ls) == 0 {
 					return types.Null, pgerr.New(pgerr.ObjectNotInPrerequisiteState, "enum contains no values")
 				}
+				l := &ls[0]
 				if last {
-					return types.NewEnum(ls[len(ls)-1].Rank), nil
+					l = &ls[len(ls)-1]
 				}
-				return types.NewEnum(ls[0].Rank), nil
+				return types.NewEnum(l.Rank), l.Usable(t)
 			}, nil
 		}
 	}
 	span := func(b call.Binding) (call.EvalFunc, error) {
-		ls, err := labels(b)
+		t, ls, err := labels(b)
 		if err != nil {
 			return nil, err
 		}
 		return func(_ *call.Context, a []types.Datum) (types.Datum, error) {
 			var out []types.Datum
-			for _, l := range ls {
-				d := types.NewEnum(l.Rank)
+			for i := range ls {
+				d := types.NewEnum(ls[i].Rank)
 				if len(a) == 2 && (!a[0].IsNull() && types.Compare(d, a[0]) < 0 || !a[1].IsNull() && types.Compare(d, a[1]) > 0) {
 					continue
+				}
+				if err := ls[i].Usable(t); err != nil {
+					return types.Null, err
 				}
 				out = append(out, d)
 			}

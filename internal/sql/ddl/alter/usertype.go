@@ -249,7 +249,7 @@ func AddLabel(ctx context.Context, e *statement.Env, t *catalog.Table, def *type
 	if err != nil {
 		return err
 	}
-	insertLabel(def, pos, types.EnumLabel{Oid: oid, Name: st.Label})
+	insertLabel(def, pos, types.EnumLabel{Oid: oid, Name: st.Label, Committed: e.Coll.NewLabel()})
 	return RedefineType(ctx, e, t, def)
 }
 

@@ -127,7 +127,7 @@ func (m *message) value(t *types.T) (types.Datum, error) {
 	case types.RecordFamily:
 		return m.record(t)
 	case types.EnumFamily:
-		return parseEnum(t, m.restText())
+		return types.EnumValue(t, m.restText())
 	case types.InetFamily:
 		return m.inet(t)
 	case types.MACFamily:

@@ -1,17 +1,6 @@
 package typeio
 
-import (
-	"github.com/lichendb/lichen/internal/sql/pgerr"
-	"github.com/lichendb/lichen/internal/sql/types"
-)
-
-func parseEnum(t *types.T, s string) (types.Datum, error) {
-	d, ok := types.EnumValue(t, s)
-	if !ok {
-		return types.Null, pgerr.New(pgerr.InvalidTextRepresentation, "invalid input value for enum %s: \"%s\"", t.SQLName, s)
-	}
-	return d, nil
-}
+import "github.com/lichendb/lichen/internal/sql/types"
 
 // appendEnum prints a label. A value inside of a record may come without its
 // type; then the label is not known here.

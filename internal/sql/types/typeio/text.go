@@ -52,7 +52,7 @@ func parseText(t *types.T, s string, fc *types.FormatContext) (types.Datum, erro
 	case types.RecordFamily:
 		return parseRecord(t, s, fc)
 	case types.EnumFamily:
-		return parseEnum(t, s)
+		return types.EnumValue(t, s)
 	case types.InetFamily:
 		return parseInet(t, s)
 	case types.MACFamily:
