@@ -14,5 +14,5 @@
 //  2. A decoder of an ordered form accepts exactly what its encoder writes: a second
 //     spelling of a value would be a second key for one row. (TestCanonical, FuzzDecode)
 //  3. Decoders return an error for any other bytes and never panic or allocate
-//     more than a small multiple of their input. (the fuzz targets)
+//     more than a small multiple of their input. (FuzzDecode, FuzzReader)
 package encoding

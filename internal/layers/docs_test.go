@@ -23,16 +23,24 @@ type names struct {
 	all       map[string]bool
 	funcs     map[string]bool // functions, methods, tests and types
 	scripts   map[string]bool // the logic tests, as AREA/FILE
+	testdata  map[string]bool // the files of all folders of that name, without what follows a dot
+	packages  map[string]bool
 }
 
 // declared reads the names of all Go files, tests included.
 func declared(t *testing.T) *names {
 	t.Helper()
-	n := &names{map[string]map[string]bool{}, map[string]bool{}, map[string]bool{}, map[string]bool{}}
+	n := &names{map[string]map[string]bool{}, map[string]bool{}, map[string]bool{}, map[string]bool{}, map[string]bool{}, map[string]bool{}}
 	scripts := filepath.Join(repository, "internal", "sql", "testdata", "logic")
 	walk(t, scripts, ".slt", func(path string) {
 		name := strings.TrimPrefix(filepath.ToSlash(path), filepath.ToSlash(scripts)+"/")
 		n.scripts[strings.TrimSuffix(name, ".slt")] = true
+	})
+	walk(t, filepath.Join(repository, "internal"), "", func(path string) {
+		if strings.Contains(filepath.ToSlash(path), "/testdata/") {
+			name, _, _ := strings.Cut(filepath.Base(path), ".")
+			n.testdata[name] = true
+		}
 	})
 	for _, root := range []string{"internal", "cmd", "test"} {
 		walk(t, filepath.Join(repository, root), ".go", func(path string) {
@@ -62,6 +70,7 @@ func walk(t *testing.T, root, suffix string, fn func(path string)) {
 
 // addFile notes the functions, methods, types, fields, constants and variables of a file.
 func (n *names) addFile(dir string, f *ast.File) {
+	n.packages[f.Name.Name] = true
 	if n.byPackage[dir] == nil {
 		n.byPackage[dir] = map[string]bool{}
 	}

@@ -1,6 +1,7 @@
 package layers_test
 
 import (
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -83,10 +84,17 @@ func numbers(t *testing.T, path, src string) map[string]bool {
 	return lettered
 }
 
-// inParentheses is what an invariant names in parentheses, and identifier a name therein.
 var (
+	// inParentheses is what an invariant names in parentheses, and qualified a name therein.
 	inParentheses = regexp.MustCompile(`\(([^()]+)\)`)
-	identifier    = regexp.MustCompile(`[A-Za-z_][A-Za-z0-9_]*`)
+	qualified     = regexp.MustCompile(`[A-Za-z_]\w*(?:\.\w+)*`)
+	// listOfNames is what holds nothing but names, so that even a word of prose is one.
+	listOfNames = regexp.MustCompile(`^\([\w.]+(?:[,;:]\s+[\w.]+)*\)$`)
+	inPackage   = regexp.MustCompile(`\s+in\s+[a-z]\w*`)
+	// codeName is a name that is no word of prose: after a small letter it has a capital, or it has
+	// a dot or an underscore inside. A name such as PostgreSQL has several capitals at its end.
+	codeName       = regexp.MustCompile(`[a-z][A-Z][a-z]|^[a-z]\w*[A-Z]|\w\.\w|_`)
+	invariantLabel = regexp.MustCompile(`^[A-Z]\d+$`)
 )
 
 // TestInvariantsAreHeld requires that each invariant names in parentheses, or as what asserts it, a
@@ -100,8 +108,13 @@ func TestInvariantsAreHeld(t *testing.T) {
 			t.Fatal(err)
 		}
 		for label, text := range invariants(string(src)) {
-			if found++; !n.holds(text) {
+			found++
+			holders, missing := n.holders(folder(path), text)
+			if len(holders) == 0 {
 				t.Errorf("%s: invariant %s names nothing that holds it", path, label)
+			}
+			for _, name := range missing {
+				t.Errorf("%s: invariant %s names %s, which does not exist", path, label, name)
 			}
 		}
 	})
@@ -132,18 +145,79 @@ func invariants(src string) map[string]string {
 	return texts
 }
 
-// holds reports whether an invariant's text names a function, test or type.
-func (n *names) holds(text string) bool {
+// holders returns the functions, tests, types and scripts that an invariant's text names in parentheses, or
+// as what asserts it, and the names of code among them that nothing has. A name without a dot before it
+// is one of the invariant's own package, but for tests.
+func (n *names) holders(pkg, text string) (exist, missing []string) {
 	named := inParentheses.FindAllString(text, -1)
 	if _, after, ok := strings.Cut(text, ": "); ok && strings.HasSuffix(text, " asserts it.") {
 		named = append(named, after)
 	}
 	for _, in := range named {
-		for _, w := range identifier.FindAllString(in, -1) {
-			if n.funcs[w] {
-				return true
+		in = inPackage.ReplaceAllStringFunc(in, func(s string) string {
+			if f := strings.Fields(s); n.packages[f[1]] {
+				return ""
+			}
+			return s
+		})
+		onlyNames := listOfNames.MatchString(in)
+		for _, w := range qualified.FindAllString(in, -1) {
+			switch {
+			case n.funcs[lastOf(w)] && n.visible(pkg, w) || n.isScript(w):
+				exist = append(exist, w)
+			case n.visible(pkg, w) || n.packages[w] || lastOf(w) == "go" || invariantLabel.MatchString(w):
+			case onlyNames || codeName.MatchString(w):
+				missing = append(missing, w)
 			}
 		}
 	}
-	return false
+	return exist, missing
+}
+
+// visible reports whether the doc.go of a package may name a symbol so: it is one of that package,
+// it stands behind a package or a type and a dot, or it is a test, or what several tests begin with.
+func (n *names) visible(pkg, name string) bool {
+	last := lastOf(name)
+	switch {
+	case testName.MatchString(name):
+		return n.all[last] || n.hasPrefix(last)
+	case strings.Contains(name, "."):
+		return n.all[last]
+	}
+	return n.byPackage[pkg][name]
+}
+
+// isScript reports whether a name is that of a file of testdata.
+func (n *names) isScript(name string) bool {
+	return n.testdata[strings.TrimSuffix(name, ".slt")]
+}
+
+// lastOf returns what follows the last dot of a name.
+func lastOf(name string) string { return name[strings.LastIndex(name, ".")+1:] }
+
+// folder returns the folder of a file below internal.
+func folder(path string) string {
+	return strings.TrimPrefix(filepath.ToSlash(filepath.Dir(path)), "../../internal/")
+}
+
+// TestHolders gives holders an invariant whose second name is stale, and one that names prose alone.
+func TestHolders(t *testing.T) {
+	n := &names{
+		byPackage: map[string]map[string]bool{"log": {"Append": true, "by": true}, "store": {"open": true}},
+		all:       map[string]bool{"Append": true, "by": true, "open": true, "TestAppend": true},
+		funcs:     map[string]bool{"Append": true, "open": true, "TestAppend": true},
+		testdata:  map[string]bool{"torn_tail": true}, packages: map[string]bool{"log": true, "store": true},
+	}
+	for text, want := range map[string]string{
+		"1. (Append, truncateTail; TestAppend in store)":        "[Append TestAppend] [truncateTail]",
+		"2. (checked by TestGone on logs)":                      "[] [TestGone]",
+		"3. (open)":                                             "[] [open]",
+		"4. (store.open; testdata/torn_tail)":                   "[store.open torn_tail] []",
+		"5. Nothing is lost (as PostgreSQL says by A5, log.go)": "[] []",
+	} {
+		exist, missing := n.holders("log", text)
+		if got := fmt.Sprint(exist, missing); got != want {
+			t.Errorf("%s: %s, want %s", text, got, want)
+		}
+	}
 }

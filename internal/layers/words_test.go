@@ -84,8 +84,26 @@ func TestGlossary(t *testing.T) {
 	}
 }
 
+// plainEnglish are the retired words that the documentation may say in their everyday sense.
+var plainEnglish = map[string]bool{"life": true}
+
+// records are the documents that report the past in the words of their time.
+var records = map[string]bool{"CHANGELOG.md": true, "verification.md": true}
+
 // TestRetiredWords requires that the words of retired do not come back.
 func TestRetiredWords(t *testing.T) {
+	walk(t, repository, ".md", func(path string) {
+		if records[filepath.Base(path)] {
+			return
+		}
+		eachLine(t, path, func(where, line string) {
+			for _, w := range words(line) {
+				if instead := retired[w]; instead != "" && !plainEnglish[w] {
+					t.Errorf("%s says %q: say %s", where, w, instead)
+				}
+			}
+		})
+	})
 	for _, root := range []string{"internal", "cmd", "test"} {
 		walk(t, filepath.Join(repository, root), ".go", func(path string) {
 			if filepath.Base(path) != "words_test.go" {

@@ -57,7 +57,7 @@
 //     campaign, until a message of a later term arrives: they support its store, and would wait for it.
 //     (Election.stepsDown, askCandidate; testdata/elections/timeout_now; TestDemotedLeader in store)
 //  13. A merge moves the row locks of the right range while neither range exports its own: it is inside
-//     both gates from before it begins until it is applied or has failed. (replica.MergeIf, isMerging;
+//     both gates from before it begins until it is applied or has failed. (replica.MergeIf, replica.isMerging;
 //     TestTransferDuringMerge in store)
 //
 // # Concurrency

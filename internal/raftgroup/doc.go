@@ -34,8 +34,8 @@
 //     TestRestTellsCommit in store)
 //  7. Once AwaitIdle has returned for a stopped group, nothing is written for it any more, however slow
 //     the disk is. (Queue.AwaitIdle; TestStopWaits in store)
-//  8. A command takes effect only under the lease and the bounds of its fence. (InFlight.Compose;
-//     bounds: apply.Applier)
+//  8. A command takes effect only under the lease and the bounds of its fence. (InFlight.Compose for the
+//     lease, apply.Applier for the bounds)
 //  9. A deferred proposal waits at most MaxDelay, and not at all once somebody waits for it: the waiter
 //     flushes, and Defer fails if a flush came after its caller had looked for waiters. (Queue.Defer;
 //     testdata/queue)

@@ -14,7 +14,7 @@
 //
 // # Invariants
 //
-//  1. A Config does not change after Read has stored it. (it has no methods that write)
+//  1. A Config does not change after Read has stored it. (readConfig and readSplits fill a new one; Config has no method that writes)
 //  2. Nothing is collected before the configuration is known, or what a zone of the span or a
 //     protection still needs. (TTL, Protected, Config.ttl; TestTTL)
 //  3. A range is not merged over a split that was acknowledged: MustSplit reads the record as

@@ -50,7 +50,7 @@
 // belong to ranges whose leader nobody waits for (lease.Campaigns: start; testdata/campaigns in lease).
 //
 // S10. While a split is applied, each key has a replica here at every moment, so that no other
-// replica of it is created (applyTrigger, add; prepareSplit checks; TestSplitLeavesNoGap).
+// replica of it is created (replica.applyTrigger, Store.add; prepareSplit checks; TestSplitLeavesNoGap).
 //
 // S11. A store whose files were removed, moved or replaced ends within PlaceEvery with an error
 // that says so: no start would find its later writes (watchPlaces; TestMisplaced).

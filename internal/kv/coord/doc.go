@@ -54,7 +54,7 @@
 //
 // C9. A spill names the leaderships that granted the row locks which its durable locks replace. It
 // fails if one was lost, since others may have written the key; then no statement of the
-// transaction is run again in it (spillChunks, replica's checkReplaced; TestSpillWithoutItsLocks in
+// transaction is run again in it (spillChunks, replica.checkReplacedLocks; TestSpillWithoutItsLocks in
 // kv).
 //
 // C10. A clock reading that a transaction uses was taken after its snapshot began, or was requested

@@ -12,7 +12,7 @@
 //  1. An index id is never used again, not even after a rollback: what was written under it may still
 //     wait to be cleared (TakeIndexID).
 //  2. A foreign key stands in the descriptor of the table that has it, and a Reference to it in that
-//     of the table it refers to: both change together, both locked (alter's addForeignKey,
+//     of the table it refers to: both change together, both locked (alter.addForeignKey,
 //     RemoveForeignKey, DropReferrers).
 //  3. Every column of a stored table is in one family (AddFamily; indexes/families.slt in sql).
 package relations

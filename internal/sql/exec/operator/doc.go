@@ -17,7 +17,7 @@
 //
 // Invariants:
 //
-//  1. Rows that an operator returns stay intact until it is asked for more (exec's fakeTxn
+//  1. Rows that an operator returns stay intact until it is asked for more (exec.fakeTxn
 //     overwrites every buffer that it lends out). An operator that collects output rows
 //     over several batches of its input therefore returns what it has before it fetches the next one.
 //

@@ -21,7 +21,7 @@
 //     given back at Close (quota.Account; exec's TestMemoryLimit).
 //
 //  2. Rows that a Store returned stay intact until it is closed or opened again; of a Batch, until
-//     Add or Want (exec's fakeTxn overwrites every buffer that it lends out).
+//     Add or Want (exec.fakeTxn overwrites every buffer that it lends out).
 //
 //  3. Sorting looks at the context as it compares (Sorter.Sort), and orders as Ordering.Compare does
 //     whatever the abbreviated keys are (TestSorterAgrees).

@@ -19,9 +19,9 @@
 //     called by every Open).
 //
 //  3. Rows of a batch are returned before the page that they live in is replaced (scanOp.Next,
-//     indexJoinOp.read; exec's fakeTxn overwrites pages).
+//     indexJoinOp.read; exec.fakeTxn overwrites pages).
 //
-//  4. A point read allocates nothing (exec's TestPointAllocations).
+//  4. A point read allocates nothing (TestPointAllocations in exec).
 //
 //  5. The goroutine of a worker touches the page that it reads and the worker's own State alone; the
 //     transaction notes what was read on the statement's goroutine (partReader.decode and finish; the
