@@ -35,8 +35,8 @@ func decodeState(p []byte) (State, error) {
 	return State{Index: binary.BigEndian.Uint64(p[1:]), Term: binary.BigEndian.Uint64(p[9:])}, nil
 }
 
-// LoadState reads how far a range has been applied, as r sees it: the engine,
-// or what of it is durable.
+// LoadState reads a range's applied state in the state of the engine that r reads: the
+// newest, or the durable one.
 func LoadState(r storage.Reader, id kvpb.RangeID) (State, error) {
 	p, ok, err := r.GetUnversioned(keys.RangeAppliedState(uint64(id)), nil)
 	if err != nil {
@@ -93,12 +93,12 @@ type Trigger struct {
 	Desc *kvpb.RangeDescriptor
 	// Right is the range that a split makes, nil if there was none.
 	Right *kvpb.RangeDescriptor
-	// Merge is what a merge takes in, nil if there was none: Absorb completes it.
+	// Merge is the range that a merge subsumes, nil if there was none. Absorb completes the merge.
 	Merge *Merge
 }
 
-// Reset starts after the entry that st names, on a store, with the range's
-// present descriptor.
+// Reset prepares the Applier for the entry after st on a store. d is the range's descriptor
+// as of st.
 func (a *Applier) Reset(eng *storage.Engine, store kvpb.StoreID, d *kvpb.RangeDescriptor, st State) {
 	*a = Applier{
 		eng: eng, id: d.RangeID, store: store, state: st, boundsGen: d.BoundsGen, gen: d.Generation,
@@ -109,16 +109,17 @@ func (a *Applier) Reset(eng *storage.Engine, store kvpb.StoreID, d *kvpb.RangeDe
 // State returns how far entries have been applied.
 func (a *Applier) State() State { return a.state }
 
-// Applied says of a command which transaction it belongs to (zero if to none), whether it ends that, and at
-// which timestamp it wrote. A command that was evaluated under other bounds took no effect.
+// Applied describes one applied command.
 type Applied struct {
-	Txn           kvpb.TxnID
-	TS            hlc.Timestamp
-	Ends, Effects bool
+	Txn  kvpb.TxnID    // the transaction that it belongs to, zero if there is none
+	TS   hlc.Timestamp // at which it wrote
+	Ends bool          // it ends the transaction
+	// Effects: it took effect. A command that was evaluated under other bounds does not.
+	Effects bool
 }
 
-// Entry adds the effects of the next entry to the batch. note hears of each of
-// its commands, in order.
+// Entry adds the effects of the next entry to the batch, and calls note with each of its commands,
+// in order.
 func (a *Applier) Entry(index, term uint64, data []byte, note func(c Applied)) error {
 	if index != a.state.Index+1 || term < a.state.Term {
 		return fmt.Errorf("range %d: A3: entry %d of term %d after %d of term %d",
@@ -135,7 +136,7 @@ func (a *Applier) Entry(index, term uint64, data []byte, note func(c Applied)) e
 	return nil
 }
 
-// newBatch returns a batch that begins with an entry.
+// newBatch returns a batch whose first entry is this one: with room for it, if it is long.
 func (a *Applier) newBatch(entry []byte) *storage.Batch {
 	if len(entry) < LongCommand || HasTable(entry) {
 		return a.eng.NewBatch()
@@ -147,10 +148,10 @@ func (a *Applier) newBatch(entry []byte) *storage.Batch {
 // empty if they set none.
 func (a *Applier) Threshold() hlc.Timestamp { return a.threshold }
 
-// Trigger returns what the last entry said about the range, nil if nothing.
+// Trigger returns the last entry's change of the range itself, nil if it had none.
 func (a *Applier) Trigger() *Trigger { return a.trigger }
 
-// Check returns which checksum the last entry asked for, nil if none.
+// Check returns the checksum that the last entry asked for, nil if it asked for none.
 func (a *Applier) Check() *CheckID { return a.check }
 
 // Finish commits the batch of the entries since the last Finish.
@@ -230,8 +231,8 @@ func isProvisional(cmd []byte) bool {
 	return len(cmd) > headerLen && opKind(cmd[headerLen]) == opProvisional
 }
 
-// isTime reports whether a version may be of that time: that of a command which ends a
-// transaction may be negative.
+// isTime reports whether a version may have a timestamp. The command of an abort has a negative one
+// (package txnintent), and writes no versions.
 func isTime(ts hlc.Timestamp) bool { return hlc.Timestamp{}.Less(ts) }
 
 func (a *Applier) operation(kind opKind, ts hlc.Timestamp, key, value []byte) error {
@@ -240,7 +241,7 @@ func (a *Applier) operation(kind opKind, ts hlc.Timestamp, key, value []byte) er
 	}
 	switch kind {
 	case opTable, opProvisional:
-		return nil // the puts that follow a table's mark go into the batch: see table
+		return nil // markers. The puts behind opTable get here if table has refused them.
 	case opPut:
 		return mvcc.PutVersion(a.batch, key, ts, value)
 	case opTombstone:
@@ -274,8 +275,8 @@ func (a *Applier) operation(kind opKind, ts hlc.Timestamp, key, value []byte) er
 	return fmt.Errorf("%w: operation %d", ErrDamaged, kind)
 }
 
-// StateIn reads up to where a range was applied, and its collection threshold, in the
-// state that a reader sees; ok is false if the range is not there.
+// StateIn reads a range's applied state and its collection threshold from the state of the
+// engine that a reader sees. It returns false if the range is not there.
 func StateIn(r *mvcc.Reader, id kvpb.RangeID) (st State, threshold hlc.Timestamp, ok bool, err error) {
 	state, bound := keys.RangeAppliedState(uint64(id)), keys.RangeGCThreshold(uint64(id))
 	err = r.Each(keys.RangeLocalSpan(uint64(id)), func(key, value []byte) (bool, error) {

@@ -8,15 +8,14 @@ import (
 // ChangeKind says what a Change is.
 type ChangeKind uint8
 
-// The kinds of changes: a version was written, deleted keys being versions too, one was
-// dropped, a durable lock was set, or removed; all durable locks from Key up to Value were removed.
+// The kinds of changes.
 const (
-	Wrote ChangeKind = iota
-	Deleted
-	Dropped
-	Locked
-	Unlocked
-	UnlockedSpan
+	Wrote        ChangeKind = iota // a version with a value
+	Deleted                        // a tombstone was written
+	Dropped                        // a version was collected
+	Locked                         // a durable lock was set
+	Unlocked                       // a durable lock was removed
+	UnlockedSpan                   // all durable locks from Key up to Value were removed
 )
 
 // Change is what a command did to a key. TS is the command's timestamp.
@@ -26,8 +25,8 @@ type Change struct {
 	TS         hlc.Timestamp
 }
 
-// Changes calls fn for what the commands of an entry did, and end after each command. took
-// says which of the commands had an effect. Keys and values alias the entry.
+// Changes calls fn with each change by the commands of an entry, and end after each command. took
+// says which of the commands took effect. Keys and values alias the entry.
 func Changes(entry []byte, took []bool, fn func(Change), end func() error) error {
 	return Commands(entry, func(_ uint64, cmd []byte) error {
 		var effect bool

@@ -40,14 +40,14 @@ const (
 	opCollect                       // key, timestamp and size: drops one version for good
 	opSetRaw                        // key, value: an unversioned key
 	opDeleteRaw                     // key
-	opClearSpan                     // start, end: drops everything in the span, unversioned
+	opClearSpan                     // start, end: drops all keys of the span, versioned or not
 	opThreshold                     // timestamp: raises the collection threshold
-	opDescriptor                    // descriptor: who the range's replicas are
+	opDescriptor                    // descriptor: replaces the range's descriptor
 	opSplit                         // left, right descriptor: cuts the range in two
-	opMerge                         // descriptor, Merge: takes the range to the right in
+	opMerge                         // descriptor, Merge: subsumes the range to the right
 	opCheck                         // CheckID: asks each replica for the checksum of its state here
-	opTable                         // says that puts in ascending order follow, which go in as a sorted table
-	opProvisional                   // says that the command does not end its transaction
+	opTable                         // marker: puts in ascending order follow, for a sorted table
+	opProvisional                   // marker: the command does not end its transaction
 )
 
 // ErrDamaged says that a command's bytes do not parse.
@@ -74,8 +74,8 @@ func (b *Builder) Provisional(txn kvpb.TxnID, ts hlc.Timestamp) {
 // Bytes returns the command; it is valid until the next Reset.
 func (b *Builder) Bytes() []byte { return b.buf }
 
-// Take returns the command, which the builder forgets if it is long: only its raft entry
-// keeps it then. A short one is valid until the next Reset.
+// Take returns the command. The builder gives up the memory of a long one, so that it is free once
+// its raft entry is. A short one is valid until the next Reset.
 func (b *Builder) Take() []byte {
 	command := b.buf
 	if len(command) >= LongCommand {
@@ -90,8 +90,8 @@ func (b *Builder) Len() int { return len(b.buf) }
 // Put adds a version of key.
 func (b *Builder) Put(key, value []byte) { b.op(opPut, key, value) }
 
-// Table begins a command that has puts only, in ascending order of the keys: each replica makes a table of them
-// that its engine takes as it is (docs/decisions/0016).
+// Table begins a command that has only puts, in ascending order of the keys. Each replica makes a
+// sorted table of them, which its engine ingests (docs/decisions/0016-ingestion.md).
 func (b *Builder) Table() { b.op(opTable, nil, nil) }
 
 // Tombstone adds a deletion of key.
@@ -129,7 +129,7 @@ func (b *Builder) Split(left, right *kvpb.RangeDescriptor) {
 	b.op(opSplit, EncodeDescriptor(left), EncodeDescriptor(right))
 }
 
-// Merge makes the range hold the keys of the one to its right, too.
+// Merge subsumes the range to the right: its keys become the range's own.
 func (b *Builder) Merge(desc *kvpb.RangeDescriptor, m *Merge) {
 	b.op(opMerge, EncodeDescriptor(desc), m.encode())
 }
@@ -148,8 +148,8 @@ func (b *Builder) op(k opKind, key, value []byte) {
 	b.buf = append(b.buf, value...)
 }
 
-// AppendEntry adds a command to the payload of a raft entry. boundsGen is the generation of the
-// bounds of the range under which the command was evaluated; AnyBounds depends on none.
+// AppendEntry adds a command to the payload of a raft entry. boundsGen is the bounds generation
+// under which the command was evaluated, or AnyBounds.
 func AppendEntry(entry []byte, boundsGen uint64, command []byte) []byte {
 	if len(entry) == 0 {
 		entry = append(entry, entryVersion)
@@ -177,7 +177,7 @@ func nextOperation(p []byte) (o operation, rest []byte, err error) {
 	return o, p, nil
 }
 
-// AnyBounds is given for commands that hold between any bounds.
+// AnyBounds is the bounds generation of commands that take effect under any bounds.
 const AnyBounds = 0
 
 // Commands calls fn for every command of a raft entry's payload.

@@ -16,8 +16,8 @@ func EncodeDescriptor(d *kvpb.RangeDescriptor) []byte { return kvwire.AppendDesc
 // DecodeDescriptor reads what EncodeDescriptor wrote.
 func DecodeDescriptor(p []byte) (*kvpb.RangeDescriptor, error) { return kvwire.DecodeDescriptor(p) }
 
-// describe applies a change of the range itself. It has no effect if another
-// change came first.
+// describe applies a change of the range itself. The change has no effect, and describe returns
+// false, unless the range's descriptor is of the generation before it.
 func (a *Applier) describe(kind opKind, key, value []byte) (ok bool, err error) {
 	t := &Trigger{}
 	switch kind {
@@ -47,8 +47,8 @@ func (a *Applier) describe(kind opKind, key, value []byte) (ok bool, err error) 
 	return true, a.batch.Set(keys.RangeDescriptor(uint64(a.id)), EncodeDescriptor(t.Desc))
 }
 
-// Freezes returns the descriptors in an entry that freeze its range for a merge. Whether they take
-// effect only Applier.Entry tells.
+// Freezes returns the descriptors in an entry that freeze its range for a merge. They need not take
+// effect: Applier.Entry decides that.
 func Freezes(entry []byte) (found []*kvpb.RangeDescriptor, err error) {
 	err = Commands(entry, func(_ uint64, cmd []byte) error {
 		if len(cmd) < headerLen {
@@ -76,16 +76,15 @@ func Freezes(entry []byte) (found []*kvpb.RangeDescriptor, err error) {
 	return found, err
 }
 
-// Describe replaces the descriptor as part of the entry added last, for changes
-// that follow from it alone.
+// Describe replaces the descriptor as part of the entry added last, for a change that
+// follows from that entry and the descriptor alone.
 func (a *Applier) Describe(d *kvpb.RangeDescriptor) error {
 	a.trigger = &Trigger{Desc: d}
 	a.gen, a.boundsGen = d.Generation, d.BoundsGen
 	return a.batch.Set(keys.RangeDescriptor(uint64(a.id)), EncodeDescriptor(d))
 }
 
-// begin writes the state of a range that a split makes, if this store has a
-// replica of it.
+// begin writes the first state of the right half of a split, if this store has a replica of it.
 func (a *Applier) begin(d *kvpb.RangeDescriptor) error {
 	rep, ok := d.Replica(a.store)
 	if !ok {
@@ -98,14 +97,14 @@ func (a *Applier) begin(d *kvpb.RangeDescriptor) error {
 	return WriteReplica(a.batch, d, rep.Replica, State{Index: FirstIndex, Term: FirstTerm}, th)
 }
 
-// Where the log of a new range begins: every replica of a range that was never
-// written to starts here, without asking anyone.
+// FirstIndex and FirstTerm are where the log of a new range begins. All replicas know it, so that a
+// replica of a new range starts without a snapshot.
 const (
 	FirstIndex = 10
 	FirstTerm  = 5
 )
 
-// WriteReplica puts into a batch what a store knows of a range besides its data.
+// WriteReplica puts into a batch the records of a replica besides the range's data.
 func WriteReplica(b *storage.Batch, d *kvpb.RangeDescriptor, id kvpb.ReplicaID, st State, threshold hlc.Timestamp) error {
 	n := uint64(d.RangeID)
 	if err := WriteState(b, d.RangeID, st); err != nil {

@@ -1,14 +1,14 @@
 // Package apply defines the commands that raft entries carry and applies them
 // to a store's engine.
 //
-// A command is a physical write set that the leader's eval made; replica puts
-// all commands that wait for a range into one entry. Applying reads nothing of
-// the engine but the range's own descriptor and collection threshold, so that replay
-// after a crash does exactly what was done before.
-// docs/formats/commands.md gives the bytes.
+// A command is a physical write set: replica builds it from what eval has read, and puts all
+// commands that wait in a range into one entry. Application reads nothing of the engine but the
+// range's own descriptor and collection threshold. So a replay after a crash has the same effects
+// as the first application. docs/formats/commands.md gives the bytes.
 //
-// Read command.go (Builder, the format), then apply.go (Applier), table.go (tables beside the batch), changes.go (what it tells those
-// who follow), describe.go (stored descriptors), merge.go (what a range takes in).
+// Read command.go (Builder, the format), then apply.go (Applier), table.go (tables that bypass the
+// batch), changes.go (the effects of an entry, for the intent table and for feeds), describe.go (stored
+// descriptors), merge.go (a range subsumes its right neighbour).
 //
 // Invariants:
 //
@@ -20,11 +20,11 @@
 //	A3. Entries are applied in the order of their indexes, without a gap
 //	    (Applier.Entry).
 //	A4. A range's collection threshold never falls (Applier.raiseThreshold).
-//	A5. A table is there before the state that names its entry, and after the effects of
-//	    all earlier entries; it may survive a crash that takes these. To apply the entries
-//	    after the durable state again leads to the same state (Applier.command, HasTable;
-//	    TestTable; TestIngestPowerLoss in kv).
+//	A5. A table enters the engine after the effects of all earlier entries, and before the
+//	    state that names its own entry. It is durable at once, so that it may survive a crash
+//	    that takes the earlier effects. A replay from the durable state leads to the same state
+//	    (Applier.command, HasTable; TestTable; TestIngestPowerLoss in kv).
 //
-// An Applier is used by one goroutine at a time. It does not wake those who
-// wait for a command: replica does.
+// An Applier is used by one goroutine at a time. It does not wake the proposers of
+// commands: replica does.
 package apply

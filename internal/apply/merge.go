@@ -10,13 +10,13 @@ import (
 	"github.com/lichendb/lichen/internal/storage"
 )
 
-// Merge says what a range takes in.
+// Merge describes a merge: which range a range subsumes.
 type Merge struct {
-	// Base is the generation of the range's descriptor that the merge was decided
-	// under; under another it does not happen.
+	// Base is the generation of the range's descriptor under which the merge was decided.
+	// Under another one the merge has no effect.
 	Base uint64
-	// Index is the entry of the right range's log up to which that range must have
-	// been applied: it serves nothing from there on.
+	// Index is the entry of the right range's log that froze it. The store's replica of
+	// the right range must have applied it.
 	Index uint64
 	// Right is the right range's descriptor at that index.
 	Right *kvpb.RangeDescriptor
@@ -39,8 +39,8 @@ func decodeMerge(p []byte) (*Merge, error) {
 	return m, err
 }
 
-// Absorb completes the merge that the last entry asked for: the right range's data
-// becomes this one's where it is, and the range itself is gone from the store.
+// Absorb completes the merge of the last entry. The right range's data stay where they are and
+// belong to this range; the replica of the right range is gone from the store.
 func (a *Applier) Absorb(m *Merge) error {
 	th, err := LoadThreshold(a.eng, m.Right.RangeID)
 	if err == nil {
@@ -52,7 +52,7 @@ func (a *Applier) Absorb(m *Merge) error {
 	return Forget(a.batch, m.Right.RangeID, MergedAway)
 }
 
-// presentThreshold returns the collection threshold with what the batch says.
+// presentThreshold returns the collection threshold: that of the batch, or the stored one.
 func (a *Applier) presentThreshold() (hlc.Timestamp, error) {
 	if !a.threshold.IsEmpty() {
 		return a.threshold, nil
@@ -64,8 +64,8 @@ func (a *Applier) presentThreshold() (hlc.Timestamp, error) {
 // another: it never comes back.
 const MergedAway = kvpb.ReplicaID(1 << 62)
 
-// Forget puts into a batch that a store no longer has a replica of a range, and that
-// it may get another one only from an id on.
+// Forget puts into a batch the deletion of a replica's records, and a tombstone: a later replica of
+// the range on this store has the id floor or a higher one.
 func Forget(b *storage.Batch, id kvpb.RangeID, floor kvpb.ReplicaID) error {
 	local := keys.RangeLocalSpan(uint64(id))
 	if err := b.DeleteRange(local.Start, local.End); err != nil {

@@ -10,17 +10,17 @@ import (
 	"github.com/lichendb/lichen/internal/storage/mvcc"
 )
 
-// A command that begins with opTable holds versions of keys that nobody has written before. Its
-// puts do not pass through the batch, the memtable and its flush: the replica makes a sorted table of
-// them, which the engine takes over.
+// A command that begins with opTable holds versions of keys that had none. Its puts bypass the
+// batch, the memtable and its flush: the replica makes a sorted table of them, which the engine
+// ingests.
 //
-// The engine makes a table durable at once, ahead of the applied state and of what was applied before
-// it. That does no harm (invariant A5): a replay from the durable applied state carries out the same
+// The engine makes a table durable at once, ahead of the applied state and of the effects of earlier
+// entries. That does no harm (invariant A5): a replay from the durable applied state applies the same
 // entries again, in their order, and so ends in the same state. docs/decisions/0016-ingestion.md says
-// why nobody notices the state in between.
+// why no reader sees the state in between.
 
-// HasTable reports whether an entry begins with a command for a table. Its effects do
-// not join those of earlier entries: these must be finished before.
+// HasTable reports whether an entry begins with a command for a table. Such an entry begins a batch
+// of its own: the caller calls Finish before it.
 func HasTable(entry []byte) bool {
 	if len(entry) == 0 || entry[0] != entryVersion {
 		return false
@@ -35,11 +35,12 @@ func HasTable(entry []byte) bool {
 
 func isTable(cmd []byte) bool { return len(cmd) > headerLen && opKind(cmd[headerLen]) == opTable }
 
-// table carries out a command for a table. It reports false, and has done nothing, if the puts have to go
-// into the batch: the disk is full, or there is something else than ascending puts.
+// table has the engine ingest a command's puts as a table. It returns false, without an effect, if
+// the puts must go into the batch instead: the disk is full, or the operations are not puts in
+// ascending order.
 func (a *Applier) table(ts hlc.Timestamp, cmd []byte) (done bool, err error) {
 	if !isTime(ts) {
-		return false, nil // the operations say so
+		return false, nil // operation reports the damage
 	}
 	t, err := a.eng.NewVersionTable()
 	if err != nil {
@@ -60,7 +61,8 @@ func (a *Applier) table(ts hlc.Timestamp, cmd []byte) (done bool, err error) {
 	return true, nil
 }
 
-// putAll puts the versions of the operations into a table; ordered is false if they are not ascending puts.
+// putAll puts the operations' versions into a table. It returns false if they are not puts in
+// ascending order.
 func putAll(t *storage.TableWriter, ts hlc.Timestamp, ops []byte) (ordered bool, err error) {
 	for p := ops; len(p) > 0; {
 		var o operation
@@ -84,7 +86,7 @@ func putAll(t *storage.TableWriter, ts hlc.Timestamp, ops []byte) (ordered bool,
 	return true, nil
 }
 
-// exceptFull returns an error that is not for want of space.
+// exceptFull returns err, but nil if err says that the disk is full.
 func exceptFull(err error) error {
 	if errors.Is(err, storage.ErrDiskFull) {
 		return nil

@@ -12,33 +12,26 @@ import (
 	"github.com/lichendb/lichen/internal/must"
 )
 
-// Commits is the set of commits of one range that are being made durable:
-// begun, not yet applied. A reader must wait for those that write what it
-// reads at or below its timestamp. All methods are safe for concurrent use.
+// Commits is the set of commits in flight of one range: begun, and not applied yet. A reader
+// waits for a commit that writes a key of its read at or below its timestamp. The package's doc
+// derives the order in which commits and reads use it. All methods are safe for concurrent use.
 //
-// The order that makes this work: a committer calls Begin and then asks the
-// timestamp cache for a timestamp above all reads of its keys; a reader puts
-// its read into the timestamp cache and then asks for blocking commits. So of
-// a commit and a read that race, at least one sees the other: either the
-// commit moves above the read or the read waits for the commit.
-//
-// Two commits that write the same key go one after the other as well (Earlier):
-// what a later command does about the versions and intents of its keys depends
-// on whether the earlier one was applied. Row locks alone do not order them: a
-// transaction may have lost its locks while its command is in the log.
+// Two commits that write the same key follow one another as well (Earlier): the effect of the later
+// command on the versions and intents of its keys depends on the earlier one. Row locks alone do not order
+// them, since a transaction may have lost its locks while its command is in the log.
 type Commits struct {
 	seed   maphash.Seed
 	active atomic.Int64
-	mu     sync.Mutex                  // Begin, Finish and the making of wait channels
-	begun  uint64                      // how many commits were begun
+	mu     sync.Mutex                  // held by Begin and Finish, and to make a wait channel
+	begun  uint64                      // number of commits so far
 	first  atomic.Pointer[commitChunk] // nil before the first commit
 }
 
 const chunkSlots = 64
 
 // commitChunk is a block of slots for active commits. Readers scan it without
-// locks; chunks are added at the end, never removed, so there are as many as
-// the largest number of concurrent commits needed.
+// locks. Chunks are added at the end and never removed, so that their number is
+// what the largest number of concurrent commits so far has needed.
 type commitChunk struct {
 	used    atomic.Uint64             // bit i: slot i holds an active commit
 	filters [chunkSlots]atomic.Uint64 // Bloom filters of the commits' keys
@@ -55,20 +48,19 @@ type Commit struct {
 	keys  [][]byte
 	order uint64 // commits that began later have a higher one
 
-	known    atomic.Bool // ts is set
-	ts       hlc.Timestamp
-	finished bool          // guarded by set.mu, as are the channels
-	settled  chan struct{} // closed when ts is set; nil unless waited for
-	done     chan struct{} // closed by Finish; nil unless waited for
+	known     atomic.Bool // ts is set
+	ts        hlc.Timestamp
+	finished  bool          // guarded by set.mu, as are the channels
+	nowKnown  chan struct{} // closed when ts is set; nil unless a reader waits
+	applyDone chan struct{} // closed by Finish; nil unless a reader waits
 }
 
 // NewCommits returns an empty set.
 func NewCommits() *Commits { return &Commits{seed: maphash.MakeSeed()} }
 
-// Begin publishes that txn is about to commit writes to keys, which are sorted
-// and which the caller leaves unchanged until Finish. Until SetTimestamp the
-// commit blocks every reader of the keys. Call it before reading the timestamp
-// cache.
+// Begin publishes that txn is about to commit writes to keys. They are sorted, and the
+// caller does not change them until Finish. Until SetTimestamp the commit blocks every
+// reader of the keys. Call Begin before reading the timestamp cache.
 func (cs *Commits) Begin(txn TxnID, keys [][]byte) *Commit {
 	must.True(slices.IsSortedFunc(keys, bytes.Compare), "concurrency: commit keys are not sorted")
 	c := &Commit{set: cs, txn: txn, keys: keys}
@@ -104,25 +96,25 @@ func (cs *Commits) filterOf(key []byte) uint64 {
 	return 1<<(h&63) | 1<<(h>>58)
 }
 
-// SetTimestamp fixes the commit timestamp, once: readers below it stop
-// waiting. Call it as soon as the timestamp is chosen and before refreshing
-// reads at it: then a commit that has to wait for another during its refresh
-// waits only for one with a timestamp not above its own, and of two commits
-// with the same timestamp that meet so, the caller lets the refresh fail.
-// (Two that waited for each other's unknown timestamps would be stuck.)
+// SetTimestamp fixes the commit timestamp, once: readers below it stop waiting.
+//
+// Call it as soon as the timestamp is chosen, before the refresh of the reads. A refresh waits
+// for commits as a read does. If timestamps were unknown then, two commits could wait for each
+// other. With known ones a commit waits only for commits that are not above it; if two of the same
+// timestamp meet, the caller lets the refresh fail.
 func (c *Commit) SetTimestamp(ts hlc.Timestamp) {
 	must.True(!c.known.Load(), "concurrency: commit timestamp set twice")
 	c.ts = ts
 	c.set.mu.Lock()
 	defer c.set.mu.Unlock()
 	c.known.Store(true)
-	if c.settled != nil {
-		close(c.settled)
+	if c.nowKnown != nil {
+		close(c.nowKnown)
 	}
 }
 
-// Finish ends the commit, after its writes were applied or it was given up,
-// and wakes all waiting readers.
+// Finish ends the commit once its writes are applied, or it has failed. It wakes all waiting
+// readers.
 func (c *Commit) Finish() {
 	cs := c.set
 	cs.mu.Lock()
@@ -134,11 +126,11 @@ func (c *Commit) Finish() {
 	ch.filters[c.slot].Store(0)
 	ch.commits[c.slot].Store(nil)
 	cs.active.Add(-1)
-	if c.settled != nil && !c.known.Load() {
-		close(c.settled)
+	if c.nowKnown != nil && !c.known.Load() {
+		close(c.nowKnown)
 	}
-	if c.done != nil {
-		close(c.done)
+	if c.applyDone != nil {
+		close(c.applyDone)
 	}
 }
 
@@ -157,19 +149,19 @@ func (c *Commit) Timestamp() (ts hlc.Timestamp, known bool) {
 func (c *Commit) Done() <-chan struct{} {
 	c.set.mu.Lock()
 	defer c.set.mu.Unlock()
-	if c.done == nil {
-		c.done = make(chan struct{})
+	if c.applyDone == nil {
+		c.applyDone = make(chan struct{})
 		if c.finished {
-			close(c.done)
+			close(c.applyDone)
 		}
 	}
-	return c.done
+	return c.applyDone
 }
 
 // Changed is closed at the next event that may let a blocked reader proceed:
-// SetTimestamp while the timestamp is unknown, then Finish. A reader waits on
-// it rather than on Done, so that a commit that turns out to be above its
-// timestamp does not make it wait for the disk; then it looks again:
+// SetTimestamp while the timestamp is unknown, Finish afterwards. A reader waits on it
+// rather than on Done: if the commit gets a timestamp above the reader's, the reader need
+// not wait for the disk. After each event the reader looks again:
 //
 //	for c := cs.BlockingRead(self, key, ts); c != nil; c = cs.BlockingRead(self, key, ts) {
 //		<-c.Changed()
@@ -180,13 +172,13 @@ func (c *Commit) Changed() <-chan struct{} {
 	}
 	c.set.mu.Lock()
 	defer c.set.mu.Unlock()
-	if c.settled == nil {
-		c.settled = make(chan struct{})
+	if c.nowKnown == nil {
+		c.nowKnown = make(chan struct{})
 		if c.finished || c.known.Load() {
-			close(c.settled)
+			close(c.nowKnown)
 		}
 	}
-	return c.settled
+	return c.nowKnown
 }
 
 // Len returns the number of active commits.
@@ -297,13 +289,13 @@ func (c *Commit) writesIn(start, end []byte) bool {
 	if len(c.keys) == 0 || bytes.Compare(c.keys[len(c.keys)-1], start) < 0 {
 		return false
 	}
-	// It may have finished since it was found, and the memory of its keys be in use again:
-	// then any answer will do, as what it wrote is applied.
+	// The commit may have finished since it was found, and the memory of its keys may be in use
+	// again. Then either answer is right, since its writes are applied.
 	i, _ := slices.BinarySearchFunc(c.keys, start, bytes.Compare)
 	return i < len(c.keys) && (end == nil || bytes.Compare(c.keys[i], end) < 0)
 }
 
-// blocks reports whether c may make a version that self has to see at readTS.
+// blocks reports whether c may write a version that self must see at readTS.
 func (c *Commit) blocks(self TxnID, readTS hlc.Timestamp) bool {
 	return c.txn != self && (!c.known.Load() || c.ts.LessEq(readTS))
 }

@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// Deadlock is a cycle of waits: each is for the transaction of the next one, and the last for that
-// of the first, which is the victim.
+// Deadlock is a cycle of waits. Each transaction waits for that of the next wait, and the last for
+// that of the first, which is the victim.
 type Deadlock []WaitReport
 
 // maxStarts bounds the transactions from which one step searches for a shortest cycle.
@@ -102,15 +102,15 @@ func (g *reportGraph) shortest() []WaitReport {
 		if c := g.cycleThrough(id, len(best)); c != nil {
 			best = c
 		}
-		if len(best) == 2 || len(best) == 1 {
-			break // of two, or of one that holds what it waits for twice
+		if len(best) == 2 || len(best) == 1 { // 1: a transaction that waits for itself
+			break
 		}
 	}
 	return best
 }
 
-// cycleThrough returns a shortest cycle through start if it is shorter than less (0: any length).
-func (g *reportGraph) cycleThrough(start TxnID, less int) []WaitReport {
+// cycleThrough returns a shortest cycle through start if it has fewer than limit waits (0: any number).
+func (g *reportGraph) cycleThrough(start TxnID, limit int) []WaitReport {
 	type step struct {
 		txn  TxnID
 		via  *WaitReport // the wait that leads here
@@ -121,7 +121,7 @@ func (g *reportGraph) cycleThrough(start TxnID, less int) []WaitReport {
 	seen := map[TxnID]struct{}{start: {}}
 	for at := 0; at < len(steps); at++ {
 		s := steps[at]
-		if less > 0 && s.far+1 >= less {
+		if limit > 0 && s.far+1 >= limit {
 			return nil
 		}
 		for _, w := range g.waits[s.txn] {

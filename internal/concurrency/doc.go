@@ -1,49 +1,61 @@
-// Package concurrency decides who may proceed at a range's leader: which
-// transaction holds which lock and who waits for it, which reads must wait for
-// a commit in progress, above which reads a commit must go, and which
-// transactions are deadlocked.
+// Package concurrency isolates requests from one another at a range's leader. It has the lock
+// table with its wait queues, the commits in flight that reads wait for, the timestamp cache
+// that commits stay above, and deadlock detection.
 //
-// Above it, replica and eval call it before they read or propose, and kv's
-// coordinator remembers which locks a transaction took; below it are only hlc, lock
-// and must. It is pure: no I/O, no goroutines, no timers. Who has to wait gets
-// an object with a channel, and waits or gives up on its own.
+// Above it, replica calls it before it reads or proposes, and kv's coordinator keeps the list of
+// a transaction's locks. Below it are only hlc, keys, lock and must. It is pure: no I/O, no
+// goroutines, no timers. A request that must wait gets an object with a channel, and decides itself
+// when to give up.
 //
 // # Reading order
 //
-//   - TxnID, Holder: who locks; package lock: how strongly.
-//   - LockTable: key → holders (keyLock) and a fair queue of Waiters; lockshard.go: where a key is.
-//   - Commits, Commit: commits in progress, which block reads of their keys. least.go: the lowest
-//     timestamp among them; timestamp.go: the choice of one.
-//   - TimestampCache: what was read when; readMark is one remembered read,
-//     keyTable (tscache_keys.go) holds those of single keys, spanCache and spanMap those of spans.
-//   - WriteMark (writemark.go): up to when a range was written.
-//   - Reservations: spans in which nobody is to begin to write for a while.
-//   - WaitGraph, Wait, BlockerSource: deadlock detection over waits of any kind.
-//   - WaitReport, Deadlocks: the same over the waits of several nodes (report.go,
-//     cycles.go), which dist collects.
+//   - TxnID, Holder (txn.go): a transaction. Package lock has the strengths of locks.
+//   - LockTable: the holders of each key (keyLock) and its fair queue of Waiters, in the hash
+//     tables of lockshard.go.
+//   - Commits, Commit: commits in flight, which block reads of their keys. least.go finds the lowest
+//     timestamp among them, timestamp.go chooses the timestamp of one.
+//   - TimestampCache: the latest reads. A readMark remembers those of one key or span, keyTable
+//     (tscache_keys.go) holds the marks of single keys, spanCache and spanMap those of spans.
+//   - WriteMark (writemark.go): the latest writes of a range.
+//   - Reservations: spans in which other transactions are asked not to begin writes for a while.
+//   - WaitGraph, Wait, BlockerSource: deadlock detection over waits of any kind on one node.
+//   - WaitReport, Deadlocks (report.go, cycles.go): the same over the waits of several nodes, which
+//     dist collects.
 //
 // # Protocols
 //
-// A commit: hold the write locks; Commits.Begin; Finish and begin again after the
-// commit that Commits.Earlier returns, if there is one; read the timestamp cache and
-// the newest versions and choose the timestamp; Commit.SetTimestamp; refresh
-// reads; propose; apply; Commit.Finish; release the locks. A read: add it to
-// the timestamp cache; wait while Commits.BlockingRead or BlockingScan returns
-// a commit; open the iterator. Both first publish and then look, so of a
-// racing commit and read at least one sees the other.
+// A commit beside a read:
 //
-// A lock wait: Acquire returns a Waiter; WaitGraph.Add at once; wait for Done,
-// Wait.Victim, and a timer that calls WaitGraph.Check (first after about
-// 10 ms, then at doubling intervals up to a second); then WaitGraph.Remove.
-// Who leaves for another reason than Done calls Waiter.Cancel, which says
-// whether the lock was granted in that very moment. A transaction whose
-// request waits does nothing else meanwhile that releases locks, else
-// deadlocks may be seen that are none.
+//	commit                                      read
+//	holds the write locks
+//	Commits.Begin           ── publishes ──     TimestampCache.AddKey or AddSpan
+//	Commits.Earlier: withdraws behind another
+//	commit of its keys
+//	TimestampCache.GetKeys  ──── looks ────     BlockingRead or BlockingScan: waits for what they return
+//	chooses its timestamp                       opens the iterator
+//	Commit.SetTimestamp
+//	refreshes its reads, proposes, is applied
+//	Commit.Finish
+//	releases the locks
+//
+// Both publish before they look. So of a commit and a read that race, at least one sees the
+// other: the commit moves above the read, or the read waits for the commit.
+//
+// A lock wait:
+//
+//	Acquire returns a Waiter ─▶ WaitGraph.Add ─▶ wait for Done, Wait.Victim or a timer ─▶ WaitGraph.Remove
+//	                                                     ▲                      │
+//	                                                     └── WaitGraph.Check ◀──┘ after 10 ms, then at
+//	                                                                              doubling intervals up to 1 s
+//
+// A request that leaves before Done calls Waiter.Cancel. Cancel tells it whether the lock was
+// granted in the meantime. While a request of a transaction waits, the transaction releases no locks:
+// otherwise the graph may find a deadlock where there is none.
 //
 // # Invariants
 //
-//  1. A stronger lock conflicts with all that a weaker one conflicts with, so
-//     one strength per holder says all. (TestConflictMatrix of lock)
+//  1. A stronger lock conflicts with all strengths that a weaker one conflicts with, so
+//     that one strength per holder is enough. (TestConflictMatrix in lock)
 //  2. No two transactions hold conflicting strengths on a key. (keyLock.hold)
 //  3. A key with waiters has holders, and each waiter is blocked by a holder
 //     or a waiter before it: no wake-up is lost. (keyLock.advance; checkTable
@@ -55,12 +67,12 @@
 //  6. A readMark's second timestamp is not above its latest. (TestReadMark)
 //  7. TimestampCache.GetKey(key, self) is not below any read of key by another
 //     transaction that was added before the call. (TestTimestampCacheModel)
-//  8. Every cycle for which a victim is chosen was there at one moment.
+//  8. Every cycle for which a victim is chosen existed as a whole at one moment.
 //     (WaitGraph.confirm)
-//  9. Deadlocks chooses the same victims from the same waits in whatever order, none
-//     of whom is part of no cycle, and leaves no cycle. (TestDeadlocksProperty)
-//  10. Of transactions that have reserved something in a range none waits for a younger one's
-//     reservation, and what is expired or given up stops nobody. (Reservations.Against;
+//  9. The victims that Deadlocks chooses do not depend on the order of the reports. Each is part
+//     of a cycle, and without them there is none. (TestDeadlocksProperty)
+//  10. Of two transactions with reservations in a range, the older one never waits for the younger
+//     one's. A reservation that has expired or was given up blocks nobody. (Reservations.Against;
 //     TestReservations)
 //  11. Of two unfinished commits of different transactions that write the same key, the one that began
 //     later learns of the earlier one. (Commits.Earlier; TestCommitsModel)
@@ -74,7 +86,7 @@
 //
 // # Not here
 //
-// Locks that survive a leader (spilled or staged transactions), timeouts,
-// choosing timestamps, the list of a transaction's locks, and asking other nodes for
-// their waits.
+// Locks that outlive a leadership (txnintent, lease), timeouts and the carrying out of waits
+// (replica), the list of a transaction's locks (kv/coord), and the exchange of waits between
+// nodes (dist).
 package concurrency

@@ -11,25 +11,23 @@ type holding struct {
 	s  lock.Strength
 }
 
-// keyLock is the state of one locked key: who holds it and who waits. It lives
-// in its shard's hash table while it has holders, and is guarded by the
-// shard's mutex.
+// keyLock is the state of one locked key: its holders and its queue. It is in its shard's hash
+// table while it has holders, and is guarded by the shard's mutex.
 type keyLock struct {
 	hash    uint64
 	next    *keyLock // in the hash bucket, or in the free list
 	key     []byte   // own copy
 	holders []holding
-	head    *Waiter // served first: upgrades, then the others as they came
+	head    *Waiter // served first: upgrades, then the others in the order of their arrival
 	tail    *Waiter
 	lastUp  *Waiter                  // the last waiting upgrade, or nil
 	waiting [lock.NumStrengths]int32 // number of waiters per strength
-	// oneHolder and shortKey are where holders and key begin: most locks need no other memory, and are found in
-	// fewer places of it.
+	// oneHolder and shortKey are the first memory of holders and key: most locks need no other.
 	oneHolder [1]holding
 	shortKey  [inlineKeyBytes]byte
 }
 
-// inlineKeyBytes is the length of keys for which a lock has room.
+// inlineKeyBytes is the length of the keys for which a keyLock has room in itself.
 const inlineKeyBytes = 24
 
 func newKeyLock() *keyLock {
@@ -73,7 +71,7 @@ func (l *keyLock) waiterAgainst(id TxnID, s lock.Strength) *Waiter {
 	return nil
 }
 
-// waitingSet returns the strengths that are waited for.
+// waitingSet returns the strengths of the waiters.
 func (l *keyLock) waitingSet() lock.Set {
 	var set lock.Set
 	if l.head == nil {
@@ -128,9 +126,9 @@ func (l *keyLock) dequeue(w *Waiter) {
 	l.waiting[w.strength]--
 }
 
-// advance grants every waiter that may now hold its lock: it conflicts with
-// no holder and, unless it is an upgrade, with no waiter before it. It
-// returns how many of the grants raised an existing holding.
+// advance grants the lock to every waiter that conflicts with no holder and, unless it is an
+// upgrade, with no waiter before it. It returns the number of grants that raised an existing
+// holding.
 func (l *keyLock) advance() (merged int) {
 	var passed lock.Set // strengths of the waiters passed over
 	for w := l.head; w != nil; {
@@ -154,8 +152,8 @@ func (l *keyLock) advance() (merged int) {
 	return merged
 }
 
-// mayServe reports whether some waiter's strength is compatible with all of
-// passed, so that a long queue of one strength is not walked on each release.
+// mayServe reports whether some waiter's strength is compatible with all of passed. If none is,
+// advance need not walk the rest of a long queue.
 func (l *keyLock) mayServe(passed lock.Set) bool {
 	for s := lock.KeyShare; s < lock.NumStrengths; s++ {
 		if l.waiting[s] > 0 && s.Conflicting()&passed == 0 {

@@ -7,9 +7,11 @@ import (
 )
 
 // Least returns the lowest timestamp of the unfinished commits, hlc.MaxTimestamp if there
-// are none; known is false if one of them has not fixed its timestamp. Whoever calls it
-// after raising the low-water mark of the timestamp cache to ts knows that no commit lies
-// at or below ts but those that it knows: one that begins later sees the mark.
+// are none. It returns false if one of them has not fixed its timestamp.
+//
+// A caller that wants no further commits at or below a timestamp first raises the low-water mark
+// of the timestamp cache to it: a commit that begins afterwards sees the mark, and Least knows all
+// that began before.
 func (cs *Commits) Least() (ts hlc.Timestamp, known bool) {
 	ts = hlc.MaxTimestamp
 	if cs.active.Load() == 0 {

@@ -13,8 +13,8 @@ import (
 	"github.com/lichendb/lichen/internal/must"
 )
 
-// DefaultMaxLocks is how many locks (holdings and waiters) a table takes
-// by default; at about 100 bytes each plus the key.
+// DefaultMaxLocks is the default limit of a table's locks (holdings and waiters), of about
+// 100 bytes each plus the key.
 const DefaultMaxLocks = 1 << 20
 
 const (
@@ -39,8 +39,8 @@ type LockTable struct {
 	seed  maphash.Seed
 	max   int64
 	count atomic.Int64 // holdings and waiters, ≤ max but for Install
-	// shards are made when a lock is first looked for in one: most ranges of a large
-	// cluster are idle, and followers have no locks at all.
+	// A shard is made when it is first searched: most ranges of a large cluster are idle, and
+	// followers have no locks at all.
 	shards atomic.Pointer[lockShardList]
 }
 
@@ -68,11 +68,10 @@ func NewLockTable(maxLocks int64) *LockTable {
 // when the lock is held on return, a Waiter when the transaction has to wait,
 // and a *LimitError when the table is full.
 //
-// A transaction that holds s or more has it at once. One that holds less is
-// granted s if no other holder conflicts, and otherwise waits before all
-// non-holders. Anyone else also queues behind earlier waiters that conflict,
-// so nobody starves. A transaction waits for a key at most once at a time.
-// key is copied.
+// A transaction that holds s or more gets it at once. One with a weaker lock is granted s if no
+// other holder conflicts, and otherwise waits before all transactions without a lock. Any other
+// transaction also queues behind earlier waiters that conflict, so that nobody starves. A
+// transaction waits for a key at most once at a time. key is copied.
 func (t *LockTable) Acquire(key []byte, h Holder, s lock.Strength) (*Waiter, error) {
 	must.True(!h.ID.IsZero() && s.Valid(), "concurrency: acquire without a transaction or strength")
 	hash := keys.Hash(t.seed, key)
@@ -94,9 +93,9 @@ func (t *LockTable) Acquire(key []byte, h Holder, s lock.Strength) (*Waiter, err
 	return w, nil
 }
 
-// TryAcquire is Acquire for those who don't wait (NOWAIT, SKIP LOCKED): it
-// returns the zero id when the lock is held on return, and else a transaction
-// that stands in the way. held is what the transaction held before.
+// TryAcquire is Acquire for a request that does not wait (NOWAIT, SKIP LOCKED). It returns
+// the zero id when the lock is held on return, and else a transaction that conflicts. held is
+// the strength that the transaction held before.
 func (t *LockTable) TryAcquire(key []byte, h Holder, s lock.Strength) (held lock.Strength, blocker TxnID, err error) {
 	must.True(!h.ID.IsZero() && s.Valid(), "concurrency: acquire without a transaction or strength")
 	hash := keys.Hash(t.seed, key)
@@ -107,8 +106,8 @@ func (t *LockTable) TryAcquire(key []byte, h Holder, s lock.Strength) (held lock
 	return held, blocker, err
 }
 
-// request grants s on key to id if that needs no waiting; otherwise it returns
-// the lock, what id holds of it, and who is in the way.
+// request grants s on key to id if no transaction conflicts. Otherwise it returns the lock, the
+// strength that id holds, and a transaction that conflicts.
 func (t *LockTable) request(sh *lockShard, hash uint64, key []byte, id TxnID, s lock.Strength) (
 	l *keyLock, held lock.Strength, blocker TxnID, err error,
 ) {
@@ -144,8 +143,8 @@ func (t *LockTable) request(sh *lockShard, hash uint64, key []byte, id TxnID, s 
 	return l, held, TxnID{}, nil
 }
 
-// reserve takes room for one more holding or waiter. A waiter's room becomes
-// its holding's, so a grant never fails.
+// reserve counts one more holding or waiter. A granted waiter is counted already, so that a grant
+// never fails.
 func (t *LockTable) reserve() error {
 	if t.count.Add(1) > t.max {
 		t.count.Add(-1)
@@ -154,9 +153,9 @@ func (t *LockTable) reserve() error {
 	return nil
 }
 
-// settle serves l's queue after a holder or waiter left or got weaker, and
-// drops l when nobody holds it.
-func (t *LockTable) settle(sh *lockShard, l *keyLock) {
+// serveQueue grants l to the waiters that may have it, after a holder or a waiter left or a holder got
+// weaker. It drops l if nobody holds it.
+func (t *LockTable) serveQueue(sh *lockShard, l *keyLock) {
 	if l.head != nil {
 		if merged := l.advance(); merged > 0 {
 			t.count.Add(int64(-merged))
@@ -167,7 +166,7 @@ func (t *LockTable) settle(sh *lockShard, l *keyLock) {
 	}
 }
 
-// Release gives up txn's lock on key and wakes those who may now proceed. It
+// Release gives up txn's lock on key and grants it to the waiters that may have it. It
 // reports whether the lock was held.
 func (t *LockTable) Release(txn TxnID, key []byte) bool { return t.Downgrade(txn, key, lock.None) }
 
@@ -200,7 +199,7 @@ func (t *LockTable) Downgrade(txn TxnID, key []byte, to lock.Strength) bool {
 	} else {
 		l.holders[i].s = to
 	}
-	t.settle(sh, l)
+	t.serveQueue(sh, l)
 	return true
 }
 
@@ -221,7 +220,7 @@ func (t *LockTable) Holds(key []byte, txn TxnID) lock.Strength {
 // Len returns the number of locks, held and waited for.
 func (t *LockTable) Len() int { return int(t.count.Load()) }
 
-// Lock is one transaction's lock on a key, held or (in ForEach) waited for.
+// Lock is one transaction's lock on a key. ForEach also reports those of waiters.
 type Lock struct {
 	Key      []byte
 	Txn      TxnID
@@ -252,10 +251,9 @@ func (t *LockTable) ForEach(fn func(Lock) bool) {
 	}
 }
 
-// Extract removes and returns the held locks of [start, end), sorted by key
-// (a nil end is unbounded), for a split, merge or change of leader. Waiters
-// in the span end with ErrMoved. The caller must keep new requests for the
-// span away.
+// Extract removes and returns the held locks of [start, end), sorted by key (a nil end is
+// unbounded), for a split, a merge or a change of leader. Waiters in the span end with
+// ErrMoved. The caller admits no new requests for the span.
 func (t *LockTable) Extract(start, end []byte) []Lock {
 	var locks []Lock
 	shards := t.shards.Load()
@@ -288,9 +286,8 @@ func (t *LockTable) Extract(start, end []byte) []Lock {
 	return locks
 }
 
-// Install adds locks that Extract took from another table. They must not
-// conflict with what is held here. They are taken even above the limit, since
-// a held lock is never dropped.
+// Install adds locks that Extract took from another table. They do not conflict with those of
+// this one. They are added even above the limit, since a held lock is never dropped.
 func (t *LockTable) Install(locks []Lock) {
 	for _, k := range locks {
 		hash := keys.Hash(t.seed, k.Key)

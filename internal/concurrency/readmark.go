@@ -2,13 +2,13 @@ package concurrency
 
 import "github.com/lichendb/lichen/internal/hlc"
 
-// readMark remembers enough of the reads of a key (or of all keys of a span or
-// slot) to answer exactly "the latest read by anyone but txn T": the latest
-// read with its transaction, and the latest among the other transactions.
-// It has no pointers, so the garbage collector skips arrays of marks.
+// readMark remembers the latest read of a key (or of all keys of a span or slot) with its
+// transaction, and the latest read by any other transaction. That is enough to know for every
+// transaction the latest read by others. It has no pointers, so that the garbage collector skips
+// arrays of marks.
 type readMark struct {
-	wall1, wall2 int64 // of the latest read, and of the latest by someone else
-	owner        TxnID // of the latest read; zero = unknown, counts as "someone else" for all
+	wall1, wall2 int64 // of the latest read, and of the latest one by another transaction
+	owner        TxnID // of the latest read; zero is unknown, and another one than every transaction
 	log1, log2   uint32
 }
 
@@ -24,9 +24,8 @@ func (m *readMark) setSecond(ts hlc.Timestamp) { m.wall2, m.log2 = ts.WallTime, 
 
 // add records a read by txn at ts.
 //
-// The mark stays exact: what is forgotten is neither the latest read nor the
-// latest of those who don't own it. Invariant 6 (second ≤ latest) holds in
-// every branch.
+// The mark stays exact: a read that it forgets is neither the latest one nor the latest by another
+// transaction than the owner. Invariant 6 (second ≤ latest) holds in every branch.
 func (m *readMark) add(ts hlc.Timestamp, txn TxnID) {
 	switch newer := m.latest().Less(ts); {
 	case m.owner == txn:

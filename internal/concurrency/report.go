@@ -13,7 +13,7 @@ type WaitReport struct {
 	Node  uint64
 	Txn   TxnID
 	Start hlc.Timestamp // of the transaction
-	// Number is the wait's: no other wait on the node has had it.
+	// Number identifies the wait: no other wait on the node has had it.
 	Number   uint64
 	Blockers []TxnID
 }
@@ -96,8 +96,8 @@ func (w *Wait) report(exact bool) WaitReport {
 	return r
 }
 
-// Kill notifies a transaction, if it is still in the wait of that number, that it is the victim of
-// a cycle which begins with it. It reports whether the victim was notified.
+// Kill notifies a transaction that it is the victim of a cycle, which begins with it, if it still is in
+// the wait with that number. It reports whether it has notified it.
 func (g *WaitGraph) Kill(id TxnID, number uint64, cycle []TxnID) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()

@@ -8,9 +8,9 @@ import (
 	"time"
 )
 
-// Reservations are the spans of one range in which transactions with many reads have asked others
-// to begin no writes for a while. They protect nothing. They make it likely that the reads are
-// unchanged at the commit, which checks them. All methods are safe for concurrent use.
+// Reservations are the spans of one range in which transactions with many reads ask others to begin no
+// writes for a while. They are a courtesy, not a lock: they make it likely that the reads are
+// unchanged at the commit, which checks them anyway. All methods are safe for concurrent use.
 type Reservations struct {
 	n   atomic.Int32 // reservations, expired ones too
 	mu  sync.Mutex
@@ -28,7 +28,7 @@ type Reservation struct {
 // maxReservations bounds the reservations of one range; beyond it none is made.
 const maxReservations = 256
 
-// Empty reports whether nothing is reserved: on hot paths.
+// Empty reports whether nothing is reserved, without taking the mutex: it is asked for every write.
 func (r *Reservations) Empty() bool { return r.n.Load() == 0 }
 
 // Take reserves [start, end) for a transaction until a time, or extends its reservation. It returns
@@ -106,8 +106,7 @@ func (v *Reservation) AppendBlockers(dst []TxnID) []TxnID {
 	}
 }
 
-// Writers reports whether a transaction for which which is true holds a lock in [start, end)
-// that keeps others from reading it under locks: it has written there, or is about to.
+// Writers reports whether one of the transactions that which selects holds a write lock in [start, end).
 func (t *LockTable) Writers(start, end []byte, which func(TxnID) bool) bool {
 	shards := t.shards.Load()
 	if shards == nil {

@@ -13,10 +13,10 @@ const (
 	arenaChunk      = 8 << 10 // bytes of keys allocated at once
 )
 
-// spanMap maps every key to a readMark, as a sorted list of boundaries: a boundary's
-// mark applies from its key up to the next boundary, and before the first boundary
-// nothing was read. The list is cut into blocks so that an insertion moves few
-// of them. Not safe for concurrent use.
+// spanMap maps every key to a readMark. It is a sorted list of boundaries: a boundary's
+// mark applies from its key up to the next boundary, and no key before the first boundary
+// was read. The list is cut into blocks so that an insertion moves few boundaries. It is
+// not safe for concurrent use.
 type spanMap struct {
 	blocks   [][]boundary // none is empty
 	n        int          // boundaries
@@ -30,7 +30,7 @@ type boundary struct {
 	mark readMark
 }
 
-// boundaryPos is the place of a boundary; b is -1 before the first one.
+// boundaryPos is the place of a boundary: its block and its index there. b is -1 before the first one.
 type boundaryPos struct{ b, i int }
 
 // clone returns a copy, which shares the bytes of the keys.
@@ -66,7 +66,8 @@ func (m *spanMap) get(key []byte, self TxnID) hlc.Timestamp {
 	return m.blocks[p.b][p.i].mark.get(self)
 }
 
-// add records mark's reads for all keys of [start, end); a nil end is unbounded.
+// add records mark's reads for all keys of [start, end); a nil end is unbounded. If the boundaries
+// within are many, and all have got the same latest read, they become one.
 func (m *spanMap) add(start, end []byte, mark readMark) {
 	m.latest = m.latest.Max(mark.latest())
 	if end != nil {
@@ -104,7 +105,7 @@ func (m *spanMap) add(start, end []byte, mark readMark) {
 	}
 }
 
-// ensure makes a boundary at key, if there is none, that changes no mark.
+// ensure makes a boundary at key, if there is none, with the mark that the key already has.
 func (m *spanMap) ensure(key []byte) {
 	p, exact := m.seek(key)
 	if exact {

@@ -2,15 +2,15 @@ package concurrency
 
 import "github.com/lichendb/lichen/internal/hlc"
 
-// CommitBounds are the inputs from which the commit timestamp in one range follows.
+// CommitBounds are the facts from which Choose derives the commit timestamp in one range.
 //
 //	threshold, MinTS, reads of others        snapshot         spilled                 now
 //	──────────────┴──────────────────────────────┴───────────────┴─────────────────────┴──►
 //	              nothing commits at or below     what it reads   its versions, if any   always free
 //
-// A transaction commits at its snapshot, or at the timestamp of its spilled versions, if that lies
-// above all lower bounds. Otherwise it commits now, above all of them, provided that a refresh
-// finds its reads unchanged up to there.
+// If its snapshot, or the timestamp of its spilled versions, lies above all lower bounds, a transaction
+// commits there. Otherwise it commits now, above all bounds, if a refresh finds its reads unchanged
+// up to then.
 type CommitBounds struct {
 	// Snapshot is the timestamp at which the transaction reads. Serializable: its reads must hold
 	// at the commit timestamp.
@@ -20,10 +20,10 @@ type CommitBounds struct {
 	ReadsElsewhere bool
 	// Spilled is the timestamp of its spilled versions; empty: there are none.
 	Spilled hlc.Timestamp
-	// Fixed is the timestamp that the commit has in all its ranges; empty: it may choose one.
+	// Fixed is the timestamp that the commit must have in all its ranges; empty: this range chooses it.
 	Fixed hlc.Timestamp
-	// Read is the latest read by others of what it writes, Threshold that of the collection: a deletion
-	// up to there may be forgotten. MinTS is the bound that it must stay above.
+	// Read is the latest read by others of the keys that it writes. Threshold is the collection
+	// threshold: a deletion up to there may be collected. MinTS is the bound that the request has set.
 	Read, Threshold, MinTS hlc.Timestamp
 }
 
@@ -32,13 +32,13 @@ type TimestampChoice uint8
 
 // The choices.
 const (
-	// CommitAt: at the timestamp that comes with it.
+	// CommitAt: at the returned timestamp.
 	CommitAt TimestampChoice = iota
 	// CommitNow: at the clock's present time.
 	CommitNow
-	// CommitTooLow: not at Fixed; the timestamp that comes with it is the lowest possible.
+	// CommitTooLow: Fixed is too low; the returned timestamp is the lowest possible one.
 	CommitTooLow
-	// CommitRestart: the transaction must restart, since what it has read elsewhere may have changed.
+	// CommitRestart: the transaction must restart, since its reads in other ranges may have changed.
 	CommitRestart
 )
 
@@ -47,7 +47,8 @@ func (c TimestampChoice) String() string {
 	return [...]string{"at", "now", "too low, not below", "restart"}[c]
 }
 
-// Choose chooses the commit timestamp. refresh: the transaction's reads must be unchanged up to it.
+// Choose chooses the commit timestamp. If refresh is true, the transaction's reads must be unchanged up
+// to it.
 func (b *CommitBounds) Choose() (c TimestampChoice, ts hlc.Timestamp, refresh bool) {
 	above := b.Read.Max(b.Threshold)
 	switch {

@@ -18,10 +18,10 @@ const (
 )
 
 const (
-	recentSpans          = 4 // spans kept apart, so that reading the same span again is cheap
+	recentSpans          = 4 // kept apart, so that to record the same span again is cheap
 	spanBoundaryBytes    = 64
-	keysAtOnce           = 64 // looked for in the spans without letting others in between
-	maxPreciseBoundaries = 64 // a read of a span with more boundaries makes them one, if it is newer
+	keysAtOnce           = 64 // looked up in the spans under one hold of the mutex
+	maxPreciseBoundaries = 64 // of a span that is read: more become one, if the read is newer than all
 )
 
 // TimestampCacheOptions bound the memory of a TimestampCache; zero means default.
@@ -31,18 +31,17 @@ type TimestampCacheOptions struct {
 	SpanBytes int // per generation
 }
 
-// TimestampCache remembers at which timestamps the keys of a range were read,
-// so that no commit writes below a read. It may answer too high (keys that had to
-// make room for others, old spans folded into the low-water mark), never too low. It takes no
-// memory worth mentioning before the first read and after Shrink. All
-// methods are safe for concurrent use.
+// TimestampCache remembers at which timestamps the keys of a range were read, so that no commit
+// writes below a read. Its answers may be too high, since it forgets single keys and spans into
+// marks of many keys, and never too low. It takes hardly any memory before the first read and after
+// Shrink. All methods are safe for concurrent use.
 type TimestampCache struct {
 	maxSlots int
 	// maxBoundaries and maxSpanBytes are of spans.
 	maxBoundaries, maxSpanBytes int
 	lowWater                    atomic.Pointer[hlc.Timestamp] // at least this, for every key and transaction
 	keys                        atomic.Pointer[keyTable]      // nil until a key is read
-	growing                     sync.Mutex                    // held by who replaces keys
+	growing                     sync.Mutex                    // held to replace keys
 	spans                       atomic.Pointer[spanCache]     // nil until a span is read
 	reads                       atomic.Bool                   // since the last Shrink
 }
@@ -62,8 +61,7 @@ func NewTimestampCache(o TimestampCacheOptions, lowWater hlc.Timestamp) *Timesta
 	return c
 }
 
-// AddKey records that txn read key at ts. The zero TxnID reads on nobody's
-// behalf: the read counts for every transaction.
+// AddKey records that txn read key at ts. A read with the zero TxnID counts for every transaction.
 func (c *TimestampCache) AddKey(key []byte, ts hlc.Timestamp, txn TxnID) {
 	if !c.reads.Load() {
 		c.reads.Store(true)
@@ -110,9 +108,8 @@ func (c *TimestampCache) grow(old *keyTable) {
 	c.keys.Store(old.grown(min(growSlots*old.size(), c.maxSlots)))
 }
 
-// Shrink gives the memory back if nothing was read since the call before: what is
-// remembered becomes the low-water mark. It reports whether there is nothing left to
-// give back.
+// Shrink gives the memory back if there was no read since the last call: the latest read becomes
+// the low-water mark. It reports whether the memory is free.
 func (c *TimestampCache) Shrink() bool {
 	if c.reads.Load() {
 		c.reads.Store(false)
@@ -127,7 +124,7 @@ func (c *TimestampCache) Shrink() bool {
 	return true
 }
 
-// forgetKeys makes what was read of single keys the low-water mark. The caller holds growing.
+// forgetKeys folds the reads of single keys into the low-water mark. The caller holds growing.
 func (c *TimestampCache) forgetKeys() {
 	t := c.keys.Load()
 	if t == nil {
@@ -135,24 +132,24 @@ func (c *TimestampCache) forgetKeys() {
 	}
 	t.lock()
 	defer t.unlock()
-	c.RaiseLowWater(t.latest()) // before the marks go
+	c.RaiseLowWater(t.latest()) // before the marks are gone
 	c.keys.Store(nil)
 }
 
-// Inherit makes the cache, which must not be in use yet, remember all reads that were added to o
-// before.
+// Inherit adds to the cache, which is not in use yet, all reads that o has at the call: for the right
+// half of a split.
 func (c *TimestampCache) Inherit(o *TimestampCache) {
 	c.reads.Store(true)
 	o.growing.Lock()
 	t := o.keys.Load().clone()
 	o.growing.Unlock()
-	c.growing.Lock() // Shrink may be about
+	c.growing.Lock() // Shrink may run
 	c.keys.Store(t)
 	c.growing.Unlock()
 	if sp := o.spans.Load(); sp != nil {
 		c.spans.Store(sp.clone(c.RaiseLowWater))
 	}
-	c.RaiseLowWater(o.LowWater()) // afterwards: marks that have gone are in it
+	c.RaiseLowWater(o.LowWater()) // last: marks that are gone from o are in its low-water mark
 }
 
 // AddSpan records that txn read [start, end) at ts; a nil end is unbounded.
@@ -166,8 +163,8 @@ func (c *TimestampCache) AddSpan(start, end []byte, ts hlc.Timestamp, txn TxnID)
 	}
 	sp := c.spans.Load()
 	for sp == nil {
-		// There before the read is recorded, hence before the reader looks for
-		// commits: a committer that finds none began after that look.
+		// The spanCache is in place before the reader looks for commits. So a commit that finds
+		// no spanCache has begun before that look, and the reader sees it.
 		c.spans.CompareAndSwap(nil, &spanCache{
 			maxBoundaries: c.maxBoundaries, maxBytes: c.maxSpanBytes, cur: new(spanMap), drop: c.RaiseLowWater,
 		})
@@ -196,8 +193,8 @@ func (c *TimestampCache) GetKeys(keys [][]byte, self TxnID) hlc.Timestamp {
 	return ts.Max(c.LowWater())
 }
 
-// getKey is GetKey but for the low-water mark, which must be read afterwards: marks
-// that are no longer in the table are in it.
+// getKey is GetKey without the low-water mark. The caller reads that afterwards, since it has the
+// marks that are no longer in the table.
 func (c *TimestampCache) getKey(key []byte, self TxnID) hlc.Timestamp {
 	ts := c.getRead(key, self)
 	if sp := c.spans.Load(); sp != nil {
@@ -213,7 +210,7 @@ func (c *TimestampCache) getRead(key []byte, self TxnID) hlc.Timestamp {
 			return hlc.Timestamp{}
 		}
 		ts := t.get(key, self)
-		// Another table may have got later reads.
+		// If the table was replaced, later reads may be in its successor.
 		if c.keys.Load() == t {
 			return ts
 		}

@@ -9,24 +9,24 @@ import (
 )
 
 const (
-	// bucketWays is how many keys a bucket remembers exactly.
+	// bucketWays is the number of keys that a bucket remembers exactly.
 	bucketWays = 4
-	// firstKeySlots is the size of a table with the first key read, growSlots by how much it grows when a
-	// bucket is full.
+	// firstKeySlots is the size of a table at the first read, growSlots the factor by which it grows
+	// when a bucket is full.
 	firstKeySlots = 1 << 5
 	growSlots     = 8
 )
 
-// keyTable is the part of a TimestampCache that remembers reads of single keys, by their hashes. It is
-// replaced, by a larger one or by none, with all its buckets locked: who has locked a bucket and finds
-// the table still in place may use it.
+// keyTable is the part of a TimestampCache that remembers reads of single keys, by their hashes. Whoever
+// replaces it, by a larger one or by none, holds all its buckets' mutexes. So a reader that holds a
+// bucket's mutex, and finds the table still in place, may record its read there.
 type keyTable struct {
 	seed    maphash.Seed
 	buckets []keyBucket // length a power of two
 }
 
-// keyBucket holds the reads of all keys whose hashes have the same low bits: a few keys exactly, and
-// together those that made room for later ones.
+// keyBucket holds the reads of all keys whose hashes have the same low bits: those of a few keys
+// exactly, and those of all others in one mark.
 type keyBucket struct {
 	mu     sync.Mutex
 	hashes [bucketWays]uint64
@@ -34,12 +34,12 @@ type keyBucket struct {
 	others readMark
 }
 
-// newKeyTable returns a table for so many keys, a power of two.
+// newKeyTable returns a table for a number of keys, a power of two.
 func newKeyTable(slots int) *keyTable {
 	return &keyTable{seed: maphash.MakeSeed(), buckets: make([]keyBucket, max(1, slots/bucketWays))}
 }
 
-// size is how many keys the table can remember exactly.
+// size is the number of keys that the table can remember exactly.
 func (t *keyTable) size() int { return len(t.buckets) * bucketWays }
 
 // hash puts neighbouring rows into neighbouring buckets, see keys.Hash.
@@ -117,8 +117,8 @@ func (t *keyTable) latest() (ts hlc.Timestamp) {
 	return ts
 }
 
-// grown returns a larger table with the same reads. The caller has locked the table. The keys of a bucket
-// go to those buckets of the larger one whose numbers end in the same bits.
+// grown returns a larger table with the same reads. The caller has locked the table. The reads of a bucket
+// go to those buckets of the larger table whose numbers end in the same bits.
 func (t *keyTable) grown(slots int) *keyTable {
 	by := newKeyTable(slots)
 	by.seed = t.seed
@@ -136,7 +136,7 @@ func (t *keyTable) grown(slots int) *keyTable {
 	return by
 }
 
-// clone returns a copy of a table that is not replaced meanwhile.
+// clone returns a copy of a table. The caller holds growing, so that the table is not replaced.
 func (t *keyTable) clone() *keyTable {
 	if t == nil {
 		return nil

@@ -84,12 +84,12 @@ func (c *spanCache) fold(r *recentSpan) {
 	c.cur.add(r.start, end, r.mark)
 }
 
-// clone returns a copy that tells another what it drops.
+// clone returns a copy, which calls another function with what it drops.
 func (c *spanCache) clone(drop func(hlc.Timestamp)) *spanCache {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	by := &spanCache{maxBoundaries: c.maxBoundaries, maxBytes: c.maxBytes, drop: drop, recent: c.recent, hand: c.hand, cur: c.cur.clone()}
-	for i := range by.recent { // the buffers are used again
+	for i := range by.recent { // c reuses the buffers
 		by.recent[i].start, by.recent[i].end = bytes.Clone(by.recent[i].start), bytes.Clone(by.recent[i].end)
 	}
 	if c.old != nil {
@@ -98,14 +98,14 @@ func (c *spanCache) clone(drop func(hlc.Timestamp)) *spanCache {
 	return by
 }
 
-// get returns the latest read of a span with key by a transaction other than self.
+// get returns the latest read, by a transaction other than self, of a span that contains key.
 func (c *spanCache) get(key []byte, self TxnID) hlc.Timestamp {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.getLocked(key, self)
 }
 
-// getAll returns the latest get of keys.
+// getAll returns the latest of what get returns for keys.
 func (c *spanCache) getAll(keys [][]byte, self TxnID) (ts hlc.Timestamp) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

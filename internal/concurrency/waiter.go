@@ -6,9 +6,8 @@ import (
 	"github.com/lichendb/lichen/internal/lock"
 )
 
-// ErrMoved is what Waiter.Err returns when the key left the lock table while
-// the waiter was in its queue (split, merge, leadership change): ask again
-// where the key lives now.
+// ErrMoved is what Waiter.Err returns if the key left the lock table during the wait, by a
+// split, a merge or a change of leader. The caller asks the table that has the key now.
 var ErrMoved = errors.New("concurrency: the locked key moved to another lock table")
 
 // ErrCancelled is what Waiter.Err returns after Cancel took effect.
@@ -23,8 +22,8 @@ const (
 	waiterMoved
 )
 
-// Waiter is a transaction's place in the queue for one lock. The one who
-// called Acquire waits for Done, or gives up with Cancel.
+// Waiter is a transaction's place in the queue for one lock. The caller of Acquire waits for
+// Done, or gives up with Cancel.
 type Waiter struct {
 	table    *LockTable
 	shard    *lockShard
@@ -34,7 +33,7 @@ type Waiter struct {
 	holder   Holder
 	strength lock.Strength
 	upgrade  bool // the transaction held a weaker lock when it began to wait
-	transit  bool // a WaitGraph leads from this wait to those it waits for
+	inGraph  bool // a WaitGraph has this wait, and follows its edges
 	state    waiterState
 	done     chan struct{}
 }
@@ -45,7 +44,7 @@ func (w *Waiter) finish(s waiterState) {
 	close(w.done)
 }
 
-// Done is closed when the wait is over: the lock is held if Err returns nil.
+// Done is closed when the wait is over. The lock is held then if Err returns nil.
 func (w *Waiter) Done() <-chan struct{} { return w.done }
 
 // Err says how the wait ended: nil when the lock was granted, else ErrMoved or
@@ -68,8 +67,8 @@ func (w *Waiter) Holder() Holder { return w.holder }
 // Strength returns the strength waited for.
 func (w *Waiter) Strength() lock.Strength { return w.strength }
 
-// Cancel gives up waiting. It reports whether the lock had been granted in the
-// meantime: then it is held, and the caller keeps or releases it.
+// Cancel gives up waiting. If it reports true, the lock had been granted before: it is held, and
+// the caller keeps or releases it.
 func (w *Waiter) Cancel() (granted bool) {
 	w.shard.mu.Lock()
 	defer w.shard.mu.Unlock()
@@ -80,13 +79,13 @@ func (w *Waiter) Cancel() (granted bool) {
 	l.dequeue(w)
 	w.finish(waiterCancelled)
 	w.table.count.Add(-1)
-	w.table.settle(w.shard, l)
+	w.table.serveQueue(w.shard, l)
 	return false
 }
 
-// Blockers returns every transaction that w waits for at this moment: the
-// conflicting holders, then the conflicting waiters served before it (for an
-// upgrade, holders only). It is empty once the wait is over.
+// Blockers returns every transaction that w waits for at this moment: the conflicting holders,
+// then the conflicting waiters before it. An upgrade waits for holders only. The list is empty
+// once the wait is over.
 func (w *Waiter) Blockers() []TxnID { return w.AppendBlockers(nil) }
 
 // AppendBlockers appends Blockers to dst; it implements BlockerSource.
@@ -108,12 +107,12 @@ func (w *Waiter) AppendBlockers(dst []TxnID) []TxnID {
 	return dst
 }
 
-// appendEdges appends so many of Blockers that the edges of waits marked by
-// setTransit lead to the rest; it implements edgeSource.
+// appendEdges implements edgeSource. It appends a part of Blockers from which the edges of other
+// waits lead to the rest.
 //
-// Going back in the queue it stops at the first such wait that conflicts with
-// w and is at least as strong: everything earlier that blocks w also blocks
-// that one. So a queue of n updates has n edges, not n².
+// Going back in the queue, it stops at the first wait that is in a graph, conflicts with w and is at
+// least as strong: every earlier waiter that blocks w also blocks that one. So a queue of n updates
+// has n edges, not n².
 func (w *Waiter) appendEdges(dst []TxnID) []TxnID {
 	w.shard.mu.Lock()
 	defer w.shard.mu.Unlock()
@@ -129,17 +128,17 @@ func (w *Waiter) appendEdges(dst []TxnID) []TxnID {
 			continue
 		}
 		dst = append(dst, v.holder.ID)
-		if v.strength >= w.strength && !v.upgrade && v.transit {
+		if v.strength >= w.strength && !v.upgrade && v.inGraph {
 			break
 		}
 	}
 	return dst
 }
 
-// setTransit implements edgeSource.
-func (w *Waiter) setTransit(on bool) {
+// setInGraph implements edgeSource.
+func (w *Waiter) setInGraph(in bool) {
 	w.shard.mu.Lock()
-	w.transit = on
+	w.inGraph = in
 	w.shard.mu.Unlock()
 }
 

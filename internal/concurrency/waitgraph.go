@@ -7,24 +7,23 @@ import (
 	"time"
 )
 
-// maxVanished is how often one check searches again because the cycle it
-// found came apart while it looked.
+// maxVanished bounds how often one check searches again because the cycle that it found did not
+// exist any more when it was confirmed.
 const maxVanished = 16
 
-// BlockerSource tells whom a wait waits for. A Waiter is one; Blockers is one
-// for other kinds of locks.
+// BlockerSource knows the blockers of a wait: the transactions that it waits for. A Waiter is one;
+// Blockers is one for other kinds of locks.
 type BlockerSource interface {
-	// AppendBlockers appends all transactions waited for at this moment. It
-	// must not call the graph.
+	// AppendBlockers appends all blockers of this moment. It must not call the graph.
 	AppendBlockers(dst []TxnID) []TxnID
 }
 
-// edgeSource is a BlockerSource with long queues: it can leave out blockers to
-// which the edges of other waits lead, as long as the graph follows those.
+// edgeSource is a BlockerSource with long queues. It leaves out blockers to which the edges of
+// other waits lead, if those waits are in the graph.
 type edgeSource interface {
 	appendEdges(dst []TxnID) []TxnID
-	// setTransit says whether the graph follows the edges of this wait from now on.
-	setTransit(on bool)
+	// setInGraph says whether this wait is in a graph from now on.
+	setInGraph(in bool)
 }
 
 // Blockers is a BlockerSource whose list is given explicitly.
@@ -46,26 +45,23 @@ func (b *Blockers) Set(ids ...TxnID) {
 // AppendBlockers implements BlockerSource.
 func (b *Blockers) AppendBlockers(dst []TxnID) []TxnID { return append(dst, *b.ids.Load()...) }
 
-// WaitGraph finds deadlocks among the waits registered with it, of any number
-// of lock tables and other kinds of locks. It keeps no edges: a check asks the
-// waits for their blockers of that moment.
+// WaitGraph finds deadlocks among the waits that are registered with it, of any number of lock tables
+// and of other kinds of locks. It keeps no edges: a check asks the waits for their blockers.
 //
-// Every wait is registered when it begins (Add) and checked once it has lasted
-// a while (Check, after about 10 ms): whichever wait of a cycle began last
-// finds the cycle. It checks again from time to time (at doubling intervals),
-// since a wait that ends during a search can hide what is behind it. A check
-// takes time in proportion to the waits that w's depends on, about 0.1 µs each.
+// Add registers a wait when it begins. Check searches from a wait once that has lasted about 10 ms:
+// the last wait of a cycle to be checked finds the cycle. Later checks follow at doubling intervals,
+// since a search can miss a cycle behind a wait that ends during the search. A check takes about
+// 0.1 µs for each wait on which w depends.
 type WaitGraph struct {
 	mu    sync.Mutex
 	waits map[TxnID]*Wait // the first of a transaction's waits
 	epoch uint64          // of the current search; marks visited waits
 	stack []searchFrame   // reused by searches, with edges
 	edges []TxnID
-	// number is that of the last wait. It begins with the time, so that a wait of an
-	// earlier incarnation of the node has another one.
-	number uint64
-	// suspect is called with waits that a check has left waiting.
-	suspect func()
+	// number is that of the last wait. The first one is the time, so that no incarnation of the
+	// node repeats the numbers of an earlier one.
+	number  uint64
+	suspect func() // see OnSuspect
 }
 
 // Wait is one registered wait.
@@ -93,8 +89,8 @@ func NewWaitGraph() *WaitGraph {
 	return &WaitGraph{waits: map[TxnID]*Wait{}, number: uint64(time.Now().UnixNano())}
 }
 
-// OnSuspect has fn called by each Check that leaves its wait waiting: what it waits
-// for may go on on another node. fn must not block. It is set before the first wait.
+// OnSuspect has each Check call fn if it leaves its wait waiting: the wait may be part of a cycle
+// over several nodes. fn must not block. It is set before the first wait.
 func (g *WaitGraph) OnSuspect(fn func()) { g.suspect = fn }
 
 // Add registers that h has begun to wait for source's blockers. The caller
@@ -107,13 +103,13 @@ func (g *WaitGraph) Add(h Holder, source BlockerSource) *Wait {
 	w.number = g.number
 	w.next = g.waits[h.ID]
 	g.waits[h.ID] = w
-	w.setTransit(true)
+	w.setInGraph(true)
 	return w
 }
 
-func (w *Wait) setTransit(on bool) {
+func (w *Wait) setInGraph(in bool) {
 	if e, ok := w.source.(edgeSource); ok {
-		e.setTransit(on)
+		e.setInGraph(in)
 	}
 }
 
@@ -121,7 +117,7 @@ func (w *Wait) setTransit(on bool) {
 func (g *WaitGraph) Remove(w *Wait) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	w.setTransit(false)
+	w.setInGraph(false)
 	id := w.holder.ID
 	if g.waits[id] == w {
 		if w.next == nil {
@@ -139,13 +135,12 @@ func (g *WaitGraph) Remove(w *Wait) {
 	}
 }
 
-// Victim is closed when the wait's transaction was chosen to die in a
-// deadlock: the waiter gives up and the transaction is rolled back.
+// Victim is closed when the wait's transaction was chosen as the victim of a deadlock. The waiter
+// gives up, and the transaction is rolled back.
 func (w *Wait) Victim() <-chan struct{} { return w.victim }
 
-// Cycle returns the transactions of the deadlock that the wait's transaction was
-// chosen to break, each of which waits for the next and the last for the first,
-// which is the victim. Call it after Victim is closed.
+// Cycle returns the transactions of the deadlock whose victim is the wait's transaction. Each waits
+// for the next one, and the last for the first, which is the victim. Call it after Victim is closed.
 func (w *Wait) Cycle() []TxnID { return w.cycle }
 
 // Len returns the number of waiting transactions.
@@ -155,9 +150,9 @@ func (g *WaitGraph) Len() int {
 	return len(g.waits)
 }
 
-// Check looks for deadlocks that w is part of. In each cycle the youngest
-// transaction is notified that it is the victim (perhaps w's own); Check returns
-// the victims. Transactions already chosen no longer count as waiting.
+// Check looks for deadlocks that w is part of. In each cycle it notifies the youngest transaction,
+// perhaps w's own, that it is the victim. It returns the victims. A transaction that was chosen before
+// no longer counts as waiting.
 func (g *WaitGraph) Check(w *Wait) []TxnID {
 	victims, alive := g.check(w)
 	if alive && g.suspect != nil {
@@ -166,7 +161,7 @@ func (g *WaitGraph) Check(w *Wait) []TxnID {
 	return victims
 }
 
-// check is Check here; alive says that w still waits.
+// check is Check on this node alone. It also reports whether w still waits.
 func (g *WaitGraph) check(w *Wait) (victims []TxnID, alive bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -202,12 +197,12 @@ func cycleFrom(members []Holder, first TxnID) []TxnID {
 	return ids
 }
 
-// kill tells every wait of id that its transaction is the victim of a cycle.
+// kill notifies every wait of id that its transaction is the victim of a cycle.
 func (g *WaitGraph) kill(id TxnID, cycle []TxnID) {
 	for v := g.waits[id]; v != nil; v = v.next {
 		if !v.isVictim {
 			v.isVictim, v.cycle = true, cycle
-			v.setTransit(false)
+			v.setInGraph(false)
 			close(v.victim)
 		}
 	}
@@ -235,9 +230,8 @@ func (g *WaitGraph) findCycle(w *Wait) []searchFrame {
 	return nil
 }
 
-// pushWaitsOf continues the search with a wait of id that was not visited. A
-// transaction with several waits is pushed once per wait: its parent's edge
-// is put back for the next one.
+// pushWaitsOf continues the search with a wait of id that was not visited. If a transaction has
+// several waits, the edge to it stays with its parent, so that the search returns to the next one.
 func (g *WaitGraph) pushWaitsOf(id TxnID) {
 	for v := g.waits[id]; v != nil; v = v.next {
 		if v.visited == g.epoch || v.isVictim {
@@ -274,16 +268,15 @@ func (g *WaitGraph) pop() {
 	}
 }
 
-// confirm looks at a cycle a second time. It leaves out members that another
-// one also waits for directly (so that the victim's death breaks the cycle),
-// and returns the rest, beginning with the first; or nil if the cycle is gone.
+// confirm looks at a cycle a second time. It returns its members, beginning with the first, or nil if
+// the cycle is gone. Where a member also waits directly for a later one, confirm leaves out those in
+// between: the rest is a cycle without shortcuts, which the victim's end breaks.
 //
-// The waits were asked one after the other, so the cycle that the search found
-// may never have existed as a whole. But each wait that is still waiting at
-// the second look waited throughout the time between the two, and a waiting
-// transaction neither gets nor releases a lock: an edge to it that is there
-// now was there then. Only the first wait is looked at before the edge to it,
-// so it is asked once more in the end.
+// The search asked the waits one after the other, so that the cycle that it found may never have
+// existed as a whole. But a wait that still waits at the second look has waited throughout the time
+// between the two looks. A waiting transaction neither gets nor releases a lock. So an edge to it that
+// is there at the second look was there at the first. Only the first wait is asked before the edge to
+// it is, so confirm asks it once more in the end.
 func (g *WaitGraph) confirm(cycle []searchFrame) []Holder {
 	index := make(map[TxnID]int, len(cycle)) // place in the cycle; the way back to the first is the last place
 	for i, f := range cycle[1:] {

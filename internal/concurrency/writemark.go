@@ -6,15 +6,17 @@ import (
 	"github.com/lichendb/lichen/internal/hlc"
 )
 
-// WriteMark remembers up to which timestamp a range was written, and up to which by others than the transaction
-// that wrote last: one that spills has versions of its own. The zero value is ready for use.
+// WriteMark remembers the latest write of a range with its transaction, and the latest write by any other
+// transaction. A transaction that spills asks about the writes of others, since it has versions of its own.
+// The zero value is ready for use.
 type WriteMark struct {
 	mu            sync.Mutex
 	latest, other hlc.Timestamp
 	writer        TxnID // of latest
 }
 
-// Note records a write of a transaction at ts, before anybody can read it. The zero id stands for others.
+// Note records a write of a transaction at ts, before any reader can see it. The zero id is that of an
+// unknown transaction.
 func (m *WriteMark) Note(id TxnID, ts hlc.Timestamp) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -28,8 +30,8 @@ func (m *WriteMark) Note(id TxnID, ts hlc.Timestamp) {
 	}
 }
 
-// AllBelow reports whether all writes but those of a transaction lie below ts. It may say no without need if
-// others wrote after the transaction, or at the same time.
+// AllBelow reports whether all writes of other transactions than own lie below ts. It may report false
+// although they do, if others wrote after own or at the same time.
 func (m *WriteMark) AllBelow(ts hlc.Timestamp, own TxnID) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -25,10 +25,10 @@ const (
 	// The pause after a search is at least searchShare times as long as the search.
 	searchShare = 5
 	// searchTimeout bounds one request to another node. A node that does not answer gets no requests for
-	// shunFirst, and then up to shunMost, so that it does not delay every search.
+	// minNodeBackoff, and then up to maxNodeBackoff, so that it does not delay every search.
 	searchTimeout = 500 * time.Millisecond
-	shunFirst     = 100 * time.Millisecond
-	shunMost      = 3 * time.Second
+	minNodeBackoff     = 100 * time.Millisecond
+	maxNodeBackoff      = 3 * time.Second
 	// maxSteps bounds the hops of a search from node to node. maxWaits bounds the waits in one answer, and
 	// in a search.
 	maxSteps = 64
@@ -92,11 +92,11 @@ type Deadlocks struct {
 	ctx     context.Context
 	cancel  context.CancelFunc
 	wg      sync.WaitGroup
-	shunned map[kvpb.NodeID]shunned
+	backoffs map[kvpb.NodeID]nodeBackoff
 }
 
-// shunned is a node that did not answer.
-type shunned struct {
+// nodeBackoff is the time for which a node that did not answer gets no requests.
+type nodeBackoff struct {
 	until time.Time
 	last  time.Duration
 }
@@ -104,7 +104,7 @@ type shunned struct {
 // NewDeadlocks returns a detector for the waits of a node. Config.Deadlocks connects it with a
 // Router, Serve with the other nodes.
 func NewDeadlocks(node func() kvpb.NodeID, waits *concurrency.WaitGraph, c Caller) *Deadlocks {
-	d := &Deadlocks{node: node, waits: waits, caller: c, shunned: map[kvpb.NodeID]shunned{}}
+	d := &Deadlocks{node: node, waits: waits, caller: c, backoffs: map[kvpb.NodeID]nodeBackoff{}}
 	d.ctx, d.cancel = context.WithCancel(context.Background())
 	waits.OnSuspect(d.Suspect)
 	return d
@@ -241,7 +241,7 @@ func (d *Deadlocks) answer(req *kvpb.WaitsRequest) *kvpb.WaitsResponse {
 		}
 	}
 	if req.Exact {
-		resp.Over = d.ended(req.Txns)
+		resp.Ended = d.ended(req.Txns)
 	}
 	d.remote.mu.Lock()
 	defer d.remote.mu.Unlock()
@@ -259,7 +259,7 @@ func (d *Deadlocks) SetOver(over func(kvpb.TxnID) bool) { d.over.Store(&over) }
 // Over asks the gateway of a transaction whether it has ended. It returns false without an answer.
 func (d *Deadlocks) Over(id kvpb.TxnID) bool {
 	a := d.ask(id.Gateway(), &kvpb.WaitsRequest{Txns: []kvpb.TxnID{id}, Exact: true})
-	return a != nil && slices.Contains(a.Over, id)
+	return a != nil && slices.Contains(a.Ended, id)
 }
 
 // ended returns those of ids that are transactions of this gateway and have ended.
@@ -302,7 +302,7 @@ func (d *Deadlocks) ask(n kvpb.NodeID, req *kvpb.WaitsRequest) *kvpb.WaitsRespon
 		return d.answer(req)
 	}
 	d.mu.Lock()
-	was := d.shunned[n]
+	was := d.backoffs[n]
 	d.mu.Unlock()
 	if time.Now().Before(was.until) {
 		return nil
@@ -320,11 +320,11 @@ func (d *Deadlocks) ask(n kvpb.NodeID, req *kvpb.WaitsRequest) *kvpb.WaitsRespon
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if err != nil {
-		last := min(max(2*was.last, shunFirst), shunMost)
-		d.shunned[n] = shunned{until: time.Now().Add(last), last: last}
+		last := min(max(2*was.last, minNodeBackoff), maxNodeBackoff)
+		d.backoffs[n] = nodeBackoff{until: time.Now().Add(last), last: last}
 		return nil
 	}
-	delete(d.shunned, n)
+	delete(d.backoffs, n)
 	return resp
 }
 

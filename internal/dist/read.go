@@ -35,7 +35,7 @@ func (d *Router) Lock(ctx context.Context, req *kvpb.LockRequest, resp *kvpb.Loc
 		t, err := d.find(ctx, req.Key, &r)
 		if err == nil {
 			if err = t.Lock(ctx, req, resp); err == nil {
-				resp.Unsure = !r.sent.IsZero()
+				resp.Resent = !r.sent.IsZero()
 				return nil
 			}
 		}
@@ -66,7 +66,7 @@ func (d *Router) LockMany(ctx context.Context, req *kvpb.LockManyRequest, resp *
 			}
 			at, _ := slices.BinarySearchFunc(req.Keys, one.Keys[0], bytes.Compare)
 			for j := range answer.Locks {
-				answer.Locks[j].Unsure = failed && !answer.Locks[j].Skipped
+				answer.Locks[j].Resent = failed && !answer.Locks[j].Skipped
 			}
 			copy(resp.Locks[at:], answer.Locks)
 			return nil

@@ -366,12 +366,12 @@ func TestLockWithoutAnswer(t *testing.T) {
 			w.lost[2] = lost
 			var resp kvpb.LockResponse
 			key := []byte{"bc"[i]}
-			if err := d.Lock(context.Background(), &kvpb.LockRequest{Txn: txn, Key: key, Strength: lock.Update}, &resp); err != nil || lost > 0 && !resp.Unsure || !resp.Acquired && !resp.Unsure {
+			if err := d.Lock(context.Background(), &kvpb.LockRequest{Txn: txn, Key: key, Strength: lock.Update}, &resp); err != nil || lost > 0 && !resp.Resent || !resp.Acquired && !resp.Resent {
 				t.Errorf("%d answers lost: %+v, %v", lost, resp, err)
 			}
 		}
 		var resp kvpb.LockResponse
-		if err := d.Lock(context.Background(), &kvpb.LockRequest{Txn: txn, Key: []byte("b"), Strength: lock.Update}, &resp); err != nil || resp.Acquired || resp.Unsure {
+		if err := d.Lock(context.Background(), &kvpb.LockRequest{Txn: txn, Key: []byte("b"), Strength: lock.Update}, &resp); err != nil || resp.Acquired || resp.Resent {
 			t.Errorf("a lock that is held already: %+v, %v", resp, err)
 		}
 	})

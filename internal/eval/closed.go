@@ -8,7 +8,8 @@ import (
 	"github.com/lichendb/lichen/internal/storage/mvcc"
 )
 
-// GetIn is Get in the state of the engine that the reader's scans see.
+// GetIn is Get in the one state of the engine that a reader sees: for follower reads, which nothing
+// else keeps apart from what is applied meanwhile.
 func GetIn(r *mvcc.Reader, req *kvpb.GetRequest, resp *kvpb.GetResponse) error {
 	s, err := r.Scanner(keys.Span{Start: req.Key}, req.Txn.ReadTS, false)
 	if err != nil {
@@ -21,7 +22,7 @@ func GetIn(r *mvcc.Reader, req *kvpb.GetRequest, resp *kvpb.GetResponse) error {
 	return s.Err()
 }
 
-// ScanIn is Scan in the state of the engine that the reader's scans see.
+// ScanIn is Scan in the one state of the engine that a reader sees.
 func ScanIn(ctx context.Context, r *mvcc.Reader, req *kvpb.ScanRequest, resp *kvpb.ScanResponse) error {
 	if len(req.Spans) > 0 {
 		return scanSpans(ctx, r, req, resp, true)

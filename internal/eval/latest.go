@@ -6,13 +6,16 @@ import (
 	"github.com/lichendb/lichen/internal/storage/mvcc"
 )
 
-// manyKeys is how many keys are read by one iterator rather than by a search for each.
+// manyKeys is the number of keys from which on one iterator reads them, rather than a search for each.
 const manyKeys = 9
 
 // Committed finds the newest committed versions of locked keys that may have intents.
 type Committed struct {
-	Hidden mvcc.Hidden                     // versions to pass over
-	Moved  map[hlc.Timestamp]hlc.Timestamp // where those of committed transactions count as being
+	// Hidden is true of intents of transactions that have not committed.
+	Hidden mvcc.Hidden
+	// Moved has the commit timestamps of committed transactions, by the timestamps of their intents
+	// that are not resolved yet. A version counts as one of its commit timestamp.
+	Moved map[hlc.Timestamp]hlc.Timestamp
 }
 
 // Read reads a key.
@@ -27,7 +30,8 @@ func (c *Committed) Read(rd *mvcc.Reader, key []byte, resp *kvpb.LockResponse) e
 	return err
 }
 
-// Reader returns a function that reads the i-th key of a request. It is called in ascending order.
+// Reader returns a function that reads the i-th key of a request. The caller calls it in ascending
+// order of i.
 func (c *Committed) Reader(rd *mvcc.Reader, req *kvpb.LockManyRequest, got []kvpb.LockResponse) (read func(i int) error, err error) {
 	if len(req.Keys) < manyKeys {
 		return func(i int) error { return c.Read(rd, req.Keys[i], &got[i]) }, nil
@@ -49,7 +53,8 @@ func (c *Committed) Reader(rd *mvcc.Reader, req *kvpb.LockManyRequest, got []kvp
 	}, nil
 }
 
-// latestOf is Latest whatever the time of the version. It leaves out the value of a version up to seen.
+// latestOf reads the newest version of a key, whatever its timestamp. It leaves out the value if the
+// version's timestamp is not above seen: the transaction has read it.
 func latestOf(n *mvcc.Newest, key []byte, seen hlc.Timestamp, resp *kvpb.LockResponse) error {
 	var err error
 	if resp.TS, resp.Found, err = n.Find(key); err != nil || !resp.Found {

@@ -25,7 +25,7 @@ func Get(eng *storage.Engine, req *kvpb.GetRequest, resp *kvpb.GetResponse) erro
 	return err
 }
 
-// Latest reads the newest version of a key that is locked, up to ts.
+// Latest reads the newest version of a locked key that is not above ts.
 func Latest(r *mvcc.Reader, key []byte, ts hlc.Timestamp, resp *kvpb.LockResponse) error {
 	v, found, err := r.Get(key, ts, resp.Value[:0])
 	resp.Found, resp.TS = found, v.TS
@@ -72,8 +72,8 @@ func scan(ctx context.Context, r *mvcc.Reader, req *kvpb.ScanRequest, resp *kvpb
 	return s.Err()
 }
 
-// Refresh checks that no version in the spans is newer than from up to to; hidden
-// is nil where no version is.
+// Refresh returns a *kvpb.RetryError if the spans have a version above from and not above to. hidden
+// is nil if no version is hidden.
 func Refresh(
 	ctx context.Context, eng *storage.Engine, spans []kvpb.Span, from, to hlc.Timestamp, hidden mvcc.Hidden,
 ) error {
@@ -102,7 +102,7 @@ func Refresh(
 	return nil
 }
 
-// GetVisible is Get where versions may be hidden.
+// GetVisible is Get but for the versions that are hidden.
 func GetVisible(eng *storage.Engine, req *kvpb.GetRequest, hidden mvcc.Hidden, resp *kvpb.GetResponse) error {
 	v, found, err := mvcc.GetVisible(eng, req.Key, req.Txn.ReadTS, hidden, resp.Value[:0])
 	resp.Found, resp.TS = found, v.TS
@@ -112,7 +112,7 @@ func GetVisible(eng *storage.Engine, req *kvpb.GetRequest, hidden mvcc.Hidden, r
 	return err
 }
 
-// ScanVisible is Scan where versions may be hidden.
+// ScanVisible is Scan but for the versions that are hidden.
 func ScanVisible(
 	ctx context.Context, eng *storage.Engine, req *kvpb.ScanRequest, hidden mvcc.Hidden, resp *kvpb.ScanResponse,
 ) error {
@@ -156,7 +156,8 @@ func scanChanges(
 	})
 }
 
-// appendRow adds a row to a page. A *quota.ExceededError says that there is no memory for a large one.
+// appendRow adds a row to a page. It returns a *quota.ExceededError if there is no memory for a large
+// value.
 func appendRow(mem *quota.Values, resp *kvpb.ScanResponse, key, value []byte) (err error) {
 	if len(value) >= quota.LargeValue {
 		resp.Arena, err = mem.Room(resp.Arena, len(key)+len(value))

@@ -13,11 +13,11 @@ import (
 // spansPerCancelCheck is how many spans a scan reads between looks at its context.
 const spansPerCancelCheck = 256
 
-// scanSpans evaluates a scan of several spans with one iterator for the spans and
-// one for the single keys among them: they are sorted, so that each seek goes on
-// from where the one before has ended. With alike the single keys are read by the same
-// iterator as the spans, which sees one state of the engine.
-func scanSpans(ctx context.Context, r *mvcc.Reader, req *kvpb.ScanRequest, resp *kvpb.ScanResponse, alike bool) error {
+// scanSpans evaluates a scan of several spans. One iterator reads the spans, another one the single
+// keys among them. The spans are sorted, so that each seek goes on from where the one before has
+// ended. If oneState is set, the same iterator reads both, so that all rows come from one state of
+// the engine.
+func scanSpans(ctx context.Context, r *mvcc.Reader, req *kvpb.ScanRequest, resp *kvpb.ScanResponse, oneState bool) error {
 	page := page{req: req, resp: resp}
 	var scanner mvcc.Scanner
 	for i, s := range req.Spans {
@@ -32,7 +32,7 @@ func scanSpans(ctx context.Context, r *mvcc.Reader, req *kvpb.ScanRequest, resp 
 			resp.Resume = append([]byte(nil), s.Key...)
 			return nil
 		}
-		if len(s.EndKey) == 0 && !alike {
+		if len(s.EndKey) == 0 && !oneState {
 			if err := page.point(r, s.Key); err != nil {
 				return err
 			}
@@ -68,7 +68,7 @@ type page struct {
 	full bool
 }
 
-// added counts a row.
+// added counts a row, and notes whether the page is full.
 func (p *page) added() {
 	p.rows++
 	p.full = p.req.MaxKeys > 0 && p.rows >= p.req.MaxKeys ||
@@ -77,7 +77,7 @@ func (p *page) added() {
 
 // point adds the row of one key, if it exists.
 func (p *page) point(r *mvcc.Reader, key []byte) error {
-	// Read to where Append will put it, if there is room.
+	// Read the value to the place where Append will put it, if the arena has room.
 	room := append(p.resp.Arena, key...)
 	v, found, err := r.Get(key, p.req.Txn.ReadTS, room)
 	if err != nil || !found {
@@ -90,7 +90,7 @@ func (p *page) point(r *mvcc.Reader, key []byte) error {
 	return nil
 }
 
-// scanSpansVisible is scanSpans where versions may be hidden.
+// scanSpansVisible is scanSpans but for the versions that are hidden.
 func scanSpansVisible(
 	ctx context.Context, eng *storage.Engine, req *kvpb.ScanRequest, hidden mvcc.Hidden, resp *kvpb.ScanResponse,
 ) error {

@@ -16,26 +16,26 @@ type Committer interface {
 	Stage(ctx context.Context, req *StageRequest, resp *StageResponse) error
 	// EndTxn changes the transaction's record, which is in the range of the anchor.
 	EndTxn(ctx context.Context, req *EndTxnRequest, resp *EndTxnResponse) error
-	// Resolve tells a range what became of the transaction and returns when
-	// nothing provisional of it is left there.
+	// Resolve resolves the transaction's intents in a range, whose outcome the request
+	// carries. It returns when none is left there.
 	Resolve(ctx context.Context, req *ResolveRequest) error
-	// Push asks the range of the anchor what becomes of a transaction whose
-	// gateway does not finish it.
+	// Push asks the range of the anchor for the outcome of a transaction that blocks
+	// somebody, and decides it if the gateway does not.
 	Push(ctx context.Context, req *PushRequest, resp *PushResponse) error
-	// QueryStaged asks whether keys are staged, and makes sure that those that are
-	// not never will be.
+	// QueryStaged asks whether keys are staged. It prevents that the missing ones are
+	// staged later.
 	QueryStaged(ctx context.Context, req *QueryStagedRequest, resp *QueryStagedResponse) error
 }
 
-// TxnStatus is what a transaction's record says.
+// TxnStatus is the state of a transaction's record.
 type TxnStatus uint8
 
 // The states of a transaction record.
 const (
-	// TxnPending: the gateway works on the transaction.
+	// TxnPending: the transaction runs.
 	TxnPending TxnStatus = iota
-	// TxnStaging: it is committed if all its keys are staged, or when the gateway
-	// says so.
+	// TxnStaging: the transaction has committed if all its keys are staged (implicitly
+	// committed). A record without a list of keys waits for EndCommit.
 	TxnStaging
 	TxnCommitted
 	TxnAborted
@@ -59,39 +59,42 @@ func (s TxnStatus) String() string {
 type StageRequest struct {
 	Txn *TxnMeta
 	TS  hlc.Timestamp
-	// Epoch numbers the attempts to commit the transaction, from 1: a later one
-	// replaces what an earlier one staged.
+	// Epoch numbers the attempts to commit the transaction, from 1. A later attempt
+	// replaces the staged intents of an earlier one.
 	Epoch      uint32
 	Anchor     []byte
 	Writes     []Write
 	Locks      [][]byte
 	LockEpochs []uint64 // parallel to Locks
-	// Spilled says that what the transaction has spilled here commits too.
+	// Spilled: the transaction's spilled intents in this range commit too.
 	Spilled bool
-	// Record says that this range holds the anchor and writes the record. With
-	// Keys, all keys staged anywhere, the transaction is committed once they all
-	// are there; without them only when EndTxn says so. Span bounds the keys then.
+	// Record: this range holds the anchor, and writes the record. Keys are all keys
+	// that the attempt stages in any range; the transaction is implicitly committed
+	// once all are staged. If there are too many, Keys is empty, Span holds them all,
+	// and the transaction commits by EndTxn only.
 	Record bool
 	Keys   [][]byte
 	Span   Span
 	// Deadline is that of the CommitRequest: no attempt goes beyond it.
 	Deadline hlc.Timestamp
-	// Recorded says that the record says already that this attempt has begun: nobody
-	// commits an earlier one any more.
+	// Recorded: the record is of this attempt already, so that no recovery commits an
+	// earlier one.
 	Recorded bool
 }
 
-// StageResponse answers a StageRequest. If Lowest is set the range can't commit at
-// the timestamp and wrote nothing; it could at Lowest. CommitTS is set if the
-// transaction turned out to be committed already. Queried says that somebody who recovers
-// the commit may have counted what an earlier attempt staged here: nothing was written, and
-// nothing will be but of a request that is Recorded.
+// StageResponse answers a StageRequest.
 type StageResponse struct {
-	Lowest, CommitTS hlc.Timestamp
-	Queried          bool
+	// Lowest, if set, is the lowest timestamp at which the range could commit. It can't at
+	// that of the request, and wrote nothing.
+	Lowest hlc.Timestamp
+	// CommitTS is set if the transaction has committed before.
+	CommitTS hlc.Timestamp
+	// Queried: a recovery may have counted the intents of an earlier attempt here. The range
+	// wrote nothing, and refuses every later attempt that is not Recorded.
+	Queried bool
 }
 
-// StagePart is one of several requests to ranges of one node that belong to one commit.
+// StagePart is one request of a commit whose parts are on one node.
 type StagePart struct {
 	Sender BatchStager // for the request's range
 	Req    *StageRequest
@@ -102,12 +105,12 @@ type StagePart struct {
 // BatchStager is a Sender whose replica is on this node.
 type BatchStager interface {
 	Sender
-	// StageBatch is Stage for the parts of a commit in several ranges, in the order of their keys and in a
-	// different range each, of which the first is this one.
+	// StageBatch is Stage for the parts of a commit in several ranges of this node. Each is in another
+	// range, in the order of the keys; the first one is in this range.
 	StageBatch(ctx context.Context, parts []StagePart)
 }
 
-// EndAction is what EndTxn does.
+// EndAction is a change of a record by EndTxn.
 type EndAction uint8
 
 // The changes of a record.
@@ -116,7 +119,7 @@ const (
 	EndCommit EndAction = iota
 	// EndAbort makes it ABORTED, unless it is COMMITTED.
 	EndAbort
-	// EndForget deletes it: nothing provisional of the transaction is left.
+	// EndForget deletes it: all intents of the transaction are resolved.
 	EndForget
 )
 
@@ -127,25 +130,26 @@ type EndTxnRequest struct {
 	Action EndAction
 	TS     hlc.Timestamp
 	Epoch  uint32
-	// Since is the lowest timestamp at which the transaction may have been committed,
-	// zero if a record of it was surely never made.
+	// Since is the lowest timestamp at which the transaction may have committed, zero if
+	// it certainly never had a record.
 	Since hlc.Timestamp
-	// Deferrable says that the change may be deferred on its way through the log, as long as
-	// nobody waits for it.
+	// Deferrable: the command may be a deferred proposal.
 	Deferrable bool
 }
 
-// EndTxnResponse says what the record is now. If Lowest is set, EndCommit came too
-// late for its timestamp and the transaction must be staged again. Forgotten says that
-// the transaction may have ended long ago, either way: nothing provisional of it is left,
-// and the rest of the answer means nothing.
+// EndTxnResponse carries the present state of the record.
 type EndTxnResponse struct {
-	Status           TxnStatus
-	CommitTS, Lowest hlc.Timestamp
-	Forgotten        bool
+	Status   TxnStatus
+	CommitTS hlc.Timestamp
+	// Lowest is set if EndCommit came too late for its timestamp: the transaction must be
+	// staged again, at Lowest or above.
+	Lowest hlc.Timestamp
+	// Forgotten: the transaction may have ended long ago, by a commit or an abort. It has no
+	// intents any more, and the other fields mean nothing.
+	Forgotten bool
 }
 
-// ResolveRequest says that a transaction committed at TS, or aborted. Keys are its
+// ResolveRequest carries the outcome of a transaction: it committed at TS, or aborted. Keys are its
 // staged keys in the range, or Span holds them all; Locks are row locks.
 type ResolveRequest struct {
 	Txn    TxnID
@@ -158,9 +162,9 @@ type ResolveRequest struct {
 	Deferrable bool
 }
 
-// PushRequest asks what becomes of a transaction whose lock somebody met. TS is the
-// timestamp of a read that waits, zero for other waiters; Waited is for how long
-// somebody has waited.
+// PushRequest asks for the outcome of a transaction whose intent blocks somebody. TS is the
+// timestamp of a blocked read, zero if it is no read. Waited is the longest time that somebody
+// has waited.
 type PushRequest struct {
 	Txn    TxnID
 	Anchor []byte
@@ -168,8 +172,8 @@ type PushRequest struct {
 	Waited time.Duration
 }
 
-// PushResponse answers a PushRequest. Above says that a pending transaction will
-// not commit at or below the request's TS.
+// PushResponse answers a PushRequest. Above: the transaction is pending, and will not commit at
+// or below the request's TS.
 type PushResponse struct {
 	Status   TxnStatus
 	CommitTS hlc.Timestamp
@@ -182,7 +186,7 @@ type QueryStagedRequest struct {
 	Keys  [][]byte
 	TS    hlc.Timestamp
 	Epoch uint32
-	// Peek: keys that are missing may still come.
+	// Peek only looks: it does not prevent that missing keys are staged later.
 	Peek bool
 }
 

@@ -1,7 +1,7 @@
-// Package kvpb holds the words the key-value layers share: transactions, spans,
+// Package kvpb holds the types that the key-value layers share: transactions, spans,
 // requests and responses between kv, dist and replica, and their errors.
 //
-// Above it stand all key-value layers; it is a leaf over hlc. Requests and
+// All key-value layers stand above it; it stands on hlc, keys and lock. Requests and
 // responses are plain structs that their caller owns and reuses, so that a
 // local request costs no allocation.
 //
@@ -13,9 +13,9 @@
 //
 //	KV1. A response's buffers belong to the caller of the request; a callee
 //	     appends to them and keeps no reference.
-//	KV2. An error says what the caller must do: every error type here is a
-//	     user error, a retry, ambiguous or broken (Classify).
-//	KV3. A replica may rely on what a request's type promises: a request of another
-//	     node is validated before it is executed. (Validate, dist.Serve;
-//	     TestDamagedRequests in kv)
+//	KV2. The class of an error determines what the caller does: every error type
+//	     is a user error, a retry, ambiguous or broken (Classify).
+//	KV3. A replica may rely on the rules of a request's type: a request of another
+//	     node is validated before it is executed. (GetRequest.Validate and its
+//	     namesakes, dist.Serve; TestDamagedRequests in kv)
 package kvpb

@@ -7,7 +7,7 @@ import (
 	"github.com/lichendb/lichen/internal/hlc"
 )
 
-// Class says what the caller of a failed request must do.
+// Class of an error: it determines what the caller of the failed request does.
 type Class uint8
 
 // The classes of errors.
@@ -27,8 +27,8 @@ func Classify(err error) Class {
 	return ClassBroken
 }
 
-// RetryError says that a transaction can't go on at its timestamp: something it
-// read has changed.
+// RetryError says that a transaction can't go on at its timestamp: one of its reads
+// has changed.
 type RetryError struct {
 	Reason string
 	Key    []byte // where the conflict is, if known
@@ -40,7 +40,7 @@ func (e *RetryError) Error() string { return "restart transaction: " + e.Reason 
 // Class implements the classification of errors.
 func (e *RetryError) Class() Class { return ClassRetry }
 
-// DeadlockError says that the transaction was chosen to break a deadlock.
+// DeadlockError says that the transaction is the victim of a deadlock.
 type DeadlockError struct{ Cycle []TxnID }
 
 // Error implements error.
@@ -86,7 +86,7 @@ func (e *SnapshotTooOldError) Error() string {
 // Class implements the classification of errors.
 func (e *SnapshotTooOldError) Class() Class { return ClassUser }
 
-// AmbiguousCommitError says that it is not known whether a commit happened.
+// AmbiguousCommitError says that the outcome of a commit is unknown.
 type AmbiguousCommitError struct{ Cause error }
 
 // Error implements error.
@@ -112,7 +112,7 @@ func (e *DiskFullError) Unwrap() error { return e.Cause }
 // Class implements the classification of errors.
 func (e *DiskFullError) Class() Class { return ClassUser }
 
-// TxnTooLargeError says that a transaction outgrew what one commit can carry.
+// TxnTooLargeError says that a transaction has more writes than one commit can carry.
 type TxnTooLargeError struct{ Bytes, Limit int64 }
 
 // Error implements error.
@@ -127,8 +127,8 @@ func (e *TxnTooLargeError) Class() Class { return ClassUser }
 // stopping.
 type UnavailableError struct {
 	Reason string
-	// Detail and Hint are for people: what is missing, and what to do. They don't go over
-	// the wire.
+	// Detail and Hint are for people: the missing replicas, and what to do. They don't
+	// travel between nodes.
 	Detail, Hint string
 }
 
@@ -160,9 +160,9 @@ func (e *NotLeaderError) Error() string {
 // Class implements the classification of errors.
 func (e *NotLeaderError) Class() Class { return ClassUser }
 
-// RangeMismatchError says that a range does not hold, or no longer holds, all keys
-// of a request, which had no effect. Known are the ranges that the replica knows to hold them;
-// it is empty when the store has no replica of the range at all.
+// RangeMismatchError says that a range does not hold all keys of a request. The request had no
+// effect. Known are the ranges that hold them, as far as the replica knows. It is empty if the
+// store has no replica of the range at all.
 type RangeMismatchError struct {
 	Range RangeID
 	Known []RangeDescriptor
@@ -176,22 +176,22 @@ func (e *RangeMismatchError) Error() string {
 // Class implements the classification of errors.
 func (e *RangeMismatchError) Class() Class { return ClassUser }
 
-// SeveralRangesError says that the writes of a CommitRequest with Ingest lie in several ranges: those from
-// Next on are not in the range of the first. Nothing was written.
+// SeveralRangesError says that the writes of a CommitRequest with Ingest lie in several ranges. Next is
+// the first key behind the range of the first write. Nothing was written.
 type SeveralRangesError struct{ Next []byte }
 
 // Error implements error.
 func (e *SeveralRangesError) Error() string { return "the keys to ingest lie in several ranges" }
 
-// UncertaintyError says that a read met a version that may have been committed
-// before the transaction began, as other clocks saw it: the transaction must
-// read at TS or above.
+// UncertaintyError says that a read met a version within its uncertainty interval: it may have been
+// committed, by another node's clock, before the transaction began. The transaction must read at TS or
+// above.
 type UncertaintyError struct {
 	Key []byte
 	TS  hlc.Timestamp
-	// Node is the leader's: up to TS its clock counts as observed.
+	// Node is the leader's node. Its clock counts as observed at TS.
 	Node NodeID
-	// Least is the time of the version that was met, if it is known: to read there may do.
+	// Least is the timestamp of the version, if it is known: a read at Least may be enough.
 	Least hlc.Timestamp
 }
 

@@ -6,14 +6,14 @@ import (
 	"github.com/lichendb/lichen/internal/hlc"
 )
 
-// FeedRequest asks a replica for what changes in a span, which lies in its range. The first
-// request has ID zero and begins a feed of everything that is committed above From; each
-// further one asks for more of it. A feed that nobody asks for a while ends.
+// FeedRequest asks a replica for the changes of a span of its range. The first request has ID zero,
+// and begins a feed of all versions that are committed above From. Each further one asks for more
+// of it. A feed ends when it has not been asked for a while.
 type FeedRequest struct {
 	ID   uint64
 	Span Span
 	From hlc.Timestamp
-	// NoWait asks for what there is, rather than to wait until there is something.
+	// NoWait: the answer comes at once, even without events.
 	NoWait bool
 }
 
@@ -24,15 +24,15 @@ type FeedEvent struct {
 	TS         hlc.Timestamp
 }
 
-// FeedResponse brings events, perhaps none. Resolved, if set, says that all committed
-// versions up to it have been delivered.
+// FeedResponse carries events, perhaps none. If Resolved is set, all committed versions up to
+// it have been delivered.
 type FeedResponse struct {
 	ID       uint64
 	Events   []FeedEvent
 	Resolved hlc.Timestamp
 }
 
-// Feeder is a replica that tells of changes, whether or not it leads its range.
+// Feeder is a replica that serves feeds, whether or not it leads its range.
 type Feeder interface {
 	Feed(ctx context.Context, req *FeedRequest, resp *FeedResponse) error
 }

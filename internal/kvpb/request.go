@@ -8,22 +8,21 @@ import (
 	"github.com/lichendb/lichen/internal/lock"
 )
 
-// Sender executes requests: a replica those of its range, dist any. A request's
-// keys must lie in the range it is sent to; dist splits what does not.
-// Implementations are safe for concurrent use.
+// Sender executes requests. A replica executes those whose keys lie in its range. dist executes
+// any: it splits a request over ranges. Implementations are safe for concurrent use.
 type Sender interface {
 	// Get reads one key at the transaction's read timestamp.
 	Get(ctx context.Context, req *GetRequest, resp *GetResponse) error
 	// Scan reads a span at the transaction's read timestamp, up to the limits.
 	Scan(ctx context.Context, req *ScanRequest, resp *ScanResponse) error
-	// Lock takes a row lock, waiting for it if asked to, and reads the newest
-	// committed version of the key.
+	// Lock takes a row lock, for which it may wait, and reads the newest committed
+	// version of the key.
 	Lock(ctx context.Context, req *LockRequest, resp *LockResponse) error
-	// LockMany takes the row locks of many keys, as far as nobody stands in their way, and
-	// reads the newest committed version of each.
+	// LockMany takes those of many row locks that it gets without waiting, and reads the
+	// newest committed versions of their keys.
 	LockMany(ctx context.Context, req *LockManyRequest, resp *LockManyResponse) error
-	// Refresh checks that nothing in the spans changed in (From, To] and makes
-	// sure that nothing will.
+	// Refresh checks that no version in the spans has a timestamp in (From, To], and
+	// prevents that one is written later.
 	Refresh(ctx context.Context, req *RefreshRequest) error
 	// Commit makes the writes durable and visible at one timestamp in one
 	// consensus round and releases the transaction's locks in this range.
@@ -38,21 +37,22 @@ type Sender interface {
 type GetRequest struct {
 	Txn *TxnMeta
 	Key []byte
-	// MayMove says that the transaction has read nothing at ReadTS: the range may
-	// answer at a later timestamp, which the response names.
+	// MayMove: the transaction has not read at ReadTS yet, so that the range may
+	// answer at a later timestamp, the response's ReadTS.
 	MayMove bool
-	// Observed are the nodes' clocks as the transaction has found them.
+	// Observed are the transaction's observations of nodes' clocks.
 	Observed []Observation
 }
 
-// GetResponse carries a value; Value is appended to from [:0].
+// GetResponse carries a value. The range reuses the memory of Value.
 type GetResponse struct {
 	Value []byte
 	TS    hlc.Timestamp // of the version, zero if none
 	Found bool
 	// ReadTS is the timestamp of the read if it moved, else zero.
 	ReadTS hlc.Timestamp
-	// Observed is the leader's clock when the read came, zero if the request named it.
+	// Observed is the leader's clock at the arrival of the request, zero if the request
+	// has an observation of that node.
 	Observed Observation
 }
 
@@ -68,9 +68,9 @@ type ScanRequest struct {
 	// lie in them. They are sorted and disjoint, some of them lie in [Start, End),
 	// and Reverse is not set.
 	Spans []Span
-	// ChangedSince, if set, asks for the keys, without values, of which a version that the transaction sees is
-	// later, deleted ones included. Keys that have not changed may be among them. Neither Reverse nor
-	// Spans is set.
+	// ChangedSince, if set, asks for the keys without values that have changed after it, deleted ones
+	// included, as the transaction sees them. Keys that have not changed may be among them. Neither
+	// Reverse nor Spans is set.
 	ChangedSince hlc.Timestamp
 	// Observed as in GetRequest.
 	Observed []Observation
@@ -79,11 +79,11 @@ type ScanRequest struct {
 // ScanResponse holds keys and values in one arena.
 type ScanResponse struct {
 	Arena []byte
-	// Offsets holds, per row, where its key starts, its value starts and its
-	// value ends in Arena.
+	// Offsets has three places in Arena for each row: the start of its key, the start of
+	// its value and the end of its value.
 	Offsets []uint32
-	// Resume is the key to continue at, nil when the span is done: the next
-	// Start (or End, exclusive, for a reverse scan).
+	// Resume is the next request's Start (End, for a reverse scan), nil when the span
+	// is done.
 	Resume []byte
 	// ReadTS is the timestamp of the read if it moved, else zero.
 	ReadTS hlc.Timestamp
@@ -132,9 +132,9 @@ type LockRequest struct {
 	Key      []byte
 	Strength lock.Strength
 	Wait     lock.WaitPolicy
-	// HoldsLocks says that the transaction has locks already, perhaps this one.
+	// HoldsLocks: the transaction has locks already, perhaps this one.
 	HoldsLocks bool
-	// Timeout is lock_timeout: how long to wait; 0 means without limit.
+	// Timeout bounds the wait (lock_timeout); 0: no limit.
 	Timeout time.Duration
 }
 
@@ -144,12 +144,12 @@ type LockResponse struct {
 	TS      hlc.Timestamp // of the version (tombstones too), zero if there is none
 	Found   bool
 	Skipped bool // lock.WaitSkip and another transaction holds the lock
-	// Acquired says that the transaction did not hold a lock on the key before.
+	// Acquired: the transaction did not hold a lock on the key before.
 	Acquired bool
-	// Unsure says that the request was sent more than once: an earlier attempt may have
-	// acquired the lock. Ranges don't set it.
-	Unsure bool
-	// Epoch is the leadership under which the lock was granted; Commit checks it.
+	// Resent: the request was sent more than once, so that an earlier attempt may have
+	// acquired the lock. dist sets it, ranges don't.
+	Resent bool
+	// Epoch identifies the leadership that granted the lock. Commit checks it.
 	Epoch uint64
 }
 
@@ -159,13 +159,13 @@ type LockManyRequest struct {
 	Keys       [][]byte // sorted, distinct
 	Strength   lock.Strength
 	HoldsLocks bool // as LockRequest's
-	// Seen says that the transaction has read the keys at its read timestamp: the answers have no values
-	// of versions up to there.
+	// Seen: the transaction has read the keys at its read timestamp. The answers have no values of
+	// versions up to there.
 	Seen bool
 }
 
-// LockManyResponse has an answer for each key. Skipped says that the transaction would have
-// to wait for that lock.
+// LockManyResponse has an answer for each key. Its Skipped is set if the transaction would have to
+// wait for that lock.
 type LockManyResponse struct{ Locks []LockResponse }
 
 // RefreshRequest asks to move reads from one timestamp to a later one.
@@ -173,9 +173,9 @@ type RefreshRequest struct {
 	Txn      *TxnMeta
 	Spans    []Span
 	From, To hlc.Timestamp
-	// Hold, if positive, moves nothing: it asks that for so long nobody else begins to write in
-	// the spans, as far as that can be had. If negative, the transaction no longer wants that of any
-	// span of the ranges.
+	// Hold, if positive, makes this no refresh, but a reservation: other transactions are asked
+	// to begin no writes in the spans for so long. If negative, the transaction gives up all its
+	// reservations in the ranges.
 	Hold time.Duration
 }
 
@@ -188,45 +188,44 @@ type Write struct {
 type CommitRequest struct {
 	Txn    *TxnMeta
 	Writes []Write
-	// Reads are all spans that a SERIALIZABLE transaction has read, for the case
-	// that its commit timestamp must move; AllReadsHere says that none lie in
-	// other ranges.
+	// Reads are all spans that a SERIALIZABLE transaction has read, for a refresh if
+	// its commit timestamp must move. AllReadsHere: none lie in other ranges.
 	Reads        []Span
 	AllReadsHere bool
 	Locks        [][]byte // locked keys, released with the commit
-	// LockEpoch is the LockResponse.Epoch of all locks; where they differ it is 0
-	// and LockEpochs has each one's, parallel to Locks.
+	// LockEpoch is the LockResponse.Epoch of all locks. If they differ it is 0, and
+	// LockEpochs has that of each lock, parallel to Locks.
 	LockEpoch  uint64
 	LockEpochs []uint64
-	// Spilled says that the transaction has spilled writes, which commit too.
+	// Spilled: the transaction has spilled writes, which commit too.
 	Spilled bool
 	Anchor  []byte // the first key that was spilled
 	// SpillSpan holds all keys that were spilled.
 	SpillSpan Span
 	// AtSnapshot is that of the SpillRequest.
 	AtSnapshot bool
-	// At, if set, is the only timestamp at which the range may commit: if it can't,
-	// it does nothing and the response has Lowest.
+	// At, if set, is the only timestamp at which the range may commit. If it can't, it
+	// does nothing, and the response has Lowest.
 	At hlc.Timestamp
-	// Resent says that the request was sent before and got no answer: it may have
-	// been carried out, or be in flight.
+	// Resent: the request was sent before and got no answer, so that it may have been
+	// applied, or be in flight.
 	Resent bool
 	// MinTS is a lower bound for the commit timestamp, exclusive: the newest
 	// version seen on a locked key.
 	MinTS hlc.Timestamp
-	// Deadline, if set, is the highest timestamp at which the transaction may
-	// commit: what it knows of its tables is known to hold up to then.
+	// Deadline, if set, is the highest timestamp at which the transaction may commit:
+	// the gateway's descriptors of its tables are valid up to then.
 	Deadline hlc.Timestamp
-	// Renew, if set, returns the present Deadline: what is known of the tables may have
-	// been confirmed since the request was made. It stays at the gateway.
+	// Renew, if set, returns the present Deadline, since the validity of the descriptors
+	// may have been extended since the request was made. It stays at the gateway.
 	Renew func() hlc.Timestamp
-	// Ingest says that nobody writes the keys beside the transaction, or reads them, before another transaction
-	// makes them known by its commit: the writes, all of which have values, go into the engines as
-	// a table. Keys of several ranges are a SeveralRangesError.
+	// Ingest: the engines ingest the writes, all of which have values, as a table. No other transaction
+	// reads or writes the keys before a later commit makes them known. If the keys lie in several
+	// ranges, the answer is a SeveralRangesError.
 	Ingest bool
 }
 
-// RenewDeadline brings the deadline up to date, before another attempt to commit.
+// RenewDeadline updates the deadline, before another attempt to commit.
 func (r *CommitRequest) RenewDeadline() {
 	if r.Renew != nil {
 		r.Deadline = r.Renew()
@@ -245,55 +244,56 @@ func CheckDeadline(ts, deadline hlc.Timestamp) error {
 // lowest timestamp at which the range could commit.
 type CommitResponse struct{ CommitTS, Lowest hlc.Timestamp }
 
-// ReleaseRequest gives up locks. Committed says that the transaction committed
-// without writing here: what it saw under the locks must stay as it is up to
-// its read timestamp.
+// ReleaseRequest gives up locks.
 type ReleaseRequest struct {
-	Txn       *TxnMeta
-	Locks     [][]byte
+	Txn   *TxnMeta
+	Locks [][]byte
+	// Committed: the transaction has committed without a write here. Others must not
+	// write, up to its read timestamp, the keys that it has read under the locks.
 	Committed bool
-	// Abandoned says that a commit of the transaction may be on its way still: the
-	// range waits for one that has begun, and refuses one that has not.
+	// Abandoned: a commit of the transaction may still be on its way. The range waits
+	// for one that has begun, and refuses one that has not.
 	Abandoned bool
 }
 
-// SpillRequest carries writes of a transaction that outgrew its buffer: they
-// become versions at a provisional timestamp, invisible to others until the
-// transaction commits. Position numbers the transaction's writes.
+// SpillRequest carries writes of a transaction that outgrew its buffer. They become
+// versions at a provisional timestamp, which are invisible to others until the
+// transaction commits. A position numbers the transaction's writes.
 type SpillRequest struct {
 	Txn *TxnMeta
 	// Writes are sorted by key, those of one key by position.
 	Writes    []Write
 	Positions []uint64 // of each write
-	// Keep is the lowest position that the transaction may return to, or read below:
-	// of each key, the newest write below it is kept, and all later ones but those that
-	// the same statement has replaced. Statement is where the present one began.
+	// Keep is the lowest position to which the transaction may roll back, or below which it
+	// may read. Of each key the range keeps the newest write below Keep, and of the later ones
+	// those that no later write of the same statement has replaced. Statement is the position
+	// at which the present statement began.
 	Keep, Statement uint64
 	// Locks are the row locks that the durable locks of the writes replace, LockEpochs the
-	// leaderships that granted them: they must be held still.
+	// leaderships that granted them. The spill fails if one is not held any more.
 	Locks      [][]byte
 	LockEpochs []uint64
-	// Anchor is the first key that the transaction spilled: its record is there.
+	// Anchor is the first key that the transaction spilled. Its record is there.
 	Anchor []byte
-	// AtSnapshot says that the writes are to lie where the transaction can commit though others have
-	// changed since what it read (TxnMeta.SnapshotSpill).
+	// AtSnapshot: the writes lie at the transaction's snapshot (TxnMeta.SnapshotSpill). There it can
+	// commit even if others have changed its reads since.
 	AtSnapshot bool
 }
 
-// SpilledRequest asks for what the transaction itself has spilled in a span: the
-// newest write of each key at a position below Below.
+// SpilledRequest asks for the transaction's own spilled writes in a span: the newest write of each
+// key at a position below Below.
 type SpilledRequest struct {
 	Txn   *TxnMeta
 	Span  Span
 	Below uint64
-	// MaxBytes bounds a page of the answer; 0: no limit. In reverse it is the last
-	// page of the span.
+	// MaxBytes bounds a page of the answer; 0: no limit. A page of a reverse request is the last
+	// one of the span.
 	MaxBytes int
 	Reverse  bool
 }
 
-// SpilledResponse is a page of the transaction's own writes, in key order also in reverse.
-// With Resume set there are more: from there on, or in reverse before it.
+// SpilledResponse is a page of the transaction's own writes, always in ascending order of the keys. If
+// Resume is set there are more writes: from it on, or before it if the request was Reverse.
 type SpilledResponse struct {
 	Writes []SpilledWrite
 	Resume []byte
@@ -306,8 +306,7 @@ type SpilledWrite struct {
 	Position   uint64
 }
 
-// UnspillRequest undoes the spilled writes from position From on; with Abort, the
-// whole transaction.
+// UnspillRequest rolls back the spilled writes from position From on, or all of them if Abort is set.
 type UnspillRequest struct {
 	Txn    *TxnMeta
 	Anchor []byte // the first key that was spilled
@@ -323,6 +322,6 @@ type Spiller interface {
 	Spill(ctx context.Context, req *SpillRequest) error
 	// Spilled reads a page of them back.
 	Spilled(ctx context.Context, req *SpilledRequest) (SpilledResponse, error)
-	// Unspill undoes them.
+	// Unspill rolls them back.
 	Unspill(ctx context.Context, req *UnspillRequest) error
 }

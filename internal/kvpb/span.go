@@ -36,7 +36,7 @@ func (s Span) Before(key []byte) bool {
 	return bytes.Compare(s.EndKey, key) <= 0
 }
 
-// Clip returns the part of s that lies in [start, end); ok says that there is one.
+// Clip returns the part of s that lies in [start, end), and false if there is none.
 func (s Span) Clip(start, end []byte) (part Span, ok bool) {
 	if s.Before(start) || bytes.Compare(s.Key, end) >= 0 {
 		return Span{}, false
@@ -53,20 +53,20 @@ func (s Span) Clip(start, end []byte) (part Span, ok bool) {
 	return s, true
 }
 
-// CountBefore returns how many of sorted, disjoint spans lie before key.
+// CountBefore returns the number of sorted, disjoint spans that lie before key.
 func CountBefore(spans []Span, key []byte) int {
 	return sort.Search(len(spans), func(i int) bool { return !spans[i].Before(key) })
 }
 
-// Narrow returns those of sorted, disjoint spans that have a part in [start, end).
+// Narrow returns the sorted, disjoint spans that overlap [start, end).
 func Narrow(spans []Span, start, end []byte) []Span {
 	spans = spans[CountBefore(spans, start):]
 	hi := sort.Search(len(spans), func(i int) bool { return bytes.Compare(spans[i].Key, end) >= 0 })
 	return spans[:hi]
 }
 
-// Rest returns what is left of sorted, disjoint spans from key on, as after a page of a scan. It retains
-// key, and leaves spans unchanged.
+// Rest returns the sorted, disjoint spans from key on, as after a page of a scan. The result may alias
+// key; spans stays unchanged.
 func Rest(spans []Span, key []byte) []Span {
 	spans = spans[CountBefore(spans, key):]
 	if len(spans) > 0 && bytes.Compare(spans[0].Key, key) < 0 {
@@ -93,7 +93,7 @@ type NodeID uint64
 // StoreID identifies a store of the cluster.
 type StoreID uint64
 
-// ReplicaDescriptor says where a replica is.
+// ReplicaDescriptor names a replica and its place.
 type ReplicaDescriptor struct {
 	Node    NodeID
 	Store   StoreID
@@ -101,7 +101,7 @@ type ReplicaDescriptor struct {
 	Type    ReplicaType
 }
 
-// ReplicaType says how a replica takes part in its raft group.
+// ReplicaType is the role of a replica in its raft group.
 type ReplicaType uint8
 
 // The types of replicas. Incoming and outgoing voters exist while a joint configuration lasts. An outgoing
@@ -117,7 +117,7 @@ const (
 // Votes reports whether a replica votes, in one half of a joint configuration at least.
 func (t ReplicaType) Votes() bool { return t != Learner && t != LearnerOutgoing }
 
-// RangeDescriptor says which keys a range holds and where its replicas are.
+// RangeDescriptor has the bounds of a range and its replicas.
 type RangeDescriptor struct {
 	RangeID       RangeID
 	StartKey      []byte
@@ -125,15 +125,15 @@ type RangeDescriptor struct {
 	Replicas      []ReplicaDescriptor
 	NextReplicaID ReplicaID
 	Generation    uint64 // rises with every split, merge and membership change
-	// BoundsGen is the Generation at which the range last lost keys or stopped serving:
-	// what was evaluated before has no effect after. Growing changes nothing.
+	// BoundsGen is the bounds generation: the Generation at which the range last lost keys
+	// or stopped serving. A command that was evaluated under another one has no effect. A
+	// merge that makes the range larger does not change it.
 	BoundsGen uint64
-	// Merging is the range to the right that is about to be merged into this one, 0 if
-	// none is.
+	// Merging is the range to the right that is being merged into this one, 0 if none is.
 	Merging RangeID
-	// Into is the range to the left that this one is about to become part of, 0 mostly:
-	// until that is settled it serves nothing. IntoGeneration is the one that the other
-	// had when it asked for this.
+	// Into is the range to the left that is about to subsume this one, 0 if none is. If set,
+	// the range is frozen: it serves nothing until the merge has happened or was given up.
+	// IntoGeneration is the generation of the left range when it began the merge.
 	Into           RangeID
 	IntoGeneration uint64
 }
@@ -148,7 +148,7 @@ func (d *RangeDescriptor) Replica(s StoreID) (ReplicaDescriptor, bool) {
 	return ReplicaDescriptor{}, false
 }
 
-// ReplicaByID returns the replica of an id; there is none of id 0.
+// ReplicaByID returns the replica with an id. No replica has the id 0.
 func (d *RangeDescriptor) ReplicaByID(id ReplicaID) (ReplicaDescriptor, bool) {
 	for _, r := range d.Replicas {
 		if r.Replica == id && id != 0 {
@@ -178,14 +178,15 @@ func (d *RangeDescriptor) Outgoing() (ReplicaDescriptor, bool) {
 	return ReplicaDescriptor{}, false
 }
 
-// ChangingReplicas reports whether a change of the range's replicas is under way: the leader ends it.
+// ChangingReplicas reports whether a change of the range's replicas has begun and not ended. The leader
+// ends it.
 func (d *RangeDescriptor) ChangingReplicas() bool {
 	_, outgoing := d.Outgoing()
 	return outgoing || d.Joint()
 }
 
-// Changing reports whether a change of the range is under way that has to end before
-// another one begins.
+// Changing reports whether a change of the range has begun that must end before another
+// one begins.
 func (d *RangeDescriptor) Changing() bool {
 	return d.Merging != 0 || d.Into != 0 || d.ChangingReplicas()
 }
@@ -195,7 +196,7 @@ func (d *RangeDescriptor) ContainsKey(key []byte) bool {
 	return bytes.Compare(key, d.StartKey) >= 0 && bytes.Compare(key, d.EndKey) < 0
 }
 
-// Cover returns the least span that holds all of s, which may be empty, and key.
+// Cover returns the smallest span that contains s, which may be empty, and key.
 func Cover(s Span, key []byte) Span {
 	if len(s.EndKey) == 0 {
 		return Span{Key: bytes.Clone(key), EndKey: keys.Next(key)}

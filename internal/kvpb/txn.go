@@ -23,8 +23,8 @@ const (
 	gatewayStartBits = 64 - gatewayNodeBits
 )
 
-// GatewayIncarnation returns the high half of the ids that a gateway gives out: node is the
-// gateway's node, started a number that grows with each of its starts.
+// GatewayIncarnation returns the high half of the ids that a gateway assigns: of its node, and
+// of a number that grows with each start of the node.
 func GatewayIncarnation(node NodeID, started uint64) uint64 {
 	return uint64(node)<<gatewayStartBits | started&(1<<gatewayStartBits-1)
 }
@@ -32,7 +32,7 @@ func GatewayIncarnation(node NodeID, started uint64) uint64 {
 // Gateway returns the node of the transaction's gateway.
 func (id TxnID) Gateway() NodeID { return NodeID(id.Hi >> gatewayStartBits) }
 
-// GatewayStart returns which start of the node's the transaction belongs to.
+// GatewayStart returns the number of the gateway's start in which the transaction began.
 func (id TxnID) GatewayStart() uint64 { return id.Hi & (1<<gatewayStartBits - 1) }
 
 // Isolation is a transaction's isolation level.
@@ -58,42 +58,43 @@ func (i Isolation) String() string {
 	return fmt.Sprintf("isolation(%d)", uint8(i))
 }
 
-// TxnMeta is what a range needs to know of a transaction.
+// TxnMeta is the part of a transaction's state that ranges need.
 type TxnMeta struct {
 	ID        TxnID
 	Isolation Isolation
 	// ReadTS is the snapshot that plain reads see.
 	ReadTS hlc.Timestamp
-	// UncertainTS is the limit up to which versions above ReadTS may have been
-	// committed before the transaction began; not above ReadTS: none may.
+	// UncertainTS is the end of the uncertainty interval: versions above ReadTS and up to
+	// it may have been committed before the transaction began. The interval is empty if
+	// it is not above ReadTS.
 	UncertainTS hlc.Timestamp
-	// StartTS orders transactions by age when a deadlock needs a victim.
+	// StartTS is the transaction's age, by which the victim of a deadlock is chosen.
 	StartTS hlc.Timestamp
 }
 
-// Spilled versions lie at a time that one clock has given to one transaction, with a logical part that
-// no clock counts to and that says whose clock it was: reads tell by the timestamp alone which
-// versions are of which transaction.
+// The timestamp of spilled versions identifies their transaction: its wall time is one that a clock has
+// given to one transaction only, and its logical part, which no clock reaches, identifies that clock. So
+// readers know from the timestamp alone whose a version is.
 const (
 	spillMark      = 1 << 31
 	spillStoreMark = 1 << 30
 )
 
-// SnapshotSpill returns where a transaction spills whose snapshot its gateway's clock has given to it
-// alone.
+// SnapshotSpill returns the timestamp of spilled versions of a transaction that has its snapshot for
+// itself: the gateway's clock has given it to no other one.
 func (t *TxnMeta) SnapshotSpill() hlc.Timestamp {
 	return hlc.Timestamp{WallTime: t.ReadTS.WallTime, Logical: spillMark | uint32(t.ID.Gateway())}
 }
 
-// StoreSpill returns where a transaction spills for which the clock of a range's leader has returned
-// now.
+// StoreSpill returns the timestamp of spilled versions for which the clock of a range's leader, on store
+// s, has returned now.
 func StoreSpill(now hlc.Timestamp, s StoreID) hlc.Timestamp {
 	return hlc.Timestamp{WallTime: now.WallTime, Logical: spillMark | spillStoreMark | uint32(s)&(spillStoreMark-1)}
 }
 
-// Observation is a reading of a node's clock, from after a transaction, or a statement at READ
-// COMMITTED, began. What is committed above it under a leadership of that node was
-// committed later.
+// Observation is a reading of a node's clock after the beginning of a transaction, or of a statement at
+// READ COMMITTED. A version that a leadership of that node has committed above it was committed later
+// than that beginning (CockroachDB: observed timestamp).
 type Observation struct {
 	Node NodeID
 	TS   hlc.Timestamp

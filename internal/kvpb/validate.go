@@ -9,9 +9,9 @@ import (
 	"github.com/lichendb/lichen/internal/hlc"
 )
 
-// ErrInvalidRequest says that a request breaks a rule of its type: no gateway of this version sends
-// it. Replicas rely on the rules, so requests of other nodes are validated where they arrive
-// (dist.Serve); a gateway's own are right by construction.
+// ErrInvalidRequest says that a request breaks a rule of its type, as no gateway of this version does.
+// Replicas rely on the rules. dist.Serve validates the requests of other nodes; a gateway's own requests
+// are valid by construction.
 var ErrInvalidRequest = errors.New("kvpb: invalid request")
 
 func invalid(format string, args ...any) error {
@@ -35,8 +35,8 @@ func checkTxnID(id TxnID) error {
 	return nil
 }
 
-// checkTimes returns an error if a timestamp lies above latest. What is read or written there would
-// take the clocks of all replicas along, for good.
+// checkTimes returns an error if a timestamp lies above latest. A read or a write there would advance the
+// clocks of all replicas, for good.
 func checkTimes(latest hlc.Timestamp, times ...hlc.Timestamp) error {
 	for _, ts := range times {
 		if ts.WallTime > latest.WallTime {
@@ -75,7 +75,7 @@ func checkWrites(writes []Write) error {
 	return checkKeys(len(writes), func(i int) []byte { return writes[i].Key })
 }
 
-// checkSpan returns an error if the span is empty; one that is not set is right.
+// checkSpan returns an error if the span holds no keys. A span that is not set is valid.
 func checkSpan(s Span) error {
 	if len(s.EndKey) > 0 && bytes.Compare(s.Key, s.EndKey) >= 0 {
 		return invalid("a span ends before it begins")
@@ -99,8 +99,8 @@ func checkLockEpochs(locks [][]byte, epochs []uint64) error {
 	return nil
 }
 
-// Validate returns ErrInvalidRequest if no gateway sends such a request; so do those of the others.
-// latest is what no clock of the cluster has passed yet.
+// Validate returns ErrInvalidRequest if the request breaks a rule of its type, as all methods of this name
+// do. latest is a time that no clock of the cluster has passed yet.
 func (r *GetRequest) Validate(latest hlc.Timestamp) error { return checkTimes(latest, r.Txn.ReadTS) }
 
 // Validate is that of ScanRequest.

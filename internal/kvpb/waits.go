@@ -2,12 +2,12 @@ package kvpb
 
 import "github.com/lichendb/lichen/internal/hlc"
 
-// WaitsRequest asks a node for what transactions wait for there, and, if it is their
-// gateway, on which node it waits for their locks.
+// WaitsRequest asks a node for the waits of transactions there. If the node is the gateway of one, it
+// also asks for the nodes that have not answered its lock requests.
 type WaitsRequest struct {
 	Txns []TxnID
-	// Exact asks for all blockers of these transactions' waits and for no others;
-	// otherwise the answer goes on with the waits of those who block.
+	// Exact asks for all blockers of these transactions' waits, and for no other waits. Without it
+	// the answer also has the waits of the blockers, and of theirs.
 	Exact bool
 }
 
@@ -15,9 +15,9 @@ type WaitsRequest struct {
 type WaitsResponse struct {
 	Waits       []Wait
 	RemoteWaits []RemoteWait
-	// Over are those of the transactions asked for of which the answering node was the
-	// gateway, and which have ended.
-	Over []TxnID
+	// Ended are the requested transactions whose gateway is the answering node, and which have
+	// ended.
+	Ended []TxnID
 }
 
 // Wait is one wait for a lock on the answering node.

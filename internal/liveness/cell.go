@@ -13,7 +13,7 @@ import (
 type Support struct {
 	Epoch int64 // the supporter's clock when the support began; 0 is none
 	Until hlc.Timestamp
-	// Incarnation is that of the node that the support is given to. Only the supporter knows it.
+	// Incarnation is that of the supported node. Only the supporter knows it.
 	Incarnation int64
 }
 

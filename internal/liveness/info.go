@@ -37,12 +37,12 @@ type NodeInfo struct {
 type StoreInfo struct {
 	ID                       kvpb.StoreID
 	CapacityBytes, UsedBytes int64 // of its disk, or of its share of it
-	OwnBytes                 int64 // what the store itself takes
+	OwnBytes                 int64 // of the store's own files
 	Ranges, Leaders          int
 	QPS, WriteBytesPerSec    float64
-	// Stalled: the disk does not answer. Full: it has no room. Such a store should lead nothing and
-	// receive no replicas. Slow: each write takes long, so that others lead better. Late: one took
-	// long a moment ago.
+	// Stalled: the disk does not answer. Full: it has no room. A stalled or full store should lead
+	// nothing and receive no replicas. Slow: all its writes take long, so that other stores should
+	// lead. Late: a write took long a moment ago.
 	Stalled, Full, Slow, Late bool
 }
 
@@ -65,7 +65,7 @@ func (v version) less(w version) bool {
 	return v.seq < w.seq
 }
 
-// fits reports whether the info is within the limits that peers check.
+// fits reports whether the info is within the limits that every node checks.
 func (n *NodeInfo) fits() bool {
 	for _, s := range []string{n.Addr, n.SQLAddr, n.HTTPAddr, n.Locality, n.Version} {
 		if len(s) > maxString {
@@ -80,8 +80,8 @@ func (n NodeInfo) clone() NodeInfo {
 	return n
 }
 
-// differs reports whether other nodes need to receive n soon: it differs from old in more than
-// figures.
+// differs reports whether other nodes need n soon: it differs from old in more than the figures of
+// stores.
 func (n *NodeInfo) differs(old *NodeInfo) bool {
 	return n.Incarnation != old.Incarnation || n.Addr != old.Addr || n.SQLAddr != old.SQLAddr || n.HTTPAddr != old.HTTPAddr ||
 		n.Locality != old.Locality || n.Version != old.Version ||

@@ -17,20 +17,20 @@ const (
 	SupportFor = 1200 * time.Millisecond
 	// HeartbeatEvery is the interval of heartbeats to each other node.
 	HeartbeatEvery = 400 * time.Millisecond
-	// heartbeatGap is the least time between two rounds of heartbeats if HeartbeatNow asked for
-	// one.
+	// heartbeatGap is the least time between two rounds of heartbeats, even if HeartbeatNow is
+	// called.
 	heartbeatGap = 10 * time.Millisecond
-	// DeadGatewayAfter is how long after its last message a gateway counts as dead; then its locks
-	// are dropped.
+	// DeadGatewayAfter is the time after its last message at which a gateway counts as dead. Its
+	// locks are dropped then.
 	DeadGatewayAfter = 5 * time.Second
-	// LiveFor is how long after its last message a node counts as live.
+	// LiveFor is the time after its last message for which a node counts as live.
 	LiveFor = 4 * HeartbeatEvery
 	// echoFor bounds the support of a requester, from the time of the last message that it received
 	// from this node. A node that no answer reaches can't lead, and should not be supported much
 	// longer than one that is gone. In a healthy cluster that message is at most one heartbeat old.
-	// late when all is well.
 	echoFor = SupportFor + HeartbeatEvery
-	// minWake keeps the timer from spinning while the clock stands still.
+	// minWake is the timer's shortest interval: it keeps step from spinning while the clock stands
+	// still.
 	minWake = time.Millisecond
 )
 
@@ -52,8 +52,8 @@ type Options struct {
 	// OldestRead, if not nil, returns the oldest timestamp at which this node's gateway may still
 	// read, zero if there is none. The other nodes retain the versions visible there.
 	OldestRead func() hlc.Timestamp
-	// Send sends a message one way, without waiting; it may keep msg. False means
-	// that it is certainly lost.
+	// Send sends a one-way message without waiting. It may keep msg. False means that the message is
+	// certainly lost.
 	Send func(to kvpb.NodeID, msg []byte) bool
 	// Logger may be nil.
 	Logger *slog.Logger
@@ -65,8 +65,8 @@ type Options struct {
 	// the latest info. An info about this node itself is newer than its own: the node is being
 	// decommissioned, was removed, or has a later incarnation. OnNode may be nil.
 	OnNode func(NodeInfo)
-	// OnFatal is called with a panic, before any message about its cause is sent. It ends the
-	// process; it may be nil.
+	// OnFatal is called with a panic, before any further message is sent. It ends the process. It may
+	// be nil.
 	OnFatal func(error)
 }
 
@@ -75,11 +75,11 @@ type Liveness struct {
 	o       Options
 	stop    chan struct{}
 	stopped sync.WaitGroup
-	poke    chan struct{} // a step is due before the timer fires
+	poke    chan struct{} // requests a step before the timer fires
 
 	mayVote   atomic.Bool
-	voteAfter atomic.Int64 // the clock must pass it before a vote; 0 before Start
-	// stores is replaced by a copy when it grows.
+	voteAfter atomic.Int64 // the node votes once the clock has passed it; 0 before Start
+	// stores is a map that never changes: to add a store, a larger copy replaces it.
 	stores atomic.Pointer[map[kvpb.StoreID]*storeEntry]
 
 	mu               sync.Mutex
@@ -91,17 +91,17 @@ type Liveness struct {
 	oldest           int64 // wall time of the own gateway's oldest read, as last announced
 	laterIncarnation int64 // the latest incarnation of this node that others know, if it is not this one
 	requesting       bool
-	asked            int64 // the latest time until which support was requested
+	requestedUntil   int64 // the latest time until which support was requested
 	peers            map[kvpb.NodeID]*peer
 	registry         map[kvpb.NodeID]NodeInfo // this node included
 	digest           uint64                   // of registry
-	hot              map[kvpb.NodeID]origin   // to be sent to every node with the next heartbeat
-	beatAt           time.Time                // when the next heartbeats are due
-	beaten           time.Time                // when the last ones were sent
+	changes          map[kvpb.NodeID]origin   // to be sent to every node with the next heartbeat
+	nextBeat         time.Time                // when the next heartbeats are due
+	lastBeat         time.Time                // when the last ones were sent
 	pending          []*storeEntry            // OnChange is to be called for them
 	wakeAt           time.Time                // when the timer fires
 	steady           steady
-	stuck            bool // the clock waits for a disk
+	clockStalled     bool // the clock waits for a disk
 }
 
 // peer is another node. All but grant is guarded by Liveness.mu.
@@ -115,7 +115,7 @@ type peer struct {
 	received    time.Time // when its latest message came
 	sent        int64     // timestamp of its latest message, to be echoed
 	has         version   // of this node's info at the peer
-	strikes     int       // consecutive heartbeats with a digest that differs from ours
+	mismatches  int       // consecutive heartbeats with a digest that differs from ours
 	badSeen     bool      // a malformed message was logged
 	oldest      int64     // wall time of its gateway's oldest read; 0: none
 
@@ -141,8 +141,8 @@ func New(o Options) *Liveness {
 	}
 	now := time.Now()
 	l := &Liveness{
-		o: o, stop: make(chan struct{}), poke: make(chan struct{}, 1), started: now, beatAt: now,
-		peers: map[kvpb.NodeID]*peer{}, registry: map[kvpb.NodeID]NodeInfo{}, hot: map[kvpb.NodeID]origin{},
+		o: o, stop: make(chan struct{}), poke: make(chan struct{}, 1), started: now, nextBeat: now,
+		peers: map[kvpb.NodeID]*peer{}, registry: map[kvpb.NodeID]NodeInfo{}, changes: map[kvpb.NodeID]origin{},
 	}
 	l.stores.Store(&map[kvpb.StoreID]*storeEntry{})
 	l.mayVote.Store(o.NoPast)
@@ -187,10 +187,10 @@ func (l *Liveness) run() {
 	}
 }
 
-// step does everything that is due and returns the time until the next step.
+// step expires support, sends heartbeats if they are due, and returns the time until the next step.
 func (l *Liveness) step() time.Duration {
 	l.mu.Lock()
-	due := !time.Now().Before(l.beatAt)
+	due := !time.Now().Before(l.nextBeat)
 	l.mu.Unlock()
 	var self NodeInfo
 	var requesting bool
@@ -212,13 +212,13 @@ func (l *Liveness) step() time.Duration {
 		l.oldest = oldest
 		l.beat(ev)
 		now := time.Now()
-		l.beaten = now
-		if l.beatAt = l.beatAt.Add(HeartbeatEvery); l.beatAt.Before(now) {
-			l.beatAt = now.Add(HeartbeatEvery)
+		l.lastBeat = now
+		if l.nextBeat = l.nextBeat.Add(HeartbeatEvery); l.nextBeat.Before(now) {
+			l.nextBeat = now.Add(HeartbeatEvery)
 		}
 	}
-	sleep := max(minWake, time.Until(l.beatAt))
-	if l.stuck {
+	sleep := max(minWake, time.Until(l.nextBeat))
+	if l.clockStalled {
 		sleep = HeartbeatEvery
 	}
 	physical, steady := l.physical()
@@ -229,16 +229,16 @@ func (l *Liveness) step() time.Duration {
 	return sleep
 }
 
-// HeartbeatNow sends the next heartbeats at once, since Self returns a change that others need
-// soon.
+// HeartbeatNow sends the next heartbeats at once. It is called when Self returns a change that other
+// nodes need soon.
 func (l *Liveness) HeartbeatNow() {
 	l.mu.Lock()
 	soon := time.Now()
-	if least := l.beaten.Add(heartbeatGap); soon.Before(least) {
+	if least := l.lastBeat.Add(heartbeatGap); soon.Before(least) {
 		soon = least
 	}
-	if soon.Before(l.beatAt) {
-		l.beatAt = soon
+	if soon.Before(l.nextBeat) {
+		l.nextBeat = soon
 	}
 	l.mu.Unlock()
 	l.wake()
@@ -306,20 +306,20 @@ func (l *Liveness) wake() {
 	}
 }
 
-// now returns the clock's time; false while the clock waits for a disk. Then nothing is granted,
-// withdrawn or requested, and nothing here waits for the clock. The caller holds mu, so that the
+// now returns the clock's time, and false while the clock waits for a disk. Meanwhile this node grants,
+// withdraws and requests nothing; it does not wait for the clock. The caller holds mu, so that the
 // readings order grants and withdrawals.
 func (l *Liveness) now() (int64, bool) {
 	ts, ok := l.o.Clock.TryNow()
-	if !ok && !l.stuck {
-		l.stuck = true
+	if !ok && !l.clockStalled {
+		l.clockStalled = true
 		go l.awaitClock()
 	}
 	return ts.WallTime, ok
 }
 
-// awaitClock starts a goroutine that triggers a step when the clock goes on. The disk may never
-// answer, so Close does not wait for it.
+// awaitClock waits until the clock goes on, and then triggers a step. It has a goroutine of its own.
+// Close does not wait for it, since the disk may never answer.
 func (l *Liveness) awaitClock() {
 	defer must.Report(l.o.OnFatal)
 	l.o.Clock.Now()
@@ -330,7 +330,7 @@ func (l *Liveness) awaitClock() {
 		}
 	}
 	l.mu.Lock()
-	l.stuck = false
+	l.clockStalled = false
 	l.mu.Unlock()
 	l.wake()
 }

@@ -427,7 +427,7 @@ func TestBadInput(t *testing.T) {
 		// A request for ever, and one for a time that has passed.
 		for _, ask := range []int64{1 << 62, 1, -5} {
 			e := newMessage(n.nodes[2].info.Incarnation, 1<<40, l.sinceStart(), n.nodes[1].info.Incarnation, version{})
-			e.ask(ask)
+			e.requestUntil(ask)
 			l.Receive(2, e.b)
 		}
 		if until := l.SupportedUntil(store(2)).WallTime; until > n.nodes[1].clock.Now().WallTime+int64(SupportFor+maxOffset) {
@@ -467,7 +467,7 @@ func TestConcurrentUse(t *testing.T) {
 	}
 	for range 20000 {
 		e := newMessage(5, 1, l.sinceStart(), 7, version{})
-		e.ask(clock.Now().WallTime + 5)
+		e.requestUntil(clock.Now().WallTime + 5)
 		l.Receive(2, e.b)
 	}
 	done.Store(true)

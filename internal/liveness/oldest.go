@@ -6,8 +6,9 @@ import (
 	"github.com/lichendb/lichen/internal/hlc"
 )
 
-// OldestRead returns the oldest timestamp at which other nodes' gateways may still read, by their
-// latest heartbeats; zero if they read nothing. Gateways that count as dead are left out.
+// OldestRead returns the oldest timestamp at which other nodes' gateways may still read, according to
+// their latest heartbeats. It returns zero if they read nothing. Gateways that count as dead don't
+// count.
 func (l *Liveness) OldestRead() hlc.Timestamp {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -76,7 +76,7 @@ func TestPanicEnds(t *testing.T) {
 // receiveOne has l take in a heartbeat of node 2, which it answers.
 func receiveOne(l *Liveness) {
 	e := newMessage(1, 1, 0, 0, version{})
-	e.ask(int64(SupportFor))
+	e.requestUntil(int64(SupportFor))
 	e.info(&NodeInfo{ID: 3, Addr: "c:1", Seq: 1})
 	e.digest(1)
 	l.Receive(2, e.b)

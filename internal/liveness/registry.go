@@ -28,9 +28,9 @@ func (l *Liveness) Node(id kvpb.NodeID) (NodeInfo, bool) {
 	return n.clone(), ok
 }
 
-// Learn merges an info that did not come by heartbeat and sends it to the other nodes: about a node
-// that this one found while joining, or a removal, which needs only ID and Removed. It ignores an
-// info that is not newer.
+// Learn merges an info that did not come by heartbeat, and sends it to the other nodes. It is about a
+// node that this one found while joining, or it is a removal, for which ID and Removed are enough.
+// Learn ignores an info that is not newer.
 func (l *Liveness) Learn(n NodeInfo) {
 	ev := l.begin()
 	defer l.end(ev)
@@ -49,8 +49,8 @@ func (l *Liveness) Live(n kvpb.NodeID) bool {
 	return p != nil && !p.received.IsZero() && time.Since(p.received) < LiveFor && !l.registry[n].Removed
 }
 
-// OthersAnswer reports whether the disks of more than half of all stores but s answer in time. A
-// node without a message in the last d does not count as answering.
+// OthersAnswer reports whether more than half of all stores but s have disks that answer in time. The
+// stores of a node that has sent no message for d don't.
 func (l *Liveness) OthersAnswer(s kvpb.StoreID, d time.Duration) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -113,7 +113,7 @@ func (l *Liveness) GatewayAlive(node kvpb.NodeID, incarnation int64) bool {
 func (l *Liveness) peer(id kvpb.NodeID) *peer {
 	p := l.peers[id]
 	if p == nil && id != 0 && len(l.peers) < maxNodes {
-		p = &peer{id: id, known: time.Now(), strikes: 1}
+		p = &peer{id: id, known: time.Now(), mismatches: 1}
 		l.peers[id] = p
 	}
 	return p
@@ -132,9 +132,9 @@ func (l *Liveness) sorted() []NodeInfo {
 type origin int
 
 const (
-	fromOwner origin = iota // the owner of l: send it to all nodes, including its subject
-	fromItself
-	fromThird // a third node, which sends it to the others itself
+	fromOwner  origin = iota // Learn: it is sent to all nodes, including its subject
+	fromItself               // its subject: it is sent to all others
+	fromThird                // a third node, which sends it to the others itself
 )
 
 // merge adds an info to the registry if it is newer.
@@ -166,7 +166,7 @@ func (l *Liveness) merge(n NodeInfo, from origin, ev *events) {
 		l.attach(s.ID, p, ev)
 	}
 	if from != fromThird && (!known || n.differs(&old)) {
-		l.hot[n.ID] = from
+		l.changes[n.ID] = from
 	}
 	l.register(n)
 	ev.nodes = append(ev.nodes, n.clone())
@@ -195,7 +195,7 @@ func (l *Liveness) mergeSelf(n NodeInfo, ev *events) {
 	ev.nodes = append(ev.nodes, n.clone())
 }
 
-// refreshSelf takes over the owner's info about this node.
+// refreshSelf enters what Options.Self has returned about this node.
 func (l *Liveness) refreshSelf(n NodeInfo, requesting bool, ev *events) {
 	if n.ID == 0 {
 		return

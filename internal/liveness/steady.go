@@ -6,18 +6,17 @@ const (
 	// steadySlack is the lag behind the elapsed time up to which the clock does not count as set
 	// back.
 	steadySlack = 10 * time.Millisecond
-	// steadyAgain is how long after being set back a clock is trusted again: by then all promises
-	// by its earlier time have ended.
-	steadyAgain = 2 * (SupportFor + time.Second)
+	// trustAfter is the time after which a clock that was set back is trusted again: all promises by
+	// its earlier readings have ended by then.
+	trustAfter = 2 * (SupportFor + time.Second)
 )
 
-// steady is the physical clock as if it had never been set back. A supporter's clock advances
-// whatever this node's clock does. If this clock was set back, support that has ended would still
-// look valid by it.
+// steady is the physical clock, but never set back. Without it, support that has ended by its
+// supporter's clock would still be valid by a clock of this node that was set back.
 type steady struct {
 	anchored time.Time
 	anchor   int64     // reading of the clock at that time
-	behind   time.Time // since when the clock lags; zero: it does not
+	behind   time.Time // when the clock began to lag; zero: it does not
 }
 
 // now returns the later of the clock and its expected reading.
@@ -32,7 +31,7 @@ func (s *steady) now(physical int64, at time.Time) int64 {
 		return physical
 	case s.behind.IsZero():
 		s.behind = at
-	case at.Sub(s.behind) > steadyAgain:
+	case at.Sub(s.behind) > trustAfter:
 		s.anchored, s.anchor, s.behind = at, physical, time.Time{}
 		return physical
 	}

@@ -19,10 +19,10 @@ func TestSetBack(t *testing.T) {
 		{2 * time.Second, 2*time.Second - time.Millisecond, 2*time.Second - time.Millisecond}, // not worth mentioning
 		{3 * time.Second, -2 * time.Second, 3 * time.Second},                                  // set back by five
 		{4 * time.Second, -time.Second, 4 * time.Second},
-		{3*time.Second + steadyAgain + time.Second, 0, 0}, // all that was promised before is over
-		{3*time.Second + steadyAgain + 2*time.Second, time.Second, time.Second},
-		{3*time.Second + steadyAgain + 3*time.Second, time.Minute, time.Minute}, // set forward
-		{3*time.Second + steadyAgain + 4*time.Second, time.Minute + time.Second, time.Minute + time.Second},
+		{3*time.Second + trustAfter + time.Second, 0, 0}, // all that was promised before is over
+		{3*time.Second + trustAfter + 2*time.Second, time.Second, time.Second},
+		{3*time.Second + trustAfter + 3*time.Second, time.Minute, time.Minute}, // set forward
+		{3*time.Second + trustAfter + 4*time.Second, time.Minute + time.Second, time.Minute + time.Second},
 	} {
 		if got := at(x.passed, x.clock); got != x.want {
 			t.Errorf("after %v, with the clock at %v: %v, want %v", x.passed, x.clock, got, x.want)

@@ -9,8 +9,8 @@ import (
 	"github.com/lichendb/lichen/internal/plant"
 )
 
-// From returns the cell with the support that a store gives to this node's leaderships. It returns
-// the same cell for the same store always. Stores of this node support it for ever.
+// From returns the cell with the support that a store gives to this node's leaderships. A store has one
+// cell for ever. The stores of this node support it for ever.
 func (l *Liveness) From(s kvpb.StoreID) *Cell {
 	if e := (*l.stores.Load())[s]; e != nil {
 		return &e.cell
@@ -61,10 +61,10 @@ func (l *Liveness) Granted(s kvpb.StoreID) Support {
 		return Support{}
 	}
 	if ts, ok := l.o.Clock.TryNow(); !ok || ts.WallTime <= g.Until.WallTime {
-		return *g // a clock that stands still passes nothing
+		return *g // a clock that stands still passes no time
 	}
-	// The support is over unless answerAsk is renewing it now. With mu held it can't be: the caller
-	// relies on the end of the epoch.
+	// The support is over, unless answerRequest is renewing it at this moment. With mu held, no renewal
+	// can follow: the caller relies on the end of the epoch.
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	var ev events
@@ -97,15 +97,15 @@ func (l *Liveness) MayVote() bool {
 	return true
 }
 
-// answerAsk grants support to a peer's incarnation until ask, if the rules allow it. now was read with mu
-// held.
-func (l *Liveness) answerAsk(p *peer, m *message, now int64, ev *events) {
+// answerRequest grants the support that a peer's message requests, as far as the invariants allow. now was
+// read with mu held.
+func (l *Liveness) answerRequest(p *peer, m *message, now int64, ev *events) {
 	l.withdrawIfPassed(p, now, ev)
 	if m.echo == 0 || m.to != l.self.Incarnation {
-		return // it does not receive this node's messages, so it can't lead
+		return // the peer does not receive this node's messages, so it can't lead
 	}
 	lastAck := now - (l.sinceStart() - m.echo)
-	until := min(m.ask, now+int64(SupportFor+l.o.MaxOffset), lastAck+int64(echoFor))
+	until := min(m.requestUntil, now+int64(SupportFor+l.o.MaxOffset), lastAck+int64(echoFor))
 	if until <= now {
 		return
 	}
@@ -115,7 +115,7 @@ func (l *Liveness) answerAsk(p *peer, m *message, now int64, ev *events) {
 		g = &Support{Epoch: now, Until: hlc.Timestamp{WallTime: until}, Incarnation: m.incarnation}
 		ev.stores(p)
 	case g.Incarnation != m.incarnation:
-		return // the support of an earlier incarnation must expire first: its followers must notice
+		return // the support of an earlier incarnation must expire first, so that its followers see the end
 	case until <= g.Until.WallTime:
 		return
 	default:
@@ -136,7 +136,7 @@ func (l *Liveness) withdrawIfPassed(p *peer, now int64, ev *events) {
 
 // takeGrant records the support that a peer gave.
 func (l *Liveness) takeGrant(p *peer, g grantMsg, now int64, ev *events) {
-	until := min(g.until, l.asked)
+	until := min(g.until, l.requestedUntil)
 	if g.epoch <= 0 || g.incarnation != l.self.Incarnation || until <= now || g.epoch < p.got.Epoch {
 		return
 	}
@@ -185,7 +185,7 @@ func (l *Liveness) expire(now, steady int64, ev *events) {
 func (l *Liveness) untilExpiry(physical, steady int64) int64 {
 	first := int64(math.MaxInt64)
 	for _, p := range l.peers {
-		if g := p.grant.Load(); g != nil && !l.stuck { // while stuck, awaitClock triggers the next step
+		if g := p.grant.Load(); g != nil && !l.clockStalled { // while stuck, awaitClock triggers the next step
 			first = min(first, g.Until.WallTime-physical)
 		}
 		if p.counted {
@@ -211,8 +211,8 @@ func (l *Liveness) entry(s kvpb.StoreID) *storeEntry {
 	return e
 }
 
-// attach assigns a store to the node that names it as its own. The assignment is final: no other
-// node keeps the promises of the first.
+// attach assigns a store to the node that names it as its own. The assignment is final, since another
+// node would not know the first one's promises.
 func (l *Liveness) attach(s kvpb.StoreID, p *peer, ev *events) {
 	e := l.entry(s)
 	switch at := e.node.Load(); {

@@ -21,11 +21,11 @@ func TestPassedUnnoticed(t *testing.T) {
 			ev := nd.l.begin()
 			p := nd.l.peers[2]
 			_, steady := nd.l.physical()
-			nd.l.asked = p.got.Until.WallTime + int64(ahead)
+			nd.l.requestedUntil = p.got.Until.WallTime + int64(ahead)
 			if ahead > HeartbeatEvery {
 				nd.clock.Forward(hlc.Timestamp{WallTime: p.got.Until.WallTime})
 			}
-			nd.l.takeGrant(p, grantMsg{incarnation: nd.l.self.Incarnation, epoch: p.got.Epoch, until: nd.l.asked}, steady, ev)
+			nd.l.takeGrant(p, grantMsg{incarnation: nd.l.self.Incarnation, epoch: p.got.Epoch, until: nd.l.requestedUntil}, steady, ev)
 			nd.l.end(ev)
 			synctest.Wait()
 		}

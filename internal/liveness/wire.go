@@ -16,7 +16,7 @@ const wireVersion = 1
 
 const (
 	tagHead     = 1 // incarnation, sent, echo, incarnation that is echoed, version of the receiver's info; always first
-	tagAsk      = 2 // until
+	tagRequest  = 2 // until
 	tagGrant    = 3 // the requester's incarnation, epoch, until
 	tagInfo     = 4 // a NodeInfo; any number of them
 	tagDigest   = 5 // digest of the sender's node registry
@@ -47,15 +47,15 @@ type message struct {
 	to          int64   // the receiver's incarnation that sent it
 	has         version // of the receiver's info in the sender's registry
 
-	ask      int64 // end of the requested support; 0: none requested
-	grant    grantMsg
-	infos    []NodeInfo
-	oldest   int64
-	digest   uint64
-	beat     bool // digest is present: this is a heartbeat, not a reply
-	versions []nodeVersion
-	listed   bool // versions is present
-	answer   bool // versions are an answer to the receiver's
+	requestUntil int64 // end of the requested support; 0: none requested
+	grant        grantMsg
+	infos        []NodeInfo
+	oldest       int64
+	digest       uint64
+	beat         bool // digest is present: this is a heartbeat, not a reply
+	versions     []nodeVersion
+	listed       bool // versions is present
+	answer       bool // versions are an answer to the receiver's
 }
 
 // grantMsg is the support that a requester gets.
@@ -92,12 +92,12 @@ func (e *encoder) fixed(tag byte, vs ...int64) {
 	e.b = appendFixed(e.b, vs...)
 }
 
-func (e *encoder) ask(until int64)         { e.fixed(tagAsk, until) }
-func (e *encoder) grant(g grantMsg)        { e.fixed(tagGrant, g.incarnation, g.epoch, g.until) }
-func (e *encoder) oldest(wall int64)       { e.fixed(tagOldest, wall) }
-func (e *encoder) digest(d uint64)         { e.fixed(tagDigest, int64(d)) }
-func (e *encoder) info(n *NodeInfo)        { e.section(tagInfo, appendInfo(nil, n)) }
-func (e *encoder) infoFits(infos int) bool { return infos < maxInfos && len(e.b) < infoBudget }
+func (e *encoder) requestUntil(until int64) { e.fixed(tagRequest, until) }
+func (e *encoder) grant(g grantMsg)         { e.fixed(tagGrant, g.incarnation, g.epoch, g.until) }
+func (e *encoder) oldest(wall int64)        { e.fixed(tagOldest, wall) }
+func (e *encoder) digest(d uint64)          { e.fixed(tagDigest, int64(d)) }
+func (e *encoder) info(n *NodeInfo)         { e.section(tagInfo, appendInfo(nil, n)) }
+func (e *encoder) infoFits(infos int) bool  { return infos < maxInfos && len(e.b) < infoBudget }
 
 func (e *encoder) versions(vs []nodeVersion, answer bool) {
 	tag := byte(tagVersions)
@@ -198,8 +198,8 @@ func (m *message) section(tag byte, d *decoder) {
 	case tagHead:
 		m.incarnation, m.sent, m.echo, m.to = d.fixed(), d.fixed(), d.fixed(), d.fixed()
 		m.has = d.version()
-	case tagAsk:
-		m.ask = d.fixed()
+	case tagRequest:
+		m.requestUntil = d.fixed()
 	case tagGrant:
 		m.grant = grantMsg{incarnation: d.fixed(), epoch: d.fixed(), until: d.fixed()}
 	case tagInfo:

@@ -36,8 +36,8 @@ func drawInfo(t *rapid.T) NodeInfo {
 
 func encode(m *message) []byte {
 	e := newMessage(m.incarnation, m.sent, m.echo, m.to, m.has)
-	if m.ask != 0 {
-		e.ask(m.ask)
+	if m.requestUntil != 0 {
+		e.requestUntil(m.requestUntil)
 	}
 	if m.grant != (grantMsg{}) {
 		e.grant(m.grant)
@@ -59,7 +59,7 @@ func TestMessageRoundTrip(t *testing.T) {
 		n := rapid.Int64()
 		m := &message{
 			incarnation: rapid.Int64Min(1).Draw(t, "incarnation"), sent: n.Draw(t, "sent"), echo: n.Draw(t, "echo"), to: n.Draw(t, "to"),
-			has: drawVersion(t), ask: n.Draw(t, "ask"),
+			has: drawVersion(t), requestUntil: n.Draw(t, "ask"),
 			grant: grantMsg{n.Draw(t, "grantee"), n.Draw(t, "epoch"), n.Draw(t, "until")},
 			beat:  rapid.Bool().Draw(t, "beat"), listed: rapid.Bool().Draw(t, "listed"),
 		}
@@ -97,7 +97,7 @@ func TestDecodeRefuses(t *testing.T) {
 	anonymous := newMessage(5, 1, 0, 0, version{})
 	anonymous.info(&NodeInfo{})
 	headless := &encoder{b: []byte{wireVersion}}
-	headless.ask(5)
+	headless.requestUntil(5)
 	for name, b := range map[string][]byte{
 		"nothing": nil, "version": {9, 0}, "only a version": {wireVersion}, "two heads": append(head.b, head.b[1:]...),
 		"string": long.b, "stores": stores.b, "no id": anonymous.b, "no head": headless.b,
@@ -109,15 +109,15 @@ func TestDecodeRefuses(t *testing.T) {
 	}
 	// What a later version adds is skipped.
 	head.section(99, []byte("later"))
-	head.section(tagAsk, append(appendFixed(nil, 7), 1, 2, 3))
-	if m, err := decode(head.b); err != nil || m.ask != 7 {
+	head.section(tagRequest, append(appendFixed(nil, 7), 1, 2, 3))
+	if m, err := decode(head.b); err != nil || m.requestUntil != 7 {
 		t.Fatalf("unknown parts: %+v, %v", m, err)
 	}
 }
 
 func FuzzDecode(f *testing.F) {
 	e := newMessage(5, 1, 2, 3, version{incarnation: 1, seq: 2})
-	e.ask(9)
+	e.requestUntil(9)
 	e.grant(grantMsg{1, 2, 3})
 	e.info(&NodeInfo{ID: 3, Incarnation: 4, Addr: "host:1", Stores: []StoreInfo{{ID: 1, QPS: 3}}, Seq: 300})
 	e.digest(77)

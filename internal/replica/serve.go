@@ -390,7 +390,7 @@ func (r *Replica) lock(ctx context.Context, req *kvpb.LockRequest, resp *kvpb.Lo
 func (r *Replica) takeLock(ctx context.Context, req *kvpb.LockRequest, resp *kvpb.LockResponse) error {
 	r.stats.Locks.Add(1)
 	resp.Value, resp.TS, resp.Found, resp.Skipped, resp.Acquired = resp.Value[:0], hlc.Timestamp{}, false, false, false
-	resp.Unsure = false
+	resp.Resent = false
 	held, err := r.acquire(ctx, req)
 	switch {
 	case errors.Is(err, errSkipLocked):

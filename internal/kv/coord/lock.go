@@ -91,7 +91,7 @@ func (t *Txn) requestLock(ctx context.Context, key []byte, s lock.Strength, w lo
 		t.lockFailed(key)
 		return err
 	}
-	if !resp.Skipped && (resp.Acquired || resp.Unsure || len(t.ambiguous) > 0) {
+	if !resp.Skipped && (resp.Acquired || resp.Resent || len(t.ambiguous) > 0) {
 		return t.addLock(key, s, resp)
 	}
 	return nil
@@ -113,7 +113,7 @@ func (t *Txn) addLock(key []byte, s lock.Strength, resp *kvpb.LockResponse) erro
 			return &kvpb.RetryError{Reason: "the range lost the transaction's locks with its leader", Key: cloneKey(key)}
 		}
 	}
-	if ambiguous := t.wasAmbiguous(key); resp.Acquired || resp.Unsure || ambiguous {
+	if ambiguous := t.wasAmbiguous(key); resp.Acquired || resp.Resent || ambiguous {
 		t.locks = append(t.locks, lockedKey{key: t.reads.Copy(key), strength: s, epoch: resp.Epoch})
 	}
 	return nil

@@ -119,7 +119,7 @@ func (t *Txn) lockAhead(ctx context.Context, keys [][]byte, s lock.Strength, see
 		if l.Skipped {
 			continue
 		}
-		if l.Acquired || l.Unsure || len(t.ambiguous) > 0 {
+		if l.Acquired || l.Resent || len(t.ambiguous) > 0 {
 			if err := t.addLock(k, s, l); err != nil {
 				lost = err // record the other locks all the same, so that they are released
 			}

@@ -1,18 +1,16 @@
-// Package kvwire turns the requests, responses and errors of package kvpb into
-// bytes and back, for the calls between nodes, and range descriptors also for
-// where they are stored.
+// Package kvwire encodes the requests, responses and errors of package kvpb for
+// the calls between nodes, and range descriptors for messages and for storage.
 //
-// Above it stand rpc's users (dist, store) and whatever stores descriptors;
-// below it only kvpb and hlc. Read op.go (what a message begins with), fields.go
-// (what messages are made of), read.go and write.go (requests and responses),
-// commit.go (commits across ranges), feed.go, waits.go, errors.go, descriptor.go. Functions named Append add to a buffer of the
-// caller; functions named Decode fill a struct of the caller.
+// Above it stand the packages that send requests (dist, store) and those that store
+// descriptors; below it only encoding, kvpb and hlc. Read op.go (the header of a
+// message), fields.go (the encodings of fields), read.go and write.go (requests and
+// responses), commit.go (commits across ranges), feed.go, waits.go, errors.go,
+// descriptor.go. Functions named Append add to a buffer of the caller; functions
+// named Decode fill a struct of the caller.
 //
-// What a decoder returns aliases the message or not:
-//
-//   - Requests alias it: the bytes must stay until the request was served.
-//   - Responses, errors and descriptors are copies, and a response's buffers are
-//     reused.
+// Decoded requests alias the message: its bytes must stay until the request is
+// served. Decoded responses, errors and descriptors are copies; a response's
+// buffers are reused.
 //
 // Invariants:
 //
@@ -22,9 +20,9 @@
 //	    its enumeration, never panic, and allocate no more than a small multiple of
 //	    their input. (FuzzDecode, TestUnknownValues)
 //	W3. Messages grow only at their ends. A reader takes missing last fields as
-//	    zero and ignores what follows the last field it knows. (TestGrowth)
-//	W4. An error keeps its type, fields and class across nodes; one of a type
+//	    zero, and ignores bytes behind the last field that it knows. (TestGrowth)
+//	W4. An error keeps its type, fields and class across nodes. An error of a type
 //	    that the reader does not know keeps its text and its class. (TestErrors)
 //
-// All functions are pure. The package does not know how messages travel.
+// All functions are pure. The transport of messages is elsewhere (package rpc).
 package kvwire

@@ -8,8 +8,8 @@ import (
 	"github.com/lichendb/lichen/internal/quota"
 )
 
-// errorCode says of which type an error is. Numbers are never reused. 32 to 63
-// are those of commits across ranges.
+// errorCode is the number of an error's type. Numbers are never reused. Those from
+// 32 to 63 are for commits across ranges.
 type errorCode byte
 
 const (
@@ -90,8 +90,8 @@ func findTyped(err error) error {
 	return nil
 }
 
-// errorFields returns the code and the encoded fields of err, if it is itself of
-// a type that has a code.
+// errorFields returns the code and the encoded fields of err, if err itself has a type
+// with a code.
 func errorFields(err error, depth int) (errorCode, []byte) {
 	switch err {
 	case context.Canceled:
@@ -215,8 +215,8 @@ func (f *reader) typedError(code errorCode, depth int) error {
 	return nil
 }
 
-// cause reads a nested error, which takes the rest of the message. There is
-// always one: the types that have a cause print it.
+// cause reads a nested error, which takes the rest of the message. It is always there,
+// since the types with a cause print it.
 func (f *reader) cause(depth int) error {
 	if !f.more() {
 		return &RemoteError{Text: "unknown cause"}

@@ -13,8 +13,8 @@ import (
 // ErrDamaged says that bytes are no message of the expected kind.
 var ErrDamaged = errors.New("kvwire: damaged message")
 
-// Messages are made of these. Byte strings keep the difference between nil and
-// empty: a length of 0 is nil, otherwise it is one more than the bytes.
+// The encodings of fields follow. Byte strings keep the difference between nil and
+// empty: a length of 0 is nil, any other is one more than the number of bytes.
 
 func appendUint(b []byte, v uint64) []byte { return binary.AppendUvarint(b, v) }
 
@@ -100,8 +100,8 @@ func appendWrites(b []byte, writes []kvpb.Write) []byte {
 	return b
 }
 
-// reader takes fields off a message. After the first that is not there all are
-// zero and err reports ErrDamaged, so a decoder checks once, at its end.
+// reader takes fields off a message. After the first missing field all are zero, and
+// err returns ErrDamaged. So a decoder checks once, at its end.
 //
 // A field that was added to a message later is read with
 //
@@ -139,8 +139,8 @@ func (f *reader) flags(flags ...*bool) {
 	}
 }
 
-// enum reads one of the values from first to last of an enumeration. Any other is of a node that
-// means something this one does not know: the message is refused, not guessed at.
+// enum reads one of the values from first to last of an enumeration. A message with any other value
+// comes from a node that knows more of them, and is refused.
 func enum[T ~uint8](f *reader, first, last T) T {
 	v := T(f.Byte())
 	if v < first || v > last {

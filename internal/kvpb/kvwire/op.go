@@ -10,11 +10,11 @@ import (
 // are added at the end of a message need no new version.
 const Version = 1
 
-// Op says which request a message carries.
+// Op is the type of a message's request.
 type Op uint8
 
-// The requests. Numbers are never reused. 32 to 63 are those of commits across
-// ranges, see commit.go.
+// The types of requests. Numbers are never reused. Those from 32 to 63 are for commits
+// across ranges, see commit.go.
 const (
 	OpGet     Op = 1
 	OpScan    Op = 2
@@ -32,8 +32,7 @@ const (
 	OpWaits Op = 64 // of no range
 )
 
-// AppendRequest appends what every request begins with; the fields of the
-// request follow.
+// AppendRequest appends the header of a request; the fields of the request follow.
 func AppendRequest(dst []byte, op Op, r kvpb.RangeID) []byte {
 	return appendUint(append(dst, Version, byte(op)), uint64(r))
 }
@@ -50,7 +49,7 @@ func DecodeRequest(b []byte) (op Op, r kvpb.RangeID, body []byte, err error) {
 	return op, r, f.Rest(), f.err()
 }
 
-// A response begins with one of these.
+// The first byte of a response.
 const (
 	statusOK    byte = 0
 	statusError byte = 1

@@ -70,7 +70,7 @@ func AppendScanResponse(b []byte, resp *kvpb.ScanResponse) []byte {
 	b = appendTimestamp(appendBytes(b, resp.Resume), resp.ReadTS)
 	b = appendUint(b, uint64(resp.Len()))
 	o := resp.Offsets
-	whole := true // the rows lie one behind the other
+	whole := true // the rows follow each other without gaps
 	for i := 0; i+2 < len(o); i += 3 {
 		b = appendUint(appendUint(b, uint64(o[i+1]-o[i])), uint64(o[i+2]-o[i+1]))
 		whole = whole && (i == 0 || o[i] == o[i-1])
@@ -106,7 +106,7 @@ func DecodeScanResponse(b []byte, resp *kvpb.ScanResponse) error {
 	resp.Arena = append(resp.Arena, f.Take(end)...)
 	resp.Observed = f.observation()
 	if f.Bad() {
-		resp.Reset() // no offsets that point nowhere
+		resp.Reset() // its offsets may lie outside the arena
 	}
 	return f.err()
 }
@@ -132,7 +132,7 @@ func DecodeLock(b []byte, req *kvpb.LockRequest) error {
 
 // AppendLockResponse appends the fields of a response.
 func AppendLockResponse(b []byte, resp *kvpb.LockResponse) []byte {
-	b = appendFlags(b, resp.Found, resp.Skipped, resp.Acquired, resp.Unsure)
+	b = appendFlags(b, resp.Found, resp.Skipped, resp.Acquired, resp.Resent)
 	b = appendUint(appendTimestamp(b, resp.TS), resp.Epoch)
 	return appendBytes(b, resp.Value)
 }
@@ -145,7 +145,7 @@ func DecodeLockResponse(b []byte, resp *kvpb.LockResponse) error {
 }
 
 func (f *reader) lockResponse(resp *kvpb.LockResponse) {
-	f.flags(&resp.Found, &resp.Skipped, &resp.Acquired, &resp.Unsure)
+	f.flags(&resp.Found, &resp.Skipped, &resp.Acquired, &resp.Resent)
 	resp.TS = f.timestamp()
 	resp.Epoch = f.Uvarint()
 	resp.Value = append(resp.Value[:0], f.bytes()...)
@@ -189,7 +189,7 @@ func DecodeLockManyResponse(b []byte, resp *kvpb.LockManyResponse) error {
 	return f.err()
 }
 
-// minLockResponse is what a LockResponse takes at least.
+// minLockResponse is the least size of an encoded LockResponse.
 const minLockResponse = 4
 
 // AppendRefresh appends the fields of a request.

@@ -43,7 +43,7 @@ func AppendWaitsResponse(b []byte, resp *kvpb.WaitsResponse) []byte {
 	for _, a := range resp.RemoteWaits {
 		b = appendUint(appendTxnID(b, a.Txn), uint64(a.Node))
 	}
-	return appendTxnIDs(b, resp.Over)
+	return appendTxnIDs(b, resp.Ended)
 }
 
 // DecodeWaitsResponse reads what AppendWaitsResponse wrote.
@@ -58,8 +58,8 @@ func DecodeWaitsResponse(b []byte, resp *kvpb.WaitsResponse) error {
 	for n := f.Count(3); n > 0; n-- {
 		resp.RemoteWaits = append(resp.RemoteWaits, kvpb.RemoteWait{Txn: f.txnID(), Node: kvpb.NodeID(f.Uvarint())})
 	}
-	if resp.Over = nil; f.Len() > 0 { // else of a node that does not say
-		resp.Over = f.txnIDs()
+	if resp.Ended = nil; f.Len() > 0 { // otherwise an older node has sent it
+		resp.Ended = f.txnIDs()
 	}
 	return f.err()
 }

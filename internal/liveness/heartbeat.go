@@ -19,16 +19,16 @@ func (l *Liveness) beat(ev *events) {
 		}
 		l.heartbeat(l.peers[id], ev)
 	}
-	clear(l.hot)
+	clear(l.changes)
 }
 
-// heartbeat requests support from p, repeats the support given to it, and sends the infos that it
-// does not have yet.
+// heartbeat sends a heartbeat to p: the request for support, the support given to p, and the infos that
+// p does not have yet.
 func (l *Liveness) heartbeat(p *peer, ev *events) {
 	e := l.header(p)
 	if now, ok := l.now(); l.requesting && ok {
-		l.asked = max(l.asked, now+int64(SupportFor))
-		e.ask(l.asked)
+		l.requestedUntil = max(l.requestedUntil, now+int64(SupportFor))
+		e.requestUntil(l.requestedUntil)
 	}
 	l.addGrant(e, p)
 	if l.oldest != 0 {
@@ -38,7 +38,7 @@ func (l *Liveness) heartbeat(p *peer, ev *events) {
 		e.info(&l.self)
 	}
 	infos := 0
-	for id, from := range l.hot {
+	for id, from := range l.changes {
 		if n, ok := l.registry[id]; ok && (id != p.id || from == fromOwner) && e.infoFits(infos) {
 			e.info(&n)
 			infos++
@@ -95,7 +95,7 @@ func (l *Liveness) Receive(from kvpb.NodeID, msg []byte) {
 func (l *Liveness) receive(p *peer, m *message, ev *events) {
 	fresh := p.sender != m.incarnation
 	if fresh {
-		p.sender, p.sent, p.has, p.strikes = m.incarnation, 0, version{}, 1
+		p.sender, p.sent, p.has, p.mismatches = m.incarnation, 0, version{}, 1
 	}
 	p.incarnation, p.received = m.incarnation, time.Now()
 	if m.sent > p.sent {
@@ -112,7 +112,7 @@ func (l *Liveness) receive(p *peer, m *message, ev *events) {
 		l.merge(n, from, ev)
 	}
 	if n := l.registry[p.id]; n.Removed {
-		if m.beat { // a reply is never answered
+		if m.beat { // replies are not answered
 			e := l.header(p)
 			e.info(&n)
 			ev.send(p.id, e)
@@ -124,14 +124,14 @@ func (l *Liveness) receive(p *peer, m *message, ev *events) {
 	steady = max(steady, now)
 	l.expire(now, steady, ev)
 	l.takeGrant(p, m.grant, steady, ev)
-	if m.ask != 0 && ok {
-		l.answerAsk(p, m, now, ev)
+	if m.requestUntil != 0 && ok {
+		l.answerRequest(p, m, now, ev)
 	}
 	switch {
 	case fresh:
-		// p gets support only once it echoes a message of this node: send it one now.
+		// p gets support only once it echoes a message of this node. So it gets one now.
 		l.heartbeat(p, ev)
-	case m.ask != 0:
+	case m.requestUntil != 0:
 		e := l.header(p)
 		l.addGrant(e, p)
 		ev.send(p.id, e)
@@ -139,8 +139,8 @@ func (l *Liveness) receive(p *peer, m *message, ev *events) {
 	l.compareRegistries(p, m, ev)
 }
 
-// compareRegistries reconciles the two node registries. Most differences vanish soon, so it acts
-// only on one that lasts for two heartbeats.
+// compareRegistries reconciles the two node registries. Most differences vanish by themselves, so that it
+// acts only on one that lasts for two heartbeats.
 func (l *Liveness) compareRegistries(p *peer, m *message, ev *events) {
 	if m.listed {
 		l.answerVersions(p, m, ev)
@@ -149,13 +149,13 @@ func (l *Liveness) compareRegistries(p *peer, m *message, ev *events) {
 		return
 	}
 	if m.digest == l.digest {
-		p.strikes = 0
+		p.mismatches = 0
 		return
 	}
-	if p.strikes++; p.strikes < 2 {
+	if p.mismatches++; p.mismatches < 2 {
 		return
 	}
-	p.strikes = 0
+	p.mismatches = 0
 	e := l.header(p)
 	e.versions(l.versions(), false)
 	ev.send(p.id, e)
