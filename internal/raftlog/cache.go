@@ -1,8 +1,8 @@
 package raftlog
 
-// cache bounds the payloads kept in memory. It evicts in the order in which
-// entries were appended: raft reads the tail, and a suffix per group needs
-// neither a map nor a list element per entry.
+// cache bounds the payloads in memory. It evicts the entries in the order in which
+// they were appended. So each group keeps a suffix of its entries, which raft reads
+// most, and which needs neither a map nor a list element for each entry.
 type cache struct {
 	limit, bytes int64
 	entries      int
@@ -10,8 +10,8 @@ type cache struct {
 	head         int
 }
 
-// cacheItem says that an entry was cached. It is a hint: the entry may be gone
-// or replaced since. Every cached entry has an item of its own or a later one.
+// cacheItem is an entry that was cached. It is a hint: the entry may be gone or
+// replaced since. Every cached entry has an item.
 type cacheItem struct {
 	g     *group
 	index uint64
@@ -46,9 +46,8 @@ func (x *index) cacheLast(g *group, data []byte) {
 	}
 }
 
-// compact drops the items of entries no longer cached. Of several for one
-// entry it keeps the first, so the items of a group stay in ascending order
-// and each cached entry keeps one.
+// compact drops the items of entries that are no longer cached. Of several items of
+// one entry it keeps the first, so that the items of a group stay in ascending order.
 func (c *cache) compact() {
 	kept := c.order[:0]
 	for _, it := range c.order[c.head:] {

@@ -9,8 +9,8 @@ import (
 	"github.com/lichendb/lichen/internal/plant"
 )
 
-// commit writes f and syncs it. Only the leader calls it, without mu; the
-// fields of the active segment are its alone to change.
+// commit writes f and syncs it. Only the leader calls it, without mu. Nobody else
+// changes the fields of the active segment.
 func (l *Log) commit(f *frame) error {
 	n := frameSize(len(f.buf) - frameHeader)
 	if f.shrink {
@@ -41,8 +41,8 @@ func (l *Log) commit(f *frame) error {
 	return err
 }
 
-// classify turns an error into ErrDiskFull if a lack of space caused it and
-// nothing depends on what was written. Other errors end the log.
+// classify returns ErrDiskFull for an error that a full disk has caused, unless later
+// frames depend on the failed write. Any other error ends the log.
 func classify(err error) error {
 	var se *syncError
 	if fs.IsDiskFull(err) && !errors.As(err, &se) {
@@ -91,8 +91,8 @@ func (l *Log) rotate(n int64, take func(need int64) (*segment, error)) (*segment
 	return s, nil
 }
 
-// takeSpare returns a segment of at least need bytes, creating one if none is
-// ready.
+// takeSpare returns a segment of at least need bytes. It creates one if there is no
+// spare of that size.
 func (l *Log) takeSpare(need int64) (*segment, error) {
 	if s := l.popSpare(need); s != nil {
 		return s, nil
@@ -123,8 +123,8 @@ func (l *Log) sizeFor(need int64) int64 {
 	return (need + headerBlock - 1) / headerBlock * headerBlock
 }
 
-// targetSize is the size of the segment to make next: small while the log is,
-// so that an empty store starts at once and takes little disk.
+// targetSize is the size of the next segment to create. It grows with the log, so
+// that an empty store starts at once and takes little disk space.
 func (l *Log) targetSize() int64 {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -134,8 +134,8 @@ func (l *Log) targetSize() int64 {
 	return min(l.active.size*segmentGrowth, l.mostSpare())
 }
 
-// mostSpare is the size of the largest spare worth having: Shrink would take a larger one
-// away again. mu is held.
+// mostSpare is the size of the largest useful spare: Shrink would remove a larger one.
+// mu is held.
 func (l *Log) mostSpare() int64 {
 	if l.janitor.idle {
 		return min(idleSegmentBytes, l.o.SegmentBytes)
@@ -165,9 +165,9 @@ func (l *Log) create(size int64) (*segment, error) {
 	return s, nil
 }
 
-// finish applies f if it became durable. After an error it fails f and all
-// that is queued behind it, which may build on it. mu is held, but not
-// throughout.
+// finish applies f if it is durable. After an error it fails f, and all requests queued
+// behind f, since they may depend on it. The caller holds mu, which finish may release
+// meanwhile.
 func (l *Log) finish(f *frame, err error) {
 	if err == nil {
 		l.applied = f.number
@@ -198,8 +198,9 @@ func (l *Log) finish(f *frame, err error) {
 	}
 }
 
-// makeRoom uses the reserve of the active segment to declare dead segments
-// free, which may be all the space there is. mu is held, but not throughout.
+// makeRoom uses the reserve of the active segment to declare dead segments free. They
+// may be the only space that is left. The caller holds mu, which makeRoom releases
+// meanwhile.
 func (l *Log) makeRoom() {
 	if len(l.dead) == 0 || l.active == nil {
 		return
@@ -234,7 +235,7 @@ func (l *Log) abandon(r *request) {
 
 func (l *Log) unqueue(g *group) {
 	if g.queued.writes--; g.queued.writes == 0 {
-		g.settle()
+		g.resetQueued()
 		l.forget(g)
 	}
 }

@@ -6,29 +6,29 @@ import (
 )
 
 const (
-	// maxCommitDelay bounds how long a writer holds its sync back for another append,
-	// commitDelayShare is the part of a sync's time that this may take at the most.
+	// maxCommitDelay bounds the time for which a writer holds its sync back for another
+	// append. It is at most the commitDelayShare-th part of a sync's usual time.
 	maxCommitDelay   = 200 * time.Microsecond
 	commitDelayShare = 4
-	// commitDelayYields is how often it lets others run where time stands still meanwhile, as
-	// in tests in virtual time.
+	// commitDelayYields is the number of times that the writer yields the processor in tests
+	// in virtual time, where time stands still meanwhile.
 	commitDelayYields = 16
-	// commitDelayLikely is how many lone appends must have been followed at once until writers
-	// wait, commitDelaySure how far that is counted.
-	commitDelayLikely = 2
-	commitDelaySure   = 4
+	// commitDelayLikely is the value of commitDelay.seen from which writers wait,
+	// maxCommitDelaySeen its largest one.
+	commitDelayLikely  = 2
+	maxCommitDelaySeen = 4
 )
 
-// commitDelay predicts whether an append to a log at rest is followed by another one at once,
-// as the parts of one transaction in two ranges are: then both take one sync instead of
-// one after the other. Who appends alone never waits. It is guarded by Log.mu.
+// commitDelay predicts whether an append to an idle log is followed by another one at once, as
+// one part of a transaction in two ranges is followed by the other. Then one sync serves both.
+// If appends usually come alone, no writer waits. It is guarded by Log.mu.
 type commitDelay struct {
-	seen  int           // lone appends that were followed, less those that were not
-	sync  time.Duration // moving average
-	alone time.Time     // when the last sync of a lone append began; zero if known what followed it
+	seen  int           // lone appends with a follower, less those without
+	sync  time.Duration // moving average of a sync's time
+	alone time.Time     // when the last sync of a lone append began; zero once its follower is counted
 }
 
-// limit is how much later another append may come.
+// limit is the time within which a follower must come.
 func (d *commitDelay) limit() time.Duration { return min(d.sync/commitDelayShare, maxCommitDelay) }
 
 func (d *commitDelay) synced(took time.Duration) { d.sync += (took - d.sync) / 8 }
@@ -36,7 +36,7 @@ func (d *commitDelay) synced(took time.Duration) { d.sync += (took - d.sync) / 8
 func (d *commitDelay) note(followed bool) {
 	d.alone = time.Time{}
 	if followed {
-		d.seen = min(d.seen+1, commitDelaySure)
+		d.seen = min(d.seen+1, maxCommitDelaySeen)
 	} else {
 		d.seen = max(d.seen-1, 0)
 	}
@@ -49,8 +49,8 @@ func (d *commitDelay) arrived() {
 	}
 }
 
-// delayCommit holds the sync of the only append in the queue back for a moment if another
-// one is likely to come. mu is held, but not throughout.
+// delayCommit holds the sync of the only append in the queue back for a moment, if another
+// append is likely to come. The caller holds mu, which delayCommit releases meanwhile.
 func (l *Log) delayCommit() {
 	d := &l.commitDelay
 	if !d.alone.IsZero() {

@@ -31,7 +31,7 @@ func TestCommitDelay(t *testing.T) {
 		if d.seen < commitDelayLikely {
 			t.Error("does not wait though appends are followed")
 		}
-		for range commitDelaySure {
+		for range maxCommitDelaySeen {
 			follow(time.Millisecond)
 		}
 		if d.seen != 0 {
@@ -54,7 +54,7 @@ func TestCommitDelay(t *testing.T) {
 func TestDelayedCommitAlone(t *testing.T) {
 	l := mustOpen(t, newTestFS(t))
 	l.mu.Lock()
-	l.commitDelay.sync, l.commitDelay.seen = time.Millisecond, commitDelaySure
+	l.commitDelay.sync, l.commitDelay.seen = time.Millisecond, maxCommitDelaySeen
 	l.mu.Unlock()
 	const n = 20
 	done := make(chan error)

@@ -25,9 +25,9 @@ var (
 	castagnoli   = crc32.MakeTable(crc32.Castagnoli)
 )
 
-// segID identifies one use of a segment file: the upper 40 bits count the
-// segments of the log, the lower 24 are random, so that an id never comes
-// twice, not even when a count is drawn again after a crash.
+// segID identifies one use of a segment file. The upper 40 bits count the segments of
+// the log. The lower 24 are random, so that no id is used twice even if a crash makes
+// the log repeat a count.
 type segID uint64
 
 func makeSegID(seq, random uint64) segID { return segID(seq<<24 | random&(1<<24-1)) }
@@ -50,7 +50,7 @@ func putHeader(b []byte, id segID) {
 	binary.LittleEndian.PutUint32(b[24:], checksum(id, b[:24]))
 }
 
-// headerKind says what the first bytes of a segment file are.
+// headerKind is the condition of a segment file's header.
 type headerKind int
 
 const (
@@ -135,8 +135,8 @@ func frameValid(b []byte, f frameInfo, id segID) bool {
 	return len(b) >= end && checksum(id, b[4:end]) == binary.LittleEndian.Uint32(b)
 }
 
-// entryChecksum covers an entry's data and, through the seed, its place, so
-// that a read from disk can be checked without the rest of its frame.
+// entryChecksum covers an entry's data and, by the seed, its group, index, term and type. So a
+// read from disk can be checked without the rest of the frame.
 func entryChecksum(g GroupID, e *Entry) uint32 {
 	h := uint64(g)*0x9e3779b97f4a7c15 + e.Index
 	h = h*0x9e3779b97f4a7c15 + e.Term

@@ -2,8 +2,8 @@ package raftlog
 
 import "github.com/lichendb/lichen/internal/must"
 
-// entryRef is where an entry is. It holds no pointer, so that the collector
-// need not look at the index, however long it is.
+// entryRef is the place of an entry. It holds no pointer, so that the garbage
+// collector skips the index, however long it is.
 type entryRef struct {
 	term uint64
 	slot uint32 // file of the segment; zero: not known (during recovery only)
@@ -12,7 +12,7 @@ type entryRef struct {
 	typ  uint8
 }
 
-// bytes is what the entry counts for in its segment.
+// bytes is the part of the entry in its segment's liveBytes.
 func (r entryRef) bytes() int64 { return int64(r.len) + entryOverhead }
 
 // group is the in-memory index of one raft group.
@@ -28,7 +28,7 @@ type group struct {
 	// cacheKept is scratch of cache.compact.
 	cacheKept uint64
 
-	// What the group will be once all queued writes are applied.
+	// queued is the group's state once all queued writes are applied.
 	queued queuedState
 }
 
@@ -46,8 +46,7 @@ type queuedState struct {
 
 const noIndex = ^uint64(0)
 
-// replaces notes that a write in the frame numbered so replaces entries from
-// index i on.
+// replaces notes that a write in a frame replaces entries from index i on.
 func (q *queuedState) replaces(frame, i uint64) {
 	low := &q.low[frame%2]
 	if low.frame != frame {
@@ -56,8 +55,8 @@ func (q *queuedState) replaces(frame, i uint64) {
 	low.index = min(low.index, i)
 }
 
-// lowest returns the lowest index that a write in a frame after the one
-// numbered applied replaces, noIndex if there is none.
+// lowest returns the lowest index that a write in a frame after applied replaces,
+// noIndex if there is none.
 func (q *queuedState) lowest(applied uint64) uint64 {
 	i := noIndex
 	for _, low := range q.low {
@@ -68,8 +67,8 @@ func (q *queuedState) lowest(applied uint64) uint64 {
 	return i
 }
 
-// settle makes the queued state the present one.
-func (g *group) settle() {
+// resetQueued makes the queued state that of the index: no write is queued.
+func (g *group) resetQueued() {
 	g.queued = queuedState{exists: g.exists, replica: g.Replica, mark: g.Truncated.Index, last: g.Last}
 }
 
@@ -96,7 +95,7 @@ func (g *group) term(i uint64) (uint64, error) {
 	return g.refs[i-g.first()].term, nil
 }
 
-// index is the state of all groups and what of it lives in which segment.
+// index is the state of all groups, with the live entries of each segment.
 type index struct {
 	groups map[GroupID]*group
 	segs   map[uint32]*segment // segments by slot: active and closed, not spare
@@ -111,7 +110,7 @@ func (x *index) lookup(id GroupID) *group {
 	g := x.groups[id]
 	if g == nil {
 		g = &group{id: id}
-		g.settle()
+		g.resetQueued()
 		x.groups[id] = g
 	}
 	return g

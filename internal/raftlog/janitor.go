@@ -8,37 +8,36 @@ import (
 	"github.com/lichendb/lichen/internal/must"
 )
 
-// janitorState is what the background goroutine has to remember. The goroutine
-// exists only while there is something to do.
+// janitorState is the state of the background goroutine, the janitor. The goroutine
+// exists only while it has a chore.
 type janitorState struct {
 	running bool
-	// full: the last spare could not be made; not tried again until the
-	// active segment changes.
+	// full is the active segment at the last attempt to create a spare, if that failed.
+	// The janitor tries again once another segment is active.
 	full *segment
-	// stuck: the last control frame could not be written; not tried again
-	// until another write succeeds.
+	// stuck: the last control frame could not be written. The janitor tries again
+	// after another write has succeeded.
 	stuck bool
-	// rewritten is the active segment as of the last rewrite attempts, which
-	// are tried once each per active segment.
+	// rewritten is the active segment at the last rewrites. tried are the segments whose
+	// rewrite was tried since it became active: each is tried once.
 	rewritten *segment
 	tried     map[*segment]bool
-	// idle: nothing but Shrink has changed the active segment since Shrink; large
-	// segments with few live entries need not be old to be written again, and spares
-	// are small.
+	// idle: only Shrink has changed the active segment since the last Shrink. Then large
+	// segments with few live entries are rewritten whatever their age, and spares are
+	// small.
 	idle bool
 }
 
 const (
-	// rewriteAge is how many segments younger there must be before the live
-	// entries of one are written again, and rewriteShare which part of it they
-	// may be at most.
+	// The live entries of a segment are written again once there are rewriteAge younger
+	// segments, if they are at most the rewriteShare-th part of it.
 	rewriteAge   = 4
 	rewriteShare = 10
 	// rewriteBatch bounds the bytes of one such write.
 	rewriteBatch = 1 << 20
 )
 
-// kick starts the janitor if it has something to do. mu is held.
+// kick starts the janitor if it has a chore. mu is held.
 func (l *Log) kick() {
 	if !l.janitor.running && l.chore() != nil {
 		l.janitor.running = true
@@ -63,7 +62,7 @@ func (l *Log) janitorLoop() {
 	l.changed.Broadcast()
 }
 
-// chore returns the next thing to do, nil if there is none. mu is held.
+// chore returns the janitor's next piece of work, nil if there is none. mu is held.
 func (l *Log) chore() func() {
 	switch {
 	case l.failed != nil || l.closing:
@@ -81,8 +80,8 @@ func (l *Log) chore() func() {
 	return nil
 }
 
-// removeOne deletes a segment that is declared free on disk. If a crash brings
-// the file back, recovery takes it for a spare.
+// removeOne deletes a segment that is declared free on disk. If the file is still there
+// after a crash, recovery makes it a spare.
 func (l *Log) removeOne() {
 	l.mu.Lock()
 	s := l.removals[0]
@@ -127,8 +126,8 @@ func (l *Log) prepare() {
 	}
 }
 
-// flushControl writes a frame, so that dead segments are declared free even if
-// nobody writes.
+// flushControl writes a frame without entries. It declares dead segments free while
+// there are no other writes.
 func (l *Log) flushControl() {
 	if err := l.run(func(*request) {}); err != nil {
 		l.mu.Lock()
@@ -220,8 +219,8 @@ func (l *Log) liveRuns(s *segment) []move {
 	return runs
 }
 
-// admit drops the entries that are no longer where they were or that a queued
-// write replaces: a record of moved entries must not follow their replacement.
+// admit drops the entries that have another place by now, or that a queued write
+// replaces: a record of moved entries must not follow their replacement.
 func (m *move) admit(applied uint64) {
 	n, low := 0, m.group.queued.lowest(applied)
 	for i, old := range m.old {

@@ -28,12 +28,12 @@ type Log struct {
 	createMu sleep.Mutex
 
 	mu      sync.Mutex
-	changed sync.Cond // on mu: room in the queue, writer or janitor gone
+	changed sync.Cond // on mu: the queue has room, or the writer, a reader or the janitor has ended
 	index
 
 	active *segment
-	// sealed: the next frame must open a new segment, because an attempt to do
-	// so may have left a valid header on disk.
+	// sealed: the next frame must open a new segment, because a failed attempt may
+	// have left the valid header of a new segment on disk (invariant 6).
 	sealed   bool
 	spares   []*segment
 	dead     []*segment // nothing live; not yet declared free on disk
@@ -44,10 +44,10 @@ type Log struct {
 	// marks are the groups truncated since the last frame.
 	marks map[GroupID]struct{}
 
-	applied     uint64   // number of the last frame that is done with
-	next        *frame   // collects what the next sync will cover
+	applied     uint64   // number of the last frame that was applied or has failed
+	next        *frame   // collects the requests of the next sync
 	idle        []*frame // for reuse
-	leading     bool     // somebody is writing, or about to
+	leading     bool     // the queue has a leader
 	commitDelay commitDelay
 	undo        []queuedState
 
@@ -90,10 +90,9 @@ func cryptoRandom() uint64 {
 	return binary.LittleEndian.Uint64(b[:])
 }
 
-// Open opens the log in o.Dir, creating it if there is none, and recovers what
-// it holds. It refuses a log that is in use, of another format version, or
-// damaged before a point known to have been durable; an incomplete tail, as a
-// crash leaves it, is dropped.
+// Open opens the log in o.Dir, or creates it, and recovers its state. It refuses a log
+// that is in use, of another format version, or damaged before a point that was
+// certainly durable. It drops an incomplete tail, which is what a crash leaves.
 func Open(o Options) (*Log, error) {
 	if err := o.fill(); err != nil {
 		return nil, err
@@ -164,9 +163,10 @@ func (l *Log) Close() error {
 	return err
 }
 
-// seal writes a last frame. It carries pending truncations, and its synced
-// offset proves everything before it durable, so that damage is noticed at the
-// next start. Without room for it the log is as good, only less certain.
+// seal writes a last frame. It carries the pending truncations. Its synced offset
+// proves that everything before it was durable, so that the next start detects any
+// damage there. Without room for the frame, the log is complete as well, but damage of
+// its last frame would pass for an incomplete tail.
 func (l *Log) seal() error {
 	f := l.takeFrame()
 	if l.sealed || l.active.room(true) < frameSize(len(f.buf)-frameHeader) {
@@ -192,8 +192,8 @@ func (l *Log) closeFiles() {
 	_ = l.lock.Close()
 }
 
-// fail makes err the end of the log: what was asked of the disk may or may not
-// have happened, and only a restart can tell. mu is held.
+// fail ends the log with err. The failed operation may or may not have reached the
+// disk, which only recovery can find out. mu is held.
 func (l *Log) fail(err error) error {
 	if l.failed != nil {
 		return l.failed
@@ -208,7 +208,7 @@ func (l *Log) fail(err error) error {
 	return l.failed
 }
 
-// Groups returns the groups of which the log holds something, in order.
+// Groups returns the groups with a state in the log, in order.
 func (l *Log) Groups() []GroupID {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -222,7 +222,7 @@ func (l *Log) Groups() []GroupID {
 	return ids
 }
 
-// get returns the group if the log durably holds something of it. mu is held.
+// get returns the group if it has a durable state, else nil. mu is held.
 func (l *Log) get(id GroupID) *group {
 	if g := l.groups[id]; g != nil && g.exists {
 		return g
@@ -230,7 +230,7 @@ func (l *Log) get(id GroupID) *group {
 	return nil
 }
 
-// State returns the durable state of group g, and whether there is any.
+// State returns the durable state of group g, and false if it has none.
 func (l *Log) State(g GroupID) (State, bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -240,15 +240,15 @@ func (l *Log) State(g GroupID) (State, bool) {
 	return State{}, false
 }
 
-// HardState returns the durable hard state of group g, and whether the log
-// holds anything of the group.
+// HardState returns the durable hard state of group g, and false if the group has no
+// state in the log.
 func (l *Log) HardState(g GroupID) (HardState, bool) {
 	s, ok := l.State(g)
 	return s.HardState, ok
 }
 
-// FirstIndex returns the index of the first entry of g that the log holds or,
-// if it holds none, of the one that comes next.
+// FirstIndex returns the index of the first entry of g in the log, or of the next one
+// if the log has none.
 func (l *Log) FirstIndex(g GroupID) uint64 {
 	s, _ := l.State(g)
 	return s.Truncated.Index + 1
@@ -260,8 +260,8 @@ func (l *Log) LastIndex(g GroupID) uint64 {
 	return s.Last
 }
 
-// BacklogBytes returns the bytes of all entries not truncated: what a start
-// would have to replay, and what keeps segments from being reused.
+// BacklogBytes returns the bytes of all entries that are not truncated. A start must
+// replay them, and they keep segments from being reused.
 func (l *Log) BacklogBytes() int64 {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -286,9 +286,9 @@ func (l *Log) Stats() Stats {
 	return s
 }
 
-// Truncate says that the entries of g up to index, whose term is term, are no
-// longer needed. The caller guarantees that their effects are durable. It
-// takes effect in memory at once and on disk with the next write.
+// Truncate drops the entries of g up to index, whose entry has the given term. The caller
+// guarantees that their effects are durable. The truncation takes effect in memory at
+// once, and on disk with the next write.
 func (l *Log) Truncate(g GroupID, index, term uint64) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -318,8 +318,8 @@ func (l *Log) Truncate(g GroupID, index, term uint64) error {
 	return nil
 }
 
-// Tail returns the mark behind which the last entries of g lie that together count for
-// at most so many bytes; false if the log holds nothing of g.
+// Tail returns the mark before the last entries of g, as many as fit into bytes. It
+// returns false if g has no state in the log.
 func (l *Log) Tail(g GroupID, bytes int64) (Mark, bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -336,15 +336,15 @@ func (l *Log) Tail(g GroupID, bytes int64) (Mark, bool) {
 	return grp.Truncated, true
 }
 
-// Reset empties the log of g at (index, term), as a snapshot does: the next
-// entry is index+1. It returns when that is durable.
+// Reset empties the log of g at (index, term), for a snapshot: the next entry is
+// index+1. It returns when the change is durable.
 func (l *Log) Reset(g GroupID, replica, index, term uint64) error {
 	return l.Append([]Write{{Group: g, Replica: replica, Reset: &Mark{Index: index, Term: term}}})
 }
 
-// Destroy removes all the log holds of replica of g. It returns when that is
-// durable; that the log holds nothing of the group is no error. The caller
-// guarantees that the replica's tombstone is durable.
+// Destroy removes the state of a replica of g. It returns when the change is durable. A
+// group without a state is no error. The caller guarantees that the replica's tombstone
+// is durable.
 func (l *Log) Destroy(g GroupID, replica uint64) error {
 	return l.run(func(r *request) { r.destroy, r.group, r.replica = true, g, replica })
 }

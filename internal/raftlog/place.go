@@ -8,12 +8,12 @@ import (
 	"github.com/lichendb/lichen/internal/fs"
 )
 
-// ErrMisplaced says that a file of a log is not where the log has it: it was removed, moved or
-// replaced while it is in use.
+// ErrMisplaced says that a file of the log is no longer in its place: it was removed, moved or
+// replaced while in use.
 var ErrMisplaced = errors.New("removed or replaced while it is in use")
 
-// CheckPlace returns an ErrMisplaced if the segment in use is not in its place. Errors of the
-// file system are none: they say nothing about the file.
+// CheckPlace returns an ErrMisplaced if the active segment is not in its place. It ignores errors of
+// the file system, which say nothing about the file.
 func (l *Log) CheckPlace() error {
 	s := l.inUse()
 	if s == nil {

@@ -9,9 +9,9 @@ import (
 
 // frame collects the records that one sync will make durable.
 type frame struct {
-	number  uint64   // frames are numbered as they are started
+	number  uint64   // counts the frames in the order in which they were begun
 	buf     []byte   // room for the frame header, then the records
-	locs    []uint32 // where in buf the checksum of each entry is, in order
+	locs    []uint32 // the place in buf of each entry's checksum, in order
 	reqs    []*request
 	records int
 	async   int // requests with a callback
@@ -27,8 +27,8 @@ func newFrame(number uint64) *frame {
 	return &frame{number: number, buf: make([]byte, frameHeader, 4<<10)}
 }
 
-// recycle empties the frame for reuse; it reports false if it had grown too
-// large to be kept.
+// recycle empties the frame for reuse. It returns false if the frame is too large to
+// be kept.
 func (f *frame) recycle() bool {
 	clear(f.reqs)
 	clear(f.freed)
@@ -46,13 +46,13 @@ type request struct {
 	replica uint64
 
 	done func(error)   // AppendAsync
-	wake chan struct{} // Append: signalled when done, or to lead
+	wake chan struct{} // Append: signalled when the request is done or its caller is to lead
 	lead bool
 	err  error
 }
 
-// getRequest returns an empty request. The pool is the log's own: what it holds are
-// channels, which a test in virtual time may not share with another.
+// getRequest returns an empty request. Each log has a pool of its own, since requests have
+// channels, which tests in virtual time must not share.
 func (l *Log) getRequest() *request {
 	if r, ok := l.requests.Get().(*request); ok {
 		return r
@@ -65,13 +65,13 @@ func (l *Log) putRequest(r *request) {
 	l.requests.Put(r)
 }
 
-// Append makes ws durable and returns. The writes of one call take effect
-// together or, after an error or a crash, not at all; but a crash may keep
-// a write whose Append had not returned or had failed.
+// Append makes ws durable and returns. The writes of one call take effect together, or
+// not at all after an error or a crash. After a crash, a write may be there even if its
+// Append had failed or not returned.
 //
-// With nobody else writing the caller writes and syncs itself. Otherwise its
-// writes join the queue, and when the sync under way is over one of those
-// waiting does the next for all of them.
+// If the queue has no leader, the caller becomes the leader: it writes and syncs itself.
+// Otherwise its writes join the queue. After the present sync one of the waiting callers
+// does the next one for all of them.
 func (l *Log) Append(ws []Write) error {
 	r := l.getRequest()
 	r.ws = ws
@@ -114,12 +114,12 @@ func (l *Log) submit(r *request) error {
 	return err
 }
 
-// AppendAsync queues ws and returns; done is called once they are durable or
-// have failed. Calls of done come one at a time in the order of AppendAsync,
-// from whoever writes the log, which waits for them: they must be
-// short and must not call Append, AppendAsync, Reset, Destroy or Close. If
-// AppendAsync itself returns an error, done is not called. The writes must
-// not be changed until done. A full queue makes AppendAsync wait.
+// AppendAsync queues ws and returns; done is called once they are durable or have
+// failed. The leader of the queue makes the calls of done, one at a time in the order of
+// AppendAsync, and waits for them: they must be short and must not call Append,
+// AppendAsync, Reset, Destroy or Close. If AppendAsync itself returns an error, done is
+// not called. The writes must not be changed until done. AppendAsync waits while the
+// queue is full.
 func (l *Log) AppendAsync(ws []Write, done func(error)) error {
 	r := l.getRequest()
 	r.ws, r.done = ws, done
@@ -166,7 +166,7 @@ func (l *Log) leader() *request {
 	return nil
 }
 
-// handOff ends the caller's turn as the writer. mu is held.
+// handOff passes the leader's role on, if there is a queue. mu is held.
 func (l *Log) handOff() {
 	if len(l.next.reqs) == 0 {
 		l.leading = false
@@ -182,8 +182,8 @@ func (l *Log) handOff() {
 	go l.drain()
 }
 
-// leadBatch takes all that is queued through one write and one sync, applies
-// it and calls the callbacks. mu is held, but not throughout.
+// leadBatch writes and syncs the queue as one frame, applies it and calls the callbacks.
+// The caller holds mu, which leadBatch releases meanwhile.
 func (l *Log) leadBatch() *frame {
 	f := l.takeFrame()
 	err := l.failed
@@ -208,8 +208,7 @@ func (l *Log) leadBatch() *frame {
 	return f
 }
 
-// wakeOthers tells the callers whose requests were in f, but not own's, and
-// gives the frame back.
+// wakeOthers wakes the callers of the requests in f but own's, and gives the frame back.
 func (l *Log) wakeOthers(f *frame, own *request) {
 	for _, r := range f.reqs {
 		switch {
@@ -229,8 +228,8 @@ func (l *Log) wakeOthers(f *frame, own *request) {
 	l.mu.Unlock()
 }
 
-// takeFrame takes the queue, adds what the log itself has to record, and
-// starts a new queue. mu is held.
+// takeFrame takes the queue, adds the log's own records, and begins a new queue. mu is
+// held.
 func (l *Log) takeFrame() *frame {
 	f := l.next
 	if n := len(l.idle); n > 0 {
@@ -244,8 +243,8 @@ func (l *Log) takeFrame() *frame {
 	return f
 }
 
-// addControl adds the pending truncation marks and frees the segments that died
-// of them or earlier. mu is held.
+// addControl adds the pending truncation marks, and declares the dead segments free. mu
+// is held.
 func (l *Log) addControl(f *frame) {
 	for id := range l.marks {
 		g := l.groups[id]
@@ -265,8 +264,8 @@ func (l *Log) addControl(f *frame) {
 	l.dead = l.dead[:0]
 }
 
-// enqueue checks r against what is and what is queued, waits for room and
-// encodes it into the next frame. mu is held, but not while waiting.
+// enqueue checks r against the state of its groups with all queued writes, waits for room
+// and encodes r into the next frame. mu is held, but not during the wait.
 func (l *Log) enqueue(r *request) error {
 	size := int64(0)
 	for i := range r.ws {
@@ -332,8 +331,8 @@ func (f *frame) encode(r *request) {
 	}
 }
 
-// admit checks r and enters it into the queued states of its groups, all or
-// nothing. mu is held.
+// admit checks all of r, and then enters it into the queued states of its groups. mu is
+// held.
 func (l *Log) admit(r *request) error {
 	if r.destroy {
 		return l.admitDestroy(r)

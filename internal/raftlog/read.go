@@ -8,8 +8,8 @@ import (
 )
 
 const (
-	// readGap is how far apart two entries may lie to be read at once, and
-	// readChunk how much is read at once unless an entry is larger.
+	// Entries that lie at most readGap apart are read together. readChunk bounds one
+	// read, unless an entry is larger.
 	readGap   = 16 << 10
 	readChunk = 1 << 20
 )
@@ -29,8 +29,8 @@ func (l *Log) Term(g GroupID, i uint64) (uint64, error) {
 	return grp.term(i)
 }
 
-// Entries returns the entries [lo, hi) of g, but only as many as have maxBytes
-// of data, though at least one. The data are shared and must not be changed.
+// Entries returns the first of the entries [lo, hi) of g: as many as have at most
+// maxBytes of data, and at least one. The data are shared and must not be changed.
 func (l *Log) Entries(g GroupID, lo, hi, maxBytes uint64) ([]Entry, error) {
 	if lo >= hi {
 		return nil, nil

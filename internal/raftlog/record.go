@@ -8,9 +8,8 @@ import (
 	"github.com/lichendb/lichen/internal/encoding"
 )
 
-// recordType says what a record of a frame is. A record is its type, the
-// length of its body (varint) and the body; a reader skips what follows the
-// fields it knows.
+// recordType is the type of a record. A record is its type, the length of its body
+// (varint) and the body. A reader skips bytes behind the fields that it knows.
 type recordType uint8
 
 const (
@@ -77,7 +76,7 @@ type checkpoint struct {
 	groups   []groupCheckpoint
 }
 
-// liveSegment is an older segment still needed, and where its frames end.
+// liveSegment is an older segment with live entries, and the end of its frames.
 type liveSegment struct {
 	id  segID
 	end uint64
@@ -118,7 +117,7 @@ type record struct {
 	entries []entryLoc
 }
 
-// entryLoc is an entry and where in the payload its checksum stands.
+// entryLoc is an entry and the place of its checksum in the payload.
 type entryLoc struct {
 	term uint64
 	pos  uint32

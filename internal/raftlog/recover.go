@@ -9,8 +9,8 @@ import (
 	"github.com/lichendb/lichen/internal/fs"
 )
 
-// recovery rebuilds the log from its files. It changes nothing on disk before
-// it is certain to succeed, so that a refused log stays as it was found.
+// recovery rebuilds the log from its files. It changes nothing on disk before it is
+// certain to succeed, so that it leaves a refused log unchanged.
 type recovery struct {
 	l     *Log
 	files []*found
@@ -19,7 +19,7 @@ type recovery struct {
 	note  string         // a damaged file, for the error if something is missing
 }
 
-// found is a segment file and what its header says.
+// found is a segment file with its decoded header.
 type found struct {
 	*segment
 	kind headerKind
@@ -45,7 +45,7 @@ func (l *Log) recover() error {
 	}
 	r.reuseFiles()
 	for _, g := range l.groups {
-		g.settle()
+		g.resetQueued()
 	}
 	l.onDead = l.segmentDied
 	for _, s := range l.segs {
@@ -117,8 +117,8 @@ func (r *recovery) openFile(path string, slot uint32) error {
 	return r.skipUsed(fr)
 }
 
-// skipUsed sees to it that the count in the id of a checkpoint is not drawn
-// again, even if the header that should precede it was lost in a crash.
+// skipUsed prevents that the count in the id of a checkpoint is used again, even if a
+// crash has lost the header before it.
 func (r *recovery) skipUsed(fr *frameReader) error {
 	id, err := fr.idAt(headerBlock)
 	if err != nil || id.seq() < r.l.nextSeq {
@@ -131,8 +131,8 @@ func (r *recovery) skipUsed(fr *frameReader) error {
 	return nil
 }
 
-// load finds the newest segment and rebuilds the index from it and from those
-// it lists.
+// load finds the newest segment and rebuilds the index from it and from the segments
+// that its checkpoint lists.
 func (r *recovery) load() error {
 	newest, ckpt, start, err := r.newest()
 	if err != nil {
@@ -161,8 +161,8 @@ func (r *recovery) load() error {
 	if err := r.complete(); err != nil {
 		return err
 	}
-	// What was just accepted may never have been synced. Nothing may build
-	// on it before it is.
+	// The last frames may never have been synced. They must be, before anything
+	// depends on them.
 	if err := newest.sync(); err != nil {
 		return fmt.Errorf("raftlog: %w", err)
 	}
@@ -170,9 +170,8 @@ func (r *recovery) load() error {
 	return nil
 }
 
-// newest returns the youngest segment that has come into use, that is, whose
-// checkpoint is complete, and the end of the checkpoint's frame. Younger ones
-// must be the remains of a crash while they were opened.
+// newest returns the youngest segment with a complete checkpoint, and the end of the
+// checkpoint's frame. A crash while it was opened may have left a younger one without.
 func (r *recovery) newest() (*found, *checkpoint, int64, error) {
 	byAge := slices.Clone(r.files)
 	slices.SortFunc(byAge, func(a, b *found) int { return cmp.Compare(b.id, a.id) })
@@ -213,8 +212,8 @@ func (r *recovery) newest() (*found, *checkpoint, int64, error) {
 	return newest, ckpt, start, nil
 }
 
-// refuseIfSynced fails if a frame of segment id proves that what is damaged at
-// offset at was once durable.
+// refuseIfSynced fails if a frame of segment id proves that the bytes at offset at,
+// which are damaged, were once durable.
 func (r *recovery) refuseIfSynced(s *segment, id segID, what string, at int64) error {
 	proof, err := newFrameReader(s).findProof(id, at, at)
 	if err != nil || proof < 0 {
@@ -299,7 +298,7 @@ func (r *recovery) replay(s *segment, off int64) error {
 	return nil
 }
 
-// apply does what a record says. base is the offset of its payload in s.
+// apply applies a record. base is the offset of its payload in s.
 func (r *recovery) apply(s *segment, base int64, rec *record) error {
 	l := r.l
 	switch rec.typ {
@@ -373,9 +372,9 @@ func (r *recovery) moved(s *segment, base int64, g *group, rec *record) {
 	}
 }
 
-// fillFrom reads the older segments, from the youngest to the oldest, for
-// entries whose place is unknown. The last place of an entry is the valid
-// one: had a later frame dropped the entry, the checkpoint would not have it.
+// fillFrom reads the older segments, from the youngest to the oldest, for entries whose
+// place is unknown. The last place of an entry is the valid one: if a later frame had
+// dropped the entry, it would not be in the checkpoint.
 func (r *recovery) fillFrom(list []liveSegment, newest *found) error {
 	byID := map[segID]*found{}
 	for _, f := range r.files {
@@ -451,7 +450,7 @@ func (r *recovery) fillRecord(s *segment, base int64, rec *record) {
 	}
 }
 
-// complete checks that every entry was found and drops what is no group.
+// complete checks that every entry was found, and drops the groups without a state.
 func (r *recovery) complete() error {
 	for id, g := range r.l.groups {
 		if !g.exists {
@@ -468,8 +467,8 @@ func (r *recovery) complete() error {
 	return nil
 }
 
-// reuseFiles makes the files not in use spares, as far as they are wanted, and
-// removes the others.
+// reuseFiles makes spares of the files that are not in use, if they have the right size
+// and there are fewer than Options.Recycle, and removes the others.
 func (r *recovery) reuseFiles() {
 	l := r.l
 	target := l.targetSize()

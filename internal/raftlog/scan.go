@@ -83,9 +83,8 @@ func (r *frameReader) frame(id segID, off int64) (frameInfo, []byte, error) {
 	return info, b[frameHeader:], nil
 }
 
-// findProof looks behind from for an intact frame of segment id that was
-// written when offset at was known to be durable. It returns where it is, or
-// -1.
+// findProof searches behind from for an intact frame of segment id that was written
+// when offset at was known to be durable. It returns the frame's offset, or -1.
 func (r *frameReader) findProof(id segID, from, at int64) (int64, error) {
 	var pattern [8]byte
 	binary.LittleEndian.PutUint64(pattern[:], uint64(id))

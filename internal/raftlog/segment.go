@@ -8,8 +8,8 @@ import (
 	"github.com/lichendb/lichen/internal/fs"
 )
 
-// segment is one file of the log. Its name holds the slot, which stays; what
-// the file is used for follows from the id in its header.
+// segment is one file of the log. Its name holds the slot, which never changes. The id
+// in its header identifies the present use of the file.
 type segment struct {
 	slot uint32
 	path string
@@ -30,8 +30,8 @@ const (
 	tempSuffix    = ".tmp"
 	lockName      = "LOCK"
 	zeroChunk     = 1 << 20
-	// zeroSync is how much is zeroed between syncs, lest a large one delay
-	// the log's own.
+	// zeroSync is the number of bytes that are zeroed between two syncs: a larger sync
+	// would delay those of the log.
 	zeroSync = 8 << 20
 )
 
@@ -47,9 +47,9 @@ func parseSegmentName(name string) (uint32, bool) {
 	return uint32(n), err == nil && n > 0
 }
 
-// room is what fits behind the frames. A reserve is left for frames that hold
-// only truncations and the like: they free segments, so they must get through
-// when the disk is full.
+// room is the number of bytes that fit behind the frames. A reserve is left for control
+// frames, which have no entries: they free segments, so that they must have room when
+// the disk is full.
 func (s *segment) room(control bool) int64 {
 	free := s.size - s.off
 	if !control {
@@ -60,8 +60,8 @@ func (s *segment) room(control bool) int64 {
 
 func controlReserve(size int64) int64 { return min(64<<10, size/16) &^ (frameAlign - 1) }
 
-// createSegment makes a new spare segment: zeros, written and synced, under its
-// final name only when complete, so that a segment file is never short.
+// createSegment makes a new spare segment of zeros, and syncs it. The file gets its final
+// name only when it is complete, so that a segment file is never short.
 func createSegment(o *Options, slot uint32, size int64) (*segment, error) {
 	path := o.FS.PathJoin(o.Dir, segmentName(slot))
 	temp := path + tempSuffix
@@ -122,7 +122,7 @@ func zeroFile(o *Options, path string, size int64) (err error) {
 	return nil
 }
 
-// full makes an error of a write that is short without one.
+// full returns the error of a write, and one for a short write without an error.
 func full(n int, err error, b []byte) error {
 	if err == nil && n < len(b) {
 		return fmt.Errorf("wrote %d of %d bytes", n, len(b))
@@ -145,8 +145,8 @@ func (s *segment) sync() error {
 	return nil
 }
 
-// syncError is a failed sync. What it should have made durable is in an unknown
-// state, so the log ends with it, whatever the cause.
+// syncError is a failed sync. The data may or may not be durable, so that the log ends,
+// whatever the cause.
 type syncError struct {
 	path string
 	err  error

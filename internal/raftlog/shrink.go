@@ -2,16 +2,16 @@ package raftlog
 
 import "errors"
 
-// idleSegmentBytes is the largest segment that a log keeps that is little written to.
+// idleSegmentBytes is the size of the largest segment that a log with few writes keeps.
 const idleSegmentBytes = 4 * initialSegmentBytes
 
-// IdleBytes is what the files of a log hold at most after a few calls of Shrink, if
-// nothing in it is needed.
+// IdleBytes bounds the size of a log's files after a few calls of Shrink, if it has no live
+// entries.
 const IdleBytes = 2 * idleSegmentBytes
 
-// Shrink gives disk space back that a log needs only while much is written: spare
-// segments, and the segment in use if little of it is needed, in whose place comes a
-// small one. What is declared free by that goes with the next call.
+// Shrink releases disk space that the log needs only while there are many writes: large spare
+// segments, and the active segment if few of its entries are live. A small segment replaces
+// that. The next call removes the segments that this one has declared free.
 func (l *Log) Shrink() error {
 	l.mu.Lock()
 	if l.failed != nil || l.closing {
@@ -44,8 +44,8 @@ func (l *Log) Shrink() error {
 	return nil
 }
 
-// shrink makes a small segment the active one, for a frame of n bytes. Without room for
-// it on the disk the log stays as it is.
+// shrink makes a small segment the active one, for a frame of n bytes. If the disk has no
+// room for it, the log does not change.
 func (l *Log) shrink(n int64) error {
 	if l.active == nil || l.active.size <= idleSegmentBytes {
 		return nil
@@ -57,7 +57,7 @@ func (l *Log) shrink(n int64) error {
 	return err
 }
 
-// takeSmall returns a new segment of at least need bytes, and not many more.
+// takeSmall returns a new segment of the initial size, or a larger one if need bytes ask for it.
 func (l *Log) takeSmall(need int64) (*segment, error) {
 	l.createMu.Lock()
 	defer l.createMu.Unlock()

@@ -18,7 +18,7 @@ type Entry struct {
 	Data        []byte
 }
 
-// HardState is what a raft group must not forget besides its entries.
+// HardState is raft's durable state besides the entries.
 type HardState struct {
 	Term, Vote, Commit uint64
 }
@@ -28,11 +28,11 @@ type Mark struct {
 	Index, Term uint64
 }
 
-// Write is what one group adds to the log in one append. Its parts take effect
-// in the order Reset, Entries, HardState.
+// Write is the part of one group in an append. Its parts take effect in the order
+// Reset, Entries, HardState.
 type Write struct {
-	// Group and Replica say whose log it is. The first write to a group fixes
-	// the replica until Destroy; a write of another replica is refused.
+	// The first write to a Group fixes its Replica until Destroy. A write of another
+	// replica is refused.
 	Group   GroupID
 	Replica uint64
 	// Reset, if not nil, first empties the log: the next entry is Reset.Index+1.
@@ -84,7 +84,7 @@ var (
 	ErrCompacted = errors.New("raftlog: entry has been truncated")
 	// ErrUnavailable: the entry is not there yet.
 	ErrUnavailable = errors.New("raftlog: entry is not in the log")
-	// ErrUnknownGroup: the log has nothing of this group.
+	// ErrUnknownGroup: the group has no state in the log.
 	ErrUnknownGroup = errors.New("raftlog: unknown group")
 	// ErrDiskFull: a new segment could not be created. Nothing of the append
 	// was written, the log is intact and the append can be repeated.
@@ -114,20 +114,20 @@ type Options struct {
 	// CacheBytes bounds the payload cache, DefaultCacheBytes if zero; negative
 	// means no cache.
 	CacheBytes int64
-	// OnFatal is called once, from the goroutine that met it, with the error
-	// after which the log accepts nothing. The process should end itself.
+	// OnFatal is called once with the error that ends the log, on the goroutine that
+	// met it. The process should end.
 	OnFatal func(error)
-	// Synced, if not nil, receives how long the write and the sync of a frame took, and its
-	// size. It is called one frame after the other and must not block.
+	// Synced, if not nil, receives the duration of the write and the sync of a frame, and
+	// the frame's size. It is called for one frame after the other, and must not block.
 	Synced func(took time.Duration, bytes int)
 	// Rand supplies the random part of segment ids; nil means crypto/rand.
 	Rand func() uint64
 	// NoZeroFill leaves new segments sparse, so that the file grows with every
-	// append. It exists to measure what zero filling is worth.
+	// append. It exists to measure the effect of zero filling.
 	NoZeroFill bool
 }
 
-// Stats counts what the log has done and shows what it holds.
+// Stats are counters and sizes of a log.
 type Stats struct {
 	Appends, Entries, Syncs, BytesWritten int64
 	Rotations, Created, Recycled, Removed int64

@@ -9,19 +9,19 @@ import (
 
 // Limits of one feed.
 const (
-	// maxBytes bounds the events that wait for a reader. One that is further behind begins again
-	// from what it has.
+	// maxBytes bounds the events that wait for a reader. The feed of a slower reader ends, and the
+	// reader begins another at its last resolved timestamp.
 	maxBytes = 4 << 20
-	// PageBytes is the size from which on an answer takes no further event.
+	// PageBytes is the size from which a response gets no further event.
 	PageBytes = 512 << 10
-	// eventOverhead is what an event is charged beside its key and value.
+	// eventOverhead is the charge of an event beside its key and value.
 	eventOverhead = 96
 )
 
-// Size returns what an event is charged.
+// Size returns the charge of an event.
 func Size(e *kvpb.FeedEvent) int { return len(e.Key) + len(e.Value) + eventOverhead }
 
-// Buffer holds what waits for the reader of a span, in the order in which it was committed.
+// Buffer holds the events that wait for the reader of a span, in the order of their commits.
 type Buffer struct {
 	Span kvpb.Span
 	From hlc.Timestamp // the reader has everything up to here
@@ -32,7 +32,7 @@ type Buffer struct {
 	sent     hlc.Timestamp // the last resolved timestamp delivered
 }
 
-// Deliver takes those of the events that concern the reader. It reports whether there are any.
+// Deliver adds the events in the reader's span. It reports whether there are any.
 func (b *Buffer) Deliver(events []Event) bool {
 	n := len(b.events)
 	for i := range events {
@@ -44,12 +44,11 @@ func (b *Buffer) Deliver(events []Event) bool {
 	return len(b.events) > n
 }
 
-// Full reports whether more waits than may: the feed must end.
+// Full reports whether the events exceed maxBytes. Then the feed must end.
 func (b *Buffer) Full() bool { return b.bytes > maxBytes }
 
-// Resolve notes that everything committed up to closed was delivered to the buffer, but for
-// versions whose locks are still there. locked is the lowest timestamp of these, zero if there
-// are none.
+// Resolve notes that all versions committed up to closed are delivered to the buffer, except for the
+// versions that still have locks. locked is the lowest timestamp of these, zero if there are none.
 func (b *Buffer) Resolve(closed, locked hlc.Timestamp) {
 	if !locked.IsEmpty() {
 		closed = closed.Min(locked.Prev())
@@ -57,8 +56,8 @@ func (b *Buffer) Resolve(closed, locked hlc.Timestamp) {
 	b.resolved = b.resolved.Max(closed)
 }
 
-// Take moves a page of events into a response, and after the last one the resolved timestamp. It
-// reports whether the response has any of them.
+// Take moves a page of events into a response, and with the last event the resolved timestamp. It
+// reports whether the response has either.
 func (b *Buffer) Take(resp *kvpb.FeedResponse) (ready bool) {
 	size, n := 0, 0
 	for n < len(b.events) && size <= PageBytes {
@@ -77,8 +76,8 @@ func (b *Buffer) Take(resp *kvpb.FeedResponse) (ready bool) {
 	return n > 0 || !resp.Resolved.IsEmpty()
 }
 
-// Initial decides which versions of the state in which a feed began its reader receives: those
-// after From that were not provisional.
+// Initial decides which versions a reader receives of the state in which its feed began: those above From
+// that were not provisional.
 type Initial struct {
 	From   hlc.Timestamp
 	locked map[string]hlc.Timestamp

@@ -53,8 +53,8 @@ func (c *Commits) End(events []Event) []Event {
 		}
 	}
 	for _, e := range c.unlocked {
-		// Of a dropped version the transaction was aborted or committed elsewhere; an abort alone
-		// has no timestamp.
+		// A version was dropped if its transaction has aborted, or has committed at another
+		// timestamp. The command of an abort has no timestamp.
 		if !c.dropped[string(e.Key)] && e.TS.WallTime > 0 {
 			events = append(events, e)
 		}

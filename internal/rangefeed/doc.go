@@ -8,11 +8,11 @@
 //	command   put a@5                        a@5 is delivered
 //	command   put b@6, lock b                nothing: b@6 is provisional
 //	command   put b@9, drop b@6, unlock b    b@9 is delivered: its transaction committed later
-//	command   unlock b (timestamp 6)         b@6 is delivered: it was committed where it was
+//	command   unlock b (timestamp 6)         b@6 is delivered: it was committed at its timestamp
 //	command   drop b@6, unlock b             nothing: its transaction was aborted
 //	closed 8, b locked at 6                  resolved up to just below 6
 //
-// Read commits.go (Commits), then buffer.go (Buffer, Initial). Package processor below it carries it out.
+// Read commits.go (Commits), then buffer.go (Buffer, Initial). rangefeed/processor performs its decisions.
 //
 // Invariants:
 //
@@ -22,5 +22,5 @@
 //     testdata/resolved)
 //  3. No timestamp is resolved at which a provisional version may be committed. (Buffer.Resolve;
 //     testdata/resolved)
-//  4. What waits for a reader is bounded. (Buffer.Full; testdata/resolved)
+//  4. The events that wait for a reader are bounded. (Buffer.Full; testdata/resolved)
 package rangefeed

@@ -14,12 +14,12 @@ import (
 	"github.com/lichendb/lichen/internal/storage"
 )
 
-// tableBytes is how much one table of a received snapshot holds, roughly.
+// tableBytes is the approximate size of one table of a received snapshot.
 const tableBytes = 32 << 20
 
-// Incoming is a snapshot that arrives: its chunks become tables in a
-// directory of its own, which the engine takes over when all are there. Only the
-// chunk at hand is in memory. Close must be called in the end.
+// Incoming is a snapshot that arrives. Its chunks become tables in a directory of its own,
+// which the engine ingests once they are complete. Only the present chunk is in memory.
+// Close must be called in the end.
 type Incoming struct {
 	Desc      *kvpb.RangeDescriptor
 	State     apply.State
@@ -31,7 +31,7 @@ type Incoming struct {
 	spans  []keys.Span // still to come, the present one first
 	bounds [2][]byte   // the present span's, as engine keys
 	data   bool        // the present span is that of the range's keys
-	bare   []keys.Span // spans beside that of the range's keys of which nothing came
+	bare   []keys.Span // spans without keys in the snapshot, but for that of the range's keys
 	sum    Sum
 
 	table *storage.TableWriter // nil between tables
@@ -40,7 +40,7 @@ type Incoming struct {
 	files []string
 }
 
-// NewIncoming begins to take a snapshot in, with a directory that is made for it.
+// NewIncoming begins to receive a snapshot into a new directory.
 func NewIncoming(eng *storage.Engine, f fs.FS, dir string, d *kvpb.RangeDescriptor, st apply.State, threshold hlc.Timestamp) (*Incoming, error) {
 	if err := f.RemoveAll(dir); err != nil {
 		return nil, err
@@ -53,7 +53,7 @@ func NewIncoming(eng *storage.Engine, f fs.FS, dir string, d *kvpb.RangeDescript
 	return s, nil
 }
 
-// Close removes the files that the engine has not taken over.
+// Close removes the files that the engine has not ingested.
 func (s *Incoming) Close() error {
 	if s.table != nil {
 		s.table.Close()
@@ -70,7 +70,7 @@ func (s *Incoming) enterSpan() {
 	s.from, s.last = sp.Start, nil
 }
 
-// Add takes in the next chunk.
+// Add adds the next chunk.
 func (s *Incoming) Add(chunk []byte) error {
 	n := uint64(0)
 	for rest := chunk; len(rest) > 0; n++ {
@@ -134,9 +134,9 @@ func (s *Incoming) leaveSpan() error {
 	return nil
 }
 
-// endSpan ends the present span. What the engine holds of the range's own keys is
-// excised; that of the other spans is removed by a table of each, at the end if it has
-// no keys.
+// endSpan ends the present span. Ingest excises the engine's old data in the span of the range's
+// keys. In the other spans a range deletion in their tables removes it; clearBare makes such a table
+// for a span without keys.
 func (s *Incoming) endSpan() error {
 	if !s.data && s.table == nil {
 		s.bare = append(s.bare, s.spans[0])
@@ -176,7 +176,7 @@ func (s *Incoming) finishTable(end []byte) error {
 	return t.Finish()
 }
 
-// Complete checks that all that was sent has arrived.
+// Complete checks that the whole snapshot has arrived: that its totals are the sender's.
 func (s *Incoming) Complete(sum Sum) error {
 	if s.sum != sum {
 		return fmt.Errorf("%w: %+v arrived, %+v was sent", ErrDamaged, s.sum, sum)
@@ -193,9 +193,9 @@ func (s *Incoming) Complete(sum Sum) error {
 	}
 }
 
-// Ingest replaces what the engine holds of the range by the snapshot, and removes
-// what lies in its former bounds, or in ranges that were merged into it. local holds
-// range-local keys that belong to it; after is Engine.Ingest's.
+// Ingest replaces the engine's data of the range by the snapshot. It also removes the data within
+// the former descriptors: former bounds of the replica, and ranges that the range has subsumed. local
+// holds the range-local keys of the replica. after is the parameter of Engine.Ingest.
 func (s *Incoming) Ingest(former []*kvpb.RangeDescriptor, local *storage.Batch, after bool) error {
 	t, err := s.newTable()
 	if err != nil {
@@ -217,8 +217,8 @@ func (s *Incoming) Ingest(former []*kvpb.RangeDescriptor, local *storage.Batch, 
 			hi = d.EndKey
 		}
 	}
-	// Keys that left the range with a split that the snapshot jumps over: the other
-	// half comes by a snapshot of its own.
+	// A split that the snapshot skips may have moved keys out of the range. The replica of
+	// that other half gets them by a snapshot of its own.
 	for _, sp := range []keys.Span{{Start: lo, End: all.Start}, {Start: all.End, End: hi}} {
 		if !bytes.Equal(sp.Start, sp.End) {
 			s.bare = append(s.bare, keys.LockSpan(sp), keys.TxnRecordSpan(sp))
@@ -230,8 +230,8 @@ func (s *Incoming) Ingest(former []*kvpb.RangeDescriptor, local *storage.Batch, 
 	return s.eng.Ingest(s.files, lo, hi, after)
 }
 
-// clearBare makes tables that remove what the engine holds of spans without keys. Most
-// often that is nothing, and each table would cost a sync.
+// clearBare makes tables that delete the engine's old data in the spans without keys. It makes
+// none where the engine has no data, which is the usual case, since each table costs a sync.
 func (s *Incoming) clearBare() error {
 	for _, sp := range s.bare {
 		held, err := s.eng.Holds(sp.Start, sp.End)

@@ -13,9 +13,9 @@ import (
 	"github.com/lichendb/lichen/internal/storage"
 )
 
-// Mark is what the engine takes in with a snapshot: the state that comes with it, and where the log
-// was until then. Nothing is written to the log before it is emptied. So if the mark still fits, the
-// log has lost nothing, its vote above all.
+// Mark is a record that the engine gets together with a snapshot: the snapshot's applied state, and the
+// state of the log at that moment. Nothing is written to the log before it is emptied. So if the mark
+// still describes the log, the log has lost nothing, above all no vote.
 //
 //	            installed: the engine has the state and the mark         EmptyLog
 //	[arrived] ─────────────────────────────────────────────► [installed] ────────► [emptied]
@@ -31,7 +31,7 @@ type Mark struct {
 // markVersion is the format of a stored Mark.
 const markVersion = 1
 
-// MarkOf returns the mark of a snapshot of a state, which replaces what follows from a log.
+// MarkOf returns the mark of a snapshot with an applied state, for a replica with a log.
 func MarkOf(at apply.State, log *raftlog.State) Mark {
 	return Mark{at, log.HardState.Term, log.HardState.Vote, log.Last}
 }
@@ -60,26 +60,26 @@ func LoadMark(eng *storage.Engine, id kvpb.RangeID) (m Mark, ok bool, err error)
 	return m, true, nil
 }
 
-// ClearMark removes the mark of a snapshot after which the log begins. It need not be durable: a
-// mark that comes back says where the log was before, where it is no more.
+// ClearMark removes the mark of a snapshot once the log is emptied. The removal need not be durable: a
+// mark that is there again after a crash no longer describes the log.
 func ClearMark(eng *storage.Engine, id kvpb.RangeID) error {
 	b := eng.NewBatch()
 	defer b.Close()
 	return errors.Join(b.Delete(keys.RangeSnapshotMark(uint64(id))), b.Commit())
 }
 
-// Mending is what a log needs at the start of its store.
+// Mending is the change that a log needs at the start of its store.
 type Mending uint8
 
-// What a log may need.
+// The changes.
 const (
-	// Keep: it continues the engine's state.
+	// Keep: none. The log continues the engine's state.
 	Keep Mending = iota
-	// Unmark: so it does, and the mark of a snapshot is still there.
+	// Unmark: the log continues the engine's state. The mark of a snapshot must be removed.
 	Unmark
 	// Empty: a crash came between the installation of a snapshot and EmptyLog.
 	Empty
-	// Lost: it has lost its end, and with it votes perhaps.
+	// Lost: the log has lost its end, perhaps with votes. The replica can't be used.
 	Lost
 )
 
@@ -88,9 +88,9 @@ func (m Mending) String() string {
 	return [...]string{"keep the log", "remove the mark", "empty the log", "the log is lost"}[m]
 }
 
-// Mend decides what a log needs that an engine's state at an index is to continue from. term is that
-// of the log's entry there, and mark what the engine holds of a snapshot, nil if nothing. why says
-// how the log fails to continue the state.
+// Mend decides what a log needs so that it continues the engine's state. term is the term of the log's
+// entry at that state's index. mark is the engine's mark of a snapshot, nil if there is none. why says why
+// the log does not continue the state.
 func Mend(at apply.State, log *raftlog.State, term uint64, mark *Mark) (m Mending, why string) {
 	why = breach(at, log, term)
 	switch {
@@ -104,7 +104,7 @@ func Mend(at apply.State, log *raftlog.State, term uint64, mark *Mark) (m Mendin
 	return Lost, why
 }
 
-// breach says how a log fails to continue a state, or "": it does.
+// breach says why a log does not continue a state. It is empty if the log does.
 func breach(at apply.State, log *raftlog.State, term uint64) string {
 	switch {
 	case at.Index > log.Last:

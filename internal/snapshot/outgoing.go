@@ -37,8 +37,8 @@ func appendChunkKey(chunk, key, value []byte) []byte {
 	return encoding.AppendLenBytes(encoding.AppendLenBytes(chunk, key), value)
 }
 
-// Outgoing is the state of a range at one point of its log, to be sent
-// to a replica whose log can't be brought up to date any more.
+// Outgoing is the state of a range at one index of its log, for a replica that the log can't
+// bring up to date any more.
 type Outgoing struct {
 	Message   *pb.Message // raft's, without data
 	Desc      *kvpb.RangeDescriptor
@@ -57,7 +57,7 @@ func DataSpans(d *kvpb.RangeDescriptor) []keys.Span {
 	return []keys.Span{s, keys.LockSpan(s), keys.TxnRecordSpan(s)}
 }
 
-// Open takes hold of the range's state as it is in the engine.
+// Open opens iterators over the range's present state in the engine.
 func (s *Outgoing) Open(eng *storage.Engine) (err error) {
 	if s.Threshold, err = apply.LoadThreshold(eng, s.Desc.RangeID); err != nil {
 		return err
@@ -108,7 +108,7 @@ func (s *Outgoing) Next(buf []byte, size int) ([]byte, error) {
 // Sum returns the totals of the chunks so far.
 func (s *Outgoing) Sum() Sum { return s.sum }
 
-// Close releases what the snapshot holds of the engine.
+// Close closes the iterators.
 func (s *Outgoing) Close() {
 	for _, it := range s.iters {
 		it.Close()
