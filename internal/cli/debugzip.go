@@ -10,7 +10,6 @@ import (
 	"net/http"
 	"time"
 
-	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/lichendb/lichen/internal/fs"
 	"github.com/lichendb/lichen/internal/kvpb"
 	"github.com/lichendb/lichen/internal/node"
@@ -146,19 +145,9 @@ func (f *zipFlags) debugInfo(ctx context.Context, w io.Writer, id kvpb.NodeID) e
 
 // query writes the rows of a query at the node that is asked, as root.
 func (f *zipFlags) query(ctx context.Context, w io.Writer, query string) error {
-	sec := clientSecurity{certsDir: f.certsDir, insecure: f.insecure, flags: f.flags}
-	target, err := sec.target(sqlURL(f.addr(), ""), false, security.RootName)
+	conn, err := f.connectSQL(ctx, "", "debug zip")
 	if err != nil {
 		return err
-	}
-	cfg, err := pgconn.ParseConfig(target)
-	if err != nil {
-		return err
-	}
-	cfg.RuntimeParams["application_name"] = "$ lichen debug zip"
-	conn, err := pgconn.ConnectConfig(ctx, cfg)
-	if err != nil {
-		return connectError(cfg, err)
 	}
 	defer conn.Close(ctx)
 	results, err := conn.Exec(ctx, query).ReadAll()

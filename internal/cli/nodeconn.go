@@ -87,6 +87,28 @@ func (f *nodeFlags) call(ctx context.Context, m rpc.Method, req, answer any) err
 	return json.Unmarshal(p, answer)
 }
 
+// connectSQL connects to a database of the node as root, for a command; "" is the default database.
+func (f *nodeFlags) connectSQL(ctx context.Context, database, command string) (*pgconn.PgConn, error) {
+	sec := clientSecurity{certsDir: f.certsDir, insecure: f.insecure, flags: f.flags}
+	target, err := sec.target(sqlURL(f.addr(), ""), false, security.RootName)
+	if err != nil {
+		return nil, err
+	}
+	cfg, err := pgconn.ParseConfig(target)
+	if err != nil {
+		return nil, err
+	}
+	if database != "" {
+		cfg.Database = database
+	}
+	cfg.RuntimeParams["application_name"] = "$ lichen " + command
+	conn, err := pgconn.ConnectConfig(ctx, cfg)
+	if err != nil {
+		return nil, connectError(cfg, err)
+	}
+	return conn, nil
+}
+
 // explain adds a remedy to the error of a call.
 func (f *nodeFlags) explain(err error, secure bool) error {
 	var answer *rpc.RemoteError

@@ -26,9 +26,9 @@ const (
 	searchShare = 5
 	// searchTimeout bounds one request to another node. A node that does not answer gets no requests for
 	// minNodeBackoff, and then up to maxNodeBackoff, so that it does not delay every search.
-	searchTimeout = 500 * time.Millisecond
-	minNodeBackoff     = 100 * time.Millisecond
-	maxNodeBackoff      = 3 * time.Second
+	searchTimeout  = 500 * time.Millisecond
+	minNodeBackoff = 100 * time.Millisecond
+	maxNodeBackoff = 3 * time.Second
 	// maxSteps bounds the hops of a search from node to node. maxWaits bounds the waits in one answer, and
 	// in a search.
 	maxSteps = 64
@@ -86,12 +86,12 @@ type Deadlocks struct {
 	found  func(concurrency.Deadlock) // called for each deadlock before the victim is notified; for tests
 	over   atomic.Pointer[func(kvpb.TxnID) bool]
 
-	mu      sync.Mutex
-	running bool
-	closed  bool
-	ctx     context.Context
-	cancel  context.CancelFunc
-	wg      sync.WaitGroup
+	mu       sync.Mutex
+	running  bool
+	closed   bool
+	ctx      context.Context
+	cancel   context.CancelFunc
+	wg       sync.WaitGroup
 	backoffs map[kvpb.NodeID]nodeBackoff
 }
 

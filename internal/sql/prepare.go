@@ -100,7 +100,7 @@ func (s *Session) resultColumns(p *plan.Prepared) []plan.Column {
 		return explain.Columns(st)
 	case *ast.Show:
 		return sessionvar.Columns(st.Name)
-	case *ast.Split, *ast.Scatter, *ast.ShowRanges, *ast.ShowZone, *ast.ShowObjects:
+	case *ast.Split, *ast.Scatter, *ast.Inspect, *ast.ShowRanges, *ast.ShowZone, *ast.ShowObjects:
 		return computedColumns(st)
 	case *ast.Execute:
 		return s.statements.Columns(string(st.Name))

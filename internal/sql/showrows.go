@@ -6,6 +6,7 @@ import (
 	"github.com/lichendb/lichen/internal/sql/ast"
 	"github.com/lichendb/lichen/internal/sql/clustersetting"
 	"github.com/lichendb/lichen/internal/sql/exec/operator"
+	"github.com/lichendb/lichen/internal/sql/inspect"
 	"github.com/lichendb/lichen/internal/sql/parser"
 	"github.com/lichendb/lichen/internal/sql/pgerr"
 	"github.com/lichendb/lichen/internal/sql/plan"
@@ -15,14 +16,16 @@ import (
 )
 
 // A SHOW is answered in one of three ways: package show rewrites it to a query (rewriteShow);
-// packages ranges and clustersetting compute its rows, as they do those of SPLIT AT and the like
-// (computedRows); or it is a parameter of the session (set.go).
+// packages ranges and clustersetting compute its rows, as they and inspect do those of SPLIT AT, INSPECT and
+// the like (computedRows); or it is a parameter of the session (set.go).
 
-// computedColumns returns the columns of a statement whose rows package ranges or clustersetting
+// computedColumns returns the columns of a statement whose rows package ranges, clustersetting or inspect
 // computes; nil for any other statement.
 func computedColumns(stmt ast.Statement) []plan.Column {
-	if cols := ranges.Columns(stmt); cols != nil {
-		return cols
+	for _, columns := range []func(ast.Statement) []plan.Column{ranges.Columns, inspect.Columns} {
+		if cols := columns(stmt); cols != nil {
+			return cols
+		}
 	}
 	return clustersetting.Columns(stmt)
 }
@@ -32,6 +35,9 @@ func (x *execution) computedRows(ctx context.Context, stmt ast.Statement) ([][]t
 	s := x.s
 	if clustersetting.Columns(stmt) != nil {
 		return clustersetting.Show(ctx, s.srv.cfg.Settings, s.txn.KV(), stmt.(*ast.ShowObjects))
+	}
+	if st, ok := stmt.(*ast.Inspect); ok {
+		return inspect.Rows(ctx, x.ddlEnv(nil), st)
 	}
 	env := ranges.Env{
 		Cluster: s.srv.cfg.Ranges, Pending: &s.pending.ranges, DDL: x.ddlEnv(nil), Database: s.db.Name,

@@ -59,7 +59,7 @@ func ReturnsRows(s Statement) bool {
 		return len(s.Returning) > 0
 	case *Delete:
 		return len(s.Returning) > 0
-	case *Show, *ShowObjects, *Explain, *Execute, *Split, *Scatter, *ShowRanges, *ShowZone:
+	case *Show, *ShowObjects, *Explain, *Execute, *Split, *Scatter, *Inspect, *ShowRanges, *ShowZone:
 		return true
 	case *Fetch:
 		return !s.Move

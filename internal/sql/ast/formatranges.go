@@ -22,6 +22,9 @@ func (p *printer) rangesStatement(s Statement) bool {
 		p.zoneTarget(s.Target)
 	case *ShowRanges:
 		p.showRanges(s)
+	case *Inspect:
+		p.w("INSPECT ")
+		p.rangeSource(s.Source)
 	default:
 		return false
 	}

@@ -71,6 +71,13 @@ type ShowRanges struct {
 	Details  bool // WITH DETAILS
 }
 
+// Inspect is the dialect's INSPECT TABLE|INDEX|DATABASE: it compares indexes with their tables.
+type Inspect struct {
+	Loc
+	Source RangeSource
+}
+
+func (*Inspect) stmtNode()       {}
 func (*Split) stmtNode()         {}
 func (*Scatter) stmtNode()       {}
 func (*ConfigureZone) stmtNode() {}
@@ -84,6 +91,9 @@ func (s *Split) Tag() string {
 	}
 	return "SPLIT"
 }
+
+// Tag implements Statement.
+func (*Inspect) Tag() string { return "INSPECT" }
 
 // Tag implements Statement.
 func (*Scatter) Tag() string { return "SCATTER" }

@@ -19,6 +19,7 @@ const (
 	ExtLocality
 	ExtSplit
 	ExtScatter
+	ExtInspect
 	ExtHashKey
 	ExtKeyOrder
 	ExtHashSharded
@@ -66,6 +67,7 @@ var extensionNames = [numExtensions]string{
 	ExtLocality:        "LOCALITY, INTERLEAVE, TABLEGROUP and COLOCATION",
 	ExtSplit:           "SPLIT INTO, SPLIT AT and UNSPLIT",
 	ExtScatter:         "SCATTER",
+	ExtInspect:         "INSPECT",
 	ExtHashKey:         "HASH on key columns",
 	ExtKeyOrder:        "ASC, DESC and NULLS on the columns of a key constraint",
 	ExtHashSharded:     "USING HASH",

@@ -21,6 +21,7 @@ func TestExtensions(t *testing.T) {
 		ExtLocality:        "",
 		ExtSplit:           "alter table t unsplit all",
 		ExtScatter:         "alter table t scatter",
+		ExtInspect:         "inspect table t",
 		ExtHashKey:         "create table t (a int, primary key (a hash))",
 		ExtKeyOrder:        "create table t (a int, primary key (a desc))",
 		ExtHashSharded:     "create index on t (a) using hash",

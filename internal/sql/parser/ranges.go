@@ -225,3 +225,14 @@ func (p *parser) showRange(loc ast.Loc) ast.Statement {
 	s.Row = p.parenExprList()
 	return s
 }
+
+// inspect parses INSPECT TABLE|INDEX|DATABASE name.
+func (p *parser) inspect() ast.Statement {
+	s := &ast.Inspect{Loc: p.loc()}
+	p.advance()
+	if p.tok.kind != kwTable && p.tok.kind != kwIndex && p.tok.kind != kwDatabase {
+		p.syntaxError()
+	}
+	s.Source = p.rangeSource()
+	return s
+}

@@ -116,6 +116,8 @@ func (p *parser) dialectStatement() ast.Statement {
 		return p.use()
 	case (p.isWord("cancel") || p.isWord("pause") || p.isWord("resume")) && p.extends(ExtCancel):
 		return p.cancel()
+	case p.isWord("inspect") && p.extends(ExtInspect):
+		return p.inspect()
 	case (p.isWord("backup") || p.isWord("restore")) && p.extends(ExtBackup):
 		if p.peek() == kwInto || p.peek() == kwFrom || isColLabel(p.peek()) {
 			return p.skipStatement(p.loc(), upper(p.tok.str))

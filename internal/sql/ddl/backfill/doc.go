@@ -3,7 +3,8 @@
 //
 // Above it: relations and alter, which say by a Spec how the rows of a table become those of its
 // changed form. Below it: planner and exec, which read and convert the rows, and rowcodec. Read build.go
-// (Build), online.go (BuildOnline: while others change the table), missing.go (values that rows need not hold), sink.go (what writes entries: into the transaction, or beside it, by kv/ingest, if they are many).
+// (Build), online.go (BuildOnline: while others change the table), missing.go (values that rows need not hold), sink.go (what writes entries: into the transaction, or beside it, by kv/ingest, if they are many),
+// inspect.go (Inspect: compares indexes with the rows of their table, for INSPECT).
 //
 // Invariants:
 //
