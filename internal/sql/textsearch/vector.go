@@ -153,53 +153,68 @@ func (r *scanner) word(stops string) (string, error) {
 	if r.s != "" && r.s[0] == '\'' {
 		return r.quoted()
 	}
-	var b []byte
-	for r.s != "" {
-		c := r.s[0]
-		if isSpace(c) || strings.IndexByte(stops, c) >= 0 {
+	var w wordBytes
+	i := 0
+	for ; i < len(r.s); i++ {
+		c := r.s[i]
+		if !endsNoWord(c) && (isSpace(c) || strings.IndexByte(stops, c) >= 0) {
 			break
 		}
 		if c == '\\' {
-			if r.s = r.s[1:]; r.s == "" {
+			if i++; i == len(r.s) {
 				return "", pgerr.New(pgerr.SyntaxError, "there is no escaped character: \"%s\"", r.all)
 			}
-			c = r.s[0]
+			c = r.s[i]
 		}
-		b = append(b, c)
-		r.s = r.s[1:]
+		w.add(c)
 	}
-	if len(b) == 0 {
+	if r.s = r.s[i:]; w.n == 0 {
 		return "", r.errSyntax()
 	}
-	return r.checked(b)
+	return w.text()
 }
 
-func (r *scanner) checked(b []byte) (string, error) {
-	if len(b) > MaxWordLen {
-		return "", pgerr.New(pgerr.ProgramLimitExceeded, "word is too long (%d bytes, max %d bytes)", len(b), MaxWordLen)
+// endsNoWord reports whether a byte certainly ends no word.
+func endsNoWord(c byte) bool { return c|0x20 >= 'a' && c|0x20 <= 'z' || c >= 0x80 }
+
+// wordBytes are those of a word that is read: of one that is too long, as many as one may have.
+type wordBytes struct {
+	b []byte
+	n int
+}
+
+func (w *wordBytes) add(c byte) {
+	if w.n++; w.n <= MaxWordLen {
+		w.b = append(w.b, c)
 	}
-	return string(b), nil
+}
+
+func (w *wordBytes) text() (string, error) {
+	if w.n > MaxWordLen {
+		return "", pgerr.New(pgerr.ProgramLimitExceeded, "word is too long (%d bytes, max %d bytes)", w.n, MaxWordLen)
+	}
+	return string(w.b), nil
 }
 
 func (r *scanner) quoted() (string, error) {
-	var b []byte
+	var w wordBytes
 	for i := 1; i < len(r.s); i++ {
 		c := r.s[i]
 		switch {
 		case c == '\'' && strings.HasPrefix(r.s[i+1:], "'"):
 			i++
-			b = append(b, c)
+			w.add(c)
 		case c == '\'':
 			r.s = r.s[i+1:]
-			if len(b) == 0 {
+			if w.n == 0 {
 				return "", r.errSyntax()
 			}
-			return r.checked(b)
+			return w.text()
 		case c == '\\' && i+1 < len(r.s):
 			i++
-			b = append(b, r.s[i])
+			w.add(r.s[i])
 		default:
-			b = append(b, c)
+			w.add(c)
 		}
 	}
 	return "", r.errSyntax()
