@@ -124,15 +124,45 @@ func (b *builder) noteRead(e *plan.Const, x plan.Expr, t *types.T, mode plan.Cas
 	return err
 }
 
+// longLiteral is the length from which on reading a literal heeds a cancel, and stepsPerLook how many steps
+// of that lie between two looks at the context.
+const (
+	longLiteral  = 64 << 10
+	stepsPerLook = 16 << 10
+)
+
+// steppingFormat is the format of the session, for what takes long.
+func (b *builder) steppingFormat() *types.FormatContext {
+	fc, left := types.FormatContext{}, stepsPerLook
+	if b.env.Format != nil {
+		fc = *b.env.Format
+	}
+	var stopped error
+	fc.Step = func(n int) error {
+		if left -= n; left <= 0 && stopped == nil {
+			left, stopped = stepsPerLook, b.ctx.Err()
+		}
+		return stopped
+	}
+	return &fc
+}
+
 // literal reads a quoted constant as a value of type t.
 func (b *builder) literal(s string, t *types.T, mode plan.CastMode, pos int) (plan.Expr, error) {
 	read := t.WithTypmod(-1)
 	if t.Family == types.IntervalFamily {
 		read = t // the fields of INTERVAL DAY say what a bare number counts
 	}
-	d, err := typeio.ParseText(read, s, b.env.Format)
+	fc := b.env.Format
+	if len(s) >= longLiteral {
+		fc = b.steppingFormat()
+	}
+	d, err := typeio.ParseText(read, s, fc)
 	if err == nil && t.Typmod >= 0 {
-		d, err = types.ApplyTypmod(d, t, mode == plan.CastExplicit, b.env.Format)
+		d, err = types.ApplyTypmod(d, t, mode == plan.CastExplicit, fc)
+	}
+	if len(s) >= longLiteral && b.ctx.Err() != nil {
+		return nil, b.ctx.Err()
 	}
 	if err != nil {
 		return nil, pgerr.From(err).At(pos)

@@ -65,9 +65,12 @@ func aclFunctions() []*call.Overload {
 }
 
 // optionsToTable splits options written name=value.
-func optionsToTable(_ *call.Context, a []types.Datum) (call.RowIterator, error) {
+func optionsToTable(c *call.Context, a []types.Datum) (call.RowIterator, error) {
 	var rows [][]types.Datum
-	for _, d := range a[0].Array().Elems {
+	for _, d := range a[0].ArrayElems() {
+		if err := c.Step(1); err != nil {
+			return nil, err
+		}
 		if d.IsNull() {
 			continue
 		}
@@ -102,9 +105,12 @@ func makeACLItem(_ *call.Context, a []types.Datum) (types.Datum, error) {
 }
 
 // explodeACL lists what an access control list grants, a row for each privilege.
-func explodeACL(_ *call.Context, a []types.Datum) (call.RowIterator, error) {
+func explodeACL(c *call.Context, a []types.Datum) (call.RowIterator, error) {
 	var rows [][]types.Datum
 	for _, d := range a[0].ArrayElems() {
+		if err := c.Step(1); err != nil {
+			return nil, err
+		}
 		if d.IsNull() {
 			return nil, pgerr.New(pgerr.NullValueNotAllowed, "ACL arrays must not contain null values")
 		}

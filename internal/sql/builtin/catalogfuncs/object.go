@@ -172,6 +172,9 @@ func getObjectAddress(c *call.Context, a []types.Datum) (call.RowIterator, error
 	addr := call.ObjectAddress{Kind: a[0].Str()}
 	for i, list := range []*[]string{&addr.Names, &addr.Args} {
 		for _, d := range a[i+1].ArrayElems() {
+			if err := c.Step(1); err != nil {
+				return nil, err
+			}
 			if d.IsNull() {
 				return nil, pgerr.New(pgerr.InvalidParameterValue, "name or argument lists may not contain nulls")
 			}
