@@ -91,7 +91,7 @@ var knownDifferences = []knownDifference{
 	knownAs("which of several errors is reported", `^(dml|transaction|PREPARE)`, `ON CONFLICT`, `^SQLSTATE 42P10 for 0A000$`).onlyIf(unitRefused),
 	knownAs("which of several errors is reported", `^(dml|transaction)`, ``, `^SQLSTATE (2\w+) for 25006|^SQLSTATE 25006 for 2`),
 	knownAs("rows of MERGE come in another order", `^dml`, `^MERGE`, `^(no )?error 23505$`).onlyIf(ordersDiffer),
-	knownAs("time limits of large joins", `^(query|CREATE|cursor|PREPARE|sequence|dml)`, ``, `^(no )?error 57014$|^SQLSTATE 57014 for \w+$`).onlyIf(onlyTime),
+	knownAs("time limits of large joins", `^(query|CREATE|cursor|PREPARE|sequence|session|transaction|locking|dml)`, ``, `^(no )?error 57014$|^SQLSTATE 57014 for \w+$`).onlyIf(onlyTime),
 	knownAs("time limits of large joins", `^function generate_series`, ``, `^SQLSTATE 57014 for 22008$`).onlyIf(onlyTime),
 	knownAs("time limits of large joins", `^(query|CREATE|cursor|PREPARE|sequence|dml)`, `(CROSS|FULL) JOIN|, t\d a\d`, `^SQLSTATE (53200 for 57014|57014 for 22\w+)$`),
 	knownAs("width_bucket next to a boundary", `^function width_bucket\((numeric|float8)`, ``, `^(rows|no error 22003)$`),

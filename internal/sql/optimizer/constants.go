@@ -101,8 +101,7 @@ func (o *optimizer) errorBelow(n plan.Node, excluded bool) (err *pgerr.Error) {
 	err = o.errorOfExprs(n)
 	switch n := n.(type) {
 	case *plan.Filter:
-		_, having := n.Input.(*plan.GroupBy)
-		excluded = excluded || !having && nothingPasses(n.Cond)
+		excluded = excluded || !n.Having && nothingPasses(n.Cond)
 	case *plan.Join:
 		excluded = false
 	}

@@ -17,6 +17,8 @@ type Filter struct {
 	Base
 	Input Node
 	Cond  Expr
+	// Having says that the condition is the HAVING of the query that groups below.
+	Having bool
 }
 
 // Project computes Exprs; Exprs[i] yields Cols[i]. A ColRef passes a column on

@@ -290,7 +290,7 @@ const hintLateral = "You might be able to move the set-returning function into a
 // takesSets reports whether functions that return sets may stand in the clause.
 func (s *scope) takesSets() bool {
 	switch s.clause {
-	case clauseSelect, clauseOrderBy, clauseGroupBy, clauseDistinctOn:
+	case clauseSelect, clauseOrderBy, clauseGroupBy, clauseDistinctOn, clauseWindow:
 		return s.sel != nil
 	}
 	return s.takesRowSets
@@ -302,7 +302,7 @@ func (b *builder) setReturning(c *plan.Call, s *scope) (plan.Expr, error) {
 	if !s.takesSets() {
 		return nil, pgerr.New(pgerr.FeatureNotSupported, "set-returning functions are not allowed in %s", clauseNames[s.clause]).At(c.Pos)
 	}
-	if s.inWindow {
+	if s.inWindow && s.clause != clauseWindow {
 		return nil, pgerr.New(pgerr.FeatureNotSupported, "window function calls cannot contain set-returning function calls").
 			WithHint(hintLateral).At(c.Pos)
 	}

@@ -200,9 +200,12 @@ func (b *builder) simpleSelect(q *ast.Select, s *scope, opts queryOpts) (*queryP
 			return nil, err
 		}
 		if having != nil {
-			node = filter(node, having)
+			f := filter(node, having)
+			f.Having = true
+			node = f
 		}
 	}
+	node = sel.expandKeys(node, sel.windowKeys())
 	if node, err = b.planWindows(node, sel); err != nil {
 		return nil, err
 	}
@@ -212,8 +215,8 @@ func (b *builder) simpleSelect(q *ast.Select, s *scope, opts queryOpts) (*queryP
 	return b.finishSelect(q, s, node, list, keys, distinct)
 }
 
-// expandKeys calls the set-returning functions that rows are grouped by, and
-// those that these need, below the groups.
+// expandKeys calls the set-returning functions that keys of groups or windows refer to, and
+// those that these need, below these.
 func (sel *selectState) expandKeys(node plan.Node, keys []plan.Expr) plan.Node {
 	if len(sel.srfs) == 0 {
 		return node
@@ -270,7 +273,7 @@ func (b *builder) finishSelect(q *ast.Select, s *scope, node plan.Node, list *ta
 	return &queryPlan{node: node, targets: list.targets[:list.visible]}, nil
 }
 
-func filter(n plan.Node, cond plan.Expr) plan.Node {
+func filter(n plan.Node, cond plan.Expr) *plan.Filter {
 	f := &plan.Filter{Input: n, Cond: cond}
 	f.Cols = n.Props().Cols
 	return f

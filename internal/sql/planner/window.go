@@ -250,6 +250,17 @@ func (b *builder) defineWindows(s *scope) error {
 	return nil
 }
 
+// windowKeys lists what the windows partition and order their rows by.
+func (sel *selectState) windowKeys() (keys []plan.Expr) {
+	for _, w := range sel.windows {
+		keys = append(keys, w.partition...)
+		for _, k := range w.order {
+			keys = append(keys, k.expr)
+		}
+	}
+	return keys
+}
+
 // addToWindow has a function computed with those of the first window like its own.
 func (sel *selectState) addToWindow(w *windowGroup, fn plan.WindowCall) {
 	i := slices.IndexFunc(sel.windows, func(have *windowGroup) bool { return have == w || sameWindow(have, w) })
