@@ -127,6 +127,9 @@ func (s *fakeSession) SequenceLastValue(uint32) (value int64, ok bool, err error
 	return 0, false, nil
 }
 
+func (s *fakeSession) Query(string, func([]*types.T) error, func([]types.Datum) error) error {
+	return nil
+}
 func (s *fakeSession) RelationUpdatable(uint32) (int, error)       { return 0, nil }
 func (s *fakeSession) ColumnUpdatable(uint32, int16) (bool, error) { return false, nil }
 func (s *fakeSession) SequenceParameters(uint32) ([]types.Datum, error) {

@@ -48,6 +48,10 @@ type Session interface {
 	// CursorKey returns the primary key of the row of a table that a cursor is on.
 	CursorKey(cursor string, table uint32) ([]types.Datum, error)
 
+	// Query runs the text of a query, hands over the types of its columns, which may refuse them, then
+	// each row.
+	Query(text string, columns func([]*types.T) error, row func([]types.Datum) error) error
+
 	// CancelBackend cancels the statement of another session, or with
 	// terminate closes the session; it reports whether there is one.
 	CancelBackend(pid int32, terminate bool) (bool, error)

@@ -14,6 +14,6 @@ func Overloads() []*call.Overload {
 		limitFunctions(), partitionFunctions(),
 		privilegeFunctions(), aclOperators(), domainFunctions(),
 		systemOperators(), systemFunctions(), viewFunctions(),
-		statisticsFunctions(),
+		statisticsFunctions(), counterFunctions(),
 	)
 }

@@ -23,6 +23,7 @@ pg_show_all_file_settings pg_file_settings sourcefile:text sourceline:int4 seqno
 pg_hba_file_rules pg_hba_file_rules line_number:int4 type:text database:_text user_name:_text address:text netmask:text auth_method:text options:_text error:text
 pg_ident_file_mappings pg_ident_file_mappings line_number:int4 map_name:text sys_name:text pg_username:text error:text
 pg_get_replication_slots pg_replication_slots slot_name:name plugin:name slot_type:text datoid:oid temporary:bool active:bool active_pid:int4 xmin:xid catalog_xmin:xid restart_lsn:pg_lsn confirmed_flush_lsn:pg_lsn wal_status:text safe_wal_size:int8 two_phase:bool
+pg_stat_get_slru pg_stat_slru name:text blks_zeroed:int8 blks_hit:int8 blks_read:int8 blks_written:int8 blks_exists:int8 flushes:int8 truncates:int8 stats_reset:timestamptz
 pg_show_replication_origin_status pg_replication_origin_status local_id:oid external_id:text remote_lsn:pg_lsn local_lsn:pg_lsn
 `
 

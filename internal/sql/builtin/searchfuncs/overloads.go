@@ -9,7 +9,7 @@ import (
 // Overloads returns what the package declares.
 func Overloads() []*call.Overload {
 	return slices.Concat(
-		textSearchOperators(), textSearchFunctions(), queryFunctions(), textSearchDebugFunctions(),
+		textSearchOperators(), textSearchFunctions(), queryFunctions(), queryTextFunctions(), textSearchDebugFunctions(),
 		trigramFunctions(),
 	)
 }
