@@ -99,11 +99,13 @@ func (s *snapshot) classCommon(w *writer, t *catalog.Table, oid uint32, name, ki
 	if w.oid("relfilenode", oid); kind == "v" || kind == "c" { // they have no rows of their own
 		w.oid("relfilenode", 0)
 	}
-	for _, c := range [...]string{"relpages", "relallvisible", "relchecks", "relfrozenxid", "relminmxid"} {
+	for _, c := range [...]string{"relallvisible", "relchecks", "relfrozenxid", "relminmxid"} {
 		w.num(c, 0)
 	}
-	if w.needs("reltuples") {
-		w.float("reltuples", s.tuples(t))
+	if w.needs("reltuples") || w.needs("relpages") {
+		pages, tuples := s.extent(t, kind)
+		w.num("relpages", pages)
+		w.float("reltuples", tuples)
 	}
 	for _, c := range [...]string{
 		"relhasindex", "relisshared", "relhasrules", "relhastriggers", "relhassubclass", "relrowsecurity",

@@ -35,6 +35,18 @@ func (s *snapshot) tuples(t *catalog.Table) float64 {
 	return -1
 }
 
+// extent returns relpages and reltuples: a sequence is one page with its row, an index has a first page, and its
+// entries were counted when it was built.
+func (s *snapshot) extent(t *catalog.Table, kind string) (pages int64, tuples float64) {
+	switch kind {
+	case "S":
+		return 1, 1
+	case "i":
+		return 1, max(s.tuples(t), 0)
+	}
+	return 0, s.tuples(t)
+}
+
 // pgStatUserTables lists the user's tables with what is known of their rows; reads are
 // not counted.
 //
