@@ -16,14 +16,15 @@ import (
 // waits for a commit that writes a key of its read at or below its timestamp. The package's doc
 // derives the order in which commits and reads use it. All methods are safe for concurrent use.
 //
-// Two commits that write the same key follow one another as well (Earlier): the effect of the later
-// command on the versions and intents of its keys depends on the earlier one. Row locks alone do not order
-// them, since a transaction may have lost its locks while its command is in the log.
+// Two commits that write the same key follow each other as well (Earlier): the effect of the later
+// command on the versions and intents of its keys depends on whether the earlier one is applied.
+// Row locks alone do not order them: a transaction may have lost its locks while its command is in
+// the log.
 type Commits struct {
 	seed   maphash.Seed
 	active atomic.Int64
 	mu     sync.Mutex                  // held by Begin and Finish, and to make a wait channel
-	begun  uint64                      // number of commits so far
+	begun  uint64                      // the number of commits that were begun
 	first  atomic.Pointer[commitChunk] // nil before the first commit
 }
 
@@ -46,7 +47,7 @@ type Commit struct {
 	slot  int
 	txn   TxnID
 	keys  [][]byte
-	order uint64 // commits that began later have a higher one
+	order uint64 // rises with each commit that begins
 
 	known     atomic.Bool // ts is set
 	ts        hlc.Timestamp

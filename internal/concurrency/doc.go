@@ -29,8 +29,8 @@
 //	commit                                      read
 //	holds the write locks
 //	Commits.Begin           ── publishes ──     TimestampCache.AddKey or AddSpan
-//	Commits.Earlier: withdraws behind another
-//	commit of its keys
+//	if Commits.Earlier returns one: Finish,
+//	  wait for that one, and Begin again
 //	TimestampCache.GetKeys  ──── looks ────     BlockingRead or BlockingScan: waits for what they return
 //	chooses its timestamp                       opens the iterator
 //	Commit.SetTimestamp
