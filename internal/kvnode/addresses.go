@@ -10,7 +10,7 @@ import (
 	"github.com/lichendb/lichen/internal/replica"
 )
 
-// newAddresses returns what keeps the addresses of ranges.
+// newAddresses returns the registry that keeps the meta records.
 func (n *Node) newAddresses() *address.Registry {
 	return address.NewRegistry(address.Options{
 		Replica: func(id kvpb.RangeID) (*replica.Replica, bool) {

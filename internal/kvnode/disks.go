@@ -16,8 +16,8 @@ const (
 	shedEvery = time.Second
 )
 
-// watchDisks notifies the other nodes of a disk that is full, slow or stalled, and leaves
-// the leaderships of full stores to them, until ctx ends.
+// watchDisks notifies the other nodes of a disk that is full, slow or stalled, and offers them
+// the leaderships of full stores, until ctx ends.
 func (n *Node) watchDisks(ctx context.Context) {
 	t := time.NewTicker(diskPoll)
 	defer t.Stop()
@@ -43,7 +43,7 @@ func (n *Node) watchDisks(ctx context.Context) {
 	}
 }
 
-// Tell sends the other nodes at once what has changed in this node's info.
+// Tell sends the other nodes this node's changed info at once.
 func (n *Node) Tell() {
 	n.Stats.Changed()
 	if n.Live != nil {
@@ -59,8 +59,8 @@ func (n *Node) diskStates() []store.DiskState {
 	return out
 }
 
-// StoreInfos describes this node's stores to the others: as last measured, and their disks as
-// they are now.
+// StoreInfos returns the infos of this node's stores: their last measurements, and the present states of
+// their disks.
 func (n *Node) StoreInfos() []liveness.StoreInfo {
 	var out []liveness.StoreInfo
 	measured := n.Stats.Stores()

@@ -9,7 +9,7 @@ import (
 	"github.com/lichendb/lichen/internal/replica"
 )
 
-// startOf returns an incarnation as the ids of its transactions have it: in steps of 65.536 µs.
+// startOf returns the part of an incarnation in the ids of its transactions: steps of 65.536 µs.
 func startOf(incarnation int64) uint64 { return uint64(incarnation) >> 16 & (1<<48 - 1) }
 
 // GatewayIncarnation returns the high half of the ids of this incarnation's transactions.
@@ -20,8 +20,8 @@ func (n *Node) GatewayIncarnation() uint64 {
 // maxNewGateways bounds the gateways that are served before their first heartbeat.
 const maxNewGateways = 1024
 
-// newGateways are the gateways that sent requests before their first heartbeat: those of nodes that
-// have just started.
+// newGateways are the gateways of nodes that have just started: they have sent requests, and no heartbeat
+// yet.
 type newGateways struct {
 	mu   sync.Mutex
 	seen map[incarnation]time.Time
@@ -32,7 +32,7 @@ type incarnation struct {
 	start uint64
 }
 
-// alive reports whether a gateway may go on: it has as long to send a heartbeat as any other.
+// alive reports whether a gateway counts as alive: until it has had the usual time for its first heartbeat.
 func (l *newGateways) alive(g incarnation) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -50,7 +50,7 @@ func (l *newGateways) alive(g incarnation) bool {
 	return time.Since(first) < liveness.DeadGatewayAfter
 }
 
-// known forgets the incarnations of a node up to one that is known by its heartbeat.
+// known forgets the incarnations of a node up to g, which has sent a heartbeat.
 func (l *newGateways) known(g incarnation) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -61,7 +61,7 @@ func (l *newGateways) known(g incarnation) {
 	}
 }
 
-// txnDeps returns what replicas ask about transactions. A node by itself is the only gateway.
+// txnDeps returns the replicas' dependencies for transactions. A node alone is the only gateway.
 func (n *Node) txnDeps() replica.TxnDeps {
 	if n.o.Alone {
 		return replica.TxnDeps{Peers: n.Router}
@@ -72,7 +72,7 @@ func (n *Node) txnDeps() replica.TxnDeps {
 	}
 }
 
-// gatewayAlive reports whether the gateway of a transaction goes on.
+// gatewayAlive reports whether the gateway of a transaction is alive.
 func (n *Node) gatewayAlive(id kvpb.TxnID) bool {
 	g := incarnation{id.Gateway(), id.GatewayStart()}
 	if g.node == n.ID() {
@@ -88,12 +88,11 @@ func (n *Node) gatewayAlive(id kvpb.TxnID) bool {
 	return n.newGateways.alive(g) // it has just started
 }
 
-// gatewaySilence is after how long without a word of a gateway the row locks of its
-// transactions go to those who wait for them.
+// gatewaySilence is the time without a message of a gateway after which waiters get the row locks of its
+// transactions.
 const gatewaySilence = 2 * time.Second
 
-// txnOver finds out whether the transaction that holds a lock which others wait for has ended,
-// or its gateway is out of reach.
+// txnOver reports whether a transaction with contended locks has ended, or its gateway can't be reached.
 func (n *Node) txnOver(id kvpb.TxnID) bool {
 	g := id.Gateway()
 	if g == n.ID() {
@@ -103,7 +102,7 @@ func (n *Node) txnOver(id kvpb.TxnID) bool {
 	return !contact.IsZero() && time.Since(contact) > gatewaySilence || n.Deadlocks.Over(id)
 }
 
-// TxnOver reports whether a transaction has ended, for want of its gateway perhaps.
+// TxnOver reports whether a transaction has ended, or its gateway has.
 func (n *Node) TxnOver(id kvpb.TxnID) bool {
 	switch {
 	case id.Gateway() == n.ID() && id.GatewayStart() == startOf(n.Incarnation):

@@ -35,7 +35,7 @@ func (n *Node) MoveLeaders(left func(int)) {
 	}
 }
 
-// missed is after what time without a message a node has missed a heartbeat.
+// missed is the time without a message after which a node has missed a heartbeat.
 const missed = liveness.HeartbeatEvery * 3 / 2
 
 // ShedLeaders offers the ranges that full stores lead to others. Each attempt asks another
@@ -68,7 +68,7 @@ func (n *Node) Successor(r *replica.Replica, attempt int) (kvpb.ReplicaID, bool)
 	})
 }
 
-// diskOf returns the state of the disk of one of a node's stores, as the node said last.
+// diskOf returns the state of the disk of one of a node's stores, according to the node's last info.
 func diskOf(i liveness.NodeInfo, id kvpb.StoreID) store.DiskState {
 	for _, s := range i.Stores {
 		if s.ID == id {

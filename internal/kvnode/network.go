@@ -30,7 +30,7 @@ func (n *Node) newLiveness() *liveness.Liveness {
 	})
 }
 
-// noteNode takes in a node that became known or changed.
+// noteNode handles an info about a node that became known or changed.
 func (n *Node) noteNode(i liveness.NodeInfo) {
 	n.newGateways.known(incarnation{i.ID, startOf(i.Incarnation)})
 	if n.o.OnNode != nil {
@@ -38,7 +38,7 @@ func (n *Node) noteNode(i liveness.NodeInfo) {
 	}
 }
 
-// connect gives the stores their network and has the node answer others.
+// connect connects the stores with the network, and registers the node's handlers.
 func (n *Node) connect() {
 	t := n.o.Transport
 	n.Store.Connect(store.Network{
@@ -58,7 +58,7 @@ func (n *Node) connect() {
 	n.Admin.Handle()
 }
 
-// noteLeader takes in a range that is led here from now on.
+// noteLeader handles the beginning of a leadership here.
 func (n *Node) noteLeader(r *replica.Replica) {
 	n.Addresses.Publish(r)
 	n.Admin.NoteLeader(r)
@@ -67,7 +67,7 @@ func (n *Node) noteLeader(r *replica.Replica) {
 	}
 }
 
-// noteDescriptor takes in a changed descriptor.
+// noteDescriptor handles a changed descriptor.
 func (n *Node) noteDescriptor(r *replica.Replica) {
 	if !r.Leads() {
 		return
@@ -95,7 +95,7 @@ func (n *Node) sender(id kvpb.RangeID) (kvpb.Sender, error) {
 // localRanges shows the store's replicas to the router.
 type localRanges struct{ n *Node }
 
-// Replica implements dist.Local. One whose disk stands still is not asked: others lead.
+// Replica implements dist.Local. It leaves out a replica whose disk is stalled: others lead.
 func (l localRanges) Replica(id kvpb.RangeID) (kvpb.Sender, bool) {
 	r, ok := l.n.Store.Replica(id)
 	if !ok || !r.Initialized() || l.n.Store.Of(r).Disk().Stalled {
@@ -104,7 +104,7 @@ func (l localRanges) Replica(id kvpb.RangeID) (kvpb.Sender, bool) {
 	return l.n.Stats.Of(r), true
 }
 
-// distance says how far a node is; false if it does not answer.
+// distance returns the distance of a node, and false if the node does not answer.
 func (n *Node) distance(id kvpb.NodeID) (int64, bool) {
 	if id == n.ID() {
 		return 0, true

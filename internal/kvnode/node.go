@@ -25,11 +25,10 @@ import (
 	"github.com/lichendb/lichen/internal/store"
 )
 
-// Options are what a Node is built over.
+// Options are the surroundings of a Node, and its configuration.
 type Options struct {
-	// Store says how to open the stores in Dirs. New adds what the other parts tell the
-	// store: the time to live of old versions, what is protected, and, unless OldestRead is
-	// set, the oldest read.
+	// Store are the options of the stores in Dirs. New adds the hooks of the other parts: the time to
+	// live of old versions, the protected timestamps and, unless OldestRead is set, the oldest read.
 	Store store.Options
 	Dirs  []string
 	// Transport connects the node with the others.
@@ -37,39 +36,40 @@ type Options struct {
 	// Alone: the node is a cluster by itself.
 	Alone     bool
 	MaxOffset time.Duration
-	// Self is what the node tells the others about itself.
+	// Self returns the node's info for the others.
 	Self     func() liveness.NodeInfo
 	Locality string
-	// ClockOK reports whether the node's clock may be relied upon, RoundTrip the time of a
-	// round trip to another node, if that was measured.
+	// ClockOK reports whether the node's clock is near enough to the others'. RoundTrip returns the
+	// measured time of a round trip to another node, and false without one.
 	ClockOK   func() bool
 	RoundTrip func(kvpb.NodeID) (time.Duration, bool)
-	// Ready reports whether the node takes part in changes of ranges that others ask for,
-	// Check why it can't answer for the cluster yet.
+	// Ready reports whether the node may take part in changes of ranges on behalf of others. Check
+	// returns why the node can't answer for the cluster yet.
 	Ready func() bool
 	Check func() error
 	// Capacity is rangestats.Options.Capacity.
 	Capacity func(*store.Store) (total, used, own int64)
-	// OnNode is called for nodes that became known or have changed, OnLeader for ranges that are led
-	// here from now on, OnDescriptor of changed descriptors of such ranges; nil: nobody is.
+	// OnNode is called for nodes that became known or have changed, OnLeader for leaderships that begin
+	// here, OnDescriptor for changed descriptors of ranges that are led here. Each may be nil.
 	OnNode       func(liveness.NodeInfo)
 	OnLeader     func(*replica.Replica)
 	OnDescriptor func(*replica.Replica)
 	OnFatal      func(error)
 	Settings     *setting.Live
-	// Go runs a function that ends before the store is closed.
+	// Go runs a function on a goroutine. The caller waits for its end before it closes the store.
 	Go func(func())
-	// Memory is what write buffers and large values read count against, Spill how large they grow, if it is set.
+	// Memory is the quota of write buffers and of large values that are read. Spill, if it is set, is the
+	// size up to which a write buffer grows.
 	Memory *quota.Pool
 	Spill  int64
-	// Intercept, if set, stands between the gateway and the replicas: for tests.
+	// Intercept, if set, wraps the replicas to which the gateway sends: for tests.
 	Intercept func(kvpb.Sender) kvpb.Sender
 	// MergeAfter and Pace are those of rebalance.Options: for tests.
 	MergeAfter, Pace time.Duration
 	Logger           *slog.Logger
 }
 
-// Node is the key-value part of a node. What a node by itself does without is nil.
+// Node is the key-value part of a node. The parts that a node alone does not need are nil.
 type Node struct {
 	o           Options
 	Clock       *hlc.Clock
@@ -92,8 +92,7 @@ type Node struct {
 	Checker *consistency.Checker
 }
 
-// New opens the stores and builds all parts but the gateway. It waits until the clock may be
-// shown.
+// New opens the stores and builds all parts but the gateway. It waits for the clock (awaitClock).
 func New(o Options) (*Node, error) {
 	if o.Store.Values == nil {
 		o.Store.Values = quota.NewValues(o.Memory)
@@ -133,22 +132,21 @@ func (n *Node) ID() kvpb.NodeID { return n.Store.Identity().Node }
 // Gateway returns the gateway; nil until it is open.
 func (n *Node) Gateway() *kv.DB { return n.db.Load() }
 
-// clockPoll is how often a starting node looks whether its clock may be shown.
+// clockPoll is the interval at which a starting node checks its clock.
 const clockPoll = 20 * time.Millisecond
 
-// awaitClock waits until the wall clock has reached the time that the clock's former
-// incarnation may have shown: it begins there, up to hlc.BoundWindow ahead of the other
-// nodes', who would refuse it. That takes up to three seconds after a crash: nobody
-// knows then how much of the window the former incarnation had used, and times that it
-// showed must not be shown again. A graceful stop leaves a bound that has passed.
+// awaitClock waits until the wall clock has almost reached the node's hybrid clock. That begins at the bound
+// of its former incarnation, since no time may be shown twice: up to hlc.BoundWindow ahead of the
+// other nodes' clocks, which would refuse it. After a crash the wait takes up to three seconds. A graceful
+// stop leaves a bound that has passed.
 func (n *Node) awaitClock() {
 	for n.Clock.Now().WallTime-n.Clock.PhysicalNow() > int64(n.o.MaxOffset/4) {
 		<-time.After(clockPoll)
 	}
 }
 
-// oldestRead returns the oldest timestamp at which a gateway of the cluster may still
-// read, zero if none does: what is visible there is not collected.
+// oldestRead returns the oldest timestamp at which a gateway of the cluster may still read, zero if none
+// does. The versions that are visible there are not collected.
 func (n *Node) oldestRead() hlc.Timestamp {
 	oldest := n.ownOldestRead()
 	if n.Live == nil {
@@ -167,7 +165,7 @@ func (n *Node) ownOldestRead() hlc.Timestamp {
 	return hlc.Timestamp{}
 }
 
-// OpenGateway builds what sends requests to ranges. The node has its id by now.
+// OpenGateway builds the Router and the DB. The node has its id by now.
 func (n *Node) OpenGateway(ctx context.Context) {
 	if n.o.Alone {
 		n.Router = dist.New(n.Store.First(), n.o.OnFatal)
@@ -194,7 +192,7 @@ func (n *Node) OpenGateway(ctx context.Context) {
 	}
 }
 
-// Disconnect closes all parts but the store. What still uses them fails.
+// Disconnect closes all parts but the store. Requests that still use them fail.
 func (n *Node) Disconnect() {
 	if n.Live != nil {
 		n.Live.Close()

@@ -14,7 +14,7 @@ import (
 	"github.com/lichendb/lichen/internal/replica"
 )
 
-// newRanges builds the parts that look after ranges.
+// newRanges builds the parts that measure, place, split, merge and check ranges.
 func (n *Node) newRanges() {
 	o := &n.o
 	n.Stores = storepool.New(n.Known(), n.ID)
@@ -47,7 +47,7 @@ func (n *Node) mustKnow(id kvpb.NodeID) error {
 
 func (n *Node) resolveMerge(ctx context.Context, r *replica.Replica) { n.Admin.ResolveMerge(ctx, r) }
 
-// Known returns what is known of the cluster's nodes, this one among them.
+// Known returns the infos of the cluster's nodes, with this one.
 func (n *Node) Known() storepool.Nodes {
 	if n.o.Alone {
 		return storepool.Alone(n.o.Self)
@@ -55,8 +55,8 @@ func (n *Node) Known() storepool.Nodes {
 	return n.Live
 }
 
-// StartRanges begins to measure ranges, to end merges that were given up, and to follow the
-// configuration and the disks. The gateway is open by now.
+// StartRanges begins to measure ranges, to end abandoned merges, and to watch the configuration and the
+// disks. The gateway is open by now.
 func (n *Node) StartRanges(ctx context.Context) {
 	o := &n.o
 	n.Balance = rebalance.New(rebalance.Options{
@@ -73,12 +73,12 @@ func (n *Node) StartRanges(ctx context.Context) {
 	}
 }
 
-// StartPlacement begins to have ranges placed, split and merged.
+// StartPlacement begins to place, split and merge ranges.
 func (n *Node) StartPlacement(ctx context.Context) {
 	n.o.Go(func() { n.Balance.Run(ctx) })
 }
 
-// cached returns the descriptors that the gateway has cached; a node by itself needs none.
+// cached returns the descriptors in the gateway's range cache. A node alone has none.
 func (n *Node) cached() []*kvpb.RangeDescriptor {
 	if c := n.Router.Cache(); c != nil {
 		return c.Known()

@@ -1,6 +1,6 @@
 package kvnode
 
-// applySettings makes the stored cluster settings hold on this node.
+// applySettings applies the stored cluster settings on this node.
 func (n *Node) applySettings(stored map[string]string) {
 	changed, problems := n.o.Settings.Update(stored)
 	if !changed {

@@ -12,8 +12,8 @@ import (
 	"github.com/lichendb/lichen/internal/rpc"
 )
 
-// The methods by which a cluster is operated. Requests and answers are JSON. Any
-// node answers for any other one.
+// The methods for operators of a cluster. Requests and answers are JSON. Any node answers for
+// any other one.
 const (
 	MethodNodes      = rpc.MethodNodes      // → []NodeStatus
 	MethodDrain      = rpc.MethodDrain      // NodeRequest → DrainStatus; begins a drain, and asks how far it is
@@ -27,7 +27,7 @@ const (
 // NodeRequest names a node; 0 is the one that is asked.
 type NodeRequest struct{ Node kvpb.NodeID }
 
-// NodeStatus is what a node tells of one of the cluster.
+// NodeStatus is the status of a node, as another one knows it.
 type NodeStatus struct {
 	ID                      kvpb.NodeID
 	Addr, SQLAddr, HTTPAddr string
@@ -51,13 +51,13 @@ type StoreStatus struct {
 	Slow            bool  // its disk takes long for each write
 }
 
-// DrainStatus says how far a node is with ending its service.
+// DrainStatus is the progress of a drain.
 type DrainStatus struct {
 	Done    bool
 	Leaders int // ranges that it still leads and others could
 	Clients int // open sessions
-	// Info is what the node tells the others about itself now, so that the node that
-	// was asked knows it too when the answer comes.
+	// Info is the node's present info for the others, so that the node that asks has it with
+	// the answer.
 	Info liveness.NodeInfo
 }
 
@@ -111,7 +111,7 @@ func (n *Node) forNode(m rpc.Method, answer func(context.Context) (any, error)) 
 	}
 }
 
-// known returns what is known of a node, or that there is none.
+// known returns the info of a node, or an error if there is no such node.
 func (n *Node) known(id kvpb.NodeID) (liveness.NodeInfo, error) {
 	if n.KV.Live != nil {
 		if i, ok := n.KV.Live.Node(id); ok {
@@ -124,8 +124,8 @@ func (n *Node) known(id kvpb.NodeID) (liveness.NodeInfo, error) {
 	return liveness.NodeInfo{}, fmt.Errorf("there is no node %d in this cluster", id)
 }
 
-// everMember returns what is known of a node that is part of the cluster or was. One that has been silent
-// since all others started is known by nothing but its id.
+// everMember returns the info of a node that is or was part of the cluster. If the node has been silent since
+// all others started, the info has nothing but its id.
 func (n *Node) everMember(ctx context.Context, id kvpb.NodeID) (liveness.NodeInfo, error) {
 	i, err := n.known(id)
 	if err == nil || id == 0 || n.KV.Live == nil {
@@ -191,7 +191,7 @@ func (n *Node) Statuses() []NodeStatus {
 	return out
 }
 
-// drainMore begins to drain the node, if it did not yet, and tells how far that is.
+// drainMore begins to drain the node, unless it has begun, and returns the progress.
 func (n *Node) drainMore() DrainStatus {
 	n.BeginDrain()
 	s := DrainStatus{Done: n.drained(), Leaders: int(n.drain.leaders.Load()), Info: n.info()}
@@ -201,7 +201,7 @@ func (n *Node) drainMore() DrainStatus {
 	return s
 }
 
-// DebugInfo is what a node tells those who look into it.
+// DebugInfo is the state of a node, for debugging.
 type DebugInfo struct {
 	Status NodeStatus
 	Ranges []DebugRange

@@ -24,8 +24,8 @@ func (n *Node) again(ctx context.Context, what string, step func(context.Context
 	}
 }
 
-// passes reports whether a failure of a starting node passes by itself: ranges still elect leaders,
-// transactions are in the way, or other nodes do not know this node's new incarnation yet and take its
+// passes reports whether a failure of a starting node passes by itself: ranges still elect leaders, other
+// transactions hold locks, or other nodes do not know this node's new incarnation yet and take its
 // transactions for those of an earlier one.
 func passes(err error) bool {
 	var down *kvpb.UnavailableError

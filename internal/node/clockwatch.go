@@ -10,7 +10,7 @@ import (
 const (
 	// clockWatchEvery is how often a node compares its clock with those of others.
 	clockWatchEvery = 250 * time.Millisecond
-	// clockWatchRTT is the round trip beyond which a measurement is too imprecise.
+	// clockWatchRTT is the longest round trip of a measurement that is precise enough.
 	clockWatchRTT = 500 * time.Millisecond
 )
 
@@ -48,8 +48,8 @@ type clockSample struct {
 	live       bool // the node sent a heartbeat lately
 }
 
-// clockOffset returns how far this node's clock is ahead of most others', by the
-// smallest such figure, and whether that is too far.
+// clockOffset returns by how much this node's clock is ahead of most others': the smallest such figure. It
+// also reports whether that is too much.
 func (n *Node) clockOffset() (off time.Duration, measured, wrong bool) {
 	var all []clockSample
 	for _, o := range n.KV.Live.Nodes() {
@@ -81,8 +81,8 @@ func judgeClock(all []clockSample, limit time.Duration) (off time.Duration, meas
 	return off, measured, 2*far > voters
 }
 
-// clockAhead reports whether the node's clock shows times that its physical clock
-// has not reached yet, which others would refuse.
+// clockAhead reports whether the node's hybrid clock is so far ahead of its physical clock that others
+// would refuse its times.
 func (n *Node) clockAhead() bool {
 	return n.KV.Clock.Now().WallTime-n.KV.Clock.PhysicalNow() > int64(n.cfg.MaxOffset/4)
 }

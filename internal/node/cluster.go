@@ -31,10 +31,10 @@ const (
 	joinEvery    = 500 * time.Millisecond
 	peersEvery   = 2 * time.Second
 	callDeadline = 3 * time.Second
-	// greetTimeout bounds the look who is at the --join addresses. A node there that receives
-	// another process of this node needs the time of two pings to be sure.
+	// greetTimeout bounds the greeting of the --join addresses. A node there that is connected with
+	// another process of this node needs the time of two pings to be sure that both live.
 	greetTimeout = 1500 * time.Millisecond
-	// sayAgain is how long after a reason was logged it is logged again.
+	// sayAgain is the time after which the same reason is logged again.
 	sayAgain = time.Minute
 )
 
@@ -44,11 +44,11 @@ const (
 	storeIDs = "store-id"
 )
 
-// InitAnswer tells the id of a new cluster.
+// InitAnswer has the id of a new cluster.
 type InitAnswer struct{ Cluster string }
 
-// Awaited tells of the nodes at a node's --join addresses, itself among them, which of them
-// serve and which answer but do not serve yet.
+// Awaited lists the nodes at a node's --join addresses, itself among them: those that serve, and those
+// that answer but do not serve yet.
 type Awaited struct{ Serving, Starting []string }
 
 type joinRequest struct{ Info liveness.NodeInfo }
@@ -58,10 +58,10 @@ type joinAnswer struct {
 	Nodes    []liveness.NodeInfo
 }
 
-// howToInit says what makes a cluster of nodes that wait for one.
+// howToInit is the hint for nodes that wait for a cluster.
 const howToInit = "Run lichen init --host=… once, on any one of the new nodes"
 
-// errNotInitialized is what a node without a cluster answers.
+// errNotInitialized is the answer of a node without a cluster.
 var errNotInitialized = errors.New("the node is not part of a cluster yet. " + howToInit)
 
 func (n *Node) handleCluster() {
@@ -150,8 +150,8 @@ func (n *Node) handleJoin(ctx context.Context, _ kvpb.NodeID, req []byte) ([]byt
 	return json.Marshal(joinAnswer{Identity: id, Nodes: n.KV.Live.Nodes()})
 }
 
-// join waits until the node is part of a cluster: because it has to found one,
-// or because a node at one of the --join addresses takes it in.
+// join returns when the node is part of a cluster: it has founded one, or a node at one of the --join
+// addresses has given it ids.
 func (n *Node) join(ctx context.Context) error {
 	if n.isMember() {
 		return nil
@@ -185,11 +185,10 @@ func (n *Node) join(ctx context.Context) error {
 	}
 }
 
-// checkJoin refuses the start of a member whose --join addresses lead to another cluster: it
-// would serve as what its store says, which is not what was asked for. Nobody needs to
-// answer, and one node of its own cluster that does is enough. But all are greeted before the
-// node takes part in anything: if one of them listens to another process of this node, this one
-// ends (rpc.Options.OnTwin).
+// checkJoin refuses the start of a member whose --join addresses lead to another cluster than its store
+// belongs to. Nobody needs to answer, and one answer of its own cluster is enough. But the node greets all
+// addresses before it takes part in anything: if one of them is connected with another process of this
+// node, this one ends (rpc.Options.OnTwin).
 func (n *Node) checkJoin(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, greetTimeout)
 	defer cancel()
@@ -224,14 +223,14 @@ func (n *Node) checkJoin(ctx context.Context) error {
 	return foreign
 }
 
-// joinRefused tells an answer that no repetition will change: another version,
-// another cluster, or connections of another kind.
+// joinRefused reports whether an answer is final: the other node has another version, is of another
+// cluster, or expects other connections.
 func (n *Node) joinRefused(err error) bool {
 	var r *rpc.RefusedError
 	return errors.As(err, &r) && (r.Reason == rpc.RefusedVersion || r.Reason == rpc.RefusedCluster || r.Reason == rpc.RefusedOther)
 }
 
-// reasons logs why addresses don't answer: each reason once in a while.
+// reasons logs why addresses don't answer, each reason at most once in sayAgain.
 type reasons struct {
 	log  *slog.Logger
 	what string
@@ -260,8 +259,8 @@ func (r *reasons) note(addr string, err error) {
 	r.log.Warn(r.what, "addr", addr, "reason", text)
 }
 
-// withoutPorts takes the numbers from a reason: the port from which this node called differs
-// each time.
+// withoutPorts removes the numbers from a reason, since the port from which this node called differs each
+// time.
 func withoutPorts(text string) string {
 	return strings.Map(func(r rune) rune {
 		if r >= '0' && r <= '9' {
@@ -271,8 +270,8 @@ func withoutPorts(text string) string {
 	}, text)
 }
 
-// Unanswered says of each --join address that does not answer why, for a node that waits
-// for its cluster. Those of nodes that wait as well are not among them.
+// Unanswered returns for each --join address without an answer the reason, for a node that waits for its
+// cluster. It leaves out the addresses of nodes that wait as well.
 func (n *Node) Unanswered() (why []string) {
 	r := n.unanswered.Load()
 	if r == nil {
@@ -320,10 +319,9 @@ func (n *Node) tryJoin(ctx context.Context, addr string) error {
 	return nil
 }
 
-// findPeers asks the --join addresses for the cluster's nodes until enough of them
-// are known that they tell the rest. If those who answer all refuse this node, as one
-// of another cluster for example, and the cluster has not answered otherwise, the
-// start fails.
+// findPeers asks the --join addresses for the cluster's nodes until it knows enough of them: heartbeats
+// bring the others. The start fails if all nodes that answer refuse this one, for example since it is of
+// another cluster, and no node of its cluster has sent a message.
 func (n *Node) findPeers(ctx context.Context, fail context.CancelCauseFunc) {
 	why := newReasons(n.log, "no answer from this address of --join")
 	for len(n.cfg.Join) > 0 {
@@ -373,15 +371,15 @@ func (n *Node) askPeers(ctx context.Context, addr string) (nodes []liveness.Node
 	return nodes, json.Unmarshal(p, &nodes)
 }
 
-// refuseJoins has a node that is a cluster by itself say so to those who would join it.
+// refuseJoins makes a node that runs alone refuse nodes that want to join it.
 func (n *Node) refuseJoins() {
 	n.RPC.Handle(MethodJoin, func(context.Context, kvpb.NodeID, []byte) ([]byte, error) {
 		return nil, errors.New("the node is a cluster by itself (start-single-node) and takes no others in: found a cluster with lichen start and lichen init")
 	})
 }
 
-// checkAlone refuses a node by itself the store of a node that has others: its ranges wait
-// for them, and changes that they don't receive would be lost to them.
+// checkAlone refuses to run a node alone over the store of a node that has had others: its ranges wait for
+// them, and they would miss its changes.
 func (n *Node) checkAlone() error {
 	if !n.cfg.SingleNode {
 		return nil
@@ -398,8 +396,8 @@ func (n *Node) checkAlone() error {
 	return nil
 }
 
-// checkAddressFree finds out, before this node is given an id, whether another one answers
-// at the address that it would tell the others.
+// checkAddressFree checks, before this node gets an id, that no other node answers at the address that it
+// advertises.
 func (n *Node) checkAddressFree(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, callDeadline)
 	defer cancel()
@@ -414,8 +412,8 @@ func (n *Node) addressTaken(by kvpb.NodeID) error {
 		by, n.o.Listeners.AdvertisedAddr())
 }
 
-// checkOwnAddress finds out whether another node answers where this one says that
-// it is. That nobody answers may be for want of a route back, and is only logged.
+// checkOwnAddress checks that no other node answers at the address that this one advertises. If nobody
+// answers, it only logs that: there may be no route from this machine to the address.
 func (n *Node) checkOwnAddress(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, callDeadline)
 	defer cancel()
@@ -429,7 +427,7 @@ func (n *Node) checkOwnAddress(ctx context.Context) error {
 	return nil
 }
 
-// info describes this node to the others.
+// info returns this node's info for the others.
 func (n *Node) info() liveness.NodeInfo {
 	id := n.KV.Store.Identity()
 	addr := n.o.Listeners.AdvertisedAddr()

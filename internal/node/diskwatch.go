@@ -12,8 +12,8 @@ import (
 const (
 	// diskPoll is how often a node looks at the state of its disk.
 	diskPoll = 100 * time.Millisecond
-	// DiskTimeout is how long clients wait for a stalled disk before they are cut off: their
-	// statements can't be cancelled.
+	// DiskTimeout is the time after which clients that wait for a stalled disk are disconnected:
+	// their statements can't be cancelled.
 	DiskTimeout = 5 * time.Second
 )
 

@@ -1,10 +1,10 @@
-// Package node is a node of a cluster: its identity and membership, its start, drain and stop, and what it
-// does about a disk that stands still or a clock that is wrong. It builds the key-value part (kvnode), the SQL part (sqlnode),
-// what speaks with other nodes (rpc) and what speaks with SQL clients (pgwire), in order, and stops
-// them in the reverse order.
+// Package node is a node of a cluster: its identity and membership, its start, drain and stop, and its
+// reaction to a stalled disk or a wrong clock. It builds the key-value part (kvnode), the SQL part
+// (sqlnode), the connections to other nodes (rpc) and the service for SQL clients (pgwire), in order, and
+// stops them in the reverse order.
 //
 // Above it are server, which adds listeners, certificates and HTTP, and sim, which runs the same node
-// over a simulated network, disk and clock: Options are all that a node sees of its machine.
+// over a simulated network, disk and clock. A node sees nothing of its machine but its Options.
 //
 //	New ─▶ stores opened, handlers set; clients receive what the node waits for
 //	Start ─▶ ids from the cluster (cluster.go) ─▶ heartbeats ─▶ gateway ─▶ membership checked
@@ -12,27 +12,26 @@
 //	BeginDrain ─▶ not ready ─▶ leaderships to others ─▶ sessions notified ─▶ nothing is served
 //	Stop ─▶ (the same) ─▶ background work ends ─▶ registered as gone ─▶ stores closed
 //
-// Read node.go (Node, Options), cluster.go (how a node becomes part of a cluster), membership.go
-// (decommissioning), twin.go (two processes of one node), drain.go, stop.go, front.go (what speaks with SQL clients),
-// admin.go and held.go (what those who operate the cluster ask), clockwatch.go, diskwatch.go,
-// again.go (steps of the start that pass), settings.go (defaults by flags).
+// Read node.go (Node, Options), cluster.go (how a node joins a cluster), membership.go
+// (decommissioning), twin.go (two processes of one node), drain.go, stop.go, front.go (the service for SQL
+// clients), admin.go and held.go (requests of operators), clockwatch.go, diskwatch.go, again.go (steps of
+// the start that are repeated), settings.go (defaults by flags).
 //
 // # Invariants
 //
 //  1. Parts are stopped in the reverse of the order in which they were started. (shut)
-//  2. A node says that it is ready only while it accepts SQL and has a quorum for what every
-//     statement needs. (NotReady)
+//  2. A node reports that it is ready only while it accepts SQL and the ranges that every statement
+//     needs have a quorum. (NotReady)
 //  3. No node acts on a change of a node's membership before the record of it is
 //     durable. (SetMembership)
-//  4. Of two processes that run as one node with copies of its store one at most goes on: the
-//     other is told by the nodes that it calls, before they have heard anything else of it, or
-//     by their node registries (endAsTwin; invariant 7 of rpc; TestTwin). A member greets the
-//     --join addresses before it takes part in anything (checkJoin). What a process that was
-//     paused still serves alone, when it wakes up, are reads of the past and ranges of which
-//     it has the only replica.
+//  4. Of two processes that run as one node with copies of its store at most one goes on. The other
+//     one learns of the first from the nodes that it calls, before they accept anything else from
+//     it, or from their node registries (endAsTwin; invariant 7 of rpc; TestTwin). A member greets the
+//     --join addresses before it takes part in anything (checkJoin). A process that was paused meanwhile
+//     may serve a little when it wakes up: reads of the past, and ranges of which it has the only replica.
 //  5. A drain first says that the node is not ready, then transfers the leaderships, then ends
 //     sessions. A node that has drained leads nothing that others could lead. (BeginDrain; TestDrain)
 //  6. A node that was decommissioned does not start again. (checkMembership; TestRemovedStaysOut)
-//  7. A node that nobody has heard of since the others started can be decommissioned. (everMember;
+//  7. A node that has been silent since the others started can be decommissioned. (everMember;
 //     TestReplacedAfterRestart)
 package node
