@@ -84,7 +84,7 @@ func (o *optimizer) accessPath(n *plan.Scan, w wanted) plan.Node {
 
 // usable reports whether a scan may read the rows themselves from an index.
 func (o *optimizer) usable(n *plan.Scan, ix *catalog.Index, atoms *atomList) bool {
-	return ix.Method() != catalog.MethodInverted && o.complete(n, ix, atoms)
+	return ix.EntriesByRow() && o.complete(n, ix, atoms)
 }
 
 // complete reports whether an index leads to all rows of a scan: it is filled and, if it

@@ -79,7 +79,7 @@ func publicMay(t *catalog.Table) string {
 func (s *snapshot) indexClassRow(w *writer, t *catalog.Table, ix *catalog.Index) {
 	s.classCommon(w, t, ix.Oid, ix.Name, "i", len(ix.Columns)+len(ix.Stored))
 	w.oid("reltablespace", s.tablespaceOid(ix.Tablespace))
-	w.oid("relam", methods[ix.Method()].oid)
+	w.oid("relam", methodOIDs[ix.Method()])
 	w.str("relreplident", "n")
 	w.reloptions(ix.Options)
 	w.done()

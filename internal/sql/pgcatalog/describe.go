@@ -243,7 +243,7 @@ func (c *Catalog) IndexKeys(oid uint32) (method uint32, keys []call.KeyOrder, in
 	for _, k := range ix.Columns {
 		keys = append(keys, call.KeyOrder{Desc: k.Desc, NullsFirst: k.NullsFirst})
 	}
-	return methods[ix.Method()].oid, keys, len(ix.Stored), true
+	return methodOIDs[ix.Method()], keys, len(ix.Stored), true
 }
 
 func (s *snapshot) describeRule(oid uint32) (call.ObjectName, bool) {

@@ -109,7 +109,7 @@ func (s *snapshot) indexText(t *catalog.Table, ix *catalog.Index, rel string, pr
 	if ix.DeclaredUnique() && !ix.Exclusion {
 		b.WriteString("UNIQUE ")
 	}
-	b.WriteString("INDEX " + ast.QuoteIdent(ix.Name) + " ON " + rel + " USING " + methods[ix.Method()].name + " (")
+	b.WriteString("INDEX " + ast.QuoteIdent(ix.Name) + " ON " + rel + " USING " + ix.Method().String() + " (")
 	b.WriteString(s.keysText(t, ix, pretty) + ")" + bucketsText(ix))
 	b.WriteString(s.includeText(t, ix))
 	if ix.NullsNotDistinct {

@@ -8,15 +8,8 @@ import (
 	"github.com/lichendb/lichen/internal/sql/types"
 )
 
-// methods are the access methods of indexes, as PostgreSQL has them.
-var methods = [...]struct {
-	oid  uint32
-	name string
-}{
-	catalog.MethodBtree:    {oidBtree, "btree"},
-	catalog.MethodHash:     {oidHash, "hash"},
-	catalog.MethodInverted: {oidGIN, "gin"},
-}
+// methodOIDs are PostgreSQL's oids of the access methods of indexes.
+var methodOIDs = [...]uint32{catalog.MethodBtree: oidBtree, catalog.MethodHash: oidHash, catalog.MethodInverted: oidGIN}
 
 // keyType is what an index holds of a key column of type t, as pg_attribute tells.
 func keyType(ix *catalog.Index, t *types.T) *types.T {

@@ -9,7 +9,6 @@ import (
 	"github.com/lichendb/lichen/internal/hlc"
 	"github.com/lichendb/lichen/internal/keys"
 	"github.com/lichendb/lichen/internal/sql/ast"
-	"github.com/lichendb/lichen/internal/sql/catalog"
 	"github.com/lichendb/lichen/internal/sql/ddl/zoneconfig"
 	"github.com/lichendb/lichen/internal/sql/pgerr"
 	"github.com/lichendb/lichen/internal/sql/rowcodec"
@@ -23,7 +22,7 @@ func (e *Env) rangeTarget(ctx context.Context, src ast.RangeSource) (zoneconfig.
 	if err != nil || o.Index == nil {
 		return o, nil, err
 	}
-	if o.Index.Method() == catalog.MethodInverted {
+	if !o.Index.EntriesByRow() {
 		return o, nil, pgerr.Unsupported("statements about the ranges of an inverted index are not supported").
 			WithHint("Name the table instead.")
 	}

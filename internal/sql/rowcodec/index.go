@@ -69,10 +69,10 @@ type storedColumn struct {
 	missing types.Datum
 }
 
-// Compile prepares index ix of t, which is not inverted.
+// Compile prepares index ix of t, which has an entry for each row.
 func Compile(t *catalog.Table, ix *catalog.Index) (*Index, error) {
-	if ix.Method() == catalog.MethodInverted {
-		return nil, pgerr.Assertion("index %q has no row per entry: it is inverted", ix.Name)
+	if !ix.EntriesByRow() {
+		return nil, pgerr.Assertion("index %q has no row per entry: its method is %s", ix.Name, ix.Method())
 	}
 	x := &Index{
 		Table: t, Desc: ix, Declared: len(ix.Columns),

@@ -14,10 +14,7 @@ func (a *Alteration) storageParams(ctx context.Context, c *ast.AlterCmd) error {
 	switch {
 	case a.index:
 		ix := a.T.IndexByName(a.name)
-		options, of = &ix.Options, &relations.BtreeParameters
-		if ix.Method() == catalog.MethodInverted {
-			of = &relations.GinParameters
-		}
+		options, of = &ix.Options, relations.IndexParameters(ast.Name(ix.Method().String()))
 	case a.T.Kind != catalog.KindTable:
 		return a.wrongKind(c)
 	}

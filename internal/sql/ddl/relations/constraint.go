@@ -50,7 +50,7 @@ func KeyConstraint(ctx context.Context, e *statement.Env, t *catalog.Table, sche
 		p.exclusion, p.where = true, c.Where
 	}
 	var err error
-	if p.options, err = StorageOptions(e, nil, c.With, indexParameters(c.Method)); err != nil {
+	if p.options, err = StorageOptions(e, nil, c.With, IndexParameters(c.Method)); err != nil {
 		return catalog.Index{}, err
 	}
 	if c.Tablespace != "" && c.Tablespace != catalog.DefaultTablespace {

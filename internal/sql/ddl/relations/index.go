@@ -61,7 +61,7 @@ func inlineIndex(e *statement.Env, d *ast.InlineIndex) (pendingIndex, error) {
 	if p.method, err = accessMethod(d.Loc, d.Method, d.Inverted); err != nil {
 		return p, err
 	}
-	p.options, err = StorageOptions(e, nil, d.With, indexParameters(p.method))
+	p.options, err = StorageOptions(e, nil, d.With, IndexParameters(p.method))
 	return p, err
 }
 
@@ -131,7 +131,7 @@ func CreateIndex(ctx context.Context, e *statement.Env, st *ast.CreateIndex) err
 	if err != nil {
 		return err
 	}
-	options, err := StorageOptions(e, nil, st.With, indexParameters(method))
+	options, err := StorageOptions(e, nil, st.With, IndexParameters(method))
 	if err != nil {
 		return err
 	}

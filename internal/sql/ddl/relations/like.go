@@ -186,8 +186,8 @@ func (b *TableBuilder) likeIndex(ctx context.Context, src *catalog.Table, ix *ca
 		return
 	}
 	method := ast.Name("")
-	if ix.Method() == catalog.MethodInverted {
-		method = methodGIN
+	if !ix.EntriesByRow() {
+		method = ast.Name(ix.Method().String())
 	}
 	b.indexes = append(b.indexes, pendingIndex{
 		method: method, loc: at, unique: ix.Unique, keys: keys, stored: slices.Clip(stored), where: where,

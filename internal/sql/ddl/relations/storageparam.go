@@ -100,12 +100,12 @@ var notToast = strings.Fields("autovacuum_analyze_ fillfactor parallel_workers t
 var indexDialects = strings.Fields("bucket_count colocation_id geometry_ s2_ table_oid tablegroup_oid")
 
 var (
-	BtreeParameters = Parameters{dialects: indexDialects, Known: map[string]Parameter{
+	btreeParameters = Parameters{dialects: indexDialects, Known: map[string]Parameter{
 		"deduplicate_items": {}, "fillfactor": percentage,
 		"vacuum_cleanup_index_scale_factor": {Kind: RealParameter, Max: 1e10},
 	}}
 	hashParameters = Parameters{dialects: indexDialects, Known: map[string]Parameter{"fillfactor": percentage}}
-	GinParameters  = Parameters{dialects: indexDialects, Known: map[string]Parameter{
+	ginParameters  = Parameters{dialects: indexDialects, Known: map[string]Parameter{
 		"fastupdate": {}, "gin_pending_list_limit": {Kind: intParameter, Min: 64, Max: math.MaxInt32},
 	}}
 	ViewParameters = Parameters{Known: map[string]Parameter{
@@ -115,15 +115,15 @@ var (
 	}}
 )
 
-// indexParameters returns the parameters that an index of an access method may have.
-func indexParameters(method ast.Name) *Parameters {
+// IndexParameters returns the parameters that an index of an access method may have.
+func IndexParameters(method ast.Name) *Parameters {
 	switch method {
 	case methodGIN:
-		return &GinParameters
-	case "hash":
+		return &ginParameters
+	case methodHash:
 		return &hashParameters
 	}
-	return &BtreeParameters
+	return &btreeParameters
 }
 
 // TableOptions reads WITH (...) of a new table. OIDS, which tables had once, may be off.

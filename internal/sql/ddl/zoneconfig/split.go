@@ -41,7 +41,7 @@ func Presplit(ctx context.Context, e *statement.Env, t *catalog.Table, ix *catal
 	if into == nil && len(at) == 0 {
 		return nil
 	}
-	if ix.Method() == catalog.MethodInverted {
+	if !ix.EntriesByRow() {
 		return pgerr.Unsupported("SPLIT of inverted indexes is not supported")
 	}
 	if e.Presplit == nil {

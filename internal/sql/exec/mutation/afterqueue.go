@@ -422,7 +422,7 @@ func childIndex(ref *plan.Reference) (*catalog.Index, int) {
 	most := 0
 	for i := range t.Indexes {
 		ix := &t.Indexes[i]
-		if ix.WriteOnly || ix.Method() == catalog.MethodInverted || !ix.Total() {
+		if ix.WriteOnly || !ix.EntriesByRow() || !ix.Total() {
 			continue
 		}
 		n := 0
