@@ -13,9 +13,9 @@ import (
 // recordVersion is the format of intents and transaction records.
 const recordVersion = 3
 
-// Intent is the durable lock under keys.Lock(key). Together with the version of the key at TS
-// it makes a provisional write. Of a spilled one it says which of the transaction's writes it
-// is, and what it replaced of earlier ones.
+// Intent is the durable lock under keys.Lock(key). It makes the version of the key at TS provisional.
+// A spilled one also has the position of the write in its transaction, and the earlier writes that it
+// has replaced.
 type Intent struct {
 	Txn    kvpb.TxnID
 	TS     hlc.Timestamp
@@ -26,8 +26,8 @@ type Intent struct {
 
 	Position uint64 // of the write in the transaction
 	Deleted  bool
-	// History are the earlier writes of the key that may be asked for again, the newest
-	// first. Truncated: older ones were dropped for lack of room.
+	// History are the earlier writes of the key that may be read or restored, the newest first.
+	// Truncated: older ones were dropped beyond MaxHistory.
 	History   []SequencedWrite
 	Truncated bool
 }
@@ -39,8 +39,8 @@ type SequencedWrite struct {
 	Value    []byte
 }
 
-// MaxHistory bounds the earlier writes that an intent holds: a rollback to a savepoint
-// before them fails.
+// MaxHistory bounds the History of an intent. A rollback to a savepoint before the oldest write in
+// it fails.
 const MaxHistory = 16
 
 const (
@@ -102,16 +102,17 @@ func DecodeIntent(p []byte) (l Intent, err error) {
 	return l, nil
 }
 
-// TxnRecord is a transaction's record, beside its anchor. What it says holds for the
-// transaction's intents in all ranges.
+// TxnRecord is a transaction's record, beside its anchor. Its status is that of the transaction's
+// intents in all ranges.
 type TxnRecord struct {
 	ID     kvpb.TxnID
 	Anchor []byte
 	Status kvpb.TxnStatus
 	TS     hlc.Timestamp // of the attempt, or of the commit
 	Epoch  uint32
-	// Keys are all staged keys: the transaction has committed once all have their intents.
-	// Without them it has once the record says so, and Span holds the keys.
+	// Keys are all staged keys: the transaction is implicitly committed once all have their
+	// intents. If they are too many, Keys is empty, Span holds them, and the transaction has
+	// committed when Status is committed.
 	Keys [][]byte
 	Span kvpb.Span
 }
@@ -157,7 +158,7 @@ func appendTS(b []byte, ts hlc.Timestamp) []byte {
 	return binary.BigEndian.AppendUint32(b, ts.Logical)
 }
 
-// RecordID returns the end of the key of a transaction's record.
+// RecordID returns the last part of the key of a transaction's record.
 func RecordID(id kvpb.TxnID) (b [16]byte) {
 	binary.BigEndian.PutUint64(b[:], id.Hi)
 	binary.BigEndian.PutUint64(b[8:], id.Lo)

@@ -15,36 +15,35 @@ const (
 	finishedFor = 60 * time.Second
 )
 
-// Finished is the finished-transaction cache: the transactions whose end a replica has
-// applied, so that an answer that got lost can be given again and a message that comes late
-// does no harm. Every replica of a range has it, since each may lead next. The zero value is
-// empty.
+// Finished is the finished-transaction cache: the transactions whose end a replica has applied.
+// With it a leader can repeat a lost answer, and a late message does no harm. Every replica of a
+// range has one, since each may lead next. The zero value is empty.
 type Finished struct {
 	mu    sync.Mutex
 	ring  []finishedTxn // grows up to maxFinished
 	head  int           // of the oldest
 	n     int
 	index map[kvpb.TxnID]int32 // into ring
-	// newest is the latest end noted. floor is not below the end of any transaction that is
-	// not, or no longer, remembered.
+	// newest is the latest end noted. floor is a timestamp up to which ends may be unknown or
+	// forgotten; the cache has all later ones.
 	newest, floor hlc.Timestamp
 }
 
 type finishedTxn struct {
 	id      kvpb.TxnID
 	ts      hlc.Timestamp
-	by      hlc.Timestamp // newest when it was noted
+	by      hlc.Timestamp // Finished.newest when it was noted
 	aborted bool
 }
 
-// Ended is what a range remembers of how a transaction ended.
+// Ended is how a transaction ended, as far as a range remembers.
 type Ended struct {
-	Known   bool // else nothing
+	Known   bool // the range remembers it
 	Aborted bool
 	TS      hlc.Timestamp
 }
 
-// answer replies with it.
+// answer returns the answer to a request about the transaction.
 func (e Ended) answer() RecordStep {
 	step := RecordStep{Status: kvpb.TxnCommitted, TS: e.TS}
 	if e.Aborted {
@@ -53,8 +52,8 @@ func (e Ended) answer() RecordStep {
 	return step
 }
 
-// Forget says that what was applied before ts may be unknown: at the start, and
-// when a snapshot replaced the state.
+// Forget notes that ends up to ts may be unknown: at the start, and after a snapshot has
+// replaced the state.
 func (m *Finished) Forget(ts hlc.Timestamp) {
 	m.mu.Lock()
 	m.floor = m.floor.Max(ts)
@@ -69,7 +68,7 @@ func (m *Finished) CopyFrom(o *Finished) {
 	m.Absorb(o)
 }
 
-// Absorb adds what o remembers of ended transactions.
+// Absorb adds the ended transactions of o.
 func (m *Finished) Absorb(o *Finished) {
 	o.mu.Lock()
 	floor := o.floor
@@ -84,8 +83,8 @@ func (m *Finished) Absorb(o *Finished) {
 	}
 }
 
-// Note takes in an applied command that ended a transaction, at ts; a negative time
-// stands for an abort. A command of no transaction is passed over.
+// Note notes an applied command that ended a transaction at ts, which is negative for an
+// abort. It ignores a command without a transaction.
 func (m *Finished) Note(id kvpb.TxnID, ts hlc.Timestamp) {
 	if id.IsZero() {
 		return
@@ -122,8 +121,8 @@ func (m *Finished) drop() {
 	m.n--
 }
 
-// Trim forgets what is old by the clock, which note does only by what it notes, and
-// gives back the memory when nothing is left.
+// Trim forgets the transactions that ended finishedFor before now, and frees the memory when
+// none is left. Note forgets old ones too, but only when another transaction ends.
 func (m *Finished) Trim(now int64) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -159,15 +158,15 @@ func (m *Finished) Find(id kvpb.TxnID) Ended {
 	return Ended{Known: true, Aborted: m.ring[at].aborted, TS: m.ring[at].ts}
 }
 
-// MayHaveForgotten reports whether the end of a transaction at ts or later may be
-// forgotten.
+// MayHaveForgotten reports whether the cache may have forgotten the end of a transaction
+// that ended at ts or later.
 func (m *Finished) MayHaveForgotten(ts hlc.Timestamp) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return ts.LessEq(m.floor)
 }
 
-// Least returns the least timestamp whose end can't be forgotten.
+// Least returns the lowest timestamp from which on the cache has forgotten no ends.
 func (m *Finished) Least() hlc.Timestamp {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -8,16 +8,16 @@ import (
 	"github.com/lichendb/lichen/internal/kvpb"
 )
 
-// Loader puts together what a new leadership finds in the engine.
+// Loader builds the intent table of a new leadership from the intents and records in the engine.
 type Loader struct {
 	txns map[kvpb.TxnID]*Txn
 	now  time.Time
 }
 
-// NewLoader returns a loader of nothing yet.
+// NewLoader returns an empty loader.
 func NewLoader(now time.Time) *Loader { return &Loader{txns: map[kvpb.TxnID]*Txn{}, now: now} }
 
-// Add adds the intent on a key. Keys come in their order.
+// Add adds the intent on a key. The caller adds the keys in ascending order.
 func (l *Loader) Add(key []byte, in Intent) {
 	x := l.txns[in.Txn]
 	if x == nil {
@@ -31,9 +31,8 @@ func (l *Loader) Add(key []byte, in Intent) {
 	x.state.Step(e)
 }
 
-// Finish adds what the records say that are in the range too, and returns all transactions.
-// A transaction whose gateway may be alive stays undecided: this leader knows no more than
-// that. What others have read lies at or below maxRead.
+// Finish adds the outcomes in the records of this range, and returns all transactions. Without a record
+// here a transaction stays undecided. All reads of earlier leaderships lie at or below maxRead.
 func (l *Loader) Finish(records map[kvpb.TxnID]*Record, maxRead hlc.Timestamp) map[kvpb.TxnID]*Txn {
 	for id, x := range l.txns {
 		x.state.Step(Event{Type: NoteRead, TS: maxRead})
@@ -47,10 +46,10 @@ func (l *Loader) Finish(records map[kvpb.TxnID]*Record, maxRead hlc.Timestamp) m
 	return l.txns
 }
 
-// outcomes are what a record says, as a status of the intents.
+// outcomes are the statuses of intents by those of their record.
 var outcomes = [...]Status{
 	kvpb.TxnPending: Pending, kvpb.TxnStaging: Staging, kvpb.TxnCommitted: Committed, kvpb.TxnAborted: Aborted,
 }
 
-// Outcome returns what a record with a status says of the intents.
+// Outcome returns the status of intents whose record has a status.
 func Outcome(s kvpb.TxnStatus) Status { return outcomes[s] }

@@ -9,7 +9,7 @@ import (
 	"github.com/lichendb/lichen/internal/must"
 )
 
-// View are the versions that a read passes over, by their timestamps.
+// View are the timestamps of the versions that a read passes over.
 type View []hlc.Timestamp
 
 // Hidden reports whether the read passes over versions at ts.
@@ -22,15 +22,15 @@ func (v View) Hidden(ts hlc.Timestamp) bool {
 	return false
 }
 
-// Waiting is a request that waits for a transaction, with the effects of that.
+// Waiting is the wait of a request for a transaction.
 type Waiting struct {
 	Txn     *Txn
-	Effects Effects
-	Changed <-chan struct{} // closed when it should look again
+	Effects Effects         // of the beginning of the wait, for the replica to perform
+	Changed <-chan struct{} // closed when the request should look again
 }
 
-// Read returns what a read of [start, end) at ts, or of the key start, passes over. If it has
-// to await the outcome of a transaction first it is counted as waiting for that.
+// Read returns the versions that a read of [start, end) at ts, or of the key start, passes over. If the read
+// must wait for the outcome of a transaction first, Read counts it as a waiter and returns the wait.
 func (t *Table) Read(self kvpb.TxnID, start, end []byte, ts hlc.Timestamp) (v View, w *Waiting) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -74,8 +74,8 @@ func (t *Table) SpilledSince(n uint64, start, end []byte, ts hlc.Timestamp) bool
 	return false
 }
 
-// Wait counts a request as waiting for a transaction, or for keys of its intents: e says
-// which. It looks again when anything changes.
+// Wait counts a request as a waiter for a transaction (e is a Wait), or notes that it contends for keys of
+// its intents (Contend). The request looks again when anything changes.
 func (t *Table) Wait(x *Txn, e Event) *Waiting {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -85,15 +85,15 @@ func (t *Table) Wait(x *Txn, e Event) *Waiting {
 func (t *Table) waitLocked(x *Txn, e Event) *Waiting {
 	w := &Waiting{Txn: x, Changed: x.changed}
 	if x.state.Status == Aborted && !e.TS.IsEmpty() {
-		w.Changed = x.done // what it is about to read goes
+		w.Changed = x.done // until the versions that it is about to read are dropped
 	}
 	w.Effects = t.stepLocked(x, e).Effects
 	return w
 }
 
-// Changed reports whether intents of others change what a transaction has read in a span at
-// from when it moves to the later timestamp to, or may. Transactions that are not on their
-// way to commit will not do so at or below to any more.
+// Changed reports whether intents of others change, or may change, a transaction's reads in a span if it
+// moves from a timestamp to a later one. The transactions that are not committing will no longer
+// commit at or below the later one.
 func (t *Table) Changed(self kvpb.TxnID, s kvpb.Span, from, to hlc.Timestamp) bool {
 	if t.Empty() {
 		return false
@@ -108,8 +108,8 @@ func (t *Table) Changed(self kvpb.TxnID, s kvpb.Span, from, to hlc.Timestamp) bo
 	return false
 }
 
-// NoteRead notes that a span was read at ts: the transactions that have intents there and are not on
-// their way to commit commit above ts.
+// NoteRead notes that a span was read at ts: the transactions with intents there that are not committing
+// will commit above ts.
 func (t *Table) NoteRead(s kvpb.Span, ts hlc.Timestamp) {
 	if t.Empty() {
 		return
@@ -123,8 +123,8 @@ func (t *Table) NoteRead(s kvpb.Span, ts hlc.Timestamp) {
 	}
 }
 
-// Apart returns the spilled versions that are not, or not as they stand, part of what is
-// committed.
+// Apart returns the timestamps of spilled versions that are not committed at these timestamps: their
+// transactions are undecided, aborted, or have committed at other ones.
 func (t *Table) Apart() (v View) {
 	if t.Empty() {
 		return nil
@@ -139,9 +139,9 @@ func (t *Table) Apart() (v View) {
 	return v
 }
 
-// Latest returns what the newest committed version of a key is found by, none of whose
-// intents is undecided but the reader's own: the versions to pass over, and where those of
-// committed transactions, which are yet to move, count as being.
+// Latest returns how to find the newest committed version of a key that has no undecided intents but
+// the reader's own: the versions to pass over, and the commit timestamps of versions of committed
+// transactions that are not moved yet, by their present timestamps.
 func (t *Table) Latest(key []byte) (v View, moved map[hlc.Timestamp]hlc.Timestamp) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -153,8 +153,9 @@ func (t *Table) Latest(key []byte) (v View, moved map[hlc.Timestamp]hlc.Timestam
 	return v, moved
 }
 
-// Holders returns the transactions, others than self, that may have an intent on a key,
-// undecided ones or all. Those that are decided are asked to leave the key.
+// Holders returns the transactions other than self that may have an intent on a key: all, or the
+// undecided ones. It contends for the key with those whose outcome is known, so that their intent there
+// is resolved soon.
 func (t *Table) Holders(self kvpb.TxnID, key []byte, undecided bool) (over []*Txn, e Effects) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -162,7 +163,7 @@ func (t *Table) Holders(self kvpb.TxnID, key []byte, undecided bool) (over []*Tx
 		if x.id == self || !x.state.Overlaps(key, nil) {
 			continue
 		}
-		if x.state.Status.Known() { // who takes the lock now writes soon
+		if x.state.Status.Known() { // the new holder of the lock is likely to write soon
 			e |= t.stepLocked(x, Event{Type: Contend, Keys: [][]byte{key}}).Effects
 		}
 		if !undecided || !x.state.Status.Known() {
@@ -172,7 +173,7 @@ func (t *Table) Holders(self kvpb.TxnID, key []byte, undecided bool) (over []*Tx
 	return over, e
 }
 
-// Others returns the transactions, but for self, that may have intents in [start, end).
+// Others returns the transactions other than self that may have intents in [start, end).
 func (t *Table) Others(self kvpb.TxnID, start, end []byte) map[kvpb.TxnID]*Txn {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -189,8 +190,8 @@ func (t *Table) Others(self kvpb.TxnID, start, end []byte) map[kvpb.TxnID]*Txn {
 	return over
 }
 
-// LatestOf is Latest for the sorted keys that a transaction has locked. ok is false if others have
-// undecided intents among them. Transactions that are decided are asked to leave the keys.
+// LatestOf is Latest for the sorted keys that a transaction has locked. It returns false if others have
+// undecided intents among them. It contends for the keys with transactions whose outcome is known.
 func (t *Table) LatestOf(self kvpb.TxnID, sorted [][]byte) (v View, moved map[hlc.Timestamp]hlc.Timestamp, e Effects, ok bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -210,7 +211,7 @@ func (t *Table) LatestOf(self kvpb.TxnID, sorted [][]byte) (v View, moved map[hl
 	return v, moved, e, true
 }
 
-// latest adds what a read of the newest committed versions needs to know of the intents.
+// latest adds the part of these intents to the results of Latest.
 func (s *State) latest(v View, moved map[hlc.Timestamp]hlc.Timestamp) (View, map[hlc.Timestamp]hlc.Timestamp) {
 	switch s.Status {
 	case ImplicitlyCommitted:
@@ -253,7 +254,7 @@ func (t *Table) LeastStaging() hlc.Timestamp {
 	return ts
 }
 
-// Split takes the keys from a boundary on out of the table.
+// Split removes the keys from a boundary on from the table.
 func (t *Table) Split(boundary []byte) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -262,7 +263,8 @@ func (t *Table) Split(boundary []byte) {
 	}
 }
 
-// MustLieWithin is asked before a range of the keys behind end is taken in.
+// MustLieWithin asserts that all intents lie below end. It is called before the range from end on is
+// subsumed.
 func (t *Table) MustLieWithin(end []byte) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -273,10 +275,9 @@ func (t *Table) MustLieWithin(end []byte) {
 	}
 }
 
-// Protect keeps reads and writes above a threshold from now on, and returns up to where
-// versions may be dropped. What an abort would lay bare again stays: the newest version below
-// a provisional one is as good as the newest of all. Intents that are not here yet find the
-// threshold (State.announce).
+// Protect raises the threshold, below which nothing is read or written any more, and returns up to where
+// versions may be dropped. That is below all intents: the version under a provisional one is the newest
+// again if the transaction is aborted. Later intents find the new threshold (State.announce).
 func (t *Table) Protect(threshold hlc.Timestamp) hlc.Timestamp {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -289,7 +290,8 @@ func (t *Table) Protect(threshold hlc.Timestamp) hlc.Timestamp {
 	return threshold
 }
 
-// MustLieAbove is asked before versions up to a threshold are dropped.
+// MustLieAbove asserts that all intents lie above a threshold. It is called before the versions up to the
+// threshold are dropped.
 func (t *Table) MustLieAbove(threshold hlc.Timestamp) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -299,8 +301,8 @@ func (t *Table) MustLieAbove(threshold hlc.Timestamp) {
 	}
 }
 
-// Pausing returns what is closed when somebody contends for a transaction's intents, or does
-// already.
+// Pausing returns a channel for the resolver's pause. It is closed when somebody contends for the
+// transaction's intents, and at once if somebody does already.
 func (t *Table) Pausing(x *Txn) <-chan struct{} {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -313,14 +315,14 @@ func (t *Table) Pausing(x *Txn) <-chan struct{} {
 	return c
 }
 
-// TakeContended returns the keys that others wait for, sorted, once.
+// TakeContended returns the contended keys since the last call, sorted.
 func (t *Table) TakeContended(x *Txn) [][]byte {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return x.state.takeContended()
 }
 
-// Released wakes those who wait for a transaction's keys.
+// Released wakes the waiters for a transaction's keys.
 func (t *Table) Released(x *Txn) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

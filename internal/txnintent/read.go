@@ -2,15 +2,15 @@ package txnintent
 
 import "github.com/lichendb/lichen/internal/hlc"
 
-// Visibility is how a read takes intents.
+// Visibility is what a read sees of the versions of intents.
 type Visibility uint8
 
 const (
-	// AsWritten: the versions are, or are not, there for the read as their timestamp says.
+	// AsWritten: the read sees them as it sees committed ones, if they are not above its timestamp.
 	AsWritten Visibility = iota
 	// Hidden: the read passes over them.
 	Hidden
-	// Undecided: the read has to wait.
+	// Undecided: the read must wait for the outcome.
 	Undecided
 )
 
@@ -19,15 +19,15 @@ var visibilityNames = [...]string{"as written", "hidden", "waits"}
 // String returns the name that the scripts show.
 func (v Visibility) String() string { return visibilityNames[v] }
 
-// read answers how a read at ts over the intents takes them; own: it is of the same
-// transaction. Whatever it passes over may not commit at or below ts any more.
+// read returns what a read at ts sees of the intents. own: the read is of the same transaction. Intents
+// that a read of others passes over will not commit at or below ts any more.
 func (s *State) read(ts hlc.Timestamp, own bool) Visibility {
 	if ts.Less(s.leastVisible()) {
 		return AsWritten
 	}
 	if !own {
 		open := s.Status == Staging && s.StagedTS.LessEq(ts) && s.PushedTS.Less(ts)
-		if open || s.Status == Aborted && s.Kind == Staged { // or about to vanish
+		if open || s.Status == Aborted && s.Kind == Staged { // the versions are about to be dropped
 			return Undecided
 		}
 		s.MaxRead = s.MaxRead.Max(ts)
@@ -38,9 +38,9 @@ func (s *State) read(ts hlc.Timestamp, own bool) Visibility {
 	return Hidden
 }
 
-// refresh answers whether the intents change what another transaction has read at from when it
-// moves to the later timestamp to, or may, in a way that the versions do not tell. It does not
-// wait: two commits could wait for each other.
+// refresh reports whether the intents change, or may change, the reads of another transaction that moves
+// from a timestamp to a later one. It covers the cases that the versions alone don't show. It never
+// makes the refresh wait, since two commits could wait for each other.
 func (s *State) refresh(from, to hlc.Timestamp) (changed bool) {
 	switch {
 	case s.staging():
@@ -48,7 +48,7 @@ func (s *State) refresh(from, to hlc.Timestamp) (changed bool) {
 	case s.Status == Committed:
 		return from.Less(s.CommitTS) && s.CommitTS.LessEq(to)
 	case s.Status == Aborted:
-		return s.Kind == Staged && s.TS.LessEq(to) // its versions are about to go
+		return s.Kind == Staged && s.TS.LessEq(to) // its versions are about to be dropped
 	}
 	if !changed {
 		s.MaxRead = s.MaxRead.Max(to)
@@ -56,8 +56,8 @@ func (s *State) refresh(from, to hlc.Timestamp) (changed bool) {
 	return changed
 }
 
-// apart reports whether the versions are not, or not as they stand, part of what is
-// committed, though nobody waits for them.
+// apart reports whether the versions are spilled and not committed at their present timestamp: readers
+// pass over them without waiting.
 func (s *State) apart() bool {
 	return s.Kind == Spilled && (s.Status != Committed || s.CommitTS != s.TS)
 }

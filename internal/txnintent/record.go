@@ -8,10 +8,10 @@ import (
 )
 
 const (
-	// RecoverAfter is how long a gateway may take over the next step of a commit before the
-	// record's leader finds out by itself what became of it.
+	// RecoverAfter is the time that a gateway has for the next step of a commit. After it the
+	// record's leader begins a recovery for a request that waits.
 	RecoverAfter = 500 * time.Millisecond
-	// tidyAfter is how long a decided record waits for its gateway to remove it.
+	// tidyAfter is the time that a gateway has to remove a decided record.
 	tidyAfter = 30 * time.Second
 )
 
@@ -21,57 +21,57 @@ type Presence uint8
 const (
 	// Absent: it has none.
 	Absent Presence = iota
-	// Stored: it has one, and RecordState is what that says.
+	// Stored: it has one, and RecordState is equal to it.
 	Stored
 	// Ambiguous: a change of the record may or may not have taken effect.
 	Ambiguous
 )
 
-// RecordState is what the leader of a transaction's anchor knows of its record.
+// RecordState is the state of a transaction's record, as the leader of its range knows it.
 type RecordState struct {
 	TxnRecord
 	Presence Presence
 	Loaded   bool      // the record is from before this leadership
 	Local    bool      // the transaction has no intents in other ranges
 	Since    time.Time // when the record reached its present status
-	// MinCommitTS is a lower bound of the commit timestamp, exclusive, of a transaction that
-	// the record alone decides.
+	// MinCommitTS is a lower bound of the commit timestamp, exclusive, for a transaction whose
+	// record lists no keys.
 	MinCommitTS hlc.Timestamp
 }
 
-// Finished reports whether the record says how the transaction ended.
+// Finished reports whether the record is committed or aborted.
 func (r *RecordState) Finished() bool { return r.Status >= kvpb.TxnCommitted }
 
-// Take sets what the record says. ID and Anchor are not copied: others read them without the
+// Take copies another record's fields but ID and Anchor, which never change and are read without the
 // record's latch.
 func (r *RecordState) Take(next TxnRecord) {
 	r.Status, r.TS, r.Epoch, r.Keys, r.Span = next.Status, next.TS, next.Epoch, next.Keys, next.Span
 }
 
-// Store notes what the range's record says now.
+// Store notes that the range now has the record next.
 func (r *RecordState) Store(next TxnRecord, now time.Time) {
 	r.Take(next)
 	r.Presence, r.Since = Stored, now
 }
 
-// Action is what the leader does about a record.
+// Action is the leader's reaction to a request about a record.
 type Action uint8
 
 const (
-	// Answer: it replies with what the step says.
+	// Answer: it answers with the status and timestamp of the RecordStep.
 	Answer Action = iota
-	// AnswerSuperseded: it replies that a later attempt has begun.
+	// AnswerSuperseded: it answers that a later attempt has begun.
 	AnswerSuperseded
-	// AnswerForgotten: it replies that the outcome is not known any more.
+	// AnswerForgotten: it answers that the outcome is not known any more.
 	AnswerForgotten
-	// WriteAborted makes the record say that the transaction was aborted.
+	// WriteAborted: it makes the record aborted.
 	WriteAborted
-	// WriteCommitted makes it say that it has committed at the step's timestamp.
+	// WriteCommitted: it makes the record committed at the RecordStep's timestamp.
 	WriteCommitted
-	// Recover queries all intents: the transaction has committed if they are staged, else it
+	// Recover: it queries all intents. If they are staged the transaction has committed, otherwise it
 	// is aborted.
 	Recover
-	// RecoverIfStaged does as Recover, but if an intent is missing the transaction stays undecided.
+	// RecoverIfStaged: it queries all intents. If one is missing the transaction stays undecided.
 	RecoverIfStaged
 	// Delete removes the record.
 	Delete
@@ -84,38 +84,38 @@ var actionNames = [...]string{
 // String returns the name that the scripts show.
 func (a Action) String() string { return actionNames[a] }
 
-// RecordStep is what a request comes to.
+// RecordStep is the result of a request about a record.
 type RecordStep struct {
 	Action Action
-	Status kvpb.TxnStatus // Answer
+	Status kvpb.TxnStatus // for Answer
 	TS     hlc.Timestamp  // of the outcome
-	// PushSucceeded: if the transaction commits, then above the read that pushes it.
+	// PushSucceeded: if the transaction commits, it commits above the read that pushes it.
 	PushSucceeded bool
 	// MinCommitTS, if set, is the lowest timestamp at which the transaction may commit.
 	MinCommitTS hlc.Timestamp
 }
 
-// Pusher is who asks what became of a transaction, and what is known of its gateway.
+// Pusher describes a push: the waiter, and the facts about the transaction.
 type Pusher struct {
-	TS           hlc.Timestamp // of the read that waits; empty if none does
+	TS           hlc.Timestamp // of the waiting read; empty if no read waits
 	Waited       time.Duration
 	GatewayAlive bool
 	RecordAge    time.Duration // in its present status
-	AbortAfter   time.Duration // how long the commit may take until others abort it
-	Ended        Ended         // what the range remembers of the transaction
+	AbortAfter   time.Duration // the time that the commit may take until others abort it
+	Ended        Ended         // the end of the transaction, if the range remembers it
 }
 
-// Push answers what became of a transaction. One whose gateway has died, or takes too long, is
-// decided here.
+// Push decides on a push. If the transaction's gateway has died or takes too long, the push decides the
+// transaction.
 func (r *RecordState) Push(p Pusher) RecordStep {
 	if r.Presence == Absent {
 		switch {
 		case p.Ended.Known:
 			return p.Ended.answer()
-		case p.Waited < p.AbortAfter: // its intents in this range have not come, perhaps
+		case p.Waited < p.AbortAfter: // the record may still be on its way
 			return RecordStep{Status: kvpb.TxnStaging}
 		}
-		// Durable, so that they can't come any more under another leader either.
+		// The abort is durable, so that no later leader accepts the record either.
 		return RecordStep{Action: WriteAborted}
 	}
 	switch {
@@ -137,9 +137,8 @@ func (r *RecordState) Push(p Pusher) RecordStep {
 	return RecordStep{Status: r.Status, TS: r.TS}
 }
 
-// End carries out what the gateway says: the transaction has committed, is aborted, or nothing
-// of it is left. forgotten: the range may not remember how a transaction ended that began at
-// req.Since.
+// End decides on the gateway's EndTxn: the transaction has committed, is aborted, or has no intents any
+// more. forgotten: the range may have forgotten the end of a transaction that began at req.Since.
 func (r *RecordState) End(req *kvpb.EndTxnRequest, ended Ended, forgotten bool) RecordStep {
 	if r.Presence == Absent {
 		switch {
@@ -150,7 +149,7 @@ func (r *RecordState) End(req *kvpb.EndTxnRequest, ended Ended, forgotten bool) 
 		case !req.Since.IsEmpty() && forgotten:
 			return RecordStep{Action: AnswerForgotten, Status: kvpb.TxnAborted}
 		}
-		return RecordStep{Action: WriteAborted} // it never came, and must not come any more
+		return RecordStep{Action: WriteAborted} // the record has not come, and must not come later
 	}
 	switch {
 	case req.Action == kvpb.EndForget && r.Finished():
@@ -169,8 +168,8 @@ func (r *RecordState) End(req *kvpb.EndTxnRequest, ended Ended, forgotten bool) 
 	return RecordStep{Action: WriteCommitted, TS: req.TS}
 }
 
-// BeginStage answers whether an attempt to commit may begin, which says so in the record: not if
-// the transaction has ended, or if a later attempt has begun. Propose stands for yes.
+// BeginStage decides whether an attempt to commit may write the record. It may (Propose) unless the
+// transaction has ended, or a later attempt has begun.
 func (r *RecordState) BeginStage(epoch uint32) (Effects, hlc.Timestamp) {
 	switch {
 	case r.Presence != Stored:
@@ -184,7 +183,7 @@ func (r *RecordState) BeginStage(epoch uint32) (Effects, hlc.Timestamp) {
 	return Propose, hlc.Timestamp{}
 }
 
-// BeginStage answers the same for a transaction that may have ended.
+// BeginStage is RecordState.BeginStage for a transaction without a record.
 func (e Ended) BeginStage() (Effects, hlc.Timestamp) {
 	switch {
 	case !e.Known:
@@ -195,17 +194,18 @@ func (e Ended) BeginStage() (Effects, hlc.Timestamp) {
 	return ReplyCommitted, e.TS
 }
 
-// SweepAction is what the sweep does about something that nobody may ever ask for.
+// SweepAction is an action of the sweep, which looks for intents and records that nobody else may
+// ever look at.
 type SweepAction uint8
 
 const (
-	// SweepNothing leaves it alone.
+	// SweepNothing: none.
 	SweepNothing SweepAction = iota
-	// SweepPush asks what became of the transaction.
+	// SweepPush: it pushes the transaction.
 	SweepPush
-	// SweepResolve removes the intents.
+	// SweepResolve: it resolves the intents.
 	SweepResolve
-	// SweepTidy removes all that is left of the transaction, in all ranges.
+	// SweepTidy: it resolves the transaction's intents in all ranges, and deletes the record.
 	SweepTidy
 )
 
@@ -215,7 +215,7 @@ var sweepNames = [...]string{"nothing", "push", "resolve", "tidy"}
 func (a SweepAction) String() string { return sweepNames[a] }
 
 // Sweep decides what the sweep does about the intents. orphaned reports whether the gateway has died, or
-// has ended the transaction without a message that arrived here.
+// has ended the transaction while this range does not know the outcome.
 func (s *State) Sweep(orphaned func() bool) SweepAction {
 	switch {
 	case s.Removed || s.Status == New:
@@ -228,8 +228,8 @@ func (s *State) Sweep(orphaned func() bool) SweepAction {
 	return SweepNothing
 }
 
-// Sweep answers what the sweep does about the record of a transaction that is as old as age,
-// if it looks after those older than least.
+// Sweep decides what the sweep does about a record. alive: the gateway may be alive. age is the time
+// in the record's present status, least the age from which a staging record is pushed.
 func (r *RecordState) Sweep(alive bool, age, least time.Duration) SweepAction {
 	switch {
 	case !r.Finished() && (!alive || r.Status == kvpb.TxnStaging && age >= least):
@@ -240,8 +240,8 @@ func (r *RecordState) Sweep(alive bool, age, least time.Duration) SweepAction {
 	return SweepTidy
 }
 
-// Tidies answers whether the sweep removes what is left of a transaction that is decided.
-// resolved: it has no intents in this range.
+// Tidies reports whether SweepTidy is due for a decided transaction. resolved: it has no intents in this
+// range.
 func (r *RecordState) Tidies(alive, resolved bool, age time.Duration) bool {
 	if r.Local {
 		return resolved

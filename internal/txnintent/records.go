@@ -9,11 +9,11 @@ import (
 	"github.com/lichendb/lichen/internal/kvpb"
 )
 
-// Record is a transaction record. Whoever holds its latch reads and changes its state.
+// Record is a transaction record. Its latch guards its state.
 type Record struct {
 	latch chan struct{}
 	RecordState
-	contended bool // somebody waits for what it will say. Guarded by Records.mu
+	contended bool // somebody waits for its outcome; guarded by Records.mu
 }
 
 // NewRecord returns a record in a state.
@@ -28,14 +28,14 @@ type Records struct {
 	all map[kvpb.TxnID]*Record
 }
 
-// Len returns how many there are.
+// Len returns the number of records.
 func (t *Records) Len() int {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return len(t.all)
 }
 
-// IDs returns whose records there are.
+// IDs returns the transactions that have records.
 func (t *Records) IDs() (ids []kvpb.TxnID) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -59,7 +59,7 @@ func (t *Records) Enter(ctx context.Context, id kvpb.TxnID, anchor []byte, now t
 		if err != nil {
 			select {
 			case rec.latch <- struct{}{}:
-				t.Leave(rec) // nobody else sees to it that it goes
+				t.Leave(rec) // removes the record if nobody has written it
 			default:
 			}
 			return nil, err
@@ -70,7 +70,7 @@ func (t *Records) Enter(ctx context.Context, id kvpb.TxnID, anchor []byte, now t
 	}
 }
 
-// Find is Enter if there is a record, and else returns nil.
+// Find is Enter if there is a record. Otherwise it returns nil.
 func (t *Records) Find(ctx context.Context, id kvpb.TxnID) (*Record, error) {
 	for {
 		t.mu.Lock()
@@ -104,7 +104,7 @@ func (t *Records) latch(ctx context.Context, rec *Record) (current bool, err err
 	return current, nil
 }
 
-// Leave gives up the latch. A record that has come to nothing goes.
+// Leave gives up the latch. It drops a record that the range does not have.
 func (t *Records) Leave(rec *Record) {
 	if rec.Presence == Absent {
 		t.Drop(rec)
@@ -121,8 +121,8 @@ func (t *Records) Drop(rec *Record) {
 	}
 }
 
-// Split forgets the records whose anchors a split has given to the new range, which finds
-// them in its data. Whoever changes one now learns that it had no effect.
+// Split drops the records whose anchors a split has moved to the new range, whose leader loads them. A
+// change of one that is in flight will have no effect.
 func (t *Records) Split(boundary []byte) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -133,15 +133,15 @@ func (t *Records) Split(boundary []byte) {
 	}
 }
 
-// Replace makes the records that a new leadership has found take the place of all others.
+// Replace replaces all records by those that a new leadership has loaded.
 func (t *Records) Replace(found map[kvpb.TxnID]*Record) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.all = found
 }
 
-// Add adds the records that were found in a range that was merged into this one. One that is
-// here already is from before a split.
+// Add adds the records of a range that this one has subsumed. They replace older ones of the same
+// transactions, which are from before a split.
 func (t *Records) Add(found map[kvpb.TxnID]*Record) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -157,8 +157,8 @@ func (t *Records) addLocked(rec *Record) {
 	t.all[rec.ID] = rec
 }
 
-// Contend notes that somebody waits for what a transaction's record will say; false if there
-// is none.
+// Contend notes that somebody waits for the outcome of a transaction. It returns false if there is no
+// record.
 func (t *Records) Contend(id kvpb.TxnID) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -170,7 +170,7 @@ func (t *Records) Contend(id kvpb.TxnID) bool {
 	return true
 }
 
-// Contended reports whether somebody waits for what a record will say.
+// Contended reports whether somebody waits for the outcome of a record's transaction.
 func (t *Records) Contended(rec *Record) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()

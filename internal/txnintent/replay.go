@@ -8,15 +8,15 @@ import (
 	"github.com/lichendb/lichen/internal/kvpb"
 )
 
-// maxTxnSet bounds the transactions that a leader remembers to refuse. Older ones have lost
-// their locks, by which their commits fail as well.
+// maxTxnSet bounds a TxnSet. Older transactions have lost their locks, so that their commits
+// fail as well.
 const maxTxnSet = 1024
 
-// TxnSet are transactions of which a leader refuses commits. A commit announces itself and
-// then looks here; who refuses it enters it here and then looks for its commit: one of the
-// two sees the other. The zero value is empty.
+// TxnSet are transactions whose commits a leader refuses. A commit first announces itself and
+// then looks here. A refusal first adds the transaction here and then looks for its commit. So at
+// least one of them sees the other. The zero value is empty.
 type TxnSet struct {
-	n     atomic.Int32 // 0 is what commits look at
+	n     atomic.Int32 // of ids; while it is 0, commits need no mutex
 	mu    sync.Mutex
 	ids   map[kvpb.TxnID]struct{}
 	order []kvpb.TxnID
@@ -52,7 +52,7 @@ func (s *TxnSet) Has(id kvpb.TxnID) bool {
 	return ok
 }
 
-// Each calls fn for all, the oldest first.
+// Each calls fn for all transactions, the oldest first.
 func (s *TxnSet) Each(fn func(kvpb.TxnID)) {
 	s.mu.Lock()
 	all := append([]kvpb.TxnID(nil), s.order...)
@@ -62,9 +62,9 @@ func (s *TxnSet) Each(fn func(kvpb.TxnID)) {
 	}
 }
 
-// ReplayFilter is the replay filter: it keeps the copies of a commit apart that got no answer and
-// was sent again. One of them is served at a time, and the first, which the network may still
-// carry, not any more. The zero value is ready for use.
+// ReplayFilter is the replay filter: it orders the copies of a commit that got no answer and was sent
+// again. The leader serves one copy at a time. It refuses the first one, which the network may deliver
+// late. The zero value is ready for use.
 type ReplayFilter struct {
 	// Replayed are the transactions whose commit was sent again.
 	Replayed TxnSet
@@ -73,7 +73,7 @@ type ReplayFilter struct {
 	busy map[kvpb.TxnID]chan struct{}
 }
 
-// Enter waits until no other copy is being served; leave ends the service of this one.
+// Enter waits until no other copy is being served. leave ends the service of this one.
 func (f *ReplayFilter) Enter(ctx context.Context, id kvpb.TxnID) (leave func(), err error) {
 	f.Replayed.Add(id)
 	for {

@@ -2,11 +2,11 @@ package txnintent
 
 import "slices"
 
-// Resolution says what becomes of a version when its intent goes.
+// Resolution is the fate of a version when its intent is resolved.
 type Resolution uint8
 
 const (
-	// KeepVersion: it is where the transaction has committed.
+	// KeepVersion: the transaction has committed at its timestamp.
 	KeepVersion Resolution = iota
 	// DropVersion: the transaction was aborted.
 	DropVersion
@@ -14,7 +14,7 @@ const (
 	MoveVersion
 )
 
-// Resolution returns what becomes of the version of an intent, by the transaction's outcome.
+// Resolution returns the fate of an intent's version, which follows from the transaction's outcome.
 func (s *State) Resolution(in Intent) Resolution {
 	switch {
 	case s.Status != Committed:
@@ -25,9 +25,9 @@ func (s *State) Resolution(in Intent) Resolution {
 	return MoveVersion
 }
 
-// RollBack returns what an intent becomes when the transaction takes back its writes from a
-// position on: the intent of an earlier write, with that write, or nothing. ok is false if
-// the earlier write is not remembered.
+// RollBack returns the intent that replaces l when the transaction rolls back its writes from a
+// position on: that of the newest earlier write, and that write. back is nil if there was none. ok is
+// false if l has no memory of it.
 func (l *Intent) RollBack(from uint64) (back *Intent, w SequencedWrite, ok bool) {
 	i := slices.IndexFunc(l.History, func(w SequencedWrite) bool { return w.Position < from })
 	if i < 0 {
@@ -40,8 +40,8 @@ func (l *Intent) RollBack(from uint64) (back *Intent, w SequencedWrite, ok bool)
 	}, w, true
 }
 
-// NewestBelow returns the newest write of an intent below a position. current says that it is the
-// version itself.
+// NewestBelow returns the newest write of an intent below a position. If current is true, that is the
+// present version.
 func (l *Intent) NewestBelow(position uint64) (w SequencedWrite, current, ok bool) {
 	if l.Position < position {
 		return SequencedWrite{Position: l.Position, Deleted: l.Deleted}, true, true
@@ -53,13 +53,13 @@ func (l *Intent) NewestBelow(position uint64) (w SequencedWrite, current, ok boo
 	return l.History[i], false, true
 }
 
-// AppendHistory adds an earlier write of the key to the history of l, the intent of a later one,
-// if it may still be read or restored: a statement sees none of its own writes, and no rollback
-// goes back behind the write at keep. least is the position of the write that was remembered last; it is
-// returned as it is afterwards.
+// AppendHistory adds an earlier write of the key to the history of l, the intent of a later one, if the
+// transaction may still read or restore it. No rollback goes back behind the newest write below keep,
+// and a statement does not see its own writes. least is the position of the oldest write in the history so
+// far. AppendHistory returns the new one.
 func (l *Intent) AppendHistory(w SequencedWrite, least, keep, statement uint64) uint64 {
 	switch {
-	case least < keep: // nobody goes back behind the one that is there
+	case least < keep: // no rollback goes back behind the oldest one
 	case w.Position >= statement: // replaced by the same statement
 	case len(l.History) == MaxHistory:
 		l.Truncated = true

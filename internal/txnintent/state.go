@@ -10,24 +10,24 @@ import (
 	"github.com/lichendb/lichen/internal/kvpb"
 )
 
-// Status is what the leader knows of a transaction's outcome.
+// Status is the status of a transaction, as the leader of a range with its intents knows it.
 type Status uint8
 
 // The statuses, in the order in which a transaction may go through them.
 const (
-	// New: a request of the transaction is under way, nothing is written.
+	// New: a request of the transaction is being served, and has written nothing yet.
 	New Status = iota
-	// Pending: the transaction has spilled intents and goes on.
+	// Pending: the transaction has spilled intents and runs.
 	Pending
-	// Staging: the intents may be part of a commit. The record, or all intents in all
-	// ranges together, tell the outcome.
+	// Staging: the intents may be part of a commit. The outcome follows from the record, or from
+	// all intents in all ranges together.
 	Staging
-	// ImplicitlyCommitted: the gateway has found all intents of the attempt staged, so the
-	// transaction has committed at their timestamp. The record does not say so yet.
+	// ImplicitlyCommitted: the gateway has found all intents of the attempt staged, so that the
+	// transaction has committed at their timestamp. The record is not committed yet.
 	ImplicitlyCommitted
-	// Committed: the record says so.
+	// Committed: the record is committed.
 	Committed
-	// Aborted: the record says so.
+	// Aborted: the record is aborted.
 	Aborted
 )
 
@@ -42,17 +42,17 @@ func (s Status) Decided() bool { return s == Committed || s == Aborted }
 // Known reports whether the outcome is known.
 func (s Status) Known() bool { return s >= ImplicitlyCommitted }
 
-// Kind says how the intents were written.
+// Kind is the kind of a transaction's intents in a range.
 type Kind uint8
 
 const (
 	// None: there are none yet.
 	None Kind = iota
-	// Spilled: before the commit, all at one timestamp that no other transaction uses. Others
-	// do not see them until their transaction has committed; then they move to its timestamp.
+	// Spilled: written before the commit, all at one timestamp that no other transaction uses.
+	// Others do not see them until the transaction has committed; then they move to the commit
+	// timestamp.
 	Spilled
-	// Staged: by a commit, at the timestamp at which it takes effect. Others wait for the
-	// outcome.
+	// Staged: written by a commit, at the commit timestamp. Others wait for the outcome.
 	Staged
 )
 
@@ -61,58 +61,59 @@ var kindNames = [...]string{"none", "spilled", "staged"}
 // String returns the kind's name in the scripts.
 func (k Kind) String() string { return kindNames[k] }
 
-// maxContendedKeys bounds the keys that the resolver is asked to take first.
+// maxContendedKeys bounds State.ContendedKeys.
 const maxContendedKeys = 1024
 
-// State is what the leader of a range knows of one transaction's intents there. Only Step,
-// and the questions in read.go, change it.
+// State is the leader's knowledge of one transaction's intents in its range. Only Step and the
+// methods in read.go change it.
 type State struct {
 	Status Status
 	Kind   Kind
-	// Removed: the table does not hold it any more: the intents are gone, or belong to another
-	// leader or range.
+	// Removed: the table does not have the transaction any more, because its intents are resolved
+	// or belong to another leader or range.
 	Removed bool
-	// Loaded: this leadership has found the intents in the engine. Only the one that wrote
-	// them knows, or has known, when the transaction commits.
+	// Loaded: this leadership has loaded the intents from the engine, so that it has not seen all
+	// requests of the transaction.
 	Loaded bool
 
 	TS       hlc.Timestamp // of the provisional versions
-	Lowest   hlc.Timestamp // of all provisional versions that were, or are about to be, written
+	Lowest   hlc.Timestamp // lowest timestamp of all provisional versions, also of those being proposed
 	StagedTS hlc.Timestamp // lowest timestamp at which the transaction may have committed
-	CommitTS hlc.Timestamp // Committed: when
+	CommitTS hlc.Timestamp // set if Committed
 	Epoch    uint32        // of the last attempt to commit
 	Span     kvpb.Span     // holds all intents
 	Keys     [][]byte      // Staged: all keys with intents, sorted
 	// Applied: this leadership has applied the command that staged all of Keys, so that each
 	// has an intent of the last attempt.
 	Applied bool
-	// SplitAt is where a split has taken the end of the range away since a request of the
-	// transaction announced what it is about to write.
+	// SplitAt is the boundary of a split that was applied while a request of the transaction was
+	// being proposed.
 	SplitAt []byte
 
-	// MaxRead is the highest read by others that went past spilled intents: the transaction
+	// MaxRead is the highest read by others that has passed over the intents: the transaction
 	// commits above it.
 	MaxRead hlc.Timestamp
-	// PushedTS: the transaction will not commit at or below it, the leader of its record says.
+	// PushedTS: the leader of the record has promised that the transaction will not commit at or
+	// below it.
 	PushedTS hlc.Timestamp
 	// Queried: a recovery has found the attempt's intents here, or may have under an earlier
-	// leader, and counts on them. No other attempt replaces them unless the record knows.
+	// leader, and counts on them. No other attempt replaces them before the record is of that
+	// attempt (invariant 5).
 	Queried bool
 
 	contention
 }
 
-// contention is what those who meet the intents of others want.
+// contention is the state of the requests of other transactions that met the intents.
 type contention struct {
 	// Contended: somebody waits for the outcome or for a key, or is about to.
 	Contended bool
-	// Deferrable: the intents may be resolved when that costs nothing, as long as nobody
-	// contends.
+	// Deferrable: the resolution of the intents may be deferred while nobody contends.
 	Deferrable bool
 	Waiters    int
-	Pushing    bool          // somebody asks the record's leader for the outcome
-	PushTo     hlc.Timestamp // highest read that waits
-	// ContendedKeys are to be resolved first.
+	Pushing    bool          // a pusher asks the record's leader for the outcome
+	PushTo     hlc.Timestamp // highest timestamp of a waiting read
+	// ContendedKeys are the keys that are resolved first.
 	ContendedKeys [][]byte
 }
 
@@ -124,17 +125,17 @@ func (s *State) StagedAs(ts hlc.Timestamp, epoch uint32) bool {
 	return s.staging() && s.Kind == Staged && !s.Removed && s.TS == ts && s.Epoch == epoch
 }
 
-// InPlace reports whether to resolve the intents of a decided transaction takes no more than
-// removing known locks, and their versions with them if it was aborted.
+// InPlace reports whether the intents of a decided transaction can be resolved without reading them: their
+// keys are known, and no version moves.
 func (s *State) InPlace() bool { return s.Applied && (s.Status == Aborted || s.CommitTS == s.TS) }
 
-// Clearable reports whether to resolve all intents takes no more than removing every lock in their
-// span, if no other transaction has one there.
+// Clearable reports whether all intents can be resolved by one deletion of the locks in their span, if no
+// other transaction has one there.
 func (s *State) Clearable() bool {
 	return s.Kind == Spilled && !s.Loaded && s.Status == Committed && s.CommitTS == s.TS
 }
 
-// leastVisible is the lowest timestamp at which a read may have to do with the intents.
+// leastVisible is the lowest timestamp of a read that the intents concern.
 func (s *State) leastVisible() hlc.Timestamp {
 	if s.staging() {
 		return s.StagedTS.Min(s.TS)
@@ -169,13 +170,13 @@ func contains(sorted [][]byte, key []byte) bool {
 	return ok
 }
 
-// below returns those of sorted keys that lie below end.
+// below returns the sorted keys that lie below end.
 func below(sorted [][]byte, end []byte) [][]byte {
 	n, _ := slices.BinarySearchFunc(sorted, end, bytes.Compare)
 	return sorted[:n:n]
 }
 
-// valid states which combinations exist. Step asserts it (invariant 1).
+// valid returns an error unless the state satisfies these rules. Step asserts it (invariant 1).
 func (s *State) valid() error {
 	for _, rule := range []struct {
 		holds bool
@@ -202,7 +203,7 @@ func (s *State) valid() error {
 	return nil
 }
 
-// takeContended returns the contended keys, sorted, each once, and forgets them.
+// takeContended returns the contended keys, sorted and without repetitions, and forgets them.
 func (s *State) takeContended() [][]byte {
 	keys := s.ContendedKeys
 	s.ContendedKeys = nil

@@ -18,13 +18,14 @@ type EventType uint8
 // The events. Those above the blank line are requests of the transaction itself, which holds
 // its latch.
 const (
-	// Spill: Span, with no commit yet, is about to be written at TS, or where the earlier
-	// spilled intents are.
+	// Spill: the transaction is about to write Span before its commit, at TS or at the timestamp
+	// of its earlier spilled intents.
 	Spill EventType = iota
-	// BeginStage: attempt Epoch asks whether it may stage. Recorded: its record knows of it.
+	// BeginStage: the attempt Epoch asks whether it may stage. Recorded: the record is of this
+	// attempt.
 	BeginStage
-	// Stage: the attempt Epoch is about to write at TS, if it has anything to write here
-	// (Writes); readers and ended transactions allow nothing below Least.
+	// Stage: the attempt Epoch is about to commit at TS. Writes: it writes here. Least is the lowest
+	// timestamp that the range's reads and the finished transactions allow.
 	Stage
 	// Written: Keys were staged at TS by the attempt Epoch. Applied: for certain.
 	Written
@@ -34,39 +35,39 @@ const (
 	CommitImplicitly
 	// Query: a recovery has found the intents staged.
 	Query
-	// NoteRead: others have read the keys at TS before they were registered.
+	// NoteRead: others may have read the keys up to TS before the intents were registered.
 	NoteRead
 	// Leave: the request ends.
 	Leave
 
-	// Decide: the record says Outcome, at TS.
+	// Decide: the record has Outcome, at TS.
 	Decide
-	// Resolve: the last intent was removed; with TS, by the command that made the record say
-	// that the transaction has committed then.
+	// Resolve: the last intent is resolved. If TS is set, the command that has committed the record
+	// at TS has resolved it.
 	Resolve
 	// Push: the transaction will not commit at or below TS.
 	Push
-	// Defer: the resolution of the intents can wait.
+	// Defer: the resolution of the intents may be deferred.
 	Defer
-	// Wait: a request waits for the outcome; with TS, to read there.
+	// Wait: a request waits for the outcome. If TS is set, it is a read at TS.
 	Wait
-	// EndWait: it does not wait any more.
+	// EndWait: the request does not wait any more.
 	EndWait
 	// Contend: a request waits for Keys to be free, or is about to write them.
 	Contend
-	// PushAgain: it is time to ask for the outcome again.
+	// PushAgain: the pusher's next question is due.
 	PushAgain
-	// Split: the keys from Key on went to another range.
+	// Split: a split has moved the keys from Key on to another range.
 	Split
-	// Load: the leadership begins and has found an intent on Key, of the kind Kind, at TS, by
-	// the attempt Epoch.
+	// Load: a new leadership has found an intent on Key, of the kind Kind, at TS, of the attempt
+	// Epoch.
 	Load
-	// LoadRecord: the record, which is in the range too, says Outcome at TS.
+	// LoadRecord: a new leadership has found the transaction's record, with Outcome at TS.
 	LoadRecord
 )
 
-// Event is something that happens to a transaction's intents; its type says which of the
-// other fields it has.
+// Event is an event of a transaction's intents. The comment of its type names the other fields that
+// it has.
 type Event struct {
 	Type    EventType
 	TS      hlc.Timestamp
@@ -77,49 +78,48 @@ type Event struct {
 	Keys    [][]byte // sorted
 	Span    kvpb.Span
 	Least   hlc.Timestamp
-	// MinSpilled is, for Stage, the least timestamp at which spilled intents may commit, as far
-	// as the range's reads go.
+	// MinSpilled is, for Stage, the lowest timestamp at which the range's reads allow spilled intents
+	// to commit.
 	MinSpilled                hlc.Timestamp
 	Writes, Recorded, Applied bool
 	// Threshold is the range's collection threshold, which the table fills in.
 	Threshold hlc.Timestamp
 }
 
-// Effects are what follows from an event. The table carries out the first four, the replica
-// the others.
+// Effects are the effects of an event. The table performs the first four, the replica the others.
 type Effects uint16
 
 // The effects.
 const (
-	// Notify wakes those who wait for anything to change.
+	// Notify wakes the waiters for any change.
 	Notify Effects = 1 << iota
-	// Announce also wakes those who wait for the outcome.
+	// Announce also wakes the waiters for the outcome.
 	Announce
-	// Remove takes the intents out of the table and wakes everybody.
+	// Remove removes the transaction from the table and wakes all waiters.
 	Remove
-	// Expedite ends the resolver's wait.
+	// Expedite ends the resolver's pause.
 	Expedite
 
-	// Propose: the request may go on and propose its command.
+	// Propose: the request may propose its command.
 	Propose
-	// StartResolver: the intents are to be resolved.
+	// StartResolver: a resolver begins to resolve the intents.
 	StartResolver
-	// StartPusher: somebody is to ask the record's leader until the outcome is known.
+	// StartPusher: a pusher asks the record's leader until the outcome is known.
 	StartPusher
-	// Flush: commands that wait for others to share an entry with are proposed now.
+	// Flush: deferred proposals are proposed now.
 	Flush
-	// Sweep: somebody has to look after the intents even if nobody ever meets them.
+	// Sweep: the sweep must visit this range, since nobody else may ever meet the intents.
 	Sweep
 
-	// ReplyCommitted: the transaction has committed, at Result.TS.
+	// ReplyCommitted: the answer is that the transaction has committed, at Result.TS.
 	ReplyCommitted
-	// ReplyAborted: it was aborted, or its intents are gone.
+	// ReplyAborted: it is aborted, or has no intents here any more.
 	ReplyAborted
 	// ReplySuperseded: a later attempt has begun.
 	ReplySuperseded
-	// ReplyQueried: a recovery counts on the intents of the earlier attempt.
+	// ReplyQueried: a recovery counts on the intents of an earlier attempt.
 	ReplyQueried
-	// ReplyTooLow: the range can commit at Result.TS at the lowest.
+	// ReplyTooLow: Result.TS is the lowest timestamp at which the range can commit.
 	ReplyTooLow
 )
 
@@ -142,11 +142,11 @@ func (e Effects) String() string {
 	return strings.Join(names, " ")
 }
 
-// Result is what follows from an event.
+// Result is the result of an event.
 type Result struct {
 	Effects
-	// TS goes with ReplyCommitted, ReplyTooLow, StartPusher (the highest read that waits) and,
-	// for CommitHere, Propose: the commit must be above it.
+	// TS belongs to ReplyCommitted, ReplyTooLow and StartPusher (the highest timestamp of a waiting
+	// read). After CommitHere it also belongs to Propose: the commit must be above it.
 	TS hlc.Timestamp
 }
 
@@ -176,7 +176,7 @@ func (s *State) step(e Event) Result {
 	case NoteRead:
 		s.MaxRead = s.MaxRead.Max(e.TS)
 	case Leave:
-		if s.Status == New { // nobody else would remove it
+		if s.Status == New { // without intents nothing else removes it
 			return s.remove()
 		}
 	case Decide:
@@ -205,8 +205,8 @@ func (s *State) remove() Result {
 	return Result{Effects: Remove}
 }
 
-// announce notes that versions are about to be written at ts. It refuses if that is at or
-// below the collection threshold, where versions may be dropped already.
+// announce notes that versions are about to be written at ts. It refuses timestamps at or below the
+// collection threshold, where the versions under them may be dropped already.
 func (s *State) announce(ts, threshold hlc.Timestamp) (refused bool) {
 	if ts.LessEq(threshold) {
 		return true
@@ -217,9 +217,9 @@ func (s *State) announce(ts, threshold hlc.Timestamp) (refused bool) {
 	return false
 }
 
-// spill registers keys before their versions exist, so that no read takes these for
-// committed. A transaction takes further spilled intents until it is known that it commits:
-// of one that was loaded, or moved, nobody here knows.
+// spill registers keys before their versions exist, so that no read takes these for committed ones. It
+// refuses once an attempt to commit has begun. A transaction whose intents were loaded, or came from
+// another range, is Staging too, since nobody here knows more. As long as it has no epoch, it may spill.
 func (s *State) spill(e Event) Result {
 	unheard := s.Kind == Spilled && s.Status == Staging && s.Epoch == 0
 	if s.Status > Pending && !unheard || s.Kind == Staged {
@@ -254,10 +254,10 @@ func (s *State) beginStage(e Event) Result {
 	return Result{Effects: Propose}
 }
 
-// stage chooses whether the attempt can have its timestamp. Spilled intents are staged by
-// that alone: readers wait for the outcome from now on.
+// stage decides whether the attempt can commit at its timestamp. For spilled intents this is all: they are
+// Staging from now on, so that readers wait for the outcome.
 func (s *State) stage(e Event) Result {
-	s.SplitAt = nil // a split that comes from now on says so
+	s.SplitAt = nil // set again by a split that is applied before Written
 	if e.TS.Less(e.Least) {
 		return Result{ReplyTooLow, e.Least}
 	}
@@ -275,15 +275,15 @@ func (s *State) stage(e Event) Result {
 	return Result{Effects: Propose}
 }
 
-// written makes readers see what was staged: what of it is still in this range.
+// written registers the staged keys that are still in this range, so that readers see them.
 func (s *State) written(e Event) Result {
 	staged := e.Keys
-	if s.SplitAt != nil { // a split was applied since, which s.Keys reflects
+	if s.SplitAt != nil { // a split was applied since Stage; s.Keys is without its keys already
 		staged = below(staged, s.SplitAt)
 	}
 	n := len(staged)
 	for _, k := range s.Keys {
-		if !contains(staged[:n], k) { // the bounds moved between two attempts
+		if !contains(staged[:n], k) { // an earlier attempt has staged a key here that this one sends elsewhere
 			staged = append(staged[:len(staged):len(staged)], k)
 		}
 	}
@@ -296,7 +296,7 @@ func (s *State) written(e Event) Result {
 	s.Kind, s.Keys = Staged, staged
 	s.Span = kvpb.Span{Key: staged[0], EndKey: keys.Next(staged[len(staged)-1])}
 	s.Applied = e.Applied && len(staged) == n
-	s.Queried = s.Queried && s.Epoch == e.Epoch // what was found of an earlier attempt is void
+	s.Queried = s.Queried && s.Epoch == e.Epoch // a recovery of an earlier attempt no longer counts
 	if s.Status != ImplicitlyCommitted {
 		s.Status = Staging
 	}
@@ -304,8 +304,8 @@ func (s *State) written(e Event) Result {
 	return Result{Effects: Sweep}
 }
 
-// commitHere makes readers wait for the outcome. The commit must be above all reads that went
-// past the intents.
+// commitHere begins the commit of a transaction that is in this range alone: readers wait for the outcome
+// from now on. The commit must be above all reads that have passed over the intents.
 func (s *State) commitHere() Result {
 	if s.Status != Pending && !s.staging() {
 		return Result{Effects: ReplyAborted}
@@ -325,13 +325,13 @@ func (s *State) commitImplicitly() Result {
 	return Result{Effects: Announce}
 }
 
-// Contradicts reports whether the transaction is known to have ended the other way.
+// Contradicts reports whether the transaction is known to have the opposite outcome.
 func (s *State) Contradicts(outcome Status) bool {
 	return s.Status.Known() && (s.Status == Aborted) != (outcome == Aborted)
 }
 
-// decide notes what the record says. Of a transaction that has nothing here yet nothing is
-// left to do.
+// decide notes the outcome in the record. A transaction without intents here is removed: nothing is left
+// to resolve.
 func (s *State) decide(outcome Status, ts hlc.Timestamp) Result {
 	must.True(outcome.Decided(), "invariant 2: %v is no outcome", outcome)
 	switch {
@@ -365,7 +365,7 @@ func (s *State) push(ts hlc.Timestamp) Result {
 	return Result{Effects: Notify}
 }
 
-// contend handles what those who wait do, and the resolver and the pusher, who serve them.
+// contend handles the events of waiters, and of the resolver and the pusher that serve them.
 func (s *State) contend(e Event) (res Result) {
 	switch e.Type {
 	case Defer:
@@ -403,9 +403,9 @@ func (s *State) contend(e Event) (res Result) {
 	return res
 }
 
-// split forgets what went to the new range, whose leader finds it there. What stayed here
-// would be taken for the truth after the two were merged again: a version that was committed
-// meanwhile would count as undecided.
+// split drops the keys that moved to the new range, whose leader loads their intents. If they stayed, the
+// state would be stale once the two ranges are merged again: a version that was committed meanwhile
+// would count as undecided.
 func (s *State) split(at []byte) Result {
 	if s.SplitAt == nil || bytes.Compare(at, s.SplitAt) < 0 {
 		s.SplitAt = at
@@ -423,8 +423,8 @@ func (s *State) split(at []byte) Result {
 	return Result{}
 }
 
-// load adds an intent that a new leadership has found. As long as no record says more the
-// transaction may have committed at its timestamp.
+// load adds an intent that a new leadership has found. Unless a record says more, the transaction may
+// have committed at the intent's timestamp.
 func (s *State) load(e Event) {
 	if s.Status == New {
 		s.Loaded, s.Status, s.Kind, s.Lowest, s.Span.Key = true, Staging, e.Kind, e.TS, e.Key
@@ -433,12 +433,12 @@ func (s *State) load(e Event) {
 	s.StagedTS, s.Span.EndKey = s.TS, keys.Next(e.Key)
 	if e.Kind == Staged {
 		s.Keys = append(s.Keys, e.Key)
-		s.Queried = true // the leader before may have answered a recovery that they are staged
+		s.Queried = true // an earlier leader may have answered a recovery that the keys are staged
 	}
 }
 
-// loadRecord adds what the record says. Of staged intents beside a record that is Pending the
-// gateway knows more.
+// loadRecord adds the outcome of the record. Staged intents beside a pending record stay Staging: the
+// record of their attempt may be on its way.
 func (s *State) loadRecord(outcome Status, ts hlc.Timestamp) {
 	switch {
 	case outcome == Committed:

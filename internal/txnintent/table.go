@@ -22,10 +22,10 @@ type Txn struct {
 	anchor []byte
 	since  time.Time
 
-	// latch is a semaphore of one, held by the request that changes the intents. Unlike the
-	// latches of other systems, which are on spans of keys, it is one of the whole transaction.
+	// latch is held by the request that changes the intents. It is a channel of one slot. Unlike
+	// CockroachDB's latches, which are on spans of keys, it covers the whole transaction.
 	latch chan struct{}
-	// resolver is a semaphore of one, held by the one who resolves the intents.
+	// resolver is held by the goroutine that resolves the intents. It is a channel of one slot.
 	resolver chan struct{}
 	blockers *concurrency.Blockers
 
@@ -34,28 +34,28 @@ type Txn struct {
 	changed  chan struct{} // closed, and replaced, by Notify
 	decided  chan struct{} // closed by Announce
 	done     chan struct{} // closed by Remove
-	expedite chan struct{} // closed by Expedite; nil if the resolver does not wait
+	expedite chan struct{} // closed by Expedite; nil if the resolver does not pause
 }
 
 // ID returns the transaction's ID.
 func (x *Txn) ID() kvpb.TxnID { return x.id }
 
-// Anchor returns the key beside which the transaction's record lies.
+// Anchor returns the key of the transaction's anchor: its record lies beside it.
 func (x *Txn) Anchor() []byte { return x.anchor }
 
 // Since returns when the transaction came into the table.
 func (x *Txn) Since() time.Time { return x.since }
 
-// Blockers returns the transaction as one that others wait for.
+// Blockers returns the transaction as a BlockerSource, for the waits of others.
 func (x *Txn) Blockers() *concurrency.Blockers { return x.blockers }
 
-// Done is closed when the intents are gone, or belong to another leader or range.
+// Done is closed when the intents are resolved, or belong to another leader or range.
 func (x *Txn) Done() <-chan struct{} { return x.done }
 
 // Decided is closed when the outcome is known.
 func (x *Txn) Decided() <-chan struct{} { return x.decided }
 
-// TryResolver makes the caller the one who resolves the intents; false if there is one.
+// TryResolver makes the caller the resolver of the intents. It returns false if there is one.
 func (x *Txn) TryResolver() bool {
 	select {
 	case x.resolver <- struct{}{}:
@@ -65,7 +65,7 @@ func (x *Txn) TryResolver() bool {
 	}
 }
 
-// EndResolver ends that.
+// EndResolver ends the caller's role as the resolver.
 func (x *Txn) EndResolver() { <-x.resolver }
 
 func newTxn(id kvpb.TxnID, anchor []byte, now time.Time) *Txn {
@@ -79,25 +79,25 @@ func newTxn(id kvpb.TxnID, anchor []byte, now time.Time) *Txn {
 // Table is the intent table: the transactions with intents in one range, as its leader
 // knows them. The zero value is ready for use.
 type Table struct {
-	n         atomic.Int32 // transactions; 0 is what the hot paths look at
+	n         atomic.Int32 // of txns; while it is 0, hot paths need no mutex
 	threshold atomic.Pointer[hlc.Timestamp]
 
 	mu   sync.Mutex
 	txns map[kvpb.TxnID]*Txn
-	// clearing is the transaction whose intents are removed as a span, nil if there is none;
-	// cleared is closed when that ends.
+	// clearing is the transaction whose locks are removed by one range deletion, nil if there is none.
+	// cleared is closed when the removal ends.
 	clearing *Txn
 	cleared  chan struct{}
 
-	// spills counts the spills registered; recent has the last of them.
+	// spills counts the registered spills. recent has the last recentSpills of them.
 	spills atomic.Uint64
 	recent [recentSpills]registeredSpill
 }
 
-// recentSpills is how many spills a table tells apart for reads that they overtake.
+// recentSpills is the number of spills that SpilledSince can tell apart.
 const recentSpills = 16
 
-// registeredSpill is where a transaction was about to write provisional versions, and at which time.
+// registeredSpill is the span and the timestamp of provisional versions that were about to be written.
 type registeredSpill struct {
 	span kvpb.Span
 	ts   hlc.Timestamp
@@ -106,7 +106,7 @@ type registeredSpill struct {
 // Empty reports whether no transaction has intents here.
 func (t *Table) Empty() bool { return t.n.Load() == 0 }
 
-// Len returns how many transactions have intents here.
+// Len returns the number of transactions with intents here.
 func (t *Table) Len() int { return int(t.n.Load()) }
 
 // Get returns a transaction, nil if it has no intents here.
@@ -143,7 +143,7 @@ func (t *Table) Step(x *Txn, e Event) Result {
 	return t.stepLocked(x, e)
 }
 
-// StepIf is Step if cond holds, which is asked while nothing else changes the table.
+// StepIf is Step if cond holds. Nothing else changes the table between the two.
 func (t *Table) StepIf(x *Txn, e Event, cond func() bool) (res Result, ok bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -170,7 +170,8 @@ func (t *Table) stepLocked(x *Txn, e Event) Result {
 	return res
 }
 
-// wake wakes those who wait for the transaction; the table's mutex is held, or it is new.
+// wake performs the effects on the transaction's waiters. The table's mutex is held, unless the transaction
+// is not in a table yet.
 func (x *Txn) wake(e Effects) {
 	if e.Has(Announce | Remove) {
 		select {
@@ -192,9 +193,9 @@ func (x *Txn) wake(e Effects) {
 	}
 }
 
-// Enter returns the transaction latched, a new one if it has no intents here. It waits while the
-// intents of another one are cleared as a span. It fails with TooManyLocksError if too many
-// transactions have intents here.
+// Enter latches and returns a transaction, which is added if it has no intents here. It waits while
+// BeginClear excludes the transaction. It fails with a TooManyLocksError if too many transactions have
+// intents here.
 func (t *Table) Enter(ctx context.Context, id kvpb.TxnID, anchor []byte, now time.Time) (*Txn, error) {
 	for {
 		x, err := t.getOrAdd(id, anchor, now)
@@ -203,7 +204,7 @@ func (t *Table) Enter(ctx context.Context, id kvpb.TxnID, anchor []byte, now tim
 		}
 		if err := t.Latch(ctx, x); err != nil {
 			t.mu.Lock()
-			if len(x.latch) == 0 { // else the holder's Leave removes it
+			if len(x.latch) == 0 { // otherwise the holder's Leave removes it
 				t.stepLocked(x, Event{Type: Leave})
 			}
 			t.mu.Unlock()
@@ -224,8 +225,8 @@ func (t *Table) Enter(ctx context.Context, id kvpb.TxnID, anchor []byte, now tim
 	}
 }
 
-// entered returns whether a latched transaction is gone from the table, and what to wait for before it
-// may write, nil if nothing.
+// entered reports whether a latched transaction is gone from the table. cleared is a channel to wait for
+// before it may write, nil if it need not wait.
 func (t *Table) entered(x *Txn) (removed bool, cleared <-chan struct{}) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -235,9 +236,9 @@ func (t *Table) entered(x *Txn) (removed bool, cleared <-chan struct{}) {
 	return x.state.Removed, cleared
 }
 
-// BeginClear prepares for the removal of all intents within the span of x, whoever wrote them. It
-// returns false if another transaction may have intents there, or is about to write some. Until
-// EndClear no other transaction enters the table.
+// BeginClear prepares for a range deletion of all locks within the span of x. It returns false if another
+// transaction may have intents there, or is about to write some. Until EndClear no other transaction
+// enters the table.
 func (t *Table) BeginClear(x *Txn) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -254,7 +255,7 @@ func (t *Table) BeginClear(x *Txn) bool {
 	return true
 }
 
-// EndClear ends what BeginClear began.
+// EndClear lets other transactions enter again.
 func (t *Table) EndClear() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -301,7 +302,7 @@ func (t *Table) Leave(x *Txn) {
 	<-x.latch
 }
 
-// Replace makes those that a new leadership has found take the place of all others.
+// Replace replaces all transactions by those that a new leadership has loaded.
 func (t *Table) Replace(found map[kvpb.TxnID]*Txn) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -320,7 +321,7 @@ func (t *Table) Threshold() hlc.Timestamp {
 	return hlc.Timestamp{}
 }
 
-// RaiseThreshold raises the threshold, unless it is there already.
+// RaiseThreshold raises the threshold. A lower one has no effect.
 func (t *Table) RaiseThreshold(to hlc.Timestamp) {
 	for {
 		old := t.threshold.Load()
