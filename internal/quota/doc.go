@@ -1,5 +1,5 @@
-// Package quota accounts for memory: who holds how many bytes, and who may not
-// have more.
+// Package quota accounts for memory: it limits the bytes that statements, sessions and
+// the node hold.
 //
 // It is a leaf. The server makes one Pool for the node; every session makes a
 // child of it, every statement a child of the session's, and every operator
@@ -16,8 +16,9 @@
 //     (TestReserveAllOrNothing).
 //  2. No pool's use exceeds its limit (Pool.take).
 //  3. No pool's use is below zero: Pool.Release asserts it.
-//  4. A quarter of a pool is left to accounts that hold little: who begins finds memory while others
-//     hold all the rest, and who holds more and is refused can give it back (Account.reserve, TestKeptPart).
+//  4. A quarter of a pool is kept for accounts that hold little: a statement that begins finds memory
+//     while others hold all the rest. An account that holds more and is refused can give memory back
+//     (Account.reserve, TestKeptPart).
 //
 // Concurrency: a Pool may be used by many goroutines; an Account belongs to one.
 // An Account reserves in chunks that grow with it, so the atomic counters of the shared pools

@@ -8,24 +8,26 @@ import (
 	"github.com/lichendb/lichen/internal/must"
 )
 
-// An Account reserves from its pool in steps of firstChunk at first, which double with
-// what it holds up to chunk: a statement may have tens of thousands of accounts that hold
-// little, one for each group.
+// An Account reserves from its pool in steps of firstChunk at first, which grow with its
+// size up to chunk: a statement may have tens of thousands of small accounts, one for each
+// group.
 const (
 	firstChunk = 256
 	chunk      = 64 << 10
 )
 
 const (
-	// SmallAccount is what an account may hold of the part of a pool that is kept for those who begin.
+	// SmallAccount is the size up to which an account may take from the part of a pool that is kept
+	// for accounts that begin.
 	SmallAccount = 128 << 10
-	// keptPart is that part of the limit: one of so many.
+	// keptPart: the keptPart-th part of the limit is kept.
 	keptPart = 4
-	// LargeAccount is what an account holds at least that has to share the rest of the pool with others.
+	// LargeAccount is the size from which an account counts as large: the large ones share the rest of
+	// the pool.
 	LargeAccount = 1 << 20
 )
 
-// ExceededError says that a pool could not give the bytes asked for.
+// ExceededError says that a pool could not give the requested bytes.
 type ExceededError struct {
 	Pool      string // the pool whose limit stood in the way
 	Limit     int64
@@ -95,7 +97,7 @@ func (p *Pool) Room(n int64) error {
 	return err
 }
 
-// reserve is Reserve that leaves what is kept for those who begin, if so told.
+// reserve is Reserve. If leave is set, it leaves the part that is kept for accounts that begin.
 func (p *Pool) reserve(n int64, leave bool) error {
 	for q := p; q != nil; q = q.parent {
 		if err := q.take(n, leave); err != nil {
@@ -187,8 +189,8 @@ func (a *Account) reserve(want int64) error {
 	return nil
 }
 
-// AsksForRoom says that the owner of the account asks Pool.Room before it takes much: what it takes then
-// may be of the part that is kept, as others may have taken the rest meanwhile.
+// AsksForRoom says that the owner of the account asks Pool.Room before it takes much. Its reservation may
+// then come from the part that is kept, since others may have taken the rest meanwhile.
 func (a *Account) AsksForRoom() { a.asks = true }
 
 // count counts the account among the large ones, or no more.

@@ -25,8 +25,8 @@ const (
 	collectBegin   = 2 * time.Second
 )
 
-// Values accounts for single large values that nobody gives back, such as what functions
-// return: what they take is released when the garbage collector finds them unreachable.
+// Values accounts for single large values that nobody gives back, such as the results of functions.
+// Their bytes are released when the garbage collector finds the values unreachable.
 // A nil *Values gives everything.
 type Values struct{ pool *Pool }
 
@@ -42,7 +42,8 @@ func (v *Values) Reserve(n int64) error {
 	return v.pool.reserveCollecting(n, false)
 }
 
-// collecting is held by who collects garbage for want of memory: others wait for the outcome.
+// collecting is held by the goroutine that collects garbage because a pool has no room. Others wait for
+// the outcome.
 var collecting sync.Mutex
 
 // reserveCollecting is reserve which, if the pool has not as much, collects garbage first:

@@ -88,8 +88,8 @@ func middle(e *storage.Engine, d *kvpb.RangeDescriptor, disk uint64) ([]byte, er
 	return hi, nil
 }
 
-// maxBisect bounds the search for the middle of a range: each step halves what is
-// left of the key space, which for keys that begin alike means a bit.
+// maxBisect bounds the search for the middle of a range. Each step halves the rest of the key
+// space: if keys have a common prefix, by one bit.
 const maxBisect = 256
 
 // between returns a key about in the middle of a and b, which are in order; nil if

@@ -9,8 +9,8 @@ import (
 // safeguard, since whatever happens to it wakes or touches it.
 const quiescedRounds = 60
 
-// round is what a round of measurements covers in a store. Thousands of replicas may rest: the
-// cost of a round is that of the others.
+// round is the set of replicas of a store that a round of measurements covers. It leaves out quiesced ones,
+// of which there may be thousands.
 type round struct {
 	n       int
 	all     []*replica.Replica // as of the last round

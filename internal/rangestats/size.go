@@ -14,8 +14,8 @@ const (
 	sizeEvery = 10 * time.Second
 	// sizeAtRest is the same for a range in a pause of writing.
 	sizeAtRest = 2 * time.Second
-	// sizesPerRound is what looking up sizes may read in a round, in bytes, on average;
-	// each counts as sizeCost at least.
+	// sizesPerRound is the average number of bytes that the look-ups of sizes may read in a round. A
+	// look-up counts as sizeCost at least.
 	sizesPerRound = 8 << 20
 	sizeCost      = 64 << 10
 	// countedBytes is up to which size on disk the rows of a range are counted; a larger
@@ -24,8 +24,8 @@ const (
 	// a megabyte or so.
 	countedBytes = 8 << 20
 	sampleBytes  = 8 << 20
-	// maxCounted bounds what is counted of a range that shrinks a lot on disk, or is not
-	// there yet.
+	// maxCounted bounds the bytes that are counted of a range that shrinks a lot on disk, or is not
+	// on disk yet.
 	maxCounted = 32 << 20
 	// ratioChange is by how much a range must change on disk until samples are taken
 	// anew, or ratioAge pass while it is written to.
@@ -47,7 +47,7 @@ type sizing struct {
 	ratioAt    time.Time
 }
 
-// lookup says what is to become of a range's size in a round.
+// lookup is the decision about a range's size in a round.
 type lookup uint8
 
 const (
@@ -56,9 +56,9 @@ const (
 	sizeDue                 // it is to be looked up
 )
 
-// next decides whether the size of a range is looked up now. size is the last that was found,
-// generation that of the range, logged what has gone into its log, flushes those of the engine,
-// rest the pause after which a range counts as at rest.
+// next decides whether the size of a range is looked up now. size is the last one that was found,
+// generation that of the range, logged the bytes that were written to its log, flushes the number of the
+// engine's flushes, rest the pause after which a range counts as idle.
 func (z *sizing) next(size int64, generation uint64, logged, flushes int64, rest time.Duration, now time.Time) lookup {
 	if flushes != z.flushes {
 		z.flushes, z.flushed = flushes, z.seen

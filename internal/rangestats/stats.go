@@ -14,15 +14,15 @@ import (
 const (
 	// minBetween is the least time between two readings of a counter that give a rate.
 	minBetween = measureEvery / 2
-	// averageOver is the time that a rate takes to follow what is measured: a second with many
-	// requests is no reason to move anything.
+	// averageOver is the time constant of rates: one second with many requests is no reason to move
+	// anything.
 	averageOver = 8 * time.Second
 	// negligible is the rate per second that counts as none.
 	negligible = 0.01
 )
 
-// Stats is a replica with what is known of its range. As a kvpb.Sender it counts the requests on
-// their way to the replica.
+// Stats is a replica with the measurements of its range. As a kvpb.Sender it counts the requests that it
+// passes on to the replica.
 type Stats struct {
 	*replica.Replica
 	// Load samples the requests, to find a key that halves them.

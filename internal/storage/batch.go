@@ -21,8 +21,8 @@ type Batch struct {
 // NewBatch returns an empty batch. Close must be called in the end.
 func (e *Engine) NewBatch() *Batch { return &Batch{e: e, b: e.db.NewBatch()} }
 
-// NewBatchOf is NewBatch for writes whose keys and values have so many bytes: their memory is not
-// grown step by step, to twice of what they need.
+// NewBatchOf is NewBatch for writes with the given number of bytes in keys and values. It allocates their
+// memory at once, rather than step by step up to twice of that.
 func (e *Engine) NewBatchOf(bytes int) *Batch {
 	b := e.NewBatch()
 	empty := make([]byte, batchrepr.HeaderLen, bytes+bytes/batchSlack+minBatchSlack)

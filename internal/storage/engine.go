@@ -134,7 +134,7 @@ func lockStore(fs vfs.FS, dir string) (io.Closer, error) {
 	return lock, nil
 }
 
-// Ident returns who the store is.
+// Ident returns the store's identity.
 func (e *Engine) Ident() Ident { return e.ident }
 
 // Values accounts for the large values that reads return; nil: nobody does.
@@ -243,7 +243,7 @@ func (e *Engine) watch() {
 }
 
 // CompactRange rewrites the part of the engine from start up to but not
-// including end, which drops what was deleted.
+// including end. So it drops deleted keys.
 func (e *Engine) CompactRange(ctx context.Context, start, end []byte) error {
 	s := AppendEngineKey(nil, start, hlc.Timestamp{})
 	n := AppendEngineKey(nil, end, hlc.Timestamp{})

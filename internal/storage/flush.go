@@ -5,7 +5,7 @@ import (
 	"sync"
 )
 
-// flushNews tells those who wait that a flush has ended.
+// flushNews notifies waiters of the end of a flush.
 type flushNews struct {
 	mu sync.Mutex
 	ch chan struct{} // closed by the next end; nil if nobody waits
@@ -34,8 +34,8 @@ func (f *flushNews) ended() {
 // memory until then, and the flush makes up to three copies of a large value.
 const flushesAlone = 2
 
-// AwaitFlush waits, before a batch of so many bytes is made, until the large batches before it are
-// flushed. Small ones need not wait. It fails if ctx ends first.
+// AwaitFlush is called before a batch of the given number of bytes is made. If the batch is large, it waits
+// until the large batches before it are flushed. It fails if ctx ends first.
 func (e *Engine) AwaitFlush(ctx context.Context, bytes int64) error {
 	limit := uint64(flushesAlone * e.opts.MemTableBytes)
 	if bytes < int64(e.opts.MemTableBytes/flushesAlone) {

@@ -23,7 +23,7 @@ var (
 	ErrWrongCluster = errors.New("storage: the store belongs to another cluster")
 	// ErrClosed means that the engine was closed before.
 	ErrClosed = errors.New("storage: the store is closed")
-	// ErrCorrupted means that stored bytes are not what was written.
+	// ErrCorrupted means that stored bytes are not those that were written.
 	ErrCorrupted = errors.New("storage: the store is damaged")
 	// ErrDiskFull means that there is no room for more data. Reads go on.
 	ErrDiskFull = errors.New("storage: the disk is full")
@@ -35,8 +35,8 @@ type health struct {
 	once   sync.Once
 	fatal  atomic.Pointer[error]
 	failed chan struct{} // closed once fatal is set
-	// noSpace is set when a write failed for want of space and cleared by the
-	// next flush or compaction that succeeds; Pebble keeps trying.
+	// noSpace is set when a write fails because the disk is full. The next flush or
+	// compaction that succeeds clears it; Pebble keeps trying.
 	noSpace atomic.Bool
 	// lowSpace is set while less than the reserve is free.
 	lowSpace atomic.Bool
@@ -92,9 +92,9 @@ func (e *Engine) fail(err error) {
 	})
 }
 
-// background judges an error of a flush or a compaction. Pebble keeps the
-// inputs and tries again, which is right only for want of space: after any
-// other error, above all a failed sync, nobody knows what the disk holds.
+// background handles an error of a flush or a compaction. Pebble keeps the inputs
+// and tries again, which is right only if the disk is full. After any other error,
+// above all a failed sync, the contents of the disk are unknown: the engine fails.
 func (e *Engine) background(err error) {
 	switch {
 	case err == nil, errors.Is(err, pebble.ErrCancelledCompaction), errors.Is(err, pebble.ErrClosed):

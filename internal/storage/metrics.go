@@ -1,7 +1,7 @@
 package storage
 
-// Pressure is what the engine is behind with; the store slows background work,
-// and in the end writes, by it.
+// Pressure is the engine's backlog of flushes and compactions. By it the store slows
+// background work first, and then writes.
 type Pressure struct {
 	L0Sublevels    int    // levels of L0 a read looks through
 	CompactionDebt uint64 // bytes to be compacted

@@ -178,8 +178,8 @@ func (e *Engine) pebbleOptions() *pebble.Options {
 	return opts
 }
 
-// VersionCacheBytes is what of a cache of size bytes for so many engines is for the
-// newest versions of each.
+// VersionCacheBytes is the part of a cache of size bytes, shared by a number of engines, that is
+// for the newest versions of one of them.
 func VersionCacheBytes(size int64, engines int) int64 {
 	return size / versionCacheShare / int64(engines)
 }
@@ -204,8 +204,8 @@ func memTableBytes(size int64) int {
 // Cache is a block cache that several engines share.
 type Cache = pebble.Cache
 
-// NewCache returns a cache of size bytes for the blocks and memtables of so many
-// engines with memtables of memTable bytes (0 for the default). Its owner calls
+// NewCache returns a cache of size bytes for the blocks and memtables of a number of
+// engines, with memtables of memTable bytes (0 for the default). Its owner calls
 // Unref when they are closed.
 func NewCache(size int64, memTable, engines int) *pebble.Cache {
 	if memTable <= 0 {

@@ -12,8 +12,8 @@ import (
 const (
 	// poolSlots bounds the idle iterators of one pool; more are closed at once.
 	poolSlots = 16
-	// maxIdleValue is the largest value that an iterator may have read which is kept idle: an iterator
-	// holds the blocks of what it read last, out of the cache's reach and its size.
+	// maxIdleValue is the size of the last value from which an iterator is closed rather than kept: an
+	// idle iterator holds the blocks of its last value, in addition to the cache.
 	maxIdleValue = 64 << 10
 )
 

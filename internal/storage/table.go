@@ -160,15 +160,13 @@ func Prefix(engineKey []byte) []byte { return engineKey[:cockroachkvs.Split(engi
 // CompareEngineKeys orders engine keys as the engine does.
 func CompareEngineKeys(a, b []byte) int { return cockroachkvs.Compare(a, b) }
 
-// Ingest makes tables part of the engine in one step that is durable when it
-// returns; the files are gone then. What the engine held of the user keys from start
-// up to but not including end goes in the same step; nobody may write to them
-// meanwhile. The tables must not overlap.
+// Ingest makes tables part of the engine in one step, which is durable when it returns;
+// the files are gone then. The same step removes all user keys from start up to but not
+// including end, to which nobody may write meanwhile. The tables must not overlap.
 //
-// With after, what was committed before the call is made durable first: no crash
-// leaves the tables without it. Without, a crash may leave the tables and take what
-// was committed to other keys before them; of keys that the tables cover it never
-// does. After an error nothing has changed.
+// If after is set, everything that was committed before the call becomes durable first.
+// Otherwise a crash may leave the tables and take earlier commits to other keys; it
+// never takes those to keys that the tables cover. After an error nothing has changed.
 func (e *Engine) Ingest(tables []string, start, end []byte, after bool) error {
 	if err := e.WriteStatus(); err != nil {
 		return err
@@ -228,9 +226,9 @@ func (e *Engine) dropTables() error {
 	return err
 }
 
-// AddTable makes a finished table of versions part of the engine, durable when it returns. It may be durable before
-// what was committed to other keys earlier; of keys between its first and its last it never is.
-// After an error nothing has changed.
+// AddTable makes a finished table of versions part of the engine, and durable. It may be durable before
+// earlier commits to other keys are, but not before those to keys between its first and its last one. After
+// an error nothing has changed.
 func (e *Engine) AddTable(t *TableWriter) error {
 	if err := e.WriteStatus(); err != nil {
 		return err
@@ -259,7 +257,7 @@ func (e *Engine) Holds(start, end []byte) (bool, error) {
 	return found, e.ReadError(errors.Join(it.Error(), it.Close()))
 }
 
-// writeError marks an error for want of space.
+// writeError marks the error of a full disk as ErrDiskFull.
 func (e *Engine) writeError(err error) error {
 	if fs.IsDiskFull(err) || vfs.IsNoSpaceError(err) {
 		return fmt.Errorf("%w: %w", ErrDiskFull, err)

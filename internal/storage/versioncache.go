@@ -16,7 +16,7 @@ import (
 
 // Sizes of a version cache.
 const (
-	// versionCacheShare is the part of the cache that is for versions: one in so many bytes.
+	// versionCacheShare: one of so many bytes of the cache is for versions.
 	versionCacheShare = 8
 	// minCacheShardBytes keeps shards large enough for a few rows each.
 	minCacheShardBytes = 16 << 10
@@ -82,7 +82,7 @@ const (
 	positionMask = 1<<positionBits - 1
 )
 
-// newVersionCache returns a cache of about so many bytes, or nil if there is no room for one.
+// newVersionCache returns a cache of about the given size, or nil if that is too small for one.
 func newVersionCache(e *Engine, size int64) *versionCache {
 	n := maxCacheShards
 	for n > 1 && size/int64(n) < minCacheShardBytes {
@@ -142,7 +142,7 @@ func (e *Engine) NewestVersion(key []byte, ts hlc.Timestamp, buf []byte) (header
 	return stored[0], append(buf, stored[1:]...), en.ts, true
 }
 
-// NewestTimestamp is NewestVersion for those who ask for the time only.
+// NewestTimestamp is NewestVersion without the value.
 func (e *Engine) NewestTimestamp(key []byte, ts hlc.Timestamp) (at hlc.Timestamp, ok bool) {
 	if e.versions == nil {
 		return at, false
@@ -264,8 +264,8 @@ type cacheMark struct {
 	stored []byte
 }
 
-// announce makes what the batch is about to write pending, and forgets what it replaces
-// otherwise. It appends the marks for settle to dst.
+// announce makes the entries of the batch's keys pending, or forgets the entries that it can't track. It
+// appends the marks for settle to dst.
 func (c *versionCache) announce(b *pebble.Batch, dst []cacheMark) []cacheMark {
 	if c == nil {
 		return dst
@@ -314,7 +314,7 @@ func (c *versionCache) mark(m *cacheMark) bool {
 	return true
 }
 
-// settle makes what was committed the entries of its keys.
+// settle makes the committed versions the entries of their keys.
 func settle(marks []cacheMark, committed bool) {
 	for i := range marks {
 		m := &marks[i]

@@ -86,7 +86,7 @@ func (s *Space) read(b block) ([]byte, error) {
 	return p, b.verify(p)
 }
 
-// verify fails if p is not what was written.
+// verify fails if p is not equal to the written block.
 func (b *block) verify(p []byte) error {
 	if crc32.Checksum(p, castagnoli) != b.crc {
 		return fmt.Errorf("temporary file: the block at %d is damaged", b.at)

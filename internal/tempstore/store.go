@@ -12,7 +12,7 @@ import (
 const (
 	// DefaultMaxBytes is how much disk temporary files may take unless the node is told otherwise.
 	DefaultMaxBytes = 32 << 30
-	// blockBytes is what streams take from their space at a time.
+	// blockBytes is the number of bytes that a stream takes from its space at a time.
 	blockBytes = 32 << 10
 	// maxFiles bounds the open files: the statements and cursors that spill at the same time.
 	maxFiles = 1000
@@ -22,7 +22,7 @@ const (
 	checkEvery = 16 << 20
 )
 
-// Options are what a Store is made of.
+// Options configure a Store.
 type Options struct {
 	FS  lfs.FS
 	Dir string
@@ -43,7 +43,7 @@ type Store struct {
 
 // FullError says that temporary files may not take more.
 type FullError struct {
-	// Limit is the bound that stands in the way, in bytes; 0 means that of the disk.
+	// Limit is the bound that is reached, in bytes; 0 is that of the disk.
 	Limit int64
 	Cause error // of the disk
 }

@@ -55,7 +55,7 @@ func (s *Stream) Append(record []byte) error {
 	return nil
 }
 
-// put writes p, which follows what is written, into a block.
+// put writes p into a block, behind the bytes that are written already.
 func (s *Stream) put(p []byte) error {
 	b, err := s.space.write(p)
 	if err != nil {
@@ -68,7 +68,7 @@ func (s *Stream) put(p []byte) error {
 	return nil
 }
 
-// Flush writes what is in memory: a stream that is not appended to for long takes none then.
+// Flush writes the buffered bytes, so that a stream without appends for a while takes no memory.
 func (s *Stream) Flush() error {
 	if len(s.buf) == 0 {
 		return nil
@@ -173,7 +173,7 @@ func (r *Reader) take(n int) ([]byte, error) {
 	return p, nil
 }
 
-// load reads the next block, or what has been appended since the last one was written.
+// load reads the next block, or the bytes that were appended since the last one was written.
 func (r *Reader) load() error {
 	if r.block == len(r.stream.blocks) {
 		r.rest = slices.Clone(r.stream.buf[r.skip:])

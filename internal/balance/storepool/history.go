@@ -16,7 +16,7 @@ const (
 	suspectMemory = 15 * time.Minute
 )
 
-// history is what is known of a node over time. It reads no clock.
+// history is the behaviour of a node over time. It reads no clock.
 type history struct {
 	incarnation int64
 	seq         uint64
@@ -30,7 +30,7 @@ type history struct {
 	suspectUntil time.Time
 }
 
-// observe takes in what is known of the node now; heard is when it last spoke.
+// observe adds the node's present info; heard is the time of its last message.
 func (h *history) observe(i *liveness.NodeInfo, live bool, contact, now time.Time) {
 	if h.incarnation != i.Incarnation || h.seq != i.Seq || h.measured.IsZero() {
 		h.incarnation, h.seq, h.measured = i.Incarnation, i.Seq, now

@@ -10,14 +10,14 @@ import (
 	"github.com/lichendb/lichen/internal/liveness"
 )
 
-// Nodes says what is known of the cluster's nodes, this one among them.
+// Nodes has the infos of the cluster's nodes, with this one.
 type Nodes interface {
 	Nodes() []liveness.NodeInfo
 	Live(kvpb.NodeID) bool
 	LastContact(kvpb.NodeID) time.Time
 }
 
-// Pool is what a node knows of all stores of the cluster. It implements balance.Stores.
+// Pool is a node's knowledge of all stores of the cluster. It implements balance.Stores.
 type Pool struct {
 	nodes Nodes
 	self  func() kvpb.NodeID
@@ -53,7 +53,7 @@ func (p *Pool) Stores() []placement.Store {
 	return p.named.appendLost(out, removed, now)
 }
 
-// observe adds to a node's history what is known of it now. The caller holds p.mu.
+// observe adds a node's present info to its history. The caller holds p.mu.
 func (p *Pool) observe(i *liveness.NodeInfo, live bool, contact, now time.Time) *history {
 	h := p.history[i.ID]
 	if h == nil {

@@ -15,9 +15,9 @@ import (
 // replicas are still part of their ranges.
 const auditRecords = 2000
 
-// audit compares the next of the node's replicas that don't lead with the records. A
-// replica that was removed hears of that once, and in answer to what it sends; if that
-// was lost and its range rests, it would stay for ever.
+// audit compares the next of the node's replicas that don't lead with the records. A removed
+// replica learns of its removal by one message, and by the answers to its own messages. If
+// that message was lost and its range is quiesced, the replica would stay for ever.
 func (g *Registry) audit(ctx context.Context, db *kv.DB) error {
 	mine := slices.DeleteFunc(slices.Clone(g.o.Replicas()), func(r *replica.Replica) bool {
 		return r.Leads() || bytes.Compare(r.Desc().StartKey, g.audited) < 0
@@ -52,8 +52,8 @@ func (g *Registry) audit(ctx context.Context, db *kv.DB) error {
 		if len(found) == 0 {
 			break
 		}
-		// A record of a later generation than the replica's says who has its keys now: itself
-		// with others, or another range that took it in.
+		// A record of a later generation than the replica's has the present owner of its keys: the
+		// same range with other replicas, or another range that has subsumed it.
 		if d := found[0]; bytes.Compare(d.StartKey, at.StartKey) <= 0 && d.Generation > at.Generation {
 			g.o.Superseded(r, d)
 		}

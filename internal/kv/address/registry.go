@@ -48,7 +48,7 @@ type Options struct {
 	Logger *slog.Logger
 }
 
-// Registry is what a node does for the addresses of ranges.
+// Registry keeps the meta records of the ranges that a node leads.
 type Registry struct {
 	o           Options
 	firstRange  atomic.Pointer[kvpb.RangeDescriptor] // as last received
@@ -56,8 +56,8 @@ type Registry struct {
 	audited     []byte // where the next audit begins; belongs to Run
 
 	mu sync.Mutex
-	// recorded are generations of descriptors known to be in the records, or older than
-	// what is: a record never goes back, so it need not be read again.
+	// recorded are the generations of descriptors that the records are known to have reached. A record
+	// never goes back, so that it need not be read again.
 	recorded map[kvpb.RangeID]uint64
 }
 
@@ -126,7 +126,7 @@ func (g *Registry) Run(ctx context.Context, db *kv.DB) {
 				_ = g.audit(ctx, db) // the next one looks again
 			}
 		case id := <-g.unpublished:
-			// Whoever has applied a descriptor may write it: the newest one stays.
+			// Any replica that has applied a descriptor may write it: the newest one stays.
 			r, ok := g.o.Replica(id)
 			if !ok || g.isRecorded(r.Desc()) {
 				continue

@@ -17,7 +17,7 @@ type lockedKey struct {
 	epoch    uint64 // leadership that granted it
 }
 
-// LockResult is what Lock returns.
+// LockResult is the result of Lock.
 type LockResult struct {
 	// Value is the newest committed value, or the transaction's own; valid as long as Get's.
 	Value []byte

@@ -23,7 +23,7 @@ type prefetched struct {
 	n        int // keys of all runs
 }
 
-// prefetchedRun is what one LockAhead has taken.
+// prefetchedRun has the locks that one LockAhead has acquired.
 type prefetchedRun struct {
 	keys [][]byte // sorted; its own
 	got  []kvpb.LockResponse

@@ -23,11 +23,11 @@ type ReadAhead struct {
 	err      error
 }
 
-// ReadAhead begins what ScanSpans does. It returns nil if the page can't be read ahead: the read may
-// still move the snapshot, the transaction has writes of earlier statements to merge, or it has spilled some
-// among what is read. Otherwise spans and res belong to the
-// result until Finish or Abandon, one of which must be called. The goroutine that has read the page calls
-// then, if it is not nil, before Finish returns: twice if Finish reads the page anew.
+// ReadAhead begins to read a page as ScanSpans does. It returns nil if it can't be read ahead: the read may
+// still move the snapshot, or the transaction has buffered or spilled writes of earlier statements among its
+// keys. Otherwise spans and res belong to the result until Finish or Abandon, one of which must be called.
+// The goroutine that has read the page calls then, if it is not nil, before Finish returns: twice if Finish
+// reads the page anew.
 func (t *Txn) ReadAhead(ctx context.Context, spans []kvpb.Span, o ScanOptions, res *kvpb.ScanResponse, then func()) *ReadAhead {
 	if !t.hasRead || t.stmtBase > t.spill.base {
 		return nil
@@ -73,7 +73,8 @@ func (a *ReadAhead) end() {
 	t.ahead = slices.DeleteFunc(t.ahead, func(b *ReadAhead) bool { return a == b })
 }
 
-// awaitReadAhead waits until nothing is read ahead: what is written from then on would not be hidden from it.
+// awaitReadAhead waits until no page is being read ahead. It is called before a spill: such a read would not
+// pass over the spilled writes.
 func (t *Txn) awaitReadAhead() {
 	for _, a := range t.ahead {
 		<-a.done

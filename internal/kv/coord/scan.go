@@ -76,7 +76,7 @@ func (t *Txn) ScanSpans(ctx context.Context, spans []kvpb.Span, o ScanOptions, r
 	return nil
 }
 
-// noteSpan records the read of a page of [start, end), and returns the bounds of what it covers.
+// noteSpan records the read of a page of [start, end), and returns the bounds of the page.
 func (t *Txn) noteSpan(start, end []byte, reverse bool, page *kvpb.ScanResponse) (lo, hi []byte) {
 	lo, hi = start, end
 	switch {

@@ -15,8 +15,8 @@ import (
 // invisible until it commits.
 const (
 	maxBufferBytes = 16 << 20
-	// A transaction that has spilled spills again at one furtherSpills-th of that: it goes on while the
-	// ranges store what it has written, and its commit waits for little.
+	// A transaction that has spilled spills again at one furtherSpills-th of that: the statement goes on
+	// while the ranges store its writes, and its commit has little left to write.
 	furtherSpills = 4
 	// spillChunkBytes bounds one request of a spill, and so the size of its command. Other writes
 	// of the range and messages on the same connection wait behind it.
@@ -54,7 +54,7 @@ func (t *Txn) charge(more int64) error {
 
 func (t *Txn) bufferBytes() int64 { return t.buf.Bytes() + lockOverhead*int64(t.buf.Len()) }
 
-// trim gives back what was reserved for writes that were undone.
+// trim gives back the memory that was reserved for writes that were rolled back.
 func (t *Txn) trim() {
 	need := max(t.bufferBytes()-freeBytes, 0)
 	if t.charged-need >= chargeBytes {
@@ -77,7 +77,7 @@ func (t *Txn) forgetSpilled() {
 	t.spill.keys = spilledKeys{}
 }
 
-// spillState is what the gateway knows of writes that it no longer holds.
+// spillState is the gateway's knowledge of the writes that it has spilled.
 type spillState struct {
 	base int // number of writes spilled or undone; the buffer's positions count from here
 	// keep is the position of the oldest savepoint or snapshot other than the present statement's;

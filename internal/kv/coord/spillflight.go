@@ -55,8 +55,8 @@ func (t *Txn) awaitSpill() error {
 	return t.endSpill()
 }
 
-// noteSpill notes what is about to be spilled. It returns whether the first request must be answered before
-// the others are sent: it makes the record in the anchor's range, where other transactions look for it.
+// noteSpill notes the writes that are about to be spilled. It reports whether the first request must be
+// answered before the others are sent, because it writes the record for which other transactions look.
 func (t *Txn) noteSpill(chunks []kvpb.SpillRequest) (single bool) {
 	if len(chunks) == 0 { // all was undone
 		return false
@@ -103,8 +103,8 @@ func (t *Txn) endSpill() error {
 	return nil
 }
 
-// endSpillOf is endSpill if the spill under way may have written a key. Whoever reads or locks the key
-// then finds the transaction's intent there, and no row lock of its own.
+// endSpillOf is endSpill if the spill in flight may have written a key. Afterwards a read or a lock of the key
+// finds the transaction's own intent there, in place of its row lock.
 func (t *Txn) endSpillOf(key []byte) error {
 	if t.spill.flight == nil || !t.spill.span.Contains(key) || !t.spill.keys.mayHold(key) {
 		return nil

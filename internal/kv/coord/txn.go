@@ -263,8 +263,8 @@ func (t *Txn) refresh(ctx context.Context, ts hlc.Timestamp) error {
 	return nil
 }
 
-// Room reserves memory for a write of so many bytes before the caller encodes its value. It returns
-// a *quota.ExceededError if there is none.
+// Room reserves memory for a write of the given size before the caller encodes its value. It returns a
+// *quota.ExceededError if there is none.
 func (t *Txn) Room(bytes int) error { return t.charge(int64(bytes)) }
 
 // Put writes a key. The caller holds a lock on it, or on a key that covers it, as a row's key
@@ -294,7 +294,7 @@ func (t *Txn) write(key, value []byte, del bool) error {
 	return t.maybeSpill(context.Background())
 }
 
-// mayWrite checks that the transaction may write, and reserves memory for so many bytes.
+// mayWrite checks that the transaction may write, and reserves memory for a number of bytes.
 func (t *Txn) mayWrite(bytes int) error {
 	must.True(t.state == active || t.state == spilled, "C1: write outside a statement")
 	must.True(!t.opts.ReadOnly && t.opts.AsOf.IsEmpty(), "C2: write in a read-only transaction")

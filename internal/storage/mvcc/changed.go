@@ -16,7 +16,7 @@ const keysBeforeFilter = 64
 
 // ChangedSince reports whether a version of a key in span has a time after
 // after and not after upTo, tombstones included, and returns the first such key.
-// The caller sees to it that after is not below the collection threshold.
+// The caller guarantees that after is not below the collection threshold.
 func ChangedSince(
 	ctx context.Context, eng *storage.Engine, span keys.Span, after, upTo hlc.Timestamp,
 ) (changed bool, key []byte, err error) {

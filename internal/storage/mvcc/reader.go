@@ -10,10 +10,9 @@ import (
 )
 
 // Reader does several reads within one statement, reusing one iterator for the
-// gets and one for the scans. Each of the two sees the engine as it was when
-// the Reader first used it, or a later state; what was committed before the
-// Reader was made is always seen. The zero Reader is not usable; Close gives
-// the iterators back.
+// gets and one for the scans. Each of the two sees the state of the engine at its
+// first use, or a later one, and so everything that was committed before the Reader
+// was made. The zero Reader is not usable. Close gives the iterators back.
 type Reader struct {
 	eng   *storage.Engine
 	point *storage.PooledIter

@@ -7,7 +7,7 @@ import (
 
 // ScanResult collects rows in one buffer, to be reused from scan to scan.
 type ScanResult struct {
-	// Resume is what of the span is left to scan, empty if nothing is.
+	// Resume is the rest of the span that is not scanned yet, empty if there is none.
 	Resume keys.Span
 
 	arena   []byte

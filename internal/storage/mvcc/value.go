@@ -7,7 +7,7 @@ import (
 	"github.com/lichendb/lichen/internal/storage"
 )
 
-// The first byte of a stored version says what it is; the rest is the payload.
+// The first byte of a stored version is its kind; the rest is the payload.
 // Other values are reserved for versions with more than a payload.
 const (
 	headerTombstone byte = 0x00

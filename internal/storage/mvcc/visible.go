@@ -167,9 +167,9 @@ func ChangedVisible(
 	return changed, key, err
 }
 
-// Changes passes the keys of span of which a version has a time after after and not after upTo, tombstones
-// included, to emit until that returns false; hidden is nil where no version is. The caller sees to it that
-// after is not below the collection threshold.
+// Changes passes to emit the keys of span that have a version after after and not after upTo, tombstones
+// included, until emit returns false. hidden is nil if no version is hidden. The caller guarantees that after
+// is not below the collection threshold.
 func Changes(
 	ctx context.Context, eng *storage.Engine, span keys.Span, after, upTo hlc.Timestamp, hidden Hidden, emit func(key []byte) bool,
 ) error {
