@@ -127,7 +127,7 @@ func makeTable(ctx context.Context, c *catalog.Collection) error {
 		return err
 	}
 	t := &catalog.Table{
-		Name: schemaTable, Owner: catalog.RootUser, Kind: catalog.KindTable, NextColumnID: 2, NextIndexID: 2, NextAttnum: 2,
+		Name: schemaTable, Owner: catalog.RootOid, Kind: catalog.KindTable, NextColumnID: 2, NextIndexID: 2, NextAttnum: 2,
 		Columns:  []catalog.Column{{ID: 1, Attnum: 1, Name: "a", Type: types.Int4, NotNull: true}},
 		Indexes:  []catalog.Index{{ID: 1, Name: schemaTable + "_pkey", Unique: true, Primary: true, Columns: []catalog.IndexColumn{{Column: 1}}}},
 		Database: schema.Database, Schema: schema.ID,

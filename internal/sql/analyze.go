@@ -130,6 +130,10 @@ func (x *execution) vacuumTargets(ctx context.Context, st *ast.Vacuum, analyze b
 			x.res.Notice("WARNING", pgerr.New(pgerr.Warning, "skipping \"%s\" --- cannot %s non-tables or special system tables", v.Name.Table, what))
 			continue
 		}
+		if !x.mayAnalyze(t) {
+			x.res.Notice("WARNING", pgerr.New(pgerr.Warning, "skipping \"%s\" --- only table or database owner can %s it", t.Name, what))
+			continue
+		}
 		target := vacuumTarget{table: t}
 		if target.columns, err = columnsNamed(t, v.Cols); err != nil {
 			return nil, err
@@ -137,6 +141,12 @@ func (x *execution) vacuumTargets(ctx context.Context, st *ast.Vacuum, analyze b
 		out = append(out, target)
 	}
 	return out, nil
+}
+
+// mayAnalyze reports whether the user owns a table or the database.
+func (x *execution) mayAnalyze(t *catalog.Table) bool {
+	me := x.s.coll.Me()
+	return me.Has(t.Owner.Role()) || me.Has(x.s.coll.CurrentDatabase().Owner.Role())
 }
 
 // columnsNamed returns the columns of t that are named, nil if none are.
@@ -168,7 +178,7 @@ func (x *execution) allTables(ctx context.Context) (out []vacuumTarget, err erro
 		}
 	}
 	for _, d := range all {
-		if t, ok := d.(*catalog.Table); ok && t.Kind == catalog.KindTable && t.Database == x.s.db.ID && !foreign[t.Schema] {
+		if t, ok := d.(*catalog.Table); ok && t.Kind == catalog.KindTable && t.Database == x.s.db.ID && !foreign[t.Schema] && x.mayAnalyze(t) {
 			out = append(out, vacuumTarget{table: t})
 		}
 	}

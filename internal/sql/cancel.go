@@ -23,32 +23,41 @@ type cancelRequest struct {
 	ID     string `json:",omitempty"` // of a session, or with a fourth part of a statement
 	PID    int32  `json:",omitempty"`
 	Secret *uint32
+	// May is whose sessions may be ended; nil: all.
+	May *signalRight `json:",omitempty"`
 	// Terminate ends the session, not only what it runs.
 	Terminate bool
 }
 
 // cancelHere does so for a session of this node; false if there is none.
-func (s *Server) cancelHere(c *cancelRequest) bool {
+func (s *Server) cancelHere(c *cancelRequest) (found bool, err error) {
 	if c.ID != "" {
 		for _, ses := range s.Sessions() {
 			id := ses.sessionID()
-			if c.ID == id {
-				ses.stop(c.Terminate)
-				return true
-			}
-			if rest, ok := strings.CutPrefix(c.ID, id+"."); ok {
+			rest, query := strings.CutPrefix(c.ID, id+".")
+			switch {
+			case c.ID != id && !query:
+			case !c.May.covers(s, ses.auth.login):
+				return false, deniedSignal()
+			case query:
 				n, err := strconv.ParseUint(rest, 10, 64)
-				return err == nil && ses.current.Stop(n)
+				return err == nil && ses.current.Stop(n), nil
+			default:
+				ses.stop(c.Terminate)
+				return true, nil
 			}
 		}
-		return false
+		return false, nil
 	}
 	ses := s.session(c.PID)
-	if ses == nil || c.Secret != nil && *c.Secret != ses.secret {
-		return false
+	switch {
+	case ses == nil || c.Secret != nil && *c.Secret != ses.secret:
+		return false, nil
+	case !c.May.covers(s, ses.auth.login):
+		return false, deniedSignal()
 	}
 	ses.stop(c.Terminate)
-	return true
+	return true, nil
 }
 
 func (s *Session) stop(terminate bool) {
@@ -62,7 +71,7 @@ func (s *Session) stop(terminate bool) {
 // cancelAt does what c says on the node where the session is.
 func (s *Server) cancelAt(ctx context.Context, n kvpb.NodeID, c *cancelRequest) (bool, error) {
 	if n == s.nodeID() {
-		return s.cancelHere(c), nil
+		return s.cancelHere(c)
 	}
 	if s.cfg.Nodes == nil {
 		return false, nil
@@ -72,6 +81,9 @@ func (s *Server) cancelAt(ctx context.Context, n kvpb.NodeID, c *cancelRequest) 
 			a, err := s.ask(ctx, n, &question{Cancel: c})
 			if err != nil {
 				return false, pgerr.New(pgerr.CannotConnectNow, "node %d does not answer", n)
+			}
+			if a.Denied {
+				return false, deniedSignal()
 			}
 			return a.Found, nil
 		}
@@ -92,7 +104,7 @@ func (f *sessionFuncs) CancelBackend(pid int32, terminate bool) (bool, error) {
 		f.s.warnSoon(pgerr.New(pgerr.Warning, "PID %d is not a PostgreSQL backend process", pid))
 		return false, nil
 	}
-	found, err := f.s.srv.cancelAt(f.s.bctx.Ctx, pidNode(pid), &cancelRequest{PID: pid, Terminate: terminate})
+	found, err := f.s.srv.cancelAt(f.s.bctx.Ctx, pidNode(pid), &cancelRequest{PID: pid, Terminate: terminate, May: f.s.maySignal()})
 	if !found && err == nil {
 		f.s.warnSoon(pgerr.New(pgerr.Warning, "PID %d is not a PostgreSQL backend process", pid))
 	}
@@ -122,7 +134,7 @@ func (x *execution) cancel(ctx context.Context, st *ast.Cancel) (string, error) 
 			return "", pgerr.New(pgerr.InvalidParameterValue, "invalid %s id \"%s\"", what, id).
 				WithHint("Ids are listed in lichen_internal.cluster_queries and cluster_sessions.")
 		}
-		found, err := s.srv.cancelAt(ctx, kvpb.NodeID(node), &cancelRequest{ID: id, Terminate: st.Kind == ast.CancelSessions})
+		found, err := s.srv.cancelAt(ctx, kvpb.NodeID(node), &cancelRequest{ID: id, Terminate: st.Kind == ast.CancelSessions, May: s.maySignal()})
 		switch {
 		case err != nil:
 			return "", err

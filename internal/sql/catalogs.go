@@ -14,7 +14,7 @@ import (
 // newCatalogs returns the session's view of pg_catalog and information_schema.
 func (s *Session) newCatalogs() *pgcatalog.Catalog {
 	return pgcatalog.New(pgcatalog.Host{
-		Coll: s.coll, User: s.user,
+		Coll: s.coll,
 		Context: func() context.Context {
 			if s.bctx == nil {
 				return nil

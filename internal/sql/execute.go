@@ -77,6 +77,9 @@ func (x *execution) run(ctx context.Context) error {
 	if s.txn.Failed() && !endsBlock(stmt) {
 		return errFailedBlock()
 	}
+	if err := s.mayRun(stmt); err != nil {
+		return err
+	}
 	if tag, handled, err := x.runUnplanned(ctx, stmt); handled {
 		if err != nil {
 			return err

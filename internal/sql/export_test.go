@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/lichendb/lichen/internal/config/setting"
+	"github.com/lichendb/lichen/internal/keys"
+	"github.com/lichendb/lichen/internal/kv"
 	"github.com/lichendb/lichen/internal/sql/activity"
 )
 
@@ -54,3 +56,10 @@ func (s *Server) MemoryUsed() int64 { return s.cfg.Mem.Used() }
 
 // SetLockedMemoryWait bounds how long a statement waits for memory whose session may hold locks.
 func (s *Server) SetLockedMemoryWait(d time.Duration) { s.memory.locked = d }
+
+// StoredText calls f with all that the catalog has stored.
+func (s *Server) StoredText(ctx context.Context, f func(k, v []byte)) error {
+	return s.cfg.DB.Run(ctx, func(ctx context.Context, txn *kv.Txn) error {
+		return kv.Each(ctx, txn, keys.SystemSpan("cat/"), func(k, v []byte) (bool, error) { f(k, v); return true, nil })
+	})
+}

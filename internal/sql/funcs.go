@@ -8,6 +8,7 @@ import (
 	"github.com/lichendb/lichen/internal/sql/builtin/call"
 	"github.com/lichendb/lichen/internal/sql/catalog"
 	"github.com/lichendb/lichen/internal/sql/pgerr"
+	"github.com/lichendb/lichen/internal/sql/privilege"
 	"github.com/lichendb/lichen/internal/sql/types"
 )
 
@@ -60,10 +61,10 @@ type sessionFuncs struct {
 var _ call.Session = (*sessionFuncs)(nil)
 
 // CurrentUser implements call.Session.
-func (f *sessionFuncs) CurrentUser() string { return f.s.user }
+func (f *sessionFuncs) CurrentUser() string { return f.s.currentUser() }
 
 // SessionUser implements call.Session.
-func (f *sessionFuncs) SessionUser() string { return f.s.user }
+func (f *sessionFuncs) SessionUser() string { return f.s.nameOf(f.s.sessionRole()) }
 
 // CurrentDatabase implements call.Session.
 func (f *sessionFuncs) CurrentDatabase() string { return f.s.db.Name }
@@ -178,6 +179,9 @@ func (f *sessionFuncs) NextVal(oid uint32) (int64, error) {
 	if err != nil {
 		return 0, err
 	}
+	if err := f.s.maySequence(t, privilege.Usage|privilege.Update); err != nil {
+		return 0, err
+	}
 	if err := f.s.writes(t, "nextval()"); err != nil {
 		return 0, err
 	}
@@ -199,6 +203,9 @@ func (f *sessionFuncs) CurrVal(oid uint32) (int64, error) {
 	if err != nil {
 		return 0, err
 	}
+	if err := f.s.maySequence(t, privilege.Usage|privilege.Select); err != nil {
+		return 0, err
+	}
 	n, ok := f.s.sequences.current[oid]
 	if !ok {
 		return 0, pgerr.New(pgerr.ObjectNotInPrerequisiteState, "currval of sequence \"%s\" is not yet defined in this session", t.Name)
@@ -210,6 +217,9 @@ func (f *sessionFuncs) CurrVal(oid uint32) (int64, error) {
 func (f *sessionFuncs) SetVal(oid uint32, value int64, called bool) error {
 	t, err := f.sequence(oid)
 	if err != nil {
+		return err
+	}
+	if err := f.s.maySequence(t, privilege.Update); err != nil {
 		return err
 	}
 	if err := f.s.writes(t, "setval()"); err != nil {
@@ -233,5 +243,9 @@ func (f *sessionFuncs) LastVal() (int64, error) {
 	if q.last == 0 || f.s.coll.PeekByOid(f.s.bctx.Ctx, q.last) == nil { // or it was dropped
 		return 0, pgerr.New(pgerr.ObjectNotInPrerequisiteState, "lastval is not yet defined in this session")
 	}
-	return q.current[q.last], nil
+	t, err := f.sequence(q.last)
+	if err != nil {
+		return 0, err
+	}
+	return q.current[q.last], f.s.maySequence(t, privilege.Usage|privilege.Select)
 }

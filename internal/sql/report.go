@@ -52,6 +52,7 @@ type question struct {
 type answer struct {
 	Report *pgcatalog.Report `json:",omitempty"`
 	Found  bool              `json:",omitempty"`
+	Denied bool              `json:",omitempty"`
 	Txns   *ids.Answer       `json:",omitempty"`
 }
 
@@ -66,7 +67,9 @@ func (s *Server) Answer(req []byte) ([]byte, error) {
 		a.Report = s.ownReport(*q.Report)
 	}
 	if q.Cancel != nil {
-		a.Found = s.cancelHere(q.Cancel)
+		var err error
+		a.Found, err = s.cancelHere(q.Cancel)
+		a.Denied = err != nil
 	}
 	if q.Txns != nil {
 		a.Txns = s.txnIDs.Answer(q.Txns)

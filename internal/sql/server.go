@@ -163,9 +163,9 @@ type SessionArgs struct {
 // NewSession starts a session; 53300 if there are as many as the cluster settings allow.
 func (s *Server) NewSession(ctx context.Context, a SessionArgs) (*Session, error) {
 	ses := &Session{
-		srv: s, user: a.User, remote: a.RemoteAddr, encryption: a.Encryption, internal: a.Internal, vals: settings.New(s.fixed),
-		started: time.Now(),
+		srv: s, user: a.User, remote: a.RemoteAddr, encryption: a.Encryption, internal: a.Internal, started: time.Now(),
 	}
+	ses.vals = settings.New(ses.fixed)
 	if err := s.admissible(a); err != nil {
 		return nil, err
 	}
@@ -175,7 +175,7 @@ func (s *Server) NewSession(ctx context.Context, a SessionArgs) (*Session, error
 	ses.txn.Init(s.cfg.DB, &s.txnIDs, followers{ses})
 	ses.contents.Init(s.stats, ses.txn.Open)
 	ses.deferral.Init(followers{ses}.makeChecks)
-	ses.vars.Init(ses.vals, &ses.txn, ses.user, varOwner{ses})
+	ses.vars.Init(ses.vals, &ses.txn, varOwner{ses})
 	ses.advisory.Init(s.advisory, advisoryOwner{ses})
 	s.stats.Follow(ctx)
 	ses.coll = s.cfg.Catalog.NewCollection()

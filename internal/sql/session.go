@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/lichendb/lichen/internal/hlc"
+	"github.com/lichendb/lichen/internal/sql/access"
 	"github.com/lichendb/lichen/internal/sql/activity"
 	"github.com/lichendb/lichen/internal/sql/advisory"
 	"github.com/lichendb/lichen/internal/sql/builtin/call"
@@ -35,6 +36,7 @@ type Session struct {
 	pid        int32
 	secret     uint32
 	user       string
+	auth       identity
 	remote     string
 	encryption *Encryption
 	// internal says that it is the server's own; see SessionArgs.
@@ -71,8 +73,8 @@ type Session struct {
 }
 
 func (s *Session) connect(ctx context.Context, a SessionArgs) error {
-	if a.User != "root" {
-		return pgerr.New(pgerr.InvalidAuthorizationSpecification, "role \"%s\" does not exist", a.User)
+	if err := s.identify(); err != nil {
+		return err
 	}
 	name := a.Database
 	if name == "" {
@@ -86,9 +88,13 @@ func (s *Session) connect(ctx context.Context, a SessionArgs) error {
 		return hintDatabase(err, a)
 	}
 	s.db = db
-	s.planner.Init(s.srv.plans, planning{s}, statementSource, s.coll, s.vals, s.user)
+	s.planner.Init(s.srv.plans, planning{s}, statementSource, s.coll, s.vals)
 	s.planner.SetDatabase(db.ID)
 	s.coll.SetSession(db, s)
+	s.coll.SetUser(s.role, access.MayUseSchema)
+	if err := s.mayConnect(db); err != nil {
+		return err
+	}
 	s.cats = s.newCatalogs()
 	s.vals.Format.Names = s.cats
 	s.vals.Format.TypeByOid = s.cats.TypeByOid
@@ -97,7 +103,7 @@ func (s *Session) connect(ctx context.Context, a SessionArgs) error {
 		return err
 	}
 	if !a.Internal {
-		s.vars.SetStored(s.srv.cfg.Catalog.ClusterSettings(), s.db.Settings, s.warnSoon)
+		s.vars.SetStored(uint32(s.auth.login), s.srv.cfg.Catalog.ClusterSettings(), s.db.Settings, s.warnSoon)
 	}
 	if err := s.vars.SetGiven(a.Params); err != nil {
 		return err
@@ -121,7 +127,7 @@ func (s *Session) SearchPathSetting() []string {
 	path := s.vals.Fast.SearchPath
 	for i, p := range path {
 		if p == "$user" {
-			path = append(append(append([]string(nil), path[:i]...), s.user), path[i+1:]...)
+			path = append(append(append([]string(nil), path[:i]...), s.currentUser()), path[i+1:]...)
 			break
 		}
 	}

@@ -119,6 +119,9 @@ func (s *Session) use(ctx context.Context, name string) error {
 	if err != nil {
 		return err
 	}
+	if err := s.mayConnect(db); err != nil {
+		return err
+	}
 	s.db = db
 	s.current.SetDatabase(db.Name)
 	s.coll.SetSession(db, s)

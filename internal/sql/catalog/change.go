@@ -134,6 +134,8 @@ func (c *Collection) Put(ctx context.Context, d Descriptor) error {
 		d.Version = next
 	case *Schema:
 		d.Version = next
+	case *Role:
+		d.Version = next
 	case *Table:
 		d.Version = next
 		if next == 1 {
@@ -222,7 +224,7 @@ func (c *Collection) RemoveName(ctx context.Context, k NameKey) error {
 }
 
 // CreateDatabase makes a database with its schema public.
-func (c *Collection) CreateDatabase(ctx context.Context, name, owner string) (*Database, error) {
+func (c *Collection) CreateDatabase(ctx context.Context, name string, owner Owner) (*Database, error) {
 	if TemplateByName(name) != nil {
 		return nil, DuplicateDatabaseError(name)
 	}
@@ -244,7 +246,7 @@ func (c *Collection) CreateDatabase(ctx context.Context, name, owner string) (*D
 	if err := c.Put(ctx, d); err != nil {
 		return nil, err
 	}
-	public, err := c.CreateSchema(ctx, d.ID, "public", DatabaseOwnerRole)
+	public, err := c.CreateSchema(ctx, d.ID, "public", DatabaseOwnerOid)
 	if err != nil {
 		return nil, err
 	}
@@ -253,7 +255,7 @@ func (c *Collection) CreateDatabase(ctx context.Context, name, owner string) (*D
 }
 
 // CreateSchema makes a schema.
-func (c *Collection) CreateSchema(ctx context.Context, db ID, name, owner string) (*Schema, error) {
+func (c *Collection) CreateSchema(ctx context.Context, db ID, name string, owner Owner) (*Schema, error) {
 	s := &Schema{Database: db, Name: name, Owner: owner}
 	var err error
 	if s.ID, err = c.NewID(ctx); err != nil {

@@ -13,6 +13,7 @@ import (
 	"github.com/lichendb/lichen/internal/kvpb"
 	"github.com/lichendb/lichen/internal/plant"
 	"github.com/lichendb/lichen/internal/sleep"
+	"github.com/lichendb/lichen/internal/sql/privilege"
 )
 
 // Collection is one session's view of the catalog: the committed descriptors,
@@ -22,18 +23,24 @@ type Collection struct {
 	store *Store
 	db    *Database
 	path  SearchPathSource
-	txn   *kv.Txn
+	user  func() privilege.Role // nil: RootOid
+	// mayUse decides whether the user may look up names in a schema; nil: in all.
+	mayUse func(*Collection, *Schema) bool
+	// trusted counts who reads stored names at present: see Trust.
+	trusted int
+	txn     *kv.Txn
 
 	// historical says that the transaction reads AS OF a time: descriptors are
 	// read as they were then.
 	historical bool
 	past       *past // what it reads: see ReadPast
 	// noWait says that waiting for an object is an error: see NoWait.
-	noWait     bool
-	statements int // of the transaction
-	committing bool
-	changes    *changes       // nil: none
-	labels     []*atomic.Bool // of the labels that the transaction has added to enums: whether it has committed
+	noWait      bool
+	statements  int // of the transaction
+	committing  bool
+	authorities authorities
+	changes     *changes       // nil: none
+	labels      []*atomic.Bool // of the labels that the transaction has added to enums: whether it has committed
 
 	temp struct {
 		owner TempOwner
@@ -103,6 +110,32 @@ func (c *Collection) SetSession(db *Database, path SearchPathSource) {
 	c.dbID.Store(uint64(db.ID))
 }
 
+// SetUser says where the role comes from as which the session acts at present, and what decides whether it may look
+// up names in a schema.
+func (c *Collection) SetUser(user func() privilege.Role, mayUse func(*Collection, *Schema) bool) {
+	c.user, c.mayUse = user, mayUse
+}
+
+// Trust has all schemas open to the session until the end: for names in stored queries and expressions, which
+// mean what they meant to whoever stored them.
+func (c *Collection) Trust() (end func()) {
+	c.trusted++
+	return func() { c.trusted-- }
+}
+
+// MayUse reports whether the session's user may look up names in a schema.
+func (c *Collection) MayUse(s *Schema) bool {
+	return c.mayUse == nil || c.trusted > 0 || s.ID.IsVirtual() || c.mayUse(c, s)
+}
+
+// User returns the role as which the session acts.
+func (c *Collection) User() privilege.Role {
+	if c.user == nil {
+		return RootOid
+	}
+	return c.user()
+}
+
 // Begin starts a transaction; the one before has ended with Committed or
 // RolledBack.
 func (c *Collection) Begin(txn *kv.Txn) {
@@ -126,12 +159,16 @@ func (c *Collection) TxnID() concurrency.TxnID { return c.txnID() }
 // BeginStatement starts a statement of the transaction.
 func (c *Collection) BeginStatement() {
 	c.statements++
+	c.trusted = 0
 	c.historical = c.txn != nil && !c.txn.Options().AsOf.IsEmpty()
 }
 
 // Generation returns a number that grows whenever committed DDL changes the
 // catalog of the node.
 func (c *Collection) Generation() uint64 { return c.store.generation.Load() }
+
+// AccessEpoch is Store.AccessEpoch.
+func (c *Collection) AccessEpoch() uint64 { return c.store.AccessEpoch() }
 
 // Modified reports whether the transaction sees another catalog than the
 // committed one: it has changed it, or reads in the past. Plans made under it

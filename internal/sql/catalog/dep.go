@@ -1,5 +1,7 @@
 package catalog
 
+import "github.com/lichendb/lichen/internal/sql/privilege"
+
 // Dep is a descriptor in the version that something, for example a plan, was
 // made from.
 type Dep struct {
@@ -21,10 +23,10 @@ type Ident struct {
 	Oid     uint32
 	Version uint64
 	Name    string
-	Owner   string
+	Owner   privilege.Role
 }
 
-// Descriptor is a *Cluster, *Database, *Schema or *Table.
+// Descriptor is a *Cluster, *Database, *Schema, *Table or *Role.
 type Descriptor interface {
 	// Ident returns the descriptor's common fields.
 	Ident() Ident
@@ -32,13 +34,13 @@ type Descriptor interface {
 }
 
 // Ident implements Descriptor.
-func (d *Database) Ident() Ident { return Ident{d.ID, d.Oid, d.Version, d.Name, d.Owner} }
+func (d *Database) Ident() Ident { return Ident{d.ID, d.Oid, d.Version, d.Name, d.Owner.Role()} }
 
 // Ident implements Descriptor.
-func (s *Schema) Ident() Ident { return Ident{s.ID, s.Oid, s.Version, s.Name, s.Owner} }
+func (s *Schema) Ident() Ident { return Ident{s.ID, s.Oid, s.Version, s.Name, s.Owner.Role()} }
 
 // Ident implements Descriptor.
-func (t *Table) Ident() Ident { return Ident{t.ID, t.Oid, t.Version, t.Name, t.Owner} }
+func (t *Table) Ident() Ident { return Ident{t.ID, t.Oid, t.Version, t.Name, t.Owner.Role()} }
 
 func (d *Database) withVersion(v uint64) Descriptor {
 	c := *d

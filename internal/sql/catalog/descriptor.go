@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/lichendb/lichen/internal/sql/pgerr"
+	"github.com/lichendb/lichen/internal/sql/privilege"
 	"github.com/lichendb/lichen/internal/sql/types"
 )
 
@@ -31,7 +32,9 @@ type Database struct {
 	Oid     uint32
 	Version uint64
 	Name    string
-	Owner   string
+	Owner   Owner
+	// ACL is who may do what with it: see privilege.ACL.
+	ACL     privilege.ACL `json:",omitzero"`
 	Comment string
 	// Settings are what sessions in the database begin with.
 	Settings []RoleSettings `json:",omitempty"`
@@ -46,9 +49,11 @@ type Schema struct {
 	Version  uint64
 	Database ID
 	Name     string
-	Owner    string
-	Comment  string
-	Temp     *TempOwner `json:",omitempty"` // of a session's temporary schema
+	Owner    Owner
+	// ACL is who may do what with it: see privilege.ACL.
+	ACL     privilege.ACL `json:",omitzero"`
+	Comment string
+	Temp    *TempOwner `json:",omitempty"` // of a session's temporary schema
 }
 
 // Kind says what a relation is.
@@ -73,8 +78,10 @@ type Table struct {
 	Database ID
 	Schema   ID
 	Name     string
-	Owner    string
-	Kind     Kind
+	Owner    Owner
+	// ACL is who may do what with it: see privilege.ACL.
+	ACL  privilege.ACL `json:",omitzero"`
+	Kind Kind
 	// Created is the time at which the relation was made, 0 if that is not known.
 	Created int64 `json:",omitempty"` // nanoseconds since 1970
 	// Columns in attnum order; dropped columns are removed (their ids stay
@@ -147,6 +154,8 @@ type Column struct {
 	// Missing is the encoded value (types.AppendEncoded) of the column in rows that lack it, as they are
 	// from before it was added; nil for NULL.
 	Missing []byte `json:",omitempty"`
+	// ACL is what is granted on the column besides what is granted on the table.
+	ACL     privilege.ACL `json:",omitempty"`
 	Comment string
 }
 

@@ -8,12 +8,13 @@ import (
 )
 
 // The first byte of a stored descriptor. JSON follows, in which fields of later versions
-// are skipped: neither a table with families nor the Cluster must be read by who does not
-// know them.
+// are skipped: neither a table with families nor the Cluster nor a role must be read by who does
+// not know them.
 const (
 	descriptorFormat = 1
 	familiesFormat   = 2
 	clusterFormat    = 3
+	roleFormat       = 4
 )
 
 // record is a stored descriptor: one of its fields is set.
@@ -22,6 +23,7 @@ type record struct {
 	Database *Database    `json:"database,omitempty"`
 	Schema   *Schema      `json:"schema,omitempty"`
 	Table    *tableRecord `json:"table,omitempty"`
+	Role     *Role        `json:"role,omitempty"`
 }
 
 // tableRecord is a Table whose types are written by oid.
@@ -66,6 +68,8 @@ func encodeDescriptor(d Descriptor) ([]byte, error) {
 		r.Schema = d
 	case *Table:
 		r.Table = encodeTable(d)
+	case *Role:
+		r.Role = d
 	}
 	b, err := json.Marshal(r)
 	if err != nil {
@@ -75,6 +79,8 @@ func encodeDescriptor(d Descriptor) ([]byte, error) {
 	switch {
 	case r.Cluster != nil:
 		format = clusterFormat
+	case r.Role != nil:
+		format = roleFormat
 	case r.Table != nil && r.Table.Families != nil:
 		format = familiesFormat
 	}
@@ -103,9 +109,9 @@ func decodeDescriptor(id ID, b []byte) (Descriptor, error) {
 	if len(b) == 0 {
 		return nil, corrupt(id, "it is empty")
 	}
-	if b[0] < descriptorFormat || b[0] > clusterFormat {
+	if b[0] < descriptorFormat || b[0] > roleFormat {
 		return nil, pgerr.New(pgerr.DataCorrupted,
-			"catalog descriptor %d has format %d, this version reads formats %d to %d", id, b[0], descriptorFormat, clusterFormat)
+			"catalog descriptor %d has format %d, this version reads formats %d to %d", id, b[0], descriptorFormat, roleFormat)
 	}
 	var r record
 	if err := json.Unmarshal(b[1:], &r); err != nil {
@@ -119,6 +125,8 @@ func decodeDescriptor(id ID, b []byte) (Descriptor, error) {
 		d = r.Database
 	case r.Schema != nil:
 		d = r.Schema
+	case r.Role != nil:
+		d = r.Role
 	case r.Table != nil:
 		t, err := decodeTable(id, r.Table)
 		if err != nil {

@@ -22,8 +22,8 @@ func sampleDescriptors() []Descriptor {
 		View: &View{Query: "SELECT 1", Uses: []ID{5}, UsesColumns: [][]ColumnID{{1, 2}}},
 	}
 	return []Descriptor{
-		&Database{ID: 1, Oid: 16384, Version: 3, Name: "d\"b", Owner: "root", Comment: "hello"},
-		&Schema{ID: 2, Oid: 16385, Version: 1, Database: 1, Name: "sch\u00e9ma", Owner: "root"},
+		&Database{ID: 1, Oid: 16384, Version: 3, Name: "d\"b", Owner: RootOid, Comment: "hello"},
+		&Schema{ID: 2, Oid: 16385, Version: 1, Database: 1, Name: "sch\u00e9ma", Owner: 16500},
 		t, q, v,
 	}
 }
@@ -49,9 +49,9 @@ func TestDescriptorOfOtherVersions(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	newer := append([]byte{clusterFormat + 1}, b[1:]...)
+	newer := append([]byte{roleFormat + 1}, b[1:]...)
 	_, err = decodeDescriptor(1, newer)
-	if pgerr.CodeOf(err) != pgerr.DataCorrupted || err.Error() != "catalog descriptor 1 has format 4, this version reads formats 1 to 3" {
+	if pgerr.CodeOf(err) != pgerr.DataCorrupted || err.Error() != "catalog descriptor 1 has format 5, this version reads formats 1 to 4" {
 		t.Errorf("a newer format: %v", err)
 	}
 	extra := []byte(string(b[:len(b)-1]) + `,"later":{"x":[1,2]}}`)

@@ -31,7 +31,7 @@ func ExtensionByName(name string) *Extension {
 type CreatedExtension struct {
 	Name    string
 	Oid     uint32
-	Owner   string
+	Owner   Owner
 	Comment string
 }
 
@@ -41,7 +41,7 @@ func (d *Database) Installed() []CreatedExtension {
 	for i := range Extensions {
 		x := &Extensions[i]
 		if x.Oid != 0 {
-			out = append(out, CreatedExtension{x.Name, x.Oid, RootUser, x.Comment})
+			out = append(out, CreatedExtension{x.Name, x.Oid, RootOid, x.Comment})
 		}
 		if n := d.created(x.Name); n >= 0 {
 			out = append(out, d.Extensions[n])

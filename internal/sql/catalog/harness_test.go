@@ -120,7 +120,7 @@ func (s *session) create(name string) *Table {
 
 func newTable(name string) *Table {
 	return &Table{
-		Name: name, Owner: RootUser, Kind: KindTable, NextColumnID: 3, NextIndexID: 2, NextAttnum: 3,
+		Name: name, Owner: RootOid, Kind: KindTable, NextColumnID: 3, NextIndexID: 2, NextAttnum: 3,
 		Columns: []Column{
 			{ID: 1, Attnum: 1, Name: "a", Type: types.Int4, NotNull: true},
 			{ID: 2, Attnum: 2, Name: "b", Type: types.Varchar.WithTypmod(14), Default: "'x'", Comment: "a column"},

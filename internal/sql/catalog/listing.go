@@ -263,6 +263,8 @@ func oidsOf(d Descriptor) iter.Seq[uint32] {
 			some(d.Oid)
 		case *Schema:
 			some(d.Oid)
+		case *Role:
+			some(uint32(d.Oid))
 		case *Table:
 			_ = some(d.Oid) && some(d.RowIDOid) && some(d.RowArrayOid) && d.partOids(some)
 		}

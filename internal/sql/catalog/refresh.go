@@ -88,6 +88,7 @@ func (g *gateway) loadAll(ctx context.Context) error {
 		r.replace(s.objects)
 	}
 	s.setMagnitude()
+	s.access.Add(1)
 	s.generation.Add(1)
 	return nil
 }

@@ -163,8 +163,11 @@ func (c *Collection) schemasFor(ctx context.Context, schema string) (list []*Sch
 		switch {
 		case err != nil:
 			return nil, err
-		case s != nil:
+		case s != nil && schema != "" && !c.MayUse(s):
+			return nil, deniedSchema(s)
+		case s != nil && c.MayUse(s):
 			list = append(list, s)
+		case s != nil:
 		case schema != "":
 			return nil, pgerr.New(pgerr.InvalidSchemaName, "schema \"%s\" does not exist", schema)
 		}
@@ -198,8 +201,11 @@ func (c *Collection) FindRelation(ctx context.Context, database, schema, name st
 	}
 	if schema != "" {
 		s, err := c.FindSchema(ctx, schema)
-		if err != nil || s == nil {
+		switch {
+		case err != nil || s == nil:
 			return nil, false, err
+		case !c.MayUse(s):
+			return nil, false, deniedSchema(s)
 		}
 		return c.findIn(ctx, s, name)
 	}
@@ -208,7 +214,7 @@ func (c *Collection) FindRelation(ctx context.Context, database, schema, name st
 		if err != nil {
 			return nil, false, err
 		}
-		if s == nil {
+		if s == nil || !c.MayUse(s) {
 			continue
 		}
 		if t, index, err = c.findIn(ctx, s, name); err != nil || t != nil {
@@ -216,6 +222,11 @@ func (c *Collection) FindRelation(ctx context.Context, database, schema, name st
 		}
 	}
 	return nil, false, nil
+}
+
+// deniedSchema is 42501 for names in a schema that the user may not look up.
+func deniedSchema(s *Schema) error {
+	return pgerr.New(pgerr.InsufficientPrivilege, "permission denied for schema %s", s.Name)
 }
 
 // ResolveTable implements Resolver.
@@ -261,7 +272,7 @@ func (c *Collection) UndefinedRelation(ctx context.Context, schema, name string)
 		if err != nil {
 			return err
 		}
-		if s != nil {
+		if s != nil && c.MayUse(s) {
 			names = append(names, c.store.namesIn(s)...)
 		}
 	}

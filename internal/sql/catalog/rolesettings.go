@@ -26,7 +26,7 @@ type Cluster struct {
 var clusterName NameKey
 
 // Ident implements Descriptor.
-func (c *Cluster) Ident() Ident { return Ident{ID: c.ID, Version: c.Version, Owner: RootUser} }
+func (c *Cluster) Ident() Ident { return Ident{ID: c.ID, Version: c.Version, Owner: RootOid} }
 
 func (c *Cluster) withVersion(v uint64) Descriptor {
 	n := *c

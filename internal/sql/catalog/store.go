@@ -41,11 +41,14 @@ type Store struct {
 	db         *kv.DB
 	waits      *concurrency.WaitGraph
 	generation atomic.Uint64
-	ids, oids  idGenerator
-	virtual    virtualCatalog
-	sequences  sequences
-	cleanups   cleanups
-	gw         *gateway // nil: no other node serves SQL
+	// access is a number that grows with what plans depend on without being made from it: roles, and
+	// who may use schemas and databases. See AccessEpoch.
+	access    atomic.Uint64
+	ids, oids idGenerator
+	virtual   virtualCatalog
+	sequences sequences
+	cleanups  cleanups
+	gw        *gateway // nil: no other node serves SQL
 
 	mu      sync.RWMutex
 	objects map[ID]*object
@@ -127,7 +130,7 @@ func (s *Store) create(ctx context.Context) error {
 	c.Begin(txn)
 	var err error
 	for _, name := range bootstrapDatabases {
-		if _, err = c.CreateDatabase(ctx, name, RootUser); err != nil {
+		if _, err = c.CreateDatabase(ctx, name, RootOid); err != nil {
 			break
 		}
 	}
@@ -248,13 +251,14 @@ func (s *Store) name(k NameKey) (NameEntry, bool) {
 func (s *Store) publish(ch *changes, since hlc.Timestamp) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	renamed := map[ID]bool{}
+	renamed, decides := map[ID]bool{}, false
 	for id, d := range ch.descs {
 		if o := s.objects[id]; o != nil && d != nil {
 			if _, isTable := d.(*Table); !isTable && o.cur.Load().desc.Ident().Name != d.Ident().Name {
 				renamed[id] = true
 			}
 		}
+		decides = decides || s.decidesAccess(id, d)
 		s.setDescriptor(id, d, since)
 	}
 	for k, e := range ch.names {
@@ -269,7 +273,31 @@ func (s *Store) publish(ch *changes, since hlc.Timestamp) {
 		s.supersedeContents(id)
 	}
 	s.setMagnitude()
+	if decides { // once everything can be seen: a plan made under the new number was made with it
+		s.access.Add(1)
+	}
 	s.generation.Add(1)
+}
+
+// AccessEpoch returns a number that grows whenever a plan that is still valid otherwise may need
+// other privileges, or its user have others.
+func (s *Store) AccessEpoch() uint64 { return s.access.Load() }
+
+// decidesAccess reports whether a change of an object to d may change what users of others may do. The
+// caller holds mu.
+func (s *Store) decidesAccess(id ID, d Descriptor) bool {
+	if d == nil {
+		if d = s.current(id); d == nil {
+			return false
+		}
+	}
+	switch d := d.(type) {
+	case *Role, *Database:
+		return true
+	case *Schema:
+		return d.Temp == nil
+	}
+	return false
 }
 
 // supersedeNamesakes gives the relations and types of that name in other schemas of the

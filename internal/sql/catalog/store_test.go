@@ -115,7 +115,7 @@ func TestNamesakesSupersede(t *testing.T) {
 	s := n.session(t)
 	s.begin(kv.TxnOptions{})
 	tab := s.create("t")
-	other, err := s.CreateSchema(ctx, tab.Database, "other", RootUser)
+	other, err := s.CreateSchema(ctx, tab.Database, "other", RootOid)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -15,7 +15,7 @@ import (
 type Tablespace struct {
 	Name      string `json:"-"` // in the key
 	Oid       uint32
-	Owner     string
+	Owner     Owner
 	Placement string // replica_placement, as it was given
 }
 

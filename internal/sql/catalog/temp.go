@@ -64,7 +64,7 @@ func (c *Collection) OwnTemp(s *Schema) bool {
 
 // CreateTempSchema makes the session's temporary schema, or returns it. One of that
 // name that another session left is returned as left: it must be dropped first.
-func (c *Collection) CreateTempSchema(ctx context.Context, owner string) (s *Schema, left bool, err error) {
+func (c *Collection) CreateTempSchema(ctx context.Context, owner Owner) (s *Schema, left bool, err error) {
 	c.temp.used = true
 	if s, err = c.FindSchema(ctx, c.tempName()); err != nil || s != nil {
 		return s, s != nil && !c.OwnTemp(s), err

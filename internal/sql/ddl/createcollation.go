@@ -219,6 +219,9 @@ func lockCollation(ctx context.Context, e *statement.Env, n ast.TableName) (*cat
 		if err != nil || t == nil {
 			return nil, err
 		}
+		if err := e.Drops(ctx)(t); err != nil {
+			return nil, err
+		}
 		if err := e.Coll.LockExclusive(ctx, t.ID); err != nil {
 			return nil, err
 		}
@@ -271,6 +274,9 @@ func alterCollation(ctx context.Context, e *statement.Env, st *ast.AlterObject) 
 		return nil
 	case st.Owner != nil:
 		if c.Owner, err = e.Role(st.Owner); err != nil {
+			return err
+		}
+		if err := e.NewOwner(ctx, c.Owner, c.Schema); err != nil {
 			return err
 		}
 		return e.Coll.Put(ctx, c)

@@ -17,6 +17,9 @@ import (
 
 // createDatabase is CREATE DATABASE.
 func createDatabase(ctx context.Context, e *statement.Env, st *ast.CreateDatabase) error {
+	if !mayCreateDatabases(e) {
+		return pgerr.New(pgerr.InsufficientPrivilege, "permission denied to create database")
+	}
 	owner := e.User
 	for i := range st.Options {
 		o := &st.Options[i]
@@ -41,8 +44,17 @@ func createDatabase(ctx context.Context, e *statement.Env, st *ast.CreateDatabas
 			return nil
 		}
 	}
+	if err := e.NewOwner(ctx, owner, 0); err != nil {
+		return err
+	}
 	_, err := e.Coll.CreateDatabase(ctx, st.Name, owner)
 	return err
+}
+
+// mayCreateDatabases reports whether the user has CREATEDB.
+func mayCreateDatabases(e *statement.Env) bool {
+	r := e.Coll.RoleByOid(e.User.Role())
+	return e.Coll.Me().Super || r != nil && r.CreateDB
 }
 
 func optionText(o *ast.Option) string {
@@ -233,6 +245,9 @@ func alterDatabase(ctx context.Context, e *statement.Env, st *ast.AlterDatabase)
 		if err := unusedDatabase(e, old); err != nil {
 			return err
 		}
+		if !mayCreateDatabases(e) {
+			return pgerr.New(pgerr.InsufficientPrivilege, "permission denied to rename database")
+		}
 		d.Name = st.NewName
 		if catalog.TemplateByName(d.Name) != nil {
 			return catalog.DuplicateDatabaseError(d.Name)
@@ -242,9 +257,17 @@ func alterDatabase(ctx context.Context, e *statement.Env, st *ast.AlterDatabase)
 			return err
 		}
 	case ast.AlterDatabaseOwner:
-		if d.Owner, err = e.Role(&st.Owner); err != nil {
+		to, err := e.Role(&st.Owner)
+		if err != nil {
 			return err
 		}
+		if err := e.NewOwner(ctx, to, 0); err != nil {
+			return err
+		}
+		if !mayCreateDatabases(e) {
+			return pgerr.New(pgerr.InsufficientPrivilege, "permission denied to change owner of database")
+		}
+		d.SetOwner(to)
 	default:
 		for i := range st.Options {
 			if err := checkDatabaseOption(ctx, e, &st.Options[i]); err != nil {

@@ -6,7 +6,6 @@ import (
 
 	"github.com/lichendb/lichen/internal/sql/ast"
 	"github.com/lichendb/lichen/internal/sql/builtin"
-	"github.com/lichendb/lichen/internal/sql/catalog"
 	"github.com/lichendb/lichen/internal/sql/pgerr"
 )
 
@@ -30,16 +29,6 @@ func NothingToDrop(stmt ast.Statement) (n *pgerr.Error, ok bool) {
 			return nil, false
 		}
 		return missing(what, s.IfExists), true
-	case *ast.DropRole:
-		var names []string
-		for i := range s.Names {
-			r := &s.Names[i]
-			if r.Kind != ast.RoleNamed || catalog.RoleByName(r.Name) != nil {
-				return nil, false
-			}
-			names = append(names, "\""+r.Name+"\"")
-		}
-		return missing("role", strings.Join(names, ", ")), s.IfExists
 	}
 	return nil, false
 }

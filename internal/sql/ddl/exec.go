@@ -6,6 +6,7 @@ import (
 	"github.com/lichendb/lichen/internal/sql/ast"
 	"github.com/lichendb/lichen/internal/sql/ddl/alter"
 	"github.com/lichendb/lichen/internal/sql/ddl/relations"
+	"github.com/lichendb/lichen/internal/sql/ddl/roles"
 	"github.com/lichendb/lichen/internal/sql/ddl/statement"
 	"github.com/lichendb/lichen/internal/sql/ddl/zoneconfig"
 	"github.com/lichendb/lichen/internal/sql/pgerr"
@@ -18,7 +19,8 @@ func Handles(stmt ast.Statement) bool {
 		*ast.Drop, *ast.CreateSequence, *ast.AlterSequence, *ast.CreateTable, *ast.CreateTableAs, *ast.CreateIndex,
 		*ast.CreateView, *ast.AlterTable, *ast.Truncate, *ast.Comment, *ast.CreateExtension, *ast.LockTable,
 		*ast.RefreshView, *ast.ConfigureZone, *ast.CreateEnum, *ast.CreateComposite, *ast.CreateDomain, *ast.AlterDomain, *ast.AlterEnum,
-		*ast.AlterComposite, *ast.CreateRange, *ast.CreateCast, *ast.DropCast, *ast.CreateCollation, *ast.CreateTablespace, *ast.DropTablespace:
+		*ast.AlterComposite, *ast.CreateRange, *ast.CreateCast, *ast.DropCast, *ast.CreateCollation, *ast.CreateTablespace, *ast.DropTablespace,
+		*ast.CreateRole, *ast.DropRole, *ast.Grant, *ast.AlterDefaultPrivileges, *ast.ReassignOwned:
 		return true
 	case *ast.Select:
 		return true // SELECT INTO
@@ -40,6 +42,23 @@ func readsOnly(stmt ast.Statement) bool {
 		return true
 	}
 	return false
+}
+
+// execRoles executes the statements about roles and privileges.
+func execRoles(ctx context.Context, e *statement.Env, stmt ast.Statement) error {
+	switch s := stmt.(type) {
+	case *ast.CreateRole:
+		return roles.Create(ctx, e, s)
+	case *ast.DropRole:
+		return roles.Drop(ctx, e, s)
+	case *ast.Grant:
+		return roles.Grant(ctx, e, s)
+	case *ast.AlterDefaultPrivileges:
+		return roles.AlterDefaults(ctx, e, s)
+	case *ast.ReassignOwned:
+		return roles.Reassign(ctx, e, s)
+	}
+	return pgerr.Unsupported("%s is not supported", stmt.Tag())
 }
 
 // Exec executes a statement and returns its command tag. If it fails, what it
@@ -125,7 +144,7 @@ func Exec(ctx context.Context, e *statement.Env, stmt ast.Statement) (tag string
 	case *ast.CreateCollation:
 		err = createCollation(ctx, e, s)
 	default:
-		err = pgerr.Unsupported("%s is not supported", stmt.Tag())
+		err = execRoles(ctx, e, stmt)
 	}
 	if err != nil {
 		return "", err

@@ -6,15 +6,19 @@ import (
 
 	"github.com/lichendb/lichen/internal/sql/ddl/noeffect"
 
+	"github.com/lichendb/lichen/internal/sql/access"
 	"github.com/lichendb/lichen/internal/sql/ast"
 	"github.com/lichendb/lichen/internal/sql/catalog"
 	"github.com/lichendb/lichen/internal/sql/ddl/statement"
 	"github.com/lichendb/lichen/internal/sql/pgerr"
+	"github.com/lichendb/lichen/internal/sql/privilege"
 )
 
 // changeExtensions stores what f makes of the extensions of the current database.
 func changeExtensions(ctx context.Context, e *statement.Env, f func(d *catalog.Database) error) error {
-	old, err := e.LockDatabase(ctx, e.Coll.CurrentDatabase().Name)
+	old, err := e.LockDatabaseTo(ctx, e.Coll.CurrentDatabase().Name, func(d *catalog.Database) error {
+		return access.MustUseDatabase(e.Coll, d, privilege.Create)
+	})
 	if err != nil {
 		return err
 	}

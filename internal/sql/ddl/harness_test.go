@@ -81,7 +81,7 @@ type point struct {
 func (c *cluster) session() *session {
 	s := &session{c: c, coll: c.cat.NewCollection(), points: map[string]point{}}
 	s.use("defaultdb")
-	s.pg = pgcatalog.New(pgcatalog.Host{Coll: s.coll, User: "root"})
+	s.pg = pgcatalog.New(pgcatalog.Host{Coll: s.coll})
 	s.bctx = &call.Context{Format: &types.FormatContext{Names: s.pg}, Session: &functions{Catalog: s.pg, s: s}}
 	return s
 }
@@ -291,7 +291,7 @@ func (s *session) execEnv(ctx context.Context) *operator.Env {
 func (s *session) env() *statement.Env {
 	return &statement.Env{
 		Alone: !s.block,
-		Txn:   s.txn, Coll: s.coll, User: "root", Exec: s.execEnv(context.Background()), Format: s.bctx.Format,
+		Txn:   s.txn, Coll: s.coll, User: catalog.RootOid, Exec: s.execEnv(context.Background()), Format: s.bctx.Format,
 		Optimize: func(_ context.Context, p *plan.Prepared) error { return optimizer.Optimize(p, &optimizer.Options{}) },
 		Notice: func(severity string, n *pgerr.Error) {
 			fmt.Fprintf(&s.out, "%s: %s\n", severity, n.Message)

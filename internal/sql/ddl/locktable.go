@@ -9,6 +9,7 @@ import (
 	"github.com/lichendb/lichen/internal/sql/catalog"
 	"github.com/lichendb/lichen/internal/sql/ddl/statement"
 	"github.com/lichendb/lichen/internal/sql/pgerr"
+	"github.com/lichendb/lichen/internal/sql/privilege"
 )
 
 // lockTables is LOCK TABLE. There are two strengths: the weak modes let others
@@ -38,13 +39,16 @@ func lockTables(ctx context.Context, e *statement.Env, st *ast.LockTable) error 
 func lockNamed(ctx context.Context, e *statement.Env, n ast.TableName, mode ast.LockMode) error {
 	t, index, err := e.Coll.FindRelation(ctx, n.Catalog, n.Schema, n.Table)
 	if err == nil && t != nil && !index && mode > ast.RowExclusive {
-		t, index, err = e.LockRelation(ctx, n)
+		t, index, err = e.LockRelationTo(ctx, n, e.Has(mayLock(mode)))
 	}
 	switch {
 	case err != nil:
 		return err
 	case t == nil:
 		return catalog.UndefinedTable(n.Schema, n.Table)
+	}
+	if err := e.Has(mayLock(mode))(t); err != nil {
+		return err
 	}
 	kinds := ""
 	switch {
@@ -62,6 +66,18 @@ func lockNamed(ctx context.Context, e *statement.Env, n ast.TableName, mode ast.
 			WithDetail("This operation is not supported for %s.", kinds)
 	}
 	return lockViewed(ctx, e, t, mode, map[catalog.ID]bool{t.ID: true})
+}
+
+// mayLock returns the privileges of which one is needed to lock a table in a mode.
+func mayLock(mode ast.LockMode) privilege.Bits {
+	changes := privilege.Update | privilege.Delete | privilege.Truncate
+	switch mode {
+	case ast.AccessShare:
+		return privilege.Select
+	case ast.RowExclusive:
+		return changes | privilege.Insert
+	}
+	return changes
 }
 
 // lockViewed locks what a view reads, and what the views among that read; done are those

@@ -20,10 +20,14 @@ func reindex(ctx context.Context, e *statement.Env, s *ast.Reindex) error {
 		var schema *catalog.Schema
 		if schema, err = e.Coll.FindSchema(ctx, s.Name.Table); err == nil && schema == nil {
 			err = pgerr.New(pgerr.InvalidSchemaName, "schema \"%s\" does not exist", s.Name.Table)
+		} else if err == nil {
+			err = e.OwnsSchema(schema)
 		}
 	default:
 		if db := e.Coll.CurrentDatabase().Name; s.Name.Table != db {
 			err = pgerr.Unsupported("can only reindex the currently open database")
+		} else {
+			err = e.OwnsDatabase(e.Coll.CurrentDatabase())
 		}
 	}
 	if err != nil {
@@ -45,7 +49,7 @@ func reindexRelation(ctx context.Context, e *statement.Env, s *ast.Reindex) erro
 	case s.Kind == ast.ObjTable && (index || t.Kind != catalog.KindTable && t.Kind != catalog.KindVirtual):
 		return pgerr.New(pgerr.WrongObjectType, "\"%s\" is not a table or materialized view", s.Name.Table)
 	}
-	return nil
+	return e.Owns(t)
 }
 
 // cluster is CLUSTER, which has no effect; but what it names must exist.
@@ -60,6 +64,9 @@ func cluster(ctx context.Context, e *statement.Env, s *ast.Cluster) error {
 		return pgerr.New(pgerr.WrongObjectType, "\"%s\" is not a table or materialized view", s.Table.Table)
 	case s.Index != "" && t.IndexByName(s.Index) == nil:
 		return pgerr.New(pgerr.UndefinedObject, "index \"%s\" for table \"%s\" does not exist", s.Index, t.Name)
+	}
+	if err := e.Owns(t); err != nil {
+		return err
 	}
 	if err := e.CheckUnused(t, "CLUSTER"); err != nil {
 		return err

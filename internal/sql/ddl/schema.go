@@ -4,12 +4,14 @@ import (
 	"context"
 	"slices"
 
+	"github.com/lichendb/lichen/internal/sql/access"
 	"github.com/lichendb/lichen/internal/sql/ast"
 	"github.com/lichendb/lichen/internal/sql/catalog"
 	"github.com/lichendb/lichen/internal/sql/ddl/alter"
 	"github.com/lichendb/lichen/internal/sql/ddl/statement"
 	"github.com/lichendb/lichen/internal/sql/ddl/storedtext"
 	"github.com/lichendb/lichen/internal/sql/pgerr"
+	"github.com/lichendb/lichen/internal/sql/privilege"
 )
 
 // createSchema is CREATE SCHEMA.
@@ -20,7 +22,7 @@ func createSchema(ctx context.Context, e *statement.Env, st *ast.CreateSchema) e
 	}
 	name := st.Name
 	if name == "" {
-		name = owner
+		name = e.Coll.RoleByOid(owner.Role()).Name
 	}
 	if err := reservedSchema(name); err != nil {
 		return err
@@ -37,8 +39,21 @@ func createSchema(ctx context.Context, e *statement.Env, st *ast.CreateSchema) e
 	if err != nil {
 		return err
 	}
-	if _, err := e.Coll.CreateSchema(ctx, e.Coll.CurrentDatabase().ID, name, owner); err != nil {
+	db := e.Coll.CurrentDatabase()
+	if err := access.MustUseDatabase(e.Coll, db, privilege.Create); err != nil {
 		return err
+	}
+	if err := e.NewOwner(ctx, owner, 0); err != nil {
+		return err
+	}
+	made, err := e.Coll.CreateSchema(ctx, db.ID, name, owner)
+	if err != nil {
+		return err
+	}
+	if made.ACL = e.DefaultACL(db.ID, 0, privilege.Schema); made.ACL != nil {
+		if err := e.Coll.Put(ctx, made); err != nil {
+			return err
+		}
 	}
 	return e.Coll.InSchema(name, func() error { return createElements(ctx, e, elements) })
 }
@@ -114,6 +129,9 @@ func alterObject(ctx context.Context, e *statement.Env, st *ast.AlterObject) err
 		return pgerr.New(pgerr.InvalidSchemaName, "schema \"%s\" does not exist", name)
 	}
 	s := *old
+	if err := access.MustUseDatabase(e.Coll, e.Coll.CurrentDatabase(), privilege.Create); err != nil {
+		return err
+	}
 	if st.NewName != "" {
 		if err := reservedSchema(st.NewName); err != nil {
 			return err
@@ -130,9 +148,14 @@ func alterObject(ctx context.Context, e *statement.Env, st *ast.AlterObject) err
 		}
 	}
 	if st.Owner != nil {
-		if s.Owner, err = e.Role(st.Owner); err != nil {
+		to, err := e.Role(st.Owner)
+		if err != nil {
 			return err
 		}
+		if err := e.NewOwner(ctx, to, 0); err != nil {
+			return err
+		}
+		s.SetOwner(to)
 	}
 	return e.Coll.Put(ctx, &s)
 }

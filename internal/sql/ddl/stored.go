@@ -7,33 +7,38 @@ import (
 
 	"github.com/lichendb/lichen/internal/sql/ast"
 	"github.com/lichendb/lichen/internal/sql/catalog"
+	"github.com/lichendb/lichen/internal/sql/ddl/roles"
 	"github.com/lichendb/lichen/internal/sql/ddl/statement"
 	"github.com/lichendb/lichen/internal/sql/pgerr"
+	"github.com/lichendb/lichen/internal/sql/privilege"
 )
 
-// alterRole is ALTER ROLE, of which SET and RESET are supported.
+// alterRole is ALTER ROLE.
 func alterRole(ctx context.Context, e *statement.Env, st *ast.AlterRole) error {
 	if st.Set == nil {
-		return pgerr.Unsupported("ALTER ROLE without SET or RESET is not supported").At(st.Pos)
+		return roles.Alter(ctx, e, st)
 	}
 	if st.All {
 		return alterStored(ctx, e, st.Database, 0, st.Set)
 	}
-	name, err := e.Role(&st.Name)
+	r, err := e.RoleOf(&st.Name, false)
 	if err != nil {
 		return err
 	}
-	if strings.HasPrefix(name, "pg_") {
-		return pgerr.New(pgerr.ReservedName, "role name \"%s\" is reserved", name).
+	if r.Reserved() {
+		return pgerr.New(pgerr.ReservedName, "role name \"%s\" is reserved", r.Name).
 			WithDetail("Cannot alter reserved roles.").At(st.Name.Pos)
 	}
-	return alterStored(ctx, e, st.Database, catalog.RoleByName(name).Oid, st.Set)
+	return alterStored(ctx, e, st.Database, uint32(r.Oid), st.Set)
 }
 
 // alterStored changes what the sessions of a role, 0 for all, begin with: in a database, or
 // everywhere if that is "".
 func alterStored(ctx context.Context, e *statement.Env, database string, role uint32, set *ast.SetVar) error {
 	if database == "" {
+		if err := maySetDefaults(e, role); err != nil {
+			return err
+		}
 		c, err := e.Coll.LockCluster(ctx)
 		if err != nil {
 			return err
@@ -85,3 +90,21 @@ func changedSettings(e *statement.Env, all []catalog.RoleSettings, role uint32, 
 
 // maxStoredSettings bounds the settings of a role, in a database or everywhere.
 const maxStoredSettings = 1000
+
+// maySetDefaults returns 42501 unless the user may change what the sessions of a role, 0 for all, begin with
+// everywhere.
+func maySetDefaults(e *statement.Env, role uint32) error {
+	me := e.Coll.Me()
+	r := e.Coll.RoleByOid(e.User.Role())
+	switch {
+	case me.Super:
+		return nil
+	case role == 0:
+		return pgerr.New(pgerr.InsufficientPrivilege, "must be superuser to alter settings globally")
+	case e.Coll.RoleByOid(privilege.Role(role)).Superuser:
+		return pgerr.New(pgerr.InsufficientPrivilege, "must be superuser to alter superusers")
+	case role != uint32(e.User) && (r == nil || !r.CreateRole):
+		return pgerr.New(pgerr.InsufficientPrivilege, "permission denied")
+	}
+	return nil
+}

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/lichendb/lichen/internal/config/zone"
+	"github.com/lichendb/lichen/internal/sql/access"
 	"github.com/lichendb/lichen/internal/sql/ast"
 	"github.com/lichendb/lichen/internal/sql/catalog"
 	"github.com/lichendb/lichen/internal/sql/ddl/relations"
@@ -24,6 +25,10 @@ func createTablespace(ctx context.Context, e *statement.Env, st *ast.CreateTable
 	if strings.HasPrefix(st.Name, "pg_") {
 		return pgerr.New(pgerr.ReservedName, "unacceptable tablespace name \"%s\"", st.Name).
 			WithDetail("The prefix \"pg_\" is reserved for system tablespaces.").At(st.Pos)
+	}
+	if !e.Coll.Me().Super {
+		return pgerr.New(pgerr.InsufficientPrivilege, "permission denied to create tablespace \"%s\"", st.Name).
+			WithHint("Must be superuser to create a tablespace.")
 	}
 	owner, err := e.Role(st.Owner)
 	if err != nil {
@@ -76,6 +81,9 @@ func dropTablespace(ctx context.Context, e *statement.Env, st *ast.DropTablespac
 		return nil
 	case t == nil:
 		return relations.UndefinedTablespace(st.Name).At(st.Pos)
+	}
+	if err := access.MustOwn(e.Coll, t.Owner, "tablespace", t.Name); err != nil {
+		return err
 	}
 	all, err := e.Coll.Descriptors(ctx)
 	if err != nil {

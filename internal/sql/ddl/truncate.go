@@ -9,6 +9,7 @@ import (
 	"github.com/lichendb/lichen/internal/sql/ddl/relations"
 	"github.com/lichendb/lichen/internal/sql/ddl/statement"
 	"github.com/lichendb/lichen/internal/sql/pgerr"
+	"github.com/lichendb/lichen/internal/sql/privilege"
 )
 
 // truncate is TRUNCATE: the tables get fresh, empty indexes.
@@ -41,7 +42,7 @@ func truncated(ctx context.Context, e *statement.Env, st *ast.Truncate) ([]*cata
 	var tables []*catalog.Table
 	in := map[catalog.ID]bool{}
 	for i := range st.Tables {
-		t, err := e.LockTable(ctx, st.Tables[i].Name)
+		t, err := e.LockTableTo(ctx, st.Tables[i].Name, e.Has(privilege.Truncate))
 		if err != nil {
 			return nil, err
 		}
@@ -70,6 +71,9 @@ func truncated(ctx context.Context, e *statement.Env, st *ast.Truncate) ([]*cata
 				return nil, pgerr.Unsupported("cannot truncate a table referenced in a foreign key constraint").
 					WithDetail("Table \"%s\" references \"%s\".", from.Name, t.Name).
 					WithHint("Truncate table \"%s\" at the same time, or use TRUNCATE ... CASCADE.", from.Name)
+			}
+			if err := e.Has(privilege.Truncate)(from); err != nil {
+				return nil, err
 			}
 			if from, err = e.LockByID(ctx, r.Table); err != nil {
 				return nil, err

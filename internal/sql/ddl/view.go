@@ -10,6 +10,7 @@ import (
 	"github.com/lichendb/lichen/internal/sql/ddl/relations"
 	"github.com/lichendb/lichen/internal/sql/ddl/statement"
 	"github.com/lichendb/lichen/internal/sql/pgerr"
+	"github.com/lichendb/lichen/internal/sql/privilege"
 	"github.com/lichendb/lichen/internal/sql/types"
 )
 
@@ -54,6 +55,7 @@ func createView(ctx context.Context, e *statement.Env, st *ast.CreateView) error
 		return err
 	}
 	v.Schema, v.Database = schema.ID, schema.Database
+	v.ACL = e.DefaultACL(v.Database, v.Schema, privilege.Table)
 	old, index, err := e.Relation(ctx, ast.TableName{Loc: st.Name.Loc, Schema: schema.Name, Table: st.Name.Table})
 	if err != nil {
 		return err
@@ -85,6 +87,9 @@ func replaceView(ctx context.Context, e *statement.Env, st *ast.CreateView, old 
 	if index || old.Kind != catalog.KindView {
 		return pgerr.New(pgerr.WrongObjectType, "\"%s\" is not a view", v.Name).At(st.Name.Pos)
 	}
+	if err := e.Owns(old); err != nil {
+		return err
+	}
 	if err := e.Coll.LockExclusive(ctx, old.ID); err != nil {
 		return err
 	}
@@ -114,6 +119,6 @@ func replaceView(ctx context.Context, e *statement.Env, st *ast.CreateView, old 
 	if slices.Contains(v.View.Uses, old.ID) {
 		return pgerr.New(pgerr.InvalidObjectDefinition, "infinite recursion detected in rules for relation \"%s\"", v.Name)
 	}
-	v.ID, v.Oid, v.Owner, v.Comment, v.RowArrayOid = old.ID, old.Oid, old.Owner, old.Comment, old.RowArrayOid
+	v.ID, v.Oid, v.Owner, v.ACL, v.Comment, v.RowArrayOid = old.ID, old.Oid, old.Owner, old.ACL, old.Comment, old.RowArrayOid
 	return alter.PutRelation(ctx, e, v)
 }

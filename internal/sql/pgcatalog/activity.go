@@ -71,8 +71,16 @@ func pgStatActivity(s *snapshot, w *writer) error {
 		w.oid("datid", dbs[a.Database])
 		w.str("datname", a.Database)
 		w.num("pid", int64(a.PID))
-		w.oid("usesysid", oidRoot)
+		if u := s.c.h.Coll.RoleByName(a.User); u != nil {
+			w.oid("usesysid", uint32(u.Oid))
+		}
 		w.str("usename", a.User)
+		if !s.maySee(a) {
+			w.str("query", "<insufficient privilege>")
+			w.str("backend_type", "client backend")
+			w.done()
+			continue
+		}
 		w.str("application_name", a.Application)
 		w.client(a.Remote)
 		w.time("backend_start", a.Started)

@@ -18,8 +18,6 @@ type Host struct {
 	Coll *catalog.Collection
 	// Context returns the context of the running statement.
 	Context func() context.Context
-	// User is the current user.
-	User string
 	// Format returns the settings for values as text; nil means the defaults.
 	Format func() *types.FormatContext
 	// Setting returns the value of a configuration parameter.

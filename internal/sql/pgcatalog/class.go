@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/lichendb/lichen/internal/sql/access"
 	"github.com/lichendb/lichen/internal/sql/catalog"
 	"github.com/lichendb/lichen/internal/sql/deparse"
 	"github.com/lichendb/lichen/internal/sql/parser"
@@ -44,9 +45,9 @@ func (s *snapshot) classRow(w *writer, t *catalog.Table, kind string) {
 		w.oid("reltype", t.Oid)
 	}
 	if t.Kind == catalog.KindVirtual {
-		w.set("relacl", aclOf("arwdDxt", publicMay(t)))
 		w.flag("relisshared", builtIns().isShared[t.Oid])
 	}
+	w.acl("relacl", t.ACL)
 	w.flag("relhasindex", len(visibleIndexes(t)) > 0)
 	w.flag("relispopulated", !t.Materialized() || !t.View.Unpopulated)
 	w.num("relchecks", int64(len(t.Checks)))
@@ -95,7 +96,7 @@ func (s *snapshot) classCommon(w *writer, t *catalog.Table, oid uint32, name, ki
 		w.oid(c, 0)
 	}
 	w.oid("reltablespace", s.tablespaceOid(t.Tablespace))
-	w.oid("relowner", ownerOid(t.Owner))
+	w.oid("relowner", uint32(t.Owner))
 	if w.oid("relfilenode", oid); kind == "v" || kind == "c" { // they have no rows of their own
 		w.oid("relfilenode", 0)
 	}
@@ -195,6 +196,7 @@ func attributeRow(w *writer, rel uint32, num int16, c *catalog.Column, notNull, 
 	info := types.InfoOf(c.Type)
 	w.oid("attrelid", rel)
 	w.str("attname", c.Name)
+	w.acl("attacl", c.ACL)
 	switch w.oid("atttypid", c.Type.Oid); {
 	case dropped:
 		w.oid("atttypid", 0)
@@ -316,15 +318,9 @@ func pgNamespace(s *snapshot, w *writer) error {
 	for _, x := range s.schemas() {
 		w.oid("oid", x.Oid)
 		w.str("nspname", x.Name)
-		w.oid("nspowner", ownerOid(x.Owner))
-		switch {
-		case x.Owner == catalog.DatabaseOwnerRole:
-			w.set("nspacl", types.NewArray([]types.Datum{
-				types.NewACLItem(types.ACLItemValue{Grantee: oidDatabaseOwner, Grantor: oidDatabaseOwner, Privileges: types.ACLBits("UC")}),
-				types.NewACLItem(types.ACLItemValue{Grantor: oidDatabaseOwner, Privileges: types.ACLBits("U")}),
-			}))
-		case x.Oid == oidPgCatalog || x.Oid == oidInformationSchema:
-			w.set("nspacl", aclOf("UC", "U"))
+		w.oid("nspowner", uint32(x.Owner))
+		if x.ACL != nil || x.Owner == catalog.DatabaseOwnerOid || x.Oid == oidPgCatalog || x.Oid == oidInformationSchema {
+			w.acl("nspacl", access.SchemaACL(x))
 		}
 		w.done()
 	}
@@ -365,7 +361,7 @@ func pgTables(s *snapshot, w *writer) error {
 		}
 		w.str("schemaname", s.schemaName(t))
 		w.str("tablename", t.Name)
-		w.str("tableowner", t.Owner)
+		w.str("tableowner", s.roleName(t.Owner.Role()))
 		if t.Tablespace != "" {
 			w.str("tablespace", t.Tablespace)
 		}
@@ -386,7 +382,7 @@ func pgViews(s *snapshot, w *writer) error {
 		}
 		w.str("schemaname", s.schemaName(t))
 		w.str("viewname", t.Name)
-		w.str("viewowner", t.Owner)
+		w.str("viewowner", s.roleName(t.Owner.Role()))
 		if w.computes("definition") {
 			w.str("definition", s.viewText(t, deparse.Layout{}))
 		}
@@ -403,7 +399,7 @@ func pgMatviews(s *snapshot, w *writer) error {
 		}
 		w.str("schemaname", s.schemaName(t))
 		w.str("matviewname", t.Name)
-		w.str("matviewowner", t.Owner)
+		w.str("matviewowner", s.roleName(t.Owner.Role()))
 		w.flag("hasindexes", len(visibleIndexes(t)) > 0)
 		w.flag("ispopulated", !t.View.Unpopulated)
 		if w.computes("definition") {
@@ -472,7 +468,7 @@ func pgSequences(s *snapshot, w *writer) error {
 		}
 		w.str("schemaname", s.schemaName(t))
 		w.str("sequencename", t.Name)
-		w.str("sequenceowner", t.Owner)
+		w.str("sequenceowner", s.roleName(t.Owner.Role()))
 		w.oid("data_type", q.Type.Oid)
 		w.num("start_value", q.Start)
 		w.num("min_value", q.Min)

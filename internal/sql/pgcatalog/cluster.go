@@ -1,7 +1,6 @@
 package pgcatalog
 
 import (
-	"slices"
 	"time"
 
 	"github.com/lichendb/lichen/internal/sql/catalog"
@@ -22,7 +21,8 @@ func pgDatabase(s *snapshot, w *writer) error {
 		w.done()
 	}
 	for _, d := range s.databases() {
-		databaseRow(w, d.Oid, d.Name, ownerOid(d.Owner))
+		databaseRow(w, d.Oid, d.Name, uint32(d.Owner))
+		w.acl("datacl", d.ACL)
 		w.done()
 	}
 	return nil
@@ -54,58 +54,6 @@ func aclOf(root, public string) types.Datum {
 	return types.NewArray(items)
 }
 
-// ownerOid is the oid of who owns a descriptor.
-func ownerOid(name string) uint32 {
-	if r := catalog.RoleByName(name); r != nil {
-		return r.Oid
-	}
-	return oidRoot
-}
-
-// pgAuthid lists the roles.
-func pgAuthid(_ *snapshot, w *writer) error {
-	for i := range catalog.Roles {
-		roleColumns(w, &catalog.Roles[i])
-		w.done()
-	}
-	return nil
-}
-
-func roleColumns(w *writer, r *catalog.Role) {
-	w.oid("oid", r.Oid)
-	w.str("rolname", r.Name)
-	w.flag("rolinherit", true)
-	w.flag("rolcanlogin", r.Login)
-	for _, c := range [...]string{"rolsuper", "rolcreaterole", "rolcreatedb", "rolreplication", "rolbypassrls"} {
-		w.flag(c, r.Superuser)
-	}
-	w.num("rolconnlimit", -1)
-}
-
-// pgRoles is the view of roles.
-func pgRoles(_ *snapshot, w *writer) error {
-	for i := range catalog.Roles {
-		roleColumns(w, &catalog.Roles[i])
-		w.str("rolpassword", "********")
-		w.done()
-	}
-	return nil
-}
-
-// pgAuthMembers lists which roles are members of which.
-func pgAuthMembers(_ *snapshot, w *writer) error {
-	for i := range catalog.Roles {
-		for _, of := range catalog.Roles[i].MemberOf {
-			w.oid("roleid", of)
-			w.oid("member", catalog.Roles[i].Oid)
-			w.oid("grantor", oidRoot)
-			w.flag("admin_option", false)
-			w.done()
-		}
-	}
-	return nil
-}
-
 // pgRoleSettings lists what sessions begin with.
 func pgRoleSettings(s *snapshot, w *writer) error {
 	all, err := s.c.h.Coll.Descriptors(s.ctx)
@@ -124,54 +72,9 @@ func writeSettings(w *writer, database uint32, all []catalog.RoleSettings) {
 	for _, r := range all {
 		w.oid("setdatabase", database)
 		w.oid("setrole", r.Role)
-		list := make([]string, len(r.Settings))
-		for i, v := range r.Settings {
-			list[i] = v.Name + "=" + v.Value
-		}
-		w.set("setconfig", texts(list))
+		w.set("setconfig", settingTexts(r.Settings))
 		w.done()
 	}
-}
-
-// pgGroup is the view of roles that cannot log in, by its older name.
-func pgGroup(_ *snapshot, w *writer) error {
-	for i := range catalog.Roles {
-		group := &catalog.Roles[i]
-		if group.Login {
-			continue
-		}
-		var members []uint32
-		for _, r := range catalog.Roles {
-			if slices.Contains(r.MemberOf, group.Oid) {
-				members = append(members, r.Oid)
-			}
-		}
-		w.str("groname", group.Name)
-		w.oid("grosysid", group.Oid)
-		w.set("grolist", oids(members))
-		w.done()
-	}
-	return nil
-}
-
-// pgUser is the view of roles that may log in, also under its older name.
-func pgUser(_ *snapshot, w *writer) error {
-	for i := range catalog.Roles {
-		r := &catalog.Roles[i]
-		if !r.Login {
-			continue
-		}
-		w.str("usename", r.Name)
-		w.oid("usesysid", r.Oid)
-		for _, c := range [...]string{"usecreatedb", "usesuper", "userepl", "usebypassrls"} {
-			w.flag(c, r.Superuser)
-		}
-		if w.t.Name == "pg_user" {
-			w.str("passwd", "********")
-		}
-		w.done()
-	}
-	return nil
 }
 
 // tablespaces are those that PostgreSQL always has.
@@ -192,7 +95,7 @@ func pgTablespace(s *snapshot, w *writer) error {
 	for i := range own {
 		w.oid("oid", own[i].Oid)
 		w.str("spcname", own[i].Name)
-		w.oid("spcowner", oidRoot)
+		w.oid("spcowner", uint32(own[i].Owner))
 		w.set("spcoptions", types.NewArray([]types.Datum{types.NewString("replica_placement=" + own[i].Placement)}))
 		w.done()
 	}
@@ -346,7 +249,7 @@ func pgExtension(s *snapshot, w *writer) error {
 		}
 		w.oid("oid", e.Oid)
 		w.str("extname", e.Name)
-		w.oid("extowner", ownerOid(e.Owner))
+		w.oid("extowner", uint32(e.Owner))
 		w.oid("extnamespace", schema)
 		w.flag("extrelocatable", false)
 		w.str("extversion", catalog.ExtensionByName(e.Name).Version)

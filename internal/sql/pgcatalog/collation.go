@@ -70,7 +70,7 @@ func (s *snapshot) userCollation(t *catalog.Table, w *writer) {
 	w.oid("oid", t.Oid)
 	w.str("collname", t.Name)
 	w.oid("collnamespace", schema)
-	w.oid("collowner", oidRoot)
+	w.oid("collowner", uint32(t.Owner))
 	w.str("collprovider", string(d.Provider))
 	w.flag("collisdeterministic", !d.Nondeterministic)
 	w.num("collencoding", d.Encoding())

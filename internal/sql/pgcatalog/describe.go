@@ -9,6 +9,7 @@ import (
 	"github.com/lichendb/lichen/internal/sql/builtin/call"
 	"github.com/lichendb/lichen/internal/sql/catalog"
 	"github.com/lichendb/lichen/internal/sql/pgerr"
+	"github.com/lichendb/lichen/internal/sql/privilege"
 	"github.com/lichendb/lichen/internal/sql/types"
 )
 
@@ -56,7 +57,7 @@ func (c *Catalog) DescribeObject(class, oid uint32, sub int32) (o call.ObjectNam
 			return plainName("database", d.Name), true, nil
 		}
 	case oidPgAuthid:
-		if r := catalog.RoleByOid(oid); r != nil {
+		if r := s.c.h.Coll.RoleByOid(privilege.Role(oid)); r != nil {
 			return plainName("role", r.Name), true, nil
 		}
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/lichendb/lichen/internal/sql/catalog"
 	"github.com/lichendb/lichen/internal/sql/deparse"
 	"github.com/lichendb/lichen/internal/sql/pgerr"
+	"github.com/lichendb/lichen/internal/sql/privilege"
 	"github.com/lichendb/lichen/internal/sql/types"
 )
 
@@ -97,7 +98,7 @@ func (c *Catalog) TypeByOid(oid uint32) (*types.T, bool) {
 
 // UserByOid implements call.Catalog.
 func (c *Catalog) UserByOid(oid uint32) (string, bool) {
-	if r := catalog.RoleByOid(oid); r != nil {
+	if r := c.h.Coll.RoleByOid(privilege.Role(oid)); r != nil {
 		return r.Name, true
 	}
 	return "", false

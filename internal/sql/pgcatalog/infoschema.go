@@ -3,18 +3,25 @@ package pgcatalog
 import (
 	"strconv"
 
+	"github.com/lichendb/lichen/internal/sql/access"
 	"github.com/lichendb/lichen/internal/sql/catalog"
 	"github.com/lichendb/lichen/internal/sql/deparse"
 	"github.com/lichendb/lichen/internal/sql/planner"
+	"github.com/lichendb/lichen/internal/sql/privilege"
 	"github.com/lichendb/lichen/internal/sql/types"
 )
 
 // isSchemata is information_schema.schemata.
 func isSchemata(s *snapshot, w *writer) error {
 	for _, x := range s.schemas() {
+		if me := s.c.h.Coll.Me(); !me.Has(x.Owner.Role()) {
+			if has, _ := access.OnSchema(s.c.h.Coll, me, x, privilege.Schema.All()); has == 0 {
+				continue
+			}
+		}
 		w.str("catalog_name", s.db.Name)
 		w.str("schema_name", x.Name)
-		w.str("schema_owner", x.Owner)
+		w.str("schema_owner", s.roleName(x.Owner.Role()))
 		w.done()
 	}
 	return nil
@@ -31,7 +38,7 @@ func (s *snapshot) place(w *writer, prefix string, t *catalog.Table) {
 func isTables(s *snapshot, w *writer) error {
 	for _, t := range s.relations() {
 		kind := relkind(t)
-		if kind == "S" || t.Materialized() {
+		if kind == "S" || t.Materialized() || !s.accessible(t) {
 			continue
 		}
 		s.place(w, "table", t)
@@ -51,6 +58,9 @@ func isColumns(s *snapshot, w *writer) error {
 			continue
 		}
 		for _, c := range visibleColumns(t) {
+			if !s.accessibleColumn(t, c) {
+				continue
+			}
 			s.place(w, "table", t)
 			s.columnRow(w, t, c)
 		}
@@ -144,7 +154,7 @@ func typeColumns(w *writer, t *types.T) {
 // isViews is information_schema.views.
 func isViews(s *snapshot, w *writer) error {
 	for _, t := range s.tables() {
-		if t.Kind != catalog.KindView {
+		if t.Kind != catalog.KindView || !s.accessible(t) {
 			continue
 		}
 		s.place(w, "table", t)
@@ -192,7 +202,7 @@ func isViewColumnUsage(s *snapshot, w *writer) error {
 
 // usedByView is what the query of a view refers to; t may be another relation, without one.
 func (s *snapshot) usedByView(t *catalog.Table) []address {
-	if t.Kind != catalog.KindView {
+	if t.Kind != catalog.KindView || !s.accessible(t) {
 		return nil
 	}
 	return s.viewReferences(t.View)
@@ -213,7 +223,7 @@ func (s *snapshot) tableOrView(a address) *catalog.Table {
 // isSequences is information_schema.sequences.
 func isSequences(s *snapshot, w *writer) error {
 	for _, t := range s.tables() {
-		if t.Kind != catalog.KindSequence || s.isIdentity(t) {
+		if t.Kind != catalog.KindSequence || s.isIdentity(t) || !s.accessible(t) {
 			continue
 		}
 		q := t.Sequence

@@ -51,6 +51,9 @@ func internalSessions(s *snapshot, w *writer) error {
 	}
 	for i := range r.Sessions {
 		a := &r.Sessions[i]
+		if !s.maySee(a) {
+			continue
+		}
 		w.who(a)
 		w.text("client_address", a.Remote)
 		w.str("state", a.State)
@@ -75,6 +78,9 @@ func internalQueries(s *snapshot, w *writer) error {
 	now, waits := time.Now(), r.waitOf()
 	for i := range r.Sessions {
 		a := &r.Sessions[i]
+		if !s.maySee(a) {
+			continue
+		}
 		if a.QueryID == "" {
 			continue
 		}
@@ -110,6 +116,9 @@ func internalTransactions(s *snapshot, w *writer) error {
 	now := time.Now()
 	for i := range r.Sessions {
 		a := &r.Sessions[i]
+		if !s.maySee(a) {
+			continue
+		}
 		if a.XactStart.IsZero() {
 			continue
 		}

@@ -9,6 +9,7 @@ import (
 	"github.com/lichendb/lichen/internal/sql/parser"
 	"github.com/lichendb/lichen/internal/sql/pgerr"
 	"github.com/lichendb/lichen/internal/sql/planner"
+	"github.com/lichendb/lichen/internal/sql/privilege"
 	"github.com/lichendb/lichen/internal/sql/types"
 )
 
@@ -79,7 +80,7 @@ func (c *Catalog) NameOf(t *types.T, oid uint32) (string, bool) {
 	case types.Regprocedure.Oid, types.Regoper.Oid, types.Regoperator.Oid:
 		return callableName(t, oid)
 	case types.Regrole.Oid:
-		if r := catalog.RoleByOid(oid); r != nil {
+		if r := c.h.Coll.RoleByOid(privilege.Role(oid)); r != nil {
 			return ast.QuoteIdent(r.Name), true
 		}
 	case types.Regcollation.Oid:
@@ -137,8 +138,8 @@ func (c *Catalog) OidOf(t *types.T, name string) (uint32, error) {
 	case types.Regproc.Oid:
 		return functionOid(schema, last)
 	case types.Regrole.Oid:
-		if r := catalog.RoleByName(last); r != nil {
-			return r.Oid, nil
+		if r := c.h.Coll.RoleByName(last); r != nil {
+			return uint32(r.Oid), nil
 		}
 		return 0, pgerr.New(pgerr.UndefinedObject, "role \"%s\" does not exist", last)
 	case types.Regcollation.Oid:

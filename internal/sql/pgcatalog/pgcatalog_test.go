@@ -38,7 +38,7 @@ func newCatalog(t *testing.T) *Catalog {
 	txn := n.DB.Begin(kv.TxnOptions{})
 	txn.BeginStatement()
 	coll.Begin(txn)
-	return New(Host{Coll: coll, User: catalog.RootUser})
+	return New(Host{Coll: coll})
 }
 
 // column reads one column of a relation.

@@ -4,16 +4,17 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/lichendb/lichen/internal/sql/access"
 	"github.com/lichendb/lichen/internal/sql/builtin/call"
 	"github.com/lichendb/lichen/internal/sql/catalog"
 	"github.com/lichendb/lichen/internal/sql/pgerr"
+	"github.com/lichendb/lichen/internal/sql/privilege"
 	"github.com/lichendb/lichen/internal/sql/types"
 )
 
-// HasPrivilege implements call.Catalog: superusers may do everything to what exists, other
-// roles what everybody may and what they are predefined for.
+// HasPrivilege implements call.Catalog.
 func (c *Catalog) HasPrivilege(req call.PrivilegeCheck) (has, ok bool, err error) {
-	role, err := roleOf(req)
+	who, err := c.authorityOf(req)
 	if err != nil {
 		return false, false, err
 	}
@@ -21,66 +22,121 @@ func (c *Catalog) HasPrivilege(req call.PrivilegeCheck) (has, ok bool, err error
 	if err == nil && !knownPrivileges(req.Kind, req.Privilege) {
 		err = pgerr.New(pgerr.InvalidParameterValue, "unrecognized privilege type: \"%s\"", req.Privilege)
 	}
-	if err != nil || !has || role != nil && role.Superuser {
+	if err != nil || !has || who.Super {
 		return has, ok, err
 	}
 	for word := range strings.SplitSeq(strings.ToLower(req.Privilege), ",") {
-		if c.granted(role, &req, strings.TrimSpace(word)) {
+		word = strings.TrimSpace(word)
+		if req.Kind == "role" {
+			has = c.roleGranted(who, &req, word)
+		} else {
+			name, option := strings.CutSuffix(word, " with grant option")
+			has = c.granted(who, &req, name, option)
+		}
+		if has {
 			return true, true, nil
 		}
 	}
 	return false, ok, nil
 }
 
-// roleOf returns the role that a check is about; nil is everybody, who also stands for oids that
-// mean no role.
-func roleOf(req call.PrivilegeCheck) (*catalog.Role, error) {
+// authorityOf returns what a check is about may act as: oids that mean no role stand for everybody.
+func (c *Catalog) authorityOf(req call.PrivilegeCheck) (*catalog.Authority, error) {
 	switch {
 	case req.User == "" && req.UserOid == 0:
-		return catalog.RoleByOid(oidRoot), nil
+		return c.h.Coll.Me(), nil
 	case req.User == "":
-		return catalog.RoleByOid(req.UserOid), nil
+		return c.h.Coll.Authority(privilege.Role(req.UserOid)), nil
 	case req.User == "public" && req.Kind != "role":
-		return nil, nil
+		return &catalog.Authority{}, nil
 	}
-	if r := catalog.RoleByName(req.User); r != nil {
-		return r, nil
+	if r := c.h.Coll.RoleByName(req.User); r != nil {
+		return c.h.Coll.Authority(r.Oid), nil
 	}
-	return nil, pgerr.New(pgerr.UndefinedObject, "role \"%s\" does not exist", req.User)
+	return nil, catalog.UndefinedRole(req.User)
 }
 
-// granted reports whether a role that is no superuser has one privilege on an object, which
-// exists.
-func (c *Catalog) granted(role *catalog.Role, req *call.PrivilegeCheck, privilege string) bool {
-	is := func(name string) bool { return role != nil && role.Name == name }
+// granted reports whether who is no superuser has one privilege on an object, which exists, or may
+// grant it on.
+func (c *Catalog) granted(who *catalog.Authority, req *call.PrivilegeCheck, name string, option bool) bool {
+	want, _ := privilege.Named(name)
+	one := func(has, options privilege.Bits) bool { return !option && has != 0 || option && options != 0 }
 	switch req.Kind {
-	case "table", "column", "any_column", "sequence":
-		t := c.checkedRelation(req)
-		reads := is("pg_read_all_data") && privilege == "select"
-		if t != nil && t.Kind == catalog.KindVirtual {
-			letter := map[string]string{"select": "r", "update": "w"}[privilege]
-			return reads || letter != "" && strings.Contains(publicMay(t), letter)
-		}
-		return reads || is("pg_write_all_data") && slices.Contains([]string{"insert", "update", "delete"}, privilege)
+	case "table", "sequence", "column", "any_column":
+		return c.grantedOnRelation(who, req, want, option)
 	case "schema":
-		schema := c.checkedName(types.Regnamespace, req)
-		if schema == "public" && privilege == "create" {
-			return is(catalog.DatabaseOwnerRole)
+		if s, err := c.snapshot(c.ctx()); err == nil {
+			if x := s.schemaByOid(c.checkedOid(types.Regnamespace, req)); x != nil {
+				return one(access.OnSchema(c.h.Coll, who, x, want))
+			}
 		}
-		open := slices.Contains([]string{"public", namePgCatalog, nameInformationSchema}, schema)
-		return privilege == "usage" && (open || is("pg_read_all_data") || is("pg_write_all_data"))
 	case "database":
-		return slices.Contains([]string{"connect", "temp", "temporary"}, privilege)
+		if d := c.checkedDatabase(req); d != nil {
+			return one(access.OnDatabase(who, d, want))
+		}
+		return want&privilege.Create == 0 && !option
 	case "function":
 		r := routines().byOid[c.checkedOid(types.Regprocedure, req)]
-		return privilege == "execute" && (r == nil || !r.restricted)
-	case "type", "language":
-		return privilege == "usage"
-	case "role":
-		of := c.checkedOid(types.Regrole, req)
-		return role != nil && !strings.Contains(privilege, "option") && (role.Oid == of || slices.Contains(role.MemberOf, of))
+		return !option && (r == nil || !r.restricted)
+	case "type":
+		if t := c.checkedType(req); t != nil {
+			return one(access.OnTable(who, t, want))
+		}
+		return !option
+	case "language":
+		return !option
 	}
 	return false
+}
+
+// grantedOnRelation is granted for a relation or its columns.
+func (c *Catalog) grantedOnRelation(who *catalog.Authority, req *call.PrivilegeCheck, want privilege.Bits, option bool) bool {
+	t := c.checkedRelation(req)
+	if t == nil {
+		return false
+	}
+	may := func(has, options privilege.Bits) bool { return !option && has != 0 || option && options != 0 }
+	if may(access.OnTable(who, t, want)) {
+		return true
+	}
+	for i := range t.Columns {
+		col := &t.Columns[i]
+		asked := req.Kind == "any_column" || req.Kind == "column" && (col.Name == req.Column || req.Column == "" && col.Attnum == req.ColumnNum)
+		if asked && may(access.OnColumn(who, t, i, want)) {
+			return true
+		}
+	}
+	return false
+}
+
+// roleGranted is granted for pg_has_role: USAGE is to have the privileges of the role, MEMBER to be able to
+// become it, and an option of either to make others members.
+func (c *Catalog) roleGranted(who *catalog.Authority, req *call.PrivilegeCheck, word string) bool {
+	of := privilege.Role(c.checkedOid(types.Regrole, req))
+	name, _, option := strings.Cut(word, " with ")
+	switch {
+	case option:
+		return privilege.Administers(c.h.Coll.Memberships(), who.Role, of)
+	case name == "usage":
+		return who.Has(of)
+	}
+	return who.MemberOf(of)
+}
+
+// checkedDatabase returns the database that a check is about, nil for a template.
+func (c *Catalog) checkedDatabase(req *call.PrivilegeCheck) *catalog.Database {
+	for _, d := range c.h.Coll.Listing().Databases {
+		if d.Oid == req.ObjectOid && req.Object == "" || d.Name == req.Object {
+			return d
+		}
+	}
+	return nil
+}
+
+// checkedType returns the descriptor of the user-defined type that a check is about; nil if it is built in.
+func (c *Catalog) checkedType(req *call.PrivilegeCheck) *catalog.Table {
+	t, _ := c.h.Coll.PeekOwner(c.checkedOid(types.Regtype, req)).(*catalog.Table)
+	return t
 }
 
 // checkedOid returns the oid of the object that a check is about.
@@ -90,11 +146,6 @@ func (c *Catalog) checkedOid(reg *types.T, req *call.PrivilegeCheck) uint32 {
 	}
 	oid, _ := c.OidOf(reg, req.Object) // objectExists has seen that there is one
 	return oid
-}
-
-func (c *Catalog) checkedName(reg *types.T, req *call.PrivilegeCheck) string {
-	name, _ := c.NameOf(reg, c.checkedOid(reg, req))
-	return name
 }
 
 func (c *Catalog) checkedRelation(req *call.PrivilegeCheck) *catalog.Table {

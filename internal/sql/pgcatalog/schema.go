@@ -9,6 +9,7 @@ import (
 
 	"github.com/lichendb/lichen/internal/must"
 	"github.com/lichendb/lichen/internal/sql/catalog"
+	"github.com/lichendb/lichen/internal/sql/privilege"
 	"github.com/lichendb/lichen/internal/sql/types"
 )
 
@@ -53,7 +54,7 @@ func parseTables() *builtIn {
 	b := &builtIn{isView: map[uint32]bool{}, isShared: map[uint32]bool{}, ords: map[catalog.ID]map[string]int{}}
 	schema := func(name string, oid uint32) *catalog.VirtualSchema {
 		b.schemas = append(b.schemas, catalog.VirtualSchema{Schema: &catalog.Schema{
-			ID: virtualID(oid), Oid: oid, Version: 1, Name: name, Owner: catalog.RootUser,
+			ID: virtualID(oid), Oid: oid, Version: 1, Name: name, Owner: catalog.RootOid,
 		}})
 		return &b.schemas[len(b.schemas)-1]
 	}
@@ -80,8 +81,12 @@ func (b *builtIn) table(schema catalog.ID, name string, f []string) *catalog.Tab
 		oids[i] = uint32(n)
 	}
 	t := &catalog.Table{
-		ID: virtualID(oids[0]), Oid: oids[0], RowArrayOid: oids[1], Version: 1, Schema: schema, Name: name, Owner: catalog.RootUser,
+		ID: virtualID(oids[0]), Oid: oids[0], RowArrayOid: oids[1], Version: 1, Schema: schema, Name: name, Owner: catalog.RootOid,
 		Kind: catalog.KindVirtual, NextColumnID: catalog.ColumnID(len(f) - 2), NextAttnum: int16(len(f) - 2),
+	}
+	t.ACL = privilege.Table.Default(catalog.RootOid)
+	if may := publicMay(t); may != "" {
+		t.ACL = append(t.ACL, privilege.Item{Grantor: catalog.RootOid, Privileges: privilege.Bits(types.ACLBits(may))})
 	}
 	b.isView[t.Oid], b.isShared[t.Oid] = f[2] == "v", f[2] == "s"
 	ords := map[string]int{}

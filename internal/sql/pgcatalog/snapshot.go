@@ -272,7 +272,7 @@ var generators = sync.OnceValue(func() map[string]generator {
 
 		"pg_catalog.pg_collation": pgCollation, "pg_catalog.pg_database": pgDatabase,
 		"pg_catalog.pg_authid": pgAuthid, "pg_catalog.pg_roles": pgRoles, "pg_catalog.pg_user": pgUser,
-		"pg_catalog.pg_shadow": pgUser, "pg_catalog.pg_group": pgGroup, "pg_catalog.pg_auth_members": pgAuthMembers, "pg_catalog.pg_db_role_setting": pgRoleSettings, "pg_catalog.pg_tablespace": pgTablespace, "pg_catalog.pg_description": pgDescription,
+		"pg_catalog.pg_default_acl": pgDefaultACL, "pg_catalog.pg_shadow": pgUser, "pg_catalog.pg_group": pgGroup, "pg_catalog.pg_auth_members": pgAuthMembers, "pg_catalog.pg_db_role_setting": pgRoleSettings, "pg_catalog.pg_tablespace": pgTablespace, "pg_catalog.pg_description": pgDescription,
 		"pg_catalog.pg_shdescription": pgShdescription, "pg_catalog.pg_depend": pgDepend, "pg_catalog.pg_shdepend": pgShdepend, "pg_catalog.pg_extension": pgExtension, "pg_catalog.pg_tables": pgTables,
 		"pg_catalog.pg_views": pgViews, "pg_catalog.pg_sequence": pgSequence, "pg_catalog.pg_sequences": pgSequences,
 		"pg_catalog.pg_settings": pgSettings, "pg_catalog.pg_stat_activity": pgStatActivity,

@@ -6,6 +6,7 @@ import (
 
 	"github.com/lichendb/lichen/internal/sql/catalog"
 	"github.com/lichendb/lichen/internal/sql/inverted"
+	"github.com/lichendb/lichen/internal/sql/privilege"
 	"github.com/lichendb/lichen/internal/sql/types"
 )
 
@@ -172,12 +173,29 @@ func pgRange(s *snapshot, w *writer) error {
 	return nil
 }
 
+// typeOwner returns who owns a type, and who may use it.
+func (s *snapshot) typeOwner(t *types.T) (uint32, privilege.ACL) {
+	if t.Oid < catalog.FirstUserOid {
+		return oidRoot, nil
+	}
+	d, ok := s.c.h.Coll.PeekOwner(t.Oid).(*catalog.Table)
+	switch {
+	case !ok:
+		return oidRoot, nil
+	case d.Kind != catalog.KindType || d.Oid != t.Oid: // of a relation's rows, or an array
+		return uint32(d.Owner), nil
+	}
+	return uint32(d.Owner), d.ACL
+}
+
 func (s *snapshot) typeRow(w *writer, t *types.T, schema uint32) {
 	info, sup := types.InfoOf(t), supportOf(t)
 	w.oid("oid", t.Oid)
 	w.str("typname", s.typname(t))
 	w.oid("typnamespace", schema)
-	w.oid("typowner", oidRoot)
+	owner, acl := s.typeOwner(t)
+	w.oid("typowner", owner)
+	w.acl("typacl", acl)
 	w.num("typlen", int64(info.Len))
 	w.flag("typbyval", info.ByVal)
 	w.str("typtype", string(info.Kind))

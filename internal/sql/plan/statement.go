@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"github.com/lichendb/lichen/internal/sql/access"
 	"github.com/lichendb/lichen/internal/sql/ast"
 	"github.com/lichendb/lichen/internal/sql/catalog"
 	"github.com/lichendb/lichen/internal/sql/pgerr"
@@ -58,6 +59,10 @@ type Prepared struct {
 	// last RowKey of Columns are the key of the table's row, and not for the client.
 	RowTable *catalog.Table
 	RowKey   int
+	// Uses are what the statement does with relations: whoever runs it needs the privileges. Stored says that it
+	// is not run but part of a definition, which takes none.
+	Uses   []*access.Use
+	Stored bool
 	// Deps are the descriptors the plan depends on.
 	Deps []Dep
 	// NextCol is the first unused column identifier.

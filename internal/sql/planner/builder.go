@@ -8,6 +8,7 @@ import (
 	"github.com/lichendb/lichen/internal/sql/parser"
 	"github.com/lichendb/lichen/internal/sql/pgerr"
 	"github.com/lichendb/lichen/internal/sql/plan"
+	"github.com/lichendb/lichen/internal/sql/privilege"
 	"github.com/lichendb/lichen/internal/sql/types"
 )
 
@@ -26,8 +27,10 @@ type builder struct {
 	nextCol     plan.ColID
 	params      []*types.T // nil where not known yet
 	deps        []plan.Dep
-	depth       int // of queries
-	steps       int // expressions
+	used        []*use
+	as          privilege.Role // see access.Use.As
+	depth       int            // of queries
+	steps       int            // expressions
 	nextCTE     int
 	nextSub     int
 	nextLevel   int

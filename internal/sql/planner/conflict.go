@@ -41,6 +41,7 @@ func (b *builder) onConflict(st *ast.Insert, ch *changed, input plan.Node, outer
 		return nil, err
 	}
 	excluded.alias = "excluded"
+	excluded.readsAs(nil) // which is no row of the table
 	s := &scope{parent: outer.parent, bound: outer.bound, ctes: outer.ctes, items: []*item{existing, excluded}, clause: clauseUpdateSet}
 	// Bare names in SET and WHERE mean the existing row or are ambiguous, as in
 	// PostgreSQL; the targets of SET are the table's columns in any case.

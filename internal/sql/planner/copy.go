@@ -5,6 +5,7 @@ import (
 	"github.com/lichendb/lichen/internal/sql/catalog"
 	"github.com/lichendb/lichen/internal/sql/pgerr"
 	"github.com/lichendb/lichen/internal/sql/plan"
+	"github.com/lichendb/lichen/internal/sql/privilege"
 )
 
 // copyStmt plans COPY.
@@ -38,7 +39,9 @@ func (b *builder) copyStmt(st *ast.Copy) (plan.Node, []plan.Column, error) {
 		return nil, nil, err
 	}
 	n.Table, n.Input = t, b.scan(t, t.Name)
+	u := b.uses(t, privilege.Select)
 	for _, ord := range ords {
+		u.read(ord)
 		n.Columns = append(n.Columns, n.Input.Props().Cols[ord])
 	}
 	return n, nil, nil
@@ -93,6 +96,10 @@ func (b *builder) copyFrom(st *ast.Copy, n *plan.Copy) error {
 	ords, err := copyColumns(st, t)
 	if err != nil {
 		return err
+	}
+	u := b.uses(t, privilege.Insert)
+	for _, ord := range ords {
+		u.Inserts.Add(ord)
 	}
 	rows := &plan.CopyRows{Ords: ords, OneByOne: st.Where != nil}
 	for _, ord := range ords {

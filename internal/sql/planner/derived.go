@@ -132,7 +132,9 @@ func (b *builder) storedExpr(text string, f func(ast.Expr) (plan.Expr, error)) (
 	}
 	env := b.env
 	b.env = env.unnoted()
+	end := b.trust()
 	x, err := f(e)
+	end()
 	b.env = env
 	return x, withoutPosition(err)
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/lichendb/lichen/internal/sql/parser"
 	"github.com/lichendb/lichen/internal/sql/pgerr"
 	"github.com/lichendb/lichen/internal/sql/plan"
+	"github.com/lichendb/lichen/internal/sql/privilege"
 )
 
 // fromItem is a planned item of FROM.
@@ -157,6 +158,7 @@ func (b *builder) tableRef(te *ast.TableRef, s *scope) (*fromItem, error) {
 	}
 	it.hideLater(b.view, t)
 	it.named(te, t)
+	it.readsAs(b.uses(t, privilege.Select))
 	if err := renameCols(it, te.Alias.Cols); err != nil {
 		return nil, err
 	}
@@ -275,7 +277,8 @@ func (b *builder) viewRef(te *ast.TableRef, t *catalog.Table, s *scope) (*fromIt
 	if err != nil {
 		return nil, err
 	}
-	leave := b.enterView(t.View, q)
+	u := b.uses(t, privilege.Select)
+	leave := b.enterView(t, q)
 	p, err := b.relation(s.locked(q, aliasOf(te)), b.rootScope())
 	leave()
 	if err != nil {
@@ -297,6 +300,7 @@ func (b *builder) viewRef(te *ast.TableRef, t *catalog.Table, s *scope) (*fromIt
 	}
 	it := colsItem(aliasOf(te), cols)
 	it.sub, it.view = true, t
+	it.readsAs(u)
 	it.hideLater(b.view, t)
 	it.named(te, t)
 	if err := renameCols(it, te.Alias.Cols); err != nil {
@@ -305,12 +309,13 @@ func (b *builder) viewRef(te *ast.TableRef, t *catalog.Table, s *scope) (*fromIt
 	return &fromItem{node: p.node, items: []*item{it}}, nil
 }
 
-// enterView makes the builder read a stored query of v, until leave is called.
-func (b *builder) enterView(v *catalog.View, q ast.Node) (leave func()) {
-	env, text, names, view := b.env, b.text, b.rowNames, b.view
-	b.text, b.rowNames, b.view = q, nil, v
+// enterView makes the builder read a stored query of view t, until leave is called.
+func (b *builder) enterView(t *catalog.Table, q ast.Node) (leave func()) {
+	env, text, names, view, as := b.env, b.text, b.rowNames, b.view, b.as
+	b.text, b.rowNames, b.view, b.as = q, nil, t.View, viewOwner(t, as)
 	b.env = env.unnoted() // they are of the query around it
-	return func() { b.env, b.text, b.rowNames, b.view = env, text, names, view }
+	end := b.trust()
+	return func() { end(); b.env, b.text, b.rowNames, b.view, b.as = env, text, names, view, as }
 }
 
 // hideLater hides the columns that t got after the query of view v was stored.

@@ -28,6 +28,7 @@ func (b *builder) insert(st *ast.Insert, s *scope) (plan.Node, error) {
 	if err != nil {
 		return nil, err
 	}
+	c.inserts(st)
 	input, err := b.insertSource(st, c, targets, s)
 	if err != nil {
 		return nil, err
@@ -41,6 +42,7 @@ func (b *builder) insert(st *ast.Insert, s *scope) (plan.Node, error) {
 		if n.OnConflict, err = b.upsert(t, targets, input); err != nil {
 			return nil, err
 		}
+		c.upserts(n.OnConflict)
 	case st.OnConflict != nil:
 		if n.OnConflict, err = b.onConflict(st, c, input, s); err != nil {
 			return nil, err

@@ -68,6 +68,7 @@ type lockItem struct {
 func (b *builder) lockTargets(q *ast.Select, s *scope) ([]lockItem, error) {
 	var out []lockItem
 	add := func(it *item, c *ast.LockingClause) {
+		it.locks()
 		for i := range out {
 			if out[i].it == it {
 				out[i].strength = max(out[i].strength, c.Strength)
@@ -85,6 +86,7 @@ func (b *builder) lockTargets(q *ast.Select, s *scope) ([]lockItem, error) {
 				case it.table != nil:
 					add(it, c)
 				case it.sub:
+					it.locks()
 					b.mayBeAbsent(it, c.Strength)
 				}
 			}
@@ -101,6 +103,7 @@ func (b *builder) lockTargets(q *ast.Select, s *scope) ([]lockItem, error) {
 			}
 			switch {
 			case it.sub: // locked inside, see scope.locked
+				it.locks()
 				b.mayBeAbsent(it, c.Strength)
 			case it.table == nil:
 				return nil, pgerr.New(pgerr.FeatureNotSupported, "%s cannot be applied to a %s", c, it.kind()).At(name.Pos)

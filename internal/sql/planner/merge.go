@@ -7,6 +7,7 @@ import (
 	"github.com/lichendb/lichen/internal/sql/catalog"
 	"github.com/lichendb/lichen/internal/sql/pgerr"
 	"github.com/lichendb/lichen/internal/sql/plan"
+	"github.com/lichendb/lichen/internal/sql/privilege"
 )
 
 // merge plans MERGE: the source joined with the table, and what to do with each row.
@@ -31,6 +32,8 @@ func (b *builder) merge(st *ast.Merge, s *scope) (plan.Node, error) {
 	}
 	target := tableItem(t, aliasOf(st.Table), scan.Props().Cols, scan)
 	target.named(st.Table, t)
+	u := b.uses(t, 0)
+	target.readsAs(u)
 	if err := b.computeItem(target); err != nil {
 		return nil, err
 	}
@@ -58,7 +61,7 @@ func (b *builder) merge(st *ast.Merge, s *scope) (plan.Node, error) {
 	join.Cols = append(append(join.Cols, src.node.Props().Cols...), scan.Props().Cols...)
 	n := &plan.Merge{Table: t, Alias: aliasOf(st.Table), Input: join, Old: plan.IDs(scan.Props().Cols), New: b.freshRow(t)}
 	source := &scope{parent: s.parent, bound: s.bound, ctes: s.ctes, items: src.items, beside: []*item{target}}
-	if err := b.mergeActions(st, n, both, source); err != nil {
+	if err := b.mergeActions(st, n, u, both, source); err != nil {
 		return nil, err
 	}
 	return n, b.finishMerge(n)
@@ -78,7 +81,9 @@ func reachable(list []ast.MergeWhen) error {
 }
 
 // mergeActions plans the WHEN clauses.
-func (b *builder) mergeActions(st *ast.Merge, n *plan.Merge, both, source *scope) error {
+func (b *builder) mergeActions(st *ast.Merge, n *plan.Merge, u *use, both, source *scope) error {
+	c := changedTable(n.Table, st.Table)
+	c.use = u
 	for i := range st.When {
 		w := &st.When[i]
 		s := source
@@ -94,12 +99,15 @@ func (b *builder) mergeActions(st *ast.Merge, n *plan.Merge, both, source *scope
 		}
 		switch w.Action {
 		case ast.MergeUpdate:
-			a.Set, err = b.setClauses(w.Set, changedTable(n.Table, st.Table), changeUpdate, s.in(clauseUpdateSet))
+			a.Set, err = b.setClauses(w.Set, c, changeUpdate, s.in(clauseUpdateSet))
 			if err == nil {
 				a.Set, err = b.withOnUpdate(n.Table, a.Set)
 			}
+		case ast.MergeDelete:
+			u.Needs |= privilege.Delete
 		case ast.MergeInsert:
-			a.Values, err = b.mergeValues(w, changedTable(n.Table, st.Table), s.in(clauseValues))
+			u.Needs |= privilege.Insert
+			a.Values, err = b.mergeValues(w, c, s.in(clauseValues))
 		}
 		if err != nil {
 			return err
@@ -112,6 +120,7 @@ func (b *builder) mergeActions(st *ast.Merge, n *plan.Merge, both, source *scope
 // mergeValues plans the row of an INSERT action.
 func (b *builder) mergeValues(w *ast.MergeWhen, c *changed, s *scope) ([]plan.Expr, error) {
 	ins := &ast.Insert{Loc: w.Loc, Table: &ast.TableRef{}, Cols: w.Cols, Overriding: w.Overriding}
+	c.inserts(ins)
 	targets, err := insertTargets(ins, c)
 	if err != nil {
 		return nil, err

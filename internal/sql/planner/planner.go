@@ -79,7 +79,8 @@ func planAs(ctx context.Context, stmt ast.Statement, env *Env, qualify bool) (*p
 	if env.RowKeys {
 		addRowKey(p)
 	}
-	p.Deps = b.deps
+	p.Deps, p.Uses = b.deps, b.allUses()
+	p.Stored = b.env.Stored
 	p.NextCol = b.nextCol + 1
 	p.Modifies, p.Failed = b.modifies, b.failed
 	p.Uncacheable, p.ByValues = b.uncacheable || b.byValues, b.byValues
@@ -227,7 +228,8 @@ func isDDL(stmt ast.Statement) bool {
 	switch stmt.(type) {
 	case *ast.CreateDatabase, *ast.DropDatabase, *ast.AlterDatabase, *ast.AlterRole, *ast.CreateSchema, *ast.AlterObject,
 		*ast.Drop, *ast.CreateSequence, *ast.AlterSequence, *ast.RefreshView, *ast.CreateEnum,
-		*ast.CreateExtension, *ast.CreateCollation, *ast.CreateTable, *ast.CreateIndex, *ast.AlterTable, *ast.Truncate:
+		*ast.CreateExtension, *ast.CreateCollation, *ast.CreateTable, *ast.CreateIndex, *ast.AlterTable, *ast.Truncate,
+		*ast.CreateRole, *ast.DropRole, *ast.Grant, *ast.AlterDefaultPrivileges, *ast.ReassignOwned:
 		return true
 	}
 	return false

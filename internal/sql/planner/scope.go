@@ -139,6 +139,7 @@ type item struct {
 	// xmax stands for the system column of that name, where it is known.
 	xmax plan.Expr
 	rel  *Relation // once noted
+	use  *use      // of its relation, if privileges on that are needed
 }
 
 // scopeCol is a column of an item.
@@ -152,6 +153,8 @@ type scopeCol struct {
 	computed bool
 	at       int32 // its place in home
 	home     *item // through which it is named; nil if a join computes it
+	use      *use  // of the relation whose column it is, nil if reading it takes no privilege
+	useAt    int32 // its position there
 }
 
 func (b *builder) rootScope() *scope { return &scope{} }
@@ -216,6 +219,7 @@ func colsItem(alias string, cols []plan.Column) *item {
 
 // ref makes an expression that yields the column.
 func (c *scopeCol) ref(pos int) plan.Expr {
+	c.use.read(int(c.useAt))
 	if c.expr != nil {
 		return plan.CopyExpr(c.expr)
 	}

@@ -7,6 +7,7 @@ import (
 	"github.com/lichendb/lichen/internal/sql/catalog"
 	"github.com/lichendb/lichen/internal/sql/pgerr"
 	"github.com/lichendb/lichen/internal/sql/plan"
+	"github.com/lichendb/lichen/internal/sql/privilege"
 )
 
 // dmlSource plans what UPDATE and DELETE share: the target table joined with
@@ -214,6 +215,7 @@ func (b *builder) setClauses(list []ast.SetClause, c *changed, kind changeKind, 
 		if err != nil {
 			return nil, err
 		}
+		c.writes(at, privilege.Update)
 		have := slices.IndexFunc(out, func(sc plan.SetCol) bool { return sc.Ord == ord })
 		switch {
 		case len(a.target.Path) > 0:

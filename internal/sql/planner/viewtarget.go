@@ -7,6 +7,7 @@ import (
 	"github.com/lichendb/lichen/internal/sql/catalog"
 	"github.com/lichendb/lichen/internal/sql/pgerr"
 	"github.com/lichendb/lichen/internal/sql/plan"
+	"github.com/lichendb/lichen/internal/sql/privilege"
 )
 
 // Rows are changed through a simple view by changing those of the table below it: names
@@ -30,6 +31,7 @@ type changed struct {
 	shown *catalog.Table
 	// given says by position in the table which defaults are a view's: rows get them as if the statement gave them.
 	given []bool
+	use   *use // of rel
 }
 
 // changeKind is what a statement does with the rows of a view.
@@ -69,13 +71,26 @@ func (b *builder) changeable(ref *ast.TableRef, kind changeKind) (*changed, erro
 		if err := checkWritable(t, ref.Name, kind.verb); err != nil {
 			return nil, err
 		}
-		return changedTable(t, ref), nil
+		c := changedTable(t, ref)
+		c.use = b.uses(t, kind.takes())
+		return c, nil
 	}
 	if err := b.enterQuery(); err != nil {
 		return nil, err
 	}
 	defer b.leaveQuery()
 	return b.throughView(ref, t, kind)
+}
+
+// takes is the privilege that the statement takes.
+func (k changeKind) takes() privilege.Bits {
+	switch k {
+	case changeInsert:
+		return privilege.Insert
+	case changeUpdate:
+		return privilege.Update
+	}
+	return privilege.Delete
 }
 
 // refused is 55000 for a view whose rows are not those of one relation.
@@ -97,13 +112,21 @@ func (b *builder) throughView(ref *ast.TableRef, t *catalog.Table, kind changeKi
 		b.refuse(kind.refused(t, v.why))
 		return refused, nil
 	}
-	if from, err := b.resolveTable(v.from.Name); err != nil {
+	end := b.trust()
+	from, err := b.resolveTable(v.from.Name)
+	end()
+	if err != nil {
 		return nil, withoutPosition(err)
 	} else if from.Materialized() || from.Kind == catalog.KindSequence {
 		b.refuse(kind.refused(t, whyNotOne))
 		return refused, nil
 	}
+	u, as := b.uses(t, kind.takes()), b.as
+	end = b.trust()
+	b.as = viewOwner(t, as)
 	below, err := b.changeable(v.from, kind)
+	end()
+	b.as = as
 	if err != nil {
 		return nil, withoutPosition(err)
 	}
@@ -111,6 +134,10 @@ func (b *builder) throughView(ref *ast.TableRef, t *catalog.Table, kind changeKi
 	if err != nil {
 		b.refuse(err)
 		return refused, nil
+	}
+	c.use = u
+	if below.use != nil {
+		below.use.of = u
 	}
 	return c, nil
 }
@@ -222,7 +249,11 @@ func (b *builder) row(c *changed, ids []plan.ColID) (*item, error) {
 
 func (b *builder) unnamedRow(c *changed, ids []plan.ColID) (*item, error) {
 	if c.view == nil {
-		return b.rowItem(c.rel, c.alias, ids)
+		it, err := b.rowItem(c.rel, c.alias, ids)
+		if err == nil && c.use != nil {
+			it.readsAs(c.use)
+		}
+		return it, err
 	}
 	it, err := b.row(c.below, ids)
 	if err != nil {
@@ -237,7 +268,7 @@ func (b *builder) viewRow(c *changed, below *item) (*item, error) {
 	if err != nil {
 		return nil, err
 	}
-	leave := b.enterView(c.rel.View, c.view.query)
+	leave := b.enterView(c.rel, c.view.query)
 	ts, err := b.targetList(c.view.query.Items, s)
 	leave()
 	if err != nil {
@@ -257,6 +288,9 @@ func (b *builder) viewRow(c *changed, below *item) (*item, error) {
 			sc.expr = x
 		}
 		it.cols = append(it.cols, sc)
+	}
+	if c.use != nil {
+		it.readsAs(c.use)
 	}
 	return it, nil
 }
@@ -284,7 +318,7 @@ func (b *builder) viewQual(c *changed, ids []plan.ColID) (plan.Expr, error) {
 	if err != nil {
 		return nil, err
 	}
-	leave := b.enterView(c.rel.View, c.view.query)
+	leave := b.enterView(c.rel, c.view.query)
 	x, err := b.boolExpr(c.view.query.Where, "WHERE", s.in(clauseWhere))
 	leave()
 	return x, withoutPosition(err)

@@ -7,6 +7,7 @@ import (
 
 	"github.com/lichendb/lichen/internal/sql/exec"
 	"github.com/lichendb/lichen/internal/sql/plan"
+	"github.com/lichendb/lichen/internal/sql/privilege"
 )
 
 // Limits of the plan cache of a node.
@@ -24,7 +25,7 @@ type key struct {
 	params     string // oids the client declared
 	database   uint64
 	searchPath string
-	user       string
+	user       privilege.Role
 	settings   string
 	escapes    bool // parser.Statement.Escapes
 }
@@ -42,6 +43,7 @@ type Plan struct {
 	// valid; sessions that share the plan raise it.
 	generation atomic.Uint64
 	size       int64  // estimated bytes, without programs
+	access     uint64 // catalog.AccessEpoch under which its user was allowed to run it
 	stats      uint64 // epoch of the table statistics it was made under
 
 	// uses counts the executions of a plan that was weighed by their parameters; varies says

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/lichendb/lichen/internal/plant"
+	"github.com/lichendb/lichen/internal/sql/access"
 	"github.com/lichendb/lichen/internal/sql/ast"
 	"github.com/lichendb/lichen/internal/sql/builtin/call"
 	"github.com/lichendb/lichen/internal/sql/catalog"
@@ -14,6 +15,7 @@ import (
 	"github.com/lichendb/lichen/internal/sql/pgerr"
 	"github.com/lichendb/lichen/internal/sql/plan"
 	"github.com/lichendb/lichen/internal/sql/planner"
+	"github.com/lichendb/lichen/internal/sql/privilege"
 	"github.com/lichendb/lichen/internal/sql/settings"
 	"github.com/lichendb/lichen/internal/sql/types"
 )
@@ -28,6 +30,8 @@ type Session interface {
 	OwnStats() bool
 	// Functions returns what functions see of the session in a statement that begins now.
 	Functions(context.Context) *call.Context
+	// User returns the role that statements run as.
+	User() privilege.Role
 	// Columns returns the columns of the rows that a statement sends.
 	Columns(*plan.Prepared) []plan.Column
 }
@@ -42,13 +46,12 @@ type Planner struct {
 	source   Source
 	coll     *catalog.Collection
 	vals     *settings.Values
-	user     string
 	database uint64
 }
 
 // Init makes l ready.
-func (l *Planner) Init(cache *Cache, s Session, source Source, coll *catalog.Collection, vals *settings.Values, user string) {
-	*l = Planner{cache: cache, session: s, source: source, coll: coll, vals: vals, user: user}
+func (l *Planner) Init(cache *Cache, s Session, source Source, coll *catalog.Collection, vals *settings.Values) {
+	*l = Planner{cache: cache, session: s, source: source, coll: coll, vals: vals}
 }
 
 // SetDatabase says in which database names are looked up.
@@ -113,7 +116,7 @@ func (l *Planner) kept(ctx context.Context, p *Statement, params []types.Datum) 
 	shared := !l.ownCatalog()
 	if shared {
 		if c := l.cache.get(p.key); c != nil && c.stats == stats && !guessed(c) &&
-			(c.generation.Load() == gen || l.coll.Valid(ctx, c.Prep.Deps)) {
+			(c.generation.Load() == gen || c.access == l.coll.AccessEpoch() && l.coll.Valid(ctx, c.Prep.Deps)) {
 			c.generation.Store(gen)
 			if err := l.sameResult(p, c.Prep); err != nil {
 				return nil, err
@@ -121,11 +124,12 @@ func (l *Planner) kept(ctx context.Context, p *Statement, params []types.Datum) 
 			return c, l.coll.PinAll(ctx, c.Prep.Deps)
 		}
 	}
+	epoch := l.coll.AccessEpoch()
 	prep, err := l.newPlan(ctx, p, params, false)
 	if err != nil {
 		return nil, err
 	}
-	c := &Plan{key: p.key, Prep: prep, stats: stats, size: planSize(prep.Root)}
+	c := &Plan{key: p.key, Prep: prep, stats: stats, access: epoch, size: planSize(prep.Root)}
 	if shared {
 		c.generation.Store(gen)
 	}
@@ -186,6 +190,11 @@ func (l *Planner) newPlan(ctx context.Context, p *Statement, params []types.Datu
 	if err != nil {
 		return nil, err
 	}
+	if !prep.Stored {
+		if err := access.Check(l.coll, prep.Uses); err != nil {
+			return nil, err
+		}
+	}
 	if p.Parameterized && (prep.ByValues || readsPartly(prep.Root) || castsConstants(prep.Root)) {
 		return nil, ErrNotParameterized
 	}
@@ -228,7 +237,7 @@ func (l *Planner) keyOf(p *Statement) key {
 		oids = binary.BigEndian.AppendUint32(oids, oid)
 	}
 	return key{
-		text: p.Stmt.SQL, params: string(oids), database: l.database, user: l.user,
+		text: p.Stmt.SQL, params: string(oids), database: l.database, user: l.session.User(),
 		searchPath: l.pathKey(), settings: l.settingsKey(), escapes: p.Stmt.Escapes,
 	}
 }
@@ -257,7 +266,7 @@ func (l *Planner) settingsKey() string {
 }
 
 func (l *Planner) sameKey(p *Statement) bool {
-	return p.key.searchPath == l.pathKey() && p.key.settings == l.settingsKey()
+	return p.key.user == l.session.User() && p.key.searchPath == l.pathKey() && p.key.settings == l.settingsKey()
 }
 
 func (l *Planner) setting(name string) string {

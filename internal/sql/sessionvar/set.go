@@ -34,6 +34,9 @@ func (v *Vars) Set(ctx context.Context, st *ast.SetVar, notices Notices) (tag st
 		}
 	}
 	local := st.Scope == ast.ScopeLocal
+	if err := v.mayChange(st.Name); err != nil {
+		return "", err
+	}
 	if local && !v.txn.InAnyBlock() {
 		notices.send("WARNING", pgerr.New(pgerr.NoActiveSQLTransaction, "SET LOCAL can only be used in transaction blocks"))
 		return tag, nil
@@ -45,6 +48,11 @@ func (v *Vars) Set(ctx context.Context, st *ast.SetVar, notices Notices) (tag st
 		return tag, nil
 	}
 	if st.Default || st.Reset {
+		if strings.EqualFold(st.Name, "session_authorization") {
+			if err := v.values.Reset("role", local); err != nil {
+				return tag, err
+			}
+		}
 		return tag, v.values.Reset(st.Name, local)
 	}
 	value, err := valuesText(st)
@@ -59,6 +67,9 @@ func (v *Vars) Set(ctx context.Context, st *ast.SetVar, notices Notices) (tag st
 // value. Modes of the transaction, the database and the seed are set on the transaction or the
 // session.
 func (v *Vars) SetText(ctx context.Context, name, value string, local bool, notices Notices) (string, error) {
+	if err := v.mayChange(name); err != nil {
+		return "", err
+	}
 	switch strings.ToLower(name) {
 	case "transaction_isolation", "transaction_read_only", "transaction_deferrable":
 		value, err := settings.Check(name, value)
@@ -67,8 +78,10 @@ func (v *Vars) SetText(ctx context.Context, name, value string, local bool, noti
 		}
 		return v.setMode(strings.ToLower(name), value)
 	case "role":
-		if value != "none" && value != v.user {
-			return "", errNoRole(value)
+		if value != "none" {
+			if err := v.session.SetRole(value); err != nil {
+				return "", err
+			}
 		}
 	case "database":
 		if local {
@@ -76,8 +89,11 @@ func (v *Vars) SetText(ctx context.Context, name, value string, local bool, noti
 		}
 		return value, v.session.UseDatabase(ctx, value)
 	case "session_authorization":
-		if value != v.user {
-			return "", errNoRole(value)
+		if err := v.session.SetSessionAuthorization(value); err != nil {
+			return "", err
+		}
+		if _, err := v.values.Set("role", "none", local); err != nil {
+			return "", err
 		}
 	case "seed":
 		text, _ := v.values.Get(name)
@@ -96,8 +112,12 @@ func (v *Vars) SetText(ctx context.Context, name, value string, local bool, noti
 	return text, nil
 }
 
-func errNoRole(name string) error {
-	return pgerr.New(pgerr.InvalidParameterValue, "role \"%s\" does not exist", name)
+// mayChange returns 42501 for a parameter that is the superusers' to change.
+func (v *Vars) mayChange(name string) error {
+	if !settings.NeedsSuperuser(name) || v.session.Superuser() {
+		return nil
+	}
+	return pgerr.New(pgerr.InsufficientPrivilege, "permission denied to set parameter \"%s\"", name)
 }
 
 // setSeed executes SET seed, which affects only random().

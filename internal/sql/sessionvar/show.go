@@ -19,7 +19,7 @@ func (v *Vars) Show(name string) (string, bool) {
 	case "transaction_deferrable":
 		return onOff(v.txn.Modes().Deferrable), true
 	case "session_authorization":
-		return v.user, true
+		return v.session.SessionUser(), true
 	case "database":
 		return v.session.Database(), true
 	}

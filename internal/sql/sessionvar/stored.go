@@ -12,11 +12,7 @@ import (
 // SetStored gives a new session the values that ALTER DATABASE and ALTER ROLE have stored. Values
 // for all sessions come first, so that they yield to those of the database, of the role, and of the
 // role in the database. A value that is no longer valid is skipped with a warning.
-func (v *Vars) SetStored(everywhere, database []catalog.RoleSettings, warn func(*pgerr.Error)) {
-	var role uint32
-	if r := catalog.RoleByName(v.user); r != nil {
-		role = r.Oid
-	}
+func (v *Vars) SetStored(role uint32, everywhere, database []catalog.RoleSettings, warn func(*pgerr.Error)) {
 	for _, from := range []struct {
 		list   []catalog.Setting
 		source string
@@ -41,6 +37,9 @@ func (v *Vars) SetGiven(params map[string]string) error {
 			if err := checkRules(value); err != nil {
 				return err
 			}
+		}
+		if err := v.mayChange(name); err != nil {
+			return err
 		}
 		if err := v.values.SetDefault(name, value, "client"); err != nil {
 			return err
@@ -73,6 +72,9 @@ func (v *Vars) Stored(st *ast.SetVar, notices Notices) (catalog.Setting, error) 
 		if err := checkRules(out.Value); err != nil {
 			return out, err
 		}
+	}
+	if err := v.mayChange(st.Name); err != nil {
+		return out, err
 	}
 	n, err := settings.CheckStored(st.Name, out.Value)
 	notices.send("NOTICE", n)

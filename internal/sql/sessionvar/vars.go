@@ -13,6 +13,13 @@ type Session interface {
 	Database() string
 	// UseDatabase changes the database; 25001 inside a transaction block.
 	UseDatabase(ctx context.Context, name string) error
+	// SetRole and SetSessionAuthorization return 42501 if the session may not become a role.
+	SetRole(name string) error
+	SetSessionAuthorization(name string) error
+	// Superuser reports whether the session may do everything.
+	Superuser() bool
+	// SessionUser is the name of the user of the session.
+	SessionUser() string
 	// SeedRandom seeds random().
 	SeedRandom(seed float64)
 }
@@ -21,11 +28,10 @@ type Session interface {
 type Vars struct {
 	values  *settings.Values
 	txn     *transaction.Transaction
-	user    string
 	session Session
 }
 
 // Init initializes v.
-func (v *Vars) Init(values *settings.Values, txn *transaction.Transaction, user string, s Session) {
-	v.values, v.txn, v.user, v.session = values, txn, user, s
+func (v *Vars) Init(values *settings.Values, txn *transaction.Transaction, s Session) {
+	v.values, v.txn, v.session = values, txn, s
 }

@@ -13,14 +13,22 @@ import (
 	"github.com/lichendb/lichen/internal/sql/transaction"
 )
 
+func errNoRole(name string) error {
+	return pgerr.New(pgerr.InvalidParameterValue, "role \"%s\" does not exist", name)
+}
+
 // session records the calls that it receives.
 type session struct {
 	database string
 	seed     float64
 }
 
-func (s *session) Database() string        { return s.database }
-func (s *session) SeedRandom(seed float64) { s.seed = seed }
+func (s *session) SetRole(name string) error                 { return errNoRole(name) }
+func (s *session) SetSessionAuthorization(name string) error { return errNoRole(name) }
+func (s *session) Superuser() bool                           { return true }
+func (s *session) SessionUser() string                       { return "root" }
+func (s *session) Database() string                          { return s.database }
+func (s *session) SeedRandom(seed float64)                   { s.seed = seed }
 func (s *session) UseDatabase(_ context.Context, name string) error {
 	s.database = name
 	return nil
@@ -29,7 +37,7 @@ func (s *session) UseDatabase(_ context.Context, name string) error {
 func newVars() (*sessionvar.Vars, *session) {
 	var v sessionvar.Vars
 	s := &session{database: "defaultdb"}
-	v.Init(settings.New(nil), new(transaction.Transaction), "root", s)
+	v.Init(settings.New(nil), new(transaction.Transaction), s)
 	return &v, s
 }
 
@@ -96,7 +104,7 @@ func TestStored(t *testing.T) {
 	}
 	stored := []catalog.RoleSettings{{Settings: []catalog.Setting{{Name: "gone", Value: "1"}, {Name: "statement_timeout", Value: "3s"}}}}
 	warned := 0
-	v.SetStored(stored, nil, func(*pgerr.Error) { warned++ })
+	v.SetStored(10, stored, nil, func(*pgerr.Error) { warned++ })
 	if value, _ := v.Show("statement_timeout"); value != "3s" || warned != 1 {
 		t.Errorf("statement_timeout is %s after %d warnings", value, warned)
 	}

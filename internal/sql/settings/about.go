@@ -44,6 +44,16 @@ func (p *Param) About() (context, category string) {
 	return "user", "Customized Options"
 }
 
+// NeedsSuperuser reports whether only superusers may change a parameter.
+func NeedsSuperuser(name string) bool {
+	p := lookup(canonical(name))
+	if p == nil {
+		return false
+	}
+	context, _ := p.About()
+	return context == "superuser"
+}
+
 // cantChange is the error of a change to a read-only parameter: when it can be changed.
 func (p *Param) cantChange() error {
 	when := ""

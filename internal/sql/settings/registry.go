@@ -38,6 +38,9 @@ type Fast struct {
 	BackslashQuote  string
 	// Replica is session_replication_role = replica: no foreign keys are enforced.
 	Replica bool
+	// Role is what SET ROLE says, "none" or "" for the user of the session; SessionUser is that of SET SESSION
+	// AUTHORIZATION, "" for who logged in.
+	Role, SessionUser string
 	// Encoding is what text is converted from and to for the client; nil: it is UTF8.
 	Encoding *charset.Encoding
 }

@@ -199,7 +199,7 @@ var registry = []*Param{
 	{Name: "quote_all_identifiers", Default: "off", NoEffect: true, Why: "identifiers are quoted where needed", is: boolean},
 	{Name: "random_page_cost", Default: "4", NoEffect: true, Why: "the planner chooses by cost alone", is: cost},
 	{Name: "recursive_worktable_factor", Default: "10", NoEffect: true, Why: "the planner chooses by cost alone", is: fraction(0.001, 1e6)},
-	{Name: "role", Default: "none", Doc: "the role whose rights the session has"},
+	{Name: "role", Default: "none", Doc: "the role whose rights the session has", apply: func(v *Values, s string) { v.Fast.Role = s; v.noteUser() }},
 	{Name: "row_security", Default: "on", NoEffect: true, Why: "there are no row security policies", is: boolean},
 	{Name: "search_path", Default: "\"$user\", public", Doc: "schemas in which names without a schema are looked up", is: text(listValue), list: true, apply: func(v *Values, s string) {
 		v.Fast.SearchPath, _ = SplitList(s)
@@ -209,7 +209,7 @@ var registry = []*Param{
 	{Name: "server_encoding", Default: "UTF8", Doc: "character set of the database", ReadOnly: true, Report: true},
 	{Name: "server_version", Default: "15.0", Doc: "version of PostgreSQL that the server behaves like", ReadOnly: true, Report: true},
 	{Name: "server_version_num", Default: "150000", Doc: "the same as a number", ReadOnly: true},
-	{Name: "session_authorization", Default: "root", Doc: "the user of the session", Report: true},
+	{Name: "session_authorization", Default: "", Doc: "the user of the session", Report: true, apply: func(v *Values, s string) { v.Fast.SessionUser = s; v.noteUser() }},
 	{Name: "session_replication_role", Default: "origin", Doc: "which triggers and rules act in the session", is: enum("origin", "replica", "local"), apply: func(v *Values, s string) { v.Fast.Replica = s == "replica" }},
 	{Name: "shared_preload_libraries", Default: "", Doc: "libraries loaded at the start", ReadOnly: true},
 	{Name: "ssl", Default: "off", Doc: "clients may connect by TLS", ReadOnly: true},

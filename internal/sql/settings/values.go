@@ -196,6 +196,9 @@ func (v *Values) put(name, value string, has bool) {
 	v.set[name] = value
 }
 
+// noteUser has clients told whether the session may do everything, as whom it acts now.
+func (v *Values) noteUser() { v.reported = append(v.reported, "is_superuser") }
+
 // Mark returns a point that RollbackTo returns to, for savepoints.
 func (v *Values) Mark() int { return len(v.undo) }
 

@@ -154,11 +154,7 @@ func (a *Alteration) command(ctx context.Context, c *ast.AlterCmd) error {
 	case ast.AlterRename:
 		return a.rename(ctx, c)
 	case ast.AlterOwner:
-		var err error
-		if a.T.Owner, err = a.E.Role(&c.Role); err != nil {
-			return err
-		}
-		return a.Put(ctx)
+		return a.setOwner(ctx, &c.Role)
 	}
 	isView := a.T.Kind == catalog.KindView
 	if isView && (c.Kind == ast.AlterSetParams || c.Kind == ast.AlterResetParams) {

@@ -99,7 +99,7 @@ func DropRelations(ctx context.Context, e *statement.Env, st *ast.Drop) error {
 	word := strings.ToLower(st.Kind.String())
 	d := newDropper(e, st.Cascade)
 	for _, n := range st.Names {
-		t, index, err := e.LockRelation(ctx, n)
+		t, index, err := e.LockRelationTo(ctx, n, e.Drops(ctx))
 		if err != nil {
 			return err
 		}
@@ -584,7 +584,7 @@ func DropIndexes(ctx context.Context, e *statement.Env, st *ast.Drop) error {
 		if i < len(st.Tables) && st.Tables[i].Table != "" && n.Schema == "" {
 			n.Schema = st.Tables[i].Schema
 		}
-		t, index, err := e.LockRelation(ctx, n)
+		t, index, err := e.LockRelationTo(ctx, n, e.Drops(ctx))
 		if err != nil {
 			return err
 		}

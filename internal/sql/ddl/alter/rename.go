@@ -154,6 +154,9 @@ func (a *Alteration) setSchema(ctx context.Context, c *ast.AlterCmd) error {
 	if s.ID == a.T.Schema {
 		return nil
 	}
+	if err := a.E.MayCreateIn(s); err != nil {
+		return err
+	}
 	if s.Temp != nil || a.E.Coll.Temporary(a.T) {
 		return pgerr.Unsupported("cannot move objects into or out of temporary schemas").At(c.Pos)
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/lichendb/lichen/internal/sql/ddl/storedtext"
 	"github.com/lichendb/lichen/internal/sql/pgerr"
 	"github.com/lichendb/lichen/internal/sql/planner"
+	"github.com/lichendb/lichen/internal/sql/privilege"
 	"github.com/lichendb/lichen/internal/sql/types"
 )
 
@@ -36,7 +37,7 @@ func NewType(ctx context.Context, e *statement.Env, name ast.TableName, ifNotExi
 	}
 	t := &catalog.Table{
 		Database: schema.Database, Schema: schema.ID, Owner: e.User, Kind: catalog.KindType, Name: name.Table,
-		NextColumnID: 1, NextIndexID: 1, NextAttnum: 1,
+		NextColumnID: 1, NextIndexID: 1, NextAttnum: 1, ACL: e.DefaultACL(schema.Database, schema.ID, privilege.Type),
 	}
 	if t.ID, err = e.Coll.NewID(ctx); err != nil {
 		return nil, err
@@ -131,6 +132,9 @@ func LockType(ctx context.Context, e *statement.Env, n ast.TableName) (*catalog.
 			return nil, nil
 		}
 		if err != nil || t == nil {
+			return nil, err
+		}
+		if err := e.Drops(ctx)(t); err != nil {
 			return nil, err
 		}
 		if err := e.Coll.LockExclusive(ctx, t.ID); err != nil {
@@ -529,9 +533,14 @@ func RenameType(ctx context.Context, e *statement.Env, st *ast.AlterObject) erro
 		return moveType(ctx, e, t, st)
 	case st.Owner != nil:
 		t = t.Clone()
-		if t.Owner, err = e.Role(st.Owner); err != nil {
+		to, err := e.Role(st.Owner)
+		if err != nil {
 			return err
 		}
+		if err := e.NewOwner(ctx, to, t.Schema); err != nil {
+			return err
+		}
+		t.SetOwner(to)
 		return e.Coll.Put(ctx, t)
 	}
 	if err := callType(ctx, e, t, t.Schema, st.NewName); err != nil ||

@@ -5,11 +5,13 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/lichendb/lichen/internal/sql/access"
 	"github.com/lichendb/lichen/internal/sql/ast"
 	"github.com/lichendb/lichen/internal/sql/catalog"
 	"github.com/lichendb/lichen/internal/sql/ddl/statement"
 	"github.com/lichendb/lichen/internal/sql/ddl/storedtext"
 	"github.com/lichendb/lichen/internal/sql/pgerr"
+	"github.com/lichendb/lichen/internal/sql/privilege"
 	"github.com/lichendb/lichen/internal/sql/rowcodec"
 	"github.com/lichendb/lichen/internal/sql/types"
 )
@@ -63,7 +65,7 @@ func referencedTable(ctx context.Context, e *statement.Env, t *catalog.Table, sc
 	if n.Table == t.Name && (n.Schema == "" || n.Schema == schema) {
 		return t, nil
 	}
-	ref, index, err := e.LockRelation(ctx, n)
+	ref, index, err := e.LockRelationTo(ctx, n, func(t *catalog.Table) error { return mayRefer(e, t, c.RefCols) })
 	switch {
 	case err != nil:
 		return nil, err
@@ -73,6 +75,35 @@ func referencedTable(ctx context.Context, e *statement.Env, t *catalog.Table, sc
 		return nil, pgerr.New(pgerr.WrongObjectType, "referenced relation \"%s\" is not a table", n.Table)
 	}
 	return ref, nil
+}
+
+// mayRefer returns 42501 unless the user may refer to a table, or to the columns of it that are named.
+func mayRefer(e *statement.Env, t *catalog.Table, columns []ast.Name) error {
+	me := e.Coll.Me()
+	if has, _ := access.OnTable(me, t, privilege.References); has != 0 {
+		return nil
+	}
+	for _, name := range columns {
+		i, ok := t.ColumnByName(name)
+		if !ok {
+			continue // which is another error
+		}
+		if has, _ := access.OnColumn(me, t, i, privilege.References); has == 0 {
+			return access.DeniedRelation(t)
+		}
+	}
+	if len(columns) > 0 {
+		return nil
+	}
+	if pk := t.PrimaryKey(); pk != nil {
+		for _, c := range pk.Columns {
+			if has, _ := access.OnColumn(me, t, t.ColumnByID(c.Column), privilege.References); has == 0 {
+				return access.DeniedRelation(t)
+			}
+		}
+		return nil
+	}
+	return access.DeniedRelation(t)
 }
 
 func foreignKeyColumn(t *catalog.Table, name string) (catalog.ColumnID, error) {

@@ -9,6 +9,7 @@ import (
 	"github.com/lichendb/lichen/internal/sql/ddl/storedtext"
 	"github.com/lichendb/lichen/internal/sql/parser"
 	"github.com/lichendb/lichen/internal/sql/pgerr"
+	"github.com/lichendb/lichen/internal/sql/privilege"
 )
 
 // like adds what LIKE copies from another table or a composite type.
@@ -23,6 +24,9 @@ func (b *TableBuilder) like(ctx context.Context, l *ast.LikeClause) error {
 	}
 	if src.Kind != catalog.KindTable && src.Kind != catalog.KindView && src.Kind != catalog.KindVirtual {
 		return pgerr.New(pgerr.WrongObjectType, "relation \"%s\" is invalid in LIKE clause", src.Name).At(l.Pos)
+	}
+	if err := b.e.Has(privilege.Select)(src); err != nil {
+		return err
 	}
 	if err := b.likeColumns(ctx, src.Columns, has); err != nil {
 		return err

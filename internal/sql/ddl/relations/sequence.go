@@ -10,6 +10,7 @@ import (
 	"github.com/lichendb/lichen/internal/sql/ddl/statement"
 	"github.com/lichendb/lichen/internal/sql/pgerr"
 	"github.com/lichendb/lichen/internal/sql/planner"
+	"github.com/lichendb/lichen/internal/sql/privilege"
 	"github.com/lichendb/lichen/internal/sql/types"
 )
 
@@ -17,7 +18,7 @@ import (
 func newSequence(ctx context.Context, e *statement.Env, db, schema catalog.ID) (*catalog.Table, error) {
 	s := &catalog.Table{
 		Database: db, Schema: schema, Owner: e.User, Kind: catalog.KindSequence,
-		NextColumnID: 1, NextIndexID: 2, NextAttnum: 1,
+		NextColumnID: 1, NextIndexID: 2, NextAttnum: 1, ACL: e.DefaultACL(db, schema, privilege.Sequence),
 		Sequence: &catalog.Sequence{Type: types.Int8, Increment: 1, Cache: 1, Storage: 1},
 	}
 	for _, c := range []catalog.Column{

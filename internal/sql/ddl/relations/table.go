@@ -13,6 +13,7 @@ import (
 	"github.com/lichendb/lichen/internal/sql/ddl/storedtext"
 	"github.com/lichendb/lichen/internal/sql/ddl/zoneconfig"
 	"github.com/lichendb/lichen/internal/sql/pgerr"
+	"github.com/lichendb/lichen/internal/sql/privilege"
 	"github.com/lichendb/lichen/internal/sql/types"
 )
 
@@ -119,7 +120,7 @@ func NewTable(ctx context.Context, e *statement.Env, name ast.TableName, p ast.P
 	}
 	t := &catalog.Table{
 		Database: schema.Database, Schema: schema.ID, Name: name.Table, Owner: e.User, Kind: catalog.KindTable,
-		NextColumnID: 1, NextIndexID: catalog.PrimaryIndexID, NextAttnum: 1,
+		NextColumnID: 1, NextIndexID: catalog.PrimaryIndexID, NextAttnum: 1, ACL: e.DefaultACL(schema.Database, schema.ID, privilege.Table),
 	}
 	if t.ID, err = e.Coll.NewID(ctx); err != nil {
 		return nil, err

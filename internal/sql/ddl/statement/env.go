@@ -28,8 +28,8 @@ type Env struct {
 	ReadOnly bool
 	Txn      *kv.Txn
 	Coll     *catalog.Collection
-	// User owns what is created.
-	User string
+	// User owns what is created; SessionUser is who the session belongs to.
+	User, SessionUser catalog.Owner
 	// Exec is the environment of queries that run as part of the statement; nil
 	// parts are as for any execution.
 	Exec           *operator.Env

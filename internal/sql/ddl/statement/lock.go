@@ -6,31 +6,62 @@ import (
 	"github.com/lichendb/lichen/internal/sql/ast"
 	"github.com/lichendb/lichen/internal/sql/catalog"
 	"github.com/lichendb/lichen/internal/sql/pgerr"
+	"github.com/lichendb/lichen/internal/sql/privilege"
 )
 
-// Role resolves the name of a role that is to own something.
-func (e *Env) Role(r *ast.RoleSpec) (string, error) {
-	switch {
-	case r == nil:
-		return e.User, nil
-	case r.Kind == ast.RolePublic:
-		return "", pgerr.New(pgerr.ReservedName, "role name \"public\" is reserved").At(r.Pos)
-	case r.Kind != ast.RoleNamed || r.Name == e.User || r.Name == catalog.RootUser:
-		return e.User, nil
-	case catalog.RoleByName(r.Name) != nil:
-		return r.Name, nil
+// RoleOf returns the role that is meant, nil for everybody if public allows that.
+func (e *Env) RoleOf(r *ast.RoleSpec, public bool) (*catalog.Role, error) {
+	var oid privilege.Role
+	switch r.Kind {
+	case ast.RolePublic:
+		if public {
+			return nil, nil
+		}
+		return nil, pgerr.New(pgerr.UndefinedObject, "role \"public\" does not exist")
+	case ast.RoleNamed:
+		if d := e.Coll.RoleByName(r.Name); d != nil {
+			return d, nil
+		}
+		return nil, catalog.UndefinedRole(r.Name)
+	case ast.RoleSessionUser:
+		oid = e.SessionUser.Role()
+	default:
+		oid = e.User.Role()
 	}
-	return "", pgerr.New(pgerr.UndefinedObject, "role \"%s\" does not exist", r.Name)
+	if d := e.Coll.RoleByOid(oid); d != nil {
+		return d, nil
+	}
+	return nil, pgerr.New(pgerr.UndefinedObject, "role with OID %d does not exist", oid)
 }
 
-// LockDatabase finds a database and locks it; nil if there is none.
+// Role returns the role that is to own something.
+func (e *Env) Role(r *ast.RoleSpec) (catalog.Owner, error) {
+	if r == nil {
+		return e.User, nil
+	}
+	d, err := e.RoleOf(r, false)
+	if err != nil {
+		return 0, err
+	}
+	return catalog.Owner(d.Oid), nil
+}
+
+// LockDatabase finds a database that the user owns and locks it; nil if there is none.
 func (e *Env) LockDatabase(ctx context.Context, name string) (*catalog.Database, error) {
+	return e.LockDatabaseTo(ctx, name, e.OwnsDatabase)
+}
+
+// LockDatabaseTo is LockDatabase for who may do something else than owners.
+func (e *Env) LockDatabaseTo(ctx context.Context, name string, may func(*catalog.Database) error) (*catalog.Database, error) {
 	if catalog.TemplateByName(name) != nil {
 		return nil, pgerr.Unsupported("template databases cannot be changed")
 	}
 	for {
 		d, err := e.Coll.FindDatabase(ctx, name)
 		if err != nil || d == nil {
+			return nil, err
+		}
+		if err := may(d); err != nil {
 			return nil, err
 		}
 		if err := e.Coll.LockExclusive(ctx, d.ID); err != nil {
@@ -75,9 +106,14 @@ func (e *Env) LockByID(ctx context.Context, id catalog.ID) (*catalog.Table, erro
 	return t.Clone(), nil
 }
 
-// LockSchema finds a schema of the current database and locks it; nil if there
-// is none.
+// LockSchema finds a schema of the current database that the user owns and locks it; nil if
+// there is none.
 func (e *Env) LockSchema(ctx context.Context, name string) (*catalog.Schema, error) {
+	return e.LockSchemaTo(ctx, name, e.OwnsSchema)
+}
+
+// LockSchemaTo is LockSchema for who may do something else than owners.
+func (e *Env) LockSchemaTo(ctx context.Context, name string, may func(*catalog.Schema) error) (*catalog.Schema, error) {
 	for {
 		s, err := e.Coll.FindSchema(ctx, name)
 		if err != nil || s == nil {
@@ -85,6 +121,9 @@ func (e *Env) LockSchema(ctx context.Context, name string) (*catalog.Schema, err
 		}
 		if s.ID.IsVirtual() {
 			return nil, pgerr.New(pgerr.InsufficientPrivilege, "permission denied: \"%s\" is a system schema", name)
+		}
+		if err := may(s); err != nil {
+			return nil, err
 		}
 		if err := e.Coll.LockExclusive(ctx, s.ID); err != nil {
 			return nil, err

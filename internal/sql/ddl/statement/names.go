@@ -27,15 +27,18 @@ func (e *Env) TargetSchema(ctx context.Context, n ast.TableName) (*catalog.Schem
 		if err != nil {
 			return nil, err
 		}
-		return s, NotBuiltIn(s, n.Table)
+		if err := NotBuiltIn(s, n.Table); err != nil {
+			return nil, err
+		}
+		return s, at(e.MayCreateIn(s), n.Pos)
 	}
 	for _, name := range e.Coll.CreationPath() {
 		s, err := e.Coll.FindSchema(ctx, name)
 		if err != nil {
 			return nil, err
 		}
-		if s != nil && !s.ID.IsVirtual() {
-			return s, nil
+		if s != nil && !s.ID.IsVirtual() && e.Coll.MayUse(s) {
+			return s, at(e.MayCreateIn(s), n.Pos)
 		}
 	}
 	if slices.Contains(e.Coll.CreationPath(), "pg_temp") {
@@ -155,14 +158,22 @@ func (e *Env) Relation(ctx context.Context, n ast.TableName) (t *catalog.Table, 
 	return t, index, err
 }
 
-// LockRelation finds a relation and locks it exclusively. It returns nil if
+// LockRelation finds a relation that the user owns and locks it exclusively. It returns nil if
 // there is none.
 func (e *Env) LockRelation(ctx context.Context, n ast.TableName) (t *catalog.Table, index bool, err error) {
+	return e.LockRelationTo(ctx, n, e.Owns)
+}
+
+// LockRelationTo is LockRelation for who may do something else than owners.
+func (e *Env) LockRelationTo(ctx context.Context, n ast.TableName, may May) (t *catalog.Table, index bool, err error) {
 	for {
 		if err := e.queue(ctx, n); err != nil {
 			return nil, false, err
 		}
 		if t, index, err = e.Relation(ctx, n); err != nil || t == nil {
+			return nil, false, err
+		}
+		if err := may(t); err != nil {
 			return nil, false, err
 		}
 		if err := e.Coll.LockExclusive(ctx, t.ID); err != nil {
@@ -180,7 +191,12 @@ func (e *Env) LockRelation(ctx context.Context, n ast.TableName) (t *catalog.Tab
 
 // LockTable finds a table and locks it exclusively; anything else is an error.
 func (e *Env) LockTable(ctx context.Context, n ast.TableName) (*catalog.Table, error) {
-	t, index, err := e.LockRelation(ctx, n)
+	return e.LockTableTo(ctx, n, e.Owns)
+}
+
+// LockTableTo is LockTable for who may do something else than owners.
+func (e *Env) LockTableTo(ctx context.Context, n ast.TableName, may May) (*catalog.Table, error) {
+	t, index, err := e.LockRelationTo(ctx, n, may)
 	return e.table(ctx, n, t, index, err)
 }
 
@@ -191,6 +207,9 @@ func (e *Env) ShareTable(ctx context.Context, n ast.TableName) (*catalog.Table, 
 		return nil, err
 	}
 	t, index, err := e.Relation(ctx, n)
+	if err == nil && t != nil {
+		err = e.Owns(t)
+	}
 	return e.table(ctx, n, t, index, err)
 }
 

@@ -3,13 +3,20 @@ package statement
 import (
 	"context"
 
+	"github.com/lichendb/lichen/internal/sql/access"
 	"github.com/lichendb/lichen/internal/sql/ast"
 	"github.com/lichendb/lichen/internal/sql/catalog"
 	"github.com/lichendb/lichen/internal/sql/pgerr"
+	"github.com/lichendb/lichen/internal/sql/privilege"
 )
 
 // tempSchema returns the session's temporary schema, which it makes if need be.
 func (e *Env) tempSchema(ctx context.Context) (*catalog.Schema, error) {
+	if e.Coll.TempSchemaName() == "" {
+		if err := access.MustUseDatabase(e.Coll, e.Coll.CurrentDatabase(), privilege.Temporary); err != nil {
+			return nil, pgerr.New(pgerr.InsufficientPrivilege, "permission denied to create temporary tables in database \"%s\"", e.Coll.CurrentDatabase().Name)
+		}
+	}
 	s, left, err := e.Coll.CreateTempSchema(ctx, e.User)
 	if err != nil || !left {
 		return s, err

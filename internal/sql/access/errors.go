@@ -1,0 +1,83 @@
+package access
+
+import (
+	"github.com/lichendb/lichen/internal/sql/catalog"
+	"github.com/lichendb/lichen/internal/sql/pgerr"
+	"github.com/lichendb/lichen/internal/sql/privilege"
+)
+
+// Denied says that a privilege on an object is missing.
+func Denied(kind, name string) *pgerr.Error {
+	return pgerr.New(pgerr.InsufficientPrivilege, "permission denied for %s %s", kind, name)
+}
+
+// DeniedRelation is Denied for a relation or type.
+func DeniedRelation(t *catalog.Table) *pgerr.Error { return Denied(Noun(t), t.Name) }
+
+// Noun is what messages call a relation, type or collation.
+func Noun(t *catalog.Table) string {
+	switch {
+	case t.Materialized():
+		return "materialized view"
+	case t.Kind == catalog.KindView:
+		return "view"
+	case t.Kind == catalog.KindSequence:
+		return "sequence"
+	case t.Kind == catalog.KindType:
+		return "type"
+	case t.Kind == catalog.KindCollation:
+		return "collation"
+	}
+	return "table"
+}
+
+// MustOwn returns 42501 unless the session's user may do what owners do.
+func MustOwn(c *catalog.Collection, owner catalog.Owner, kind, name string) error {
+	if c.Me().Has(owner.Role()) {
+		return nil
+	}
+	return pgerr.New(pgerr.InsufficientPrivilege, "must be owner of %s %s", kind, name)
+}
+
+// MustOwnRelation is MustOwn for a relation, type or collation.
+func MustOwnRelation(c *catalog.Collection, t *catalog.Table) error {
+	return MustOwn(c, t.Owner, Noun(t), t.Name)
+}
+
+// MustUseSchema returns 42501 unless the session's user has privileges on a schema.
+func MustUseSchema(c *catalog.Collection, s *catalog.Schema, need privilege.Bits) error {
+	if has, _ := OnSchema(c, c.Me(), s, need); has != need {
+		return Denied("schema", s.Name)
+	}
+	return nil
+}
+
+// MayUseSchema reports whether the session's user may look up names in a schema.
+func MayUseSchema(c *catalog.Collection, s *catalog.Schema) bool {
+	has, _ := OnSchema(c, c.Me(), s, privilege.Usage)
+	return has != 0
+}
+
+// MustUseDatabase returns 42501 unless the session's user has privileges on a database.
+func MustUseDatabase(c *catalog.Collection, d *catalog.Database, need privilege.Bits) error {
+	if has, _ := OnDatabase(c.Me(), d, need); has != need {
+		return Denied("database", d.Name)
+	}
+	return nil
+}
+
+// MustUseTable returns 42501 unless the session's user has privileges on a relation or type.
+func MustUseTable(c *catalog.Collection, t *catalog.Table, need privilege.Bits) error {
+	if has, _ := OnTable(c.Me(), t, need); has != need {
+		return DeniedRelation(t)
+	}
+	return nil
+}
+
+// MustBeSuperuser returns 42501 with a message unless the session's user is a superuser.
+func MustBeSuperuser(c *catalog.Collection, message string) error {
+	if c.Me().Super {
+		return nil
+	}
+	return pgerr.New(pgerr.InsufficientPrivilege, "%s", message)
+}

@@ -1,0 +1,87 @@
+package access
+
+import (
+	"github.com/lichendb/lichen/internal/sql/catalog"
+	"github.com/lichendb/lichen/internal/sql/privilege"
+)
+
+// mask is ACL.Mask, but that superusers may do everything.
+func mask(a *catalog.Authority, acl privilege.ACL, owner catalog.Owner, want privilege.Bits) (has, options privilege.Bits) {
+	if a.Super {
+		return want, want
+	}
+	return acl.Mask(owner.Role(), a.Grants, want)
+}
+
+// Kind returns the kind of a relation or type.
+func Kind(t *catalog.Table) privilege.Kind {
+	switch t.Kind {
+	case catalog.KindSequence:
+		return privilege.Sequence
+	case catalog.KindType:
+		return privilege.Type
+	}
+	return privilege.Table
+}
+
+// Writes are the privileges by which the rows of a table change.
+const writes = privilege.Insert | privilege.Update | privilege.Delete
+
+// OnTable returns which privileges a role has on a relation or type, and which of them it may grant on.
+func OnTable(a *catalog.Authority, t *catalog.Table, want privilege.Bits) (has, options privilege.Bits) {
+	has, options = mask(a, t.ACL.Or(Kind(t), t.Owner.Role()), t.Owner, want)
+	if a.Grants(catalog.ReadAllDataOid) {
+		has |= want & privilege.Select
+	}
+	if a.Grants(catalog.WriteAllDataOid) && t.Kind != catalog.KindVirtual {
+		has |= want & writes
+	}
+	return has, options
+}
+
+// OnColumn is OnTable for what is granted on a column itself.
+func OnColumn(a *catalog.Authority, t *catalog.Table, column int, want privilege.Bits) (has, options privilege.Bits) {
+	return mask(a, t.Columns[column].ACL, t.Owner, want)
+}
+
+// onAnyColumn returns the privileges that a role has on some column itself.
+func onAnyColumn(a *catalog.Authority, t *catalog.Table, want privilege.Bits) (has privilege.Bits) {
+	for i := range t.Columns {
+		on, _ := OnColumn(a, t, i, want)
+		has |= on
+	}
+	return has
+}
+
+// OnAnyColumn returns the privileges that a role has on a relation or on some of its columns.
+func OnAnyColumn(a *catalog.Authority, t *catalog.Table, want privilege.Bits) privilege.Bits {
+	has, _ := OnTable(a, t, want)
+	return has | onAnyColumn(a, t, want)
+}
+
+// SchemaACL is who may do what with a schema.
+func SchemaACL(s *catalog.Schema) privilege.ACL {
+	if s.ACL == nil && s.Owner == catalog.DatabaseOwnerOid || s.ID.IsVirtual() {
+		open := privilege.Item{Grantee: privilege.Public, Grantor: s.Owner.Role(), Privileges: privilege.Usage}
+		return append(privilege.Schema.Default(s.Owner.Role()), open)
+	}
+	return s.ACL.Or(privilege.Schema, s.Owner.Role())
+}
+
+// OnSchema returns which privileges a role has on a schema of the session, and which of them it may
+// grant on. The session's temporary schema is open to it.
+func OnSchema(c *catalog.Collection, a *catalog.Authority, s *catalog.Schema, want privilege.Bits) (has, options privilege.Bits) {
+	if s.Temp != nil && c.OwnTemp(s) {
+		return want, want
+	}
+	has, options = mask(a, SchemaACL(s), s.Owner, want)
+	if a.Grants(catalog.ReadAllDataOid) || a.Grants(catalog.WriteAllDataOid) {
+		has |= want & privilege.Usage
+	}
+	return has, options
+}
+
+// OnDatabase returns which privileges a role has on a database, and which of them it may grant on.
+func OnDatabase(a *catalog.Authority, d *catalog.Database, want privilege.Bits) (has, options privilege.Bits) {
+	return mask(a, d.ACL.Or(privilege.Database, d.Owner.Role()), d.Owner, want)
+}

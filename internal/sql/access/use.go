@@ -1,0 +1,97 @@
+package access
+
+import (
+	"math/bits"
+
+	"github.com/lichendb/lichen/internal/sql/catalog"
+	"github.com/lichendb/lichen/internal/sql/privilege"
+)
+
+// Columns are columns of a relation by their positions.
+type Columns []uint64
+
+// Add adds a column.
+func (c *Columns) Add(i int) {
+	for len(*c) <= i/64 {
+		*c = append(*c, 0)
+	}
+	(*c)[i/64] |= 1 << (i % 64)
+}
+
+// Empty reports whether there is none.
+func (c Columns) Empty() bool {
+	for _, w := range c {
+		if w != 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// all calls f for each column until that says no, and reports whether it never did.
+func (c Columns) all(f func(int) bool) bool {
+	for n, w := range c {
+		for ; w != 0; w &= w - 1 {
+			if !f(n*64 + bits.TrailingZeros64(w)) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// Use is what a statement does with a relation.
+type Use struct {
+	Table *catalog.Table
+	// As is the role whose privileges count: that of a view's owner for what its query reads, 0 for the
+	// session's user.
+	As privilege.Role
+	// Needs are the privileges that it takes. Those on columns are enough where there are columns.
+	Needs privilege.Bits
+	// Selects, Inserts and Updates are the columns that the statement reads and writes.
+	Selects, Inserts, Updates Columns
+}
+
+// Check returns 42501 unless the session's user may do all that a statement does.
+func Check(c *catalog.Collection, uses []*Use) error {
+	me := c.User()
+	for _, u := range uses {
+		role := u.As
+		if role == 0 {
+			role = me
+		}
+		if !u.allowed(c.Authority(role)) {
+			return DeniedRelation(u.Table)
+		}
+	}
+	return nil
+}
+
+// allowed reports whether a role has the privileges that the use takes.
+func (u *Use) allowed(a *catalog.Authority) bool {
+	if a.Super {
+		return true
+	}
+	has, _ := OnTable(a, u.Table, u.Needs)
+	missing := u.Needs &^ has
+	for _, c := range [...]struct {
+		need    privilege.Bits
+		columns Columns
+	}{{privilege.Select, u.Selects}, {privilege.Insert, u.Inserts}, {privilege.Update, u.Updates}} {
+		if missing&c.need != 0 && u.onColumns(a, c.need, c.columns) {
+			missing &^= c.need
+		}
+	}
+	return missing == 0
+}
+
+// onColumns reports whether a role has a privilege on each of some columns; if there are none, on any.
+func (u *Use) onColumns(a *catalog.Authority, need privilege.Bits, columns Columns) bool {
+	if columns.Empty() {
+		return onAnyColumn(a, u.Table, need) != 0
+	}
+	return columns.all(func(i int) bool {
+		has, _ := OnColumn(a, u.Table, i, need)
+		return has != 0
+	})
+}

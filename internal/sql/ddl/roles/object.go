@@ -1,0 +1,161 @@
+package roles
+
+import (
+	"context"
+
+	"github.com/lichendb/lichen/internal/sql/access"
+	"github.com/lichendb/lichen/internal/sql/ast"
+	"github.com/lichendb/lichen/internal/sql/catalog"
+	"github.com/lichendb/lichen/internal/sql/ddl/statement"
+	"github.com/lichendb/lichen/internal/sql/pgerr"
+	"github.com/lichendb/lichen/internal/sql/privilege"
+)
+
+// findObjects locks what a statement grants or revokes privileges on.
+func findObjects(ctx context.Context, e *statement.Env, st *ast.Grant) ([]*object, error) {
+	if st.AllInSchema {
+		return allInSchemas(ctx, e, st)
+	}
+	var list []*object
+	for _, n := range st.Names {
+		o, err := findObject(ctx, e, st, n)
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, o)
+	}
+	return list, nil
+}
+
+func findObject(ctx context.Context, e *statement.Env, st *ast.Grant, n ast.TableName) (*object, error) {
+	switch st.Kind {
+	case ast.ObjTable, ast.ObjSequence:
+		return findRelation(ctx, e, st.Kind, n)
+	case ast.ObjSchema:
+		s, err := e.LockSchemaTo(ctx, n.Table, func(s *catalog.Schema) error {
+			if has, options := access.OnSchema(e.Coll, e.Coll.Me(), s, privilege.Schema.All()); has|options == 0 {
+				return access.Denied("schema", s.Name)
+			}
+			return nil
+		})
+		if err != nil {
+			return nil, err
+		}
+		if s == nil {
+			return nil, pgerr.New(pgerr.InvalidSchemaName, "schema \"%s\" does not exist", n.Table)
+		}
+		return schemaObject(e, s), nil
+	case ast.ObjDatabase:
+		d, err := e.LockDatabaseTo(ctx, n.Table, func(d *catalog.Database) error {
+			if has, options := access.OnDatabase(e.Coll.Me(), d, privilege.Database.All()); has|options == 0 {
+				return access.Denied("database", d.Name)
+			}
+			return nil
+		})
+		if err != nil {
+			return nil, err
+		}
+		if d == nil {
+			return nil, statement.UndefinedDatabase(n.Table)
+		}
+		return databaseObject(e, d), nil
+	case ast.ObjType, ast.ObjDomain:
+		return findType(ctx, e, st.Kind, n)
+	}
+	return nil, pgerr.Unsupported("GRANT ON %s is not supported", st.Kind).At(n.Pos)
+}
+
+func findRelation(ctx context.Context, e *statement.Env, kind ast.ObjectKind, n ast.TableName) (*object, error) {
+	t, index, err := e.LockRelationTo(ctx, n, e.HasAny)
+	switch {
+	case err != nil:
+		return nil, err
+	case t == nil:
+		return nil, e.UndefinedRelation(ctx, n)
+	case index:
+		return nil, pgerr.New(pgerr.WrongObjectType, "\"%s\" is an index", n.Table)
+	case t.IsComposite():
+		return nil, pgerr.New(pgerr.WrongObjectType, "\"%s\" is a composite type", n.Table)
+	case kind == ast.ObjSequence && t.Kind != catalog.KindSequence:
+		return nil, pgerr.New(pgerr.WrongObjectType, "\"%s\" is not a sequence", n.Table)
+	}
+	return tableObject(e, t.Clone()), nil
+}
+
+func findType(ctx context.Context, e *statement.Env, kind ast.ObjectKind, n ast.TableName) (*object, error) {
+	t, err := e.Coll.FindTypeDescriptor(ctx, n.Schema, n.Table)
+	switch {
+	case err != nil:
+		return nil, err
+	case t == nil:
+		return nil, pgerr.Unsupported("GRANT ON TYPE of a built-in type is not supported").At(n.Pos)
+	}
+	if err := e.HasAny(t); err != nil {
+		return nil, err
+	}
+	locked, err := e.LockByID(ctx, t.ID)
+	if err != nil {
+		return nil, err
+	}
+	if kind == ast.ObjDomain && !locked.UserType.IsDomain() {
+		return nil, pgerr.New(pgerr.WrongObjectType, "\"%s\" is not a domain", n.Table)
+	}
+	return tableObject(e, locked), nil
+}
+
+// tableObject is the object of a relation or type, a copy to change.
+func tableObject(e *statement.Env, t *catalog.Table) *object {
+	kind := access.Kind(t)
+	o := &object{kind: kind, word: access.Noun(t), name: t.Name, owner: t.Owner, acl: &t.ACL, initial: kind.Default(t.Owner.Role()), table: t}
+	o.store = func(ctx context.Context) error { return e.Coll.Put(ctx, t) }
+	return o
+}
+
+func schemaObject(e *statement.Env, s *catalog.Schema) *object {
+	n := *s
+	o := &object{kind: privilege.Schema, word: "schema", name: n.Name, owner: n.Owner, acl: &n.ACL, initial: access.SchemaACL(s)}
+	o.store = func(ctx context.Context) error { return e.Coll.Put(ctx, &n) }
+	return o
+}
+
+func databaseObject(e *statement.Env, d *catalog.Database) *object {
+	n := *d
+	o := &object{kind: privilege.Database, word: "database", name: n.Name, owner: n.Owner, acl: &n.ACL, initial: privilege.Database.Default(n.Owner.Role())}
+	o.store = func(ctx context.Context) error { return e.Coll.Put(ctx, &n) }
+	return o
+}
+
+// allInSchemas returns the objects of a kind in schemas.
+func allInSchemas(ctx context.Context, e *statement.Env, st *ast.Grant) (list []*object, err error) {
+	if st.Kind != ast.ObjTable && st.Kind != ast.ObjSequence {
+		return nil, pgerr.Unsupported("GRANT ON ALL %sS is not supported", st.Kind).At(st.Pos)
+	}
+	for _, n := range st.Names {
+		s, err := e.Coll.FindSchema(ctx, n.Table)
+		if err != nil {
+			return nil, err
+		}
+		if s == nil {
+			return nil, pgerr.New(pgerr.InvalidSchemaName, "schema \"%s\" does not exist", n.Table)
+		}
+		tables, err := e.TablesOf(ctx, s.Database)
+		if err != nil {
+			return nil, err
+		}
+		for _, t := range tables {
+			sequence := t.Kind == catalog.KindSequence
+			if t.Schema != s.ID || t.Kind == catalog.KindType || t.Kind == catalog.KindCollation || sequence != (st.Kind == ast.ObjSequence) {
+				continue
+			}
+			if err := e.HasAny(t); err != nil {
+				return nil, err
+			}
+			locked, err := e.LockByID(ctx, t.ID)
+			if err != nil {
+				return nil, err
+			}
+			list = append(list, tableObject(e, locked))
+		}
+	}
+	return list, nil
+}

@@ -1,0 +1,141 @@
+package sql
+
+import (
+	"time"
+
+	"github.com/lichendb/lichen/internal/sql/catalog"
+	"github.com/lichendb/lichen/internal/sql/pgerr"
+	"github.com/lichendb/lichen/internal/sql/privilege"
+)
+
+// identity is whose session it is. Roles are known by their oids, so that they may be renamed meanwhile.
+type identity struct {
+	login privilege.Role // who logged in
+	// known are the roles that SET ROLE and SET SESSION AUTHORIZATION have named.
+	known map[string]privilege.Role
+}
+
+// identify finds the role that logs in; 28000 if there is none, or it may not.
+func (s *Session) identify() error {
+	r := s.srv.cfg.Catalog.RoleByName(s.user)
+	switch {
+	case r == nil:
+		return pgerr.New(pgerr.InvalidAuthorizationSpecification, "role \"%s\" does not exist", s.user)
+	case !r.Login && !s.internal:
+		return pgerr.New(pgerr.InvalidAuthorizationSpecification, "role \"%s\" is not permitted to log in", s.user)
+	}
+	if n := s.srv.sessionsOf(r.Oid); r.ConnectionLimit >= 0 && n >= int(r.ConnectionLimit) && !s.srv.cfg.Catalog.Superuser(r) {
+		return pgerr.New(pgerr.TooManyConnections, "too many connections for role \"%s\"", s.user)
+	}
+	s.auth.login = r.Oid
+	return nil
+}
+
+// sessionsOf returns how many sessions of this node a role has logged in to.
+func (s *Server) sessionsOf(r privilege.Role) (n int) {
+	for _, ses := range s.Sessions() {
+		if ses.auth.login == r {
+			n++
+		}
+	}
+	return n
+}
+
+// sessionRole is the user of the session: who logged in, unless SET SESSION AUTHORIZATION says otherwise.
+func (s *Session) sessionRole() privilege.Role {
+	if name := s.vals.Fast.SessionUser; name != "" {
+		return s.auth.known[name]
+	}
+	return s.auth.login
+}
+
+// role is the role as which statements run: the user of the session, unless SET ROLE says otherwise.
+func (s *Session) role() privilege.Role {
+	if name := s.vals.Fast.Role; name != "" && name != "none" {
+		return s.auth.known[name]
+	}
+	return s.sessionRole()
+}
+
+// nameOf is the name of a role, which may be gone.
+func (s *Session) nameOf(r privilege.Role) string {
+	if d := s.coll.RoleByOid(r); d != nil {
+		return d.Name
+	}
+	return s.user
+}
+
+func (s *Session) currentUser() string { return s.nameOf(s.role()) }
+
+// become remembers a role that the session is about to be.
+func (s *Session) become(r *catalog.Role) {
+	if s.auth.known == nil {
+		s.auth.known = map[string]privilege.Role{}
+	}
+	s.auth.known[r.Name] = r.Oid
+}
+
+// named returns a role that SET names.
+func (s *Session) named(name string) (*catalog.Role, error) {
+	if r := s.coll.RoleByName(name); r != nil {
+		return r, nil
+	}
+	return nil, pgerr.New(pgerr.InvalidParameterValue, "role \"%s\" does not exist", name)
+}
+
+// SetRole implements sessionvar.Session.
+func (o varOwner) SetRole(name string) error {
+	r, err := o.s.named(name)
+	switch {
+	case err != nil:
+		return err
+	case !o.s.coll.Authority(o.s.sessionRole()).MemberOf(r.Oid):
+		return pgerr.New(pgerr.InsufficientPrivilege, "permission denied to set role \"%s\"", name)
+	}
+	o.s.become(r)
+	return nil
+}
+
+// SetSessionAuthorization implements sessionvar.Session.
+func (o varOwner) SetSessionAuthorization(name string) error {
+	r, err := o.s.named(name)
+	switch {
+	case err != nil:
+		return err
+	case r.Oid != o.s.auth.login && !o.s.coll.Authority(o.s.auth.login).Super:
+		return pgerr.New(pgerr.InsufficientPrivilege, "permission denied to set session authorization")
+	}
+	o.s.become(r)
+	return nil
+}
+
+// Superuser implements sessionvar.Session.
+func (o varOwner) Superuser() bool { return o.s.coll.Me().Super }
+
+// SessionUser implements sessionvar.Session.
+func (o varOwner) SessionUser() string { return o.s.nameOf(o.s.sessionRole()) }
+
+// fixed returns the parameters that follow from whose session it is, and those that are the server's.
+func (s *Session) fixed(name string) (string, bool) {
+	switch name {
+	case "session_authorization":
+		if s.coll == nil {
+			return s.user, true
+		}
+		return s.nameOf(s.sessionRole()), true
+	case "is_superuser":
+		if s.coll != nil && s.auth.login != 0 && !s.coll.Me().Super {
+			return "off", true
+		}
+		return "on", true
+	}
+	return s.srv.fixed(name)
+}
+
+// PasswordValid reports whether the password of a role has not expired.
+func PasswordValid(r *catalog.Role, now time.Time) bool {
+	return r.ValidUntil == nil || *r.ValidUntil > pgMicros(now)
+}
+
+// User implements prepared.Session.
+func (p planning) User() privilege.Role { return p.s.role() }

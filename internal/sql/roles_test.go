@@ -1,0 +1,121 @@
+package sql_test
+
+import (
+	"context"
+	"strings"
+	"testing"
+
+	"github.com/lichendb/lichen/internal/fs"
+	"github.com/lichendb/lichen/internal/sql"
+	"github.com/lichendb/lichen/internal/sql/pgerr"
+)
+
+// as returns a session of another user.
+func as(t *testing.T, n *node, user string) *sql.Session {
+	t.Helper()
+	s, err := n.sql.NewSession(context.Background(), sql.SessionArgs{User: user, Database: "defaultdb"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(s.Close)
+	return s
+}
+
+// TestRevokedAtOnce: a session that has prepared a statement may not run it once it lacks the privilege, whatever
+// has taken that away, nor may another session run the shared plan.
+func TestRevokedAtOnce(t *testing.T) {
+	n := newNode(t, fs.NewMem())
+	t.Cleanup(func() { closeNode(t, n) })
+	admin := n.session(t)
+	t.Cleanup(admin.Close)
+	for _, q := range []string{
+		"CREATE ROLE u LOGIN", "CREATE ROLE g", "CREATE ROLE o", "CREATE SCHEMA s", "CREATE TABLE s.t (a INT)", "CREATE VIEW v AS SELECT a FROM s.t",
+	} {
+		mustExec(t, admin, q)
+	}
+	user := as(t, n, "u")
+	for _, c := range []struct{ text, grant, revoke string }{
+		{"SELECT a FROM s.t", "GRANT SELECT ON s.t TO u", "REVOKE SELECT ON s.t FROM u"},
+		{"SELECT a FROM s.t", "GRANT SELECT (a) ON s.t TO u", "REVOKE SELECT (a) ON s.t FROM u"},
+		{"SELECT a FROM s.t", "GRANT SELECT ON s.t TO g; GRANT g TO u", "REVOKE g FROM u"},
+		{"SELECT a FROM s.t", "GRANT SELECT ON s.t TO g; GRANT g TO u", "ALTER ROLE u NOINHERIT"},
+		{"SELECT a FROM s.t", "GRANT SELECT ON s.t TO u", "REVOKE USAGE ON SCHEMA s FROM u"},
+		{"SELECT a FROM s.t", "ALTER TABLE s.t OWNER TO u", "ALTER TABLE s.t OWNER TO root"},
+		{"SELECT a FROM s.t", "ALTER ROLE u SUPERUSER", "ALTER ROLE u NOSUPERUSER"},
+		{"SELECT a FROM s.t", "GRANT admin TO u", "REVOKE admin FROM u"},
+		{"SELECT a FROM v", "GRANT SELECT ON v TO u", "REVOKE SELECT ON v FROM u"},
+		{"SELECT a FROM v", "GRANT SELECT ON v TO u", "ALTER VIEW v OWNER TO o"},
+		{"INSERT INTO s.t VALUES (1)", "GRANT INSERT ON s.t TO u", "REVOKE INSERT ON s.t FROM u"},
+	} {
+		for _, q := range []string{
+			"GRANT USAGE ON SCHEMA s TO u", "REVOKE ALL ON s.t, v FROM u, g", "REVOKE g FROM u", "ALTER ROLE u INHERIT", "ALTER VIEW v OWNER TO root",
+		} {
+			mustExec(t, admin, q)
+		}
+		for q := range strings.SplitSeq(c.grant, ";") {
+			mustExec(t, admin, q)
+		}
+		p, err := user.Prepare(context.Background(), "p", c.text, nil, nil)
+		if err != nil {
+			t.Errorf("%s after %s: %v", c.text, c.grant, err)
+			continue
+		}
+		again := func() error { return exec1(user, "EXECUTE p") }
+		if err := again(); err != nil {
+			t.Errorf("%s after %s: %v", c.text, c.grant, err)
+		}
+		mustExec(t, admin, c.revoke)
+		if err := again(); pgerr.CodeOf(err) != pgerr.InsufficientPrivilege {
+			t.Errorf("%s after %s: %v", c.text, c.revoke, err)
+		}
+		if err := exec1(user, c.text); pgerr.CodeOf(err) != pgerr.InsufficientPrivilege {
+			t.Errorf("%s anew after %s: %v", c.text, c.revoke, err)
+		}
+		user.CloseStatement(p.Name)
+	}
+}
+
+// TestPasswordsAreNotStored: nothing that is stored has the text of a password.
+func TestPasswordsAreNotStored(t *testing.T) {
+	n := newNode(t, fs.NewMem())
+	t.Cleanup(func() { closeNode(t, n) })
+	s := n.session(t)
+	t.Cleanup(s.Close)
+	mustExec(t, s, "CREATE ROLE u LOGIN PASSWORD 'Kugelblitz17'")
+	mustExec(t, s, "ALTER ROLE u PASSWORD 'Kugelblitz18'")
+	stored := 0
+	err := n.sql.StoredText(context.Background(), func(k, v []byte) {
+		stored++
+		if strings.Contains(string(k)+string(v), "Kugelblitz") {
+			t.Errorf("the password is stored under %q", k)
+		}
+	})
+	if err == nil && stored == 0 {
+		t.Error("nothing is stored")
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestLoginRoles: who does not exist, may not log in, or has too many sessions, is refused.
+func TestLoginRoles(t *testing.T) {
+	n := newNode(t, fs.NewMem())
+	t.Cleanup(func() { closeNode(t, n) })
+	s := n.session(t)
+	t.Cleanup(s.Close)
+	mustExec(t, s, "CREATE ROLE group1")
+	mustExec(t, s, "CREATE ROLE once LOGIN CONNECTION LIMIT 1")
+	mustExec(t, s, "CREATE ROLE away LOGIN")
+	mustExec(t, s, "REVOKE CONNECT ON DATABASE defaultdb FROM public")
+	mustExec(t, s, "GRANT CONNECT ON DATABASE defaultdb TO once")
+	as(t, n, "once")
+	for user, want := range map[string]pgerr.Code{
+		"nobody": "28000", "group1": "28000", "postgres": "28000", "pg_monitor": "28000", "once": "53300", "away": "42501",
+	} {
+		_, err := n.sql.NewSession(context.Background(), sql.SessionArgs{User: user, Database: "defaultdb"})
+		if pgerr.CodeOf(err) != want {
+			t.Errorf("%s: %v, want %s", user, err, want)
+		}
+	}
+}
