@@ -86,7 +86,7 @@ func TestSecureClients(t *testing.T) {
 		{[]string{"--insecure", "--host=localhost:" + port}, "unencrypted connections are refused"},
 		{[]string{"--certs-dir=" + dir, "--host=127.0.0.1:" + port}, "the server's certificate is not for 127.0.0.1 but for localhost"},
 		{[]string{"--certs-dir=" + other, "--host=localhost:" + port}, "was not signed by a CA that this side trusts: use ca.crt"},
-		{[]string{"--url=postgresql://root@localhost:" + port + "/defaultdb?sslmode=require"}, "HINT:  'lichen cert create-client' makes one"},
+		{[]string{"--url=postgresql://root@localhost:" + port + "/defaultdb?sslmode=require"}, "password authentication failed for user \"root\""},
 	} {
 		if code, _, errOut := sql(c.args...); code == 0 || !strings.Contains(errOut, c.want) {
 			t.Errorf("%q: %d, %q, want %q", c.args, code, errOut, c.want)

@@ -25,7 +25,8 @@ func (n *Node) frontOptions(o pgwire.Options) pgwire.Options {
 	o.Logger, o.Mem = n.log, n.Memory
 	o.MaxConns, o.MaxRefused = n.o.MaxConns, n.o.MaxRefused
 	if n.o.Certs != nil {
-		o.TLS, o.Auth = n.o.Certs.ServerTLS(), pgwire.AuthCertificate
+		o.TLS, o.Auth = n.o.Certs.ServerTLS(), pgwire.AuthEncrypted
+		o.Certificate = n.o.Certs.Certificate
 	}
 	return o
 }

@@ -19,9 +19,9 @@ const (
 	// AuthTrust believes every client that it is who it says, and speaks with it in
 	// clear if it does not ask for encryption.
 	AuthTrust Auth = iota
-	// AuthCertificate demands an encrypted connection and a client certificate,
-	// verified by the TLS configuration, that is made out to the user.
-	AuthCertificate
+	// AuthEncrypted demands an encrypted connection, and a client certificate, verified by
+	// the TLS configuration, that is made out to the user, or the user's password.
+	AuthEncrypted
 )
 
 const (
@@ -33,8 +33,8 @@ const (
 	alpnSQL = "postgresql"
 )
 
-// certificateHint says how a client gets and gives a certificate.
-const certificateHint = "'lichen cert create-client' makes one; lichen's commands find it in --certs-dir, other clients by sslcert, sslkey and sslrootcert."
+// certificateHint says how a client comes by what shows who it is.
+const certificateHint = "'lichen cert create-client' makes a certificate; lichen's commands find it in --certs-dir, other clients by sslcert, sslkey and sslrootcert. ALTER ROLE ... PASSWORD sets a password."
 
 // authenticate lets a client in as user, or says why not.
 func (c *conn) authenticate(user string) error {
@@ -43,12 +43,10 @@ func (c *conn) authenticate(user string) error {
 		return nil
 	case c.encryption == nil:
 		return pgerr.New(pgerr.InvalidAuthorizationSpecification,
-			"unencrypted connections are refused: connect with TLS (sslmode=verify-full) and a client certificate").
+			"unencrypted connections are refused: connect with TLS (sslmode=verify-full) and a client certificate or a password").
 			WithHint(certificateHint)
 	case c.certUser == "":
-		return pgerr.New(pgerr.InvalidAuthorizationSpecification,
-			"password authentication is not available yet: use a client certificate for user \"%s\"", user).
-			WithHint(certificateHint)
+		return c.askPassword(user)
 	case c.certUser != user:
 		return pgerr.New(pgerr.InvalidAuthorizationSpecification,
 			"the client certificate is for user \"%s\", not for \"%s\"", c.certUser, user)

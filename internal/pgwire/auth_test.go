@@ -49,7 +49,7 @@ func (c *certificates) server() (*Server, string) {
 	c.t.Helper()
 	n, err := security.LoadNode(c.Dir)
 	c.must(err)
-	return newServer(c.t, func(o *Options) { o.TLS, o.Auth = n.ServerTLS(), AuthCertificate })
+	return newServer(c.t, func(o *Options) { o.TLS, o.Auth, o.Certificate = n.ServerTLS(), AuthEncrypted, n.Certificate })
 }
 
 // url is a connection of user with the certificate of another, "" for none.
@@ -94,9 +94,9 @@ func TestCertificateLogin(t *testing.T) {
 		}
 	}
 	cases := []struct{ name, url, code, text string }{
-		{"no certificate", c.url(addr, "root", "", ""), "28000", "password authentication is not available yet: use a client certificate"},
-		{"no certificate, direct", c.url(addr, "root", "", "&sslnegotiation=direct"), "28000", "use a client certificate"},
-		{"a password", strings.Replace(c.url(addr, "root", "", ""), "root@", "root:secret@", 1), "28000", "password authentication"},
+		{"no certificate", c.url(addr, "root", "", ""), "28P01", "password authentication failed for user \"root\""},
+		{"no certificate, direct", c.url(addr, "root", "", "&sslnegotiation=direct"), "28P01", "password authentication failed"},
+		{"a password", strings.Replace(c.url(addr, "root", "", ""), "root@", "root:secret@", 1), "28P01", "password authentication failed"},
 		{"other user's", c.url(addr, "root", "alice", ""), "28000", `the client certificate is for user "alice", not for "root"`},
 		{"unknown user", c.url(addr, "nobody", "nobody", ""), "28000", `role "nobody" does not exist`},
 		{"node's name", c.url(addr, "node", "root", ""), "28000", `is for user "root", not for "node"`},
@@ -126,6 +126,57 @@ func TestCertificateLogin(t *testing.T) {
 	c.must(old.Client("root"))
 	if _, err := tryConnect(t, c.url(addr, "root", "root", "")); err == nil || !strings.Contains(err.Error(), "expired certificate") {
 		t.Errorf("expired: %v", err)
+	}
+}
+
+// TestPasswordLogin: a password is enough on an encrypted connection, if it is the role's and valid; what else is wrong is
+// told only to who has it.
+func TestPasswordLogin(t *testing.T) {
+	c := newCertificates(t, "root")
+	_, addr := c.server()
+	admin, err := tryConnect(t, c.url(addr, "root", "root", ""))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, q := range []string{
+		"CREATE ROLE alice LOGIN PASSWORD 'sésame'", "CREATE ROLE staff PASSWORD 'sésame'", "CREATE ROLE late LOGIN PASSWORD 'sésame' VALID UNTIL '2001-01-01'",
+		"CREATE ROLE none LOGIN", "CREATE ROLE soon LOGIN PASSWORD 'sésame' VALID UNTIL 'infinity'",
+	} {
+		if _, err := admin.Exec(t.Context(), strings.Replace(q, "ROLE none ", "ROLE nopass ", 1)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	target := func(user, password, mode string) string {
+		u := url.URL{Scheme: "postgres", User: url.UserPassword(user, password), Host: addr, Path: "defaultdb", RawQuery: "sslmode=" + mode}
+		return u.String()
+	}
+	for _, ok := range []string{target("alice", "sésame", "require"), target("soon", "sésame", "require"), target("alice", "sésame", "require") + "&channel_binding=disable"} {
+		conn, err := tryConnect(t, ok)
+		if err != nil {
+			t.Fatalf("%s: %v", ok, err)
+		}
+		var user string
+		if err := conn.QueryRow(t.Context(), "select current_user").Scan(&user); err != nil || user == "root" {
+			t.Errorf("user %q, %v", user, err)
+		}
+	}
+	for _, tc := range []struct{ name, url, code, text string }{
+		{"wrong password", target("alice", "sesame", "require"), "28P01", `password authentication failed for user "alice"`},
+		{"no such role", target("nobody", "sésame", "require"), "28P01", `password authentication failed for user "nobody"`},
+		{"no password", target("nopass", "sésame", "require"), "28P01", "password authentication failed"},
+		{"expired", target("late", "sésame", "require"), "28P01", "password authentication failed"},
+		{"no LOGIN", target("staff", "sésame", "require"), "28000", `role "staff" is not permitted to log in`},
+		{"in clear", target("alice", "sésame", "disable"), "28000", "unencrypted connections are refused"},
+	} {
+		if _, err := tryConnect(t, tc.url); err == nil || sqlState(err) != tc.code || !strings.Contains(err.Error(), tc.text) {
+			t.Errorf("%s: %v", tc.name, err)
+		}
+	}
+	if _, err := admin.Exec(t.Context(), "ALTER ROLE alice NOLOGIN"); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := tryConnect(t, target("alice", "sésame", "require")); sqlState(err) != "28000" {
+		t.Errorf("after NOLOGIN: %v", err)
 	}
 }
 

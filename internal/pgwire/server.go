@@ -49,6 +49,8 @@ type Options struct {
 	TLS *tls.Config
 	// Auth says how clients show who they are.
 	Auth Auth
+	// Certificate returns the server's, to which logins by password can be bound; nil: to none.
+	Certificate func() *tls.Certificate
 	// Mem accounts for long messages; nil is no limit.
 	Mem *quota.Pool
 	// Closed, if not nil, is the error that clients receive that connect after the server was
@@ -65,6 +67,8 @@ type Server struct {
 	log  *slog.Logger
 	tls  *tls.Config
 	auth Auth
+	cert func() *tls.Certificate
+	mock []byte // see mockSecret
 	pool wire.Buffers
 	// closed is the error that clients receive once the server is shut down.
 	closed error
@@ -92,7 +96,7 @@ type Server struct {
 
 // New returns a server that does not listen yet.
 func New(o Options) *Server {
-	s := &Server{sql: o.SQL, log: o.Logger, tls: o.TLS, auth: o.Auth, closed: o.Closed, stop: make(chan struct{})}
+	s := &Server{sql: o.SQL, log: o.Logger, tls: o.TLS, auth: o.Auth, cert: o.Certificate, mock: mockSecret(), closed: o.Closed, stop: make(chan struct{})}
 	s.maxConns, s.maxRefused = cmp.Or(o.MaxConns, math.MaxInt), cmp.Or(o.MaxRefused, DefaultRefused)
 	s.pool.Mem, s.grace = o.Mem, silentGrace
 	s.watch.alone = make(chan struct{}, 1)

@@ -53,6 +53,9 @@ func (n *Node) Reload() error {
 // included.
 func (n *Node) Expires() time.Time { return n.cur.Load().expires }
 
+// Certificate returns the node's certificate, as new handshakes show it.
+func (n *Node) Certificate() *tls.Certificate { return &n.cur.Load().cert }
+
 // Hosts returns the host names and addresses for which the node's certificate is.
 func (n *Node) Hosts() []string { return hosts(n.cur.Load().cert.Leaf) }
 

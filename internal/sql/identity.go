@@ -132,6 +132,9 @@ func (s *Session) fixed(name string) (string, bool) {
 	return s.srv.fixed(name)
 }
 
+// Role returns a role as logins see it, nil if there is none of the name.
+func (s *Server) Role(name string) *catalog.Role { return s.cfg.Catalog.RoleByName(name) }
+
 // PasswordValid reports whether the password of a role has not expired.
 func PasswordValid(r *catalog.Role, now time.Time) bool {
 	return r.ValidUntil == nil || *r.ValidUntil > pgMicros(now)

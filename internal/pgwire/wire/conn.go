@@ -14,6 +14,7 @@ import (
 
 // Conn reads and writes messages on a connection.
 type Conn struct {
+	login bool // see Login
 	// nc is set by the owner under mu: other goroutines read it for Wake and Close.
 	nc   net.Conn
 	mu   sync.Mutex
@@ -157,11 +158,17 @@ func (c *Conn) Next() (typ byte, body []byte, err error) {
 
 const headerSize = 5
 
+// Login says whether the client may send messages of type Password.
+func (c *Conn) Login(yes bool) { c.login = yes }
+
 // header checks the header at r and returns the length of the whole message.
 func (c *Conn) header() (typ byte, n int, err error) {
 	h := c.in[c.r : c.r+headerSize]
 	typ = h[0]
 	limit := MaxMessage(typ)
+	if typ == Password && c.login {
+		limit = maxSmall
+	}
 	if limit == 0 {
 		return typ, 0, errType(typ)
 	}

@@ -13,6 +13,7 @@ const (
 	Query        byte = 'Q'
 	Sync         byte = 'S'
 	Terminate    byte = 'X'
+	Password     byte = 'p' // of SASL too; while a client logs in only
 )
 
 // The types of the messages that both sides send.
