@@ -10,6 +10,7 @@ import (
 
 	"github.com/lichendb/lichen/internal/concurrency"
 	"github.com/lichendb/lichen/internal/kvpb"
+	"github.com/lichendb/lichen/internal/sql/activity"
 	"github.com/lichendb/lichen/internal/sql/ids"
 	"github.com/lichendb/lichen/internal/sql/pgcatalog"
 	"github.com/lichendb/lichen/internal/sql/pgerr"
@@ -222,7 +223,7 @@ func (s *Session) Activity() pgcatalog.Activity {
 	}
 	now := s.current.Snapshot()
 	a.Database, a.Application = now.Database, now.Application
-	a.State, a.Query = now.State(), now.Query
+	a.State, a.Query = now.State(), activity.Redacted(now.Query)
 	a.QueryStart, a.Since = now.Began, now.Since
 	a.Advisory = s.advisory.Holder()
 	if now.Running {

@@ -59,22 +59,13 @@ func OnAnyColumn(a *catalog.Authority, t *catalog.Table, want privilege.Bits) pr
 	return has | onAnyColumn(a, t, want)
 }
 
-// SchemaACL is who may do what with a schema.
-func SchemaACL(s *catalog.Schema) privilege.ACL {
-	if s.ACL == nil && s.Owner == catalog.DatabaseOwnerOid || s.ID.IsVirtual() {
-		open := privilege.Item{Grantee: privilege.Public, Grantor: s.Owner.Role(), Privileges: privilege.Usage}
-		return append(privilege.Schema.Default(s.Owner.Role()), open)
-	}
-	return s.ACL.Or(privilege.Schema, s.Owner.Role())
-}
-
 // OnSchema returns which privileges a role has on a schema of the session, and which of them it may
 // grant on. The session's temporary schema is open to it.
 func OnSchema(c *catalog.Collection, a *catalog.Authority, s *catalog.Schema, want privilege.Bits) (has, options privilege.Bits) {
 	if s.Temp != nil && c.OwnTemp(s) {
 		return want, want
 	}
-	has, options = mask(a, SchemaACL(s), s.Owner, want)
+	has, options = mask(a, s.Privileges(), s.Owner, want)
 	if a.Grants(catalog.ReadAllDataOid) || a.Grants(catalog.WriteAllDataOid) {
 		has |= want & privilege.Usage
 	}

@@ -60,11 +60,33 @@ func Check(c *catalog.Collection, uses []*Use) error {
 		if role == 0 {
 			role = me
 		}
+		if c.ReadsPast() {
+			u = u.now(c)
+		}
 		if !u.allowed(c.Authority(role)) {
 			return DeniedRelation(u.Table)
 		}
 	}
 	return nil
+}
+
+// now is the use with the owner and the privileges that the relation has at present, for a statement that reads the
+// past; a relation that is gone has those that it had.
+func (u *Use) now(c *catalog.Collection) *Use {
+	present, ok := c.Known(u.Table.ID).(*catalog.Table)
+	if !ok {
+		return u
+	}
+	n := *u
+	n.Table = u.Table.Clone()
+	n.Table.Owner, n.Table.ACL = present.Owner, present.ACL
+	for i := range n.Table.Columns {
+		col := &n.Table.Columns[i]
+		if at := present.ColumnByID(col.ID); at >= 0 {
+			col.ACL = present.Columns[at].ACL
+		}
+	}
+	return &n
 }
 
 // allowed reports whether a role has the privileges that the use takes.

@@ -125,7 +125,13 @@ func (c *Collection) Trust() (end func()) {
 
 // MayUse reports whether the session's user may look up names in a schema.
 func (c *Collection) MayUse(s *Schema) bool {
-	return c.mayUse == nil || c.trusted > 0 || s.ID.IsVirtual() || c.mayUse(c, s)
+	if c.mayUse == nil || c.trusted > 0 || s.ID.IsVirtual() {
+		return true
+	}
+	if now, ok := c.peek(s.ID).(*Schema); ok && c.historical {
+		s = now // whose privileges count
+	}
+	return c.mayUse(c, s)
 }
 
 // User returns the role as which the session acts.
@@ -166,6 +172,9 @@ func (c *Collection) BeginStatement() {
 // Generation returns a number that grows whenever committed DDL changes the
 // catalog of the node.
 func (c *Collection) Generation() uint64 { return c.store.generation.Load() }
+
+// ReadsPast reports whether the transaction reads AS OF a time.
+func (c *Collection) ReadsPast() bool { return c.historical }
 
 // AccessEpoch is Store.AccessEpoch.
 func (c *Collection) AccessEpoch() uint64 { return c.store.AccessEpoch() }

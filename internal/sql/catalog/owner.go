@@ -15,7 +15,22 @@ func (t *Table) SetOwner(o Owner) {
 
 // SetOwner gives the schema another owner.
 func (s *Schema) SetOwner(o Owner) {
+	if s.ACL == nil && s.open() {
+		s.ACL = s.Privileges() // which does not follow from the new owner
+	}
 	s.ACL, s.Owner = s.ACL.WithOwner(s.Owner.Role(), o.Role()), o
+}
+
+// open reports whether everybody may use the schema as it was made: it is public, or built in.
+func (s *Schema) open() bool { return s.Owner == DatabaseOwnerOid || s.ID.IsVirtual() }
+
+// Privileges is who may do what with the schema.
+func (s *Schema) Privileges() privilege.ACL {
+	if s.ACL == nil && s.open() {
+		everybody := privilege.Item{Grantee: privilege.Public, Grantor: s.Owner.Role(), Privileges: privilege.Usage}
+		return append(privilege.Schema.Default(s.Owner.Role()), everybody)
+	}
+	return s.ACL.Or(privilege.Schema, s.Owner.Role())
 }
 
 // SetOwner gives the database another owner.

@@ -5,7 +5,6 @@ import (
 	"slices"
 	"strconv"
 
-	"github.com/lichendb/lichen/internal/sql/access"
 	"github.com/lichendb/lichen/internal/sql/catalog"
 	"github.com/lichendb/lichen/internal/sql/deparse"
 	"github.com/lichendb/lichen/internal/sql/parser"
@@ -320,7 +319,7 @@ func pgNamespace(s *snapshot, w *writer) error {
 		w.str("nspname", x.Name)
 		w.oid("nspowner", uint32(x.Owner))
 		if x.ACL != nil || x.Owner == catalog.DatabaseOwnerOid || x.Oid == oidPgCatalog || x.Oid == oidInformationSchema {
-			w.acl("nspacl", access.SchemaACL(x))
+			w.acl("nspacl", x.Privileges())
 		}
 		w.done()
 	}

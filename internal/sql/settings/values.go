@@ -55,6 +55,11 @@ func (v *Values) Get(name string) (string, bool) {
 			return s, true
 		}
 	}
+	return v.kept(name)
+}
+
+// kept returns the value that was set, or the default, whatever is shown.
+func (v *Values) kept(name string) (string, bool) {
 	if s, ok := v.set[name]; ok {
 		return s, true
 	}
@@ -213,7 +218,7 @@ func (v *Values) RollbackTo(mark int) {
 func (v *Values) revert(c change) {
 	v.put(c.name, c.old, c.had)
 	if p := lookup(c.name); p != nil {
-		cur, _ := v.Get(c.name)
+		cur, _ := v.kept(c.name)
 		v.apply(p, cur)
 	}
 }

@@ -144,6 +144,9 @@ func CreateIndex(ctx context.Context, e *statement.Env, st *ast.CreateIndex) err
 	if err != nil {
 		return err
 	}
+	if err := e.MayCreateIn(schema); err != nil {
+		return err
+	}
 	stored, err := includedColumns(st.Include)
 	if err != nil {
 		return err

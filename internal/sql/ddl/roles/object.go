@@ -113,7 +113,7 @@ func tableObject(e *statement.Env, t *catalog.Table) *object {
 
 func schemaObject(e *statement.Env, s *catalog.Schema) *object {
 	n := *s
-	o := &object{kind: privilege.Schema, word: "schema", name: n.Name, owner: n.Owner, acl: &n.ACL, initial: access.SchemaACL(s)}
+	o := &object{kind: privilege.Schema, word: "schema", name: n.Name, owner: n.Owner, acl: &n.ACL, initial: s.Privileges()}
 	o.store = func(ctx context.Context) error { return e.Coll.Put(ctx, &n) }
 	return o
 }

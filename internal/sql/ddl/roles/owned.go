@@ -5,7 +5,6 @@ import (
 	"slices"
 	"strconv"
 
-	"github.com/lichendb/lichen/internal/sql/access"
 	"github.com/lichendb/lichen/internal/sql/ast"
 	"github.com/lichendb/lichen/internal/sql/catalog"
 	"github.com/lichendb/lichen/internal/sql/ddl/alter"
@@ -268,7 +267,7 @@ func withdrawFrom(ctx context.Context, e *statement.Env, id catalog.ID, of []*ca
 		return e.Coll.Put(ctx, &n)
 	case *catalog.Schema:
 		n := *d
-		n.ACL = without(access.SchemaACL(d), d.Owner)
+		n.ACL = without(d.Privileges(), d.Owner)
 		return e.Coll.Put(ctx, &n)
 	case *catalog.Table:
 		n := d.Clone()
