@@ -80,7 +80,18 @@ func (s *snapshot) accessible(t *catalog.Table) bool {
 	return me.Has(t.Owner.Role()) || access.OnAnyColumn(me, t, access.Kind(t).All()|privilege.Column.All()) != 0
 }
 
-// visibleColumn reports whether the user may do something with a column.
+// mayRead reports whether the user may read a column.
+func (s *snapshot) mayRead(t *catalog.Table, c *catalog.Column) bool {
+	me := s.c.h.Coll.Me()
+	if on, _ := access.OnTable(me, t, privilege.Select); on != 0 {
+		return true
+	}
+	i := t.ColumnByID(c.ID)
+	on, _ := access.OnColumn(me, t, max(i, 0), privilege.Select)
+	return i >= 0 && on != 0
+}
+
+// accessibleColumn reports whether the user may do something with a column.
 func (s *snapshot) accessibleColumn(t *catalog.Table, c *catalog.Column) bool {
 	me := s.c.h.Coll.Me()
 	if on, _ := access.OnTable(me, t, privilege.Column.All()); on != 0 || me.Has(t.Owner.Role()) {

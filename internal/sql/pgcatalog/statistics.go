@@ -93,7 +93,7 @@ func pgStats(s *snapshot, w *writer) error {
 		}
 		for _, col := range visibleColumns(t) {
 			c := st.Columns[col.ID]
-			if c == nil {
+			if c == nil || !s.mayRead(t, col) {
 				continue
 			}
 			w.str("schemaname", s.schemaName(t))
