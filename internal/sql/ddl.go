@@ -15,8 +15,8 @@ import (
 
 // runDDL executes a statement that changes the catalog.
 func (x *execution) runDDL(ctx context.Context, root *plan.DDL) error {
-	s := x.s
-	s.fillEnv(ctx, &x.env, x.params)
+
+	x.fillEnv(ctx)
 	env := x.ddlEnv(root.Query)
 	env.ParamTypes = x.prepared.ParamTypes()
 	tag, err := ddl.Exec(ctx, env, root.Stmt)
@@ -45,6 +45,7 @@ func (x *execution) ddlEnv(query *plan.Prepared) *statement.Env {
 		Localities: ranges.Localities(s.srv.cfg.Ranges), DefaultTablespace: s.defaultTablespace(),
 	}
 	env.Setting = func(st *ast.SetVar) (catalog.Setting, error) { return s.vars.Stored(st, env.Notice) }
+	env.CheckRoutine = s.checkRoutine
 	env.Alone = x.alone && x.commit && !s.txn.InBlock()
 	env.Filled, env.NotInUse = s.contents.NoteFilled, s.notInUse
 	env.Optimize = func(ctx context.Context, p *plan.Prepared) error {

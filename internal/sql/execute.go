@@ -14,6 +14,7 @@ import (
 	"github.com/lichendb/lichen/internal/kvpb"
 	"github.com/lichendb/lichen/internal/sleep"
 	"github.com/lichendb/lichen/internal/sql/ast"
+	"github.com/lichendb/lichen/internal/sql/builtin/call"
 	"github.com/lichendb/lichen/internal/sql/copyio"
 	"github.com/lichendb/lichen/internal/sql/ddl"
 	"github.com/lichendb/lichen/internal/sql/exec"
@@ -70,10 +71,13 @@ type execution struct {
 	ahead     ahead
 	snapshot  kv.Snapshot // of a suspended execution
 	loaded    bool        // it has filled its table anew: see loads
+	// within is the context of functions of the routine whose body the statement is of, nil for a client's.
+	within *call.Context
 }
 
 func (x *execution) run(ctx context.Context) error {
 	s, stmt := x.s, x.prepared.Stmt.AST
+	s.out = x.res
 	if s.txn.Failed() && !endsBlock(stmt) {
 		return errFailedBlock()
 	}
@@ -263,6 +267,9 @@ func (x *execution) attempt(ctx context.Context) error {
 		if v, ok := root.Stmt.(*ast.Vacuum); ok {
 			return x.runVacuum(ctx, v)
 		}
+		if do, ok := root.Stmt.(*ast.Do); ok {
+			return x.runDo(ctx, do)
+		}
 		if computedColumns(root.Stmt) != nil {
 			return x.runComputed(ctx, root.Stmt)
 		}
@@ -274,12 +281,15 @@ func (x *execution) attempt(ctx context.Context) error {
 		}
 		return pgerr.Unsupported("%s is not supported", x.prepared.Stmt.AST.Tag())
 	}
+	if c.Prep.Procedure != nil {
+		return x.runCall(ctx, c.Prep)
+	}
 	x.cached = c
 	if x.program, err = c.Program(); err != nil {
 		x.program = nil
 		return err
 	}
-	x.s.fillEnv(ctx, &x.env, x.params)
+	x.fillEnv(ctx)
 	x.mayLoad(c.Prep.Root)
 	if err := x.program.Open(&x.env); err != nil {
 		return err
@@ -523,8 +533,13 @@ func (x *execution) Run() portal.Run {
 
 // fillEnv makes env ready for an execution in the open transaction.
 func (s *Session) fillEnv(ctx context.Context, env *operator.Env, params []types.Datum) {
+	s.envWith(ctx, env, params, s.builtinContext(ctx))
+}
+
+// envWith is fillEnv with a context of functions.
+func (s *Session) envWith(ctx context.Context, env *operator.Env, params []types.Datum, b *call.Context) {
 	*env = operator.Env{
-		Ctx: ctx, Txn: s.txn.KV(), Builtin: s.builtinContext(ctx), Params: params, Mem: s.srv.cfg.Mem,
+		Ctx: ctx, Txn: s.txn.KV(), Builtin: b, Params: params, Mem: s.srv.cfg.Mem,
 		Virtual: s.cats, Statements: s, ReadOnly: s.txn.ReadOnly(),
 		Constraints: &s.deferral, BatchRows: s.srv.cfg.BatchRows, Temp: s.srv.cfg.Temp, WorkMem: s.workMem(),
 		ParallelWorkers: s.vals.Fast.ParallelWorkers, Workers: s.srv.workers,
@@ -532,6 +547,16 @@ func (s *Session) fillEnv(ctx context.Context, env *operator.Env, params []types
 	if env.ReadOnly {
 		env.Writable = s.writableTemp
 	}
+}
+
+// fillEnv makes the environment of the execution ready.
+func (x *execution) fillEnv(ctx context.Context) {
+	if x.within == nil {
+		x.s.fillEnv(ctx, &x.env, x.params)
+		return
+	}
+	x.s.envWith(ctx, &x.env, x.params, x.within)
+	x.env.ParallelWorkers, x.env.Workers = 0, nil
 }
 
 // workMem returns how many bytes an operator holds before it spills.

@@ -172,6 +172,7 @@ func (s *Server) NewSession(ctx context.Context, a SessionArgs) (*Session, error
 	ses.statements.Init(s.held, ses.reparse)
 	ses.fingerprints.Init(&s.fingerprints)
 	ses.portals.Init(s.held)
+	ses.routines.Init(routineHost{ses})
 	ses.txn.Init(s.cfg.DB, &s.txnIDs, followers{ses})
 	ses.contents.Init(s.stats, ses.txn.Open)
 	ses.deferral.Init(followers{ses}.makeChecks)

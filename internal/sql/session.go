@@ -22,6 +22,7 @@ import (
 	"github.com/lichendb/lichen/internal/sql/pgerr"
 	"github.com/lichendb/lichen/internal/sql/portal"
 	"github.com/lichendb/lichen/internal/sql/prepared"
+	"github.com/lichendb/lichen/internal/sql/routine"
 	"github.com/lichendb/lichen/internal/sql/sessionvar"
 	"github.com/lichendb/lichen/internal/sql/settings"
 	"github.com/lichendb/lichen/internal/sql/stats"
@@ -68,6 +69,8 @@ type Session struct {
 	// goes no further than the row that did.
 	struck   bool
 	contents stats.InTxn
+	routines routine.Runner
+	out      Results // of the statement that runs, for the notices of routines
 	pending  pending
 	warnings []*pgerr.Error // for the end of the statement
 }

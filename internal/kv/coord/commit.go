@@ -41,7 +41,7 @@ func (t *Txn) Commit(ctx context.Context) error {
 
 func (t *Txn) buildCommit() *kvpb.CommitRequest {
 	t.writes = slices.Grow(t.writes[:0], t.buf.Len())
-	for c := t.buf.Seek(nil, t.seq+1); c.Valid(); c.Next() {
+	for c := t.buf.Seek(nil, t.newest+1); c.Valid(); c.Next() {
 		w := kvpb.Write{Key: c.Key()}
 		if val, del := c.Value(); !del {
 			w.Value = val

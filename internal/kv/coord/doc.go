@@ -13,6 +13,7 @@
 //	                spilledkeys.go: which keys those are
 //	commit.go       commit and rollback
 //	check.go        checks of constraints, which may read later than the snapshot
+//	nest.go         statements that run within another one: of functions and triggers
 //	env.go          what the transactions of a gateway share
 //	ingest.go       keys that nobody else knows yet
 //
@@ -71,6 +72,10 @@
 // others are (spillFlight.stopped; TestSpillStopped). A spill that failed leaves the writes in the
 // buffer (TestSpillUnderWayFails). What it has stored of a statement is undone with the statement, or
 // the transaction can't go on (spillRollback; TestTornSpill).
+//
+// C13. A statement that another one runs within itself reads and writes as if it had come between: it sees
+// what that one has written, whose own reads go on in the snapshot that they had, and keep the memory of
+// the values that they have read (Nest, Unnest; TestNestedStatements).
 //
 // Env's registry of active transactions has a mutex; a Txn has none.
 package coord

@@ -131,7 +131,7 @@ func (t *Txn) spillChunks() (chunks []kvpb.SpillRequest) {
 	locks := slices.Clone(t.locks)
 	slices.SortFunc(locks, func(a, b lockedKey) int { return bytes.Compare(a.key, b.key) })
 	var req *kvpb.SpillRequest
-	for c := t.buf.Seek(nil, t.seq+1); c.Valid(); c.Next() {
+	for c := t.buf.Seek(nil, t.newest+1); c.Valid(); c.Next() {
 		if size >= most { // all writes of a key are in one request
 			next := kvpb.SpillRequest{Keep: uint64(keep), Statement: uint64(t.stmtBase), AtSnapshot: t.spillsAtSnapshot()}
 			if req != nil { // probably as many writes as before

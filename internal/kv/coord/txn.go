@@ -43,6 +43,9 @@ type Txn struct {
 
 	state state
 	seq   int32 // number of the current statement, from 1
+	// newest is the highest number so far: of a statement within the current one, if there was one. Writes have
+	// it, so that they are numbered in the order in which they happen.
+	newest int32
 	// LockTimeout bounds each wait for a lock; 0 means without limit.
 	LockTimeout time.Duration
 	// Deadline, if set, is the highest timestamp at which the transaction may
@@ -82,6 +85,8 @@ type Txn struct {
 	registered bool
 	locksOnly  bool
 
+	// spare are responses whose memory no statement uses: see Nest.
+	spare     responses
 	getReq    kvpb.GetRequest
 	getResp   kvpb.GetResponse
 	scanReq   kvpb.ScanRequest
@@ -123,7 +128,7 @@ func (t *Txn) Reset(o Options) {
 	must.True(t.state == idle || t.state == finished, "C1: transaction restarted while active")
 	t.opts = o
 	t.meta = kvpb.TxnMeta{ID: t.env.nextTxnID(), Isolation: o.Isolation}
-	t.state, t.seq = idle, 0
+	t.state, t.seq, t.newest = idle, 0, 0
 	t.minTS, t.commitTS, t.Deadline, t.Renew = hlc.Timestamp{}, hlc.Timestamp{}, hlc.Timestamp{}, nil
 	t.buf.Reset()
 	t.reads.Reset()
@@ -174,7 +179,8 @@ func (t *Txn) BufferBytes() int64 { return t.buf.Bytes() }
 // BeginStatement starts a statement. Its plain reads see all writes of earlier statements and, at
 // READ COMMITTED, all commits of others up to now.
 func (t *Txn) BeginStatement() {
-	t.seq++
+	t.newest++
+	t.seq = t.newest
 	t.renewals = 0
 	t.prefetched.forget()
 	t.stmtBase = t.spill.base + t.buf.Len()
@@ -279,7 +285,7 @@ func (t *Txn) PutOwned(key, value []byte) error {
 	if err := t.mayWrite(len(key) + len(value)); err != nil {
 		return err
 	}
-	t.buf.PutOwned(key, value, false, t.seq)
+	t.buf.PutOwned(key, value, false, t.newest)
 	return t.maybeSpill(context.Background())
 }
 
@@ -290,7 +296,7 @@ func (t *Txn) write(key, value []byte, del bool) error {
 	if err := t.mayWrite(len(key) + len(value)); err != nil {
 		return err
 	}
-	t.buf.Put(key, value, del, t.seq)
+	t.buf.Put(key, value, del, t.newest)
 	return t.maybeSpill(context.Background())
 }
 

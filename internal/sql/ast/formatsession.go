@@ -279,6 +279,8 @@ func (p *printer) utility(s Statement) {
 	case *Call:
 		p.w("CALL ")
 		p.expr(s.Func)
+	case *CreateRoutine, *AlterRoutine, *DropRoutine:
+		p.routineStmt(s)
 	default:
 		p.rangesStatement(s)
 	}

@@ -5,7 +5,7 @@ import "math/bits"
 // Counts says how many objects of each kind a database has, committed ones: what reading
 // the catalogs costs depends on it.
 type Counts struct {
-	Tables, Views, MatViews, Sequences, Schemas, Types, Composites, Domains, Collations int
+	Tables, Views, MatViews, Sequences, Schemas, Types, Composites, Domains, Collations, Routines int
 	// Columns are those of all relations, Defaults those among them with an expression.
 	Columns, Defaults int
 	// IndexColumns are the columns of all Indexes.
@@ -28,7 +28,7 @@ func (s *Store) note(d Descriptor, sign int) {
 	case *Table:
 		n := s.countsOf(d.Database)
 		n.addKind(d, sign)
-		if d.Kind != KindType && d.Kind != KindCollation {
+		if d.Kind != KindType && d.Kind != KindCollation && d.Kind != KindRoutine {
 			n.addParts(d, sign)
 		}
 	}
@@ -50,6 +50,8 @@ func (n *Counts) addKind(t *Table, sign int) {
 	switch {
 	case t.Kind == KindCollation:
 		n.Collations += sign
+	case t.Kind == KindRoutine:
+		n.Routines += sign
 	case t.Kind == KindType:
 		n.Types += sign
 		def := t.UserType.Def

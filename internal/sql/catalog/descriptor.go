@@ -67,6 +67,7 @@ const (
 	KindVirtual // rows are computed (pg_catalog, information_schema)
 	KindType    // a user-defined type; it has no rows
 	KindCollation
+	KindRoutine
 )
 
 // Table describes a relation. Descriptors are immutable once published: a
@@ -104,6 +105,7 @@ type Table struct {
 	View         *View         // KindView
 	UserType     *types.T      // KindType
 	Collation    *CollationDef `json:",omitempty"` // KindCollation
+	Routine      *Routine      `json:",omitempty"` // KindRoutine
 	// RowArrayOid is the oid of the type for arrays of the relation's rows; 0 if there is
 	// none: of sequences, and of relations as they were stored before there were such types.
 	RowArrayOid uint32 `json:",omitempty"`
@@ -397,6 +399,10 @@ func (t *Table) Clone() *Table {
 	if t.View != nil {
 		v := *t.View
 		c.View = &v
+	}
+	if t.Routine != nil {
+		r := *t.Routine
+		c.Routine = &r
 	}
 	return &c
 }

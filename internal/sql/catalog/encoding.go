@@ -8,13 +8,14 @@ import (
 )
 
 // The first byte of a stored descriptor. JSON follows, in which fields of later versions
-// are skipped: neither a table with families nor the Cluster nor a role must be read by who does
-// not know them.
+// are skipped: neither a table with families nor the Cluster nor a role nor a routine must be read by who
+// does not know them.
 const (
 	descriptorFormat = 1
 	familiesFormat   = 2
 	clusterFormat    = 3
 	roleFormat       = 4
+	routineFormat    = 5
 )
 
 // record is a stored descriptor: one of its fields is set.
@@ -32,6 +33,7 @@ type tableRecord struct {
 	Columns  []columnRecord
 	Sequence *sequenceRecord `json:",omitempty"`
 	UserType *typeRecord     `json:",omitempty"`
+	Routine  *routineRecord  `json:",omitempty"`
 }
 
 type columnRecord struct {
@@ -81,6 +83,8 @@ func encodeDescriptor(d Descriptor) ([]byte, error) {
 		format = clusterFormat
 	case r.Role != nil:
 		format = roleFormat
+	case r.Table != nil && r.Table.Routine != nil:
+		format = routineFormat
 	case r.Table != nil && r.Table.Families != nil:
 		format = familiesFormat
 	}
@@ -92,7 +96,7 @@ func encodeTable(t *Table) *tableRecord {
 	for i := range t.Columns {
 		r.Columns[i] = columnRecord{Column: t.Columns[i], Type: encodeType(t.Columns[i].Type), Domain: encodeTypePtr(t.Columns[i].Domain)}
 	}
-	r.UserType = encodeTypePtr(t.UserType)
+	r.UserType, r.Routine = encodeTypePtr(t.UserType), encodeRoutine(t.Routine)
 	if t.Sequence != nil {
 		r.Sequence = &sequenceRecord{Sequence: *t.Sequence, Type: encodeType(t.Sequence.Type)}
 	}
@@ -109,9 +113,9 @@ func decodeDescriptor(id ID, b []byte) (Descriptor, error) {
 	if len(b) == 0 {
 		return nil, corrupt(id, "it is empty")
 	}
-	if b[0] < descriptorFormat || b[0] > roleFormat {
+	if b[0] < descriptorFormat || b[0] > routineFormat {
 		return nil, pgerr.New(pgerr.DataCorrupted,
-			"catalog descriptor %d has format %d, this version reads formats %d to %d", id, b[0], descriptorFormat, roleFormat)
+			"catalog descriptor %d has format %d, this version reads formats %d to %d", id, b[0], descriptorFormat, routineFormat)
 	}
 	var r record
 	if err := json.Unmarshal(b[1:], &r); err != nil {
@@ -159,6 +163,9 @@ func decodeTable(id ID, r *tableRecord) (*Table, error) {
 	if t.UserType, err = decodeTypePtr(id, r.UserType); err != nil {
 		return nil, err
 	}
+	if t.Routine, err = decodeRoutine(id, r.Routine); err != nil {
+		return nil, err
+	}
 	t.Sequence = nil
 	if r.Sequence != nil {
 		s := r.Sequence.Sequence
@@ -168,8 +175,11 @@ func decodeTable(id ID, r *tableRecord) (*Table, error) {
 		}
 		t.Sequence = &s
 	}
+	if err := t.check(); err != nil {
+		return nil, err
+	}
 	t.prepare()
-	return &t, t.check()
+	return &t, nil
 }
 
 // prepare sets what is derived from the stored fields.
@@ -177,6 +187,11 @@ func (t *Table) prepare() {
 	t.rowIDSeq = nil
 	if t.RowIDOid != 0 {
 		t.rowIDSeq = t.rowIDs()
+	}
+	if t.Routine != nil {
+		r := *t.Routine
+		t.Routine = &r
+		r.overload = t.makeOverload()
 	}
 }
 
@@ -222,6 +237,10 @@ func (t *Table) check() error {
 	case KindCollation:
 		if t.Collation == nil {
 			return corrupt(t.ID, "no collation definition")
+		}
+	case KindRoutine:
+		if t.Routine == nil || t.Routine.Returns == nil || volatilities[t.Routine.Volatility] == 0 && t.Routine.Volatility != 'i' {
+			return corrupt(t.ID, "no routine definition")
 		}
 	case KindType:
 		if t.UserType == nil || t.UserType.Def == nil {

@@ -22,6 +22,7 @@ type Listing struct {
 	Naming     []*Table // those of Relations and Types that may name a table or view
 	Types      []*Table
 	Collations []*Table
+	Routines   []*Table
 	owned      []*Table // sequences that belong to columns, by the tables' ids
 }
 
@@ -41,6 +42,8 @@ func newListing(all []Descriptor, db ID) *Listing {
 			case d.Database != db:
 			case d.Kind == KindCollation:
 				l.Collations = append(l.Collations, d)
+			case d.Kind == KindRoutine:
+				l.Routines = append(l.Routines, d)
 			case d.Kind == KindType:
 				l.Types = append(l.Types, d)
 				l.Naming = append(l.Naming, d)

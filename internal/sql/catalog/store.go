@@ -56,6 +56,8 @@ type Store struct {
 	names   namespace
 	schemas map[ID]ID // schema → database
 	counts  map[ID]*Counts
+	// routines are the routines of a name.
+	routines map[namedRoutine][]ID
 
 	magnitude atomic.Int32 // see Magnitude
 	// contents lists the descriptors of some generation, nil if nobody has asked.
@@ -71,7 +73,7 @@ type Store struct {
 func NewStore(o Options) *Store {
 	s := &Store{
 		db: o.DB, waits: o.Waits,
-		objects: map[ID]*object{}, byOid: map[uint32]ID{}, names: newNamespace(map[NameKey]NameEntry{}), schemas: map[ID]ID{}, counts: map[ID]*Counts{},
+		objects: map[ID]*object{}, byOid: map[uint32]ID{}, names: newNamespace(map[NameKey]NameEntry{}), schemas: map[ID]ID{}, counts: map[ID]*Counts{}, routines: map[namedRoutine][]ID{},
 		sessions: map[*Collection]struct{}{},
 	}
 	if s.waits == nil {
@@ -187,6 +189,7 @@ func (s *Store) setDescriptor(id ID, d Descriptor, since hlc.Timestamp) {
 	} else if old := o.cur.Load().desc; old != nil {
 		s.forgetOids(old)
 		s.note(old, -1)
+		s.noteRoutine(old, false)
 		if d != nil && d.Ident().Version <= old.Ident().Version {
 			d = d.withVersion(old.Ident().Version + 1)
 		}
@@ -205,6 +208,7 @@ func (s *Store) setDescriptor(id ID, d Descriptor, since hlc.Timestamp) {
 		s.byOid[oid] = id
 	}
 	s.note(d, 1)
+	s.noteRoutine(d, true)
 }
 
 func (s *Store) forgetOids(d Descriptor) {
@@ -262,6 +266,7 @@ func (s *Store) publish(ch *changes, since hlc.Timestamp) {
 		s.setDescriptor(id, d, since)
 	}
 	for k, e := range ch.names {
+		s.supersedeRoutines(k)
 		if e == nil {
 			s.names.remove(k)
 			continue

@@ -33,6 +33,8 @@ func comment(ctx context.Context, e *statement.Env, st *ast.Comment) error {
 		return commentType(ctx, e, st)
 	case ast.ObjCollation:
 		return commentCollation(ctx, e, st)
+	case ast.ObjFunction, ast.ObjProcedure, ast.ObjRoutine:
+		return commentRoutine(ctx, e, st)
 	case ast.ObjDomainConstraint:
 		return commentDomainConstraint(ctx, e, st)
 	case ast.ObjExtension:

@@ -20,7 +20,8 @@ func Handles(stmt ast.Statement) bool {
 		*ast.CreateView, *ast.AlterTable, *ast.Truncate, *ast.Comment, *ast.CreateExtension, *ast.LockTable,
 		*ast.RefreshView, *ast.ConfigureZone, *ast.CreateEnum, *ast.CreateComposite, *ast.CreateDomain, *ast.AlterDomain, *ast.AlterEnum,
 		*ast.AlterComposite, *ast.CreateRange, *ast.CreateCast, *ast.DropCast, *ast.CreateCollation, *ast.CreateTablespace, *ast.DropTablespace,
-		*ast.CreateRole, *ast.DropRole, *ast.Grant, *ast.AlterDefaultPrivileges, *ast.ReassignOwned:
+		*ast.CreateRole, *ast.DropRole, *ast.Grant, *ast.AlterDefaultPrivileges, *ast.ReassignOwned,
+		*ast.CreateRoutine, *ast.AlterRoutine, *ast.DropRoutine:
 		return true
 	case *ast.Select:
 		return true // SELECT INTO
@@ -141,6 +142,12 @@ func Exec(ctx context.Context, e *statement.Env, stmt ast.Statement) (tag string
 		err = createCast(ctx, e, s)
 	case *ast.DropCast:
 		err = dropCast(ctx, e, s)
+	case *ast.CreateRoutine:
+		err = createRoutine(ctx, e, s)
+	case *ast.AlterRoutine:
+		err = alterRoutine(ctx, e, s)
+	case *ast.DropRoutine:
+		err = alter.DropRoutines(ctx, e, s)
 	case *ast.CreateCollation:
 		err = createCollation(ctx, e, s)
 	default:

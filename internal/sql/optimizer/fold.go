@@ -323,7 +323,7 @@ func givesOperand(e, a plan.Expr) bool {
 
 // foldOther computes an expression of constants by an operator, nil if it has none.
 func (f *folder) foldOther(e plan.Expr, op *call.Overload) plan.Expr {
-	if f.o.opts.Constant == nil || op != nil && op.Volatility != call.Immutable {
+	if f.o.opts.Constant == nil || op != nil && (op.Volatility != call.Immutable || op.Routine != nil) {
 		return e
 	}
 	all := true
@@ -378,7 +378,7 @@ func (f *folder) foldCall(e *plan.Call) plan.Expr {
 	if rows || e.VariadicArray {
 		return f.foldOther(e, e.Fn)
 	}
-	if !all || e.Fn.Volatility != call.Immutable {
+	if !all || e.Fn.Volatility != call.Immutable || e.Fn.Routine != nil {
 		return e
 	}
 	args, ts := make([]types.Datum, len(e.Args)), make([]*types.T, len(e.Args))

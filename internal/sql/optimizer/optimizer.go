@@ -77,8 +77,13 @@ func optimize(p *plan.Prepared, opts *Options) {
 	case *plan.Utility:
 		return
 	}
+	o.sequential = p.CallsRoutines
+	wanted := p.Columns
+	if p.Procedure != nil { // the arguments
+		wanted = p.Root.Props().Cols
+	}
 	p.Root = o.apply(statementScope, query{root: p.Root, stmt: p})
-	p.Root = o.root(p.Root, plan.IDs(p.Columns))
+	p.Root = o.root(p.Root, plan.IDs(wanted))
 	p.NextCol, p.Guessed, p.Weighed = o.nextCol, o.values.missed, o.values.used
 	if o.failed != nil {
 		p.Failed = o.failed
@@ -87,12 +92,15 @@ func optimize(p *plan.Prepared, opts *Options) {
 
 // optimizer is the state of one optimization.
 type optimizer struct {
-	opts    *Options
-	rules   []rule // all of them
-	nextCol plan.ColID
-	depth   int
-	steps   int
-	values  valueSource
+	opts *Options
+	// sequential says that no worker may read for the plan: functions of users run statements in
+	// its transaction.
+	sequential bool
+	rules      []rule // all of them
+	nextCol    plan.ColID
+	depth      int
+	steps      int
+	values     valueSource
 	// outputs says how many of a scan's leading columns are needed above it;
 	// the others serve its filter only.
 	outputs []scanOutputs

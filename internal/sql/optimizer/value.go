@@ -64,7 +64,7 @@ func (v *valueSource) format() *types.FormatContext {
 }
 
 func (v *valueSource) call(e *plan.Call) (types.Datum, bool) {
-	if v.ctx == nil || e.Fn.IsSRF() || e.Fn.Volatility == call.Volatile || e.VariadicArray {
+	if v.ctx == nil || e.Fn.IsSRF() || e.Fn.Volatility == call.Volatile || e.Fn.Routine != nil || e.VariadicArray {
 		return types.Null, false
 	}
 	args, ts := make([]types.Datum, len(e.Args)), make([]*types.T, len(e.Args))

@@ -16,7 +16,7 @@ func (o *optimizer) markVectors(n plan.Node, entirely bool) {
 	})
 	if worth {
 		o.vectorize(n, entirely)
-		if o.on(RuleParallel) {
+		if o.on(RuleParallel) && !o.sequential {
 			o.parallelize(n, false)
 		}
 	}

@@ -109,6 +109,8 @@ func (p *parser) alterOther(loc ast.Loc) ast.Statement {
 	case kwCollation:
 		p.advance()
 		return p.alterObject(loc, ast.ObjCollation)
+	case kwFunction, kwProcedure, kwRoutine:
+		return p.alterRoutine(loc)
 	}
 	if p.tok.kind == kwRange && p.extends(ExtAlterDialect) {
 		return p.alterRange(loc)

@@ -24,6 +24,9 @@ func (p *parser) create() ast.Statement {
 		p.syntaxError()
 		return nil
 	}
+	if p.tok.kind == kwFunction || p.tok.kind == kwProcedure {
+		return p.createRoutine(loc, orReplace)
+	}
 	if orReplace {
 		*p = start
 		return p.refuse(loc, "CREATE")

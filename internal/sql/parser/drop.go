@@ -24,6 +24,8 @@ func (p *parser) drop() ast.Statement {
 		return p.dropList(&ast.Drop{Loc: loc, Kind: k})
 	}
 	switch p.tok.kind {
+	case kwFunction, kwProcedure, kwRoutine:
+		return p.dropRoutine(loc)
 	case kwDatabase:
 		p.advance()
 		return p.dropDatabase(loc)

@@ -81,7 +81,7 @@ func (p *parser) refuse(loc ast.Loc, verb string) ast.Statement {
 		return nil
 	}
 	before := p.furthest
-	p.furthest, p.outArgs = dead{}, false
+	p.furthest = dead{}
 	s := p.refused(loc, verb)
 	p.leave()
 	if p.err == nil && s == nil {

@@ -147,7 +147,6 @@ type parser struct {
 	furthest dead // of the alternatives given up in the statement
 	hasAhead bool
 	altering ast.ObjectKind // what the commands of the ALTER being parsed are for
-	outArgs  bool           // an argument of the function being parsed returns something
 	// pairAt is one more than the offset of a token that began a pair of words
 	// whose second word did not come. An error there is the second word's.
 	pairAt int32

@@ -9,9 +9,6 @@ import (
 // and refuses, each behind the name of its feature, whose first word is consumed
 // already. Shared rules are in rulesText. ebnf.go says how it is written.
 const refusedText = `
-CREATE FUNCTION: [OR REPLACE] FUNCTION func_name '(' [default_arg,] ')' (RETURNS TABLE '(' (label_word func_type), ')' {func_option} [func_body] no_out_args
-	| [RETURNS func_type] {func_option} [func_body])
-CREATE PROCEDURE: [OR REPLACE] PROCEDURE func_name '(' [default_arg,] ')' {func_option} [func_body]
 CREATE AGGREGATE: [OR REPLACE] AGGREGATE func_name (aggr_args definition | '(' (ident '=' def_arg), ')')
 CREATE OPERATOR CLASS: OPERATOR CLASS any_name [DEFAULT] FOR TYPE type USING name [FAMILY any_name] AS opclass_item,
 CREATE OPERATOR FAMILY: OPERATOR FAMILY any_name USING name
@@ -42,9 +39,6 @@ CREATE RULE: [OR REPLACE] RULE name AS ON (SELECT | UPDATE | DELETE | INSERT) TO
 	(NOTHING | '(' [rule_action] {';' [rule_action]} ')' | rule_action)
 CREATE POLICY: POLICY name ON table [AS permissive] [FOR (ALL | SELECT | INSERT | UPDATE | DELETE)] policy_tail
 
-ALTER FUNCTION: FUNCTION alter_function
-ALTER PROCEDURE: PROCEDURE alter_function
-ALTER ROUTINE: ROUTINE alter_function
 ALTER AGGREGATE: AGGREGATE func_name aggr_args (rename | owner | move)
 ALTER OPERATOR CLASS: OPERATOR CLASS any_name USING name (rename | owner | move)
 ALTER OPERATOR FAMILY: OPERATOR FAMILY any_name USING name (rename | owner | move | ADD opclass_item, | DROP opclass_drop,)
@@ -75,9 +69,6 @@ ALTER TABLE ALL IN TABLESPACE: TABLE space_move
 ALTER INDEX ALL IN TABLESPACE: INDEX space_move
 ALTER MATERIALIZED VIEW ALL IN TABLESPACE: MATERIALIZED VIEW space_move
 
-DROP FUNCTION: FUNCTION [IF EXISTS] signature, [behavior]
-DROP PROCEDURE: PROCEDURE [IF EXISTS] signature, [behavior]
-DROP ROUTINE: ROUTINE [IF EXISTS] signature, [behavior]
 DROP AGGREGATE: AGGREGATE [IF EXISTS] (func_name aggr_args), [behavior]
 DROP OPERATOR CLASS: OPERATOR CLASS drop_using
 DROP OPERATOR FAMILY: OPERATOR FAMILY drop_using
@@ -149,18 +140,10 @@ cast = CAST '(' type AS type ')'
 space_move = ALL IN TABLESPACE name [OWNED BY role,] SET TABLESPACE name [NOWAIT]
 func_type = [SETOF] label_word '.' label {'.' label} '%' TYPE | type
 arg = arg_mode (label_word func_type | func_type) | label_word arg_mode func_type | label_word func_type | func_type
-default_arg = arg [DEFAULT expr | '=' expr]
 signature = func_name '(' [arg,] ')' | bare_function
 aggr_args = '(' ('*' | ORDER BY arg, | arg, [ORDER BY arg,]) ')'
-common_func_option = CALLED ON NULL INPUT | RETURNS NULL ON NULL INPUT | STRICT | IMMUTABLE | STABLE | VOLATILE
-	| EXTERNAL SECURITY (DEFINER | INVOKER) | SECURITY (DEFINER | INVOKER) | LEAKPROOF | NOT LEAKPROOF
-	| COST number | ROWS number | SUPPORT any_name | set_function | PARALLEL name
-alter_function = signature (common_func_option {common_func_option} [RESTRICT] | rename | owner | move | depends)
 drop_from_table = [IF EXISTS] name ON any_name [behavior]
 drop_using = [IF EXISTS] any_name USING name [behavior]
-func_option = AS string [',' string] | LANGUAGE (string | word) | TRANSFORM (FOR TYPE type), | WINDOW | common_func_option
-func_body = RETURN expr | BEGIN ATOMIC {body_statement} END
-body_statement = ';' | RETURN expr ';' | statement ';'
 opclass_item = OPERATOR count (operator_types | any_operator) [FOR SEARCH | FOR ORDER BY any_name] [RECHECK]
 	| FUNCTION count ('(' type, ')' signature | signature) | STORAGE type
 opclass_drop = (OPERATOR | FUNCTION) count '(' type, ')'
@@ -207,11 +190,9 @@ func primitives() map[string]func(p *parser) {
 		"simple_type":           func(p *parser) { p.simpleType(false) },
 		"type":                  func(p *parser) { p.typeName() },
 		"def_arg":               func(p *parser) { p.defArg() },
-		"statement":             (*parser).bodyStatement,
 		"from_list":             func(p *parser) { p.fromList() },
 		"var_name":              func(p *parser) { p.varName() },
 		"set_generic":           func(p *parser) { p.setGeneric(&ast.SetVar{}) },
-		"set_function":          func(p *parser) { p.setOrReset() },
 		"table_element":         func(p *parser) { p.tableDef() },
 		"typed_elements":        func(p *parser) { p.optTypedDefs() },
 		"bound":                 func(p *parser) { p.partitionBound() },
@@ -229,39 +210,20 @@ func primitives() map[string]func(p *parser) {
 		"any_with":              func(p *parser) { p.expect(kwWith) },
 		"alter_foreign_table":   (*parser).alterForeignTable,
 		"arg_mode":              (*parser).argMode,
-		"no_out_args":           (*parser).noOutArgs,
 		"no_assertions": func(p *parser) {
 			p.failf(pgerr.FeatureNotSupported, 0, "CREATE ASSERTION is not yet implemented")
 		},
 	}
 }
 
-// bodyStatement parses a statement of a function's body, whose END ends the body and no
-// transaction.
-func (p *parser) bodyStatement() {
-	if p.tok.kind == kwEnd || p.tok.kind == kwBegin {
-		p.syntaxError()
-		return
-	}
-	p.statement()
-}
-
 // argMode parses the mode of a function's argument.
 func (p *parser) argMode() {
 	switch {
 	case p.accept(kwIn):
-		p.outArgs = p.accept(kwOut) || p.outArgs
+		p.accept(kwOut)
 	case p.accept(kwOut), p.accept(kwInout):
-		p.outArgs = true
 	default:
 		p.expect(kwVariadic)
-	}
-}
-
-// noOutArgs refuses RETURNS TABLE of a function with such arguments.
-func (p *parser) noOutArgs() {
-	if p.outArgs {
-		p.failf(pgerr.SyntaxError, 0, "OUT and INOUT arguments aren't allowed in TABLE functions")
 	}
 }
 

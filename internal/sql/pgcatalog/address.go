@@ -31,7 +31,7 @@ func (c *Catalog) ObjectAddress(class, oid uint32, sub int32) (call.ObjectAddres
 	case oidPgType:
 		a.Names = []string{o.Identity}
 	case oidPgProc:
-		r := routines().byOid[oid]
+		r := s.c.routineByOid(oid)
 		if r == nil {
 			return a, false, nil
 		}
@@ -311,7 +311,7 @@ func (c *Catalog) functionAt(a call.ObjectAddress) (uint32, error) {
 	if len(a.Names) > 1 {
 		schema = a.Names[len(a.Names)-2]
 	}
-	for _, r := range routines().byName[name] {
+	for _, r := range c.routinesNamed(name) {
 		if schema == r.schemaName() && hasArguments(r.args, oids) {
 			return r.oid, nil
 		}

@@ -15,13 +15,13 @@ const missingArgument = "NONE"
 
 // callableName prints a function with its argument types, or an operator with or
 // without them: the text of regprocedure, regoperator and regoper.
-func callableName(t *types.T, oid uint32) (string, bool) {
+func (c *Catalog) callableName(t *types.T, oid uint32) (string, bool) {
 	if t.Is(types.Regprocedure) {
-		r := routines().byOid[oid]
+		r := c.routineByOid(oid)
 		if r == nil {
 			return "", false
 		}
-		return r.signature(), true
+		return c.signature(r), true
 	}
 	o := operatorByOid(oid)
 	switch {
@@ -131,15 +131,15 @@ func (c *Catalog) procedureOid(text string) (uint32, error) {
 	if err != nil {
 		return 0, err
 	}
-	schema := namePgCatalog
+	schema := ""
 	if len(names) > 1 {
 		schema = names[len(names)-2]
+		if err := c.checkSchema(schema); err != nil {
+			return 0, err
+		}
 	}
-	if err := c.checkSchema(schema); err != nil {
-		return 0, err
-	}
-	for _, r := range routines().byName[names[len(names)-1]] {
-		if schema == r.schemaName() && hasArguments(r.args, oids) {
+	for _, r := range c.routinesNamed(names[len(names)-1]) {
+		if (schema == r.schemaName() || schema == "" && c.onPath(r)) && hasArguments(r.args, oids) {
 			return r.oid, nil
 		}
 	}

@@ -138,7 +138,7 @@ func (s *snapshot) eachComment(f commentSink) {
 	for _, x := range s.db.Installed() {
 		f(oidPgExtension, x.Oid, 0, x.Comment)
 	}
-	for _, list := range [...][]*catalog.Table{s.tables(), s.collations(), s.types()} {
+	for _, list := range [...][]*catalog.Table{s.tables(), s.collations(), s.types(), s.routines()} {
 		for _, t := range list {
 			commentsOn(t, f)
 		}
@@ -148,6 +148,9 @@ func (s *snapshot) eachComment(f commentSink) {
 // commentsOn passes on the comments on a relation, collation or type and its parts.
 func commentsOn(t *catalog.Table, f commentSink) {
 	switch t.Kind {
+	case catalog.KindRoutine:
+		f(oidPgProc, t.Oid, 0, t.Comment)
+		return
 	case catalog.KindCollation:
 		f(oidPgCollation, t.Oid, 0, t.Comment)
 		return

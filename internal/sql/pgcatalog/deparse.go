@@ -132,7 +132,7 @@ func (s stillCatalog) ResolveTable(ctx context.Context, _, schema, name string) 
 		}
 		return nil, catalog.UndefinedTable(schema, name)
 	}
-	if t := s.find(schema, name); t != nil && t.Name == name && t.Kind != catalog.KindType && t.Kind != catalog.KindCollation {
+	if t := s.find(schema, name); t != nil && t.Name == name && t.Kind != catalog.KindType && t.Kind != catalog.KindCollation && t.Kind != catalog.KindRoutine {
 		return t, nil
 	}
 	return nil, catalog.UndefinedTable(schema, name)

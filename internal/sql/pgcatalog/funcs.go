@@ -40,7 +40,7 @@ func (c *Catalog) ObjectVisible(kind string, oid uint32) (visible, ok bool, err 
 		}
 		return c.collationVisible(t), true, nil
 	case "function":
-		r := routines().byOid[oid]
+		r := c.routineByOid(oid)
 		return r != nil && slices.Contains(c.h.Coll.SearchPath(), r.schemaName()), r != nil, nil
 	case "operator":
 		for _, o := range builtin.All() {
@@ -201,7 +201,7 @@ func (c *Catalog) ExprDef(expr string, relation uint32, pretty bool) (string, bo
 
 // FunctionDef implements call.Catalog.
 func (c *Catalog) FunctionDef(oid uint32, part call.FunctionPart) (string, bool, error) {
-	r := routines().byOid[oid]
+	r := c.routineByOid(oid)
 	if r == nil {
 		return "", false, nil
 	}
@@ -209,6 +209,9 @@ func (c *Catalog) FunctionDef(oid uint32, part call.FunctionPart) (string, bool,
 	case call.FunctionArguments, call.FunctionIdentityArguments:
 		return r.arguments(part == call.FunctionArguments), true, nil
 	case call.FunctionResult:
+		if r.kind == 'p' {
+			return "", false, nil
+		}
 		return r.result(), true, nil
 	}
 	if r.kind == 'a' {

@@ -2,6 +2,7 @@ package pgcatalog
 
 import (
 	"strconv"
+	"strings"
 
 	"github.com/lichendb/lichen/internal/sql/types"
 )
@@ -22,20 +23,31 @@ func routineType(t *types.T) string {
 	return dataType(t)
 }
 
-// isRoutines is information_schema.routines: the built-in functions, for there are no others.
+// isRoutines is information_schema.routines: the built-in functions and those of users.
 func isRoutines(s *snapshot, w *writer) error {
-	for _, r := range routines().all {
+	for _, r := range s.allRoutines() {
 		s.routinePlace(w, r)
 		s.named(w, "routine", r.schemaName(), r.name)
 		if r.kind == 'f' {
 			w.str("routine_type", "FUNCTION")
+		} else if r.kind == 'p' {
+			w.str("routine_type", "PROCEDURE")
 		}
-		w.str("data_type", routineType(r.ret))
-		s.named(w, "type_udt", namePgCatalog, r.ret.Name)
+		if r.kind != 'p' {
+			w.str("data_type", routineType(r.ret))
+			s.named(w, "type_udt", namePgCatalog, r.ret.Name)
+		}
 		w.str("dtd_identifier", "0")
-		w.str("routine_body", "EXTERNAL")
+		body, language := "EXTERNAL", "INTERNAL"
+		if r.user != nil {
+			language = strings.ToUpper(r.user.Routine.Language)
+		}
+		if language == "SQL" {
+			body = "SQL"
+		}
+		w.str("routine_body", body)
 		w.str("routine_definition", r.source)
-		w.str("external_language", "INTERNAL")
+		w.str("external_language", language)
 		w.str("parameter_style", "GENERAL")
 		w.str("is_deterministic", yesNo(r.volatility == 'i'))
 		w.str("sql_data_access", "MODIFIES")
@@ -52,7 +64,7 @@ func isRoutines(s *snapshot, w *writer) error {
 
 // isParameters is information_schema.parameters.
 func isParameters(s *snapshot, w *writer) error {
-	for _, r := range routines().all {
+	for _, r := range s.allRoutines() {
 		for i, p := range r.parameters() {
 			s.routinePlace(w, r)
 			w.num("ordinal_position", int64(i+1))
@@ -76,7 +88,7 @@ func isParameters(s *snapshot, w *writer) error {
 // isRoutinePrivileges is information_schema.routine_privileges, and role_routine_grants:
 // everybody may call functions.
 func isRoutinePrivileges(s *snapshot, w *writer) error {
-	for _, r := range routines().all {
+	for _, r := range s.allRoutines() {
 		grants(w, "EXECUTE", !r.restricted, func() {
 			s.routinePlace(w, r)
 			s.named(w, "routine", r.schemaName(), r.name)

@@ -74,11 +74,11 @@ func (c *Catalog) NameOf(t *types.T, oid uint32) (string, bool) {
 			}
 		}
 	case types.Regproc.Oid:
-		if r := routines().byOid[oid]; r != nil {
-			return r.qualifiedName(), true
+		if r := c.routineByOid(oid); r != nil {
+			return c.routineName(r), true
 		}
 	case types.Regprocedure.Oid, types.Regoper.Oid, types.Regoperator.Oid:
-		return callableName(t, oid)
+		return c.callableName(t, oid)
 	case types.Regrole.Oid:
 		if r := c.h.Coll.RoleByOid(privilege.Role(oid)); r != nil {
 			return ast.QuoteIdent(r.Name), true
@@ -136,7 +136,7 @@ func (c *Catalog) OidOf(t *types.T, name string) (uint32, error) {
 	case types.Regnamespace.Oid:
 		return c.schemaOid(last)
 	case types.Regproc.Oid:
-		return functionOid(schema, last)
+		return c.functionOid(schema, last)
 	case types.Regrole.Oid:
 		if r := c.h.Coll.RoleByName(last); r != nil {
 			return uint32(r.Oid), nil
@@ -188,10 +188,10 @@ func (c *Catalog) relationOid(parts []string, schema, name string) (uint32, erro
 	return t.Oid, nil
 }
 
-func functionOid(schema, name string) (uint32, error) {
+func (c *Catalog) functionOid(schema, name string) (uint32, error) {
 	var found []*routine
-	for _, r := range routines().byName[name] {
-		if schema == "" && r.schema == oidPgCatalog || schema == r.schemaName() {
+	for _, r := range c.routinesNamed(name) {
+		if schema == "" && c.onPath(r) || schema == r.schemaName() {
 			found = append(found, r)
 		}
 	}

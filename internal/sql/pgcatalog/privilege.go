@@ -76,7 +76,7 @@ func (c *Catalog) granted(who *catalog.Authority, req *call.PrivilegeCheck, name
 		}
 		return want&privilege.Create == 0 && !option
 	case "function":
-		r := routines().byOid[c.checkedOid(types.Regprocedure, req)]
+		r := c.routineByOid(c.checkedOid(types.Regprocedure, req))
 		return !option && (r == nil || !r.restricted)
 	case "type":
 		if t := c.checkedType(req); t != nil {

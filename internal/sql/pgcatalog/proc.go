@@ -1,20 +1,30 @@
 package pgcatalog
 
 import (
+	"cmp"
 	"strconv"
 	"strings"
 
 	"github.com/lichendb/lichen/internal/sql/ast"
 	"github.com/lichendb/lichen/internal/sql/builtin"
+	"github.com/lichendb/lichen/internal/sql/catalog"
 	"github.com/lichendb/lichen/internal/sql/types"
 	"github.com/lichendb/lichen/internal/sql/types/typeio"
 )
 
-// pgProc lists functions and aggregates, and what types are made of.
-func pgProc(_ *snapshot, w *writer) error {
+// builtInProcs lists functions and aggregates, and what types are made of.
+func builtInProcs(_ *snapshot, w *writer) error {
 	for _, r := range routines().all {
-		if w.wants("oid", r.oid) {
-			procRow(w, r)
+		procRow(w, r)
+	}
+	return nil
+}
+
+// pgProc lists the routines that users have made.
+func pgProc(s *snapshot, w *writer) error {
+	for _, t := range s.listing().Routines {
+		if w.wants("oid", t.Oid) {
+			procRow(w, s.c.userRoutine(t))
 		}
 	}
 	return nil
@@ -23,7 +33,7 @@ func pgProc(_ *snapshot, w *writer) error {
 // listedType returns the oid of a type, or that of "any" for what signatures call types and
 // pg_type does not list.
 func listedType(t *types.T) uint32 {
-	if _, ok := types.ByOid(t.Oid); ok {
+	if _, ok := types.ByOid(t.Oid); ok || t.Oid >= catalog.FirstUserOid {
 		return t.Oid
 	}
 	return types.Any.Oid
@@ -34,7 +44,7 @@ func procRow(w *writer, r *routine) {
 	w.str("proname", r.name)
 	w.oid("pronamespace", r.schema)
 	w.oid("proowner", oidRoot)
-	w.oid("prolang", oidInternalLang)
+	w.oid("prolang", cmp.Or(r.language, oidInternalLang))
 	w.float("procost", r.cost)
 	w.float("prorows", r.rows)
 	w.oid("provariadic", r.variadic)
@@ -58,7 +68,15 @@ func procRow(w *writer, r *routine) {
 		w.set("proargnames", texts(r.names))
 	}
 	w.text("proargdefaults", r.defaultList())
-	w.str("prosrc", r.source)
+	if r.user != nil && r.user.Routine.Standard {
+		w.str("prosrc", "")
+		w.str("prosqlbody", r.source)
+	} else {
+		w.str("prosrc", r.source)
+	}
+	if s := r.settings(); s != nil {
+		w.set("proconfig", texts(s))
+	}
 	if r.restricted {
 		w.set("proacl", aclOf("X", ""))
 	}
@@ -128,16 +146,23 @@ func pgOperator(_ *snapshot, w *writer) error {
 	return nil
 }
 
-// pgLanguage lists the language that all functions are written in.
+// pgLanguage lists the languages that functions are written in.
 func pgLanguage(_ *snapshot, w *writer) error {
-	w.oid("oid", oidInternalLang)
-	w.str("lanname", "internal")
-	w.oid("lanowner", oidRoot)
-	w.flag("lanispl", false)
-	w.flag("lanpltrusted", false)
-	for _, c := range [...]string{"lanplcallfoid", "laninline", "lanvalidator"} {
-		w.oid(c, 0)
+	for _, l := range [...]struct {
+		oid     uint32
+		name    string
+		pl      bool
+		trusted bool
+	}{{oidInternalLang, "internal", false, false}, {oidSQLLang, "sql", false, true}, {oidPLpgSQLLang, "plpgsql", true, true}} {
+		w.oid("oid", l.oid)
+		w.str("lanname", l.name)
+		w.oid("lanowner", oidRoot)
+		w.flag("lanispl", l.pl)
+		w.flag("lanpltrusted", l.trusted)
+		for _, c := range [...]string{"lanplcallfoid", "laninline", "lanvalidator"} {
+			w.oid(c, 0)
+		}
+		w.done()
 	}
-	w.done()
 	return nil
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/lichendb/lichen/internal/sql/builtin"
 	"github.com/lichendb/lichen/internal/sql/builtin/aggfuncs"
 	"github.com/lichendb/lichen/internal/sql/builtin/call"
+	"github.com/lichendb/lichen/internal/sql/catalog"
 	"github.com/lichendb/lichen/internal/sql/planner"
 	"github.com/lichendb/lichen/internal/sql/types"
 )
@@ -46,6 +47,9 @@ type routine struct {
 	defaults    int
 	source      string
 	overload    *call.Overload // nil if calls have another form, or none
+	user        *catalog.Table // of one that a user has made, with its language and the name of its schema
+	language    uint32
+	schemaText  string
 }
 
 // routineList is pg_proc by what it is looked up by.
@@ -209,7 +213,10 @@ func ownRoutine(o *call.Overload, kind byte) *routine {
 }
 
 func (r *routine) schemaName() string {
-	if r.schema == oidInformationSchema {
+	switch {
+	case r.user != nil:
+		return r.schemaText
+	case r.schema == oidInformationSchema:
 		return nameInformationSchema
 	}
 	return namePgCatalog
@@ -280,6 +287,9 @@ func (r *routine) parameters() []parameter {
 
 // defaultText prints the default of an input argument.
 func (r *routine) defaultText(i int) string {
+	if r.user != nil {
+		return r.userDefault(i)
+	}
 	d := i - (len(r.args) - r.defaults)
 	if d < 0 || r.overload == nil || d >= len(r.overload.DefaultArgs) {
 		return ""
@@ -339,7 +349,11 @@ func (r *routine) arguments(defaults bool) string {
 	var parts []string
 	for _, p := range r.parameters() {
 		if p.mode != 't' {
-			parts = append(parts, p.text(defaults))
+			text := p.text(defaults)
+			if r.kind == 'p' && p.mode == 'i' {
+				text = "IN " + text
+			}
+			parts = append(parts, text)
 		}
 	}
 	kind, direct, ok := r.orderedSet()
@@ -373,9 +387,21 @@ func (r *routine) result() string {
 // definition prints the routine as pg_get_functiondef does: its code is a name of this
 // system's.
 func (r *routine) definition() string {
+	if r.user != nil {
+		return r.userDefinition()
+	}
 	var b strings.Builder
 	b.WriteString("CREATE OR REPLACE FUNCTION " + namePgCatalog + "." + ast.QuoteIdent(r.name) + "(" + r.arguments(true) + ")\n")
 	b.WriteString(" RETURNS " + r.result() + "\n LANGUAGE internal\n")
+	if a := r.attributes(1); a != "" {
+		b.WriteString(a + "\n")
+	}
+	b.WriteString("AS $function$" + r.source + "$function$\n")
+	return b.String()
+}
+
+// attributes prints what is not as it is by default; cost is the usual one.
+func (r *routine) attributes(cost float64) string {
 	var attributes strings.Builder
 	for _, w := range []struct {
 		text string
@@ -383,18 +409,14 @@ func (r *routine) definition() string {
 	}{
 		{" WINDOW", r.kind == 'w'}, {" IMMUTABLE", r.volatility == 'i'}, {" STABLE", r.volatility == 's'},
 		{" PARALLEL SAFE", r.parallel == 's'}, {" PARALLEL RESTRICTED", r.parallel == 'r'}, {" STRICT", r.strict},
-		{" LEAKPROOF", r.leakproof}, {" COST " + formatCost(r.cost), r.cost != 1},
+		{" LEAKPROOF", r.leakproof}, {" COST " + formatCost(r.cost), r.cost != cost},
 		{" ROWS " + formatCost(r.rows), r.rows != 0 && r.rows != 1000},
 	} {
 		if w.on {
 			attributes.WriteString(w.text)
 		}
 	}
-	if attributes.Len() > 0 {
-		b.WriteString(attributes.String() + "\n")
-	}
-	b.WriteString("AS $function$" + r.source + "$function$\n")
-	return b.String()
+	return attributes.String()
 }
 
 func formatCost(f float64) string { return strconv.FormatFloat(f, 'g', -1, 64) }

@@ -70,6 +70,13 @@ func (s *snapshot) types() []*catalog.Table {
 	return s.listing().Types
 }
 
+func (s *snapshot) routines() []*catalog.Table {
+	if s.scope != nil {
+		return s.scope.routines
+	}
+	return s.listing().Routines
+}
+
 func (s *snapshot) collations() []*catalog.Table {
 	if s.scope != nil {
 		return s.scope.collations
@@ -88,7 +95,7 @@ func (s *snapshot) tableByID(id catalog.ID) *catalog.Table {
 // stored is d if it is a stored relation of the current database, else nil.
 func (s *snapshot) stored(d catalog.Descriptor) *catalog.Table {
 	t, ok := d.(*catalog.Table)
-	if !ok || t.Database != s.db.ID || t.Kind == catalog.KindType || t.Kind == catalog.KindCollation {
+	if !ok || t.Database != s.db.ID || t.Kind == catalog.KindType || t.Kind == catalog.KindCollation || t.Kind == catalog.KindRoutine {
 		return nil
 	}
 	return t
@@ -321,6 +328,7 @@ var generators = sync.OnceValue(func() map[string]generator {
 		"information_schema.column_udt_usage":                      isColumnUDTUsage,
 		"information_schema.udt_privileges":                        isUDTPrivileges,
 		"information_schema.usage_privileges":                      isUsagePrivileges,
+		"pg_catalog.pg_proc":                                       pgProc,
 		"information_schema.routines":                              isRoutines,
 		"information_schema.parameters":                            isParameters,
 		"information_schema.routine_privileges":                    isRoutinePrivileges,
@@ -342,7 +350,7 @@ var generators = sync.OnceValue(func() map[string]generator {
 // fixedGenerators make rows that are always the same. They are given no snapshot.
 var fixedGenerators = sync.OnceValue(func() map[string]generator {
 	return map[string]generator{
-		"pg_catalog.pg_type": builtInTypes, "pg_catalog.pg_proc": pgProc, "pg_catalog.pg_operator": pgOperator,
+		"pg_catalog.pg_type": builtInTypes, "pg_catalog.pg_proc": builtInProcs, "pg_catalog.pg_operator": pgOperator,
 		"pg_catalog.pg_opclass": pgOpclass, "pg_catalog.pg_am": pgAm, "pg_catalog.pg_opfamily": pgOpfamily,
 		"pg_catalog.pg_cast": builtInCasts, "pg_catalog.pg_aggregate": pgAggregate, "pg_catalog.pg_amop": pgAmop,
 		"pg_catalog.pg_language": pgLanguage, "pg_catalog.pg_collation": builtInCollations,

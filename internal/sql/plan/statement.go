@@ -3,6 +3,7 @@ package plan
 import (
 	"github.com/lichendb/lichen/internal/sql/access"
 	"github.com/lichendb/lichen/internal/sql/ast"
+	"github.com/lichendb/lichen/internal/sql/builtin/call"
 	"github.com/lichendb/lichen/internal/sql/catalog"
 	"github.com/lichendb/lichen/internal/sql/pgerr"
 	"github.com/lichendb/lichen/internal/sql/types"
@@ -69,6 +70,10 @@ type Prepared struct {
 	NextCol ColID
 	// Modifies says that the statement writes rows or locks them.
 	Modifies bool
+	// CallsRoutines says that it calls functions of users, which run statements while it runs.
+	CallsRoutines bool
+	// Procedure is what CALL calls: Root makes the row of its arguments, Columns are its outputs.
+	Procedure *call.Overload
 	// Uncacheable says that the plan holds values that were folded from the
 	// session's state, so that it must not be reused.
 	Uncacheable bool

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/lichendb/lichen/internal/sql/ast"
+	"github.com/lichendb/lichen/internal/sql/builtin/call"
 	"github.com/lichendb/lichen/internal/sql/catalog"
 	"github.com/lichendb/lichen/internal/sql/parser"
 	"github.com/lichendb/lichen/internal/sql/pgerr"
@@ -22,22 +23,25 @@ const (
 
 // builder plans one statement.
 type builder struct {
-	ctx         context.Context
-	env         *Env
-	nextCol     plan.ColID
-	params      []*types.T // nil where not known yet
-	deps        []plan.Dep
-	used        []*use
-	as          privilege.Role // see access.Use.As
-	depth       int            // of queries
-	steps       int            // expressions
-	nextCTE     int
-	nextSub     int
-	nextLevel   int
-	modifies    bool
-	qualify     bool // see planAs
-	uncacheable bool
-	byValues    bool // see plan.Prepared.ByValues
+	ctx       context.Context
+	env       *Env
+	nextCol   plan.ColID
+	params    []*types.T // nil where not known yet
+	deps      []plan.Dep
+	used      []*use
+	as        privilege.Role // see access.Use.As
+	depth     int            // of queries
+	steps     int            // expressions
+	nextCTE   int
+	nextSub   int
+	nextLevel int
+	modifies  bool
+	qualify   bool // see planAs
+	// callsRoutines says that functions of users are called, callsVolatile one that may write.
+	callsRoutines, callsVolatile bool
+	procedure                    *call.Overload // of CALL
+	uncacheable                  bool
+	byValues                     bool // see plan.Prepared.ByValues
 	// untyped are uses of parameters that take the type other uses determine.
 	untyped  []*plan.Param
 	cascades map[cascadeKey]*plan.Cascade

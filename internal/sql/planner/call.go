@@ -16,7 +16,7 @@ import (
 // call plans a call of a function, aggregate or window function.
 func (b *builder) call(e *ast.FuncCall, s *scope) (plan.Expr, error) {
 	name, err := functionName(e)
-	if err != nil && b.userType(e.Name.Schema, e.Name.Name) == nil {
+	if err != nil && !b.userFunction(e) {
 		return nil, err
 	}
 	switch {
@@ -24,7 +24,7 @@ func (b *builder) call(e *ast.FuncCall, s *scope) (plan.Expr, error) {
 		name = e.Name.Name
 	case e.Over != nil:
 		return b.windowCall(e, name, s)
-	case e.WithinGroup || e.Star || len(builtin.Aggregates(name)) > 0:
+	case e.WithinGroup || e.Star || e.Name.Schema != "public" && len(builtin.Aggregates(name)) > 0:
 		return b.aggregateCall(e, name, s)
 	case isWindowFunction(name):
 		return nil, pgerr.New(pgerr.WrongObjectType, "window function %s requires an OVER clause", name).At(e.Pos)
@@ -173,8 +173,11 @@ func (b *builder) functionIn(schema, name string, args []plan.Expr, pos []int, a
 		return b.collationFor(args[0])
 	}
 	for i := len(args); i < len(fn.Args) && fn.Defaults > 0; i++ {
-		d := fn.DefaultArgs[i-(len(fn.Args)-fn.Defaults)]
-		args, pos, ts = append(args, plan.NewConst(fn.Args[i], d)), append(pos, at), append(ts, fn.Args[i])
+		d, err := b.defaultArg(fn, i)
+		if err != nil {
+			return nil, err
+		}
+		args, pos, ts = append(args, d), append(pos, at), append(ts, d.Type())
 	}
 	return b.finishCall(fn, args, ts, pos, at)
 }
@@ -197,6 +200,9 @@ func namedType(name string) *types.T {
 // resolveFunction finds a function: one that is built in, or one that makes values
 // of a user-defined range type.
 func (b *builder) resolveFunction(schema, name string, ts []*types.T) (*call.Overload, error) {
+	if own, err := b.routines(schema, name); err != nil || own != nil {
+		return b.resolveRoutine(schema, name, own, ts, err)
+	}
 	fn, err := builtin.ResolveFunction(name, ts)
 	if err == nil || !noFunction(err) {
 		return fn, err
@@ -278,6 +284,13 @@ func (b *builder) variadicCall(e *ast.FuncCall, name string, args []plan.Expr, p
 // resolveVariadic finds the function of a call with an array in the place of its last arguments;
 // ts has the type of the elements there.
 func (b *builder) resolveVariadic(schema, name string, ts []*types.T) (*call.Overload, error) {
+	own, err := b.routines(schema, name)
+	if err != nil {
+		return nil, err
+	}
+	if own = slices.DeleteFunc(own, func(o *call.Overload) bool { return !o.Variadic || len(o.Args) != len(ts) }); len(own) > 0 {
+		return b.noted(builtin.Resolve(own, ts))
+	}
 	fn, err := builtin.ResolveVariadic(name, ts)
 	if t := b.userType(schema, name); noFunction(err) && t != nil && t.Def.Kind == types.DefMultirange {
 		return builtin.Resolve(rangefuncs.MultirangeConstructors(t), ts)

@@ -141,11 +141,11 @@ func (b *builder) storedExpr(text string, f func(ast.Expr) (plan.Expr, error)) (
 
 // unnoted is env without notes.
 func (env *Env) unnoted() *Env {
-	if env.Notes == nil {
+	if env.Notes == nil && env.Variables == nil {
 		return env
 	}
 	out := *env
-	out.Notes = nil
+	out.Notes, out.Variables = nil, nil
 	return &out
 }
 

@@ -221,8 +221,10 @@ func (b *builder) funcItem(e ast.Expr, ff *fromFuncs, s *scope) error {
 		return pgerr.New(pgerr.WindowingError, "window functions are not allowed in functions in FROM").At(call.Pos)
 	}
 	name, err := functionName(call)
-	if err != nil {
+	if err != nil && !b.userFunction(call) {
 		return err
+	} else if err != nil {
+		name = call.Name.Name
 	}
 	if err := plainCall(call, name); err != nil {
 		return err

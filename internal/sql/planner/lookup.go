@@ -17,6 +17,14 @@ func (b *builder) columnRef(e *ast.ColumnRef, s *scope) (plan.Expr, error) {
 	if s.isDomainValue(e) {
 		return s.domainValue, nil
 	}
+	if b.env.Variables != nil {
+		return b.nameRef(e, s)
+	}
+	return b.column(e, s)
+}
+
+// column resolves a name that is a column's, or a row's.
+func (b *builder) column(e *ast.ColumnRef, s *scope) (plan.Expr, error) {
 	if e.Table == "" {
 		return b.bareColumn(e, s)
 	}

@@ -1,11 +1,13 @@
 package planner
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/lichendb/lichen/internal/sql/ast"
 	"github.com/lichendb/lichen/internal/sql/builtin"
 	"github.com/lichendb/lichen/internal/sql/builtin/call"
+	"github.com/lichendb/lichen/internal/sql/catalog"
 	"github.com/lichendb/lichen/internal/sql/pgerr"
 	"github.com/lichendb/lichen/internal/sql/plan"
 	"github.com/lichendb/lichen/internal/sql/types"
@@ -44,8 +46,15 @@ func (b *builder) namedCall(e *ast.FuncCall, name string, s *scope) (plan.Expr, 
 	if err != nil {
 		return nil, err
 	}
-	for _, o := range builtin.Functions(name) {
-		args, at, ok := orderArgs(o, given, pos, names, e.Pos)
+	own, err := b.routines(e.Name.Schema, name)
+	if err != nil {
+		return nil, err
+	}
+	for _, o := range slices.Concat(own, builtin.Functions(name)) {
+		args, at, ok, err := b.orderArgs(o, given, pos, names, e.Pos)
+		if err != nil {
+			return nil, err
+		}
 		if !ok {
 			continue
 		}
@@ -56,7 +65,9 @@ func (b *builder) namedCall(e *ast.FuncCall, name string, s *scope) (plan.Expr, 
 		if _, err := builtin.Resolve([]*call.Overload{o}, ts); err != nil {
 			continue
 		}
-		if params, _, err := o.Signature(ts); err == nil {
+		if o.Routine != nil {
+			b.noteTable(o.Routine.(*catalog.Table))
+		} else if params, _, err := o.Signature(ts); err == nil {
 			b.env.Notes.noteNamed(e, builtin.ArgNames(o), params)
 		}
 		return b.finishCall(o, args, ts, at, e.Pos)
@@ -75,10 +86,13 @@ func (b *builder) namedCall(e *ast.FuncCall, name string, s *scope) (plan.Expr, 
 
 // orderArgs puts arguments in the order of o's declaration and completes them
 // with defaults.
-func orderArgs(o *call.Overload, given []plan.Expr, pos []int, names []string, at int) (args []plan.Expr, where []int, ok bool) {
-	declared := builtin.ArgNames(o)
+func (b *builder) orderArgs(o *call.Overload, given []plan.Expr, pos []int, names []string, at int) (args []plan.Expr, where []int, ok bool, err error) {
+	declared := o.ArgNames
+	if o.Routine == nil {
+		declared = builtin.ArgNames(o)
+	}
 	if o.Variadic || len(declared) != len(o.Args) || len(given) > len(o.Args) {
-		return nil, nil, false
+		return nil, nil, false, nil
 	}
 	args, where = make([]plan.Expr, len(o.Args)), make([]int, len(o.Args))
 	positional := len(given) - len(names)
@@ -93,18 +107,20 @@ func orderArgs(o *call.Overload, given []plan.Expr, pos []int, names []string, a
 			}
 		}
 		if !found {
-			return nil, nil, false
+			return nil, nil, false, nil
 		}
 	}
 	for i := range args {
 		if args[i] != nil {
 			continue
 		}
-		k := i - (len(o.Args) - o.Defaults)
-		if k < 0 {
-			return nil, nil, false
+		if i < len(o.Args)-o.Defaults {
+			return nil, nil, false, nil
 		}
-		args[i], where[i] = plan.NewConst(o.Args[i], o.DefaultArgs[k]), at
+		if args[i], err = b.defaultArg(o, i); err != nil {
+			return nil, nil, false, err
+		}
+		where[i] = at
 	}
-	return args, where, true
+	return args, where, true, nil
 }

@@ -68,6 +68,11 @@ func (b *builder) finishCall(fn *call.Overload, args []plan.Expr, ts []*types.T,
 			return nil, err
 		}
 	}
+	if fn.Routine != nil {
+		if err := b.mayCall(fn, at); err != nil {
+			return nil, err
+		}
+	}
 	return b.collateCall(&plan.Call{Fn: fn, Args: args, T: ret, Pos: at})
 }
 

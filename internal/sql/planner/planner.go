@@ -31,6 +31,8 @@ type Env struct {
 	View *catalog.View
 	// Stored says that the statement is not run: it is part of a definition.
 	Stored bool
+	// Variables are what names stand for beside columns; nil for none.
+	Variables *Variables
 	// Notes, if not nil, take down how expressions and names are understood.
 	Notes *Notes
 	// Values are the parameters of the execution that is planned, nil if there is none yet.
@@ -82,7 +84,8 @@ func planAs(ctx context.Context, stmt ast.Statement, env *Env, qualify bool) (*p
 	p.Deps, p.Uses = b.deps, b.allUses()
 	p.Stored = b.env.Stored
 	p.NextCol = b.nextCol + 1
-	p.Modifies, p.Failed = b.modifies, b.failed
+	p.Modifies, p.Failed = b.modifies || b.callsVolatile, b.failed
+	p.CallsRoutines, p.Procedure = b.callsRoutines, b.procedure
 	p.Uncacheable, p.ByValues = b.uncacheable || b.byValues, b.byValues
 	return p, nil
 }
@@ -129,6 +132,8 @@ func (b *builder) statement(stmt ast.Statement) (plan.Node, []plan.Column, error
 	case *ast.DeclareCursor: // for its parameters
 		_, _, err := b.statement(s.Query)
 		return &plan.Utility{Stmt: s}, nil, err
+	case *ast.Call:
+		return b.callProcedure(s)
 	case *ast.Unsupported:
 		if s.IfExists != "" {
 			break
@@ -229,7 +234,7 @@ func isDDL(stmt ast.Statement) bool {
 	case *ast.CreateDatabase, *ast.DropDatabase, *ast.AlterDatabase, *ast.AlterRole, *ast.CreateSchema, *ast.AlterObject,
 		*ast.Drop, *ast.CreateSequence, *ast.AlterSequence, *ast.RefreshView, *ast.CreateEnum,
 		*ast.CreateExtension, *ast.CreateCollation, *ast.CreateTable, *ast.CreateIndex, *ast.AlterTable, *ast.Truncate,
-		*ast.CreateRole, *ast.DropRole, *ast.Grant, *ast.AlterDefaultPrivileges, *ast.ReassignOwned:
+		*ast.CreateRole, *ast.DropRole, *ast.Grant, *ast.AlterDefaultPrivileges, *ast.ReassignOwned, *ast.CreateRoutine, *ast.AlterRoutine, *ast.DropRoutine:
 		return true
 	}
 	return false

@@ -98,6 +98,11 @@ func (b *builder) expandStar(e *ast.ColumnRef, s *scope) ([]target, error) {
 	}
 	if e.Table != "" {
 		f, err := b.findItem(e, s)
+		if err != nil && b.env.Variables != nil {
+			if out, verr := b.variableStar(e); out != nil || verr != nil {
+				return out, verr
+			}
+		}
 		if err != nil {
 			return nil, err
 		}

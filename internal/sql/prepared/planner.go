@@ -113,7 +113,7 @@ func (l *Planner) kept(ctx context.Context, p *Statement, params []types.Datum) 
 		return p.plan, l.coll.PinAll(ctx, p.plan.Prep.Deps)
 	}
 	p.key = l.keyOf(p)
-	shared := !l.ownCatalog()
+	shared := !l.ownCatalog() && !p.Apart
 	if shared {
 		if c := l.cache.get(p.key); c != nil && c.stats == stats && !guessed(c) &&
 			(c.generation.Load() == gen || c.access == l.coll.AccessEpoch() && l.coll.Valid(ctx, c.Prep.Deps)) {
@@ -185,7 +185,7 @@ func (l *Planner) New(ctx context.Context, p *Statement, params []types.Datum) (
 func (l *Planner) newPlan(ctx context.Context, p *Statement, params []types.Datum, fixed bool) (*plan.Prepared, error) {
 	prep, err := planner.Plan(ctx, p.Stmt.AST, &planner.Env{
 		Catalog: l.coll, ParamTypes: p.Declared, Format: &l.vals.Format, DefaultIntSize: l.vals.Fast.DefaultIntSize,
-		Source: l.source, RowKeys: p.RowKeys, FixedParams: p.NoParams, Values: params, Replica: l.vals.Fast.Replica,
+		Source: l.source, RowKeys: p.RowKeys, FixedParams: p.NoParams, Variables: p.Variables, Values: params, Replica: l.vals.Fast.Replica,
 	})
 	if err != nil {
 		return nil, err

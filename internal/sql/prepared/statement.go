@@ -6,6 +6,7 @@ import (
 	"github.com/lichendb/lichen/internal/sql/ast"
 	"github.com/lichendb/lichen/internal/sql/parser"
 	"github.com/lichendb/lichen/internal/sql/plan"
+	"github.com/lichendb/lichen/internal/sql/planner"
 	"github.com/lichendb/lichen/internal/sql/types"
 )
 
@@ -30,6 +31,10 @@ type Statement struct {
 	NoParams bool
 	// RowKeys asks for the keys of the rows too: see planner.Env.RowKeys.
 	RowKeys bool
+	// Variables are what names in it stand for beside columns: it is a statement of a function's body.
+	Variables *planner.Variables
+	// Apart says that other sessions do not share its plan.
+	Apart bool
 	// FromSQL says that PREPARE made it.
 	FromSQL bool
 	// Reread says that Stmt can be parsed again from Text.

@@ -29,6 +29,35 @@ func (t *Transaction) Savepoint(name string) error {
 	return nil
 }
 
+// Subtransaction begins a part of the transaction that can be undone by itself: a block of a function that handles
+// errors. Such parts nest; 54000 if there are too many.
+func (t *Transaction) Subtransaction() (int, error) {
+	if len(t.savepoints) >= maxSavepoints {
+		return 0, pgerr.New(pgerr.ProgramLimitExceeded, "too many savepoints (limit %d)", maxSavepoints)
+	}
+	t.savepoints = append(t.savepoints, savepoint{"", t.txn.Savepoint(), t.modes, t.followers.Savepoint()})
+	return len(t.savepoints) - 1, nil
+}
+
+// ReleaseSubtransaction ends a part, which stays as it is.
+func (t *Transaction) ReleaseSubtransaction(i int) {
+	if i < len(t.savepoints) {
+		t.release(i)
+	}
+}
+
+// RollbackSubtransaction undoes a part, which ends.
+func (t *Transaction) RollbackSubtransaction(ctx context.Context, i int) error {
+	sp := t.savepoints[i]
+	if err := t.txn.RollbackTo(ctx, sp.kv); err != nil {
+		return err
+	}
+	t.modes = sp.modes
+	t.followers.RollbackTo(ctx, sp.followers)
+	t.savepoints = t.savepoints[:i]
+	return nil
+}
+
 // LastSavepoint is what the followers keep for the innermost savepoint, nil if there is none.
 func (t *Transaction) LastSavepoint() any {
 	if len(t.savepoints) == 0 {

@@ -106,6 +106,12 @@ type Overload struct {
 	// without a column definition list is given one.
 	ListSRF func(t *types.T) SRFFunc
 
+	// Routine describes a user-defined function, in the catalog's terms; nil if it is built in. ArgNames are
+	// the names of its arguments, DefaultTexts stand in for DefaultArgs.
+	Routine      any
+	ArgNames     []string
+	DefaultTexts []string
+
 	Agg *Aggregate
 }
 

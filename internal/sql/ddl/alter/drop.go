@@ -347,6 +347,12 @@ func dropViews(ctx context.Context, e *statement.Env, db catalog.ID, on string, 
 func (d *dropper) expand(ctx context.Context, t *catalog.Table) error {
 	e := d.e
 	on, ref := e.Describe(ctx, t), storedtext.SequenceRef(t.Oid)
+	if t.Kind == catalog.KindRoutine {
+		return d.callers(ctx, t, on)
+	}
+	if err := d.ofTypes(ctx, t, on); err != nil {
+		return err
+	}
 	if d.used[t.Oid] || d.named(ctx, t) {
 		typed, err := typeDependents(ctx, e, t)
 		if err != nil {

@@ -70,6 +70,8 @@ type Env struct {
 	// Alone says that the statement is a transaction by itself: what its query reads need be
 	// true at one time only, when it began.
 	Alone bool
+	// CheckRoutine finds errors in the body of a routine that is being made.
+	CheckRoutine func(context.Context, *catalog.Table) error
 	// Notice sends a notice or warning; nil drops it.
 	Notice func(severity string, n *pgerr.Error)
 

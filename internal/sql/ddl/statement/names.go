@@ -322,8 +322,11 @@ func ColumnsPart(cols []string) string {
 func (e *Env) Describe(ctx context.Context, t *catalog.Table) string {
 	kind := map[catalog.Kind]string{
 		catalog.KindTable: "table", catalog.KindView: "view", catalog.KindSequence: "sequence",
-		catalog.KindType: "type", catalog.KindCollation: "collation",
+		catalog.KindType: "type", catalog.KindCollation: "collation", catalog.KindRoutine: "function",
 	}[t.Kind]
+	if t.Kind == catalog.KindRoutine && t.Routine.Procedure {
+		kind = "procedure"
+	}
 	if t.Materialized() {
 		kind = "materialized view"
 	}
@@ -332,6 +335,9 @@ func (e *Env) Describe(ctx context.Context, t *catalog.Table) string {
 
 // DisplayName names a relation, a type or a collation, with its schema unless search_path finds it.
 func (e *Env) DisplayName(ctx context.Context, t *catalog.Table) string {
+	if t.Kind == catalog.KindRoutine {
+		return e.Signature(ctx, t)
+	}
 	if t.Kind == catalog.KindCollation {
 		if found, err := e.Coll.FindCollation(ctx, "", t.Name); err == nil && found != nil && found.ID == t.ID {
 			return ast.QuoteIdent(t.Name)
@@ -345,6 +351,19 @@ func (e *Env) DisplayName(ctx context.Context, t *catalog.Table) string {
 		return ast.QuoteIdent(t.Name)
 	}
 	return QualifiedName(ctx, e.Coll, t)
+}
+
+// Signature names a routine by its name and the types of its arguments.
+func (e *Env) Signature(ctx context.Context, t *catalog.Table) string {
+	name := QualifiedName(ctx, e.Coll, t)
+	if found, err := e.Coll.FindRoutines(ctx, "", t.Name); err == nil && slices.ContainsFunc(found, func(o *catalog.Table) bool { return o.ID == t.ID }) {
+		name = ast.QuoteIdent(t.Name)
+	}
+	var args []string
+	for _, a := range t.Routine.IdentityTypes() {
+		args = append(args, types.FormatType(catalog.Qualified(ctx, e.Coll, a)))
+	}
+	return name + "(" + strings.Join(args, ",") + ")"
 }
 
 // QualifiedName names a relation with its schema.

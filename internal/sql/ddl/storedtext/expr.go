@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/lichendb/lichen/internal/sql/ast"
+	"github.com/lichendb/lichen/internal/sql/builtin"
 	"github.com/lichendb/lichen/internal/sql/catalog"
 	"github.com/lichendb/lichen/internal/sql/ddl/statement"
 	"github.com/lichendb/lichen/internal/sql/parser"
@@ -153,6 +154,9 @@ func pinFunction(ctx context.Context, e *statement.Env, call *ast.FuncCall) erro
 		return nil
 	}
 	t, err := e.Coll.FindTypeDescriptor(ctx, "", call.Name.Name)
+	if err == nil && t == nil {
+		t, err = ownRoutine(ctx, e, call.Name.Name)
+	}
 	if err != nil || t == nil {
 		return err
 	}
@@ -161,6 +165,16 @@ func pinFunction(ctx context.Context, e *statement.Env, call *ast.FuncCall) erro
 		call.Name.Schema = schema.Name
 	}
 	return err
+}
+
+// ownRoutine returns the user-defined routine that a name leads to first, nil if a built-in function has the name too or
+// there is none.
+func ownRoutine(ctx context.Context, e *statement.Env, name string) (*catalog.Table, error) {
+	found, err := e.Coll.FindRoutines(ctx, "", name)
+	if err != nil || len(found) == 0 || len(builtin.Functions(name)) > 0 {
+		return nil, err
+	}
+	return found[0], nil
 }
 
 // pinType gives the name of a user-defined type its schema, and a type that only the

@@ -1,0 +1,319 @@
+package sql
+
+import (
+	"context"
+
+	"github.com/lichendb/lichen/internal/sql/ast"
+	"github.com/lichendb/lichen/internal/sql/builtin/call"
+	"github.com/lichendb/lichen/internal/sql/catalog"
+	"github.com/lichendb/lichen/internal/sql/exec"
+	"github.com/lichendb/lichen/internal/sql/parser"
+	"github.com/lichendb/lichen/internal/sql/pgerr"
+	"github.com/lichendb/lichen/internal/sql/plan"
+	"github.com/lichendb/lichen/internal/sql/planner"
+	"github.com/lichendb/lichen/internal/sql/prepared"
+	"github.com/lichendb/lichen/internal/sql/routine"
+	"github.com/lichendb/lichen/internal/sql/types"
+)
+
+// CallRoutine implements call.Routines.
+func (f *sessionFuncs) CallRoutine(c *call.Context, r *call.RoutineCall, args []types.Datum) (types.Datum, error) {
+	return f.s.routines.CallRoutine(c, r, args)
+}
+
+// CallRoutineRows implements call.Routines.
+func (f *sessionFuncs) CallRoutineRows(c *call.Context, r *call.RoutineCall, args []types.Datum) (call.RowIterator, error) {
+	return f.s.routines.CallRoutineRows(c, r, args)
+}
+
+// routineHost is the session as the bodies of routines see it. It implements routine.Host.
+type routineHost struct{ s *Session }
+
+// Parse implements routine.Host.
+func (h routineHost) Parse(text string) ([]parser.Statement, error) {
+	stmts, _, err := h.s.parse(text)
+	return stmts, err
+}
+
+// Run implements routine.Host.
+func (h routineHost) Run(c *call.Context, p *prepared.Statement, params []types.Datum, fresh bool, sink routine.Sink) (routine.Outcome, error) {
+	s := h.s
+	res := nestedResults{sink: sink, out: s.out}
+	x := execution{s: s, prepared: p, params: params, res: &res, describe: true, within: c}
+	ctx := c.Ctx
+	if ctx == nil {
+		ctx = context.Background()
+	}
+	if ast.EndsOrBeginsTransaction(p.Stmt.AST) {
+		return routine.Outcome{}, pgerr.Unsupported("%s cannot be executed within a function", p.Stmt.AST.Tag())
+	}
+	if s.txn.KV() != nil && s.txn.Open() {
+		outer := s.txn.KV().Nest()
+		defer s.txn.KV().Unnest(outer)
+	}
+	s.txn.Ensure()
+	if fresh {
+		s.txn.KV().BeginStatement()
+	}
+	tag, handled, err := x.runUnplanned(ctx, p.Stmt.AST)
+	if handled {
+		return routine.Outcome{Rows: x.rows, Tag: tag}, err
+	}
+	err = x.attempt(ctx)
+	out := routine.Outcome{Rows: x.rows, Tag: res.tag}
+	if x.program != nil && x.program.Writes() {
+		out.Rows = x.program.RowsAffected()
+	}
+	x.Close()
+	return out, err
+}
+
+// Plan implements routine.Host.
+func (h routineHost) Plan(ctx context.Context, p *prepared.Statement, params []types.Datum) (*plan.Prepared, error) {
+	c, err := h.s.planner.For(ctx, p, params)
+	if err != nil {
+		return nil, err
+	}
+	if !c.Once && p.Plan() != c {
+		h.s.statements.KeepPlan(p, c)
+	}
+	return c.Prep, nil
+}
+
+// Epoch implements routine.Host.
+func (h routineHost) Epoch() uint64 {
+	if h.s.coll.Modified() {
+		return 0
+	}
+	return h.s.coll.Generation()
+}
+
+// Setting implements routine.Host.
+func (h routineHost) Setting(name string) (string, bool) { return h.s.vars.Show(name) }
+
+// Type implements routine.Host.
+func (h routineHost) Type(ctx context.Context, name, of string) (*types.T, error) {
+	x, err := parser.ParseExpr("NULL::" + name)
+	switch {
+	case of == "type":
+		return planner.ColumnTypeOf(ctx, h.s.coll, typeNames(name))
+	case err != nil:
+		return nil, err
+	}
+	c, ok := x.(*ast.Cast)
+	if !ok {
+		return nil, pgerr.New(pgerr.SyntaxError, "invalid type name \"%s\"", name)
+	}
+	return planner.FindType(ctx, c.Type, h.s.vals.Fast.DefaultIntSize, h.s.coll)
+}
+
+// typeNames takes a qualified name apart.
+func typeNames(name string) []ast.Name {
+	x, err := parser.ParseExpr(name)
+	ref, ok := x.(*ast.ColumnRef)
+	if err != nil || !ok {
+		return nil
+	}
+	var parts []ast.Name
+	for _, p := range [...]ast.Name{ref.Catalog, ref.Schema, ref.Table, ref.Column} {
+		if p != "" {
+			parts = append(parts, p)
+		}
+	}
+	return parts
+}
+
+// Savepoint implements routine.Host.
+func (h routineHost) Savepoint() (int, error) { return h.s.txn.Subtransaction() }
+
+// Release implements routine.Host.
+func (h routineHost) Release(savepoint int) { h.s.txn.ReleaseSubtransaction(savepoint) }
+
+// RollbackTo implements routine.Host.
+func (h routineHost) RollbackTo(ctx context.Context, savepoint int) error {
+	return h.s.txn.RollbackSubtransaction(ctx, savepoint)
+}
+
+// Notice implements routine.Host.
+func (h routineHost) Notice(severity string, e *pgerr.Error) {
+	if h.s.out != nil {
+		h.s.out.Notice(severity, e)
+	}
+}
+
+// WithSettings implements routine.Host.
+func (h routineHost) WithSettings(ctx context.Context, list []catalog.Setting, f func() error) error {
+	before := make([]catalog.Setting, 0, len(list))
+	for _, l := range list {
+		old, ok := h.s.vars.Show(l.Name)
+		if !ok {
+			return pgerr.New(pgerr.UndefinedObject, "unrecognized configuration parameter \"%s\"", l.Name)
+		}
+		before = append(before, catalog.Setting{Name: l.Name, Value: old})
+		if _, err := h.s.vars.SetText(ctx, l.Name, l.Value, true, nil); err != nil {
+			return err
+		}
+	}
+	err := f()
+	if err != nil {
+		return err // the transaction, or the savepoint that it returns to, has the values of before
+	}
+	for _, l := range before {
+		if _, err := h.s.vars.SetText(ctx, l.Name, l.Value, true, nil); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Translate implements routine.Host.
+func (h routineHost) Translate(ctx context.Context, err error) error { return h.s.translate(ctx, err) }
+
+// nestedResults hand the rows of a statement of a routine's body to a sink.
+type nestedResults struct {
+	sink routine.Sink
+	out  Results // the client's
+	tag  string
+}
+
+// Mark implements Results.
+func (*nestedResults) Mark() {}
+
+// Rewind implements Results.
+func (*nestedResults) Rewind() bool { return false }
+
+// Columns implements Results.
+func (r *nestedResults) Columns(cols []plan.Column) error { return r.sink.Columns(cols) }
+
+// Row implements Results.
+func (r *nestedResults) Row(row []types.Datum) error { return r.sink.Row(row) }
+
+// Complete implements Results.
+func (r *nestedResults) Complete(tag string) error { r.tag = tag; return nil }
+
+// Empty implements Results.
+func (*nestedResults) Empty() error { return nil }
+
+// Notice implements Results.
+func (r *nestedResults) Notice(severity string, e *pgerr.Error) {
+	if r.out != nil {
+		r.out.Notice(severity, e)
+	}
+}
+
+func errNoCopy() error {
+	return pgerr.Unsupported("cannot COPY to/from client in a function")
+}
+
+// CopyOut implements Results.
+func (*nestedResults) CopyOut(int, bool) error { return errNoCopy() }
+
+// CopyData implements Results.
+func (*nestedResults) CopyData([]byte) error { return errNoCopy() }
+
+// CopyDone implements Results.
+func (*nestedResults) CopyDone() error { return errNoCopy() }
+
+// CopyIn implements Results.
+func (*nestedResults) CopyIn(int, bool) (CopySource, error) { return nil, errNoCopy() }
+
+// runCall executes CALL: root makes the arguments.
+func (x *execution) runCall(ctx context.Context, prep *plan.Prepared) error {
+	program, err := exec.CompileNode(prep.Root, nil)
+	if err != nil {
+		return err
+	}
+	x.s.fillEnv(ctx, &x.env, x.params)
+	rows, err := program.Rows(&x.env)
+	if err != nil {
+		return err
+	}
+	row, err := x.s.routines.Call(x.env.Builtin, prep.Procedure, rows[0], x.transactions(ctx))
+	if err != nil {
+		return err
+	}
+	if err := x.endImplicit(ctx); err != nil {
+		return err
+	}
+	if prep.Columns != nil {
+		if err := x.announce(prep.Columns); err != nil {
+			return err
+		}
+		if err := x.res.Row(row); err != nil {
+			return err
+		}
+	}
+	x.warn()
+	return x.res.Complete("CALL")
+}
+
+// transactions returns what a procedure that begins now may end its transaction with; nil inside of a block.
+func (x *execution) transactions(ctx context.Context) routine.Transactions {
+	if x.within != nil || x.s.txn.InAnyBlock() || !x.commit {
+		return nil
+	}
+	return &procedureTransactions{x, ctx}
+}
+
+// procedureTransactions let a procedure end its transactions and begin others. What it does from the first end on is not
+// run again after a conflict.
+type procedureTransactions struct {
+	x   *execution
+	ctx context.Context
+}
+
+// Commit implements routine.Transactions.
+func (t *procedureTransactions) Commit(bool) error {
+	s := t.x.s
+	t.x.committed = true
+	if err := s.commit(t.ctx); err != nil {
+		return err
+	}
+	return t.begin()
+}
+
+// Rollback implements routine.Transactions.
+func (t *procedureTransactions) Rollback(bool) error {
+	t.x.committed = true
+	t.x.s.txn.Rollback(t.ctx)
+	return t.begin()
+}
+
+func (t *procedureTransactions) begin() error {
+	t.x.s.txn.Ensure()
+	return t.x.s.beginStatement(t.ctx, t.x.prepared)
+}
+
+// runDo executes DO.
+func (x *execution) runDo(ctx context.Context, st *ast.Do) error {
+	x.s.txn.Ensure()
+	language := st.Language
+	if language == "" {
+		language = catalog.LanguagePLpgSQL
+	}
+	switch language {
+	case catalog.LanguagePLpgSQL:
+	case catalog.LanguageSQL, "c", "internal":
+		return pgerr.Unsupported("language \"%s\" does not support inline code execution", language)
+	default:
+		return pgerr.New(pgerr.UndefinedObject, "language \"%s\" does not exist", language)
+	}
+	x.fillEnv(ctx)
+	if err := x.s.routines.Do(x.env.Builtin, st.Code, x.transactions(ctx)); err != nil {
+		return err
+	}
+	if err := x.endImplicit(ctx); err != nil {
+		return err
+	}
+	x.warn()
+	return x.res.Complete("DO")
+}
+
+// checkRoutine finds errors in the body of a routine that is being made.
+func (s *Session) checkRoutine(ctx context.Context, t *catalog.Table) error {
+	if v, ok := s.vars.Show("check_function_bodies"); ok && v == "off" {
+		return nil
+	}
+	s.builtinContext(ctx)
+	return s.routines.Check(ctx, t)
+}

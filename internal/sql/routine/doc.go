@@ -1,0 +1,26 @@
+// Package routine runs user-defined functions, procedures and DO blocks: bodies of SQL statements, and
+// of PL/pgSQL, which plpgsql parses.
+//
+// A Runner belongs to a session. Calls of functions come from expressions, by way of call.Routines;
+// sql calls procedures. The statements of a body are run by the Host, which the session is, each as
+// a statement within the one that called.
+//
+//	expression ──CallRoutine──▶ Runner ──frame──▶ SQL statements, or Program of PL/pgSQL
+//	                              │                    │ Run, Evaluate, Savepoint, …
+//	                              ▼                    ▼
+//	                            cache                 Host (sql.Session)
+//
+// Reading order: host.go (Host, what a statement in a body is), runner.go (Runner: the stack of calls, the
+// cache of bodies), result.go (what a call returns), sqlbody.go (bodies in SQL), convert.go (assignment); then
+// PL/pgSQL: program.go (a tree whose variables have slots), variables.go, query.go (expressions and statements in SQL),
+// interpreter.go (control structures, handlers), actions.go (the other statements), conditions.go (names of errors), trigger.go.
+//
+// Invariants:
+//
+//  1. Calls nest no deeper than maxDepth (Runner.enter; routines/limits.slt in sql).
+//  2. A body is compiled once for a version of the descriptor, types of arguments and session (Runner.body).
+//  3. An error of a body has a line of context for each call that it passed (withContext); conflicts,
+//     which have the statement run again, pass as they are.
+//
+// One goroutine at a time uses a Runner.
+package routine

@@ -1,0 +1,568 @@
+package routine
+
+import (
+	"context"
+	"errors"
+	"strings"
+
+	"github.com/lichendb/lichen/internal/kv"
+	"github.com/lichendb/lichen/internal/sql/builtin"
+	"github.com/lichendb/lichen/internal/sql/catalog"
+	"github.com/lichendb/lichen/internal/sql/pgerr"
+	"github.com/lichendb/lichen/internal/sql/plpgsql"
+	"github.com/lichendb/lichen/internal/sql/types"
+)
+
+// stepCost is how many steps of work a statement counts as, between two looks at the context.
+const stepCost = 64
+
+// signal says how control goes on behind a statement.
+type signal struct {
+	kind  signalKind
+	label string
+}
+
+type signalKind uint8
+
+const (
+	goOn signalKind = iota
+	exits
+	continues
+	returns
+)
+
+// run implements body.
+func (p *program) run(f *frame) error {
+	f.open(p)
+	sig, err := p.block(f, p.tree.Body)
+	if err == nil && sig.kind != returns {
+		err = p.end(f)
+	}
+	if err == nil {
+		err = p.result(f)
+	}
+	if err != nil {
+		return f.located(p, err)
+	}
+	return nil
+}
+
+// open makes room for the variables.
+func (f *frame) open(p *program) {
+	params := make([]types.Datum, len(p.slots))
+	copy(params, f.params)
+	f.params, f.records = params, make([]*types.T, len(p.slots))
+	for i, t := range f.args {
+		if i < len(p.slots) && p.slots[i].typ == nil {
+			f.records[i] = t
+		}
+	}
+	f.params[p.found.slot] = types.False
+}
+
+// located adds the line at which an error happened.
+func (f *frame) located(p *program, err error) error {
+	what := f.doing
+	if what != "" {
+		what = " " + what
+	}
+	if f.line == 0 {
+		return f.r.withContext(f.ctx, err, "PL/pgSQL function %s%s", p.name, what)
+	}
+	return f.r.withContext(f.ctx, err, "PL/pgSQL function %s line %d%s", p.name, f.line, what)
+}
+
+// end is what happens at the end of a body that returned nothing.
+func (p *program) end(f *frame) error {
+	void := p.def.Returns.Oid == types.Void.Oid
+	if void || p.def.Set || p.def.Procedure || len(p.outputs) > 0 {
+		return nil
+	}
+	f.line, f.doing = 0, ""
+	if f.trigger != nil {
+		return pgerr.New(noReturn, "control reached end of trigger procedure without RETURN")
+	}
+	return pgerr.New(noReturn, "control reached end of function without RETURN")
+}
+
+// result makes what the function returns of its outputs, or of what RETURN has given.
+func (p *program) result(f *frame) error {
+	f.doing = "while casting return value to function's return type"
+	line := f.line
+	f.line = 0
+	defer func() { f.line = line }()
+	switch {
+	case f.trigger != nil || p.def.Set || p.def.Returns.Oid == types.Void.Oid:
+		return nil
+	case len(p.outputs) > 0:
+		vals, ts := p.outputValues(f)
+		return f.out.setRow(vals, ts)
+	case f.ret.typ == nil:
+		return nil
+	case f.out.whole != nil && f.ret.d.IsNull():
+		f.out.d = types.Null
+		return nil
+	}
+	return f.out.setRow([]types.Datum{f.ret.d}, []*types.T{f.ret.typ})
+}
+
+func (p *program) outputValues(f *frame) ([]types.Datum, []*types.T) {
+	vals, ts := make([]types.Datum, len(p.outputs)), make([]*types.T, len(p.outputs))
+	for i, v := range p.outputs {
+		vals[i], ts[i] = f.params[v.slot], p.typeIn(f, v)
+	}
+	return vals, ts
+}
+
+// typeIn is the type of a variable in a frame.
+func (p *program) typeIn(f *frame, v *variable) *types.T {
+	if v.typ != nil {
+		return valueType(v.typ)
+	}
+	if t := f.records[v.slot]; t != nil {
+		return t
+	}
+	return types.Record
+}
+
+// block runs a block, whose errors its handlers handle.
+func (p *program) block(f *frame, b *plpgsql.Block) (signal, error) {
+	if b.Handlers == nil {
+		return p.blockBody(f, b)
+	}
+	f.line, f.doing = b.At(), "during statement block entry"
+	sp, err := f.r.host.Savepoint()
+	if err != nil {
+		return signal{}, err
+	}
+	sig, err := p.blockBody(f, b)
+	if err == nil {
+		f.r.host.Release(sp)
+		return sig, nil
+	}
+	if kv.IsRetryable(err) || errors.Is(err, context.Canceled) {
+		return signal{}, err
+	}
+	located := f.located(p, err)
+	var e *pgerr.Error
+	if !errors.As(located, &e) {
+		return signal{}, err
+	}
+	h := handlerOf(b, e)
+	if h == nil || f.ctx.Err() != nil {
+		return signal{}, err
+	}
+	if err := f.r.host.RollbackTo(f.ctx, sp); err != nil {
+		return signal{}, err
+	}
+	return p.handle(f, b, h, e)
+}
+
+// handlerOf returns the first handler of an error.
+func handlerOf(b *plpgsql.Block, e *pgerr.Error) *plpgsql.Handler {
+	for i := range b.Handlers {
+		for _, c := range b.Handlers[i].Conditions {
+			if handles(c, e.Code) {
+				return &b.Handlers[i]
+			}
+		}
+	}
+	return nil
+}
+
+// handle runs a handler.
+func (p *program) handle(f *frame, b *plpgsql.Block, h *plpgsql.Handler, e *pgerr.Error) (signal, error) {
+	state := p.vars[h]
+	f.params[state.slot], f.params[state.slot+1] = types.NewString(string(e.Code)), types.NewString(e.Message)
+	f.handled = append(f.handled, e)
+	sig, err := p.stmts(f, h.Body)
+	f.handled = f.handled[:len(f.handled)-1]
+	return blockSignal(b, sig), err
+}
+
+// blockSignal is how control goes on behind a block: EXIT with its label ends it.
+func blockSignal(b *plpgsql.Block, sig signal) signal {
+	if sig.kind == exits && sig.label != "" && sig.label == b.Label {
+		return signal{}
+	}
+	return sig
+}
+
+func (p *program) blockBody(f *frame, b *plpgsql.Block) (signal, error) {
+	names := p.blocks[b]
+	for i := range b.Decls {
+		d := &b.Decls[i]
+		if v := names.names[d.Name]; d.Alias == "" && v != nil {
+			f.line, f.doing = d.Line, "during statement block local variable initialization"
+			if err := p.initialize(f, v); err != nil {
+				return signal{}, err
+			}
+		}
+	}
+	sig, err := p.stmts(f, b.Body)
+	return blockSignal(b, sig), err
+}
+
+// initialize gives a variable its first value.
+func (p *program) initialize(f *frame, v *variable) error {
+	f.params[v.slot], f.records[v.slot] = types.Null, nil
+	if v.def != nil {
+		d, t, err := v.def.value(f)
+		if err != nil {
+			return err
+		}
+		return p.set(f, v, d, t)
+	}
+	if domain := v.typ; domain != nil && domainOf(domain) != nil {
+		return p.set(f, v, types.Null, valueType(domain))
+	}
+	return nil
+}
+
+func (p *program) stmts(f *frame, list []plpgsql.Stmt) (signal, error) {
+	for _, s := range list {
+		if err := f.c.Step(stepCost); err != nil {
+			return signal{}, err
+		}
+		f.line = s.At()
+		sig, err := p.stmt(f, s)
+		if err != nil || sig.kind != goOn {
+			return sig, err
+		}
+	}
+	return signal{}, nil
+}
+
+// stmt runs a statement that decides how control goes on.
+func (p *program) stmt(f *frame, s plpgsql.Stmt) (signal, error) {
+	switch s := s.(type) {
+	case *plpgsql.Assign:
+		f.doing = "at assignment"
+		return signal{}, p.assign(f, s)
+	case *plpgsql.If:
+		f.doing = "at IF"
+		return p.ifStmt(f, s)
+	case *plpgsql.Case:
+		f.doing = "at CASE"
+		return p.caseStmt(f, s)
+	case *plpgsql.Loop:
+		return p.loop(f, s)
+	case *plpgsql.ForInt:
+		f.doing = "at FOR with integer loop variable"
+		return p.forInt(f, s)
+	case *plpgsql.ForQuery:
+		return p.forQuery(f, s)
+	case *plpgsql.ForEach:
+		f.doing = "at FOREACH over array"
+		return p.forEach(f, s)
+	case *plpgsql.Block:
+		return p.block(f, s)
+	case *plpgsql.Exit:
+		f.doing = "at EXIT"
+		return p.exit(f, s)
+	case *plpgsql.Return:
+		f.doing = "at RETURN"
+		return signal{kind: returns}, p.returnStmt(f, s)
+	}
+	return signal{}, p.action(f, s)
+}
+
+// action runs a statement behind which the next one follows.
+func (p *program) action(f *frame, s plpgsql.Stmt) error {
+	switch s := s.(type) {
+	case *plpgsql.Null:
+		return nil
+	case *plpgsql.Execute:
+		f.doing = "at SQL statement"
+		if s.Perform {
+			f.doing = "at PERFORM"
+		} else if s.Call {
+			f.doing = "at CALL"
+		}
+		return p.execute(f, s)
+	case *plpgsql.Dynamic:
+		f.doing = "at EXECUTE"
+		return p.dynamic(f, s)
+	case *plpgsql.ReturnNext:
+		f.doing = "at RETURN NEXT"
+		return p.returnNext(f, s)
+	case *plpgsql.ReturnQuery:
+		f.doing = "at RETURN QUERY"
+		return p.returnQuery(f, s)
+	case *plpgsql.Raise:
+		f.doing = "at RAISE"
+		return p.raise(f, s)
+	case *plpgsql.Assert:
+		f.doing = "at ASSERT"
+		return p.assert(f, s)
+	case *plpgsql.Diagnostics:
+		f.doing = "at GET DIAGNOSTICS"
+		return p.diagnostics(f, s)
+	case *plpgsql.Transaction:
+		f.doing = "at COMMIT"
+		if s.Rollback {
+			f.doing = "at ROLLBACK"
+		}
+		return p.transaction(f, s)
+	case *plpgsql.Open:
+		f.doing = "at OPEN"
+		return p.openCursor(f, s)
+	case *plpgsql.Fetch:
+		f.doing = "at FETCH"
+		return p.fetchCursor(f, s)
+	case *plpgsql.Close:
+		f.doing = "at CLOSE"
+		return p.closeCursor(f, s)
+	}
+	return pgerr.Unsupported("this statement is not supported in PL/pgSQL")
+}
+
+// eval computes an expression.
+func (p *program) eval(f *frame, x *plpgsql.Expr) (types.Datum, *types.T, error) {
+	return p.exprs[x].value(f)
+}
+
+// evalBool computes a condition.
+func (p *program) evalBool(f *frame, x *plpgsql.Expr) (bool, error) {
+	d, t, err := p.eval(f, x)
+	if err != nil || d.IsNull() {
+		return false, err
+	}
+	if t.Family != types.BoolFamily {
+		if d, err = convert(f.c.Format, d, t, types.Bool); err != nil {
+			return false, err
+		}
+	}
+	return d.IsTrue(), nil
+}
+
+func (p *program) assign(f *frame, s *plpgsql.Assign) error {
+	d, t, err := p.eval(f, &s.Value)
+	if err != nil {
+		return err
+	}
+	return p.put(f, &s.Target, d, t)
+}
+
+// put gives a target a value.
+func (p *program) put(f *frame, t *plpgsql.Target, d types.Datum, from *types.T) error {
+	to := p.targets[t]
+	switch {
+	case len(t.Index) > 0:
+		return p.putElement(f, t, to, d, from)
+	case len(to.rest) == 1:
+		return p.setField(f, to.v, to.rest[0], d, from)
+	}
+	return p.set(f, to.v, d.Clone(), from)
+}
+
+// putElement gives an element of an array a value.
+func (p *program) putElement(f *frame, t *plpgsql.Target, to place, d types.Datum, from *types.T) error {
+	if to.v.typ == nil || to.v.typ.BaseType().Elem == nil || len(to.rest) > 0 {
+		return pgerr.Unsupported("assignment to this kind of an element is not supported")
+	}
+	array := to.v.typ.BaseType()
+	d, err := convert(f.c.Format, d, from, array.Elem)
+	if err != nil {
+		return err
+	}
+	args, ts := []types.Datum{f.params[to.v.slot], d}, []*types.T{array, array.Elem}
+	for i := range t.Index {
+		if strings.Contains(t.Index[i].Text, ":") {
+			return pgerr.Unsupported("assignment to a slice of an array is not supported in PL/pgSQL")
+		}
+		at, it, err := p.eval(f, &t.Index[i])
+		if err != nil {
+			return err
+		}
+		if at, err = convert(f.c.Format, at, it, types.Int4); err != nil {
+			return err
+		}
+		args, ts = append(args, at), append(ts, types.Int4)
+	}
+	fn, err := builtin.ResolveFunction("lichen_set_element", ts)
+	if err != nil {
+		return err
+	}
+	f.params[to.v.slot], err = fn.Call(f.c, ts, args)
+	return err
+}
+
+func (p *program) ifStmt(f *frame, s *plpgsql.If) (signal, error) {
+	for i := range s.Branches {
+		b := &s.Branches[i]
+		if i > 0 {
+			f.line = b.Line
+		}
+		ok, err := p.evalBool(f, &b.Cond)
+		if err != nil {
+			return signal{}, err
+		}
+		if ok {
+			return p.stmts(f, b.Body)
+		}
+	}
+	return p.stmts(f, s.Else)
+}
+
+func (p *program) caseStmt(f *frame, s *plpgsql.Case) (signal, error) {
+	if s.Value != nil {
+		d, t, err := p.eval(f, s.Value)
+		if err != nil {
+			return signal{}, err
+		}
+		v := p.vars[s]
+		f.params[v.slot], f.records[v.slot] = d.Clone(), t
+	}
+	for i := range s.Branches {
+		ok, err := p.evalBool(f, &s.Branches[i].Cond)
+		if err != nil {
+			return signal{}, err
+		}
+		if ok {
+			return p.stmts(f, s.Branches[i].Body)
+		}
+	}
+	if !s.HasElse {
+		return signal{}, pgerr.New(caseNotFound, "case not found").WithHint("CASE statement is missing ELSE part.")
+	}
+	return p.stmts(f, s.Else)
+}
+
+// loopSignal says whether a loop ends behind a run of its body, and how control goes on then.
+func loopSignal(label string, sig signal) (ends bool, out signal) {
+	mine := sig.label == "" || sig.label == label
+	switch {
+	case sig.kind == goOn, sig.kind == continues && mine:
+		return false, signal{}
+	case sig.kind == exits && mine:
+		return true, signal{}
+	}
+	return true, sig
+}
+
+func (p *program) loop(f *frame, s *plpgsql.Loop) (signal, error) {
+	for {
+		f.line, f.doing = s.At(), "at LOOP"
+		if err := f.c.Step(stepCost); err != nil {
+			return signal{}, err
+		}
+		if s.Cond != nil {
+			f.doing = "at WHILE"
+			if ok, err := p.evalBool(f, s.Cond); err != nil || !ok {
+				return signal{}, err
+			}
+		}
+		sig, err := p.stmts(f, s.Body)
+		if err != nil {
+			return signal{}, err
+		}
+		if ends, out := loopSignal(s.Label, sig); ends {
+			return out, nil
+		}
+	}
+}
+
+// bound computes a bound of a loop over integers.
+func (p *program) bound(f *frame, x *plpgsql.Expr, what string) (int64, error) {
+	d, t, err := p.eval(f, x)
+	if err != nil {
+		return 0, err
+	}
+	if d, err = convert(f.c.Format, d, t, types.Int4); err != nil {
+		return 0, err
+	}
+	if d.IsNull() {
+		return 0, pgerr.New(pgerr.NullValueNotAllowed, "%s of FOR loop cannot be null", what)
+	}
+	return d.Int(), nil
+}
+
+func (p *program) forInt(f *frame, s *plpgsql.ForInt) (signal, error) {
+	from, err := p.bound(f, &s.From, "lower bound")
+	if err != nil {
+		return signal{}, err
+	}
+	to, err := p.bound(f, &s.To, "upper bound")
+	if err != nil {
+		return signal{}, err
+	}
+	by := int64(1)
+	if s.By != nil {
+		if by, err = p.bound(f, s.By, "BY value"); err != nil {
+			return signal{}, err
+		}
+		if by <= 0 {
+			return signal{}, pgerr.New(pgerr.InvalidParameterValue, "BY value of FOR loop must be greater than zero")
+		}
+	}
+	v := p.vars[s]
+	found := false
+	defer func() { f.params[p.found.slot] = types.NewBool(found) }()
+	for i := from; s.Reverse && i >= to || !s.Reverse && i <= to; {
+		if err := f.c.Step(stepCost); err != nil {
+			return signal{}, err
+		}
+		found = true
+		f.params[v.slot] = types.NewInt(i)
+		sig, err := p.stmts(f, s.Body)
+		if err != nil {
+			return signal{}, err
+		}
+		if ends, out := loopSignal(s.Label, sig); ends {
+			return out, nil
+		}
+		if s.Reverse {
+			i -= by
+		} else {
+			i += by
+		}
+	}
+	return signal{}, nil
+}
+
+func (p *program) exit(f *frame, s *plpgsql.Exit) (signal, error) {
+	if s.When != nil {
+		if ok, err := p.evalBool(f, s.When); err != nil || !ok {
+			return signal{}, err
+		}
+	}
+	if s.Continue {
+		return signal{kind: continues, label: s.Label}, nil
+	}
+	return signal{kind: exits, label: s.Label}, nil
+}
+
+func (p *program) returnStmt(f *frame, s *plpgsql.Return) error {
+	if s.Value == nil {
+		return nil
+	}
+	d, t, err := p.eval(f, s.Value)
+	if err != nil {
+		return err
+	}
+	f.ret.d, f.ret.typ = d.Clone(), t
+	return nil
+}
+
+// checkPL finds errors in a body in PL/pgSQL, as CREATE FUNCTION does.
+func (r *Runner) checkPL(ctx context.Context, t *catalog.Table) error {
+	f := &frame{r: r, t: t, def: t.Routine, ctx: ctx, fresh: true}
+	for _, p := range t.Routine.Inputs() {
+		f.args = append(f.args, p.Type)
+	}
+	if t.Routine.Trigger() {
+		f.trigger = &Trigger{}
+	}
+	f.out.init(f, nil)
+	p, err := compilePL(f)
+	if err != nil {
+		return err
+	}
+	for _, q := range p.queries {
+		if _, err := q.parse(); err != nil {
+			return err
+		}
+	}
+	return nil
+}

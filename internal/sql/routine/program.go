@@ -1,0 +1,459 @@
+package routine
+
+import (
+	"context"
+	"strconv"
+	"strings"
+
+	"github.com/lichendb/lichen/internal/sql/ast"
+	"github.com/lichendb/lichen/internal/sql/catalog"
+	"github.com/lichendb/lichen/internal/sql/pgerr"
+	"github.com/lichendb/lichen/internal/sql/planner"
+	"github.com/lichendb/lichen/internal/sql/plpgsql"
+	"github.com/lichendb/lichen/internal/sql/types"
+)
+
+// program is a compiled body in PL/pgSQL: a tree whose variables have slots.
+type program struct {
+	r        *Runner
+	key      string // begins the keys of its statements
+	nextKey  int
+	name     string // as lines of context call it
+	def      *catalog.Routine
+	tree     *plpgsql.Function
+	conflict planner.Conflict
+	slots    []*variable
+	queries  []*query
+	cur      *frame // for which a statement is being planned
+	top      *blockNames
+	blocks   map[*plpgsql.Block]*blockNames
+	vars     map[any]*variable // that loops declare, by their statements
+	exprs    map[*plpgsql.Expr]*query
+	sqls     map[*plpgsql.SQL]*query
+	loops    map[*plpgsql.ForQuery]*blockNames // names that are known in loops over queries
+	targets  map[*plpgsql.Target]place
+	found    *variable
+	outputs  []*variable
+}
+
+// nextProgram numbers the programs of a session.
+func (r *Runner) newProgram(name string, def *catalog.Routine, tree *plpgsql.Function) *program {
+	r.programs++
+	return &program{
+		r: r, key: "plpgsql." + strconv.Itoa(r.programs), name: name, def: def, tree: tree, conflict: planner.ConflictIsError,
+		blocks: map[*plpgsql.Block]*blockNames{}, vars: map[any]*variable{},
+		exprs: map[*plpgsql.Expr]*query{}, sqls: map[*plpgsql.SQL]*query{},
+		loops: map[*plpgsql.ForQuery]*blockNames{}, targets: map[*plpgsql.Target]place{},
+	}
+}
+
+// compilePL compiles the body of a routine for the types of its arguments.
+func compilePL(f *frame) (*program, error) {
+	tree, err := plpgsql.Parse(f.def.Body)
+	if err != nil {
+		return nil, err
+	}
+	p := f.r.newProgram(f.signature(), f.def, tree)
+	p.declareParams(f)
+	return p, p.compile(f.ctx)
+}
+
+// signature is what lines of context call the routine.
+func (f *frame) signature() string {
+	var args []string
+	for _, t := range f.def.IdentityTypes() {
+		args = append(args, types.FormatType(t))
+	}
+	if f.trigger != nil {
+		return f.t.Name + "()"
+	}
+	return f.t.Name + "(" + strings.Join(args, ",") + ")"
+}
+
+// place is where a target leads: a variable, or a field of one.
+type place struct {
+	v    *variable
+	rest []string
+}
+
+// declareParams declares the parameters of a routine.
+func (p *program) declareParams(f *frame) {
+	p.top = &blockNames{label: f.t.Name, names: map[string]*variable{}}
+	in := 0
+	for i := range f.def.Params {
+		d := &f.def.Params[i]
+		t := f.concrete(d.Type)
+		if d.Input() {
+			t = f.args[in]
+			in++
+			p.declare(p.top, &variable{name: d.Name, typ: t})
+			p.top.names["$"+itoa(in)] = p.slots[len(p.slots)-1]
+		}
+	}
+	for i := range f.def.Params {
+		d := &f.def.Params[i]
+		if !d.Output() {
+			continue
+		}
+		v := p.top.names[d.Name]
+		if d.Name == "" || v == nil || d.Mode != ast.ParamInOut {
+			v = &variable{name: d.Name, typ: f.concrete(d.Type)}
+			p.declare(p.top, v)
+		}
+		p.outputs = append(p.outputs, v)
+	}
+	p.declareTrigger(f)
+	p.found = &variable{name: "found", typ: types.Bool}
+	p.declare(p.top, p.found)
+}
+
+// declare gives a variable a slot.
+func (p *program) declare(b *blockNames, v *variable) {
+	if v.typ != nil && v.typ.Oid == types.Record.Oid && v.typ.Fields() == nil {
+		v.typ = nil
+	}
+	v.slot = len(p.slots)
+	p.slots = append(p.slots, v)
+	if b.names[v.name] == nil || v.name != "" {
+		b.declare(v)
+	}
+}
+
+// compile resolves what the tree names.
+func (p *program) compile(ctx context.Context) error {
+	switch p.tree.Conflict {
+	case "use_variable":
+		p.conflict = planner.VariableFirst
+	case "use_column":
+		p.conflict = planner.ColumnFirst
+	}
+	c := &compiler{p: p, ctx: ctx}
+	c.block(p.tree.Body, p.top)
+	return c.err
+}
+
+// compiler walks a tree once.
+type compiler struct {
+	p    *program
+	ctx  context.Context
+	err  error
+	line int
+}
+
+func (c *compiler) fail(line int, err error) {
+	switch code := pgerr.CodeOf(err); {
+	case c.err != nil || err == nil:
+	case code == pgerr.SyntaxError || code == pgerr.ErrorInAssignment: // PostgreSQL points at it
+		c.err = err
+	default:
+		c.err = c.p.r.withContext(c.ctx, err, "compilation of PL/pgSQL function \"%s\" near line %d", strings.SplitN(c.p.name, "(", 2)[0], line)
+	}
+}
+
+func (c *compiler) expr(x *plpgsql.Expr, names *blockNames) {
+	if x != nil {
+		c.p.exprs[x] = c.p.expression(x, names)
+	}
+}
+
+func (c *compiler) exprList(list []plpgsql.Expr, names *blockNames) {
+	for i := range list {
+		c.expr(&list[i], names)
+	}
+}
+
+func (c *compiler) sql(s *plpgsql.SQL, names *blockNames) {
+	if s != nil {
+		c.p.sqls[s] = c.p.newQuery(s.Line, s.Text, s.Text, names)
+	}
+}
+
+func (c *compiler) targets(list []plpgsql.Target, names *blockNames) {
+	for i := range list {
+		c.target(&list[i], names)
+	}
+}
+
+func (c *compiler) target(t *plpgsql.Target, names *blockNames) {
+	c.exprList(t.Index, names)
+	v, rest := names.lookup(t.Parts)
+	switch {
+	case v == nil || len(rest) > 1:
+		c.fail(t.Line, pgerr.New(pgerr.SyntaxError, "\"%s\" is not a known variable", joined(t.Parts)))
+	case v.constant:
+		c.fail(t.Line, pgerr.New(pgerr.ErrorInAssignment, "variable \"%s\" is declared CONSTANT", v.name))
+	default:
+		c.p.targets[t] = place{v: v, rest: rest}
+	}
+}
+
+// block declares what a block does.
+func (c *compiler) block(b *plpgsql.Block, outer *blockNames) {
+	names := &blockNames{outer: outer, label: b.Label, names: map[string]*variable{}}
+	c.p.blocks[b] = names
+	for i := range b.Decls {
+		c.decl(&b.Decls[i], names)
+	}
+	c.stmts(b.Body, names)
+	if b.Handlers == nil {
+		return
+	}
+	inner := &blockNames{outer: names, names: map[string]*variable{}}
+	c.p.declare(inner, &variable{name: "sqlstate", typ: types.Text})
+	c.p.declare(inner, &variable{name: "sqlerrm", typ: types.Text})
+	for i := range b.Handlers {
+		h := &b.Handlers[i]
+		for _, k := range h.Conditions {
+			if _, err := statesOf(k); err != nil && k.Name != "others" {
+				c.fail(h.Line, err)
+			}
+		}
+		c.p.vars[h] = inner.names["sqlstate"]
+		c.stmts(h.Body, inner)
+	}
+}
+
+func (c *compiler) decl(d *plpgsql.Decl, names *blockNames) {
+	if names.names[d.Name] != nil {
+		c.fail(d.Line, pgerr.New(pgerr.SyntaxError, "duplicate declaration of \"%s\"", d.Name))
+		return
+	}
+	if d.Alias != "" {
+		v, _ := names.lookup([]string{d.Alias})
+		if v == nil {
+			c.fail(d.Line, pgerr.New(pgerr.UndefinedObject, "variable \"%s\" does not exist", d.Alias))
+			return
+		}
+		names.names[d.Name] = v
+		return
+	}
+	v := &variable{name: d.Name, constant: d.Constant, notNull: d.NotNull}
+	if d.Type.Cursor {
+		c.cursor(v, d, names)
+	} else {
+		t, err := c.typ(&d.Type, names)
+		if err != nil {
+			c.fail(d.Line, err)
+			return
+		}
+		v.typ = t
+		if d.Default != nil {
+			v.def = c.p.expression(d.Default, names)
+		}
+	}
+	c.p.declare(names, v)
+}
+
+// cursor declares a cursor that is bound to a query, with its arguments.
+func (c *compiler) cursor(v *variable, d *plpgsql.Decl, names *blockNames) {
+	v.typ, v.cursor = types.Refcursor, d
+	inner := &blockNames{outer: names, names: map[string]*variable{}}
+	for i := range d.Params {
+		t, err := c.typ(&d.Params[i].Type, names)
+		if err != nil {
+			c.fail(d.Line, err)
+			return
+		}
+		a := &variable{name: d.Params[i].Name, typ: t}
+		c.p.declare(inner, a)
+		v.args = append(v.args, a)
+	}
+	c.sql(d.Query, inner)
+}
+
+// typ resolves a type: nil for RECORD.
+func (c *compiler) typ(t *plpgsql.Type, names *blockNames) (*types.T, error) {
+	switch {
+	case t.Record:
+		return nil, nil
+	case t.Of == "type":
+		parts := splitNames(t.Text)
+		if v, rest := names.lookup(parts); v != nil {
+			if len(rest) == 1 && v.typ != nil {
+				if k := v.typ.FieldByName(rest[0]); k >= 0 {
+					return v.typ.Fields()[k].Type, nil
+				}
+			}
+			return v.typ, nil
+		}
+		return c.p.r.host.Type(c.ctx, t.Text, "type")
+	}
+	return c.p.r.host.Type(c.ctx, t.Text, t.Of)
+}
+
+func splitNames(s string) []string {
+	parts := strings.Split(s, ".")
+	for i := range parts {
+		parts[i] = strings.TrimSpace(parts[i])
+		if q, ok := strings.CutPrefix(parts[i], "\""); ok {
+			parts[i] = strings.TrimSuffix(q, "\"")
+		} else {
+			parts[i] = strings.ToLower(parts[i])
+		}
+	}
+	return parts
+}
+
+func (c *compiler) stmts(list []plpgsql.Stmt, names *blockNames) {
+	for _, s := range list {
+		if c.err != nil {
+			return
+		}
+		c.stmt(s, names)
+	}
+}
+
+// stmt resolves what a statement names.
+func (c *compiler) stmt(s plpgsql.Stmt, names *blockNames) {
+	switch s := s.(type) {
+	case *plpgsql.Block:
+		c.block(s, names)
+	case *plpgsql.Assign:
+		c.target(&s.Target, names)
+		c.expr(&s.Value, names)
+	case *plpgsql.If:
+		for i := range s.Branches {
+			c.expr(&s.Branches[i].Cond, names)
+			c.stmts(s.Branches[i].Body, names)
+		}
+		c.stmts(s.Else, names)
+	case *plpgsql.Case:
+		c.caseStmt(s, names)
+	case *plpgsql.Loop:
+		c.expr(s.Cond, names)
+		c.stmts(s.Body, c.loopNames(s.Label, names))
+	case *plpgsql.ForInt:
+		c.expr(&s.From, names)
+		c.expr(&s.To, names)
+		c.expr(s.By, names)
+		inner := c.loopNames(s.Label, names)
+		v := &variable{name: s.Var, typ: types.Int4}
+		c.p.declare(inner, v)
+		c.p.vars[s] = v
+		c.stmts(s.Body, inner)
+	case *plpgsql.ForQuery:
+		c.forQuery(s, names)
+	case *plpgsql.ForEach:
+		c.targets(s.Targets, names)
+		c.expr(&s.Array, names)
+		c.stmts(s.Body, c.loopNames(s.Label, names))
+	case *plpgsql.Exit:
+		c.expr(s.When, names)
+	default:
+		c.simple(s, names)
+	}
+}
+
+func (c *compiler) loopNames(label string, names *blockNames) *blockNames {
+	return &blockNames{outer: names, label: label, names: map[string]*variable{}}
+}
+
+func (c *compiler) caseStmt(s *plpgsql.Case, names *blockNames) {
+	c.expr(s.Value, names)
+	inner := names
+	if s.Value != nil {
+		inner = c.loopNames("", names)
+		v := &variable{name: "__case__"}
+		v.slot = len(c.p.slots)
+		c.p.slots = append(c.p.slots, v)
+		inner.declare(v)
+		c.p.vars[s] = v
+	}
+	for i := range s.Branches {
+		b := &s.Branches[i]
+		if s.Value != nil {
+			x := &b.Cond
+			c.p.exprs[x] = c.p.newQuery(x.Line, x.Text, "SELECT \"__case__\" IN ("+x.Text+")", inner)
+		} else {
+			c.expr(&b.Cond, names)
+		}
+		c.stmts(b.Body, names)
+	}
+	c.stmts(s.Else, names)
+}
+
+func (c *compiler) forQuery(s *plpgsql.ForQuery, names *blockNames) {
+	c.sql(s.Query, names)
+	c.expr(s.Dynamic, names)
+	c.exprList(s.Using, names)
+	inner := c.loopNames(s.Label, names)
+	if s.Cursor != "" { // the row is a variable of the loop
+		v, _ := names.lookup([]string{s.Cursor})
+		if v == nil || v.cursor == nil {
+			c.fail(s.At(), pgerr.New(pgerr.SyntaxError, "cursor FOR loop must use a bound cursor variable"))
+			return
+		}
+		row := &variable{name: s.Targets[0].Parts[0]}
+		c.p.declare(inner, row)
+		c.p.vars[s] = v
+	}
+	c.targets(s.Targets, inner)
+	c.stmts(s.Body, inner)
+	c.p.loops[s] = inner
+}
+
+// simple resolves what a statement without others in it names.
+func (c *compiler) simple(s plpgsql.Stmt, names *blockNames) {
+	switch s := s.(type) {
+	case *plpgsql.Return:
+		c.returns(s, names)
+	case *plpgsql.ReturnNext:
+		c.expr(s.Value, names)
+	case *plpgsql.ReturnQuery:
+		c.sql(s.Query, names)
+		c.expr(s.Dynamic, names)
+		c.exprList(s.Using, names)
+	case *plpgsql.Raise:
+		c.exprList(s.Args, names)
+		for i := range s.Options {
+			c.expr(&s.Options[i].Value, names)
+		}
+		if _, err := statesOf(s.Cond); err != nil && s.Cond.Name != "" {
+			c.fail(s.At(), err)
+		}
+	case *plpgsql.Assert:
+		c.expr(&s.Cond, names)
+		c.expr(s.Message, names)
+	case *plpgsql.Execute:
+		c.sql(&s.SQL, names)
+		c.targets(s.Into, names)
+	case *plpgsql.Dynamic:
+		c.expr(&s.Text, names)
+		c.exprList(s.Using, names)
+		c.targets(s.Into, names)
+	case *plpgsql.Diagnostics:
+		for i := range s.Items {
+			c.target(&s.Items[i].Target, names)
+		}
+	case *plpgsql.Open:
+		c.target(&s.Cursor, names)
+		c.sql(s.Query, names)
+		c.expr(s.Dynamic, names)
+		c.exprList(s.Using, names)
+		c.exprList(s.Args, names)
+	case *plpgsql.Fetch:
+		c.target(&s.Cursor, names)
+		c.targets(s.Into, names)
+	case *plpgsql.Close:
+		c.target(&s.Cursor, names)
+	}
+}
+
+func (c *compiler) returns(s *plpgsql.Return, names *blockNames) {
+	c.expr(s.Value, names)
+	void := c.p.def.Returns.Oid == types.Void.Oid
+	var err error
+	switch {
+	case s.Value != nil && c.p.def.Set:
+		err = pgerr.New(pgerr.DatatypeMismatch, "RETURN cannot have a parameter in function returning set").WithHint("Use RETURN NEXT or RETURN QUERY.")
+	case s.Value != nil && c.p.def.Procedure:
+		err = pgerr.New(pgerr.SyntaxError, "RETURN cannot have a parameter in a procedure")
+	case s.Value != nil && void:
+		err = pgerr.New(pgerr.DatatypeMismatch, "RETURN cannot have a parameter in function returning void")
+	case s.Value != nil && len(c.p.outputs) > 0:
+		err = pgerr.New(pgerr.DatatypeMismatch, "RETURN cannot have a parameter in function with OUT parameters")
+	case s.Value == nil && !void && !c.p.def.Set && !c.p.def.Procedure && len(c.p.outputs) == 0:
+		err = pgerr.New(pgerr.SyntaxError, "missing expression at or near \";\"")
+	}
+	c.fail(s.At(), err)
+}

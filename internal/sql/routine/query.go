@@ -1,0 +1,245 @@
+package routine
+
+import (
+	"errors"
+	"strconv"
+
+	"github.com/lichendb/lichen/internal/sql/ast"
+	"github.com/lichendb/lichen/internal/sql/exec/expr"
+	"github.com/lichendb/lichen/internal/sql/parser"
+	"github.com/lichendb/lichen/internal/sql/pgerr"
+	"github.com/lichendb/lichen/internal/sql/plan"
+	"github.com/lichendb/lichen/internal/sql/planner"
+	"github.com/lichendb/lichen/internal/sql/plpgsql"
+	"github.com/lichendb/lichen/internal/sql/prepared"
+	"github.com/lichendb/lichen/internal/sql/types"
+)
+
+func itoa(n int) string { return strconv.Itoa(n) }
+
+// query is an expression or a statement in SQL of a body in PL/pgSQL. It is planned when it first runs, and again
+// when a record that it reads has another structure.
+type query struct {
+	p     *program
+	line  int
+	text  string // as it stands in the body
+	sql   string
+	names *blockNames
+	st    *prepared.Statement
+	// records are the types that records had when st was planned.
+	records []*types.T
+	// simple is the expression where it is one that needs no plan to run.
+	simple  plan.Expr
+	typ     *types.T // of the only column
+	epoch   uint64   // for which simple is valid
+	idle    []*compiled
+	compile bool
+}
+
+// compiled is an expression that one evaluation uses at a time.
+type compiled struct {
+	state expr.State
+	fn    expr.Func
+}
+
+// expression makes a query of an expression.
+func (p *program) expression(x *plpgsql.Expr, names *blockNames) *query {
+	if x == nil {
+		return nil
+	}
+	return p.newQuery(x.Line, x.Text, "SELECT "+x.Text, names)
+}
+
+func (p *program) newQuery(line int, text, sql string, names *blockNames) *query {
+	q := &query{p: p, line: line, text: text, sql: sql, names: names}
+	p.queries = append(p.queries, q)
+	return q
+}
+
+// parse finds syntax errors.
+func (q *query) parse() (parser.Statement, error) {
+	stmts, err := q.p.r.host.Parse(q.sql)
+	switch {
+	case err != nil:
+		return parser.Statement{}, err
+	case len(stmts) != 1:
+		return parser.Statement{}, pgerr.New(pgerr.SyntaxError, "syntax error at end of input")
+	}
+	return stmts[0], nil
+}
+
+// prepare makes the statement ready for the records of a frame.
+func (q *query) prepare(f *frame) error {
+	if q.st != nil && q.sameRecords(f) {
+		return nil
+	}
+	st, err := q.parse()
+	if err != nil {
+		return err
+	}
+	if err := f.readsOnly(st.AST); err != nil {
+		return err
+	}
+	p := q.p
+	ts := make([]*types.T, len(f.params))
+	q.records = append(q.records[:0], f.records...)
+	for i := range ts {
+		switch {
+		case i < len(p.slots) && p.slots[i].typ != nil:
+			ts[i] = valueType(p.slots[i].typ)
+		case f.records[i] != nil:
+			ts[i] = f.records[i]
+		default:
+			ts[i] = types.Record
+		}
+	}
+	vars := &planner.Variables{
+		Find:     func(parts []ast.Name) (plan.Expr, error) { return p.find(q.names, parts) },
+		Conflict: p.conflict,
+	}
+	p.nextKey++
+	q.st = NewQuery(st, p.key+"."+itoa(p.nextKey), ts, vars)
+	q.st.Apart = true
+	q.simple, q.idle, q.epoch = nil, nil, 0
+	return nil
+}
+
+// sameRecords reports whether the records have the structure that they had when the statement was prepared.
+func (q *query) sameRecords(f *frame) bool {
+	for i, t := range q.records {
+		if t != f.records[i] && !sameRow(t, f.records[i]) {
+			return false
+		}
+	}
+	return true
+}
+
+// value evaluates an expression.
+func (q *query) value(f *frame) (types.Datum, *types.T, error) {
+	if q.simple != nil && q.epoch == f.r.host.Epoch() && q.sameRecords(f) {
+		d, err := q.evaluate(f)
+		return d, q.typ, err
+	}
+	if err := q.prepare(f); err != nil {
+		return types.Null, nil, err
+	}
+	q.p.cur = f
+	prep, err := f.r.host.Plan(f.ctx, q.st, f.params)
+	if err != nil {
+		return types.Null, nil, err
+	}
+	if q.simple = simpleExpr(prep); q.simple != nil {
+		q.idle, q.typ, q.epoch = nil, prep.Columns[0].Type, f.r.host.Epoch()
+		d, err := q.evaluate(f)
+		return d, q.typ, err
+	}
+	s := &rowSink{most: 2}
+	if _, err := f.run(q, s); err != nil {
+		return types.Null, nil, err
+	}
+	switch {
+	case len(s.cols) != 1:
+		return types.Null, nil, pgerr.New(pgerr.SyntaxError, "query \"%s\" returned %d columns", q.text, len(s.cols))
+	case len(s.rows) > 1:
+		return types.Null, nil, pgerr.New(pgerr.CardinalityViolation, "query \"%s\" returned more than one row", q.text)
+	case len(s.rows) == 0:
+		return types.Null, s.cols[0].Type, nil
+	}
+	return s.rows[0][0], s.cols[0].Type, nil
+}
+
+// simpleExpr returns the expression of SELECT expression, nil if it must be run as a query.
+func simpleExpr(prep *plan.Prepared) plan.Expr {
+	var x plan.Expr
+	switch n := prep.Root.(type) {
+	case *plan.Project:
+		if v, ok := n.Input.(*plan.Values); ok && len(n.Exprs) == 1 && len(v.RowExprs) == 1 && len(v.RowExprs[0]) == 0 {
+			x = n.Exprs[0]
+		}
+	case *plan.Values:
+		if len(n.RowExprs) == 1 && len(n.RowExprs[0]) == 1 {
+			x = n.RowExprs[0][0]
+		}
+	}
+	if x == nil || len(prep.Columns) != 1 || prep.Failed != nil {
+		return nil
+	}
+	simple := true
+	plan.WalkExpr(x, func(x plan.Expr) bool {
+		switch x := x.(type) {
+		case *plan.Subquery, *plan.ColRef:
+			simple = false
+		case *plan.Call:
+			simple = simple && !x.Fn.IsSRF()
+		}
+		return simple
+	})
+	if !simple {
+		return nil
+	}
+	return x
+}
+
+// evaluate computes a simple expression.
+func (q *query) evaluate(f *frame) (types.Datum, error) {
+	var c *compiled
+	if n := len(q.idle); n > 0 {
+		c, q.idle = q.idle[n-1], q.idle[:n-1]
+	} else {
+		c = &compiled{}
+		k := expr.NewCompiler(&c.state, nil)
+		var err error
+		if c.fn, err = k.Expr(q.simple, nil); err != nil {
+			return types.Null, err
+		}
+	}
+	c.state.Bind(f.ctx, f.c, f.params, nil)
+	d, err := c.fn(nil)
+	c.state.Unbind()
+	q.idle = append(q.idle, c)
+	return d, err
+}
+
+// run runs a query of a body.
+func (f *frame) run(q *query, s Sink) (Outcome, error) {
+	if err := q.prepare(f); err != nil {
+		return Outcome{}, err
+	}
+	q.p.cur = f
+	out, err := f.r.host.Run(f.c, q.st, f.params, f.fresh, s)
+	if errors.Is(err, errEnough) {
+		err = nil
+	}
+	return out, err
+}
+
+// readsOnly refuses a statement that changes something in a function that is not volatile.
+func (f *frame) readsOnly(st ast.Statement) error { return readsOnly(f, st) }
+
+// rowSink keeps the first rows of a query.
+type rowSink struct {
+	cols []types.FieldDef
+	rows [][]types.Datum
+	most int // 0: all
+}
+
+// Columns implements Sink.
+func (s *rowSink) Columns(cols []plan.Column) error {
+	s.cols = make([]types.FieldDef, len(cols))
+	for i := range cols {
+		s.cols[i] = types.FieldDef{Name: cols[i].Name, Type: cols[i].Type}
+	}
+	return nil
+}
+
+// Row implements Sink.
+func (s *rowSink) Row(row []types.Datum) error {
+	kept := make([]types.Datum, len(row))
+	for i := range row {
+		kept[i] = row[i].Clone()
+	}
+	if s.rows = append(s.rows, kept); s.most > 0 && len(s.rows) >= s.most {
+		return errEnough
+	}
+	return nil
+}
