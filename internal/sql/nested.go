@@ -2,6 +2,7 @@ package sql
 
 import (
 	"context"
+	"fmt"
 
 	"github.com/lichendb/lichen/internal/sql/ast"
 	"github.com/lichendb/lichen/internal/sql/builtin/call"
@@ -11,6 +12,7 @@ import (
 	"github.com/lichendb/lichen/internal/sql/pgerr"
 	"github.com/lichendb/lichen/internal/sql/plan"
 	"github.com/lichendb/lichen/internal/sql/planner"
+	"github.com/lichendb/lichen/internal/sql/portal"
 	"github.com/lichendb/lichen/internal/sql/prepared"
 	"github.com/lichendb/lichen/internal/sql/routine"
 	"github.com/lichendb/lichen/internal/sql/types"
@@ -38,6 +40,9 @@ func (h routineHost) Parse(text string) ([]parser.Statement, error) {
 // Run implements routine.Host.
 func (h routineHost) Run(c *call.Context, p *prepared.Statement, params []types.Datum, fresh bool, sink routine.Sink) (routine.Outcome, error) {
 	s := h.s
+	if err := c.CheckCancel(); err != nil {
+		return routine.Outcome{}, err
+	}
 	res := nestedResults{sink: sink, out: s.out}
 	x := execution{s: s, prepared: p, params: params, res: &res, describe: true, within: c}
 	ctx := c.Ctx
@@ -66,6 +71,37 @@ func (h routineHost) Run(c *call.Context, p *prepared.Statement, params []types.
 	}
 	x.Close()
 	return out, err
+}
+
+// OpenCursor implements routine.Host.
+func (h routineHost) OpenCursor(c *call.Context, name string, p *prepared.Statement, params []types.Datum, scroll ast.Tristate, fresh bool) (string, error) {
+	s := h.s
+	for i := 1; name == ""; i++ {
+		unused := fmt.Sprintf("<unnamed portal %d>", i)
+		if _, err := s.portals.Named(unused); err != nil {
+			name = unused
+		}
+	}
+	outer := s.txn.KV().Nest()
+	defer s.txn.KV().Unnest(outer)
+	if fresh {
+		s.txn.KV().BeginStatement()
+	}
+	cursor := portal.New(p, portal.Options{Scroll: scroll})
+	po := portal.OfCursor(name, p, params, cursor)
+	if err := s.portals.Add(po); err != nil {
+		if pgerr.CodeOf(err) == pgerr.DuplicateCursor {
+			return "", pgerr.New(pgerr.DuplicateCursor, "cursor \"%s\" already in use", name)
+		}
+		return "", err
+	}
+	if err := s.openCursor(c.Ctx, cursor, p, params); err != nil {
+		s.portals.Close(po.Name)
+		return "", err
+	}
+	po.SetColumns(p.Columns())
+	s.opened = true
+	return name, nil
 }
 
 // Plan implements routine.Host.

@@ -112,6 +112,10 @@ func (s *Session) runSimple(p *prepared.Statement, alone, last bool, res Results
 		conflict = kv.IsRetryable(err)
 		err = s.failWith(ctx, err)
 	}
+	if s.opened && !s.txn.Open() { // cursors of routines end with their transaction
+		s.opened = false
+		s.portals.TxnEnded()
+	}
 	return conflict, err
 }
 

@@ -70,6 +70,7 @@ type Session struct {
 	struck   bool
 	contents stats.InTxn
 	routines routine.Runner
+	opened   bool    // a routine has opened a cursor in the transaction
 	out      Results // of the statement that runs, for the notices of routines
 	pending  pending
 	warnings []*pgerr.Error // for the end of the statement

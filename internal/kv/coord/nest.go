@@ -1,6 +1,9 @@
 package coord
 
 import (
+	"context"
+	"math"
+
 	"github.com/lichendb/lichen/internal/hlc"
 	"github.com/lichendb/lichen/internal/kvpb"
 )
@@ -50,4 +53,17 @@ func (t *Txn) Unnest(o Outer) {
 		t.observed = append(t.observed[:0], o.observed...)
 	}
 	t.certain, t.renewals = o.certain, o.renewals
+}
+
+// RanWithin reports whether statements have run within the current one.
+func (t *Txn) RanWithin() bool { return t.newest != t.seq }
+
+// WrittenWithin reports whether a statement that ran within the current one has written a key, which the current one
+// has not.
+func (t *Txn) WrittenWithin(ctx context.Context, key []byte) (bool, error) {
+	if _, _, seq, ok := t.buf.Get(key, math.MaxInt32); ok || t.state != spilled {
+		return ok && seq > t.seq, nil
+	}
+	_, self, ok, err := t.getSpilled(ctx, key, math.MaxInt32)
+	return ok && self, err
 }

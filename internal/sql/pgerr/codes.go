@@ -48,6 +48,7 @@ const (
 	ActiveSQLTransaction                Code = "25001"
 	ReadOnlySQLTransaction              Code = "25006"
 	NoActiveSQLTransaction              Code = "25P01"
+	TriggeredDataChangeViolation        Code = "27000"
 	InFailedSQLTransaction              Code = "25P02"
 	IdleInTransactionSessionTimeout     Code = "25P03"
 	InvalidSQLStatementName             Code = "26000"

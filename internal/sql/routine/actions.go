@@ -472,32 +472,11 @@ func (p *program) transaction(f *frame, s *plpgsql.Transaction) error {
 	return f.txn.Commit(s.Chain)
 }
 
-func (p *program) openCursor(*frame, *plpgsql.Open) error {
-	return pgerr.Unsupported("OPEN is not supported")
-}
-
-func (p *program) fetchCursor(*frame, *plpgsql.Fetch) error {
-	return pgerr.Unsupported("FETCH is not supported")
-}
-
-func (p *program) closeCursor(*frame, *plpgsql.Close) error {
-	return pgerr.Unsupported("CLOSE is not supported")
-}
-
 // cursorRows reads the rows of a bound cursor for a loop.
 func (p *program) cursorRows(f *frame, s *plpgsql.ForQuery, sink *rowSink) error {
 	v := p.vars[s]
-	if len(s.Using) != len(v.args) {
-		return pgerr.New(pgerr.SyntaxError, "cursor \"%s\" has no arguments", v.name)
-	}
-	for i, a := range v.args {
-		d, t, err := p.eval(f, &s.Using[i])
-		if err != nil {
-			return err
-		}
-		if err := p.set(f, a, d.Clone(), t); err != nil {
-			return err
-		}
+	if err := p.cursorArgs(f, v, s.Using); err != nil {
+		return err
 	}
 	q := p.sqls[v.cursor.Query]
 	_, err := f.run(q, sink)

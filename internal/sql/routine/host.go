@@ -3,6 +3,7 @@ package routine
 import (
 	"context"
 
+	"github.com/lichendb/lichen/internal/sql/ast"
 	"github.com/lichendb/lichen/internal/sql/builtin/call"
 	"github.com/lichendb/lichen/internal/sql/catalog"
 	"github.com/lichendb/lichen/internal/sql/parser"
@@ -20,6 +21,8 @@ type Host interface {
 	// Run runs a statement within the one that runs. A fresh one sees what was written before it; others
 	// see what the statement around them sees, and must not write.
 	Run(c *call.Context, p *prepared.Statement, params []types.Datum, fresh bool, sink Sink) (Outcome, error)
+	// OpenCursor makes a cursor of the session, under a name of its own if that is empty, and returns its name.
+	OpenCursor(c *call.Context, name string, p *prepared.Statement, params []types.Datum, scroll ast.Tristate, fresh bool) (string, error)
 	// Plan returns the plan of a statement, without running it.
 	Plan(ctx context.Context, p *prepared.Statement, params []types.Datum) (*plan.Prepared, error)
 	// Epoch changes when plans made before may not be used any more.

@@ -82,11 +82,9 @@ func (p *program) declareParams(f *frame) {
 	in := 0
 	for i := range f.def.Params {
 		d := &f.def.Params[i]
-		t := f.concrete(d.Type)
 		if d.Input() {
-			t = f.args[in]
 			in++
-			p.declare(p.top, &variable{name: d.Name, typ: t})
+			p.declare(p.top, &variable{name: d.Name, typ: f.args[in-1]})
 			p.top.names["$"+itoa(in)] = p.slots[len(p.slots)-1]
 		}
 	}
@@ -134,10 +132,9 @@ func (p *program) compile(ctx context.Context) error {
 
 // compiler walks a tree once.
 type compiler struct {
-	p    *program
-	ctx  context.Context
-	err  error
-	line int
+	p   *program
+	ctx context.Context
+	err error
 }
 
 func (c *compiler) fail(line int, err error) {

@@ -29,11 +29,10 @@ type query struct {
 	// records are the types that records had when st was planned.
 	records []*types.T
 	// simple is the expression where it is one that needs no plan to run.
-	simple  plan.Expr
-	typ     *types.T // of the only column
-	epoch   uint64   // for which simple is valid
-	idle    []*compiled
-	compile bool
+	simple plan.Expr
+	typ    *types.T // of the only column
+	epoch  uint64   // for which simple is valid
+	idle   []*compiled
 }
 
 // compiled is an expression that one evaluation uses at a time.

@@ -71,7 +71,6 @@ type frame struct {
 	handled  []*pgerr.Error // the errors that handlers which run handle
 	line     int            // of the statement that runs
 	doing    string         // what it does, for the context of errors
-	steps    int
 }
 
 // Transactions is what a procedure that CALL runs outside of a block may do.

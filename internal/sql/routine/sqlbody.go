@@ -128,7 +128,6 @@ type sqlSink struct {
 	f     *frame
 	last  bool // they are the result
 	types []*types.T
-	rows  int
 }
 
 // Columns implements Sink.

@@ -2,6 +2,7 @@ package mutation
 
 import (
 	"bytes"
+	"context"
 	"errors"
 
 	"github.com/lichendb/lichen/internal/lock"
@@ -214,6 +215,9 @@ func (u *updateOp) step(in types.Row, b *rowcontainer.Batch) error {
 	if err := u.writer.CheckRow(u.checks, u.combined, row); err != nil {
 		return err
 	}
+	if err := u.locker.unchangedWithin(u.oldRow, "updated"); err != nil {
+		return err
+	}
 	if err := u.writer.Update(u.run.Ctx, u.run.Txn, u.oldRow, row); err != nil {
 		return err
 	}
@@ -270,6 +274,9 @@ func (d *deleteOp) step(in types.Row, b *rowcontainer.Batch) error {
 		return err
 	}
 	if err := d.writer.ComputeOld(d.oldRow); err != nil {
+		return err
+	}
+	if err := d.locker.unchangedWithin(d.oldRow, "deleted"); err != nil {
 		return err
 	}
 	if err := d.writer.Delete(d.run.Ctx, d.run.Txn, d.oldRow); err != nil {
@@ -344,6 +351,30 @@ func (k *rowLocker) take(old types.Row) (bool, error) {
 		return true, nil // the input saw this version when it locked the row
 	}
 	return false, tableaccess.ErrRowChanged(key)
+}
+
+// withinTxn is a transaction that knows what statements within the current one have written.
+type withinTxn interface {
+	RanWithin() bool
+	WrittenWithin(ctx context.Context, key []byte) (bool, error)
+}
+
+// unchangedWithin returns 27000 if a function that the statement calls has changed the row that is about to be changed:
+// what it wrote would be lost. done says what the statement does with rows.
+func (k *rowLocker) unchangedWithin(old types.Row, done string) error {
+	txn, ok := k.run.Txn.(withinTxn)
+	if !ok || !txn.RanWithin() {
+		return nil
+	}
+	key, err := k.writer.PrimaryKey(old)
+	if err != nil {
+		return err
+	}
+	if written, err := txn.WrittenWithin(k.run.Ctx, key); err != nil || !written {
+		return err
+	}
+	return pgerr.New(pgerr.TriggeredDataChangeViolation, "tuple to be %s was already modified by an operation triggered by the current command", done).
+		WithHint("Consider using an AFTER trigger instead of a BEFORE trigger to propagate changes to other rows.")
 }
 
 func errAffectTwice() error {
