@@ -13,7 +13,6 @@ import (
 	"github.com/lichendb/lichen/internal/sql/exec/operator"
 	"github.com/lichendb/lichen/internal/sql/pgcatalog"
 	"github.com/lichendb/lichen/internal/sql/pgerr"
-	"github.com/lichendb/lichen/internal/sql/planner"
 	"github.com/lichendb/lichen/internal/sql/types"
 )
 
@@ -158,7 +157,7 @@ func (s *Session) cancelIDs(ctx context.Context, st *ast.Cancel) ([]string, erro
 	}
 	s.txn.Ensure()
 	s.txn.KV().BeginStatement()
-	prep, err := planner.Plan(ctx, sel, s.planner.Env(nil))
+	prep, err := s.planWithin(ctx, sel)
 	if err != nil {
 		return nil, err
 	}

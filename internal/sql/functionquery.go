@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/lichendb/lichen/internal/quota"
+	"github.com/lichendb/lichen/internal/sql/access"
 	"github.com/lichendb/lichen/internal/sql/ast"
 	"github.com/lichendb/lichen/internal/sql/exec"
 	"github.com/lichendb/lichen/internal/sql/exec/operator"
@@ -12,6 +13,7 @@ import (
 	"github.com/lichendb/lichen/internal/sql/optimizer"
 	"github.com/lichendb/lichen/internal/sql/parser"
 	"github.com/lichendb/lichen/internal/sql/pgerr"
+	"github.com/lichendb/lichen/internal/sql/plan"
 	"github.com/lichendb/lichen/internal/sql/planner"
 	"github.com/lichendb/lichen/internal/sql/types"
 )
@@ -24,7 +26,7 @@ func (f *sessionFuncs) Query(text string, columns func([]*types.T) error, row fu
 		return err
 	}
 	ctx := f.ctx()
-	prep, err := planner.Plan(ctx, q, f.s.planner.Env(nil))
+	prep, err := f.s.planWithin(ctx, q)
 	if err != nil {
 		return err
 	}
@@ -60,6 +62,16 @@ func (f *sessionFuncs) Query(text string, columns func([]*types.T) error, row fu
 		return nil
 	})
 	return err
+}
+
+// planWithin plans a query that is part of a statement of another kind, or of a function, and returns 42501 unless the
+// user may read what it reads.
+func (s *Session) planWithin(ctx context.Context, q *ast.Select) (*plan.Prepared, error) {
+	prep, err := planner.Plan(ctx, q, s.planner.Env(nil))
+	if err == nil {
+		err = access.Check(s.coll, prep.Uses)
+	}
+	return prep, err
 }
 
 // functionQuery parses the query of a function, which may change nothing.

@@ -116,6 +116,11 @@ func (h routineHost) Plan(ctx context.Context, p *prepared.Statement, params []t
 	return c.Prep, nil
 }
 
+// Analyze implements routine.Host.
+func (h routineHost) Analyze(ctx context.Context, p *prepared.Statement) (*plan.Prepared, error) {
+	return h.s.planner.Analyze(ctx, p)
+}
+
 // Epoch implements routine.Host.
 func (h routineHost) Epoch() uint64 {
 	if h.s.coll.Modified() {
@@ -299,7 +304,7 @@ type procedureTransactions struct {
 }
 
 // Commit implements routine.Transactions.
-func (t *procedureTransactions) Commit(bool) error {
+func (t *procedureTransactions) Commit() error {
 	s := t.x.s
 	t.x.committed = true
 	if err := s.commit(t.ctx); err != nil {
@@ -309,7 +314,7 @@ func (t *procedureTransactions) Commit(bool) error {
 }
 
 // Rollback implements routine.Transactions.
-func (t *procedureTransactions) Rollback(bool) error {
+func (t *procedureTransactions) Rollback() error {
 	t.x.committed = true
 	t.x.s.txn.Rollback(t.ctx)
 	return t.begin()

@@ -118,7 +118,7 @@ func (s *Session) evalParam(ctx context.Context, n int, e ast.Expr, t *types.T) 
 }
 
 func (s *Session) evalSelect(ctx context.Context, sel *ast.Select) (types.Datum, *types.T, error) {
-	prep, err := planner.Plan(ctx, sel, s.planner.Env(nil))
+	prep, err := s.planWithin(ctx, sel)
 	if err != nil {
 		return types.Null, nil, err
 	}

@@ -27,6 +27,10 @@ func Noun(t *catalog.Table) string {
 		return "type"
 	case t.Kind == catalog.KindCollation:
 		return "collation"
+	case t.Kind == catalog.KindRoutine && t.Routine.Procedure:
+		return "procedure"
+	case t.Kind == catalog.KindRoutine:
+		return "function"
 	}
 	return "table"
 }
@@ -39,7 +43,7 @@ func MustOwn(c *catalog.Collection, owner catalog.Owner, kind, name string) erro
 	return pgerr.New(pgerr.InsufficientPrivilege, "must be owner of %s %s", kind, name)
 }
 
-// MustOwnRelation is MustOwn for a relation, type or collation.
+// MustOwnRelation is MustOwn for a relation, type, collation or routine.
 func MustOwnRelation(c *catalog.Collection, t *catalog.Table) error {
 	return MustOwn(c, t.Owner, Noun(t), t.Name)
 }

@@ -85,6 +85,13 @@ func kindOf(catalog.NameEntry, *ast.CreateRoutine) ast.RoutineKind { return ast.
 
 // replaceRoutine is CREATE OR REPLACE of a routine that there is: what calls of it depend on must stay.
 func replaceRoutine(ctx context.Context, e *statement.Env, id catalog.ID, t *catalog.Table) error {
+	if d, err := e.Coll.Peek(ctx, id); err != nil {
+		return err
+	} else if t, ok := d.(*catalog.Table); ok {
+		if err := e.Owns(t); err != nil {
+			return err
+		}
+	}
 	if err := e.Coll.LockExclusive(ctx, id); err != nil {
 		return err
 	}
@@ -463,7 +470,7 @@ func standardBody(ctx context.Context, e *statement.Env, b *ast.RoutineBody, r *
 
 // lockRoutine finds a routine by its name and arguments and locks it.
 func lockRoutine(ctx context.Context, e *statement.Env, ref *ast.RoutineRef, k ast.RoutineKind) (*catalog.Table, error) {
-	return alter.LockRoutine(ctx, e, ref, k, false)
+	return alter.LockRoutine(ctx, e, ref, k, false, e.Owns)
 }
 
 // alterRoutine is ALTER FUNCTION, PROCEDURE and ROUTINE.
@@ -477,14 +484,16 @@ func alterRoutine(ctx context.Context, e *statement.Env, st *ast.AlterRoutine) e
 	case st.Extension != "":
 		return pgerr.Unsupported("DEPENDS ON EXTENSION is not supported").At(st.Pos)
 	case st.Owner != nil:
-		c.Owner, err = e.Role(st.Owner)
+		if c.Owner, err = e.Role(st.Owner); err == nil {
+			err = e.NewOwner(ctx, c.Owner, t.Schema)
+		}
 	case st.NewSchema != "":
 		var to *catalog.Schema
 		if to, err = e.SchemaNamed(ctx, st.NewSchema, 0); err == nil {
 			err = statement.NotBuiltIn(to, t.Name)
 		}
 		if err == nil {
-			c.Schema = to.ID
+			c.Schema, err = to.ID, e.MayCreateIn(to)
 		}
 	case st.NewName != "":
 		c.Name = st.NewName

@@ -15,6 +15,7 @@ import (
 	"github.com/lichendb/lichen/internal/sql/ddl/zoneconfig"
 	"github.com/lichendb/lichen/internal/sql/pgerr"
 	"github.com/lichendb/lichen/internal/sql/plan"
+	"github.com/lichendb/lichen/internal/sql/privilege"
 	"github.com/lichendb/lichen/internal/sql/types"
 )
 
@@ -72,6 +73,9 @@ type rows struct {
 
 // table inspects the secondary indexes of a table, or only one.
 func (r *rows) table(ctx context.Context, t *catalog.Table, one bool, ix *catalog.Index) error {
+	if err := r.env.Has(privilege.Select)(t); err != nil {
+		return err // the keys of entries are values of columns
+	}
 	schema, err := r.env.Coll.SchemaByID(ctx, t.Schema)
 	if err != nil {
 		return err

@@ -43,7 +43,11 @@ func procRow(w *writer, r *routine) {
 	w.oid("oid", r.oid)
 	w.str("proname", r.name)
 	w.oid("pronamespace", r.schema)
-	w.oid("proowner", oidRoot)
+	owner := uint32(oidRoot)
+	if r.user != nil {
+		owner = uint32(r.user.Owner)
+	}
+	w.oid("proowner", owner)
 	w.oid("prolang", cmp.Or(r.language, oidInternalLang))
 	w.float("procost", r.cost)
 	w.float("prorows", r.rows)

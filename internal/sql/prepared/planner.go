@@ -180,13 +180,22 @@ func (l *Planner) New(ctx context.Context, p *Statement, params []types.Datum) (
 	return l.newPlan(ctx, p, params, false)
 }
 
-// newPlan makes a plan with costs estimated by params, if they are known: for any parameters, or
-// for these only.
-func (l *Planner) newPlan(ctx context.Context, p *Statement, params []types.Datum, fixed bool) (*plan.Prepared, error) {
-	prep, err := planner.Plan(ctx, p.Stmt.AST, &planner.Env{
+// Analyze resolves the names and types of p, which nobody is about to run: the user need not have the privileges for that.
+func (l *Planner) Analyze(ctx context.Context, p *Statement) (*plan.Prepared, error) {
+	return l.analyze(ctx, p, nil)
+}
+
+func (l *Planner) analyze(ctx context.Context, p *Statement, params []types.Datum) (*plan.Prepared, error) {
+	return planner.Plan(ctx, p.Stmt.AST, &planner.Env{
 		Catalog: l.coll, ParamTypes: p.Declared, Format: &l.vals.Format, DefaultIntSize: l.vals.Fast.DefaultIntSize,
 		Source: l.source, RowKeys: p.RowKeys, FixedParams: p.NoParams, Variables: p.Variables, Values: params, Replica: l.vals.Fast.Replica,
 	})
+}
+
+// newPlan makes a plan with costs estimated by params, if they are known: for any parameters, or
+// for these only.
+func (l *Planner) newPlan(ctx context.Context, p *Statement, params []types.Datum, fixed bool) (*plan.Prepared, error) {
+	prep, err := l.analyze(ctx, p, params)
 	if err != nil {
 		return nil, err
 	}

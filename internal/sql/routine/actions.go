@@ -466,10 +466,13 @@ func (p *program) transaction(f *frame, s *plpgsql.Transaction) error {
 	if f.txn == nil {
 		return pgerr.New("2D000", "invalid transaction termination")
 	}
-	if s.Rollback {
-		return f.txn.Rollback(s.Chain)
+	if s.Chain {
+		return pgerr.Unsupported("AND CHAIN in a procedure is not supported")
 	}
-	return f.txn.Commit(s.Chain)
+	if s.Rollback {
+		return f.txn.Rollback()
+	}
+	return f.txn.Commit()
 }
 
 // cursorRows reads the rows of a bound cursor for a loop.

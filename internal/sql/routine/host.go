@@ -25,6 +25,8 @@ type Host interface {
 	OpenCursor(c *call.Context, name string, p *prepared.Statement, params []types.Datum, scroll ast.Tristate, fresh bool) (string, error)
 	// Plan returns the plan of a statement, without running it.
 	Plan(ctx context.Context, p *prepared.Statement, params []types.Datum) (*plan.Prepared, error)
+	// Analyze returns the plan of a statement that nobody is about to run.
+	Analyze(ctx context.Context, p *prepared.Statement) (*plan.Prepared, error)
 	// Epoch changes when plans made before may not be used any more.
 	Epoch() uint64
 	// Type resolves the name of a type; of is "type" for that of a column, "rowtype" for that of a relation's rows.

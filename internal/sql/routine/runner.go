@@ -75,8 +75,8 @@ type frame struct {
 
 // Transactions is what a procedure that CALL runs outside of a block may do.
 type Transactions interface {
-	Commit(chain bool) error
-	Rollback(chain bool) error
+	Commit() error
+	Rollback() error
 }
 
 // enter counts a call; leave ends it.

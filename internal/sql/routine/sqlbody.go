@@ -214,7 +214,7 @@ func (r *Runner) CheckSQL(ctx context.Context, t *catalog.Table) error {
 		return about(noResult(f))
 	}
 	for i, st := range b.stmts {
-		prep, err := r.host.Plan(ctx, st, nil)
+		prep, err := r.host.Analyze(ctx, st)
 		if err != nil {
 			return err
 		}

@@ -20,7 +20,7 @@ import (
 func DropRoutines(ctx context.Context, e *statement.Env, st *ast.DropRoutine) error {
 	d := newDropper(e, st.Cascade)
 	for i := range st.Refs {
-		t, err := LockRoutine(ctx, e, &st.Refs[i], st.Kind, st.IfExists)
+		t, err := LockRoutine(ctx, e, &st.Refs[i], st.Kind, st.IfExists, e.Drops(ctx))
 		if err != nil {
 			return err
 		}
@@ -31,8 +31,27 @@ func DropRoutines(ctx context.Context, e *statement.Env, st *ast.DropRoutine) er
 	return d.run(ctx)
 }
 
-// LockRoutine finds a routine by its name and arguments and locks it; with ifExists nil, and a notice, if there is none.
-func LockRoutine(ctx context.Context, e *statement.Env, ref *ast.RoutineRef, k ast.RoutineKind, ifExists bool) (*catalog.Table, error) {
+// DropRoutinesByID is DropRoutines for routines whose ids are known, of which the user may drop all.
+func DropRoutinesByID(ctx context.Context, e *statement.Env, ids []catalog.ID, cascade bool) error {
+	d := newDropper(e, cascade)
+	for _, id := range ids {
+		if err := e.Coll.LockExclusive(ctx, id); err != nil {
+			return err
+		}
+		t, err := e.Coll.TableByID(ctx, id)
+		if err != nil {
+			return err
+		}
+		d.target(t)
+	}
+	return d.run(ctx)
+}
+
+// LockRoutine finds a routine by its name and arguments and locks it; with ifExists nil, and a notice, if there is none. may
+// says whether the user may do that.
+func LockRoutine(
+	ctx context.Context, e *statement.Env, ref *ast.RoutineRef, k ast.RoutineKind, ifExists bool, may statement.May,
+) (*catalog.Table, error) {
 	for {
 		t, err := findRoutine(ctx, e, ref, k)
 		if err != nil {
@@ -41,6 +60,9 @@ func LockRoutine(ctx context.Context, e *statement.Env, ref *ast.RoutineRef, k a
 				e.Skip(pgerr.SuccessfulCompletion, "%s, skipping", pgerr.From(err).Message)
 				return nil, nil
 			}
+			return nil, err
+		}
+		if err := may(t); err != nil {
 			return nil, err
 		}
 		if err := e.Coll.LockExclusive(ctx, t.ID); err != nil {

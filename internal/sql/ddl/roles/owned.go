@@ -175,8 +175,29 @@ func dropOwned(ctx context.Context, e *statement.Env, of []*catalog.Role, cascad
 		if err := dropOwnedOf(ctx, e, of, kind, cascade); err != nil {
 			return err
 		}
+		if kind != ast.ObjMaterializedView {
+			continue
+		}
+		// Views may call routines, and routines have parameters of the types of tables.
+		if err := dropOwnedRoutines(ctx, e, of, cascade); err != nil {
+			return err
+		}
 	}
 	return withdraw(ctx, e, of)
+}
+
+func dropOwnedRoutines(ctx context.Context, e *statement.Env, of []*catalog.Role, cascade bool) error {
+	var ids []catalog.ID
+	for _, t := range e.Coll.Listing().Routines {
+		if ownedBy(t, of) {
+			ids = append(ids, t.ID)
+		}
+	}
+	if len(ids) == 0 {
+		return nil
+	}
+	e.NextCommand()
+	return alter.DropRoutinesByID(ctx, e, ids, cascade)
 }
 
 // dropOwnedOf drops what roles own of one kind, by one statement.
@@ -196,7 +217,7 @@ func dropOwnedOf(ctx context.Context, e *statement.Env, of []*catalog.Role, kind
 				st.Names = append(st.Names, ast.TableName{Table: d.Name})
 			}
 		case *catalog.Table:
-			if dropKind(d) == kind {
+			if d.Kind != catalog.KindRoutine && dropKind(d) == kind {
 				st.Names = append(st.Names, e.NameOf(ctx, d))
 			}
 		}
