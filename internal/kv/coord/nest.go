@@ -1,7 +1,6 @@
 package coord
 
 import (
-	"context"
 	"math"
 
 	"github.com/lichendb/lichen/internal/hlc"
@@ -23,6 +22,9 @@ type Outer struct {
 	observed  []kvpb.Observation
 	renewals  uint8
 	responses responses
+	// writes is how many the transaction had made, wrote whether some of them were made within the statement.
+	writes int
+	wrote  bool
 }
 
 // Nest interrupts the current statement for others, which begin with BeginStatement, or read in its snapshot if they
@@ -30,8 +32,9 @@ type Outer struct {
 func (t *Txn) Nest() Outer {
 	o := Outer{
 		snapshot: t.Snapshot(), uncertain: t.meta.UncertainTS, certain: t.certain, renewals: t.renewals,
-		responses: responses{t.getResp, t.lockResp, t.page},
+		responses: responses{t.getResp, t.lockResp, t.page}, writes: t.spill.base + t.buf.Len(), wrote: t.wroteWithin,
 	}
+	t.wroteWithin = false
 	if len(t.observed) > 0 {
 		o.observed = append(o.observed, t.observed...)
 	}
@@ -42,6 +45,7 @@ func (t *Txn) Nest() Outer {
 
 // Unnest continues the statement that Nest has interrupted.
 func (t *Txn) Unnest(o Outer) {
+	t.wroteWithin = o.wrote || t.spill.base+t.buf.Len() != o.writes
 	t.spare = responses{t.getResp, t.lockResp, t.page}
 	t.getResp, t.lockResp, t.page = o.responses.get, o.responses.lock, o.responses.page
 	if t.state != active && t.state != spilled {
@@ -55,15 +59,12 @@ func (t *Txn) Unnest(o Outer) {
 	t.certain, t.renewals = o.certain, o.renewals
 }
 
-// RanWithin reports whether statements have run within the current one.
-func (t *Txn) RanWithin() bool { return t.newest != t.seq }
+// WroteWithin reports whether statements that ran within the current one have written something.
+func (t *Txn) WroteWithin() bool { return t.wroteWithin }
 
-// WrittenWithin reports whether a statement that ran within the current one has written a key, which the current one
-// has not.
-func (t *Txn) WrittenWithin(ctx context.Context, key []byte) (bool, error) {
-	if _, _, seq, ok := t.buf.Get(key, math.MaxInt32); ok || t.state != spilled {
-		return ok && seq > t.seq, nil
-	}
-	_, self, ok, err := t.getSpilled(ctx, key, math.MaxInt32)
-	return ok && self, err
+// WrittenWithin reports whether one of them has written a key. known is false if some of their writes may have been
+// spilled.
+func (t *Txn) WrittenWithin(key []byte) (written, known bool) {
+	_, _, seq, ok := t.buf.Get(key, math.MaxInt32)
+	return ok && seq > t.seq, t.state != spilled
 }

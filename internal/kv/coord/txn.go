@@ -85,6 +85,8 @@ type Txn struct {
 	registered bool
 	locksOnly  bool
 
+	// wroteWithin says that statements within the current one have written something.
+	wroteWithin bool
 	// spare are responses whose memory no statement uses: see Nest.
 	spare     responses
 	getReq    kvpb.GetRequest
@@ -181,7 +183,7 @@ func (t *Txn) BufferBytes() int64 { return t.buf.Bytes() }
 func (t *Txn) BeginStatement() {
 	t.newest++
 	t.seq = t.newest
-	t.renewals = 0
+	t.renewals, t.wroteWithin = 0, false
 	t.prefetched.forget()
 	t.stmtBase = t.spill.base + t.buf.Len()
 	switch {

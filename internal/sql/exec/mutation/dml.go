@@ -2,7 +2,6 @@ package mutation
 
 import (
 	"bytes"
-	"context"
 	"errors"
 
 	"github.com/lichendb/lichen/internal/lock"
@@ -355,23 +354,30 @@ func (k *rowLocker) take(old types.Row) (bool, error) {
 
 // withinTxn is a transaction that knows what statements within the current one have written.
 type withinTxn interface {
-	RanWithin() bool
-	WrittenWithin(ctx context.Context, key []byte) (bool, error)
+	WroteWithin() bool
+	WrittenWithin(key []byte) (written, known bool)
 }
 
 // unchangedWithin returns 27000 if a function that the statement calls has changed the row that is about to be changed:
-// what it wrote would be lost. done says what the statement does with rows.
+// what it wrote would be lost. It refuses what it can't tell. done says what the statement does with rows.
 func (k *rowLocker) unchangedWithin(old types.Row, done string) error {
 	txn, ok := k.run.Txn.(withinTxn)
-	if !ok || !txn.RanWithin() {
+	if !ok || !txn.WroteWithin() {
 		return nil
+	}
+	if k.writer.Indexes[0].HasFamilies() {
+		return pgerr.Unsupported("a statement that changes rows of a table of several column families, and calls a function that writes, is not supported")
 	}
 	key, err := k.writer.PrimaryKey(old)
 	if err != nil {
 		return err
 	}
-	if written, err := txn.WrittenWithin(k.run.Ctx, key); err != nil || !written {
-		return err
+	written, known := txn.WrittenWithin(key)
+	if !written && !known {
+		return pgerr.Unsupported("a statement that changes rows, and calls a function that writes, is not supported in a transaction that has outgrown its memory")
+	}
+	if !written {
+		return nil
 	}
 	return pgerr.New(pgerr.TriggeredDataChangeViolation, "tuple to be %s was already modified by an operation triggered by the current command", done).
 		WithHint("Consider using an AFTER trigger instead of a BEFORE trigger to propagate changes to other rows.")
