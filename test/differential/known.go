@@ -68,7 +68,7 @@ var knownDifferences = []knownDifference{
 	knownAs("time arithmetic beyond the range is refused", ``, `age\(.*infinity`, `^error 22008$`).saying(`^timestamp out of range$`),
 	knownAs("a series from -infinity ends", `^function generate_series\(timestamp`, `infinity`, `no error 57014`),
 	knownAs("22023 where PostgreSQL has an internal error", ``, ``, `^SQLSTATE (22\w+|54000) for XX000`),
-	knownAs("partitioned tables, GRANT and other features refused", `^ddl`, ``, `^(SQLSTATE|error) 0A000`).saying(`^(GRANT is|(partitioned|typed) tables are) not supported$`),
+	knownAs("partitioned tables and other features refused", `^ddl`, ``, `^(SQLSTATE|error) 0A000`).saying(`^(GRANT is|(partitioned|typed) tables are) not supported$`),
 	knownAs("which of several violations is reported", `^dml|^transaction|^PREPARE|^several ALTER|^ddl ALTER TABLE \{t\} ALTER \{c\} TYPE`, ``, `^SQLSTATE (2[23]\w+ for 2[23]|22\w+ for 42804)`),
 	knownAs("which of several violations is reported", `^dml|^transaction|^PREPARE`, ``, `^SQLSTATE (22\w+ for 0A000|0A000 for 22\w+)$`).onlyIf(ofSeveralDimensions),
 	knownAs("which of several violations is reported", `^dml|^transaction|^PREPARE`, ``, `^SQLSTATE 23\w+ for 0A000$`).onlyIf(theirPartFails),
