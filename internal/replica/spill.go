@@ -42,15 +42,11 @@ func (r *Replica) Spill(ctx context.Context, req *kvpb.SpillRequest) error {
 	}
 	defer s.leave()
 	r.enterGate(ctx, req.Txn.ID)
-	for {
-		again, err := r.awaitFree(ctx, r.spill(ctx, req, written, fence))
-		if again {
-			continue
-		}
-		if err != nil {
+	for again := true; again; {
+		var err error
+		if again, err = r.awaitFree(ctx, r.spill(ctx, req, written, fence)); err != nil {
 			return err
 		}
-		break
 	}
 	r.sweepLater() // the gateway may die, and perhaps no request ever contends for the intents
 	r.releaseAll(txnID(req.Txn), req.Locks)

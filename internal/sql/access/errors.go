@@ -69,19 +69,3 @@ func MustUseDatabase(c *catalog.Collection, d *catalog.Database, need privilege.
 	}
 	return nil
 }
-
-// MustUseTable returns 42501 unless the session's user has privileges on a relation or type.
-func MustUseTable(c *catalog.Collection, t *catalog.Table, need privilege.Bits) error {
-	if has, _ := OnTable(c.Me(), t, need); has != need {
-		return DeniedRelation(t)
-	}
-	return nil
-}
-
-// MustBeSuperuser returns 42501 with a message unless the session's user is a superuser.
-func MustBeSuperuser(c *catalog.Collection, message string) error {
-	if c.Me().Super {
-		return nil
-	}
-	return pgerr.New(pgerr.InsufficientPrivilege, "%s", message)
-}

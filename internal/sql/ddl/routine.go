@@ -64,7 +64,7 @@ func putRoutine(ctx context.Context, e *statement.Env, st *ast.CreateRoutine, t 
 	case err != nil:
 		return err
 	case found && !st.OrReplace:
-		return pgerr.New(pgerr.DuplicateFunction, "%s \"%s\" already exists with same argument types", strings.ToLower(kindOf(entry, st).String()), t.Name)
+		return pgerr.New(pgerr.DuplicateFunction, "function \"%s\" already exists with same argument types", t.Name) // PostgreSQL calls procedures so too
 	case found:
 		return replaceRoutine(ctx, e, entry.ID, t)
 	}
@@ -79,9 +79,6 @@ func putRoutine(ctx context.Context, e *statement.Env, st *ast.CreateRoutine, t 
 	}
 	return e.Coll.Put(ctx, t)
 }
-
-// kindOf is how an error calls the routine that has a signature already: PostgreSQL says function.
-func kindOf(catalog.NameEntry, *ast.CreateRoutine) ast.RoutineKind { return ast.Function }
 
 // replaceRoutine is CREATE OR REPLACE of a routine that there is: what calls of it depend on must stay.
 func replaceRoutine(ctx context.Context, e *statement.Env, id catalog.ID, t *catalog.Table) error {

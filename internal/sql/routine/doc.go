@@ -13,7 +13,7 @@
 // Reading order: host.go (Host, what a statement in a body is), runner.go (Runner: the stack of calls, the
 // cache of bodies), result.go (what a call returns), sqlbody.go (bodies in SQL), convert.go (assignment); then
 // PL/pgSQL: program.go (a tree whose variables have slots), variables.go, query.go (expressions and statements in SQL),
-// interpreter.go (control structures, handlers), actions.go (the other statements), cursor.go, conditions.go (names of errors), trigger.go.
+// interpreter.go (control structures, handlers), actions.go (the other statements), cursor.go, conditions.go (names of errors).
 //
 // Invariants:
 //

@@ -79,9 +79,6 @@ func (p *program) end(f *frame) error {
 		return nil
 	}
 	f.line, f.doing = 0, ""
-	if f.trigger != nil {
-		return pgerr.New(noReturn, "control reached end of trigger procedure without RETURN")
-	}
 	return pgerr.New(noReturn, "control reached end of function without RETURN")
 }
 
@@ -92,7 +89,7 @@ func (p *program) result(f *frame) error {
 	f.line = 0
 	defer func() { f.line = line }()
 	switch {
-	case f.trigger != nil || p.def.Set || p.def.Returns.Oid == types.Void.Oid:
+	case p.def.Set || p.def.Returns.Oid == types.Void.Oid:
 		return nil
 	case len(p.outputs) > 0:
 		vals, ts := p.outputValues(f)
@@ -550,9 +547,6 @@ func (r *Runner) checkPL(ctx context.Context, t *catalog.Table) error {
 	f := &frame{r: r, t: t, def: t.Routine, ctx: ctx, fresh: true}
 	for _, p := range t.Routine.Inputs() {
 		f.args = append(f.args, p.Type)
-	}
-	if t.Routine.Trigger() {
-		f.trigger = &Trigger{}
 	}
 	f.out.init(f, nil)
 	p, err := compilePL(f)

@@ -64,9 +64,6 @@ func (f *frame) signature() string {
 	for _, t := range f.def.IdentityTypes() {
 		args = append(args, types.FormatType(t))
 	}
-	if f.trigger != nil {
-		return f.t.Name + "()"
-	}
 	return f.t.Name + "(" + strings.Join(args, ",") + ")"
 }
 
@@ -100,7 +97,6 @@ func (p *program) declareParams(f *frame) {
 		}
 		p.outputs = append(p.outputs, v)
 	}
-	p.declareTrigger(f)
 	p.found = &variable{name: "found", typ: types.Bool}
 	p.declare(p.top, p.found)
 }

@@ -62,7 +62,6 @@ type frame struct {
 	txn Transactions
 	// Of a body in PL/pgSQL: records are the types of the values of RECORDs, by their slots.
 	records []*types.T
-	trigger *Trigger // that the call is for
 	ret     struct {
 		d   types.Datum
 		typ *types.T // nil: nothing was returned

@@ -2,7 +2,6 @@ package backfill
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"slices"
 
@@ -82,10 +81,14 @@ func (in *inspection) findDangling(program *exec.Program, index int) error {
 	if err != nil || n == in.found[index] {
 		return err
 	}
+	rowKey, err := in.rowKeys(index)
+	if err != nil {
+		return err
+	}
 	_, err = in.stored(index, func(page *kvpb.ScanResponse) error {
 		made := entrySet{}
 		in.out = made
-		spans, err := in.rowsOfPage(index, page)
+		spans, err := rowsOfPage(page, rowKey)
 		if err == nil {
 			err = in.runIn(in.ctx, program, &rowsOf{in.E.Txn, spans})
 		}
@@ -187,35 +190,36 @@ func (in *inspection) stored(index int, each func(*kvpb.ScanResponse) error) (n 
 	return n, nil
 }
 
+// rowKeyOf returns the key of the row to which an entry leads, which is valid until the next call.
+type rowKeyOf func(key, value []byte) ([]byte, error)
+
 // rowsOfPage returns the sorted spans of the rows to which the entries of a page lead.
-func (in *inspection) rowsOfPage(index int, page *kvpb.ScanResponse) ([]kvpb.Span, error) {
-	primary, err := rowcodec.Compile(in.Table, in.Table.Primary())
-	if err != nil {
-		return nil, err
-	}
-	rowKey := in.rowKeys(index, primary)
+func rowsOfPage(page *kvpb.ScanResponse, rowKey rowKeyOf) ([]kvpb.Span, error) {
 	spans := make([]kvpb.Span, 0, page.Len())
 	for i := range page.Len() {
 		key, err := rowKey(page.Key(i), page.Value(i))
 		if err != nil {
 			return nil, err
 		}
-		start := bytes.Clone(rowcodec.RowStart(key))
-		spans = append(spans, kvpb.Span{Key: start, EndKey: keys.PrefixEnd(start)})
+		spans = append(spans, rowSpan(key))
 	}
 	slices.SortFunc(spans, func(a, b kvpb.Span) int { return bytes.Compare(a.Key, b.Key) })
 	return slices.CompactFunc(spans, func(a, b kvpb.Span) bool { return bytes.Equal(a.Key, b.Key) }), nil
 }
 
-// rowKeys returns what tells the key of an entry's row.
-func (in *inspection) rowKeys(index int, primary *rowcodec.Index) func(key, value []byte) ([]byte, error) {
+// rowKeys returns the rowKeyOf of an index.
+func (in *inspection) rowKeys(index int) (rowKeyOf, error) {
+	primary, err := rowcodec.Compile(in.Table, in.Table.Primary())
+	if err != nil {
+		return nil, err
+	}
 	var row []byte
 	if i := index - len(in.indexes); i >= 0 {
 		return func(key, _ []byte) ([]byte, error) {
 			part, err := in.inverted[i].RowPart(key)
 			row = append(append(row[:0], primary.Prefix()...), part...)
 			return row, err
-		}
+		}, nil
 	}
 	ords := make([]int, len(primary.Key))
 	for i := range ords {
@@ -234,7 +238,7 @@ func (in *inspection) rowKeys(index int, primary *rowcodec.Index) func(key, valu
 		}
 		row, err = primary.AppendKey(row[:0], full)
 		return row, err
-	}
+	}, nil
 }
 
 // dangling reports the entries of a page that are not among those made of their rows.
@@ -256,5 +260,5 @@ func (in *inspection) problem(kind ProblemKind, index int, key []byte) Problem {
 		return Problem{in.inverted[i].Desc, kind, keys.Pretty(key)}
 	}
 	x := in.indexes[index]
-	return Problem{x.Desc, kind, cmp.Or(x.PrettyKey(key), keys.Pretty(key))}
+	return Problem{x.Desc, kind, x.PrettyKey(key)}
 }

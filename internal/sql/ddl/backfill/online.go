@@ -204,10 +204,15 @@ func rowSpans(page *kvpb.ScanResponse) []kvpb.Span {
 		if i > 0 && rowcodec.SameRow(page.Key(i-1), page.Key(i)) {
 			continue
 		}
-		start := bytes.Clone(rowcodec.RowStart(page.Key(i)))
-		spans = append(spans, kvpb.Span{Key: start, EndKey: keys.PrefixEnd(start)})
+		spans = append(spans, rowSpan(page.Key(i)))
 	}
 	return spans
+}
+
+// rowSpan returns the span of the row to which a key belongs.
+func rowSpan(key []byte) kvpb.Span {
+	start := bytes.Clone(rowcodec.RowStart(key))
+	return kvpb.Span{Key: start, EndKey: keys.PrefixEnd(start)}
 }
 
 // rowsOf is a transaction that sees only some rows of the table, by the sorted spans of their keys.
