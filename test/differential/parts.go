@@ -89,7 +89,7 @@ func (t *tester) someRowFails(ctx context.Context, before, queries []string, fai
 }
 
 // maxParts bounds how many questions one error is worth.
-const maxParts = 400
+const maxParts = 4000
 
 // noEquality is the error (42883) of comparing records, which comes with the first field that can't be compared.
 const noEquality = "could not identify an equality operator for type "

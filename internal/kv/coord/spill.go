@@ -105,15 +105,18 @@ func (t *Txn) maybeSpill(ctx context.Context) error {
 }
 
 // SpillRest spills the rest of the buffer of a transaction that has spilled. Its commit is then
-// short whatever it wrote, and can meet a Deadline that is set afterwards.
+// short whatever it wrote, and can meet a Deadline that is set afterwards. If ctx ends before, the
+// transaction must be rolled back.
 func (t *Txn) SpillRest(ctx context.Context) error {
 	if t.state != spilled {
 		return nil
 	}
+	defer t.Heed(t.heed)
+	t.Heed(ctx)
 	if err := t.beginSpill(ctx); err != nil {
 		return err
 	}
-	return t.endSpill()
+	return t.awaitSpill()
 }
 
 // spillsAtSnapshot reports whether spilled versions should be written at the snapshot, where a

@@ -123,6 +123,24 @@ func TestSpillStopped(t *testing.T) {
 	})
 }
 
+// What a commit spills first ends with its statement too.
+func TestSpillRestStopped(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &slowSpills{written: map[string]int{}}
+		txn, _ := spillSome(t, s)
+		ctx, cancel := context.WithTimeout(context.Background(), time.Second/2)
+		defer cancel()
+		began := time.Now()
+		if err := txn.SpillRest(ctx); err != context.DeadlineExceeded || time.Since(began) != time.Second/2 {
+			t.Errorf("the spill ended after %v: %v", time.Since(began), err)
+		}
+		txn.Rollback(context.Background())
+		if d := time.Since(began); d != time.Second || s.unspilled != 1 || s.unspilledUnder != 0 {
+			t.Errorf("the rollback ended after %v; %d rollbacks, %d requests under way then", d, s.unspilled, s.unspilledUnder)
+		}
+	})
+}
+
 // Unspill notes that the transaction is rolled back.
 func (s *slowSpills) Unspill(context.Context, *kvpb.UnspillRequest) error {
 	s.mu.Lock()

@@ -37,6 +37,9 @@ func (b *builder) aggregateHere(e *ast.FuncCall, name string, s *scope) (ref *pl
 	mustFit := checkClause(e, s) // told behind what is wrong with the arguments
 	inner := *s
 	inner.inAgg = true
+	if mustFit != nil {
+		inner.sel = &selectState{} // UPDATE and DELETE have none
+	}
 	args := b.aggregateArgs
 	if e.WithinGroup {
 		args = b.orderedSetArgs
