@@ -74,6 +74,10 @@ func (c *conn) appendReport(typ byte, severity string, e *pgerr.Error) {
 	if e.Position > 0 {
 		field('P', strconv.Itoa(e.Position))
 	}
+	if e.InternalPosition > 0 {
+		field('p', strconv.Itoa(e.InternalPosition))
+	}
+	field('q', e.InternalQuery)
 	field('W', e.Context)
 	field('s', e.Schema)
 	field('t', e.Table)

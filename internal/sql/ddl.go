@@ -45,7 +45,7 @@ func (x *execution) ddlEnv(query *plan.Prepared) *statement.Env {
 		Localities: ranges.Localities(s.srv.cfg.Ranges), DefaultTablespace: s.defaultTablespace(),
 	}
 	env.Setting = func(st *ast.SetVar) (catalog.Setting, error) { return s.vars.Stored(st, env.Notice) }
-	env.CheckRoutine = s.checkRoutine
+	env.CheckRoutine = x.checkRoutine
 	env.Alone = x.alone && x.commit && !s.txn.InBlock()
 	env.Filled, env.NotInUse = s.contents.NoteFilled, s.notInUse
 	env.Optimize = func(ctx context.Context, p *plan.Prepared) error {

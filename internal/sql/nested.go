@@ -2,8 +2,12 @@ package sql
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"strings"
+	"unicode/utf8"
 
+	"github.com/lichendb/lichen/internal/kv"
 	"github.com/lichendb/lichen/internal/sql/ast"
 	"github.com/lichendb/lichen/internal/sql/builtin/call"
 	"github.com/lichendb/lichen/internal/sql/catalog"
@@ -15,6 +19,7 @@ import (
 	"github.com/lichendb/lichen/internal/sql/portal"
 	"github.com/lichendb/lichen/internal/sql/prepared"
 	"github.com/lichendb/lichen/internal/sql/routine"
+	"github.com/lichendb/lichen/internal/sql/transaction"
 	"github.com/lichendb/lichen/internal/sql/types"
 )
 
@@ -52,12 +57,14 @@ func (h routineHost) Run(c *call.Context, p *prepared.Statement, params []types.
 	if ast.EndsOrBeginsTransaction(p.Stmt.AST) {
 		return routine.Outcome{}, pgerr.Unsupported("%s cannot be executed within a function", p.Stmt.AST.Tag())
 	}
+	s.txn.EnterRoutine()
+	defer s.txn.LeaveRoutine()
 	if s.txn.KV() != nil && s.txn.Open() {
 		outer := s.txn.KV().Nest()
 		defer s.txn.KV().Unnest(outer)
 	}
 	s.txn.Ensure()
-	if fresh {
+	if _, sets := p.Stmt.AST.(*ast.SetTransaction); fresh && !sets { // which comes before the first statement
 		s.txn.KV().BeginStatement()
 	}
 	tag, handled, err := x.runUnplanned(ctx, p.Stmt.AST)
@@ -87,6 +94,7 @@ func (h routineHost) OpenCursor(c *call.Context, name string, p *prepared.Statem
 	if fresh {
 		s.txn.KV().BeginStatement()
 	}
+	p.RowKeys, p.Stmt.SQL = true, "OPEN\x00"+p.Stmt.SQL // a plan that loops over the query do not share
 	cursor := portal.New(p, portal.Options{Scroll: scroll})
 	po := portal.OfCursor(name, p, params, cursor)
 	if err := s.portals.Add(po); err != nil {
@@ -304,25 +312,34 @@ type procedureTransactions struct {
 }
 
 // Commit implements routine.Transactions.
-func (t *procedureTransactions) Commit() error {
+func (t *procedureTransactions) Commit(chain bool) error {
 	s := t.x.s
 	t.x.committed = true
+	o, m := s.txn.Chained()
 	if err := s.commit(t.ctx); err != nil {
 		return err
 	}
-	return t.begin()
+	t.begin(chain, o, m)
+	return nil
 }
 
 // Rollback implements routine.Transactions.
-func (t *procedureTransactions) Rollback() error {
+func (t *procedureTransactions) Rollback(chain bool) error {
+	s := t.x.s
 	t.x.committed = true
-	t.x.s.txn.Rollback(t.ctx)
-	return t.begin()
+	o, m := s.txn.Chained()
+	s.txn.Rollback(t.ctx)
+	t.begin(chain, o, m)
+	return nil
 }
 
-func (t *procedureTransactions) begin() error {
+// begin begins the next transaction, whose first statement may be SET TRANSACTION.
+func (t *procedureTransactions) begin(chain bool, o kv.TxnOptions, m transaction.Modes) {
+	if chain {
+		t.x.s.txn.Start(o, m)
+		return
+	}
 	t.x.s.txn.Ensure()
-	return t.x.s.beginStatement(t.ctx, t.x.prepared)
 }
 
 // runDo executes DO.
@@ -341,7 +358,7 @@ func (x *execution) runDo(ctx context.Context, st *ast.Do) error {
 	}
 	x.fillEnv(ctx)
 	if err := x.s.routines.Do(x.env.Builtin, st.Code, x.transactions(ctx)); err != nil {
-		return err
+		return x.pointed(err, st.Code)
 	}
 	if err := x.endImplicit(ctx); err != nil {
 		return err
@@ -351,10 +368,43 @@ func (x *execution) runDo(ctx context.Context, st *ast.Do) error {
 }
 
 // checkRoutine finds errors in the body of a routine that is being made.
-func (s *Session) checkRoutine(ctx context.Context, t *catalog.Table) error {
+func (x *execution) checkRoutine(ctx context.Context, t *catalog.Table) error {
+	s := x.s
 	if v, ok := s.vars.Show("check_function_bodies"); ok && v == "off" {
 		return nil
 	}
 	s.builtinContext(ctx)
-	return s.routines.Check(ctx, t)
+	return x.pointed(s.routines.Check(ctx, t), t.Routine.Body)
+}
+
+// pointed makes the position of an error in a body one in the client's statement, if the body stands there
+// once, perhaps between single quotes.
+func (x *execution) pointed(err error, body string) error {
+	var e *pgerr.Error
+	st := &x.prepared.Stmt
+	if !errors.As(err, &e) || e.InternalPosition == 0 || e.InternalQuery != body || x.within != nil || st.Offset > 0 {
+		return err
+	}
+	at := e.InternalPosition
+	before, after, ok := strings.Cut(st.SQL, body)
+	if quoted := strings.ReplaceAll(body, "'", "''"); !ok && quoted != body {
+		before, after, ok = strings.Cut(st.SQL, quoted)
+		at += strings.Count(firstRunes(body, at-1), "'")
+	}
+	if !ok || strings.Contains(after, body) {
+		return err
+	}
+	c := *e
+	c.Position, c.InternalPosition, c.InternalQuery = utf8.RuneCountInString(before)+at, 0, ""
+	return &c
+}
+
+// firstRunes returns the first n characters of s.
+func firstRunes(s string, n int) string {
+	for i := range s {
+		if n--; n < 0 {
+			return s[:i]
+		}
+	}
+	return s
 }

@@ -47,7 +47,10 @@ func (x *execution) runUnplanned(ctx context.Context, stmt ast.Statement) (tag s
 	case *ast.Unlisten:
 		tag = st.Tag() // LISTEN is refused, so there is nothing to end
 	default:
-		if what := outsideBlocks(stmt); what != "" && s.txn.InBlock() {
+		switch what := outsideBlocks(stmt); {
+		case what != "" && x.within != nil:
+			return "", true, pgerr.New(pgerr.ActiveSQLTransaction, "%s cannot be executed from a function", what)
+		case what != "" && s.txn.InBlock():
 			return "", true, pgerr.New(pgerr.ActiveSQLTransaction, "%s cannot run inside a transaction block", what)
 		}
 		if _, ok := stmt.(*ast.LockTable); ok && !s.txn.InAnyBlock() {

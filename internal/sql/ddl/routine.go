@@ -48,12 +48,7 @@ func createRoutine(ctx context.Context, e *statement.Env, st *ast.CreateRoutine)
 	if err := putRoutine(ctx, e, st, t); err != nil || e.CheckRoutine == nil {
 		return err
 	}
-	if err := e.CheckRoutine(ctx, t); err != nil { // it may call itself
-		c := *pgerr.From(err)
-		c.Position = 0 // it would be one of the body
-		return &c
-	}
-	return nil
+	return e.CheckRoutine(ctx, t) // which may call itself
 }
 
 // putRoutine stores a new routine, or one in the place of another of its signature.

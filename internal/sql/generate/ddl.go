@@ -109,7 +109,9 @@ func (g *Generator) tempCase() Case {
 // lockingCase locks the rows that a query reads.
 func (g *Generator) lockingCase() Case {
 	t, o := g.Schema.table(g.Rand), g.Schema.table(g.Rand)
-	s := t.scope("a").beside(o.scope("b"))
-	q := fmt.Sprintf("SELECT a.id, b.id, %s FROM %s a %s %s b ON a.id = b.id WHERE %s ORDER BY 1, 2 %s FOR %s OF a%s", g.Expr(s, g.typ(), 2), t.Name, g.Pick("JOIN", "LEFT JOIN"), o.Name, g.Expr(s, "bool", 2), g.Pick("", "LIMIT 3"), g.Pick("UPDATE", "SHARE", "NO KEY UPDATE", "KEY SHARE"), g.Pick("", ", b", " NOWAIT", " SKIP LOCKED"))
+	const a, b = "a1001", "a1002" // not those of queries within
+	s := t.scope(a).beside(o.scope(b))
+	q := fmt.Sprintf("SELECT %[1]s.id, %[2]s.id, %[3]s FROM %[4]s %[1]s %[5]s %[6]s %[2]s ON %[1]s.id = %[2]s.id WHERE %[7]s ORDER BY 1, 2 %[8]s FOR %[9]s OF %[1]s%[10]s", a, b,
+		g.Expr(s, g.typ(), 2), t.Name, g.Pick("JOIN", "LEFT JOIN"), o.Name, g.Expr(s, "bool", 2), g.Pick("", "LIMIT 3"), g.Pick("UPDATE", "SHARE", "NO KEY UPDATE", "KEY SHARE"), g.Pick("", ", "+b, " NOWAIT", " SKIP LOCKED"))
 	return Case{Steps: []Step{{SQL: q, Ordered: true}}}
 }

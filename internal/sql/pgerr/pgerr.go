@@ -27,7 +27,11 @@ type Error struct {
 	// Routine is field R, by which some drivers know an error they can handle.
 	Routine string
 	Context string // where it happened: "COPY t, line 3"
-	Cause   error  // what led to it; never sent to a client
+	// InternalQuery is the statement of a function, or its body, that InternalPosition is a position in; they exclude
+	// Position.
+	InternalQuery    string
+	InternalPosition int
+	Cause            error // what led to it; never sent to a client
 }
 
 // Error implements error.
@@ -80,6 +84,15 @@ func From(err error) *Error {
 		return e
 	}
 	return &Error{Code: InternalError, Message: err.Error(), Cause: err}
+}
+
+// PositionOf returns the position of err in the statement, 0 if it has none.
+func PositionOf(err error) int {
+	var e *Error
+	if errors.As(err, &e) {
+		return e.Position
+	}
+	return 0
 }
 
 // CodeOf returns the SQLSTATE of err, InternalError for foreign errors and ""

@@ -67,11 +67,15 @@ func passOn(n plan.Node, cols []plan.Column) {
 // currentOf plans WHERE CURRENT OF: the primary key of a row of t, whose columns are cols,
 // is the one that the cursor has.
 func (b *builder) currentOf(c *ast.CurrentOf, t *catalog.Table, cols []plan.Column) (plan.Expr, error) {
+	cursor, err := b.cursorName(c)
+	if err != nil {
+		return nil, err
+	}
 	var cond plan.Expr
 	for i, k := range t.Primary().Columns {
 		col := cols[t.ColumnByID(k.Column)]
 		value := &plan.Call{Fn: sessionfuncs.CurrentOf(col.Type), T: col.Type, Args: []plan.Expr{
-			plan.NewConst(types.Text, types.NewString(c.Cursor)),
+			plan.CopyExpr(cursor),
 			plan.NewConst(types.Oid, types.NewInt(int64(t.Oid))),
 			plan.NewConst(types.Int4, types.NewInt(int64(i))),
 		}}
@@ -82,4 +86,18 @@ func (b *builder) currentOf(c *ast.CurrentOf, t *catalog.Table, cols []plan.Colu
 		cond = plan.Conjoin(cond, eq)
 	}
 	return cond, nil
+}
+
+// cursorName is the name of the cursor of WHERE CURRENT OF: that in a variable of this name, if there is one.
+func (b *builder) cursorName(c *ast.CurrentOf) (plan.Expr, error) {
+	if v := b.env.Variables; v != nil {
+		x, err := v.Find([]ast.Name{ast.Name(c.Cursor)})
+		if err != nil {
+			return nil, err
+		}
+		if x != nil && x.Type().Oid == types.Refcursor.Oid {
+			return x, nil
+		}
+	}
+	return plan.NewConst(types.Text, types.NewString(c.Cursor)), nil
 }

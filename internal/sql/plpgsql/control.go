@@ -131,7 +131,7 @@ func (p *parser) forStmt(line Line, label string) Stmt {
 		return p.forQuery(q)
 	}
 	x := p.until("loop")
-	q.Query = &SQL{Line: x.Line, Text: x.Text}
+	q.Query = &SQL{x.Line, x.Pos, x.Text}
 	return p.forQuery(q)
 }
 
@@ -201,10 +201,10 @@ func (p *parser) list(stops ...string) []Expr {
 
 // exit parses EXIT and CONTINUE.
 func (p *parser) exit() Stmt {
-	s := &Exit{Line: Line(p.tok().line), Continue: p.is("continue")}
+	s := &Exit{Line: Line(p.tok().line), Pos: p.tok().start, Continue: p.is("continue")}
 	p.at++
 	if !p.isSymbol(";") && !p.is("when") {
-		s.Label = p.name()
+		s.Pos, s.Label = p.tok().start, p.name()
 	}
 	if p.accept("when") {
 		x := p.until(";")

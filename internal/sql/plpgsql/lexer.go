@@ -2,6 +2,7 @@ package plpgsql
 
 import (
 	"strings"
+	"unicode/utf8"
 
 	"github.com/lichendb/lichen/internal/sql/pgerr"
 )
@@ -46,7 +47,7 @@ func scan(src string) ([]token, error) {
 		start, line := l.pos, l.line
 		t, err := l.next()
 		if err != nil {
-			return nil, err
+			return nil, err.At(utf8.RuneCountInString(src[:start]) + 1)
 		}
 		t.start, t.end, t.line = start, l.pos, line
 		l.line += strings.Count(src[start:l.pos], "\n")
@@ -103,7 +104,7 @@ func isPart(c byte) bool { return isStart(c) || isDigit(c) || c == '$' }
 func isDigit(c byte) bool { return c >= '0' && c <= '9' }
 
 // next reads a token.
-func (l *lexer) next() (token, error) {
+func (l *lexer) next() (token, *pgerr.Error) {
 	rest := l.src[l.pos:]
 	c := rest[0]
 	switch {
@@ -153,7 +154,7 @@ func (l *lexer) number() token {
 }
 
 // str reads a string constant; skip is how long its beginning is.
-func (l *lexer) str(skip int, escapes bool) (token, error) {
+func (l *lexer) str(skip int, escapes bool) (token, *pgerr.Error) {
 	rest := l.src[l.pos:]
 	var b strings.Builder
 	for i := skip; i < len(rest); i++ {
@@ -182,7 +183,7 @@ func unescape(c byte) byte {
 }
 
 // name reads a name in quotes.
-func (l *lexer) name() (token, error) {
+func (l *lexer) name() (token, *pgerr.Error) {
 	rest := l.src[l.pos:]
 	var b strings.Builder
 	for i := 1; i < len(rest); i++ {
@@ -201,7 +202,7 @@ func (l *lexer) name() (token, error) {
 }
 
 // dollar reads a parameter, $1, or a string between dollars.
-func (l *lexer) dollar() (token, error) {
+func (l *lexer) dollar() (token, *pgerr.Error) {
 	rest := l.src[l.pos:]
 	n := 1
 	if n < len(rest) && isDigit(rest[n]) {

@@ -3,6 +3,7 @@ package plpgsql
 import (
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/lichendb/lichen/internal/sql/pgerr"
 )
@@ -20,6 +21,7 @@ type parser struct {
 }
 
 // Parse parses the body of a function.
+// A syntax error has its position in the body.
 func Parse(src string) (*Function, error) {
 	toks, err := scan(src)
 	if err != nil {
@@ -75,17 +77,29 @@ func (p *parser) fail(format string, args ...any) {
 	if p.err == nil {
 		p.err = pgerr.New(pgerr.SyntaxError, format, args...)
 		p.err.Context = "" // the caller says where
+		p.err.Position = utf8.RuneCountInString(p.src[:p.tok().start]) + 1
 	}
 	p.at = len(p.toks) - 1
 }
 
-func (p *parser) syntaxError() {
+func (p *parser) syntaxError() { p.failNear("syntax error") }
+
+// failNear fails at the token at hand, which it names.
+func (p *parser) failNear(message string) {
 	t := p.tok()
 	if t.kind == end {
-		p.fail("syntax error at end of input")
+		p.fail("%s at end of input", message)
 		return
 	}
-	p.fail("syntax error at or near \"%s\"", p.src[t.start:t.end])
+	p.fail("%s at or near \"%s\"", message, p.src[t.start:t.end])
+}
+
+// failAt fails at a token.
+func (p *parser) failAt(at int, format string, args ...any) {
+	if p.err == nil {
+		p.at = at
+	}
+	p.fail(format, args...)
 }
 
 // is reports whether a keyword comes next.
@@ -153,8 +167,8 @@ func (p *parser) until(stops ...string) Expr {
 	for {
 		t := p.tok()
 		if t.kind == end {
-			p.fail("missing \"%s\" at end of SQL expression", strings.ToUpper(stops[0]))
-			return Expr{Line: p.toks[from].line}
+			p.syntaxError()
+			return Expr{}
 		}
 		if depth == 0 && (t.kind == word || t.kind == symbol) && slices.Contains(stops, t.s) {
 			break
@@ -166,8 +180,11 @@ func (p *parser) until(stops ...string) Expr {
 			depth--
 		case t.kind == symbol && t.s == ";", t.kind == word && t.s == "case" && depth == 0 && slices.Contains(stops, "then"):
 			if t.s == ";" {
+				if depth > 0 {
+					p.failNear("mismatched parentheses")
+				}
 				p.fail("missing \"%s\" at end of SQL expression", strings.ToUpper(stops[0]))
-				return Expr{Line: p.toks[from].line}
+				return Expr{}
 			}
 			p.skipCase()
 			continue
@@ -175,9 +192,9 @@ func (p *parser) until(stops ...string) Expr {
 		p.at++
 	}
 	if p.at == from {
-		p.fail("missing expression")
+		p.failNear("missing expression")
 	}
-	return Expr{Line: p.toks[from].line, Text: p.slice(from, p.at)}
+	return Expr{Line: p.toks[from].line, Pos: p.toks[from].start, Text: p.slice(from, p.at)}
 }
 
 // skipCase moves behind a CASE expression, whose THEN ends nothing around it.
@@ -253,16 +270,21 @@ func (p *parser) block(label string) *Block {
 
 // endLabel parses the label at the end of a block or loop.
 func (p *parser) endLabel(label string) {
+	at := p.at
 	if p.isSymbol(";") || p.tok().kind == end {
+		return
+	}
+	if p.is("end") {
+		p.syntaxError()
 		return
 	}
 	n := p.name()
 	switch {
 	case p.err != nil:
 	case label == "":
-		p.fail("end label \"%s\" specified for unlabeled block", n)
+		p.failAt(at, "end label \"%s\" specified for unlabeled block", n)
 	case n != label:
-		p.fail("end label \"%s\" differs from block's label \"%s\"", n, label)
+		p.failAt(at, "end label \"%s\" differs from block's label \"%s\"", n, label)
 	}
 }
 
@@ -296,10 +318,10 @@ func (p *parser) condition() Condition {
 
 // decl parses a declaration.
 func (p *parser) decl() Decl {
-	d := Decl{Line: p.tok().line, Name: p.name()}
+	d := Decl{Line: p.tok().line, Pos: p.tok().start, Name: p.name()}
 	switch {
 	case p.accept2("alias", "for"):
-		d.Alias = p.name()
+		d.Pos, d.Alias = p.tok().start, p.name()
 		p.expect(";")
 		return d
 	case p.is("cursor"), p.is("scroll") && p.peek(1).s == "cursor", p.is("no") && p.peek(1).s == "scroll":
@@ -311,6 +333,7 @@ func (p *parser) decl() Decl {
 	if p.accept("collate") {
 		p.name()
 	}
+	notNull := p.at
 	if p.accept2("not", "null") {
 		d.NotNull = true
 	}
@@ -318,7 +341,7 @@ func (p *parser) decl() Decl {
 		x := p.until(";")
 		d.Default = &x
 	} else if d.NotNull {
-		p.fail("variable \"%s\" must have a default value, since it's declared NOT NULL", d.Name)
+		p.failAt(notNull, "variable \"%s\" must have a default value, since it's declared NOT NULL", d.Name)
 	}
 	p.expect(";")
 	return d
@@ -349,15 +372,27 @@ func (p *parser) cursorDecl(d *Decl) {
 		p.expect("is")
 	}
 	x := p.until(";")
-	d.Query = &SQL{Line: x.Line, Text: x.Text}
+	d.Query = &SQL{x.Line, x.Pos, x.Text}
 	p.expect(";")
 }
 
 // typ parses a type, which ends before one of some words or symbols.
 func (p *parser) typ(stops ...string) Type {
 	from := p.at
+	if t := p.tok(); t.kind == symbol && slices.Contains(stops, t.s) {
+		p.failNear("missing data type declaration")
+	}
+	for i := p.at; p.err == nil && !(p.toks[i].kind != text && slices.Contains(stops, p.toks[i].s)); i++ {
+		if p.toks[i].kind == end {
+			p.at = i
+			p.failNear("incomplete data type declaration")
+		}
+	}
+	if p.err != nil {
+		return Type{}
+	}
 	x := p.until(stops...)
-	t := Type{Line: x.Line, Text: x.Text}
+	t := Type{Line: x.Line, Pos: x.Pos, Text: x.Text}
 	if n := p.at - from; n >= 3 && p.toks[p.at-2].s == "%" {
 		switch of := p.toks[p.at-1].s; of {
 		case "type", "rowtype":

@@ -17,7 +17,7 @@ func outline(v reflect.Value, b *strings.Builder) {
 		name := v.Type().Name()
 		b.WriteString(strings.ToLower(name) + "(")
 		for i := range v.NumField() {
-			if n := v.Type().Field(i).Name; n != "Line" && n != "EndLine" && !v.Field(i).IsZero() {
+			if n := v.Type().Field(i).Name; n != "Line" && n != "EndLine" && n != "Pos" && n != "Before" && !v.Field(i).IsZero() {
 				outline(v.Field(i), b)
 				b.WriteString(" ")
 			}
@@ -40,9 +40,10 @@ func outline(v reflect.Value, b *strings.Builder) {
 func TestParse(t *testing.T) {
 	for _, c := range []struct{ src, want string }{
 		{"BEGIN x := 1 + 2; END", "assign(target(‹x› ) expr(‹1 + 2› ) )"},
-		{"BEGIN r.a[i + 1] := f(a, b); END", "assign(target(‹r›‹a› expr(‹i + 1› ) ) expr(‹f(a, b)› ) )"},
-		{"BEGIN SELECT a, b INTO STRICT x, y FROM t; END", "execute(sql(‹SELECT a, b FROM t› ) target(‹x› )target(‹y› ) yes )"},
-		{"BEGIN INSERT INTO t VALUES (1) RETURNING a INTO x; END", "execute(sql(‹INSERT INTO t VALUES (1) RETURNING a › ) target(‹x› ) )"},
+		{"BEGIN r.a[i + 1] := f(a, b); END", "assign(target(‹r›‹a› step(expr(‹i + 1› ) ) ) expr(‹f(a, b)› ) )"},
+		{"BEGIN r[1].b[:2] := 3; END", "assign(target(‹r› step(expr(‹1› ) )step(‹b› )step(yes expr(‹2› ) ) ) expr(‹3› ) )"},
+		{"BEGIN SELECT a, b INTO STRICT x, y FROM t; END", "execute(sql(‹SELECT a, b                  FROM t› ) target(‹x› )target(‹y› ) yes )"},
+		{"BEGIN INSERT INTO t VALUES (1) RETURNING a INTO x; END", "execute(sql(‹INSERT INTO t VALUES (1) RETURNING a       › ) target(‹x› ) )"},
 		{"BEGIN PERFORM f(';', $$;$$); END", "execute(sql(‹SELECT f(';', $$;$$)› ) yes )"},
 		{"BEGIN FOR i IN REVERSE 10..1 BY 2 LOOP NULL; END LOOP; END", "forint(‹i› yes expr(‹10› ) expr(‹1› ) expr(‹2› ) null() )"},
 		{"BEGIN FOR r IN SELECT 1 LOOP NULL; END LOOP; END", "forquery(target(‹r› ) sql(‹SELECT 1› ) null() )"},
@@ -68,9 +69,13 @@ func TestParse(t *testing.T) {
 func TestParseErrors(t *testing.T) {
 	for _, c := range []struct{ src, want string }{
 		{"BEGIN", "syntax error at end of input"},
-		{"BEGIN x := ; END", "missing expression"},
+		{"BEGIN x := ; END", "missing expression at or near \";\""},
 		{"BEGIN IF a THEN NULL; END; END", "syntax error at or near \";\""},
 		{"DECLARE a int NOT NULL; BEGIN END", "variable \"a\" must have a default value, since it's declared NOT NULL"},
+		{"BEGIN PERFORM (1; END", "mismatched parentheses at or near \";\""},
+		{"BEGIN SELECT 1 INTO a INTO b; END", "INTO specified more than once at or near \"INTO\""},
+		{"DECLARE x int BEGIN END", "incomplete data type declaration at end of input"},
+		{"BEGIN GET DIAGNOSTICS x = message_text; END", "diagnostics item MESSAGE_TEXT is not allowed in GET CURRENT DIAGNOSTICS"},
 		{"BEGIN RAISE 'a %'; END", "too few parameters specified for RAISE"},
 		{"<<a>> BEGIN END b", "end label \"b\" differs from block's label \"a\""},
 		{strings.Repeat("BEGIN ", 300), "blocks are nested more than 200 levels deep"},

@@ -2,7 +2,9 @@ package plpgsql
 
 import (
 	"slices"
+	"strconv"
 	"strings"
+	"unicode/utf8"
 )
 
 // stmt parses a statement.
@@ -89,26 +91,49 @@ func (p *parser) assigns() bool {
 }
 
 func (p *parser) assign() Stmt {
+	from := p.tok().start
 	s := &Assign{Line: Line(p.tok().line), Target: p.target()}
 	if !p.accept(":=") {
 		p.expect("=")
 	}
-	s.Value = p.until(";")
+	if s.Value = p.until(";"); p.err == nil {
+		s.Before = p.src[from:s.Value.Pos]
+	}
 	p.expect(";")
 	return s
 }
 
 // target parses where a value goes.
 func (p *parser) target() Target {
-	t := Target{Line: p.tok().line, Parts: []string{p.name()}}
-	for p.accept(".") {
-		t.Parts = append(t.Parts, p.name())
-	}
-	for p.err == nil && p.accept("[") {
-		t.Index = append(t.Index, p.until("]"))
-		p.expect("]")
+	t := Target{Line: p.tok().line, Pos: p.tok().start, Parts: []string{p.name()}}
+	for p.err == nil {
+		switch {
+		case p.accept("[") && p.err == nil:
+			t.Path = append(t.Path, p.subscript())
+		case !p.accept("."):
+			return t
+		case t.Path == nil:
+			t.Parts = append(t.Parts, p.name())
+		default:
+			t.Path = append(t.Path, Step{Field: p.name()})
+		}
 	}
 	return t
+}
+
+// subscript parses a subscript or a slice behind its bracket.
+func (p *parser) subscript() Step {
+	var s Step
+	if !p.isSymbol(":") {
+		x := p.until("]", ":")
+		s.From = &x
+	}
+	if s.Slice = p.accept(":"); s.Slice && !p.isSymbol("]") {
+		x := p.until("]")
+		s.To = &x
+	}
+	p.expect("]")
+	return s
 }
 
 // targets parses targets between commas.
@@ -124,13 +149,14 @@ func (p *parser) targets() []Target {
 }
 
 func (p *parser) returnStmt() Stmt {
-	line := Line(p.tok().line)
+	line, pos := Line(p.tok().line), p.tok().start
 	p.at++
 	switch {
-	case p.accept(";"):
-		return &Return{Line: line}
+	case p.isSymbol(";"):
+		p.at++
+		return &Return{Line: line, Pos: p.toks[p.at-1].start}
 	case p.accept("next"):
-		s := &ReturnNext{Line: line}
+		s := &ReturnNext{Line: line, Pos: pos}
 		if !p.isSymbol(";") {
 			x := p.until(";")
 			s.Value = &x
@@ -139,17 +165,17 @@ func (p *parser) returnStmt() Stmt {
 		return s
 	case p.accept2("query", "execute"):
 		x := p.until(";", "using")
-		s := &ReturnQuery{Line: line, Dynamic: &x, Using: p.using(";")}
+		s := &ReturnQuery{Line: line, Pos: pos, Dynamic: &x, Using: p.using(";")}
 		p.expect(";")
 		return s
 	case p.accept("query"):
 		x := p.until(";")
 		p.expect(";")
-		return &ReturnQuery{Line: line, Query: &SQL{x.Line, x.Text}}
+		return &ReturnQuery{Line: line, Pos: pos, Query: &SQL{x.Line, x.Pos, x.Text}}
 	}
 	x := p.until(";")
 	p.expect(";")
-	return &Return{Line: line, Value: &x}
+	return &Return{Line: line, Pos: x.Pos, Value: &x}
 }
 
 var levels = []string{"debug", "log", "info", "notice", "warning", "exception"}
@@ -192,20 +218,26 @@ func (s *Raise) checkFormat(p *parser) {
 	n := strings.Count(strings.ReplaceAll(*s.Format, "%%", ""), "%")
 	switch {
 	case len(s.Args) > n:
-		p.fail("too many parameters specified for RAISE")
+		p.failOn("too many parameters specified for RAISE", s.At())
 	case len(s.Args) < n:
-		p.fail("too few parameters specified for RAISE")
+		p.failOn("too few parameters specified for RAISE", s.At())
 	}
+}
+
+// failOn fails on a line: PostgreSQL tells no position.
+func (p *parser) failOn(message string, line int) {
+	p.fail("%s", message)
+	p.err.Position, p.err.Context = 0, "near line "+strconv.Itoa(line)
 }
 
 func (p *parser) raiseOptions(s *Raise) {
 	for p.err == nil {
-		o := RaiseOption{Name: p.name()}
-		switch o.Name {
+		switch p.tok().s {
 		case "message", "detail", "hint", "errcode", "column", "constraint", "datatype", "table", "schema":
 		default:
-			p.fail("unrecognized RAISE statement option")
+			p.failNear("unrecognized RAISE statement option")
 		}
+		o := RaiseOption{Name: p.name()}
 		if !p.accept("=") {
 			p.expect(":=")
 		}
@@ -247,8 +279,16 @@ func (p *parser) dynamic() Stmt {
 	return s
 }
 
+// diagnosticItems are the items of GET DIAGNOSTICS, and whether they are of an error.
+var diagnosticItems = map[string]bool{
+	"row_count": false, "pg_context": false, "returned_sqlstate": true, "message_text": true, "pg_exception_detail": true,
+	"pg_exception_hint": true, "pg_exception_context": true, "column_name": true, "constraint_name": true, "table_name": true,
+	"schema_name": true, "pg_datatype_name": true,
+}
+
 func (p *parser) diagnostics() Stmt {
 	s := &Diagnostics{Line: Line(p.tok().line)}
+	from := p.at
 	p.at++
 	if s.Stacked = p.accept("stacked"); !s.Stacked {
 		p.accept("current")
@@ -259,7 +299,17 @@ func (p *parser) diagnostics() Stmt {
 		if !p.accept("=") {
 			p.expect(":=")
 		}
+		stacked, known := diagnosticItems[p.tok().s]
+		if !known {
+			p.failNear("unrecognized GET DIAGNOSTICS item")
+		}
 		d.Item = p.name()
+		switch {
+		case s.Stacked && !stacked:
+			p.failAt(from, "diagnostics item %s is not allowed in GET STACKED DIAGNOSTICS", strings.ToUpper(d.Item))
+		case stacked && !s.Stacked:
+			p.failAt(from, "diagnostics item %s is not allowed in GET CURRENT DIAGNOSTICS", strings.ToUpper(d.Item))
+		}
 		s.Items = append(s.Items, d)
 		if !p.accept(",") {
 			break
@@ -303,7 +353,7 @@ func (p *parser) open() Stmt {
 			s.Dynamic, s.Using = &x, p.using(";")
 		} else {
 			x := p.until(";")
-			s.Query = &SQL{x.Line, x.Text}
+			s.Query = &SQL{x.Line, x.Pos, x.Text}
 		}
 	}
 	p.expect(";")
@@ -333,12 +383,12 @@ func (p *parser) fetch() Stmt {
 	}
 	p.expect(";")
 	if p.err == nil && !s.Move && s.Into == nil {
-		p.fail("missing INTO target of FETCH")
+		p.syntaxError()
 	}
 	return s
 }
 
-// sql parses a statement in SQL, from which INTO is cut out.
+// sql parses a statement in SQL, in which INTO is blanked out so that positions stay.
 func (p *parser) sql() Stmt {
 	s := &Execute{Line: Line(p.tok().line)}
 	s.Perform, s.Call = p.is("perform"), p.is("call") || p.is("do")
@@ -347,12 +397,16 @@ func (p *parser) sql() Stmt {
 	}
 	from := p.at
 	intoFrom, intoTo := p.sqlEnd(s)
-	s.SQL = SQL{Line: p.toks[from].line, Text: p.slice(from, p.at)}
+	s.SQL = SQL{Line: p.toks[from].line, Pos: p.toks[from].start, Text: p.slice(from, p.at)}
 	if intoTo > 0 {
-		s.SQL.Text = p.slice(from, intoFrom) + " " + p.slice(intoTo, p.at)
+		start := p.toks[from].start
+		a, b := p.toks[intoFrom].start-start, p.toks[intoTo-1].end-start
+		blank := strings.Repeat(" ", utf8.RuneCountInString(s.SQL.Text[a:b]))
+		s.SQL.Text = s.SQL.Text[:a] + blank + s.SQL.Text[b:]
 	}
 	if s.Perform {
-		s.SQL.Text = "SELECT " + s.SQL.Text
+		const sel = "SELECT " // shorter than PERFORM
+		s.SQL.Text, s.SQL.Pos = sel+s.SQL.Text, s.SQL.Pos-len(sel)
 	}
 	p.expect(";")
 	return s
@@ -360,20 +414,27 @@ func (p *parser) sql() Stmt {
 
 // sqlEnd moves to the end of a statement in SQL. It returns from where to where INTO stands.
 func (p *parser) sqlEnd(s *Execute) (from, to int) {
-	depth, atomic := 0, false
+	depth := 0
 	for p.err == nil {
 		t := p.tok()
 		switch {
 		case t.kind == end:
 			p.syntaxError()
 			return from, to
-		case t.kind == symbol && t.s == ";" && depth <= 0 && !atomic:
+		case t.kind == symbol && t.s == ";" && depth > 0:
+			p.failNear("mismatched parentheses")
+			return from, to
+		case t.kind == symbol && t.s == ";":
 			return from, to
 		case t.kind == symbol && (t.s == "(" || t.s == "["):
 			depth++
 		case t.kind == symbol && (t.s == ")" || t.s == "]"):
 			depth--
-		case t.kind == word && t.s == "into" && s.Into == nil && depth == 0 && p.intoTargets():
+		case t.kind == word && t.s == "into" && depth == 0 && p.intoTargets():
+			if s.Into != nil {
+				p.failNear("INTO specified more than once")
+				return from, to
+			}
 			from = p.at
 			p.at++
 			s.Strict = p.accept("strict")

@@ -19,15 +19,17 @@ type Line int
 // At implements Stmt.
 func (l Line) At() int { return int(l) }
 
-// Expr is an expression in SQL, as text.
+// Expr is an expression in SQL, as text. Pos is where it begins in the body, in bytes.
 type Expr struct {
 	Line int
+	Pos  int
 	Text string
 }
 
 // Type is a type as written.
 type Type struct {
 	Line int
+	Pos  int // as of Expr
 	// Text is the name of a type in SQL; with Of "type" or "rowtype" that of a variable, a column or a relation.
 	Text string
 	Of   string
@@ -38,6 +40,7 @@ type Type struct {
 // Decl declares a variable, a cursor or another name for a parameter.
 type Decl struct {
 	Line     int
+	Pos      int // of the name, of an alias that of what it stands for, as of Expr
 	Name     string
 	Alias    string // ALIAS FOR; the rest is unset
 	Constant bool
@@ -70,22 +73,32 @@ type Handler struct {
 // Condition is the name of an error, in lower case, or a SQLSTATE.
 type Condition struct{ Name, State string }
 
-// Target is where a value goes: a variable, a field of one, or an element of an array.
+// Target is where a value goes: a variable or a part of one.
 type Target struct {
 	Line  int
-	Parts []string // name, or name and field, perhaps behind a label
-	Index []Expr   // subscripts of an array
+	Pos   int      // as of Expr
+	Parts []string // name, and fields, perhaps behind a label
+	Path  []Step   // what follows from the first subscript on
 }
 
-// SQL is a statement in SQL, as text. INTO of it was cut out.
+// Step leads from a value to a part of it: a field, or an element or a slice of an array.
+type Step struct {
+	Field    string
+	Slice    bool
+	From, To *Expr // From is the subscript of an element; a slice may lack bounds
+}
+
+// SQL is a statement in SQL, as text. INTO of it was blanked out; Pos is as of Expr.
 type SQL struct {
 	Line int
+	Pos  int
 	Text string
 }
 
-// Assign is target := expression.
+// Assign is target := expression; Before is what stands before the expression.
 type Assign struct {
 	Line
+	Before string
 	Target Target
 	Value  Expr
 }
@@ -157,6 +170,7 @@ type ForEach struct {
 // Exit is EXIT and CONTINUE.
 type Exit struct {
 	Line
+	Pos      int // of the statement, of its label if it has one, as of Expr
 	Continue bool
 	Label    string
 	When     *Expr
@@ -165,18 +179,21 @@ type Exit struct {
 // Return is RETURN [expression].
 type Return struct {
 	Line
+	Pos   int // of the value or semicolon, as of Expr
 	Value *Expr
 }
 
 // ReturnNext is RETURN NEXT [expression].
 type ReturnNext struct {
 	Line
+	Pos   int // as of Expr
 	Value *Expr
 }
 
 // ReturnQuery is RETURN QUERY of a query, or of EXECUTE.
 type ReturnQuery struct {
 	Line
+	Pos     int // as of Expr
 	Query   *SQL
 	Dynamic *Expr
 	Using   []Expr

@@ -20,7 +20,7 @@ func (p *program) execute(f *frame, s *plpgsql.Execute) error {
 	}
 	out, err := f.run(q, sink)
 	if err != nil {
-		return withStatement(err, q)
+		return err
 	}
 	if s.Into == nil && !s.Perform && len(sink.cols) > 0 && !s.Call {
 		return pgerr.New(pgerr.SyntaxError, "query has no destination for result data").
@@ -31,20 +31,6 @@ func (p *program) execute(f *frame, s *plpgsql.Execute) error {
 		return nil
 	}
 	return p.into(f, s.Into, s.Strict, sink)
-}
-
-// withStatement leaves the text of a statement in the context of an error in it.
-func withStatement(err error, q *query) error {
-	var e *pgerr.Error
-	if !errors.As(err, &e) || e.Position != 0 || q.sql == "" {
-		return err
-	}
-	c := *e
-	if c.Context != "" {
-		c.Context += "\n"
-	}
-	c.Context += "SQL statement \"" + q.sql + "\""
-	return &c
 }
 
 // count sets FOUND and ROW_COUNT.
@@ -71,8 +57,8 @@ func (p *program) into(f *frame, targets []plpgsql.Target, strict bool, sink *ro
 
 // putRow gives a row to targets: one that is a row gets it as a whole.
 func (p *program) putRow(f *frame, targets []plpgsql.Target, row []types.Datum, cols []types.FieldDef) error {
-	if len(targets) == 1 && len(targets[0].Index) == 0 {
-		if to := p.targets[&targets[0]]; len(to.rest) == 0 {
+	if len(targets) == 1 {
+		if to := p.targets[&targets[0]]; len(to.path) == 0 {
 			return p.setRow(f, to.v, row, cols)
 		}
 	}
@@ -118,7 +104,7 @@ func (p *program) runText(f *frame, x *plpgsql.Expr, using []plpgsql.Expr, sink 
 	}
 	stmts, err := f.r.host.Parse(text)
 	if err != nil {
-		return Outcome{}, err
+		return Outcome{}, sourceOf(text).within(err)
 	}
 	var out Outcome
 	for i, st := range stmts {
@@ -134,7 +120,7 @@ func (p *program) runText(f *frame, x *plpgsql.Expr, using []plpgsql.Expr, sink 
 		}
 		out, err = f.r.host.Run(f.c, q, params, f.fresh, to)
 		if err != nil && !errors.Is(err, errEnough) {
-			return out, withStatement(err, &query{sql: text})
+			return out, sourceOf(text).within(err)
 		}
 	}
 	return out, nil
@@ -156,88 +142,8 @@ func (p *program) dynamic(f *frame, s *plpgsql.Dynamic) error {
 	return p.into(f, s.Into, s.Strict, sink)
 }
 
-// forQuery runs a loop over the rows of a query.
-func (p *program) forQuery(f *frame, s *plpgsql.ForQuery) (signal, error) {
-	f.doing = "at FOR over SELECT rows"
-	sink := &rowSink{}
-	var err error
-	switch {
-	case s.Cursor != "":
-		f.doing = "at FOR over cursor"
-		err = p.cursorRows(f, s, sink)
-	case s.Dynamic != nil:
-		f.doing = "at FOR over EXECUTE statement"
-		_, err = p.runText(f, s.Dynamic, s.Using, sink)
-	default:
-		q := p.sqls[s.Query]
-		if _, err = f.run(q, sink); err != nil {
-			err = withStatement(err, q)
-		}
-	}
-	if err != nil {
-		return signal{}, err
-	}
-	defer func() { f.params[p.found.slot] = types.NewBool(len(sink.rows) > 0) }()
-	line, doing := f.line, f.doing
-	for _, row := range sink.rows {
-		f.line, f.doing = line, doing
-		if err := f.c.Step(stepCost); err != nil {
-			return signal{}, err
-		}
-		if err := p.putRow(f, s.Targets, row, sink.cols); err != nil {
-			return signal{}, err
-		}
-		sig, err := p.stmts(f, s.Body)
-		if err != nil {
-			return signal{}, err
-		}
-		if ends, out := loopSignal(s.Label, sig); ends {
-			return out, nil
-		}
-	}
-	return signal{}, nil
-}
-
-// forEach runs a loop over the elements of an array, or its slices.
-func (p *program) forEach(f *frame, s *plpgsql.ForEach) (signal, error) {
-	d, t, err := p.eval(f, &s.Array)
-	if err != nil {
-		return signal{}, err
-	}
-	switch {
-	case d.IsNull():
-		return signal{}, pgerr.New(pgerr.NullValueNotAllowed, "FOREACH expression must not be null")
-	case t.Elem == nil:
-		return signal{}, pgerr.New(pgerr.DatatypeMismatch, "FOREACH expression must yield an array, not type %s", types.FormatType(t))
-	case s.Slice > 0:
-		return signal{}, pgerr.Unsupported("FOREACH SLICE is not supported")
-	}
-	found := false
-	defer func() { f.params[p.found.slot] = types.NewBool(found) }()
-	for _, e := range d.Clone().ArrayElems() {
-		if err := f.c.Step(stepCost); err != nil {
-			return signal{}, err
-		}
-		found = true
-		if err := p.putRow(f, s.Targets, []types.Datum{e}, []types.FieldDef{{Name: "element", Type: t.Elem}}); err != nil {
-			return signal{}, err
-		}
-		sig, err := p.stmts(f, s.Body)
-		if err != nil {
-			return signal{}, err
-		}
-		if ends, out := loopSignal(s.Label, sig); ends {
-			return out, nil
-		}
-	}
-	return signal{}, nil
-}
-
 func (p *program) returnNext(f *frame, s *plpgsql.ReturnNext) error {
-	switch {
-	case !p.def.Set:
-		return pgerr.New(pgerr.DatatypeMismatch, "cannot use RETURN NEXT in a non-SETOF function")
-	case s.Value == nil:
+	if s.Value == nil {
 		return f.out.addRow(p.outputValues(f))
 	}
 	d, t, err := p.eval(f, s.Value)
@@ -284,18 +190,13 @@ func (s *setSink) Row(row []types.Datum) error {
 }
 
 func (p *program) returnQuery(f *frame, s *plpgsql.ReturnQuery) error {
-	if !p.def.Set {
-		return pgerr.New(pgerr.DatatypeMismatch, "cannot use RETURN QUERY in a non-SETOF function")
-	}
 	sink := &setSink{f: f}
 	var err error
 	if s.Dynamic != nil {
 		_, err = p.runText(f, s.Dynamic, s.Using, sink)
 	} else {
 		q := p.sqls[s.Query]
-		if _, err = f.run(q, sink); err != nil {
-			err = withStatement(err, q)
-		}
+		_, err = f.run(q, sink)
 	}
 	f.rowCount = sink.n
 	f.params[p.found.slot] = types.NewBool(sink.n > 0)
@@ -466,22 +367,8 @@ func (p *program) transaction(f *frame, s *plpgsql.Transaction) error {
 	if f.txn == nil {
 		return pgerr.New("2D000", "invalid transaction termination")
 	}
-	if s.Chain {
-		return pgerr.Unsupported("AND CHAIN in a procedure is not supported")
-	}
 	if s.Rollback {
-		return f.txn.Rollback()
+		return f.txn.Rollback(s.Chain)
 	}
-	return f.txn.Commit()
-}
-
-// cursorRows reads the rows of a bound cursor for a loop.
-func (p *program) cursorRows(f *frame, s *plpgsql.ForQuery, sink *rowSink) error {
-	v := p.vars[s]
-	if err := p.cursorArgs(f, v, s.Using); err != nil {
-		return err
-	}
-	q := p.sqls[v.cursor.Query]
-	_, err := f.run(q, sink)
-	return err
+	return f.txn.Commit(s.Chain)
 }

@@ -36,9 +36,6 @@ func (p *program) cursorArgs(f *frame, v *variable, given []plpgsql.Expr) error 
 // openCursor runs OPEN: the cursor is one of the session, under the name that the variable has or gets.
 func (p *program) openCursor(f *frame, s *plpgsql.Open) error {
 	v := p.targets[&s.Cursor].v
-	if v.typ == nil || v.typ.Oid != types.Refcursor.Oid {
-		return pgerr.New(pgerr.DatatypeMismatch, "variable \"%s\" must be of type cursor or refcursor", v.name)
-	}
 	st, params, err := p.cursorQuery(f, v, s)
 	if err != nil {
 		return err
@@ -107,11 +104,11 @@ func (p *program) dynamicQuery(f *frame, x *plpgsql.Expr, using []plpgsql.Expr) 
 		return nil, nil, err
 	}
 	stmts, err := f.r.host.Parse(text)
-	if err == nil && len(stmts) != 1 {
-		err = pgerr.New(pgerr.SyntaxError, "cannot open multi-query plan as cursor")
-	}
 	if err != nil {
-		return nil, nil, err
+		return nil, nil, sourceOf(text).within(err)
+	}
+	if len(stmts) != 1 {
+		return nil, nil, pgerr.New(pgerr.SyntaxError, "cannot open multi-query plan as cursor")
 	}
 	params, ts := make([]types.Datum, len(using)), make([]*types.T, len(using))
 	for i := range using {

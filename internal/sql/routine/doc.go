@@ -13,7 +13,8 @@
 // Reading order: host.go (Host, what a statement in a body is), runner.go (Runner: the stack of calls, the
 // cache of bodies), result.go (what a call returns), sqlbody.go (bodies in SQL), convert.go (assignment); then
 // PL/pgSQL: program.go (a tree whose variables have slots), variables.go, query.go (expressions and statements in SQL),
-// interpreter.go (control structures, handlers), actions.go (the other statements), cursor.go, conditions.go (names of errors).
+// source.go (where errors point to), interpreter.go (control structures, handlers), loop.go, assign.go (parts of variables),
+// actions.go (the other statements), cursor.go, conditions.go (names of errors).
 //
 // Invariants:
 //
@@ -21,6 +22,8 @@
 //  2. A body is compiled once for a version of the descriptor, types of arguments and session (Runner.body).
 //  3. An error of a body has a line of context for each call that it passed (withContext); conflicts,
 //     which have the statement run again, pass as they are.
+//  4. What an error of a statement of a body points to is that statement, never the client's (source.within,
+//     TestErrorsInBodies in sql).
 //
 // One goroutine at a time uses a Runner.
 package routine

@@ -3,10 +3,8 @@ package routine
 import (
 	"context"
 	"errors"
-	"strings"
 
 	"github.com/lichendb/lichen/internal/kv"
-	"github.com/lichendb/lichen/internal/sql/builtin"
 	"github.com/lichendb/lichen/internal/sql/catalog"
 	"github.com/lichendb/lichen/internal/sql/pgerr"
 	"github.com/lichendb/lichen/internal/sql/plpgsql"
@@ -84,10 +82,7 @@ func (p *program) end(f *frame) error {
 
 // result makes what the function returns of its outputs, or of what RETURN has given.
 func (p *program) result(f *frame) error {
-	f.doing = "while casting return value to function's return type"
-	line := f.line
-	f.line = 0
-	defer func() { f.line = line }()
+	f.line, f.doing = 0, "while casting return value to function's return type"
 	switch {
 	case p.def.Set || p.def.Returns.Oid == types.Void.Oid:
 		return nil
@@ -99,6 +94,9 @@ func (p *program) result(f *frame) error {
 	case f.out.whole != nil && f.ret.d.IsNull():
 		f.out.d = types.Null
 		return nil
+	}
+	if err := f.out.sameStructure(f.ret.typ, f.ret.d); err != nil {
+		return err
 	}
 	return f.out.setRow([]types.Datum{f.ret.d}, []*types.T{f.ret.typ})
 }
@@ -333,58 +331,6 @@ func (p *program) evalBool(f *frame, x *plpgsql.Expr) (bool, error) {
 	return d.IsTrue(), nil
 }
 
-func (p *program) assign(f *frame, s *plpgsql.Assign) error {
-	d, t, err := p.eval(f, &s.Value)
-	if err != nil {
-		return err
-	}
-	return p.put(f, &s.Target, d, t)
-}
-
-// put gives a target a value.
-func (p *program) put(f *frame, t *plpgsql.Target, d types.Datum, from *types.T) error {
-	to := p.targets[t]
-	switch {
-	case len(t.Index) > 0:
-		return p.putElement(f, t, to, d, from)
-	case len(to.rest) == 1:
-		return p.setField(f, to.v, to.rest[0], d, from)
-	}
-	return p.set(f, to.v, d.Clone(), from)
-}
-
-// putElement gives an element of an array a value.
-func (p *program) putElement(f *frame, t *plpgsql.Target, to place, d types.Datum, from *types.T) error {
-	if to.v.typ == nil || to.v.typ.BaseType().Elem == nil || len(to.rest) > 0 {
-		return pgerr.Unsupported("assignment to this kind of an element is not supported")
-	}
-	array := to.v.typ.BaseType()
-	d, err := convert(f.c.Format, d, from, array.Elem)
-	if err != nil {
-		return err
-	}
-	args, ts := []types.Datum{f.params[to.v.slot], d}, []*types.T{array, array.Elem}
-	for i := range t.Index {
-		if strings.Contains(t.Index[i].Text, ":") {
-			return pgerr.Unsupported("assignment to a slice of an array is not supported in PL/pgSQL")
-		}
-		at, it, err := p.eval(f, &t.Index[i])
-		if err != nil {
-			return err
-		}
-		if at, err = convert(f.c.Format, at, it, types.Int4); err != nil {
-			return err
-		}
-		args, ts = append(args, at), append(ts, types.Int4)
-	}
-	fn, err := builtin.ResolveFunction("lichen_set_element", ts)
-	if err != nil {
-		return err
-	}
-	f.params[to.v.slot], err = fn.Call(f.c, ts, args)
-	return err
-}
-
 func (p *program) ifStmt(f *frame, s *plpgsql.If) (signal, error) {
 	for i := range s.Branches {
 		b := &s.Branches[i]
@@ -426,98 +372,6 @@ func (p *program) caseStmt(f *frame, s *plpgsql.Case) (signal, error) {
 	return p.stmts(f, s.Else)
 }
 
-// loopSignal says whether a loop ends behind a run of its body, and how control goes on then.
-func loopSignal(label string, sig signal) (ends bool, out signal) {
-	mine := sig.label == "" || sig.label == label
-	switch {
-	case sig.kind == goOn, sig.kind == continues && mine:
-		return false, signal{}
-	case sig.kind == exits && mine:
-		return true, signal{}
-	}
-	return true, sig
-}
-
-func (p *program) loop(f *frame, s *plpgsql.Loop) (signal, error) {
-	for {
-		f.line, f.doing = s.At(), "at LOOP"
-		if err := f.c.Step(stepCost); err != nil {
-			return signal{}, err
-		}
-		if s.Cond != nil {
-			f.doing = "at WHILE"
-			if ok, err := p.evalBool(f, s.Cond); err != nil || !ok {
-				return signal{}, err
-			}
-		}
-		sig, err := p.stmts(f, s.Body)
-		if err != nil {
-			return signal{}, err
-		}
-		if ends, out := loopSignal(s.Label, sig); ends {
-			return out, nil
-		}
-	}
-}
-
-// bound computes a bound of a loop over integers.
-func (p *program) bound(f *frame, x *plpgsql.Expr, what string) (int64, error) {
-	d, t, err := p.eval(f, x)
-	if err != nil {
-		return 0, err
-	}
-	if d, err = convert(f.c.Format, d, t, types.Int4); err != nil {
-		return 0, err
-	}
-	if d.IsNull() {
-		return 0, pgerr.New(pgerr.NullValueNotAllowed, "%s of FOR loop cannot be null", what)
-	}
-	return d.Int(), nil
-}
-
-func (p *program) forInt(f *frame, s *plpgsql.ForInt) (signal, error) {
-	from, err := p.bound(f, &s.From, "lower bound")
-	if err != nil {
-		return signal{}, err
-	}
-	to, err := p.bound(f, &s.To, "upper bound")
-	if err != nil {
-		return signal{}, err
-	}
-	by := int64(1)
-	if s.By != nil {
-		if by, err = p.bound(f, s.By, "BY value"); err != nil {
-			return signal{}, err
-		}
-		if by <= 0 {
-			return signal{}, pgerr.New(pgerr.InvalidParameterValue, "BY value of FOR loop must be greater than zero")
-		}
-	}
-	v := p.vars[s]
-	found := false
-	defer func() { f.params[p.found.slot] = types.NewBool(found) }()
-	for i := from; s.Reverse && i >= to || !s.Reverse && i <= to; {
-		if err := f.c.Step(stepCost); err != nil {
-			return signal{}, err
-		}
-		found = true
-		f.params[v.slot] = types.NewInt(i)
-		sig, err := p.stmts(f, s.Body)
-		if err != nil {
-			return signal{}, err
-		}
-		if ends, out := loopSignal(s.Label, sig); ends {
-			return out, nil
-		}
-		if s.Reverse {
-			i -= by
-		} else {
-			i += by
-		}
-	}
-	return signal{}, nil
-}
-
 func (p *program) exit(f *frame, s *plpgsql.Exit) (signal, error) {
 	if s.When != nil {
 		if ok, err := p.evalBool(f, s.When); err != nil || !ok {
@@ -538,6 +392,9 @@ func (p *program) returnStmt(f *frame, s *plpgsql.Return) error {
 	if err != nil {
 		return err
 	}
+	if f.out.whole != nil && len(p.outputs) == 0 && !d.IsNull() && t.Family != types.RecordFamily {
+		return pgerr.New(pgerr.DatatypeMismatch, "cannot return non-composite value from function returning composite type")
+	}
 	f.ret.d, f.ret.typ = d.Clone(), t
 	return nil
 }
@@ -555,7 +412,7 @@ func (r *Runner) checkPL(ctx context.Context, t *catalog.Table) error {
 	}
 	for _, q := range p.queries {
 		if _, err := q.parse(); err != nil {
-			return err
+			return q.at.inBody(err, p.src)
 		}
 	}
 	return nil

@@ -2,8 +2,10 @@ package routine
 
 import (
 	"context"
+	"errors"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/lichendb/lichen/internal/sql/ast"
 	"github.com/lichendb/lichen/internal/sql/catalog"
@@ -20,6 +22,7 @@ type program struct {
 	nextKey  int
 	name     string // as lines of context call it
 	def      *catalog.Routine
+	src      string // the body
 	tree     *plpgsql.Function
 	conflict planner.Conflict
 	slots    []*variable
@@ -30,30 +33,47 @@ type program struct {
 	vars     map[any]*variable // that loops declare, by their statements
 	exprs    map[*plpgsql.Expr]*query
 	sqls     map[*plpgsql.SQL]*query
-	loops    map[*plpgsql.ForQuery]*blockNames // names that are known in loops over queries
+	ends     map[*plpgsql.ForQuery]bool // loops whose bodies may end transactions
 	targets  map[*plpgsql.Target]place
 	found    *variable
 	outputs  []*variable
 }
 
 // nextProgram numbers the programs of a session.
-func (r *Runner) newProgram(name string, def *catalog.Routine, tree *plpgsql.Function) *program {
+func (r *Runner) newProgram(name string, def *catalog.Routine, src string) (*program, error) {
+	tree, err := plpgsql.Parse(src)
+	if err != nil {
+		return nil, notParsed(err, name, src)
+	}
 	r.programs++
 	return &program{
-		r: r, key: "plpgsql." + strconv.Itoa(r.programs), name: name, def: def, tree: tree, conflict: planner.ConflictIsError,
+		r: r, key: "plpgsql." + strconv.Itoa(r.programs), name: name, def: def, src: src, tree: tree, conflict: planner.ConflictIsError,
 		blocks: map[*plpgsql.Block]*blockNames{}, vars: map[any]*variable{},
 		exprs: map[*plpgsql.Expr]*query{}, sqls: map[*plpgsql.SQL]*query{},
-		loops: map[*plpgsql.ForQuery]*blockNames{}, targets: map[*plpgsql.Target]place{},
+		ends: map[*plpgsql.ForQuery]bool{}, targets: map[*plpgsql.Target]place{},
+	}, nil
+}
+
+// notParsed tells where a body is none: by a position in it, or by a line.
+func notParsed(err error, name, src string) error {
+	if at := pgerr.PositionOf(err); at > 0 {
+		return inBody(err, src, at)
 	}
+	var e *pgerr.Error
+	if errors.As(err, &e) && e.Context != "" {
+		c := *e
+		c.Context = "compilation of PL/pgSQL function \"" + strings.SplitN(name, "(", 2)[0] + "\" " + e.Context
+		return &c
+	}
+	return err
 }
 
 // compilePL compiles the body of a routine for the types of its arguments.
 func compilePL(f *frame) (*program, error) {
-	tree, err := plpgsql.Parse(f.def.Body)
+	p, err := f.r.newProgram(f.signature(), f.def, f.def.Body)
 	if err != nil {
 		return nil, err
 	}
-	p := f.r.newProgram(f.signature(), f.def, tree)
 	p.declareParams(f)
 	return p, p.compile(f.ctx)
 }
@@ -67,10 +87,10 @@ func (f *frame) signature() string {
 	return f.t.Name + "(" + strings.Join(args, ",") + ")"
 }
 
-// place is where a target leads: a variable, or a field of one.
+// place is where a target leads: a variable, or a part of one.
 type place struct {
 	v    *variable
-	rest []string
+	path []plpgsql.Step
 }
 
 // declareParams declares the parameters of a routine.
@@ -128,18 +148,30 @@ func (p *program) compile(ctx context.Context) error {
 
 // compiler walks a tree once.
 type compiler struct {
-	p   *program
-	ctx context.Context
-	err error
+	p      *program
+	ctx    context.Context
+	err    error
+	within []*plpgsql.ForQuery // the loops around a statement
 }
 
+// endsTransactions notes a statement that may end transactions.
+func (c *compiler) endsTransactions() {
+	for _, s := range c.within {
+		c.p.ends[s] = true
+	}
+}
+
+// fail notes the first error, on a line.
 func (c *compiler) fail(line int, err error) {
-	switch code := pgerr.CodeOf(err); {
-	case c.err != nil || err == nil:
-	case code == pgerr.SyntaxError || code == pgerr.ErrorInAssignment: // PostgreSQL points at it
-		c.err = err
-	default:
+	if c.err == nil && err != nil {
 		c.err = c.p.r.withContext(c.ctx, err, "compilation of PL/pgSQL function \"%s\" near line %d", strings.SplitN(c.p.name, "(", 2)[0], line)
+	}
+}
+
+// failAt notes the first error, at a position in the body in bytes.
+func (c *compiler) failAt(pos int, err error) {
+	if c.err == nil && err != nil {
+		c.err = inBody(c.p.r.host.Translate(c.ctx, err), c.p.src, utf8.RuneCountInString(c.p.src[:pos])+1)
 	}
 }
 
@@ -157,7 +189,9 @@ func (c *compiler) exprList(list []plpgsql.Expr, names *blockNames) {
 
 func (c *compiler) sql(s *plpgsql.SQL, names *blockNames) {
 	if s != nil {
-		c.p.sqls[s] = c.p.newQuery(s.Line, s.Text, s.Text, names)
+		at := sourceOf(s.Text)
+		at.pos = s.Pos
+		c.p.sqls[s] = c.p.newQuery(at, s.Text, s.Text, names)
 	}
 }
 
@@ -168,15 +202,23 @@ func (c *compiler) targets(list []plpgsql.Target, names *blockNames) {
 }
 
 func (c *compiler) target(t *plpgsql.Target, names *blockNames) {
-	c.exprList(t.Index, names)
+	for i := range t.Path {
+		c.expr(t.Path[i].From, names)
+		c.expr(t.Path[i].To, names)
+	}
 	v, rest := names.lookup(t.Parts)
 	switch {
-	case v == nil || len(rest) > 1:
-		c.fail(t.Line, pgerr.New(pgerr.SyntaxError, "\"%s\" is not a known variable", joined(t.Parts)))
+	case v == nil, len(rest) > 0 && v.typ != nil && v.typ.Family != types.RecordFamily:
+		c.failAt(t.Pos, pgerr.New(pgerr.SyntaxError, "\"%s\" is not a known variable", joined(t.Parts)))
 	case v.constant:
-		c.fail(t.Line, pgerr.New(pgerr.ErrorInAssignment, "variable \"%s\" is declared CONSTANT", v.name))
+		c.failAt(t.Pos, pgerr.New(pgerr.ErrorInAssignment, "variable \"%s\" is declared CONSTANT", v.name))
 	default:
-		c.p.targets[t] = place{v: v, rest: rest}
+		to := place{v: v}
+		for _, field := range rest {
+			to.path = append(to.path, plpgsql.Step{Field: field})
+		}
+		to.path = append(to.path, t.Path...)
+		c.p.targets[t] = to
 	}
 }
 
@@ -208,13 +250,13 @@ func (c *compiler) block(b *plpgsql.Block, outer *blockNames) {
 
 func (c *compiler) decl(d *plpgsql.Decl, names *blockNames) {
 	if names.names[d.Name] != nil {
-		c.fail(d.Line, pgerr.New(pgerr.SyntaxError, "duplicate declaration of \"%s\"", d.Name))
+		c.failAt(d.Pos, pgerr.New(pgerr.SyntaxError, "duplicate declaration at or near \"%s\"", d.Name))
 		return
 	}
 	if d.Alias != "" {
 		v, _ := names.lookup([]string{d.Alias})
 		if v == nil {
-			c.fail(d.Line, pgerr.New(pgerr.UndefinedObject, "variable \"%s\" does not exist", d.Alias))
+			c.failAt(d.Pos, pgerr.New(pgerr.UndefinedObject, "variable \"%s\" does not exist", d.Alias))
 			return
 		}
 		names.names[d.Name] = v
@@ -226,7 +268,7 @@ func (c *compiler) decl(d *plpgsql.Decl, names *blockNames) {
 	} else {
 		t, err := c.typ(&d.Type, names)
 		if err != nil {
-			c.fail(d.Line, err)
+			c.failAt(d.Type.Pos, err)
 			return
 		}
 		v.typ = t
@@ -244,7 +286,7 @@ func (c *compiler) cursor(v *variable, d *plpgsql.Decl, names *blockNames) {
 	for i := range d.Params {
 		t, err := c.typ(&d.Params[i].Type, names)
 		if err != nil {
-			c.fail(d.Line, err)
+			c.failAt(d.Params[i].Type.Pos, err)
 			return
 		}
 		a := &variable{name: d.Params[i].Name, typ: t}
@@ -304,6 +346,7 @@ func (c *compiler) stmt(s plpgsql.Stmt, names *blockNames) {
 	case *plpgsql.Assign:
 		c.target(&s.Target, names)
 		c.expr(&s.Value, names)
+		c.p.exprs[&s.Value].at.assigns(s.Before)
 	case *plpgsql.If:
 		for i := range s.Branches {
 			c.expr(&s.Branches[i].Cond, names)
@@ -332,20 +375,51 @@ func (c *compiler) stmt(s plpgsql.Stmt, names *blockNames) {
 		c.stmts(s.Body, c.loopNames(s.Label, names))
 	case *plpgsql.Exit:
 		c.expr(s.When, names)
+		c.exit(s, names)
 	default:
 		c.simple(s, names)
 	}
 }
 
 func (c *compiler) loopNames(label string, names *blockNames) *blockNames {
-	return &blockNames{outer: names, label: label, names: map[string]*variable{}}
+	return &blockNames{outer: names, label: label, loop: true, names: map[string]*variable{}}
+}
+
+// exit checks that EXIT and CONTINUE have a loop or block to go to.
+func (c *compiler) exit(s *plpgsql.Exit, names *blockNames) {
+	what := "EXIT"
+	if s.Continue {
+		what = "CONTINUE"
+	}
+	known := false
+	for n := names; n != nil && n != c.p.top; n = n.outer {
+		switch {
+		case n.loop && (s.Label == "" || n.label == s.Label):
+			return
+		case n.label == s.Label && s.Label != "":
+			if !s.Continue {
+				return
+			}
+			known = true
+		}
+	}
+	switch {
+	case known:
+		c.failAt(s.Pos, pgerr.New(pgerr.SyntaxError, "block label \"%s\" cannot be used in CONTINUE", s.Label))
+	case s.Label != "":
+		c.failAt(s.Pos, pgerr.New(pgerr.SyntaxError, "there is no label \"%s\" attached to any block or loop enclosing this statement", s.Label))
+	case s.Continue:
+		c.failAt(s.Pos, pgerr.New(pgerr.SyntaxError, "%s cannot be used outside a loop", what))
+	default:
+		c.failAt(s.Pos, pgerr.New(pgerr.SyntaxError, "%s cannot be used outside a loop, unless it has a label", what))
+	}
 }
 
 func (c *compiler) caseStmt(s *plpgsql.Case, names *blockNames) {
 	c.expr(s.Value, names)
 	inner := names
 	if s.Value != nil {
-		inner = c.loopNames("", names)
+		inner = &blockNames{outer: names, names: map[string]*variable{}}
 		v := &variable{name: "__case__"}
 		v.slot = len(c.p.slots)
 		c.p.slots = append(c.p.slots, v)
@@ -356,7 +430,9 @@ func (c *compiler) caseStmt(s *plpgsql.Case, names *blockNames) {
 		b := &s.Branches[i]
 		if s.Value != nil {
 			x := &b.Cond
-			c.p.exprs[x] = c.p.newQuery(x.Line, x.Text, "SELECT \"__case__\" IN ("+x.Text+")", inner)
+			const before = `"__case__" IN (`
+			at := source{kind: "SQL expression", pos: x.Pos, shown: before + x.Text + ")", before: len(before), lead: len(selects + before)}
+			c.p.exprs[x] = c.p.newQuery(at, x.Text, selects+at.shown, inner)
 		} else {
 			c.expr(&b.Cond, names)
 		}
@@ -381,8 +457,9 @@ func (c *compiler) forQuery(s *plpgsql.ForQuery, names *blockNames) {
 		c.p.vars[s] = v
 	}
 	c.targets(s.Targets, inner)
+	c.within = append(c.within, s)
 	c.stmts(s.Body, inner)
-	c.p.loops[s] = inner
+	c.within = c.within[:len(c.within)-1]
 }
 
 // simple resolves what a statement without others in it names.
@@ -392,7 +469,13 @@ func (c *compiler) simple(s plpgsql.Stmt, names *blockNames) {
 		c.returns(s, names)
 	case *plpgsql.ReturnNext:
 		c.expr(s.Value, names)
+		if !c.p.def.Set {
+			c.failAt(s.Pos, pgerr.New(pgerr.DatatypeMismatch, "cannot use RETURN NEXT in a non-SETOF function"))
+		}
 	case *plpgsql.ReturnQuery:
+		if !c.p.def.Set {
+			c.failAt(s.Pos, pgerr.New(pgerr.DatatypeMismatch, "cannot use RETURN QUERY in a non-SETOF function"))
+		}
 		c.sql(s.Query, names)
 		c.expr(s.Dynamic, names)
 		c.exprList(s.Using, names)
@@ -407,7 +490,12 @@ func (c *compiler) simple(s plpgsql.Stmt, names *blockNames) {
 	case *plpgsql.Assert:
 		c.expr(&s.Cond, names)
 		c.expr(s.Message, names)
+	case *plpgsql.Transaction:
+		c.endsTransactions()
 	case *plpgsql.Execute:
+		if s.Call {
+			c.endsTransactions()
+		}
 		c.sql(&s.SQL, names)
 		c.targets(s.Into, names)
 	case *plpgsql.Dynamic:
@@ -420,6 +508,9 @@ func (c *compiler) simple(s plpgsql.Stmt, names *blockNames) {
 		}
 	case *plpgsql.Open:
 		c.target(&s.Cursor, names)
+		if v := c.p.targets[&s.Cursor].v; v != nil && (v.typ == nil || v.typ.Oid != types.Refcursor.Oid) {
+			c.failAt(s.Cursor.Pos, pgerr.New(pgerr.DatatypeMismatch, "variable \"%s\" must be of type cursor or refcursor", v.name))
+		}
 		c.sql(s.Query, names)
 		c.expr(s.Dynamic, names)
 		c.exprList(s.Using, names)
@@ -448,5 +539,5 @@ func (c *compiler) returns(s *plpgsql.Return, names *blockNames) {
 	case s.Value == nil && !void && !c.p.def.Set && !c.p.def.Procedure && len(c.p.outputs) == 0:
 		err = pgerr.New(pgerr.SyntaxError, "missing expression at or near \";\"")
 	}
-	c.fail(s.At(), err)
+	c.failAt(s.Pos, err)
 }

@@ -21,7 +21,7 @@ func itoa(n int) string { return strconv.Itoa(n) }
 // when a record that it reads has another structure.
 type query struct {
 	p     *program
-	line  int
+	at    source
 	text  string // as it stands in the body
 	sql   string
 	names *blockNames
@@ -46,11 +46,14 @@ func (p *program) expression(x *plpgsql.Expr, names *blockNames) *query {
 	if x == nil {
 		return nil
 	}
-	return p.newQuery(x.Line, x.Text, "SELECT "+x.Text, names)
+	return p.newQuery(source{kind: "SQL expression", pos: x.Pos, shown: x.Text, lead: len(selects)}, x.Text, selects+x.Text, names)
 }
 
-func (p *program) newQuery(line int, text, sql string, names *blockNames) *query {
-	q := &query{p: p, line: line, text: text, sql: sql, names: names}
+// selects makes a query of an expression.
+const selects = "SELECT "
+
+func (p *program) newQuery(at source, text, sql string, names *blockNames) *query {
+	q := &query{p: p, at: at, text: text, sql: sql, names: names}
 	p.queries = append(p.queries, q)
 	return q
 }
@@ -74,10 +77,10 @@ func (q *query) prepare(f *frame) error {
 	}
 	st, err := q.parse()
 	if err != nil {
-		return err
+		return q.at.within(err)
 	}
 	if err := f.readsOnly(st.AST); err != nil {
-		return err
+		return q.at.within(err)
 	}
 	p := q.p
 	ts := make([]*types.T, len(f.params))
@@ -125,7 +128,7 @@ func (q *query) value(f *frame) (types.Datum, *types.T, error) {
 	q.p.cur = f
 	prep, err := f.r.host.Plan(f.ctx, q.st, f.params)
 	if err != nil {
-		return types.Null, nil, err
+		return types.Null, nil, q.at.within(err)
 	}
 	if q.simple = simpleExpr(prep); q.simple != nil {
 		q.idle, q.typ, q.epoch = nil, prep.Columns[0].Type, f.r.host.Epoch()
@@ -209,7 +212,7 @@ func (f *frame) run(q *query, s Sink) (Outcome, error) {
 	if errors.Is(err, errEnough) {
 		err = nil
 	}
-	return out, err
+	return out, q.at.within(err)
 }
 
 // readsOnly refuses a statement that changes something in a function that is not volatile.
@@ -224,11 +227,16 @@ type rowSink struct {
 
 // Columns implements Sink.
 func (s *rowSink) Columns(cols []plan.Column) error {
-	s.cols = make([]types.FieldDef, len(cols))
-	for i := range cols {
-		s.cols[i] = types.FieldDef{Name: cols[i].Name, Type: cols[i].Type}
-	}
+	s.cols = fieldsOf(cols)
 	return nil
+}
+
+func fieldsOf(cols []plan.Column) []types.FieldDef {
+	list := make([]types.FieldDef, len(cols))
+	for i := range cols {
+		list[i] = types.FieldDef{Name: cols[i].Name, Type: cols[i].Type}
+	}
+	return list
 }
 
 // Row implements Sink.

@@ -122,6 +122,25 @@ func (o *result) setRow(vals []types.Datum, from []*types.T) (err error) {
 	return err
 }
 
+// sameStructure refuses a row with other columns than the result has.
+func (o *result) sameStructure(t *types.T, d types.Datum) error {
+	if o.whole == nil || o.whole.Fields() == nil || t.Oid == o.whole.Oid && t.Oid != types.Record.Oid {
+		return nil
+	}
+	bad := pgerr.New(pgerr.DatatypeMismatch, "returned record type does not match expected record type")
+	have := types.RecordFields(t, d, o.f.c.Format)
+	if len(have) != len(o.cols) {
+		return bad.WithDetail("Number of returned columns (%d) does not match expected column count (%d).", len(have), len(o.cols))
+	}
+	for i := range have {
+		if have[i].Type.BaseType().Oid != o.cols[i].BaseType().Oid {
+			return bad.WithDetail("Returned type %s does not match expected type %s in column %d.",
+				types.FormatType(have[i].Type), types.FormatType(o.cols[i]), i+1)
+		}
+	}
+	return nil
+}
+
 // checkColumns returns 42P13 if rows of a last statement can't be the result.
 func (o *result) checkColumns(have []*types.T) error {
 	declared := types.FormatType(o.f.concrete(o.f.def.Returns))

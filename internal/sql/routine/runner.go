@@ -10,7 +10,6 @@ import (
 	"github.com/lichendb/lichen/internal/sql/builtin/call"
 	"github.com/lichendb/lichen/internal/sql/catalog"
 	"github.com/lichendb/lichen/internal/sql/pgerr"
-	"github.com/lichendb/lichen/internal/sql/plpgsql"
 	"github.com/lichendb/lichen/internal/sql/types"
 )
 
@@ -72,10 +71,11 @@ type frame struct {
 	doing    string         // what it does, for the context of errors
 }
 
-// Transactions is what a procedure that CALL runs outside of a block may do.
+// Transactions is what a procedure that CALL runs outside of a block may do. With chain, the next transaction has the
+// properties of the one that ends.
 type Transactions interface {
-	Commit() error
-	Rollback() error
+	Commit(chain bool) error
+	Rollback(chain bool) error
 }
 
 // enter counts a call; leave ends it.
@@ -299,15 +299,14 @@ func (r *Runner) Do(c *call.Context, code string, txn Transactions) error {
 		return err
 	}
 	defer r.leave()
-	tree, err := plpgsql.Parse(code)
-	if err != nil {
-		return err
-	}
 	f := &frame{r: r, def: &catalog.Routine{Returns: types.Void, Volatility: 'v', Language: catalog.LanguagePLpgSQL}, fresh: true, txn: txn}
 	f.within(c)
 	defer f.c.EndStatement()
 	f.out.init(f, nil)
-	p := r.newProgram("inline_code_block", f.def, tree)
+	p, err := r.newProgram("inline_code_block", f.def, code)
+	if err != nil {
+		return err
+	}
 	p.top = &blockNames{names: map[string]*variable{}}
 	p.found = &variable{name: "found", typ: types.Bool}
 	p.declare(p.top, p.found)

@@ -58,7 +58,7 @@ func valueType(t *types.T) *types.T {
 func parseSQL(f *frame) ([]parser.Statement, error) {
 	stmts, err := f.r.host.Parse(f.def.Body)
 	if err != nil {
-		return nil, err
+		return nil, f.pointed(err)
 	}
 	for _, st := range stmts {
 		switch st.AST.(type) {
@@ -106,7 +106,7 @@ func (b *sqlBody) run(f *frame) error {
 		}
 		_, err := f.r.host.Run(f.c, st, f.params, f.fresh, sink)
 		if err != nil && !errors.Is(err, errEnough) {
-			return f.r.withContext(f.ctx, err, "SQL function \"%s\" statement %d", f.t.Name, i+1)
+			return f.r.withContext(f.ctx, f.pointed(err), "SQL function \"%s\" statement %d", f.t.Name, i+1)
 		}
 	}
 	return nil
@@ -216,7 +216,7 @@ func (r *Runner) CheckSQL(ctx context.Context, t *catalog.Table) error {
 	for i, st := range b.stmts {
 		prep, err := r.host.Analyze(ctx, st)
 		if err != nil {
-			return err
+			return f.pointed(err)
 		}
 		if i < len(b.stmts)-1 || void {
 			continue
@@ -230,6 +230,14 @@ func (r *Runner) CheckSQL(ctx context.Context, t *catalog.Table) error {
 		}
 	}
 	return nil
+}
+
+// pointed makes the position of an error in a body in SQL one in the body.
+func (f *frame) pointed(err error) error {
+	if at := pgerr.PositionOf(err); at > 0 {
+		return inBody(err, f.def.Body, at)
+	}
+	return err
 }
 
 func noResult(f *frame) error {

@@ -27,6 +27,7 @@ type variable struct {
 type blockNames struct {
 	outer *blockNames
 	label string
+	loop  bool // it is a loop
 	names map[string]*variable
 }
 
@@ -199,27 +200,6 @@ func (p *program) setRow(f *frame, v *variable, vals []types.Datum, cols []types
 	}
 	f.params[v.slot] = d
 	return nil
-}
-
-// setField gives a field of a row a value.
-func (p *program) setField(f *frame, v *variable, field string, d types.Datum, from *types.T) error {
-	t := p.typeOf(v)
-	if t == nil {
-		return pgerr.New(pgerr.ObjectNotInPrerequisiteState, "record \"%s\" is not assigned yet", v.name).
-			WithDetail("The tuple structure of a not-yet-assigned record is indeterminate.")
-	}
-	k := t.FieldByName(field)
-	if k < 0 {
-		return pgerr.New(pgerr.UndefinedColumn, "record \"%s\" has no field \"%s\"", v.name, field)
-	}
-	vals, ts := f.rowValues(f.params[v.slot], t)
-	c, err := convert(f.c.Format, d, from, t.Fields()[k].Type)
-	if err != nil {
-		return err
-	}
-	vals[k], ts[k] = c, t.Fields()[k].Type
-	f.params[v.slot], err = makeRow(f.c.Format, vals, ts, t)
-	return err
 }
 
 func joined(parts []string) string { return strings.Join(parts, ".") }

@@ -60,6 +60,7 @@ type Transaction struct {
 	block      block
 	open       bool // txn is open, in a block or implicit
 	implicit   bool // several statements of a simple query share an implicit transaction
+	routines   int  // how many bodies of routines run
 	modes      Modes
 	undone     kv.TxnOptions // of a failed block that is not open any more
 	savepoints []savepoint
@@ -86,9 +87,15 @@ func (t *Transaction) InBlock() bool { return t.block != noBlock }
 // transaction without BEGIN.
 func (t *Transaction) ImplicitBlock(on bool) { t.implicit = on }
 
+// EnterRoutine notes that a statement of a routine's body runs, until LeaveRoutine.
+func (t *Transaction) EnterRoutine() { t.routines++ }
+
+// LeaveRoutine ends what EnterRoutine began.
+func (t *Transaction) LeaveRoutine() { t.routines-- }
+
 // InAnyBlock reports whether the transaction goes on after the present statement: the session is in a
-// block or an implicit block.
-func (t *Transaction) InAnyBlock() bool { return t.InBlock() || t.implicit }
+// block or an implicit block, or runs the body of a routine.
+func (t *Transaction) InAnyBlock() bool { return t.InBlock() || t.implicit || t.routines > 0 }
 
 // Failed reports whether the session is in a failed block.
 func (t *Transaction) Failed() bool { return t.block == failedBlock }
