@@ -120,7 +120,13 @@ func TestOnlineIndexDuplicate(t *testing.T) {
 	if c.cat.PendingCleanups() == 0 {
 		t.Error("nothing is left to clear")
 	}
-	a.must("delete from t where a = 0; begin; insert into t values (0, 36, 'moved'); delete from t where a = 12")
+	a.must("delete from t where a = 0; begin; insert into t values (0, -3, 'one'), (-1, -3, 'another')") // both at once
+	done = c.beside("create unique index tb on t (b)")
+	a.must("commit")
+	if got := <-done; !strings.Contains(got, "Key (b)=(-3) is duplicated.") {
+		t.Error(got)
+	}
+	a.must("delete from t where a < 1; begin; insert into t values (0, 36, 'moved'); delete from t where a = 12")
 	done = c.beside("create unique index tb on t (b)")
 	a.must("commit")
 	if got := <-done; got != "CREATE INDEX\n" {

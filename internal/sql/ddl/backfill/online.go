@@ -168,8 +168,8 @@ func (o *online) move(ctx context.Context, to *kv.Txn, in func(func(*kv.Txn) err
 	return changed, nil
 }
 
-// eachChange calls f with the spans of rows that may have changed from at to to, some at a time: all that have, and
-// some others, which need not be the same in the next call.
+// eachChange calls f with the spans of rows that may have changed from at to to, some at a time, each once: all that
+// have, and some others, which need not be the same in the next call.
 func (o *online) eachChange(ctx context.Context, to *kv.Txn, f func([]kvpb.Span) error) (changed int, err error) {
 	since := o.at.ReadTimestamp()
 	if plant.On(plant.ChangesUnfollowed) {
@@ -180,6 +180,7 @@ func (o *online) eachChange(ctx context.Context, to *kv.Txn, f func([]kvpb.Span)
 		return 0, err
 	}
 	var page kvpb.ScanResponse
+	var last []byte // the key before the page: its row may go on there
 	end := keys.PrefixEnd(x.Prefix())
 	for start := x.Prefix(); start != nil; start = bytes.Clone(page.Resume) {
 		page.Reset()
@@ -190,21 +191,26 @@ func (o *online) eachChange(ctx context.Context, to *kv.Txn, f func([]kvpb.Span)
 			continue
 		}
 		changed += page.Len()
-		if err := f(rowSpans(&page)); err != nil {
+		spans := rowSpans(&page, last)
+		last = append(last[:0], page.Key(page.Len()-1)...)
+		if err := f(spans); err != nil {
 			return changed, err
 		}
 	}
 	return changed, nil
 }
 
-// rowSpans returns the spans of the rows to which the keys of a page belong.
-func rowSpans(page *kvpb.ScanResponse) []kvpb.Span {
+// rowSpans returns the spans of the rows to which the keys of a page belong, but for the row of a key before it, if
+// there is one.
+func rowSpans(page *kvpb.ScanResponse, before []byte) []kvpb.Span {
 	spans := make([]kvpb.Span, 0, page.Len())
 	for i := range page.Len() {
-		if i > 0 && rowcodec.SameRow(page.Key(i-1), page.Key(i)) {
-			continue
+		if i > 0 {
+			before = page.Key(i - 1)
 		}
-		spans = append(spans, rowSpan(page.Key(i)))
+		if before == nil || !rowcodec.SameRow(before, page.Key(i)) {
+			spans = append(spans, rowSpan(page.Key(i)))
+		}
 	}
 	return spans
 }
@@ -259,6 +265,9 @@ type entry struct {
 }
 
 func (s entrySet) add(index int, key, value []byte, unique bool) error {
+	if _, there := s[string(key)]; there && unique {
+		return &ingest.DuplicateError{Index: index, Key: bytes.Clone(key), Value: bytes.Clone(value)}
+	}
 	s[string(key)] = entry{index, bytes.Clone(value), unique}
 	return nil
 }
@@ -283,7 +292,8 @@ func deleteOld(_ context.Context, t *kv.Txn, before, after entrySet) error {
 	return before.without(after, func(key []byte, _ entry) error { return t.Delete(key) })
 }
 
-// putNew writes the entries that are new. Another row may not have the key of a unique one.
+// putNew writes the entries that are new. A unique one whose key is there is that of another row: deleteOld has deleted
+// those of rows that changed.
 func putNew(ctx context.Context, t *kv.Txn, before, after entrySet) error {
 	return after.without(before, func(key []byte, e entry) error {
 		if e.unique {
@@ -291,7 +301,7 @@ func putNew(ctx context.Context, t *kv.Txn, before, after entrySet) error {
 			if err != nil {
 				return err
 			}
-			if there.Found && !bytes.Equal(there.Value, e.value) {
+			if there.Found {
 				return &ingest.DuplicateError{Index: e.index, Key: key, Value: e.value}
 			}
 		}
