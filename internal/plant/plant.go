@@ -161,6 +161,12 @@ const (
 	PeersUnlocked Name = "peers-unlocked"
 	// ChangesUnfollowed leaves what changes during an online build out of the index.
 	ChangesUnfollowed Name = "changes-unfollowed"
+	// LastChangesUnfollowed leaves what changes between the last snapshot of an online build and its lock out of the index.
+	LastChangesUnfollowed Name = "last-changes-unfollowed"
+	// EnforcedEarly verifies a new constraint in one snapshot, as if all that is written since obeyed it.
+	EnforcedEarly Name = "enforced-early"
+	// ReferredUnfollowed adds a foreign key without looking at what went from the table that it refers to meanwhile.
+	ReferredUnfollowed Name = "referred-unfollowed"
 
 	// SplitGap leaves the keys of the right half of a split to nobody for a moment.
 	SplitGap Name = "split-gap"

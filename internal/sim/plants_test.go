@@ -26,7 +26,7 @@ type finder struct {
 var foundElsewhere = map[plant.Name]string{
 	plant.TableJoinsBatch: "internal/apply", plant.TableUnheard: "internal/storage",
 	plant.AckBeforeSync: "internal/kv", plant.TruncateEarly: "internal/kv", plant.IgnoreThreshold: "internal/kv", plant.SkipUniqueLock: "internal/server",
-	plant.LocksBesideRecord: "internal/store", plant.MendAlways: "internal/store", plant.InFlightUnseen: "internal/store", plant.WriteUnchecked: "internal/sql/exec", plant.UnknownCommitForgotten: "internal/sql/catalog", plant.NullsAsValues: "internal/sql/exec", plant.LaterRowFails: "internal/sql/exec", plant.CountedReplaced: "internal/kv", plant.SeenUnchanged: "internal/kv",
+	plant.LocksBesideRecord: "internal/store", plant.MendAlways: "internal/store", plant.InFlightUnseen: "internal/store", plant.WriteUnchecked: "internal/sql/exec", plant.UnknownCommitForgotten: "internal/sql/catalog", plant.LastChangesUnfollowed: "internal/sql/ddl", plant.EnforcedEarly: "internal/sql/ddl", plant.ReferredUnfollowed: "internal/sql/ddl", plant.NullsAsValues: "internal/sql/exec", plant.LaterRowFails: "internal/sql/exec", plant.CountedReplaced: "internal/kv", plant.SeenUnchanged: "internal/kv",
 	plant.FilterBelowOuter: "internal/sql", plant.OuterUnchecked: "internal/sql", plant.NullInAntiJoin: "internal/sql", plant.MergedColumns: "internal/sql",
 	plant.VolatileTwice: "internal/sql", plant.ResidualDropped: "internal/sql", plant.SpanShort: "internal/sql", plant.StaleSubquery: "internal/sql",
 	plant.StaleWith: "internal/sql", plant.EmptyAggregate: "internal/sql", plant.TypmodLost: "internal/sql", plant.StalePlan: "internal/sql", plant.CursorSkips: "internal/sql",

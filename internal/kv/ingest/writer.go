@@ -10,9 +10,9 @@ import (
 
 // Limits of a Writer.
 const (
-	// fewBytes and fewEntries are how much the statement's transaction writes without a question.
+	// fewBytes and FewEntries are how much the statement's transaction writes without a question.
 	fewBytes   = 1 << 20
-	fewEntries = 8192
+	FewEntries = 8192
 	// runBytes bounds the entries that are collected to be sorted and ingested.
 	runBytes = 32 << 20
 	// blockBytes is the size at which entries are written: that of a raft entry, and of a table.
@@ -116,7 +116,7 @@ func (w *Writer) full() bool {
 	if w.Beside() {
 		return w.held >= runBytes
 	}
-	return w.held >= fewBytes || w.count >= fewEntries
+	return w.held >= fewBytes || w.count >= FewEntries
 }
 
 // Beside reports whether other transactions than the statement's write the entries.

@@ -156,7 +156,7 @@ func TestDuplicates(t *testing.T) {
 				}})
 				defer w.Close()
 				err := addTwice(w, c.between, c.unique)
-				if w.Beside() != (many && c.between > fewEntries) {
+				if w.Beside() != (many && c.between > FewEntries) {
 					t.Errorf("written beside the transaction: %v", w.Beside())
 				}
 				var d *DuplicateError

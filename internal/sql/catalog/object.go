@@ -12,7 +12,6 @@ import (
 	"github.com/lichendb/lichen/internal/kv"
 	"github.com/lichendb/lichen/internal/kvpb"
 	"github.com/lichendb/lichen/internal/lock"
-	"github.com/lichendb/lichen/internal/must"
 )
 
 // How long a wait for an object lasts before it looks for a deadlock, and how
@@ -203,17 +202,22 @@ func (c *Collection) LockExclusive(ctx context.Context, id ID) error {
 	return c.freshen(ctx, since)
 }
 
-// LockBriefly is LockExclusive, but waits for at most d for those who use the object, and makes later users wait no
-// longer: then it is a LockNotAvailableError, or one of a deadlock, and they go on. The stored descriptor stays locked. The
-// transaction holds no other exclusive lock.
-func (c *Collection) LockBriefly(ctx context.Context, id ID, d time.Duration) error {
-	must.True(len(c.locked) == 0, "catalog: a brief lock beside others")
-	before := c.txn.LockTimeout
-	c.txn.LockTimeout = d
-	err := c.LockExclusive(ctx, id)
-	c.txn.LockTimeout = before
-	if err != nil {
-		return cmp.Or(c.withdraw(ctx), err)
+// LockBriefly is LockExclusive of several objects, but waits for at most d each for those who use them, and makes later users
+// wait no longer: then it is a LockNotAvailableError, or one of a deadlock, and they go on. The stored descriptors stay
+// locked. A transaction that holds other exclusive locks, which it can't give up, waits as long as it takes.
+func (c *Collection) LockBriefly(ctx context.Context, ids []ID, d time.Duration) error {
+	brief := len(c.locked) == 0
+	if before := c.txn.LockTimeout; brief {
+		c.txn.LockTimeout = d
+		defer func() { c.txn.LockTimeout = before }()
+	}
+	for _, id := range ids {
+		if err := c.LockExclusive(ctx, id); err != nil {
+			if brief {
+				return cmp.Or(c.withdraw(ctx), err)
+			}
+			return err
+		}
 	}
 	return nil
 }
@@ -247,6 +251,14 @@ func (c *Collection) Queue(ctx context.Context, schema, name string) error {
 	return c.lockStored(ctx, t.ID)
 }
 
+// QueueByID is Queue for an object that the transaction knows, and may have pinned.
+func (c *Collection) QueueByID(ctx context.Context, id ID) error {
+	if c.store.object(id) == nil {
+		return nil
+	}
+	return c.lockStored(ctx, id)
+}
+
 // lockStored locks the stored descriptor: of several transactions that want to change it one comes first, so that they
 // don't wait for one another.
 func (c *Collection) lockStored(ctx context.Context, id ID) error {
@@ -268,7 +280,9 @@ func (c *Collection) lockStored(ctx context.Context, id ID) error {
 		}
 		return err
 	}
-	c.stored = append(c.stored, id)
+	if !slices.Contains(c.stored, id) {
+		c.stored = append(c.stored, id)
+	}
 	return nil
 }
 

@@ -50,6 +50,14 @@ func (g *gateway) limited(ctx context.Context, c *Collection) (_ context.Context
 func (g *gateway) awaitPeers(ctx context.Context, c *Collection) error {
 	ctx, done := g.limited(ctx, c)
 	defer done()
+	err := g.awaitMembers(ctx, c)
+	if err != nil && ctx.Err() != nil {
+		err = context.Cause(ctx)
+	}
+	return err
+}
+
+func (g *gateway) awaitMembers(ctx context.Context, c *Collection) error {
 	ms, err := g.member.Members(ctx)
 	if err != nil {
 		return err
@@ -67,9 +75,6 @@ func (g *gateway) awaitPeers(ctx context.Context, c *Collection) error {
 	}
 	if err == nil {
 		err = c.store.awaitTime(ctx, ms.Left.WallTime-lastWriteGrain)
-	}
-	if err != nil && ctx.Err() != nil {
-		err = context.Cause(ctx)
 	}
 	return err
 }

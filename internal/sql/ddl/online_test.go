@@ -173,3 +173,168 @@ func TestOnlineIndexLockTimeout(t *testing.T) {
 	s.must("insert into t values (-1, 34, 'passes')")
 	a.must("commit")
 }
+
+// parents returns a node with a table of many rows that refer to another one.
+func parents(t testing.TB) (*cluster, *session) {
+	c, s := filled(t)
+	s.must("create table p (k int primary key, u int unique); insert into p select i, -i from generate_series(1, 100) i")
+	s.must("alter table t add column r int; update t set r = 1 + a % 100 where a <= 3000")
+	return c, s
+}
+
+// besideUser changes rows that a constraint is about while a statement waits for the table, in ways that obey the constraint, or
+// that violate it, and returns what the statement says.
+func besideUser(t *testing.T, statement, change, pass string) (*cluster, *session, string) {
+	t.Helper()
+	c, s := parents(t)
+	a := c.session()
+	a.must("begin; insert into t (a, b, c, r) values (0, -3, 'first', 7)")
+	done := c.beside(statement)
+	s.must(pass) // it does not wait for a
+	a.must(change + "; commit")
+	return c, s, <-done
+}
+
+// Constraints come while others use the table: rows that these write are verified, whenever they do.
+func TestOnlineConstraints(t *testing.T) {
+	for _, x := range []struct {
+		statement, change, pass, want, after, refused string
+	}{
+		{"alter table t add check (b <> 34)", "update t set b = 35 where a = 5", "update t set b = 36 where a = 6", "ALTER TABLE\n",
+			"insert into t values (-1, 34)", "23514"},
+		{"alter table t add check (b <> 34)", "update t set b = 34 where a = 5", "update t set b = 36 where a = 6", "23514", "", ""},
+		{"alter table t alter c set not null", "update t set c = 'z' where a = 5", "insert into t values (-5, 1, 'x')", "ALTER TABLE\n",
+			"insert into t values (-1, 34, null)", "23502"},
+		{"alter table t alter c set not null", "update t set c = null where a = 5", "insert into t values (-5, 1, 'x')", "23502", "", ""},
+		{"alter table t add unique (b)", "update t set b = b + 1 where a between 1 and 8", "insert into t values (-5, 1, 'x')", "ALTER TABLE\n",
+			"insert into t values (-1, 60)", "23505"},
+		{"alter table t add unique (b)", "update t set b = b + 3 where a = 9", "insert into t values (-5, 1, 'x')", "23505", "", ""},
+		{"alter table t add foreign key (r) references p", "insert into p values (200, 200); update t set r = 200 where a = 7",
+			"update t set r = null where a = 8", "ALTER TABLE\n", "update t set r = 999 where a = 5000", "23503"},
+		{"alter table t add foreign key (r) references p", "delete from p where k = 5", "update t set r = null where a = 8", "23503", "", ""},
+		{"alter table t add foreign key (r) references p", "update t set r = 6 where r = 5; delete from p where k = 5",
+			"select count(*) from t where a = 1", "ALTER TABLE\n", "delete from p where k = 6", "23503"},
+		{"alter table t add foreign key (r) references p", "update t set r = 101 where a = 5", "update t set r = null where a = 8", "23503", "", ""},
+		{"alter table t add foreign key (r) references p (k) , add check (a > -100), alter b set not null",
+			"update t set b = 7 where a = 5", "update t set r = null where a = 8", "ALTER TABLE\n", "update t set r = 999 where a = 5000", "23503"},
+	} {
+		c, s, got := besideUser(t, x.statement, x.change, x.pass)
+		if !strings.Contains(got, x.want) {
+			t.Errorf("%s beside %s: %s", x.statement, x.change, got)
+		}
+		if x.after != "" {
+			if got := s.exec(x.after); !strings.Contains(got, x.refused) {
+				t.Errorf("%s after %s: %s", x.after, x.statement, got)
+			}
+		}
+		if x.after == "" {
+			if got := s.must("select count(*) from pg_constraint where conrelid = 't'::regclass and contype <> 'p'"); got != "0\n" {
+				t.Errorf("%s failed, and left %s constraints", x.statement, got)
+			}
+		}
+		if got, _ := s.inspect(t, "t"); got != "" {
+			t.Errorf("after %s:\n%s", x.statement, got)
+		}
+		c.close()
+	}
+}
+
+// VALIDATE looks at one snapshot: what is written since obeys the constraint.
+func TestOnlineValidate(t *testing.T) {
+	c, s := parents(t)
+	defer c.close()
+	s.must("alter table t add constraint positive check (b > -100) not valid; alter table t add constraint refers foreign key (r) references p not valid")
+	for _, name := range []string{"positive", "refers"} {
+		a := c.session()
+		a.must("begin; update t set b = b + 1, r = 9 where a = 3")
+		done := c.beside("alter table t validate constraint " + name)
+		s.must("update t set b = b + 1, r = 10 where a = 4")
+		a.must("commit")
+		if got := <-done; got != "ALTER TABLE\n" {
+			t.Error(name, got)
+		}
+		if got := s.must("select convalidated from pg_constraint where conname = '" + name + "'"); got != "t\n" {
+			t.Error(name, got)
+		}
+	}
+}
+
+// The rows of a table get another form while others come, change and go.
+func TestOnlineRewrite(t *testing.T) {
+	c, s := filled(t)
+	defer c.close()
+	s.must("create index tb on t (b); create unique index tu on t (a, b)")
+	stop, done := make(chan struct{}), make(chan struct{})
+	var writers sync.WaitGroup
+	var rows atomic.Int64
+	rows.Store(manyRows)
+	for w := range 2 {
+		ws, rng := c.session(), rand.New(rand.NewPCG(3, uint64(w)))
+		writers.Go(func() {
+			for n := 0; ; n++ {
+				select {
+				case <-stop:
+					return
+				default:
+				}
+				a := 1 + rng.IntN(manyRows)
+				switch rng.IntN(3) {
+				case 0:
+					if got := ws.exec(fmt.Sprintf("insert into t (a, b, c) values (%d, %d, 'more')", manyRows*(w+2)+n, n)); !strings.Contains(got, "ERROR") {
+						rows.Add(1)
+					} else if !strings.Contains(got, "40001") && !strings.Contains(got, "40P01") {
+						t.Error(got)
+					}
+				case 1:
+					ws.exec(fmt.Sprintf("update t set b = %d, c = 'x' || %d where a = %d", n, n, a))
+				default:
+					ws.exec(fmt.Sprintf("begin; update t set a = -a where a = %d; commit", a))
+				}
+			}
+		})
+	}
+	go func() { defer close(done); writers.Wait() }()
+	for _, change := range []string{
+		"alter table t alter b type text", "alter table t alter b type bigint using b::bigint", "alter table t add v float default random()",
+		"alter table t add d bigint generated always as (b * 2) stored", "alter table t alter primary key using columns (a, c)",
+		"alter table t alter primary key using columns (a)", "alter table t add s serial", "alter table t alter b type int using b + 1 - 1",
+	} {
+		if strings.Contains(change, " b type") {
+			s.exec("alter table t drop column d")
+		}
+		s.must(change)
+		if got, _ := s.inspect(t, "t"); got != "" {
+			t.Fatalf("after %s:\n%s", change, got)
+		}
+	}
+	close(stop)
+	<-done
+	if got := s.must("select count(*), count(v), count(distinct s) = count(*) from t"); got != fmt.Sprintf("%d|%d|t\n", rows.Load(), rows.Load()) {
+		t.Errorf("%d rows: %s", rows.Load(), got)
+	}
+	if got := s.must("select count(*) from t@tb where b > -1000000"); got != fmt.Sprintf("%d\n", rows.Load()) {
+		t.Errorf("%d rows, in the index %s", rows.Load(), got)
+	}
+}
+
+// Rows that are alike but for their ids are duplicates under a primary key, whichever form saw them first.
+func TestOnlinePrimaryKeyOfEqualRows(t *testing.T) {
+	c := newCluster(t, fs.NewMem())
+	defer c.close()
+	s := c.session()
+	s.must("create table t (a int, b int)")
+	s.must(fmt.Sprintf("insert into t select i, i from generate_series(1, %d) i", manyRows))
+	a := c.session()
+	a.must("begin; insert into t values (-1, 5), (-1, 5)")
+	done := c.beside("alter table t add primary key (a)")
+	a.must("commit")
+	if got := <-done; !strings.Contains(got, "Key (a)=(-1) is duplicated.") {
+		t.Error(got)
+	}
+	a.must("delete from t where a = -1; begin; insert into t values (3, 3)")
+	done = c.beside("alter table t add primary key (a)")
+	a.must("commit")
+	if got := <-done; !strings.Contains(got, "Key (a)=(3) is duplicated.") {
+		t.Error(got)
+	}
+}

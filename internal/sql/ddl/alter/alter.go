@@ -14,9 +14,20 @@ import (
 	"github.com/lichendb/lichen/internal/sql/pgerr"
 )
 
-// AlterTable is ALTER TABLE, INDEX, VIEW and SEQUENCE. Where there are several commands, what
-// the catalog has against any of them comes before what rows have: see examine.
+// AlterTable is ALTER TABLE, INDEX, VIEW and SEQUENCE. What reads or writes all rows does so beside those who use the table,
+// if the commands allow that.
 func AlterTable(ctx context.Context, e *statement.Env, st *ast.AlterTable) error {
+	e, done := e.Beside(besideUsers(st))
+	defer done(ctx)
+	if err := alterTable(ctx, e, st); err != nil {
+		return err
+	}
+	return e.Settle(ctx)
+}
+
+// alterTable runs the commands. Where there are several, what the catalog has against any of them comes before what
+// rows have: see examine.
+func alterTable(ctx context.Context, e *statement.Env, st *ast.AlterTable) error {
 	t, index, err := e.LockRelation(ctx, st.Name)
 	if err != nil {
 		return err

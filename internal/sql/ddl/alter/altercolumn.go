@@ -370,7 +370,7 @@ func (a *Alteration) columnVisible(ctx context.Context, c *ast.AlterCmd) error {
 
 // lockSequence returns the sequence of an identity column.
 func (a *Alteration) lockSequence(ctx context.Context, col *catalog.Column) (*catalog.Table, error) {
-	if err := a.E.Coll.LockExclusive(ctx, col.OwnsSequence); err != nil {
+	if err := a.E.Lock(ctx, col.OwnsSequence); err != nil {
 		return nil, err
 	}
 	return a.E.Coll.TableByID(ctx, col.OwnsSequence)

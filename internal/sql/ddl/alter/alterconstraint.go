@@ -8,6 +8,7 @@ import (
 	"github.com/lichendb/lichen/internal/sql/catalog"
 	"github.com/lichendb/lichen/internal/sql/ddl/backfill"
 	"github.com/lichendb/lichen/internal/sql/ddl/relations"
+	"github.com/lichendb/lichen/internal/sql/ddl/statement"
 	"github.com/lichendb/lichen/internal/sql/ddl/storedtext"
 	"github.com/lichendb/lichen/internal/sql/ddl/zoneconfig"
 	"github.com/lichendb/lichen/internal/sql/pgerr"
@@ -299,9 +300,8 @@ func (a *Alteration) dropConstraint(ctx context.Context, c *ast.AlterCmd) error 
 
 // changePrimaryKey is the dialect's ALTER PRIMARY KEY USING COLUMNS.
 func (a *Alteration) changePrimaryKey(ctx context.Context, c *ast.AlterCmd) error {
-	if pk := a.T.PrimaryKey(); pk != nil {
-		name := pk.ConstraintName
-		if err := a.dropConstraint(ctx, &ast.AlterCmd{Loc: c.Loc, Name: name}); err != nil {
+	if pk := a.T.PrimaryKey(); pk != nil && pk != a.T.Primary() {
+		if err := a.dropConstraint(ctx, &ast.AlterCmd{Loc: c.Loc, Name: pk.ConstraintName}); err != nil {
 			return err
 		}
 		a.E.NextCommand()
@@ -310,10 +310,36 @@ func (a *Alteration) changePrimaryKey(ctx context.Context, c *ast.AlterCmd) erro
 			return err
 		}
 		a.Old, a.T = t, t.Clone()
+	} else if pk != nil {
+		if err := a.undeclarePrimary(ctx, pk); err != nil {
+			return err
+		}
 	}
 	k := *c.Constraint
 	k.Kind = ast.ConstrPrimaryKey
 	return a.addPrimaryKey(ctx, relations.PendingConstraint{Constraint: &k})
+}
+
+// undeclarePrimary takes the primary key away, whose index the rows stay in until they move to that of another one.
+func (a *Alteration) undeclarePrimary(ctx context.Context, pk *catalog.Index) error {
+	if err := relations.DropIndexReferrers(ctx, a.E, a.T, pk, false); err != nil {
+		return err
+	}
+	on := "constraint " + ast.QuoteIdent(pk.ConstraintName) + " on " + a.E.Describe(ctx, a.T)
+	database, id := a.T.Database, a.T.ID
+	err := a.E.CheckAgain(ctx, func(ctx context.Context) error {
+		return dropViews(ctx, a.E, database, on, false, func(v *catalog.View) bool { return slices.Contains(v.Keys, id) })
+	})
+	if err != nil {
+		return err
+	}
+	if err := a.E.RemoveRelationName(ctx, a.T, pk.Name); err != nil {
+		return err
+	}
+	a.E.NextCommand()
+	pk.Constraint, pk.ConstraintName, pk.ConstraintOid = false, "", 0
+	pk.Name = statement.ObjectName(a.T.Name, "", "rowid") // not in the name space
+	return nil
 }
 
 // alterConstraint is ALTER CONSTRAINT, which changes when a foreign key is checked.

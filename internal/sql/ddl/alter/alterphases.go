@@ -69,6 +69,30 @@ func inPhases(cmds []*ast.AlterCmd) [][]*ast.AlterCmd {
 	return out
 }
 
+// besideUsers reports whether a statement has commands that read or write all rows, and none that must have the table locked
+// from the start.
+func besideUsers(st *ast.AlterTable) bool {
+	rows := false
+	for _, c := range st.Cmds {
+		switch c.Kind {
+		case ast.AlterColumnSetNotNull, ast.AlterValidateConstraint, ast.AlterColumnType, ast.AlterAddColumn:
+			rows = true
+		case ast.AlterAddConstraint:
+			if rows = true; c.Constraint.Kind == ast.ConstrPrimaryKey && len(st.Cmds) > 1 {
+				return false
+			}
+		case ast.AlterPrimaryKey:
+			if rows = true; len(st.Cmds) > 1 {
+				return false
+			}
+		case ast.AlterColumnSetDefault, ast.AlterColumnDropDefault:
+		default:
+			return false
+		}
+	}
+	return rows && st.Kind == ast.ObjTable
+}
+
 // renames reports whether a statement is the dialect's, with commands that rename.
 func renames(cmds []*ast.AlterCmd) bool {
 	return slices.ContainsFunc(cmds, func(c *ast.AlterCmd) bool {

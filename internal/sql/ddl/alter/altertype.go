@@ -417,15 +417,18 @@ func (a *Alteration) castError(ctx context.Context, err error, list []typeChange
 
 // unviewedColumn fails if a view uses the column.
 func (a *Alteration) unviewedColumn(ctx context.Context, col *catalog.Column, message string) error {
-	all, err := a.E.TablesOf(ctx, a.T.Database)
-	if err != nil {
-		return err
-	}
-	for _, v := range all {
-		if v.View != nil && viewUses(v, a.T.ID, col.ID) {
-			return pgerr.Unsupported("%s", message).
-				WithDetail("rule _RETURN on %s depends on column \"%s\"", a.E.Describe(ctx, v), col.Name)
+	table, id, name := a.T, col.ID, col.Name
+	return a.E.CheckAgain(ctx, func(ctx context.Context) error {
+		all, err := a.E.TablesOf(ctx, table.Database)
+		if err != nil {
+			return err
 		}
-	}
-	return nil
+		for _, v := range all {
+			if v.View != nil && viewUses(v, table.ID, id) {
+				return pgerr.Unsupported("%s", message).
+					WithDetail("rule _RETURN on %s depends on column \"%s\"", a.E.Describe(ctx, v), name)
+			}
+		}
+		return nil
+	})
 }

@@ -15,7 +15,8 @@
 // Invariants:
 //
 //  1. A descriptor is changed only after its exclusive lock was taken, or if this transaction created
-//     it (statement's Env.LockTable).
+//     it, or while it is shared and before it is locked, so that the change is seen by the transaction alone (statement's
+//     Env.LockTable, Env.Lock).
 //  2. Rows are never rewritten in place: whatever changes their form builds new indexes under fresh
 //     ids and leaves the old ones to the catalog's Cleaner (Alteration.renewIndex, clearIndex).
 //  3. What is dropped takes with it all that depends on it, or the statement fails and names it

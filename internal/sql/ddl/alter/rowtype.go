@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 
+	"github.com/lichendb/lichen/internal/kvpb"
 	"github.com/lichendb/lichen/internal/sql/ast"
 	"github.com/lichendb/lichen/internal/sql/catalog"
 	"github.com/lichendb/lichen/internal/sql/ddl/backfill"
@@ -26,6 +27,9 @@ func PutRelation(ctx context.Context, e *statement.Env, t *catalog.Table) error 
 	}
 	if !t.HasRows() || sameRowType(old, t) {
 		return e.Coll.Put(ctx, t)
+	}
+	if err := unusedRows(ctx, e, t); err != nil {
+		return err
 	}
 	n, r := len(catalog.RowType(old).Fields()), rowReshape(old, t)
 	x := &restatement{u: catalog.RowType(t), fields: renamedColumns(old, t)}
@@ -51,6 +55,27 @@ func PutRelation(ctx context.Context, e *statement.Env, t *catalog.Table) error 
 		}
 	}
 	return nil
+}
+
+// unusedRows has a statement settle if anything is made of the type of a table's rows, which is about to change, and fails
+// if there is once it has settled otherwise: what others make of the type meanwhile is of its old form.
+func unusedRows(ctx context.Context, e *statement.Env, t *catalog.Table) error {
+	if !e.Sharing() {
+		return nil
+	}
+	users, err := usersOfType(ctx, e, t)
+	if err != nil {
+		return err
+	}
+	if len(users) > 0 {
+		return e.Settle(ctx)
+	}
+	return e.CheckAgain(ctx, func(ctx context.Context) error {
+		if users, err := usersOfType(ctx, e, t); err != nil || len(users) == 0 {
+			return err
+		}
+		return &kvpb.RetryError{Reason: "could not serialize access due to a concurrent change of the schema"}
+	})
 }
 
 // sameRowType reports whether copies of the row type of one form of a relation serve for
@@ -200,11 +225,14 @@ func storedIn(ctx context.Context, e *statement.Env, t *catalog.Table) (*catalog
 
 // unstoredRows refuses to change the type of rows that a relation has a column of.
 func (a *Alteration) unstoredRows(ctx context.Context) error {
-	u, c, err := storedIn(ctx, a.E, a.T)
-	if err != nil || u == nil {
-		return err
-	}
-	return pgerr.Unsupported("cannot alter table \"%s\" because column \"%s.%s\" uses its row type", a.T.Name, u.Name, c.Name)
+	t := a.T
+	return a.E.CheckAgain(ctx, func(ctx context.Context) error {
+		u, c, err := storedIn(ctx, a.E, t)
+		if err != nil || u == nil {
+			return err
+		}
+		return pgerr.Unsupported("cannot alter table \"%s\" because column \"%s.%s\" uses its row type", t.Name, u.Name, c.Name)
+	})
 }
 
 // notMember refuses a column of t's own row type, or of one that is made of it.

@@ -2,109 +2,14 @@ package alter
 
 import (
 	"context"
-	"strings"
+	"slices"
 
 	"github.com/lichendb/lichen/internal/sql/ast"
 	"github.com/lichendb/lichen/internal/sql/catalog"
 	"github.com/lichendb/lichen/internal/sql/ddl/backfill"
 	"github.com/lichendb/lichen/internal/sql/ddl/relations"
-	"github.com/lichendb/lichen/internal/sql/ddl/statement"
-	"github.com/lichendb/lichen/internal/sql/ddl/storedtext"
-	"github.com/lichendb/lichen/internal/sql/exec"
-	"github.com/lichendb/lichen/internal/sql/exec/operator"
-	"github.com/lichendb/lichen/internal/sql/parser"
 	"github.com/lichendb/lichen/internal/sql/pgerr"
-	"github.com/lichendb/lichen/internal/sql/planner"
-	"github.com/lichendb/lichen/internal/sql/rowcodec"
-	"github.com/lichendb/lichen/internal/sql/types"
-	"github.com/lichendb/lichen/internal/sql/types/typeio"
 )
-
-// validateForeignKey verifies that all rows of t refer to rows of ref. Both tables
-// are locked.
-func validateForeignKey(ctx context.Context, e *statement.Env, t, ref *catalog.Table, k *catalog.ForeignKey) error {
-	st, err := parser.ParseStored(orphansQuery(t, ref, k))
-	if err != nil {
-		return err
-	}
-	resolver := &storedtext.ScratchResolver{Collection: e.Coll, Old: t, Table: ref}
-	prep, err := planner.Plan(ctx, st.AST, storedtext.PlannerEnv(e, resolver))
-	if err != nil {
-		return err
-	}
-	if err := e.OptimizePlan(ctx, prep); err != nil {
-		return err
-	}
-	program, err := exec.Compile(prep)
-	if err != nil || e.WithoutRows {
-		return err
-	}
-	verify := func() error { return findOrphan(ctx, e, t, ref, k, program) }
-	if e.Later != nil {
-		*e.Later = append(*e.Later, verify)
-		return nil
-	}
-	return verify()
-}
-
-// findOrphan runs an orphansQuery.
-func findOrphan(ctx context.Context, e *statement.Env, t, ref *catalog.Table, k *catalog.ForeignKey, program *exec.Program) error {
-	env := operator.Env{}
-	if e.Exec != nil {
-		env = *e.Exec
-	}
-	env.Ctx, env.Txn = ctx, e.Txn
-	rows, err := program.Rows(&env)
-	if err != nil || len(rows) == 0 {
-		return err
-	}
-	schema, err := e.Coll.SchemaByID(ctx, t.Schema)
-	if err != nil {
-		return err
-	}
-	orphan := orphanError(e, t, ref, k, rows[0])
-	orphan.Schema = schema.Name
-	return orphan
-}
-
-// orphansQuery selects the foreign key of a row that violates it.
-func orphansQuery(t, ref *catalog.Table, k *catalog.ForeignKey) string {
-	var cols, on, notNull []string
-	for i := range k.Columns {
-		from, to := &t.Columns[t.ColumnByID(k.Columns[i])], &ref.Columns[ref.ColumnByID(k.RefColumns[i])]
-		c, p, equal := "c."+ast.QuoteIdent(from.Name), "p."+ast.QuoteIdent(to.Name), " = "
-		if a, b := from.Type.Collation(), to.Type.Collation(); a != nil && b != nil && a.Oid != b.Oid {
-			equal = " COLLATE \"C\" = " // keys are equal if their bytes are
-		}
-		if cast, as, _ := rowcodec.ReferenceCast(from.Type, to.Type); cast != nil {
-			equal = "::" + as.SQLName + " = "
-		}
-		cols, on, notNull = append(cols, c), append(on, c+equal+p), append(notNull, c+" IS NOT NULL")
-	}
-	some := " AND "
-	if k.Full {
-		some = " OR "
-	}
-	// Without a match the referenced columns, which are unique, are NULL.
-	return "SELECT " + strings.Join(cols, ", ") +
-		" FROM " + ast.QuoteIdent(storedtext.ScratchSchema) + "." + ast.QuoteIdent(storedtext.ScratchOld) + " AS c" +
-		" LEFT JOIN " + ast.QuoteIdent(storedtext.ScratchSchema) + "." + ast.QuoteIdent(storedtext.ScratchNew) + " AS p ON " + strings.Join(on, " AND ") +
-		" WHERE p." + ast.QuoteIdent(ref.Columns[ref.ColumnByID(k.RefColumns[0])].Name) + " IS NULL AND (" + strings.Join(notNull, some) + ") LIMIT 1"
-}
-
-func orphanError(e *statement.Env, t, ref *catalog.Table, k *catalog.ForeignKey, row types.Row) *pgerr.Error {
-	err := pgerr.New(pgerr.ForeignKeyViolation, "insert or update on table \"%s\" violates foreign key constraint \"%s\"", t.Name, k.Name)
-	err.Table, err.Constraint = t.Name, k.Name
-	var names, texts []string
-	for i, d := range row {
-		if d.IsNull() {
-			return err.WithDetail("MATCH FULL does not allow mixing of null and nonnull key values.")
-		}
-		c := &t.Columns[t.ColumnByID(k.Columns[i])]
-		names, texts = append(names, c.Name), append(texts, typeio.FormatDatum(c.Type, d, e.Format))
-	}
-	return err.WithDetail("Key (%s)=(%s) is not present in table \"%s\".", strings.Join(names, ", "), strings.Join(texts, ", "), ref.Name)
-}
 
 // addForeignKey is ADD CONSTRAINT ... FOREIGN KEY.
 func (a *Alteration) addForeignKey(ctx context.Context, c relations.PendingConstraint) error {
@@ -117,7 +22,7 @@ func (a *Alteration) addForeignKey(ctx context.Context, c relations.PendingConst
 		return err
 	}
 	if k.NotValid = c.NotValid; !c.NotValid {
-		if err := validateForeignKey(ctx, a.E, a.T, ref, k); err != nil {
+		if err := backfill.VerifyKey(ctx, a.E, a.T, ref, k, false); err != nil {
 			return err
 		}
 	}
@@ -132,7 +37,7 @@ func (a *Alteration) validateConstraint(ctx context.Context, c *ast.AlterCmd) er
 				return nil
 			}
 			k.NotValid = false
-			if err := backfill.Build(ctx, a.E, backfill.Spec{Old: a.Old, Table: a.T, Checks: []string{k.Name}}); err != nil {
+			if err := backfill.Build(ctx, a.E, backfill.Spec{Old: a.Old, Table: a.T, Checks: []string{k.Name}, Enforced: a.wasThere(k)}); err != nil {
 				return err
 			}
 			return a.Put(ctx)
@@ -156,11 +61,16 @@ func (a *Alteration) validateConstraint(ctx context.Context, c *ast.AlterCmd) er
 			return err
 		}
 	}
-	if err := validateForeignKey(ctx, a.E, a.T, ref, k); err != nil {
+	if err := backfill.VerifyKey(ctx, a.E, a.T, ref, k, a.found.ForeignKey(k.Oid) != nil); err != nil {
 		return err
 	}
 	k.NotValid = false
 	return a.Put(ctx)
+}
+
+// wasThere reports whether a constraint was there before the statement, so that all gateways enforce it.
+func (a *Alteration) wasThere(k *catalog.Check) bool {
+	return slices.ContainsFunc(a.found.Checks, func(old catalog.Check) bool { return old.Oid == k.Oid })
 }
 
 // retypeKeys checks the foreign keys that a column with a new type is part of, on
@@ -188,7 +98,7 @@ func (a *Alteration) retypeKeys(ctx context.Context, id catalog.ColumnID, rewrit
 	}
 	for _, r := range list {
 		if r.Table.ID != a.T.ID {
-			if err := a.E.Coll.LockExclusive(ctx, r.Table.ID); err != nil {
+			if err := a.E.Lock(ctx, r.Table.ID); err != nil {
 				return err
 			}
 		}
@@ -207,7 +117,7 @@ func (a *Alteration) recheckKey(ctx context.Context, t, ref *catalog.Table, k *c
 		return nil
 	}
 	a.E.NextCommand()
-	return validateForeignKey(ctx, a.E, t, ref, k)
+	return backfill.VerifyKey(ctx, a.E, t, ref, k, false)
 }
 
 func containsColumn(list []catalog.ColumnID, id catalog.ColumnID) bool {

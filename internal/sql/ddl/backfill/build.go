@@ -9,6 +9,7 @@ import (
 	"github.com/lichendb/lichen/internal/kv"
 	"github.com/lichendb/lichen/internal/kvpb"
 	"github.com/lichendb/lichen/internal/sql/ast"
+	"github.com/lichendb/lichen/internal/sql/builtin/call"
 	"github.com/lichendb/lichen/internal/sql/catalog"
 	"github.com/lichendb/lichen/internal/sql/ddl/statement"
 	"github.com/lichendb/lichen/internal/sql/ddl/storedtext"
@@ -42,6 +43,9 @@ type Spec struct {
 	// checks are the CHECK constraints, notNull the columns, to verify.
 	Checks  []string
 	NotNull []catalog.ColumnID
+	// Enforced says that the checks hold for all that is written since the statement began: what one snapshot has is
+	// enough to look at.
+	Enforced bool
 	// query, if set, produces the rows instead: those of table's columns that
 	// are not hidden.
 	Query *plan.Prepared
@@ -64,10 +68,72 @@ func BuildRows(ctx context.Context, e *statement.Env, spec Spec) (rows int64, er
 		return 0, err
 	}
 	if e.Later != nil && len(spec.Indexes) == 0 {
-		*e.Later = append(*e.Later, func() error { return b.run(ctx, program) })
+		*e.Later = append(*e.Later, func() error {
+			_, err := b.build(ctx, program)
+			return err
+		})
 		return 0, nil
 	}
+	return b.build(ctx, program)
+}
+
+// build reads the rows, or begins to follow them while others change them.
+func (b *Builder) build(ctx context.Context, program *exec.Program) (int64, error) {
+	if b.E.Sharing() {
+		if b.followed() {
+			if done, err := b.follow(ctx, program); done || err != nil {
+				return 0, err
+			}
+			b.sink.close()
+			b.sink, b.rows = newSink(ctx, b.E, b.indexes, b.prefixes()), 0 // the table may have others
+			b.out = b.sink
+		}
+		if err := b.E.Settle(ctx); err != nil {
+			return 0, err
+		}
+	}
 	return b.fill(ctx, program)
+}
+
+// followed reports whether the rows can be followed while others change them: what is computed of a row that has not
+// changed is the same each time, or replaces what was computed before.
+func (b *Builder) followed() bool {
+	s := &b.Spec
+	late := func(x *rowcodec.Index) bool { return x.Desc.Deferrable }
+	if !b.E.CanFollow() || s.Old == nil || s.Query != nil || s.Old.View != nil || s.Reshape != nil || slices.ContainsFunc(b.indexes, late) {
+		return false
+	}
+	b.inPlace = len(b.indexes) == 1 && len(b.inverted) == 0 && s.Indexes[0] == 0 && samePrimaryKey(s)
+	return b.repeatable || b.inPlace && !b.Table.HasFamilies()
+}
+
+// samePrimaryKey reports whether rows keep their primary keys.
+func samePrimaryKey(s *Spec) bool {
+	old, now := s.Old.Primary(), s.Table.Primary()
+	return slices.EqualFunc(old.Columns, now.Columns, func(a, b catalog.IndexColumn) bool {
+		i, j := s.Old.ColumnByID(a.Column), s.Table.ColumnByID(b.Column)
+		return a.Column == b.Column && s.Values[a.Column] == nil && s.Old.Columns[i].Type.Is(s.Table.Columns[j].Type)
+	}) && old.HashColumns == now.HashColumns && old.Buckets == now.Buckets
+}
+
+// repeatable reports whether a plan of rows gives the same for a row each time that the statement computes it.
+func repeatable(n plan.Node) bool {
+	ok := true
+	plan.Walk(n, func(n plan.Node) bool {
+		plan.VisitExprs(n, func(e *plan.Expr) {
+			plan.WalkExpr(*e, func(x plan.Expr) bool {
+				switch x := x.(type) {
+				case *plan.Call:
+					ok = ok && (x.Fn.Volatility == call.Immutable || x.Fn.Volatility == call.Stable && x.Fn.Routine == nil)
+				case *plan.Subquery:
+					ok = false
+				}
+				return ok
+			})
+		})
+		return ok
+	})
+	return ok
 }
 
 // prepare makes what builds, and the program that reads the rows.
@@ -204,9 +270,11 @@ type Builder struct {
 	schema   string
 	sink     *sink
 	out      entries // where the entries of rows go: sink, or another
-	rows     int64
-	key      []byte
-	value    []byte
+	// repeatable says that a row's values are computed alike each time, inPlace that rows keep their keys.
+	repeatable, inPlace bool
+	rows                int64
+	key                 []byte
+	value               []byte
 }
 
 // Plan makes the plan of the rows: the columns of the table, then one boolean
@@ -230,6 +298,7 @@ func (b *Builder) Plan(ctx context.Context) (*plan.Prepared, error) {
 		return nil, err
 	}
 	input := ins.Input
+	b.repeatable = repeatable(input)
 	if b.Spec.Query != nil {
 		return b.queryRows(ctx, prep, input)
 	}

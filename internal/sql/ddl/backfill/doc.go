@@ -3,7 +3,7 @@
 //
 // Above it: relations and alter, which say by a Spec how the rows of a table become those of its
 // changed form. Below it: planner and exec, which read and convert the rows, and rowcodec. Read build.go
-// (Build), online.go (BuildOnline: while others change the table), missing.go (values that rows need not hold), sink.go (what writes entries: into the transaction, or beside it, by kv/ingest, if they are many),
+// (Build), online.go (while others change the table), foreignkey.go (VerifyKey), missing.go (values that rows need not hold), sink.go (what writes entries: into the transaction, or beside it, by kv/ingest, if they are many),
 // inspect.go (Inspect: compares indexes with the rows of their table, for INSPECT).
 //
 // Invariants:
@@ -13,5 +13,8 @@
 //     (sink.leaveTxn; TestLongBuild, TestRolledBackDDLAfterRestart in ddl).
 //  3. The indexes of an online build hold what one snapshot of the table has, before and after each of its steps, and the
 //     last of these is the one that the statement's transaction sees of the locked table (online.move;
-//     TestOnlineIndex, TestOnlineIndexLetsOthersPass in ddl).
+//     TestOnlineIndex, TestOnlineIndexLetsOthersPass, TestOnlineRewrite in ddl). What can't be computed alike again is written
+//     only where it replaces what was computed before (Builder.followed).
+//  4. A constraint that comes beside writers holds for one snapshot of the tables after another, and in the end for what the
+//     statement's transaction sees of the locked tables (online.Finish, keyCheck.move; TestOnlineConstraints in ddl).
 package backfill

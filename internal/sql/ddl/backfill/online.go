@@ -3,10 +3,8 @@ package backfill
 import (
 	"bytes"
 	"context"
-	"errors"
 	"maps"
 	"slices"
-	"time"
 
 	"github.com/lichendb/lichen/internal/hlc"
 	"github.com/lichendb/lichen/internal/keys"
@@ -15,80 +13,71 @@ import (
 	"github.com/lichendb/lichen/internal/kvpb"
 	"github.com/lichendb/lichen/internal/lock"
 	"github.com/lichendb/lichen/internal/plant"
-	"github.com/lichendb/lichen/internal/sleep"
+	"github.com/lichendb/lichen/internal/quota"
+	"github.com/lichendb/lichen/internal/sql/catalog"
 	"github.com/lichendb/lichen/internal/sql/ddl/statement"
 	"github.com/lichendb/lichen/internal/sql/exec"
 	"github.com/lichendb/lichen/internal/sql/exec/tableaccess"
 	"github.com/lichendb/lichen/internal/sql/rowcodec"
 )
 
-const (
-	// fewChanges is how many rows may be left to follow while the table is locked, maxRounds how often the build
-	// tries to get there.
-	fewChanges = 256
-	maxRounds  = 16
-	// changedRows is how many changed keys are followed at once.
-	changedRows = 256
-)
+// changedRows is how many changed keys are followed at once.
+const changedRows = 256
 
-// BuildOnline is Build of secondary indexes while others read and change the table, which nobody may alter
-// (statement.Env.ShareTable): it locks the table at its end only. The index is filled in a snapshot, and then follows
-// the table from snapshot to snapshot:
+// online is a build while others change the table, as a statement.Step. The rows are read in a snapshot, and then
+// followed from snapshot to snapshot:
 //
-//	snapshot 0   the entries of all rows are ingested
-//	snapshot 1   rows changed since 0: their entries as of 0 are deleted, then those as of 1 written
+//	snapshot 0   all rows are verified, and their entries ingested
+//	snapshot 1   rows changed since 0: their entries as of 0 are deleted, then those as of 1 verified and written
 //	…            until few rows change from one to the next
 //	table locked rows changed since the last snapshot: likewise, by the statement's transaction
-//
-// If the rows are few it does nothing and returns false.
-func BuildOnline(ctx context.Context, e *statement.Env, spec Spec) (bool, error) {
-	b, program, err := prepare(ctx, e, spec)
-	if err != nil || e.WithoutRows {
-		return e.WithoutRows, err
-	}
-	defer b.sink.close()
-	o := &online{Builder: b, program: program, db: e.Coll.Store().DB()}
-	o.at = o.snapshot()
-	defer func() { o.at.Rollback(ctx) }()
-	switch many, err := o.first(ctx); {
-	case err != nil || !many:
-		return false, err
-	}
-	if err := o.follow(ctx); err != nil {
-		return false, err
-	}
-	if err := o.lock(ctx); err != nil {
-		return false, err
-	}
-	if err := o.last(ctx); err != nil {
-		return false, err
-	}
-	if e.Filled != nil {
-		e.Filled(spec.Table, o.rows, false)
-	}
-	return true, nil
-}
-
-// online is a build while others change the table.
 type online struct {
 	*Builder
 	program *exec.Program
-	db      *kv.DB
 	// at reads the snapshot that the indexes hold.
-	at *kv.Txn
+	at  *kv.Txn
+	mem quota.Account // of the entries of changed rows
 }
 
-// snapshot returns a transaction that reads the present, now and later.
-func (o *online) snapshot() *kv.Txn {
-	t := o.db.Begin(kv.TxnOptions{Isolation: kv.RepeatableRead, ReadOnly: true, AsOf: o.db.Clock().Now()})
+// follow makes the build a step that follows the rows. If the entries are few it does nothing and returns false: the table
+// is better locked at once.
+func (b *Builder) follow(ctx context.Context, program *exec.Program) (bool, error) {
+	o := &online{Builder: b, program: program, at: Snapshot(b.E)}
+	o.mem.Init(b.sink.memory())
+	many, err := o.first(ctx)
+	if err != nil || !many {
+		o.at.Rollback(ctx)
+		return false, err
+	}
+	b.E.AddStep(o, slices.Contains(b.Spec.Indexes, 0))
+	return true, nil
+}
+
+// Close implements statement.Step.
+func (o *online) Close(ctx context.Context) {
+	o.at.Rollback(ctx)
+	o.sink.close()
+	o.mem.Close()
+}
+
+// Snapshot returns a transaction that reads the present, now and later.
+func Snapshot(e *statement.Env) *kv.Txn {
+	db := e.Coll.Store().DB()
+	t := db.Begin(kv.TxnOptions{Isolation: kv.RepeatableRead, ReadOnly: true, AsOf: db.Clock().Now()})
 	t.BeginStatement()
 	return t
 }
 
-// first fills the indexes with all rows, if they are many.
+// first verifies all rows, and fills the indexes if the entries are many. What is computed anew each time is not
+// computed before that is known: it may count.
 func (o *online) first(ctx context.Context) (many bool, err error) {
-	if err := o.runIn(ctx, o.program, o.at); err != nil {
-		return false, err
+	if !o.repeatable && !o.E.IngestAlways {
+		if many, err := o.manyRows(ctx); err != nil || !many {
+			return false, err
+		}
+	}
+	if err := o.runIn(ctx, o.program, o.at); err != nil || len(o.Spec.Indexes) == 0 {
+		return true, err
 	}
 	w := o.sink.w
 	if !w.Beside() {
@@ -97,66 +86,107 @@ func (o *online) first(ctx context.Context) (many bool, err error) {
 	return true, o.sink.duplicated(w.Finish())
 }
 
-// follow moves the indexes to the present, until few rows are left to follow.
-func (o *online) follow(ctx context.Context) error {
-	for range maxRounds {
-		to := o.snapshot()
-		rows, err := o.move(ctx, to, func(f func(*kv.Txn) error) error { return o.beside(ctx, f) })
-		o.at.Rollback(ctx)
-		o.at = to
-		if err != nil || rows <= fewChanges {
-			return err
-		}
+// manyRows reports whether the table has more rows than are written in the statement's transaction.
+func (o *online) manyRows(ctx context.Context) (bool, error) {
+	x, err := rowcodec.Compile(o.Spec.Old, o.Spec.Old.Primary())
+	if err != nil {
+		return false, err
 	}
-	return nil
+	var page kvpb.ScanResponse
+	rows, end := 0, keys.PrefixEnd(x.Prefix())
+	for start := x.Prefix(); start != nil && rows <= ingest.FewEntries; start = bytes.Clone(page.Resume) {
+		page.Reset()
+		if err := o.at.Scan(ctx, start, end, kv.ScanOptions{MaxRows: ingest.FewEntries}, &page); err != nil {
+			return false, err
+		}
+		rows += page.Len()
+	}
+	return rows > ingest.FewEntries, nil
+}
+
+// Follow implements statement.Step.
+func (o *online) Follow(ctx context.Context) (int, error) {
+	if o.enforced() {
+		return 0, nil
+	}
+	to := Snapshot(o.E)
+	changed, err := o.move(ctx, to, func(f func(*kv.Txn) error) error { return o.beside(ctx, f) })
+	o.at.Rollback(ctx)
+	o.at = to
+	return changed, err
 }
 
 // beside runs f in a transaction of its own, which commits later than those before and earlier than those after it: nobody reads
 // the keys before they are written, so nothing but the clock puts the versions of one in order.
 func (o *online) beside(ctx context.Context, f func(*kv.Txn) error) error {
 	var last *kv.Txn
-	err := o.db.Run(ctx, func(_ context.Context, t *kv.Txn) error {
+	db := o.E.Coll.Store().DB()
+	err := db.Run(ctx, func(_ context.Context, t *kv.Txn) error {
 		last = t
 		return f(t)
 	})
 	if err == nil {
-		o.db.Clock().Forward(last.CommitTimestamp())
+		db.Clock().Forward(last.CommitTimestamp())
 	}
 	return err
 }
 
-// last moves the indexes to what the statement's transaction sees of the table, which it has locked.
-func (o *online) last(ctx context.Context) error {
+// Finish implements statement.Step.
+func (o *online) Finish(ctx context.Context) error {
 	e := o.E
-	if err := e.Coll.Freshen(ctx); err != nil {
-		return err
-	}
-	e.NextCommand()
-	if _, err := o.move(ctx, e.Txn, func(f func(*kv.Txn) error) error { return f(e.Txn) }); err != nil {
-		return err
+	if !o.enforced() && !plant.On(plant.LastChangesUnfollowed) {
+		if _, err := o.move(ctx, e.Txn, func(f func(*kv.Txn) error) error { return f(e.Txn) }); err != nil {
+			return err
+		}
 	}
 	for _, keep := range o.sink.keep {
 		if err := keep(ctx); err != nil {
 			return err
 		}
 	}
+	if e.Filled != nil && len(o.Spec.Indexes) > 0 {
+		e.Filled(o.Table, o.rows, slices.Contains(o.Spec.Indexes, 0))
+	}
 	return nil
 }
 
+// enforced reports whether there is nothing to follow.
+func (o *online) enforced() bool {
+	return o.Spec.Enforced || plant.On(plant.EnforcedEarly) && len(o.Spec.Indexes) == 0
+}
+
+// write is what a transaction does about the entries that changed rows had and have.
+type write func(ctx context.Context, t *kv.Txn, before, after entrySet) error
+
+// writes returns how the entries of changed rows are written, each for all rows before the next: a key may go from one
+// row to another, so all that is deleted goes first, unless the rows stay where they are.
+func (o *online) writes() []write {
+	switch {
+	case len(o.Spec.Indexes) == 0:
+		return []write{nil}
+	case o.inPlace:
+		return []write{replace}
+	}
+	return []write{deleteOld, putNew}
+}
+
 // move makes the indexes hold what to sees, and returns how many keys of rows may have changed. Transactions that in runs
-// write the difference: all that is deleted before anything is written, as a key may go from one row to another.
+// write the difference.
 func (o *online) move(ctx context.Context, to *kv.Txn, in func(func(*kv.Txn) error) error) (changed int, err error) {
 	rows := o.rows // those of the first snapshot
 	defer func() { o.rows, o.out = rows, o.sink }()
-	for _, write := range []func(context.Context, *kv.Txn, entrySet, entrySet) error{deleteOld, putNew} {
-		changed, err = o.eachChange(ctx, to, func(spans []kvpb.Span) error {
+	for _, write := range o.writes() {
+		changed, err = EachChange(ctx, o.Spec.Old, o.at, to, func(spans []kvpb.Span) error {
+			defer func() { o.mem.Shrink(o.mem.Used()) }()
 			before, after := entrySet{}, entrySet{}
-			o.out = before
-			if err := o.runIn(ctx, o.program, &rowsOf{o.at, spans}); err != nil {
-				return err
+			if write != nil {
+				o.out = charged{before, &o.mem}
+				if err := o.runIn(ctx, o.program, RowsOf(o.at, spans)); err != nil {
+					return err
+				}
 			}
-			o.out = after
-			if err := o.runIn(ctx, o.program, &rowsOf{to, spans}); err != nil {
+			o.out = charged{after, &o.mem}
+			if err := o.runIn(ctx, o.program, RowsOf(to, spans)); err != nil || write == nil {
 				return err
 			}
 			return in(func(t *kv.Txn) error { return write(ctx, t, before, after) })
@@ -168,14 +198,14 @@ func (o *online) move(ctx context.Context, to *kv.Txn, in func(func(*kv.Txn) err
 	return changed, nil
 }
 
-// eachChange calls f with the spans of rows that may have changed from at to to, some at a time, each once: all that
+// EachChange calls f with the spans of rows of a table that may have changed from the snapshot of at to that of to, some at a time, each once: all that
 // have, and some others, which need not be the same in the next call.
-func (o *online) eachChange(ctx context.Context, to *kv.Txn, f func([]kvpb.Span) error) (changed int, err error) {
-	since := o.at.ReadTimestamp()
+func EachChange(ctx context.Context, table *catalog.Table, at, to *kv.Txn, f func([]kvpb.Span) error) (changed int, err error) {
+	since := at.ReadTimestamp()
 	if plant.On(plant.ChangesUnfollowed) {
 		since = hlc.Timestamp{WallTime: 1 << 62}
 	}
-	x, err := rowcodec.Compile(o.Spec.Old, o.Spec.Old.Primary())
+	x, err := rowcodec.Compile(table, table.Primary())
 	if err != nil {
 		return 0, err
 	}
@@ -220,6 +250,9 @@ func rowSpan(key []byte) kvpb.Span {
 	start := bytes.Clone(rowcodec.RowStart(key))
 	return kvpb.Span{Key: start, EndKey: keys.PrefixEnd(start)}
 }
+
+// RowsOf returns what reads, of all that a transaction sees, only the rows of a table that have their keys in sorted spans.
+func RowsOf(txn tableaccess.Txn, spans []kvpb.Span) tableaccess.Txn { return &rowsOf{txn, spans} }
 
 // rowsOf is a transaction that sees only some rows of the table, by the sorted spans of their keys.
 type rowsOf struct {
@@ -272,6 +305,22 @@ func (s entrySet) add(index int, key, value []byte, unique bool) error {
 	return nil
 }
 
+// charged is an entrySet whose memory is charged to an account.
+type charged struct {
+	entrySet
+	mem *quota.Account
+}
+
+// entryBytes is about what an entry takes beside its key and value.
+const entryBytes = 128
+
+func (c charged) add(index int, key, value []byte, unique bool) error {
+	if err := c.mem.Grow(int64(len(key) + len(value) + entryBytes)); err != nil {
+		return err
+	}
+	return c.entrySet.add(index, key, value, unique)
+}
+
 // without calls f for the entries of s that other does not have, in the order of their keys. Rows that have not changed
 // have the same in both.
 func (s entrySet) without(other entrySet, f func(key []byte, e entry) error) error {
@@ -292,6 +341,25 @@ func deleteOld(_ context.Context, t *kv.Txn, before, after entrySet) error {
 	return before.without(after, func(key []byte, _ entry) error { return t.Delete(key) })
 }
 
+// replace writes the entries of rows whose keys stay what they are, so that no two rows meet. All are written that the rows
+// have: values may have been computed in another way before.
+func replace(_ context.Context, t *kv.Txn, before, after entrySet) error {
+	for _, key := range slices.Sorted(maps.Keys(before)) {
+		if _, stays := after[key]; stays {
+			continue
+		}
+		if err := t.Delete([]byte(key)); err != nil {
+			return err
+		}
+	}
+	for _, key := range slices.Sorted(maps.Keys(after)) {
+		if err := t.Put([]byte(key), after[key].value); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // putNew writes the entries that are new. A unique one whose key is there is that of another row: deleteOld has deleted
 // those of rows that changed.
 func putNew(ctx context.Context, t *kv.Txn, before, after entrySet) error {
@@ -307,49 +375,4 @@ func putNew(ctx context.Context, t *kv.Txn, before, after entrySet) error {
 		}
 		return t.Put(key, e.value)
 	})
-}
-
-// How long the build waits for those who use the table. Later users wait behind it meanwhile, so it lets them pass
-// and tries again; where transactions overlap all the time it waits longer after some attempts. They wait for
-// a fifth of the time at most.
-const (
-	lockDelay     = 40 * time.Millisecond
-	maxLockDelay  = time.Second
-	attemptsAlike = 16
-	pauseRatio    = 4
-)
-
-// lock locks the table, which the indexes follow meanwhile. It heeds lock_timeout.
-func (o *online) lock(ctx context.Context) error {
-	e, delay := o.E, lockDelay
-	left := e.Txn.LockTimeout
-	for attempt := 1; ; attempt++ {
-		wait := delay
-		if e.Txn.LockTimeout > 0 {
-			wait = min(wait, left)
-		}
-		err := e.Coll.LockBriefly(ctx, o.Spec.Old.ID, wait)
-		if !inUse(err) {
-			return err
-		}
-		if left -= wait; e.Txn.LockTimeout > 0 && left <= 0 {
-			return err
-		}
-		if err := sleep.For(ctx, pauseRatio*wait); err != nil {
-			return err
-		}
-		if err := o.follow(ctx); err != nil {
-			return err
-		}
-		if attempt%attemptsAlike == 0 {
-			delay = min(2*delay, maxLockDelay)
-		}
-	}
-}
-
-// inUse reports whether an error of a lock says that others use the object.
-func inUse(err error) bool {
-	var busy *kvpb.LockNotAvailableError
-	var dead *kvpb.DeadlockError
-	return errors.As(err, &busy) || errors.As(err, &dead)
 }

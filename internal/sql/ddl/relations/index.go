@@ -113,14 +113,18 @@ func includedColumns(list []ast.IndexElem) (names []ast.Name, err error) {
 	return names, nil
 }
 
-// CreateIndex is CREATE INDEX.
+// CreateIndex is CREATE INDEX. It builds the index beside those who use the table if it need not place it.
 func CreateIndex(ctx context.Context, e *statement.Env, st *ast.CreateIndex) error {
-	online := mayBuildOnline(e, st)
-	find := e.LockTable
-	if online {
-		find = e.ShareTable
+	e, done := e.Beside(st.Tablespace == "" && e.DefaultTablespace == "")
+	defer done(ctx)
+	if err := createIndex(ctx, e, st); err != nil {
+		return err
 	}
-	old, err := find(ctx, st.Table.Name)
+	return e.Settle(ctx)
+}
+
+func createIndex(ctx context.Context, e *statement.Env, st *ast.CreateIndex) error {
+	old, err := e.LockTable(ctx, st.Table.Name)
 	if err != nil {
 		return err
 	}
@@ -135,7 +139,7 @@ func CreateIndex(ctx context.Context, e *statement.Env, st *ast.CreateIndex) err
 	if err != nil {
 		return err
 	}
-	e.IgnoreConcurrently(st.Concurrently && !online)
+	e.IgnoreConcurrently(st.Concurrently && !e.Sharing())
 	ts, err := ChosenTablespace(ctx, e, st.Tablespace)
 	if err != nil {
 		return err
@@ -175,45 +179,10 @@ func CreateIndex(ctx context.Context, e *statement.Env, st *ast.CreateIndex) err
 			return err
 		}
 	}
-	add := AddBuiltIndex
-	if online {
-		add = addIndexOnline
-	}
-	if err := add(ctx, e, old, t, ix); err != nil {
+	if err := AddBuiltIndex(ctx, e, old, t, ix); err != nil {
 		return err
 	}
 	return zoneconfig.Presplit(ctx, e, t, &ix, st.SplitInto, st.SplitAt)
-}
-
-// mayBuildOnline reports whether CREATE INDEX may fill the index before it locks the table: the statement is a
-// transaction by itself, which commits at once, and changes nothing else.
-func mayBuildOnline(e *statement.Env, st *ast.CreateIndex) bool {
-	return e.Alone && !e.Coll.Changed() && st.Tablespace == "" && e.DefaultTablespace == ""
-}
-
-// addIndexOnline is AddBuiltIndex for a table that is not locked yet.
-func addIndexOnline(ctx context.Context, e *statement.Env, old, t *catalog.Table, ix catalog.Index) error {
-	if e.Coll.CanFreshen() && old.View == nil {
-		spec, err := addIndex(ctx, e, old, t, ix)
-		if err != nil {
-			return err
-		}
-		done, err := backfill.BuildOnline(ctx, e, spec)
-		switch {
-		case err != nil:
-			return err
-		case done:
-			return e.Coll.Put(ctx, t)
-		}
-		if err := e.Coll.LockExclusive(ctx, old.ID); err != nil {
-			return err
-		}
-		return fillIndex(ctx, e, t, ix, spec)
-	}
-	if err := e.Coll.LockExclusive(ctx, old.ID); err != nil {
-		return err
-	}
-	return AddBuiltIndex(ctx, e, old, t, ix)
 }
 
 // AddBuiltIndex adds an index to t, the changed form of old, and fills it.
@@ -240,7 +209,7 @@ func addIndex(ctx context.Context, e *statement.Env, old, t *catalog.Table, ix c
 	return backfill.Spec{Old: old, Table: t, Indexes: []int{len(t.Indexes) - 1}}, nil
 }
 
-// fillIndex fills an index that was added, of a locked table.
+// fillIndex fills an index that was added.
 func fillIndex(ctx context.Context, e *statement.Env, t *catalog.Table, ix catalog.Index, spec backfill.Spec) error {
 	if ix.Primary {
 		SetNotNull(t, ix.Columns)

@@ -84,6 +84,8 @@ type Env struct {
 	Unplaced bool
 	// later takes what is verified once all commands of a statement have run; nil: at once.
 	Later *[]func() error
+	// online, if set, has the statement share the tables that it changes, until it settles.
+	online *online
 }
 
 // CheckUnused returns 55006 if the session uses a table other than for this command.

@@ -96,7 +96,7 @@ func (e *Env) MoveName(ctx context.Context, from, to catalog.NameKey, entry cata
 
 // LockByID locks a table and returns a copy to change.
 func (e *Env) LockByID(ctx context.Context, id catalog.ID) (*catalog.Table, error) {
-	if err := e.Coll.LockExclusive(ctx, id); err != nil {
+	if err := e.Lock(ctx, id); err != nil {
 		return nil, err
 	}
 	t, err := e.Coll.TableByID(ctx, id)

@@ -176,7 +176,7 @@ func (e *Env) LockRelationTo(ctx context.Context, n ast.TableName, may May) (t *
 		if err := may(t); err != nil {
 			return nil, false, err
 		}
-		if err := e.Coll.LockExclusive(ctx, t.ID); err != nil {
+		if err := e.Lock(ctx, t.ID); err != nil {
 			return nil, false, err
 		}
 		again, index2, err := e.Relation(ctx, n)
@@ -197,19 +197,6 @@ func (e *Env) LockTable(ctx context.Context, n ast.TableName) (*catalog.Table, e
 // LockTableTo is LockTable for who may do something else than owners.
 func (e *Env) LockTableTo(ctx context.Context, n ast.TableName, may May) (*catalog.Table, error) {
 	t, index, err := e.LockRelationTo(ctx, n, may)
-	return e.table(ctx, n, t, index, err)
-}
-
-// ShareTable finds a table that nobody else may alter until the transaction ends, while others read and change its rows;
-// anything else is an error.
-func (e *Env) ShareTable(ctx context.Context, n ast.TableName) (*catalog.Table, error) {
-	if err := e.queue(ctx, n); err != nil {
-		return nil, err
-	}
-	t, index, err := e.Relation(ctx, n)
-	if err == nil && t != nil {
-		err = e.Owns(t)
-	}
 	return e.table(ctx, n, t, index, err)
 }
 

@@ -1,0 +1,207 @@
+package statement
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/lichendb/lichen/internal/kvpb"
+	"github.com/lichendb/lichen/internal/sleep"
+	"github.com/lichendb/lichen/internal/sql/catalog"
+)
+
+// Step is a part of an online change that reads the rows of tables, or writes them anew, while others go on changing
+// them: it goes from snapshot to snapshot.
+type Step interface {
+	// Follow goes on to the present, and returns how many keys of rows may have changed.
+	Follow(ctx context.Context) (changed int, err error)
+	// Finish goes on to what the statement's transaction sees of the locked tables. What it writes it writes in that.
+	Finish(ctx context.Context) error
+	// Close gives up what the step holds. It comes last, after an error too.
+	Close(ctx context.Context)
+}
+
+// online is a change of tables that others read and write meanwhile, on all gateways:
+//
+//	shared    the tables are found and pinned, so that nobody else alters them; the commands of the statement run, and
+//	          what reads or writes all rows does so in a snapshot and becomes a Step
+//	settling  the steps follow the tables from snapshot to snapshot; where little is left to follow, the tables are
+//	          locked for a moment, or else the steps go on
+//	settled   the tables are locked, the steps finish in the statement's transaction, and from here on the statement is
+//	          as any other
+//
+// What the statement writes to the catalog before it has the locks is seen by itself only. What it found out there about
+// objects that it has neither pinned nor locked it finds out again (CheckAgain).
+type online struct {
+	ids       []catalog.ID // to lock
+	steps     []Step
+	checks    []func(context.Context) error
+	rewritten bool
+	settled   bool
+}
+
+// Beside has a statement share what it would lock, if it may, until Settle. done must be called in the end. A
+// statement may if it is a transaction by itself, which commits at once, and has changed nothing yet.
+func (e *Env) Beside(may bool) (shared *Env, done func(context.Context)) {
+	if !may || !e.Alone || e.Coll.Changed() || !e.Coll.CanFreshen() {
+		return e, func(context.Context) {}
+	}
+	run := *e
+	o := &online{}
+	run.online = o
+	return &run, func(ctx context.Context) {
+		for _, s := range o.steps {
+			s.Close(context.WithoutCancel(ctx))
+		}
+	}
+}
+
+// Sharing reports whether others use the tables that the statement changes.
+func (e *Env) Sharing() bool { return e.online != nil && !e.online.settled }
+
+// CanFollow reports whether rows may be read, or written anew, by a Step: they are those that are committed.
+func (e *Env) CanFollow() bool { return e.Sharing() && !e.online.rewritten && !e.WithoutRows }
+
+// AddStep has Settle finish a step that has seen a snapshot; rewrites says that it gives rows a new form, which nobody may
+// read before.
+func (e *Env) AddStep(s Step, rewrites bool) {
+	e.online.steps = append(e.online.steps, s)
+	e.online.rewritten = e.online.rewritten || rewrites
+}
+
+// CheckAgain runs a check of the catalog now and, if others may change what it is about, when the tables are locked.
+func (e *Env) CheckAgain(ctx context.Context, check func(context.Context) error) error {
+	if e.Sharing() && !e.WithoutRows {
+		e.online.checks = append(e.online.checks, check)
+	}
+	return check(ctx)
+}
+
+// Lock locks an object exclusively, or once the statement settles.
+func (e *Env) Lock(ctx context.Context, id catalog.ID) error {
+	if !e.Sharing() {
+		return e.Coll.LockExclusive(ctx, id)
+	}
+	if err := e.Coll.QueueByID(ctx, id); err != nil {
+		return err
+	}
+	e.toLock(id)
+	return nil
+}
+
+func (e *Env) toLock(id catalog.ID) {
+	for _, other := range e.online.ids {
+		if other == id {
+			return
+		}
+	}
+	e.online.ids = append(e.online.ids, id)
+}
+
+const (
+	// fewChanges is how many rows may be left to follow while the tables are locked, maxRounds how often the steps
+	// try to get there.
+	fewChanges = 256
+	maxRounds  = 16
+)
+
+// Settle locks what was shared and finishes the steps. Nothing happens if nothing is shared.
+func (e *Env) Settle(ctx context.Context) error {
+	if !e.Sharing() {
+		return nil
+	}
+	o := e.online
+	if err := o.follow(ctx); err != nil {
+		return err
+	}
+	if err := e.lockShared(ctx); err != nil {
+		return err
+	}
+	o.settled = true
+	if err := e.Coll.Freshen(ctx); err != nil {
+		return err
+	}
+	e.NextCommand()
+	for _, s := range o.steps {
+		if err := s.Finish(ctx); err != nil {
+			return err
+		}
+	}
+	e.NextCommand()
+	for _, check := range o.checks {
+		if err := check(ctx); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// follow has all steps follow the tables until little is left to follow.
+func (o *online) follow(ctx context.Context) error {
+	for range maxRounds {
+		most := 0
+		for _, s := range o.steps {
+			changed, err := s.Follow(ctx)
+			if err != nil {
+				return err
+			}
+			most = max(most, changed)
+		}
+		if most <= fewChanges {
+			return nil
+		}
+	}
+	return nil
+}
+
+// How long a statement waits for those who use the tables. Later users wait behind it meanwhile, so it lets them pass
+// and tries again; where transactions overlap all the time it waits longer after some attempts. They wait for
+// a fifth of the time at most.
+const (
+	lockDelay     = 40 * time.Millisecond
+	maxLockDelay  = time.Second
+	attemptsAlike = 16
+	pauseRatio    = 4
+	// maxDeadlocks is how many deadlocks of an attempt may be ones that the pause dissolves.
+	maxDeadlocks = 5
+)
+
+// lockShared locks the tables, which the steps follow meanwhile. It heeds lock_timeout.
+func (e *Env) lockShared(ctx context.Context) error {
+	delay, deadlocks := lockDelay, 0
+	left := e.Txn.LockTimeout
+	for attempt := 1; ; attempt++ {
+		wait := delay
+		if e.Txn.LockTimeout > 0 {
+			wait = min(wait, left)
+		}
+		err := e.Coll.LockBriefly(ctx, e.online.ids, wait)
+		busy, dead := inUse(err)
+		if dead {
+			deadlocks++
+		}
+		if !busy && !dead || deadlocks > maxDeadlocks {
+			return err
+		}
+		if left -= wait; e.Txn.LockTimeout > 0 && left <= 0 {
+			return err
+		}
+		if err := sleep.For(ctx, pauseRatio*wait); err != nil {
+			return err
+		}
+		if err := e.online.follow(ctx); err != nil {
+			return err
+		}
+		if attempt%attemptsAlike == 0 {
+			delay = min(2*delay, maxLockDelay)
+		}
+	}
+}
+
+// inUse reports whether an error of a lock says that others use the object, or that they wait for what the
+// statement holds.
+func inUse(err error) (busy, dead bool) {
+	var b *kvpb.LockNotAvailableError
+	var d *kvpb.DeadlockError
+	return errors.As(err, &b), errors.As(err, &d)
+}
