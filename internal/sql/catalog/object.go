@@ -202,6 +202,9 @@ func (c *Collection) LockExclusive(ctx context.Context, id ID) error {
 	return c.freshen(ctx, since)
 }
 
+// HoldsLocks reports whether the transaction holds exclusive locks.
+func (c *Collection) HoldsLocks() bool { return len(c.locked) > 0 }
+
 // LockBriefly is LockExclusive of several objects, but waits for at most d each for those who use them, and makes later users
 // wait no longer: then it is a LockNotAvailableError, or one of a deadlock, and they go on. The stored descriptors stay
 // locked. A transaction that holds other exclusive locks, which it can't give up, waits as long as it takes.

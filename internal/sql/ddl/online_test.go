@@ -338,3 +338,21 @@ func TestOnlinePrimaryKeyOfEqualRows(t *testing.T) {
 		t.Error(got)
 	}
 }
+
+// A change that waits for a transaction lets others use the table meanwhile, whatever it changes.
+func TestWaitingChangeLetsOthersPass(t *testing.T) {
+	c, s := filled(t)
+	defer c.close()
+	for _, change := range []string{
+		"alter table t add column d int", "alter table t drop column d", "alter table t rename c to cc", "truncate t", "drop table t",
+	} {
+		a := c.session()
+		a.must("begin; select count(*) from t where a = 1")
+		done := c.beside(change)
+		s.must("insert into t (a, b) values (0, 1); delete from t where a = 0")
+		a.must("commit")
+		if got := <-done; strings.Contains(got, "ERROR") {
+			t.Errorf("%s: %s", change, got)
+		}
+	}
+}

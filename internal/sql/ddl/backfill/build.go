@@ -455,7 +455,7 @@ func (b *Builder) runIn(ctx context.Context, program *exec.Program, txn tableacc
 				return err
 			}
 		}
-		return ctx.Err()
+		return b.E.Tell(ctx, batch.Len())
 	})
 	return err
 }

@@ -158,7 +158,7 @@ func (v *keyCheck) run(ctx context.Context, program *exec.Program, txn tableacce
 				return err
 			}
 		}
-		return ctx.Err()
+		return v.e.Tell(ctx, batch.Len())
 	})
 	return err
 }

@@ -72,6 +72,9 @@ type Env struct {
 	Alone bool
 	// CheckRoutine finds errors in the body of a routine that is being made.
 	CheckRoutine func(context.Context, *catalog.Table) error
+	// Progress takes how many more rows the statement has read, now and then, and may wait if others use the tables
+	// meanwhile; nil: nobody wants to know.
+	Progress func(ctx context.Context, rows int64, shared bool) error
 	// Notice sends a notice or warning; nil drops it.
 	Notice func(severity string, n *pgerr.Error)
 
@@ -94,6 +97,14 @@ func (e *Env) CheckUnused(t *catalog.Table, command string) error {
 		return nil
 	}
 	return e.NotInUse(t, command)
+}
+
+// Tell notes that the statement has read more rows.
+func (e *Env) Tell(ctx context.Context, rows int) error {
+	if e.Progress == nil {
+		return nil
+	}
+	return e.Progress(ctx, int64(rows), e.Sharing())
 }
 
 // Notify sends a notice or warning.

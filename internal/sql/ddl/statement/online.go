@@ -77,9 +77,13 @@ func (e *Env) CheckAgain(ctx context.Context, check func(context.Context) error)
 	return check(ctx)
 }
 
-// Lock locks an object exclusively, or once the statement settles.
+// Lock locks an object exclusively, or once the statement settles. A statement that is a transaction by itself, and holds no
+// lock yet, waits for others without keeping later ones from the object.
 func (e *Env) Lock(ctx context.Context, id catalog.ID) error {
-	if !e.Sharing() {
+	switch {
+	case !e.Sharing() && e.Alone && !e.Coll.HoldsLocks():
+		return e.lockPatiently(ctx, []catalog.ID{id}, func(context.Context) error { return nil })
+	case !e.Sharing():
 		return e.Coll.LockExclusive(ctx, id)
 	}
 	if err := e.Coll.QueueByID(ctx, id); err != nil {
@@ -111,10 +115,10 @@ func (e *Env) Settle(ctx context.Context) error {
 		return nil
 	}
 	o := e.online
-	if err := o.follow(ctx); err != nil {
+	if err := e.follow(ctx); err != nil {
 		return err
 	}
-	if err := e.lockShared(ctx); err != nil {
+	if err := e.lockPatiently(ctx, o.ids, e.follow); err != nil {
 		return err
 	}
 	o.settled = true
@@ -137,10 +141,13 @@ func (e *Env) Settle(ctx context.Context) error {
 }
 
 // follow has all steps follow the tables until little is left to follow.
-func (o *online) follow(ctx context.Context) error {
+func (e *Env) follow(ctx context.Context) error {
 	for range maxRounds {
+		if err := e.Tell(ctx, 0); err != nil {
+			return err
+		}
 		most := 0
-		for _, s := range o.steps {
+		for _, s := range e.online.steps {
 			changed, err := s.Follow(ctx)
 			if err != nil {
 				return err
@@ -166,8 +173,9 @@ const (
 	maxDeadlocks = 5
 )
 
-// lockShared locks the tables, which the steps follow meanwhile. It heeds lock_timeout.
-func (e *Env) lockShared(ctx context.Context) error {
+// lockPatiently locks objects: it waits for their users for a moment, lets those pass that have come meanwhile, calls between,
+// and tries again. It heeds lock_timeout.
+func (e *Env) lockPatiently(ctx context.Context, ids []catalog.ID, between func(context.Context) error) error {
 	delay, deadlocks := lockDelay, 0
 	left := e.Txn.LockTimeout
 	for attempt := 1; ; attempt++ {
@@ -175,7 +183,7 @@ func (e *Env) lockShared(ctx context.Context) error {
 		if e.Txn.LockTimeout > 0 {
 			wait = min(wait, left)
 		}
-		err := e.Coll.LockBriefly(ctx, e.online.ids, wait)
+		err := e.Coll.LockBriefly(ctx, ids, wait)
 		busy, dead := inUse(err)
 		if dead {
 			deadlocks++
@@ -189,7 +197,7 @@ func (e *Env) lockShared(ctx context.Context) error {
 		if err := sleep.For(ctx, pauseRatio*wait); err != nil {
 			return err
 		}
-		if err := e.online.follow(ctx); err != nil {
+		if err := between(ctx); err != nil {
 			return err
 		}
 		if attempt%attemptsAlike == 0 {
@@ -203,5 +211,5 @@ func (e *Env) lockShared(ctx context.Context) error {
 func inUse(err error) (busy, dead bool) {
 	var b *kvpb.LockNotAvailableError
 	var d *kvpb.DeadlockError
-	return errors.As(err, &b), errors.As(err, &d)
+	return errors.As(err, &b) && b.Timeout, errors.As(err, &d)
 }
