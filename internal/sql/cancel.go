@@ -111,15 +111,18 @@ func (f *sessionFuncs) CancelBackend(pid int32, terminate bool) (bool, error) {
 	return found, err
 }
 
-// cancel executes CANCEL QUERY and CANCEL SESSION.
+// cancel executes CANCEL QUERY, CANCEL SESSION, and CANCEL, PAUSE and RESUME JOB.
 func (x *execution) cancel(ctx context.Context, st *ast.Cancel) (string, error) {
 	s := x.s
-	if st.Verb != "CANCEL" || st.Kind == ast.CancelJobs {
-		return "", pgerr.Unsupported("%s is not supported: there are no jobs", st.Tag())
+	if st.Verb != "CANCEL" && st.Kind != ast.CancelJobs {
+		return "", pgerr.Unsupported("%s is not supported", st.Tag()).WithHint("Jobs can be paused and resumed.")
 	}
 	ids, err := s.cancelIDs(ctx, st)
 	if err != nil {
 		return "", err
+	}
+	if st.Kind == ast.CancelJobs {
+		return s.wishJobs(ctx, st, ids)
 	}
 	what, parts := "query", 4
 	if st.Kind == ast.CancelSessions {
@@ -165,6 +168,9 @@ func (s *Session) cancelIDs(ctx context.Context, st *ast.Cancel) ([]string, erro
 		return nil, pgerr.New(pgerr.SyntaxError, "%s expects one column of ids", st.Tag())
 	}
 	for _, c := range prep.Columns {
+		if st.Kind == ast.CancelJobs && c.Type.IsInteger() {
+			continue
+		}
 		if c.Type.Family != types.StringFamily && c.Type.Oid != types.Unknown.Oid {
 			return nil, pgerr.New(pgerr.DatatypeMismatch, "%s expects ids of type text, not %s", st.Tag(), types.FormatType(c.Type))
 		}
@@ -178,8 +184,12 @@ func (s *Session) cancelIDs(ctx context.Context, st *ast.Cancel) ([]string, erro
 	rows, err := pr.Rows(&env)
 	var ids []string
 	for _, r := range rows {
-		for _, d := range r {
-			if !d.IsNull() {
+		for i, d := range r {
+			switch {
+			case d.IsNull():
+			case prep.Columns[i].Type.IsInteger():
+				ids = append(ids, strconv.FormatInt(d.Int(), 10))
+			default:
 				ids = append(ids, d.Str())
 			}
 		}

@@ -19,11 +19,14 @@ func (x *execution) runDDL(ctx context.Context, root *plan.DDL) error {
 	x.fillEnv(ctx)
 	env := x.ddlEnv(root.Query)
 	env.ParamTypes = x.prepared.ParamTypes()
-	tag, err := ddl.Exec(ctx, env, root.Stmt)
+	var tag string
+	err := x.asJob(ctx, env, func() (err error) {
+		if tag, err = ddl.Exec(ctx, env, root.Stmt); err != nil {
+			return err
+		}
+		return x.endImplicit(ctx)
+	})
 	if err != nil {
-		return err
-	}
-	if err := x.endImplicit(ctx); err != nil {
 		return err
 	}
 	x.warn()

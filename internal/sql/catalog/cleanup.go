@@ -299,6 +299,27 @@ func (cl *Cleaner) clean(ctx context.Context, id cleanupID, r cleanupRecord) (bo
 	return exists, nil
 }
 
+// Cleanup is the data of something that is no longer used, and waits to be removed.
+type Cleanup struct {
+	ID    uint64
+	Span  keys.Span
+	Since time.Time // when it was announced
+}
+
+// Cleanups returns those of all nodes. What a statement that goes on has written outside its transaction is among them.
+func (s *Store) Cleanups(ctx context.Context) (list []Cleanup, err error) {
+	err = s.db.Run(ctx, func(ctx context.Context, t *kv.Txn) error {
+		list = nil
+		return scanSystem(ctx, t, sysCleanup, func(k, v []byte) error {
+			r, err := decodeCleanup(v)
+			c := Cleanup{ID: binary.BigEndian.Uint64(k[len(k)-8:]), Span: keys.Span{Start: r.Start, End: r.End}, Since: time.Unix(0, r.Since)}
+			list = append(list, c)
+			return err
+		})
+	})
+	return list, err
+}
+
 // PendingCleanups returns how many spans wait to be cleared.
 func (s *Store) PendingCleanups() int {
 	s.cleanups.mu.Lock()

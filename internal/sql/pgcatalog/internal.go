@@ -246,6 +246,51 @@ func internalWaits(s *snapshot, w *writer) error {
 	return nil
 }
 
+// Job is a long statement that changes a table, or the removal of what is no longer used.
+type Job struct {
+	ID                          int64
+	Kind, Description           string
+	User, Database              string // "" for removals, as is what follows but for Created
+	Node                        kvpb.NodeID
+	State                       string
+	Rows                        int64
+	Error                       string
+	Created, Modified, Finished time.Time
+}
+
+// internalJobs lists the jobs of the cluster that the user may see.
+func internalJobs(s *snapshot, w *writer) error {
+	if s.c.h.Jobs == nil {
+		return nil
+	}
+	list, err := s.c.h.Jobs(s.c.ctx())
+	if err != nil {
+		return err
+	}
+	for i := range list {
+		j := &list[i]
+		if !s.maySee(&Activity{User: j.User}) {
+			continue
+		}
+		w.num("job_id", j.ID)
+		w.str("job_type", j.Kind)
+		w.str("description", j.Description)
+		w.text("user_name", j.User)
+		w.text("database_name", j.Database)
+		w.str("status", j.State)
+		w.text("error", j.Error)
+		w.time("created", j.Created)
+		w.time("modified", j.Modified)
+		w.time("finished", j.Finished)
+		if j.Node != 0 {
+			w.num("node_id", int64(j.Node))
+			w.num("rows_read", j.Rows)
+		}
+		w.done()
+	}
+	return nil
+}
+
 // internalFamilies lists the column families of tables that have several, or one with a
 // name of its own.
 func internalFamilies(s *snapshot, w *writer) error {

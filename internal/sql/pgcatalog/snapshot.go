@@ -301,6 +301,7 @@ var generators = sync.OnceValue(func() map[string]generator {
 		"lichen_internal.cluster_queries": internalQueries, "lichen_internal.node_queries": internalQueries,
 		"lichen_internal.cluster_transactions": internalTransactions, "lichen_internal.node_transactions": internalTransactions,
 		"lichen_internal.cluster_locks": internalLocks, "lichen_internal.node_locks": internalLocks,
+		"lichen_internal.jobs":          internalJobs,
 		"lichen_internal.cluster_waits": internalWaits, "lichen_internal.node_waits": internalWaits,
 		"information_schema.schemata": isSchemata, "information_schema.tables": isTables,
 		"information_schema.columns": isColumns, "information_schema.views": isViews,

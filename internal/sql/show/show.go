@@ -37,6 +37,8 @@ var showQueries = map[ast.ShowKind]string{
 		session_start, txn_start FROM lichen_internal.cluster_sessions ORDER BY node_id, pid`,
 	ast.ShowQueries: `SELECT query_id, node_id, session_id, user_name, query_start, duration, waiting, query
 		FROM lichen_internal.cluster_queries ORDER BY query_start`,
+	ast.ShowJobs: `SELECT job_id, job_type, description, user_name, status, rows_read, created, finished, error
+		FROM lichen_internal.jobs ORDER BY created, job_id`,
 	ast.ShowTransactions: `SELECT txn_id, node_id, session_id, user_name, txn_start, duration, state, query
 		FROM lichen_internal.cluster_transactions ORDER BY txn_start`,
 }
@@ -132,7 +134,6 @@ func Rewrite(st *ast.ShowObjects) (parser.Statement, error) {
 
 // unsupportedShows gives the reason why there is no list that other databases have.
 var unsupportedShows = map[ast.ShowKind]string{
-	ast.ShowJobs:      "There are no background jobs: a schema change is part of its statement and shows in SHOW QUERIES.",
 	ast.ShowSchedules: "There are no scheduled jobs.",
 }
 

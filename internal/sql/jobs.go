@@ -1,0 +1,110 @@
+package sql
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/lichendb/lichen/internal/keys"
+	"github.com/lichendb/lichen/internal/sql/activity"
+	"github.com/lichendb/lichen/internal/sql/ast"
+	"github.com/lichendb/lichen/internal/sql/ddl/statement"
+	"github.com/lichendb/lichen/internal/sql/jobs"
+	"github.com/lichendb/lichen/internal/sql/pgcatalog"
+	"github.com/lichendb/lichen/internal/sql/pgerr"
+)
+
+// jobRows is how many rows a statement reads before it is a job.
+const jobRows = 8192
+
+func (s *Server) jobs() *jobs.Store { return &jobs.Store{DB: s.cfg.DB} }
+
+// asJob runs what changes the catalog and commits that. It is a job once it has read many rows, if it is a transaction by
+// itself: what becomes of others is decided later.
+func (x *execution) asJob(ctx context.Context, env *statement.Env, run func() error) error {
+	if !env.Alone {
+		return run()
+	}
+	var job *jobs.Job
+	rows := int64(0)
+	env.Progress = func(ctx context.Context, more int64, shared bool) error {
+		if rows += more; job != nil {
+			return job.Progress(ctx, more, shared)
+		}
+		if rows < jobRows {
+			return ctx.Err()
+		}
+		s, now := x.s, x.s.current.Snapshot()
+		var err error
+		job, err = s.srv.jobs().Start(ctx, activity.Redacted(now.Query), s.user, s.db.Name, s.srv.nodeID(),
+			func() { s.current.Interrupt(activity.ErrUserCancel) })
+		if err != nil {
+			return err
+		}
+		return job.Progress(ctx, rows, shared)
+	}
+	err := run()
+	if job != nil {
+		job.End(ctx, err)
+	}
+	return err
+}
+
+// listJobs lists statements, and the removal of what is no longer used.
+func (s *Session) listJobs(ctx context.Context) ([]pgcatalog.Job, error) {
+	list, err := s.srv.jobs().List(ctx)
+	if err != nil {
+		return nil, err
+	}
+	at := func(ns int64) time.Time {
+		if ns == 0 {
+			return time.Time{}
+		}
+		return time.Unix(0, ns)
+	}
+	var out []pgcatalog.Job
+	for i := range list {
+		r := &list[i]
+		out = append(out, pgcatalog.Job{
+			ID: r.ID, Kind: "SCHEMA CHANGE", Description: r.Statement, User: r.User, Database: r.Database, Node: r.Node, State: r.State,
+			Rows: r.Rows, Error: r.Error, Created: at(r.Created), Modified: at(r.Modified), Finished: at(r.Finished),
+		})
+	}
+	removals, err := s.srv.cfg.Catalog.Cleanups(ctx)
+	for _, c := range removals {
+		out = append(out, pgcatalog.Job{
+			ID: int64(c.ID), Kind: "REMOVAL OF UNUSED DATA", Description: "keys from " + keys.Pretty(c.Span.Start), State: jobs.Running, Created: c.Since,
+		})
+	}
+	return out, err
+}
+
+// wishJobs is CANCEL, PAUSE and RESUME JOB.
+func (s *Session) wishJobs(ctx context.Context, st *ast.Cancel, ids []string) (string, error) {
+	state := map[string]string{"CANCEL": jobs.Canceled, "PAUSE": jobs.Paused, "RESUME": jobs.Running}[st.Verb]
+	right := s.maySignal()
+	may := func(r *jobs.Record) error {
+		if d := s.coll.RoleByName(r.User); right == nil || d != nil && right.covers(s.srv, d.Oid) {
+			return nil
+		}
+		return deniedSignal()
+	}
+	n := 0
+	for _, text := range ids {
+		id, err := strconv.ParseInt(text, 10, 64)
+		if err != nil {
+			return "", pgerr.New(pgerr.InvalidParameterValue, "invalid job id \"%s\"", text).WithHint("SHOW JOBS lists the ids.")
+		}
+		found, err := s.srv.jobs().Wish(ctx, id, state, may)
+		switch {
+		case err != nil:
+			return "", err
+		case found:
+			n++
+		case !st.IfExists:
+			return "", pgerr.New(pgerr.UndefinedObject, "job \"%d\" does not exist", id)
+		}
+	}
+	return fmt.Sprintf("%s %d", st.Tag(), n), nil
+}
