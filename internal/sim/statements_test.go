@@ -67,6 +67,7 @@ var tableChanges = []string{
 type statements struct {
 	c       *cluster
 	appends [len(listLevels)]atomic.Int64
+	changes atomic.Int64 // of the table, that succeeded
 
 	mu sync.Mutex
 	// under is the version that each append saw, by its value; made the operations that made
@@ -269,6 +270,9 @@ func stepSQL(s check.ListStep) string {
 func (w *statements) change(s *simulation, client int, inc *incarnation, ses *sql.Session, text string) {
 	p := s.h.Begin(check.Op{Client: client, Kind: changeOp})
 	_, err := query(ses, text)
+	if err == nil {
+		w.changes.Add(1)
+	}
 	if alreadySo(err) {
 		err = nil
 	}
@@ -475,7 +479,7 @@ func TestStatements(t *testing.T) {
 func runStatements(t *testing.T, seed uint64, length time.Duration) {
 	w := newStatements()
 	simulated(t, seed, withStatements(seed, length), w)
-	t.Logf("statements: %d versions of the table, %d lists", len(w.made), len(w.final))
+	t.Logf("statements: %d versions of the table, %d other changes, %d lists", len(w.made), w.changes.Load(), len(w.final))
 }
 
 func withStatements(seed uint64, length time.Duration) setting {

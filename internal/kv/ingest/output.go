@@ -12,7 +12,7 @@ import (
 )
 
 const (
-	// writers is how many blocks are on their way at once: while one is synced, the next is made.
+	// writers is how many blocks are on their way at once.
 	writers = 2
 	// scanRatio is how many keys are read one after the other in the time in which one is looked up.
 	scanRatio = 10
@@ -55,7 +55,7 @@ type ingested struct {
 	err   error // the first of a block
 }
 
-func newIngested(ctx context.Context, db *kv.DB) *ingested {
+func newIngested(ctx context.Context, db *kv.DB, writers int) *ingested {
 	o := &ingested{db: db, slots: make(chan struct{}, writers)}
 	o.ctx, o.stop = context.WithCancel(ctx)
 	return o

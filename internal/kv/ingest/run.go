@@ -169,12 +169,12 @@ func (r *run) take() []kv.Write {
 	return writes
 }
 
-// cut returns the number of writes that make the next block.
-func cut(writes []kv.Write) int {
+// cut returns the number of writes that make the next block, of a size.
+func cut(writes []kv.Write, block int) int {
 	size := 0
 	for i := range writes {
 		size += len(writes[i].Key) + len(writes[i].Value)
-		if size >= blockBytes {
+		if size >= block {
 			return i + 1
 		}
 	}

@@ -17,6 +17,8 @@ const (
 	runBytes = 32 << 20
 	// blockBytes is the size at which entries are written: that of a raft entry, and of a table.
 	blockBytes = 1 << 20
+	// gentleBytes is that size where others write beside it: theirs wait behind a block that is being synced.
+	gentleBytes = 128 << 10
 )
 
 // DuplicateError says that two entries of a unique index have the same key. The entry is the later one. Of several
@@ -42,9 +44,27 @@ type Options struct {
 	Txn *kv.Txn
 	// Always says that a few entries are many: for tests.
 	Always bool
+	// Gently writes smaller blocks, one at a time: others use the ranges, and nobody waits for the index.
+	Gently bool
 	// Many is called once if the entries are many. It returns the database in which other transactions
 	// ingest them, or nil if Txn has to write these as well.
 	Many func() (*kv.DB, error)
+}
+
+// block is the size at which entries are written.
+func (o *Options) block() int {
+	if o.Gently {
+		return gentleBytes
+	}
+	return blockBytes
+}
+
+// writers is how many blocks are on their way at once: while one is synced, the next is made.
+func (o *Options) writers() int {
+	if o.Gently {
+		return 1
+	}
+	return writers
 }
 
 // Writer writes the entries of new indexes.
@@ -103,7 +123,7 @@ func (w *Writer) Add(index int, key, value []byte, unique bool, row int64) error
 		}
 	}
 	switch {
-	case w.Beside() && r.ordered && len(r.arena) >= blockBytes:
+	case w.Beside() && r.ordered && len(r.arena) >= w.o.block():
 		return w.emit(index)
 	case w.full():
 		return w.emitAll()
@@ -137,7 +157,7 @@ func (w *Writer) decide() error {
 	case db == nil:
 		w.out = &transactional{ctx: w.ctx, txn: w.o.Txn}
 	default:
-		w.out = newIngested(w.ctx, db)
+		w.out = newIngested(w.ctx, db, w.o.writers())
 	}
 	return nil
 }
@@ -192,7 +212,7 @@ func (w *Writer) emit(index int) error {
 	r.written += count
 	writes := r.take()
 	for len(writes) > 0 {
-		n := cut(writes)
+		n := cut(writes, w.o.block())
 		if err := w.out.write(writes[:n:n]); err != nil {
 			return err
 		}

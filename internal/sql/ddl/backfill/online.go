@@ -11,7 +11,6 @@ import (
 	"github.com/lichendb/lichen/internal/kv"
 	"github.com/lichendb/lichen/internal/kv/ingest"
 	"github.com/lichendb/lichen/internal/kvpb"
-	"github.com/lichendb/lichen/internal/lock"
 	"github.com/lichendb/lichen/internal/plant"
 	"github.com/lichendb/lichen/internal/quota"
 	"github.com/lichendb/lichen/internal/sql/catalog"
@@ -135,7 +134,11 @@ func (o *online) beside(ctx context.Context, f func(*kv.Txn) error) error {
 func (o *online) Finish(ctx context.Context) error {
 	e := o.E
 	if !o.enforced() && !plant.On(plant.LastChangesUnfollowed) {
-		if _, err := o.move(ctx, e.Txn, func(f func(*kv.Txn) error) error { return f(e.Txn) }); err != nil {
+		_, err := o.move(ctx, e.Txn, func(f func(*kv.Txn) error) error {
+			e.NextCommand() // it sees what it has deleted and written
+			return f(e.Txn)
+		})
+		if err != nil {
 			return err
 		}
 	}
@@ -361,18 +364,46 @@ func replace(_ context.Context, t *kv.Txn, before, after entrySet) error {
 }
 
 // putNew writes the entries that are new. A unique one whose key is there is that of another row: deleteOld has deleted
-// those of rows that changed.
+// those of rows that changed. Nobody else writes the keys, so they need no locks.
 func putNew(ctx context.Context, t *kv.Txn, before, after entrySet) error {
-	return after.without(before, func(key []byte, e entry) error {
+	var unique []kvpb.Span
+	err := after.without(before, func(key []byte, e entry) error {
 		if e.unique {
-			there, err := t.Lock(ctx, key, lock.Update, lock.WaitBlock)
-			if err != nil {
+			unique = append(unique, kvpb.Span{Key: key, EndKey: keys.Next(key)})
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	err = eachFound(ctx, t, unique, func(key []byte) error {
+		e := after[string(key)]
+		return &ingest.DuplicateError{Index: e.index, Key: bytes.Clone(key), Value: e.value}
+	})
+	if err != nil {
+		return err
+	}
+	return after.without(before, func(key []byte, e entry) error { return t.Put(key, e.value) })
+}
+
+// eachFound calls f for those of some keys that are there, given as the sorted spans of one key each.
+func eachFound(ctx context.Context, t *kv.Txn, spans []kvpb.Span, f func(key []byte) error) error {
+	var page kvpb.ScanResponse
+	for len(spans) > 0 {
+		page.Reset()
+		if err := t.ScanSpans(ctx, spans, kv.ScanOptions{}, &page); err != nil {
+			return err
+		}
+		for i := range page.Len() {
+			if err := f(page.Key(i)); err != nil {
 				return err
 			}
-			if there.Found {
-				return &ingest.DuplicateError{Index: e.index, Key: key, Value: e.value}
-			}
 		}
-		return t.Put(key, e.value)
-	})
+		if page.Resume == nil {
+			return nil
+		}
+		n, _ := slices.BinarySearchFunc(spans, page.Resume, func(s kvpb.Span, key []byte) int { return bytes.Compare(s.Key, key) })
+		spans = spans[n:]
+	}
+	return nil
 }
