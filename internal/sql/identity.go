@@ -1,6 +1,7 @@
 package sql
 
 import (
+	"slices"
 	"time"
 
 	"github.com/lichendb/lichen/internal/sql/catalog"
@@ -13,6 +14,8 @@ type identity struct {
 	login privilege.Role // who logged in
 	// known are the roles that SET ROLE and SET SESSION AUTHORIZATION have named.
 	known map[string]privilege.Role
+	// definers are the owners of the SECURITY DEFINER routines that run, the innermost one last.
+	definers []privilege.Role
 }
 
 // identify finds the role that logs in; 28000 if there is none, or it may not.
@@ -49,12 +52,32 @@ func (s *Session) sessionRole() privilege.Role {
 	return s.auth.login
 }
 
-// role is the role as which statements run: the user of the session, unless SET ROLE says otherwise.
+// role is the role as which statements run: the user of the session, unless SET ROLE or a SECURITY DEFINER routine says
+// otherwise.
 func (s *Session) role() privilege.Role {
+	if n := len(s.auth.definers); n > 0 {
+		return s.auth.definers[n-1]
+	}
 	if name := s.vals.Fast.Role; name != "" && name != "none" {
 		return s.auth.known[name]
 	}
 	return s.sessionRole()
+}
+
+// asDefiner calls f while statements run as a role, which they can't leave.
+func (s *Session) asDefiner(r privilege.Role, f func() error) error {
+	outer := s.auth.definers
+	s.auth.definers = append(slices.Clip(outer), r)
+	defer func() { s.auth.definers = outer }()
+	return f()
+}
+
+// MayChangeRole implements sessionvar.Session.
+func (o varOwner) MayChangeRole(name string) error {
+	if len(o.s.auth.definers) == 0 {
+		return nil
+	}
+	return pgerr.New(pgerr.InsufficientPrivilege, "cannot set parameter \"%s\" within security-definer function", name)
 }
 
 // nameOf is the name of a role, which may be gone.

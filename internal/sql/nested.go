@@ -130,11 +130,12 @@ func (h routineHost) Analyze(ctx context.Context, p *prepared.Statement) (*plan.
 }
 
 // Epoch implements routine.Host.
-func (h routineHost) Epoch() uint64 {
-	if h.s.coll.Modified() {
-		return 0
+func (h routineHost) Epoch() (routine.Epoch, bool) {
+	e := routine.Epoch{Generation: h.s.coll.Generation(), Role: h.s.role()}
+	if path := h.s.vals.Fast.SearchPath; len(path) > 0 {
+		e.Path = &path[0]
 	}
-	return h.s.coll.Generation()
+	return e, !h.s.coll.Modified()
 }
 
 // Setting implements routine.Host.
@@ -213,6 +214,11 @@ func (h routineHost) WithSettings(ctx context.Context, list []catalog.Setting, f
 		}
 	}
 	return nil
+}
+
+// AsOwner implements routine.Host.
+func (h routineHost) AsOwner(t *catalog.Table, f func() error) error {
+	return h.s.asDefiner(t.Owner.Role(), f)
 }
 
 // Translate implements routine.Host.

@@ -13,13 +13,15 @@ func mask(a *catalog.Authority, acl privilege.ACL, owner catalog.Owner, want pri
 	return acl.Mask(owner.Role(), a.Grants, want)
 }
 
-// Kind returns the kind of a relation or type.
+// Kind returns the kind of a relation, type or routine.
 func Kind(t *catalog.Table) privilege.Kind {
 	switch t.Kind {
 	case catalog.KindSequence:
 		return privilege.Sequence
 	case catalog.KindType:
 		return privilege.Type
+	case catalog.KindRoutine:
+		return privilege.Function
 	}
 	return privilege.Table
 }
@@ -27,7 +29,7 @@ func Kind(t *catalog.Table) privilege.Kind {
 // Writes are the privileges by which the rows of a table change.
 const writes = privilege.Insert | privilege.Update | privilege.Delete
 
-// OnTable returns which privileges a role has on a relation or type, and which of them it may grant on.
+// OnTable returns which privileges a role has on a relation, type or routine, and which of them it may grant on.
 func OnTable(a *catalog.Authority, t *catalog.Table, want privilege.Bits) (has, options privilege.Bits) {
 	has, options = mask(a, t.ACL.Or(Kind(t), t.Owner.Role()), t.Owner, want)
 	if a.Grants(catalog.ReadAllDataOid) {

@@ -40,7 +40,7 @@ func (c Columns) all(f func(int) bool) bool {
 	return true
 }
 
-// Use is what a statement does with a relation.
+// Use is what a statement does with a relation, or a routine that it calls.
 type Use struct {
 	Table *catalog.Table
 	// As is the role whose privileges count: that of a view's owner for what its query reads, 0 for the

@@ -8,14 +8,16 @@ import (
 )
 
 // The first byte of a stored descriptor. JSON follows, in which fields of later versions
-// are skipped: neither a table with families nor the Cluster nor a role nor a routine must be read by who
-// does not know them.
+// are skipped: neither a table with families nor the Cluster nor a role nor a routine, least of all one
+// with SECURITY DEFINER, must be read by who does not know them.
 const (
 	descriptorFormat = 1
 	familiesFormat   = 2
 	clusterFormat    = 3
 	roleFormat       = 4
 	routineFormat    = 5
+	securityFormat    = 6
+	lastFormat       = securityFormat
 )
 
 // record is a stored descriptor: one of its fields is set.
@@ -83,6 +85,8 @@ func encodeDescriptor(d Descriptor) ([]byte, error) {
 		format = clusterFormat
 	case r.Role != nil:
 		format = roleFormat
+	case r.Table != nil && r.Table.Routine != nil && r.Table.Routine.Definer:
+		format = securityFormat
 	case r.Table != nil && r.Table.Routine != nil:
 		format = routineFormat
 	case r.Table != nil && r.Table.Families != nil:
@@ -113,9 +117,9 @@ func decodeDescriptor(id ID, b []byte) (Descriptor, error) {
 	if len(b) == 0 {
 		return nil, corrupt(id, "it is empty")
 	}
-	if b[0] < descriptorFormat || b[0] > routineFormat {
+	if b[0] < descriptorFormat || b[0] > lastFormat {
 		return nil, pgerr.New(pgerr.DataCorrupted,
-			"catalog descriptor %d has format %d, this version reads formats %d to %d", id, b[0], descriptorFormat, routineFormat)
+			"catalog descriptor %d has format %d, this version reads formats %d to %d", id, b[0], descriptorFormat, lastFormat)
 	}
 	var r record
 	if err := json.Unmarshal(b[1:], &r); err != nil {

@@ -49,9 +49,9 @@ func TestDescriptorOfOtherVersions(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	newer := append([]byte{routineFormat + 1}, b[1:]...)
+	newer := append([]byte{lastFormat + 1}, b[1:]...)
 	_, err = decodeDescriptor(1, newer)
-	if pgerr.CodeOf(err) != pgerr.DataCorrupted || err.Error() != "catalog descriptor 1 has format 6, this version reads formats 1 to 5" {
+	if pgerr.CodeOf(err) != pgerr.DataCorrupted || err.Error() != "catalog descriptor 1 has format 7, this version reads formats 1 to 6" {
 		t.Errorf("a newer format: %v", err)
 	}
 	extra := []byte(string(b[:len(b)-1]) + `,"later":{"x":[1,2]}}`)

@@ -28,8 +28,10 @@ type Routine struct {
 	Strict     bool           `json:",omitempty"`
 	Leakproof  bool           `json:",omitempty"`
 	Parallel   byte           // 's', 'r', 'u'
-	Cost       float64
-	Rows       float64 `json:",omitempty"` // of a set
+	// Definer is SECURITY DEFINER: the body has the privileges of the routine's owner.
+	Definer bool `json:",omitempty"`
+	Cost    float64
+	Rows    float64 `json:",omitempty"` // of a set
 	// Body is the text of the body: as written, or if Standard what RETURN or BEGIN ATOMIC stand before.
 	Body     string
 	Standard bool `json:",omitempty"`

@@ -117,6 +117,8 @@ func rangeSubtype(ctx context.Context, e *statement.Env, p rangeParams) (*types.
 		err := pgerr.From(err)
 		err.Position = 0
 		return nil, err
+	case e.MayUseType(sub) != nil:
+		return nil, e.MayUseType(sub)
 	case sub.Category() == 'P':
 		return nil, pgerr.New(pgerr.DatatypeMismatch, "range subtype cannot be %s", sub.SQLName)
 	case sub.Def != nil && sub.Def.Kind == types.DefDomain:

@@ -12,6 +12,7 @@ import (
 	"github.com/lichendb/lichen/internal/sql/ddl/storedtext"
 	"github.com/lichendb/lichen/internal/sql/pgerr"
 	"github.com/lichendb/lichen/internal/sql/planner"
+	"github.com/lichendb/lichen/internal/sql/privilege"
 	"github.com/lichendb/lichen/internal/sql/types"
 )
 
@@ -43,7 +44,7 @@ func createRoutine(ctx context.Context, e *statement.Env, st *ast.CreateRoutine)
 	}
 	t := &catalog.Table{
 		Database: schema.Database, Schema: schema.ID, Owner: e.User, Kind: catalog.KindRoutine, Name: st.Name.Table,
-		NextColumnID: 1, NextIndexID: 1, NextAttnum: 1, Routine: r,
+		NextColumnID: 1, NextIndexID: 1, NextAttnum: 1, Routine: r, ACL: e.DefaultACL(schema.Database, schema.ID, privilege.Function),
 	}
 	if err := putRoutine(ctx, e, st, t); err != nil || e.CheckRoutine == nil {
 		return err
@@ -259,9 +260,15 @@ func routineType(ctx context.Context, e *statement.Env, tn *ast.TypeName) (*type
 			e.Position = 0
 			return nil, &e
 		}
+		if err == nil {
+			err = e.MayUseType(t)
+		}
 		return t, err
 	}
 	t, err := planner.ColumnTypeOf(ctx, e.Coll, n.Names)
+	if err == nil {
+		err = e.MayUseType(t)
+	}
 	if err == nil {
 		e.Notify("NOTICE", pgerr.New(pgerr.SuccessfulCompletion, "type reference %s%%TYPE converted to %s", strings.Join(n.Names, "."), types.FormatType(t)))
 	}
@@ -351,7 +358,9 @@ func routineOption(e *statement.Env, r *catalog.Routine, o *ast.RoutineOption) (
 	case "strict":
 		r.Strict = o.On
 	case "leakproof":
-		r.Leakproof = o.On
+		if r.Leakproof = o.On; o.On && !e.Coll.Me().Super {
+			return pgerr.New(pgerr.InsufficientPrivilege, "only superuser can define a leakproof function")
+		}
 	case "parallel":
 		switch strings.ToLower(o.Text) {
 		case "safe", "restricted", "unsafe":
@@ -364,9 +373,7 @@ func routineOption(e *statement.Env, r *catalog.Routine, o *ast.RoutineOption) (
 	case "rows":
 		r.Rows, err = positive("ROWS", o.Value)
 	case "security":
-		if o.Text == "definer" {
-			return pgerr.Unsupported("SECURITY DEFINER is not supported").At(o.Pos)
-		}
+		r.Definer = o.Text == "definer"
 	case "set":
 		return routineSetting(e, r, o.Set)
 	default:
@@ -476,9 +483,11 @@ func alterRoutine(ctx context.Context, e *statement.Env, st *ast.AlterRoutine) e
 	case st.Extension != "":
 		return pgerr.Unsupported("DEPENDS ON EXTENSION is not supported").At(st.Pos)
 	case st.Owner != nil:
-		if c.Owner, err = e.Role(st.Owner); err == nil {
-			err = e.NewOwner(ctx, c.Owner, t.Schema)
+		var to catalog.Owner
+		if to, err = e.Role(st.Owner); err == nil {
+			err = e.NewOwner(ctx, to, t.Schema)
 		}
+		c.SetOwner(to)
 	case st.NewSchema != "":
 		var to *catalog.Schema
 		if to, err = e.SchemaNamed(ctx, st.NewSchema, 0); err == nil {

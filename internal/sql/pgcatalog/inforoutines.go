@@ -54,7 +54,11 @@ func isRoutines(s *snapshot, w *writer) error {
 		w.str("is_null_call", yesNo(r.strict))
 		w.str("schema_level_routine", "YES")
 		w.num("max_dynamic_result_sets", 0)
-		w.str("security_type", "INVOKER")
+		security := "INVOKER"
+		if r.user != nil && r.user.Routine.Definer {
+			security = "DEFINER"
+		}
+		w.str("security_type", security)
 		w.str("as_locator", "NO")
 		w.str("is_udt_dependent", "NO")
 		w.done()
@@ -81,18 +85,6 @@ func isParameters(s *snapshot, w *writer) error {
 			w.text("parameter_default", p.defaultText)
 			w.done()
 		}
-	}
-	return nil
-}
-
-// isRoutinePrivileges is information_schema.routine_privileges, and role_routine_grants:
-// everybody may call functions.
-func isRoutinePrivileges(s *snapshot, w *writer) error {
-	for _, r := range s.allRoutines() {
-		grants(w, "EXECUTE", !r.restricted, func() {
-			s.routinePlace(w, r)
-			s.named(w, "routine", r.schemaName(), r.name)
-		})
 	}
 	return nil
 }

@@ -262,37 +262,10 @@ func isCharacterSets(s *snapshot, w *writer) error {
 	return nil
 }
 
-// isEnabledRoles is information_schema.enabled_roles.
-func isEnabledRoles(_ *snapshot, w *writer) error {
-	w.str("role_name", catalog.RootUser)
-	w.done()
-	return nil
-}
-
 // isCatalogName is information_schema.information_schema_catalog_name.
 func isCatalogName(s *snapshot, w *writer) error {
 	w.str("catalog_name", s.db.Name)
 	w.done()
-	return nil
-}
-
-// isTablePrivileges is information_schema.table_privileges: root may do
-// everything.
-func isTablePrivileges(s *snapshot, w *writer) error {
-	for _, t := range s.tables() {
-		if t.Kind == catalog.KindSequence || t.Materialized() {
-			continue
-		}
-		for _, p := range [...]string{"INSERT", "SELECT", "UPDATE", "DELETE", "TRUNCATE", "REFERENCES", "TRIGGER"} {
-			w.str("grantor", catalog.RootUser)
-			w.str("grantee", catalog.RootUser)
-			s.place(w, "table", t)
-			w.str("privilege_type", p)
-			w.str("is_grantable", "YES")
-			w.str("with_hierarchy", yesNo(p == "SELECT"))
-			w.done()
-		}
-	}
 	return nil
 }
 

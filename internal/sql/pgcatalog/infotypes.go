@@ -124,21 +124,6 @@ func isColumnDomainUsage(s *snapshot, w *writer) error {
 	})
 }
 
-// isColumnPrivileges is information_schema.column_privileges: root may do everything.
-func isColumnPrivileges(s *snapshot, w *writer) error {
-	return s.eachColumn(func(t *catalog.Table, c *catalog.Column) {
-		for _, p := range [...]string{"INSERT", "SELECT", "UPDATE", "REFERENCES"} {
-			w.str("grantor", catalog.RootUser)
-			w.str("grantee", catalog.RootUser)
-			s.place(w, "table", t)
-			w.str("column_name", c.Name)
-			w.str("privilege_type", p)
-			w.str("is_grantable", "YES")
-			w.done()
-		}
-	})
-}
-
 // isColumnUDTUsage is information_schema.column_udt_usage: the types of columns.
 func isColumnUDTUsage(s *snapshot, w *writer) error {
 	return s.eachColumn(func(t *catalog.Table, c *catalog.Column) {
@@ -150,43 +135,5 @@ func isColumnUDTUsage(s *snapshot, w *writer) error {
 		s.place(w, "table", t)
 		w.str("column_name", c.Name)
 		w.done()
-	})
-}
-
-// grants emits that root, and everybody if public is set, may use what the rest of the
-// row names.
-func grants(w *writer, privilege string, public bool, name func()) {
-	for _, grantee := range [...]string{catalog.RootUser, "PUBLIC"} {
-		if grantee == "PUBLIC" && !public {
-			continue
-		}
-		w.str("grantor", catalog.RootUser)
-		w.str("grantee", grantee)
-		name()
-		w.str("privilege_type", privilege)
-		w.str("is_grantable", yesNo(grantee == catalog.RootUser))
-		w.done()
-	}
-}
-
-// isUDTPrivileges is information_schema.udt_privileges: of composite types, and of the row
-// types of tables and views.
-func isUDTPrivileges(s *snapshot, w *writer) error {
-	for _, t := range append(s.composites(), s.tables()...) {
-		if t.Kind != catalog.KindSequence {
-			grants(w, "TYPE USAGE", true, func() { s.place(w, "udt", t) })
-		}
-	}
-	return nil
-}
-
-// isUsagePrivileges is information_schema.usage_privileges, of domains; PostgreSQL shows for
-// sequences only what was granted.
-func isUsagePrivileges(s *snapshot, w *writer) error {
-	return s.eachType(types.DefDomain, func(d *catalog.Table, _ *types.Def) {
-		grants(w, "USAGE", true, func() {
-			s.place(w, "object", d)
-			w.str("object_type", "DOMAIN")
-		})
 	})
 }

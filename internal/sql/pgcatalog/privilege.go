@@ -77,6 +77,9 @@ func (c *Catalog) granted(who *catalog.Authority, req *call.PrivilegeCheck, name
 		return want&privilege.Create == 0 && !option
 	case "function":
 		r := c.routineByOid(c.checkedOid(types.Regprocedure, req))
+		if r != nil && r.user != nil {
+			return one(access.OnTable(who, r.user, want))
+		}
 		return !option && (r == nil || !r.restricted)
 	case "type":
 		if t := c.checkedType(req); t != nil {

@@ -54,7 +54,7 @@ func procRow(w *writer, r *routine) {
 	w.oid("provariadic", r.variadic)
 	w.oid("prosupport", 0)
 	w.str("prokind", string(r.kind))
-	w.flag("prosecdef", false)
+	w.flag("prosecdef", r.user != nil && r.user.Routine.Definer)
 	w.flag("proleakproof", r.leakproof)
 	w.flag("proisstrict", r.strict)
 	w.flag("proretset", r.set)
@@ -81,8 +81,11 @@ func procRow(w *writer, r *routine) {
 	if s := r.settings(); s != nil {
 		w.set("proconfig", texts(s))
 	}
-	if r.restricted {
+	switch {
+	case r.restricted:
 		w.set("proacl", aclOf("X", ""))
+	case r.user != nil:
+		w.acl("proacl", r.user.ACL)
 	}
 	w.done()
 }

@@ -409,6 +409,7 @@ func (r *routine) attributes(cost float64) string {
 	}{
 		{" WINDOW", r.kind == 'w'}, {" IMMUTABLE", r.volatility == 'i'}, {" STABLE", r.volatility == 's'},
 		{" PARALLEL SAFE", r.parallel == 's'}, {" PARALLEL RESTRICTED", r.parallel == 'r'}, {" STRICT", r.strict},
+		{" SECURITY DEFINER", r.user != nil && r.user.Routine.Definer},
 		{" LEAKPROOF", r.leakproof}, {" COST " + formatCost(r.cost), r.cost != cost},
 		{" ROWS " + formatCost(r.rows), r.rows != 0 && r.rows != 1000},
 	} {

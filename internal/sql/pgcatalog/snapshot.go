@@ -314,6 +314,8 @@ var generators = sync.OnceValue(func() map[string]generator {
 		"information_schema.character_sets":                        isCharacterSets,
 		"information_schema.collations":                            isCollations,
 		"information_schema.enabled_roles":                         isEnabledRoles,
+		"information_schema.applicable_roles":                      isApplicableRoles,
+		"information_schema.administrable_role_authorizations":     isApplicableRoles,
 		"information_schema.information_schema_catalog_name":       isCatalogName,
 		"information_schema.table_privileges":                      isTablePrivileges,
 		"information_schema.role_table_grants":                     isTablePrivileges,

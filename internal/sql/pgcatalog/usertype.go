@@ -22,7 +22,7 @@ func compositeRelation(d *catalog.Table) *catalog.Table {
 	if !d.IsComposite() {
 		return nil
 	}
-	return &catalog.Table{ID: d.ID, Oid: d.Oid, Database: d.Database, Schema: d.Schema, Name: d.Name, Kind: catalog.KindType,
+	return &catalog.Table{ID: d.ID, Oid: d.Oid, Database: d.Database, Schema: d.Schema, Name: d.Name, Owner: d.Owner, ACL: d.ACL, Kind: catalog.KindType,
 		Columns: d.FieldColumns()}
 }
 

@@ -62,7 +62,7 @@ func hides(list []*call.Overload, o *call.Overload) bool {
 // noted notes that the plan depends on a function, if it is a user's.
 func (b *builder) noted(fn *call.Overload, err error) (*call.Overload, error) {
 	if err == nil && fn.Routine != nil {
-		b.noteTable(fn.Routine.(*catalog.Table))
+		b.calls(fn)
 	}
 	return fn, err
 }
@@ -119,7 +119,7 @@ func (b *builder) callProcedure(st *ast.Call) (plan.Node, []plan.Column, error) 
 	if fn == nil {
 		return nil, nil, b.noProcedure(e, ts)
 	}
-	b.noteTable(fn.Routine.(*catalog.Table))
+	b.calls(fn)
 	params, _, err := fn.Signature(argTypes(args))
 	if err != nil {
 		return nil, nil, pgerr.From(err).At(e.Pos)

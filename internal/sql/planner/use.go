@@ -3,6 +3,7 @@ package planner
 import (
 	"github.com/lichendb/lichen/internal/sql/access"
 	"github.com/lichendb/lichen/internal/sql/ast"
+	"github.com/lichendb/lichen/internal/sql/builtin/call"
 	"github.com/lichendb/lichen/internal/sql/catalog"
 	"github.com/lichendb/lichen/internal/sql/plan"
 	"github.com/lichendb/lichen/internal/sql/privilege"
@@ -24,6 +25,18 @@ func (b *builder) uses(t *catalog.Table, needs privilege.Bits) *use {
 	u := &use{Use: access.Use{Table: t, As: b.as, Needs: needs}}
 	b.used = append(b.used, u)
 	return u
+}
+
+// calls notes that the statement calls a routine, which takes its user's privilege even where a view or a default does.
+func (b *builder) calls(fn *call.Overload) {
+	t := fn.Routine.(*catalog.Table)
+	b.noteTable(t)
+	for _, u := range b.used {
+		if u.Table == t {
+			return
+		}
+	}
+	b.uses(t, privilege.Execute).As = 0
 }
 
 // read notes that the statement reads a column.

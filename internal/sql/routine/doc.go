@@ -24,6 +24,9 @@
 //     which have the statement run again, pass as they are.
 //  4. What an error of a statement of a body points to is that statement, never the client's (source.within,
 //     TestErrorsInBodies in sql).
+//  5. Statements of a SECURITY DEFINER routine run as its owner, those of others as their caller, however the routine ends
+//     (Runner.execute, Host.AsOwner; privileges/functions.slt in sql). What was resolved for one role and search path
+//     serves no other (Epoch).
 //
 // One goroutine at a time uses a Runner.
 package routine

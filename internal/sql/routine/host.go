@@ -11,6 +11,7 @@ import (
 	"github.com/lichendb/lichen/internal/sql/plan"
 	"github.com/lichendb/lichen/internal/sql/planner"
 	"github.com/lichendb/lichen/internal/sql/prepared"
+	"github.com/lichendb/lichen/internal/sql/privilege"
 	"github.com/lichendb/lichen/internal/sql/types"
 )
 
@@ -27,8 +28,8 @@ type Host interface {
 	Plan(ctx context.Context, p *prepared.Statement, params []types.Datum) (*plan.Prepared, error)
 	// Analyze returns the plan of a statement that nobody is about to run.
 	Analyze(ctx context.Context, p *prepared.Statement) (*plan.Prepared, error)
-	// Epoch changes when plans made before may not be used any more.
-	Epoch() uint64
+	// Epoch changes when plans made before may not be used any more; false if none made now may be used again.
+	Epoch() (Epoch, bool)
 	// Type resolves the name of a type; of is "type" for that of a column, "rowtype" for that of a relation's rows.
 	Type(ctx context.Context, name, of string) (*types.T, error)
 	// Savepoint begins a part of the transaction that can be undone; Release ends it, RollbackTo undoes it.
@@ -41,8 +42,17 @@ type Host interface {
 	Notice(severity string, e *pgerr.Error)
 	// WithSettings calls f while parameters have other values.
 	WithSettings(ctx context.Context, list []catalog.Setting, f func() error) error
+	// AsOwner calls f while statements have the privileges of who owns a routine.
+	AsOwner(t *catalog.Table, f func() error) error
 	// Translate makes an error of the layers below what clients see.
 	Translate(ctx context.Context, err error) error
+}
+
+// Epoch is what plans depend on besides what they read.
+type Epoch struct {
+	Generation uint64         // of the catalog
+	Role       privilege.Role // whose privileges were checked
+	Path       *string        // the search path, of which no two share an element
 }
 
 // Sink takes the rows of a statement; it returns errEnough if it wants no more.

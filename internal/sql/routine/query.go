@@ -31,7 +31,7 @@ type query struct {
 	// simple is the expression where it is one that needs no plan to run.
 	simple plan.Expr
 	typ    *types.T // of the only column
-	epoch  uint64   // for which simple is valid
+	epoch  Epoch    // for which simple is valid
 	idle   []*compiled
 }
 
@@ -102,7 +102,7 @@ func (q *query) prepare(f *frame) error {
 	p.nextKey++
 	q.st = NewQuery(st, p.key+"."+itoa(p.nextKey), ts, vars)
 	q.st.Apart = true
-	q.simple, q.idle, q.epoch = nil, nil, 0
+	q.simple, q.idle = nil, nil
 	return nil
 }
 
@@ -118,7 +118,8 @@ func (q *query) sameRecords(f *frame) bool {
 
 // value evaluates an expression.
 func (q *query) value(f *frame) (types.Datum, *types.T, error) {
-	if q.simple != nil && q.epoch == f.r.host.Epoch() && q.sameRecords(f) {
+	epoch, lasting := f.r.host.Epoch()
+	if q.simple != nil && lasting && q.epoch == epoch && q.sameRecords(f) {
 		d, err := q.evaluate(f)
 		return d, q.typ, err
 	}
@@ -131,7 +132,7 @@ func (q *query) value(f *frame) (types.Datum, *types.T, error) {
 		return types.Null, nil, q.at.within(err)
 	}
 	if q.simple = simpleExpr(prep); q.simple != nil {
-		q.idle, q.typ, q.epoch = nil, prep.Columns[0].Type, f.r.host.Epoch()
+		q.idle, q.typ, q.epoch = nil, prep.Columns[0].Type, epoch
 		d, err := q.evaluate(f)
 		return d, q.typ, err
 	}

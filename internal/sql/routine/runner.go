@@ -187,7 +187,13 @@ func (r *Runner) execute(f *frame, rc *call.RoutineCall) error {
 		return b.run(f)
 	}
 	if len(f.def.Settings) > 0 {
-		return r.host.WithSettings(f.ctx, f.def.Settings, run)
+		body := run
+		f.txn = nil // which would end the settings
+		run = func() error { return r.host.WithSettings(f.ctx, f.def.Settings, body) }
+	}
+	if f.def.Definer {
+		f.txn = nil // who follows has other privileges
+		return r.host.AsOwner(f.t, run)
 	}
 	return run()
 }

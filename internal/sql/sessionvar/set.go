@@ -112,8 +112,11 @@ func (v *Vars) SetText(ctx context.Context, name, value string, local bool, noti
 	return text, nil
 }
 
-// mayChange returns 42501 for a parameter that is the superusers' to change.
+// mayChange returns 42501 for a parameter that is the superusers' to change, or that a routine that runs forbids.
 func (v *Vars) mayChange(name string) error {
+	if name = strings.ToLower(name); name == "role" || name == "session_authorization" {
+		return v.session.MayChangeRole(name)
+	}
 	if !settings.NeedsSuperuser(name) || v.session.Superuser() {
 		return nil
 	}

@@ -13,6 +13,8 @@ type Session interface {
 	Database() string
 	// UseDatabase changes the database; 25001 inside a transaction block.
 	UseDatabase(ctx context.Context, name string) error
+	// MayChangeRole returns 42501 while a routine runs as its owner.
+	MayChangeRole(parameter string) error
 	// SetRole and SetSessionAuthorization return 42501 if the session may not become a role.
 	SetRole(name string) error
 	SetSessionAuthorization(name string) error

@@ -108,6 +108,9 @@ func ColumnType(ctx context.Context, e *statement.Env, column string, tn *ast.Ty
 	if t, err = planner.FindType(ctx, tn, e.DefaultIntSize, e.Coll); err != nil {
 		return nil, nil, err
 	}
+	if err := e.MayUseType(t); err != nil {
+		return nil, nil, err
+	}
 	if t.OfDomain() {
 		return t.BaseType(), t, nil
 	}

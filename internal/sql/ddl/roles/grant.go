@@ -136,7 +136,11 @@ func (o *object) bits(e *statement.Env, st *ast.Grant, kind privilege.Kind, name
 		e.Notify("WARNING", pgerr.New(pgerr.Warning, "sequence \"%s\" only supports USAGE, SELECT, and UPDATE privileges", o.name))
 		return 0, nil
 	}
-	return 0, pgerr.New(pgerr.InvalidGrantOperation, "invalid privilege type %s for %s", strings.ToUpper(name), kindWords[kind])
+	word := kindWords[kind]
+	if kind == privilege.Function || st.Kind == ast.ObjDomain {
+		word = strings.ToLower(st.Kind.String())
+	}
+	return 0, pgerr.New(pgerr.InvalidGrantOperation, "invalid privilege type %s for %s", strings.ToUpper(name), word)
 }
 
 // change grants or revokes on the object, and stores it.

@@ -5,7 +5,9 @@ import (
 
 	"github.com/lichendb/lichen/internal/sql/access"
 	"github.com/lichendb/lichen/internal/sql/ast"
+	"github.com/lichendb/lichen/internal/sql/builtin"
 	"github.com/lichendb/lichen/internal/sql/catalog"
+	"github.com/lichendb/lichen/internal/sql/ddl/alter"
 	"github.com/lichendb/lichen/internal/sql/ddl/statement"
 	"github.com/lichendb/lichen/internal/sql/pgerr"
 	"github.com/lichendb/lichen/internal/sql/privilege"
@@ -17,8 +19,12 @@ func findObjects(ctx context.Context, e *statement.Env, st *ast.Grant) ([]*objec
 		return allInSchemas(ctx, e, st)
 	}
 	var list []*object
-	for _, n := range st.Names {
-		o, err := findObject(ctx, e, st, n)
+	for i, n := range st.Names {
+		var args []*ast.TypeName
+		if st.FuncArgs != nil {
+			args = st.FuncArgs[i]
+		}
+		o, err := findObject(ctx, e, st, n, args)
 		if err != nil {
 			return nil, err
 		}
@@ -27,7 +33,8 @@ func findObjects(ctx context.Context, e *statement.Env, st *ast.Grant) ([]*objec
 	return list, nil
 }
 
-func findObject(ctx context.Context, e *statement.Env, st *ast.Grant, n ast.TableName) (*object, error) {
+// findObject locks an object; args are those of a routine, nil if only its name was written.
+func findObject(ctx context.Context, e *statement.Env, st *ast.Grant, n ast.TableName, args []*ast.TypeName) (*object, error) {
 	switch st.Kind {
 	case ast.ObjTable, ast.ObjSequence:
 		return findRelation(ctx, e, st.Kind, n)
@@ -61,6 +68,8 @@ func findObject(ctx context.Context, e *statement.Env, st *ast.Grant, n ast.Tabl
 		return databaseObject(e, d), nil
 	case ast.ObjType, ast.ObjDomain:
 		return findType(ctx, e, st.Kind, n)
+	case ast.ObjFunction, ast.ObjProcedure, ast.ObjRoutine:
+		return findRoutine(ctx, e, st.Kind, n, args)
 	}
 	return nil, pgerr.Unsupported("GRANT ON %s is not supported", st.Kind).At(n.Pos)
 }
@@ -103,7 +112,31 @@ func findType(ctx context.Context, e *statement.Env, kind ast.ObjectKind, n ast.
 	return tableObject(e, locked), nil
 }
 
-// tableObject is the object of a relation or type, a copy to change.
+// routineKinds are the words of routines as statements about these have them.
+var routineKinds = map[ast.ObjectKind]ast.RoutineKind{
+	ast.ObjFunction: ast.Function, ast.ObjProcedure: ast.Procedure, ast.ObjRoutine: ast.AnyRoutine,
+}
+
+func findRoutine(ctx context.Context, e *statement.Env, kind ast.ObjectKind, n ast.TableName, args []*ast.TypeName) (*object, error) {
+	ref := &ast.RoutineRef{Loc: n.Loc, Name: n, Bare: args == nil}
+	for _, a := range args {
+		ref.Params = append(ref.Params, ast.RoutineParam{Mode: ast.ParamIn, Type: a})
+	}
+	if builtin.Functions(n.Table) != nil && (n.Schema == "" || n.Schema == "pg_catalog") {
+		if found, err := e.Coll.FindRoutines(ctx, n.Schema, n.Table); err != nil {
+			return nil, err
+		} else if len(found) == 0 {
+			return nil, pgerr.Unsupported("GRANT ON FUNCTION of a built-in function is not supported").At(n.Pos)
+		}
+	}
+	t, err := alter.LockRoutine(ctx, e, ref, routineKinds[kind], false, e.HasAny)
+	if err != nil {
+		return nil, err
+	}
+	return tableObject(e, t.Clone()), nil
+}
+
+// tableObject is the object of a relation, type or routine, a copy to change.
 func tableObject(e *statement.Env, t *catalog.Table) *object {
 	kind := access.Kind(t)
 	o := &object{kind: kind, word: access.Noun(t), name: t.Name, owner: t.Owner, acl: &t.ACL, initial: kind.Default(t.Owner.Role()), table: t}
@@ -127,9 +160,6 @@ func databaseObject(e *statement.Env, d *catalog.Database) *object {
 
 // allInSchemas returns the objects of a kind in schemas.
 func allInSchemas(ctx context.Context, e *statement.Env, st *ast.Grant) (list []*object, err error) {
-	if st.Kind != ast.ObjTable && st.Kind != ast.ObjSequence {
-		return nil, pgerr.Unsupported("GRANT ON ALL %sS is not supported", st.Kind).At(st.Pos)
-	}
 	for _, n := range st.Names {
 		s, err := e.Coll.FindSchema(ctx, n.Table)
 		if err != nil {
@@ -138,13 +168,12 @@ func allInSchemas(ctx context.Context, e *statement.Env, st *ast.Grant) (list []
 		if s == nil {
 			return nil, pgerr.New(pgerr.InvalidSchemaName, "schema \"%s\" does not exist", n.Table)
 		}
-		tables, err := e.TablesOf(ctx, s.Database)
+		all, err := e.TablesOf(ctx, s.Database)
 		if err != nil {
 			return nil, err
 		}
-		for _, t := range tables {
-			sequence := t.Kind == catalog.KindSequence
-			if t.Schema != s.ID || t.Kind == catalog.KindType || t.Kind == catalog.KindCollation || sequence != (st.Kind == ast.ObjSequence) {
+		for _, t := range all {
+			if t.Schema != s.ID || !isOf(t, st.Kind) {
 				continue
 			}
 			if err := e.HasAny(t); err != nil {
@@ -158,4 +187,18 @@ func allInSchemas(ctx context.Context, e *statement.Env, st *ast.Grant) (list []
 		}
 	}
 	return list, nil
+}
+
+// isOf reports whether GRANT ON ALL of a kind means an object.
+func isOf(t *catalog.Table, kind ast.ObjectKind) bool {
+	switch t.Kind {
+	case catalog.KindType, catalog.KindCollation:
+		return false
+	case catalog.KindRoutine:
+		word, ok := routineKinds[kind]
+		return ok && (word == ast.AnyRoutine || t.Routine.Procedure == (word == ast.Procedure))
+	case catalog.KindSequence:
+		return kind == ast.ObjSequence
+	}
+	return kind == ast.ObjTable
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/lichendb/lichen/internal/sql/catalog"
 	"github.com/lichendb/lichen/internal/sql/pgerr"
 	"github.com/lichendb/lichen/internal/sql/privilege"
+	"github.com/lichendb/lichen/internal/sql/types"
 )
 
 // May returns 42501 unless the user may do something with a relation: what is asked before it is locked, so
@@ -81,6 +82,23 @@ func (e *Env) NewOwner(ctx context.Context, to catalog.Owner, in catalog.ID) err
 // MayCreateIn returns 42501 unless the user may make something in a schema.
 func (e *Env) MayCreateIn(s *catalog.Schema) error {
 	return access.MustUseSchema(e.Coll, s, privilege.Create)
+}
+
+// MayUseType returns 42501 unless the user may make something of a type. Built-in types, and those of the rows of relations,
+// are everybody's.
+func (e *Env) MayUseType(t *types.T) error {
+	oid := t.Oid
+	if t.Elem != nil && !t.IsDomain() {
+		oid = t.Elem.Oid
+	}
+	d, ok := e.Coll.PeekOwner(oid).(*catalog.Table)
+	if !ok || d.Kind != catalog.KindType {
+		return nil
+	}
+	if has, _ := access.OnTable(e.Coll.Me(), d, privilege.Usage); has == 0 {
+		return access.DeniedRelation(d)
+	}
+	return nil
 }
 
 // DefaultACL returns the access control list of a new object of the user's.
