@@ -27,7 +27,7 @@ func All() []Name {
 		RoundForgotten, KeysMerged, RowOfNulls, VolatileEarly, RowPerField, TypesInTurn, LaterColumnSeen,
 		ImpliedUnchecked, UnmatchedByAny, ContentionUnlocked, ReservedForNobody,
 		RaisedUnchecked, DistinctByNullable, DistinctOverJoin,
-		RunsUnmerged, PartitionLost, MatchForgotten,
+		RunsUnmerged, PartitionLost, MatchForgotten, BarrierPassed, PolicyUnchecked,
 	}
 }
 

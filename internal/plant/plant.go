@@ -144,6 +144,10 @@ const (
 	PartitionLost Name = "partition-lost"
 	// MatchForgotten forgets which left rows of a hash join in temporary files have a match.
 	MatchForgotten Name = "match-forgotten"
+	// BarrierPassed has conditions computed for rows that policies hide.
+	BarrierPassed Name = "barrier-passed"
+	// PolicyUnchecked stores rows that policies forbid, where they are loaded or where a row is there.
+	PolicyUnchecked Name = "policy-unchecked"
 	// RunsUnmerged has a sort that spilled take the next row from the run that the last one came from.
 	RunsUnmerged Name = "runs-unmerged"
 

@@ -43,6 +43,7 @@ func (x *execution) ddlEnv(query *plan.Prepared) *statement.Env {
 	s := x.s
 	env := &statement.Env{
 		ReadOnly: s.txn.ReadOnly(),
+		As:       func(r catalog.Owner, f func() error) error { return s.asDefiner(r.Role(), f) },
 		Txn:      s.txn.KV(), Coll: s.coll, User: catalog.Owner(s.role()), SessionUser: catalog.Owner(s.sessionRole()), Exec: &x.env, Format: s.Format(),
 		DefaultIntSize: s.vals.Fast.DefaultIntSize, Query: query, FamilyPerColumn: s.srv.cfg.FamilyPerColumn, IngestAlways: s.srv.cfg.IngestAlways,
 		Localities: ranges.Localities(s.srv.cfg.Ranges), DefaultTablespace: s.defaultTablespace(),

@@ -9,6 +9,10 @@ import (
 	"github.com/lichendb/lichen/internal/plant"
 )
 
+// policed makes a table of which joe sees the row 1 only.
+const policed = "CREATE TABLE t (a INT PRIMARY KEY); INSERT INTO t VALUES (1), (2); CREATE POLICY p ON t USING (a + 0 + 0 = 1); " +
+	"ALTER TABLE t ENABLE ROW LEVEL SECURITY; CREATE ROLE joe; GRANT ALL ON t TO joe; "
+
 // TestPlantsAnswers plants the bugs that statements have to be written for, and requires that the
 // answer of each shows it.
 func TestPlantsAnswers(t *testing.T) {
@@ -27,6 +31,9 @@ func TestPlantsAnswers(t *testing.T) {
 		{plant.RunsUnmerged, "SET work_mem = '64kB'", "SELECT count(*) FROM (SELECT a, lag(a) OVER (ORDER BY a) p FROM (SELECT g * 7919 % 10007 a FROM generate_series(1, 10006) g) s) t WHERE a <> p + 1", "0"},
 		{plant.PartitionLost, "SET work_mem = '64kB'", "SELECT count(*), sum(n) FROM (SELECT g % 5003, count(*) n FROM generate_series(1, 10006) g GROUP BY 1) s", "5003  10006"},
 		{plant.MatchForgotten, "SET work_mem = '64kB'", "SELECT count(*) FROM generate_series(1, 3) a WHERE EXISTS (SELECT FROM generate_series(1, 10000) b WHERE b % 1 + 1 = a)", "1"},
+		{plant.BarrierPassed, policed + "CREATE FUNCTION saw(int) RETURNS bool LANGUAGE plpgsql COST 0.001 AS $$ BEGIN IF $1 > 1 THEN RAISE EXCEPTION 'saw %', $1; END IF; RETURN true; END $$; CREATE FUNCTION sees() RETURNS text LANGUAGE plpgsql AS $$ BEGIN RETURN (SELECT count(*) FROM t WHERE saw(a)); EXCEPTION WHEN raise_exception THEN RETURN SQLERRM; END $$; SET ROLE joe", "SELECT sees()", "1"},
+		{plant.PolicyUnchecked, policed + "SET ROLE joe; DO $$ BEGIN INSERT INTO t VALUES (1) ON CONFLICT (a) DO UPDATE SET a = 5; EXCEPTION WHEN insufficient_privilege THEN NULL; END $$; RESET ROLE", "SELECT count(*) FROM t WHERE a = 5", "0"},
+		{plant.PolicyUnchecked, policed + "SET ROLE joe; DO $$ BEGIN INSERT INTO t SELECT g FROM generate_series(10, 20000) g; EXCEPTION WHEN insufficient_privilege THEN NULL; END $$; RESET ROLE", "SELECT count(*) FROM t", "2"},
 	} {
 		t.Run(string(c.plant), func(t *testing.T) {
 			answerOf := func(name plant.Name) string {

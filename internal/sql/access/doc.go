@@ -6,7 +6,8 @@
 // privilege.
 //
 // Reading order: object.go (privileges on objects of each kind, owners), use.go (what a statement does
-// with a relation, and whether it may), errors.go (42501 as PostgreSQL words it).
+// with a relation, and whether it may), rowsecurity.go (whose rows policies restrict), errors.go (42501 as PostgreSQL
+// words it).
 //
 // Invariants:
 //

@@ -281,6 +281,8 @@ func (p *printer) utility(s Statement) {
 		p.expr(s.Func)
 	case *CreateRoutine, *AlterRoutine, *DropRoutine:
 		p.routineStmt(s)
+	case *CreatePolicy, *AlterPolicy, *DropPolicy:
+		p.policyStmt(s)
 	default:
 		p.rangesStatement(s)
 	}

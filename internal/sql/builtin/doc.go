@@ -15,7 +15,8 @@
 //
 // Reading order: buildRegistry (registry.go), then ResolveFunction, ResolveOperator and
 // ResolveAggregate (resolve.go), which choose an overload for the types of a call; conversion_funcs.go
-// and operator_funcs.go (functions named as types and as operators), argnames.go, tablesample.go.
+// and operator_funcs.go (functions named as types and as operators), argnames.go, tablesample.go,
+// leakproof.go (what may be called for rows that are hidden).
 //
 // Invariants:
 //

@@ -145,4 +145,8 @@ func (s *fakeSession) HasPrivilege(r call.PrivilegeCheck) (has, ok bool, err err
 	return r.User == "" || r.User == "root", r.Object == "t" || r.ObjectOid == 100, nil
 }
 
+func (s *fakeSession) RowSecurityActive(string, uint32) (active, ok bool, err error) {
+	return false, true, nil
+}
+
 var _ call.Session = (*fakeSession)(nil)

@@ -96,6 +96,11 @@ type Table struct {
 	Indexes     []Index
 	Checks      []Check
 	ForeignKeys []ForeignKey `json:",omitempty"`
+	// Policies say, while RowSecurity is on, which rows who sees and may write; with ForceRowSecurity they are for the
+	// owner too.
+	Policies         []Policy `json:",omitempty"`
+	RowSecurity      bool     `json:",omitempty"`
+	ForceRowSecurity bool     `json:",omitempty"`
 	// References are the foreign keys that refer to this table.
 	References   []Reference `json:",omitempty"`
 	NextColumnID ColumnID
@@ -318,6 +323,18 @@ const (
 // CheckOption is WITH CHECK OPTION of the view, "" for none.
 func (v *View) CheckOption() string { return strings.ToLower(v.Option("check_option")) }
 
+// SecurityBarrier reports whether conditions on the view's rows must not tell of others.
+func (v *View) SecurityBarrier() bool { return isOn(v.Option("security_barrier")) }
+
+// SecurityInvoker reports whether the view reads with the privileges of its user.
+func (v *View) SecurityInvoker() bool { return isOn(v.Option("security_invoker")) }
+
+// isOn reports whether a parameter is on, in one of the spellings of booleans.
+func isOn(value string) bool {
+	value = strings.ToLower(value)
+	return value == "on" || value == "1" || value != "" && (strings.HasPrefix("true", value) || strings.HasPrefix("yes", value))
+}
+
 // Option returns the value of a parameter, "" if it is not set.
 func (v *View) Option(name string) string {
 	for _, o := range v.Options {
@@ -392,6 +409,7 @@ func (t *Table) Clone() *Table {
 		c.Checks[i].Columns = slices.Clone(c.Checks[i].Columns)
 	}
 	c.cloneForeignKeys()
+	c.clonePolicies()
 	if t.Sequence != nil {
 		s := *t.Sequence
 		c.Sequence = &s
@@ -487,6 +505,9 @@ func (t *Table) StoredTexts() iter.Seq[string] {
 			if !yield(t.Indexes[i].Where) {
 				return
 			}
+		}
+		if !t.eachPolicyText(yield) {
+			return
 		}
 		if t.View != nil && !yield(t.View.Query) || t.UserType == nil || t.UserType.Def == nil || !yield(t.UserType.Def.Default) {
 			return

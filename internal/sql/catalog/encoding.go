@@ -9,14 +9,14 @@ import (
 
 // The first byte of a stored descriptor. JSON follows, in which fields of later versions
 // are skipped: neither a table with families nor the Cluster nor a role nor a routine, least of all one
-// with SECURITY DEFINER, must be read by who does not know them.
+// with SECURITY DEFINER, nor a table whose rows not everybody sees, must be read by who does not know them.
 const (
 	descriptorFormat = 1
 	familiesFormat   = 2
 	clusterFormat    = 3
 	roleFormat       = 4
 	routineFormat    = 5
-	securityFormat    = 6
+	securityFormat   = 6
 	lastFormat       = securityFormat
 )
 
@@ -85,7 +85,7 @@ func encodeDescriptor(d Descriptor) ([]byte, error) {
 		format = clusterFormat
 	case r.Role != nil:
 		format = roleFormat
-	case r.Table != nil && r.Table.Routine != nil && r.Table.Routine.Definer:
+	case r.Table != nil && (r.Table.RowSecurity || r.Table.Policies != nil || r.Table.Routine != nil && r.Table.Routine.Definer):
 		format = securityFormat
 	case r.Table != nil && r.Table.Routine != nil:
 		format = routineFormat

@@ -79,7 +79,7 @@ func (l *Listing) OwnedBy(table ID) []*Table {
 // a view: by its row type, qualified, or in a constant of an object's name. Foreign keys and
 // sequences that belong to columns are known otherwise.
 func (t *Table) mayName() bool {
-	if t.View != nil {
+	if t.View != nil || t.Policies != nil {
 		return true
 	}
 	for i := range t.Columns {
@@ -292,7 +292,7 @@ func (t *Table) partOids(f func(uint32) bool) bool {
 		}
 	}
 	if t.UserType == nil || t.UserType.Def == nil {
-		return true
+		return t.policyOids(f)
 	}
 	def := t.UserType.Def
 	for i := range def.Labels {

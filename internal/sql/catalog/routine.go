@@ -231,7 +231,7 @@ var volatilities = map[byte]call.Volatility{'i': call.Immutable, 's': call.Stabl
 // makeOverload makes what calls of the routine that t describes see.
 func (t *Table) makeOverload() *call.Overload {
 	r := t.Routine
-	o := &call.Overload{Oid: t.Oid, Name: t.Name, Ret: valueType(r.Returns), Strict: r.Strict, Volatility: volatilities[r.Volatility], Routine: t}
+	o := &call.Overload{Oid: t.Oid, Name: t.Name, Ret: valueType(r.Returns), Strict: r.Strict, Volatility: volatilities[r.Volatility], Leakproof: r.Leakproof, Routine: t}
 	in := r.Inputs()
 	if r.Procedure {
 		in = r.Params

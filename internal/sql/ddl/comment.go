@@ -29,6 +29,8 @@ func comment(ctx context.Context, e *statement.Env, st *ast.Comment) error {
 		return commentColumn(ctx, e, st)
 	case ast.ObjConstraint:
 		return commentConstraint(ctx, e, st)
+	case ast.ObjPolicy:
+		return commentPolicy(ctx, e, st)
 	case ast.ObjType, ast.ObjDomain:
 		return commentType(ctx, e, st)
 	case ast.ObjCollation:

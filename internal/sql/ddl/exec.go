@@ -21,7 +21,8 @@ func Handles(stmt ast.Statement) bool {
 		*ast.RefreshView, *ast.ConfigureZone, *ast.CreateEnum, *ast.CreateComposite, *ast.CreateDomain, *ast.AlterDomain, *ast.AlterEnum,
 		*ast.AlterComposite, *ast.CreateRange, *ast.CreateCast, *ast.DropCast, *ast.CreateCollation, *ast.CreateTablespace, *ast.DropTablespace,
 		*ast.CreateRole, *ast.DropRole, *ast.Grant, *ast.AlterDefaultPrivileges, *ast.ReassignOwned,
-		*ast.CreateRoutine, *ast.AlterRoutine, *ast.DropRoutine:
+		*ast.CreateRoutine, *ast.AlterRoutine, *ast.DropRoutine,
+		*ast.CreatePolicy, *ast.AlterPolicy, *ast.DropPolicy:
 		return true
 	case *ast.Select:
 		return true // SELECT INTO
@@ -150,6 +151,8 @@ func Exec(ctx context.Context, e *statement.Env, stmt ast.Statement) (tag string
 		err = alter.DropRoutines(ctx, e, s)
 	case *ast.CreateCollation:
 		err = createCollation(ctx, e, s)
+	case *ast.CreatePolicy, *ast.AlterPolicy, *ast.DropPolicy:
+		err = execPolicy(ctx, e, s)
 	default:
 		err = execRoles(ctx, e, stmt)
 	}

@@ -3,6 +3,7 @@ package ddl
 import (
 	"context"
 
+	"github.com/lichendb/lichen/internal/sql/access"
 	"github.com/lichendb/lichen/internal/sql/ast"
 	"github.com/lichendb/lichen/internal/sql/catalog"
 	"github.com/lichendb/lichen/internal/sql/ddl/alter"
@@ -75,10 +76,7 @@ func refreshView(ctx context.Context, e *statement.Env, st *ast.RefreshView) err
 				return err
 			}
 		}
-		if spec.Query, err = relations.PlanView(ctx, e, a.T.View); err != nil {
-			return err
-		}
-		if err := backfill.Build(ctx, e, spec); err != nil {
+		if err := e.AsOwner(a.T, func() error { return refill(ctx, e, spec) }); err != nil {
 			return err
 		}
 	}
@@ -94,4 +92,15 @@ func hasWholeUnique(t *catalog.Table) bool {
 		}
 	}
 	return false
+}
+
+// refill runs the query of a materialized view.
+func refill(ctx context.Context, e *statement.Env, spec backfill.Spec) (err error) {
+	if spec.Query, err = relations.PlanView(ctx, e, spec.Table.View); err != nil {
+		return err
+	}
+	if err := access.Check(e.Coll, spec.Query.Uses); err != nil {
+		return err
+	}
+	return backfill.Build(ctx, e, spec)
 }

@@ -50,6 +50,8 @@ type deparser struct {
 	using   map[*ast.Join][]ast.Name
 	// bare are relations whose columns are printed without their name.
 	bare bool
+	// top is a query of one relation, whose columns are printed without its name there; nil for none.
+	top *namespace
 	// windows are those that the innermost query defines.
 	windows []*ast.WindowSpec
 	buf     []byte
@@ -81,6 +83,28 @@ func (e *Env) Query(ctx context.Context, v *catalog.View, cols []ast.Name, l Lay
 	}
 	out := string(d.buf)
 	return out, e.readsBack(ctx, out, p.Columns)
+}
+
+// Condition prints what the query of v, which is stored for that, selects from its relation.
+func (e *Env) Condition(ctx context.Context, v *catalog.View) (string, error) {
+	st, err := parser.ParseStored(v.Query)
+	if err != nil {
+		return "", err
+	}
+	q, ok := st.AST.(*ast.Select)
+	if !ok || len(q.Items) != 1 {
+		return "", pgerr.New(pgerr.DataCorrupted, "a condition's query selects more")
+	}
+	env := *e.Planner
+	env.Notes, env.View = planner.NewNotes(), v
+	if _, err := planner.Plan(ctx, q, &env); err != nil {
+		return "", err
+	}
+	d := &deparser{ctx: ctx, env: e, notes: env.Notes}
+	d.enter(q)
+	d.top = d.names
+	d.expr(d.settle(d.resolve(q.Items[0].X)), false)
+	return string(d.buf), d.err
 }
 
 // readsBack checks that a printed query is one, of columns of the same types.

@@ -98,7 +98,7 @@ func (d *deparser) columnText(c planner.NotedColumn) string {
 	switch {
 	case c.Name == "":
 		return ast.QuoteIdent(name) + ".*"
-	case d.bare:
+	case d.bare || d.names == d.top:
 		return ast.QuoteIdent(c.Name)
 	}
 	return ast.QuoteIdent(name) + "." + ast.QuoteIdent(d.columnName(c))

@@ -61,6 +61,8 @@ func (c *compiler) bare(n plan.Node) (operator.Operator, error) {
 		return c.values(n)
 	case *plan.Filter:
 		return c.filter(n)
+	case *plan.Barrier:
+		return c.bare(n.Input)
 	case *plan.Project:
 		return c.project(n)
 	case *plan.Limit:

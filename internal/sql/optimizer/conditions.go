@@ -50,10 +50,10 @@ func withoutSelf(conds []plan.Expr) []plan.Expr {
 	return conds
 }
 
-// eachViewCheck calls f for the conditions of WITH CHECK OPTION; those of constraints pass if they are NULL.
+// eachViewCheck calls f for the conditions of WITH CHECK OPTION and of policies; those of constraints pass if they are NULL.
 func eachViewCheck(checks []plan.CheckExpr, f func(*plan.Expr)) {
 	for i := range checks {
-		if checks[i].View != "" {
+		if checks[i].View != "" || checks[i].Policy != nil {
 			f(&checks[i].Cond)
 		}
 	}

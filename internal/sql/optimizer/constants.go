@@ -151,14 +151,20 @@ func ownQuery(n plan.Node) bool {
 	return false
 }
 
-// withoutChecks drops the CHECK constraints of what writes rows: they are computed for rows only.
+// withoutChecks drops the CHECK constraints and policies of what writes rows: they are computed for rows only.
 func withoutChecks(n plan.Node) {
 	switch n := n.(type) {
 	case *plan.Insert:
 		n.Checks = nil
+		if n.OnConflict != nil {
+			n.OnConflict.OldChecks, n.OnConflict.NewChecks = nil, nil
+		}
 	case *plan.Update:
 		n.Checks = nil
 	case *plan.Merge:
 		n.Checks = nil
+		for i := range n.Actions {
+			n.Actions[i].OldChecks, n.Actions[i].NewChecks = nil, nil
+		}
 	}
 }

@@ -62,6 +62,8 @@ func uniqueOn(n plan.Node, keys []plan.ColID) bool {
 		return false
 	case *plan.Filter:
 		return uniqueOn(n.Input, keys)
+	case *plan.Barrier:
+		return uniqueOn(n.Input, keys)
 	case *plan.Sort:
 		return uniqueOn(n.Input, keys)
 	case *plan.Limit:

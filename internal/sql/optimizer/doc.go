@@ -6,7 +6,7 @@
 //
 // Reading order: Options and Optimize (optimizer.go), the table of rules (rules.go), the
 // logical rules in the order they run, one file each (inlinecte.go, fold.go, conditions.go, foldthrough.go, onerow.go, constants.go, empty.go,
-// decorrelate.go, pushdown.go with conditionorder.go, distinct.go, minmax.go, outerjoin.go, joinorder.go
+// decorrelate.go, pushdown.go with barrier.go and conditionorder.go, distinct.go, minmax.go, outerjoin.go, joinorder.go
 // with joingraph.go, joinsearch.go, equivalence.go, relset.go, disjunction.go and semijoin.go, prune.go; colset.go and mergeproject.go serve several), then the physical pass: physical.go (sorts, limits, grouping),
 // access.go, constraint.go, orspans.go and tokens.go (indexes), join.go and mergejoin.go (algorithms), locks.go, vectorize.go (columns or rows), parallel.go (workers); and
 // the estimates (stats.go, estimate.go, cardinality.go, value.go).
@@ -25,7 +25,9 @@
 //     (constantError; optimizer/constants.slt).
 //  3. Volatile expressions are neither duplicated nor moved to where they would
 //     be evaluated more or less often (plan.Volatile at every move).
-//  4. The result satisfies plan.Verify (TestGolden, FuzzPlan).
+//  4. No condition that is not leakproof moves below a plan.Barrier, nor is computed in a scan below one before the conditions
+//     there (pushBarrier, lookupInto; rowsecurity/barriers.slt and policies.slt in sql, planted by barrier-passed).
+//  5. The result satisfies plan.Verify (TestGolden, FuzzPlan).
 //
 // Concurrency: an optimization belongs to one goroutine. The plan given is
 // consumed: its nodes are changed in place.

@@ -34,6 +34,8 @@ func yieldsNothing(n plan.Node) bool {
 		return isEmpty(n.Body) && len(n.CTEs) == 0
 	case *plan.Filter:
 		return isEmpty(n.Input) || nothingPasses(n.Cond)
+	case *plan.Barrier:
+		return isEmpty(n.Input)
 	case *plan.Project:
 		return isEmpty(n.Input)
 	case *plan.ProjectSet:

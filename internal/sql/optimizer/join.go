@@ -249,6 +249,9 @@ func (o *optimizer) lookupInto(n *plan.Join, outer plan.Node, inner *plan.Scan, 
 	// The join's conditions become the scan's, with the outer columns fixed.
 	var onlyOuter []plan.Expr
 	for _, cond := range plan.Conjuncts(n.On, nil) {
+		if inner.Guarded && !leakproof(cond) {
+			return nil // it could be computed for an entry of an index before the conditions that come first
+		}
 		if refsAny(cond, inner.Cols) && !plan.Volatile(cond) {
 			inner.Filter = plan.Conjoin(inner.Filter, cond)
 		} else {

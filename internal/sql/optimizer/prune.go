@@ -19,6 +19,9 @@ func (o *optimizer) prune(n plan.Node, need colSet) plan.Node {
 		below.addRefs(n.Cond)
 		n.Input = o.prune(n.Input, below)
 		n.Cols = n.Input.Props().Cols
+	case *plan.Barrier:
+		n.Input = o.prune(n.Input, need)
+		n.Cols = n.Input.Props().Cols
 	case *plan.Project:
 		return o.pruneProject(n, need)
 	case *plan.ProjectSet:

@@ -16,6 +16,8 @@ func (o *optimizer) push(n plan.Node, conds []plan.Expr) plan.Node {
 	switch n := n.(type) {
 	case *plan.Filter:
 		return o.push(n.Input, append(withoutSelf(plan.Conjuncts(n.Cond, nil)), conds...)) // those of a query in FROM come first
+	case *plan.Barrier:
+		return o.pushBarrier(n, conds)
 	case *plan.Scan:
 		n.Filter = plan.Conjoin(n.Filter, plan.ConjoinAll(cheapestFirst(conds)))
 		return n

@@ -64,6 +64,7 @@ var rules = []rule{
 	rewriting(RuleRaiseOuter, (*optimizer).raiseOuterJoins),
 	rewriting(RuleJoinOrder, (*optimizer).orderJoins),
 	{RulePrune, queryScope, func(o *optimizer, q query) plan.Node { return o.prune(q.root, newSet(o.nextCol, q.out)) }},
+	always((*optimizer).dropBarriers),
 	always(func(o *optimizer, n plan.Node) plan.Node { return o.physical(n, wanted{}) }),
 	deciding(RuleIndexes),
 	deciding(RuleLookupJoin),

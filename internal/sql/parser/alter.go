@@ -111,6 +111,8 @@ func (p *parser) alterOther(loc ast.Loc) ast.Statement {
 		return p.alterObject(loc, ast.ObjCollation)
 	case kwFunction, kwProcedure, kwRoutine:
 		return p.alterRoutine(loc)
+	case kwPolicy:
+		return p.alterPolicy(loc)
 	}
 	if p.tok.kind == kwRange && p.extends(ExtAlterDialect) {
 		return p.alterRange(loc)

@@ -113,6 +113,8 @@ func (p *parser) createOther(loc ast.Loc) ast.Statement {
 		return p.createCollation(loc)
 	case kwCast:
 		return p.createCast(loc)
+	case kwPolicy:
+		return p.createPolicy(loc)
 	}
 	if p.isWord("inverted") && p.peek() == kwIndex && p.extends(ExtInvertedIndex) {
 		return p.createIndex(loc)

@@ -26,6 +26,8 @@ func (p *parser) drop() ast.Statement {
 	switch p.tok.kind {
 	case kwFunction, kwProcedure, kwRoutine:
 		return p.dropRoutine(loc)
+	case kwPolicy:
+		return p.dropPolicy(loc)
 	case kwDatabase:
 		p.advance()
 		return p.dropDatabase(loc)

@@ -37,7 +37,6 @@ CREATE CONSTRAINT TRIGGER: [OR REPLACE] CONSTRAINT TRIGGER name AFTER trigger_ev
 CREATE EVENT TRIGGER: EVENT TRIGGER name ON label [WHEN event_filter {AND event_filter}] EXECUTE (FUNCTION | PROCEDURE) func_name '(' ')'
 CREATE RULE: [OR REPLACE] RULE name AS ON (SELECT | UPDATE | DELETE | INSERT) TO table [WHERE expr] DO [INSTEAD | ALSO]
 	(NOTHING | '(' [rule_action] {';' [rule_action]} ')' | rule_action)
-CREATE POLICY: POLICY name ON table [AS permissive] [FOR (ALL | SELECT | INSERT | UPDATE | DELETE)] policy_tail
 
 ALTER AGGREGATE: AGGREGATE func_name aggr_args (rename | owner | move)
 ALTER OPERATOR CLASS: OPERATOR CLASS any_name USING name (rename | owner | move)
@@ -62,7 +61,6 @@ ALTER TEXT SEARCH: (TEXT SEARCH (PARSER | TEMPLATE) any_name (rename | move)
 ALTER EVENT TRIGGER: EVENT TRIGGER name (rename | owner | ENABLE [REPLICA | ALWAYS] | DISABLE)
 ALTER TRIGGER: TRIGGER name ON table (rename | depends)
 ALTER RULE: RULE name ON table rename
-ALTER POLICY: POLICY (name ON table (rename | policy_tail) | IF EXISTS name ON table rename)
 ALTER EXTENSION: EXTENSION name (move | UPDATE {TO (string | word)} | (ADD | DROP) (object | cast | operator_object | TRANSFORM FOR type LANGUAGE name))
 ALTER SYSTEM: SYSTEM (SET set_generic | RESET (ALL | var_name))
 ALTER TABLE ALL IN TABLESPACE: TABLE space_move
@@ -78,7 +76,6 @@ DROP SUBSCRIPTION: SUBSCRIPTION [IF EXISTS] name [behavior]
 DROP USER MAPPING: USER MAPPING [IF EXISTS] FOR (USER | role) SERVER name
 DROP TRIGGER: TRIGGER drop_from_table
 DROP RULE: RULE drop_from_table
-DROP POLICY: POLICY drop_from_table
 DROP CONVERSION: CONVERSION [IF EXISTS] any_name, [behavior]
 DROP STATISTICS: STATISTICS [IF EXISTS] any_name, [behavior]
 DROP TEXT SEARCH: text_search [IF EXISTS] any_name, [behavior]
@@ -154,7 +151,6 @@ trigger_action = [WHEN '(' expr ')'] EXECUTE (FUNCTION | PROCEDURE) func_name '(
 transition = (NEW | OLD) (TABLE | ROW) [AS] name
 event_filter = name IN '(' string, ')'
 rule_action = query_action | NOTIFY name [',' string]
-policy_tail = [TO role,] [USING '(' expr ')'] [WITH CHECK '(' expr ')']
 alter_mapping = ADD MAPPING FOR name, any_with any_name, | DROP MAPPING [IF EXISTS] FOR name,
 	| ALTER MAPPING (REPLACE any_name any_with any_name | FOR name, (any_with any_name, | REPLACE any_name any_with any_name))
 xml_attribute = expr [AS label]

@@ -92,6 +92,7 @@ const (
 	oidPgCast       = 2605
 	oidPgConstraint = 2606
 	oidPgNamespace  = 2615
+	oidPgPolicy     = 3256
 	oidPgRewrite    = 2618
 	oidPgExtension  = 3079
 	oidPgTablespace = 1213

@@ -50,6 +50,8 @@ func (s *snapshot) classRow(w *writer, t *catalog.Table, kind string) {
 	w.flag("relhasindex", len(visibleIndexes(t)) > 0)
 	w.flag("relispopulated", !t.Materialized() || !t.View.Unpopulated)
 	w.num("relchecks", int64(len(t.Checks)))
+	w.flag("relrowsecurity", t.RowSecurity)
+	w.flag("relforcerowsecurity", t.ForceRowSecurity)
 	w.flag("relhasrules", kind == "v" || kind == "m")
 	w.reloptions(optionsOf(t))
 	// PostgreSQL keeps foreign keys by triggers, and psql looks for them only there.
@@ -108,8 +110,8 @@ func (s *snapshot) classCommon(w *writer, t *catalog.Table, oid uint32, name, ki
 		w.float("reltuples", tuples)
 	}
 	for _, c := range [...]string{
-		"relhasindex", "relisshared", "relhasrules", "relhastriggers", "relhassubclass", "relrowsecurity",
-		"relforcerowsecurity", "relispartition",
+		"relhasindex", "relisshared", "relhasrules", "relhastriggers", "relhassubclass", "relispartition",
+		"relrowsecurity", "relforcerowsecurity",
 	} {
 		w.flag(c, false)
 	}
@@ -367,7 +369,7 @@ func pgTables(s *snapshot, w *writer) error {
 		w.flag("hasindexes", len(visibleIndexes(t)) > 0)
 		w.flag("hasrules", false)
 		w.flag("hastriggers", len(t.ForeignKeys)+len(t.References) > 0)
-		w.flag("rowsecurity", false)
+		w.flag("rowsecurity", t.RowSecurity)
 		w.done()
 	}
 	return nil

@@ -178,6 +178,9 @@ func commentsOn(t *catalog.Table, f commentSink) {
 	for i := range t.ForeignKeys {
 		f(oidPgConstraint, t.ForeignKeys[i].Oid, 0, t.ForeignKeys[i].Comment)
 	}
+	for i := range t.Policies {
+		f(oidPgPolicy, t.Policies[i].Oid, 0, t.Policies[i].Comment)
+	}
 }
 
 // commentOn returns the comment on an object of a catalog, any catalog if class is 0.

@@ -196,6 +196,7 @@ func (d depends) relation(t *catalog.Table) {
 	for i := range t.ForeignKeys {
 		d.foreignKey(t, &t.ForeignKeys[i])
 	}
+	d.policies(t)
 }
 
 // rule writes what the rule of a view depends on, which is what its query refers to.

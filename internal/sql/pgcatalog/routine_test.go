@@ -36,6 +36,8 @@ func TestRoutines(t *testing.T) {
 			t.Errorf("%v: returns a set here or in PostgreSQL, not in both", o)
 		case r.defaults != o.Defaults, (r.variadic != 0) != o.Variadic:
 			t.Errorf("%v: takes %d arguments by default, in PostgreSQL %d", o, o.Defaults, r.defaults)
+		case r.leakproof != builtin.Leakproof(o):
+			t.Errorf("%v: leakproof is %v, in PostgreSQL %v", o, builtin.Leakproof(o), r.leakproof)
 		case o.Ret != nil && r.ret != o.Ret && len(o.OutNames) == 0:
 			t.Errorf("%v: returns %s in PostgreSQL", o, r.ret.Name)
 		}

@@ -48,6 +48,9 @@ func cloneNode(n Node) Node {
 	case *Filter:
 		c := *n
 		return &c
+	case *Barrier:
+		c := *n
+		return &c
 	case *Project:
 		c := *n
 		c.Exprs = slices.Clone(n.Exprs)
@@ -133,6 +136,7 @@ func cloneDML(n Node) Node {
 		if n.OnConflict != nil {
 			on := *n.OnConflict
 			on.Set, c.OnConflict = slices.Clone(on.Set), &on
+			on.OldChecks, on.NewChecks = slices.Clone(on.OldChecks), slices.Clone(on.NewChecks)
 		}
 		return &c
 	case *Update:
@@ -155,6 +159,7 @@ func cloneDML(n Node) Node {
 		for i := range c.Actions {
 			a := &c.Actions[i]
 			a.Set, a.Values = slices.Clone(a.Set), slices.Clone(a.Values)
+			a.OldChecks, a.NewChecks = slices.Clone(a.OldChecks), slices.Clone(a.NewChecks)
 		}
 		return &c
 	}

@@ -36,6 +36,8 @@ func (p *printer) describe(n Node) (title string, details []string) {
 		return `Values Scan on "*VALUES*"`, nil
 	case *Filter:
 		return "Filter", p.filter(n.Cond)
+	case *Barrier:
+		return "Barrier", nil
 	case *Project:
 		return "Project", p.projections(n)
 	case *ProjectSet:

@@ -14,11 +14,21 @@ type CheckExpr struct {
 	// View is the view whose WITH CHECK OPTION this is: it fails, with 44000, unless
 	// Cond is true when the row is written.
 	View string
+	// Policy, if set, is the policy of row-level security that this is, named Name unless several are meant: it fails,
+	// with 42501, unless Cond is true. All other checks come later.
+	Policy *PolicyRule
 	// Domain is the domain whose constraint this is, unnamed for one of the table; a
 	// constraint without a name is its NOT NULL.
 	Domain catalogfuncs.DomainName
 	Ord    int  // of the column, for a domain's constraint
 	Cond   Expr // over the statement's New columns
+}
+
+// PolicyRule says which condition of a policy a check is.
+type PolicyRule struct {
+	Table string
+	// OfUsing: it is about a row that is there. OfTarget: MERGE found that. Seen: the row that is written must be visible.
+	OfUsing, OfTarget, Seen bool
 }
 
 // SetCol assigns Value (already cast to the column's type) to the column at
@@ -73,6 +83,8 @@ type OnConflict struct {
 	Set []SetCol // over Old and Input's columns
 	// Where, if set, must be true for the update to happen.
 	Where Expr
+	// OldChecks are what policies demand of the existing row, NewChecks of what it becomes.
+	OldChecks, NewChecks []CheckExpr
 }
 
 // Update changes rows. Input produces each row to change once or more: a row

@@ -20,6 +20,8 @@ type MergeAction struct {
 	Kind    MergeKind
 	Set     []SetCol // MergeUpdate, over Input's columns
 	Values  []Expr   // MergeInsert: a complete row, over Input's columns
+	// OldChecks are what policies demand of the row that matches, over Input's columns; NewChecks of the row to store, over New.
+	OldChecks, NewChecks []CheckExpr
 }
 
 // Merge inserts, changes and deletes rows of a table. Input produces the source's

@@ -21,6 +21,14 @@ type Filter struct {
 	Having bool
 }
 
+// Barrier passes its input on. Nothing that could tell of a row is computed for those that do not reach it: conditions
+// from above move below only if they are leakproof (see builtin.Leakproof). The optimizer drops it once conditions no
+// longer move.
+type Barrier struct {
+	Base
+	Input Node
+}
+
 // Project computes Exprs; Exprs[i] yields Cols[i]. A ColRef passes a column on
 // under the same identifier, or under another one.
 type Project struct {

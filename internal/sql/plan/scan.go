@@ -101,6 +101,9 @@ type Scan struct {
 	Bound RowBound
 	// Locking, if set, locks each row that passes Filter.
 	Locking *Locking
+	// Guarded says that Filter holds conditions that come before all others which are not leakproof: the scan is below a
+	// Barrier, or was.
+	Guarded bool
 	// Computed are the expressions, over the table's columns, that hidden columns of
 	// its indexes hold; Predicates are those of its partial indexes. Conditions and
 	// orders are compared with them; nothing evaluates them.

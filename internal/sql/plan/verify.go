@@ -143,7 +143,7 @@ func (v *verifier) cols(n Node) error {
 		}
 	case *IndexJoin:
 		return need("key", n.Key...)
-	case *Filter, *Join, *Limit, *LockRows:
+	case *Filter, *Barrier, *Join, *Limit, *LockRows:
 		return pass()
 	case *Project:
 		if len(n.Cols) != len(n.Exprs) {

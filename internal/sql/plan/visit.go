@@ -35,6 +35,8 @@ func visit(n Node, v visitor) {
 	case *Filter:
 		v.in(&n.Input)
 		v.one(&n.Cond)
+	case *Barrier:
+		v.in(&n.Input)
 	case *Project:
 		v.in(&n.Input)
 		v.list(n.Exprs)
@@ -86,6 +88,8 @@ func visitDML(n Node, v visitor) {
 			v.one(&on.Where)
 			v.set(on.Set)
 			v.ids(on.Old)
+			v.checks(on.OldChecks)
+			v.checks(on.NewChecks)
 		}
 		v.checks(n.Checks)
 		v.returning(n.Returning)
@@ -275,6 +279,8 @@ func (v visitor) actions(actions []MergeAction) {
 		v.one(&a.Cond)
 		v.set(a.Set)
 		v.list(a.Values)
+		v.checks(a.OldChecks)
+		v.checks(a.NewChecks)
 	}
 }
 

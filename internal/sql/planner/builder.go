@@ -30,6 +30,7 @@ type builder struct {
 	deps      []plan.Dep
 	used      []*use
 	as        privilege.Role // see access.Use.As
+	policyOf  []catalog.ID   // the tables whose policies are being planned
 	depth     int            // of queries
 	steps     int            // expressions
 	nextCTE   int

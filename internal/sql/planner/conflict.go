@@ -75,6 +75,9 @@ func (b *builder) arbiters(oc *ast.OnConflict, c *changed) ([]*catalog.Index, er
 		for i := range c.rel.Indexes {
 			ix := &c.rel.Indexes[i]
 			if ix.Constraint && ix.ConstraintName == oc.Constraint && ix.DeclaredUnique() && !ix.WriteOnly {
+				for j := range ix.Columns {
+					c.use.read(c.rel.DeclaredOrd(ix, j))
+				}
 				return []*catalog.Index{ix}, nil
 			}
 		}

@@ -39,6 +39,17 @@ func (b *builder) copyStmt(st *ast.Copy) (plan.Node, []plan.Column, error) {
 		return nil, nil, err
 	}
 	n.Table, n.Input = t, b.scan(t, t.Name)
+	g, err := b.guards(t, st.Table.Name)
+	if err != nil {
+		return nil, nil, err
+	}
+	if g != nil {
+		wall := barrier(n.Input)
+		n.Input = wall
+		if err := b.restrict(g, wall, ast.PolicySelect); err != nil {
+			return nil, nil, err
+		}
+	}
 	u := b.uses(t, privilege.Select)
 	for _, ord := range ords {
 		u.read(ord)
@@ -96,6 +107,11 @@ func (b *builder) copyFrom(st *ast.Copy, n *plan.Copy) error {
 	ords, err := copyColumns(st, t)
 	if err != nil {
 		return err
+	}
+	if g, err := b.guards(t, st.Table.Name); err != nil {
+		return err
+	} else if g != nil {
+		return pgerr.New(pgerr.FeatureNotSupported, "COPY FROM not supported with row-level security").WithHint("Use INSERT statements instead.")
 	}
 	u := b.uses(t, privilege.Insert)
 	for _, ord := range ords {

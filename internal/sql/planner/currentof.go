@@ -35,7 +35,7 @@ func rowsOf(n plan.Node) *plan.Scan {
 	switch n := n.(type) {
 	case *plan.Scan:
 		return n
-	case *plan.Project, *plan.Filter, *plan.Sort, *plan.Limit, *plan.LockRows:
+	case *plan.Project, *plan.Filter, *plan.Barrier, *plan.Sort, *plan.Limit, *plan.LockRows:
 		return rowsOf(plan.Children(n)[0])
 	case *plan.With:
 		return rowsOf(n.Body)
@@ -54,7 +54,7 @@ func passOn(n plan.Node, cols []plan.Column) {
 				n.Cols, n.Exprs = append(n.Cols, c), append(n.Exprs, plan.Ref(c))
 			}
 		}
-	case *plan.Filter, *plan.Sort, *plan.Limit, *plan.LockRows:
+	case *plan.Filter, *plan.Barrier, *plan.Sort, *plan.Limit, *plan.LockRows:
 		in := plan.Children(n)[0]
 		passOn(in, cols)
 		n.Props().Cols = in.Props().Cols

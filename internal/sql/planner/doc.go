@@ -14,7 +14,7 @@
 // subquery.go, ops.go, …), and
 // data modification (insert.go, conflict.go, update.go, merge.go; foreignkey.go and
 // derived.go for what tables demand of their rows, immutable.go; viewtarget.go and simpleview.go for
-// views through which rows are changed).
+// views through which rows are changed; rowsecurity.go for policies).
 //
 // It is one package: a query has expressions, an expression has subqueries, and a statement in WITH
 // changes rows, so that 4,400 lines call each other in one circle, of select.go, expr.go, from.go,
@@ -43,6 +43,9 @@
 //     depends on among its outer columns (scope.useCTE; queries/samevalues.slt).
 //  7. The query of a view finds only columns that its relations had when it was stored
 //     (item.hideLater; views/meaning.slt).
+//  8. Each scan of a table with row-level security stands below a barrier with the conditions of the policies for who
+//     reads it, and each node that writes such a table has them as checks (builder.guards; rowsecurity/matrix.slt). The
+//     exceptions are foreign keys and what DDL rewrites.
 //
 // Concurrency: a builder belongs to one goroutine; Plan may be called from
 // many.

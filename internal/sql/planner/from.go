@@ -167,6 +167,9 @@ func (b *builder) tableRef(te *ast.TableRef, s *scope) (*fromItem, error) {
 			return nil, err
 		}
 	}
+	if node, err = b.readGuarded(it, node, te.Name); err != nil {
+		return nil, err
+	}
 	return &fromItem{node: node, items: []*item{it}}, nil
 }
 
@@ -306,7 +309,17 @@ func (b *builder) viewRef(te *ast.TableRef, t *catalog.Table, s *scope) (*fromIt
 	if err := renameCols(it, te.Alias.Cols); err != nil {
 		return nil, err
 	}
+	if t.View.SecurityBarrier() {
+		p.node = barrier(p.node)
+	}
 	return &fromItem{node: p.node, items: []*item{it}}, nil
+}
+
+// barrier has the conditions above n wait for it.
+func barrier(n plan.Node) *plan.Barrier {
+	out := &plan.Barrier{Input: n}
+	out.Cols = n.Props().Cols
+	return out
 }
 
 // enterView makes the builder read a stored query of view t, until leave is called.

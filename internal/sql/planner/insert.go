@@ -73,6 +73,14 @@ func (b *builder) insert(st *ast.Insert, s *scope) (plan.Node, error) {
 	if n.Checks, err = b.rowChecks(c, n.New); err != nil {
 		return nil, err
 	}
+	policies, err := b.writtenGuarded(c.bottom(), ast.PolicyInsert, plan.IDs(input.Props().Cols))
+	if err != nil {
+		return nil, err
+	}
+	n.Checks = append(n.Checks, policies...)
+	if err := b.conflictGuarded(c, n); err != nil {
+		return nil, err
+	}
 	return n, b.finishInsert(n)
 }
 

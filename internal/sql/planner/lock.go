@@ -43,6 +43,9 @@ func (b *builder) lockRows(q *ast.Select, s *scope, node plan.Node) (plan.Node, 
 			return nil, err
 		}
 		b.mayBeAbsent(t.it, t.strength)
+		if err := b.lockGuarded(t.it); err != nil {
+			return nil, err
+		}
 		rows.Targets = append(rows.Targets, lt)
 	}
 	rows.Input, rows.Recheck = widen(node, rows.Targets)
@@ -242,6 +245,10 @@ func collectConds(n plan.Node, cond *plan.Expr) {
 	case *plan.Filter:
 		*cond = plan.Conjoin(*cond, plan.CopyExpr(n.Cond))
 		collectConds(n.Input, cond)
+	case *plan.Barrier: // what is below comes first
+		var below plan.Expr
+		collectConds(n.Input, &below)
+		*cond = plan.Conjoin(below, *cond)
 	case *plan.Join:
 		if n.Kind == plan.InnerJoin {
 			if n.On != nil {

@@ -57,11 +57,18 @@ func (b *builder) merge(st *ast.Merge, s *scope) (plan.Node, error) {
 			kind = plan.LeftJoin
 		}
 	}
-	join := &plan.Join{Kind: kind, Left: src.node, Right: scan, On: on}
+	g, wall, err := b.mergeRows(t, st.Table.Name, scan)
+	if err != nil {
+		return nil, err
+	}
+	join := &plan.Join{Kind: kind, Left: src.node, Right: wall, On: on}
 	join.Cols = append(append(join.Cols, src.node.Props().Cols...), scan.Props().Cols...)
 	n := &plan.Merge{Table: t, Alias: aliasOf(st.Table), Input: join, Old: plan.IDs(scan.Props().Cols), New: b.freshRow(t)}
 	source := &scope{parent: s.parent, bound: s.bound, ctes: s.ctes, items: src.items, beside: []*item{target}}
 	if err := b.mergeActions(st, n, u, both, source); err != nil {
+		return nil, err
+	}
+	if err := b.mergeGuarded(n, g, u, wall); err != nil {
 		return nil, err
 	}
 	return n, b.finishMerge(n)

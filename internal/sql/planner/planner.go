@@ -7,6 +7,7 @@ import (
 	"github.com/lichendb/lichen/internal/sql/catalog"
 	"github.com/lichendb/lichen/internal/sql/pgerr"
 	"github.com/lichendb/lichen/internal/sql/plan"
+	"github.com/lichendb/lichen/internal/sql/privilege"
 	"github.com/lichendb/lichen/internal/sql/types"
 )
 
@@ -43,6 +44,10 @@ type Env struct {
 	AnyLength bool
 	// Replica leaves the foreign keys to who wrote the rows first: session_replication_role.
 	Replica bool
+	// NoRowSecurity refuses to read or write what policies restrict: row_security is off.
+	NoRowSecurity bool
+	// As is whose privileges count, 0 for the session's user.
+	As privilege.Role
 }
 
 // Plan plans a statement.
@@ -60,7 +65,7 @@ func Plan(ctx context.Context, stmt ast.Statement, env *Env) (*plan.Prepared, er
 // planAs plans a statement; qualify says that types have their schema in their names
 // where the search path does not lead to them.
 func planAs(ctx context.Context, stmt ast.Statement, env *Env, qualify bool) (*plan.Prepared, error) {
-	b := &builder{ctx: ctx, env: env, qualify: qualify, text: stmt, view: env.View}
+	b := &builder{ctx: ctx, env: env, qualify: qualify, text: stmt, view: env.View, as: env.As}
 	b.params = append(b.params, env.ParamTypes...)
 	for i, t := range b.params {
 		if t != nil {
@@ -234,7 +239,8 @@ func isDDL(stmt ast.Statement) bool {
 	case *ast.CreateDatabase, *ast.DropDatabase, *ast.AlterDatabase, *ast.AlterRole, *ast.CreateSchema, *ast.AlterObject,
 		*ast.Drop, *ast.CreateSequence, *ast.AlterSequence, *ast.RefreshView, *ast.CreateEnum,
 		*ast.CreateExtension, *ast.CreateCollation, *ast.CreateTable, *ast.CreateIndex, *ast.AlterTable, *ast.Truncate,
-		*ast.CreateRole, *ast.DropRole, *ast.Grant, *ast.AlterDefaultPrivileges, *ast.ReassignOwned, *ast.CreateRoutine, *ast.AlterRoutine, *ast.DropRoutine:
+		*ast.CreateRole, *ast.DropRole, *ast.Grant, *ast.AlterDefaultPrivileges, *ast.ReassignOwned, *ast.CreateRoutine, *ast.AlterRoutine, *ast.DropRoutine,
+		*ast.CreatePolicy, *ast.AlterPolicy, *ast.DropPolicy:
 		return true
 	}
 	return false

@@ -38,6 +38,7 @@ const (
 	clauseIndexExpr
 	clauseIndexWhere
 	clauseTransform
+	clausePolicy
 )
 
 // clauseNames word a clause as in "... are not allowed in %s".
@@ -48,7 +49,7 @@ var clauseNames = [...]string{
 	clauseReturning: "RETURNING", clauseCheck: "check constraints", clauseDefault: "DEFAULT expressions",
 	clauseWindow: "window definitions", clauseFilter: "FILTER", clauseConflict: "ON CONFLICT",
 	clauseGenerated: "column generation expressions", clauseIndexWhere: "index predicates", clauseIndexExpr: "index expressions",
-	clauseTransform: "transform expressions",
+	clauseTransform: "transform expressions", clausePolicy: "policy expressions",
 }
 
 // scope is what names can mean at one place of one query level.
@@ -111,6 +112,9 @@ type item struct {
 	alias string
 	table *catalog.Table
 	view  *catalog.Table // a view that stands here
+	// guard and wall restrict the rows, nil where nothing does.
+	guard *guard
+	wall  *plan.Barrier
 	// plain is the table or view, if it has no alias: its name may be qualified.
 	plain *catalog.Table
 	cols  []scopeCol

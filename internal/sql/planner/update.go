@@ -17,6 +17,7 @@ type dmlSource struct {
 	scan  plan.Node
 	scope *scope
 	node  plan.Node
+	wall  *plan.Barrier // over the scan, nil if nothing restricts its rows
 }
 
 func (b *builder) dmlSource(ref *ast.TableRef, kind changeKind, from []ast.TableExpr, where ast.Expr, s *scope) (*dmlSource, error) {
@@ -39,11 +40,15 @@ func (b *builder) dmlSource(ref *ast.TableRef, kind changeKind, from []ast.Table
 	}
 	d := &dmlSource{changed: c, scan: scan}
 	d.scope = &scope{parent: s.parent, bound: s.bound, ctes: s.ctes, items: []*item{it}}
-	acc := &fromItem{node: scan}
 	quals, err := b.quals(c, plan.IDs(scan.Props().Cols))
 	if err != nil {
 		return nil, err
 	}
+	below, quals, err := b.changedRows(d, kind, quals)
+	if err != nil {
+		return nil, err
+	}
+	acc := &fromItem{node: below}
 	it.closed = true
 	for _, te := range from {
 		f, err := b.tableExpr(te, d.scope)
@@ -135,7 +140,12 @@ func (b *builder) update(st *ast.Update, s *scope) (plan.Node, error) {
 		return nil, err
 	}
 	views, err := b.viewChecks(d.changed, n.New)
+	if err != nil {
+		return nil, err
+	}
 	n.Checks = append(n.Checks, views...)
+	policies, err := b.updateGuarded(d, n.New)
+	n.Checks = append(n.Checks, policies...)
 	return n, err
 }
 
@@ -188,9 +198,11 @@ func (b *builder) delete(st *ast.Delete, s *scope) (plan.Node, error) {
 		return nil, err
 	}
 	if len(st.Returning) > 0 {
-		n.Cols, n.Returning, err = b.returning(st.Returning, d.scope.items, s)
+		if n.Cols, n.Returning, err = b.returning(st.Returning, d.scope.items, s); err != nil {
+			return nil, err
+		}
 	}
-	return n, err
+	return n, b.readChanged(d)
 }
 
 // assignment is a target of SET with the expression for it, analysed but not yet converted to

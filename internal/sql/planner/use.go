@@ -58,6 +58,14 @@ func (it *item) readsAs(u *use) {
 	it.use = u
 }
 
+// reads reports whether the statement reads the relation, as far as it is planned.
+func (u *use) reads() bool {
+	for u.of != nil {
+		u = u.of
+	}
+	return u.Needs&privilege.Select != 0
+}
+
 // allUses returns what the statement does with relations.
 func (b *builder) allUses() []*access.Use {
 	out := make([]*access.Use, len(b.used))
@@ -72,7 +80,7 @@ func (b *builder) allUses() []*access.Use {
 
 // viewOwner is the role whose privileges count for what the query of view t reads, where as is that for the view.
 func viewOwner(t *catalog.Table, as privilege.Role) privilege.Role {
-	if invoker := t.View.Option("security_invoker"); invoker == "true" || invoker == "on" || invoker == "1" {
+	if t.View.SecurityInvoker() {
 		return as
 	}
 	return t.Owner.Role()

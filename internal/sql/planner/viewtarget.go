@@ -31,7 +31,8 @@ type changed struct {
 	shown *catalog.Table
 	// given says by position in the table which defaults are a view's: rows get them as if the statement gave them.
 	given []bool
-	use   *use // of rel
+	use   *use   // of rel
+	guard *guard // of base, at the bottom
 }
 
 // changeKind is what a statement does with the rows of a view.
@@ -73,7 +74,8 @@ func (b *builder) changeable(ref *ast.TableRef, kind changeKind) (*changed, erro
 		}
 		c := changedTable(t, ref)
 		c.use = b.uses(t, kind.takes())
-		return c, nil
+		c.guard, err = b.guards(t, ref.Name)
+		return c, err
 	}
 	if err := b.enterQuery(); err != nil {
 		return nil, err

@@ -61,6 +61,7 @@ func (l *Planner) SetDatabase(id catalog.ID) { l.database = uint64(id) }
 func (l *Planner) Env(params []*types.T) *planner.Env {
 	return &planner.Env{
 		Catalog: l.coll, ParamTypes: params, Format: &l.vals.Format, DefaultIntSize: l.vals.Fast.DefaultIntSize, Source: l.source,
+		NoRowSecurity: l.vals.Fast.NoRowSecurity,
 	}
 }
 
@@ -188,7 +189,7 @@ func (l *Planner) Analyze(ctx context.Context, p *Statement) (*plan.Prepared, er
 func (l *Planner) analyze(ctx context.Context, p *Statement, params []types.Datum) (*plan.Prepared, error) {
 	return planner.Plan(ctx, p.Stmt.AST, &planner.Env{
 		Catalog: l.coll, ParamTypes: p.Declared, Format: &l.vals.Format, DefaultIntSize: l.vals.Fast.DefaultIntSize,
-		Source: l.source, RowKeys: p.RowKeys, FixedParams: p.NoParams, Variables: p.Variables, Values: params, Replica: l.vals.Fast.Replica,
+		Source: l.source, RowKeys: p.RowKeys, FixedParams: p.NoParams, Variables: p.Variables, Values: params, Replica: l.vals.Fast.Replica, NoRowSecurity: l.vals.Fast.NoRowSecurity,
 	})
 }
 
@@ -265,13 +266,13 @@ func (l *Planner) pathKey() string {
 func (l *Planner) settingsKey() string {
 	f := &l.vals.Format
 	plain := f.TimeZone == nil && f.DateStyle == (types.DateStyle{}) && f.IntervalStyle == 0 && f.ExtraFloatDigits == 1 && f.ByteaOutput == types.ByteaHex
-	if plain && l.vals.Fast.DefaultIntSize == 4 && len(l.vals.Fast.RulesOff) == 0 && l.vals.Fast.Vectorize == "auto" && l.vals.Fast.ParallelWorkers > 0 && !l.vals.Fast.Replica {
+	if plain && l.vals.Fast.DefaultIntSize == 4 && len(l.vals.Fast.RulesOff) == 0 && l.vals.Fast.Vectorize == "auto" && l.vals.Fast.ParallelWorkers > 0 && !l.vals.Fast.Replica && !l.vals.Fast.NoRowSecurity {
 		return ""
 	}
 	return l.setting("TimeZone") + "\x00" + l.setting("DateStyle") + "\x00" + l.setting("IntervalStyle") +
 		"\x00" + l.setting("extra_float_digits") + "\x00" + l.setting("bytea_output") +
 		"\x00" + l.setting("default_int_size") + "\x00" + l.setting("optimizer_rules_off") + "\x00" + l.setting("vectorize") +
-		"\x00" + l.setting("max_parallel_workers_per_gather") + "\x00" + l.setting("session_replication_role")
+		"\x00" + l.setting("max_parallel_workers_per_gather") + "\x00" + l.setting("session_replication_role") + "\x00" + l.setting("row_security")
 }
 
 func (l *Planner) sameKey(p *Statement) bool {

@@ -38,6 +38,8 @@ type Fast struct {
 	BackslashQuote  string
 	// Replica is session_replication_role = replica: no foreign keys are enforced.
 	Replica bool
+	// NoRowSecurity is row_security turned off.
+	NoRowSecurity bool
 	// Role is what SET ROLE says, "none" or "" for the user of the session; SessionUser is that of SET SESSION
 	// AUTHORIZATION, "" for who logged in.
 	Role, SessionUser string

@@ -200,7 +200,7 @@ var registry = []*Param{
 	{Name: "random_page_cost", Default: "4", NoEffect: true, Why: "the planner chooses by cost alone", is: cost},
 	{Name: "recursive_worktable_factor", Default: "10", NoEffect: true, Why: "the planner chooses by cost alone", is: fraction(0.001, 1e6)},
 	{Name: "role", Default: "none", Doc: "the role whose rights the session has", apply: func(v *Values, s string) { v.Fast.Role = s; v.noteUser() }},
-	{Name: "row_security", Default: "on", NoEffect: true, Why: "there are no row security policies", is: boolean},
+	{Name: "row_security", Default: "on", Doc: "policies restrict rows; off: what they would restrict fails", is: boolean, apply: func(v *Values, s string) { v.Fast.NoRowSecurity = s == "off" }},
 	{Name: "search_path", Default: "\"$user\", public", Doc: "schemas in which names without a schema are looked up", is: text(listValue), list: true, apply: func(v *Values, s string) {
 		v.Fast.SearchPath, _ = SplitList(s)
 	}},

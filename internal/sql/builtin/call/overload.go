@@ -75,6 +75,7 @@ type Overload struct {
 	// NullListEmpty: a null array for the variadic arguments stands for none, not for a null result.
 	NullListEmpty bool
 	Volatility    Volatility
+	Leakproof     bool // of a user's function; see builtin.Leakproof
 	Operator      bool
 	// code: it is the function behind an operator, and nothing else.
 	BehindOperator bool

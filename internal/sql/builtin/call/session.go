@@ -127,6 +127,9 @@ type Catalog interface {
 	ColumnUpdatable(oid uint32, attnum int16) (bool, error)
 	// HasPrivilege answers the has_*_privilege functions.
 	HasPrivilege(req PrivilegeCheck) (has, ok bool, err error)
+	// RowSecurityActive reports whether policies say which rows of a relation the user sees: of the one named, or if the name
+	// is "" of the one with an oid, which ok says is one.
+	RowSecurityActive(name string, oid uint32) (active, ok bool, err error)
 }
 
 // FunctionPart selects what FunctionDef prints.

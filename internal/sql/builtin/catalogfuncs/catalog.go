@@ -210,7 +210,7 @@ func definitionFunctions() []*call.Overload {
 		call.Fn("pg_get_function_sqlbody(oid) text", call.NullFunc).Stable(), call.Fn("pg_get_function_arg_default(oid,int4) text", call.NullFunc).Stable(),
 		call.Fn("pg_get_replica_identity_index(regclass) regclass", call.NullFunc).Stable(),
 		call.Fn("pg_relation_is_publishable(regclass) bool", call.FalseFunc).Stable(),
-		call.Fn("row_security_active(oid) bool", call.FalseFunc).Stable(), call.Fn("row_security_active(text) bool", call.FalseFunc).Stable(),
+		rowSecurityActive("oid"), rowSecurityActive("text"),
 		call.Fn("pg_tablespace_location(oid) text", func(*call.Context, []types.Datum) (types.Datum, error) { return call.Text("") }).Stable(),
 		call.Fn("pg_relation_filepath(regclass) text", call.NullFunc).Stable(),
 		call.Fn("pg_relation_filenode(regclass) oid", call.Identity).Stable(),

@@ -69,3 +69,20 @@ func privilege(sig, kind string) *call.Overload {
 		return types.NewBool(has), nil
 	})).Stable()
 }
+
+// rowSecurityActive is row_security_active of a table named by a text or an oid.
+func rowSecurityActive(arg string) *call.Overload {
+	return call.Fn("row_security_active("+arg+") bool", call.SessionFunc(func(s call.Session, a []types.Datum) (types.Datum, error) {
+		name, oid := "", uint32(0)
+		if a[0].Family() == types.IntFamily {
+			oid = uint32(a[0].Int())
+		} else {
+			name = a[0].Str()
+		}
+		active, ok, err := s.RowSecurityActive(name, oid)
+		if err != nil || !ok {
+			return types.Null, err
+		}
+		return types.NewBool(active), nil
+	})).Stable()
+}

@@ -295,6 +295,8 @@ func (a *Alteration) tableCommand(ctx context.Context, c *ast.AlterCmd) error {
 		return relations.CheckTableMethod(c.NewName)
 	case ast.AlterTrigger:
 		return a.switchTriggers(ctx, c)
+	case ast.AlterRowSecurity:
+		return a.switchRowSecurity(ctx, c)
 	case ast.AlterRule:
 		return pgerr.New(pgerr.UndefinedObject, "rule \"%s\" for relation \"%s\" does not exist", c.Name, a.T.Name)
 	}

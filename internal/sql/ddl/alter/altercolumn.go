@@ -248,6 +248,9 @@ func (a *Alteration) dropKeysOf(ctx context.Context, id catalog.ColumnID, cascad
 // CASCADE, the views that use it.
 func (a *Alteration) dropColumnDependents(ctx context.Context, ord int, cascade bool) error {
 	e, col := a.E, &a.T.Columns[ord]
+	if err := a.dropColumnPolicies(ctx, col, cascade); err != nil {
+		return err
+	}
 	d := newDropper(e, cascade)
 	on := "column " + col.Name + " of " + e.Describe(ctx, a.T)
 	all, err := e.TablesOf(ctx, a.T.Database)
@@ -292,6 +295,9 @@ func (a *Alteration) dropColumnDependents(ctx context.Context, ord int, cascade 
 }
 
 func viewUses(v *catalog.Table, table catalog.ID, column catalog.ColumnID) bool {
+	if v.View == nil {
+		return false
+	}
 	for i, id := range v.View.Uses {
 		if id == table && slices.Contains(v.View.UsesColumns[i], column) {
 			return true

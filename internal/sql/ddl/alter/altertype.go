@@ -203,6 +203,9 @@ func (a *Alteration) retype(ctx context.Context, c *ast.AlterCmd, col *catalog.C
 	if err := planner.CheckDefault(ctx, storedtext.PlannerEnv(a.E, a.E.Coll), col); err != nil {
 		return a.castDefaultError(ctx, storedtext.DefaultMessage(err), []typeChange{{cmd: c, id: col.ID}})
 	}
+	if err := a.unpolicedColumn(ctx, col); err != nil {
+		return err
+	}
 	if err := a.unviewedColumn(ctx, col, "cannot alter type of a column used by a view or rule"); err != nil {
 		return err
 	}

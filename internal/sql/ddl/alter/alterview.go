@@ -65,7 +65,7 @@ func (a *Alteration) renameViewColumn(ctx context.Context, c *ast.AlterCmd) erro
 	})
 }
 
-// rewriteViews changes the queries of the views that use the relation. change gets each with
+// rewriteViews changes the queries of the views, and the conditions of policies, that use the relation. change gets each with
 // the notes of its planning and reports whether it has changed it.
 func (a *Alteration) rewriteViews(ctx context.Context, change func(v *catalog.Table, q *ast.Select, notes *planner.Notes) bool) ([]*catalog.Table, error) {
 	views, err := a.viewsOf(ctx)
@@ -88,7 +88,8 @@ func (a *Alteration) rewriteViews(ctx context.Context, change func(v *catalog.Ta
 			out = append(out, v)
 		}
 	}
-	return out, nil
+	policed, err := a.rewritePolicies(ctx, change)
+	return append(out, policed...), err
 }
 
 func (a *Alteration) viewColumn(col *catalog.Column, name ast.Name) relations.ViewColumn {

@@ -232,11 +232,13 @@ type dropper struct {
 	explain []dependency
 	columns []droppedDefault
 	keys    []droppedKey
-	others  []string        // descriptions of what else depends on the objects, and does not go with them
-	typed   []typeDependent // of the types of dropped rows
-	all     []*catalog.Table
-	used    map[uint32]bool // the types that something of all is made of
-	casts   []string        // the stored texts of all that may name a type
+	// policies are those of tables that stay.
+	policies []droppedPolicy
+	others   []string        // descriptions of what else depends on the objects, and does not go with them
+	typed    []typeDependent // of the types of dropped rows
+	all      []*catalog.Table
+	used     map[uint32]bool // the types that something of all is made of
+	casts    []string        // the stored texts of all that may name a type
 }
 
 // dependency says that an object must go because of another one.
@@ -309,6 +311,9 @@ func (d *dropper) run(ctx context.Context) error {
 			return err
 		}
 	}
+	if err := d.dropPolicies(ctx); err != nil {
+		return err
+	}
 	if err := d.dropTyped(ctx); err != nil {
 		return err
 	}
@@ -373,6 +378,7 @@ func (d *dropper) expand(ctx context.Context, t *catalog.Table) error {
 		if d.in[o.ID] {
 			continue
 		}
+		d.policiesOf(ctx, o, on, func(p *catalog.Policy) bool { return policyUses(p, t.ID, 0) })
 		if o.View != nil && slices.Contains(o.View.Uses, t.ID) {
 			if err := e.Coll.LockExclusive(ctx, o.ID); err != nil {
 				return err
@@ -457,6 +463,12 @@ func (d *dropper) report(ctx context.Context) error {
 		}
 		names = append(names, k.text)
 		details = append(details, k.text+" depends on "+k.on)
+	}
+	for _, x := range d.policies {
+		if !d.in[x.table] {
+			names = append(names, x.text)
+			details = append(details, x.text+" depends on "+x.on)
+		}
 	}
 	for _, x := range d.typed {
 		if !d.in[x.in] {

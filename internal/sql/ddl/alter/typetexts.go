@@ -84,6 +84,12 @@ func readersIn(ctx context.Context, e *statement.Env, o *catalog.Table, names fu
 			out = append(out, of)
 		}
 	}
+	for i := range o.Policies {
+		p := &o.Policies[i]
+		if slices.ContainsFunc(p.Queries(), func(v **catalog.View) bool { return names((*v).Query) }) {
+			out = append(out, describePolicy(ctx, e, o, p))
+		}
+	}
 	for i := range o.Checks {
 		if k := &o.Checks[i]; names(k.Expr) {
 			out = append(out, "constraint "+ast.QuoteIdent(k.Name)+" on "+e.Describe(ctx, o))

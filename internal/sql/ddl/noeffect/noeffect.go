@@ -25,7 +25,6 @@ var (
 	ColumnStorage   = Feature{"SET STORAGE and SET COMPRESSION", "values are stored in the row"}
 	ReplicaIdentity = Feature{"REPLICA IDENTITY", "changes always carry the primary key"}
 	DatabaseOption  = Feature{"database options", "every database is UTF8 with collation C.UTF-8, has no connection limit and keeps each table by itself"}
-	ViewSecurity    = Feature{"security_barrier and security_invoker", "every user may read every table"}
 	Oids            = Feature{"OIDS", "tables have no oids"}
 	explainOptions  = Feature{"EXPLAIN options BUFFERS, WAL and SETTINGS", "statements do not count the blocks that they touch, and no such setting changes a plan"}
 	ExtensionDrop   = Feature{"dropping functions with their extension", "they are built in"}
@@ -40,7 +39,7 @@ func All() []Accepted {
 	var out []Accepted
 	for _, n := range []Feature{
 		vacuum, Reindex, Cluster, checkpoint, copyFreeze, StorageParams, Unlogged,
-		Statistics, ColumnStorage, ReplicaIdentity, DatabaseOption, ViewSecurity, Oids, explainOptions, ExtensionDrop, Concurrently,
+		Statistics, ColumnStorage, ReplicaIdentity, DatabaseOption, Oids, explainOptions, ExtensionDrop, Concurrently,
 	} {
 		out = append(out, Accepted{n.what, n.why})
 	}

@@ -4,8 +4,6 @@ import (
 	"context"
 	"slices"
 
-	"github.com/lichendb/lichen/internal/sql/ddl/noeffect"
-
 	"github.com/lichendb/lichen/internal/sql/ast"
 	"github.com/lichendb/lichen/internal/sql/catalog"
 	"github.com/lichendb/lichen/internal/sql/ddl/statement"
@@ -31,9 +29,6 @@ func ViewOptions(st *ast.CreateView) ([]string, error) {
 // CheckOptions verifies that the view can have its options: its rows have to be those of
 // one relation for WITH CHECK OPTION.
 func CheckOptions(ctx context.Context, e *statement.Env, v *catalog.Table) error {
-	if v.View.Option("security_barrier")+v.View.Option("security_invoker") != "" {
-		e.Ignore(noeffect.ViewSecurity)
-	}
 	if v.View.CheckOption() == "" {
 		return nil
 	}

@@ -20,6 +20,9 @@ func PutViews(ctx context.Context, e *statement.Env, views []*catalog.Table) err
 		}
 	}
 	for _, v := range views {
+		if v.View == nil { // it has a policy
+			continue
+		}
 		if _, _, err := ReadView(ctx, e, v.View); err != nil {
 			return err
 		}

@@ -21,11 +21,46 @@ func mentions(d catalog.Descriptor, r privilege.Role) bool {
 	case *catalog.Schema:
 		return d.ACL.Mentions(r)
 	case *catalog.Table:
-		return d.ACL.Mentions(r) || slices.ContainsFunc(d.Columns, func(c catalog.Column) bool { return c.ACL.Mentions(r) })
+		return d.ACL.Mentions(r) || slices.ContainsFunc(d.Columns, func(c catalog.Column) bool { return c.ACL.Mentions(r) }) ||
+			len(policiesFor(d, r)) > 0
 	case *catalog.Role:
 		return slices.ContainsFunc(d.Defaults, func(x catalog.DefaultPrivileges) bool { return x.ACL.Mentions(r) || d.Oid == r })
 	}
 	return false
+}
+
+// grants reports whether somebody has granted a role something on a relation, or it somebody.
+func grants(d catalog.Descriptor, r privilege.Role) bool {
+	t, ok := d.(*catalog.Table)
+	if !ok {
+		return mentions(d, r)
+	}
+	plain := *t
+	plain.Policies = nil
+	return mentions(&plain, r)
+}
+
+// policiesFor names the policies of a table that are for a role itself.
+func policiesFor(t *catalog.Table, r privilege.Role) (names []string) {
+	for i := range t.Policies {
+		if slices.Contains(t.Policies[i].Roles, r) {
+			names = append(names, t.Policies[i].Name)
+		}
+	}
+	return names
+}
+
+// withoutRoles takes roles out of policies; those for nobody else go.
+func withoutRoles(list []catalog.Policy, of []*catalog.Role) (kept []catalog.Policy) {
+	for _, p := range list {
+		roles := slices.DeleteFunc(slices.Clone(p.Roles), func(r privilege.Role) bool {
+			return slices.ContainsFunc(of, func(o *catalog.Role) bool { return o.Oid == r })
+		})
+		if p.Roles = roles; len(roles) > 0 {
+			kept = append(kept, p)
+		}
+	}
+	return kept
 }
 
 // databaseOf is the database that a descriptor is in, 0 for those of the cluster.
@@ -58,9 +93,17 @@ func dependents(ctx context.Context, e *statement.Env, r privilege.Role) (out []
 			continue
 		}
 		what := describe(ctx, e, d)
-		if owns {
+		var policies []string
+		if t, ok := d.(*catalog.Table); ok {
+			policies = policiesFor(t, r)
+		}
+		for _, p := range policies {
+			out = append(out, "target of policy "+p+" on "+what)
+		}
+		switch {
+		case owns:
 			out = append(out, "owner of "+what)
-		} else {
+		case policies == nil || grants(d, r):
 			out = append(out, "privileges for "+what)
 		}
 	}
@@ -292,7 +335,7 @@ func withdrawFrom(ctx context.Context, e *statement.Env, id catalog.ID, of []*ca
 		return e.Coll.Put(ctx, &n)
 	case *catalog.Table:
 		n := d.Clone()
-		n.ACL = without(n.ACL, n.Owner)
+		n.ACL, n.Policies = without(n.ACL, n.Owner), withoutRoles(n.Policies, of)
 		for i := range n.Columns {
 			if n.Columns[i].ACL = without(n.Columns[i].ACL, n.Owner); len(n.Columns[i].ACL) == 0 {
 				n.Columns[i].ACL = nil

@@ -75,6 +75,8 @@ type Env struct {
 	// Progress takes how many more rows the statement has read, now and then, and may wait if others use the tables
 	// meanwhile; nil: nobody wants to know.
 	Progress func(ctx context.Context, rows int64, shared bool) error
+	// As calls f while statements and functions have the privileges of a role; nil: those of the user do.
+	As func(role catalog.Owner, f func() error) error
 	// Notice sends a notice or warning; nil drops it.
 	Notice func(severity string, n *pgerr.Error)
 

@@ -84,6 +84,14 @@ func (e *Env) MayCreateIn(s *catalog.Schema) error {
 	return access.MustUseSchema(e.Coll, s, privilege.Create)
 }
 
+// AsOwner calls f while statements and functions have the privileges of who owns a relation.
+func (e *Env) AsOwner(t *catalog.Table, f func() error) error {
+	if e.As == nil {
+		return f()
+	}
+	return e.As(t.Owner, f)
+}
+
 // MayUseType returns 42501 unless the user may make something of a type. Built-in types, and those of the rows of relations,
 // are everybody's.
 func (e *Env) MayUseType(t *types.T) error {

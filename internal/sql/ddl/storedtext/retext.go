@@ -67,6 +67,13 @@ func EachStored(t *catalog.Table, f func(Text) (string, error)) error {
 	for i := range t.Indexes {
 		one(&t.Indexes[i].Where, Text{Table: t})
 	}
+	for i := range t.Policies {
+		for _, v := range t.Policies[i].Queries() {
+			c := **v
+			one(&c.Query, Text{View: *v})
+			*v = &c
+		}
+	}
 	if t.View != nil {
 		v := *t.View
 		one(&v.Query, Text{View: t.View})

@@ -168,6 +168,7 @@ func CompileUpdate(c *operator.Compiler, st *Statement, n *plan.Update) (operato
 	u.oldRow = make(types.Row, len(n.Table.Columns))
 	u.locker = newRowLocker(st, c.Run, n.Input, u.writer, updateStrength(n))
 	u.writer.Schema, u.writer.Always = n.Schema, !u.locker.locked
+	u.writer.Veil(n.Checks)
 	if err := u.writer.Derive(&c.Compiler, n.Derived); err != nil {
 		return nil, err
 	}

@@ -7,6 +7,7 @@ import (
 	"github.com/lichendb/lichen/internal/kv"
 	"github.com/lichendb/lichen/internal/kvpb"
 	"github.com/lichendb/lichen/internal/lock"
+	"github.com/lichendb/lichen/internal/plant"
 	"github.com/lichendb/lichen/internal/sql/catalog"
 	"github.com/lichendb/lichen/internal/sql/exec/expr"
 	"github.com/lichendb/lichen/internal/sql/exec/operator"
@@ -43,6 +44,8 @@ type conflict struct {
 	soft  bool
 	set   []tableaccess.Setter
 	where expr.Pred
+	// ofOld are what policies demand of the row that is there, ofNew all that is demanded of what it becomes.
+	ofOld, ofNew []tableaccess.Check
 	// pkDec reads the primary key from the entry of a unique secondary index,
 	// by position in writer.indexes; rowDec the row from the primary entry.
 	pkDec   []*rowcodec.Decoder
@@ -63,6 +66,7 @@ func CompileInsert(c *operator.Compiler, st *Statement, n *plan.Insert) (operato
 		return nil, err
 	}
 	ins.writer.Schema = n.Schema
+	ins.writer.Veil(n.Checks)
 	if err := ins.writer.Derive(&c.Compiler, n.Derived); err != nil {
 		return nil, err
 	}
@@ -88,10 +92,15 @@ func CompileInsert(c *operator.Compiler, st *Statement, n *plan.Insert) (operato
 	if ins.checks, err = tableaccess.CompileChecks(&c.Compiler, n.Checks, stored); err != nil {
 		return nil, err
 	}
+	if err := ins.compileConflictChecks(c, n, stored); err != nil {
+		return nil, err
+	}
 	if err := compileReturning(c, &ins.dml, n.Returning, stored); err != nil {
 		return nil, err
 	}
-	ins.loadable = ins.mayLoad(n)
+	if ins.loadable = ins.mayLoad(n); ins.loadable && plant.On(plant.PolicyUnchecked) {
+		ins.checks = nil
+	}
 	return ins, nil
 }
 
@@ -113,7 +122,24 @@ func replacesAll(n *plan.Insert) bool {
 			return false
 		}
 	}
-	return n.OnConflict.Where == nil
+	return n.OnConflict.Where == nil && n.OnConflict.OldChecks == nil
+}
+
+// compileConflictChecks compiles what is demanded of rows that ON CONFLICT DO UPDATE changes: policies for rows that are
+// inserted are not about these.
+func (ins *insertOp) compileConflictChecks(c *operator.Compiler, n *plan.Insert, s expr.Scope) (err error) {
+	if n.OnConflict == nil || !n.OnConflict.Update {
+		return nil
+	}
+	list := slices.DeleteFunc(slices.Clone(n.Checks), func(k plan.CheckExpr) bool { return k.Policy != nil })
+	if !plant.On(plant.PolicyUnchecked) {
+		list = append(list, n.OnConflict.NewChecks...)
+	}
+	if ins.conflict.ofNew, err = tableaccess.CompileChecks(&c.Compiler, list, s); err != nil {
+		return err
+	}
+	ins.conflict.ofOld, err = tableaccess.CompileChecks(&c.Compiler, n.OnConflict.OldChecks, s)
+	return err
 }
 
 func newConflict(c *operator.Compiler, n *plan.Insert, ins *insertOp, s expr.Scope) (*conflict, error) {
@@ -364,6 +390,9 @@ func (ins *insertOp) updateExisting(i int, value []byte, self bool) (bool, error
 			return false, err
 		}
 	}
+	if err := tableaccess.RunPolicies(k.ofOld, ins.combined); err != nil {
+		return false, err
+	}
 	return ins.applySet(stored, old)
 }
 
@@ -385,7 +414,7 @@ func (ins *insertOp) applySet(stored, old types.Row) (bool, error) {
 	if err := w.Compute(stored); err != nil {
 		return false, err
 	}
-	if err := w.CheckRow(ins.checks, ins.combined, stored); err != nil {
+	if err := w.CheckRow(ins.conflict.ofNew, ins.combined, stored); err != nil {
 		return false, err
 	}
 	if err := w.Update(ins.run.Ctx, ins.run.Txn, old, stored); err != nil {

@@ -31,6 +31,8 @@ type mergeAction struct {
 	kind    plan.MergeKind
 	set     []tableaccess.Setter
 	values  []expr.Func
+	// ofOld and ofNew are what policies demand of the row that matches and of the one that is stored.
+	ofOld, ofNew []tableaccess.Check
 }
 
 // CompileMerge compiles a MERGE.
@@ -59,7 +61,8 @@ func CompileMerge(c *operator.Compiler, st *Statement, n *plan.Merge) (operator.
 		return nil, err
 	}
 	for i := range n.Actions {
-		a, err := newMergeAction(c, &n.Actions[i], s)
+		m.writer.Veil(n.Actions[i].NewChecks)
+		a, err := newMergeAction(c, &n.Actions[i], s, n.New)
 		if err != nil {
 			return nil, err
 		}
@@ -70,13 +73,19 @@ func CompileMerge(c *operator.Compiler, st *Statement, n *plan.Merge) (operator.
 	return m, err
 }
 
-func newMergeAction(c *operator.Compiler, a *plan.MergeAction, s expr.Scope) (mergeAction, error) {
+func newMergeAction(c *operator.Compiler, a *plan.MergeAction, s, row expr.Scope) (mergeAction, error) {
 	out := mergeAction{matched: a.Matched, kind: a.Kind}
 	var err error
 	if out.cond, err = c.Pred(a.Cond, s); err != nil {
 		return out, err
 	}
 	if out.set, err = tableaccess.CompileSetters(&c.Compiler, a.Set, s); err != nil {
+		return out, err
+	}
+	if out.ofOld, err = tableaccess.CompileChecks(&c.Compiler, a.OldChecks, s); err != nil {
+		return out, err
+	}
+	if out.ofNew, err = tableaccess.CompileChecks(&c.Compiler, a.NewChecks, row); err != nil {
 		return out, err
 	}
 	out.values, err = c.Exprs(a.Values, s)
@@ -107,6 +116,9 @@ func (m *mergeOp) step(in types.Row, b *rowcontainer.Batch) error {
 		}
 		if a.kind == plan.MergeNothing {
 			return nil
+		}
+		if err := tableaccess.RunPolicies(a.ofOld, in); err != nil {
+			return err
 		}
 		if err := m.do(a, in); err != nil {
 			return err
@@ -162,9 +174,12 @@ func (m *mergeOp) lock() error {
 	return err
 }
 
-// verify completes the row to store and checks it.
-func (m *mergeOp) verify() error {
+// verify completes the row that an action stores and checks it.
+func (m *mergeOp) verify(a *mergeAction) error {
 	if err := m.writer.Compute(m.row); err != nil {
+		return err
+	}
+	if err := tableaccess.RunPolicies(a.ofNew, m.row); err != nil {
 		return err
 	}
 	return m.writer.CheckRow(m.checks, m.row, m.row)
@@ -185,7 +200,7 @@ func (m *mergeOp) update(a *mergeAction, in types.Row) error {
 	if err := m.writer.ComputeOld(m.oldRow); err != nil {
 		return err
 	}
-	if err := m.verify(); err != nil {
+	if err := m.verify(a); err != nil {
 		return err
 	}
 	if err := m.writer.Update(m.run.Ctx, m.run.Txn, m.oldRow, m.row); err != nil {
@@ -201,7 +216,7 @@ func (m *mergeOp) insert(a *mergeAction, in types.Row) error {
 			return err
 		}
 	}
-	if err := m.verify(); err != nil {
+	if err := m.verify(a); err != nil {
 		return err
 	}
 	if err := m.writer.Insert(m.run.Ctx, m.run.Txn, m.row); err != nil {

@@ -1,6 +1,7 @@
 package tableaccess
 
 import (
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -25,6 +26,7 @@ type Check struct {
 	name   string
 	domain catalogfuncs.DomainName // whose constraint it is, unnamed for one of the table
 	view   string                  // whose WITH CHECK OPTION it is
+	policy *plan.PolicyRule        // of row-level security
 	cond   expr.Func
 }
 
@@ -36,15 +38,18 @@ func CompileChecks(c *expr.Compiler, list []plan.CheckExpr, s expr.Scope) ([]Che
 		if err != nil {
 			return nil, err
 		}
-		out[i] = Check{k.Name, k.Domain, k.View, cond}
+		out[i] = Check{k.Name, k.Domain, k.View, k.Policy, cond}
 	}
 	return out, nil
 }
 
 // CheckRow evaluates constraints over input, for the row to store: those of domains first, as values
-// have them, then NOT NULL, then CHECK. The errors are 23514 and 23502.
+// have them, then policies, NOT NULL and CHECK. The errors are 23514, 42501 and 23502.
 func (w *Writer) CheckRow(list []Check, input, row types.Row) error {
 	if err := w.runChecks(list, true, input, row); err != nil {
+		return err
+	}
+	if err := RunPolicies(list, input); err != nil {
 		return err
 	}
 	if err := w.CheckNotNull(row); err != nil {
@@ -53,10 +58,15 @@ func (w *Writer) CheckRow(list []Check, input, row types.Row) error {
 	return w.runChecks(list, false, input, row)
 }
 
+// Veil has errors show no values if policies are among some checks: rows, or columns of them, may be hidden from the user.
+func (w *Writer) Veil(list []plan.CheckExpr) {
+	w.veiled = w.veiled || slices.ContainsFunc(list, func(k plan.CheckExpr) bool { return k.Policy != nil })
+}
+
 // runChecks evaluates the constraints of domains, or those of the table.
 func (w *Writer) runChecks(list []Check, ofDomains bool, input, row types.Row) error {
 	for i := range list {
-		if list[i].view != "" || (list[i].domain.Name != "") != ofDomains {
+		if list[i].view != "" || list[i].policy != nil || (list[i].domain.Name != "") != ofDomains {
 			continue
 		}
 		d, err := list[i].cond(input)
@@ -76,6 +86,38 @@ func (w *Writer) runChecks(list []Check, ofDomains bool, input, row types.Row) e
 	return nil
 }
 
+// RunPolicies evaluates what policies demand of a row, over input.
+func RunPolicies(list []Check, input types.Row) error {
+	for i := range list {
+		if list[i].policy == nil {
+			continue
+		}
+		d, err := list[i].cond(input)
+		if err != nil {
+			return err
+		}
+		if d.IsNull() || !d.Bool() {
+			return policyError(list[i].policy, list[i].name)
+		}
+	}
+	return nil
+}
+
+// policyError is 42501 for a row that a policy, or all of them if there is no name, forbids.
+func policyError(p *plan.PolicyRule, name string) error {
+	row, named, using := "new row", "", ""
+	if p.OfTarget {
+		row = "target row"
+	}
+	if name != "" {
+		named = " \"" + name + "\""
+	}
+	if p.OfUsing {
+		using = " (USING expression)"
+	}
+	return pgerr.New(pgerr.InsufficientPrivilege, "%s violates row-level security policy%s%s for table \"%s\"", row, named, using, p.Table)
+}
+
 // RunCheckOptions evaluates WITH CHECK OPTION of views over input, for the row that was
 // stored: other constraints come first.
 func (w *Writer) RunCheckOptions(list []Check, input, row types.Row) error {
@@ -88,8 +130,9 @@ func (w *Writer) RunCheckOptions(list []Check, input, row types.Row) error {
 			return err
 		}
 		if d.IsNull() || !d.Bool() {
-			return pgerr.New(pgerr.WithCheckOptionViolation, "new row violates check option for view \"%s\"", list[i].view).
-				WithDetail("%s", w.failingRow(row))
+			e := pgerr.New(pgerr.WithCheckOptionViolation, "new row violates check option for view \"%s\"", list[i].view)
+			e.Detail = w.failingRow(row)
+			return e
 		}
 	}
 	return nil
@@ -105,6 +148,9 @@ func (w *Writer) notNullError(ord int, row types.Row) error {
 
 // failingRow describes a row as PostgreSQL does, long values cut.
 func (w *Writer) failingRow(row types.Row) string {
+	if w.veiled {
+		return ""
+	}
 	var b strings.Builder
 	b.WriteString("Failing row contains (")
 	first := true
@@ -173,13 +219,16 @@ func (w *Writer) DuplicateError(x *rowcodec.Index, row types.Row) error {
 	name := constraintName(x.Desc)
 	if x.Desc.Exclusion {
 		e := pgerr.New(ExclusionViolation, "conflicting key value violates exclusion constraint \"%s\"", name)
-		key := w.keyDetail(x, row)
-		e.Detail = key + " conflicts with existing k" + key[1:] + "."
+		if key := w.keyDetail(x, row); !w.veiled {
+			e.Detail = key + " conflicts with existing k" + key[1:] + "."
+		}
 		e.Schema, e.Table, e.Constraint = w.Schema, w.table.Name, name
 		return e
 	}
 	e := pgerr.New(pgerr.UniqueViolation, "duplicate key value violates unique constraint \"%s\"", name)
-	e.Detail = w.keyDetail(x, row) + " already exists."
+	if !w.veiled {
+		e.Detail = w.keyDetail(x, row) + " already exists."
+	}
 	e.Schema, e.Table, e.Constraint = w.Schema, w.table.Name, name
 	return e
 }

@@ -31,6 +31,7 @@ type Writer struct {
 	// meets them again knows that it has been there.
 	Always bool
 	Schema string // name of the table's schema, for errors
+	veiled bool   // see Veil
 
 	split       *RowTxn // nil: a row is one pair
 	changedCols []bool

@@ -1,0 +1,43 @@
+package access
+
+import (
+	"github.com/lichendb/lichen/internal/sql/catalog"
+	"github.com/lichendb/lichen/internal/sql/privilege"
+)
+
+// Roles is what is asked about roles. catalog.Collection implements it.
+type Roles interface {
+	User() privilege.Role
+	Authority(privilege.Role) *catalog.Authority
+	RoleByOid(privilege.Role) *catalog.Role
+}
+
+// RowsGuarded reports whether the policies of t say which of its rows a role sees; owner that it owns t. Superusers and
+// roles with BYPASSRLS see all rows, as owners do unless FORCE says otherwise.
+func RowsGuarded(c Roles, role privilege.Role, t *catalog.Table) (guarded, owner bool) {
+	if !t.RowSecurity {
+		return false, false
+	}
+	a := c.Authority(role)
+	if r := c.RoleByOid(role); a.Super || r != nil && r.BypassRLS {
+		return false, false
+	}
+	owner = a.Has(t.Owner.Role())
+	return !owner || t.ForceRowSecurity, owner
+}
+
+// Policies returns the policies of t that are for a command and a role, in the order of their names: one of the
+// permissive ones and all restrictive ones must hold.
+func Policies(a *catalog.Authority, t *catalog.Table, command byte) (permissive, restrictive []*catalog.Policy) {
+	for i := range t.Policies {
+		p := &t.Policies[i]
+		switch {
+		case !p.For(command) || !p.Of(a):
+		case p.Restrictive:
+			restrictive = append(restrictive, p)
+		default:
+			permissive = append(permissive, p)
+		}
+	}
+	return permissive, restrictive
+}
