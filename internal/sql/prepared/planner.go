@@ -131,7 +131,7 @@ func (l *Planner) kept(ctx context.Context, p *Statement, params []types.Datum) 
 		return nil, err
 	}
 	c := &Plan{key: p.key, Prep: prep, stats: stats, access: epoch, size: planSize(prep.Root)}
-	if shared {
+	if !l.ownCatalog() {
 		c.generation.Store(gen)
 	}
 	if shared && !prep.Uncacheable && cacheable(prep) {

@@ -191,7 +191,7 @@ func (c *compiler) sql(s *plpgsql.SQL, names *blockNames) {
 	if s != nil {
 		at := sourceOf(s.Text)
 		at.pos = s.Pos
-		c.p.sqls[s] = c.p.newQuery(at, s.Text, s.Text, names)
+		c.p.sqls[s] = c.p.newQuery(*at, s.Text, s.Text, names)
 	}
 }
 

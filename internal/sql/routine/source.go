@@ -19,7 +19,7 @@ type source struct {
 }
 
 // sourceOf is that of a statement in SQL.
-func sourceOf(text string) source { return source{kind: "SQL statement", shown: text} }
+func sourceOf(text string) *source { return &source{kind: "SQL statement", shown: text} }
 
 // assigns makes it that of an assignment to what stands before the expression.
 func (s *source) assigns(before string) {
@@ -28,9 +28,16 @@ func (s *source) assigns(before string) {
 
 // within leaves in an error where it happened: its position in the text that is shown, or else a line of context with the
 // text. Conflicts, which have the statement run again, pass as they are.
-func (s source) within(err error) error {
+func (s *source) within(err error) error {
+	if err == nil { // without a variable that errors.As has escape
+		return nil
+	}
+	return s.placed(err)
+}
+
+func (s *source) placed(err error) error {
 	var e *pgerr.Error
-	if err == nil || kv.IsRetryable(err) || !errors.As(err, &e) {
+	if kv.IsRetryable(err) || !errors.As(err, &e) {
 		return err
 	}
 	c := *e
