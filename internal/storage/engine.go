@@ -51,9 +51,10 @@ type Engine struct {
 		sync.Mutex
 		fns []func()
 	}
-	flushes atomic.Uint64
-	tables  atomic.Uint64 // made by NewVersionTable
-	flushed flushNews
+	flushes       atomic.Uint64
+	tables        atomic.Uint64 // made by NewVersionTable
+	tablesDirMade atomic.Bool   // their directory is there
+	flushed       flushNews
 }
 
 // Open opens the store in opts.Dir and creates it if the directory is empty. A

@@ -208,13 +208,13 @@ func (e *Engine) NewVersionTable() (*TableWriter, error) {
 		return nil, err
 	}
 	dir := e.opts.FS.PathJoin(e.opts.Dir, tablesDir)
-	n := e.tables.Add(1)
-	if n == 1 {
+	if !e.tablesDirMade.Load() { // nor if the disk was full when one was to be made first
 		if err := e.opts.FS.MkdirAll(dir, 0o700); err != nil {
 			return nil, e.writeError(err)
 		}
+		e.tablesDirMade.Store(true)
 	}
-	return e.NewTable(e.opts.FS.PathJoin(dir, fmt.Sprintf("%d.sst", n)))
+	return e.NewTable(e.opts.FS.PathJoin(dir, fmt.Sprintf("%d.sst", e.tables.Add(1))))
 }
 
 // dropTables removes the tables of versions that a crash has left.

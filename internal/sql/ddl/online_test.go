@@ -356,3 +356,40 @@ func TestWaitingChangeLetsOthersPass(t *testing.T) {
 		}
 	}
 }
+
+// A change for which the disk has no room fails, leaves the table as it was, and succeeds once there is room.
+func TestOnlineDiskFull(t *testing.T) {
+	quota := fs.NewQuota(1 << 40)
+	c := newCluster(t, fs.WithHooks(fs.NewMem(), quota.Hook))
+	defer c.close()
+	s := c.session()
+	s.must("create table t (a int primary key, b int, c text)")
+	for i := range 3 {
+		s.must(fmt.Sprintf("insert into t select i, i * 3, repeat('x', 1000) from generate_series(%d, %d) i", i*4000+1, (i+1)*4000))
+	}
+	for _, change := range []string{"alter table t alter b type text", "alter table t add unique (c, a)"} {
+		if err := c.store.Engine().CompactAll(t.Context()); err != nil { // see TestDiskFull in kv
+			t.Fatal(err)
+		}
+		quota.Set(0)
+		if got := s.exec(change); !strings.Contains(got, "out of disk space") {
+			t.Errorf("%s: %s", change, got)
+		}
+		if got := s.must("select count(*), sum(b::int) from t"); got != "12000|216018000\n" {
+			t.Errorf("after %s: %s", change, got)
+		}
+		quota.Set(1 << 40)
+		for err := c.store.Engine().Flush(); err != nil; err = c.store.Engine().Flush() {
+			if t.Context().Err() != nil {
+				t.Fatal(err)
+			}
+		}
+		s.must(change)
+		if got, _ := s.inspect(t, "t"); got != "" {
+			t.Errorf("after %s:\n%s", change, got)
+		}
+		if got := s.must("select count(*), sum(b::int) from t"); got != "12000|216018000\n" {
+			t.Errorf("after %s: %s", change, got)
+		}
+	}
+}
