@@ -70,7 +70,7 @@ func inPhases(cmds []*ast.AlterCmd) [][]*ast.AlterCmd {
 }
 
 // besideUsers reports whether a statement has commands that read or write all rows, and none that must have the table locked
-// from the start.
+// from the start: what those listed here find out of other objects, which they don't lock, they find out by Env.CheckAgain.
 func besideUsers(st *ast.AlterTable) bool {
 	rows := false
 	for _, c := range st.Cmds {

@@ -93,19 +93,22 @@ func (a *Alteration) dropColumnPolicies(ctx context.Context, col *catalog.Column
 
 // unpolicedColumn fails if a policy uses the column.
 func (a *Alteration) unpolicedColumn(ctx context.Context, col *catalog.Column) error {
-	all, err := a.E.TablesOf(ctx, a.T.Database)
-	if err != nil {
-		return err
-	}
-	for _, o := range all {
-		for i := range o.Policies {
-			if p := &o.Policies[i]; policyUses(p, a.T.ID, col.ID) {
-				return pgerr.Unsupported("cannot alter type of a column used in a policy definition").
-					WithDetail("%s depends on column \"%s\"", describePolicy(ctx, a.E, o, p), col.Name)
+	table, id, name := a.T, col.ID, col.Name
+	return a.E.CheckAgain(ctx, func(ctx context.Context) error {
+		all, err := a.E.TablesOf(ctx, table.Database)
+		if err != nil {
+			return err
+		}
+		for _, o := range all {
+			for i := range o.Policies {
+				if p := &o.Policies[i]; policyUses(p, table.ID, id) {
+					return pgerr.Unsupported("cannot alter type of a column used in a policy definition").
+						WithDetail("%s depends on column \"%s\"", describePolicy(ctx, a.E, o, p), name)
+				}
 			}
 		}
-	}
-	return nil
+		return nil
+	})
 }
 
 // rewritePolicies is rewriteViews for the conditions of policies that use the relation. Those of its own change in a.T.
