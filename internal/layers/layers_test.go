@@ -79,7 +79,7 @@ var order = [][]string{
 	{"kvpb/sendertest"},
 	{"kvpb", "keys", "encoding", "hlc"},
 	{"tempstore", "password", "sql/pgerr", "quota", "config", "config/zone", "config/setting", "security", "obs", "fs", "workers", "must", "sleep", "lock"},
-	{"check"},
+	{"check", "config/hba"},
 	{"plant"}, // everything may ask for planted bugs
 	{"scripttest", "proptest"},
 	{"layers"},

@@ -7,8 +7,10 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/lichendb/lichen/internal/config/hba"
 	"github.com/lichendb/lichen/internal/pgwire/wire"
 	"github.com/lichendb/lichen/internal/sql"
+	"github.com/lichendb/lichen/internal/sql/catalog"
 	"github.com/lichendb/lichen/internal/sql/pgerr"
 )
 
@@ -37,21 +39,33 @@ const (
 const certificateHint = "'lichen cert create-client' makes a certificate; lichen's commands find it in --certs-dir, other clients by sslcert, sslkey and sslrootcert. ALTER ROLE ... PASSWORD sets a password."
 
 // authenticate lets a client in as user, or says why not.
-func (c *conn) authenticate(user string) error {
+func (c *conn) authenticate(user, database string) error {
 	switch {
-	case c.srv.auth == AuthTrust:
+	case c.srv.auth == AuthTrust, c.certUser == user && user == catalog.RootUser: // whom no rule locks out
 		return nil
-	case c.encryption == nil:
+	}
+	rule, err := c.ruleFor(user, database)
+	switch {
+	case err != nil:
+		return err
+	case c.encryption == nil && rule.Type != hba.HostNoSSL:
 		return pgerr.New(pgerr.InvalidAuthorizationSpecification,
 			"unencrypted connections are refused: connect with TLS (sslmode=verify-full) and a client certificate or a password").
 			WithHint(certificateHint)
-	case c.certUser == "":
-		return c.askPassword(user)
-	case c.certUser != user:
-		return pgerr.New(pgerr.InvalidAuthorizationSpecification,
-			"the client certificate is for user \"%s\", not for \"%s\"", c.certUser, user)
 	}
-	return nil
+	return c.show(rule, user, database)
+}
+
+// certificateOrPassword is how clients log in where there are no rules.
+func (c *conn) certificateOrPassword(user string) error {
+	switch c.certUser {
+	case "":
+		return c.askPassword(user)
+	case user:
+		return nil
+	}
+	return pgerr.New(pgerr.InvalidAuthorizationSpecification,
+		"the client certificate is for user \"%s\", not for \"%s\"", c.certUser, user)
 }
 
 // answerSSL answers a request for encryption.

@@ -3,7 +3,7 @@
 // Above it is server; below it sql (one Session per connection) and pgwire/wire
 // (messages and buffers). Read server.go (Server: accepting, limits, shutdown),
 // startup.go (from the first byte to ReadyForQuery), auth.go (encryption and who the
-// client is), password.go (logins by password), conn.go (conn: the loop over
+// client is), hba.go (by which rule), password.go (logins by password), throttle.go (how often), conn.go (conn: the loop over
 // messages), extended.go and bind.go (prepared statements and portals), pipeline.go (the messages
 // since the last Sync, which are run again after a conflict), results.go and rowformat.go (what
 // sql sends back), yield.go (letting others have the processor), watch.go (clients that are
@@ -25,8 +25,8 @@
 //	P5. A connection that waits for its client holds no buffers (wire, W1;
 //	    TestIdleMemory).
 //	P6. With Auth other than Trust no session is opened for a client that has not
-//	    shown who it is (conn.authenticate; TestCertificateLogin,
-//	    TestPasswordLogin).
+//	    shown who it is as the first rule of host-based authentication that fits demands
+//	    (conn.authenticate; TestCertificateLogin, TestPasswordLogin, TestHBA).
 //
 //	P7. A client that does not read holds up nobody who cancels its statement or ends its
 //	    session: no wait for a client outlasts them (conn.written, conn.next;
@@ -41,6 +41,9 @@
 // execution included. Other goroutines only wake a connection (Server.Shutdown),
 // cancel its statement (a cancel request), both through the session, or look whether its
 // client is still there (watch, one goroutine for all that have something running).
+//
+//	P9. Logins by password that fail make the next ones of the same user and address wait, in a
+//	    table of maxThrottled entries (throttle; TestThrottle, TestThrottledLogin).
 //
 // It authenticates by client certificates and by SCRAM-SHA-256, or not at all (Auth).
 package pgwire

@@ -33,6 +33,9 @@ func errPassword(user string) error {
 // askPassword has the client show by SCRAM-SHA-256 that it knows the password of a role. Where there is none that it
 // could know, the exchange takes the same course and fails at its end.
 func (c *conn) askPassword(user string) error {
+	if err := c.throttled(user); err != nil {
+		return err
+	}
 	v, why := c.verifierOf(user)
 	cert := c.srv.certificate()
 	binding, plus := password.Binding(cert)
@@ -61,11 +64,28 @@ func (c *conn) askPassword(user string) error {
 		if why == "" && err != nil {
 			why = err.Error()
 		}
-		c.srv.log.Warn("password refused", "remote", c.remote, "user", user, "why", why)
-		return errPassword(user)
+		return c.passwordRefused(user, why)
 	}
+	c.srv.throttle.succeeded(throttled{user, c.host()})
 	c.saslMessage(authSASLFinal, answer)
 	return nil
+}
+
+// passwordRefused counts and logs a password that is wrong. The client learns no more than that.
+func (c *conn) passwordRefused(user, why string) error {
+	c.srv.throttle.fail(throttled{user, c.host()}, time.Now())
+	c.srv.log.Warn("password refused", "remote", c.remote, "user", user, "why", why)
+	return errPassword(user)
+}
+
+// throttled refuses a login after several that failed, for a while.
+func (c *conn) throttled(user string) error {
+	d := c.srv.throttle.wait(throttled{user, c.host()}, time.Now())
+	if d <= 0 {
+		return nil
+	}
+	return pgerr.New(pgerr.InvalidPassword, "password authentication failed for user \"%s\"", user).
+		WithHint("Several logins have failed: try again in %s.", d.Round(100*time.Millisecond))
 }
 
 // verifierOf returns the verifier of a role's password, or one that no password matches and, for the log, why.

@@ -63,13 +63,15 @@ type Options struct {
 
 // Server accepts connections and serves them.
 type Server struct {
-	sql  *sql.Server
-	log  *slog.Logger
-	tls  *tls.Config
-	auth Auth
-	cert func() *tls.Certificate
-	mock []byte // see mockSecret
-	pool wire.Buffers
+	sql      *sql.Server
+	log      *slog.Logger
+	tls      *tls.Config
+	auth     Auth
+	cert     func() *tls.Certificate
+	mock     []byte // see mockSecret
+	hba      atomic.Pointer[hbaRules]
+	throttle throttle
+	pool     wire.Buffers
 	// closed is the error that clients receive once the server is shut down.
 	closed error
 

@@ -40,7 +40,7 @@ func (c *conn) start() error {
 		return err
 	}
 	c.srv.spoken(c)
-	if err := c.authenticate(args.User); err != nil {
+	if err := c.authenticate(args.User, args.Database); err != nil {
 		c.srv.metrics.refused.Add(1)
 		c.srv.log.Warn("login refused", "remote", c.remote, "user", args.User, "err", err)
 		return err

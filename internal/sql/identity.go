@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/lichendb/lichen/internal/sql/catalog"
+	"github.com/lichendb/lichen/internal/sql/clustersetting"
 	"github.com/lichendb/lichen/internal/sql/pgerr"
 	"github.com/lichendb/lichen/internal/sql/privilege"
 )
@@ -12,6 +13,7 @@ import (
 // identity is whose session it is. Roles are known by their oids, so that they may be renamed meanwhile.
 type identity struct {
 	login privilege.Role // who logged in
+	limit int            // of the role's sessions on a node, -1 for none
 	// known are the roles that SET ROLE and SET SESSION AUTHORIZATION have named.
 	known map[string]privilege.Role
 	// definers are the owners of the SECURITY DEFINER routines that run, the innermost one last.
@@ -27,22 +29,39 @@ func (s *Session) identify() error {
 	case !r.Login && !s.internal:
 		return pgerr.New(pgerr.InvalidAuthorizationSpecification, "role \"%s\" is not permitted to log in", s.user)
 	}
-	if n := s.srv.sessionsOf(r.Oid); r.ConnectionLimit >= 0 && n >= int(r.ConnectionLimit) && !s.srv.cfg.Catalog.Superuser(r) {
-		return pgerr.New(pgerr.TooManyConnections, "too many connections for role \"%s\"", s.user)
+	s.auth.login, s.auth.limit = r.Oid, -1
+	if !s.srv.cfg.Catalog.Superuser(r) {
+		s.auth.limit = int(r.ConnectionLimit)
 	}
-	s.auth.login = r.Oid
 	return nil
 }
 
-// sessionsOf returns how many sessions of this node a role has logged in to.
-func (s *Server) sessionsOf(r privilege.Role) (n int) {
-	for _, ses := range s.Sessions() {
-		if ses.auth.login == r {
+// withinLimitLocked returns 53300 if the role that logs in has all the sessions of this node that it may have. The server's mu is
+// held until the session is one of them, so that no two logins take the same place.
+func (s *Server) withinLimitLocked(ses *Session) error {
+	if ses.auth.limit < 0 {
+		return nil
+	}
+	n := 0
+	for _, o := range s.sessions {
+		if o.auth.login == ses.auth.login {
 			n++
 		}
 	}
-	return n
+	if n >= ses.auth.limit {
+		return pgerr.New(pgerr.TooManyConnections, "too many connections for role \"%s\"", ses.user)
+	}
+	return nil
 }
+
+// MemberOf reports whether a user is a member of a role, however indirectly, or is it; superusers are members of nothing for that.
+func (s *Server) MemberOf(user, role string) bool {
+	u, r := s.Role(user), s.Role(role)
+	return u != nil && r != nil && s.cfg.Catalog.MemberOf(u, r)
+}
+
+// HBA returns the rules of host-based authentication.
+func (s *Server) HBA() string { return clustersetting.Get(s.cfg.Settings).HBA }
 
 // sessionRole is the user of the session: who logged in, unless SET SESSION AUTHORIZATION says otherwise.
 func (s *Session) sessionRole() privilege.Role {

@@ -194,6 +194,9 @@ func (s *Server) NewSession(ctx context.Context, a SessionArgs) (*Session, error
 	if err := s.admissibleLocked(a); err != nil {
 		return nil, err
 	}
+	if err := s.withinLimitLocked(ses); err != nil {
+		return nil, err
+	}
 	base := s.pidBase()
 	for s.sessions[base+s.nextPID] != nil || s.nextPID < firstPID || s.nextPID >= 1<<pidBits {
 		if s.nextPID++; s.nextPID >= 1<<pidBits {

@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/lichendb/lichen/internal/config/hba"
 )
 
 // Type is the type of a setting's value.
@@ -20,6 +22,7 @@ const (
 	Float    Type = "float"
 	Bool     Type = "boolean"
 	Choice   Type = "choice"
+	Rules    Type = "rules" // lines
 )
 
 // Setting is a cluster setting.
@@ -78,6 +81,8 @@ var all = []*Setting{
 		func(v *Values) *int64 { return &v.SplitQPS }, 100, math.MaxInt32),
 	size("kv.snapshot_rebalance.max_rate", "how many bytes of snapshots a store sends per second, to repair as well as to even out",
 		func(v *Values) *int64 { return &v.SnapshotRate }, 1<<20, 1<<40),
+	rules("server.host_based_authentication.configuration", "who may log in how: lines as in PostgreSQL's pg_hba.conf, of which the first that fits decides; without any, encrypted clients with a certificate or a password. root can always log in with its certificate. Without effect on a cluster without certificates",
+		func(v *Values) *string { return &v.HBA }),
 	number("server.max_connections_per_gateway", "how many SQL sessions a node serves at once, as max_connections shows; those that there are stay when it is lowered",
 		func(v *Values) *int64 { return &v.MaxConnections }, 1, MaxConnections),
 	boolean("server.metrics.require_admin", "whether the metrics at /_status/vars are only for who shows the certificate of root; without effect on a cluster without certificates",
@@ -283,6 +288,21 @@ func choice(name, doc string, at func(*Values) *string, of ...string) *Setting {
 				}
 			}
 			return fmt.Errorf("%q is none of '%s'", text, strings.Join(of, "', '"))
+		},
+		text: func(v *Values) string { return *at(v) },
+	}
+}
+
+// rules are lines of host-based authentication.
+func rules(name, doc string, at func(*Values) *string) *Setting {
+	return &Setting{
+		Name: name, Type: Rules, Doc: doc,
+		set: func(v *Values, text string) error {
+			if _, err := hba.Parse(text); err != nil {
+				return err
+			}
+			*at(v) = text
+			return nil
 		},
 		text: func(v *Values) string { return *at(v) },
 	}

@@ -18,6 +18,8 @@ type Values struct {
 
 	MetricsRequireAdmin bool
 
+	HBA string // rules of host-based authentication, which config/hba has read once
+
 	MaxConnections      int64
 	ReservedConnections int64
 

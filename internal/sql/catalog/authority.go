@@ -116,3 +116,8 @@ func (c *Collection) Authority(role privilege.Role) *Authority {
 
 // Superuser reports whether a committed role may do everything.
 func (s *Store) Superuser(r *Role) bool { return authorityOf(graph{roles: s}, r.Oid).Super }
+
+// MemberOf reports whether a committed role is a member of another, however indirectly, or is it.
+func (s *Store) MemberOf(r, of *Role) bool {
+	return slices.Contains(authorityOf(graph{roles: s}, r.Oid).members, of.Oid)
+}

@@ -37,6 +37,8 @@ type Host struct {
 	Contents func(t *catalog.Table) Contents
 	// Size estimates the bytes of the rows in a key span; nil if nothing is known.
 	Size func(ctx context.Context, span keys.Span) (int64, error)
+	// HBA returns the rules of host-based authentication; nil: there are none.
+	HBA func() string
 }
 
 // Catalog answers what a session asks about the catalog.

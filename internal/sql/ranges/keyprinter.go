@@ -7,8 +7,10 @@ import (
 
 	"github.com/lichendb/lichen/internal/config/zone"
 	"github.com/lichendb/lichen/internal/keys"
+	"github.com/lichendb/lichen/internal/sql/access"
 	"github.com/lichendb/lichen/internal/sql/catalog"
 	"github.com/lichendb/lichen/internal/sql/ddl/zoneconfig"
+	"github.com/lichendb/lichen/internal/sql/privilege"
 	"github.com/lichendb/lichen/internal/sql/rowcodec"
 )
 
@@ -62,6 +64,16 @@ func (p *keyPrinter) table(ctx context.Context, id catalog.ID) *catalog.Table {
 	return t
 }
 
+// hiddenKey stands for the values in the keys of rows that the user may not read.
+const hiddenKey = "/<hidden>"
+
+// hides reports whether the user may not read all rows and columns of a table, so that its keys are not for it to see.
+func (p *keyPrinter) hides(t *catalog.Table) bool {
+	has, _ := access.OnTable(p.coll.Me(), t, privilege.Select)
+	guarded, _ := access.RowsGuarded(p.coll, p.coll.User(), t)
+	return has == 0 || guarded
+}
+
 // full prints any key, as in /Table/app.public.accounts/accounts_pkey/1/"abc"; a dropped
 // object appears as the numbers in the key.
 func (p *keyPrinter) full(ctx context.Context, key []byte) string {
@@ -75,6 +87,9 @@ func (p *keyPrinter) full(ctx context.Context, key []byte) string {
 	}
 	o := zoneconfig.TableObject(t)
 	name := "/Table/" + strings.TrimPrefix(o.Name(ctx, p.coll), "TABLE ")
+	if p.hides(t) {
+		return name + hiddenKey
+	}
 	if ix := p.index(ctx, key); ix != nil {
 		return name + "/" + ix.Desc.Name + ix.PrettyKey(key)
 	}
@@ -97,6 +112,9 @@ func (p *keyPrinter) within(ctx context.Context, o *zoneconfig.KeyObject, key []
 		return "<before:" + p.full(ctx, key) + ">"
 	case bytes.Compare(key, o.Span.End) > 0:
 		return "<after:" + p.full(ctx, key) + ">"
+	}
+	if o.Table != nil && p.hides(o.Table) {
+		return "…" + hiddenKey
 	}
 	ix := p.index(ctx, key)
 	switch {

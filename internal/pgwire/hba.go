@@ -1,0 +1,137 @@
+package pgwire
+
+import (
+	"net"
+	"net/netip"
+
+	"github.com/lichendb/lichen/internal/config/hba"
+	"github.com/lichendb/lichen/internal/pgwire/wire"
+	"github.com/lichendb/lichen/internal/sql/pgerr"
+)
+
+// authCleartext is the code of the authentication message that asks for a password as it is.
+const authCleartext = 3
+
+// hbaRules are the rules of a setting's text.
+type hbaRules struct {
+	text  string
+	rules []hba.Rule
+}
+
+// defaultRule is that of a cluster without rules.
+var defaultRule = &hba.Rule{Type: hba.HostSSL, Method: hba.CertPassword}
+
+// rules returns the rules that hold now; nil if there are none.
+func (s *Server) rules() []hba.Rule {
+	text := s.sql.HBA()
+	if text == "" {
+		return nil
+	}
+	if known := s.hba.Load(); known != nil && known.text == text {
+		return known.rules
+	}
+	rules, err := hba.Parse(text)
+	if err != nil { // SET CLUSTER SETTING lets none pass
+		s.log.Error("rules of host-based authentication can't be read: nobody but root is let in", "err", err)
+	}
+	if rules == nil { // comments alone let nobody in
+		rules = []hba.Rule{}
+	}
+	s.hba.Store(&hbaRules{text, rules})
+	return rules
+}
+
+// ruleFor returns the rule that a client is let in by, or says that there is none.
+func (c *conn) ruleFor(user, database string) (*hba.Rule, error) {
+	rules := c.srv.rules()
+	if rules == nil {
+		return defaultRule, nil
+	}
+	client := &hba.Client{
+		Encrypted: c.encryption != nil, User: user, Database: database, Remote: addressOf(c.wire.NetConn().RemoteAddr()),
+		Server:   addressOf(c.wire.NetConn().LocalAddr()),
+		MemberOf: func(role string) bool { return c.srv.sql.MemberOf(user, role) },
+	}
+	if r := hba.Find(rules, client); r != nil {
+		return r, nil
+	}
+	return nil, c.hbaError("no pg_hba.conf entry for host", user, database)
+}
+
+// addressOf is the IP address of a network address, the zero one if it has none.
+func addressOf(a net.Addr) netip.Addr {
+	if a == nil {
+		return netip.Addr{}
+	}
+	p, err := netip.ParseAddrPort(a.String())
+	if err != nil {
+		return netip.Addr{}
+	}
+	return p.Addr().Unmap()
+}
+
+// host is the client's address in messages, without the port.
+func (c *conn) host() string {
+	if a := addressOf(c.wire.NetConn().RemoteAddr()); a.IsValid() {
+		return a.String()
+	}
+	return c.remote
+}
+
+// hbaError is 28000 for a client that rules keep out.
+func (c *conn) hbaError(what, user, database string) error {
+	encryption := "SSL encryption"
+	if c.encryption == nil {
+		encryption = "no encryption"
+	}
+	return pgerr.New(pgerr.InvalidAuthorizationSpecification, "%s \"%s\", user \"%s\", database \"%s\", %s", what, c.host(), user, database, encryption)
+}
+
+// show has a client show who it is as a rule says.
+func (c *conn) show(r *hba.Rule, user, database string) error {
+	if len(r.Options) > 0 || r.Method == hba.Cert { // clientcert=verify-full
+		switch c.certUser {
+		case user:
+		case "":
+			return pgerr.New(pgerr.InvalidAuthorizationSpecification, "connection requires a valid client certificate")
+		default:
+			return pgerr.New(pgerr.InvalidAuthorizationSpecification, "certificate authentication failed for user \"%s\"", user)
+		}
+	}
+	switch r.Method {
+	case hba.Trust, hba.Cert:
+		return nil
+	case hba.SCRAM, hba.MD5: // every password is stored for SCRAM
+		return c.askPassword(user)
+	case hba.Password:
+		return c.askCleartext(user)
+	case hba.CertPassword, hba.CertSCRAM:
+		return c.certificateOrPassword(user)
+	}
+	return c.hbaError("pg_hba.conf rejects connection for host", user, database)
+}
+
+// askCleartext has the client send its password.
+func (c *conn) askCleartext(user string) error {
+	if err := c.throttled(user); err != nil {
+		return err
+	}
+	c.wire.Begin(wire.Authentication)
+	c.wire.Int32(authCleartext)
+	c.wire.End()
+	body, err := c.passwordMessage()
+	if err != nil {
+		return err
+	}
+	m := wire.NewBody(body)
+	given := string(m.String())
+	if err := m.Err(); err != nil {
+		return err
+	}
+	v, why := c.verifierOf(user)
+	if !v.Matches(given) || why != "" {
+		return c.passwordRefused(user, why)
+	}
+	c.srv.throttle.succeeded(throttled{user, c.host()})
+	return nil
+}
