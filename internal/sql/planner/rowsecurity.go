@@ -323,11 +323,7 @@ func (b *builder) policyChecks(g *guard, command byte, rule plan.PolicyRule, row
 		return plan.CheckExpr{Name: name, Policy: &r, Cond: x}
 	}
 	permissive = slices.DeleteFunc(permissive, func(p *catalog.Policy) bool { return of(p) == nil })
-	name := ""
-	if len(permissive) == 1 {
-		name = permissive[0].Name
-	}
-	out := []plan.CheckExpr{check(any, name)}
+	out := []plan.CheckExpr{check(any, "")}
 	if len(permissive) == 0 {
 		return out, nil // which nothing passes
 	}
