@@ -185,7 +185,7 @@ func (c *Collection) AccessEpoch() uint64 { return c.store.AccessEpoch() }
 func (c *Collection) Modified() bool { return c.changes != nil || c.historical }
 
 // Changed reports whether the transaction has changed the catalog.
-func (c *Collection) Changed() bool { return c.changes != nil }
+func (c *Collection) Changed() bool { return c.changes != nil && len(c.changes.log) > 0 }
 
 // errStale says that a plan was made from descriptors that have changed.
 func errStale() error {

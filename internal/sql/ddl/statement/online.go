@@ -41,9 +41,9 @@ type online struct {
 }
 
 // Beside has a statement share what it would lock, if it may, until Settle. done must be called in the end. A
-// statement may if it is a transaction by itself, which commits at once, and has changed nothing yet.
+// statement may if it is a transaction by itself, which commits at once, and has changed and locked nothing yet.
 func (e *Env) Beside(may bool) (shared *Env, done func(context.Context)) {
-	if !may || !e.Alone || e.Coll.Changed() || !e.Coll.CanFreshen() {
+	if !may || !e.Alone || e.Coll.Changed() || e.Coll.HoldsLocks() || !e.Coll.CanFreshen() {
 		return e, func(context.Context) {}
 	}
 	run := *e
