@@ -28,6 +28,7 @@ func All() []Name {
 		ImpliedUnchecked, UnmatchedByAny, ContentionUnlocked, ReservedForNobody,
 		RaisedUnchecked, DistinctByNullable, DistinctOverJoin,
 		RunsUnmerged, PartitionLost, MatchForgotten, BarrierPassed, PolicyUnchecked,
+		TriggersLoaded, TriggersBlind, TriggerKeysUnwatched, TriggerChangesLost, TriggersForgotten,
 	}
 }
 

@@ -187,6 +187,17 @@ const (
 	// UnheardStays leaves replicas on nodes of which nobody has heard since all others started.
 	UnheardStays Name = "unheard-stays"
 
+	// TriggersLoaded loads many rows beside the transaction though the table has triggers.
+	TriggersLoaded Name = "triggers-loaded"
+	// TriggersBlind has UPSERT replace rows without a look at them though the table has triggers.
+	TriggersBlind Name = "triggers-blind"
+	// TriggerKeysUnwatched checks of an UPDATE what it assigns to, whatever its triggers change.
+	TriggerKeysUnwatched Name = "trigger-keys-unwatched"
+	// TriggerChangesLost skips rows that a trigger has changed before the statement could.
+	TriggerChangesLost Name = "trigger-changes-lost"
+	// TriggersForgotten drops the deferred triggers that deferred triggers fire.
+	TriggersForgotten Name = "triggers-forgotten"
+
 	// PanicSurvived lets a node go on after a panic below kv.
 	PanicSurvived Name = "panic-survived"
 )

@@ -51,6 +51,7 @@ func (x *execution) ddlEnv(query *plan.Prepared) *statement.Env {
 	env.Setting = func(st *ast.SetVar) (catalog.Setting, error) { return s.vars.Stored(st, env.Notice) }
 	env.CheckRoutine = x.checkRoutine
 	env.Alone = x.alone && x.commit && !s.txn.InBlock()
+	env.PendingTriggers = func(t *catalog.Table) bool { return s.deferral.WaitOn(t.ID) }
 	env.Filled, env.NotInUse = s.contents.NoteFilled, s.notInUse
 	env.Optimize = func(ctx context.Context, p *plan.Prepared) error {
 		return optimizer.Optimize(p, s.planner.Optimization(ctx, nil, false))

@@ -126,6 +126,7 @@ func (x *execution) runPlanned(ctx context.Context) error {
 	s.advisory.BeginStatement()
 	deferred := s.deferral.Waiting()
 	x.res.Mark()
+	s.noticed = false
 	coll := s.coll.Savepoint()
 	for attempt := 1; ; attempt++ {
 		if err := x.openTxn(ctx); err != nil {
@@ -213,12 +214,14 @@ func (x *execution) takeBack() bool {
 	if x.input != nil {
 		return !x.input.Over() // nothing was sent since the client was asked for data
 	}
-	if x.rows == 0 && !x.copying {
+	sent := x.rows > 0 || x.copying
+	if !sent && !x.s.noticed {
 		return true // what was announced stands
 	}
 	if !x.res.Rewind() {
-		return false
+		return !sent // of notices the client may hear twice
 	}
+	x.s.noticed = false
 	x.rows, x.described, x.copying = 0, false, false
 	return true
 }
@@ -541,7 +544,7 @@ func (s *Session) envWith(ctx context.Context, env *operator.Env, params []types
 	*env = operator.Env{
 		Ctx: ctx, Txn: s.txn.KV(), Builtin: b, Params: params, Mem: s.srv.cfg.Mem,
 		Virtual: s.cats, Statements: s, ReadOnly: s.txn.ReadOnly(),
-		Constraints: &s.deferral, BatchRows: s.srv.cfg.BatchRows, Temp: s.srv.cfg.Temp, WorkMem: s.workMem(),
+		Constraints: &s.deferral, Triggers: triggers{s}, BatchRows: s.srv.cfg.BatchRows, Temp: s.srv.cfg.Temp, WorkMem: s.workMem(),
 		ParallelWorkers: s.vals.Fast.ParallelWorkers, Workers: s.srv.workers,
 	}
 	if env.ReadOnly {

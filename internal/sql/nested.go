@@ -187,6 +187,7 @@ func (h routineHost) RollbackTo(ctx context.Context, savepoint int) error {
 // Notice implements routine.Host.
 func (h routineHost) Notice(severity string, e *pgerr.Error) {
 	if h.s.out != nil {
+		h.s.noticed = true
 		h.s.out.Notice(severity, e)
 	}
 }

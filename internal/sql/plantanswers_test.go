@@ -13,6 +13,9 @@ import (
 const policed = "CREATE TABLE t (a INT PRIMARY KEY); INSERT INTO t VALUES (1), (2); CREATE POLICY p ON t USING (a + 0 + 0 = 1); " +
 	"ALTER TABLE t ENABLE ROW LEVEL SECURITY; CREATE ROLE joe; GRANT ALL ON t TO joe; "
 
+// logged makes a table that a trigger's function writes to.
+const logged = "CREATE TABLE log (n SERIAL, w TEXT); CREATE FUNCTION note() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN INSERT INTO log (w) VALUES (TG_OP); RETURN NEW; END'; "
+
 // TestPlantsAnswers plants the bugs that statements have to be written for, and requires that the
 // answer of each shows it.
 func TestPlantsAnswers(t *testing.T) {
@@ -34,6 +37,11 @@ func TestPlantsAnswers(t *testing.T) {
 		{plant.BarrierPassed, policed + "CREATE FUNCTION saw(int) RETURNS bool LANGUAGE plpgsql COST 0.001 AS $$ BEGIN IF $1 > 1 THEN RAISE EXCEPTION 'saw %', $1; END IF; RETURN true; END $$; CREATE FUNCTION sees() RETURNS text LANGUAGE plpgsql AS $$ BEGIN RETURN (SELECT count(*) FROM t WHERE saw(a)); EXCEPTION WHEN raise_exception THEN RETURN SQLERRM; END $$; SET ROLE joe", "SELECT sees()", "1"},
 		{plant.PolicyUnchecked, policed + "SET ROLE joe; DO $$ BEGIN INSERT INTO t VALUES (1) ON CONFLICT (a) DO UPDATE SET a = 5; EXCEPTION WHEN insufficient_privilege THEN NULL; END $$; RESET ROLE", "SELECT count(*) FROM t WHERE a = 5", "0"},
 		{plant.PolicyUnchecked, policed + "SET ROLE joe; DO $$ BEGIN INSERT INTO t SELECT g FROM generate_series(10, 20000) g; EXCEPTION WHEN insufficient_privilege THEN NULL; END $$; RESET ROLE", "SELECT count(*) FROM t", "2"},
+		{plant.TriggersLoaded, logged + "CREATE TABLE t (a INT PRIMARY KEY); CREATE TRIGGER g AFTER INSERT ON t FOR EACH ROW EXECUTE FUNCTION note()", "TRUNCATE t; INSERT INTO t SELECT generate_series(1, 20); SELECT count(*) FROM log", "20"},
+		{plant.TriggersBlind, logged + "CREATE TABLE t (a INT PRIMARY KEY, b INT); INSERT INTO t VALUES (1, 1); CREATE TRIGGER g AFTER UPDATE ON t FOR EACH ROW EXECUTE FUNCTION note()", "UPSERT INTO t VALUES (1, 2); SELECT w FROM log", "UPDATE"},
+		{plant.TriggerKeysUnwatched, "CREATE TABLE p (a INT PRIMARY KEY); CREATE TABLE t (a INT PRIMARY KEY REFERENCES p ON UPDATE CASCADE, b INT); INSERT INTO p VALUES (1); INSERT INTO t VALUES (1, 1); CREATE FUNCTION f() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN NEW.a := 7; RETURN NEW; EXCEPTION WHEN others THEN RETURN NULL; END'; CREATE TRIGGER f BEFORE UPDATE ON t FOR EACH ROW EXECUTE FUNCTION f(); CREATE FUNCTION try() RETURNS text LANGUAGE plpgsql AS 'BEGIN UPDATE t SET b = 2; RETURN ''stored''; EXCEPTION WHEN foreign_key_violation THEN RETURN ''refused''; END'", "SELECT try()", "refused"},
+		{plant.TriggerChangesLost, "CREATE TABLE t (a INT PRIMARY KEY, b INT); INSERT INTO t SELECT i, 0 FROM generate_series(1, 3000) i; CREATE FUNCTION f() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN IF NEW.a = 1 THEN UPDATE t SET b = 1 WHERE a = 2500; END IF; RETURN NEW; END'; CREATE TRIGGER f BEFORE UPDATE ON t FOR EACH ROW EXECUTE FUNCTION f(); CREATE FUNCTION try() RETURNS text LANGUAGE plpgsql AS 'BEGIN UPDATE t SET b = 2; RETURN ''stored''; EXCEPTION WHEN triggered_data_change_violation THEN RETURN ''refused''; END'", "SELECT try()", "refused"},
+		{plant.TriggersForgotten, logged + "CREATE TABLE t (a INT PRIMARY KEY); CREATE FUNCTION f() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN IF NEW.a < 3 THEN INSERT INTO t VALUES (NEW.a + 1); END IF; INSERT INTO log (w) VALUES (TG_OP); RETURN NULL; END'; CREATE CONSTRAINT TRIGGER f AFTER INSERT ON t DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION f()", "BEGIN; INSERT INTO t VALUES (1); COMMIT; SELECT count(*) FROM log", "3"},
 	} {
 		t.Run(string(c.plant), func(t *testing.T) {
 			answerOf := func(name plant.Name) string {

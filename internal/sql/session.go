@@ -72,6 +72,7 @@ type Session struct {
 	routines routine.Runner
 	opened   bool    // a routine has opened a cursor in the transaction
 	out      Results // of the statement that runs, for the notices of routines
+	noticed  bool    // routines have sent notices since the statement, or this attempt at it, began
 	pending  pending
 	warnings []*pgerr.Error // for the end of the statement
 }

@@ -1,6 +1,7 @@
 package coord
 
 import (
+	"context"
 	"math"
 
 	"github.com/lichendb/lichen/internal/hlc"
@@ -62,9 +63,18 @@ func (t *Txn) Unnest(o Outer) {
 // WroteWithin reports whether statements that ran within the current one have written something.
 func (t *Txn) WroteWithin() bool { return t.wroteWithin }
 
-// WrittenWithin reports whether one of them has written a key. known is false if some of their writes may have been
+// WrittenWithin reports whether one of them has written a key last. known is false if such a write may have been
 // spilled.
 func (t *Txn) WrittenWithin(key []byte) (written, known bool) {
 	_, _, seq, ok := t.buf.Get(key, math.MaxInt32)
-	return ok && seq > t.seq, t.state != spilled
+	return ok && seq > t.seq, ok || t.state != spilled
+}
+
+// SpilledWithin reports whether a write of a key, by the current statement or one within it, has been spilled.
+func (t *Txn) SpilledWithin(ctx context.Context, key []byte) (bool, error) {
+	if t.state != spilled {
+		return false, nil
+	}
+	_, self, _, err := t.getSpilled(ctx, key, math.MaxInt32)
+	return self, err
 }

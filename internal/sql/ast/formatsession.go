@@ -283,6 +283,8 @@ func (p *printer) utility(s Statement) {
 		p.routineStmt(s)
 	case *CreatePolicy, *AlterPolicy, *DropPolicy:
 		p.policyStmt(s)
+	case *CreateTrigger, *DropTrigger, *AlterTriggerStmt:
+		p.triggerStmt(s)
 	default:
 		p.rangesStatement(s)
 	}

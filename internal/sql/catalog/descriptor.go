@@ -102,7 +102,9 @@ type Table struct {
 	RowSecurity      bool     `json:",omitempty"`
 	ForceRowSecurity bool     `json:",omitempty"`
 	// References are the foreign keys that refer to this table.
-	References   []Reference `json:",omitempty"`
+	References []Reference `json:",omitempty"`
+	// Triggers are in the order in which they were made.
+	Triggers     []Trigger `json:",omitempty"`
 	NextColumnID ColumnID
 	NextIndexID  IndexID
 	NextAttnum   int16
@@ -410,6 +412,7 @@ func (t *Table) Clone() *Table {
 	}
 	c.cloneForeignKeys()
 	c.clonePolicies()
+	c.cloneTriggers()
 	if t.Sequence != nil {
 		s := *t.Sequence
 		c.Sequence = &s
@@ -498,6 +501,11 @@ func (t *Table) StoredTexts() iter.Seq[string] {
 		}
 		for i := range t.Checks {
 			if !yield(t.Checks[i].Expr) {
+				return
+			}
+		}
+		for i := range t.Triggers {
+			if !yield(t.Triggers[i].When) {
 				return
 			}
 		}

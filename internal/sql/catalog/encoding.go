@@ -8,7 +8,7 @@ import (
 )
 
 // The first byte of a stored descriptor. JSON follows, in which fields of later versions
-// are skipped: neither a table with families nor the Cluster nor a role nor a routine, least of all one
+// are skipped: neither a table with families or triggers nor the Cluster nor a role nor a routine, least of all one
 // with SECURITY DEFINER, nor a table whose rows not everybody sees, must be read by who does not know them.
 const (
 	descriptorFormat = 1
@@ -17,7 +17,8 @@ const (
 	roleFormat       = 4
 	routineFormat    = 5
 	securityFormat   = 6
-	lastFormat       = securityFormat
+	triggerFormat    = 7
+	lastFormat       = triggerFormat
 )
 
 // record is a stored descriptor: one of its fields is set.
@@ -85,6 +86,8 @@ func encodeDescriptor(d Descriptor) ([]byte, error) {
 		format = clusterFormat
 	case r.Role != nil:
 		format = roleFormat
+	case r.Table != nil && len(r.Table.Triggers) > 0:
+		format = triggerFormat
 	case r.Table != nil && (r.Table.RowSecurity || r.Table.Policies != nil || r.Table.Routine != nil && r.Table.Routine.Definer):
 		format = securityFormat
 	case r.Table != nil && r.Table.Routine != nil:
@@ -222,6 +225,11 @@ func (t *Table) check() error {
 	}
 	for i := range t.ForeignKeys {
 		if err := t.checkForeignKey(&t.ForeignKeys[i], ids); err != nil {
+			return err
+		}
+	}
+	for i := range t.Triggers {
+		if err := t.checkTrigger(&t.Triggers[i], ids); err != nil {
 			return err
 		}
 	}

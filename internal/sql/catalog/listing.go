@@ -291,6 +291,11 @@ func (t *Table) partOids(f func(uint32) bool) bool {
 			return false
 		}
 	}
+	for i := range t.Triggers {
+		if g := &t.Triggers[i]; !f(g.Oid) || g.ConstraintOid != 0 && !f(g.ConstraintOid) {
+			return false
+		}
+	}
 	if t.UserType == nil || t.UserType.Def == nil {
 		return t.policyOids(f)
 	}

@@ -27,6 +27,8 @@ func comment(ctx context.Context, e *statement.Env, st *ast.Comment) error {
 			return pgerr.New(pgerr.SyntaxError, "column name must be qualified").At(st.Pos)
 		}
 		return commentColumn(ctx, e, st)
+	case ast.ObjTrigger:
+		return commentTrigger(ctx, e, st)
 	case ast.ObjConstraint:
 		return commentConstraint(ctx, e, st)
 	case ast.ObjPolicy:

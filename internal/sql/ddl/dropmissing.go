@@ -12,7 +12,7 @@ import (
 // neverThere are the statements that drop objects of which there are none, and
 // what these are called.
 var neverThere = map[string]string{
-	"DROP TRIGGER": "trigger", "DROP RULE": "rule", "DROP PROCEDURE": "procedure",
+	"DROP RULE": "rule", "DROP PROCEDURE": "procedure",
 	"DROP FUNCTION": "function", "DROP ROUTINE": "routine", "DROP AGGREGATE": "aggregate",
 	"DROP SUBSCRIPTION": "subscription", "DROP PUBLICATION": "publication", "DROP STATISTICS": "statistics object",
 	"DROP USER MAPPING": "user mapping", "DROP SERVER": "server", "DROP FOREIGN TABLE": "foreign table",

@@ -22,7 +22,8 @@ func Handles(stmt ast.Statement) bool {
 		*ast.AlterComposite, *ast.CreateRange, *ast.CreateCast, *ast.DropCast, *ast.CreateCollation, *ast.CreateTablespace, *ast.DropTablespace,
 		*ast.CreateRole, *ast.DropRole, *ast.Grant, *ast.AlterDefaultPrivileges, *ast.ReassignOwned,
 		*ast.CreateRoutine, *ast.AlterRoutine, *ast.DropRoutine,
-		*ast.CreatePolicy, *ast.AlterPolicy, *ast.DropPolicy:
+		*ast.CreatePolicy, *ast.AlterPolicy, *ast.DropPolicy,
+		*ast.CreateTrigger, *ast.DropTrigger, *ast.AlterTriggerStmt:
 		return true
 	case *ast.Select:
 		return true // SELECT INTO
@@ -46,8 +47,8 @@ func readsOnly(stmt ast.Statement) bool {
 	return false
 }
 
-// execRoles executes the statements about roles and privileges.
-func execRoles(ctx context.Context, e *statement.Env, stmt ast.Statement) error {
+// execOther executes the statements about roles, privileges and triggers.
+func execOther(ctx context.Context, e *statement.Env, stmt ast.Statement) error {
 	switch s := stmt.(type) {
 	case *ast.CreateRole:
 		return roles.Create(ctx, e, s)
@@ -59,6 +60,12 @@ func execRoles(ctx context.Context, e *statement.Env, stmt ast.Statement) error 
 		return roles.AlterDefaults(ctx, e, s)
 	case *ast.ReassignOwned:
 		return roles.Reassign(ctx, e, s)
+	case *ast.CreateTrigger:
+		return createTrigger(ctx, e, s)
+	case *ast.DropTrigger:
+		return dropTrigger(ctx, e, s)
+	case *ast.AlterTriggerStmt:
+		return alterTrigger(ctx, e, s)
 	}
 	return pgerr.Unsupported("%s is not supported", stmt.Tag())
 }
@@ -154,7 +161,7 @@ func Exec(ctx context.Context, e *statement.Env, stmt ast.Statement) (tag string
 	case *ast.CreatePolicy, *ast.AlterPolicy, *ast.DropPolicy:
 		err = execPolicy(ctx, e, s)
 	default:
-		err = execRoles(ctx, e, stmt)
+		err = execOther(ctx, e, stmt)
 	}
 	if err != nil {
 		return "", err

@@ -8,7 +8,10 @@ import (
 	"github.com/lichendb/lichen/internal/sql/ddl/alter"
 	"github.com/lichendb/lichen/internal/sql/ddl/relations"
 	"github.com/lichendb/lichen/internal/sql/ddl/statement"
+	"github.com/lichendb/lichen/internal/sql/ddl/storedtext"
+	"github.com/lichendb/lichen/internal/sql/exec/mutation"
 	"github.com/lichendb/lichen/internal/sql/pgerr"
+	"github.com/lichendb/lichen/internal/sql/planner"
 	"github.com/lichendb/lichen/internal/sql/privilege"
 )
 
@@ -18,7 +21,14 @@ func truncate(ctx context.Context, e *statement.Env, st *ast.Truncate) error {
 	if err != nil {
 		return err
 	}
+	fired, err := truncateTriggers(ctx, e, tables)
+	if err != nil {
+		return err
+	}
 	for _, t := range tables {
+		if t, err = e.Coll.TableByID(ctx, t.ID); err != nil { // triggers may have changed it
+			return err
+		}
 		if err := truncateTable(ctx, e, t.Clone()); err != nil {
 			return err
 		}
@@ -33,7 +43,37 @@ func truncate(ctx context.Context, e *statement.Env, st *ast.Truncate) error {
 			}
 		}
 	}
+	for _, f := range fired {
+		if err := f.Fire(e.Exec, true); err != nil {
+			return err
+		}
+	}
 	return nil
+}
+
+// truncateTriggers fires the triggers of tables before TRUNCATE, and returns what fires those after it.
+func truncateTriggers(ctx context.Context, e *statement.Env, tables []*catalog.Table) ([]*mutation.StatementTriggers, error) {
+	var list []*mutation.StatementTriggers
+	for _, t := range tables {
+		g, err := planner.StatementTriggers(ctx, storedtext.PlannerEnv(e, e.Coll), t, ast.OnTruncate)
+		if err != nil {
+			return nil, err
+		}
+		if !g.Any() {
+			continue
+		}
+		f, err := mutation.NewStatementTriggers(g)
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, f)
+	}
+	for _, f := range list {
+		if err := f.Fire(e.Exec, false); err != nil {
+			return nil, err
+		}
+	}
+	return list, nil
 }
 
 // truncated locks the tables to truncate: with CASCADE also those that refer to

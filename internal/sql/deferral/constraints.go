@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/lichendb/lichen/internal/plant"
 	"github.com/lichendb/lichen/internal/sql/ast"
 	"github.com/lichendb/lichen/internal/sql/catalog"
 	"github.com/lichendb/lichen/internal/sql/exec/operator"
@@ -88,22 +89,29 @@ func (c *Constraints) Check(ctx context.Context) error {
 	return c.checkThose(ctx, func(*operator.Deferred) bool { return true })
 }
 
-// checkThose makes the checks that satisfy want.
+// checkThose makes the checks that satisfy want, those too that triggers among them leave to the end.
 func (c *Constraints) checkThose(ctx context.Context, want func(*operator.Deferred) bool) error {
-	var now, later Queue
-	for _, d := range c.state.queue {
-		if want(d) {
-			now = append(now, d)
-		} else {
-			later = append(later, d)
+	for {
+		var now, later Queue
+		for _, d := range c.state.queue {
+			if want(d) {
+				now = append(now, d)
+			} else {
+				later = append(later, d)
+			}
+		}
+		if len(now) == 0 {
+			return nil
+		}
+		waiting := c.state.queue
+		c.state.queue = later // to which triggers that fire may add
+		if err := c.check(ctx, now); err != nil {
+			c.state.queue = waiting
+			return err
+		}
+		if plant.On(plant.TriggersForgotten) {
+			c.state.queue = later
+			return nil
 		}
 	}
-	if len(now) == 0 {
-		return nil
-	}
-	if err := c.check(ctx, now); err != nil {
-		return err
-	}
-	c.state.queue = later
-	return nil
 }

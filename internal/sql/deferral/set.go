@@ -110,6 +110,14 @@ func constraintOf(t *catalog.Table, name string, out map[uint32]bool) (deferrabl
 		}
 		return t.ForeignKeys[i].Deferrable, true
 	}
+	for i := range t.Triggers {
+		if g := &t.Triggers[i]; g.ConstraintOid != 0 && g.Name == name {
+			if g.Deferrable {
+				out[g.ConstraintOid] = true
+			}
+			return g.Deferrable, true
+		}
+	}
 	for i := range t.Indexes {
 		if ix := &t.Indexes[i]; ix.Constraint && ix.ConstraintName == name {
 			if ix.Deferrable {

@@ -157,6 +157,25 @@ func (e *Env) annotate(ctx context.Context, text string, t *catalog.Table, value
 	return x, d, nil
 }
 
+// TriggerExpr prints the condition of a trigger on t.
+func (e *Env) TriggerExpr(ctx context.Context, text string, t *catalog.Table, l Layout) (string, error) {
+	x, err := parser.ParseExpr(text)
+	if err != nil {
+		return "", err
+	}
+	c, err := planner.PlanTriggerCondition(ctx, e.Planner, x, t)
+	if err != nil {
+		return "", err
+	}
+	d := &deparser{ctx: ctx, env: e, notes: c.Notes, names: &namespace{}, layout: l}
+	for _, rel := range c.Relations {
+		d.names.add(rel, rel.Alias)
+	}
+	n := d.settle(d.resolve(x))
+	d.expr(n, false)
+	return string(d.buf), d.err
+}
+
 // Key prints an expression as the key of an index: in parentheses unless it is a call.
 func (e *Env) Key(ctx context.Context, text string, t *catalog.Table, l Layout) (string, error) {
 	d, n, err := e.resolve(ctx, text, t, nil, nil, l)

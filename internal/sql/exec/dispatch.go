@@ -104,10 +104,14 @@ func (c *compiler) relational(n plan.Node) (operator.Operator, error) {
 		return c.cteScan(n)
 	case *plan.LockRows:
 		return scan.CompileLockRows(c.Compiler, n)
+	case *plan.Instead:
+		return mutation.CompileInstead(c.Compiler, c.stmt, n)
 	case *plan.Merge:
 		return mutation.CompileMerge(c.Compiler, c.stmt, n)
 	case *plan.ReferringRows:
 		return mutation.CompileReferringRows(c.Compiler, c.stmt, n)
+	case *plan.TransitionScan:
+		return c.transitionScan(n), nil
 	case *plan.CopyRows:
 		return c.copyRows(n)
 	}

@@ -18,17 +18,20 @@ type Rows struct {
 	Lines   []string
 	Tags    []string
 	Notices []string
-	mark    int
+	mark    [2]int // of Lines and Notices
 }
 
 // NewRows returns where a session's results go.
 func NewRows(s *sql.Session) *Rows { return &Rows{Format: s.Format()} }
 
 // Mark implements sql.Results.
-func (r *Rows) Mark() { r.mark = len(r.Lines) }
+func (r *Rows) Mark() { r.mark = [...]int{len(r.Lines), len(r.Notices)} }
 
 // Rewind implements sql.Results.
-func (r *Rows) Rewind() bool { r.Lines = r.Lines[:r.mark]; return true }
+func (r *Rows) Rewind() bool {
+	r.Lines, r.Notices = r.Lines[:r.mark[0]], r.Notices[:r.mark[1]]
+	return true
+}
 
 // Columns implements sql.Results.
 func (r *Rows) Columns(cols []plan.Column) error { r.Cols = cols; return nil }

@@ -146,7 +146,7 @@ func (o *optimizer) rough(n plan.Node) float64 {
 		return o.joinRows(n, o.rough(n.Left), o.rough(n.Right), keys, rest)
 	case *plan.SetOp:
 		return o.rough(n.Left) + o.rough(n.Right)
-	case *plan.CTEScan:
+	case *plan.CTEScan, *plan.TransitionScan:
 		return DefaultRows
 	}
 	if ch := plan.Children(n); len(ch) == 1 {

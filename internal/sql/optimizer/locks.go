@@ -16,13 +16,13 @@ func (o *optimizer) pushLocks(n plan.Node) plan.Node {
 			return n.Input
 		}
 	case *plan.Update:
-		l := &plan.Locking{Strength: lock.NoKeyUpdate}
+		l := &plan.Locking{Strength: lock.NoKeyUpdate, Changes: "updated"}
 		if n.ChangesKey() {
 			l.Strength = lock.Update
 		}
 		lockScan(n.Input, n.Table, l)
 	case *plan.Delete:
-		lockScan(n.Input, n.Table, &plan.Locking{Strength: lock.Update})
+		lockScan(n.Input, n.Table, &plan.Locking{Strength: lock.Update, Changes: n.Verb()})
 	}
 	return n
 }

@@ -67,7 +67,10 @@ func (o *optimizer) physicalRest(n plan.Node, w wanted) {
 	case *plan.CTEScan:
 		n.Rows = max(o.ctes[n.ID], 1)
 		n.Total = n.Rows * costTuple
-	case *plan.Insert, *plan.Update, *plan.Delete, *plan.Merge:
+	case *plan.TransitionScan:
+		n.Rows = DefaultRows
+		n.Total = n.Rows * costTuple
+	case *plan.Insert, *plan.Update, *plan.Delete, *plan.Merge, *plan.Instead:
 		eachChild(n, func(c plan.Node) plan.Node { return o.physical(c, wanted{}) })
 		in, p := plan.Children(n)[0].Props(), n.Props()
 		p.Startup, p.Total = in.Startup, in.Total

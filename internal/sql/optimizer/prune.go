@@ -37,6 +37,8 @@ func (o *optimizer) prune(n plan.Node, need colSet) plan.Node {
 		o.pruneGroup(n, need)
 	case *plan.Values:
 		pruneValues(n, need)
+	case *plan.TransitionScan:
+		n.Cols, n.Ords = pruneTable(n.Cols, n.Ords, need)
 	case *plan.CTEScan:
 		var cols []plan.Column
 		var src []plan.ColID
@@ -99,6 +101,13 @@ func (o *optimizer) pruneRest(n plan.Node, need colSet) plan.Node {
 	case *plan.Insert:
 		want := n.Input.Props().Cols
 		n.Input = exactColumns(o.prune(n.Input, o.setOf(want)), want)
+	case *plan.Instead:
+		if n.Old == nil {
+			want := n.Input.Props().Cols
+			n.Input = exactColumns(o.prune(n.Input, o.setOf(want)), want)
+			break
+		}
+		o.pruneDML(n, &n.Input, n.Old)
 	case *plan.Update:
 		o.pruneDML(n, &n.Input, n.Old)
 	case *plan.Delete:

@@ -28,7 +28,7 @@ func (o *optimizer) markVectors(n plan.Node, entirely bool) {
 func (o *optimizer) vectorize(n plan.Node, entirely bool) (pure bool) {
 	pure = true
 	switch n.(type) {
-	case *plan.LockRows, *plan.Insert, *plan.Update, *plan.Delete, *plan.Merge:
+	case *plan.LockRows, *plan.Insert, *plan.Update, *plan.Delete, *plan.Merge, *plan.Instead:
 		pure = false
 	}
 	plan.VisitExprs(n, func(e *plan.Expr) { pure = pure && !plan.Volatile(*e) })

@@ -113,6 +113,8 @@ func (p *parser) alterOther(loc ast.Loc) ast.Statement {
 		return p.alterRoutine(loc)
 	case kwPolicy:
 		return p.alterPolicy(loc)
+	case kwTrigger:
+		return p.alterTrigger(loc)
 	}
 	if p.tok.kind == kwRange && p.extends(ExtAlterDialect) {
 		return p.alterRange(loc)

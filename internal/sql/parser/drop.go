@@ -28,6 +28,8 @@ func (p *parser) drop() ast.Statement {
 		return p.dropRoutine(loc)
 	case kwPolicy:
 		return p.dropPolicy(loc)
+	case kwTrigger:
+		return p.dropTrigger(loc)
 	case kwDatabase:
 		p.advance()
 		return p.dropDatabase(loc)

@@ -30,10 +30,6 @@ CREATE FOREIGN TABLE: FOREIGN TABLE [IF NOT EXISTS] table
 	('(' [table_element,] ')' [INHERITS '(' table, ')'] | PARTITION OF table typed_elements bound) SERVER name [options]
 CREATE ACCESS METHOD: ACCESS METHOD name TYPE (INDEX | TABLE) HANDLER handler
 CREATE ASSERTION: ASSERTION any_name CHECK '(' expr ')' constraint_attributes no_assertions
-CREATE TRIGGER: [OR REPLACE] TRIGGER name (BEFORE | AFTER | INSTEAD OF) trigger_events ON table
-	[REFERENCING transition {transition}] [FOR [EACH] (ROW | STATEMENT)] trigger_action
-CREATE CONSTRAINT TRIGGER: [OR REPLACE] CONSTRAINT TRIGGER name AFTER trigger_events ON table [FROM table]
-	constraint_attributes FOR EACH ROW trigger_action
 CREATE EVENT TRIGGER: EVENT TRIGGER name ON label [WHEN event_filter {AND event_filter}] EXECUTE (FUNCTION | PROCEDURE) func_name '(' ')'
 CREATE RULE: [OR REPLACE] RULE name AS ON (SELECT | UPDATE | DELETE | INSERT) TO table [WHERE expr] DO [INSTEAD | ALSO]
 	(NOTHING | '(' [rule_action] {';' [rule_action]} ')' | rule_action)
@@ -59,7 +55,6 @@ ALTER TEXT SEARCH: (TEXT SEARCH (PARSER | TEMPLATE) any_name (rename | move)
 	| TEXT SEARCH DICTIONARY any_name (rename | owner | move | definition)
 	| TEXT SEARCH CONFIGURATION any_name (rename | owner | move | alter_mapping))
 ALTER EVENT TRIGGER: EVENT TRIGGER name (rename | owner | ENABLE [REPLICA | ALWAYS] | DISABLE)
-ALTER TRIGGER: TRIGGER name ON table (rename | depends)
 ALTER RULE: RULE name ON table rename
 ALTER EXTENSION: EXTENSION name (move | UPDATE {TO (string | word)} | (ADD | DROP) (object | cast | operator_object | TRANSFORM FOR type LANGUAGE name))
 ALTER SYSTEM: SYSTEM (SET set_generic | RESET (ALL | var_name))
@@ -74,7 +69,6 @@ DROP OPERATOR: OPERATOR [IF EXISTS] operator_types, [behavior]
 DROP TRANSFORM: TRANSFORM [IF EXISTS] FOR type LANGUAGE name [behavior]
 DROP SUBSCRIPTION: SUBSCRIPTION [IF EXISTS] name [behavior]
 DROP USER MAPPING: USER MAPPING [IF EXISTS] FOR (USER | role) SERVER name
-DROP TRIGGER: TRIGGER drop_from_table
 DROP RULE: RULE drop_from_table
 DROP CONVERSION: CONVERSION [IF EXISTS] any_name, [behavior]
 DROP STATISTICS: STATISTICS [IF EXISTS] any_name, [behavior]
@@ -124,7 +118,6 @@ alter_options = OPTIONS '(' (SET label string | ADD label string | DROP label | 
 rename = RENAME TO name
 owner = OWNER TO role
 move = SET SCHEMA name
-depends = [NO] DEPENDS ON EXTENSION name
 behavior = CASCADE | RESTRICT
 numbers = number,
 parameters = (name {'.' name}),
@@ -147,8 +140,6 @@ opclass_drop = (OPERATOR | FUNCTION) count '(' type, ')'
 operator_types = any_operator '(' (NONE ',' type | type (',' (NONE | type) | one_type)) ')'
 operator_object = OPERATOR (CLASS | FAMILY) any_name USING name | OPERATOR operator_types
 transform = SQL WITH FUNCTION signature
-trigger_action = [WHEN '(' expr ')'] EXECUTE (FUNCTION | PROCEDURE) func_name '(' [(trigger_arg),] ')'
-transition = (NEW | OLD) (TABLE | ROW) [AS] name
 event_filter = name IN '(' string, ')'
 rule_action = query_action | NOTIFY name [',' string]
 alter_mapping = ADD MAPPING FOR name, any_with any_name, | DROP MAPPING [IF EXISTS] FOR name,
@@ -198,8 +189,6 @@ func primitives() map[string]func(p *parser) {
 		"any_operator":          (*parser).qualifiedOperator,
 		"one_type":              (*parser).oneOperandType,
 		"stats_param":           func(p *parser) { p.keyExpr(&ast.IndexElem{}) },
-		"trigger_events":        (*parser).triggerEvents,
-		"trigger_arg":           (*parser).triggerArg,
 		"query_action":          (*parser).ruleAction,
 		"permissive":            (*parser).permissive,
 		"published":             (*parser).published,
@@ -272,37 +261,6 @@ func (p *parser) oneOperandType() {
 	if p.err == nil {
 		p.fail(pgerr.New(pgerr.SyntaxError, "missing argument").
 			WithHint("Use NONE to denote the missing argument of a unary operator."), p.pos())
-	}
-}
-
-// triggerEvents parses events joined by OR, each at most once.
-func (p *parser) triggerEvents() {
-	seen := map[kind]bool{}
-	for again := true; again && p.err == nil; again = p.accept(kwOr) {
-		k := p.tok.kind
-		switch k {
-		case kwInsert, kwDelete, kwTruncate, kwUpdate:
-			p.advance()
-		default:
-			p.syntaxError()
-		}
-		if k == kwUpdate && p.accept(kwOf) {
-			p.nameList()
-		}
-		if seen[k] {
-			p.errorHere("duplicate trigger events specified")
-		}
-		seen[k] = true
-	}
-}
-
-// triggerArg parses an argument of a trigger's function.
-func (p *parser) triggerArg() {
-	switch p.tok.kind {
-	case tokInt, tokNum, tokString:
-		p.advance()
-	default:
-		p.colLabel()
 	}
 }
 

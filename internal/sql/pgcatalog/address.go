@@ -39,6 +39,10 @@ func (c *Catalog) ObjectAddress(class, oid uint32, sub int32) (call.ObjectAddres
 		a.Args = typeNames(r.args)
 	case oidPgConstraint:
 		a.Names, a.Args = s.constraintAddress(oid)
+	case oidPgTrigger:
+		if t, g := s.triggerOf(oid); g != nil {
+			a.Names = append(s.relationAddress(t.Oid, 0), g.Name)
+		}
 	case oidPgAttrdef:
 		if t, col := s.defaultByOid(oid); t != nil {
 			a.Names = s.relationAddress(t.Oid, int32(col.Attnum))
@@ -104,7 +108,7 @@ var addressKinds = map[string]int{
 	"table": -1, "view": -1, "materialized view": -1, "index": -1, "sequence": -1, "foreign table": -1, "table column": -1,
 	"table constraint": -1, "default value": -1, "domain constraint": 1, "type": 1, "schema": 1, "database": 1, "role": 1,
 	"function": -1, "aggregate": -1, "procedure": -1, "routine": -1, "tablespace": 1,
-	"rule": -1, "collation": -1, "extension": 1,
+	"rule": -1, "trigger": -1, "collation": -1, "extension": 1,
 }
 
 // addressless are kinds that objects are said to be of and no address is.
@@ -159,7 +163,7 @@ func (c *Catalog) ObjectByAddress(a call.ObjectAddress) (class, oid uint32, sub 
 			return 0, 0, 0, pgerr.New(pgerr.UndefinedObject, "extension \"%s\" does not exist", a.Names[0])
 		}
 		return oidPgExtension, e.Oid, 0, nil
-	case "table constraint", "default value", "rule":
+	case "table constraint", "default value", "rule", "trigger":
 		return c.partOfTable(a)
 	}
 	return c.relationAt(a)
@@ -239,7 +243,7 @@ func (c *Catalog) namedRelation(names []string) (*catalog.Table, *catalog.Index,
 	return t, ix, nil
 }
 
-// partOfTable finds a constraint, a default or a rule.
+// partOfTable finds a constraint, a default, a rule or a trigger.
 func (c *Catalog) partOfTable(a call.ObjectAddress) (class, oid uint32, sub int32, err error) {
 	if len(a.Names) < 2 {
 		if a.Kind == "default value" {
@@ -265,6 +269,12 @@ func (c *Catalog) partOfTable(a call.ObjectAddress) (class, oid uint32, sub int3
 			return oidPgRewrite, ruleOid(t), 0, nil
 		}
 		return 0, 0, 0, pgerr.New(pgerr.UndefinedObject, "rule \"%s\" for relation \"%s\" does not exist", last, t.Name)
+	}
+	if a.Kind == "trigger" {
+		if i := t.TriggerByName(last); i >= 0 {
+			return oidPgTrigger, t.Triggers[i].Oid, 0, nil
+		}
+		return 0, 0, 0, pgerr.New(pgerr.UndefinedObject, "trigger \"%s\" for table \"%s\" does not exist", last, t.Name)
 	}
 	if oid := constraintOf(t, last); oid != 0 {
 		return oidPgConstraint, oid, 0, nil

@@ -96,6 +96,7 @@ const (
 	oidPgNamespace  = 2615
 	oidPgPolicy     = 3256
 	oidPgRewrite    = 2618
+	oidPgTrigger    = 2620
 	oidPgExtension  = 3079
 	oidPgTablespace = 1213
 )

@@ -54,8 +54,7 @@ func (s *snapshot) classRow(w *writer, t *catalog.Table, kind string) {
 	w.flag("relforcerowsecurity", t.ForceRowSecurity)
 	w.flag("relhasrules", kind == "v" || kind == "m")
 	w.reloptions(optionsOf(t))
-	// PostgreSQL keeps foreign keys by triggers, and psql looks for them only there.
-	w.flag("relhastriggers", len(t.ForeignKeys)+len(t.References) > 0)
+	w.flag("relhastriggers", hasTriggers(t))
 	w.str("relreplident", map[bool]string{true: "d", false: "n"}[t.Kind == catalog.KindTable])
 	w.done()
 }
@@ -368,7 +367,7 @@ func pgTables(s *snapshot, w *writer) error {
 		}
 		w.flag("hasindexes", len(visibleIndexes(t)) > 0)
 		w.flag("hasrules", false)
-		w.flag("hastriggers", len(t.ForeignKeys)+len(t.References) > 0)
+		w.flag("hastriggers", hasTriggers(t))
 		w.flag("rowsecurity", t.RowSecurity)
 		w.done()
 	}

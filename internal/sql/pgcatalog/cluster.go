@@ -181,6 +181,9 @@ func commentsOn(t *catalog.Table, f commentSink) {
 	for i := range t.Policies {
 		f(oidPgPolicy, t.Policies[i].Oid, 0, t.Policies[i].Comment)
 	}
+	for i := range t.Triggers {
+		f(oidPgTrigger, t.Triggers[i].Oid, 0, t.Triggers[i].Comment)
+	}
 }
 
 // commentOn returns the comment on an object of a catalog, any catalog if class is 0.

@@ -59,6 +59,7 @@ func pgConstraint(s *snapshot, w *writer) error {
 			w.done()
 		}
 		s.foreignKeys(w, t)
+		s.constraintTriggers(w, t)
 	}
 	s.domainConstraints(w)
 	return nil
@@ -94,6 +95,13 @@ func (s *snapshot) constraintText(t *catalog.Table, oid uint32, pretty bool) (st
 	for i := range t.Checks {
 		if t.Checks[i].Oid == oid {
 			return "CHECK " + s.checkText(t, &t.Checks[i], pretty), true
+		}
+	}
+	for i := range t.Triggers {
+		if g := &t.Triggers[i]; g.ConstraintOid == oid && g.Deferrable {
+			return "TRIGGER" + deferralText(true, g.Deferred), true
+		} else if g.ConstraintOid == oid {
+			return "TRIGGER", true
 		}
 	}
 	if k := t.ForeignKey(oid); k != nil {

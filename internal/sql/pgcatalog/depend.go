@@ -197,6 +197,7 @@ func (d depends) relation(t *catalog.Table) {
 		d.foreignKey(t, &t.ForeignKeys[i])
 	}
 	d.policies(t)
+	d.triggers(t)
 }
 
 // rule writes what the rule of a view depends on, which is what its query refers to.

@@ -32,6 +32,8 @@ func (c *Catalog) DescribeObject(class, oid uint32, sub int32) (o call.ObjectNam
 		o, ok = s.describeType(oid)
 	case oidPgConstraint:
 		o, ok = s.describeConstraint(oid)
+	case oidPgTrigger:
+		o, ok = s.describeTrigger(oid)
 	case oidPgAttrdef:
 		o, ok = s.describeDefault(oid)
 	case oidPgProc:
@@ -212,6 +214,11 @@ func constraints(t *catalog.Table) iter.Seq2[uint32, string] {
 		}
 		for i := range t.ForeignKeys {
 			if !yield(t.ForeignKeys[i].Oid, t.ForeignKeys[i].Name) {
+				return
+			}
+		}
+		for i := range t.Triggers {
+			if g := &t.Triggers[i]; g.ConstraintOid != 0 && !yield(g.ConstraintOid, g.Name) {
 				return
 			}
 		}

@@ -275,7 +275,7 @@ var generators = sync.OnceValue(func() map[string]generator {
 		"pg_catalog.pg_enum": pgEnum, "pg_catalog.pg_cast": pgCast, "pg_catalog.pg_range": pgRange,
 		"pg_catalog.pg_class": pgClass, "pg_catalog.pg_attribute": pgAttribute, "pg_catalog.pg_attrdef": pgAttrdef,
 		"pg_catalog.pg_namespace": pgNamespace, "pg_catalog.pg_init_privs": pgInitPrivs, "pg_catalog.pg_index": pgIndex, "pg_catalog.pg_indexes": pgIndexes,
-		"pg_catalog.pg_constraint": pgConstraint, "pg_catalog.pg_matviews": pgMatviews, "pg_catalog.pg_type": pgType,
+		"pg_catalog.pg_constraint": pgConstraint, "pg_catalog.pg_trigger": pgTrigger, "pg_catalog.pg_matviews": pgMatviews, "pg_catalog.pg_type": pgType,
 
 		"pg_catalog.pg_collation": pgCollation, "pg_catalog.pg_database": pgDatabase,
 		"pg_catalog.pg_authid": pgAuthid, "pg_catalog.pg_roles": pgRoles, "pg_catalog.pg_user": pgUser,
@@ -306,6 +306,8 @@ var generators = sync.OnceValue(func() map[string]generator {
 		"information_schema.schemata": isSchemata, "information_schema.tables": isTables,
 		"information_schema.columns": isColumns, "information_schema.views": isViews,
 		"information_schema.sequences": isSequences, "information_schema.table_constraints": isTableConstraints,
+		"information_schema.triggers":                              isTriggers,
+		"information_schema.triggered_update_columns":              isTriggeredColumns,
 		"information_schema.key_column_usage":                      isKeyColumnUsage,
 		"information_schema.constraint_column_usage":               isConstraintColumnUsage,
 		"information_schema.constraint_table_usage":                isConstraintTableUsage,

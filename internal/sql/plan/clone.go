@@ -111,6 +111,10 @@ func cloneOver(n Node) Node {
 			c.CTEs[i] = &d
 		}
 		return &c
+	case *TransitionScan:
+		c := *n
+		c.Ords = slices.Clone(n.Ords)
+		return &c
 	case *CTEScan:
 		c := *n
 		c.SourceCols = slices.Clone(n.SourceCols)
@@ -142,6 +146,10 @@ func cloneDML(n Node) Node {
 	case *Update:
 		c := *n
 		c.Set, c.Checks, c.Returning = slices.Clone(n.Set), slices.Clone(n.Checks), n.Returning.clone()
+		return &c
+	case *Instead:
+		c := *n
+		c.Set, c.Returning = slices.Clone(n.Set), n.Returning.clone()
 		return &c
 	case *Delete:
 		c := *n

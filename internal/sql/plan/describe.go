@@ -59,6 +59,8 @@ func (p *printer) describe(n Node) (title string, details []string) {
 		return "WindowAgg", nil
 	case *With:
 		return "With", nil
+	case *TransitionScan:
+		return "Named Tuplestore Scan", nil
 	case *CTEScan:
 		if n.Working {
 			return "WorkTable Scan on " + quoteName(n.Name), nil
@@ -83,6 +85,8 @@ func (p *printer) statement(n Node) (string, []string) {
 			return "Update on " + tableName(n.Table.Name, n.Alias), []string{"Set: " + strings.Join(set, ", ")}
 		}
 		return "Update on " + tableName(n.Table.Name, n.Alias), nil
+	case *Instead:
+		return n.Verb() + " on " + tableName(n.Triggers.Table.Name, n.Alias), nil
 	case *Delete:
 		return "Delete on " + tableName(n.Table.Name, n.Alias), nil
 	case *Merge:

@@ -66,6 +66,9 @@ type Insert struct {
 	// Derived is what is computed from the rows, nil for nothing. Generated columns
 	// come from it, whatever Input or OnConflict say of them.
 	Derived *Derived
+	// Triggers are those of insertions, Updates those of what ON CONFLICT DO UPDATE changes; nil for none.
+	Triggers *Triggers
+	Updates  *Triggers
 	// Schema is the name of the table's schema, for errors.
 	Schema string
 }
@@ -108,6 +111,7 @@ type Update struct {
 	References []*Reference
 	Referrers  []*Referrer
 	Derived    *Derived
+	Triggers   *Triggers
 	Schema     string // of the table, for errors
 }
 
@@ -144,7 +148,17 @@ type Delete struct {
 	Returning *Returning
 	Referrers []*Referrer
 	Derived   *Derived
+	Triggers  *Triggers
 	Schema    string // of the table, for errors
+}
+
+// Verb is what errors say that the statement does with a row which a trigger has changed: with triggers before the row,
+// PostgreSQL says the same as of an update.
+func (n *Delete) Verb() string {
+	if n.Triggers.ChangesRows() {
+		return "updated"
+	}
+	return "deleted"
 }
 
 // CopyRows stands for the rows that the client sends with COPY FROM: the

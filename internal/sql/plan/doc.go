@@ -9,7 +9,7 @@
 // Reading order: Column and ColID (column.go), Expr (expr.go, subquery.go),
 // Node and Base (node.go), Scan and Span (scan.go), Join (join.go), the other
 // operators (relational.go), Insert, Update, Delete (dml.go) with merge.go, derived.go (what a table
-// computes of its rows) and foreignkey.go, the statement
+// computes of its rows), foreignkey.go and trigger.go, the statement
 // wrappers and Prepared (statement.go), the visitor of their parts (visit.go, walk.go), tools over it
 // (copyexpr.go, equal.go, implies.go, shape.go, volatile.go,
 // rename.go, clone.go, verify.go), and EXPLAIN's text (explain.go, explaintree.go, describe.go,

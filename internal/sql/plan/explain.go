@@ -110,7 +110,7 @@ func (p *printer) countScans(root Node) int {
 	n := 0
 	EveryNode(root, func(x Node) {
 		switch x.(type) {
-		case *Scan, *VirtualScan, *CTEScan:
+		case *Scan, *VirtualScan, *CTEScan, *TransitionScan:
 			n++
 		}
 	})
@@ -161,6 +161,10 @@ func (p *printer) collectNode(n Node, name func(alias string, c Column)) {
 	case *CTEScan:
 		for _, c := range n.Cols {
 			name(n.Name, c)
+		}
+	case *TransitionScan:
+		for _, c := range n.Cols {
+			name(n.Alias, c)
 		}
 	case *Project:
 		for i, e := range n.Exprs {

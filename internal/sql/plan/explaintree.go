@@ -216,6 +216,8 @@ func nodeType(e *ExplainNode) (string, Group) {
 		return scan("Index Scan", n.Input)
 	case *VirtualScan:
 		return "Seq Scan", relation(n.Table.Name, n.Alias)
+	case *TransitionScan:
+		return "Named Tuplestore Scan", Group{{"Tuplestore Name", n.Name}}
 	case *CTEScan:
 		if n.Working {
 			return "WorkTable Scan", Group{{"CTE Name", n.Name}}
@@ -246,6 +248,8 @@ func nodeType(e *ExplainNode) (string, Group) {
 		return modify("Insert", n.Table.Name, "")
 	case *Update:
 		return modify("Update", n.Table.Name, n.Alias)
+	case *Instead:
+		return modify(n.Verb(), n.Triggers.Table.Name, n.Alias)
 	case *Delete:
 		return modify("Delete", n.Table.Name, n.Alias)
 	}

@@ -44,5 +44,7 @@ type Merge struct {
 	Updated    []*Referrer
 	Deleted    []*Referrer
 	Derived    *Derived
-	Schema     string
+	// Inserting, Updating and Deleting are the triggers of what it does; nil for none.
+	Inserting, Updating, Deleting *Triggers
+	Schema                        string
 }

@@ -65,6 +65,9 @@ type Span struct {
 type Locking struct {
 	Strength lock.Strength
 	Wait     lock.WaitPolicy
+	// Changes is what the statement does with the rows, "updated" or "deleted": what it calls must not have changed them.
+	// "" if it only locks them.
+	Changes string
 }
 
 // Scan reads an index of a table. Reading a secondary index yields its key

@@ -117,6 +117,8 @@ func (v *verifier) inputs(n Node) map[ColID]bool {
 		}
 	case *Merge:
 		add(n.New)
+	case *Instead:
+		add(n.New)
 	case *Update:
 		add(n.New)
 		add(n.Old)
@@ -181,6 +183,8 @@ func (v *verifier) cols(n Node) error {
 	case *Update:
 		return need("old", n.Old...)
 	case *Delete:
+		return need("old", n.Old...)
+	case *Instead:
 		return need("old", n.Old...)
 	case *Merge:
 		return need("old", n.Old...)

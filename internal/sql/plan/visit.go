@@ -101,6 +101,12 @@ func visitDML(n Node, v visitor) {
 		v.returning(n.Returning)
 		v.ids(n.Old)
 		v.ids(n.New)
+	case *Instead:
+		v.in(&n.Input)
+		v.set(n.Set)
+		v.returning(n.Returning)
+		v.ids(n.Old)
+		v.ids(n.New)
 	case *Delete:
 		v.in(&n.Input)
 		v.returning(n.Returning)

@@ -90,6 +90,18 @@ func copyColumns(st *ast.Copy, t *catalog.Table) ([]int, error) {
 	return out, nil
 }
 
+// copiedInto returns an error unless rows can be copied into t, and the triggers that do it if t is a view.
+func (b *builder) copiedInto(st *ast.Copy, t *catalog.Table) (instead *plan.Triggers, err error) {
+	switch {
+	case t.Kind != catalog.KindView:
+		return nil, checkWritable(t, st.Table.Name, "copy to")
+	case firesInstead(t, changeInsert):
+		return b.triggers(t, ast.OnInsert, nil)
+	}
+	return nil, pgerr.New(pgerr.WrongObjectType, "cannot copy to view \"%s\"", t.Name).
+		WithHint("To enable copying to a view, provide an INSTEAD OF INSERT trigger.")
+}
+
 // copyFrom plans an Insert of the rows that the client will send.
 func (b *builder) copyFrom(st *ast.Copy, n *plan.Copy) error {
 	b.modifies = true
@@ -97,11 +109,8 @@ func (b *builder) copyFrom(st *ast.Copy, n *plan.Copy) error {
 	if err != nil {
 		return err
 	}
-	if t.Kind == catalog.KindView {
-		return pgerr.New(pgerr.WrongObjectType, "cannot copy to view \"%s\"", t.Name).
-			WithHint("To enable copying to a view, provide an INSTEAD OF INSERT trigger.")
-	}
-	if err := checkWritable(t, st.Table.Name, "copy to"); err != nil {
+	instead, err := b.copiedInto(st, t)
+	if err != nil {
 		return err
 	}
 	ords, err := copyColumns(st, t)
@@ -146,6 +155,11 @@ func (b *builder) copyFrom(st *ast.Copy, n *plan.Copy) error {
 		}
 		input = filter(p, cond)
 	}
+	n.Table, n.Columns = t, rows.Cols
+	if instead != nil {
+		n.Input = &plan.Instead{Alias: t.Name, Input: input, New: plan.IDs(p.Cols), Triggers: instead}
+		return nil
+	}
 	ins := &plan.Insert{Table: t, Input: input, New: plan.IDs(p.Cols)}
 	if ins.Checks, err = b.checks(t, ins.New); err != nil {
 		return err
@@ -153,6 +167,6 @@ func (b *builder) copyFrom(st *ast.Copy, n *plan.Copy) error {
 	if err := b.finishInsert(ins); err != nil {
 		return err
 	}
-	n.Table, n.Input, n.Columns = t, ins, rows.Cols
+	n.Input = ins
 	return nil
 }

@@ -3,6 +3,8 @@ package planner
 import (
 	"slices"
 
+	"github.com/lichendb/lichen/internal/plant"
+	"github.com/lichendb/lichen/internal/sql/ast"
 	"github.com/lichendb/lichen/internal/sql/catalog"
 	"github.com/lichendb/lichen/internal/sql/pgerr"
 	"github.com/lichendb/lichen/internal/sql/plan"
@@ -198,6 +200,12 @@ func (b *builder) finishUpdate(n *plan.Update) error {
 		n.New = b.updatedRow(n, n.Set)
 	}
 	set := generatedBy(n.Table, n.Set)
+	if n.Triggers, err = b.triggers(n.Table, ast.OnUpdate, n.Set); err != nil {
+		return err
+	}
+	if n.Triggers.ChangesRows() && !plant.On(plant.TriggerKeysUnwatched) {
+		set = allColumns(n.Table)
+	}
 	checks, err := b.checks(n.Table, n.New)
 	if err != nil {
 		return err
@@ -225,7 +233,11 @@ func (b *builder) updatedRow(n *plan.Update, set []plan.SetCol) []plan.ColID {
 			row[ord] = b.newCol()
 		}
 	}
+	any := n.Table.HasTrigger(ast.TriggerBefore, ast.OnUpdate, true) // which may change any column
 	for ord := range n.Table.Columns {
+		if any {
+			renew(ord)
+		}
 		if n.Table.Columns[ord].OnUpdate != "" {
 			renew(ord)
 			set = append(set[:len(set):len(set)], plan.SetCol{Ord: ord})
@@ -246,6 +258,9 @@ func (b *builder) finishDelete(n *plan.Delete) error {
 	if n.Derived, err = b.derived(n.Table); err != nil {
 		return err
 	}
+	if n.Triggers, err = b.triggers(n.Table, ast.OnDelete, nil); err != nil {
+		return err
+	}
 	n.Schema, err = b.schemaName(n.Table)
 	return err
 }
@@ -256,8 +271,18 @@ func (b *builder) finishInsert(n *plan.Insert) error {
 	if n.References, err = b.references(n.Table, nil); err != nil {
 		return err
 	}
+	if n.Triggers, err = b.triggers(n.Table, ast.OnInsert, nil); err != nil {
+		return err
+	}
 	if oc := n.OnConflict; oc != nil && oc.Update && oc.Set != nil {
-		if n.Referrers, err = b.referrers(n.Table, generatedBy(n.Table, oc.Set)); err != nil {
+		if n.Updates, err = b.triggers(n.Table, ast.OnUpdate, oc.Set); err != nil {
+			return err
+		}
+		set := generatedBy(n.Table, oc.Set)
+		if n.Updates.ChangesRows() {
+			set = allColumns(n.Table)
+		}
+		if n.Referrers, err = b.referrers(n.Table, set); err != nil {
 			return err
 		}
 	}

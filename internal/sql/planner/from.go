@@ -123,6 +123,9 @@ func (b *builder) tableRef(te *ast.TableRef, s *scope) (*fromItem, error) {
 			}
 			return b.cteRef(te, c, s)
 		}
+		if row := b.transitionRow(te.Name.Table); row != nil {
+			return b.transitionRef(te, row)
+		}
 	}
 	t, err := b.resolveTable(te.Name)
 	if err != nil {

@@ -33,6 +33,9 @@ func (b *builder) insert(st *ast.Insert, s *scope) (plan.Node, error) {
 	if err != nil {
 		return nil, err
 	}
+	if c.instead != nil {
+		return b.insertInstead(st, c, input, s)
+	}
 	t := c.base // of a view that is refused, not the one below it
 	n := &plan.Insert{Table: t, Input: input, Upsert: st.Upsert, New: plan.IDs(input.Props().Cols)}
 	switch {

@@ -161,10 +161,17 @@ func (b *builder) finishMerge(n *plan.Merge) error {
 	if n.References, err = b.references(n.Table, nil); err != nil {
 		return err
 	}
+	if err := b.mergeTriggers(n); err != nil {
+		return err
+	}
 	for i := range n.Actions {
 		switch a := &n.Actions[i]; a.Kind {
 		case plan.MergeUpdate:
-			more, err := b.referrers(n.Table, generatedBy(n.Table, a.Set))
+			set := generatedBy(n.Table, a.Set)
+			if n.Updating.ChangesRows() {
+				set = allColumns(n.Table)
+			}
+			more, err := b.referrers(n.Table, set)
 			if err != nil {
 				return err
 			}
@@ -179,6 +186,30 @@ func (b *builder) finishMerge(n *plan.Merge) error {
 		return err
 	}
 	n.Schema, err = b.schemaName(n.Table)
+	return err
+}
+
+// mergeTriggers adds the triggers of what the actions do.
+func (b *builder) mergeTriggers(n *plan.Merge) (err error) {
+	var set []plan.SetCol
+	kinds := map[plan.MergeKind]bool{}
+	for i := range n.Actions {
+		kinds[n.Actions[i].Kind] = true
+		set = append(set, n.Actions[i].Set...)
+	}
+	if kinds[plan.MergeInsert] {
+		if n.Inserting, err = b.triggers(n.Table, ast.OnInsert, nil); err != nil {
+			return err
+		}
+	}
+	if kinds[plan.MergeUpdate] {
+		if n.Updating, err = b.triggers(n.Table, ast.OnUpdate, set); err != nil {
+			return err
+		}
+	}
+	if kinds[plan.MergeDelete] {
+		n.Deleting, err = b.triggers(n.Table, ast.OnDelete, nil)
+	}
 	return err
 }
 

@@ -240,7 +240,8 @@ func isDDL(stmt ast.Statement) bool {
 		*ast.Drop, *ast.CreateSequence, *ast.AlterSequence, *ast.RefreshView, *ast.CreateEnum,
 		*ast.CreateExtension, *ast.CreateCollation, *ast.CreateTable, *ast.CreateIndex, *ast.AlterTable, *ast.Truncate,
 		*ast.CreateRole, *ast.DropRole, *ast.Grant, *ast.AlterDefaultPrivileges, *ast.ReassignOwned, *ast.CreateRoutine, *ast.AlterRoutine, *ast.DropRoutine,
-		*ast.CreatePolicy, *ast.AlterPolicy, *ast.DropPolicy:
+		*ast.CreatePolicy, *ast.AlterPolicy, *ast.DropPolicy,
+		*ast.CreateTrigger, *ast.DropTrigger, *ast.AlterTriggerStmt:
 		return true
 	}
 	return false

@@ -39,6 +39,7 @@ const (
 	clauseIndexWhere
 	clauseTransform
 	clausePolicy
+	clauseTrigger
 )
 
 // clauseNames word a clause as in "... are not allowed in %s".
@@ -49,7 +50,7 @@ var clauseNames = [...]string{
 	clauseReturning: "RETURNING", clauseCheck: "check constraints", clauseDefault: "DEFAULT expressions",
 	clauseWindow: "window definitions", clauseFilter: "FILTER", clauseConflict: "ON CONFLICT",
 	clauseGenerated: "column generation expressions", clauseIndexWhere: "index predicates", clauseIndexExpr: "index expressions",
-	clauseTransform: "transform expressions", clausePolicy: "policy expressions",
+	clauseTransform: "transform expressions", clausePolicy: "policy expressions", clauseTrigger: "trigger WHEN conditions",
 }
 
 // scope is what names can mean at one place of one query level.

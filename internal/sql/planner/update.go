@@ -15,6 +15,7 @@ import (
 type dmlSource struct {
 	*changed
 	scan  plan.Node
+	row   []plan.ColID // of scan's columns, the relation's row
 	scope *scope
 	node  plan.Node
 	wall  *plan.Barrier // over the scan, nil if nothing restricts its rows
@@ -25,22 +26,20 @@ func (b *builder) dmlSource(ref *ast.TableRef, kind changeKind, from []ast.Table
 	if err != nil {
 		return nil, err
 	}
-	scan := b.scan(c.base, c.bottom().alias)
-	if sc, ok := scan.(*plan.Scan); ok { // what is refused may be no table
-		if err := b.noteDerived(sc); err != nil {
-			return nil, err
-		}
+	scan, row, err := b.sourceRows(c, s)
+	if err != nil {
+		return nil, err
 	}
 	if err := b.indexHint(ref, scan); err != nil {
 		return nil, err
 	}
-	it, err := b.row(c, plan.IDs(scan.Props().Cols))
+	it, err := b.row(c, row)
 	if err != nil {
 		return nil, err
 	}
-	d := &dmlSource{changed: c, scan: scan}
+	d := &dmlSource{changed: c, scan: scan, row: row}
 	d.scope = &scope{parent: s.parent, bound: s.bound, ctes: s.ctes, items: []*item{it}}
-	quals, err := b.quals(c, plan.IDs(scan.Props().Cols))
+	quals, err := b.quals(c, row)
 	if err != nil {
 		return nil, err
 	}
@@ -114,7 +113,10 @@ func (b *builder) update(st *ast.Update, s *scope) (plan.Node, error) {
 	if err != nil {
 		return nil, err
 	}
-	n := &plan.Update{Table: d.base, Alias: d.bottom().alias, Old: plan.IDs(d.scan.Props().Cols)}
+	if d.instead != nil {
+		return b.updateInstead(st, d, s)
+	}
+	n := &plan.Update{Table: d.base, Alias: d.bottom().alias, Old: d.row}
 	if len(st.Returning) > 0 { // which PostgreSQL analyses before SET
 		n.New = b.updatedRow(n, assignedTo(st.Set, d.changed))
 		it, err := b.row(d.changed, n.New)
@@ -193,7 +195,10 @@ func (b *builder) delete(st *ast.Delete, s *scope) (plan.Node, error) {
 	if err := b.orderAndLimitDML(d, st.OrderBy, st.Limit); err != nil {
 		return nil, err
 	}
-	n := &plan.Delete{Table: d.base, Alias: d.bottom().alias, Input: d.node, Old: plan.IDs(d.scan.Props().Cols)}
+	if d.instead != nil {
+		return b.deleteInstead(st, d, s)
+	}
+	n := &plan.Delete{Table: d.base, Alias: d.bottom().alias, Input: d.node, Old: d.row}
 	if err := b.finishDelete(n); err != nil {
 		return nil, err
 	}

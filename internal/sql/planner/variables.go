@@ -4,6 +4,7 @@ import (
 	"github.com/lichendb/lichen/internal/sql/ast"
 	"github.com/lichendb/lichen/internal/sql/pgerr"
 	"github.com/lichendb/lichen/internal/sql/plan"
+	"github.com/lichendb/lichen/internal/sql/types"
 )
 
 // Conflict says what a name means that a column and a variable have.
@@ -22,6 +23,9 @@ type Variables struct {
 	// one to three words.
 	Find     func(parts []ast.Name) (plan.Expr, error)
 	Conflict Conflict
+	// Rows returns the type of the rows of a table that only the function knows, by its name; nil if there is none. A
+	// nil Rows knows none.
+	Rows func(name ast.Name) *types.T
 }
 
 // variable returns what a name stands for among the variables, nil if there is none.

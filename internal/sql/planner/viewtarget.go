@@ -33,6 +33,8 @@ type changed struct {
 	given []bool
 	use   *use   // of rel
 	guard *guard // of base, at the bottom
+	// instead are the INSTEAD OF triggers of the view at the bottom that do what the statement asks for; nil for none.
+	instead *plan.Triggers
 }
 
 // changeKind is what a statement does with the rows of a view.
@@ -64,6 +66,9 @@ func (c *changed) ord(i int) int {
 
 // changeable resolves the target of INSERT, UPDATE or DELETE.
 func (b *builder) changeable(ref *ast.TableRef, kind changeKind) (*changed, error) {
+	if ref.Name.Schema == "" && b.transitionRow(ref.Name.Table) != nil {
+		return nil, pgerr.Unsupported("relation \"%s\" cannot be the target of a modifying statement", ref.Name.Table)
+	}
 	t, err := b.resolveTable(ref.Name)
 	if err != nil {
 		return nil, err
@@ -81,6 +86,9 @@ func (b *builder) changeable(ref *ast.TableRef, kind changeKind) (*changed, erro
 		return nil, err
 	}
 	defer b.leaveQuery()
+	if firesInstead(t, kind) {
+		return b.insteadOf(ref, t, kind)
+	}
 	return b.throughView(ref, t, kind)
 }
 
@@ -159,7 +167,7 @@ func viewChanged(ref *ast.TableRef, t *catalog.Table, v *simpleView, below *chan
 	for i := range shown.Columns {
 		shown.Columns[i].Name = ""
 	}
-	c := &changed{rel: t, ref: ref, alias: aliasOf(ref), view: v, below: below, base: below.base, shown: &shown}
+	c := &changed{rel: t, ref: ref, alias: aliasOf(ref), view: v, below: below, base: below.base, shown: &shown, instead: below.instead}
 	c.given = make([]bool, len(shown.Columns))
 	copy(c.given, below.given)
 	any := false

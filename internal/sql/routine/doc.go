@@ -1,8 +1,8 @@
-// Package routine runs user-defined functions, procedures and DO blocks: bodies of SQL statements, and
+// Package routine runs user-defined functions, procedures, the functions of triggers and DO blocks: bodies of SQL statements, and
 // of PL/pgSQL, which plpgsql parses.
 //
 // A Runner belongs to a session. Calls of functions come from expressions, by way of call.Routines;
-// sql calls procedures. The statements of a body are run by the Host, which the session is, each as
+// sql calls procedures, and functions of triggers for the statements that fire these. The statements of a body are run by the Host, which the session is, each as
 // a statement within the one that called.
 //
 //	expression ──CallRoutine──▶ Runner ──frame──▶ SQL statements, or Program of PL/pgSQL
@@ -14,11 +14,13 @@
 // cache of bodies), result.go (what a call returns), sqlbody.go (bodies in SQL), convert.go (assignment); then
 // PL/pgSQL: program.go (a tree whose variables have slots), variables.go, query.go (expressions and statements in SQL),
 // source.go (where errors point to), interpreter.go (control structures, handlers), loop.go, assign.go (parts of variables),
-// actions.go (the other statements), cursor.go, conditions.go (names of errors).
+// actions.go (the other statements), cursor.go, trigger.go (functions of triggers: what they know, and what
+// becomes of the row that they return), conditions.go (names of errors).
 //
 // Invariants:
 //
-//  1. Calls nest no deeper than maxDepth (Runner.enter; routines/limits.slt in sql).
+//  1. Calls, those of triggers among them, nest no deeper than maxDepth (Runner.enter; routines/limits.slt and
+//     triggers/limits.slt in sql).
 //  2. A body is compiled once for a version of the descriptor, types of arguments and session (Runner.body).
 //  3. An error of a body has a line of context for each call that it passed (withContext); conflicts,
 //     which have the statement run again, pass as they are.

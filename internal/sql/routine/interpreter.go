@@ -56,6 +56,9 @@ func (f *frame) open(p *program) {
 		}
 	}
 	f.params[p.found.slot] = types.False
+	if f.fires != nil {
+		p.openTrigger(f)
+	}
 }
 
 // located adds the line at which an error happened.
@@ -77,6 +80,9 @@ func (p *program) end(f *frame) error {
 		return nil
 	}
 	f.line, f.doing = 0, ""
+	if p.trigger != nil {
+		return pgerr.New(noReturn, "control reached end of trigger procedure without RETURN")
+	}
 	return pgerr.New(noReturn, "control reached end of function without RETURN")
 }
 
@@ -84,6 +90,8 @@ func (p *program) end(f *frame) error {
 func (p *program) result(f *frame) error {
 	f.line, f.doing = 0, "while casting return value to function's return type"
 	switch {
+	case f.fires != nil:
+		return f.triggerResult()
 	case p.def.Set || p.def.Returns.Oid == types.Void.Oid:
 		return nil
 	case len(p.outputs) > 0:

@@ -37,6 +37,7 @@ type program struct {
 	targets  map[*plpgsql.Target]place
 	found    *variable
 	outputs  []*variable
+	trigger  *triggerVars // of a function of triggers
 }
 
 // nextProgram numbers the programs of a session.
@@ -119,6 +120,9 @@ func (p *program) declareParams(f *frame) {
 	}
 	p.found = &variable{name: "found", typ: types.Bool}
 	p.declare(p.top, p.found)
+	if f.def.Trigger() {
+		p.declareTrigger()
+	}
 }
 
 // declare gives a variable a slot.

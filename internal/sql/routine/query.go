@@ -98,6 +98,7 @@ func (q *query) prepare(f *frame) error {
 	vars := &planner.Variables{
 		Find:     func(parts []ast.Name) (plan.Expr, error) { return p.find(q.names, parts) },
 		Conflict: p.conflict,
+		Rows:     p.transitions(),
 	}
 	p.nextKey++
 	q.st = NewQuery(st, p.key+"."+itoa(p.nextKey), ts, vars)

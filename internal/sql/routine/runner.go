@@ -9,6 +9,7 @@ import (
 	"github.com/lichendb/lichen/internal/kv"
 	"github.com/lichendb/lichen/internal/sql/builtin/call"
 	"github.com/lichendb/lichen/internal/sql/catalog"
+	"github.com/lichendb/lichen/internal/sql/exec/operator"
 	"github.com/lichendb/lichen/internal/sql/pgerr"
 	"github.com/lichendb/lichen/internal/sql/types"
 )
@@ -37,6 +38,7 @@ type bodyKey struct {
 	t     *catalog.Table // in its version
 	types string         // oids of the arguments of a polymorphic function
 	row   *types.T
+	fires triggerKey // of a function of triggers
 }
 
 // body is a compiled body.
@@ -57,6 +59,8 @@ type frame struct {
 	out    result
 	// fresh says that each statement sees what was written before it.
 	fresh bool
+	// fires is the trigger whose function this is, nil for other calls.
+	fires *operator.Firing
 	// txn ends and begins transactions; nil where the body may not.
 	txn Transactions
 	// Of a body in PL/pgSQL: records are the types of the values of RECORDs, by their slots.
@@ -152,6 +156,7 @@ func (f *frame) within(c *call.Context) {
 	c.Random() // which the calls share
 	own := *c
 	own.Own()
+	own.Transitions = nil
 	f.c, f.ctx = &own, own.Ctx
 	if f.ctx == nil {
 		f.ctx = context.Background()
@@ -179,6 +184,11 @@ func (r *Runner) execute(f *frame, rc *call.RoutineCall) error {
 	}
 	defer r.leave()
 	defer f.c.EndStatement()
+	return r.runBody(f, rc)
+}
+
+// runBody runs the body of a call under the settings of the routine.
+func (r *Runner) runBody(f *frame, rc *call.RoutineCall) error {
 	run := func() error {
 		b, err := r.body(f, rc)
 		if err != nil {
@@ -203,6 +213,9 @@ func (r *Runner) body(f *frame, rc *call.RoutineCall) (body, error) {
 	k := bodyKey{t: f.t}
 	if rc != nil {
 		k.row = rc.Row
+	}
+	if f.fires != nil {
+		k.fires = triggerKeyOf(f.fires)
 	}
 	if polymorphic(f.def) {
 		for _, t := range f.args {

@@ -33,6 +33,9 @@ type Context struct {
 
 	// Values accounts for large values that calls make; nil means without limit.
 	Values *quota.Values
+	// TriggerDepth is how many functions of triggers run, one within another; Transitions are the tables of the innermost one.
+	TriggerDepth int
+	Transitions  []Transition
 	// Bulky is set by calls that take or return large values.
 	Bulky bool
 

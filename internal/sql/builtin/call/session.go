@@ -87,12 +87,13 @@ type Catalog interface {
 	// Description is the comment on an object; catalog is the name of its
 	// catalog table ("pg_class"), sub a column number or 0.
 	Description(oid uint32, catalog string, sub int32) (string, bool, error)
-	// ViewDef, IndexDef, ConstraintDef and ExprDef print definitions. column is
+	// ViewDef, IndexDef, ConstraintDef, TriggerDef and ExprDef print definitions. column is
 	// 0 for the whole index.
 	ViewDef(oid uint32, pretty bool, wrap int) (string, bool, error)
 	IndexDef(oid uint32, column int32, pretty bool) (string, bool, error)
 	ConstraintDef(oid uint32, pretty bool) (string, bool, error)
 	ExprDef(expr string, relation uint32, pretty bool) (string, bool, error)
+	TriggerDef(oid uint32, pretty bool) (string, bool, error)
 	FunctionDef(oid uint32, part FunctionPart) (string, bool, error)
 	// SerialSequence names the sequence behind a serial column.
 	SerialSequence(table, column string) (string, bool, error)

@@ -2,6 +2,6 @@
 // privileges, comments, sizes, the functions behind views of pg_catalog and information_schema, and
 // the types that only catalogs use (aclitem, pg_lsn, xid8).
 //
-// Objects that do not exist in this system (triggers, partitions, replication slots) are answered as
+// Objects that do not exist in this system (partitions, replication slots) are answered as
 // by a PostgreSQL that has none.
 package catalogfuncs

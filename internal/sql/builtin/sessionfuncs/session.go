@@ -101,14 +101,16 @@ func startTime(c *call.Context, a []types.Datum) (types.Datum, error) {
 	})(c, a)
 }
 
-// absentFunctions declares functions about what no node has: triggers, a JIT compiler,
-// notifications and replicas of PostgreSQL's kind.
+// absentFunctions declares functions about what no node has: a JIT compiler, notifications and replicas of PostgreSQL's
+// kind; and pg_trigger_depth.
 func absentFunctions() []*call.Overload {
 	constant := func(sig string, d types.Datum) *call.Overload {
 		return call.Fn(sig, func(*call.Context, []types.Datum) (types.Datum, error) { return d, nil }).Stable()
 	}
 	return []*call.Overload{
-		constant("pg_trigger_depth() int4", types.NewInt(0)),
+		call.Fn("pg_trigger_depth() int4", func(c *call.Context, _ []types.Datum) (types.Datum, error) {
+			return types.NewInt(int64(c.TriggerDepth)), nil
+		}).Stable(),
 		constant("pg_jit_available() bool", types.False).Volatile(),
 		constant("pg_notification_queue_usage() float8", types.NewFloat(0)).Volatile(),
 		constant("pg_safe_snapshot_blocking_pids(int4) _int4", types.NewArray(nil)).Volatile(),

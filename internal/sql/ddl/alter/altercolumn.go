@@ -142,6 +142,9 @@ func (a *Alteration) dropColumn(ctx context.Context, c *ast.AlterCmd) error {
 	} else if cur != a.Old {
 		a.T = cur.Clone()
 	}
+	if err := a.dropTriggersOf(ctx, id, c.Cascade); err != nil {
+		return err
+	}
 	if err := a.dropGenerated(ctx, id, c.Cascade); err != nil {
 		return err
 	}

@@ -206,6 +206,9 @@ func (a *Alteration) retype(ctx context.Context, c *ast.AlterCmd, col *catalog.C
 	if err := a.unpolicedColumn(ctx, col); err != nil {
 		return err
 	}
+	if err := a.untriggeredColumn(col); err != nil {
+		return err
+	}
 	if err := a.unviewedColumn(ctx, col, "cannot alter type of a column used by a view or rule"); err != nil {
 		return err
 	}

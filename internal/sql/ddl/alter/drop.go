@@ -234,6 +234,7 @@ type dropper struct {
 	keys    []droppedKey
 	// policies are those of tables that stay.
 	policies []droppedPolicy
+	triggers []droppedTrigger
 	others   []string        // descriptions of what else depends on the objects, and does not go with them
 	typed    []typeDependent // of the types of dropped rows
 	all      []*catalog.Table
@@ -314,6 +315,11 @@ func (d *dropper) run(ctx context.Context) error {
 	if err := d.dropPolicies(ctx); err != nil {
 		return err
 	}
+	for _, x := range d.triggers {
+		if err := d.dropTrigger(ctx, x); err != nil {
+			return err
+		}
+	}
 	if err := d.dropTyped(ctx); err != nil {
 		return err
 	}
@@ -353,6 +359,7 @@ func (d *dropper) expand(ctx context.Context, t *catalog.Table) error {
 	e := d.e
 	on, ref := e.Describe(ctx, t), storedtext.SequenceRef(t.Oid)
 	if t.Kind == catalog.KindRoutine {
+		d.triggersOf(ctx, t, on)
 		return d.callers(ctx, t, on)
 	}
 	if err := d.ofTypes(ctx, t, on); err != nil {
@@ -465,6 +472,12 @@ func (d *dropper) report(ctx context.Context) error {
 		details = append(details, k.text+" depends on "+k.on)
 	}
 	for _, x := range d.policies {
+		if !d.in[x.table] {
+			names = append(names, x.text)
+			details = append(details, x.text+" depends on "+x.on)
+		}
+	}
+	for _, x := range d.triggers {
 		if !d.in[x.table] {
 			names = append(names, x.text)
 			details = append(details, x.text+" depends on "+x.on)

@@ -212,6 +212,13 @@ func understand(ctx context.Context, e *statement.Env, s storedtext.Text) (ast.N
 	}
 	env := storedtext.PlannerEnv(e, e.Coll)
 	env.AnyLength = true
+	if s.Triggered != nil {
+		c, err := planner.PlanTriggerCondition(ctx, env, x, s.Triggered)
+		if err != nil {
+			return nil, nil, err
+		}
+		return x, c.Notes, nil
+	}
 	notes, _, err := planner.Annotate(ctx, env, x, s.Table, s.Value, s.Want)
 	return x, notes, err
 }

@@ -131,6 +131,16 @@ func (a *Alteration) renameOwnColumn(ctx context.Context, col *catalog.Column, c
 			return err
 		}
 	}
+	for i := range a.T.Triggers {
+		g := &a.T.Triggers[i]
+		if !slices.Contains(g.WhenColumns, col.ID) {
+			continue
+		}
+		var err error
+		if g.When, err = storedtext.RenameInExpr(g.When, c.Name, c.NewName); err != nil {
+			return err
+		}
+	}
 	if err := relations.RenameInDerived(a.T, col.ID, c.Name, c.NewName); err != nil {
 		return err
 	}

@@ -95,6 +95,11 @@ func readersIn(ctx context.Context, e *statement.Env, o *catalog.Table, names fu
 			out = append(out, "constraint "+ast.QuoteIdent(k.Name)+" on "+e.Describe(ctx, o))
 		}
 	}
+	for i := range o.Triggers {
+		if g := &o.Triggers[i]; g.When != "" && names(g.When) {
+			out = append(out, describeTrigger(ctx, e, o, g))
+		}
+	}
 	for i := range o.Indexes {
 		if ix := &o.Indexes[i]; indexNames(o, ix, names) {
 			out = append(out, "index "+ast.QuoteIdent(ix.Name))

@@ -67,6 +67,9 @@ type Env struct {
 	// NotInUse returns 55006 if the session goes on using a table that a command is about to
 	// change or to drop; nil: it uses none.
 	NotInUse func(t *catalog.Table, command string) error
+	// PendingTriggers reports whether constraint triggers, or checks, of rows of a table wait for the end of the transaction;
+	// nil: none do.
+	PendingTriggers func(t *catalog.Table) bool
 	// Alone says that the statement is a transaction by itself: what its query reads need be
 	// true at one time only, when it began.
 	Alone bool

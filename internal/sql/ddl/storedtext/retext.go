@@ -35,6 +35,8 @@ type Text struct {
 	Table       *catalog.Table
 	Value, Want *types.T
 	View        *catalog.View // whose query it is
+	// Triggered is the table of the trigger whose condition it is.
+	Triggered *catalog.Table
 }
 
 // EachText replaces each stored expression and query of t by f of it.
@@ -63,6 +65,9 @@ func EachStored(t *catalog.Table, f func(Text) (string, error)) error {
 	}
 	for i := range t.Checks {
 		one(&t.Checks[i].Expr, Text{Table: t})
+	}
+	for i := range t.Triggers {
+		one(&t.Triggers[i].When, Text{Triggered: t})
 	}
 	for i := range t.Indexes {
 		one(&t.Indexes[i].Where, Text{Table: t})

@@ -26,6 +26,8 @@ type afterQueue struct {
 	compile actionCompiler
 	actions map[*plan.Cascade]*action
 	finders map[*plan.Reference]*finder
+	// fired are the triggers before the statement that have fired.
+	fired map[firedKind]bool
 }
 
 // afterBatch are the keys that one operator noted for one constraint.
@@ -40,7 +42,7 @@ func (q *afterQueue) reset(r *operator.Run) {
 	for _, b := range q.batches {
 		b.close()
 	}
-	q.batches = nil
+	q.batches, q.fired = nil, nil
 }
 
 func (q *afterQueue) batch(w *keyWatch, width int) *keyBatch {
@@ -265,6 +267,7 @@ func (q *afterQueue) act(a *action, keys *referredKeys) error {
 	r.Txn.BeginStatement()
 	env := *r.Env
 	env.Ctx, env.Params, env.Copy = r.Ctx, nil, nil
+	env.Builtin = r.Builtin.Within() // as PostgreSQL counts the triggers that keep foreign keys
 	a.stmt.keys = keys
 	return a.run(&env)
 }
@@ -366,6 +369,10 @@ func CheckDeferred(ctx context.Context, env *operator.Env, list []*operator.Defe
 	byRef := map[*plan.Reference][2]*keyBatch{}
 	unique := map[*catalog.Index]*uniqueBatch{}
 	for _, d := range list {
+		if d.Firing != nil {
+			q.deferredFiring(d.Firing)
+			continue
+		}
 		if d.Reference == nil {
 			if err := q.addUnique(unique, d); err != nil {
 				return err

@@ -33,6 +33,13 @@ type dml struct {
 	refs      []*keyWatch
 	referrers []*keyWatch
 	uniques   []*uniqueWatch // its deferrable keys
+	// fire fires the triggers of what the operator does; firings are all that there are, in the order in which those
+	// before the statement fire.
+	fire    *firing
+	firings []*firing
+	after   *triggerBatch // of this execution
+	// single says that the input is read row by row, so that triggers run between what the rows are computed of.
+	single bool
 }
 
 // Affected implements operator.Modifier.
@@ -45,10 +52,25 @@ func (d *dml) Open() error {
 	d.rows = 0
 	d.forget()
 	d.writer.SetFormat(d.run.Format())
+	if err := d.beginTriggers(); err != nil {
+		return err
+	}
 	return d.src.Start()
 }
 
-func (d *dml) Close() { d.src.Stop() }
+func (d *dml) Close() {
+	d.stopTriggers()
+	d.src.Stop()
+}
+
+// triggers compiles the triggers of one kind of change.
+func (d *dml) triggers(c *operator.Compiler, t *plan.Triggers) (*firing, error) {
+	f, err := compileTriggers(c, d.stmt, t)
+	if f != nil {
+		d.firings = append(d.firings, f)
+	}
+	return f, err
+}
 
 // loop feeds the input's rows to step, which appends to b what is returned. It
 // stops after a batch that returned rows.
@@ -60,10 +82,16 @@ func (d *dml) loop(b *rowcontainer.Batch, step func(row types.Row, b *rowcontain
 		if d.hasReturn {
 			want = b.Max
 		}
+		if d.single {
+			want = 1
+		}
 		ok, err := d.src.Fetch(want)
 		if !ok {
 			if err != nil && d.src.Batch.Err != nil { // the row behind those of the batch before
 				d.failedAt(d.src.Batch.Len(), err)
+			}
+			if err == nil {
+				err = d.endTriggers()
 			}
 			return err
 		}
@@ -166,13 +194,16 @@ func CompileUpdate(c *operator.Compiler, st *Statement, n *plan.Update) (operato
 	u.width = len(s)
 	u.combined = make(types.Row, len(all))
 	u.oldRow = make(types.Row, len(n.Table.Columns))
-	u.locker = newRowLocker(st, c.Run, n.Input, u.writer, updateStrength(n))
+	u.locker = newRowLocker(st, c.Run, n.Input, u.writer, updateStrength(n), "updated")
 	u.writer.Schema, u.writer.Always = n.Schema, !u.locker.locked
 	u.writer.Veil(n.Checks)
 	if err := u.writer.Derive(&c.Compiler, n.Derived); err != nil {
 		return nil, err
 	}
 	if err := watch(c, &u.dml, n.References, n.Referrers); err != nil {
+		return nil, err
+	}
+	if u.fire, err = u.triggers(c, n.Triggers); err != nil {
 		return nil, err
 	}
 	if !u.locker.locked {
@@ -209,6 +240,9 @@ func (u *updateOp) step(in types.Row, b *rowcontainer.Batch) error {
 	if err := u.writer.ComputeOld(u.oldRow); err != nil {
 		return err
 	}
+	if ok, err := u.fire.before(u.oldRow, row); !ok {
+		return err
+	}
 	if err := u.writer.Compute(row); err != nil {
 		return err
 	}
@@ -222,6 +256,9 @@ func (u *updateOp) step(in types.Row, b *rowcontainer.Batch) error {
 		return err
 	}
 	if err := u.wrote(u.oldRow, row); err != nil {
+		return err
+	}
+	if err := u.fire.changed(u.oldRow, row); err != nil {
 		return err
 	}
 	if err := u.writer.RunCheckOptions(u.checks, u.combined, row); err != nil {
@@ -253,11 +290,14 @@ func CompileDelete(c *operator.Compiler, st *Statement, n *plan.Delete) (operato
 		return nil, err
 	}
 	d.oldRow = make(types.Row, len(n.Table.Columns))
-	d.locker = newRowLocker(st, c.Run, n.Input, d.writer, lock.Update)
+	d.locker = newRowLocker(st, c.Run, n.Input, d.writer, lock.Update, n.Verb())
 	if err := d.writer.Derive(&c.Compiler, n.Derived); err != nil {
 		return nil, err
 	}
 	if err := watch(c, &d.dml, nil, n.Referrers); err != nil {
+		return nil, err
+	}
+	if d.fire, err = d.triggers(c, n.Triggers); err != nil {
 		return nil, err
 	}
 	if !d.locker.locked {
@@ -276,6 +316,9 @@ func (d *deleteOp) step(in types.Row, b *rowcontainer.Batch) error {
 	if err := d.writer.ComputeOld(d.oldRow); err != nil {
 		return err
 	}
+	if ok, err := d.fire.before(d.oldRow, nil); !ok {
+		return err
+	}
 	if err := d.locker.unchangedWithin(d.oldRow, "deleted"); err != nil {
 		return err
 	}
@@ -283,6 +326,9 @@ func (d *deleteOp) step(in types.Row, b *rowcontainer.Batch) error {
 		return err
 	}
 	if err := d.gone(d.oldRow, nil); err != nil {
+		return err
+	}
+	if err := d.fire.changed(d.oldRow, nil); err != nil {
 		return err
 	}
 	return d.emit(in, b)
@@ -296,10 +342,11 @@ type rowLocker struct {
 	writer   *tableaccess.Writer
 	strength lock.Strength
 	locked   bool
+	done     string // what the statement does with rows
 }
 
-func newRowLocker(st *Statement, r *operator.Run, input plan.Node, w *tableaccess.Writer, s lock.Strength) *rowLocker {
-	return &rowLocker{stmt: st, run: r, writer: w, strength: s, locked: locksRows(input)}
+func newRowLocker(st *Statement, r *operator.Run, input plan.Node, w *tableaccess.Writer, s lock.Strength, done string) *rowLocker {
+	return &rowLocker{stmt: st, run: r, writer: w, strength: s, locked: locksRows(input), done: done}
 }
 
 // locksRows reports whether a plan is a locking scan of one table, perhaps
@@ -330,8 +377,11 @@ func (k *rowLocker) take(old types.Row) (bool, error) {
 		return false, err
 	}
 	res, err := k.writer.Whole(k.run.Txn).LockSeen(k.run.Ctx, key, k.strength, lock.WaitBlock)
-	if err != nil || res.Self {
+	if err != nil {
 		return false, err
+	}
+	if res.Self {
+		return false, tableaccess.SeenWithin(k.run.Txn, key, k.done)
 	}
 	if !res.Found {
 		if keys := k.stmt.keys; keys != nil {
@@ -353,35 +403,32 @@ func (k *rowLocker) take(old types.Row) (bool, error) {
 	return false, tableaccess.ErrRowChanged(key)
 }
 
-// withinTxn is a transaction that knows what statements within the current one have written.
-type withinTxn interface {
-	WroteWithin() bool
-	WrittenWithin(key []byte) (written, known bool)
-}
-
-// unchangedWithin returns 27000 if a function that the statement calls has changed the row that is about to be changed:
-// what it wrote would be lost. It refuses what it can't tell. done says what the statement does with rows.
+// unchangedWithin returns 27000 if a function or a trigger that the statement calls has changed the row that is about to
+// be changed: what it wrote would be lost. done says what the statement does with the row, which it has not written itself.
 func (k *rowLocker) unchangedWithin(old types.Row, done string) error {
-	txn, ok := k.run.Txn.(withinTxn)
+	txn, ok := k.run.Txn.(tableaccess.WithinTxn)
 	if !ok || !txn.WroteWithin() {
 		return nil
-	}
-	if k.writer.Indexes[0].HasFamilies() {
-		return pgerr.Unsupported("a statement that changes rows of a table of several column families, and calls a function that writes, is not supported")
 	}
 	key, err := k.writer.PrimaryKey(old)
 	if err != nil {
 		return err
 	}
-	written, known := txn.WrittenWithin(key)
-	if !written && !known {
-		return pgerr.Unsupported("a statement that changes rows, and calls a function that writes, is not supported in a transaction that has outgrown its memory")
+	for i := range max(k.writer.Indexes[0].Families(), 1) {
+		if k.writer.Indexes[0].HasFamilies() {
+			k.writer.Indexes[0].SetFamily(key, i)
+		}
+		written, known := txn.WrittenWithin(key)
+		if !known {
+			if written, err = txn.SpilledWithin(k.run.Ctx, key); err != nil {
+				return err
+			}
+		}
+		if written {
+			return tableaccess.ErrChangedWithin(done)
+		}
 	}
-	if !written {
-		return nil
-	}
-	return pgerr.New(pgerr.TriggeredDataChangeViolation, "tuple to be %s was already modified by an operation triggered by the current command", done).
-		WithHint("Consider using an AFTER trigger instead of a BEFORE trigger to propagate changes to other rows.")
+	return nil
 }
 
 func errAffectTwice() error {

@@ -1,11 +1,11 @@
 // Package mutation inserts, updates, deletes and merges rows, and does what these leave to the end of
-// the statement: foreign keys, deferrable keys, referential actions.
+// the statement: foreign keys, deferrable keys, referential actions, triggers.
 //
 // Above it: exec. Below it: scan (looking up rows that refer), tableaccess (writing), operator.
 //
 // Main types in reading order: dml (what the writing operators share), insertOp, updateOp, deleteOp,
-// mergeOp, loading (many rows of an INSERT, load.go), rowLocker (makes a row ready to be changed); Statement (what the operators of one statement
-// share), keyWatch and keyBatch (foreign keys), uniqueWatch and uniqueBatch (deferrable keys), afterQueue
+// mergeOp, insteadOp (views whose triggers do the work), loading (many rows of an INSERT, load.go), rowLocker (makes a row ready to be changed); Statement (what the operators of one statement
+// share), firing and triggerBatch (triggers before and after the rows), keyWatch and keyBatch (foreign keys), uniqueWatch and uniqueBatch (deferrable keys), afterQueue
 // with finder and referringOp (checks and actions).
 //
 //	operator ──wrote, gone──► keyBatch, uniqueBatch ──► afterQueue ──Statement.Finish──► check
@@ -35,6 +35,14 @@
 //  6. Rows that are loaded (loading) are the rows that would have been inserted, and the first error is the same: what
 //     rows before it have to say comes before the error of a row (loading.failed; sql's TestCopyDuplicates,
 //     TestOthersDuringLoad).
+//
+//  7. Every row that is written fires the triggers of its table, whatever path it takes: the paths that do not look at each
+//     row (loading, blind UPSERT) leave tables with triggers alone (insertOp.mayLoad, CompileInsert; sql's
+//     TestTriggersOnFastPaths, TestTriggersWithManyRows, plants). What triggers before a row change is checked as what
+//     the statement itself assigns: plans with such triggers watch all columns.
+//
+//  8. What a trigger or a function changes within a statement is not overwritten by it (rowLocker.unchangedWithin,
+//     tableaccess.SeenWithin; triggers/within.slt in sql).
 //
 // Concurrency: an operator and its Statement belong to one goroutine.
 package mutation

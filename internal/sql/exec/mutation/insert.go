@@ -28,7 +28,8 @@ type insertOp struct {
 	// For ON CONFLICT DO UPDATE: the proposed row, the existing row, the row to
 	// store.
 	combined types.Row
-	loadable bool // rows may be loaded
+	updates  *firing // the triggers of what ON CONFLICT DO UPDATE changes
+	loadable bool    // rows may be loaded
 	loading  loading
 }
 
@@ -73,6 +74,13 @@ func CompileInsert(c *operator.Compiler, st *Statement, n *plan.Insert) (operato
 	if err := watch(c, &ins.dml, n.References, n.Referrers); err != nil {
 		return nil, err
 	}
+	if ins.fire, err = ins.triggers(c, n.Triggers); err != nil {
+		return nil, err
+	}
+	if ins.updates, err = ins.triggers(c, n.Updates); err != nil {
+		return nil, err
+	}
+	ins.single = n.Triggers.ChangesRows() // which keys to lock is not known before either
 	if n.OnConflict == nil {
 		ins.ahead = ins.lockAhead
 	}
@@ -87,7 +95,8 @@ func CompileInsert(c *operator.Compiler, st *Statement, n *plan.Insert) (operato
 		if ins.conflict, err = newConflict(c, n, ins, stored); err != nil {
 			return nil, err
 		}
-		ins.blind = n.Upsert && n.Derived == nil && n.OnConflict.Update && len(n.Table.Indexes) == 1 && replacesAll(n)
+		ins.blind = n.Upsert && n.Derived == nil && n.OnConflict.Update && len(n.Table.Indexes) == 1 && replacesAll(n) &&
+			(!n.Triggers.Rows() && !n.Updates.Rows() || plant.On(plant.TriggersBlind))
 	}
 	if ins.checks, err = tableaccess.CompileChecks(&c.Compiler, n.Checks, stored); err != nil {
 		return nil, err
@@ -182,6 +191,9 @@ func newConflict(c *operator.Compiler, n *plan.Insert, ins *insertOp, s expr.Sco
 
 // keepsKeys reports whether ON CONFLICT leaves the unique keys of a row as they are.
 func keepsKeys(n *plan.Insert) bool {
+	if n.Updates.ChangesRows() {
+		return false
+	}
 	for i := range n.Table.Indexes {
 		if !n.Table.Indexes[i].DeclaredUnique() {
 			continue
@@ -249,6 +261,9 @@ func (ins *insertOp) Next(b *rowcontainer.Batch) error {
 
 func (ins *insertOp) step(in types.Row, b *rowcontainer.Batch) error {
 	row := in[:len(ins.writer.Table().Columns)]
+	if ok, err := ins.fire.before(nil, row); !ok {
+		return err
+	}
 	if err := ins.writer.Compute(row); err != nil {
 		return err
 	}
@@ -270,7 +285,7 @@ func (ins *insertOp) step(in types.Row, b *rowcontainer.Batch) error {
 		if err := ins.writer.Upsert(txn, row); err != nil {
 			return err
 		}
-		if err := ins.wrote(nil, row); err != nil {
+		if err := ins.inserted(row); err != nil {
 			return err
 		}
 	case ins.loading.on:
@@ -281,7 +296,7 @@ func (ins *insertOp) step(in types.Row, b *rowcontainer.Batch) error {
 		if err := ins.writer.Insert(ctx, txn, row); err != nil {
 			return err
 		}
-		if err := ins.wrote(nil, row); err != nil {
+		if err := ins.inserted(row); err != nil {
 			return err
 		}
 	default:
@@ -340,7 +355,15 @@ func (ins *insertOp) insertOrUpdate(row types.Row) (bool, error) {
 	if err := w.PutAll(ins.run.Txn, row); err != nil {
 		return false, err
 	}
-	return true, ins.wrote(nil, row)
+	return true, ins.inserted(row)
+}
+
+// inserted notes what a new row leaves to the end of the statement.
+func (ins *insertOp) inserted(row types.Row) error {
+	if err := ins.wrote(nil, row); err != nil {
+		return err
+	}
+	return ins.fire.changed(nil, row)
 }
 
 func (k *conflict) isArbiter(i int) bool {
@@ -411,6 +434,9 @@ func (ins *insertOp) applySet(stored, old types.Row) (bool, error) {
 	if err := w.ComputeOld(old); err != nil {
 		return false, err
 	}
+	if ok, err := ins.updates.before(old, stored); !ok {
+		return false, err
+	}
 	if err := w.Compute(stored); err != nil {
 		return false, err
 	}
@@ -420,7 +446,10 @@ func (ins *insertOp) applySet(stored, old types.Row) (bool, error) {
 	if err := w.Update(ins.run.Ctx, ins.run.Txn, old, stored); err != nil {
 		return false, err
 	}
-	return true, ins.wrote(old, stored)
+	if err := ins.wrote(old, stored); err != nil {
+		return false, err
+	}
+	return true, ins.updates.changed(old, stored)
 }
 
 // lockAhead locks the unique keys of rows that are about to be inserted.

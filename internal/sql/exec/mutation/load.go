@@ -4,6 +4,7 @@ import (
 	"errors"
 
 	"github.com/lichendb/lichen/internal/lock"
+	"github.com/lichendb/lichen/internal/plant"
 	"github.com/lichendb/lichen/internal/quota"
 	"github.com/lichendb/lichen/internal/sql/exec/operator"
 	"github.com/lichendb/lichen/internal/sql/exec/scan"
@@ -47,7 +48,7 @@ type loadedEntry struct {
 // returned for them.
 func (ins *insertOp) mayLoad(n *plan.Insert) bool {
 	_, values := n.Input.(*plan.Values)
-	return !values && ins.conflict == nil && !ins.hasReturn && len(ins.refs)+len(ins.referrers)+len(ins.uniques) == 0 && ins.writer.OnePair()
+	return !values && (!n.Triggers.Any() || plant.On(plant.TriggersLoaded)) && ins.conflict == nil && !ins.hasReturn && len(ins.refs)+len(ins.referrers)+len(ins.uniques) == 0 && ins.writer.OnePair()
 }
 
 // begin begins an execution.

@@ -18,11 +18,14 @@ import (
 type mergeOp struct {
 	dml         // inserts and changes
 	deletes dml // deletions
-	old     []int
-	actions []mergeAction
-	checks  []tableaccess.Check
-	oldRow  types.Row
-	row     types.Row
+	// deleting and updating fire the triggers of deletions and changes, dml.fire those of insertions.
+	deleting, updating *firing
+	old                []int
+	actions            []mergeAction
+	checks             []tableaccess.Check
+	locker             *rowLocker // for what it verifies
+	oldRow             types.Row
+	row                types.Row
 }
 
 type mergeAction struct {
@@ -54,10 +57,20 @@ func CompileMerge(c *operator.Compiler, st *Statement, n *plan.Merge) (operator.
 		return nil, err
 	}
 	m.deletes = dml{run: c.Run, stmt: st, writer: m.writer}
+	m.locker = &rowLocker{stmt: st, run: c.Run, writer: m.writer, strength: lock.Update, done: "updated"}
 	if err := watch(c, &m.dml, n.References, n.Updated); err != nil {
 		return nil, err
 	}
 	if err := watch(c, &m.deletes, nil, n.Deleted); err != nil {
+		return nil, err
+	}
+	if m.fire, err = m.triggers(c, n.Inserting); err != nil {
+		return nil, err
+	}
+	if m.updating, err = m.triggers(c, n.Updating); err != nil {
+		return nil, err
+	}
+	if m.deleting, err = m.triggers(c, n.Deleting); err != nil {
 		return nil, err
 	}
 	for i := range n.Actions {
@@ -120,7 +133,7 @@ func (m *mergeOp) step(in types.Row, b *rowcontainer.Batch) error {
 		if err := tableaccess.RunPolicies(a.ofOld, in); err != nil {
 			return err
 		}
-		if err := m.do(a, in); err != nil {
+		if done, err := m.do(a, in); !done {
 			return err
 		}
 		return m.emit(nil, b)
@@ -128,23 +141,37 @@ func (m *mergeOp) step(in types.Row, b *rowcontainer.Batch) error {
 	return nil
 }
 
-func (m *mergeOp) do(a *mergeAction, in types.Row) error {
+// do does an action; false if a trigger has the row left alone.
+func (m *mergeOp) do(a *mergeAction, in types.Row) (bool, error) {
 	switch a.kind {
 	case plan.MergeInsert:
 		return m.insert(a, in)
 	case plan.MergeUpdate:
 		return m.update(a, in)
 	}
+	return m.delete()
+}
+
+func (m *mergeOp) delete() (bool, error) {
 	if err := m.lock(); err != nil {
-		return err
+		return false, err
 	}
 	if err := m.writer.ComputeOld(m.oldRow); err != nil {
-		return err
+		return false, err
+	}
+	if ok, err := m.deleting.before(m.oldRow, nil); !ok {
+		return false, err
+	}
+	if err := m.locker.unchangedWithin(m.oldRow, "deleted"); err != nil {
+		return false, err
 	}
 	if err := m.writer.Delete(m.run.Ctx, m.run.Txn, m.oldRow); err != nil {
-		return err
+		return false, err
 	}
-	return m.deletes.gone(m.oldRow, nil)
+	if err := m.deletes.gone(m.oldRow, nil); err != nil {
+		return false, err
+	}
+	return true, m.deleting.changed(m.oldRow, nil)
 }
 
 // lock locks the row that is changed. One that this statement has changed already is
@@ -159,6 +186,9 @@ func (m *mergeOp) lock() error {
 	case err != nil:
 		return err
 	case res.Self:
+		if err := tableaccess.SeenWithin(m.run.Txn, key, m.locker.done); err != nil {
+			return err
+		}
 		return pgerr.New(pgerr.CardinalityViolation, "MERGE command cannot affect row a second time").
 			WithHint("Ensure that not more than one source row matches any one target row.")
 	case !res.Found:
@@ -185,42 +215,57 @@ func (m *mergeOp) verify(a *mergeAction) error {
 	return m.writer.CheckRow(m.checks, m.row, m.row)
 }
 
-func (m *mergeOp) update(a *mergeAction, in types.Row) error {
+func (m *mergeOp) update(a *mergeAction, in types.Row) (bool, error) {
 	if err := m.lock(); err != nil {
-		return err
+		return false, err
 	}
 	copy(m.row, m.oldRow)
 	for i := range a.set {
 		v, err := a.set[i].Value(in)
 		if err != nil {
-			return err
+			return false, err
 		}
 		m.row[a.set[i].Ord] = v
 	}
 	if err := m.writer.ComputeOld(m.oldRow); err != nil {
-		return err
+		return false, err
+	}
+	if ok, err := m.updating.before(m.oldRow, m.row); !ok {
+		return false, err
 	}
 	if err := m.verify(a); err != nil {
-		return err
+		return false, err
+	}
+	if err := m.locker.unchangedWithin(m.oldRow, "updated"); err != nil {
+		return false, err
 	}
 	if err := m.writer.Update(m.run.Ctx, m.run.Txn, m.oldRow, m.row); err != nil {
-		return err
+		return false, err
 	}
-	return m.wrote(m.oldRow, m.row)
+	if err := m.wrote(m.oldRow, m.row); err != nil {
+		return false, err
+	}
+	return true, m.updating.changed(m.oldRow, m.row)
 }
 
-func (m *mergeOp) insert(a *mergeAction, in types.Row) error {
+func (m *mergeOp) insert(a *mergeAction, in types.Row) (bool, error) {
 	for i, f := range a.values {
 		var err error
 		if m.row[i], err = f(in); err != nil {
-			return err
+			return false, err
 		}
 	}
+	if ok, err := m.fire.before(nil, m.row); !ok {
+		return false, err
+	}
 	if err := m.verify(a); err != nil {
-		return err
+		return false, err
 	}
 	if err := m.writer.Insert(m.run.Ctx, m.run.Txn, m.row); err != nil {
-		return err
+		return false, err
 	}
-	return m.wrote(nil, m.row)
+	if err := m.wrote(nil, m.row); err != nil {
+		return false, err
+	}
+	return true, m.fire.changed(nil, m.row)
 }

@@ -15,7 +15,7 @@ type ConstraintMode interface {
 	Defer(d *Deferred) error
 }
 
-// Deferred is a check of a foreign key, or of a deferrable key, that waits for the end
+// Deferred is a check of a foreign key, or of a deferrable key, or a constraint trigger, that waits for the end
 // of the transaction.
 type Deferred struct {
 	Reference *plan.Reference // nil for a deferrable key
@@ -27,11 +27,17 @@ type Deferred struct {
 	Table  *catalog.Table
 	Index  *catalog.Index
 	Schema string
+
+	// Firing is a constraint trigger that is to fire, nil for a check.
+	Firing *Firing
 }
 
 // Constraint returns the constraint's oid.
 func (d *Deferred) Constraint() uint32 {
-	if d.Reference == nil {
+	switch {
+	case d.Firing != nil:
+		return d.Firing.ConstraintOid
+	case d.Reference == nil:
 		return d.Index.ConstraintOid
 	}
 	return d.Reference.Key.Oid
@@ -48,6 +54,9 @@ func (d *Deferred) MayLock(env *Env) error {
 
 // Tables returns the two tables of a foreign key, or twice the one of another.
 func (d *Deferred) Tables() (from, to *catalog.Table) {
+	if d.Firing != nil {
+		return d.Firing.Table, d.Firing.Table
+	}
 	if d.Reference == nil {
 		return d.Table, d.Table
 	}

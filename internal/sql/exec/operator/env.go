@@ -47,6 +47,8 @@ type Env struct {
 	Writable func(*catalog.Table) bool
 	// Constraints says when deferrable constraints are checked; nil: at once.
 	Constraints ConstraintMode
+	// Triggers calls the functions of triggers; nil where rows are changed that have none.
+	Triggers Triggers
 }
 
 // MayWrite returns 25006 if the statement may not do what to the rows of t.

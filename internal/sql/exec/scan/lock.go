@@ -22,6 +22,7 @@ type rowLocker struct {
 	table    *catalog.Table
 	strength lock.Strength
 	wait     lock.WaitPolicy
+	changes  string // see plan.Locking
 	// direct: a point read of the primary key without further conditions, which
 	// may lock first and read only then.
 	direct bool
@@ -46,7 +47,7 @@ var lockVerbs = [...]string{
 // rowLocker prepares locking of the rows of scan n, of which ords are produced.
 func newRowLocker(c *operator.Compiler, n *plan.Scan, x *rowcodec.Index, ords []int, l plan.Locking) (*rowLocker, error) {
 	k := &rowLocker{
-		run: c.Run, table: n.Table, strength: l.Strength, wait: l.Wait,
+		run: c.Run, table: n.Table, strength: l.Strength, wait: l.Wait, changes: l.Changes,
 		direct: n.Filter == nil && x.Primary(), primary: x,
 	}
 	if !x.Primary() {
@@ -76,19 +77,24 @@ func (k *rowLocker) permitted() error {
 // acquire locks a primary key.
 func (k *rowLocker) acquire(key []byte) (kv.LockResult, error) {
 	res, err := k.rows.Txn().Lock(k.run.Ctx, key, k.strength, k.wait)
+	return k.acquired(key, res, err)
+}
+
+// acquired returns an error if a lock was refused, or a row was changed within the statement that is about to change it.
+func (k *rowLocker) acquired(key []byte, res kv.LockResult, err error) (kv.LockResult, error) {
 	if err != nil {
 		return res, tableaccess.LockError(err, k.table.Name)
 	}
-	return res, nil
+	if res.Self {
+		err = tableaccess.SeenWithin(k.run.Txn, key, k.changes)
+	}
+	return res, err
 }
 
 // acquireSeen is acquire for a row that was read: the value is missing if it has not changed.
 func (k *rowLocker) acquireSeen(key []byte) (kv.LockResult, error) {
 	res, err := k.rows.Txn().LockSeen(k.run.Ctx, key, k.strength, k.wait)
-	if err != nil {
-		return res, tableaccess.LockError(err, k.table.Name)
-	}
-	return res, nil
+	return k.acquired(key, res, err)
 }
 
 // keyOf returns the primary key of an index entry's row, valid until the next call.

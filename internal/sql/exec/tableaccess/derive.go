@@ -46,9 +46,9 @@ func newDerivation(c *expr.Compiler, t *catalog.Table, d *plan.Derived) (*deriva
 }
 
 // computedOnWrite reports whether a generated column is computed when a row is written: one
-// that rows do not hold only if indexes do, or if its value can be a wrong one.
+// that rows do not hold only if indexes do, or if its value can be a wrong one, or triggers may read it.
 func computedOnWrite(t *catalog.Table, c *catalog.Column) bool {
-	return !c.Virtual || c.NotNull || c.Domain != nil || slices.ContainsFunc(t.Indexes, func(ix catalog.Index) bool {
+	return !c.Virtual || len(t.Triggers) > 0 || c.NotNull || c.Domain != nil || slices.ContainsFunc(t.Indexes, func(ix catalog.Index) bool {
 		return slices.Contains(ix.Stored, c.ID) || slices.ContainsFunc(ix.Columns, func(k catalog.IndexColumn) bool { return k.Column == c.ID })
 	})
 }

@@ -1,0 +1,28 @@
+package operator
+
+import (
+	"github.com/lichendb/lichen/internal/sql/ast"
+	"github.com/lichendb/lichen/internal/sql/builtin/call"
+	"github.com/lichendb/lichen/internal/sql/plan"
+	"github.com/lichendb/lichen/internal/sql/types"
+)
+
+// Triggers calls the functions of triggers.
+type Triggers interface {
+	// Replica reports whether session_replication_role is replica.
+	Replica() bool
+	// Fire calls the function of a trigger and returns the row that it returns; NULL for none. c is the context of the
+	// statement that fires it.
+	Fire(c *call.Context, f *Firing) (types.Datum, error)
+}
+
+// Firing is a trigger that fires, for a row or a statement.
+type Firing struct {
+	*plan.Trigger
+	Event ast.TriggerEvents
+	// Row is the type of the rows Old and New, which are NULL where there is none.
+	Row      *types.T
+	Old, New types.Datum
+	// Tables are the transition tables that the trigger names.
+	Tables []call.Transition
+}

@@ -1,0 +1,18 @@
+package sql
+
+import (
+	"github.com/lichendb/lichen/internal/sql/builtin/call"
+	"github.com/lichendb/lichen/internal/sql/exec/operator"
+	"github.com/lichendb/lichen/internal/sql/types"
+)
+
+// triggers are the session as statements that fire triggers see it. It implements operator.Triggers.
+type triggers struct{ s *Session }
+
+// Replica implements operator.Triggers.
+func (t triggers) Replica() bool { return t.s.vals.Fast.Replica }
+
+// Fire implements operator.Triggers.
+func (t triggers) Fire(c *call.Context, f *operator.Firing) (types.Datum, error) {
+	return t.s.routines.Trigger(c, f)
+}
