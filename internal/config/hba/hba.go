@@ -43,6 +43,15 @@ type Name struct {
 	Quoted bool
 }
 
+// Texts are the names as they are written, but for quotes.
+func Texts(list []Name) []string {
+	out := make([]string, len(list))
+	for i, n := range list {
+		out[i] = n.Text
+	}
+	return out
+}
+
 // Rule is a line.
 type Rule struct {
 	Line      int

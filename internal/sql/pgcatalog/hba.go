@@ -4,7 +4,6 @@ import (
 	"net"
 
 	"github.com/lichendb/lichen/internal/config/hba"
-	"github.com/lichendb/lichen/internal/sql/types"
 )
 
 // pgHBAFileRules lists the rules of host-based authentication.
@@ -22,8 +21,8 @@ func pgHBAFileRules(s *snapshot, w *writer) error {
 		r := &rules[i]
 		w.num("line_number", int64(r.Line))
 		w.str("type", r.Type)
-		w.set("database", hbaNames(r.Databases))
-		w.set("user_name", hbaNames(r.Users))
+		w.set("database", texts(hba.Texts(r.Databases)))
+		w.set("user_name", texts(hba.Texts(r.Users)))
 		switch {
 		case r.Address != "":
 			w.str("address", r.Address)
@@ -38,12 +37,4 @@ func pgHBAFileRules(s *snapshot, w *writer) error {
 		w.done()
 	}
 	return nil
-}
-
-func hbaNames(list []hba.Name) types.Datum {
-	out := make([]string, len(list))
-	for i, n := range list {
-		out[i] = n.Text
-	}
-	return texts(out)
 }

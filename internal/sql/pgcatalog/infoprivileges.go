@@ -1,7 +1,6 @@
 package pgcatalog
 
 import (
-	"slices"
 	"strings"
 
 	"github.com/lichendb/lichen/internal/sql/catalog"
@@ -63,33 +62,13 @@ func isColumnPrivileges(s *snapshot, w *writer) error {
 	s.eachOfRows(func(t *catalog.Table) {
 		whole := t.ACL.Or(privilege.Table, t.Owner.Role())
 		for _, c := range visibleColumns(t) {
-			s.granted(w, columnPrivileges(whole, c.ACL), t.Owner, privilege.Column.All(), func(string) {
+			s.granted(w, whole.OfColumn(c.ACL), t.Owner, privilege.Column.All(), func(string) {
 				s.place(w, "table", t)
 				w.str("column_name", c.Name)
 			})
 		}
 	})
 	return nil
-}
-
-// columnPrivileges is the list of a column with that of its table: what both grant, as it may be granted on, once.
-func columnPrivileges(table, column privilege.ACL) privilege.ACL {
-	if column == nil {
-		return table
-	}
-	list := slices.Clone(table)
-	for _, it := range column {
-		for bit := privilege.Bits(1); bit != 0; bit <<= 1 {
-			one := privilege.Item{Grantee: it.Grantee, Grantor: it.Grantor, Privileges: it.Privileges & bit, Options: it.Options & bit}
-			same := func(x privilege.Item) bool {
-				return x.Grantee == one.Grantee && x.Grantor == one.Grantor && x.Privileges&bit != 0 && x.Options&bit == one.Options
-			}
-			if one.Privileges != 0 && !slices.ContainsFunc(list, same) {
-				list = append(list, one)
-			}
-		}
-	}
-	return list
 }
 
 // isRoutinePrivileges is information_schema.routine_privileges and role_routine_grants.

@@ -105,3 +105,20 @@ func (a ACL) valid(owner Role) string {
 	}
 	return ""
 }
+
+// OfColumn returns the list of a table with that of a column: what both grant, as it may be granted on, once.
+func (a ACL) OfColumn(column ACL) ACL {
+	list := slices.Clone(a)
+	for _, it := range column {
+		for bit := Bits(1); bit != 0; bit <<= 1 {
+			one := Item{Grantee: it.Grantee, Grantor: it.Grantor, Privileges: it.Privileges & bit, Options: it.Options & bit}
+			same := func(x Item) bool {
+				return x.Grantee == one.Grantee && x.Grantor == one.Grantor && x.Privileges&bit != 0 && x.Options&bit == one.Options
+			}
+			if one.Privileges != 0 && !slices.ContainsFunc(list, same) {
+				list = append(list, one)
+			}
+		}
+	}
+	return list
+}
