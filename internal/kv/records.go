@@ -3,6 +3,7 @@ package kv
 import (
 	"bytes"
 	"context"
+	"crypto/rand"
 	"encoding/binary"
 	"fmt"
 
@@ -70,4 +71,33 @@ func (db *DB) Increment(ctx context.Context, name string, by uint64) (v uint64, 
 		return t.Put(key, binary.AppendUvarint(nil, v))
 	})
 	return v, err
+}
+
+// The record of a secret of the cluster: secretVersion, and secretBytes random bytes.
+const (
+	secretPrefix  = "secret/"
+	secretVersion = 1
+	secretBytes   = 32
+)
+
+// Secret returns a secret of the cluster, which is made when it is first asked for and stays the same on all nodes. Nothing shows
+// it.
+func (db *DB) Secret(ctx context.Context, name string) (secret []byte, err error) {
+	key := keys.SystemKey(secretPrefix + name)
+	err = db.Run(ctx, func(ctx context.Context, t *Txn) error {
+		r, err := t.Lock(ctx, key, lock.Update, lock.WaitBlock)
+		switch {
+		case err != nil:
+			return err
+		case r.Found && (len(r.Value) != 1+secretBytes || r.Value[0] != secretVersion):
+			return fmt.Errorf("secret %s has an unknown format", name)
+		case r.Found:
+			secret = bytes.Clone(r.Value[1:])
+			return nil
+		}
+		secret = make([]byte, secretBytes)
+		_, _ = rand.Read(secret) // which never fails
+		return t.Put(key, append([]byte{secretVersion}, secret...))
+	})
+	return secret, err
 }

@@ -89,7 +89,7 @@ func (v Verifier) Matches(password string) bool {
 	return err == nil && hmac.Equal(got.stored.StoredKey, v.stored.StoredKey)
 }
 
-// Mock returns a verifier that no password matches, with a salt that depends on the secret of a node and the
+// Mock returns a verifier that no password matches, with a salt that depends on the secret of a cluster and the
 // name of the role: who tries names can't tell those that have a password.
 func Mock(secret []byte, role string) Verifier {
 	mac := hmac.New(sha256.New, secret)

@@ -128,7 +128,10 @@ func (c *conn) askCleartext(user string) error {
 	if err := m.Err(); err != nil {
 		return err
 	}
-	v, why := c.verifierOf(user)
+	v, why, err := c.verifierOf(user)
+	if err != nil {
+		return err
+	}
 	if !v.Matches(given) || why != "" {
 		return c.passwordRefused(user, why)
 	}

@@ -1,7 +1,7 @@
 package pgwire
 
 import (
-	"crypto/rand"
+	"context"
 	"crypto/tls"
 	"time"
 
@@ -18,11 +18,22 @@ const (
 	authSASLFinal    = 12
 )
 
-// mockSecret makes the salts of roles without a password: see password.Mock.
-func mockSecret() []byte {
-	b := make([]byte, 32)
-	_, _ = rand.Read(b) // which never fails
-	return b
+// secretTimeout bounds how long a login waits for the secret of the cluster.
+const secretTimeout = 5 * time.Second
+
+// mockSecret is what the salts of roles without a password come from: see password.Mock. It is the cluster's, so that no other node, nor this one
+// after a restart, tells by another salt which roles there are. Where it can't be read no login comes to anything.
+func (s *Server) mockSecret(ctx context.Context) ([]byte, error) {
+	if known := s.mock.Load(); known != nil {
+		return *known, nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, secretTimeout)
+	defer cancel()
+	secret, err := s.sql.LoginSecret(ctx)
+	if err == nil {
+		s.mock.Store(&secret)
+	}
+	return secret, err
 }
 
 // errPassword is all that a client learns of a login that failed.
@@ -36,7 +47,10 @@ func (c *conn) askPassword(user string) error {
 	if err := c.throttled(user); err != nil {
 		return err
 	}
-	v, why := c.verifierOf(user)
+	v, why, err := c.verifierOf(user)
+	if err != nil {
+		return err
+	}
 	cert := c.srv.certificate()
 	binding, plus := password.Binding(cert)
 	mechanism, first, err := c.beginSASL(plus)
@@ -89,7 +103,11 @@ func (c *conn) throttled(user string) error {
 }
 
 // verifierOf returns the verifier of a role's password, or one that no password matches and, for the log, why.
-func (c *conn) verifierOf(user string) (v password.Verifier, why string) {
+func (c *conn) verifierOf(user string) (v password.Verifier, why string, err error) {
+	secret, err := c.srv.mockSecret(c.ctx) // for all users alike
+	if err != nil {
+		return v, "", err
+	}
 	r := c.srv.sql.Role(user)
 	switch {
 	case r == nil:
@@ -101,11 +119,11 @@ func (c *conn) verifierOf(user string) (v password.Verifier, why string) {
 	default:
 		v, err := password.Parse(r.Verifier)
 		if err == nil {
-			return v, ""
+			return v, "", nil
 		}
 		why = err.Error()
 	}
-	return password.Mock(c.srv.mock, user), why
+	return password.Mock(secret, user), why, nil
 }
 
 // beginSASL offers the mechanisms, and returns the one that the client takes with its first message.

@@ -68,7 +68,7 @@ type Server struct {
 	tls      *tls.Config
 	auth     Auth
 	cert     func() *tls.Certificate
-	mock     []byte // see mockSecret
+	mock     atomic.Pointer[[]byte] // see mockSecret
 	hba      atomic.Pointer[hbaRules]
 	throttle throttle
 	pool     wire.Buffers
@@ -98,7 +98,7 @@ type Server struct {
 
 // New returns a server that does not listen yet.
 func New(o Options) *Server {
-	s := &Server{sql: o.SQL, log: o.Logger, tls: o.TLS, auth: o.Auth, cert: o.Certificate, mock: mockSecret(), closed: o.Closed, stop: make(chan struct{})}
+	s := &Server{sql: o.SQL, log: o.Logger, tls: o.TLS, auth: o.Auth, cert: o.Certificate, closed: o.Closed, stop: make(chan struct{})}
 	s.maxConns, s.maxRefused = cmp.Or(o.MaxConns, math.MaxInt), cmp.Or(o.MaxRefused, DefaultRefused)
 	s.pool.Mem, s.grace = o.Mem, silentGrace
 	s.watch.alone = make(chan struct{}, 1)

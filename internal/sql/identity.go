@@ -1,6 +1,7 @@
 package sql
 
 import (
+	"context"
 	"slices"
 	"time"
 
@@ -58,6 +59,11 @@ func (s *Server) withinLimitLocked(ses *Session) error {
 func (s *Server) MemberOf(user, role string) bool {
 	u, r := s.Role(user), s.Role(role)
 	return u != nil && r != nil && s.cfg.Catalog.MemberOf(u, r)
+}
+
+// LoginSecret returns the secret of the cluster that salts of roles without a password come from.
+func (s *Server) LoginSecret(ctx context.Context) ([]byte, error) {
+	return s.cfg.DB.Secret(ctx, "login")
 }
 
 // HBA returns the rules of host-based authentication.
