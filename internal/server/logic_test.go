@@ -157,5 +157,5 @@ func TestLogic(t *testing.T) {
 var usualScripts = []string{
 	"queries/groupingsetplaces", "queries/windowframes", "queries/withqueries", "queries/lockedqueries", "queries/windows", "dml/merge",
 	"constraints/foreignkeychains", "constraints/generated", "constraints/exclusion", "indexes/partial",
-	"transactions/isolation", "indexes/inverted", "indexes/families",
+	"transactions/isolation", "indexes/inverted", "indexes/families", "privileges/gateways", "rowsecurity/matrix",
 }
