@@ -98,6 +98,42 @@ func TestPasswordsAreNotStored(t *testing.T) {
 	}
 }
 
+// TestPasswordsAreNotShown: no relation of the catalog that another session reads shows the password of a statement that runs, has
+// run or has failed, nor does an error.
+func TestPasswordsAreNotShown(t *testing.T) {
+	n := newNode(t, fs.NewMem())
+	t.Cleanup(func() { closeNode(t, n) })
+	s, prepares, other := n.session(t), n.session(t), n.session(t)
+	for _, x := range []*sql.Session{s, prepares, other} {
+		t.Cleanup(x.Close)
+	}
+	mustExec(t, s, "CREATE ROLE u LOGIN PASSWORD 'Kugelblitz17'")
+	for _, text := range []string{
+		"CREATE ROLE u PASSWORD 'Kugelblitz17'", "ALTER ROLE nobody PASSWORD 'Kugelblitz17'", "ALTER ROLE u PASSWORD 'Kugelblitz17' NONSENSE",
+		"ALTER ROLE u VALID UNTIL 'never' PASSWORD 'Kugelblitz17'", "CREATE USER v PASSWORD 'Kugelblitz17' PASSWORD 'Kugelblitz17'",
+	} {
+		if err := exec1(s, text); err == nil || strings.Contains(err.Error()+pgerr.From(err).Detail+pgerr.From(err).Hint, "Kugelblitz") {
+			t.Errorf("%s: %v", text, err)
+		}
+	}
+	if _, err := prepares.Prepare(context.Background(), "p", "ALTER ROLE u PASSWORD 'Kugelblitz17'", nil, nil); err != nil {
+		t.Fatal(err)
+	}
+	mustExec(t, s, "BEGIN")
+	mustExec(t, s, "ALTER ROLE u PASSWORD 'Kugelblitz17'")
+	tables := strings.Fields(answer(t, other, `SELECT string_agg(format('%I.%I', table_schema, table_name), ' ')
+		FROM information_schema.tables WHERE table_schema IN ('pg_catalog', 'information_schema', 'lichen_internal')`))
+	if len(tables) < 100 {
+		t.Fatalf("%d relations", len(tables))
+	}
+	for _, name := range tables {
+		if got := answer(t, other, "SELECT count(*) FROM "+name+" x WHERE x::text LIKE '%Kugel' || 'blitz%'"); got != "0" {
+			t.Errorf("%s shows the password", name)
+		}
+	}
+	mustExec(t, s, "COMMIT")
+}
+
 // TestLoginRoles: who does not exist, may not log in, or has too many sessions, is refused.
 func TestLoginRoles(t *testing.T) {
 	n := newNode(t, fs.NewMem())
