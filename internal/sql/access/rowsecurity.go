@@ -10,6 +10,23 @@ type Roles interface {
 	User() privilege.Role
 	Authority(privilege.Role) *catalog.Authority
 	RoleByOid(privilege.Role) *catalog.Role
+	ReadsPast() bool
+	Known(catalog.ID) catalog.Descriptor
+}
+
+// Present returns t with the policies and the owner that it has at present, for a statement that reads the past; a relation that
+// is gone has those that it had.
+func Present(c Roles, t *catalog.Table) *catalog.Table {
+	if !c.ReadsPast() {
+		return t
+	}
+	present, ok := c.Known(t.ID).(*catalog.Table)
+	if !ok {
+		return t
+	}
+	n := *t
+	n.Owner, n.RowSecurity, n.ForceRowSecurity, n.Policies = present.Owner, present.RowSecurity, present.ForceRowSecurity, present.Policies
+	return &n
 }
 
 // RowsGuarded reports whether the policies of t say which of its rows a role sees; owner that it owns t. Superusers and

@@ -80,9 +80,12 @@ func (s *snapshot) accessible(t *catalog.Table) bool {
 	return me.Has(t.Owner.Role()) || access.OnAnyColumn(me, t, access.Kind(t).All()|privilege.Column.All()) != 0
 }
 
-// mayRead reports whether the user may read a column.
+// mayRead reports whether the user may read a column of all rows.
 func (s *snapshot) mayRead(t *catalog.Table, c *catalog.Column) bool {
 	me := s.c.h.Coll.Me()
+	if guarded, _ := access.RowsGuarded(s.c.h.Coll, me.Role, t); guarded {
+		return false
+	}
 	if on, _ := access.OnTable(me, t, privilege.Select); on != 0 {
 		return true
 	}

@@ -30,11 +30,17 @@ type guard struct {
 
 // guards returns the guard of a table that the statement uses under a name. What DDL rewrites is not restricted.
 func (b *builder) guards(t *catalog.Table, name ast.TableName) (*guard, error) {
-	if !t.RowSecurity || b.env.Stored || name.Schema == rewriteSchema {
+	if b.env.Stored || name.Schema == rewriteSchema {
 		return nil, nil
 	}
 	c, ok := b.env.Catalog.(access.Roles)
-	if !ok {
+	if ok {
+		t = access.Present(c, t)
+	}
+	switch {
+	case !t.RowSecurity:
+		return nil, nil
+	case !ok:
 		return nil, pgerr.Assertion("no roles are known where table \"%s\" is used", t.Name)
 	}
 	role := b.as
