@@ -44,3 +44,39 @@ func TestPoliciesOfThePresent(t *testing.T) {
 		t.Errorf("with row_security off: %v", err)
 	}
 }
+
+// TestKeysAreHidden: keys of rows are values, which locks and INSPECT show only to who may read the whole table.
+func TestKeysAreHidden(t *testing.T) {
+	n := newNode(t, fs.NewMem())
+	t.Cleanup(func() { closeNode(t, n) })
+	admin := n.session(t)
+	t.Cleanup(admin.Close)
+	for _, q := range []string{"CREATE ROLE u LOGIN", "CREATE TABLE t (a TEXT PRIMARY KEY, b INT UNIQUE)", "INSERT INTO t VALUES ('Kugelblitz', 1)"} {
+		mustExec(t, admin, q)
+	}
+	user := as(t, n, "u")
+	mustExec(t, admin, "BEGIN")
+	mustExec(t, admin, "UPDATE t SET b = 2")
+	const locks = "SELECT count(*) > 0, count(*) FILTER (WHERE lock_key_pretty LIKE '%Kugelblitz%') > 0, count(*) FILTER (WHERE length(lock_key) > 0) > 0 FROM lichen_internal.cluster_locks WHERE table_name = 't'"
+	if got := answer(t, user, locks); got != "t  f  f" {
+		t.Errorf("locks without privileges: %s", got)
+	}
+	if err := exec1(user, "INSPECT TABLE t"); pgerr.CodeOf(err) != pgerr.InsufficientPrivilege {
+		t.Errorf("INSPECT without privileges: %v", err)
+	}
+	mustExec(t, admin, "COMMIT")
+	mustExec(t, admin, "GRANT SELECT ON t TO u")
+	mustExec(t, admin, "BEGIN")
+	mustExec(t, admin, "UPDATE t SET b = 3")
+	if got := answer(t, user, locks); got != "t  t  t" {
+		t.Errorf("locks with SELECT: %s", got)
+	}
+	mustExec(t, admin, "COMMIT")
+	if err := exec1(user, "INSPECT TABLE t"); err != nil {
+		t.Errorf("INSPECT with SELECT: %v", err)
+	}
+	mustExec(t, admin, "ALTER TABLE t ENABLE ROW LEVEL SECURITY")
+	if err := exec1(user, "INSPECT TABLE t"); pgerr.CodeOf(err) != pgerr.InsufficientPrivilege {
+		t.Errorf("INSPECT with policies: %v", err)
+	}
+}

@@ -58,3 +58,10 @@ func Policies(a *catalog.Authority, t *catalog.Table, command byte) (permissive,
 	}
 	return permissive, restrictive
 }
+
+// SeesKeys reports whether the user may read all rows and columns of a table, so that its keys are for it to see.
+func SeesKeys(c *catalog.Collection, t *catalog.Table) bool {
+	has, _ := OnTable(c.Me(), t, privilege.Select)
+	guarded, _ := RowsGuarded(c, c.User(), t)
+	return has != 0 && !guarded
+}

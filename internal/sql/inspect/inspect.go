@@ -8,6 +8,7 @@ package inspect
 import (
 	"context"
 
+	"github.com/lichendb/lichen/internal/sql/access"
 	"github.com/lichendb/lichen/internal/sql/ast"
 	"github.com/lichendb/lichen/internal/sql/catalog"
 	"github.com/lichendb/lichen/internal/sql/ddl/backfill"
@@ -15,7 +16,6 @@ import (
 	"github.com/lichendb/lichen/internal/sql/ddl/zoneconfig"
 	"github.com/lichendb/lichen/internal/sql/pgerr"
 	"github.com/lichendb/lichen/internal/sql/plan"
-	"github.com/lichendb/lichen/internal/sql/privilege"
 	"github.com/lichendb/lichen/internal/sql/types"
 )
 
@@ -73,8 +73,8 @@ type rows struct {
 
 // table inspects the secondary indexes of a table, or only one.
 func (r *rows) table(ctx context.Context, t *catalog.Table, one bool, ix *catalog.Index) error {
-	if err := r.env.Has(privilege.Select)(t); err != nil {
-		return err // the keys of entries are values of columns
+	if !access.SeesKeys(r.env.Coll, t) {
+		return access.DeniedRelation(t) // the keys of entries are values of columns
 	}
 	schema, err := r.env.Coll.SchemaByID(ctx, t.Schema)
 	if err != nil {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/lichendb/lichen/internal/keys"
 	"github.com/lichendb/lichen/internal/kvpb"
+	"github.com/lichendb/lichen/internal/sql/access"
 	"github.com/lichendb/lichen/internal/sql/catalog"
 	"github.com/lichendb/lichen/internal/sql/types"
 )
@@ -173,6 +174,30 @@ func (s *snapshot) databaseName(w *writer, id catalog.ID) {
 	}
 }
 
+// lockKey sets the columns of a key that is locked, unless its values are not for the user to see: those of rows are for who may
+// read the table, others for who sees what all sessions do.
+func (s *snapshot) lockKey(w *writer, key []byte) {
+	me := s.c.h.Coll.Me()
+	sees := me.Super || me.Grants(catalog.ReadAllStatsOid)
+	if _, _, _, advisory := keys.DecodeAdvisoryLock(key); advisory {
+		sees = true
+	}
+	if _, id, ok := keys.DecodeTableIDs(key); ok && !sees {
+		t := s.tableByID(catalog.ID(id))
+		sees = t != nil && access.SeesKeys(s.c.h.Coll, t)
+	}
+	shown := "<hidden>"
+	if sees {
+		shown = keys.Pretty(key)
+	} else {
+		key = nil
+	}
+	if w.t.Name == "cluster_locks" || w.t.Name == "node_locks" {
+		w.set("lock_key", types.NewBytes(string(key)))
+	}
+	w.str("lock_key_pretty", shown)
+}
+
 // internalLocks lists locks on keys.
 func internalLocks(s *snapshot, w *writer) error {
 	r, err := sessionReport(s, w, true)
@@ -185,8 +210,7 @@ func internalLocks(s *snapshot, w *writer) error {
 		w.num("node_id", int64(l.Node))
 		w.num("range_id", int64(l.Range))
 		s.lockPlace(w, l.Key)
-		w.set("lock_key", types.NewBytes(string(l.Key)))
-		w.str("lock_key_pretty", keys.Pretty(l.Key))
+		s.lockKey(w, l.Key)
 		w.str("txn_id", l.Txn.String())
 		if a := sessions[l.Txn]; a != nil {
 			w.str("session_id", a.Session)
@@ -236,7 +260,7 @@ func internalWaits(s *snapshot, w *writer) error {
 		w.set("blocking_pids", types.NewArray(who))
 		if l := wanted[x.Txn]; l != nil {
 			s.lockPlace(w, l.Key)
-			w.str("lock_key_pretty", keys.Pretty(l.Key))
+			s.lockKey(w, l.Key)
 			w.str("strength", l.Strength.String())
 		}
 		w.time("wait_start", x.Since)

@@ -10,7 +10,6 @@ import (
 	"github.com/lichendb/lichen/internal/sql/access"
 	"github.com/lichendb/lichen/internal/sql/catalog"
 	"github.com/lichendb/lichen/internal/sql/ddl/zoneconfig"
-	"github.com/lichendb/lichen/internal/sql/privilege"
 	"github.com/lichendb/lichen/internal/sql/rowcodec"
 )
 
@@ -67,12 +66,7 @@ func (p *keyPrinter) table(ctx context.Context, id catalog.ID) *catalog.Table {
 // hiddenKey stands for the values in the keys of rows that the user may not read.
 const hiddenKey = "/<hidden>"
 
-// hides reports whether the user may not read all rows and columns of a table, so that its keys are not for it to see.
-func (p *keyPrinter) hides(t *catalog.Table) bool {
-	has, _ := access.OnTable(p.coll.Me(), t, privilege.Select)
-	guarded, _ := access.RowsGuarded(p.coll, p.coll.User(), t)
-	return has == 0 || guarded
-}
+func (p *keyPrinter) hides(t *catalog.Table) bool { return !access.SeesKeys(p.coll, t) }
 
 // full prints any key, as in /Table/app.public.accounts/accounts_pkey/1/"abc"; a dropped
 // object appears as the numbers in the key.
