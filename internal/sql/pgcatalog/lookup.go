@@ -201,6 +201,10 @@ func (s *snapshot) scopeOf(by finder, key types.Datum) *scope {
 	return x
 }
 
+// fewNames is how many objects are found by a range of names at least, before all are listed: these are in memory and in
+// order, and whoever wants few of them gets them as they come.
+const fewNames = 1000
+
 // scopeBetween returns what makes the rows whose key lies in a range; nil stands for everything.
 func (s *snapshot) scopeBetween(by finder, r *operator.ValueRange) *scope {
 	x := &scope{}
@@ -217,8 +221,13 @@ func (s *snapshot) scopeBetween(by finder, r *operator.ValueRange) *scope {
 	if by == byTypeName && first < "`" && (last == "" || last >= "_") {
 		return nil // names of arrays, which begin with _
 	}
+	all := s.c.h.Coll.Counts()
+	most := max(fewNames, all.Relations()/8)
 	for _, schema := range s.schemas() {
 		for t := range s.between(schema, first, last) {
+			if most--; most < 0 {
+				return nil
+			}
 			x.add(s, t)
 			if by == byReferencedName {
 				s.addReferring(x, t)
