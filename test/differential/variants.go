@@ -10,33 +10,43 @@ import (
 // maxActions bounds the actions of an ALTER TABLE whose subsets are asked.
 const maxActions = 6
 
-// eachErrorIsReal tells whether both databases report each of the two errors of an ALTER TABLE once it
-// has fewer of its actions, so that only which of them comes first differs.
+// eachErrorIsReal tells whether both databases report each of the two errors of an ALTER TABLE for some of its actions, in one
+// statement or in one each, so that only which of them comes first differs.
 func eachErrorIsReal(ctx context.Context, t *tester, d difference) bool {
 	table, actions := actionsOf(d.sql)
 	if len(actions) < 2 || len(actions) > maxActions {
 		return false
 	}
 	var theirs, ours bool
-	for subset := 1; subset < 1<<len(actions)-1; subset++ {
+	for subset := 1; subset < 1<<len(actions); subset++ {
 		var some []string
 		for i, a := range actions {
 			if subset>>i&1 == 1 {
 				some = append(some, a)
 			}
 		}
-		sql := table + strings.Join(some, ",")
-		p, l := t.postgres.again(ctx, d.before, sql), t.lichen.again(ctx, d.before, sql)
-		if p.code != l.code && !(isViolation(p) && isViolation(l)) { // of rows' violations either may come first
-			continue
-		}
-		theirs = theirs || p.code == d.theirs.code && p.message == d.theirs.message
-		ours = ours || l.code == d.ours.code && l.message == d.ours.message
-		if theirs && ours {
-			return true
+		for _, sql := range [][]string{{table + strings.Join(some, ",")}, each(table, some)} {
+			p, l := t.postgres.again(ctx, d.before, sql...), t.lichen.again(ctx, d.before, sql...)
+			if p.code != l.code && !(isViolation(p) && isViolation(l)) { // of rows' violations either may come first
+				continue
+			}
+			theirs = theirs || p.code == d.theirs.code && p.message == d.theirs.message
+			ours = ours || l.code == d.ours.code && l.message == d.ours.message
+			if theirs && ours {
+				return true
+			}
 		}
 	}
 	return false
+}
+
+// each are statements of one action each: what one of them changes the next ones see, which they may not within one
+// statement.
+func each(table string, actions []string) (list []string) {
+	for _, a := range actions {
+		list = append(list, table+a)
+	}
+	return list
 }
 
 // isViolation reports whether an answer is that rows violate a constraint.
