@@ -18,6 +18,8 @@ type parser struct {
 	at    int
 	depth int
 	err   *pgerr.Error
+	// Those that were read.
+	exprCount, targetCount int
 }
 
 // Parse parses the body of a function.
@@ -44,7 +46,7 @@ func Parse(src string) (*Function, error) {
 	if p.err != nil {
 		return nil, p.err
 	}
-	f.Body = b
+	f.Body, f.Exprs, f.Targets = b, p.exprCount, p.targetCount
 	return f, nil
 }
 
@@ -194,7 +196,8 @@ func (p *parser) until(stops ...string) Expr {
 	if p.at == from {
 		p.failNear("missing expression")
 	}
-	return Expr{Line: p.toks[from].line, Pos: p.toks[from].start, Text: p.slice(from, p.at)}
+	p.exprCount++
+	return Expr{ID: p.exprCount - 1, Line: p.toks[from].line, Pos: p.toks[from].start, Text: p.slice(from, p.at)}
 }
 
 // skipCase moves behind a CASE expression, whose THEN ends nothing around it.

@@ -17,7 +17,7 @@ func outline(v reflect.Value, b *strings.Builder) {
 		name := v.Type().Name()
 		b.WriteString(strings.ToLower(name) + "(")
 		for i := range v.NumField() {
-			if n := v.Type().Field(i).Name; n != "Line" && n != "EndLine" && n != "Pos" && n != "Before" && !v.Field(i).IsZero() {
+			if n := v.Type().Field(i).Name; n != "Line" && n != "EndLine" && n != "Pos" && n != "ID" && n != "Before" && !v.Field(i).IsZero() {
 				outline(v.Field(i), b)
 				b.WriteString(" ")
 			}

@@ -105,7 +105,8 @@ func (p *parser) assign() Stmt {
 
 // target parses where a value goes.
 func (p *parser) target() Target {
-	t := Target{Line: p.tok().line, Pos: p.tok().start, Parts: []string{p.name()}}
+	p.targetCount++
+	t := Target{ID: p.targetCount - 1, Line: p.tok().line, Pos: p.tok().start, Parts: []string{p.name()}}
 	for p.err == nil {
 		switch {
 		case p.accept("[") && p.err == nil:

@@ -5,6 +5,8 @@ type Function struct {
 	Body *Block
 	// Conflict is what #variable_conflict says: "", error, use_variable, use_column.
 	Conflict string
+	// Exprs and Targets are how many there are: their IDs are lower.
+	Exprs, Targets int
 }
 
 // Stmt is a statement.
@@ -19,8 +21,10 @@ type Line int
 // At implements Stmt.
 func (l Line) At() int { return int(l) }
 
-// Expr is an expression in SQL, as text. Pos is where it begins in the body, in bytes.
+// Expr is an expression in SQL, as text. Pos is where it begins in the body, in bytes; the ID tells it from the others of the
+// body.
 type Expr struct {
+	ID   int
 	Line int
 	Pos  int
 	Text string
@@ -75,6 +79,7 @@ type Condition struct{ Name, State string }
 
 // Target is where a value goes: a variable or a part of one.
 type Target struct {
+	ID    int // as of Expr, among targets
 	Line  int
 	Pos   int      // as of Expr
 	Parts []string // name, and fields, perhaps behind a label

@@ -58,7 +58,7 @@ func (p *program) into(f *frame, targets []plpgsql.Target, strict bool, sink *ro
 // putRow gives a row to targets: one that is a row gets it as a whole.
 func (p *program) putRow(f *frame, targets []plpgsql.Target, row []types.Datum, cols []types.FieldDef) error {
 	if len(targets) == 1 {
-		if to := p.targets[&targets[0]]; len(to.path) == 0 {
+		if to := p.targets[targets[0].ID]; len(to.path) == 0 {
 			return p.setRow(f, to.v, row, cols)
 		}
 	}

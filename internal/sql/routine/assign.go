@@ -12,12 +12,12 @@ func (p *program) assign(f *frame, s *plpgsql.Assign) error {
 	if err != nil {
 		return err
 	}
-	return p.exprs[&s.Value].at.within(p.put(f, &s.Target, d, t))
+	return p.exprs[s.Value.ID].at.within(p.put(f, &s.Target, d, t))
 }
 
 // put gives a target a value.
 func (p *program) put(f *frame, t *plpgsql.Target, d types.Datum, from *types.T) error {
-	to := p.targets[t]
+	to := &p.targets[t.ID]
 	if len(to.path) == 0 {
 		return p.set(f, to.v, d.Clone(), from)
 	}

@@ -35,7 +35,7 @@ func (p *program) cursorArgs(f *frame, v *variable, given []plpgsql.Expr) error 
 
 // openCursor runs OPEN: the cursor is one of the session, under the name that the variable has or gets.
 func (p *program) openCursor(f *frame, s *plpgsql.Open) error {
-	v := p.targets[&s.Cursor].v
+	v := p.targets[s.Cursor.ID].v
 	st, params, err := p.cursorQuery(f, v, s)
 	if err != nil {
 		return err
@@ -126,7 +126,7 @@ func (p *program) dynamicQuery(f *frame, x *plpgsql.Expr, using []plpgsql.Expr) 
 
 // portalName returns the name of the cursor that a variable stands for, quoted.
 func (p *program) portalName(f *frame, t *plpgsql.Target) (string, error) {
-	v := p.targets[t].v
+	v := p.targets[t.ID].v
 	if v.typ == nil || v.typ.Oid != types.Refcursor.Oid {
 		return "", pgerr.New(pgerr.DatatypeMismatch, "variable \"%s\" must be of type cursor or refcursor", v.name)
 	}

@@ -322,7 +322,7 @@ func (p *program) action(f *frame, s plpgsql.Stmt) error {
 
 // eval computes an expression.
 func (p *program) eval(f *frame, x *plpgsql.Expr) (types.Datum, *types.T, error) {
-	return p.exprs[x].value(f)
+	return p.exprs[x.ID].value(f)
 }
 
 // evalBool computes a condition.

@@ -301,7 +301,7 @@ func (p *program) eachOf(f *frame, s *plpgsql.ForEach, d types.Datum, t *types.T
 	if n := len(arr.Dims); s.Slice > n {
 		return nil, nil, pgerr.New(pgerr.ArraySubscriptError, "slice dimension (%d) is out of the valid range 0..%d", s.Slice, n)
 	}
-	if to := p.targets[&s.Targets[0]]; len(s.Targets) == 1 && len(to.path) == 0 && to.v.typ != nil {
+	if to := p.targets[s.Targets[0].ID]; len(s.Targets) == 1 && len(to.path) == 0 && to.v.typ != nil {
 		switch isArray := to.v.typ.BaseType().Elem != nil; {
 		case s.Slice > 0 && !isArray:
 			return nil, nil, pgerr.New(pgerr.DatatypeMismatch, "FOREACH ... SLICE loop variable must be of an array type")

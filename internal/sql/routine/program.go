@@ -31,10 +31,10 @@ type program struct {
 	top      *blockNames
 	blocks   map[*plpgsql.Block]*blockNames
 	vars     map[any]*variable // that loops declare, by their statements
-	exprs    map[*plpgsql.Expr]*query
+	exprs    []*query          // by the IDs of expressions
 	sqls     map[*plpgsql.SQL]*query
 	ends     map[*plpgsql.ForQuery]bool // loops whose bodies may end transactions
-	targets  map[*plpgsql.Target]place
+	targets  []place                    // by their IDs
 	found    *variable
 	outputs  []*variable
 	trigger  *triggerVars // of a function of triggers
@@ -50,8 +50,8 @@ func (r *Runner) newProgram(name string, def *catalog.Routine, src string) (*pro
 	return &program{
 		r: r, key: "plpgsql." + strconv.Itoa(r.programs), name: name, def: def, src: src, tree: tree, conflict: planner.ConflictIsError,
 		blocks: map[*plpgsql.Block]*blockNames{}, vars: map[any]*variable{},
-		exprs: map[*plpgsql.Expr]*query{}, sqls: map[*plpgsql.SQL]*query{},
-		ends: map[*plpgsql.ForQuery]bool{}, targets: map[*plpgsql.Target]place{},
+		exprs: make([]*query, tree.Exprs), sqls: map[*plpgsql.SQL]*query{},
+		ends: map[*plpgsql.ForQuery]bool{}, targets: make([]place, tree.Targets),
 	}, nil
 }
 
@@ -181,7 +181,7 @@ func (c *compiler) failAt(pos int, err error) {
 
 func (c *compiler) expr(x *plpgsql.Expr, names *blockNames) {
 	if x != nil {
-		c.p.exprs[x] = c.p.expression(x, names)
+		c.p.exprs[x.ID] = c.p.expression(x, names)
 	}
 }
 
@@ -222,7 +222,7 @@ func (c *compiler) target(t *plpgsql.Target, names *blockNames) {
 			to.path = append(to.path, plpgsql.Step{Field: field})
 		}
 		to.path = append(to.path, t.Path...)
-		c.p.targets[t] = to
+		c.p.targets[t.ID] = to
 	}
 }
 
@@ -350,7 +350,7 @@ func (c *compiler) stmt(s plpgsql.Stmt, names *blockNames) {
 	case *plpgsql.Assign:
 		c.target(&s.Target, names)
 		c.expr(&s.Value, names)
-		c.p.exprs[&s.Value].at.assigns(s.Before)
+		c.p.exprs[s.Value.ID].at.assigns(s.Before)
 	case *plpgsql.If:
 		for i := range s.Branches {
 			c.expr(&s.Branches[i].Cond, names)
@@ -436,7 +436,7 @@ func (c *compiler) caseStmt(s *plpgsql.Case, names *blockNames) {
 			x := &b.Cond
 			const before = `"__case__" IN (`
 			at := source{kind: "SQL expression", pos: x.Pos, shown: before + x.Text + ")", before: len(before), lead: len(selects + before)}
-			c.p.exprs[x] = c.p.newQuery(at, x.Text, selects+at.shown, inner)
+			c.p.exprs[x.ID] = c.p.newQuery(at, x.Text, selects+at.shown, inner)
 		} else {
 			c.expr(&b.Cond, names)
 		}
@@ -512,7 +512,7 @@ func (c *compiler) simple(s plpgsql.Stmt, names *blockNames) {
 		}
 	case *plpgsql.Open:
 		c.target(&s.Cursor, names)
-		if v := c.p.targets[&s.Cursor].v; v != nil && (v.typ == nil || v.typ.Oid != types.Refcursor.Oid) {
+		if v := c.p.targets[s.Cursor.ID].v; v != nil && (v.typ == nil || v.typ.Oid != types.Refcursor.Oid) {
 			c.failAt(s.Cursor.Pos, pgerr.New(pgerr.DatatypeMismatch, "variable \"%s\" must be of type cursor or refcursor", v.name))
 		}
 		c.sql(s.Query, names)
