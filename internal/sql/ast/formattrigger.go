@@ -8,16 +8,12 @@ func (p *printer) triggerStmt(s Statement) {
 	case *DropTrigger:
 		p.w("DROP TRIGGER ")
 		p.ifExists(s.IfExists)
-		p.ident(s.Name)
-		p.w(" ON ")
-		p.name(s.Table)
+		p.onTable(s.Name, s.Table)
 		p.cascade(s.Cascade)
 		p.opt(s.Restrict, " RESTRICT")
 	case *AlterTriggerStmt:
 		p.w("ALTER TRIGGER ")
-		p.ident(s.Name)
-		p.w(" ON ")
-		p.name(s.Table)
+		p.onTable(s.Name, s.Table)
 		p.optIdent(" RENAME TO ", s.NewName)
 		p.opt(s.No, " NO")
 		p.optIdent(" DEPENDS ON EXTENSION ", s.Extension)

@@ -70,9 +70,7 @@ func (p *printer) policyStmt(s Statement) {
 	switch s := s.(type) {
 	case *CreatePolicy:
 		p.w("CREATE POLICY ")
-		p.ident(s.Name)
-		p.w(" ON ")
-		p.name(s.Table)
+		p.onTable(s.Name, s.Table)
 		if s.As != "" {
 			p.w(" AS ", s.As)
 		}
@@ -83,20 +81,23 @@ func (p *printer) policyStmt(s Statement) {
 	case *AlterPolicy:
 		p.w("ALTER POLICY ")
 		p.ifExists(s.IfExists)
-		p.ident(s.Name)
-		p.w(" ON ")
-		p.name(s.Table)
+		p.onTable(s.Name, s.Table)
 		p.optIdent(" RENAME TO ", s.NewName)
 		p.policyTail(s.Roles, s.Using, s.Check)
 	case *DropPolicy:
 		p.w("DROP POLICY ")
 		p.ifExists(s.IfExists)
-		p.ident(s.Name)
-		p.w(" ON ")
-		p.name(s.Table)
+		p.onTable(s.Name, s.Table)
 		p.cascade(s.Cascade)
 		p.opt(s.Restrict, " RESTRICT")
 	}
+}
+
+// onTable prints the name of what belongs to a table, and the table.
+func (p *printer) onTable(name Name, table TableName) {
+	p.ident(name)
+	p.w(" ON ")
+	p.name(table)
 }
 
 func (p *printer) policyTail(roles []RoleSpec, using, check Expr) {

@@ -23,8 +23,7 @@ func (p *program) put(f *frame, t *plpgsql.Target, d types.Datum, from *types.T)
 	}
 	typ := p.typeIn(f, to.v)
 	if to.v.typ == nil && f.records[to.v.slot] == nil {
-		return pgerr.New(pgerr.ObjectNotInPrerequisiteState, "record \"%s\" is not assigned yet", to.v.name).
-			WithDetail("The tuple structure of a not-yet-assigned record is indeterminate.")
+		return unassigned(to.v)
 	}
 	a := assignment{p: p, f: f, v: to.v, value: d, from: from}
 	whole, err := a.part(typ, f.params[to.v.slot], to.path)

@@ -122,12 +122,8 @@ func (l *loopSink) Columns(cols []plan.Column) error {
 // Row implements Sink.
 func (l *loopSink) Row(row []types.Datum) error {
 	l.rows++
-	kept := make([]types.Datum, len(row))
-	for i := range row {
-		kept[i] = row[i].Clone()
-	}
 	var ends bool
-	if ends, l.out, l.err = l.p.iterate(l.f, l.s, kept, l.cols); l.err != nil || ends {
+	if ends, l.out, l.err = l.p.iterate(l.f, l.s, cloneRow(row), l.cols); l.err != nil || ends {
 		return errEnough
 	}
 	l.f.line, l.f.doing = l.line, l.what
@@ -205,12 +201,10 @@ func (k *keptRows) Columns(cols []plan.Column) error {
 
 // Row implements Sink.
 func (k *keptRows) Row(row []types.Datum) error {
-	kept := make([]types.Datum, len(row))
 	for i := range row {
-		kept[i] = row[i].Clone()
-		k.size += rowValueSize + len(kept[i].Str())
+		k.size += datumBytes + len(row[i].Str())
 	}
-	k.rows = append(k.rows, kept)
+	k.rows = append(k.rows, cloneRow(row))
 	if k.size < reserveRows {
 		return nil
 	}
@@ -222,9 +216,6 @@ func (k *keptRows) Row(row []types.Datum) error {
 	k.held += n
 	return nil
 }
-
-// rowValueSize is about what a value takes besides its text.
-const rowValueSize = 48
 
 // forKept is forQuery for a body that ends transactions.
 func (p *program) forKept(f *frame, s *plpgsql.ForQuery) (signal, error) {

@@ -233,6 +233,15 @@ func (s *rowSink) Columns(cols []plan.Column) error {
 	return nil
 }
 
+// cloneRow copies a row, which its statement keeps for the call of a Sink only.
+func cloneRow(row []types.Datum) []types.Datum {
+	kept := make([]types.Datum, len(row))
+	for i := range row {
+		kept[i] = row[i].Clone()
+	}
+	return kept
+}
+
 func fieldsOf(cols []plan.Column) []types.FieldDef {
 	list := make([]types.FieldDef, len(cols))
 	for i := range cols {
@@ -243,11 +252,7 @@ func fieldsOf(cols []plan.Column) []types.FieldDef {
 
 // Row implements Sink.
 func (s *rowSink) Row(row []types.Datum) error {
-	kept := make([]types.Datum, len(row))
-	for i := range row {
-		kept[i] = row[i].Clone()
-	}
-	if s.rows = append(s.rows, kept); s.most > 0 && len(s.rows) >= s.most {
+	if s.rows = append(s.rows, cloneRow(row)); s.most > 0 && len(s.rows) >= s.most {
 		return errEnough
 	}
 	return nil

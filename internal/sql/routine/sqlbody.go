@@ -151,11 +151,7 @@ func (s *sqlSink) Row(row []types.Datum) error {
 	if o.set {
 		return o.addRow(row, s.types)
 	}
-	vals := make([]types.Datum, len(row))
-	for i := range row {
-		vals[i] = row[i].Clone()
-	}
-	if err := o.setRow(vals, s.types); err != nil {
+	if err := o.setRow(cloneRow(row), s.types); err != nil {
 		return err
 	}
 	return errEnough

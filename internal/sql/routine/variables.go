@@ -59,8 +59,7 @@ func (p *program) find(names *blockNames, parts []ast.Name) (plan.Expr, error) {
 		if len(rest) == 0 {
 			return &plan.Param{Index: v.slot, T: types.Record}, nil
 		}
-		return nil, pgerr.New(pgerr.ObjectNotInPrerequisiteState, "record \"%s\" is not assigned yet", v.name).
-			WithDetail("The tuple structure of a not-yet-assigned record is indeterminate.")
+		return nil, unassigned(v)
 	}
 	x := &plan.Param{Index: v.slot, T: valueType(t)}
 	if len(rest) == 0 {
@@ -74,6 +73,12 @@ func (p *program) find(names *blockNames, parts []ast.Name) (plan.Expr, error) {
 		return nil, pgerr.New(pgerr.UndefinedColumn, "record \"%s\" has no field \"%s\"", v.name, rest[0])
 	}
 	return &plan.FieldSelect{Arg: x, Field: k, Name: rest[0], T: t.Fields()[k].Type}, nil
+}
+
+// unassigned is 55000 for a RECORD that has no structure yet.
+func unassigned(v *variable) *pgerr.Error {
+	return pgerr.New(pgerr.ObjectNotInPrerequisiteState, "record \"%s\" is not assigned yet", v.name).
+		WithDetail("The tuple structure of a not-yet-assigned record is indeterminate.")
 }
 
 // typeOf is the type of a variable now: that of a record is the one of its value.
