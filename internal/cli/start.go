@@ -231,11 +231,16 @@ func (f *startFlags) run(s *streams) error {
 		return err
 	}
 	logDir := filepath.Join(f.node.Stores[0].Path, "logs")
-	logFile, err := obs.OpenLog(logDir)
+	logFile, err := obs.OpenLog(logDir, obs.LogName)
 	if err != nil {
 		return err
 	}
 	defer logFile.Close()
+	auditFile, err := obs.OpenLog(logDir, obs.AuditName)
+	if err != nil {
+		return err
+	}
+	defer auditFile.Close()
 	tuneRuntime(f.node.HeapMemory())
 	tuneScheduler()
 	if f.node.Insecure {
@@ -243,7 +248,7 @@ func (f *startFlags) run(s *streams) error {
 	}
 	stop := make(chan os.Signal, 2)
 	signal.Notify(stop, syscall.SIGTERM, syscall.SIGINT, syscall.SIGQUIT)
-	n, err := server.New(f.node, server.Options{FS: fs.Disk(), Logger: obs.NewLogger(logFile), LogDir: logDir})
+	n, err := server.New(f.node, server.Options{FS: fs.Disk(), Logger: obs.NewLogger(logFile), Audit: obs.NewAudit(auditFile), LogDir: logDir})
 	if err != nil {
 		return err
 	}

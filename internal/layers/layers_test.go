@@ -27,7 +27,7 @@ var order = [][]string{
 	{"sql/support"},
 	{"torture", "workload/killtest", "workload/ycsb", "workload/dvdrental", "workload/ecommerce", "workload/dataset", "workload", "workload/measure", "pgwire", "pgwire/nullserver", "pgwire/wire"},
 	{"sql/logictest", "sql"},
-	{"sql/kverror", "sql/activity", "sql/explain", "sql/deferral", "sql/sessionvar", "sql/portal", "sql/fingerprint", "sql/copyio", "sql/tempschema", "sql/contention", "sql/routine", "sql/prepared", "sql/transaction", "sql/ids", "sql/ranges", "sql/inspect", "sql/clustersetting", "sql/show", "sql/advisory", "sql/stats", "sql/jobs"},
+	{"sql/kverror", "sql/audit", "sql/activity", "sql/explain", "sql/deferral", "sql/sessionvar", "sql/portal", "sql/fingerprint", "sql/copyio", "sql/tempschema", "sql/contention", "sql/routine", "sql/prepared", "sql/transaction", "sql/ids", "sql/ranges", "sql/inspect", "sql/clustersetting", "sql/show", "sql/advisory", "sql/stats", "sql/jobs"},
 	{"sql/metamorphic", "sql/generate"},
 	{"sql/ddl", "sql/pgcatalog"},
 	{"sql/ddl/roles"},
@@ -79,7 +79,8 @@ var order = [][]string{
 	{"kvpb/sendertest"},
 	{"kvpb", "keys", "encoding", "hlc"},
 	{"tempstore", "password", "sql/pgerr", "quota", "config", "config/zone", "config/setting", "security", "obs", "fs", "workers", "must", "sleep", "lock"},
-	{"check", "config/hba"},
+	{"check", "config/hba", "config/audit"},
+	{"config/rulelines"},
 	{"plant"}, // everything may ask for planted bugs
 	{"scripttest", "proptest"},
 	{"layers"},

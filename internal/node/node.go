@@ -49,7 +49,8 @@ type Options struct {
 	FamilyPerColumn, NoAutoStats bool
 	// MaxConns and MaxRefused are those of pgwire.Options.
 	MaxConns, MaxRefused int
-	Logger               *slog.Logger
+	// Logger is the node's log, Audit takes the events of its audit log; nil: it has none.
+	Logger, Audit *slog.Logger
 }
 
 // Listeners are where others reach a node.
@@ -121,7 +122,7 @@ func New(o Options) (*Node, error) {
 	}
 	n.SQL = sqlnode.New(sqlnode.Options{
 		KV: n.KV, Transport: n.RPC, Alone: n.cfg.SingleNode, Settings: n.Settings, Go: n.background.Go, Memory: n.Memory, Temp: n.Temp,
-		Version: Version, FamilyPerColumn: o.FamilyPerColumn, NoAutoStats: o.NoAutoStats, Logger: n.log,
+		Version: Version, FamilyPerColumn: o.FamilyPerColumn, NoAutoStats: o.NoAutoStats, Logger: n.log, Audit: o.Audit,
 	})
 	n.sayNotYet()
 	return n, nil

@@ -1,4 +1,4 @@
-// Package obs holds what the other packages need to be observed: the log file.
+// Package obs holds what the other packages need to be observed: the log files.
 // Metrics are gathered by server, from the figures the packages export.
 //
 // It is a leaf. A Log is safe for concurrent use.
@@ -20,8 +20,14 @@ const MaxLogBytes = 64 << 20
 // LogName is the file name of the log within its directory.
 const LogName = "lichen.log"
 
-// OldLogName is the file name of what was written before, once the log was cut off.
-const OldLogName = LogName + ".1"
+// AuditName is the file name of the audit log.
+const AuditName = "lichen-audit.log"
+
+// oldSuffix ends the file name of what was written before, once a log was cut off.
+const oldSuffix = ".1"
+
+// OldLogName is the file name of what was written to the log before.
+const OldLogName = LogName + oldSuffix
 
 // Log is a log file that is cut off at a size.
 type Log struct {
@@ -31,12 +37,12 @@ type Log struct {
 	size int64
 }
 
-// OpenLog opens the log in dir, which is made if need be.
-func OpenLog(dir string) (*Log, error) {
+// OpenLog opens the log of a file name in dir, which is made if need be.
+func OpenLog(dir, name string) (*Log, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("log directory: %w", err)
 	}
-	l := &Log{path: filepath.Join(dir, LogName)}
+	l := &Log{path: filepath.Join(dir, name)}
 	return l, l.open()
 }
 
@@ -71,7 +77,7 @@ func (l *Log) rotate() error {
 	if err := l.f.Close(); err != nil {
 		return err
 	}
-	if err := os.Rename(l.path, filepath.Join(filepath.Dir(l.path), OldLogName)); err != nil {
+	if err := os.Rename(l.path, l.path+oldSuffix); err != nil {
 		return err
 	}
 	return l.open()
@@ -82,6 +88,11 @@ func (l *Log) Close() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.f.Close()
+}
+
+// NewAudit returns a logger that writes events as lines of JSON to w.
+func NewAudit(w io.Writer) *slog.Logger {
+	return slog.New(slog.NewJSONHandler(w, nil))
 }
 
 // NewLogger returns a logger that writes readable lines to w.

@@ -205,9 +205,11 @@ func (c *testNodes) describe() {
 	}
 }
 
-func (c *testNodes) connect(n *Node) *pgx.Conn {
+func (c *testNodes) connect(n *Node) *pgx.Conn { return c.connectAs(n, "root") }
+
+func (c *testNodes) connectAs(n *Node, user string) *pgx.Conn {
 	c.t.Helper()
-	cfg, err := pgx.ParseConfig("postgres://root@" + n.Addr().String() + "/defaultdb?sslmode=disable")
+	cfg, err := pgx.ParseConfig("postgres://" + user + "@" + n.Addr().String() + "/defaultdb?sslmode=disable")
 	if err != nil {
 		c.t.Fatal(err)
 	}

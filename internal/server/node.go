@@ -45,6 +45,8 @@ type Options struct {
 	// FS is the file system of the store.
 	FS     fs.FS
 	Logger *slog.Logger
+	// Audit is that of node.Options.
+	Audit *slog.Logger
 	// Dial opens connections to other nodes; nil: TCP.
 	Dial func(ctx context.Context, addr string) (net.Conn, error)
 	// Listen opens the listeners, for clients and nodes and for HTTP; nil: TCP.
@@ -86,7 +88,7 @@ func (n *Node) nodeOptions(o Options) node.Options {
 			FS: o.FS, Clock: n.newClock(), CacheBytes: cfg.CacheBytes, LogCacheBytes: cfg.LogCache(), LongWriteBytes: cfg.LongWrites(), GCTTL: cfg.GCTTL, Logger: n.log, Bootstrap: cfg.SingleNode,
 		},
 		Dial: o.Dial, Certs: n.certs, Listeners: n, Capacity: n.capacity, OnFatal: n.fatal, OnTwin: n.endAsTwin,
-		FamilyPerColumn: o.FamilyPerColumn, NoAutoStats: o.NoAutoStats, Logger: n.log,
+		FamilyPerColumn: o.FamilyPerColumn, NoAutoStats: o.NoAutoStats, Logger: n.log, Audit: o.Audit,
 		MaxConns: n.descriptors.sql, MaxRefused: n.descriptors.refused,
 	}
 	if cfg.FaultHooks {

@@ -50,7 +50,7 @@ func (x *execution) runVacuum(ctx context.Context, st *ast.Vacuum) error {
 		return err
 	}
 	x.warn()
-	return x.res.Complete(st.Tag())
+	return x.answer(st.Tag())
 }
 
 // vacuumFlags reads the options.

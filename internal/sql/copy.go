@@ -132,5 +132,5 @@ func (x *execution) completeCopy(ctx context.Context, n int64) error {
 	if err := x.endImplicit(ctx); err != nil {
 		return err
 	}
-	return x.res.Complete(fmt.Sprintf("COPY %d", n))
+	return x.answer(fmt.Sprintf("COPY %d", n))
 }

@@ -58,6 +58,7 @@ func (s *Session) openCursor(ctx context.Context, c *portal.Cursor, p *prepared.
 	if prep := pl.Prep; p.Columns() == nil && !pl.Once {
 		p.Planned(pl, prep.Columns[:len(prep.Columns)-prep.RowKey])
 	}
+	s.tellQuery(pl.Prep, false, func() string { return p.Stmt.SQL })
 	env := &operator.Env{}
 	s.fillEnv(ctx, env, params)
 	return c.Open(pl, env, s.txn.KV().Snapshot())

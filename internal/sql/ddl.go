@@ -20,9 +20,13 @@ func (x *execution) runDDL(ctx context.Context, root *plan.DDL) error {
 	env := x.ddlEnv(root.Query)
 	env.ParamTypes = x.prepared.ParamTypes()
 	var tag string
+	sp := x.s.coll.Savepoint()
 	err := x.asJob(ctx, env, func() (err error) {
 		if tag, err = ddl.Exec(ctx, env, root.Stmt); err != nil {
 			return err
+		}
+		if x.auditing.on {
+			x.auditing.changed = x.s.coll.RelationsSince(sp)
 		}
 		return x.endImplicit(ctx)
 	})
@@ -30,7 +34,7 @@ func (x *execution) runDDL(ctx context.Context, root *plan.DDL) error {
 		return err
 	}
 	x.warn()
-	return x.res.Complete(tag)
+	return x.answer(tag)
 }
 
 func (s *Session) defaultTablespace() string {
@@ -105,7 +109,7 @@ func (x *execution) setClusterSetting(ctx context.Context, st *ast.SetClusterSet
 		return err
 	}
 	x.warn()
-	return x.res.Complete(st.Tag())
+	return x.answer(st.Tag())
 }
 
 // warn sends the warnings of the statement.

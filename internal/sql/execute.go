@@ -72,10 +72,11 @@ type execution struct {
 	snapshot  kv.Snapshot // of a suspended execution
 	loaded    bool        // it has filled its table anew: see loads
 	// within is the context of functions of the routine whose body the statement is of, nil for a client's.
-	within *call.Context
+	within   *call.Context
+	auditing auditing
 }
 
-func (x *execution) run(ctx context.Context) error {
+func (x *execution) execute(ctx context.Context) error {
 	s, stmt := x.s, x.prepared.Stmt.AST
 	s.out = x.res
 	if s.txn.Failed() && !endsBlock(stmt) {
@@ -94,7 +95,7 @@ func (x *execution) run(ctx context.Context) error {
 			}
 		}
 		x.warn()
-		return x.res.Complete(tag)
+		return x.answer(tag)
 	}
 	switch st := stmt.(type) {
 	case *ast.Execute:
@@ -259,6 +260,9 @@ func (x *execution) attempt(ctx context.Context) error {
 	if !c.Once && x.prepared.Plan() != c {
 		x.s.statements.KeepPlan(x.prepared, c)
 	}
+	if _, explain := c.Prep.Root.(*plan.Explain); !explain {
+		x.auditing.planned = c.Prep
+	}
 	switch root := c.Prep.Root.(type) {
 	case *plan.DDL:
 		return x.runDDL(ctx, root)
@@ -415,7 +419,7 @@ func (x *execution) runHeld(ctx context.Context) error {
 	if failed != nil && x.describe { // the commit is part of a simple query
 		return failed
 	}
-	if err := x.res.Complete(x.tag()); err != nil {
+	if err := x.answer(x.tag()); err != nil {
 		return err
 	}
 	return failed
@@ -444,7 +448,7 @@ func (x *execution) complete(ctx context.Context) error {
 	if len(x.s.warnings) > 0 {
 		x.warn()
 	}
-	return x.res.Complete(x.tag())
+	return x.answer(x.tag())
 }
 
 // tag is the command tag with its count.

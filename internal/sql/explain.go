@@ -39,7 +39,7 @@ func (x *execution) runExplain(ctx context.Context, prep *plan.Prepared, root *p
 		}
 	}
 	if o.Analyze && skip == nil {
-		if t.Execution, err = x.runExplained(ctx, root.Input, &o); err != nil {
+		if t.Execution, err = x.runExplained(ctx, prep, root.Input, &o); err != nil {
 			return err
 		}
 	}
@@ -59,11 +59,12 @@ func (x *execution) runExplain(ctx context.Context, prep *plan.Prepared, root *p
 			return err
 		}
 	}
-	return x.res.Complete("EXPLAIN")
+	return x.answer("EXPLAIN")
 }
 
 // runExplained runs the statement for ANALYZE, and returns how long it took.
-func (x *execution) runExplained(ctx context.Context, root plan.Node, o *explain.Options) (time.Duration, error) {
+func (x *execution) runExplained(ctx context.Context, prep *plan.Prepared, root plan.Node, o *explain.Options) (time.Duration, error) {
+	x.auditing.planned = prep
 	x.s.fillEnv(ctx, &x.env, x.params)
 	changed, took, err := o.Run(root, &x.env)
 	if err != nil {

@@ -71,6 +71,9 @@ func (s *Session) planWithin(ctx context.Context, q *ast.Select) (*plan.Prepared
 	if err == nil {
 		err = access.Check(s.coll, prep.Uses)
 	}
+	if err == nil {
+		s.tellQuery(prep, true, func() string { return ast.Format(q) })
+	}
 	return prep, err
 }
 

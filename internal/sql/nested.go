@@ -71,7 +71,9 @@ func (h routineHost) Run(c *call.Context, p *prepared.Statement, params []types.
 	if handled {
 		return routine.Outcome{Rows: x.rows, Tag: tag}, err
 	}
+	told := x.audit()
 	err = x.attempt(ctx)
+	told.tell(&x, err)
 	out := routine.Outcome{Rows: x.rows, Tag: res.tag}
 	if x.program != nil && x.program.Writes() {
 		out.Rows = x.program.RowsAffected()
@@ -300,7 +302,7 @@ func (x *execution) runCall(ctx context.Context, prep *plan.Prepared) error {
 		}
 	}
 	x.warn()
-	return x.res.Complete("CALL")
+	return x.answer("CALL")
 }
 
 // transactions returns what a procedure that begins now may end its transaction with; nil inside of a block.
@@ -371,7 +373,7 @@ func (x *execution) runDo(ctx context.Context, st *ast.Do) error {
 		return err
 	}
 	x.warn()
-	return x.res.Complete("DO")
+	return x.answer("DO")
 }
 
 // checkRoutine finds errors in the body of a routine that is being made.

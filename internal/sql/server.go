@@ -10,10 +10,12 @@ import (
 	"sync"
 	"time"
 
+	"github.com/lichendb/lichen/internal/config/setting"
 	"github.com/lichendb/lichen/internal/keys"
 	"github.com/lichendb/lichen/internal/kv"
 	"github.com/lichendb/lichen/internal/quota"
 	"github.com/lichendb/lichen/internal/sql/advisory"
+	"github.com/lichendb/lichen/internal/sql/audit"
 	"github.com/lichendb/lichen/internal/sql/catalog"
 	"github.com/lichendb/lichen/internal/sql/clustersetting"
 	"github.com/lichendb/lichen/internal/sql/contention"
@@ -40,6 +42,8 @@ type Config struct {
 	// Version follows "PostgreSQL 15.0 " in version().
 	Version string
 	Logger  *slog.Logger
+	// Audit takes the events of the audit log; nil: there is none.
+	Audit *slog.Logger
 	// Ranges gives access to the ranges of the cluster; without it the statements
 	// about ranges fail with 0A000.
 	Ranges ranges.Cluster
@@ -84,6 +88,7 @@ type Server struct {
 	nextPID  int32
 
 	advisory *advisory.Manager
+	audit    *audit.Log
 
 	txnIDs     ids.Txns
 	uniqueIDs  ids.Unique
@@ -99,6 +104,7 @@ func NewServer(cfg Config) *Server {
 		cfg.Logger = slog.New(slog.DiscardHandler)
 	}
 	return &Server{
+		audit: audit.New(cfg.Audit, func() *setting.Values { return clustersetting.Get(cfg.Settings) }),
 		stats: stats.New(statsConfig(&cfg)), advisory: advisory.NewManager(cfg.DB, cfg.Nodes),
 		cfg: cfg, copies: copyio.ReplayPool(cfg.Mem), held: heldPool(cfg.Mem), plans: prepared.NewCache(cfg.Mem.Limit() / cachedShare), started: time.Now(),
 		workers:  operator.NewWorkers(runtime.GOMAXPROCS(0)),

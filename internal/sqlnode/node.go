@@ -32,7 +32,8 @@ type Options struct {
 	// Version, FamilyPerColumn, NoAutoStats and IngestAlways are those of sql.Config.
 	Version                                    string
 	FamilyPerColumn, NoAutoStats, IngestAlways bool
-	Logger                                     *slog.Logger
+	// Logger and Audit are those of sql.Config.
+	Logger, Audit *slog.Logger
 }
 
 // Node is the SQL part of a node.
@@ -59,7 +60,7 @@ func (n *Node) Open(ctx context.Context) error {
 		return err
 	}
 	n.server.Store(sql.NewServer(sql.Config{
-		DB: n.kv.DB, Catalog: n.catalog, Mem: n.o.Memory, Temp: n.o.Temp, Version: n.o.Version, Logger: n.o.Logger, SpanSize: n.spanSize,
+		DB: n.kv.DB, Catalog: n.catalog, Mem: n.o.Memory, Temp: n.o.Temp, Version: n.o.Version, Logger: n.o.Logger, Audit: n.o.Audit, SpanSize: n.spanSize,
 		Ranges: n.Ranges(), Nodes: nodes{n}, Settings: settings{n},
 		FamilyPerColumn: n.o.FamilyPerColumn, NoAutoStats: n.o.NoAutoStats, IngestAlways: n.o.IngestAlways,
 	}))

@@ -2,7 +2,7 @@
 // says how a client shows who it is.
 //
 // Above it: config/setting (the cluster setting that holds the rules), pgwire (logins), pgcatalog (pg_hba_file_rules). It
-// is a leaf. Reading order: hba.go (Rule, Client, Find), parse.go.
+// is above config/rulelines. Reading order: hba.go (Rule, Client, Find), parse.go.
 //
 // Invariants:
 //

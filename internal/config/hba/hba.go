@@ -3,16 +3,16 @@ package hba
 import (
 	"net/netip"
 	"slices"
+
+	"github.com/lichendb/lichen/internal/config/rulelines"
 )
 
 // The types of connections that rules are for.
 const (
-	Local       = "local"     // sockets of the machine, of which there are none
-	Host        = "host"      // encrypted or not
-	HostSSL     = "hostssl"   // encrypted
-	HostNoSSL   = "hostnossl" // not encrypted
-	maxRules    = 1000
-	maxTextSize = 256 << 10
+	Local     = "local"     // sockets of the machine, of which there are none
+	Host      = "host"      // encrypted or not
+	HostSSL   = "hostssl"   // encrypted
+	HostNoSSL = "hostnossl" // not encrypted
 )
 
 // The ways in which clients show who they are.
@@ -37,11 +37,7 @@ const (
 )
 
 // Name is a database or a user that a rule names.
-type Name struct {
-	Text string
-	// Quoted names have no other meaning.
-	Quoted bool
-}
+type Name = rulelines.Name
 
 // Texts are the names as they are written, but for quotes.
 func Texts(list []Name) []string {
@@ -89,8 +85,8 @@ func (r *Rule) fits(c *Client) bool {
 	case r.Type == Local, r.Type == HostSSL && !c.Encrypted, r.Type == HostNoSSL && c.Encrypted:
 		return false
 	}
-	return r.fitsAddress(c) && slices.ContainsFunc(r.Databases, func(n Name) bool { return n.database(c) }) &&
-		slices.ContainsFunc(r.Users, func(n Name) bool { return n.user(c) })
+	return r.fitsAddress(c) && slices.ContainsFunc(r.Databases, func(n Name) bool { return database(n, c) }) &&
+		slices.ContainsFunc(r.Users, func(n Name) bool { return user(n, c) })
 }
 
 func (r *Rule) fitsAddress(c *Client) bool {
@@ -104,7 +100,7 @@ func (r *Rule) fitsAddress(c *Client) bool {
 	return remote.IsValid() && r.Prefix.Contains(remote)
 }
 
-func (n Name) database(c *Client) bool {
+func database(n Name, c *Client) bool {
 	if n.Quoted {
 		return n.Text == c.Database
 	}
@@ -121,7 +117,7 @@ func (n Name) database(c *Client) bool {
 	return n.Text == c.Database
 }
 
-func (n Name) user(c *Client) bool {
+func user(n Name, c *Client) bool {
 	switch {
 	case n.Quoted:
 		return n.Text == c.User

@@ -6,6 +6,8 @@ import (
 	"net/netip"
 	"slices"
 	"strings"
+
+	"github.com/lichendb/lichen/internal/config/rulelines"
 )
 
 // methods are those that there are.
@@ -16,79 +18,24 @@ var otherMethods = []string{"ldap", "pam", "gss", "sspi", "ident", "peer", "radi
 
 // Parse reads rules, one a line.
 func Parse(text string) ([]Rule, error) {
-	if len(text) > maxTextSize {
-		return nil, fmt.Errorf("the rules are longer than %d bytes", maxTextSize)
+	lines, err := rulelines.Split(text)
+	if err != nil {
+		return nil, err
 	}
 	var out []Rule
-	for i, line := range strings.Split(text, "\n") {
-		fields, err := split(line)
-		if err == nil && len(fields) > 0 {
-			var r Rule
-			if r, err = rule(fields); err == nil {
-				r.Line = i + 1
-				out = append(out, r)
-			}
-		}
+	for _, l := range lines {
+		r, err := rule(l.Fields)
 		if err != nil {
-			return nil, fmt.Errorf("line %d: %w", i+1, err)
+			return nil, l.Errorf("%w", err)
 		}
-		if len(out) > maxRules {
-			return nil, fmt.Errorf("line %d: there are more than %d rules", i+1, maxRules)
-		}
+		r.Line = l.Number
+		out = append(out, r)
 	}
 	return out, nil
 }
 
-// split takes a line apart: fields between blanks, each of which is a list of names between commas. Double quotes keep both,
-// and a # ends the line.
-func split(line string) (fields [][]Name, err error) {
-	var list []Name
-	for {
-		line = strings.TrimLeft(line, " \t\r\f\v")
-		if line == "" || line[0] == '#' {
-			if list != nil {
-				return nil, fmt.Errorf("a name is missing behind a comma")
-			}
-			return fields, nil
-		}
-		var n Name
-		if n, line, err = name(line); err != nil {
-			return nil, err
-		}
-		list = append(list, n)
-		if rest, more := strings.CutPrefix(line, ","); more {
-			line = rest
-			continue
-		}
-		fields, list = append(fields, list), nil
-	}
-}
-
-// name reads a name at the beginning of a line.
-func name(line string) (n Name, rest string, err error) {
-	for line != "" && !strings.ContainsRune(" \t\r\f\v,#", rune(line[0])) {
-		if line[0] != '"' {
-			n.Text, line = n.Text+line[:1], line[1:]
-			continue
-		}
-		quoted, after, closed := strings.Cut(line[1:], "\"")
-		if !closed {
-			return n, "", fmt.Errorf("a quote is not closed")
-		}
-		n.Quoted = true
-		n.Text, line = n.Text+quoted, after
-	}
-	switch {
-	case n.Text == "" && !n.Quoted:
-		return n, "", fmt.Errorf("a name is missing before a comma")
-	case n.Text != "" && n.Text[0] == '@' && !n.Quoted:
-		return n, "", fmt.Errorf("files of names (%s) are not supported", n.Text)
-	}
-	return n, line, nil
-}
-
 // rule reads the fields of a line.
-func rule(fields [][]Name) (r Rule, err error) {
+func rule(fields [][]rulelines.Name) (r Rule, err error) {
 	if len(fields[0]) > 1 {
 		return r, fmt.Errorf("multiple values specified for connection type")
 	}
@@ -112,7 +59,7 @@ func rule(fields [][]Name) (r Rule, err error) {
 }
 
 // address reads the addresses that a rule is for, and returns the fields behind.
-func (r *Rule) address(fields [][]Name) ([][]Name, error) {
+func (r *Rule) address(fields [][]rulelines.Name) ([][]rulelines.Name, error) {
 	if len(fields) == 0 {
 		return nil, fmt.Errorf("end-of-line before IP address specification")
 	}
@@ -165,7 +112,7 @@ func maskBits(text string, addr netip.Addr) int {
 }
 
 // method reads how clients show who they are.
-func (r *Rule) method(fields [][]Name) error {
+func (r *Rule) method(fields [][]rulelines.Name) error {
 	if len(fields) == 0 {
 		return fmt.Errorf("end-of-line before authentication method")
 	}

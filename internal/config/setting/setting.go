@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/lichendb/lichen/internal/config/audit"
 	"github.com/lichendb/lichen/internal/config/hba"
 )
 
@@ -82,7 +83,7 @@ var all = []*Setting{
 	size("kv.snapshot_rebalance.max_rate", "how many bytes of snapshots a store sends per second, to repair as well as to even out",
 		func(v *Values) *int64 { return &v.SnapshotRate }, 1<<20, 1<<40),
 	rules("server.host_based_authentication.configuration", "who may log in how: lines as in PostgreSQL's pg_hba.conf, of which the first that fits decides; without any, encrypted clients with a certificate or a password. root can always log in with its certificate. Without effect on a cluster without certificates",
-		func(v *Values) *string { return &v.HBA }),
+		func(text string) error { _, err := hba.Parse(text); return err }, func(v *Values) *string { return &v.HBA }),
 	number("server.max_connections_per_gateway", "how many SQL sessions a node serves at once, as max_connections shows; those that there are stay when it is lowered",
 		func(v *Values) *int64 { return &v.MaxConnections }, 1, MaxConnections),
 	boolean("server.metrics.require_admin", "whether the metrics at /_status/vars are only for who shows the certificate of root; without effect on a cluster without certificates",
@@ -110,6 +111,10 @@ var all = []*Setting{
 		"postgres", "postgres_verbose", "sql_standard", "iso_8601"),
 	duration("sql.defaults.statement_timeout", "statement_timeout of new sessions; 0 means none",
 		func(v *Values) *time.Duration { return &v.StatementTimeout }, 0, maxTimeout),
+	rules("sql.log.user_audit", "what the audit log of each node tells (logs/lichen-audit.log beside its first store): lines of a role, relations and actions, such as +staff bank.public.* read,write, of which the first that fits role and relation decides. A role is all, a name, or + and a role that it is a member of; relations are all, or a name with its schema and database before it, * for any; actions are read, write, ddl, role, all or none",
+		func(text string) error { _, err := audit.Parse(text); return err }, func(v *Values) *string { return &v.AuditRules }),
+	boolean("sql.log.user_audit.constants", "whether the audit log shows the constants of statements, but passwords; else _ stands for each",
+		func(v *Values) *bool { return &v.AuditConstants }),
 	duration("sql.statements.reservation.max_duration", "how long at most a statement that others keep from committing has them wait before they begin to write in the tables where it failed, each time that it is run again; 0: they don't wait, and a long statement beside writers may fail",
 		func(v *Values) *time.Duration { return &v.ReserveMost }, 0, 10*time.Minute),
 	boolean("sql.stats.automatic_collection.enabled", "whether tables are analysed by themselves when they have changed enough; ANALYZE works always",
@@ -294,11 +299,11 @@ func choice(name, doc string, at func(*Values) *string, of ...string) *Setting {
 }
 
 // rules are lines of host-based authentication.
-func rules(name, doc string, at func(*Values) *string) *Setting {
+func rules(name, doc string, check func(text string) error, at func(*Values) *string) *Setting {
 	return &Setting{
 		Name: name, Type: Rules, Doc: doc,
 		set: func(v *Values, text string) error {
-			if _, err := hba.Parse(text); err != nil {
+			if err := check(text); err != nil {
 				return err
 			}
 			*at(v) = text

@@ -26,7 +26,7 @@ func TestOrder(t *testing.T) {
 func TestText(t *testing.T) {
 	other := map[Type][]string{
 		Duration: {"7s"}, Size: {"5MiB"}, Int: {"123", "8"}, Float: {"0.77"}, Bool: {"false", "true"},
-		Choice: {"off", "SQL, DMY", "iso_8601"}, Rules: {"host all all all reject"},
+		Choice: {"off", "SQL, DMY", "iso_8601"}, Rules: {"host all all all reject", "all all all"},
 	}
 	seen := map[int]string{}
 	for _, s := range all {

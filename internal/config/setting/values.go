@@ -20,6 +20,9 @@ type Values struct {
 
 	HBA string // rules of host-based authentication, which config/hba has read once
 
+	AuditRules     string // which config/audit has read once
+	AuditConstants bool
+
 	MaxConnections      int64
 	ReservedConnections int64
 

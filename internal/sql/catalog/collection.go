@@ -412,6 +412,27 @@ func (c *Collection) Savepoint() Savepoint {
 	return Savepoint{log: len(c.changes.log)}
 }
 
+// RelationsSince returns the relations that the transaction has made, changed or dropped since sp, as they are, or were
+// before they were dropped.
+func (c *Collection) RelationsSince(sp Savepoint) (out []*Table) {
+	if c.changes == nil {
+		return nil
+	}
+	seen := map[ID]bool{}
+	for _, e := range c.changes.log[min(sp.log, len(c.changes.log)):] {
+		d := e.desc
+		if o := c.store.object(e.id); d == nil && o != nil {
+			d = o.cur.Load().desc
+		}
+		t, ok := d.(*Table)
+		if ok && !e.isName && !seen[e.id] && t.IsRelation() {
+			seen[e.id] = true
+			out = append(out, t)
+		}
+	}
+	return out
+}
+
 // EmptiedSince reports whether the transaction has created, truncated or rewritten a table since
 // sp: whether it stores its rows where no other transaction finds any.
 func (c *Collection) EmptiedSince(sp Savepoint, t *Table) bool {

@@ -488,6 +488,11 @@ func (t *Table) DeclaredKey(c *IndexColumn) ColumnID {
 	return c.Column
 }
 
+// IsRelation reports whether the descriptor is of a table, a view or a sequence.
+func (t *Table) IsRelation() bool {
+	return t.Kind == KindTable || t.Kind == KindView || t.Kind == KindSequence
+}
+
 // Materialized reports whether the table is a materialized view.
 func (t *Table) Materialized() bool { return t.Kind == KindTable && t.View != nil }
 

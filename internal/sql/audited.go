@@ -1,0 +1,143 @@
+package sql
+
+import (
+	"context"
+	"strings"
+	"time"
+
+	rules "github.com/lichendb/lichen/internal/config/audit"
+	"github.com/lichendb/lichen/internal/sql/access"
+	"github.com/lichendb/lichen/internal/sql/ast"
+	"github.com/lichendb/lichen/internal/sql/audit"
+	"github.com/lichendb/lichen/internal/sql/catalog"
+	"github.com/lichendb/lichen/internal/sql/ddl"
+	"github.com/lichendb/lichen/internal/sql/pgerr"
+	"github.com/lichendb/lichen/internal/sql/plan"
+)
+
+// auditing is what an execution keeps for the audit log.
+type auditing struct {
+	on      bool
+	planned *plan.Prepared
+	// changed are the relations that it has changed in the catalog.
+	changed []*catalog.Table
+	answer  string // command tag
+}
+
+// auditRulesSetting is the cluster setting that holds the rules of the audit log.
+const auditRulesSetting = "sql.log.user_audit"
+
+// run executes the statement, and tells the audit log of it.
+func (x *execution) run(ctx context.Context) error {
+	told := x.audit()
+	err := x.execute(ctx)
+	told.tell(x, err)
+	return err
+}
+
+// toldOf is what the audit log says of an execution if the rules let it.
+type toldOf struct {
+	on    bool
+	rules rules.Rules
+	began time.Time
+}
+
+// audit begins to note what the statement does, if rules may tell it.
+func (x *execution) audit() (t toldOf) {
+	if x.s.internal {
+		return t
+	}
+	rs := x.s.srv.audit.Rules()
+	if rs == nil && !changesAuditRules(x.prepared.Stmt.AST) {
+		return t
+	}
+	x.auditing = auditing{on: true}
+	return toldOf{on: true, rules: rs, began: time.Now()}
+}
+
+// changesAuditRules reports whether a statement changes the rules of the audit log.
+func changesAuditRules(stmt ast.Statement) bool {
+	st, ok := stmt.(*ast.SetClusterSetting)
+	return ok && (st.Name == auditRulesSetting || st.Name == auditRulesSetting+".constants")
+}
+
+// tell tells the audit log what the statement has done that ended with err.
+func (t *toldOf) tell(x *execution, err error) {
+	if !t.on || x.auditing.planned == nil { // nothing was done
+		return
+	}
+	stmt, text := &x.prepared.Stmt, x.prepared.Stmt.SQL
+	if x.prepared.Parameterized {
+		text = x.prepared.Text
+	}
+	st := x.s.audited(text, t.began)
+	st.Strings.Escapes = stmt.Escapes
+	st.Answer, st.Accesses, st.OfRules, st.Within = x.auditing.answer, x.accesses(), changesAuditRules(stmt.AST), x.within != nil
+	if err != nil {
+		st.Answer, st.Code = "", string(pgerr.From(err).Code)
+	}
+	x.s.srv.audit.Tell(t.rules, &st)
+}
+
+// tellQuery tells the audit log of a query that begins: of a cursor, or of a function. text returns the query's.
+func (s *Session) tellQuery(prep *plan.Prepared, within bool, text func() string) {
+	rs := s.srv.audit.Rules()
+	if rs == nil || s.internal {
+		return
+	}
+	st := s.audited(text(), time.Now())
+	st.Accesses, st.Within = used(s.coll, prep.Uses), within
+	s.srv.audit.Tell(rs, &st)
+}
+
+// audited is what the audit log says of any statement of the session.
+func (s *Session) audited(text string, began time.Time) audit.Statement {
+	user := s.nameOf(s.sessionRole())
+	return audit.Statement{
+		User: rules.User{Name: user, MemberOf: func(role string) bool { return s.srv.MemberOf(user, role) }},
+		Role: s.currentUser(), Login: s.nameOf(s.auth.login), Database: s.db.Name, Application: s.vals.Fast.ApplicationName,
+		Client: s.remote, Session: s.sessionID(), Began: began,
+		Text: text[strings.LastIndexByte(text, 0)+1:], // behind what tells the statements of bodies from others
+	}
+}
+
+// used returns what a plan does with which relations.
+func used(c *catalog.Collection, uses []*access.Use) (out []audit.Access) {
+	for _, u := range uses {
+		if a := audit.Of(u); a != rules.None {
+			out = append(out, audit.Access{On: audit.Name(c, u.Table), Actions: a})
+		}
+	}
+	return out
+}
+
+// accesses returns what the statement has done with which relations.
+func (x *execution) accesses() []audit.Access {
+	p := x.auditing.planned
+	out := used(x.s.coll, p.Uses)
+	var a rules.Actions
+	switch root := p.Root.(type) {
+	case *plan.DDL:
+		a = audit.Changes(root.Stmt)
+	case *plan.Utility:
+		if _, ok := root.Stmt.(*ast.SetClusterSetting); ok || ddl.Handles(root.Stmt) {
+			a = audit.Changes(root.Stmt)
+		}
+	}
+	if a == rules.None {
+		return out
+	}
+	for _, t := range x.auditing.changed {
+		out = append(out, audit.Access{On: audit.Name(x.s.coll, t), Actions: a})
+	}
+	if len(x.auditing.changed) == 0 {
+		out = append(out, audit.Access{Actions: a})
+	}
+	return out
+}
+
+// answer ends the answer to the statement with its command tag.
+func (x *execution) answer(tag string) error {
+	x.auditing.answer = tag
+	return x.res.Complete(tag)
+}
