@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"github.com/lichendb/lichen/internal/quota"
 	"github.com/lichendb/lichen/internal/sql/builtin/call"
 	"github.com/lichendb/lichen/internal/sql/builtin/coerce"
 	"github.com/lichendb/lichen/internal/sql/pgregexp"
@@ -195,6 +196,9 @@ func concreteTypes(o *call.Overload, elem *types.T) []*types.T {
 	return ts
 }
 
+// callMemory is what a call may take: the largest values of some are a gigabyte.
+const callMemory = 64 << 20
+
 // TestNoPanics calls everything with all kinds of values of the declared types.
 func TestNoPanics(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
@@ -212,6 +216,7 @@ func TestNoPanics(t *testing.T) {
 			for j := range args {
 				args[j] = randomDatum(r, ts[j])
 			}
+			c.Values = quota.NewValues(quota.NewPool("call", callMemory))
 			callSafely(t, c, o, ts, args)
 		}
 	}
