@@ -43,7 +43,7 @@ func OpenWith(t testing.TB, o store.Options) *Node {
 	nd := newNode(1)
 	nd.t = t
 	nd.Clock = hlc.NewSystem(0)
-	nd.Port = newNetwork().port(nd.ID, nd.Clock)
+	nd.Port = newNetwork(t).port(nd.ID, nd.Clock)
 	o.Bootstrap, o.Clock, o.Logger = true, nd.Clock, logger()
 	var err error
 	nd.KV, err = kvnode.New(kvnode.Options{

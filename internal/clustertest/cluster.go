@@ -76,7 +76,7 @@ func New(t testing.TB, nodes int) *Cluster { return NewWith(t, nodes, Options{})
 // NewWith is New with options.
 func NewWith(t testing.TB, nodes int, o Options) *Cluster {
 	t.Helper()
-	c := &Cluster{T: t, Net: newNetwork(), o: o}
+	c := &Cluster{T: t, Net: newNetwork(t), o: o}
 	for i := range nodes {
 		nd := newNode(kvpb.NodeID(i + 1))
 		nd.t, nd.Disk = t, fs.NewCrashableMem()
@@ -99,6 +99,9 @@ func (c *Cluster) Start(nd *Node) {
 	c.T.Helper()
 	nd.ended, nd.end = context.WithCancel(context.Background())
 	nd.Clock = hlc.New(nd.now, MaxOffset)
+	if nd.Port != nil {
+		nd.Port.crash() // unless the former incarnation has ended
+	}
 	nd.Port = c.Net.port(nd.ID, nd.Clock)
 	n, err := kvnode.New(nd.options(c.o.Snapshots))
 	if err != nil {
@@ -232,7 +235,7 @@ func (c *Cluster) Close(nd *Node) {
 // says which part of it. users end once the replicas have stopped: the engine is not closed under
 // those who still read it.
 func (c *Cluster) Crash(nd *Node, seed uint64, users ...<-chan struct{}) {
-	nd.Port.SetDown(true)
+	nd.Port.crash()
 	left := fs.CrashClone(nd.Disk, 0, seed)
 	for _, r := range nd.Store.Replicas() {
 		r.Stop()
@@ -246,7 +249,7 @@ func (c *Cluster) Crash(nd *Node, seed uint64, users ...<-chan struct{}) {
 
 // stop ends the node's process.
 func (nd *Node) stop() error {
-	nd.Port.SetDown(true)
+	nd.Port.crash()
 	nd.end()
 	if nd.KV.Live != nil {
 		nd.KV.Live.Close()

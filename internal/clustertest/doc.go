@@ -1,5 +1,5 @@
 // Package clustertest opens clusters for tests: nodes that kvnode builds, over disks in memory and
-// a network in memory. Under testing/synctest they run in virtual time.
+// the network of nettest. Under testing/synctest they run in virtual time.
 //
 // Above it are tests alone, those of the packages below kvnode among them, in packages of their
 // own (store_test). Below it is kvnode.

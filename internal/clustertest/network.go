@@ -4,22 +4,32 @@ import (
 	"bytes"
 	"context"
 	"sync"
+	"testing"
 	"time"
 
 	"github.com/lichendb/lichen/internal/hlc"
 	"github.com/lichendb/lichen/internal/kvpb"
+	"github.com/lichendb/lichen/internal/must"
+	"github.com/lichendb/lichen/internal/nettest"
 	"github.com/lichendb/lichen/internal/rpc"
 )
 
-// latency is how long a message or a request takes.
-const latency = time.Millisecond
+const (
+	// latency is how long a packet takes.
+	latency = time.Millisecond
+	// timeout is after what time a connection that brings nothing is given up.
+	timeout = 50 * time.Millisecond
+	// maxNodes is the largest id that a node may have.
+	maxNodes = 16
+)
 
-// Network joins the nodes of a cluster. Messages take a millisecond and arrive unless the link is
+// Network joins the nodes of a cluster. Packets take a millisecond and arrive unless the link is
 // cut, one of its ends is down, or Lose says otherwise.
 type Network struct {
+	net *nettest.Network
+
 	mu     sync.Mutex
-	ports  map[kvpb.NodeID]*Port // of the nodes' latest incarnations
-	cut    map[link]bool
+	heal   map[link]func() // of the links that Cut has cut
 	lose   func(from, to kvpb.NodeID, m rpc.Method, msg []byte) bool
 	onCall func(from, to kvpb.NodeID, m rpc.Method, req []byte) error
 }
@@ -27,18 +37,22 @@ type Network struct {
 // link is one direction between two nodes.
 type link struct{ from, to kvpb.NodeID }
 
-func newNetwork() *Network {
-	return &Network{ports: map[kvpb.NodeID]*Port{}, cut: map[link]bool{}}
+// newNetwork returns a network that is closed when the test ends.
+func newNetwork(t testing.TB) *Network {
+	n := &Network{heal: map[link]func(){}}
+	n.net = nettest.NewNetwork(nettest.NetworkOptions{Seed: 1, Quality: nettest.Quality{Latency: latency, Timeout: timeout}})
+	t.Cleanup(n.net.Close)
+	return n
 }
 
-// Lose sets which messages get lost from now on; nil: none.
+// Lose sets which messages get lost when they arrive, from now on; nil: none.
 func (n *Network) Lose(lose func(from, to kvpb.NodeID, m rpc.Method, msg []byte) bool) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.lose = lose
 }
 
-// OnCall sets what sees each call before it arrives; the caller gets its error. It may change the
+// OnCall sets what sees each call before it leaves; the caller gets its error. It may change the
 // request.
 func (n *Network) OnCall(see func(from, to kvpb.NodeID, m rpc.Method, req []byte) error) {
 	n.mu.Lock()
@@ -50,19 +64,24 @@ func (n *Network) OnCall(see func(from, to kvpb.NodeID, m rpc.Method, req []byte
 func (n *Network) Cut(from, to kvpb.NodeID, cut bool) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	n.cut[link{from, to}] = cut
+	l := link{from, to}
+	switch heal := n.heal[l]; {
+	case cut && heal == nil:
+		n.heal[l] = n.net.Cut(from, to)
+	case !cut && heal != nil:
+		heal()
+		delete(n.heal, l)
+	}
 }
 
 // Port is the transport of one incarnation of a node.
 type Port struct {
-	n     *Network
-	id    kvpb.NodeID
-	clock *hlc.Clock
+	*nettest.Endpoint
+	n *Network
 
 	// The network's mutex guards these.
-	handlers map[rpc.Method]rpc.Handler
-	messages map[rpc.Method]rpc.MessageHandler
-	down     bool
+	ended bool
+	heal  func() // ends that the node is cut off; nil if it is not
 }
 
 var _ rpc.Transport = (*Port)(nil)
@@ -71,8 +90,8 @@ var _ rpc.Transport = (*Port)(nil)
 func (n *Network) port(id kvpb.NodeID, clock *hlc.Clock) *Port {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	p := &Port{n: n, id: id, clock: clock, handlers: map[rpc.Method]rpc.Handler{}, messages: map[rpc.Method]rpc.MessageHandler{}}
-	n.ports[id] = p
+	must.True(id <= maxNodes, "clustertest: node %d is more than %d", id, maxNodes)
+	p := &Port{n: n, Endpoint: n.net.Start(id, nettest.Hooks{Stamp: clock.Reading, Observe: func(ts hlc.Timestamp) { _ = clock.Update(ts) }})}
 	return p
 }
 
@@ -80,85 +99,65 @@ func (n *Network) port(id kvpb.NodeID, clock *hlc.Clock) *Port {
 func (p *Port) SetDown(down bool) {
 	p.n.mu.Lock()
 	defer p.n.mu.Unlock()
-	p.down = down
+	switch {
+	case down && p.heal == nil:
+		var others []kvpb.NodeID // those that start meanwhile too
+		for id := kvpb.NodeID(1); id <= maxNodes; id++ {
+			if id != p.Node() {
+				others = append(others, id)
+			}
+		}
+		p.heal = p.n.net.Partition([]kvpb.NodeID{p.Node()}, others)
+	case !down && p.heal != nil:
+		p.heal()
+		p.heal = nil
+	}
+}
+
+// crash ends the incarnation: its peers' connections are reset.
+func (p *Port) crash() {
+	p.n.mu.Lock()
+	defer p.n.mu.Unlock()
+	if p.ended {
+		return
+	}
+	p.ended = true
+	p.n.net.Crash(p.Node(), nettest.Killed)
+	if p.heal != nil {
+		p.heal()
+		p.heal = nil
+	}
 }
 
 // Down reports whether the node is cut off or its incarnation has ended.
 func (p *Port) Down() bool {
 	p.n.mu.Lock()
 	defer p.n.mu.Unlock()
-	return p.down
-}
-
-// Handle implements rpc.Transport.
-func (p *Port) Handle(m rpc.Method, h rpc.Handler) {
-	p.n.mu.Lock()
-	defer p.n.mu.Unlock()
-	p.handlers[m] = h
+	return p.ended || p.heal != nil
 }
 
 // HandleMessage implements rpc.Transport.
 func (p *Port) HandleMessage(m rpc.Method, h rpc.MessageHandler) {
-	p.n.mu.Lock()
-	defer p.n.mu.Unlock()
-	p.messages[m] = h
-}
-
-// reachedLocked returns the port at the other end of a link, nil if nothing gets there.
-func (p *Port) reachedLocked(to kvpb.NodeID) *Port {
-	o := p.n.ports[to]
-	if o == nil || o.down || p.down || p.n.cut[link{p.id, to}] {
-		return nil
-	}
-	return o
-}
-
-// Send implements rpc.Transport.
-func (p *Port) Send(to kvpb.NodeID, m rpc.Method, msg []byte) bool {
-	now := p.clock.Reading()
-	time.AfterFunc(latency, func() {
+	p.Endpoint.HandleMessage(m, func(from kvpb.NodeID, msg []byte) {
 		p.n.mu.Lock()
-		o, lose := p.reachedLocked(to), p.n.lose
-		var receive rpc.MessageHandler
-		if o != nil {
-			receive = o.messages[m]
-		}
+		lose := p.n.lose
 		p.n.mu.Unlock()
-		if receive == nil || lose != nil && lose(p.id, to, m, msg) {
-			return
+		if lose == nil || !lose(from, p.Node(), m, msg) {
+			h(from, msg)
 		}
-		_ = o.clock.Update(now)
-		receive(p.id, msg)
 	})
-	return true
 }
 
-// Call implements rpc.Transport. The answer takes no time.
+// Call implements rpc.Transport.
 func (p *Port) Call(ctx context.Context, to kvpb.NodeID, m rpc.Method, req []byte) ([]byte, error) {
-	now := p.clock.Reading()
-	select {
-	case <-time.After(latency):
-	case <-ctx.Done():
-		return nil, rpc.ErrNotSent
-	}
 	p.n.mu.Lock()
-	o, see := p.reachedLocked(to), p.n.onCall
-	var answer rpc.Handler
-	if o != nil {
-		answer = o.handlers[m]
-	}
+	see := p.n.onCall
 	p.n.mu.Unlock()
-	if answer == nil {
-		return nil, rpc.ErrNotSent
-	}
-	req = bytes.Clone(req)
 	if see != nil {
-		if err := see(p.id, to, m, req); err != nil {
+		req = bytes.Clone(req)
+		if err := see(p.Node(), to, m, req); err != nil {
 			return nil, err
 		}
 	}
-	_ = o.clock.Update(now)
-	out, err := answer(ctx, p.id, req)
-	_ = p.clock.Update(o.clock.Reading())
-	return out, err
+	return p.Endpoint.Call(ctx, to, m, req)
 }

@@ -1,7 +1,7 @@
 // Package nettest is a network for tests. Calls, messages and connections take time, get lost, overtake one
 // another and are cut, as a seed decides. It is made for virtual time (testing/synctest).
 //
-// Above it are tests alone: those of sim and server, over whole nodes. Below it is rpc, whose Transport it
+// Above it are tests alone: those of sim and server, over whole nodes, and those over clustertest. Below it is rpc, whose Transport it
 // implements, and hlc and kvpb.
 //
 //	Network ── Start ─▶ Endpoint, one process of a node
