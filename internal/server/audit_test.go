@@ -29,6 +29,13 @@ func (e *events) Write(p []byte) (int, error) {
 	return e.raw.Write(p)
 }
 
+// text returns all that was written.
+func (e *events) text() string {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.raw.String()
+}
+
 // take returns the events since the last call, as text.
 func (e *events) take(t *testing.T) string {
 	t.Helper()

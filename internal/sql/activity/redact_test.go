@@ -10,7 +10,8 @@ import (
 func TestRedacted(t *testing.T) {
 	for _, text := range []string{
 		"CREATE ROLE u LOGIN PASSWORD 'topsecret' CREATEDB", "alter role u encrypted password\n 'topsecret'", "ALTER USER u PASSWORD E'topsecret\\'topsecret'",
-		"ALTER USER u PASSWORD 'it''s topsecret'", "ALTER USER u PASSWORD $x$topsecret$x$", "ALTER USER u PASSWORD 'topsecret", "create user a password 'topsecret'; create user b password 'topsecret'",
+		"ALTER USER u PASSWORD 'it''s topsecret'", "ALTER USER u PASSWORD $x$topsecret$x$", "ALTER USER u PASSWORD 'topsecret", "DO 'BEGIN EXECUTE ''ALTER USER u PASSWORD ''''topsecret''''''; END'",
+		"DO $$BEGIN EXECUTE 'ALTER USER u PASSWORD ''topsecret'''; END$$", "create user a password 'topsecret'; create user b password 'topsecret'",
 	} {
 		got := activity.Redacted(text)
 		if strings.Contains(got, "topsecret") || !strings.Contains(got, "'********'") {
