@@ -50,9 +50,15 @@ func (c *Compiler) connective(args []plan.Expr, s Scope, decisive bool) (Func, e
 	if err != nil {
 		return nil, err
 	}
+	r, long := c.state, len(fns) > longList
 	return func(row types.Row) (types.Datum, error) {
 		null := false
 		for _, f := range fns {
+			if long {
+				if err := r.Tick(); err != nil {
+					return types.Null, err
+				}
+			}
 			d, err := f(row)
 			if err != nil {
 				return types.Null, err
@@ -69,6 +75,9 @@ func (c *Compiler) connective(args []plan.Expr, s Scope, decisive bool) (Func, e
 		return types.NewBool(!decisive), nil
 	}, nil
 }
+
+// longList is how many expressions may be computed for a row as one step.
+const longList = 32
 
 func (c *Compiler) is(e *plan.Is, s Scope) (Func, error) {
 	arg, err := c.Expr(e.Arg, s)
@@ -174,7 +183,7 @@ func (c *Compiler) inList(e *plan.InList, s Scope) (Func, error) {
 	if err != nil {
 		return nil, err
 	}
-	not := e.Not
+	r, long, not := c.state, len(list) > longList, e.Not
 	return func(row types.Row) (types.Datum, error) {
 		a, err := left(row)
 		if err != nil {
@@ -182,6 +191,11 @@ func (c *Compiler) inList(e *plan.InList, s Scope) (Func, error) {
 		}
 		null := false
 		for _, f := range list {
+			if long {
+				if err := r.Tick(); err != nil {
+					return types.Null, err
+				}
+			}
 			b, err := f(row)
 			if err != nil {
 				return types.Null, err

@@ -71,7 +71,9 @@ func (t *GroupTable) Len() int { return int(t.n) }
 func (t *GroupTable) Number(cols []*vector.Vector, sel vector.Selection, out []int32) (fresh vector.Selection, err error) {
 	t.fresh = t.rows[:0]
 	if t.single {
-		t.numberInts(cols[0], sel, out)
+		if err := t.numberInts(cols[0], sel, out); err != nil {
+			return nil, err
+		}
 	} else if err := t.numberKeys(cols, sel, out); err != nil {
 		return nil, err
 	}
@@ -134,7 +136,7 @@ func (t *GroupTable) pay() error {
 	return nil
 }
 
-func (t *GroupTable) numberInts(v *vector.Vector, sel vector.Selection, out []int32) {
+func (t *GroupTable) numberInts(v *vector.Vector, sel vector.Selection, out []int32) error {
 	for _, i := range sel {
 		if v.Nulls.Has(i) {
 			if t.null < 0 {
@@ -150,10 +152,13 @@ func (t *GroupTable) numberInts(v *vector.Vector, sel vector.Selection, out []in
 		if g < 0 {
 			g = t.add(i, h)
 			t.ints = append(t.ints, k)
-			t.put(at, g)
+			if err := t.put(at, g); err != nil {
+				return err
+			}
 		}
 		out[i] = g
 	}
+	return nil
 }
 
 // mix spreads the bits of an integer (the finalizer of splitmix64, Steele et al. 2014).
@@ -178,7 +183,9 @@ func (t *GroupTable) numberKeys(cols []*vector.Vector, sel vector.Selection, out
 			g = t.add(i, h)
 			t.keys = append(t.keys, t.buf...)
 			t.ends = append(t.ends, len(t.keys))
-			t.put(at, g)
+			if err := t.put(at, g); err != nil {
+				return err
+			}
 		}
 		out[i] = g
 	}
@@ -216,14 +223,18 @@ func (t *GroupTable) add(i uint16, h uint64) int32 {
 	return t.n - 1
 }
 
-// put takes the slot at for key g, and doubles the table when it is half full.
-func (t *GroupTable) put(at uint64, g int32) {
+// put takes the slot at for key g, and doubles the table when it is half full. After an error, which
+// ends the statement, the table is of no use.
+func (t *GroupTable) put(at uint64, g int32) error {
 	t.slots[at] = g + 1
 	if 2*int(t.n) < len(t.slots) {
-		return
+		return nil
 	}
 	t.slots = make([]int32, 2*len(t.slots))
 	for g, h := range t.hashes {
+		if err := t.state.Tick(); err != nil {
+			return err
+		}
 		if t.single && int32(g) == t.null {
 			continue
 		}
@@ -233,4 +244,5 @@ func (t *GroupTable) put(at uint64, g int32) {
 		}
 		t.slots[at] = int32(g) + 1
 	}
+	return nil
 }

@@ -114,6 +114,9 @@ func (s *spanSet) eval() error {
 		return nil
 	}
 	for i := range s.exprs {
+		if err := s.run.Tick(); err != nil {
+			return err
+		}
 		e := &s.exprs[i]
 		if len(e.eq) < s.x.HashColumns() { // in each bucket
 			for b := range s.x.Buckets() {
@@ -128,7 +131,7 @@ func (s *spanSet) eval() error {
 		}
 	}
 	if len(s.list) > 1 {
-		s.normalise()
+		return s.normalise()
 	}
 	return nil
 }
@@ -153,6 +156,9 @@ func (s *spanSet) product(e *spanExprs, i int, prefix []byte, hasNull bool) erro
 		return s.elements(e, i, prefix, hasNull)
 	}
 	for _, f := range m.values {
+		if err := s.run.Tick(); err != nil {
+			return err
+		}
 		d, err := f(nil)
 		if err != nil {
 			return err
@@ -289,12 +295,25 @@ func (s *spanSet) appendBound(prefix []byte, values []expr.Func, i int) (int, er
 }
 
 // normalise sorts the ranges and merges those that overlap.
-func (s *spanSet) normalise() {
+func (s *spanSet) normalise() error {
+	var canceled error
 	slices.SortFunc(s.list, func(a, b keySpan) int {
+		if canceled == nil {
+			canceled = s.run.Tick()
+		}
+		if canceled != nil {
+			return 0
+		}
 		return bytes.Compare(s.buf[a.start:a.mid], s.buf[b.start:b.mid])
 	})
+	if canceled != nil {
+		return canceled
+	}
 	out := s.list[:1]
 	for _, k := range s.list[1:] {
+		if err := s.run.Tick(); err != nil {
+			return err
+		}
 		last := &out[len(out)-1]
 		first := s.buf[k.start:k.mid]
 		switch {
@@ -316,6 +335,7 @@ func (s *spanSet) normalise() {
 		}
 	}
 	s.list = out
+	return nil
 }
 
 // first and last return the ends of range i.

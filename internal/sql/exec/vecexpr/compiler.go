@@ -48,7 +48,7 @@ func (c Compiler) Expr(e plan.Expr) (Expr, error) {
 			return c.Expr(e.Arg) // every integer is one
 		}
 	case *plan.Case:
-		if e.Operand == nil {
+		if e.Operand == nil && fewConditions(e) {
 			return c.searchedCase(e)
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/lichendb/lichen/internal/plant"
+	"github.com/lichendb/lichen/internal/sql/exec/expr"
 	"github.com/lichendb/lichen/internal/sql/vector"
 )
 
@@ -29,6 +30,19 @@ func (f *Frame) Fail(i uint16, err error) {
 		k = len(f.Sel)
 	}
 	f.Sel, f.Err, f.at = f.Sel[:k], err, i
+}
+
+// goesOn counts a condition that is about to be computed for the rows of sel, of which there may be
+// many thousands in one expression. Once the statement is cancelled, the first of the rows fails.
+func (f *Frame) goesOn(st *expr.State, sel vector.Selection) bool {
+	if sel = f.Trim(sel); len(sel) == 0 {
+		return true
+	}
+	err := st.Ticks(len(sel))
+	if err != nil {
+		f.Fail(sel[0], err)
+	}
+	return err == nil
 }
 
 // At returns the position of the row that failed.

@@ -11,17 +11,48 @@ import (
 	"github.com/lichendb/lichen/internal/sql/vector"
 )
 
+// mostConditions is how many conditions are computed by kernels, each of which has buffers for the rows of a
+// batch. A list of a hundred thousand rows would take a gigabyte.
+const mostConditions = 256
+
 // Pred compiles a condition; nil for nil.
 func (c Compiler) Pred(e plan.Expr) (Pred, error) {
-	switch e := e.(type) {
-	case nil:
+	switch {
+	case e == nil:
 		return nil, nil
+	case !fewConditions(e):
+		return c.rowwise(e)
+	}
+	return c.pred(e)
+}
+
+// fewConditions reports whether an expression is made of mostConditions at most.
+func fewConditions(e plan.Expr) bool {
+	n := 0
+	plan.WalkExpr(e, func(x plan.Expr) bool {
+		switch x := x.(type) {
+		case *plan.And:
+			n += len(x.Args)
+		case *plan.Or:
+			n += len(x.Args)
+		case *plan.Case:
+			n += len(x.Whens)
+		case *plan.InList:
+			return false // its values are computed row by row, or once
+		}
+		return n <= mostConditions
+	})
+	return n <= mostConditions
+}
+
+func (c Compiler) pred(e plan.Expr) (Pred, error) {
+	switch e := e.(type) {
 	case *plan.And:
 		list, err := c.preds(cheapFirst(e.Args))
-		return &conjunction{list: list}, err
+		return &conjunction{state: c.Rows.State(), list: list}, err
 	case *plan.Or:
 		list, err := c.preds(e.Args)
-		return &disjunction{list: list}, err
+		return &disjunction{state: c.Rows.State(), list: list}, err
 	case *plan.Is:
 		if e.Kind == plan.IsNull || e.Kind == plan.IsNotNull {
 			if !e.OfFields() {
@@ -48,7 +79,7 @@ func (c Compiler) preds(args []plan.Expr) ([]Pred, error) {
 	list := make([]Pred, len(args))
 	for i, a := range args {
 		var err error
-		if list[i], err = c.Pred(a); err != nil {
+		if list[i], err = c.pred(a); err != nil {
 			return nil, err
 		}
 	}
@@ -85,12 +116,14 @@ func neverFails(e plan.Expr) bool {
 
 // Independent reports whether kernels compute a condition from columns of s and constants alone: several
 // goroutines may then do so at once, each with a State of its own.
-func Independent(e plan.Expr, s expr.Scope) bool {
+func Independent(e plan.Expr, s expr.Scope) bool { return fewConditions(e) && independent(e, s) }
+
+func independent(e plan.Expr, s expr.Scope) bool {
 	switch e := e.(type) {
 	case *plan.And:
-		return !slices.ContainsFunc(e.Args, func(x plan.Expr) bool { return !Independent(x, s) })
+		return !slices.ContainsFunc(e.Args, func(x plan.Expr) bool { return !independent(x, s) })
 	case *plan.Or:
-		return !slices.ContainsFunc(e.Args, func(x plan.Expr) bool { return !Independent(x, s) })
+		return !slices.ContainsFunc(e.Args, func(x plan.Expr) bool { return !independent(x, s) })
 	case *plan.Is:
 		return (e.Kind == plan.IsNull || e.Kind == plan.IsNotNull) && !e.OfFields() && given(s, e.Arg)
 	case *plan.Call:
@@ -169,13 +202,17 @@ func weight(e plan.Expr) int {
 // A condition that is NULL for a row does not keep expr from computing those behind it, whose error
 // then is the row's; as conditions (expr's Pred) they are skipped there too.
 type conjunction struct {
-	list []Pred
-	bufs [2][vector.BatchRows]uint16
+	state *expr.State
+	list  []Pred
+	bufs  [2][vector.BatchRows]uint16
 }
 
 // Select implements Pred.
 func (p *conjunction) Select(f *Frame, sel, out vector.Selection) vector.Selection {
 	for k, cond := range p.list {
+		if !f.goesOn(p.state, sel) {
+			break
+		}
 		if k == len(p.list)-1 {
 			return f.Trim(cond.Select(f, f.Trim(sel), out))
 		}
@@ -209,6 +246,7 @@ func (s *split) by(cond Pred, f *Frame, sel vector.Selection) (holds, rest vecto
 
 // disjunction is OR: each condition is computed for the rows for which none before it is true.
 type disjunction struct {
+	state *expr.State
 	list  []Pred
 	split split
 	is    [vector.BatchRows]bool
@@ -221,6 +259,9 @@ func (p *disjunction) Select(f *Frame, sel, out vector.Selection) vector.Selecti
 		p.is[i] = false
 	}
 	for _, cond := range p.list {
+		if !f.goesOn(p.state, sel) {
+			break
+		}
 		var holds vector.Selection
 		holds, sel = p.split.by(cond, f, sel)
 		for _, i := range holds {
@@ -411,6 +452,8 @@ func (p *comparison) rowByRow(f *Frame, sel, out vector.Selection, a, b *vector.
 type membership struct {
 	state *expr.State
 	left  Expr
+	kind  vector.Kind
+	list  []plan.Expr // constants that are not in the maps yet
 	ints  map[int64]bool
 	strs  map[string]bool
 	most  int  // the length of the longest string
@@ -427,24 +470,39 @@ func (c Compiler) inList(e *plan.InList) (Pred, error) {
 	if !ok || op != expr.EQ || kind != vector.Ints && kind != vector.Strings {
 		return nil, nil
 	}
-	p := &membership{state: c.Rows.State(), not: e.Not, ints: map[int64]bool{}, strs: map[string]bool{}, pad: e.Eq.Args[0].Oid == types.Bpchar.Oid}
 	for _, x := range e.List {
-		k, ok := x.(*plan.Const)
-		switch {
-		case !ok:
+		if _, ok := x.(*plan.Const); !ok {
 			return nil, nil
-		case k.D.IsNull():
-			p.null = true
-		case kind == vector.Ints:
-			p.ints[k.D.Int()] = true
-		default:
-			s := p.trim(k.D.Str(), nil)
-			p.strs[s], p.most = true, max(p.most, len(s))
 		}
+	}
+	p := &membership{
+		state: c.Rows.State(), kind: kind, list: e.List, not: e.Not,
+		ints: map[int64]bool{}, strs: map[string]bool{}, pad: e.Eq.Args[0].Oid == types.Bpchar.Oid,
 	}
 	var err error
 	p.left, err = c.Expr(e.Left)
 	return p, err
+}
+
+// fill makes the maps for the first rows, when the statement can be cancelled: there may be millions of
+// constants.
+func (p *membership) fill() error {
+	for ; len(p.list) > 0; p.list = p.list[1:] {
+		if err := p.state.Tick(); err != nil {
+			return err
+		}
+		d := p.list[0].(*plan.Const).D
+		switch {
+		case d.IsNull():
+			p.null = true
+		case p.kind == vector.Ints:
+			p.ints[d.Int()] = true
+		default:
+			s := p.trim(d.Str(), nil)
+			p.strs[s], p.most = true, max(p.most, len(s))
+		}
+	}
+	return nil
 }
 
 func (p *membership) trim(s string, fc *types.FormatContext) string {
@@ -459,6 +517,13 @@ func (p *membership) Select(f *Frame, sel, out vector.Selection) vector.Selectio
 	part := f.Only(sel)
 	v := p.left.Eval(&part)
 	f.Join(&part)
+	if len(part.Sel) == 0 {
+		return out
+	}
+	if err := p.fill(); err != nil {
+		f.Fail(part.Sel[0], err)
+		return out
+	}
 	if p.not && p.null {
 		return out // neither true nor false of what is not among the others
 	}
@@ -480,6 +545,7 @@ func (p *membership) Select(f *Frame, sel, out vector.Selection) vector.Selectio
 
 // searchedCase is CASE WHEN condition THEN result … ELSE result END.
 type searchedCase struct {
+	state   *expr.State
 	conds   []Pred
 	results []Expr // one more than conds: of ELSE, nil for NULL
 	family  types.Family
@@ -488,9 +554,9 @@ type searchedCase struct {
 }
 
 func (c Compiler) searchedCase(e *plan.Case) (Expr, error) {
-	x := &searchedCase{family: e.T.Family}
+	x := &searchedCase{state: c.Rows.State(), family: e.T.Family}
 	for _, w := range e.Whens {
-		cond, err := c.Pred(w.Cond)
+		cond, err := c.pred(w.Cond)
 		if err != nil {
 			return nil, err
 		}
@@ -514,6 +580,9 @@ func (x *searchedCase) Eval(f *Frame) *vector.Vector {
 	x.out.Reset(x.family, f.N)
 	sel := f.Sel
 	for k, cond := range x.conds {
+		if !f.goesOn(x.state, sel) {
+			break
+		}
 		var holds vector.Selection
 		holds, sel = x.split.by(cond, f, sel)
 		x.result(f, k, holds)
