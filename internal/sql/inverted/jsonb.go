@@ -31,11 +31,17 @@ func appendJSON(dst []string, v types.JSONValue, element bool, fc *types.FormatC
 	switch v.Kind {
 	case types.KindArray:
 		for _, e := range v.Elems.All() {
+			if fc.Stopped(0) {
+				return dst
+			}
 			dst = appendJSON(dst, e, true, fc)
 		}
 		return dst
 	case types.KindObject:
 		for _, f := range v.Fields {
+			if fc.Stopped(0) {
+				return dst
+			}
 			dst = appendJSON(append(dst, tokenOf(markKey, f.Key)), f.Value, false, fc)
 		}
 		return dst
@@ -100,11 +106,17 @@ func appendPaths(dst []string, path string, v types.JSONValue, fc *types.FormatC
 	switch v.Kind {
 	case types.KindArray:
 		for _, e := range v.Elems.All() {
+			if fc.Stopped(0) {
+				return dst
+			}
 			dst = appendPaths(dst, path, e, fc)
 		}
 		return dst
 	case types.KindObject:
 		for _, f := range v.Fields {
+			if fc.Stopped(0) {
+				return dst
+			}
 			dst = appendPaths(dst, step(path, markKey, f.Key), f.Value, fc)
 		}
 		return dst

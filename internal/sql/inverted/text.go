@@ -14,8 +14,8 @@ const (
 	markTrigram = 't'
 )
 
-func vectorTokens(_ *types.T, d types.Datum, _ *types.FormatContext) []string {
-	v := d.TSVector()
+func vectorTokens(_ *types.T, d types.Datum, fc *types.FormatContext) []string {
+	v := d.TSVector(fc)
 	out := make([]string, len(v))
 	for i := range v {
 		out[i] = tokenOf(markLexeme, v[i].Word)

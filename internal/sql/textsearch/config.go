@@ -104,7 +104,8 @@ func (c Config) ToVector(text string, start int, step Step) (Vector, int, error)
 	if err != nil {
 		return nil, 0, err
 	}
-	return Normal(b.v), b.pos, nil
+	v := Normal(b.v, step)
+	return v, b.pos, step.count(0)
 }
 
 // vectorBuilder collects the lexemes of a text.

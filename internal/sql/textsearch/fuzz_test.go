@@ -11,11 +11,11 @@ func FuzzVector(f *testing.F) {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, s string) {
-		v, err := ParseVector(s)
+		v, err := ParseVector(s, nil)
 		if err != nil {
 			return
 		}
-		back, err := ParseVector(v.String())
+		back, err := ParseVector(v.String(), nil)
 		if err != nil || back.String() != v.String() {
 			t.Fatalf("%q prints as %q, read back as %v, %v", s, v, back, err)
 		}
@@ -40,7 +40,7 @@ func FuzzQuery(f *testing.F) {
 }
 
 func FuzzDecode(f *testing.F) {
-	v, _ := ParseVector("a:1 b:2A")
+	v, _ := ParseVector("a:1 b:2A", nil)
 	q, _ := ParseQuery("a & !b <2> c:*")
 	f.Add(string(v.AppendBinary(nil)))
 	f.Add(string(q.AppendBinary(nil)))

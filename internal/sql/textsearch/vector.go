@@ -54,12 +54,21 @@ type Lexeme struct {
 // Vector is a document as lexemes, sorted by word.
 type Vector []Lexeme
 
-// Normal sorts lexemes and joins those of one word.
-func Normal(v Vector) Vector {
-	slices.SortStableFunc(v, func(a, b Lexeme) int { return strings.Compare(a.Word, b.Word) })
+// Normal sorts lexemes and joins those of one word. Once step fails, what it returns is of no use.
+func Normal(v Vector, step Step) Vector {
+	stopped := false
+	slices.SortStableFunc(v, func(a, b Lexeme) int {
+		if stopped = stopped || step.count(1) != nil; stopped {
+			return 0
+		}
+		return strings.Compare(a.Word, b.Word)
+	})
 	out := v[:0]
 	copied := -1 // the lexeme of out whose positions are its own
 	for _, l := range v {
+		if step.count(1) != nil {
+			return nil
+		}
 		n := len(out) - 1
 		if n < 0 || out[n].Word != l.Word {
 			out = append(out, l)
@@ -72,6 +81,9 @@ func Normal(v Vector) Vector {
 		out[n].Positions = append(out[n].Positions, l.Positions...)
 	}
 	for i := range out {
+		if step.count(1) != nil {
+			return nil
+		}
 		out[i].Positions = normalPositions(out[i].Positions)
 	}
 	return out
@@ -134,6 +146,7 @@ func (v Vector) String() string {
 type scanner struct {
 	all, s string
 	what   string // for messages
+	step   Step
 }
 
 func isSpace(c byte) bool { return c == ' ' || c >= '\t' && c <= '\r' }
@@ -156,6 +169,9 @@ func (r *scanner) word(stops string) (string, error) {
 	var w wordBytes
 	i := 0
 	for ; i < len(r.s); i++ {
+		if err := r.looks(i); err != nil {
+			return "", err
+		}
 		c := r.s[i]
 		if !endsNoWord(c) && (isSpace(c) || strings.IndexByte(stops, c) >= 0) {
 			break
@@ -172,6 +188,17 @@ func (r *scanner) word(stops string) (string, error) {
 		return "", r.errSyntax()
 	}
 	return w.text()
+}
+
+// bytesPerStep is how many bytes of a word are read between two steps.
+const bytesPerStep = 64 << 10
+
+// looks counts the bytes of a long word before byte i.
+func (r *scanner) looks(i int) error {
+	if i%bytesPerStep != bytesPerStep-1 {
+		return nil
+	}
+	return r.step.count(bytesPerStep)
 }
 
 // endsNoWord reports whether a byte certainly ends no word.
@@ -199,6 +226,9 @@ func (w *wordBytes) text() (string, error) {
 func (r *scanner) quoted() (string, error) {
 	var w wordBytes
 	for i := 1; i < len(r.s); i++ {
+		if err := r.looks(i); err != nil {
+			return "", err
+		}
 		c := r.s[i]
 		switch {
 		case c == '\'' && strings.HasPrefix(r.s[i+1:], "'"):
@@ -221,10 +251,13 @@ func (r *scanner) quoted() (string, error) {
 }
 
 // ParseVector reads the text form of a vector.
-func ParseVector(s string) (Vector, error) {
-	r := scanner{all: s, s: s, what: "tsvector"}
+func ParseVector(s string, step Step) (Vector, error) {
+	r := scanner{all: s, s: s, what: "tsvector", step: step}
 	var v Vector
 	for r.skip(); r.s != ""; r.skip() {
+		if err := step.count(1); err != nil {
+			return nil, err
+		}
 		w, err := r.word(":")
 		if err != nil {
 			return nil, err
@@ -240,7 +273,7 @@ func ParseVector(s string) (Vector, error) {
 			return nil, errTooManyLexemes()
 		}
 	}
-	return Normal(v), nil
+	return Normal(v, step), step.count(0)
 }
 
 func errTooManyLexemes() error {
@@ -375,7 +408,7 @@ func DecodeVector(s string) (Vector, error) {
 	if d.bad || d.s != "" {
 		return nil, errBinary("tsvector")
 	}
-	return Normal(v), nil
+	return Normal(v, nil), nil
 }
 
 // Strip drops positions and weights.
@@ -399,7 +432,7 @@ func (v Vector) MaxPos() int {
 }
 
 // Concat puts b after a: its positions are counted on from a's last.
-func Concat(a, b Vector) Vector {
+func Concat(a, b Vector, step Step) Vector {
 	shift := a.MaxPos()
 	out := make(Vector, 0, len(a)+len(b))
 	for _, l := range a {
@@ -414,7 +447,7 @@ func Concat(a, b Vector) Vector {
 		}
 		out = append(out, Lexeme{l.Word, ps})
 	}
-	return Normal(out)
+	return Normal(out, step)
 }
 
 // SetWeight gives every position, or those of the given words, a weight.

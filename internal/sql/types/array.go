@@ -2,7 +2,6 @@ package types
 
 import (
 	"iter"
-	"unsafe"
 
 	"github.com/lichendb/lichen/internal/must"
 	"github.com/lichendb/lichen/internal/sql/pgerr"
@@ -49,11 +48,17 @@ func EncodeArray(dims []ArrayDim, elems []Datum, fc *FormatContext) Datum {
 		dims = nil
 	}
 	must.True(len(elems) == dimsCount(dims), "types: array of %d elements with dimensions %v", len(elems), dims)
-	b := make([]byte, 0, 8+8*len(elems))
+	var b []byte
+	if len(elems) <= longArray {
+		b = make([]byte, 0, 8+8*len(elems))
+	}
 	b = append(b, byte(len(dims)))
 	for _, d := range dims {
 		b = appendUvarint(b, uint64(uint32(d.Len)))
 		b = appendVarint(b, int64(d.Lower))
+	}
+	if len(elems) > longArray {
+		return encodeLongArray(string(b), elems, fc)
 	}
 	for i, e := range elems {
 		if i%arrayElemsPerStep == arrayElemsPerStep-1 && fc.Stopped(arrayElemsPerStep) {
@@ -64,15 +69,40 @@ func EncodeArray(dims []ArrayDim, elems []Datum, fc *FormatContext) Datum {
 	return Datum{fam: ArrayFamily, s: string(b)}
 }
 
+// longArray is from how many elements on an array is encoded in pieces.
+const longArray = 64 << 10
+
+// encodeLongArray encodes elements behind head, which has the dimensions.
+func encodeLongArray(head string, elems []Datum, fc *FormatContext) Datum {
+	p := NewPieces(fc)
+	for i, e := range elems {
+		if i%arrayElemsPerStep == arrayElemsPerStep-1 && fc.Stopped(arrayElemsPerStep) {
+			return EncodeArray(nil, nil, nil)
+		}
+		p.SetTail(AppendEncoded(p.Tail(), e))
+	}
+	s := p.behind(head)
+	if p.stopped {
+		return EncodeArray(nil, nil, nil)
+	}
+	return Datum{fam: ArrayFamily, s: s}
+}
+
 // ArrayBuilder makes a one-dimensional array of many elements, which it does not keep besides.
-// Its zero value is empty.
+// Its zero value is empty and counts no steps.
 type ArrayBuilder struct {
-	elems []byte
+	elems Pieces
 	n     int
 }
 
+// NewArrayBuilder returns an empty ArrayBuilder that counts its steps with fc.
+func NewArrayBuilder(fc *FormatContext) ArrayBuilder { return ArrayBuilder{elems: NewPieces(fc)} }
+
 // Add adds an element.
-func (b *ArrayBuilder) Add(d Datum) { b.elems, b.n = AppendEncoded(b.elems, d), b.n+1 }
+func (b *ArrayBuilder) Add(d Datum) {
+	b.elems.SetTail(AppendEncoded(b.elems.Tail(), d))
+	b.n++
+}
 
 // Array returns the array, with subscripts from 1.
 func (b *ArrayBuilder) Array() Datum {
@@ -83,7 +113,11 @@ func (b *ArrayBuilder) Array() Datum {
 	head = append(head, 1)
 	head = appendUvarint(head, uint64(b.n))
 	head = appendVarint(head, 1)
-	return Datum{fam: ArrayFamily, s: string(head) + unsafe.String(unsafe.SliceData(b.elems), len(b.elems))}
+	s := b.elems.behind(string(head))
+	if b.elems.stopped {
+		return NewArray(nil)
+	}
+	return Datum{fam: ArrayFamily, s: s}
 }
 
 func dimsCount(dims []ArrayDim) int {

@@ -10,7 +10,7 @@ import (
 
 // NewJSONB returns a jsonb value from a parsed one.
 func NewJSONB(v JSONValue, fc *FormatContext) Datum {
-	return NewJSON(string(AppendJSON(nil, v, fc)))
+	return NewJSON(Owned(AppendJSON(nil, v, fc)))
 }
 
 // JSONB parses a jsonb datum. Its text was made by AppendJSON, so it does not
@@ -82,6 +82,9 @@ func AppendJSON(dst []byte, v JSONValue, fc *FormatContext) []byte {
 	case KindArray:
 		dst = append(dst, '[')
 		for i, e := range v.Elems.All() {
+			if fc.Stopped(0) {
+				return dst
+			}
 			if i > 0 {
 				dst = append(dst, ", "...)
 			}
@@ -91,6 +94,9 @@ func AppendJSON(dst []byte, v JSONValue, fc *FormatContext) []byte {
 	}
 	dst = append(dst, '{')
 	for i, f := range v.Fields {
+		if fc.Stopped(0) {
+			return dst
+		}
 		if i > 0 {
 			dst = append(dst, ", "...)
 		}
@@ -215,11 +221,17 @@ func appendJSONKey(dst []byte, v JSONValue, fc *FormatContext) []byte {
 	case KindArray:
 		dst = appendUvarint(dst, uint64(v.Elems.Len()))
 		for _, e := range v.Elems.All() {
+			if fc.Stopped(0) {
+				return dst
+			}
 			dst = appendJSONKey(dst, e, fc)
 		}
 	case KindObject:
 		dst = appendUvarint(dst, uint64(len(v.Fields)))
 		for _, f := range v.Fields {
+			if fc.Stopped(0) {
+				return dst
+			}
 			dst = appendStringKey(dst, f.Key, fc)
 			dst = appendJSONKey(dst, f.Value, fc)
 		}

@@ -64,9 +64,10 @@ func NewTSVector(v textsearch.Vector) Datum { return Datum{fam: TSVectorFamily, 
 // NewTSQuery returns a tsquery; nil is the empty one.
 func NewTSQuery(q *textsearch.Query) Datum { return Datum{fam: TSQueryFamily, s: q.String()} }
 
-// TSVector parses a tsvector, whose text was made by its own printer.
-func (d Datum) TSVector() textsearch.Vector {
-	v, err := textsearch.ParseVector(d.s)
+// TSVector parses a tsvector, whose text was made by its own printer. It counts its steps with fc: the
+// vector of a statement that is cancelled is empty.
+func (d Datum) TSVector(fc *FormatContext) textsearch.Vector {
+	v, err := textsearch.ParseVector(d.s, fc.CountSteps)
 	if err != nil {
 		return nil
 	}

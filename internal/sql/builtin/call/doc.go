@@ -17,7 +17,8 @@
 // Invariants:
 //
 //  1. A call ends soon after its statement is cancelled (TestLongCallsEnd of builtin; layers'
-//     TestElementLoopsStep finds loops that do not count).
+//     TestElementLoopsStep finds loops that do not count, or go on). Large results are collected in pieces
+//     (Concat, Repeat, types.Pieces): what a growing buffer copies at once takes too long.
 //  2. The memory of large values is reserved before they are made (TestLargeValuesAreReserved of
 //     builtin), and a value that outgrew its reservation gives back no more than was reserved
 //     (TestValueBeyondItsReservation of builtin).

@@ -115,3 +115,39 @@ func TrimRight(c *Context, s, set string) (string, error) {
 	}
 	return s, nil
 }
+
+// Concat returns the concatenation of parts.
+func Concat(c *Context, parts ...string) (string, error) {
+	n := 0
+	for _, p := range parts {
+		n += len(p)
+	}
+	if n <= PieceBytes {
+		return strings.Join(parts, ""), nil
+	}
+	var b strings.Builder
+	b.Grow(n)
+	for _, p := range parts {
+		if err := EachPiece(c, p, func(piece string) { b.WriteString(piece) }); err != nil {
+			return "", err
+		}
+	}
+	return b.String(), nil
+}
+
+// Repeat is strings.Repeat.
+func Repeat(c *Context, s string, n int) (string, error) {
+	if len(s)*n <= PieceBytes {
+		return strings.Repeat(s, n), nil
+	}
+	var b strings.Builder
+	b.Grow(len(s) * n)
+	times := max(1, PieceBytes/len(s))
+	piece := strings.Repeat(s, times)
+	for ; n > 0; n -= times {
+		if err := EachPiece(c, piece[:min(n, times)*len(s)], func(piece string) { b.WriteString(piece) }); err != nil {
+			return "", err
+		}
+	}
+	return b.String(), nil
+}

@@ -247,6 +247,9 @@ func (m *jsonMatch) contains(a, b types.JSONValue, top bool) bool {
 	switch {
 	case a.Kind == types.KindObject && b.Kind == types.KindObject:
 		for _, f := range b.Fields {
+			if m.err = m.c.Step(1); m.err != nil {
+				return false
+			}
 			v, ok := a.Get(f.Key)
 			if !ok || !m.contains(v, f.Value, false) {
 				return false

@@ -207,6 +207,9 @@ func (x *pathExec) access(n *jsonpath.Node, v pathItem, unwrap bool, emit emitFu
 		switch {
 		case isObject:
 			for _, f := range v.Fields {
+				if err := x.c.Step(1); err != nil {
+					return err
+				}
 				if err := x.nextUnwrap(n, jsonItem(f.Value), emit); err != nil {
 					return err
 				}
@@ -702,6 +705,9 @@ func (x *pathExec) keyValue(n *jsonpath.Node, v pathItem, emit emitFunc) error {
 	id := int64(x.objects)
 	x.objects++
 	for _, f := range v.Fields {
+		if err := x.c.Step(1); err != nil {
+			return err
+		}
 		pair := types.NewJSONObject([]*types.JSONField{
 			{Key: "key", Value: types.JSONValue{Kind: types.KindString, Str: f.Key}},
 			{Key: "value", Value: f.Value},

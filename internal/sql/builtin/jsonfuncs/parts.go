@@ -45,11 +45,11 @@ func jsonPartFunctions() []*call.Overload {
 		call.Fn("jsonb_set_lax(jsonb,_text,jsonb,bool,text) jsonb", jsonbSetLax).NonStrict().WithDefaults(types.True, types.NewString("use_json_null")),
 		call.Fn("jsonb_insert(jsonb,_text,jsonb,bool) jsonb", jsonbInsert).WithDefaults(types.False),
 		call.Fn("jsonb_pretty(jsonb) text", func(c *call.Context, a []types.Datum) (types.Datum, error) {
-			return call.Text(string(appendPretty(c, nil, a[0].JSONB(c.Format), 0)))
+			return call.Text(types.Owned(appendPretty(c, nil, a[0].JSONB(c.Format), 0)))
 		}),
 		call.Fn("json_strip_nulls(json) json", func(c *call.Context, a []types.Datum) (types.Datum, error) {
 			b, err := stripRaw(c, nil, a[0].Str())
-			return types.NewJSON(string(b)), err
+			return types.NewJSON(types.Owned(b)), err
 		}),
 		call.Fn("jsonb_strip_nulls(jsonb) jsonb", func(c *call.Context, a []types.Datum) (types.Datum, error) {
 			return types.NewJSONB(stripNulls(c, a[0].JSONB(c.Format)), c.Format), nil
@@ -218,6 +218,9 @@ func appendPretty(c *call.Context, dst []byte, v types.JSONValue, level int) []b
 	case types.KindArray:
 		dst = append(dst, '[')
 		for i, e := range v.Elems.All() {
+			if c.Stopped() != nil {
+				return dst
+			}
 			if i > 0 {
 				dst = append(dst, ',')
 			}
@@ -229,6 +232,9 @@ func appendPretty(c *call.Context, dst []byte, v types.JSONValue, level int) []b
 	case types.KindObject:
 		dst = append(dst, '{')
 		for i, f := range v.Fields {
+			if c.Stopped() != nil {
+				return dst
+			}
 			if i > 0 {
 				dst = append(dst, ',')
 			}
@@ -248,9 +254,15 @@ func stripNulls(c *call.Context, v types.JSONValue) types.JSONValue {
 	}
 	out := types.JSONValue{Kind: v.Kind, Bool: v.Bool, Str: v.Str, Num: v.Num}
 	for _, e := range v.Elems.All() {
+		if c.Stopped() != nil {
+			return out
+		}
 		out.Elems.Append(stripNulls(c, e))
 	}
 	for _, f := range v.Fields {
+		if c.Stopped() != nil {
+			return out
+		}
 		if f.Value.Kind != types.KindNull {
 			out.Fields = append(out.Fields, &types.JSONField{Key: f.Key, Value: stripNulls(c, f.Value)})
 		}

@@ -55,7 +55,10 @@ func wordCounts(c *call.Context, a []types.Datum) (call.RowIterator, error) {
 	type count struct{ documents, entries int64 }
 	counts := map[string]*count{}
 	err := queryOf(c, a[0].Str(), "ts_stat query must return one tsvector column", 1, types.TSVector, func(r []types.Datum) error {
-		for _, l := range r[0].TSVector() {
+		for _, l := range r[0].TSVector(c.Format) {
+			if err := c.Step(1); err != nil {
+				return err
+			}
 			n := occurrences(l, weights)
 			if n == 0 {
 				continue

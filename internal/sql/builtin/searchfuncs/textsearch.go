@@ -72,8 +72,8 @@ func queryResult(q *textsearch.Query) (types.Datum, error) {
 
 func textSearchOperators() []*call.Overload {
 	match := func(v, q int) call.EvalFunc {
-		return func(_ *call.Context, a []types.Datum) (types.Datum, error) {
-			return types.NewBool(textsearch.Match(a[v].TSVector(), a[q].TSQuery())), nil
+		return func(c *call.Context, a []types.Datum) (types.Datum, error) {
+			return types.NewBool(textsearch.Match(a[v].TSVector(c.Format), a[q].TSQuery())), nil
 		}
 	}
 	join := func(o textsearch.Op) call.EvalFunc {
@@ -97,8 +97,8 @@ func textSearchOperators() []*call.Overload {
 			q, err := cfg.PlainToQuery(a[1].Str(), c.Step)
 			return types.NewBool(textsearch.Match(v, q)), err
 		}).Stable(),
-		call.Op("tsvector || tsvector tsvector", func(_ *call.Context, a []types.Datum) (types.Datum, error) {
-			return types.NewTSVector(textsearch.Concat(a[0].TSVector(), a[1].TSVector())), nil
+		call.Op("tsvector || tsvector tsvector", func(c *call.Context, a []types.Datum) (types.Datum, error) {
+			return types.NewTSVector(textsearch.Concat(a[0].TSVector(c.Format), a[1].TSVector(c.Format), c.Step)), nil
 		}),
 		call.Op("tsquery && tsquery tsquery", join(textsearch.OpAnd)), call.Op("tsquery || tsquery tsquery", join(textsearch.OpOr)),
 		call.Op("tsquery <-> tsquery tsquery", join(textsearch.OpPhrase)),
@@ -228,7 +228,7 @@ func jsonVectorOf(c *call.Context, cfg textsearch.Config, v types.JSONValue, wan
 		}
 	}
 	walk(v)
-	return textsearch.Normal(out), failed
+	return textsearch.Normal(out, c.Step), failed
 }
 
 func weightOf(s string) (textsearch.Weight, error) {
@@ -256,15 +256,15 @@ func vectorFunctions() []*call.Overload {
 				words[e.Str()] = !e.IsNull()
 			}
 		}
-		return types.NewTSVector(a[0].TSVector().SetWeight(w, words)), nil
+		return types.NewTSVector(a[0].TSVector(c.Format).SetWeight(w, words)), nil
 	}
 	return []*call.Overload{
 		call.Fn("setweight(tsvector,char) tsvector", setWeight), call.Fn("setweight(tsvector,char,_text) tsvector", setWeight),
-		call.Fn("strip(tsvector) tsvector", func(_ *call.Context, a []types.Datum) (types.Datum, error) {
-			return types.NewTSVector(a[0].TSVector().Strip()), nil
+		call.Fn("strip(tsvector) tsvector", func(c *call.Context, a []types.Datum) (types.Datum, error) {
+			return types.NewTSVector(a[0].TSVector(c.Format).Strip()), nil
 		}),
-		call.Fn("length(tsvector) int4", func(_ *call.Context, a []types.Datum) (types.Datum, error) {
-			return types.NewInt(int64(len(a[0].TSVector()))), nil
+		call.Fn("length(tsvector) int4", func(c *call.Context, a []types.Datum) (types.Datum, error) {
+			return types.NewInt(int64(len(a[0].TSVector(c.Format)))), nil
 		}),
 		call.Fn("ts_filter(tsvector,_char) tsvector", func(c *call.Context, a []types.Datum) (types.Datum, error) {
 			mask := uint8(0)
@@ -281,12 +281,15 @@ func vectorFunctions() []*call.Overload {
 				}
 				mask |= 1 << w
 			}
-			return types.NewTSVector(a[0].TSVector().Filter(mask)), nil
+			return types.NewTSVector(a[0].TSVector(c.Format).Filter(mask)), nil
 		}),
 		call.Fn("ts_delete(tsvector,text) tsvector", deleteLexemes), call.Fn("ts_delete(tsvector,_text) tsvector", deleteLexemes),
-		call.Fn("tsvector_to_array(tsvector) _text", func(_ *call.Context, a []types.Datum) (types.Datum, error) {
+		call.Fn("tsvector_to_array(tsvector) _text", func(c *call.Context, a []types.Datum) (types.Datum, error) {
 			var out []types.Datum
-			for _, l := range a[0].TSVector() {
+			for _, l := range a[0].TSVector(c.Format) {
+				if err := c.Step(1); err != nil {
+					return types.Null, err
+				}
 				out = append(out, types.NewString(l.Word))
 			}
 			return types.NewArray(out), nil
@@ -340,7 +343,7 @@ func arrayToVector(c *call.Context, a []types.Datum) (types.Datum, error) {
 		}
 		v = append(v, textsearch.Lexeme{Word: e.Str()})
 	}
-	return types.NewTSVector(textsearch.Normal(v)), nil
+	return types.NewTSVector(textsearch.Normal(v, c.Step)), nil
 }
 
 func deleteLexemes(c *call.Context, a []types.Datum) (types.Datum, error) {
@@ -356,7 +359,10 @@ func deleteLexemes(c *call.Context, a []types.Datum) (types.Datum, error) {
 		drop[a[1].Str()] = true
 	}
 	var out textsearch.Vector
-	for _, l := range a[0].TSVector() {
+	for _, l := range a[0].TSVector(c.Format) {
+		if err := c.Step(1); err != nil {
+			return types.Null, err
+		}
 		if !drop[l.Word] {
 			out = append(out, l)
 		}
@@ -364,9 +370,12 @@ func deleteLexemes(c *call.Context, a []types.Datum) (types.Datum, error) {
 	return types.NewTSVector(out), nil
 }
 
-func unnestVector(_ *call.Context, a []types.Datum) (call.RowIterator, error) {
+func unnestVector(c *call.Context, a []types.Datum) (call.RowIterator, error) {
 	var rows [][]types.Datum
-	for _, l := range a[0].TSVector() {
+	for _, l := range a[0].TSVector(c.Format) {
+		if err := c.Step(1); err != nil {
+			return nil, err
+		}
 		row := []types.Datum{types.NewString(l.Word), types.Null, types.Null}
 		var pos, weights []types.Datum
 		for _, p := range l.Positions {
@@ -383,7 +392,7 @@ func unnestVector(_ *call.Context, a []types.Datum) (call.RowIterator, error) {
 
 func rankFunctions() []*call.Overload {
 	rank := func(f func(w [4]float32, v textsearch.Vector, q *textsearch.Query, method int) float32, weighted bool) call.EvalFunc {
-		return func(_ *call.Context, a []types.Datum) (types.Datum, error) {
+		return func(c *call.Context, a []types.Datum) (types.Datum, error) {
 			w, method := textsearch.DefaultWeights, 0
 			if weighted {
 				var err error
@@ -395,7 +404,7 @@ func rankFunctions() []*call.Overload {
 			if len(a) == 3 {
 				method = int(a[2].Int())
 			}
-			return types.NewFloat(float64(f(w, a[0].TSVector(), a[1].TSQuery(), method))), nil
+			return types.NewFloat(float64(f(w, a[0].TSVector(c.Format), a[1].TSQuery(), method))), nil
 		}
 	}
 	var all []*call.Overload

@@ -143,7 +143,7 @@ func decode(c *call.Context, a []types.Datum) (types.Datum, error) {
 	if err != nil {
 		return types.Null, err
 	}
-	return types.NewBytes(string(b)), nil
+	return types.NewBytes(types.Owned(b)), nil
 }
 
 // IsBlank reports whether c is a blank, a tab or a line end.
@@ -334,7 +334,7 @@ func setByte(_ *call.Context, a []types.Datum) (types.Datum, error) {
 	}
 	b := []byte(s)
 	b[i] = byte(a[2].Int())
-	return types.NewBytes(string(b)), nil
+	return types.NewBytes(types.Owned(b)), nil
 }
 
 func getBit(_ *call.Context, a []types.Datum) (types.Datum, error) {
@@ -355,7 +355,7 @@ func setBit(_ *call.Context, a []types.Datum) (types.Datum, error) {
 	}
 	b := []byte(s)
 	b[i/8] = b[i/8]&^(1<<(i%8)) | byte(bit)<<(i%8)
-	return types.NewBytes(string(b)), nil
+	return types.NewBytes(types.Owned(b)), nil
 }
 
 // randomUUID makes a version 4 uuid.

@@ -55,11 +55,10 @@ func quoteIdent(c *call.Context, s string) (string, error) {
 	if plain || err != nil {
 		return s, err
 	}
-	var b strings.Builder
-	b.Grow(len(s) + len(`""`))
-	b.WriteByte('"')
-	err = call.EachPiece(c, s, func(piece string) { b.WriteString(strings.ReplaceAll(piece, `"`, `""`)) })
-	b.WriteByte('"')
+	b := types.NewPieces(c.Format)
+	b.AppendByte('"')
+	err = call.EachPiece(c, s, func(piece string) { b.Append(strings.ReplaceAll(piece, `"`, `""`)) })
+	b.AppendByte('"')
 	return b.String(), err
 }
 
@@ -77,16 +76,16 @@ func quoteLiteral(c *call.Context, s string) (string, error) {
 	if len(s) <= call.PieceBytes {
 		return QuoteLiteral(s), nil
 	}
-	var b strings.Builder
-	b.Grow(len(s) + len("E''"))
+	b := types.NewPieces(c.Format)
 	double := []string{"'", "''"}
 	if strings.IndexByte(s, '\\') >= 0 {
-		b.WriteByte('E')
+		b.AppendByte('E')
 		double = append(double, `\`, `\\`)
 	}
-	b.WriteByte('\'')
-	err := call.EachPiece(c, s, func(piece string) { b.WriteString(strings.NewReplacer(double...).Replace(piece)) })
-	b.WriteByte('\'')
+	replacer := strings.NewReplacer(double...)
+	b.AppendByte('\'')
+	err := call.EachPiece(c, s, func(piece string) { b.Append(replacer.Replace(piece)) })
+	b.AppendByte('\'')
 	return b.String(), err
 }
 
@@ -137,11 +136,11 @@ func bindFormat(b call.Binding) (call.EvalFunc, error) {
 		if a[0].IsNull() {
 			return types.Null, nil
 		}
-		f := formatter{c: c, ts: ts[1:], args: a[1:], in: a[0].Str()}
+		f := formatter{c: c, ts: ts[1:], args: a[1:], in: a[0].Str(), out: types.NewPieces(c.Format)}
 		if err := f.run(); err != nil {
 			return types.Null, err
 		}
-		return call.Text(string(f.out))
+		return call.Text(f.out.String())
 	}, nil
 }
 
@@ -150,7 +149,7 @@ type formatter struct {
 	ts   []*types.T
 	args []types.Datum
 	in   string
-	out  []byte
+	out  types.Pieces
 	next int // argument that the next specifier without a position takes
 }
 
@@ -172,13 +171,13 @@ func (f *formatter) run() error {
 			return err
 		}
 		if plain != "" {
-			f.out = append(f.out, plain...)
+			f.out.Append(plain)
 			i += len(plain)
 			continue
 		}
 		i++
 		if i < len(f.in) && f.in[i] == '%' {
-			f.out = append(f.out, '%')
+			f.out.AppendByte('%')
 			i++
 			continue
 		}
@@ -194,7 +193,7 @@ func (f *formatter) run() error {
 			return err
 		}
 		i++
-		if len(f.out) > call.MaxStringLen {
+		if f.out.Len() > call.MaxStringLen {
 			return call.Fail(call.ErrTooLong)
 		}
 	}
@@ -304,13 +303,13 @@ func (f *formatter) apply(spec formatSpec, verb string) error {
 		missing = max(0, width-runeCount(f.c, s))
 	}
 	if spec.left {
-		f.out = append(f.out, s...)
+		f.out.Append(s)
 		return f.pad(missing)
 	}
 	if err := f.pad(missing); err != nil {
 		return err
 	}
-	f.out = append(f.out, s...)
+	f.out.Append(s)
 	return nil
 }
 
@@ -326,7 +325,7 @@ func (f *formatter) pad(n int) error {
 		if err := f.c.Step(len(blanks)); err != nil {
 			return err
 		}
-		f.out = append(f.out, blanks[:min(n, len(blanks))]...)
+		f.out.Append(blanks[:min(n, len(blanks))])
 	}
 	return nil
 }
@@ -355,7 +354,10 @@ func (f *formatter) value(verb string, d types.Datum, t *types.T) (string, error
 		}
 		return "", nil
 	}
-	s := string(AppendAsText(nil, t, d, f.c))
+	s := d.Str()
+	if t.Family != types.StringFamily {
+		s = string(AppendAsText(nil, t, d, f.c))
+	}
 	switch verb {
 	case "I":
 		return quoteIdent(f.c, s)

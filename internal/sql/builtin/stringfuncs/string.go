@@ -19,11 +19,9 @@ func stringOperators() []*call.Overload {
 		call.Op("text || text text", concatText),
 		call.OpBind("text || anynonarray text", bindConcatAny).Stable(),
 		call.OpBind("anynonarray || text text", bindConcatAny).Stable(),
-		call.Op("bytea || bytea bytea", func(_ *call.Context, a []types.Datum) (types.Datum, error) {
-			if len(a[0].Str())+len(a[1].Str()) > call.MaxStringLen {
-				return types.Null, call.Fail(call.ErrTooLong)
-			}
-			return types.NewBytes(a[0].Str() + a[1].Str()), nil
+		call.Op("bytea || bytea bytea", func(c *call.Context, a []types.Datum) (types.Datum, error) {
+			s, err := concatenated(c, a)
+			return types.NewBytes(s), err
 		}),
 		call.Op("text ^@ text bool", startsWith),
 		call.Op("text ~<~ text bool", byteOrder(func(r int) bool { return r < 0 })),
@@ -39,11 +37,20 @@ func byteOrder(holds func(int) bool) call.EvalFunc {
 	}
 }
 
-func concatText(_ *call.Context, a []types.Datum) (types.Datum, error) {
-	if len(a[0].Str())+len(a[1].Str()) > call.MaxStringLen {
-		return types.Null, call.Fail(call.ErrTooLong)
+func concatText(c *call.Context, a []types.Datum) (types.Datum, error) {
+	s, err := concatenated(c, a)
+	return types.NewString(s), err
+}
+
+func concatenated(c *call.Context, a []types.Datum) (string, error) {
+	l, r := a[0].Str(), a[1].Str()
+	switch n := len(l) + len(r); {
+	case n > call.MaxStringLen:
+		return "", call.Fail(call.ErrTooLong)
+	case n <= call.PieceBytes:
+		return l + r, nil
 	}
-	return call.Text(a[0].Str() + a[1].Str())
+	return call.Concat(c, l, r)
 }
 
 // bindConcatAny is || between text and a value of another type, which stands
@@ -193,13 +200,17 @@ func initcap(c *call.Context, a []types.Datum) (types.Datum, error) {
 	})
 }
 
-// byteOffset returns the byte offset of character n (from 0), or len(s).
+// byteOffset returns the byte offset of character n (from 0), or len(s); once the statement is
+// cancelled, any offset.
 func byteOffset(c *call.Context, s string, n int) int {
 	if n >= len(s) {
 		return len(s)
 	}
 	at := 0
-	for n >= call.PieceBytes && at < len(s) && c.Step(call.PieceBytes) == nil {
+	for n >= call.PieceBytes && at < len(s) {
+		if c.Step(call.PieceBytes) != nil {
+			return at
+		}
 		next := min(at+call.PieceBytes, len(s))
 		for next < len(s) && !utf8.RuneStart(s[next]) {
 			next++
@@ -278,11 +289,17 @@ func pad(left bool) call.EvalFunc {
 		if err := c.Reserve(2 * (len(s) + (missing/fillLen+1)*len(fill))); err != nil {
 			return types.Null, err
 		}
-		p := strings.Repeat(fill, missing/fillLen) + fill[:byteOffset(c, fill, missing%fillLen)]
-		if left {
-			return call.Text(p + s)
+		p, err := call.Repeat(c, fill, missing/fillLen)
+		if err != nil {
+			return types.Null, err
 		}
-		return call.Text(s + p)
+		rest := fill[:byteOffset(c, fill, missing%fillLen)]
+		if left {
+			s, err = call.Concat(c, p, rest, s)
+		} else {
+			s, err = call.Concat(c, s, p, rest)
+		}
+		return types.NewString(s), err
 	}
 }
 
@@ -303,7 +320,7 @@ func replaceText(c *call.Context, a []types.Datum) (types.Datum, error) {
 	if len(s) <= call.PieceBytes {
 		return call.Text(strings.ReplaceAll(s, from, to))
 	}
-	var out strings.Builder
+	out := types.NewPieces(c.Format)
 	for {
 		i, err := call.Index(c, s, from)
 		if err != nil {
@@ -312,11 +329,11 @@ func replaceText(c *call.Context, a []types.Datum) (types.Datum, error) {
 		if i < 0 {
 			break
 		}
-		out.WriteString(s[:i])
-		out.WriteString(to)
+		out.Append(s[:i])
+		out.Append(to)
 		s = s[i+len(from):]
 	}
-	out.WriteString(s)
+	out.Append(s)
 	return call.Text(out.String())
 }
 
@@ -364,7 +381,8 @@ func repeatText(c *call.Context, a []types.Datum) (types.Datum, error) {
 	if err := c.Reserve(len(s) * int(n)); err != nil {
 		return types.Null, err
 	}
-	return call.Text(strings.Repeat(s, int(n)))
+	s, err := call.Repeat(c, s, int(n))
+	return types.NewString(s), err
 }
 
 func reverse(c *call.Context, a []types.Datum) (types.Datum, error) {
@@ -379,7 +397,7 @@ func reverse(c *call.Context, a []types.Datum) (types.Datum, error) {
 			i += n
 		}
 	})
-	return types.NewString(string(b)), err
+	return types.NewString(types.Owned(b)), err
 }
 
 func splitPart(c *call.Context, a []types.Datum) (types.Datum, error) {
@@ -480,7 +498,8 @@ func overlay(c *call.Context, a []types.Datum) (types.Datum, error) {
 	if _, err := numfuncs.CheckInt4(start + n); err != nil {
 		return types.Null, err
 	}
-	return call.Text(substring(c, s, 1, start-1) + by + substring(c, s, start+n, 1<<32))
+	s, err := call.Concat(c, substring(c, s, 1, start-1), by, substring(c, s, start+n, 1<<32))
+	return types.NewString(s), err
 }
 
 func asciiCode(s string) int {
@@ -587,7 +606,7 @@ func stringToArray(c *call.Context, a []types.Datum) (types.Datum, error) {
 	if err := c.Reserve(each * f.count()); err != nil {
 		return types.Null, err
 	}
-	var out types.ArrayBuilder
+	out := types.NewArrayBuilder(c.Format)
 	for f.more {
 		row, _, err := f.Next()
 		if err != nil {

@@ -81,7 +81,7 @@ func AppendBinary(dst []byte, t *types.T, d types.Datum, fc *types.FormatContext
 	case types.MultirangeFamily:
 		return appendMultirangeBinary(dst, t, d, fc)
 	case types.TSVectorFamily, types.TSQueryFamily:
-		return appendTextSearchBinary(dst, d)
+		return appendTextSearchBinary(dst, d, fc)
 	case types.JSONPathFamily:
 		return append(append(dst, jsonpathVersion), d.Str()...)
 	case types.OpaqueFamily:

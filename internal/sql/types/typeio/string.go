@@ -95,7 +95,7 @@ func parseBytea(s string, fc *types.FormatContext) (types.Datum, error) {
 			return types.Null, pgerr.New(pgerr.InvalidTextRepresentation, "invalid input syntax for type bytea")
 		}
 	}
-	return types.NewBytes(string(b)), nil
+	return types.NewBytes(types.Owned(b)), nil
 }
 
 // parseByteaHex reads pairs of digits, between which white space may stand.
@@ -120,7 +120,7 @@ func parseByteaHex(s string, fc *types.FormatContext) (types.Datum, error) {
 		b = append(b, hi<<4|lo)
 		i++
 	}
-	return types.NewBytes(string(b)), nil
+	return types.NewBytes(types.Owned(b)), nil
 }
 
 func errHexDigit(s string) error {

@@ -129,10 +129,16 @@ func AppendText(dst []byte, t *types.T, d types.Datum, fc *types.FormatContext) 
 	return dst
 }
 
+// longText is the size from which on the text of a value is not copied once more.
+const longText = 64 << 10
+
 // FormatDatum returns the text form of d as a string.
 func FormatDatum(t *types.T, d types.Datum, fc *types.FormatContext) string {
 	if d.Family() == types.StringFamily && t.Oid != types.Char.Oid {
 		return d.Str()
+	}
+	if len(d.Str()) >= longText {
+		return types.Owned(AppendText(nil, t, d, fc))
 	}
 	var buf [64]byte
 	return string(AppendText(buf[:0], t, d, fc))

@@ -51,7 +51,7 @@ func parseTextSearch(t *types.T, s string, fc *types.FormatContext) (types.Datum
 		return types.Null, err
 	}
 	if t.Oid == types.TSVector.Oid {
-		v, err := textsearch.ParseVector(s)
+		v, err := textsearch.ParseVector(s, fc.CountSteps)
 		if err != nil {
 			return types.Null, err
 		}
@@ -64,9 +64,9 @@ func parseTextSearch(t *types.T, s string, fc *types.FormatContext) (types.Datum
 	return types.NewTSQuery(q), nil
 }
 
-func appendTextSearchBinary(dst []byte, d types.Datum) []byte {
+func appendTextSearchBinary(dst []byte, d types.Datum, fc *types.FormatContext) []byte {
 	if d.Family() == types.TSVectorFamily {
-		return d.TSVector().AppendBinary(dst)
+		return d.TSVector(fc).AppendBinary(dst)
 	}
 	return d.TSQuery().AppendBinary(dst)
 }
