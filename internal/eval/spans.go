@@ -77,15 +77,11 @@ func (p *page) added() {
 
 // point adds the row of one key, if it exists.
 func (p *page) point(r *mvcc.Reader, key []byte) error {
-	// Read the value to the place where Append will put it, if the arena has room.
-	room := append(p.resp.Arena, key...)
-	v, found, err := r.Get(key, p.req.Txn.ReadTS, room)
+	arena, _, found, err := r.Append(key, p.req.Txn.ReadTS, append(p.resp.Arena, key...))
 	if err != nil || !found {
 		return err
 	}
-	if err := appendRow(r.Values(), p.resp, key, v.Data); err != nil {
-		return err
-	}
+	p.resp.Take(arena, len(key))
 	p.added()
 	return nil
 }

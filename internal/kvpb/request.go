@@ -113,6 +113,13 @@ func (r *ScanResponse) Append(key, value []byte) {
 	r.Offsets = append(r.Offsets, k, v, uint32(len(r.Arena)))
 }
 
+// Take adds a row that was appended to the arena: a key of the given length and its value.
+func (r *ScanResponse) Take(arena []byte, key int) {
+	k := len(r.Arena)
+	r.Arena = arena
+	r.Offsets = append(r.Offsets, uint32(k), uint32(k+key), uint32(len(arena)))
+}
+
 // Truncate forgets the rows from position n on.
 func (r *ScanResponse) Truncate(n int) {
 	if n < r.Len() {

@@ -2,6 +2,7 @@ package pgwire
 
 import (
 	"github.com/lichendb/lichen/internal/pgwire/wire"
+	"github.com/lichendb/lichen/internal/quota"
 	"github.com/lichendb/lichen/internal/sql"
 	"github.com/lichendb/lichen/internal/sql/pgerr"
 	"github.com/lichendb/lichen/internal/sql/plan"
@@ -76,21 +77,32 @@ func (r *results) Row(row []types.Datum) error {
 	}
 	w := r.c.wire
 	w.Begin(wire.DataRow)
-	if err := w.Reserve(r.format.room(row)); err != nil {
+	enc, fc := r.c.ses.Encoding(), r.c.ses.Format()
+	room, long := r.format.room(row), 0
+	if room >= quota.LargeValue && enc == nil {
+		long = r.format.longBytes(row, fc)
+	}
+	refers := w.Refers(long)
+	if refers {
+		room -= long
+	}
+	if err := w.Reserve(room); err != nil {
 		w.Abandon()
 		return errMessageMemory(err)
 	}
-	if enc := r.c.ses.Encoding(); enc != nil {
-		b, err := r.format.appendRowIn(w.Out(), row, r.c.ses.Format(), enc)
+	if refers {
+		r.format.appendLongRow(w, row, fc)
+	} else if enc != nil {
+		b, err := r.format.appendRowIn(w.Out(), row, fc, enc)
 		w.SetOut(b)
 		if err != nil {
 			w.Abandon()
 			return err
 		}
 	} else {
-		w.SetOut(r.format.appendRow(w.Out(), row, r.c.ses.Format()))
+		w.SetOut(r.format.appendRow(w.Out(), row, fc))
 	}
-	if err := r.c.ses.Format().CountSteps(0); err != nil { // the row may have been cut short
+	if err := fc.CountSteps(0); err != nil { // the row may have been cut short
 		w.Abandon()
 		return err
 	}

@@ -2,6 +2,7 @@ package pgwire
 
 import (
 	"encoding/binary"
+	"encoding/hex"
 	"slices"
 	"strconv"
 
@@ -156,31 +157,85 @@ func (f *rowFormat) appendRow(b []byte, row []types.Datum, fc *types.FormatConte
 	be := binary.BigEndian
 	b = be.AppendUint16(b, uint16(len(f.enc)))
 	for i := range f.enc {
-		d := &row[i]
-		if d.IsNull() {
-			b = append(b, 0xff, 0xff, 0xff, 0xff)
-			continue
-		}
-		switch f.enc[i].kind {
-		case encRaw:
-			s := d.Str()
-			b = be.AppendUint32(b, uint32(len(s)))
-			b = append(b, s...)
-		case encInt4:
-			b = append(b, 0, 0, 0, 4)
-			b = be.AppendUint32(b, uint32(d.Int()))
-		case encInt8:
-			b = append(b, 0, 0, 0, 8)
-			b = be.AppendUint64(b, uint64(d.Int()))
-		case encInt2:
-			b = append(b, 0, 0, 0, 2)
-			b = be.AppendUint16(b, uint16(d.Int()))
-		default:
-			b = f.enc[i].appendValue(b, *d, fc)
-		}
+		b = f.enc[i].append(b, &row[i], fc)
 	}
 	return b
 }
+
+// append appends a field of DataRow.
+func (e *encoder) append(b []byte, d *types.Datum, fc *types.FormatContext) []byte {
+	be := binary.BigEndian
+	if d.IsNull() {
+		return append(b, 0xff, 0xff, 0xff, 0xff)
+	}
+	switch e.kind {
+	case encRaw:
+		s := d.Str()
+		b = be.AppendUint32(b, uint32(len(s)))
+		return append(b, s...)
+	case encInt4:
+		b = append(b, 0, 0, 0, 4)
+		return be.AppendUint32(b, uint32(d.Int()))
+	case encInt8:
+		b = append(b, 0, 0, 0, 8)
+		return be.AppendUint64(b, uint64(d.Int()))
+	case encInt2:
+		b = append(b, 0, 0, 0, 2)
+		return be.AppendUint16(b, uint16(d.Int()))
+	}
+	return e.appendValue(b, *d, fc)
+}
+
+// asBytes reports whether a value is sent as its bytes, or their hexadecimal digits.
+func (e *encoder) asBytes(d *types.Datum, fc *types.FormatContext) (digits, ok bool) {
+	if d.IsNull() {
+		return false, false
+	}
+	digits = e.kind == encText && e.typ.Family == types.BytesFamily && (fc == nil || fc.ByteaOutput == types.ByteaHex)
+	return digits, digits || e.kind == encRaw
+}
+
+// longBytes is how many bytes the long values of a row have that are sent as they are, or as digits.
+func (f *rowFormat) longBytes(row []types.Datum, fc *types.FormatContext) (size int) {
+	for i := range row {
+		n := len(row[i].Str())
+		if n < quota.LargeValue {
+			continue
+		}
+		if digits, ok := f.enc[i].asBytes(&row[i], fc); digits {
+			size += hex.EncodedLen(n)
+		} else if ok {
+			size += n
+		}
+	}
+	return size
+}
+
+// appendLongRow is appendRow, but w refers to the long values.
+func (f *rowFormat) appendLongRow(w *wire.Conn, row []types.Datum, fc *types.FormatContext) {
+	be := binary.BigEndian
+	b := be.AppendUint16(w.Out(), uint16(len(f.enc)))
+	for i := range f.enc {
+		e, d := &f.enc[i], &row[i]
+		s := d.Str()
+		digits, ok := e.asBytes(d, fc)
+		switch {
+		case !ok || len(s) < quota.LargeValue:
+			b = e.append(b, d, fc)
+			continue
+		case digits:
+			b = append(be.AppendUint32(b, uint32(len(byteaPrefix)+hex.EncodedLen(len(s)))), byteaPrefix...)
+		default:
+			b = be.AppendUint32(b, uint32(len(s)))
+		}
+		w.SetOut(b)
+		w.Refer(s, digits)
+	}
+	w.SetOut(b)
+}
+
+// byteaPrefix precedes the digits of a bytea.
+const byteaPrefix = `\x`
 
 // appendValue appends a value whose length is known only afterwards.
 func (e *encoder) appendValue(b []byte, d types.Datum, fc *types.FormatContext) []byte {

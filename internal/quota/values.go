@@ -42,6 +42,11 @@ func (v *Values) Reserve(n int64) error {
 	return v.pool.reserveCollecting(n, false)
 }
 
+// TryReserve is Reserve that collects no garbage, and reports whether there was room.
+func (v *Values) TryReserve(n int64) bool {
+	return v == nil || v.pool == nil || v.pool.Reserve(n) == nil
+}
+
 // collecting is held by the goroutine that collects garbage because a pool has no room. Others wait for
 // the outcome.
 var collecting sync.Mutex

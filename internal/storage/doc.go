@@ -6,9 +6,8 @@
 // store; below it Pebble, hlc, must and the file system of package fs.
 //
 // Read Engine and Options first, then Batch (the write side), Reader and
-// DurableReader (iter.go), PooledIter (pool.go: cheap reads), versioncache.go (reads without
-// the engine), key.go (what an
-// engine key is), Ident (the version file), health.go (errors), flush.go (waiting for memory), fs.go, table.go
+// DurableReader (iter.go), PooledIter (pool.go: cheap reads), largeread.go (how many large values are read at
+// once), versioncache.go (reads without the engine), key.go (what an engine key is), Ident (the version file), health.go (errors), flush.go (waiting for memory), fs.go, table.go
 // (tables written beside the engine, and Ingest), ballast.go and holder.go (which
 // process has the store).
 //
@@ -43,6 +42,9 @@
 //     (Ingest, TestIngestCrash, TestIngestFlushes, TestIngestAlone)
 //  10. What the cache of versions answers is the newest version of the key, and what
 //     every iterator opened after that finds. (versionCache, TestVersionCache)
+//  11. The blocks of large values that pooled iterators hold are largeReadBytes at most, or one value, and count
+//     against the memory of whoever reads them if that has room. Nobody waits for his turn while he holds one.
+//     (PooledIter.hold, TestLargeReadsInTurn, TestBlocksCount)
 //
 // Concurrency: an Engine is safe for concurrent use; a Batch and a PooledIter
 // belong to one goroutine. A Commit blocks while all memtables are full; ask

@@ -36,6 +36,8 @@ type Engine struct {
 	versions *versionCache // nil if there is none
 	points   iterPool
 	scans    iterPool
+	// largeReads bounds the blocks of large values that pooled iterators hold.
+	largeReads largeReads
 
 	health health
 	events chan struct{} // capacity 1: a flush or compaction ended
@@ -61,7 +63,7 @@ type Engine struct {
 // store in use, a store of another version and a damaged one are refused.
 func Open(opts Options) (*Engine, error) {
 	opts.fill()
-	e := &Engine{opts: opts, events: make(chan struct{}, 1), quit: make(chan struct{}), unread: make(chan struct{}, 1)}
+	e := &Engine{opts: opts, events: make(chan struct{}, 1), quit: make(chan struct{}), unread: make(chan struct{}, 1), largeReads: newLargeReads()}
 	e.health.failed = make(chan struct{})
 	e.fs = newEngineFS(opts.FS, e)
 	e.points.e, e.scans.e = e, e

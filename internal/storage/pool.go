@@ -27,6 +27,7 @@ type PooledIter struct {
 	KeyBuf, PrefixBuf []byte
 	bounds            []byte
 	opts              pebble.IterOptions
+	block             heldBlock
 }
 
 // commitCount reports whether anything was written since some moment. A commit
@@ -104,6 +105,7 @@ func (it *PooledIter) Release() {
 	}
 	_ = it.Iterator.Close() // its errors were taken by the holder
 	it.Iterator = nil
+	it.free() // the block is gone
 	p.spare[rand.Uint32()%poolSlots].CompareAndSwap(nil, it)
 }
 
@@ -117,14 +119,8 @@ func (p *iterPool) put(it *PooledIter) bool {
 	return false
 }
 
-// ValueAndErr is that of Iterator.
-func (it *PooledIter) ValueAndErr() ([]byte, error) {
-	v, err := it.Iterator.ValueAndErr()
-	if len(v) > maxIdleValue {
-		it.gen = stale
-	}
-	return v, err
-}
+// ValueAndErr is Fetch for who needs no reservation.
+func (it *PooledIter) ValueAndErr() ([]byte, error) { return it.Fetch(nil) }
 
 // SeekVersion positions the iterator at the newest version of key that is not
 // newer than ts, and reports whether there is one.

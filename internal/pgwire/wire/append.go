@@ -8,19 +8,25 @@ func (c *Conn) Begin(typ byte) {
 		c.held = c.pool.getWrite()
 		c.out = c.held.b[:0]
 	}
-	c.start = len(c.out)
+	c.start, c.startRefs = len(c.out), len(c.refs)
 	c.out = append(c.out, typ, 0, 0, 0, 0)
 }
 
 // End ends the message that Begin began and returns its length.
 func (c *Conn) End() int {
 	n := len(c.out) - c.start - 1
+	for _, r := range c.refs[c.startRefs:] {
+		n += r.len()
+	}
 	binary.BigEndian.PutUint32(c.out[c.start+1:], uint32(n))
 	return n
 }
 
 // Abandon takes back the message that Begin began.
-func (c *Conn) Abandon() { c.out = c.out[:c.start] }
+func (c *Conn) Abandon() {
+	c.out = c.out[:c.start]
+	c.dropRefs(c.startRefs)
+}
 
 // Byte appends a byte.
 func (c *Conn) Byte(b byte) { c.out = append(c.out, b) }

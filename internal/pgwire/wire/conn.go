@@ -33,8 +33,11 @@ type Conn struct {
 	// out is the output not yet written, from held if that is not nil.
 	out  []byte
 	held *writeBuf
-	// start is where the message being appended begins in out.
-	start int
+	// start is where the message being appended begins in out, startRefs in refs.
+	start, startRefs int
+	// refs are values that are written from where they are, refBytes their length: see Refer.
+	refs     []reference
+	refBytes int
 	// flushes counts how often output was written.
 	flushes uint64
 	hold    int // see Hold
@@ -228,9 +231,9 @@ func (c *Conn) StartupMessage() (code uint32, rest []byte, err error) {
 // it was written: the rest goes out with the next Flush behind Resume.
 func (c *Conn) Flush() error {
 	if len(c.out) > 0 {
-		n, err := c.nc.Write(c.out)
-		c.stats.BytesOut += uint64(n)
+		err := c.writeOut()
 		c.out = c.out[:0]
+		c.dropRefs(0)
 		c.flushes++
 		c.dropLongOutput()
 		if err != nil {
@@ -256,6 +259,12 @@ func (c *Conn) Rewind(m Mark) bool {
 		return false
 	}
 	c.out = c.out[:m.at]
+	for i := range c.refs {
+		if c.refs[i].at > m.at {
+			c.dropRefs(i)
+			break
+		}
+	}
 	return true
 }
 
@@ -265,21 +274,24 @@ func (c *Conn) Hold(bytes int) { c.hold = bytes }
 // Since returns how much output waits that came after a mark.
 func (c *Conn) Since(m Mark) int {
 	if m.flushes != c.flushes {
-		return len(c.out)
+		return c.Pending()
 	}
-	return len(c.out) - m.at
+	return c.Pending() - m.at
 }
 
 // FlushIfLong writes the output if much of it has come together.
 func (c *Conn) FlushIfLong() error {
-	if len(c.out) < max(flushAt, c.hold) {
+	if !c.isLong(0) {
 		return nil
 	}
 	return c.Flush()
 }
 
 // Pending returns how many bytes of output wait to be flushed.
-func (c *Conn) Pending() int { return len(c.out) }
+func (c *Conn) Pending() int { return len(c.out) + c.refBytes }
+
+// isLong reports whether output is written once n more bytes have come.
+func (c *Conn) isLong(n int) bool { return c.Pending()+n >= max(flushAt, c.hold) }
 
 // SetReadDeadline bounds how long reads wait; zero is for ever.
 func (c *Conn) SetReadDeadline(t time.Time) error {
@@ -342,6 +354,7 @@ func (c *Conn) Close() error { return c.shared().Close() }
 // Release gives the buffers back; the owner calls it last.
 func (c *Conn) Release() {
 	c.r, c.w, c.out = 0, 0, nil
+	c.dropRefs(0)
 	c.dropInput()
 	if c.held != nil {
 		c.pool.putWrite(c.held)

@@ -6,7 +6,8 @@
 // buffers, Next and Flush), read.go (how it waits and reads), output.go (Output: how it
 // writes, and can be interrupted), types.go (the types of messages), message.go (Body: the fields of a
 // message; how long a message may be), append.go
-// (messages to the client, CopyData), memory.go (messages that are long), buffers.go
+// (messages to the client, CopyData), memory.go (messages that are long), reference.go (long values that are
+// written from where they are), buffers.go
 // (the pool) and handshake.go (Replay, Linger: connections that may begin with TLS).
 //
 // Invariants:
@@ -23,6 +24,8 @@
 //
 //	W4. An interruption loses no byte of the output and doubles none, encrypted or not
 //	    (Output.Write, TestInterrupt).
+//	W5. A value that the output refers to is written before its owner may change it: only messages that are
+//	    written as soon as they end refer to values (Conn.Refers, TestReferences, TestHeldOutputIsCopied).
 //
 // A Conn belongs to one goroutine; Wake, Interrupt, Gone and Close may come from others.
 //

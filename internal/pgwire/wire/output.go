@@ -47,6 +47,9 @@ func NewOutput(nc net.Conn) *Output {
 func (o *Output) Write(p []byte) (int, error) {
 	if len(o.rest) > 0 {
 		o.rest = append(o.rest, p...)
+		if o.isInterrupted() {
+			return len(p), nil
+		}
 		return len(p), ignoreInterruption(o.Flush())
 	}
 	n, err := o.write(p)

@@ -10,13 +10,15 @@ import (
 // Data is the appended part. Of a tombstone, the result has the time. Without memory for a
 // large payload the error is a *quota.ExceededError.
 func Get(eng *storage.Engine, key []byte, ts hlc.Timestamp, buf []byte) (Value, bool, error) {
-	return read(eng, key, ts, buf, eng.Values())
+	_, v, found, err := read(eng, key, ts, buf, eng.Values())
+	return v, found, err
 }
 
 // GetOwn is Get for what the store itself must read to go on: large payloads need no
 // reservation.
 func GetOwn(eng *storage.Engine, key []byte, ts hlc.Timestamp) (Value, bool, error) {
-	return read(eng, key, ts, nil, nil)
+	_, v, found, err := read(eng, key, ts, nil, nil)
+	return v, found, err
 }
 
 // GetShort reads the version of key that GetOwn would, and returns the size with which it is stored,
@@ -38,36 +40,37 @@ func GetShort(eng *storage.Engine, key []byte, ts hlc.Timestamp, limit int) (v V
 	}
 	stored, err := it.ValueAndErr()
 	if err != nil {
-		return v, size, eng.ReadError(err)
+		return v, size, err
 	}
 	payload, _, err := parseStored(stored)
 	v.Data = append([]byte{}, payload...)
 	return v, size, err
 }
 
+// read also returns buf with the payload appended.
 func read(
 	eng *storage.Engine, key []byte, ts hlc.Timestamp, buf []byte, mem *quota.Values,
-) (Value, bool, error) {
-	if v, found, ok := remembered(eng, key, ts, buf); ok {
-		return v, found, nil
+) ([]byte, Value, bool, error) {
+	if out, v, found, ok := remembered(eng, key, ts, buf); ok {
+		return out, v, found, nil
 	}
 	it, err := eng.AcquirePoint()
 	if err != nil {
-		return Value{}, false, err
+		return buf, Value{}, false, err
 	}
-	v, found, err := get(eng, it, key, ts, buf, mem)
+	out, v, found, err := get(eng, it, key, ts, buf, mem)
 	it.Release()
-	return v, found, err
+	return out, v, found, err
 }
 
 // remembered reads key from the cache of newest versions; ok is false if that can't tell.
-func remembered(eng *storage.Engine, key []byte, ts hlc.Timestamp, buf []byte) (v Value, found, ok bool) {
+func remembered(eng *storage.Engine, key []byte, ts hlc.Timestamp, buf []byte) (out []byte, v Value, found, ok bool) {
 	header, out, at, ok := eng.NewestVersion(key, ts, buf)
 	if !ok {
-		return Value{}, false, false
+		return buf, Value{}, false, false
 	}
 	v = Value{Data: out[len(buf):len(out):len(out)], TS: at}
-	return v, header == headerValue, true
+	return out, v, header == headerValue, true
 }
 
 // seek positions the iterator at the newest version of key that is not newer than ts.
@@ -83,9 +86,9 @@ func seek(
 
 func get(
 	eng *storage.Engine, it *storage.PooledIter, key []byte, ts hlc.Timestamp, buf []byte, mem *quota.Values,
-) (Value, bool, error) {
+) ([]byte, Value, bool, error) {
 	if ts.IsEmpty() {
-		return Value{}, false, nil
+		return buf, Value{}, false, nil
 	}
 	// The newest version is worth remembering, and mostly the one asked for.
 	vts, found, err := seek(eng, it, key, hlc.MaxTimestamp)
@@ -94,29 +97,29 @@ func get(
 		vts, found, err = seek(eng, it, key, ts)
 	}
 	if !found {
-		return Value{}, false, err
+		return buf, Value{}, false, err
 	}
 	lv := it.LazyValue()
 	if buf, err = mem.Room(buf, lv.Len()); err != nil {
-		return Value{}, false, err
+		return buf, Value{}, false, err
 	}
-	stored, err := it.ValueAndErr()
+	stored, err := it.Fetch(mem)
 	if err != nil {
-		return Value{}, false, eng.ReadError(err)
+		return buf, Value{}, false, err
 	}
 	payload, tombstone, err := parseStored(stored)
 	if err != nil {
-		return Value{TS: vts}, false, err
+		return buf, Value{TS: vts}, false, err
 	}
 	if newest {
 		it.Remember(key, vts, stored)
 	}
 	if tombstone {
-		return Value{TS: vts}, false, nil
+		return buf, Value{TS: vts}, false, nil
 	}
 	n := len(buf)
 	buf = append(buf, payload...)
-	return Value{Data: buf[n:len(buf):len(buf)], TS: vts}, true, nil
+	return buf, Value{Data: buf[n:len(buf):len(buf)], TS: vts}, true, nil
 }
 
 // version finds the newest version of key not newer than ts without copying it.
@@ -133,7 +136,7 @@ func version(
 	}
 	stored, err := it.ValueAndErr()
 	if err != nil {
-		return vts, false, false, eng.ReadError(err)
+		return vts, false, false, err
 	}
 	_, tombstone, err = parseStored(stored)
 	return vts, tombstone, err == nil, err

@@ -5,6 +5,7 @@ import (
 
 	"github.com/lichendb/lichen/internal/hlc"
 	"github.com/lichendb/lichen/internal/keys"
+	"github.com/lichendb/lichen/internal/quota"
 	"github.com/lichendb/lichen/internal/storage"
 )
 
@@ -73,7 +74,7 @@ func (n *Newest) Deleted() (bool, error) {
 	if lv := n.it.LazyValue(); lv.Len() != headerLen {
 		return false, nil
 	}
-	_, tombstone, err := n.stored()
+	_, tombstone, err := n.stored(nil)
 	return tombstone, err
 }
 
@@ -85,14 +86,14 @@ func (n *Newest) Append(buf []byte) ([]byte, error) {
 	if err != nil {
 		return buf, err
 	}
-	payload, _, err := n.stored()
+	payload, _, err := n.stored(n.eng.Values())
 	return append(buf, payload...), err
 }
 
-func (n *Newest) stored() (payload []byte, tombstone bool, err error) {
-	stored, err := n.it.ValueAndErr()
+func (n *Newest) stored(mem *quota.Values) (payload []byte, tombstone bool, err error) {
+	stored, err := n.it.Fetch(mem)
 	if err != nil {
-		return nil, false, n.eng.ReadError(err)
+		return nil, false, err
 	}
 	return parseStored(stored)
 }

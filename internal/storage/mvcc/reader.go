@@ -54,12 +54,18 @@ func (r *Reader) scanIter() (it *storage.PooledIter, err error) {
 
 // Get is the function Get on the reader's state.
 func (r *Reader) Get(key []byte, ts hlc.Timestamp, buf []byte) (Value, bool, error) {
-	if v, found, ok := remembered(r.eng, key, ts, buf); ok {
-		return v, found, nil
+	_, v, found, err := r.Append(key, ts, buf)
+	return v, found, err
+}
+
+// Append is Get that also returns buf with the payload appended.
+func (r *Reader) Append(key []byte, ts hlc.Timestamp, buf []byte) ([]byte, Value, bool, error) {
+	if out, v, found, ok := remembered(r.eng, key, ts, buf); ok {
+		return out, v, found, nil
 	}
 	it, err := r.pointIter()
 	if err != nil {
-		return Value{}, false, err
+		return buf, Value{}, false, err
 	}
 	return get(r.eng, it, key, ts, buf, r.eng.Values())
 }
@@ -137,7 +143,7 @@ func (r *Reader) Each(span keys.Span, fn func(key, value []byte) (more bool, err
 		}
 		v, err := it.ValueAndErr()
 		if err != nil {
-			return r.eng.ReadError(err)
+			return err
 		}
 		if more, err := fn(key, v); err != nil || !more {
 			return err

@@ -155,9 +155,9 @@ func (s *Scanner) skipNewer(prefix []byte) bool {
 // load makes the version under the iterator, which is of key at ts, the current row, unless it is
 // a tombstone.
 func (s *Scanner) load(key []byte, ts hlc.Timestamp) (emitted, ok bool) {
-	stored, err := s.it.ValueAndErr()
+	stored, err := s.it.Fetch(s.eng.Values())
 	if err != nil {
-		return false, s.fail(s.eng.ReadError(err))
+		return false, s.fail(err)
 	}
 	payload, tombstone, err := parseStored(stored)
 	if err != nil {
@@ -246,9 +246,9 @@ func (s *Scanner) seekVisible() (tombstone, ok bool) {
 
 // hold copies the version under the iterator, which is about to move on.
 func (s *Scanner) hold(ts hlc.Timestamp) (tombstone, ok bool) {
-	stored, err := s.it.ValueAndErr()
+	stored, err := s.it.Fetch(s.eng.Values())
 	if err != nil {
-		return true, s.fail(s.eng.ReadError(err))
+		return true, s.fail(err)
 	}
 	payload, tombstone, err := parseStored(stored)
 	if err != nil {
