@@ -36,6 +36,7 @@ type probe struct {
 	late    int
 	longest time.Duration
 	slowest string // the statement of longest
+	stacks  string // where the server tells what its goroutines do, "" if nobody wants to know
 }
 
 func main() {
@@ -47,6 +48,7 @@ func main() {
 	all := flag.Bool("all", false, "run calls with alike arguments too, such as those with arrays of every type")
 	part := flag.String("part", "1/1", "run one part of several, such as 2/3")
 	flag.IntVar(&p.server, "server-pid", 0, "process of a server on this machine that does nothing else: what it takes in processor time to end is told where that is less, as on a busy machine")
+	flag.StringVar(&p.stacks, "stacks", "", "address of the server's HTTP interface, such as http://127.0.0.1:8080: print what the server does for a statement that is about to be late")
 	flag.Parse()
 	list, left, err := chosen(*only, *part, *all)
 	if err == nil && p.server != 0 {
@@ -188,7 +190,12 @@ func (p *probe) once(ctx context.Context, st statement, delay time.Duration) (la
 	sent.expect(len(st.sql), func() {
 		go func() {
 			defer close(stopped)
-			cancelFrom(ctx, conn, delay, func() { before = p.busy() }, done)
+			cancelFrom(ctx, conn, delay, func() {
+				before = p.busy()
+				if p.stacks != "" {
+					go p.watch(done)
+				}
+			}, done)
 		}()
 	})
 	err = conn.Exec(ctx, st.sql).Close()
