@@ -35,6 +35,7 @@ type NodeStatus struct {
 	StartedAt, UpdatedAt    time.Time
 	Live                    bool // it sent a heartbeat a moment ago
 	Available               bool // and it serves clients
+	Draining                bool // it ends its service
 	Ranges, Leaders         int
 	Membership              Membership
 	Stores                  []StoreStatus
@@ -164,7 +165,7 @@ func (n *Node) Statuses() []NodeStatus {
 	for _, i := range infos {
 		s := NodeStatus{
 			ID: i.ID, Addr: i.Addr, SQLAddr: i.SQLAddr, HTTPAddr: i.HTTPAddr, Build: i.Version, Locality: i.Locality,
-			Membership: membershipOf(i),
+			Membership: membershipOf(i), Draining: i.Draining,
 		}
 		if i.Incarnation != 0 {
 			s.StartedAt = time.Unix(0, i.Incarnation)

@@ -12,6 +12,7 @@ import (
 
 	"github.com/lichendb/lichen/internal/config"
 	"github.com/lichendb/lichen/internal/config/setting"
+	"github.com/lichendb/lichen/internal/eventlog"
 	"github.com/lichendb/lichen/internal/hlc"
 	"github.com/lichendb/lichen/internal/kvnode"
 	"github.com/lichendb/lichen/internal/kvpb"
@@ -45,7 +46,8 @@ type Options struct {
 	OnFatal, OnTwin func(error)
 	// Intercept is that of kvnode.Options: for tests.
 	Intercept func(kvpb.Sender) kvpb.Sender
-	// FamilyPerColumn and NoAutoStats are those of sql.Config.
+	// OnEvent, FamilyPerColumn and NoAutoStats are those of sql.Config.
+	OnEvent                      func(eventlog.Event)
 	FamilyPerColumn, NoAutoStats bool
 	// MaxConns and MaxRefused are those of pgwire.Options.
 	MaxConns, MaxRefused int
@@ -122,7 +124,7 @@ func New(o Options) (*Node, error) {
 	}
 	n.SQL = sqlnode.New(sqlnode.Options{
 		KV: n.KV, Transport: n.RPC, Alone: n.cfg.SingleNode, Settings: n.Settings, Go: n.background.Go, Memory: n.Memory, Temp: n.Temp,
-		Version: Version, FamilyPerColumn: o.FamilyPerColumn, NoAutoStats: o.NoAutoStats, Logger: n.log, Audit: o.Audit,
+		OnEvent: o.OnEvent, Version: Version, FamilyPerColumn: o.FamilyPerColumn, NoAutoStats: o.NoAutoStats, Logger: n.log, Audit: o.Audit,
 	})
 	n.sayNotYet()
 	return n, nil

@@ -128,7 +128,7 @@ func (c *conn) askCleartext(user string) error {
 	if err := m.Err(); err != nil {
 		return err
 	}
-	v, why, err := c.verifierOf(user)
+	v, why, err := c.srv.verifierOf(c.ctx, user)
 	if err != nil {
 		return err
 	}

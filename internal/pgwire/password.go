@@ -47,7 +47,7 @@ func (c *conn) askPassword(user string) error {
 	if err := c.throttled(user); err != nil {
 		return err
 	}
-	v, why, err := c.verifierOf(user)
+	v, why, err := c.srv.verifierOf(c.ctx, user)
 	if err != nil {
 		return err
 	}
@@ -94,21 +94,16 @@ func (c *conn) passwordRefused(user, why string) error {
 
 // throttled refuses a login after several that failed, for a while.
 func (c *conn) throttled(user string) error {
-	d := c.srv.throttle.wait(throttled{user, c.host()}, time.Now())
-	if d <= 0 {
-		return nil
-	}
-	return pgerr.New(pgerr.InvalidPassword, "password authentication failed for user \"%s\"", user).
-		WithHint("Several logins have failed: try again in %s.", d.Round(100*time.Millisecond))
+	return c.srv.waitAfterFailures(throttled{user, c.host()})
 }
 
 // verifierOf returns the verifier of a role's password, or one that no password matches and, for the log, why.
-func (c *conn) verifierOf(user string) (v password.Verifier, why string, err error) {
-	secret, err := c.srv.mockSecret(c.ctx) // for all users alike
+func (s *Server) verifierOf(ctx context.Context, user string) (v password.Verifier, why string, err error) {
+	secret, err := s.mockSecret(ctx) // for all users alike
 	if err != nil {
 		return v, "", err
 	}
-	r := c.srv.sql.Role(user)
+	r := s.sql.Role(user)
 	switch {
 	case r == nil:
 		why = "there is no such role"

@@ -49,6 +49,9 @@ const (
 	MethodOwn        Method = 100
 	MethodDebug      Method = 101
 	MethodBlocked    Method = 102
+
+	// Package console.
+	MethodConsole Method = 104
 )
 
 // methodNames has the names for errors. A duplicate number does not compile.
@@ -61,7 +64,7 @@ var methodNames = map[Method]string{
 	MethodRangeOp: "RangeOp", MethodRangeInfos: "RangeInfos", MethodRangeSize: "RangeSize",
 	MethodChecksum: "Checksum", MethodCheckRanges: "CheckRanges", MethodRangeIDs: "RangeIDs",
 	MethodNodes: "Nodes", MethodDrain: "Drain", MethodMembership: "Membership", MethodRemaining: "Held", MethodOwn: "Own",
-	MethodDebug: "Debug", MethodBlocked: "Blocked",
+	MethodDebug: "Debug", MethodBlocked: "Blocked", MethodConsole: "Console",
 }
 
 // String returns the method's name and number.

@@ -21,7 +21,8 @@ import (
 // node if they come from pages of other sites, and all requests for an unknown host.
 func (n *Node) httpHandler() http.Handler {
 	mux := http.NewServeMux()
-	mux.HandleFunc("GET /{$}", n.statusPage)
+	n.console.Register(mux, n.statusPage)
+	mux.HandleFunc("GET /status", n.statusPage)
 	mux.HandleFunc("/health", n.health)
 	mux.HandleFunc("/_status/vars", n.metricsHandler())
 	for path, h := range n.debugHandlers() {

@@ -46,7 +46,10 @@ func (n *Node) Listen() (err error) {
 }
 
 // CloseClients implements node.Listeners.
-func (n *Node) CloseClients() error { return n.ln.Close() }
+func (n *Node) CloseClients() error {
+	n.sampler.end()
+	return n.ln.Close()
+}
 
 // CloseHTTP implements node.Listeners.
 func (n *Node) CloseHTTP() error { return n.http.Close() }

@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/lichendb/lichen/internal/obs"
 )
 
 // collector gathers the figures of the parts of a node.
@@ -13,6 +15,8 @@ type collector struct {
 	n     *Node
 	descs map[string]*prometheus.Desc
 	kinds map[string]prometheus.ValueType
+
+	latency *prometheus.Desc
 }
 
 var help = []struct {
@@ -24,7 +28,20 @@ var help = []struct {
 	{"lichen_go_goroutines", "goroutines", prometheus.GaugeValue},
 	{"lichen_sql_memory_bytes", "memory reserved by statements", prometheus.GaugeValue},
 	{"lichen_sql_memory_limit_bytes", "limit of the memory of statements (--max-memory)", prometheus.GaugeValue},
+	{"lichen_go_gc_share", "share of the processor time that the collection of garbage took since the start", prometheus.GaugeValue},
+	{"lichen_process_cpu_seconds_total", "processor time that the process has used", prometheus.CounterValue},
+	{"lichen_process_cpus", "processors that the process used in the last ten seconds", prometheus.GaugeValue},
+	{"lichen_process_resident_bytes", "memory of the process that is in RAM", prometheus.GaugeValue},
+	{"lichen_machine_cpus", "processors that the process may use", prometheus.GaugeValue},
 	{"lichen_sql_sessions", "open sessions", prometheus.GaugeValue},
+	{"lichen_sql_statements_total", "statements of clients that have ended", prometheus.CounterValue},
+	{"lichen_sql_statement_errors_total", "of these, those that failed", prometheus.CounterValue},
+	{"lichen_sql_statement_retries_total", "attempts of statements beyond the first", prometheus.CounterValue},
+	{"lichen_sql_statement_p50_seconds", "time below which half of the statements of the last ten seconds took", prometheus.GaugeValue},
+	{"lichen_sql_statement_p99_seconds", "time below which 99 of 100 statements of the last ten seconds took", prometheus.GaugeValue},
+	{"lichen_sql_fingerprints_dropped_total", "fingerprints of statements that gave way to others in the statistics", prometheus.CounterValue},
+	{"lichen_pgwire_received_bytes_total", "bytes that SQL clients have sent", prometheus.CounterValue},
+	{"lichen_pgwire_sent_bytes_total", "bytes that SQL clients have received", prometheus.CounterValue},
 	{"lichen_txn_active", "transactions in progress", prometheus.GaugeValue},
 	{"lichen_kv_gets_total", "point reads", prometheus.CounterValue},
 	{"lichen_kv_scans_total", "scanned pages", prometheus.CounterValue},
@@ -72,6 +89,7 @@ var storeHelp = []struct{ name, help string }{
 
 func newCollector(n *Node) *collector {
 	c := &collector{n: n, descs: map[string]*prometheus.Desc{}, kinds: map[string]prometheus.ValueType{}}
+	c.latency = prometheus.NewDesc(latencyName, "how long the statements of clients took", nil, nil)
 	for _, h := range help {
 		c.descs[h.name] = prometheus.NewDesc(h.name, h.help, nil, nil)
 		c.kinds[h.name] = h.kind
@@ -84,6 +102,7 @@ func newCollector(n *Node) *collector {
 
 // Describe implements prometheus.Collector.
 func (c *collector) Describe(ch chan<- *prometheus.Desc) {
+	ch <- c.latency
 	for _, h := range help {
 		ch <- c.descs[h.name]
 	}
@@ -100,30 +119,95 @@ func (c *collector) Collect(ch chan<- prometheus.Metric) {
 			ch <- prometheus.MustNewConstMetric(c.descs[h.name], c.kinds[h.name], v)
 		}
 	}
+	c.collectLatency(ch)
 	c.collectStores(ch)
 }
 
-// collectStores gathers the figures of each store, in the order of storeHelp.
+// latencyName is the histogram of how long statements took.
+const latencyName = "lichen_sql_statement_seconds"
+
+// collectLatency gathers how long statements took, in buckets of powers of two.
+func (c *collector) collectLatency(ch chan<- prometheus.Metric) {
+	srv := c.n.SQL.Server()
+	if srv == nil {
+		return
+	}
+	t := srv.Statements().Totals()
+	buckets, below := map[float64]uint64{}, uint64(0)
+	const perPower = 8
+	for i, n := range t.Latency {
+		below += n
+		if i%perPower == perPower-1 {
+			buckets[obs.BucketEnd(i).Seconds()] = below
+		}
+	}
+	ch <- prometheus.MustNewConstHistogram(c.latency, below, time.Duration(t.Nanos).Seconds(), buckets)
+}
+
+// collectStores gathers the figures of each store.
 func (c *collector) collectStores(ch chan<- prometheus.Metric) {
+	for _, s := range c.n.storeFigures() {
+		for i, v := range s.values {
+			ch <- prometheus.MustNewConstMetric(c.descs[storeHelp[i].name], prometheus.GaugeValue, v, strconv.FormatUint(s.id, 10))
+		}
+	}
+}
+
+// storeFigure has the figures of a store, in the order of storeHelp.
+type storeFigure struct {
+	id     uint64
+	values []float64
+}
+
+// storeFigures gathers the figures of each store.
+func (n *Node) storeFigures() (out []storeFigure) {
 	one := func(on bool) float64 {
 		if on {
 			return 1
 		}
 		return 0
 	}
-	for _, s := range c.n.KV.StoreInfos() {
-		label := strconv.FormatUint(uint64(s.ID), 10)
+	for _, s := range n.KV.StoreInfos() {
 		files := float64(0)
-		for _, st := range c.n.KV.Store.Stores() {
+		for _, st := range n.KV.Store.Stores() {
 			if st.Identity().Store == s.ID {
 				files = float64(st.Engine().Metrics().DiskBytes) + float64(st.Log().Stats().DiskBytes)
 			}
 		}
-		for i, v := range []float64{
+		out = append(out, storeFigure{uint64(s.ID), []float64{
 			float64(s.Ranges), float64(s.Leaders), float64(s.CapacityBytes), float64(s.UsedBytes), files,
 			s.WriteBytesPerSec, one(s.Stalled), one(s.Full), one(s.Slow),
-		} {
-			ch <- prometheus.MustNewConstMetric(c.descs[storeHelp[i].name], prometheus.GaugeValue, v, label)
+		}})
+	}
+	return out
+}
+
+// allFigures are those of the node, with the sums of its stores' and what the sampler has found out last.
+func (n *Node) allFigures() map[string]float64 {
+	f := n.figures()
+	for _, s := range n.storeFigures() {
+		for i, v := range s.values {
+			f[storeHelp[i].name] += v
+		}
+	}
+	return f
+}
+
+// statementFigures are those of the statements of clients.
+func (n *Node) statementFigures(f map[string]float64) {
+	if srv := n.SQL.Server(); srv != nil {
+		t := srv.Statements().Totals()
+		f["lichen_sql_sessions"] = float64(len(srv.Sessions()))
+		f["lichen_sql_statements_total"] = float64(t.Latency.Total())
+		f["lichen_sql_statement_errors_total"] = float64(t.Errors)
+		f["lichen_sql_statement_retries_total"] = float64(t.Retries)
+		f["lichen_sql_fingerprints_dropped_total"] = float64(t.Cut)
+	}
+	m := n.Front().Metrics()
+	f["lichen_pgwire_received_bytes_total"], f["lichen_pgwire_sent_bytes_total"] = float64(m.BytesIn), float64(m.BytesOut)
+	for _, name := range []string{"lichen_process_cpus", "lichen_sql_statement_p50_seconds", "lichen_sql_statement_p99_seconds"} {
+		if v, ok := n.sampler.last().Values[name]; ok {
+			f[name] = v
 		}
 	}
 }
@@ -138,7 +222,7 @@ func (n *Node) figures() map[string]float64 {
 		"lichen_go_goroutines":                 float64(runtime.NumGoroutine()),
 		"lichen_sql_memory_bytes":              float64(n.Memory.Used()),
 		"lichen_sql_memory_limit_bytes":        float64(n.Memory.Limit()),
-		"lichen_sql_sessions":                  float64(len(n.SQL.Server().Sessions())),
+		"lichen_go_gc_share":                   ms.GCCPUFraction,
 		"lichen_txn_active":                    float64(n.KV.DB.ActiveTxns()),
 		"lichen_consistency_checks_total":      float64(n.KV.Checker.Checked()),
 		"lichen_consistency_differing_ranges":  float64(n.KV.Checker.Differing()),
@@ -160,6 +244,8 @@ func (n *Node) figures() map[string]float64 {
 		"lichen_storage_version_hits_total":    float64(eng.VersionHits),
 		"lichen_storage_version_misses_total":  float64(eng.VersionMisses),
 	}
+	processFigures(f)
+	n.statementFigures(f)
 	for _, st := range n.KV.Store.Stores() {
 		tracked, active := st.TrackedRanges()
 		f["lichen_closedts_tracked_ranges"] += float64(tracked)

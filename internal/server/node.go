@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"github.com/lichendb/lichen/internal/config"
+	"github.com/lichendb/lichen/internal/console"
+	"github.com/lichendb/lichen/internal/eventlog"
 	"github.com/lichendb/lichen/internal/fs"
 	"github.com/lichendb/lichen/internal/hlc"
 	"github.com/lichendb/lichen/internal/must"
@@ -35,6 +37,11 @@ type Node struct {
 	descriptors descriptors
 	httpLn      net.Listener
 	http        *http.Server
+
+	fs      fs.FS // Options.FS
+	sampler *sampler
+	events  *eventlog.Log
+	console *console.Console
 
 	clockFault  *clockFault // nil without config.Node.FaultHooks
 	commitFault commitFault // of use only with config.Node.FaultHooks
@@ -64,7 +71,7 @@ func New(cfg config.Node, o Options) (*Node, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, err
 	}
-	n := &Node{cfg: cfg, logDir: o.LogDir, log: o.Logger, start: time.Now(), listen: o.Listen, descriptors: shareDescriptors(fs.Descriptors())}
+	n := &Node{cfg: cfg, fs: o.FS, logDir: o.LogDir, log: o.Logger, start: time.Now(), listen: o.Listen, descriptors: shareDescriptors(fs.Descriptors())}
 	n.newcomers.most = n.descriptors.newcomers
 	if n.listen == nil {
 		n.listen = func(addr string) (net.Listener, error) { return net.Listen("tcp", addr) }
@@ -73,9 +80,11 @@ func New(cfg config.Node, o Options) (*Node, error) {
 	if err != nil {
 		return nil, err
 	}
+	n.events, n.sampler = n.newEvents(), newSampler(n)
 	if n.Node, err = node.New(n.nodeOptions(o)); err != nil {
 		return nil, err
 	}
+	n.console = n.newConsole()
 	return n, nil
 }
 
@@ -88,7 +97,7 @@ func (n *Node) nodeOptions(o Options) node.Options {
 			FS: o.FS, Clock: n.newClock(), CacheBytes: cfg.CacheBytes, LogCacheBytes: cfg.LogCache(), LongWriteBytes: cfg.LongWrites(), GCTTL: cfg.GCTTL, Logger: n.log, Bootstrap: cfg.SingleNode,
 		},
 		Dial: o.Dial, Certs: n.certs, Listeners: n, Capacity: n.capacity, OnFatal: n.fatal, OnTwin: n.endAsTwin,
-		FamilyPerColumn: o.FamilyPerColumn, NoAutoStats: o.NoAutoStats, Logger: n.log, Audit: o.Audit,
+		OnEvent: n.events.Add, FamilyPerColumn: o.FamilyPerColumn, NoAutoStats: o.NoAutoStats, Logger: n.log, Audit: o.Audit,
 		MaxConns: n.descriptors.sql, MaxRefused: n.descriptors.refused,
 	}
 	if cfg.FaultHooks {
@@ -139,7 +148,22 @@ func (n *Node) Start(ctx context.Context) error {
 	if err := n.Listen(); err != nil {
 		return errors.Join(err, n.KV.Store.Close())
 	}
-	return n.Node.Start(ctx)
+	if err := n.Node.Start(ctx); err != nil {
+		return err
+	}
+	what := "started"
+	if n.Joined() {
+		what = "joined the cluster"
+	}
+	n.events.Add(eventlog.Event{Kind: eventlog.NodeStarted, Text: "node " + kvName(n.NodeID()) + " " + what + ", version " + node.Version})
+	n.sampler.start()
+	return nil
+}
+
+// Stop is node.Node.Stop, which the log of events tells of.
+func (n *Node) Stop(ctx context.Context) error {
+	n.events.Add(eventlog.Event{Kind: eventlog.NodeStopping, Text: "node " + kvName(n.NodeID()) + " stops"})
+	return n.Node.Stop(ctx)
 }
 
 // Addr returns the address on which SQL clients connect.

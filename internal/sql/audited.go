@@ -27,11 +27,12 @@ type auditing struct {
 // auditRulesSetting is the cluster setting that holds the rules of the audit log.
 const auditRulesSetting = "sql.log.user_audit"
 
-// run executes the statement, and tells the audit log of it.
+// run executes the statement, tells the audit log of it, and notes what it came to for the statistics.
 func (x *execution) run(ctx context.Context) error {
 	told := x.audit()
 	err := x.execute(ctx)
 	told.tell(x, err)
+	x.note(err)
 	return err
 }
 

@@ -3,6 +3,7 @@ package sql
 import (
 	"context"
 
+	"github.com/lichendb/lichen/internal/eventlog"
 	"github.com/lichendb/lichen/internal/sql/ast"
 	"github.com/lichendb/lichen/internal/sql/catalog"
 	"github.com/lichendb/lichen/internal/sql/ddl"
@@ -28,6 +29,7 @@ func (x *execution) runDDL(ctx context.Context, root *plan.DDL) error {
 		if x.auditing.on {
 			x.auditing.changed = x.s.coll.RelationsSince(sp)
 		}
+		x.happened(eventKind(tag))
 		return x.endImplicit(ctx)
 	})
 	if err != nil {
@@ -105,6 +107,7 @@ func (x *execution) setClusterSetting(ctx context.Context, st *ast.SetClusterSet
 	if err := s.pending.settings.Set(s.txn.KV(), s.srv.cfg.Settings, st, s.Format()); err != nil {
 		return err
 	}
+	x.happened(eventlog.SettingChanged)
 	if err := x.endImplicit(ctx); err != nil {
 		return err
 	}

@@ -61,6 +61,8 @@ type execution struct {
 	program   *exec.Program
 	env       operator.Env
 	rows      int64
+	affected  int64 // rows that it has changed, once it has ended
+	retries   int64 // attempts beyond the first
 	described bool
 	suspended bool
 	committed bool          // its implicit transaction was committed: it is not run again
@@ -130,6 +132,7 @@ func (x *execution) runPlanned(ctx context.Context) error {
 	s.noticed = false
 	coll := s.coll.Savepoint()
 	for attempt := 1; ; attempt++ {
+		x.retries = int64(attempt - 1)
 		if err := x.openTxn(ctx); err != nil {
 			return err
 		}
@@ -525,8 +528,9 @@ func (x *execution) Close() {
 	if x.program == nil {
 		return
 	}
+	x.affected = x.program.RowsAffected()
 	if !x.loaded {
-		x.s.contents.NoteWritten(x.cached.Prep.Root, x.program.RowsAffected())
+		x.s.contents.NoteWritten(x.cached.Prep.Root, x.affected)
 	}
 	x.program.Close()
 	x.cached.Release(x.program)

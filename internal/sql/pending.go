@@ -2,7 +2,10 @@ package sql
 
 import (
 	"context"
+	"strings"
 
+	"github.com/lichendb/lichen/internal/eventlog"
+	"github.com/lichendb/lichen/internal/sql/activity"
 	"github.com/lichendb/lichen/internal/sql/catalog"
 	"github.com/lichendb/lichen/internal/sql/clustersetting"
 	"github.com/lichendb/lichen/internal/sql/pgerr"
@@ -13,17 +16,21 @@ import (
 type pending struct {
 	ranges   ranges.Pending
 	settings clustersetting.Pending
+	events   []eventlog.Event
 }
 
 // pendingMark is a state of pending; the zero one is empty.
-type pendingMark struct{ ranges, settings int }
+type pendingMark struct{ ranges, settings, events int }
 
-func (p *pending) mark() pendingMark { return pendingMark{p.ranges.Mark(), p.settings.Mark()} }
+func (p *pending) mark() pendingMark {
+	return pendingMark{p.ranges.Mark(), p.settings.Mark(), len(p.events)}
+}
 
 // rollbackTo forgets what was added since the mark.
 func (p *pending) rollbackTo(m pendingMark) {
 	p.ranges.RollbackTo(m.ranges)
 	p.settings.RollbackTo(m.settings)
+	p.events = p.events[:min(m.events, len(p.events))]
 }
 
 // afterCommit makes known what a transaction that has committed knows of tables, and does what
@@ -34,10 +41,42 @@ func (s *Session) afterCommit(ctx context.Context) {
 		s.warnings = append(s.warnings, pgerr.New(pgerr.Warning, "the statistics that were collected could not be stored: %v", err).
 			WithHint("Repeat ANALYZE."))
 	})
+	s.tellEvents()
 	s.pending.settings.Committed(ctx, s.srv.cfg.Settings)
 	s.pending.ranges.Committed(ctx, s.srv.cfg.Ranges, s.coll, func(table catalog.ID, err error) {
 		s.srv.cfg.Logger.Warn("ranges were not split after a commit", "table", table, "error", err)
 		s.warnings = append(s.warnings, pgerr.New(pgerr.Warning, "the transaction was committed, but its ranges were not changed: %v", err).
 			WithHint("Use ALTER TABLE ... SPLIT AT."))
 	})
+}
+
+// maxPendingEvents bounds the events of a transaction that wait for its commit: of more, the first are told.
+const maxPendingEvents = 100
+
+// happened notes what a statement changes, to be told once its transaction has committed.
+func (x *execution) happened(kind string) {
+	s := x.s
+	if s.srv.cfg.OnEvent == nil || len(s.pending.events) >= maxPendingEvents {
+		return
+	}
+	s.pending.events = append(s.pending.events, eventlog.Event{Kind: kind, User: s.currentUser(), Text: activity.Redacted(ownText(x.prepared))})
+}
+
+// tellEvents tells what has happened.
+func (s *Session) tellEvents() {
+	for _, e := range s.pending.events {
+		e.At = s.srv.cfg.DB.Clock().Now().WallTime
+		s.srv.cfg.OnEvent(e)
+	}
+	s.pending.events = nil
+}
+
+// eventKind is the kind of event that a change of the catalog is, by its statement's tag.
+func eventKind(tag string) string {
+	for _, word := range []string{"ROLE", "USER", "GRANT", "REVOKE", "PRIVILEGES"} {
+		if strings.Contains(tag, word) {
+			return eventlog.RolesChanged
+		}
+	}
+	return eventlog.SchemaChanged
 }

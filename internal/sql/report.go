@@ -21,6 +21,8 @@ const (
 	answerTimeout = 2 * time.Second
 	// maxReported bounds the locks and the waits that a node reports.
 	maxReported = 10_000
+	// maxStatements bounds the fingerprints that a node reports.
+	maxStatements = 1000
 )
 
 // Nodes is how a server reaches those of other nodes. It is safe for concurrent use.
@@ -109,6 +111,9 @@ func (s *Server) ownReport(req pgcatalog.ReportRequest) *pgcatalog.Report {
 		}
 		slices.SortFunc(r.Sessions, func(a, b pgcatalog.Activity) int { return int(a.PID) - int(b.PID) })
 	}
+	if req.Statements {
+		r.Statements = []pgcatalog.NodeStatements{{Node: s.nodeID(), Rows: s.statements.List(maxStatements)}}
+	}
 	nodes := s.cfg.Nodes
 	if nodes == nil {
 		return r
@@ -179,6 +184,7 @@ func (s *Session) report(ctx context.Context, req pgcatalog.ReportRequest) (*pgc
 		r.Sessions = append(r.Sessions, o.Sessions...)
 		r.Locks = append(r.Locks, o.Locks...)
 		r.Waits = append(r.Waits, o.Waits...)
+		r.Statements = append(r.Statements, o.Statements...)
 		r.Cut = r.Cut || o.Cut
 	}
 	return r, ctx.Err()

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/lichendb/lichen/internal/config/setting"
+	"github.com/lichendb/lichen/internal/eventlog"
 	"github.com/lichendb/lichen/internal/keys"
 	"github.com/lichendb/lichen/internal/kv"
 	"github.com/lichendb/lichen/internal/quota"
@@ -28,6 +29,7 @@ import (
 	"github.com/lichendb/lichen/internal/sql/ranges"
 	"github.com/lichendb/lichen/internal/sql/settings"
 	"github.com/lichendb/lichen/internal/sql/stats"
+	"github.com/lichendb/lichen/internal/sql/stmtstats"
 	"github.com/lichendb/lichen/internal/tempstore"
 )
 
@@ -67,6 +69,8 @@ type Config struct {
 	// NoAutoStats has tables analysed by ANALYZE only: for tests whose plans must not change
 	// on the way.
 	NoAutoStats bool
+	// OnEvent, if set, is told what committed transactions have changed: tables, roles, settings. It does not wait.
+	OnEvent func(eventlog.Event)
 	// Nodes reaches the servers of other nodes; nil if there are none, ever.
 	Nodes Nodes
 }
@@ -78,6 +82,7 @@ type Server struct {
 	held         *quota.Pool // see heldPool
 	plans        *prepared.Cache
 	fingerprints fingerprint.Cache
+	statements   stmtstats.Registry
 	workers      *operator.Workers
 	stats        *stats.Tables
 	started      time.Time

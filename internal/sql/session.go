@@ -55,6 +55,7 @@ type Session struct {
 	planner      prepared.Planner
 	portals      portal.Set
 	current      activity.Current
+	ran          ran
 	extended     execution
 	pipelined    pipelined
 	fingerprints fingerprint.Session
@@ -233,7 +234,8 @@ func (s *Session) end() {
 	if s.bctx != nil {
 		s.bctx.EndStatement()
 	}
-	s.current.End(s.txn.Status())
+	took, at := s.current.End(s.txn.Status())
+	s.ran.count(took, at)
 }
 
 // IdleTimeout returns how long the session may wait for the client's next

@@ -6,6 +6,7 @@ import (
 	"sync/atomic"
 
 	"github.com/lichendb/lichen/internal/config/setting"
+	"github.com/lichendb/lichen/internal/eventlog"
 	"github.com/lichendb/lichen/internal/kvnode"
 	"github.com/lichendb/lichen/internal/quota"
 	"github.com/lichendb/lichen/internal/rpc"
@@ -29,6 +30,8 @@ type Options struct {
 	Memory *quota.Pool
 	// Temp has their temporary files; nil: there are none.
 	Temp *tempstore.Store
+	// OnEvent is that of sql.Config.
+	OnEvent func(eventlog.Event)
 	// Version, FamilyPerColumn, NoAutoStats and IngestAlways are those of sql.Config.
 	Version                                    string
 	FamilyPerColumn, NoAutoStats, IngestAlways bool
@@ -62,7 +65,7 @@ func (n *Node) Open(ctx context.Context) error {
 	n.server.Store(sql.NewServer(sql.Config{
 		DB: n.kv.DB, Catalog: n.catalog, Mem: n.o.Memory, Temp: n.o.Temp, Version: n.o.Version, Logger: n.o.Logger, Audit: n.o.Audit, SpanSize: n.spanSize,
 		Ranges: n.Ranges(), Nodes: nodes{n}, Settings: settings{n},
-		FamilyPerColumn: n.o.FamilyPerColumn, NoAutoStats: n.o.NoAutoStats, IngestAlways: n.o.IngestAlways,
+		OnEvent: n.o.OnEvent, FamilyPerColumn: n.o.FamilyPerColumn, NoAutoStats: n.o.NoAutoStats, IngestAlways: n.o.IngestAlways,
 	}))
 	return nil
 }

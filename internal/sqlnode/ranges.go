@@ -37,7 +37,7 @@ func (c cluster) Ranges(ctx context.Context, span keys.Span) ([]ranges.Info, err
 	out := make([]ranges.Info, len(list))
 	for i := range list {
 		info := ranges.Info{
-			Desc: list[i].Desc, Leader: list[i].Leader, SizeBytes: list[i].Size, Localities: map[kvpb.NodeID]string{},
+			Desc: list[i].Desc, Leader: list[i].Leader, SizeBytes: list[i].Size, QPS: list[i].QPS, Localities: map[kvpb.NodeID]string{},
 		}
 		for _, rep := range info.Desc.Replicas {
 			info.Localities[rep.Node] = localities[rep.Node]

@@ -82,6 +82,8 @@ var all = []*Setting{
 		func(v *Values) *int64 { return &v.SplitQPS }, 100, math.MaxInt32),
 	size("kv.snapshot_rebalance.max_rate", "how many bytes of snapshots a store sends per second, to repair as well as to even out",
 		func(v *Values) *int64 { return &v.SnapshotRate }, 1<<20, 1<<40),
+	boolean("server.console.sql_writes.enabled", "whether the SQL shell of the console may write, as far as its user may; without it every statement there is read-only",
+		func(v *Values) *bool { return &v.ConsoleWrites }),
 	rules("server.host_based_authentication.configuration", "who may log in how: lines as in PostgreSQL's pg_hba.conf, of which the first that fits decides; without any, encrypted clients with a certificate or a password. root can always log in with its certificate. Without effect on a cluster without certificates",
 		func(text string) error { _, err := hba.Parse(text); return err }, func(v *Values) *string { return &v.HBA }),
 	number("server.max_connections_per_gateway", "how many SQL sessions a node serves at once, as max_connections shows; those that there are stay when it is lowered",

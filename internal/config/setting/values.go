@@ -17,6 +17,7 @@ type Values struct {
 	SlowSync time.Duration
 
 	MetricsRequireAdmin bool
+	ConsoleWrites       bool
 
 	HBA string // rules of host-based authentication, which config/hba has read once
 

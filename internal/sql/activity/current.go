@@ -78,8 +78,8 @@ func (c *Current) Begin(text string, s Settings) *Context {
 	return c.ctx
 }
 
-// End marks the session idle; status is that of its transaction.
-func (c *Current) End(status byte) {
+// End marks the session idle; status is that of its transaction. It returns how long the statement took, and when it ended.
+func (c *Current) End(status byte) (took time.Duration, at time.Time) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.running = false
@@ -93,6 +93,7 @@ func (c *Current) End(status byte) {
 		c.timer = nil
 		c.ctx = nil // the timer may have fired: never reuse its context
 	}
+	return now.Since.Sub(now.Began), now.Since
 }
 
 func (c *Current) newContext() *Context {

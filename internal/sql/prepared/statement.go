@@ -7,6 +7,7 @@ import (
 	"github.com/lichendb/lichen/internal/sql/parser"
 	"github.com/lichendb/lichen/internal/sql/plan"
 	"github.com/lichendb/lichen/internal/sql/planner"
+	"github.com/lichendb/lichen/internal/sql/stmtstats"
 	"github.com/lichendb/lichen/internal/sql/types"
 )
 
@@ -17,6 +18,8 @@ type Statement struct {
 	Text string
 	// Front is free for the front that serves the session.
 	Front any
+	// Stats is where its executions are counted; nil before the first.
+	Stats *stmtstats.Entry
 
 	// Stmt is what was parsed; its AST is nil for an empty statement.
 	Stmt parser.Statement

@@ -36,6 +36,8 @@ type Info struct {
 	// Leader is the store whose replica leads; 0 if nobody knows.
 	Leader    kvpb.StoreID
 	SizeBytes int64
+	// QPS is the number of requests per second that the leader serves.
+	QPS float64
 	// Localities are those of the nodes that hold replicas.
 	Localities map[kvpb.NodeID]string
 	// Survives says how many failures of each kind the range survives, those of nodes

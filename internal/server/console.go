@@ -1,0 +1,70 @@
+package server
+
+import (
+	"crypto/x509"
+	"errors"
+	"io"
+	"io/fs"
+	"net/http"
+	"os"
+	"path/filepath"
+
+	"github.com/lichendb/lichen/internal/console"
+	"github.com/lichendb/lichen/internal/eventlog"
+	"github.com/lichendb/lichen/internal/kv"
+	"github.com/lichendb/lichen/internal/kvpb"
+	"github.com/lichendb/lichen/internal/obs"
+)
+
+// newEvents returns the log of what happens in the cluster.
+func (n *Node) newEvents() *eventlog.Log {
+	return eventlog.New(func() *kv.DB { return n.KV.Gateway() }, func() kvpb.NodeID { return n.NodeID() }, n.log)
+}
+
+// newConsole builds the console.
+func (n *Node) newConsole() *console.Console {
+	o := console.Options{
+		Node: n.Node, Secure: func() bool { return n.certs != nil }, Certificate: verifiedCertificate, Recent: n.sampler.last, History: n.sampler.history, Events: n.events, Logger: n.log,
+	}
+	if n.logDir != "" {
+		o.Log = n.logEnd
+	}
+	return console.New(o)
+}
+
+// verifiedCertificate returns the client certificate of a request.
+func verifiedCertificate(r *http.Request) *x509.Certificate {
+	if r.TLS == nil || len(r.TLS.VerifiedChains) == 0 {
+		return nil
+	}
+	return r.TLS.PeerCertificates[0]
+}
+
+// logEnd returns the end of the node's log, from the beginning of a line.
+func (n *Node) logEnd(most int64) (string, error) {
+	f, err := os.Open(filepath.Join(n.logDir, obs.LogName))
+	if errors.Is(err, fs.ErrNotExist) {
+		return "", nil
+	}
+	if err != nil {
+		return "", err
+	}
+	defer f.Close()
+	st, err := f.Stat()
+	if err != nil {
+		return "", err
+	}
+	from := max(st.Size()-most, 0)
+	b, err := io.ReadAll(io.NewSectionReader(f, from, st.Size()-from))
+	if err != nil {
+		return "", err
+	}
+	if from > 0 {
+		for i, c := range b {
+			if c == '\n' {
+				return string(b[i+1:]), nil
+			}
+		}
+	}
+	return string(b), nil
+}

@@ -1,0 +1,187 @@
+package stmtstats
+
+import (
+	"cmp"
+	"hash/fnv"
+	"slices"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/lichendb/lichen/internal/obs"
+)
+
+// Limits of a Registry.
+const (
+	// MaxEntries is how many entries a node keeps. Each takes about two kilobytes and its text.
+	MaxEntries = 2000
+	// room is the part of them that gives way at once: an eighth.
+	room = MaxEntries / 8
+)
+
+// Key is what an Entry is of.
+type Key struct{ Text, Database, User string }
+
+// Entry has the counts of a fingerprint.
+type Entry struct {
+	key  Key
+	gone atomic.Bool
+
+	latency               obs.Histogram
+	nanos, maxNanos       atomic.Int64
+	rows, retries, errors atomic.Int64
+	first                 int64 // Unix nanoseconds
+	lastUse               atomic.Int64
+}
+
+// Outcome is what one execution adds.
+type Outcome struct {
+	Took    time.Duration
+	Rows    int64 // returned or changed
+	Retries int64 // attempts beyond the first
+	Failed  bool
+	Ended   time.Time
+}
+
+// Is reports whether the entry is of a database and a user.
+func (e *Entry) Is(database, user string) bool {
+	return e.key.Database == database && e.key.User == user
+}
+
+// Gone reports whether the entry has given way to others: what is recorded from now on is lost.
+func (e *Entry) Gone() bool { return e.gone.Load() }
+
+// Record adds an execution.
+func (e *Entry) Record(o *Outcome) {
+	e.latency.Record(o.Took)
+	e.nanos.Add(int64(o.Took))
+	for was := e.maxNanos.Load(); int64(o.Took) > was && !e.maxNanos.CompareAndSwap(was, int64(o.Took)); {
+		was = e.maxNanos.Load()
+	}
+	if o.Rows != 0 {
+		e.rows.Add(o.Rows)
+	}
+	if o.Retries != 0 {
+		e.retries.Add(o.Retries)
+	}
+	if o.Failed {
+		e.errors.Add(1)
+	}
+	e.lastUse.Store(o.Ended.UnixNano())
+}
+
+// Registry has the entries of a node. The zero value is empty.
+type Registry struct {
+	mu      sync.RWMutex
+	entries map[Key]*Entry
+	// gone are the sums of the entries that have given way.
+	gone                         obs.Counts
+	goneErrors, goneRetries, cut int64
+	goneNanos                    int64
+}
+
+// Entry returns the entry of a statement, which is made if there is none.
+func (r *Registry) Entry(text, database, user string) *Entry {
+	k := Key{Normalize(text), database, user}
+	r.mu.RLock()
+	e := r.entries[k]
+	r.mu.RUnlock()
+	if e != nil {
+		return e
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if e = r.entries[k]; e != nil {
+		return e
+	}
+	if r.entries == nil {
+		r.entries = map[Key]*Entry{}
+	}
+	if len(r.entries) >= MaxEntries {
+		r.makeRoom()
+	}
+	e = &Entry{key: k, first: time.Now().UnixNano()}
+	e.lastUse.Store(e.first)
+	r.entries[k] = e
+	return e
+}
+
+// makeRoom has the entries that were not used for longest give way.
+func (r *Registry) makeRoom() {
+	list := make([]*Entry, 0, len(r.entries))
+	for _, e := range r.entries {
+		list = append(list, e)
+	}
+	slices.SortFunc(list, func(a, b *Entry) int { return cmp.Compare(a.lastUse.Load(), b.lastUse.Load()) })
+	for _, e := range list[:room] {
+		e.gone.Store(true)
+		e.latency.AddTo(&r.gone)
+		r.goneErrors += e.errors.Load()
+		r.goneRetries += e.retries.Load()
+		r.goneNanos += e.nanos.Load()
+		r.cut++
+		delete(r.entries, e.key)
+	}
+}
+
+// Totals are the sums of all statements that have ended on a node.
+type Totals struct {
+	Latency         obs.Counts
+	Nanos           int64
+	Errors, Retries int64
+	Cut             int64 // entries that have given way
+}
+
+// Totals returns the sums.
+func (r *Registry) Totals() Totals {
+	r.mu.RLock()
+	defer r.mu.RUnlock()
+	t := Totals{Latency: r.gone, Nanos: r.goneNanos, Errors: r.goneErrors, Retries: r.goneRetries, Cut: r.cut}
+	for _, e := range r.entries {
+		e.latency.AddTo(&t.Latency)
+		t.Nanos += e.nanos.Load()
+		t.Errors += e.errors.Load()
+		t.Retries += e.retries.Load()
+	}
+	return t
+}
+
+// Row is an entry at a time, as it travels between nodes.
+type Row struct {
+	Key
+	Nanos, MaxNanos       int64
+	Rows, Retries, Errors int64
+	First, Last           int64    // Unix nanoseconds
+	Latency               []uint64 // obs.Counts, sparse
+}
+
+// Fingerprint is a number of the text, the same on all nodes.
+func (r *Row) Fingerprint() string {
+	h := fnv.New64a()
+	_, _ = h.Write([]byte(r.Text)) // which never fails
+	return strconv.FormatUint(h.Sum64(), 16)
+}
+
+// List returns the entries that have taken most time, at most so many.
+func (r *Registry) List(most int) []Row {
+	r.mu.RLock()
+	list := make([]*Entry, 0, len(r.entries))
+	for _, e := range r.entries {
+		list = append(list, e)
+	}
+	r.mu.RUnlock()
+	slices.SortFunc(list, func(a, b *Entry) int { return cmp.Compare(b.nanos.Load(), a.nanos.Load()) })
+	out := make([]Row, 0, min(len(list), most))
+	for _, e := range list[:min(len(list), most)] {
+		var c obs.Counts
+		if e.latency.AddTo(&c); c.Total() == 0 {
+			continue // its first execution has not ended
+		}
+		out = append(out, Row{
+			Key: e.key, Nanos: e.nanos.Load(), MaxNanos: e.maxNanos.Load(), Rows: e.rows.Load(), Retries: e.retries.Load(),
+			Errors: e.errors.Load(), First: e.first, Last: e.lastUse.Load(), Latency: c.Sparse(),
+		})
+	}
+	return out
+}

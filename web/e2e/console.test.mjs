@@ -1,0 +1,210 @@
+// The console in a real browser, over a cluster of three nodes under load.
+import assert from 'node:assert/strict';
+import { readFile } from 'node:fs/promises';
+import { createRequire } from 'node:module';
+import path from 'node:path';
+import { after, before, test } from 'node:test';
+import { browser, Cluster, until } from './cluster.mjs';
+import { fill } from './data.mjs';
+import { open, pages, watch } from './pages.mjs';
+
+const axeSource = await readFile(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
+const shots = process.env.SCREENSHOTS; // a folder for pictures of all pages
+
+let cluster, chrome, stopLoad;
+
+before(async () => {
+  cluster = await Cluster.start(3);
+  stopLoad = await fill(cluster);
+  chrome = await browser();
+});
+
+after(async () => {
+  stopLoad?.();
+  await chrome?.close();
+  await cluster?.stop();
+});
+
+/** withPage calls f with a page; nothing in it may complain. */
+async function withPage(options, f, allowed = () => false) {
+  const context = await chrome.b.newContext({ viewport: { width: 1280, height: 900 }, colorScheme: 'light', ...options });
+  const page = await context.newPage();
+  const complaints = watch(page);
+  try {
+    await f(page);
+  } finally {
+    await context.close();
+  }
+  assert.deepEqual(complaints.filter((c) => !allowed(c)), []);
+}
+
+/** accessible runs axe's rules on a page; they are read in by the test's protocol, which the pages' policy does not bind. */
+async function accessible(page, name) {
+  await page.evaluate(axeSource);
+  const found = await page.evaluate(() => globalThis.axe.run(document, { runOnly: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa'] }));
+  const list = found.violations.map((v) => `${v.id}: ${v.help}: ${v.nodes.map((n) => n.html.slice(0, 120)).join(' | ')}`);
+  assert.deepEqual(list, [], name);
+}
+
+for (const [scheme, width, height] of [
+  ['light', 1280, 900],
+  ['dark', 1280, 900],
+  ['light', 390, 844],
+]) {
+  test(`each page, ${scheme}, ${width} wide`, async () => {
+    await withPage({ viewport: { width, height }, colorScheme: scheme }, async (page) => {
+      for (const [name, where] of Object.entries(pages)) {
+        await open(page, cluster.url(0), where);
+        assert.equal(await page.locator('.error').count(), 0, name + ' shows an error');
+        const over = await page.evaluate(() => document.documentElement.scrollWidth - window.innerWidth);
+        assert.ok(over <= 0, `${name} is ${over} pixels too wide`);
+        await accessible(page, name);
+        if (shots) await page.screenshot({ path: path.join(shots, `${name}-${scheme}-${width}.png`) });
+      }
+    });
+  });
+}
+
+test('first paint and weight', async () => {
+  await withPage({}, async (page) => {
+    await page.goto(cluster.url(0) + '/');
+    await page.waitForSelector('.tiles');
+    const { paint, weight } = await page.evaluate(() => ({
+      paint: performance.getEntriesByName('first-contentful-paint')[0]?.startTime ?? Infinity,
+      weight: performance.getEntriesByType('resource').concat(performance.getEntriesByType('navigation')).filter((e) => !e.name.includes('/api/')).reduce((a, e) => a + e.encodedBodySize, 0),
+    }));
+    console.log(`# first contentful paint ${paint.toFixed(0)} ms, pages ${(weight / 1024).toFixed(1)} KiB compressed`);
+    assert.ok(paint < 1000, `first paint after ${paint} ms`);
+    assert.ok(weight > 10_000 && weight < 300 * 1024, `${weight} bytes`);
+  });
+});
+
+test('metrics: time span, each node, explanations', async () => {
+  await withPage({}, async (page) => {
+    await open(page, cluster.url(1), '#/metrics/sql');
+    await page.waitForSelector('.u-wrap canvas');
+    assert.ok((await page.locator('.u-wrap').count()) >= 7);
+    await page.getByText('What this shows').first().click();
+    await page.getByText('failed ones included').waitFor();
+    await page.getByLabel('Show').selectOption('each');
+    await page.locator('.u-legend').first().getByText('node 3').waitFor();
+    const over = page.locator('.u-over').first();
+    const box = await over.boundingBox();
+    await page.mouse.move(box.x + box.width * 0.6, box.y + 40);
+    await page.mouse.down();
+    await page.mouse.move(box.x + box.width * 0.9, box.y + 60, { steps: 5 });
+    await page.mouse.up();
+    await page.getByText('Back to the present').click();
+    await page.getByRole('button', { name: '6 h' }).click();
+    assert.match(page.url(), /span=6h/);
+  });
+});
+
+test('the shell reads, and tells where an error is', async () => {
+  await withPage({}, async (page) => {
+    await open(page, cluster.url(0), '#/sql');
+    const box = page.getByLabel('Statement');
+    await box.fill('SELECT owner, count(*) FROM accounts GROUP BY owner ORDER BY owner LIMIT 3');
+    await box.press('Control+Enter');
+    await page.getByRole('cell', { name: 'owner 0', exact: true }).waitFor();
+    await page.getByRole('button', { name: 'Plan', exact: true }).click();
+    await page.getByText('accounts_owner').first().waitFor();
+    await box.fill('DELETE FROM accounts');
+    await page.getByRole('button', { name: 'Run', exact: true }).click();
+    await page.getByText("the console's SQL shell only reads").waitFor();
+    await box.fill('SELECT nope FROM accounts');
+    await page.getByRole('button', { name: 'Run', exact: true }).click();
+    await page.getByText('column "nope" does not exist').waitFor();
+    assert.match(await page.locator('pre.panel').innerText(), /\n {7}\^/);
+  }, (c) => c.includes('status of 40')); // the browser tells of refused requests
+});
+
+test('a setting is changed, found among the events, and put back', async () => {
+  await withPage({}, async (page) => {
+    await open(page, cluster.url(0), '#/settings');
+    await page.getByLabel('Search settings').fill('initial_wait');
+    await page.getByRole('button', { name: 'Edit server.shutdown.initial_wait' }).click();
+    await page.getByLabel('server.shutdown.initial_wait', { exact: true }).fill('7s');
+    await page.getByRole('button', { name: 'Save' }).click();
+    await page.getByRole('cell', { name: '7s changed' }).waitFor();
+    await page.getByRole('button', { name: 'Edit server.shutdown.initial_wait' }).click();
+    await page.getByRole('button', { name: 'Default' }).click();
+    await page.getByRole('cell', { name: '3s', exact: true }).first().waitFor();
+  });
+});
+
+test('a node is killed and returns', async () => {
+  await withPage({}, async (page) => {
+    await open(page, cluster.url(0), '#/');
+    await page.getByText('Nothing needs attention').waitFor();
+    const id = await page.evaluate(async () => (await (await fetch('/api/v2/overview')).json()).nodes.at(-1));
+    const victim = [0, 1, 2].find((i) => id.httpAddress.endsWith(':' + cluster.ports[2 * i + 1]));
+    await cluster.kill(victim);
+    await page.getByRole('link', { name: `Node ${id.id} does not answer` }).waitFor({ timeout: 60_000 });
+    await page.getByText('too few live replicas').waitFor({ timeout: 60_000 });
+    if (shots) await page.screenshot({ path: path.join(shots, 'node-killed-light-1280.png') });
+    cluster.launch(victim);
+    await page.getByText('Nothing needs attention').waitFor({ timeout: 120_000 });
+    await page.goto(cluster.url(0) + '/#/events');
+    await page.getByText(`node ${id.id} answers again`).waitFor({ timeout: 60_000 });
+  });
+});
+
+test('a fourth node joins, and gets replicas', async () => {
+  await withPage({}, async (page) => {
+    await open(page, cluster.url(0), '#/nodes');
+    cluster.launch(3);
+    await page.getByRole('link', { name: 'Node 4' }).first().waitFor({ timeout: 60_000 });
+    await until('replicas on node 4', async () => {
+      const text = await page.locator('.stack').last().getAttribute('aria-label');
+      return /node 4: \d+ leaders of [1-9]/.test(text);
+    }, 120_000);
+    if (shots) await page.screenshot({ path: path.join(shots, 'four-nodes-light-1280.png') });
+  });
+});
+
+test('many nodes and tables stay smooth', async () => {
+  await withPage({}, async (page) => {
+    const node = await (await fetch(cluster.url(0) + '/api/v2/overview')).json();
+    const nodes = Array.from({ length: 100 }, (_, i) => ({ ...node.nodes[0], id: i + 1, locality: `region=r${i % 5},zone=z${i % 15}` }));
+    const tables = Array.from({ length: 10_000 }, (_, i) => ({ schema: 'public', name: 't' + i, kind: 'table', owner: 'root', rows: i, bytes: i, indexes: 1, columns: 3 }));
+    await page.route('**/api/v2/overview', (r) => r.fulfill({ json: { ...node, nodes } }));
+    await page.route('**/api/v2/databases/defaultdb/tables', (r) => r.fulfill({ json: { tables, sized: false, cut: false } }));
+    for (const [where, what] of [['#/', '.spot'], ['#/nodes', 'tbody tr'], ['#/databases/defaultdb', 'tbody tr']]) {
+      await open(page, cluster.url(0), where);
+      await page.locator(what).nth(20).waitFor();
+      const frames = await page.evaluate(async () => {
+        const box = document.querySelector('.table.tall') ?? document.scrollingElement;
+        const times = [];
+        let last = performance.now();
+        for (let i = 0; i < 40; i++) {
+          box.scrollTop += 400;
+          await new Promise((done) => requestAnimationFrame(done));
+          times.push(performance.now() - last);
+          last = performance.now();
+        }
+        return times.sort((a, b) => a - b);
+      });
+      console.log(`# ${where}: frames while scrolling: median ${frames[20].toFixed(0)} ms, longest ${frames.at(-1).toFixed(0)} ms`);
+      assert.ok(frames[20] < 50, `${where}: half of the frames take more than ${frames[20]} ms`);
+    }
+    await page.getByLabel('Search tables').fill('t9999');
+    await page.getByRole('link', { name: 't9999' }).waitFor();
+    assert.equal(await page.locator('tbody tr').count(), 1);
+  });
+});
+
+test('keyboard: the menu and the skip link', async () => {
+  await withPage({}, async (page) => {
+    await open(page, cluster.url(0), '#/');
+    await page.keyboard.press('Tab');
+    assert.equal(await page.evaluate(() => document.activeElement.textContent.trim()), 'To the contents');
+    await page.keyboard.press('Enter');
+    assert.equal(await page.evaluate(() => document.activeElement.id), 'main');
+    await page.getByRole('link', { name: 'Jobs' }).focus();
+    await page.keyboard.press('Enter');
+    await page.getByRole('heading', { name: 'Jobs' }).waitFor();
+    await page.getByRole('button', { name: 'Dark colours' }).click();
+    assert.equal(await page.evaluate(() => document.documentElement.dataset.theme), 'dark');
+  });
+});
