@@ -5,15 +5,31 @@ COMMIT  := $(shell git rev-parse --short=12 HEAD 2>/dev/null)$(shell test -z "`g
 LDFLAGS := $(if $(COMMIT),-ldflags '-X github.com/lichendb/lichen/internal/cli.builtFrom=$(COMMIT)')
 SOURCES := $(shell find cmd internal -name '*.go')
 
-.PHONY: help build test lint logic demo bench soak plants oracle differential metamorphic mutated roundtrip cancels clean
+# The pages of the console. Without npm, or its packages, the binary shows a plain status page instead.
+PAGES       := $(if $(shell command -v npm),internal/console/assets/dist/built)
+PAGESOURCES := $(shell find web -path web/node_modules -prune -o -path web/e2e -prune -o -type f -print)
+
+.PHONY: help build web e2e test lint logic demo bench soak plants oracle differential metamorphic mutated roundtrip cancels clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## /{printf "%-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 build: $(BIN) ## build bin/lichen
 
-$(BIN): go.mod go.sum $(SOURCES)
+$(BIN): go.mod go.sum $(SOURCES) $(PAGES)
 	$(GO) build $(LDFLAGS) -o $@ ./cmd/lichen
+
+internal/console/assets/dist/built: $(PAGESOURCES)
+	@$(MAKE) --no-print-directory web || { echo "NOTE: the console's pages were not built: the binary has a plain status page"; mkdir -p $(dir $@); }
+	@touch $@
+
+web: ## build the pages of the console (needs Node.js and npm)
+	cd web && npm ci && npm run build
+
+CHROMIUM ?= /usr/bin/chromium
+
+e2e: $(BIN) ## test the console in Chromium (CHROMIUM) over a cluster of three nodes
+	cd web && npm ci && CHROMIUM=$(CHROMIUM) npm run e2e
 
 lint: ## gofmt, vet, staticcheck
 	@out=$$(gofmt -l cmd internal); if [ -n "$$out" ]; then echo "not formatted by gofmt:"; echo "$$out"; exit 1; fi

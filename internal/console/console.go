@@ -52,9 +52,10 @@ type Console struct {
 	token   string        // against genuine requests, where nobody logs in
 	ranges  rangeCache
 
-	routes map[string][]*route
-	once   sync.Once
-	doc    []byte // the description, once it was asked for
+	endpoints []endpoint
+	routes    map[string][]*route
+	once      sync.Once
+	doc       []byte // the description, once it was asked for
 }
 
 const (
@@ -69,7 +70,7 @@ const (
 
 // New returns a console, and has the node answer what those of other nodes ask.
 func New(o Options) *Console {
-	c := &Console{o: o, queries: make(chan struct{}, maxQueries), token: randomText()}
+	c := &Console{o: o, queries: make(chan struct{}, maxQueries), token: randomText(), endpoints: allEndpoints()}
 	c.addRoutes()
 	c.handlePeers()
 	return c

@@ -137,8 +137,8 @@ type route struct {
 
 func (c *Console) addRoutes() {
 	c.routes = map[string][]*route{}
-	for i := range endpoints {
-		e := &endpoints[i]
+	for i := range c.endpoints {
+		e := &c.endpoints[i]
 		c.routes[e.method] = append(c.routes[e.method], &route{e, strings.Split(e.path, "/")})
 	}
 }

@@ -2,10 +2,8 @@ package console
 
 import "net/http"
 
-// endpoints is the API. Its description is made from it.
-var endpoints []endpoint
-
-func init() {
+// allEndpoints returns the API. Its description is made from it.
+func allEndpoints() []endpoint {
 	limit := param{"limit", "the most that are returned"}
 	node := param{"id", "the id of a node"}
 	get := func(path, doc string, answer any, serve func(*Console, *request) (any, error), params ...param) endpoint {
@@ -22,7 +20,7 @@ func init() {
 	setting.method = http.MethodPut
 	description := get("openapi.json", "This description.", nil, getDescription)
 	description.access = open
-	endpoints = []endpoint{
+	return []endpoint{
 		login,
 		post("logout", "End the login.", nil, nil, logOut),
 		get("session", "Who has logged in, on which node of which cluster.", Session{}, getSession),

@@ -9,14 +9,14 @@ import (
 
 // getDescription returns the description of the API, in OpenAPI 3.1.
 func getDescription(c *Console, _ *request) (any, error) {
-	c.once.Do(func() { c.doc, _ = json.MarshalIndent(describe(), "", "  ") }) // of maps and texts, which can't fail
+	c.once.Do(func() { c.doc, _ = json.MarshalIndent(describe(c.endpoints), "", "  ") }) // of maps and texts, which can't fail
 	return c.doc, nil
 }
 
 type object = map[string]any
 
 // describe makes the description from the endpoints.
-func describe() object {
+func describe(endpoints []endpoint) object {
 	schemas, paths := object{}, map[string]object{}
 	for i := range endpoints {
 		e := &endpoints[i]

@@ -2,6 +2,7 @@ package console
 
 import (
 	"context"
+	"fmt"
 	"net/http"
 	"strings"
 	"sync"
@@ -273,9 +274,14 @@ func (c *Console) health(ctx context.Context) (h RangeHealth, examples []string)
 		return h, nil
 	}
 	h.RangesKnown, h.Ranges = true, len(list)
+	silent := c.silentNodes()
 	for i := range list {
 		var unavailable, under, misplaced bool
 		var texts []string
+		if n, of := votersOn(&list[i].Desc, silent); n > 0 {
+			under = true // though its node may come back: nobody replaces it yet
+			texts = append(texts, fmt.Sprintf("%d of its %d voters do not answer", n, of))
+		}
 		for _, p := range list[i].Problems {
 			unavailable = unavailable || p.Unavailable
 			under = under || p.UnderReplicated
@@ -296,6 +302,28 @@ func count(n *int, one bool) {
 	if one {
 		*n++
 	}
+}
+
+// silentNodes returns the nodes that do not answer.
+func (c *Console) silentNodes() map[kvpb.NodeID]bool {
+	out := map[kvpb.NodeID]bool{}
+	for _, s := range c.o.Node.Statuses() {
+		if !s.Live {
+			out[s.ID] = true
+		}
+	}
+	return out
+}
+
+// votersOn counts the voters of a range, and those of them on some nodes.
+func votersOn(d *kvpb.RangeDescriptor, nodes map[kvpb.NodeID]bool) (on, all int) {
+	for _, rep := range d.Replicas {
+		if rep.Type.Votes() {
+			all++
+			count(&on, nodes[rep.Node])
+		}
+	}
+	return on, all
 }
 
 func rangeName(id kvpb.RangeID) string { return formatUint(uint64(id)) }

@@ -47,7 +47,7 @@ function options(p: ChartProps, width: number): uPlot.Options {
       { ...axis, values: times, space: 60 },
       {
         ...axis,
-        size: 66,
+        size: 76,
         ...(p.unit.startsWith('bytes') ? { incrs: binary } : {}), 
         values: (_u, ticks) => ticks.map((v) => inUnit(v, p.unit)),
       },

@@ -1,0 +1,54 @@
+package sql_test
+
+import (
+	"context"
+	"fmt"
+	"testing"
+
+	"github.com/lichendb/lichen/internal/fs"
+)
+
+// Statements are counted once each, by fingerprint, however they come: alone, several in a text, prepared, in functions.
+func TestStatementStatistics(t *testing.T) {
+	n := newNode(t, fs.NewMem())
+	defer closeNode(t, n)
+	s := n.session(t)
+	defer s.Close()
+	mustExec(t, s, "CREATE TABLE t (a INT PRIMARY KEY, b TEXT)")
+	for i := range 5 {
+		mustExec(t, s, fmt.Sprintf("INSERT INTO t VALUES (%d, 'x')", 2*i))
+		mustExec(t, s, fmt.Sprintf("INSERT INTO t VALUES (%d, 'secret'); SELECT a FROM t WHERE a >= 0", 2*i+1))
+		mustExec(t, s, fmt.Sprintf("SELECT b FROM t WHERE a = %d", i))
+	}
+	_ = exec1(s, "INSERT INTO t VALUES (1, 'again')")
+	p, err := s.Prepare(context.Background(), "p", "UPDATE t SET b = $1 WHERE a < 4", nil, &discard{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	mustExec(t, s, "CREATE FUNCTION f() RETURNS bigint LANGUAGE sql AS 'SELECT count(*) FROM t'")
+	mustExec(t, s, "SELECT f()")
+	if p.Stats != nil {
+		t.Error("a statement that was only prepared is counted")
+	}
+	for query, want := range map[string]string{
+		"INSERT INTO t VALUES (_, ...)": "11 1 10 defaultdb root",
+		"SELECT a FROM t WHERE a >= _":  "5 0 30 defaultdb root",
+		"SELECT b FROM t WHERE a = _":   "5 0 5 defaultdb root",
+		"SELECT f()":                    "1 0 1 defaultdb root",
+		"SELECT count(*) FROM t":        "·", // as texts without anything are shown
+	} {
+		got := value(t, s, `SELECT coalesce(max(concat_ws(' ', calls, errors, rows, database_name, user_name)), '') FROM lichen_internal.node_statement_statistics WHERE query = '`+query+"'")
+		if got != want {
+			t.Errorf("%s: %q, want %q", query, got, want)
+		}
+	}
+	const odd = `SELECT count(*) FROM lichen_internal.cluster_statement_statistics
+		WHERE calls < 1 OR p50_time > p99_time OR p99_time > max_time OR mean_time > max_time OR total_time < max_time OR first_call > last_call OR query LIKE '%secret%'`
+	if got := value(t, s, odd); got != "0" {
+		t.Errorf("%s odd rows", got)
+	}
+	mustExec(t, s, "CREATE ROLE other LOGIN; SET ROLE other")
+	if got := value(t, s, "SELECT count(*) FROM lichen_internal.node_statement_statistics"); got != "0" {
+		t.Errorf("another role sees %s fingerprints", got)
+	}
+}
