@@ -186,7 +186,13 @@ func nodeInfo(s *node.NodeStatus, now time.Time, deadAfter time.Duration) NodeIn
 		ID: uint64(s.ID), State: nodeState(s, now, deadAfter), SQLAddress: s.SQLAddr, HTTPAddress: s.HTTPAddr, Locality: s.Locality, Version: s.Build,
 		StartedAt: unixMilli(s.StartedAt), LastContact: unixMilli(s.UpdatedAt), Ranges: s.Ranges, Leaders: s.Leaders, Stores: []Store{},
 	}
+	if !s.Live {
+		n.Leaders = 0 // others lead them by now, or nobody does
+	}
 	for _, st := range s.Stores {
+		if !s.Live {
+			st.Leaders = 0
+		}
 		n.Stores = append(n.Stores, Store{
 			ID: uint64(st.ID), Ranges: st.Ranges, Leaders: st.Leaders, CapacityBytes: st.Capacity, UsedBytes: st.Capacity - st.Available, OwnBytes: st.Used, Disk: diskState(&st),
 		})
@@ -278,15 +284,17 @@ func (c *Console) health(ctx context.Context) (h RangeHealth, examples []string)
 	for i := range list {
 		var unavailable, under, misplaced bool
 		var texts []string
-		if n, of := votersOn(&list[i].Desc, silent); n > 0 {
-			under = true // though its node may come back: nobody replaces it yet
-			texts = append(texts, fmt.Sprintf("%d of its %d voters do not answer", n, of))
-		}
 		for _, p := range list[i].Problems {
 			unavailable = unavailable || p.Unavailable
 			under = under || p.UnderReplicated
 			misplaced = misplaced || p.Misplaced
 			texts = append(texts, p.Text)
+		}
+		if n, of := votersOn(&list[i].Desc, silent); n > 0 {
+			under = true // though its node may come back: nobody replaces it yet
+			if len(texts) == 0 {
+				texts = append(texts, fmt.Sprintf("%d of its %d voters do not answer", n, of))
+			}
 		}
 		if len(texts) > 0 && len(examples) < maxExamples {
 			examples = append(examples, "range "+rangeName(list[i].Desc.RangeID)+": "+strings.Join(texts, ", "))

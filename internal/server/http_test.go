@@ -121,7 +121,7 @@ func TestAdminOnly(t *testing.T) {
 		check("/_status/vars", nobody, http.StatusForbidden)
 		check("/_status/vars", shows(security.RootName), http.StatusOK)
 		for who, shown := range map[string]bool{"alice": false, security.RootName: true} {
-			page := answer(n.httpHandler(), http.MethodGet, "/", shows(who)).Body.String()
+			page := answer(n.httpHandler(), http.MethodGet, "/status", shows(who)).Body.String()
 			if !strings.Contains(page, "This node: <strong>ready</strong>") || strings.Contains(page, n.ClusterID()) != shown {
 				t.Errorf("the status page for %s: %s", who, page)
 			}

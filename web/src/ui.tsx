@@ -148,10 +148,10 @@ export function Table<T>(p: { caption: string; rows: T[]; columns: Column<T>[]; 
   const [sort, setSort] = useState<{ i: number; down: boolean }>();
   const rows = useMemo(() => sorted(p.rows, p.columns, sort), [p.rows, sort]);
   const box = useRef<HTMLDivElement>(null);
-  const [top, setTop] = useState(0);
+  const [top, setTop] = useState(0); // the first row in sight, or one of the nine before it
   const many = rows.length > windowed;
-  const first = many ? Math.max(0, Math.floor(top / rowHeight) - 20) : 0;
-  const last = many ? Math.min(rows.length, first + 80) : rows.length;
+  const first = many ? Math.max(0, top - 15) : 0;
+  const last = many ? Math.min(rows.length, first + 70) : rows.length;
   const spacer = (n: number): JSX.Element | null =>
     n > 0 ? (
       <tr class="spacer" aria-hidden="true">
@@ -159,7 +159,7 @@ export function Table<T>(p: { caption: string; rows: T[]; columns: Column<T>[]; 
       </tr>
     ) : null;
   return (
-    <div class={'table ' + (many ? 'tall' : '')} ref={box} onScroll={many ? () => setTop(box.current?.scrollTop ?? 0) : undefined} tabIndex={0} role="region" aria-label={p.caption}>
+    <div class={'table ' + (many ? 'tall' : '')} ref={box} onScroll={many ? () => setTop(Math.floor((box.current?.scrollTop ?? 0) / rowHeight / 10) * 10) : undefined} tabIndex={0} role="region" aria-label={p.caption}>
       <table class={many ? 'window' : ''} aria-rowcount={rows.length}>
         <thead>
           <tr>
