@@ -3,6 +3,7 @@ package sql
 import (
 	"time"
 
+	"github.com/lichendb/lichen/internal/sql/parser"
 	"github.com/lichendb/lichen/internal/sql/prepared"
 	"github.com/lichendb/lichen/internal/sql/stmtstats"
 )
@@ -22,11 +23,16 @@ func (x *execution) note(err error) {
 	}
 	e := x.prepared.Stats
 	if e == nil || e.Gone() || !e.Is(s.db.Name, s.user) {
-		e = s.srv.statements.Entry(ownText(x.prepared), s.db.Name, s.user)
+		e = s.srv.statements.Entry(fingerprintOf(x.prepared), s.db.Name, s.user)
 		x.prepared.Stats = e
 	}
 	s.ran.entry = e
 	s.ran.outcome = stmtstats.Outcome{Rows: max(x.rows, x.affected), Retries: x.retries, Failed: err != nil}
+}
+
+// fingerprintOf returns the text of a statement without its constants.
+func fingerprintOf(p *prepared.Statement) string {
+	return parser.WithoutConstants(ownText(p), parser.Options{Escapes: p.Stmt.Escapes}, stmtstats.MaxText)
 }
 
 // ownText returns the statement's own part of a text that may have several.

@@ -1,20 +1,19 @@
 // Package stmtstats counts what statements cost, by their fingerprints.
 //
 // A fingerprint is the text of a statement without its constants, so that statements which differ in values only are one
-// (Normalize). The node's Registry has an Entry for each fingerprint, database and user; whoever runs a statement adds to it
+// (parser.WithoutConstants). The node's Registry has an Entry for each fingerprint, database and user; whoever runs a statement adds to it
 // when the statement has ended.
 //
-//	text ─▶ Normalize ─▶ Registry.Entry ─▶ Entry.Record ─▶ Registry.List, Registry.Latencies
+//	fingerprint ─▶ Registry.Entry ─▶ Entry.Record ─▶ Registry.List, Registry.Totals
 //
 // Above it: sql, which keeps the Entry beside a prepared statement, so that nothing is looked up on the way of a point read.
-// Below it: obs. Read normalize.go (Normalize), registry.go (Registry, Entry).
+// Below it: obs. Read registry.go (Registry, Entry).
 //
 // Invariants:
 //
-//  1. A fingerprint holds no constant, and so no password and no row's value (Normalize; TestNormalize, FuzzNormalize).
-//  2. At most MaxEntries fingerprints are kept; those not used for longest give way, and their counts stay in the sums of
+//  1. At most MaxEntries fingerprints are kept; those not used for longest give way, and their counts stay in the sums of
 //     the node (Registry.makeRoom; TestRoom).
-//  3. A statement is counted once, in an entry or, if that has given way, in the one that takes its place (Entry.Gone;
+//  2. A statement is counted once, in an entry or, if that has given way, in the one that takes its place (Entry.Gone;
 //     TestGone).
 //
 // Everything is safe for concurrent use.

@@ -14,6 +14,8 @@ import (
 
 // Limits of a Registry.
 const (
+	// MaxText bounds the text of a fingerprint, in bytes.
+	MaxText = 2000
 	// MaxEntries is how many entries a node keeps. Each takes about two kilobytes and its text.
 	MaxEntries = 2000
 	// room is the part of them that gives way at once: an eighth.
@@ -81,9 +83,9 @@ type Registry struct {
 	goneNanos                    int64
 }
 
-// Entry returns the entry of a statement, which is made if there is none.
-func (r *Registry) Entry(text, database, user string) *Entry {
-	k := Key{Normalize(text), database, user}
+// Entry returns the entry of a fingerprint, which is made if there is none.
+func (r *Registry) Entry(fingerprint, database, user string) *Entry {
+	k := Key{fingerprint, database, user}
 	r.mu.RLock()
 	e := r.entries[k]
 	r.mu.RUnlock()
