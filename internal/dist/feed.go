@@ -62,9 +62,22 @@ func (s *Remote) Feed(ctx context.Context, req *kvpb.FeedRequest, resp *kvpb.Fee
 func (d *Router) Feed(
 	ctx context.Context, span kvpb.Span, from hlc.Timestamp, emit func(events []kvpb.FeedEvent, resolved hlc.Timestamp) error,
 ) error {
+	return d.feed(ctx, span, from, false, emit)
+}
+
+// PromptFeed is Feed from the leaders of the ranges, which resolve the timestamp of each event soon after it.
+func (d *Router) PromptFeed(
+	ctx context.Context, span kvpb.Span, from hlc.Timestamp, emit func(events []kvpb.FeedEvent, resolved hlc.Timestamp) error,
+) error {
+	return d.feed(ctx, span, from, true, emit)
+}
+
+func (d *Router) feed(
+	ctx context.Context, span kvpb.Span, from hlc.Timestamp, prompt bool, emit func([]kvpb.FeedEvent, hlc.Timestamp) error,
+) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	f := &feed{d: d, emit: emit, fail: cancel, resolved: from, slots: make(chan struct{}, maxFeedWaits), mu: sleep.NewMutex()}
+	f := &feed{d: d, prompt: prompt, emit: emit, fail: cancel, resolved: from, slots: make(chan struct{}, maxFeedWaits), mu: sleep.NewMutex()}
 	f.mu.Lock()
 	f.begin(ctx, span, from)
 	f.mu.Unlock()
@@ -75,6 +88,7 @@ func (d *Router) Feed(
 // feed is one reader's feed over all ranges of its span.
 type feed struct {
 	d       *Router
+	prompt  bool
 	emit    func([]kvpb.FeedEvent, hlc.Timestamp) error
 	fail    context.CancelCauseFunc
 	running sync.WaitGroup
@@ -116,9 +130,13 @@ func (f *feed) begin(ctx context.Context, span kvpb.Span, from hlc.Timestamp) {
 func (p *feedPart) run(ctx context.Context) error {
 	var r retry
 	var again time.Duration
+	most := maxFeedBackoff
+	if p.f.prompt {
+		most = maxBackoff
+	}
 	for first := true; ; first = false {
 		if !first {
-			again = min(max(2*again, minFeedBackoff), maxFeedBackoff)
+			again = min(max(2*again, minFeedBackoff), most)
 			if err := sleep.For(ctx, again); err != nil {
 				return err
 			}
@@ -127,7 +145,7 @@ func (p *feedPart) run(ctx context.Context) error {
 		for err == nil {
 			var resp kvpb.FeedResponse
 			parts := int(p.f.n.Load())
-			req := kvpb.FeedRequest{ID: p.id, Span: p.span, From: p.resolved, NoWait: parts > maxFeedWaits}
+			req := kvpb.FeedRequest{ID: p.id, Span: p.span, From: p.resolved, NoWait: parts > maxFeedWaits, Prompt: p.f.prompt}
 			if err = p.ask(ctx, &req, &resp); err == nil {
 				p.id, again, r.tried = resp.ID, 0, nil
 				err = p.deliver(&resp)
@@ -136,6 +154,7 @@ func (p *feedPart) run(ctx context.Context) error {
 				err = sleep.For(ctx, feedEvery*time.Duration(1+parts/feedFew))
 			}
 		}
+		had := p.id != 0
 		p.id = 0
 		var old *kvpb.SnapshotTooOldError
 		var own *emitError
@@ -147,7 +166,7 @@ func (p *feedPart) run(ctx context.Context) error {
 		case errors.As(err, &old):
 			return err
 		}
-		p.judge(&r, err)
+		p.judge(&r, err, had)
 	}
 }
 
@@ -193,7 +212,7 @@ func (p *feedPart) open(ctx context.Context, r *retry) error {
 // find prefers the nearest replica and, after failures, one that has not failed since.
 func (p *feedPart) find(ctx context.Context, r *retry) (target, error) {
 	d := p.f.d
-	r.nearest = d.loc == nil && len(r.tried) == 0
+	r.nearest = d.loc == nil && len(r.tried) == 0 && !p.f.prompt
 	t, err := d.find(ctx, p.span.Key, r)
 	if errors.Is(err, errAllTried) {
 		r.tried = nil
@@ -204,11 +223,15 @@ func (p *feedPart) find(ctx context.Context, r *retry) (target, error) {
 	return t, err
 }
 
-// judge corrects the cache after a failure.
-func (p *feedPart) judge(r *retry, err error) {
+// judge corrects the cache after a failure. had says that the target has served the part.
+func (p *feedPart) judge(r *retry, err error, had bool) {
 	var mismatch *kvpb.RangeMismatchError
 	d := p.f.d
 	if d.loc != nil || p.target.entry == nil {
+		return
+	}
+	if p.f.prompt {
+		p.judgeLeader(r, err, had)
 		return
 	}
 	if errors.As(err, &mismatch) && len(mismatch.Known) > 0 {
@@ -218,6 +241,19 @@ func (p *feedPart) judge(r *retry, err error) {
 		return
 	}
 	r.tried = append(r.tried, p.target.node)
+}
+
+// judgeLeader is judge for a feed that only the leader serves. had says that the target has served it.
+func (p *feedPart) judgeLeader(r *retry, err error, had bool) {
+	var down *kvpb.UnavailableError
+	if had && errors.As(err, &down) {
+		return // the feed has ended there, and may begin again
+	}
+	if s, _ := r.judge(p.f.d, p.target, p.span.Key, err); s == another {
+		r.tried = append(r.tried, p.target.node)
+	} else {
+		r.tried = nil
+	}
 }
 
 // deliver passes a response on. The span's resolved timestamp is the least one of its parts.

@@ -30,3 +30,19 @@ func (db *DB) Feed(
 	}
 	return f.Feed(ctx, kvpb.Span{Key: start, EndKey: end}, from, emit)
 }
+
+// PromptFeed is Feed with resolved timestamps that follow the events within milliseconds: the leaders close the
+// timestamp of each event as they deliver it, by a mark in the span that only transactions which write there
+// meet. Transactions that write there should commit above CommitAbove of the present time, or the marks make
+// them refresh what they have read.
+func (db *DB) PromptFeed(
+	ctx context.Context, start, end []byte, from hlc.Timestamp, emit func(events []FeedEvent, resolved hlc.Timestamp) error,
+) error {
+	f, ok := db.env.Sender.(interface {
+		PromptFeed(context.Context, kvpb.Span, hlc.Timestamp, func([]kvpb.FeedEvent, hlc.Timestamp) error) error
+	})
+	if !ok {
+		return errNoFeed
+	}
+	return f.PromptFeed(ctx, kvpb.Span{Key: start, EndKey: end}, from, emit)
+}

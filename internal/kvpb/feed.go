@@ -15,6 +15,9 @@ type FeedRequest struct {
 	From hlc.Timestamp
 	// NoWait: the answer comes at once, even without events.
 	NoWait bool
+	// Prompt: only the leader serves the feed, and it closes the timestamps of the events at once, so that its
+	// reader soon knows their order. Commits that are under way at an earlier timestamp commit again above it.
+	Prompt bool
 }
 
 // FeedEvent is a committed version.

@@ -41,6 +41,7 @@ type conn struct {
 	// ReadyForQuery; deadline that a read deadline is set meanwhile. watched is the watch's.
 	busy, watched atomic.Bool
 	deadline      bool
+	idleUntil     time.Time // the deadline
 	// starting says that the connection counts as one without a session, silent is its place among those
 	// that have not asked for one. The server's mu guards both.
 	starting bool
@@ -57,10 +58,11 @@ type conn struct {
 	replies int // since the last yield
 	// params are of the unnamed portal, formats and oids scratch; bulky says that one of
 	// them holds much, and is not kept for the next batch.
-	params  []types.Datum
-	formats []int16
-	oids    []uint32
-	bulky   bool
+	params        []types.Datum
+	notifications []sql.Notification
+	formats       []int16
+	oids          []uint32
+	bulky         bool
 }
 
 func newConn(s *Server, ctx context.Context, nc net.Conn, first []byte) *conn {
@@ -182,6 +184,9 @@ func (c *conn) next() (typ byte, body []byte, err error) {
 			return 0, nil, cause
 		}
 		c.wire.Resume()
+		if !c.busy.Load() && !c.notifyIdle() {
+			return 0, nil, errDone
+		}
 	}
 }
 
@@ -238,7 +243,7 @@ func (c *conn) readFailed(err error) {
 	case errors.As(err, &pe):
 		c.goodbye(pe)
 	case errors.Is(err, os.ErrDeadlineExceeded) && c.wire.Woken():
-		c.goodbye(errShutdown)
+		c.goodbye(c.ending())
 	case errors.Is(err, os.ErrDeadlineExceeded):
 		if _, inTxn := c.ses.IdleTimeout(); inTxn {
 			c.goodbye(errIdleInTxn)
@@ -371,6 +376,9 @@ func (c *conn) ready() bool {
 	for _, p := range c.ses.TakeParamChanges() {
 		c.wire.ParameterStatus(p.Name, c.shown(p.Value))
 	}
+	if !c.sendNotifications() {
+		return false
+	}
 	c.wire.ReadyForQuery(c.ses.Status())
 	if !c.flush() {
 		return false
@@ -382,15 +390,26 @@ func (c *conn) ready() bool {
 	}
 	c.busy.Store(false)
 	c.wire.Resume() // what a cancel request meant is over
+	if !c.notifyIdle() {
+		return false
+	}
 	if c.wire.Woken() {
-		c.goodbye(errShutdown)
+		c.goodbye(c.ending())
 		return false
 	}
 	if d, _ := c.ses.IdleTimeout(); d > 0 && !c.wire.Buffered() {
-		c.deadline = true
-		_ = c.wire.SetReadDeadline(time.Now().Add(d)) // the next read tells of a failure
+		c.deadline, c.idleUntil = true, time.Now().Add(d)
+		_ = c.wire.SetReadDeadline(c.idleUntil) // the next read tells of a failure
 	}
 	return true
+}
+
+// ending is why the connection ends.
+func (c *conn) ending() error {
+	if c.ses.Terminated() {
+		return c.ses.Canceled()
+	}
+	return errShutdown
 }
 
 func (c *conn) flush() bool { return c.alive(c.written(c.wire.Flush())) }

@@ -6,8 +6,8 @@
 // client is), hba.go (by which rule), password.go (logins by password), login.go (those that come another way), throttle.go (how often), conn.go (conn: the loop over
 // messages), extended.go and bind.go (prepared statements and portals), pipeline.go (the messages
 // since the last Sync, which are run again after a conflict), results.go and rowformat.go (what
-// sql sends back), yield.go (letting others have the processor), watch.go (clients that are
-// gone), encoding.go (clients with other encodings than UTF8), copy.go, errors.go and metrics.go.
+// sql sends back), yield.go (letting others have the processor), notify.go (notifications), watch.go (clients that are
+// gone), notify.go (notifications), encoding.go (clients with other encodings than UTF8), copy.go, errors.go and metrics.go.
 // pgwire/wire/types.go names the types of messages.
 //
 // Invariants:

@@ -54,6 +54,7 @@ func (c *conn) start() error {
 	}
 	c.srv.started(c)
 	c.ses.OnInterrupt(c.interrupt)
+	c.ses.OnNotification(c.notified)
 	c.shared.Store(c.ses)
 	c.wire.Begin(wire.Authentication)
 	c.wire.Int32(0)

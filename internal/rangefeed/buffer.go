@@ -28,6 +28,7 @@ type Buffer struct {
 
 	events   []kvpb.FeedEvent
 	bytes    int
+	newest   hlc.Timestamp // of all events so far
 	resolved hlc.Timestamp
 	sent     hlc.Timestamp // the last resolved timestamp delivered
 }
@@ -39,9 +40,22 @@ func (b *Buffer) Deliver(events []Event) bool {
 		if e := &events[i].FeedEvent; b.Span.Contains(e.Key) && b.From.Less(e.TS) {
 			b.events = append(b.events, *e)
 			b.bytes += Size(e)
+			b.Note(e.TS)
 		}
 	}
 	return len(b.events) > n
+}
+
+// Note notes the timestamp of an event that reaches the reader.
+func (b *Buffer) Note(ts hlc.Timestamp) { b.newest = b.newest.Max(ts) }
+
+// Owed returns the timestamp up to which a prompt feed has to resolve: that of the newest event. It is zero if
+// that is done.
+func (b *Buffer) Owed() hlc.Timestamp {
+	if b.newest.LessEq(b.resolved) {
+		return hlc.Timestamp{}
+	}
+	return b.newest
 }
 
 // Full reports whether the events exceed maxBytes. Then the feed must end.

@@ -12,6 +12,9 @@
 //	command   drop b@6, unlock b             nothing: its transaction was aborted
 //	closed 8, b locked at 6                  resolved up to just below 6
 //
+// What is closed lags. A prompt feed, which the leader serves, closes the timestamp of its newest event as soon as it
+// delivers that (Buffer.Owed).
+//
 // Read commits.go (Commits), then buffer.go (Buffer, Initial). rangefeed/processor performs its decisions.
 //
 // Invariants:

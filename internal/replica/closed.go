@@ -49,13 +49,18 @@ func (r *Replica) CloseFeeds(ts hlc.Timestamp) {
 	spans := r.feeds.Spans()
 	closed, index, ok := r.close(ts, func() {
 		for _, s := range spans {
-			r.reads.AddSpan(s.Key, s.EndKey, ts, concurrency.TxnID{})
-			r.intents.NoteRead(s, ts)
+			r.noteRead(s, ts)
 		}
 	})
 	if ok {
 		r.feeds.Close(spans, closed, index)
 	}
+}
+
+// noteRead marks a span as read at ts.
+func (r *Replica) noteRead(s kvpb.Span, ts hlc.Timestamp) {
+	r.reads.AddSpan(s.Key, s.EndKey, ts, concurrency.TxnID{})
+	r.intents.NoteRead(s, ts)
 }
 
 // close closes a timestamp for the keys where mark notes a read at ts.

@@ -51,6 +51,27 @@ func (r feedHost) CheckFed(span kvpb.Span) error {
 	return nil
 }
 
+// CloseNow implements processor.Host. An empty ts closes nothing, and only checks that the replica leads.
+func (r feedHost) CloseNow(span kvpb.Span, ts hlc.Timestamp) (hlc.Timestamp, error) {
+	if ts.IsEmpty() {
+		if !r.Leading() {
+			return ts, r.notLeader()
+		}
+		return ts, nil
+	}
+	closed, _, ok := r.close(ts, func() { r.noteRead(span, ts) })
+	switch {
+	case ok:
+		return closed, nil
+	case !r.Leading():
+		return hlc.Timestamp{}, r.notLeader()
+	}
+	return hlc.Timestamp{}, nil // a commit has not chosen its timestamp yet, or the lease is being renewed
+}
+
+// FlushDeferred implements processor.Host.
+func (r feedHost) FlushDeferred() { r.group.Flush() }
+
 // EachIntent implements processor.Host.
 func (r feedHost) EachIntent(span kvpb.Span, fn func(key []byte, ts hlc.Timestamp) error) error {
 	return r.eachIntent(context.Background(), kvpb.TxnID{}, span, func(key []byte, in txnintent.Intent) error {

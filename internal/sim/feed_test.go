@@ -23,9 +23,10 @@ type fedBank struct {
 
 // fed is what a feed has delivered.
 type fed struct {
-	c    *cluster
-	stop context.CancelFunc
-	done sync.WaitGroup
+	c      *cluster
+	prompt bool
+	stop   context.CancelFunc
+	done   sync.WaitGroup
 
 	mu       sync.Mutex
 	versions map[check.Version]int // how often
@@ -66,7 +67,11 @@ func (f *fed) read(ctx context.Context, inc *incarnation, start, end []byte) {
 	f.begun++
 	f.mu.Unlock()
 	resolved := from // in this reading
-	_ = inc.db.Feed(ctx, start, end, from, func(events []kv.FeedEvent, upTo hlc.Timestamp) error {
+	read := inc.db.Feed
+	if f.prompt {
+		read = inc.db.PromptFeed
+	}
+	_ = read(ctx, start, end, from, func(events []kv.FeedEvent, upTo hlc.Timestamp) error {
 		f.mu.Lock()
 		defer f.mu.Unlock()
 		for _, e := range events {
@@ -127,12 +132,20 @@ func (f *fed) compare(stored []check.Version) error {
 func TestFeed(t *testing.T) {
 	all, length := seeds(t, 2, 6)
 	for _, seed := range all {
-		t.Run(fmt.Sprint(seed), func(t *testing.T) { runFeed(t, seed, length) })
+		t.Run(fmt.Sprint(seed), func(t *testing.T) { runFeed(t, seed, length, false) })
 	}
 }
 
-func runFeed(t *testing.T, seed uint64, length time.Duration) {
-	b := fedBank{bank{accounts: 12}, &fed{}}
+// TestPromptFeed is TestFeed for one that the leaders resolve as they commit.
+func TestPromptFeed(t *testing.T) {
+	all, length := seeds(t, 2, 6)
+	for _, seed := range all {
+		t.Run(fmt.Sprint(seed), func(t *testing.T) { runFeed(t, seed, length, true) })
+	}
+}
+
+func runFeed(t *testing.T, seed uint64, length time.Duration, prompt bool) {
+	b := fedBank{bank{accounts: 12}, &fed{prompt: prompt}}
 	simulated(t, seed, setting{
 		nodes: sizeOf(seed), length: length, faults: everything(), cuts: []string{account(4), account(8)}, points: b.points(),
 	}, b)

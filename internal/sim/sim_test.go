@@ -137,6 +137,7 @@ func TestSoak(t *testing.T) {
 		t.Run(fmt.Sprintf("MembersRunStatements/%d", seed), func(t *testing.T) { runMembersStatements(t, seed, soakLength) })
 		t.Run(fmt.Sprintf("LocksSurvive/%d", seed), func(t *testing.T) { runHeld(t, seed, soakLength) })
 		t.Run(fmt.Sprintf("Past/%d", seed), func(t *testing.T) { runPast(t, seed, soakLength) })
-		t.Run(fmt.Sprintf("Feed/%d", seed), func(t *testing.T) { runFeed(t, seed, soakLength) })
+		t.Run(fmt.Sprintf("Feed/%d", seed), func(t *testing.T) { runFeed(t, seed, soakLength, false) })
+		t.Run(fmt.Sprintf("PromptFeed/%d", seed), func(t *testing.T) { runFeed(t, seed, soakLength, true) })
 	}
 }

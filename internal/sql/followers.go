@@ -48,6 +48,9 @@ func (f followers) BeforeCommit(ctx context.Context, txn *kv.Txn) error {
 	if err := s.endTemp(ctx); err != nil {
 		return err
 	}
+	if err := s.pending.notify.BeforeCommit(ctx, txn); err != nil {
+		return err
+	}
 	if err := txn.SpillRest(ctx); err != nil {
 		return err
 	}
@@ -66,6 +69,7 @@ func (f followers) Committed(ctx context.Context) {
 	s.portals.TxnCommitted()
 	s.advisory.EndTxn()
 	s.afterCommit(ctx)
+	s.pending.notify.Committed(ctx, s.txn.KV())
 }
 
 // Stopped implements transaction.Followers.
@@ -82,6 +86,7 @@ func (f followers) Undone(ctx context.Context, open bool) {
 	}
 	s.vals.Rollback()
 	s.pending.rollbackTo(pendingMark{})
+	s.pending.notify.Undone(open && s.txn.KV().OutcomeUnknown())
 	s.contents.Undone()
 }
 

@@ -9,7 +9,9 @@ import (
 	"testing"
 
 	"github.com/lichendb/lichen/internal/clustertest"
+	"github.com/lichendb/lichen/internal/dist"
 	"github.com/lichendb/lichen/internal/fs"
+	"github.com/lichendb/lichen/internal/hlc"
 	"github.com/lichendb/lichen/internal/kvpb"
 	"github.com/lichendb/lichen/internal/quota"
 	"github.com/lichendb/lichen/internal/sql"
@@ -47,6 +49,11 @@ type faultySender struct {
 func (s *faultySender) Lock(ctx context.Context, req *kvpb.LockRequest, resp *kvpb.LockResponse) error {
 	s.locks.Add(1)
 	return s.Sender.Lock(ctx, req, resp)
+}
+
+// PromptFeed is that of the sender below: sessions listen.
+func (s *faultySender) PromptFeed(ctx context.Context, span kvpb.Span, from hlc.Timestamp, emit func([]kvpb.FeedEvent, hlc.Timestamp) error) error {
+	return s.Sender.(*dist.Router).PromptFeed(ctx, span, from, emit)
 }
 
 func (s *faultySender) Commit(ctx context.Context, req *kvpb.CommitRequest, resp *kvpb.CommitResponse) error {

@@ -8,6 +8,7 @@ import (
 	"github.com/lichendb/lichen/internal/sql/activity"
 	"github.com/lichendb/lichen/internal/sql/catalog"
 	"github.com/lichendb/lichen/internal/sql/clustersetting"
+	"github.com/lichendb/lichen/internal/sql/notify"
 	"github.com/lichendb/lichen/internal/sql/pgerr"
 	"github.com/lichendb/lichen/internal/sql/ranges"
 )
@@ -16,20 +17,22 @@ import (
 type pending struct {
 	ranges   ranges.Pending
 	settings clustersetting.Pending
+	notify   notify.Session
 	events   []eventlog.Event
 }
 
 // pendingMark is a state of pending; the zero one is empty.
-type pendingMark struct{ ranges, settings, events int }
+type pendingMark struct{ ranges, settings, notify, events int }
 
 func (p *pending) mark() pendingMark {
-	return pendingMark{p.ranges.Mark(), p.settings.Mark(), len(p.events)}
+	return pendingMark{p.ranges.Mark(), p.settings.Mark(), p.notify.Mark(), len(p.events)}
 }
 
 // rollbackTo forgets what was added since the mark.
 func (p *pending) rollbackTo(m pendingMark) {
 	p.ranges.RollbackTo(m.ranges)
 	p.settings.RollbackTo(m.settings)
+	p.notify.RollbackTo(m.notify)
 	p.events = p.events[:min(m.events, len(p.events))]
 }
 

@@ -24,6 +24,7 @@ import (
 	"github.com/lichendb/lichen/internal/sql/exec/operator"
 	"github.com/lichendb/lichen/internal/sql/fingerprint"
 	"github.com/lichendb/lichen/internal/sql/ids"
+	"github.com/lichendb/lichen/internal/sql/notify"
 	"github.com/lichendb/lichen/internal/sql/pgcatalog"
 	"github.com/lichendb/lichen/internal/sql/prepared"
 	"github.com/lichendb/lichen/internal/sql/ranges"
@@ -71,6 +72,8 @@ type Config struct {
 	NoAutoStats bool
 	// OnEvent, if set, is told what committed transactions have changed: tables, roles, settings. It does not wait.
 	OnEvent func(eventlog.Event)
+	// QueueBytes is that of notify.Config: for tests.
+	QueueBytes int64
 	// Nodes reaches the servers of other nodes; nil if there are none, ever.
 	Nodes Nodes
 }
@@ -94,6 +97,7 @@ type Server struct {
 
 	advisory *advisory.Manager
 	audit    *audit.Log
+	notify   *notify.Queue
 
 	txnIDs     ids.Txns
 	uniqueIDs  ids.Unique
@@ -108,13 +112,15 @@ func NewServer(cfg Config) *Server {
 	if cfg.Logger == nil {
 		cfg.Logger = slog.New(slog.DiscardHandler)
 	}
-	return &Server{
+	s := &Server{
 		audit: audit.New(cfg.Audit, func() *setting.Values { return clustersetting.Get(cfg.Settings) }),
 		stats: stats.New(statsConfig(&cfg)), advisory: advisory.NewManager(cfg.DB, cfg.Nodes),
 		cfg: cfg, copies: copyio.ReplayPool(cfg.Mem), held: heldPool(cfg.Mem), plans: prepared.NewCache(cfg.Mem.Limit() / cachedShare), started: time.Now(),
 		workers:  operator.NewWorkers(runtime.GOMAXPROCS(0)),
 		sessions: map[int32]*Session{}, nextPID: firstPID, reserveAfter: reserveAfter, memory: memoryQueue{turn: make(chan struct{}, 1), wait: memoryWait, locked: lockedMemoryWait},
 	}
+	s.notify = notify.NewQueue(notify.Config{DB: cfg.DB, Node: s.nodeID, Memory: cfg.Mem, Logger: cfg.Logger, QueueBytes: cfg.QueueBytes})
+	return s
 }
 
 const (
@@ -189,6 +195,7 @@ func (s *Server) NewSession(ctx context.Context, a SessionArgs) (*Session, error
 	ses.deferral.Init(followers{ses}.makeChecks)
 	ses.vars.Init(ses.vals, &ses.txn, varOwner{ses})
 	ses.advisory.Init(s.advisory, advisoryOwner{ses})
+	ses.pending.notify.Init(s.notify, notifyHost{ses})
 	s.stats.Follow(ctx)
 	ses.coll = s.cfg.Catalog.NewCollection()
 	ses.commitDeadline = ses.coll.CommitDeadline
@@ -259,4 +266,7 @@ func (s *Server) TerminateAll() {
 }
 
 // Close ends background work; the sessions are closed by their fronts.
-func (s *Server) Close() { s.stats.Close() }
+func (s *Server) Close() {
+	s.notify.Close()
+	s.stats.Close()
+}

@@ -155,6 +155,7 @@ func (s *Session) Encoding() *charset.Encoding { return s.vals.Fast.Encoding }
 // Close rolls back and gives everything up.
 func (s *Session) Close() {
 	s.txn.Rollback(context.Background())
+	s.pending.notify.Close()
 	s.advisory.Close()
 	s.portals.CloseNamed()
 	s.dropUnnamed()

@@ -44,8 +44,8 @@ func (x *execution) runUnplanned(ctx context.Context, stmt ast.Statement) (tag s
 		tag, err = x.cancel(ctx, st)
 	case *ast.CloseCursor:
 		tag, err = st.Tag(), x.closeCursor(st)
-	case *ast.Unlisten:
-		tag = st.Tag() // LISTEN is refused, so there is nothing to end
+	case *ast.Listen, *ast.Unlisten, *ast.Notify:
+		tag, err = stmt.Tag(), x.notification(stmt)
 	default:
 		switch what := outsideBlocks(stmt); {
 		case what != "" && x.within != nil:
@@ -128,6 +128,7 @@ func (s *Session) use(ctx context.Context, name string) error {
 	s.db = db
 	s.current.SetDatabase(db.Name)
 	s.coll.SetSession(db, s)
+	s.pending.notify.UnlistenNow() // channels belong to a database
 	s.planner.SetDatabase(db.ID)
 	return nil
 }
@@ -199,6 +200,9 @@ func (x *execution) discard(ctx context.Context, st *ast.Discard) (string, error
 		s.advisory.UnlockAll(ctx)
 		s.statements.CloseAll()
 		s.vals.ResetAll()
+		if s.pending.notify.UnlistenAll(); !s.txn.Open() {
+			s.pending.notify.Committed(ctx, nil)
+		}
 		s.sequences.reset()
 		if name := s.coll.TempSchemaName(); name != "" {
 			if s.txn.Open() {

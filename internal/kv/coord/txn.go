@@ -172,6 +172,10 @@ func (t *Txn) CommitTimestamp() hlc.Timestamp { return t.commitTS }
 // happened, or may happen yet, at any timestamp up to its deadline.
 func (t *Txn) OutcomeUnknown() bool { return t.unknown }
 
+// CommitAbove has the transaction commit above ts, which may be a time after its snapshot: it then commits at
+// the present time, if what it has read is unchanged.
+func (t *Txn) CommitAbove(ts hlc.Timestamp) { t.minTS = t.minTS.Max(ts) }
+
 // HasWrites reports whether the transaction has writes that were not undone.
 func (t *Txn) HasWrites() bool { return t.buf.Len() > 0 || t.state == spilled }
 

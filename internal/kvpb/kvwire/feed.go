@@ -4,7 +4,7 @@ import "github.com/lichendb/lichen/internal/kvpb"
 
 // AppendFeed appends the fields of a request.
 func AppendFeed(b []byte, req *kvpb.FeedRequest) []byte {
-	return appendFlags(appendTimestamp(appendSpan(appendUint(b, req.ID), req.Span), req.From), req.NoWait)
+	return appendFlags(appendTimestamp(appendSpan(appendUint(b, req.ID), req.Span), req.From), req.NoWait, req.Prompt)
 }
 
 // DecodeFeed reads what AppendFeed wrote.
@@ -12,7 +12,7 @@ func DecodeFeed(b []byte, req *kvpb.FeedRequest) error {
 	f := read(b)
 	req.ID, req.Span = f.Uvarint(), f.span()
 	req.From = f.timestamp()
-	f.flags(&req.NoWait)
+	f.flags(&req.NoWait, &req.Prompt)
 	return f.err()
 }
 

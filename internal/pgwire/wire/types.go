@@ -37,6 +37,7 @@ const (
 	NegotiateProtocolVersion byte = 'v'
 	NoData                   byte = 'n'
 	NoticeResponse           byte = 'N'
+	NotificationResponse     byte = 'A'
 	ParameterDescription     byte = 't'
 	ParameterStatus          byte = 'S'
 	ParseComplete            byte = '1'

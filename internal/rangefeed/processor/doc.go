@@ -20,6 +20,7 @@
 //     buffered then. (resolve, take)
 //  3. A feed that cannot deliver everything ends, and its reader begins another: it fell behind, an
 //     intent's outcome is not in the entry, the bounds of the range changed. (Publish, endUnlocked, End)
+//     A request for a prompt feed fails when the replica leads no more. (closed)
 //  4. No feed reads the engine after Stop has returned. (Stop, drop)
 //
 // Concurrency: BeginEntry, Took, Stage and Publish belong to the goroutine that applies entries. Everything

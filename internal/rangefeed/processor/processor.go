@@ -27,6 +27,10 @@ const (
 	feedIdle = 20 * time.Second
 	// feedWait bounds the wait of a request for events.
 	feedWait = time.Second
+	// minOwed is the first pause between two attempts of a prompt feed to resolve the timestamps of its events, while
+	// transactions that may commit below them are under way. The pause doubles up to maxOwed.
+	minOwed = time.Millisecond
+	maxOwed = 50 * time.Millisecond
 	// maxFeedLocks bounds the durable locks that are read to compute a resolved timestamp. While a
 	// span has more, its resolved timestamp does not rise.
 	maxFeedLocks = 4096
@@ -48,6 +52,11 @@ type Host interface {
 	ClosedHere() hlc.Timestamp
 	// AppliedIndex returns the index of the last entry applied.
 	AppliedIndex() uint64
+	// CloseNow closes a span up to ts, or a lower timestamp, as of the entries applied so far. It is called between
+	// entries, and fails unless the replica leads its range.
+	CloseNow(span kvpb.Span, ts hlc.Timestamp) (closed hlc.Timestamp, err error)
+	// FlushDeferred proposes the deferred proposals at once: they may remove intents.
+	FlushDeferred()
 }
 
 // Options are what a Processor needs beside its host.
@@ -76,6 +85,8 @@ type Processor struct {
 	took     []bool
 	unlocked []kvpb.Span
 	commits  rangefeed.Commits
+	// locked says that the entries left intents in the spans of feeds.
+	locked bool
 }
 
 // errMany ends the search for intents.
@@ -84,6 +95,7 @@ var errMany = errors.New("too many intents")
 // feed is one reader of a span.
 type feed struct {
 	id     uint64
+	prompt bool
 	use    chan struct{} // full while a request reads the feed
 	notify chan struct{}
 
@@ -146,8 +158,8 @@ func (p *Processor) begin(ctx context.Context, req *kvpb.FeedRequest) (*feed, er
 		buffer: rangefeed.Buffer{
 			Span: kvpb.Span{Key: bytes.Clone(req.Span.Key), EndKey: bytes.Clone(req.Span.EndKey)}, From: req.From,
 		},
-		initial: rangefeed.Initial{From: req.From},
-		use:     make(chan struct{}, 1), notify: make(chan struct{}, 1), used: time.Now(),
+		initial: rangefeed.Initial{From: req.From}, prompt: req.Prompt,
+		use: make(chan struct{}, 1), notify: make(chan struct{}, 1), used: time.Now(),
 	}
 	err := p.host.BetweenEntries(ctx, func() error { return p.open(f) })
 	if err != nil {
@@ -329,6 +341,7 @@ func (p *Processor) catchUp(f *feed, resp *kvpb.FeedResponse) error {
 		e.Value, e.Deleted = bytes.Clone(value), deleted
 		resp.Events = append(resp.Events, e)
 		size += rangefeed.Size(&e)
+		p.noteStored(f, ts)
 	}
 	slices.Reverse(resp.Events[first:])
 	if f.scan.Valid() {
@@ -340,21 +353,37 @@ func (p *Processor) catchUp(f *feed, resp *kvpb.FeedResponse) error {
 	return err
 }
 
+// noteStored notes the timestamp of an event that catchUp delivers.
+func (p *Processor) noteStored(f *feed, ts hlc.Timestamp) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	f.buffer.Note(ts)
+}
+
 // await waits for events or a later resolved timestamp.
 func (p *Processor) await(ctx context.Context, f *feed, noWait bool, resp *kvpb.FeedResponse) error {
 	timeout := time.NewTimer(feedWait)
 	defer timeout.Stop()
 	poll := time.NewTicker(kvpb.ClosedEvery)
 	defer poll.Stop()
+	pause := minOwed
 	for {
-		if err := p.host.BetweenEntries(ctx, func() error { return p.resolve(f) }); err != nil {
+		soon := false
+		if err := p.host.BetweenEntries(ctx, func() (err error) { soon, err = p.resolve(f); return err }); err != nil {
 			return err
 		}
 		if ready, err := p.take(f, resp); ready || noWait || err != nil {
 			return err
 		}
+		var again <-chan time.Time
+		if soon {
+			again = time.After(pause)
+			pause = min(2*pause, maxOwed)
+		}
 		select {
 		case <-f.notify:
+			pause = minOwed
+		case <-again:
 		case <-poll.C:
 		case <-timeout.C:
 			return nil
@@ -375,24 +404,45 @@ func (p *Processor) take(f *feed, resp *kvpb.FeedResponse) (ready bool, err erro
 }
 
 // resolve raises the feed's resolved timestamp. It runs between entries: every commit up to the closed
-// timestamp, and below the lowest intent, is applied and in the buffer.
-func (p *Processor) resolve(f *feed) error {
-	closed, locked := p.host.ClosedHere(), hlc.Timestamp{}
+// timestamp, and below the lowest intent, is applied and in the buffer. soon says that a prompt feed has to try
+// again.
+func (p *Processor) resolve(f *feed) (soon bool, err error) {
+	closed, err := p.closed(f)
+	if err != nil {
+		return false, err
+	}
+	locked := hlc.Timestamp{}
 	all, err := p.intents(f.buffer.Span, func(_ []byte, ts hlc.Timestamp) {
 		if locked.IsEmpty() || ts.Less(locked) {
 			locked = ts
 		}
 	})
 	if err != nil || !all {
-		return err
+		return false, err
+	}
+	if f.prompt && !locked.IsEmpty() {
+		p.host.FlushDeferred()
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	f.buffer.Resolve(closed, locked)
+	return f.prompt && (!locked.IsEmpty() || !f.buffer.Owed().IsEmpty()), nil
+}
+
+// closed returns the timestamp that is closed for a feed. A prompt feed closes that of its newest event.
+func (p *Processor) closed(f *feed) (hlc.Timestamp, error) {
+	closed := p.host.ClosedHere()
+	p.mu.Lock()
+	owed := f.buffer.Owed()
 	if f.closedAt <= p.host.AppliedIndex() {
 		closed = closed.Max(f.closed)
 	}
-	f.buffer.Resolve(closed, locked)
-	return nil
+	p.mu.Unlock()
+	if !f.prompt || !owed.IsEmpty() && owed.LessEq(closed) {
+		return closed, nil
+	}
+	now, err := p.host.CloseNow(f.buffer.Span, owed)
+	return closed.Max(now), err
 }
 
 // Spans returns the spans of the feeds by their numbers.
@@ -469,6 +519,7 @@ func (p *Processor) Stage(entry []byte) error {
 			p.unlocked = append(p.unlocked, kvpb.Span{Key: bytes.Clone(c.Key), EndKey: bytes.Clone(c.Value)})
 		case hull.Contains(c.Key) && p.watches(c.Key):
 			p.commits.Add(c)
+			p.locked = p.locked || c.Kind == apply.Locked
 		}
 	}, func() error {
 		p.pending = p.commits.End(p.pending)
@@ -480,6 +531,10 @@ func (p *Processor) Stage(entry []byte) error {
 func (p *Processor) Publish() {
 	if len(p.unlocked) > 0 {
 		p.endUnlocked()
+	}
+	if p.locked {
+		p.locked = false
+		p.wakePrompt()
 	}
 	if len(p.pending) == 0 {
 		return
@@ -498,6 +553,17 @@ func (p *Processor) Publish() {
 		}
 		if err != nil || f.buffer.Full() {
 			p.endLocked(f, ErrEnded)
+		}
+	}
+}
+
+// wakePrompt wakes the prompt feeds, which have the outcomes of intents written at once.
+func (p *Processor) wakePrompt() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, f := range p.all {
+		if f.prompt {
+			f.wake()
 		}
 	}
 }

@@ -22,7 +22,7 @@ type Current struct {
 	ctx        *Context
 	timer      *time.Timer // of statement_timeout
 	running    bool
-	terminated bool
+	terminated *pgerr.Error // why the session must end, nil: it need not
 	// onInterrupt wakes the front.
 	onInterrupt func(ends bool)
 	looked      func() // of the contexts of statements
@@ -56,11 +56,11 @@ type Settings struct {
 func (c *Current) Begin(text string, s Settings) *Context {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.ctx == nil || c.ctx.cause() != nil && !c.terminated {
+	if c.ctx == nil || c.ctx.cause() != nil && c.terminated == nil {
 		c.ctx = c.newContext()
 	}
-	if c.terminated {
-		c.ctx.cancel(ErrTerminated)
+	if c.terminated != nil {
+		c.ctx.cancel(c.terminated)
 	}
 	c.running = true
 	now := &c.snapshot
@@ -104,13 +104,24 @@ func (c *Current) newContext() *Context {
 func (c *Current) Interrupt(cause *pgerr.Error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if cause == ErrTerminated {
-		c.terminated = true
+	c.interruptLocked(cause, cause == ErrTerminated)
+}
+
+// Terminate ends the running statement and all later ones with why, an error of class AdminShutdown.
+func (c *Current) Terminate(why *pgerr.Error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.interruptLocked(why, true)
+}
+
+func (c *Current) interruptLocked(cause *pgerr.Error, ends bool) {
+	if ends && c.terminated == nil {
+		c.terminated = cause
 	}
 	if c.ctx == nil {
 		c.ctx = c.newContext()
 	}
-	if c.running || c.terminated {
+	if c.running || c.terminated != nil {
 		c.cancelLocked(c.ctx, cause)
 	}
 }
@@ -138,7 +149,7 @@ func (c *Current) timeout(ctx *Context) {
 func (c *Current) cancelLocked(ctx *Context, cause *pgerr.Error) {
 	ctx.cancel(cause)
 	if c.onInterrupt != nil {
-		c.onInterrupt(c.terminated)
+		c.onInterrupt(c.terminated != nil)
 	}
 }
 
@@ -173,8 +184,8 @@ func (c *Current) Canceled() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	switch {
-	case c.terminated:
-		return ErrTerminated
+	case c.terminated != nil:
+		return c.terminated
 	case c.running && c.ctx != nil:
 		return c.ctx.cause()
 	}
@@ -185,7 +196,7 @@ func (c *Current) Canceled() error {
 func (c *Current) Terminated() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.terminated
+	return c.terminated != nil
 }
 
 // Running reports whether a statement runs.

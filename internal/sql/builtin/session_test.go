@@ -64,6 +64,9 @@ func (s *fakeSession) AdvisoryLock(r call.AdvisoryLockRequest) (bool, error) {
 	s.locks = append(s.locks, r)
 	return true, nil
 }
+func (s *fakeSession) Notify(string, string) error                                 { return nil }
+func (s *fakeSession) Listening() []string                                         { return nil }
+func (s *fakeSession) NotificationQueueUsage() float64                             { return 0 }
 func (s *fakeSession) AdvisoryUnlock(call.AdvisoryLockRequest, bool) (bool, error) { return true, nil }
 
 func (s *fakeSession) LookupReg(_ *types.T, name string) (uint32, bool, error) {

@@ -59,6 +59,11 @@ type Session interface {
 	AdvisoryLock(req AdvisoryLockRequest) (bool, error)
 	// AdvisoryUnlock releases a session-level advisory lock, or all of them.
 	AdvisoryUnlock(req AdvisoryLockRequest, all bool) (bool, error)
+	// Notify is NOTIFY, Listening lists the channels that the session listens to, and NotificationQueueUsage says
+	// how full the queue is, between 0 and 1.
+	Notify(channel, payload string) error
+	Listening() []string
+	NotificationQueueUsage() float64
 
 	Catalog
 }

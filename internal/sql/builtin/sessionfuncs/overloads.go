@@ -10,7 +10,7 @@ import (
 func Overloads() []*call.Overload {
 	return slices.Concat(
 		sessionFunctions(), settingFunctions(), absentFunctions(),
-		sequenceFunctions(), uniqueIDFunctions(), advisoryFunctions(),
+		sequenceFunctions(), uniqueIDFunctions(), advisoryFunctions(), notificationFunctions(),
 		transactionFunctions(), followerFunctions(), recoveryFunctions(),
 	)
 }

@@ -101,7 +101,7 @@ func startTime(c *call.Context, a []types.Datum) (types.Datum, error) {
 	})(c, a)
 }
 
-// absentFunctions declares functions about what no node has: a JIT compiler, notifications and replicas of PostgreSQL's
+// absentFunctions declares functions about what no node has: a JIT compiler and replicas of PostgreSQL's
 // kind; and pg_trigger_depth.
 func absentFunctions() []*call.Overload {
 	constant := func(sig string, d types.Datum) *call.Overload {
@@ -112,8 +112,6 @@ func absentFunctions() []*call.Overload {
 			return types.NewInt(int64(c.TriggerDepth)), nil
 		}).Stable(),
 		constant("pg_jit_available() bool", types.False).Volatile(),
-		constant("pg_notification_queue_usage() float8", types.NewFloat(0)).Volatile(),
 		constant("pg_safe_snapshot_blocking_pids(int4) _int4", types.NewArray(nil)).Volatile(),
-		call.SRF("pg_listening_channels() setof text", call.NoRows).Stable(),
 	}
 }

@@ -1,0 +1,65 @@
+package sql
+
+import (
+	"github.com/lichendb/lichen/internal/sql/ast"
+	"github.com/lichendb/lichen/internal/sql/notify"
+	"github.com/lichendb/lichen/internal/sql/pgerr"
+)
+
+// notifyHost is the session as its notifications see it. It implements notify.Host.
+type notifyHost struct{ s *Session }
+
+// PID implements notify.Host.
+func (h notifyHost) PID() int32 { return h.s.pid }
+
+// Database implements notify.Host.
+func (h notifyHost) Database() uint64 { return uint64(h.s.db.ID) }
+
+// Terminate implements notify.Host.
+func (h notifyHost) Terminate(why *pgerr.Error) { h.s.current.Terminate(why) }
+
+// notification executes LISTEN, UNLISTEN and NOTIFY, which take effect at the commit.
+func (x *execution) notification(stmt ast.Statement) error {
+	x.s.txn.Ensure()
+	n := &x.s.pending.notify
+	switch st := stmt.(type) {
+	case *ast.Listen:
+		n.Listen(string(st.Channel))
+	case *ast.Unlisten:
+		if st.All {
+			n.UnlistenAll()
+		} else {
+			n.Unlisten(string(st.Channel))
+		}
+	case *ast.Notify:
+		return n.Notify(string(st.Channel), st.Payload)
+	}
+	return nil
+}
+
+// Notification is what a session that listens gets.
+type Notification = notify.Notification
+
+// OnNotification sets what is called when notifications begin to wait for the session. Any goroutine calls f,
+// which must not call the session.
+func (s *Session) OnNotification(f func()) { s.pending.notify.OnWaiting(f) }
+
+// TakeNotifications appends notifications that wait to out, in order, if the session is between transactions:
+// some of them if there are many.
+func (s *Session) TakeNotifications(out []Notification) []Notification {
+	if s.txn.Open() || s.txn.InBlock() {
+		return out
+	}
+	return s.pending.notify.Take(out)
+}
+
+// Notify implements call.Session.
+func (f *sessionFuncs) Notify(channel, payload string) error {
+	return f.s.pending.notify.Notify(channel, payload)
+}
+
+// Listening implements call.Session.
+func (f *sessionFuncs) Listening() []string { return f.s.pending.notify.Channels() }
+
+// NotificationQueueUsage implements call.Session.
+func (f *sessionFuncs) NotificationQueueUsage() float64 { return f.s.srv.notify.Usage() }
