@@ -45,5 +45,8 @@
 //	P9. Logins by password that fail make the next ones of the same user and address wait, in a
 //	    table of maxThrottled entries (throttle; TestThrottle, TestThrottledLogin).
 //
+//	P10. What waits for a session that is between transactions is sent before its next ReadyForQuery, and at once
+//	    if the client has nothing running (conn.ready, notified, notifyIdle; TestDelivery).
+//
 // It authenticates by client certificates and by SCRAM-SHA-256, or not at all (Auth).
 package pgwire

@@ -15,7 +15,7 @@ import (
 
 // TestScripts runs the stories in testdata. "command" is one applied command, a change per line, at
 // a timestamp; "resolve" is what is closed, with the lowest lock if there is one; "take" is a
-// request of the reader; "initial" is a state of the engine, a version or lock per line.
+// request of the reader; "owed" is what a prompt feed has to resolve; "initial" is a state of the engine, a version or lock per line.
 func TestScripts(t *testing.T) {
 	datadriven.Walk(t, "testdata", func(t *testing.T, path string) {
 		b := &Buffer{}
@@ -34,6 +34,11 @@ func TestScripts(t *testing.T) {
 				return fmt.Sprintf("resolved up to %s", show(b.resolved))
 			case "take":
 				return take(b)
+			case "owed":
+				if ts := b.Owed(); !ts.IsEmpty() {
+					return fmt.Sprintf("to resolve: %s\n", show(ts))
+				}
+				return "nothing to resolve\n"
 			case "initial":
 				return initial(t, d)
 			}

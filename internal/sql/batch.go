@@ -83,7 +83,7 @@ func (b *batch) note(i int, stmt ast.Statement) {
 // ends the block that is rolled back.
 func repeatable(stmt ast.Statement) bool {
 	switch st := stmt.(type) {
-	case *ast.Select, *ast.Insert, *ast.Update, *ast.Delete, *ast.Merge, *ast.Begin:
+	case *ast.Select, *ast.Insert, *ast.Update, *ast.Delete, *ast.Merge, *ast.Begin, *ast.Listen, *ast.Unlisten, *ast.Notify:
 		return true
 	case *ast.Commit:
 		return !st.Chain

@@ -24,13 +24,12 @@ func (x *execution) notification(stmt ast.Statement) error {
 	n := &x.s.pending.notify
 	switch st := stmt.(type) {
 	case *ast.Listen:
-		n.Listen(string(st.Channel))
+		return n.Listen(string(st.Channel))
 	case *ast.Unlisten:
 		if st.All {
-			n.UnlistenAll()
-		} else {
-			n.Unlisten(string(st.Channel))
+			return n.UnlistenAll()
 		}
+		return n.Unlisten(string(st.Channel))
 	case *ast.Notify:
 		return n.Notify(string(st.Channel), st.Payload)
 	}

@@ -200,7 +200,10 @@ func (x *execution) discard(ctx context.Context, st *ast.Discard) (string, error
 		s.advisory.UnlockAll(ctx)
 		s.statements.CloseAll()
 		s.vals.ResetAll()
-		if s.pending.notify.UnlistenAll(); !s.txn.Open() {
+		if err := s.pending.notify.UnlistenAll(); err != nil {
+			return "", err
+		}
+		if !s.txn.Open() {
 			s.pending.notify.Committed(ctx, nil)
 		}
 		s.sequences.reset()

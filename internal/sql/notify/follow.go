@@ -39,7 +39,9 @@ type follower struct {
 	ctx   context.Context
 	stop  context.CancelFunc
 	order order
-	done  hlc.Timestamp // everything up to here was delivered; guarded by q.mu
+	// done is up to where everything was delivered, lingers says that the follower may end soon. q.mu guards both.
+	done    hlc.Timestamp
+	lingers bool
 }
 
 // run follows the queue until ctx ends.

@@ -230,6 +230,10 @@ func (q *Queue) leave(s *Session) {
 		return
 	}
 	f := q.follower
+	if f.lingers {
+		return
+	}
+	f.lingers = true
 	q.running.Go(func() {
 		if sleep.For(f.ctx, linger) == nil {
 			q.endFollower(f)
@@ -237,10 +241,11 @@ func (q *Queue) leave(s *Session) {
 	})
 }
 
-// endFollower ends a follower if still nobody listens.
+// endFollower ends a follower if still, or again, nobody listens.
 func (q *Queue) endFollower(f *follower) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
+	f.lingers = false
 	if q.follower == f && len(q.sessions) == 0 {
 		q.follower = nil
 		f.stop()

@@ -17,6 +17,8 @@ const (
 	maxChannel = 64
 	// maxPending bounds the notifications of one transaction, in bytes.
 	maxPending = 64 << 20
+	// maxChannels bounds the channels that a session listens to.
+	maxChannels = 10_000
 	// fewMessages is the number of messages up to which duplicates are looked for one by one.
 	fewMessages = 16
 	// ownWait bounds the wait of a session after its commit for its own notifications, and for LISTEN to hold
@@ -93,14 +95,22 @@ func (s *Session) Notify(channel, payload string) error {
 	if s.hasSent(m) {
 		return nil
 	}
-	if s.bytes += m.size(); s.bytes > maxPending {
-		s.bytes -= m.size()
-		return errFull()
+	if err := s.ask(request{send, m}); err != nil {
+		return err
 	}
-	s.pending = append(s.pending, request{send, m})
 	if s.sent != nil {
 		s.sent[m] = struct{}{}
 	}
+	return nil
+}
+
+// ask adds a request for the commit.
+func (s *Session) ask(r request) error {
+	if s.bytes+r.size() > maxPending {
+		return errFull()
+	}
+	s.bytes += r.size()
+	s.pending = append(s.pending, r)
 	return nil
 }
 
@@ -126,22 +136,30 @@ func (s *Session) hasSent(m message) bool {
 }
 
 // Listen listens to a channel from the commit on.
-func (s *Session) Listen(channel string) {
-	s.pending = append(s.pending, request{listen, message{channel: channel}})
+func (s *Session) Listen(channel string) error {
+	s.waiting.mu.Lock()
+	many := s.waiting.subs[channel] == nil && len(s.waiting.subs) >= maxChannels
+	s.waiting.mu.Unlock()
+	if many {
+		return pgerr.New(pgerr.ProgramLimitExceeded, "one session cannot listen to more than %d channels", maxChannels)
+	}
+	return s.ask(request{listen, message{channel: channel}})
 }
 
 // Unlisten ends Listen at the commit.
-func (s *Session) Unlisten(channel string) {
-	if len(s.pending) > 0 || s.joined { // else there is nothing to end
-		s.pending = append(s.pending, request{unlisten, message{channel: channel}})
+func (s *Session) Unlisten(channel string) error {
+	if len(s.pending) == 0 && !s.joined {
+		return nil // there is nothing to end
 	}
+	return s.ask(request{unlisten, message{channel: channel}})
 }
 
 // UnlistenAll ends all at the commit.
-func (s *Session) UnlistenAll() {
-	if len(s.pending) > 0 || s.joined {
-		s.pending = append(s.pending, request{action: unlistenAll})
+func (s *Session) UnlistenAll() error {
+	if len(s.pending) == 0 && !s.joined {
+		return nil
 	}
+	return s.ask(request{action: unlistenAll})
 }
 
 // Mark returns the present state of what the transaction asks for.
@@ -153,8 +171,8 @@ func (s *Session) RollbackTo(mark int) {
 		return
 	}
 	for _, r := range s.pending[mark:] {
+		s.bytes -= r.size()
 		if r.action == send {
-			s.bytes -= r.size()
 			delete(s.sent, r.message)
 		}
 	}
