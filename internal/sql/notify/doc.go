@@ -1,5 +1,5 @@
 // Package notify carries notifications from the transactions that send them (NOTIFY, pg_notify) to the sessions of
-// all nodes that listen (LISTEN). docs/decisions/0019-notifications.md says why it works as it does.
+// all nodes that listen (LISTEN). docs/decisions/0020-notifications.md says why it works as it does.
 //
 // Above it is sql: a Session of this package belongs to each session there, and a Queue to each server. Below it is
 // kv. A transaction that notifies writes entries below keys.NotificationSpan, in its own commit. Each node with a
