@@ -10,6 +10,7 @@
 //   - router.go: Router, and the choice of a replica. retry.go: attempts after a failure.
 //   - read.go, spans.go, onephase.go: the requests. nearest.go: reads of the past, by the nearest
 //     replica. meta.go: range lookups.
+//   - divide.go: which node reads what best.
 //   - commit.go: the parts of a commit in several ranges. commit_end.go: its end, in the background
 //     after the answer. spill.go: intents before the commit.
 //   - remote.go, serve.go: the two ends of a call between nodes. clocks.go: other nodes' clocks.

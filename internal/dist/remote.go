@@ -115,7 +115,18 @@ func (s *Remote) Get(ctx context.Context, req *kvpb.GetRequest, resp *kvpb.GetRe
 
 // Scan implements kvpb.Sender.
 func (s *Remote) Scan(ctx context.Context, req *kvpb.ScanRequest, resp *kvpb.ScanResponse) error {
-	return roundTrip(ctx, s, kvwire.OpScan, kvwire.AppendScan, req, kvwire.DecodeScanResponse, resp)
+	p := s.begin(kvwire.OpScan)
+	p.b = kvwire.AppendScan(p.b, req)
+	sent := len(p.b)
+	body, err := s.call(ctx, p)
+	if err != nil {
+		return err
+	}
+	if err := kvwire.DecodeScanResponse(body, resp); err != nil {
+		return s.checked(err)
+	}
+	resp.Traffic = sent + len(body)
+	return nil
 }
 
 // Lock implements kvpb.Sender.

@@ -20,8 +20,12 @@ type (
 	LockResult  = coord.LockResult
 	ScanOptions = coord.ScanOptions
 	ReadAhead   = coord.ReadAhead
-	ScanResult  = kvpb.ScanResponse
-	Isolation   = kvpb.Isolation
+	Delegated   = coord.Delegated
+	Leaf        = coord.Leaf
+	// DelegatedRead is what another node has read for a transaction.
+	DelegatedRead = coord.DelegatedRead
+	ScanResult    = kvpb.ScanResponse
+	Isolation     = kvpb.Isolation
 )
 
 // The isolation levels.
@@ -121,4 +125,9 @@ func IsRetryable(err error) bool {
 func IsAmbiguous(err error) bool {
 	var a *kvpb.AmbiguousCommitError
 	return errors.As(err, &a)
+}
+
+// Leaf reads in the snapshot of a transaction of another gateway, up to about so many bytes.
+func (db *DB) Leaf(meta kvpb.TxnMeta, observed []kvpb.Observation, limit int64) *Leaf {
+	return coord.NewLeaf(db.env, meta, observed, limit)
 }

@@ -89,6 +89,8 @@ type ScanResponse struct {
 	ReadTS hlc.Timestamp
 	// Observed as in GetResponse.
 	Observed Observation
+	// Traffic is how many bytes the request and its response took between nodes; 0 within one. It isn't sent.
+	Traffic int
 }
 
 // Len returns the number of rows.
@@ -130,7 +132,7 @@ func (r *ScanResponse) Truncate(n int) {
 // Reset empties the response and keeps its memory.
 func (r *ScanResponse) Reset() {
 	r.Arena, r.Offsets, r.Resume = r.Arena[:0], r.Offsets[:0], nil
-	r.ReadTS, r.Observed = hlc.Timestamp{}, Observation{}
+	r.ReadTS, r.Observed, r.Traffic = hlc.Timestamp{}, Observation{}, 0
 }
 
 // LockRequest asks for a row lock.

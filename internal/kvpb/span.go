@@ -81,6 +81,13 @@ func Bounds(spans []Span) (start, end []byte) {
 	return spans[0].Key, spans[len(spans)-1].End()
 }
 
+// NodeSpans are sorted, disjoint spans that one node reads from its own replicas, as far as is known: as a leader, or as
+// the nearest replica where the past is read.
+type NodeSpans struct {
+	Node  NodeID
+	Spans []Span
+}
+
 // RangeID identifies a range; never reused.
 type RangeID uint64
 

@@ -28,8 +28,9 @@ const (
 	MethodAwaited    Method = 54
 
 	// Package sqlnode.
-	MethodCatalog Method = 56
-	MethodSQL     Method = 120
+	MethodCatalog  Method = 56
+	MethodSQL      Method = 120
+	MethodFragment Method = 121
 
 	// Package rangeops.
 	MethodRangeOp    Method = 64
@@ -60,7 +61,7 @@ var methodNames = map[Method]string{
 	MethodRaft: "Raft", MethodGone: "Gone", MethodSnapshot: "Snapshot", MethodClosed: "Closed", MethodAskClosed: "AskClosed",
 	MethodInit: "Init", MethodJoin: "Join", MethodPeers: "Peers", MethodFirstRange: "FirstRange", MethodLiveness: "Liveness",
 	MethodServing: "Serving", MethodAwaited: "Awaited",
-	MethodCatalog: "Catalog", MethodSQL: "SQL",
+	MethodCatalog: "Catalog", MethodSQL: "SQL", MethodFragment: "Fragment",
 	MethodRangeOp: "RangeOp", MethodRangeInfos: "RangeInfos", MethodRangeSize: "RangeSize",
 	MethodChecksum: "Checksum", MethodCheckRanges: "CheckRanges", MethodRangeIDs: "RangeIDs",
 	MethodNodes: "Nodes", MethodDrain: "Drain", MethodMembership: "Membership", MethodRemaining: "Held", MethodOwn: "Own",

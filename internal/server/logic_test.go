@@ -30,13 +30,19 @@ const (
 type logicNodes struct {
 	*testNodes
 	small bool // whether tables are split into small ranges
-	split int  // how many times
+	// distributed has parts of queries run where their rows are, wherever that can be done.
+	distributed bool
+	split       int // how many times
 }
 
 // Session implements logictest.Cluster. The first one is not at the node that leads.
 func (l *logicNodes) Session(ctx context.Context, i int) (*sql.Session, error) {
 	n := l.nodes[(i+1)%len(l.nodes)]
-	return n.SQL.Server().NewSession(ctx, sql.SessionArgs{User: "root", Database: "defaultdb"})
+	args := sql.SessionArgs{User: "root", Database: "defaultdb"}
+	if l.distributed {
+		args.Params = map[string]string{"distsql": "always"}
+	}
+	return n.SQL.Server().NewSession(ctx, args)
 }
 
 // Restart implements logictest.Cluster: clusters go on; TestLogic of sql restarts nodes.
@@ -132,6 +138,13 @@ func logicCluster(small, families bool) func(t *testing.T) logictest.Cluster {
 	}
 }
 
+// distributedCluster is a logicCluster of small ranges in which parts of queries run where their rows are.
+func distributedCluster(t *testing.T) logictest.Cluster {
+	l := logicCluster(true, false)(t).(*logicNodes)
+	l.distributed = true
+	return l
+}
+
 // TestLogic runs the logic tests of sql on several nodes and on small ranges: some of the
 // scripts, with LICHEN_LOGIC=all every one.
 func TestLogic(t *testing.T) {
@@ -147,6 +160,7 @@ func TestLogic(t *testing.T) {
 		{Name: "small ranges", New: logicNode, Within: virtual},
 		{Name: "nodes", New: logicCluster(false, false), Within: virtual},
 		{Name: "nodes and small ranges", New: logicCluster(true, false), Within: virtual},
+		{Name: "distributed nodes", New: distributedCluster, Within: virtual},
 		{Name: "families, nodes and small ranges", New: logicCluster(true, true), Within: virtual},
 	} {
 		t.Run(cfg.Name, func(t *testing.T) { logictest.Run(t, scripts, cfg) })
@@ -158,4 +172,5 @@ var usualScripts = []string{
 	"queries/groupingsetplaces", "queries/windowframes", "queries/withqueries", "queries/lockedqueries", "queries/windows", "dml/merge",
 	"constraints/foreignkeychains", "constraints/generated", "constraints/exclusion", "indexes/partial",
 	"transactions/isolation", "indexes/inverted", "indexes/families", "privileges/gateways", "rowsecurity/matrix",
+	"queries/groupedaggregates", "queries/setoperations",
 }

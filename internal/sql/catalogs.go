@@ -83,6 +83,19 @@ func (p planning) StatsEpoch() uint64 {
 	return p.s.srv.stats.Epoch()<<8 | p.s.coll.Store().Magnitude()
 }
 
+// Distribution implements prepared.Session. A node alone distributes nothing on its own.
+func (p planning) Distribution() optimizer.Distribution {
+	cfg := &p.s.srv.cfg
+	switch {
+	case cfg.Fragments == nil:
+	case p.s.vals.Fast.Distribute == "on" || p.s.vals.Fast.Distribute == "always":
+		return optimizer.DistributeAlways
+	case p.s.vals.Fast.Distribute == "auto" && cfg.Nodes != nil && !cfg.Nodes.Alone():
+		return optimizer.DistributeByCost
+	}
+	return optimizer.DistributeNever
+}
+
 // OwnStats implements prepared.Session.
 func (p planning) OwnStats() bool { return p.s.contents.HasOwn() }
 

@@ -553,7 +553,7 @@ func (s *Session) envWith(ctx context.Context, env *operator.Env, params []types
 		Ctx: ctx, Txn: s.txn.KV(), Builtin: b, Params: params, Mem: s.srv.cfg.Mem,
 		Virtual: s.cats, Statements: s, ReadOnly: s.txn.ReadOnly(),
 		Constraints: &s.deferral, Triggers: triggers{s}, BatchRows: s.srv.cfg.BatchRows, Temp: s.srv.cfg.Temp, WorkMem: s.workMem(),
-		ParallelWorkers: s.vals.Fast.ParallelWorkers, Workers: s.srv.workers,
+		ParallelWorkers: s.vals.Fast.ParallelWorkers, Workers: s.srv.workers, Fragments: s.srv.cfg.Fragments,
 	}
 	if env.ReadOnly {
 		env.Writable = s.writableTemp
@@ -567,7 +567,7 @@ func (x *execution) fillEnv(ctx context.Context) {
 		return
 	}
 	x.s.envWith(ctx, &x.env, x.params, x.within)
-	x.env.ParallelWorkers, x.env.Workers = 0, nil
+	x.env.ParallelWorkers, x.env.Workers, x.env.Fragments = 0, nil, nil
 }
 
 // workMem returns how many bytes an operator holds before it spills.

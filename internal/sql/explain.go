@@ -38,10 +38,18 @@ func (x *execution) runExplain(ctx context.Context, prep *plan.Prepared, root *p
 			return err
 		}
 	}
+	if o.DistSQL && skip == nil {
+		x.s.fillEnv(ctx, &x.env, x.params)
+		if err := o.Place(root.Input, &x.env); err != nil {
+			return err
+		}
+	}
 	if o.Analyze && skip == nil {
+		before := x.s.txn.KV().Traffic()
 		if t.Execution, err = x.runExplained(ctx, prep, root.Input, &o); err != nil {
 			return err
 		}
+		t.Moved = x.s.txn.KV().Traffic() - before
 	}
 	var rows []types.Datum
 	if skip == nil {

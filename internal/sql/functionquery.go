@@ -110,6 +110,6 @@ func (s *Session) innerEnv(ctx context.Context) *operator.Env {
 	s.fillEnv(ctx, env, nil)
 	inner := *env.Builtin
 	inner.Start(ctx)
-	env.Builtin, env.ReadOnly, env.Writable, env.ParallelWorkers = &inner, true, nil, 0
+	env.Builtin, env.ReadOnly, env.Writable, env.ParallelWorkers, env.Fragments = &inner, true, nil, 0, nil
 	return env
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/lichendb/lichen/internal/sql"
 	"github.com/lichendb/lichen/internal/sql/catalog"
 	"github.com/lichendb/lichen/internal/sql/clustersetting"
+	"github.com/lichendb/lichen/internal/sql/exec/operator"
 	"github.com/lichendb/lichen/internal/sql/logictest"
 	"github.com/lichendb/lichen/internal/sql/optimizer"
 	"github.com/lichendb/lichen/internal/sql/pgcatalog"
@@ -82,6 +83,8 @@ type nodeOptions struct {
 	autoStats bool           // not NoAutoStats
 	settings  clustersetting.Source
 	vectorize string // as the parameter; "" for its default
+	// distributed has parts of queries run as if other nodes had rows, mute that these do not answer.
+	distributed, mute bool
 }
 
 const (
@@ -110,10 +113,16 @@ func openNode(t testing.TB, disk fs.FS, o nodeOptions) *node {
 	}
 	nodes := &fakeNodes{store: st, db: db}
 	fake, _ := o.ranges.(*fakeRanges)
-	return &node{disk: disk, store: st, mem: mem, temp: temp, ranges: fake, nodes: nodes, sender: sender, sql: sql.NewServer(sql.Config{
-		DB: db, Nodes: nodes, Ranges: o.ranges, BatchRows: o.batchRows, Temp: temp, WorkMem: o.workMem, FamilyPerColumn: o.families, IngestAlways: o.families, NoAutoStats: !o.autoStats, Settings: o.settings, Catalog: cat, Mem: mem, Version: "test",
+	out := &node{disk: disk, store: st, mem: mem, temp: temp, ranges: fake, nodes: nodes, sender: sender}
+	var fragments operator.Fragments
+	if o.distributed {
+		fragments = &fakeFragments{server: func() *sql.Server { return out.sql }, mute: o.mute}
+	}
+	out.sql = sql.NewServer(sql.Config{
+		DB: db, Nodes: nodes, Fragments: fragments, Ranges: o.ranges, BatchRows: o.batchRows, Temp: temp, WorkMem: o.workMem, FamilyPerColumn: o.families, IngestAlways: o.families, NoAutoStats: !o.autoStats, Settings: o.settings, Catalog: cat, Mem: mem, Version: "test",
 		SpanSize: func(a, b []byte) (int64, error) { n, err := st.Engine().ApproximateSize(a, b); return int64(n), err },
-	})}
+	})
+	return out
 }
 
 func (n *node) close() error {
@@ -167,6 +176,9 @@ func on(o nodeOptions, rulesOff ...string) func(*testing.T) logictest.Cluster {
 	return func(t *testing.T) logictest.Cluster {
 		o.ranges = newFakeRanges()
 		params := map[string]string{"optimizer_rules_off": strings.Join(rulesOff, ","), "vectorize": cmp.Or(o.vectorize, "auto")}
+		if o.distributed {
+			params["distsql"] = "always"
+		}
 		return &localNode{t, openNode(t, fs.NewMem(), o), o, params}
 	}
 }
@@ -188,6 +200,7 @@ func TestLogic(t *testing.T) {
 		{Name: "spills", Plans: true, Order: true, New: on(nodeOptions{spill: 1})},
 		{Name: "blocks", Order: true, Blocks: true, New: on(nodeOptions{})},
 		{Name: "vectors", Plans: true, Order: true, New: on(nodeOptions{vectorize: "on"})},
+		{Name: "distributed", New: on(nodeOptions{distributed: true, batchRows: 5})},
 		{Name: "temporary files", New: on(nodeOptions{workMem: 1})},
 		{Name: "rules", New: on(nodeOptions{}, optimizer.Rules()...)},
 	}
@@ -197,6 +210,8 @@ func TestLogic(t *testing.T) {
 			logictest.Configuration{Name: "vectors of 3", Plans: true, Order: true, New: on(nodeOptions{vectorize: "on", batchRows: 3})},
 			logictest.Configuration{Name: "vectors in families", Plans: true, Order: true, New: on(nodeOptions{vectorize: "on", families: true})},
 			logictest.Configuration{Name: "columns in temporary files", New: on(nodeOptions{vectorize: "on", batchRows: 2, workMem: 1})},
+			logictest.Configuration{Name: "distributed vectors", New: on(nodeOptions{distributed: true, vectorize: "on"})},
+			logictest.Configuration{Name: "distributed, without answers", New: on(nodeOptions{distributed: true, mute: true, batchRows: 5})},
 			logictest.Configuration{Name: "rows", Plans: true, Order: true, New: on(nodeOptions{vectorize: "off"})},
 			logictest.Configuration{Name: "batches of 3", Plans: true, Order: true, New: on(nodeOptions{batchRows: 3})})
 		for _, r := range optimizer.Rules() {

@@ -21,6 +21,7 @@ import (
 	"github.com/lichendb/lichen/internal/sql/clustersetting"
 	"github.com/lichendb/lichen/internal/sql/contention"
 	"github.com/lichendb/lichen/internal/sql/copyio"
+	"github.com/lichendb/lichen/internal/sql/distsql"
 	"github.com/lichendb/lichen/internal/sql/exec/operator"
 	"github.com/lichendb/lichen/internal/sql/fingerprint"
 	"github.com/lichendb/lichen/internal/sql/ids"
@@ -76,6 +77,8 @@ type Config struct {
 	QueueBytes int64
 	// Nodes reaches the servers of other nodes; nil if there are none, ever.
 	Nodes Nodes
+	// Fragments has nodes run parts of queries where their rows are (Server.Fragment); nil: all is run here.
+	Fragments operator.Fragments
 }
 
 // Server is the SQL layer of a node: what its sessions share.
@@ -87,6 +90,7 @@ type Server struct {
 	fingerprints fingerprint.Cache
 	statements   stmtstats.Registry
 	workers      *operator.Workers
+	distsql      *distsql.Server
 	stats        *stats.Tables
 	started      time.Time
 
@@ -116,12 +120,15 @@ func NewServer(cfg Config) *Server {
 		audit: audit.New(cfg.Audit, func() *setting.Values { return clustersetting.Get(cfg.Settings) }),
 		stats: stats.New(statsConfig(&cfg)), advisory: advisory.NewManager(cfg.DB, cfg.Nodes),
 		cfg: cfg, copies: copyio.ReplayPool(cfg.Mem), held: heldPool(cfg.Mem), plans: prepared.NewCache(cfg.Mem.Limit() / cachedShare), started: time.Now(),
-		workers:  operator.NewWorkers(runtime.GOMAXPROCS(0)),
+		workers: operator.NewWorkers(runtime.GOMAXPROCS(0)), distsql: distsql.NewServer(cfg.DB, cfg.Mem, cfg.Temp),
 		sessions: map[int32]*Session{}, nextPID: firstPID, reserveAfter: reserveAfter, memory: memoryQueue{turn: make(chan struct{}, 1), wait: memoryWait, locked: lockedMemoryWait},
 	}
 	s.notify = notify.NewQueue(notify.Config{DB: cfg.DB, Node: s.nodeID, Memory: cfg.Mem, Logger: cfg.Logger, QueueBytes: cfg.QueueBytes})
 	return s
 }
+
+// Fragment runs a part of a query for a node, or for this one, and returns its answer.
+func (s *Server) Fragment(ctx context.Context, req []byte) []byte { return s.distsql.Serve(ctx, req) }
 
 const (
 	// heldShare is the part of the node's memory that sessions may keep between statements, all

@@ -11,7 +11,7 @@
 //	(what runs by Options.Go ends, sessions are closed) ─▶ Close
 //
 // Read node.go (Node, Options), catalog.go (how catalogs agree on changes), nodes.go (sessions,
-// locks and cancellations on other nodes), ranges.go (statements about ranges), settings.go,
+// locks and cancellations on other nodes), ranges.go (statements about ranges), fragments.go (parts of other nodes' queries), settings.go,
 // clean.go (the space of what was dropped).
 //
 // # Invariants

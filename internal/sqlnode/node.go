@@ -52,6 +52,7 @@ func New(o Options) *Node {
 	n := &Node{o: o, kv: o.KV}
 	if !o.Alone {
 		o.Transport.Handle(methodSQL, n.answer)
+		o.Transport.Handle(methodFragment, n.runFragment)
 	}
 	return n
 }
@@ -64,7 +65,7 @@ func (n *Node) Open(ctx context.Context) error {
 	}
 	n.server.Store(sql.NewServer(sql.Config{
 		DB: n.kv.DB, Catalog: n.catalog, Mem: n.o.Memory, Temp: n.o.Temp, Version: n.o.Version, Logger: n.o.Logger, Audit: n.o.Audit, SpanSize: n.spanSize,
-		Ranges: n.Ranges(), Nodes: nodes{n}, Settings: settings{n},
+		Ranges: n.Ranges(), Nodes: nodes{n}, Fragments: fragments{n}, Settings: settings{n},
 		OnEvent: n.o.OnEvent, FamilyPerColumn: n.o.FamilyPerColumn, NoAutoStats: n.o.NoAutoStats, IngestAlways: n.o.IngestAlways,
 	}))
 	return nil

@@ -7,6 +7,7 @@
 //	txn.go          Txn, the course of a transaction
 //	lock.go         row locks; lockahead.go: many in one request; reserve.go: of long statements
 //	scan.go         pages of one span or several; readahead.go: pages that another goroutine reads
+//	delegate.go     reads that another node does; leaf.go: the reader there
 //	uncertain.go    reads under clock uncertainty
 //	savepoint.go    undoing statements and running them again
 //	spill.go        writes that outgrow the buffer; spillflight.go: a spill under way;
@@ -76,6 +77,10 @@
 // C13. A statement that another one runs within itself reads and writes as if it had come between: it sees
 // what that one has written, whose own reads go on in the snapshot that they had, and keep the memory of
 // the values that they have read (Nest, Unnest; TestNestedStatements).
+//
+// C14. What another node has read counts only if the transaction's snapshot and statement are still those that it was
+// given, and is recorded then. Another node never reads for a transaction that has writes (Delegate, Finish,
+// dropDelegated; TestDelegate).
 //
 // Env's registry of active transactions has a mutex; a Txn has none.
 package coord

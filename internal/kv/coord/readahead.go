@@ -74,11 +74,12 @@ func (a *ReadAhead) end() {
 }
 
 // awaitReadAhead waits until no page is being read ahead. It is called before a spill: such a read would not
-// pass over the spilled writes.
+// pass over the spilled writes. Delegated reads end.
 func (t *Txn) awaitReadAhead() {
 	for _, a := range t.ahead {
 		<-a.done
 	}
+	t.dropDelegated()
 }
 
 // Finish waits for the page and records it. If another statement or snapshot reads by now, or the read failed,
@@ -95,6 +96,7 @@ func (a *ReadAhead) Finish(ctx context.Context) error {
 		return err
 	}
 	t.noteRead(a.page.ReadTS, a.page.Observed)
+	t.traffic += int64(a.page.Traffic)
 	if len(a.spans) > 1 {
 		t.noteSpans(a.spans, a.page)
 		return nil

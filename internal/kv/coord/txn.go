@@ -75,6 +75,8 @@ type Txn struct {
 	commitTS    hlc.Timestamp
 	spill       spillState
 	ahead       []*ReadAhead // not finished yet
+	delegated   []*Delegated // likewise
+	traffic     int64        // see Traffic
 	stmtBase    int          // writes before the current statement
 	charged     int64
 	check       check
@@ -175,6 +177,10 @@ func (t *Txn) OutcomeUnknown() bool { return t.unknown }
 // CommitAbove has the transaction commit above ts, which may be a time after its snapshot: it then commits at
 // the present time, if what it has read is unchanged.
 func (t *Txn) CommitAbove(ts hlc.Timestamp) { t.minTS = t.minTS.Max(ts) }
+
+// Traffic returns how many bytes scans and delegated reads have moved between the gateway and other nodes, in all transactions
+// that t was.
+func (t *Txn) Traffic() int64 { return t.traffic }
 
 // HasWrites reports whether the transaction has writes that were not undone.
 func (t *Txn) HasWrites() bool { return t.buf.Len() > 0 || t.state == spilled }

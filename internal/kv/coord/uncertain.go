@@ -155,6 +155,7 @@ func (t *Txn) scanStored(ctx context.Context, page *kvpb.ScanResponse) error {
 		}
 	}
 	t.noteRead(page.ReadTS, page.Observed)
+	t.traffic += int64(page.Traffic)
 	return nil
 }
 

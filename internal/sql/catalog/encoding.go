@@ -62,6 +62,21 @@ type typeRecord struct {
 	Collation *types.Collation `json:",omitempty"`
 }
 
+// EncodeTable writes a table for another node, as it is stored.
+func EncodeTable(t *Table) ([]byte, error) { return encodeDescriptor(t) }
+
+// DecodeTable reads what EncodeTable wrote.
+func DecodeTable(id ID, b []byte) (*Table, error) {
+	d, err := decodeDescriptor(id, b)
+	if err != nil {
+		return nil, err
+	}
+	if t, ok := d.(*Table); ok {
+		return t, nil
+	}
+	return nil, corrupt(id, "it is no table")
+}
+
 func encodeDescriptor(d Descriptor) ([]byte, error) {
 	var r record
 	switch d := d.(type) {

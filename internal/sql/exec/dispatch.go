@@ -2,6 +2,7 @@ package exec
 
 import (
 	"github.com/lichendb/lichen/internal/sql/exec/aggregate"
+	"github.com/lichendb/lichen/internal/sql/exec/gather"
 	"github.com/lichendb/lichen/internal/sql/exec/join"
 	"github.com/lichendb/lichen/internal/sql/exec/mutation"
 	"github.com/lichendb/lichen/internal/sql/exec/operator"
@@ -63,6 +64,9 @@ func (c *compiler) bare(n plan.Node) (operator.Operator, error) {
 		return c.filter(n)
 	case *plan.Barrier:
 		return c.bare(n.Input)
+	case *plan.Gather:
+		op, err := gather.Compile(c.Compiler, n)
+		return newRowsOfVectors(c.Run, op), err
 	case *plan.Project:
 		return c.project(n)
 	case *plan.Limit:

@@ -2,6 +2,7 @@ package exec
 
 import (
 	"github.com/lichendb/lichen/internal/sql/exec/expr"
+	"github.com/lichendb/lichen/internal/sql/exec/gather"
 	"github.com/lichendb/lichen/internal/sql/exec/join"
 	"github.com/lichendb/lichen/internal/sql/exec/operator"
 	"github.com/lichendb/lichen/internal/sql/exec/rowcontainer"
@@ -45,6 +46,8 @@ func (c *compiler) bareVectors(n plan.Node) (operator.VectorOperator, error) {
 		}
 	case *plan.Project:
 		return c.vectorProject(n)
+	case *plan.Gather:
+		return gather.Compile(c.Compiler, n)
 	case *plan.Join:
 		if join.Vectorizable(n) {
 			return join.CompileVectors(c.Compiler, n)

@@ -13,18 +13,21 @@ import (
 type Options struct {
 	// Analyze runs the statement, Summary prints its times.
 	Analyze, Summary bool
+	// DistSQL shows which nodes run which parts, and with ANALYZE what was moved between nodes.
+	DistSQL bool
 	// Silent says that an option is on that prints nothing here.
 	Silent bool
 
-	tree   plan.ExplainOptions
-	timing bool
-	format string // text, json, yaml or xml
+	tree        plan.ExplainOptions
+	distributed bool // some of the plan: see Place
+	timing      bool
+	format      string // text, json, yaml or xml
 }
 
 // flags are the options that are on or off; those with false print nothing here, which a
 // notice says.
 var flags = map[string]bool{
-	"analyze": true, "verbose": true, "costs": true, "timing": true, "summary": true,
+	"analyze": true, "verbose": true, "costs": true, "timing": true, "summary": true, "distsql": true,
 	"buffers": false, "wal": false, "settings": false,
 }
 
@@ -63,6 +66,7 @@ func Parse(opts []ast.Option) (o Options, err error) {
 		return otherwise
 	}
 	o.Analyze, o.tree.Verbose, o.tree.Costs = given["analyze"], given["verbose"], given["costs"]
+	o.DistSQL = given["distsql"]
 	o.timing, o.Summary = or("timing", o.Analyze), or("summary", o.Analyze)
 	if o.timing && !o.Analyze {
 		return o, pgerr.New(pgerr.InvalidParameterValue, "EXPLAIN option TIMING requires ANALYZE")

@@ -2,6 +2,7 @@ package explain
 
 import (
 	"fmt"
+	"strconv"
 	"time"
 
 	"github.com/lichendb/lichen/internal/sql/ast"
@@ -16,6 +17,8 @@ import (
 // Times are what EXPLAIN prints besides the plan; what was not measured is 0.
 type Times struct {
 	Planning, Execution time.Duration
+	// Moved is how many bytes the gateway has sent to other nodes and received from them.
+	Moved int64
 }
 
 // noPlan is what EXPLAIN sends of utility statements, by format.
@@ -24,6 +27,22 @@ var noPlan = map[string]string{
 	"json": "[\n  \"Utility Statement\"\n]",
 	"yaml": "- \"Utility Statement\"",
 	"xml":  "<explain xmlns=\"http://www.postgresql.org/2009/explain\">\n  <Utility-Statement />\n</explain>",
+}
+
+// Place finds out which nodes would run which parts of a plan, for DISTSQL.
+func (o *Options) Place(root plan.Node, env *operator.Env) error {
+	places, err := exec.Places(root, env)
+	o.tree.Nodes = func(g *plan.Gather) []string { return places[g] }
+	o.distributed = len(places) > 0
+	return err
+}
+
+// distribution says whether other nodes run parts of the plan.
+func (o *Options) distribution() string {
+	if o.distributed {
+		return "full"
+	}
+	return "local"
 }
 
 // Columns returns the column that EXPLAIN has.
@@ -76,6 +95,12 @@ func (o *Options) print(root plan.Node, t Times) []string {
 	}
 	if o.format == "text" {
 		lines := plan.Format(root, o.tree)
+		if o.DistSQL {
+			lines = append(lines, "Distribution: "+o.distribution())
+		}
+		if o.DistSQL && o.Analyze {
+			lines = append(lines, fmt.Sprintf("Moved between Nodes: %d bytes", t.Moved))
+		}
 		if o.Summary {
 			lines = append(lines, fmt.Sprintf("Planning Time: %.3f ms", milliseconds(t.Planning)))
 		}
@@ -97,6 +122,12 @@ func (o *Options) print(root plan.Node, t Times) []string {
 // group is what the structured formats print.
 func (o *Options) group(root plan.Node, t Times) plan.Group {
 	g := plan.Group{{Name: "Plan", Value: plan.Tree(root, o.tree)}}
+	if o.DistSQL {
+		g = append(g, plan.Property{Name: "Distribution", Value: o.distribution()})
+	}
+	if o.DistSQL && o.Analyze {
+		g = append(g, plan.Property{Name: "Moved between Nodes", Value: plan.Number(strconv.FormatInt(t.Moved, 10))})
+	}
 	if o.Summary {
 		g = append(g, plan.Property{Name: "Planning Time", Value: plan.Milliseconds(milliseconds(t.Planning))})
 	}

@@ -2,6 +2,8 @@ package optimizer
 
 import (
 	"github.com/lichendb/lichen/internal/sql/builtin/call"
+	"github.com/lichendb/lichen/internal/sql/catalog"
+	"github.com/lichendb/lichen/internal/sql/distribute"
 	"github.com/lichendb/lichen/internal/sql/pgerr"
 	"github.com/lichendb/lichen/internal/sql/plan"
 	"github.com/lichendb/lichen/internal/sql/types"
@@ -24,12 +26,24 @@ const (
 	VectorizeNever
 )
 
+// Distribution says where parts of plans run on the nodes that have their rows.
+type Distribution uint8
+
+// The values of Distribution.
+const (
+	DistributeNever  Distribution = iota
+	DistributeByCost              // where it spares bytes between nodes
+	DistributeAlways              // wherever it can be done
+)
+
 // Options control an optimization. The zero value is the default.
 type Options struct {
 	// Disabled names rules that are skipped.
 	Disabled map[string]bool
 	// Vectorize says which queries read columns instead of rows.
 	Vectorize Vectorization
+	// Distribute says which parts of plans run where their rows are. No plan that writes or locks has any.
+	Distribute Distribution
 	// Stats provides table statistics; nil means defaults for every table.
 	Stats StatsSource
 	// Params are the parameters of the execution that a plan is first made for, nil if
@@ -78,6 +92,7 @@ func optimize(p *plan.Prepared, opts *Options) {
 		return
 	}
 	o.sequential = p.CallsRoutines
+	o.local = p.CallsRoutines || p.Modifies || p.RowTable != nil // a cursor that UPDATE may refer to needs the rows as they lie
 	wanted := p.Columns
 	if p.Procedure != nil { // the arguments
 		wanted = p.Root.Props().Cols
@@ -96,11 +111,13 @@ type optimizer struct {
 	// sequential says that no worker may read for the plan: functions of users run statements in
 	// its transaction.
 	sequential bool
-	rules      []rule // all of them
-	nextCol    plan.ColID
-	depth      int
-	steps      int
-	values     valueSource
+	// local says that nothing runs on other nodes, which do not see what the statement writes.
+	local   bool
+	rules   []rule // all of them
+	nextCol plan.ColID
+	depth   int
+	steps   int
+	values  valueSource
 	// outputs says how many of a scan's leading columns are needed above it;
 	// the others serve its filter only.
 	outputs []scanOutputs
@@ -173,7 +190,19 @@ func (o *optimizer) root(n plan.Node, out []plan.ColID) plan.Node {
 	}
 	n = o.query(o.apply(rootScope, query{root: n, out: out}), out, false)
 	o.markVectors(n, true)
-	return n
+	return o.distributed(n, true)
+}
+
+// distributed is n, an optimized plan, with the parts that other nodes run. entirely says that its consumer reads all of it, in any
+// order.
+func (o *optimizer) distributed(n plan.Node, entirely bool) plan.Node {
+	if o.local || o.opts.Distribute == DistributeNever || !o.on(RuleDistribute) {
+		return n
+	}
+	return distribute.Plan(n, entirely, &distribute.Options{
+		Always: o.opts.Distribute == DistributeAlways, Rows: func(t *catalog.Table) float64 { return o.stats(t).Rows }, NewColumn: o.newCol,
+		ReadsEntirely: readsEntirely, TakesAnyOrder: takesAnyOrder,
+	})
 }
 
 // outputOf returns the columns of a statement whose consumer is not known.
@@ -224,6 +253,8 @@ func (o *optimizer) subquery(s *plan.Subquery) {
 	}
 	s.Plan = o.query(s.Plan, plan.IDs(s.Plan.Props().Cols), s.Kind != plan.ExistsSubquery)
 	o.markVectors(s.Plan, false)
+	o.done = append(o.done, s.Plan)
+	s.Plan = o.distributed(s.Plan, false)
 	o.done = append(o.done, s.Plan)
 }
 

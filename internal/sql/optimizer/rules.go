@@ -24,6 +24,7 @@ const (
 	RuleLimit        = "push_limits"
 	RuleLocks        = "push_locks"
 	RuleParallel     = "parallel_scans"
+	RuleDistribute   = "distribute"
 )
 
 // scope says what a rule rewrites.
@@ -77,6 +78,7 @@ var rules = []rule{
 	always((*optimizer).subplans),
 	rewriting(RuleLocks, (*optimizer).pushLocks),
 	deciding(RuleParallel),
+	deciding(RuleDistribute),
 }
 
 // rewriting returns a rule that rewrites each query by f.

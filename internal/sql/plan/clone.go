@@ -55,6 +55,9 @@ func cloneNode(n Node) Node {
 		c := *n
 		c.Exprs = slices.Clone(n.Exprs)
 		return &c
+	case *Gather:
+		c := *n
+		return &c
 	case *ProjectSet:
 		c := *n
 		c.Funcs = slices.Clone(n.Funcs)

@@ -38,6 +38,8 @@ func (p *printer) describe(n Node) (title string, details []string) {
 		return "Filter", p.filter(n.Cond)
 	case *Barrier:
 		return "Barrier", nil
+	case *Gather:
+		return "Gather from Nodes", p.nodes(n)
 	case *Project:
 		return "Project", p.projections(n)
 	case *ProjectSet:
@@ -352,6 +354,12 @@ func (p *printer) groupBy(n *GroupBy) (string, []string) {
 		title = "Group"
 	case n.Ordered:
 		title = "GroupAggregate"
+	}
+	switch n.Phase {
+	case PartialGroups:
+		title = "Partial " + title
+	case FinalGroups:
+		title = "Finalize " + title
 	}
 	details := p.keyLine("Group Key", n.Keys)
 	if n.Sets != nil {

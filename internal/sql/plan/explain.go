@@ -20,6 +20,8 @@ type ExplainOptions struct {
 	Internal bool
 	// Actual, if set, returns what was measured of an operator, nil if nothing was.
 	Actual func(Node) *Actual
+	// Nodes, if set, returns which nodes would run the input of a Gather, as detail lines.
+	Nodes func(*Gather) []string
 }
 
 // Actual is what was measured of an operator in all its runs together.
@@ -31,6 +33,33 @@ type Actual struct {
 	Timing         bool // the times were measured
 	Sort           SortMethod
 	Hash           HashMethod
+	Gather         GatherMethod
+}
+
+// GatherMethod says what a Gather moved between nodes, as EXPLAIN ANALYZE shows it.
+type GatherMethod struct {
+	Nodes          int   // that ran a part, this one among them
+	Calls          int   // to them
+	Sent, Received int64 // bytes, from and to other nodes only
+	Here           bool  // some rows, or all, were read by the gateway itself
+}
+
+// nodes are the details of a Gather: which nodes run it, and what they moved.
+func (p *printer) nodes(n *Gather) (out []string) {
+	if p.opts.Nodes != nil {
+		out = p.opts.Nodes(n)
+	}
+	if p.opts.Actual == nil {
+		return out
+	}
+	if a := p.opts.Actual(n); a != nil && a.Loops > 0 {
+		m := a.Gather
+		out = append(out, fmt.Sprintf("Nodes: %d  Calls: %d  Sent: %d bytes  Received: %d bytes", m.Nodes, m.Calls, m.Sent, m.Received))
+		if m.Here {
+			out = append(out, "Read by Gateway: true")
+		}
+	}
+	return out
 }
 
 // HashMethod says how a hash table went through temporary files, as EXPLAIN ANALYZE shows it. Without

@@ -182,6 +182,14 @@ var joinTypes = [...]string{
 	InnerJoin: "Inner", LeftJoin: "Left", RightJoin: "Right", FullJoin: "Full", SemiJoin: "Semi", AntiJoin: "Anti",
 }
 
+// partialMode is what PostgreSQL calls the phase of a grouping.
+func partialMode(n Node) string {
+	if g, ok := n.(*GroupBy); ok {
+		return [...]string{WholeGroups: "Simple", PartialGroups: "Partial", FinalGroups: "Finalize"}[g.Phase]
+	}
+	return "Simple"
+}
+
 // nodeType is an operator's type and attributes as PostgreSQL calls them.
 func nodeType(e *ExplainNode) (string, Group) {
 	relation := func(name, alias string) Group {
@@ -197,7 +205,7 @@ func nodeType(e *ExplainNode) (string, Group) {
 		}
 		return typ, append(Group{{"Scan Direction", dir}, {"Index Name", s.Index.Name}}, relation(s.Table.Name, s.Alias)...)
 	}
-	strategy := func(name string) Group { return Group{{"Strategy", name}, {"Partial Mode", "Simple"}} }
+	strategy := func(name string) Group { return Group{{"Strategy", name}, {"Partial Mode", partialMode(e.Node)}} }
 	modify := func(op, table, alias string) (string, Group) {
 		return "ModifyTable", append(Group{{"Operation", op}}, relation(table, alias)...)
 	}

@@ -79,6 +79,38 @@ type GroupBy struct {
 	Scalar bool
 	// Ordered says that equal keys are adjacent in the input.
 	Ordered bool
+	Phase   GroupPhase
+}
+
+// GroupPhase says which part of a grouping a GroupBy does.
+type GroupPhase uint8
+
+// The phases.
+const (
+	WholeGroups GroupPhase = iota
+	// PartialGroups groups some of the rows: each of several nodes does. The same keys may come again.
+	PartialGroups
+	// FinalGroups puts partial groups together: see Agg.Of.
+	FinalGroups
+)
+
+// Gather has Input run where its rows are: parts of it on the nodes that serve the ranges of its Scan, or here. Input is
+// a chain of operators of one input down to the Scan, and each of them may compute parts of its rows by itself. The rows come
+// in no order.
+type Gather struct {
+	Base
+	Input Node
+}
+
+// Scan returns the scan at the end of the chain.
+func (n *Gather) Scan() *Scan {
+	in := n.Input
+	for {
+		if s, ok := in.(*Scan); ok {
+			return s
+		}
+		in = Children(in)[0]
+	}
 }
 
 // GroupingCall is GROUPING(...): a number with a bit per argument, the last one

@@ -75,6 +75,9 @@ type Agg struct {
 	Filter Expr
 	// Out is the column that holds the result.
 	Out Column
+	// Of is set in FinalGroups where Args are the partial state of the aggregate, a count and a sum: the types of the
+	// arguments that it was computed from.
+	Of []*types.T
 }
 
 // FrameMode is the unit of a window frame.

@@ -145,7 +145,7 @@ func (v *verifier) cols(n Node) error {
 		}
 	case *IndexJoin:
 		return need("key", n.Key...)
-	case *Filter, *Barrier, *Join, *Limit, *LockRows:
+	case *Filter, *Barrier, *Join, *Limit, *LockRows, *Gather:
 		return pass()
 	case *Project:
 		if len(n.Cols) != len(n.Exprs) {

@@ -44,6 +44,8 @@ func visit(n Node, v visitor) {
 		v.projectSet(n)
 	case *GroupBy:
 		v.groupBy(n)
+	case *Gather:
+		v.in(&n.Input)
 	case *Distinct:
 		v.in(&n.Input)
 		v.ids(n.Keys)

@@ -30,6 +30,8 @@ type Session interface {
 	OwnStats() bool
 	// Functions returns what functions see of the session in a statement that begins now.
 	Functions(context.Context) *call.Context
+	// Distribution says which parts of plans run where their rows are.
+	Distribution() optimizer.Distribution
 	// User returns the role that statements run as.
 	User() privilege.Role
 	// Columns returns the columns of the rows that a statement sends.
@@ -223,7 +225,7 @@ var vectorization = map[string]optimizer.Vectorization{
 // are known, and only for these if fixed.
 func (l *Planner) Optimization(ctx context.Context, params []types.Datum, fixed bool) *optimizer.Options {
 	o := &optimizer.Options{Stats: l.session, Params: params, Fixed: fixed, Context: l.session.Functions(ctx).Apart(), Check: ctx.Err, Constant: exec.Constant}
-	o.Vectorize = vectorization[l.vals.Fast.Vectorize]
+	o.Vectorize, o.Distribute = vectorization[l.vals.Fast.Vectorize], l.session.Distribution()
 	off := l.vals.Fast.RulesOff
 	if l.vals.Fast.ParallelWorkers == 0 {
 		off = append(slices.Clip(off), optimizer.RuleParallel)
@@ -266,12 +268,12 @@ func (l *Planner) pathKey() string {
 func (l *Planner) settingsKey() string {
 	f := &l.vals.Format
 	plain := f.TimeZone == nil && f.DateStyle == (types.DateStyle{}) && f.IntervalStyle == 0 && f.ExtraFloatDigits == 1 && f.ByteaOutput == types.ByteaHex
-	if plain && l.vals.Fast.DefaultIntSize == 4 && len(l.vals.Fast.RulesOff) == 0 && l.vals.Fast.Vectorize == "auto" && l.vals.Fast.ParallelWorkers > 0 && !l.vals.Fast.Replica && !l.vals.Fast.NoRowSecurity {
+	if plain && l.vals.Fast.DefaultIntSize == 4 && len(l.vals.Fast.RulesOff) == 0 && l.vals.Fast.Vectorize == "auto" && l.vals.Fast.Distribute == "auto" && l.vals.Fast.ParallelWorkers > 0 && !l.vals.Fast.Replica && !l.vals.Fast.NoRowSecurity {
 		return ""
 	}
 	return l.setting("TimeZone") + "\x00" + l.setting("DateStyle") + "\x00" + l.setting("IntervalStyle") +
 		"\x00" + l.setting("extra_float_digits") + "\x00" + l.setting("bytea_output") +
-		"\x00" + l.setting("default_int_size") + "\x00" + l.setting("optimizer_rules_off") + "\x00" + l.setting("vectorize") +
+		"\x00" + l.setting("default_int_size") + "\x00" + l.setting("optimizer_rules_off") + "\x00" + l.setting("vectorize") + "\x00" + l.setting("distsql") +
 		"\x00" + l.setting("max_parallel_workers_per_gather") + "\x00" + l.setting("session_replication_role") + "\x00" + l.setting("row_security")
 }
 

@@ -29,6 +29,7 @@ type Fast struct {
 	Vectorize                             string   // auto, on or off
 	WorkMem                               int64    // work_mem in bytes
 	ParallelWorkers                       int      // max_parallel_workers_per_gather
+	Distribute                            string   // distsql: off, auto, on or always
 	// MinMessages is the least severity of notices that clients get: an index
 	// into Severities.
 	MinMessages     int
@@ -48,7 +49,7 @@ type Fast struct {
 }
 
 var defaultFast = Fast{
-	SearchPath: []string{"$user", "public"}, DefaultIntSize: 4, Vectorize: "auto", WorkMem: 64 << 20, ParallelWorkers: 2, BackslashQuote: "safe_encoding",
+	SearchPath: []string{"$user", "public"}, DefaultIntSize: 4, Vectorize: "auto", Distribute: "auto", WorkMem: 64 << 20, ParallelWorkers: 2, BackslashQuote: "safe_encoding",
 	MinMessages: slices.Index(Severities, "notice"), ClientCheck: 100 * time.Millisecond,
 }
 

@@ -82,6 +82,9 @@ var registry = []*Param{
 		v.Fast.DefaultReadOnly = s == "on"
 	}},
 	{Name: "default_with_oids", Default: "off", NoEffect: true, Why: "tables have no OIDs", is: alwaysOff},
+	{Name: "distsql", Default: "auto", is: enum("off", "auto", "on", "always"), Doc: "whether parts of queries run on the nodes that have their rows: never, where that spares bytes between nodes, or wherever it can be done", apply: func(v *Values, s string) {
+		v.Fast.Distribute = s
+	}},
 	{Name: "effective_cache_size", Default: "4GB", NoEffect: true, Why: "the planner chooses by cost alone", is: pages(1, math.MaxInt32)},
 	{Name: "effective_io_concurrency", Default: "1", NoEffect: true, Why: "the storage engine reads ahead by itself", is: integer(0, 1000)},
 	{Name: "enable_async_append", Default: "on", NoEffect: true, Why: "the planner chooses by cost alone", is: boolean},

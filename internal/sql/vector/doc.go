@@ -5,7 +5,7 @@
 // it: types.
 //
 // Main types in reading order: Kind (how a vector holds its values), Bitmap (which are NULL),
-// Vector, Batch with its selection.
+// Vector, Batch with its selection; encode.go: batches as bytes, between nodes.
 //
 // Who owns the memory of values: strings of a vector refer to the memory they were decoded from.
 // They live, as the vectors do, until the operator that filled the batch is asked for more.

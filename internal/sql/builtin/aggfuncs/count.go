@@ -26,6 +26,12 @@ func (a *countAcc) Add(_ *call.Context, args []types.Datum) error {
 	return nil
 }
 
+// AddPartial implements PartialSums: n rows were counted elsewhere.
+func (a *countAcc) AddPartial(n int64, _ types.Datum) error {
+	a.n += n
+	return nil
+}
+
 // Result implements Accumulator.
 func (a *countAcc) Result(*call.Context) (types.Datum, error) { return types.NewInt(a.n), nil }
 

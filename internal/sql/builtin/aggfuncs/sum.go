@@ -67,8 +67,22 @@ func (a *intSum) Add(_ *call.Context, args []types.Datum) error {
 // AddPartial implements PartialSums.
 func (a *intSum) AddPartial(n int64, sum types.Datum) error {
 	a.n += n
+	if sum.Family() == types.DecimalFamily {
+		a.addBig(decimal.SignedCoeff(sum))
+		return nil
+	}
 	a.add(sum.Int())
 	return nil
+}
+
+// addBig adds a sum that may have more than 64 bits.
+func (a *intSum) addBig(v *apd.BigInt) {
+	var high, low apd.BigInt
+	low.And(v, new(apd.BigInt).SetUint64(math.MaxUint64)) // of the two's complement
+	high.Rsh(v, 64)
+	var carry uint64
+	a.lo, carry = bits.Add64(a.lo, low.Uint64(), 0)
+	a.hi += high.Int64() + int64(carry)
 }
 
 func (a *intSum) add(v int64) {

@@ -42,7 +42,7 @@ type Accumulator interface {
 // PartialSums is an Accumulator of sums that takes sums computed elsewhere.
 type PartialSums interface {
 	Accumulator
-	// AddPartial adds the sum of n values, none of them NULL.
+	// AddPartial adds the sum of n values, none of them NULL. The sum of integers may come as a numeric.
 	AddPartial(n int64, sum types.Datum) error
 }
 

@@ -60,6 +60,7 @@ type Call struct {
 	order    rowcontainer.Ordering // over a stored row: the input's row
 	vals     types.Row
 	keeps    bool // may hold on to its arguments
+	partial  bool // the arguments are a partial state: see plan.Agg.Of
 	width    int
 }
 
@@ -123,6 +124,9 @@ func NewCall(c *operator.Compiler, n *plan.Agg, s expr.Scope, cols []plan.Column
 // bareCall returns a call whose arguments are computed elsewhere.
 func bareCall(n *plan.Agg) Call {
 	a := Call{Fn: n.Fn, Types: expr.Types(n.Args), vals: make(types.Row, len(n.Args))}
+	if n.Of != nil {
+		a.Types, a.partial = n.Of, true
+	}
 	for _, t := range a.Types {
 		switch t.Family {
 		case types.BoolFamily, types.IntFamily, types.FloatFamily, types.DateFamily, types.TimeFamily,
@@ -207,8 +211,15 @@ func (a *Call) take(r *operator.Run, acc *quota.Account, st *State) error {
 			a.vals[i] = rowcontainer.CopyDatum(a.vals[i])
 		}
 	}
-	if err := st.Acc.Add(r.Builtin, a.vals); err != nil || !a.keeps {
+	if a.partial {
+		if err := a.addPartial(st.Acc); err != nil {
+			return err
+		}
+	} else if err := st.Acc.Add(r.Builtin, a.vals); err != nil {
 		return err
+	}
+	if !a.keeps {
+		return nil
 	}
 	size := st.Acc.SizeBytes()
 	if d := size - st.size; d > 0 {
@@ -218,6 +229,18 @@ func (a *Call) take(r *operator.Run, acc *quota.Account, st *State) error {
 		st.size = size
 	}
 	return nil
+}
+
+// addPartial adds what another aggregate has computed of some of the rows: how many values, and their sum.
+func (a *Call) addPartial(acc call.Accumulator) error {
+	n, sum := a.vals[0], types.Null
+	if len(a.vals) > 1 {
+		sum = a.vals[1]
+	}
+	if n.IsNull() || n.Int() == 0 {
+		return nil
+	}
+	return acc.(call.PartialSums).AddPartial(n.Int(), sum)
 }
 
 // result ends a group: rows kept for ORDER BY are fed now.

@@ -49,7 +49,7 @@ type vectorCall struct {
 
 // Vectorizable reports whether CompileVectors has an operator for n.
 func Vectorizable(n *plan.GroupBy) bool {
-	if n.Sets != nil || n.Groupings != nil {
+	if n.Sets != nil || n.Groupings != nil || n.Phase == plan.FinalGroups {
 		return false
 	}
 	for i := range n.Aggs {

@@ -118,6 +118,8 @@ func startsAtOnce(n plan.Node) bool {
 		return startsAtOnce(n.Input)
 	case *plan.Project:
 		return startsAtOnce(n.Input)
+	case *plan.Gather:
+		return startsAtOnce(n.Input)
 	case *plan.Join:
 		return !keepsRight(n.Kind) && startsAtOnce(n.Left)
 	}

@@ -1,6 +1,7 @@
 package operator
 
 import (
+	"github.com/lichendb/lichen/internal/kvpb"
 	"github.com/lichendb/lichen/internal/sql/exec/expr"
 	"github.com/lichendb/lichen/internal/sql/plan"
 )
@@ -17,7 +18,23 @@ type Compiler struct {
 	// one for the node; nil where nothing is measured.
 	Actual func(n plan.Node) *plan.Actual
 	demand *demand // of the innermost consumer that may stop; nil: there is none
+	given  map[*plan.Scan]*Spans
 }
+
+// Spans are the keys that a scan reads in place of those of its plan: sorted, disjoint. They may be others each time
+// the scan is opened.
+type Spans struct{ List []kvpb.Span }
+
+// Give has a scan, which is compiled afterwards, read the keys of s.
+func (c *Compiler) Give(n *plan.Scan, s *Spans) {
+	if c.given == nil {
+		c.given = map[*plan.Scan]*Spans{}
+	}
+	c.given[n] = s
+}
+
+// Given returns the keys that a scan reads in place of those of its plan; nil: it has its own.
+func (c *Compiler) Given(n *plan.Scan) *Spans { return c.given[n] }
 
 // NewCompiler returns a compiler that compiles nodes and queries in expressions by the given
 // functions.

@@ -41,6 +41,8 @@ type Env struct {
 	// and nil: one.
 	ParallelWorkers int
 	Workers         *Workers
+	// Fragments has other nodes run parts of plans; nil: all is run here.
+	Fragments Fragments
 	// ReadOnly makes writes and row locks fail with 25006, but for the tables that
 	// Writable tells; nil stands for none.
 	ReadOnly bool

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/lichendb/lichen/internal/keys"
+	"github.com/lichendb/lichen/internal/kvpb"
 	"github.com/lichendb/lichen/internal/plant"
 	"github.com/lichendb/lichen/internal/sql/exec/expr"
 	"github.com/lichendb/lichen/internal/sql/exec/operator"
@@ -21,7 +22,8 @@ const maxSpans = 1 << 20
 type spanSet struct {
 	run    *operator.Run
 	x      *rowcodec.Index
-	all    bool // no spans in the plan: the whole index
+	given  *operator.Spans // instead of those of the plan
+	all    bool            // no spans in the plan: the whole index
 	exprs  []spanExprs
 	buf    []byte
 	list   []keySpan
@@ -57,6 +59,9 @@ type matchExprs struct {
 }
 
 func newSpanSet(c *operator.Compiler, n *plan.Scan, x *rowcodec.Index) (*spanSet, error) {
+	if given := c.Given(n); given != nil {
+		return &spanSet{run: c.Run, x: x, given: given}, nil
+	}
 	s := &spanSet{run: c.Run, x: x, all: n.Spans == nil, levels: make([][]byte, len(x.Key))}
 	for i := range n.Spans {
 		p := &n.Spans[i]
@@ -106,6 +111,10 @@ func newMatchExprs(c *operator.Compiler, m plan.KeyMatch) (matchExprs, error) {
 // eval computes the ranges: sorted, disjoint, not empty.
 func (s *spanSet) eval() error {
 	s.buf, s.list = s.buf[:0], s.list[:0]
+	if s.given != nil {
+		s.take(s.given.List)
+		return nil
+	}
 	if s.all {
 		s.buf = append(s.buf, s.x.Prefix()...)
 		mid := len(s.buf)
@@ -134,6 +143,46 @@ func (s *spanSet) eval() error {
 		return s.normalise()
 	}
 	return nil
+}
+
+// take makes the ranges those of a list.
+func (s *spanSet) take(list []kvpb.Span) {
+	for _, x := range list {
+		k := keySpan{start: len(s.buf), point: len(x.EndKey) == 0}
+		s.buf = append(s.buf, x.Key...)
+		k.mid = len(s.buf)
+		s.buf = append(s.buf, x.EndKey...)
+		k.end = len(s.buf)
+		s.list = append(s.list, k)
+	}
+}
+
+// Keys evaluates the spans of a scan for whoever reads them elsewhere.
+type Keys struct{ set *spanSet }
+
+// NewKeys compiles the spans of a scan.
+func NewKeys(c *operator.Compiler, n *plan.Scan) (*Keys, error) {
+	x, err := rowcodec.Compile(n.Table, n.Index)
+	if err != nil {
+		return nil, err
+	}
+	set, err := newSpanSet(c, n, x)
+	return &Keys{set: set}, err
+}
+
+// Eval returns the spans: sorted, disjoint, valid until the next call.
+func (k *Keys) Eval() ([]kvpb.Span, error) {
+	s := k.set
+	if err := s.eval(); err != nil {
+		return nil, err
+	}
+	out := make([]kvpb.Span, len(s.list))
+	for i := range s.list {
+		if out[i].Key = s.first(i); !s.list[i].point {
+			out[i].EndKey = s.last(i)
+		}
+	}
+	return out, nil
 }
 
 // product extends prefix by every alternative for key column i, and so on.
