@@ -106,7 +106,7 @@ func getSessions(c *Console, r *request) (any, error) {
 
 // cancelQuery ends the statement that a session runs.
 func cancelQuery(c *Console, r *request) (any, error) {
-	_, err := c.query(r, r.login, defaultDatabase, "CANCEL QUERY "+quote(r.param("id")))
+	err := c.change(r, r.login, "CANCEL QUERY "+quote(r.param("id")))
 	if err == nil {
 		c.o.Events.Add(eventlog.Event{Kind: eventlog.SessionCanceled, User: r.login.user, Text: "canceled query " + r.param("id") + " by the console"})
 	}
@@ -115,7 +115,7 @@ func cancelQuery(c *Console, r *request) (any, error) {
 
 // cancelSession ends a session.
 func cancelSession(c *Console, r *request) (any, error) {
-	_, err := c.query(r, r.login, defaultDatabase, "CANCEL SESSION "+quote(r.param("id")))
+	err := c.change(r, r.login, "CANCEL SESSION "+quote(r.param("id")))
 	if err == nil {
 		c.o.Events.Add(eventlog.Event{Kind: eventlog.SessionCanceled, User: r.login.user, Text: "canceled session " + r.param("id") + " by the console"})
 	}
@@ -167,6 +167,5 @@ func changeJob(c *Console, r *request) (any, error) {
 	if _, err := r.number("id", 0, 1, 1<<62); err != nil {
 		return nil, err
 	}
-	_, err := c.query(r, r.login, defaultDatabase, verb+" JOB "+r.param("id"))
-	return nil, err
+	return nil, c.change(r, r.login, verb+" JOB "+r.param("id"))
 }

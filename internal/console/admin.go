@@ -52,8 +52,7 @@ func putSetting(c *Console, r *request) (any, error) {
 	if v.Value != nil {
 		text = "SET CLUSTER SETTING " + ast.QuoteIdent(r.param("name")) + " = " + quote(*v.Value)
 	}
-	_, err := c.query(r, r.login, defaultDatabase, text)
-	return nil, err
+	return nil, c.change(r, r.login, text)
 }
 
 // EventInfo is something that happened in the cluster.

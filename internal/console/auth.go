@@ -35,6 +35,8 @@ type login struct {
 	token string // that requests which change something carry
 	began time.Time
 	used  time.Time
+	// remote is where the request comes from.
+	remote string
 	// verifier is that of the role when it logged in: a new password ends the login.
 	verifier string
 }

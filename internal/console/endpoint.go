@@ -218,7 +218,9 @@ func (c *Console) serveEndpoint(e *endpoint, r *request) (any, error) {
 	if err != nil && e.access != open {
 		return nil, err
 	}
-	r.login = login
+	if r.login = login; login != nil {
+		login.remote = r.http.RemoteAddr
+	}
 	switch {
 	case e.access == superuser && !login.super:
 		return nil, &Error{Status: http.StatusForbidden, Message: "only superusers may do that"}

@@ -105,26 +105,40 @@ func (r *rows) CopyDone() error { return errCopy() }
 // CopyIn implements sql.Results.
 func (r *rows) CopyIn(int, bool) (sql.CopySource, error) { return nil, errCopy() }
 
-// session opens a session of a user, in whose stead the console asks.
-func (c *Console) session(ctx context.Context, l *login, database string) (*sql.Session, error) {
+// session opens a session of a user. asked says that the user has asked for what it runs, which is then audited, counted
+// and limited as that of a SQL client; otherwise the console asks in the user's stead, to show a page.
+func (c *Console) session(ctx context.Context, l *login, database string, asked bool) (*sql.Session, error) {
 	srv := c.o.Node.SQL.Server()
 	if srv == nil || c.o.Node.NotReady() == "draining" {
 		return nil, errNotServing
 	}
 	return srv.NewSession(ctx, sql.SessionArgs{
-		User: l.user, Database: database, Internal: true,
+		User: l.user, Database: database, RemoteAddr: l.remote, Internal: !asked,
 		Params: map[string]string{"application_name": applicationName, "statement_timeout": strconv.Itoa(int(queryTimeout.Milliseconds()))},
 	})
 }
 
-// use calls f with a session of a user. It ends when ctx does.
+// use calls f with a session that shows a user what it may see. It ends when ctx does.
 func (c *Console) use(ctx context.Context, l *login, database string, f func(*sql.Session) error) error {
+	return c.with(ctx, l, database, false, f)
+}
+
+// change runs a statement that the user has asked for.
+func (c *Console) change(ctx context.Context, l *login, text string) error {
+	return c.with(ctx, l, defaultDatabase, true, func(s *sql.Session) error {
+		_, err := runIn(ctx, s, text, maxRows)
+		return err
+	})
+}
+
+// with calls f with a session.
+func (c *Console) with(ctx context.Context, l *login, database string, asked bool, f func(*sql.Session) error) error {
 	release, err := c.place(ctx)
 	if err != nil {
 		return err
 	}
 	defer release()
-	s, err := c.session(ctx, l, database)
+	s, err := c.session(ctx, l, database, asked)
 	if err != nil {
 		return err
 	}

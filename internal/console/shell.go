@@ -55,7 +55,7 @@ func shell(c *Console, r *request) (any, error) {
 	}
 	var out *rows
 	began := time.Now()
-	err := c.use(r, r.login, q.Database, func(s *sql.Session) (err error) {
+	err := c.with(r, r.login, q.Database, true, func(s *sql.Session) (err error) {
 		if c.o.Node.Settings.Get().ConsoleWrites {
 			out, err = runIn(r, s, q.Statement, most)
 			return err

@@ -173,23 +173,22 @@ test('many nodes and tables stay smooth', async () => {
     for (const [where, what] of [['#/', '.spot'], ['#/nodes', 'tbody tr'], ['#/databases/defaultdb', 'tbody tr']]) {
       await open(page, cluster.url(0), where);
       await page.locator(what).nth(20).waitFor();
-      const [idle, scrolled] = await page.evaluate(async () => {
+      // Processor time of the page's thread is what counts: how busy the machine is does not matter.
+      const cdp = await page.context().newCDPSession(page);
+      await cdp.send('Performance.enable', { timeDomain: 'threadTicks' });
+      const busy = async () => (await cdp.send('Performance.getMetrics')).metrics.find((m) => m.name === 'TaskDuration').value * 1000;
+      const before = await busy();
+      const steps = 40;
+      await page.evaluate(async (n) => {
         const box = document.querySelector('.table.tall') ?? document.scrollingElement;
-        const median = async (by) => {
-          const times = [];
-          let last = performance.now();
-          for (let i = 0; i < 40; i++) {
-            box.scrollTop += by;
-            await new Promise((done) => requestAnimationFrame(done));
-            times.push(performance.now() - last);
-            last = performance.now();
-          }
-          return times.sort((a, b) => a - b)[20];
-        };
-        return [await median(0), await median(400)];
-      });
-      console.log(`# ${where}: median of a frame: ${idle.toFixed(0)} ms at rest, ${scrolled.toFixed(0)} ms while scrolling`);
-      assert.ok(scrolled < Math.max(50, 4 * idle), `${where}: half of the frames take more than ${scrolled} ms, ${idle} ms at rest`);
+        for (let i = 0; i < n; i++) {
+          box.scrollTop += 400;
+          await new Promise((done) => requestAnimationFrame(done));
+        }
+      }, steps);
+      const frame = ((await busy()) - before) / steps;
+      console.log(`# ${where}: ${frame.toFixed(1)} ms of processor time a frame while scrolling`);
+      assert.ok(frame < 50, `${where}: a frame takes ${frame} ms of processor time`);
     }
     await page.getByLabel('Search tables').fill('t9999');
     await page.getByRole('link', { name: 't9999' }).waitFor();
