@@ -195,6 +195,10 @@ func TestShellReadOnly(t *testing.T) {
 		if rows := c.query(conn, "SELECT count(*) FROM t"); rows != 2 {
 			t.Errorf("the shell has written: %d rows", rows)
 		}
+		counted, _ := json.Marshal(a.want(http.StatusOK, http.MethodGet, "statements", ""))
+		if !strings.Contains(string(counted), "SELECT a, NULL AS n FROM t ORDER BY a") || strings.Contains(string(counted), "cluster_statement_statistics") {
+			t.Errorf("what the shell runs is to be counted, and what pages ask is not: %s", counted)
+		}
 		a.want(http.StatusOK, http.MethodPut, "settings/server.console.sql_writes.enabled", `{"value":"true"}`)
 		shell(http.StatusOK, "INSERT INTO t VALUES (3); SELECT * FROM t")
 		if rows := c.query(conn, "SELECT count(*) FROM t"); rows != 3 {
