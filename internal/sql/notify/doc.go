@@ -21,9 +21,9 @@
 // Invariants:
 //
 //	N1. A notification is delivered if its transaction commits, after it has, and once to each session that
-//	    listened before (Session.BeforeCommit, order.add; TestDelivery in sql, TestOrder).
+//	    listened before (Session.BeforeCommit, order.add; TestDelivery in pgwire, TestOrder).
 //	N2. All sessions get the notifications of a database in the same order: by commit timestamp, those of one
-//	    transaction as they were sent (order.upTo; TestOrder, TestNotifications in sim).
+//	    transaction as they were sent (order.upTo; TestOrder, TestNotifications in server).
 //	N3. A session that has committed LISTEN gets what commits from then on: its LISTEN is an entry of the queue
 //	    itself, whose commit timestamp divides what it gets from what it does not (subscription.after, Committed).
 //	N4. What waits for a session is bounded, and so is what all sessions of the node keep. A session beyond that
