@@ -30,7 +30,7 @@ func (f *fakeFragments) Divide(_ context.Context, _ *kvpb.TxnMeta, spans []kvpb.
 	for _, s := range spans {
 		if len(s.EndKey) > 0 {
 			prefix := bytes.Clone(s.Key)
-			for b := 0x04; b < 0xff; b += 4 {
+			for b := 0x04; b < 0xff; b += 24 {
 				cut := append(bytes.Clone(prefix), byte(b))
 				if bytes.Compare(s.Key, cut) < 0 && bytes.Compare(cut, s.EndKey) < 0 {
 					add(kvpb.Span{Key: s.Key, EndKey: cut})
