@@ -8,7 +8,7 @@ import (
 func TestParse(t *testing.T) {
 	for _, c := range []struct{ text, want string }{
 		{"all all all", ""},
-		{"# nothing\n\n  a,+b , \"all\"  t,s.t,d.s.*  read , ddl # end", ""},
+		{"# nothing\n\n  a,+b, \"all\"  t,s.t,d.s.*  read, ddl # end", ""},
 		{"all all", "line 1: a rule has three fields"},
 		{"all all read write", "line 1: a rule has three fields"},
 		{"\nall a.b.c.d read", `line 2: "a.b.c.d" is no relation`},
