@@ -27,12 +27,15 @@ func (f fragments) Self() kvpb.NodeID { return f.n.kv.ID() }
 
 // Divide implements operator.Fragments.
 func (f fragments) Divide(ctx context.Context, txn *kvpb.TxnMeta, spans []kvpb.Span) ([]kvpb.NodeSpans, error) {
+	if f.n.o.Alone { // its Router knows no nodes
+		return []kvpb.NodeSpans{{Node: f.Self(), Spans: spans}}, nil
+	}
 	return f.n.kv.Router.Divide(ctx, txn, spans)
 }
 
 // Run implements operator.Fragments.
 func (f fragments) Run(ctx context.Context, node kvpb.NodeID, req []byte) ([]byte, error) {
-	if node == f.Self() || f.n.o.Alone {
+	if node == f.Self() {
 		return f.n.runFragment(ctx, node, req)
 	}
 	return f.n.o.Transport.Call(ctx, node, methodFragment, req)

@@ -124,7 +124,7 @@ func (l *Log) Tell(rs rules.Rules, st *Statement) {
 	attrs = append(attrs, slog.String("statement", l.text(st)))
 	add("answer", st.Answer, "")
 	add("sqlstate", st.Code, "")
-	attrs = append(attrs, slog.Duration("took", time.Since(st.Began)))
+	attrs = append(attrs, slog.Float64("seconds", time.Since(st.Began).Seconds()))
 	l.events.LogAttrs(context.Background(), slog.LevelInfo, "audit", attrs...)
 }
 
