@@ -69,13 +69,17 @@ func AlterComposite(ctx context.Context, e *statement.Env, st *ast.AlterComposit
 	if err := e.Coll.Put(ctx, c); err != nil {
 		return err
 	}
-	if _, err := renewUsers(ctx, e, c, c.UserType, r, len(t.UserType.Def.Fields)); err != nil {
+	users, err := retypeUsers(ctx, e, c, c.UserType)
+	if err != nil {
 		return err
 	}
 	if err := unreadFields(ctx, e, a); err != nil {
 		return err
 	}
-	return rereadFields(ctx, e, a)
+	if err := rereadFields(ctx, e, a); err != nil {
+		return err
+	}
+	return reshapeUsers(ctx, e, users, r, len(t.UserType.Def.Fields))
 }
 
 // rereadFields fails if fields with other types are read by domains that can't be planned with

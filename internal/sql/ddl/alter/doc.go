@@ -21,6 +21,6 @@
 //     ids and leaves the old ones to the catalog's Cleaner (Alteration.renewIndex, clearIndex).
 //  3. What is dropped takes with it all that depends on it, or the statement fails and names it
 //     (dropper.run, dropper.report).
-//  4. Everything that holds a copy of a type gets the changed one (RedefineType, renewUsers,
+//  4. Everything that holds a copy of a type gets the changed one (RedefineType, retypeUsers,
 //     PutRelation).
 package alter

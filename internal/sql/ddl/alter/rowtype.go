@@ -42,7 +42,8 @@ func PutRelation(ctx context.Context, e *statement.Env, t *catalog.Table) error 
 	if err := e.Coll.Put(ctx, t); err != nil {
 		return err
 	}
-	if used, err := renewUsers(ctx, e, t, catalog.RowType(t), r, n); err != nil || !used {
+	users, err := retypeUsers(ctx, e, t, catalog.RowType(t))
+	if err != nil || len(users) == 0 {
 		return err
 	}
 	for i := range old.Columns {
@@ -54,7 +55,7 @@ func PutRelation(ctx context.Context, e *statement.Env, t *catalog.Table) error 
 			return err
 		}
 	}
-	return nil
+	return reshapeUsers(ctx, e, users, r, n)
 }
 
 // unusedRows has a statement settle if anything is made of the type of a table's rows, which is about to change, and fails
@@ -122,50 +123,64 @@ func renamedColumns(old, t *catalog.Table) storedtext.FieldNames {
 	return out
 }
 
-// renewUsers gives everything that holds a copy of type u, which t defines, the present one;
-// stored values, which have the fields of their time, get those of r. There were n fields;
-// r is nil if they are what they were. It reports whether there is such a copy.
-func renewUsers(ctx context.Context, e *statement.Env, t *catalog.Table, u *types.T, r *types.Reshape, n int) (used bool, err error) {
-	users, err := usersOfType(ctx, e, t)
-	if err != nil {
-		return false, err
-	}
-	if r != nil && !r.Changes(n) {
-		r = nil
-	}
-	for _, o := range users {
-		if err := renewUser(ctx, e, o.ID, u, r); err != nil {
-			return false, err
-		}
-	}
-	return len(users) > 0, nil
+// user is a relation or a type that holds copies of a type.
+type user struct {
+	*Alteration
+	columns map[catalog.ColumnID]bool // that have a copy
 }
 
-func renewUser(ctx context.Context, e *statement.Env, id catalog.ID, u *types.T, r *types.Reshape) error {
+// retypeUsers gives everything that holds a copy of type u, which t defines, the present one, and returns what that is. Stored
+// values still have the fields of their time.
+func retypeUsers(ctx context.Context, e *statement.Env, t *catalog.Table, u *types.T) ([]*user, error) {
+	found, err := usersOfType(ctx, e, t)
+	if err != nil {
+		return nil, err
+	}
+	users := make([]*user, len(found))
+	for i, o := range found {
+		if users[i], err = retypeUser(ctx, e, o.ID, u); err != nil {
+			return nil, err
+		}
+	}
+	return users, nil
+}
+
+func retypeUser(ctx context.Context, e *statement.Env, id catalog.ID, u *types.T) (*user, error) {
 	if err := e.Coll.LockExclusive(ctx, id); err != nil {
-		return err
+		return nil, err
 	}
 	old, err := e.Coll.TableByID(ctx, id)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	a := &Alteration{E: e, found: old, Old: old, T: old.Clone()}
-	changes := map[catalog.ColumnID]bool{}
+	a := &user{Alteration: &Alteration{E: e, found: old, Old: old, T: old.Clone()}, columns: map[catalog.ColumnID]bool{}}
 	for i := range a.T.Columns {
 		c := &a.T.Columns[i]
 		if !usesType(c, u.Oid) {
 			continue
 		}
 		c.Type, c.Domain = catalog.ReplaceType(c.Type, u), catalog.ReplaceType(c.Domain, u)
-		changes[c.ID] = true
+		a.columns[c.ID] = true
 	}
 	a.T.UserType = catalog.ReplaceType(a.T.UserType, u)
-	if r != nil {
-		if err := a.reshape(ctx, r, changes); err != nil {
+	return a, e.Coll.Put(ctx, a.T)
+}
+
+// reshapeUsers gives stored values the fields of r, unless those are the n ones that they have.
+func reshapeUsers(ctx context.Context, e *statement.Env, users []*user, r *types.Reshape, n int) error {
+	if !r.Changes(n) {
+		return nil
+	}
+	for _, a := range users {
+		a.T = a.T.Clone()
+		if err := a.reshape(ctx, r, a.columns); err != nil {
+			return err
+		}
+		if err := e.Coll.Put(ctx, a.T); err != nil {
 			return err
 		}
 	}
-	return e.Coll.Put(ctx, a.T)
+	return nil
 }
 
 // reshape builds what holds columns with values of a changed type again.

@@ -283,7 +283,7 @@ func RedefineType(ctx context.Context, e *statement.Env, t *catalog.Table, def *
 	if err := e.Coll.Put(ctx, c); err != nil {
 		return err
 	}
-	_, err := renewUsers(ctx, e, t, c.UserType, nil, 0)
+	_, err := retypeUsers(ctx, e, t, c.UserType)
 	return err
 }
 
