@@ -9,7 +9,6 @@ import (
 	"github.com/lichendb/lichen/internal/fs"
 	"github.com/lichendb/lichen/internal/kv"
 	"github.com/lichendb/lichen/internal/kvpb"
-	"github.com/lichendb/lichen/internal/lock"
 )
 
 // leafReads returns a delegated read of spans, and what it has read.
@@ -28,21 +27,7 @@ func TestDelegate(t *testing.T) {
 	s, db := open(t, fs.NewMem())
 	defer s.Close()
 	all := []kvpb.Span{{Key: key("k"), EndKey: key("l")}}
-	put := func(txn *kv.Txn, k, v string) {
-		t.Helper()
-		if _, err := txn.Lock(ctx, key(k), lock.Update, lock.WaitBlock); err != nil {
-			t.Fatal(err)
-		}
-		if err := txn.Put(key(k), []byte(v)); err != nil {
-			t.Fatal(err)
-		}
-	}
-	set := func(k, v string) {
-		t.Helper()
-		if err := db.Run(ctx, func(_ context.Context, txn *kv.Txn) error { put(txn, k, v); return nil }); err != nil {
-			t.Fatal(err)
-		}
-	}
+	put, set := writers(t, db)
 	set("k1", "old")
 	for _, abandoned := range []bool{false, true} {
 		txn := db.Begin(kv.TxnOptions{})

@@ -192,14 +192,10 @@ func TestScanSpansSpilled(t *testing.T) {
 	txn.Rollback(ctx)
 }
 
-// What is read ahead counts as read once it is finished: a later write of another transaction makes the
-// commit fail. A read that was abandoned is none. A write of the transaction itself is seen.
-func TestReadAhead(t *testing.T) {
+// writers returns how tests lock and write a key, in a transaction and in one of its own.
+func writers(t *testing.T, db *kv.DB) (put func(txn *kv.Txn, k, v string), set func(k, v string)) {
 	ctx := context.Background()
-	s, db := open(t, fs.NewMem())
-	defer s.Close()
-	all := []kvpb.Span{{Key: key("k"), EndKey: key("l")}}
-	put := func(txn *kv.Txn, k, v string) {
+	put = func(txn *kv.Txn, k, v string) {
 		t.Helper()
 		if _, err := txn.Lock(ctx, key(k), lock.Update, lock.WaitBlock); err != nil {
 			t.Fatal(err)
@@ -208,12 +204,23 @@ func TestReadAhead(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	set := func(k, v string) {
+	set = func(k, v string) {
 		t.Helper()
 		if err := db.Run(ctx, func(_ context.Context, txn *kv.Txn) error { put(txn, k, v); return nil }); err != nil {
 			t.Fatal(err)
 		}
 	}
+	return put, set
+}
+
+// What is read ahead counts as read once it is finished: a later write of another transaction makes the
+// commit fail. A read that was abandoned is none. A write of the transaction itself is seen.
+func TestReadAhead(t *testing.T) {
+	ctx := context.Background()
+	s, db := open(t, fs.NewMem())
+	defer s.Close()
+	all := []kvpb.Span{{Key: key("k"), EndKey: key("l")}}
+	put, set := writers(t, db)
 	set("k1", "old")
 	for _, abandoned := range []bool{false, true} {
 		for _, own := range []bool{false, true} {

@@ -67,11 +67,8 @@ func (t *toldOf) tell(x *execution, err error) {
 	if !t.on || x.auditing.planned == nil { // nothing was done
 		return
 	}
-	stmt, text := &x.prepared.Stmt, x.prepared.Stmt.SQL
-	if x.prepared.Parameterized {
-		text = x.prepared.Text
-	}
-	st := x.s.audited(text, t.began)
+	stmt := &x.prepared.Stmt
+	st := x.s.audited(ownText(x.prepared), t.began)
 	st.Strings.Escapes = stmt.Escapes
 	st.Answer, st.Accesses, st.OfRules, st.Within = x.auditing.answer, x.accesses(), changesAuditRules(stmt.AST), x.within != nil
 	if err != nil {
