@@ -20,7 +20,7 @@ func (t *Txn) Commit(ctx context.Context) error {
 	if !t.HasWrites() {
 		return t.releaseLocks(ctx, 0, true)
 	}
-	spillErr := t.endSpill()
+	spillErr := t.awaitSpill()
 	req := t.buildCommit()
 	if spillErr != nil {
 		t.abandon(ctx, spillErr)

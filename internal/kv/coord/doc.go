@@ -70,7 +70,8 @@
 // lock or a refresh of what may be among them waits for it, and so does the end of the transaction
 // (beginSpill, endSpill; TestSpillUnderWay). It begins when nothing is being read ahead (awaitReadAhead;
 // TestSpillAwaitsReadAhead). A rollback waits for the requests that are sent, and no
-// others are (spillFlight.stopped; TestSpillStopped). A spill that failed leaves the writes in the
+// others are (spillFlight.stopped; TestSpillStopped); that of a cancelled statement waits behind its session
+// (detach; TestCancelledSpill). A spill that failed leaves the writes in the
 // buffer (TestSpillUnderWayFails). What it has stored of a statement is undone with the statement, or
 // the transaction can't go on (spillRollback; TestTornSpill).
 //

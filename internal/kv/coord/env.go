@@ -29,6 +29,8 @@ type Env struct {
 
 	idHi uint64
 	idLo atomic.Uint64
+	// detached counts rollbacks under way that nobody waits for; at most maxDetached.
+	detached atomic.Int32
 
 	mu     sync.Mutex
 	oldest Txn // sentinel of the ring of active transactions
@@ -52,6 +54,15 @@ func (e *Env) spillBytes() int64 {
 
 func (e *Env) nextTxnID() kvpb.TxnID {
 	return kvpb.TxnID{Hi: e.idHi, Lo: e.idLo.Add(1)}
+}
+
+// reserveDetached takes one of the maxDetached places; it returns false if there is none.
+func (e *Env) reserveDetached() bool {
+	if e.detached.Add(1) <= maxDetached {
+		return true
+	}
+	e.detached.Add(-1)
+	return false
 }
 
 func (e *Env) register(t *Txn) {

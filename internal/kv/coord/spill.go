@@ -305,6 +305,9 @@ func (t *Txn) spillRollback(ctx context.Context, sp Savepoint) error {
 }
 
 func (t *Txn) abortSpilled(ctx context.Context) {
+	if t.detach() {
+		return
+	}
 	if f := t.spill.flight; f != nil {
 		f.stopped.Store(true)
 	}

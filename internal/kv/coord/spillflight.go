@@ -19,6 +19,8 @@ type spillFlight struct {
 	stopped atomic.Bool
 	done    chan struct{}
 	err     error // valid once done is closed
+	// cancelled says that a statement has ended because it was cancelled while it waited.
+	cancelled bool
 }
 
 // errSpillStopped ends a spill whose transaction is rolled back. Requests under way are answered first: the
@@ -43,12 +45,14 @@ func (t *Txn) beginSpill(ctx context.Context) error {
 	return nil
 }
 
-// awaitSpill is endSpill unless the statement is cancelled before: the spill goes on then.
+// awaitSpill is endSpill unless the statement is cancelled before: the spill goes on then, and the rollback
+// does not wait for it either.
 func (t *Txn) awaitSpill() error {
 	if t.spill.flight != nil && t.heed != nil {
 		select {
 		case <-t.spill.flight.done:
 		case <-t.heed.Done():
+			t.spill.flight.cancelled = true
 			return context.Cause(t.heed)
 		}
 	}
@@ -101,6 +105,34 @@ func (t *Txn) endSpill() error {
 		t.env.Mem.Release(f.charged)
 	}
 	return nil
+}
+
+// maxDetached bounds the rollbacks of a gateway that go on behind their sessions. Beyond it, sessions wait.
+const maxDetached = 64
+
+// detach has another goroutine wait for the spill of a cancelled transaction and undo it, so that the client is
+// answered at once: requests that are sent may take long. Until then other transactions wait for
+// this one's locks and intents, as they do for those of a gateway that has died. It reports
+// false if the caller must do so itself.
+func (t *Txn) detach() bool {
+	f := t.spill.flight
+	if f == nil || !f.cancelled || !t.env.reserveDetached() {
+		return false
+	}
+	f.stopped.Store(true)
+	f.cancelled = false // rest waits
+	rest := New(t.env)
+	rest.opts, rest.meta, rest.state = t.opts, t.meta, t.state
+	rest.spill, rest.charged = t.spill, t.charged
+	rest.locks, rest.ambiguous, rest.reserved = t.locks, t.ambiguous, t.reserved
+	t.env.register(rest)
+	t.state, t.spill, t.charged = active, spillState{}, 0
+	t.locks, t.ambiguous, t.reserved = nil, nil, nil
+	go func() {
+		defer t.env.detached.Add(-1)
+		rest.Rollback(context.Background())
+	}()
+	return true
 }
 
 // endSpillOf is endSpill if the spill in flight may have written a key. Afterwards a read or a lock of the key

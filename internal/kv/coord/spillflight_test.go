@@ -97,47 +97,97 @@ func TestSpillUnderWayFails(t *testing.T) {
 	})
 }
 
-// A rollback waits for the requests of a spill that are sent, and no others are. A write that waits for the
-// spill ends with its statement.
+// A rollback waits for the requests of a spill that are sent, and no others are.
 func TestSpillStopped(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &slowSpills{written: map[string]int{}}
 		txn, _ := spillSome(t, s)
-		ctx, cancel := context.WithTimeout(context.Background(), time.Second/2)
-		defer cancel()
-		txn.Heed(ctx)
-		began, err := time.Now(), error(nil)
-		for i := 0; err == nil; i++ {
-			err = txn.Put(fmt.Appendf(nil, "l%03d", i), make([]byte, 100))
-		}
-		if err != context.DeadlineExceeded || time.Since(began) != time.Second/2 {
-			t.Errorf("a write ended after %v: %v", time.Since(began), err)
-		}
+		synctest.Wait() // the first request is sent, alone
+		began := time.Now()
 		txn.Rollback(context.Background())
-		if d := time.Since(began); d != time.Second { // the first request is sent alone
+		if d := time.Since(began); d != time.Second {
 			t.Errorf("the rollback ended after %v", d)
 		}
-		if s.unspilled != 1 || s.under != 0 || s.unspilledUnder != 0 {
-			t.Errorf("%d rollbacks, %d requests under way, %d then", s.unspilled, s.under, s.unspilledUnder)
-		}
+		checkUnspilled(t, s)
 	})
 }
 
-// What a commit spills first ends with its statement too.
-func TestSpillRestStopped(t *testing.T) {
+// checkUnspilled checks that one rollback came after all requests of the spill.
+func checkUnspilled(t *testing.T, s *slowSpills) {
+	t.Helper()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.unspilled != 1 || s.under != 0 || s.unspilledUnder != 0 {
+		t.Errorf("%d rollbacks, %d requests under way, %d then", s.unspilled, s.under, s.unspilledUnder)
+	}
+}
+
+// A statement that waits for a spill ends when it is cancelled: a write, what a commit spills first, and a
+// commit. So does the rollback, which goes on behind the session, counts as active until it has ended, and keeps the memory of
+// the spill charged. The session's next transaction does not wait for it.
+func TestCancelledSpill(t *testing.T) {
+	for name, statement := range map[string]func(*Txn, context.Context) error{
+		"write": func(txn *Txn, _ context.Context) (err error) {
+			for i := 0; err == nil; i++ {
+				err = txn.Put(fmt.Appendf(nil, "l%03d", i), make([]byte, 100))
+			}
+			return err
+		},
+		"rest":   func(txn *Txn, ctx context.Context) error { return txn.SpillRest(ctx) },
+		"commit": func(txn *Txn, ctx context.Context) error { return txn.Commit(ctx) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := &slowSpills{written: map[string]int{}}
+				txn, _ := spillSome(t, s)
+				env := txn.env
+				ctx, cancel := context.WithTimeout(context.Background(), time.Second/2)
+				defer cancel()
+				txn.Heed(ctx)
+				began, id := time.Now(), txn.ID()
+				if err := statement(txn, ctx); err != context.DeadlineExceeded {
+					t.Errorf("the statement ended with %v", err)
+				}
+				txn.HeedNothing()
+				txn.Rollback(context.Background())
+				if d := time.Since(began); d != time.Second/2 {
+					t.Errorf("statement and rollback ended after %v", d)
+				}
+				if env.Over(id) || env.Active() != 1 || s.unspilled != 0 {
+					t.Errorf("over: %v; %d active; %d rollbacks", env.Over(id), env.Active(), s.unspilled)
+				}
+				txn.Reset(Options{Isolation: kvpb.RepeatableRead})
+				txn.BeginStatement()
+				txn.Rollback(context.Background())
+				time.Sleep(time.Second/2 + 1)
+				synctest.Wait()
+				checkUnspilled(t, s)
+				if !env.Over(id) || env.Active() != 0 || env.detached.Load() != 0 {
+					t.Errorf("over: %v; %d active; %d behind their sessions", env.Over(id), env.Active(), env.detached.Load())
+				}
+			})
+		})
+	}
+}
+
+// Sessions wait for their rollbacks when too many go on behind others.
+func TestDetachedLimit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &slowSpills{written: map[string]int{}}
 		txn, _ := spillSome(t, s)
-		ctx, cancel := context.WithTimeout(context.Background(), time.Second/2)
-		defer cancel()
+		txn.env.detached.Store(maxDetached)
+		ctx, cancel := context.WithCancel(context.Background())
+		cancel()
+		synctest.Wait()
 		began := time.Now()
-		if err := txn.SpillRest(ctx); err != context.DeadlineExceeded || time.Since(began) != time.Second/2 {
-			t.Errorf("the spill ended after %v: %v", time.Since(began), err)
+		if err := txn.SpillRest(ctx); err != context.Canceled {
+			t.Error(err)
 		}
 		txn.Rollback(context.Background())
-		if d := time.Since(began); d != time.Second || s.unspilled != 1 || s.unspilledUnder != 0 {
-			t.Errorf("the rollback ended after %v; %d rollbacks, %d requests under way then", d, s.unspilled, s.unspilledUnder)
+		if d := time.Since(began); d != time.Second || txn.env.detached.Load() != maxDetached {
+			t.Errorf("the rollback ended after %v; %d behind their sessions", d, txn.env.detached.Load())
 		}
+		checkUnspilled(t, s)
 	})
 }
 
