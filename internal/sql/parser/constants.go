@@ -2,19 +2,26 @@ package parser
 
 import "strings"
 
+// maxConstantless is how much of a text WithoutConstants reads, in bytes: a millisecond or two. Nothing cancels it.
+const maxConstantless = 128 << 10
+
 // WithoutConstants returns the text of statements without its constants and comments: "_" stands for a constant, "_, ..." for a
 // list of them, a list of rows of constants is its first row and "...", and a blank is one wherever there were some. So texts that
-// differ in values only are one, which may be shown whatever the values are. It ends in an ellipsis behind limit bytes, or where
-// the text is no SQL any more.
+// differ in values only are one, which may be shown whatever the values are. It ends in an ellipsis behind limit bytes, where
+// the text is no SQL any more, or where maxConstantless of it were read.
 func WithoutConstants(sql string, o Options, limit int) string {
+	long := len(sql) > maxConstantless
+	if long {
+		sql = sql[:maxConstantless]
+	}
 	l := lexer{sql: sql, strings: o}
 	w := constantless{out: make([]byte, 0, min(len(sql), limit)+8)}
 	for {
 		t := l.next()
 		switch {
-		case t.kind == tokEOF:
+		case t.kind == tokEOF && !long:
 			return w.text()
-		case t.kind == tokError || len(w.out) > limit:
+		case t.kind == tokEOF || t.kind == tokError || len(w.out) > limit:
 			w.out = w.out[:min(len(w.out), limit)]
 			return w.text() + "…"
 		}

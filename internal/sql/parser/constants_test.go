@@ -33,6 +33,17 @@ func TestWithoutConstants(t *testing.T) {
 	if len(long) > 1010 || !utf8.ValidString(long) || !strings.HasSuffix(long, "…") {
 		t.Errorf("a long text has %d bytes", len(long))
 	}
+	for text, want := range map[string]string{
+		"SELECT 1" + strings.Repeat(", 1", maxConstantless):                     "SELECT _, ...…",
+		"SELECT '" + strings.Repeat("x", maxConstantless) + "' AS a":            "SELECT…",
+		"SELECT /*" + strings.Repeat("x", maxConstantless) + "*/ a":             "SELECT…",
+		"SELECT 1" + strings.Repeat(" ", maxConstantless-len("SELECT 1")):       "SELECT _",
+		"SELECT 1" + strings.Repeat(" ", maxConstantless-len("SELECT 1")) + ";": "SELECT _…",
+	} {
+		if got := WithoutConstants(text, Options{}, 1000); got != want {
+			t.Errorf("%d bytes, %s: %q, want %q", len(text), text[:10], got, want)
+		}
+	}
 }
 
 func FuzzWithoutConstants(f *testing.F) {
