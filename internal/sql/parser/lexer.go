@@ -191,24 +191,29 @@ func (l *lexer) skipLine() {
 
 // skipBlockComment moves past a comment, which may contain others.
 func (l *lexer) skipBlockComment() bool {
-	start := l.pos
-	depth := 0
+	start, depth := l.pos, 0
 	for l.pos < len(l.sql) {
-		rest := l.sql[l.pos:]
-		switch {
-		case l.stopped(l.pos):
+		if l.stopped(l.pos) {
 			return false
-		case strings.HasPrefix(rest, "/*"):
+		}
+		rest := l.sql[l.pos:min(len(l.sql), l.pos+stepBytes)]
+		star := strings.IndexByte(rest, '*')
+		switch {
+		case star < 0:
+			l.pos += len(rest)
+			if rest[len(rest)-1] == '/' && l.pos < len(l.sql) {
+				l.pos-- // perhaps of a beginning
+			}
+		case star > 0 && rest[star-1] == '/':
 			depth++
-			l.pos += 2
-		case strings.HasPrefix(rest, "*/"):
-			depth--
-			l.pos += 2
-			if depth == 0 {
+			l.pos += star + 1
+		case strings.HasPrefix(l.sql[l.pos+star+1:], "/"):
+			l.pos += star + 2
+			if depth--; depth == 0 {
 				return true
 			}
 		default:
-			l.pos++
+			l.pos += star + 1
 		}
 	}
 	l.failNear(start, len(l.sql), "unterminated /* comment")
