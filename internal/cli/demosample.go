@@ -128,7 +128,8 @@ func newRetailInit(s *streams) *cobra.Command {
 			if err := loadRetail(cfg, f.drop); err != nil {
 				return suggestDrop(err, f.drop)
 			}
-			fmt.Fprintf(s.out, "loaded %d products, %d users, %d orders and %d reviews\n", sampleProducts, sampleUsers, sampleOrders, sampleReviews)
+			fmt.Fprintf(s.out, "loaded %d products, %d users, %d orders and %d reviews into the database %s\n",
+				sampleProducts, sampleUsers, sampleOrders, sampleReviews, cfg.Database)
 			return nil
 		},
 	}

@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"strconv"
 	"strings"
 	"syscall"
 	"time"
@@ -53,6 +54,7 @@ type ycsbFlags struct {
 	load           ycsb.InitOptions
 	loader         string
 	exportFile     string
+	duration       time.Duration
 	security       clientSecurity
 }
 
@@ -85,6 +87,8 @@ func newYCSB(s *streams, load bool) *cobra.Command {
 		fl.BoolVar(&f.load.Drop, "drop", false, "drop the table first")
 		fl.BoolVar(&f.load.Families, "families", false, "make the table with a column family for each field; not for PostgreSQL")
 		fl.StringVar(&f.loader, "data-loader", "insert", "insert or copy")
+	} else {
+		fl.DurationVar(&f.duration, "duration", 0, "do as many operations as this time allows, unless operationcount is given; 0 for no limit")
 	}
 	for _, p := range ycsb.Known() {
 		fl.String(p.Name, p.Default, p.Help)
@@ -96,6 +100,12 @@ func newYCSB(s *streams, load bool) *cobra.Command {
 			name = "threadcount"
 		case "batch-size":
 			name = "db.batchsize"
+		case "record-count", "insert-count":
+			name = "recordcount"
+		case "max-ops":
+			name = "operationcount"
+		case "max-rate":
+			name = "target"
 		case "url":
 			name = "db.url"
 		}
@@ -135,6 +145,9 @@ func (f *ycsbFlags) config(fl *pflag.FlagSet, args []string) (*ycsb.Config, erro
 	if fl.Changed("display-every") {
 		flags["status.interval"] = fmt.Sprint(f.displayEvery.Seconds())
 	}
+	if f.duration > 0 {
+		f.setDuration(flags, files, options)
+	}
 	props, err := ycsb.Merge(files, options, flags)
 	if err != nil {
 		return nil, usageError{err}
@@ -162,6 +175,17 @@ func (f *ycsbFlags) config(fl *pflag.FlagSet, args []string) (*ycsb.Config, erro
 		return nil, usageError{err}
 	}
 	return cfg, nil
+}
+
+// setDuration sets the properties for --duration, which YCSB has in seconds.
+func (f *ycsbFlags) setDuration(flags ycsb.Properties, others ...ycsb.Properties) {
+	flags["maxexecutiontime"] = strconv.FormatFloat(f.duration.Seconds(), 'f', -1, 64)
+	for _, given := range append(others, flags) {
+		if _, ok := given["operationcount"]; ok {
+			return
+		}
+	}
+	flags["operationcount"] = "0"
 }
 
 // secure adds the certificates of the flags to the URL.

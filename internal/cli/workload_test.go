@@ -65,6 +65,19 @@ func count(t *testing.T, report, op, status string) (n int) {
 	return n
 }
 
+// The names that other programs give to properties work too, and a duration bounds a run by itself.
+func TestYCSBNames(t *testing.T) {
+	url := node(t)
+	want(t, "workload", "init", "ycsb", "--insert-count=50", "--display-every=0", url)
+	run := []string{"workload", "run", "ycsb", "--record-count=50", "--concurrency=2", "--max-rate=100000", "--display-every=0", "--workload=C", url}
+	if n := count(t, want(t, append(run, "--duration=100ms")...), "READ", "OK"); n == 0 {
+		t.Error("a run of 100 ms has read nothing")
+	}
+	if n := count(t, want(t, append(run, "--duration=1m", "--max-ops=7")...), "READ", "OK"); n != 7 {
+		t.Errorf("%d operations, not 7", n)
+	}
+}
+
 func TestYCSB(t *testing.T) {
 	url := node(t)
 	common := []string{"--recordcount=300", "--threads=4", "--display-every=0", "-p", "fieldlength=20", "-p", "dataintegrity=true", url}
