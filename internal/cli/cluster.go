@@ -81,7 +81,7 @@ func newCluster(s *streams) *cobra.Command {
 	fl.StringVar(&create.cache, "cache", "128MiB", "size of the block cache of each node")
 	fl.StringVar(&create.memory, "max-memory", "512MiB", "memory for statements of each node")
 	ls := &clusterFlags{}
-	lc := &cobra.Command{Use: "ls", Short: "List the clusters", Args: noArgs, RunE: func(*cobra.Command, []string) error { return ls.list(s) }}
+	lc := &cobra.Command{Use: "ls", Aliases: []string{"list"}, Short: "List the clusters", Args: noArgs, RunE: func(*cobra.Command, []string) error { return ls.list(s) }}
 	ls.add(lc.Flags())
 	addFormat(lc.Flags(), &ls.format)
 	c.AddCommand(cc, lc,

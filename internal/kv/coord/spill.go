@@ -277,8 +277,12 @@ func pageWithin(page *kvpb.ScanResponse, lo, hi []byte, reverse bool) int {
 
 // spillRollback undoes the spilled writes since sp. The spill released their row locks, so the keys
 // must now stay unchanged as if they had been read. It returns a retry error if a failed spill may
-// have stored some writes since sp while others from before are only in the buffer.
+// have stored some writes since sp while others from before are only in the buffer. If ctx ends before,
+// nothing is undone.
 func (t *Txn) spillRollback(ctx context.Context, sp Savepoint) error {
+	if err := t.spill.await(ctx); err != nil {
+		return err
+	}
 	_ = t.endSpill() // after an error its writes are in the buffer
 	switch {
 	case t.state != spilled || sp.writes >= t.spill.base && !t.spill.torn:

@@ -48,15 +48,26 @@ func (t *Txn) beginSpill(ctx context.Context) error {
 // awaitSpill is endSpill unless the statement is cancelled before: the spill goes on then, and the rollback
 // does not wait for it either.
 func (t *Txn) awaitSpill() error {
-	if t.spill.flight != nil && t.heed != nil {
-		select {
-		case <-t.spill.flight.done:
-		case <-t.heed.Done():
-			t.spill.flight.cancelled = true
-			return context.Cause(t.heed)
+	if t.heed != nil {
+		if err := t.spill.await(t.heed); err != nil {
+			return err
 		}
 	}
 	return t.endSpill()
+}
+
+// await waits for the spill under way, but no longer than ctx lives.
+func (s *spillState) await(ctx context.Context) error {
+	if s.flight == nil {
+		return nil
+	}
+	select {
+	case <-s.flight.done:
+		return nil
+	case <-ctx.Done():
+		s.flight.cancelled = true
+		return context.Cause(ctx)
+	}
 }
 
 // noteSpill notes the writes that are about to be spilled. It reports whether the first request must be

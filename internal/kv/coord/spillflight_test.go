@@ -122,8 +122,8 @@ func checkUnspilled(t *testing.T, s *slowSpills) {
 	}
 }
 
-// A statement that waits for a spill ends when it is cancelled: a write, what a commit spills first, and a
-// commit. So does the rollback, which goes on behind the session, counts as active until it has ended, and keeps the memory of
+// A statement that waits for a spill ends when it is cancelled: a write, what a commit spills first, a
+// commit, and a rollback to a savepoint. So does the rollback, which goes on behind the session, counts as active until it has ended, and keeps the memory of
 // the spill charged. The session's next transaction does not wait for it.
 func TestCancelledSpill(t *testing.T) {
 	for name, statement := range map[string]func(*Txn, context.Context) error{
@@ -135,6 +135,7 @@ func TestCancelledSpill(t *testing.T) {
 		},
 		"rest":   func(txn *Txn, ctx context.Context) error { return txn.SpillRest(ctx) },
 		"commit": func(txn *Txn, ctx context.Context) error { return txn.Commit(ctx) },
+		"undo":   func(txn *Txn, ctx context.Context) error { return txn.RollbackTo(ctx, Savepoint{}) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
