@@ -2,6 +2,7 @@ package kv_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"testing"
@@ -20,9 +21,15 @@ func leafReads(db *kv.DB, spans []kvpb.Span, res *kv.ScanResult) func(context.Co
 	}
 }
 
-// What another node reads for a transaction counts as read once it is finished: a later write of another transaction makes
-// the commit fail. A read that was abandoned is none, and a transaction with writes delegates nothing.
 func TestDelegate(t *testing.T) {
+	if err := delegate(t); err != nil {
+		t.Error(err)
+	}
+}
+
+// delegate checks that what another node reads for a transaction counts as read once it is finished: a later write of another
+// transaction makes the commit fail. A read that was abandoned is none, and a transaction with writes delegates nothing.
+func delegate(t *testing.T) error {
 	ctx := context.Background()
 	s, db := open(t, fs.NewMem())
 	defer s.Close()
@@ -31,46 +38,54 @@ func TestDelegate(t *testing.T) {
 	set("k1", "old")
 	for _, abandoned := range []bool{false, true} {
 		txn := db.Begin(kv.TxnOptions{})
+		defer txn.Rollback(ctx)
 		txn.BeginStatement()
 		var res kv.ScanResult
 		d := txn.Delegate(ctx, leafReads(db, all, &res))
 		if abandoned {
 			d.Abandon()
 		} else if ok, err := d.Finish(ctx, 0); !ok || err != nil || res.Len() != 1 {
-			t.Fatalf("%v, %v, %d rows", ok, err, res.Len())
+			return fmt.Errorf("%v, %v, %d rows", ok, err, res.Len())
 		}
 		set("k1", "new")
 		if err := db.Run(ctx, func(_ context.Context, txn *kv.Txn) error { _, _, err := txn.Get(ctx, key("z")); return err }); err != nil {
-			t.Fatal(err)
+			return err
 		}
 		put(txn, "z", "written") // above the read of z, and so above the write of k1
 		if d := txn.Delegate(ctx, leafReads(db, all, &res)); d != nil {
-			t.Error("another node reads for a transaction that has writes")
+			return errors.New("another node reads for a transaction that has writes")
 		}
 		if err := txn.Commit(ctx); (err == nil) != abandoned {
-			t.Errorf("abandoned: %v: the commit returns %v", abandoned, err)
+			return fmt.Errorf("abandoned: %v: the commit returns %v", abandoned, err)
 		}
-		txn.Rollback(ctx)
+	}
+	return nil
+}
+
+func TestDelegatedTooLate(t *testing.T) {
+	if err := delegateTooLate(t); err != nil {
+		t.Error(err)
 	}
 }
 
-// A delegated read whose statement or snapshot has passed meanwhile does not count.
-func TestDelegatedTooLate(t *testing.T) {
+// delegateTooLate checks that a delegated read whose statement or snapshot has passed meanwhile does not count.
+func delegateTooLate(t *testing.T) error {
 	ctx := context.Background()
 	s, db := open(t, fs.NewMem())
 	defer s.Close()
 	all := []kvpb.Span{{Key: key("k"), EndKey: key("l")}}
 	for _, iso := range []kv.Isolation{kv.Serializable, kv.ReadCommitted} {
 		txn := db.Begin(kv.TxnOptions{Isolation: iso})
+		defer txn.Rollback(ctx)
 		txn.BeginStatement()
 		var res kv.ScanResult
 		d := txn.Delegate(ctx, leafReads(db, all, &res))
 		txn.BeginStatement()
 		if ok, err := d.Finish(ctx, 0); ok || err != nil {
-			t.Errorf("%v: %v, %v", iso, ok, err)
+			return fmt.Errorf("%v: %v, %v", iso, ok, err)
 		}
-		txn.Rollback(ctx)
 	}
+	return nil
 }
 
 // A leaf stops where it has read enough, and says where. What is read from there on is the rest.

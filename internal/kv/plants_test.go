@@ -71,3 +71,17 @@ func firstLoss(c *crasher, writes uint64) error {
 	}
 	return nil
 }
+
+// TestPlantsDelegated plants what reads by other nodes must show.
+func TestPlantsDelegated(t *testing.T) {
+	for n, check := range map[plant.Name]func(*testing.T) error{plant.DelegateUnrecorded: delegate, plant.DelegateLate: delegateTooLate} {
+		t.Run(string(n), func(t *testing.T) {
+			defer plant.Choose(n)()
+			if err := check(t); err != nil {
+				t.Logf("found: %v", err)
+				return
+			}
+			t.Error("not found")
+		})
+	}
+}

@@ -14,6 +14,7 @@ import (
 func All() []Name {
 	return []Name{
 		SkipRefresh, SkipLockCheck, ReadsUnnoted, SeenUnchanged, IgnoreUncertainty, ObservedForAll, StaleClock,
+		DelegateUnrecorded, DelegateLate, RestUnread,
 		ReadAfterTimeoutNow, VoteAfterRestart, ForgetReads,
 		AckBeforeSync, TruncateEarly, MendAlways, TableJoinsBatch, TableUnheard,
 		CollectAboveReaders, IgnoreThreshold,

@@ -19,6 +19,12 @@ const (
 	// ObservedForAll takes what a transaction has seen of a node's clock for a bound of what
 	// other leaders have committed before.
 	ObservedForAll Name = "observed-for-all"
+	// DelegateUnrecorded forgets what another node has read for a transaction.
+	DelegateUnrecorded Name = "delegate-unrecorded"
+	// DelegateLate takes what another node has read in a snapshot that has passed.
+	DelegateLate Name = "delegate-late"
+	// RestUnread takes what a node has read of its part of a query for all of it.
+	RestUnread Name = "rest-unread"
 	// StaleClock takes a node's clock as it was before a transaction began for one that was
 	// read since.
 	StaleClock Name = "stale-clock"

@@ -81,3 +81,17 @@ func TestPlantsReserved(t *testing.T) {
 		t.Error("not found")
 	})
 }
+
+// TestPlantsDistributed plants parts of queries that are taken for all.
+func TestPlantsDistributed(t *testing.T) {
+	for name, found := range map[plant.Name]bool{"": false, plant.RestUnread: true} {
+		t.Run(string(name), func(t *testing.T) {
+			_, ask := distributedTable(t, nodeOptions{batchRows: 3})
+			ask("SET distsql = always")
+			defer plant.Choose(name)()
+			if got := ask("SELECT count(*) FROM t"); (got != "121") != found {
+				t.Errorf("%s rows of 121", got)
+			}
+		})
+	}
+}

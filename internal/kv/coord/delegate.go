@@ -6,6 +6,7 @@ import (
 
 	"github.com/lichendb/lichen/internal/hlc"
 	"github.com/lichendb/lichen/internal/kvpb"
+	"github.com/lichendb/lichen/internal/plant"
 )
 
 // Delegated is a read that another node does for a transaction. The transaction goes on meanwhile, and records
@@ -83,7 +84,7 @@ func (d *Delegated) Finish(ctx context.Context, attempt int) (ok bool, err error
 	d.end()
 	t := d.txn
 	switch {
-	case d.dropped || d.meta != t.meta || d.seq != t.seq:
+	case d.dropped || (d.meta != t.meta || d.seq != t.seq) && !plant.On(plant.DelegateLate):
 		return false, nil
 	case d.err != nil:
 		return false, t.settleUncertainty(ctx, d.err, attempt)
@@ -93,7 +94,7 @@ func (d *Delegated) Finish(ctx context.Context, attempt int) (ok bool, err error
 	for _, o := range d.result.Observed {
 		t.observe(o)
 	}
-	if t.remembersReads() && len(d.result.Spans) > 0 {
+	if t.remembersReads() && len(d.result.Spans) > 0 && !plant.On(plant.DelegateUnrecorded) {
 		_, end := kvpb.Bounds(d.result.Spans)
 		t.rememberSpans(d.result.Spans, end)
 	}

@@ -120,6 +120,67 @@ func TestUncertainty(t *testing.T) {
 	}
 }
 
+// A version that may be from before the transaction, and that another node meets while it reads for it, moves the snapshot
+// if all that was read still holds. All that others read in the snapshot before is read anew, and what they have found counts.
+func TestDelegatedUncertainty(t *testing.T) {
+	ctx := context.Background()
+	for _, c := range []struct {
+		iso           kvpb.Isolation
+		before, stale bool
+		refreshed     int
+		retry         bool
+	}{
+		{iso: kvpb.Serializable},
+		{iso: kvpb.Serializable, before: true, refreshed: 1},
+		{iso: kvpb.Serializable, before: true, stale: true, refreshed: 1, retry: true},
+		{iso: kvpb.RepeatableRead, before: true, refreshed: 1},
+		{iso: kvpb.ReadCommitted},
+		{iso: kvpb.ReadCommitted, before: true, retry: true},
+	} {
+		t.Run(fmt.Sprintf("%+v", c), func(t *testing.T) {
+			v := &oneVersion{stale: c.stale}
+			env := NewEnv(v, hlc.NewSystem(0), 1)
+			env.MaxOffset = time.Second
+			txn := New(env)
+			txn.Reset(Options{Isolation: c.iso})
+			txn.BeginStatement()
+			read := func(start string) *Delegated {
+				span := []kvpb.Span{{Key: []byte(start), EndKey: []byte(start + "z")}}
+				return txn.Delegate(ctx, func(ctx context.Context, meta kvpb.TxnMeta, observed []kvpb.Observation) (DelegatedRead, error) {
+					leaf := NewLeaf(env, meta, observed, 1)
+					return DelegatedRead{Spans: span, Observed: leaf.Observed()}, leaf.ScanSpans(ctx, span, ScanOptions{}, new(kvpb.ScanResponse))
+				})
+			}
+			if c.before {
+				if ok, err := read("before").Finish(ctx, 0); !ok || err != nil {
+					t.Fatal(ok, err)
+				}
+			}
+			v.ts = hlc.Timestamp{WallTime: txn.ReadTimestamp().WallTime + int64(time.Second/2)}
+			other, uncertain := read("other"), read("k")
+			ok, err := uncertain.Finish(ctx, 0)
+			if retry := new(kvpb.RetryError); ok || errors.As(err, &retry) != c.retry || err != nil && !c.retry || v.refreshed != c.refreshed {
+				t.Fatalf("%v, %v, %d refreshes", ok, err, v.refreshed)
+			}
+			if err != nil {
+				other.Abandon()
+				return
+			}
+			if ok, err := other.Finish(ctx, 0); ok || err != nil {
+				t.Errorf("a read in the snapshot before counts: %v, %v", ok, err)
+			}
+			for _, start := range []string{"k", "other"} {
+				if ok, err := read(start).Finish(ctx, 1); !ok || err != nil {
+					t.Errorf("%s: %v, %v", start, ok, err)
+				}
+			}
+			if txn.ReadTimestamp() != v.ts {
+				t.Errorf("it reads at %s, the version is at %s", txn.ReadTimestamp(), v.ts)
+			}
+		})
+	}
+}
+
 // After Settle nothing is uncertain: either what was read holds at the new snapshot, or the
 // statement is run again, which then reads in a certain snapshot.
 func TestSettle(t *testing.T) {

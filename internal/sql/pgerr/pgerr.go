@@ -6,6 +6,8 @@ package pgerr
 import (
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 )
 
 // Code is a five-character SQLSTATE.
@@ -40,20 +42,38 @@ func (e *Error) Error() string { return e.Message }
 // Unwrap returns the cause.
 func (e *Error) Unwrap() error { return e.Cause }
 
+// maxQuoted bounds each text that a message quotes, in bytes. Nobody reads more, and nothing cancels the making of it.
+const maxQuoted = 64 << 10
+
+// format is fmt.Sprintf with long texts shortened, but for one that is the whole message.
+func format(text string, args ...any) string {
+	long := func(a any) bool { s, ok := a.(string); return ok && len(s) > maxQuoted }
+	if text == "%s" || !slices.ContainsFunc(args, long) {
+		return fmt.Sprintf(text, args...)
+	}
+	short := slices.Clone(args)
+	for i, a := range args {
+		if long(a) {
+			short[i] = strings.ToValidUTF8(a.(string)[:maxQuoted], "") + "…"
+		}
+	}
+	return fmt.Sprintf(text, short...)
+}
+
 // New returns an error with the given SQLSTATE.
-func New(code Code, format string, args ...any) *Error {
-	return &Error{Code: code, Message: fmt.Sprintf(format, args...)}
+func New(code Code, text string, args ...any) *Error {
+	return &Error{Code: code, Message: format(text, args...)}
 }
 
 // WithHint sets the hint and returns e.
-func (e *Error) WithHint(format string, args ...any) *Error {
-	e.Hint = fmt.Sprintf(format, args...)
+func (e *Error) WithHint(text string, args ...any) *Error {
+	e.Hint = format(text, args...)
 	return e
 }
 
 // WithDetail sets the detail and returns e.
-func (e *Error) WithDetail(format string, args ...any) *Error {
-	e.Detail = fmt.Sprintf(format, args...)
+func (e *Error) WithDetail(text string, args ...any) *Error {
+	e.Detail = format(text, args...)
 	return e
 }
 

@@ -109,8 +109,14 @@ func (v *Values) apply(p *Param, value string) {
 	}
 }
 
-// canonical folds the case of a name and knows the spellings of TimeZone.
+// maxName is the length of names beyond which they are none, in bytes.
+const maxName = 1024
+
+// canonical folds the case of a name.
 func canonical(name string) string {
+	if len(name) > maxName { // it is no parameter's, and may be of any length
+		return name
+	}
 	return strings.ToLower(name)
 }
 

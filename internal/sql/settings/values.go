@@ -135,18 +135,20 @@ func (v *Values) Set(name, value string, local bool) (notice *pgerr.Error, err e
 
 // checkCustom returns an error if the name of a parameter that is not built in is none.
 func checkCustom(name string) error {
-	for part := range strings.SplitSeq(name, ".") {
-		for i, r := range part {
-			if r != '_' && r < utf8.RuneSelf && !unicode.IsLetter(r) && (i == 0 || r != '$' && !unicode.IsDigit(r)) {
-				part = ""
-			}
-		}
-		if part == "" {
-			return pgerr.New(pgerr.InvalidName, "invalid configuration parameter name \"%s\"", name).
-				WithDetail("Custom parameter names must be two or more simple identifiers separated by dots.")
+	if len(name) <= maxName && !slices.ContainsFunc(strings.Split(name, "."), isNoIdentifier) {
+		return nil
+	}
+	return pgerr.New(pgerr.InvalidName, "invalid configuration parameter name \"%s\"", name).
+		WithDetail("Custom parameter names must be two or more simple identifiers separated by dots.")
+}
+
+func isNoIdentifier(part string) bool {
+	for i, r := range part {
+		if r != '_' && r < utf8.RuneSelf && !unicode.IsLetter(r) && (i == 0 || r != '$' && !unicode.IsDigit(r)) {
+			return true
 		}
 	}
-	return nil
+	return part == ""
 }
 
 // Unrecognized is 42704 for a parameter that there is not.

@@ -53,10 +53,10 @@ var unlistedSettings = strings.Fields(`application_name block_size data_checksum
 
 // settingFlags is pg_settings_get_flags.
 func settingFlags(s call.Session, a []types.Datum) (types.Datum, error) {
-	name := strings.ToLower(a[0].Str())
-	if _, ok := s.Setting(name); !ok {
+	if _, ok := s.Setting(a[0].Str()); !ok {
 		return types.Null, nil
 	}
+	name := strings.ToLower(a[0].Str())
 	var flags []string
 	if slices.Contains(explainSettings, name) || strings.HasPrefix(name, "enable_") {
 		flags = append(flags, "EXPLAIN")

@@ -6,6 +6,7 @@ import (
 
 	"github.com/lichendb/lichen/internal/kv"
 	"github.com/lichendb/lichen/internal/kvpb"
+	"github.com/lichendb/lichen/internal/plant"
 	"github.com/lichendb/lichen/internal/sql/fragment"
 )
 
@@ -110,7 +111,7 @@ func (s *stream) take() error {
 		m.Sent += int64(s.reply.sent)
 		m.Received += int64(s.reply.received)
 	}
-	if a.Rest == nil {
+	if a.Rest == nil || plant.On(plant.RestUnread) {
 		s.spans = s.spans[len(s.asked):]
 	} else {
 		s.spans = kvpb.Rest(s.spans, a.Rest)
