@@ -112,49 +112,64 @@ func (l *lexer) next() error {
 	return l.word(tokIdent)
 }
 
+// wordBytes are those that isWordByte knows: names may be long, and nothing cancels the reading of one.
+var wordBytes = func() (set [256]bool) {
+	for c := range set {
+		set[c] = isWordByte(byte(c))
+	}
+	return set
+}()
+
 // word reads an unquoted name, in which escapes may stand.
 func (l *lexer) word(kind token) error {
+	return l.name(kind, func(s string) int {
+		i := 0
+		for i < len(s) && wordBytes[s[i]] {
+			i++
+		}
+		return i
+	})
+}
+
+// name reads what goes on as long as run, the length of a run of plain bytes, or an escape does.
+func (l *lexer) name(kind token, run func(string) int) error {
 	var b []byte
-	for l.pos < len(l.s) {
-		c := l.s[l.pos]
-		if c == '\\' {
-			var err error
-			if b, err = l.escape(b); err != nil {
-				return err
-			}
-			continue
+	for {
+		plain := l.s[l.pos : l.pos+run(l.s[l.pos:])]
+		l.pos += len(plain)
+		escaped := l.pos < len(l.s) && l.s[l.pos] == '\\'
+		if b == nil && !escaped {
+			l.kind, l.text = kind, plain
+			return nil
 		}
-		if !isWordByte(c) {
-			break
+		if b = append(b, plain...); !escaped {
+			l.kind, l.text = kind, string(b)
+			return nil
 		}
-		b = append(b, c)
-		l.pos++
+		var err error
+		if b, err = l.escape(b); err != nil {
+			return err
+		}
 	}
-	l.kind, l.text = kind, string(b)
-	return nil
 }
 
 func (l *lexer) quoted(kind token) error {
 	l.pos++
-	var b []byte
-	for l.pos < len(l.s) {
-		switch c := l.s[l.pos]; c {
-		case '"':
-			l.pos++
-			l.kind, l.text = kind, string(b)
-			return nil
-		case '\\':
-			var err error
-			if b, err = l.escape(b); err != nil {
-				return err
-			}
-		default:
-			b = append(b, c)
-			l.pos++
+	err := l.name(kind, func(s string) int {
+		if i := strings.IndexAny(s, `"\`); i >= 0 {
+			return i
 		}
+		return len(s)
+	})
+	switch {
+	case err != nil:
+		return err
+	case l.pos == len(l.s):
+		l.at = len(l.s)
+		return pgerr.New(pgerr.SyntaxError, "unterminated quoted string at end of jsonpath input")
 	}
-	l.at = len(l.s)
-	return pgerr.New(pgerr.SyntaxError, "unterminated quoted string at end of jsonpath input")
+	l.pos++
+	return nil
 }
 
 // escape reads an escape sequence and appends what it stands for.

@@ -70,13 +70,13 @@ func (v *Vars) SetText(ctx context.Context, name, value string, local bool, noti
 	if err := v.mayChange(name); err != nil {
 		return "", err
 	}
-	switch strings.ToLower(name) {
+	switch settings.Canonical(name) {
 	case "transaction_isolation", "transaction_read_only", "transaction_deferrable":
 		value, err := settings.Check(name, value)
 		if err != nil {
 			return "", err
 		}
-		return v.setMode(strings.ToLower(name), value)
+		return v.setMode(settings.Canonical(name), value)
 	case "role":
 		if value != "none" {
 			if err := v.session.SetRole(value); err != nil {
@@ -114,7 +114,7 @@ func (v *Vars) SetText(ctx context.Context, name, value string, local bool, noti
 
 // mayChange returns 42501 for a parameter that is the superusers' to change, or that a routine that runs forbids.
 func (v *Vars) mayChange(name string) error {
-	if name = strings.ToLower(name); name == "role" || name == "session_authorization" {
+	if name = settings.Canonical(name); name == "role" || name == "session_authorization" {
 		return v.session.MayChangeRole(name)
 	}
 	if !settings.NeedsSuperuser(name) || v.session.Superuser() {

@@ -11,7 +11,7 @@ import (
 // Show returns the value that SHOW prints for a parameter; false if there is no such parameter. For
 // a mode it asks the transaction.
 func (v *Vars) Show(name string) (string, bool) {
-	switch strings.ToLower(name) {
+	switch settings.Canonical(name) {
 	case "transaction_isolation":
 		return v.txn.Isolation(), true
 	case "transaction_read_only":

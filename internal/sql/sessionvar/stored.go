@@ -84,7 +84,7 @@ func (v *Vars) Stored(st *ast.SetVar, notices Notices) (catalog.Setting, error) 
 // ofNoDefault reports whether a parameter can't have a stored value, because it belongs to a
 // transaction or is a state of the session itself.
 func ofNoDefault(name string) bool {
-	switch strings.ToLower(name) {
+	switch settings.Canonical(name) {
 	case "transaction_isolation", "transaction_read_only", "transaction_deferrable", "role", "session_authorization", "seed", "database":
 		return true
 	}

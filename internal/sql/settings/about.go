@@ -46,7 +46,7 @@ func (p *Param) About() (context, category string) {
 
 // NeedsSuperuser reports whether only superusers may change a parameter.
 func NeedsSuperuser(name string) bool {
-	p := lookup(canonical(name))
+	p := lookup(Canonical(name))
 	if p == nil {
 		return false
 	}
@@ -69,7 +69,7 @@ func (p *Param) cantChange() error {
 // Source returns what gave a parameter its value: "default", "session", or what SetDefault was
 // told.
 func (v *Values) Source(name string) string {
-	name = canonical(name)
+	name = Canonical(name)
 	if s, ok := v.set[name]; ok && s != v.Default(name) { // RESET leaves the default there
 		return "session"
 	}

@@ -112,8 +112,8 @@ func (v *Values) apply(p *Param, value string) {
 // maxName is the length of names beyond which they are none, in bytes.
 const maxName = 1024
 
-// canonical folds the case of a name.
-func canonical(name string) string {
+// Canonical folds the case of a name.
+func Canonical(name string) string {
 	if len(name) > maxName { // it is no parameter's, and may be of any length
 		return name
 	}
@@ -165,7 +165,7 @@ func isolationValue(s string) (string, bool) {
 
 // Check returns the canonical form of a value that a parameter may have.
 func Check(name, value string) (string, error) {
-	p := lookup(canonical(name))
+	p := lookup(Canonical(name))
 	if p == nil {
 		return "", Unrecognized(name)
 	}
@@ -174,7 +174,7 @@ func Check(name, value string) (string, error) {
 
 // CheckName returns an error if there is no parameter of a name, nor can be one.
 func CheckName(name string) error {
-	name = canonical(name)
+	name = Canonical(name)
 	switch {
 	case lookup(name) != nil:
 		return nil
@@ -192,7 +192,7 @@ func CheckStored(name, value string) (notice *pgerr.Error, err error) {
 
 // IsList reports whether a parameter is a list, and whether SET quotes its elements.
 func IsList(name string) (list, quoted bool) {
-	switch canonical(name) {
+	switch Canonical(name) {
 	case "search_path", "temp_tablespaces":
 		return true, true
 	case "datestyle", "optimizer_rules_off":

@@ -49,7 +49,7 @@ func New(fixed func(name string) (string, bool)) *Values {
 
 // Get returns the value SHOW prints.
 func (v *Values) Get(name string) (string, bool) {
-	name = canonical(name)
+	name = Canonical(name)
 	if v.readonly != nil {
 		if s, ok := v.readonly(name); ok {
 			return s, true
@@ -74,7 +74,7 @@ func (v *Values) kept(name string) (string, bool) {
 
 // Default returns the value RESET would give.
 func (v *Values) Default(name string) string {
-	name = canonical(name)
+	name = Canonical(name)
 	if i, ok := v.resetTo[name]; ok {
 		return i.value
 	}
@@ -90,7 +90,7 @@ func (v *Values) SetDefault(name, value, source string) error {
 	if _, err := v.Set(name, value, false); err != nil {
 		return err
 	}
-	name = canonical(name)
+	name = Canonical(name)
 	if v.resetTo == nil {
 		v.resetTo = map[string]initial{}
 	}
@@ -103,7 +103,7 @@ func (v *Values) SetDefault(name, value, source string) error {
 // Set gives a parameter a value, until the end of the transaction if local. The
 // notice, if not nil, tells that it has no effect.
 func (v *Values) Set(name, value string, local bool) (notice *pgerr.Error, err error) {
-	name = canonical(name)
+	name = Canonical(name)
 	p := lookup(name)
 	switch {
 	case p == nil && !strings.Contains(name, "."):
@@ -162,7 +162,7 @@ const CantChange pgerr.Code = "55P02"
 
 // Reset returns a parameter to its session default.
 func (v *Values) Reset(name string, local bool) error {
-	name = canonical(name)
+	name = Canonical(name)
 	if lookup(name) == nil && !strings.Contains(name, ".") {
 		return Unrecognized(name)
 	}
