@@ -11,15 +11,15 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// newGen returns the commands that write files for other programs.
+// newGen returns the commands that write files for other programs, and keys.
 func newGen(s *streams) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "gen",
-		Short: "Write configurations of other programs",
+		Short: "Write configurations of other programs, and keys",
 		Args:  noArgs,
 		RunE:  func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
-	c.AddCommand(newGenHAProxy(s))
+	c.AddCommand(newGenHAProxy(s), newGenKey(s))
 	return c
 }
 

@@ -37,6 +37,7 @@ type startFlags struct {
 	background          bool
 	pidFile             string
 	stores              []string
+	encryption          []string
 	flags               *pflag.FlagSet
 }
 
@@ -85,6 +86,8 @@ func (f *startFlags) common(c *cobra.Command) {
 	_ = fl.MarkHidden("fault-hooks")
 	addCertsDir(fl, &f.node.CertsDir)
 	fl.StringArrayVarP(&f.stores, "store", "s", []string{config.DefaultStore}, "directory of a store: DIR, or path=DIR,size=SIZE, where size (bytes, 1TB or 80% of the disk) is what it counts for; once for each disk")
+	fl.StringArrayVar(&f.encryption, "encryption", nil, "encrypt the files of a store: path=DIR,key=FILE (path=* is every store; lichen gen encryption-key makes the file), "+
+		"and old-key=FILE to exchange a key, key=plain to end encryption, rotation-period=DURATION for data keys (default 168h); once for each store")
 	fl.StringVar(&f.node.ListenAddr, "listen-addr", f.node.ListenAddr, "address for SQL clients and other nodes, host:port; with --insecure localhost unless given")
 	fl.StringVar(&f.node.HTTPAddr, "http-addr", f.node.HTTPAddr, "address for HTTP, host:port; with --insecure localhost unless given, and requests must name it, --advertise-addr, the machine or an IP address")
 	fl.StringVar(&f.cache, "cache", "", "size of the block cache: bytes, 512MiB, or 25% of memory")
@@ -100,6 +103,9 @@ func (f *startFlags) complete() (err error) {
 		return usageError{err}
 	}
 	if f.node.Stores, err = parseStores(f.stores); err != nil {
+		return usageError{err}
+	}
+	if f.node.Encryption, err = parseEncryption(f.encryption); err != nil {
 		return usageError{err}
 	}
 	if f.cache != "" {
@@ -230,7 +236,7 @@ func (f *startFlags) run(s *streams) error {
 	if err := keepPrivate(f.node.Dirs()); err != nil {
 		return err
 	}
-	logDir := filepath.Join(f.node.Stores[0].Path, "logs")
+	logDir := filepath.Join(f.node.Stores[0].Path, server.LogsDir)
 	logFile, err := obs.OpenLog(logDir, obs.LogName)
 	if err != nil {
 		return err
@@ -243,6 +249,9 @@ func (f *startFlags) run(s *streams) error {
 	defer auditFile.Close()
 	tuneRuntime(f.node.HeapMemory())
 	tuneScheduler()
+	if err := warnKeys(s.err, f.node.Encryption); err != nil {
+		return err
+	}
 	if f.node.Insecure {
 		warnInsecure(s.err, f.node.ListenAddr)
 	}
@@ -484,6 +493,9 @@ func (f *startFlags) printBanner(w io.Writer, n *server.Node, begun time.Time, l
 	line("logs", logDir)
 	for i, st := range c.Stores {
 		line(fmt.Sprintf("store[%d]", i), st.String())
+		if e := c.EncryptionOf(st.Path); e != nil {
+			line(fmt.Sprintf("encryption[%d]", i), "key="+e.Key)
+		}
 	}
 	line("status", status)
 	line("clusterID", n.ClusterID())

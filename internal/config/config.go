@@ -28,6 +28,8 @@ const (
 type Node struct {
 	// Stores are the node's stores, at least one.
 	Stores []Store
+	// Encryption says which of them are encrypted.
+	Encryption []Encryption
 	// ListenAddr is where SQL clients connect, HTTPAddr where browsers and
 	// monitoring do.
 	ListenAddr, HTTPAddr string
@@ -106,6 +108,9 @@ func (n *Node) LongWrites() int64 { return min(n.HeapMemory()/10, maxLongWrites)
 // Validate reports the first setting that can't be right.
 func (n *Node) Validate() error {
 	if err := n.validStores(); err != nil {
+		return err
+	}
+	if err := n.validEncryption(); err != nil {
 		return err
 	}
 	switch {

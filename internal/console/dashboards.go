@@ -104,6 +104,8 @@ var hardwareDashboard = Dashboard{"hardware", "Hardware", []Graph{
 		[]Curve{{"lichen_store_disk_stalled", "stalled"}, {"lichen_store_disk_full", "full"}, {"lichen_store_disk_slow", "slow"}}, "sum"},
 	{"Disk of the stores", "Size of the files of engine and log.", "bytes",
 		[]Curve{{"lichen_store_disk_bytes", "files"}}, "sum"},
+	{"Encryption at rest", "Size of the files of encrypted stores, by whether they are encrypted already.", "bytes",
+		[]Curve{{"lichen_store_encrypted_bytes", "encrypted"}, {"lichen_store_plain_bytes", "plain"}}, "sum"},
 }}
 
 var runtimeDashboard = Dashboard{"runtime", "Runtime", []Graph{

@@ -1,6 +1,6 @@
 // Package fs is the one file-system interface: every file a node writes (log,
-// engine, spill, snapshots, backups) goes through it, so that faults, and
-// later encryption, have one place to live.
+// engine, spill, snapshots, backups) goes through it, so that faults and
+// encryption have one place to live: fs/crypt is a file system over another one.
 //
 // Above it: raftlog, storage and everything else that touches a disk. Below
 // it: the operating system, through Pebble's vfs, whose interfaces it aliases
@@ -12,7 +12,8 @@
 // built on it: [Counter], [FailAt], [PowerLoss], [Quota], [Gate] (faults.go);
 // [FlipBit] (corrupt.go); [Watch], which times the operations of a running node and
 // is where faults are put into it (watch.go); who holds a lock (holder.go), and whether a
-// path still leads to the same file (same.go); how many files the process may open (descriptors.go).
+// path still leads to the same file (same.go); how many files the process may open (descriptors.go); what writers owe
+// a file system that encrypts ([Rewrite], rewrite.go).
 //
 // Invariants:
 //

@@ -72,6 +72,9 @@ func (f *hookFile) Preallocate(offset, length int64) error {
 	return f.File.Preallocate(offset, length)
 }
 
+// Rewrite implements Rewriter.
+func (f *hookFile) Rewrite(from int64) error { return Rewrite(f.File, from) }
+
 func (f *hookFile) Stat() (FileInfo, error) {
 	if err := f.op(OpStat); err != nil {
 		return nil, err

@@ -251,6 +251,15 @@ func (f *watchFile) Preallocate(offset, length int64) error {
 	return f.w.do(&Op{Kind: OpPreallocate, Path: f.path}, func() error { return f.File.Preallocate(offset, length) })
 }
 
+// Rewrite implements Rewriter.
+func (f *watchFile) Rewrite(from int64) error {
+	r, ok := f.File.(Rewriter)
+	if !ok {
+		return nil
+	}
+	return f.w.do(&Op{Kind: OpWrite, Path: f.path, Offset: from}, func() error { return r.Rewrite(from) })
+}
+
 func (f *watchFile) Sync() error {
 	return f.w.do(&Op{Kind: OpSync, Path: f.path}, f.File.Sync)
 }

@@ -49,6 +49,8 @@ type Options struct {
 	// OnEvent, FamilyPerColumn and NoAutoStats are those of sql.Config.
 	OnEvent                      func(eventlog.Event)
 	FamilyPerColumn, NoAutoStats bool
+	// EncryptTemp has temporary files encrypted.
+	EncryptTemp bool
 	// MaxConns and MaxRefused are those of pgwire.Options.
 	MaxConns, MaxRefused int
 	// Logger is the node's log, Audit takes the events of its audit log; nil: it has none.
@@ -130,13 +132,15 @@ func New(o Options) (*Node, error) {
 	return n, nil
 }
 
-// tempDir is the directory in the first store that has the temporary files.
-const tempDir = "temp"
+// TempDir is the directory in the first store that has the temporary files.
+const TempDir = "temp"
 
 // openTemp opens the temporary files; the store's lock is held, so that no other process has any.
 func (n *Node) openTemp() (*tempstore.Store, error) {
 	f := n.o.Store.FS
-	return tempstore.Open(tempstore.Options{FS: f, Dir: f.PathJoin(n.cfg.Dirs()[0], tempDir), MaxBytes: n.cfg.MaxTemp})
+	return tempstore.Open(tempstore.Options{
+		FS: f, Dir: f.PathJoin(n.cfg.Dirs()[0], TempDir), MaxBytes: n.cfg.MaxTemp, Encrypt: n.o.EncryptTemp,
+	})
 }
 
 // newRPC builds what speaks with other nodes and with the command line.

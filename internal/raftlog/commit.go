@@ -19,6 +19,13 @@ func (l *Log) commit(f *frame) error {
 		}
 	}
 	s := l.active
+	if s != nil && !l.sealed {
+		if err := s.claim(s.off); errors.Is(err, fs.ErrRewrites) {
+			l.sealed = true
+		} else if err != nil {
+			return classify(err)
+		}
+	}
 	if s == nil || l.sealed || s.room(!f.data) < n {
 		var err error
 		if s, err = l.rotate(n, l.takeSpare); err != nil {
@@ -70,6 +77,7 @@ func (l *Log) rotate(n int64, take func(need int64) (*segment, error)) (*segment
 	ckpt := sealFrame(head[headerBlock:], id, 0, 1)
 	head = append(head[:headerBlock], ckpt...)
 
+	s.claimed = false
 	err = s.writeAt(head, 0)
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -42,6 +42,8 @@
 //     So a frame of a file's earlier use is never taken for one of the present use.
 //  8. After a failed sync, or a failed write with another cause than a full disk, the
 //     log accepts nothing more (Log.fail, checked by TestSyncErrorIsFinal).
+//  9. Whatever is written goes behind the last write to the segment, or the file system was told that the rest of it
+//     is worthless: an encrypted file is not written twice with one key stream (segment.claim, checked by TestEncrypted).
 //
 // Concurrency: all methods may be called from any goroutine. One mutex guards
 // the state; it is not held during input and output. A caller that finds no leader

@@ -34,7 +34,7 @@ func TestDiskFullEverywhere(t *testing.T) {
 	if _, _, failed := crashRun(fs.WithHooks(newTestFS(t), count.Hook), newHistory(5), model{}, 60); failed {
 		t.Fatal("failed without a fault")
 	}
-	for n := int64(1); n <= count.Count(); n++ {
+	for n := int64(1); n <= count.Count(); n += stride() {
 		for _, forever := range []bool{false, true} {
 			for _, short := range []int{0, 5000} {
 				diskFullRun(t, &fs.FailAt{N: n, Err: syscall.ENOSPC, Forever: forever, Short: short, Match: growing})

@@ -16,7 +16,7 @@ const testDir = "store/log"
 // next, as those of two processes would.
 func testOptions(f fs.FS) Options {
 	n := opened.Add(1) << 10
-	return Options{FS: f, Dir: testDir, SegmentBytes: 16 << 10, Recycle: 2, CacheBytes: 8 << 10,
+	return Options{FS: sealedFS(f), Dir: testDir, SegmentBytes: 16 << 10, Recycle: 2, CacheBytes: 8 << 10,
 		Rand: func() uint64 { n++; return n * 0x9e3779b97f4a7c15 }}
 }
 

@@ -273,7 +273,7 @@ func (l *Log) check(t testing.TB) {
 // TestModel runs random histories with clean restarts and compares with the
 // model after every step.
 func TestModel(t *testing.T) {
-	for seed := range uint64(15) {
+	for seed := range 15 / uint64(stride()) {
 		h := newHistory(seed)
 		if seed%3 == 0 {
 			h.maxSize = 5000
@@ -341,7 +341,7 @@ func TestCrashEverywhere(t *testing.T) {
 		if _, _, failed := crashRun(fs.WithHooks(newTestFS(t), count.Hook), newHistory(seed), model{}, steps); failed {
 			t.Fatal("failed without a fault")
 		}
-		for n := int64(0); n <= count.Count(); n++ {
+		for n := int64(0); n <= count.Count(); n += stride() {
 			mem := newTestFS(t)
 			loss := &fs.PowerLoss{N: n}
 			acked, pending, _ := crashRun(fs.WithHooks(mem, loss.Hook), newHistory(seed), model{}, steps)

@@ -21,6 +21,7 @@ type segment struct {
 	synced  int64 // what is known to be durable
 	dead    bool  // nothing live, waiting to be declared free
 	readers int   // while positive, the file must not be reused
+	claimed bool  // the next write goes behind the last one (claim)
 
 	liveEntries, liveBytes int64
 }
@@ -130,9 +131,26 @@ func full(n int, err error, b []byte) error {
 	return err
 }
 
+// claim prepares the file for writes from off on, behind which nothing is of use: it was opened, is reused, or
+// a write has failed. An encrypted file must not be written twice with the same key stream.
+func (s *segment) claim(off int64) error {
+	if s.claimed {
+		return nil
+	}
+	if err := fs.Rewrite(s.file, off); err != nil {
+		return fmt.Errorf("write %s anew from %d: %w", s.path, off, err)
+	}
+	s.claimed = true
+	return nil
+}
+
 func (s *segment) writeAt(b []byte, off int64) error {
+	if err := s.claim(off); err != nil {
+		return err
+	}
 	n, err := s.file.WriteAt(b, off)
 	if err = full(n, err, b); err != nil {
+		s.claimed = false
 		return fmt.Errorf("write %s at %d: %w", s.path, off, err)
 	}
 	return nil

@@ -7,6 +7,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/lichendb/lichen/internal/fs/crypt"
 	"github.com/lichendb/lichen/internal/obs"
 )
 
@@ -85,6 +86,10 @@ var storeHelp = []struct{ name, help string }{
 	{"lichen_store_disk_stalled", "1 while the disk does not answer"},
 	{"lichen_store_disk_full", "1 while the disk has no room"},
 	{"lichen_store_disk_slow", "1 while each write to the log takes long"},
+	{"lichen_store_encrypted_bytes", "size of the files that are encrypted at rest"},
+	{"lichen_store_plain_bytes", "size of the files of an encrypted store that are not encrypted yet"},
+	{"lichen_store_data_keys", "data keys that the files of the store are encrypted with"},
+	{"lichen_store_data_key_age_seconds", "for how long the data key of new files has been in use"},
 }
 
 func newCollector(n *Node) *collector {
@@ -168,15 +173,21 @@ func (n *Node) storeFigures() (out []storeFigure) {
 		return 0
 	}
 	for _, s := range n.KV.StoreInfos() {
-		files := float64(0)
-		for _, st := range n.KV.Store.Stores() {
+		files, dir := float64(0), ""
+		for i, st := range n.KV.Store.Stores() {
 			if st.Identity().Store == s.ID {
+				dir = n.cfg.Stores[i].Path
 				files = float64(st.Engine().Metrics().DiskBytes) + float64(st.Log().Stats().DiskBytes)
 			}
+		}
+		var sealed crypt.Figures
+		if e := n.fs.Store(dir); e != nil {
+			sealed = e.Figures()
 		}
 		out = append(out, storeFigure{uint64(s.ID), []float64{
 			float64(s.Ranges), float64(s.Leaders), float64(s.CapacityBytes), float64(s.UsedBytes), files,
 			s.WriteBytesPerSec, one(s.Stalled), one(s.Full), one(s.Slow),
+			float64(sealed.Encrypted), float64(sealed.Plain), float64(sealed.Keys), sealed.KeyAge.Seconds(),
 		}})
 	}
 	return out

@@ -15,6 +15,7 @@ import (
 	"github.com/lichendb/lichen/internal/console"
 	"github.com/lichendb/lichen/internal/eventlog"
 	"github.com/lichendb/lichen/internal/fs"
+	"github.com/lichendb/lichen/internal/fs/crypt"
 	"github.com/lichendb/lichen/internal/hlc"
 	"github.com/lichendb/lichen/internal/must"
 	"github.com/lichendb/lichen/internal/node"
@@ -38,7 +39,7 @@ type Node struct {
 	httpLn      net.Listener
 	http        *http.Server
 
-	fs      fs.FS // Options.FS
+	fs      *crypt.FS // Options.FS, with the encryption of stores
 	sampler *sampler
 	events  *eventlog.Log
 	console *console.Console
@@ -71,7 +72,19 @@ func New(cfg config.Node, o Options) (*Node, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, err
 	}
-	n := &Node{cfg: cfg, fs: o.FS, logDir: o.LogDir, log: o.Logger, start: time.Now(), listen: o.Listen, descriptors: shareDescriptors(fs.Descriptors())}
+	disk, err := mountEncryption(&cfg, o.FS, o.Logger)
+	if err != nil {
+		return nil, err
+	}
+	n, err := newNode(cfg, o, disk)
+	if err != nil {
+		return nil, errors.Join(err, disk.Close())
+	}
+	return n, nil
+}
+
+func newNode(cfg config.Node, o Options, disk *crypt.FS) (*Node, error) {
+	n := &Node{cfg: cfg, fs: disk, logDir: o.LogDir, log: o.Logger, start: time.Now(), listen: o.Listen, descriptors: shareDescriptors(fs.Descriptors())}
 	n.newcomers.most = n.descriptors.newcomers
 	if n.listen == nil {
 		n.listen = func(addr string) (net.Listener, error) { return net.Listen("tcp", addr) }
@@ -94,9 +107,10 @@ func (n *Node) nodeOptions(o Options) node.Options {
 	out := node.Options{
 		Config: *cfg,
 		Store: store.Options{
-			FS: o.FS, Clock: n.newClock(), CacheBytes: cfg.CacheBytes, LogCacheBytes: cfg.LogCache(), LongWriteBytes: cfg.LongWrites(), GCTTL: cfg.GCTTL, Logger: n.log, Bootstrap: cfg.SingleNode,
+			FS: n.fs, Clock: n.newClock(), CacheBytes: cfg.CacheBytes, LogCacheBytes: cfg.LogCache(), LongWriteBytes: cfg.LongWrites(), GCTTL: cfg.GCTTL, Logger: n.log, Bootstrap: cfg.SingleNode,
 		},
-		Dial: o.Dial, Certs: n.certs, Listeners: n, Capacity: n.capacity, OnFatal: n.fatal, OnTwin: n.endAsTwin,
+		EncryptTemp: n.fs.Encrypts(cfg.Stores[0].Path),
+		Dial:        o.Dial, Certs: n.certs, Listeners: n, Capacity: n.capacity, OnFatal: n.fatal, OnTwin: n.endAsTwin,
 		OnEvent: n.events.Add, FamilyPerColumn: o.FamilyPerColumn, NoAutoStats: o.NoAutoStats, Logger: n.log, Audit: o.Audit,
 		MaxConns: n.descriptors.sql, MaxRefused: n.descriptors.refused,
 	}
@@ -146,10 +160,10 @@ func (n *Node) endAsTwin(err error) {
 // is part of one. After an error everything is closed.
 func (n *Node) Start(ctx context.Context) error {
 	if err := n.Listen(); err != nil {
-		return errors.Join(err, n.KV.Store.Close())
+		return errors.Join(err, n.KV.Store.Close(), n.fs.Close())
 	}
 	if err := n.Node.Start(ctx); err != nil {
-		return err
+		return errors.Join(err, n.fs.Close())
 	}
 	what := "started"
 	if n.Joined() {
@@ -163,7 +177,7 @@ func (n *Node) Start(ctx context.Context) error {
 // Stop is node.Node.Stop, which the log of events tells of.
 func (n *Node) Stop(ctx context.Context) error {
 	n.events.Add(eventlog.Event{Kind: eventlog.NodeStopping, Text: "node " + kvName(n.NodeID()) + " stops"})
-	return n.Node.Stop(ctx)
+	return errors.Join(n.Node.Stop(ctx), n.fs.Close())
 }
 
 // Addr returns the address on which SQL clients connect.

@@ -125,7 +125,7 @@ func TestCrash(t *testing.T) {
 	mem := fs.NewCrashableMem()
 	c := &crasher{mem: mem, stride: 3}
 	opts := Options{
-		FS: errorfs.Wrap(mem, errorfs.InjectorFunc(c.inject)), Dir: "store",
+		FS: sealedFS(errorfs.Wrap(mem, errorfs.InjectorFunc(c.inject))), Dir: "store",
 		MemTableBytes: 64 << 10, CacheBytes: 1 << 20,
 	}
 	h := &history{states: []map[string]string{{}}}
@@ -167,7 +167,7 @@ func TestCrash(t *testing.T) {
 
 func verifyCrash(t *testing.T, h *history, cr crashed) {
 	t.Helper()
-	e, err := Open(Options{FS: cr.fs, Dir: "store", CacheBytes: 1 << 20, MemTableBytes: 64 << 10})
+	e, err := Open(Options{FS: sealedFS(cr.fs), Dir: "store", CacheBytes: 1 << 20, MemTableBytes: 64 << 10})
 	if err != nil {
 		t.Fatalf("crash at operation %d, keeping %d%%: %v", cr.op, cr.keep, err)
 	}

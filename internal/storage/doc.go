@@ -35,7 +35,8 @@
 //     is committed already is kept until there is room. (TestDiskFull)
 //     A start on a full disk finds the room of the ballast. (dropBallast)
 //  8. A store of another version, in use, damaged or incomplete is not opened.
-//     (loadOrCreateIdent, TestRefusals, TestInUse)
+//     (loadOrCreateIdent, TestRefusals, TestInUse) Nor is one whose files are encrypted without
+//     its keys. (loadOrCreateIdent, TestEncryptAndBack)
 //  9. An ingest is there after a crash as a whole or not at all, and with it what was
 //     committed to its keys before it and, if the caller wants that, all that was
 //     committed before it; it may be durable before what is committed to other keys.

@@ -19,6 +19,8 @@ var (
 	ErrInUse = errors.New("storage: the store is in use")
 	// ErrVersion means that the store was written by an incompatible version.
 	ErrVersion = errors.New("storage: the store has another format version")
+	// ErrEncrypted means that the store is encrypted, and was opened without its keys.
+	ErrEncrypted = errors.New("storage: the store is encrypted")
 	// ErrWrongCluster means that the store belongs to another cluster.
 	ErrWrongCluster = errors.New("storage: the store belongs to another cluster")
 	// ErrClosed means that the engine was closed before.

@@ -13,6 +13,8 @@ import (
 
 	"github.com/cockroachdb/errors/oserror"
 	"github.com/cockroachdb/pebble/v2/vfs"
+
+	lfs "github.com/lichendb/lichen/internal/fs"
 )
 
 const (
@@ -20,6 +22,9 @@ const (
 	// engine, the log and the encodings in them. It counts up with each change that an older
 	// program, or an older store, would be misread by.
 	FormatVersion = 2
+	// encryptedVersion is that of the same store with a registry of encrypted files (package fs/crypt), so that a
+	// program that knows of no encryption does not open it.
+	encryptedVersion = 3
 	// VersionFile names the file in the store's directory that holds the version
 	// and the identity, as lines of text, the last one a checksum.
 	VersionFile = "LICHEN_VERSION"
@@ -64,18 +69,47 @@ type Ident struct {
 	// Created is set once the engine has data files: from then on they must be
 	// there.
 	Created bool
+	// Encrypted is set while the store has a registry of encrypted files, which then must be there.
+	Encrypted bool
+}
+
+// ReadIdent reads the identity of the store in dir; none if there is no store.
+func ReadIdent(fs vfs.FS, dir string) (id Ident, err error) {
+	path := fs.PathJoin(dir, VersionFile)
+	data, err := readFile(fs, path)
+	if oserror.IsNotExist(err) {
+		return id, nil
+	}
+	if err != nil {
+		return id, fmt.Errorf("storage: read %s: %w", path, err)
+	}
+	if id, err = parseIdent(data); err != nil {
+		return id, fmt.Errorf("%s: %w", path, err)
+	}
+	return id, nil
+}
+
+// SetPlain notes that the store in dir, if there is one, has no registry of encrypted files.
+func SetPlain(fs vfs.FS, dir string) error {
+	id, err := ReadIdent(fs, dir)
+	if err != nil || !id.Encrypted {
+		return err
+	}
+	id.Encrypted = false
+	return id.save(fs, dir)
 }
 
 // loadOrCreateIdent reads the version file of the store in dir, or writes one
-// if the store is new.
+// if the store is new. It tells whether files are encrypted, as fs does.
 func loadOrCreateIdent(fs vfs.FS, dir string, cluster ID) (Ident, error) {
+	encrypts := lfs.Encrypts(fs, dir)
 	path := fs.PathJoin(dir, VersionFile)
 	data, err := readFile(fs, path)
 	if oserror.IsNotExist(err) {
 		if _, err := fs.Stat(fs.PathJoin(dir, stateDir)); err == nil {
 			return Ident{}, fmt.Errorf("%w: %s has data but no %s", ErrCorrupted, dir, VersionFile)
 		}
-		id := Ident{ClusterID: cluster, StoreID: NewID()}
+		id := Ident{ClusterID: cluster, StoreID: NewID(), Encrypted: encrypts}
 		if cluster.IsZero() {
 			id.ClusterID = NewID()
 		}
@@ -91,6 +125,13 @@ func loadOrCreateIdent(fs vfs.FS, dir string, cluster ID) (Ident, error) {
 	if !cluster.IsZero() && id.ClusterID != cluster {
 		return Ident{}, fmt.Errorf("%w: %s belongs to cluster %s, not %s",
 			ErrWrongCluster, dir, id.ClusterID, cluster)
+	}
+	switch {
+	case id.Encrypted && !encrypts:
+		return Ident{}, fmt.Errorf("%w: %s: start with --encryption=path=%s,key=FILE", ErrEncrypted, dir, dir)
+	case encrypts && !id.Encrypted:
+		id.Encrypted = true
+		return id, id.save(fs, dir)
 	}
 	return id, nil
 }
@@ -110,8 +151,12 @@ func (id Ident) save(fs vfs.FS, dir string) error {
 
 func (id Ident) format() []byte {
 	var b bytes.Buffer
+	version := FormatVersion
+	if id.Encrypted {
+		version = encryptedVersion
+	}
 	fmt.Fprintf(&b, "%s\nformat %d\ncluster %s\nstore %s\ncreated %t\n",
-		versionMagic, FormatVersion, id.ClusterID, id.StoreID, id.Created)
+		versionMagic, version, id.ClusterID, id.StoreID, id.Created)
 	fmt.Fprintf(&b, "crc32c %08x\n", checksum(b.Bytes()))
 	return b.Bytes()
 }
@@ -134,7 +179,8 @@ func parseIdent(data []byte) (id Ident, err error) {
 	if !ok || fmt.Sprintf("%08x\n", checksum(body)) != string(sum) {
 		return id, fmt.Errorf("%w: the checksum does not match", ErrCorrupted)
 	}
-	if n != FormatVersion {
+	id.Encrypted = n == encryptedVersion
+	if n != FormatVersion && !id.Encrypted {
 		return id, fmt.Errorf("%w: the store has version %d, this program reads version %d: run the release that wrote it",
 			ErrVersion, n, FormatVersion)
 	}

@@ -81,7 +81,7 @@ func replaced(state map[string]string) map[string]string {
 func TestIngestCrash(t *testing.T) {
 	for n := int64(0); ; n++ {
 		mem := fs.NewCrashableMem()
-		e, err := Open(Options{FS: mem, Dir: "store", CacheBytes: 1 << 20, MemTableBytes: 64 << 10})
+		e, err := Open(Options{FS: sealedFS(mem), Dir: "store", CacheBytes: 1 << 20, MemTableBytes: 64 << 10})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -92,13 +92,13 @@ func TestIngestCrash(t *testing.T) {
 		}
 		power := &fs.PowerLoss{N: 1 << 40}
 		failed := make(chan error, 1)
-		e, err = Open(Options{FS: fs.WithHooks(mem, power.Hook), Dir: "store", CacheBytes: 1 << 20, MemTableBytes: 64 << 10,
+		e, err = Open(Options{FS: sealedFS(fs.WithHooks(mem, power.Hook)), Dir: "store", CacheBytes: 1 << 20, MemTableBytes: 64 << 10,
 			OnFatal: func(err error) { failed <- err }})
 		if err != nil {
 			t.Fatal(err)
 		}
 		power.Allow(n)
-		tables, err := writeTables(e, fs.WithHooks(mem, power.Hook))
+		tables, err := writeTables(e, e.opts.FS)
 		if err == nil {
 			ingested := make(chan error, 1)
 			go func() { ingested <- e.Ingest(tables, []byte("k10"), []byte("k40"), true) }()
@@ -114,7 +114,7 @@ func TestIngestCrash(t *testing.T) {
 			}
 		}
 		for _, keep := range []int{0, 50, 100} {
-			after, oerr := Open(Options{FS: fs.CrashClone(mem, keep, uint64(n)), Dir: "store", CacheBytes: 1 << 20, MemTableBytes: 64 << 10})
+			after, oerr := Open(Options{FS: sealedFS(fs.CrashClone(mem, keep, uint64(n))), Dir: "store", CacheBytes: 1 << 20, MemTableBytes: 64 << 10})
 			if oerr != nil {
 				t.Fatalf("crash at operation %d, keeping %d%%: %v", n, keep, oerr)
 			}

@@ -15,7 +15,8 @@ import (
 // the last acknowledged bound. A slot is the magic number, the bound and a zero, each of 8 bytes in
 // little-endian order, and their CRC-32.
 const (
-	clockFileName  = "CLOCK"
+	// ClockFile names the clock file in the store's directory. It is written in place.
+	ClockFile      = "CLOCK"
 	clockFileMagic = 0x4c6963686e436c31 // "LichnCl1"
 	clockSlotStep  = 4096
 	clockSlotBytes = 28
@@ -29,7 +30,7 @@ type clockFile struct {
 
 // openClockFile opens a store's clock file. It creates the file if there is none and the disk has room.
 func openClockFile(o *Options) (c clockFile, bound int64) {
-	path := o.FS.PathJoin(o.Dir, clockFileName)
+	path := o.FS.PathJoin(o.Dir, ClockFile)
 	if _, err := o.FS.Stat(path); err != nil {
 		if err := makeClockFile(o, path); err != nil {
 			o.Logger.Warn("no file for the clock's bound on a full disk", "dir", o.Dir, "err", err)

@@ -18,7 +18,7 @@ const PlaceEvery = 2 * time.Second
 
 // placed are the files and directories that stay the same while a store is open. Of the raft log, only the
 // segment in use is checked (raftlog.CheckPlace).
-var placed = []string{"", clockFileName, storage.VersionFile, "LOCK", "state", "state/LOCK", "raftlog", "raftlog/LOCK"}
+var placed = []string{"", ClockFile, storage.VersionFile, "LOCK", "state", "state/LOCK", "raftlog", "raftlog/LOCK"}
 
 // place is a file of a store, as it was when the store was opened.
 type place struct {

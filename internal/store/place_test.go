@@ -34,9 +34,9 @@ var misplacements = []struct {
 	name string
 	do   func(dir string) error
 }{
-	{"CLOCK removed", func(dir string) error { return os.Remove(filepath.Join(dir, clockFileName)) }},
+	{"CLOCK removed", func(dir string) error { return os.Remove(filepath.Join(dir, ClockFile)) }},
 	{"CLOCK replaced", func(dir string) error {
-		path := filepath.Join(dir, clockFileName)
+		path := filepath.Join(dir, ClockFile)
 		return errors.Join(os.WriteFile(path+".new", make([]byte, 2*clockSlotStep), 0o600), os.Rename(path+".new", path))
 	}},
 	{"LOCK removed", func(dir string) error { return os.Remove(filepath.Join(dir, "LOCK")) }},

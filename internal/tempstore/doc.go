@@ -20,5 +20,8 @@
 //
 //  3. A reader returns the bytes that were appended or an error (block.verify; TestDamage).
 //
+//  4. With Options.Encrypt nothing that was appended is in a file as it is, and no two writes share a key stream,
+//     also where one takes the place of the other (blockCipher.encrypt; TestEncrypted).
+//
 // Concurrency: a Store is used by all; a Space with its streams and readers belongs to one goroutine.
 package tempstore

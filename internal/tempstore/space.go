@@ -39,21 +39,26 @@ type block struct {
 	at  int64 // in the file
 	len int
 	crc uint32
+	num uint64 // of its encryption
 }
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// write puts p into a block of its own.
+// write puts p into a block of its own. What is in p is lost then.
 func (s *Space) write(p []byte) (block, error) {
 	at, err := s.allocate()
 	if err != nil {
 		return block{}, err
 	}
+	b := block{at: at, len: len(p), crc: crc32.Checksum(p, castagnoli)}
+	if c := s.store.cipher; c != nil {
+		b.num = c.encrypt(p)
+	}
 	if _, err := s.file.WriteAt(p, at); err != nil {
 		s.free = append(s.free, at)
 		return block{}, diskError(err)
 	}
-	return block{at, len(p), crc32.Checksum(p, castagnoli)}, nil
+	return b, nil
 }
 
 // allocate returns the place of a block that nobody uses.
@@ -82,6 +87,9 @@ func (s *Space) read(b block) ([]byte, error) {
 	p := make([]byte, b.len)
 	if _, err := s.file.ReadAt(p, b.at); err != nil {
 		return nil, fmt.Errorf("read of temporary file: %w", err)
+	}
+	if c := s.store.cipher; c != nil {
+		c.decrypt(p, b.num)
 	}
 	return p, b.verify(p)
 }

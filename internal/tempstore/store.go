@@ -30,15 +30,18 @@ type Options struct {
 	MaxBytes int64
 	// BlockBytes is the size of a block: tests make it small. 0 means blockBytes.
 	BlockBytes int
+	// Encrypt has the files encrypted, with a key that ends with the process.
+	Encrypt bool
 }
 
 // Store is the temporary files of a node.
 type Store struct {
-	o     Options
-	mu    sync.Mutex
-	bytes int64 // that all files take
-	files int
-	next  uint64 // number of the next file
+	o      Options
+	cipher *blockCipher // nil: nothing is encrypted
+	mu     sync.Mutex
+	bytes  int64 // that all files take
+	files  int
+	next   uint64 // number of the next file
 }
 
 // FullError says that temporary files may not take more.
@@ -73,7 +76,11 @@ func Open(o Options) (*Store, error) {
 	if err := o.FS.RemoveAll(o.Dir); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, err
 	}
-	return &Store{o: o}, nil
+	s := &Store{o: o}
+	if o.Encrypt {
+		s.cipher = newBlockCipher()
+	}
+	return s, nil
 }
 
 // Bytes returns what the files take.
