@@ -146,6 +146,45 @@ func TestAudit(t *testing.T) {
 	})
 }
 
+// TestAuditDenied: attempts that lack a privilege are told where the rules say so, by the relation if there is one; also
+// where the statement is only prepared.
+func TestAuditDenied(t *testing.T) {
+	withNodes(t, func(t *testing.T, c *testNodes) {
+		log, root, eve := audited(t, c)
+		c.exec(root, "CREATE TABLE hidden (k INT, v TEXT)")
+		c.exec(root, "GRANT SELECT (k) ON hidden TO eve")
+		c.exec(root, "CREATE TABLE quiet (k INT)")
+		c.exec(root, "SET CLUSTER SETTING sql.log.user_audit = 'all quiet none\nall all denied'")
+		log.take(t)
+		for _, s := range []struct{ sql, want string }{
+			{"SELECT v FROM hidden WHERE v = 'x'", "eve denied defaultdb.public.hidden:denied | SELECT v FROM hidden WHERE v = _ | 42501"},
+			{"SELECT k FROM hidden", ""},
+			{"INSERT INTO hidden VALUES (1, 'x')", "eve denied defaultdb.public.hidden:denied | INSERT INTO hidden VALUES (_, ...) | 42501"},
+			{"ALTER TABLE hidden ADD COLUMN w INT", "eve denied defaultdb.public.hidden:denied | ALTER TABLE hidden ADD COLUMN w INT | 42501"},
+			{"DROP TABLE hidden", "eve denied defaultdb.public.hidden:denied | DROP TABLE hidden | 42501"},
+			{"CREATE ROLE bob", "eve denied | CREATE ROLE bob | 42501"},
+			{"CREATE DATABASE d", "eve denied | CREATE DATABASE d | 42501"},
+			{"SET CLUSTER SETTING kv.range.max_size = '1GB'", "eve denied | SET CLUSTER SETTING kv.range.max_size = _ | 42501"},
+			{"SET ROLE owner", "eve denied | SET ROLE owner | 42501"},
+			{"SELECT * FROM quiet", ""},
+			{"SELECT v FROM absent", ""},
+		} {
+			if _, err := eve.Exec(c.ctx, s.sql); (err == nil) != (s.sql == "SELECT k FROM hidden") {
+				t.Errorf("%s: %v", s.sql, err)
+			}
+			if got := log.take(t); got != s.want {
+				t.Errorf("%s:\n%s\nwant\n%s", s.sql, got, s.want)
+			}
+		}
+		if _, err := eve.Prepare(c.ctx, "p", "SELECT v FROM hidden WHERE k = $1"); err == nil {
+			t.Error("prepared without the privilege")
+		}
+		if got, want := log.take(t), "eve denied defaultdb.public.hidden:denied | SELECT v FROM hidden WHERE k = $1 | 42501"; got != want {
+			t.Errorf("prepared:\n%s\nwant\n%s", got, want)
+		}
+	})
+}
+
 // TestAuditConstants: constants are shown where the setting says so, passwords never.
 func TestAuditConstants(t *testing.T) {
 	withNodes(t, func(t *testing.T, c *testNodes) {

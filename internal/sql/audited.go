@@ -13,6 +13,7 @@ import (
 	"github.com/lichendb/lichen/internal/sql/ddl"
 	"github.com/lichendb/lichen/internal/sql/pgerr"
 	"github.com/lichendb/lichen/internal/sql/plan"
+	"github.com/lichendb/lichen/internal/sql/prepared"
 )
 
 // auditing is what an execution keeps for the audit log.
@@ -64,17 +65,49 @@ func changesAuditRules(stmt ast.Statement) bool {
 
 // tell tells the audit log what the statement has done that ended with err.
 func (t *toldOf) tell(x *execution, err error) {
-	if !t.on || x.auditing.planned == nil { // nothing was done
+	denied := err != nil && pgerr.CodeOf(err) == pgerr.InsufficientPrivilege
+	if !t.on || x.auditing.planned == nil && !denied { // nothing was done
 		return
 	}
 	stmt := &x.prepared.Stmt
 	st := x.s.audited(ownText(x.prepared), t.began)
 	st.Strings.Escapes = stmt.Escapes
-	st.Answer, st.Accesses, st.OfRules, st.Within = x.auditing.answer, x.accesses(), changesAuditRules(stmt.AST), x.within != nil
+	st.Answer, st.OfRules, st.Within = x.auditing.answer, changesAuditRules(stmt.AST), x.within != nil
+	if x.auditing.planned != nil {
+		st.Accesses = x.accesses()
+	}
 	if err != nil {
 		st.Answer, st.Code = "", string(pgerr.From(err).Code)
 	}
+	if denied {
+		st.Accesses = append(st.Accesses, x.s.denied(err))
+	}
 	x.s.srv.audit.Tell(t.rules, &st)
+}
+
+// denied is what the audit log says of an attempt for which a privilege is missing.
+func (s *Session) denied(err error) audit.Access {
+	a := audit.Access{Actions: rules.Denied}
+	if t, ok := s.coll.Known(catalog.ID(pgerr.From(err).Denied)).(*catalog.Table); ok {
+		a.On = audit.Name(s.coll, t)
+	}
+	return a
+}
+
+// tellUnplanned tells the audit log of a statement that was refused, for want of privileges, when its client had it
+// prepared: it is not executed then.
+func (s *Session) tellUnplanned(p *prepared.Statement, err error) {
+	if s.internal || pgerr.CodeOf(err) != pgerr.InsufficientPrivilege {
+		return
+	}
+	rs := s.srv.audit.Rules()
+	if rs == nil {
+		return
+	}
+	st := s.audited(ownText(p), time.Now())
+	st.Strings.Escapes, st.Code = p.Stmt.Escapes, string(pgerr.InsufficientPrivilege)
+	st.Accesses = []audit.Access{s.denied(err)}
+	s.srv.audit.Tell(rs, &st)
 }
 
 // tellQuery tells the audit log of a query that begins: of a cursor, or of a function. text returns the query's.

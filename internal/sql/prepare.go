@@ -88,6 +88,7 @@ func (s *Session) planApart(p *prepared.Statement) (*prepared.Plan, error) {
 	c, err := s.planner.For(ctx, p, nil)
 	if err != nil {
 		err = s.translate(ctx, err)
+		s.tellUnplanned(p, err)
 		s.txn.Fail(ctx)
 	}
 	return c, err

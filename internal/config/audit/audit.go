@@ -16,16 +16,18 @@ const (
 	// DDL is a change of what the catalog holds, Role one of roles and privileges.
 	DDL
 	Role
+	// Denied is an attempt that was refused because a privilege is missing, whatever it would have done.
+	Denied
 
 	None Actions = 0
-	All          = Read | Write | DDL | Role
+	All          = Read | Write | DDL | Role | Denied
 )
 
 // names are the actions as rules and events name them.
 var names = []struct {
 	name string
 	a    Actions
-}{{"read", Read}, {"write", Write}, {"ddl", DDL}, {"role", Role}}
+}{{"read", Read}, {"write", Write}, {"ddl", DDL}, {"role", Role}, {"denied", Denied}}
 
 // String names the actions, commas between them.
 func (a Actions) String() string {

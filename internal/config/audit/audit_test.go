@@ -44,7 +44,9 @@ all           all              ddl`)
 		want string
 	}{
 		{"backup", accounts, All, ""},
-		{"eve", accounts, All, "read,write,ddl,role"},
+		{"eve", accounts, All, "read,write,ddl,role,denied"},
+		{"eve", Relation{}, Denied, "denied"},
+		{"ann", accounts, Denied, ""},
 		{"ann", accounts, All, "read,write"},
 		{"ann", accounts, Read | DDL, "read"},
 		{"ann", Relation{"other", "public", "accounts"}, All, "ddl"},

@@ -5,7 +5,7 @@
 //	backup        all                none
 //	+contractors  all                all
 //	all           bank.*.accounts    read,write
-//	all           all                ddl,role
+//	all           all                ddl,role,denied
 //
 // Above it: config/setting (the cluster setting that holds the rules), sql/audit (what a statement does). Below it:
 // config/rulelines. Reading order: audit.go, parse.go.

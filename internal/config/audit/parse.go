@@ -83,7 +83,7 @@ func parseActions(list []rulelines.Name) (a Actions, err error) {
 		case i >= 0:
 			a |= names[i].a
 		default:
-			return a, fmt.Errorf("%q is no action; there are read, write, ddl, role, all, and none by itself", n.Text)
+			return a, fmt.Errorf("%q is no action; there are read, write, ddl, role, denied, all, and none by itself", n.Text)
 		}
 	}
 	return a, nil

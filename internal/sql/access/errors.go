@@ -12,7 +12,11 @@ func Denied(kind, name string) *pgerr.Error {
 }
 
 // DeniedRelation is Denied for a relation or type.
-func DeniedRelation(t *catalog.Table) *pgerr.Error { return Denied(Noun(t), t.Name) }
+func DeniedRelation(t *catalog.Table) *pgerr.Error {
+	e := Denied(Noun(t), t.Name)
+	e.Denied = uint64(t.ID)
+	return e
+}
 
 // Noun is what messages call a relation, type or collation.
 func Noun(t *catalog.Table) string {
@@ -45,7 +49,12 @@ func MustOwn(c *catalog.Collection, owner catalog.Owner, kind, name string) erro
 
 // MustOwnRelation is MustOwn for a relation, type, collation or routine.
 func MustOwnRelation(c *catalog.Collection, t *catalog.Table) error {
-	return MustOwn(c, t.Owner, Noun(t), t.Name)
+	if c.Me().Has(t.Owner.Role()) {
+		return nil
+	}
+	e := pgerr.New(pgerr.InsufficientPrivilege, "must be owner of %s %s", Noun(t), t.Name)
+	e.Denied = uint64(t.ID)
+	return e
 }
 
 // MustUseSchema returns 42501 unless the session's user has privileges on a schema.

@@ -34,6 +34,9 @@ type Error struct {
 	InternalQuery    string
 	InternalPosition int
 	Cause            error // what led to it; never sent to a client
+	// Denied is the id of the relation on which a privilege is missing, for the audit log; 0: none is known. It is never
+	// sent to a client.
+	Denied uint64
 }
 
 // Error implements error.
