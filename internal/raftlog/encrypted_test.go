@@ -51,3 +51,37 @@ func TestEncrypted(t *testing.T) {
 		sealed = crypttest.NewStreams()
 	}
 }
+
+// TestManyRestarts opens an encrypted log so often, with a write each time, that its segment can't be written anew any
+// more: the log goes on in another one.
+func TestManyRestarts(t *testing.T) {
+	sealed = crypttest.NewStreams()
+	defer func() { sealed = nil }()
+	f := newTestFS(t)
+	const restarts = 300 // more than a file has parts
+	for i := range uint64(restarts) {
+		o := testOptions(f)
+		o.SegmentBytes = 64 << 10
+		l, err := Open(o)
+		if err != nil {
+			t.Fatal(i, err)
+		}
+		appendN(t, l, 1, i+1, 1, 1, 10)
+		if rotated := l.Stats().Rotations > 0; rotated && i > 0 {
+			if i < 200 {
+				t.Errorf("a new segment after %d restarts", i)
+			}
+			if err := l.Close(); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := sealed.Err(); err != nil {
+				t.Error(err)
+			}
+			return
+		}
+		if err := l.Close(); err != nil {
+			t.Fatal(i, err)
+		}
+	}
+	t.Errorf("%d restarts, and still the same segment", restarts)
+}

@@ -17,7 +17,7 @@ const (
 	// maxPath bounds the name of a file, within its store's directory.
 	maxPath = 4096
 	// maxParts bounds the parts of a file: how often its end is given up and written anew.
-	maxParts = 1024
+	maxParts = 256
 
 	partBytes = 8 + 4 + 16
 
