@@ -81,7 +81,7 @@ var order = [][]string{
 	{"kvpb/sendertest"},
 	{"kvpb", "keys", "encoding", "hlc"},
 	{"sql/stmtstats", "timeseries", "tempstore", "password", "sql/pgerr", "quota", "config", "config/zone", "config/setting", "security", "obs", "fs/crypt/crypttest", "fs/crypt", "fs", "workers", "must", "sleep", "lock"},
-	{"check", "config/hba", "config/audit"},
+	{"check", "config/hba", "config/audit", "config/jwt"},
 	{"config/rulelines"},
 	{"plant"}, // everything may ask for planted bugs
 	{"scripttest", "proptest"},

@@ -107,25 +107,33 @@ func (c *conn) show(r *hba.Rule, user, database string) error {
 		return c.askCleartext(user)
 	case hba.CertPassword, hba.CertSCRAM:
 		return c.certificateOrPassword(user)
+	case hba.JWT:
+		return c.askToken(user)
 	}
 	return c.hbaError("pg_hba.conf rejects connection for host", user, database)
 }
 
-// askCleartext has the client send its password.
-func (c *conn) askCleartext(user string) error {
+// cleartext has the client send its password, or what takes its place.
+func (c *conn) cleartext(user string) (given string, err error) {
 	if err := c.throttled(user); err != nil {
-		return err
+		return "", err
 	}
 	c.wire.Begin(wire.Authentication)
 	c.wire.Int32(authCleartext)
 	c.wire.End()
 	body, err := c.passwordMessage()
 	if err != nil {
-		return err
+		return "", err
 	}
 	m := wire.NewBody(body)
-	given := string(m.String())
-	if err := m.Err(); err != nil {
+	given = string(m.String())
+	return given, m.Err()
+}
+
+// askCleartext has the client send its password, and compares it.
+func (c *conn) askCleartext(user string) error {
+	given, err := c.cleartext(user)
+	if err != nil {
 		return err
 	}
 	v, why, err := c.srv.verifierOf(c.ctx, user)

@@ -56,6 +56,8 @@ func (s *Server) CheckLogin(ctx context.Context, l *Login) error {
 		if certUser == l.User {
 			return nil
 		}
+	case hba.JWT:
+		return s.checkToken(l)
 	case hba.Reject:
 		return s.loginRefused(l, "the rules of host-based authentication reject it")
 	}

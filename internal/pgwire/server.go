@@ -70,6 +70,7 @@ type Server struct {
 	cert     func() *tls.Certificate
 	mock     atomic.Pointer[[]byte] // see mockSecret
 	hba      atomic.Pointer[hbaRules]
+	jwt      atomic.Pointer[tokenSettings]
 	throttle throttle
 	pool     wire.Buffers
 	// closed is the error that clients receive once the server is shut down.

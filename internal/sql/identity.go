@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/lichendb/lichen/internal/config/jwt"
 	"github.com/lichendb/lichen/internal/sql/catalog"
 	"github.com/lichendb/lichen/internal/sql/clustersetting"
 	"github.com/lichendb/lichen/internal/sql/pgerr"
@@ -68,6 +69,12 @@ func (s *Server) LoginSecret(ctx context.Context) ([]byte, error) {
 
 // HBA returns the rules of host-based authentication.
 func (s *Server) HBA() string { return clustersetting.Get(s.cfg.Settings).HBA }
+
+// JWT returns what tokens let users log in.
+func (s *Server) JWT() jwt.Config {
+	v := clustersetting.Get(s.cfg.Settings)
+	return jwt.Config{Issuer: v.JWTIssuer, Audience: v.JWTAudience, Keys: v.JWTKeys, Claim: v.JWTClaim, Map: v.JWTMap}
+}
 
 // sessionRole is the user of the session: who logged in, unless SET SESSION AUTHORIZATION says otherwise.
 func (s *Session) sessionRole() privilege.Role {

@@ -25,6 +25,7 @@ const (
 	Password        = "password"
 	CertPassword    = "cert-password"      // a certificate if the client has one, else a password
 	CertSCRAM       = "cert-scram-sha-256" // the same
+	JWT             = "jwt"                // a token in place of the password
 	noMask          = -1
 	samehost        = "samehost"
 	samenet         = "samenet"

@@ -11,7 +11,7 @@ import (
 )
 
 // methods are those that there are.
-var methods = []string{Trust, Reject, Cert, SCRAM, MD5, Password, CertPassword, CertSCRAM}
+var methods = []string{Trust, Reject, Cert, SCRAM, MD5, Password, CertPassword, CertSCRAM, JWT}
 
 // otherMethods are PostgreSQL's that there are not.
 var otherMethods = []string{"ldap", "pam", "gss", "sspi", "ident", "peer", "radius", "bsd"}
@@ -125,8 +125,8 @@ func (r *Rule) method(fields [][]rulelines.Name) error {
 		return fmt.Errorf("authentication method %q is not supported; there are %s", r.Method, strings.Join(methods, ", "))
 	case !slices.Contains(methods, r.Method):
 		return fmt.Errorf("invalid authentication method %q", r.Method)
-	case r.Method == Cert && r.Type != HostSSL:
-		return fmt.Errorf("cert authentication is only supported on hostssl connections")
+	case (r.Method == Cert || r.Method == JWT) && r.Type != HostSSL:
+		return fmt.Errorf("%s authentication is only supported on hostssl connections", r.Method)
 	}
 	for _, f := range fields[1:] {
 		text := f[0].Text

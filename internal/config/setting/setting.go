@@ -10,6 +10,7 @@ import (
 
 	"github.com/lichendb/lichen/internal/config/audit"
 	"github.com/lichendb/lichen/internal/config/hba"
+	"github.com/lichendb/lichen/internal/config/jwt"
 )
 
 // Type is the type of a setting's value.
@@ -86,6 +87,16 @@ var all = []*Setting{
 		func(v *Values) *bool { return &v.ConsoleWrites }),
 	rules("server.host_based_authentication.configuration", "who may log in how: lines as in PostgreSQL's pg_hba.conf, of which the first that fits decides; without any, encrypted clients with a certificate or a password. root can always log in with its certificate. Without effect on a cluster without certificates",
 		func(text string) error { _, err := hba.Parse(text); return err }, func(v *Values) *string { return &v.HBA }),
+	rules("server.jwt_authentication.audience", "whom tokens must be for (aud), for the method jwt of host-based authentication",
+		anyText, func(v *Values) *string { return &v.JWTAudience }),
+	rules("server.jwt_authentication.claim", "which claim of a token says who it is: a text, or a list of them as of groups; sub if it is empty",
+		anyText, func(v *Values) *string { return &v.JWTClaim }),
+	rules("server.jwt_authentication.issuer", "whose tokens let users in (iss), by the method jwt of host-based authentication: a client sends one in place of its password. Issuer, audience and jwks are all needed",
+		anyText, func(v *Values) *string { return &v.JWTIssuer }),
+	rules("server.jwt_authentication.jwks", "the issuer's public keys, a JSON Web Key Set; set it anew when the issuer changes them",
+		jwt.CheckKeys, func(v *Values) *string { return &v.JWTKeys }),
+	rules("server.jwt_authentication.map", "as which roles the bearers of tokens log in: lines of what the claim says, or /REGULAR-EXPRESSION for all of it, and a role, with \\1 for what the first group has found; without lines, as the role of that name. Never as root",
+		jwt.CheckMap, func(v *Values) *string { return &v.JWTMap }),
 	number("server.max_connections_per_gateway", "how many SQL sessions a node serves at once, as max_connections shows; those that there are stay when it is lowered",
 		func(v *Values) *int64 { return &v.MaxConnections }, 1, MaxConnections),
 	boolean("server.metrics.require_admin", "whether the metrics at /_status/vars are only for who shows the certificate of root; without effect on a cluster without certificates",
@@ -113,7 +124,7 @@ var all = []*Setting{
 		"postgres", "postgres_verbose", "sql_standard", "iso_8601"),
 	duration("sql.defaults.statement_timeout", "statement_timeout of new sessions; 0 means none",
 		func(v *Values) *time.Duration { return &v.StatementTimeout }, 0, maxTimeout),
-	rules("sql.log.user_audit", "what the audit log of each node tells (logs/lichen-audit.log beside its first store): lines of a role, relations and actions, such as +staff bank.public.* read,write, of which the first that fits role and relation decides. A role is all, a name, or + and a role that it is a member of; relations are all, or a name with its schema and database before it, * for any; actions are read, write, ddl, role, all or none",
+	rules("sql.log.user_audit", "what the audit log of each node tells (logs/lichen-audit.log beside its first store): lines of a role, relations and actions, such as +staff bank.public.* read,write, of which the first that fits role and relation decides. A role is all, a name, or + and a role that it is a member of; relations are all, or a name with its schema and database before it, * for any; actions are read, write, ddl, role, denied (attempts that lack a privilege), all or none",
 		func(text string) error { _, err := audit.Parse(text); return err }, func(v *Values) *string { return &v.AuditRules }),
 	boolean("sql.log.user_audit.constants", "whether the audit log shows the constants of statements, but passwords; else _ stands for each",
 		func(v *Values) *bool { return &v.AuditConstants }),
@@ -125,6 +136,9 @@ var all = []*Setting{
 
 // MaxConnections bounds the sessions of a node.
 const MaxConnections = 20000
+
+// anyText is what settings of type Rules check that are one text.
+func anyText(string) error { return nil }
 
 // maxTimeout is the longest timeout of a session.
 const maxTimeout = math.MaxInt32 * time.Millisecond

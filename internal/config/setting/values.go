@@ -21,6 +21,8 @@ type Values struct {
 
 	HBA string // rules of host-based authentication, which config/hba has read once
 
+	JWTIssuer, JWTAudience, JWTKeys, JWTClaim, JWTMap string // which config/jwt has read once
+
 	AuditRules     string // which config/audit has read once
 	AuditConstants bool
 
