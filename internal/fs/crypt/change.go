@@ -4,6 +4,7 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	iofs "io/fs"
 	"strings"
 
 	"github.com/lichendb/lichen/internal/fs"
@@ -201,7 +202,7 @@ func (s *Store) alias(oldPath, newPath string) (*entry, error) {
 		return nil, fmt.Errorf("%w: %s", ErrUnregistered, s.full(oldPath))
 	}
 	if _, err := s.fs.Stat(s.full(newPath)); err == nil {
-		return nil, fmt.Errorf("%s can't have the name %s, which another file has: after a crash it would not be known which one has it", s.full(oldPath), newPath)
+		return nil, fmt.Errorf("%w: %s can't have the name %s, which another file has: after a crash it would not be known which one has it", iofs.ErrExist, s.full(oldPath), newPath)
 	} else if !notExist(err) {
 		return nil, err
 	}
