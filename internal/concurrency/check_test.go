@@ -1,8 +1,10 @@
 package concurrency
 
 import (
+	"bytes"
 	"fmt"
 
+	"github.com/lichendb/lichen/internal/keys"
 	"github.com/lichendb/lichen/internal/lock"
 )
 
@@ -32,6 +34,13 @@ func checkTable(t *LockTable) error {
 		if n != sh.n {
 			return fmt.Errorf("shard %d: %d locks, counter says %d", i, n, sh.n)
 		}
+	}
+	for _, r := range t.runs {
+		live, err := checkRun(t, r)
+		if err != nil {
+			return fmt.Errorf("run of %v: %w", r.id, err)
+		}
+		total += live
 	}
 	if total != t.Len() {
 		return fmt.Errorf("%d locks, counter says %d", total, t.Len())
@@ -74,4 +83,30 @@ func checkLock(l *keyLock) (count int, err error) {
 		return 0, fmt.Errorf("queue ends or counters are wrong")
 	}
 	return count + len(l.holders), nil
+}
+
+// checkRun checks that the keys of a run ascend, and that nothing else has them.
+func checkRun(t *LockTable, r *lockRun) (live int, err error) {
+	for i := range r.len() {
+		if i > 0 && bytes.Compare(r.key(i-1), r.key(i)) >= 0 {
+			return 0, fmt.Errorf("%q is not above %q", r.key(i), r.key(i-1))
+		}
+		if !r.has(i) {
+			continue
+		}
+		live++
+		hash := keys.Hash(t.seed, r.key(i))
+		if t.shard(hash).find(hash, r.key(i)) != nil {
+			return 0, fmt.Errorf("%q is in the hash table too", r.key(i))
+		}
+		for _, o := range t.runs {
+			if o != r && o.find(r.key(i)) >= 0 {
+				return 0, fmt.Errorf("%q is in the run of %v too", r.key(i), o.id)
+			}
+		}
+	}
+	if int64(live) != r.live.Load() {
+		return 0, fmt.Errorf("%d keys, counter says %d", live, r.live.Load())
+	}
+	return live, nil
 }

@@ -11,7 +11,8 @@
 //
 //   - TxnID, Holder (txn.go): a transaction. Package lock has the strengths of locks.
 //   - LockTable: the holders of each key (keyLock) and its fair queue of Waiters, in the hash
-//     tables of lockshard.go.
+//     tables of lockshard.go. lockrun.go has the locks of one transaction on many keys that nobody
+//     else asks for.
 //   - Commits, Commit: commits in flight, which block reads of their keys. least.go finds the lowest
 //     timestamp among them, timestamp.go chooses the timestamp of one.
 //   - TimestampCache: the latest reads. A readMark remembers those of one key or span, keyTable
@@ -60,6 +61,7 @@
 //  3. A key with waiters has holders, and each waiter is blocked by a holder
 //     or a waiter before it: no wake-up is lost. (keyLock.advance; checkTable
 //     in tests)
+//     A key of a lockRun is in no other run and in no hash table. (checkRun in tests)
 //  4. The lock count is the number of holdings and waiters; at the limit new
 //     ones are refused and held ones stay. (LockTable.reserve; checkTable)
 //  5. A commit's keys are sorted, its timestamp is set once and it finishes

@@ -42,6 +42,8 @@ type LockTable struct {
 	// A shard is made when it is first searched: most ranges of a large cluster are idle, and
 	// followers have no locks at all.
 	shards atomic.Pointer[lockShardList]
+	// runs are changed with all shards locked, and read with any of them locked.
+	runs []*lockRun
 }
 
 type lockShardList [lockShards]atomic.Pointer[lockShard]
@@ -111,6 +113,12 @@ func (t *LockTable) TryAcquire(key []byte, h Holder, s lock.Strength) (held lock
 func (t *LockTable) request(sh *lockShard, hash uint64, key []byte, id TxnID, s lock.Strength) (
 	l *keyLock, held lock.Strength, blocker TxnID, err error,
 ) {
+	if r, i := t.inRun(key); r != nil {
+		if r.id == id && r.s >= s {
+			return nil, r.s, TxnID{}, nil
+		}
+		t.leaveRun(sh, hash, r, i)
+	}
 	l = sh.find(hash, key)
 	if l == nil {
 		if err := t.reserve(); err != nil {
@@ -172,6 +180,9 @@ func (t *LockTable) Release(txn TxnID, key []byte) bool { return t.Downgrade(txn
 
 // ReleaseAll releases txn's locks on keys, at the end of the transaction.
 func (t *LockTable) ReleaseAll(txn TxnID, keys ...[]byte) {
+	if len(keys) >= MinRunKeys {
+		keys = t.releaseRuns(txn, keys)
+	}
 	for _, key := range keys {
 		t.Release(txn, key)
 	}
@@ -185,7 +196,7 @@ func (t *LockTable) Downgrade(txn TxnID, key []byte, to lock.Strength) bool {
 	sh := t.shard(hash)
 	sh.mu.Lock()
 	defer sh.mu.Unlock()
-	l := sh.find(hash, key)
+	l := t.lockOf(sh, hash, key)
 	if l == nil {
 		return false
 	}
@@ -209,6 +220,12 @@ func (t *LockTable) Holds(key []byte, txn TxnID) lock.Strength {
 	sh := t.shard(hash)
 	sh.mu.Lock()
 	defer sh.mu.Unlock()
+	if r, _ := t.inRun(key); r != nil {
+		if r.id == txn {
+			return r.s
+		}
+		return lock.None
+	}
 	if l := sh.find(hash, key); l != nil {
 		if i := l.find(txn); i >= 0 {
 			return l.holders[i].s
@@ -229,10 +246,15 @@ type Lock struct {
 }
 
 // ForEach calls fn for every lock, waiters after the holders of their key in
-// the order of the queue, until fn returns false. Each shard is copied at one moment;
-// fn runs without any mutex held.
+// the order of the queue, until fn returns false. Each shard is copied at one moment, as are the runs before
+// them; fn runs without any mutex held.
 func (t *LockTable) ForEach(fn func(Lock) bool) {
-	var buf []Lock
+	buf := t.snapshotRuns()
+	for _, l := range buf {
+		if !fn(l) {
+			return
+		}
+	}
 	shards := t.shards.Load()
 	if shards == nil {
 		return
@@ -255,6 +277,7 @@ func (t *LockTable) ForEach(fn func(Lock) bool) {
 // unbounded), for a split, a merge or a change of leader. Waiters in the span end with
 // ErrMoved. The caller admits no new requests for the span.
 func (t *LockTable) Extract(start, end []byte) []Lock {
+	t.dissolve(start, end)
 	var locks []Lock
 	shards := t.shards.Load()
 	if shards == nil {
@@ -293,7 +316,7 @@ func (t *LockTable) Install(locks []Lock) {
 		hash := keys.Hash(t.seed, k.Key)
 		sh := t.shard(hash)
 		sh.mu.Lock()
-		l := sh.find(hash, k.Key)
+		l := t.lockOf(sh, hash, k.Key)
 		if l == nil {
 			l = sh.add(hash, k.Key)
 		}

@@ -111,6 +111,14 @@ func TestLockTableModel(t *testing.T) {
 			"cancel": func(t *rapid.T) {
 				m.cancel(t, txns.Draw(t, "txn"), keys.Draw(t, "key"))
 			},
+			"run": func(t *rapid.T) {
+				some := rapid.SampledFrom([][]string{{""}, {"", "j"}, {"j", "k"}, {"", "k"}, {"", "j", "k"}})
+				m.run(t, txns.Draw(t, "txn"), some.Draw(t, "keys"), strengths.Draw(t, "strength"))
+			},
+			"releaseRuns": func(t *rapid.T) {
+				some := rapid.SampledFrom([][]string{{"", "j"}, {"k"}, {"", "j", "k"}})
+				m.releaseRuns(t, txns.Draw(t, "txn"), some.Draw(t, "keys"))
+			},
 			"move": func(t *rapid.T) { m.move(t) },
 			"":     m.compare,
 		})
@@ -175,6 +183,48 @@ func (m *lockModel) try(t *rapid.T, txn int, key string, s lock.Strength) {
 		t.Fatalf("%v does not block", blocker)
 	}
 	l.queue = slices.Delete(l.queue, i, i+1)
+}
+
+// run takes several locks at once, which succeeds only if nobody holds one of them.
+func (m *lockModel) run(t *rapid.T, txn int, names []string, s lock.Strength) {
+	free, sorted := true, make([][]byte, len(names))
+	for i, k := range names {
+		sorted[i] = []byte(k)
+		free = free && len(m.lock(k).held) == 0
+	}
+	if got := m.table.acquireRun(sorted, modelTxn(txn).ID, s); got != free {
+		t.Fatalf("run: got %v, want %v", got, free)
+	}
+	if !free {
+		return
+	}
+	if got := m.table.HeldInRun(modelTxn(txn).ID, sorted); got != len(sorted) {
+		t.Fatalf("%d of %d keys are held in a run", got, len(sorted))
+	}
+	for _, k := range names {
+		m.lock(k).held[txn] = s
+	}
+}
+
+// releaseRuns releases what a transaction holds of some keys.
+func (m *lockModel) releaseRuns(t *rapid.T, txn int, names []string) {
+	for _, k := range names {
+		if m.waits[lockReq{txn, k}] != nil {
+			t.Skip("a waiting transaction releases nothing")
+		}
+	}
+	var sorted [][]byte
+	for _, k := range names {
+		sorted = append(sorted, []byte(k))
+		if l := m.lock(k); l.held[txn] != lock.None {
+			delete(l.held, txn)
+			l.serve()
+		}
+	}
+	id := modelTxn(txn).ID
+	for _, k := range m.table.releaseRuns(id, sorted) {
+		m.table.Release(id, k)
+	}
 }
 
 func (m *lockModel) downgrade(t *rapid.T, txn int, key string, to lock.Strength) {

@@ -112,6 +112,9 @@ func (t *LockTable) Writers(start, end []byte, which func(TxnID) bool) bool {
 	if shards == nil {
 		return false
 	}
+	if t.writersInRuns(start, end, which) {
+		return true
+	}
 	for i := range shards {
 		sh := shards[i].Load()
 		if sh != nil && sh.writers(start, end, which) {

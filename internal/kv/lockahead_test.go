@@ -3,8 +3,10 @@ package kv_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"testing"
 
+	"github.com/lichendb/lichen/internal/concurrency"
 	"github.com/lichendb/lichen/internal/fs"
 	"github.com/lichendb/lichen/internal/kv"
 	"github.com/lichendb/lichen/internal/kvpb"
@@ -142,5 +144,67 @@ func TestLockAheadLost(t *testing.T) {
 		} else {
 			held.Rollback(ctx)
 		}
+	}
+}
+
+// Many locks that are taken ahead keep others out as single ones do, one by one, and are released with the transaction.
+func TestLockRun(t *testing.T) {
+	ctx := context.Background()
+	c := newRanges(t, fs.NewMem(), "h", "p")
+	defer c.close()
+	var names []string
+	const n = 3 * concurrency.MinRunKeys
+	for i := range 2 * n {
+		names = append(names, fmt.Sprintf("%c%04d", "aj"[i/n], i%n))
+	}
+	other := c.gateway()
+	for _, n := range names { // each in one range: no intents are left
+		other.mustSet("old", n)
+	}
+	sender := &lockCounter{Sender: c.gateway().router}
+	db := kv.NewDB(sender, c.clock, c.gates)
+	taken := func(name string) bool {
+		t.Helper()
+		txn := other.begin(kv.TxnOptions{})
+		defer txn.Rollback(ctx)
+		_, err := txn.Lock(ctx, key(name), lock.KeyShare, lock.WaitError)
+		var refused *kvpb.LockNotAvailableError
+		if err != nil && !errors.As(err, &refused) {
+			t.Fatal(err)
+		}
+		return err != nil
+	}
+	for _, commits := range []bool{false, true} { // which would release locks of another range later
+		txn := db.Begin(kv.TxnOptions{})
+		txn.BeginStatement()
+		if err := txn.LockAhead(ctx, keysOf(names...), lock.Update); err != nil {
+			t.Fatal(err)
+		}
+		if !taken("a0000") || !taken("a0100") || !taken("j0007") || taken("a01005") {
+			t.Error("others lock a key that is locked, or cannot lock one between those")
+		}
+		for _, n := range names {
+			if res, err := txn.Lock(ctx, key(n), lock.Update, lock.WaitError); err != nil || !res.Found || string(res.Value) != "old" {
+				t.Fatalf("%s: %+v, %v", n, res, err)
+			}
+		}
+		if commits {
+			for _, n := range names[:n] {
+				if err := txn.Delete(key(n)); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if err := txn.Commit(ctx); err != nil {
+				t.Fatal(err)
+			}
+		} else {
+			txn.Rollback(ctx)
+		}
+		if taken("a0000") || taken("a0100") || taken("a0191") || !commits && taken("j0007") {
+			t.Errorf("a key is locked although the transaction has ended (committed: %t)", commits)
+		}
+	}
+	if sender.single > 0 {
+		t.Errorf("%d locks were requested one by one", sender.single)
 	}
 }

@@ -338,14 +338,8 @@ func (r *Replica) LockMany(ctx context.Context, req *kvpb.LockManyRequest, resp 
 	defer s.leave()
 	resp.Locks = make([]kvpb.LockResponse, len(req.Keys))
 	one := kvpb.LockRequest{Txn: req.Txn, Strength: req.Strength, Wait: lock.WaitSkip, HoldsLocks: req.HoldsLocks}
-	for i, k := range req.Keys {
-		one.Key = k
-		if !r.reserved.Empty() && r.isReserved(&one) {
-			resp.Locks[i].Skipped = true
-			continue
-		}
-		if err = r.takeLock(ctx, &one, &resp.Locks[i]); err != nil {
-			r.releaseNew(txnID(req.Txn), req.Keys[:i], resp.Locks)
+	if !r.takeRun(req, resp.Locks) {
+		if err := r.takeEach(ctx, &one, req.Keys, resp.Locks); err != nil {
 			return err
 		}
 	}
@@ -358,6 +352,37 @@ func (r *Replica) LockMany(ctx context.Context, req *kvpb.LockManyRequest, resp 
 		r.releaseNew(txnID(req.Txn), req.Keys, resp.Locks)
 	}
 	return err
+}
+
+// takeRun takes all locks of a LockMany at once, if nobody has or reserves one of them. Otherwise it takes none and
+// reports false.
+func (r *Replica) takeRun(req *kvpb.LockManyRequest, got []kvpb.LockResponse) bool {
+	h := concurrency.Holder{ID: txnID(req.Txn), Start: req.Txn.StartTS}
+	if !r.reserved.Empty() || !slices.IsSortedFunc(req.Keys, bytes.Compare) || !r.locks.TryAcquireRun(req.Keys, h, req.Strength) {
+		return false
+	}
+	r.stats.Locks.Add(int64(len(req.Keys)))
+	epoch := r.epoch.Load()
+	for i := range got {
+		got[i].Acquired, got[i].Epoch = true, epoch
+	}
+	return true
+}
+
+// takeEach takes those locks of a LockMany that are free.
+func (r *Replica) takeEach(ctx context.Context, one *kvpb.LockRequest, keys [][]byte, got []kvpb.LockResponse) error {
+	for i, k := range keys {
+		one.Key = k
+		if !r.reserved.Empty() && r.isReserved(one) {
+			got[i].Skipped = true
+			continue
+		}
+		if err := r.takeLock(ctx, one, &got[i]); err != nil {
+			r.releaseNew(txnID(one.Txn), keys[:i], got)
+			return err
+		}
+	}
+	return nil
 }
 
 // releaseNew releases the locks that LockMany has acquired.

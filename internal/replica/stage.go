@@ -96,6 +96,7 @@ func (r *Replica) checkLocks(id concurrency.TxnID, locks [][]byte, epoch uint64,
 	if plant.On(plant.SkipLockCheck) { // as if no leader had ever lost any
 		return nil
 	}
+	run := 0 // up to where the locks are known to be held
 	for i, k := range locks {
 		if _, ok := slices.BinarySearchFunc(staged, k, bytes.Compare); ok {
 			continue
@@ -104,7 +105,10 @@ func (r *Replica) checkLocks(id concurrency.TxnID, locks [][]byte, epoch uint64,
 		if i < len(epochs) {
 			e = epochs[i]
 		}
-		if e != 0 && !r.locksStand(e) || r.locks.Holds(k, id) == lock.None {
+		if i >= run {
+			run = i + r.locks.HeldInRun(id, locks[i:])
+		}
+		if e != 0 && !r.locksStand(e) || i >= run && r.locks.Holds(k, id) == lock.None {
 			if r.Gone() || r.lease.Load() == nil || !r.Desc().ContainsKey(k) {
 				return r.moved(k) // the locks have moved with the range or its right half
 			}

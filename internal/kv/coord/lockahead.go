@@ -88,8 +88,8 @@ func (t *Txn) lockAhead(ctx context.Context, keys [][]byte, s lock.Strength, see
 	if len(keys) == 0 {
 		return nil
 	}
-	for _, k := range keys {
-		if err := t.endSpillOf(k); err != nil {
+	for i := 0; i < len(keys) && t.spill.flight != nil; i++ {
+		if err := t.endSpillOf(keys[i]); err != nil {
 			return err
 		}
 	}
@@ -113,19 +113,33 @@ func (t *Txn) lockAhead(ctx context.Context, keys [][]byte, s lock.Strength, see
 		run.seen = t.meta.ReadTS
 	}
 	t.prefetched.add(run)
-	var lost error
-	for i, k := range keys {
-		l := &resp.Locks[i]
-		if l.Skipped {
-			continue
-		}
-		if l.Acquired || l.Resent || len(t.ambiguous) > 0 {
+	return t.addRun(&run, s)
+}
+
+// addRun is addLock for those locks of a run that were granted.
+func (t *Txn) addRun(run *prefetchedRun, s lock.Strength) (lost error) {
+	known := t.lockedAmong(run.keys)
+	for i, k := range run.keys {
+		l := &run.got[i]
+		switch {
+		case l.Skipped || !l.Acquired && !l.Resent && len(t.ambiguous) == 0:
+		case !known && l.Acquired && len(t.ambiguous) == 0:
+			t.locks = append(t.locks, lockedKey{key: k, strength: s, epoch: l.Epoch})
+		default:
 			if err := t.addLock(k, s, l); err != nil {
 				lost = err // record the other locks all the same, so that they are released
 			}
 		}
 	}
 	return lost
+}
+
+// lockedAmong reports whether one of the last locks, among which addLock looks for a key, lies between sorted keys.
+func (t *Txn) lockedAmong(sorted [][]byte) bool {
+	first, last := sorted[0], sorted[len(sorted)-1]
+	return slices.ContainsFunc(t.locks[max(0, len(t.locks)-knownLocks):], func(l lockedKey) bool {
+		return bytes.Compare(first, l.key) <= 0 && bytes.Compare(l.key, last) <= 0
+	})
 }
 
 // cloneKeys copies keys into one block.
