@@ -32,6 +32,9 @@ func (o *optimizer) vectorize(n plan.Node, entirely bool) (pure bool) {
 		pure = false
 	}
 	plan.VisitExprs(n, func(e *plan.Expr) { pure = pure && !plan.Volatile(*e) })
+	if s, ok := n.(*plan.Scan); ok && s.Locking != nil {
+		s.FilterVectors = pure && !s.Virtual() && s.Tokens == nil && o.worthVectors(&s.Base)
+	}
 	for _, in := range plan.Children(n) {
 		pure = o.vectorize(in, readsEntirely(n, in, entirely)) && pure
 	}

@@ -89,6 +89,8 @@ type Scan struct {
 	Tokens *TokenScan
 	// Filter drops rows; it refers to Cols.
 	Filter Expr
+	// FilterVectors says that Filter is worth computing as columns, though the scan hands up rows.
+	FilterVectors bool
 	// Reverse visits keys in descending order.
 	Reverse bool
 	// Ordered says that the plan relies on the index's order.

@@ -20,10 +20,12 @@ type scanOp struct {
 	dec    *rowcodec.Decoder
 	tokens *tokenSource // what fills spans, nil if the plan does
 	filter expr.Pred
-	bound  operator.RowBound
-	locker *rowLocker // nil: no row locks
-	text   rowcontainer.Scratch
-	held   int // bytes of the values read by their keys that the batch refers to
+	// passing, if set, applies filter to the entries of pages.
+	passing *pageFilter
+	bound   operator.RowBound
+	locker  *rowLocker // nil: no row locks
+	text    rowcontainer.Scratch
+	held    int // bytes of the values read by their keys that the batch refers to
 
 	// For locks: the keys of rows that are about to be locked, and up to which range they have
 	// been taken ahead.
@@ -46,6 +48,11 @@ func newScanOp(c *operator.Compiler, n *plan.Scan) (*scanOp, error) {
 	if s.filter, err = c.Pred(n.Filter, expr.ScopeOf(n.Cols)); err != nil {
 		return nil, err
 	}
+	if n.FilterVectors && n.Filter != nil {
+		if s.passing, err = newPageFilter(c, n, x); err != nil {
+			return nil, err
+		}
+	}
 	if s.bound, err = c.Bound(n.Bound); err != nil {
 		return nil, err
 	}
@@ -64,6 +71,7 @@ func (s *scanOp) Open() error {
 	}
 	s.ahead = 0
 	s.pager.reset()
+	s.passing.forget()
 	if s.filter == nil {
 		n, err := s.bound.Rows()
 		if err != nil {
@@ -119,7 +127,7 @@ func (s *scanOp) Next(b *rowcontainer.Batch) error {
 			s.text.Reset() // the filter dropped all rows
 			s.held = 0
 		}
-		if s.pos < s.page.Len() {
+		if s.pos < s.page.Len() || s.passing.left() {
 			if err := s.emitPage(b); err != nil {
 				return err
 			}
@@ -182,6 +190,12 @@ func (s *scanOp) limit(want int) int {
 func (s *scanOp) emitPage(b *rowcontainer.Batch) error {
 	first := b.Len()
 	s.keys = s.keys[:0]
+	if s.passing != nil {
+		if err := s.emitPassing(b); err != nil {
+			return err
+		}
+		return s.lockPicked(b, first)
+	}
 	for s.pos < s.page.Len() && !b.Full() {
 		key, value := s.page.Key(s.pos), s.page.Value(s.pos)
 		s.pos++
@@ -204,6 +218,24 @@ func (s *scanOp) emitPage(b *rowcontainer.Batch) error {
 		return nil
 	}
 	return s.lockPicked(b, first)
+}
+
+// emitPassing decodes those entries of the page that pass the filter until b is full, and picks their keys.
+func (s *scanOp) emitPassing(b *rowcontainer.Batch) error {
+	for !b.Full() {
+		at, ok, err := s.passing.pass(&s.page, &s.pos)
+		if !ok {
+			return err
+		}
+		key, value := s.page.Key(at), s.page.Value(at)
+		if err := s.dec.Decode(key, value, b.Add()); err != nil {
+			return err
+		}
+		if err := s.pick(key, value); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // pick notes the primary key of a row that is to be locked.
