@@ -86,6 +86,7 @@ type Applier struct {
 	// threshold is the collection threshold that the batch sets, empty if it sets none.
 	threshold hlc.Timestamp
 	note      func(c Applied)
+	prepared  *Tables // nil: there are none
 }
 
 // Trigger is what an entry says about the range itself.
@@ -102,7 +103,7 @@ type Trigger struct {
 func (a *Applier) Reset(eng *storage.Engine, store kvpb.StoreID, d *kvpb.RangeDescriptor, st State) {
 	*a = Applier{
 		eng: eng, id: d.RangeID, store: store, state: st, boundsGen: d.BoundsGen, gen: d.Generation,
-		key: keys.RangeAppliedState(uint64(d.RangeID)),
+		key: keys.RangeAppliedState(uint64(d.RangeID)), prepared: a.prepared,
 	}
 }
 

@@ -7,7 +7,7 @@
 // as the first application. docs/formats/commands.md gives the bytes.
 //
 // Read command.go (Builder, the format), then apply.go (Applier), table.go (tables that bypass the
-// batch), changes.go (the effects of an entry, for the intent table and for feeds), describe.go (stored
+// batch), prepare.go (which their proposers make ahead), changes.go (the effects of an entry, for the intent table and for feeds), describe.go (stored
 // descriptors), merge.go (a range subsumes its right neighbour).
 //
 // Invariants:
@@ -24,6 +24,8 @@
 //	    state that names its own entry. It is durable at once, so that it may survive a crash
 //	    that takes the earlier effects. A replay from the durable state leads to the same state
 //	    (Applier.command, HasTable; TestTable; TestIngestPowerLoss in kv).
+//	A6. A table that was prepared is that of the command that takes it, byte for byte
+//	    (Tables.take; TestPreparedTable).
 //
 // An Applier is used by one goroutine at a time. It does not wake the proposers of
 // commands: replica does.

@@ -42,23 +42,35 @@ func (a *Applier) table(ts hlc.Timestamp, cmd []byte) (done bool, err error) {
 	if !isTime(ts) {
 		return false, nil // operation reports the damage
 	}
-	t, err := a.eng.NewVersionTable()
-	if err != nil {
-		return false, exceptFull(err)
+	t := a.prepared.take(cmd)
+	if t == nil {
+		if t, err = makeTable(a.eng, ts, cmd); err != nil || t == nil {
+			return false, exceptFull(err)
+		}
 	}
-	defer t.Close()
-	ordered, err := putAll(t, ts, cmd[headerLen:])
-	if err != nil || !ordered {
-		return false, exceptFull(err)
-	}
-	if err = t.Finish(); err == nil {
-		err = a.eng.AddTable(t)
-	}
-	if err != nil {
+	if err = a.eng.AddTable(t); err != nil {
 		t.Remove()
 		return false, exceptFull(err)
 	}
 	return true, nil
+}
+
+// makeTable makes a table of a command's puts, complete and durable; nil if they are not in ascending order.
+func makeTable(e *storage.Engine, ts hlc.Timestamp, cmd []byte) (*storage.TableWriter, error) {
+	t, err := e.NewVersionTable()
+	if err != nil {
+		return nil, err
+	}
+	defer t.Close()
+	ordered, err := putAll(t, ts, cmd[headerLen:])
+	if err != nil || !ordered {
+		return nil, err
+	}
+	if err = t.Finish(); err != nil {
+		t.Remove()
+		return nil, err
+	}
+	return t, nil
 }
 
 // putAll puts the operations' versions into a table. It returns false if they are not puts in

@@ -103,3 +103,69 @@ func TestTableOfOtherBounds(t *testing.T) {
 		t.Errorf("the key is there: %s, %v", got, err)
 	}
 }
+
+// tableCommand is that of tableEntry.
+func tableCommand(t *testing.T, keys ...string) (cmd []byte) {
+	err := Commands(tableEntry(keys...), func(_ uint64, c []byte) error {
+		cmd = append([]byte(nil), c...)
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return cmd
+}
+
+// preparedForAnother applies a command for which no table was prepared, while one waits that differs in a key.
+func preparedForAnother(t *testing.T) error {
+	a, e := newApplier(t)
+	var tables Tables
+	a.Use(&tables)
+	tables.Prepare(e, tableCommand(t, "\x10b", "\x10d"))
+	if err := errors.Join(a.Entry(11, 6, tableEntry("\x10b", "\x10c"), ignore), a.Finish()); err != nil {
+		return err
+	}
+	if got, err := there(e, "\x10b", "\x10c", "\x10d"); err != nil || got != "true true false " {
+		return fmt.Errorf("the keys of the table are there: %s, %v", got, err)
+	}
+	return nil
+}
+
+// A command takes the table that was prepared for it and no other; one that nobody takes goes.
+func TestPreparedTable(t *testing.T) {
+	if err := preparedForAnother(t); err != nil {
+		t.Error(err)
+	}
+	a, e := newApplier(t)
+	var tables Tables
+	a.Use(&tables)
+	applied, dropped := tableCommand(t, "\x10b", "\x10c"), tableCommand(t, "\x10e")
+	tables.Prepare(e, applied)
+	tables.Prepare(e, dropped)
+	if len(tables.list) != 2 {
+		t.Fatalf("%d tables are prepared", len(tables.list))
+	}
+	if err := errors.Join(a.Entry(11, 6, tableEntry("\x10b", "\x10c"), ignore), a.Finish()); err != nil {
+		t.Fatal(err)
+	}
+	if len(tables.list) != 1 {
+		t.Errorf("%d tables wait after one was applied", len(tables.list))
+	}
+	tables.Drop(applied)
+	tables.Drop(dropped)
+	if len(tables.list) != 0 {
+		t.Errorf("%d tables are left", len(tables.list))
+	}
+	if got, err := there(e, "\x10b", "\x10c", "\x10e"); err != nil || got != "true true false " {
+		t.Errorf("the keys of the tables are there: %s, %v", got, err)
+	}
+	for range maxPrepared + 1 {
+		tables.Prepare(e, dropped)
+	}
+	if len(tables.list) != maxPrepared {
+		t.Errorf("%d tables wait, at most %d should", len(tables.list), maxPrepared)
+	}
+	for range maxPrepared {
+		tables.Drop(dropped)
+	}
+}

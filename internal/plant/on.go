@@ -16,7 +16,7 @@ func All() []Name {
 		SkipRefresh, SkipLockCheck, ReadsUnnoted, SeenUnchanged, IgnoreUncertainty, ObservedForAll, StaleClock,
 		DelegateUnrecorded, DelegateLate, RestUnread,
 		ReadAfterTimeoutNow, VoteAfterRestart, ForgetReads,
-		AckBeforeSync, TruncateEarly, MendAlways, TableJoinsBatch, TableUnheard,
+		AckBeforeSync, TruncateEarly, MendAlways, TableJoinsBatch, TableOfAnother, TableUnheard,
 		CollectAboveReaders, IgnoreThreshold,
 		SplitDropsLocks, SplitForgetsReads, LocksBesideRecord,
 		CountedReplaced, InFlightUnseen, RecoverIncomplete,

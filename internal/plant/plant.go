@@ -47,6 +47,8 @@ const (
 
 	// TableJoinsBatch gives a table to the engine before what was applied earlier.
 	TableJoinsBatch Name = "table-joins-batch"
+	// TableOfAnother lets a command take the table that was prepared for another one.
+	TableOfAnother Name = "table-of-another"
 	// TableUnheard lets the cache of versions answer as if a table had not come.
 	TableUnheard Name = "table-unheard"
 

@@ -149,7 +149,12 @@ func (c *commit) propose(ts hlc.Timestamp) error {
 		r.collectInline(b, c.req.Writes)
 	}
 	c.protectLockedReads(ts)
-	if err := r.group.proposeOrAbandon(c.fence, b.Take(), c.onAbandon(ts)); err != nil {
+	command := b.Take()
+	if c.req.Ingest {
+		r.tables.Prepare(r.deps.Engine, command)
+		defer r.tables.Drop(command)
+	}
+	if err := r.group.proposeOrAbandon(c.fence, command, c.onAbandon(ts)); err != nil {
 		return err
 	}
 	c.committed(ts)

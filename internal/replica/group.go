@@ -50,6 +50,7 @@ func newGroup(r *Replica, st raftlog.State, applied apply.State) (*group, error)
 		Range: r.id, Replica: r.replicaID, Log: r.deps.Log, State: st, Started: !r.Initialized(), Workers: r.deps.Workers,
 		Schedule: r.deps.Schedule, Stalled: r.deps.Stalled, OnFatal: r.deps.OnFatal, Logger: r.deps.raftLogger(),
 	}, g)
+	g.applier.Use(&r.tables)
 	g.applier.Reset(r.deps.Engine, r.deps.Store, r.Desc(), applied)
 	r.transfers.noteTerm(applied.Term)
 	return g, g.Reset()

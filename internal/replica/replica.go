@@ -115,6 +115,7 @@ type Replica struct {
 
 	group   *group
 	locks   *concurrency.LockTable
+	tables  apply.Tables
 	commits *concurrency.Commits
 	reads   *concurrency.TimestampCache
 	// reserved are the spans in which other transactions wait before they begin to write.
