@@ -2,6 +2,7 @@ package sql
 
 import (
 	"context"
+	"time"
 
 	"github.com/lichendb/lichen/internal/eventlog"
 	"github.com/lichendb/lichen/internal/sql/ast"
@@ -57,6 +58,7 @@ func (x *execution) ddlEnv(query *plan.Prepared) *statement.Env {
 	env.Setting = func(st *ast.SetVar) (catalog.Setting, error) { return s.vars.Stored(st, env.Notice) }
 	env.CheckRoutine = x.checkRoutine
 	env.Alone = x.alone && x.commit && !s.txn.InBlock()
+	env.Crowded = func() bool { return s.srv.crowded(s) }
 	env.PendingTriggers = func(t *catalog.Table) bool { return s.deferral.WaitOn(t.ID) }
 	env.Filled, env.NotInUse = s.contents.NoteFilled, s.notInUse
 	env.Optimize = func(ctx context.Context, p *plan.Prepared) error {
@@ -69,6 +71,26 @@ func (x *execution) ddlEnv(query *plan.Prepared) *statement.Env {
 		env.Presplit = s.pending.ranges.Presplit
 	}
 	return env
+}
+
+// quietFor is how long other sessions have run no statement when a statement need not mind them.
+const quietFor = time.Second
+
+// crowded reports whether sessions other than ses run statements, or did within quietFor. Those of other nodes may
+// at any time.
+func (s *Server) crowded(ses *Session) bool {
+	if n := s.cfg.Nodes; n != nil && !n.Alone() {
+		return true
+	}
+	for _, other := range s.Sessions() {
+		if other == ses {
+			continue
+		}
+		if now := other.current.Snapshot(); now.Running || time.Since(now.Since) < quietFor {
+			return true
+		}
+	}
+	return false
 }
 
 // notInUse returns 55006 if checks of rows of t wait for the end of the transaction, or a portal

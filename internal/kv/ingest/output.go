@@ -24,7 +24,7 @@ type transactional struct {
 	txn *kv.Txn
 }
 
-func (t *transactional) write(block []kv.Write) error {
+func (t *transactional) write(block []kv.Write, _ bool) error {
 	for i := range block {
 		if err := t.txn.Put(block[i].Key, block[i].Value); err != nil {
 			return err
@@ -55,24 +55,35 @@ type ingested struct {
 	err   error // the first of a block
 }
 
-func newIngested(ctx context.Context, db *kv.DB, writers int) *ingested {
+func newIngested(ctx context.Context, db *kv.DB) *ingested {
 	o := &ingested{db: db, slots: make(chan struct{}, writers)}
 	o.ctx, o.stop = context.WithCancel(ctx)
 	return o
 }
 
-// write begins to write a block when there is a slot for it.
-func (o *ingested) write(block []kv.Write) error {
-	o.slots <- struct{}{}
+// write begins to write a block when there is a slot for it. One that is alone takes all slots.
+func (o *ingested) write(block []kv.Write, alone bool) error {
+	n := 1
+	if alone {
+		n = cap(o.slots)
+	}
+	for range n {
+		o.slots <- struct{}{}
+	}
+	leave := func() {
+		for range n {
+			<-o.slots
+		}
+	}
 	if err := o.failed(); err != nil || o.ctx.Err() != nil {
-		<-o.slots
+		leave()
 		return cmp.Or(err, o.ctx.Err())
 	}
 	o.wg.Go(func() {
 		if err := o.db.Ingest(o.ctx, block); err != nil {
 			o.fail(err)
 		}
-		<-o.slots
+		leave()
 	})
 	return nil
 }

@@ -44,27 +44,12 @@ type Options struct {
 	Txn *kv.Txn
 	// Always says that a few entries are many: for tests.
 	Always bool
-	// Gently writes smaller blocks, one at a time: others use the ranges, and nobody waits for the index.
-	Gently bool
+	// Gently says, before each block, whether to write a smaller one, by itself: others use the ranges, and nobody waits
+	// for the index. nil: never.
+	Gently func() bool
 	// Many is called once if the entries are many. It returns the database in which other transactions
 	// ingest them, or nil if Txn has to write these as well.
 	Many func() (*kv.DB, error)
-}
-
-// block is the size at which entries are written.
-func (o *Options) block() int {
-	if o.Gently {
-		return gentleBytes
-	}
-	return blockBytes
-}
-
-// writers is how many blocks are on their way at once: while one is synced, the next is made.
-func (o *Options) writers() int {
-	if o.Gently {
-		return 1
-	}
-	return writers
 }
 
 // Writer writes the entries of new indexes.
@@ -77,12 +62,15 @@ type Writer struct {
 	count int // entries of all runs
 	// out is where the entries go; nil as long as they are few.
 	out output
+	// block is the size of the next one, gentle that it is written by itself.
+	block  int
+	gentle bool
 }
 
 // output is where a Writer's sorted entries go.
 type output interface {
-	// write writes a block, or begins to.
-	write(block []kv.Write) error
+	// write writes a block, or begins to; one that is alone when no other is on its way.
+	write(block []kv.Write, alone bool) error
 	// find calls found with the position of each unique entry of a sorted run whose key was written before.
 	find(r *run, found func(i int)) error
 	// finish waits until everything is there.
@@ -93,7 +81,7 @@ type output interface {
 
 // New returns a Writer.
 func New(ctx context.Context, o Options) *Writer {
-	w := &Writer{ctx: ctx, o: o, runs: make([]run, len(o.Prefixes))}
+	w := &Writer{ctx: ctx, o: o, runs: make([]run, len(o.Prefixes)), block: blockBytes}
 	w.mem.Init(o.Memory)
 	for i, p := range o.Prefixes {
 		w.runs[i] = run{prefix: len(p), ordered: true}
@@ -123,7 +111,7 @@ func (w *Writer) Add(index int, key, value []byte, unique bool, row int64) error
 		}
 	}
 	switch {
-	case w.Beside() && r.ordered && len(r.arena) >= w.o.block():
+	case w.Beside() && r.ordered && len(r.arena) >= w.block:
 		return w.emit(index)
 	case w.full():
 		return w.emitAll()
@@ -157,9 +145,18 @@ func (w *Writer) decide() error {
 	case db == nil:
 		w.out = &transactional{ctx: w.ctx, txn: w.o.Txn}
 	default:
-		w.out = newIngested(w.ctx, db, w.o.writers())
+		w.out = newIngested(w.ctx, db)
 	}
+	w.choose()
 	return nil
+}
+
+// choose decides on the next block.
+func (w *Writer) choose() {
+	w.block, w.gentle = blockBytes, false
+	if w.o.Gently != nil && w.o.Gently() {
+		w.block, w.gentle = gentleBytes, true
+	}
 }
 
 // Finish writes what is left and waits until all is there.
@@ -212,11 +209,12 @@ func (w *Writer) emit(index int) error {
 	r.written += count
 	writes := r.take()
 	for len(writes) > 0 {
-		n := cut(writes, w.o.block())
-		if err := w.out.write(writes[:n:n]); err != nil {
+		n := cut(writes, w.block)
+		if err := w.out.write(writes[:n:n], w.gentle); err != nil {
 			return err
 		}
 		writes = writes[n:]
+		w.choose()
 	}
 	w.held -= bytes
 	w.count -= count

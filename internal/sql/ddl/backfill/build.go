@@ -144,11 +144,11 @@ func prepare(ctx context.Context, e *statement.Env, spec Spec) (*Builder, *exec.
 		return nil, nil, err
 	}
 	b.schema = schema.Name
-	prep, err := b.Plan(ctx)
-	if err != nil {
+	if err := b.compile(); err != nil {
 		return nil, nil, err
 	}
-	if err := b.compile(); err != nil {
+	prep, err := b.Plan(ctx)
+	if err != nil {
 		return nil, nil, err
 	}
 	b.sink = newSink(ctx, e, b.indexes, b.prefixes())
@@ -302,10 +302,33 @@ func (b *Builder) Plan(ctx context.Context) (*plan.Prepared, error) {
 	if b.Spec.Query != nil {
 		return b.queryRows(ctx, prep, input)
 	}
-	prep.Root = withChecks(input, b.checks, prep.NextCol)
+	prep.Root = b.narrow(withChecks(input, b.checks, prep.NextCol), prep.NextCol)
 	prep.Columns = prep.Root.Props().Cols
-	prep.NextCol += plan.ColID(len(b.checks))
+	prep.NextCol += plan.ColID(len(prep.Columns))
 	return prep, b.E.OptimizePlan(ctx, prep)
+}
+
+// narrow makes NULL of the columns that no entry holds, where nothing else is done with the rows but to fill secondary
+// indexes: the scan below need not decode them. next is free for a column's number.
+func (b *Builder) narrow(input plan.Node, next plan.ColID) plan.Node {
+	s := &b.Spec
+	if b.derived != nil || s.Reshape != nil || len(s.Values)+len(s.Checks)+len(s.NotNull)+len(b.inverted) > 0 || slices.Contains(s.Indexes, 0) {
+		return input
+	}
+	p := &plan.Project{Input: input}
+	for ord, c := range input.Props().Cols {
+		used := slices.ContainsFunc(b.indexes, func(x *rowcodec.Index) bool {
+			return x.HasFamilies() || x.EntryChanged(func(o int) bool { return o == ord })
+		})
+		if used {
+			p.Cols, p.Exprs = append(p.Cols, c), append(p.Exprs, &plan.ColRef{Col: c.ID, T: c.Type, Name: c.Name})
+			continue
+		}
+		p.Cols = append(p.Cols, plan.Column{ID: next, Name: c.Name, Type: c.Type})
+		p.Exprs = append(p.Exprs, &plan.Const{T: c.Type, D: types.Null})
+		next++
+	}
+	return p
 }
 
 // withChecks adds the conditions as columns.

@@ -29,7 +29,7 @@ type sink struct {
 func newSink(ctx context.Context, e *statement.Env, indexes []*rowcodec.Index, prefixes [][]byte) *sink {
 	s := &sink{e: e, indexes: indexes, prefixes: prefixes}
 	s.w = ingest.New(ctx, ingest.Options{
-		Prefixes: prefixes, Memory: s.memory(), Txn: e.Txn, Always: e.IngestAlways, Gently: e.Sharing(), Many: func() (*kv.DB, error) { return s.leaveTxn(ctx) },
+		Prefixes: prefixes, Memory: s.memory(), Txn: e.Txn, Always: e.IngestAlways, Gently: e.Gently, Many: func() (*kv.DB, error) { return s.leaveTxn(ctx) },
 	})
 	return s
 }

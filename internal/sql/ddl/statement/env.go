@@ -73,6 +73,8 @@ type Env struct {
 	// Alone says that the statement is a transaction by itself: what its query reads need be
 	// true at one time only, when it began.
 	Alone bool
+	// Crowded reports whether other sessions of the cluster run statements, or did a moment ago; nil: they may.
+	Crowded func() bool
 	// CheckRoutine finds errors in the body of a routine that is being made.
 	CheckRoutine func(context.Context, *catalog.Table) error
 	// Progress takes how many more rows the statement has read, now and then, and may wait if others use the tables

@@ -59,6 +59,10 @@ func (e *Env) Beside(may bool) (shared *Env, done func(context.Context)) {
 // Sharing reports whether others use the tables that the statement changes.
 func (e *Env) Sharing() bool { return e.online != nil && !e.online.settled }
 
+// Gently reports whether the statement must not be in the way of others: they may use the tables that it changes, and
+// there are others at present.
+func (e *Env) Gently() bool { return e.Sharing() && (e.Crowded == nil || e.Crowded()) }
+
 // CanFollow reports whether rows may be read, or written anew, by a Step: they are those that are committed.
 func (e *Env) CanFollow() bool { return e.Sharing() && !e.online.rewritten && !e.WithoutRows }
 
