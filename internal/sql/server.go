@@ -123,6 +123,7 @@ func NewServer(cfg Config) *Server {
 		workers: operator.NewWorkers(runtime.GOMAXPROCS(0)), distsql: distsql.NewServer(cfg.DB, cfg.Mem, cfg.Temp),
 		sessions: map[int32]*Session{}, nextPID: firstPID, reserveAfter: reserveAfter, memory: memoryQueue{turn: make(chan struct{}, 1), wait: memoryWait, locked: lockedMemoryWait},
 	}
+	s.stats.Busy = func() bool { return s.othersRun(nil) > 0 }
 	s.notify = notify.NewQueue(notify.Config{DB: cfg.DB, Node: s.nodeID, Memory: cfg.Mem, Logger: cfg.Logger, QueueBytes: cfg.QueueBytes})
 	return s
 }

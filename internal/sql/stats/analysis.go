@@ -4,9 +4,11 @@ import (
 	"bytes"
 	"context"
 	"math/big"
+	"time"
 
 	"github.com/lichendb/lichen/internal/keys"
 	"github.com/lichendb/lichen/internal/kv"
+	"github.com/lichendb/lichen/internal/sleep"
 	"github.com/lichendb/lichen/internal/sql/catalog"
 	"github.com/lichendb/lichen/internal/sql/exec/tableaccess"
 )
@@ -34,6 +36,30 @@ type analysis struct {
 	sample *sample
 	reader tableaccess.Txn
 	read   int // rows
+	rest   rest
+}
+
+// An analysis in the background rests restFactor times as long as it has worked for a page or a column while sessions run
+// statements, but no longer than mostRest in all.
+const (
+	restFactor = 4
+	mostRest   = 5 * time.Second
+)
+
+// rest keeps an analysis in the background from competing with statements. The zero value does not rest.
+type rest struct {
+	busy func() bool
+	sum  time.Duration
+}
+
+// after rests after work that began at a time.
+func (r *rest) after(ctx context.Context, began time.Time) error {
+	if r.busy == nil || r.sum >= mostRest || !r.busy() {
+		return ctx.Err()
+	}
+	d := min(restFactor*time.Since(began), mostRest-r.sum)
+	r.sum += d
+	return sleep.For(ctx, d)
 }
 
 // run reads the table.
@@ -55,7 +81,7 @@ func (a *analysis) run(ctx context.Context) (*catalog.Statistics, error) {
 			return nil, err
 		}
 	}
-	columns, err := a.sample.columns(ctx, total)
+	columns, err := a.sample.columns(ctx, total, &a.rest)
 	if err != nil {
 		return nil, err
 	}
@@ -72,6 +98,7 @@ func (a *analysis) scan(ctx context.Context, span keys.Span, limit int) (resume 
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
+		began := time.Now()
 		if err := a.reader.Scan(ctx, key, span.End, kv.ScanOptions{MaxRows: min(limit, scanPage)}, &page); err != nil {
 			return nil, err
 		}
@@ -81,6 +108,9 @@ func (a *analysis) scan(ctx context.Context, span keys.Span, limit int) (resume 
 		a.read += page.Len()
 		limit -= page.Len()
 		resume = bytes.Clone(page.Resume)
+		if err := a.rest.after(ctx, began); err != nil {
+			return nil, err
+		}
 	}
 	return resume, nil
 }

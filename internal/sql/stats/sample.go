@@ -9,6 +9,7 @@ import (
 	"math/rand/v2"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/lichendb/lichen/internal/kv"
 	"github.com/lichendb/lichen/internal/sql/catalog"
@@ -214,16 +215,17 @@ func keptValue(d types.Datum) types.Datum {
 }
 
 // columns estimates the columns of a table of total rows.
-func (s *sample) columns(ctx context.Context, total float64) (map[catalog.ColumnID]*catalog.ColumnStatistics, error) {
+func (s *sample) columns(ctx context.Context, total float64, r *rest) (map[catalog.ColumnID]*catalog.ColumnStatistics, error) {
 	out := map[catalog.ColumnID]*catalog.ColumnStatistics{}
 	if len(s.rows) == 0 {
 		return out, nil
 	}
 	for i, ord := range s.ords {
-		if err := ctx.Err(); err != nil {
+		began := time.Now()
+		out[s.table.Columns[ord].ID] = s.column(i, total)
+		if err := r.after(ctx, began); err != nil {
 			return nil, err
 		}
-		out[s.table.Columns[ord].ID] = s.column(i, total)
 	}
 	return out, nil
 }
@@ -299,16 +301,65 @@ func commonValues(counts map[uint64]*counted, of *types.T, rows, distinct float6
 	return out
 }
 
-// histogram returns bounds between which there are equally many values.
+// histogram returns bounds between which there are equally many values, whose order it changes.
 func histogram(values []types.Datum, of *types.T) []types.Datum {
 	if len(values) < 2 {
 		return nil
 	}
-	slices.SortFunc(values, func(a, b types.Datum) int { return types.CompareTyped(of, a, b, nil) })
 	buckets := min(histogramBuckets, len(values)-1)
-	out := make([]types.Datum, buckets+1)
-	for i := range out {
-		out[i] = values[i*(len(values)-1)/buckets]
+	ranks := make([]int, buckets+1)
+	for i := range ranks {
+		ranks[i] = i * (len(values) - 1) / buckets
+	}
+	selectRanks(values, 0, ranks, func(a, b types.Datum) int { return types.CompareTyped(of, a, b, nil) })
+	out := make([]types.Datum, len(ranks))
+	for i, at := range ranks {
+		out[i] = values[at]
 	}
 	return out
+}
+
+// fewToSort is how many values are sorted rather than divided further.
+const fewToSort = 32
+
+// selectRanks puts those values where they would be if all were sorted that then have the ascending ranks: values begins
+// at position first of all. It sorts only what it must, in less than half the comparisons where the ranks are far apart.
+func selectRanks(values []types.Datum, first int, ranks []int, compare func(a, b types.Datum) int) {
+	for len(ranks) > 0 {
+		if len(values) <= fewToSort {
+			slices.SortFunc(values, compare)
+			return
+		}
+		less, more := divide(values, compare)
+		below, _ := slices.BinarySearch(ranks, first+less)
+		above, _ := slices.BinarySearch(ranks, first+more)
+		selectRanks(values[:less], first, ranks[:below], compare)
+		values, first, ranks = values[more:], first+more, ranks[above:]
+	}
+}
+
+// divide puts the values below one of them first, and those above it last; between less and more are its equals.
+func divide(values []types.Datum, compare func(a, b types.Datum) int) (less, more int) {
+	n := len(values)
+	some := [9]types.Datum{}
+	for i := range some {
+		some[i] = values[i*(n-1)/(len(some)-1)]
+	}
+	slices.SortFunc(some[:], compare)
+	pivot := some[len(some)/2]
+	more = n
+	for i := 0; i < more; {
+		switch c := compare(values[i], pivot); {
+		case c < 0:
+			values[i], values[less] = values[less], values[i]
+			less++
+			i++
+		case c > 0:
+			more--
+			values[i], values[more] = values[more], values[i]
+		default:
+			i++
+		}
+	}
+	return less, more
 }

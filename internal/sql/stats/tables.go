@@ -47,6 +47,9 @@ type Config struct {
 	SizeInCluster func(ctx context.Context, span keys.Span) (int64, error)
 	// Automatic reports whether tables are analysed without being asked to.
 	Automatic func() bool
+	// Busy reports whether sessions run statements, which analyses in the background then leave most of the processors to;
+	// nil: none do.
+	Busy func() bool
 }
 
 // Tables is what a node knows of the contents of tables: the statistics that are
@@ -308,7 +311,8 @@ func (s *Tables) collect(ctx context.Context, t *catalog.Table) error {
 	txn := s.DB.Begin(kv.TxnOptions{ReadOnly: true, AsOf: hlc.Timestamp{WallTime: s.DB.Clock().PhysicalNow() - int64(s.past)}})
 	txn.BeginStatement()
 	defer txn.Rollback(ctx)
-	st, _, err := s.Analyze(ctx, txn, t, nil)
+	a := analysis{table: t, txn: txn, sizes: s.sizes, rest: rest{busy: s.Busy}}
+	st, err := a.run(ctx)
 	if err != nil {
 		return err
 	}
