@@ -267,3 +267,53 @@ func TestFirstDuplicate(t *testing.T) {
 		}
 	}
 }
+
+// blocks is an output that notes what it gets.
+type blocks struct {
+	bytes []int
+	alone []bool
+}
+
+func (b *blocks) write(block []kv.Write, alone bool) error {
+	n := 0
+	for i := range block {
+		n += len(block[i].Key) + len(block[i].Value)
+	}
+	b.bytes, b.alone = append(b.bytes, n), append(b.alone, alone)
+	return nil
+}
+
+func (b *blocks) find(*run, func(int)) error { return nil }
+func (b *blocks) finish() error              { return nil }
+func (b *blocks) close()                     {}
+
+// Blocks are small, and by themselves, as long as others are to be minded, which is asked before each of them.
+func TestGently(t *testing.T) {
+	out, asked := &blocks{}, 0
+	w := New(t.Context(), Options{Prefixes: prefixes(), Gently: func() bool { asked++; return asked <= 3 }})
+	defer w.Close()
+	w.out = out
+	w.choose()
+	const size = 3*gentleBytes + 2*blockBytes
+	value := make([]byte, 1000)
+	for i := range size / (len(value) + 10) {
+		if err := w.Add(0, testKey(0, size-i), value, false, 0); err != nil { // in descending order: sorted and cut at the end
+			t.Fatal(err)
+		}
+	}
+	if err := w.Finish(); err != nil {
+		t.Fatal(err)
+	}
+	for i, n := range out.bytes {
+		most, gentle := blockBytes, i < 3
+		if gentle {
+			most = gentleBytes
+		}
+		if out.alone[i] != gentle || n > most+2000 || n < most/2 && i < len(out.bytes)-1 {
+			t.Errorf("block %d has %d bytes, alone: %t", i, n, out.alone[i])
+		}
+	}
+	if len(out.bytes) < 5 || asked != len(out.bytes)+1 {
+		t.Errorf("%d blocks, asked %d times", len(out.bytes), asked)
+	}
+}
