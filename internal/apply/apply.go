@@ -117,6 +117,21 @@ type Applied struct {
 	Ends bool          // it ends the transaction
 	// Effects: it took effect. A command that was evaluated under other bounds does not.
 	Effects bool
+	// InArea: it wrote versions of keys of one area, and did nothing else but drop earlier ones.
+	InArea bool
+	Area   keys.Area
+}
+
+// note takes in an operation of the command.
+func (c *Applied) note(kind opKind, key []byte, first bool) {
+	switch area := keys.AreaOf(key); {
+	case kind != opPut && kind != opTombstone && kind != opCollect:
+		c.InArea = false
+	case first:
+		c.InArea, c.Area = true, area
+	default:
+		c.InArea = c.InArea && c.Area == area
+	}
 }
 
 // Entry adds the effects of the next entry to the batch, and calls note with each of its commands,
@@ -210,8 +225,12 @@ func (a *Applier) command(boundsGen uint64, cmd []byte) error {
 	for p := cmd[headerLen:]; ok && len(p) > 0; {
 		var o operation
 		var err error
+		first := len(p) == len(cmd)-headerLen
 		if o, p, err = nextOperation(p); err != nil {
 			return err
+		}
+		if first || c.InArea {
+			c.note(o.kind, o.key, first)
 		}
 		if o.kind == opDescriptor || o.kind == opSplit || o.kind == opMerge {
 			ok, err = a.describe(o.kind, o.key, o.value)

@@ -4,9 +4,33 @@ import (
 	"sync"
 
 	"github.com/lichendb/lichen/internal/hlc"
+	"github.com/lichendb/lichen/internal/keys"
 )
 
-// WriteMark remembers the latest write of a range with its transaction, and the latest write by any other
+// WriteMarks are the WriteMarks of a range: one for the writes of each few areas of it, and one for those in several areas,
+// or in unknown ones. So a long statement does not hear of what is written elsewhere meanwhile. The zero value is ready for use.
+type WriteMarks struct {
+	several WriteMark
+	areas   [areaMarks]WriteMark
+}
+
+// areaMarks is the number of marks that areas share.
+const areaMarks = 32
+
+// Note records a write in one area, as WriteMark.Note does.
+func (m *WriteMarks) Note(id TxnID, ts hlc.Timestamp, area keys.Area) {
+	m.areas[area.Number()%areaMarks].Note(id, ts)
+}
+
+// NoteSeveral records a write anywhere.
+func (m *WriteMarks) NoteSeveral(id TxnID, ts hlc.Timestamp) { m.several.Note(id, ts) }
+
+// AllBelow reports whether all writes of other transactions than own in an area lie below ts, as WriteMark.AllBelow does.
+func (m *WriteMarks) AllBelow(ts hlc.Timestamp, own TxnID, area keys.Area) bool {
+	return m.several.AllBelow(ts, own) && m.areas[area.Number()%areaMarks].AllBelow(ts, own)
+}
+
+// WriteMark remembers the latest write with its transaction, and the latest write by any other
 // transaction. A transaction that spills asks about the writes of others, since it has versions of its own.
 // The zero value is ready for use.
 type WriteMark struct {

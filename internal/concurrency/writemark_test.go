@@ -6,6 +6,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/lichendb/lichen/internal/hlc"
+	"github.com/lichendb/lichen/internal/keys"
 )
 
 // TestWriteMark compares a mark with the list of all writes. It may answer no where the own write is not the
@@ -31,4 +32,21 @@ func TestWriteMark(t *testing.T) {
 			t.Fatalf("all below %v but for the own: got %v, want %v", below, got, yes)
 		}
 	})
+}
+
+// TestWriteMarks: a write counts in its area, and one in several areas counts everywhere.
+func TestWriteMarks(t *testing.T) {
+	at := func(n int64) hlc.Timestamp { return hlc.Timestamp{WallTime: n} }
+	one, two := keys.AreaOf(keys.TablePrefix(1, 7)), keys.AreaOf(keys.TablePrefix(1, 8))
+	own, other := TxnID{Lo: 1}, TxnID{Lo: 2}
+	var m WriteMarks
+	m.Note(other, at(10), one)
+	m.Note(own, at(30), two)
+	if m.AllBelow(at(10), own, one) || !m.AllBelow(at(11), own, one) || !m.AllBelow(at(5), own, two) {
+		t.Error("a write counts in another area, or not in its own")
+	}
+	m.NoteSeveral(other, at(20))
+	if m.AllBelow(at(20), own, one) || m.AllBelow(at(20), own, two) || !m.AllBelow(at(21), own, two) {
+		t.Error("a write in several areas does not count in all")
+	}
 }

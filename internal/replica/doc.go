@@ -92,7 +92,8 @@
 //  13. The rows that a transaction has read count as unchanged, without another read, only if no other
 //     transaction can have a version at or above its read timestamp: everything from before this
 //     leadership lies at or below certainFrom, and every command is noted with its transaction before it
-//     becomes readable. (noteCommand, unwrittenSince)
+//     becomes readable: in the area (keys.Area) of its keys if it only writes versions of one, in all areas
+//     otherwise. (noteCommand, unwrittenSince)
 //  14. Of two transactions whose commands write the same key, the later one is proposed when the earlier one
 //     is applied and its intents are resolved. While the outcome of a command is unknown, its keys stay
 //     announced, and the intents of its transaction are not resolved. (claim, keepAnnounced; resolveOnce,

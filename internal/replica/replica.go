@@ -140,7 +140,7 @@ type Replica struct {
 	// certainFrom is the time of this node's clock above which everything here was committed
 	// under its own leadership (invariant 6).
 	certainFrom atomic.Int64
-	written     concurrency.WriteMark // of commands under this leadership
+	written     concurrency.WriteMarks // of commands under this leadership
 	// inherit are the locks that the range has from the left half of its split. inherits is true only
 	// at the leader of the left half (invariant 7).
 	inheritMu    sync.Mutex
@@ -278,7 +278,11 @@ func (r *Replica) noteCommand(c apply.Applied) {
 		r.deps.Clock.Forward(c.TS)
 		r.finished.Note(c.Txn, c.TS)
 	}
-	r.written.Note(concurrency.TxnID(c.Txn), c.TS)
+	if c.InArea {
+		r.written.Note(concurrency.TxnID(c.Txn), c.TS, c.Area)
+	} else {
+		r.written.NoteSeveral(concurrency.TxnID(c.Txn), c.TS)
+	}
 	if c.TS.WallTime > r.lastWrite.Load() {
 		r.lastWrite.Store(c.TS.WallTime) // parts of commits in several ranges too
 	}

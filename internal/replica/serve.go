@@ -467,7 +467,7 @@ func (r *Replica) latestOfAll(ctx context.Context, one *kvpb.LockRequest, req *k
 		return r.keepOrSkip(one, &got[i], r.latest(ctx, one, &got[i]))
 	}
 	if l, ok := r.latestAmong(one, req.Keys); ok {
-		if req.Seen && len(l.Moved) == 0 && r.unwrittenSince(req.Txn) {
+		if req.Seen && len(l.Moved) == 0 && r.unwrittenSince(req.Txn, req.Keys) {
 			for i := range got {
 				got[i].Found = !got[i].Skipped // the transaction has seen the row
 			}
@@ -517,10 +517,15 @@ func (r *Replica) latestAmong(one *kvpb.LockRequest, keys [][]byte) (l eval.Comm
 	return eval.Committed{Hidden: hidden.Hidden, Moved: moved}, ok
 }
 
-// unwrittenSince reports whether nobody but a transaction itself has written in the range at or above its read
-// timestamp (invariant 13). Its keys are locked, and the caller has looked for the intents of others.
-func (r *Replica) unwrittenSince(t *kvpb.TxnMeta) bool {
-	return r.certainFrom.Load() < t.ReadTS.WallTime && r.written.AllBelow(t.ReadTS, txnID(t)) || plant.On(plant.SeenUnchanged)
+// unwrittenSince reports whether nobody but a transaction itself has written where some sorted keys are, at or above its read
+// timestamp (invariant 13). The keys are locked, and the caller has looked for the intents of others.
+func (r *Replica) unwrittenSince(t *kvpb.TxnMeta, sorted [][]byte) bool {
+	if plant.On(plant.SeenUnchanged) {
+		return true
+	}
+	area := keys.AreaOf(sorted[0])
+	return r.certainFrom.Load() < t.ReadTS.WallTime && area == keys.AreaOf(sorted[len(sorted)-1]) &&
+		r.written.AllBelow(t.ReadTS, txnID(t), area)
 }
 
 // latest reads the newest committed version of a locked key. It first waits for intents, which lock the key
