@@ -48,9 +48,9 @@ func (d *Router) Lock(ctx context.Context, req *kvpb.LockRequest, resp *kvpb.Loc
 // LockMany implements kvpb.Sender. It visits the ranges in parallel.
 func (d *Router) LockMany(ctx context.Context, req *kvpb.LockManyRequest, resp *kvpb.LockManyResponse) error {
 	defer must.Report(d.cfg.OnFatal)
-	tried, err := d.lockInOne(ctx, req, resp)
-	if tried && err == nil && len(resp.Locks) == len(req.Keys) {
-		return nil
+	done, tried, err := d.lockInOne(ctx, req, resp)
+	if done {
+		return err
 	}
 	resp.Locks = make([]kvpb.LockResponse, len(req.Keys))
 	spans := points(req.Keys)
@@ -78,18 +78,23 @@ func (d *Router) LockMany(ctx context.Context, req *kvpb.LockManyRequest, resp *
 	})
 }
 
-// lockInOne tries once to take the locks of keys that all are in one range, as most are: then nothing is divided
-// or put together.
-func (d *Router) lockInOne(ctx context.Context, req *kvpb.LockManyRequest, resp *kvpb.LockManyResponse) (tried bool, err error) {
+// lockInOne tries once to take the locks of sorted keys that all are in one range, as most are: then nothing is divided
+// or put together. If it is not done, the keys must be divided. tried says that locks may have been granted all the same.
+func (d *Router) lockInOne(ctx context.Context, req *kvpb.LockManyRequest, resp *kvpb.LockManyResponse) (done, tried bool, err error) {
 	if len(req.Keys) == 0 {
-		return false, nil
+		return false, false, nil
 	}
 	var r retry
-	t, err := d.find(ctx, req.Keys[0], &r)
-	if err != nil || !t.desc.ContainsKey(req.Keys[0]) || !t.desc.ContainsKey(req.Keys[len(req.Keys)-1]) {
-		return false, nil
+	first, last := req.Keys[0], req.Keys[len(req.Keys)-1]
+	t, err := d.find(ctx, first, &r)
+	if err != nil || !t.desc.ContainsKey(first) || !t.desc.ContainsKey(last) {
+		return false, false, nil
 	}
-	return true, t.LockMany(ctx, req, resp)
+	if err = t.LockMany(ctx, req, resp); err != nil {
+		err = r.next(ctx, d, t, first, err)
+		return err != nil, true, err
+	}
+	return true, true, nil
 }
 
 // Scan implements kvpb.Sender. One call reads from one range. If the range ends before the span

@@ -24,7 +24,7 @@ type finder struct {
 
 // found elsewhere are the plants that a test of another package finds.
 var foundElsewhere = map[plant.Name]string{
-	plant.TableJoinsBatch: "internal/apply", plant.TableOfAnother: "internal/apply", plant.TableUnheard: "internal/storage",
+	plant.TableJoinsBatch: "internal/apply", plant.TableOfAnother: "internal/apply", plant.DelegateUnrecorded: "internal/kv", plant.DelegateLate: "internal/kv", plant.RestUnread: "internal/sql", plant.TableUnheard: "internal/storage",
 	plant.AckBeforeSync: "internal/kv", plant.TruncateEarly: "internal/kv", plant.IgnoreThreshold: "internal/kv", plant.SkipUniqueLock: "internal/server",
 	plant.LocksBesideRecord: "internal/store", plant.MendAlways: "internal/store", plant.InFlightUnseen: "internal/store", plant.WriteUnchecked: "internal/sql/exec", plant.UnknownCommitForgotten: "internal/sql/catalog", plant.LastChangesUnfollowed: "internal/sql/ddl", plant.EnforcedEarly: "internal/sql/ddl", plant.ReferredUnfollowed: "internal/sql/ddl", plant.NullsAsValues: "internal/sql/exec", plant.LaterRowFails: "internal/sql/exec", plant.CountedReplaced: "internal/kv", plant.SeenUnchanged: "internal/kv",
 	plant.FilterBelowOuter: "internal/sql", plant.OuterUnchecked: "internal/sql", plant.NullInAntiJoin: "internal/sql", plant.MergedColumns: "internal/sql",
