@@ -33,6 +33,7 @@ func allEndpoints() []endpoint {
 		get("databases/{database}/tables", "The tables, views and sequences of a database.", Tables{}, getTables, param{"database", "its name"}),
 		get("databases/{database}/tables/{schema}/{table}", "All about a table.", TableDetail{}, getTable, param{"database", "its name"}, param{"schema", "the table's schema"}, param{"table", "the table's name"}),
 		get("statements", "What statements have cost, by fingerprint.", Statements{}, getStatements, limit),
+		get("statements/{fingerprint}/plans", "The plans by which the statements of a fingerprint were run.", StatementPlans{}, getPlans, param{"fingerprint", "as statements tell it"}),
 		get("sessions", "The sessions of the cluster.", Sessions{}, getSessions),
 		post("queries/{id}/cancel", "Cancel a statement that runs.", nil, nil, cancelQuery, param{"id", "the statement, as sessions tell it"}),
 		post("sessions/{id}/cancel", "End a session.", nil, nil, cancelSession, param{"id", "the session"}),

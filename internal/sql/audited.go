@@ -30,10 +30,10 @@ const auditRulesSetting = "sql.log.user_audit"
 
 // run executes the statement, tells the audit log of it, and notes what it came to for the statistics.
 func (x *execution) run(ctx context.Context) error {
-	told := x.audit()
+	told, before := x.audit(), x.s.entriesRead()
 	err := x.execute(ctx)
 	told.tell(x, err)
-	x.note(err)
+	x.note(err, before)
 	return err
 }
 

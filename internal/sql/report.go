@@ -14,6 +14,7 @@ import (
 	"github.com/lichendb/lichen/internal/sql/ids"
 	"github.com/lichendb/lichen/internal/sql/pgcatalog"
 	"github.com/lichendb/lichen/internal/sql/pgerr"
+	"github.com/lichendb/lichen/internal/sql/statview"
 )
 
 const (
@@ -21,8 +22,6 @@ const (
 	answerTimeout = 2 * time.Second
 	// maxReported bounds the locks and the waits that a node reports.
 	maxReported = 10_000
-	// maxStatements bounds the fingerprints that a node reports.
-	maxStatements = 1000
 )
 
 // Nodes is how a server reaches those of other nodes. It is safe for concurrent use.
@@ -111,8 +110,8 @@ func (s *Server) ownReport(req pgcatalog.ReportRequest) *pgcatalog.Report {
 		}
 		slices.SortFunc(r.Sessions, func(a, b pgcatalog.Activity) int { return int(a.PID) - int(b.PID) })
 	}
-	if req.Statements {
-		r.Statements = []pgcatalog.NodeStatements{{Node: s.nodeID(), Rows: s.statements.List(maxStatements)}}
+	if !req.Stats.None() {
+		r.Stats = []statview.Node{s.figures(req.Stats)}
 	}
 	nodes := s.cfg.Nodes
 	if nodes == nil {
@@ -184,7 +183,7 @@ func (s *Session) report(ctx context.Context, req pgcatalog.ReportRequest) (*pgc
 		r.Sessions = append(r.Sessions, o.Sessions...)
 		r.Locks = append(r.Locks, o.Locks...)
 		r.Waits = append(r.Waits, o.Waits...)
-		r.Statements = append(r.Statements, o.Statements...)
+		r.Stats = append(r.Stats, o.Stats...)
 		r.Cut = r.Cut || o.Cut
 	}
 	return r, ctx.Err()

@@ -3,6 +3,7 @@ package sql_test
 import (
 	"context"
 	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/lichendb/lichen/internal/fs"
@@ -50,5 +51,40 @@ func TestStatementStatistics(t *testing.T) {
 	mustExec(t, s, "CREATE ROLE other LOGIN; SET ROLE other")
 	if got := value(t, s, "SELECT count(*) FROM lichen_internal.node_statement_statistics"); got != "0" {
 		t.Errorf("another role sees %s fingerprints", got)
+	}
+}
+
+// The plans of statements are kept by fingerprint, without constants, and what was read and written is counted.
+func TestStatementPlans(t *testing.T) {
+	n := newNode(t, fs.NewMem())
+	defer closeNode(t, n)
+	s := n.session(t)
+	defer s.Close()
+	mustExec(t, s, "CREATE TABLE t (a INT PRIMARY KEY, b INT, c TEXT)")
+	mustExec(t, s, "INSERT INTO t SELECT i, i % 10, 'x' FROM generate_series(1, 100) i")
+	mustExec(t, s, "SELECT a FROM t WHERE b = 7 AND c IN ('secret', 'x') LIMIT 5")
+	mustExec(t, s, "UPDATE t SET c = 'y' WHERE a = 4")
+	mustExec(t, s, "SELECT c FROM t WHERE a = 4")
+	for query, want := range map[string]string{
+		"INSERT INTO t SELECT i, i %%": "0 100",
+		"SELECT a FROM t WHERE b":      "100 0",
+		"UPDATE t SET":                 "1 1",
+		"SELECT c FROM t":              "1 0",
+	} {
+		if got := value(t, s, `SELECT concat_ws(' ', rows_read, rows_written) FROM lichen_internal.node_statement_statistics WHERE query LIKE '`+query+"%'"); got != want {
+			t.Errorf("%s: read and written %q, want %q", query, got, want)
+		}
+	}
+	const plans = `FROM lichen_internal.cluster_statement_plans p JOIN lichen_internal.cluster_statement_statistics s USING (node_id, fingerprint_id, database_name, user_name)
+		WHERE s.query LIKE 'SELECT a FROM t WHERE b%'`
+	if got := value(t, s, `SELECT string_agg(p.plan, E'\n\n') `+plans); !strings.Contains(got, "Seq Scan on t") || !strings.Contains(got, "b = _") || strings.Contains(got, "secret") {
+		t.Errorf("the plan: %s", got)
+	}
+	mustExec(t, s, "CREATE INDEX ON t (b)")
+	for range 3 { // the first execution may not be looked at: it is not due
+		mustExec(t, s, "SELECT pg_sleep(0); SELECT a FROM t WHERE b = 8 AND c IN ('secret', 'x') LIMIT 5")
+	}
+	if got := value(t, s, `SELECT count(*) `+plans+` AND p.plan_id <> s.plan_id`); got != "0" && got != "1" {
+		t.Errorf("%s older plans", got)
 	}
 }

@@ -279,8 +279,28 @@ export interface Statement {
   query: string;
   retries: number;
   rows: number;
+  rowsRead: number;
+  rowsWritten: number;
   total: number;
   user: string;
+}
+
+export interface StatementPlan {
+  database: string;
+  first: number;
+  id: string;
+  last: number;
+  max: number;
+  mean: number;
+  nodes: number[];
+  samples: number;
+  text: string;
+  user: string;
+}
+
+export interface StatementPlans {
+  notices: string[];
+  plans: StatementPlan[];
 }
 
 export interface Statements {

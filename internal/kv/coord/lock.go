@@ -65,6 +65,9 @@ func (t *Txn) lock(ctx context.Context, key []byte, s lock.Strength, w lock.Wait
 		}
 	}
 	t.minTS = t.minTS.Max(resp.TS)
+	if resp.Found && !seen {
+		t.read++
+	}
 	res := LockResult{Value: resp.Value, Found: resp.Found}
 	if resp == &t.lockResp {
 		handOver(&resp.Value)

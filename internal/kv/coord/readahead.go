@@ -97,6 +97,7 @@ func (a *ReadAhead) Finish(ctx context.Context) error {
 	}
 	t.noteRead(a.page.ReadTS, a.page.Observed)
 	t.traffic += int64(a.page.Traffic)
+	t.read += int64(a.page.Len())
 	if len(a.spans) > 1 {
 		t.noteSpans(a.spans, a.page)
 		return nil

@@ -77,6 +77,7 @@ type Txn struct {
 	ahead       []*ReadAhead // not finished yet
 	delegated   []*Delegated // likewise
 	traffic     int64        // see Traffic
+	read        int64        // see ReadEntries
 	stmtBase    int          // writes before the current statement
 	charged     int64
 	check       check
@@ -182,6 +183,10 @@ func (t *Txn) CommitAbove(ts hlc.Timestamp) { t.minTS = t.minTS.Max(ts) }
 // that t was.
 func (t *Txn) Traffic() int64 { return t.traffic }
 
+// ReadEntries returns how many entries of others the transaction has read from ranges, in all transactions that t was; what other
+// nodes have read for it by themselves (Delegate) is not among them.
+func (t *Txn) ReadEntries() int64 { return t.read }
+
 // HasWrites reports whether the transaction has writes that were not undone.
 func (t *Txn) HasWrites() bool { return t.buf.Len() > 0 || t.state == spilled }
 
@@ -260,6 +265,9 @@ func (t *Txn) Get(ctx context.Context, key []byte) (value []byte, found bool, er
 	}
 	if err := t.getStored(ctx, key); err != nil {
 		return nil, false, err
+	}
+	if t.getResp.Found {
+		t.read++
 	}
 	return handOver(&t.getResp.Value), t.getResp.Found, nil
 }

@@ -156,6 +156,7 @@ func (t *Txn) scanStored(ctx context.Context, page *kvpb.ScanResponse) error {
 	}
 	t.noteRead(page.ReadTS, page.Observed)
 	t.traffic += int64(page.Traffic)
+	t.read += int64(page.Len())
 	return nil
 }
 

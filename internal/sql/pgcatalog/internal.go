@@ -8,7 +8,6 @@ import (
 
 	"github.com/lichendb/lichen/internal/keys"
 	"github.com/lichendb/lichen/internal/kvpb"
-	"github.com/lichendb/lichen/internal/obs"
 	"github.com/lichendb/lichen/internal/sql/access"
 	"github.com/lichendb/lichen/internal/sql/catalog"
 	"github.com/lichendb/lichen/internal/sql/types"
@@ -312,45 +311,6 @@ func internalJobs(s *snapshot, w *writer) error {
 			w.num("rows_read", j.Rows)
 		}
 		w.done()
-	}
-	return nil
-}
-
-// internalStatements lists what statements have cost, by fingerprint, since their node started.
-func internalStatements(s *snapshot, w *writer) error {
-	r, err := s.report(ReportRequest{Here: strings.HasPrefix(w.t.Name, "node_"), Statements: true})
-	if err != nil {
-		return err
-	}
-	interval := func(column string, d time.Duration) {
-		w.set(column, types.NewInterval(types.IntervalValue{Micros: d.Microseconds()}))
-	}
-	for _, n := range r.Statements {
-		for i := range n.Rows {
-			x := &n.Rows[i]
-			if !s.maySee(&Activity{User: x.User}) {
-				continue
-			}
-			latency := obs.FromSparse(x.Latency)
-			calls := max(int64(latency.Total()), 1)
-			w.num("node_id", int64(n.Node))
-			w.str("fingerprint_id", x.Fingerprint())
-			w.str("database_name", x.Database)
-			w.str("user_name", x.User)
-			w.str("query", x.Text)
-			w.num("calls", calls)
-			w.num("errors", x.Errors)
-			w.num("retries", x.Retries)
-			w.num("rows", x.Rows)
-			interval("total_time", time.Duration(x.Nanos))
-			interval("mean_time", time.Duration(x.Nanos/calls))
-			interval("p50_time", min(latency.Quantile(0.5), time.Duration(x.MaxNanos)))
-			interval("p99_time", min(latency.Quantile(0.99), time.Duration(x.MaxNanos)))
-			interval("max_time", time.Duration(x.MaxNanos))
-			w.time("first_call", time.Unix(0, x.First))
-			w.time("last_call", time.Unix(0, x.Last))
-			w.done()
-		}
 	}
 	return nil
 }

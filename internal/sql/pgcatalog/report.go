@@ -8,7 +8,7 @@ import (
 	"github.com/lichendb/lichen/internal/kvpb"
 	"github.com/lichendb/lichen/internal/lock"
 	"github.com/lichendb/lichen/internal/sql/pgerr"
-	"github.com/lichendb/lichen/internal/sql/stmtstats"
+	"github.com/lichendb/lichen/internal/sql/statview"
 )
 
 // Activity is what a session does.
@@ -48,12 +48,6 @@ type Lock struct {
 	Waiting  bool
 }
 
-// NodeStatements are the statistics of the statements that a node has run.
-type NodeStatements struct {
-	Node kvpb.NodeID
-	Rows []stmtstats.Row
-}
-
 // Wait is a transaction's wait for others.
 type Wait struct {
 	Node     kvpb.NodeID
@@ -67,7 +61,7 @@ type ReportRequest struct {
 	// Here leaves out the other nodes.
 	Here            bool
 	Sessions, Locks bool
-	Statements      bool
+	Stats           statview.Request
 }
 
 // Report is what the nodes of the cluster reported of their sessions, locks and waits.
@@ -75,8 +69,8 @@ type Report struct {
 	Sessions []Activity
 	Locks    []Lock
 	Waits    []Wait
-	// Statements has those of each node, if they were asked for.
-	Statements []NodeStatements
+	// Stats has the figures of each node, if they were asked for.
+	Stats []statview.Node
 	// Cut says that there are more locks or waits than were reported.
 	Cut bool
 }

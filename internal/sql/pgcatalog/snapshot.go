@@ -271,7 +271,7 @@ func attnum(t *catalog.Table, id catalog.ColumnID) int16 {
 // generators maps relations to what makes their rows. Relations that are not
 // here are empty: they list kinds of objects that do not exist.
 var generators = sync.OnceValue(func() map[string]generator {
-	return map[string]generator{
+	m := map[string]generator{
 		"pg_catalog.pg_enum": pgEnum, "pg_catalog.pg_cast": pgCast, "pg_catalog.pg_range": pgRange,
 		"pg_catalog.pg_class": pgClass, "pg_catalog.pg_attribute": pgAttribute, "pg_catalog.pg_attrdef": pgAttrdef,
 		"pg_catalog.pg_namespace": pgNamespace, "pg_catalog.pg_init_privs": pgInitPrivs, "pg_catalog.pg_index": pgIndex, "pg_catalog.pg_indexes": pgIndexes,
@@ -301,8 +301,7 @@ var generators = sync.OnceValue(func() map[string]generator {
 		"lichen_internal.cluster_queries": internalQueries, "lichen_internal.node_queries": internalQueries,
 		"lichen_internal.cluster_transactions": internalTransactions, "lichen_internal.node_transactions": internalTransactions,
 		"lichen_internal.cluster_locks": internalLocks, "lichen_internal.node_locks": internalLocks,
-		"lichen_internal.jobs":                         internalJobs,
-		"lichen_internal.cluster_statement_statistics": internalStatements, "lichen_internal.node_statement_statistics": internalStatements,
+		"lichen_internal.jobs":          internalJobs,
 		"lichen_internal.cluster_waits": internalWaits, "lichen_internal.node_waits": internalWaits,
 		"information_schema.schemata": isSchemata, "information_schema.tables": isTables,
 		"information_schema.columns": isColumns, "information_schema.views": isViews,
@@ -351,6 +350,8 @@ var generators = sync.OnceValue(func() map[string]generator {
 		"information_schema.view_table_usage":                      isViewTableUsage,
 		"information_schema.view_column_usage":                     isViewColumnUsage,
 	}
+	addStatViews(m)
+	return m
 })
 
 // fixedGenerators make rows that are always the same. They are given no snapshot.

@@ -15,6 +15,8 @@ type ExplainOptions struct {
 	Costs bool
 	// Verbose adds output columns.
 	Verbose bool
+	// NoConstants shows "_" for each constant.
+	NoConstants bool
 	// Internal shows projections, which PostgreSQL's plans have inside other
 	// nodes.
 	Internal bool
@@ -122,7 +124,7 @@ func Format(root Node, opts ExplainOptions) []string {
 
 func newPrinter(root Node, opts ExplainOptions) *printer {
 	p := &printer{opts: opts}
-	p.f.names = map[ColID]string{}
+	p.f.names, p.f.noConsts = map[ColID]string{}, opts.NoConstants
 	p.collect(root, p.countScans(root) > 1)
 	return p
 }

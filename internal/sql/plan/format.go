@@ -17,6 +17,7 @@ type formatter struct {
 	subplans []*Subquery
 	nextPlan int
 	operand  []string // the operands of the enclosing Cases
+	noConsts bool     // constants are not shown
 }
 
 // FormatExpr prints e with columns called by their ColRef names.
@@ -36,6 +37,9 @@ func (f *formatter) list(es []Expr) string {
 func (f *formatter) expr(e Expr) string {
 	switch e := e.(type) {
 	case *Const:
+		if f.noConsts && !e.D.IsNull() {
+			return "_"
+		}
 		return formatConst(e)
 	case *ColRef:
 		if s, ok := f.names[e.Col]; ok {
@@ -198,6 +202,9 @@ func (f *formatter) subscript(e *Subscript) string {
 func (f *formatter) arrayOf(es []Expr) string {
 	var parts []string
 	for _, e := range es {
+		if f.noConsts {
+			return "ARRAY[...]"
+		}
 		c, ok := e.(*Const)
 		if !ok || c.D.IsNull() {
 			return "ARRAY[" + f.list(es) + "]"

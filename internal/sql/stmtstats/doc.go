@@ -5,9 +5,10 @@
 // when the statement has ended.
 //
 //	fingerprint ─▶ Registry.Entry ─▶ Entry.Record ─▶ Registry.List, Registry.Totals
+//	                                 Entry.Due, Look ─▶ Registry.Plans
 //
 // Above it: sql, which keeps the Entry beside a prepared statement, so that nothing is looked up on the way of a point read.
-// Below it: obs. Read registry.go (Registry, Entry).
+// Below it: obs. Read registry.go (Registry, Entry), plans.go (Plan).
 //
 // Invariants:
 //
@@ -15,6 +16,8 @@
 //     the node (Registry.makeRoom; TestRoom).
 //  2. A statement is counted once, in an entry or, if that has given way, in the one that takes its place (Entry.Gone;
 //     TestGone).
+//  3. An entry keeps MaxPlans plans of MaxPlanText bytes at most, those that were seen last (Entry.Look; TestPlans). Nothing of
+//     a plan is made but when it is looked at (Entry.Due; TestDue).
 //
 // Everything is safe for concurrent use.
 package stmtstats

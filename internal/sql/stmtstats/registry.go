@@ -2,9 +2,7 @@ package stmtstats
 
 import (
 	"cmp"
-	"hash/fnv"
 	"slices"
-	"strconv"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -33,14 +31,22 @@ type Entry struct {
 	latency               obs.Histogram
 	nanos, maxNanos       atomic.Int64
 	rows, retries, errors atomic.Int64
+	read, written         atomic.Int64
 	first                 int64 // Unix nanoseconds
 	lastUse               atomic.Int64
+	number                uint64 // of the text
+
+	planDue atomic.Int64 // when the plan is looked at next, in Unix nanoseconds
+	planMu  sync.Mutex
+	plans   []*Plan // the one seen last is the last
 }
 
 // Outcome is what one execution adds.
 type Outcome struct {
 	Took    time.Duration
 	Rows    int64 // returned or changed
+	Read    int64 // rows, or entries of indexes, that were read for it
+	Written int64 // rows that were changed
 	Retries int64 // attempts beyond the first
 	Failed  bool
 	Ended   time.Time
@@ -63,6 +69,12 @@ func (e *Entry) Record(o *Outcome) {
 	}
 	if o.Rows != 0 {
 		e.rows.Add(o.Rows)
+	}
+	if o.Read != 0 {
+		e.read.Add(o.Read)
+	}
+	if o.Written != 0 {
+		e.written.Add(o.Written)
 	}
 	if o.Retries != 0 {
 		e.retries.Add(o.Retries)
@@ -103,7 +115,7 @@ func (r *Registry) Entry(fingerprint, database, user string) *Entry {
 	if len(r.entries) >= MaxEntries {
 		r.makeRoom()
 	}
-	e = &Entry{key: k, first: time.Now().UnixNano()}
+	e = &Entry{key: k, first: time.Now().UnixNano(), number: hash(k.Text)}
 	e.lastUse.Store(e.first)
 	r.entries[k] = e
 	return e
@@ -154,19 +166,34 @@ type Row struct {
 	Key
 	Nanos, MaxNanos       int64
 	Rows, Retries, Errors int64
+	Read, Written         int64
+	Plan                  string   // the id of the plan that was seen last, "" if none was
 	First, Last           int64    // Unix nanoseconds
 	Latency               []uint64 // obs.Counts, sparse
 }
 
 // Fingerprint is a number of the text, the same on all nodes.
-func (r *Row) Fingerprint() string {
-	h := fnv.New64a()
-	_, _ = h.Write([]byte(r.Text)) // which never fails
-	return strconv.FormatUint(h.Sum64(), 16)
-}
+func (r *Row) Fingerprint() string { return number(r.Text) }
 
 // List returns the entries that have taken most time, at most so many.
 func (r *Registry) List(most int) []Row {
+	list := r.byTime(most)
+	out := make([]Row, 0, len(list))
+	for _, e := range list {
+		var c obs.Counts
+		if e.latency.AddTo(&c); c.Total() == 0 {
+			continue // its first execution has not ended
+		}
+		out = append(out, Row{
+			Key: e.key, Nanos: e.nanos.Load(), MaxNanos: e.maxNanos.Load(), Rows: e.rows.Load(), Retries: e.retries.Load(),
+			Errors: e.errors.Load(), Read: e.read.Load(), Written: e.written.Load(), Plan: e.lastPlan(), First: e.first, Last: e.lastUse.Load(), Latency: c.Sparse(),
+		})
+	}
+	return out
+}
+
+// byTime returns the entries that have taken most time, at most so many.
+func (r *Registry) byTime(most int) []*Entry {
 	r.mu.RLock()
 	list := make([]*Entry, 0, len(r.entries))
 	for _, e := range r.entries {
@@ -174,16 +201,42 @@ func (r *Registry) List(most int) []Row {
 	}
 	r.mu.RUnlock()
 	slices.SortFunc(list, func(a, b *Entry) int { return cmp.Compare(b.nanos.Load(), a.nanos.Load()) })
-	out := make([]Row, 0, min(len(list), most))
-	for _, e := range list[:min(len(list), most)] {
-		var c obs.Counts
-		if e.latency.AddTo(&c); c.Total() == 0 {
-			continue // its first execution has not ended
+	return list[:min(len(list), most)]
+}
+
+// StatementPlans are the plans of a fingerprint, as they travel between nodes.
+type StatementPlans struct {
+	Key
+	Calls, Nanos int64 // of all executions
+	Plans        []Plan
+}
+
+// Fingerprint is that of Row.
+func (p *StatementPlans) Fingerprint() string { return number(p.Text) }
+
+// MaxPlanBytes bounds the texts that Plans returns.
+const MaxPlanBytes = 4 << 20
+
+// Plans returns the plans of the fingerprints that have taken most time, at most so many.
+func (r *Registry) Plans(most int) []StatementPlans {
+	var out []StatementPlans
+	bytes := 0
+	for _, e := range r.byTime(most) {
+		x := StatementPlans{Key: e.key, Nanos: e.nanos.Load(), Plans: e.plansOf()}
+		if len(x.Plans) == 0 {
+			continue
 		}
-		out = append(out, Row{
-			Key: e.key, Nanos: e.nanos.Load(), MaxNanos: e.maxNanos.Load(), Rows: e.rows.Load(), Retries: e.retries.Load(),
-			Errors: e.errors.Load(), First: e.first, Last: e.lastUse.Load(), Latency: c.Sparse(),
-		})
+		var c obs.Counts
+		e.latency.AddTo(&c)
+		x.Calls = int64(c.Total())
+		bytes += len(x.Text)
+		for i := range x.Plans {
+			bytes += len(x.Plans[i].Text)
+		}
+		if bytes > MaxPlanBytes {
+			break
+		}
+		out = append(out, x)
 	}
 	return out
 }

@@ -5,7 +5,7 @@ import type { PageProps } from '../app';
 import { ago, count, seconds, time } from '../format';
 import type { Route } from '../router';
 import { link, setParams } from '../router';
-import type { SessionInfo, Sessions, Statement, Statements } from '../types';
+import type { SessionInfo, Sessions, Statement, StatementPlans, Statements } from '../types';
 import { Badge, Confirm, ErrorBox, Page, Panel, Search, Table, Tile, toneOf } from '../ui';
 
 export function Activity({ route }: PageProps): JSX.Element {
@@ -81,6 +81,8 @@ function StatementList({ search, route }: { search: string; route: Route }): JSX
 }
 
 function Chosen({ s, onClose }: { s: Statement; onClose: () => void }): JSX.Element {
+  const { data, error } = useLoad<StatementPlans>(`statements/${s.fingerprint}/plans`, 10);
+  const plans = data?.plans.filter((p) => p.database === s.database && p.user === s.user) ?? [];
   return (
     <Panel title="The statement">
       <pre>{s.query}</pre>
@@ -89,11 +91,26 @@ function Chosen({ s, onClose }: { s: Statement; onClose: () => void }): JSX.Elem
         <Tile label="Mean" value={seconds(s.mean)} note={`longest ${seconds(s.max)}`} />
         <Tile label="p50 and p99" value={seconds(s.p50)} note={`p99 ${seconds(s.p99)}`} />
         <Tile label="Rows a call" value={count(s.rows / Math.max(s.calls, 1))} />
+        <Tile label="Read a call" value={count(s.rowsRead / Math.max(s.calls, 1))} note="entries of tables and indexes" />
+        <Tile label="Written a call" value={count(s.rowsWritten / Math.max(s.calls, 1))} note="rows" />
         <Tile label="Retries" value={count(s.retries)} />
       </div>
       <p class="small muted">
-        Seen from {time(s.first)} to {time(s.last)} on node {s.nodes.join(', ')}. “_” stands for a constant. The shell shows its plan: EXPLAIN, or EXPLAIN ANALYZE, with values in place.
+        Seen from {time(s.first)} to {time(s.last)} on node {s.nodes.join(', ')}. “_” stands for a constant.
       </p>
+      <h3>{plans.length > 1 ? `Plans: ${plans.length}, the last one first` : 'Plan'}</h3>
+      <ErrorBox error={error} />
+      {data && plans.length === 0 && <p class="muted">No plan was seen: the statement has none, or its node has started again.</p>}
+      {plans.map((p) => (
+        <figure key={p.id} class="plan">
+          <figcaption class="small muted">
+            Seen from {time(p.first)} to {time(p.last)} on node {p.nodes.join(', ')}: {count(p.samples)} {p.samples === 1 ? 'execution' : 'executions'} looked at, mean{' '}
+            {seconds(p.mean)}, longest {seconds(p.max)}.
+          </figcaption>
+          <pre>{p.text}</pre>
+        </figure>
+      ))}
+      <p class="small muted">About one execution in ten seconds is looked at, and those that take longest. EXPLAIN ANALYZE in the shell measures each step of one, with values in place.</p>
       <button type="button" onClick={onClose}>
         Close
       </button>
