@@ -20,6 +20,7 @@
 //   - WriteMark (writemark.go): the latest writes of a range.
 //   - Reservations: spans in which other transactions are asked not to begin writes for a while.
 //   - WaitGraph, Wait, BlockerSource: deadlock detection over waits of any kind on one node.
+//   - WaitLog, EndedWait (waitlog.go): the last waits that have ended, for operators.
 //   - WaitReport, Deadlocks (report.go, cycles.go): the same over the waits of several nodes, which
 //     dist collects.
 //

@@ -62,12 +62,14 @@ type WaitGraph struct {
 	// node repeats the numbers of an earlier one.
 	number  uint64
 	suspect func() // see OnSuspect
+	log     WaitLog
 }
 
 // Wait is one registered wait.
 type Wait struct {
 	holder   Holder
 	source   BlockerSource
+	first    []TxnID // blockers when it began
 	number   uint64
 	since    time.Time
 	next     *Wait // of the same transaction
@@ -96,7 +98,7 @@ func (g *WaitGraph) OnSuspect(fn func()) { g.suspect = fn }
 // Add registers that h has begun to wait for source's blockers. The caller
 // ends the wait with Remove, whatever its outcome.
 func (g *WaitGraph) Add(h Holder, source BlockerSource) *Wait {
-	w := &Wait{holder: h, source: source, victim: make(chan struct{}), since: time.Now()}
+	w := &Wait{holder: h, source: source, first: blockersAtFirst(source), victim: make(chan struct{}), since: time.Now()}
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.number++

@@ -108,6 +108,43 @@ type Index struct {
 	Primary    bool   `json:"primary"`
 	Unique     bool   `json:"unique"`
 	Bytes      int64  `json:"bytes"`
+	// Reads counts the executions of statements that have read it since the nodes started, FullReads those that read all of it.
+	Reads     int64 `json:"reads"`
+	FullReads int64 `json:"fullReads"`
+	LastRead  int64 `json:"lastRead"` // milliseconds since 1970; 0: never
+}
+
+// IndexAdvice is a change of indexes that the statements of the cluster speak for.
+type IndexAdvice struct {
+	Schema    string   `json:"schema"`
+	Table     string   `json:"table"`
+	Kind      string   `json:"kind"` // create or drop
+	Statement string   `json:"statement"`
+	Reason    string   `json:"reason"`
+	Queries   []string `json:"queries"` // the fingerprints that it is for
+	Time      float64  `json:"time"`    // seconds that these have taken
+}
+
+// IndexAdviceList has all of a database.
+type IndexAdviceList struct {
+	Advice  []IndexAdvice `json:"advice"`
+	Notices []string      `json:"notices"`
+}
+
+func getAdvice(c *Console, r *request) (any, error) {
+	found, err := c.query(r, r.login, r.param("database"), `SELECT schema_name, table_name, kind, statement, reason, `+joined("queries")+` AS texts, extract(epoch FROM total_time) AS seconds
+		FROM lichen_internal.index_recommendations ORDER BY kind, total_time DESC, statement`)
+	if err != nil {
+		return nil, err
+	}
+	out := &IndexAdviceList{Advice: []IndexAdvice{}, Notices: noticesOf(found)}
+	found.each(func(x row) {
+		out.Advice = append(out.Advice, IndexAdvice{
+			Schema: x.text("schema_name"), Table: x.text("table_name"), Kind: x.text("kind"), Statement: x.text("statement"), Reason: x.text("reason"),
+			Queries: x.texts("texts"), Time: x.float("seconds"),
+		})
+	})
+	return out, nil
 }
 
 // Grant says what a role may do with a table.
@@ -185,11 +222,13 @@ func (t *TableDetail) readColumns(r *request, s *sql.Session, oid string) error 
 
 func (t *TableDetail) readIndexes(r *request, s *sql.Session, oid string) error {
 	found, err := runIn(r, s, `SELECT i.relname AS name, pg_catalog.pg_get_indexdef(i.oid) AS definition, x.indisprimary AS "primary", x.indisunique AS "unique",
-		pg_catalog.pg_relation_size(i.oid) AS bytes
-		FROM pg_catalog.pg_index x JOIN pg_catalog.pg_class i ON i.oid = x.indexrelid WHERE x.indrelid = `+oid+` ORDER BY x.indisprimary DESC, 1`, maxRows)
+		pg_catalog.pg_relation_size(i.oid) AS bytes, u.reads, u.full_reads, `+millis("u.last_read")+` AS last_read
+		FROM pg_catalog.pg_index x JOIN pg_catalog.pg_class i ON i.oid = x.indexrelid
+		LEFT JOIN (SELECT index_id, sum(reads)::bigint AS reads, sum(full_reads)::bigint AS full_reads, max(last_read) AS last_read
+			FROM lichen_internal.cluster_index_usage GROUP BY 1) u ON u.index_id = i.oid WHERE x.indrelid = `+oid+` ORDER BY x.indisprimary DESC, 1`, maxRows)
 	if err == nil {
 		found.each(func(x row) {
-			t.IndexList = append(t.IndexList, Index{x.text("name"), x.text("definition"), x.flag("primary"), x.flag("unique"), x.int("bytes")})
+			t.IndexList = append(t.IndexList, Index{x.text("name"), x.text("definition"), x.flag("primary"), x.flag("unique"), x.int("bytes"), x.int("reads"), x.int("full_reads"), x.int("last_read")})
 		})
 		t.Indexes = int64(len(t.IndexList))
 	}

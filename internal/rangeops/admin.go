@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"sync/atomic"
 	"time"
 
 	"github.com/lichendb/lichen/internal/hlc"
@@ -65,7 +66,11 @@ type Admin struct {
 	halfMerged chan struct{}
 	merging    busy // ranges that somebody here merges, or ends a merge of
 	changing   busy // ranges whose replicas somebody here changes
+	done       [unfreeze + 1]atomic.Int64
 }
+
+// Done returns how many operations of a kind this node has carried out, as the leader of their ranges.
+func (a *Admin) Done(k Kind) int64 { return a.done[k].Load() }
 
 // New returns an Admin. Handle has it answer other nodes.
 func New(o Options) *Admin {

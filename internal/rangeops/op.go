@@ -127,7 +127,16 @@ func (a *Admin) redirect(id kvpb.RangeID, r *replica.Replica) answer {
 	return ans
 }
 
+// performHere carries out an operation on a range that is led here.
 func (a *Admin) performHere(ctx context.Context, r *replica.Replica, op *Op) error {
+	err := a.carryOut(ctx, r, op)
+	if err == nil {
+		a.done[op.Kind].Add(1)
+	}
+	return err
+}
+
+func (a *Admin) carryOut(ctx context.Context, r *replica.Replica, op *Op) error {
 	if a.o.Alone && (op.Kind == ChangeReplicas || op.Kind == TransferLeader) {
 		return errors.New("a node by itself has no other replicas")
 	}

@@ -45,9 +45,9 @@ func (r *Replica) waitUntil(
 
 func (r *Replica) waitOutside(
 	ctx context.Context, done <-chan struct{}, req *kvpb.LockRequest, h concurrency.Holder, source concurrency.BlockerSource,
-) error {
+) (err error) {
 	edge := r.deps.Waits.Add(h, source)
-	defer r.deps.Waits.Remove(edge)
+	defer func() { r.deps.Waits.End(edge, req.Key, err == nil) }()
 	check := time.NewTimer(deadlockFirst)
 	defer check.Stop()
 	var timeout <-chan time.Time

@@ -37,6 +37,15 @@ func (n *Node) storageFigures() (eng storage.Metrics, log raftlog.Stats, backlog
 		eng.CompactionDebt += e.CompactionDebt
 		eng.L0Sublevels = max(eng.L0Sublevels, e.L0Sublevels)
 		eng.FlushedBytes += e.FlushedBytes
+		eng.Flushes += e.Flushes
+		eng.Compactions += e.Compactions
+		eng.LiveTables += e.LiveTables
+		eng.ReadAmp = max(eng.ReadAmp, e.ReadAmp)
+		eng.TombstoneCount += e.TombstoneCount
+		for l := range e.LevelBytes {
+			eng.LevelBytes[l] += e.LevelBytes[l]
+			eng.LevelTables[l] += e.LevelTables[l]
+		}
 		eng.CompactedBytes += e.CompactedBytes // the cache is shared: its figures are those of any
 		log.Appends += l.Appends
 		log.Syncs += l.Syncs

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"fmt"
 	"runtime"
 	"strconv"
 	"time"
@@ -9,6 +10,8 @@ import (
 
 	"github.com/lichendb/lichen/internal/fs/crypt"
 	"github.com/lichendb/lichen/internal/obs"
+	"github.com/lichendb/lichen/internal/rangeops"
+	"github.com/lichendb/lichen/internal/storage"
 )
 
 // collector gathers the figures of the parts of a node.
@@ -73,6 +76,31 @@ var help = []struct {
 	{"lichen_storage_cache_bytes", "size of the block cache's contents", prometheus.GaugeValue},
 	{"lichen_storage_cache_hits_total", "block reads served from the cache", prometheus.CounterValue},
 	{"lichen_storage_cache_misses_total", "block reads that went to a file", prometheus.CounterValue},
+	{"lichen_storage_version_hits_total", "point reads served from the cache of newest versions", prometheus.CounterValue},
+	{"lichen_storage_version_misses_total", "point reads that it could not serve", prometheus.CounterValue},
+	{"lichen_storage_flushes_total", "memtables written to tables", prometheus.CounterValue},
+	{"lichen_storage_compactions_total", "compactions", prometheus.CounterValue},
+	{"lichen_storage_write_amplification", "bytes written to tables for each byte that was flushed, since the node started; the log comes on top", prometheus.GaugeValue},
+	{"lichen_storage_read_amplification", "tables or levels that a read looks through at most", prometheus.GaugeValue},
+	{"lichen_storage_tables", "tables of the engine", prometheus.GaugeValue},
+	{"lichen_storage_tombstones", "deletions that wait for a compaction to remove them", prometheus.GaugeValue},
+	{"lichen_storage_level0_bytes", "size of the tables of level 0", prometheus.GaugeValue},
+	{"lichen_storage_level1_bytes", "size of the tables of level 1", prometheus.GaugeValue},
+	{"lichen_storage_level2_bytes", "size of the tables of level 2", prometheus.GaugeValue},
+	{"lichen_storage_level3_bytes", "size of the tables of level 3", prometheus.GaugeValue},
+	{"lichen_storage_level4_bytes", "size of the tables of level 4", prometheus.GaugeValue},
+	{"lichen_storage_level5_bytes", "size of the tables of level 5", prometheus.GaugeValue},
+	{"lichen_storage_level6_bytes", "size of the tables of level 6", prometheus.GaugeValue},
+	{"lichen_snapshots_sent_total", "snapshots of ranges sent to other stores", prometheus.CounterValue},
+	{"lichen_snapshots_sent_bytes_total", "bytes of snapshots sent", prometheus.CounterValue},
+	{"lichen_snapshots_received_total", "snapshots of ranges received", prometheus.CounterValue},
+	{"lichen_snapshots_received_bytes_total", "bytes of snapshots received", prometheus.CounterValue},
+	{"lichen_ranges_splits_total", "ranges led here that were split", prometheus.CounterValue},
+	{"lichen_ranges_merges_total", "ranges led here that were merged with the next one", prometheus.CounterValue},
+	{"lichen_ranges_replica_changes_total", "changes of the replicas of ranges led here", prometheus.CounterValue},
+	{"lichen_ranges_leader_transfers_total", "leaderships handed to another store", prometheus.CounterValue},
+	{"lichen_kv_lock_wait_ended_total", "waits for locks here that have ended", prometheus.CounterValue},
+	{"lichen_kv_lock_wait_seconds_total", "time that they took together", prometheus.CounterValue},
 }
 
 // storeHelp are the figures of each store, with its id as a label.
@@ -223,6 +251,38 @@ func (n *Node) statementFigures(f map[string]float64) {
 	}
 }
 
+// levelFigures are those of the levels of the engines' trees.
+func levelFigures(f map[string]float64, m *storage.Metrics) {
+	f["lichen_storage_flushes_total"], f["lichen_storage_compactions_total"] = float64(m.Flushes), float64(m.Compactions)
+	f["lichen_storage_read_amplification"], f["lichen_storage_tables"] = float64(m.ReadAmp), float64(m.LiveTables)
+	f["lichen_storage_tombstones"] = float64(m.TombstoneCount)
+	if m.FlushedBytes > 0 {
+		f["lichen_storage_write_amplification"] = float64(m.FlushedBytes+m.CompactedBytes) / float64(m.FlushedBytes)
+	}
+	for i, bytes := range m.LevelBytes {
+		f[fmt.Sprintf("lichen_storage_level%d_bytes", i)] = float64(bytes)
+	}
+}
+
+// rangeFigures are those of what changes ranges, and of waits for locks.
+func (n *Node) rangeFigures(f map[string]float64) {
+	for name, kind := range map[string]rangeops.Kind{
+		"lichen_ranges_splits_total": rangeops.Split, "lichen_ranges_merges_total": rangeops.Merge,
+		"lichen_ranges_replica_changes_total": rangeops.ChangeReplicas, "lichen_ranges_leader_transfers_total": rangeops.TransferLeader,
+	} {
+		f[name] = float64(n.KV.Admin.Done(kind))
+	}
+	for _, st := range n.KV.Store.Stores() {
+		s := st.SnapshotStats()
+		f["lichen_snapshots_sent_total"] += float64(s.Sent)
+		f["lichen_snapshots_sent_bytes_total"] += float64(s.SentBytes)
+		f["lichen_snapshots_received_total"] += float64(s.Received)
+		f["lichen_snapshots_received_bytes_total"] += float64(s.ReceivedBytes)
+	}
+	count, took := n.KV.Store.Waits().Log().Totals()
+	f["lichen_kv_lock_wait_ended_total"], f["lichen_kv_lock_wait_seconds_total"] = float64(count), took.Seconds()
+}
+
 func (n *Node) figures() map[string]float64 {
 	var ms runtime.MemStats
 	runtime.ReadMemStats(&ms)
@@ -257,6 +317,8 @@ func (n *Node) figures() map[string]float64 {
 	}
 	processFigures(f)
 	n.statementFigures(f)
+	levelFigures(f, &eng)
+	n.rangeFigures(f)
 	for _, st := range n.KV.Store.Stores() {
 		tracked, active := st.TrackedRanges()
 		f["lichen_closedts_tracked_ranges"] += float64(tracked)

@@ -74,6 +74,9 @@ func (h routineHost) Run(c *call.Context, p *prepared.Statement, params []types.
 	told := x.audit()
 	err = x.attempt(ctx)
 	told.tell(&x, err)
+	if x.cached != nil {
+		s.noteIndexes(x.cached)
+	}
 	out := routine.Outcome{Rows: x.rows, Tag: res.tag}
 	if x.program != nil && x.program.Writes() {
 		out.Rows = x.program.RowsAffected()

@@ -89,6 +89,9 @@ type Server struct {
 	plans        *prepared.Cache
 	fingerprints fingerprint.Cache
 	statements   stmtstats.Registry
+	txnStats     stmtstats.Txns
+	slow         stmtstats.SlowLog
+	indexes      stmtstats.Indexes
 	workers      *operator.Workers
 	distsql      *distsql.Server
 	stats        *stats.Tables

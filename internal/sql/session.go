@@ -26,6 +26,7 @@ import (
 	"github.com/lichendb/lichen/internal/sql/sessionvar"
 	"github.com/lichendb/lichen/internal/sql/settings"
 	"github.com/lichendb/lichen/internal/sql/stats"
+	"github.com/lichendb/lichen/internal/sql/stmtstats"
 	"github.com/lichendb/lichen/internal/sql/transaction"
 	"github.com/lichendb/lichen/internal/sql/types"
 )
@@ -56,6 +57,7 @@ type Session struct {
 	portals      portal.Set
 	current      activity.Current
 	ran          ran
+	block        stmtstats.Block // the present one, for the statistics
 	extended     execution
 	pipelined    pipelined
 	fingerprints fingerprint.Session
@@ -236,7 +238,7 @@ func (s *Session) end() {
 		s.bctx.EndStatement()
 	}
 	took, at := s.current.End(s.txn.Status())
-	s.ran.count(took, at)
+	s.count(took, at)
 }
 
 // IdleTimeout returns how long the session may wait for the client's next

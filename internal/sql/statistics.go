@@ -4,8 +4,13 @@ import (
 	"strings"
 	"time"
 
+	"github.com/lichendb/lichen/internal/kvpb"
+	"github.com/lichendb/lichen/internal/sql/activity"
 	"github.com/lichendb/lichen/internal/sql/advise"
+	"github.com/lichendb/lichen/internal/sql/ast"
+	"github.com/lichendb/lichen/internal/sql/clustersetting"
 	"github.com/lichendb/lichen/internal/sql/parser"
+	"github.com/lichendb/lichen/internal/sql/pgerr"
 	"github.com/lichendb/lichen/internal/sql/plan"
 	"github.com/lichendb/lichen/internal/sql/prepared"
 	"github.com/lichendb/lichen/internal/sql/statview"
@@ -24,14 +29,37 @@ func (s *Server) figures(req statview.Request) statview.Node {
 	if req.Plans {
 		n.Plans = s.statements.Plans(maxStatements)
 	}
+	if req.Txns {
+		n.Txns = s.txnStats.List(maxStatements)
+	}
+	if req.Slow {
+		n.Slow = s.slow.List()
+	}
+	if req.Waits && s.cfg.Nodes != nil {
+		for _, w := range s.cfg.Nodes.WaitGraph().Log().List() {
+			x := statview.Wait{Txn: kvpb.TxnID(w.Txn), Key: w.Key, Since: w.Since.UnixNano(), Nanos: int64(w.Took), Granted: w.Granted}
+			for _, b := range w.Blockers {
+				x.Blockers = append(x.Blockers, kvpb.TxnID(b))
+			}
+			n.Waits = append(n.Waits, x)
+		}
+	}
+	if req.Indexes {
+		n.Indexes, n.Since = s.indexes.List(), s.started.UnixNano()
+	}
+	if req.Who != nil {
+		n.Recent = s.txnStats.Known(req.Who)
+	}
 	return n
 }
 
 // ran is what a statement that has run adds to the statistics of its fingerprint, once it has ended.
 type ran struct {
-	entry   *stmtstats.Entry // nil: nothing is counted
-	outcome stmtstats.Outcome
-	planned *plan.Prepared // nil: it has no plan
+	entry    *stmtstats.Entry // nil: nothing is counted
+	outcome  stmtstats.Outcome
+	prepared *prepared.Statement
+	planned  *plan.Prepared // nil: it has no plan
+	err      error
 }
 
 // note notes what the execution came to. Statements within others count as part of those, and what the server itself asks
@@ -41,12 +69,15 @@ func (x *execution) note(err error, before int64) {
 	if x.within != nil || s.internal {
 		return
 	}
+	if x.cached != nil {
+		s.noteIndexes(x.cached)
+	}
 	e := x.prepared.Stats
 	if e == nil || e.Gone() || !e.Is(s.db.Name, s.user) {
 		e = s.srv.statements.Entry(fingerprintOf(x.prepared), s.db.Name, s.user)
 		x.prepared.Stats = e
 	}
-	s.ran = ran{entry: e, planned: x.auditing.planned, outcome: stmtstats.Outcome{
+	s.ran = ran{entry: e, prepared: x.prepared, planned: x.auditing.planned, err: err, outcome: stmtstats.Outcome{
 		Rows: max(x.rows, x.affected), Read: s.entriesRead() - before, Written: x.affected, Retries: x.retries, Failed: err != nil,
 	}}
 }
@@ -74,28 +105,100 @@ func ownText(p *prepared.Statement) string {
 }
 
 // count adds it.
-func (r *ran) count(took time.Duration, at time.Time) {
+func (s *Session) count(took time.Duration, at time.Time) {
+	r := &s.ran
 	if r.entry == nil {
 		return
 	}
 	r.outcome.Took, r.outcome.Ended = took, at
-	if r.planned != nil && r.entry.Due(took, at) {
-		r.look()
+	root := r.root()
+	if root != nil && r.entry.Due(took, at) {
+		r.look(root)
 	}
 	r.entry.Record(&r.outcome)
-	r.entry, r.planned = nil, nil
+	s.countBlock()
+	if took >= stmtstats.MinSlow {
+		s.noteSlow(root)
+	}
+	*r = ran{}
 }
 
-// look keeps the plan that the statement was run by.
-func (r *ran) look() {
-	root := r.planned.Root
-	switch root.(type) {
-	case *plan.DDL, *plan.Utility, *plan.Copy, *plan.Explain:
-		return
+// root is the plan that the statement was run by; nil if it has none.
+func (r *ran) root() plan.Node {
+	if r.planned == nil {
+		return nil
 	}
+	switch r.planned.Root.(type) {
+	case *plan.DDL, *plan.Utility, *plan.Copy, *plan.Explain:
+		return nil
+	}
+	return r.planned.Root
+}
+
+// look keeps the plan.
+func (r *ran) look(root plan.Node) {
 	r.entry.Look(r.outcome.Took, r.outcome.Ended, stmtstats.Seen{
 		Shape: planText(root, false), Text: func() string { return planText(root, true) }, Reads: func() []stmtstats.Read { return advise.Reads(root) },
 	})
+}
+
+// countBlock counts the statement in its transaction block, and the block where it ends.
+func (s *Session) countBlock() {
+	r, b := &s.ran, &s.block
+	_, commits := r.prepared.Stmt.AST.(*ast.Commit)
+	_, begins := r.prepared.Stmt.AST.(*ast.Begin)
+	ends := commits || isRollback(r.prepared.Stmt.AST)
+	within := s.txn.Status() != 'I'
+	if !b.Open() && !within {
+		s.remember(r.outcome.Took, r.entry.Text())
+		return
+	}
+	if !b.Open() {
+		b.Begin(r.outcome.Ended.Add(-r.outcome.Took))
+	}
+	if !begins && !ends {
+		b.Add(r.entry, &r.outcome)
+	}
+	if within && !ends {
+		b.Failed = s.txn.Failed()
+		return
+	}
+	took, queries := s.srv.txnStats.End(b, s.db.Name, s.user, commits && r.err == nil && !b.Failed, r.outcome.Ended)
+	if within { // AND CHAIN
+		b.Begin(r.outcome.Ended)
+		return
+	}
+	s.remember(took, queries...)
+}
+
+func isRollback(stmt ast.Statement) bool {
+	_, ok := stmt.(*ast.Rollback)
+	return ok
+}
+
+// remember notes who the transaction was that has ended, for those who had to wait for it, if it may have been worth waiting for.
+func (s *Session) remember(took time.Duration, queries ...string) {
+	if t := s.txn.KV(); t != nil && took >= stmtstats.MinRecent {
+		id := t.ID()
+		s.srv.txnStats.Remember(stmtstats.Recent{ID: [2]uint64{id.Hi, id.Lo}, Queries: queries, Database: s.db.Name, User: s.user})
+	}
+}
+
+// noteSlow keeps the statement if it took long.
+func (s *Session) noteSlow(root plan.Node) {
+	r := &s.ran
+	least := clustersetting.Get(s.srv.cfg.Settings).SlowStatement
+	if least == 0 || r.outcome.Took < least {
+		return
+	}
+	slow := stmtstats.Slow{Query: activity.Redacted(ownText(r.prepared)), Session: s.sessionID(), Application: s.vals.Fast.ApplicationName}
+	if r.err != nil {
+		slow.Code = string(pgerr.From(r.err).Code)
+	}
+	if root != nil {
+		slow.Plan = planText(root, true)
+	}
+	s.srv.slow.Add(r.entry, &r.outcome, slow)
 }
 
 // planText is a plan as EXPLAIN shows it, without constants.

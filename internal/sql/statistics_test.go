@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/lichendb/lichen/internal/config/setting"
 	"github.com/lichendb/lichen/internal/fs"
 )
 
@@ -88,3 +89,62 @@ func TestStatementPlans(t *testing.T) {
 		t.Errorf("%s older plans", got)
 	}
 }
+
+// Transaction blocks are counted by the fingerprints of their statements, however they end.
+func TestTransactionStatistics(t *testing.T) {
+	n := newNode(t, fs.NewMem())
+	defer closeNode(t, n)
+	s := n.session(t)
+	defer s.Close()
+	mustExec(t, s, "CREATE TABLE t (a INT PRIMARY KEY)")
+	for i := range 3 {
+		mustExec(t, s, "BEGIN")
+		mustExec(t, s, fmt.Sprintf("INSERT INTO t VALUES (%d)", i))
+		mustExec(t, s, fmt.Sprintf("SELECT a FROM t WHERE a = %d", i))
+		mustExec(t, s, []string{"COMMIT", "ROLLBACK", "COMMIT AND CHAIN"}[i])
+	}
+	mustExec(t, s, "DELETE FROM t WHERE a = 7")
+	mustExec(t, s, "COMMIT")
+	mustExec(t, s, "BEGIN; COMMIT")
+	mustExec(t, s, "BEGIN")
+	_ = exec1(s, "SELECT 1/0")
+	mustExec(t, s, "COMMIT") // which rolls back
+	for first, want := range map[string]string{
+		"INSERT INTO t VALUES (_)":  "3 2 1 6 6 2",
+		"DELETE FROM t WHERE a = _": "1 1 0 1 0 1",
+		"SELECT _/_":                "1 0 1 1 0 1",
+	} {
+		got := value(t, s, `SELECT max(concat_ws(' ', count, commits, rollbacks, statements, rows, cardinality(queries))) FROM lichen_internal.node_transaction_statistics WHERE queries[1] = '`+first+"'")
+		if got != want {
+			t.Errorf("%s: %q, want %q", first, got, want)
+		}
+	}
+	if got := value(t, s, "SELECT count(*) FROM lichen_internal.cluster_transaction_statistics WHERE p50_time <= p99_time AND p99_time <= max_time AND first_seen <= last_seen"); got != "3" {
+		t.Errorf("%s fingerprints", got)
+	}
+}
+
+// Slow statements are remembered with their plans, and without passwords; a setting says which are slow.
+func TestSlowStatements(t *testing.T) {
+	live := setting.NewLive(setting.Default())
+	n := openNode(t, fs.NewMem(), nodeOptions{ranges: newFakeRanges(), settings: changedSettings{live}})
+	defer closeNode(t, n)
+	s := n.session(t)
+	defer s.Close()
+	const slow = `SELECT coalesce(string_agg(concat_ws(' ', query, error_code, rows, plan ~ '^Result', duration >= '20 ms'), '; '), '-') FROM lichen_internal.cluster_slow_statements`
+	mustExec(t, s, "SELECT pg_sleep(0.02)")
+	if got := value(t, s, slow); got != "-" {
+		t.Errorf("%s", got)
+	}
+	live.Update(map[string]string{"sql.stats.slow_statements.threshold": "20ms"})
+	mustExec(t, s, "SELECT pg_sleep(0.02) WHERE 'x' <> 'password = ''secret''' ")
+	if got := value(t, s, slow); !strings.Contains(got, "pg_sleep(0.02)") || !strings.HasSuffix(got, "1 t t") || strings.Contains(got, "secret") {
+		t.Errorf("%s", got)
+	}
+}
+
+// changedSettings are settings that a test changes.
+type changedSettings struct{ live *setting.Live }
+
+func (c changedSettings) Live() *setting.Live     { return c.live }
+func (c changedSettings) Changed(context.Context) {}

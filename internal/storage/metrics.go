@@ -45,7 +45,13 @@ type Metrics struct {
 	TombstoneCount      uint64
 	OpenIterators       int64
 	ZombieMemTableBytes uint64 // kept alive by iterators only
+	// LevelBytes and LevelTables are the tables of each level, the newest first.
+	LevelBytes  [Levels]uint64
+	LevelTables [Levels]int64
 }
+
+// Levels is how many levels of tables an engine has.
+const Levels = 7
 
 // Metrics returns the present figures. Like Pressure, it is not for hot paths.
 func (e *Engine) Metrics() Metrics {
@@ -75,6 +81,9 @@ func (e *Engine) Metrics() Metrics {
 	out.VersionHits, out.VersionMisses = e.versions.count()
 	for i := range m.Levels {
 		l := &m.Levels[i]
+		if i < Levels {
+			out.LevelBytes[i], out.LevelTables[i] = uint64(l.TablesSize), l.TablesCount
+		}
 		out.LiveTables += l.TablesCount
 		out.LiveTableBytes += uint64(l.TablesSize)
 		out.FlushedBytes += l.TableBytesFlushed + l.BlobBytesFlushed

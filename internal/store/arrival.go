@@ -87,9 +87,14 @@ func (s *Store) receiveSnapshot(_ context.Context, from kvpb.NodeID, req []byte)
 	}
 	switch req[1] {
 	case partChunk:
+		sn.receivedBytes.Add(int64(len(body)))
 		return nil, a.chunk(body)
 	case partEnd:
-		return nil, a.install(body)
+		err := a.install(body)
+		if err == nil {
+			sn.received.Add(1)
+		}
+		return nil, err
 	}
 	a.end()
 	return nil, nil

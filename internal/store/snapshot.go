@@ -77,11 +77,22 @@ type snapshots struct {
 	pace   pace
 	wg     sync.WaitGroup // of outgoing snapshots
 
+	sent, sentBytes, received, receivedBytes atomic.Int64
+
 	mu       sync.Mutex
 	closed   bool
 	outgoing int
 	next     uint64
 	arrivals arrivals
+}
+
+// SnapshotStats are the snapshots that a store has sent and received since it was opened.
+type SnapshotStats struct{ Sent, SentBytes, Received, ReceivedBytes int64 }
+
+// SnapshotStats returns them.
+func (s *Store) SnapshotStats() SnapshotStats {
+	sn := &s.snapshots
+	return SnapshotStats{sn.sent.Load(), sn.sentBytes.Load(), sn.received.Load(), sn.receivedBytes.Load()}
 }
 
 // pace limits the rate of sent bytes.
@@ -171,6 +182,9 @@ func (s *Store) sendSnapshot(r *replica.Replica, to kvpb.ReplicaDescriptor, snap
 			sn.outgoing--
 			sn.mu.Unlock()
 		}
+		if err == nil && !busy {
+			sn.sent.Add(1)
+		}
 		if err != nil && ctx.Err() == nil {
 			s.opts.Logger.Warn("snapshot not delivered", "range", e.id, "to", to.Store, "err", err)
 		}
@@ -224,6 +238,7 @@ func (s *Store) stream(ctx context.Context, e envelope, to kvpb.NodeID, number u
 		binary.LittleEndian.PutUint32(buf[n-4:], crc32.Checksum(buf[n:], chunkSums))
 		if err = s.snapshots.pace.wait(ctx, len(buf), s.snapshots.rate.Load()); err == nil {
 			err = call(buf, chunkTimeout)
+			s.snapshots.sentBytes.Add(int64(len(buf)))
 		}
 		if err != nil {
 			return errors.Join(err, call(part(nil, partAbort), chunkTimeout))

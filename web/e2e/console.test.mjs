@@ -79,6 +79,70 @@ test('first paint and weight', async () => {
   });
 });
 
+test('SQL activity: a plan, who waited for whom, what was slow', async () => {
+  await withPage({}, async (page) => {
+    await open(page, cluster.url(1), '#/activity/statements?search=visits');
+    await page.getByRole('link', { name: /SELECT count\(\*\) FROM visits/ }).click();
+    await page.getByText('Seq Scan on visits').waitFor();
+    await page.getByText('Read a call').waitFor();
+    assert.equal(await page.locator('figure pre', { hasText: "'page " }).count(), 0, 'constants are shown');
+    if (shots) await page.screenshot({ path: path.join(shots, 'plan-light-1280.png') });
+    await open(page, cluster.url(1), '#/activity/waits');
+    await page.getByRole('row', { name: /accounts.*UPDATE accounts SET owner = owner.*UPDATE accounts SET balance/ }).first().waitFor();
+    await open(page, cluster.url(1), '#/activity/transactions?search=accounts');
+    await page.getByRole('cell', { name: /UPDATE accounts SET balance = balance \+ _/ }).first().waitFor();
+    await open(page, cluster.url(1), '#/activity/slow?search=pg_sleep');
+    await page.getByText('SELECT pg_sleep(1.5)').first().waitFor();
+    await page.getByText('Plan', { exact: true }).first().click();
+    await page.getByText('Result').first().waitFor();
+  });
+});
+
+test('indexes: how often they are read, and one that is missing', async () => {
+  await withPage({}, async (page) => {
+    await open(page, cluster.url(2), '#/databases/defaultdb/public/visits');
+    await page.getByText('CREATE INDEX ON public.visits (page, spent);').waitFor();
+    await page.getByRole('row', { name: /visits_pkey primary key .* 12/ }).waitFor();
+    await cluster.sql('CREATE INDEX ON visits (page, spent)');
+    await page.reload();
+    await page.getByText('visits_page_spent_idx').first().waitFor();
+    assert.equal(await page.getByText('Recommended indexes').count(), 0);
+  });
+});
+
+test('a schema change in progress is seen, paused and resumed', async () => {
+  await withPage({}, async (page) => {
+    await cluster.sql('CREATE TABLE large (a INT PRIMARY KEY, b INT, c TEXT)');
+    await cluster.sql("INSERT INTO large SELECT i, i, repeat('x', 200) FROM generate_series(1, 100000) AS g (i)");
+    await open(page, cluster.url(0), '#/jobs');
+    const change = cluster.sql('CREATE INDEX large_b ON large (b, c)');
+    const row = page.getByRole('row', { name: /CREATE INDEX large_b/ });
+    await row.getByText('running').waitFor({ timeout: 30_000 });
+    if (shots) await page.screenshot({ path: path.join(shots, 'job-running-light-1280.png') });
+    await change;
+    await row.getByText('succeeded').waitFor({ timeout: 30_000 });
+  });
+});
+
+test('a hot range comes first', async () => {
+  await withPage({}, async (page) => {
+    await cluster.sql("CREATE TABLE hot (a INT PRIMARY KEY, b INT); INSERT INTO hot VALUES (1, 1); ALTER TABLE hot SPLIT AT VALUES (0)");
+    let on = true;
+    const text = 'SELECT b FROM hot WHERE a = 1;'.repeat(2000);
+    const load = (async () => {
+      while (on) await cluster.sql(text);
+    })();
+    try {
+      await open(page, cluster.url(0), '#/ranges');
+      await until('the hot range is the first', async () => /hot/.test(await page.locator('tbody tr').first().innerText()), 90_000);
+      if (shots) await page.screenshot({ path: path.join(shots, 'hot-range-light-1280.png') });
+    } finally {
+      on = false;
+      await load;
+    }
+  });
+});
+
 test('metrics: time span, each node, explanations', async () => {
   await withPage({}, async (page) => {
     await open(page, cluster.url(1), '#/metrics/sql');

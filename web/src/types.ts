@@ -74,9 +74,27 @@ export interface Graph {
 export interface Index {
   bytes: number;
   definition: string;
+  fullReads: number;
+  lastRead: number;
   name: string;
   primary: boolean;
+  reads: number;
   unique: boolean;
+}
+
+export interface IndexAdvice {
+  kind: string;
+  queries: string[];
+  reason: string;
+  schema: string;
+  statement: string;
+  table: string;
+  time: number;
+}
+
+export interface IndexAdviceList {
+  advice: IndexAdvice[];
+  notices: string[];
 }
 
 export interface Job {
@@ -95,6 +113,29 @@ export interface Job {
 
 export interface Jobs {
   jobs: Job[];
+}
+
+export interface LockWait {
+  began: number;
+  blockedBy: string[];
+  blocking: string[];
+  blockingUser: string;
+  database: string;
+  duration: number;
+  granted: boolean;
+  index: string;
+  key: string;
+  node: number;
+  queries: string[];
+  schema: string;
+  table: string;
+  txn: string;
+  user: string;
+}
+
+export interface LockWaits {
+  notices: string[];
+  waits: LockWait[];
 }
 
 export interface MetricSeries {
@@ -264,6 +305,29 @@ export interface Settings {
   settings: SettingInfo[];
 }
 
+export interface SlowStatement {
+  application: string;
+  began: number;
+  code: string;
+  database: string;
+  duration: number;
+  fingerprint: string;
+  node: number;
+  plan: string;
+  query: string;
+  retries: number;
+  rows: number;
+  rowsRead: number;
+  rowsWritten: number;
+  user: string;
+}
+
+export interface SlowStatements {
+  notices: string[];
+  statements: SlowStatement[];
+  threshold: string;
+}
+
 export interface Statement {
   calls: number;
   database: string;
@@ -376,4 +440,26 @@ export interface Totals {
   unavailable: number;
   underReplicated: number;
   usedBytes: number;
+}
+
+export interface Transaction {
+  count: number;
+  database: string;
+  fingerprint: string;
+  max: number;
+  mean: number;
+  p50: number;
+  p99: number;
+  queries: string[];
+  retries: number;
+  rollbacks: number;
+  rows: number;
+  statements: number;
+  total: number;
+  user: string;
+}
+
+export interface Transactions {
+  notices: string[];
+  transactions: Transaction[];
 }

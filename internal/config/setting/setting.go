@@ -132,6 +132,8 @@ var all = []*Setting{
 		func(v *Values) *time.Duration { return &v.ReserveMost }, 0, 10*time.Minute),
 	boolean("sql.stats.automatic_collection.enabled", "whether tables are analysed by themselves when they have changed enough; ANALYZE works always",
 		func(v *Values) *bool { return &v.AutoStats }),
+	duration("sql.stats.slow_statements.threshold", "how long a statement must take for each node to remember it, with its plan, among its last slow ones (lichen_internal.cluster_slow_statements); 0: none is",
+		func(v *Values) *time.Duration { return &v.SlowStatement }, 0, time.Hour),
 }
 
 // MaxConnections bounds the sessions of a node.

@@ -49,7 +49,10 @@ type Values struct {
 	DateStyle        string
 	IntervalStyle    string
 
-	AutoStats   bool
+	AutoStats bool
+
+	SlowStatement time.Duration
+
 	ReserveMost time.Duration
 }
 
@@ -67,7 +70,7 @@ func Default() Values {
 		CountBand: 0.05, LoadBand: 0.25, LoadRebalance: RebalanceAll,
 		DiskFullAt: 0.90, DiskRefuseAt: 0.98,
 		IntSize: 4, DateStyle: "ISO, MDY", IntervalStyle: "postgres",
-		AutoStats: true, ReserveMost: 30 * time.Second,
+		AutoStats: true, SlowStatement: time.Second, ReserveMost: 30 * time.Second,
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 	"github.com/lichendb/lichen/internal/lock"
 	"github.com/lichendb/lichen/internal/sql/catalog"
 	"github.com/lichendb/lichen/internal/sql/settings"
+	"github.com/lichendb/lichen/internal/sql/stmtstats"
 	"github.com/lichendb/lichen/internal/sql/types"
 	"github.com/lichendb/lichen/internal/sql/types/typeio"
 )
@@ -145,6 +146,10 @@ func pgStatGSS(s *snapshot, w *writer) error {
 
 // pgStatUserIndexes lists the user's indexes; activity is not counted.
 func pgStatUserIndexes(s *snapshot, w *writer) error {
+	uses, err := s.indexUses(w)
+	if err != nil {
+		return err
+	}
 	for _, t := range s.tables() {
 		for _, ix := range visibleIndexes(t) {
 			w.oid("relid", t.Oid)
@@ -152,6 +157,8 @@ func pgStatUserIndexes(s *snapshot, w *writer) error {
 			w.str("schemaname", s.schemaName(t))
 			w.str("relname", t.Name)
 			w.str("indexrelname", ix.Name)
+			u := uses[stmtstats.IndexKey{Table: uint64(t.ID), Index: uint64(ix.ID)}]
+			w.num("idx_scan", u.Keyed+u.Full)
 			w.done()
 		}
 	}

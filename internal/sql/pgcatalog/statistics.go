@@ -53,6 +53,10 @@ func (s *snapshot) extent(t *catalog.Table, kind string) (pages int64, tuples fl
 // The views of all tables list no others: the catalog is not stored in tables that
 // could be read or written.
 func pgStatUserTables(s *snapshot, w *writer) error {
+	uses, err := s.indexUses(w)
+	if err != nil {
+		return err
+	}
 	for _, t := range s.tables() {
 		if t.Kind != catalog.KindTable || !w.wants("relid", t.Oid) {
 			continue
@@ -60,6 +64,9 @@ func pgStatUserTables(s *snapshot, w *writer) error {
 		w.oid("relid", t.Oid)
 		w.str("schemaname", s.schemaName(t))
 		w.str("relname", t.Name)
+		full, keyed := tableReads(uses, t)
+		w.num("seq_scan", full)
+		w.num("idx_scan", keyed)
 		c := s.contents(t)
 		w.num("n_live_tup", int64(c.Live))
 		w.num("n_mod_since_analyze", c.Changed)

@@ -8,6 +8,7 @@ import (
 	"github.com/lichendb/lichen/internal/sql/exec"
 	"github.com/lichendb/lichen/internal/sql/plan"
 	"github.com/lichendb/lichen/internal/sql/privilege"
+	"github.com/lichendb/lichen/internal/sql/stmtstats"
 )
 
 // Limits of the plan cache of a node.
@@ -53,6 +54,25 @@ type Plan struct {
 
 	mu   sync.Mutex
 	idle []*exec.Program
+
+	indexes atomic.Pointer[[]IndexUse]
+}
+
+// IndexUse is where the executions of a plan count that they read an index.
+type IndexUse struct {
+	Counter *stmtstats.IndexUse
+	Full    bool // all of the index is read
+}
+
+// Indexes returns where executions count which indexes they read; make says it for the first one.
+func (c *Plan) Indexes(make func() []IndexUse) []IndexUse {
+	p := c.indexes.Load()
+	if p == nil {
+		list := make()
+		p = &list
+		c.indexes.Store(p)
+	}
+	return *p
 }
 
 // Program returns a program that nobody else uses.

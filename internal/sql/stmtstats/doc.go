@@ -8,7 +8,8 @@
 //	                                 Entry.Due, Look ─▶ Registry.Plans
 //
 // Above it: sql, which keeps the Entry beside a prepared statement, so that nothing is looked up on the way of a point read.
-// Below it: obs. Read registry.go (Registry, Entry), plans.go (Plan).
+// Below it: obs. Read registry.go (Registry, Entry), plans.go (Plan), txns.go (Block, Txns),
+// slow.go (SlowLog), indexes.go (Indexes).
 //
 // Invariants:
 //
@@ -18,6 +19,8 @@
 //     TestGone).
 //  3. An entry keeps MaxPlans plans of MaxPlanText bytes at most, those that were seen last (Entry.Look; TestPlans). Nothing of
 //     a plan is made but when it is looked at (Entry.Due; TestDue).
+//  4. At most MaxTxns fingerprints of transaction blocks, MaxRecent transactions, MaxSlow slow statements and MaxIndexes indexes are
+//     kept (Txns.End, Txns.Remember, SlowLog.Add, Indexes.Use; TestBounds).
 //
 // Everything is safe for concurrent use.
 package stmtstats

@@ -68,3 +68,66 @@ func TestDue(t *testing.T) {
 		}
 	}
 }
+
+// TestBounds: what is kept beside the entries is bounded, and the last is kept (4).
+func TestBounds(t *testing.T) {
+	var (
+		r    stmtstats.Registry
+		txns stmtstats.Txns
+		slow stmtstats.SlowLog
+		uses stmtstats.Indexes
+		b    stmtstats.Block
+	)
+	now := time.Unix(1000, 0)
+	o := &stmtstats.Outcome{Took: time.Second, Ended: now}
+	run := func(texts ...string) []string {
+		now = now.Add(time.Second)
+		b.Begin(now)
+		for _, text := range texts {
+			b.Add(r.Entry(text, "db", "u"), o)
+		}
+		_, queries := txns.End(&b, "db", "u", true, now.Add(time.Millisecond))
+		return queries
+	}
+	for i := range 2 * stmtstats.MaxTxns {
+		run(fmt.Sprint("SELECT a", i))
+	}
+	long := make([]string, 2*stmtstats.MaxTxnStatements)
+	for i := range long {
+		long[i] = fmt.Sprint("SELECT b", i%7)
+	}
+	if queries := run(long...); len(queries) != stmtstats.MaxTxnStatements || b.Open() {
+		t.Errorf("a block of %d statements", len(queries))
+	}
+	list := txns.List(10 * stmtstats.MaxTxns)
+	if len(list) > stmtstats.MaxTxns {
+		t.Errorf("%d fingerprints of blocks", len(list))
+	}
+	found := false
+	for _, x := range list {
+		found = found || x.Statements == int64(len(long))
+	}
+	if !found {
+		t.Error("the last block is not there")
+	}
+	for i := range uint64(2 * stmtstats.MaxRecent) {
+		txns.Remember(stmtstats.Recent{ID: [2]uint64{i, 0}})
+	}
+	if known := txns.Known(map[[2]uint64]bool{{0, 0}: true, {2*stmtstats.MaxRecent - 1, 0}: true}); len(known) != 1 || known[0].ID[0] == 0 {
+		t.Errorf("transactions that are remembered: %v", known)
+	}
+	for i := range 2 * stmtstats.MaxSlow {
+		slow.Add(r.Entry("SELECT", "db", "u"), o, stmtstats.Slow{Query: strings.Repeat("x", 2*stmtstats.MaxSlowText), Session: fmt.Sprint(i)})
+	}
+	if l := slow.List(); len(l) != stmtstats.MaxSlow || l[0].Session != fmt.Sprint(2*stmtstats.MaxSlow-1) || len(l[0].Query) > stmtstats.MaxSlowText {
+		t.Errorf("%d slow statements, the last one of session %s", len(l), l[0].Session)
+	}
+	for i := range uint64(stmtstats.MaxIndexes + 10) {
+		if u := uses.Use(stmtstats.IndexKey{Index: i}); u != nil {
+			u.Note(false, 1)
+		}
+	}
+	if l := uses.List(); len(l) != stmtstats.MaxIndexes || uses.Use(stmtstats.IndexKey{Index: 3}) == nil {
+		t.Errorf("%d indexes", len(l))
+	}
+}

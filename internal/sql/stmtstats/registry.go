@@ -57,6 +57,9 @@ func (e *Entry) Is(database, user string) bool {
 	return e.key.Database == database && e.key.User == user
 }
 
+// Text returns the fingerprint.
+func (e *Entry) Text() string { return e.key.Text }
+
 // Gone reports whether the entry has given way to others: what is recorded from now on is lost.
 func (e *Entry) Gone() bool { return e.gone.Load() }
 

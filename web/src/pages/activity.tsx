@@ -6,6 +6,7 @@ import { ago, count, seconds, time } from '../format';
 import type { Route } from '../router';
 import { link, setParams } from '../router';
 import type { SessionInfo, Sessions, Statement, StatementPlans, Statements } from '../types';
+import { SlowList, TransactionList, WaitList } from './contention';
 import { Badge, Confirm, ErrorBox, Page, Panel, Search, Table, Tile, toneOf } from '../ui';
 
 export function Activity({ route }: PageProps): JSX.Element {
@@ -17,6 +18,9 @@ export function Activity({ route }: PageProps): JSX.Element {
         {(
           [
             ['statements', 'Statements'],
+            ['transactions', 'Transactions'],
+            ['slow', 'Slow statements'],
+            ['waits', 'Lock waits'],
             ['sessions', 'Sessions'],
           ] as const
         ).map(([name, title]) => (
@@ -25,7 +29,11 @@ export function Activity({ route }: PageProps): JSX.Element {
           </a>
         ))}
       </nav>
-      {tab === 'sessions' ? <SessionList search={search} /> : <StatementList search={search} route={route} />}
+      {tab === 'transactions' && <TransactionList search={search} />}
+      {tab === 'slow' && <SlowList search={search} />}
+      {tab === 'waits' && <WaitList search={search} />}
+      {tab === 'sessions' && <SessionList search={search} />}
+      {tab === 'statements' && <StatementList search={search} route={route} />}
     </Page>
   );
 }

@@ -2,10 +2,10 @@ import type { JSX } from 'preact';
 import { useMemo } from 'preact/hooks';
 import { useLoad } from '../api';
 import type { PageProps } from '../app';
-import { bytes, count } from '../format';
+import { ago, bytes, count, seconds } from '../format';
 import type { Route } from '../router';
 import { link, setParams } from '../router';
-import type { Databases, TableDetail, Tables } from '../types';
+import type { Databases, IndexAdviceList, TableDetail, Tables } from '../types';
 import { ErrorBox, Page, Panel, Search, Table, Tile } from '../ui';
 
 export function DatabasesPage({ route }: PageProps): JSX.Element {
@@ -67,11 +67,37 @@ function TablesPage({ database, route }: { database: string; route: Route }): JS
               { title: 'Size', cell: (t) => (data.sized ? bytes(t.bytes) : '–'), by: (t) => t.bytes, number: true },
             ]}
           />
+          <Advice database={database} />
           {!data.sized && <p class="small muted">There are many tables: the page of each tells its size.</p>}
           {data.cut && <p class="small muted">There are more tables than are shown.</p>}
         </>
       )}
     </Page>
+  );
+}
+
+/** Advice shows the changes of indexes that statements speak for: of a database, or of one of its tables. */
+function Advice(p: { database: string; schema?: string; table?: string }): JSX.Element {
+  const { data } = useLoad<IndexAdviceList>(`databases/${encodeURIComponent(p.database)}/index-recommendations`, 60);
+  const list = data?.advice.filter((a) => p.table === undefined || (a.table === p.table && a.schema === p.schema)) ?? [];
+  if (list.length === 0) return <></>;
+  return (
+    <Panel title="Recommended indexes">
+      {list.map((a) => (
+        <section key={a.statement} class="advice">
+          <pre>{a.statement};</pre>
+          <p class="small">
+            {a.kind === 'create' ? `Those statements took ${seconds(a.time)} in all: ` : 'It can go: '}
+            {a.reason}.
+          </p>
+          {a.queries.map((q) => (
+            <code key={q} class="clip">
+              {q}
+            </code>
+          ))}
+        </section>
+      ))}
+    </Panel>
   );
 }
 
@@ -84,6 +110,7 @@ function TablePage(p: { database: string; schema: string; table: string }): JSX.
         <a href={link('databases', p.database)}>All tables of {p.database}</a>
       </p>
       <ErrorBox error={error} />
+      <Advice {...p} />
       {data && <Detail t={data} />}
     </Page>
   );
@@ -122,6 +149,8 @@ function Detail({ t }: { t: TableDetail }): JSX.Element {
             { title: 'Index', cell: (i) => i.name, by: (i) => i.name },
             { title: 'Kind', cell: (i) => (i.primary ? 'primary key' : i.unique ? 'unique' : '') },
             { title: 'Size', cell: (i) => bytes(i.bytes), by: (i) => i.bytes, number: true },
+            { title: 'Reads', cell: (i) => count(i.reads) + (i.fullReads ? ` (${count(i.fullReads)} of all)` : ''), by: (i) => i.reads, number: true },
+            { title: 'Last read', cell: (i) => (i.lastRead ? ago(i.lastRead) : 'never'), by: (i) => -i.lastRead, class: 'one' },
             { title: 'Definition', cell: (i) => <code>{i.definition}</code>, class: 'wide' },
           ]}
         />
