@@ -26,10 +26,8 @@ internal/console/assets/dist/built: $(PAGESOURCES)
 web: ## build the pages of the console (needs Node.js and npm)
 	cd web && npm ci && npm run build
 
-CHROMIUM ?= /usr/bin/chromium
-
-e2e: $(BIN) ## test the console in Chromium (CHROMIUM) over a cluster of three nodes
-	cd web && npm ci && CHROMIUM=$(CHROMIUM) npm run e2e
+e2e: $(BIN) ## test the console in Chromium (CHROMIUM, or the system's, or one that is installed for it) over a cluster of three nodes
+	cd web && npm ci && npm run e2e
 
 lint: ## gofmt, vet, staticcheck
 	@out=$$(gofmt -l cmd internal); if [ -n "$$out" ]; then echo "not formatted by gofmt:"; echo "$$out"; exit 1; fi

@@ -39,6 +39,7 @@ type startFlags struct {
 	stores              []string
 	encryption          []string
 	flags               *pflag.FlagSet
+	log, logFormat      string // see obs.ParseLogOptions
 }
 
 func newStartSingleNode(s *streams) *cobra.Command {
@@ -93,6 +94,8 @@ func (f *startFlags) common(c *cobra.Command) {
 	fl.StringVar(&f.cache, "cache", "", "size of the block cache: bytes, 512MiB, or 25% of memory")
 	fl.StringVar(&f.memory, "max-memory", "", "memory for all but the cache, most of it for statements: bytes, 1GiB, or 25% of memory")
 	fl.StringVar(&f.temp, "max-disk-temp-storage", "", "disk space for the temporary files of statements that need more memory than they get: bytes or 64GiB (default 32GiB)")
+	fl.StringVar(&f.log, "log", "", "what the log tells: a least level (debug, info, warn, error, off) for all, CHANNEL=level for one of DEV, OPS, SQL_SCHEMA, USER_ADMIN, SESSIONS and SQL_PERF, and redact to leave out what users have written and who they are, with commas between them (default info,SESSIONS=warn)")
+	fl.StringVar(&f.logFormat, "log-format", "text", "format of the log: text or json")
 	fl.BoolVar(&f.background, "background", false, "return when the node serves, or waits for a cluster, leaving it running")
 	fl.StringVar(&f.pidFile, "pid-file", "", "file into which the node writes its process id while it runs")
 	fl.DurationVar(&f.node.Drain, "drain-wait", f.node.Drain, "how long running statements may take to end at a stop")
@@ -229,6 +232,10 @@ func (f *startFlags) run(s *streams) error {
 	if err := f.complete(); err != nil {
 		return err
 	}
+	logging, err := obs.ParseLogOptions(f.log, f.logFormat)
+	if err != nil {
+		return err
+	}
 	if f.background {
 		return f.startChild(s)
 	}
@@ -257,7 +264,7 @@ func (f *startFlags) run(s *streams) error {
 	}
 	stop := make(chan os.Signal, 2)
 	signal.Notify(stop, syscall.SIGTERM, syscall.SIGINT, syscall.SIGQUIT)
-	n, err := server.New(f.node, server.Options{FS: fs.Disk(), Logger: obs.NewLogger(logFile), Audit: obs.NewAudit(auditFile), LogDir: logDir})
+	n, err := server.New(f.node, server.Options{FS: fs.Disk(), Logger: obs.NewLoggerWith(logFile, logging), Audit: obs.NewAudit(auditFile), LogDir: logDir})
 	if err != nil {
 		return err
 	}

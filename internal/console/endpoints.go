@@ -16,6 +16,7 @@ func allEndpoints() []endpoint {
 	login.access = open
 	log := get("nodes/{id}/log", "The end of a node's log.", NodeLog{}, getLog, node)
 	log.access = superuser
+	bundle := get("statement-diagnostics/{id}", "A bundle, as a zip file.", nil, getBundle, param{"id", "as statement-diagnostics tells it"})
 	setting := post("settings/{name}", "Set a cluster setting, or put it back to its default.", NewSetting{}, nil, putSetting, param{"name", "the setting"})
 	setting.method = http.MethodPut
 	description := get("openapi.json", "This description.", nil, getDescription)
@@ -38,6 +39,8 @@ func allEndpoints() []endpoint {
 		get("transactions", "What transaction blocks have cost, by the fingerprints of their statements.", Transactions{}, getTransactions, limit),
 		get("slow-statements", "The last statements that took long, with their plans.", SlowStatements{}, getSlow, limit),
 		get("lock-waits", "The last waits of transactions for others. Tables are named of one database.", LockWaits{}, getWaits, limit, param{"database", "whose tables are named"}),
+		get("statement-diagnostics", "What EXPLAIN ANALYZE (DEBUG) has put together on the nodes that live: superusers see all, others their own.", Diagnostics{}, getDiagnostics),
+		bundle,
 		get("sessions", "The sessions of the cluster.", Sessions{}, getSessions),
 		post("queries/{id}/cancel", "Cancel a statement that runs.", nil, nil, cancelQuery, param{"id", "the statement, as sessions tell it"}),
 		post("sessions/{id}/cancel", "End a session.", nil, nil, cancelSession, param{"id", "the session"}),

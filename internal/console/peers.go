@@ -13,6 +13,7 @@ import (
 	"github.com/lichendb/lichen/internal/kvpb"
 	"github.com/lichendb/lichen/internal/node"
 	"github.com/lichendb/lichen/internal/rpc"
+	"github.com/lichendb/lichen/internal/sql/diag"
 	"github.com/lichendb/lichen/internal/timeseries"
 )
 
@@ -32,6 +33,9 @@ type peerRequest struct {
 	Recent bool                `json:",omitempty"`
 	Series *timeseries.Request `json:",omitempty"`
 	Log    bool                `json:",omitempty"`
+	// Bundles asks for the bundles of statements, Bundle for what one of them has.
+	Bundles bool   `json:",omitempty"`
+	Bundle  string `json:",omitempty"`
 }
 
 // peerRecent are a node's Recent as they travel.
@@ -47,6 +51,8 @@ type peerAnswer struct {
 	Recent *peerRecent `json:",omitempty"`
 	Series *peerSeries `json:",omitempty"`
 	Log    string      `json:",omitempty"`
+
+	Bundles []*diag.Bundle `json:",omitempty"`
 }
 
 // peerSeries are the points of a time span; nil where there is none.
@@ -92,6 +98,16 @@ func (c *Console) answerPeer(ctx context.Context, q *peerRequest) (*peerAnswer, 
 		for _, s := range found.Series {
 			a.Series.Names = append(a.Series.Names, s.Name)
 			a.Series.Values = append(a.Series.Values, nullable(s.Values))
+		}
+	}
+	if srv := c.o.Node.SQL.Server(); (q.Bundles || q.Bundle != "") && srv != nil {
+		for _, b := range srv.Diagnostics() {
+			if one := *b; q.Bundles || b.ID == q.Bundle {
+				if q.Bundles {
+					one.Zip = nil
+				}
+				a.Bundles = append(a.Bundles, &one)
+			}
 		}
 	}
 	if q.Log {

@@ -15,6 +15,7 @@ import (
 	"github.com/lichendb/lichen/internal/keys"
 	"github.com/lichendb/lichen/internal/kv"
 	"github.com/lichendb/lichen/internal/kvpb"
+	"github.com/lichendb/lichen/internal/obs"
 )
 
 // The kinds of events.
@@ -73,7 +74,20 @@ func New(db func() *kv.DB, node func() kvpb.NodeID, log *slog.Logger) *Log {
 	return &Log{db: db, node: node, log: log, queue: make(chan Event, maxQueued), added: pruneEvery}
 }
 
-// Add has an event written. It does not wait.
+// channelOf is the channel of the node's log that tells of an event too.
+func channelOf(kind string) obs.Channel {
+	switch kind {
+	case SchemaChanged:
+		return obs.SQLSchema
+	case RolesChanged:
+		return obs.UserAdmin
+	case ConsoleLogin, SessionCanceled:
+		return obs.Sessions
+	}
+	return obs.Ops
+}
+
+// Add has an event written, and tells the node's log. It does not wait.
 func (l *Log) Add(e Event) {
 	if e.At == 0 {
 		e.At = time.Now().UnixNano()
@@ -85,6 +99,7 @@ func (l *Log) Add(e Event) {
 		}
 		e.Text = e.Text[:n] + "…"
 	}
+	obs.On(l.log, channelOf(e.Kind)).Info("event", "kind", e.Kind, "user", obs.Sensitive(e.User), "text", obs.Sensitive(e.Text))
 	select {
 	case l.queue <- e:
 	default:

@@ -1,4 +1,5 @@
-// Package obs holds what the other packages need to be observed: the log files.
+// Package obs holds what the other packages need to be observed: the log files (log.go), whose messages are on channels
+// (channels.go), and histograms (histogram.go).
 // Metrics are gathered by server, from the figures the packages export.
 //
 // It is a leaf. A Log is safe for concurrent use.
@@ -96,6 +97,4 @@ func NewAudit(w io.Writer) *slog.Logger {
 }
 
 // NewLogger returns a logger that writes readable lines to w.
-func NewLogger(w io.Writer) *slog.Logger {
-	return slog.New(slog.NewTextHandler(w, &slog.HandlerOptions{Level: slog.LevelInfo}))
-}
+func NewLogger(w io.Writer) *slog.Logger { return NewLoggerWith(w, DefaultLogOptions()) }

@@ -119,7 +119,10 @@ func (c *conn) serve() {
 		return
 	}
 	c.srv.metrics.sessions.Add(1)
-	defer c.srv.metrics.sessions.Add(-1)
+	defer func() {
+		c.srv.metrics.sessions.Add(-1)
+		c.srv.sessionLog.Info("session ended", "remote", c.remote, "pid", c.ses.PID())
+	}()
 	if !c.ready() {
 		return
 	}

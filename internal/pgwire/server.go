@@ -13,6 +13,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/lichendb/lichen/internal/obs"
 	"github.com/lichendb/lichen/internal/pgwire/wire"
 	"github.com/lichendb/lichen/internal/quota"
 	"github.com/lichendb/lichen/internal/sql"
@@ -63,16 +64,18 @@ type Options struct {
 
 // Server accepts connections and serves them.
 type Server struct {
-	sql      *sql.Server
-	log      *slog.Logger
-	tls      *tls.Config
-	auth     Auth
-	cert     func() *tls.Certificate
-	mock     atomic.Pointer[[]byte] // see mockSecret
-	hba      atomic.Pointer[hbaRules]
-	jwt      atomic.Pointer[tokenSettings]
-	throttle throttle
-	pool     wire.Buffers
+	sql *sql.Server
+	log *slog.Logger
+	// sessionLog tells who logs in.
+	sessionLog *slog.Logger
+	tls        *tls.Config
+	auth       Auth
+	cert       func() *tls.Certificate
+	mock       atomic.Pointer[[]byte] // see mockSecret
+	hba        atomic.Pointer[hbaRules]
+	jwt        atomic.Pointer[tokenSettings]
+	throttle   throttle
+	pool       wire.Buffers
 	// closed is the error that clients receive once the server is shut down.
 	closed error
 
@@ -109,6 +112,7 @@ func New(o Options) *Server {
 	if s.log == nil {
 		s.log = slog.New(slog.DiscardHandler)
 	}
+	s.sessionLog = obs.On(s.log, obs.Sessions)
 	s.mu.conns = map[*conn]struct{}{}
 	s.mu.listeners = map[net.Listener]struct{}{}
 	return s

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/lichendb/lichen/internal/obs"
 	"github.com/lichendb/lichen/internal/pgwire/wire"
 	"github.com/lichendb/lichen/internal/sql"
 	"github.com/lichendb/lichen/internal/sql/pgerr"
@@ -42,7 +43,7 @@ func (c *conn) start() error {
 	c.srv.spoken(c)
 	if err := c.authenticate(args.User, args.Database); err != nil {
 		c.srv.metrics.refused.Add(1)
-		c.srv.log.Warn("login refused", "remote", c.remote, "user", args.User, "err", err)
+		c.srv.sessionLog.Warn("login refused", "remote", c.remote, "user", obs.Sensitive(args.User), "database", obs.Sensitive(args.Database), "code", pgerr.CodeOf(err), "err", obs.Sensitive(err.Error()))
 		return err
 	}
 	c.ses, err = c.srv.sql.NewSession(c.ctx, args)
@@ -53,6 +54,7 @@ func (c *conn) start() error {
 		return err
 	}
 	c.srv.started(c)
+	c.srv.sessionLog.Info("session began", "remote", c.remote, "user", obs.Sensitive(args.User), "database", obs.Sensitive(args.Database), "pid", c.ses.PID())
 	c.ses.OnInterrupt(c.interrupt)
 	c.ses.OnNotification(c.notified)
 	c.shared.Store(c.ses)

@@ -44,6 +44,12 @@ func (x *execution) runExplain(ctx context.Context, prep *plan.Prepared, root *p
 			return err
 		}
 	}
+	var tr tracing
+	if o.Debug && skip == nil {
+		txn := x.s.txn.KV()
+		tr.follow(txn)
+		defer txn.SetTrace(nil)
+	}
 	if o.Analyze && skip == nil {
 		before := x.s.txn.KV().Traffic()
 		if t.Execution, err = x.runExplained(ctx, prep, root.Input, &o); err != nil {
@@ -57,6 +63,13 @@ func (x *execution) runExplain(ctx context.Context, prep *plan.Prepared, root *p
 	}
 	if err := x.endImplicit(ctx); err != nil {
 		return err
+	}
+	if o.Debug && skip == nil {
+		id, err := x.diagnose(ctx, prep, rows, t, &tr)
+		if err != nil {
+			return err
+		}
+		rows = append(rows, types.NewString("Statement Diagnostics: "+id+", at /api/v2/statement-diagnostics/"+id+" of any node's console"))
 	}
 	if err := x.announce(explain.Columns(st)); err != nil {
 		return err

@@ -21,6 +21,7 @@ import (
 	"github.com/lichendb/lichen/internal/sql/clustersetting"
 	"github.com/lichendb/lichen/internal/sql/contention"
 	"github.com/lichendb/lichen/internal/sql/copyio"
+	"github.com/lichendb/lichen/internal/sql/diag"
 	"github.com/lichendb/lichen/internal/sql/distsql"
 	"github.com/lichendb/lichen/internal/sql/exec/operator"
 	"github.com/lichendb/lichen/internal/sql/fingerprint"
@@ -92,6 +93,7 @@ type Server struct {
 	txnStats     stmtstats.Txns
 	slow         stmtstats.SlowLog
 	indexes      stmtstats.Indexes
+	diagnostics  diag.Store
 	workers      *operator.Workers
 	distsql      *distsql.Server
 	stats        *stats.Tables

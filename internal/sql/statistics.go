@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/lichendb/lichen/internal/kvpb"
+	"github.com/lichendb/lichen/internal/obs"
 	"github.com/lichendb/lichen/internal/sql/activity"
 	"github.com/lichendb/lichen/internal/sql/advise"
 	"github.com/lichendb/lichen/internal/sql/ast"
@@ -199,6 +200,8 @@ func (s *Session) noteSlow(root plan.Node) {
 		slow.Plan = planText(root, true)
 	}
 	s.srv.slow.Add(r.entry, &r.outcome, slow)
+	obs.On(s.srv.cfg.Logger, obs.SQLPerf).Info("slow statement", "took", r.outcome.Took, "fingerprint", r.entry.Text(), "database", obs.Sensitive(s.db.Name),
+		"user", obs.Sensitive(s.user), "rows", r.outcome.Rows, "read", r.outcome.Read, "retries", r.outcome.Retries, "code", slow.Code)
 }
 
 // planText is a plan as EXPLAIN shows it, without constants.

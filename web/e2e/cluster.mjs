@@ -6,6 +6,7 @@ import net from 'node:net';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { chromium } from 'playwright-core';
+import { chromiumPath } from './chromium.mjs';
 
 const root = path.resolve(import.meta.dirname, '..', '..');
 export const lichen = process.env.LICHEN ?? path.join(root, 'bin', 'lichen');
@@ -107,11 +108,41 @@ export class Cluster {
   }
 }
 
+/** Secure is a node with certificates, whose console wants a login. */
+export class Secure {
+  static async start() {
+    const s = new Secure();
+    s.dir = await mkdtemp(path.join(tmpdir(), 'lichen-e2e-'));
+    s.ports = await freePorts(2);
+    const certs = ['--certs-dir=' + path.join(s.dir, 'certs'), '--ca-key=' + path.join(s.dir, 'ca.key')];
+    await run(['cert', 'create-ca', ...certs]);
+    await run(['cert', 'create-node', 'localhost', '127.0.0.1', ...certs]);
+    await run(['cert', 'create-client', 'root', ...certs]);
+    s.node = spawn(
+      lichen,
+      ['start-single-node', certs[0], `--store=${path.join(s.dir, 'n1')}`, `--listen-addr=127.0.0.1:${s.ports[0]}`, `--http-addr=127.0.0.1:${s.ports[1]}`, '--cache=32MiB', '--max-memory=128MiB'],
+      { stdio: 'ignore' },
+    );
+    await until('a secure node', () => s.sql('SELECT 1'));
+    return s;
+  }
+
+  url = () => `https://127.0.0.1:${this.ports[1]}`;
+
+  sql = (text) => run(['sql', '--certs-dir=' + path.join(this.dir, 'certs'), `--host=127.0.0.1:${this.ports[0]}`, '-e', text]);
+
+  async stop() {
+    this.node.kill('SIGKILL');
+    if (this.node.exitCode === null && this.node.signalCode === null) await once(this.node, 'close');
+    await rm(this.dir, { recursive: true, force: true });
+  }
+}
+
 /** browser starts a browser, and says where it keeps its profile. */
 export async function browser() {
   const profile = await mkdtemp(path.join(tmpdir(), 'lichen-chrome-'));
   const b = await chromium.launch({
-    executablePath: process.env.CHROMIUM ?? '/usr/bin/chromium',
+    executablePath: chromiumPath(),
     args: ['--headless', '--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run', '--disable-background-networking', '--disable-component-update', '--disable-sync'],
     env: { ...process.env, HOME: profile },
   });

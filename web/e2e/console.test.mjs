@@ -4,7 +4,7 @@ import { readFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import path from 'node:path';
 import { after, before, test } from 'node:test';
-import { browser, Cluster, until } from './cluster.mjs';
+import { browser, Cluster, Secure, until } from './cluster.mjs';
 import { fill } from './data.mjs';
 import { open, pages, watch } from './pages.mjs';
 
@@ -110,7 +110,7 @@ test('indexes: how often they are read, and one that is missing', async () => {
   });
 });
 
-test('a schema change in progress is seen, paused and resumed', async () => {
+test('a schema change in progress is seen, and that it has succeeded', async () => {
   await withPage({}, async (page) => {
     await cluster.sql('CREATE TABLE large (a INT PRIMARY KEY, b INT, c TEXT)');
     await cluster.sql("INSERT INTO large SELECT i, i, repeat('x', 200) FROM generate_series(1, 100000) AS g (i)");
@@ -141,6 +141,40 @@ test('a hot range comes first', async () => {
       await load;
     }
   });
+});
+
+test('login on a secure cluster: each sees what its privileges let it', async () => {
+  const secure = await Secure.start();
+  try {
+    await secure.sql("CREATE ROLE boss LOGIN SUPERUSER PASSWORD 'correct horse'; CREATE ROLE clerk LOGIN PASSWORD 'battery staple'; CREATE TABLE secret (a INT PRIMARY KEY)");
+    await secure.sql('SELECT a FROM secret WHERE a = 42');
+    await withPage({ ignoreHTTPSErrors: true }, async (page) => {
+      const login = async (name, password) => {
+        await page.getByLabel('SQL user').fill(name);
+        await page.getByLabel('Password').fill(password);
+        await page.getByRole('button', { name: 'Log in' }).click();
+      };
+      await page.goto(secure.url() + '/#/activity/statements');
+      await page.getByRole('button', { name: 'Log in' }).waitFor();
+      await accessible(page, 'login');
+      if (shots) await page.screenshot({ path: path.join(shots, 'login-light-1280.png') });
+      assert.equal((await page.context().request.get(secure.url() + '/api/v2/overview')).status(), 401, 'something leaks without login');
+      await login('boss', 'wrong');
+      await page.getByText(/authentication failed/).waitFor();
+      await login('boss', 'correct horse');
+      await page.getByText('SELECT a FROM secret WHERE a = _').waitFor();
+      const cookie = (await page.context().cookies())[0];
+      assert.ok(cookie.httpOnly && cookie.secure && cookie.sameSite === 'Strict', JSON.stringify(cookie));
+      await page.getByRole('button', { name: 'Log out' }).click();
+      await page.getByRole('button', { name: 'Log in' }).waitFor();
+      await login('clerk', 'battery staple');
+      await page.getByRole('heading', { name: 'SQL activity' }).waitFor();
+      await page.waitForLoadState('networkidle');
+      assert.equal(await page.getByText('FROM secret').count(), 0, "a role sees another's statements");
+    }, (c) => c.includes('status of 40')); // the browser tells of refused requests
+  } finally {
+    await secure.stop();
+  }
 });
 
 test('metrics: time span, each node, explanations', async () => {

@@ -37,6 +37,19 @@ export interface Databases {
   databases: DatabaseInfo[];
 }
 
+export interface Diagnostic {
+  at: number;
+  database: string;
+  id: string;
+  node: number;
+  query: string;
+  user: string;
+}
+
+export interface Diagnostics {
+  diagnostics: Diagnostic[];
+}
+
 export interface Error {
   code?: string;
   detail?: string;

@@ -27,7 +27,10 @@ func (t *Txn) Commit(ctx context.Context) error {
 		return spillErr
 	}
 	var resp kvpb.CommitResponse
-	if err := t.env.Sender.Commit(ctx, req, &resp); err != nil {
+	began := t.begins()
+	err := t.env.Sender.Commit(ctx, req, &resp)
+	t.ended(began, "commit", nil, nil, 0, err)
+	if err != nil {
 		t.unknown = kvpb.Classify(err) == kvpb.ClassAmbiguous
 		t.abandon(ctx, err)
 		return err

@@ -90,7 +90,10 @@ func (t *Txn) requestLock(ctx context.Context, key []byte, s lock.Strength, w lo
 	t.lockReq.Key, t.lockReq.Strength, t.lockReq.Wait, t.lockReq.Timeout = key, s, w, t.LockTimeout
 	t.lockReq.HoldsLocks = len(t.locks) > 0
 	resp := &t.lockResp
-	if err := t.env.Sender.Lock(ctx, &t.lockReq, resp); err != nil {
+	began := t.begins()
+	err := t.env.Sender.Lock(ctx, &t.lockReq, resp)
+	t.ended(began, "lock", key, nil, oneIf(resp.Found), err)
+	if err != nil {
 		t.lockFailed(key)
 		return err
 	}

@@ -78,7 +78,8 @@ type Txn struct {
 	delegated   []*Delegated // likewise
 	traffic     int64        // see Traffic
 	read        int64        // see ReadEntries
-	stmtBase    int          // writes before the current statement
+	trace       func(*TracedRequest)
+	stmtBase    int // writes before the current statement
 	charged     int64
 	check       check
 	reserved    []kvpb.Span // see Reserve
@@ -142,7 +143,7 @@ func (t *Txn) Reset(o Options) {
 	t.ambiguous, t.unknown, t.mustRestart, t.moved = nil, false, false, false
 	t.prefetched.forget()
 	t.spill = spillState{}
-	t.check = check{}
+	t.check, t.trace = check{}, nil
 	t.certain = hlc.Timestamp{}
 	t.observed, t.met = t.observed[:0], t.met[:0]
 }

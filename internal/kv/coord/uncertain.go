@@ -124,9 +124,11 @@ func (t *Txn) noteRead(moved hlc.Timestamp, o kvpb.Observation) {
 // getStored reads a key's stored value into t.getResp.
 func (t *Txn) getStored(ctx context.Context, key []byte) error {
 	t.getReq.Key = key
+	began := t.begins()
 	for n := 0; ; n++ {
 		t.getReq.MayMove, t.getReq.Observed = t.mayMove(), t.observed
 		err := t.env.Sender.Get(ctx, &t.getReq, &t.getResp)
+		t.ended(began, "get", key, nil, oneIf(t.getResp.Found), err)
 		if err == nil {
 			break
 		}
@@ -143,10 +145,12 @@ func (t *Txn) getStored(ctx context.Context, key []byte) error {
 
 // scanStored reads a page of stored rows.
 func (t *Txn) scanStored(ctx context.Context, page *kvpb.ScanResponse) error {
+	began := t.begins()
 	for n := 0; ; n++ {
 		page.Reset()
 		t.scanReq.MayMove, t.scanReq.Observed = t.mayMove(), t.observed
 		err := t.env.Sender.Scan(ctx, &t.scanReq, page)
+		t.ended(began, "scan", t.scanReq.Start, t.scanReq.End, page.Len(), err)
 		if err == nil {
 			break
 		}
@@ -158,6 +162,13 @@ func (t *Txn) scanStored(ctx context.Context, page *kvpb.ScanResponse) error {
 	t.traffic += int64(page.Traffic)
 	t.read += int64(page.Len())
 	return nil
+}
+
+func oneIf(on bool) int {
+	if on {
+		return 1
+	}
+	return 0
 }
 
 // settleUncertainty moves the snapshot past an uncertain version if all reads are unchanged there.

@@ -15,6 +15,8 @@ type Options struct {
 	Analyze, Summary bool
 	// DistSQL shows which nodes run which parts, and with ANALYZE what was moved between nodes.
 	DistSQL bool
+	// Debug keeps a bundle about the statement.
+	Debug bool
 	// Silent says that an option is on that prints nothing here.
 	Silent bool
 
@@ -27,7 +29,7 @@ type Options struct {
 // flags are the options that are on or off; those with false print nothing here, which a
 // notice says.
 var flags = map[string]bool{
-	"analyze": true, "verbose": true, "costs": true, "timing": true, "summary": true, "distsql": true,
+	"analyze": true, "verbose": true, "costs": true, "timing": true, "summary": true, "distsql": true, "debug": true,
 	"buffers": false, "wal": false, "settings": false,
 }
 
@@ -66,10 +68,13 @@ func Parse(opts []ast.Option) (o Options, err error) {
 		return otherwise
 	}
 	o.Analyze, o.tree.Verbose, o.tree.Costs = given["analyze"], given["verbose"], given["costs"]
-	o.DistSQL = given["distsql"]
+	o.DistSQL, o.Debug = given["distsql"], given["debug"]
 	o.timing, o.Summary = or("timing", o.Analyze), or("summary", o.Analyze)
 	if o.timing && !o.Analyze {
 		return o, pgerr.New(pgerr.InvalidParameterValue, "EXPLAIN option TIMING requires ANALYZE")
+	}
+	if o.Debug && (!o.Analyze || o.format != "text") {
+		return o, pgerr.New(pgerr.InvalidParameterValue, "EXPLAIN option DEBUG requires ANALYZE and the text format")
 	}
 	return o, nil
 }

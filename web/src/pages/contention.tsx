@@ -2,7 +2,7 @@ import type { JSX } from 'preact';
 import { useMemo } from 'preact/hooks';
 import { useLoad } from '../api';
 import { count, seconds, time } from '../format';
-import type { LockWait, LockWaits, SlowStatement, SlowStatements, Transaction, Transactions } from '../types';
+import type { Diagnostic, Diagnostics, LockWait, LockWaits, SlowStatement, SlowStatements, Transaction, Transactions } from '../types';
 import { Badge, ErrorBox, Table } from '../ui';
 
 /** Notices are what nodes that did not answer leave out. */
@@ -117,6 +117,41 @@ export function SlowList({ search }: { search: string }): JSX.Element {
             ]}
           />
         </>
+      )}
+      <Bundles />
+    </>
+  );
+}
+
+/** Bundles lists what EXPLAIN ANALYZE (DEBUG) has kept. */
+function Bundles(): JSX.Element {
+  const { data, error } = useLoad<Diagnostics>('statement-diagnostics', 15);
+  return (
+    <>
+      <ErrorBox error={error} />
+      {data && (
+        <Table<Diagnostic>
+          caption="Statement diagnostics"
+          rows={data.diagnostics}
+          id={(d) => d.id}
+          empty="EXPLAIN ANALYZE (DEBUG) keeps a bundle of a statement here: plan, trace, schema, statistics, settings."
+          columns={[
+            { title: 'At', cell: (d) => time(d.at), by: (d) => -d.at, class: 'one' },
+            { title: 'Statement', class: 'wide', cell: (d) => <code class="clip">{d.query}</code>, by: (d) => d.query },
+            {
+              title: 'Bundle',
+              cell: (d) => (
+                <a href={'/api/v2/statement-diagnostics/' + encodeURIComponent(d.id)} download>
+                  Download {d.id}
+                </a>
+              ),
+              class: 'one',
+            },
+            { title: 'User', cell: (d) => d.user, by: (d) => d.user },
+            { title: 'Database', cell: (d) => d.database, by: (d) => d.database },
+            { title: 'Node', cell: (d) => d.node, by: (d) => d.node, number: true },
+          ]}
+        />
       )}
     </>
   );
