@@ -13,6 +13,7 @@
 //	spill.go        writes that outgrow the buffer; spillflight.go: a spill under way;
 //	                spilledkeys.go: which keys those are
 //	commit.go       commit and rollback
+//	trace.go        requests, told to who wants to know
 //	check.go        checks of constraints, which may read later than the snapshot
 //	nest.go         statements that run within another one: of functions and triggers
 //	env.go          what the transactions of a gateway share
