@@ -373,6 +373,13 @@ type AlterEnum struct {
 	After    bool
 }
 
+// UpdateExtension is ALTER EXTENSION UPDATE.
+type UpdateExtension struct {
+	Loc
+	Name    Name
+	Version string
+}
+
 // CreateExtension is CREATE EXTENSION.
 type CreateExtension struct {
 	Loc
@@ -421,4 +428,5 @@ func (*CreateCast) stmtNode()       {}
 func (*DropCast) stmtNode()         {}
 func (*CreateCollation) stmtNode()  {}
 func (*CreateExtension) stmtNode()  {}
+func (*UpdateExtension) stmtNode()  {}
 func (*Comment) stmtNode()          {}

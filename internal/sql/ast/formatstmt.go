@@ -204,6 +204,14 @@ func (p *printer) ddl(s Statement) {
 		p.w(")")
 	case *CreateComposite, *CreateRange, *CreateCast, *DropCast, *CreateCollation, *CreateDomain, *AlterDomain, *AlterEnum, *AlterComposite:
 		p.typeStmt(s)
+	case *UpdateExtension:
+		p.w("ALTER EXTENSION ")
+		p.ident(s.Name)
+		p.w(" UPDATE")
+		if s.Version != "" {
+			p.w(" TO ")
+			p.str(s.Version)
+		}
 	case *CreateExtension:
 		p.w("CREATE EXTENSION ")
 		p.ifNotExists(s.IfNotExists)

@@ -104,6 +104,7 @@ func (*DropCast) Tag() string { return "DROP CAST" }
 func (*CreateCollation) Tag() string { return "CREATE COLLATION" }
 
 // Tag implements Statement.
+func (*UpdateExtension) Tag() string { return "ALTER EXTENSION" }
 func (*CreateExtension) Tag() string { return "CREATE EXTENSION" }
 
 // Tag implements Statement.

@@ -15,13 +15,13 @@
 //
 // Reading order: buildRegistry (registry.go), then ResolveFunction, ResolveOperator and
 // ResolveAggregate (resolve.go), which choose an overload for the types of a call; conversion_funcs.go
-// and operator_funcs.go (functions named as types and as operators), argnames.go, tablesample.go,
+// and operator_funcs.go (functions named as types and as operators), argnames.go, tablesample.go, extension.go (what extensions bring, and who finds it),
 // leakproof.go (what may be called for rows that are hidden).
 //
 // Invariants:
 //
 //  1. Every overload has a distinct oid per kind, and the same one in every version
-//     (TestRegistryOids, TestOwnOids).
+//     (TestRegistryOids, TestOwnOids, TestExtensionOids).
 //  2. No function panics, whatever values of the declared types it is given (TestNoPanics).
 //  3. Functions over integers, floats, booleans and comparisons allocate nothing (TestNoAllocation).
 //  4. A function that is not Volatile returns the same result for the same arguments within one

@@ -1,6 +1,7 @@
 package builtin
 
 import (
+	"cmp"
 	_ "embed" // for oids.txt and ownoids.txt
 	"slices"
 	"sort"
@@ -9,14 +10,18 @@ import (
 	"sync"
 
 	"github.com/lichendb/lichen/internal/must"
+	"github.com/lichendb/lichen/internal/sql/builtin/accentfuncs"
 	"github.com/lichendb/lichen/internal/sql/builtin/aggfuncs"
 	"github.com/lichendb/lichen/internal/sql/builtin/arrayfuncs"
 	"github.com/lichendb/lichen/internal/sql/builtin/call"
 	"github.com/lichendb/lichen/internal/sql/builtin/catalogfuncs"
+	"github.com/lichendb/lichen/internal/sql/builtin/citextfuncs"
 	"github.com/lichendb/lichen/internal/sql/builtin/comparefuncs"
 	"github.com/lichendb/lichen/internal/sql/builtin/datefuncs"
 	"github.com/lichendb/lichen/internal/sql/builtin/formatfuncs"
+	"github.com/lichendb/lichen/internal/sql/builtin/fuzzyfuncs"
 	"github.com/lichendb/lichen/internal/sql/builtin/geofuncs"
+	"github.com/lichendb/lichen/internal/sql/builtin/hstorefuncs"
 	"github.com/lichendb/lichen/internal/sql/builtin/jsonfuncs"
 	"github.com/lichendb/lichen/internal/sql/builtin/netfuncs"
 	"github.com/lichendb/lichen/internal/sql/builtin/numfuncs"
@@ -44,6 +49,8 @@ type registry struct {
 	all        []*call.Overload // functions and operators, in declaration order
 	allAggs    []*call.Aggregate
 	codes      map[string]*call.Overload // function behind the operator of a key
+
+	extensions map[string][]*call.Overload // what each extension brings
 }
 
 var builtins = sync.OnceValue(buildRegistry)
@@ -154,6 +161,10 @@ func declared() []*call.Overload {
 		catalogfuncs.Overloads(),
 		typefuncs.Overloads(),
 		conversionFunctions(),
+		citextfuncs.Overloads(),
+		hstorefuncs.Overloads(),
+		fuzzyfuncs.Overloads(),
+		accentfuncs.Overloads(),
 	)
 }
 
@@ -164,6 +175,7 @@ func buildRegistry() *registry {
 		prefix:     map[string][]*call.Overload{},
 		aggregates: map[string][]*call.Overload{},
 		codes:      map[string]*call.Overload{},
+		extensions: map[string][]*call.Overload{},
 	}
 	r.add(declared())
 	r.addAliases()
@@ -171,6 +183,7 @@ func buildRegistry() *registry {
 		r.addAggregate(a)
 	}
 	r.assignOids()
+	r.separate()
 	r.unlist()
 	return r
 }
@@ -230,9 +243,9 @@ func PostgresOid(o *call.Overload) uint32 { return postgresOids()[o.Key()] }
 func (r *registry) assignOids() {
 	assign := func(o *call.Overload) {
 		if o.Oid = PostgresOid(o); o.Oid == 0 {
-			o.Oid = ownOids()[o.Key()]
+			o.Oid = cmp.Or(ownOids()[o.Key()], extensionOids()[o.Key()])
 		}
-		must.True(o.Oid != 0, "builtin: %s has an oid neither in oids.txt nor in ownoids.txt", o.Key())
+		must.True(o.Oid != 0, "builtin: %s has an oid in none of oids.txt, ownoids.txt and extoids.txt", o.Key())
 	}
 	for _, o := range r.all {
 		assign(o)
@@ -277,15 +290,4 @@ var missingCrypto = map[string]bool{
 	"pgp_armor_headers": true, "pgp_key_id": true,
 	"pgp_pub_decrypt": true, "pgp_pub_decrypt_bytea": true, "pgp_pub_encrypt": true, "pgp_pub_encrypt_bytea": true,
 	"pgp_sym_decrypt": true, "pgp_sym_decrypt_bytea": true, "pgp_sym_encrypt": true, "pgp_sym_encrypt_bytea": true,
-}
-
-// OfExtension reports whether a function is one of an extension (pgcrypto, pg_trgm, uuid-ossp).
-func OfExtension(name string) bool {
-	switch name {
-	case "digest", "hmac", "gen_random_bytes":
-		return true
-	case "uuid_nil", "similarity", "word_similarity", "strict_word_similarity", "show_trgm", "show_limit", "set_limit":
-		return true
-	}
-	return strings.HasPrefix(name, "uuid_generate_v") || strings.HasPrefix(name, "uuid_ns_")
 }

@@ -43,12 +43,30 @@ func SuggestFunction(name string, err error) error {
 
 // ResolveOperator picks the operator for one (prefix) or two operands.
 func ResolveOperator(name string, argTypes []*types.T) (*call.Overload, error) {
-	return resolve(name, true, Operators(name, len(argTypes) == 1), argTypes)
+	return ResolveOperatorSeeing(name, argTypes, nil)
+}
+
+// ResolveOperatorSeeing is ResolveOperator among the operators of the extensions too for which sees holds, and of those that
+// bring a type of an operand.
+func ResolveOperatorSeeing(name string, argTypes []*types.T, sees func(extension string) bool) (*call.Overload, error) {
+	candidates := Operators(name, len(argTypes) == 1)
+	for _, o := range ExtensionOperators(name, len(argTypes) == 1) {
+		brings := func(t *types.T) bool { return t.Extension() == o.Extension }
+		if slices.ContainsFunc(argTypes, brings) || sees != nil && sees(o.Extension) {
+			candidates = append(slices.Clip(candidates), o)
+		}
+	}
+	return resolve(name, true, candidates, argTypes)
 }
 
 // ResolveAggregate picks the overload of an aggregate.
 func ResolveAggregate(name string, argTypes []*types.T) (*call.Aggregate, error) {
 	candidates := aggregateOverloads(name)
+	for _, o := range builtins().aggregates[extensionName(name)] {
+		if slices.ContainsFunc(argTypes, func(t *types.T) bool { return t.Extension() == o.Extension }) {
+			candidates = append(slices.Clip(candidates), o)
+		}
+	}
 	if len(argTypes) == 0 {
 		for _, o := range candidates {
 			if len(o.Args) == 0 {

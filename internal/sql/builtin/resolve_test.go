@@ -47,7 +47,9 @@ func resolveText(kind, name string, ts []*types.T) string {
 	resolve := ResolveFunction
 	switch {
 	case kind == "o":
-		resolve = ResolveOperator
+		resolve = func(name string, ts []*types.T) (*call.Overload, error) { // as with pg_trgm, which the answers were given with
+			return ResolveOperatorSeeing(name, ts, func(extension string) bool { return extension == "pg_trgm" })
+		}
 	case Functions(name) == nil:
 		resolve = func(name string, ts []*types.T) (*call.Overload, error) {
 			a, err := ResolveAggregate(name, ts)

@@ -1,8 +1,11 @@
 package catalog
 
-import "slices"
+import (
+	"context"
+	"slices"
+)
 
-// Extension is an extension of PostgreSQL's whose functions are built in.
+// Extension is an extension of PostgreSQL's whose objects are built in: a database shows them once it has the extension.
 type Extension struct {
 	Name, Version, Comment string
 	// Oid is that of the one which every database has, 0 for those that CREATE EXTENSION adds.
@@ -11,9 +14,13 @@ type Extension struct {
 
 // Extensions are those that CREATE EXTENSION knows.
 var Extensions = []Extension{
+	{Name: "citext", Version: "1.6", Comment: "data type for case-insensitive character strings"},
+	{Name: "fuzzystrmatch", Version: "1.1", Comment: "determine similarities and distance between strings"},
+	{Name: "hstore", Version: "1.8", Comment: "data type for storing sets of (key, value) pairs"},
 	{Name: "pg_trgm", Version: "1.6", Comment: "text similarity measurement and index searching based on trigrams"},
 	{Name: "pgcrypto", Version: "1.3", Comment: "cryptographic functions"},
 	{Name: "plpgsql", Version: "1.0", Comment: "PL/pgSQL procedural language", Oid: 13559},
+	{Name: "unaccent", Version: "1.1", Comment: "text search dictionary that removes accents"},
 	{Name: "uuid-ossp", Version: "1.1", Comment: "generate universally unique identifiers (UUIDs)"},
 }
 
@@ -27,12 +34,25 @@ func ExtensionByName(name string) *Extension {
 	return nil
 }
 
+// ExtensionOfClass returns the extension that brings an operator class of indexes, "" if it is part of the system.
+func ExtensionOfClass(class string) string {
+	switch class {
+	case "gin_trgm_ops":
+		return "pg_trgm"
+	case "gin_hstore_ops":
+		return "hstore"
+	}
+	return ""
+}
+
 // CreatedExtension is an extension that CREATE EXTENSION added to a database.
 type CreatedExtension struct {
 	Name    string
 	Oid     uint32
 	Owner   Owner
 	Comment string
+	// Schema is where its objects are, 0 for public, where all were before it was recorded.
+	Schema ID `json:",omitempty"`
 }
 
 // Installed returns the extensions of the database, by their names.
@@ -41,7 +61,7 @@ func (d *Database) Installed() []CreatedExtension {
 	for i := range Extensions {
 		x := &Extensions[i]
 		if x.Oid != 0 {
-			out = append(out, CreatedExtension{x.Name, x.Oid, RootOid, x.Comment})
+			out = append(out, CreatedExtension{Name: x.Name, Oid: x.Oid, Owner: RootOid, Comment: x.Comment})
 		}
 		if n := d.created(x.Name); n >= 0 {
 			out = append(out, d.Extensions[n])
@@ -63,4 +83,52 @@ func (d *Database) ExtensionNamed(name string) *CreatedExtension {
 		}
 	}
 	return nil
+}
+
+// ExtensionFinder is a Resolver that knows the extensions of the database.
+type ExtensionFinder interface {
+	// SeesExtension reports whether a name with a schema, or one of the search path if that is empty, leads to the objects of an
+	// extension. HasExtension reports whether the database has it.
+	SeesExtension(ctx context.Context, schema, extension string) bool
+	HasExtension(ctx context.Context, extension string) bool
+	// PeekExtensionSchema returns the schema of an extension's objects, nil if the database has not the extension, and whether
+	// it is on the search path. It pins nothing.
+	PeekExtensionSchema(ctx context.Context, extension string) (in *Schema, visible bool)
+}
+
+// HasExtension implements ExtensionFinder. The transaction pins what it has found.
+func (c *Collection) HasExtension(ctx context.Context, extension string) bool {
+	if !c.historical && c.CurrentDatabase().ExtensionNamed(extension) == nil {
+		return false // nobody is to find it
+	}
+	d, err := c.get(ctx, c.db.ID)
+	db, ok := d.(*Database)
+	return err == nil && ok && db.ExtensionNamed(extension) != nil
+}
+
+// SeesExtension implements ExtensionFinder. The transaction pins what it has found.
+func (c *Collection) SeesExtension(ctx context.Context, schema, extension string) bool {
+	if !c.HasExtension(ctx, extension) {
+		return false
+	}
+	in, visible := c.PeekExtensionSchema(ctx, extension)
+	return schema == "" && visible || schema != "" && in != nil && in.Name == schema
+}
+
+// PeekExtensionSchema implements ExtensionFinder.
+func (c *Collection) PeekExtensionSchema(ctx context.Context, extension string) (in *Schema, visible bool) {
+	x := c.CurrentDatabase().ExtensionNamed(extension)
+	switch {
+	case x == nil:
+		return nil, false
+	case x.Schema == 0:
+		in = c.PeekSchemaNamed(ctx, "public")
+	default:
+		d, err := c.Peek(ctx, x.Schema)
+		if err != nil {
+			return nil, false
+		}
+		in, _ = d.(*Schema)
+	}
+	return in, in != nil && slices.Contains(c.SearchPath(), in.Name)
 }

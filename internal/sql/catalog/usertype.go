@@ -175,7 +175,7 @@ type TypeFinder interface {
 	// FindTypeTable returns the descriptor of a type by its name, nil if there is
 	// none; an empty schema means the search path. A relation is a type too.
 	FindTypeTable(ctx context.Context, schema, name string) (*Table, error)
-	// PeekTypeSchema returns the schema of a user-defined type, "" if there is no such
+	// PeekTypeSchema returns the schema of a user-defined type or of one of an extension, "" if there is no such
 	// type, and whether the search path leads to the type. It pins nothing.
 	PeekTypeSchema(ctx context.Context, oid uint32) (schema string, visible bool)
 }
@@ -331,6 +331,13 @@ func (c *Collection) PeekTypeByOid(ctx context.Context, oid uint32) *types.T {
 
 // PeekTypeSchema implements TypeFinder.
 func (c *Collection) PeekTypeSchema(ctx context.Context, oid uint32) (schema string, visible bool) {
+	if x, ok := types.ByOid(oid); ok && x.Extension() != "" {
+		s, visible := c.PeekExtensionSchema(ctx, x.Extension())
+		if s == nil {
+			return "", false
+		}
+		return s.Name, visible
+	}
 	t := c.PeekByOid(ctx, oid)
 	if t == nil {
 		return "", false
@@ -349,13 +356,14 @@ func Qualified(ctx context.Context, f TypeFinder, t *types.T) *types.T {
 	if d := t.Domain(); d != nil {
 		return Qualified(ctx, f, t.WithDomain(nil)).WithDomain(Qualified(ctx, f, d))
 	}
-	if t.Def == nil && t.Elem != nil && t.Elem.Def != nil {
+	extension := t.Extension() != ""
+	if t.Def == nil && t.Elem != nil && (t.Elem.Def != nil || extension) {
 		a := *t
 		a.Elem = Qualified(ctx, f, t.Elem)
 		a.SQLName = a.Elem.SQLName + "[]"
 		return &a
 	}
-	if t.Def == nil || t.Def.ArrayOid == 0 {
+	if !extension && (t.Def == nil || t.Def.ArrayOid == 0) {
 		return t
 	}
 	schema, visible := f.PeekTypeSchema(ctx, t.Oid)

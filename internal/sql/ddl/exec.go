@@ -17,7 +17,7 @@ func Handles(stmt ast.Statement) bool {
 	switch s := stmt.(type) {
 	case *ast.CreateDatabase, *ast.DropDatabase, *ast.AlterDatabase, *ast.AlterRole, *ast.CreateSchema, *ast.AlterObject,
 		*ast.Drop, *ast.CreateSequence, *ast.AlterSequence, *ast.CreateTable, *ast.CreateTableAs, *ast.CreateIndex,
-		*ast.CreateView, *ast.AlterTable, *ast.Truncate, *ast.Comment, *ast.CreateExtension, *ast.LockTable,
+		*ast.CreateView, *ast.AlterTable, *ast.Truncate, *ast.Comment, *ast.CreateExtension, *ast.UpdateExtension, *ast.LockTable,
 		*ast.RefreshView, *ast.ConfigureZone, *ast.CreateEnum, *ast.CreateComposite, *ast.CreateDomain, *ast.AlterDomain, *ast.AlterEnum,
 		*ast.AlterComposite, *ast.CreateRange, *ast.CreateCast, *ast.DropCast, *ast.CreateCollation, *ast.CreateTablespace, *ast.DropTablespace,
 		*ast.CreateRole, *ast.DropRole, *ast.Grant, *ast.AlterDefaultPrivileges, *ast.ReassignOwned,
@@ -126,6 +126,8 @@ func Exec(ctx context.Context, e *statement.Env, stmt ast.Statement) (tag string
 		err = cluster(ctx, e, s)
 	case *ast.RefreshView:
 		err = refreshView(ctx, e, s)
+	case *ast.UpdateExtension:
+		err = updateExtension(e, s)
 	case *ast.CreateExtension:
 		err = createExtension(ctx, e, s)
 	case *ast.Discard:

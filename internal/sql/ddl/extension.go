@@ -4,14 +4,14 @@ import (
 	"context"
 	"slices"
 
-	"github.com/lichendb/lichen/internal/sql/ddl/noeffect"
-
 	"github.com/lichendb/lichen/internal/sql/access"
 	"github.com/lichendb/lichen/internal/sql/ast"
 	"github.com/lichendb/lichen/internal/sql/catalog"
+	"github.com/lichendb/lichen/internal/sql/ddl/alter"
 	"github.com/lichendb/lichen/internal/sql/ddl/statement"
 	"github.com/lichendb/lichen/internal/sql/pgerr"
 	"github.com/lichendb/lichen/internal/sql/privilege"
+	"github.com/lichendb/lichen/internal/sql/types"
 )
 
 // changeExtensions stores what f makes of the extensions of the current database.
@@ -33,8 +33,7 @@ func changeExtensions(ctx context.Context, e *statement.Env, f func(d *catalog.D
 	return e.Coll.Put(ctx, &d)
 }
 
-// createExtension is CREATE EXTENSION. The functions are there always; the database remembers
-// that it was asked for them, as its dumps say.
+// createExtension is CREATE EXTENSION. What extensions bring is built in; the database shows it from now on, in a schema.
 func createExtension(ctx context.Context, e *statement.Env, s *ast.CreateExtension) error {
 	x := catalog.ExtensionByName(s.Name)
 	switch {
@@ -53,33 +52,44 @@ func createExtension(ctx context.Context, e *statement.Env, s *ast.CreateExtensi
 		if d.ExtensionNamed(s.Name) != nil {
 			return pgerr.New(pgerr.DuplicateObject, "extension \"%s\" already exists", s.Name)
 		}
-		if err := extensionSchema(ctx, e, s); err != nil {
+		in, err := extensionSchema(ctx, e, s)
+		if err != nil {
 			return err
 		}
 		oid, err := e.Coll.NewOid(ctx)
-		d.Extensions = append(d.Extensions, catalog.CreatedExtension{Name: x.Name, Oid: oid, Owner: e.User, Comment: x.Comment})
+		d.Extensions = append(d.Extensions, catalog.CreatedExtension{Name: x.Name, Oid: oid, Owner: e.User, Comment: x.Comment, Schema: in.ID})
 		return err
 	})
 }
 
-// extensionSchema checks where the objects of an extension are to be: its functions are found in
-// pg_catalog and in public, and in no other schema.
-func extensionSchema(ctx context.Context, e *statement.Env, s *ast.CreateExtension) error {
-	switch s.Schema {
-	case "", "public", "pg_catalog":
-		return nil
+// extensionSchema finds the schema that the objects of an extension go to, where nothing may have the names of its types.
+func extensionSchema(ctx context.Context, e *statement.Env, s *ast.CreateExtension) (*catalog.Schema, error) {
+	var in *catalog.Schema
+	var err error
+	if s.Schema != "" {
+		in, err = e.SchemaNamed(ctx, s.Schema, 0)
+	} else {
+		in, err = e.TargetSchema(ctx, ast.TableName{Loc: s.Loc})
 	}
-	schema, err := e.Coll.FindSchema(ctx, s.Schema)
 	switch {
 	case err != nil:
-		return err
-	case schema == nil:
-		return pgerr.New(pgerr.InvalidSchemaName, "schema \"%s\" does not exist", s.Schema)
+		return nil, err
+	case in.Temp != nil:
+		return nil, pgerr.Unsupported("extensions in temporary schemas are not supported").At(s.Pos)
+	case in.ID.IsVirtual():
+		return nil, pgerr.Unsupported("extension \"%s\" in schema %s is not supported", s.Name, in.Name).At(s.Pos)
 	}
-	return pgerr.Unsupported("extension \"%s\" can be in schema public only", s.Name).At(s.Pos)
+	for _, t := range types.OfExtension(s.Name) {
+		if other, err := e.Coll.FindTypeTable(ctx, in.Name, t.Name); err != nil {
+			return nil, err
+		} else if other != nil {
+			return nil, pgerr.New(pgerr.DuplicateObject, "type \"%s\" already exists", t.Name)
+		}
+	}
+	return in, nil
 }
 
-// dropExtensions is DROP EXTENSION: the database forgets that it was asked for them.
+// dropExtensions is DROP EXTENSION.
 func dropExtensions(ctx context.Context, e *statement.Env, st *ast.Drop) error {
 	return changeExtensions(ctx, e, func(d *catalog.Database) error {
 		for _, n := range st.Names {
@@ -87,17 +97,32 @@ func dropExtensions(ctx context.Context, e *statement.Env, st *ast.Drop) error {
 			switch {
 			case x == nil && st.IfExists:
 				e.Skip(pgerr.SuccessfulCompletion, "extension \"%s\" does not exist, skipping", n.Table)
+				continue
 			case x == nil:
 				return pgerr.New(pgerr.UndefinedObject, "extension \"%s\" does not exist", n.Table)
 			case catalog.ExtensionByName(n.Table).Oid != 0:
 				return pgerr.Unsupported("dropping extension \"%s\" is not supported", n.Table)
-			default:
-				e.Ignore(noeffect.ExtensionDrop)
-				d.Extensions = slices.DeleteFunc(d.Extensions, func(c catalog.CreatedExtension) bool { return c.Name == n.Table })
 			}
+			if err := alter.DropUsersOfExtension(ctx, e, x, st.Cascade); err != nil {
+				return err
+			}
+			d.Extensions = slices.DeleteFunc(d.Extensions, func(c catalog.CreatedExtension) bool { return c.Name == n.Table })
 		}
 		return nil
 	})
+}
+
+// updateExtension is ALTER EXTENSION UPDATE: there is one version of each.
+func updateExtension(e *statement.Env, s *ast.UpdateExtension) error {
+	if e.Coll.CurrentDatabase().ExtensionNamed(s.Name) == nil {
+		return pgerr.New(pgerr.UndefinedObject, "extension \"%s\" does not exist", s.Name)
+	}
+	x := catalog.ExtensionByName(s.Name)
+	if s.Version != "" && s.Version != x.Version {
+		return pgerr.New(pgerr.InvalidParameterValue, "extension \"%s\" has no update path from version \"%s\" to version \"%s\"", x.Name, x.Version, s.Version)
+	}
+	e.Skip(pgerr.SuccessfulCompletion, "version \"%s\" of extension \"%s\" is already installed", x.Version, x.Name)
+	return nil
 }
 
 // commentExtension is COMMENT ON EXTENSION.

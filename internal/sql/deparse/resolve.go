@@ -241,6 +241,9 @@ func (d *deparser) subscript(e *ast.Subscript) *node {
 		if n.args[0].typ.Oid == types.JSONB.Oid {
 			return d.settle(d.resolve(x))
 		}
+		if n.args[0].typ.Oid == types.Hstore.Oid {
+			return d.coerce(d.resolve(x), types.Text)
+		}
 		return d.coerce(d.resolve(x), types.Int4)
 	}
 	for _, ix := range e.Indexes {

@@ -3,6 +3,8 @@ package deparse
 import (
 	"github.com/lichendb/lichen/internal/sql/ast"
 	"github.com/lichendb/lichen/internal/sql/builtin"
+	builtincall "github.com/lichendb/lichen/internal/sql/builtin/call"
+	"github.com/lichendb/lichen/internal/sql/catalog"
 	"github.com/lichendb/lichen/internal/sql/types"
 )
 
@@ -74,7 +76,7 @@ func (d *deparser) operator(name string, args ...*node) *node {
 	for i, a := range args {
 		ts[i] = a.typ.BaseType()
 	}
-	fn, err := builtin.ResolveOperator(name, ts)
+	fn, err := d.operatorFor(name, ts)
 	if err != nil {
 		d.fail(err)
 		return n
@@ -87,8 +89,27 @@ func (d *deparser) operator(name string, args ...*node) *node {
 	for i := range args {
 		args[i] = d.coerce(args[i], params[i])
 	}
-	n.typ = ret
+	n.typ, n.text = ret, d.operatorName(fn)
 	return n
+}
+
+// operatorFor finds an operator for the types of its operands, among those of extensions too.
+func (d *deparser) operatorFor(name string, ts []*types.T) (*builtincall.Overload, error) {
+	f, ok := d.env.Planner.Catalog.(catalog.ExtensionFinder)
+	return builtin.ResolveOperatorSeeing(name, ts, func(extension string) bool { return ok && f.HasExtension(d.ctx, extension) })
+}
+
+// operatorName is how an operator is printed: with its schema where the search path does not lead to it.
+func (d *deparser) operatorName(fn *builtincall.Overload) string {
+	f, ok := d.env.Planner.Catalog.(catalog.ExtensionFinder)
+	if !ok || fn.Extension == "" {
+		return fn.Name
+	}
+	in, visible := f.PeekExtensionSchema(d.ctx, fn.Extension)
+	if in == nil || visible {
+		return fn.Name
+	}
+	return "OPERATOR(" + ast.QuoteIdent(in.Name) + "." + fn.Name + ")"
 }
 
 // binary is l op r, which may be rows.
@@ -304,19 +325,15 @@ func (d *deparser) withColumns(list []ast.Expr, has bool) []ast.Expr {
 
 // overArray is x op ANY (array), or ALL.
 func (d *deparser) overArray(op string, any bool, x, array *node) *node {
-	n := &node{kind: quantified, typ: types.Bool, text: op}
-	if n.text == "!=" {
-		n.text = "<>"
-	}
-	n.text = " " + n.text + " ALL ("
-	if any {
-		n.text = n.text[:len(n.text)-5] + "ANY ("
-	}
 	elem := types.Unknown
 	if !array.unknown() && array.typ.Elem != nil {
 		elem = array.typ.Elem
 	}
 	eq := d.operator(op, x, &node{kind: word, typ: elem})
+	n := &node{kind: quantified, typ: types.Bool, text: " " + eq.text + " ALL ("}
+	if any {
+		n.text = " " + eq.text + " ANY ("
+	}
 	params := eq.paramTypes(d, op, x.typ.BaseType(), elem.BaseType())
 	if params == nil {
 		return n
@@ -330,7 +347,7 @@ func (d *deparser) overArray(op string, any bool, x, array *node) *node {
 
 // paramTypes are what the operator takes.
 func (n *node) paramTypes(d *deparser, op string, ts ...*types.T) []*types.T {
-	fn, err := builtin.ResolveOperator(op, ts)
+	fn, err := d.operatorFor(op, ts)
 	if err != nil {
 		d.fail(err)
 		return nil

@@ -1,6 +1,8 @@
 package fragment
 
 import (
+	"slices"
+
 	"github.com/lichendb/lichen/internal/sql/builtin"
 	"github.com/lichendb/lichen/internal/sql/builtin/call"
 	"github.com/lichendb/lichen/internal/sql/types"
@@ -17,9 +19,9 @@ const (
 func overloads(kind byte, name string) []*call.Overload {
 	switch kind {
 	case isFunction:
-		return builtin.Functions(name)
+		return slices.Concat(builtin.Functions(name), builtin.ExtensionFunctions(name))
 	case isUnary, isBinary:
-		return builtin.Operators(name, kind == isUnary)
+		return slices.Concat(builtin.Operators(name, kind == isUnary), builtin.ExtensionOperators(name, kind == isUnary))
 	}
 	return nil
 }
@@ -84,7 +86,7 @@ func (r *reader) comparison() *call.Overload {
 
 // aggregateWith returns the aggregate of a name with a key; nil if there is none.
 func aggregateWith(name, key string) *call.Aggregate {
-	for _, a := range builtin.Aggregates(name) {
+	for _, a := range slices.Concat(builtin.Aggregates(name), builtin.ExtensionAggregates(name)) {
 		if a.Key() == key {
 			return a
 		}

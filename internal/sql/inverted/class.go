@@ -58,6 +58,12 @@ var classes = []*Class{
 		queries: map[string]func(*types.T, types.Datum, Options) *Formula{"@@": vectorMatches, "@@@": vectorMatches},
 	},
 	{
+		Name: "gin_hstore_ops", Oid: 15011, Family: 15010, Input: types.Hstore, Default: true, Key: types.Text, tokens: hstoreTokens,
+		queries: map[string]func(*types.T, types.Datum, Options) *Formula{
+			"@>": hstoreContains, "?": jsonKey, "?|": jsonAnyKey, "?&": jsonAllKeys,
+		},
+	},
+	{
 		Name: "gin_trgm_ops", Oid: 15001, Family: 15000, Input: types.Text, Key: types.Int4, tokens: trigramTokens,
 		queries: map[string]func(*types.T, types.Datum, Options) *Formula{
 			"~~": likeMatches, "~~*": likeMatches, "~": regexpMatches, "~*": regexpMatches, "%": similar, "=": textEquals,

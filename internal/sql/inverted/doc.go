@@ -7,13 +7,13 @@
 // trigram, textsearch, types. The format is described in docs/formats/rows.md.
 //
 // Reading order: Class (class.go: the operator classes), Formula (formula.go), the
-// classes (jsonb.go, array.go, text.go), Index (index.go: entries).
+// classes (jsonb.go, array.go, hstore.go, text.go), Index (index.go: entries).
 //
 // Invariants:
 //
 //  1. If a condition is true of a value, the value's tokens satisfy the formula of
 //     the condition (TestJSONFormulas, TestArrayFormulas,
-//     TestTextFormulas, TestVectorFormulas). The reverse need not hold: whoever reads through
+//     TestTextFormulas, TestVectorFormulas, TestHstoreFormulas). The reverse need not hold: whoever reads through
 //     an index checks the condition again.
 //  2. A value that is not NULL and for which some formula without tokens could be
 //     true has a token (an empty array has one).

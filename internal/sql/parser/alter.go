@@ -102,7 +102,7 @@ func (p *parser) alterOther(loc ast.Loc) ast.Statement {
 		if k == ast.ObjType {
 			return p.alterType(loc)
 		}
-		return p.refuse(loc, "ALTER")
+		return p.alterExtension(loc)
 	case kwDomain:
 		p.advance()
 		return p.alterDomain(loc)
@@ -171,4 +171,28 @@ func (p *parser) alterObject(loc ast.Loc, k ast.ObjectKind) ast.Statement {
 		p.syntaxError()
 	}
 	return s
+}
+
+// alterExtension parses ALTER EXTENSION UPDATE; the other forms are refused.
+func (p *parser) alterExtension(loc ast.Loc) ast.Statement {
+	l := p.scan()
+	l.next()
+	if l.next().kind != kwUpdate {
+		return p.refuse(loc, "ALTER")
+	}
+	p.advance()
+	s := &ast.UpdateExtension{Loc: loc, Name: p.colID()}
+	p.expect(kwUpdate)
+	if p.accept(kwTo) {
+		s.Version = p.extensionVersion()
+	}
+	return s
+}
+
+// extensionVersion parses a version: a string or a word.
+func (p *parser) extensionVersion() string {
+	if p.tok.kind == tokString {
+		return p.str()
+	}
+	return p.nonReserved()
 }

@@ -434,11 +434,7 @@ func (p *parser) createExtension(loc ast.Loc) ast.Statement {
 		case p.accept(kwSchema):
 			s.Schema = p.colID()
 		case p.accept(kwVersion):
-			if p.tok.kind == tokString {
-				s.Version = p.str()
-			} else {
-				s.Version = p.nonReserved()
-			}
+			s.Version = p.extensionVersion()
 		case p.accept(kwCascade):
 			s.Cascade = true
 		default:

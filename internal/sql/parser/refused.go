@@ -56,7 +56,7 @@ ALTER TEXT SEARCH: (TEXT SEARCH (PARSER | TEMPLATE) any_name (rename | move)
 	| TEXT SEARCH CONFIGURATION any_name (rename | owner | move | alter_mapping))
 ALTER EVENT TRIGGER: EVENT TRIGGER name (rename | owner | ENABLE [REPLICA | ALWAYS] | DISABLE)
 ALTER RULE: RULE name ON table rename
-ALTER EXTENSION: EXTENSION name (move | UPDATE {TO (string | word)} | (ADD | DROP) (object | cast | operator_object | TRANSFORM FOR type LANGUAGE name))
+ALTER EXTENSION: EXTENSION name (move | (ADD | DROP) (object | cast | operator_object | TRANSFORM FOR type LANGUAGE name))
 ALTER SYSTEM: SYSTEM (SET set_generic | RESET (ALL | var_name))
 ALTER TABLE ALL IN TABLESPACE: TABLE space_move
 ALTER INDEX ALL IN TABLESPACE: INDEX space_move

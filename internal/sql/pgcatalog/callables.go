@@ -42,7 +42,7 @@ func operatorByOid(oid uint32) *call.Overload {
 			return o
 		}
 	}
-	return nil
+	return extensionOperator(oid)
 }
 
 func operatorsNamed(name string) []*call.Overload {

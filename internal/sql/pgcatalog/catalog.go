@@ -92,6 +92,9 @@ const (
 	oidPgDatabase   = 1262
 	oidPgAttrdef    = 2604
 	oidPgCast       = 2605
+	oidPgOperator   = 2617
+	oidPgOpclass    = 2616
+	oidPgOpfamily   = 2753
 	oidPgConstraint = 2606
 	oidPgNamespace  = 2615
 	oidPgPolicy     = 3256

@@ -244,17 +244,12 @@ func pgShdescription(s *snapshot, w *writer) error {
 	return nil
 }
 
-// pgExtension lists the extensions of the database. Those that CREATE EXTENSION added are in schema
-// public, where it puts them unless told otherwise, so that dumps find their functions there.
+// pgExtension lists the extensions of the database.
 func pgExtension(s *snapshot, w *writer) error {
-	public := uint32(oidPgCatalog)
-	if x := s.c.h.Coll.PeekSchemaNamed(s.ctx, "public"); x != nil {
-		public = x.Oid
-	}
 	for _, e := range s.db.Installed() {
-		schema := public
-		if catalog.ExtensionByName(e.Name).Oid != 0 {
-			schema = oidPgCatalog
+		schema := uint32(oidPgCatalog)
+		if x, _ := s.c.h.Coll.PeekExtensionSchema(s.ctx, e.Name); x != nil && catalog.ExtensionByName(e.Name).Oid == 0 {
+			schema = x.Oid
 		}
 		w.oid("oid", e.Oid)
 		w.str("extname", e.Name)

@@ -22,8 +22,13 @@ func builtInCasts(_ *snapshot, w *writer) error {
 	return nil
 }
 
-// pgCast lists the casts that CREATE CAST made.
+// pgCast lists the casts of extensions, and those that CREATE CAST made.
 func pgCast(s *snapshot, w *writer) error {
+	for _, x := range s.extensions() {
+		for _, c := range extensionCasts()[x.Name] {
+			castRow(w, c.CastDef, c.method)
+		}
+	}
 	for _, t := range s.types() {
 		for _, c := range t.UserType.Def.Casts {
 			castRow(w, c, 'i')
@@ -49,29 +54,33 @@ func pgAggregate(_ *snapshot, w *writer) error {
 		if r.kind != 'a' || !w.wants("aggfnoid", r.oid) {
 			continue
 		}
-		kind, direct, ok := r.orderedSet()
-		if !ok {
-			kind = 'n'
-		}
-		w.oid("aggfnoid", r.oid)
-		w.str("aggkind", string(kind))
-		w.num("aggnumdirectargs", int64(direct))
-		for _, c := range [...]string{
-			"aggtransfn", "aggfinalfn", "aggcombinefn", "aggserialfn", "aggdeserialfn", "aggmtransfn", "aggminvtransfn",
-			"aggmfinalfn", "aggsortop", "aggtranstype", "aggmtranstype",
-		} {
-			w.oid(c, 0)
-		}
-		w.flag("aggfinalextra", false)
-		w.flag("aggmfinalextra", false)
-		w.str("aggfinalmodify", "r")
-		w.str("aggmfinalmodify", "r")
-		for _, c := range [...]string{"aggtransspace", "aggmtransspace"} {
-			w.num(c, 0)
-		}
-		w.done()
+		aggregateRow(w, r)
 	}
 	return nil
+}
+
+func aggregateRow(w *writer, r *routine) {
+	kind, direct, ok := r.orderedSet()
+	if !ok {
+		kind = 'n'
+	}
+	w.oid("aggfnoid", r.oid)
+	w.str("aggkind", string(kind))
+	w.num("aggnumdirectargs", int64(direct))
+	for _, c := range [...]string{
+		"aggtransfn", "aggfinalfn", "aggcombinefn", "aggserialfn", "aggdeserialfn", "aggmtransfn", "aggminvtransfn",
+		"aggmfinalfn", "aggsortop", "aggtranstype", "aggmtranstype",
+	} {
+		w.oid(c, 0)
+	}
+	w.flag("aggfinalextra", false)
+	w.flag("aggmfinalextra", false)
+	w.str("aggfinalmodify", "r")
+	w.str("aggmfinalmodify", "r")
+	for _, c := range [...]string{"aggtransspace", "aggmtransspace"} {
+		w.num(c, 0)
+	}
+	w.done()
 }
 
 // btreeStrategies are the comparison operators by strategy number, from 1.

@@ -7,6 +7,7 @@ import (
 
 	"github.com/lichendb/lichen/internal/sql/ast"
 	"github.com/lichendb/lichen/internal/sql/builtin"
+	"github.com/lichendb/lichen/internal/sql/builtin/call"
 	"github.com/lichendb/lichen/internal/sql/catalog"
 	"github.com/lichendb/lichen/internal/sql/deparse"
 	"github.com/lichendb/lichen/internal/sql/planner"
@@ -30,7 +31,8 @@ func (s *snapshot) deparser() *deparse.Env {
 			if t := s.typeNamed(schema, name); t != nil && s.c.visible(t, t.Name) {
 				return ast.QuoteIdent(name)
 			}
-			if builtin.OfExtension(name) && slices.Contains(s.c.h.Coll.SearchPath(), schema) {
+			if slices.ContainsFunc(builtin.ExtensionFunctions(name), func(o *call.Overload) bool { return s.c.h.Coll.SeesExtension(s.ctx, schema, o.Extension) }) &&
+				slices.Contains(s.c.h.Coll.SearchPath(), schema) {
 				return ast.QuoteIdent(name)
 			}
 			return ast.QuoteIdent(schema) + "." + ast.QuoteIdent(name)
@@ -167,6 +169,22 @@ func (s stillCatalog) CurrentDatabase() *catalog.Database { return s.db }
 
 // SearchPath implements catalog.Resolver.
 func (s stillCatalog) SearchPath() []string { return s.c.h.Coll.PeekSearchPath(s.ctx) }
+
+// HasExtension implements catalog.ExtensionFinder.
+func (s stillCatalog) HasExtension(_ context.Context, extension string) bool {
+	return s.db.ExtensionNamed(extension) != nil
+}
+
+// PeekExtensionSchema implements catalog.ExtensionFinder.
+func (s stillCatalog) PeekExtensionSchema(ctx context.Context, extension string) (*catalog.Schema, bool) {
+	return s.c.h.Coll.PeekExtensionSchema(ctx, extension)
+}
+
+// SeesExtension implements catalog.ExtensionFinder.
+func (s stillCatalog) SeesExtension(ctx context.Context, schema, extension string) bool {
+	in, visible := s.c.h.Coll.PeekExtensionSchema(ctx, extension)
+	return schema == "" && visible || schema != "" && in != nil && in.Name == schema
+}
 
 // FindTypeTable implements catalog.TypeFinder.
 func (s stillCatalog) FindTypeTable(_ context.Context, schema, name string) (*catalog.Table, error) {

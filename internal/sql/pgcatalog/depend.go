@@ -29,6 +29,9 @@ type depends struct {
 func pgDepend(s *snapshot, w *writer) error {
 	d := depends{s, w}
 	d.extensions()
+	for _, x := range s.extensions() {
+		d.members(x)
+	}
 	for _, t := range s.collations() {
 		d.inSchema(address{oidPgCollation, t.Oid, 0}, t)
 	}
@@ -100,7 +103,7 @@ func (d depends) inSchema(obj address, t *catalog.Table) {
 
 // onType writes that an object is of a type, and of its collation.
 func (d depends) onType(obj address, t *types.T) {
-	if isUserType(t) {
+	if isUserType(t) || t.Extension() != "" {
 		d.row(obj, address{oidPgType, t.Oid, 0}, dependNormal)
 	}
 	d.onCollation(obj, t.Collation())

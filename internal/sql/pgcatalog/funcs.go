@@ -70,7 +70,11 @@ func (c *Catalog) ofSystem(kind string, oid uint32) (visible, ok bool, err error
 // typeVisible reports whether the search path finds a type, or that of an array's elements, by its
 // name; ok is false if there is no such type.
 func (c *Catalog) typeVisible(oid uint32) (visible, ok bool) {
-	if _, ok := types.ByOid(oid); ok {
+	if t, ok := types.ByOid(oid); ok {
+		if x := t.Extension(); x != "" {
+			in, visible := c.h.Coll.PeekExtensionSchema(c.ctx(), x)
+			return visible, in != nil
+		}
 		return true, true
 	}
 	if t := c.h.Coll.PeekTypeByOid(c.ctx(), oid); t != nil {
@@ -87,7 +91,7 @@ func (c *Catalog) typeVisible(oid uint32) (visible, ok bool) {
 // TypeByOid implements call.Catalog.
 func (c *Catalog) TypeByOid(oid uint32) (*types.T, bool) {
 	if t, ok := types.ByOid(oid); ok {
-		return t, true
+		return c.qualified(t), true
 	}
 	t := c.h.Coll.PeekTypeByOid(c.ctx(), oid)
 	if t == nil {

@@ -166,6 +166,15 @@ func keyCollation(k catalog.IndexColumn, t *types.T) uint32 {
 	return collationOf(t)
 }
 
+// className is how an index calls an operator class: with its schema where the search path does not lead to it.
+func (s *snapshot) className(class string) string {
+	x := catalog.ExtensionOfClass(class)
+	if in, visible := s.c.h.Coll.PeekExtensionSchema(s.ctx, x); x != "" && in != nil && !visible {
+		return ast.QuoteIdent(in.Name) + "." + class
+	}
+	return class
+}
+
 // keyText is a key column with its operator class and order, where those are not the
 // default.
 func (s *snapshot) keyText(t *catalog.Table, ix *catalog.Index, k catalog.IndexColumn, pretty bool) string {
@@ -174,7 +183,7 @@ func (s *snapshot) keyText(t *catalog.Table, ix *catalog.Index, k catalog.IndexC
 		text += " COLLATE " + s.c.collationName(k.Collate)
 	}
 	if c := inverted.ByName(ix.Inverted); c != nil && !c.Default {
-		text += " " + c.Name
+		text += " " + s.className(c.Name)
 	}
 	if k.OpClass != "" && k.OpClass != opclassNameOf(t.Columns[t.ColumnByID(k.Column)].Type) {
 		text += " " + ast.QuoteIdent(k.OpClass)

@@ -87,7 +87,7 @@ func (c *Catalog) NameOf(t *types.T, oid uint32) (string, bool) {
 		return c.collationByOid(oid)
 	case types.Regtype.Oid:
 		if ty, ok := types.ByOid(oid); ok {
-			return ty.SQLName, true
+			return c.qualified(ty).SQLName, true
 		}
 		if ty := c.h.Coll.PeekTypeByOid(c.ctx(), oid); ty != nil {
 			return c.qualified(ty).SQLName, true

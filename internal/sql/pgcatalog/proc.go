@@ -7,6 +7,7 @@ import (
 
 	"github.com/lichendb/lichen/internal/sql/ast"
 	"github.com/lichendb/lichen/internal/sql/builtin"
+	"github.com/lichendb/lichen/internal/sql/builtin/call"
 	"github.com/lichendb/lichen/internal/sql/catalog"
 	"github.com/lichendb/lichen/internal/sql/types"
 	"github.com/lichendb/lichen/internal/sql/types/typeio"
@@ -20,8 +21,15 @@ func builtInProcs(_ *snapshot, w *writer) error {
 	return nil
 }
 
-// pgProc lists the routines that users have made.
+// pgProc lists the routines of extensions, and those that users have made.
 func pgProc(s *snapshot, w *writer) error {
+	for _, x := range s.extensions() {
+		for _, r := range x.routines() {
+			if w.wants("oid", r.oid) {
+				procRow(w, r)
+			}
+		}
+	}
 	for _, t := range s.listing().Routines {
 		if w.wants("oid", t.Oid) {
 			procRow(w, s.c.userRoutine(t))
@@ -117,40 +125,43 @@ func defaultText(t *types.T, d types.Datum) string {
 // pgOperator lists the operators.
 func pgOperator(_ *snapshot, w *writer) error {
 	for _, o := range builtin.All() {
-		if !o.Operator || !w.wants("oid", o.Oid) {
-			continue
+		if o.Operator && w.wants("oid", o.Oid) {
+			operatorRow(w, o, oidPgCatalog)
 		}
-		var left uint32
-		kind, right := "l", listedType(o.Args[len(o.Args)-1])
-		if len(o.Args) == 2 {
-			kind, left = "b", listedType(o.Args[0])
-		}
-		ret := types.Void
-		if o.Ret != nil {
-			ret = o.Ret
-		}
-		w.oid("oid", o.Oid)
-		w.str("oprname", o.Name)
-		w.oid("oprnamespace", oidPgCatalog)
-		w.oid("oprowner", oidRoot)
-		w.str("oprkind", kind)
-		exact := o.Name == "=" && types.HasEquality(o.Args[0])
-		w.flag("oprcanmerge", exact)
-		w.flag("oprcanhash", exact)
-		w.oid("oprleft", left)
-		w.oid("oprright", right)
-		w.oid("oprresult", listedType(ret))
-		for _, c := range [...]string{"oprcom", "oprnegate", "oprrest", "oprjoin"} {
-			w.oid(c, 0)
-		}
-		code := uint32(0)
-		if f := builtin.OperatorCode(o); f != nil {
-			code = f.Oid
-		}
-		w.oid("oprcode", code)
-		w.done()
 	}
 	return nil
+}
+
+func operatorRow(w *writer, o *call.Overload, schema uint32) {
+	var left uint32
+	kind, right := "l", listedType(o.Args[len(o.Args)-1])
+	if len(o.Args) == 2 {
+		kind, left = "b", listedType(o.Args[0])
+	}
+	ret := types.Void
+	if o.Ret != nil {
+		ret = o.Ret
+	}
+	w.oid("oid", o.Oid)
+	w.str("oprname", o.Name)
+	w.oid("oprnamespace", schema)
+	w.oid("oprowner", oidRoot)
+	w.str("oprkind", kind)
+	exact := o.Name == "=" && types.HasEquality(o.Args[0])
+	w.flag("oprcanmerge", exact)
+	w.flag("oprcanhash", exact)
+	w.oid("oprleft", left)
+	w.oid("oprright", right)
+	w.oid("oprresult", listedType(ret))
+	for _, c := range [...]string{"oprcom", "oprnegate", "oprrest", "oprjoin"} {
+		w.oid(c, 0)
+	}
+	code := uint32(0)
+	if f := builtin.OperatorCode(o); f != nil {
+		code = f.Oid
+	}
+	w.oid("oprcode", code)
+	w.done()
 }
 
 // pgLanguage lists the languages that functions are written in.

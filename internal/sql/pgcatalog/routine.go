@@ -214,7 +214,7 @@ func ownRoutine(o *call.Overload, kind byte) *routine {
 
 func (r *routine) schemaName() string {
 	switch {
-	case r.user != nil:
+	case r.schemaText != "":
 		return r.schemaText
 	case r.schema == oidInformationSchema:
 		return nameInformationSchema

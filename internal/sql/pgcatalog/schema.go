@@ -164,6 +164,9 @@ func supportOf(t *types.T) typeSupport {
 	if s := typeSupports()[t.Oid]; s != nil {
 		return *s
 	}
+	if s, ok := extensionSupport[t.Oid]; ok {
+		return s
+	}
 	if t.Elem != nil && t.Def == nil {
 		return typeSupport{
 			in: oidArrayIn, out: oidArrayOut, recv: oidArrayRecv, send: oidArraySend, opclass: 10000, opfamily: 397,

@@ -20,6 +20,9 @@ func builtInTypes(s *snapshot, w *writer) error {
 
 // pgType lists the types of the database.
 func pgType(s *snapshot, w *writer) error {
+	for _, x := range s.extensions() {
+		x.types(s, w)
+	}
 	for _, d := range s.types() {
 		schema, _ := s.schemaOf(d)
 		if w.wants("oid", d.Oid) {
@@ -65,6 +68,11 @@ func (s *snapshot) typeSchema(t *types.T) string {
 	if t.Def != nil {
 		if d := s.ownerOf(t.Oid); d != nil {
 			return s.schemaName(d)
+		}
+	}
+	if x := t.Extension(); x != "" {
+		if in, _ := s.c.h.Coll.PeekExtensionSchema(s.ctx, x); in != nil {
+			return in.Name
 		}
 	}
 	return namePgCatalog
@@ -175,6 +183,11 @@ func pgRange(s *snapshot, w *writer) error {
 
 // typeOwner returns who owns a type, and who may use it.
 func (s *snapshot) typeOwner(t *types.T) (uint32, privilege.ACL) {
+	if name := t.Extension(); name != "" {
+		if x := s.db.ExtensionNamed(name); x != nil {
+			return uint32(x.Owner), nil
+		}
+	}
 	if t.Oid < catalog.FirstUserOid {
 		return oidRoot, nil
 	}
@@ -240,7 +253,11 @@ func (s *snapshot) typeRow(w *writer, t *types.T, schema uint32) {
 		}
 	}
 	w.num("typndims", 0)
-	w.oid("typcollation", collationOf(t))
+	collation := collationOf(t)
+	if t.Is(types.Citext) || t.Is(types.CitextArray) {
+		collation = types.DefaultCollation.Oid
+	}
+	w.oid("typcollation", collation)
 	w.done()
 }
 
@@ -317,40 +334,53 @@ func pgOpclass(_ *snapshot, w *writer) error {
 		all = append(all, &s)
 	}
 	slices.SortFunc(all, func(a, b *typeSupport) int { return int(a.opclass) - int(b.opclass) })
-	class := func(method, oid, family, input uint32, name string, isDefault bool) {
-		w.oid("oid", oid)
-		w.oid("opcmethod", method)
-		w.str("opcname", name)
-		w.oid("opcnamespace", oidPgCatalog)
-		w.oid("opcowner", oidRoot)
-		w.oid("opcfamily", family)
-		w.oid("opcintype", input)
-		w.flag("opcdefault", isDefault)
-		w.oid("opckeytype", 0)
-		w.done()
-	}
 	for _, s := range all {
-		class(oidBtree, s.opclass, s.opfamily, s.typ, s.opclassName, true)
+		opclassRow(w, s, oidBtree, oidPgCatalog)
 		if h, ok := hashClasses[s.opclassName]; ok {
-			class(oidHash, h.oid, h.family, s.typ, s.opclassName, true)
+			opclassRow(w, &typeSupport{opclass: h.oid, opfamily: h.family, typ: s.typ, opclassName: s.opclassName}, oidHash, oidPgCatalog)
 		}
 	}
 	for _, c := range otherClasses {
-		class(oidBtree, c.oid, c.family, c.input, c.name, false)
+		opclassRow(w, &typeSupport{opclass: c.oid, opfamily: c.family, typ: c.input, opclassName: c.name}, oidBtree, oidPgCatalog)
 	}
 	for _, c := range inverted.Classes() {
-		w.oid("oid", c.Oid)
-		w.oid("opcmethod", oidGIN)
-		w.str("opcname", c.Name)
-		w.oid("opcnamespace", oidPgCatalog)
-		w.oid("opcowner", oidRoot)
-		w.oid("opcfamily", c.Family)
-		w.oid("opcintype", c.Input.Oid)
-		w.flag("opcdefault", c.Default)
-		w.oid("opckeytype", c.Key.Oid)
-		w.done()
+		if catalog.ExtensionOfClass(c.Name) == "" {
+			invertedClassRow(w, c, oidPgCatalog)
+		}
 	}
 	return nil
+}
+
+// invertedClassRow writes an operator class of inverted indexes.
+func invertedClassRow(w *writer, c *inverted.Class, schema uint32) {
+	w.oid("oid", c.Oid)
+	w.oid("opcmethod", oidGIN)
+	w.str("opcname", c.Name)
+	w.oid("opcnamespace", schema)
+	w.oid("opcowner", oidRoot)
+	w.oid("opcfamily", c.Family)
+	w.oid("opcintype", c.Input.Oid)
+	w.flag("opcdefault", c.Default)
+	w.oid("opckeytype", c.Key.Oid)
+	w.done()
+}
+
+// opclassRow writes an operator class of btree or hash indexes: the default one of the type, or one of otherClasses.
+func opclassRow(w *writer, s *typeSupport, method, schema uint32) {
+	isDefault := true
+	for _, c := range otherClasses {
+		isDefault = isDefault && c.oid != s.opclass
+	}
+	w.oid("oid", s.opclass)
+	w.oid("opcmethod", method)
+	w.str("opcname", s.opclassName)
+	w.oid("opcnamespace", schema)
+	w.oid("opcowner", oidRoot)
+	w.oid("opcfamily", s.opfamily)
+	w.oid("opcintype", s.typ)
+	w.flag("opcdefault", isDefault)
+	w.oid("opckeytype", 0)
+	w.done()
 }
 
 // pgAm lists the access methods.
@@ -390,21 +420,22 @@ func pgOpfamily(_ *snapshot, w *writer) error {
 	}
 	slices.Sort(ids)
 	for _, oid := range ids {
-		w.oid("oid", oid)
-		w.oid("opfmethod", oidBtree)
-		w.str("opfname", names[oid])
-		w.oid("opfnamespace", oidPgCatalog)
-		w.oid("opfowner", oidRoot)
-		w.done()
+		opfamilyRow(w, oid, oidBtree, names[oid], oidPgCatalog)
 	}
 	hashFamilies(w)
 	for _, c := range inverted.Classes() {
-		w.oid("oid", c.Family)
-		w.oid("opfmethod", oidGIN)
-		w.str("opfname", c.Name)
-		w.oid("opfnamespace", oidPgCatalog)
-		w.oid("opfowner", oidRoot)
-		w.done()
+		if catalog.ExtensionOfClass(c.Name) == "" {
+			opfamilyRow(w, c.Family, oidGIN, c.Name, oidPgCatalog)
+		}
 	}
 	return nil
+}
+
+func opfamilyRow(w *writer, oid, method uint32, name string, schema uint32) {
+	w.oid("oid", oid)
+	w.oid("opfmethod", method)
+	w.str("opfname", name)
+	w.oid("opfnamespace", schema)
+	w.oid("opfowner", oidRoot)
+	w.done()
 }

@@ -74,6 +74,9 @@ func (c *Catalog) routineByOid(oid uint32) *routine {
 	if r := routines().byOid[oid]; r != nil {
 		return r
 	}
+	if oid < catalog.FirstUserOid {
+		return c.extensionRoutine(oid)
+	}
 	t := c.h.Coll.PeekByOid(c.ctx(), oid)
 	if t == nil || t.Kind != catalog.KindRoutine {
 		return nil
@@ -88,6 +91,13 @@ func (c *Catalog) routinesNamed(name string) []*routine {
 	if err != nil {
 		return list
 	}
+	for _, x := range s.extensions() {
+		for _, r := range x.routines() {
+			if r.name == name {
+				list = append(list, r)
+			}
+		}
+	}
 	for _, t := range s.listing().Routines {
 		if t.Name == name {
 			list = append(list, c.userRoutine(t))
@@ -96,9 +106,28 @@ func (c *Catalog) routinesNamed(name string) []*routine {
 	return list
 }
 
+// extensionRoutine returns a routine of an extension that the database has, nil if there is none.
+func (c *Catalog) extensionRoutine(oid uint32) *routine {
+	s, err := c.snapshot(c.ctx())
+	if err != nil {
+		return nil
+	}
+	for _, x := range s.extensions() {
+		for _, r := range x.routines() {
+			if r.oid == oid {
+				return r
+			}
+		}
+	}
+	return nil
+}
+
 // allRoutines returns the built-in routines and those that users have made.
 func (s *snapshot) allRoutines() []*routine {
 	list := slices.Clip(routines().all)
+	for _, x := range s.extensions() {
+		list = append(list, x.routines()...)
+	}
 	for _, t := range s.routines() {
 		list = append(list, s.c.userRoutine(t))
 	}
@@ -179,13 +208,13 @@ func (c *Catalog) onPath(r *routine) bool {
 
 // signature prints a routine with the types of its arguments, and its schema unless the search path leads to it.
 func (c *Catalog) signature(r *routine) string {
-	if r.user == nil {
+	if r.schemaText == "" {
 		return r.signature()
 	}
 	return c.userName(r) + "(" + strings.Join(typeNames(r.args), ",") + ")"
 }
 
-// userName prints the name of a routine that a user has made.
+// userName prints the name of a routine that a user or an extension has made.
 func (c *Catalog) userName(r *routine) string {
 	if c.onPath(r) {
 		return ast.QuoteIdent(r.name)
@@ -195,7 +224,7 @@ func (c *Catalog) userName(r *routine) string {
 
 // routineName prints a routine as regproc does.
 func (c *Catalog) routineName(r *routine) string {
-	if r.user == nil {
+	if r.schemaText == "" {
 		return r.qualifiedName()
 	}
 	return c.userName(r)

@@ -54,6 +54,8 @@ func (p *partAssign) undomained(t *types.T, old plan.Expr, path []ast.TargetStep
 		return p.field(t, old, path)
 	case t.Oid == types.JSONB.Oid:
 		return p.json(old, path)
+	case t.Oid == types.Hstore.Oid:
+		return p.hstore(old, path)
 	case t.Subscripted() == nil:
 		return nil, pgerr.New(pgerr.DatatypeMismatch, "cannot subscript type %s because it does not support subscripting", t.SQLName).At(p.target.Pos)
 	case slice && t.Elem == nil:
@@ -206,6 +208,9 @@ func partType(t *types.T, path []ast.TargetStep) *types.T {
 			}
 			t = t.Fields()[i].Type
 			continue
+		}
+		if t.Oid == types.Hstore.Oid {
+			return types.Text
 		}
 		if t.Oid == types.JSONB.Oid || step.Index.Slice {
 			return t

@@ -101,16 +101,11 @@ func withoutVoid(args []plan.Expr, pos []int) ([]plan.Expr, []int) {
 	return kept, at
 }
 
-// functionName returns the name to look up, checking its schema. Functions of extensions are
-// found in schema public too, where dumps look for them.
+// functionName returns the name to look up, checking its schema.
 func functionName(e *ast.FuncCall) (string, error) {
 	switch e.Name.Schema {
 	case "", builtin.SchemaOf(e.Name.Name):
 		return e.Name.Name, nil
-	case "public":
-		if builtin.OfExtension(e.Name.Name) {
-			return e.Name.Name, nil
-		}
 	}
 	return "", pgerr.New(pgerr.UndefinedFunction, "function %s does not exist", e.Name.String()).
 		WithHint("No function matches the given name and argument types. You might need to add explicit type casts.").At(e.Pos)

@@ -48,9 +48,16 @@ func (b *builder) resolveOperator(op ast.Operator, args []plan.Expr, at int) (*c
 		ts[i] = args[i].Type()
 	}
 	if op.Schema != "" && op.Schema != "pg_catalog" {
+		if list := b.extensionOperators(op.Schema, op.Name, len(args) == 1); len(list) > 0 {
+			fn, err := builtin.Resolve(list, ts)
+			if err != nil {
+				return nil, nil, pgerr.From(err).At(at)
+			}
+			return fn, ts, nil
+		}
 		return nil, nil, pgerr.New(pgerr.UndefinedFunction, "operator does not exist: %s.%s", op.Schema, op.Name).At(at)
 	}
-	fn, err := builtin.ResolveOperator(op.Name, ts)
+	fn, err := builtin.ResolveOperatorSeeing(op.Name, ts, b.hasExtension)
 	if err != nil {
 		return nil, nil, pgerr.From(err).At(at)
 	}

@@ -17,15 +17,15 @@ import (
 // routines returns the user-defined functions and procedures of a name that a call may mean, those of
 // schemas that are searched first before others.
 func (b *builder) routines(schema, name string) ([]*call.Overload, error) {
+	list := b.extensionFunctions(schema, name)
 	finder, ok := b.env.Catalog.(catalog.RoutineFinder)
 	if !ok {
-		return nil, nil
+		return list, nil
 	}
 	found, err := finder.FindRoutines(b.ctx, schema, name)
 	if err != nil {
 		return nil, err
 	}
-	var list []*call.Overload
 	for _, t := range found {
 		list = append(list, t.Overload())
 	}

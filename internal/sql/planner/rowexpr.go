@@ -229,6 +229,9 @@ func (b *builder) subscript(e *ast.Subscript, s *scope) (plan.Expr, error) {
 	if t.Oid == types.JSONB.Oid {
 		return b.jsonSubscript(x, e, s)
 	}
+	if t.Oid == types.Hstore.Oid {
+		return b.hstoreSubscript(x, e, s)
+	}
 	elem := t.Subscripted()
 	if elem == nil {
 		return nil, pgerr.New(pgerr.DatatypeMismatch, "cannot subscript type %s because it does not support subscripting", t.SQLName).At(e.X.Position())

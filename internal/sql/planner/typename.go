@@ -131,6 +131,12 @@ func findType(ctx context.Context, tn *ast.TypeName, defaultIntSize int, r catal
 		schema = tn.Names[0]
 	}
 	name := tn.Names[len(tn.Names)-1]
+	if t := extensionType(ctx, tn, schema, name, r); t != nil {
+		if len(tn.Typmods) > 0 {
+			return nil, nil, pgerr.New(pgerr.SyntaxError, "type modifier is not allowed for type \"%s\"", t.Name).At(tn.Pos)
+		}
+		return t, nil, nil
+	}
 	d, ferr := finder.FindTypeTable(ctx, schema, name)
 	if elem, ok := strings.CutPrefix(name, "_"); ok && d == nil && ferr == nil {
 		if d, ferr = finder.FindTypeTable(ctx, schema, elem); d != nil {
@@ -146,7 +152,7 @@ func findType(ctx context.Context, tn *ast.TypeName, defaultIntSize int, r catal
 		return nil, nil, pgerr.Unsupported("type \"%s\" is not supported", name).At(tn.Pos)
 	}
 	if d == nil {
-		return nil, nil, err
+		return nil, nil, hintExtension(err, name)
 	}
 	t, err = userType(catalog.TypeOf(d), tn)
 	return t, d, err

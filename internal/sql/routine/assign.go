@@ -52,6 +52,8 @@ func (a *assignment) part(t *types.T, old types.Datum, path []plpgsql.Step) (typ
 		return a.field(base, old, path)
 	case base.Oid == types.JSONB.Oid:
 		return a.json(old, path)
+	case base.Oid == types.Hstore.Oid:
+		return types.Null, pgerr.Unsupported("assigning to a key of an hstore variable is not supported").WithHint("Assign the whole value: h := h || hstore(key, value).")
 	case base.Elem == nil:
 		return types.Null, pgerr.New(pgerr.DatatypeMismatch, "cannot subscript type %s because it does not support subscripting", types.FormatType(base))
 	}

@@ -412,6 +412,8 @@ func TestComposedOrder(t *testing.T) {
 		{types.NumRange, []string{"empty", "(,1)", "[1,2)", "[1,2]", "(1,2)", "(1,)"}},
 		{types.Int4Multirange, []string{"{}", "{[1,2)}", "{[1,2),[4,5)}", "{[1,3)}"}},
 		{types.MACAddr, []string{"00:00:00:00:00:00", "00:00:00:00:00:01", "ff:00:00:00:00:00"}},
+		{types.Citext, []string{"", "A", "a0", "AB", "ac", "É", "é!"}},
+		{types.Hstore, []string{"", "\"\"=>\"\"", "a=>\"\"", "a=>NULL", "a=>1", "a=>1,b=>NULL", "b=>1"}},
 	} {
 		var prev []byte
 		var prevD types.Datum

@@ -75,6 +75,8 @@ func appendOrdered(dst []byte, t *types.T, d types.Datum) []byte {
 		return appendArray(dst, t, d)
 	case types.EnumFamily, types.MACFamily:
 		return appendBytes(dst, d.Str())
+	case types.CitextFamily:
+		return appendBytes(dst, types.FoldCitext(d.Str()))
 	default:
 		return appendBytes(dst, string(appendComposed(nil, t, d)))
 	}
@@ -262,7 +264,7 @@ func CheckOrderable(t *types.T) error {
 	case types.BoolFamily, types.IntFamily, types.DateFamily, types.TimeFamily, types.TimestampFamily,
 		types.TimestampTZFamily, types.StringFamily, types.BytesFamily, types.UUIDFamily, types.FloatFamily,
 		types.DecimalFamily, types.TimeTZFamily, types.IntervalFamily, types.EnumFamily, types.MACFamily,
-		types.InetFamily, types.BitFamily, types.RangeFamily, types.MultirangeFamily:
+		types.InetFamily, types.BitFamily, types.RangeFamily, types.MultirangeFamily, types.CitextFamily, types.HstoreFamily:
 		return nil
 	case types.JSONFamily:
 		if e.Oid == types.JSONB.Oid {
@@ -285,10 +287,11 @@ func CheckOrderable(t *types.T) error {
 type exact uint8
 
 const (
-	never     exact = iota // only from the row's value
-	always                 // from the key
-	unlessNeg              // from the key, unless it is a float's minus zero
-	unlessPad              // from the key, unless it is a blank-padded string
+	never      exact = iota // only from the row's value
+	always                  // from the key
+	unlessNeg               // from the key, unless it is a float's minus zero
+	unlessPad               // from the key, unless it is a blank-padded string
+	unlessCase              // from the key, unless it is a citext with letters in upper case
 )
 
 func exactness(t *types.T) exact {
@@ -303,6 +306,8 @@ func exactness(t *types.T) exact {
 		return always
 	case types.FloatFamily:
 		return unlessNeg
+	case types.CitextFamily:
+		return unlessCase
 	}
 	return never
 }
@@ -319,6 +324,8 @@ func (e exact) lossy(d types.Datum) bool {
 		return d.Float() == 0 && math.Signbit(d.Float())
 	case unlessPad:
 		return strings.HasSuffix(d.Str(), " ")
+	case unlessCase:
+		return types.FoldCitext(d.Str()) != d.Str()
 	}
 	return true
 }

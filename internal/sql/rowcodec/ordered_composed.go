@@ -3,6 +3,7 @@ package rowcodec
 import (
 	"encoding/binary"
 
+	"github.com/lichendb/lichen/internal/sql/hstore"
 	"github.com/lichendb/lichen/internal/sql/types"
 )
 
@@ -13,6 +14,8 @@ func appendComposed(dst []byte, t *types.T, d types.Datum) []byte {
 	switch d.Family() {
 	case types.InetFamily:
 		return appendInet(dst, d)
+	case types.HstoreFamily:
+		return appendHstore(dst, d.Str())
 	case types.BitFamily:
 		b, n := d.Bits()
 		return binary.BigEndian.AppendUint32(appendBytes(dst, b), uint32(n))
@@ -123,3 +126,6 @@ func bit(b bool) byte {
 	}
 	return 0
 }
+
+// appendHstore orders by the texts of all pairs together, then as hstore.Compare does.
+func appendHstore(dst []byte, s string) []byte { return hstore.AppendSortKey(dst, s, appendBytes) }

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/lichendb/lichen/internal/must"
+	"github.com/lichendb/lichen/internal/sql/hstore"
 )
 
 // Compare orders two datums of one family, as the btree operator class of
@@ -51,6 +52,10 @@ func CompareSteps(a, b Datum, fc *FormatContext) int {
 		return compareRecords(a, b, fc)
 	case EnumFamily, MACFamily, TSVectorFamily, TSQueryFamily, JSONPathFamily, OpaqueFamily, GeometryFamily:
 		return CompareStrings(a.s, b.s, fc)
+	case CitextFamily:
+		return compareCitext(a.s, b.s, fc)
+	case HstoreFamily:
+		return hstore.Compare(a.s, b.s)
 	case BitFamily:
 		return cmp.Or(CompareStrings(a.s, b.s, fc), cmp.Compare(a.n, b.n))
 	case InetFamily:
@@ -266,8 +271,10 @@ func AppendHashKey(dst []byte, d Datum, fc *FormatContext) []byte {
 		for _, f := range fields {
 			dst = AppendHashKeyTyped(dst, f.Type, f.Datum, fc)
 		}
-	case EnumFamily, MACFamily, TSVectorFamily, TSQueryFamily, JSONPathFamily, InetFamily, OpaqueFamily, GeometryFamily:
+	case EnumFamily, MACFamily, TSVectorFamily, TSQueryFamily, JSONPathFamily, InetFamily, OpaqueFamily, GeometryFamily, HstoreFamily:
 		return appendStringKey(dst, d.s, fc)
+	case CitextFamily:
+		return appendStringKey(dst, FoldCitext(d.s), fc)
 	case BitFamily:
 		return appendStringKey(appendKey64(dst, uint64(d.n)), d.s, fc)
 	case RangeFamily:

@@ -4,6 +4,8 @@ import (
 	"encoding/binary"
 	"errors"
 	"math"
+
+	"github.com/lichendb/lichen/internal/sql/hstore"
 )
 
 // MaxEncodedDepth bounds how deep arrays and records nest in an encoded datum.
@@ -152,7 +154,8 @@ func (r *reader) datum(depth int) Datum {
 		months, days := r.int32(), r.int32()
 		return NewInterval(IntervalValue{Months: months, Days: days, Micros: r.varint()})
 	case StringFamily, BytesFamily, UUIDFamily, JSONFamily, ArrayFamily, RecordFamily, EnumFamily, InetFamily, MACFamily,
-		RangeFamily, MultirangeFamily, TSVectorFamily, TSQueryFamily, JSONPathFamily, OpaqueFamily, GeometryFamily:
+		RangeFamily, MultirangeFamily, TSVectorFamily, TSQueryFamily, JSONPathFamily, OpaqueFamily, GeometryFamily,
+		CitextFamily, HstoreFamily:
 		return Datum{fam: f, s: r.take(r.uvarint())}
 	case BitFamily:
 		n := r.uvarint()
@@ -271,6 +274,11 @@ func (r *reader) check(d Datum, depth int) {
 		return
 	case GeometryFamily:
 		if !validGeometry(d.s) {
+			r.fail()
+		}
+		return
+	case HstoreFamily:
+		if !hstore.Valid(d.s) {
 			r.fail()
 		}
 		return

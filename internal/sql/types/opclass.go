@@ -1,6 +1,9 @@
 package types
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // OperatorClass returns the name of the btree operator class that a type has by default.
 func OperatorClass(t *T) string {
@@ -10,6 +13,8 @@ func OperatorClass(t *T) string {
 		return map[DefKind]string{DefEnum: "enum_ops", DefComposite: "record_ops", DefRange: "range_ops", DefMultirange: "multirange_ops"}[t.Def.Kind]
 	case t.Elem != nil:
 		return "array_ops"
+	case t.Extension() != "":
+		return extensionTypeOf(t).class
 	case t.Is(Varchar):
 		return "text_ops"
 	case t.Is(CIDR):
@@ -43,6 +48,9 @@ func SameOperatorClass(a, b string) bool {
 func IsOperatorClass(name string) bool {
 	switch name {
 	case "array_ops", "enum_ops", "record_ops", "range_ops", "multirange_ops", "text_pattern_ops", "varchar_pattern_ops", "bpchar_pattern_ops", "varchar_ops", "cidr_ops":
+		return true
+	}
+	if slices.ContainsFunc(extensionTypes, func(x extensionType) bool { return x.class == name }) {
 		return true
 	}
 	base, ok := strings.CutSuffix(name, "_ops")

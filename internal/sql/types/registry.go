@@ -1,6 +1,9 @@
 package types
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // Info is the part of a type's pg_type row that a T does not hold.
 type Info struct {
@@ -145,7 +148,11 @@ var (
 
 func indexByOid() map[uint32]registered {
 	m := make(map[uint32]registered, 2*len(registry))
-	for _, r := range registry {
+	all := slices.Clone(registry)
+	for _, x := range extensionTypes {
+		all = append(all, x.registered)
+	}
+	for _, r := range all {
 		m[r.t.Oid] = r
 		if r.array == nil {
 			continue
@@ -274,7 +281,7 @@ func ArrayOf(t *T) (*T, bool) {
 	return nil, false
 }
 
-// All returns every predeclared type, arrays included.
+// All returns every predeclared type, arrays included, but those of extensions.
 func All() []*T {
 	ts := make([]*T, 0, 2*len(registry))
 	for _, r := range registry {

@@ -35,6 +35,8 @@ const (
 	JSONPathFamily           // s: text of a jsonpath as it prints
 	OpaqueFamily             // s: what has no order: refcursor, pg_snapshot, aclitem, see system.go
 	GeometryFamily           // s: a shape and its coordinates, see geometry.go (point, box, ...)
+	CitextFamily             // s: text that is compared in lower case, see citext.go
+	HstoreFamily             // s: keys with values, see package hstore
 )
 
 // T is a SQL type. Types are compared by Oid (and Typmod where the modifier

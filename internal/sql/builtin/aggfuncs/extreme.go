@@ -15,7 +15,7 @@ func extremeAggregates() []*call.Aggregate {
 	}
 	var all []*call.Aggregate
 	for _, t := range []string{"int2", "int4", "int8", "oid", "float4", "float8", "numeric", "date", "time", "timetz",
-		"timestamp", "timestamptz", "interval", "text", "bpchar", "anyarray", "anyenum", "inet", "money", "xid8", "pg_lsn", "tid"} {
+		"timestamp", "timestamptz", "interval", "text", "bpchar", "anyarray", "anyenum", "inet", "money", "xid8", "pg_lsn", "tid", "citext"} {
 		cmp := cmps[t]
 		for _, name := range []string{"min", "max"} {
 			sign := 1
@@ -39,7 +39,7 @@ func extremeAggregates() []*call.Aggregate {
 }
 
 // looksDiffer are the types that have values which are equal and look different.
-var looksDiffer = map[string]bool{"float4": true, "float8": true, "numeric": true, "interval": true, "bpchar": true, "anyarray": true}
+var looksDiffer = map[string]bool{"float4": true, "float8": true, "numeric": true, "interval": true, "bpchar": true, "anyarray": true, "citext": true}
 
 // extremeAcc is min (sign -1) or max (sign 1). Of values that are equal and look different,
 // such as 0 and -0, it is the last, or the first.

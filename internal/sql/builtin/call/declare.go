@@ -27,6 +27,7 @@ var signatureTypes = func() map[string]*types.T {
 		types.Int4Multirange, types.Int8Multirange, types.NumMultirange, types.TSMultirange, types.TSTZMultirange,
 		types.DateMultirange, types.AnyEnum, types.AnyRange, types.AnyMultirange, types.CString,
 		types.Point, types.LSeg, types.Line, types.Box, types.Path, types.Polygon, types.Circle,
+		types.Citext, types.CitextArray, types.Hstore, types.HstoreArray,
 	} {
 		m[t.Name] = t
 	}

@@ -113,6 +113,9 @@ type Overload struct {
 	ArgNames     []string
 	DefaultTexts []string
 
+	// Extension is the extension that brings it, "" if it is part of the system.
+	Extension string
+
 	Agg *Aggregate
 }
 

@@ -142,7 +142,7 @@ func formatType(c *call.Context, a []types.Datum) (types.Datum, error) {
 		return call.Text("-")
 	}
 	t, ok := types.ByOid(oid)
-	if !ok && c.Session != nil {
+	if c.Session != nil && (!ok || t.Extension() != "") {
 		t, ok = c.Session.TypeByOid(oid)
 	}
 	if !ok {

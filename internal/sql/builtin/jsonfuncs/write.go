@@ -6,6 +6,7 @@ import (
 
 	"github.com/lichendb/lichen/internal/sql/builtin/arrayfuncs"
 	"github.com/lichendb/lichen/internal/sql/types"
+	"github.com/lichendb/lichen/internal/sql/types/casts"
 	"github.com/lichendb/lichen/internal/sql/types/typeio"
 )
 
@@ -51,6 +52,8 @@ func (w *jsonWriter) value(dst []byte, t *types.T, d types.Datum) []byte {
 		return dst
 	case types.RecordFamily:
 		return w.record(dst, t, d, lines)
+	case types.HstoreFamily:
+		return casts.AppendHstoreJSON(dst, d, w.fc)
 	}
 	return w.scalar(dst, t, d)
 }

@@ -184,6 +184,9 @@ func DropSchemas(ctx context.Context, e *statement.Env, st *ast.Drop) error {
 			e.Skip(pgerr.SuccessfulCompletion, "schema \"%s\" does not exist, skipping", n.Table)
 			continue
 		}
+		if err := dropExtensionsIn(ctx, e, s, st.Cascade); err != nil {
+			return err
+		}
 		d := newDropper(e, st.Cascade)
 		d.schema = s
 		tables, err := e.TablesOf(ctx, s.Database)
@@ -227,11 +230,13 @@ type dropper struct {
 	e       *statement.Env
 	cascade bool
 	schema  *catalog.Schema // that is dropped as a whole
-	objects []*catalog.Table
-	in      map[catalog.ID]bool
-	explain []dependency
-	columns []droppedDefault
-	keys    []droppedKey
+	// extension is the one that is dropped: its types stand for objects.
+	extension string
+	objects   []*catalog.Table
+	in        map[catalog.ID]bool
+	explain   []dependency
+	columns   []droppedDefault
+	keys      []droppedKey
 	// policies are those of tables that stay.
 	policies []droppedPolicy
 	triggers []droppedTrigger
@@ -302,6 +307,11 @@ func (d *dropper) run(ctx context.Context) error {
 	if err := d.report(ctx); err != nil {
 		return err
 	}
+	return d.drop(ctx, d.objects)
+}
+
+// drop drops some objects, and what goes with all that were collected.
+func (d *dropper) drop(ctx context.Context, objects []*catalog.Table) error {
 	for _, c := range d.columns {
 		if err := d.dropDefault(ctx, c); err != nil {
 			return err
@@ -323,7 +333,7 @@ func (d *dropper) run(ctx context.Context) error {
 	if err := d.dropTyped(ctx); err != nil {
 		return err
 	}
-	for _, t := range d.objects {
+	for _, t := range objects {
 		if err := dropRelation(ctx, d.e, t, d.in); err != nil {
 			return err
 		}
@@ -494,13 +504,21 @@ func (d *dropper) report(ctx context.Context) error {
 		return nil
 	}
 	if !d.cascade {
-		what := d.e.Describe(ctx, d.objects[0])
-		if d.schema != nil {
+		what := ""
+		switch {
+		case d.extension != "":
+			what = "extension " + ast.QuoteIdent(d.extension)
+		case d.schema != nil:
 			what = "schema " + ast.QuoteIdent(d.schema.Name)
+		default:
+			what = d.e.Describe(ctx, d.objects[0])
 		}
 		return pgerr.New(pgerr.DependentObjectsStillExist, "cannot drop %s because other objects depend on it", what).
 			WithDetail("%s", strings.Join(details, "\n")).
 			WithHint("Use DROP ... CASCADE to drop the dependent objects too.")
+	}
+	if d.extension != "" && len(d.others) > 0 {
+		return undroppable(d.others)
 	}
 	d.e.CascadeNotice(names)
 	return nil

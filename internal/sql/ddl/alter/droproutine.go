@@ -10,7 +10,6 @@ import (
 	"github.com/lichendb/lichen/internal/sql/builtin/call"
 	"github.com/lichendb/lichen/internal/sql/catalog"
 	"github.com/lichendb/lichen/internal/sql/ddl/statement"
-	"github.com/lichendb/lichen/internal/sql/parser"
 	"github.com/lichendb/lichen/internal/sql/pgerr"
 	"github.com/lichendb/lichen/internal/sql/planner"
 	"github.com/lichendb/lichen/internal/sql/types"
@@ -176,34 +175,19 @@ func calls(ctx context.Context, e *statement.Env, t *catalog.Table) func(text st
 	if s, err := e.Coll.Peek(ctx, t.Schema); err == nil && s != nil {
 		schema = s.Ident().Name
 	}
-	is := func(n ast.Node) bool {
-		c, ok := n.(*ast.FuncCall)
-		return ok && c.Name.Name == t.Name && (c.Name.Schema == "" || c.Name.Schema == schema) && t.Overload().AcceptsCount(len(c.Args))
+	is := func(c *ast.FuncCall) bool {
+		return c.Name.Name == t.Name && (c.Name.Schema == "" || c.Name.Schema == schema) && t.Overload().AcceptsCount(len(c.Args))
 	}
-	return func(text string) bool {
-		if !strings.Contains(text, t.Name) {
-			return false
-		}
-		var root ast.Node
-		if x, err := parser.ParseExpr(text); err == nil {
-			root = x
-		} else if st, err := parser.ParseStored(text); err == nil {
-			root = st.AST
-		}
-		found := false
-		if root != nil {
-			ast.Walk(root, func(n ast.Node) bool {
-				found = found || is(n)
-				return !found
-			})
-		}
-		return found
-	}
+	return anyCall(t.Name, is)
 }
 
 // callers notes what calls the routine t, which is dropped: views and defaults of columns go with it.
 func (d *dropper) callers(ctx context.Context, t *catalog.Table, on string) error {
-	test := calls(ctx, d.e, t)
+	return d.callersThat(ctx, calls(ctx, d.e, t), on)
+}
+
+// callersThat is callers for the texts for which a test holds.
+func (d *dropper) callersThat(ctx context.Context, test func(string) bool, on string) error {
 	for _, o := range d.all {
 		if d.in[o.ID] || d.schema != nil && o.Schema == d.schema.ID || o.Kind == catalog.KindRoutine {
 			continue

@@ -307,6 +307,9 @@ func usedTypes(all []*catalog.Table) map[uint32]bool {
 		case t == nil:
 			return
 		case t.Def == nil:
+			if t.Extension() != "" {
+				used[t.Oid] = true
+			}
 			note(t.Elem)
 			note(t.Domain())
 			return

@@ -27,7 +27,6 @@ var (
 	DatabaseOption  = Feature{"database options", "every database is UTF8 with collation C.UTF-8, has no connection limit and keeps each table by itself"}
 	Oids            = Feature{"OIDS", "tables have no oids"}
 	explainOptions  = Feature{"EXPLAIN options BUFFERS, WAL and SETTINGS", "statements do not count the blocks that they touch, and no such setting changes a plan"}
-	ExtensionDrop   = Feature{"dropping functions with their extension", "they are built in"}
 	Concurrently    = Feature{"CONCURRENTLY", "those who use the relation wait until it is done; CREATE INDEX outside of a block lets them go on in any case"}
 )
 
@@ -39,7 +38,7 @@ func All() []Accepted {
 	var out []Accepted
 	for _, n := range []Feature{
 		vacuum, Reindex, Cluster, checkpoint, copyFreeze, StorageParams, Unlogged,
-		Statistics, ColumnStorage, ReplicaIdentity, DatabaseOption, Oids, explainOptions, ExtensionDrop, Concurrently,
+		Statistics, ColumnStorage, ReplicaIdentity, DatabaseOption, Oids, explainOptions, Concurrently,
 	} {
 		out = append(out, Accepted{n.what, n.why})
 	}

@@ -55,7 +55,14 @@ func invertedColumn(ctx context.Context, e *statement.Env, t *catalog.Table, k *
 	if err != nil {
 		return catalog.IndexColumn{}, "", err
 	}
+	if x := catalog.ExtensionOfClass(class.Name); x != "" && !e.Coll.HasExtension(ctx, x) {
+		return catalog.IndexColumn{}, "", errNoOperatorClass(class.Name).WithHint("CREATE EXTENSION %s brings an operator class of that name.", ast.QuoteIdent(x))
+	}
 	return catalog.IndexColumn{Column: col.ID}, class.Name, nil
+}
+
+func errNoOperatorClass(name string) *pgerr.Error {
+	return pgerr.New(pgerr.UndefinedObject, "operator class \"%s\" does not exist for access method \"gin\"", name)
 }
 
 // operatorClass returns the operator class of a name, or the default one of a type.
@@ -70,7 +77,7 @@ func operatorClass(name []ast.Name, declared *types.T) (*inverted.Class, error) 
 	last := name[len(name)-1]
 	c := inverted.ByName(last)
 	if c == nil {
-		return nil, pgerr.New(pgerr.UndefinedObject, "operator class \"%s\" does not exist for access method \"gin\"", last)
+		return nil, errNoOperatorClass(last)
 	}
 	if !c.Accepts(t) {
 		return nil, pgerr.New(pgerr.DatatypeMismatch, "operator class \"%s\" does not accept data type %s", last, types.FormatType(declared))

@@ -142,6 +142,20 @@ func PinNames(ctx context.Context, e *statement.Env, x ast.Node) error {
 	return err
 }
 
+// extensionOfFunction returns the schema of the extension of which a name means a function, nil if it means none.
+func extensionOfFunction(ctx context.Context, e *statement.Env, name string) *catalog.Schema {
+	if len(builtin.Functions(name)) > 0 || len(builtin.Aggregates(name)) > 0 {
+		return nil
+	}
+	for _, o := range builtin.ExtensionFunctions(name) {
+		if e.Coll.SeesExtension(ctx, "", o.Extension) {
+			in, _ := e.Coll.PeekExtensionSchema(ctx, o.Extension)
+			return in
+		}
+	}
+	return nil
+}
+
 // pinFunction pins the sequence in a call, or the type whose values the call makes.
 func pinFunction(ctx context.Context, e *statement.Env, call *ast.FuncCall) error {
 	switch call.Name.Name {
@@ -151,6 +165,10 @@ func pinFunction(ctx context.Context, e *statement.Env, call *ast.FuncCall) erro
 		}
 	}
 	if call.Name.Schema != "" {
+		return nil
+	}
+	if in := extensionOfFunction(ctx, e, call.Name.Name); in != nil {
+		call.Name.Schema = in.Name
 		return nil
 	}
 	t, err := e.Coll.FindTypeDescriptor(ctx, "", call.Name.Name)
@@ -193,6 +211,11 @@ func pinType(ctx context.Context, e *statement.Env, n *ast.TypeName) error {
 				n.Names = []ast.Name{"pg_catalog", name} // as the parser has types with words of their own
 			}
 		}
+		return nil
+	}
+	if x := types.ExtensionTypeNamed(n.Names[0]); x != nil && e.Coll.SeesExtension(ctx, "", x.Extension()) {
+		in, _ := e.Coll.PeekExtensionSchema(ctx, x.Extension())
+		n.Names = []ast.Name{in.Name, n.Names[0]}
 		return nil
 	}
 	t, err := e.Coll.FindTypeTable(ctx, "", n.Names[0])

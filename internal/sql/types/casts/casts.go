@@ -83,8 +83,21 @@ func IsSystem(from, to *types.T) bool {
 
 // Each calls f for every row of pg_cast between predeclared types.
 func Each(f func(from, to *types.T, c Cast)) {
-	for _, a := range types.All() {
-		for _, b := range types.All() {
+	each(types.All(), f)
+}
+
+// EachOf calls f for the casts that an extension brings.
+func EachOf(extension string, f func(from, to *types.T, c Cast)) {
+	each(append(types.OfExtension(extension), types.All()...), func(from, to *types.T, c Cast) {
+		if from.Extension() == extension || to.Extension() == extension {
+			f(from, to, c)
+		}
+	})
+}
+
+func each(list []*types.T, f func(from, to *types.T, c Cast)) {
+	for _, a := range list {
+		for _, b := range list {
 			if c, ok := byTypes[castKey{a.Oid, b.Oid}]; ok {
 				f(a, b, c)
 			}
@@ -154,6 +167,7 @@ func castTable() map[castKey]Cast {
 	addRangeCasts(add)
 	addGeometryCasts(add)
 	addSystemCasts(add)
+	addExtensionCasts(add)
 	return m
 }
 

@@ -140,6 +140,11 @@ func (m *message) value(t *types.T) (types.Datum, error) {
 		return m.multirange(t)
 	case types.TSVectorFamily, types.TSQueryFamily:
 		return m.textSearch(t)
+	case types.CitextFamily:
+		d, err := m.text(types.Text)
+		return types.NewCitext(d.Str()), err
+	case types.HstoreFamily:
+		return m.hstore()
 	case types.JSONPathFamily:
 		if v := m.take(1); len(v) == 1 && v[0] != jsonpathVersion {
 			return types.Null, errBinary("unsupported jsonpath version number: %d", v[0])

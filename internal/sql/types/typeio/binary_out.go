@@ -7,6 +7,7 @@ import (
 
 	"github.com/cockroachdb/apd/v3"
 
+	"github.com/lichendb/lichen/internal/sql/hstore"
 	"github.com/lichendb/lichen/internal/sql/types"
 )
 
@@ -82,6 +83,10 @@ func AppendBinary(dst []byte, t *types.T, d types.Datum, fc *types.FormatContext
 		return appendMultirangeBinary(dst, t, d, fc)
 	case types.TSVectorFamily, types.TSQueryFamily:
 		return appendTextSearchBinary(dst, d, fc)
+	case types.CitextFamily:
+		return append(dst, d.Str()...)
+	case types.HstoreFamily:
+		return hstore.AppendBinary(dst, d.Str())
 	case types.JSONPathFamily:
 		return append(append(dst, jsonpathVersion), d.Str()...)
 	case types.OpaqueFamily:

@@ -22,6 +22,9 @@ func BinaryText(t *types.T, d types.Datum, encode Converter, fc *types.FormatCon
 		}
 		s, err := encode(d.Str(), fc)
 		return types.NewString(s), err
+	case types.CitextFamily:
+		s, err := encode(d.Str(), fc)
+		return types.NewCitext(s), err
 	case types.JSONFamily:
 		s, err := encode(d.Str(), fc)
 		return types.NewJSON(s), err
@@ -29,7 +32,7 @@ func BinaryText(t *types.T, d types.Datum, encode Converter, fc *types.FormatCon
 		return arrayText(t, d, encode, fc)
 	case types.RecordFamily:
 		return recordText(t, d, encode, fc)
-	case types.EnumFamily, types.RangeFamily, types.MultirangeFamily, types.TSVectorFamily, types.TSQueryFamily, types.JSONPathFamily, types.OpaqueFamily:
+	case types.EnumFamily, types.RangeFamily, types.MultirangeFamily, types.TSVectorFamily, types.TSQueryFamily, types.JSONPathFamily, types.OpaqueFamily, types.HstoreFamily:
 		for _, b := range AppendBinary(nil, t, d, fc) {
 			if b >= 0x80 {
 				return d, pgerr.Unsupported("the binary form of %s is supported with the client encoding UTF8 only", t.SQLName).

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/lichendb/lichen/internal/sql/ascii"
+	"github.com/lichendb/lichen/internal/sql/hstore"
 	"github.com/lichendb/lichen/internal/sql/pgerr"
 	"github.com/lichendb/lichen/internal/sql/types"
 	"github.com/lichendb/lichen/internal/sql/types/datetime"
@@ -71,6 +72,10 @@ func parseText(t *types.T, s string, fc *types.FormatContext) (types.Datum, erro
 		return parseOpaque(t, s, fc)
 	case types.GeometryFamily:
 		return parseGeometry(t, s, fc)
+	case types.CitextFamily:
+		return parseCitext(s, fc)
+	case types.HstoreFamily:
+		return parseHstore(s, fc)
 	}
 	return types.Null, pgerr.Unsupported("cannot accept a value of type %s", t.SQLName)
 }
@@ -119,8 +124,10 @@ func AppendText(dst []byte, t *types.T, d types.Datum, fc *types.FormatContext) 
 		return appendRange(dst, t, d.Range(), fc)
 	case types.MultirangeFamily:
 		return appendMultirange(dst, t, d, fc)
-	case types.TSVectorFamily, types.TSQueryFamily, types.JSONPathFamily:
+	case types.TSVectorFamily, types.TSQueryFamily, types.JSONPathFamily, types.CitextFamily:
 		return append(dst, d.Str()...)
+	case types.HstoreFamily:
+		return hstore.AppendText(dst, d.Str())
 	case types.OpaqueFamily:
 		return appendOpaque(dst, t, d, fc)
 	case types.GeometryFamily:
@@ -134,7 +141,7 @@ const longText = 64 << 10
 
 // FormatDatum returns the text form of d as a string.
 func FormatDatum(t *types.T, d types.Datum, fc *types.FormatContext) string {
-	if d.Family() == types.StringFamily && t.Oid != types.Char.Oid {
+	if d.Family() == types.CitextFamily || d.Family() == types.StringFamily && t.Oid != types.Char.Oid {
 		return d.Str()
 	}
 	if len(d.Str()) >= longText {
@@ -266,7 +273,7 @@ func appendReg(dst []byte, t *types.T, oid uint32, fc *types.FormatContext) []by
 		}
 	}
 	if t.Oid == types.Regtype.Oid {
-		if u, ok := types.ByOid(oid); ok {
+		if u, ok := types.ByOid(oid); ok && u.Extension() == "" {
 			return append(dst, u.SQLName...)
 		}
 	}

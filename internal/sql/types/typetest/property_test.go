@@ -10,6 +10,7 @@ import (
 	"github.com/cockroachdb/apd/v3"
 	"pgregory.net/rapid"
 
+	"github.com/lichendb/lichen/internal/sql/hstore"
 	"github.com/lichendb/lichen/internal/sql/types"
 	"github.com/lichendb/lichen/internal/sql/types/datetime"
 	"github.com/lichendb/lichen/internal/sql/types/typeio"
@@ -132,6 +133,10 @@ func genDatum(t *rapid.T, typ *types.T) types.Datum {
 		return types.NewString(s)
 	case types.BytesFamily:
 		return types.NewBytes(string(rapid.SliceOf(rapid.Byte()).Draw(t, "bytes")))
+	case types.CitextFamily:
+		return types.NewCitext(rapid.StringOf(rapid.RuneFrom([]rune("aAbBéÉßI İk"))).Draw(t, "citext"))
+	case types.HstoreFamily:
+		return genHstore(t)
 	case types.UUIDFamily:
 		return types.NewUUID(string(rapid.SliceOfN(rapid.Byte(), 16, 16).Draw(t, "uuid")))
 	case types.JSONFamily:
@@ -221,10 +226,27 @@ func sampleTexts(typ *types.T) []string {
 	return nil
 }
 
+func genHstore(t *rapid.T) types.Datum {
+	text := rapid.StringOfN(rapid.RuneFrom([]rune("aB\"\\=,> ")), 0, 3, -1)
+	var pairs []hstore.Pair
+	for range rapid.IntRange(0, 3).Draw(t, "pairs") {
+		p := hstore.Pair{Key: text.Draw(t, "key"), Null: rapid.Bool().Draw(t, "null")}
+		if !p.Null {
+			p.Value = text.Draw(t, "value")
+		}
+		pairs = append(pairs, p)
+	}
+	s, err := hstore.Build(pairs)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return types.NewHstore(s)
+}
+
 // inputTypes are the types that can be read from text and binary.
 func inputTypes() []*types.T {
 	var ts []*types.T
-	for _, t := range types.All() {
+	for _, t := range append(types.All(), types.OfExtension("")...) {
 		e := t
 		if t.Elem != nil {
 			e = t.Elem
