@@ -34,7 +34,7 @@ func (d *Router) Divide(ctx context.Context, txn *kvpb.TxnMeta, spans []kvpb.Spa
 		for {
 			node, desc, err := d.reader(ctx, txn, s.Key)
 			if err != nil {
-				return nil, err
+				return nil, ctx.Err() // who reads here goes on looking
 			}
 			if len(s.EndKey) == 0 || holdsSpan(desc, s) {
 				add(node, s)

@@ -30,7 +30,8 @@ func (d *Router) route(ctx context.Context, key []byte, commit bool, fn func(t t
 	}
 }
 
-// rangeOf returns the range that holds key, as far as the cache knows.
+// rangeOf returns the range that holds key, as far as the cache knows. While the descriptors around a split are written, a
+// lookup may find none.
 func (d *Router) rangeOf(ctx context.Context, key []byte) (desc *kvpb.RangeDescriptor, err error) {
 	if d.loc != nil { // Locator waits for a split that is being applied
 		err = d.route(ctx, key, false, func(t target) error {
@@ -39,11 +40,16 @@ func (d *Router) rangeOf(ctx context.Context, key []byte) (desc *kvpb.RangeDescr
 		})
 		return desc, err
 	}
-	e, err := d.cache.Find(ctx, key)
-	if err != nil {
-		return nil, err
+	var r retry
+	for {
+		e, err := d.cache.Find(ctx, key)
+		if err == nil {
+			return e.Desc(), nil
+		}
+		if err = r.next(ctx, d, target{}, key, err); err != nil {
+			return nil, err
+		}
 	}
-	return e.Desc(), nil
 }
 
 // holdsSpan reports whether all of s lies in a range.

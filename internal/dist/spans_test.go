@@ -5,6 +5,7 @@ import (
 	"errors"
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/lichendb/lichen/internal/kvpb"
 )
@@ -99,4 +100,34 @@ func TestCommitSaysWhereReadsAre(t *testing.T) {
 			t.Error("AllReadsHere with a read in two ranges")
 		}
 	})
+}
+
+// While lookups find no range for a key, as around a split, requests of several ranges wait as those of one do, and a query
+// is not divided.
+func TestNoRangeForAMoment(t *testing.T) {
+	for name, send := range map[string]func(*Router) error{
+		"refresh": func(d *Router) error {
+			return d.Refresh(context.Background(), &kvpb.RefreshRequest{Txn: &kvpb.TxnMeta{}, Spans: spansOf("b", "i")})
+		},
+		"the parts of a commit": func(d *Router) error { _, err := d.rangeOf(context.Background(), []byte("b")); return err },
+		"release": func(d *Router) error {
+			return d.Release(context.Background(), &kvpb.ReleaseRequest{Txn: &kvpb.TxnMeta{}, Locks: [][]byte{[]byte("b"), []byte("i")}})
+		},
+	} {
+		withRanges(t, func(w *scriptedRanges, d *Router) {
+			all := w.meta
+			w.meta = nil
+			time.AfterFunc(100*time.Millisecond, func() {
+				w.mu.Lock()
+				defer w.mu.Unlock()
+				w.meta = all
+			})
+			if parts, err := d.Divide(context.Background(), &kvpb.TxnMeta{}, spansOf("bi")); parts != nil || err != nil {
+				t.Errorf("%v, %v", parts, err)
+			}
+			if err := send(d); err != nil {
+				t.Errorf("%s: %v", name, err)
+			}
+		})
+	}
 }

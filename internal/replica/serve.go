@@ -520,7 +520,7 @@ func (r *Replica) latestAmong(one *kvpb.LockRequest, keys [][]byte) (l eval.Comm
 // unwrittenSince reports whether nobody but a transaction itself has written where some sorted keys are, at or above its read
 // timestamp (invariant 13). The keys are locked, and the caller has looked for the intents of others.
 func (r *Replica) unwrittenSince(t *kvpb.TxnMeta, sorted [][]byte) bool {
-	if plant.On(plant.SeenUnchanged) {
+	if len(sorted) == 0 || plant.On(plant.SeenUnchanged) {
 		return true
 	}
 	area := keys.AreaOf(sorted[0])
