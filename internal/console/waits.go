@@ -90,9 +90,6 @@ type SlowStatements struct {
 	Notices    []string        `json:"notices"`
 }
 
-// slowSetting is the cluster setting that says which statements are slow.
-const slowSetting = "sql.stats.slow_statements.threshold"
-
 func getSlow(c *Console, r *request) (any, error) {
 	most, err := r.number("limit", 200, 1, maxStatements)
 	if err != nil {

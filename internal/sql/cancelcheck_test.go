@@ -70,6 +70,7 @@ func TestCancelChecks(t *testing.T) {
 	defer ses.Close()
 	l := newLooker(ses)
 	for _, s := range []string{
+		"CREATE EXTENSION pg_trgm; CREATE EXTENSION pgcrypto; CREATE EXTENSION \"uuid-ossp\"",
 		"CREATE TABLE big (id INT PRIMARY KEY, k INT, s TEXT)",
 		"INSERT INTO big SELECT i, i % 1000, md5(i::text) FROM generate_series(1, 100000) i",
 	} {

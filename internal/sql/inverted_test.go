@@ -69,6 +69,7 @@ func TestInvertedAgrees(t *testing.T) {
 	run("create index ga on g using gin (a)")
 	run("create index gj on g using gin (j)")
 	run("create index gp on g using gin (j jsonb_path_ops) where id % 2 = 0")
+	run("create extension pg_trgm")
 	run("create index gs on g using gin (s gin_trgm_ops)")
 	for i := range 150 {
 		switch i % 5 {

@@ -46,7 +46,7 @@ func TestShowCreate(t *testing.T) {
 	defer closeNode(t, n)
 	s := n.session(t)
 	defer s.Close()
-	mustExec(t, s, "CREATE TYPE mood AS ENUM ('sad', 'glad'); CREATE DOMAIN positive AS INT DEFAULT 1 CHECK (value > 0)")
+	mustExec(t, s, "CREATE EXTENSION pg_trgm; CREATE TYPE mood AS ENUM ('sad', 'glad'); CREATE DOMAIN positive AS INT DEFAULT 1 CHECK (value > 0)")
 	for _, r := range shown {
 		mustExec(t, s, r.sql)
 	}
@@ -102,7 +102,7 @@ func TestShowCreateAll(t *testing.T) {
 	defer closeNode(t, n)
 	s := n.session(t)
 	defer s.Close()
-	const need = "CREATE SCHEMA other; CREATE TYPE mood AS ENUM ('sad', 'glad'); CREATE DOMAIN positive AS INT DEFAULT 1 CHECK (value > 0)"
+	const need = "CREATE EXTENSION pg_trgm; CREATE SCHEMA other; CREATE TYPE mood AS ENUM ('sad', 'glad'); CREATE DOMAIN positive AS INT DEFAULT 1 CHECK (value > 0)"
 	mustExec(t, s, need)
 	for _, r := range shown {
 		mustExec(t, s, r.sql)

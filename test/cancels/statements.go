@@ -15,6 +15,8 @@ type statement struct {
 }
 
 var setup = []string{
+	`CREATE EXTENSION IF NOT EXISTS pg_trgm`, `CREATE EXTENSION IF NOT EXISTS pgcrypto`, `CREATE EXTENSION IF NOT EXISTS "uuid-ossp"`,
+	`CREATE EXTENSION IF NOT EXISTS citext`, `CREATE EXTENSION IF NOT EXISTS hstore`, `CREATE EXTENSION IF NOT EXISTS fuzzystrmatch`, `CREATE EXTENSION IF NOT EXISTS unaccent`,
 	`DROP TABLE IF EXISTS cancels_big, cancels_other`,
 	`CREATE TABLE cancels_big (id int PRIMARY KEY, k int, s text)`,
 	`INSERT INTO cancels_big SELECT i, i % 1000, md5(i::text) FROM generate_series(1, 200000) i`,
