@@ -26,6 +26,7 @@ import (
 type busyKeys struct {
 	earlier *concurrency.Commit // in flight, or
 	holder  *txnintent.Txn      // the owner of an intent on the first of keys, among others
+	self    kvpb.TxnID
 	keys    [][]byte
 }
 
@@ -40,9 +41,10 @@ func (r *Replica) claim(announced *concurrency.Commit, written [][]byte) error {
 		return nil
 	}
 	// A version written under a foreign intent would count as the intent's.
-	x, i, err := r.firstForeign(kvpb.TxnID(announced.Txn()), written)
+	self := kvpb.TxnID(announced.Txn())
+	x, i, err := r.firstForeign(self, written)
 	if x != nil && err == nil {
-		err = &busyKeys{holder: x, keys: written[i:]}
+		err = &busyKeys{holder: x, self: self, keys: written[i:]}
 	}
 	return err
 }
@@ -59,12 +61,27 @@ func (r *Replica) awaitFree(ctx context.Context, outcome error) (again bool, err
 	if busy.earlier != nil {
 		err = r.awaitLeading(ctx, busy.earlier.Done(), nil)
 	} else {
-		err = r.awaitIntentsOn(ctx, busy.holder, busy.keys)
+		err = r.awaitIntents(ctx, busy)
 	}
 	if !r.transfers.Reenter() && err == nil {
 		err = r.notLeader()
 	}
 	return err == nil, err
+}
+
+// awaitIntents waits until the holder has no intent on the keys. Intents on many keys are resolved some at a time: to begin
+// again after each time, and to look at the keys before, would take a time that grows with the square of their number.
+func (r *Replica) awaitIntents(ctx context.Context, busy *busyKeys) error {
+	for keys := busy.keys; ; {
+		if err := r.awaitIntentsOn(ctx, busy.holder, keys); err != nil {
+			return err
+		}
+		x, i, err := r.firstForeign(busy.self, keys)
+		if err != nil || x != busy.holder {
+			return err
+		}
+		keys = keys[i:]
+	}
 }
 
 // awaitIntentsOn waits until the intents of a transaction on the keys may have been resolved.

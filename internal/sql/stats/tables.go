@@ -251,10 +251,10 @@ func (s *Tables) queued(id catalog.ID) int {
 // drain analyses the tables in the queue as they become due, then ends.
 func (s *Tables) drain() {
 	for {
-		t, wait := s.next()
+		t, since, wait := s.next()
 		switch {
 		case t != nil:
-			if err := s.collect(s.ctx, t); err != nil {
+			if err := s.collect(s.ctx, t, since); err != nil {
 				s.Logger.Info("analyse", "table", t.Name, "err", err) // the next plan or change asks again
 			}
 			continue
@@ -272,20 +272,20 @@ func (s *Tables) drain() {
 }
 
 // next takes a table from the queue that is due, and was so long ago that a collection sees
-// why; otherwise it says how long the first one waits, or -1 if the queue is at its end.
-func (s *Tables) next() (*catalog.Table, time.Duration) {
+// why if it reads after since; otherwise it says how long the first one waits, or -1 if the queue is at its end.
+func (s *Tables) next() (t *catalog.Table, since int64, wait time.Duration) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if len(s.queue) == 0 || s.closed {
 		s.busy = false
-		return nil, -1
+		return nil, 0, -1
 	}
 	if !s.Automatic() { // since they were queued
 		for _, c := range s.queue {
 			s.tables[c.table.ID].queued = false
 		}
 		s.queue, s.busy = nil, false
-		return nil, -1
+		return nil, 0, -1
 	}
 	first := 0
 	for i := range s.queue {
@@ -293,22 +293,32 @@ func (s *Tables) next() (*catalog.Table, time.Duration) {
 			first = i
 		}
 	}
-	t, wait := s.queue[first].table, s.queue[first].due+int64(s.past)-s.DB.Clock().PhysicalNow()
-	if wait > 0 {
-		return nil, time.Duration(wait)
+	t, since = s.queue[first].table, s.queue[first].due
+	if left := since + int64(s.past) - s.DB.Clock().PhysicalNow(); left > 0 {
+		return nil, 0, time.Duration(left)
 	}
 	s.queue = append(s.queue[:first], s.queue[first+1:]...)
 	s.tables[t.ID].queued = false
-	return t, 0
+	return t, since, 0
 }
 
-// collect analyses a table as it was a moment ago and stores what it finds.
-func (s *Tables) collect(ctx context.Context, t *catalog.Table) error {
+// readTime is when a collection reads: a moment ago, or before the oldest statement of this gateway began if that was later than
+// since. The commit of a statement in whose snapshot others have read moves, and with it all that it has written.
+func (s *Tables) readTime(since int64) hlc.Timestamp {
+	ts := hlc.Timestamp{WallTime: s.DB.Clock().PhysicalNow() - int64(s.past)}
+	if oldest := s.DB.OldestRead(); since < oldest.WallTime && oldest.LessEq(ts) {
+		return oldest.Prev()
+	}
+	return ts
+}
+
+// collect analyses a table as it was a moment ago, but after since, and stores what it finds.
+func (s *Tables) collect(ctx context.Context, t *catalog.Table, since int64) error {
 	s.mu.Lock()
 	c := s.contentsLocked(t.ID)
 	grown, changed := c.grown, c.changed
 	s.mu.Unlock()
-	txn := s.DB.Begin(kv.TxnOptions{ReadOnly: true, AsOf: hlc.Timestamp{WallTime: s.DB.Clock().PhysicalNow() - int64(s.past)}})
+	txn := s.DB.Begin(kv.TxnOptions{ReadOnly: true, AsOf: s.readTime(since)})
 	txn.BeginStatement()
 	defer txn.Rollback(ctx)
 	a := analysis{table: t, txn: txn, sizes: s.sizes, rest: rest{busy: s.Busy}}
@@ -502,11 +512,11 @@ func (s *Tables) CollectByHand() {
 func (s *Tables) CollectDue(ctx context.Context) (n int, err error) {
 	defer s.CollectByHand()
 	for {
-		t, _ := s.next()
+		t, since, _ := s.next()
 		if t == nil {
 			return n, nil
 		}
-		if err := s.collect(ctx, t); err != nil {
+		if err := s.collect(ctx, t, since); err != nil {
 			return n, err
 		}
 		n++
