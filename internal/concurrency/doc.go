@@ -62,7 +62,6 @@
 //  3. A key with waiters has holders, and each waiter is blocked by a holder
 //     or a waiter before it: no wake-up is lost. (keyLock.advance; checkTable
 //     in tests)
-//     A key of a lockRun is in no other run and in no hash table. (checkRun in tests)
 //  4. The lock count is the number of holdings and waiters; at the limit new
 //     ones are refused and held ones stay. (LockTable.reserve; checkTable)
 //  5. A commit's keys are sorted, its timestamp is set once and it finishes
@@ -79,13 +78,15 @@
 //     TestReservations)
 //  11. Of two unfinished commits of different transactions that write the same key, the one that began
 //     later learns of the earlier one. (Commits.Earlier; TestCommitsModel)
+//  12. A key of a lockRun is in no other run and in no hash table. (LockTable.acquireRun, leaveRun; checkRun in tests)
 //
 // # Concurrency
 //
 // All methods of the exported types may be called concurrently. A table's
 // shards, a commit set, a cache's slots and spans and a graph each have their
 // own mutex, held for memory operations only. WaitGraph calls its sources with
-// its mutex held, so the order is graph, then shard; no other two are nested.
+// its mutex held, so the order is graph, then shard. To change runs all shards of a table are locked, in their
+// order (LockTable.lockAll); no other two are nested.
 //
 // # Not here
 //

@@ -1,6 +1,9 @@
 package console
 
-import "strings"
+import (
+	"cmp"
+	"strings"
+)
 
 // Transaction is what the transaction blocks of a fingerprint have cost, on all nodes since each started. Times are in seconds.
 type Transaction struct {
@@ -141,11 +144,7 @@ func getWaits(c *Console, r *request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	database := r.param("database")
-	if database == "" {
-		database = defaultDatabase
-	}
-	found, err := c.query(r, r.login, database, `SELECT *, `+millis("wait_start")+` AS began, extract(epoch FROM duration) AS seconds,
+	found, err := c.query(r, r.login, cmp.Or(r.param("database"), defaultDatabase), `SELECT *, `+millis("wait_start")+` AS began, extract(epoch FROM duration) AS seconds,
 		`+joined("queries")+` AS texts, `+joined("blocking_txn_ids")+` AS ids, `+joined("blocking_queries")+` AS blockers
 		FROM lichen_internal.cluster_contention_events ORDER BY wait_start DESC LIMIT `+formatUint(uint64(most)))
 	if err != nil {
