@@ -61,7 +61,10 @@ var writings = map[string]func(w *tableaccess.Writer, txn tableaccess.Txn, row t
 		return w.Insert(context.Background(), txn, row)
 	},
 	"locked": func(w *tableaccess.Writer, txn tableaccess.Txn, row types.Row) error { return w.InsertLocked(txn, row) },
-	"upsert": func(w *tableaccess.Writer, txn tableaccess.Txn, row types.Row) error { return w.Upsert(txn, row) },
+	"upsert": func(w *tableaccess.Writer, txn tableaccess.Txn, row types.Row) error {
+		_, err := w.Upsert(context.Background(), txn, row)
+		return err
+	},
 	"update": func(w *tableaccess.Writer, txn tableaccess.Txn, row types.Row) error {
 		old := append(types.Row(nil), row...)
 		old[1], old[2] = types.Null, types.Null

@@ -2,6 +2,7 @@ package mutation
 
 import (
 	"bytes"
+	"context"
 	"slices"
 
 	"github.com/lichendb/lichen/internal/kv"
@@ -24,7 +25,7 @@ type insertOp struct {
 	dml
 	checks   []tableaccess.Check
 	conflict *conflict // nil: 23505
-	blind    bool      // UPSERT that needs not look at what is there
+	blind    bool      // UPSERT that need not read the row that is there
 	// For ON CONFLICT DO UPDATE: the proposed row, the existing row, the row to
 	// store.
 	combined types.Row
@@ -82,7 +83,7 @@ func CompileInsert(c *operator.Compiler, st *Statement, n *plan.Insert) (operato
 	}
 	ins.single = n.Triggers.ChangesRows() // which keys to lock is not known before either
 	if n.OnConflict == nil {
-		ins.ahead = ins.lockAhead
+		ins.ahead = func(in *rowcontainer.Batch) error { return ins.lockAhead(in, ins.run.Txn.LockAhead) }
 	}
 	stored := s
 	if n.OnConflict != nil {
@@ -97,6 +98,9 @@ func CompileInsert(c *operator.Compiler, st *Statement, n *plan.Insert) (operato
 		}
 		ins.blind = n.Upsert && n.Derived == nil && n.OnConflict.Update && len(n.Table.Indexes) == 1 && replacesAll(n) &&
 			(!n.Triggers.Rows() && !n.Updates.Rows() || plant.On(plant.TriggersBlind))
+		if ins.blind {
+			ins.ahead = func(in *rowcontainer.Batch) error { return ins.lockAhead(in, ins.run.Txn.LockSeenAhead) }
+		}
 	}
 	if ins.checks, err = tableaccess.CompileChecks(&c.Compiler, n.Checks, stored); err != nil {
 		return nil, err
@@ -282,8 +286,11 @@ func (ins *insertOp) step(in types.Row, b *rowcontainer.Batch) error {
 	txn, ctx := ins.run.Txn, ins.run.Ctx
 	switch {
 	case ins.blind:
-		if err := ins.writer.Upsert(txn, row); err != nil {
+		switch self, err := ins.writer.Upsert(ctx, txn, row); {
+		case err != nil:
 			return err
+		case self:
+			return errAffectTwice()
 		}
 		if err := ins.inserted(row); err != nil {
 			return err
@@ -453,7 +460,7 @@ func (ins *insertOp) applySet(stored, old types.Row) (bool, error) {
 }
 
 // lockAhead locks the unique keys of rows that are about to be inserted.
-func (ins *insertOp) lockAhead(in *rowcontainer.Batch) error {
+func (ins *insertOp) lockAhead(in *rowcontainer.Batch, take func(context.Context, [][]byte, lock.Strength) error) error {
 	if ins.loading.on {
 		return nil
 	}
@@ -474,5 +481,5 @@ func (ins *insertOp) lockAhead(in *rowcontainer.Batch) error {
 			}
 		}
 	}
-	return ins.run.Txn.LockAhead(ins.run.Ctx, keys, lock.Update)
+	return take(ins.run.Ctx, keys, lock.Update)
 }

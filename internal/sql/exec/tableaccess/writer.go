@@ -152,19 +152,25 @@ func (w *Writer) InsertLocked(txn Txn, row types.Row) error {
 	return w.PutAll(txn, row)
 }
 
-// Upsert writes a row over whatever has its primary key, without looking. The
-// table must have no index but the primary.
-func (w *Writer) Upsert(txn Txn, row types.Row) error {
+// Upsert writes a row over whatever has its primary key, which it locks but does not read. The
+// table must have no index but the primary. self reports that the present statement has written the
+// key already: then nothing was done.
+func (w *Writer) Upsert(ctx context.Context, txn Txn, row types.Row) (self bool, err error) {
 	if err := w.CheckNotNull(row); err != nil {
-		return err
-	}
-	if w.split == nil {
-		return w.InsertLocked(txn, row)
+		return false, err
 	}
 	if err := w.NewKeys(row); err != nil {
-		return err
+		return false, err
 	}
-	return w.replacePairs(txn, &w.Indexes[0], row)
+	x := &w.Indexes[0]
+	res, err := txn.LockSeen(ctx, x.EntryKey, lock.Update, lock.WaitBlock)
+	if err != nil || res.Self && res.Found {
+		return err == nil, err
+	}
+	if w.split == nil {
+		return false, w.PutAll(txn, row)
+	}
+	return false, w.replacePairs(txn, x, row)
 }
 
 // NewKeys is encodeKeys for a row that is about to be written, which it checks.
