@@ -16,6 +16,7 @@ import (
 	"github.com/lichendb/lichen/internal/hlc"
 	"github.com/lichendb/lichen/internal/kv"
 	"github.com/lichendb/lichen/internal/kvpb"
+	"github.com/lichendb/lichen/internal/lock"
 )
 
 // Someone else's later read makes the commit begin anew at a later timestamp; at
@@ -482,7 +483,7 @@ func TestLostAnswer(t *testing.T) {
 	// One that never came happens now, one that may be forgotten is ambiguous.
 	never := cloneCommit(last)
 	never.Txn.ID = kvpb.TxnID{Hi: 77, Lo: 1}
-	never.Locks, never.Resent = nil, true
+	never.Locks, never.Resent, never.MinTS = nil, true, first.CommitTS // its locks have shown it that version
 	if err := s.Commit(ctx, never, &resp); err != nil || resp.CommitTS == first.CommitTS {
 		t.Errorf("one that never came: %v", err)
 	}
@@ -494,6 +495,53 @@ func TestLostAnswer(t *testing.T) {
 		t.Errorf("one from before all memory: %v", err)
 	}
 	txn.Rollback(ctx)
+}
+
+// What a transaction has locked and not written stays as it was up to its commit timestamp. The timestamp cache says so,
+// which knows nothing of the keys that it wrote: their versions say so.
+func TestLockedReadsStay(t *testing.T) {
+	c := newRanges(t, fs.NewMem())
+	defer c.close()
+	ctx := context.Background()
+	g := c.gateway()
+	var last *kvpb.CommitRequest
+	var first kvpb.CommitResponse
+	g.onCommit = func(s kvpb.Sender, req *kvpb.CommitRequest, resp *kvpb.CommitResponse) error {
+		last = cloneCommit(req)
+		err := s.Commit(ctx, req, resp)
+		first = *resp
+		return err
+	}
+	txn := g.db.Begin(kv.TxnOptions{})
+	txn.BeginStatement()
+	for _, k := range []string{"a", "b", "c"} {
+		if _, err := txn.Lock(ctx, key(k), lock.Update, lock.WaitBlock); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := txn.Put(key("b"), []byte("1")); err != nil {
+		t.Fatal(err)
+	}
+	if err := txn.Commit(ctx); err != nil {
+		t.Fatal(err)
+	}
+	g.onCommit = nil
+	s, _, err := g.Lookup(key("a"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, k := range []string{"a", "b", "c"} { // written at the same snapshot by one who holds no lock
+		other := cloneCommit(last)
+		other.Txn.ID = kvpb.TxnID{Hi: 77, Lo: uint64(i + 1)}
+		other.Locks, other.Writes = nil, []kvpb.Write{{Key: key(k), Value: []byte("2")}}
+		var resp kvpb.CommitResponse
+		if err := s.Commit(ctx, other, &resp); err != nil {
+			t.Fatal(err)
+		}
+		if locked := k != "b"; locked != first.CommitTS.Less(resp.CommitTS) {
+			t.Errorf("%s is written at %v, the transaction committed at %v", k, resp.CommitTS, first.CommitTS)
+		}
+	}
 }
 
 func cloneCommit(req *kvpb.CommitRequest) *kvpb.CommitRequest {

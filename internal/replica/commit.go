@@ -1,6 +1,7 @@
 package replica
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"slices"
@@ -239,13 +240,22 @@ func (c *commit) chooseTimestamp(ctx context.Context, announced *concurrency.Com
 }
 
 // protectLockedReads enters locked keys into the timestamp cache. Rows that the transaction locked but did
-// not write must not change before its commit timestamp, and its locks are about to go.
+// not write must not change before its commit timestamp, and its locks are about to go. Those that it wrote have a
+// version at that timestamp, which says so.
 func (c *commit) protectLockedReads(ts hlc.Timestamp) {
-	if c.req.Txn.Isolation != kvpb.Serializable || len(c.req.Locks) <= 1 {
-		return // a transaction's only lock is on the row that it wrote
+	if c.req.Txn.Isolation != kvpb.Serializable {
+		return
 	}
+	at := 0 // locks mostly are in the order of the keys
 	for _, k := range c.req.Locks {
-		c.r.reads.AddKey(k, ts, c.id)
+		if at == len(c.written) || !bytes.Equal(c.written[at], k) {
+			var wrote bool
+			if at, wrote = slices.BinarySearchFunc(c.written, k, bytes.Compare); !wrote {
+				c.r.reads.AddKey(k, ts, c.id)
+				continue
+			}
+		}
+		at++
 	}
 }
 

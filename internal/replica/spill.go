@@ -53,8 +53,8 @@ func (r *Replica) Spill(ctx context.Context, req *kvpb.SpillRequest) error {
 	return nil
 }
 
-// spill latches the transaction's record, if it lies in this range, and its intents, and writes both. It
-// returns busyKeys if it has to begin again.
+// spill latches the transaction's record, if it lies in this range, and its intents, and writes the intents; the
+// first one writes the record too. It returns busyKeys if it has to begin again.
 func (r *Replica) spill(ctx context.Context, req *kvpb.SpillRequest, written [][]byte, fence raftgroup.Fence) error {
 	room, err := r.enterLongWrites(ctx, req.Writes)
 	if err != nil {
@@ -65,25 +65,24 @@ func (r *Replica) spill(ctx context.Context, req *kvpb.SpillRequest, written [][
 	if anchor == nil {
 		anchor = req.Writes[0].Key
 	}
-	rec, err := r.enterPending(ctx, req.Txn.ID, anchor, fence)
+	span := kvpb.Span{Key: bytes.Clone(written[0]), EndKey: keys.Next(written[len(written)-1])}
+	rec, leave, err := r.enterPending(ctx, req.Txn.ID, anchor, span, fence)
 	if err != nil {
 		return err
 	}
-	if rec != nil {
-		defer r.records.Leave(rec)
-	}
-	x, err := r.intents.Enter(ctx, req.Txn.ID, anchor, time.Now())
+	defer leave()
+	x, err := r.intents.EnterSpill(ctx, req.Txn.ID, anchor, span, time.Now())
 	if err != nil {
 		return err
 	}
-	defer r.intents.Leave(x)
+	defer r.intents.LeaveSpill(x, span)
 	announced := r.commits.Begin(txnID(req.Txn), written)
 	defer announced.Finish()
 	announced.SetTimestamp(hlc.MaxTimestamp) // reads pass over what is spilled
 	if err := r.claim(announced, written); err != nil {
 		return err
 	}
-	ts, err := r.announceSpill(x, req, written, fence)
+	ts, err := r.announceSpill(x, req, span, written, fence)
 	if err != nil {
 		return err
 	}
@@ -165,30 +164,44 @@ func put(b *apply.Builder, w *kvpb.Write) {
 	}
 }
 
-// enterPending returns the latched record of a spilling transaction, or nil if its anchor lies in another
-// range.
-func (r *Replica) enterPending(ctx context.Context, id kvpb.TxnID, anchor []byte, fence raftgroup.Fence) (*txnintent.Record, error) {
+// enterPending latches the record of a spilling transaction, unless its anchor lies in another range; leave gives up
+// the latch. It returns the record if the spill must store it. After that, spills of different keys share the latch:
+// they only need to know that nobody has ended the transaction.
+func (r *Replica) enterPending(
+	ctx context.Context, id kvpb.TxnID, anchor []byte, span kvpb.Span, fence raftgroup.Fence,
+) (rec *txnintent.Record, leave func(), err error) {
 	if !r.Desc().ContainsKey(anchor) {
-		return nil, nil
+		return nil, func() {}, nil
 	}
-	rec, err := r.enterRecord(ctx, id, anchor, fence)
+	stored, err := r.records.FindStored(ctx, id, span)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
+	}
+	if stored != nil {
+		leave = func() { r.records.LeaveSpill(stored, span) }
+		if stored.Status != kvpb.TxnPending {
+			leave()
+			return nil, nil, errAborted
+		}
+		return nil, leave, nil
+	}
+	rec, err = r.enterRecord(ctx, id, anchor, fence)
+	if err != nil {
+		return nil, nil, err
 	}
 	if rec.Presence == txnintent.Stored && rec.Status != kvpb.TxnPending {
 		r.records.Leave(rec)
-		return nil, errAborted
+		return nil, nil, errAborted
 	}
-	return rec, nil
+	return rec, func() { r.records.Leave(rec) }, nil
 }
 
 // announceSpill registers the span of a spill before the versions exist, records the latest read of the
 // keys, and returns the versions' timestamp.
-func (r *Replica) announceSpill(x *txnintent.Txn, req *kvpb.SpillRequest, written [][]byte, fence raftgroup.Fence) (ts hlc.Timestamp, err error) {
-	e := txnintent.Event{Type: txnintent.Spill, Span: kvpb.Span{
-		Key: bytes.Clone(req.Writes[0].Key), EndKey: keys.Next(req.Writes[len(req.Writes)-1].Key),
-	}}
-	e.TS = r.firstSpillTimestamp(req)
+func (r *Replica) announceSpill(
+	x *txnintent.Txn, req *kvpb.SpillRequest, span kvpb.Span, written [][]byte, fence raftgroup.Fence,
+) (ts hlc.Timestamp, err error) {
+	e := txnintent.Event{Type: txnintent.Spill, Span: span, TS: r.firstSpillTimestamp(req)}
 	for {
 		// After a change of the bounds the command would have no effect.
 		res, ok := r.intents.StepIf(x, e, func() bool { return r.Desc().BoundsGen == fence.BoundsGen })

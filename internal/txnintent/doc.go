@@ -15,6 +15,7 @@
 //     fate of a version when its intent is resolved.
 //   - table.go, queries.go: Table, the intent table of a range, with its latches and waiters.
 //   - record.go, records.go: transaction records, and the effects of pushes, ends and sweeps on them.
+//   - latch.go: the order of a transaction's requests.
 //   - finished.go: the finished-transaction cache. replay.go: commits that were sent again.
 //   - codec.go: the stored forms. load.go: a new leadership loads them.
 //   - testdata: a script for each scenario. The script transitions is the complete table of events by
@@ -115,6 +116,7 @@
 //
 // All methods of Table, Records, Finished, TxnSet and ReplayFilter may be called concurrently.
 // Each has a mutex that is a leaf, held for memory operations only. A transaction's latch
-// (Table.Enter) and its record's latch (Records.Enter) order the requests of the transaction. The
-// record's is taken first: nothing waits for it with the latch of the intents held.
+// (Table.Enter) and its record's latch (Records.Enter) order the requests of the transaction. Both are
+// shared by spills of different keys (latch.go), which change neither the record nor each other's
+// intents. The record's is taken first: nothing waits for it with the latch of the intents held.
 package txnintent

@@ -9,17 +9,16 @@ import (
 	"github.com/lichendb/lichen/internal/kvpb"
 )
 
-// Record is a transaction record. Its latch guards its state.
+// Record is a transaction record. Who has its latch alone may change its state, and those who share it may read it.
 type Record struct {
-	latch chan struct{}
 	RecordState
-	contended bool // somebody waits for its outcome; guarded by Records.mu
+	// Guarded by Records.mu.
+	latch     latch
+	contended bool // somebody waits for its outcome
 }
 
 // NewRecord returns a record in a state.
-func NewRecord(s RecordState) *Record {
-	return &Record{latch: make(chan struct{}, 1), RecordState: s}
-}
+func NewRecord(s RecordState) *Record { return &Record{RecordState: s} }
 
 // Records are the records of the transactions whose anchors are in a range, as its leader
 // knows them. The zero value is ready for use.
@@ -55,13 +54,11 @@ func (t *Records) Enter(ctx context.Context, id kvpb.TxnID, anchor []byte, now t
 			t.addLocked(rec)
 		}
 		t.mu.Unlock()
-		current, err := t.latch(ctx, rec)
+		current, err := t.acquire(ctx, rec, nil)
 		if err != nil {
-			select {
-			case rec.latch <- struct{}{}:
-				t.Leave(rec) // removes the record if nobody has written it
-			default:
-			}
+			t.mu.Lock()
+			t.unlatchedLocked(rec)
+			t.mu.Unlock()
 			return nil, err
 		}
 		if current {
@@ -72,6 +69,21 @@ func (t *Records) Enter(ctx context.Context, id kvpb.TxnID, anchor []byte, now t
 
 // Find is Enter if there is a record. Otherwise it returns nil.
 func (t *Records) Find(ctx context.Context, id kvpb.TxnID) (*Record, error) {
+	return t.find(ctx, id, nil)
+}
+
+// FindStored is Find for a spill of a span. It returns the record, whose latch it shares with spills of other keys, if
+// the range has stored it: a spill does not change it then. Otherwise it returns nil. LeaveSpill gives up the latch.
+func (t *Records) FindStored(ctx context.Context, id kvpb.TxnID, span kvpb.Span) (*Record, error) {
+	rec, err := t.find(ctx, id, &span)
+	if rec == nil || err != nil || rec.Presence == Stored {
+		return rec, err
+	}
+	t.LeaveSpill(rec, span)
+	return nil, nil
+}
+
+func (t *Records) find(ctx context.Context, id kvpb.TxnID, span *kvpb.Span) (*Record, error) {
 	for {
 		t.mu.Lock()
 		rec := t.all[id]
@@ -79,7 +91,7 @@ func (t *Records) Find(ctx context.Context, id kvpb.TxnID) (*Record, error) {
 		if rec == nil {
 			return nil, nil
 		}
-		current, err := t.latch(ctx, rec)
+		current, err := t.acquire(ctx, rec, span)
 		if err != nil {
 			return nil, err
 		}
@@ -89,33 +101,50 @@ func (t *Records) Find(ctx context.Context, id kvpb.TxnID) (*Record, error) {
 	}
 }
 
-func (t *Records) latch(ctx context.Context, rec *Record) (current bool, err error) {
-	select {
-	case rec.latch <- struct{}{}:
-	case <-ctx.Done():
-		return false, ctx.Err()
+// acquire waits for a latch, and reports whether the record is still the transaction's. If not, it gives it up.
+func (t *Records) acquire(ctx context.Context, rec *Record, span *kvpb.Span) (current bool, err error) {
+	if err := acquireLatch(ctx, &t.mu, &rec.latch, span); err != nil {
+		return false, err
 	}
 	t.mu.Lock()
-	current = t.all[rec.ID] == rec
-	t.mu.Unlock()
-	if !current {
-		<-rec.latch
+	defer t.mu.Unlock()
+	if current = t.all[rec.ID] == rec; !current {
+		rec.latch.release(span)
+		rec.latch.next()
 	}
 	return current, nil
 }
 
 // Leave gives up the latch. It drops a record that the range does not have.
-func (t *Records) Leave(rec *Record) {
-	if rec.Presence == Absent {
-		t.Drop(rec)
+func (t *Records) Leave(rec *Record) { t.leave(rec, nil) }
+
+// LeaveSpill is Leave for a spill of a span.
+func (t *Records) LeaveSpill(rec *Record, span kvpb.Span) { t.leave(rec, &span) }
+
+func (t *Records) leave(rec *Record, span *kvpb.Span) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	rec.latch.release(span)
+	t.unlatchedLocked(rec)
+	rec.latch.next()
+}
+
+// unlatchedLocked drops a record that the range does not have, unless a request has its latch. Those that wait for
+// the latch begin again.
+func (t *Records) unlatchedLocked(rec *Record) {
+	if !rec.latch.held() && rec.Presence == Absent {
+		t.dropLocked(rec)
 	}
-	<-rec.latch
 }
 
 // Drop forgets a record, which the caller has latched.
 func (t *Records) Drop(rec *Record) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	t.dropLocked(rec)
+}
+
+func (t *Records) dropLocked(rec *Record) {
 	if t.all[rec.ID] == rec {
 		delete(t.all, rec.ID)
 	}

@@ -22,14 +22,12 @@ type Txn struct {
 	anchor []byte
 	since  time.Time
 
-	// latch is held by the request that changes the intents. It is a channel of one slot. Unlike
-	// CockroachDB's latches, which are on spans of keys, it covers the whole transaction.
-	latch chan struct{}
 	// resolver is held by the goroutine that resolves the intents. It is a channel of one slot.
 	resolver chan struct{}
 	blockers *concurrency.Blockers
 
 	// Guarded by Table.mu.
+	latch    latch // held by the request that changes the intents, shared by spills
 	state    State
 	changed  chan struct{} // closed, and replaced, by Notify
 	decided  chan struct{} // closed by Announce
@@ -71,7 +69,7 @@ func (x *Txn) EndResolver() { <-x.resolver }
 func newTxn(id kvpb.TxnID, anchor []byte, now time.Time) *Txn {
 	return &Txn{
 		id: id, anchor: bytes.Clone(anchor), since: now,
-		latch: make(chan struct{}, 1), resolver: make(chan struct{}, 1), blockers: concurrency.NewBlockers(concurrency.TxnID(id)),
+		resolver: make(chan struct{}, 1), blockers: concurrency.NewBlockers(concurrency.TxnID(id)),
 		changed: make(chan struct{}), decided: make(chan struct{}), done: make(chan struct{}),
 	}
 }
@@ -195,18 +193,26 @@ func (x *Txn) wake(e Effects) {
 
 // Enter latches and returns a transaction, which is added if it has no intents here. It waits while
 // BeginClear excludes the transaction. It fails with a TooManyLocksError if too many transactions have
-// intents here.
+// intents here. Leave gives up the latch.
 func (t *Table) Enter(ctx context.Context, id kvpb.TxnID, anchor []byte, now time.Time) (*Txn, error) {
+	return t.enter(ctx, id, anchor, nil, now)
+}
+
+// EnterSpill is Enter for a spill of a span, which shares the latch with spills of other keys.
+// LeaveSpill gives it up.
+func (t *Table) EnterSpill(ctx context.Context, id kvpb.TxnID, anchor []byte, span kvpb.Span, now time.Time) (*Txn, error) {
+	return t.enter(ctx, id, anchor, &span, now)
+}
+
+func (t *Table) enter(ctx context.Context, id kvpb.TxnID, anchor []byte, span *kvpb.Span, now time.Time) (*Txn, error) {
 	for {
 		x, err := t.getOrAdd(id, anchor, now)
 		if err != nil {
 			return nil, err
 		}
-		if err := t.Latch(ctx, x); err != nil {
+		if err := acquireLatch(ctx, &t.mu, &x.latch, span); err != nil {
 			t.mu.Lock()
-			if len(x.latch) == 0 { // otherwise the holder's Leave removes it
-				t.stepLocked(x, Event{Type: Leave})
-			}
+			t.unlatchedLocked(x)
 			t.mu.Unlock()
 			return nil, err
 		}
@@ -214,7 +220,7 @@ func (t *Table) Enter(ctx context.Context, id kvpb.TxnID, anchor []byte, now tim
 		if !removed && cleared == nil {
 			return x, nil
 		}
-		t.Leave(x)
+		t.leave(x, span)
 		if cleared != nil {
 			select {
 			case <-cleared:
@@ -247,7 +253,7 @@ func (t *Table) BeginClear(x *Txn) bool {
 	}
 	span := x.state.Span
 	for _, o := range t.txns {
-		if o != x && (len(o.latch) > 0 || o.state.Status == New || o.state.Overlaps(span.Key, span.EndKey)) {
+		if o != x && (o.latch.held() || o.state.Status == New || o.state.Overlaps(span.Key, span.EndKey)) {
 			return false
 		}
 	}
@@ -288,18 +294,29 @@ func (t *Table) addLocked(x *Txn) {
 
 // Latch waits until no other request changes the transaction's intents.
 func (t *Table) Latch(ctx context.Context, x *Txn) error {
-	select {
-	case x.latch <- struct{}{}:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
+	return acquireLatch(ctx, &t.mu, &x.latch, nil)
 }
 
 // Leave gives up the latch, and removes the entry if nothing was written.
-func (t *Table) Leave(x *Txn) {
-	t.Step(x, Event{Type: Leave})
-	<-x.latch
+func (t *Table) Leave(x *Txn) { t.leave(x, nil) }
+
+// LeaveSpill is Leave for a spill of a span.
+func (t *Table) LeaveSpill(x *Txn, span kvpb.Span) { t.leave(x, &span) }
+
+func (t *Table) leave(x *Txn, span *kvpb.Span) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	x.latch.release(span)
+	t.unlatchedLocked(x)
+	x.latch.next()
+}
+
+// unlatchedLocked removes a transaction of which nothing was written, unless a request has its latch. Those that
+// wait for the latch begin again.
+func (t *Table) unlatchedLocked(x *Txn) {
+	if !x.latch.held() {
+		t.stepLocked(x, Event{Type: Leave})
+	}
 }
 
 // Replace replaces all transactions by those that a new leadership has loaded.
