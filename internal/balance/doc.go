@@ -2,7 +2,7 @@
 // right size: it finds the ones that need something done, has it done, and paces
 // itself so that serving is not disturbed.
 //
-// Above it, server builds a Queue and fills its interfaces: Ranges, Stores and
+// Above it, rebalance builds a Queue and fills its interfaces: Ranges, Stores and
 // Changer. Below it is placement, which decides where replicas belong. Every node
 // runs one queue; the queues of different nodes don't talk to each other.
 //

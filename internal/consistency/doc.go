@@ -1,6 +1,6 @@
 // Package consistency finds replicas of a range that do not hold the same.
 //
-// Above it is server, which runs it, and cli, which asks for checks (lichen debug check). Below
+// Above it is kvnode, which runs it, and cli, which asks for checks (lichen debug check). Below
 // it is replica, which takes the checksums: all replicas of a range take theirs at the same
 // index of the log.
 //

@@ -1,7 +1,7 @@
 // Package rangestats measures what placement decides by: the size and load of each range, the
 // progress of its followers, and the capacity of the node's stores.
 //
-// Above it are rangeops and rebalance, which read it, and server, which has requests sent by way
+// Above it are rangeops and rebalance, which read it, and kvnode, which has requests sent by way
 // of Stats and tells other nodes of Stores. Below it are store and replica, which count, and
 // balance, which samples the keys of requests.
 //

@@ -2,7 +2,7 @@
 // the cluster want them, and of the right size: it runs the queue of balance over this node's
 // view of the cluster.
 //
-// Above it is server, which runs it and asks it for the views that SHOW RANGES and decommission
+// Above it is kvnode, which runs it and asks it for the views that SHOW RANGES and decommission
 // print. Below it are balance, which decides, and what that needs: rangestats and storepool
 // measure, spanconfig says what is asked for, rangeops carries out.
 //

@@ -19,7 +19,8 @@
 //
 //   - replica.go: the type Replica. serve.go: reads and locks. commit.go, commitspilled.go: the commit
 //     of a transaction in one range. announce.go: how commands that write the same keys follow one another.
-//   - group.go, messages.go: the replica as the host of its raft group. applyentry.go: application.
+//   - group.go, messages.go: the replica as the host of its raft group. quiescence.go: ticks, and rest without
+//     them. applyentry.go: application.
 //   - lease.go: the beginning and the end of a leadership. election.go, locktransfer.go, resign.go.
 //   - stage.go, multirange.go: commits in several ranges. spill.go: transactions that outgrow the
 //     buffer of their gateway. intentcursor.go: the intents on many keys. intents.go, push.go,

@@ -1,6 +1,7 @@
 package replica
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"time"
@@ -195,4 +196,65 @@ func endTimestamp(st *txnintent.State) hlc.Timestamp {
 		return st.CommitTS
 	}
 	return txnintent.EndTimestamp(st.TS, true)
+}
+
+// eachIntent calls fn for the intents of a transaction within a span and the range's bounds. The zero
+// transaction stands for all.
+func (r *Replica) eachIntent(ctx context.Context, id kvpb.TxnID, span kvpb.Span, fn func(key []byte, in txnintent.Intent) error) error {
+	return r.scanIntents(ctx, id, span, false, fn)
+}
+
+// scanIntents is eachIntent in either direction.
+func (r *Replica) scanIntents(
+	ctx context.Context, id kvpb.TxnID, span kvpb.Span, reverse bool, fn func(key []byte, in txnintent.Intent) error,
+) error {
+	d := r.Desc()
+	ks := keys.Span{Start: span.Key, End: span.EndKey}
+	if bytes.Compare(ks.Start, d.StartKey) < 0 {
+		ks.Start = d.StartKey
+	}
+	if bytes.Compare(d.EndKey, ks.End) < 0 {
+		ks.End = d.EndKey
+	}
+	if bytes.Compare(ks.Start, ks.End) >= 0 {
+		return nil
+	}
+	ls := keys.LockSpan(ks)
+	it, err := r.deps.Engine.NewIter(storage.IterOptions{Lower: ls.Start, Upper: ls.End})
+	if err != nil {
+		return err
+	}
+	defer it.Close()
+	first, next := it.First, it.Next
+	if reverse {
+		first, next = it.Last, it.Prev
+	}
+	for ok := first(); ok; ok = next() {
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		ek, _, err := storage.DecodeEngineKey(it.Key())
+		if err != nil {
+			return err
+		}
+		key, ok := keys.DecodeLock(ek)
+		if !ok {
+			return fmt.Errorf("%w: lock key %x", storage.ErrCorrupted, ek)
+		}
+		v, err := it.ValueAndErr()
+		if err != nil {
+			return err
+		}
+		in, err := txnintent.DecodeIntent(v)
+		if err != nil {
+			return err
+		}
+		if in.Txn != id && !id.IsZero() {
+			continue
+		}
+		if err := fn(key, in); err != nil {
+			return err
+		}
+	}
+	return r.deps.Engine.ReadError(it.Error())
 }

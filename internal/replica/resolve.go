@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 	"time"
 
@@ -15,7 +14,6 @@ import (
 	"github.com/lichendb/lichen/internal/kvpb"
 	"github.com/lichendb/lichen/internal/raftgroup"
 	"github.com/lichendb/lichen/internal/sleep"
-	"github.com/lichendb/lichen/internal/storage"
 	"github.com/lichendb/lichen/internal/storage/mvcc"
 	"github.com/lichendb/lichen/internal/txnintent"
 )
@@ -38,6 +36,55 @@ const (
 	minResolveDelay    = 10 * time.Millisecond
 	maxResolveDelay    = 2 * time.Second
 )
+
+// Resolve implements kvpb.Committer.
+func (r *Replica) Resolve(ctx context.Context, req *kvpb.ResolveRequest) error {
+	fence, err := r.admitWrite(ctx, req.Keys...)
+	if err != nil {
+		return err
+	}
+	if len(req.Span.EndKey) > 0 && !r.holds(req.Span) {
+		return r.mismatch()
+	}
+	var s lockSection
+	if len(req.Locks) > 0 { // else it must not wait: requests in progress may be waiting for it
+		if err := s.enter(ctx, r); err != nil {
+			return err
+		}
+		defer s.leave()
+	}
+	id, x := concurrency.TxnID(req.Txn), r.intents.Get(req.Txn)
+	if x == nil {
+		r.releaseAll(id, req.Locks)
+		return r.checkFence(fence)
+	}
+	status := kvpb.TxnAborted
+	if req.Commit {
+		status = kvpb.TxnCommitted
+	}
+	if req.Deferrable {
+		r.intents.Step(x, txnintent.Event{Type: txnintent.Defer})
+	}
+	resolve, err := r.decideLatched(ctx, x, status, req.TS)
+	r.releaseAll(id, req.Locks)
+	s.leave()
+	switch {
+	case resolve && r.intents.State(x).Kind == txnintent.Staged: // few intents
+		r.resolveOrSweep(ctx, x)
+	case resolve:
+		r.resolveLater(x)
+	}
+	if err != nil {
+		return err
+	}
+	select {
+	case <-x.Done():
+		// Resolved, or gone with the leadership, or moved to another range (invariant 5).
+		return r.checkFence(fence)
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
 
 // resolveLater resolves the intents of a decided transaction in the background.
 func (r *Replica) resolveLater(x *txnintent.Txn) {
@@ -386,99 +433,4 @@ func (s *resolver) leave() {
 	if s.steps > 1 {
 		s.r.deps.Logger.Debug("resolved the intents of a large transaction", "range", s.r.id, "commands", s.steps, "took", time.Since(s.began))
 	}
-}
-
-// rollBackIntents undoes the spilled writes of a span from a position on, for a rollback to a savepoint.
-func (r *Replica) rollBackIntents(ctx context.Context, x *txnintent.Txn, span kvpb.Span, from uint64) error {
-	if err := r.awaitCommit(ctx, concurrency.TxnID(x.ID())); err != nil { // it may yet write intents
-		return err
-	}
-	fence, err := r.admitWrite(ctx)
-	if err != nil {
-		return err
-	}
-	b := newIntentBatch(r, x, r.intents.State(x), fence, deferral{})
-	err = r.eachIntent(ctx, x.ID(), span, func(key []byte, in txnintent.Intent) error {
-		if in.Position < from {
-			return nil
-		}
-		back, w, ok := in.RollBack(from)
-		switch {
-		case !ok:
-			return &kvpb.RetryError{Reason: "too many versions of a row in a large transaction to return to the savepoint", Key: key}
-		case back != nil:
-			back.TS = b.st.TS
-			b.b.SetRaw(keys.Lock(key), back.Encode())
-			b.write(key, back.Deleted, w.Value)
-		default:
-			b.drop(key, b.st.TS)
-			b.b.DeleteRaw(keys.Lock(key))
-		}
-		return b.added()
-	})
-	if err != nil {
-		return err
-	}
-	return b.flush()
-}
-
-// eachIntent calls fn for the intents of a transaction within a span and the range's bounds. The zero
-// transaction stands for all.
-func (r *Replica) eachIntent(ctx context.Context, id kvpb.TxnID, span kvpb.Span, fn func(key []byte, in txnintent.Intent) error) error {
-	return r.scanIntents(ctx, id, span, false, fn)
-}
-
-// scanIntents is eachIntent in either direction.
-func (r *Replica) scanIntents(
-	ctx context.Context, id kvpb.TxnID, span kvpb.Span, reverse bool, fn func(key []byte, in txnintent.Intent) error,
-) error {
-	d := r.Desc()
-	ks := keys.Span{Start: span.Key, End: span.EndKey}
-	if bytes.Compare(ks.Start, d.StartKey) < 0 {
-		ks.Start = d.StartKey
-	}
-	if bytes.Compare(d.EndKey, ks.End) < 0 {
-		ks.End = d.EndKey
-	}
-	if bytes.Compare(ks.Start, ks.End) >= 0 {
-		return nil
-	}
-	ls := keys.LockSpan(ks)
-	it, err := r.deps.Engine.NewIter(storage.IterOptions{Lower: ls.Start, Upper: ls.End})
-	if err != nil {
-		return err
-	}
-	defer it.Close()
-	first, next := it.First, it.Next
-	if reverse {
-		first, next = it.Last, it.Prev
-	}
-	for ok := first(); ok; ok = next() {
-		if ctx.Err() != nil {
-			return ctx.Err()
-		}
-		ek, _, err := storage.DecodeEngineKey(it.Key())
-		if err != nil {
-			return err
-		}
-		key, ok := keys.DecodeLock(ek)
-		if !ok {
-			return fmt.Errorf("%w: lock key %x", storage.ErrCorrupted, ek)
-		}
-		v, err := it.ValueAndErr()
-		if err != nil {
-			return err
-		}
-		in, err := txnintent.DecodeIntent(v)
-		if err != nil {
-			return err
-		}
-		if in.Txn != id && !id.IsZero() {
-			continue
-		}
-		if err := fn(key, in); err != nil {
-			return err
-		}
-	}
-	return r.deps.Engine.ReadError(it.Error())
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/lichendb/lichen/internal/apply"
+	"github.com/lichendb/lichen/internal/concurrency"
 	"github.com/lichendb/lichen/internal/hlc"
 	"github.com/lichendb/lichen/internal/keys"
 	"github.com/lichendb/lichen/internal/kvpb"
@@ -393,4 +394,38 @@ func (r *Replica) unspill(ctx context.Context, req *kvpb.UnspillRequest) error {
 		return errAborted
 	}
 	return r.rollBackIntents(ctx, x, st.Span, req.From)
+}
+
+// rollBackIntents undoes the spilled writes of a span from a position on, for a rollback to a savepoint.
+func (r *Replica) rollBackIntents(ctx context.Context, x *txnintent.Txn, span kvpb.Span, from uint64) error {
+	if err := r.awaitCommit(ctx, concurrency.TxnID(x.ID())); err != nil { // it may yet write intents
+		return err
+	}
+	fence, err := r.admitWrite(ctx)
+	if err != nil {
+		return err
+	}
+	b := newIntentBatch(r, x, r.intents.State(x), fence, deferral{})
+	err = r.eachIntent(ctx, x.ID(), span, func(key []byte, in txnintent.Intent) error {
+		if in.Position < from {
+			return nil
+		}
+		back, w, ok := in.RollBack(from)
+		switch {
+		case !ok:
+			return &kvpb.RetryError{Reason: "too many versions of a row in a large transaction to return to the savepoint", Key: key}
+		case back != nil:
+			back.TS = b.st.TS
+			b.b.SetRaw(keys.Lock(key), back.Encode())
+			b.write(key, back.Deleted, w.Value)
+		default:
+			b.drop(key, b.st.TS)
+			b.b.DeleteRaw(keys.Lock(key))
+		}
+		return b.added()
+	})
+	if err != nil {
+		return err
+	}
+	return b.flush()
 }

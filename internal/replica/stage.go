@@ -375,55 +375,6 @@ func (r *Replica) QueryStaged(ctx context.Context, req *kvpb.QueryStagedRequest,
 	return err
 }
 
-// Resolve implements kvpb.Committer.
-func (r *Replica) Resolve(ctx context.Context, req *kvpb.ResolveRequest) error {
-	fence, err := r.admitWrite(ctx, req.Keys...)
-	if err != nil {
-		return err
-	}
-	if len(req.Span.EndKey) > 0 && !r.holds(req.Span) {
-		return r.mismatch()
-	}
-	var s lockSection
-	if len(req.Locks) > 0 { // else it must not wait: requests in progress may be waiting for it
-		if err := s.enter(ctx, r); err != nil {
-			return err
-		}
-		defer s.leave()
-	}
-	id, x := concurrency.TxnID(req.Txn), r.intents.Get(req.Txn)
-	if x == nil {
-		r.releaseAll(id, req.Locks)
-		return r.checkFence(fence)
-	}
-	status := kvpb.TxnAborted
-	if req.Commit {
-		status = kvpb.TxnCommitted
-	}
-	if req.Deferrable {
-		r.intents.Step(x, txnintent.Event{Type: txnintent.Defer})
-	}
-	resolve, err := r.decideLatched(ctx, x, status, req.TS)
-	r.releaseAll(id, req.Locks)
-	s.leave()
-	switch {
-	case resolve && r.intents.State(x).Kind == txnintent.Staged: // few intents
-		r.resolveOrSweep(ctx, x)
-	case resolve:
-		r.resolveLater(x)
-	}
-	if err != nil {
-		return err
-	}
-	select {
-	case <-x.Done():
-		// Resolved, or gone with the leadership, or moved to another range (invariant 5).
-		return r.checkFence(fence)
-	case <-ctx.Done():
-		return ctx.Err()
-	}
-}
-
 // holds reports whether all of a span lies in the range.
 func (r *Replica) holds(s kvpb.Span) bool {
 	d := r.Desc()

@@ -64,7 +64,7 @@ var methodNames = map[Method]string{
 	MethodCatalog: "Catalog", MethodSQL: "SQL", MethodFragment: "Fragment",
 	MethodRangeOp: "RangeOp", MethodRangeInfos: "RangeInfos", MethodRangeSize: "RangeSize",
 	MethodChecksum: "Checksum", MethodCheckRanges: "CheckRanges", MethodRangeIDs: "RangeIDs",
-	MethodNodes: "Nodes", MethodDrain: "Drain", MethodMembership: "Membership", MethodRemaining: "Held", MethodOwn: "Own",
+	MethodNodes: "Nodes", MethodDrain: "Drain", MethodMembership: "Membership", MethodRemaining: "Remaining", MethodOwn: "Own",
 	MethodDebug: "Debug", MethodBlocked: "Blocked", MethodConsole: "Console",
 }
 

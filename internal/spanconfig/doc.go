@@ -3,7 +3,7 @@
 // settings along with them.
 //
 // Above it are rangeops, which asks it before it merges, rebalance, which places and splits by
-// it, and server, which gives its TTL and Protected to the store. Below it are kv, which stores
+// it, and kvnode, which gives its TTL and Protected to the store. Below it are kv, which stores
 // the records, and config/zone, which says what a zone means for a key.
 //
 // Read config.go (Config, the configuration at one time), watcher.go (Watcher, which reads it),

@@ -17,7 +17,7 @@ import (
 
 // A SHOW is answered in one of three ways: package show rewrites it to a query (rewriteShow);
 // packages ranges and clustersetting compute its rows, as they and inspect do those of SPLIT AT, INSPECT and
-// the like (computedRows); or it is a parameter of the session (set.go).
+// the like (computedRows); or it is a parameter of the session (show in sessionstmt.go).
 
 // computedColumns returns the columns of a statement whose rows package ranges, clustersetting or inspect
 // computes; nil for any other statement.

@@ -176,10 +176,10 @@ func (d *decision) mayReceive(s *store, voter, promote, repair bool) string {
 	if why := d.c.refuses(s, d.r.Size, repair); why != "" {
 		return why
 	}
-	if cs := allows(s, d.goal.constraints); cs != nil {
+	if cs := violated(s, d.goal.constraints); cs != nil {
 		return "outside " + describe(cs)
 	}
-	if cs := allows(s, d.goal.voterConstraints); voter && cs != nil {
+	if cs := violated(s, d.goal.voterConstraints); voter && cs != nil {
 		return "outside " + describe(cs)
 	}
 	return ""

@@ -23,7 +23,7 @@ type Departure struct {
 	Blockers []Blocker
 }
 
-// Holdup is a reason that keeps replicas where they are.
+// Blocker is a reason that keeps replicas where they are.
 type Blocker struct {
 	Reason  string
 	Ranges  int
@@ -63,7 +63,7 @@ func (c *Cluster) Explain(id kvpb.StoreID, ranges []Placed) Departure {
 	return d
 }
 
-// holdup says what keeps a range on a store, "" if nothing does.
+// blocker says what keeps a range on a store, "" if nothing does.
 func (c *Cluster) blocker(id kvpb.StoreID, p *Placed) string {
 	if s, ok := c.byID[id]; !ok || !s.Decommissioning {
 		return "the store is not being decommissioned"

@@ -59,8 +59,8 @@ func meets(s *store, cs []zone.Constraint) bool {
 	return true
 }
 
-// allows returns the first constraint on all replicas that a store violates, or nil.
-func allows(s *store, list []zone.Conjunction) []zone.Constraint {
+// violated returns the first constraint on all replicas that a store violates, or nil.
+func violated(s *store, list []zone.Conjunction) []zone.Constraint {
 	for _, r := range list {
 		if r.NumReplicas == 0 && !meets(s, r.Constraints) {
 			return r.Constraints

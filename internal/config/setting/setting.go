@@ -316,7 +316,7 @@ func choice(name, doc string, at func(*Values) *string, of ...string) *Setting {
 	}
 }
 
-// rules are lines of host-based authentication.
+// rules is a setting of free text, which check accepts.
 func rules(name, doc string, check func(text string) error, at func(*Values) *string) *Setting {
 	return &Setting{
 		Name: name, Type: Rules, Doc: doc,

@@ -131,7 +131,7 @@ func drawRule(t *rapid.T, v reflect.Value, least int) bool {
 	case kvpb.Isolation:
 		within(zero, uint8(kvpb.ReadCommitted))
 	case lock.Strength:
-		within(uint8(lock.KeyShare), uint8(lock.Update))
+		within(uint8(lock.KeyShare), uint8(lock.NumStrengths)-1)
 	case lock.WaitPolicy:
 		within(zero, uint8(lock.WaitSkip))
 	case kvpb.EndAction:

@@ -123,7 +123,7 @@ func DecodeLock(b []byte, req *kvpb.LockRequest) error {
 	f := read(b)
 	req.Txn = f.txn(req.Txn)
 	req.Key = f.bytes()
-	req.Strength = enum(&f, lock.KeyShare, lock.Update)
+	req.Strength = enum(&f, lock.KeyShare, lock.NumStrengths-1)
 	req.Wait = enum(&f, lock.WaitBlock, lock.WaitSkip)
 	f.flags(&req.HoldsLocks)
 	req.Timeout = time.Duration(f.Varint())
@@ -161,7 +161,7 @@ func AppendLockMany(b []byte, req *kvpb.LockManyRequest) []byte {
 func DecodeLockMany(b []byte, req *kvpb.LockManyRequest) error {
 	f := read(b)
 	req.Txn = f.txn(req.Txn)
-	req.Strength = enum(&f, lock.KeyShare, lock.Update)
+	req.Strength = enum(&f, lock.KeyShare, lock.NumStrengths-1)
 	f.flags(&req.HoldsLocks, &req.Seen)
 	req.Keys = f.keys(req.Keys)
 	return f.err()

@@ -125,7 +125,7 @@ func (p *printer) quotedSetting(name string) {
 	case "databases", "schemas", "tables", "sequences", "types", "users", "roles", "sessions", "queries",
 		"statements", "jobs", "transactions", "functions", "columns", "indexes", "index", "keys",
 		"constraints", "ranges", "range", "grants", "savepoint", "trace", "syntax", "backup", "cluster",
-		"statistics", "zone":
+		"statistics", "zone", "enums", "regions", "schedules", "survival":
 		p.w(`"`, name, `"`)
 	default:
 		p.settingName(name)

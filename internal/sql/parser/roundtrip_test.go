@@ -96,3 +96,24 @@ func TestFormatRoundTrip(t *testing.T) {
 		}
 	}
 }
+
+// A parameter whose name is a word for a list of the dialects stays one when it is printed.
+func TestShowOfParameterNamedAsList(t *testing.T) {
+	words := []string{"create", "ranges", "range", "survival", "grants", "statistics", "cluster", "zone", "all", "savepoint", "trace", "syntax", "backup"}
+	for word := range plainLists {
+		words = append(words, word)
+	}
+	for word := range tableLists {
+		words = append(words, word)
+	}
+	for _, word := range words {
+		s, err := ParseOne(`SHOW "` + word + `"`)
+		if err != nil {
+			t.Fatal(word, err)
+		}
+		if _, ok := s.AST.(*ast.Show); !ok {
+			t.Fatalf("%s: %T", word, s.AST)
+		}
+		checkRoundTrip(t, s)
+	}
+}
