@@ -100,13 +100,11 @@ func (r *Replica) spill(ctx context.Context, req *kvpb.SpillRequest, written [][
 		return err
 	}
 	onAbandon := r.keepAnnounced(txnID(req.Txn), written, hlc.MaxTimestamp, nil)
-	if err := r.group.proposeOrAbandon(fence, b.Take(), onAbandon); err != nil {
-		return err
-	}
+	err = r.group.proposeOrAbandon(fence, b.Take(), onAbandon)
 	if rec != nil {
-		rec.Presence = txnintent.Stored
+		return r.storeRecord(rec, rec.TxnRecord, err)
 	}
-	return nil
+	return err
 }
 
 // buildSpill adds an intent for the last write of each key. All locks come before all versions: each of the

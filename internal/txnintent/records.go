@@ -56,9 +56,6 @@ func (t *Records) Enter(ctx context.Context, id kvpb.TxnID, anchor []byte, now t
 		t.mu.Unlock()
 		current, err := t.acquire(ctx, rec, nil)
 		if err != nil {
-			t.mu.Lock()
-			t.unlatchedLocked(rec)
-			t.mu.Unlock()
 			return nil, err
 		}
 		if current {
@@ -103,11 +100,13 @@ func (t *Records) find(ctx context.Context, id kvpb.TxnID, span *kvpb.Span) (*Re
 
 // acquire waits for a latch, and reports whether the record is still the transaction's. If not, it gives it up.
 func (t *Records) acquire(ctx context.Context, rec *Record, span *kvpb.Span) (current bool, err error) {
-	if err := acquireLatch(ctx, &t.mu, &rec.latch, span); err != nil {
-		return false, err
-	}
+	err = acquireLatch(ctx, &t.mu, &rec.latch, span)
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	if err != nil {
+		t.unlatchedLocked(rec) // a request that left while the caller had been granted the latch could not
+		return false, err
+	}
 	if current = t.all[rec.ID] == rec; !current {
 		rec.latch.release(span)
 		rec.latch.next()

@@ -93,7 +93,7 @@ type Table struct {
 }
 
 // recentSpills is the number of spills that SpilledSince can tell apart.
-const recentSpills = 16
+const recentSpills = 64
 
 // registeredSpill is the span and the timestamp of provisional versions that were about to be written.
 type registeredSpill struct {
@@ -210,10 +210,7 @@ func (t *Table) enter(ctx context.Context, id kvpb.TxnID, anchor []byte, span *k
 		if err != nil {
 			return nil, err
 		}
-		if err := acquireLatch(ctx, &t.mu, &x.latch, span); err != nil {
-			t.mu.Lock()
-			t.unlatchedLocked(x)
-			t.mu.Unlock()
+		if err := t.acquire(ctx, x, span); err != nil {
 			return nil, err
 		}
 		removed, cleared := t.entered(x)
@@ -293,8 +290,18 @@ func (t *Table) addLocked(x *Txn) {
 }
 
 // Latch waits until no other request changes the transaction's intents.
-func (t *Table) Latch(ctx context.Context, x *Txn) error {
-	return acquireLatch(ctx, &t.mu, &x.latch, nil)
+func (t *Table) Latch(ctx context.Context, x *Txn) error { return t.acquire(ctx, x, nil) }
+
+// acquire waits for the latch. After an error it also removes a transaction of which nothing was written: a request that
+// left while the caller had been granted the latch could not.
+func (t *Table) acquire(ctx context.Context, x *Txn, span *kvpb.Span) error {
+	err := acquireLatch(ctx, &t.mu, &x.latch, span)
+	if err != nil {
+		t.mu.Lock()
+		defer t.mu.Unlock()
+		t.unlatchedLocked(x)
+	}
+	return err
 }
 
 // Leave gives up the latch, and removes the entry if nothing was written.

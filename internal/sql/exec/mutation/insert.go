@@ -97,6 +97,7 @@ func CompileInsert(c *operator.Compiler, st *Statement, n *plan.Insert) (operato
 			return nil, err
 		}
 		ins.blind = n.Upsert && n.Derived == nil && n.OnConflict.Update && len(n.Table.Indexes) == 1 && replacesAll(n) &&
+			!ins.conflict.soft && !ins.writer.Indexes[0].HasFamilies() &&
 			(!n.Triggers.Rows() && !n.Updates.Rows() || plant.On(plant.TriggersBlind))
 		if ins.blind {
 			ins.ahead = func(in *rowcontainer.Batch) error { return ins.lockAhead(in, ins.run.Txn.LockSeenAhead) }

@@ -19,11 +19,6 @@ func (w *Writer) putPairs(txn Txn, x *IndexWriter, row types.Row) error {
 	return w.writePairs(txn, x, row, func(int) bool { return true }, false)
 }
 
-// replacePairs writes a row over whatever there is under its key.
-func (w *Writer) replacePairs(txn Txn, x *IndexWriter, row types.Row) error {
-	return w.writePairs(txn, x, row, func(int) bool { return true }, true)
-}
-
 // updatePairs writes those pairs of a row, which keeps its key, in which columns change.
 // One that does not change gets its first pair written if it is to be known again.
 func (w *Writer) updatePairs(txn Txn, x *IndexWriter, row types.Row) error {

@@ -153,7 +153,7 @@ func (w *Writer) InsertLocked(txn Txn, row types.Row) error {
 }
 
 // Upsert writes a row over whatever has its primary key, which it locks but does not read. The
-// table must have no index but the primary. self reports that the present statement has written the
+// table must have no index but the primary, with one pair for each row. self reports that the present statement has written the
 // key already: then nothing was done.
 func (w *Writer) Upsert(ctx context.Context, txn Txn, row types.Row) (self bool, err error) {
 	if err := w.CheckNotNull(row); err != nil {
@@ -162,15 +162,11 @@ func (w *Writer) Upsert(ctx context.Context, txn Txn, row types.Row) (self bool,
 	if err := w.NewKeys(row); err != nil {
 		return false, err
 	}
-	x := &w.Indexes[0]
-	res, err := txn.LockSeen(ctx, x.EntryKey, lock.Update, lock.WaitBlock)
+	res, err := txn.LockSeen(ctx, w.Indexes[0].EntryKey, lock.Update, lock.WaitBlock)
 	if err != nil || res.Self && res.Found {
 		return err == nil, err
 	}
-	if w.split == nil {
-		return false, w.PutAll(txn, row)
-	}
-	return false, w.replacePairs(txn, x, row)
+	return false, w.PutAll(txn, row)
 }
 
 // NewKeys is encodeKeys for a row that is about to be written, which it checks.
