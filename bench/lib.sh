@@ -48,6 +48,7 @@ as_postgres() {
   if [ "$(id -u)" = 0 ]; then runuser -u postgres -- "$@"; else "$@"; fi
 }
 
+# start_postgres [FLAG…]
 start_postgres() {
   local initdb pgctl
   initdb=$(need initdb postgresql-15) || exit 1
@@ -62,7 +63,7 @@ start_postgres() {
   # The sizes that a machine of a few gigabytes would get; durability as by default.
   (cd "$work/postgres" && as_postgres "$pgctl" -D "$pg_data" -w -l "$work/postgres/log" -o "-p $pg_port -k $work/postgres \
     -c listen_addresses=127.0.0.1 -c max_connections=300 -c shared_buffers=1GB -c max_wal_size=4GB \
-    -c fsync=on -c synchronous_commit=on -c full_page_writes=on" start) >"$out/pg_ctl.log" 2>&1 ||
+    -c fsync=on -c synchronous_commit=on -c full_page_writes=on $*" start) >"$out/pg_ctl.log" 2>&1 ||
     die "PostgreSQL did not start: see $work/postgres/log"
   pids+=("$(head -1 "$pg_data/postmaster.pid")")
   psql -X -q -h 127.0.0.1 -p "$pg_port" -U root -d postgres -c 'CREATE DATABASE defaultdb' || die "cannot create the database"

@@ -1,12 +1,14 @@
 #!/usr/bin/env bash
 # Measures what security costs: pgbench's select-only with TLS and without, and YCSB A with
 # encryption at rest and without. Two nodes run side by side, one of which is under load at
-# a time, in turns.
+# a time, in turns. On one machine the client's share of TLS takes processor time from the server:
+# so it tells PostgreSQL's figures, with the same certificate and client, and the server's
+# processor time for each statement too.
 #
 #   bench/secure.sh [--seconds=15] [--rounds=3] [--clients=8] [--records=50000] [--scale=5]
 #                   [--only=tls|rest] [--work=DIR] [--out=DIR] [--keep]
 #
-# Takes about 4 × rounds × seconds and a minute. Nothing takes longer than five minutes.
+# Takes about 6 × rounds × seconds and a minute. Nothing takes longer than five minutes.
 set -u -o pipefail
 . "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 
@@ -53,7 +55,7 @@ bench_url() {
 }
 
 tls() {
-  local certs=$work/certs url_plain url_tls i name url
+  local certs=$work/certs url_plain url_tls i name url pid ssl before plain_pid tls_pid
   "$lichen" cert create-ca --certs-dir="$certs" --ca-key="$work/ca.key" >"$out/cert.log" 2>&1 &&
     "$lichen" cert create-node 127.0.0.1 localhost --certs-dir="$certs" --ca-key="$work/ca.key" >>"$out/cert.log" 2>&1 &&
     "$lichen" cert create-client root --certs-dir="$certs" --ca-key="$work/ca.key" >>"$out/cert.log" 2>&1 ||
@@ -65,17 +67,44 @@ tls() {
   for url in "$url_plain" "$url_tls"; do
     bench_url "$url" -i -q -s "$scale" >>"$out/pgbench-init.log" 2>&1 || die "pgbench -i failed: see $out/pgbench-init.log"
   done
+  plain_pid=${pids[-2]} tls_pid=${pids[-1]}
+  start_postgres_tls "$certs"
   for i in $(seq "$rounds"); do
     for name in without with; do
-      url=$url_plain
-      [ $name = with ] && url=$url_tls
-      bench_url "$url" -n -S -M prepared -c "$clients" -j 2 -T "$seconds" >"$out/tls-$name-$i.txt" 2>&1 ||
-        die "pgbench failed: see $out/tls-$name-$i.txt"
-      result "pgbench select-only, TLS" $name "$(awk '/^tps/{print $3}' "$out/tls-$name-$i.txt")"
+      url=$url_plain pid=$plain_pid ssl=disable
+      [ $name = with ] && url=$url_tls pid=$tls_pid ssl=require
+      before=$(processor_ms "$pid")
+      select_only "$name-$i" "$url"
+      result "pgbench select-only, TLS" $name "$tps"
+      result "  us of the server's processor" $name "$(awk "BEGIN {print ($(processor_ms "$pid") - $before) * 1000 / $transactions}")"
+      select_only "postgres-$name-$i" "postgresql://root@127.0.0.1:$pg_port/defaultdb?sslmode=$ssl"
+      result "  PostgreSQL" $name "$tps"
     done
   done
   stop_last
   stop_last
+  stop_last
+}
+
+# start_postgres_tls CERTS: PostgreSQL, which takes connections with and without TLS, with a node's certificate.
+start_postgres_tls() {
+  install -m 755 -d "$work/pg-tls"
+  cp "$1/node.crt" "$1/node.key" "$work/pg-tls"
+  chmod 600 "$work/pg-tls/node.key"
+  [ "$(id -u)" = 0 ] && chown -R postgres "$work/pg-tls"
+  start_postgres -c ssl=on -c ssl_cert_file="$work/pg-tls/node.crt" -c ssl_key_file="$work/pg-tls/node.key"
+  bench_url "postgresql://root@127.0.0.1:$pg_port/defaultdb" -i -q -s "$scale" >>"$out/pgbench-init.log" 2>&1 || die "pgbench -i failed: see $out/pgbench-init.log"
+}
+
+# processor_ms PID: the processor time of a process so far.
+processor_ms() { awk -v hz="$(getconf CLK_TCK)" '{sub(/.*\) /, ""); print ($12 + $13) * 1000 / hz}' "/proc/$1/stat"; }
+
+# select_only NAME URL: runs pgbench; $tps and $transactions are what it came to.
+select_only() {
+  local file=$out/tls-$1.txt
+  bench_url "$2" -n -S -M prepared -c "$clients" -j 2 -T "$seconds" >"$file" 2>&1 || die "pgbench failed: see $file"
+  tps=$(awk '/^tps/{print $3}' "$file")
+  transactions=$(awk '/transactions actually/{sub(/\/.*/, "", $6); print $6}' "$file")
 }
 
 rest() {
@@ -114,13 +143,14 @@ result() {
 # The medians of the rounds, and their ratio.
 summary() {
   sort -t$'\t' -k1,1 -k2,2 -k3,3g "$out/raw.tsv" | awk -F'\t' '
-    {key = $1 FS $2; n[key]++; v[key, n[key]] = $3; what[$1] = 1}
+    {key = $1 FS $2; n[key]++; v[key, n[key]] = $3; if (!($1 in what)) {what[$1] = 1; order[++count] = $1}}
     function median(k) {return n[k] % 2 ? v[k, (n[k] + 1) / 2] : (v[k, n[k] / 2] + v[k, n[k] / 2 + 1]) / 2}
     END {
-      printf "%-28s %12s %12s %7s\n", "operations per second", "without", "with", "ratio"
-      for (w in what) {
+      printf "%-32s %12s %12s %7s\n", "operations per second", "without", "with", "ratio"
+      for (j = 1; j <= count; j++) {
+        w = order[j]
         a = median(w FS "without"); b = median(w FS "with")
-        printf "%-28s %12.0f %12.0f %7.3f\n", w, a, b, a ? b / a : 0
+        printf "%-32s %12.0f %12.0f %7.3f\n", w, a, b, a ? b / a : 0
       }
     }' | tee "$out/summary.txt"
 }
