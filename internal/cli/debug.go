@@ -24,7 +24,7 @@ func newDebug(s *streams) *cobra.Command {
 		Args:  noArgs,
 		RunE:  func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
-	c.AddCommand(newNullServer(s), newKillTest(s), newDebugZip(s), newDebugCheck(s), newDebugIndexes(s), newSQLSupport(s), newEncryptionStatus(s))
+	c.AddCommand(newNullServer(s), newKillTest(s), newDebugZip(s), newDebugCheck(s), newDebugIndexes(s), newSQLSupport(s), newEncryptionStatus(s), newEncryptionRewrite(s))
 	return c
 }
 

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	iofs "io/fs"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -140,6 +141,46 @@ func (f *encryptionFlags) run(s *streams, dir string) error {
 		return enc.Encode(st)
 	}
 	return writeEncryption(s.out, st)
+}
+
+func newEncryptionRewrite(s *streams) *cobra.Command {
+	var flag string
+	c := &cobra.Command{
+		Use:   "encryption-rewrite DIR --encryption=path=DIR,key=FILE",
+		Short: "Write the files of a stopped store anew under its newest data key",
+		Long: "Write those files of the store in a directory anew that are not under its newest data key: what is there from before encryption, from " +
+			"before an exchange of keys, or, with key=plain, what is still encrypted. The node must be stopped, and have been started with --encryption " +
+			"once. Interrupted, it goes on when it is called again; until then the node does not start. Blocks of the disk that the old files had " +
+			"may keep what was in them.",
+		Args: cobra.ExactArgs(1),
+		RunE: func(_ *cobra.Command, args []string) error { return rewriteStore(s, args[0], flag) },
+	}
+	c.Flags().StringVar(&flag, "encryption", "", "the store's keys, as with start: path=DIR,key=FILE[,old-key=FILE]")
+	return c
+}
+
+func rewriteStore(s *streams, dir, flag string) error {
+	list, err := parseEncryption([]string{flag})
+	if err != nil {
+		return usageError{err}
+	}
+	if dir, err = filepath.Abs(dir); err != nil {
+		return err
+	}
+	e := list[0]
+	if e.Path == config.EveryStore {
+		e.Path = dir
+	}
+	if e.Path != dir {
+		return usageError{fmt.Errorf("--encryption is for %s, not for %s", e.Path, dir)}
+	}
+	var files, bytes int64
+	err = server.RewriteStore(fs.Disk(), &e, slog.New(slog.NewTextHandler(s.err, nil)), func(_ string, n int64) { files, bytes = files+1, bytes+n })
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(s.out, "%d files with %d bytes were written anew\n", files, bytes)
+	return nil
 }
 
 func writeEncryption(out io.Writer, st *crypt.Status) error {

@@ -79,3 +79,25 @@ func loadKeys(disk fs.FS, e *config.Encryption) (key, old *crypt.StoreKey, err e
 	}
 	return key, old, nil
 }
+
+// RewriteStore writes the files of an encrypted store anew that are not under its newest data key, while no node uses it; told is called for
+// each before.
+func RewriteStore(disk fs.FS, e *config.Encryption, log *slog.Logger, told func(path string, bytes int64)) (err error) {
+	ident, err := storage.ReadIdent(disk, e.Path)
+	switch {
+	case err != nil:
+		return err
+	case !ident.Encrypted:
+		return fmt.Errorf("%s is not encrypted: start its node with --encryption first", e.Path)
+	}
+	o := crypt.Options{Dir: e.Path, Established: true, Rewriting: true, Rotation: e.Rotation, Plain: NotEncrypted, Logger: log}
+	if o.Key, o.OldKey, err = loadKeys(disk, e); err != nil {
+		return err
+	}
+	s, err := crypt.Open(disk, o)
+	if err != nil {
+		return err
+	}
+	f := crypt.New(disk, s)
+	return errors.Join(f.RewriteFiles(s, told), f.Close())
+}

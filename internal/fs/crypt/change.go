@@ -82,14 +82,39 @@ func (s *Store) note(rec *record) error {
 		return fmt.Errorf("%s: the store is closed", s.reg.path)
 	}
 	if !s.reg.fits(rec) {
-		if err := s.forgetGone(); err != nil {
-			return err
-		}
-		if err := s.reg.replace(s.files); err != nil {
+		if err := s.renew(); err != nil {
 			return err
 		}
 	}
 	return s.reg.append(rec)
+}
+
+// renew writes the registry anew, as the next generation. The file of keys tells which that is, before and after, so that an older copy of
+// the registry is not taken for it: what it says of files would be wrong, and a log decrypted by it looks as if it had ended.
+func (s *Store) renew() error {
+	if err := s.forgetGone(); err != nil {
+		return err
+	}
+	if err := s.noteGeneration(s.reg.generation+1, true); err != nil {
+		return err
+	}
+	if err := s.reg.replace(s.files); err != nil {
+		return err
+	}
+	return s.noteGeneration(s.reg.generation, false)
+}
+
+// noteGeneration stores which generation of the registry there is, or is about to be.
+func (s *Store) noteGeneration(n uint64, replacing bool) error {
+	d := *s.keys
+	d.registry, d.replacing = n, replacing
+	if err := d.save(s.fs, s.o.Dir); err != nil {
+		return err
+	}
+	s.mu.Lock()
+	s.keys = &d
+	s.mu.Unlock()
+	return nil
 }
 
 // forgetGone makes it certain that the files which are gone do not come back.

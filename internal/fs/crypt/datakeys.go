@@ -23,12 +23,17 @@ const (
 	KeysFile = "ENCRYPTION_KEYS"
 
 	keysMagic   = "lichen-encryption-keys"
-	keysVersion = 1
-	maxKeysFile = 4 << 20
+	keysVersion = 2
+	// firstKeysVersion has no generation of the registry.
+	firstKeysVersion = 1
+	maxKeysFile      = 4 << 20
 	// maxDataKeys bounds the data keys that the files of a store use; old ones go when no file has them.
 	maxDataKeys = 10_000
 	plainName   = "plain"
-	tempSuffix  = ".tmp"
+	// What the line about the registry says of its generation: that it is there, or about to be.
+	registryReplaced  = "written"
+	registryReplacing = "being-written"
+	tempSuffix        = ".tmp"
 )
 
 // Plain is the number of no data key: what is written under it is not encrypted.
@@ -50,6 +55,15 @@ type dataKeys struct {
 	next   uint32           // no number is given twice
 	active uint32           // Plain or one of keys
 	keys   map[uint32]*dataKey
+	// registry is the generation that the registry has; while it is being replaced, by that generation, it may still be the one
+	// before. 0: it has none, or is of the first version.
+	registry  uint64
+	replacing bool
+}
+
+// knows reports whether a registry of a generation is the newest one of the store.
+func (d *dataKeys) knows(generation uint64) bool {
+	return generation == d.registry || d.replacing && generation+1 == d.registry
 }
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
@@ -120,7 +134,11 @@ func (d *dataKeys) relock(k *StoreKey) {
 
 func (d *dataKeys) format() []byte {
 	var b bytes.Buffer
-	fmt.Fprintf(&b, "%s\nformat %d\nid %x\nstore-key %x\nnext %d\nactive %d\n", keysMagic, keysVersion, d.id, d.store, d.next, d.active)
+	state := registryReplaced
+	if d.replacing {
+		state = registryReplacing
+	}
+	fmt.Fprintf(&b, "%s\nformat %d\nid %x\nstore-key %x\nnext %d\nactive %d\nregistry %d %s\n", keysMagic, keysVersion, d.id, d.store, d.next, d.active, d.registry, state)
 	for num := uint32(1); num < d.next; num++ {
 		if n := d.keys[num]; n != nil {
 			fmt.Fprintf(&b, "key %d %d %s\n", n.num, n.created.Unix(), n.sealed)
@@ -138,8 +156,8 @@ func parseKeys(data []byte) (*dataKeys, error) {
 	}
 	if v, ok := strings.CutPrefix(lines[1], "format "); !ok {
 		return nil, fmt.Errorf("%w: no format version", ErrDamaged)
-	} else if v != strconv.Itoa(keysVersion) {
-		return nil, fmt.Errorf("%w: the file has version %s, this program reads version %d: run the release that wrote it", ErrVersion, v, keysVersion)
+	} else if v != strconv.Itoa(keysVersion) && v != strconv.Itoa(firstKeysVersion) {
+		return nil, fmt.Errorf("%w: the file has version %s, this program reads versions %d to %d: run the release that wrote it", ErrVersion, v, firstKeysVersion, keysVersion)
 	}
 	body, sum, ok := bytes.Cut(data, []byte("crc32c "))
 	if !ok || fmt.Sprintf("%08x\n", crc32.Checksum(body, castagnoli)) != string(sum) {
@@ -173,6 +191,12 @@ func (d *dataKeys) parseLine(line string) error {
 		d.next, err = number(value)
 	case "active":
 		d.active, err = number(value)
+	case "registry":
+		generation, state, _ := strings.Cut(value, " ")
+		if d.replacing = state == registryReplacing; !d.replacing && state != registryReplaced {
+			return errors.New("no such state of the registry is known")
+		}
+		d.registry, err = strconv.ParseUint(generation, 10, 64)
 	case "key":
 		f := strings.Fields(value)
 		if len(f) != 3 || len(d.keys) >= maxDataKeys {

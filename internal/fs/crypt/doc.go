@@ -13,7 +13,8 @@
 //
 // Reading order: [LoadKey] (keyfile.go), the data keys (datakeys.go), [Options], [Open], [Store] (store.go), what
 // changes the registry (change.go) and its file (registry.go, record.go; docs/formats/encryption.md), what an entry
-// knows (entry.go), [FS] (fs.go), reading and writing (file.go), [ReadStatus], [Leave] (status.go). The decision
+// knows (entry.go), [FS] (fs.go), reading and writing (file.go), [ReadStatus], [Leave] (status.go), writing old files anew
+// (renewfiles.go). The decision
 // record is docs/decisions/0024-encryption-at-rest.md.
 //
 // Files are encrypted with AES-CTR. The counter of a block of 16 bytes is the initial counter of its part of
@@ -36,12 +37,14 @@
 //  5. A file that is not in the registry is not opened (FS.Open; TestUnregistered), and a registry that is damaged
 //     before its last record, of another store or version, or missing where there was one is refused
 //     (Store.load; TestRefusals).
-//  6. One process has a registry (Open locks it; TestInUse).
+//  6. An older copy of the registry in the place of the newest one is refused: the keys know the newest generation
+//     (Store.renew; TestOlderRegistry).
+//  7. One process has a registry (Open locks it; TestInUse).
 //
 // Concurrency: all is safe for concurrent use, as far as the file system below is. Writes to a file come one at a
 // time (vfs.File). Store.writing is held over input and output, Store.mu and entry.mu are not, but for writes to the
 // entry's own file.
 //
 // It does not hide names, sizes and times of files, nor that a file has changed, and does not notice a disk that was
-// exchanged for an older state of itself.
+// exchanged for an older state of itself as a whole.
 package crypt

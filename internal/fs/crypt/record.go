@@ -10,10 +10,13 @@ import (
 // The layout of the registry; docs/formats/encryption.md describes it for other readers.
 const (
 	registryMagic   = "LICHENCF"
-	registryVersion = 1
-	registryHeader  = 32 // magic, version, id, checksum
-	recordHeader    = 8  // length, checksum
-	maxRecord       = 64 << 10
+	registryVersion = 2
+	registryHeader  = 40 // magic, version, id, generation, checksum
+	// firstVersion has no generation.
+	firstVersion = 1
+	firstHeader  = 32
+	recordHeader = 8 // length, checksum
+	maxRecord    = 64 << 10
 	// maxPath bounds the name of a file, within its store's directory.
 	maxPath = 4096
 	// maxParts bounds the parts of a file: how often its end is given up and written anew.
@@ -32,27 +35,45 @@ type record struct {
 	parts []part
 }
 
-func registryStart(id [16]byte) []byte {
+// start is the beginning of a registry.
+type start struct {
+	id         [16]byte
+	generation uint64 // 0: of the first version
+	size       int64
+}
+
+func (h *start) format() []byte {
 	b := make([]byte, registryHeader)
 	copy(b, registryMagic)
 	binary.LittleEndian.PutUint32(b[8:], registryVersion)
-	copy(b[12:28], id[:])
-	binary.LittleEndian.PutUint32(b[28:], crc32.Checksum(b[:28], castagnoli))
+	copy(b[12:28], h.id[:])
+	binary.LittleEndian.PutUint64(b[28:], h.generation)
+	binary.LittleEndian.PutUint32(b[36:], crc32.Checksum(b[:36], castagnoli))
 	return b
 }
 
 // parseStart reads the header of a registry.
-func parseStart(b []byte) (id [16]byte, err error) {
-	if len(b) < registryHeader || string(b[:8]) != registryMagic {
-		return id, fmt.Errorf("%w: it does not begin as such a file does", ErrDamaged)
+func parseStart(b []byte) (h start, err error) {
+	if len(b) < firstHeader || string(b[:8]) != registryMagic {
+		return h, fmt.Errorf("%w: it does not begin as such a file does", ErrDamaged)
 	}
-	if v := binary.LittleEndian.Uint32(b[8:]); v != registryVersion {
-		return id, fmt.Errorf("%w: the file has version %d, this program reads version %d: run the release that wrote it", ErrVersion, v, registryVersion)
+	h.size = registryHeader
+	switch v := binary.LittleEndian.Uint32(b[8:]); v {
+	case registryVersion:
+	case firstVersion:
+		h.size = firstHeader
+	default:
+		return h, fmt.Errorf("%w: the file has version %d, this program reads versions %d to %d: run the release that wrote it", ErrVersion, v, firstVersion, registryVersion)
 	}
-	if binary.LittleEndian.Uint32(b[28:]) != crc32.Checksum(b[:28], castagnoli) {
-		return id, fmt.Errorf("%w: the checksum of its header does not match", ErrDamaged)
+	sum := h.size - 4
+	if int64(len(b)) < h.size || binary.LittleEndian.Uint32(b[sum:]) != crc32.Checksum(b[:sum], castagnoli) {
+		return h, fmt.Errorf("%w: the checksum of its header does not match", ErrDamaged)
 	}
-	return [16]byte(b[12:28]), nil
+	h.id = [16]byte(b[12:28])
+	if h.size == registryHeader {
+		h.generation = binary.LittleEndian.Uint64(b[28:])
+	}
+	return h, nil
 }
 
 // appendRecord appends a record that begins at offset at of the file: its checksum covers that as well, so that

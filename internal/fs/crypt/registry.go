@@ -27,10 +27,12 @@ type registry struct {
 	fs   fs.FS
 	path string
 	id   [16]byte
-	file fs.File // nil: it must be written anew before the next record
-	size int64   // of the records
-	room int64   // of the file: zeros follow the records
-	buf  []byte
+	// generation is one more each time that the registry is written anew, 0 if it has none yet.
+	generation uint64
+	file       fs.File // nil: it must be written anew before the next record
+	size       int64   // of the records
+	room       int64   // of the file: zeros follow the records
+	buf        []byte
 }
 
 // load reads a registry: the last record of a path counts. Without a file it returns no parts.
@@ -43,11 +45,13 @@ func loadRegistry(f fs.FS, dir string) (r *registry, files map[string][]part, er
 	if err != nil {
 		return nil, nil, fmt.Errorf("encryption of %s: %w", dir, err)
 	}
-	if r.id, err = parseStart(b); err != nil {
+	head, err := parseStart(b)
+	if err != nil {
 		return nil, nil, fmt.Errorf("%s: %w", r.path, err)
 	}
+	r.id, r.generation = head.id, head.generation
 	files = map[string][]part{}
-	at := int64(registryHeader)
+	at := head.size
 	for body := intact(b, at); body != nil; body = intact(b, at) {
 		rec, err := parseRecord(body)
 		if err == nil && rec.kind == recordPart {
@@ -115,14 +119,14 @@ func (r *registry) close() {
 	}
 }
 
-// replace writes the registry anew, with the records of these files only.
+// replace writes the registry anew, with the records of these files only. Store.renew calls it.
 func (r *registry) replace(files map[string]*entry) error {
 	r.close()
-	b := registryStart(r.id)
+	b := (&start{id: r.id, generation: r.generation + 1}).format()
 	for path, e := range files {
 		b = appendRecord(b, int64(len(b)), &record{kind: recordFile, path: path, parts: *e.parts.Load()})
 	}
-	r.size = int64(len(b))
+	size := int64(len(b))
 	b = append(b, make([]byte, max(reserve, len(b)))...)
 	if len(b) > maxRegistry {
 		return fmt.Errorf("%s: %d files are too many", r.path, len(files))
@@ -130,6 +134,7 @@ func (r *registry) replace(files map[string]*entry) error {
 	if err := replaceFile(r.fs, r.path, b); err != nil {
 		return fmt.Errorf("%s: %w", r.path, err)
 	}
-	r.room = int64(len(b))
+	r.size, r.room = size, int64(len(b))
+	r.generation++
 	return r.resume()
 }

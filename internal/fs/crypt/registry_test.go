@@ -241,7 +241,7 @@ func TestRefusals(t *testing.T) {
 		{name: "keys of another store", harm: func(t *testing.T, f fs.FS) { change(t, f, keys, taken(keys)) }, want: crypt.ErrDamaged, text: "same store"},
 		{name: "registry of another store", harm: func(t *testing.T, f fs.FS) { change(t, f, files, taken(files)) }, want: crypt.ErrDamaged, text: "same store"},
 		{name: "version of keys", harm: func(t *testing.T, f fs.FS) {
-			change(t, f, keys, func(b []byte) []byte { return bytes.Replace(b, []byte("format 1"), []byte("format 9"), 1) })
+			change(t, f, keys, func(b []byte) []byte { return bytes.Replace(b, []byte("format 2"), []byte("format 9"), 1) })
 		}, want: crypt.ErrVersion, text: "version 9"},
 		{name: "version of registry", harm: func(t *testing.T, f fs.FS) {
 			change(t, f, files, func(b []byte) []byte { b[8] = 9; return b })
@@ -447,5 +447,53 @@ func TestKeyFiles(t *testing.T) {
 	}
 	if _, err := crypt.GenerateKey(64); err == nil {
 		t.Error("a key of 64 bits was made")
+	}
+}
+
+// TestOlderRegistry: a copy of the registry that is older than the rest is refused: one from before the last start, one from the time
+// of use, and one that goes with newer keys (6).
+func TestOlderRegistry(t *testing.T) {
+	keys, files := dir+"/"+crypt.KeysFile, dir+"/"+crypt.RegistryFile
+	mem := fs.NewMem()
+	copyOf := func(name string) string {
+		t.Helper()
+		s, err := read(mem, name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return s
+	}
+	c := mount(t, mem, options())
+	write(t, c, "store/a", "first")
+	early := copyOf(files)
+	if err := c.Close(); err != nil {
+		t.Fatal(err)
+	}
+	stopped, stoppedKeys := copyOf(files), copyOf(keys)
+	c = mount(t, mem, options())
+	write(t, c, "store/b", "second")
+	running := copyOf(files)
+	if err := c.Close(); err != nil {
+		t.Fatal(err)
+	}
+	last := copyOf(files)
+	o := options()
+	o.Dir, o.Established = dir, true
+	for name, old := range map[string]string{"of the first use": early, "of the first stop": stopped, "of the last use": running} {
+		write(t, mem, files, old)
+		if _, err := crypt.Open(mem, o); !errors.Is(err, crypt.ErrOlder) || !strings.Contains(err.Error(), "whole directory") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	write(t, mem, files, last)
+	newest := copyOf(keys)
+	write(t, mem, keys, stoppedKeys)
+	if _, err := crypt.Open(mem, o); !errors.Is(err, crypt.ErrOlder) {
+		t.Errorf("older keys: %v", err)
+	}
+	write(t, mem, keys, newest)
+	c = mount(t, mem, options())
+	if s, err := read(c, "store/b"); err != nil || s != "second" {
+		t.Errorf("%q, %v", s, err)
 	}
 }

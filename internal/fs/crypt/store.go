@@ -23,6 +23,7 @@ var (
 	ErrKeyNeeded    = errors.New("the store is encrypted")
 	ErrNoRegistry   = errors.New("the encryption registry is missing")
 	ErrUnregistered = errors.New("the file is not in the encryption registry")
+	ErrOlder        = errors.New("the encryption registry is not the newest")
 	ErrInUse        = errors.New("the encryption registry is in use")
 	// ErrOverwrite is the error of a write to a place that may have been written under the same key stream.
 	ErrOverwrite = errors.New("an encrypted file is written twice in the same place")
@@ -46,6 +47,8 @@ type Options struct {
 	Rotation time.Duration
 	// Established says that the store has a registry, or did: it must be there.
 	Established bool
+	// Rewriting opens a store whose files are being written anew: see FS.RewriteFiles.
+	Rewriting bool
 	// Plain reports whether a path within the store, with slashes, is never encrypted: who has such files sees to them.
 	Plain func(path string) bool
 	// Now is the time; nil: that of the machine.
@@ -114,10 +117,19 @@ func (s *Store) open() error {
 	if err := s.enter(files); err != nil {
 		return err
 	}
+	if !s.o.Rewriting {
+		if err := s.interrupted(); err != nil {
+			return err
+		}
+	}
 	if changed {
 		if err := keys.save(s.fs, s.o.Dir); err != nil {
 			return err
 		}
+	}
+	// A new generation, so that the one of before is not taken for the newest.
+	if err := s.renew(); err == nil || !fs.IsDiskFull(err) {
+		return err
 	}
 	if err := s.reg.resume(); err != nil {
 		return fmt.Errorf("encryption of %s: %w", s.o.Dir, err)
@@ -145,6 +157,9 @@ func (s *Store) load() (*dataKeys, map[string][]part, error) {
 		return nil, nil, nil // also if a crash has interrupted establish
 	case keys.id != reg.id:
 		return nil, nil, fmt.Errorf("%w: %s and %s in %s are not of the same store; %s", ErrDamaged, KeysFile, RegistryFile, s.o.Dir, restoreAdvice)
+	case !keys.knows(reg.generation):
+		return nil, nil, fmt.Errorf("%w: %s in %s is an older copy, or %s is: it has generation %d, and %d is known; %s",
+			ErrOlder, RegistryFile, s.o.Dir, KeysFile, reg.generation, keys.registry, restoreAdvice)
 	}
 	return keys, files, nil
 }
@@ -172,10 +187,7 @@ func (s *Store) establish() error {
 	if err != nil {
 		return fmt.Errorf("encryption of %s: %w", s.o.Dir, err)
 	}
-	if err := d.save(s.fs, s.o.Dir); err != nil {
-		return err
-	}
-	return s.reg.replace(s.files)
+	return s.renew()
 }
 
 // unlock decrypts the data keys, and sees to it that the active one belongs to the store key that was given.
@@ -279,9 +291,15 @@ func (s *Store) Close() error {
 	if s.closed {
 		return nil
 	}
+	// A new generation: a copy that was made while the store was in use is no longer the newest then.
+	err := s.renew()
+	if fs.IsDiskFull(err) {
+		s.o.Logger.Warn("no room to write the encryption registry anew: that of before stays", "dir", s.o.Dir, "err", err)
+		err = nil
+	}
 	s.closed = true
 	s.reg.close()
-	return s.lock.Close()
+	return errors.Join(err, s.lock.Close())
 }
 
 // lookup returns the entry of a file; nil if it has none.
