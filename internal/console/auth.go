@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/lichendb/lichen/internal/eventlog"
-	"github.com/lichendb/lichen/internal/pgwire"
 	"github.com/lichendb/lichen/internal/security"
 	"github.com/lichendb/lichen/internal/sql"
 	"github.com/lichendb/lichen/internal/sql/catalog"
@@ -39,6 +38,8 @@ type login struct {
 	remote string
 	// verifier is that of the role when it logged in: a new password ends the login.
 	verifier string
+	// vouched says that an identity provider vouched for the user: the end of the password does not end the login.
+	vouched bool
 }
 
 // genuine reports whether a request has the login's token, so that it is from the console's own pages.
@@ -126,12 +127,20 @@ func (c *Console) loginOf(r *http.Request) (*login, error) {
 		return nil, errNotServing
 	}
 	role := srv.Role(l.user)
-	if role == nil || !role.Login || role.Verifier != l.verifier || !sql.PasswordValid(role, time.Now()) {
+	if role == nil || !role.Login || !c.stillGood(l, role) {
 		c.logins.drop(cookie.Value)
 		return nil, errLogin
 	}
 	l.super = c.o.Node.SQL.Catalog().Superuser(role)
 	return l, nil
+}
+
+// stillGood reports whether what a user logged in by still holds.
+func (c *Console) stillGood(l *login, role *catalog.Role) bool {
+	if l.vouched {
+		return c.oidcConfig() != nil
+	}
+	return role.Verifier == l.verifier && sql.PasswordValid(role, time.Now())
 }
 
 var errNotServing = &Error{Status: http.StatusServiceUnavailable, Message: "the node does not serve SQL yet", Hint: "Try again in a moment."}
@@ -182,25 +191,30 @@ func logIn(c *Console, r *request) (any, error) {
 	if srv == nil {
 		return nil, errNotServing
 	}
-	err := c.o.Node.Front().CheckLogin(r, &pgwire.Login{
-		User: cred.Username, Database: defaultDatabase, Password: cred.Password, Remote: remoteOf(r.http), Server: localOf(r.http), Certificate: c.o.Certificate(r.http),
-	})
-	if err != nil {
+	l := c.loginFrom(r.http, cred.Username)
+	l.Password = cred.Password
+	if err := c.o.Node.Front().CheckLogin(r, l); err != nil {
 		e := asError(err)
 		e.Status = http.StatusUnauthorized
 		return nil, e
 	}
 	role := srv.Role(cred.Username)
 	if role == nil || !role.Login {
+		_ = c.o.Node.Front().RefuseLogin(l, "the role is not permitted to log in") // which says less
 		return nil, &Error{Status: http.StatusUnauthorized, Message: "the role is not permitted to log in"}
 	}
+	return c.sessionOf(c.admit(r.w, r.http, role, false)), nil
+}
+
+// admit begins the login of a role, and sets its cookie.
+func (c *Console) admit(w http.ResponseWriter, r *http.Request, role *catalog.Role, vouched bool) *login {
 	now := time.Now()
-	l := &login{user: role.Name, super: c.isSuper(role), token: randomText(), began: now, used: now, verifier: role.Verifier}
-	http.SetCookie(r.w, &http.Cookie{
+	l := &login{user: role.Name, super: c.isSuper(role), token: randomText(), began: now, used: now, verifier: role.Verifier, vouched: vouched}
+	http.SetCookie(w, &http.Cookie{
 		Name: cookieName, Value: c.logins.add(l), Path: "/", HttpOnly: true, Secure: true, SameSite: http.SameSiteStrictMode, MaxAge: int(maxLogin / time.Second),
 	})
-	c.o.Events.Add(eventlog.Event{Kind: eventlog.ConsoleLogin, User: l.user, Text: "logged in to the console from " + remoteOf(r.http).String()})
-	return c.sessionOf(l), nil
+	c.o.Events.Add(eventlog.Event{Kind: eventlog.ConsoleLogin, User: l.user, Text: "logged in to the console from " + remoteOf(r).String()})
+	return l
 }
 
 func (c *Console) isSuper(role *catalog.Role) bool { return c.o.Node.SQL.Catalog().Superuser(role) }

@@ -23,6 +23,10 @@ type Options struct {
 	Secure func() bool
 	// Certificate returns the verified client certificate of a request, nil if it has none.
 	Certificate func(*http.Request) *x509.Certificate
+	// OIDCSecret returns the secret that an identity provider has given the console, "" if there is none.
+	OIDCSecret func() (string, error)
+	// Transport carries requests to identity providers; nil is the usual one.
+	Transport http.RoundTripper
 	// Recent returns the figures that were taken last.
 	Recent func() Recent
 	// History has the figures of the past; nil while there is none.
@@ -48,6 +52,7 @@ type Recent struct {
 type Console struct {
 	o       Options
 	logins  logins
+	oidc    *oidc
 	queries chan struct{} // a place for each query that may run
 	token   string        // against genuine requests, where nobody logs in
 	ranges  rangeCache
@@ -70,7 +75,7 @@ const (
 
 // New returns a console, and has the node answer what those of other nodes ask.
 func New(o Options) *Console {
-	c := &Console{o: o, queries: make(chan struct{}, maxQueries), token: randomText(), endpoints: allEndpoints()}
+	c := &Console{o: o, oidc: newOIDC(o.Transport), queries: make(chan struct{}, maxQueries), token: randomText(), endpoints: allEndpoints()}
 	c.addRoutes()
 	c.handlePeers()
 	return c
@@ -86,6 +91,8 @@ func randomText() string {
 // Register adds the console to a server's paths. If its pages were not built, plain is shown in their place.
 func (c *Console) Register(mux *http.ServeMux, plain http.HandlerFunc) {
 	mux.HandleFunc(apiPrefix, c.serveAPI)
+	mux.HandleFunc("GET "+oidcLogin, c.serveOIDC)
+	mux.HandleFunc("GET "+oidcCallback, c.serveOIDC)
 	pages := builtPages()
 	if pages == nil {
 		mux.HandleFunc("GET /{$}", plain)

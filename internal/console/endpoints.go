@@ -14,6 +14,8 @@ func allEndpoints() []endpoint {
 	}
 	login := post("login", "Log in with a SQL user's password: sets the cookie of the login, and returns the token for what changes something.", Credentials{}, Session{}, logIn)
 	login.access = open
+	options := get("login", "How one may log in: with a password always, and at an identity provider if that has a name.", LoginOptions{}, getLoginOptions)
+	options.access = open
 	log := get("nodes/{id}/log", "The end of a node's log.", NodeLog{}, getLog, node)
 	log.access = superuser
 	bundle := get("statement-diagnostics/{id}", "A bundle, as a zip file.", nil, getBundle, param{"id", "as statement-diagnostics tells it"})
@@ -23,6 +25,7 @@ func allEndpoints() []endpoint {
 	description.access = open
 	return []endpoint{
 		login,
+		options,
 		post("logout", "End the login.", nil, nil, logOut),
 		get("session", "Who has logged in, on which node of which cluster.", Session{}, getSession),
 		get("overview", "The state of the cluster: nodes, ranges, load, and what is not as it should be.", Overview{}, getOverview),

@@ -81,8 +81,8 @@ var order = [][]string{
 	{"kvpb/kvwire"},
 	{"kvpb/sendertest"},
 	{"kvpb", "keys", "encoding", "hlc"},
-	{"sql/stmtstats", "timeseries", "tempstore", "password", "sql/pgerr", "quota", "config", "config/zone", "config/setting", "security", "obs", "fs/crypt/crypttest", "fs/crypt", "fs", "workers", "must", "sleep", "lock"},
-	{"check", "config/hba", "config/audit", "config/jwt"},
+	{"idp", "sql/stmtstats", "timeseries", "tempstore", "password", "sql/pgerr", "quota", "config", "config/zone", "config/setting", "security", "obs", "fs/crypt/crypttest", "fs/crypt", "fs", "workers", "must", "sleep", "lock"},
+	{"check", "config/hba", "config/audit", "config/identmap", "config/jwt"},
 	{"config/rulelines"},
 	{"plant"}, // everything may ask for planted bugs
 	{"scripttest", "proptest"},

@@ -34,9 +34,9 @@ var largePackages = map[string]struct {
 	lines int
 	why   string
 }{
-	"sql/catalog":   {8700, "one Collection resolves, pins, locks and publishes descriptors of all kinds, whose types stay beside it since each is one of its Descriptors"},
+	"sql/catalog":   {8800, "one Collection resolves, pins, locks and publishes descriptors of all kinds, whose types stay beside it since each is one of its Descriptors"},
 	"sql/parser":    {12700, "one grammar: expressions hold queries and statements hold both, so that all productions are methods of one parser; its lexer alone is too small a part to matter"},
-	"sql/pgcatalog": {11500, "one snapshot: each relation is a generator over it, and refers to the others' oids; what is computed without it lies in catalogfuncs"},
+	"sql/pgcatalog": {11700, "one snapshot: each relation is a generator over it, and refers to the others' oids; what is computed without it lies in catalogfuncs"},
 	"sql/planner":   {15000, "expressions hold queries and queries expressions; see its doc.go"},
 }
 

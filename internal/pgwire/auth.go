@@ -3,6 +3,7 @@ package pgwire
 import (
 	"cmp"
 	"crypto/tls"
+	"crypto/x509"
 	"crypto/x509/pkix"
 	"fmt"
 	"strings"
@@ -41,7 +42,7 @@ const certificateHint = "'lichen cert create-client' makes a certificate; lichen
 // authenticate lets a client in as user, or says why not.
 func (c *conn) authenticate(user, database string) error {
 	switch {
-	case c.srv.auth == AuthTrust, c.certUser == user && user == catalog.RootUser: // whom no rule locks out
+	case c.srv.auth == AuthTrust, c.certUser() == user && user == catalog.RootUser: // whom no rule locks out
 		return nil
 	}
 	rule, err := c.ruleFor(user, database)
@@ -58,14 +59,24 @@ func (c *conn) authenticate(user, database string) error {
 
 // certificateOrPassword is how clients log in where there are no rules.
 func (c *conn) certificateOrPassword(user string) error {
-	switch c.certUser {
+	switch c.certUser() {
 	case "":
 		return c.askPassword(user)
 	case user:
 		return nil
 	}
 	return pgerr.New(pgerr.InvalidAuthorizationSpecification,
-		"the client certificate is for user \"%s\", not for \"%s\"", c.certUser, user)
+		"the client certificate is for user \"%s\", not for \"%s\"", c.certUser(), user)
+}
+
+// certUser is whom the client's certificate is made out to, "" if it has shown none.
+func (c *conn) certUser() string { return commonName(c.cert) }
+
+func commonName(cert *x509.Certificate) string {
+	if cert == nil {
+		return ""
+	}
+	return cert.Subject.CommonName
 }
 
 // answerSSL answers a request for encryption.
@@ -117,7 +128,7 @@ func (c *conn) handshake(t *tls.Conn) (proto string, err error) {
 	st := t.ConnectionState()
 	c.encryption = encryptionOf(&st)
 	if len(st.VerifiedChains) > 0 {
-		c.certUser = st.PeerCertificates[0].Subject.CommonName
+		c.cert = st.PeerCertificates[0]
 	}
 	c.wire.Upgrade(t)
 	return st.NegotiatedProtocol, nil

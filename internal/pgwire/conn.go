@@ -3,6 +3,7 @@ package pgwire
 import (
 	"container/list"
 	"context"
+	"crypto/x509"
 	"errors"
 	"net"
 	"os"
@@ -26,10 +27,10 @@ type conn struct {
 	ses    *sql.Session
 	// shared is ses for other goroutines.
 	shared atomic.Pointer[sql.Session]
-	// encryption protects the connection, nil: it is in clear; certUser is the name in the
-	// client's certificate, if it showed one that the TLS configuration's CA signed.
+	// encryption protects the connection, nil: it is in clear; cert is the client's certificate, if it showed one that the TLS
+	// configuration's CA signed.
 	encryption *sql.Encryption
-	certUser   string
+	cert       *x509.Certificate
 
 	res results
 	// skip says that messages are ignored until Sync, after an error within the

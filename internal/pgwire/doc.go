@@ -3,7 +3,7 @@
 // Above it is node; below it sql (one Session per connection) and pgwire/wire
 // (messages and buffers). Read server.go (Server: accepting, limits, shutdown),
 // startup.go (from the first byte to ReadyForQuery), auth.go (encryption and who the
-// client is), hba.go (by which rule), password.go (logins by password), token.go (by token), login.go (those that come another way), throttle.go (how often), conn.go (conn: the loop over
+// client is), hba.go (by which rule), hostname.go (from which host), password.go (logins by password), token.go (by token), login.go (those that come another way), throttle.go (how often), conn.go (conn: the loop over
 // messages), extended.go and bind.go (prepared statements and portals), pipeline.go (the messages
 // since the last Sync, which are run again after a conflict), results.go and rowformat.go (what
 // sql sends back), yield.go (letting others have the processor), notify.go (notifications), watch.go (clients that are

@@ -1,10 +1,14 @@
 package pgwire
 
 import (
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"encoding/asn1"
 	"net"
 	"net/netip"
 
 	"github.com/lichendb/lichen/internal/config/hba"
+	"github.com/lichendb/lichen/internal/config/identmap"
 	"github.com/lichendb/lichen/internal/pgwire/wire"
 	"github.com/lichendb/lichen/internal/sql/pgerr"
 )
@@ -16,6 +20,12 @@ const authCleartext = 3
 type hbaRules struct {
 	text  string
 	rules []hba.Rule
+}
+
+// identityMaps are the maps of a setting's text.
+type identityMaps struct {
+	text string
+	maps identmap.Maps
 }
 
 // defaultRule is that of a cluster without rules.
@@ -41,17 +51,51 @@ func (s *Server) rules() []hba.Rule {
 	return rules
 }
 
+// maps returns the identity maps that hold now.
+func (s *Server) maps() identmap.Maps {
+	text := s.sql.IdentityMaps()
+	if known := s.ident.Load(); known != nil && known.text == text {
+		return known.maps
+	}
+	maps, err := identmap.Parse(text)
+	if err != nil { // SET CLUSTER SETTING lets none pass
+		s.log.Error("identity maps can't be read: they let nobody in", "err", err)
+		maps = nil
+	}
+	s.ident.Store(&identityMaps{text, maps})
+	return maps
+}
+
+// lets reports whether a certificate lets its owner in as a user by a rule: as the role of its name, or as the rule's
+// identity map says.
+func (s *Server) lets(r *hba.Rule, cert *x509.Certificate, user string) bool {
+	name := cert.Subject.CommonName
+	if r.DN {
+		name = subjectOf(cert)
+	}
+	if r.Map == "" {
+		return name == user
+	}
+	return s.maps().Allow(r.Map, name, user)
+}
+
+// subjectOf is the whole name in a certificate, as RFC 2253 writes it: the last part first.
+func subjectOf(cert *x509.Certificate) string {
+	var parts pkix.RDNSequence
+	if rest, err := asn1.Unmarshal(cert.RawSubject, &parts); err != nil || len(rest) > 0 {
+		return cert.Subject.String()
+	}
+	return parts.String()
+}
+
 // ruleFor returns the rule that a client is let in by, or says that there is none.
 func (c *conn) ruleFor(user, database string) (*hba.Rule, error) {
 	rules := c.srv.rules()
 	if rules == nil {
 		return defaultRule, nil
 	}
-	client := &hba.Client{
-		Encrypted: c.encryption != nil, User: user, Database: database, Remote: addressOf(c.wire.NetConn().RemoteAddr()),
-		Server:   addressOf(c.wire.NetConn().LocalAddr()),
-		MemberOf: func(role string) bool { return c.srv.sql.MemberOf(user, role) },
-	}
+	client := c.srv.client(c.ctx, user, database, addressOf(c.wire.NetConn().RemoteAddr()), addressOf(c.wire.NetConn().LocalAddr()))
+	client.Encrypted = c.encryption != nil
 	if r := hba.Find(rules, client); r != nil {
 		return r, nil
 	}
@@ -89,14 +133,11 @@ func (c *conn) hbaError(what, user, database string) error {
 
 // show has a client show who it is as a rule says.
 func (c *conn) show(r *hba.Rule, user, database string) error {
-	if len(r.Options) > 0 || r.Method == hba.Cert { // clientcert=verify-full
-		switch c.certUser {
-		case user:
-		case "":
-			return pgerr.New(pgerr.InvalidAuthorizationSpecification, "connection requires a valid client certificate")
-		default:
-			return pgerr.New(pgerr.InvalidAuthorizationSpecification, "certificate authentication failed for user \"%s\"", user)
-		}
+	switch {
+	case r.Certificate != hba.NoCertificate && c.cert == nil:
+		return pgerr.New(pgerr.InvalidAuthorizationSpecification, "connection requires a valid client certificate")
+	case r.Certificate == hba.OwnCertificate && !c.srv.lets(r, c.cert, user):
+		return pgerr.New(pgerr.InvalidAuthorizationSpecification, "certificate authentication failed for user \"%s\"", user)
 	}
 	switch r.Method {
 	case hba.Trust, hba.Cert:

@@ -2,6 +2,7 @@ package pgwire
 
 import (
 	"context"
+	"net/netip"
 	"net/url"
 	"strings"
 	"sync"
@@ -83,6 +84,77 @@ func TestHBA(t *testing.T) {
 	if err := admin.QueryRow(t.Context(), "SELECT string_agg(r::text, ' ' ORDER BY line_number) FROM pg_hba_file_rules r").Scan(&shown); err != nil ||
 		shown != `(2,hostssl,"{all,""my db""}",{+staff},10.1.0.0,255.255.0.0,scram-sha-256,{clientcert=verify-full},) (3,host,{all},{all},samehost,,trust,,)` {
 		t.Errorf("pg_hba_file_rules: %s, %v", shown, err)
+	}
+}
+
+// fakeResolver knows one host.
+type fakeResolver struct{ name, addr string }
+
+// LookupAddr implements Resolver.
+func (r fakeResolver) LookupAddr(context.Context, string) ([]string, error) {
+	return []string{"liar.example", r.name + "."}, nil
+}
+
+// LookupNetIP implements Resolver.
+func (r fakeResolver) LookupNetIP(_ context.Context, _, host string) ([]netip.Addr, error) {
+	if host == r.name+"." {
+		return []netip.Addr{netip.MustParseAddr(r.addr)}, nil
+	}
+	return []netip.Addr{netip.MustParseAddr("10.9.9.9")}, nil
+}
+
+// TestHBAMaps lets certificates in as identity maps say, and hosts by names that lead back to their addresses.
+func TestHBAMaps(t *testing.T) {
+	c := newCertificates(t, "root", "alice")
+	n, err := security.LoadNode(c.Dir)
+	c.must(err)
+	live := setting.NewLive(setting.Default())
+	srv, _ := newSQLOf(t, func(cfg *sql.Config) { cfg.Settings = liveSettings{live} })
+	_, addr := newServer(t, func(o *Options) {
+		o.SQL, o.TLS, o.Auth, o.Certificate, o.Resolver = srv, n.ServerTLS(), AuthEncrypted, n.Certificate, fakeResolver{"app.example", "127.0.0.1"}
+	})
+	admin, err := tryConnect(t, c.url(addr, "root", "root", ""))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, q := range []string{"CREATE ROLE alice LOGIN PASSWORD 'pw'", "CREATE ROLE app LOGIN PASSWORD 'pw'"} {
+		if _, err := admin.Exec(t.Context(), q); err != nil {
+			t.Fatal(err)
+		}
+	}
+	password := "postgres://app:pw@" + addr + "/defaultdb?sslmode=require"
+	for _, tc := range []struct{ rules, maps, url, code string }{
+		{"hostssl all all all cert map=ops", "ops alice app", c.url(addr, "app", "alice", ""), ""},
+		{"hostssl all all all cert map=ops", "ops alice app", c.url(addr, "alice", "alice", ""), "28000"},
+		{"hostssl all all all cert map=ops", "other alice app", c.url(addr, "app", "alice", ""), "28000"},
+		{"hostssl all all all cert map=ops", "", c.url(addr, "alice", "alice", ""), "28000"},
+		{"hostssl all all all cert map=ops", `ops /^(al.*)$ \1`, c.url(addr, "alice", "alice", ""), ""},
+		{"hostssl all all all cert map=ops clientname=DN", `ops "/CN=alice(,|$)" app`, c.url(addr, "app", "alice", ""), ""},
+		{"hostssl all all all cert clientname=DN", "", c.url(addr, "alice", "alice", ""), "28000"},
+		{"hostssl all all all scram-sha-256 clientcert=verify-ca", "", password, "28000"},
+		{"hostssl all all all trust clientcert=verify-ca", "", c.url(addr, "app", "alice", ""), ""},
+		{"hostssl all all all trust clientcert=verify-full", "", c.url(addr, "app", "alice", ""), "28000"},
+		{"hostssl all all app.example trust", "", password, ""},
+		{"hostssl all all .example trust", "", password, ""},
+		{"hostssl all all liar.example trust", "", password, "28000"},
+		{"hostssl all all other.example trust\nhostssl all all samenet scram-sha-256", "", password, ""},
+		{"hostnogssenc all /^app$ all scram-sha-256", "", password, ""},
+		{"local all all peer\nhost all all 127.0.0.1/32 scram-sha-256\nlocal replication all peer", "", password, ""},
+	} {
+		_, problems := live.Update(map[string]string{"server.host_based_authentication.configuration": tc.rules, "server.identity_map.configuration": tc.maps})
+		if problems != nil {
+			t.Fatal(problems)
+		}
+		if _, err := tryConnect(t, tc.url); sqlState(err) != tc.code {
+			t.Errorf("%s with %q: %s: %v", tc.rules, tc.maps, tc.url, err)
+		}
+	}
+	if _, problems := live.Update(map[string]string{"server.identity_map.configuration": "# ours\nops \"a b\" app"}); problems != nil {
+		t.Fatal(problems)
+	}
+	var shown string
+	if err := admin.QueryRow(t.Context(), "SELECT m::text FROM pg_ident_file_mappings m").Scan(&shown); err != nil || shown != `(2,ops,"a b",app,)` {
+		t.Errorf("pg_ident_file_mappings: %s, %v", shown, err)
 	}
 }
 

@@ -25,43 +25,52 @@ func (s *Server) CheckLogin(ctx context.Context, l *Login) error {
 	if s.sql == nil {
 		return s.closed
 	}
-	certUser := ""
-	if l.Certificate != nil {
-		certUser = l.Certificate.Subject.CommonName
+	err := s.checkLogin(ctx, l)
+	if err != nil {
+		s.tellRefused(l.User, l.Database, l.Remote.String(), err)
 	}
-	if certUser == l.User && certUser == catalog.RootUser {
+	return err
+}
+
+func (s *Server) checkLogin(ctx context.Context, l *Login) error {
+	rule, err := s.ruleOf(ctx, l)
+	if err != nil {
+		return err
+	}
+	if commonName(l.Certificate) == l.User && l.User == catalog.RootUser {
 		return nil // whom no rule locks out
 	}
-	method := defaultRule.Method
-	if rules := s.rules(); rules != nil {
-		r := hba.Find(rules, &hba.Client{
-			Encrypted: true, User: l.User, Database: l.Database, Remote: l.Remote, Server: l.Server,
-			MemberOf: func(role string) bool { return s.sql.MemberOf(l.User, role) },
-		})
-		switch {
-		case r == nil, len(r.Options) > 0 && certUser != l.User:
-			return s.loginRefused(l, "no rule of host-based authentication lets it in")
-		}
-		method = r.Method
-	}
-	switch method {
-	case hba.Trust:
-		return nil
-	case hba.Cert:
-		if certUser == l.User {
-			return nil
-		}
+	switch {
+	case rule.Certificate != hba.NoCertificate && l.Certificate == nil:
 		return s.loginRefused(l, "the rules of host-based authentication ask for a certificate")
+	case rule.Certificate == hba.OwnCertificate && !s.lets(rule, l.Certificate, l.User):
+		return s.loginRefused(l, "the certificate is not the user's")
+	}
+	switch rule.Method {
+	case hba.Trust, hba.Cert:
+		return nil
 	case hba.CertPassword, hba.CertSCRAM:
-		if certUser == l.User {
+		if commonName(l.Certificate) == l.User {
 			return nil
 		}
 	case hba.JWT:
-		return s.checkToken(l)
+		return s.checkToken(ctx, l)
 	case hba.Reject:
 		return s.loginRefused(l, "the rules of host-based authentication reject it")
 	}
 	return s.checkPassword(ctx, l)
+}
+
+// ruleOf returns the rule that says how a login shows who it is.
+func (s *Server) ruleOf(ctx context.Context, l *Login) (*hba.Rule, error) {
+	rules := s.rules()
+	if rules == nil || commonName(l.Certificate) == l.User && l.User == catalog.RootUser {
+		return defaultRule, nil
+	}
+	if r := hba.Find(rules, s.client(ctx, l.User, l.Database, l.Remote, l.Server)); r != nil {
+		return r, nil
+	}
+	return nil, s.loginRefused(l, "no rule of host-based authentication lets it in")
 }
 
 // checkPassword compares a password that came in clear over an encrypted connection.
@@ -80,6 +89,21 @@ func (s *Server) checkPassword(ctx context.Context, l *Login) error {
 	}
 	s.throttle.succeeded(who)
 	return nil
+}
+
+// RefuseLogin logs why a login is refused that the caller has found wrong, tells the audit log, and returns what its client
+// may learn.
+func (s *Server) RefuseLogin(l *Login, why string) error {
+	err := s.loginRefused(l, why)
+	if s.sql != nil {
+		s.tellRefused(l.User, l.Database, l.Remote.String(), err)
+	}
+	return err
+}
+
+// tellRefused tells the audit log of a login that came to nothing.
+func (s *Server) tellRefused(user, database, client string, err error) {
+	s.sql.TellRefused(user, database, client, err)
 }
 
 // loginRefused logs why a login is refused. The client learns no more than that.

@@ -13,6 +13,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/lichendb/lichen/internal/idp"
 	"github.com/lichendb/lichen/internal/obs"
 	"github.com/lichendb/lichen/internal/pgwire/wire"
 	"github.com/lichendb/lichen/internal/quota"
@@ -52,6 +53,8 @@ type Options struct {
 	Auth Auth
 	// Certificate returns the server's, to which logins by password can be bound; nil: to none.
 	Certificate func() *tls.Certificate
+	// Resolver looks up the names of clients' hosts, where rules name hosts; nil: the machine's.
+	Resolver Resolver
 	// Mem accounts for long messages; nil is no limit.
 	Mem *quota.Pool
 	// Closed, if not nil, is the error that clients receive that connect after the server was
@@ -73,6 +76,9 @@ type Server struct {
 	cert       func() *tls.Certificate
 	mock       atomic.Pointer[[]byte] // see mockSecret
 	hba        atomic.Pointer[hbaRules]
+	ident      atomic.Pointer[identityMaps]
+	resolver   Resolver
+	keys       *idp.Keys // that issuers of tokens show
 	jwt        atomic.Pointer[tokenSettings]
 	throttle   throttle
 	pool       wire.Buffers
@@ -104,6 +110,10 @@ type Server struct {
 func New(o Options) *Server {
 	s := &Server{sql: o.SQL, log: o.Logger, tls: o.TLS, auth: o.Auth, cert: o.Certificate, closed: o.Closed, stop: make(chan struct{})}
 	s.maxConns, s.maxRefused = cmp.Or(o.MaxConns, math.MaxInt), cmp.Or(o.MaxRefused, DefaultRefused)
+	s.keys = idp.NewKeys(nil)
+	if s.resolver = o.Resolver; s.resolver == nil {
+		s.resolver = net.DefaultResolver
+	}
 	s.pool.Mem, s.grace = o.Mem, silentGrace
 	s.watch.alone = make(chan struct{}, 1)
 	if s.closed == nil {

@@ -44,10 +44,12 @@ func (c *conn) start() error {
 	if err := c.authenticate(args.User, args.Database); err != nil {
 		c.srv.metrics.refused.Add(1)
 		c.srv.sessionLog.Warn("login refused", "remote", c.remote, "user", obs.Sensitive(args.User), "database", obs.Sensitive(args.Database), "code", pgerr.CodeOf(err), "err", obs.Sensitive(err.Error()))
+		c.tellRefused(&args, err)
 		return err
 	}
 	c.ses, err = c.srv.sql.NewSession(c.ctx, args)
 	if err != nil {
+		c.tellRefused(&args, err)
 		if pgerr.CodeOf(err) == pgerr.TooManyConnections {
 			c.srv.metrics.rejected.Add(1)
 		}
@@ -73,6 +75,13 @@ func (c *conn) start() error {
 		return errDone
 	}
 	return nil
+}
+
+// tellRefused tells the audit log of a login that came to nothing, unless the client went away.
+func (c *conn) tellRefused(args *sql.SessionArgs, err error) {
+	if !errors.Is(err, errDone) {
+		c.srv.tellRefused(args.User, args.Database, c.remote, err)
+	}
 }
 
 // refuseConnection sends a client that connects, in a form that it understands, why it is not served

@@ -1,14 +1,16 @@
 package pgwire
 
 import (
+	"context"
 	"time"
 
+	"github.com/lichendb/lichen/internal/config/hba"
 	"github.com/lichendb/lichen/internal/config/jwt"
 )
 
 // Tokens say whether a token lets its bearer log in as a role, and if not, why: for the log.
 type Tokens interface {
-	Check(token, role string, now time.Time) error
+	Check(ctx context.Context, token, role string, now time.Time) error
 }
 
 // tokenSettings is what the cluster settings say about tokens, read once.
@@ -21,7 +23,7 @@ type tokenSettings struct {
 type refusing struct{ err error }
 
 // Check implements Tokens.
-func (r refusing) Check(string, string, time.Time) error { return r.err }
+func (r refusing) Check(context.Context, string, string, time.Time) error { return r.err }
 
 // tokens returns what checks tokens by the settings that hold now.
 func (s *Server) tokens() Tokens {
@@ -30,7 +32,7 @@ func (s *Server) tokens() Tokens {
 		return known.tokens
 	}
 	var t Tokens
-	v, err := jwt.New(of)
+	v, err := jwt.New(of, s.keys)
 	if t = v; err != nil { // SET CLUSTER SETTING lets none pass
 		t = refusing{err}
 	}
@@ -44,7 +46,7 @@ func (c *conn) askToken(user string) error {
 	if err != nil {
 		return err
 	}
-	if err := c.srv.tokens().Check(given, user, time.Now()); err != nil {
+	if err := c.srv.tokens().Check(c.ctx, given, user, time.Now()); err != nil {
 		return c.passwordRefused(user, err.Error())
 	}
 	c.srv.throttle.succeeded(throttled{user, c.host()})
@@ -52,15 +54,35 @@ func (c *conn) askToken(user string) error {
 }
 
 // checkToken checks a token that came in place of a password.
-func (s *Server) checkToken(l *Login) error {
+func (s *Server) checkToken(ctx context.Context, l *Login) error {
 	who := throttled{l.User, l.Remote.String()}
 	if err := s.waitAfterFailures(who); err != nil {
 		return err
 	}
-	if err := s.tokens().Check(l.Password, l.User, time.Now()); err != nil {
+	if err := s.tokens().Check(ctx, l.Password, l.User, time.Now()); err != nil {
 		s.throttle.fail(who, time.Now())
 		return s.loginRefused(l, err.Error())
 	}
 	s.throttle.succeeded(who)
 	return nil
+}
+
+// CheckVouched lets a user in whom an identity provider vouches for, as of a browser that has logged in there; or says why not. Where
+// there are rules of host-based authentication, the one for the user must let tokens in.
+func (s *Server) CheckVouched(ctx context.Context, l *Login) error {
+	if s.sql == nil {
+		return s.closed
+	}
+	rule, err := s.ruleOf(ctx, l)
+	switch {
+	case err != nil:
+	case rule != defaultRule && rule.Method != hba.JWT && rule.Method != hba.Trust:
+		err = s.loginRefused(l, "the rules of host-based authentication ask for another method than jwt")
+	case rule.Certificate != hba.NoCertificate:
+		err = s.loginRefused(l, "the rules of host-based authentication ask for a certificate")
+	}
+	if err != nil {
+		s.tellRefused(l.User, l.Database, l.Remote.String(), err)
+	}
+	return err
 }

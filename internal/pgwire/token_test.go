@@ -4,6 +4,8 @@ import (
 	"crypto/ed25519"
 	"crypto/rand"
 	"encoding/json"
+	"net/http"
+	"net/http/httptest"
 	"net/netip"
 	"net/url"
 	"strings"
@@ -122,5 +124,21 @@ func TestTokenLogin(t *testing.T) {
 	update()
 	if _, err := tryConnect(t, target("alice", good)); sqlState(err) != "28P01" {
 		t.Errorf("after the keys were exchanged: %v", err)
+	}
+	shown := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte(ours.keys)) }))
+	defer shown.Close()
+	settings["server.jwt_authentication.jwks_url"] = shown.URL
+	update()
+	front.throttle = throttle{}
+	if _, err := tryConnect(t, target("alice", good)); err != nil {
+		t.Errorf("with keys at an address: %v", err)
+	}
+	settings["server.jwt_authentication.jwks"] = ""
+	update()
+	if _, err := tryConnect(t, target("alice", good)); err != nil {
+		t.Errorf("with keys at an address only: %v", err)
+	}
+	if _, err := tryConnect(t, target("alice", other.token("alice@corp.example", time.Hour))); sqlState(err) != "28P01" {
+		t.Errorf("another issuer's, with keys at an address: %v", err)
 	}
 }

@@ -7,7 +7,7 @@
 // create.go ([Creator]: the CA, nodes, clients), load.go (what is checked when
 // a certificate is loaded), node.go ([Node]: the certificates of a running
 // node), client.go ([ClientTLS]), explain.go ([Explain]: what to do about a
-// failed handshake) and list.go ([List]).
+// failed handshake), list.go ([List]) and secret.go (the secret of an identity provider).
 //
 // A cluster has one CA; whoever has its key can make certificates, so the key
 // stays away from the nodes. The common name of a certificate says whose it is:

@@ -50,8 +50,13 @@ func (n *Node) Reload() error {
 }
 
 // Expires returns when the first of the node's certificates expires, the CA's
-// included.
-func (n *Node) Expires() time.Time { return n.cur.Load().expires }
+// included; the zero time if none are loaded.
+func (n *Node) Expires() time.Time {
+	if b := n.cur.Load(); b != nil {
+		return b.expires
+	}
+	return time.Time{}
+}
 
 // Certificate returns the node's certificate, as new handshakes show it.
 func (n *Node) Certificate() *tls.Certificate { return &n.cur.Load().cert }

@@ -261,6 +261,45 @@ func TestKeysArePrivate(t *testing.T) {
 	}
 }
 
+// TestOIDCSecret: the secret of an identity provider is in a file that only its owner may read.
+func TestOIDCSecret(t *testing.T) {
+	dir := t.TempDir()
+	c := Creator{Dir: dir, CAKey: filepath.Join(dir, "ca.key")}
+	if err := errors.Join(c.CA(), c.Node([]string{"localhost"})); err != nil {
+		t.Fatal(err)
+	}
+	n, err := LoadNode(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if s, err := n.OIDCSecret(); s != "" || err != nil {
+		t.Errorf("without a file: %q, %v", s, err)
+	}
+	path := filepath.Join(dir, OIDCSecret)
+	for _, x := range []struct {
+		text string
+		mode os.FileMode
+		want string // of the error
+	}{
+		{"hidden\n", 0o600, ""}, {"hidden", 0o400, ""}, {"hidden\n", 0o644, "chmod 600"}, {"hidden\n", 0o640, "chmod 600"}, {"\n", 0o600, "in one line"}, {"hidden\nmore\n", 0o600, "in one line"},
+	} {
+		if err := errors.Join(os.RemoveAll(path), os.WriteFile(path, []byte(x.text), 0o600), os.Chmod(path, x.mode)); err != nil {
+			t.Fatal(err)
+		}
+		s, err := n.OIDCSecret()
+		if x.want == "" {
+			if s != "hidden" || err != nil {
+				t.Errorf("%q, %o: %q, %v", x.text, x.mode, s, err)
+			}
+			continue
+		}
+		wants(t, x.mode.String(), err, path, x.want)
+		if strings.Contains(err.Error(), "hidden") {
+			t.Errorf("the error tells the secret: %v", err)
+		}
+	}
+}
+
 // TestInstallIsAtomic replaces a node's certificate with a failure, and with a power
 // loss, at every operation: each file is the old one or the new one.
 func TestInstallIsAtomic(t *testing.T) {

@@ -45,6 +45,7 @@ func (e *events) take(t *testing.T) string {
 	for line := range strings.Lines(e.raw.String()) {
 		var ev struct {
 			Actions, User, Role, Statement, Answer, SQLState string
+			Event, Error, Client, Database                   string
 			Within                                           bool
 			Relations                                        map[string]string
 		}
@@ -62,6 +63,10 @@ func (e *events) take(t *testing.T) string {
 		if ev.Within {
 			text += " within"
 		}
+		if ev.Event != "" {
+			out = append(out, fmt.Sprintf("%s in %s: %s: %s | %s", text, ev.Database, ev.Event, ev.Error, ev.SQLState))
+			continue
+		}
 		out = append(out, fmt.Sprintf("%s | %s | %s%s", text, ev.Statement, ev.Answer, ev.SQLState))
 	}
 	e.raw.Reset()
@@ -69,12 +74,15 @@ func (e *events) take(t *testing.T) string {
 }
 
 // audited opens a node with an audit log, a connection of root and one of eve, who is one of the staff.
-func audited(t *testing.T, c *testNodes) (log *events, root, eve *pgx.Conn) {
+func audited(t *testing.T, c *testNodes, change ...func(*Options)) (log *events, root, eve *pgx.Conn) {
 	cfg := c.config()
 	cfg.Stores, cfg.SingleNode = config.Dirs("n"), true
 	log = &events{}
 	o := c.options(fs.NewMem())
 	o.Audit = obs.NewAudit(log)
+	for _, f := range change {
+		f(&o)
+	}
 	n, err := New(cfg, o)
 	if err == nil {
 		err = n.Listen()
@@ -206,6 +214,33 @@ func TestAuditConstants(t *testing.T) {
 		c.exec(root, "SELECT v FROM accounts")
 		if got := log.take(t); got != "" {
 			t.Errorf("without rules:\n%s", got)
+		}
+	})
+}
+
+// TestAuditLogins: logins that are refused are told as attempts are, whatever they are refused for.
+func TestAuditLogins(t *testing.T) {
+	withNodes(t, func(t *testing.T, c *testNodes) {
+		log, root, _ := audited(t, c)
+		n := c.nodes[len(c.nodes)-1]
+		c.exec(root, "CREATE DATABASE closed")
+		c.exec(root, "REVOKE CONNECT ON DATABASE closed FROM PUBLIC")
+		c.exec(root, "SET CLUSTER SETTING sql.log.user_audit = '+staff all denied\nnobody all denied\nowner all denied'")
+		log.take(t)
+		for _, x := range []struct{ user, database, want string }{
+			{"eve", "closed", `eve denied in closed: login refused: permission denied for database closed | 42501`},
+			{"eve", "absent", `eve denied in absent: login refused: database "absent" does not exist | 3D000`},
+			{"nobody", "defaultdb", `nobody denied in defaultdb: login refused: role "nobody" does not exist | 28000`},
+			{"owner", "defaultdb", `owner denied in defaultdb: login refused: role "owner" is not permitted to log in | 28000`},
+			{"someone", "defaultdb", ""},
+		} {
+			if conn, err := c.tryConnectAs(n, x.user, x.database); err == nil {
+				t.Errorf("%s in %s: logged in", x.user, x.database)
+				_ = conn.Close(c.ctx)
+			}
+			if got := log.take(t); got != x.want {
+				t.Errorf("%s in %s:\n%s\nwant\n%s", x.user, x.database, got, x.want)
+			}
 		}
 	})
 }

@@ -209,17 +209,21 @@ func (c *testNodes) connect(n *Node) *pgx.Conn { return c.connectAs(n, "root") }
 
 func (c *testNodes) connectAs(n *Node, user string) *pgx.Conn {
 	c.t.Helper()
-	cfg, err := pgx.ParseConfig("postgres://" + user + "@" + n.Addr().String() + "/defaultdb?sslmode=disable")
-	if err != nil {
-		c.t.Fatal(err)
-	}
-	cfg.DialFunc = func(ctx context.Context, _, addr string) (net.Conn, error) { return c.clients.Dial(ctx, addr) }
-	conn, err := pgx.ConnectConfig(c.ctx, cfg)
+	conn, err := c.tryConnectAs(n, user, "defaultdb")
 	if err != nil {
 		c.t.Fatal(err)
 	}
 	c.t.Cleanup(func() { _ = conn.Close(context.Background()) })
 	return conn
+}
+
+func (c *testNodes) tryConnectAs(n *Node, user, database string) (*pgx.Conn, error) {
+	cfg, err := pgx.ParseConfig("postgres://" + user + "@" + n.Addr().String() + "/" + database + "?sslmode=disable")
+	if err != nil {
+		return nil, err
+	}
+	cfg.DialFunc = func(ctx context.Context, _, addr string) (net.Conn, error) { return c.clients.Dial(ctx, addr) }
+	return pgx.ConnectConfig(c.ctx, cfg)
 }
 
 // exec runs a statement, again if the cluster asks for that.

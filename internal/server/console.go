@@ -21,10 +21,17 @@ func (n *Node) newEvents() *eventlog.Log {
 	return eventlog.New(func() *kv.DB { return n.KV.Gateway() }, func() kvpb.NodeID { return n.NodeID() }, n.log)
 }
 
-// newConsole builds the console.
-func (n *Node) newConsole() *console.Console {
+// newConsole builds the console, over a network to identity providers; nil: the machine's.
+func (n *Node) newConsole(transport http.RoundTripper) *console.Console {
 	o := console.Options{
-		Node: n.Node, Secure: func() bool { return n.certs != nil }, Certificate: verifiedCertificate, Recent: n.sampler.last, History: n.sampler.history, Events: n.events, Logger: n.log,
+		Transport: transport,
+		Node:      n.Node, Secure: func() bool { return n.certs != nil }, Certificate: verifiedCertificate, Recent: n.sampler.last, History: n.sampler.history, Events: n.events, Logger: n.log,
+	}
+	o.OIDCSecret = func() (string, error) {
+		if n.certs == nil {
+			return "", nil
+		}
+		return n.certs.OIDCSecret()
 	}
 	if n.logDir != "" {
 		o.Log = n.logEnd

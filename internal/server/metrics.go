@@ -28,6 +28,7 @@ var help = []struct {
 	kind       prometheus.ValueType
 }{
 	{"lichen_uptime_seconds", "time since the node started", prometheus.GaugeValue},
+	{"lichen_certificate_expires_seconds", "when the first of the node's certificates expires, its CA's included, in seconds since 1970; 0: it has none", prometheus.GaugeValue},
 	{"lichen_go_heap_bytes", "bytes of live and dead objects on the heap", prometheus.GaugeValue},
 	{"lichen_go_goroutines", "goroutines", prometheus.GaugeValue},
 	{"lichen_sql_memory_bytes", "memory reserved by statements", prometheus.GaugeValue},
@@ -289,6 +290,7 @@ func (n *Node) figures() map[string]float64 {
 	eng, log, backlog := n.storageFigures()
 	f := map[string]float64{
 		"lichen_uptime_seconds":                time.Since(n.start).Seconds(),
+		"lichen_certificate_expires_seconds":   n.certificateExpires(),
 		"lichen_go_heap_bytes":                 float64(ms.HeapAlloc),
 		"lichen_go_goroutines":                 float64(runtime.NumGoroutine()),
 		"lichen_sql_memory_bytes":              float64(n.Memory.Used()),

@@ -59,6 +59,8 @@ type Options struct {
 	Dial func(ctx context.Context, addr string) (net.Conn, error)
 	// Listen opens the listeners, for clients and nodes and for HTTP; nil: TCP.
 	Listen func(addr string) (net.Listener, error)
+	// Identity carries the console's requests to identity providers; nil: the machine's network.
+	Identity http.RoundTripper
 	// LogDir is the directory of the node's logs, which admins may read over HTTP; empty:
 	// there is none.
 	LogDir string
@@ -97,7 +99,7 @@ func newNode(cfg config.Node, o Options, disk *crypt.FS) (*Node, error) {
 	if n.Node, err = node.New(n.nodeOptions(o)); err != nil {
 		return nil, err
 	}
-	n.console = n.newConsole()
+	n.console = n.newConsole(o.Identity)
 	return n, nil
 }
 

@@ -50,6 +50,14 @@ func (n *Node) ReloadCerts() error {
 	return n.certs.Reload()
 }
 
+// certificateExpires is when the first of the node's certificates expires, in seconds since 1970; 0 if it has none.
+func (n *Node) certificateExpires() float64 {
+	if n.certs == nil || n.certs.Expires().IsZero() {
+		return 0
+	}
+	return float64(n.certs.Expires().Unix())
+}
+
 // httpListener encrypts HTTP if the node has certificates.
 func (n *Node) httpListener() net.Listener {
 	l := &limitedListener{n.httpLn, make(chan struct{}, n.descriptors.http)}

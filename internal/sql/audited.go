@@ -85,6 +85,15 @@ func (t *toldOf) tell(x *execution, err error) {
 	x.s.srv.audit.Tell(t.rules, &st)
 }
 
+// TellRefused tells the audit log of a login that came to nothing. The role need not exist.
+func (s *Server) TellRefused(user, database, client string, err error) {
+	e := pgerr.From(err)
+	s.audit.TellLogin(&audit.Login{
+		User:     rules.User{Name: user, MemberOf: func(role string) bool { return s.MemberOf(user, role) }},
+		Database: database, Client: client, Code: string(e.Code), Error: e.Message,
+	})
+}
+
 // denied is what the audit log says of an attempt for which a privilege is missing.
 func (s *Session) denied(err error) audit.Access {
 	a := audit.Access{Actions: rules.Denied}

@@ -22,7 +22,7 @@ func (s *Session) newCatalogs() *pgcatalog.Catalog {
 			return s.bctx.Ctx
 		},
 		Format: s.Format, Setting: s.vars.Show, Values: s.vals, Size: s.srv.size(),
-		Report: s.report, Warn: s.warnSoon, Contents: s.listContents, Jobs: s.listJobs, Cursors: s.listCursors, Prepared: s.listPrepared, HBA: s.srv.HBA,
+		Report: s.report, Warn: s.warnSoon, Contents: s.listContents, Jobs: s.listJobs, Cursors: s.listCursors, Prepared: s.listPrepared, HBA: s.srv.HBA, IdentityMaps: s.srv.IdentityMaps,
 	})
 }
 

@@ -57,6 +57,7 @@ func (x *execution) ddlEnv(query *plan.Prepared) *statement.Env {
 	}
 	env.Setting = func(st *ast.SetVar) (catalog.Setting, error) { return s.vars.Stored(st, env.Notice) }
 	env.CheckRoutine = x.checkRoutine
+	env.System, env.DescribeBuiltIn = s.cats.SystemRoutines, s.cats.DescribeBuiltIn
 	env.Alone = x.alone && x.commit && !s.txn.InBlock()
 	env.Crowded = func() bool { return s.srv.crowded(s) }
 	env.PendingTriggers = func(t *catalog.Table) bool { return s.deferral.WaitOn(t.ID) }

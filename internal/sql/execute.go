@@ -554,6 +554,7 @@ func (s *Session) envWith(ctx context.Context, env *operator.Env, params []types
 		Virtual: s.cats, Statements: s, ReadOnly: s.txn.ReadOnly(),
 		Constraints: &s.deferral, Triggers: triggers{s}, BatchRows: s.srv.cfg.BatchRows, Temp: s.srv.cfg.Temp, WorkMem: s.workMem(),
 		ParallelWorkers: s.vals.Fast.ParallelWorkers, Workers: s.srv.workers, Fragments: s.srv.cfg.Fragments,
+		Shown: s.shown,
 	}
 	if env.ReadOnly {
 		env.Writable = s.writableTemp

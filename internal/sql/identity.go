@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/lichendb/lichen/internal/config/jwt"
+	"github.com/lichendb/lichen/internal/sql/access"
 	"github.com/lichendb/lichen/internal/sql/catalog"
 	"github.com/lichendb/lichen/internal/sql/clustersetting"
 	"github.com/lichendb/lichen/internal/sql/pgerr"
@@ -70,10 +71,13 @@ func (s *Server) LoginSecret(ctx context.Context) ([]byte, error) {
 // HBA returns the rules of host-based authentication.
 func (s *Server) HBA() string { return clustersetting.Get(s.cfg.Settings).HBA }
 
+// IdentityMaps returns the identity maps of rules of host-based authentication.
+func (s *Server) IdentityMaps() string { return clustersetting.Get(s.cfg.Settings).IdentityMaps }
+
 // JWT returns what tokens let users log in.
 func (s *Server) JWT() jwt.Config {
 	v := clustersetting.Get(s.cfg.Settings)
-	return jwt.Config{Issuer: v.JWTIssuer, Audience: v.JWTAudience, Keys: v.JWTKeys, Claim: v.JWTClaim, Map: v.JWTMap}
+	return jwt.Config{Issuer: v.JWTIssuer, Audience: v.JWTAudience, Keys: v.JWTKeys, KeysURL: v.JWTKeysURL, Claim: v.JWTClaim, Map: v.JWTMap}
 }
 
 // sessionRole is the user of the session: who logged in, unless SET SESSION AUTHORIZATION says otherwise.
@@ -166,6 +170,12 @@ func (o varOwner) SetSessionAuthorization(name string) error {
 
 // Superuser implements sessionvar.Session.
 func (o varOwner) Superuser() bool { return o.s.coll.Me().Super }
+
+// MaySet implements sessionvar.Session.
+func (o varOwner) MaySet(parameter string) bool {
+	has, _ := access.OnParameter(o.s.coll.Me(), o.s.coll, parameter, privilege.Set)
+	return has != 0
+}
 
 // SessionUser implements sessionvar.Session.
 func (o varOwner) SessionUser() string { return o.s.nameOf(o.s.sessionRole()) }

@@ -8,6 +8,9 @@ import (
 	"github.com/lichendb/lichen/internal/sql/privilege"
 )
 
+// checkpointOid is that of the role pg_checkpoint.
+const checkpointOid privilege.Role = 4544
+
 // mayRun returns 42501 unless the session's user may execute a statement about the cluster, which belongs to
 // superusers. What other statements take is known where they find their objects.
 func (s *Session) mayRun(stmt ast.Statement) error {
@@ -19,6 +22,11 @@ func (s *Session) mayRun(stmt ast.Statement) error {
 		what = "configure zones"
 	case *ast.Split, *ast.Scatter:
 		what = "split and scatter ranges"
+	case *ast.Checkpoint:
+		if s.coll.Me().Has(checkpointOid) {
+			return nil
+		}
+		return pgerr.New(pgerr.InsufficientPrivilege, "must be superuser or have privileges of pg_checkpoint to do CHECKPOINT")
 	default:
 		return nil
 	}
@@ -37,6 +45,14 @@ func (s *Session) mayConnect(d *catalog.Database) error {
 		return access.Denied("database", d.Name).WithDetail("User does not have CONNECT privilege.")
 	}
 	return nil
+}
+
+// shown says what errors may show the user of a table's rows. Sessions of the server itself see all.
+func (s *Session) shown(t *catalog.Table) access.Shown {
+	if s.internal {
+		return access.Shown{}
+	}
+	return access.ShownTo(s.coll, t)
 }
 
 // maySequence returns 42501 unless the user has one of some privileges on a sequence. That of an identity column

@@ -8,6 +8,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/lichendb/lichen/internal/kv"
+	"github.com/lichendb/lichen/internal/sql/access"
 	"github.com/lichendb/lichen/internal/sql/ast"
 	"github.com/lichendb/lichen/internal/sql/builtin/call"
 	"github.com/lichendb/lichen/internal/sql/catalog"
@@ -367,6 +368,9 @@ func (x *execution) runDo(ctx context.Context, st *ast.Do) error {
 		return pgerr.Unsupported("language \"%s\" does not support inline code execution", language)
 	default:
 		return pgerr.New(pgerr.UndefinedObject, "language \"%s\" does not exist", language)
+	}
+	if err := access.MustUseLanguage(x.s.coll, language); err != nil {
+		return err
 	}
 	x.fillEnv(ctx)
 	if err := x.s.routines.Do(x.env.Builtin, st.Code, x.transactions(ctx)); err != nil {

@@ -15,7 +15,7 @@ import { ShellPage } from './pages/shell';
 import type { Route } from './router';
 import { useRoute } from './router';
 import { useTheme } from './theme';
-import type { Session } from './types';
+import type { LoginOptions, Session } from './types';
 import { ErrorBox } from './ui';
 
 export interface PageProps {
@@ -128,6 +128,10 @@ function Login(p: { onLogin: (s: Session) => void }): JSX.Element {
   const [password, setPassword] = useState('');
   const [error, setError] = useState<Failure>();
   const [busy, setBusy] = useState(false);
+  const [options, setOptions] = useState<LoginOptions>();
+  useEffect(() => {
+    get<LoginOptions>('login').then(setOptions, () => undefined); // a password will do
+  }, []);
   const submit = async (): Promise<void> => {
     setBusy(true);
     try {
@@ -162,6 +166,11 @@ function Login(p: { onLogin: (s: Session) => void }): JSX.Element {
         <button class="primary" disabled={busy}>
           Log in
         </button>
+        {options?.provider && (
+          <a class="button" href={options.provider_path}>
+            {options.provider}
+          </a>
+        )}
         <p class="small muted">
           <code>CREATE ROLE you LOGIN PASSWORD '…' SUPERUSER</code> makes a user who sees everything.
         </p>

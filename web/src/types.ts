@@ -151,6 +151,11 @@ export interface LockWaits {
   waits: LockWait[];
 }
 
+export interface LoginOptions {
+  provider: string;
+  provider_path: string;
+}
+
 export interface MetricSeries {
   name: string;
   node: number;

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net"
 	"net/netip"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -11,10 +12,13 @@ import (
 )
 
 // methods are those that there are.
-var methods = []string{Trust, Reject, Cert, SCRAM, MD5, Password, CertPassword, CertSCRAM, JWT}
+var methods = []string{Trust, Reject, Cert, SCRAM, MD5, Password, CertPassword, CertSCRAM, JWT, Peer}
+
+// hostName is what a rule may name in place of an address: a host, or the end of the names of several.
+var hostName = regexp.MustCompile(`^\.?[A-Za-z0-9_]([A-Za-z0-9_.-]{0,252})$`)
 
 // otherMethods are PostgreSQL's that there are not.
-var otherMethods = []string{"ldap", "pam", "gss", "sspi", "ident", "peer", "radius", "bsd"}
+var otherMethods = []string{"ldap", "pam", "gss", "sspi", "ident", "radius", "bsd"}
 
 // Parse reads rules, one a line.
 func Parse(text string) ([]Rule, error) {
@@ -40,8 +44,8 @@ func rule(fields [][]rulelines.Name) (r Rule, err error) {
 		return r, fmt.Errorf("multiple values specified for connection type")
 	}
 	switch r.Type = fields[0][0].Text; r.Type {
-	case Local, Host, HostSSL, HostNoSSL:
-	case "hostgssenc", "hostnogssenc":
+	case Local, Host, HostSSL, HostNoSSL, HostNoGSS:
+	case "hostgssenc":
 		return r, fmt.Errorf("connection type %q is not supported: there is no GSSAPI encryption", r.Type)
 	default:
 		return r, fmt.Errorf("invalid connection type %q", r.Type)
@@ -50,12 +54,34 @@ func rule(fields [][]rulelines.Name) (r Rule, err error) {
 		return r, fmt.Errorf("end-of-line before %s specification", [...]string{"database", "role"}[len(fields)])
 	}
 	r.Databases, r.Users = fields[0], fields[1]
+	if err := r.compile(); err != nil {
+		return r, err
+	}
 	if fields = fields[2:]; r.Type != Local {
 		if fields, err = r.address(fields); err != nil {
 			return r, err
 		}
 	}
 	return r, r.method(fields)
+}
+
+// compile reads the regular expressions among the names of databases and users.
+func (r *Rule) compile() error {
+	for _, n := range slices.Concat(r.Databases, r.Users) {
+		expr, is := strings.CutPrefix(n.Text, "/")
+		if n.Quoted || !is {
+			continue
+		}
+		e, err := regexp.Compile(expr)
+		if err != nil {
+			return fmt.Errorf("invalid regular expression %q: %w", expr, err)
+		}
+		if r.exprs == nil {
+			r.exprs = map[string]*regexp.Regexp{}
+		}
+		r.exprs[n.Text] = e
+	}
+	return nil
 }
 
 // address reads the addresses that a rule is for, and returns the fields behind.
@@ -69,11 +95,11 @@ func (r *Rule) address(fields [][]rulelines.Name) ([][]rulelines.Name, error) {
 	text := fields[0][0].Text
 	fields = fields[1:]
 	switch text {
-	case everyAddress, samehost:
+	case everyAddress, samehost, samenet:
 		r.Address = text
 		return fields, nil
-	case samenet:
-		return nil, fmt.Errorf("address %q is not supported: the networks of other nodes are not known", text)
+	case "":
+		return nil, fmt.Errorf("invalid address %q", text)
 	}
 	if strings.Contains(text, "/") {
 		p, err := netip.ParsePrefix(text)
@@ -85,7 +111,11 @@ func (r *Rule) address(fields [][]rulelines.Name) ([][]rulelines.Name, error) {
 	}
 	addr, err := netip.ParseAddr(text)
 	if err != nil {
-		return nil, fmt.Errorf("address %q is not supported: name an IP address with a mask, all or samehost, not a host", text)
+		if !hostName.MatchString(text) {
+			return nil, fmt.Errorf("invalid address %q", text)
+		}
+		r.Address = text
+		return fields, nil
 	}
 	if len(fields) == 0 {
 		return nil, fmt.Errorf("end-of-line before netmask specification")
@@ -127,16 +157,63 @@ func (r *Rule) method(fields [][]rulelines.Name) error {
 		return fmt.Errorf("invalid authentication method %q", r.Method)
 	case (r.Method == Cert || r.Method == JWT) && r.Type != HostSSL:
 		return fmt.Errorf("%s authentication is only supported on hostssl connections", r.Method)
+	case r.Method == Peer && r.Type != Local:
+		return fmt.Errorf("peer authentication is only supported on local sockets")
+	case r.Method == Cert:
+		r.Certificate = OwnCertificate
 	}
 	for _, f := range fields[1:] {
-		text := f[0].Text
-		if text != "clientcert=verify-full" && text != "clientcert=verify-ca" {
-			return fmt.Errorf("authentication option %q is not supported", text)
+		for _, n := range f {
+			if err := r.option(n.Text); err != nil {
+				return err
+			}
+			r.Options = append(r.Options, n.Text)
 		}
-		if text == "clientcert=verify-ca" {
-			return fmt.Errorf("authentication option %q is not supported: certificates are always made out to the user", text)
+	}
+	return nil
+}
+
+// option reads an option of the method.
+func (r *Rule) option(text string) error {
+	name, value, ok := strings.Cut(text, "=")
+	if !ok {
+		return fmt.Errorf("authentication option not in name=value format: %s", text)
+	}
+	switch name {
+	case "map":
+		if r.Method != Cert && r.Method != Peer {
+			return fmt.Errorf("authentication option %q is only valid for authentication methods peer and cert", name)
 		}
-		r.Options = append(r.Options, text)
+		r.Map = value
+		return nil
+	case "clientcert":
+		return r.clientCertificate(value)
+	case "clientname":
+		if r.Type != HostSSL {
+			return fmt.Errorf("clientname can only be configured for \"hostssl\" rows")
+		}
+		if value != "CN" && value != "DN" {
+			return fmt.Errorf("invalid value for clientname: %q", value)
+		}
+		r.DN = value == "DN"
+		return nil
+	}
+	return fmt.Errorf("authentication option %q is not supported; there are map, clientcert and clientname", text)
+}
+
+// clientCertificate reads the option clientcert.
+func (r *Rule) clientCertificate(value string) error {
+	switch {
+	case r.Type != HostSSL:
+		return fmt.Errorf("clientcert can only be configured for \"hostssl\" rows")
+	case value == "verify-full":
+		r.Certificate = OwnCertificate
+	case value != "verify-ca":
+		return fmt.Errorf("invalid value for clientcert: %q", value)
+	case r.Method == Cert:
+		return fmt.Errorf("clientcert only accepts \"verify-full\" when using \"cert\" authentication")
+	default:
+		r.Certificate = AnyCertificate
 	}
 	return nil
 }

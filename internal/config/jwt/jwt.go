@@ -1,7 +1,7 @@
 // Package jwt checks tokens (JSON Web Tokens, RFC 7519) by which an identity provider, as of OpenID Connect, vouches for
 // who logs in.
 //
-// Above it: config/setting (the cluster settings that say whose tokens count), pgwire (logins). Below it:
+// Above it: config/setting (the cluster settings that say whose tokens count), idp (which has keys from an address), pgwire (logins). Below it:
 // config/rulelines, and go-jose for signatures ([0025](../../../docs/decisions/0025-tokens.md)). Reading order: jwt.go, rolemap.go.
 //
 // Invariants:
@@ -14,6 +14,7 @@
 package jwt
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -41,20 +42,28 @@ var algorithms = []jose.SignatureAlgorithm{
 type Config struct {
 	Issuer, Audience string
 	Keys             string // a JSON Web Key Set
+	KeysURL          string // where the issuer shows one: its keys count besides
 	Claim            string // that says who it is; empty: sub
 	Map              string // from what the claim says to roles
 }
 
-// Verifier checks tokens.
-type Verifier struct {
-	c    Config
-	keys jose.JSONWebKeySet
-	m    roleMap
+// KeySource has the key sets that issuers show at an address.
+type KeySource interface {
+	// Keys returns the keys at an address. A set without the key of an id is no longer the newest, if there is any.
+	Keys(ctx context.Context, url, id string) (jose.JSONWebKeySet, error)
 }
 
-// New returns a verifier of the tokens that c lets count.
-func New(c Config) (*Verifier, error) {
-	v := &Verifier{c: c}
+// Verifier checks tokens.
+type Verifier struct {
+	c      Config
+	keys   jose.JSONWebKeySet
+	source KeySource
+	m      roleMap
+}
+
+// New returns a verifier of the tokens that c lets count; source has the keys at its KeysURL.
+func New(c Config, source KeySource) (*Verifier, error) {
+	v := &Verifier{c: c, source: source}
 	if v.c.Claim == "" {
 		v.c.Claim = defaultClaim
 	}
@@ -82,7 +91,12 @@ func parseKeys(text string) (set jose.JSONWebKeySet, err error) {
 	if text == "" {
 		return set, nil
 	}
-	if err := json.Unmarshal([]byte(text), &set); err != nil {
+	return ReadKeys([]byte(text))
+}
+
+// ReadKeys reads a key set, which must hold public keys only.
+func ReadKeys(text []byte) (set jose.JSONWebKeySet, err error) {
+	if err := json.Unmarshal(text, &set); err != nil {
 		return set, fmt.Errorf("no JSON Web Key Set, as an issuer shows at its jwks_uri: %w", err)
 	}
 	if len(set.Keys) == 0 {
@@ -96,43 +110,88 @@ func parseKeys(text string) (set jose.JSONWebKeySet, err error) {
 	return set, nil
 }
 
+// Identity is who a token is about.
+type Identity struct {
+	// Names are what the claim says.
+	Names []string
+	// Nonce is that of the request for the token, AuthorizedParty whom it was issued to, Audiences how many it is for.
+	Nonce, AuthorizedParty string
+	Audiences              int
+}
+
 // Check returns nil if a token lets its bearer in as a role, and otherwise why not, for the log.
-func (v *Verifier) Check(token, role string, now time.Time) error {
-	if v.c.Issuer == "" || v.c.Audience == "" || len(v.keys.Keys) == 0 {
-		return errors.New("the cluster settings server.jwt_authentication.issuer, audience and jwks are not all set")
-	}
-	if len(token) > maxToken {
-		return fmt.Errorf("the token is longer than %d bytes", maxToken)
-	}
-	t, err := gojwt.ParseSigned(token, algorithms)
+func (v *Verifier) Check(ctx context.Context, token, role string, now time.Time) error {
+	who, err := v.Verify(ctx, token, now)
 	if err != nil {
-		return fmt.Errorf("no token: %w", err)
-	}
-	var known gojwt.Claims
-	claims := map[string]any{}
-	if err := t.Claims(v.keys, &claims); err != nil {
-		return fmt.Errorf("the signature is of no key of the setting: %w", err)
-	}
-	if err := t.UnsafeClaimsWithoutVerification(&known); err != nil { // they have been verified
-		return fmt.Errorf("malformed claims: %w", err)
-	}
-	if known.Expiry == nil {
-		return errors.New("the token has no exp claim: it would never expire")
-	}
-	expected := gojwt.Expected{Issuer: v.c.Issuer, AnyAudience: gojwt.Audience{v.c.Audience}, Time: now}
-	if err := known.ValidateWithLeeway(expected, leeway); err != nil {
 		return err
 	}
-	who := valuesOf(claims[v.c.Claim])
-	if len(who) == 0 {
-		return fmt.Errorf("the token has no text in its claim %q", v.c.Claim)
-	}
-	for _, w := range who {
+	for _, w := range who.Names {
 		if v.m.allows(w, role) {
 			return nil
 		}
 	}
 	return fmt.Errorf("the claim %q of the token is not mapped to the role", v.c.Claim)
+}
+
+// Roles returns the roles that the map has for who a token is about, the first line that fits first. Which of them there are is
+// not known here.
+func (v *Verifier) Roles(who *Identity) (out []string) {
+	for _, w := range who.Names {
+		out = append(out, v.m.roles(w)...)
+	}
+	return out
+}
+
+// Verify returns who a token is about if it counts, and otherwise why not.
+func (v *Verifier) Verify(ctx context.Context, token string, now time.Time) (*Identity, error) {
+	if v.c.Issuer == "" || v.c.Audience == "" || len(v.keys.Keys) == 0 && v.c.KeysURL == "" {
+		return nil, errors.New("the cluster settings server.jwt_authentication.issuer, audience and jwks or jwks_url are not all set")
+	}
+	if len(token) > maxToken {
+		return nil, fmt.Errorf("the token is longer than %d bytes", maxToken)
+	}
+	t, err := gojwt.ParseSigned(token, algorithms)
+	if err != nil {
+		return nil, fmt.Errorf("no token: %w", err)
+	}
+	var known gojwt.Claims
+	claims := map[string]any{}
+	if err := v.claims(ctx, t, &known, &claims); err != nil {
+		return nil, err
+	}
+	if known.Expiry == nil {
+		return nil, errors.New("the token has no exp claim: it would never expire")
+	}
+	expected := gojwt.Expected{Issuer: v.c.Issuer, AnyAudience: gojwt.Audience{v.c.Audience}, Time: now}
+	if err := known.ValidateWithLeeway(expected, leeway); err != nil {
+		return nil, err
+	}
+	who := &Identity{Names: valuesOf(claims[v.c.Claim]), Audiences: len(known.Audience)}
+	if len(who.Names) == 0 {
+		return nil, fmt.Errorf("the token has no text in its claim %q", v.c.Claim)
+	}
+	who.Nonce, _ = claims["nonce"].(string)
+	who.AuthorizedParty, _ = claims["azp"].(string)
+	return who, nil
+}
+
+// claims checks the signature of a token and reads what it says.
+func (v *Verifier) claims(ctx context.Context, t *gojwt.JSONWebToken, known *gojwt.Claims, all *map[string]any) error {
+	err := t.Claims(v.keys, all)
+	if err != nil && v.c.KeysURL != "" {
+		shown, fetching := v.source.Keys(ctx, v.c.KeysURL, t.Headers[0].KeyID)
+		if fetching != nil {
+			return fmt.Errorf("the issuer's keys can't be had: %w", fetching)
+		}
+		err = t.Claims(shown, all)
+	}
+	if err != nil {
+		return fmt.Errorf("the signature is of no key of the issuer: %w", err)
+	}
+	if err := t.UnsafeClaimsWithoutVerification(known); err != nil { // they have been verified
+		return fmt.Errorf("malformed claims: %w", err)
+	}
+	return nil
 }
 
 // valuesOf returns the texts of a claim, which may be a list, as of groups.

@@ -67,7 +67,7 @@ func claims(change map[string]any) map[string]any {
 func TestCheck(t *testing.T) {
 	i, other := newIssuer(t), newIssuer(t)
 	c := Config{Issuer: "https://id.example", Audience: "db", Keys: i.keys}
-	v, err := New(c)
+	v, err := New(c, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -94,7 +94,7 @@ func TestCheck(t *testing.T) {
 		{"nothing", "", "eve", "no token"},
 		{"long", strings.Repeat("x", maxToken+1), "eve", "longer than"},
 	} {
-		err := v.Check(test.token, test.role, now)
+		err := v.Check(t.Context(), test.token, test.role, now)
 		if test.name == "a number" {
 			test.want = "claim"
 		}
@@ -103,8 +103,8 @@ func TestCheck(t *testing.T) {
 		}
 	}
 	for _, c := range []Config{{}, {Issuer: c.Issuer, Keys: c.Keys}, {Audience: c.Audience, Keys: c.Keys}, {Issuer: c.Issuer, Audience: c.Audience}} {
-		v, err := New(c)
-		if err != nil || v.Check(i.token(t, claims(nil)), "eve", now) == nil {
+		v, err := New(c, nil)
+		if err != nil || v.Check(t.Context(), i.token(t, claims(nil)), "eve", now) == nil {
 			t.Errorf("%+v lets somebody in (%v)", c, err)
 		}
 	}
@@ -114,11 +114,11 @@ func TestCheck(t *testing.T) {
 func TestMap(t *testing.T) {
 	i := newIssuer(t)
 	check := func(claim, text string, change map[string]any, role string) error {
-		v, err := New(Config{Issuer: "https://id.example", Audience: "db", Keys: i.keys, Claim: claim, Map: text})
+		v, err := New(Config{Issuer: "https://id.example", Audience: "db", Keys: i.keys, Claim: claim, Map: text}, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
-		return v.Check(i.token(t, claims(change)), role, now)
+		return v.Check(t.Context(), i.token(t, claims(change)), role, now)
 	}
 	mail := map[string]any{"email": "ann@corp.example"}
 	const lines = "# who\nboss@corp.example admin_user\n\"/(.*)@corp\\.example\" \\1\n"

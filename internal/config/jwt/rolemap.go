@@ -3,6 +3,7 @@ package jwt
 import (
 	"errors"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/lichendb/lichen/internal/config/rulelines"
@@ -50,16 +51,18 @@ func parseMap(text string) (roleMap, error) {
 
 // allows reports whether what a claim says may log in as a role.
 func (m roleMap) allows(claim, role string) bool {
-	if role == rootUser {
-		return false
-	}
+	return slices.Contains(m.roles(claim), role)
+}
+
+// roles returns the roles as which what a claim says may log in, in the order of the lines.
+func (m roleMap) roles(claim string) (out []string) {
 	if len(m) == 0 {
-		return claim == role
+		out = append(out, claim)
 	}
 	for _, line := range m {
 		if line.re == nil {
-			if line.text == claim && line.role == role {
-				return true
+			if line.text == claim {
+				out = append(out, line.role)
 			}
 			continue
 		}
@@ -67,13 +70,11 @@ func (m roleMap) allows(claim, role string) bool {
 		if found == nil {
 			continue
 		}
-		want := line.role
+		role := line.role
 		if len(found) > 1 {
-			want = strings.ReplaceAll(want, `\1`, found[1])
+			role = strings.ReplaceAll(role, `\1`, found[1])
 		}
-		if want == role {
-			return true
-		}
+		out = append(out, role)
 	}
-	return false
+	return slices.DeleteFunc(out, func(r string) bool { return r == rootUser || r == "" })
 }

@@ -1,7 +1,7 @@
 // Package rulelines reads the lines of rules that cluster settings hold, which have the form of PostgreSQL's pg_hba.conf:
 // fields between blanks, lists between commas, double quotes, comments behind #.
 //
-// Above it: config/hba and config/audit, which say what the fields mean. It is a leaf.
+// Above it: config/hba, config/identmap, config/jwt and config/audit, which say what the fields mean. It is a leaf.
 package rulelines
 
 import (
@@ -33,14 +33,20 @@ func (l *Line) Errorf(format string, args ...any) error {
 	return fmt.Errorf("line %d: %w", l.Number, fmt.Errorf(format, args...))
 }
 
-// Split takes a text apart. It leaves out lines without fields.
+// Split takes a text apart. It leaves out lines without fields. A line that ends with a backslash goes on in the next.
 func Split(text string) ([]Line, error) {
 	if len(text) > maxTextSize {
 		return nil, fmt.Errorf("the rules are longer than %d bytes", maxTextSize)
 	}
 	var out []Line
-	for i, t := range strings.Split(text, "\n") {
+	lines := strings.Split(text, "\n")
+	for i := 0; i < len(lines); i++ {
 		l := Line{Number: i + 1}
+		t := strings.TrimSuffix(lines[i], "\r")
+		for strings.HasSuffix(t, "\\") && i+1 < len(lines) {
+			i++
+			t = t[:len(t)-1] + strings.TrimSuffix(lines[i], "\r")
+		}
 		var err error
 		if l.Fields, err = split(t); err != nil {
 			return nil, l.Errorf("%w", err)
@@ -92,6 +98,9 @@ func name(line string) (n Name, rest string, err error) {
 		}
 		n.Quoted = true
 		n.Text, line = n.Text+quoted, after
+		if strings.HasPrefix(line, "\"") { // two within quotes stand for one
+			n.Text += "\""
+		}
 	}
 	switch {
 	case n.Text == "" && !n.Quoted:

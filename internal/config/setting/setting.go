@@ -10,6 +10,7 @@ import (
 
 	"github.com/lichendb/lichen/internal/config/audit"
 	"github.com/lichendb/lichen/internal/config/hba"
+	"github.com/lichendb/lichen/internal/config/identmap"
 	"github.com/lichendb/lichen/internal/config/jwt"
 )
 
@@ -87,20 +88,40 @@ var all = []*Setting{
 		func(v *Values) *bool { return &v.ConsoleWrites }),
 	rules("server.host_based_authentication.configuration", "who may log in how: lines as in PostgreSQL's pg_hba.conf, of which the first that fits decides; without any, encrypted clients with a certificate or a password. root can always log in with its certificate. Without effect on a cluster without certificates",
 		func(text string) error { _, err := hba.Parse(text); return err }, func(v *Values) *string { return &v.HBA }),
+	rules("server.identity_map.configuration", "the maps that rules of host-based authentication name by map=NAME: lines as in PostgreSQL's pg_ident.conf, of a map, the name in a certificate, or /REGULAR-EXPRESSION for it, and a role, with \\1 for what the first group has found",
+		func(text string) error { _, err := identmap.Parse(text); return err }, func(v *Values) *string { return &v.IdentityMaps }),
 	rules("server.jwt_authentication.audience", "whom tokens must be for (aud), for the method jwt of host-based authentication",
 		anyText, func(v *Values) *string { return &v.JWTAudience }),
 	rules("server.jwt_authentication.claim", "which claim of a token says who it is: a text, or a list of them as of groups; sub if it is empty",
 		anyText, func(v *Values) *string { return &v.JWTClaim }),
-	rules("server.jwt_authentication.issuer", "whose tokens let users in (iss), by the method jwt of host-based authentication: a client sends one in place of its password. Issuer, audience and jwks are all needed",
+	rules("server.jwt_authentication.issuer", "whose tokens let users in (iss), by the method jwt of host-based authentication: a client sends one in place of its password. Issuer, audience and jwks or jwks_url are all needed",
 		anyText, func(v *Values) *string { return &v.JWTIssuer }),
 	rules("server.jwt_authentication.jwks", "the issuer's public keys, a JSON Web Key Set; set it anew when the issuer changes them",
 		jwt.CheckKeys, func(v *Values) *string { return &v.JWTKeys }),
+	rules("server.jwt_authentication.jwks_url", "where the issuer shows its public keys: https://…, or http:// for this machine. Each node asks there when it needs a key, once in 30 seconds at most, and keeps what it got for 15 minutes, or for a day if nobody answers",
+		anyURL, func(v *Values) *string { return &v.JWTKeysURL }),
 	rules("server.jwt_authentication.map", "as which roles the bearers of tokens log in: lines of what the claim says, or /REGULAR-EXPRESSION for all of it, and a role, with \\1 for what the first group has found; without lines, as the role of that name. Never as root",
 		jwt.CheckMap, func(v *Values) *string { return &v.JWTMap }),
 	number("server.max_connections_per_gateway", "how many SQL sessions a node serves at once, as max_connections shows; those that there are stay when it is lowered",
 		func(v *Values) *int64 { return &v.MaxConnections }, 1, MaxConnections),
 	boolean("server.metrics.require_admin", "whether the metrics at /_status/vars are only for who shows the certificate of root; without effect on a cluster without certificates",
 		func(v *Values) *bool { return &v.MetricsRequireAdmin }),
+	rules("server.oidc_authentication.button_text", "what the login page of the console calls the login at the identity provider",
+		anyText, func(v *Values) *string { return &v.OIDCButton }),
+	rules("server.oidc_authentication.claim", "which claim of the provider's token says who it is; sub if it is empty",
+		anyText, func(v *Values) *string { return &v.OIDCClaim }),
+	rules("server.oidc_authentication.client_id", "what the provider calls the console. A client secret, if it has one, is in the file oidc.secret of each node's certificate directory",
+		anyText, func(v *Values) *string { return &v.OIDCClient }),
+	boolean("server.oidc_authentication.enabled", "whether users may log in to the console at an identity provider (OpenID Connect). Where there are rules of host-based authentication, the one for the user must have the method jwt. Needs certificates, provider_url, client_id and redirect_url",
+		func(v *Values) *bool { return &v.OIDC }),
+	rules("server.oidc_authentication.map", "as which roles users log in: lines of what the claim says, or /REGULAR-EXPRESSION for all of it, and a role, with \\1 for what the first group has found; the first line with a role that may log in counts. Without lines, as the role of that name. Never as root",
+		jwt.CheckMap, func(v *Values) *string { return &v.OIDCMap }),
+	rules("server.oidc_authentication.provider_url", "the provider's issuer, as its tokens name it; it describes itself at /.well-known/openid-configuration below it",
+		anyURL, func(v *Values) *string { return &v.OIDCProvider }),
+	rules("server.oidc_authentication.redirect_url", "where the provider sends browsers back to: the console's own address with /oidc/v1/callback behind it, as it is registered at the provider",
+		anyURL, func(v *Values) *string { return &v.OIDCRedirect }),
+	rules("server.oidc_authentication.scopes", "what the provider is asked to tell, between blanks; openid is always asked for",
+		anyText, func(v *Values) *string { return &v.OIDCScopes }),
 	duration("server.shutdown.initial_wait", "how long a node that drains goes on serving after /health?ready=1 has turned 503, so that load balancers notice; it does not wait if nobody has asked there for half a minute",
 		func(v *Values) *time.Duration { return &v.DrainWait }, 0, 10*time.Minute),
 	duration("server.shutdown.transactions.timeout", "how long a node that drains waits for open transactions before it cuts them off; --drain-wait says it for one node while this is not set",
@@ -124,7 +145,7 @@ var all = []*Setting{
 		"postgres", "postgres_verbose", "sql_standard", "iso_8601"),
 	duration("sql.defaults.statement_timeout", "statement_timeout of new sessions; 0 means none",
 		func(v *Values) *time.Duration { return &v.StatementTimeout }, 0, maxTimeout),
-	rules("sql.log.user_audit", "what the audit log of each node tells (logs/lichen-audit.log beside its first store): lines of a role, relations and actions, such as +staff bank.public.* read,write, of which the first that fits role and relation decides. A role is all, a name, or + and a role that it is a member of; relations are all, or a name with its schema and database before it, * for any; actions are read, write, ddl, role, denied (attempts that lack a privilege), all or none",
+	rules("sql.log.user_audit", "what the audit log of each node tells (logs/lichen-audit.log beside its first store): lines of a role, relations and actions, such as +staff bank.public.* read,write, of which the first that fits role and relation decides. A role is all, a name, or + and a role that it is a member of; relations are all, or a name with its schema and database before it, * for any; actions are read, write, ddl, role, denied (attempts that lack a privilege, and logins that are refused), all or none",
 		func(text string) error { _, err := audit.Parse(text); return err }, func(v *Values) *string { return &v.AuditRules }),
 	boolean("sql.log.user_audit.constants", "whether the audit log shows the constants of statements, but passwords; else _ stands for each",
 		func(v *Values) *bool { return &v.AuditConstants }),
@@ -138,6 +159,14 @@ var all = []*Setting{
 
 // MaxConnections bounds the sessions of a node.
 const MaxConnections = 20000
+
+// anyURL checks the address of an identity provider.
+func anyURL(text string) error {
+	if text == "" {
+		return nil
+	}
+	return jwt.CheckURL(text)
+}
 
 // anyText is what settings of type Rules check that are one text.
 func anyText(string) error { return nil }

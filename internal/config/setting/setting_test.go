@@ -26,7 +26,7 @@ func TestOrder(t *testing.T) {
 func TestText(t *testing.T) {
 	other := map[Type][]string{
 		Duration: {"7s"}, Size: {"5MiB"}, Int: {"123", "8"}, Float: {"0.77"}, Bool: {"false", "true"},
-		Choice: {"off", "SQL, DMY", "iso_8601"}, Rules: {"host all all all reject", "all all all", "staff clerk", `{"keys":[{"kty":"OKP","crv":"Ed25519","kid":"a","x":"11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo"}]}`},
+		Choice: {"off", "SQL, DMY", "iso_8601"}, Rules: {"host all all all reject", "all all all", "staff clerk", "https://id.example", `{"keys":[{"kty":"OKP","crv":"Ed25519","kid":"a","x":"11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo"}]}`},
 	}
 	seen := map[int]string{}
 	for _, s := range all {
@@ -103,7 +103,9 @@ func TestBadValues(t *testing.T) {
 	for _, c := range []struct{ name, text, want string }{
 		{"server.time_until_store_dead", "soon", `"soon" is not a duration; write it as 90s, 5m or 1h30m`},
 		{"server.host_based_authentication.configuration", "host all all all trust\nhost all all all ldap",
-			`line 2: authentication method "ldap" is not supported; there are trust, reject, cert, scram-sha-256, md5, password, cert-password, cert-scram-sha-256, jwt`},
+			`line 2: authentication method "ldap" is not supported; there are trust, reject, cert, scram-sha-256, md5, password, cert-password, cert-scram-sha-256, jwt, peer`},
+		{"server.oidc_authentication.provider_url", "http://id.example", "it must begin with https://; http:// is for this machine (localhost) only"},
+		{"server.identity_map.configuration", "ops ann", "line 1: a line has three fields: the name of the map, the name that a client shows, or /REGULAR-EXPRESSION for it, and the role"},
 		{"server.time_until_store_dead", "1s", "1s does not lie between 2s and 720h"},
 		{"kv.snapshot_rebalance.max_rate", "-1", `"-1" is not a size; write bytes or a unit, as in 64MiB`},
 		{"kv.snapshot_rebalance.max_rate", "9e99 TiB", `"9e99 TiB" is not a size; write bytes or a unit, as in 64MiB`},

@@ -19,9 +19,15 @@ type Values struct {
 	MetricsRequireAdmin bool
 	ConsoleWrites       bool
 
-	HBA string // rules of host-based authentication, which config/hba has read once
+	HBA          string // rules of host-based authentication, which config/hba has read once
+	IdentityMaps string // which config/identmap has read once
 
-	JWTIssuer, JWTAudience, JWTKeys, JWTClaim, JWTMap string // which config/jwt has read once
+	JWTIssuer, JWTAudience, JWTKeys, JWTKeysURL, JWTClaim, JWTMap string // which config/jwt has read once
+
+	// OIDC: a browser may log in at an identity provider.
+	OIDC                                               bool
+	OIDCProvider, OIDCClient, OIDCRedirect, OIDCScopes string
+	OIDCClaim, OIDCMap, OIDCButton                     string
 
 	AuditRules     string // which config/audit has read once
 	AuditConstants bool

@@ -6,7 +6,7 @@
 // privilege.
 //
 // Reading order: object.go (privileges on objects of each kind, owners), use.go (what a statement does
-// with a relation, and whether it may), rowsecurity.go (whose rows policies restrict, and who sees keys), errors.go (42501 as PostgreSQL
+// with a relation, and whether it may), rowsecurity.go (whose rows policies restrict, and who sees keys), system.go (what is built in), errors.go (42501 as PostgreSQL
 // words it).
 //
 // Invariants:

@@ -65,3 +65,47 @@ func SeesKeys(c *catalog.Collection, t *catalog.Table) bool {
 	guarded, _ := RowsGuarded(c, c.User(), t)
 	return has != 0 && !guarded
 }
+
+// Shown says which values of a table's rows errors may show the user: of columns that it may read, of no row if policies hide rows from
+// it. The zero value shows all.
+type Shown struct {
+	none bool
+	may  func(column int) bool // nil: all columns
+}
+
+// ShownTo returns what errors may show the session's user of a table.
+func ShownTo(c *catalog.Collection, t *catalog.Table) Shown {
+	if guarded, _ := RowsGuarded(c, c.User(), t); guarded {
+		return Shown{none: true}
+	}
+	a := c.Me()
+	if has, _ := OnTable(a, t, privilege.Select); has != 0 {
+		return Shown{}
+	}
+	return Shown{may: func(i int) bool {
+		has, _ := OnColumn(a, t, i, privilege.Select)
+		return has != 0
+	}}
+}
+
+// All reports whether all columns may be shown.
+func (s Shown) All() bool { return !s.none && s.may == nil }
+
+// None reports whether nothing of any row may be shown.
+func (s Shown) None() bool { return s.none }
+
+// Columns reports whether some columns may be shown.
+func (s Shown) Columns(list []int) bool {
+	if s.none || s.may == nil {
+		return !s.none
+	}
+	for _, i := range list {
+		if !s.may(i) {
+			return false
+		}
+	}
+	return true
+}
+
+// Column reports whether a column may be shown.
+func (s Shown) Column(i int) bool { return !s.none && (s.may == nil || s.may(i)) }

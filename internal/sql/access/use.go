@@ -18,6 +18,9 @@ func (c *Columns) Add(i int) {
 	(*c)[i/64] |= 1 << (i % 64)
 }
 
+// Has reports whether a column is among them.
+func (c Columns) Has(i int) bool { return i/64 < len(c) && c[i/64]>>(i%64)&1 != 0 }
+
 // Empty reports whether there is none.
 func (c Columns) Empty() bool {
 	for _, w := range c {
@@ -42,7 +45,9 @@ func (c Columns) all(f func(int) bool) bool {
 
 // Use is what a statement does with a relation, or a routine that it calls.
 type Use struct {
-	Table *catalog.Table
+	Table *catalog.Table // nil: BuiltIn is used
+	// BuiltIn is a function of the system that the statement calls, and not everybody may.
+	BuiltIn *BuiltIn
 	// As is the role whose privileges count: that of a view's owner for what its query reads, 0 for the
 	// session's user.
 	As privilege.Role
@@ -52,6 +57,21 @@ type Use struct {
 	Selects, Inserts, Updates Columns
 }
 
+// BuiltIn is a function of the system.
+type BuiltIn struct {
+	Oid        uint32
+	Name       string
+	Restricted bool // to superusers, unless it was granted
+	Aggregate  bool // called as one
+}
+
+func (f *BuiltIn) noun() string {
+	if f.Aggregate {
+		return "aggregate"
+	}
+	return "function"
+}
+
 // Check returns 42501 unless the session's user may do all that a statement does.
 func Check(c *catalog.Collection, uses []*Use) error {
 	me := c.User()
@@ -59,6 +79,12 @@ func Check(c *catalog.Collection, uses []*Use) error {
 		role := u.As
 		if role == 0 {
 			role = me
+		}
+		if f := u.BuiltIn; f != nil {
+			if has, _ := OnFunction(c.Authority(me), c.DatabaseACLs(), f.Oid, f.Restricted, privilege.Execute); has == 0 {
+				return Denied(f.noun(), f.Name)
+			}
+			continue
 		}
 		if c.ReadsPast() {
 			u = u.now(c)

@@ -121,6 +121,15 @@ func (p *printer) grant(s *Grant) {
 	default:
 		p.w(" ON ", grantKindWord(s.Kind), " ")
 		p.list(len(s.Names), func(i int) {
+			if s.Kind == ObjParameter {
+				for j, part := range strings.Split(s.Names[i].Table, ".") {
+					if j > 0 {
+						p.w(".")
+					}
+					p.ident(part)
+				}
+				return
+			}
 			p.name(s.Names[i])
 			if s.FuncArgs != nil && s.FuncArgs[i] != nil {
 				p.types(s.FuncArgs[i])

@@ -80,6 +80,24 @@ type Statement struct {
 	OfRules bool
 }
 
+// Login is a login that was refused.
+type Login struct {
+	User             rules.User // whom it was to be
+	Database, Client string
+	Code, Error      string // as the client was told
+}
+
+// TellLogin writes an event for a login that was refused, if a rule tells what is denied to the user.
+func (l *Log) TellLogin(x *Login) {
+	rs := l.Rules()
+	if rs.Told(&x.User, rules.Relation{}, rules.Denied) == rules.None {
+		return
+	}
+	l.events.LogAttrs(context.Background(), slog.LevelInfo, "audit", slog.String("actions", rules.Denied.String()),
+		slog.String("user", x.User.Name), slog.String("database", x.Database), slog.String("client", x.Client),
+		slog.String("event", "login refused"), slog.String("sqlstate", x.Code), slog.String("error", x.Error))
+}
+
 // Tell writes an event if a rule tells any of what a statement has done.
 func (l *Log) Tell(rs rules.Rules, st *Statement) {
 	if l.events == nil {

@@ -24,7 +24,7 @@ func Changes(stmt ast.Statement) rules.Actions {
 
 // Of returns what a plan does with a relation; None for routines, types and the system's own relations.
 func Of(u *access.Use) (a rules.Actions) {
-	if !u.Table.IsRelation() {
+	if u.Table == nil || !u.Table.IsRelation() {
 		return rules.None
 	}
 	const writes = privilege.Insert | privilege.Update | privilege.Delete | privilege.Truncate

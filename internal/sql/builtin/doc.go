@@ -16,7 +16,7 @@
 // Reading order: buildRegistry (registry.go), then ResolveFunction, ResolveOperator and
 // ResolveAggregate (resolve.go), which choose an overload for the types of a call; conversion_funcs.go
 // and operator_funcs.go (functions named as types and as operators), argnames.go, tablesample.go, extension.go (what extensions bring, and who finds it),
-// leakproof.go (what may be called for rows that are hidden).
+// leakproof.go (what may be called for rows that are hidden), restricted.go (what not everybody may call).
 //
 // Invariants:
 //

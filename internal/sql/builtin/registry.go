@@ -183,6 +183,7 @@ func buildRegistry() *registry {
 		r.addAggregate(a)
 	}
 	r.assignOids()
+	r.restrict()
 	r.separate()
 	r.unlist()
 	return r

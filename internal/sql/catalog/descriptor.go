@@ -40,6 +40,8 @@ type Database struct {
 	Settings []RoleSettings `json:",omitempty"`
 	// Extensions are those that CREATE EXTENSION added.
 	Extensions []CreatedExtension `json:",omitempty"`
+	// ACLs are the lists of what is built in: functions, types, languages.
+	ACLs []privilege.SystemACL `json:",omitempty"`
 }
 
 // Schema describes a schema of a database.

@@ -9,7 +9,8 @@ import (
 
 // The first byte of a stored descriptor. JSON follows, in which fields of later versions
 // are skipped: neither a table with families or triggers nor the Cluster nor a role nor a routine, least of all one
-// with SECURITY DEFINER, nor a table whose rows not everybody sees, must be read by who does not know them.
+// with SECURITY DEFINER, nor a table whose rows not everybody sees, nor a database or Cluster with lists of what has no descriptor,
+// must be read by who does not know them.
 const (
 	descriptorFormat = 1
 	familiesFormat   = 2
@@ -18,7 +19,8 @@ const (
 	routineFormat    = 5
 	securityFormat   = 6
 	triggerFormat    = 7
-	lastFormat       = triggerFormat
+	systemACLFormat  = 8
+	lastFormat       = systemACLFormat
 )
 
 // record is a stored descriptor: one of its fields is set.
@@ -97,6 +99,8 @@ func encodeDescriptor(d Descriptor) ([]byte, error) {
 	}
 	format := byte(descriptorFormat)
 	switch {
+	case r.Cluster != nil && r.Cluster.ACLs != nil, r.Database != nil && r.Database.ACLs != nil:
+		format = systemACLFormat
 	case r.Cluster != nil:
 		format = clusterFormat
 	case r.Role != nil:

@@ -51,7 +51,7 @@ func TestDescriptorOfOtherVersions(t *testing.T) {
 	}
 	newer := append([]byte{lastFormat + 1}, b[1:]...)
 	_, err = decodeDescriptor(1, newer)
-	if pgerr.CodeOf(err) != pgerr.DataCorrupted || err.Error() != "catalog descriptor 1 has format 8, this version reads formats 1 to 7" {
+	if pgerr.CodeOf(err) != pgerr.DataCorrupted || err.Error() != "catalog descriptor 1 has format 9, this version reads formats 1 to 8" {
 		t.Errorf("a newer format: %v", err)
 	}
 	extra := []byte(string(b[:len(b)-1]) + `,"later":{"x":[1,2]}}`)

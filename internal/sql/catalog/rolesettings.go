@@ -3,6 +3,8 @@ package catalog
 import (
 	"context"
 	"slices"
+
+	"github.com/lichendb/lichen/internal/sql/privilege"
 )
 
 // Setting is a parameter with the value that sessions begin with.
@@ -20,6 +22,8 @@ type Cluster struct {
 	Version uint64
 	// Settings hold in all databases.
 	Settings []RoleSettings `json:",omitempty"`
+	// ACLs are the lists of parameters.
+	ACLs []privilege.SystemACL `json:",omitempty"`
 }
 
 // clusterName stands for the Cluster: no database has an empty name.
@@ -57,11 +61,18 @@ func WithSettings(all []RoleSettings, role uint32, settings []Setting) []RoleSet
 
 // ClusterSettings returns what is committed of settings that hold in all databases.
 func (s *Store) ClusterSettings() []RoleSettings {
+	if c := s.cluster(); c != nil {
+		return c.Settings
+	}
+	return nil
+}
+
+// cluster returns the committed Cluster, nil if there is none.
+func (s *Store) cluster() *Cluster {
 	if e, ok := s.name(clusterName); ok {
 		if o := s.object(e.ID); o != nil {
-			if c, ok := o.cur.Load().desc.(*Cluster); ok {
-				return c.Settings
-			}
+			c, _ := o.cur.Load().desc.(*Cluster)
+			return c
 		}
 	}
 	return nil

@@ -8,6 +8,7 @@ import (
 	"github.com/lichendb/lichen/internal/kv"
 	"github.com/lichendb/lichen/internal/lock"
 	"github.com/lichendb/lichen/internal/sql/pgerr"
+	"github.com/lichendb/lichen/internal/sql/privilege"
 )
 
 // Tablespace says where the tables and indexes in it keep their replicas. It belongs to
@@ -17,6 +18,8 @@ type Tablespace struct {
 	Oid       uint32
 	Owner     Owner
 	Placement string // replica_placement, as it was given
+	// ACL is who may create in it: see privilege.ACL.
+	ACL privilege.ACL `json:",omitzero"`
 }
 
 // DefaultTablespace is the name of the tablespace of whatever is in no other.

@@ -8,6 +8,7 @@ import (
 	"github.com/lichendb/lichen/internal/sql/catalog"
 	"github.com/lichendb/lichen/internal/sql/ddl/alter"
 	"github.com/lichendb/lichen/internal/sql/ddl/relations"
+	"github.com/lichendb/lichen/internal/sql/ddl/roles"
 	"github.com/lichendb/lichen/internal/sql/ddl/statement"
 	"github.com/lichendb/lichen/internal/sql/pgerr"
 	"github.com/lichendb/lichen/internal/sql/types"
@@ -43,6 +44,8 @@ func comment(ctx context.Context, e *statement.Env, st *ast.Comment) error {
 		return commentDomainConstraint(ctx, e, st)
 	case ast.ObjExtension:
 		return commentExtension(ctx, e, st)
+	case ast.ObjRole:
+		return roles.Comment(ctx, e, st.Name[0], st.Text)
 	}
 	return pgerr.Unsupported("COMMENT ON %s is not supported", st.Kind).At(st.Pos)
 }

@@ -14,10 +14,10 @@ import (
 	"github.com/lichendb/lichen/internal/sql/types"
 )
 
-// changeExtensions stores what f makes of the extensions of the current database.
-func changeExtensions(ctx context.Context, e *statement.Env, f func(d *catalog.Database) error) error {
+// changeExtensions stores what f makes of the extensions of the current database, for who has privileges on it.
+func changeExtensions(ctx context.Context, e *statement.Env, need privilege.Bits, f func(d *catalog.Database) error) error {
 	old, err := e.LockDatabaseTo(ctx, e.Coll.CurrentDatabase().Name, func(d *catalog.Database) error {
-		return access.MustUseDatabase(e.Coll, d, privilege.Create)
+		return access.MustUseDatabase(e.Coll, d, need)
 	})
 	if err != nil {
 		return err
@@ -48,7 +48,7 @@ func createExtension(ctx context.Context, e *statement.Env, s *ast.CreateExtensi
 		e.Skip(pgerr.DuplicateObject, "extension \"%s\" already exists, skipping", s.Name)
 		return nil
 	}
-	return changeExtensions(ctx, e, func(d *catalog.Database) error {
+	return changeExtensions(ctx, e, privilege.Create, func(d *catalog.Database) error {
 		if d.ExtensionNamed(s.Name) != nil {
 			return pgerr.New(pgerr.DuplicateObject, "extension \"%s\" already exists", s.Name)
 		}
@@ -91,7 +91,7 @@ func extensionSchema(ctx context.Context, e *statement.Env, s *ast.CreateExtensi
 
 // dropExtensions is DROP EXTENSION.
 func dropExtensions(ctx context.Context, e *statement.Env, st *ast.Drop) error {
-	return changeExtensions(ctx, e, func(d *catalog.Database) error {
+	return changeExtensions(ctx, e, 0, func(d *catalog.Database) error {
 		for _, n := range st.Names {
 			x := d.ExtensionNamed(n.Table)
 			switch {
@@ -102,6 +102,9 @@ func dropExtensions(ctx context.Context, e *statement.Env, st *ast.Drop) error {
 				return pgerr.New(pgerr.UndefinedObject, "extension \"%s\" does not exist", n.Table)
 			case catalog.ExtensionByName(n.Table).Oid != 0:
 				return pgerr.Unsupported("dropping extension \"%s\" is not supported", n.Table)
+			}
+			if err := access.MustOwn(e.Coll, x.Owner, "extension", n.Table); err != nil {
+				return err
 			}
 			if err := alter.DropUsersOfExtension(ctx, e, x, st.Cascade); err != nil {
 				return err
@@ -114,8 +117,12 @@ func dropExtensions(ctx context.Context, e *statement.Env, st *ast.Drop) error {
 
 // updateExtension is ALTER EXTENSION UPDATE: there is one version of each.
 func updateExtension(e *statement.Env, s *ast.UpdateExtension) error {
-	if e.Coll.CurrentDatabase().ExtensionNamed(s.Name) == nil {
+	there := e.Coll.CurrentDatabase().ExtensionNamed(s.Name)
+	if there == nil {
 		return pgerr.New(pgerr.UndefinedObject, "extension \"%s\" does not exist", s.Name)
+	}
+	if err := access.MustOwn(e.Coll, there.Owner, "extension", s.Name); err != nil {
+		return err
 	}
 	x := catalog.ExtensionByName(s.Name)
 	if s.Version != "" && s.Version != x.Version {
@@ -134,11 +141,11 @@ func commentExtension(ctx context.Context, e *statement.Env, st *ast.Comment) er
 		}
 		return pgerr.Unsupported("changing the comment on extension \"%s\" is not supported", name).At(st.Pos)
 	}
-	return changeExtensions(ctx, e, func(d *catalog.Database) error {
+	return changeExtensions(ctx, e, 0, func(d *catalog.Database) error {
 		for i := range d.Extensions {
 			if d.Extensions[i].Name == name {
 				d.Extensions[i].Comment = st.Text
-				return nil
+				return access.MustOwn(e.Coll, d.Extensions[i].Owner, "extension", name)
 			}
 		}
 		return pgerr.New(pgerr.UndefinedObject, "extension \"%s\" does not exist", name)

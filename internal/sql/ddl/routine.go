@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/lichendb/lichen/internal/sql/access"
 	"github.com/lichendb/lichen/internal/sql/ast"
 	"github.com/lichendb/lichen/internal/sql/catalog"
 	"github.com/lichendb/lichen/internal/sql/ddl/alter"
@@ -442,7 +443,7 @@ func routineBody(ctx context.Context, e *statement.Env, st *ast.CreateRoutine, r
 	case st.Body != nil:
 		return standardBody(ctx, e, st.Body, r)
 	}
-	return nil
+	return access.MustUseLanguage(e.Coll, r.Language)
 }
 
 // standardBody stores a body that is part of the statement: its names are looked up now.

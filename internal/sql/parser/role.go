@@ -363,9 +363,16 @@ func (p *parser) grantObjects(s *ast.Grant) {
 			}
 		}
 	}
-	if s.Kind == ast.ObjLargeObject || s.Kind == ast.ObjParameter {
+	switch s.Kind {
+	case ast.ObjLargeObject:
 		p.unsupportedLate(p.pos(), "GRANT ON "+s.Kind.String())
-		p.rule(map[bool]string{true: "numbers", false: "parameters"}[s.Kind == ast.ObjLargeObject])
+		p.rule("numbers")
+		return
+	case ast.ObjParameter:
+		s.Names = append(s.Names, p.parameterName())
+		for p.accept(',') {
+			s.Names = append(s.Names, p.parameterName())
+		}
 		return
 	}
 	switch s.Kind {
@@ -377,6 +384,15 @@ func (p *parser) grantObjects(s *ast.Grant) {
 	default:
 		s.Names = p.tableNames()
 	}
+}
+
+// parameterName parses the name of a parameter, with dots in it.
+func (p *parser) parameterName() ast.TableName {
+	n := ast.TableName{Loc: p.loc(), Table: p.colID()}
+	for p.accept('.') {
+		n.Table += "." + p.colID()
+	}
+	return n
 }
 
 // grantKind parses the optional kind of the objects of GRANT.

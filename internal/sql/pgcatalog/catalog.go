@@ -37,8 +37,8 @@ type Host struct {
 	Contents func(t *catalog.Table) Contents
 	// Size estimates the bytes of the rows in a key span; nil if nothing is known.
 	Size func(ctx context.Context, span keys.Span) (int64, error)
-	// HBA returns the rules of host-based authentication; nil: there are none.
-	HBA func() string
+	// HBA returns the rules of host-based authentication, IdentityMaps their identity maps; nil: there are none.
+	HBA, IdentityMaps func() string
 }
 
 // Catalog answers what a session asks about the catalog.
@@ -156,7 +156,7 @@ func (w *writer) rows(s *snapshot, fixed *fixedRows, gen generator) error {
 			if w.within != nil && !w.within.Contains(r[w.keyOrds[0]]) {
 				continue
 			}
-			if err := w.emit(r); err != nil {
+			if err := w.emit(s.withGrants(w.t, r)); err != nil {
 				return err
 			}
 		}

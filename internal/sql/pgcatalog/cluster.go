@@ -96,6 +96,7 @@ func pgTablespace(s *snapshot, w *writer) error {
 		w.oid("oid", own[i].Oid)
 		w.str("spcname", own[i].Name)
 		w.oid("spcowner", uint32(own[i].Owner))
+		w.acl("spcacl", own[i].ACL)
 		w.set("spcoptions", types.NewArray([]types.Datum{types.NewString("replica_placement=" + own[i].Placement)}))
 		w.done()
 	}
@@ -241,7 +242,14 @@ func pgShdescription(s *snapshot, w *writer) error {
 			w.done()
 		}
 	}
-	return nil
+	return s.eachRole(func(r *catalog.Role) {
+		if r.Comment != "" {
+			w.oid("objoid", uint32(r.Oid))
+			w.oid("classoid", oidPgAuthid)
+			w.str("description", r.Comment)
+			w.done()
+		}
+	})
 }
 
 // pgExtension lists the extensions of the database.

@@ -31,6 +31,9 @@ func (s *snapshot) deparser() *deparse.Env {
 			if t := s.typeNamed(schema, name); t != nil && s.c.visible(t, t.Name) {
 				return ast.QuoteIdent(name)
 			}
+			if s.routineVisible(schema, name) {
+				return ast.QuoteIdent(name)
+			}
 			if slices.ContainsFunc(builtin.ExtensionFunctions(name), func(o *call.Overload) bool { return s.c.h.Coll.SeesExtension(s.ctx, schema, o.Extension) }) &&
 				slices.Contains(s.c.h.Coll.SearchPath(), schema) {
 				return ast.QuoteIdent(name)
@@ -124,6 +127,7 @@ var (
 	_ catalog.Resolver        = stillCatalog{}
 	_ catalog.TypeFinder      = stillCatalog{}
 	_ catalog.CollationFinder = stillCatalog{}
+	_ catalog.RoutineFinder   = stillCatalog{}
 )
 
 // ResolveTable implements catalog.Resolver.
@@ -197,6 +201,47 @@ func (s stillCatalog) FindTypeTable(_ context.Context, schema, name string) (*ca
 		}
 	}
 	return nil, nil
+}
+
+// FindRoutines implements catalog.RoutineFinder.
+func (s stillCatalog) FindRoutines(_ context.Context, schema, name string) (out []*catalog.Table, err error) {
+	path := []string{schema}
+	if schema == "" {
+		path = s.SearchPath()
+	}
+	seen := map[string]bool{}
+	for _, p := range path {
+		for _, t := range s.routinesIn(p, name) {
+			if !seen[t.StoredName()] {
+				seen[t.StoredName()] = true
+				out = append(out, t)
+			}
+		}
+	}
+	return out, nil
+}
+
+// routinesIn returns the routines of a name in a schema.
+func (s *snapshot) routinesIn(schema, name string) (out []*catalog.Table) {
+	for _, t := range s.listing().Routines {
+		if t.Name == name && s.schemaName(t) == schema {
+			out = append(out, t)
+		}
+	}
+	return out
+}
+
+// routineVisible reports whether a function that users have made is found without its schema.
+func (s *snapshot) routineVisible(schema, name string) bool {
+	if builtin.Functions(name) != nil || len(s.routinesIn(schema, name)) == 0 {
+		return false
+	}
+	for _, p := range s.c.h.Coll.PeekSearchPath(s.ctx) {
+		if len(s.routinesIn(p, name)) > 0 {
+			return p == schema
+		}
+	}
+	return false
 }
 
 // PeekTypeSchema implements catalog.TypeFinder.

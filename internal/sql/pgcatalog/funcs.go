@@ -120,6 +120,12 @@ func (c *Catalog) Description(oid uint32, class string, sub int32) (string, bool
 		}
 		return "", false, nil
 	}
+	if class == "pg_authid" {
+		if r := s.c.h.Coll.RoleByOid(privilege.Role(oid)); r != nil {
+			return r.Comment, r.Comment != "", nil
+		}
+		return "", false, nil
+	}
 	want, known := commentClasses[class]
 	if class != "" && !known {
 		return "", false, nil

@@ -4,6 +4,7 @@ import (
 	"net"
 
 	"github.com/lichendb/lichen/internal/config/hba"
+	"github.com/lichendb/lichen/internal/config/identmap"
 )
 
 // pgHBAFileRules lists the rules of host-based authentication.
@@ -34,6 +35,28 @@ func pgHBAFileRules(s *snapshot, w *writer) error {
 		if len(r.Options) > 0 {
 			w.set("options", texts(r.Options))
 		}
+		w.done()
+	}
+	return nil
+}
+
+// pgIdentFileMappings lists the lines of identity maps.
+func pgIdentFileMappings(s *snapshot, w *writer) error {
+	if s.c.h.IdentityMaps == nil {
+		return nil
+	}
+	maps, err := identmap.Parse(s.c.h.IdentityMaps())
+	if err != nil {
+		w.str("error", err.Error())
+		w.done()
+		return nil
+	}
+	for i := range maps {
+		m := &maps[i]
+		w.num("line_number", int64(m.Line))
+		w.str("map_name", m.Map)
+		w.str("sys_name", m.System)
+		w.str("pg_username", m.Role)
 		w.done()
 	}
 	return nil

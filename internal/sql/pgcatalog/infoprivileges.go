@@ -3,6 +3,7 @@ package pgcatalog
 import (
 	"strings"
 
+	"github.com/lichendb/lichen/internal/sql/access"
 	"github.com/lichendb/lichen/internal/sql/catalog"
 	"github.com/lichendb/lichen/internal/sql/privilege"
 	"github.com/lichendb/lichen/internal/sql/types"
@@ -74,7 +75,7 @@ func isColumnPrivileges(s *snapshot, w *writer) error {
 // isRoutinePrivileges is information_schema.routine_privileges and role_routine_grants.
 func isRoutinePrivileges(s *snapshot, w *writer) error {
 	for _, r := range s.allRoutines() {
-		list, owner := r.privileges()
+		list, owner := s.privileges(r)
 		s.granted(w, list, owner, privilege.Execute, func(string) {
 			s.routinePlace(w, r)
 			s.named(w, "routine", r.schemaName(), r.name)
@@ -84,14 +85,11 @@ func isRoutinePrivileges(s *snapshot, w *writer) error {
 }
 
 // privileges is who may call a routine, and who owns it.
-func (r *routine) privileges() (privilege.ACL, catalog.Owner) {
-	switch {
-	case r.user != nil:
+func (s *snapshot) privileges(r *routine) (privilege.ACL, catalog.Owner) {
+	if r.user != nil {
 		return r.user.ACL.Or(privilege.Function, r.user.Owner.Role()), r.user.Owner
-	case r.restricted:
-		return privilege.ACL{{Grantee: catalog.RootOid, Grantor: catalog.RootOid, Privileges: privilege.Execute}}, catalog.RootOid
 	}
-	return privilege.Function.Default(catalog.RootOid), catalog.RootOid
+	return access.FunctionACL(s.c.h.Coll.DatabaseACLs(), r.oid, r.restricted), catalog.RootOid
 }
 
 // isUDTPrivileges is information_schema.udt_privileges and role_udt_grants: of composite types, and of the row types of tables and

@@ -77,19 +77,43 @@ func (c *Catalog) granted(who *catalog.Authority, req *call.PrivilegeCheck, name
 		return want&privilege.Create == 0 && !option
 	case "function":
 		r := c.routineByOid(c.checkedOid(types.Regprocedure, req))
-		if r != nil && r.user != nil {
-			return one(access.OnTable(who, r.user, want))
+		if r == nil {
+			return !option
 		}
-		return !option && (r == nil || !r.restricted)
+		return one(c.onRoutine(who, r, want))
 	case "type":
 		if t := c.checkedType(req); t != nil {
 			return one(access.OnTable(who, t, want))
 		}
-		return !option
+		return one(c.onBuiltIn(who, privilege.Type, c.checkedOid(types.Regtype, req), want))
 	case "language":
-		return !option
+		oid := req.ObjectOid
+		if l := access.LanguageNamed(req.Object); l != nil {
+			oid = l.Oid
+		}
+		return one(c.onBuiltIn(who, privilege.Language, oid, want))
+	case "tablespace":
+		return one(c.onTablespace(who, req, want))
+	case "parameter":
+		return one(access.OnParameter(who, c.h.Coll, strings.ToLower(req.Object), want))
 	}
 	return false
+}
+
+// onBuiltIn returns which privileges a role has on what is built in, and which of them it may grant on.
+func (c *Catalog) onBuiltIn(who *catalog.Authority, kind privilege.Kind, oid uint32, want privilege.Bits) (has, options privilege.Bits) {
+	return access.OnSystem(who, privilege.FindSystemACL(c.h.Coll.DatabaseACLs(), kind, oid), kind, catalog.RootOid, want)
+}
+
+// onTablespace is onBuiltIn for a tablespace. Everybody may create in the default one.
+func (c *Catalog) onTablespace(who *catalog.Authority, req *call.PrivilegeCheck, want privilege.Bits) (has, options privilege.Bits) {
+	own, _ := c.h.Coll.Tablespaces(c.ctx()) // who reads them next meets the error
+	for i := range own {
+		if t := &own[i]; t.Oid == req.ObjectOid && req.Object == "" || t.Name == req.Object {
+			return access.OnSystem(who, t.ACL, privilege.Tablespace, t.Owner, want)
+		}
+	}
+	return 0, 0
 }
 
 // grantedOnRelation is granted for a relation or its columns.
@@ -209,8 +233,7 @@ func (c *Catalog) objectExists(req call.PrivilegeCheck) (bool, bool, error) {
 		kind := strings.ReplaceAll(strings.Replace(req.Kind, "_", "-", 1), "_", " ")
 		return false, false, pgerr.New(pgerr.UndefinedObject, "%s \"%s\" does not exist", kind, req.Object)
 	case "tablespace", "language":
-		known := map[string][]string{"tablespace": {"pg_default", "pg_global"}, "language": {"internal", "c", "sql", "plpgsql"}}[req.Kind]
-		if req.Object != "" && !slices.Contains(known, req.Object) {
+		if req.Object != "" && !c.systemHas(req) {
 			return false, false, pgerr.New(pgerr.UndefinedObject, "%s \"%s\" does not exist", req.Kind, req.Object)
 		}
 	case "database":
@@ -223,6 +246,16 @@ func (c *Catalog) objectExists(req call.PrivilegeCheck) (bool, bool, error) {
 		}
 	}
 	return true, true, nil
+}
+
+// systemHas reports whether there is the tablespace or language that a check names.
+func (c *Catalog) systemHas(req call.PrivilegeCheck) bool {
+	if req.Kind == "language" {
+		return req.Object == "c" || access.LanguageNamed(req.Object) != nil
+	}
+	own, _ := c.h.Coll.Tablespaces(c.ctx()) // who reads them next meets the error
+	return req.Object == "pg_default" || req.Object == "pg_global" ||
+		slices.ContainsFunc(own, func(t catalog.Tablespace) bool { return t.Name == req.Object })
 }
 
 // namedExists answers for an object that a reg type names.

@@ -5,10 +5,12 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/lichendb/lichen/internal/sql/access"
 	"github.com/lichendb/lichen/internal/sql/ast"
 	"github.com/lichendb/lichen/internal/sql/builtin"
 	"github.com/lichendb/lichen/internal/sql/builtin/call"
 	"github.com/lichendb/lichen/internal/sql/catalog"
+	"github.com/lichendb/lichen/internal/sql/privilege"
 	"github.com/lichendb/lichen/internal/sql/types"
 	"github.com/lichendb/lichen/internal/sql/types/typeio"
 )
@@ -16,7 +18,7 @@ import (
 // builtInProcs lists functions and aggregates, and what types are made of.
 func builtInProcs(_ *snapshot, w *writer) error {
 	for _, r := range routines().all {
-		procRow(w, r)
+		procRow(w, r, nil)
 	}
 	return nil
 }
@@ -26,13 +28,13 @@ func pgProc(s *snapshot, w *writer) error {
 	for _, x := range s.extensions() {
 		for _, r := range x.routines() {
 			if w.wants("oid", r.oid) {
-				procRow(w, r)
+				procRow(w, r, s.builtInACL(r))
 			}
 		}
 	}
 	for _, t := range s.listing().Routines {
 		if w.wants("oid", t.Oid) {
-			procRow(w, s.c.userRoutine(t))
+			procRow(w, s.c.userRoutine(t), t.ACL)
 		}
 	}
 	return nil
@@ -47,7 +49,7 @@ func listedType(t *types.T) uint32 {
 	return types.Any.Oid
 }
 
-func procRow(w *writer, r *routine) {
+func procRow(w *writer, r *routine, granted privilege.ACL) {
 	w.oid("oid", r.oid)
 	w.str("proname", r.name)
 	w.oid("pronamespace", r.schema)
@@ -89,12 +91,10 @@ func procRow(w *writer, r *routine) {
 	if s := r.settings(); s != nil {
 		w.set("proconfig", texts(s))
 	}
-	switch {
-	case r.restricted:
-		w.set("proacl", aclOf("X", ""))
-	case r.user != nil:
-		w.acl("proacl", r.user.ACL)
+	if granted == nil && r.restricted {
+		granted = access.FunctionACL(nil, r.oid, true)
 	}
+	w.acl("proacl", granted)
 	w.done()
 }
 
@@ -166,17 +166,12 @@ func operatorRow(w *writer, o *call.Overload, schema uint32) {
 
 // pgLanguage lists the languages that functions are written in.
 func pgLanguage(_ *snapshot, w *writer) error {
-	for _, l := range [...]struct {
-		oid     uint32
-		name    string
-		pl      bool
-		trusted bool
-	}{{oidInternalLang, "internal", false, false}, {oidSQLLang, "sql", false, true}, {oidPLpgSQLLang, "plpgsql", true, true}} {
-		w.oid("oid", l.oid)
-		w.str("lanname", l.name)
+	for _, l := range access.Languages {
+		w.oid("oid", l.Oid)
+		w.str("lanname", l.Name)
 		w.oid("lanowner", oidRoot)
-		w.flag("lanispl", l.pl)
-		w.flag("lanpltrusted", l.trusted)
+		w.flag("lanispl", l.Procedural)
+		w.flag("lanpltrusted", l.Trusted)
 		for _, c := range [...]string{"lanplcallfoid", "laninline", "lanvalidator"} {
 			w.oid(c, 0)
 		}

@@ -22,16 +22,19 @@ func (s *snapshot) roleName(oid privilege.Role) string {
 
 // acl sets an access control list, which is NULL for the one that objects have at first.
 func (w *writer) acl(column string, list privilege.ACL) {
-	if list == nil || !w.needs(column) {
-		return
+	if list != nil && w.needs(column) {
+		w.set(column, aclArray(list))
 	}
+}
+
+func aclArray(list privilege.ACL) types.Datum {
 	items := make([]types.Datum, len(list))
 	for i, it := range list {
 		items[i] = types.NewACLItem(types.ACLItemValue{
 			Grantee: uint32(it.Grantee), Grantor: uint32(it.Grantor), Privileges: uint16(it.Privileges), Grantables: uint16(it.Options),
 		})
 	}
-	w.set(column, types.NewArray(items))
+	return types.NewArray(items)
 }
 
 // pgDefaultACL lists the privileges of objects that there will be.

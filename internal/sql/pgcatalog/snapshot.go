@@ -289,7 +289,7 @@ var generators = sync.OnceValue(func() map[string]generator {
 		"pg_catalog.pg_statio_all_tables": pgStatUserTables, "pg_catalog.pg_statio_user_tables": pgStatUserTables,
 		"pg_catalog.pg_statio_all_indexes": pgStatUserIndexes, "pg_catalog.pg_statio_user_indexes": pgStatUserIndexes,
 		"pg_catalog.pg_stats": pgStats, "pg_catalog.pg_statistic": pgStatistic, "pg_catalog.pg_stat_user_tables": pgStatUserTables, "pg_catalog.pg_stat_user_indexes": pgStatUserIndexes,
-		"pg_catalog.pg_stat_database": pgStatDatabase, "pg_catalog.pg_hba_file_rules": pgHBAFileRules, "pg_catalog.pg_policy": pgPolicy, "pg_catalog.pg_policies": pgPolicies,
+		"pg_catalog.pg_stat_database": pgStatDatabase, "pg_catalog.pg_hba_file_rules": pgHBAFileRules, "pg_catalog.pg_parameter_acl": pgParameterACL, "pg_catalog.pg_ident_file_mappings": pgIdentFileMappings, "pg_catalog.pg_policy": pgPolicy, "pg_catalog.pg_policies": pgPolicies,
 		"pg_catalog.pg_ts_config": pgTSConfig, "pg_catalog.pg_ts_config_map": pgTSConfigMap, "pg_catalog.pg_ts_dict": pgTSDict,
 		"pg_catalog.pg_ts_parser": pgTSParser, "pg_catalog.pg_ts_template": pgTSTemplate,
 		"pg_catalog.pg_locks": pgLocks, "pg_catalog.pg_rewrite": pgRewrite, "pg_catalog.pg_timezone_names": pgTimezoneNames, "pg_catalog.pg_timezone_abbrevs": pgTimezoneAbbrevs,

@@ -11,7 +11,7 @@ import (
 
 // The oids of languages, as PostgreSQL has them; that of plpgsql is the first that its initdb gives out.
 const (
-	oidSQLLang     = 14
+	oidSQLLang     = 14 // as in access.Languages
 	oidPLpgSQLLang = 13575
 )
 

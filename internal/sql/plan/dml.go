@@ -3,6 +3,7 @@ package plan
 import (
 	"slices"
 
+	"github.com/lichendb/lichen/internal/sql/access"
 	"github.com/lichendb/lichen/internal/sql/builtin/catalogfuncs"
 	"github.com/lichendb/lichen/internal/sql/catalog"
 )
@@ -71,6 +72,8 @@ type Insert struct {
 	Updates  *Triggers
 	// Schema is the name of the table's schema, for errors.
 	Schema string
+	// Use is what the statement does with the table: of a failing row errors show the columns that it gives values.
+	Use *access.Use
 }
 
 // OnConflict says what to do if a row with the same key exists.

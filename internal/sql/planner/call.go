@@ -264,6 +264,7 @@ func (b *builder) variadicCall(e *ast.FuncCall, name string, args []plan.Expr, p
 	if err != nil {
 		return nil, pgerr.From(err).At(e.Pos)
 	}
+	b.callsBuiltIn(fn)
 	if want, ok := types.ArrayOf(params[last]); ok {
 		params[last] = want
 	}

@@ -129,6 +129,7 @@ func (b *builder) boundAggregate(e *ast.FuncCall, name, as string, args []plan.E
 	if err != nil {
 		return nil, pgerr.From(err).At(e.Pos)
 	}
+	b.callsAggregate(fn, e.Over != nil)
 	for i := range args {
 		if args[i], err = b.coerceArg(args[i], params[i], pos[i]); err != nil {
 			return nil, err

@@ -37,7 +37,7 @@ func (b *builder) insert(st *ast.Insert, s *scope) (plan.Node, error) {
 		return b.insertInstead(st, c, input, s)
 	}
 	t := c.base // of a view that is refused, not the one below it
-	n := &plan.Insert{Table: t, Input: input, Upsert: st.Upsert, New: plan.IDs(input.Props().Cols)}
+	n := &plan.Insert{Table: t, Input: input, Upsert: st.Upsert, New: plan.IDs(input.Props().Cols), Use: c.baseUse()}
 	switch {
 	case st.Upsert && st.OnConflict != nil:
 		return nil, pgerr.New(pgerr.SyntaxError, "UPSERT cannot be combined with ON CONFLICT").At(st.OnConflict.Pos)

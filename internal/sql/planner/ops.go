@@ -70,6 +70,7 @@ func (b *builder) finishCall(fn *call.Overload, args []plan.Expr, ts []*types.T,
 	if err != nil {
 		return nil, pgerr.From(err).At(at)
 	}
+	b.callsBuiltIn(fn)
 	for i := range args {
 		if args[i], err = b.coerceArg(args[i], params[i], pos[i]); err != nil {
 			return nil, err

@@ -3,6 +3,7 @@ package planner
 import (
 	"github.com/lichendb/lichen/internal/sql/access"
 	"github.com/lichendb/lichen/internal/sql/ast"
+	"github.com/lichendb/lichen/internal/sql/builtin"
 	"github.com/lichendb/lichen/internal/sql/builtin/call"
 	"github.com/lichendb/lichen/internal/sql/catalog"
 	"github.com/lichendb/lichen/internal/sql/plan"
@@ -37,6 +38,51 @@ func (b *builder) calls(fn *call.Overload) {
 		}
 	}
 	b.uses(t, privilege.Execute).As = 0
+}
+
+// callsBuiltIn notes that the statement calls a function of the system, if that is not everybody's.
+func (b *builder) callsBuiltIn(fn *call.Overload) {
+	if fn.Routine != nil || !fn.Restricted && b.builtInACLs() == nil {
+		return
+	}
+	if fn = builtin.Privileged(fn); fn != nil {
+		b.takesExecute(access.BuiltIn{Oid: fn.Oid, Name: fn.Name, Restricted: fn.Restricted})
+	}
+}
+
+// callsAggregate is callsBuiltIn for an aggregate, which windows call like any other function.
+func (b *builder) callsAggregate(a *call.Aggregate, window bool) {
+	if b.builtInACLs() != nil {
+		b.takesExecute(access.BuiltIn{Oid: a.Oid, Name: a.Name, Aggregate: !window})
+	}
+}
+
+// callsWindow is callsBuiltIn for a window function.
+func (b *builder) callsWindow(name string, args int) {
+	if b.builtInACLs() != nil {
+		b.takesExecute(access.BuiltIn{Oid: builtin.WindowFunctionOid(name, args), Name: name})
+	}
+}
+
+// builtInACLs are the lists of what is built into the database. A plan that found none is made anew when there are some: the database has
+// another version then.
+func (b *builder) builtInACLs() []privilege.SystemACL {
+	if db := b.env.Catalog.CurrentDatabase(); db != nil {
+		return db.ACLs
+	}
+	return nil
+}
+
+func (b *builder) takesExecute(f access.BuiltIn) {
+	if !f.Restricted && privilege.FindSystemACL(b.builtInACLs(), privilege.Function, f.Oid) == nil {
+		return
+	}
+	for _, u := range b.used {
+		if u.BuiltIn != nil && u.BuiltIn.Oid == f.Oid {
+			return
+		}
+	}
+	b.used = append(b.used, &use{Use: access.Use{BuiltIn: &f}})
 }
 
 // read notes that the statement reads a column.
@@ -127,6 +173,17 @@ func (c *changed) inserts(st *ast.Insert) {
 			given--
 		}
 	}
+}
+
+// baseUse is what the statement does with the table whose rows change.
+func (c *changed) baseUse() *access.Use {
+	for c.below != nil {
+		c = c.below
+	}
+	if c.use == nil {
+		return nil
+	}
+	return &c.use.Use
 }
 
 // upserts notes what UPSERT changes of rows that are there.

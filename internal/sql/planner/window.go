@@ -175,6 +175,7 @@ func (b *builder) windowFunc(e *ast.FuncCall, name string, s *scope) (f *plan.Wi
 			return nil, c, err
 		}
 	}
+	b.callsWindow(name, len(args))
 	b.env.Notes.noteCall(e, params)
 	call := &plan.WindowCall{Name: name, Args: args, Out: plan.Column{Name: name, Type: sig.ret}}
 	if sig.ret == nil {

@@ -73,6 +73,7 @@ const (
 	Type       Kind = 'T'
 	Schema     Kind = 'n'
 	Tablespace Kind = 't'
+	Parameter  Kind = 'p'
 )
 
 // All returns the privileges that objects of a kind have.
@@ -94,6 +95,8 @@ func (k Kind) All() Bits {
 		return Usage | Create
 	case Tablespace:
 		return Create
+	case Parameter:
+		return Set | AlterSystem
 	}
 	return 0
 }

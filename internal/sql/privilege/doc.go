@@ -5,7 +5,8 @@
 // (GRANT and REVOKE), pgcatalog (which shows them). Below it: nothing.
 //
 // Reading order: bits.go (privileges, and which kinds of objects have which), acl.go (a list, and what
-// it grants), change.go (GRANT, REVOKE, a new owner, roles that go), member.go (memberships).
+// it grants), change.go (GRANT, REVOKE, a new owner, roles that go), system.go (lists of
+// what has no descriptor), member.go (memberships).
 //
 // Invariants:
 //

@@ -117,7 +117,7 @@ func (v *Vars) mayChange(name string) error {
 	if name = settings.Canonical(name); name == "role" || name == "session_authorization" {
 		return v.session.MayChangeRole(name)
 	}
-	if !settings.NeedsSuperuser(name) || v.session.Superuser() {
+	if !settings.NeedsSuperuser(name) || v.session.Superuser() || v.session.MaySet(name) {
 		return nil
 	}
 	return pgerr.New(pgerr.InsufficientPrivilege, "permission denied to set parameter \"%s\"", name)

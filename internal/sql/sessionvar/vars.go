@@ -20,6 +20,8 @@ type Session interface {
 	SetSessionAuthorization(name string) error
 	// Superuser reports whether the session may do everything.
 	Superuser() bool
+	// MaySet reports whether a parameter that is the superusers' to change was granted to the session's user.
+	MaySet(parameter string) bool
 	// SessionUser is the name of the user of the session.
 	SessionUser() string
 	// SeedRandom seeds random().

@@ -26,10 +26,12 @@ type session struct {
 func (s *session) MayChangeRole(string) error                { return nil }
 func (s *session) SetRole(name string) error                 { return errNoRole(name) }
 func (s *session) SetSessionAuthorization(name string) error { return errNoRole(name) }
-func (s *session) Superuser() bool                           { return true }
-func (s *session) SessionUser() string                       { return "root" }
-func (s *session) Database() string                          { return s.database }
-func (s *session) SeedRandom(seed float64)                   { s.seed = seed }
+func (s *session) MaySet(string) bool                        { return false }
+
+func (s *session) Superuser() bool         { return true }
+func (s *session) SessionUser() string     { return "root" }
+func (s *session) Database() string        { return s.database }
+func (s *session) SeedRandom(seed float64) { s.seed = seed }
 func (s *session) UseDatabase(_ context.Context, name string) error {
 	s.database = name
 	return nil

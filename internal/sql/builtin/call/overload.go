@@ -77,6 +77,8 @@ type Overload struct {
 	Volatility    Volatility
 	Leakproof     bool // of a user's function; see builtin.Leakproof
 	Operator      bool
+	// Restricted functions are the superusers' to call, unless they are granted; see builtin.restrict.
+	Restricted bool
 	// code: it is the function behind an operator, and nothing else.
 	BehindOperator bool
 	// unlisted: pg_proc does not list it, because only the planner calls it or it is syntax in PostgreSQL.

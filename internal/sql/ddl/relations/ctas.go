@@ -19,6 +19,11 @@ func FillFrom(ctx context.Context, e *statement.Env, b *TableBuilder, q *plan.Pr
 	if err := QueryColumns(b.T, q, names); err != nil {
 		return "", err
 	}
+	for i := range q.Columns {
+		if err := e.MayUseType(q.Columns[i].Type); err != nil {
+			return "", err
+		}
+	}
 	ts, err := b.choosePlace(ctx, tablespace)
 	if err != nil {
 		return "", err

@@ -41,10 +41,13 @@ func ChosenTablespace(ctx context.Context, e *statement.Env, name string) (*cata
 		return nil, err
 	}
 	t, err := e.Coll.FindTablespace(ctx, name)
-	if err == nil && t == nil {
-		err = UndefinedTablespace(name)
+	switch {
+	case err != nil:
+		return nil, err
+	case t == nil:
+		return nil, UndefinedTablespace(name)
 	}
-	return t, err
+	return t, e.MayUseTablespace(t)
 }
 
 // Place gives an object the placement of its tablespace as its zone, or none with nil.

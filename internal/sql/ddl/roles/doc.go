@@ -3,7 +3,7 @@
 //
 // Above it: ddl. Below it: ddl/alter (dropping what somebody owns), ddl/statement, access (who may), password
 // (verifiers), catalog. Reading order: role.go (roles themselves), option.go (their options), member.go
-// (memberships), grant.go (privileges on objects), object.go (the objects that GRANT names), defaults.go,
+// (memberships), grant.go (privileges on objects), object.go (the objects that GRANT names), system.go (those that are built in), defaults.go,
 // owned.go (all that a role owns or was granted, also for DROP ROLE).
 //
 // Invariants:

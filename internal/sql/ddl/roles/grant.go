@@ -33,7 +33,7 @@ func Grant(ctx context.Context, e *statement.Env, st *ast.Grant) error {
 			return err
 		}
 	}
-	return nil
+	return storeBuiltIn(ctx, e, objects)
 }
 
 // checkGrantor accepts GRANTED BY of the user only.
@@ -71,10 +71,12 @@ type object struct {
 	kind       privilege.Kind
 	word, name string // as messages have it
 	owner      catalog.Owner
-	acl        *privilege.ACL // nil for the default one
-	initial    privilege.ACL  // which that is
-	table      *catalog.Table // for columns
-	store      func(context.Context) error
+	acl        *privilege.ACL       // nil for the default one
+	initial    privilege.ACL        // which that is
+	table      *catalog.Table       // for columns
+	builtIn    *privilege.SystemACL // of what is built into the database, which storeBuiltIn stores
+	// store stores the object; nil: another one's does, or storeBuiltIn.
+	store func(context.Context) error
 }
 
 // asked is what a statement grants or revokes on an object.
@@ -87,7 +89,8 @@ type asked struct {
 // kindWords are what messages about privilege types call the kinds.
 var kindWords = map[privilege.Kind]string{
 	privilege.Table: "relation", privilege.Column: "column", privilege.Sequence: "sequence", privilege.Database: "database",
-	privilege.Schema: "schema", privilege.Type: "type", privilege.Function: "function",
+	privilege.Schema: "schema", privilege.Type: "type", privilege.Function: "function", privilege.Language: "language",
+	privilege.Tablespace: "tablespace", privilege.Parameter: "parameter",
 }
 
 // asked reads the privileges of a statement for the object.
@@ -137,6 +140,9 @@ func (o *object) bits(e *statement.Env, st *ast.Grant, kind privilege.Kind, name
 		return 0, nil
 	}
 	word := kindWords[kind]
+	if kind == privilege.Table && st.Kind == ast.ObjTable && b&^privilege.Sequence.All() == 0 {
+		word = "table" // which it is by now: before, the privilege may have been for a sequence
+	}
 	if kind == privilege.Function || st.Kind == ast.ObjDomain {
 		word = strings.ToLower(st.Kind.String())
 	}
@@ -172,6 +178,9 @@ func (o *object) change(ctx context.Context, e *statement.Env, st *ast.Grant, to
 		if len(c.ACL) == 0 {
 			c.ACL = nil
 		}
+	}
+	if o.store == nil { // it is stored together with others
+		return nil
 	}
 	return o.store(ctx)
 }

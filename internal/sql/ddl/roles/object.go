@@ -5,7 +5,6 @@ import (
 
 	"github.com/lichendb/lichen/internal/sql/access"
 	"github.com/lichendb/lichen/internal/sql/ast"
-	"github.com/lichendb/lichen/internal/sql/builtin"
 	"github.com/lichendb/lichen/internal/sql/catalog"
 	"github.com/lichendb/lichen/internal/sql/ddl/alter"
 	"github.com/lichendb/lichen/internal/sql/ddl/statement"
@@ -15,8 +14,11 @@ import (
 
 // findObjects locks what a statement grants or revokes privileges on.
 func findObjects(ctx context.Context, e *statement.Env, st *ast.Grant) ([]*object, error) {
-	if st.AllInSchema {
+	switch {
+	case st.AllInSchema:
 		return allInSchemas(ctx, e, st)
+	case st.Kind == ast.ObjParameter:
+		return findParameters(ctx, e, st)
 	}
 	var list []*object
 	for i, n := range st.Names {
@@ -70,6 +72,10 @@ func findObject(ctx context.Context, e *statement.Env, st *ast.Grant, n ast.Tabl
 		return findType(ctx, e, st.Kind, n)
 	case ast.ObjFunction, ast.ObjProcedure, ast.ObjRoutine:
 		return findRoutine(ctx, e, st.Kind, n, args)
+	case ast.ObjLanguage:
+		return findLanguage(ctx, e, n)
+	case ast.ObjTablespace:
+		return findTablespace(ctx, e, n)
 	}
 	return nil, pgerr.Unsupported("GRANT ON %s is not supported", st.Kind).At(n.Pos)
 }
@@ -97,7 +103,7 @@ func findType(ctx context.Context, e *statement.Env, kind ast.ObjectKind, n ast.
 	case err != nil:
 		return nil, err
 	case t == nil:
-		return nil, pgerr.Unsupported("GRANT ON TYPE of a built-in type is not supported").At(n.Pos)
+		return findBuiltInType(ctx, e, kind, n)
 	}
 	if err := e.HasAny(t); err != nil {
 		return nil, err
@@ -122,12 +128,8 @@ func findRoutine(ctx context.Context, e *statement.Env, kind ast.ObjectKind, n a
 	for _, a := range args {
 		ref.Params = append(ref.Params, ast.RoutineParam{Mode: ast.ParamIn, Type: a})
 	}
-	if builtin.Functions(n.Table) != nil && (n.Schema == "" || n.Schema == "pg_catalog") {
-		if found, err := e.Coll.FindRoutines(ctx, n.Schema, n.Table); err != nil {
-			return nil, err
-		} else if len(found) == 0 {
-			return nil, pgerr.Unsupported("GRANT ON FUNCTION of a built-in function is not supported").At(n.Pos)
-		}
+	if o, err := findBuiltInRoutine(ctx, e, kind, n, args); o != nil || err != nil {
+		return o, err
 	}
 	t, err := alter.LockRoutine(ctx, e, ref, routineKinds[kind], false, e.HasAny)
 	if err != nil {
@@ -168,6 +170,14 @@ func allInSchemas(ctx context.Context, e *statement.Env, st *ast.Grant) (list []
 		if s == nil {
 			return nil, pgerr.New(pgerr.InvalidSchemaName, "schema \"%s\" does not exist", n.Table)
 		}
+		if s.ID.IsVirtual() {
+			of, err := allBuiltIn(ctx, e, st, n)
+			if err != nil {
+				return nil, err
+			}
+			list = append(list, of...)
+			continue
+		}
 		all, err := e.TablesOf(ctx, s.Database)
 		if err != nil {
 			return nil, err
@@ -201,4 +211,12 @@ func isOf(t *catalog.Table, kind ast.ObjectKind) bool {
 		return kind == ast.ObjSequence
 	}
 	return kind == ast.ObjTable
+}
+
+// allBuiltIn returns the objects of a kind in a schema of the system.
+func allBuiltIn(ctx context.Context, e *statement.Env, st *ast.Grant, n ast.TableName) ([]*object, error) {
+	if _, ok := routineKinds[st.Kind]; ok {
+		return builtInRoutines(ctx, e, st.Kind, n.Table)
+	}
+	return nil, pgerr.Unsupported("GRANT ON ALL %sS IN SCHEMA %s is not supported", st.Kind, n.Table).At(n.Pos)
 }

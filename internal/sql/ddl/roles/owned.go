@@ -11,6 +11,7 @@ import (
 	"github.com/lichendb/lichen/internal/sql/ddl/statement"
 	"github.com/lichendb/lichen/internal/sql/pgerr"
 	"github.com/lichendb/lichen/internal/sql/privilege"
+	"github.com/lichendb/lichen/internal/sql/types"
 )
 
 // mentions reports whether an access control list of a descriptor has a role.
@@ -18,6 +19,8 @@ func mentions(d catalog.Descriptor, r privilege.Role) bool {
 	switch d := d.(type) {
 	case *catalog.Database:
 		return d.ACL.Mentions(r)
+	case *catalog.Cluster:
+		return len(mentioned(d.ACLs, r)) > 0
 	case *catalog.Schema:
 		return d.ACL.Mentions(r)
 	case *catalog.Table:
@@ -83,8 +86,28 @@ func dependents(ctx context.Context, e *statement.Env, r privilege.Role) (out []
 	elsewhere := map[catalog.ID]int{}
 	here := e.Coll.CurrentDatabase().ID
 	for _, d := range all {
-		_, isRole := d.(*catalog.Role)
-		owns := !isRole && d.Ident().Owner == r
+		switch d := d.(type) {
+		case *catalog.Cluster:
+			out = append(out, grantedOn(e, mentioned(d.ACLs, r))...)
+			continue
+		case *catalog.Database:
+			on := mentioned(d.ACLs, r)
+			if d.ID == here {
+				out = append(out, grantedOn(e, on)...)
+			} else if len(on) > 0 {
+				elsewhere[d.ID] += len(on)
+			}
+		}
+		role, isRole := d.(*catalog.Role)
+		if isRole {
+			there, err := defaultsMentioning(ctx, e, role, r, elsewhere)
+			if err != nil {
+				return nil, err
+			}
+			out = append(out, there...)
+			continue
+		}
+		owns := d.Ident().Owner == r
 		if !owns && !mentions(d, r) {
 			continue
 		}
@@ -107,12 +130,76 @@ func dependents(ctx context.Context, e *statement.Env, r privilege.Role) (out []
 			out = append(out, "privileges for "+what)
 		}
 	}
+	spaces, err := tablespacesMentioning(ctx, e, r)
+	if err != nil {
+		return nil, err
+	}
+	out = append(out, spaces...)
 	for _, d := range all {
 		if n := elsewhere[d.Ident().ID]; n == 1 {
 			out = append(out, "1 object in database "+d.Ident().Name)
 		} else if n > 1 {
 			out = append(out, strconv.Itoa(n)+" objects in database "+d.Ident().Name)
 		}
+	}
+	return out, nil
+}
+
+// tablespacesMentioning describes the tablespaces that are a role's or granted to it.
+func tablespacesMentioning(ctx context.Context, e *statement.Env, r privilege.Role) (out []string, err error) {
+	spaces, err := e.Coll.Tablespaces(ctx)
+	for i := range spaces {
+		switch {
+		case spaces[i].Owner.Role() == r:
+			out = append(out, "owner of tablespace "+spaces[i].Name)
+		case spaces[i].ACL.Mentions(r):
+			out = append(out, "privileges for tablespace "+spaces[i].Name)
+		}
+	}
+	return out, err
+}
+
+// grantedOn describes entries of lists.
+func grantedOn(e *statement.Env, list []privilege.SystemACL) (out []string) {
+	for _, x := range list {
+		what := "parameter " + x.Name
+		if x.Kind != privilege.Parameter && e.DescribeBuiltIn != nil {
+			what = e.DescribeBuiltIn(x.Kind, x.Oid)
+		}
+		out = append(out, "privileges for "+what)
+	}
+	return out
+}
+
+// defaultKindWords are the words for objects that there will be.
+var defaultKindWords = map[privilege.Kind]string{
+	privilege.Table: "relations", privilege.Sequence: "sequences", privilege.Function: "functions", privilege.Type: "types", privilege.Schema: "schemas",
+}
+
+// defaultsMentioning describes the default privileges of owner, in this database, that are those of r or granted to it. Those elsewhere
+// are counted.
+func defaultsMentioning(ctx context.Context, e *statement.Env, owner *catalog.Role, r privilege.Role, elsewhere map[catalog.ID]int) (out []string, err error) {
+	for _, x := range owner.Defaults {
+		what := "privileges for"
+		switch {
+		case owner.Oid == r:
+			what = "owner of"
+		case !x.ACL.Mentions(r):
+			continue
+		}
+		if x.Database != e.Coll.CurrentDatabase().ID {
+			elsewhere[x.Database]++
+			continue
+		}
+		text := what + " default privileges on new " + defaultKindWords[x.Kind] + " belonging to role " + owner.Name
+		if x.Schema != 0 {
+			s, err := e.Coll.SchemaByID(ctx, x.Schema)
+			if err != nil {
+				return nil, err
+			}
+			text += " in schema " + s.Name
+		}
+		out = append(out, text)
 	}
 	return out, nil
 }
@@ -126,14 +213,15 @@ func describe(ctx context.Context, e *statement.Env, d catalog.Descriptor) strin
 		return "schema " + d.Name
 	case *catalog.Table:
 		return e.Describe(ctx, d)
-	case *catalog.Role:
-		return "default privileges on new objects belonging to role " + d.Name
 	}
 	return d.Ident().Name
 }
 
-// Reassign is REASSIGN OWNED and DROP OWNED.
-func Reassign(ctx context.Context, e *statement.Env, st *ast.ReassignOwned) error {
+// Dropper is DROP of some kind of object.
+type Dropper func(ctx context.Context, e *statement.Env, st *ast.Drop) error
+
+// Reassign is REASSIGN OWNED and DROP OWNED; collations is DROP COLLATION.
+func Reassign(ctx context.Context, e *statement.Env, st *ast.ReassignOwned, collations Dropper) error {
 	var of []*catalog.Role
 	for i := range st.Roles {
 		r, err := e.RoleOf(&st.Roles[i], false)
@@ -154,7 +242,7 @@ func Reassign(ctx context.Context, e *statement.Env, st *ast.ReassignOwned) erro
 		of = append(of, r)
 	}
 	if st.Drop {
-		return dropOwned(ctx, e, of, st.Cascade)
+		return dropOwned(ctx, e, of, st.Cascade, collations)
 	}
 	to, err := e.RoleOf(&st.To, false)
 	if err != nil {
@@ -213,9 +301,9 @@ func reassign(ctx context.Context, e *statement.Env, of []*catalog.Role, to cata
 }
 
 // dropOwned drops what roles own in the database, and revokes what they were granted there and on databases.
-func dropOwned(ctx context.Context, e *statement.Env, of []*catalog.Role, cascade bool) error {
-	for _, kind := range []ast.ObjectKind{ast.ObjView, ast.ObjMaterializedView, ast.ObjTable, ast.ObjSequence, ast.ObjType, ast.ObjSchema} {
-		if err := dropOwnedOf(ctx, e, of, kind, cascade); err != nil {
+func dropOwned(ctx context.Context, e *statement.Env, of []*catalog.Role, cascade bool, collations Dropper) error {
+	for _, kind := range []ast.ObjectKind{ast.ObjView, ast.ObjMaterializedView, ast.ObjTable, ast.ObjSequence, ast.ObjType, ast.ObjCollation, ast.ObjSchema} {
+		if err := dropOwnedOf(ctx, e, of, kind, cascade, collations); err != nil {
 			return err
 		}
 		if kind != ast.ObjMaterializedView {
@@ -226,7 +314,10 @@ func dropOwned(ctx context.Context, e *statement.Env, of []*catalog.Role, cascad
 			return err
 		}
 	}
-	return withdraw(ctx, e, of)
+	if err := withdraw(ctx, e, of); err != nil {
+		return err
+	}
+	return withdrawFromTablespaces(ctx, e, of)
 }
 
 func dropOwnedRoutines(ctx context.Context, e *statement.Env, of []*catalog.Role, cascade bool) error {
@@ -244,7 +335,7 @@ func dropOwnedRoutines(ctx context.Context, e *statement.Env, of []*catalog.Role
 }
 
 // dropOwnedOf drops what roles own of one kind, by one statement.
-func dropOwnedOf(ctx context.Context, e *statement.Env, of []*catalog.Role, kind ast.ObjectKind, cascade bool) error {
+func dropOwnedOf(ctx context.Context, e *statement.Env, of []*catalog.Role, kind ast.ObjectKind, cascade bool, collations Dropper) error {
 	all, err := e.Coll.Descriptors(ctx)
 	if err != nil {
 		return err
@@ -274,14 +365,19 @@ func dropOwnedOf(ctx context.Context, e *statement.Env, of []*catalog.Role, kind
 		return alter.DropSchemas(ctx, e, st)
 	case ast.ObjType:
 		return alter.DropTypes(ctx, e, st)
+	case ast.ObjCollation:
+		return collations(ctx, e, st)
 	}
 	return alter.DropRelations(ctx, e, st)
 }
 
-// dropKind is the kind by which DROP OWNED drops a relation or type; sequences of columns go with their tables.
+// dropKind is the kind by which DROP OWNED drops a relation or type; sequences of columns go with their tables, multirange types with
+// the range types.
 func dropKind(t *catalog.Table) ast.ObjectKind {
 	switch {
 	case t.Kind == catalog.KindSequence && t.Sequence.OwnerTable != 0:
+		return ast.ObjColumn
+	case t.Kind == catalog.KindType && t.UserType.Def.Kind == types.DefMultirange:
 		return ast.ObjColumn
 	case t.Kind == catalog.KindType:
 		return ast.ObjType
@@ -299,7 +395,7 @@ func withdraw(ctx context.Context, e *statement.Env, of []*catalog.Role) error {
 	}
 	for _, d := range all {
 		db := databaseOf(d)
-		found := slices.ContainsFunc(of, func(r *catalog.Role) bool { return mentions(d, r.Oid) })
+		found := slices.ContainsFunc(of, func(r *catalog.Role) bool { return mentions(d, r.Oid) || onBuiltIn(e, d, r.Oid) })
 		if !found || db != 0 && db != e.Coll.CurrentDatabase().ID {
 			continue
 		}
@@ -308,6 +404,42 @@ func withdraw(ctx context.Context, e *statement.Env, of []*catalog.Role) error {
 		}
 	}
 	return nil
+}
+
+// withdrawFromTablespaces takes roles out of the lists of tablespaces.
+func withdrawFromTablespaces(ctx context.Context, e *statement.Env, of []*catalog.Role) error {
+	spaces, err := e.Coll.Tablespaces(ctx)
+	if err != nil {
+		return err
+	}
+	for i := range spaces {
+		if !slices.ContainsFunc(of, func(r *catalog.Role) bool { return spaces[i].ACL.Mentions(r.Oid) }) {
+			continue
+		}
+		if err := e.Coll.LockTablespace(ctx, spaces[i].Name); err != nil {
+			return err
+		}
+		t, err := e.Coll.FindTablespace(ctx, spaces[i].Name)
+		if err != nil {
+			return err
+		}
+		if t == nil {
+			continue // dropped meanwhile
+		}
+		for _, r := range of {
+			t.ACL = t.ACL.Without(t.Owner.Role(), r.Oid)
+		}
+		if err := e.Coll.PutTablespace(t); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// onBuiltIn reports whether the lists of what is built into the current database, which d is, have a role.
+func onBuiltIn(e *statement.Env, d catalog.Descriptor, r privilege.Role) bool {
+	db, ok := d.(*catalog.Database)
+	return ok && db.ID == e.Coll.CurrentDatabase().ID && len(mentioned(db.ACLs, r)) > 0
 }
 
 func withdrawFrom(ctx context.Context, e *statement.Env, id catalog.ID, of []*catalog.Role) error {
@@ -328,6 +460,13 @@ func withdrawFrom(ctx context.Context, e *statement.Env, id catalog.ID, of []*ca
 	case *catalog.Database:
 		n := *d
 		n.ACL = without(d.ACL, d.Owner)
+		if n.ID == e.Coll.CurrentDatabase().ID {
+			n.ACLs = withoutGrants(n.ACLs, of)
+		}
+		return e.Coll.Put(ctx, &n)
+	case *catalog.Cluster:
+		n := *d
+		n.ACLs = withoutGrants(n.ACLs, of)
 		return e.Coll.Put(ctx, &n)
 	case *catalog.Schema:
 		n := *d

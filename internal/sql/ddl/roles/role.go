@@ -187,6 +187,28 @@ func mayAlter(e *statement.Env, r *catalog.Role, o *options) error {
 	return nil
 }
 
+// Comment is COMMENT ON ROLE.
+func Comment(ctx context.Context, e *statement.Env, name, text string) error {
+	r := e.Coll.RoleByName(name)
+	switch {
+	case r == nil:
+		return catalog.UndefinedRole(name)
+	case r.Superuser && !e.Coll.Me().Super:
+		return denied("must be superuser")
+	case !mayCreateRoles(e):
+		return denied("must have CREATEROLE privilege")
+	}
+	locked, err := e.Coll.LockRole(ctx, name)
+	if err != nil {
+		return err
+	}
+	if locked == nil {
+		return catalog.UndefinedRole(name)
+	}
+	locked.Comment = text
+	return e.Coll.Put(ctx, locked)
+}
+
 // rename is ALTER ROLE RENAME TO.
 func rename(ctx context.Context, e *statement.Env, r *catalog.Role, name string) error {
 	switch {

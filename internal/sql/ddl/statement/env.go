@@ -5,12 +5,14 @@ import (
 
 	"github.com/lichendb/lichen/internal/keys"
 	"github.com/lichendb/lichen/internal/kv"
+	"github.com/lichendb/lichen/internal/sql/access"
 	"github.com/lichendb/lichen/internal/sql/ast"
 	"github.com/lichendb/lichen/internal/sql/catalog"
 	"github.com/lichendb/lichen/internal/sql/ddl/noeffect"
 	"github.com/lichendb/lichen/internal/sql/exec/operator"
 	"github.com/lichendb/lichen/internal/sql/pgerr"
 	"github.com/lichendb/lichen/internal/sql/plan"
+	"github.com/lichendb/lichen/internal/sql/privilege"
 	"github.com/lichendb/lichen/internal/sql/types"
 )
 
@@ -82,6 +84,9 @@ type Env struct {
 	Progress func(ctx context.Context, rows int64, shared bool) error
 	// As calls f while statements and functions have the privileges of a role; nil: those of the user do.
 	As func(role catalog.Owner, f func() error) error
+	// System returns functions of the system: see SystemRoutines. DescribeBuiltIn names what is built in as messages do.
+	System          func(schema, name string) []access.SystemRoutine
+	DescribeBuiltIn func(kind privilege.Kind, oid uint32) string
 	// Notice sends a notice or warning; nil drops it.
 	Notice func(severity string, n *pgerr.Error)
 

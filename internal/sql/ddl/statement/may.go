@@ -92,12 +92,14 @@ func (e *Env) AsOwner(t *catalog.Table, f func() error) error {
 	return e.As(t.Owner, f)
 }
 
-// MayUseType returns 42501 unless the user may make something of a type. Built-in types, and those of the rows of relations,
-// are everybody's.
+// MayUseType returns 42501 unless the user may make something of a type. The types of the rows of relations are everybody's.
 func (e *Env) MayUseType(t *types.T) error {
 	oid := t.Oid
 	if t.Elem != nil && !t.IsDomain() {
 		oid = t.Elem.Oid
+	}
+	if oid < catalog.FirstUserOid {
+		return e.mayUseBuiltIn(oid)
 	}
 	d, ok := e.Coll.PeekOwner(oid).(*catalog.Table)
 	if !ok || d.Kind != catalog.KindType {

@@ -127,7 +127,7 @@ func (q *afterQueue) verify(b *keyBatch) error {
 			return err
 		}
 		if refers {
-			return b.watch.missing(b.rows.Rows[i], r.Format())
+			return b.watch.missing(b.rows.Rows[i], r)
 		}
 	}
 	return nil
@@ -181,7 +181,7 @@ func (q *afterQueue) refuseFound(f *finder, b *keyBatch, keys *referredKeys) err
 	if !found || err != nil {
 		return err
 	}
-	return b.watch.stillReferred(b.rows.Rows[at], r.Format())
+	return b.watch.stillReferred(b.rows.Rows[at], r)
 }
 
 // holds verifies that the row under key pk refers to key i, and that this is gone.

@@ -116,6 +116,7 @@ func (q *afterQueue) addUnique(batches map[*catalog.Index]*uniqueBatch, d *opera
 		}
 		w.Schema = d.Schema
 		w.SetFormat(q.run.Format())
+		w.SetShown(q.run.Env.Shown)
 		x, err := rowcodec.Compile(d.Table, d.Index)
 		if err != nil {
 			return err

@@ -52,6 +52,7 @@ func (d *dml) Open() error {
 	d.rows = 0
 	d.forget()
 	d.writer.SetFormat(d.run.Format())
+	d.writer.SetShown(d.run.Env.Shown)
 	if err := d.beginTriggers(); err != nil {
 		return err
 	}
@@ -196,7 +197,7 @@ func CompileUpdate(c *operator.Compiler, st *Statement, n *plan.Update) (operato
 	u.oldRow = make(types.Row, len(n.Table.Columns))
 	u.locker = newRowLocker(st, c.Run, n.Input, u.writer, updateStrength(n), "updated")
 	u.writer.Schema, u.writer.Always = n.Schema, !u.locker.locked
-	u.writer.Veil(n.Checks)
+	u.writer.SetGiven(func(i int) bool { return n.New[i] != n.Old[i] })
 	if err := u.writer.Derive(&c.Compiler, n.Derived); err != nil {
 		return nil, err
 	}

@@ -282,15 +282,23 @@ func (k *refKey) mixedNulls() error {
 }
 
 // missing says that values refer to nothing.
-func (k *refKey) missing(values types.Row, fc *types.FormatContext) error {
+func (k *refKey) missing(values types.Row, r *operator.Run) error {
 	return k.violation("insert or update on table \"%s\" violates foreign key constraint \"%s\"", k.Table.Name, k.Key.Name).
-		WithDetail("Key %s is not present in table \"%s\".", keyText(k.Table, k.Ords, values, fc), k.Ref.Name)
+		WithDetail("Key%s is not present in table \"%s\".", shownKey(k.Table, k.Ords, values, r), k.Ref.Name)
 }
 
 // stillReferred says that values, which went away, are still referred to.
-func (k *refKey) stillReferred(values types.Row, fc *types.FormatContext) error {
+func (k *refKey) stillReferred(values types.Row, r *operator.Run) error {
 	return k.violation("update or delete on table \"%s\" violates foreign key constraint \"%s\" on table \"%s\"", k.Ref.Name, k.Key.Name, k.Table.Name).
-		WithDetail("Key %s is still referenced from table \"%s\".", keyText(k.Ref, k.RefOrds, values, fc), k.Table.Name)
+		WithDetail("Key%s is still referenced from table \"%s\".", shownKey(k.Ref, k.RefOrds, values, r), k.Table.Name)
+}
+
+// shownKey is keyText behind a blank, "" if the user may not see the key.
+func shownKey(t *catalog.Table, ords []int, values types.Row, r *operator.Run) string {
+	if !r.Env.ShownOf(t).Columns(ords) {
+		return ""
+	}
+	return " " + keyText(t, ords, values, r.Format())
 }
 
 // keyText prints "(a, b)=(1, x)".

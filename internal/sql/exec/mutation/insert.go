@@ -68,7 +68,9 @@ func CompileInsert(c *operator.Compiler, st *Statement, n *plan.Insert) (operato
 		return nil, err
 	}
 	ins.writer.Schema = n.Schema
-	ins.writer.Veil(n.Checks)
+	if use := n.Use; use != nil {
+		ins.writer.SetGiven(func(i int) bool { return use.Inserts.Has(i) || use.Updates.Has(i) })
+	}
 	if err := ins.writer.Derive(&c.Compiler, n.Derived); err != nil {
 		return nil, err
 	}

@@ -74,7 +74,6 @@ func CompileMerge(c *operator.Compiler, st *Statement, n *plan.Merge) (operator.
 		return nil, err
 	}
 	for i := range n.Actions {
-		m.writer.Veil(n.Actions[i].NewChecks)
 		a, err := newMergeAction(c, &n.Actions[i], s, n.New)
 		if err != nil {
 			return nil, err

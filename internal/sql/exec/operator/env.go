@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/lichendb/lichen/internal/quota"
+	"github.com/lichendb/lichen/internal/sql/access"
 	"github.com/lichendb/lichen/internal/sql/ast"
 	"github.com/lichendb/lichen/internal/sql/builtin/call"
 	"github.com/lichendb/lichen/internal/sql/catalog"
@@ -51,6 +52,16 @@ type Env struct {
 	Constraints ConstraintMode
 	// Triggers calls the functions of triggers; nil where rows are changed that have none.
 	Triggers Triggers
+	// Shown says what errors may show the user of a table's rows; nil: all.
+	Shown func(*catalog.Table) access.Shown
+}
+
+// ShownOf is Shown, which may be nil.
+func (e *Env) ShownOf(t *catalog.Table) access.Shown {
+	if e.Shown == nil {
+		return access.Shown{}
+	}
+	return e.Shown(t)
 }
 
 // MayWrite returns 25006 if the statement may not do what to the rows of t.

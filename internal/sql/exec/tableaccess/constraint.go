@@ -1,10 +1,10 @@
 package tableaccess
 
 import (
-	"slices"
 	"strings"
 	"unicode/utf8"
 
+	"github.com/lichendb/lichen/internal/sql/access"
 	"github.com/lichendb/lichen/internal/sql/builtin/catalogfuncs"
 	"github.com/lichendb/lichen/internal/sql/catalog"
 	"github.com/lichendb/lichen/internal/sql/exec/expr"
@@ -56,11 +56,6 @@ func (w *Writer) CheckRow(list []Check, input, row types.Row) error {
 		return err
 	}
 	return w.runChecks(list, false, input, row)
-}
-
-// Veil has errors show no values if policies are among some checks: rows, or columns of them, may be hidden from the user.
-func (w *Writer) Veil(list []plan.CheckExpr) {
-	w.veiled = w.veiled || slices.ContainsFunc(list, func(k plan.CheckExpr) bool { return k.Policy != nil })
 }
 
 // runChecks evaluates the constraints of domains, or those of the table.
@@ -146,37 +141,51 @@ func (w *Writer) notNullError(ord int, row types.Row) error {
 	return e
 }
 
-// failingRow describes a row as PostgreSQL does, long values cut.
+// failingRow describes a row as PostgreSQL does, long values cut: all of its columns, or with their names those that the user may
+// see or has given values; "" if policies may hide rows.
 func (w *Writer) failingRow(row types.Row) string {
-	if w.veiled {
+	shown := w.shownOf()
+	if shown.None() {
 		return ""
 	}
-	var b strings.Builder
-	b.WriteString("Failing row contains (")
-	first := true
+	var names, values []string
 	for i := range w.table.Columns {
-		if w.table.Columns[i].Hidden {
+		if w.table.Columns[i].Hidden || !shown.Column(i) && (w.given == nil || !w.given(i)) {
 			continue
 		}
-		if !first {
-			b.WriteString(", ")
-		}
-		first = false
-		s := "virtual" // not everywhere it is computed
-		if !w.table.Columns[i].Computed() {
-			s = w.text(w.table.Columns[i].Type, row[i])
-		}
-		if len(s) > maxDetailField {
-			cut := maxDetailField
-			for cut > 0 && !utf8.RuneStart(s[cut]) {
-				cut--
-			}
-			s = s[:cut] + "..."
-		}
-		b.WriteString(s)
+		names, values = append(names, w.table.Columns[i].Name), append(values, w.detailValue(i, row))
 	}
-	b.WriteString(").")
-	return b.String()
+	switch list := strings.Join(values, ", "); {
+	case shown.All():
+		return "Failing row contains (" + list + ")."
+	case names == nil:
+		return ""
+	default:
+		return "Failing row contains (" + strings.Join(names, ", ") + ") = (" + list + ")."
+	}
+}
+
+// detailValue is a value of a row in a detail.
+func (w *Writer) detailValue(i int, row types.Row) string {
+	if w.table.Columns[i].Computed() {
+		return "virtual" // not everywhere it is computed
+	}
+	s := w.text(w.table.Columns[i].Type, row[i])
+	if len(s) <= maxDetailField {
+		return s
+	}
+	cut := maxDetailField
+	for cut > 0 && !utf8.RuneStart(s[cut]) {
+		cut--
+	}
+	return s[:cut] + "..."
+}
+
+func (w *Writer) shownOf() access.Shown {
+	if w.shown == nil {
+		return access.Shown{}
+	}
+	return w.shown(w.table)
 }
 
 func (w *Writer) text(t *types.T, d types.Datum) string {
@@ -194,11 +203,15 @@ func constraintName(ix *catalog.Index) string {
 	return ix.Name
 }
 
-// keyDetail describes the key of a row: "Key (a, b)=(1, x)".
+// keyDetail describes the key of a row: "Key (a, b)=(1, x)". It is "" if the user may not see it.
 func (w *Writer) keyDetail(x *rowcodec.Index, row types.Row) string {
+	shown := w.shownOf()
 	var names, values []string
 	for i := range x.Declared {
 		ord := w.table.DeclaredOrd(x.Desc, i)
+		if !shown.Column(ord) {
+			return ""
+		}
 		c := &w.table.Columns[ord]
 		names = append(names, c.Name)
 		values = append(values, w.text(c.Type, row[ord]))
@@ -219,15 +232,15 @@ func (w *Writer) DuplicateError(x *rowcodec.Index, row types.Row) error {
 	name := constraintName(x.Desc)
 	if x.Desc.Exclusion {
 		e := pgerr.New(ExclusionViolation, "conflicting key value violates exclusion constraint \"%s\"", name)
-		if key := w.keyDetail(x, row); !w.veiled {
+		if key := w.keyDetail(x, row); key != "" {
 			e.Detail = key + " conflicts with existing k" + key[1:] + "."
 		}
 		e.Schema, e.Table, e.Constraint = w.Schema, w.table.Name, name
 		return e
 	}
 	e := pgerr.New(pgerr.UniqueViolation, "duplicate key value violates unique constraint \"%s\"", name)
-	if !w.veiled {
-		e.Detail = w.keyDetail(x, row) + " already exists."
+	if key := w.keyDetail(x, row); key != "" {
+		e.Detail = key + " already exists."
 	}
 	e.Schema, e.Table, e.Constraint = w.Schema, w.table.Name, name
 	return e

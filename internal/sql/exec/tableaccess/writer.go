@@ -6,6 +6,7 @@ import (
 
 	"github.com/lichendb/lichen/internal/lock"
 	"github.com/lichendb/lichen/internal/quota"
+	"github.com/lichendb/lichen/internal/sql/access"
 	"github.com/lichendb/lichen/internal/sql/catalog"
 	"github.com/lichendb/lichen/internal/sql/exec/expr"
 	"github.com/lichendb/lichen/internal/sql/inverted"
@@ -31,7 +32,8 @@ type Writer struct {
 	// meets them again knows that it has been there.
 	Always bool
 	Schema string // name of the table's schema, for errors
-	veiled bool   // see Veil
+	shown  func(*catalog.Table) access.Shown
+	given  func(column int) bool // see SetGiven
 
 	split       *RowTxn // nil: a row is one pair
 	changedCols []bool
@@ -105,6 +107,12 @@ func (w *Writer) changeTokens(txn Txn, old, row types.Row) error {
 
 // Table returns the table.
 func (w *Writer) Table() *catalog.Table { return w.table }
+
+// SetShown sets what errors may show of the table's rows, which is asked once there is one.
+func (w *Writer) SetShown(f func(*catalog.Table) access.Shown) { w.shown = f }
+
+// SetGiven has errors show columns to which the statement gives values, whatever else they may show: its user knows them.
+func (w *Writer) SetGiven(f func(column int) bool) { w.given = f }
 
 // SetFormat sets how values in error messages look, and what is told of the steps.
 func (w *Writer) SetFormat(fc *types.FormatContext) { w.fc = fc }

@@ -1,0 +1,45 @@
+package builtin
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/lichendb/lichen/internal/sql/builtin/call"
+)
+
+// restrictedOids are the functions that PostgreSQL keeps from everybody but superusers at first, in ascending order
+// (pgcatalog.TestRoutines compares them with procs.txt).
+var restrictedOids = []uint32{
+	2172, 2274, 2282, 2307, 2621, 2622, 2623, 2624, 2625, 2739, 2848, 3071, 3072, 3098, 3293, 3295, 3297, 3307, 3329,
+	3353, 3354, 3400, 3401, 3436, 3775, 3776, 3777, 3800, 3801, 3826, 3827, 3828, 4543, 5029, 5030, 5031, 5052, 6003,
+	6004, 6005, 6006, 6007, 6008, 6009, 6010, 6011, 6012, 6013, 6014, 6170, 6230, 6232, 6250, 6270, 6271, 6272,
+}
+
+// restrict marks what is kept from everybody.
+func (r *registry) restrict() {
+	for _, o := range r.all {
+		if !o.Operator {
+			_, o.Restricted = slices.BinarySearch(restrictedOids, o.Oid)
+		}
+	}
+}
+
+// Privileged returns the function whose privilege EXECUTE a call takes: for an operator that behind it.
+func Privileged(o *call.Overload) *call.Overload {
+	if o.Operator {
+		return OperatorCode(o)
+	}
+	return o
+}
+
+// WindowFunctionOid returns the oid of the window function of a name that takes so many arguments, 0 if PostgreSQL has none.
+func WindowFunctionOid(name string, args int) uint32 {
+	for key, oid := range postgresOids() {
+		if rest, ok := strings.CutPrefix(key, name+"("); ok {
+			if n := strings.Count(rest, ",") + 1; n == args || rest == ")" && args == 0 {
+				return oid
+			}
+		}
+	}
+	return 0
+}
