@@ -94,7 +94,7 @@ func (f *startFlags) common(c *cobra.Command) {
 	fl.StringVar(&f.cache, "cache", "", "size of the block cache: bytes, 512MiB, or 25% of memory")
 	fl.StringVar(&f.memory, "max-memory", "", "memory for all but the cache, most of it for statements: bytes, 1GiB, or 25% of memory")
 	fl.StringVar(&f.temp, "max-disk-temp-storage", "", "disk space for the temporary files of statements that need more memory than they get: bytes or 64GiB (default 32GiB)")
-	fl.StringVar(&f.log, "log", "", "what the log tells: a least level (debug, info, warn, error, off) for all, CHANNEL=level for one of DEV, OPS, SQL_SCHEMA, USER_ADMIN, SESSIONS and SQL_PERF, and redact to leave out what users have written and who they are, with commas between them (default info,SESSIONS=warn)")
+	fl.StringVar(&f.log, "log", "", "what the log tells: a least level (debug, info, warn, error, off) for all, CHANNEL=level for one of DEV, OPS, SQL_SCHEMA, USER_ADMIN, SESSIONS, SQL_PERF and SENSITIVE_ACCESS (the audit log, which only its own name silences), and redact to leave out what users have written and who they are, with commas between them (default info,SESSIONS=warn)")
 	fl.StringVar(&f.logFormat, "log-format", "text", "format of the log: text or json")
 	fl.BoolVar(&f.background, "background", false, "return when the node serves, or waits for a cluster, leaving it running")
 	fl.StringVar(&f.pidFile, "pid-file", "", "file into which the node writes its process id while it runs")
@@ -264,7 +264,7 @@ func (f *startFlags) run(s *streams) error {
 	}
 	stop := make(chan os.Signal, 2)
 	signal.Notify(stop, syscall.SIGTERM, syscall.SIGINT, syscall.SIGQUIT)
-	n, err := server.New(f.node, server.Options{FS: fs.Disk(), Logger: obs.NewLoggerWith(logFile, logging), Audit: obs.NewAudit(auditFile), LogDir: logDir})
+	n, err := server.New(f.node, server.Options{FS: fs.Disk(), Logger: obs.NewLoggerWith(logFile, logging), Audit: obs.NewAudit(auditFile, logging), LogDir: logDir})
 	if err != nil {
 		return err
 	}

@@ -13,7 +13,7 @@ import (
 // Channel says what messages of the log are about.
 type Channel string
 
-// The channels. SENSITIVE_ACCESS is the audit log, a file of its own.
+// The channels.
 const (
 	Dev       Channel = "DEV"        // for who works on the server: what belongs to no other channel
 	Ops       Channel = "OPS"        // for operators: nodes that come and go, settings
@@ -21,6 +21,8 @@ const (
 	UserAdmin Channel = "USER_ADMIN" // changes of roles and privileges
 	Sessions  Channel = "SESSIONS"   // logins, refused ones as warnings
 	SQLPerf   Channel = "SQL_PERF"   // slow statements
+	// SensitiveAccess is the audit log, a file of its own. What is said of all channels does not silence it.
+	SensitiveAccess Channel = "SENSITIVE_ACCESS"
 )
 
 // channelKey is the name of the attribute that has the channel.
@@ -52,6 +54,7 @@ var levelNames = map[string]slog.Level{"debug": slog.LevelDebug, "info": slog.Le
 func defaultLevels() map[Channel]slog.Level {
 	return map[Channel]slog.Level{
 		Dev: slog.LevelInfo, Ops: slog.LevelInfo, SQLSchema: slog.LevelInfo, UserAdmin: slog.LevelInfo, Sessions: slog.LevelWarn, SQLPerf: slog.LevelInfo,
+		SensitiveAccess: slog.LevelInfo,
 	}
 }
 
@@ -87,7 +90,9 @@ func ParseLogOptions(spec, format string) (o LogOptions, err error) {
 		}
 		if !one {
 			for c := range o.levels {
-				o.levels[c] = least
+				if c != SensitiveAccess {
+					o.levels[c] = least
+				}
 			}
 			continue
 		}
@@ -110,19 +115,29 @@ func channelNames(levels map[Channel]slog.Level) string {
 
 // NewLoggerWith returns a logger that writes to w.
 func NewLoggerWith(w io.Writer, o LogOptions) *slog.Logger {
-	h := &slog.HandlerOptions{Level: slog.LevelDebug, ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr {
+	var to slog.Handler = slog.NewTextHandler(w, o.handler())
+	if o.JSON {
+		to = slog.NewJSONHandler(w, o.handler())
+	}
+	return slog.New(&channelHandler{to: to, channel: Dev, levels: o.levels})
+}
+
+// NewAudit returns a logger that writes the events of the audit log to w, as lines of JSON.
+func NewAudit(w io.Writer, o LogOptions) *slog.Logger {
+	return slog.New(&channelHandler{to: slog.NewJSONHandler(w, o.handler()), channel: SensitiveAccess, levels: o.levels})
+}
+
+// handler has a log leave out what it must.
+func (o *LogOptions) handler() *slog.HandlerOptions {
+	redact := o.Redact
+	return &slog.HandlerOptions{Level: slog.LevelDebug, ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr {
 		if s, ok := a.Value.Any().(Sensitive); ok {
-			if a.Value = slog.StringValue(string(s)); o.Redact {
+			if a.Value = slog.StringValue(string(s)); redact {
 				a.Value = slog.StringValue(redacted)
 			}
 		}
 		return a
 	}}
-	var to slog.Handler = slog.NewTextHandler(w, h)
-	if o.JSON {
-		to = slog.NewJSONHandler(w, h)
-	}
-	return slog.New(&channelHandler{to: to, channel: Dev, levels: o.levels})
 }
 
 // channelHandler lets the messages of each channel through from a level on.

@@ -1,6 +1,7 @@
 package obs_test
 
 import (
+	"regexp"
 	"strings"
 	"testing"
 
@@ -44,12 +45,34 @@ func TestChannels(t *testing.T) {
 			t.Errorf("%q: %s, want %s", c.spec, text, c.want)
 		}
 	}
-	for spec, want := range map[string]string{"loud": "log level", "ops=loud": "log level", "tables=info": "there are DEV, OPS, SESSIONS, SQL_PERF, SQL_SCHEMA, USER_ADMIN"} {
+	for spec, want := range map[string]string{"loud": "log level", "ops=loud": "log level", "tables=info": "there are DEV, OPS, SENSITIVE_ACCESS, SESSIONS, SQL_PERF, SQL_SCHEMA, USER_ADMIN"} {
 		if _, err := obs.ParseLogOptions(spec, ""); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v", spec, err)
 		}
 	}
 	if _, err := obs.ParseLogOptions("", "yaml"); err == nil {
 		t.Error("a format that there is not")
+	}
+}
+
+// TestAuditChannel: the audit log is a channel that only its own name silences; redacted, it tells who has done what, without the
+// texts of statements.
+func TestAuditChannel(t *testing.T) {
+	for spec, want := range map[string]string{
+		"":                     `{"level":"INFO","msg":"audit","user":"clerk","statement":"SELECT 1","channel":"SENSITIVE_ACCESS"}`,
+		"off":                  `{"level":"INFO","msg":"audit","user":"clerk","statement":"SELECT 1","channel":"SENSITIVE_ACCESS"}`,
+		"redact":               `{"level":"INFO","msg":"audit","user":"clerk","statement":"‹redacted›","channel":"SENSITIVE_ACCESS"}`,
+		"SENSITIVE_ACCESS=off": "",
+	} {
+		o, err := obs.ParseLogOptions(spec, "text")
+		if err != nil {
+			t.Fatal(err)
+		}
+		var b strings.Builder
+		obs.NewAudit(&b, o).Info("audit", "user", "clerk", "statement", obs.Sensitive("SELECT 1"))
+		got := regexp.MustCompile(`"time":"[^"]*",`).ReplaceAllString(strings.TrimSpace(b.String()), "")
+		if got != want {
+			t.Errorf("%q: %s, want %s", spec, got, want)
+		}
 	}
 }

@@ -91,10 +91,5 @@ func (l *Log) Close() error {
 	return l.f.Close()
 }
 
-// NewAudit returns a logger that writes events as lines of JSON to w.
-func NewAudit(w io.Writer) *slog.Logger {
-	return slog.New(slog.NewJSONHandler(w, nil))
-}
-
 // NewLogger returns a logger that writes readable lines to w.
 func NewLogger(w io.Writer) *slog.Logger { return NewLoggerWith(w, DefaultLogOptions()) }

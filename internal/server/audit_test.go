@@ -79,7 +79,7 @@ func audited(t *testing.T, c *testNodes, change ...func(*Options)) (log *events,
 	cfg.Stores, cfg.SingleNode = config.Dirs("n"), true
 	log = &events{}
 	o := c.options(fs.NewMem())
-	o.Audit = obs.NewAudit(log)
+	o.Audit = obs.NewAudit(log, obs.DefaultLogOptions())
 	for _, f := range change {
 		f(&o)
 	}

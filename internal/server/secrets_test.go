@@ -36,7 +36,7 @@ func TestSecretsAreHidden(t *testing.T) {
 		cfg.Stores, cfg.SingleNode = config.Dirs("n"), true
 		var log, audit events
 		o := c.options(fs.NewMem())
-		o.Logger, o.Audit = slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug})), obs.NewAudit(&audit)
+		o.Logger, o.Audit = slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug})), obs.NewAudit(&audit, obs.DefaultLogOptions())
 		n, err := New(cfg, o)
 		if err == nil {
 			err = n.Listen()

@@ -8,6 +8,7 @@ import (
 
 	rules "github.com/lichendb/lichen/internal/config/audit"
 	"github.com/lichendb/lichen/internal/config/setting"
+	"github.com/lichendb/lichen/internal/obs"
 	"github.com/lichendb/lichen/internal/sql/activity"
 	"github.com/lichendb/lichen/internal/sql/parser"
 )
@@ -100,7 +101,7 @@ func (l *Log) TellLogin(x *Login) {
 
 // Tell writes an event if a rule tells any of what a statement has done.
 func (l *Log) Tell(rs rules.Rules, st *Statement) {
-	if l.events == nil {
+	if l.events == nil || !l.events.Enabled(context.Background(), slog.LevelInfo) {
 		return
 	}
 	var told []any
@@ -139,7 +140,7 @@ func (l *Log) Tell(rs rules.Rules, st *Statement) {
 	if st.Within {
 		attrs = append(attrs, slog.Bool("within", true))
 	}
-	attrs = append(attrs, slog.String("statement", l.text(st)))
+	attrs = append(attrs, slog.Any("statement", obs.Sensitive(l.text(st))))
 	add("answer", st.Answer, "")
 	add("sqlstate", st.Code, "")
 	attrs = append(attrs, slog.Float64("seconds", time.Since(st.Began).Seconds()))
