@@ -16,6 +16,7 @@ type Statement struct {
 	Rows        int64   `json:"rows"`
 	RowsRead    int64   `json:"rowsRead"`    // entries of tables and indexes
 	RowsWritten int64   `json:"rowsWritten"` // rows that were changed
+	Contention  float64 `json:"contention"`  // that they have waited for other transactions
 	Total       float64 `json:"total"`
 	Mean        float64 `json:"mean"`
 	P50         float64 `json:"p50"` // of the node where it is longest
@@ -42,7 +43,7 @@ func getStatements(c *Console, r *request) (any, error) {
 	}
 	found, err := c.query(r, r.login, defaultDatabase, `SELECT fingerprint_id, database_name, user_name, query, sum(calls)::bigint AS calls, sum(errors)::bigint AS errors,
 		sum(retries)::bigint AS retries, sum(rows)::bigint AS rows,
-		sum(rows_read)::bigint AS rows_read, sum(rows_written)::bigint AS rows_written, extract(epoch FROM sum(total_time)) AS total,
+		sum(rows_read)::bigint AS rows_read, sum(rows_written)::bigint AS rows_written, extract(epoch FROM sum(contention_time)) AS contention, extract(epoch FROM sum(total_time)) AS total,
 		extract(epoch FROM sum(total_time)) / sum(calls) AS mean, extract(epoch FROM max(p50_time)) AS p50, extract(epoch FROM max(p99_time)) AS p99,
 		extract(epoch FROM max(max_time)) AS max, `+millis("min(first_call)")+` AS first, `+millis("max(last_call)")+` AS last, array_agg(node_id ORDER BY node_id) AS nodes
 		FROM lichen_internal.cluster_statement_statistics GROUP BY 1, 2, 3, 4 ORDER BY total DESC LIMIT `+formatUint(uint64(most)))
@@ -54,7 +55,7 @@ func getStatements(c *Console, r *request) (any, error) {
 		out.Statements = append(out.Statements, Statement{
 			Fingerprint: x.text("fingerprint_id"), Database: x.text("database_name"), User: x.text("user_name"), Query: x.text("query"),
 			Calls: x.int("calls"), Errors: x.int("errors"), Retries: x.int("retries"), Rows: x.int("rows"),
-			RowsRead: x.int("rows_read"), RowsWritten: x.int("rows_written"), Total: x.float("total"), Mean: x.float("mean"),
+			RowsRead: x.int("rows_read"), RowsWritten: x.int("rows_written"), Contention: x.float("contention"), Total: x.float("total"), Mean: x.float("mean"),
 			P50: x.float("p50"), P99: x.float("p99"), Max: x.float("max"), First: x.int("first"), Last: x.int("last"), Nodes: x.ints("nodes"),
 		})
 	})

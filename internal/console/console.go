@@ -35,6 +35,8 @@ type Options struct {
 	// Log returns the end of the node's log, at most so many bytes; nil: there is none.
 	Log    func(most int64) (string, error)
 	Logger *slog.Logger
+	// Configuration returns how the node was started.
+	Configuration func() []NodeOption
 }
 
 // Recent are the figures of a node that were taken last.

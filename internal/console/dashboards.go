@@ -42,6 +42,8 @@ var sqlDashboard = Dashboard{"sql", "SQL", []Graph{
 		[]Curve{{"lichen_kv_locks_total", "locks"}, {"lichen_kv_lock_waits_total", "waits"}}, "sum"},
 	{"Time spent waiting for locks", "Seconds that transactions wait for others, in each second: 2 means that two wait all the time. SQL activity lists who waits for whom.", "count",
 		[]Curve{{"lichen_kv_lock_wait_seconds_total", "waiting"}}, "sum"},
+	{"Traces sent", "Traces of statements that the collector of OpenTelemetry has taken, those that it has not, and those that were not sent since too many waited. Nothing is sent unless the setting server.traces.otlp.endpoint says where.", "persecond",
+		[]Curve{{"lichen_traces_exported_total", "taken"}, {"lichen_traces_failed_total", "failed"}, {"lichen_traces_dropped_total", "dropped"}}, "sum"},
 	{"Traffic with clients", "Bytes that SQL clients have sent and received.", "bytespersecond",
 		[]Curve{{"lichen_pgwire_received_bytes_total", "received"}, {"lichen_pgwire_sent_bytes_total", "sent"}}, "sum"},
 }}

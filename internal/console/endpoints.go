@@ -32,7 +32,7 @@ func allEndpoints() []endpoint {
 		get("nodes/{id}", "A node, with its metrics.", NodeDetail{}, getNode, node),
 		log,
 		get("ranges", "Ranges of the cluster, those that serve most requests first.", Ranges{}, getRanges, limit,
-			param{"search", "a text in the range's id or keys"}, param{"problems", "true: only those that are not as they should be"}),
+			param{"search", "a text in the range's id or keys"}, param{"problems", "true: only those that are not as they should be"}, param{"node", "the id of a node: only those with a replica there"}),
 		get("databases", "The databases.", Databases{}, getDatabases),
 		get("databases/{database}/tables", "The tables, views and sequences of a database.", Tables{}, getTables, param{"database", "its name"}),
 		get("databases/{database}/tables/{schema}/{table}", "All about a table.", TableDetail{}, getTable, param{"database", "its name"}, param{"schema", "the table's schema"}, param{"table", "the table's name"}),

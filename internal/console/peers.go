@@ -33,6 +33,8 @@ type peerRequest struct {
 	Recent bool                `json:",omitempty"`
 	Series *timeseries.Request `json:",omitempty"`
 	Log    bool                `json:",omitempty"`
+	// Configuration asks how the node was started.
+	Configuration bool `json:",omitempty"`
 	// Bundles asks for the bundles of statements, Bundle for what one of them has.
 	Bundles bool   `json:",omitempty"`
 	Bundle  string `json:",omitempty"`
@@ -53,6 +55,8 @@ type peerAnswer struct {
 	Log    string      `json:",omitempty"`
 
 	Bundles []*diag.Bundle `json:",omitempty"`
+
+	Configuration []NodeOption `json:",omitempty"`
 }
 
 // peerSeries are the points of a time span; nil where there is none.
@@ -109,6 +113,9 @@ func (c *Console) answerPeer(ctx context.Context, q *peerRequest) (*peerAnswer, 
 				a.Bundles = append(a.Bundles, &one)
 			}
 		}
+	}
+	if q.Configuration {
+		a.Configuration = c.o.Configuration()
 	}
 	if q.Log {
 		if c.o.Log == nil {
@@ -208,6 +215,14 @@ type NodeDetail struct {
 	NodeInfo
 	// Values are its metrics, by name.
 	Values map[string]float64 `json:"values"`
+	// Configuration is how it was started; only superusers are told.
+	Configuration []NodeOption `json:"configuration"`
+}
+
+// NodeOption is a flag of a node, or what holds where it was not given.
+type NodeOption struct {
+	Name  string `json:"name"`
+	Value string `json:"value"`
 }
 
 // nodeOf returns the status of the node that a request names.
@@ -230,15 +245,18 @@ func getNode(c *Console, r *request) (any, error) {
 		return nil, err
 	}
 	all, _ := c.nodes(r)
-	out := &NodeDetail{Values: map[string]float64{}}
+	out := &NodeDetail{Values: map[string]float64{}, Configuration: []NodeOption{}}
 	for i := range all {
 		if all[i].ID == uint64(s.ID) {
 			out.NodeInfo = all[i]
 		}
 	}
 	if s.Live {
-		if p := c.recentOf(r, []node.NodeStatus{*s})[s.ID]; p != nil {
-			out.Values = p.Values
+		if a, err := c.ask(r, s.ID, &peerRequest{Recent: true, Configuration: r.login.super}, peerTimeout); err == nil {
+			if a.Recent != nil {
+				out.Values = a.Recent.Values
+			}
+			out.Configuration = append(out.Configuration, a.Configuration...)
 		}
 	}
 	return out, nil

@@ -1,6 +1,7 @@
 package console
 
 import (
+	"math"
 	"slices"
 	"strings"
 
@@ -55,10 +56,17 @@ func getRanges(c *Console, r *request) (any, error) {
 		return nil, err
 	}
 	text, onlyBad := strings.ToLower(r.param("search")), r.param("problems") == "true"
+	node, err := r.number("node", 0, 1, math.MaxUint32)
+	if err != nil {
+		return nil, err
+	}
 	out := make([]RangeInfo, 0, len(list))
 	for i := range list {
 		x := rangeInfo(&list[i], names)
 		if onlyBad && len(x.Problems) == 0 || text != "" && !strings.Contains(strings.ToLower(x.Start+" "+x.End+" "+formatUint(x.ID)), text) {
+			continue
+		}
+		if node != 0 && !slices.ContainsFunc(x.Replicas, func(rep ReplicaInfo) bool { return rep.Node == uint64(node) }) {
 			continue
 		}
 		out = append(out, x)

@@ -166,17 +166,31 @@ type TableRange struct {
 // TableDetail is all about a table.
 type TableDetail struct {
 	TableInfo
-	Create        string       `json:"create"`
-	ColumnList    []Column     `json:"columnList"`
-	IndexList     []Index      `json:"indexList"`
-	Grants        []Grant      `json:"grants"`
-	Ranges        []TableRange `json:"ranges"`
-	RangesUnknown string       `json:"rangesUnknown,omitempty"` // why there are none
+	Create        string             `json:"create"`
+	ColumnList    []Column           `json:"columnList"`
+	Statistics    []ColumnStatistics `json:"statistics"`
+	Analyzed      int64              `json:"analyzed"` // milliseconds since 1970; 0: it was not
+	IndexList     []Index            `json:"indexList"`
+	Grants        []Grant            `json:"grants"`
+	Ranges        []TableRange       `json:"ranges"`
+	RangesUnknown string             `json:"rangesUnknown,omitempty"` // why there are none
+}
+
+// ColumnStatistics are what the optimizer knows of the values of a column.
+type ColumnStatistics struct {
+	Column string  `json:"column"`
+	Nulls  float64 `json:"nulls"` // share
+	Width  int64   `json:"width"` // bytes, on average
+	// Distinct is how many values there are; negative: as a share of the rows.
+	Distinct float64 `json:"distinct"`
+	// Common are the most common values, as a list, and Histogram the bounds of equally many others.
+	Common    string `json:"common"`
+	Histogram string `json:"histogram"`
 }
 
 // getTable returns all about a table.
 func getTable(c *Console, r *request) (any, error) {
-	out := &TableDetail{ColumnList: []Column{}, IndexList: []Index{}, Grants: []Grant{}, Ranges: []TableRange{}}
+	out := &TableDetail{ColumnList: []Column{}, Statistics: []ColumnStatistics{}, IndexList: []Index{}, Grants: []Grant{}, Ranges: []TableRange{}}
 	out.Schema, out.Name = r.param("schema"), r.param("table")
 	name := ast.QuoteIdent(out.Schema) + "." + ast.QuoteIdent(out.Name)
 	oid := quote(name) + "::pg_catalog.regclass"
@@ -193,6 +207,9 @@ func getTable(c *Console, r *request) (any, error) {
 			out.Kind, out.Owner, out.Rows, out.Columns, out.Bytes, out.Create = x.text("kind"), x.text("owner"), x.int("rows"), x.int("columns"), x.int("bytes"), x.text("create")
 		})
 		if err := out.readColumns(r, s, oid); err != nil {
+			return err
+		}
+		if err := out.readStatistics(r, s, oid); err != nil {
 			return err
 		}
 		if err := out.readIndexes(r, s, oid); err != nil {
@@ -216,6 +233,29 @@ func (t *TableDetail) readColumns(r *request, s *sql.Session, oid string) error 
 		found.each(func(x row) {
 			t.ColumnList = append(t.ColumnList, Column{x.text("column_name"), x.text("column_type"), x.flag("nullable"), x.text("expr")})
 		})
+	}
+	return err
+}
+
+// maxShownValues bounds the texts of values in statistics, in characters.
+const maxShownValues = "300"
+
+func (t *TableDetail) readStatistics(r *request, s *sql.Session, oid string) error {
+	found, err := runIn(r, s, `SELECT x.attname, x.null_frac, x.avg_width, x.n_distinct, left(x.most_common_vals::text, `+maxShownValues+`) AS common,
+		left(x.histogram_bounds::text, `+maxShownValues+`) AS histogram
+		FROM pg_catalog.pg_stats x JOIN pg_catalog.pg_class c ON c.relname = x.tablename AND c.relnamespace::pg_catalog.regnamespace::text = pg_catalog.quote_ident(x.schemaname)
+		JOIN pg_catalog.pg_attribute a ON a.attrelid = c.oid AND a.attname = x.attname WHERE c.oid = `+oid+` ORDER BY a.attnum`, maxRows)
+	if err != nil {
+		return err
+	}
+	found.each(func(x row) {
+		t.Statistics = append(t.Statistics, ColumnStatistics{
+			Column: x.text("attname"), Nulls: x.float("null_frac"), Width: x.int("avg_width"), Distinct: x.float("n_distinct"), Common: x.text("common"), Histogram: x.text("histogram"),
+		})
+	})
+	found, err = runIn(r, s, `SELECT `+millis("greatest(last_analyze, last_autoanalyze)")+` AS analyzed FROM pg_catalog.pg_stat_all_tables WHERE relid = `+oid, 1)
+	if err == nil {
+		found.each(func(x row) { t.Analyzed = x.int("analyzed") })
 	}
 	return err
 }

@@ -80,9 +80,11 @@ type SlowStatement struct {
 	Rows        int64   `json:"rows"`
 	RowsRead    int64   `json:"rowsRead"`
 	RowsWritten int64   `json:"rowsWritten"`
+	Contention  float64 `json:"contention"` // seconds that it has waited for other transactions
 	Retries     int64   `json:"retries"`
 	Code        string  `json:"code"` // SQLSTATE, if it failed
 	Plan        string  `json:"plan"`
+	Trace       string  `json:"trace"` // "" if it was not traced
 }
 
 // SlowStatements are the last ones.
@@ -98,8 +100,8 @@ func getSlow(c *Console, r *request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	found, err := c.query(r, r.login, defaultDatabase, `SELECT *, `+millis("query_start")+` AS began, extract(epoch FROM duration) AS seconds
-		FROM lichen_internal.cluster_slow_statements ORDER BY query_start DESC LIMIT `+formatUint(uint64(most)))
+	found, err := c.query(r, r.login, defaultDatabase, `SELECT *, `+millis("query_start")+` AS began, extract(epoch FROM duration) AS seconds,
+		extract(epoch FROM contention_time) AS contention FROM lichen_internal.cluster_slow_statements ORDER BY query_start DESC LIMIT `+formatUint(uint64(most)))
 	if err != nil {
 		return nil, err
 	}
@@ -108,7 +110,7 @@ func getSlow(c *Console, r *request) (any, error) {
 		out.Statements = append(out.Statements, SlowStatement{
 			Node: x.int("node_id"), Fingerprint: x.text("fingerprint_id"), Database: x.text("database_name"), User: x.text("user_name"), Application: x.text("application_name"),
 			Query: x.text("query"), Began: x.int("began"), Duration: x.float("seconds"), Rows: x.int("rows"), RowsRead: x.int("rows_read"), RowsWritten: x.int("rows_written"),
-			Retries: x.int("retries"), Code: x.text("error_code"), Plan: x.text("plan"),
+			Contention: x.float("contention"), Retries: x.int("retries"), Code: x.text("error_code"), Plan: x.text("plan"), Trace: x.text("trace"),
 		})
 	})
 	return out, nil

@@ -9,6 +9,7 @@ import (
 	"github.com/lichendb/lichen/internal/kvpb"
 	"github.com/lichendb/lichen/internal/kvpb/kvwire"
 	"github.com/lichendb/lichen/internal/rpc"
+	"github.com/lichendb/lichen/internal/trace"
 )
 
 // MethodKV is the method of requests to replicas.
@@ -110,7 +111,11 @@ func send[Q any](ctx context.Context, s *Remote, op kvwire.Op, encode func([]byt
 
 // Get implements kvpb.Sender.
 func (s *Remote) Get(ctx context.Context, req *kvpb.GetRequest, resp *kvpb.GetResponse) error {
-	return roundTrip(ctx, s, kvwire.OpGet, kvwire.AppendGet, req, kvwire.DecodeGetResponse, resp)
+	err := roundTrip(ctx, s, kvwire.OpGet, kvwire.AppendGet, req, kvwire.DecodeGetResponse, resp)
+	if err == nil {
+		trace.AddWait(ctx, resp.Waited)
+	}
+	return err
 }
 
 // Scan implements kvpb.Sender.
@@ -126,6 +131,7 @@ func (s *Remote) Scan(ctx context.Context, req *kvpb.ScanRequest, resp *kvpb.Sca
 		return s.checked(err)
 	}
 	resp.Traffic = sent + len(body)
+	trace.AddWait(ctx, resp.Waited)
 	return nil
 }
 
@@ -135,7 +141,11 @@ func (s *Remote) Lock(ctx context.Context, req *kvpb.LockRequest, resp *kvpb.Loc
 		s.waits.begin(req.Txn.ID, s.Node)
 		defer s.waits.end(req.Txn.ID, s.Node)
 	}
-	return roundTrip(ctx, s, kvwire.OpLock, kvwire.AppendLock, req, kvwire.DecodeLockResponse, resp)
+	err := roundTrip(ctx, s, kvwire.OpLock, kvwire.AppendLock, req, kvwire.DecodeLockResponse, resp)
+	if err == nil {
+		trace.AddWait(ctx, resp.Waited)
+	}
+	return err
 }
 
 // LockMany implements kvpb.Sender.
@@ -154,7 +164,11 @@ func (s *Remote) Refresh(ctx context.Context, req *kvpb.RefreshRequest) error {
 
 // Commit implements kvpb.Sender.
 func (s *Remote) Commit(ctx context.Context, req *kvpb.CommitRequest, resp *kvpb.CommitResponse) error {
-	return roundTrip(ctx, s, kvwire.OpCommit, kvwire.AppendCommit, req, kvwire.DecodeCommitResponse, resp)
+	err := roundTrip(ctx, s, kvwire.OpCommit, kvwire.AppendCommit, req, kvwire.DecodeCommitResponse, resp)
+	if err == nil {
+		trace.AddWait(ctx, resp.Waited)
+	}
+	return err
 }
 
 // Release implements kvpb.Sender.
@@ -180,7 +194,11 @@ func (s *Remote) Unspill(ctx context.Context, req *kvpb.UnspillRequest) error {
 
 // Stage implements kvpb.Committer.
 func (s *Remote) Stage(ctx context.Context, req *kvpb.StageRequest, resp *kvpb.StageResponse) error {
-	return roundTrip(ctx, s, kvwire.OpStage, kvwire.AppendStage, req, kvwire.DecodeStageResponse, resp)
+	err := roundTrip(ctx, s, kvwire.OpStage, kvwire.AppendStage, req, kvwire.DecodeStageResponse, resp)
+	if err == nil {
+		trace.AddWait(ctx, resp.Waited)
+	}
+	return err
 }
 
 // EndTxn implements kvpb.Committer.

@@ -9,6 +9,7 @@ import (
 	"github.com/lichendb/lichen/internal/kvpb"
 	"github.com/lichendb/lichen/internal/kvpb/kvwire"
 	"github.com/lichendb/lichen/internal/quota"
+	"github.com/lichendb/lichen/internal/trace"
 )
 
 // Serve executes a request that a Remote on another node has sent, and returns the response. stores finds
@@ -84,23 +85,40 @@ func serve(ctx context.Context, clock *hlc.Clock, mem *quota.Values, stores func
 		return nil, err
 	}
 	in := incoming{body, clock.Latest()}
+	ctx, span := trace.Start(ctx, "serve")
+	if span != nil {
+		span.Note("%s of range %d, %d B", op, id, len(body))
+	}
+	out, err := execute(ctx, mem, s, op, in)
+	span.End(err)
+	return out, err
+}
+
+// execute has the replica execute a request.
+func execute(ctx context.Context, mem *quota.Values, s kvpb.Sender, op kvwire.Op, in incoming) ([]byte, error) {
+	ctx, waited := trace.Waiting(ctx)
 	switch op {
 	case kvwire.OpGet, kvwire.OpScan, kvwire.OpLock:
 		c := readCalls.Get().(*readCall)
 		defer c.free()
-		return c.serve(ctx, mem, s, op, in)
+		return c.serve(ctx, waited, mem, s, op, in)
 	case kvwire.OpFeed:
 		return serveFeed(ctx, s, in)
 	case kvwire.OpSpill, kvwire.OpSpilled, kvwire.OpUnspill:
 		return serveSpill(ctx, s, op, in)
 	case kvwire.OpStage, kvwire.OpEndTxn, kvwire.OpResolve, kvwire.OpPush, kvwire.OpQueryStaged:
-		return serveParallelCommit(ctx, s, op, in)
+		return serveParallelCommit(ctx, waited, s, op, in)
 	case kvwire.OpLockMany:
 		return respond(ctx, s, in, kvwire.DecodeLockMany, kvpb.Sender.LockMany, kvwire.AppendLockManyResponse)
 	case kvwire.OpRefresh:
 		return acknowledge(ctx, s, in, kvwire.DecodeRefresh, kvpb.Sender.Refresh)
 	case kvwire.OpCommit:
-		return respond(ctx, s, in, kvwire.DecodeCommit, kvpb.Sender.Commit, kvwire.AppendCommitResponse)
+		commit := func(s kvpb.Sender, ctx context.Context, req *kvpb.CommitRequest, resp *kvpb.CommitResponse) error {
+			err := s.Commit(ctx, req, resp)
+			resp.Waited = waited.Total()
+			return err
+		}
+		return respond(ctx, s, in, kvwire.DecodeCommit, commit, kvwire.AppendCommitResponse)
 	case kvwire.OpRelease:
 		return acknowledge(ctx, s, in, kvwire.DecodeRelease, kvpb.Sender.Release)
 	}
@@ -129,7 +147,7 @@ func (c *readCall) free() {
 	}
 }
 
-func (c *readCall) serve(ctx context.Context, mem *quota.Values, s kvpb.Sender, op kvwire.Op, in incoming) ([]byte, error) {
+func (c *readCall) serve(ctx context.Context, waited *trace.Waited, mem *quota.Values, s kvpb.Sender, op kvwire.Op, in incoming) ([]byte, error) {
 	switch op {
 	case kvwire.OpGet:
 		c.get.Txn = &c.txn
@@ -141,6 +159,7 @@ func (c *readCall) serve(ctx context.Context, mem *quota.Values, s kvpb.Sender, 
 		if err := s.Get(ctx, &c.get, &c.getResp); err != nil {
 			return nil, err
 		}
+		c.getResp.Waited = waited.Total()
 		out, err := response(mem, len(c.getResp.Value))
 		if err != nil {
 			return nil, err
@@ -155,6 +174,7 @@ func (c *readCall) serve(ctx context.Context, mem *quota.Values, s kvpb.Sender, 
 		if err := s.Scan(ctx, &c.scan, &c.scanResp); err != nil {
 			return nil, err
 		}
+		c.scanResp.Waited = waited.Total()
 		out, err := response(mem, len(c.scanResp.Arena)+len(c.scanResp.Resume)+3*len(c.scanResp.Offsets))
 		if err != nil {
 			return nil, err
@@ -170,6 +190,7 @@ func (c *readCall) serve(ctx context.Context, mem *quota.Values, s kvpb.Sender, 
 	if err := s.Lock(ctx, &c.lock, &c.lockResp); err != nil {
 		return nil, err
 	}
+	c.lockResp.Waited = waited.Total()
 	out, err := response(mem, len(c.lockResp.Value))
 	if err != nil {
 		return nil, err
@@ -203,10 +224,15 @@ func serveSpill(ctx context.Context, s kvpb.Sender, op kvwire.Op, in incoming) (
 }
 
 // serveParallelCommit executes the requests of commits across ranges.
-func serveParallelCommit(ctx context.Context, s kvpb.Sender, op kvwire.Op, in incoming) ([]byte, error) {
+func serveParallelCommit(ctx context.Context, waited *trace.Waited, s kvpb.Sender, op kvwire.Op, in incoming) ([]byte, error) {
 	switch op {
 	case kvwire.OpStage:
-		return respond(ctx, s, in, kvwire.DecodeStage, kvpb.Sender.Stage, kvwire.AppendStageResponse)
+		stage := func(s kvpb.Sender, ctx context.Context, req *kvpb.StageRequest, resp *kvpb.StageResponse) error {
+			err := s.Stage(ctx, req, resp)
+			resp.Waited = waited.Total()
+			return err
+		}
+		return respond(ctx, s, in, kvwire.DecodeStage, stage, kvwire.AppendStageResponse)
 	case kvwire.OpEndTxn:
 		return respond(ctx, s, in, kvwire.DecodeEndTxn, kvpb.Sender.EndTxn, kvwire.AppendEndTxnResponse)
 	case kvwire.OpResolve:

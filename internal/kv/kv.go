@@ -13,16 +13,15 @@ import (
 
 // The types of a transaction, which package coord defines.
 type (
-	Txn           = coord.Txn
-	TracedRequest = coord.TracedRequest
-	TxnOptions    = coord.Options
-	Savepoint     = coord.Savepoint
-	Snapshot      = coord.Snapshot
-	LockResult    = coord.LockResult
-	ScanOptions   = coord.ScanOptions
-	ReadAhead     = coord.ReadAhead
-	Delegated     = coord.Delegated
-	Leaf          = coord.Leaf
+	Txn         = coord.Txn
+	TxnOptions  = coord.Options
+	Savepoint   = coord.Savepoint
+	Snapshot    = coord.Snapshot
+	LockResult  = coord.LockResult
+	ScanOptions = coord.ScanOptions
+	ReadAhead   = coord.ReadAhead
+	Delegated   = coord.Delegated
+	Leaf        = coord.Leaf
 	// DelegatedRead is what another node has read for a transaction.
 	DelegatedRead = coord.DelegatedRead
 	ScanResult    = kvpb.ScanResponse

@@ -92,6 +92,8 @@ type StageResponse struct {
 	// Queried: a recovery may have counted the intents of an earlier attempt here. The range
 	// wrote nothing, and refuses every later attempt that is not Recorded.
 	Queried bool
+	// Waited is how long the request has waited for other transactions on another node; 0 within one.
+	Waited time.Duration
 }
 
 // StagePart is one request of a commit whose parts are on one node.

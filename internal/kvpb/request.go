@@ -54,6 +54,8 @@ type GetResponse struct {
 	// Observed is the leader's clock at the arrival of the request, zero if the request
 	// has an observation of that node.
 	Observed Observation
+	// Waited is how long the request has waited for other transactions on another node; 0 within one.
+	Waited time.Duration
 }
 
 // ScanRequest asks for the keys of [Start, End).
@@ -91,6 +93,8 @@ type ScanResponse struct {
 	Observed Observation
 	// Traffic is how many bytes the request and its response took between nodes; 0 within one. It isn't sent.
 	Traffic int
+	// Waited is how long the request has waited for other transactions on another node; 0 within one.
+	Waited time.Duration
 }
 
 // Len returns the number of rows.
@@ -160,6 +164,8 @@ type LockResponse struct {
 	Resent bool
 	// Epoch identifies the leadership that granted the lock. Commit checks it.
 	Epoch uint64
+	// Waited is how long the request has waited for other transactions on another node; 0 within one.
+	Waited time.Duration
 }
 
 // LockManyRequest asks for the row locks of keys, without waiting.
@@ -251,7 +257,11 @@ func CheckDeadline(ts, deadline hlc.Timestamp) error {
 
 // CommitResponse carries the commit timestamp, or, if the request had At, the
 // lowest timestamp at which the range could commit.
-type CommitResponse struct{ CommitTS, Lowest hlc.Timestamp }
+type CommitResponse struct {
+	CommitTS, Lowest hlc.Timestamp
+	// Waited is how long the request has waited for other transactions on another node; 0 within one.
+	Waited time.Duration
+}
 
 // ReleaseRequest gives up locks.
 type ReleaseRequest struct {

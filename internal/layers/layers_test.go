@@ -81,7 +81,7 @@ var order = [][]string{
 	{"kvpb/kvwire"},
 	{"kvpb/sendertest"},
 	{"kvpb", "keys", "encoding", "hlc"},
-	{"idp", "sql/stmtstats", "timeseries", "tempstore", "password", "sql/pgerr", "quota", "config", "config/zone", "config/setting", "security", "obs", "fs/crypt/crypttest", "fs/crypt", "fs", "workers", "must", "sleep", "lock"},
+	{"idp", "sql/stmtstats", "timeseries", "tempstore", "password", "sql/pgerr", "quota", "config", "config/zone", "config/setting", "security", "obs", "otlp", "trace", "fs/crypt/crypttest", "fs/crypt", "fs", "workers", "must", "sleep", "lock"},
 	{"check", "config/hba", "config/audit", "config/identmap", "config/jwt"},
 	{"config/rulelines"},
 	{"plant"}, // everything may ask for planted bugs

@@ -23,6 +23,7 @@ import (
 	"github.com/lichendb/lichen/internal/sqlnode"
 	"github.com/lichendb/lichen/internal/store"
 	"github.com/lichendb/lichen/internal/tempstore"
+	"github.com/lichendb/lichen/internal/trace"
 )
 
 // Version is the program's version.
@@ -55,6 +56,8 @@ type Options struct {
 	MaxConns, MaxRefused int
 	// Logger is the node's log, Audit takes the events of its audit log; nil: it has none.
 	Logger, Audit *slog.Logger
+	// Traces is that of sql.Config.
+	Traces trace.Exporter
 }
 
 // Listeners are where others reach a node.
@@ -126,7 +129,7 @@ func New(o Options) (*Node, error) {
 	}
 	n.SQL = sqlnode.New(sqlnode.Options{
 		KV: n.KV, Transport: n.RPC, Alone: n.cfg.SingleNode, Settings: n.Settings, Go: n.background.Go, Memory: n.Memory, Temp: n.Temp,
-		OnEvent: o.OnEvent, Version: Version, FamilyPerColumn: o.FamilyPerColumn, NoAutoStats: o.NoAutoStats, Logger: n.log, Audit: o.Audit,
+		OnEvent: o.OnEvent, Version: Version, FamilyPerColumn: o.FamilyPerColumn, NoAutoStats: o.NoAutoStats, Logger: n.log, Audit: o.Audit, Traces: o.Traces,
 	})
 	n.sayNotYet()
 	return n, nil

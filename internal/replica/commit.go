@@ -12,6 +12,7 @@ import (
 	"github.com/lichendb/lichen/internal/hlc"
 	"github.com/lichendb/lichen/internal/kvpb"
 	"github.com/lichendb/lichen/internal/raftgroup"
+	"github.com/lichendb/lichen/internal/trace"
 )
 
 var builders = sync.Pool{New: func() any { return new(apply.Builder) }}
@@ -135,7 +136,10 @@ func (c *commit) attempt(ctx context.Context) error {
 	if err != nil || !c.resp.Lowest.IsEmpty() {
 		return err
 	}
-	return c.propose(ts)
+	span := trace.Begin(ctx, "replicate")
+	err = c.propose(ts)
+	span.End(err)
+	return err
 }
 
 // propose writes the versions at ts and waits until they are applied.

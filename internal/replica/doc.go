@@ -32,7 +32,7 @@
 //     transaction's earlier readings of this node's clock make certain.
 //   - collect.go, threshold.go: garbage collection. snapshot.go, mend.go: snapshots. checksum.go:
 //     consistency checks. lost.go: detection of a log that lost entries.
-//   - wait.go, reserve.go: waiting for locks and reservations. describe.go, listlocks.go, progress.go:
+//   - wait.go, waiting.go, reserve.go: waiting for locks and reservations. describe.go, listlocks.go, progress.go:
 //     inspection.
 //
 // # A commit in one range

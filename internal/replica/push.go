@@ -38,7 +38,9 @@ func (r *Replica) endWait(x *txnintent.Txn) {
 }
 
 // awaitLeading waits for one of two events. It fails when the replica no longer leads.
-func (r *Replica) awaitLeading(ctx context.Context, one, other <-chan struct{}) error {
+func (r *Replica) awaitLeading(ctx context.Context, one, other <-chan struct{}) (err error) {
+	end := waiting(ctx, "wait for a transaction", nil)
+	defer func() { end(err) }()
 	tick := time.NewTicker(pushMost)
 	defer tick.Stop()
 	for {

@@ -45,7 +45,9 @@ func (r *Replica) awaitKey(ctx context.Context, t *kvpb.TxnMeta, key []byte) err
 
 // awaitChange waits until a read at ts should look at a commit again. It checks the lease, as leaveRead does
 // at the end: a commit that ended with the leadership may still be applied.
-func (r *Replica) awaitChange(ctx context.Context, c *concurrency.Commit, ts hlc.Timestamp) error {
+func (r *Replica) awaitChange(ctx context.Context, c *concurrency.Commit, ts hlc.Timestamp) (err error) {
+	end := waiting(ctx, "wait for a commit", nil)
+	defer func() { end(err) }()
 	select {
 	case <-c.Changed():
 		return r.admit(ts)

@@ -15,6 +15,7 @@ import (
 	"github.com/lichendb/lichen/internal/plant"
 	"github.com/lichendb/lichen/internal/raftgroup"
 	"github.com/lichendb/lichen/internal/storage/mvcc"
+	"github.com/lichendb/lichen/internal/trace"
 	"github.com/lichendb/lichen/internal/txnintent"
 )
 
@@ -182,7 +183,10 @@ func (s *stage) run(ctx context.Context) (err error) {
 	for _, k := range s.req.Locks {
 		r.reads.AddKey(k, s.req.TS, txnID(s.req.Txn))
 	}
-	return s.propose(&st)
+	span := trace.Begin(ctx, "replicate")
+	err = s.propose(&st)
+	span.End(err)
+	return err
 }
 
 // ended answers a request whose transaction has ended, or whose attempt is superseded. It asks the

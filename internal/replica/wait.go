@@ -47,7 +47,11 @@ func (r *Replica) waitOutside(
 	ctx context.Context, done <-chan struct{}, req *kvpb.LockRequest, h concurrency.Holder, source concurrency.BlockerSource,
 ) (err error) {
 	edge := r.deps.Waits.Add(h, source)
-	defer func() { r.deps.Waits.End(edge, req.Key, err == nil) }()
+	end := waiting(ctx, "wait for a lock", req.Key)
+	defer func() {
+		r.deps.Waits.End(edge, req.Key, err == nil)
+		end(err)
+	}()
 	check := time.NewTimer(deadlockFirst)
 	defer check.Stop()
 	var timeout <-chan time.Time

@@ -7,6 +7,7 @@ import (
 
 	"github.com/lichendb/lichen/internal/kvpb"
 	"github.com/lichendb/lichen/internal/must"
+	"github.com/lichendb/lichen/internal/trace"
 )
 
 // status is the code of an answer.
@@ -51,8 +52,13 @@ func (p *pendingCall) result(n *Node) ([]byte, error) {
 	case st == statusError:
 		return nil, &RemoteError{Msg: string(resp)}
 	}
-	return nil, notSent(errors.New(string(resp)))
+	return nil, notSent(&notHandledError{string(resp)})
 }
+
+// notHandledError says why the other node has not run a handler.
+type notHandledError struct{ msg string }
+
+func (e *notHandledError) Error() string { return e.msg }
 
 // Call implements Transport.
 func (n *Node) Call(ctx context.Context, to kvpb.NodeID, m Method, req []byte) ([]byte, error) {
@@ -69,6 +75,9 @@ func (n *Node) Call(ctx context.Context, to kvpb.NodeID, m Method, req []byte) (
 	c, err := n.peer(to).calls.get(ctx)
 	if err != nil {
 		return nil, notSent(fmt.Errorf("node %d: %w", to, err))
+	}
+	if trace.On(ctx) {
+		return c.callTraced(ctx, m, req)
 	}
 	return c.call(ctx, m, req)
 }

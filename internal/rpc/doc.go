@@ -2,13 +2,13 @@
 // messages, over plain TCP or mutual TLS.
 //
 // Above it stand liveness, store, dist, server and others, which set the handlers of the methods in
-// methods.go. Below it are only kvpb (node ids), hlc (every batch carries the sender's clock) and
+// methods.go. Below it are only kvpb (node ids), trace, hlc (every batch carries the sender's clock) and
 // must.
 //
 // Read Transport and Options (rpc.go) first. Then frame.go (the wire format), handshake.go (the
 // right to connect), incarnations.go (processes of one node), link.go (a connection to a peer: dialling,
 // backoff, queue), conn.go (reading, failure, pings), write.go (batches), call.go and serve.go (the
-// two ends of a call), metrics.go.
+// two ends of a call), traced.go (calls of statements that are traced), metrics.go.
 //
 // A node dials up to three connections to a peer: one for messages, one for urgent messages
 // (Options.Urgent) and one for calls. The peer dials its own for the other direction. The dialler

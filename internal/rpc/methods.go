@@ -6,6 +6,9 @@ import "fmt"
 // the protocol between nodes: a retired number is not reused. The package that handles a method
 // documents it.
 const (
+	// This package.
+	methodTraced Method = 1
+
 	// Package dist.
 	MethodKV    Method = 16
 	MethodWaits Method = 17
@@ -57,7 +60,8 @@ const (
 
 // methodNames has the names for errors. A duplicate number does not compile.
 var methodNames = map[Method]string{
-	MethodKV: "KV", MethodWaits: "Waits", MethodClock: "Clock",
+	methodTraced: "Traced",
+	MethodKV:     "KV", MethodWaits: "Waits", MethodClock: "Clock",
 	MethodRaft: "Raft", MethodGone: "Gone", MethodSnapshot: "Snapshot", MethodClosed: "Closed", MethodAskClosed: "AskClosed",
 	MethodInit: "Init", MethodJoin: "Join", MethodPeers: "Peers", MethodFirstRange: "FirstRange", MethodLiveness: "Liveness",
 	MethodServing: "Serving", MethodAwaited: "Awaited",

@@ -74,7 +74,7 @@ func New(o Options) *Node {
 		inbound: MaxInbound,
 	}}
 	n.ctx, n.cancel = context.WithCancel(context.Background())
-	n.handlers.Store(&handlers{})
+	n.handlers.Store(&handlers{calls: map[Method]Handler{methodTraced: n.serveTraced}})
 	n.self.n = n
 	n.mu.peers = map[kvpb.NodeID]*peer{}
 	n.mu.inbound = map[inbound]*conn{}

@@ -8,6 +8,9 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"runtime"
+	"strconv"
+	"strings"
 
 	"github.com/lichendb/lichen/internal/console"
 	"github.com/lichendb/lichen/internal/eventlog"
@@ -26,6 +29,7 @@ func (n *Node) newConsole(transport http.RoundTripper) *console.Console {
 	o := console.Options{
 		Transport: transport,
 		Node:      n.Node, Secure: func() bool { return n.certs != nil }, Certificate: verifiedCertificate, Recent: n.sampler.last, History: n.sampler.history, Events: n.events, Logger: n.log,
+		Configuration: n.configuration,
 	}
 	o.OIDCSecret = func() (string, error) {
 		if n.certs == nil {
@@ -37,6 +41,24 @@ func (n *Node) newConsole(transport http.RoundTripper) *console.Console {
 		o.Log = n.logEnd
 	}
 	return console.New(o)
+}
+
+// configuration is how the node was started, by the names of flags.
+func (n *Node) configuration() []console.NodeOption {
+	c := &n.cfg
+	var stores []string
+	for i := range c.Stores {
+		stores = append(stores, c.Stores[i].Path)
+	}
+	bytes := func(n int64) string { return strconv.FormatInt(n>>20, 10) + " MiB" }
+	return []console.NodeOption{
+		{Name: "store", Value: strings.Join(stores, ", ")}, {Name: "encrypted stores", Value: strconv.Itoa(len(c.Encryption))},
+		{Name: "listen-addr", Value: c.ListenAddr}, {Name: "advertise-addr", Value: c.AdvertiseAddr}, {Name: "http-addr", Value: c.HTTPAddr},
+		{Name: "join", Value: strings.Join(c.Join, ", ")}, {Name: "locality", Value: c.Locality}, {Name: "insecure", Value: strconv.FormatBool(c.Insecure)},
+		{Name: "certs-dir", Value: c.CertsDir}, {Name: "max-offset", Value: c.MaxOffset.String()}, {Name: "cache", Value: bytes(c.CacheBytes)},
+		{Name: "max-memory", Value: bytes(c.MaxMemory)}, {Name: "memory of statements", Value: bytes(c.StatementMemory())},
+		{Name: "log directory", Value: n.logDir}, {Name: "processors", Value: strconv.Itoa(runtime.GOMAXPROCS(0))},
+	}
 }
 
 // verifiedCertificate returns the client certificate of a request.

@@ -307,7 +307,7 @@ func TestConsoleSeesTheCluster(t *testing.T) {
 		}
 		var text []byte
 		text, _ = json.Marshal(a.want(http.StatusOK, http.MethodGet, "statements", ""))
-		if !strings.Contains(string(text), `"calls":50,"database":"defaultdb"`) || !strings.Contains(string(text), "INSERT INTO t VALUES (_)") {
+		if !strings.Contains(string(text), `"calls":50,"contention":0,"database":"defaultdb"`) || !strings.Contains(string(text), "INSERT INTO t VALUES (_)") {
 			t.Errorf("statements %s", text)
 		}
 		gone := fmt.Sprint(third.NodeID())

@@ -45,6 +45,9 @@ var help = []struct {
 	{"lichen_sql_statement_p50_seconds", "time below which half of the statements of the last ten seconds took", prometheus.GaugeValue},
 	{"lichen_sql_statement_p99_seconds", "time below which 99 of 100 statements of the last ten seconds took", prometheus.GaugeValue},
 	{"lichen_sql_fingerprints_dropped_total", "fingerprints of statements that gave way to others in the statistics", prometheus.CounterValue},
+	{"lichen_traces_exported_total", "traces of statements that the collector of OpenTelemetry has taken", prometheus.CounterValue},
+	{"lichen_traces_dropped_total", "traces that were not sent because too many waited", prometheus.CounterValue},
+	{"lichen_traces_failed_total", "traces that the collector has not taken", prometheus.CounterValue},
 	{"lichen_pgwire_received_bytes_total", "bytes that SQL clients have sent", prometheus.CounterValue},
 	{"lichen_pgwire_sent_bytes_total", "bytes that SQL clients have received", prometheus.CounterValue},
 	{"lichen_txn_active", "transactions in progress", prometheus.GaugeValue},
@@ -243,6 +246,7 @@ func (n *Node) statementFigures(f map[string]float64) {
 		f["lichen_sql_statement_retries_total"] = float64(t.Retries)
 		f["lichen_sql_fingerprints_dropped_total"] = float64(t.Cut)
 	}
+	n.traceFigures(f)
 	m := n.Front().Metrics()
 	f["lichen_pgwire_received_bytes_total"], f["lichen_pgwire_sent_bytes_total"] = float64(m.BytesIn), float64(m.BytesOut)
 	for _, name := range []string{"lichen_process_cpus", "lichen_sql_statement_p50_seconds", "lichen_sql_statement_p99_seconds"} {

@@ -19,6 +19,7 @@ import (
 	"github.com/lichendb/lichen/internal/hlc"
 	"github.com/lichendb/lichen/internal/must"
 	"github.com/lichendb/lichen/internal/node"
+	"github.com/lichendb/lichen/internal/otlp"
 	"github.com/lichendb/lichen/internal/security"
 	"github.com/lichendb/lichen/internal/store"
 )
@@ -43,6 +44,7 @@ type Node struct {
 	sampler *sampler
 	events  *eventlog.Log
 	console *console.Console
+	traces  *otlp.Exporter
 
 	clockFault  *clockFault // nil without config.Node.FaultHooks
 	commitFault commitFault // of use only with config.Node.FaultHooks
@@ -95,7 +97,7 @@ func newNode(cfg config.Node, o Options, disk *crypt.FS) (*Node, error) {
 	if err != nil {
 		return nil, err
 	}
-	n.events, n.sampler = n.newEvents(), newSampler(n)
+	n.events, n.sampler, n.traces = n.newEvents(), newSampler(n), n.newTraces()
 	if n.Node, err = node.New(n.nodeOptions(o)); err != nil {
 		return nil, err
 	}
@@ -113,7 +115,7 @@ func (n *Node) nodeOptions(o Options) node.Options {
 		},
 		EncryptTemp: n.fs.Encrypts(cfg.Stores[0].Path),
 		Dial:        o.Dial, Certs: n.certs, Listeners: n, Capacity: n.capacity, OnFatal: n.fatal, OnTwin: n.endAsTwin,
-		OnEvent: n.events.Add, FamilyPerColumn: o.FamilyPerColumn, NoAutoStats: o.NoAutoStats, Logger: n.log, Audit: o.Audit,
+		OnEvent: n.events.Add, FamilyPerColumn: o.FamilyPerColumn, NoAutoStats: o.NoAutoStats, Logger: n.log, Audit: o.Audit, Traces: n.traces,
 		MaxConns: n.descriptors.sql, MaxRefused: n.descriptors.refused,
 	}
 	if cfg.FaultHooks {
@@ -179,7 +181,9 @@ func (n *Node) Start(ctx context.Context) error {
 // Stop is node.Node.Stop, which the log of events tells of.
 func (n *Node) Stop(ctx context.Context) error {
 	n.events.Add(eventlog.Event{Kind: eventlog.NodeStopping, Text: "node " + kvName(n.NodeID()) + " stops"})
-	return errors.Join(n.Node.Stop(ctx), n.fs.Close())
+	err := n.Node.Stop(ctx)
+	n.traces.Close()
+	return errors.Join(err, n.fs.Close())
 }
 
 // Addr returns the address on which SQL clients connect.

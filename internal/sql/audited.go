@@ -14,6 +14,7 @@ import (
 	"github.com/lichendb/lichen/internal/sql/pgerr"
 	"github.com/lichendb/lichen/internal/sql/plan"
 	"github.com/lichendb/lichen/internal/sql/prepared"
+	"github.com/lichendb/lichen/internal/trace"
 )
 
 // auditing is what an execution keeps for the audit log.
@@ -30,10 +31,13 @@ const auditRulesSetting = "sql.log.user_audit"
 
 // run executes the statement, tells the audit log of it, and notes what it came to for the statistics.
 func (x *execution) run(ctx context.Context) error {
-	told, before := x.audit(), x.s.entriesRead()
+	told, before, waited := x.audit(), x.s.entriesRead(), trace.WaitedOf(ctx)
+	waitedBefore := waited.Total()
+	ctx = x.beginTrace(ctx)
 	err := x.execute(ctx)
+	x.traced.root.End(err)
 	told.tell(x, err)
-	x.note(err, before)
+	x.note(err, x.s.entriesRead()-before, waited.Total()-waitedBefore)
 	return err
 }
 

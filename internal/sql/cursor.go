@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/lichendb/lichen/internal/sql/ast"
 	"github.com/lichendb/lichen/internal/sql/exec/operator"
@@ -59,7 +60,7 @@ func (s *Session) openCursor(ctx context.Context, c *portal.Cursor, p *prepared.
 		p.Planned(pl, prep.Columns[:len(prep.Columns)-prep.RowKey])
 	}
 	s.tellQuery(pl.Prep, false, func() string { return p.Stmt.SQL })
-	s.noteIndexes(pl)
+	s.noteIndexes(pl, time.Now())
 	env := &operator.Env{}
 	s.fillEnv(ctx, env, params)
 	return c.Open(pl, env, s.txn.KV().Snapshot())

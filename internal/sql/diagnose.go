@@ -7,13 +7,10 @@ import (
 	"strings"
 	"time"
 
-	"github.com/lichendb/lichen/internal/keys"
-	"github.com/lichendb/lichen/internal/kv"
 	"github.com/lichendb/lichen/internal/sql/activity"
 	"github.com/lichendb/lichen/internal/sql/ast"
 	"github.com/lichendb/lichen/internal/sql/catalog"
 	"github.com/lichendb/lichen/internal/sql/diag"
-	"github.com/lichendb/lichen/internal/sql/explain"
 	"github.com/lichendb/lichen/internal/sql/pgerr"
 	"github.com/lichendb/lichen/internal/sql/plan"
 	"github.com/lichendb/lichen/internal/sql/types"
@@ -21,8 +18,7 @@ import (
 )
 
 const (
-	// maxTraced bounds the requests of a trace, maxDiagnosed the tables that a bundle tells of, and maxDiagnosedText each file.
-	maxTraced        = 5000
+	// maxDiagnosed bounds the tables that a bundle tells of, maxDiagnosedText each file.
 	maxDiagnosed     = 64
 	maxDiagnosedText = 4 << 20
 	// diagnoseTimeout bounds each question about the schema; one that waits for the statement's own locks ends by it.
@@ -32,68 +28,15 @@ const (
 // Diagnostics returns the bundles of EXPLAIN ANALYZE (DEBUG) on this node.
 func (s *Server) Diagnostics() []*diag.Bundle { return s.diagnostics.List() }
 
-// tracing is the trace of a statement: what it asked of ranges, as its gateway saw it.
-type tracing struct {
-	began time.Time
-	lines strings.Builder
-	count int
-}
-
-// follow has the open transaction traced.
-func (t *tracing) follow(txn *kv.Txn) {
-	t.began = time.Now()
-	txn.SetTrace(func(r *kv.TracedRequest) {
-		if t.count++; t.count > maxTraced {
-			return
-		}
-		t.span(r.Kind, r.Began, time.Since(r.Began), func(b *strings.Builder) {
-			if r.Start != nil {
-				fmt.Fprintf(b, " %s", keys.Pretty(r.Start))
-			}
-			if r.End != nil {
-				fmt.Fprintf(b, " to %s", keys.Pretty(r.End))
-			}
-			if r.Kind != "commit" {
-				fmt.Fprintf(b, ", entries: %d", r.Entries)
-			}
-			if r.Err != nil {
-				fmt.Fprintf(b, ", error: %v", r.Err)
-			}
-		})
-	})
-}
-
-// span adds a line.
-func (t *tracing) span(what string, began time.Time, took time.Duration, more func(*strings.Builder)) {
-	fmt.Fprintf(&t.lines, "%10.3f ms %10.3f ms  %s", milliseconds(began.Sub(t.began)), milliseconds(took), what)
-	if more != nil {
-		more(&t.lines)
-	}
-	t.lines.WriteByte('\n')
-}
-
-func milliseconds(d time.Duration) float64 { return d.Seconds() * 1000 }
-
-// text is the trace.
-func (t *tracing) text() string {
-	out := "    began       took  what (requests to ranges, as the gateway saw them; pages that are read ahead are left out)\n" + t.lines.String()
-	if t.count > maxTraced {
-		out += fmt.Sprintf("%d more requests\n", t.count-maxTraced)
-	}
-	return out
-}
-
 // diagnose puts a bundle together of a statement that EXPLAIN ANALYZE (DEBUG) has run, and returns its id.
-func (x *execution) diagnose(ctx context.Context, prep *plan.Prepared, shown []types.Datum, t explain.Times, tr *tracing) (string, error) {
+func (x *execution) diagnose(ctx context.Context, prep *plan.Prepared, shown []types.Datum) (string, error) {
 	s, now := x.s, time.Now()
-	tr.span("planning", tr.began, t.Planning, nil)
-	tr.span("execution", tr.began, t.Execution, nil)
 	var lines strings.Builder
 	for _, d := range shown {
 		lines.WriteString(d.Str() + "\n")
 	}
 	text := activity.Redacted(ownText(x.prepared))
-	files := []diag.File{{Name: "statement.sql", Text: text + "\n"}, {Name: "plan.txt", Text: lines.String()}, {Name: "trace.txt", Text: tr.text()}}
+	files := []diag.File{{Name: "statement.sql", Text: text + "\n"}, {Name: "plan.txt", Text: lines.String()}, {Name: "trace.txt", Text: x.traced.text()}}
 	files = append(files, x.surroundings(ctx, prep)...)
 	env := fmt.Sprintf("version: %s\nnode: %d\nuptime: %s\nprocessors: %d\nGo: %s %s/%s\ntime: %s\ndatabase: %s\nuser: %s\nisolation: %s\n",
 		s.srv.VersionString(), s.srv.nodeID(), time.Since(s.srv.started).Round(time.Second), runtime.GOMAXPROCS(0), runtime.Version(), runtime.GOOS, runtime.GOARCH,

@@ -29,7 +29,7 @@ func TestDiagnose(t *testing.T) {
 		{"trace.txt": `(?s)get .*entries: 1`, "plan.txt": `(?s)Index Scan using t_pkey on t .*actual.*Execution Time`},
 		{"statement.sql": "UPDATE t SET b = 0", "trace.txt": `(?s)(lock|get).*commit`},
 		{
-			"statement.sql": `b = 7`, "plan.txt": `Seq Scan on t .*actual time=`, "trace.txt": `(?s)scan .*entries: 100.*execution`, "schema.sql": `(?s)CREATE TABLE.*b int`,
+			"statement.sql": `b = 7`, "plan.txt": `Seq Scan on t .*actual time=`, "trace.txt": `(?s)plan.*execute.*scan .*entries: 100`, "schema.sql": `(?s)CREATE TABLE.*b int`,
 			"statistics.txt": `(?s)rows: 100.*b \|`, "settings.txt": `(?s)work_mem \|`, "environment.txt": `version: PostgreSQL 15`,
 		},
 	} {

@@ -25,6 +25,7 @@ import (
 	"github.com/lichendb/lichen/internal/sql/portal"
 	"github.com/lichendb/lichen/internal/sql/prepared"
 	"github.com/lichendb/lichen/internal/sql/types"
+	"github.com/lichendb/lichen/internal/trace"
 )
 
 const (
@@ -76,6 +77,7 @@ type execution struct {
 	// within is the context of functions of the routine whose body the statement is of, nil for a client's.
 	within   *call.Context
 	auditing auditing
+	traced   traced
 }
 
 func (x *execution) execute(ctx context.Context) error {
@@ -153,6 +155,7 @@ func (x *execution) runPlanned(ctx context.Context) error {
 			x.finish(err)
 			return err
 		}
+		x.traced.root.Note("attempt %d is followed by another", attempt)
 		x.ahead.note(s, err, time.Since(began))
 		x.Close()
 		s.advisory.RetryStatement(ctx)
@@ -256,7 +259,9 @@ func (x *execution) openTxn(ctx context.Context) error {
 }
 
 func (x *execution) attempt(ctx context.Context) error {
+	planning := trace.Begin(ctx, "plan")
 	c, err := x.s.planner.For(ctx, x.prepared, x.params)
+	planning.End(err)
 	if x.unplanned = err != nil; err != nil {
 		return err
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/lichendb/lichen/internal/sql/explain"
 	"github.com/lichendb/lichen/internal/sql/plan"
 	"github.com/lichendb/lichen/internal/sql/types"
+	"github.com/lichendb/lichen/internal/trace"
 )
 
 // runExplain sends the plan of a statement; with ANALYZE it runs the statement first and reports what
@@ -32,6 +33,9 @@ func (x *execution) runExplain(ctx context.Context, prep *plan.Prepared, root *p
 	if err := prep.Failure(); err != nil {
 		return err
 	}
+	if o.Debug && skip == nil {
+		ctx = x.follow(ctx)
+	}
 	var t explain.Times
 	if o.Summary {
 		if t.Planning, err = x.planningTime(ctx); err != nil {
@@ -43,12 +47,6 @@ func (x *execution) runExplain(ctx context.Context, prep *plan.Prepared, root *p
 		if err := o.Place(root.Input, &x.env); err != nil {
 			return err
 		}
-	}
-	var tr tracing
-	if o.Debug && skip == nil {
-		txn := x.s.txn.KV()
-		tr.follow(txn)
-		defer txn.SetTrace(nil)
 	}
 	if o.Analyze && skip == nil {
 		before := x.s.txn.KV().Traffic()
@@ -65,7 +63,7 @@ func (x *execution) runExplain(ctx context.Context, prep *plan.Prepared, root *p
 		return err
 	}
 	if o.Debug && skip == nil {
-		id, err := x.diagnose(ctx, prep, rows, t, &tr)
+		id, err := x.diagnose(ctx, prep, rows)
 		if err != nil {
 			return err
 		}
@@ -86,9 +84,10 @@ func (x *execution) runExplain(ctx context.Context, prep *plan.Prepared, root *p
 // runExplained runs the statement for ANALYZE, and returns how long it took.
 func (x *execution) runExplained(ctx context.Context, prep *plan.Prepared, root plan.Node, o *explain.Options) (time.Duration, error) {
 	x.auditing.planned = prep
-	x.s.fillEnv(ctx, &x.env, x.params)
+	within, span := trace.Start(ctx, "execute")
+	x.s.fillEnv(within, &x.env, x.params)
 	changed, took, err := o.Run(root, &x.env)
-	if err != nil {
+	if span.End(err); err != nil {
 		return 0, err
 	}
 	x.s.contents.NoteWritten(root, changed)
@@ -98,7 +97,8 @@ func (x *execution) runExplained(ctx context.Context, prep *plan.Prepared, root 
 // planningTime plans the statement once more, and returns how long that took: the plan
 // that is shown may be an older one.
 func (x *execution) planningTime(ctx context.Context) (time.Duration, error) {
-	start := time.Now()
+	start, span := time.Now(), trace.Begin(ctx, "plan")
 	_, err := x.s.planner.New(ctx, x.prepared, x.params)
+	span.End(err)
 	return time.Since(start), err
 }

@@ -8,8 +8,8 @@ import (
 	"github.com/lichendb/lichen/internal/sql/stmtstats"
 )
 
-// noteIndexes counts that a plan's indexes are used, once for each execution.
-func (s *Session) noteIndexes(p *prepared.Plan) {
+// noteIndexes counts that a plan's indexes are used, once for each execution, which has ended.
+func (s *Session) noteIndexes(p *prepared.Plan, at time.Time) {
 	if s.internal {
 		return
 	}
@@ -24,7 +24,7 @@ func (s *Session) noteIndexes(p *prepared.Plan) {
 	if len(uses) == 0 {
 		return
 	}
-	now := time.Now().UnixNano()
+	now := at.UnixNano()
 	for _, u := range uses {
 		u.Counter.Note(u.Full, now)
 	}

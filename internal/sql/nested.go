@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 	"unicode/utf8"
 
 	"github.com/lichendb/lichen/internal/kv"
@@ -76,7 +77,7 @@ func (h routineHost) Run(c *call.Context, p *prepared.Statement, params []types.
 	err = x.attempt(ctx)
 	told.tell(&x, err)
 	if x.cached != nil {
-		s.noteIndexes(x.cached)
+		s.noteIndexes(x.cached, time.Now())
 	}
 	out := routine.Outcome{Rows: x.rows, Tag: res.tag}
 	if x.program != nil && x.program.Writes() {

@@ -34,6 +34,7 @@ import (
 	"github.com/lichendb/lichen/internal/sql/stats"
 	"github.com/lichendb/lichen/internal/sql/stmtstats"
 	"github.com/lichendb/lichen/internal/tempstore"
+	"github.com/lichendb/lichen/internal/trace"
 )
 
 // firstPID is where a node's process ids begin.
@@ -76,6 +77,8 @@ type Config struct {
 	OnEvent func(eventlog.Event)
 	// QueueBytes is that of notify.Config: for tests.
 	QueueBytes int64
+	// Traces exports the traces of some statements; nil: none are exported.
+	Traces trace.Exporter
 	// Nodes reaches the servers of other nodes; nil if there are none, ever.
 	Nodes Nodes
 	// Fragments has nodes run parts of queries where their rows are (Server.Fragment); nil: all is run here.

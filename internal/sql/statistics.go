@@ -60,27 +60,34 @@ type ran struct {
 	outcome  stmtstats.Outcome
 	prepared *prepared.Statement
 	planned  *plan.Prepared // nil: it has no plan
+	cached   *prepared.Plan // likewise, or it was no query
 	err      error
+	traced   traced
 }
 
 // note notes what the execution came to. Statements within others count as part of those, and what the server itself asks
-// does not count. before is how many entries the session's transactions had read when it began.
-func (x *execution) note(err error, before int64) {
+// does not count. read is how many entries it has read, waited how long it has waited for other transactions.
+func (x *execution) note(err error, read int64, waited time.Duration) {
 	s := x.s
-	if x.within != nil || s.internal {
+	if !x.counts() {
 		return
 	}
-	if x.cached != nil {
-		s.noteIndexes(x.cached)
-	}
-	e := x.prepared.Stats
+	s.ran = ran{entry: x.entry(), prepared: x.prepared, cached: x.cached, planned: x.auditing.planned, err: err, traced: x.traced, outcome: stmtstats.Outcome{
+		Rows: max(x.rows, x.affected), Read: read, Written: x.affected, Retries: x.retries, Waited: waited, Failed: err != nil,
+	}}
+}
+
+// counts reports whether the execution counts by itself.
+func (x *execution) counts() bool { return x.within == nil && !x.s.internal }
+
+// entry is where the executions of the statement are counted.
+func (x *execution) entry() *stmtstats.Entry {
+	s, e := x.s, x.prepared.Stats
 	if e == nil || e.Gone() || !e.Is(s.db.Name, s.user) {
 		e = s.srv.statements.Entry(fingerprintOf(x.prepared), s.db.Name, s.user)
 		x.prepared.Stats = e
 	}
-	s.ran = ran{entry: e, prepared: x.prepared, planned: x.auditing.planned, err: err, outcome: stmtstats.Outcome{
-		Rows: max(x.rows, x.affected), Read: s.entriesRead() - before, Written: x.affected, Retries: x.retries, Failed: err != nil,
-	}}
+	return e
 }
 
 // entriesRead is how many entries the session's transactions have read.
@@ -117,10 +124,14 @@ func (s *Session) count(took time.Duration, at time.Time) {
 		r.look(root)
 	}
 	r.entry.Record(&r.outcome)
+	if r.cached != nil {
+		s.noteIndexes(r.cached, at)
+	}
 	s.countBlock()
 	if took >= stmtstats.MinSlow {
-		s.noteSlow(root)
+		s.noteSlow(root, at)
 	}
+	r.export(s)
 	*r = ran{}
 }
 
@@ -186,7 +197,7 @@ func (s *Session) remember(took time.Duration, queries ...string) {
 }
 
 // noteSlow keeps the statement if it took long.
-func (s *Session) noteSlow(root plan.Node) {
+func (s *Session) noteSlow(root plan.Node, at time.Time) {
 	r := &s.ran
 	least := clustersetting.Get(s.srv.cfg.Settings).SlowStatement
 	if least == 0 || r.outcome.Took < least {
@@ -198,6 +209,9 @@ func (s *Session) noteSlow(root plan.Node) {
 	}
 	if root != nil {
 		slow.Plan = planText(root, true)
+	}
+	if slow.Trace = r.traced.text(); slow.Trace == "" {
+		r.entry.TraceNext(at)
 	}
 	s.srv.slow.Add(r.entry, &r.outcome, slow)
 	obs.On(s.srv.cfg.Logger, obs.SQLPerf).Info("slow statement", "took", r.outcome.Took, "fingerprint", r.entry.Text(), "database", obs.Sensitive(s.db.Name),

@@ -13,6 +13,7 @@ import (
 	"github.com/lichendb/lichen/internal/sql"
 	"github.com/lichendb/lichen/internal/sql/catalog"
 	"github.com/lichendb/lichen/internal/tempstore"
+	"github.com/lichendb/lichen/internal/trace"
 )
 
 // Options are what a Node is built over.
@@ -35,8 +36,9 @@ type Options struct {
 	// Version, FamilyPerColumn, NoAutoStats and IngestAlways are those of sql.Config.
 	Version                                    string
 	FamilyPerColumn, NoAutoStats, IngestAlways bool
-	// Logger and Audit are those of sql.Config.
+	// Logger, Audit and Traces are those of sql.Config.
 	Logger, Audit *slog.Logger
+	Traces        trace.Exporter
 }
 
 // Node is the SQL part of a node.
@@ -64,7 +66,7 @@ func (n *Node) Open(ctx context.Context) error {
 		return err
 	}
 	n.server.Store(sql.NewServer(sql.Config{
-		DB: n.kv.DB, Catalog: n.catalog, Mem: n.o.Memory, Temp: n.o.Temp, Version: n.o.Version, Logger: n.o.Logger, Audit: n.o.Audit, SpanSize: n.spanSize,
+		DB: n.kv.DB, Catalog: n.catalog, Mem: n.o.Memory, Temp: n.o.Temp, Version: n.o.Version, Logger: n.o.Logger, Audit: n.o.Audit, Traces: n.o.Traces, SpanSize: n.spanSize,
 		Ranges: n.Ranges(), Nodes: nodes{n}, Fragments: fragments{n}, Settings: settings{n},
 		OnEvent: n.o.OnEvent, FamilyPerColumn: n.o.FamilyPerColumn, NoAutoStats: n.o.NoAutoStats, IngestAlways: n.o.IngestAlways,
 	}))

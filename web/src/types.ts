@@ -7,6 +7,15 @@ export interface Column {
   type: string;
 }
 
+export interface ColumnStatistics {
+  column: string;
+  common: string;
+  distinct: number;
+  histogram: string;
+  nulls: number;
+  width: number;
+}
+
 export interface Credentials {
   password: string;
   username: string;
@@ -174,6 +183,7 @@ export interface NewSetting {
 }
 
 export interface NodeDetail {
+  configuration: NodeOption[];
   cpu: number;
   httpAddress: string;
   id: number;
@@ -216,6 +226,11 @@ export interface NodeInfo {
 
 export interface NodeLog {
   text: string;
+}
+
+export interface NodeOption {
+  name: string;
+  value: string;
 }
 
 export interface Overview {
@@ -327,6 +342,7 @@ export interface SlowStatement {
   application: string;
   began: number;
   code: string;
+  contention: number;
   database: string;
   duration: number;
   fingerprint: string;
@@ -337,6 +353,7 @@ export interface SlowStatement {
   rows: number;
   rowsRead: number;
   rowsWritten: number;
+  trace: string;
   user: string;
 }
 
@@ -348,6 +365,7 @@ export interface SlowStatements {
 
 export interface Statement {
   calls: number;
+  contention: number;
   database: string;
   errors: number;
   fingerprint: string;
@@ -403,6 +421,7 @@ export interface Store {
 }
 
 export interface TableDetail {
+  analyzed: number;
   bytes: number;
   columnList: Column[];
   columns: number;
@@ -417,6 +436,7 @@ export interface TableDetail {
   rangesUnknown?: string;
   rows: number;
   schema: string;
+  statistics: ColumnStatistics[];
 }
 
 export interface TableInfo {

@@ -3,6 +3,7 @@ package setting
 import (
 	"fmt"
 	"math"
+	"net/url"
 	"slices"
 	"strconv"
 	"strings"
@@ -132,6 +133,10 @@ var all = []*Setting{
 		func(v *Values) *int64 { return &v.ReservedConnections }, 0, MaxConnections),
 	duration("server.time_until_store_dead", "how long a node may be silent before its replicas are rebuilt elsewhere; --time-until-store-dead says it for one node while this is not set",
 		func(v *Values) *time.Duration { return &v.DeadAfter }, 2*time.Second, 720*time.Hour),
+	rules("server.traces.otlp.endpoint", "where each node sends traces of statements: the URL of a collector of OpenTelemetry that takes OTLP over HTTP in protobuf, as in http://127.0.0.1:4318/v1/traces; nowhere if it is empty. They tell fingerprints of statements, databases and times, but no constants and no values. Headers that the collector asks for come from the environment of the node: OTEL_EXPORTER_OTLP_HEADERS",
+		checkEndpoint, func(v *Values) *string { return &v.TraceEndpoint }),
+	fraction("server.traces.otlp.sample_rate", "the share of statements whose traces are sent, if server.traces.otlp.endpoint says where: 0.01 is one in a hundred",
+		func(v *Values) *float64 { return &v.TraceShare }, 0, 1),
 	choice("sql.defaults.datestyle", "DateStyle of new sessions", func(v *Values) *string { return &v.DateStyle },
 		"ISO, MDY", "ISO, DMY", "ISO, YMD", "SQL, MDY", "SQL, DMY", "SQL, YMD",
 		"Postgres, MDY", "Postgres, DMY", "Postgres, YMD", "German, DMY"),
@@ -170,6 +175,18 @@ func anyURL(text string) error {
 
 // anyText is what settings of type Rules check that are one text.
 func anyText(string) error { return nil }
+
+// checkEndpoint checks the URL of a collector.
+func checkEndpoint(text string) error {
+	if text == "" {
+		return nil
+	}
+	u, err := url.Parse(text)
+	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
+		return fmt.Errorf("%q is not the URL of a collector, such as http://127.0.0.1:4318/v1/traces", text)
+	}
+	return nil
+}
 
 // maxTimeout is the longest timeout of a session.
 const maxTimeout = math.MaxInt32 * time.Millisecond

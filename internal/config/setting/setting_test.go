@@ -26,7 +26,7 @@ func TestOrder(t *testing.T) {
 func TestText(t *testing.T) {
 	other := map[Type][]string{
 		Duration: {"7s"}, Size: {"5MiB"}, Int: {"123", "8"}, Float: {"0.77"}, Bool: {"false", "true"},
-		Choice: {"off", "SQL, DMY", "iso_8601"}, Rules: {"host all all all reject", "all all all", "staff clerk", "https://id.example", `{"keys":[{"kty":"OKP","crv":"Ed25519","kid":"a","x":"11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo"}]}`},
+		Choice: {"off", "SQL, DMY", "iso_8601"}, Rules: {"host all all all reject", "http://127.0.0.1:4318/v1/traces", "all all all", "staff clerk", "https://id.example", `{"keys":[{"kty":"OKP","crv":"Ed25519","kid":"a","x":"11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo"}]}`},
 	}
 	seen := map[int]string{}
 	for _, s := range all {

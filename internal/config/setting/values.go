@@ -59,6 +59,9 @@ type Values struct {
 
 	SlowStatement time.Duration
 
+	TraceEndpoint string
+	TraceShare    float64
+
 	ReserveMost time.Duration
 }
 
@@ -76,7 +79,7 @@ func Default() Values {
 		CountBand: 0.05, LoadBand: 0.25, LoadRebalance: RebalanceAll,
 		DiskFullAt: 0.90, DiskRefuseAt: 0.98,
 		IntSize: 4, DateStyle: "ISO, MDY", IntervalStyle: "postgres",
-		AutoStats: true, SlowStatement: time.Second, ReserveMost: 30 * time.Second,
+		AutoStats: true, SlowStatement: time.Second, TraceShare: 0.01, ReserveMost: 30 * time.Second,
 	}
 }
 

@@ -27,9 +27,9 @@ func (t *Txn) Commit(ctx context.Context) error {
 		return spillErr
 	}
 	var resp kvpb.CommitResponse
-	began := t.begins()
-	err := t.env.Sender.Commit(ctx, req, &resp)
-	t.ended(began, "commit", nil, nil, 0, err)
+	within, span := traced(ctx, "commit", nil, nil)
+	err := t.env.Sender.Commit(within, req, &resp)
+	span.End(err)
 	if err != nil {
 		t.unknown = kvpb.Classify(err) == kvpb.ClassAmbiguous
 		t.abandon(ctx, err)

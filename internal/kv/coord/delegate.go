@@ -30,6 +30,8 @@ type DelegatedRead struct {
 	Observed []kvpb.Observation
 	// Traffic is how many bytes the request and its answer took between nodes.
 	Traffic int
+	// Entries is how many entries were read.
+	Entries int64
 }
 
 // Delegate has read, which runs on a goroutine of its own, read for the transaction in the snapshot that it is
@@ -90,6 +92,7 @@ func (d *Delegated) Finish(ctx context.Context, attempt int) (ok bool, err error
 		return false, t.settleUncertainty(ctx, d.err, attempt)
 	}
 	t.traffic += int64(d.result.Traffic)
+	t.read += d.result.Entries
 	t.noteRead(hlc.Timestamp{}, kvpb.Observation{})
 	for _, o := range d.result.Observed {
 		t.observe(o)

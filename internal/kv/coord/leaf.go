@@ -20,6 +20,7 @@ type Leaf struct {
 	got      kvpb.GetResponse
 
 	bytes   int64 // read so far
+	entries int64 // likewise
 	limit   int64
 	stopped bool
 	rest    []byte
@@ -46,6 +47,9 @@ func (l *Leaf) Rest() []byte { return l.rest }
 // Bytes returns how many bytes of keys and values were read.
 func (l *Leaf) Bytes() int64 { return l.bytes }
 
+// Entries returns how many entries were read.
+func (l *Leaf) Entries() int64 { return l.entries }
+
 // Observed returns the clock readings that the transaction did not have.
 func (l *Leaf) Observed() []kvpb.Observation { return l.observed[l.known:] }
 
@@ -55,11 +59,13 @@ func (l *Leaf) Get(ctx context.Context, key []byte) (value []byte, found bool, e
 		return nil, false, nil
 	}
 	l.get.Key, l.get.Observed = key, l.observed
-	if err := l.env.Sender.Get(ctx, &l.get, &l.got); err != nil {
+	within, span := traced(ctx, "get", key, nil)
+	err = l.env.Sender.Get(within, &l.get, &l.got)
+	if answered(span, oneIf(l.got.Found), err); err != nil {
 		return nil, false, err
 	}
 	l.observe(l.got.Observed)
-	l.count(len(key) + len(l.got.Value))
+	l.count(oneIf(l.got.Found), len(key)+len(l.got.Value))
 	return handOver(&l.got.Value), l.got.Found, nil
 }
 
@@ -79,11 +85,13 @@ func (l *Leaf) ScanSpans(ctx context.Context, spans []kvpb.Span, o ScanOptions, 
 	if l.req.Spans, l.req.Observed = nil, l.observed; len(spans) > 1 {
 		l.req.Spans = spans
 	}
-	if err := l.env.Sender.Scan(ctx, &l.req, res); err != nil {
+	within, span := traced(ctx, "scan", start, end)
+	err := l.env.Sender.Scan(within, &l.req, res)
+	if answered(span, res.Len(), err); err != nil {
 		return err
 	}
 	l.observe(res.Observed)
-	l.count(len(res.Arena))
+	l.count(res.Len(), len(res.Arena))
 	switch {
 	case len(spans) == 1:
 		resumeAfterFirst(spans, res)
@@ -101,7 +109,8 @@ func (l *Leaf) halts(key []byte) bool {
 	return l.stopped
 }
 
-func (l *Leaf) count(bytes int) {
+func (l *Leaf) count(entries, bytes int) {
+	l.entries += int64(entries)
 	l.bytes += int64(bytes)
 	l.stopped = l.stopped || l.bytes >= l.limit
 }

@@ -90,9 +90,9 @@ func (t *Txn) requestLock(ctx context.Context, key []byte, s lock.Strength, w lo
 	t.lockReq.Key, t.lockReq.Strength, t.lockReq.Wait, t.lockReq.Timeout = key, s, w, t.LockTimeout
 	t.lockReq.HoldsLocks = len(t.locks) > 0
 	resp := &t.lockResp
-	began := t.begins()
-	err := t.env.Sender.Lock(ctx, &t.lockReq, resp)
-	t.ended(began, "lock", key, nil, oneIf(resp.Found), err)
+	within, span := traced(ctx, "lock", key, nil)
+	err := t.env.Sender.Lock(within, &t.lockReq, resp)
+	answered(span, oneIf(resp.Found), err)
 	if err != nil {
 		t.lockFailed(key)
 		return err
@@ -178,7 +178,10 @@ func (t *Txn) releaseLocks(ctx context.Context, n int, committed bool) error {
 	}
 	clear(t.locks[n:])
 	t.locks = t.locks[:n]
-	return t.env.Sender.Release(ctx, &kvpb.ReleaseRequest{Txn: &t.meta, Locks: t.lockKeys, Committed: committed})
+	ctx, span := traced(ctx, "release locks", nil, nil)
+	err := t.env.Sender.Release(ctx, &kvpb.ReleaseRequest{Txn: &t.meta, Locks: t.lockKeys, Committed: committed})
+	span.End(err)
+	return err
 }
 
 // Unlock releases the lock on a key before the transaction ends, including one that a failed

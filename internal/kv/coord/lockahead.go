@@ -101,7 +101,9 @@ func (t *Txn) lockAhead(ctx context.Context, keys [][]byte, s lock.Strength, see
 	keys = slices.CompactFunc(keys, bytes.Equal)
 	req := kvpb.LockManyRequest{Txn: &t.meta, Keys: keys, Strength: s, HoldsLocks: len(t.locks) > 0, Seen: seen}
 	var resp kvpb.LockManyResponse
-	if err := t.env.Sender.LockMany(ctx, &req, &resp); err != nil {
+	within, span := traced(ctx, "lock ahead", keys[0], nil)
+	err := t.env.Sender.LockMany(within, &req, &resp)
+	if answered(span, len(keys), err); err != nil {
 		for _, k := range keys {
 			t.lockFailed(k)
 		}

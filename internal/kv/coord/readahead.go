@@ -49,7 +49,9 @@ func (a *ReadAhead) read(ctx context.Context) {
 		req.Spans = a.spans
 	}
 	a.page.Reset()
-	if a.err = a.txn.env.Sender.Scan(ctx, &req, a.page); a.err == nil {
+	ctx, span := traced(ctx, "scan ahead", req.Start, req.End)
+	a.err = a.txn.env.Sender.Scan(ctx, &req, a.page)
+	if answered(span, a.page.Len(), a.err); a.err == nil {
 		a.call()
 	}
 }

@@ -78,8 +78,7 @@ type Txn struct {
 	delegated   []*Delegated // likewise
 	traffic     int64        // see Traffic
 	read        int64        // see ReadEntries
-	trace       func(*TracedRequest)
-	stmtBase    int // writes before the current statement
+	stmtBase    int          // writes before the current statement
 	charged     int64
 	check       check
 	reserved    []kvpb.Span // see Reserve
@@ -143,7 +142,7 @@ func (t *Txn) Reset(o Options) {
 	t.ambiguous, t.unknown, t.mustRestart, t.moved = nil, false, false, false
 	t.prefetched.forget()
 	t.spill = spillState{}
-	t.check, t.trace = check{}, nil
+	t.check = check{}
 	t.certain = hlc.Timestamp{}
 	t.observed, t.met = t.observed[:0], t.met[:0]
 }
@@ -184,8 +183,8 @@ func (t *Txn) CommitAbove(ts hlc.Timestamp) { t.minTS = t.minTS.Max(ts) }
 // that t was.
 func (t *Txn) Traffic() int64 { return t.traffic }
 
-// ReadEntries returns how many entries of others the transaction has read from ranges, in all transactions that t was; what other
-// nodes have read for it by themselves (Delegate) is not among them.
+// ReadEntries returns how many entries of others the transaction has read from ranges, in all transactions that t was, those among
+// them that other nodes have read for it (Delegate).
 func (t *Txn) ReadEntries() int64 { return t.read }
 
 // HasWrites reports whether the transaction has writes that were not undone.
@@ -281,7 +280,9 @@ func (t *Txn) refresh(ctx context.Context, ts hlc.Timestamp) error {
 			return err
 		}
 		req := kvpb.RefreshRequest{Txn: &t.meta, Spans: t.reads.Spans(), From: t.meta.ReadTS, To: ts}
-		if err := t.env.Sender.Refresh(ctx, &req); err != nil {
+		within, span := traced(ctx, "refresh", nil, nil)
+		err := t.env.Sender.Refresh(within, &req)
+		if span.End(err); err != nil {
 			return err
 		}
 	}

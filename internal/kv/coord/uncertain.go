@@ -124,11 +124,11 @@ func (t *Txn) noteRead(moved hlc.Timestamp, o kvpb.Observation) {
 // getStored reads a key's stored value into t.getResp.
 func (t *Txn) getStored(ctx context.Context, key []byte) error {
 	t.getReq.Key = key
-	began := t.begins()
 	for n := 0; ; n++ {
 		t.getReq.MayMove, t.getReq.Observed = t.mayMove(), t.observed
-		err := t.env.Sender.Get(ctx, &t.getReq, &t.getResp)
-		t.ended(began, "get", key, nil, oneIf(t.getResp.Found), err)
+		within, span := traced(ctx, "get", key, nil)
+		err := t.env.Sender.Get(within, &t.getReq, &t.getResp)
+		answered(span, oneIf(t.getResp.Found), err)
 		if err == nil {
 			break
 		}
@@ -145,12 +145,12 @@ func (t *Txn) getStored(ctx context.Context, key []byte) error {
 
 // scanStored reads a page of stored rows.
 func (t *Txn) scanStored(ctx context.Context, page *kvpb.ScanResponse) error {
-	began := t.begins()
 	for n := 0; ; n++ {
 		page.Reset()
 		t.scanReq.MayMove, t.scanReq.Observed = t.mayMove(), t.observed
-		err := t.env.Sender.Scan(ctx, &t.scanReq, page)
-		t.ended(began, "scan", t.scanReq.Start, t.scanReq.End, page.Len(), err)
+		within, span := traced(ctx, "scan", t.scanReq.Start, t.scanReq.End)
+		err := t.env.Sender.Scan(within, &t.scanReq, page)
+		answered(span, page.Len(), err)
 		if err == nil {
 			break
 		}

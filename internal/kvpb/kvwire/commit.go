@@ -69,7 +69,8 @@ func (f *reader) uint32() uint32 {
 
 // AppendStageResponse appends the fields of a response.
 func AppendStageResponse(b []byte, resp *kvpb.StageResponse) []byte {
-	return appendFlags(appendTimestamp(appendTimestamp(b, resp.Lowest), resp.CommitTS), resp.Queried)
+	b = appendFlags(appendTimestamp(appendTimestamp(b, resp.Lowest), resp.CommitTS), resp.Queried)
+	return appendDuration(b, resp.Waited)
 }
 
 // DecodeStageResponse reads what AppendStageResponse wrote.
@@ -79,6 +80,7 @@ func DecodeStageResponse(b []byte, resp *kvpb.StageResponse) error {
 	if f.more() {
 		f.flags(&resp.Queried)
 	}
+	resp.Waited = f.lastDuration()
 	return f.err()
 }
 

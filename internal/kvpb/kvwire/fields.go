@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"math"
+	"time"
 
 	"github.com/lichendb/lichen/internal/encoding"
 	"github.com/lichendb/lichen/internal/hlc"
@@ -74,6 +75,9 @@ func appendObservations(b []byte, all []kvpb.Observation) []byte {
 	return b
 }
 
+// appendDuration appends a duration, at the end of a message.
+func appendDuration(b []byte, d time.Duration) []byte { return appendUint(b, uint64(max(d, 0))) }
+
 func appendSpan(b []byte, s kvpb.Span) []byte { return appendBytes(appendBytes(b, s.Key), s.EndKey) }
 
 func appendSpans(b []byte, spans []kvpb.Span) []byte {
@@ -122,6 +126,14 @@ func (f *reader) err() error {
 
 // more reports whether bytes are left.
 func (f *reader) more() bool { return f.Len() > 0 }
+
+// lastDuration returns the duration at the end of a message; 0 if the message of an earlier version has none.
+func (f *reader) lastDuration() time.Duration {
+	if !f.more() {
+		return 0
+	}
+	return time.Duration(f.Uvarint() & math.MaxInt64)
+}
 
 // bytes returns the next byte string, which aliases the message.
 func (f *reader) bytes() []byte {

@@ -169,6 +169,7 @@ func drawMessage(t *rapid.T, m message) any {
 		v.Value = append([]byte{}, v.Value...)
 	case *kvpb.LockManyResponse:
 		for i := range v.Locks {
+			v.Locks[i].Waited = 0 // which is not sent: they don't wait
 			v.Locks[i].Value = bytes.Clone(v.Locks[i].Value)
 			if len(v.Locks[i].Value) == 0 {
 				v.Locks[i].Value = nil

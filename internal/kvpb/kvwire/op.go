@@ -32,6 +32,21 @@ const (
 	OpWaits Op = 64 // of no range
 )
 
+// opNames are the names of requests for people.
+var opNames = map[Op]string{
+	OpGet: "get", OpScan: "scan", OpLock: "lock", OpRefresh: "refresh", OpCommit: "commit", OpRelease: "release", OpSpill: "spill", OpSpilled: "spilled",
+	OpUnspill: "unspill", OpFeed: "feed", OpLockMany: "lock many", OpStage: "stage", OpEndTxn: "end", OpResolve: "resolve", OpPush: "push",
+	OpQueryStaged: "query staged", OpWaits: "waits",
+}
+
+// String returns the name of a request.
+func (o Op) String() string {
+	if name := opNames[o]; name != "" {
+		return name
+	}
+	return fmt.Sprintf("%d", uint8(o))
+}
+
 // AppendRequest appends the header of a request; the fields of the request follow.
 func AppendRequest(dst []byte, op Op, r kvpb.RangeID) []byte {
 	return appendUint(append(dst, Version, byte(op)), uint64(r))

@@ -29,7 +29,7 @@ func DecodeGet(b []byte, req *kvpb.GetRequest) error {
 func AppendGetResponse(b []byte, resp *kvpb.GetResponse) []byte {
 	b = appendTimestamp(appendFlags(b, resp.Found), resp.TS)
 	b = appendTimestamp(b, resp.ReadTS)
-	return appendObservation(appendBytes(b, resp.Value), resp.Observed)
+	return appendDuration(appendObservation(appendBytes(b, resp.Value), resp.Observed), resp.Waited)
 }
 
 // DecodeGetResponse reads what AppendGetResponse wrote.
@@ -40,6 +40,7 @@ func DecodeGetResponse(b []byte, resp *kvpb.GetResponse) error {
 	resp.ReadTS = f.timestamp()
 	resp.Value = append(resp.Value[:0], f.bytes()...)
 	resp.Observed = f.observation()
+	resp.Waited = f.lastDuration()
 	return f.err()
 }
 
@@ -82,7 +83,7 @@ func AppendScanResponse(b []byte, resp *kvpb.ScanResponse) []byte {
 			b = append(append(b, resp.Key(i)...), resp.Value(i)...)
 		}
 	}
-	return appendObservation(b, resp.Observed)
+	return appendDuration(appendObservation(b, resp.Observed), resp.Waited)
 }
 
 // DecodeScanResponse reads what AppendScanResponse wrote.
@@ -105,6 +106,7 @@ func DecodeScanResponse(b []byte, resp *kvpb.ScanResponse) error {
 	}
 	resp.Arena = append(resp.Arena, f.Take(end)...)
 	resp.Observed = f.observation()
+	resp.Waited = f.lastDuration()
 	if f.Bad() {
 		resp.Reset() // its offsets may lie outside the arena
 	}
@@ -132,6 +134,11 @@ func DecodeLock(b []byte, req *kvpb.LockRequest) error {
 
 // AppendLockResponse appends the fields of a response.
 func AppendLockResponse(b []byte, resp *kvpb.LockResponse) []byte {
+	return appendDuration(appendLockResponse(b, resp), resp.Waited)
+}
+
+// appendLockResponse leaves out what one of many has not.
+func appendLockResponse(b []byte, resp *kvpb.LockResponse) []byte {
 	b = appendFlags(b, resp.Found, resp.Skipped, resp.Acquired, resp.Resent)
 	b = appendUint(appendTimestamp(b, resp.TS), resp.Epoch)
 	return appendBytes(b, resp.Value)
@@ -141,6 +148,7 @@ func AppendLockResponse(b []byte, resp *kvpb.LockResponse) []byte {
 func DecodeLockResponse(b []byte, resp *kvpb.LockResponse) error {
 	f := read(b)
 	f.lockResponse(resp)
+	resp.Waited = f.lastDuration()
 	return f.err()
 }
 
@@ -171,7 +179,7 @@ func DecodeLockMany(b []byte, req *kvpb.LockManyRequest) error {
 func AppendLockManyResponse(b []byte, resp *kvpb.LockManyResponse) []byte {
 	b = appendUint(b, uint64(len(resp.Locks)))
 	for i := range resp.Locks {
-		b = AppendLockResponse(b, &resp.Locks[i])
+		b = appendLockResponse(b, &resp.Locks[i])
 	}
 	return b
 }

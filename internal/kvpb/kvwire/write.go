@@ -36,13 +36,14 @@ func DecodeCommit(b []byte, req *kvpb.CommitRequest) error {
 
 // AppendCommitResponse appends the fields of a response.
 func AppendCommitResponse(b []byte, resp *kvpb.CommitResponse) []byte {
-	return appendTimestamp(appendTimestamp(b, resp.CommitTS), resp.Lowest)
+	return appendDuration(appendTimestamp(appendTimestamp(b, resp.CommitTS), resp.Lowest), resp.Waited)
 }
 
 // DecodeCommitResponse reads what AppendCommitResponse wrote.
 func DecodeCommitResponse(b []byte, resp *kvpb.CommitResponse) error {
 	f := read(b)
 	resp.CommitTS, resp.Lowest = f.timestamp(), f.timestamp()
+	resp.Waited = f.lastDuration()
 	return f.err()
 }
 

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/lichendb/lichen/internal/sql/pgerr"
+	"github.com/lichendb/lichen/internal/trace"
 )
 
 // Context is the context of a statement: cancelled with an error that can be sent to a client as it is.
@@ -13,6 +14,7 @@ type Context struct {
 	err  atomic.Pointer[pgerr.Error]
 	// looked, if not nil, is called when somebody looks whether the statement goes on: for tests.
 	looked func()
+	waited trace.Waited
 }
 
 func (c *Context) cancel(cause *pgerr.Error) {
@@ -48,5 +50,10 @@ func (c *Context) cause() error {
 	return nil
 }
 
-// Value implements context.Context.
-func (c *Context) Value(any) any { return nil }
+// Value implements context.Context: it says where waits for other transactions are summed.
+func (c *Context) Value(key any) any {
+	if key == (trace.WaitedKey{}) {
+		return &c.waited
+	}
+	return nil
+}

@@ -16,6 +16,7 @@ import (
 	"github.com/lichendb/lichen/internal/sql/types"
 	"github.com/lichendb/lichen/internal/sql/vector"
 	"github.com/lichendb/lichen/internal/tempstore"
+	"github.com/lichendb/lichen/internal/trace"
 )
 
 // slotsPerProcessor is how many fragments run at once for each processor: while some read, others compute.
@@ -36,8 +37,14 @@ func NewServer(db *kv.DB, mem *quota.Pool, temp *tempstore.Store) *Server {
 
 // Serve answers a fragment.Request.
 func (s *Server) Serve(ctx context.Context, req []byte) []byte {
+	ctx, span := trace.Start(ctx, "fragment")
+	ctx, waited := trace.Waiting(ctx)
 	a, err := s.serve(ctx, req)
-	if err != nil {
+	if a != nil {
+		a.Waited = waited.Total()
+		span.Note("entries: %d", a.Entries)
+	}
+	if span.End(err); err != nil {
 		return fragment.AppendFailure(nil, err)
 	}
 	return fragment.AppendAnswer(nil, a)
@@ -58,7 +65,9 @@ func (s *Server) serve(ctx context.Context, req []byte) (*fragment.Answer, error
 	if err != nil {
 		return nil, err
 	}
-	if err := s.enter(ctx); err != nil {
+	wait := trace.Begin(ctx, "wait for a place to run")
+	err = s.enter(ctx)
+	if wait.End(err); err != nil {
 		return nil, err
 	}
 	defer func() { <-s.slots }()
@@ -83,7 +92,7 @@ func (s *Server) serve(ctx context.Context, req []byte) (*fragment.Answer, error
 		}
 		return acc.Grow(int64(cap(a.Batches) - before))
 	})
-	a.Rest, a.Observed = leaf.Rest(), leaf.Observed()
+	a.Rest, a.Observed, a.Entries = leaf.Rest(), leaf.Observed(), leaf.Entries()
 	return a, err
 }
 

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"testing"
+	"time"
 
 	"github.com/lichendb/lichen/internal/hlc"
 	"github.com/lichendb/lichen/internal/kvpb"
@@ -239,8 +240,8 @@ func TestVersions(t *testing.T) {
 	if _, err := DecodeAnswer(AppendFailure(nil, err)); !errors.As(err, &v) {
 		t.Error(err)
 	}
-	answer := AppendAnswer(nil, &Answer{Rest: []byte("k"), Batches: []byte("rows")})
-	if a, err := DecodeAnswer(answer); err != nil || string(a.Rest) != "k" || string(a.Batches) != "rows" {
+	answer := AppendAnswer(nil, &Answer{Rest: []byte("k"), Entries: 300, Waited: time.Second, Batches: []byte("rows")})
+	if a, err := DecodeAnswer(answer); err != nil || string(a.Rest) != "k" || a.Entries != 300 || a.Waited != time.Second || string(a.Batches) != "rows" {
 		t.Errorf("%+v, %v", a, err)
 	}
 	answer[0] = Version + 1

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/lichendb/lichen/internal/encoding"
 	"github.com/lichendb/lichen/internal/hlc"
@@ -16,7 +17,7 @@ import (
 
 // Version is that of requests and answers. A change of the format, of a tag's meaning or of what a function computes is a
 // new version.
-const Version = 1
+const Version = 2
 
 // maxObservations bounds the clock readings of an answer.
 const maxObservations = 1 << 10
@@ -89,6 +90,9 @@ type Answer struct {
 	Rest []byte
 	// Observed are the first readings of the clocks of leaders that it has met.
 	Observed []kvpb.Observation
+	// Entries is how many entries of tables and indexes were read, Waited how long for other transactions was waited.
+	Entries int64
+	Waited  time.Duration
 	// Batches are the rows, as vector.AppendEncoded writes them, one batch after the other.
 	Batches []byte
 }
@@ -115,6 +119,8 @@ func AppendAnswer(dst []byte, a *Answer) []byte {
 		dst = binary.AppendUvarint(dst, uint64(o.TS.WallTime))
 		dst = binary.AppendUvarint(dst, uint64(o.TS.Logical))
 	}
+	dst = binary.AppendUvarint(dst, uint64(a.Entries))
+	dst = binary.AppendUvarint(dst, uint64(a.Waited))
 	return append(dst, a.Batches...)
 }
 
@@ -184,7 +190,8 @@ func decodeRows(b []byte) (*Answer, error) {
 		o.TS = hlc.Timestamp{WallTime: int64(r.Uvarint()), Logical: uint32(r.Uvarint())}
 		a.Observed = append(a.Observed, o)
 	}
-	if r.Bad() {
+	a.Entries, a.Waited = int64(r.Uvarint()), time.Duration(r.Uvarint())
+	if r.Bad() || a.Entries < 0 || a.Waited < 0 {
 		return nil, errDamaged
 	}
 	a.Batches = r.Rest()

@@ -31,6 +31,7 @@ func statements(s Source, here bool, w Rows) error {
 			w.Num("rows", x.Rows)
 			w.Num("rows_read", x.Read)
 			w.Num("rows_written", x.Written)
+			w.Interval("contention_time", time.Duration(x.Waited))
 			w.Interval("total_time", time.Duration(x.Nanos))
 			w.Interval("mean_time", time.Duration(x.Nanos/calls))
 			w.Interval("p50_time", min(latency.Quantile(0.5), time.Duration(x.MaxNanos)))

@@ -71,9 +71,11 @@ func slow(s Source, here bool, w Rows) error {
 			w.Num("rows", x.Rows)
 			w.Num("rows_read", x.Read)
 			w.Num("rows_written", x.Written)
+			w.Interval("contention_time", time.Duration(x.Waited))
 			w.Num("retries", x.Retry)
 			w.Text("error_code", x.Code)
 			w.Text("plan", x.Plan)
+			w.Text("trace", x.Trace)
 			w.Done()
 		}
 	}

@@ -9,7 +9,7 @@
 //
 // Above it: sql, which keeps the Entry beside a prepared statement, so that nothing is looked up on the way of a point read.
 // Below it: obs. Read registry.go (Registry, Entry), plans.go (Plan), txns.go (Block, Txns),
-// slow.go (SlowLog), indexes.go (Indexes).
+// slow.go (SlowLog), traces.go (which statements are traced since they were slow), indexes.go (Indexes).
 //
 // Invariants:
 //

@@ -25,29 +25,34 @@ type Key struct{ Text, Database, User string }
 
 // Entry has the counts of a fingerprint.
 type Entry struct {
-	key  Key
-	gone atomic.Bool
+	key    Key
+	number uint64 // of the text
+	first  int64  // Unix nanoseconds
+	gone   atomic.Bool
 
-	latency               obs.Histogram
-	nanos, maxNanos       atomic.Int64
-	rows, retries, errors atomic.Int64
-	read, written         atomic.Int64
-	first                 int64 // Unix nanoseconds
-	lastUse               atomic.Int64
-	number                uint64 // of the text
+	latency obs.Histogram
 
-	planDue atomic.Int64 // when the plan is looked at next, in Unix nanoseconds
-	planMu  sync.Mutex
-	plans   []*Plan // the one seen last is the last
+	// What each execution touches lies together, so that nodes with many processors move few cache lines between them.
+	nanos, maxNanos atomic.Int64
+	rows, read      atomic.Int64
+	lastUse         atomic.Int64
+	planDue         atomic.Int64 // when the plan is looked at next, in Unix nanoseconds
+	traces          traces
+
+	retries, errors, written, waited atomic.Int64
+
+	planMu sync.Mutex
+	plans  []*Plan // the one seen last is the last
 }
 
 // Outcome is what one execution adds.
 type Outcome struct {
 	Took    time.Duration
-	Rows    int64 // returned or changed
-	Read    int64 // rows, or entries of indexes, that were read for it
-	Written int64 // rows that were changed
-	Retries int64 // attempts beyond the first
+	Rows    int64         // returned or changed
+	Read    int64         // rows, or entries of indexes, that were read for it
+	Written int64         // rows that were changed
+	Retries int64         // attempts beyond the first
+	Waited  time.Duration // for other transactions
 	Failed  bool
 	Ended   time.Time
 }
@@ -81,6 +86,9 @@ func (e *Entry) Record(o *Outcome) {
 	}
 	if o.Retries != 0 {
 		e.retries.Add(o.Retries)
+	}
+	if o.Waited != 0 {
+		e.waited.Add(int64(o.Waited))
 	}
 	if o.Failed {
 		e.errors.Add(1)
@@ -170,6 +178,7 @@ type Row struct {
 	Nanos, MaxNanos       int64
 	Rows, Retries, Errors int64
 	Read, Written         int64
+	Waited                int64    // nanoseconds, for other transactions
 	Plan                  string   // the id of the plan that was seen last, "" if none was
 	First, Last           int64    // Unix nanoseconds
 	Latency               []uint64 // obs.Counts, sparse
@@ -189,7 +198,7 @@ func (r *Registry) List(most int) []Row {
 		}
 		out = append(out, Row{
 			Key: e.key, Nanos: e.nanos.Load(), MaxNanos: e.maxNanos.Load(), Rows: e.rows.Load(), Retries: e.retries.Load(),
-			Errors: e.errors.Load(), Read: e.read.Load(), Written: e.written.Load(), Plan: e.lastPlan(), First: e.first, Last: e.lastUse.Load(), Latency: c.Sparse(),
+			Errors: e.errors.Load(), Read: e.read.Load(), Written: e.written.Load(), Waited: e.waited.Load(), Plan: e.lastPlan(), First: e.first, Last: e.lastUse.Load(), Latency: c.Sparse(),
 		})
 	}
 	return out

@@ -24,6 +24,8 @@ type Slow struct {
 	Rows, Read, Written, Retry int64
 	Code                       string // SQLSTATE, if it failed
 	Plan                       string
+	Trace                      string // "" if it was not traced
+	Waited                     int64  // nanoseconds, for other transactions
 }
 
 // Fingerprint is that of Row.
@@ -40,7 +42,8 @@ type SlowLog struct {
 func (l *SlowLog) Add(e *Entry, o *Outcome, s Slow) {
 	s.Key, s.Nanos, s.Began = e.key, int64(o.Took), o.Ended.Add(-o.Took).UnixNano()
 	s.Rows, s.Read, s.Written, s.Retry = o.Rows, o.Read, o.Written, o.Retries
-	s.Query, s.Plan = cut(s.Query, MaxSlowText), cut(s.Plan, MaxPlanText)
+	s.Waited = int64(o.Waited)
+	s.Query, s.Plan, s.Trace = cut(s.Query, MaxSlowText), cut(s.Plan, MaxPlanText), cut(s.Trace, MaxSlowTrace)
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if len(l.ring) < MaxSlow {

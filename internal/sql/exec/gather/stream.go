@@ -8,6 +8,7 @@ import (
 	"github.com/lichendb/lichen/internal/kvpb"
 	"github.com/lichendb/lichen/internal/plant"
 	"github.com/lichendb/lichen/internal/sql/fragment"
+	"github.com/lichendb/lichen/internal/trace"
 )
 
 // stream is what one node computes: one request after the other, until its spans are done.
@@ -58,7 +59,8 @@ func (s *stream) ask() {
 			}
 			return kv.DelegatedRead{}, err
 		}
-		return kv.DelegatedRead{Spans: done(asked, r.answer.Rest), Observed: r.answer.Observed, Traffic: r.sent + r.received}, nil
+		trace.AddWait(ctx, r.answer.Waited)
+		return kv.DelegatedRead{Spans: done(asked, r.answer.Rest), Observed: r.answer.Observed, Traffic: r.sent + r.received, Entries: r.answer.Entries}, nil
 	})
 	if s.call == nil {
 		s.leave()
