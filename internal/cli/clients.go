@@ -12,5 +12,5 @@ const (
 
 // clientCommands are the commands that talk to a running node.
 func clientCommands(s *streams) []*cobra.Command {
-	return []*cobra.Command{newSQL(s), newDemo(s), newWorkload(s), newCert(s), newNode(s), newCluster(s), newGen(s), newDebug(s)}
+	return append(apiCommands(s), newSQL(s), newDemo(s), newWorkload(s), newCert(s), newNode(s), newCluster(s), newGen(s), newDebug(s))
 }

@@ -2,7 +2,8 @@
 //
 // Above it is cmd/lichen; below it server and the clients. Read cli.go (Main and the list of commands); then
 // there is a file per command, and further files of long ones (democluster.go, clusterrun.go).
-// node.go, nodeconn.go and clients.go connect to running nodes.
+// node.go, nodeconn.go and clients.go connect to running nodes; api.go connects to the API of a node's console, apicommands.go has
+// the commands that show what it shows.
 //
 // The shell (lichen sql) is sql.go (the command and its flags), sqlshell.go (its loop and state),
 // sqlscan.go (ends of statements), sqlprompt.go (prompts and history), sqledit.go (\e), sqlmeta.go

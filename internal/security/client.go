@@ -58,3 +58,18 @@ func HaveCA(fsys fs.FS, dir string) bool {
 	there, err := exists(fsys, fsys.PathJoin(dir, CACert))
 	return there && err == nil
 }
+
+// ServerTLS is for connections of a client that shows no certificate, as one with a password: it only verifies the server's.
+func ServerTLS(dir string) (*tls.Config, error) {
+	fsys := fs.Disk()
+	path := fsys.PathJoin(dir, CACert)
+	certs, err := readCerts(fsys, path)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	roots := x509.NewCertPool()
+	for _, c := range certs {
+		roots.AddCert(c)
+	}
+	return &tls.Config{MinVersion: tls.VersionTLS12, RootCAs: roots}, nil
+}
