@@ -162,7 +162,9 @@ func (s *Session) countBlock() {
 	ends := commits || isRollback(r.prepared.Stmt.AST)
 	within := s.txn.Status() != 'I'
 	if !b.Open() && !within {
-		s.remember(r.outcome.Took, r.entry.Text())
+		if r.outcome.Took >= stmtstats.MinRecent { // the list of its one query is made only then
+			s.remember(r.outcome.Took, r.entry.Text())
+		}
 		return
 	}
 	if !b.Open() {

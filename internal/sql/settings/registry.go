@@ -129,15 +129,17 @@ func parameterNames(yield func(string) bool) {
 	}
 }
 
-func lookup(name string) *Param {
-	i, ok := slices.BinarySearchFunc(registry, name, func(p *Param, n string) int {
-		return strings.Compare(strings.ToLower(p.Name), n)
-	})
-	if !ok {
-		return nil
+// byName has the parameters by their folded names: each statement looks for search_path, which its plan depends on.
+var byName = func() map[string]*Param {
+	m := make(map[string]*Param, len(registry))
+	for _, p := range registry {
+		m[strings.ToLower(p.Name)] = p
 	}
-	return registry[i]
-}
+	return m
+}()
+
+// lookup returns the parameter of a folded name, nil if there is none.
+func lookup(name string) *Param { return byName[name] }
 
 // All returns every parameter, sorted by name.
 func All() []*Param { return registry }
