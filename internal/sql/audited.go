@@ -35,7 +35,7 @@ func (x *execution) run(ctx context.Context) error {
 	waitedBefore := waited.Total()
 	ctx = x.beginTrace(ctx)
 	err := x.execute(ctx)
-	x.traced.root.End(err)
+	x.traced.end(err)
 	told.tell(x, err)
 	x.note(err, x.s.entriesRead()-before, waited.Total()-waitedBefore)
 	return err

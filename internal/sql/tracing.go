@@ -38,6 +38,14 @@ func (x *execution) follow(ctx context.Context) context.Context {
 	return ctx
 }
 
+// end ends the trace: what goes on behind the statement, with its context, is no part of it.
+func (t *traced) end(err error) {
+	if t.trace != nil {
+		t.root.End(err)
+		t.trace.Finish()
+	}
+}
+
 // text is the trace for people; "" if there is none.
 func (t *traced) text() string {
 	if t.trace == nil {
@@ -59,6 +67,5 @@ func (r *ran) export(s *Session) {
 	if r.err != nil {
 		e.Code = string(pgerr.From(r.err).Code)
 	}
-	r.traced.trace.Finish()
 	s.srv.cfg.Traces.Export(e)
 }

@@ -15,14 +15,6 @@ func With(ctx context.Context, t *Trace) context.Context {
 	return context.WithValue(ctx, placeKey{}, &place{trace: t})
 }
 
-// Without returns a context whose spans nobody records, within one where somebody does.
-func Without(ctx context.Context) context.Context {
-	if !On(ctx) {
-		return ctx
-	}
-	return context.WithValue(ctx, placeKey{}, (*place)(nil))
-}
-
 func placeOf(ctx context.Context) *place {
 	p, _ := ctx.Value(placeKey{}).(*place)
 	return p
