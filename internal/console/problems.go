@@ -46,6 +46,7 @@ func findProblems(s *situation) []Problem {
 		out = append(out, s.ofNode(&s.nodes[i])...)
 		out = append(out, ofDisks(&s.nodes[i])...)
 	}
+	out = append(out, s.roomOnDisks()...)
 	rank := []string{critical, warning, notice}
 	slices.SortStableFunc(out, func(a, b Problem) int { return slices.Index(rank, a.Severity) - slices.Index(rank, b.Severity) })
 	if out == nil {
@@ -135,18 +136,55 @@ func ofDisks(n *NodeInfo) (out []Problem) {
 			out = append(out, Problem{warning, name + " is slow", "Most writes to its log take longer than server.store.slow_sync_threshold; others lead its ranges.",
 				"Look what else uses the disk.", page})
 		}
-		if st.CapacityBytes <= 0 || st.Disk == "full" {
-			continue
+	}
+	return out
+}
+
+// maxNamed bounds the stores that a problem names.
+const maxNamed = 8
+
+// roomOnDisks tells which disks fill up: in one problem, since those of all nodes often do at the same time.
+func (s *situation) roomOnDisks() (out []Problem) {
+	var full, filling []string
+	page := ""
+	for i := range s.nodes {
+		n := &s.nodes[i]
+		if n.State == stateDead || n.State == stateSuspect || n.State == stateDecommissioned {
+			continue // what it told last is old
 		}
-		share := float64(st.UsedBytes) / float64(st.CapacityBytes)
-		detail := fmt.Sprintf("%.0f %% of it are used.", 100*share)
-		switch {
-		case share >= diskCritical:
-			out = append(out, Problem{critical, name + " is almost full", detail, "Free space on it, or add a node: replicas move there by themselves.", page})
-		case share >= diskWarning:
-			out = append(out, Problem{warning, name + " fills up", detail, "Add a node, or free space: above 95 % it gets no replicas.", page})
+		for _, st := range n.Stores {
+			if st.CapacityBytes <= 0 || st.Disk == "full" {
+				continue
+			}
+			share := float64(st.UsedBytes) / float64(st.CapacityBytes)
+			text := fmt.Sprintf("%.0f %% of store %d (node %d)", 100*share, st.ID, n.ID)
+			if share >= diskCritical {
+				full = append(full, text)
+			} else if share >= diskWarning {
+				filling = append(filling, text)
+			} else {
+				continue
+			}
+			page = "/nodes/" + strconv.FormatUint(n.ID, 10)
 		}
 	}
+	tell := func(severity string, list []string, one, many, action string) {
+		if len(list) == 0 {
+			return
+		}
+		named := list[:min(len(list), maxNamed)]
+		detail := "In use: " + strings.Join(named, ", ")
+		if len(list) > len(named) {
+			detail += fmt.Sprintf(" and %d more", len(list)-len(named))
+		}
+		where := page
+		if len(full)+len(filling) > 1 {
+			where = "/nodes"
+		}
+		out = append(out, Problem{severity, plural(len(list), "disk "+one, "disks "+many), detail + ".", action, where})
+	}
+	tell(critical, full, "is almost full", "are almost full", "Free space, or add a node: replicas move there by themselves.")
+	tell(warning, filling, "fills up", "fill up", "Add a node, or free space: above 95 % a store gets no replicas.")
 	return out
 }
 

@@ -37,8 +37,8 @@ func TestProblems(t *testing.T) {
 		"critical: The disk of store 2 (node 2) does not answer":     disk(func(s *Store) { s.Disk = "stalled" }),
 		"critical: The disk of store 2 (node 2) is full":             disk(func(s *Store) { s.Disk, s.UsedBytes = "full", 100 }),
 		"warning: The disk of store 2 (node 2) is slow":              disk(func(s *Store) { s.Disk = "slow" }),
-		"critical: The disk of store 2 (node 2) is almost full":      disk(func(s *Store) { s.UsedBytes = 96 }),
-		"warning: The disk of store 2 (node 2) fills up":             disk(func(s *Store) { s.UsedBytes = 81 }),
+		"critical: 1 disk is almost full":                            disk(func(s *Store) { s.UsedBytes = 96 }),
+		"warning: 1 disk fills up":                                   disk(func(s *Store) { s.UsedBytes = 81 }),
 	} {
 		got := findProblems(s)
 		if len(got) != 1 || got[0].Severity+": "+got[0].Title != want || got[0].Action == "" {

@@ -310,6 +310,19 @@ func TestConsoleSeesTheCluster(t *testing.T) {
 		if !strings.Contains(string(text), `"calls":50,"contention":0,"database":"defaultdb"`) || !strings.Contains(string(text), "INSERT INTO t VALUES (_)") {
 			t.Errorf("statements %s", text)
 		}
+		c.exec(conn, "ANALYZE t")
+		if d := openAPI(t, second).want(http.StatusOK, http.MethodGet, "databases/defaultdb/tables/public/t", ""); d["analyzed"].(float64) == 0 ||
+			!strings.Contains(fmt.Sprint(d["statistics"]), "column:a common: distinct:-1 ") {
+			t.Errorf("analysed %v: %v", d["analyzed"], d["statistics"])
+		}
+		id := fmt.Sprint(second.NodeID())
+		if d := a.want(http.StatusOK, http.MethodGet, "nodes/"+id, ""); !strings.Contains(fmt.Sprint(d["configuration"]), "name:max-offset value:") {
+			t.Errorf("configuration %v", d["configuration"])
+		}
+		all, there := a.want(http.StatusOK, http.MethodGet, "ranges", "")["ranges"].([]any), a.want(http.StatusOK, http.MethodGet, "ranges?node="+id, "")["ranges"].([]any)
+		if none := a.want(http.StatusOK, http.MethodGet, "ranges?node=99", "")["ranges"].([]any); len(there) == 0 || len(there) > len(all) || len(none) > 0 {
+			t.Errorf("%d ranges, %d on a node, %d on none", len(all), len(there), len(none))
+		}
 		gone := fmt.Sprint(third.NodeID())
 		c.stop(third)
 		c.until("a problem", func() (bool, string) {

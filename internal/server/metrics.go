@@ -38,6 +38,21 @@ var help = []struct {
 	{"lichen_process_cpus", "processors that the process used in the last ten seconds", prometheus.GaugeValue},
 	{"lichen_process_resident_bytes", "memory of the process that is in RAM", prometheus.GaugeValue},
 	{"lichen_machine_cpus", "processors that the process may use", prometheus.GaugeValue},
+	{"lichen_process_read_bytes_total", "bytes that the process has had read from disks", prometheus.CounterValue},
+	{"lichen_process_written_bytes_total", "bytes that the process has had written to disks", prometheus.CounterValue},
+	{"lichen_process_open_files", "file descriptors that the process has open, those of connections included", prometheus.GaugeValue},
+	{"lichen_machine_memory_bytes", "memory of the machine", prometheus.GaugeValue},
+	{"lichen_machine_memory_available_bytes", "memory of the machine that programs could still take", prometheus.GaugeValue},
+	{"lichen_go_gc_cycles_total", "collections of garbage", prometheus.CounterValue},
+	{"lichen_go_gc_pause_seconds_total", "time for which these stopped the process", prometheus.CounterValue},
+	{"lichen_go_allocated_bytes_total", "bytes allocated on the heap", prometheus.CounterValue},
+	{"lichen_rpc_sent_bytes_total", "bytes sent to other nodes", prometheus.CounterValue},
+	{"lichen_rpc_received_bytes_total", "bytes received from other nodes", prometheus.CounterValue},
+	{"lichen_rpc_calls_total", "calls of other nodes", prometheus.CounterValue},
+	{"lichen_rpc_calls_running", "calls of other nodes that run here", prometheus.GaugeValue},
+	{"lichen_rpc_connects_total", "connections made to other nodes", prometheus.CounterValue},
+	{"lichen_rpc_dial_failures_total", "attempts to connect to other nodes that failed", prometheus.CounterValue},
+	{"lichen_rpc_messages_dropped_total", "messages to other nodes that were dropped: raft and others send them again", prometheus.CounterValue},
 	{"lichen_sql_sessions", "open sessions", prometheus.GaugeValue},
 	{"lichen_sql_statements_total", "statements of clients that have ended", prometheus.CounterValue},
 	{"lichen_sql_statement_errors_total", "of these, those that failed", prometheus.CounterValue},
@@ -300,6 +315,9 @@ func (n *Node) figures() map[string]float64 {
 		"lichen_sql_memory_bytes":              float64(n.Memory.Used()),
 		"lichen_sql_memory_limit_bytes":        float64(n.Memory.Limit()),
 		"lichen_go_gc_share":                   ms.GCCPUFraction,
+		"lichen_go_gc_cycles_total":            float64(ms.NumGC),
+		"lichen_go_gc_pause_seconds_total":     time.Duration(ms.PauseTotalNs).Seconds(),
+		"lichen_go_allocated_bytes_total":      float64(ms.TotalAlloc),
 		"lichen_txn_active":                    float64(n.KV.DB.ActiveTxns()),
 		"lichen_consistency_checks_total":      float64(n.KV.Checker.Checked()),
 		"lichen_consistency_differing_ranges":  float64(n.KV.Checker.Differing()),
@@ -322,6 +340,7 @@ func (n *Node) figures() map[string]float64 {
 		"lichen_storage_version_misses_total":  float64(eng.VersionMisses),
 	}
 	processFigures(f)
+	n.networkFigures(f)
 	n.statementFigures(f)
 	levelFigures(f, &eng)
 	n.rangeFigures(f)
