@@ -88,7 +88,7 @@ export class Cluster {
 
   sqlURL = (i = 0, database = 'defaultdb') => `postgresql://root@127.0.0.1:${this.ports[2 * i]}/${database}?sslmode=disable`;
 
-  sql = (text, database) => run(['sql', '--url', this.sqlURL(0, database), '-e', text]);
+  sql = (text, database, i = 0) => run(['sql', '--url', this.sqlURL(i, database), '-e', text]);
 
   /** load runs a load in the background until stop is called. */
   load(i = 0) {

@@ -100,3 +100,14 @@ export function useLoad<T>(path: string | undefined, seconds = 0): Loaded<T> {
   const current = state.path === path ? state : {};
   return { ...current, reload: () => setRound((n) => n + 1) };
 }
+
+/** useKept is useLoad that goes on showing the last answer while the next path is loaded. */
+export function useKept<T>(path: string): Loaded<T> {
+  const loaded = useLoad<T>(path);
+  const [last, setLast] = useState<T>();
+  useEffect(() => {
+    if (loaded.data) setLast(loaded.data);
+  }, [loaded.data]);
+  const data = loaded.data ?? last;
+  return data ? { ...loaded, data } : loaded;
+}

@@ -28,6 +28,9 @@ const times: uPlot.Axis.Values = [
   [1, '{HH}:{mm}:{ss}', '\n{YYYY}-{MM}-{DD}', null, '\n{MM}-{DD}', null, null, null, 1],
 ];
 
+/** maxLegend is how many curves a legend names: more are a crowd, of which one page per node tells more. */
+const maxLegend = 24;
+
 /** binary are the steps of an axis of bytes. */
 const binary = Array.from({ length: 50 }, (_, i) => 2 ** i);
 
@@ -41,6 +44,7 @@ function options(p: ChartProps, width: number): uPlot.Options {
   return {
     width,
     height: p.height ?? 190,
+    legend: { show: p.curves.length <= maxLegend },
     cursor: { sync: { key: 'time' }, drag: { x: true, y: false, setScale: false }, points: { size: 6 } },
     scales: { y: { range: (_u, _min, max) => [0, max > 0 ? max * 1.1 : 1] } },
     axes: [
@@ -59,11 +63,12 @@ function options(p: ChartProps, width: number): uPlot.Options {
         stroke: colour(`--c${(i % 8) + 1}`),
         width: 1.6,
         spanGaps: false,
-        points: { show: false },
+        points: { show: c.values.filter((v) => v !== null).length < 3, size: 5 },
         value: (_u: uPlot, v: number | null) => show(v),
       })),
     ],
     hooks: {
+      setCursor: [(u) => u.cursor.idx == null && atPresent(u)],
       setSelect: [
         (u) => {
           if (u.select.width < 4) return;
@@ -75,6 +80,14 @@ function options(p: ChartProps, width: number): uPlot.Options {
       ],
     },
   };
+}
+
+/** atPresent has the legend show the last values, as long as the pointer is not over a graph. */
+function atPresent(u: uPlot): void {
+  const x = u.data[0];
+  let last = x.length - 1;
+  while (last > 0 && u.data.slice(1).every((v) => v[last] == null)) last--;
+  if (x.length > 0) u.setLegend({ idx: last }, false);
 }
 
 function dataOf(p: ChartProps): uPlot.AlignedData {
@@ -114,7 +127,9 @@ export function Chart(p: ChartProps): JSX.Element {
     };
   }, [shape]);
   useEffect(() => {
-    plot.current?.setData(dataOf(p));
+    const u = plot.current;
+    u?.setData(dataOf(p));
+    if (u && u.cursor.idx == null) atPresent(u);
   }, [p.curves, p.from, p.step]);
   return <div ref={box} role="img" aria-label={summary(p)} />;
 }

@@ -138,13 +138,15 @@ export interface Column<T> {
   by?: (row: T) => string | number;
   number?: boolean;
   class?: string;
+  /** minor: left out where the window is not wide enough for all columns. */
+  minor?: boolean;
 }
 
 const rowHeight = 37;
 const windowed = 150;
 
 /** Table shows rows, of which there may be very many: then only those in sight are made. */
-export function Table<T>(p: { caption: string; rows: T[]; columns: Column<T>[]; id: (row: T) => string; empty?: string }): JSX.Element {
+export function Table<T>(p: { caption: string; rows: T[]; columns: Column<T>[]; id: (row: T) => string; empty?: string; titled?: boolean }): JSX.Element {
   const [sort, setSort] = useState<{ i: number; down: boolean }>();
   const rows = useMemo(() => sorted(p.rows, p.columns, sort), [p.rows, sort]);
   const box = useRef<HTMLDivElement>(null);
@@ -158,13 +160,32 @@ export function Table<T>(p: { caption: string; rows: T[]; columns: Column<T>[]; 
         <td colSpan={p.columns.length} style={{ height: n * rowHeight + 'px' }} />
       </tr>
     ) : null;
+  const look = (c: Column<T>): string => (c.number ? 'number ' : '') + (c.minor ? 'minor ' : '') + (c.class ?? '');
+  const sortable = p.columns.some((c) => c.by);
   return (
-    <div class={'table ' + (many ? 'tall' : '')} ref={box} onScroll={many ? () => setTop(Math.floor((box.current?.scrollTop ?? 0) / rowHeight / 10) * 10) : undefined} tabIndex={0} role="region" aria-label={p.caption}>
-      <table class={many ? 'window' : ''} aria-rowcount={rows.length}>
-        <thead>
-          <tr>
+    <>
+    {p.titled && <h2 class="over">{p.caption}</h2>}
+    <div class={'table ' + (many ? 'tall' : 'cards')} ref={box} onScroll={many ? () => setTop(Math.floor((box.current?.scrollTop ?? 0) / rowHeight / 10) * 10) : undefined} tabIndex={0} role="region" aria-label={p.caption}>
+      {sortable && rows.length > 1 && !many && (
+        <label class="order small">
+          Sort by{' '}
+          <select
+            value={sort ? String(sort.i) : ''}
+            onChange={(e) => {
+              const i = Number(e.currentTarget.value);
+              setSort(e.currentTarget.value === '' ? undefined : { i, down: !!p.columns[i]?.number });
+            }}
+          >
+            <option value="">as it comes</option>
+            {p.columns.map((c, i) => c.by && <option key={c.title} value={String(i)}>{c.title}</option>)}
+          </select>
+        </label>
+      )}
+      <table role="table" class={many ? 'window' : ''} aria-rowcount={rows.length}>
+        <thead role="rowgroup">
+          <tr role="row">
             {p.columns.map((c, i) => (
-              <th key={c.title} scope="col" class={c.number ? 'number' : ''} aria-sort={sort?.i === i ? (sort.down ? 'descending' : 'ascending') : undefined}>
+              <th key={c.title} role="columnheader" scope="col" class={(c.number ? 'number ' : '') + (c.minor ? 'minor' : '')} aria-sort={sort?.i === i ? (sort.down ? 'descending' : 'ascending') : undefined}>
                 {c.by ? (
                   <button type="button" onClick={() => setSort((s) => ({ i, down: s?.i === i ? !s.down : !!c.number }))}>
                     {c.title}
@@ -177,12 +198,12 @@ export function Table<T>(p: { caption: string; rows: T[]; columns: Column<T>[]; 
             ))}
           </tr>
         </thead>
-        <tbody>
+        <tbody role="rowgroup">
           {spacer(first)}
           {rows.slice(first, last).map((r) => (
-            <tr key={p.id(r)}>
+            <tr key={p.id(r)} role="row">
               {p.columns.map((c) => (
-                <td key={c.title} class={(c.number ? 'number ' : '') + (c.class ?? '')}>
+                <td key={c.title} role="cell" class={look(c)} data-label={c.title}>
                   {c.cell(r)}
                 </td>
               ))}
@@ -193,6 +214,7 @@ export function Table<T>(p: { caption: string; rows: T[]; columns: Column<T>[]; 
       </table>
       {rows.length === 0 && <div class="empty">{p.empty ?? 'There is nothing to show.'}</div>}
     </div>
+    </>
   );
 }
 
@@ -205,4 +227,26 @@ function sorted<T>(rows: T[], columns: Column<T>[], sort?: { i: number; down: bo
     const y = by(b);
     return sign * (typeof x === 'number' && typeof y === 'number' ? x - y : String(x).localeCompare(String(y)));
   });
+}
+
+/** Under is a second line of a cell, for what is asked for less often. */
+export function Under(p: { of: (string | number | false | undefined)[] }): JSX.Element {
+  return <div class="under small muted">{p.of.filter((x) => x !== '' && x !== undefined && x !== false).join(' · ')}</div>;
+}
+
+/** Counts are badges for what went wrong; none of what did not. */
+export function Counts(p: { of: readonly (readonly [string, number, Tone])[] }): JSX.Element {
+  return (
+    <>
+      {p.of
+        .filter(([, n]) => n > 0)
+        .map(([name, n, tone]) => (
+          <>
+            <Badge key={name} tone={tone}>
+              {name} {n >= 10_000 ? (n / 1000).toFixed(1) + ' k' : n}
+            </Badge>{' '}
+          </>
+        ))}
+    </>
+  );
 }

@@ -7,7 +7,7 @@ import type { Route } from '../router';
 import { link, setParams } from '../router';
 import type { SessionInfo, Sessions, Statement, StatementPlans, Statements } from '../types';
 import { SlowList, TransactionList, WaitList } from './contention';
-import { Badge, Confirm, ErrorBox, Page, Panel, Search, Table, Tile, toneOf } from '../ui';
+import { Badge, Confirm, Counts, ErrorBox, Page, Panel, Search, Table, Tile, toneOf, Under } from '../ui';
 
 export function Activity({ route }: PageProps): JSX.Element {
   const tab = route.parts[1] ?? 'statements';
@@ -64,27 +64,51 @@ function StatementList({ search, route }: { search: string; route: Route }): JSX
               title: 'Statement',
               class: 'wide',
               cell: (s) => (
-                <a href={'#/activity/statements?statement=' + encodeURIComponent(key(s))}>
-                  <code class="clip">{s.query}</code>
-                </a>
+                <>
+                  <a href={'#/activity/statements?statement=' + encodeURIComponent(key(s))}>
+                    <code class="clip">{s.query}</code>
+                  </a>
+                  <Under of={[s.database, s.user]} />
+                </>
               ),
               by: (s) => s.query,
             },
             { title: 'Calls', cell: (s) => count(s.calls), by: (s) => s.calls, number: true },
-            { title: 'Share of time', cell: (s) => (all ? ((100 * s.total) / all).toFixed(1) + ' %' : '–'), by: (s) => s.total, number: true },
+            { title: 'Share of time', cell: (s) => <Share of={all ? s.total / all : 0} />, by: (s) => s.total, number: true },
             { title: 'Mean', cell: (s) => seconds(s.mean), by: (s) => s.mean, number: true },
-            { title: 'p50', cell: (s) => seconds(s.p50), by: (s) => s.p50, number: true },
+            { title: 'p50', cell: (s) => seconds(s.p50), by: (s) => s.p50, number: true, minor: true },
             { title: 'p99', cell: (s) => seconds(s.p99), by: (s) => s.p99, number: true },
             { title: 'Longest', cell: (s) => seconds(s.max), by: (s) => s.max, number: true },
+            { title: 'Waited', cell: (s) => seconds(s.contention), by: (s) => s.contention, number: true },
             { title: 'Rows', cell: (s) => count(s.rows), by: (s) => s.rows, number: true },
-            { title: 'Retries', cell: (s) => count(s.retries), by: (s) => s.retries, number: true },
-            { title: 'Errors', cell: (s) => count(s.errors), by: (s) => s.errors, number: true },
-            { title: 'Database', cell: (s) => s.database, by: (s) => s.database },
-            { title: 'User', cell: (s) => s.user, by: (s) => s.user },
+            {
+              title: 'Trouble',
+              cell: (s) => (
+                <Counts
+                  of={[
+                    ['errors', s.errors, 'bad'],
+                    ['retries', s.retries, 'warn'],
+                  ]}
+                />
+              ),
+              by: (s) => -(s.errors * 1e9 + s.retries),
+            },
           ]}
         />
       )}
     </>
+  );
+}
+
+/** Share is a part of a whole, as a bar and as a figure. */
+function Share({ of }: { of: number }): JSX.Element {
+  return (
+    <span class="share">
+      <span class="bar" aria-hidden="true">
+        <span style={{ width: (100 * of).toFixed(1) + '%' }} />
+      </span>
+      {(100 * of).toFixed(1)} %
+    </span>
   );
 }
 
@@ -101,6 +125,7 @@ function Chosen({ s, onClose }: { s: Statement; onClose: () => void }): JSX.Elem
         <Tile label="Rows a call" value={count(s.rows / Math.max(s.calls, 1))} />
         <Tile label="Read a call" value={count(s.rowsRead / Math.max(s.calls, 1))} note="entries of tables and indexes" />
         <Tile label="Written a call" value={count(s.rowsWritten / Math.max(s.calls, 1))} note="rows" />
+        <Tile label="Waited a call" value={seconds(s.contention / Math.max(s.calls, 1))} note={`for other transactions; ${seconds(s.contention)} in all`} />
         <Tile label="Retries" value={count(s.retries)} />
       </div>
       <p class="small muted">
@@ -169,13 +194,19 @@ function SessionList({ search }: { search: string }): JSX.Element {
               ),
               by: (s) => s.state,
             },
-            { title: 'Statement', class: 'wide', cell: (s) => <code class="clip">{s.query}</code> },
+            {
+              title: 'Statement',
+              class: 'wide',
+              cell: (s) => (
+                <>
+                  <code class="clip">{s.query}</code>
+                  <Under of={[s.database, s.application, s.client]} />
+                </>
+              ),
+            },
             { title: 'For', cell: (s) => (s.queryId ? ago(s.queryStart).replace(' ago', '') : '–'), by: (s) => -s.queryStart, number: true },
             { title: 'Transaction', cell: (s) => (s.txnStart ? ago(s.txnStart).replace(' ago', '') : '–'), by: (s) => -s.txnStart, number: true },
             { title: 'User', cell: (s) => s.user, by: (s) => s.user },
-            { title: 'Database', cell: (s) => s.database, by: (s) => s.database },
-            { title: 'Application', cell: (s) => s.application, by: (s) => s.application },
-            { title: 'Client', cell: (s) => s.client },
             { title: 'Node', cell: (s) => <a href={link('nodes', s.node)}>{s.node}</a>, by: (s) => s.node, number: true },
             { title: 'End it', cell: buttons, class: 'one' },
           ]}

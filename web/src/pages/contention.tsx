@@ -3,7 +3,7 @@ import { useMemo } from 'preact/hooks';
 import { useLoad } from '../api';
 import { count, seconds, time } from '../format';
 import type { Diagnostic, Diagnostics, LockWait, LockWaits, SlowStatement, SlowStatements, Transaction, Transactions } from '../types';
-import { Badge, ErrorBox, Table } from '../ui';
+import { Badge, Counts, ErrorBox, Table, Under } from '../ui';
 
 /** Notices are what nodes that did not answer leave out. */
 export function Notices({ of }: { of?: string[] }): JSX.Element {
@@ -51,18 +51,36 @@ export function TransactionList({ search }: { search: string }): JSX.Element {
           id={(t) => t.fingerprint + '/' + t.database + '/' + t.user}
           empty="No client has run a transaction block since the nodes started."
           columns={[
-            { title: 'Statements', class: 'wide', cell: (t) => <Queries of={t.queries} />, by: (t) => t.queries.join(' ') },
+            {
+              title: 'Statements',
+              class: 'wide',
+              cell: (t) => (
+                <>
+                  <Queries of={t.queries} />
+                  <Under of={[t.database, t.user]} />
+                </>
+              ),
+              by: (t) => t.queries.join(' '),
+            },
             { title: 'Blocks', cell: (t) => count(t.count), by: (t) => t.count, number: true },
-            { title: 'Rolled back', cell: (t) => count(t.rollbacks), by: (t) => t.rollbacks, number: true },
             { title: 'Total', cell: (t) => seconds(t.total), by: (t) => t.total, number: true },
             { title: 'Mean', cell: (t) => seconds(t.mean), by: (t) => t.mean, number: true },
             { title: 'p99', cell: (t) => seconds(t.p99), by: (t) => t.p99, number: true },
             { title: 'Longest', cell: (t) => seconds(t.max), by: (t) => t.max, number: true },
-            { title: 'Statements a block', cell: (t) => count(t.statements / Math.max(t.count, 1)), by: (t) => t.statements / Math.max(t.count, 1), number: true },
-            { title: 'Retries', cell: (t) => count(t.retries), by: (t) => t.retries, number: true },
+            { title: 'Statements each', cell: (t) => count(t.statements / Math.max(t.count, 1)), by: (t) => t.statements / Math.max(t.count, 1), number: true },
             { title: 'Rows', cell: (t) => count(t.rows), by: (t) => t.rows, number: true },
-            { title: 'Database', cell: (t) => t.database, by: (t) => t.database },
-            { title: 'User', cell: (t) => t.user, by: (t) => t.user },
+            {
+              title: 'Trouble',
+              cell: (t) => (
+                <Counts
+                  of={[
+                    ['rolled back', t.rollbacks, 'warn'],
+                    ['retries', t.retries, 'warn'],
+                  ]}
+                />
+              ),
+              by: (t) => -(t.rollbacks * 1e9 + t.retries),
+            },
           ]}
         />
       )}
@@ -80,7 +98,7 @@ export function SlowList({ search }: { search: string }): JSX.Element {
       {data && (
         <>
           <p class="small muted">
-            The last executions that took {data.threshold} or longer: the setting <a href="#/settings?search=slow_statements">sql.stats.slow_statements.threshold</a>. Each node remembers 200.
+            The last executions that took {data.threshold} or longer: the setting <a href="#/settings?search=slow_statements">sql.stats.slow_statements.threshold</a>. Each node remembers 200. Once one was slow, the next ones of its kind are traced.
           </p>
           <Table<SlowStatement>
             caption="Slow statements"
@@ -96,6 +114,7 @@ export function SlowList({ search }: { search: string }): JSX.Element {
                 cell: (s) => (
                   <>
                     <code class="clip">{s.query}</code>
+                    <Under of={[s.database, s.user, s.application, 'node ' + s.node]} />
                     {s.code && <Badge tone="bad">{s.code}</Badge>}
                     {s.plan && (
                       <details>
@@ -103,17 +122,21 @@ export function SlowList({ search }: { search: string }): JSX.Element {
                         <pre>{s.plan}</pre>
                       </details>
                     )}
+                    {s.trace && (
+                      <details>
+                        <summary>Trace</summary>
+                        <pre>{s.trace}</pre>
+                      </details>
+                    )}
                   </>
                 ),
                 by: (s) => s.query,
               },
+              { title: 'Waited', cell: (s) => seconds(s.contention), by: (s) => s.contention, number: true },
               { title: 'Rows', cell: (s) => count(s.rows), by: (s) => s.rows, number: true },
               { title: 'Read', cell: (s) => count(s.rowsRead), by: (s) => s.rowsRead, number: true },
               { title: 'Written', cell: (s) => count(s.rowsWritten), by: (s) => s.rowsWritten, number: true },
               { title: 'Retries', cell: (s) => count(s.retries), by: (s) => s.retries, number: true },
-              { title: 'User', cell: (s) => s.user, by: (s) => s.user },
-              { title: 'Database', cell: (s) => s.database, by: (s) => s.database },
-              { title: 'Node', cell: (s) => s.node, by: (s) => s.node, number: true },
             ]}
           />
         </>
@@ -131,7 +154,8 @@ function Bundles(): JSX.Element {
       <ErrorBox error={error} />
       {data && (
         <Table<Diagnostic>
-          caption="Statement diagnostics"
+          titled
+        caption="Statement diagnostics"
           rows={data.diagnostics}
           id={(d) => d.id}
           empty="EXPLAIN ANALYZE (DEBUG) keeps a bundle of a statement here: plan, trace, schema, statistics, settings."
@@ -183,16 +207,17 @@ export function WaitList({ search }: { search: string }): JSX.Element {
               title: 'Table and key',
               cell: (w) => (
                 <>
-                  {placeOf(w)} {w.index && <span class="muted">{w.index}</span>}
+                  {placeOf(w) !== w.key && placeOf(w)} {w.index && <span class="muted">{w.index}</span>}
                   <code class="clip">{w.key}</code>
+                  <Under of={[w.user]} />
                 </>
               ),
               by: placeOf,
+              class: 'keys',
             },
             { title: 'Who waited', class: 'wide', cell: (w) => (w.queries.length ? <Queries of={w.queries} /> : <span class="muted">transaction {w.txn.slice(0, 8)}</span>), by: (w) => w.queries.join(' ') },
             { title: 'For whom', class: 'wide', cell: (w) => (w.blockedBy.length ? <Queries of={w.blockedBy} /> : <span class="muted">transaction {w.blocking.map((b) => b.slice(0, 8)).join(', ')}</span>), by: (w) => w.blockedBy.join(' ') },
             { title: 'Ended', cell: (w) => (w.granted ? 'granted' : <Badge tone="warn">gave up</Badge>), by: (w) => (w.granted ? 1 : 0) },
-            { title: 'User', cell: (w) => w.user, by: (w) => w.user },
             { title: 'Node', cell: (w) => w.node, by: (w) => w.node, number: true },
           ]}
         />

@@ -2,7 +2,7 @@ import type { JSX } from 'preact';
 import { useMemo } from 'preact/hooks';
 import { useLoad } from '../api';
 import type { PageProps } from '../app';
-import { ago, bytes, count, seconds } from '../format';
+import { ago, bytes, count, seconds, share, time } from '../format';
 import type { Route } from '../router';
 import { link, setParams } from '../router';
 import type { Databases, IndexAdviceList, TableDetail, Tables } from '../types';
@@ -116,6 +116,9 @@ function TablePage(p: { database: string; schema: string; table: string }): JSX.
   );
 }
 
+/** distinct is how many values a column has, from what pg_stats tells: a negative figure is a share of the rows. */
+const distinct = (n: number, rows: number): number => (n < 0 ? Math.round(-n * rows) : n);
+
 function Detail({ t }: { t: TableDetail }): JSX.Element {
   return (
     <>
@@ -130,6 +133,7 @@ function Detail({ t }: { t: TableDetail }): JSX.Element {
         <pre>{t.create || 'It has none.'}</pre>
       </Panel>
       <Table
+        titled
         caption="Columns"
         rows={t.columnList}
         id={(c) => c.name}
@@ -140,9 +144,30 @@ function Detail({ t }: { t: TableDetail }): JSX.Element {
           { title: 'Default', cell: (c) => <code>{c.default}</code>, class: 'wide' },
         ]}
       />
+      {t.statistics.length > 0 && (
+        <>
+          <Table
+            titled
+        caption="Statistics of columns"
+            rows={t.statistics}
+            id={(c) => c.column}
+            columns={[
+              { title: 'Column', cell: (c) => <code>{c.column}</code>, by: (c) => c.column },
+              { title: 'Null', cell: (c) => share(c.nulls), by: (c) => c.nulls, number: true },
+              { title: 'Distinct values', cell: (c) => count(distinct(c.distinct, t.rows)), by: (c) => distinct(c.distinct, t.rows), number: true },
+              { title: 'Width', cell: (c) => bytes(c.width), by: (c) => c.width, number: true },
+              { title: 'Most common values', cell: (c) => <code class="clip">{c.common}</code>, class: 'wide' },
+              { title: 'Histogram', cell: (c) => <code class="clip">{c.histogram}</code>, class: 'wide', minor: true },
+            ]}
+          />
+          <p class="small muted">What the optimizer knows of the values{t.analyzed ? `, since ${time(t.analyzed)}` : ''}. ANALYZE renews it; tables that change are analysed by themselves.</p>
+        </>
+      )}
+      {t.statistics.length === 0 && t.kind === 'table' && <p class="small muted">The table has no statistics of its columns yet: ANALYZE makes them.</p>}
       {t.indexList.length > 0 && (
         <Table
-          caption="Indexes"
+          titled
+        caption="Indexes"
           rows={t.indexList}
           id={(i) => i.name}
           columns={[
@@ -156,6 +181,7 @@ function Detail({ t }: { t: TableDetail }): JSX.Element {
         />
       )}
       <Table
+        titled
         caption="Grants"
         rows={t.grants}
         id={(g) => g.role}
@@ -168,7 +194,8 @@ function Detail({ t }: { t: TableDetail }): JSX.Element {
       {t.rangesUnknown && <p class="muted">Its ranges: {t.rangesUnknown}</p>}
       {t.ranges.length > 0 && (
         <Table
-          caption="Ranges"
+          titled
+        caption="Ranges"
           rows={t.ranges}
           id={(r) => String(r.id)}
           columns={[

@@ -3,7 +3,7 @@ import { useState } from 'preact/hooks';
 import { Failure, post, useLoad } from '../api';
 import { count, time } from '../format';
 import type { Job, Jobs } from '../types';
-import { Badge, Confirm, ErrorBox, Page, Table, toneOf } from '../ui';
+import { Badge, Confirm, ErrorBox, Page, Table, toneOf, Under } from '../ui';
 
 export function JobsPage(): JSX.Element {
   const { data, error, reload } = useLoad<Jobs>('jobs', 3);
@@ -46,14 +46,20 @@ export function JobsPage(): JSX.Element {
           empty="There are no jobs. A statement such as CREATE INDEX becomes one when it has read many rows."
           columns={[
             { title: 'State', cell: (j) => <Badge tone={toneOf(j.status)}>{j.status}</Badge>, by: (j) => j.status },
-            { title: 'Job', cell: (j) => <code class="clip">{j.description}</code>, class: 'wide' },
+            {
+              title: 'Job',
+              cell: (j) => (
+                <>
+                  <code class="clip">{j.description}</code>
+                  <Under of={[j.type.toLowerCase(), j.database, j.user, j.node > 0 && 'node ' + j.node]} />
+                  {j.error && <p class="small">{j.error}</p>}
+                </>
+              ),
+              class: 'wide',
+            },
             { title: 'Rows read', cell: (j) => count(j.rows), by: (j) => j.rows, number: true },
-            { title: 'User', cell: (j) => j.user, by: (j) => j.user },
-            { title: 'Database', cell: (j) => j.database, by: (j) => j.database },
-            { title: 'Node', cell: (j) => j.node || '–', by: (j) => j.node, number: true },
             { title: 'Began', cell: (j) => time(j.created), by: (j) => j.created, class: 'one' },
             { title: 'Ended', cell: (j) => time(j.finished), by: (j) => j.finished, class: 'one' },
-            { title: 'Error', cell: (j) => j.error },
             { title: 'Change it', cell: buttons, class: 'one' },
           ]}
         />

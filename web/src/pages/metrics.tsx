@@ -1,6 +1,6 @@
 import type { JSX } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
-import { query, useLoad } from '../api';
+import { query, useKept, useLoad } from '../api';
 import type { PageProps } from '../app';
 import type { ChartCurve } from '../chart';
 import { Chart } from '../chart';
@@ -119,7 +119,7 @@ function Board(p: BoardProps): JSX.Element {
   const from = p.from || to - minutes * 60_000;
   const step = Math.max(10_000, Math.ceil((to - from) / 360 / 10_000) * 10_000);
   const path = query('metrics', { names, from: Math.round(from), to: Math.round(to), step, nodes: p.node === 'each' ? '' : p.node });
-  const { data, error } = useKept(path);
+  const { data, error } = useKept<Metrics>(path);
   return (
     <>
       <ErrorBox error={error} />
@@ -142,15 +142,4 @@ function Board(p: BoardProps): JSX.Element {
       </div>
     </>
   );
-}
-
-/** useKept is useLoad that goes on showing the last answer while the next path is loaded. */
-function useKept(path: string): ReturnType<typeof useLoad<Metrics>> {
-  const loaded = useLoad<Metrics>(path);
-  const [last, setLast] = useState<Metrics>();
-  useEffect(() => {
-    if (loaded.data) setLast(loaded.data);
-  }, [loaded.data]);
-  const data = loaded.data ?? last;
-  return data ? { ...loaded, data } : loaded;
 }

@@ -1,7 +1,7 @@
 import type { JSX } from 'preact';
 import { useLoad } from '../api';
 import type { PageProps } from '../app';
-import { bytes, count, seconds } from '../format';
+import { bytes, count, seconds, share } from '../format';
 import { link } from '../router';
 import type { NodeInfo, Overview, Problem } from '../types';
 import { Badge, Bar, ErrorBox, Page, Panel, Tile, toneOf } from '../ui';
@@ -32,7 +32,7 @@ function Contents({ o, theme }: { o: Overview; theme: string }): JSX.Element {
         <Tile label="Ranges" value={t.rangesKnown ? count(t.ranges) : 'unknown'} note={`${count(sum(there, (n) => n.ranges))} replicas`} />
         <Tile label="Under-replicated" value={t.rangesKnown ? count(t.underReplicated) : 'unknown'} tone={t.underReplicated ? 'warn' : ''} />
         <Tile label="Unavailable" value={t.rangesKnown ? count(t.unavailable) : 'unknown'} tone={t.unavailable ? 'bad' : ''} />
-        <Tile label="Data" value={bytes(t.ownBytes)} note={`disks: ${bytes(t.usedBytes)} of ${bytes(t.capacityBytes)} used`} />
+        <Tile label="Data" value={bytes(t.ownBytes)} note={`disks ${share(t.capacityBytes ? t.usedBytes / t.capacityBytes : 0)} full`} />
       </div>
       <MiniGraphs theme={theme} />
       <div class="grid">
@@ -155,7 +155,7 @@ export function Places({ nodes }: { nodes: NodeInfo[] }): JSX.Element {
 function PlaceBox({ place }: { place: Place }): JSX.Element {
   const [key = '', value = ''] = place.name.split('=', 2);
   const inside = (
-    <div class="in">
+    <div class={place.name ? 'in' : 'map'}>
       {[...place.places.values()].map((x) => (
         <PlaceBox key={x.name} place={x} />
       ))}

@@ -3,7 +3,7 @@ import { query, useLoad } from '../api';
 import type { PageProps } from '../app';
 import { bytes, count } from '../format';
 import { link, setParams } from '../router';
-import type { Ranges } from '../types';
+import type { RangeInfo, Ranges } from '../types';
 import { Badge, Choice, ErrorBox, Page, Search, Table } from '../ui';
 
 export function RangesPage({ route }: PageProps): JSX.Element {
@@ -59,9 +59,9 @@ export function RangesPage({ route }: PageProps): JSX.Element {
                   )),
                 by: (r) => r.leader,
               },
-              { title: 'From', cell: (r) => <code>{r.start}</code>, by: (r) => r.start },
-              { title: 'To', cell: (r) => <code>{r.end}</code> },
-              { title: 'Problems', cell: (r) => r.problems.join('; ') },
+              { title: 'From', cell: (r) => <code>{r.start}</code>, by: (r) => r.start, class: 'keys' },
+              { title: 'To', cell: (r) => <code>{r.end}</code>, class: 'keys' },
+              ...(data.ranges.some((r) => r.problems.length > 0) ? [{ title: 'Problems', cell: (r: RangeInfo) => r.problems.join('; '), by: (r: RangeInfo) => -r.problems.length }] : []),
             ]}
           />
         </>
