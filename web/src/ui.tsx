@@ -1,5 +1,6 @@
 // The parts that pages are made of.
 import type { ComponentChildren, JSX } from 'preact';
+import { Fragment } from 'preact';
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import type { Failure } from './api';
 
@@ -146,7 +147,7 @@ const rowHeight = 37;
 const windowed = 150;
 
 /** Table shows rows, of which there may be very many: then only those in sight are made. */
-export function Table<T>(p: { caption: string; rows: T[]; columns: Column<T>[]; id: (row: T) => string; empty?: string; titled?: boolean }): JSX.Element {
+export function Table<T>(p: { caption: string; rows: T[]; columns: Column<T>[]; id: (row: T) => string; empty?: string; titled?: boolean; below?: (row: T) => ComponentChildren }): JSX.Element {
   const [sort, setSort] = useState<{ i: number; down: boolean }>();
   const rows = useMemo(() => sorted(p.rows, p.columns, sort), [p.rows, sort]);
   const box = useRef<HTMLDivElement>(null);
@@ -201,13 +202,22 @@ export function Table<T>(p: { caption: string; rows: T[]; columns: Column<T>[]; 
         <tbody role="rowgroup">
           {spacer(first)}
           {rows.slice(first, last).map((r) => (
-            <tr key={p.id(r)} role="row">
+            <Fragment key={p.id(r)}>
+            <tr role="row" class={p.below ? 'above' : ''}>
               {p.columns.map((c) => (
                 <td key={c.title} role="cell" class={look(c)} data-label={c.title}>
                   {c.cell(r)}
                 </td>
               ))}
             </tr>
+            {p.below && (
+              <tr role="row" class="below">
+                <td role="cell" class="wide" colSpan={p.columns.length}>
+                  {p.below(r)}
+                </td>
+              </tr>
+            )}
+            </Fragment>
           ))}
           {spacer(rows.length - last)}
         </tbody>

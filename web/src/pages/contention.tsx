@@ -105,6 +105,22 @@ export function SlowList({ search }: { search: string }): JSX.Element {
             rows={rows}
             id={(s) => s.node + '/' + s.began + '/' + s.query}
             empty="No statement was that slow."
+            below={(s) => (
+              <>
+                {s.plan && (
+                  <details>
+                    <summary>Plan</summary>
+                    <pre>{s.plan}</pre>
+                  </details>
+                )}
+                {s.trace && (
+                  <details>
+                    <summary>Trace</summary>
+                    <pre>{s.trace}</pre>
+                  </details>
+                )}
+              </>
+            )}
             columns={[
               { title: 'Began', cell: (s) => time(s.began), by: (s) => -s.began, class: 'one' },
               { title: 'Took', cell: (s) => seconds(s.duration), by: (s) => s.duration, number: true },
@@ -116,18 +132,6 @@ export function SlowList({ search }: { search: string }): JSX.Element {
                     <code class="clip">{s.query}</code>
                     <Under of={[s.database, s.user, s.application, 'node ' + s.node]} />
                     {s.code && <Badge tone="bad">{s.code}</Badge>}
-                    {s.plan && (
-                      <details>
-                        <summary>Plan</summary>
-                        <pre>{s.plan}</pre>
-                      </details>
-                    )}
-                    {s.trace && (
-                      <details>
-                        <summary>Trace</summary>
-                        <pre>{s.trace}</pre>
-                      </details>
-                    )}
                   </>
                 ),
                 by: (s) => s.query,
