@@ -8,7 +8,7 @@
 // Read cluster.go (Cluster: processes, signals, clocks), links.go (Links: the network
 // between them, as proxies), balancer.go (the load balancer before them), client.go,
 // load.go and lists.go (what clients do, and write down), scenario.go, scenario_drain.go,
-// scenario_ranges.go, faults.go, member.go, coordinator.go and identity.go (what is done
+// scenario_ranges.go, scenario_schema.go, faults.go, member.go, coordinator.go and identity.go (what is done
 // to the cluster), run.go (Run), compare.go (the replicas afterwards), url.go (RunURL: the load
 // on a database of others), report.go (the verdict).
 //

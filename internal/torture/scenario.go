@@ -65,6 +65,7 @@ func Scenarios() []*Scenario {
 			// The other load's transactions may always be asked to try again.
 			allowed: []string{"40001", "40001 in a transaction", "40P01"},
 		},
+		{Name: "schema", About: "a table is changed 1,000 times while all gateways write to it, nodes are killed now and then", play: changeSchemas},
 		{
 			Name: "rolling", About: "every node is stopped and started, three rounds; clients go where nodes are ready",
 			play: rolling, balanced: true,

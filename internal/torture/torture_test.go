@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"math/rand/v2"
 	"net"
 	"slices"
 	"strings"
@@ -237,6 +238,44 @@ func TestScenarios(t *testing.T) {
 		if _, err := Run(t.Context(), o); err == nil || !strings.Contains(err.Error(), "scenario") {
 			t.Errorf("%v: %v", o.Scenarios, err)
 		}
+	}
+}
+
+// TestRowWriter: a row may have the values that its writer was told, and those that it was told nothing of.
+func TestRowWriter(t *testing.T) {
+	c := &rowWriter{client: client{rng: rand.New(rand.NewPCG(1, 1))}, rows: map[int64][]int64{}}
+	var done []rowChange
+	for range 50 {
+		x := c.plan(done)
+		if slices.ContainsFunc(done, func(o rowChange) bool { return o.id == x.id }) {
+			t.Fatalf("row %d is changed twice in a transaction", x.id)
+		}
+		done = append(done, x)
+	}
+	for _, x := range done {
+		c.settle(x, check.OK)
+	}
+	id := done[0].id
+	steps := []struct {
+		u    int64
+		o    check.Outcome
+		want []int64
+	}{
+		{done[0].u + 1, check.Failed, []int64{done[0].u}},
+		{done[0].u + 2, check.Unknown, []int64{done[0].u, done[0].u + 2}},
+		{noRow, check.OK, []int64{noRow}},
+	}
+	for _, s := range steps {
+		if c.settle(rowChange{id: id, u: s.u}, s.o); !slices.Equal(c.rows[id], s.want) {
+			t.Errorf("after %v of %d: %d", s.o, s.u, c.rows[id])
+		}
+		if known := slices.Contains(c.known, id); known != (s.o == check.Failed) {
+			t.Errorf("after %v of %d the row may be changed: %v", s.o, s.u, known)
+		}
+	}
+	c.settle(rowChange{id: 700, u: 7}, check.Failed)
+	if !slices.Equal(c.rows[700], []int64{noRow}) {
+		t.Errorf("a row that was not inserted: %d", c.rows[700])
 	}
 }
 
