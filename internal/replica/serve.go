@@ -232,14 +232,18 @@ func (r *Replica) scanAt(ctx context.Context, req *kvpb.ScanRequest, resp *kvpb.
 }
 
 // changesOf returns the request to evaluate for a scan. Intents that were committed after ChangedSince may have
-// versions at earlier timestamps, until they are resolved: then all keys may have changed.
+// versions at earlier timestamps, until they are resolved: it looks at those too.
 func (r *Replica) changesOf(req *kvpb.ScanRequest) *kvpb.ScanRequest {
-	if req.ChangedSince.IsEmpty() || !r.intents.Changed(req.Txn.ID, kvpb.Span{Key: req.Start, EndKey: req.End}, req.ChangedSince, req.Txn.ReadTS) {
+	if req.ChangedSince.IsEmpty() {
 		return req
 	}
-	all := *req
-	all.ChangedSince = hlc.Timestamp{Logical: 1}
-	return &all
+	from := r.intents.ChangesFrom(req.Txn.ID, kvpb.Span{Key: req.Start, EndKey: req.End}, req.ChangedSince, req.Txn.ReadTS)
+	if from == req.ChangedSince {
+		return req
+	}
+	earlier := *req
+	earlier.ChangedSince = from
+	return &earlier
 }
 
 // enterSpans adds a read of several spans to the timestamp cache and waits for the commits in flight that

@@ -108,6 +108,28 @@ func (t *Table) Changed(self kvpb.TxnID, s kvpb.Span, from, to hlc.Timestamp) bo
 	return false
 }
 
+// ChangesFrom returns from when on versions in a span must be looked at to find all keys whose value changes, or may change, for
+// others between a timestamp and a later one: the first timestamp itself or, where transactions have committed after it
+// whose versions are not moved to that time yet, one before all of these. Like Changed it keeps those that are not committing from committing at or below the later one.
+func (t *Table) ChangesFrom(self kvpb.TxnID, s kvpb.Span, from, to hlc.Timestamp) hlc.Timestamp {
+	if t.Empty() {
+		return from
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	low := from
+	for _, x := range t.txns {
+		switch {
+		case x.id == self || !x.state.Overlaps(s.Key, s.EndKey) || !x.state.refresh(from, to):
+		case x.state.Lowest.IsEmpty():
+			low = hlc.Timestamp{Logical: 1}
+		default:
+			low = low.Min(x.state.Lowest.Prev())
+		}
+	}
+	return low
+}
+
 // NoteRead notes that a span was read at ts: the transactions with intents there that are not committing
 // will commit above ts.
 func (t *Table) NoteRead(s kvpb.Span, ts hlc.Timestamp) {
