@@ -48,7 +48,7 @@ var order = [][]string{
 	{"sql/exec/expr"},
 	{"sql/copyfmt", "sql/advise", "sql/optimizer", "sql/planner/plantest", "sql/planner", "sql/distribute", "sql/fragment", "sql/plan"},
 	{"sql/access"},
-	{"sql/inverted", "sql/rowcodec", "sql/catalog", "sql/catalog/membership", "sql/privilege"},
+	{"sql/inverted", "sql/rowcodec", "sql/catalog", "sql/catalog/membership", "sql/catalog/idgen", "sql/catalog/named", "sql/privilege"},
 	{"sql/builtin"},
 	{"sql/builtin/citextfuncs", "sql/builtin/hstorefuncs", "sql/builtin/fuzzyfuncs", "sql/builtin/accentfuncs"},
 	{"sql/builtin/catalogfuncs", "sql/builtin/sessionfuncs", "sql/builtin/aggfuncs", "sql/builtin/searchfuncs", "sql/builtin/netfuncs", "sql/builtin/geofuncs", "sql/builtin/typefuncs",

@@ -120,6 +120,9 @@ var help = []struct {
 	{"lichen_ranges_leader_transfers_total", "leaderships handed to another store", prometheus.CounterValue},
 	{"lichen_kv_lock_wait_ended_total", "waits for locks here that have ended", prometheus.CounterValue},
 	{"lichen_kv_lock_wait_seconds_total", "time that they took together", prometheus.CounterValue},
+	{"lichen_schema_locks_total", "exclusive locks of schema changes on objects that have ended here", prometheus.CounterValue},
+	{"lichen_schema_lock_seconds_total", "time for which they kept others from the objects, together", prometheus.CounterValue},
+	{"lichen_schema_lock_longest_seconds", "the longest of these times since the node started", prometheus.GaugeValue},
 }
 
 // storeHelp are the figures of each store, with its id as a label.
@@ -303,6 +306,17 @@ func (n *Node) rangeFigures(f map[string]float64) {
 	f["lichen_kv_lock_wait_ended_total"], f["lichen_kv_lock_wait_seconds_total"] = float64(count), took.Seconds()
 }
 
+// schemaLockFigures adds how long schema changes kept others from objects.
+func (n *Node) schemaLockFigures(f map[string]float64) {
+	srv := n.SQL.Server()
+	if srv == nil {
+		return
+	}
+	count, total, longest := n.SQL.Catalog().LockTimes()
+	f["lichen_schema_locks_total"], f["lichen_schema_lock_seconds_total"] = float64(count), total.Seconds()
+	f["lichen_schema_lock_longest_seconds"] = longest.Seconds()
+}
+
 func (n *Node) figures() map[string]float64 {
 	var ms runtime.MemStats
 	runtime.ReadMemStats(&ms)
@@ -344,6 +358,7 @@ func (n *Node) figures() map[string]float64 {
 	n.statementFigures(f)
 	levelFigures(f, &eng)
 	n.rangeFigures(f)
+	n.schemaLockFigures(f)
 	for _, st := range n.KV.Store.Stores() {
 		tracked, active := st.TrackedRanges()
 		f["lichen_closedts_tracked_ranges"] += float64(tracked)

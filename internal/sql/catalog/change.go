@@ -101,13 +101,13 @@ func (c *Collection) change(e change) {
 
 // NewID returns an unused descriptor id.
 func (c *Collection) NewID(ctx context.Context) (ID, error) {
-	n, err := c.store.ids.take(ctx, c.store.db)
+	n, err := c.store.ids.Take(ctx, c.store.db)
 	return ID(n), err
 }
 
 // NewOid returns an unused oid.
 func (c *Collection) NewOid(ctx context.Context) (uint32, error) {
-	n, err := c.store.oids.take(ctx, c.store.db)
+	n, err := c.store.oids.Take(ctx, c.store.db)
 	return uint32(n), err
 }
 

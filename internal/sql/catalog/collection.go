@@ -50,6 +50,10 @@ type Collection struct {
 		onCommit []ID
 	}
 
+	// lockFor is how long LockBriefly makes others wait, lockUntil when that is over; zero before they do.
+	lockFor   time.Duration
+	lockUntil time.Time
+
 	npins  int
 	pins   [inlinePins]atomic.Pointer[object]
 	locked []heldLock

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/lichendb/lichen/internal/sql/catalog/named"
 	"github.com/lichendb/lichen/internal/sql/pgerr"
 	"github.com/lichendb/lichen/internal/sql/privilege"
 	"github.com/lichendb/lichen/internal/sql/types"
@@ -130,6 +131,10 @@ type Table struct {
 	RowIDOid     uint32
 	RowIDStorage IndexID
 	rowIDSeq     *Table // what RowIDOid stands for
+	// Names are what the stored texts name, UserTypes that it is a type, or has columns of types that are not built in; both follow from
+	// the rest.
+	Names     named.Names `json:"-"`
+	UserTypes bool        `json:"-"`
 }
 
 // Column describes a column.

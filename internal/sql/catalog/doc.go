@@ -39,7 +39,7 @@
 //  5. A snapshot older than the newest version of a descriptor is moved to the
 //     present before the descriptor is used, or the statement fails with a
 //     retry error (Collection.freshen).
-//  6. Ids and oids are never used twice (idGenerator.take).
+//  6. Ids and oids are never used twice (idgen.Generator.Take).
 //
 // With several gateways:
 //

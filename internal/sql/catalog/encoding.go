@@ -2,7 +2,9 @@ package catalog
 
 import (
 	"encoding/json"
+	"slices"
 
+	"github.com/lichendb/lichen/internal/sql/catalog/named"
 	"github.com/lichendb/lichen/internal/sql/pgerr"
 	"github.com/lichendb/lichen/internal/sql/types"
 )
@@ -214,6 +216,8 @@ func (t *Table) prepare() {
 	if t.RowIDOid != 0 {
 		t.rowIDSeq = t.rowIDs()
 	}
+	t.Names = named.In(t.StoredTexts())
+	t.UserTypes = t.UserType != nil || slices.ContainsFunc(t.Columns, func(c Column) bool { return c.Domain != nil || !named.BuiltIn(c.Type) })
 	if t.Routine != nil {
 		r := *t.Routine
 		t.Routine = &r

@@ -5,6 +5,7 @@ import (
 	"runtime"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/lichendb/lichen/internal/fs"
@@ -116,6 +117,39 @@ func TestLockTimeoutLeavesNothing(t *testing.T) {
 		t.Error(err)
 	}
 	changer.rollback()
+}
+
+// A brief lock makes others wait for the time that it says, however many objects and gateways it waits for.
+func TestBriefLockIsBrief(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := openGateways(t, 2, 5*time.Second)
+		defer c.close()
+		ids := []ID{c.table("a"), c.table("b")}
+		var users []*session
+		for i, name := range []string{"a", "a", "b", "b"} { // at both gateways, for longer and longer
+			u := c.nodes[i%2].session(t)
+			u.begin(kv.TxnOptions{})
+			u.find(name)
+			users = append(users, u)
+			go func() {
+				time.Sleep(time.Duration(i+1) * 30 * time.Millisecond)
+				u.commit()
+			}()
+		}
+		changer := c.nodes[0].session(t)
+		changer.begin(kv.TxnOptions{})
+		begun := time.Now()
+		err := changer.LockBriefly(ctx, ids, 40*time.Millisecond)
+		var timeout *kvpb.LockNotAvailableError
+		if took := time.Since(begun); !errors.As(err, &timeout) || took > 50*time.Millisecond {
+			t.Errorf("%v after %v", err, took)
+		}
+		time.Sleep(time.Second)
+		if err := changer.LockBriefly(ctx, ids, 40*time.Millisecond); err != nil {
+			t.Error(err)
+		}
+		changer.rollback()
+	})
 }
 
 // More tables than a session has slots for are pinned all the same.

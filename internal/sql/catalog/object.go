@@ -55,6 +55,7 @@ type exclusive struct {
 	// granted says that no other transaction uses the object, here or elsewhere;
 	// only the owner looks.
 	granted bool
+	since   time.Time
 }
 
 // lastWriteGrain is the precision of object.lastWrite: writing it rarely keeps
@@ -116,9 +117,9 @@ func (c *Collection) await(ctx context.Context, ch <-chan struct{}, source concu
 	if c.noWait {
 		return &kvpb.LockNotAvailableError{}
 	}
-	start, lockTimeout := c.start, time.Duration(0)
+	start, lockTimeout := c.start, c.lockTimeout()
 	if c.txn != nil {
-		start, lockTimeout = c.txn.ReadTimestamp(), c.txn.LockTimeout
+		start = c.txn.ReadTimestamp()
 	}
 	if start.IsEmpty() {
 		start = c.store.db.Clock().Now()
@@ -205,14 +206,14 @@ func (c *Collection) LockExclusive(ctx context.Context, id ID) error {
 // HoldsLocks reports whether the transaction holds exclusive locks.
 func (c *Collection) HoldsLocks() bool { return len(c.locked) > 0 }
 
-// LockBriefly is LockExclusive of several objects, but waits for at most d each for those who use them, and makes later users
-// wait no longer: then it is a LockNotAvailableError, or one of a deadlock, and they go on. The stored descriptors stay
-// locked. A transaction that holds other exclusive locks, which it can't give up, waits as long as it takes.
+// LockBriefly is LockExclusive of several objects, but waits for at most d, on all gateways together, for those who use them,
+// and makes later users wait no longer: then it is a LockNotAvailableError, or one of a deadlock, and they go on. The stored
+// descriptors stay locked. A transaction that holds other exclusive locks, which it can't give up, waits as long as it takes.
 func (c *Collection) LockBriefly(ctx context.Context, ids []ID, d time.Duration) error {
 	brief := len(c.locked) == 0
 	if before := c.txn.LockTimeout; brief {
-		c.txn.LockTimeout = d
-		defer func() { c.txn.LockTimeout = before }()
+		c.txn.LockTimeout, c.lockFor = d, d
+		defer func() { c.txn.LockTimeout, c.lockFor, c.lockUntil = before, 0, time.Time{} }()
 	}
 	for _, id := range ids {
 		if err := c.LockExclusive(ctx, id); err != nil {
@@ -224,6 +225,21 @@ func (c *Collection) LockBriefly(ctx context.Context, ids []ID, d time.Duration)
 	}
 	return nil
 }
+
+// lockTimeout returns how long the transaction may wait for users of an object now; 0: as long as it takes.
+func (c *Collection) lockTimeout() time.Duration {
+	switch {
+	case c.txn == nil:
+		return 0
+	case c.lockUntil.IsZero():
+		return c.txn.LockTimeout
+	}
+	return max(time.Until(c.lockUntil), 1)
+}
+
+// Unlock gives up the exclusive locks of a transaction that goes on and has changed nothing under them. The stored descriptors
+// stay locked.
+func (c *Collection) Unlock(ctx context.Context) error { return c.withdraw(ctx) }
 
 // withdraw gives up the exclusive locks, here and on the other gateways.
 func (c *Collection) withdraw(ctx context.Context) error {
@@ -316,6 +332,9 @@ func (c *Collection) lockHere(ctx context.Context, o *object) (*exclusive, error
 				continue
 			}
 			c.locked = append(c.locked, heldLock{o, x})
+			if c.lockFor > 0 && c.lockUntil.IsZero() {
+				c.lockUntil = time.Now().Add(c.lockFor) // from here on others wait
+			}
 			return x, c.awaitPins(ctx, o, x)
 		case x.owner == c:
 			return x, nil
@@ -335,7 +354,7 @@ type heldLock struct {
 // announce notifies the users of o that c is about to change it; nil means that
 // somebody else does.
 func (c *Collection) announce(o *object) *exclusive {
-	x := &exclusive{owner: c, wake: make(chan struct{}, 1), done: make(chan struct{})}
+	x := &exclusive{owner: c, since: time.Now(), wake: make(chan struct{}, 1), done: make(chan struct{})}
 	if o.excl.CompareAndSwap(nil, x) {
 		return x
 	}
@@ -343,11 +362,16 @@ func (c *Collection) announce(o *object) *exclusive {
 }
 
 // unlock ends x, which was announced on o.
-func (o *object) unlock(x *exclusive) {
+func (s *Store) unlock(o *object, x *exclusive) {
 	if o.excl.CompareAndSwap(x, nil) {
+		s.lockTimes.Add(time.Since(x.since))
 		close(x.done)
 	}
 }
+
+// LockTimes tells how long changes, of all nodes, have kept others from objects here: from when later users had to wait until they
+// could go on, the waits of the changes for earlier users included.
+func (s *Store) LockTimes() (count int64, total, longest time.Duration) { return s.lockTimes.Get() }
 
 // newest returns a time before which no snapshot fits o: when it was changed or,
 // as far as this node knows, written last.
@@ -360,7 +384,7 @@ func (c *Collection) awaitPins(ctx context.Context, o *object, x *exclusive) err
 	for c.pinnedElsewhere(o) {
 		if err := c.await(ctx, x.wake, pinHolders{o, c}); err != nil {
 			c.locked = c.locked[:len(c.locked)-1]
-			o.unlock(x)
+			c.store.unlock(o, x)
 			return err
 		}
 	}
@@ -512,7 +536,7 @@ func (c *Collection) unpinAll(commit hlc.Timestamp) {
 // unlockAll releases the exclusive locks.
 func (c *Collection) unlockAll() {
 	for _, l := range c.locked {
-		l.o.unlock(l.x)
+		c.store.unlock(l.o, l.x)
 	}
 	clear(c.locked)
 	c.locked = c.locked[:0]

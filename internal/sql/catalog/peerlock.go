@@ -33,7 +33,7 @@ func (g *gateway) activate(c *Collection, ids ...ID) {
 // limited bounds a wait of c for a lock on other gateways. The cause says why it ended.
 func (g *gateway) limited(ctx context.Context, c *Collection) (_ context.Context, done func()) {
 	limit, timedOut := g.maxLock, error(&kvpb.DeadlockError{})
-	if t := c.txn.LockTimeout; t > 0 && t < limit {
+	if t := c.lockTimeout(); t > 0 && t < limit {
 		limit, timedOut = t, &kvpb.LockNotAvailableError{Timeout: true}
 	}
 	ctx, cancel := context.WithCancelCause(ctx)

@@ -270,7 +270,7 @@ func (r *remoteTxn) replace(objects map[ID]*object) {
 		}
 	}
 	for o, x := range old {
-		o.unlock(x)
+		r.c.store.unlock(o, x)
 	}
 }
 
@@ -280,7 +280,7 @@ func (r *remoteTxn) end() {
 	defer r.mu.Unlock()
 	r.over = true
 	for o, x := range r.held {
-		o.unlock(x)
+		r.c.store.unlock(o, x)
 	}
 	clear(r.held)
 }

@@ -11,6 +11,8 @@ import (
 	"github.com/lichendb/lichen/internal/keys"
 	"github.com/lichendb/lichen/internal/kv"
 	"github.com/lichendb/lichen/internal/kvpb"
+	"github.com/lichendb/lichen/internal/obs"
+	"github.com/lichendb/lichen/internal/sql/catalog/idgen"
 	"github.com/lichendb/lichen/internal/sql/pgerr"
 )
 
@@ -44,11 +46,12 @@ type Store struct {
 	// access is a number that grows with what plans depend on without being made from it: roles, and
 	// who may use schemas and databases. See AccessEpoch.
 	access    atomic.Uint64
-	ids, oids idGenerator
+	ids, oids idgen.Generator
 	virtual   virtualCatalog
 	sequences sequences
 	cleanups  cleanups
-	gw        *gateway // nil: no other node serves SQL
+	lockTimes obs.Times // see LockTimes
+	gw        *gateway  // nil: no other node serves SQL
 
 	mu      sync.RWMutex
 	objects map[ID]*object
@@ -79,8 +82,8 @@ func NewStore(o Options) *Store {
 	if s.waits == nil {
 		s.waits = concurrency.NewWaitGraph()
 	}
-	s.ids = idGenerator{key: keys.SystemKey(sysNextID), first: 1, limit: uint64(VirtualBase)}
-	s.oids = idGenerator{key: keys.SystemKey(sysNextOid), first: firstUserOid, limit: 1 << 32}
+	s.ids = idgen.Generator{Key: keys.SystemKey(sysNextID), First: 1, Limit: uint64(VirtualBase)}
+	s.oids = idgen.Generator{Key: keys.SystemKey(sysNextOid), First: firstUserOid, Limit: 1 << 32}
 	s.virtual.init(o.Virtual)
 	s.sequences.init()
 	s.cleanups.init()

@@ -408,7 +408,7 @@ func (d *dropper) expand(ctx context.Context, t *catalog.Table) error {
 			}
 			d.target(o)
 		}
-		if d.schema != nil && o.Schema == d.schema.ID || !storedtext.Mentions(o, ref) {
+		if d.schema != nil && o.Schema == d.schema.ID || !o.Names.Relation(t.Oid) {
 			continue
 		}
 		if o.Kind == catalog.KindTable || o.Kind == catalog.KindView {

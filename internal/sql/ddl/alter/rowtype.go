@@ -320,6 +320,9 @@ func usedTypes(all []*catalog.Table) map[uint32]bool {
 		parts(t, note)
 	}
 	for _, t := range all {
+		if !t.UserTypes {
+			continue
+		}
 		for i := range t.Columns {
 			note(t.Columns[i].Type)
 			note(t.Columns[i].Domain)

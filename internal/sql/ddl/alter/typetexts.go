@@ -127,6 +127,9 @@ func indexNames(t *catalog.Table, ix *catalog.Index, names func(string) bool) bo
 func castTexts(all []*catalog.Table) []string {
 	var out []string
 	for _, t := range all {
+		if !t.Names.MayBeTypes() {
+			continue
+		}
 		for s := range t.StoredTexts() {
 			if strings.Contains(s, ".") && (strings.Contains(s, "::") || strings.Contains(s, "CAST(")) {
 				out = append(out, s)
