@@ -71,6 +71,7 @@ type session struct {
 	out    strings.Builder
 	points map[string]point
 	lockTO time.Duration
+	filled int // how often rows were written into new indexes
 }
 
 type point struct {
@@ -290,8 +291,8 @@ func (s *session) execEnv(ctx context.Context) *operator.Env {
 
 func (s *session) env() *statement.Env {
 	return &statement.Env{
-		Alone: !s.block,
-		Txn:   s.txn, Coll: s.coll, User: catalog.RootOid, Exec: s.execEnv(context.Background()), Format: s.bctx.Format,
+		Alone: !s.block, Filled: func(*catalog.Table, int64, bool) { s.filled++ },
+		Txn: s.txn, Coll: s.coll, User: catalog.RootOid, Exec: s.execEnv(context.Background()), Format: s.bctx.Format,
 		Optimize: func(_ context.Context, p *plan.Prepared) error { return optimizer.Optimize(p, &optimizer.Options{}) },
 		Notice: func(severity string, n *pgerr.Error) {
 			fmt.Fprintf(&s.out, "%s: %s\n", severity, n.Message)

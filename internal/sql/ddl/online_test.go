@@ -393,3 +393,86 @@ func TestOnlineDiskFull(t *testing.T) {
 		}
 	}
 }
+
+// plain returns a node with a table of many rows without families, whose rows can get ids.
+func plain(t testing.TB) (*cluster, *session) {
+	c := newCluster(t, fs.NewMem())
+	s := c.session()
+	s.must("create table t (a int primary key, b int, c text)")
+	s.must(fmt.Sprintf("insert into t select i, i * 3, 'x' || i from generate_series(1, %d) i", manyRows))
+	return c, s
+}
+
+// What writes all rows does so before it locks the table, whatever it changes, and once for all that a statement changes.
+func TestRewritesShareFirst(t *testing.T) {
+	for _, x := range []struct {
+		change string
+		filled int
+		ids    bool
+	}{
+		{"alter table t drop constraint t_pkey", 1, true},
+		{"alter table t add unique (b) deferrable", 1, false},
+		{"alter table t alter b type text, add column r float default random(), add unique (c, a)", 1, false},
+		{"alter table t add column r float default random(), add column g int generated always as (b + 1) stored, add check (b > -100)", 1, false},
+		{"alter table t alter b type bigint using b + 0, add s serial, alter c set not null", 1, false},
+	} {
+		c, s := plain(t)
+		a, b := c.session(), c.session()
+		a.must("begin; insert into t (a, b, c) values (0, -3, 'first'); update t set b = -6, c = 'y' where a = 7; delete from t where a = 8; update t set a = -9 where a = 9")
+		a.must("update t set c = c || 'z' where a between 1000 and 1900") // more than are followed at once
+		result := make(chan string, 1)
+		go func() { result <- b.exec(x.change) }()
+		c.awaitWaits(1)
+		if spans, err := c.cat.Cleanups(t.Context()); err != nil || len(spans) == 0 {
+			t.Errorf("%s has written nothing before it waits", x.change)
+		}
+		s.must("insert into t (a, b, c) values (-1, -12, 'second'); update t set b = -15 where a = 10; delete from t where a = 11")
+		a.must("commit")
+		if got := <-result; got != "ALTER TABLE\n" {
+			t.Errorf("%s: %s", x.change, got)
+		}
+		if b.filled != x.filled {
+			t.Errorf("%s: rows were written %d times", x.change, b.filled)
+		}
+		if got, _ := s.inspect(t, "t"); got != "" {
+			t.Errorf("after %s:\n%s", x.change, got)
+		}
+		want := fmt.Sprintf("%d|%d\n", manyRows, manyRows*(manyRows+1)/2-8-9-9-11-1)
+		if got := s.must("select count(*), sum(a) from t"); got != want {
+			t.Errorf("after %s: %s, not %s", x.change, got, want)
+		}
+		if got := s.must("select count(*) from t where a = 7 and b::int = -6 or a = 10 and b::int = -15 or a = 12 and b::int = 36"); got != "3\n" {
+			t.Errorf("after %s: %s of the changed rows", x.change, got)
+		}
+		if x.ids {
+			s.must("insert into t select * from t where a < 10")
+			if got := s.must("select count(distinct rowid) = count(*) from t"); got != "t\n" {
+				t.Error("row ids are not unique")
+			}
+		}
+		c.close()
+	}
+}
+
+// A duplicate in a deferrable key that comes during the build is found; rows may swap their keys.
+func TestOnlineDeferrable(t *testing.T) {
+	for _, x := range []struct{ change, want string }{
+		{"update t set b = 33 where a = 5", "23505"},
+		{"insert into t values (-1, -3, 'one'), (-2, -3, 'another')", "23505"},
+		{"update t set b = -1 where a = 5; update t set b = 15 where a = 6", "ALTER TABLE"},
+		{"delete from t where a = 5; insert into t values (-5, 15, 'back'), (-6, null, 'x'), (-7, null, 'x')", "ALTER TABLE"},
+	} {
+		c, s := plain(t)
+		a := c.session()
+		a.must("begin; " + x.change)
+		done := c.beside("alter table t add constraint k unique (b) deferrable")
+		a.must("commit")
+		if got := <-done; !strings.Contains(got, x.want) {
+			t.Errorf("beside %s: %s", x.change, got)
+		}
+		if got, _ := s.inspect(t, "t"); got != "" {
+			t.Errorf("beside %s:\n%s", x.change, got)
+		}
+		c.close()
+	}
+}

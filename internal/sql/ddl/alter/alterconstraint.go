@@ -210,7 +210,7 @@ func (a *Alteration) buildAll(ctx context.Context, notNull []catalog.IndexColumn
 	if err != nil {
 		return err
 	}
-	spec := backfill.Spec{Old: a.Old, Table: a.T, Indexes: all}
+	spec := backfill.Spec{Old: a.Old, Table: a.T, Indexes: all, InTurn: len(notNull) > 0}
 	for _, k := range notNull {
 		spec.NotNull = append(spec.NotNull, k.Column)
 	}
@@ -284,9 +284,7 @@ func (a *Alteration) dropConstraint(ctx context.Context, c *ast.AlterCmd) error 
 		}
 		return a.Put(ctx)
 	}
-	on := "constraint " + ast.QuoteIdent(c.Name) + " on " + a.E.Describe(ctx, a.T)
-	rests := func(v *catalog.View) bool { return slices.Contains(v.Keys, a.T.ID) }
-	if err := dropViews(ctx, a.E, a.T.Database, on, c.Cascade, rests); err != nil {
+	if err := a.dropViewsByKey(ctx, c.Name, c.Cascade); err != nil {
 		return err
 	}
 	if err := a.replacePrimaryByRowID(ctx); err != nil {
@@ -320,17 +318,21 @@ func (a *Alteration) changePrimaryKey(ctx context.Context, c *ast.AlterCmd) erro
 	return a.addPrimaryKey(ctx, relations.PendingConstraint{Constraint: &k})
 }
 
+// dropViewsByKey drops, with CASCADE, the views that rest on the primary key.
+func (a *Alteration) dropViewsByKey(ctx context.Context, constraint string, cascade bool) error {
+	on := "constraint " + ast.QuoteIdent(constraint) + " on " + a.E.Describe(ctx, a.T)
+	database, id := a.T.Database, a.T.ID
+	return a.E.CheckAgain(ctx, func(ctx context.Context) error {
+		return dropViews(ctx, a.E, database, on, cascade, func(v *catalog.View) bool { return slices.Contains(v.Keys, id) })
+	})
+}
+
 // undeclarePrimary takes the primary key away, whose index the rows stay in until they move to that of another one.
 func (a *Alteration) undeclarePrimary(ctx context.Context, pk *catalog.Index) error {
 	if err := relations.DropIndexReferrers(ctx, a.E, a.T, pk, false); err != nil {
 		return err
 	}
-	on := "constraint " + ast.QuoteIdent(pk.ConstraintName) + " on " + a.E.Describe(ctx, a.T)
-	database, id := a.T.Database, a.T.ID
-	err := a.E.CheckAgain(ctx, func(ctx context.Context) error {
-		return dropViews(ctx, a.E, database, on, false, func(v *catalog.View) bool { return slices.Contains(v.Keys, id) })
-	})
-	if err != nil {
+	if err := a.dropViewsByKey(ctx, pk.ConstraintName, false); err != nil {
 		return err
 	}
 	if err := a.E.RemoveRelationName(ctx, a.T, pk.Name); err != nil {

@@ -232,6 +232,9 @@ func scratchRows(ctx context.Context, e *statement.Env, t *catalog.Table, query 
 	if err != nil || e.WithoutRows {
 		return nil, err
 	}
+	if err := e.WriteRows(ctx); err != nil {
+		return nil, err
+	}
 	if err := e.Settle(ctx); err != nil {
 		return nil, err
 	}

@@ -85,6 +85,10 @@ func besideUsers(st *ast.AlterTable) bool {
 			if rows = true; len(st.Cmds) > 1 {
 				return false
 			}
+		case ast.AlterDropConstraint:
+			if rows = true; c.Cascade || len(st.Cmds) > 1 {
+				return false
+			}
 		case ast.AlterColumnSetDefault, ast.AlterColumnDropDefault:
 		default:
 			return false
@@ -164,22 +168,15 @@ func undo(ctx context.Context, e *statement.Env, start kv.Savepoint, changes cat
 	return nil
 }
 
-// runVerifyingLast runs the commands of a statement. Rows are verified once all commands have
-// run; unique indexes are built when it is their turn.
+// runVerifyingLast runs the commands of a statement. Rows are written and verified once all commands have
+// run; unique indexes are built when it is their turn, unless all rows are written anyway.
 func runVerifyingLast(ctx context.Context, e *statement.Env, st *ast.AlterTable, t *catalog.Table, index bool) error {
-	var later []func() error
 	run := *e
-	run.Later = &later
+	run.Later = &statement.Later{}
 	if err := runCommands(ctx, &run, st, t, index); err != nil {
 		return err
 	}
-	for _, verify := range later {
-		e.NextCommand()
-		if err := verify(); err != nil {
-			return err
-		}
-	}
-	return nil
+	return run.EndCommands(ctx)
 }
 
 // constraintsApart makes the constraints of new columns commands of their own, whose phases come

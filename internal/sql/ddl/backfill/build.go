@@ -1,13 +1,9 @@
 package backfill
 
 import (
-	"bytes"
 	"context"
 	"slices"
 
-	"github.com/lichendb/lichen/internal/keys"
-	"github.com/lichendb/lichen/internal/kv"
-	"github.com/lichendb/lichen/internal/kvpb"
 	"github.com/lichendb/lichen/internal/sql/ast"
 	"github.com/lichendb/lichen/internal/sql/builtin/call"
 	"github.com/lichendb/lichen/internal/sql/catalog"
@@ -46,6 +42,9 @@ type Spec struct {
 	// Enforced says that the checks hold for all that is written since the statement began: what one snapshot has is
 	// enough to look at.
 	Enforced bool
+	// InTurn says that the rows are written when it is the command's turn, though later commands may write them again: what is
+	// wrong with them is told before what the catalog has against those.
+	InTurn bool
 	// query, if set, produces the rows instead: those of table's columns that
 	// are not hidden.
 	Query *plan.Prepared
@@ -67,8 +66,11 @@ func BuildRows(ctx context.Context, e *statement.Env, spec Spec) (rows int64, er
 	if err != nil || e.WithoutRows {
 		return 0, err
 	}
+	if done, err := waits(ctx, e, &spec); done || err != nil {
+		return 0, err
+	}
 	if e.Later != nil && len(spec.Indexes) == 0 {
-		*e.Later = append(*e.Later, func() error {
+		e.Later.Verify(func() error {
 			_, err := b.build(ctx, program)
 			return err
 		})
@@ -92,6 +94,8 @@ func (b *Builder) build(ctx context.Context, program *exec.Program) (int64, erro
 			return 0, err
 		}
 	}
+	b.ids.close()
+	b.ids = nil // each row is read once
 	return b.fill(ctx, program)
 }
 
@@ -99,12 +103,21 @@ func (b *Builder) build(ctx context.Context, program *exec.Program) (int64, erro
 // changed is the same each time, or replaces what was computed before.
 func (b *Builder) followed() bool {
 	s := &b.Spec
-	late := func(x *rowcodec.Index) bool { return x.Desc.Deferrable }
-	if !b.E.CanFollow() || s.Old == nil || s.Query != nil || s.Old.View != nil || s.Reshape != nil || slices.ContainsFunc(b.indexes, late) {
+	if !b.E.CanFollow() || s.Old == nil || s.Query != nil || s.Old.View != nil || s.Reshape != nil {
 		return false
 	}
-	b.inPlace = len(b.indexes) == 1 && len(b.inverted) == 0 && s.Indexes[0] == 0 && samePrimaryKey(s)
-	return b.repeatable || b.inPlace && !b.Table.HasFamilies()
+	b.inPlace = !b.repeatable && len(s.Indexes) > 0 && s.Indexes[0] == 0 && samePrimaryKey(s) && !b.Table.HasFamilies() && b.onlyInRows()
+	return b.repeatable || b.inPlace
+}
+
+// onlyInRows reports whether what is computed anew each time goes into the rows alone, and not into other indexes.
+func (b *Builder) onlyInRows() bool {
+	if len(b.indexes) == 1 && len(b.inverted) == 0 {
+		return true
+	}
+	return b.volatile != nil && b.derived == nil && len(b.inverted) == 0 && !slices.ContainsFunc(b.indexes[1:], func(x *rowcodec.Index) bool {
+		return x.EntryChanged(func(ord int) bool { return b.volatile[ord] })
+	})
 }
 
 // samePrimaryKey reports whether rows keep their primary keys.
@@ -114,6 +127,21 @@ func samePrimaryKey(s *Spec) bool {
 		i, j := s.Old.ColumnByID(a.Column), s.Table.ColumnByID(b.Column)
 		return a.Column == b.Column && s.Values[a.Column] == nil && s.Old.Columns[i].Type.Is(s.Table.Columns[j].Type)
 	}) && old.HashColumns == now.HashColumns && old.Buckets == now.Buckets
+}
+
+// volatileColumns returns the positions of the columns that a plan of rows computes anew each time, nil if that can't be told.
+func volatileColumns(n plan.Node) map[int]bool {
+	p, ok := n.(*plan.Project)
+	if !ok || !repeatable(p.Input) {
+		return nil
+	}
+	out := map[int]bool{}
+	for i := range p.Exprs {
+		one := *p
+		one.Cols, one.Exprs = p.Cols[i:i+1], p.Exprs[i:i+1]
+		out[i] = !repeatable(&one)
+	}
+	return out
 }
 
 // repeatable reports whether a plan of rows gives the same for a row each time that the statement computes it.
@@ -147,6 +175,11 @@ func prepare(ctx context.Context, e *statement.Env, spec Spec) (*Builder, *exec.
 	if err := b.compile(); err != nil {
 		return nil, nil, err
 	}
+	if e.CanFollow() {
+		if b.ids, err = newRowIDs(&b.Spec, e.Memory()); err != nil {
+			return nil, nil, err
+		}
+	}
 	prep, err := b.Plan(ctx)
 	if err != nil {
 		return nil, nil, err
@@ -169,7 +202,10 @@ func (b *Builder) fill(ctx context.Context, program *exec.Program) (rows int64, 
 	if b.E.Filled != nil {
 		b.E.Filled(b.Spec.Table, b.rows, slices.Contains(b.Spec.Indexes, 0))
 	}
-	return b.rows, b.verifyUnique(ctx)
+	if b.deferrable() {
+		b.E.NextCommand()
+	}
+	return b.rows, b.verifyUnique(ctx, b.E.Txn)
 }
 
 // read runs the program. Many rows are written by other transactions, later than the snapshot,
@@ -186,64 +222,6 @@ func (b *Builder) read(ctx context.Context, program *exec.Program) error {
 // run makes the entries of all rows that the statement's transaction sees.
 func (b *Builder) run(ctx context.Context, program *exec.Program) error {
 	return b.runIn(ctx, program, b.E.Txn)
-}
-
-// verifyUnique looks for rows with the same key in the deferrable indexes, whose entries
-// do not tell.
-func (b *Builder) verifyUnique(ctx context.Context) error {
-	for _, x := range b.indexes {
-		if !x.Desc.Deferrable {
-			continue
-		}
-		b.E.NextCommand()
-		if err := b.verifyUniqueOf(ctx, x); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// verifyRows is how many entries verifyUniqueOf reads at once.
-const verifyRows = 8192
-
-func (b *Builder) verifyUniqueOf(ctx context.Context, x *rowcodec.Index) error {
-	ords := make([]int, x.Declared)
-	for i := range ords {
-		ords[i] = x.Key[i].Ord
-	}
-	dec, values := x.NewDecoder(ords), make([]types.Datum, len(ords))
-	row := make([]types.Datum, len(b.Table.Columns))
-	var page kvpb.ScanResponse
-	var last []byte // the unique key of the row before: equal keys follow one another
-	start, end := x.Prefix(), keys.PrefixEnd(x.Prefix())
-	for start != nil {
-		page.Reset()
-		if err := b.E.Txn.Scan(ctx, start, end, kv.ScanOptions{MaxRows: verifyRows}, &page); err != nil {
-			return err
-		}
-		dec.Reset()
-		for i := range page.Len() {
-			if err := dec.Decode(page.Key(i), page.Value(i), values); err != nil {
-				return err
-			}
-			for j, ord := range ords {
-				row[ord] = values[j]
-			}
-			if !x.MustBeUnique(row) {
-				continue
-			}
-			var err error
-			if b.key, err = x.AppendUniqueKey(b.key[:0], row); err != nil {
-				return err
-			}
-			if bytes.Equal(b.key, last) {
-				return b.duplicate(x, row)
-			}
-			last = append(last[:0], b.key...)
-		}
-		start = bytes.Clone(page.Resume)
-	}
-	return nil
 }
 
 // entries takes what the rows that are read have in the indexes to fill.
@@ -270,8 +248,12 @@ type Builder struct {
 	schema   string
 	sink     *sink
 	out      entries // where the entries of rows go: sink, or another
-	// repeatable says that a row's values are computed alike each time, inPlace that rows keep their keys.
+	// ids, if set, are those of rows that lose their primary key while others change the table.
+	ids *rowIDs
+	// repeatable says that a row's values are computed alike each time, inPlace that they are not, but replace one another, as
+	// rows keep their keys.
 	repeatable, inPlace bool
+	volatile            map[int]bool // positions of the columns that are computed anew each time, nil if that is not known
 	rows                int64
 	key                 []byte
 	value               []byte
@@ -298,7 +280,7 @@ func (b *Builder) Plan(ctx context.Context) (*plan.Prepared, error) {
 		return nil, err
 	}
 	input := ins.Input
-	b.repeatable = repeatable(input)
+	b.repeatable, b.volatile = repeatable(b.ids.but(input)), volatileColumns(input)
 	if b.Spec.Query != nil {
 		return b.queryRows(ctx, prep, input)
 	}
@@ -503,6 +485,11 @@ func (b *Builder) row(ctx context.Context, row types.Row) error {
 	b.rows++
 	if err := b.reshape(row); err != nil {
 		return err
+	}
+	if b.ids != nil {
+		if err := b.ids.keep(row); err != nil {
+			return err
+		}
 	}
 	if err := b.derived.Compute(row[:len(b.Table.Columns)]); err != nil {
 		return err

@@ -39,7 +39,7 @@ func VerifyKey(ctx context.Context, e *statement.Env, t, ref *catalog.Table, k *
 		return err
 	}
 	if e.Later != nil {
-		*e.Later = append(*e.Later, func() error { return v.verify(ctx) })
+		e.Later.Verify(func() error { return v.verify(ctx) })
 		return nil
 	}
 	return v.verify(ctx)
@@ -168,6 +168,26 @@ func (v *keyCheck) Follow(ctx context.Context) (int, error) {
 	v.at.Rollback(ctx)
 	v.at = to
 	return changed, err
+}
+
+// Look implements statement.Step. To look at all rows again takes long.
+func (v *keyCheck) Look(ctx context.Context) (little bool, err error) {
+	if v.enforced {
+		return true, nil
+	}
+	now := Snapshot(v.e)
+	defer now.Rollback(ctx)
+	left, more, err := changes(ctx, v.ref, v.at, now)
+	if err != nil || more {
+		return false, err
+	}
+	if len(left) > 0 {
+		if gone, err := v.lost(ctx, now, left); err != nil || gone {
+			return false, err
+		}
+	}
+	_, more, err = changes(ctx, v.t, v.at, now)
+	return !more, err
 }
 
 // Finish implements statement.Step.

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"maps"
+	"math"
 	"slices"
 
 	"github.com/lichendb/lichen/internal/hlc"
@@ -36,13 +37,16 @@ type online struct {
 	// at reads the snapshot that the indexes hold.
 	at  *kv.Txn
 	mem quota.Account // of the entries of changed rows
+	// left are the spans of rows that are left to follow while the table is locked, if they are few.
+	left []kvpb.Span
+	few  bool
 }
 
 // follow makes the build a step that follows the rows. If the entries are few it does nothing and returns false: the table
 // is better locked at once.
 func (b *Builder) follow(ctx context.Context, program *exec.Program) (bool, error) {
 	o := &online{Builder: b, program: program, at: Snapshot(b.E)}
-	o.mem.Init(b.sink.memory())
+	o.mem.Init(b.E.Memory())
 	many, err := o.first(ctx)
 	if err != nil || !many {
 		o.at.Rollback(ctx)
@@ -56,6 +60,7 @@ func (b *Builder) follow(ctx context.Context, program *exec.Program) (bool, erro
 func (o *online) Close(ctx context.Context) {
 	o.at.Rollback(ctx)
 	o.sink.close()
+	o.ids.close()
 	o.mem.Close()
 }
 
@@ -70,8 +75,13 @@ func Snapshot(e *statement.Env) *kv.Txn {
 // first verifies all rows, and fills the indexes if the entries are many. What is computed anew each time is not
 // computed before that is known: it may count.
 func (o *online) first(ctx context.Context) (many bool, err error) {
-	if !o.repeatable && !o.E.IngestAlways {
-		if many, err := o.manyRows(ctx); err != nil || !many {
+	if (!o.repeatable || o.ids != nil) && !o.E.IngestAlways {
+		if many, err := o.moreRows(ctx, ingest.FewEntries); err != nil || !many {
+			return false, err
+		}
+	}
+	if o.ids != nil {
+		if many, err := o.moreRows(ctx, maxRowIDs); err != nil || many {
 			return false, err
 		}
 	}
@@ -82,25 +92,30 @@ func (o *online) first(ctx context.Context) (many bool, err error) {
 	if !w.Beside() {
 		return false, nil
 	}
-	return true, o.sink.duplicated(w.Finish())
+	if err := w.Finish(); err != nil || !o.deferrable() {
+		return true, o.sink.duplicated(err)
+	}
+	now := Snapshot(o.E) // the entries are later than the rows that they are of
+	defer now.Rollback(ctx)
+	return true, o.verifyUnique(ctx, now)
 }
 
-// manyRows reports whether the table has more rows than are written in the statement's transaction.
-func (o *online) manyRows(ctx context.Context) (bool, error) {
+// moreRows reports whether the table has more rows than some.
+func (o *online) moreRows(ctx context.Context, than int) (bool, error) {
 	x, err := rowcodec.Compile(o.Spec.Old, o.Spec.Old.Primary())
 	if err != nil {
 		return false, err
 	}
 	var page kvpb.ScanResponse
 	rows, end := 0, keys.PrefixEnd(x.Prefix())
-	for start := x.Prefix(); start != nil && rows <= ingest.FewEntries; start = bytes.Clone(page.Resume) {
+	for start := x.Prefix(); start != nil && rows <= than; start = bytes.Clone(page.Resume) {
 		page.Reset()
 		if err := o.at.Scan(ctx, start, end, kv.ScanOptions{MaxRows: ingest.FewEntries}, &page); err != nil {
 			return false, err
 		}
 		rows += page.Len()
 	}
-	return rows > ingest.FewEntries, nil
+	return rows > than, nil
 }
 
 // Follow implements statement.Step.
@@ -108,6 +123,7 @@ func (o *online) Follow(ctx context.Context) (int, error) {
 	if o.enforced() {
 		return 0, nil
 	}
+	o.left, o.few = nil, false
 	to := Snapshot(o.E)
 	changed, err := o.move(ctx, to, func(f func(*kv.Txn) error) error { return o.beside(ctx, f) })
 	o.at.Rollback(ctx)
@@ -130,15 +146,27 @@ func (o *online) beside(ctx context.Context, f func(*kv.Txn) error) error {
 	return err
 }
 
+// Look implements statement.Step.
+func (o *online) Look(ctx context.Context) (bool, error) {
+	if o.enforced() {
+		return true, nil
+	}
+	now := Snapshot(o.E)
+	defer now.Rollback(ctx)
+	left, more, err := changes(ctx, o.Spec.Old, o.at, now)
+	o.left, o.few = left, err == nil && !more
+	return o.few, err
+}
+
 // Finish implements statement.Step.
 func (o *online) Finish(ctx context.Context) error {
 	e := o.E
 	if !o.enforced() && !plant.On(plant.LastChangesUnfollowed) {
-		_, err := o.move(ctx, e.Txn, func(f func(*kv.Txn) error) error {
+		in := func(f func(*kv.Txn) error) error {
 			e.NextCommand() // it sees what it has deleted and written
 			return f(e.Txn)
-		})
-		if err != nil {
+		}
+		if err := o.finish(ctx, in); err != nil {
 			return err
 		}
 	}
@@ -167,47 +195,133 @@ func (o *online) writes() []write {
 	switch {
 	case len(o.Spec.Indexes) == 0:
 		return []write{nil}
-	case o.inPlace:
+	case o.inPlace && len(o.indexes) == 1:
 		return []write{replace}
 	}
-	return []write{deleteOld, putNew}
+	list := []write{deleteOld, putNew}
+	if o.inPlace { // the rows are written by themselves: another scan of what has changed may return others beside these
+		list = []write{ofRows(replace), ofOthers(deleteOld), ofOthers(putNew)}
+	}
+	if o.deferrable() {
+		list = append(list, o.verifyNew)
+	}
+	return list
 }
+
+// ofRows is w for the entries of the primary index, ofOthers for those of others.
+func ofRows(w write) write {
+	return func(ctx context.Context, t *kv.Txn, before, after entrySet) error {
+		return w(ctx, t, before.of(0, 0), after.of(0, 0))
+	}
+}
+
+func ofOthers(w write) write {
+	return func(ctx context.Context, t *kv.Txn, before, after entrySet) error {
+		return w(ctx, t, before.of(1, math.MaxInt), after.of(1, math.MaxInt))
+	}
+}
+
+// finish makes the indexes hold what the statement's transaction sees, in one go if Look has found few rows.
+func (o *online) finish(ctx context.Context, in func(func(*kv.Txn) error) error) error {
+	if !o.few {
+		_, err := o.move(ctx, o.E.Txn, in)
+		return err
+	}
+	defer o.restore(o.rows)
+	return o.sink.duplicated(o.apply(ctx, o.E.Txn, o.left, o.writes(), in))
+}
+
+// restore makes the builder what it was before rows were followed: rows counts those of the first snapshot.
+func (o *online) restore(rows int64) { o.rows, o.out = rows, o.sink }
 
 // move makes the indexes hold what to sees, and returns how many keys of rows may have changed. Transactions that in runs
 // write the difference.
 func (o *online) move(ctx context.Context, to *kv.Txn, in func(func(*kv.Txn) error) error) (changed int, err error) {
-	rows := o.rows // those of the first snapshot
-	defer func() { o.rows, o.out = rows, o.sink }()
-	for _, write := range o.writes() {
+	defer o.restore(o.rows)
+	spans, more, err := changes(ctx, o.Spec.Old, o.at, to)
+	switch {
+	case err != nil:
+		return 0, err
+	case !more:
+		return len(spans), o.sink.duplicated(o.apply(ctx, to, spans, o.writes(), in))
+	}
+	for _, w := range o.writes() {
 		changed, err = EachChange(ctx, o.Spec.Old, o.at, to, func(spans []kvpb.Span) error {
-			defer func() { o.mem.Shrink(o.mem.Used()) }()
-			before, after := entrySet{}, entrySet{}
-			if write != nil {
-				o.out = charged{before, &o.mem}
-				if err := o.runIn(ctx, o.program, RowsOf(o.at, spans)); err != nil {
-					return err
-				}
-			}
-			o.out = charged{after, &o.mem}
-			if err := o.runIn(ctx, o.program, RowsOf(to, spans)); err != nil || write == nil {
-				return err
-			}
-			return in(func(t *kv.Txn) error { return write(ctx, t, before, after) })
+			return o.apply(ctx, to, spans, []write{w}, in)
 		})
-		if err != nil || changed == 0 {
+		if err != nil {
 			return changed, o.sink.duplicated(err)
 		}
 	}
 	return changed, nil
 }
 
+// apply makes the entries of changed rows in both snapshots, and has transactions write the difference.
+func (o *online) apply(ctx context.Context, to *kv.Txn, spans []kvpb.Span, writes []write, in func(func(*kv.Txn) error) error) error {
+	if len(spans) == 0 {
+		return nil
+	}
+	defer func() { o.mem.Shrink(o.mem.Used()) }()
+	before, after := entrySet{}, entrySet{}
+	if writes[0] != nil {
+		o.out = charged{before, &o.mem}
+		if err := o.runIn(ctx, o.program, RowsOf(o.at, spans)); err != nil {
+			return err
+		}
+	}
+	o.out = charged{after, &o.mem}
+	if err := o.runIn(ctx, o.program, RowsOf(to, spans)); err != nil {
+		return err
+	}
+	for _, w := range writes {
+		if w == nil {
+			continue
+		}
+		if err := in(func(t *kv.Txn) error { return w(ctx, t, before, after) }); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// changes returns the spans of rows of a table that may have changed from the snapshot of at to that of to, or some of them if
+// there are more than changedRows.
+func changes(ctx context.Context, table *catalog.Table, at, to *kv.Txn) (spans []kvpb.Span, more bool, err error) {
+	x, err := rowcodec.Compile(table, table.Primary())
+	if err != nil {
+		return nil, false, err
+	}
+	var page kvpb.ScanResponse
+	var last []byte
+	end := keys.PrefixEnd(x.Prefix())
+	for start := x.Prefix(); start != nil; start = bytes.Clone(page.Resume) {
+		page.Reset()
+		if err := to.Scan(ctx, start, end, kv.ScanOptions{MaxRows: changedRows + 1, ChangedSince: since(at)}, &page); err != nil {
+			return nil, false, err
+		}
+		if page.Len() == 0 {
+			continue
+		}
+		spans = append(spans, rowSpans(&page, last)...)
+		if len(spans) > changedRows {
+			return spans, true, nil
+		}
+		last = append(last[:0], page.Key(page.Len()-1)...)
+	}
+	return spans, false, nil
+}
+
+// since is the time after which what at has not seen has changed.
+func since(at *kv.Txn) hlc.Timestamp {
+	if plant.On(plant.ChangesUnfollowed) {
+		return hlc.Timestamp{WallTime: 1 << 62}
+	}
+	return at.ReadTimestamp()
+}
+
 // EachChange calls f with the spans of rows of a table that may have changed from the snapshot of at to that of to, some at a time, each once: all that
 // have, and some others, which need not be the same in the next call.
 func EachChange(ctx context.Context, table *catalog.Table, at, to *kv.Txn, f func([]kvpb.Span) error) (changed int, err error) {
-	since := at.ReadTimestamp()
-	if plant.On(plant.ChangesUnfollowed) {
-		since = hlc.Timestamp{WallTime: 1 << 62}
-	}
 	x, err := rowcodec.Compile(table, table.Primary())
 	if err != nil {
 		return 0, err
@@ -217,7 +331,7 @@ func EachChange(ctx context.Context, table *catalog.Table, at, to *kv.Txn, f fun
 	end := keys.PrefixEnd(x.Prefix())
 	for start := x.Prefix(); start != nil; start = bytes.Clone(page.Resume) {
 		page.Reset()
-		if err := to.Scan(ctx, start, end, kv.ScanOptions{MaxRows: changedRows, ChangedSince: since}, &page); err != nil {
+		if err := to.Scan(ctx, start, end, kv.ScanOptions{MaxRows: changedRows, ChangedSince: since(at)}, &page); err != nil {
 			return changed, err
 		}
 		if page.Len() == 0 {
@@ -306,6 +420,17 @@ func (s entrySet) add(index int, key, value []byte, unique bool) error {
 	}
 	s[string(key)] = entry{index, bytes.Clone(value), unique}
 	return nil
+}
+
+// of returns the entries of some indexes, by their positions.
+func (s entrySet) of(first, last int) entrySet {
+	out := entrySet{}
+	for key, e := range s {
+		if first <= e.index && e.index <= last {
+			out[key] = e
+		}
+	}
+	return out
 }
 
 // charged is an entrySet whose memory is charged to an account.

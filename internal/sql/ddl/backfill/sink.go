@@ -7,7 +7,6 @@ import (
 	"github.com/lichendb/lichen/internal/keys"
 	"github.com/lichendb/lichen/internal/kv"
 	"github.com/lichendb/lichen/internal/kv/ingest"
-	"github.com/lichendb/lichen/internal/quota"
 	"github.com/lichendb/lichen/internal/sql/ddl/statement"
 	"github.com/lichendb/lichen/internal/sql/pgerr"
 	"github.com/lichendb/lichen/internal/sql/rowcodec"
@@ -29,7 +28,7 @@ type sink struct {
 func newSink(ctx context.Context, e *statement.Env, indexes []*rowcodec.Index, prefixes [][]byte) *sink {
 	s := &sink{e: e, indexes: indexes, prefixes: prefixes}
 	s.w = ingest.New(ctx, ingest.Options{
-		Prefixes: prefixes, Memory: s.memory(), Txn: e.Txn, Always: e.IngestAlways, Gently: e.Gently, Many: func() (*kv.DB, error) { return s.leaveTxn(ctx) },
+		Prefixes: prefixes, Memory: e.Memory(), Txn: e.Txn, Always: e.IngestAlways, Gently: e.Gently, Many: func() (*kv.DB, error) { return s.leaveTxn(ctx) },
 	})
 	return s
 }
@@ -53,14 +52,6 @@ func (s *sink) leaveTxn(ctx context.Context) (*kv.DB, error) {
 		s.keep = append(s.keep, keep)
 	}
 	return s.e.Coll.Store().DB(), nil
-}
-
-// memory is the pool that collected entries count against.
-func (s *sink) memory() *quota.Pool {
-	if s.e.Exec == nil {
-		return nil
-	}
-	return s.e.Exec.Mem
 }
 
 // finish writes the rest. Afterwards the transaction's later statements see all

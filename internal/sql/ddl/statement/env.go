@@ -5,6 +5,7 @@ import (
 
 	"github.com/lichendb/lichen/internal/keys"
 	"github.com/lichendb/lichen/internal/kv"
+	"github.com/lichendb/lichen/internal/quota"
 	"github.com/lichendb/lichen/internal/sql/access"
 	"github.com/lichendb/lichen/internal/sql/ast"
 	"github.com/lichendb/lichen/internal/sql/catalog"
@@ -97,8 +98,8 @@ type Env struct {
 	// unplaced says that errors in expressions have no position: PostgreSQL analyses those of
 	// ALTER TABLE without the text of the statement.
 	Unplaced bool
-	// later takes what is verified once all commands of a statement have run; nil: at once.
-	Later *[]func() error
+	// Later takes what waits for the last command of a statement; nil: nothing waits.
+	Later *Later
 	// online, if set, has the statement share the tables that it changes, until it settles.
 	online *online
 }
@@ -117,6 +118,14 @@ func (e *Env) Tell(ctx context.Context, rows int) error {
 		return nil
 	}
 	return e.Progress(ctx, int64(rows), e.Sharing())
+}
+
+// Memory is the pool that what the statement collects counts against; nil: none.
+func (e *Env) Memory() *quota.Pool {
+	if e.Exec == nil {
+		return nil
+	}
+	return e.Exec.Mem
 }
 
 // Notify sends a notice or warning.

@@ -15,7 +15,10 @@ import (
 type Step interface {
 	// Follow goes on to the present, and returns how many keys of rows may have changed.
 	Follow(ctx context.Context) (changed int, err error)
-	// Finish goes on to what the statement's transaction sees of the locked tables. What it writes it writes in that.
+	// Look finds out what is left to follow of the locked tables, and reports whether that is little. It changes nothing.
+	Look(ctx context.Context) (little bool, err error)
+	// Finish goes on to what the statement's transaction sees of the locked tables. What it writes it writes in that. It
+	// comes after Look.
 	Finish(ctx context.Context) error
 	// Close gives up what the step holds. It comes last, after an error too.
 	Close(ctx context.Context)
@@ -26,7 +29,7 @@ type Step interface {
 //	shared    the tables are found and pinned, so that nobody else alters them; the commands of the statement run, and
 //	          what reads or writes all rows does so in a snapshot and becomes a Step
 //	settling  the steps follow the tables from snapshot to snapshot; where little is left to follow, the tables are
-//	          locked for a moment, or else the steps go on
+//	          locked for a moment; if more has come while that waited, the locks are given up, and the steps go on
 //	settled   the tables are locked, the steps finish in the statement's transaction, and from here on the statement is
 //	          as any other
 //
@@ -122,13 +125,10 @@ func (e *Env) Settle(ctx context.Context) error {
 	if err := e.follow(ctx); err != nil {
 		return err
 	}
-	if err := e.lockPatiently(ctx, o.ids, e.follow); err != nil {
+	if err := e.lockCaughtUp(ctx); err != nil {
 		return err
 	}
 	o.settled = true
-	if err := e.Coll.Freshen(ctx); err != nil {
-		return err
-	}
 	e.NextCommand()
 	for _, s := range o.steps {
 		if err := s.Finish(ctx); err != nil {
@@ -142,6 +142,40 @@ func (e *Env) Settle(ctx context.Context) error {
 		}
 	}
 	return nil
+}
+
+// lockCaughtUp locks the tables when little is left to follow, so that others wait for a moment only. What came while it
+// waited for the locks is followed without them, as often as that may help.
+func (e *Env) lockCaughtUp(ctx context.Context) error {
+	others := e.Coll.HoldsLocks()
+	for round := 1; ; round++ {
+		if err := e.lockPatiently(ctx, e.online.ids, e.follow); err != nil {
+			return err
+		}
+		if err := e.Coll.Freshen(ctx); err != nil {
+			return err
+		}
+		little, err := e.look(ctx)
+		if err != nil || little || others || round == maxRounds {
+			return err
+		}
+		if err := e.Coll.Unlock(ctx); err != nil {
+			return err
+		}
+		if err := e.follow(ctx); err != nil {
+			return err
+		}
+	}
+}
+
+// look reports whether little is left to follow for all steps.
+func (e *Env) look(ctx context.Context) (bool, error) {
+	for _, s := range e.online.steps {
+		if little, err := s.Look(ctx); err != nil || !little {
+			return false, err
+		}
+	}
+	return true, nil
 }
 
 // follow has all steps follow the tables until little is left to follow.
