@@ -125,12 +125,10 @@ func TestBriefLockIsBrief(t *testing.T) {
 		c := openGateways(t, 2, 5*time.Second)
 		defer c.close()
 		ids := []ID{c.table("a"), c.table("b")}
-		var users []*session
 		for i, name := range []string{"a", "a", "b", "b"} { // at both gateways, for longer and longer
 			u := c.nodes[i%2].session(t)
 			u.begin(kv.TxnOptions{})
 			u.find(name)
-			users = append(users, u)
 			go func() {
 				time.Sleep(time.Duration(i+1) * 30 * time.Millisecond)
 				u.commit()

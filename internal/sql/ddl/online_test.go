@@ -357,6 +357,22 @@ func TestWaitingChangeLetsOthersPass(t *testing.T) {
 	}
 }
 
+// Who drops a foreign key waits for users of the table that it refers to, and keeps nobody from the one that has it meanwhile.
+func TestDropKeyLetsOthersPass(t *testing.T) {
+	c, s := parents(t)
+	defer c.close()
+	s.must("alter table t add constraint fk foreign key (r) references p")
+	a := c.session()
+	a.must("begin; select count(*) from p where k = 1")
+	done := c.beside("alter table t drop constraint fk")
+	s.must("insert into t (a, b, r) values (0, 1, 2); update p set u = u - 1000 where k = 3")
+	a.must("commit")
+	if got := <-done; got != "ALTER TABLE\n" {
+		t.Error(got)
+	}
+	s.must("insert into t (a, b, r) values (-1, 1, 999); delete from p where k = 2")
+}
+
 // A change for which the disk has no room fails, leaves the table as it was, and succeeds once there is room.
 func TestOnlineDiskFull(t *testing.T) {
 	quota := fs.NewQuota(1 << 40)
