@@ -112,6 +112,8 @@ type changing struct {
 	// longest are, by the name of a change, the longest statements beside each that no kill disturbed.
 	longest map[string][]time.Duration
 	made    map[string]int
+	// acknowledged is how many changes of rows were acknowledged, each of which was looked for.
+	acknowledged int
 }
 
 // changeSchemas makes changes while clients of all gateways write to the table, in random interleavings, and compares the
@@ -131,6 +133,7 @@ func changeSchemas(ctx context.Context, s *stage) error {
 			return err
 		}
 	}
+	s.res.note("%d changes of rows were acknowledged, and looked for", w.acknowledged)
 	for _, x := range w.changes {
 		s.res.note("%s: made %d times; longest statement beside it, p50/p90/max s: %s", x.name, w.made[x.name], spread(w.longest[x.name]))
 	}
@@ -230,7 +233,7 @@ func (w *changing) compareRows(ctx context.Context, i int, x *tableChange, write
 		there[id] = u
 	}
 	for _, c := range writers {
-		w.res.Acknowledged += c.acknowledged
+		w.acknowledged += c.acknowledged
 		for id, may := range c.rows {
 			u, found := there[id]
 			if !found {
