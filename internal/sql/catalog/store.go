@@ -46,7 +46,7 @@ type Store struct {
 	// access is a number that grows with what plans depend on without being made from it: roles, and
 	// who may use schemas and databases. See AccessEpoch.
 	access    atomic.Uint64
-	ids, oids idgen.Generator
+	ids, oids *idgen.Generator
 	virtual   virtualCatalog
 	sequences sequences
 	cleanups  cleanups
@@ -82,8 +82,8 @@ func NewStore(o Options) *Store {
 	if s.waits == nil {
 		s.waits = concurrency.NewWaitGraph()
 	}
-	s.ids = idgen.Generator{Key: keys.SystemKey(sysNextID), First: 1, Limit: uint64(VirtualBase)}
-	s.oids = idgen.Generator{Key: keys.SystemKey(sysNextOid), First: firstUserOid, Limit: 1 << 32}
+	s.ids = idgen.New(keys.SystemKey(sysNextID), 1, uint64(VirtualBase))
+	s.oids = idgen.New(keys.SystemKey(sysNextOid), firstUserOid, 1<<32)
 	s.virtual.init(o.Virtual)
 	s.sequences.init()
 	s.cleanups.init()
