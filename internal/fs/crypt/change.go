@@ -53,13 +53,7 @@ func (s *Store) changeKeys(change func(*dataKeys) error) error {
 	if err := change(&d); err != nil {
 		return err
 	}
-	if err := d.save(s.fs, s.o.Dir); err != nil {
-		return err
-	}
-	s.mu.Lock()
-	s.keys = &d
-	s.mu.Unlock()
-	return nil
+	return s.replaceKeys(&d)
 }
 
 // used returns the data keys of the files that there are, or may be after a crash.
@@ -104,17 +98,22 @@ func (s *Store) renew() error {
 	return s.noteGeneration(s.reg.generation, false)
 }
 
-// noteGeneration stores which generation of the registry there is, or is about to be.
-func (s *Store) noteGeneration(n uint64, replacing bool) error {
-	d := *s.keys
-	d.registry, d.replacing = n, replacing
+// replaceKeys makes the keys durable, and then the store's.
+func (s *Store) replaceKeys(d *dataKeys) error {
 	if err := d.save(s.fs, s.o.Dir); err != nil {
 		return err
 	}
 	s.mu.Lock()
-	s.keys = &d
+	s.keys = d
 	s.mu.Unlock()
 	return nil
+}
+
+// noteGeneration stores which generation of the registry there is, or is about to be.
+func (s *Store) noteGeneration(n uint64, replacing bool) error {
+	d := *s.keys
+	d.registry, d.replacing = n, replacing
+	return s.replaceKeys(&d)
 }
 
 // forgetGone makes it certain that the files which are gone do not come back.
