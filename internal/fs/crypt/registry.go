@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	iofs "io/fs"
+	"maps"
+	"slices"
 
 	"github.com/lichendb/lichen/internal/fs"
 )
@@ -123,8 +125,8 @@ func (r *registry) close() {
 func (r *registry) replace(files map[string]*entry) error {
 	r.close()
 	b := (&start{id: r.id, generation: r.generation + 1}).format()
-	for path, e := range files {
-		b = appendRecord(b, int64(len(b)), &record{kind: recordFile, path: path, parts: *e.parts.Load()})
+	for _, path := range slices.Sorted(maps.Keys(files)) { // the same files give the same registry
+		b = appendRecord(b, int64(len(b)), &record{kind: recordFile, path: path, parts: *files[path].parts.Load()})
 	}
 	size := int64(len(b))
 	b = append(b, make([]byte, max(reserve, len(b)))...)

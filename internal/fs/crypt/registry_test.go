@@ -295,7 +295,7 @@ func TestTruncatedRegistry(t *testing.T) {
 		t.Fatal(err)
 	}
 	change(t, mem, dir+"/"+crypt.RegistryFile, func(b []byte) []byte {
-		return b[:bytes.LastIndex(b, []byte("b\x01"))]
+		return b[:bytes.LastIndex(b, []byte("\x01\x01b\x01"))] // in the record of b: kind, length, path, number of parts
 	})
 	c = mount(t, mem, options())
 	wantText(t, c, "store/a", "first")
