@@ -116,12 +116,12 @@ func (x *execution) vacuumTargets(ctx context.Context, st *ast.Vacuum, analyze b
 	}
 	for i := range st.Tables {
 		v := &st.Tables[i]
-		t, index, err := x.s.coll.FindRelation(ctx, v.Name.Catalog, v.Name.Schema, v.Name.Table)
+		t, index, err := x.ex.coll.FindRelation(ctx, v.Name.Catalog, v.Name.Schema, v.Name.Table)
 		if err != nil {
 			return nil, err
 		}
 		if t == nil {
-			return nil, pgerr.From(x.s.coll.UndefinedRelation(ctx, v.Name.Schema, v.Name.Table)).At(v.Name.Pos)
+			return nil, pgerr.From(x.ex.coll.UndefinedRelation(ctx, v.Name.Schema, v.Name.Table)).At(v.Name.Pos)
 		}
 		switch {
 		case t.Kind == catalog.KindVirtual:
@@ -145,8 +145,8 @@ func (x *execution) vacuumTargets(ctx context.Context, st *ast.Vacuum, analyze b
 
 // mayAnalyze reports whether the user owns a table or the database.
 func (x *execution) mayAnalyze(t *catalog.Table) bool {
-	me := x.s.coll.Me()
-	return me.Has(t.Owner.Role()) || me.Has(x.s.coll.CurrentDatabase().Owner.Role())
+	me := x.ex.coll.Me()
+	return me.Has(t.Owner.Role()) || me.Has(x.ex.coll.CurrentDatabase().Owner.Role())
 }
 
 // columnsNamed returns the columns of t that are named, nil if none are.
@@ -167,18 +167,18 @@ func columnsNamed(t *catalog.Table, names []ast.Name) (ids []catalog.ColumnID, e
 
 // allTables returns the tables of the database but other sessions' temporary ones.
 func (x *execution) allTables(ctx context.Context) (out []vacuumTarget, err error) {
-	all, err := x.s.coll.Descriptors(ctx)
+	all, err := x.ex.coll.Descriptors(ctx)
 	if err != nil {
 		return nil, err
 	}
 	foreign := map[catalog.ID]bool{}
 	for _, d := range all {
-		if schema, ok := d.(*catalog.Schema); ok && schema.Temp != nil && schema.Name != x.s.coll.TempSchemaName() {
+		if schema, ok := d.(*catalog.Schema); ok && schema.Temp != nil && schema.Name != x.ex.coll.TempSchemaName() {
 			foreign[schema.ID] = true
 		}
 	}
 	for _, d := range all {
-		if t, ok := d.(*catalog.Table); ok && t.Kind == catalog.KindTable && t.Database == x.s.db.ID && !foreign[t.Schema] && x.mayAnalyze(t) {
+		if t, ok := d.(*catalog.Table); ok && t.Kind == catalog.KindTable && t.Database == x.ex.conn.db.ID && !foreign[t.Schema] && x.mayAnalyze(t) {
 			out = append(out, vacuumTarget{table: t})
 		}
 	}
@@ -187,15 +187,15 @@ func (x *execution) allTables(ctx context.Context) (out []vacuumTarget, err erro
 
 // analyse collects the statistics of a table, as the transaction sees it.
 func (x *execution) analyse(ctx context.Context, v vacuumTarget, verbose bool) error {
-	s := x.s
+	ex := x.ex
 	if verbose {
-		schema, err := s.coll.SchemaByID(ctx, v.table.Schema)
+		schema, err := ex.coll.SchemaByID(ctx, v.table.Schema)
 		if err != nil {
 			return err
 		}
 		x.res.Notice("INFO", pgerr.New(pgerr.SuccessfulCompletion, "analyzing \"%s.%s\"", schema.Name, v.table.Name))
 	}
-	st, read, err := s.srv.stats.Analyze(ctx, s.txn.KV(), v.table, v.columns)
+	st, read, err := ex.srv.stats.Analyze(ctx, ex.txn.KV(), v.table, v.columns)
 	if err != nil {
 		return err
 	}
@@ -204,6 +204,6 @@ func (x *execution) analyse(ctx context.Context, v vacuumTarget, verbose bool) e
 			v.table.Name, read.Rows, read.Sampled, st.Rows))
 	}
 	st.Analyzed = st.At
-	s.contents.Analysed(v.table, st)
+	ex.contents.Analysed(v.table, st)
 	return nil
 }

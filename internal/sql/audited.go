@@ -11,9 +11,11 @@ import (
 	"github.com/lichendb/lichen/internal/sql/audit"
 	"github.com/lichendb/lichen/internal/sql/catalog"
 	"github.com/lichendb/lichen/internal/sql/ddl"
+	"github.com/lichendb/lichen/internal/sql/identity"
 	"github.com/lichendb/lichen/internal/sql/pgerr"
 	"github.com/lichendb/lichen/internal/sql/plan"
 	"github.com/lichendb/lichen/internal/sql/prepared"
+	"github.com/lichendb/lichen/internal/sql/settings"
 	"github.com/lichendb/lichen/internal/trace"
 )
 
@@ -26,18 +28,27 @@ type auditing struct {
 	answer  string // command tag
 }
 
+// auditor tells the audit log what a session does.
+type auditor struct {
+	srv  *Server
+	conn *connection
+	who  *identity.Session
+	coll *catalog.Collection
+	vals *settings.Values
+}
+
 // auditRulesSetting is the cluster setting that holds the rules of the audit log.
 const auditRulesSetting = "sql.log.user_audit"
 
 // run executes the statement, tells the audit log of it, and notes what it came to for the statistics.
 func (x *execution) run(ctx context.Context) error {
-	told, before, waited := x.audit(), x.s.entriesRead(), trace.WaitedOf(ctx)
+	told, before, waited := x.audit(), x.ex.recorder.entriesRead(), trace.WaitedOf(ctx)
 	waitedBefore := waited.Total()
 	ctx = x.beginTrace(ctx)
 	err := x.execute(ctx)
 	x.traced.end(err)
 	told.tell(x, err)
-	x.note(err, x.s.entriesRead()-before, waited.Total()-waitedBefore)
+	x.note(err, x.ex.recorder.entriesRead()-before, waited.Total()-waitedBefore)
 	return err
 }
 
@@ -50,10 +61,10 @@ type toldOf struct {
 
 // audit begins to note what the statement does, if rules may tell it.
 func (x *execution) audit() (t toldOf) {
-	if x.s.internal {
+	if x.ex.who.Internal() {
 		return t
 	}
-	rs := x.s.srv.audit.Rules()
+	rs := x.ex.srv.audit.Rules()
 	if rs == nil && !changesAuditRules(x.prepared.Stmt.AST) {
 		return t
 	}
@@ -74,7 +85,7 @@ func (t *toldOf) tell(x *execution, err error) {
 		return
 	}
 	stmt := &x.prepared.Stmt
-	st := x.s.audited(ownText(x.prepared), t.began)
+	st := x.ex.auditor.statement(ownText(x.prepared), t.began)
 	st.Strings.Escapes = stmt.Escapes
 	st.Answer, st.OfRules, st.Within = x.auditing.answer, changesAuditRules(stmt.AST), x.within != nil
 	if x.auditing.planned != nil {
@@ -84,9 +95,9 @@ func (t *toldOf) tell(x *execution, err error) {
 		st.Answer, st.Code = "", string(pgerr.From(err).Code)
 	}
 	if denied {
-		st.Accesses = append(st.Accesses, x.s.denied(err))
+		st.Accesses = append(st.Accesses, x.ex.auditor.denied(err))
 	}
-	x.s.srv.audit.Tell(t.rules, &st)
+	x.ex.srv.audit.Tell(t.rules, &st)
 }
 
 // TellRefused tells the audit log of a login that came to nothing. The role need not exist.
@@ -99,48 +110,48 @@ func (s *Server) TellRefused(user, database, client string, err error) {
 }
 
 // denied is what the audit log says of an attempt for which a privilege is missing.
-func (s *Session) denied(err error) audit.Access {
-	a := audit.Access{Actions: rules.Denied}
-	if t, ok := s.coll.Known(catalog.ID(pgerr.From(err).Denied)).(*catalog.Table); ok {
-		a.On = audit.Name(s.coll, t)
+func (a *auditor) denied(err error) audit.Access {
+	out := audit.Access{Actions: rules.Denied}
+	if t, ok := a.coll.Known(catalog.ID(pgerr.From(err).Denied)).(*catalog.Table); ok {
+		out.On = audit.Name(a.coll, t)
 	}
-	return a
+	return out
 }
 
 // tellUnplanned tells the audit log of a statement that was refused, for want of privileges, when its client had it
 // prepared: it is not executed then.
-func (s *Session) tellUnplanned(p *prepared.Statement, err error) {
-	if s.internal || pgerr.CodeOf(err) != pgerr.InsufficientPrivilege {
+func (a *auditor) tellUnplanned(p *prepared.Statement, err error) {
+	if a.who.Internal() || pgerr.CodeOf(err) != pgerr.InsufficientPrivilege {
 		return
 	}
-	rs := s.srv.audit.Rules()
+	rs := a.srv.audit.Rules()
 	if rs == nil {
 		return
 	}
-	st := s.audited(ownText(p), time.Now())
+	st := a.statement(ownText(p), time.Now())
 	st.Strings.Escapes, st.Code = p.Stmt.Escapes, string(pgerr.InsufficientPrivilege)
-	st.Accesses = []audit.Access{s.denied(err)}
-	s.srv.audit.Tell(rs, &st)
+	st.Accesses = []audit.Access{a.denied(err)}
+	a.srv.audit.Tell(rs, &st)
 }
 
 // tellQuery tells the audit log of a query that begins: of a cursor, or of a function. text returns the query's.
-func (s *Session) tellQuery(prep *plan.Prepared, within bool, text func() string) {
-	rs := s.srv.audit.Rules()
-	if rs == nil || s.internal {
+func (a *auditor) tellQuery(prep *plan.Prepared, within bool, text func() string) {
+	rs := a.srv.audit.Rules()
+	if rs == nil || a.who.Internal() {
 		return
 	}
-	st := s.audited(text(), time.Now())
-	st.Accesses, st.Within = used(s.coll, prep.Uses), within
-	s.srv.audit.Tell(rs, &st)
+	st := a.statement(text(), time.Now())
+	st.Accesses, st.Within = used(a.coll, prep.Uses), within
+	a.srv.audit.Tell(rs, &st)
 }
 
-// audited is what the audit log says of any statement of the session.
-func (s *Session) audited(text string, began time.Time) audit.Statement {
-	user := s.nameOf(s.sessionRole())
+// statement is what the audit log says of any statement of the session.
+func (a *auditor) statement(text string, began time.Time) audit.Statement {
+	user := a.who.NameOf(a.who.SessionRole())
 	return audit.Statement{
-		User: rules.User{Name: user, MemberOf: func(role string) bool { return s.srv.MemberOf(user, role) }},
-		Role: s.currentUser(), Login: s.nameOf(s.auth.login), Database: s.db.Name, Application: s.vals.Fast.ApplicationName,
-		Client: s.remote, Session: s.sessionID(), Began: began,
+		User: rules.User{Name: user, MemberOf: func(role string) bool { return a.srv.MemberOf(user, role) }},
+		Role: a.who.CurrentUser(), Login: a.who.NameOf(a.who.Login()), Database: a.conn.db.Name, Application: a.vals.Fast.ApplicationName,
+		Client: a.conn.remote, Session: a.conn.id(a.srv), Began: began,
 		Text: text[strings.LastIndexByte(text, 0)+1:], // behind what tells the statements of bodies from others
 	}
 }
@@ -158,7 +169,7 @@ func used(c *catalog.Collection, uses []*access.Use) (out []audit.Access) {
 // accesses returns what the statement has done with which relations.
 func (x *execution) accesses() []audit.Access {
 	p := x.auditing.planned
-	out := used(x.s.coll, p.Uses)
+	out := used(x.ex.coll, p.Uses)
 	var a rules.Actions
 	switch root := p.Root.(type) {
 	case *plan.DDL:
@@ -172,7 +183,7 @@ func (x *execution) accesses() []audit.Access {
 		return out
 	}
 	for _, t := range x.auditing.changed {
-		out = append(out, audit.Access{On: audit.Name(x.s.coll, t), Actions: a})
+		out = append(out, audit.Access{On: audit.Name(x.ex.coll, t), Actions: a})
 	}
 	if len(x.auditing.changed) == 0 {
 		out = append(out, audit.Access{Actions: a})

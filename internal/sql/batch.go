@@ -35,8 +35,8 @@ type batch struct {
 
 // runBatch runs several statements of a simple query.
 func (s *Session) runBatch(stmts []parser.Statement, text string, res Results) error {
-	s.txn.ImplicitBlock(true)
-	defer s.txn.ImplicitBlock(false)
+	s.ex.txn.ImplicitBlock(true)
+	defer s.ex.txn.ImplicitBlock(false)
 	b := batch{s: s, text: text}
 	if h, ok := res.(BatchHolder); ok {
 		b.res = h
@@ -45,7 +45,7 @@ func (s *Session) runBatch(stmts []parser.Statement, text string, res Results) e
 	for i := 0; i < len(stmts); i++ {
 		stmt, err := rewriteShow(stmts[i])
 		if err != nil {
-			s.txn.Fail(context.Background())
+			s.ex.txn.Fail(context.Background())
 			return err
 		}
 		b.note(i, stmt.AST)
@@ -65,7 +65,7 @@ func (s *Session) runBatch(stmts []parser.Statement, text string, res Results) e
 // note looks at the statement that comes next.
 func (b *batch) note(i int, stmt ast.Statement) {
 	switch {
-	case !b.s.txn.Open() && !b.s.txn.InBlock() && b.res != nil:
+	case !b.s.ex.txn.Open() && !b.s.ex.txn.InBlock() && b.res != nil:
 		if b.first != i {
 			b.attempt = 0
 		}
@@ -94,7 +94,7 @@ func repeatable(stmt ast.Statement) bool {
 // again reports whether the statements are to be run again after a conflict, which has
 // rolled their transaction back, and prepares that.
 func (b *batch) again() bool {
-	if b.res == nil || b.fixed || !b.next(b.s, b.text) || !b.res.RewindBatch() {
+	if b.res == nil || b.fixed || !b.next(&b.s.ex, b.text) || !b.res.RewindBatch() {
 		return false
 	}
 	b.s.endFailedBlock()

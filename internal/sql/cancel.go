@@ -11,6 +11,7 @@ import (
 	"github.com/lichendb/lichen/internal/sql/ast"
 	"github.com/lichendb/lichen/internal/sql/exec"
 	"github.com/lichendb/lichen/internal/sql/exec/operator"
+	"github.com/lichendb/lichen/internal/sql/identity"
 	"github.com/lichendb/lichen/internal/sql/pgcatalog"
 	"github.com/lichendb/lichen/internal/sql/pgerr"
 	"github.com/lichendb/lichen/internal/sql/types"
@@ -23,7 +24,7 @@ type cancelRequest struct {
 	PID    int32  `json:",omitempty"`
 	Secret *uint32
 	// May is whose sessions may be ended; nil: all.
-	May *signalRight `json:",omitempty"`
+	May *identity.Signaler `json:",omitempty"`
 	// Terminate ends the session, not only what it runs.
 	Terminate bool
 }
@@ -32,15 +33,15 @@ type cancelRequest struct {
 func (s *Server) cancelHere(c *cancelRequest) (found bool, err error) {
 	if c.ID != "" {
 		for _, ses := range s.Sessions() {
-			id := ses.sessionID()
+			id := ses.ex.conn.id(s)
 			rest, query := strings.CutPrefix(c.ID, id+".")
 			switch {
 			case c.ID != id && !query:
-			case !c.May.covers(s, ses.auth.login):
-				return false, deniedSignal()
+			case !c.May.Covers(s.cfg.Catalog, ses.ex.who.Login()):
+				return false, identity.DeniedSignal()
 			case query:
 				n, err := strconv.ParseUint(rest, 10, 64)
-				return err == nil && ses.current.Stop(n), nil
+				return err == nil && ses.ex.current.Stop(n), nil
 			default:
 				ses.stop(c.Terminate)
 				return true, nil
@@ -52,8 +53,8 @@ func (s *Server) cancelHere(c *cancelRequest) (found bool, err error) {
 	switch {
 	case ses == nil || c.Secret != nil && *c.Secret != ses.secret:
 		return false, nil
-	case !c.May.covers(s, ses.auth.login):
-		return false, deniedSignal()
+	case !c.May.Covers(s.cfg.Catalog, ses.ex.who.Login()):
+		return false, identity.DeniedSignal()
 	}
 	ses.stop(c.Terminate)
 	return true, nil
@@ -63,7 +64,7 @@ func (s *Session) stop(terminate bool) {
 	if terminate {
 		s.Terminate()
 	} else {
-		s.current.Interrupt(activity.ErrUserCancel)
+		s.ex.current.Interrupt(activity.ErrUserCancel)
 	}
 }
 
@@ -82,7 +83,7 @@ func (s *Server) cancelAt(ctx context.Context, n kvpb.NodeID, c *cancelRequest) 
 				return false, pgerr.New(pgerr.CannotConnectNow, "node %d does not answer", n)
 			}
 			if a.Denied {
-				return false, deniedSignal()
+				return false, identity.DeniedSignal()
 			}
 			return a.Found, nil
 		}
@@ -100,29 +101,29 @@ func (s *Server) Cancel(pid int32, secret uint32) {
 // CancelBackend implements call.Session.
 func (f *sessionFuncs) CancelBackend(pid int32, terminate bool) (bool, error) {
 	if pid <= 0 {
-		f.s.warnSoon(pgerr.New(pgerr.Warning, "PID %d is not a PostgreSQL backend process", pid))
+		f.ex.warnSoon(pgerr.New(pgerr.Warning, "PID %d is not a PostgreSQL backend process", pid))
 		return false, nil
 	}
-	found, err := f.s.srv.cancelAt(f.s.bctx.Ctx, pidNode(pid), &cancelRequest{PID: pid, Terminate: terminate, May: f.s.maySignal()})
+	found, err := f.ex.srv.cancelAt(f.ex.eval.functions.Ctx, pidNode(pid), &cancelRequest{PID: pid, Terminate: terminate, May: f.ex.who.Signaler()})
 	if !found && err == nil {
-		f.s.warnSoon(pgerr.New(pgerr.Warning, "PID %d is not a PostgreSQL backend process", pid))
+		f.ex.warnSoon(pgerr.New(pgerr.Warning, "PID %d is not a PostgreSQL backend process", pid))
 	}
-	f.s.struck = f.s.struck || found && pid == f.s.pid
+	f.ex.running.struck = f.ex.running.struck || found && pid == f.ex.conn.pid
 	return found, err
 }
 
 // cancel executes CANCEL QUERY, CANCEL SESSION, and CANCEL, PAUSE and RESUME JOB.
 func (x *execution) cancel(ctx context.Context, st *ast.Cancel) (string, error) {
-	s := x.s
+	ex := x.ex
 	if st.Verb != "CANCEL" && st.Kind != ast.CancelJobs {
 		return "", pgerr.Unsupported("%s is not supported", st.Tag()).WithHint("Jobs can be paused and resumed.")
 	}
-	ids, err := s.cancelIDs(ctx, st)
+	ids, err := x.cancelIDs(ctx, st)
 	if err != nil {
 		return "", err
 	}
 	if st.Kind == ast.CancelJobs {
-		return s.wishJobs(ctx, st, ids)
+		return x.wishJobs(ctx, st, ids)
 	}
 	what, parts := "query", 4
 	if st.Kind == ast.CancelSessions {
@@ -136,7 +137,7 @@ func (x *execution) cancel(ctx context.Context, st *ast.Cancel) (string, error) 
 			return "", pgerr.New(pgerr.InvalidParameterValue, "invalid %s id \"%s\"", what, id).
 				WithHint("Ids are listed in lichen_internal.cluster_queries and cluster_sessions.")
 		}
-		found, err := s.srv.cancelAt(ctx, kvpb.NodeID(node), &cancelRequest{ID: id, Terminate: st.Kind == ast.CancelSessions, May: s.maySignal()})
+		found, err := ex.srv.cancelAt(ctx, kvpb.NodeID(node), &cancelRequest{ID: id, Terminate: st.Kind == ast.CancelSessions, May: ex.who.Signaler()})
 		switch {
 		case err != nil:
 			return "", err
@@ -150,7 +151,8 @@ func (x *execution) cancel(ctx context.Context, st *ast.Cancel) (string, error) 
 }
 
 // cancelIDs evaluates what CANCEL names.
-func (s *Session) cancelIDs(ctx context.Context, st *ast.Cancel) ([]string, error) {
+func (x *execution) cancelIDs(ctx context.Context, st *ast.Cancel) ([]string, error) {
+	ex := x.ex
 	sel := st.Query
 	if sel == nil {
 		sel = &ast.Select{}
@@ -158,9 +160,9 @@ func (s *Session) cancelIDs(ctx context.Context, st *ast.Cancel) ([]string, erro
 			sel.Items = append(sel.Items, ast.SelectItem{X: e})
 		}
 	}
-	s.txn.Ensure()
-	s.txn.KV().BeginStatement()
-	prep, err := s.planWithin(ctx, sel)
+	ex.txn.Ensure()
+	ex.txn.KV().BeginStatement()
+	prep, err := ex.eval.plan(ctx, sel)
 	if err != nil {
 		return nil, err
 	}
@@ -180,7 +182,7 @@ func (s *Session) cancelIDs(ctx context.Context, st *ast.Cancel) ([]string, erro
 		return nil, err
 	}
 	var env operator.Env
-	s.fillEnv(ctx, &env, nil)
+	ex.eval.fill(ctx, &env, nil)
 	rows, err := pr.Rows(&env)
 	var ids []string
 	for _, r := range rows {
@@ -200,7 +202,7 @@ func (s *Session) cancelIDs(ctx context.Context, st *ast.Cancel) ([]string, erro
 // BlockingPIDs returns the process ids of the sessions that one waits for, for
 // pg_blocking_pids.
 func (f *sessionFuncs) BlockingPIDs(pid int32) ([]int32, error) {
-	r, err := f.s.report(f.ctx(), pgcatalog.ReportRequest{Sessions: true})
+	r, err := f.ex.srv.report(f.ctx(), pgcatalog.ReportRequest{Sessions: true}, f.ex.warnSoon)
 	if err != nil {
 		return nil, err
 	}

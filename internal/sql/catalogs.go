@@ -2,32 +2,43 @@ package sql
 
 import (
 	"context"
+	"time"
 
 	"github.com/lichendb/lichen/internal/sql/builtin/call"
 	"github.com/lichendb/lichen/internal/sql/catalog"
 	"github.com/lichendb/lichen/internal/sql/optimizer"
 	"github.com/lichendb/lichen/internal/sql/pgcatalog"
 	"github.com/lichendb/lichen/internal/sql/plan"
+	"github.com/lichendb/lichen/internal/sql/portal"
+	"github.com/lichendb/lichen/internal/sql/prepared"
+	"github.com/lichendb/lichen/internal/sql/privilege"
 	"github.com/lichendb/lichen/internal/sql/stats"
+	"github.com/lichendb/lichen/internal/sql/types"
 )
 
 // newCatalogs returns the session's view of pg_catalog and information_schema.
-func (s *Session) newCatalogs() *pgcatalog.Catalog {
+func (ex *executor) newCatalogs() *pgcatalog.Catalog {
 	return pgcatalog.New(pgcatalog.Host{
-		Coll: s.coll,
+		Coll: ex.coll,
 		Context: func() context.Context {
-			if s.bctx == nil {
+			if ex.eval.functions == nil {
 				return nil
 			}
-			return s.bctx.Ctx
+			return ex.eval.functions.Ctx
 		},
-		Format: s.Format, Setting: s.vars.Show, Values: s.vals, Size: s.srv.size(),
-		Report: s.report, Warn: s.warnSoon, Contents: s.listContents, Jobs: s.listJobs, Cursors: s.listCursors, Prepared: s.listPrepared, HBA: s.srv.HBA, IdentityMaps: s.srv.IdentityMaps,
+		Format: func() *types.FormatContext { return &ex.vals.Format }, Setting: ex.vars.Show, Values: ex.vals, Size: ex.srv.size(),
+		Report: func(ctx context.Context, req pgcatalog.ReportRequest) (*pgcatalog.Report, error) {
+			return ex.srv.report(ctx, req, ex.warnSoon)
+		},
+		Warn: ex.warnSoon, Jobs: ex.srv.listJobs, HBA: ex.srv.HBA, IdentityMaps: ex.srv.IdentityMaps,
+		Contents: func(t *catalog.Table) pgcatalog.Contents { return contentsOf(&ex.contents, t) },
+		Cursors:  func() []pgcatalog.Cursor { return cursorsOf(&ex.portals, ex.txn.Started) },
+		Prepared: func() []pgcatalog.PreparedStatement { return preparedOf(&ex.statements) },
 	})
 }
 
-func (s *Session) listContents(t *catalog.Table) pgcatalog.Contents {
-	st, grown, changed := s.contents.Known(t)
+func contentsOf(in *stats.InTxn, t *catalog.Table) pgcatalog.Contents {
+	st, grown, changed := in.Known(t)
 	c := pgcatalog.Contents{Statistics: st, Live: max(grown, 0), Changed: changed}
 	if st != nil {
 		c.Live = max(st.Rows+grown, 0)
@@ -35,12 +46,12 @@ func (s *Session) listContents(t *catalog.Table) pgcatalog.Contents {
 	return c
 }
 
-func (s *Session) listCursors() []pgcatalog.Cursor {
+func cursorsOf(portals *portal.Set, txnStarted func() time.Time) []pgcatalog.Cursor {
 	var out []pgcatalog.Cursor
-	for _, p := range s.portals.List() {
+	for _, p := range portals.List() {
 		l := pgcatalog.Cursor{Name: p.Name, Statement: p.Statement().Text, Created: p.Created()}
 		if l.Created.IsZero() {
-			l.Created = s.txn.Started()
+			l.Created = txnStarted()
 		}
 		if c := p.Cursor(); c != nil {
 			l.Hold, l.Binary, l.Scrollable = c.Hold, c.Binary, c.Scrollable()
@@ -50,9 +61,9 @@ func (s *Session) listCursors() []pgcatalog.Cursor {
 	return out
 }
 
-func (s *Session) listPrepared() []pgcatalog.PreparedStatement {
+func preparedOf(statements *prepared.Statements) []pgcatalog.PreparedStatement {
 	var out []pgcatalog.PreparedStatement
-	for p := range s.statements.Named() {
+	for p := range statements.Named() {
 		x := pgcatalog.PreparedStatement{Name: p.Name, Statement: p.Text, Prepared: p.Made(), FromSQL: p.FromSQL}
 		for _, t := range p.ParamTypes() {
 			x.Params = append(x.Params, t.Oid)
@@ -63,16 +74,16 @@ func (s *Session) listPrepared() []pgcatalog.PreparedStatement {
 }
 
 // planning is the session as its planner sees it.
-type planning struct{ s *Session }
+type planning struct{ ex *executor }
 
 // Stats implements optimizer.StatsSource: the statistics of tables as the transaction knows them,
 // and what the catalog knows of virtual ones.
 func (p planning) Stats(t *catalog.Table) *optimizer.TableStats {
 	switch t.Kind {
 	case catalog.KindVirtual:
-		return p.s.cats.Stats(t)
+		return p.ex.cats.Stats(t)
 	case catalog.KindTable:
-		return stats.For(p.s.contents.Lookup(t))
+		return stats.For(p.ex.contents.Lookup(t))
 	}
 	return nil
 }
@@ -80,27 +91,30 @@ func (p planning) Stats(t *catalog.Table) *optimizer.TableStats {
 // StatsEpoch implements prepared.Session: some table's statistics have changed much, or the
 // catalog's size has.
 func (p planning) StatsEpoch() uint64 {
-	return p.s.srv.stats.Epoch()<<8 | p.s.coll.Store().Magnitude()
+	return p.ex.srv.stats.Epoch()<<8 | p.ex.coll.Store().Magnitude()
 }
 
 // Distribution implements prepared.Session. A node alone distributes nothing on its own.
 func (p planning) Distribution() optimizer.Distribution {
-	cfg := &p.s.srv.cfg
+	cfg := &p.ex.srv.cfg
 	switch {
 	case cfg.Fragments == nil:
-	case p.s.vals.Fast.Distribute == "on" || p.s.vals.Fast.Distribute == "always":
+	case p.ex.vals.Fast.Distribute == "on" || p.ex.vals.Fast.Distribute == "always":
 		return optimizer.DistributeAlways
-	case p.s.vals.Fast.Distribute == "auto" && cfg.Nodes != nil && !cfg.Nodes.Alone():
+	case p.ex.vals.Fast.Distribute == "auto" && cfg.Nodes != nil && !cfg.Nodes.Alone():
 		return optimizer.DistributeByCost
 	}
 	return optimizer.DistributeNever
 }
 
 // OwnStats implements prepared.Session.
-func (p planning) OwnStats() bool { return p.s.contents.HasOwn() }
+func (p planning) OwnStats() bool { return p.ex.contents.HasOwn() }
 
 // Functions implements prepared.Session.
-func (p planning) Functions(ctx context.Context) *call.Context { return p.s.builtinContext(ctx) }
+func (p planning) Functions(ctx context.Context) *call.Context { return p.ex.eval.start(ctx) }
 
 // Columns implements prepared.Session.
-func (p planning) Columns(prep *plan.Prepared) []plan.Column { return p.s.resultColumns(prep) }
+func (p planning) Columns(prep *plan.Prepared) []plan.Column { return p.ex.resultColumns(prep) }
+
+// User implements prepared.Session.
+func (p planning) User() privilege.Role { return p.ex.who.Role() }

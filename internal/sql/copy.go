@@ -25,7 +25,7 @@ func (x *execution) runCopy(ctx context.Context, prep *plan.Prepared, root *plan
 		return pgerr.Unsupported("COPY with a file on the server is not supported").
 			WithHint("Use COPY ... STDIN or STDOUT; psql's \\copy reads and writes files of the client.").At(st.Pos)
 	}
-	opts, err := copyio.Options(st, root, x.s.Encoding())
+	opts, err := copyio.Options(st, root, x.ex.vals.Fast.Encoding)
 	if err != nil {
 		return err
 	}
@@ -33,7 +33,7 @@ func (x *execution) runCopy(ctx context.Context, prep *plan.Prepared, root *plan
 		return err
 	}
 	if opts.Frozen() && root.From {
-		if err := x.s.checkFreeze(root.Table); err != nil {
+		if err := x.checkFreeze(root.Table); err != nil {
 			return err
 		}
 		x.res.Notice("NOTICE", noeffect.CopyFreeze())
@@ -46,12 +46,13 @@ func (x *execution) runCopy(ctx context.Context, prep *plan.Prepared, root *plan
 
 // checkFreeze refuses COPY FREEZE of a table that others may be reading: it has to be new to the
 // innermost savepoint.
-func (s *Session) checkFreeze(t *catalog.Table) error {
+func (x *execution) checkFreeze(t *catalog.Table) error {
+	ex := x.ex
 	var since catalog.Savepoint
-	if sp, ok := s.txn.LastSavepoint().(*savepoint); ok {
+	if sp, ok := ex.txn.LastSavepoint().(*savepoint); ok {
 		since = sp.coll
 	}
-	if s.coll.EmptiedSince(since, t) {
+	if ex.coll.EmptiedSince(since, t) {
 		return nil
 	}
 	return pgerr.New(pgerr.ObjectNotInPrerequisiteState,
@@ -63,13 +64,13 @@ func (x *execution) copyTo(ctx context.Context, root *plan.Copy, opts *copyfmt.O
 	if err != nil {
 		return err
 	}
-	x.s.fillEnv(ctx, &x.env, nil)
+	x.ex.eval.fill(ctx, &x.env, nil)
 	x.copying = true
 	h := x.hold()
 	if err := x.res.CopyOut(len(root.Columns), opts.Binary()); err != nil {
 		return err
 	}
-	out := copyio.NewOutput(copyfmt.NewWriter(opts, root.Columns, x.s.Format()), x.res.CopyData, x.s.srv.cfg.Mem)
+	out := copyio.NewOutput(copyfmt.NewWriter(opts, root.Columns, &x.ex.vals.Format), x.res.CopyData, x.ex.srv.cfg.Mem)
 	defer out.Close()
 	if err := out.Begin(opts.Binary()); err != nil {
 		return err
@@ -103,18 +104,18 @@ func (x *execution) copyFrom(ctx context.Context, root *plan.Copy, opts *copyfmt
 	if err != nil {
 		return err
 	}
-	x.s.fillEnv(ctx, &x.env, nil)
+	x.ex.eval.fill(ctx, &x.env, nil)
 	if x.input == nil {
 		src, err := x.res.CopyIn(len(root.Columns), opts.Binary())
 		if err != nil {
 			return err
 		}
-		x.input = copyio.NewInput(src, x.s.srv.copies)
+		x.input = copyio.NewInput(src, x.ex.srv.copies)
 	}
 	x.input.Begin()
-	r := copyfmt.NewReader(opts, root.Columns, x.s.Format(), x.input.Next)
+	r := copyfmt.NewReader(opts, root.Columns, &x.ex.vals.Format, x.input.Next)
 	r.Table = root.Table.Name
-	r.Limit(x.s.srv.cfg.Mem)
+	r.Limit(x.ex.srv.cfg.Mem)
 	defer r.Close()
 	x.env.Copy = r
 	x.mayLoad(root.Input)
@@ -123,7 +124,7 @@ func (x *execution) copyFrom(ctx context.Context, root *plan.Copy, opts *copyfmt
 		return r.Locate(err)
 	}
 	if !x.loaded {
-		x.s.contents.Note(root.Table, n, n)
+		x.ex.contents.Note(root.Table, n, n)
 	}
 	return x.completeCopy(ctx, n)
 }

@@ -9,7 +9,7 @@ import (
 
 // CursorKey implements call.Session: the row that WHERE CURRENT OF means.
 func (f *sessionFuncs) CursorKey(name string, table uint32) ([]types.Datum, error) {
-	p, err := f.s.portals.Named(name)
+	p, err := f.ex.portals.Named(name)
 	if err != nil {
 		return nil, err
 	}
@@ -19,7 +19,7 @@ func (f *sessionFuncs) CursorKey(name string, table uint32) ([]types.Datum, erro
 	}
 	if c == nil || !c.Reads(table) {
 		target := ""
-		if t := f.s.coll.PeekByOid(f.s.bctx.Ctx, table); t != nil {
+		if t := f.ex.coll.PeekByOid(f.ex.eval.functions.Ctx, table); t != nil {
 			target = t.Name
 		}
 		return nil, pgerr.New(pgerr.InvalidCursorState, "cursor \"%s\" is not a simply updatable scan of table \"%s\"", name, target)

@@ -9,6 +9,7 @@ import (
 	"github.com/lichendb/lichen/internal/sql/catalog"
 	"github.com/lichendb/lichen/internal/sql/ddl"
 	"github.com/lichendb/lichen/internal/sql/ddl/statement"
+	"github.com/lichendb/lichen/internal/sql/exec/operator"
 	"github.com/lichendb/lichen/internal/sql/optimizer"
 	"github.com/lichendb/lichen/internal/sql/pgerr"
 	"github.com/lichendb/lichen/internal/sql/plan"
@@ -17,18 +18,17 @@ import (
 
 // runDDL executes a statement that changes the catalog.
 func (x *execution) runDDL(ctx context.Context, root *plan.DDL) error {
-
 	x.fillEnv(ctx)
 	env := x.ddlEnv(root.Query)
 	env.ParamTypes = x.prepared.ParamTypes()
 	var tag string
-	sp := x.s.coll.Savepoint()
+	sp := x.ex.coll.Savepoint()
 	err := x.asJob(ctx, env, func() (err error) {
 		if tag, err = ddl.Exec(ctx, env, root.Stmt); err != nil {
 			return err
 		}
 		if x.auditing.on {
-			x.auditing.changed = x.s.coll.RelationsSince(sp)
+			x.auditing.changed = x.ex.coll.RelationsSince(sp)
 		}
 		x.happened(eventKind(tag))
 		return x.endImplicit(ctx)
@@ -40,36 +40,37 @@ func (x *execution) runDDL(ctx context.Context, root *plan.DDL) error {
 	return x.answer(tag)
 }
 
-func (s *Session) defaultTablespace() string {
-	v, _ := s.vals.Get("default_tablespace")
-	return v
-}
-
 // ddlEnv is what ddl works with in this execution.
 func (x *execution) ddlEnv(query *plan.Prepared) *statement.Env {
-	s := x.s
-	env := &statement.Env{
-		ReadOnly: s.txn.ReadOnly(),
-		As:       func(r catalog.Owner, f func() error) error { return s.asDefiner(r.Role(), f) },
-		Txn:      s.txn.KV(), Coll: s.coll, User: catalog.Owner(s.role()), SessionUser: catalog.Owner(s.sessionRole()), Exec: &x.env, Format: s.Format(),
-		DefaultIntSize: s.vals.Fast.DefaultIntSize, Query: query, FamilyPerColumn: s.srv.cfg.FamilyPerColumn, IngestAlways: s.srv.cfg.IngestAlways,
-		Localities: ranges.Localities(s.srv.cfg.Ranges), DefaultTablespace: s.defaultTablespace(),
-	}
-	env.Setting = func(st *ast.SetVar) (catalog.Setting, error) { return s.vars.Stored(st, env.Notice) }
-	env.CheckRoutine = x.checkRoutine
-	env.System, env.DescribeBuiltIn = s.cats.SystemRoutines, s.cats.DescribeBuiltIn
-	env.Alone = x.alone && x.commit && !s.txn.InBlock()
-	env.Crowded = func() bool { return s.srv.crowded(s) }
-	env.PendingTriggers = func(t *catalog.Table) bool { return s.deferral.WaitOn(t.ID) }
-	env.Filled, env.NotInUse = s.contents.NoteFilled, s.notInUse
-	env.Optimize = func(ctx context.Context, p *plan.Prepared) error {
-		return optimizer.Optimize(p, s.planner.Optimization(ctx, nil, false))
-	}
+	env := x.ex.ddlEnv(&x.env)
+	env.Query, env.CheckRoutine = query, x.checkRoutine
+	env.Alone = x.alone && x.commit && !x.ex.txn.InBlock()
 	if x.res != nil {
 		env.Notice = x.res.Notice
 	}
-	if s.srv.cfg.Ranges != nil {
-		env.Presplit = s.pending.ranges.Presplit
+	return env
+}
+
+// ddlEnv is what ddl works with in the open transaction; plans run with with.
+func (ex *executor) ddlEnv(with *operator.Env) *statement.Env {
+	tablespace, _ := ex.vals.Get("default_tablespace")
+	env := &statement.Env{
+		ReadOnly: ex.txn.ReadOnly(),
+		As:       func(r catalog.Owner, f func() error) error { return ex.who.AsDefiner(r.Role(), f) },
+		Txn:      ex.txn.KV(), Coll: ex.coll, User: catalog.Owner(ex.who.Role()), SessionUser: catalog.Owner(ex.who.SessionRole()), Exec: with, Format: &ex.vals.Format,
+		DefaultIntSize: ex.vals.Fast.DefaultIntSize, FamilyPerColumn: ex.srv.cfg.FamilyPerColumn, IngestAlways: ex.srv.cfg.IngestAlways,
+		Localities: ranges.Localities(ex.srv.cfg.Ranges), DefaultTablespace: tablespace,
+	}
+	env.Setting = func(st *ast.SetVar) (catalog.Setting, error) { return ex.vars.Stored(st, env.Notice) }
+	env.System, env.DescribeBuiltIn = ex.cats.SystemRoutines, ex.cats.DescribeBuiltIn
+	env.Crowded = func() bool { return ex.srv.crowded(ex) }
+	env.PendingTriggers = func(t *catalog.Table) bool { return ex.deferral.WaitOn(t.ID) }
+	env.Filled, env.NotInUse = ex.contents.NoteFilled, ex.notInUse
+	env.Optimize = func(ctx context.Context, p *plan.Prepared) error {
+		return optimizer.Optimize(p, ex.planner.Optimization(ctx, nil, false))
+	}
+	if ex.srv.cfg.Ranges != nil {
+		env.Presplit = ex.pending.ranges.Presplit
 	}
 	return env
 }
@@ -77,17 +78,17 @@ func (x *execution) ddlEnv(query *plan.Prepared) *statement.Env {
 // quietFor is how long other sessions have run no statement when a statement need not mind them.
 const quietFor = time.Second
 
-// crowded reports whether sessions other than ses run statements, or did within quietFor. Those of other nodes may
+// crowded reports whether sessions other than that of ex run statements, or did within quietFor. Those of other nodes may
 // at any time.
-func (s *Server) crowded(ses *Session) bool {
+func (s *Server) crowded(ex *executor) bool {
 	if n := s.cfg.Nodes; n != nil && !n.Alone() {
 		return true
 	}
 	for _, other := range s.Sessions() {
-		if other == ses {
+		if &other.ex == ex {
 			continue
 		}
-		if now := other.current.Snapshot(); now.Running || time.Since(now.Since) < quietFor {
+		if now := other.ex.current.Snapshot(); now.Running || time.Since(now.Since) < quietFor {
 			return true
 		}
 	}
@@ -96,13 +97,13 @@ func (s *Server) crowded(ses *Session) bool {
 
 // notInUse returns 55006 if checks of rows of t wait for the end of the transaction, or a portal
 // reads t: command, which changes or drops the table, would pull it away from under them.
-func (s *Session) notInUse(t *catalog.Table, command string) error {
-	for _, p := range s.portals.List() {
+func (ex *executor) notInUse(t *catalog.Table, command string) error {
+	for _, p := range ex.portals.List() {
 		if p.Scans(t.ID) {
 			return pgerr.New(pgerr.ObjectInUse, "cannot %s \"%s\" because it is being used by active queries in this session", command, t.Name)
 		}
 	}
-	if s.deferral.WaitOn(t.ID) {
+	if ex.deferral.WaitOn(t.ID) {
 		return pgerr.New(pgerr.ObjectInUse, "cannot %s \"%s\" because it has pending trigger events", command, t.Name)
 	}
 	return nil
@@ -110,24 +111,24 @@ func (s *Session) notInUse(t *catalog.Table, command string) error {
 
 // endImplicit commits the implicit transaction if it ends with this statement.
 func (x *execution) endImplicit(ctx context.Context) error {
-	if !x.commit || x.s.txn.InBlock() {
+	if !x.commit || x.ex.txn.InBlock() {
 		return nil
 	}
-	if x.s.struck {
+	if x.ex.running.struck {
 		return ctx.Err()
 	}
-	err := x.s.txn.Commit(ctx)
+	err := x.ex.txn.Commit(ctx)
 	x.committed = err == nil
 	return err
 }
 
 // setClusterSetting executes SET CLUSTER SETTING and RESET CLUSTER SETTING.
 func (x *execution) setClusterSetting(ctx context.Context, st *ast.SetClusterSetting) error {
-	s := x.s
-	if s.txn.ReadOnly() {
+	ex := x.ex
+	if ex.txn.ReadOnly() {
 		return errReadOnly(st.Tag())
 	}
-	if err := s.pending.settings.Set(s.txn.KV(), s.srv.cfg.Settings, st, s.Format()); err != nil {
+	if err := ex.pending.settings.Set(ex.txn.KV(), ex.srv.cfg.Settings, st, &ex.vals.Format); err != nil {
 		return err
 	}
 	x.happened(eventlog.SettingChanged)
@@ -140,8 +141,8 @@ func (x *execution) setClusterSetting(ctx context.Context, st *ast.SetClusterSet
 
 // warn sends the warnings of the statement.
 func (x *execution) warn() {
-	for _, w := range x.s.warnings {
+	for _, w := range x.ex.running.warnings {
 		x.res.Notice("WARNING", w)
 	}
-	x.s.warnings = nil
+	x.ex.running.warnings = nil
 }

@@ -30,7 +30,7 @@ func (s *Server) Diagnostics() []*diag.Bundle { return s.diagnostics.List() }
 
 // diagnose puts a bundle together of a statement that EXPLAIN ANALYZE (DEBUG) has run, and returns its id.
 func (x *execution) diagnose(ctx context.Context, prep *plan.Prepared, shown []types.Datum) (string, error) {
-	s, now := x.s, time.Now()
+	ex, now := x.ex, time.Now()
 	var lines strings.Builder
 	for _, d := range shown {
 		lines.WriteString(d.Str() + "\n")
@@ -39,8 +39,8 @@ func (x *execution) diagnose(ctx context.Context, prep *plan.Prepared, shown []t
 	files := []diag.File{{Name: "statement.sql", Text: text + "\n"}, {Name: "plan.txt", Text: lines.String()}, {Name: "trace.txt", Text: x.traced.text()}}
 	files = append(files, x.surroundings(ctx, prep)...)
 	env := fmt.Sprintf("version: %s\nnode: %d\nuptime: %s\nprocessors: %d\nGo: %s %s/%s\ntime: %s\ndatabase: %s\nuser: %s\nisolation: %s\n",
-		s.srv.VersionString(), s.srv.nodeID(), time.Since(s.srv.started).Round(time.Second), runtime.GOMAXPROCS(0), runtime.Version(), runtime.GOOS, runtime.GOARCH,
-		now.UTC().Format(time.RFC3339), s.db.Name, s.user, s.vals.Fast.DefaultIsolation)
+		ex.srv.VersionString(), ex.srv.nodeID(), time.Since(ex.srv.started).Round(time.Second), runtime.GOMAXPROCS(0), runtime.Version(), runtime.GOOS, runtime.GOARCH,
+		now.UTC().Format(time.RFC3339), ex.conn.db.Name, ex.who.User(), ex.vals.Fast.DefaultIsolation)
 	files = append(files, diag.File{Name: "environment.txt", Text: env})
 	for i := range files {
 		if len(files[i].Text) > maxDiagnosedText {
@@ -51,15 +51,15 @@ func (x *execution) diagnose(ctx context.Context, prep *plan.Prepared, shown []t
 	if err != nil {
 		return "", err
 	}
-	return s.srv.diagnostics.Add(uint64(s.srv.nodeID()), diag.Bundle{User: s.user, Database: s.db.Name, Query: text, At: now, Zip: z})
+	return ex.srv.diagnostics.Add(uint64(ex.srv.nodeID()), diag.Bundle{User: ex.who.User(), Database: ex.conn.db.Name, Query: text, At: now, Zip: z})
 }
 
 // surroundings tells of the tables that a plan uses, and of settings. A session of the user's own asks, so that nobody learns more
 // than it may; what can't be had is said in its place.
 func (x *execution) surroundings(ctx context.Context, prep *plan.Prepared) []diag.File {
 	files := []diag.File{{Name: "schema.sql"}, {Name: "statistics.txt"}, {Name: "settings.txt"}}
-	s, err := x.s.srv.NewSession(ctx, SessionArgs{
-		User: x.s.user, Database: x.s.db.Name, Internal: true, Params: map[string]string{"statement_timeout": fmt.Sprint(diagnoseTimeout.Milliseconds())},
+	ex, err := x.ex.srv.NewSession(ctx, SessionArgs{
+		User: x.ex.who.User(), Database: x.ex.conn.db.Name, Internal: true, Params: map[string]string{"statement_timeout": fmt.Sprint(diagnoseTimeout.Milliseconds())},
 	})
 	if err != nil {
 		for i := range files {
@@ -67,7 +67,7 @@ func (x *execution) surroundings(ctx context.Context, prep *plan.Prepared) []dia
 		}
 		return files
 	}
-	defer s.Close()
+	defer ex.Close()
 	seen := map[catalog.ID]bool{}
 	for _, u := range prep.Uses {
 		t := u.Table
@@ -76,13 +76,13 @@ func (x *execution) surroundings(ctx context.Context, prep *plan.Prepared) []dia
 		}
 		seen[t.ID] = true
 		oid := fmt.Sprint(t.Oid)
-		files[0].Text += s.tabular(ctx, "SELECT create_statement || ';' FROM lichen_internal.create_statements WHERE descriptor_id = "+oid)
-		files[1].Text += "-- " + t.Name + "\n" + s.tabular(ctx, `SELECT 'rows: ' || c.reltuples, 'pages: ' || c.relpages, 'analysed: ' || greatest(s.last_analyze, s.last_autoanalyze)
+		files[0].Text += ex.tabular(ctx, "SELECT create_statement || ';' FROM lichen_internal.create_statements WHERE descriptor_id = "+oid)
+		files[1].Text += "-- " + t.Name + "\n" + ex.tabular(ctx, `SELECT 'rows: ' || c.reltuples, 'pages: ' || c.relpages, 'analysed: ' || greatest(s.last_analyze, s.last_autoanalyze)
 			FROM pg_class c LEFT JOIN pg_stat_user_tables s ON s.relid = c.oid WHERE c.oid = `+oid) +
-			s.tabular(ctx, `SELECT attname, null_frac, avg_width, n_distinct, most_common_vals, most_common_freqs, histogram_bounds FROM pg_stats
+			ex.tabular(ctx, `SELECT attname, null_frac, avg_width, n_distinct, most_common_vals, most_common_freqs, histogram_bounds FROM pg_stats
 			WHERE tablename = `+ast.QuoteLiteral(t.Name)+` AND schemaname = (SELECT relnamespace::regnamespace::text FROM pg_class WHERE oid = `+oid+`)`)
 	}
-	files[2].Text = s.tabular(ctx, "SELECT name, setting FROM pg_settings ORDER BY name") + "\n-- cluster settings\n" + s.tabular(ctx, "SHOW CLUSTER SETTINGS")
+	files[2].Text = ex.tabular(ctx, "SELECT name, setting FROM pg_settings ORDER BY name") + "\n-- cluster settings\n" + ex.tabular(ctx, "SHOW CLUSTER SETTINGS")
 	return files
 }
 

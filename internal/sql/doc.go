@@ -4,27 +4,28 @@
 //
 //	front        pgwire, the shell's loopback: reads messages, implements Results
 //	  │  Query, Prepare, Bind, Execute, Sync, Cancel
-//	session      Session: who is connected, what runs (activity.Current), and what it keeps between
-//	  │          statements (sessionvar.Vars, prepared.Statements, portal.Set, advisory.Locks,
-//	  │          fingerprint.Session)
+//	session      Session: simple queries, the extended protocol, pipelines, and what a front asks
+//	  │          between statements
 //	statement    execution: plans and runs one statement, again after a conflict while nothing
-//	  │          of it was sent, and sends its rows (prepared.Planner, exec, ddl, explain, ranges, copyio)
+//	  │          of it was sent, and sends its rows (exec, ddl, explain, ranges, copyio)
+//	executor     executor: what the statements of a session share, each part with a state of its own: whose session
+//	  │          it is (identity.Session), parameters (sessionvar.Vars), prepared statements, plans and portals
+//	  │          (prepared, portal), what plans run with (evaluator), what is noted of statements (recorder, auditor)
 //	transaction  transaction.Transaction: block, savepoints, modes, commit, and what ends with it
-//	  │          (deferral.Constraints, stats.InTxn)
+//	  │          (deferral.Constraints, stats.InTxn, advisory.Locks)
 //	  │
 //	kv           kv.Txn
 //
 // What goes up are interfaces that the part below defines and says nothing else with: Results
 // takes rows to the front, transaction.Followers tells what the session keeps how its transaction
-// ends, prepared.Session tells a planner what its session knows of statistics.
+// ends, prepared.Session tells a planner what its session knows of statistics, routine.Host runs the statements of routines.
 //
-// Read server.go (Server, what sessions share), session.go (Session), query.go (Query, Sync),
-// prepare.go and portal.go (the extended protocol), batch.go (several statements of one simple
-// query), execute.go (execution), reserve.go (what it reserves after a conflict), txncontrol.go
-// (BEGIN, COMMIT and the like), followers.go (what follows a transaction). Then there is a file
-// per kind of statement: sessionstmt.go (those that act on the session alone), cursor.go, copy.go,
-// explain.go, analyze.go, ddl.go, showrows.go (SHOW: which package answers it). report.go and
-// cancel.go ask other nodes what goes on there.
+// Read server.go (Server, what sessions share), session.go (Session), query.go (Query, Sync), prepare.go and portal.go (the
+// extended protocol), batch.go (several statements of one simple query), executor.go (executor), execute.go (execution),
+// evaluator.go (evaluator), reserve.go (what an execution reserves after a conflict), txncontrol.go (BEGIN, COMMIT and the
+// like), followers.go (what follows a transaction), statistics.go and audited.go (recorder, auditor). Then there is a file
+// per kind of statement: sessionstmt.go (those that act on the session alone), cursor.go, copy.go, explain.go, analyze.go,
+// ddl.go, showrows.go (SHOW: which package answers it). report.go and cancel.go ask other nodes what goes on there.
 //
 // Invariants:
 //
@@ -43,7 +44,7 @@
 //	    stored after its commit, and rows count as changed from then on. So no session meets a
 //	    conflict over them (stats.InTxn; TestStatisticsInTransactions).
 //	Q7. A statement looks after a bounded number of steps, from the parse on, whether it goes on
-//	    (Session.parse, call.Context.Step; TestCancelChecks, layers' TestElementLoopsStep).
+//	    (executor.parse, call.Context.Step; TestCancelChecks, layers' TestElementLoopsStep).
 //
 // One goroutine at a time uses a Session. Cancel, Terminate and Activity come from others and touch
 // only atomics and activity.Current, which has a mutex. The maps of Server have a mutex.

@@ -15,17 +15,17 @@ const maxDomainInputs = 64
 // domainInputs checks values of domains that do not come from an expression: fields of records
 // that are read from text, from JSON or from the wire.
 type domainInputs struct {
-	s *Session
+	ex *executor
 	// programs are compiled once for a version of a domain.
 	programs map[*types.T]*exec.Program
 }
 
 // check returns an error if d breaks a constraint of t, a domain or an array of one.
 func (in *domainInputs) check(t *types.T, d types.Datum) error {
-	if in.s.bctx == nil {
-		in.s.builtinContext(context.Background())
+	if in.ex.eval.functions == nil {
+		in.ex.eval.start(context.Background())
 	}
-	bctx := *in.s.bctx
+	bctx := *in.ex.eval.functions
 	bctx.Start(context.WithoutCancel(bctx.Ctx)) // which may be that of the statement before
 	program, err := in.take(bctx.Ctx, t)
 	if err != nil {
@@ -47,7 +47,7 @@ func (in *domainInputs) take(ctx context.Context, t *types.T) (*exec.Program, er
 	if in.programs == nil || len(in.programs) == maxDomainInputs {
 		in.programs = map[*types.T]*exec.Program{}
 	}
-	prep, err := planner.DomainInput(ctx, in.s.planner.Env(nil), t)
+	prep, err := planner.DomainInput(ctx, in.ex.planner.Env(nil), t)
 	if err != nil {
 		return nil, err
 	}

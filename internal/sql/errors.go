@@ -13,7 +13,7 @@ import (
 )
 
 // translate turns an error into what the client sees, and names the table of a conflict.
-func (s *Session) translate(ctx context.Context, err error) error {
+func (ex *executor) translate(ctx context.Context, err error) error {
 	err = kverror.Translate(ctx, err)
 	var e *pgerr.Error
 	var retry *kvpb.RetryError
@@ -21,7 +21,7 @@ func (s *Session) translate(ctx context.Context, err error) error {
 		return err
 	}
 	if _, table, _, _, ok := keys.DecodeIndexPrefix(retry.Key); ok {
-		if d := s.coll.Known(catalog.ID(table)); d != nil {
+		if d := ex.coll.Known(catalog.ID(table)); d != nil {
 			e.Table = d.Ident().Name
 			e.Detail = fmt.Sprintf("The conflict is in table \"%s\", at key %s.", e.Table, keys.Pretty(retry.Key))
 		}
@@ -30,9 +30,9 @@ func (s *Session) translate(ctx context.Context, err error) error {
 }
 
 // failWith notes an error of a statement, and returns what its client sees of it.
-func (s *Session) failWith(ctx context.Context, err error) error {
-	s.blockEnded(err)
-	err = s.translate(ctx, err)
-	s.txn.Fail(ctx)
+func (ex *executor) failWith(ctx context.Context, err error) error {
+	ex.blockEnded(err)
+	err = ex.translate(ctx, err)
+	ex.txn.Fail(ctx)
 	return err
 }

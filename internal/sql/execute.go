@@ -45,7 +45,7 @@ const (
 // execution is one statement on its way: planned, run, perhaps run again, and
 // its results sent.
 type execution struct {
-	s        *Session
+	ex       *executor
 	prepared *prepared.Statement
 	params   []types.Datum
 	cols     []plan.Column // of the portal
@@ -81,20 +81,20 @@ type execution struct {
 }
 
 func (x *execution) execute(ctx context.Context) error {
-	s, stmt := x.s, x.prepared.Stmt.AST
-	s.out = x.res
-	if s.txn.Failed() && !endsBlock(stmt) {
+	ex, stmt := x.ex, x.prepared.Stmt.AST
+	ex.running.out = x.res
+	if ex.txn.Failed() && !endsBlock(stmt) {
 		return errFailedBlock()
 	}
-	if err := s.mayRun(stmt); err != nil {
+	if err := ex.who.MayRun(stmt); err != nil {
 		return err
 	}
 	if tag, handled, err := x.runUnplanned(ctx, stmt); handled {
 		if err != nil {
 			return err
 		}
-		if x.commit && !s.txn.InBlock() {
-			if err := s.commit(ctx); err != nil {
+		if x.commit && !ex.txn.InBlock() {
+			if err := ex.commit(ctx); err != nil {
 				return err
 			}
 		}
@@ -124,25 +124,25 @@ func (x *execution) execute(ctx context.Context) error {
 // runPlanned plans and runs the statement, again and again while it meets
 // conflicts, or is refused memory that others hold, and nothing of it has been sent.
 func (x *execution) runPlanned(ctx context.Context) error {
-	s := x.s
+	ex := x.ex
 	var refused refusal
-	defer s.srv.memory.leave(&refused)
-	pending := s.pending.mark()
-	s.advisory.BeginStatement()
-	deferred := s.deferral.Waiting()
+	defer ex.srv.memory.leave(&refused)
+	pending := ex.pending.mark()
+	ex.advisory.BeginStatement()
+	deferred := ex.deferral.Waiting()
 	x.res.Mark()
-	s.noticed = false
-	coll := s.coll.Savepoint()
+	ex.running.noticed = false
+	coll := ex.coll.Savepoint()
 	for attempt := 1; ; attempt++ {
 		x.retries = int64(attempt - 1)
 		if err := x.openTxn(ctx); err != nil {
 			return err
 		}
-		txn := s.txn.KV()
-		if err := s.beginStatement(ctx, x.prepared); err != nil {
+		txn := ex.txn.KV()
+		if err := ex.beginStatement(ctx, x.prepared); err != nil {
 			return err
 		}
-		if err := x.ahead.reserve(ctx, txn, s.srv); err != nil {
+		if err := x.ahead.reserve(ctx, txn, ex.srv); err != nil {
 			return err
 		}
 		sp, began := txn.StatementStart(), time.Now()
@@ -156,24 +156,24 @@ func (x *execution) runPlanned(ctx context.Context) error {
 			return err
 		}
 		x.traced.root.Note("attempt %d is followed by another", attempt)
-		x.ahead.note(s, err, time.Since(began))
+		x.ahead.note(ex.srv, err, time.Since(began))
 		x.Close()
-		s.advisory.RetryStatement(ctx)
+		ex.advisory.RetryStatement(ctx)
 		if err := backOff(ctx, attempt); err != nil {
 			return err
 		}
-		s.pending.rollbackTo(pending)
-		s.deferral.Restore(deferred)
+		ex.pending.rollbackTo(pending)
+		ex.deferral.Restore(deferred)
 		// The statement keeps its locks, and so its place in the queues, unless the
 		// commit was what failed.
 		cause := err
 		switch {
-		case txn.Finished() || s.coll.Void():
+		case txn.Finished() || ex.coll.Void():
 		case full && x.follows():
-			s.coll.RollbackTo(coll)
+			ex.coll.RollbackTo(coll)
 			err = txn.UndoStatement(ctx, sp)
 		case !anew:
-			s.coll.RollbackTo(coll)
+			ex.coll.RollbackTo(coll)
 			err = txn.RetryStatement(ctx, sp, err)
 		}
 		switch {
@@ -181,9 +181,9 @@ func (x *execution) runPlanned(ctx context.Context) error {
 		case x.follows():
 			return err
 		default:
-			s.txn.Rollback(ctx)
+			ex.txn.Rollback(ctx)
 		}
-		if full && !s.srv.memory.await(ctx, &refused) {
+		if full && !ex.srv.memory.await(ctx, &refused) {
 			return cmp.Or(ctx.Err(), cause)
 		}
 	}
@@ -197,12 +197,12 @@ func (x *execution) victimAlone(err error) bool {
 		return false
 	}
 	var dead *kvpb.DeadlockError
-	return x.alone && x.commit && !x.s.txn.InBlock() && !x.s.advisory.Any() && errors.As(err, &dead)
+	return x.alone && x.commit && !x.ex.txn.InBlock() && !x.ex.advisory.Any() && errors.As(err, &dead)
 }
 
 // follows reports whether the transaction has more than this statement, so that it can't begin
 // anew as a whole.
-func (x *execution) follows() bool { return x.s.txn.InBlock() || !x.alone }
+func (x *execution) follows() bool { return x.ex.txn.InBlock() || !x.alone }
 
 // hadEnough reports whether a statement has met so many conflicts that its client is to
 // hear of it.
@@ -222,13 +222,13 @@ func (x *execution) takeBack() bool {
 		return !x.input.Over() // nothing was sent since the client was asked for data
 	}
 	sent := x.rows > 0 || x.copying
-	if !sent && !x.s.noticed {
+	if !sent && !x.ex.running.noticed {
 		return true // what was announced stands
 	}
 	if !x.res.Rewind() {
 		return !sent // of notices the client may hear twice
 	}
-	x.s.noticed = false
+	x.ex.running.noticed = false
 	x.rows, x.described, x.copying = 0, false, false
 	return true
 }
@@ -245,28 +245,28 @@ func backOff(ctx context.Context, attempt int) error {
 
 // openTxn opens the transaction that the statement needs.
 func (x *execution) openTxn(ctx context.Context) error {
-	s := x.s
+	ex := x.ex
 	sel, ok := x.prepared.Stmt.AST.(*ast.Select)
 	if !ok || sel.AsOf == nil {
-		s.txn.Ensure()
+		ex.txn.Ensure()
 		return nil
 	}
-	ts, err := s.asOf(ctx, sel.AsOf)
+	ts, err := ex.eval.asOf(ctx, sel.AsOf)
 	if err != nil {
 		return err
 	}
-	return s.txn.ReadAsOf(ts)
+	return ex.txn.ReadAsOf(ts)
 }
 
 func (x *execution) attempt(ctx context.Context) error {
 	planning := trace.Begin(ctx, "plan")
-	c, err := x.s.planner.For(ctx, x.prepared, x.params)
+	c, err := x.ex.planner.For(ctx, x.prepared, x.params)
 	planning.End(err)
 	if x.unplanned = err != nil; err != nil {
 		return err
 	}
 	if !c.Once && x.prepared.Plan() != c {
-		x.s.statements.KeepPlan(x.prepared, c)
+		x.ex.statements.KeepPlan(x.prepared, c)
 	}
 	if _, explain := c.Prep.Root.(*plan.Explain); !explain {
 		x.auditing.planned = c.Prep
@@ -338,7 +338,7 @@ func (x *execution) stream(ctx context.Context) error {
 				return err
 			}
 			x.rows++
-			if x.s.struck {
+			if x.ex.running.struck {
 				return ctx.Err()
 			}
 			if h, err = x.holdOn(ctx, h, maxHeld); err != nil {
@@ -349,7 +349,7 @@ func (x *execution) stream(ctx context.Context) error {
 			if _, err = x.holdOn(ctx, h, 0); err != nil {
 				return err
 			}
-			x.suspended, x.snapshot = true, x.s.txn.KV().Snapshot()
+			x.suspended, x.snapshot = true, x.ex.txn.KV().Snapshot()
 			return nil
 		}
 	}
@@ -365,7 +365,7 @@ const maxHeld = 1 << 20
 // sake of what it reads; nil: it may not, or not so that its client need not learn of it.
 func (x *execution) hold() Holder {
 	h, ok := x.res.(Holder)
-	if !ok || !x.alone || x.s.txn.InBlock() || !x.s.txn.KV().Uncertain() {
+	if !ok || !x.alone || x.ex.txn.InBlock() || !x.ex.txn.KV().Uncertain() {
 		return nil
 	}
 	h.Hold(math.MaxInt) // holdOn looks in time
@@ -378,7 +378,7 @@ func (x *execution) holdOn(ctx context.Context, h Holder, limit int) (Holder, er
 	if h == nil || h.Held() < limit {
 		return h, nil
 	}
-	if err := x.s.txn.KV().Settle(ctx); err != nil {
+	if err := x.ex.txn.KV().Settle(ctx); err != nil {
 		return h, err
 	}
 	h.Hold(0)
@@ -453,7 +453,7 @@ func (x *execution) complete(ctx context.Context) error {
 	if err := x.endImplicit(ctx); err != nil {
 		return err
 	}
-	if len(x.s.warnings) > 0 {
+	if len(x.ex.running.warnings) > 0 {
 		x.warn()
 	}
 	return x.answer(x.tag())
@@ -507,12 +507,12 @@ var (
 func (x *execution) resume(ctx context.Context) error {
 	x.suspended = false
 	x.program.Continue(ctx)
-	x.s.bctx.Start(ctx)
+	x.ex.eval.functions.Start(ctx)
 	x.rows = 0
-	present := x.s.txn.KV().Use(x.snapshot)
+	present := x.ex.txn.KV().Use(x.snapshot)
 	err := x.stream(ctx)
-	if x.s.txn.Open() {
-		x.s.txn.KV().Use(present)
+	if x.ex.txn.Open() {
+		x.ex.txn.KV().Use(present)
 	}
 	x.finish(err)
 	return err
@@ -535,7 +535,7 @@ func (x *execution) Close() {
 	}
 	x.affected = x.program.RowsAffected()
 	if !x.loaded {
-		x.s.contents.NoteWritten(x.cached.Prep.Root, x.affected)
+		x.ex.contents.NoteWritten(x.cached.Prep.Root, x.affected)
 	}
 	x.program.Close()
 	x.cached.Release(x.program)
@@ -547,34 +547,12 @@ func (x *execution) Run() portal.Run {
 	return portal.Run{Plan: x.cached, Program: x.program, Env: &x.env, Snapshot: x.snapshot}
 }
 
-// fillEnv makes env ready for an execution in the open transaction.
-func (s *Session) fillEnv(ctx context.Context, env *operator.Env, params []types.Datum) {
-	s.envWith(ctx, env, params, s.builtinContext(ctx))
-}
-
-// envWith is fillEnv with a context of functions.
-func (s *Session) envWith(ctx context.Context, env *operator.Env, params []types.Datum, b *call.Context) {
-	*env = operator.Env{
-		Ctx: ctx, Txn: s.txn.KV(), Builtin: b, Params: params, Mem: s.srv.cfg.Mem,
-		Virtual: s.cats, Statements: s, ReadOnly: s.txn.ReadOnly(),
-		Constraints: &s.deferral, Triggers: triggers{s}, BatchRows: s.srv.cfg.BatchRows, Temp: s.srv.cfg.Temp, WorkMem: s.workMem(),
-		ParallelWorkers: s.vals.Fast.ParallelWorkers, Workers: s.srv.workers, Fragments: s.srv.cfg.Fragments,
-		Shown: s.shown,
-	}
-	if env.ReadOnly {
-		env.Writable = s.writableTemp
-	}
-}
-
 // fillEnv makes the environment of the execution ready.
 func (x *execution) fillEnv(ctx context.Context) {
 	if x.within == nil {
-		x.s.fillEnv(ctx, &x.env, x.params)
+		x.ex.eval.fill(ctx, &x.env, x.params)
 		return
 	}
-	x.s.envWith(ctx, &x.env, x.params, x.within)
+	x.ex.eval.fillWith(ctx, &x.env, x.params, x.within)
 	x.env.ParallelWorkers, x.env.Workers, x.env.Fragments = 0, nil, nil
 }
-
-// workMem returns how many bytes an operator holds before it spills.
-func (s *Session) workMem() int64 { return cmp.Or(s.srv.cfg.WorkMem, s.vals.Fast.WorkMem) }

@@ -23,7 +23,7 @@ func (x *execution) runExplain(ctx context.Context, prep *plan.Prepared, root *p
 	if o.Silent {
 		x.res.Notice("NOTICE", noeffect.ExplainOptions())
 	}
-	skip, err := o.Check(ctx, st, x.s.coll)
+	skip, err := o.Check(ctx, st, x.ex.coll)
 	if err != nil {
 		return err
 	}
@@ -43,17 +43,17 @@ func (x *execution) runExplain(ctx context.Context, prep *plan.Prepared, root *p
 		}
 	}
 	if o.DistSQL && skip == nil {
-		x.s.fillEnv(ctx, &x.env, x.params)
+		x.ex.eval.fill(ctx, &x.env, x.params)
 		if err := o.Place(root.Input, &x.env); err != nil {
 			return err
 		}
 	}
 	if o.Analyze && skip == nil {
-		before := x.s.txn.KV().Traffic()
+		before := x.ex.txn.KV().Traffic()
 		if t.Execution, err = x.runExplained(ctx, prep, root.Input, &o); err != nil {
 			return err
 		}
-		t.Moved = x.s.txn.KV().Traffic() - before
+		t.Moved = x.ex.txn.KV().Traffic() - before
 	}
 	var rows []types.Datum
 	if skip == nil {
@@ -85,12 +85,12 @@ func (x *execution) runExplain(ctx context.Context, prep *plan.Prepared, root *p
 func (x *execution) runExplained(ctx context.Context, prep *plan.Prepared, root plan.Node, o *explain.Options) (time.Duration, error) {
 	x.auditing.planned = prep
 	within, span := trace.Start(ctx, "execute")
-	x.s.fillEnv(within, &x.env, x.params)
+	x.ex.eval.fill(within, &x.env, x.params)
 	changed, took, err := o.Run(root, &x.env)
 	if span.End(err); err != nil {
 		return 0, err
 	}
-	x.s.contents.NoteWritten(root, changed)
+	x.ex.contents.NoteWritten(root, changed)
 	return took, nil
 }
 
@@ -98,7 +98,7 @@ func (x *execution) runExplained(ctx context.Context, prep *plan.Prepared, root 
 // that is shown may be an older one.
 func (x *execution) planningTime(ctx context.Context) (time.Duration, error) {
 	start, span := time.Now(), trace.Begin(ctx, "plan")
-	_, err := x.s.planner.New(ctx, x.prepared, x.params)
+	_, err := x.ex.planner.New(ctx, x.prepared, x.params)
 	span.End(err)
 	return time.Since(start), err
 }

@@ -42,11 +42,11 @@ func (s *Server) CollectDue(t testing.TB) int {
 
 // OnCancelCheck has f called whenever somebody looks whether a statement of s goes on.
 func (s *Session) OnCancelCheck(f func()) {
-	s.current.OnCancelCheck(f)
+	s.ex.current.OnCancelCheck(f)
 }
 
 // Cancel cancels the running statement, as a client's request does.
-func (s *Session) Cancel() { s.current.Interrupt(activity.ErrUserCancel) }
+func (s *Session) Cancel() { s.ex.current.Interrupt(activity.ErrUserCancel) }
 
 // OnMemoryWait has f called whenever a statement begins to wait for memory.
 func (s *Server) OnMemoryWait(f func()) { s.memory.waits = f }

@@ -1,7 +1,6 @@
 package sql
 
 import (
-	"context"
 	"time"
 
 	"github.com/lichendb/lichen/internal/quota"
@@ -18,29 +17,10 @@ const pgEpoch = 946684800_000_000
 
 func pgMicros(t time.Time) int64 { return t.UnixMicro() - pgEpoch }
 
-// builtinContext returns what functions see of the session, for a statement that
-// begins now.
-func (s *Session) builtinContext(ctx context.Context) *call.Context {
-	if s.bctx == nil {
-		s.bctx = &call.Context{
-			Format: &s.vals.Format, Session: &sessionFuncs{s: s, Catalog: s.cats}, Values: quota.NewValues(s.srv.cfg.Mem),
-		}
-		s.vals.Format.Step = s.bctx.Step
-	}
-	now := time.Now()
-	s.bctx.Start(ctx)
-	s.bctx.StmtTime = pgMicros(now)
-	s.bctx.TxnTime = s.bctx.StmtTime
-	if s.txn.Open() {
-		s.bctx.TxnTime = pgMicros(s.txn.Started())
-	}
-	return s.bctx
-}
-
 // Input has read make a value of type t of what a client has sent, which is accounted for
 // already. What the value takes counts against the node's memory; 53200 if there is none.
 func (s *Session) Input(t *types.T, sent string, read func() (types.Datum, error)) (types.Datum, error) {
-	c := call.Context{Values: quota.NewValues(s.srv.cfg.Mem)}
+	c := call.Context{Values: quota.NewValues(s.ex.srv.cfg.Mem)}
 	from := types.NewString(sent)
 	if t.Family != types.StringFamily { // a text is part of what was sent
 		if err := c.BeginCast(from, t); err != nil {
@@ -54,29 +34,29 @@ func (s *Session) Input(t *types.T, sent string, read func() (types.Datum, error
 // sessionFuncs answers what SQL functions ask of the session; Catalog answers
 // what they ask of the catalog.
 type sessionFuncs struct {
-	s *Session
+	ex *executor
 	call.Catalog
 }
 
 var _ call.Session = (*sessionFuncs)(nil)
 
 // CurrentUser implements call.Session.
-func (f *sessionFuncs) CurrentUser() string { return f.s.currentUser() }
+func (f *sessionFuncs) CurrentUser() string { return f.ex.who.CurrentUser() }
 
 // SessionUser implements call.Session.
-func (f *sessionFuncs) SessionUser() string { return f.s.nameOf(f.s.sessionRole()) }
+func (f *sessionFuncs) SessionUser() string { return f.ex.who.NameOf(f.ex.who.SessionRole()) }
 
 // CurrentDatabase implements call.Session.
-func (f *sessionFuncs) CurrentDatabase() string { return f.s.db.Name }
+func (f *sessionFuncs) CurrentDatabase() string { return f.ex.conn.db.Name }
 
 // SearchPath implements call.Session.
 func (f *sessionFuncs) SearchPath(implicit bool) []string {
 	var out []string
-	for _, name := range f.s.coll.PeekSearchPath(f.s.bctx.Ctx) {
+	for _, name := range f.ex.coll.PeekSearchPath(f.ex.eval.functions.Ctx) {
 		if name == "pg_catalog" && !implicit && !f.pathNames("pg_catalog") {
 			continue
 		}
-		if name == f.s.coll.TempSchemaName() && !implicit && !f.pathNames("pg_temp") {
+		if name == f.ex.coll.TempSchemaName() && !implicit && !f.pathNames("pg_temp") {
 			continue
 		}
 		out = append(out, name)
@@ -85,7 +65,7 @@ func (f *sessionFuncs) SearchPath(implicit bool) []string {
 }
 
 func (f *sessionFuncs) pathNames(schema string) bool {
-	for _, p := range f.s.vals.Fast.SearchPath {
+	for _, p := range f.ex.vals.Fast.SearchPath {
 		if p == schema {
 			return true
 		}
@@ -94,18 +74,18 @@ func (f *sessionFuncs) pathNames(schema string) bool {
 }
 
 // BackendPID implements call.Session.
-func (f *sessionFuncs) BackendPID() int32 { return f.s.pid }
+func (f *sessionFuncs) BackendPID() int32 { return f.ex.conn.pid }
 
 // ClientAddr implements call.Session.
-func (f *sessionFuncs) ClientAddr() string { return f.s.remote }
+func (f *sessionFuncs) ClientAddr() string { return f.ex.conn.remote }
 
 // ExportSnapshot implements call.Session.
-func (f *sessionFuncs) ExportSnapshot() string { return f.s.txn.ExportSnapshot() }
+func (f *sessionFuncs) ExportSnapshot() string { return f.ex.txn.ExportSnapshot() }
 
 // TempSchema implements call.Session.
 func (f *sessionFuncs) TempSchema() uint32 {
 	for _, d := range f.tempSchemas() {
-		if f.s.coll.OwnTemp(d) {
+		if f.ex.coll.OwnTemp(d) {
 			return d.Oid
 		}
 	}
@@ -116,7 +96,7 @@ func (f *sessionFuncs) TempSchema() uint32 {
 func (f *sessionFuncs) OtherTempSchema(oid uint32) bool {
 	for _, d := range f.tempSchemas() {
 		if d.Oid == oid {
-			return !f.s.coll.OwnTemp(d)
+			return !f.ex.coll.OwnTemp(d)
 		}
 	}
 	return false
@@ -124,7 +104,7 @@ func (f *sessionFuncs) OtherTempSchema(oid uint32) bool {
 
 // tempSchemas lists the temporary schemas that the transaction sees.
 func (f *sessionFuncs) tempSchemas() []*catalog.Schema {
-	all, err := f.s.coll.Descriptors(f.s.bctx.Ctx)
+	all, err := f.ex.coll.Descriptors(f.ex.eval.functions.Ctx)
 	if err != nil {
 		return nil
 	}
@@ -138,20 +118,20 @@ func (f *sessionFuncs) tempSchemas() []*catalog.Schema {
 }
 
 // CurrentQuery implements call.Session.
-func (f *sessionFuncs) CurrentQuery() string { return f.s.current.Query() }
+func (f *sessionFuncs) CurrentQuery() string { return f.ex.current.Query() }
 
 // Version implements call.Session.
-func (f *sessionFuncs) Version() string { return f.s.srv.VersionString() }
+func (f *sessionFuncs) Version() string { return f.ex.srv.VersionString() }
 
 // StartTime implements call.Session.
-func (f *sessionFuncs) StartTime() int64 { return pgMicros(f.s.srv.started) }
+func (f *sessionFuncs) StartTime() int64 { return pgMicros(f.ex.srv.started) }
 
 // Setting implements call.Session.
-func (f *sessionFuncs) Setting(name string) (string, bool) { return f.s.vars.Show(name) }
+func (f *sessionFuncs) Setting(name string) (string, bool) { return f.ex.vars.Show(name) }
 
 // SetSetting implements call.Session.
 func (f *sessionFuncs) SetSetting(name, value string, local bool) (string, error) {
-	return f.s.vars.SetText(f.s.bctx.Ctx, name, value, local, nil)
+	return f.ex.vars.SetText(f.ex.eval.functions.Ctx, name, value, local, nil)
 }
 
 // sequenceState is what a session remembers of sequences.
@@ -163,7 +143,7 @@ type sequenceState struct {
 func (q *sequenceState) reset() { *q = sequenceState{} }
 
 func (f *sessionFuncs) sequence(oid uint32) (*catalog.Table, error) {
-	t, err := f.s.coll.TableByOid(f.s.bctx.Ctx, oid)
+	t, err := f.ex.coll.TableByOid(f.ex.eval.functions.Ctx, oid)
 	if err != nil {
 		return nil, err
 	}
@@ -179,17 +159,17 @@ func (f *sessionFuncs) NextVal(oid uint32) (int64, error) {
 	if err != nil {
 		return 0, err
 	}
-	if err := f.s.maySequence(t, privilege.Usage|privilege.Update); err != nil {
+	if err := f.ex.who.MayUseSequence(t, privilege.Usage|privilege.Update); err != nil {
 		return 0, err
 	}
-	if err := f.s.writes(t, "nextval()"); err != nil {
+	if err := f.ex.eval.writes(t, "nextval()"); err != nil {
 		return 0, err
 	}
-	n, err := f.s.srv.cfg.Catalog.NextVal(f.s.bctx.Ctx, t)
+	n, err := f.ex.srv.cfg.Catalog.NextVal(f.ex.eval.functions.Ctx, t)
 	if err != nil || t.Sequence.OfRowIDs() {
 		return n, err
 	}
-	q := &f.s.sequences
+	q := &f.ex.sequences
 	if q.current == nil {
 		q.current = map[uint32]int64{}
 	}
@@ -203,10 +183,10 @@ func (f *sessionFuncs) CurrVal(oid uint32) (int64, error) {
 	if err != nil {
 		return 0, err
 	}
-	if err := f.s.maySequence(t, privilege.Usage|privilege.Select); err != nil {
+	if err := f.ex.who.MayUseSequence(t, privilege.Usage|privilege.Select); err != nil {
 		return 0, err
 	}
-	n, ok := f.s.sequences.current[oid]
+	n, ok := f.ex.sequences.current[oid]
 	if !ok {
 		return 0, pgerr.New(pgerr.ObjectNotInPrerequisiteState, "currval of sequence \"%s\" is not yet defined in this session", t.Name)
 	}
@@ -219,33 +199,33 @@ func (f *sessionFuncs) SetVal(oid uint32, value int64, called bool) error {
 	if err != nil {
 		return err
 	}
-	if err := f.s.maySequence(t, privilege.Update); err != nil {
+	if err := f.ex.who.MayUseSequence(t, privilege.Update); err != nil {
 		return err
 	}
-	if err := f.s.writes(t, "setval()"); err != nil {
+	if err := f.ex.eval.writes(t, "setval()"); err != nil {
 		return err
 	}
-	if err := f.s.srv.cfg.Catalog.SetVal(f.s.bctx.Ctx, t, value, called); err != nil {
+	if err := f.ex.srv.cfg.Catalog.SetVal(f.ex.eval.functions.Ctx, t, value, called); err != nil {
 		return err
 	}
 	if called {
-		if f.s.sequences.current == nil {
-			f.s.sequences.current = map[uint32]int64{}
+		if f.ex.sequences.current == nil {
+			f.ex.sequences.current = map[uint32]int64{}
 		}
-		f.s.sequences.current[oid] = value
+		f.ex.sequences.current[oid] = value
 	}
 	return nil
 }
 
 // LastVal implements call.Session.
 func (f *sessionFuncs) LastVal() (int64, error) {
-	q := &f.s.sequences
-	if q.last == 0 || f.s.coll.PeekByOid(f.s.bctx.Ctx, q.last) == nil { // or it was dropped
+	q := &f.ex.sequences
+	if q.last == 0 || f.ex.coll.PeekByOid(f.ex.eval.functions.Ctx, q.last) == nil { // or it was dropped
 		return 0, pgerr.New(pgerr.ObjectNotInPrerequisiteState, "lastval is not yet defined in this session")
 	}
 	t, err := f.sequence(q.last)
 	if err != nil {
 		return 0, err
 	}
-	return q.current[q.last], f.s.maySequence(t, privilege.Usage|privilege.Select)
+	return q.current[q.last], f.ex.who.MayUseSequence(t, privilege.Usage|privilege.Select)
 }

@@ -1,32 +1,27 @@
 package sql
 
 import (
-	"context"
 	"slices"
 
 	"github.com/lichendb/lichen/internal/quota"
-	"github.com/lichendb/lichen/internal/sql/access"
 	"github.com/lichendb/lichen/internal/sql/ast"
 	"github.com/lichendb/lichen/internal/sql/exec"
-	"github.com/lichendb/lichen/internal/sql/exec/operator"
 	"github.com/lichendb/lichen/internal/sql/exec/rowcontainer"
 	"github.com/lichendb/lichen/internal/sql/optimizer"
 	"github.com/lichendb/lichen/internal/sql/parser"
 	"github.com/lichendb/lichen/internal/sql/pgerr"
-	"github.com/lichendb/lichen/internal/sql/plan"
-	"github.com/lichendb/lichen/internal/sql/planner"
 	"github.com/lichendb/lichen/internal/sql/types"
 )
 
 // Query implements call.Session: it runs the text of a query within the statement whose function has it, in
 // its snapshot.
 func (f *sessionFuncs) Query(text string, columns func([]*types.T) error, row func([]types.Datum) error) error {
-	q, err := f.s.functionQuery(text)
+	q, err := functionQuery(text, f.ex.stringOptions())
 	if err != nil {
 		return err
 	}
 	ctx := f.ctx()
-	prep, err := f.s.planWithin(ctx, q)
+	prep, err := f.ex.eval.plan(ctx, q)
 	if err != nil {
 		return err
 	}
@@ -37,14 +32,14 @@ func (f *sessionFuncs) Query(text string, columns func([]*types.T) error, row fu
 	if err := columns(ts); err != nil {
 		return err
 	}
-	if err := optimizer.Optimize(prep, f.s.planner.Optimization(ctx, nil, false)); err != nil {
+	if err := optimizer.Optimize(prep, f.ex.planner.Optimization(ctx, nil, false)); err != nil {
 		return err
 	}
 	pr, err := exec.Compile(prep)
 	if err != nil {
 		return err
 	}
-	_, err = pr.Run(f.s.innerEnv(ctx), func(b *rowcontainer.Batch) error {
+	_, err = pr.Run(f.ex.eval.inner(ctx), func(b *rowcontainer.Batch) error {
 		var text rowcontainer.Arena
 		var acc quota.Account
 		for i := range b.Len() {
@@ -64,22 +59,9 @@ func (f *sessionFuncs) Query(text string, columns func([]*types.T) error, row fu
 	return err
 }
 
-// planWithin plans a query that is part of a statement of another kind, or of a function, and returns 42501 unless the
-// user may read what it reads.
-func (s *Session) planWithin(ctx context.Context, q *ast.Select) (*plan.Prepared, error) {
-	prep, err := planner.Plan(ctx, q, s.planner.Env(nil))
-	if err == nil {
-		err = access.Check(s.coll, prep.Uses)
-	}
-	if err == nil {
-		s.tellQuery(prep, true, func() string { return ast.Format(q) })
-	}
-	return prep, err
-}
-
 // functionQuery parses the query of a function, which may change nothing.
-func (s *Session) functionQuery(text string) (*ast.Select, error) {
-	stmts, _, err := parser.ParseStrings(text, s.stringOptions())
+func functionQuery(text string, o parser.Options) (*ast.Select, error) {
+	stmts, _, err := parser.ParseStrings(text, o)
 	if err != nil {
 		return nil, err
 	}
@@ -101,15 +83,4 @@ func (s *Session) functionQuery(text string) (*ast.Select, error) {
 		return err == nil
 	})
 	return q, err
-}
-
-// innerEnv is what a query runs with that a function of the running statement runs: the function's own
-// work goes on after it.
-func (s *Session) innerEnv(ctx context.Context) *operator.Env {
-	env := &operator.Env{}
-	s.fillEnv(ctx, env, nil)
-	inner := *env.Builtin
-	inner.Start(ctx)
-	env.Builtin, env.ReadOnly, env.Writable, env.ParallelWorkers, env.Fragments = &inner, true, nil, 0, nil
-	return env
 }

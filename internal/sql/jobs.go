@@ -10,6 +10,7 @@ import (
 	"github.com/lichendb/lichen/internal/sql/activity"
 	"github.com/lichendb/lichen/internal/sql/ast"
 	"github.com/lichendb/lichen/internal/sql/ddl/statement"
+	"github.com/lichendb/lichen/internal/sql/identity"
 	"github.com/lichendb/lichen/internal/sql/jobs"
 	"github.com/lichendb/lichen/internal/sql/pgcatalog"
 	"github.com/lichendb/lichen/internal/sql/pgerr"
@@ -35,10 +36,10 @@ func (x *execution) asJob(ctx context.Context, env *statement.Env, run func() er
 		if rows < jobRows {
 			return ctx.Err()
 		}
-		s, now := x.s, x.s.current.Snapshot()
+		ex, now := x.ex, x.ex.current.Snapshot()
 		var err error
-		job, err = s.srv.jobs().Start(ctx, activity.Redacted(now.Query), s.user, s.db.Name, s.srv.nodeID(),
-			func() { s.current.Interrupt(activity.ErrUserCancel) })
+		job, err = ex.srv.jobs().Start(ctx, activity.Redacted(now.Query), ex.who.User(), ex.conn.db.Name, ex.srv.nodeID(),
+			func() { ex.current.Interrupt(activity.ErrUserCancel) })
 		if err != nil {
 			return err
 		}
@@ -52,8 +53,8 @@ func (x *execution) asJob(ctx context.Context, env *statement.Env, run func() er
 }
 
 // listJobs lists statements, and the removal of what is no longer used.
-func (s *Session) listJobs(ctx context.Context) ([]pgcatalog.Job, error) {
-	list, err := s.srv.jobs().List(ctx)
+func (s *Server) listJobs(ctx context.Context) ([]pgcatalog.Job, error) {
+	list, err := s.jobs().List(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -71,7 +72,7 @@ func (s *Session) listJobs(ctx context.Context) ([]pgcatalog.Job, error) {
 			Rows: r.Rows, Error: r.Error, Created: at(r.Created), Modified: at(r.Modified), Finished: at(r.Finished),
 		})
 	}
-	removals, err := s.srv.cfg.Catalog.Cleanups(ctx)
+	removals, err := s.cfg.Catalog.Cleanups(ctx)
 	for _, c := range removals {
 		out = append(out, pgcatalog.Job{
 			ID: int64(c.ID), Kind: "REMOVAL OF UNUSED DATA", Description: "keys from " + keys.Pretty(c.Span.Start), State: jobs.Running, Created: c.Since,
@@ -81,14 +82,15 @@ func (s *Session) listJobs(ctx context.Context) ([]pgcatalog.Job, error) {
 }
 
 // wishJobs is CANCEL, PAUSE and RESUME JOB.
-func (s *Session) wishJobs(ctx context.Context, st *ast.Cancel, ids []string) (string, error) {
+func (x *execution) wishJobs(ctx context.Context, st *ast.Cancel, ids []string) (string, error) {
+	ex := x.ex
 	state := map[string]string{"CANCEL": jobs.Canceled, "PAUSE": jobs.Paused, "RESUME": jobs.Running}[st.Verb]
-	right := s.maySignal()
+	right := ex.who.Signaler()
 	may := func(r *jobs.Record) error {
-		if d := s.coll.RoleByName(r.User); right == nil || d != nil && right.covers(s.srv, d.Oid) {
+		if d := ex.coll.RoleByName(r.User); right == nil || d != nil && right.Covers(ex.srv.cfg.Catalog, d.Oid) {
 			return nil
 		}
-		return deniedSignal()
+		return identity.DeniedSignal()
 	}
 	n := 0
 	for _, text := range ids {
@@ -96,7 +98,7 @@ func (s *Session) wishJobs(ctx context.Context, st *ast.Cancel, ids []string) (s
 		if err != nil {
 			return "", pgerr.New(pgerr.InvalidParameterValue, "invalid job id \"%s\"", text).WithHint("SHOW JOBS lists the ids.")
 		}
-		found, err := s.srv.jobs().Wish(ctx, id, state, may)
+		found, err := ex.srv.jobs().Wish(ctx, id, state, may)
 		switch {
 		case err != nil:
 			return "", err

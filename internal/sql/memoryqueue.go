@@ -54,15 +54,15 @@ func (x *execution) mayWait(err error, r *refusal) bool {
 		return false // before full, which is allocated
 	}
 	var full *quota.ExceededError
-	if !errors.As(err, &full) || full.Limit != x.s.srv.cfg.Mem.Limit() {
+	if !errors.As(err, &full) || full.Limit != x.ex.srv.cfg.Mem.Limit() {
 		return false
 	}
-	r.locks = x.follows() || x.s.advisory.Any()
-	others := x.s.srv.othersRun(x.s)
+	r.locks = x.follows() || x.ex.advisory.Any()
+	others := x.ex.srv.othersRun(x.ex)
 	if !r.turn {
 		return others > 0
 	}
-	others -= int(x.s.srv.memory.waiting.Load()) // they have given up what they held
+	others -= int(x.ex.srv.memory.waiting.Load()) // they have given up what they held
 	if others > 0 {
 		r.alone = 0
 	} else {
@@ -71,10 +71,10 @@ func (x *execution) mayWait(err error, r *refusal) bool {
 	return r.alone < aloneAttempts
 }
 
-// othersRun counts the sessions other than ses that run a statement.
-func (s *Server) othersRun(ses *Session) (n int) {
+// othersRun counts the sessions other than that of ex that run a statement.
+func (s *Server) othersRun(ex *executor) (n int) {
 	for _, other := range s.Sessions() {
-		if other != ses && other.current.Running() {
+		if &other.ex != ex && other.ex.current.Running() {
 			n++
 		}
 	}

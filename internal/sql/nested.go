@@ -27,31 +27,31 @@ import (
 
 // CallRoutine implements call.Routines.
 func (f *sessionFuncs) CallRoutine(c *call.Context, r *call.RoutineCall, args []types.Datum) (types.Datum, error) {
-	return f.s.routines.CallRoutine(c, r, args)
+	return f.ex.routines.CallRoutine(c, r, args)
 }
 
 // CallRoutineRows implements call.Routines.
 func (f *sessionFuncs) CallRoutineRows(c *call.Context, r *call.RoutineCall, args []types.Datum) (call.RowIterator, error) {
-	return f.s.routines.CallRoutineRows(c, r, args)
+	return f.ex.routines.CallRoutineRows(c, r, args)
 }
 
 // routineHost is the session as the bodies of routines see it. It implements routine.Host.
-type routineHost struct{ s *Session }
+type routineHost struct{ ex *executor }
 
 // Parse implements routine.Host.
 func (h routineHost) Parse(text string) ([]parser.Statement, error) {
-	stmts, _, err := h.s.parse(text)
+	stmts, _, err := h.ex.parse(text)
 	return stmts, err
 }
 
 // Run implements routine.Host.
 func (h routineHost) Run(c *call.Context, p *prepared.Statement, params []types.Datum, fresh bool, sink routine.Sink) (routine.Outcome, error) {
-	s := h.s
+	ex := h.ex
 	if err := c.CheckCancel(); err != nil {
 		return routine.Outcome{}, err
 	}
-	res := nestedResults{sink: sink, out: s.out}
-	x := execution{s: s, prepared: p, params: params, res: &res, describe: true, within: c}
+	res := nestedResults{sink: sink, out: ex.running.out}
+	x := execution{ex: ex, prepared: p, params: params, res: &res, describe: true, within: c}
 	ctx := c.Ctx
 	if ctx == nil {
 		ctx = context.Background()
@@ -59,15 +59,15 @@ func (h routineHost) Run(c *call.Context, p *prepared.Statement, params []types.
 	if ast.EndsOrBeginsTransaction(p.Stmt.AST) {
 		return routine.Outcome{}, pgerr.Unsupported("%s cannot be executed within a function", p.Stmt.AST.Tag())
 	}
-	s.txn.EnterRoutine()
-	defer s.txn.LeaveRoutine()
-	if s.txn.KV() != nil && s.txn.Open() {
-		outer := s.txn.KV().Nest()
-		defer s.txn.KV().Unnest(outer)
+	ex.txn.EnterRoutine()
+	defer ex.txn.LeaveRoutine()
+	if ex.txn.KV() != nil && ex.txn.Open() {
+		outer := ex.txn.KV().Nest()
+		defer ex.txn.KV().Unnest(outer)
 	}
-	s.txn.Ensure()
+	ex.txn.Ensure()
 	if _, sets := p.Stmt.AST.(*ast.SetTransaction); fresh && !sets { // which comes before the first statement
-		s.txn.KV().BeginStatement()
+		ex.txn.KV().BeginStatement()
 	}
 	tag, handled, err := x.runUnplanned(ctx, p.Stmt.AST)
 	if handled {
@@ -77,7 +77,7 @@ func (h routineHost) Run(c *call.Context, p *prepared.Statement, params []types.
 	err = x.attempt(ctx)
 	told.tell(&x, err)
 	if x.cached != nil {
-		s.noteIndexes(x.cached, time.Now())
+		ex.recorder.noteIndexes(x.cached, time.Now())
 	}
 	out := routine.Outcome{Rows: x.rows, Tag: res.tag}
 	if x.program != nil && x.program.Writes() {
@@ -89,71 +89,71 @@ func (h routineHost) Run(c *call.Context, p *prepared.Statement, params []types.
 
 // OpenCursor implements routine.Host.
 func (h routineHost) OpenCursor(c *call.Context, name string, p *prepared.Statement, params []types.Datum, scroll ast.Tristate, fresh bool) (string, error) {
-	s := h.s
+	ex := h.ex
 	for i := 1; name == ""; i++ {
 		unused := fmt.Sprintf("<unnamed portal %d>", i)
-		if _, err := s.portals.Named(unused); err != nil {
+		if _, err := ex.portals.Named(unused); err != nil {
 			name = unused
 		}
 	}
-	outer := s.txn.KV().Nest()
-	defer s.txn.KV().Unnest(outer)
+	outer := ex.txn.KV().Nest()
+	defer ex.txn.KV().Unnest(outer)
 	if fresh {
-		s.txn.KV().BeginStatement()
+		ex.txn.KV().BeginStatement()
 	}
 	p.RowKeys, p.Stmt.SQL = true, "OPEN\x00"+p.Stmt.SQL // a plan that loops over the query do not share
 	cursor := portal.New(p, portal.Options{Scroll: scroll})
 	po := portal.OfCursor(name, p, params, cursor)
-	if err := s.portals.Add(po); err != nil {
+	if err := ex.portals.Add(po); err != nil {
 		if pgerr.CodeOf(err) == pgerr.DuplicateCursor {
 			return "", pgerr.New(pgerr.DuplicateCursor, "cursor \"%s\" already in use", name)
 		}
 		return "", err
 	}
-	if err := s.openCursor(c.Ctx, cursor, p, params); err != nil {
-		s.portals.Close(po.Name)
+	if err := ex.openCursor(c.Ctx, cursor, p, params); err != nil {
+		ex.portals.Close(po.Name)
 		return "", err
 	}
 	po.SetColumns(p.Columns())
-	s.opened = true
+	ex.opened = true
 	return name, nil
 }
 
 // Plan implements routine.Host.
 func (h routineHost) Plan(ctx context.Context, p *prepared.Statement, params []types.Datum) (*plan.Prepared, error) {
-	c, err := h.s.planner.For(ctx, p, params)
+	c, err := h.ex.planner.For(ctx, p, params)
 	if err != nil {
 		return nil, err
 	}
 	if !c.Once && p.Plan() != c {
-		h.s.statements.KeepPlan(p, c)
+		h.ex.statements.KeepPlan(p, c)
 	}
 	return c.Prep, nil
 }
 
 // Analyze implements routine.Host.
 func (h routineHost) Analyze(ctx context.Context, p *prepared.Statement) (*plan.Prepared, error) {
-	return h.s.planner.Analyze(ctx, p)
+	return h.ex.planner.Analyze(ctx, p)
 }
 
 // Epoch implements routine.Host.
 func (h routineHost) Epoch() (routine.Epoch, bool) {
-	e := routine.Epoch{Generation: h.s.coll.Generation(), Role: h.s.role()}
-	if path := h.s.vals.Fast.SearchPath; len(path) > 0 {
+	e := routine.Epoch{Generation: h.ex.coll.Generation(), Role: h.ex.who.Role()}
+	if path := h.ex.vals.Fast.SearchPath; len(path) > 0 {
 		e.Path = &path[0]
 	}
-	return e, !h.s.coll.Modified()
+	return e, !h.ex.coll.Modified()
 }
 
 // Setting implements routine.Host.
-func (h routineHost) Setting(name string) (string, bool) { return h.s.vars.Show(name) }
+func (h routineHost) Setting(name string) (string, bool) { return h.ex.vars.Show(name) }
 
 // Type implements routine.Host.
 func (h routineHost) Type(ctx context.Context, name, of string) (*types.T, error) {
 	x, err := parser.ParseExpr("NULL::" + name)
 	switch {
 	case of == "type":
-		return planner.ColumnTypeOf(ctx, h.s.coll, typeNames(name))
+		return planner.ColumnTypeOf(ctx, h.ex.coll, typeNames(name))
 	case err != nil:
 		return nil, err
 	}
@@ -161,7 +161,7 @@ func (h routineHost) Type(ctx context.Context, name, of string) (*types.T, error
 	if !ok {
 		return nil, pgerr.New(pgerr.SyntaxError, "invalid type name \"%s\"", name)
 	}
-	return planner.FindType(ctx, c.Type, h.s.vals.Fast.DefaultIntSize, h.s.coll)
+	return planner.FindType(ctx, c.Type, h.ex.vals.Fast.DefaultIntSize, h.ex.coll)
 }
 
 // typeNames takes a qualified name apart.
@@ -181,21 +181,21 @@ func typeNames(name string) []ast.Name {
 }
 
 // Savepoint implements routine.Host.
-func (h routineHost) Savepoint() (int, error) { return h.s.txn.Subtransaction() }
+func (h routineHost) Savepoint() (int, error) { return h.ex.txn.Subtransaction() }
 
 // Release implements routine.Host.
-func (h routineHost) Release(savepoint int) { h.s.txn.ReleaseSubtransaction(savepoint) }
+func (h routineHost) Release(savepoint int) { h.ex.txn.ReleaseSubtransaction(savepoint) }
 
 // RollbackTo implements routine.Host.
 func (h routineHost) RollbackTo(ctx context.Context, savepoint int) error {
-	return h.s.txn.RollbackSubtransaction(ctx, savepoint)
+	return h.ex.txn.RollbackSubtransaction(ctx, savepoint)
 }
 
 // Notice implements routine.Host.
 func (h routineHost) Notice(severity string, e *pgerr.Error) {
-	if h.s.out != nil {
-		h.s.noticed = true
-		h.s.out.Notice(severity, e)
+	if h.ex.running.out != nil {
+		h.ex.running.noticed = true
+		h.ex.running.out.Notice(severity, e)
 	}
 }
 
@@ -203,12 +203,12 @@ func (h routineHost) Notice(severity string, e *pgerr.Error) {
 func (h routineHost) WithSettings(ctx context.Context, list []catalog.Setting, f func() error) error {
 	before := make([]catalog.Setting, 0, len(list))
 	for _, l := range list {
-		old, ok := h.s.vars.Show(l.Name)
+		old, ok := h.ex.vars.Show(l.Name)
 		if !ok {
 			return pgerr.New(pgerr.UndefinedObject, "unrecognized configuration parameter \"%s\"", l.Name)
 		}
 		before = append(before, catalog.Setting{Name: l.Name, Value: old})
-		if _, err := h.s.vars.SetText(ctx, l.Name, l.Value, true, nil); err != nil {
+		if _, err := h.ex.vars.SetText(ctx, l.Name, l.Value, true, nil); err != nil {
 			return err
 		}
 	}
@@ -217,7 +217,7 @@ func (h routineHost) WithSettings(ctx context.Context, list []catalog.Setting, f
 		return err // the transaction, or the savepoint that it returns to, has the values of before
 	}
 	for _, l := range before {
-		if _, err := h.s.vars.SetText(ctx, l.Name, l.Value, true, nil); err != nil {
+		if _, err := h.ex.vars.SetText(ctx, l.Name, l.Value, true, nil); err != nil {
 			return err
 		}
 	}
@@ -226,11 +226,11 @@ func (h routineHost) WithSettings(ctx context.Context, list []catalog.Setting, f
 
 // AsOwner implements routine.Host.
 func (h routineHost) AsOwner(t *catalog.Table, f func() error) error {
-	return h.s.asDefiner(t.Owner.Role(), f)
+	return h.ex.who.AsDefiner(t.Owner.Role(), f)
 }
 
 // Translate implements routine.Host.
-func (h routineHost) Translate(ctx context.Context, err error) error { return h.s.translate(ctx, err) }
+func (h routineHost) Translate(ctx context.Context, err error) error { return h.ex.translate(ctx, err) }
 
 // nestedResults hand the rows of a statement of a routine's body to a sink.
 type nestedResults struct {
@@ -286,12 +286,12 @@ func (x *execution) runCall(ctx context.Context, prep *plan.Prepared) error {
 	if err != nil {
 		return err
 	}
-	x.s.fillEnv(ctx, &x.env, x.params)
+	x.ex.eval.fill(ctx, &x.env, x.params)
 	rows, err := program.Rows(&x.env)
 	if err != nil {
 		return err
 	}
-	row, err := x.s.routines.Call(x.env.Builtin, prep.Procedure, rows[0], x.transactions(ctx))
+	row, err := x.ex.routines.Call(x.env.Builtin, prep.Procedure, rows[0], x.transactions(ctx))
 	if err != nil {
 		return err
 	}
@@ -312,7 +312,7 @@ func (x *execution) runCall(ctx context.Context, prep *plan.Prepared) error {
 
 // transactions returns what a procedure that begins now may end its transaction with; nil inside of a block.
 func (x *execution) transactions(ctx context.Context) routine.Transactions {
-	if x.within != nil || x.s.txn.InAnyBlock() || !x.commit {
+	if x.within != nil || x.ex.txn.InAnyBlock() || !x.commit {
 		return nil
 	}
 	return &procedureTransactions{x, ctx}
@@ -327,10 +327,10 @@ type procedureTransactions struct {
 
 // Commit implements routine.Transactions.
 func (t *procedureTransactions) Commit(chain bool) error {
-	s := t.x.s
+	ex := t.x.ex
 	t.x.committed = true
-	o, m := s.txn.Chained()
-	if err := s.commit(t.ctx); err != nil {
+	o, m := ex.txn.Chained()
+	if err := ex.commit(t.ctx); err != nil {
 		return err
 	}
 	t.begin(chain, o, m)
@@ -339,10 +339,10 @@ func (t *procedureTransactions) Commit(chain bool) error {
 
 // Rollback implements routine.Transactions.
 func (t *procedureTransactions) Rollback(chain bool) error {
-	s := t.x.s
+	ex := t.x.ex
 	t.x.committed = true
-	o, m := s.txn.Chained()
-	s.txn.Rollback(t.ctx)
+	o, m := ex.txn.Chained()
+	ex.txn.Rollback(t.ctx)
 	t.begin(chain, o, m)
 	return nil
 }
@@ -350,15 +350,15 @@ func (t *procedureTransactions) Rollback(chain bool) error {
 // begin begins the next transaction, whose first statement may be SET TRANSACTION.
 func (t *procedureTransactions) begin(chain bool, o kv.TxnOptions, m transaction.Modes) {
 	if chain {
-		t.x.s.txn.Start(o, m)
+		t.x.ex.txn.Start(o, m)
 		return
 	}
-	t.x.s.txn.Ensure()
+	t.x.ex.txn.Ensure()
 }
 
 // runDo executes DO.
 func (x *execution) runDo(ctx context.Context, st *ast.Do) error {
-	x.s.txn.Ensure()
+	x.ex.txn.Ensure()
 	language := st.Language
 	if language == "" {
 		language = catalog.LanguagePLpgSQL
@@ -370,11 +370,11 @@ func (x *execution) runDo(ctx context.Context, st *ast.Do) error {
 	default:
 		return pgerr.New(pgerr.UndefinedObject, "language \"%s\" does not exist", language)
 	}
-	if err := access.MustUseLanguage(x.s.coll, language); err != nil {
+	if err := access.MustUseLanguage(x.ex.coll, language); err != nil {
 		return err
 	}
 	x.fillEnv(ctx)
-	if err := x.s.routines.Do(x.env.Builtin, st.Code, x.transactions(ctx)); err != nil {
+	if err := x.ex.routines.Do(x.env.Builtin, st.Code, x.transactions(ctx)); err != nil {
 		return x.pointed(err, st.Code)
 	}
 	if err := x.endImplicit(ctx); err != nil {
@@ -386,12 +386,12 @@ func (x *execution) runDo(ctx context.Context, st *ast.Do) error {
 
 // checkRoutine finds errors in the body of a routine that is being made.
 func (x *execution) checkRoutine(ctx context.Context, t *catalog.Table) error {
-	s := x.s
-	if v, ok := s.vars.Show("check_function_bodies"); ok && v == "off" {
+	ex := x.ex
+	if v, ok := ex.vars.Show("check_function_bodies"); ok && v == "off" {
 		return nil
 	}
-	s.builtinContext(ctx)
-	return x.pointed(s.routines.Check(ctx, t), t.Routine.Body)
+	ex.eval.start(ctx)
+	return x.pointed(ex.routines.Check(ctx, t), t.Routine.Body)
 }
 
 // pointed makes the position of an error in a body one in the client's statement, if the body stands there

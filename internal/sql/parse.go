@@ -10,14 +10,14 @@ import (
 
 // parse parses what a client sent. What the tree of a long text, and the plans that are made
 // of it, take counts against the node's memory until nothing refers to the text any more.
-func (s *Session) parse(text string) (stmts []parser.Statement, warnings []*pgerr.Error, err error) {
-	o := s.stringOptions()
+func (ex *executor) parse(text string) (stmts []parser.Statement, warnings []*pgerr.Error, err error) {
+	o := ex.stringOptions()
 	if len(text) < prepared.LongText {
 		return parser.ParseStrings(text, o)
 	}
-	ctx := s.begin(text)
-	defer s.end()
-	mem, held := quota.NewValues(s.srv.cfg.Mem), int64(0)
+	ctx := ex.begin(text)
+	defer ex.end()
+	mem, held := quota.NewValues(ex.srv.cfg.Mem), int64(0)
 	o.Step = func(bytes int) error {
 		if err := ctx.Err(); err != nil {
 			return err

@@ -38,17 +38,17 @@ func (p *pending) rollbackTo(m pendingMark) {
 
 // afterCommit makes known what a transaction that has committed knows of tables, and does what
 // waited for the commit. Failures become warnings: the commit stands.
-func (s *Session) afterCommit(ctx context.Context) {
-	s.contents.Committed(ctx, func(table catalog.ID, err error) {
-		s.srv.cfg.Logger.Warn("statistics were not stored", "table", table, "error", err)
-		s.warnings = append(s.warnings, pgerr.New(pgerr.Warning, "the statistics that were collected could not be stored: %v", err).
+func (ex *executor) afterCommit(ctx context.Context) {
+	ex.contents.Committed(ctx, func(table catalog.ID, err error) {
+		ex.srv.cfg.Logger.Warn("statistics were not stored", "table", table, "error", err)
+		ex.running.warnings = append(ex.running.warnings, pgerr.New(pgerr.Warning, "the statistics that were collected could not be stored: %v", err).
 			WithHint("Repeat ANALYZE."))
 	})
-	s.tellEvents()
-	s.pending.settings.Committed(ctx, s.srv.cfg.Settings)
-	s.pending.ranges.Committed(ctx, s.srv.cfg.Ranges, s.coll, func(table catalog.ID, err error) {
-		s.srv.cfg.Logger.Warn("ranges were not split after a commit", "table", table, "error", err)
-		s.warnings = append(s.warnings, pgerr.New(pgerr.Warning, "the transaction was committed, but its ranges were not changed: %v", err).
+	ex.tellEvents()
+	ex.pending.settings.Committed(ctx, ex.srv.cfg.Settings)
+	ex.pending.ranges.Committed(ctx, ex.srv.cfg.Ranges, ex.coll, func(table catalog.ID, err error) {
+		ex.srv.cfg.Logger.Warn("ranges were not split after a commit", "table", table, "error", err)
+		ex.running.warnings = append(ex.running.warnings, pgerr.New(pgerr.Warning, "the transaction was committed, but its ranges were not changed: %v", err).
 			WithHint("Use ALTER TABLE ... SPLIT AT."))
 	})
 }
@@ -58,20 +58,20 @@ const maxPendingEvents = 100
 
 // happened notes what a statement changes, to be told once its transaction has committed.
 func (x *execution) happened(kind string) {
-	s := x.s
-	if s.srv.cfg.OnEvent == nil || len(s.pending.events) >= maxPendingEvents {
+	ex := x.ex
+	if ex.srv.cfg.OnEvent == nil || len(ex.pending.events) >= maxPendingEvents {
 		return
 	}
-	s.pending.events = append(s.pending.events, eventlog.Event{Kind: kind, User: s.currentUser(), Text: activity.Redacted(ownText(x.prepared))})
+	ex.pending.events = append(ex.pending.events, eventlog.Event{Kind: kind, User: ex.who.CurrentUser(), Text: activity.Redacted(ownText(x.prepared))})
 }
 
 // tellEvents tells what has happened.
-func (s *Session) tellEvents() {
-	for _, e := range s.pending.events {
-		e.At = s.srv.cfg.DB.Clock().Now().WallTime
-		s.srv.cfg.OnEvent(e)
+func (ex *executor) tellEvents() {
+	for _, e := range ex.pending.events {
+		e.At = ex.srv.cfg.DB.Clock().Now().WallTime
+		ex.srv.cfg.OnEvent(e)
 	}
-	s.pending.events = nil
+	ex.pending.events = nil
 }
 
 // eventKind is the kind of event that a change of the catalog is, by its statement's tag.

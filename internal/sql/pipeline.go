@@ -17,8 +17,8 @@ type replays struct {
 
 // next reports whether statements of a transaction that has been rolled back are to be run
 // once more, and waits as long as they have to before that.
-func (r *replays) next(s *Session, text string) bool {
-	if s.txn.Open() || s.advisory.Any() {
+func (r *replays) next(ex *executor, text string) bool {
+	if ex.txn.Open() || ex.advisory.Any() {
 		return false
 	}
 	if r.attempt++; r.attempt == 1 {
@@ -27,8 +27,8 @@ func (r *replays) next(s *Session, text string) bool {
 	if time.Since(r.met) > maxRetryTime {
 		return false
 	}
-	ctx := s.begin(text)
-	defer s.end()
+	ctx := ex.begin(text)
+	defer ex.end()
 	return backOff(ctx, r.attempt) == nil
 }
 
@@ -40,12 +40,9 @@ type pipelined struct {
 	// fixed says that one of them did more than read and write rows, or follows a COMMIT, ended
 	// that there was one.
 	fixed, ended bool
-	// began is when the first message of the present statement came, if there is a
-	// statement_timeout, which runs from there to the end of Execute.
-	began time.Time
 }
 
-func (p *pipelined) note(s *Session, text string, stmt ast.Statement) {
+func (p *pipelined) note(text string, stmt ast.Statement) {
 	p.text = text
 	if p.ended || !repeatable(stmt) {
 		p.fixed = true
@@ -55,17 +52,20 @@ func (p *pipelined) note(s *Session, text string, stmt ast.Statement) {
 
 // BeginPipeline says that the next message of the extended protocol is the first after
 // Sync.
-func (s *Session) BeginPipeline() { s.pipelined = pipelined{} }
+func (s *Session) BeginPipeline() {
+	s.pipelined = pipelined{}
+	s.ex.running.arrived = time.Time{}
+}
 
 // Tick says that a message of the extended protocol has come: 57014 if its statement has
 // taken longer than statement_timeout allows.
 func (s *Session) Tick() error {
-	d := s.vals.Fast.StatementTimeout
-	switch p := &s.pipelined; {
+	d := s.ex.vals.Fast.StatementTimeout
+	switch arrived := &s.ex.running.arrived; {
 	case d <= 0:
-	case p.began.IsZero():
-		p.began = time.Now()
-	case time.Since(p.began) >= d:
+	case arrived.IsZero():
+		*arrived = time.Now()
+	case time.Since(*arrived) >= d:
 		return activity.ErrTimeout
 	}
 	return nil
@@ -76,7 +76,7 @@ func (s *Session) Tick() error {
 // it ended, is a conflict, and a rollback has taken back all that was done.
 func (s *Session) RunsAgain(err error) bool {
 	p := &s.pipelined
-	return kv.IsRetryable(err) && !p.fixed && p.next(s, p.text)
+	return kv.IsRetryable(err) && !p.fixed && p.next(&s.ex, p.text)
 }
 
 // RepeatPipeline says that all that came since BeginPipeline, a time without a block, comes again.
@@ -87,8 +87,8 @@ func (s *Session) RepeatPipeline() {
 
 // endFailedBlock ends a block that a conflict has undone, for its statements to be run again.
 func (s *Session) endFailedBlock() {
-	if s.txn.InBlock() {
-		s.txn.Rollback(context.Background())
+	if s.ex.txn.InBlock() {
+		s.ex.txn.Rollback(context.Background())
 	}
 }
 

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/lichendb/lichen/internal/sql/ast"
-	"github.com/lichendb/lichen/internal/sql/exec/rowcontainer"
 	"github.com/lichendb/lichen/internal/sql/pgerr"
 	"github.com/lichendb/lichen/internal/sql/plan"
 	"github.com/lichendb/lichen/internal/sql/portal"
@@ -20,7 +19,7 @@ import (
 // Bind makes a portal; "" is the unnamed one, which is replaced. The session
 // keeps params until the portal closes.
 func (s *Session) Bind(_ context.Context, name string, p *prepared.Statement, params []types.Datum) (*portal.Portal, error) {
-	if s.txn.Failed() && (p.Stmt.AST == nil || !endsBlock(p.Stmt.AST)) {
+	if s.ex.txn.Failed() && (p.Stmt.AST == nil || !endsBlock(p.Stmt.AST)) {
 		return nil, errFailedBlock()
 	}
 	if len(params) != len(p.ParamTypes()) {
@@ -36,7 +35,7 @@ func (s *Session) Bind(_ context.Context, name string, p *prepared.Statement, pa
 	if name == "" {
 		s.closeUnnamedPortal()
 	}
-	return s.portals.Bind(name, p, params, s.portalColumns(p))
+	return s.ex.portals.Bind(name, p, params, s.portalColumns(p))
 }
 
 // portalColumns returns the columns of a portal of p: those of FETCH and EXECUTE are known
@@ -44,13 +43,13 @@ func (s *Session) Bind(_ context.Context, name string, p *prepared.Statement, pa
 func (s *Session) portalColumns(p *prepared.Statement) []plan.Column {
 	switch p.Stmt.AST.(type) {
 	case *ast.Fetch, *ast.Execute:
-		return s.resultColumns(&plan.Prepared{Stmt: p.Stmt.AST})
+		return s.ex.resultColumns(&plan.Prepared{Stmt: p.Stmt.AST})
 	}
 	return p.Columns()
 }
 
 // Portal returns an open portal.
-func (s *Session) Portal(name string) (*portal.Portal, error) { return s.portals.Find(name) }
+func (s *Session) Portal(name string) (*portal.Portal, error) { return s.ex.portals.Find(name) }
 
 // ClosePortal closes a portal; an absent one is no error.
 func (s *Session) ClosePortal(name string) {
@@ -58,11 +57,11 @@ func (s *Session) ClosePortal(name string) {
 		s.closeUnnamedPortal()
 		return
 	}
-	s.portals.Close(name)
+	s.ex.portals.Close(name)
 }
 
 func (s *Session) closeUnnamedPortal() {
-	if s.portals.CloseUnnamed() {
+	if s.ex.portals.CloseUnnamed() {
 		s.extended.params, s.extended.env.Params = nil, nil
 	}
 }
@@ -70,7 +69,7 @@ func (s *Session) closeUnnamedPortal() {
 // dropUnnamed forgets the unnamed statement and portal: a simple query takes their place.
 func (s *Session) dropUnnamed() {
 	s.closeUnnamedPortal()
-	s.statements.Close("")
+	s.ex.statements.Close("")
 }
 
 // Execute runs a portal, up to maxRows rows if that is not 0; suspended says
@@ -80,12 +79,12 @@ func (s *Session) Execute(_ context.Context, p *portal.Portal, maxRows int, last
 	if p.Statement().Stmt.AST == nil {
 		return false, res.Empty()
 	}
-	if s.txn.Failed() && !endsBlock(p.Statement().Stmt.AST) {
+	if s.ex.txn.Failed() && !endsBlock(p.Statement().Stmt.AST) {
 		return false, errFailedBlock()
 	}
-	ctx := s.begin(p.Statement().Text)
-	defer s.end()
-	defer func() { s.pipelined.began = time.Time{} }()
+	ctx := s.ex.begin(p.Statement().Text)
+	defer s.ex.end()
+	defer func() { s.ex.running.arrived = time.Time{} }()
 	switch {
 	case p.Cursor() != nil:
 		suspended, err = s.executeCursor(ctx, p, maxRows, res)
@@ -94,14 +93,14 @@ func (s *Session) Execute(_ context.Context, p *portal.Portal, maxRows int, last
 	case p.Done():
 		return false, res.Complete(p.Statement().Stmt.AST.Tag() + " 0")
 	case !p.Suspended() && maxRows > 0 && mustStore(p):
-		if err = s.storeRows(ctx, p, last, res); err == nil {
+		if err = s.executionOf(p, true).store(ctx, p, last, res); err == nil {
 			suspended, err = s.executeCursor(ctx, p, maxRows, res)
 		}
 	default:
 		suspended, err = s.executePlain(ctx, p, maxRows, last, res)
 	}
 	if err != nil {
-		err = s.failWith(ctx, err)
+		err = s.ex.failWith(ctx, err)
 	}
 	return suspended, err
 }
@@ -133,8 +132,8 @@ func (s *Session) executionOf(p *portal.Portal, kept bool) *execution {
 	if kept {
 		x = new(execution)
 	}
-	*x = execution{s: s, prepared: p.Statement(), params: p.Params(), cols: p.Columns(), alone: !s.txn.Open()}
-	s.pipelined.note(s, p.Statement().Text, p.Statement().Stmt.AST)
+	*x = executionOf(&s.ex, p)
+	s.pipelined.note(p.Statement().Text, p.Statement().Stmt.AST)
 	return x
 }
 
@@ -145,7 +144,7 @@ func (s *Session) executeCursor(ctx context.Context, p *portal.Portal, maxRows i
 	if want == 0 {
 		want = math.MaxInt64
 	}
-	n, err := s.moveCursor(ctx, p, &ast.Fetch{Count: want}, res.Row)
+	n, err := s.ex.moveCursor(ctx, p, &ast.Fetch{Count: want}, res.Row)
 	switch {
 	case err != nil:
 		return false, err
@@ -155,81 +154,6 @@ func (s *Session) executeCursor(ctx context.Context, p *portal.Portal, maxRows i
 		return false, res.Complete(recount(p.Tag(), n))
 	}
 	return false, res.Complete(tagSelect.count(n))
-}
-
-// mustStore reports whether a portal whose rows are wanted in portions runs to its end all the
-// same: it does more than read.
-func mustStore(p *portal.Portal) bool {
-	st := p.Statement()
-	if _, ok := st.Stmt.AST.(*ast.Select); ok {
-		return st.Plan() == nil || st.Plan().Prep.Modifies
-	}
-	return p.Columns() != nil
-}
-
-// storeRows runs the statement of a portal to its end and keeps its rows for a cursor.
-func (s *Session) storeRows(ctx context.Context, p *portal.Portal, last bool, res Results) error {
-	x := s.executionOf(p, true)
-	rows := &storedRows{Results: res, s: s, width: len(p.Columns())}
-	rows.begin()
-	x.res, x.commit = rows, last
-	if err := x.run(ctx); err != nil {
-		p.End(0)
-		rows.rows.Close()
-		return err
-	}
-	p.Store(rows.rows, rows.tag)
-	return nil
-}
-
-// storedRows are Results that keep the rows.
-type storedRows struct {
-	Results
-	s     *Session
-	width int
-	rows  *rowcontainer.Buffer
-	tag   string
-}
-
-func (r *storedRows) begin() {
-	r.rows = rowcontainer.NewBuffer(r.s.srv.cfg.Mem, r.s.srv.cfg.Temp, r.s.workMem(), r.width)
-}
-
-// Row implements Results.
-func (r *storedRows) Row(row []types.Datum) error { return r.rows.AddRow(row) }
-
-// Complete implements Results.
-func (r *storedRows) Complete(tag string) error { r.tag = tag; return nil }
-
-// Rewind implements Results.
-func (r *storedRows) Rewind() bool {
-	r.rows.Close()
-	r.begin()
-	return r.Results.Rewind()
-}
-
-// cursorOf returns the cursor by which FETCH reads from a portal. What Execute has begun, it
-// continues.
-func (s *Session) cursorOf(ctx context.Context, p *portal.Portal, res Results) (*portal.Cursor, error) {
-	stmt := p.Statement().Stmt.AST
-	switch {
-	case p.Cursor() != nil:
-	case stmt == nil || !ast.ReturnsRows(stmt):
-		return nil, p.CannotRun()
-	case p.Suspended() || p.Done():
-		p.ContinueByCursor()
-	case mustStore(p):
-		if err := s.storeRows(ctx, p, false, res); err != nil {
-			return nil, err
-		}
-	default:
-		c := portal.New(p.Statement(), portal.Options{Scroll: ast.No})
-		if err := s.openCursor(ctx, c, p.Statement(), p.Params()); err != nil {
-			return nil, err
-		}
-		p.SetCursor(c)
-	}
-	return p.Cursor(), nil
 }
 
 // recount returns a command tag with another count, if it has one.

@@ -17,10 +17,10 @@ import (
 // which is replaced. A zero oid in paramTypes means that the type is inferred. n gets the
 // warnings of the parser.
 func (s *Session) Prepare(ctx context.Context, name, text string, paramTypes []uint32, n Noticer) (*prepared.Statement, error) {
-	if err := s.statements.Admit(name); err != nil {
+	if err := s.ex.statements.Admit(name); err != nil {
 		return nil, err
 	}
-	stmts, warnings, err := s.parse(text)
+	stmts, warnings, err := s.ex.parse(text)
 	warn(n, warnings)
 	if err != nil {
 		return nil, err
@@ -40,7 +40,7 @@ func (s *Session) Prepare(ctx context.Context, name, text string, paramTypes []u
 	if err := s.plan(ctx, p); err != nil {
 		return nil, err
 	}
-	return p, s.statements.Keep(p)
+	return p, s.ex.statements.Keep(p)
 }
 
 func (s *Session) declaredTypes(oids []uint32) ([]*types.T, error) {
@@ -49,7 +49,7 @@ func (s *Session) declaredTypes(oids []uint32) ([]*types.T, error) {
 		if oid == 0 || oid == types.Unknown.Oid {
 			continue
 		}
-		t, ok := s.cats.TypeByOid(oid)
+		t, ok := s.ex.cats.TypeByOid(oid)
 		if !ok {
 			return nil, pgerr.New(pgerr.UndefinedObject, "type with OID %d does not exist", oid)
 		}
@@ -63,7 +63,7 @@ func (s *Session) plan(ctx context.Context, p *prepared.Statement) error {
 	if p.Stmt.AST == nil {
 		return nil
 	}
-	if s.txn.Failed() && !endsBlock(p.Stmt.AST) {
+	if s.ex.txn.Failed() && !endsBlock(p.Stmt.AST) {
 		return errFailedBlock()
 	}
 	if endsBlock(p.Stmt.AST) {
@@ -73,7 +73,7 @@ func (s *Session) plan(ctx context.Context, p *prepared.Statement) error {
 	if err != nil {
 		return err
 	}
-	p.Planned(c, s.resultColumns(c.Prep))
+	p.Planned(c, s.ex.resultColumns(c.Prep))
 	if len(c.Prep.ParamTypes) > 0 {
 		p.FixTypes()
 	}
@@ -82,20 +82,20 @@ func (s *Session) plan(ctx context.Context, p *prepared.Statement) error {
 
 // planApart plans p outside its execution.
 func (s *Session) planApart(p *prepared.Statement) (*prepared.Plan, error) {
-	ctx := s.begin(p.Text)
-	defer s.end()
-	s.txn.Ensure()
-	c, err := s.planner.For(ctx, p, nil)
+	ctx := s.ex.begin(p.Text)
+	defer s.ex.end()
+	s.ex.txn.Ensure()
+	c, err := s.ex.planner.For(ctx, p, nil)
 	if err != nil {
-		err = s.translate(ctx, err)
-		s.tellUnplanned(p, err)
-		s.txn.Fail(ctx)
+		err = s.ex.translate(ctx, err)
+		s.ex.auditor.tellUnplanned(p, err)
+		s.ex.txn.Fail(ctx)
 	}
 	return c, err
 }
 
 // resultColumns are the columns a statement returns, for Describe.
-func (s *Session) resultColumns(p *plan.Prepared) []plan.Column {
+func (ex *executor) resultColumns(p *plan.Prepared) []plan.Column {
 	switch st := p.Stmt.(type) {
 	case *ast.Explain:
 		return explain.Columns(st)
@@ -104,9 +104,9 @@ func (s *Session) resultColumns(p *plan.Prepared) []plan.Column {
 	case *ast.Split, *ast.Scatter, *ast.Inspect, *ast.ShowRanges, *ast.ShowZone, *ast.ShowObjects:
 		return computedColumns(st)
 	case *ast.Execute:
-		return s.statements.Columns(string(st.Name))
+		return ex.statements.Columns(string(st.Name))
 	case *ast.Fetch:
-		if p, err := s.portals.Named(string(st.Cursor)); err == nil && !st.Move {
+		if p, err := ex.portals.Named(string(st.Cursor)); err == nil && !st.Move {
 			return p.Columns()
 		}
 		return nil
@@ -117,30 +117,32 @@ func (s *Session) resultColumns(p *plan.Prepared) []plan.Column {
 // Revalidate reports why p can't be executed as its client knows it, if the catalog has
 // changed since it was planned: 0A000 if its rows have.
 func (s *Session) Revalidate(p *prepared.Statement) error {
-	if s.txn.Failed() || !s.planner.Changed(p) {
+	if s.ex.txn.Failed() || !s.ex.planner.Changed(p) {
 		return nil // or the execution will tell
 	}
 	c, err := s.planApart(p)
 	if err == nil {
-		s.statements.KeepPlan(p, c)
+		s.ex.statements.KeepPlan(p, c)
 	}
 	return err
 }
 
 // Statement returns a prepared statement.
-func (s *Session) Statement(name string) (*prepared.Statement, error) { return s.statements.Find(name) }
+func (s *Session) Statement(name string) (*prepared.Statement, error) {
+	return s.ex.statements.Find(name)
+}
 
 // StatementBytes is Statement for a name that is not a string yet.
 func (s *Session) StatementBytes(name []byte) (*prepared.Statement, error) {
-	return s.statements.FindBytes(name)
+	return s.ex.statements.FindBytes(name)
 }
 
 // CloseStatement forgets a prepared statement; an absent one is no error.
-func (s *Session) CloseStatement(name string) { s.statements.Close(name) }
+func (s *Session) CloseStatement(name string) { s.ex.statements.Close(name) }
 
 // reparse parses the text of a prepared statement again, which must read as it did.
-func (s *Session) reparse(text string, escapes bool) (parser.Statement, error) {
-	o := s.stringOptions()
+func (ex *executor) reparse(text string, escapes bool) (parser.Statement, error) {
+	o := ex.stringOptions()
 	o.Escapes, o.Warn, o.RefuseQuotes = escapes, false, false
 	stmts, _, err := parser.ParseStrings(text, o)
 	if err != nil {

@@ -15,7 +15,7 @@ import (
 // implicit transaction, as far as they don't begin and end one themselves; the
 // first error ends the text.
 func (s *Session) Query(ctx context.Context, text string, res Results) error {
-	s.pipelined.began = time.Time{}
+	s.ex.running.arrived = time.Time{}
 	done, learn, shared, err := s.queryByFingerprint(text, res)
 	if done {
 		return err
@@ -34,7 +34,7 @@ func (s *Session) Query(ctx context.Context, text string, res Results) error {
 // queryByFingerprint runs a simple query by the fingerprint of its text. It answers false if it
 // has not, and then whether the fingerprint is to be learned if the query succeeds.
 func (s *Session) queryByFingerprint(text string, res Results) (done, learn bool, shared *fingerprint.Shared, err error) {
-	if o := s.stringOptions(); o.Escapes || o.RefuseQuotes {
+	if o := s.ex.stringOptions(); o.Escapes || o.RefuseQuotes {
 		return false, false, nil, nil // fingerprints are read by the standard
 	}
 	shared, learn = s.fingerprints.Find(text)
@@ -43,25 +43,25 @@ func (s *Session) queryByFingerprint(text string, res Results) (done, learn bool
 	}
 	s.dropUnnamed()
 	p, params := s.fingerprints.Statement(shared, text)
-	ctx := s.begin(text)
-	defer s.end()
-	x := execution{s: s, prepared: p, params: params, res: res, describe: true, commit: true, alone: true}
+	ctx := s.ex.begin(text)
+	defer s.ex.end()
+	x := execution{ex: &s.ex, prepared: p, params: params, res: res, describe: true, commit: true, alone: true}
 	if err = x.run(ctx); err == nil {
 		return true, false, shared, nil
 	}
 	if x.unplanned {
 		return false, false, shared, nil
 	}
-	return true, false, shared, s.failWith(ctx, err)
+	return true, false, shared, s.ex.failWith(ctx, err)
 }
 
 // queryAsIs runs the statements of a simple query as they are.
 func (s *Session) queryAsIs(ctx context.Context, text string, res Results) error {
 	s.dropUnnamed()
-	stmts, warnings, err := s.parse(text)
+	stmts, warnings, err := s.ex.parse(text)
 	warn(res, warnings)
 	if err != nil {
-		s.txn.Fail(ctx)
+		s.ex.txn.Fail(ctx)
 		return err
 	}
 	if len(stmts) == 0 {
@@ -72,7 +72,7 @@ func (s *Session) queryAsIs(ctx context.Context, text string, res Results) error
 	}
 	stmt, err := rewriteShow(stmts[0])
 	if err != nil {
-		s.txn.Fail(ctx)
+		s.ex.txn.Fail(ctx)
 		return err
 	}
 	_, err = s.runSimple(&prepared.Statement{Text: text, Stmt: stmt, NoParams: true}, true, true, res)
@@ -80,11 +80,11 @@ func (s *Session) queryAsIs(ctx context.Context, text string, res Results) error
 }
 
 // stringOptions are how the session's settings have string constants read.
-func (s *Session) stringOptions() parser.Options {
-	f := &s.vals.Fast
+func (ex *executor) stringOptions() parser.Options {
+	f := &ex.vals.Fast
 	safe := f.Encoding == nil || !f.Encoding.ClientOnly()
 	return parser.Options{
-		Escapes:      s.vals.Format.Escapes,
+		Escapes:      ex.vals.Format.Escapes,
 		Warn:         !f.NoEscapeWarning,
 		RefuseQuotes: f.BackslashQuote == "off" || f.BackslashQuote == "safe_encoding" && !safe,
 	}
@@ -105,37 +105,37 @@ func warn(n Noticer, warnings []*pgerr.Error) {
 // one, last that the implicit transaction ends with it. conflict says that the error is
 // one that might not come if the transaction began again.
 func (s *Session) runSimple(p *prepared.Statement, alone, last bool, res Results) (conflict bool, err error) {
-	ctx := s.begin(p.Text)
-	defer s.end()
-	x := execution{s: s, prepared: p, res: res, describe: true, commit: last, alone: alone}
+	ctx := s.ex.begin(p.Text)
+	defer s.ex.end()
+	x := execution{ex: &s.ex, prepared: p, res: res, describe: true, commit: last, alone: alone}
 	if err = x.run(ctx); err != nil {
 		conflict = kv.IsRetryable(err)
-		err = s.failWith(ctx, err)
+		err = s.ex.failWith(ctx, err)
 	}
-	if s.opened && !s.txn.Open() { // cursors of routines end with their transaction
-		s.opened = false
-		s.portals.TxnEnded()
+	if s.ex.opened && !s.ex.txn.Open() { // cursors of routines end with their transaction
+		s.ex.opened = false
+		s.ex.portals.TxnEnded()
 	}
 	return conflict, err
 }
 
 // Fail records that the session's front met an error within a batch of the
 // extended protocol.
-func (s *Session) Fail(error) { s.txn.Fail(context.Background()) }
+func (s *Session) Fail(error) { s.ex.txn.Fail(context.Background()) }
 
 // Sync ends a batch of the extended protocol: outside a block it commits what
 // the batch did.
 func (s *Session) Sync(context.Context) error {
-	if s.txn.InBlock() {
+	if s.ex.txn.InBlock() {
 		return nil
 	}
-	s.pipelined.began = time.Time{}
+	s.ex.running.arrived = time.Time{}
 	defer s.closeUnnamedPortal()
-	if !s.txn.Open() {
-		s.portals.TxnEnded() // the commit came with the last statement
+	if !s.ex.txn.Open() {
+		s.ex.portals.TxnEnded() // the commit came with the last statement
 		return nil
 	}
-	ctx := s.begin("COMMIT")
-	defer s.end()
-	return s.commit(ctx)
+	ctx := s.ex.begin("COMMIT")
+	defer s.ex.end()
+	return s.ex.commit(ctx)
 }

@@ -161,22 +161,22 @@ func withinSession(w *pgcatalog.Wait, own map[kvpb.TxnID]kvpb.TxnID) bool {
 	return ok && (len(w.Blockers) == 0 || w.Blockers[0] == o)
 }
 
-// report asks the nodes of the cluster. Who does not answer is named in a warning.
-func (s *Session) report(ctx context.Context, req pgcatalog.ReportRequest) (*pgcatalog.Report, error) {
-	r := s.srv.ownReport(req)
-	if req.Here || s.srv.cfg.Nodes == nil {
+// report asks the nodes of the cluster. warn is told who does not answer.
+func (s *Server) report(ctx context.Context, req pgcatalog.ReportRequest, warn func(*pgerr.Error)) (*pgcatalog.Report, error) {
+	r := s.ownReport(req)
+	if req.Here || s.cfg.Nodes == nil {
 		return r, ctx.Err()
 	}
-	others := s.srv.cfg.Nodes.Others()
+	others := s.cfg.Nodes.Others()
 	answers, errs := make([]answer, len(others)), make([]error, len(others))
 	var wg sync.WaitGroup
 	for i, n := range others {
-		wg.Go(func() { answers[i], errs[i] = s.srv.ask(ctx, n, &question{Report: &req}) })
+		wg.Go(func() { answers[i], errs[i] = s.ask(ctx, n, &question{Report: &req}) })
 	}
 	wg.Wait()
 	for i, n := range others {
 		if errs[i] != nil || answers[i].Report == nil {
-			s.warnSoon(pgerr.New(pgerr.Warning, "node %d did not answer: what goes on there is missing", n))
+			warn(pgerr.New(pgerr.Warning, "node %d did not answer: what goes on there is missing", n))
 			continue
 		}
 		o := answers[i].Report
@@ -187,16 +187,6 @@ func (s *Session) report(ctx context.Context, req pgcatalog.ReportRequest) (*pgc
 		r.Cut = r.Cut || o.Cut
 	}
 	return r, ctx.Err()
-}
-
-// warnSoon keeps a warning for the end of the statement.
-func (s *Session) warnSoon(e *pgerr.Error) {
-	for _, w := range s.warnings {
-		if w.Message == e.Message {
-			return
-		}
-	}
-	s.warnings = append(s.warnings, e)
 }
 
 // pidBits are the bits of a process id that count the sessions of one node; those
@@ -213,24 +203,19 @@ func (s *Server) pidBase() int32 {
 	return int32((s.nodeID()-1)%maxPidNode) << pidBits
 }
 
-// sessionID names a session in the cluster and for ever: node, process id and when it
-// began.
-func (s *Session) sessionID() string {
-	return fmt.Sprintf("%d.%d.%x", s.srv.nodeID(), s.pid, s.started.UnixNano())
-}
-
 // Activity returns what the session does. Any goroutine may call it.
 func (s *Session) Activity() pgcatalog.Activity {
-	a := pgcatalog.Activity{Node: s.srv.nodeID(), PID: s.pid, Session: s.sessionID(), User: s.user, Remote: s.remote, Encryption: s.encryption, Started: s.started}
-	if start := s.txn.Began(); start != 0 {
+	ex := &s.ex
+	a := pgcatalog.Activity{Node: ex.srv.nodeID(), PID: ex.conn.pid, Session: ex.conn.id(ex.srv), User: ex.who.User(), Remote: ex.conn.remote, Encryption: s.encryption, Started: ex.conn.started}
+	if start := ex.txn.Began(); start != 0 {
 		a.XactStart = time.Unix(0, start)
-		a.Txn = kvpb.TxnID(s.coll.TxnID())
+		a.Txn = kvpb.TxnID(ex.coll.TxnID())
 	}
-	now := s.current.Snapshot()
+	now := ex.current.Snapshot()
 	a.Database, a.Application = now.Database, now.Application
 	a.State, a.Query = now.State(), activity.Redacted(now.Query)
 	a.QueryStart, a.Since = now.Began, now.Since
-	a.Advisory = s.advisory.Holder()
+	a.Advisory = ex.advisory.Holder()
 	if now.Running {
 		a.QueryID = fmt.Sprintf("%s.%d", a.Session, now.Statement)
 	}

@@ -32,9 +32,9 @@ type ahead struct {
 }
 
 // note notes that an attempt that took so long has failed with err.
-func (a *ahead) note(s *Session, err error, took time.Duration) {
+func (a *ahead) note(srv *Server, err error, took time.Duration) {
 	var retry *kvpb.RetryError
-	if took < s.srv.reserveAfter || !errors.As(err, &retry) || len(a.tables) >= maxReservedTables {
+	if took < srv.reserveAfter || !errors.As(err, &retry) || len(a.tables) >= maxReservedTables {
 		return
 	}
 	db, table, _, _, ok := keys.DecodeIndexPrefix(retry.Key)

@@ -30,7 +30,6 @@ import (
 	"github.com/lichendb/lichen/internal/sql/pgcatalog"
 	"github.com/lichendb/lichen/internal/sql/prepared"
 	"github.com/lichendb/lichen/internal/sql/ranges"
-	"github.com/lichendb/lichen/internal/sql/settings"
 	"github.com/lichendb/lichen/internal/sql/stats"
 	"github.com/lichendb/lichen/internal/sql/stmtstats"
 	"github.com/lichendb/lichen/internal/tempstore"
@@ -195,27 +194,14 @@ type SessionArgs struct {
 
 // NewSession starts a session; 53300 if there are as many as the cluster settings allow.
 func (s *Server) NewSession(ctx context.Context, a SessionArgs) (*Session, error) {
-	ses := &Session{
-		srv: s, user: a.User, remote: a.RemoteAddr, encryption: a.Encryption, internal: a.Internal, started: time.Now(),
-	}
-	ses.vals = settings.New(ses.fixed)
 	if err := s.admissible(a); err != nil {
 		return nil, err
 	}
-	ses.statements.Init(s.held, ses.reparse)
+	ses := &Session{encryption: a.Encryption}
+	ses.ex.init(s, a)
 	ses.fingerprints.Init(&s.fingerprints)
-	ses.portals.Init(s.held)
-	ses.routines.Init(routineHost{ses})
-	ses.txn.Init(s.cfg.DB, &s.txnIDs, followers{ses})
-	ses.contents.Init(s.stats, ses.txn.Open)
-	ses.deferral.Init(followers{ses}.makeChecks)
-	ses.vars.Init(ses.vals, &ses.txn, varOwner{ses})
-	ses.advisory.Init(s.advisory, advisoryOwner{ses})
-	ses.pending.notify.Init(s.notify, notifyHost{ses})
 	s.stats.Follow(ctx)
-	ses.coll = s.cfg.Catalog.NewCollection()
-	ses.commitDeadline = ses.coll.CommitDeadline
-	if err := ses.connect(ctx, a); err != nil {
+	if err := ses.ex.connect(ctx, a); err != nil {
 		return nil, err
 	}
 	var secret [4]byte
@@ -237,23 +223,23 @@ func (s *Server) NewSession(ctx context.Context, a SessionArgs) (*Session, error
 			s.nextPID = firstPID
 		}
 	}
-	ses.pid = base + s.nextPID
+	ses.ex.conn.pid = base + s.nextPID
 	s.nextPID++
-	s.sessions[ses.pid] = ses
+	s.sessions[ses.ex.conn.pid] = ses
 	if !a.Internal {
 		s.clients++
 	}
-	ses.coll.SetTempOwner(ses.tempOwner())
+	ses.ex.coll.SetTempOwner(ses.ex.tempOwner())
 	return ses, nil
 }
 
 func (s *Server) forget(ses *Session) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.sessions[ses.pid] == ses && !ses.internal {
+	if s.sessions[ses.ex.conn.pid] == ses && !ses.ex.who.Internal() {
 		s.clients--
 	}
-	delete(s.sessions, ses.pid)
+	delete(s.sessions, ses.ex.conn.pid)
 }
 
 func (s *Server) session(pid int32) *Session {

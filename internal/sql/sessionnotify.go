@@ -7,21 +7,21 @@ import (
 )
 
 // notifyHost is the session as its notifications see it. It implements notify.Host.
-type notifyHost struct{ s *Session }
+type notifyHost struct{ ex *executor }
 
 // PID implements notify.Host.
-func (h notifyHost) PID() int32 { return h.s.pid }
+func (h notifyHost) PID() int32 { return h.ex.conn.pid }
 
 // Database implements notify.Host.
-func (h notifyHost) Database() uint64 { return uint64(h.s.db.ID) }
+func (h notifyHost) Database() uint64 { return uint64(h.ex.conn.db.ID) }
 
 // Terminate implements notify.Host.
-func (h notifyHost) Terminate(why *pgerr.Error) { h.s.current.Terminate(why) }
+func (h notifyHost) Terminate(why *pgerr.Error) { h.ex.current.Terminate(why) }
 
 // notification executes LISTEN, UNLISTEN and NOTIFY, which take effect at the commit.
 func (x *execution) notification(stmt ast.Statement) error {
-	x.s.txn.Ensure()
-	n := &x.s.pending.notify
+	x.ex.txn.Ensure()
+	n := &x.ex.pending.notify
 	switch st := stmt.(type) {
 	case *ast.Listen:
 		return n.Listen(string(st.Channel))
@@ -41,24 +41,24 @@ type Notification = notify.Notification
 
 // OnNotification sets what is called when notifications begin to wait for the session. Any goroutine calls f,
 // which must not call the session.
-func (s *Session) OnNotification(f func()) { s.pending.notify.OnWaiting(f) }
+func (s *Session) OnNotification(f func()) { s.ex.pending.notify.OnWaiting(f) }
 
 // TakeNotifications appends notifications that wait to out, in order, if the session is between transactions:
 // some of them if there are many.
 func (s *Session) TakeNotifications(out []Notification) []Notification {
-	if s.txn.Open() || s.txn.InBlock() {
+	if s.ex.txn.Open() || s.ex.txn.InBlock() {
 		return out
 	}
-	return s.pending.notify.Take(out)
+	return s.ex.pending.notify.Take(out)
 }
 
 // Notify implements call.Session.
 func (f *sessionFuncs) Notify(channel, payload string) error {
-	return f.s.pending.notify.Notify(channel, payload)
+	return f.ex.pending.notify.Notify(channel, payload)
 }
 
 // Listening implements call.Session.
-func (f *sessionFuncs) Listening() []string { return f.s.pending.notify.Channels() }
+func (f *sessionFuncs) Listening() []string { return f.ex.pending.notify.Channels() }
 
 // NotificationQueueUsage implements call.Session.
-func (f *sessionFuncs) NotificationQueueUsage() float64 { return f.s.srv.notify.Usage() }
+func (f *sessionFuncs) NotificationQueueUsage() float64 { return f.ex.srv.notify.Usage() }

@@ -6,6 +6,7 @@ import (
 	"github.com/lichendb/lichen/internal/sql/ast"
 	"github.com/lichendb/lichen/internal/sql/ddl"
 	"github.com/lichendb/lichen/internal/sql/ddl/noeffect"
+	"github.com/lichendb/lichen/internal/sql/identity"
 	"github.com/lichendb/lichen/internal/sql/pgerr"
 	"github.com/lichendb/lichen/internal/sql/sessionvar"
 )
@@ -13,14 +14,14 @@ import (
 // runUnplanned executes the statements that act on the session alone, which are not planned;
 // handled is false for all others.
 func (x *execution) runUnplanned(ctx context.Context, stmt ast.Statement) (tag string, handled bool, err error) {
-	s := x.s
+	ex := x.ex
 	switch st := stmt.(type) {
 	case *ast.Begin, *ast.Commit, *ast.Rollback, *ast.Savepoint, *ast.Release, *ast.RollbackTo:
 		tag, err = x.txnControl(ctx, stmt)
 	case *ast.SetVar:
-		tag, err = s.vars.Set(ctx, st, x.res.Notice)
+		tag, err = ex.vars.Set(ctx, st, x.res.Notice)
 	case *ast.Use:
-		tag, err = "SET", s.use(ctx, string(st.Database))
+		tag, err = "SET", ex.use(ctx, string(st.Database))
 	case *ast.SetTransaction:
 		tag, err = "SET", x.setTransaction(ctx, st)
 	case *ast.SetConstraints:
@@ -50,10 +51,10 @@ func (x *execution) runUnplanned(ctx context.Context, stmt ast.Statement) (tag s
 		switch what := outsideBlocks(stmt); {
 		case what != "" && x.within != nil:
 			return "", true, pgerr.New(pgerr.ActiveSQLTransaction, "%s cannot be executed from a function", what)
-		case what != "" && s.txn.InBlock():
+		case what != "" && ex.txn.InBlock():
 			return "", true, pgerr.New(pgerr.ActiveSQLTransaction, "%s cannot run inside a transaction block", what)
 		}
-		if _, ok := stmt.(*ast.LockTable); ok && !s.txn.InAnyBlock() {
+		if _, ok := stmt.(*ast.LockTable); ok && !ex.txn.InAnyBlock() {
 			return "", true, pgerr.New(pgerr.NoActiveSQLTransaction, "LOCK TABLE can only be used in transaction blocks")
 		}
 		if ddl.Handles(stmt) {
@@ -73,32 +74,32 @@ func (x *execution) runUnplanned(ctx context.Context, stmt ast.Statement) (tag s
 }
 
 func (x *execution) deallocate(st *ast.Deallocate) (string, error) {
-	s := x.s
+	ex := x.ex
 	if st.All {
-		s.statements.CloseAll()
+		ex.statements.CloseAll()
 		return "DEALLOCATE ALL", nil
 	}
-	if _, err := s.statements.Find(string(st.Name)); err != nil {
+	if _, err := ex.statements.Find(string(st.Name)); err != nil {
 		return "", err
 	}
-	s.statements.Close(string(st.Name))
+	ex.statements.Close(string(st.Name))
 	return "DEALLOCATE", nil
 }
 
 // setConstraints executes SET CONSTRAINTS.
 func (x *execution) setConstraints(ctx context.Context, st *ast.SetConstraints) error {
-	inBlock := x.s.txn.InAnyBlock()
+	inBlock := x.ex.txn.InAnyBlock()
 	if inBlock {
-		x.s.txn.Ensure()
+		x.ex.txn.Ensure()
 	} else {
 		x.res.Notice("WARNING", pgerr.New(pgerr.NoActiveSQLTransaction, "SET CONSTRAINTS can only be used in transaction blocks"))
 	}
-	return x.s.deferral.Set(ctx, st, x.s.coll, inBlock)
+	return x.ex.deferral.Set(ctx, st, x.ex.coll, inBlock)
 }
 
 // show executes SHOW of a parameter, and SHOW ALL.
 func (x *execution) show(st *ast.Show) error {
-	rows, err := x.s.vars.Rows(st.Name)
+	rows, err := x.ex.vars.Rows(st.Name)
 	if err != nil {
 		return err
 	}
@@ -114,40 +115,43 @@ func (x *execution) show(st *ast.Show) error {
 }
 
 // use is USE database.
-func (s *Session) use(ctx context.Context, name string) error {
-	if s.txn.InBlock() {
+func (ex *executor) use(ctx context.Context, name string) error {
+	if ex.txn.InBlock() {
 		return pgerr.New(pgerr.ActiveSQLTransaction, "the database cannot be changed inside a transaction block")
 	}
-	db, err := s.srv.cfg.Catalog.DatabaseByName(ctx, name)
+	db, err := ex.srv.cfg.Catalog.DatabaseByName(ctx, name)
 	if err != nil {
 		return err
 	}
-	if err := s.mayConnect(db); err != nil {
+	if err := ex.who.MayConnect(db); err != nil {
 		return err
 	}
-	s.db = db
-	s.current.SetDatabase(db.Name)
-	s.coll.SetSession(db, s)
-	s.pending.notify.UnlistenNow() // channels belong to a database
-	s.planner.SetDatabase(db.ID)
+	ex.conn.db = db
+	ex.current.SetDatabase(db.Name)
+	ex.coll.SetSession(db, ex)
+	ex.pending.notify.UnlistenNow() // channels belong to a database
+	ex.planner.SetDatabase(db.ID)
 	return nil
 }
 
 // varOwner is the session as its parameters reach it. It implements sessionvar.Session.
-type varOwner struct{ s *Session }
+type varOwner struct {
+	*identity.Session
+	ex *executor
+}
 
 // Database implements sessionvar.Session.
-func (o varOwner) Database() string { return o.s.db.Name }
+func (o varOwner) Database() string { return o.ex.conn.db.Name }
 
 // UseDatabase implements sessionvar.Session.
-func (o varOwner) UseDatabase(ctx context.Context, name string) error { return o.s.use(ctx, name) }
+func (o varOwner) UseDatabase(ctx context.Context, name string) error { return o.ex.use(ctx, name) }
 
 // SeedRandom implements sessionvar.Session.
 func (o varOwner) SeedRandom(seed float64) {
-	if o.s.bctx == nil {
-		o.s.builtinContext(context.Background())
+	if o.ex.eval.functions == nil {
+		o.ex.eval.start(context.Background())
 	}
-	o.s.bctx.SeedRandom(seed)
+	o.ex.eval.functions.SeedRandom(seed)
 }
 
 // outsideBlocks returns what errors call a statement that runs in no transaction block, "" for
@@ -190,34 +194,34 @@ func reindexed(st *ast.Reindex) string {
 }
 
 func (x *execution) discard(ctx context.Context, st *ast.Discard) (string, error) {
-	s := x.s
+	ex := x.ex
 	switch st.Kind {
 	case ast.DiscardAll:
-		if s.txn.InBlock() {
+		if ex.txn.InBlock() {
 			return "", pgerr.New(pgerr.ActiveSQLTransaction, "DISCARD ALL cannot run inside a transaction block")
 		}
-		s.portals.CloseNamed()
-		s.advisory.UnlockAll(ctx)
-		s.statements.CloseAll()
-		s.vals.ResetAll()
-		if err := s.pending.notify.UnlistenAll(); err != nil {
+		ex.portals.CloseNamed()
+		ex.advisory.UnlockAll(ctx)
+		ex.statements.CloseAll()
+		ex.vals.ResetAll()
+		if err := ex.pending.notify.UnlistenAll(); err != nil {
 			return "", err
 		}
-		if !s.txn.Open() {
-			s.pending.notify.Committed(ctx, nil)
+		if !ex.txn.Open() {
+			ex.pending.notify.Committed(ctx, nil)
 		}
-		s.sequences.reset()
-		if name := s.coll.TempSchemaName(); name != "" {
-			if s.txn.Open() {
-				return "DISCARD ALL", s.dropTempHere(ctx, name)
+		ex.sequences.reset()
+		if name := ex.coll.TempSchemaName(); name != "" {
+			if ex.txn.Open() {
+				return "DISCARD ALL", ex.dropTempHere(ctx, name)
 			}
-			return "DISCARD ALL", s.dropTempSchema(ctx, name)
+			return "DISCARD ALL", ex.dropTempSchema(ctx, name)
 		}
 		return "DISCARD ALL", nil
 	case ast.DiscardPlans:
 		return "DISCARD PLANS", nil
 	case ast.DiscardSequences:
-		s.sequences.reset()
+		ex.sequences.reset()
 		return "DISCARD SEQUENCES", nil
 	}
 	return "", pgerr.Assertion("DISCARD of an unknown kind")

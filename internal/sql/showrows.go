@@ -5,6 +5,7 @@ import (
 
 	"github.com/lichendb/lichen/internal/sql/ast"
 	"github.com/lichendb/lichen/internal/sql/clustersetting"
+	"github.com/lichendb/lichen/internal/sql/ddl/statement"
 	"github.com/lichendb/lichen/internal/sql/exec/operator"
 	"github.com/lichendb/lichen/internal/sql/inspect"
 	"github.com/lichendb/lichen/internal/sql/parser"
@@ -31,19 +32,18 @@ func computedColumns(stmt ast.Statement) []plan.Column {
 }
 
 // computedRows executes a statement for which computedColumns returns columns.
-func (x *execution) computedRows(ctx context.Context, stmt ast.Statement) ([][]types.Datum, error) {
-	s := x.s
+func (ex *executor) computedRows(ctx context.Context, stmt ast.Statement, env *statement.Env) ([][]types.Datum, error) {
 	if clustersetting.Columns(stmt) != nil {
-		return clustersetting.Show(ctx, s.srv.cfg.Settings, s.txn.KV(), stmt.(*ast.ShowObjects))
+		return clustersetting.Show(ctx, ex.srv.cfg.Settings, ex.txn.KV(), stmt.(*ast.ShowObjects))
 	}
 	if st, ok := stmt.(*ast.Inspect); ok {
-		return inspect.Rows(ctx, x.ddlEnv(nil), st)
+		return inspect.Rows(ctx, env, st)
 	}
-	env := ranges.Env{
-		Cluster: s.srv.cfg.Ranges, Pending: &s.pending.ranges, DDL: x.ddlEnv(nil), Database: s.db.Name,
-		Now: s.srv.cfg.DB.Clock().Now, Eval: s.evalConst,
+	of := ranges.Env{
+		Cluster: ex.srv.cfg.Ranges, Pending: &ex.pending.ranges, DDL: env, Database: ex.conn.db.Name,
+		Now: ex.srv.cfg.DB.Clock().Now, Eval: ex.eval.constant,
 	}
-	return env.Rows(ctx, stmt)
+	return of.Rows(ctx, stmt)
 }
 
 // statementSource returns the query or the columns of a statement in FROM, which may only show.
@@ -70,12 +70,11 @@ func statementSource(stmt ast.Statement) (*ast.Select, []plan.Column, error) {
 }
 
 // StatementRows implements operator.StatementProvider.
-func (s *Session) StatementRows(ctx context.Context, stmt ast.Statement, emit func(types.Row) error) error {
-	x := &execution{s: s}
-	x.env = operator.Env{
-		Ctx: ctx, Txn: s.txn.KV(), Builtin: s.bctx, Mem: s.srv.cfg.Mem, Virtual: s.cats, Statements: s, ReadOnly: true,
+func (ex *executor) StatementRows(ctx context.Context, stmt ast.Statement, emit func(types.Row) error) error {
+	env := operator.Env{
+		Ctx: ctx, Txn: ex.txn.KV(), Builtin: ex.eval.functions, Mem: ex.srv.cfg.Mem, Virtual: ex.cats, Statements: ex, ReadOnly: true,
 	}
-	rows, err := x.computedRows(ctx, stmt)
+	rows, err := ex.computedRows(ctx, stmt, ex.ddlEnv(&env))
 	for i := 0; err == nil && i < len(rows); i++ {
 		err = emit(rows[i])
 	}
@@ -84,8 +83,8 @@ func (s *Session) StatementRows(ctx context.Context, stmt ast.Statement, emit fu
 
 // runComputed runs a statement for which computedColumns returns columns, and sends its rows.
 func (x *execution) runComputed(ctx context.Context, stmt ast.Statement) error {
-	x.s.fillEnv(ctx, &x.env, x.params)
-	rows, err := x.computedRows(ctx, stmt)
+	x.ex.eval.fill(ctx, &x.env, x.params)
+	rows, err := x.ex.computedRows(ctx, stmt, x.ddlEnv(nil))
 	if err != nil {
 		return err
 	}

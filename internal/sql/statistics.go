@@ -10,12 +10,15 @@ import (
 	"github.com/lichendb/lichen/internal/sql/advise"
 	"github.com/lichendb/lichen/internal/sql/ast"
 	"github.com/lichendb/lichen/internal/sql/clustersetting"
+	"github.com/lichendb/lichen/internal/sql/identity"
 	"github.com/lichendb/lichen/internal/sql/parser"
 	"github.com/lichendb/lichen/internal/sql/pgerr"
 	"github.com/lichendb/lichen/internal/sql/plan"
 	"github.com/lichendb/lichen/internal/sql/prepared"
+	"github.com/lichendb/lichen/internal/sql/settings"
 	"github.com/lichendb/lichen/internal/sql/statview"
 	"github.com/lichendb/lichen/internal/sql/stmtstats"
+	"github.com/lichendb/lichen/internal/sql/transaction"
 )
 
 // maxStatements bounds the fingerprints that a node reports.
@@ -65,34 +68,46 @@ type ran struct {
 	traced   traced
 }
 
+// recorder counts what the statements of a session, and its transactions, have come to.
+type recorder struct {
+	srv  *Server
+	conn *connection
+	who  *identity.Session
+	txn  *transaction.Transaction
+	vals *settings.Values
+
+	ran   ran
+	block stmtstats.Block // the present one
+}
+
 // note notes what the execution came to. Statements within others count as part of those, and what the server itself asks
 // does not count. read is how many entries it has read, waited how long it has waited for other transactions.
 func (x *execution) note(err error, read int64, waited time.Duration) {
-	s := x.s
+	ex := x.ex
 	if !x.counts() {
 		return
 	}
-	s.ran = ran{entry: x.entry(), prepared: x.prepared, cached: x.cached, planned: x.auditing.planned, err: err, traced: x.traced, outcome: stmtstats.Outcome{
+	ex.recorder.ran = ran{entry: x.entry(), prepared: x.prepared, cached: x.cached, planned: x.auditing.planned, err: err, traced: x.traced, outcome: stmtstats.Outcome{
 		Rows: max(x.rows, x.affected), Read: read, Written: x.affected, Retries: x.retries, Waited: waited, Failed: err != nil,
 	}}
 }
 
 // counts reports whether the execution counts by itself.
-func (x *execution) counts() bool { return x.within == nil && !x.s.internal }
+func (x *execution) counts() bool { return x.within == nil && !x.ex.who.Internal() }
 
 // entry is where the executions of the statement are counted.
 func (x *execution) entry() *stmtstats.Entry {
-	s, e := x.s, x.prepared.Stats
-	if e == nil || e.Gone() || !e.Is(s.db.Name, s.user) {
-		e = s.srv.statements.Entry(fingerprintOf(x.prepared), s.db.Name, s.user)
+	ex, e := x.ex, x.prepared.Stats
+	if e == nil || e.Gone() || !e.Is(ex.conn.db.Name, ex.who.User()) {
+		e = ex.srv.statements.Entry(fingerprintOf(x.prepared), ex.conn.db.Name, ex.who.User())
 		x.prepared.Stats = e
 	}
 	return e
 }
 
 // entriesRead is how many entries the session's transactions have read.
-func (s *Session) entriesRead() int64 {
-	if t := s.txn.KV(); t != nil {
+func (c *recorder) entriesRead() int64 {
+	if t := c.txn.KV(); t != nil {
 		return t.ReadEntries()
 	}
 	return 0
@@ -113,8 +128,8 @@ func ownText(p *prepared.Statement) string {
 }
 
 // count adds it.
-func (s *Session) count(took time.Duration, at time.Time) {
-	r := &s.ran
+func (c *recorder) count(took time.Duration, at time.Time) {
+	r := &c.ran
 	if r.entry == nil {
 		return
 	}
@@ -125,13 +140,13 @@ func (s *Session) count(took time.Duration, at time.Time) {
 	}
 	r.entry.Record(&r.outcome)
 	if r.cached != nil {
-		s.noteIndexes(r.cached, at)
+		c.noteIndexes(r.cached, at)
 	}
-	s.countBlock()
+	c.countBlock()
 	if took >= stmtstats.MinSlow {
-		s.noteSlow(root, at)
+		c.noteSlow(root, at)
 	}
-	r.export(s)
+	c.export()
 	*r = ran{}
 }
 
@@ -155,15 +170,15 @@ func (r *ran) look(root plan.Node) {
 }
 
 // countBlock counts the statement in its transaction block, and the block where it ends.
-func (s *Session) countBlock() {
-	r, b := &s.ran, &s.block
+func (c *recorder) countBlock() {
+	r, b := &c.ran, &c.block
 	_, commits := r.prepared.Stmt.AST.(*ast.Commit)
 	_, begins := r.prepared.Stmt.AST.(*ast.Begin)
 	ends := commits || isRollback(r.prepared.Stmt.AST)
-	within := s.txn.Status() != 'I'
+	within := c.txn.Status() != 'I'
 	if !b.Open() && !within {
 		if r.outcome.Took >= stmtstats.MinRecent { // the list of its one query is made only then
-			s.remember(r.outcome.Took, r.entry.Text())
+			c.remember(r.outcome.Took, r.entry.Text())
 		}
 		return
 	}
@@ -174,15 +189,15 @@ func (s *Session) countBlock() {
 		b.Add(r.entry, &r.outcome)
 	}
 	if within && !ends {
-		b.Failed = s.txn.Failed()
+		b.Failed = c.txn.Failed()
 		return
 	}
-	took, queries := s.srv.txnStats.End(b, s.db.Name, s.user, commits && r.err == nil && !b.Failed, r.outcome.Ended)
+	took, queries := c.srv.txnStats.End(b, c.conn.db.Name, c.who.User(), commits && r.err == nil && !b.Failed, r.outcome.Ended)
 	if within { // AND CHAIN
 		b.Begin(r.outcome.Ended)
 		return
 	}
-	s.remember(took, queries...)
+	c.remember(took, queries...)
 }
 
 func isRollback(stmt ast.Statement) bool {
@@ -191,21 +206,21 @@ func isRollback(stmt ast.Statement) bool {
 }
 
 // remember notes who the transaction was that has ended, for those who had to wait for it, if it may have been worth waiting for.
-func (s *Session) remember(took time.Duration, queries ...string) {
-	if t := s.txn.KV(); t != nil && took >= stmtstats.MinRecent {
+func (c *recorder) remember(took time.Duration, queries ...string) {
+	if t := c.txn.KV(); t != nil && took >= stmtstats.MinRecent {
 		id := t.ID()
-		s.srv.txnStats.Remember(stmtstats.Recent{ID: [2]uint64{id.Hi, id.Lo}, Queries: queries, Database: s.db.Name, User: s.user})
+		c.srv.txnStats.Remember(stmtstats.Recent{ID: [2]uint64{id.Hi, id.Lo}, Queries: queries, Database: c.conn.db.Name, User: c.who.User()})
 	}
 }
 
 // noteSlow keeps the statement if it took long.
-func (s *Session) noteSlow(root plan.Node, at time.Time) {
-	r := &s.ran
-	least := clustersetting.Get(s.srv.cfg.Settings).SlowStatement
+func (c *recorder) noteSlow(root plan.Node, at time.Time) {
+	r := &c.ran
+	least := clustersetting.Get(c.srv.cfg.Settings).SlowStatement
 	if least == 0 || r.outcome.Took < least {
 		return
 	}
-	slow := stmtstats.Slow{Query: activity.Redacted(ownText(r.prepared)), Session: s.sessionID(), Application: s.vals.Fast.ApplicationName}
+	slow := stmtstats.Slow{Query: activity.Redacted(ownText(r.prepared)), Session: c.conn.id(c.srv), Application: c.vals.Fast.ApplicationName}
 	if r.err != nil {
 		slow.Code = string(pgerr.From(r.err).Code)
 	}
@@ -215,9 +230,31 @@ func (s *Session) noteSlow(root plan.Node, at time.Time) {
 	if slow.Trace = r.traced.text(); slow.Trace == "" {
 		r.entry.TraceNext(at)
 	}
-	s.srv.slow.Add(r.entry, &r.outcome, slow)
-	obs.On(s.srv.cfg.Logger, obs.SQLPerf).Info("slow statement", "took", r.outcome.Took, "fingerprint", r.entry.Text(), "database", obs.Sensitive(s.db.Name),
-		"user", obs.Sensitive(s.user), "rows", r.outcome.Rows, "read", r.outcome.Read, "retries", r.outcome.Retries, "code", slow.Code)
+	c.srv.slow.Add(r.entry, &r.outcome, slow)
+	obs.On(c.srv.cfg.Logger, obs.SQLPerf).Info("slow statement", "took", r.outcome.Took, "fingerprint", r.entry.Text(), "database", obs.Sensitive(c.conn.db.Name),
+		"user", obs.Sensitive(c.who.User()), "rows", r.outcome.Rows, "read", r.outcome.Read, "retries", r.outcome.Retries, "code", slow.Code)
+}
+
+// noteIndexes counts that a plan's indexes are used, once for each execution, which has ended.
+func (c *recorder) noteIndexes(p *prepared.Plan, at time.Time) {
+	if c.who.Internal() {
+		return
+	}
+	uses := p.Indexes(func() (out []prepared.IndexUse) {
+		for _, r := range advise.Reads(p.Prep.Root) {
+			if u := c.srv.indexes.Use(stmtstats.IndexKey{Table: r.Table, Index: r.Index}); u != nil {
+				out = append(out, prepared.IndexUse{Counter: u, Full: r.Full})
+			}
+		}
+		return out
+	})
+	if len(uses) == 0 {
+		return
+	}
+	now := at.UnixNano()
+	for _, u := range uses {
+		u.Counter.Note(u.Full, now)
+	}
 }
 
 // planText is a plan as EXPLAIN shows it, without constants.

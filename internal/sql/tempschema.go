@@ -7,6 +7,7 @@ import (
 	"github.com/lichendb/lichen/internal/kv"
 	"github.com/lichendb/lichen/internal/sql/catalog"
 	"github.com/lichendb/lichen/internal/sql/ddl/alter"
+	"github.com/lichendb/lichen/internal/sql/exec/operator"
 	"github.com/lichendb/lichen/internal/sql/tempschema"
 	"github.com/lichendb/lichen/internal/sql/transaction"
 )
@@ -21,43 +22,43 @@ const (
 )
 
 // tempOwner is what the session's temporary schema is marked with.
-func (s *Session) tempOwner() catalog.TempOwner {
-	return catalog.TempOwner{Node: s.srv.nodeID(), Session: s.sessionID(), PID: s.pid}
+func (ex *executor) tempOwner() catalog.TempOwner {
+	return catalog.TempOwner{Node: ex.srv.nodeID(), Session: ex.conn.id(ex.srv), PID: ex.conn.pid}
 }
 
 // endTemp does what ON COMMIT of temporary tables says, before the commit.
-func (s *Session) endTemp(ctx context.Context) error {
-	if s.coll.TempSchemaName() == "" || !s.txn.KV().HasWrites() {
+func (ex *executor) endTemp(ctx context.Context) error {
+	if ex.coll.TempSchemaName() == "" || !ex.txn.KV().HasWrites() {
 		return nil
 	}
-	x := &execution{s: s}
-	s.fillEnv(ctx, &x.env, nil)
-	return alter.CommitTemp(ctx, x.ddlEnv(nil))
+	var env operator.Env
+	ex.eval.fill(ctx, &env, nil)
+	return alter.CommitTemp(ctx, ex.ddlEnv(&env))
 }
 
 // dropTemp drops the temporary relations of the session, which is in no transaction.
-func (s *Session) dropTemp() {
-	if name := s.coll.TempSchemaName(); name != "" {
+func (ex *executor) dropTemp() {
+	if name := ex.coll.TempSchemaName(); name != "" {
 		ctx, cancel := context.WithTimeout(context.Background(), tempDropTimeout)
 		defer cancel()
-		if err := s.dropTempSchema(ctx, name); err != nil {
-			s.srv.cfg.Logger.Warn("temporary relations are left to be dropped later", "schema", name, "err", err)
+		if err := ex.dropTempSchema(ctx, name); err != nil {
+			ex.srv.cfg.Logger.Warn("temporary relations are left to be dropped later", "schema", name, "err", err)
 		}
 	}
 }
 
 // dropTempSchema drops a temporary schema in a transaction of its own.
-func (s *Session) dropTempSchema(ctx context.Context, name string) error {
+func (ex *executor) dropTempSchema(ctx context.Context, name string) error {
 	for attempt := 1; ; attempt++ {
-		s.txn.Start(kv.TxnOptions{Isolation: kv.ReadCommitted}, transaction.Modes{})
-		err := s.dropTempHere(ctx, name)
+		ex.txn.Start(kv.TxnOptions{Isolation: kv.ReadCommitted}, transaction.Modes{})
+		err := ex.dropTempHere(ctx, name)
 		if err == nil {
-			err = s.txn.Commit(ctx)
+			err = ex.txn.Commit(ctx)
 		}
 		if err == nil {
 			return nil
 		}
-		s.txn.Rollback(context.WithoutCancel(ctx))
+		ex.txn.Rollback(context.WithoutCancel(ctx))
 		if !kv.IsRetryable(err) || attempt == tempAttempts {
 			return err
 		}
@@ -68,12 +69,12 @@ func (s *Session) dropTempSchema(ctx context.Context, name string) error {
 }
 
 // dropTempHere drops a temporary schema in the open transaction.
-func (s *Session) dropTempHere(ctx context.Context, name string) error {
-	s.coll.BeginStatement()
-	s.txn.KV().BeginStatement()
-	x := &execution{s: s}
-	s.fillEnv(ctx, &x.env, nil)
-	return alter.DropTemp(ctx, x.ddlEnv(nil), name)
+func (ex *executor) dropTempHere(ctx context.Context, name string) error {
+	ex.coll.BeginStatement()
+	ex.txn.KV().BeginStatement()
+	var env operator.Env
+	ex.eval.fill(ctx, &env, nil)
+	return alter.DropTemp(ctx, ex.ddlEnv(&env), name)
 }
 
 // SweepTemp drops the temporary schemas whose sessions are no more, again and again until ctx
@@ -83,7 +84,7 @@ func (s *Server) SweepTemp(ctx context.Context) {
 		Catalog: s.cfg.Catalog, Node: s.nodeID(), Drop: s.dropLeft, Logger: s.cfg.Logger,
 		Alive: func(o *catalog.TempOwner) bool {
 			ses := s.session(o.PID)
-			return ses != nil && ses.sessionID() == o.Session
+			return ses != nil && ses.ex.conn.id(s) == o.Session
 		},
 	}
 	sweeper.Run(ctx)
@@ -102,5 +103,5 @@ func (s *Server) dropLeft(ctx context.Context, d *catalog.Schema) error {
 	defer ses.Close()
 	ctx, cancel := context.WithTimeout(ctx, tempDropTimeout)
 	defer cancel()
-	return ses.dropTempSchema(ctx, d.Name)
+	return ses.ex.dropTempSchema(ctx, d.Name)
 }

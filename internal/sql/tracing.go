@@ -19,7 +19,7 @@ func (x *execution) beginTrace(ctx context.Context) context.Context {
 	if !x.counts() {
 		return ctx
 	}
-	if t := x.s.srv.cfg.Traces; t != nil {
+	if t := x.ex.srv.cfg.Traces; t != nil {
 		x.traced.exported = t.Sample()
 	}
 	if x.entry().Traces() || x.traced.exported {
@@ -33,7 +33,7 @@ func (x *execution) follow(ctx context.Context) context.Context {
 	if x.traced.trace != nil {
 		return ctx
 	}
-	x.traced.trace = trace.New(uint64(x.s.srv.nodeID()), trace.MaxSpans)
+	x.traced.trace = trace.New(uint64(x.ex.srv.nodeID()), trace.MaxSpans)
 	ctx, x.traced.root = trace.Start(trace.With(ctx, x.traced.trace), x.prepared.Stmt.AST.Tag())
 	return ctx
 }
@@ -55,17 +55,18 @@ func (t *traced) text() string {
 }
 
 // export hands the trace on.
-func (r *ran) export(s *Session) {
+func (c *recorder) export() {
+	r := &c.ran
 	if !r.traced.exported {
 		return
 	}
 	o := &r.outcome
 	e := trace.Statement{
-		Trace: r.traced.trace, Tag: r.prepared.Stmt.AST.Tag(), Fingerprint: r.entry.Text(), Database: s.db.Name, Application: s.vals.Fast.ApplicationName,
+		Trace: r.traced.trace, Tag: r.prepared.Stmt.AST.Tag(), Fingerprint: r.entry.Text(), Database: c.conn.db.Name, Application: c.vals.Fast.ApplicationName,
 		Rows: o.Rows, Read: o.Read, Written: o.Written, Retries: o.Retries, Waited: o.Waited,
 	}
 	if r.err != nil {
 		e.Code = string(pgerr.From(r.err).Code)
 	}
-	s.srv.cfg.Traces.Export(e)
+	c.srv.cfg.Traces.Export(e)
 }

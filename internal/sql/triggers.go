@@ -7,12 +7,12 @@ import (
 )
 
 // triggers are the session as statements that fire triggers see it. It implements operator.Triggers.
-type triggers struct{ s *Session }
+type triggers struct{ ex *executor }
 
 // Replica implements operator.Triggers.
-func (t triggers) Replica() bool { return t.s.vals.Fast.Replica }
+func (t triggers) Replica() bool { return t.ex.vals.Fast.Replica }
 
 // Fire implements operator.Triggers.
 func (t triggers) Fire(c *call.Context, f *operator.Firing) (types.Datum, error) {
-	return t.s.routines.Trigger(c, f)
+	return t.ex.routines.Trigger(c, f)
 }

@@ -5,47 +5,45 @@ import (
 
 	"github.com/lichendb/lichen/internal/hlc"
 	"github.com/lichendb/lichen/internal/sql/ast"
-	"github.com/lichendb/lichen/internal/sql/catalog"
 	"github.com/lichendb/lichen/internal/sql/pgerr"
 	"github.com/lichendb/lichen/internal/sql/prepared"
-	"github.com/lichendb/lichen/internal/sql/transaction"
 )
 
 // Status is the transaction status that ReadyForQuery carries.
-func (s *Session) Status() byte { return s.txn.Status() }
+func (s *Session) Status() byte { return s.ex.txn.Status() }
 
 // commit ends the transaction, block or implicit, for good.
-func (s *Session) commit(ctx context.Context) error {
-	if !s.txn.Open() {
-		s.vals.Commit()
+func (ex *executor) commit(ctx context.Context) error {
+	if !ex.txn.Open() {
+		ex.vals.Commit()
 		return nil
 	}
-	err := s.txn.Commit(ctx)
-	s.blockEnded(err)
+	err := ex.txn.Commit(ctx)
+	ex.blockEnded(err)
 	if err != nil {
-		s.txn.Rollback(ctx)
-		return s.translate(ctx, err)
+		ex.txn.Rollback(ctx)
+		return ex.translate(ctx, err)
 	}
-	s.txn.End()
+	ex.txn.End()
 	return nil
 }
 
 // beginStatement begins a statement of the open transaction; the first one of a block may wait
 // for others that contend with it.
-func (s *Session) beginStatement(ctx context.Context, p *prepared.Statement) error {
-	if !s.txn.BeginStatement(ctx) {
+func (ex *executor) beginStatement(ctx context.Context, p *prepared.Statement) error {
+	if !ex.txn.BeginStatement(ctx) {
 		return nil
 	}
-	return s.contended.Begin(ctx, &s.srv.contention, s.txn.KV(), p.Kind(), s.vals.Fast.LockTimeout)
+	return ex.contended.Begin(ctx, &ex.srv.contention, ex.txn.KV(), p.Kind(), ex.vals.Fast.LockTimeout)
 }
 
 // blockEnded notes how a block ended: err is what its client receives, nil if it was
 // committed.
-func (s *Session) blockEnded(err error) { s.contended.Ended(&s.srv.contention, err, s.coll.Known) }
+func (ex *executor) blockEnded(err error) { ex.contended.Ended(&ex.srv.contention, err, ex.coll.Known) }
 
 // txnControl executes BEGIN, COMMIT, ROLLBACK and statements about savepoints.
 func (x *execution) txnControl(ctx context.Context, stmt ast.Statement) (tag string, err error) {
-	s := x.s
+	ex := x.ex
 	switch st := stmt.(type) {
 	case *ast.Begin:
 		return x.beginBlock(ctx, st)
@@ -54,11 +52,11 @@ func (x *execution) txnControl(ctx context.Context, stmt ast.Statement) (tag str
 	case *ast.Rollback:
 		return x.rollbackBlock(ctx, st)
 	case *ast.Savepoint:
-		return "SAVEPOINT", s.txn.Savepoint(string(st.Name))
+		return "SAVEPOINT", ex.txn.Savepoint(string(st.Name))
 	case *ast.Release:
-		return "RELEASE", s.txn.Release(string(st.Name))
+		return "RELEASE", ex.txn.Release(string(st.Name))
 	case *ast.RollbackTo:
-		return "ROLLBACK", s.translate(ctx, s.txn.RollbackTo(ctx, string(st.Name)))
+		return "ROLLBACK", ex.translate(ctx, ex.txn.RollbackTo(ctx, string(st.Name)))
 	}
 	return "", pgerr.Unsupported("%s is not supported", stmt.Tag())
 }
@@ -68,19 +66,19 @@ func (x *execution) beginBlock(ctx context.Context, st *ast.Begin) (string, erro
 	if st.Start {
 		tag = "START TRANSACTION"
 	}
-	if x.s.txn.InBlock() {
+	if x.ex.txn.InBlock() {
 		x.res.Notice("WARNING", pgerr.New(pgerr.ActiveSQLTransaction, "there is already a transaction in progress"))
 		return tag, nil
 	}
-	x.s.txn.BeginBlock()
-	if err := x.s.setTxnModes(ctx, &st.Modes); err != nil {
+	x.ex.txn.BeginBlock()
+	if err := x.ex.setTxnModes(ctx, &st.Modes); err != nil {
 		return "", err
 	}
 	return tag, nil
 }
 
 func (x *execution) commitBlock(ctx context.Context, st *ast.Commit) (string, error) {
-	t := &x.s.txn
+	t := &x.ex.txn
 	o, m := t.Chained()
 	switch {
 	case t.Failed():
@@ -91,7 +89,7 @@ func (x *execution) commitBlock(ctx context.Context, st *ast.Commit) (string, er
 		if !t.InBlock() {
 			x.warnNoBlock()
 		}
-		if err := x.s.commit(ctx); err != nil {
+		if err := x.ex.commit(ctx); err != nil {
 			return "", err
 		}
 	}
@@ -102,7 +100,7 @@ func (x *execution) commitBlock(ctx context.Context, st *ast.Commit) (string, er
 }
 
 func (x *execution) rollbackBlock(ctx context.Context, st *ast.Rollback) (string, error) {
-	t := &x.s.txn
+	t := &x.ex.txn
 	switch {
 	case !t.InBlock() && st.Chain:
 		return "", pgerr.New(pgerr.NoActiveSQLTransaction, "ROLLBACK AND CHAIN can only be used in transaction blocks")
@@ -124,53 +122,30 @@ func (x *execution) warnNoBlock() {
 
 // setTransaction executes SET TRANSACTION and SET SESSION CHARACTERISTICS.
 func (x *execution) setTransaction(ctx context.Context, st *ast.SetTransaction) error {
-	s := x.s
+	ex := x.ex
 	if st.Session {
-		return s.vars.SetCharacteristics(&st.Modes)
+		return ex.vars.SetCharacteristics(&st.Modes)
 	}
-	if !s.txn.InAnyBlock() {
+	if !ex.txn.InAnyBlock() {
 		x.res.Notice("WARNING", pgerr.New(pgerr.NoActiveSQLTransaction, "SET TRANSACTION can only be used in transaction blocks"))
 		return nil
 	}
-	s.txn.Ensure()
+	ex.txn.Ensure()
 	if st.Snapshot != "" {
-		return s.txn.ImportSnapshot(st.Snapshot)
+		return ex.txn.ImportSnapshot(st.Snapshot)
 	}
-	return s.setTxnModes(ctx, &st.Modes)
+	return ex.setTxnModes(ctx, &st.Modes)
 }
 
 // setTxnModes applies the modes of BEGIN and SET TRANSACTION to the open transaction.
-func (s *Session) setTxnModes(ctx context.Context, m *ast.TxnModes) (err error) {
+func (ex *executor) setTxnModes(ctx context.Context, m *ast.TxnModes) (err error) {
 	var asOf hlc.Timestamp
 	if m.AsOf != nil {
-		if asOf, err = s.asOf(ctx, m.AsOf); err != nil {
+		if asOf, err = ex.eval.asOf(ctx, m.AsOf); err != nil {
 			return err
 		}
 	}
-	return s.txn.SetModes(m, asOf)
-}
-
-// asOf evaluates the expression of AS OF SYSTEM TIME.
-func (s *Session) asOf(ctx context.Context, e ast.Expr) (hlc.Timestamp, error) {
-	d, t, err := s.evalConst(ctx, e)
-	if err != nil {
-		return hlc.Timestamp{}, err
-	}
-	return transaction.AsOf(d, t, s.srv.cfg.DB.Clock().Now(), &s.vals.Format, e.Position())
-}
-
-// writableTemp reports whether a table is a temporary one that the open transaction, though it
-// is read-only, may write to.
-func (s *Session) writableTemp(t *catalog.Table) bool {
-	return !s.txn.KV().Options().ReadOnly && s.coll.Temporary(t)
-}
-
-// writes returns 25006 if the open transaction may not do what to a relation.
-func (s *Session) writes(t *catalog.Table, what string) error {
-	if !s.txn.ReadOnly() || s.writableTemp(t) {
-		return nil
-	}
-	return errReadOnly(what)
+	return ex.txn.SetModes(m, asOf)
 }
 
 func errReadOnly(what string) error {

@@ -13,14 +13,16 @@ import (
 )
 
 // UniqueID implements call.Session.
-func (f *sessionFuncs) UniqueID() int64 { return f.s.srv.uniqueIDs.Next(time.Now(), f.s.srv.nodeID()) }
+func (f *sessionFuncs) UniqueID() int64 {
+	return f.ex.srv.uniqueIDs.Next(time.Now(), f.ex.srv.nodeID())
+}
 
 // TransactionID implements call.Session.
-func (f *sessionFuncs) TransactionID() int64 { return f.s.txn.ID(f.s.srv.nodeID()) }
+func (f *sessionFuncs) TransactionID() int64 { return f.ex.txn.ID(f.ex.srv.nodeID()) }
 
 // AssignedTransactionID implements call.Session: a transaction that has written gets a number.
 func (f *sessionFuncs) AssignedTransactionID() (int64, bool) {
-	if !f.s.txn.HasID() && !f.s.txn.KV().HasWrites() {
+	if !f.ex.txn.HasID() && !f.ex.txn.KV().HasWrites() {
 		return 0, false
 	}
 	return f.TransactionID(), true
@@ -28,8 +30,8 @@ func (f *sessionFuncs) AssignedTransactionID() (int64, bool) {
 
 // Snapshot implements call.Session: what the current statement sees.
 func (f *sessionFuncs) Snapshot() (types.SnapshotValue, error) {
-	return f.s.srv.txnIDs.Snapshot(f.s.txn.KV().ReadTimestamp(), func(q *ids.Question) ([]*ids.Answer, error) {
-		return f.s.srv.askTxns(f.s.bctx.Ctx, q)
+	return f.ex.srv.txnIDs.Snapshot(f.ex.txn.KV().ReadTimestamp(), func(q *ids.Question) ([]*ids.Answer, error) {
+		return f.ex.srv.askTxns(f.ex.eval.functions.Ctx, q)
 	})
 }
 
@@ -61,12 +63,12 @@ func (s *Server) askTxns(ctx context.Context, q *ids.Question) ([]*ids.Answer, e
 // TransactionStatus implements call.Session: what became of a transaction, by its number; ""
 // if that is not known.
 func (f *sessionFuncs) TransactionStatus(id uint64) (string, error) {
-	srv := f.s.srv
+	srv := f.ex.srv
 	elsewhere := func(n kvpb.NodeID) bool {
 		return n != srv.nodeID() && srv.cfg.Nodes != nil && slices.Contains(srv.cfg.Nodes.Others(), n)
 	}
 	return srv.txnIDs.StatusOf(id, elsewhere, func(n kvpb.NodeID, q *ids.Question) (*ids.Answer, error) {
-		a, err := srv.ask(f.s.bctx.Ctx, n, &question{Txns: q})
+		a, err := srv.ask(f.ex.eval.functions.Ctx, n, &question{Txns: q})
 		return a.Txns, err
 	})
 }

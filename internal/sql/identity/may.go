@@ -1,6 +1,8 @@
-package sql
+package identity
 
 import (
+	"slices"
+
 	"github.com/lichendb/lichen/internal/sql/access"
 	"github.com/lichendb/lichen/internal/sql/ast"
 	"github.com/lichendb/lichen/internal/sql/catalog"
@@ -11,9 +13,9 @@ import (
 // checkpointOid is that of the role pg_checkpoint.
 const checkpointOid privilege.Role = 4544
 
-// mayRun returns 42501 unless the session's user may execute a statement about the cluster, which belongs to
-// superusers. What other statements take is known where they find their objects.
-func (s *Session) mayRun(stmt ast.Statement) error {
+// MayRun returns 42501 unless the current role may execute a statement about the cluster, which belongs to
+// superusers.
+func (s *Session) MayRun(stmt ast.Statement) error {
 	var what string
 	switch stmt.(type) {
 	case *ast.SetClusterSetting:
@@ -36,28 +38,28 @@ func (s *Session) mayRun(stmt ast.Statement) error {
 	return pgerr.New(pgerr.InsufficientPrivilege, "permission denied to %s", what).WithHint("Superusers may.")
 }
 
-// mayConnect returns 42501 unless the user may connect to a database.
-func (s *Session) mayConnect(d *catalog.Database) error {
+// MayConnect returns 42501 unless the login role may connect to a database.
+func (s *Session) MayConnect(d *catalog.Database) error {
 	if s.internal {
 		return nil
 	}
-	if has, _ := access.OnDatabase(s.coll.Authority(s.auth.login), d, privilege.Connect); has == 0 {
+	if has, _ := access.OnDatabase(s.coll.Authority(s.login), d, privilege.Connect); has == 0 {
 		return access.Denied("database", d.Name).WithDetail("User does not have CONNECT privilege.")
 	}
 	return nil
 }
 
-// shown says what errors may show the user of a table's rows. Sessions of the server itself see all.
-func (s *Session) shown(t *catalog.Table) access.Shown {
+// Shown says what errors may show of a table's rows. Sessions of the server itself see all.
+func (s *Session) Shown(t *catalog.Table) access.Shown {
 	if s.internal {
 		return access.Shown{}
 	}
 	return access.ShownTo(s.coll, t)
 }
 
-// maySequence returns 42501 unless the user has one of some privileges on a sequence. That of an identity column
+// MayUseSequence returns 42501 unless the current role has one of some privileges on a sequence. That of an identity column
 // may be used by whoever may insert into the table.
-func (s *Session) maySequence(t *catalog.Table, any privilege.Bits) error {
+func (s *Session) MayUseSequence(t *catalog.Table, any privilege.Bits) error {
 	me := s.coll.Me()
 	if me.Super || t.Sequence.OfRowIDs() {
 		return nil
@@ -74,38 +76,32 @@ func (s *Session) maySequence(t *catalog.Table, any privilege.Bits) error {
 	return access.DeniedRelation(t)
 }
 
-// maySignal is whose sessions the user may end: nil for all, otherwise those of the roles whose privileges it has,
-// and with pg_signal_backend those of all that are no superusers.
-func (s *Session) maySignal() *signalRight {
+// Signaler says whose sessions a role may cancel and end; nil: all.
+type Signaler struct {
+	Roles  []privilege.Role // those whose privileges it has
+	Others bool             // all others but superusers, too (pg_signal_backend)
+}
+
+// Signaler is what the current role may do to the sessions of others.
+func (s *Session) Signaler() *Signaler {
 	me := s.coll.Me()
 	if me.Super {
 		return nil
 	}
-	return &signalRight{Roles: me.Roles(), Others: me.Grants(catalog.SignalBackendOid)}
+	return &Signaler{Roles: me.Roles(), Others: me.Grants(catalog.SignalBackendOid)}
 }
 
-// signalRight is part of a cancelRequest.
-type signalRight struct {
-	Roles  []privilege.Role
-	Others bool
-}
-
-// covers reports whether a session of a role may be ended.
-func (r *signalRight) covers(s *Server, role privilege.Role) bool {
-	if r == nil {
+// Covers reports whether the sessions of a role are among them.
+func (g *Signaler) Covers(store *catalog.Store, role privilege.Role) bool {
+	if g == nil || slices.Contains(g.Roles, role) {
 		return true
 	}
-	for _, own := range r.Roles {
-		if own == role {
-			return true
-		}
-	}
-	d := s.cfg.Catalog.RoleByOid(role)
-	return r.Others && (d == nil || !s.cfg.Catalog.Superuser(d))
+	d := store.RoleByOid(role)
+	return g.Others && (d == nil || !store.Superuser(d))
 }
 
-// deniedSignal is 42501 for a session that the user may not end.
-func deniedSignal() error {
+// DeniedSignal is 42501 for a session that a role may not cancel or end.
+func DeniedSignal() error {
 	return pgerr.New(pgerr.InsufficientPrivilege,
 		"must be a member of the role whose process is being terminated or member of pg_signal_backend")
 }
