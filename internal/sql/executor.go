@@ -177,6 +177,7 @@ func (ex *executor) close() {
 	ex.portals.CloseNamed()
 	ex.portals.CloseUnnamed()
 	ex.statements.CloseAll()
+	ex.statements.Close("")
 	ex.dropTemp()
 	ex.coll.Close()
 }

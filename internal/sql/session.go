@@ -40,6 +40,7 @@ func (s *Session) Encoding() *charset.Encoding { return s.ex.vals.Fast.Encoding 
 // Close rolls back and gives everything up.
 func (s *Session) Close() {
 	s.ex.close()
+	s.extended = execution{} // which may refer to parameters
 	s.ex.srv.forget(s)
 }
 
