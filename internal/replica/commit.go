@@ -292,14 +292,6 @@ func (c *commit) mayHappenYet(err error) bool {
 	return false
 }
 
-func (r *Replica) releaseAll(id concurrency.TxnID, keys [][]byte) {
-	if len(keys) > 0 {
-		r.locks.ReleaseAll(id, keys...)
-		r.releaseMoved(id, keys)
-		r.releaseSubsumed(id, keys)
-	}
-}
-
 // Release implements kvpb.Sender.
 func (r *Replica) Release(ctx context.Context, req *kvpb.ReleaseRequest) error {
 	var s lockSection

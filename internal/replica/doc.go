@@ -74,7 +74,8 @@
 //     reads, checks the bounds after it has entered the timestamp cache, and fails if they have changed.
 //     The release of a lock that a split or a merge has moved follows the lock. No split is proposed
 //     while the locks are being exported. (split, inheritOther, leaveRead, releaseMoved,
-//     releaseSubsumed; TestSplitKeepsReads in kv; TestLocksSurvive in sim)
+//     releaseSubsumed; TestReleaseFollows; TestSplitKeepsReads in kv; TestLocksSurvive in
+//     sim)
 //  8. A store that has created the log of a split's right half remembers across a crash that the split is
 //     committed. It applies the split again even if no leader sends it the commit index. It creates the
 //     right replica before the left half gives up its keys. (prepareSplit, applyTrigger;

@@ -3,10 +3,8 @@ package replica
 import (
 	"bytes"
 	"context"
-	"slices"
 
 	"github.com/lichendb/lichen/internal/apply"
-	"github.com/lichendb/lichen/internal/concurrency"
 	"github.com/lichendb/lichen/internal/kvpb"
 	"github.com/lichendb/lichen/internal/lease"
 	"github.com/lichendb/lichen/internal/plant"
@@ -65,6 +63,7 @@ func (r *Replica) split(n *Replica, right *kvpb.RangeDescriptor) {
 	if r.lease.Load() != nil {
 		r.records.Split(right.StartKey)
 		n.inheritMu.Lock()
+		n.right.Store(r.right.Load())
 		r.right.Store(n) // from now on releases of the moved locks go there too
 		n.inherits = true
 		n.inherit = r.locks.Extract(right.StartKey, right.EndKey)
@@ -103,25 +102,4 @@ func (r *Replica) splitLeader() (l lease.SplitLeader) {
 		l.Store = lead.Store
 	}
 	return l
-}
-
-// releaseMoved releases locks that a split has moved to the right half: a commit applied before the split
-// may release its locks after it.
-func (r *Replica) releaseMoved(id concurrency.TxnID, keys [][]byte) {
-	n := r.right.Load()
-	if n == nil {
-		return
-	}
-	end := r.Desc().EndKey
-	for _, k := range keys {
-		if bytes.Compare(k, end) < 0 {
-			continue
-		}
-		n.inheritMu.Lock()
-		n.inherit = slices.DeleteFunc(n.inherit, func(l concurrency.Lock) bool {
-			return l.Txn == id && bytes.Equal(l.Key, k)
-		})
-		n.releaseAll(id, [][]byte{k})
-		n.inheritMu.Unlock()
-	}
 }

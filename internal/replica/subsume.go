@@ -40,6 +40,12 @@ type merging struct {
 	subsumedEpochs atomic.Pointer[[]uint64]
 }
 
+// wait waits until the leader's state has moved, if it is moving.
+func (m *merging) wait() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+}
+
 // successor is the replica that took another one's place, and its descriptor then.
 type successor struct {
 	*Replica
@@ -232,15 +238,4 @@ func (r *Replica) locksStand(epoch uint64) bool {
 		}
 	}
 	return false
-}
-
-// releaseSubsumed releases locks that a merge has moved to another range.
-func (r *Replica) releaseSubsumed(id concurrency.TxnID, keys [][]byte) {
-	s := r.merging.into.Load()
-	if s == nil {
-		return
-	}
-	r.merging.mu.Lock() // waits until the merge has moved the locks
-	defer r.merging.mu.Unlock()
-	s.releaseAll(id, keys)
 }

@@ -23,7 +23,7 @@ func (r *Replica) wait(ctx context.Context, req *kvpb.LockRequest, h concurrency
 	if w.Cancel() {
 		r.locks.Downgrade(h.ID, req.Key, held) // granted at the last moment
 		if held == lock.None {
-			r.releaseSubsumed(h.ID, [][]byte{req.Key})
+			r.releaseSubsumed(h.ID, [][]byte{req.Key}, nil)
 		}
 	}
 	return err
