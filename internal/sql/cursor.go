@@ -91,6 +91,9 @@ func (x *execution) fetch(ctx context.Context, st *ast.Fetch) (string, error) {
 		}
 		emit = func(row types.Row) error { return x.res.Row(row) }
 	}
+	if x.within == nil && c.Runs() {
+		ex.eval.start(ctx)
+	}
 	n, err := ex.moveCursor(ctx, p, st, emit)
 	if err != nil {
 		return "", err
@@ -104,11 +107,7 @@ func (x *execution) fetch(ctx context.Context, st *ast.Fetch) (string, error) {
 // moveCursor goes where FETCH says and returns how many rows it came by, each of which it shows
 // to emit.
 func (ex *executor) moveCursor(ctx context.Context, p *portal.Portal, st *ast.Fetch, emit func(types.Row) error) (int64, error) {
-	c := p.Cursor()
-	if c.Runs() {
-		ex.eval.start(ctx)
-	}
-	n, err := c.Move(ctx, ex.txn.KV(), st, emit)
+	n, err := p.Cursor().Move(ctx, ex.txn.KV(), st, emit)
 	if err != nil && pgerr.CodeOf(err) != pgerr.ObjectNotInPrerequisiteState {
 		ex.portals.Drop(p) // its program can't go on
 	}
@@ -148,6 +147,9 @@ func (x *execution) closeCursor(st *ast.CloseCursor) error {
 		return nil
 	}
 	p, err := ex.portals.Named(string(st.Name))
+	if err == nil {
+		err = p.MayClose()
+	}
 	if err == nil {
 		ex.portals.Close(p.Name)
 	}

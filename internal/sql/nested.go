@@ -79,7 +79,7 @@ func (h routineHost) Run(c *call.Context, p *prepared.Statement, params []types.
 	if x.cached != nil {
 		ex.recorder.noteIndexes(x.cached, time.Now())
 	}
-	out := routine.Outcome{Rows: x.rows, Tag: res.tag}
+	out := routine.Outcome{Rows: x.rows, Tag: res.tag, Unplanned: x.unplanned}
 	if x.program != nil && x.program.Writes() {
 		out.Rows = x.program.RowsAffected()
 	}
@@ -117,6 +117,32 @@ func (h routineHost) OpenCursor(c *call.Context, name string, p *prepared.Statem
 	po.SetColumns(p.Columns())
 	ex.opened = true
 	return name, nil
+}
+
+// LoopCursor implements routine.Host.
+func (h routineHost) LoopCursor(c *call.Context, name string, f func([]types.Datum, []plan.Column) error) error {
+	ex := h.ex
+	p, err := ex.portals.Named(name)
+	if err != nil {
+		return err
+	}
+	p.Pin()
+	defer p.Unpin()
+	next := &ast.Fetch{Count: 1}
+	for more := true; more && err == nil; {
+		more = false
+		var kept types.Row
+		if _, err = ex.moveCursor(c.Ctx, p, next, func(row types.Row) error {
+			kept, more = routine.CloneRow(row), true
+			return nil
+		}); err == nil && more {
+			err = f(kept, p.Cursor().Columns())
+		}
+	}
+	if ex.portals.Has(p) {
+		ex.portals.Drop(p)
+	}
+	return err
 }
 
 // Plan implements routine.Host.

@@ -144,6 +144,9 @@ func (s *Session) executeCursor(ctx context.Context, p *portal.Portal, maxRows i
 	if want == 0 {
 		want = math.MaxInt64
 	}
+	if p.Cursor().Runs() {
+		s.ex.eval.start(ctx)
+	}
 	n, err := s.ex.moveCursor(ctx, p, &ast.Fetch{Count: want}, res.Row)
 	switch {
 	case err != nil:

@@ -37,8 +37,10 @@ func compare(s statement, theirs, ours answer) string {
 		return "no error " + theirs.code
 	case theirs.code != ours.code:
 		return "SQLSTATE " + ours.code + " for " + theirs.code
+	case inRoutine.MatchString(s.key) && !slices.Equal(theirs.notices, ours.notices):
+		return "notices"
 	case theirs.code != "":
-		return ""
+		return compareErrors(s, theirs, ours)
 	case !sameTypes(theirs.columns, ours.columns):
 		return "types"
 	case !sameRows(theirs.rows, ours.rows, s.ordered):
@@ -49,6 +51,21 @@ func compare(s statement, theirs, ours answer) string {
 		return "column names"
 	case theirs.tag != ours.tag:
 		return "command tag"
+	}
+	return ""
+}
+
+// inRoutine matches the keys of statements that run routines: what these tell counts.
+var inRoutine = regexp.MustCompile(`^(routine|trigger|policy)`)
+
+// compareErrors compares errors of the same code: their texts where the statement has made them, and in which routines they came up.
+func compareErrors(s statement, theirs, ours answer) string {
+	switch {
+	case !inRoutine.MatchString(s.key):
+	case strings.HasPrefix(theirs.code, "P0") && theirs.message != ours.message:
+		return "message"
+	case theirs.context != ours.context:
+		return "context"
 	}
 	return ""
 }
@@ -88,7 +105,7 @@ func plainNumbers(row string) string {
 // String tells an answer in a few lines.
 func (a answer) String() string {
 	if a.code != "" {
-		return a.code + ": " + a.message
+		return a.code + ": " + a.message + inContext(a)
 	}
 	var types []string
 	for _, c := range a.columns {
@@ -100,5 +117,17 @@ func (a answer) String() string {
 	if len(rows) > most {
 		rows, more = rows[:most], fmt.Sprintf(" ... %d rows", len(a.rows))
 	}
-	return fmt.Sprintf("%s (%s) %s%s", a.tag, strings.Join(types, ", "), strings.Join(rows, " // "), more)
+	return fmt.Sprintf("%s (%s) %s%s%s", a.tag, strings.Join(types, ", "), strings.Join(rows, " // "), more, inContext(a))
+}
+
+// inContext tells what an answer says beside its rows or its error.
+func inContext(a answer) string {
+	text := ""
+	if a.context != "" {
+		text += fmt.Sprintf(" (context %q)", a.context)
+	}
+	if len(a.notices) > 0 {
+		text += fmt.Sprintf(" (notices %q)", a.notices)
+	}
+	return text
 }

@@ -20,6 +20,7 @@ type server struct {
 	name, url string
 	conn      *pgconn.PgConn
 	made      func(sql string) answer // a test's answers, instead of a database's
+	notices   []string                // since the last statement began
 }
 
 // column is what a database says of a result's column.
@@ -32,6 +33,8 @@ type column struct {
 // answer is all that is compared about a statement.
 type answer struct {
 	code, message string // of the error, empty if there was none
+	context       string // of the error: in which routines it came up
+	notices       []string
 	columns       []column
 	rows          []string
 	tag           string
@@ -51,6 +54,9 @@ func (s *server) connect(ctx context.Context) error {
 		return fmt.Errorf("%s: %w", s.name, err)
 	}
 	maps.Copy(cfg.RuntimeParams, settings)
+	cfg.OnNotice = func(_ *pgconn.PgConn, n *pgconn.Notice) {
+		s.notices = append(s.notices, n.Severity+" "+n.Code+": "+n.Message+n.Detail+n.Hint)
+	}
 	if s.conn, err = pgconn.ConnectConfig(ctx, cfg); err != nil {
 		return fmt.Errorf("%s: %w", s.name, err)
 	}
@@ -64,6 +70,7 @@ func (s *server) ask(ctx context.Context, sql string) answer {
 	}
 	ctx, cancel := context.WithTimeout(ctx, statementLimit)
 	defer cancel()
+	s.notices = nil
 	r := s.conn.ExecParams(ctx, sql, nil, nil, nil, nil)
 	var a answer
 	for _, f := range r.FieldDescriptions() {
@@ -78,11 +85,12 @@ func (s *server) ask(ctx context.Context, sql string) answer {
 		a = answer{}
 		var e *pgconn.PgError
 		if errors.As(err, &e) {
-			a.code, a.message = e.Code, e.Message
+			a.code, a.message, a.context = e.Code, e.Message, e.Where
 		} else {
 			a.code, a.message = "lost", err.Error()
 		}
 	}
+	a.notices = s.notices
 	return a
 }
 

@@ -211,8 +211,10 @@ func paramDefault(ctx context.Context, e *statement.Env, d *ast.RoutineParam, t 
 	if err := noVariables(d.Default); err != nil {
 		return "", err
 	}
-	if _, null := d.Default.(*ast.NullLit); null {
+	if _, null := d.Default.(*ast.NullLit); null && t.Family == types.AnyFamily {
 		return "NULL", nil
+	} else if null {
+		return "NULL::" + types.FormatType(t), nil
 	}
 	text, err := storedtext.DefaultText(ctx, e, d.Default, t)
 	if err != nil {

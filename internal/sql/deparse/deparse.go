@@ -167,7 +167,7 @@ func (e *Env) TriggerExpr(ctx context.Context, text string, t *catalog.Table, l 
 	if err != nil {
 		return "", err
 	}
-	d := &deparser{ctx: ctx, env: e, notes: c.Notes, names: &namespace{}, layout: l}
+	d := &deparser{ctx: ctx, env: e, notes: c.Notes, names: &namespace{}, layout: l, indent: indentStep}
 	for _, rel := range c.Relations {
 		d.names.add(rel, rel.Alias)
 	}

@@ -52,6 +52,9 @@ func statements() []statementProduction {
 		{"ALTER of a type", 0, 1, (*Generator).typeCase},
 		{"temporary table", query, 1, (*Generator).tempCase},
 		{"locking", expression, 1, (*Generator).lockingCase},
+		{"routine", expression | query, 4, (*Generator).routineCase},
+		{"trigger", expression, 3, (*Generator).triggerCase},
+		{"policy", expression, 2, (*Generator).policyCase},
 	}
 }
 

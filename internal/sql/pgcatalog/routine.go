@@ -48,6 +48,7 @@ type routine struct {
 	source      string
 	overload    *call.Overload // nil if calls have another form, or none
 	user        *catalog.Table // of one that a user has made, with its language and the name of its schema
+	catalog     *Catalog       // which has it
 	language    uint32
 	schemaText  string
 }
@@ -273,7 +274,7 @@ func (r *routine) parameters() []parameter {
 		if i < len(r.names) {
 			p.name = r.names[i]
 		}
-		if p.mode == 'i' || p.mode == 'v' {
+		if p.mode != 'o' && p.mode != 't' {
 			if r.modes == "" && r.variadic != 0 && i == len(list)-1 {
 				p.mode = 'v'
 			}

@@ -20,7 +20,7 @@ func (c *Catalog) userRoutine(t *catalog.Table) *routine {
 	def := t.Routine
 	r := &routine{
 		oid: t.Oid, name: t.Name, kind: 'f', volatility: def.Volatility, parallel: def.Parallel, strict: def.Strict, set: def.Set,
-		leakproof: def.Leakproof, cost: def.Cost, rows: def.Rows, ret: c.qualified(def.Returns), source: def.Body, user: t,
+		leakproof: def.Leakproof, cost: def.Cost, rows: def.Rows, ret: c.qualified(def.Returns), source: def.Body, user: t, catalog: c,
 		language: oidSQLLang,
 	}
 	if def.Language == catalog.LanguagePLpgSQL {
@@ -36,7 +36,7 @@ func (c *Catalog) userRoutine(t *catalog.Table) *routine {
 	for i := range def.Params {
 		p := &def.Params[i]
 		pt := c.qualified(p.Type)
-		if p.Input() || def.Procedure && p.Mode == ast.ParamOut {
+		if p.Input() {
 			r.args = append(r.args, pt)
 		}
 		if p.Default != "" {
@@ -148,10 +148,15 @@ func (r *routine) settings() []string {
 
 // userDefault prints the default of an input argument of a routine that a user has made.
 func (r *routine) userDefault(i int) string {
-	if in := r.user.Routine.Inputs(); i < len(in) {
+	in := r.user.Routine.Inputs()
+	if i >= len(in) || in[i].Default == "" {
+		return ""
+	}
+	s, err := r.catalog.snapshot(r.catalog.ctx())
+	if err != nil {
 		return in[i].Default
 	}
-	return ""
+	return s.expr(in[i].Default, nil, in[i].Type, false)
 }
 
 // userDefinition prints a routine that a user has made, as pg_get_functiondef does.

@@ -27,8 +27,7 @@ func (b *builder) onConflict(st *ast.Insert, ch *changed, input plan.Node, outer
 		return c, nil
 	}
 	if len(oc.Target) == 0 && oc.Constraint == "" {
-		return nil, pgerr.New(pgerr.SyntaxError, "ON CONFLICT DO UPDATE requires inference specification or constraint name").
-			WithHint("For example, ON CONFLICT (column_name).").At(oc.Pos)
+		return nil, noInference(oc)
 	}
 	c.Update = true
 	c.Old = b.freshRow(ch.base)
@@ -55,6 +54,12 @@ func (b *builder) onConflict(st *ast.Insert, ch *changed, input plan.Node, outer
 		c.Where, err = b.boolExpr(oc.Where, "WHERE", s.in(clauseConflict))
 	}
 	return c, err
+}
+
+// noInference is 42601 for DO UPDATE that does not say of what.
+func noInference(oc *ast.OnConflict) error {
+	return pgerr.New(pgerr.SyntaxError, "ON CONFLICT DO UPDATE requires inference specification or constraint name").
+		WithHint("For example, ON CONFLICT (column_name).").At(oc.Pos)
 }
 
 // noArbiter is 42P10 for an inference that finds no index.

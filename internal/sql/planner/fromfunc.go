@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/lichendb/lichen/internal/sql/ast"
+	"github.com/lichendb/lichen/internal/sql/catalog"
 	"github.com/lichendb/lichen/internal/sql/pgerr"
 	"github.com/lichendb/lichen/internal/sql/plan"
 	"github.com/lichendb/lichen/internal/sql/types"
@@ -62,6 +63,9 @@ func (b *builder) funcRef(te *ast.FuncRef, s *scope) (*fromItem, error) {
 	cols := f.node.Props().Cols
 	if named {
 		cols[0].Name = name
+		if out := onlyOutput(&ff); out != "" {
+			cols[0].Name = out
+		}
 	}
 	plan.Walk(f.node, func(n plan.Node) bool {
 		plan.VisitExprs(n, func(e *plan.Expr) {
@@ -83,6 +87,26 @@ func (b *builder) funcRef(te *ast.FuncRef, s *scope) (*fromItem, error) {
 	}
 	f.items = []*item{it}
 	return f, renameCols(it, te.Alias.Cols)
+}
+
+// onlyOutput is the name of the only output parameter of the only function, if it has one: the column has that name whatever the
+// alias is.
+func onlyOutput(ff *fromFuncs) string {
+	if len(ff.scalars) != 1 {
+		return ""
+	}
+	c, ok := ff.scalars[0].(*plan.Call)
+	if !ok {
+		return ""
+	}
+	t, ok := c.Fn.Routine.(*catalog.Table)
+	if !ok {
+		return ""
+	}
+	if out := t.Routine.Outputs(); len(out) == 1 {
+		return out[0].Name
+	}
+	return ""
 }
 
 // setRows makes the rows of set-returning functions side by side.

@@ -38,11 +38,30 @@ func firesInstead(t *catalog.Table, kind changeKind) bool {
 
 // insertInstead plans an INSERT whose rows the triggers of a view take.
 func (b *builder) insertInstead(st *ast.Insert, c *changed, input plan.Node, s *scope) (plan.Node, error) {
-	if st.OnConflict != nil || st.Upsert {
-		return nil, pgerr.Unsupported("ON CONFLICT is not supported on a view that has INSTEAD OF triggers").At(st.Pos)
+	if st.Upsert {
+		return nil, pgerr.Unsupported("UPSERT is not supported on a view that has INSTEAD OF triggers").At(st.Pos)
+	}
+	if err := conflictInstead(st.OnConflict, c); err != nil {
+		return nil, err
 	}
 	n := &plan.Instead{Alias: c.bottom().alias, Input: input, New: plan.IDs(input.Props().Cols), Triggers: c.instead}
 	return n, b.returnInstead(n, st.Returning, c, nil, s)
+}
+
+// conflictInstead refuses an ON CONFLICT that names what a view does not have. With none of these there is never a conflict: the
+// triggers do what they do.
+func conflictInstead(oc *ast.OnConflict, c *changed) error {
+	switch {
+	case oc == nil:
+		return nil
+	case oc.Constraint != "":
+		return pgerr.New(pgerr.UndefinedObject, "constraint \"%s\" for table \"%s\" does not exist", oc.Constraint, c.rel.Name)
+	case len(oc.Target) > 0:
+		return noArbiter()
+	case !oc.DoNothing:
+		return noInference(oc)
+	}
+	return nil
 }
 
 // returnInstead plans RETURNING over the row that the triggers return, beside other items.

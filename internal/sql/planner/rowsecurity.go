@@ -88,6 +88,9 @@ func (b *builder) restrict(g *guard, wall *plan.Barrier, commands ...byte) error
 		if err != nil {
 			return err
 		}
+		if !slices.ContainsFunc(permissive, func(p *catalog.Policy) bool { return p.Read() != nil }) {
+			restrictive = nil // nothing passes anyway
+		}
 		for _, p := range restrictive {
 			if p.Using == nil {
 				continue

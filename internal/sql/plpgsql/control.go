@@ -125,7 +125,7 @@ func (p *parser) forStmt(line Line, label string) Stmt {
 	if t := p.tok(); t.kind == word && (p.peek(1).s == "loop" || p.peek(1).s == "(" && t.s != "select" && t.s != "with" && t.s != "values") {
 		q.Cursor = p.name()
 		if p.accept("(") && !p.accept(")") {
-			q.Using = p.list(")")
+			q.Using = p.arguments()
 			p.expect(")")
 		}
 		return p.forQuery(q)
@@ -192,6 +192,25 @@ func (p *parser) list(stops ...string) []Expr {
 	var out []Expr
 	for p.err == nil {
 		out = append(out, p.until(append([]string{","}, stops...)...))
+		if !p.accept(",") {
+			break
+		}
+	}
+	return out
+}
+
+// arguments parses those of a bound cursor, some of which may be given by their names.
+func (p *parser) arguments() []Expr {
+	var out []Expr
+	for p.err == nil {
+		name := ""
+		if next := p.peek(1); p.tok().kind == word && next.kind == symbol && (next.s == ":=" || next.s == "=>") {
+			name = p.name()
+			p.at++
+		}
+		x := p.until(",", ")")
+		x.Name = name
+		out = append(out, x)
 		if !p.accept(",") {
 			break
 		}

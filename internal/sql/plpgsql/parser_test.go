@@ -43,7 +43,7 @@ func TestParse(t *testing.T) {
 		{"BEGIN r.a[i + 1] := f(a, b); END", "assign(target(‹r›‹a› step(expr(‹i + 1› ) ) ) expr(‹f(a, b)› ) )"},
 		{"BEGIN r[1].b[:2] := 3; END", "assign(target(‹r› step(expr(‹1› ) )step(‹b› )step(yes expr(‹2› ) ) ) expr(‹3› ) )"},
 		{"BEGIN SELECT a, b INTO STRICT x, y FROM t; END", "execute(sql(‹SELECT a, b                  FROM t› ) target(‹x› )target(‹y› ) yes )"},
-		{"BEGIN INSERT INTO t VALUES (1) RETURNING a INTO x; END", "execute(sql(‹INSERT INTO t VALUES (1) RETURNING a       › ) target(‹x› ) )"},
+		{"BEGIN INSERT INTO t VALUES (1) RETURNING a INTO x; END", "execute(sql(‹INSERT INTO t VALUES (1) RETURNING a› ) target(‹x› ) )"},
 		{"BEGIN PERFORM f(';', $$;$$); END", "execute(sql(‹SELECT f(';', $$;$$)› ) yes )"},
 		{"BEGIN FOR i IN REVERSE 10..1 BY 2 LOOP NULL; END LOOP; END", "forint(‹i› yes expr(‹10› ) expr(‹1› ) expr(‹2› ) null() )"},
 		{"BEGIN FOR r IN SELECT 1 LOOP NULL; END LOOP; END", "forquery(target(‹r› ) sql(‹SELECT 1› ) null() )"},

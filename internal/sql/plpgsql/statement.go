@@ -337,7 +337,7 @@ func (p *parser) open() Stmt {
 	p.at++
 	s.Cursor = p.target()
 	if p.accept("(") {
-		s.Args = p.list(")")
+		s.Args = p.arguments()
 		p.expect(")")
 		p.expect(";")
 		return s
@@ -403,7 +403,7 @@ func (p *parser) sql() Stmt {
 		start := p.toks[from].start
 		a, b := p.toks[intoFrom].start-start, p.toks[intoTo-1].end-start
 		blank := strings.Repeat(" ", utf8.RuneCountInString(s.SQL.Text[a:b]))
-		s.SQL.Text = s.SQL.Text[:a] + blank + s.SQL.Text[b:]
+		s.SQL.Text = strings.TrimRight(s.SQL.Text[:a]+blank+s.SQL.Text[b:], " \t\r\n\f")
 	}
 	if s.Perform {
 		const sel = "SELECT " // shorter than PERFORM

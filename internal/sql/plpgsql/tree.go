@@ -28,6 +28,7 @@ type Expr struct {
 	Line int
 	Pos  int
 	Text string
+	Name string // of an argument of a cursor that is given by its name
 }
 
 // Type is a type as written.

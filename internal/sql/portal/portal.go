@@ -36,6 +36,21 @@ type Portal struct {
 	// of a statement are stored that runs to its end at the first Execute.
 	cursor *Cursor
 	tag    string // of the statement whose rows are stored
+	pinned bool
+}
+
+// Pin keeps statements from closing the portal, through which a routine loops, until Unpin.
+func (p *Portal) Pin() { p.pinned = true }
+
+// Unpin lets statements close it again.
+func (p *Portal) Unpin() { p.pinned = false }
+
+// MayClose returns 24000 if the portal is pinned.
+func (p *Portal) MayClose() error {
+	if p.pinned {
+		return pgerr.New(pgerr.InvalidCursorState, "cannot drop pinned portal \"%s\"", p.Name)
+	}
+	return nil
 }
 
 // Execution is a statement that was suspended after some of its rows.

@@ -133,6 +133,9 @@ func (s *Set) Close(name string) {
 	}
 }
 
+// Has reports whether a portal with a name is still there.
+func (s *Set) Has(p *Portal) bool { return s.named[p.Name] == p }
+
 // Drop closes a portal.
 func (s *Set) Drop(p *Portal) {
 	p.close()

@@ -167,18 +167,18 @@ func (s *setSink) Columns(cols []plan.Column) error {
 		s.ts[i] = cols[i].Type
 	}
 	o := &s.f.out
-	if len(cols) == 1 && cols[0].Type.Family == types.RecordFamily && o.whole != nil {
+	if o.whole != nil && o.whole.Fields() == nil { // any record
 		return nil
 	}
 	bad := pgerr.New(pgerr.DatatypeMismatch, "structure of query does not match function result type")
-	if len(cols) != len(o.cols) {
-		return bad.WithDetail("Number of returned columns (%d) does not match expected column count (%d).", len(cols), len(o.cols))
-	}
-	for i := range cols {
+	for i := range min(len(cols), len(o.cols)) {
 		if cols[i].Type.BaseType().Oid != o.cols[i].BaseType().Oid {
 			return bad.WithDetail("Returned type %s does not match expected type %s in column %d.",
 				types.FormatType(cols[i].Type), types.FormatType(o.cols[i]), i+1)
 		}
+	}
+	if len(cols) != len(o.cols) {
+		return bad.WithDetail("Number of returned columns (%d) does not match expected column count (%d).", len(cols), len(o.cols))
 	}
 	return nil
 }
@@ -218,9 +218,7 @@ func (p *program) raise(f *frame, s *plpgsql.Raise) error {
 		if len(f.handled) == 0 {
 			return pgerr.New("0Z002", "RAISE without parameters cannot be used outside an exception handler")
 		}
-		e := *f.handled[len(f.handled)-1]
-		e.Context = ""
-		return &e
+		return &raisedAgain{f, f.handled[len(f.handled)-1]}
 	}
 	e := &pgerr.Error{Code: raiseException}
 	if s.Level != "exception" {

@@ -12,7 +12,14 @@ func (p *program) assign(f *frame, s *plpgsql.Assign) error {
 	if err != nil {
 		return err
 	}
-	return p.exprs[s.Value.ID].at.within(p.put(f, &s.Target, d, t))
+	if to := &p.targets[s.Target.ID]; to.v.typ != nil && to.v.typ.Family == types.RecordFamily && t.Family != types.RecordFamily && len(to.path) == 0 {
+		// Here, and nowhere else, a text may be that of a row.
+		if d, err = convert(f.c.Format, d.Clone(), t, to.v.typ); err != nil {
+			return err
+		}
+		t = valueType(to.v.typ)
+	}
+	return p.put(f, &s.Target, d, t)
 }
 
 // put gives a target a value.

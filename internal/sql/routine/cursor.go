@@ -2,6 +2,7 @@ package routine
 
 import (
 	"errors"
+	"slices"
 	"strings"
 
 	"github.com/lichendb/lichen/internal/sql/ast"
@@ -13,16 +14,12 @@ import (
 
 // cursorArgs gives the arguments of a bound cursor their values.
 func (p *program) cursorArgs(f *frame, v *variable, given []plpgsql.Expr) error {
-	switch {
-	case len(given) > 0 && len(v.args) == 0:
-		return pgerr.New(pgerr.SyntaxError, "cursor \"%s\" has no arguments", v.name)
-	case len(given) < len(v.args):
-		return pgerr.New(pgerr.SyntaxError, "not enough arguments for cursor \"%s\"", v.name)
-	case len(given) > len(v.args):
-		return pgerr.New(pgerr.SyntaxError, "too many arguments for cursor \"%s\"", v.name)
+	args, err := v.arguments(given)
+	if err != nil {
+		return err
 	}
 	for i, a := range v.args {
-		d, t, err := p.eval(f, &given[i])
+		d, t, err := p.eval(f, args[i])
 		if err != nil {
 			return err
 		}
@@ -33,32 +30,75 @@ func (p *program) cursorArgs(f *frame, v *variable, given []plpgsql.Expr) error 
 	return nil
 }
 
-// openCursor runs OPEN: the cursor is one of the session, under the name that the variable has or gets.
+// arguments puts the arguments of a bound cursor in the order of its declaration.
+func (v *variable) arguments(given []plpgsql.Expr) ([]*plpgsql.Expr, error) {
+	if len(given) > 0 && len(v.args) == 0 {
+		return nil, pgerr.New(pgerr.SyntaxError, "cursor \"%s\" has no arguments", v.name)
+	}
+	args := make([]*plpgsql.Expr, len(v.args))
+	for i := range given {
+		at := i
+		if name := given[i].Name; name != "" {
+			if at = slices.IndexFunc(v.args, func(a *variable) bool { return a.name == name }); at < 0 {
+				return nil, pgerr.New(pgerr.SyntaxError, "cursor \"%s\" has no argument named \"%s\"", v.name, name)
+			}
+		}
+		if at >= len(args) {
+			return nil, pgerr.New(pgerr.SyntaxError, "too many arguments for cursor \"%s\"", v.name)
+		}
+		if args[at] != nil {
+			return nil, pgerr.New(pgerr.SyntaxError, "value for parameter \"%s\" of cursor \"%s\" specified more than once", v.args[at].name, v.name)
+		}
+		args[at] = &given[i]
+	}
+	if len(given) < len(args) {
+		return nil, pgerr.New(pgerr.SyntaxError, "not enough arguments for cursor \"%s\"", v.name)
+	}
+	return args, nil
+}
+
+// openCursor runs OPEN.
 func (p *program) openCursor(f *frame, s *plpgsql.Open) error {
 	v := p.targets[s.Cursor.ID].v
 	st, params, err := p.cursorQuery(f, v, s)
 	if err != nil {
 		return err
 	}
-	name := ""
+	_, err = p.openStatement(f, v, st, params, scrolls(s.Scroll+v.scroll()))
+	return err
+}
+
+// scrolls is what OPEN, or the declaration of a cursor, says.
+func scrolls(text string) ast.Tristate {
+	switch text {
+	case "scroll":
+		return ast.Yes
+	case "no scroll":
+		return ast.No
+	}
+	return ast.Unset
+}
+
+// open opens a cursor for a query of the body.
+func (p *program) open(f *frame, v *variable, q *query) (name string, err error) {
+	st, params, err := q.forCursor(f)
+	if err != nil {
+		return "", err
+	}
+	return p.openStatement(f, v, st, params, scrolls(v.scroll()))
+}
+
+// openStatement makes a cursor of the session, under the name that a variable has or gets.
+func (p *program) openStatement(f *frame, v *variable, st *prepared.Statement, params []types.Datum, scroll ast.Tristate) (name string, err error) {
 	if d := f.params[v.slot]; !d.IsNull() {
 		name = d.Str()
-	} else if v.cursor != nil {
-		name = v.name
-	}
-	scroll := ast.Unset
-	switch s.Scroll + v.scroll() {
-	case "scroll":
-		scroll = ast.Yes
-	case "no scroll":
-		scroll = ast.No
 	}
 	p.cur = f
 	if name, err = f.r.host.OpenCursor(f.c, name, st, params, scroll, f.fresh); err != nil {
-		return err
+		return "", err
 	}
 	f.params[v.slot] = types.NewOpaque(name)
-	return nil
+	return name, nil
 }
 
 // scroll is what the declaration of a cursor says.
@@ -86,13 +126,15 @@ func (p *program) cursorQuery(f *frame, v *variable, s *plpgsql.Open) (*prepared
 	default:
 		return nil, nil, pgerr.New(pgerr.SyntaxError, "cursor \"%s\" is bound to no query", v.name)
 	}
+	return q.forCursor(f)
+}
+
+// forCursor returns the statement of a query, and its parameters, for a cursor that keeps them.
+func (q *query) forCursor(f *frame) (*prepared.Statement, []types.Datum, error) {
 	if err := q.prepare(f); err != nil {
 		return nil, nil, err
 	}
-	params := make([]types.Datum, len(f.params))
-	for i := range params {
-		params[i] = f.params[i].Clone()
-	}
+	params := CloneRow(f.params)
 	st := *q.st // the cursor keeps its plan
 	return &st, params, nil
 }

@@ -24,6 +24,9 @@ type Host interface {
 	Run(c *call.Context, p *prepared.Statement, params []types.Datum, fresh bool, sink Sink) (Outcome, error)
 	// OpenCursor makes a cursor of the session, under a name of its own if that is empty, and returns its name.
 	OpenCursor(c *call.Context, name string, p *prepared.Statement, params []types.Datum, scroll ast.Tristate, fresh bool) (string, error)
+	// LoopCursor calls f with each row of a cursor that is left, which nobody closes meanwhile, and closes the cursor, also after an
+	// error of f.
+	LoopCursor(c *call.Context, name string, f func(row []types.Datum, cols []plan.Column) error) error
 	// Plan returns the plan of a statement, without running it.
 	Plan(ctx context.Context, p *prepared.Statement, params []types.Datum) (*plan.Prepared, error)
 	// Analyze returns the plan of a statement that nobody is about to run.
@@ -67,6 +70,8 @@ type Sink interface {
 type Outcome struct {
 	Rows int64 // that it returned or wrote
 	Tag  string
+	// Unplanned says that it failed before it ran.
+	Unplanned bool
 }
 
 // NewQuery returns a statement of a body. key tells it from all others; the parameters have the given types.

@@ -61,8 +61,24 @@ func (f *frame) open(p *program) {
 	}
 }
 
+// raisedAgain is an error that a handler has raised as it was: it tells where it came up first.
+type raisedAgain struct {
+	frame *frame
+	err   *pgerr.Error
+}
+
+// Error implements error.
+func (r *raisedAgain) Error() string { return r.err.Error() }
+
+// Unwrap returns the error.
+func (r *raisedAgain) Unwrap() error { return r.err }
+
 // located adds the line at which an error happened.
 func (f *frame) located(p *program, err error) error {
+	var again *raisedAgain
+	if errors.As(err, &again) && again.frame == f {
+		return again.err
+	}
 	what := f.doing
 	if what != "" {
 		what = " " + what
@@ -92,7 +108,10 @@ func (p *program) result(f *frame) error {
 	switch {
 	case f.fires != nil:
 		return f.triggerResult()
-	case p.def.Set || p.def.Returns.Oid == types.Void.Oid:
+	case p.def.Set:
+		return nil
+	case p.def.Returns.Oid == types.Void.Oid:
+		f.out.d = types.VoidDatum
 		return nil
 	case len(p.outputs) > 0:
 		vals, ts := p.outputValues(f)
@@ -209,6 +228,10 @@ func (p *program) blockBody(f *frame, b *plpgsql.Block) (signal, error) {
 // initialize gives a variable its first value.
 func (p *program) initialize(f *frame, v *variable) error {
 	f.params[v.slot], f.records[v.slot] = types.Null, nil
+	if v.cursor != nil { // the cursor will have the name of the variable, unless that is given another
+		f.params[v.slot] = types.NewOpaque(v.name)
+		return nil
+	}
 	if v.def != nil {
 		d, t, err := v.def.value(f)
 		if err != nil {

@@ -1,6 +1,8 @@
 package routine
 
 import (
+	"errors"
+
 	"github.com/lichendb/lichen/internal/quota"
 	"github.com/lichendb/lichen/internal/sql/pgerr"
 	"github.com/lichendb/lichen/internal/sql/plan"
@@ -120,10 +122,13 @@ func (l *loopSink) Columns(cols []plan.Column) error {
 }
 
 // Row implements Sink.
-func (l *loopSink) Row(row []types.Datum) error {
+func (l *loopSink) Row(row []types.Datum) error { return l.keep(CloneRow(row)) }
+
+// keep runs the body of the loop for a row that stays.
+func (l *loopSink) keep(row []types.Datum) error {
 	l.rows++
 	var ends bool
-	if ends, l.out, l.err = l.p.iterate(l.f, l.s, cloneRow(row), l.cols); l.err != nil || ends {
+	if ends, l.out, l.err = l.p.iterate(l.f, l.s, row, l.cols); l.err != nil || ends {
 		return errEnough
 	}
 	l.f.line, l.f.doing = l.line, l.what
@@ -155,12 +160,43 @@ func (p *program) forQuery(f *frame, s *plpgsql.ForQuery) (signal, error) {
 		return p.forKept(f, s)
 	}
 	l := &loopSink{p: p, f: f, s: s, line: f.line, what: f.doing}
-	err := p.loopRows(f, s, l)
+	var err error
+	if s.Cursor != "" {
+		err = p.forCursor(f, s, l)
+	} else {
+		err = p.loopRows(f, s, l)
+	}
 	f.params[p.found.slot] = types.NewBool(l.rows > 0)
 	if l.err != nil {
 		err = l.err
 	}
 	return l.out, err
+}
+
+// forCursor runs a loop over the rows of a bound cursor, which is one of the session meanwhile.
+func (p *program) forCursor(f *frame, s *plpgsql.ForQuery, l *loopSink) error {
+	v := p.vars[s]
+	if err := p.cursorArgs(f, v, s.Using); err != nil {
+		return err
+	}
+	named := !f.params[v.slot].IsNull()
+	name, err := p.open(f, v, p.sqls[v.cursor.Query])
+	if err != nil {
+		return err
+	}
+	err = f.r.host.LoopCursor(f.c, name, func(row []types.Datum, cols []plan.Column) error {
+		if l.cols == nil {
+			l.cols = fieldsOf(cols)
+		}
+		return l.keep(row)
+	})
+	if !named {
+		f.params[v.slot] = types.Null
+	}
+	if errors.Is(err, errEnough) {
+		return nil
+	}
+	return err
 }
 
 // loopRows runs the query of a loop.
@@ -204,7 +240,7 @@ func (k *keptRows) Row(row []types.Datum) error {
 	for i := range row {
 		k.size += datumBytes + len(row[i].Str())
 	}
-	k.rows = append(k.rows, cloneRow(row))
+	k.rows = append(k.rows, CloneRow(row))
 	if k.size < reserveRows {
 		return nil
 	}

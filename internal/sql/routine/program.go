@@ -82,8 +82,8 @@ func compilePL(f *frame) (*program, error) {
 // signature is what lines of context call the routine.
 func (f *frame) signature() string {
 	var args []string
-	for _, t := range f.def.IdentityTypes() {
-		args = append(args, types.FormatType(t))
+	for _, p := range f.def.Inputs() {
+		args = append(args, types.FormatType(p.Type))
 	}
 	return f.t.Name + "(" + strings.Join(args, ",") + ")"
 }
@@ -199,9 +199,20 @@ func (c *compiler) sql(s *plpgsql.SQL, names *blockNames) {
 	}
 }
 
+// targets resolves what a row is assigned to: a variable that is a row itself, or several that are not.
 func (c *compiler) targets(list []plpgsql.Target, names *blockNames) {
 	for i := range list {
-		c.target(&list[i], names)
+		t := &list[i]
+		c.target(t, names)
+		to := c.p.targets[t.ID]
+		if len(list) == 1 || to.v == nil || len(to.path) > 0 || to.v.typ != nil && to.v.typ.BaseType().Family != types.RecordFamily {
+			continue
+		}
+		if i == 0 {
+			c.failAt(t.Pos, pgerr.New(pgerr.SyntaxError, "record variable cannot be part of multiple-item INTO list"))
+		} else {
+			c.failAt(t.Pos, pgerr.New(pgerr.SyntaxError, "\"%s\" is not a scalar variable", joined(t.Parts)))
+		}
 	}
 }
 

@@ -233,8 +233,8 @@ func (s *rowSink) Columns(cols []plan.Column) error {
 	return nil
 }
 
-// cloneRow copies a row, which its statement keeps for the call of a Sink only.
-func cloneRow(row []types.Datum) []types.Datum {
+// CloneRow copies a row, which its statement keeps for the call of a Sink only.
+func CloneRow(row []types.Datum) []types.Datum {
 	kept := make([]types.Datum, len(row))
 	for i := range row {
 		kept[i] = row[i].Clone()
@@ -252,7 +252,7 @@ func fieldsOf(cols []plan.Column) []types.FieldDef {
 
 // Row implements Sink.
 func (s *rowSink) Row(row []types.Datum) error {
-	if s.rows = append(s.rows, cloneRow(row)); s.most > 0 && len(s.rows) >= s.most {
+	if s.rows = append(s.rows, CloneRow(row)); s.most > 0 && len(s.rows) >= s.most {
 		return errEnough
 	}
 	return nil

@@ -102,9 +102,12 @@ func (b *sqlBody) run(f *frame) error {
 	for i, st := range b.stmts {
 		sink := &sqlSink{f: f, last: i == len(b.stmts)-1 && !void}
 		if err := readsOnly(f, st.Stmt.AST); err != nil {
-			return err
+			return f.r.withContext(f.ctx, err, "SQL function \"%s\" during startup", f.t.Name)
 		}
-		_, err := f.r.host.Run(f.c, st, f.params, f.fresh, sink)
+		out, err := f.r.host.Run(f.c, st, f.params, f.fresh, sink)
+		if err != nil && out.Unplanned {
+			return f.r.withContext(f.ctx, f.pointed(err), "SQL function \"%s\" during startup", f.t.Name)
+		}
 		if err != nil && !errors.Is(err, errEnough) {
 			return f.r.withContext(f.ctx, f.pointed(err), "SQL function \"%s\" statement %d", f.t.Name, i+1)
 		}
@@ -151,7 +154,7 @@ func (s *sqlSink) Row(row []types.Datum) error {
 	if o.set {
 		return o.addRow(row, s.types)
 	}
-	if err := o.setRow(cloneRow(row), s.types); err != nil {
+	if err := o.setRow(CloneRow(row), s.types); err != nil {
 		return err
 	}
 	return errEnough

@@ -140,8 +140,8 @@ func (p *program) set(f *frame, v *variable, d types.Datum, from *types.T) error
 
 // assignable converts a value for a variable.
 func (p *program) assignable(f *frame, v *variable, d types.Datum, from *types.T) (types.Datum, error) {
-	if v.typ.Family == types.RecordFamily && !d.IsNull() && from.Family != types.RecordFamily && from.Oid != types.Unknown.Oid {
-		return types.Null, pgerr.New(pgerr.DatatypeMismatch, "cannot assign non-composite value to a row variable")
+	if v.typ.Family == types.RecordFamily && !d.IsNull() && from.Family != types.RecordFamily {
+		return types.Null, pgerr.New(pgerr.DatatypeMismatch, "cannot assign non-composite value to a record variable")
 	}
 	return convert(f.c.Format, d, from, v.typ)
 }
