@@ -33,7 +33,7 @@
 //	    that ends with it, is complete, so that it can be run again after a conflict (runHeld).
 //	Q2. In a failed block only statements that end it run (execution.run, plan, Bind).
 //	Q3. A statement that takes long reserves the tables at which it has failed before it is run
-//	    again, for a time in proportion to its own (ahead; TestReserveAhead).
+//	    again, for a time in proportion to its own (reservation; TestReserveAhead).
 //	Q4. Of several statements in one simple query those that share a transaction that began there are
 //	    run again together, from the first, if all only read and write rows and nothing of their
 //	    results was sent (batch.again; TestBatchRunsAgain).

@@ -58,22 +58,22 @@ type execution struct {
 	// alone says that nothing before it in its implicit transaction was answered.
 	alone bool
 
-	cached    *prepared.Plan
-	program   *exec.Program
-	env       operator.Env
-	rows      int64
-	affected  int64 // rows that it has changed, once it has ended
-	retries   int64 // attempts beyond the first
-	described bool
-	suspended bool
-	committed bool          // its implicit transaction was committed: it is not run again
-	unplanned bool          // its plan was what failed
-	copying   bool          // COPY TO has begun to send
-	input     *copyio.Input // of COPY FROM, once the client was asked for it
-	met       time.Time     // when it met its first conflict
-	ahead     ahead
-	snapshot  kv.Snapshot // of a suspended execution
-	loaded    bool        // it has filled its table anew: see loads
+	cached      *prepared.Plan
+	program     *exec.Program
+	env         operator.Env
+	rows        int64
+	affected    int64 // rows that it has changed, once it has ended
+	retries     int64 // attempts beyond the first
+	described   bool
+	suspended   bool
+	committed   bool          // its implicit transaction was committed: it is not run again
+	unplanned   bool          // its plan was what failed
+	copying     bool          // COPY TO has begun to send
+	input       *copyio.Input // of COPY FROM, once the client was asked for it
+	met         time.Time     // when it met its first conflict
+	reservation reservation
+	snapshot    kv.Snapshot // of a suspended execution
+	loaded      bool        // it has filled its table anew: see loads
 	// within is the context of functions of the routine whose body the statement is of, nil for a client's.
 	within   *call.Context
 	auditing auditing
@@ -142,7 +142,7 @@ func (x *execution) runPlanned(ctx context.Context) error {
 		if err := ex.beginStatement(ctx, x.prepared); err != nil {
 			return err
 		}
-		if err := x.ahead.reserve(ctx, txn, ex.srv); err != nil {
+		if err := x.reservation.reserve(ctx, txn, ex.srv); err != nil {
 			return err
 		}
 		sp, began := txn.StatementStart(), time.Now()
@@ -156,7 +156,7 @@ func (x *execution) runPlanned(ctx context.Context) error {
 			return err
 		}
 		x.traced.root.Note("attempt %d is followed by another", attempt)
-		x.ahead.note(ex.srv, err, time.Since(began))
+		x.reservation.note(ex.srv, err, time.Since(began))
 		x.Close()
 		ex.advisory.RetryStatement(ctx)
 		if err := backOff(ctx, attempt); err != nil {

@@ -23,16 +23,16 @@ const (
 	maxReservedTables = 8
 )
 
-// ahead is what a statement reserves before it is run again: the tables where others have
+// reservation is what a statement reserves before it is run again: the tables where others have
 // changed what it had read. A statement that takes long would never find them unchanged where
 // others write all the time.
-type ahead struct {
+type reservation struct {
 	tables  []kvpb.Span
 	longest time.Duration // of the attempts
 }
 
 // note notes that an attempt that took so long has failed with err.
-func (a *ahead) note(srv *Server, err error, took time.Duration) {
+func (a *reservation) note(srv *Server, err error, took time.Duration) {
 	var retry *kvpb.RetryError
 	if took < srv.reserveAfter || !errors.As(err, &retry) || len(a.tables) >= maxReservedTables {
 		return
@@ -50,7 +50,7 @@ func (a *ahead) note(srv *Server, err error, took time.Duration) {
 }
 
 // reserve reserves the tables for a statement that begins.
-func (a *ahead) reserve(ctx context.Context, txn *kv.Txn, srv *Server) error {
+func (a *reservation) reserve(ctx context.Context, txn *kv.Txn, srv *Server) error {
 	if len(a.tables) == 0 || txn.Isolation() == kv.ReadCommitted {
 		return nil
 	}
