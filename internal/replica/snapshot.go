@@ -92,7 +92,8 @@ func (g *group) sendSnapshot(to kvpb.ReplicaDescriptor, m *pb.Message) {
 }
 
 // Receive passes a complete snapshot to raft, and returns when it is installed. It returns ErrOldSnapshot if
-// raft ignores the snapshot. The caller closes it afterwards.
+// raft ignores the snapshot, after it has told the leader what the replica has. s is nil if the replica has
+// applied what the snapshot holds, so that raft will ignore it. The caller closes s afterwards.
 func (r *Replica) Receive(m *pb.Message, from kvpb.ReplicaDescriptor, s *snapshot.Incoming) error {
 	answer := make(chan error, 1)
 	if !r.group.Do(func() { answer <- r.group.receive(m, from, s) }) {
@@ -107,7 +108,7 @@ func (g *group) receive(m *pb.Message, from kvpb.ReplicaDescriptor, s *snapshot.
 	if err := g.Step(m, from); err != nil {
 		return err
 	}
-	if g.incoming != nil {
+	if s == nil || g.incoming != nil {
 		return ErrOldSnapshot
 	}
 	return nil

@@ -124,7 +124,9 @@ func (s *Store) beginArrival(key arrivalKey, p []byte) error {
 		return errMessage
 	}
 	if r, ok := s.Replica(a.env.id); ok && r.ReplicaID() == a.env.to.Replica && r.AppliedIndex() >= head.State.Index {
-		return replica.ErrOldSnapshot
+		// Raft has the replica answer what it has; else a sender that missed the end of an earlier
+		// snapshot would send the same one again and again.
+		return r.Receive(a.msg, a.env.from, nil)
 	}
 	if err := s.roomFor(head.Bytes); err != nil {
 		return err

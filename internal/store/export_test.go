@@ -13,6 +13,7 @@ import (
 // Tests of several stores lie outside the package, since clustertest imports it. They need these parts of it.
 const (
 	ArrivalTimeout  = arrivalTimeout
+	SnapshotAgain   = snapshotAgain
 	CollectTick     = collectTick
 	DiskEvery       = diskEvery
 	PartBegin       = partBegin

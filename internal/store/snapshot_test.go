@@ -182,6 +182,32 @@ func TestSnapshotInterrupted(t *testing.T) {
 	}
 }
 
+// A learner whose sender does not hear that it has the snapshot catches up all the same, although nothing is written
+// any more: the next snapshot is not newer, and raft answers that the learner has it.
+func TestSnapshotAnswerLost(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newCluster(t, 2)
+		defer c.CloseAll()
+		c.fill(1, "k", 10, 100)
+		errLost := errors.New("lost")
+		silent := false
+		c.Net.Lose(func(from, _ kvpb.NodeID, _ rpc.Method, _ []byte) bool { return silent && from == 2 })
+		c.Net.OnCall(func(_, _ kvpb.NodeID, m rpc.Method, req []byte) error {
+			if part(m, req) != store.PartEnd {
+				return nil
+			}
+			silent = true
+			time.AfterFunc(store.SnapshotAgain/2, func() { silent = false })
+			if _, err := c.Nodes[1].Store.ReceiveSnapshot(context.Background(), 1, req); err != nil {
+				t.Error(err)
+			}
+			return errLost
+		})
+		c.join(1, c.Nodes[1]) // fails if the learner can't be promoted
+		c.sameData(1)
+	})
+}
+
 // A snapshot is sent no faster than the limit says.
 func TestSnapshotPace(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
