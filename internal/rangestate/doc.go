@@ -1,5 +1,5 @@
 // Package rangestate computes the next descriptor of a range that is split, merged into another one, frozen
-// or unfrozen.
+// or unfrozen, or whose replicas change.
 //
 // Above it, replica proposes the descriptors, waits for replicas and moves the leader's state in memory.
 // Below it is kvpb. It is pure: descriptors come in, the next ones come out. A descriptor takes effect only
@@ -45,6 +45,9 @@
 //     (Unfreeze; testdata/merge)
 //  4. A range whose bounds shrink, or that stops serving, gets a new bounds generation, so that commands
 //     evaluated before have no effect. (Split, Freeze, Unfreeze; testdata/split, testdata/merge)
-//  5. A merge continues only while every replica answers, and freezes the right range only when all of
+//  5. A range's replicas change in steps that raft and the descriptor show alike: one replica at a time, or
+//     several through a joint configuration. A voter is removed by way of a learner. (ChangeReplicas,
+//     LeaveJoint; testdata/replicas; replica invariant 12)
+//  6. A merge continues only while every replica answers, and freezes the right range only when all of
 //     them have its log. (FollowersHave, replica.MergeIf; testdata/followers)
 package rangestate

@@ -44,10 +44,14 @@ func (s *script) op(f []string) []string {
 		d = &kvpb.RangeDescriptor{RangeID: id, StartKey: []byte(f[2]), EndKey: []byte(f[3]), Generation: 1, BoundsGen: 1}
 		for _, st := range f[4:] {
 			d.Replicas = append(d.Replicas, kvpb.ReplicaDescriptor{Node: kvpb.NodeID(s.id(st)), Store: kvpb.StoreID(s.id(st)), Replica: kvpb.ReplicaID(s.id(st))})
+			d.NextReplicaID = max(d.NextReplicaID, kvpb.ReplicaID(s.id(st))+1)
 		}
 		s.ranges[id] = d
-	case "change": // change ID: its replicas change
-		s.ranges[id] = Next(d)
+	case "change": // change ID [learner|promote|remove STORE]...: its replicas change
+		return s.change(d, f[2:])
+	case "leave-joint":
+		s.ranges[id] = LeaveJoint(d)
+		return []string{showReplicas(s.ranges[id])}
 	case "split": // split ID KEY NEW
 		left, right, err := Split(d, []byte(f[2]), s.id(f[3]))
 		if err != nil {
@@ -84,6 +88,33 @@ func (s *script) op(f []string) []string {
 		s.t.Fatalf("unknown step %q", f[0])
 	}
 	return []string{show(s.ranges[id])}
+}
+
+// change changes a range's replicas, and shows what raft is told.
+func (s *script) change(d *kvpb.RangeDescriptor, f []string) []string {
+	if len(f) == 0 {
+		s.ranges[d.RangeID] = Next(d)
+		return []string{show(s.ranges[d.RangeID])}
+	}
+	kinds := map[string]ChangeKind{"learner": AddLearner, "promote": Promote, "remove": Remove}
+	var cs []Change
+	for ; len(f) > 0; f = f[2:] {
+		store := kvpb.StoreID(s.id(f[1]))
+		cs = append(cs, Change{Kind: kinds[f[0]], Node: kvpb.NodeID(store), Store: store})
+	}
+	next, cc, err := ChangeReplicas(d, cs)
+	if err != nil {
+		return []string{err.Error()}
+	}
+	s.ranges[d.RangeID] = next
+	told := "raft:"
+	for _, c := range cc.Changes {
+		told += fmt.Sprintf(" %s %d", strings.TrimPrefix(c.GetType().String(), "ConfChange"), c.GetNodeId())
+	}
+	if cc.Transition != nil {
+		told += ", " + cc.GetTransition().String()
+	}
+	return []string{showReplicas(next), told}
 }
 
 // followers shows whether all other replicas have the log. A store without a match does not answer.
@@ -143,6 +174,19 @@ func show(d *kvpb.RangeDescriptor) string {
 	}
 	if d.Into != 0 {
 		out += fmt.Sprintf(", frozen into range %d of generation %d", d.Into, d.IntoGeneration)
+	}
+	return out
+}
+
+func showReplicas(d *kvpb.RangeDescriptor) string {
+	types := map[kvpb.ReplicaType]string{kvpb.Voter: "voter", kvpb.Learner: "learner", kvpb.VoterIncoming: "incoming voter",
+		kvpb.VoterOutgoing: "outgoing voter", kvpb.LearnerOutgoing: "outgoing learner"}
+	out := fmt.Sprintf("generation %d:", d.Generation)
+	for i, r := range d.Replicas {
+		if i > 0 {
+			out += ","
+		}
+		out += fmt.Sprintf(" %s %d on store %d", types[r.Type], r.Replica, r.Store)
 	}
 	return out
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/lichendb/lichen/internal/kvpb"
 	"github.com/lichendb/lichen/internal/plant"
 	"github.com/lichendb/lichen/internal/raftlog"
+	"github.com/lichendb/lichen/internal/rangestate"
 	pb "go.etcd.io/raft/v3/raftpb"
 	"google.golang.org/protobuf/proto"
 )
@@ -54,7 +55,7 @@ func (g *group) applyEntry(e *pb.Entry) error {
 	}
 	g.r.transfers.noteTerm(e.GetTerm())
 	if cc != nil && len(data) == 0 { // the end of a joint configuration
-		if err := g.applier.Describe(leaveJoint(g.r.Desc())); err != nil {
+		if err := g.applier.Describe(rangestate.LeaveJoint(g.r.Desc())); err != nil {
 			return err
 		}
 	}

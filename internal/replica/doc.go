@@ -9,7 +9,7 @@
 //   - concurrency: lock queues, the timestamp cache, commit timestamps
 //   - closedts: closed timestamps and follower reads
 //   - rangefeed, rangefeed/processor: the feeds of the replica
-//   - rangestate: splits and merges
+//   - rangestate: splits, merges and changes of the replicas
 //   - snapshot: the contents of a snapshot, and recovery from a crash during its installation
 //
 // This package carries the decisions out. Package store above it finds replicas and schedules their
@@ -24,7 +24,7 @@
 //   - lease.go: the beginning and the end of a leadership. election.go, locktransfer.go, resign.go.
 //   - stage.go, multirange.go: commits in several ranges. spill.go: transactions that outgrow the
 //     buffer of their gateway. intentcursor.go: the intents on many keys. intents.go, push.go,
-//     resolve.go, sweep.go, txnrecord.go, gateway.go: the effects of txnintent. replay.go: commits
+//     resolve.go, release.go, sweep.go, txnrecord.go, gateway.go: the effects of txnintent. replay.go: commits
 //     that were sent again.
 //   - split.go, merge.go, subsume.go: changes of the bounds. change.go, removal.go: changes of the
 //     membership.

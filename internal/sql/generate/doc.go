@@ -7,7 +7,8 @@
 //
 // Reading order: generator.go (what is drawn, and how), scope.go (what an expression may use),
 // the productions: expr.go with forms.go, rareforms.go and geoforms.go (operators and functions by type) and window.go,
-// relation.go, query.go, statement.go, dml.go and ddl.go; schema.go and values.go (tables and
+// relation.go, query.go, statement.go, dml.go and ddl.go, routine.go, plpgsql.go and trigger.go (functions and
+// procedures, their bodies, triggers and policies); schema.go and values.go (tables and
 // constants), coverage.go (which nestings came up).
 //
 // What it draws has one answer: where SQL leaves an order open, a LIMIT, a window or an
