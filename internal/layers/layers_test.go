@@ -50,7 +50,8 @@ var order = [][]string{
 	{"sql/access"},
 	{"sql/inverted", "sql/rowcodec", "sql/catalog", "sql/catalog/membership", "sql/catalog/idgen", "sql/catalog/named", "sql/privilege"},
 	{"sql/builtin"},
-	{"sql/builtin/citextfuncs", "sql/builtin/hstorefuncs", "sql/builtin/fuzzyfuncs", "sql/builtin/accentfuncs"},
+	{"sql/builtin/citextfuncs", "sql/builtin/hstorefuncs", "sql/builtin/fuzzyfuncs", "sql/builtin/accentfuncs", "sql/builtin/statementfuncs", "sql/builtin/ltreefuncs",
+		"sql/builtin/intarrayfuncs", "sql/builtin/crosstabfuncs"},
 	{"sql/builtin/catalogfuncs", "sql/builtin/sessionfuncs", "sql/builtin/aggfuncs", "sql/builtin/searchfuncs", "sql/builtin/netfuncs", "sql/builtin/geofuncs", "sql/builtin/typefuncs",
 		"sql/builtin/jsonfuncs", "sql/builtin/rangefuncs", "sql/builtin/arrayfuncs", "sql/builtin/formatfuncs", "sql/builtin/datefuncs",
 		"sql/builtin/stringfuncs", "sql/builtin/numfuncs", "sql/builtin/decimal", "sql/builtin/comparefuncs"},
@@ -59,7 +60,7 @@ var order = [][]string{
 	{"sql/charset"},
 	{"sql/vector"},
 	{"sql/types/typetest", "sql/types/casts", "sql/types/typeio", "sql/types/datetime", "sql/types"},
-	{"sql/jsonpath", "sql/pgregexp", "sql/ascii", "sql/geometry", "sql/textsearch", "sql/trigram", "sql/collation", "sql/hstore"},
+	{"sql/jsonpath", "sql/pgregexp", "sql/ascii", "sql/geometry", "sql/textsearch", "sql/trigram", "sql/collation", "sql/hstore", "sql/ltree", "sql/intquery", "sql/boolquery"},
 	{"clustertest"}, // for tests
 	{"kvnode"},
 	{"rebalance"},

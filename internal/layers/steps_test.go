@@ -23,6 +23,7 @@ var unstepped = map[string]string{
 	"arrayfuncs.arrayFill":        "loops over dimensions",
 	"catalogfuncs.aclContains":    "access control lists are short",
 	"expr.rowCtor":                aRow,
+	"ltreefuncs.elements":         "counts steps with an argument, which is its caller's Step",
 	"jsonfuncs.children":          "counts steps in pathExec.anyLevel",
 	"jsonfuncs.jsonHasKey":        aPass,
 	"jsonfuncs.jsonPath":          "paths are short",

@@ -13,6 +13,7 @@ import (
 	"github.com/lichendb/lichen/internal/sql/prepared"
 	"github.com/lichendb/lichen/internal/sql/privilege"
 	"github.com/lichendb/lichen/internal/sql/stats"
+	"github.com/lichendb/lichen/internal/sql/stmtstats"
 	"github.com/lichendb/lichen/internal/sql/types"
 )
 
@@ -29,6 +30,9 @@ func (ex *executor) newCatalogs() *pgcatalog.Catalog {
 		Format: func() *types.FormatContext { return &ex.vals.Format }, Setting: ex.vars.Show, Values: ex.vals, Size: ex.srv.size(),
 		Report: func(ctx context.Context, req pgcatalog.ReportRequest) (*pgcatalog.Report, error) {
 			return ex.srv.report(ctx, req, ex.warnSoon)
+		},
+		Forget: func(ctx context.Context, of stmtstats.Selection) error {
+			return ex.srv.forgetStatements(ctx, of, ex.warnSoon)
 		},
 		Warn: ex.warnSoon, Jobs: ex.srv.listJobs, HBA: ex.srv.HBA, IdentityMaps: ex.srv.IdentityMaps,
 		Contents: func(t *catalog.Table) pgcatalog.Contents { return contentsOf(&ex.contents, t) },

@@ -15,6 +15,7 @@ import (
 	"github.com/lichendb/lichen/internal/sql/pgcatalog"
 	"github.com/lichendb/lichen/internal/sql/pgerr"
 	"github.com/lichendb/lichen/internal/sql/statview"
+	"github.com/lichendb/lichen/internal/sql/stmtstats"
 )
 
 const (
@@ -48,6 +49,7 @@ type question struct {
 	Report *pgcatalog.ReportRequest `json:",omitempty"`
 	Cancel *cancelRequest           `json:",omitempty"`
 	Txns   *ids.Question            `json:",omitempty"`
+	Forget *stmtstats.Selection     `json:",omitempty"`
 }
 
 // answer is what it gets: of Cancel, whether there was something to cancel.
@@ -75,6 +77,9 @@ func (s *Server) Answer(req []byte) ([]byte, error) {
 	}
 	if q.Txns != nil {
 		a.Txns = s.txnIDs.Answer(q.Txns)
+	}
+	if q.Forget != nil {
+		s.statements.Forget(*q.Forget, time.Now())
 	}
 	return json.Marshal(a)
 }
@@ -187,6 +192,27 @@ func (s *Server) report(ctx context.Context, req pgcatalog.ReportRequest, warn f
 		r.Cut = r.Cut || o.Cut
 	}
 	return r, ctx.Err()
+}
+
+// forgetStatements has all nodes forget what statements have cost. Who does not answer is named in a warning.
+func (s *Server) forgetStatements(ctx context.Context, of stmtstats.Selection, warn func(*pgerr.Error)) error {
+	s.statements.Forget(of, time.Now())
+	if s.cfg.Nodes == nil {
+		return nil
+	}
+	others := s.cfg.Nodes.Others()
+	errs := make([]error, len(others))
+	var wg sync.WaitGroup
+	for i, n := range others {
+		wg.Go(func() { _, errs[i] = s.ask(ctx, n, &question{Forget: &of}) })
+	}
+	wg.Wait()
+	for i, n := range others {
+		if errs[i] != nil {
+			warn(pgerr.New(pgerr.Warning, "node %d did not answer: its statistics of statements are as they were", n))
+		}
+	}
+	return ctx.Err()
 }
 
 // pidBits are the bits of a process id that count the sessions of one node; those

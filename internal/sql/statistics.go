@@ -29,6 +29,8 @@ func (s *Server) figures(req statview.Request) statview.Node {
 	n := statview.Node{Node: s.nodeID()}
 	if req.Statements {
 		n.Statements = s.statements.List(maxStatements)
+		rounds, forgot := s.statements.Kept()
+		n.Kept = &statview.Kept{Rounds: rounds, Since: max(forgot, s.started.UnixNano())}
 	}
 	if req.Plans {
 		n.Plans = s.statements.Plans(maxStatements)

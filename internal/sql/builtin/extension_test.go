@@ -41,7 +41,7 @@ func TestExtensionsApart(t *testing.T) {
 			t.Errorf("%s: %d functions, %d of extensions", name, len(Functions(name)), len(ExtensionFunctions(name)))
 		}
 	}
-	if len(Operators("?", false)) == 0 || len(ExtensionOperators("?", false)) != 1 {
+	if len(Operators("?", false)) == 0 || len(ExtensionOperators("?", false)) != 5 {
 		t.Errorf("?: %d operators, %d of extensions", len(Operators("?", false)), len(ExtensionOperators("?", false)))
 	}
 }

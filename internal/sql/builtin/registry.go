@@ -17,17 +17,21 @@ import (
 	"github.com/lichendb/lichen/internal/sql/builtin/catalogfuncs"
 	"github.com/lichendb/lichen/internal/sql/builtin/citextfuncs"
 	"github.com/lichendb/lichen/internal/sql/builtin/comparefuncs"
+	"github.com/lichendb/lichen/internal/sql/builtin/crosstabfuncs"
 	"github.com/lichendb/lichen/internal/sql/builtin/datefuncs"
 	"github.com/lichendb/lichen/internal/sql/builtin/formatfuncs"
 	"github.com/lichendb/lichen/internal/sql/builtin/fuzzyfuncs"
 	"github.com/lichendb/lichen/internal/sql/builtin/geofuncs"
 	"github.com/lichendb/lichen/internal/sql/builtin/hstorefuncs"
+	"github.com/lichendb/lichen/internal/sql/builtin/intarrayfuncs"
 	"github.com/lichendb/lichen/internal/sql/builtin/jsonfuncs"
+	"github.com/lichendb/lichen/internal/sql/builtin/ltreefuncs"
 	"github.com/lichendb/lichen/internal/sql/builtin/netfuncs"
 	"github.com/lichendb/lichen/internal/sql/builtin/numfuncs"
 	"github.com/lichendb/lichen/internal/sql/builtin/rangefuncs"
 	"github.com/lichendb/lichen/internal/sql/builtin/searchfuncs"
 	"github.com/lichendb/lichen/internal/sql/builtin/sessionfuncs"
+	"github.com/lichendb/lichen/internal/sql/builtin/statementfuncs"
 	"github.com/lichendb/lichen/internal/sql/builtin/stringfuncs"
 	"github.com/lichendb/lichen/internal/sql/builtin/typefuncs"
 	"github.com/lichendb/lichen/internal/sql/types"
@@ -165,6 +169,10 @@ func declared() []*call.Overload {
 		hstorefuncs.Overloads(),
 		fuzzyfuncs.Overloads(),
 		accentfuncs.Overloads(),
+		statementfuncs.Overloads(),
+		ltreefuncs.Overloads(),
+		intarrayfuncs.Overloads(),
+		crosstabfuncs.Overloads(),
 	)
 }
 

@@ -18,8 +18,8 @@ var restrictedOids = []uint32{
 // restrict marks what is kept from everybody.
 func (r *registry) restrict() {
 	for _, o := range r.all {
-		if !o.Operator {
-			_, o.Restricted = slices.BinarySearch(restrictedOids, o.Oid)
+		if _, found := slices.BinarySearch(restrictedOids, o.Oid); found && !o.Operator {
+			o.Restricted = true
 		}
 	}
 }

@@ -134,6 +134,16 @@ func parsedDatum(r *rand.Rand, t *types.T) types.Datum {
 		if t.Is(types.ACLItem) {
 			texts = []string{"=r/10", "17=ar*A/4294967295"}
 		}
+		switch t.Name {
+		case "lquery":
+			texts = []string{"*", "a.*{1,}.!b|c@*", "a{0}"}
+		case "ltxtquery":
+			texts = []string{"a", "a & !(b@ | c*)"}
+		case "query_int":
+			texts = []string{"1", "1 & !(2 | -3)"}
+		}
+	case types.LabelFamily:
+		texts = []string{"", "a", "a.b.c", "A_1.é"}
 	case types.CitextFamily:
 		texts = []string{"", "a", "Ab%", "É(", "a.b", "\\"}
 	case types.HstoreFamily:

@@ -123,6 +123,10 @@ func (s *fakeSession) ObjectByAddress(call.ObjectAddress) (class, oid uint32, su
 	return 0, 0, 0, nil
 }
 
+func (s *fakeSession) StatementStatistics() ([]call.StatementStatistics, error) { return nil, nil }
+func (s *fakeSession) StatementsKept() (int64, types.Datum, error)              { return 0, types.Null, nil }
+func (s *fakeSession) ForgetStatements(uint32, uint32, int64) error             { return nil }
+
 func (s *fakeSession) RelationRows(string) (columns []string, rows [][]types.Datum, err error) {
 	return nil, nil, nil
 }

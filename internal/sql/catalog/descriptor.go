@@ -121,6 +121,7 @@ type Table struct {
 	RowArrayOid uint32 `json:",omitempty"`
 	Comment     string
 	OnCommit    OnCommit `json:",omitempty"` // of a temporary table
+	Extension   string   `json:",omitempty"` // the extension that brought it, and that it goes with
 	Tablespace  string   `json:",omitempty"` // "" is pg_default
 	// Options are the storage parameters as pg_class has them: name=value. They change
 	// nothing. Those of a view are in View.

@@ -3,6 +3,8 @@ package catalog
 import (
 	"context"
 	"slices"
+
+	"github.com/lichendb/lichen/internal/sql/privilege"
 )
 
 // Extension is an extension of PostgreSQL's whose objects are built in: a database shows them once it has the extension.
@@ -10,6 +12,21 @@ type Extension struct {
 	Name, Version, Comment string
 	// Oid is that of the one which every database has, 0 for those that CREATE EXTENSION adds.
 	Oid uint32
+	// Views are made in the schema of the extension. They have descriptors of their own.
+	Views []ExtensionView
+	// Untrusted ones are for superusers to create.
+	Untrusted bool
+}
+
+// ExtensionView is a view that an extension brings, which everybody may read.
+type ExtensionView struct {
+	Name  string
+	Query string // with %s for the schema
+}
+
+// ExtensionViewACL is what is granted on an extension's views at first.
+func ExtensionViewACL(owner Owner) privilege.ACL {
+	return append(privilege.Table.Default(owner.Role()), privilege.Item{Grantee: privilege.Public, Grantor: owner.Role(), Privileges: privilege.Select})
 }
 
 // Extensions are those that CREATE EXTENSION knows.
@@ -17,9 +34,19 @@ var Extensions = []Extension{
 	{Name: "citext", Version: "1.6", Comment: "data type for case-insensitive character strings"},
 	{Name: "fuzzystrmatch", Version: "1.1", Comment: "determine similarities and distance between strings"},
 	{Name: "hstore", Version: "1.8", Comment: "data type for storing sets of (key, value) pairs"},
+	{Name: "intarray", Version: "1.5", Comment: "functions, operators, and index support for 1-D arrays of integers"},
+	{Name: "ltree", Version: "1.2", Comment: "data type for hierarchical tree-like structures"},
+	{
+		Name: "pg_stat_statements", Version: "1.10", Comment: "track planning and execution statistics of all SQL statements executed", Untrusted: true,
+		Views: []ExtensionView{
+			{"pg_stat_statements", "SELECT * FROM %s.pg_stat_statements(true)"},
+			{"pg_stat_statements_info", "SELECT * FROM %s.pg_stat_statements_info()"},
+		},
+	},
 	{Name: "pg_trgm", Version: "1.6", Comment: "text similarity measurement and index searching based on trigrams"},
 	{Name: "pgcrypto", Version: "1.3", Comment: "cryptographic functions"},
 	{Name: "plpgsql", Version: "1.0", Comment: "PL/pgSQL procedural language", Oid: 13559},
+	{Name: "tablefunc", Version: "1.0", Comment: "functions that manipulate whole tables, including crosstab"},
 	{Name: "unaccent", Version: "1.1", Comment: "text search dictionary that removes accents"},
 	{Name: "uuid-ossp", Version: "1.1", Comment: "generate universally unique identifiers (UUIDs)"},
 }
@@ -41,6 +68,8 @@ func ExtensionOfClass(class string) string {
 		return "pg_trgm"
 	case "gin_hstore_ops":
 		return "hstore"
+	case "gin__int_ops":
+		return "intarray"
 	}
 	return ""
 }

@@ -2,6 +2,7 @@ package ddl
 
 import (
 	"context"
+	"fmt"
 	"slices"
 
 	"github.com/lichendb/lichen/internal/sql/access"
@@ -9,6 +10,7 @@ import (
 	"github.com/lichendb/lichen/internal/sql/catalog"
 	"github.com/lichendb/lichen/internal/sql/ddl/alter"
 	"github.com/lichendb/lichen/internal/sql/ddl/statement"
+	"github.com/lichendb/lichen/internal/sql/parser"
 	"github.com/lichendb/lichen/internal/sql/pgerr"
 	"github.com/lichendb/lichen/internal/sql/privilege"
 	"github.com/lichendb/lichen/internal/sql/types"
@@ -48,18 +50,52 @@ func createExtension(ctx context.Context, e *statement.Env, s *ast.CreateExtensi
 		e.Skip(pgerr.DuplicateObject, "extension \"%s\" already exists, skipping", s.Name)
 		return nil
 	}
-	return changeExtensions(ctx, e, privilege.Create, func(d *catalog.Database) error {
+	if x.Untrusted && !e.Coll.Me().Super {
+		return pgerr.New(pgerr.InsufficientPrivilege, "permission denied to create extension \"%s\"", s.Name).
+			WithHint("Must be superuser to create this extension.")
+	}
+	var in *catalog.Schema
+	err := changeExtensions(ctx, e, privilege.Create, func(d *catalog.Database) error {
 		if d.ExtensionNamed(s.Name) != nil {
 			return pgerr.New(pgerr.DuplicateObject, "extension \"%s\" already exists", s.Name)
 		}
-		in, err := extensionSchema(ctx, e, s)
-		if err != nil {
+		var err error
+		if in, err = extensionSchema(ctx, e, s); err != nil {
 			return err
 		}
 		oid, err := e.Coll.NewOid(ctx)
 		d.Extensions = append(d.Extensions, catalog.CreatedExtension{Name: x.Name, Oid: oid, Owner: e.User, Comment: x.Comment, Schema: in.ID})
 		return err
 	})
+	if err != nil {
+		return err
+	}
+	for _, v := range x.Views {
+		if err := extensionView(ctx, e, x.Name, in.Name, v); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// extensionView makes a view that an extension brings.
+func extensionView(ctx context.Context, e *statement.Env, extension, schema string, v catalog.ExtensionView) error {
+	text := "CREATE VIEW " + ast.QuoteIdent(schema) + "." + ast.QuoteIdent(v.Name) + " AS " + fmt.Sprintf(v.Query, ast.QuoteIdent(schema))
+	stmts, err := parser.Parse(text)
+	if err != nil {
+		return err
+	}
+	st := stmts[0].AST.(*ast.CreateView)
+	if err := createView(ctx, e, st); err != nil {
+		return err
+	}
+	t, _, err := e.Relation(ctx, st.Name)
+	if err != nil {
+		return err
+	}
+	t = t.Clone()
+	t.Extension, t.ACL = extension, catalog.ExtensionViewACL(t.Owner)
+	return e.Coll.Put(ctx, t)
 }
 
 // extensionSchema finds the schema that the objects of an extension go to, where nothing may have the names of its types.

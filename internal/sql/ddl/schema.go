@@ -143,7 +143,7 @@ func alterObject(ctx context.Context, e *statement.Env, st *ast.AlterObject) err
 			return err
 		}
 		moved := func(schema, name ast.Name) (ast.Name, ast.Name, bool) { return s.Name, name, schema == old.Name }
-		if err := alter.RenameInTexts(ctx, e, s.Database, old.Name, storedtext.Renamed{Types: moved, Collations: moved, Relations: moved}); err != nil {
+		if err := alter.RenameInTexts(ctx, e, s.Database, old.Name, storedtext.Renamed{Types: moved, Collations: moved, Relations: moved, Calls: moved}); err != nil {
 			return err
 		}
 	}

@@ -119,6 +119,6 @@ func replaceView(ctx context.Context, e *statement.Env, st *ast.CreateView, old 
 	if slices.Contains(v.View.Uses, old.ID) {
 		return pgerr.New(pgerr.InvalidObjectDefinition, "infinite recursion detected in rules for relation \"%s\"", v.Name)
 	}
-	v.ID, v.Oid, v.Owner, v.ACL, v.Comment, v.RowArrayOid = old.ID, old.Oid, old.Owner, old.ACL, old.Comment, old.RowArrayOid
+	v.ID, v.Oid, v.Owner, v.ACL, v.Comment, v.RowArrayOid, v.Extension = old.ID, old.Oid, old.Owner, old.ACL, old.Comment, old.RowArrayOid, old.Extension
 	return alter.PutRelation(ctx, e, v)
 }

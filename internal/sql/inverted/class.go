@@ -64,6 +64,12 @@ var classes = []*Class{
 		},
 	},
 	{
+		Name: "gin__int_ops", Oid: 15013, Family: 15012, Input: types.Int4Array, Key: types.Int4, tokens: arrayTokens,
+		queries: map[string]func(*types.T, types.Datum, Options) *Formula{
+			"@>": arrayContains, "<@": arrayContained, "&&": arrayOverlaps, "=": arrayEquals, "@@": integersMatch,
+		},
+	},
+	{
 		Name: "gin_trgm_ops", Oid: 15001, Family: 15000, Input: types.Text, Key: types.Int4, tokens: trigramTokens,
 		queries: map[string]func(*types.T, types.Datum, Options) *Formula{
 			"~~": likeMatches, "~~*": likeMatches, "~": regexpMatches, "~*": regexpMatches, "%": similar, "=": textEquals,

@@ -7,7 +7,7 @@
 // trigram, textsearch, types. The format is described in docs/formats/rows.md.
 //
 // Reading order: Class (class.go: the operator classes), Formula (formula.go), the
-// classes (jsonb.go, array.go, hstore.go, text.go), Index (index.go: entries).
+// classes (jsonb.go, array.go, intquery.go, hstore.go, text.go), Index (index.go: entries).
 //
 // Invariants:
 //

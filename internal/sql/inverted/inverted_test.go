@@ -107,12 +107,27 @@ func drawInts(t *rapid.T) types.Datum {
 	return types.NewArray(out)
 }
 
+// drawPlainInts draws arrays without NULLs.
+func drawPlainInts(t *rapid.T) types.Datum {
+	var out []types.Datum
+	for range rapid.IntRange(0, 3).Draw(t, "elems") {
+		out = append(out, types.NewInt(rapid.Int64Range(1, 3).Draw(t, "n")))
+	}
+	return types.NewArray(out)
+}
+
 func TestArrayFormulas(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		a, b := drawInts(t), drawInts(t)
 		for _, op := range []string{"@>", "<@", "&&", "="} {
 			implied(t, "array_ops", op, types.Int4Array, a, types.Int4Array, b)
 		}
+		q := rapid.SampledFrom([]string{"1", "1&2", "1|!2", "!(1&2)&3", "!1", "(1|2)&!3"}).Draw(t, "query")
+		d, err := typeio.ParseText(types.QueryInt, q, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		implied(t, "gin__int_ops", "@@", types.Int4Array, drawPlainInts(t), types.QueryInt, d)
 	})
 }
 

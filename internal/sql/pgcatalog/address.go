@@ -368,7 +368,7 @@ func pgAvailableExtensionVersions(s *snapshot, w *writer) error {
 		w.text("version", e.Version)
 		w.flag("installed", s.db.ExtensionNamed(e.Name) != nil)
 		w.flag("superuser", true)
-		w.flag("trusted", true)
+		w.flag("trusted", !e.Untrusted)
 		w.flag("relocatable", e.Oid == 0)
 		if e.Oid != 0 {
 			w.str("schema", namePgCatalog)

@@ -26,6 +26,8 @@ type Host struct {
 	Values *settings.Values
 	// Report asks the nodes of the cluster what goes on; nil if nothing is known.
 	Report func(ctx context.Context, req ReportRequest) (*Report, error)
+	// Forget has the nodes forget what statements have cost; nil: nothing is counted.
+	Forget Forgetter
 	// Jobs lists the cluster's jobs; nil: there are none.
 	Jobs func(ctx context.Context) ([]Job, error)
 	// Warn sends the client a warning with the statement's end.

@@ -330,11 +330,12 @@ func pgNamespace(s *snapshot, w *writer) error {
 // pgInitPrivs lists the privileges that the system's objects have had from the beginning,
 // which are what they have: pg_dump leaves out what has not changed.
 func pgInitPrivs(s *snapshot, w *writer) error {
+	from := "i"
 	row := func(oid, class uint32, acl types.Datum) {
 		w.oid("objoid", oid)
 		w.oid("classoid", class)
 		w.num("objsubid", 0)
-		w.str("privtype", "i")
+		w.str("privtype", from)
 		w.set("initprivs", acl)
 		w.done()
 	}
@@ -348,6 +349,19 @@ func pgInitPrivs(s *snapshot, w *writer) error {
 	for _, r := range routines().all {
 		if r.restricted {
 			row(r.oid, oidPgProc, aclOf("X", ""))
+		}
+	}
+	from = "e"
+	for _, x := range s.extensions() {
+		for _, r := range x.routines() {
+			if r.restricted {
+				row(r.oid, oidPgProc, aclOf("X", ""))
+			}
+		}
+	}
+	for _, t := range s.tables() {
+		if t.Extension != "" {
+			row(t.Oid, oidPgClass, aclArray(catalog.ExtensionViewACL(t.Owner)))
 		}
 	}
 	return nil

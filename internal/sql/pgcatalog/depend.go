@@ -175,6 +175,9 @@ func withAddress(list []address, a address) []address {
 func (d depends) relation(t *catalog.Table) {
 	rel := address{oidPgClass, t.Oid, 0}
 	d.inSchema(rel, t)
+	if x := d.s.db.ExtensionNamed(t.Extension); x != nil {
+		d.row(rel, address{oidPgExtension, x.Oid, 0}, dependExtension)
+	}
 	if t.HasRows() {
 		d.row(address{oidPgType, t.Oid, 0}, rel, dependInternal)
 		d.arrayOf(t.Oid, t.RowArrayOid)

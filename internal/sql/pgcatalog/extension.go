@@ -23,6 +23,17 @@ var extensionSupport = map[uint32]typeSupport{
 		in: 15956, out: 15957, recv: 15958, send: 15959, names: [4]string{"hstore_in", "hstore_out", "hstore_recv", "hstore_send"},
 		opclass: 15960, opfamily: 15961, opclassName: "btree_hstore_ops", typ: types.Hstore.Oid,
 	},
+	types.Ltree.Oid: {
+		in: 15930, out: 15931, recv: 15932, send: 15933, names: [4]string{"ltree_in", "ltree_out", "ltree_recv", "ltree_send"},
+		opclass: 15934, opfamily: 15935, opclassName: "ltree_ops", typ: types.Ltree.Oid,
+	},
+	types.Lquery.Oid: {
+		in: 15936, out: 15937, recv: 15938, send: 15939, names: [4]string{"lquery_in", "lquery_out", "lquery_recv", "lquery_send"}, typ: types.Lquery.Oid,
+	},
+	types.Ltxtquery.Oid: {
+		in: 15940, out: 15941, recv: 15942, send: 15943, names: [4]string{"ltxtq_in", "ltxtq_out", "ltxtq_recv", "ltxtq_send"}, typ: types.Ltxtquery.Oid,
+	},
+	types.QueryInt.Oid: {in: 15944, out: 15945, names: [4]string{"bqarr_in", "bqarr_out"}, typ: types.QueryInt.Oid},
 }
 
 // firstExtensionCast is where the oids of extensions' casts begin.
@@ -95,6 +106,9 @@ func typeRoutines(t *types.T, sup *typeSupport) []*routine {
 	for i, oid := range [...]uint32{sup.in, sup.out, sup.recv, sup.send} {
 		arg := [...]*types.T{types.CString, t, types.Internal, t}[i]
 		ret := [...]*types.T{t, types.CString, t, types.Bytea}[i]
+		if oid == 0 { // the type has no binary form
+			continue
+		}
 		list = append(list, &routine{oid: oid, name: sup.names[i], kind: 'f', volatility: 'i', parallel: 's', strict: true, cost: 1,
 			args: []*types.T{arg}, ret: ret, source: sup.names[i]})
 	}
@@ -150,7 +164,7 @@ func pgAggregateOf(s *snapshot, w *writer) error {
 // classes calls f with the operator classes of an extension's types, and g with those of inverted indexes.
 func (x installed) classes(f func(s *typeSupport), g func(c *inverted.Class)) {
 	for _, t := range types.OfExtension(x.Name) {
-		if sup, ok := extensionSupport[t.Oid]; ok {
+		if sup, ok := extensionSupport[t.Oid]; ok && sup.opclass != 0 {
 			f(&sup)
 		}
 	}

@@ -293,6 +293,9 @@ func (s *snapshot) withOid(x *scope, by finder, oid uint32) *scope {
 	if builtIn != nil {
 		x.add(s, builtIn)
 	}
+	if by == byDependedOn {
+		s.addBrought(x, oid)
+	}
 	if schema != nil {
 		x.add(s, schema)
 	}
@@ -311,6 +314,20 @@ func (s *snapshot) withOid(x *scope, by finder, oid uint32) *scope {
 		s.addDependents(x, t)
 	}
 	return x
+}
+
+// addBrought adds the relations that an extension brought, if an oid is of one.
+func (s *snapshot) addBrought(x *scope, oid uint32) {
+	for _, e := range s.db.Extensions {
+		if e.Oid != oid || len(catalog.ExtensionByName(e.Name).Views) == 0 {
+			continue
+		}
+		for _, t := range s.listing().Relations {
+			if t.Extension == e.Name {
+				x.add(s, t)
+			}
+		}
+	}
 }
 
 // partMade returns the relation whose default or rule has an oid, or the type whose cast has

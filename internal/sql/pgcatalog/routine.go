@@ -184,7 +184,7 @@ func listedTypes(s string) []*types.T {
 func ownRoutine(o *call.Overload, kind byte) *routine {
 	r := &routine{
 		oid: o.Oid, schema: oidPgCatalog, name: o.Name, kind: kind, volatility: "isv"[o.Volatility], parallel: 's',
-		strict: o.Strict, set: o.IsSRF() && !o.OneRow, cost: 1, ret: types.Record, args: o.Args, names: builtin.ArgNames(o),
+		strict: o.Strict, set: o.IsSRF() && !o.OneRow, restricted: o.Restricted, cost: 1, ret: types.Record, args: o.Args, names: builtin.ArgNames(o),
 		defaults: o.Defaults, source: o.Name, overload: o,
 	}
 	if o.Ret != nil {

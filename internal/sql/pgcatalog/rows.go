@@ -101,9 +101,12 @@ func (w *writer) text(column, v string) {
 	}
 }
 
+// microsTo2000 is when timestamps begin to count, in microseconds since 1970.
+const microsTo2000 = 946684800_000_000
+
 func (w *writer) time(column string, t time.Time) {
 	if !t.IsZero() {
-		w.set(column, types.NewTimestampTZ(t.UnixMicro()-946684800_000_000))
+		w.set(column, types.NewTimestampTZ(t.UnixMicro()-microsTo2000))
 	}
 }
 

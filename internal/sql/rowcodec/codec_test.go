@@ -414,6 +414,7 @@ func TestComposedOrder(t *testing.T) {
 		{types.MACAddr, []string{"00:00:00:00:00:00", "00:00:00:00:00:01", "ff:00:00:00:00:00"}},
 		{types.Citext, []string{"", "A", "a0", "AB", "ac", "É", "é!"}},
 		{types.Hstore, []string{"", "\"\"=>\"\"", "a=>\"\"", "a=>NULL", "a=>1", "a=>1,b=>NULL", "b=>1"}},
+		{types.Ltree, []string{"", "A", "a", "a.b", "a.b.c", "a0", "aa.a", "b"}},
 	} {
 		var prev []byte
 		var prevD types.Datum

@@ -73,7 +73,7 @@ func appendOrdered(dst []byte, t *types.T, d types.Datum) []byte {
 		return appendInterval(dst, d.Interval())
 	case types.ArrayFamily:
 		return appendArray(dst, t, d)
-	case types.EnumFamily, types.MACFamily:
+	case types.EnumFamily, types.MACFamily, types.LabelFamily:
 		return appendBytes(dst, d.Str())
 	case types.CitextFamily:
 		return appendBytes(dst, types.FoldCitext(d.Str()))
@@ -264,7 +264,7 @@ func CheckOrderable(t *types.T) error {
 	case types.BoolFamily, types.IntFamily, types.DateFamily, types.TimeFamily, types.TimestampFamily,
 		types.TimestampTZFamily, types.StringFamily, types.BytesFamily, types.UUIDFamily, types.FloatFamily,
 		types.DecimalFamily, types.TimeTZFamily, types.IntervalFamily, types.EnumFamily, types.MACFamily,
-		types.InetFamily, types.BitFamily, types.RangeFamily, types.MultirangeFamily, types.CitextFamily, types.HstoreFamily:
+		types.InetFamily, types.BitFamily, types.RangeFamily, types.MultirangeFamily, types.CitextFamily, types.HstoreFamily, types.LabelFamily:
 		return nil
 	case types.JSONFamily:
 		if e.Oid == types.JSONB.Oid {
@@ -297,7 +297,7 @@ const (
 func exactness(t *types.T) exact {
 	switch t.Family {
 	case types.BoolFamily, types.IntFamily, types.DateFamily, types.TimeFamily, types.TimestampFamily,
-		types.TimestampTZFamily, types.BytesFamily, types.UUIDFamily, types.TimeTZFamily, types.EnumFamily:
+		types.TimestampTZFamily, types.BytesFamily, types.UUIDFamily, types.TimeTZFamily, types.EnumFamily, types.LabelFamily:
 		return always
 	case types.StringFamily:
 		if t.Oid == types.Bpchar.Oid {

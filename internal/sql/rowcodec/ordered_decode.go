@@ -160,6 +160,8 @@ func (r *keyReader) datum(t *types.T, arena *[]byte) types.Datum {
 		return types.NewBytes(r.bytes(arena))
 	case types.CitextFamily:
 		return types.NewCitext(r.bytes(arena))
+	case types.LabelFamily:
+		return types.NewLabels(r.bytes(arena))
 	case types.EnumFamily:
 		return types.NewEnum(r.bytes(arena))
 	case types.UUIDFamily:
@@ -188,7 +190,7 @@ func (r *keyReader) skip(t *types.T) {
 		r.int()
 		r.int()
 	case types.StringFamily, types.BytesFamily, types.EnumFamily, types.MACFamily, types.InetFamily, types.BitFamily,
-		types.RangeFamily, types.MultirangeFamily, types.JSONFamily, types.RecordFamily, types.CitextFamily, types.HstoreFamily:
+		types.RangeFamily, types.MultirangeFamily, types.JSONFamily, types.RecordFamily, types.CitextFamily, types.HstoreFamily, types.LabelFamily:
 		r.skipBytes()
 	case types.UUIDFamily:
 		r.skipFixed(17)

@@ -56,6 +56,13 @@ type Node struct {
 	Recent     []stmtstats.Recent         `json:",omitempty"`
 	Indexes    []stmtstats.IndexRow       `json:",omitempty"`
 	Since      int64                      `json:",omitempty"` // when it began to count the use of indexes, in Unix nanoseconds
+	Kept       *Kept                      `json:",omitempty"` // with Statements
+}
+
+// Kept says how the statistics of statements were kept.
+type Kept struct {
+	// Rounds is how often fingerprints gave way to others, Since when the node began to count, in Unix nanoseconds.
+	Rounds, Since int64
 }
 
 // Wait is a transaction's wait for others that has ended.

@@ -17,6 +17,7 @@
 //     the node (Registry.makeRoom; TestRoom).
 //  2. A statement is counted once, in an entry or, if that has given way, in the one that takes its place (Entry.Gone;
 //     TestGone).
+//     What is forgotten stays in the sums of the node too (Registry.Forget; TestForget).
 //  3. An entry keeps MaxPlans plans of MaxPlanText bytes at most, those that were seen last (Entry.Look; TestPlans). Nothing of
 //     a plan is made but when it is looked at (Entry.Due; TestDue).
 //  4. At most MaxTxns fingerprints of transaction blocks, MaxRecent transactions, MaxSlow slow statements and MaxIndexes indexes are

@@ -2,6 +2,7 @@ package stmtstats
 
 import (
 	"cmp"
+	"math"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -34,6 +35,8 @@ type Entry struct {
 
 	// What each execution touches lies together, so that nodes with many processors move few cache lines between them.
 	nanos, maxNanos atomic.Int64
+	minNanos        atomic.Int64  // 0 before the first
+	squares         atomic.Uint64 // the sum of the squares of the milliseconds: the bits of a float64
 	rows, read      atomic.Int64
 	lastUse         atomic.Int64
 	planDue         atomic.Int64 // when the plan is looked at next, in Unix nanoseconds
@@ -75,6 +78,10 @@ func (e *Entry) Record(o *Outcome) {
 	for was := e.maxNanos.Load(); int64(o.Took) > was && !e.maxNanos.CompareAndSwap(was, int64(o.Took)); {
 		was = e.maxNanos.Load()
 	}
+	for was := e.minNanos.Load(); (was == 0 || int64(o.Took) < was) && !e.minNanos.CompareAndSwap(was, max(int64(o.Took), 1)); {
+		was = e.minNanos.Load()
+	}
+	e.addSquare(o.Took)
 	if o.Rows != 0 {
 		e.rows.Add(o.Rows)
 	}
@@ -96,10 +103,23 @@ func (e *Entry) Record(o *Outcome) {
 	e.lastUse.Store(o.Ended.UnixNano())
 }
 
+// addSquare adds the square of what an execution has taken.
+func (e *Entry) addSquare(took time.Duration) {
+	ms := took.Seconds() * 1e3
+	for {
+		was := e.squares.Load()
+		if e.squares.CompareAndSwap(was, math.Float64bits(math.Float64frombits(was)+ms*ms)) {
+			return
+		}
+	}
+}
+
 // Registry has the entries of a node. The zero value is empty.
 type Registry struct {
 	mu      sync.RWMutex
 	entries map[Key]*Entry
+	// rounds is how often entries gave way since all were forgotten, forgot is when that was, in Unix nanoseconds; 0: never.
+	rounds, forgot int64
 	// gone are the sums of the entries that have given way.
 	gone                         obs.Counts
 	goneErrors, goneRetries, cut int64
@@ -139,15 +159,49 @@ func (r *Registry) makeRoom() {
 		list = append(list, e)
 	}
 	slices.SortFunc(list, func(a, b *Entry) int { return cmp.Compare(a.lastUse.Load(), b.lastUse.Load()) })
+	r.rounds++
 	for _, e := range list[:room] {
-		e.gone.Store(true)
-		e.latency.AddTo(&r.gone)
-		r.goneErrors += e.errors.Load()
-		r.goneRetries += e.retries.Load()
-		r.goneNanos += e.nanos.Load()
+		r.remove(e)
 		r.cut++
-		delete(r.entries, e.key)
 	}
+}
+
+// remove takes an entry out, and keeps what it counted in the sums.
+func (r *Registry) remove(e *Entry) {
+	e.gone.Store(true)
+	e.latency.AddTo(&r.gone)
+	r.goneErrors += e.errors.Load()
+	r.goneRetries += e.retries.Load()
+	r.goneNanos += e.nanos.Load()
+	delete(r.entries, e.key)
+}
+
+// Selection says of which entries something is meant: what is empty or 0 means any.
+type Selection struct {
+	User     string `json:",omitempty"`
+	Database string `json:",omitempty"`
+	Number   uint64 `json:",omitempty"` // of the fingerprint
+}
+
+// Forget removes entries. Their counts stay in the sums of the node.
+func (r *Registry) Forget(of Selection, now time.Time) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for k, e := range r.entries {
+		if (of.User == "" || of.User == k.User) && (of.Database == "" || of.Database == k.Database) && (of.Number == 0 || of.Number == e.number) {
+			r.remove(e)
+		}
+	}
+	if of == (Selection{}) {
+		r.rounds, r.forgot = 0, now.UnixNano()
+	}
+}
+
+// Kept returns how often entries gave way to others since all were forgotten, and when that was, in Unix nanoseconds; 0: never.
+func (r *Registry) Kept() (rounds, forgot int64) {
+	r.mu.RLock()
+	defer r.mu.RUnlock()
+	return r.rounds, r.forgot
 }
 
 // Totals are the sums of all statements that have ended on a node.
@@ -176,6 +230,8 @@ func (r *Registry) Totals() Totals {
 type Row struct {
 	Key
 	Nanos, MaxNanos       int64
+	MinNanos              int64
+	Squares               float64 // the sum of the squares of the milliseconds
 	Rows, Retries, Errors int64
 	Read, Written         int64
 	Waited                int64    // nanoseconds, for other transactions
@@ -187,6 +243,9 @@ type Row struct {
 // Fingerprint is a number of the text, the same on all nodes.
 func (r *Row) Fingerprint() string { return number(r.Text) }
 
+// Number is the same as a number.
+func (r *Row) Number() uint64 { return hash(r.Text) }
+
 // List returns the entries that have taken most time, at most so many.
 func (r *Registry) List(most int) []Row {
 	list := r.byTime(most)
@@ -197,7 +256,8 @@ func (r *Registry) List(most int) []Row {
 			continue // its first execution has not ended
 		}
 		out = append(out, Row{
-			Key: e.key, Nanos: e.nanos.Load(), MaxNanos: e.maxNanos.Load(), Rows: e.rows.Load(), Retries: e.retries.Load(),
+			Key: e.key, Nanos: e.nanos.Load(), MaxNanos: e.maxNanos.Load(), MinNanos: e.minNanos.Load(),
+			Squares: math.Float64frombits(e.squares.Load()), Rows: e.rows.Load(), Retries: e.retries.Load(),
 			Errors: e.errors.Load(), Read: e.read.Load(), Written: e.written.Load(), Waited: e.waited.Load(), Plan: e.lastPlan(), First: e.first, Last: e.lastUse.Load(), Latency: c.Sparse(),
 		})
 	}

@@ -83,3 +83,38 @@ func BenchmarkRecord(b *testing.B) {
 		e.Record(&o)
 	}
 }
+
+// TestForget: entries that are forgotten count in the sums of the node, and what runs on counts anew.
+func TestForget(t *testing.T) {
+	var r stmtstats.Registry
+	now := time.Unix(1000, 0)
+	for _, user := range []string{"u", "v"} {
+		for i, text := range []string{"SELECT a", "SELECT b"} {
+			r.Entry(text, "db", user).Record(&stmtstats.Outcome{Took: time.Duration(i+1) * time.Millisecond, Ended: now})
+		}
+	}
+	a := r.Entry("SELECT a", "db", "u")
+	a.Record(&stmtstats.Outcome{Took: 3 * time.Millisecond, Ended: now})
+	for _, x := range r.List(10) {
+		if x.Text == "SELECT a" && x.User == "u" && (x.MinNanos != 1e6 || x.MaxNanos != 3e6 || x.Squares != 10) {
+			t.Errorf("%+v", x)
+		}
+		if x.Text == "SELECT b" && x.User == "v" {
+			r.Forget(stmtstats.Selection{User: "v", Number: x.Number()}, now)
+		}
+	}
+	if rest := r.List(10); len(rest) != 3 || a.Gone() {
+		t.Errorf("%d entries are left of 4", len(rest))
+	}
+	r.Forget(stmtstats.Selection{Database: "other"}, now)
+	if rounds, forgot := r.Kept(); len(r.List(10)) != 3 || rounds != 0 || forgot != 0 {
+		t.Errorf("%d rounds since %d", rounds, forgot)
+	}
+	r.Forget(stmtstats.Selection{}, now)
+	if _, forgot := r.Kept(); len(r.List(10)) != 0 || !a.Gone() || forgot != now.UnixNano() {
+		t.Errorf("forgot at %d", forgot)
+	}
+	if sums := r.Totals(); sums.Latency.Total() != 5 || sums.Nanos != 9e6 {
+		t.Errorf("sums of %d executions in %d ns", sums.Latency.Total(), sums.Nanos)
+	}
+}

@@ -35,5 +35,8 @@ func lowerASCII(c byte) byte {
 	return c
 }
 
+// NewLabels returns a path of labels: a text that package ltree has checked.
+func NewLabels(s string) Datum { return Datum{fam: LabelFamily, s: s} }
+
 // NewHstore returns a value of package hstore.
 func NewHstore(s string) Datum { return Datum{fam: HstoreFamily, s: s} }

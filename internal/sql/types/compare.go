@@ -50,7 +50,7 @@ func CompareSteps(a, b Datum, fc *FormatContext) int {
 		return compareArrays(nil, a, b, fc)
 	case RecordFamily:
 		return compareRecords(a, b, fc)
-	case EnumFamily, MACFamily, TSVectorFamily, TSQueryFamily, JSONPathFamily, OpaqueFamily, GeometryFamily:
+	case EnumFamily, MACFamily, TSVectorFamily, TSQueryFamily, JSONPathFamily, OpaqueFamily, GeometryFamily, LabelFamily:
 		return CompareStrings(a.s, b.s, fc)
 	case CitextFamily:
 		return compareCitext(a.s, b.s, fc)
@@ -271,7 +271,7 @@ func AppendHashKey(dst []byte, d Datum, fc *FormatContext) []byte {
 		for _, f := range fields {
 			dst = AppendHashKeyTyped(dst, f.Type, f.Datum, fc)
 		}
-	case EnumFamily, MACFamily, TSVectorFamily, TSQueryFamily, JSONPathFamily, InetFamily, OpaqueFamily, GeometryFamily, HstoreFamily:
+	case EnumFamily, MACFamily, TSVectorFamily, TSQueryFamily, JSONPathFamily, InetFamily, OpaqueFamily, GeometryFamily, HstoreFamily, LabelFamily:
 		return appendStringKey(dst, d.s, fc)
 	case CitextFamily:
 		return appendStringKey(dst, FoldCitext(d.s), fc)

@@ -155,7 +155,7 @@ func (r *reader) datum(depth int) Datum {
 		return NewInterval(IntervalValue{Months: months, Days: days, Micros: r.varint()})
 	case StringFamily, BytesFamily, UUIDFamily, JSONFamily, ArrayFamily, RecordFamily, EnumFamily, InetFamily, MACFamily,
 		RangeFamily, MultirangeFamily, TSVectorFamily, TSQueryFamily, JSONPathFamily, OpaqueFamily, GeometryFamily,
-		CitextFamily, HstoreFamily:
+		CitextFamily, HstoreFamily, LabelFamily:
 		return Datum{fam: f, s: r.take(r.uvarint())}
 	case BitFamily:
 		n := r.uvarint()

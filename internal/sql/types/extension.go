@@ -7,9 +7,19 @@ import "slices"
 var (
 	Citext = scalar(CitextFamily, 15900, "citext", "citext")
 	Hstore = scalar(HstoreFamily, 15902, "hstore", "hstore")
+	Ltree  = scalar(LabelFamily, 15904, "ltree", "ltree")
 
-	CitextArray = arrayOf(Citext, 15901)
-	HstoreArray = arrayOf(Hstore, 15903)
+	// Those of queries are kept as their texts in normal form.
+	Lquery    = scalar(OpaqueFamily, 15906, "lquery", "lquery")
+	Ltxtquery = scalar(OpaqueFamily, 15908, "ltxtquery", "ltxtquery")
+	QueryInt  = scalar(OpaqueFamily, 15910, "query_int", "query_int")
+
+	CitextArray    = arrayOf(Citext, 15901)
+	HstoreArray    = arrayOf(Hstore, 15903)
+	LtreeArray     = arrayOf(Ltree, 15905)
+	LqueryArray    = arrayOf(Lquery, 15907)
+	LtxtqueryArray = arrayOf(Ltxtquery, 15909)
+	QueryIntArray  = arrayOf(QueryInt, 15911)
 )
 
 // extensionType is a type that an extension brings.
@@ -23,6 +33,10 @@ type extensionType struct {
 var extensionTypes = []extensionType{
 	{reg(Citext, CitextArray, -1, false, "bSfix"), "citext", "citext_ops"},
 	{reg(Hstore, HstoreArray, -1, false, "bUfix"), "hstore", "btree_hstore_ops"},
+	{reg(Ltree, LtreeArray, -1, false, "bUfix"), "ltree", "ltree_ops"},
+	{reg(Lquery, LqueryArray, -1, false, "bUfix"), "ltree", ""},
+	{reg(Ltxtquery, LtxtqueryArray, -1, false, "bUfix"), "ltree", ""},
+	{reg(QueryInt, QueryIntArray, -1, false, "bUfip"), "intarray", ""},
 }
 
 // extensionTypeOf returns what is known of the type t, or of the type of its elements; nil if no extension brings it.

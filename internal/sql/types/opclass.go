@@ -50,7 +50,7 @@ func IsOperatorClass(name string) bool {
 	case "array_ops", "enum_ops", "record_ops", "range_ops", "multirange_ops", "text_pattern_ops", "varchar_pattern_ops", "bpchar_pattern_ops", "varchar_ops", "cidr_ops":
 		return true
 	}
-	if slices.ContainsFunc(extensionTypes, func(x extensionType) bool { return x.class == name }) {
+	if slices.ContainsFunc(extensionTypes, func(x extensionType) bool { return x.class != "" && x.class == name }) {
 		return true
 	}
 	base, ok := strings.CutSuffix(name, "_ops")

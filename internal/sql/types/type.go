@@ -37,6 +37,7 @@ const (
 	GeometryFamily           // s: a shape and its coordinates, see geometry.go (point, box, ...)
 	CitextFamily             // s: text that is compared in lower case, see citext.go
 	HstoreFamily             // s: keys with values, see package hstore
+	LabelFamily              // s: labels with dots between, whose bytes order as they do, see package ltree
 )
 
 // T is a SQL type. Types are compared by Oid (and Typmod where the modifier

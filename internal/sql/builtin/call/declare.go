@@ -28,6 +28,7 @@ var signatureTypes = func() map[string]*types.T {
 		types.DateMultirange, types.AnyEnum, types.AnyRange, types.AnyMultirange, types.CString,
 		types.Point, types.LSeg, types.Line, types.Box, types.Path, types.Polygon, types.Circle,
 		types.Citext, types.CitextArray, types.Hstore, types.HstoreArray,
+		types.Ltree, types.LtreeArray, types.Lquery, types.LqueryArray, types.Ltxtquery, types.QueryInt,
 	} {
 		m[t.Name] = t
 	}

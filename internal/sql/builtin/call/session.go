@@ -133,9 +133,26 @@ type Catalog interface {
 	ColumnUpdatable(oid uint32, attnum int16) (bool, error)
 	// HasPrivilege answers the has_*_privilege functions.
 	HasPrivilege(req PrivilegeCheck) (has, ok bool, err error)
+	// StatementStatistics returns what statements have cost on all nodes. StatementsKept returns how often the least used of them gave
+	// way to others since all were forgotten, and when that was, or the last node began to count. ForgetStatements forgets those of a
+	// user, a database and an id, where 0 stands for any.
+	StatementStatistics() ([]StatementStatistics, error)
+	StatementsKept() (rounds int64, since types.Datum, err error)
+	ForgetStatements(user, database uint32, id int64) error
 	// RowSecurityActive reports whether policies say which rows of a relation the user sees: of the one named, or if the name
 	// is "" of the one with an oid, which ok says is one.
 	RowSecurityActive(name string, oid uint32) (active, ok bool, err error)
+}
+
+// StatementStatistics is what the statements of a fingerprint have cost. Times are in milliseconds.
+type StatementStatistics struct {
+	User, Database uint32 // 0 for what there is no more
+	Visible        bool   // the user may see ID and Query
+	ID             int64
+	Query          string
+	Calls, Rows    int64
+	Total, Squares float64 // the sums of the times and of their squares
+	Min, Max       float64
 }
 
 // FunctionPart selects what FunctionDef prints.

@@ -366,6 +366,9 @@ func dropViews(ctx context.Context, e *statement.Env, db catalog.ID, on string, 
 
 // expand adds what depends on t.
 func (d *dropper) expand(ctx context.Context, t *catalog.Table) error {
+	if err := d.belongs(ctx, t); err != nil {
+		return err
+	}
 	e := d.e
 	on, ref := e.Describe(ctx, t), storedtext.SequenceRef(t.Oid)
 	if t.Kind == catalog.KindRoutine {

@@ -34,6 +34,14 @@ func DropUsersOfExtension(ctx context.Context, e *statement.Env, x *catalog.Crea
 		}
 	}
 	brought := len(d.objects)
+	for _, t := range d.all {
+		if t.Extension == x.Name {
+			if err := e.Coll.LockExclusive(ctx, t.ID); err != nil {
+				return err
+			}
+			d.target(t)
+		}
+	}
 	for i := 0; i < len(d.objects); i++ {
 		if err := d.expand(ctx, d.objects[i]); err != nil {
 			return err
@@ -83,6 +91,15 @@ func dropExtensionsIn(ctx context.Context, e *statement.Env, s *catalog.Schema, 
 
 // firstBroughtID is where the ids of descriptors begin that are made for types of extensions, which have none.
 const firstBroughtID = catalog.ID(1) << 60
+
+// belongs is the error for dropping what an extension brought, nil for anything else.
+func (d *dropper) belongs(ctx context.Context, t *catalog.Table) error {
+	if t.Extension == "" || t.Extension == d.extension {
+		return nil
+	}
+	what, x := d.e.Describe(ctx, t), "extension "+ast.QuoteIdent(t.Extension)
+	return pgerr.New(pgerr.DependentObjectsStillExist, "cannot drop %s because %s requires it", what, x).WithHint("You can drop %s instead.", x)
+}
 
 // typeAsObject is a descriptor for a type of an extension, for those who look for what depends on one.
 func typeAsObject(in *catalog.Schema, t *types.T, n catalog.ID) *catalog.Table {

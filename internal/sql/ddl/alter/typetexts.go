@@ -60,10 +60,11 @@ func namesType(schema, name ast.Name) func(text string) bool {
 	return func(text string) bool {
 		found := false
 		// A name that stays the same counts as one to change.
-		_, _ = storedtext.RenameIn(text, storedtext.Renamed{Types: func(s, n ast.Name) (ast.Name, ast.Name, bool) {
+		seen := func(s, n ast.Name) (ast.Name, ast.Name, bool) {
 			found = found || s == schema && n == name
 			return s, n, false
-		}})
+		}
+		_, _ = storedtext.RenameIn(text, storedtext.Renamed{Types: seen, Calls: seen})
 		return found
 	}
 }

@@ -589,9 +589,8 @@ func callType(ctx context.Context, e *statement.Env, t *catalog.Table, schema ca
 	if err := RedefineType(ctx, e, c, c.UserType.Def); err != nil {
 		return err
 	}
-	return RenameInTexts(ctx, e, t.Database, t.Name, storedtext.Renamed{Types: func(s, n ast.Name) (ast.Name, ast.Name, bool) {
-		return to.Name, name, s == from.Name && n == t.Name
-	}})
+	moved := func(s, n ast.Name) (ast.Name, ast.Name, bool) { return to.Name, name, s == from.Name && n == t.Name }
+	return RenameInTexts(ctx, e, t.Database, t.Name, storedtext.Renamed{Types: moved, Calls: moved})
 }
 
 // moveTypeName makes a type be found by another name, or in another schema, if that is free.

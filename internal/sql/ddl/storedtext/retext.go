@@ -15,8 +15,9 @@ import (
 // one whose name stays.
 type newName func(schema, name ast.Name) (newSchema, newName ast.Name, ok bool)
 
-// Renamed are the new names of types, collations and relations, nil where those stay.
-type Renamed struct{ Types, Collations, Relations newName }
+// Renamed are the new names of types, collations and relations, nil where those stay. Calls are those of functions that are
+// called as a type is: which make values of a range type.
+type Renamed struct{ Types, Collations, Relations, Calls newName }
 
 // Mentions reports whether a word is in a stored text of t.
 func Mentions(t *catalog.Table, word string) bool {
@@ -122,11 +123,11 @@ func RenameIn(text string, f Renamed) (string, error) {
 			if schema, name, ok := f.Relations(n.Name.Schema, n.Name.Table); ok {
 				n.Name.Schema, n.Name.Table, changed = schema, name, true
 			}
-		case *ast.FuncCall: // that makes values of a range type
-			if f.Types == nil {
+		case *ast.FuncCall:
+			if f.Calls == nil {
 				break
 			}
-			if schema, name, ok := f.Types(n.Name.Schema, n.Name.Name); ok {
+			if schema, name, ok := f.Calls(n.Name.Schema, n.Name.Name); ok {
 				n.Name.Schema, n.Name.Name, changed = schema, name, true
 			}
 		}

@@ -145,6 +145,8 @@ func (m *message) value(t *types.T) (types.Datum, error) {
 		return types.NewCitext(d.Str()), err
 	case types.HstoreFamily:
 		return m.hstore()
+	case types.LabelFamily:
+		return m.versioned(t)
 	case types.JSONPathFamily:
 		if v := m.take(1); len(v) == 1 && v[0] != jsonpathVersion {
 			return types.Null, errBinary("unsupported jsonpath version number: %d", v[0])

@@ -87,6 +87,8 @@ func AppendBinary(dst []byte, t *types.T, d types.Datum, fc *types.FormatContext
 		return append(dst, d.Str()...)
 	case types.HstoreFamily:
 		return hstore.AppendBinary(dst, d.Str())
+	case types.LabelFamily:
+		return append(append(dst, labelsVersion), d.Str()...)
 	case types.JSONPathFamily:
 		return append(append(dst, jsonpathVersion), d.Str()...)
 	case types.OpaqueFamily:

@@ -32,7 +32,7 @@ func BinaryText(t *types.T, d types.Datum, encode Converter, fc *types.FormatCon
 		return arrayText(t, d, encode, fc)
 	case types.RecordFamily:
 		return recordText(t, d, encode, fc)
-	case types.EnumFamily, types.RangeFamily, types.MultirangeFamily, types.TSVectorFamily, types.TSQueryFamily, types.JSONPathFamily, types.OpaqueFamily, types.HstoreFamily:
+	case types.EnumFamily, types.RangeFamily, types.MultirangeFamily, types.TSVectorFamily, types.TSQueryFamily, types.JSONPathFamily, types.OpaqueFamily, types.HstoreFamily, types.LabelFamily:
 		for _, b := range AppendBinary(nil, t, d, fc) {
 			if b >= 0x80 {
 				return d, pgerr.Unsupported("the binary form of %s is supported with the client encoding UTF8 only", t.SQLName).

@@ -86,6 +86,9 @@ func parseOpaque(t *types.T, s string, fc *types.FormatContext) (types.Datum, er
 	case types.ACLItem.Oid:
 		return parseACLItem(s, fc)
 	}
+	if t.Extension() != "" {
+		return parseQuery(t, s, fc)
+	}
 	return types.NewOpaque(s), types.VerifyUTF8(s, fc)
 }
 
@@ -99,6 +102,9 @@ func appendOpaque(dst []byte, t *types.T, d types.Datum, fc *types.FormatContext
 // appendOpaqueBinary writes the binary form; PostgreSQL has none for aclitem, whose
 // text stands for it, with roles by number.
 func appendOpaqueBinary(dst []byte, t *types.T, d types.Datum) []byte {
+	if t.Extension() == "ltree" {
+		dst = append(dst, labelsVersion)
+	}
 	if t.Oid != types.PgSnapshot.Oid && t.Oid != types.TxidSnapshot.Oid {
 		return appendOpaque(dst, t, d, nil)
 	}
@@ -114,6 +120,9 @@ func appendOpaqueBinary(dst []byte, t *types.T, d types.Datum) []byte {
 
 // opaque reads the binary form.
 func (m *message) opaque(t *types.T) (types.Datum, error) {
+	if t.Extension() == "ltree" {
+		return m.versioned(t)
+	}
 	if t.Oid != types.PgSnapshot.Oid && t.Oid != types.TxidSnapshot.Oid {
 		return parseOpaque(t, m.rest(), nil)
 	}

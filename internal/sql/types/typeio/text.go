@@ -76,6 +76,8 @@ func parseText(t *types.T, s string, fc *types.FormatContext) (types.Datum, erro
 		return parseCitext(s, fc)
 	case types.HstoreFamily:
 		return parseHstore(s, fc)
+	case types.LabelFamily:
+		return parseLabels(s, fc)
 	}
 	return types.Null, pgerr.Unsupported("cannot accept a value of type %s", t.SQLName)
 }
@@ -124,7 +126,7 @@ func AppendText(dst []byte, t *types.T, d types.Datum, fc *types.FormatContext) 
 		return appendRange(dst, t, d.Range(), fc)
 	case types.MultirangeFamily:
 		return appendMultirange(dst, t, d, fc)
-	case types.TSVectorFamily, types.TSQueryFamily, types.JSONPathFamily, types.CitextFamily:
+	case types.TSVectorFamily, types.TSQueryFamily, types.JSONPathFamily, types.CitextFamily, types.LabelFamily:
 		return append(dst, d.Str()...)
 	case types.HstoreFamily:
 		return hstore.AppendText(dst, d.Str())

@@ -137,6 +137,8 @@ func genDatum(t *rapid.T, typ *types.T) types.Datum {
 		return types.NewCitext(rapid.StringOf(rapid.RuneFrom([]rune("aAbBéÉßI İk"))).Draw(t, "citext"))
 	case types.HstoreFamily:
 		return genHstore(t)
+	case types.LabelFamily:
+		return types.NewLabels(rapid.StringMatching(`([ab_é9]{1,3}(\.[AB]){0,3})?`).Draw(t, "ltree"))
 	case types.UUIDFamily:
 		return types.NewUUID(string(rapid.SliceOfN(rapid.Byte(), 16, 16).Draw(t, "uuid")))
 	case types.JSONFamily:
@@ -206,6 +208,12 @@ func sampleTexts(typ *types.T) []string {
 		return []string{"((0,0))", "[(0,0),(1,1),(2,0)]", "((0,0),(1,1),(2,0))"}
 	case types.Polygon.Oid:
 		return []string{"((0,0))", "((0,0),(1,1),(2,0))"}
+	case types.Lquery.Oid:
+		return []string{"*", "a.b|c@*.!d%{1,}", "*{,3}.a{0}"}
+	case types.Ltxtquery.Oid:
+		return []string{"a", "a & !( b@ | c* )", "( a | b ) | c"}
+	case types.QueryInt.Oid:
+		return []string{"1", "1 & !( 2 | -3 )", "( 1 | 2 ) | 3"}
 	case types.Circle.Oid:
 		return []string{"<(0,0),1>", "<(NaN,1e-300),Infinity>"}
 	}
