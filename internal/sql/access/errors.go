@@ -33,6 +33,8 @@ func Noun(t *catalog.Table) string {
 		return "collation"
 	case t.Kind == catalog.KindRoutine && t.Routine.Procedure:
 		return "procedure"
+	case t.Kind == catalog.KindRoutine && t.Routine.Aggregate != nil:
+		return "aggregate"
 	case t.Kind == catalog.KindRoutine:
 		return "function"
 	}

@@ -5,15 +5,17 @@ func (p *printer) routineStmt(s Statement) {
 	switch s := s.(type) {
 	case *CreateRoutine:
 		p.createRoutine(s)
+	case *CreateAggregate:
+		p.createAggregate(s)
 	case *DropRoutine:
 		p.w("DROP ", s.Kind.String(), " ")
 		p.ifExists(s.IfExists)
-		p.list(len(s.Refs), func(i int) { p.routineRef(&s.Refs[i]) })
+		p.list(len(s.Refs), func(i int) { p.routineRef(&s.Refs[i], s.Kind) })
 		p.cascade(s.Cascade)
 		p.opt(s.Restrict, " RESTRICT")
 	case *AlterRoutine:
 		p.w("ALTER ", s.Kind.String(), " ")
-		p.routineRef(&s.Ref)
+		p.routineRef(&s.Ref, s.Kind)
 		p.routineOptions(s.Options)
 		p.optIdent(" RENAME TO ", s.NewName)
 		p.optIdent(" SET SCHEMA ", s.NewSchema)
@@ -83,8 +85,12 @@ func (p *printer) routineParam(r *RoutineParam) {
 	}
 }
 
-func (p *printer) routineRef(r *RoutineRef) {
+func (p *printer) routineRef(r *RoutineRef, k RoutineKind) {
 	p.name(r.Name)
+	if k == Aggregate {
+		p.aggregateArgs(&AggregateArgs{Star: r.Star, Params: r.Params[:r.Direct], Ordered: r.Params[r.Direct:]})
+		return
+	}
 	if !r.Bare {
 		p.w("(")
 		p.list(len(r.Params), func(i int) { p.routineParam(&r.Params[i]) })

@@ -363,7 +363,10 @@ func (p *printer) createView(s *CreateView) {
 func (p *printer) comment(s *Comment) {
 	p.w("COMMENT ON ", s.Kind.String(), " ")
 	p.dotted(s.Name...)
-	if s.Args != nil {
+	switch {
+	case s.Kind == ObjAggregate && len(s.Args) == 0:
+		p.w("(*)")
+	case s.Args != nil:
 		p.types(s.Args)
 	}
 	if s.On != nil {

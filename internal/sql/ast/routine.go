@@ -8,9 +8,10 @@ const (
 	Function RoutineKind = iota
 	Procedure
 	AnyRoutine
+	Aggregate
 )
 
-var routineKindNames = [...]string{"FUNCTION", "PROCEDURE", "ROUTINE"}
+var routineKindNames = [...]string{"FUNCTION", "PROCEDURE", "ROUTINE", "AGGREGATE"}
 
 // String returns the SQL word.
 func (k RoutineKind) String() string { return routineKindNames[k] }
@@ -75,6 +76,9 @@ type RoutineRef struct {
 	// Params are as written; nil with Bare: the name alone.
 	Params []RoutineParam
 	Bare   bool
+	// Star is the (*) of an aggregate without arguments; Direct is how many of its Params stand before ORDER BY.
+	Star   bool
+	Direct int
 }
 
 // AlterRoutine is ALTER FUNCTION, PROCEDURE and ROUTINE: one of the forms.

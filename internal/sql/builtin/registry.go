@@ -165,6 +165,7 @@ func declared() []*call.Overload {
 		catalogfuncs.Overloads(),
 		typefuncs.Overloads(),
 		conversionFunctions(),
+		aggfuncs.Functions(),
 		citextfuncs.Overloads(),
 		hstorefuncs.Overloads(),
 		fuzzyfuncs.Overloads(),

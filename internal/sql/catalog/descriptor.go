@@ -313,6 +313,8 @@ type View struct {
 	Unpopulated bool `json:",omitempty"`
 	// Keys are the tables on whose primary keys a GROUP BY of the query rests.
 	Keys []ID `json:",omitempty"`
+	// Aggregates says that the query calls aggregates that users have made, whose names do not tell.
+	Aggregates bool `json:",omitempty"`
 	// Options are the view's parameters as pg_class has them: name=value.
 	Options []string `json:",omitempty"`
 }

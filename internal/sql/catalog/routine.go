@@ -37,9 +37,11 @@ type Routine struct {
 	Standard bool `json:",omitempty"`
 	// Settings are those of the SET clauses.
 	Settings []Setting `json:",omitempty"`
-	// Uses are the relations that a standard body reads or writes, and the routines that it calls:
+	// Uses are the relations that a standard body reads or writes, and the routines that it or an aggregate calls:
 	// dropping one of them needs CASCADE.
 	Uses []ID `json:",omitempty"`
+	// Aggregate is what an aggregate computes with; nil for other routines. It has no body and no language.
+	Aggregate *Aggregate `json:",omitempty"`
 
 	overload *call.Overload
 }
@@ -252,6 +254,9 @@ func (t *Table) makeOverload() *call.Overload {
 			o.DefaultTexts = append(o.DefaultTexts, p.Default)
 		}
 	}
+	if r.Aggregate != nil { // the planner makes what a call does: see call.StateAggregate
+		return o
+	}
 	out := r.Outputs()
 	if len(out) > 1 && r.Returns.Oid == types.Record.Oid && !r.Procedure {
 		o.Ret = outputRow(out)
@@ -311,8 +316,9 @@ func outputRow(out []RoutineParam) *types.T {
 // routineRecord is a stored Routine, whose types are written by oid.
 type routineRecord struct {
 	Routine
-	Params  []routineParamRecord
-	Returns typeRecord
+	Params    []routineParamRecord
+	Returns   typeRecord
+	Aggregate *aggregateRecord `json:",omitempty"`
 }
 
 type routineParamRecord struct {
@@ -324,7 +330,7 @@ func encodeRoutine(r *Routine) *routineRecord {
 	if r == nil {
 		return nil
 	}
-	rec := &routineRecord{Routine: *r, Returns: encodeType(r.Returns)}
+	rec := &routineRecord{Routine: *r, Returns: encodeType(r.Returns), Aggregate: encodeAggregate(r.Aggregate)}
 	for _, p := range r.Params {
 		rec.Params = append(rec.Params, routineParamRecord{p, encodeType(p.Type)})
 	}
@@ -338,6 +344,9 @@ func decodeRoutine(id ID, rec *routineRecord) (*Routine, error) {
 	r := rec.Routine
 	var err error
 	if r.Returns, err = decodeType(id, rec.Returns, 0); err != nil {
+		return nil, err
+	}
+	if r.Aggregate, err = decodeAggregate(id, rec.Aggregate); err != nil {
 		return nil, err
 	}
 	r.Params = nil

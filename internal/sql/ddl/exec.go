@@ -21,7 +21,7 @@ func Handles(stmt ast.Statement) bool {
 		*ast.RefreshView, *ast.ConfigureZone, *ast.CreateEnum, *ast.CreateComposite, *ast.CreateDomain, *ast.AlterDomain, *ast.AlterEnum,
 		*ast.AlterComposite, *ast.CreateRange, *ast.CreateCast, *ast.DropCast, *ast.CreateCollation, *ast.CreateTablespace, *ast.DropTablespace,
 		*ast.CreateRole, *ast.DropRole, *ast.Grant, *ast.AlterDefaultPrivileges, *ast.ReassignOwned,
-		*ast.CreateRoutine, *ast.AlterRoutine, *ast.DropRoutine,
+		*ast.CreateRoutine, *ast.CreateAggregate, *ast.AlterRoutine, *ast.DropRoutine,
 		*ast.CreatePolicy, *ast.AlterPolicy, *ast.DropPolicy,
 		*ast.CreateTrigger, *ast.DropTrigger, *ast.AlterTriggerStmt:
 		return true
@@ -154,6 +154,8 @@ func Exec(ctx context.Context, e *statement.Env, stmt ast.Statement) (tag string
 		err = dropCast(ctx, e, s)
 	case *ast.CreateRoutine:
 		err = createRoutine(ctx, e, s)
+	case *ast.CreateAggregate:
+		err = createAggregate(ctx, e, s)
 	case *ast.AlterRoutine:
 		err = alterRoutine(ctx, e, s)
 	case *ast.DropRoutine:

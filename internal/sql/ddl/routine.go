@@ -47,20 +47,20 @@ func createRoutine(ctx context.Context, e *statement.Env, st *ast.CreateRoutine)
 		Database: schema.Database, Schema: schema.ID, Owner: e.User, Kind: catalog.KindRoutine, Name: st.Name.Table,
 		NextColumnID: 1, NextIndexID: 1, NextAttnum: 1, Routine: r, ACL: e.DefaultACL(schema.Database, schema.ID, privilege.Function),
 	}
-	if err := putRoutine(ctx, e, st, t); err != nil || e.CheckRoutine == nil {
+	if err := putRoutine(ctx, e, st.OrReplace, t); err != nil || e.CheckRoutine == nil {
 		return err
 	}
 	return e.CheckRoutine(ctx, t) // which may call itself
 }
 
 // putRoutine stores a new routine, or one in the place of another of its signature.
-func putRoutine(ctx context.Context, e *statement.Env, st *ast.CreateRoutine, t *catalog.Table) error {
+func putRoutine(ctx context.Context, e *statement.Env, orReplace bool, t *catalog.Table) error {
 	k := catalog.NameKey{Database: t.Database, Schema: t.Schema, Name: t.StoredName()}
 	entry, found, err := e.Coll.LockName(ctx, k)
 	switch {
 	case err != nil:
 		return err
-	case found && !st.OrReplace:
+	case found && !orReplace:
 		return pgerr.New(pgerr.DuplicateFunction, "function \"%s\" already exists with same argument types", t.Name) // PostgreSQL calls procedures so too
 	case found:
 		return replaceRoutine(ctx, e, entry.ID, t)
@@ -96,9 +96,12 @@ func replaceRoutine(ctx context.Context, e *statement.Env, id catalog.ID, t *cat
 	o, n := old.Routine, t.Routine
 	hint := "Use DROP " + routineWord(o) + " " + e.Signature(ctx, old) + " first."
 	switch {
-	case o.Procedure != n.Procedure:
-		return pgerr.New(pgerr.WrongObjectType, "cannot change routine kind").
-			WithDetail("\"%s\" is a %s.", t.Name, strings.ToLower(routineWord(o)))
+	case o.Procedure != n.Procedure, (o.Aggregate == nil) != (n.Aggregate == nil):
+		kind := "a " + strings.ToLower(routineWord(o))
+		if o.Aggregate != nil {
+			kind = "an aggregate function"
+		}
+		return pgerr.New(pgerr.WrongObjectType, "cannot change routine kind").WithDetail("\"%s\" is %s.", t.Name, kind)
 	case o.Returns.Oid != n.Returns.Oid || o.Set != n.Set:
 		return pgerr.New(pgerr.InvalidFunctionDefinition, "cannot change return type of existing function").WithHint("%s", hint)
 	case o.Returns.Oid == types.Record.Oid && !sameOutputs(o, n):
@@ -114,8 +117,11 @@ func replaceRoutine(ctx context.Context, e *statement.Env, id catalog.ID, t *cat
 }
 
 func routineWord(r *catalog.Routine) string {
-	if r.Procedure {
+	switch {
+	case r.Procedure:
 		return "PROCEDURE"
+	case r.Aggregate != nil:
+		return "AGGREGATE"
 	}
 	return "FUNCTION"
 }
@@ -501,6 +507,8 @@ func alterRoutine(ctx context.Context, e *statement.Env, st *ast.AlterRoutine) e
 		}
 	case st.NewName != "":
 		c.Name = st.NewName
+	case t.Routine.Aggregate != nil:
+		err = pgerr.New(pgerr.WrongObjectType, "\"%s\" is an aggregate function", st.Ref.Name.String())
 	default:
 		err = routineOptions(e, c.Routine, st.Options)
 	}
@@ -539,7 +547,7 @@ func commentRoutine(ctx context.Context, e *statement.Env, st *ast.Comment) erro
 	for _, a := range st.Args {
 		ref.Params = append(ref.Params, ast.RoutineParam{Mode: ast.ParamIn, Type: a})
 	}
-	k := map[ast.ObjectKind]ast.RoutineKind{ast.ObjFunction: ast.Function, ast.ObjProcedure: ast.Procedure, ast.ObjRoutine: ast.AnyRoutine}[st.Kind]
+	k := map[ast.ObjectKind]ast.RoutineKind{ast.ObjFunction: ast.Function, ast.ObjProcedure: ast.Procedure, ast.ObjRoutine: ast.AnyRoutine, ast.ObjAggregate: ast.Aggregate}[st.Kind]
 	t, err := lockRoutine(ctx, e, ref, k)
 	if err != nil {
 		return err

@@ -109,7 +109,7 @@ func (p *parser) alterOther(loc ast.Loc) ast.Statement {
 	case kwCollation:
 		p.advance()
 		return p.alterObject(loc, ast.ObjCollation)
-	case kwFunction, kwProcedure, kwRoutine:
+	case kwFunction, kwProcedure, kwRoutine, kwAggregate:
 		return p.alterRoutine(loc)
 	case kwPolicy:
 		return p.alterPolicy(loc)

@@ -27,6 +27,9 @@ func (p *parser) create() ast.Statement {
 	if p.tok.kind == kwFunction || p.tok.kind == kwProcedure {
 		return p.createRoutine(loc, orReplace)
 	}
+	if p.tok.kind == kwAggregate {
+		return p.createAggregate(loc, orReplace)
+	}
 	if p.tok.kind == kwTrigger || p.tok.kind == kwConstraint && p.peek() == kwTrigger {
 		return p.createTrigger(loc, orReplace)
 	}

@@ -24,7 +24,7 @@ func (p *parser) drop() ast.Statement {
 		return p.dropList(&ast.Drop{Loc: loc, Kind: k})
 	}
 	switch p.tok.kind {
-	case kwFunction, kwProcedure, kwRoutine:
+	case kwFunction, kwProcedure, kwRoutine, kwAggregate:
 		return p.dropRoutine(loc)
 	case kwPolicy:
 		return p.dropPolicy(loc)
@@ -200,6 +200,13 @@ func (p *parser) commentObject(s *ast.Comment) bool {
 		p.advance()
 		n, args := p.functionWithArgs()
 		s.Name, s.Args = n.Parts(), args
+	case kwAggregate:
+		p.advance()
+		ref := p.aggregateRef()
+		s.Kind, s.Name, s.Args = ast.ObjAggregate, ref.Name.Parts(), []*ast.TypeName{}
+		for i := range ref.Params {
+			s.Args = append(s.Args, ref.Params[i].Type)
+		}
 	default:
 		return false
 	}

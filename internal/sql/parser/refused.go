@@ -9,7 +9,6 @@ import (
 // and refuses, each behind the name of its feature, whose first word is consumed
 // already. Shared rules are in rulesText. ebnf.go says how it is written.
 const refusedText = `
-CREATE AGGREGATE: [OR REPLACE] AGGREGATE func_name (aggr_args definition | '(' (ident '=' def_arg), ')')
 CREATE OPERATOR CLASS: OPERATOR CLASS any_name [DEFAULT] FOR TYPE type USING name [FAMILY any_name] AS opclass_item,
 CREATE OPERATOR FAMILY: OPERATOR FAMILY any_name USING name
 CREATE OPERATOR: OPERATOR any_operator definition
@@ -34,7 +33,6 @@ CREATE EVENT TRIGGER: EVENT TRIGGER name ON label [WHEN event_filter {AND event_
 CREATE RULE: [OR REPLACE] RULE name AS ON (SELECT | UPDATE | DELETE | INSERT) TO table [WHERE expr] DO [INSTEAD | ALSO]
 	(NOTHING | '(' [rule_action] {';' [rule_action]} ')' | rule_action)
 
-ALTER AGGREGATE: AGGREGATE func_name aggr_args (rename | owner | move)
 ALTER OPERATOR CLASS: OPERATOR CLASS any_name USING name (rename | owner | move)
 ALTER OPERATOR FAMILY: OPERATOR FAMILY any_name USING name (rename | owner | move | ADD opclass_item, | DROP opclass_drop,)
 ALTER OPERATOR: OPERATOR operator_types (owner | move | SET '(' operator_def, ')')
@@ -62,7 +60,6 @@ ALTER TABLE ALL IN TABLESPACE: TABLE space_move
 ALTER INDEX ALL IN TABLESPACE: INDEX space_move
 ALTER MATERIALIZED VIEW ALL IN TABLESPACE: MATERIALIZED VIEW space_move
 
-DROP AGGREGATE: AGGREGATE [IF EXISTS] (func_name aggr_args), [behavior]
 DROP OPERATOR CLASS: OPERATOR CLASS drop_using
 DROP OPERATOR FAMILY: OPERATOR FAMILY drop_using
 DROP OPERATOR: OPERATOR [IF EXISTS] operator_types, [behavior]
@@ -81,7 +78,6 @@ DROP EVENT TRIGGER: EVENT TRIGGER [IF EXISTS] name, [behavior]
 DROP LANGUAGE: [PROCEDURAL] LANGUAGE [IF EXISTS] name, [behavior]
 DROP PUBLICATION: PUBLICATION [IF EXISTS] name, [behavior]
 
-COMMENT ON AGGREGATE: AGGREGATE func_name aggr_args IS text
 COMMENT ON OPERATOR: operator_object IS text
 COMMENT ON CAST: cast IS text
 COMMENT ON TRANSFORM: TRANSFORM FOR type LANGUAGE name IS text

@@ -6,7 +6,7 @@ import (
 )
 
 // routineKinds are the words that ALTER and DROP call routines.
-var routineKinds = map[kind]ast.RoutineKind{kwFunction: ast.Function, kwProcedure: ast.Procedure, kwRoutine: ast.AnyRoutine}
+var routineKinds = map[kind]ast.RoutineKind{kwFunction: ast.Function, kwProcedure: ast.Procedure, kwRoutine: ast.AnyRoutine, kwAggregate: ast.Aggregate}
 
 // createRoutine parses CREATE FUNCTION and PROCEDURE from that word on.
 func (p *parser) createRoutine(loc ast.Loc, orReplace bool) ast.Statement {
@@ -290,13 +290,21 @@ func (p *parser) routineRef() ast.RoutineRef {
 	return r
 }
 
+// routineRefOf is routineRef for a statement about routines of a kind.
+func (p *parser) routineRefOf(k ast.RoutineKind) ast.RoutineRef {
+	if k == ast.Aggregate {
+		return p.aggregateRef()
+	}
+	return p.routineRef()
+}
+
 // dropRoutine parses DROP FUNCTION, PROCEDURE and ROUTINE from that word on.
 func (p *parser) dropRoutine(loc ast.Loc) ast.Statement {
 	s := &ast.DropRoutine{Loc: loc, Kind: routineKinds[p.tok.kind]}
 	p.advance()
 	s.IfExists = p.ifExists()
 	for p.err == nil {
-		s.Refs = append(s.Refs, p.routineRef())
+		s.Refs = append(s.Refs, p.routineRefOf(s.Kind))
 		if !p.accept(',') {
 			break
 		}
@@ -309,7 +317,7 @@ func (p *parser) dropRoutine(loc ast.Loc) ast.Statement {
 func (p *parser) alterRoutine(loc ast.Loc) ast.Statement {
 	s := &ast.AlterRoutine{Loc: loc, Kind: routineKinds[p.tok.kind]}
 	p.advance()
-	s.Ref = p.routineRef()
+	s.Ref = p.routineRefOf(s.Kind)
 	no := p.tok.kind == kwNo && p.peek() == kwDepends && p.accept(kwNo)
 	switch {
 	case p.accept2(kwRename, kwTo):
@@ -319,6 +327,8 @@ func (p *parser) alterRoutine(loc ast.Loc) ast.Statement {
 		s.Owner = &r
 	case p.accept2(kwSet, kwSchema):
 		s.NewSchema = p.colID()
+	case s.Kind == ast.Aggregate:
+		p.syntaxError()
 	case p.accept(kwDepends):
 		p.expect(kwOn)
 		p.expect(kwExtension)

@@ -149,6 +149,9 @@ func (s stillCatalog) TableByID(_ context.Context, id catalog.ID) (*catalog.Tabl
 	if t := s.tableByID(id); t != nil {
 		return t, nil
 	}
+	if t, ok := s.peek(id).(*catalog.Table); ok && t.Kind == catalog.KindRoutine && t.Database == s.db.ID {
+		return t, nil
+	}
 	return nil, catalog.UndefinedTable("", "")
 }
 

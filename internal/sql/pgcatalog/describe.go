@@ -153,12 +153,15 @@ func (s *snapshot) typeIdentity(t *types.T) string {
 func (s *snapshot) describeFunction(oid uint32) (call.ObjectName, bool) {
 	text, ok := s.c.callableName(types.Regprocedure, oid)
 	if r := s.c.routineByOid(oid); r != nil && r.user != nil {
-		kind := "function"
-		if r.kind == 'p' {
-			kind = "procedure"
+		kind, word := "function", "function"
+		switch r.kind {
+		case 'p':
+			kind, word = "procedure", "procedure"
+		case 'a':
+			kind = "aggregate"
 		}
 		identity := ast.QuoteIdent(r.schemaText) + "." + ast.QuoteIdent(r.name) + "(" + strings.Join(typeNames(r.args), ",") + ")"
-		return call.ObjectName{Kind: kind, Schema: r.schemaText, Identity: identity, Text: kind + " " + text}, true
+		return call.ObjectName{Kind: kind, Schema: r.schemaText, Identity: identity, Text: word + " " + text}, true
 	}
 	return call.ObjectName{Kind: "function", Schema: namePgCatalog, Identity: namePgCatalog + "." + text, Text: "function " + text}, ok
 }

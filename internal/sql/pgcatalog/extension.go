@@ -149,7 +149,7 @@ func pgOperatorOf(s *snapshot, w *writer) error {
 	return nil
 }
 
-// pgAggregateOf lists the aggregates of extensions.
+// pgAggregateOf lists the aggregates of extensions, and those that users have made.
 func pgAggregateOf(s *snapshot, w *writer) error {
 	for _, x := range s.extensions() {
 		for _, r := range x.routines() {
@@ -158,7 +158,48 @@ func pgAggregateOf(s *snapshot, w *writer) error {
 			}
 		}
 	}
+	for _, t := range s.listing().Routines {
+		if t.Routine.Aggregate != nil && w.wants("aggfnoid", t.Oid) {
+			userAggregateRow(w, t)
+		}
+	}
 	return nil
+}
+
+// userAggregateRow writes an aggregate that a user has made.
+func userAggregateRow(w *writer, t *catalog.Table) {
+	a := t.Routine.Aggregate
+	w.oid("aggfnoid", t.Oid)
+	w.str("aggkind", "n")
+	w.num("aggnumdirectargs", 0)
+	w.oid("aggtransfn", a.Transition.Oid)
+	w.oid("aggfinalfn", a.Final.Oid)
+	w.oid("aggcombinefn", a.Combine.Oid)
+	w.oid("aggserialfn", 0)
+	w.oid("aggdeserialfn", 0)
+	w.flag("aggfinalextra", a.FinalExtra)
+	w.str("aggfinalmodify", string(a.FinalModify))
+	w.oid("aggsortop", a.SortOperator)
+	w.oid("aggtranstype", a.State.Oid)
+	w.num("aggtransspace", int64(a.Space))
+	if a.Initial != nil {
+		w.str("agginitval", *a.Initial)
+	}
+	m := a.Moving
+	if m == nil {
+		m = &catalog.MovingAggregate{State: &types.T{}, FinalModify: 'r'}
+	}
+	w.oid("aggmtransfn", m.Transition.Oid)
+	w.oid("aggminvtransfn", m.Inverse.Oid)
+	w.oid("aggmfinalfn", m.Final.Oid)
+	w.flag("aggmfinalextra", m.FinalExtra)
+	w.str("aggmfinalmodify", string(m.FinalModify))
+	w.oid("aggmtranstype", m.State.Oid)
+	w.num("aggmtransspace", int64(m.Space))
+	if m.Initial != nil {
+		w.str("aggminitval", *m.Initial)
+	}
+	w.done()
 }
 
 // classes calls f with the operator classes of an extension's types, and g with those of inverted indexes.

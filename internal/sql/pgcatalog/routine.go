@@ -332,7 +332,7 @@ func (p *parameter) text(defaults bool) string {
 // orderedSet describes an aggregate that is called with WITHIN GROUP: aggkind, and how
 // many arguments stand before it.
 func (r *routine) orderedSet() (kind byte, direct int, ok bool) {
-	if r.kind != 'a' {
+	if r.kind != 'a' || r.user != nil {
 		return 0, 0, false
 	}
 	_, hypothetical, ok := aggfuncs.OrderedSet(r.name)

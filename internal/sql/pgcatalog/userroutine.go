@@ -26,8 +26,11 @@ func (c *Catalog) userRoutine(t *catalog.Table) *routine {
 	if def.Language == catalog.LanguagePLpgSQL {
 		r.language = oidPLpgSQLLang
 	}
-	if def.Procedure {
+	switch {
+	case def.Procedure:
 		r.kind = 'p'
+	case def.Aggregate != nil:
+		r.kind, r.language, r.source = 'a', oidInternalLang, "aggregate_dummy"
 	}
 	if s, ok := c.peekSchema(t.Schema); ok {
 		r.schema, r.schemaText = s.Oid, s.Name

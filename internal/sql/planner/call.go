@@ -20,6 +20,11 @@ func (b *builder) call(e *ast.FuncCall, s *scope) (plan.Expr, error) {
 		return nil, err
 	}
 	switch {
+	case b.isOwnAggregate(e):
+		if name = e.Name.Name; e.Over != nil {
+			return b.windowCall(e, name, s)
+		}
+		return b.aggregateCall(e, name, s)
 	case err != nil: // a name of a type in its schema
 		name = e.Name.Name
 	case e.Over != nil:

@@ -662,7 +662,7 @@ func (b *builder) collateAggregate(a *plan.Agg, name string, pos int) error {
 			b.explicit[a] = c
 		}
 	}
-	if (name != "min" && name != "max") || len(a.Args) != 1 {
+	if (name != "min" && name != "max") || len(a.Args) != 1 || a.Fn.Routine != nil {
 		return nil
 	}
 	x := a.Args[0]

@@ -6,6 +6,7 @@ import (
 	"github.com/lichendb/lichen/internal/sql/ast"
 	"github.com/lichendb/lichen/internal/sql/builtin"
 	"github.com/lichendb/lichen/internal/sql/builtin/aggfuncs"
+	"github.com/lichendb/lichen/internal/sql/builtin/call"
 	"github.com/lichendb/lichen/internal/sql/catalog"
 	"github.com/lichendb/lichen/internal/sql/pgerr"
 	"github.com/lichendb/lichen/internal/sql/plan"
@@ -31,7 +32,7 @@ func withinGroupRequired(name string, pos int) error {
 // aggregateHere plans an aggregate of the query of s; c is the collation that a COLLATE clause among its arguments
 // gives it.
 func (b *builder) aggregateHere(e *ast.FuncCall, name string, s *scope) (ref *plan.ColRef, c collation, err error) {
-	if err := checkAggregate(e, name, s); err != nil {
+	if err := b.checkAggregate(e, name, s); err != nil {
 		return nil, c, err
 	}
 	mustFit := checkClause(e, s) // told behind what is wrong with the arguments
@@ -67,7 +68,7 @@ func (b *builder) aggregateHere(e *ast.FuncCall, name string, s *scope) (ref *pl
 }
 
 // checkAggregate checks that an aggregate may stand here.
-func checkAggregate(e *ast.FuncCall, name string, s *scope) error {
+func (b *builder) checkAggregate(e *ast.FuncCall, name string, s *scope) error {
 	switch {
 	case s.recursiveTerm():
 		return pgerr.New(pgerr.InvalidRecursion, "aggregate functions are not allowed in a recursive query's recursive term").At(e.Pos)
@@ -76,7 +77,7 @@ func checkAggregate(e *ast.FuncCall, name string, s *scope) error {
 	case s.inAgg && checkClause(e, s) == nil:
 		return pgerr.New(pgerr.GroupingError, "aggregate function calls cannot be nested").At(e.Pos)
 	}
-	return checkAggregateArgs(e, name)
+	return b.checkAggregateArgs(e, name)
 }
 
 // checkClause fails where there are no aggregates.
@@ -91,14 +92,23 @@ func checkClause(e *ast.FuncCall, s *scope) error {
 }
 
 // checkAggregateArgs checks how the arguments of an aggregate are written.
-func checkAggregateArgs(e *ast.FuncCall, name string) error {
+func (b *builder) checkAggregateArgs(e *ast.FuncCall, name string) error {
+	parameterless := name == "count"
+	if b.isOwnAggregate(e) {
+		own, err := b.ownAggregates(e.Name.Schema, name)
+		if err != nil {
+			return err
+		}
+		parameterless = slices.ContainsFunc(own, func(o *call.Overload) bool { return len(o.Args) == 0 })
+	}
 	switch {
 	case e.Variadic:
 		return pgerr.Unsupported("VARIADIC arguments of aggregates are not supported").At(e.Pos)
-	case e.Star && len(e.Args) == 0 && name != "count":
-		return pgerr.New(pgerr.UndefinedFunction, "function %s() does not exist", name).At(e.Pos)
-	case !e.Star && len(e.Args) == 0 && name == "count":
-		return pgerr.New(pgerr.WrongObjectType, "count(*) must be used to call a parameterless aggregate function").At(e.Pos)
+	case e.Star && len(e.Args) == 0 && !parameterless:
+		return pgerr.New(pgerr.UndefinedFunction, "function %s() does not exist", name).
+			WithHint("No function matches the given name and argument types. You might need to add explicit type casts.").At(e.Pos)
+	case !e.Star && len(e.Args) == 0 && parameterless:
+		return pgerr.New(pgerr.WrongObjectType, "%s(*) must be used to call a parameterless aggregate function", name).At(e.Pos)
 	}
 	return nil
 }
@@ -121,7 +131,7 @@ func (b *builder) boundAggregate(e *ast.FuncCall, name, as string, args []plan.E
 	for i := range args {
 		ts[i] = args[i].Type()
 	}
-	fn, err := builtin.ResolveAggregate(as, ts)
+	fn, err := b.findAggregate(e, as, ts)
 	if err != nil {
 		return nil, pgerr.From(err).At(e.Pos)
 	}
@@ -129,7 +139,9 @@ func (b *builder) boundAggregate(e *ast.FuncCall, name, as string, args []plan.E
 	if err != nil {
 		return nil, pgerr.From(err).At(e.Pos)
 	}
-	b.callsAggregate(fn, e.Over != nil)
+	if fn.Routine == nil {
+		b.callsAggregate(fn, e.Over != nil)
+	}
 	for i := range args {
 		if args[i], err = b.coerceArg(args[i], params[i], pos[i]); err != nil {
 			return nil, err
@@ -263,7 +275,7 @@ func anyEqual(list []plan.Expr, x plan.Expr) bool {
 }
 
 func sameAgg(a, c *plan.Agg) bool {
-	if a.Fn != c.Fn || a.Distinct != c.Distinct || len(a.Args) != len(c.Args) || len(a.OrderBy) != len(c.OrderBy) {
+	if !sameFunction(a.Fn, c.Fn) || a.Distinct != c.Distinct || len(a.Args) != len(c.Args) || len(a.OrderBy) != len(c.OrderBy) {
 		return false
 	}
 	for i := range a.Args {

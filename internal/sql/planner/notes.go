@@ -14,6 +14,8 @@ import (
 // all that was left to be understood: see Env.Notes. Of a node that is planned more
 // than once, the last time counts.
 type Notes struct {
+	// Aggregates are the calls of aggregates that users have made, with the schemas of these.
+	Aggregates map[*ast.FuncCall]ast.Name
 	// Types are the types of expressions, before their context converts them:
 	// types.Unknown of literals.
 	Types map[ast.Expr]*types.T
@@ -172,6 +174,17 @@ func (n *Notes) noteCast(e *ast.Cast, t *types.T) {
 	if n != nil {
 		n.Casts[e] = t
 	}
+}
+
+// noteAggregate notes a call of an aggregate that a user has made.
+func (n *Notes) noteAggregate(e *ast.FuncCall, schema ast.Name) {
+	if n == nil {
+		return
+	}
+	if n.Aggregates == nil {
+		n.Aggregates = map[*ast.FuncCall]ast.Name{}
+	}
+	n.Aggregates[e] = schema
 }
 
 // noteCall notes the types that the arguments of a call are converted to.

@@ -72,6 +72,8 @@ func (b *builder) mayCall(fn *call.Overload, at int) error {
 	r := fn.Routine.(*catalog.Table).Routine
 	b.callsRoutines = true
 	switch {
+	case r.Aggregate != nil:
+		return pgerr.New(pgerr.GroupingError, "aggregate functions are not allowed in functions in FROM").At(at)
 	case r.Procedure:
 		return pgerr.New(pgerr.WrongObjectType, "%s is a procedure", call.CallText(fn.Name, false, fn.Args)).
 			WithHint("To call a procedure, use CALL.").At(at)

@@ -36,6 +36,9 @@ func readView(t *catalog.Table) (*simpleView, error) {
 		return nil, err
 	}
 	v := &simpleView{query: q, why: notSimple(q)}
+	if v.why == "" && t.View.Aggregates {
+		v.why = whyAggregates
+	}
 	if v.why == "" {
 		v.from = q.From[0].(*ast.TableRef)
 		v.itemsOf(len(t.Columns))

@@ -134,12 +134,15 @@ func windowIn(x plan.Expr, sel *selectState) bool {
 
 // windowFunc resolves the function and plans its arguments, whose COLLATE clause gives it the collation c.
 func (b *builder) windowFunc(e *ast.FuncCall, name string, s *scope) (f *plan.WindowCall, c collation, err error) {
-	if e.Star || len(builtin.Aggregates(name)) > 0 {
-		if err := checkWindowAggregate(e, name); err != nil {
+	if e.Star || len(builtin.Aggregates(name)) > 0 || b.isOwnAggregate(e) {
+		if err := b.checkWindowAggregate(e, name); err != nil {
 			return nil, c, err
 		}
 		a, err := b.aggregateArgs(e, name, s)
 		if err != nil {
+			return nil, c, err
+		}
+		if err := checkOwnWindow(a); err != nil {
 			return nil, c, err
 		}
 		return &plan.WindowCall{Name: name, Agg: a.Fn, Args: a.Args, Filter: a.Filter, Out: a.Out}, b.explicit[a], nil
@@ -213,11 +216,11 @@ func (b *builder) windowValue(name string, declared []*types.T, args []plan.Expr
 }
 
 // checkWindowAggregate checks that an aggregate can be a window function.
-func checkWindowAggregate(e *ast.FuncCall, name string) error {
+func (b *builder) checkWindowAggregate(e *ast.FuncCall, name string) error {
 	if e.WithinGroup {
 		return pgerr.Unsupported("OVER is not supported for ordered-set aggregate %s", name).At(e.Pos)
 	}
-	return checkAggregateArgs(e, name)
+	return b.checkAggregateArgs(e, name)
 }
 
 // defineWindows plans the definitions of the WINDOW clause, used or not, then what stands in OVER, and

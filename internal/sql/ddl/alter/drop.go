@@ -373,6 +373,9 @@ func (d *dropper) expand(ctx context.Context, t *catalog.Table) error {
 	on, ref := e.Describe(ctx, t), storedtext.SequenceRef(t.Oid)
 	if t.Kind == catalog.KindRoutine {
 		d.triggersOf(ctx, t, on)
+		if err := d.ofTypes(ctx, t, on); err != nil {
+			return err
+		}
 		return d.callers(ctx, t, on)
 	}
 	if err := d.ofTypes(ctx, t, on); err != nil {

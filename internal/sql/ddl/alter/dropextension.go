@@ -110,6 +110,9 @@ func typeAsObject(in *catalog.Schema, t *types.T, n catalog.ID) *catalog.Table {
 
 // callersOfExtension notes what calls the functions of an extension that have names of their own.
 func (d *dropper) callersOfExtension(ctx context.Context, extension string) error {
+	if err := d.aggregatesOf(ctx, extension); err != nil {
+		return err
+	}
 	seen := map[string]bool{}
 	for _, o := range builtin.OfExtension(extension) {
 		if o.Operator || seen[o.Name] || len(builtin.Functions(o.Name)) > 0 || len(builtin.Aggregates(o.Name)) > 0 {
@@ -119,6 +122,33 @@ func (d *dropper) callersOfExtension(ctx context.Context, extension string) erro
 		on := "function " + call.CallText(o.Name, false, o.Args)
 		if err := d.callersThat(ctx, callsOf(o.Name), on); err != nil {
 			return err
+		}
+	}
+	return nil
+}
+
+// aggregatesOf notes the aggregates that compute with a function of an extension, and what calls them.
+func (d *dropper) aggregatesOf(ctx context.Context, extension string) error {
+	brought := map[uint32]*call.Overload{}
+	for _, o := range builtin.OfExtension(extension) {
+		brought[o.Oid] = o
+	}
+	for _, t := range d.all {
+		if t.Routine == nil || t.Routine.Aggregate == nil {
+			continue
+		}
+		for _, f := range t.Routine.Aggregate.Functions() {
+			o := brought[f.Oid]
+			if o == nil || f.ID != 0 || d.in[t.ID] {
+				continue
+			}
+			if err := d.e.Coll.LockExclusive(ctx, t.ID); err != nil {
+				return err
+			}
+			d.dependent(t, "function "+call.CallText(o.Name, false, o.Args))
+			if err := d.expand(ctx, t); err != nil {
+				return err
+			}
 		}
 	}
 	return nil

@@ -23,9 +23,13 @@ func DropRoutines(ctx context.Context, e *statement.Env, st *ast.DropRoutine) er
 		if err != nil {
 			return err
 		}
-		if t != nil {
-			d.target(t)
+		if t == nil {
+			continue
 		}
+		if err := notAggregate(t, st.Kind); err != nil {
+			return err
+		}
+		d.target(t)
 	}
 	return d.run(ctx)
 }
@@ -96,6 +100,9 @@ func findRoutine(ctx context.Context, e *statement.Env, ref *ast.RoutineRef, k a
 			want, names = append(want, t), append(names, types.FormatType(t))
 		}
 	}
+	if k == ast.Aggregate {
+		return findAggregate(found, ref, want)
+	}
 	same := func(a, b *types.T) bool { return a.Oid == b.Oid }
 	for _, t := range found {
 		id := t.Routine.IdentityTypes()
@@ -127,6 +134,36 @@ func qualifiedRef(ref *ast.RoutineRef) string {
 		return ref.Name.Schema + "." + ref.Name.Table
 	}
 	return ref.Name.Table
+}
+
+// findAggregate finds an aggregate among the routines of its name.
+func findAggregate(found []*catalog.Table, ref *ast.RoutineRef, want []*types.T) (*catalog.Table, error) {
+	text := call.CallText(qualifiedRef(ref), false, want)
+	if len(want) == 0 {
+		text = qualifiedRef(ref) + "(*)"
+	}
+	for _, t := range found {
+		if !slices.EqualFunc(inputTypes(t.Routine), want, func(a, b *types.T) bool { return a.Oid == b.Oid }) {
+			continue
+		}
+		if t.Routine.Aggregate == nil {
+			return nil, pgerr.New(pgerr.WrongObjectType, "function %s is not an aggregate", call.CallText(ref.Name.Table, false, want))
+		}
+		return t, nil
+	}
+	if a, err := builtin.ResolveAggregate(ref.Name.Table, want); err == nil && (ref.Name.Schema == "" || ref.Name.Schema == "pg_catalog") {
+		return nil, pgerr.New(pgerr.DependentObjectsStillExist, "cannot drop function %s because it is required by the database system",
+			call.CallText(a.Name, false, a.Args))
+	}
+	return nil, pgerr.New(pgerr.UndefinedFunction, "aggregate %s does not exist", text)
+}
+
+// notAggregate refuses DROP FUNCTION of an aggregate.
+func notAggregate(t *catalog.Table, k ast.RoutineKind) error {
+	if t.Routine.Aggregate == nil || k == ast.Aggregate || k == ast.AnyRoutine {
+		return nil
+	}
+	return pgerr.New(pgerr.WrongObjectType, "\"%s\" is an aggregate function", t.Name).WithHint("Use DROP AGGREGATE to drop aggregate functions.")
 }
 
 // wrongRoutine is what a statement about routines of a kind wants and t is not, "" if it is.
@@ -174,6 +211,11 @@ func calls(ctx context.Context, e *statement.Env, t *catalog.Table) func(text st
 	schema := ""
 	if s, err := e.Coll.Peek(ctx, t.Schema); err == nil && s != nil {
 		schema = s.Ident().Name
+	}
+	if t.Routine.Aggregate != nil && len(builtin.Aggregates(t.Name)) > 0 { // calls of the user's have its schema
+		return anyCall(t.Name, func(c *ast.FuncCall) bool {
+			return c.Name.Name == t.Name && c.Name.Schema == schema && t.Overload().AcceptsCount(len(c.Args))
+		})
 	}
 	is := func(c *ast.FuncCall) bool {
 		return c.Name.Name == t.Name && (c.Name.Schema == "" || c.Name.Schema == schema) && t.Overload().AcceptsCount(len(c.Args))
@@ -239,6 +281,6 @@ func (d *dropper) ofTypes(ctx context.Context, t *catalog.Table, on string) erro
 
 // RoutineUses reports whether a routine depends on a relation or a type.
 func RoutineUses(r *catalog.Routine, t *catalog.Table) bool {
-	return slices.Contains(r.Uses, t.ID) || catalog.UsesType(r.Returns, t.Oid) ||
+	return slices.Contains(r.Uses, t.ID) || catalog.UsesType(r.Returns, t.Oid) || r.Aggregate != nil && catalog.UsesType(r.Aggregate.State, t.Oid) ||
 		slices.ContainsFunc(r.Params, func(p catalog.RoutineParam) bool { return catalog.UsesType(p.Type, t.Oid) })
 }

@@ -336,10 +336,17 @@ func DropType(ctx context.Context, e *statement.Env, t *catalog.Table, cascade b
 	if err != nil {
 		return err
 	}
-	if len(list) > 0 && !cascade {
+	routines, err := routinesOf(ctx, e, t, cascade)
+	if err != nil {
+		return err
+	}
+	if details := append(routines.dependences(ctx), dependences(list)...); len(details) > 0 && !cascade {
 		return pgerr.New(pgerr.DependentObjectsStillExist, "cannot drop type %s because other objects depend on it", t.UserType.SQLName).
-			WithDetail("%s", strings.Join(dependences(list), "\n")).
+			WithDetail("%s", strings.Join(details, "\n")).
 			WithHint("Use DROP ... CASCADE to drop the dependent objects too.")
+	}
+	if err := routines.run(ctx); err != nil {
+		return err
 	}
 	if len(list) > 0 {
 		var names []string
@@ -349,6 +356,32 @@ func DropType(ctx context.Context, e *statement.Env, t *catalog.Table, cascade b
 		e.CascadeNotice(names)
 	}
 	return removeType(ctx, e, t)
+}
+
+// routinesOf collects the routines in whose signatures a type is, and what depends on them.
+func routinesOf(ctx context.Context, e *statement.Env, t *catalog.Table, cascade bool) (*dropper, error) {
+	d := newDropper(e, cascade)
+	var err error
+	if d.all, err = e.TablesOf(ctx, t.Database); err != nil {
+		return nil, err
+	}
+	if err := d.ofTypes(ctx, t, e.Describe(ctx, t)); err != nil {
+		return nil, err
+	}
+	for i := 0; i < len(d.objects) && !cascade; i++ {
+		if err := d.expand(ctx, d.objects[i]); err != nil {
+			return nil, err
+		}
+	}
+	return d, nil
+}
+
+// dependences says of which objects others depend on what.
+func (d *dropper) dependences(ctx context.Context) (list []string) {
+	for _, x := range d.explain {
+		list = append(list, d.e.Describe(ctx, x.t)+" depends on "+x.on)
+	}
+	return list
 }
 
 // removeType drops a locked type and what depends on it.

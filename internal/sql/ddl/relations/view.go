@@ -45,6 +45,9 @@ func ViewQuery(ctx context.Context, e *statement.Env, q *ast.Select, p *plan.Pre
 	if err != nil {
 		return nil, err
 	}
+	for c, schema := range notes.Aggregates {
+		c.Name.Schema = schema
+	}
 	fixColumns(sel, notes)
 	storedtext.RestateLiterals(e, notes)
 	if err := qualifyTables(ctx, e, sel, notes); err != nil {
@@ -57,7 +60,7 @@ func ViewQuery(ctx context.Context, e *statement.Env, q *ast.Select, p *plan.Pre
 	if len(again.Columns) != len(p.Columns) {
 		return nil, pgerr.Unsupported("views of this query are not supported: its stored form has other columns")
 	}
-	v := &catalog.View{Query: ast.Format(sel)}
+	v := &catalog.View{Query: ast.Format(sel), Aggregates: len(notes.Aggregates) > 0}
 	noteUses(v, sel, notes)
 	return v, noteConstants(ctx, e, v, notes)
 }

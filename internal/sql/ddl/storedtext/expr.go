@@ -189,7 +189,7 @@ func pinFunction(ctx context.Context, e *statement.Env, call *ast.FuncCall) erro
 // there is none.
 func ownRoutine(ctx context.Context, e *statement.Env, name string) (*catalog.Table, error) {
 	found, err := e.Coll.FindRoutines(ctx, "", name)
-	if err != nil || len(found) == 0 || len(builtin.Functions(name)) > 0 {
+	if err != nil || len(found) == 0 || len(builtin.Functions(name)) > 0 || len(builtin.Aggregates(name)) > 0 {
 		return nil, err
 	}
 	return found[0], nil
