@@ -51,7 +51,7 @@ soak: $(BIN) ## simulate as many seeds of all workloads as SOAK_MINUTES allow, f
 plants: $(BIN) ## plant bugs (internal/plant) and see that the tests find each
 	@if grep -q skip-lock-check $(BIN); then echo "planted bugs are in $(BIN)"; exit 1; fi
 	$(GO) vet -tags plants ./internal/...
-	$(GO) test -tags plants -vet=off ./internal/sim ./internal/kv ./internal/store ./internal/storage ./internal/apply ./internal/server ./internal/pgwire ./internal/sql/catalog ./internal/sql/exec ./internal/sql/ddl ./internal/sql -run '^TestPlants' -v -timeout 60m
+	$(GO) test -tags plants -vet=off ./internal/sim ./internal/kv ./internal/store ./internal/storage ./internal/apply ./internal/server ./internal/pgwire ./internal/sql/catalog ./internal/sql/exec ./internal/sql/ddl ./internal/sql/jobs ./internal/sql -run '^TestPlants' -v -timeout 60m
 
 ORACLE_STATEMENTS ?= 60000
 

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/lichendb/lichen/internal/fs"
+	"github.com/lichendb/lichen/internal/hlc"
 	"github.com/lichendb/lichen/internal/kv"
 	"github.com/lichendb/lichen/internal/lock"
 )
@@ -60,7 +61,7 @@ func TestIngest(t *testing.T) {
 				t.Fatal(err)
 			}
 			value := bytes.Repeat([]byte("v"), 900)
-			if err := g.db.Ingest(ctx, block("x", 400, value)); err != nil {
+			if err := g.db.Ingest(ctx, block("x", 400, value), nil); err != nil {
 				t.Fatal(err)
 			}
 			if err := wholeBlock(ctx, g.db, "x", 400, 0, value); err != nil {
@@ -77,12 +78,40 @@ func TestIngest(t *testing.T) {
 	}
 }
 
+// What may be written up to a time is refused afterwards, and written if the time is put off.
+func TestIngestUntil(t *testing.T) {
+	ctx := context.Background()
+	r := newRanges(t, fs.NewMem(), "x0100")
+	defer r.close()
+	g := r.gateway()
+	value, asked := []byte("v"), 0
+	past := func() hlc.Timestamp { return hlc.Timestamp{WallTime: 1} }
+	if err := g.db.Ingest(ctx, block("x", 200, value), past); !kv.IsRetryable(err) {
+		t.Errorf("behind its time: %v", err)
+	}
+	if err := wholeBlock(ctx, g.db, "x", 200, 0, value); err == nil {
+		t.Error("what was refused is there")
+	}
+	later := func() hlc.Timestamp {
+		if asked++; asked == 1 {
+			return past()
+		}
+		return hlc.MaxTimestamp
+	}
+	if err := g.db.Ingest(ctx, block("x", 200, value), later); err != nil {
+		t.Fatal(err)
+	}
+	if err := wholeBlock(ctx, g.db, "x", 200, 0, value); err != nil {
+		t.Error(err)
+	}
+}
+
 // ingestSteps write block after block, between other transactions: of every block one key is deleted
 // and one pair is written afterwards.
 func ingestSteps(db *kv.DB, n uint64, value []byte, flush func()) error {
 	ctx := context.Background()
 	p := fmt.Sprintf("t%02d-", n)
-	if err := db.Ingest(ctx, block(p, 300, value)); err != nil {
+	if err := db.Ingest(ctx, block(p, 300, value), nil); err != nil {
 		return err
 	}
 	if n%3 == 0 {

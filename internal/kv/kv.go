@@ -88,8 +88,10 @@ type Write = kvpb.Write
 
 // Ingest writes sorted, distinct keys that nobody writes or reads until a transaction that commits later makes
 // them known. It is the way of many rows: they take no locks, and the engines get them as tables. After an error
-// some may have been written.
-func (db *DB) Ingest(ctx context.Context, writes []Write) error { return db.env.Ingest(ctx, writes) }
+// some may have been written. until, if set, returns the highest timestamp at which they may be, before each attempt.
+func (db *DB) Ingest(ctx context.Context, writes []Write, until func() hlc.Timestamp) error {
+	return db.env.Ingest(ctx, writes, until)
+}
 
 // maxAttempts bounds how often Run tries again; each attempt either commits or
 // meets another transaction that did.

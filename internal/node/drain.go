@@ -38,6 +38,9 @@ func (n *Node) BeginDrain() {
 		balanced := time.Since(time.Unix(0, n.readyAsked.Load())) < askedLately
 		n.ready.Store(false)
 		n.draining.Store(true)
+		if n.SQL != nil && n.SQL.Server() != nil {
+			n.SQL.Server().LeaveJobs()
+		}
 		n.KV.Tell()
 		go func() {
 			begun := time.Now()

@@ -12,7 +12,7 @@
 // environment variable LICHEN_PLANT. Each is found by a test of its own (make plants):
 // TestPlants of internal/sim, by simulated clusters, of internal/kv, by power losses and by messages
 // in a certain order, of internal/store, by a lock transfer whose target dies, of internal/server, by
-// transactions at several gateways, of internal/pgwire, by transcripts, of internal/sql/exec, by rows with values of other types, and of
+// transactions at several gateways, of internal/pgwire, by transcripts, of internal/sql/jobs, by two runners of a job, of internal/sql/exec, by rows with values of other types, and of
 // internal/sql, by statements whose answers contradict each other or are known.
 //
 // Invariants:

@@ -21,7 +21,7 @@ func All() []Name {
 		SplitDropsLocks, SplitForgetsReads, LocksBesideRecord,
 		CountedReplaced, InFlightUnseen, RecoverIncomplete,
 		CloseOverCommits, CloseUnmarked, TrackThroughCommits, ClosedUnapplied, FollowerAboveClosed, FollowerUncertain,
-		SkipUniqueLock, WriteUnchecked, PeersUnlocked, ChangesUnfollowed, LastChangesUnfollowed, EnforcedEarly, ReferredUnfollowed, UnknownCommitForgotten, NullsAsValues, LaterRowFails,
+		SkipUniqueLock, WriteUnchecked, PeersUnlocked, ChangesUnfollowed, LastChangesUnfollowed, MoveUnnoted, ClaimUnheeded, EnforcedEarly, ReferredUnfollowed, UnknownCommitForgotten, NullsAsValues, LaterRowFails,
 		FilterBelowOuter, OuterUnchecked, BoundBelowSort, NullInAntiJoin, MergedColumns, VolatileTwice, ResidualDropped, SpanShort,
 		StaleSubquery, StaleWith, EmptyAggregate, TypmodLost, StalePlan, CursorSkips,
 		StatisticsUnheard, PanicSurvived, TwinAdmitted, SlowLeads, UnheardStays, SplitGap, PipelineGoesOn,

@@ -175,6 +175,10 @@ const (
 	ChangesUnfollowed Name = "changes-unfollowed"
 	// LastChangesUnfollowed leaves what changes between the last snapshot of an online build and its lock out of the index.
 	LastChangesUnfollowed Name = "last-changes-unfollowed"
+	// MoveUnnoted has a job note nothing of the snapshots between which it moves, so that another node goes on as if it had not begun.
+	MoveUnnoted Name = "move-unnoted"
+	// ClaimUnheeded lets a node make the change of a job that another one has taken over.
+	ClaimUnheeded Name = "claim-unheeded"
 	// EnforcedEarly verifies a new constraint in one snapshot, as if all that is written since obeyed it.
 	EnforcedEarly Name = "enforced-early"
 	// ReferredUnfollowed adds a foreign key without looking at what went from the table that it refers to meanwhile.

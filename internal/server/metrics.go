@@ -123,6 +123,7 @@ var help = []struct {
 	{"lichen_schema_locks_total", "exclusive locks of schema changes on objects that have ended here", prometheus.CounterValue},
 	{"lichen_schema_lock_seconds_total", "time for which they kept others from the objects, together", prometheus.CounterValue},
 	{"lichen_schema_lock_longest_seconds", "the longest of these times since the node started", prometheus.GaugeValue},
+	{"lichen_jobs_taken_over_total", "jobs of nodes that died with which this node went on", prometheus.CounterValue},
 }
 
 // storeHelp are the figures of each store, with its id as a label.
@@ -315,6 +316,7 @@ func (n *Node) schemaLockFigures(f map[string]float64) {
 	count, total, longest := n.SQL.Catalog().LockTimes()
 	f["lichen_schema_locks_total"], f["lichen_schema_lock_seconds_total"] = float64(count), total.Seconds()
 	f["lichen_schema_lock_longest_seconds"] = longest.Seconds()
+	f["lichen_jobs_taken_over_total"] = float64(srv.JobsTakenOver())
 }
 
 func (n *Node) figures() map[string]float64 {

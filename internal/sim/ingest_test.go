@@ -80,7 +80,7 @@ func (w *ingests) ingest(ctx context.Context, inc *incarnation, value int) {
 	for i := range ingestBlock {
 		writes = append(writes, kv.Write{Key: []byte(ingestKey(block, i)), Value: fmt.Append(nil, value)})
 	}
-	if inc.db.Ingest(ctx, writes) == nil {
+	if inc.db.Ingest(ctx, writes, nil) == nil {
 		w.mu.Lock()
 		defer w.mu.Unlock()
 		w.first[block] = fmt.Sprint(value)

@@ -31,8 +31,8 @@ func (x *execution) runDDL(ctx context.Context, root *plan.DDL) error {
 			x.auditing.changed = x.ex.coll.RelationsSince(sp)
 		}
 		x.happened(eventKind(tag))
-		return x.endImplicit(ctx)
-	})
+		return nil
+	}, func() error { return x.endImplicit(ctx) })
 	if err != nil {
 		return err
 	}

@@ -25,7 +25,7 @@
 // evaluator.go (evaluator), reserve.go (what an execution reserves after a conflict), txncontrol.go (BEGIN, COMMIT and the
 // like), followers.go (what follows a transaction), statistics.go and audited.go (recorder, auditor). Then there is a file
 // per kind of statement: sessionstmt.go (those that act on the session alone), cursor.go, copy.go, explain.go, analyze.go,
-// ddl.go, showrows.go (SHOW: which package answers it). report.go and cancel.go ask other nodes what goes on there.
+// ddl.go, statementjob.go (statements that are jobs) and takeover.go (those of nodes that died), showrows.go (SHOW: which package answers it). report.go and cancel.go ask other nodes what goes on there.
 //
 // Invariants:
 //

@@ -15,6 +15,7 @@ import (
 	"github.com/lichendb/lichen/internal/sql/contention"
 	"github.com/lichendb/lichen/internal/sql/deferral"
 	"github.com/lichendb/lichen/internal/sql/identity"
+	"github.com/lichendb/lichen/internal/sql/jobs"
 	"github.com/lichendb/lichen/internal/sql/pgcatalog"
 	"github.com/lichendb/lichen/internal/sql/pgerr"
 	"github.com/lichendb/lichen/internal/sql/portal"
@@ -56,6 +57,7 @@ type executor struct {
 	pending   pending
 
 	current  activity.Current
+	goesOn   *jobs.Job // whose statement the session runs, in place of a node that died; nil: it runs its own
 	recorder recorder
 	auditor  auditor
 

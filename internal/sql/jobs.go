@@ -7,50 +7,14 @@ import (
 	"time"
 
 	"github.com/lichendb/lichen/internal/keys"
-	"github.com/lichendb/lichen/internal/sql/activity"
 	"github.com/lichendb/lichen/internal/sql/ast"
-	"github.com/lichendb/lichen/internal/sql/ddl/statement"
 	"github.com/lichendb/lichen/internal/sql/identity"
 	"github.com/lichendb/lichen/internal/sql/jobs"
 	"github.com/lichendb/lichen/internal/sql/pgcatalog"
 	"github.com/lichendb/lichen/internal/sql/pgerr"
 )
 
-// jobRows is how many rows a statement reads before it is a job.
-const jobRows = 8192
-
 func (s *Server) jobs() *jobs.Store { return &jobs.Store{DB: s.cfg.DB} }
-
-// asJob runs what changes the catalog and commits that. It is a job once it has read many rows, if it is a transaction by
-// itself: what becomes of others is decided later.
-func (x *execution) asJob(ctx context.Context, env *statement.Env, run func() error) error {
-	if !env.Alone {
-		return run()
-	}
-	var job *jobs.Job
-	rows := int64(0)
-	env.Progress = func(ctx context.Context, more int64, shared bool) error {
-		if rows += more; job != nil {
-			return job.Progress(ctx, more, shared)
-		}
-		if rows < jobRows {
-			return ctx.Err()
-		}
-		ex, now := x.ex, x.ex.current.Snapshot()
-		var err error
-		job, err = ex.srv.jobs().Start(ctx, activity.Redacted(now.Query), ex.who.User(), ex.conn.db.Name, ex.srv.nodeID(),
-			func() { ex.current.Interrupt(activity.ErrUserCancel) })
-		if err != nil {
-			return err
-		}
-		return job.Progress(ctx, rows, shared)
-	}
-	err := run()
-	if job != nil {
-		job.End(ctx, err)
-	}
-	return err
-}
 
 // listJobs lists statements, and the removal of what is no longer used.
 func (s *Server) listJobs(ctx context.Context) ([]pgcatalog.Job, error) {

@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"runtime"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/lichendb/lichen/internal/config/setting"
@@ -114,6 +115,8 @@ type Server struct {
 	uniqueIDs  ids.Unique
 	contention contention.Node
 	memory     memoryQueue
+	takeovers  takeovers
+	stopping   atomic.Bool // see LeaveJobs
 	// reserveAfter is the constant of that name but in tests.
 	reserveAfter time.Duration
 }

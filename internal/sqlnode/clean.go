@@ -6,6 +6,7 @@ import (
 
 	"github.com/lichendb/lichen/internal/keys"
 	"github.com/lichendb/lichen/internal/sql/catalog"
+	"github.com/lichendb/lichen/internal/sql/jobs"
 	"github.com/lichendb/lichen/internal/sql/ranges"
 )
 
@@ -13,7 +14,8 @@ import (
 func (n *Node) clean(ctx context.Context) {
 	c := catalog.Cleaner{
 		Store: n.catalog, ClearSpan: n.ClearSpan,
-		Delay: func() time.Duration { return n.kv.Config.TTL(nil, []byte{0}) },
+		Delay:   func() time.Duration { return n.kv.Config.TTL(nil, []byte{0}) },
+		Claimed: jobs.Claimed,
 	}
 	c.Run(ctx)
 }

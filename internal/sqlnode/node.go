@@ -73,8 +73,10 @@ func (n *Node) Open(ctx context.Context) error {
 	return nil
 }
 
-// Start begins to sweep up what was dropped and what sessions have left, until ctx ends.
+// Start begins to sweep up what was dropped and what sessions have left, and to go on with the jobs of nodes that died, until ctx
+// ends.
 func (n *Node) Start(ctx context.Context) {
+	n.o.Go(func() { n.Server().TakeOverJobs(ctx) })
 	n.o.Go(func() { n.clean(ctx) })
 	n.o.Go(func() { n.Server().SweepTemp(ctx) })
 }

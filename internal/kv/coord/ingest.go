@@ -6,6 +6,7 @@ import (
 	"errors"
 	"slices"
 
+	"github.com/lichendb/lichen/internal/hlc"
 	"github.com/lichendb/lichen/internal/kvpb"
 )
 
@@ -16,10 +17,10 @@ const maxIngests = 100
 // each range. Nobody else writes the keys or reads them until another transaction, which begins its
 // commit later, makes them known: the index of a table that is about to be created. After an
 // error some may have been written.
-func (e *Env) Ingest(ctx context.Context, writes []kvpb.Write) error {
+func (e *Env) Ingest(ctx context.Context, writes []kvpb.Write, until func() hlc.Timestamp) error {
 	here := len(writes) // as far as the keys are thought to lie in one range
 	for attempt := 0; len(writes) > 0; attempt++ {
-		err := e.ingestHere(ctx, writes[:here])
+		err := e.ingestHere(ctx, writes[:here], until)
 		var several *kvpb.SeveralRangesError
 		switch {
 		case err == nil:
@@ -38,12 +39,12 @@ func (e *Env) Ingest(ctx context.Context, writes []kvpb.Write) error {
 }
 
 // ingestHere writes keys of one range.
-func (e *Env) ingestHere(ctx context.Context, writes []kvpb.Write) error {
+func (e *Env) ingestHere(ctx context.Context, writes []kvpb.Write, until func() hlc.Timestamp) error {
 	t := New(e)
 	t.Reset(Options{Isolation: kvpb.RepeatableRead})
 	t.BeginStatement()
 	defer t.finish()
-	req := kvpb.CommitRequest{Txn: &t.meta, Writes: writes, AllReadsHere: true, Ingest: true}
+	req := kvpb.CommitRequest{Txn: &t.meta, Writes: writes, AllReadsHere: true, Ingest: true, Renew: until}
 	var resp kvpb.CommitResponse
 	if err := e.Sender.Commit(ctx, &req, &resp); err != nil {
 		return err

@@ -16,7 +16,7 @@
 //
 //  1. Of two entries with the same key of an index, one of them unique, the second is a DuplicateError: they
 //     are neighbours in a run, or the later one is not above all keys of the runs before, which
-//     is looked up. The one of the lowest row is reported. (Writer.Verify; TestDuplicates, TestDuplicateOfOverlappingRuns, TestFirstDuplicate)
+//     is looked up; but that of a writer that goes on (Resume) is equal to one that is there, of the same row. The one of the lowest row is reported. (Writer.Verify; TestDuplicates, TestDuplicateOfOverlappingRuns, TestFirstDuplicate)
 //  2. A Writer holds at most runBytes of entries, and a block for each of its goroutines. (Writer.full)
 //  3. All entries go to one output, which is chosen before the first is written. (Writer.decide, Finish)
 //  4. No block is on its way when Close returns. (ingested.close)

@@ -35,8 +35,8 @@ func (t *transactional) write(block []kv.Write, _ bool) error {
 
 // find locks each key: a plain read would not see what the statement itself has written.
 func (t *transactional) find(r *run, found func(i int)) error {
-	return r.eachUnique(found, func(key []byte) (bool, error) {
-		res, err := t.txn.Lock(t.ctx, key, lock.Update, lock.WaitBlock)
+	return r.eachUnique(found, func(e *entry) (bool, error) {
+		res, err := t.txn.Lock(t.ctx, r.key(e), lock.Update, lock.WaitBlock)
 		return res.Found, err
 	})
 }
@@ -46,17 +46,18 @@ func (t *transactional) close()        {}
 
 // ingested is the output by transactions beside the statement's, which kv.DB.Ingest makes.
 type ingested struct {
-	db    *kv.DB
-	ctx   context.Context // of the blocks under way
-	stop  context.CancelFunc
-	slots chan struct{}
-	wg    sync.WaitGroup
-	mu    sync.Mutex
-	err   error // the first of a block
+	to      *Target
+	resumed bool            // entries may be there already
+	ctx     context.Context // of the blocks under way
+	stop    context.CancelFunc
+	slots   chan struct{}
+	wg      sync.WaitGroup
+	mu      sync.Mutex
+	err     error // the first of a block
 }
 
-func newIngested(ctx context.Context, db *kv.DB) *ingested {
-	o := &ingested{db: db, slots: make(chan struct{}, writers)}
+func newIngested(ctx context.Context, to *Target, resumed bool) *ingested {
+	o := &ingested{to: to, resumed: resumed, slots: make(chan struct{}, writers)}
 	o.ctx, o.stop = context.WithCancel(ctx)
 	return o
 }
@@ -80,12 +81,21 @@ func (o *ingested) write(block []kv.Write, alone bool) error {
 		return cmp.Or(err, o.ctx.Err())
 	}
 	o.wg.Go(func() {
-		if err := o.db.Ingest(o.ctx, block); err != nil {
+		if err := o.ingest(block); err != nil {
 			o.fail(err)
 		}
 		leave()
 	})
 	return nil
+}
+
+func (o *ingested) ingest(block []kv.Write) error {
+	if o.to.Lease != nil {
+		if err := o.to.Lease(o.ctx); err != nil {
+			return err
+		}
+	}
+	return o.to.DB.Ingest(o.ctx, block, o.to.Until)
 }
 
 func (o *ingested) fail(err error) {
@@ -117,16 +127,21 @@ func (o *ingested) find(r *run, found func(i int)) error {
 	if err := o.finish(); err != nil { // what was written before must be there
 		return err
 	}
-	txn := o.db.Begin(kv.TxnOptions{Isolation: kv.RepeatableRead, ReadOnly: true})
+	txn := o.to.DB.Begin(kv.TxnOptions{Isolation: kv.RepeatableRead, ReadOnly: true})
 	txn.BeginStatement()
 	defer txn.Rollback(o.ctx)
 	if r.written < scanRatio*len(r.entries) {
 		return o.scan(txn, r, found)
 	}
-	return r.eachUnique(found, func(key []byte) (bool, error) {
-		_, there, err := txn.Get(o.ctx, key)
-		return there, err
+	return r.eachUnique(found, func(e *entry) (bool, error) {
+		value, there, err := txn.Get(o.ctx, r.key(e))
+		return there && !o.same(r, e, value), err
 	})
+}
+
+// same reports whether the value that an entry has already is that of the same row.
+func (o *ingested) same(r *run, e *entry, value []byte) bool {
+	return o.resumed && bytes.Equal(r.value(e), value)
 }
 
 // scan looks for the keys of a run while it reads all that lies between them.
@@ -145,7 +160,7 @@ func (o *ingested) scan(txn *kv.Txn, r *run, found func(i int)) error {
 					return nil
 				}
 			}
-			if e := &r.entries[at]; e.unique() && bytes.Equal(r.key(e), key) {
+			if e := &r.entries[at]; e.unique() && bytes.Equal(r.key(e), key) && !o.same(r, e, page.Value(i)) {
 				found(at)
 			}
 		}
@@ -154,7 +169,7 @@ func (o *ingested) scan(txn *kv.Txn, r *run, found func(i int)) error {
 }
 
 // eachUnique calls found with the position of each unique entry, of those not above all that was written, whose key is there.
-func (r *run) eachUnique(found func(i int), there func(key []byte) (bool, error)) error {
+func (r *run) eachUnique(found func(i int), there func(*entry) (bool, error)) error {
 	for i := range r.entries {
 		e := &r.entries[i]
 		if bytes.Compare(r.key(e), r.max) > 0 {
@@ -163,7 +178,7 @@ func (r *run) eachUnique(found func(i int), there func(key []byte) (bool, error)
 		if !e.unique() {
 			continue
 		}
-		switch is, err := there(r.key(e)); {
+		switch is, err := there(e); {
 		case err != nil:
 			return err
 		case is:

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"context"
 
+	"github.com/lichendb/lichen/internal/hlc"
+	"github.com/lichendb/lichen/internal/keys"
 	"github.com/lichendb/lichen/internal/kv"
 	"github.com/lichendb/lichen/internal/quota"
 )
@@ -47,9 +49,18 @@ type Options struct {
 	// Gently says, before each block, whether to write a smaller one, by itself: others use the ranges, and nobody waits
 	// for the index. nil: never.
 	Gently func() bool
-	// Many is called once if the entries are many. It returns the database in which other transactions
-	// ingest them, or nil if Txn has to write these as well.
-	Many func() (*kv.DB, error)
+	// Many is called once if the entries are many. It returns where other transactions ingest them, or nil if Txn has to
+	// write these as well.
+	Many func() (*Target, error)
+}
+
+// Target is where entries are ingested.
+type Target struct {
+	DB *kv.DB
+	// Lease waits until blocks may be written for a while, and Until returns up to which timestamp; nil: they may be at all
+	// times. An entry that another writer, which may do so no longer, has written before is not there twice if it is equal.
+	Lease func(context.Context) error
+	Until func() hlc.Timestamp
 }
 
 // Writer writes the entries of new indexes.
@@ -65,6 +76,8 @@ type Writer struct {
 	// block is the size of the next one, gentle that it is written by itself.
 	block  int
 	gentle bool
+	// resumed says that entries may have been written before.
+	resumed bool
 }
 
 // output is where a Writer's sorted entries go.
@@ -133,19 +146,41 @@ func (w *Writer) Beside() bool {
 	return ok
 }
 
+// Resume has the writer go on with what another one has begun: it ingests, and entries that are there already, and equal, are
+// those of the same rows. It must come before Add.
+func (w *Writer) Resume(t *Target) {
+	w.resumed = true
+	w.out = newIngested(w.ctx, t, true)
+	for i, p := range w.o.Prefixes {
+		w.runs[i].max = keys.PrefixEnd(p)
+	}
+	w.choose()
+}
+
+// Flush writes what was added, and waits until all is there, if the entries are ingested.
+func (w *Writer) Flush() error {
+	if !w.Beside() {
+		return nil
+	}
+	if err := w.emitAll(); err != nil {
+		return err
+	}
+	return w.out.finish()
+}
+
 // decide chooses where the entries go, which are many, unless that is known.
 func (w *Writer) decide() error {
 	if w.out != nil {
 		return nil
 	}
-	db, err := w.o.Many()
+	to, err := w.o.Many()
 	switch {
 	case err != nil:
 		return err
-	case db == nil:
+	case to == nil:
 		w.out = &transactional{ctx: w.ctx, txn: w.o.Txn}
 	default:
-		w.out = newIngested(w.ctx, db)
+		w.out = newIngested(w.ctx, to, false)
 	}
 	w.choose()
 	return nil

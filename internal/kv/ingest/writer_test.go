@@ -22,7 +22,7 @@ func prefixes() [][]byte { return [][]byte{keys.TablePrefix(1, 1), keys.TablePre
 
 // beside returns a Writer whose entries are ingested if they are many.
 func beside(ctx context.Context, db *kv.DB, pool *quota.Pool) *Writer {
-	return New(ctx, Options{Prefixes: prefixes(), Memory: pool, Many: func() (*kv.DB, error) { return db, nil }})
+	return New(ctx, Options{Prefixes: prefixes(), Memory: pool, Many: func() (*Target, error) { return &Target{DB: db}, nil }})
 }
 
 func testKey(index, i int) []byte { return fmt.Appendf(prefixes()[index], "%07d", i) }
@@ -148,9 +148,9 @@ func TestDuplicates(t *testing.T) {
 				txn := n.DB.Begin(kv.TxnOptions{})
 				txn.BeginStatement()
 				defer txn.Rollback(t.Context())
-				w := New(t.Context(), Options{Prefixes: prefixes(), Txn: txn, Many: func() (*kv.DB, error) {
+				w := New(t.Context(), Options{Prefixes: prefixes(), Txn: txn, Many: func() (*Target, error) {
 					if many {
-						return n.DB, nil
+						return &Target{DB: n.DB}, nil
 					}
 					return nil, nil
 				}})

@@ -31,6 +31,11 @@ type cleanupRecord struct {
 	// Since is the wall time, in nanoseconds, after which nothing new could
 	// refer to the span.
 	Since int64
+	// Job is the job for which the span is written, 0 for none. As long as it may make its change known, on whichever node,
+	// the span is left alone.
+	Job int64 `json:",omitempty"`
+	// Clearing says that the span is being cleared: nobody may keep it any more.
+	Clearing bool `json:",omitempty"`
 }
 
 // cleanups are the node's knowledge of the records.
@@ -86,18 +91,44 @@ func (s *Store) loadCleanups(ctx context.Context, txn *kv.Txn) error {
 // ClearOnCommit has the data of a span deleted some time after the transaction
 // commits. Nothing committed may refer to the span then.
 func (c *Collection) ClearOnCommit(ctx context.Context, span keys.Span) error {
-	id, b, err := c.newCleanup(ctx, span)
+	id, b, err := c.newCleanup(ctx, span, 0)
 	if err != nil {
 		return err
 	}
 	return c.lockAndPut(ctx, cleanupKey(id), b)
 }
 
-// ClearUnlessCommitted has the data of a span, which is about to be written
-// outside the transaction, deleted unless the transaction calls keep and commits. keep
-// reads the present: the snapshot must be no older than the call (Freshen).
-func (c *Collection) ClearUnlessCommitted(ctx context.Context, span keys.Span) (keep func(context.Context) error, err error) {
-	id, b, err := c.newCleanup(ctx, span)
+// Announced is a span that was announced to be written outside a transaction.
+type Announced struct {
+	ID uint64
+	c  *Collection
+}
+
+// Keep has the data of the span stay if the transaction commits; 72000 if a Cleaner has begun to clear it. It reads the present:
+// the snapshot must be no older than the call (Freshen).
+func (a *Announced) Keep(ctx context.Context) error {
+	key := cleanupKey(cleanupID(a.ID))
+	res, err := a.c.txn.Lock(ctx, key, lock.Update, lock.WaitBlock)
+	if err != nil {
+		return err
+	}
+	r := cleanupRecord{Clearing: !res.Found}
+	if res.Found {
+		if r, err = decodeCleanup(res.Value); err != nil {
+			return err
+		}
+	}
+	if r.Clearing {
+		return pgerr.New(pgerr.SnapshotTooOld, "what the statement had written was removed").
+			WithDetail("It took longer than old versions of rows are kept.")
+	}
+	return a.c.txn.Delete(key)
+}
+
+// ClearUnlessCommitted has the data of a span, which is about to be written outside the transaction, deleted unless the
+// transaction keeps it and commits. If it is written for a job (0: for none), that happens once the job has ended.
+func (c *Collection) ClearUnlessCommitted(ctx context.Context, span keys.Span, job int64) (*Announced, error) {
+	id, b, err := c.newCleanup(ctx, span, job)
 	if err != nil {
 		return nil, err
 	}
@@ -107,18 +138,21 @@ func (c *Collection) ClearUnlessCommitted(ctx context.Context, span keys.Span) (
 		}
 		return t.Put(cleanupKey(id), b)
 	})
-	return func(ctx context.Context) error { return c.lockAndPut(ctx, cleanupKey(id), nil) }, err
+	return &Announced{ID: uint64(id), c: c}, err
 }
+
+// AnnouncedBefore is what ClearUnlessCommitted has returned to a transaction of the same job that did not commit.
+func (c *Collection) AnnouncedBefore(id uint64) *Announced { return &Announced{ID: id, c: c} }
 
 // newCleanup makes a record that the Cleaner leaves alone until the transaction
 // has ended.
-func (c *Collection) newCleanup(ctx context.Context, span keys.Span) (cleanupID, []byte, error) {
+func (c *Collection) newCleanup(ctx context.Context, span keys.Span, job int64) (cleanupID, []byte, error) {
 	n, err := c.NewID(ctx)
 	if err != nil {
 		return 0, nil, err
 	}
 	id := cleanupID(n)
-	r := cleanupRecord{Start: span.Start, End: span.End, Since: c.store.db.Clock().Now().WallTime}
+	r := cleanupRecord{Start: span.Start, End: span.End, Since: c.store.db.Clock().Now().WallTime, Job: job}
 	b, err := encodeCleanup(r)
 	if err != nil {
 		return 0, nil, err
@@ -163,6 +197,9 @@ type Cleaner struct {
 	ClearSpan func(ctx context.Context, start, end []byte) error
 	// Delay returns how long data must stay readable in the past.
 	Delay func() time.Duration
+	// Claimed reports whether a job may make its change known yet; what it says no to once it never says yes to again. nil:
+	// there are no jobs.
+	Claimed func(ctx context.Context, t *kv.Txn, job int64) (bool, error)
 }
 
 // cleanEvery is how often a Cleaner looks for work that has become due.
@@ -263,7 +300,7 @@ func (s *Store) findCleanups(ctx context.Context) error {
 }
 
 // clean clears one span if its record is still there, and then deletes the
-// record.
+// record. Before, the record says so: who wrote the span, and lives on after all, can't keep it.
 func (cl *Cleaner) clean(ctx context.Context, id cleanupID, r cleanupRecord) (bool, error) {
 	s := cl.Store
 	exists, busy := false, false
@@ -274,9 +311,23 @@ func (cl *Cleaner) clean(ctx context.Context, id cleanupID, r cleanupRecord) (bo
 	check := func(ctx context.Context, t *kv.Txn) error {
 		res, err := t.Lock(ctx, cleanupKey(id), lock.Update, wait)
 		exists, busy = res.Found, res.Skipped
+		if err == nil && exists && !busy && r.Job != 0 && cl.Claimed != nil {
+			busy, err = cl.Claimed(ctx, t, r.Job)
+		}
 		return err
 	}
-	if err := s.db.Run(ctx, check); err != nil || busy {
+	err := s.db.Run(ctx, func(ctx context.Context, t *kv.Txn) error {
+		if err := check(ctx, t); err != nil || !exists || busy {
+			return err
+		}
+		r.Clearing = true
+		b, err := encodeCleanup(r)
+		if err != nil {
+			return err
+		}
+		return t.Put(cleanupKey(id), b)
+	})
+	if err != nil || busy {
 		return false, err
 	}
 	if exists {
@@ -284,7 +335,7 @@ func (cl *Cleaner) clean(ctx context.Context, id cleanupID, r cleanupRecord) (bo
 			return false, err
 		}
 		err := s.db.Run(ctx, func(ctx context.Context, t *kv.Txn) error {
-			if err := check(ctx, t); err != nil || !exists {
+			if err := check(ctx, t); err != nil || !exists || busy {
 				return err
 			}
 			return t.Delete(cleanupKey(id))

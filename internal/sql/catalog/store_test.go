@@ -198,6 +198,72 @@ func TestUndefinedDatabase(t *testing.T) {
 	}
 }
 
+// Who takes so long that a Cleaner of another node takes it for dead keeps nothing.
+func TestKeepTooLate(t *testing.T) {
+	n := openNode(t, fs.NewMem())
+	defer n.close(t)
+	s := n.session(t)
+	s.begin(kv.TxnOptions{})
+	span := keys.IndexSpan(1, 100, 1)
+	a, err := s.ClearUnlessCommitted(ctx, span, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cl := Cleaner{Store: n.cat, ClearSpan: func(context.Context, []byte, []byte) error {
+		if err := s.Freshen(ctx); err != nil {
+			t.Fatal(err)
+		}
+		if err := a.Keep(ctx); pgerr.CodeOf(err) != pgerr.SnapshotTooOld {
+			t.Errorf("kept while it is being cleared: %v", err)
+		}
+		s.rollback()
+		return nil
+	}}
+	if cleared, err := cl.clean(ctx, cleanupID(a.ID), cleanupRecord{Start: span.Start, End: span.End}); err != nil || !cleared {
+		t.Errorf("cleared %v: %v", cleared, err)
+	}
+}
+
+// What is written for a job is cleared once that can't make its change any more, and stays if it has made it.
+func TestCleanerOfJobs(t *testing.T) {
+	n := openNode(t, fs.NewMem())
+	defer n.close(t)
+	claimed, cleared := true, 0
+	cl := Cleaner{
+		Store: n.cat, Delay: func() time.Duration { return 0 },
+		ClearSpan: func(context.Context, []byte, []byte) error { cleared++; return nil },
+		Claimed:   func(_ context.Context, _ *kv.Txn, job int64) (bool, error) { return job == 7 && claimed, nil },
+	}
+	pass := func(want int) {
+		t.Helper()
+		if got, err := cl.Pass(ctx); err != nil || got != want || cleared != want {
+			t.Fatalf("cleared %d spans, want %d: %v", got, want, err)
+		}
+	}
+	var ids []uint64
+	for i := range 2 {
+		s := n.session(t)
+		s.begin(kv.TxnOptions{})
+		a, err := s.ClearUnlessCommitted(ctx, keys.IndexSpan(1, 100, uint64(i)), 7)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ids = append(ids, a.ID)
+		s.rollback() // the node has died
+		s.Close()
+	}
+	pass(0)
+	s := n.session(t)
+	s.begin(kv.TxnOptions{})
+	if err := s.AnnouncedBefore(ids[0]).Keep(ctx); err != nil {
+		t.Fatal(err)
+	}
+	s.commit()
+	pass(0)
+	claimed = false
+	pass(1)
+}
+
 func TestCleaner(t *testing.T) {
 	n := openNode(t, fs.NewMem())
 	defer n.close(t)
@@ -216,12 +282,12 @@ func TestCleaner(t *testing.T) {
 	s := n.session(t)
 	build := func(span keys.Span) {
 		t.Helper()
-		keep, err := s.ClearUnlessCommitted(ctx, span)
+		a, err := s.ClearUnlessCommitted(ctx, span, 0)
 		if err == nil {
 			err = s.Freshen(ctx)
 		}
 		if err == nil {
-			err = keep(ctx)
+			err = a.Keep(ctx)
 		}
 		if err != nil {
 			t.Fatal(err)

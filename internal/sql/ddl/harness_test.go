@@ -71,7 +71,8 @@ type session struct {
 	out    strings.Builder
 	points map[string]point
 	lockTO time.Duration
-	filled int // how often rows were written into new indexes
+	filled int      // how often rows were written into new indexes
+	job    *testJob // of the statements; nil: they are none
 }
 
 type point struct {
@@ -249,6 +250,9 @@ func (s *session) run(ctx context.Context, st ast.Statement) error {
 	sel, isSelect := st.(*ast.Select)
 	if ddl.Handles(st) && (!isSelect || sel.Into != nil) {
 		tag, err := ddl.Exec(ctx, s.env(), st)
+		if err == nil && s.job != nil {
+			err = s.job.commits()
+		}
 		if err == nil {
 			fmt.Fprintln(&s.out, tag)
 		}
@@ -290,7 +294,7 @@ func (s *session) execEnv(ctx context.Context) *operator.Env {
 }
 
 func (s *session) env() *statement.Env {
-	return &statement.Env{
+	e := &statement.Env{
 		Alone: !s.block, Filled: func(*catalog.Table, int64, bool) { s.filled++ },
 		Txn: s.txn, Coll: s.coll, User: catalog.RootOid, Exec: s.execEnv(context.Background()), Format: s.bctx.Format,
 		Optimize: func(_ context.Context, p *plan.Prepared) error { return optimizer.Optimize(p, &optimizer.Options{}) },
@@ -301,4 +305,8 @@ func (s *session) env() *statement.Env {
 			}
 		},
 	}
+	if s.job != nil {
+		s.job.give(e)
+	}
+	return e
 }

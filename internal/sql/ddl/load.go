@@ -51,18 +51,18 @@ func BeginLoad(ctx context.Context, e *statement.Env, t *catalog.Table) (*Load, 
 			return nil, err
 		}
 		to := l.span(id)
-		keep, err := e.Coll.ClearUnlessCommitted(ctx, to)
+		span, err := e.Coll.ClearUnlessCommitted(ctx, to, 0)
 		if err != nil {
 			return nil, err
 		}
-		l.ids, l.keep = append(l.ids, id), append(l.keep, keep)
+		l.ids, l.keep = append(l.ids, id), append(l.keep, span.Keep)
 		l.from, l.to = append(l.from, l.span(t.Indexes[i].ID).Start), append(l.to, to.Start)
 	}
 	var mem *quota.Pool
 	if e.Exec != nil {
 		mem = e.Exec.Mem
 	}
-	l.out = ingest.New(ctx, ingest.Options{Prefixes: l.to, Memory: mem, Txn: e.Txn, Many: func() (*kv.DB, error) { return e.Coll.Store().DB(), nil }})
+	l.out = ingest.New(ctx, ingest.Options{Prefixes: l.to, Memory: mem, Txn: e.Txn, Many: func() (*ingest.Target, error) { return &ingest.Target{DB: e.Coll.Store().DB()}, nil }})
 	return l, nil
 }
 

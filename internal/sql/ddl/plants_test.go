@@ -3,6 +3,7 @@
 package ddl_test
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/lichendb/lichen/internal/plant"
@@ -45,6 +46,20 @@ func TestPlantsOnline(t *testing.T) {
 		}
 		if !found {
 			t.Errorf("%s: %s beside %s was not wrong", x.name, x.statement, x.change)
+		}
+	}
+}
+
+// A move of which nothing is noted leaves entries of rows behind that another node does not know of.
+func TestPlantsMove(t *testing.T) {
+	defer plant.Choose(plant.MoveUnnoted)()
+	for dieAt := 1; ; dieAt++ {
+		job, out, problems := killed(t, "create index tb on t (b)", dieAt)
+		if strings.Contains(out, "ERROR") || problems != "" {
+			return
+		}
+		if job.deaths == 0 {
+			t.Fatal("the plant was not found")
 		}
 	}
 }

@@ -2,11 +2,18 @@ package jobs
 
 import (
 	"context"
+	"encoding/json"
+	"errors"
 	"sync"
 	"sync/atomic"
 	"time"
 
+	"github.com/lichendb/lichen/internal/hlc"
+	"github.com/lichendb/lichen/internal/kv"
 	"github.com/lichendb/lichen/internal/kvpb"
+	"github.com/lichendb/lichen/internal/lock"
+	"github.com/lichendb/lichen/internal/plant"
+	"github.com/lichendb/lichen/internal/sleep"
 )
 
 // How a job keeps its record.
@@ -15,14 +22,23 @@ const (
 	beatEvery = 500 * time.Millisecond
 	// endWait bounds how long the end of a statement waits for its record to say so.
 	endWait = 2 * time.Second
+	// leaseMargin is for how long a runner must be allowed to write before it begins to, leasePoll how often one looks that
+	// waits for that.
+	leaseMargin = time.Second
+	leasePoll   = 20 * time.Millisecond
 )
+
+// ErrLost says that another node goes on with the job.
+var ErrLost = errors.New("jobs: another node has taken the job over")
 
 // Job is a statement that runs.
 type Job struct {
 	store  *Store
-	id     int64
-	cancel func()
+	record Record // as it was when the job began here
+	cancel func(lost bool)
 	rows   atomic.Int64
+	until  atomic.Int64 // Record.Until as it is known to be stored
+	lost   atomic.Bool
 	stop   context.CancelFunc
 	done   chan struct{} // beat has ended
 
@@ -30,30 +46,27 @@ type Job struct {
 	resumed  chan struct{} // open while the job is to pause
 	pausing  bool          // it does
 	canceled bool
+	noted    json.RawMessage // what was noted last
 }
 
-// Start makes a job. cancel ends its statement.
-func (s *Store) Start(ctx context.Context, statement, user, database string, node kvpb.NodeID, cancel func()) (*Job, error) {
-	now := s.now()
-	r := &Record{
-		ID: now / int64(time.Microsecond), Statement: clip(statement), User: user, Database: database, Node: node,
-		State: Running, Created: now, Modified: now,
-	}
-	if err := s.add(ctx, r); err != nil {
-		return nil, err
-	}
+// run begins to keep the record of a job that this node runs.
+func (s *Store) run(ctx context.Context, r *Record, cancel func(lost bool)) *Job {
 	beatCtx, stop := context.WithCancel(context.WithoutCancel(ctx))
-	j := &Job{store: s, id: r.ID, cancel: cancel, stop: stop, done: make(chan struct{})}
+	j := &Job{store: s, record: *r, cancel: cancel, stop: stop, done: make(chan struct{}), noted: r.Progress}
+	j.rows.Store(r.Rows)
+	j.until.Store(r.Until)
 	go j.beatAll(beatCtx)
-	return j, nil
+	return j
 }
 
-func clip(text string) string {
-	if len(text) > maxText {
-		return text[:maxText]
-	}
-	return text
-}
+// Record returns the record as it was when this node began to run the job.
+func (j *Job) Record() *Record { return &j.record }
+
+// ID returns the id of the job.
+func (j *Job) ID() int64 { return j.record.ID }
+
+// Survives reports whether another node goes on with the job if this one dies.
+func (j *Job) Survives() bool { return j.record.Again != nil }
 
 // beatAll writes the record until ctx ends.
 func (j *Job) beatAll(ctx context.Context) {
@@ -65,10 +78,41 @@ func (j *Job) beatAll(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		case <-tick.C:
-			_, _ = j.store.change(ctx, j.id, j.beat) // what fails is tried again
+			if err := j.change(ctx, j.beat); errors.Is(err, ErrLost) { // what else fails is tried again
+				return
+			}
 		}
 	}
 }
+
+// change has f change the record, and prolongs the time for which the runner may write. It returns ErrLost, and ends the
+// statement, if another node has taken the job over.
+func (j *Job) change(ctx context.Context, f func(*Record) error) error {
+	until := int64(0)
+	found, err := j.store.change(ctx, j.record.ID, func(_ context.Context, _ *kv.Txn, r *Record) error {
+		if !j.mine(r) {
+			return ErrLost
+		}
+		r.Modified = j.store.now()
+		until = r.Modified + int64(Validity)
+		r.Until = until
+		return f(r)
+	})
+	switch {
+	case err == nil && found:
+		j.until.Store(until)
+		return nil
+	case err == nil, errors.Is(err, ErrLost):
+		if !j.lost.Swap(true) {
+			j.cancel(true)
+		}
+		return ErrLost
+	}
+	return err
+}
+
+// mine reports whether the record is that of a job that this node runs.
+func (j *Job) mine(r *Record) bool { return r.Epoch == j.record.Epoch && !r.Ended() }
 
 // beat brings the record and the job up to date with each other.
 func (j *Job) beat(r *Record) error {
@@ -77,14 +121,14 @@ func (j *Job) beat(r *Record) error {
 	switch {
 	case r.Wish == Canceled && !j.canceled:
 		j.canceled = true
-		j.cancel()
+		j.cancel(false)
 	case r.Wish == Paused && j.resumed == nil:
 		j.resumed = make(chan struct{})
 	case r.Wish == Running && j.resumed != nil:
 		close(j.resumed)
 		j.resumed = nil
 	}
-	r.State, r.Rows, r.Modified = Running, j.rows.Load(), j.store.now()
+	r.State, r.Rows = Running, j.rows.Load()
 	if j.pausing {
 		r.State = Paused
 	}
@@ -118,21 +162,134 @@ func (j *Job) Progress(ctx context.Context, rows int64, mayPause bool) error {
 	}
 }
 
-// End says in the record how the statement ended.
+// Lease waits until this node may write for the job for a while. It returns ErrLost if another node has taken it over.
+func (j *Job) Lease(ctx context.Context) error {
+	for {
+		switch {
+		case j.lost.Load():
+			return ErrLost
+		case j.until.Load()-j.store.now() > int64(leaseMargin):
+			return nil
+		}
+		if err := sleep.For(ctx, leasePoll); err != nil {
+			return err
+		}
+	}
+}
+
+// Until returns the highest timestamp at which what is written for the job may be committed.
+func (j *Job) Until() hlc.Timestamp { return hlc.Timestamp{WallTime: j.until.Load()} }
+
+// Protect keeps what can be read of a span at a time, and later, until the job has ended.
+func (j *Job) Protect(ctx context.Context, span kvpb.Span, at hlc.Timestamp) error {
+	return j.store.DB.Protect(ctx, kv.Protection{
+		Name: protection(j.record.ID), Spans: []kvpb.Span{span}, TS: at, Why: "a job may have to go on from there",
+	}, 0)
+}
+
+// Note stores what the statement wants to have noted for whoever goes on with it, in place of what it has noted before.
+func (j *Job) Note(ctx context.Context, progress json.RawMessage) error {
+	err := j.change(ctx, func(r *Record) error {
+		r.Progress = progress
+		return nil
+	})
+	if err == nil {
+		j.mu.Lock()
+		j.noted = progress
+		j.mu.Unlock()
+	}
+	return err
+}
+
+// Noted returns what was noted last, here or by another runner; nil if nothing was.
+func (j *Job) Noted() json.RawMessage {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return j.noted
+}
+
+// Publish has the transaction of the statement end the job with its commit. It returns ErrLost if another node has taken the
+// job over. The transaction's snapshot must be no older than the call.
+func (j *Job) Publish(ctx context.Context, t *kv.Txn) error {
+	if !j.Survives() {
+		return nil
+	}
+	switch mine, err := j.claimed(ctx, t); {
+	case err != nil:
+		return err
+	case !mine && !plant.On(plant.ClaimUnheeded):
+		return ErrLost
+	}
+	return t.Delete(claimKey(j.record.ID))
+}
+
+// claimed locks the claim and reports whether it is that of this runner.
+func (j *Job) claimed(ctx context.Context, t *kv.Txn) (bool, error) {
+	res, err := t.Lock(ctx, claimKey(j.record.ID), lock.Update, lock.WaitBlock)
+	if err != nil || !res.Found {
+		return false, err
+	}
+	c, err := decodeClaim(res.Value)
+	return c.Epoch == j.record.Epoch, err
+}
+
+// End says in the record how the statement ended. If its change was made the job has succeeded, whatever the statement was told.
 func (j *Job) End(ctx context.Context, failed error) {
-	j.stop()
-	<-j.done
+	j.halt()
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), endWait)
 	defer cancel()
-	_, _ = j.store.change(ctx, j.id, func(r *Record) error { // else it falls silent
-		r.State, r.Wish, r.Rows, r.Modified = Succeeded, "", j.rows.Load(), j.store.now()
-		r.Finished = r.Modified
-		if failed != nil {
-			r.State, r.Error = Failed, clip(failed.Error())
-			if j.canceled {
-				r.State = Canceled
+	_, _ = j.store.change(ctx, j.record.ID, func(ctx context.Context, t *kv.Txn, r *Record) error { // else another node does so
+		if !j.mine(r) {
+			return ErrLost
+		}
+		state, reason, made := Succeeded, "", failed == nil
+		if j.Survives() {
+			claimed, err := j.claimed(ctx, t)
+			if err != nil {
+				return err
 			}
+			if made = !claimed; claimed {
+				if err := t.Delete(claimKey(r.ID)); err != nil {
+					return err
+				}
+			}
+		}
+		if r.Rows = j.rows.Load(); !made {
+			state, reason = Failed, "the change was not made"
+			if failed != nil {
+				reason = failed.Error()
+			}
+			if j.canceled {
+				state = Canceled
+			}
+		}
+		r.finish(state, reason, j.store.now())
+		return nil
+	})
+	_ = j.store.DB.Unprotect(ctx, protection(j.record.ID)) // else Sweep does
+}
+
+// Leave stops running the job without ending it: another node goes on with it. why is what kept this one from that, nil if it
+// is being stopped in order.
+func (j *Job) Leave(ctx context.Context, why error) {
+	j.halt()
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), endWait)
+	defer cancel()
+	_, _ = j.store.change(ctx, j.record.ID, func(_ context.Context, _ *kv.Txn, r *Record) error { // it says no more than Until then
+		if !j.mine(r) {
+			return ErrLost
+		}
+		if why != nil {
+			r.Error = clip(why.Error())
+		} else {
+			r.Runs--
 		}
 		return nil
 	})
+}
+
+// halt stops writing the record.
+func (j *Job) halt() {
+	j.stop()
+	<-j.done
 }

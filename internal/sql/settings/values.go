@@ -1,6 +1,7 @@
 package settings
 
 import (
+	"maps"
 	"slices"
 	"strings"
 	"unicode"
@@ -98,6 +99,30 @@ func (v *Values) SetDefault(name, value, source string) error {
 	delete(v.set, name)
 	v.undo = v.undo[:0]
 	return nil
+}
+
+// ofOneClient are the parameters that Chosen leaves out: they bound how long a client waits, belong to a transaction or to who the
+// session is, or say how its client is spoken with.
+var ofOneClient = []string{
+	"statement_timeout", "lock_timeout", "idle_in_transaction_session_timeout", "idle_session_timeout", "client_connection_check_interval",
+	"transaction_isolation", "transaction_read_only", "transaction_deferrable", "role", "session_authorization", "seed", "database",
+	"client_encoding", "client_min_messages", "application_name",
+}
+
+// Chosen returns the parameters that differ from what they are without anybody's choice, as far as they count for what
+// statements mean.
+func (v *Values) Chosen() map[string]string {
+	out := map[string]string{}
+	for name, i := range v.resetTo {
+		out[name] = i.value
+	}
+	maps.Copy(out, v.set)
+	for name, value := range out {
+		if p := lookup(name); slices.Contains(ofOneClient, name) || p != nil && (p.ReadOnly || p.Default == value) {
+			delete(out, name)
+		}
+	}
+	return out
 }
 
 // Set gives a parameter a value, until the end of the transaction if local. The

@@ -253,6 +253,7 @@ type Builder struct {
 	// repeatable says that a row's values are computed alike each time, inPlace that they are not, but replace one another, as
 	// rows keep their keys.
 	repeatable, inPlace bool
+	immutable           bool         // nothing but the row's own columns and the table counts for that, on any node
 	volatile            map[int]bool // positions of the columns that are computed anew each time, nil if that is not known
 	rows                int64
 	key                 []byte
@@ -281,6 +282,7 @@ func (b *Builder) Plan(ctx context.Context) (*plan.Prepared, error) {
 	}
 	input := ins.Input
 	b.repeatable, b.volatile = repeatable(b.ids.but(input)), volatileColumns(input)
+	b.immutable = immutablePlan(input, ins.Derived)
 	if b.Spec.Query != nil {
 		return b.queryRows(ctx, prep, input)
 	}
@@ -468,6 +470,9 @@ func (b *Builder) runRows(ctx context.Context, program *exec.Program, txn tablea
 		env = *b.E.Exec
 	}
 	env.Ctx, env.Txn = ctx, txn
+	if _, inOrder := txn.(*part); inOrder {
+		env.ParallelWorkers = 0
+	}
 	b.derived.Start(ctx, env.Builtin, env.Mem)
 	_, err := program.Run(&env, func(batch *rowcontainer.Batch) error {
 		for i := range batch.Len() {

@@ -286,7 +286,7 @@ func (v *keyCheck) findAll(ctx context.Context, txn *kv.Txn, wanted map[string]t
 		spans = append(spans, kvpb.Span{Key: []byte(key), EndKey: keys.Next([]byte(key))})
 	}
 	slices.SortFunc(spans, func(a, b kvpb.Span) int { return bytes.Compare(a.Key, b.Key) })
-	err := eachFound(ctx, txn, spans, func(key []byte) error {
+	err := eachFound(ctx, txn, spans, func(key, _ []byte) error {
 		delete(wanted, string(key))
 		return nil
 	})

@@ -40,14 +40,32 @@ type online struct {
 	// left are the spans of rows that are left to follow while the table is locked, if they are few.
 	left []kvpb.Span
 	few  bool
+	// notes has the progress noted; again says that a move is made which another node has perhaps begun, so that entries may
+	// be there already.
+	notes *notes
+	again bool
 }
 
 // follow makes the build a step that follows the rows. If the entries are few it does nothing and returns false: the table
 // is better locked at once.
 func (b *Builder) follow(ctx context.Context, program *exec.Program) (bool, error) {
-	o := &online{Builder: b, program: program, at: Snapshot(b.E)}
+	n, from, err := b.newNotes()
+	if err != nil {
+		return false, err
+	}
+	o := &online{Builder: b, program: program, notes: n}
 	o.mem.Init(b.E.Memory())
-	many, err := o.first(ctx)
+	many := true
+	if from != nil {
+		o.at = SnapshotAt(b.E, from.At)
+		if err = o.resume(ctx, from); err == nil {
+			err = o.copied(ctx)
+		}
+		err = lostPast(err)
+	} else {
+		o.at = Snapshot(b.E)
+		many, err = o.first(ctx)
+	}
 	if err != nil || !many {
 		o.at.Rollback(ctx)
 		return false, err
@@ -65,9 +83,11 @@ func (o *online) Close(ctx context.Context) {
 }
 
 // Snapshot returns a transaction that reads the present, now and later.
-func Snapshot(e *statement.Env) *kv.Txn {
-	db := e.Coll.Store().DB()
-	t := db.Begin(kv.TxnOptions{Isolation: kv.RepeatableRead, ReadOnly: true, AsOf: db.Clock().Now()})
+func Snapshot(e *statement.Env) *kv.Txn { return SnapshotAt(e, e.Coll.Store().DB().Clock().Now()) }
+
+// SnapshotAt returns a transaction that reads what was there at a time.
+func SnapshotAt(e *statement.Env, at hlc.Timestamp) *kv.Txn {
+	t := e.Coll.Store().DB().Begin(kv.TxnOptions{Isolation: kv.RepeatableRead, ReadOnly: true, AsOf: at})
 	t.BeginStatement()
 	return t
 }
@@ -85,19 +105,33 @@ func (o *online) first(ctx context.Context) (many bool, err error) {
 			return false, err
 		}
 	}
-	if err := o.runIn(ctx, o.program, o.at); err != nil || len(o.Spec.Indexes) == 0 {
+	if err := o.copyRows(ctx, nil); err != nil {
 		return true, err
 	}
-	w := o.sink.w
-	if !w.Beside() {
+	if len(o.Spec.Indexes) > 0 && !o.sink.w.Beside() {
 		return false, nil
 	}
-	if err := w.Finish(); err != nil || !o.deferrable() {
-		return true, o.sink.duplicated(err)
+	return true, o.copied(ctx)
+}
+
+// copied makes sure that the entries of all rows are there, and unique.
+func (o *online) copied(ctx context.Context) error {
+	if len(o.Spec.Indexes) > 0 {
+		if err := o.sink.w.Finish(); err != nil {
+			return o.sink.duplicated(err)
+		}
 	}
-	now := Snapshot(o.E) // the entries are later than the rows that they are of
-	defer now.Rollback(ctx)
-	return true, o.verifyUnique(ctx, now)
+	if o.deferrable() {
+		now := Snapshot(o.E) // the entries are later than the rows that they are of
+		defer now.Rollback(ctx)
+		if err := o.verifyUnique(ctx, now); err != nil {
+			return err
+		}
+	}
+	if !o.notes.due() {
+		return nil
+	}
+	return o.notes.note(ctx, statement.Checkpoint{At: o.at.ReadTimestamp(), Copied: true, Rows: o.rows})
 }
 
 // moreRows reports whether the table has more rows than some.
@@ -125,6 +159,10 @@ func (o *online) Follow(ctx context.Context) (int, error) {
 	}
 	o.left, o.few = nil, false
 	to := Snapshot(o.E)
+	if err := o.notes.moves(ctx, o.at.ReadTimestamp(), to.ReadTimestamp(), o.rows); err != nil {
+		to.Rollback(ctx)
+		return 0, err
+	}
 	changed, err := o.move(ctx, to, func(f func(*kv.Txn) error) error { return o.beside(ctx, f) })
 	o.at.Rollback(ctx)
 	o.at = to
@@ -136,8 +174,11 @@ func (o *online) Follow(ctx context.Context) (int, error) {
 func (o *online) beside(ctx context.Context, f func(*kv.Txn) error) error {
 	var last *kv.Txn
 	db := o.E.Coll.Store().DB()
-	err := db.Run(ctx, func(_ context.Context, t *kv.Txn) error {
+	err := db.Run(ctx, func(ctx context.Context, t *kv.Txn) (err error) {
 		last = t
+		if t.Renew, err = o.sink.lease(ctx); err != nil {
+			return err
+		}
 		return f(t)
 	})
 	if err == nil {
@@ -170,10 +211,8 @@ func (o *online) Finish(ctx context.Context) error {
 			return err
 		}
 	}
-	for _, keep := range o.sink.keep {
-		if err := keep(ctx); err != nil {
-			return err
-		}
+	if err := o.sink.keep(ctx); err != nil {
+		return err
 	}
 	if e.Filled != nil && len(o.Spec.Indexes) > 0 {
 		e.Filled(o.Table, o.rows, slices.Contains(o.Spec.Indexes, 0))
@@ -198,9 +237,9 @@ func (o *online) writes() []write {
 	case o.inPlace && len(o.indexes) == 1:
 		return []write{replace}
 	}
-	list := []write{deleteOld, putNew}
+	list := []write{deleteOld, o.putNew}
 	if o.inPlace { // the rows are written by themselves: another scan of what has changed may return others beside these
-		list = []write{ofRows(replace), ofOthers(deleteOld), ofOthers(putNew)}
+		list = []write{ofRows(replace), ofOthers(deleteOld), ofOthers(o.putNew)}
 	}
 	if o.deferrable() {
 		list = append(list, o.verifyNew)
@@ -490,7 +529,7 @@ func replace(_ context.Context, t *kv.Txn, before, after entrySet) error {
 
 // putNew writes the entries that are new. A unique one whose key is there is that of another row: deleteOld has deleted
 // those of rows that changed. Nobody else writes the keys, so they need no locks.
-func putNew(ctx context.Context, t *kv.Txn, before, after entrySet) error {
+func (o *online) putNew(ctx context.Context, t *kv.Txn, before, after entrySet) error {
 	var unique []kvpb.Span
 	err := after.without(before, func(key []byte, e entry) error {
 		if e.unique {
@@ -501,8 +540,11 @@ func putNew(ctx context.Context, t *kv.Txn, before, after entrySet) error {
 	if err != nil {
 		return err
 	}
-	err = eachFound(ctx, t, unique, func(key []byte) error {
+	err = eachFound(ctx, t, unique, func(key, value []byte) error {
 		e := after[string(key)]
+		if o.again && bytes.Equal(value, e.value) {
+			return nil // it is the row's own
+		}
 		return &ingest.DuplicateError{Index: e.index, Key: bytes.Clone(key), Value: e.value}
 	})
 	if err != nil {
@@ -512,7 +554,7 @@ func putNew(ctx context.Context, t *kv.Txn, before, after entrySet) error {
 }
 
 // eachFound calls f for those of some keys that are there, given as the sorted spans of one key each.
-func eachFound(ctx context.Context, t *kv.Txn, spans []kvpb.Span, f func(key []byte) error) error {
+func eachFound(ctx context.Context, t *kv.Txn, spans []kvpb.Span, f func(key, value []byte) error) error {
 	var page kvpb.ScanResponse
 	for len(spans) > 0 {
 		page.Reset()
@@ -520,7 +562,7 @@ func eachFound(ctx context.Context, t *kv.Txn, spans []kvpb.Span, f func(key []b
 			return err
 		}
 		for i := range page.Len() {
-			if err := f(page.Key(i)); err != nil {
+			if err := f(page.Key(i), page.Value(i)); err != nil {
 				return err
 			}
 		}

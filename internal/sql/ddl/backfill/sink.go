@@ -4,9 +4,10 @@ import (
 	"context"
 	"errors"
 
+	"github.com/lichendb/lichen/internal/hlc"
 	"github.com/lichendb/lichen/internal/keys"
-	"github.com/lichendb/lichen/internal/kv"
 	"github.com/lichendb/lichen/internal/kv/ingest"
+	"github.com/lichendb/lichen/internal/sql/catalog"
 	"github.com/lichendb/lichen/internal/sql/ddl/statement"
 	"github.com/lichendb/lichen/internal/sql/pgerr"
 	"github.com/lichendb/lichen/internal/sql/rowcodec"
@@ -22,13 +23,16 @@ type sink struct {
 	// prefixes are those of indexes, and then of others.
 	prefixes [][]byte
 	w        *ingest.Writer
-	keep     []func(context.Context) error // to be called when all is there: see ClearUnlessCommitted
+	spans    []*catalog.Announced // to be kept when all is there
+	// notes says that a step has its checkpoint noted, so that another node may go on with what is written. Others spoil that.
+	notes bool
+	job   statement.Job // for which entries are written beside the transaction; nil: for none
 }
 
 func newSink(ctx context.Context, e *statement.Env, indexes []*rowcodec.Index, prefixes [][]byte) *sink {
 	s := &sink{e: e, indexes: indexes, prefixes: prefixes}
 	s.w = ingest.New(ctx, ingest.Options{
-		Prefixes: prefixes, Memory: e.Memory(), Txn: e.Txn, Always: e.IngestAlways, Gently: e.Gently, Many: func() (*kv.DB, error) { return s.leaveTxn(ctx) },
+		Prefixes: prefixes, Memory: e.Memory(), Txn: e.Txn, Always: e.IngestAlways, Gently: e.Gently, Many: func() (*ingest.Target, error) { return s.leaveTxn(ctx) },
 	})
 	return s
 }
@@ -40,18 +44,73 @@ func (s *sink) add(index int, key, value []byte, unique bool) error {
 
 // leaveTxn returns where a long build writes; nil: in the statement's transaction. A transaction whose
 // snapshot can't move would not see what others write for it.
-func (s *sink) leaveTxn(ctx context.Context) (*kv.DB, error) {
+func (s *sink) leaveTxn(ctx context.Context) (*ingest.Target, error) {
 	if !s.e.Coll.CanFreshen() {
 		return nil, nil
 	}
+	var err error
+	if s.job, err = s.e.Job(ctx); err != nil {
+		return nil, err
+	}
+	if !s.notes {
+		if err := s.e.Spoil(ctx, s.job); err != nil {
+			return nil, err
+		}
+	}
+	job := int64(0)
+	if s.job != nil {
+		job = s.job.ID()
+	}
 	for _, p := range s.prefixes {
-		keep, err := s.e.Coll.ClearUnlessCommitted(ctx, keys.Span{Start: p, End: keys.PrefixEnd(p)})
+		span, err := s.e.Coll.ClearUnlessCommitted(ctx, keys.Span{Start: p, End: keys.PrefixEnd(p)}, job)
 		if err != nil {
 			return nil, err
 		}
-		s.keep = append(s.keep, keep)
+		s.spans = append(s.spans, span)
 	}
-	return s.e.Coll.Store().DB(), nil
+	return s.target(), nil
+}
+
+// target is where entries are written beside the transaction.
+func (s *sink) target() *ingest.Target {
+	t := &ingest.Target{DB: s.e.Coll.Store().DB()}
+	if s.job != nil {
+		t.Lease, t.Until = s.job.Lease, s.job.Until
+	}
+	return t
+}
+
+// resume has the sink go on with what another node has written for the job.
+func (s *sink) resume(ctx context.Context, spans []uint64) (err error) {
+	if s.job, err = s.e.Job(ctx); err != nil {
+		return err
+	}
+	if s.job == nil || len(spans) != len(s.prefixes) || !s.e.Coll.CanFreshen() {
+		return statement.ErrBeginAnew
+	}
+	for _, id := range spans {
+		s.spans = append(s.spans, s.e.Coll.AnnouncedBefore(id))
+	}
+	s.w.Resume(s.target())
+	return nil
+}
+
+// lease waits until a transaction beside the statement's may write, and returns up to which timestamp; nil: at any.
+func (s *sink) lease(ctx context.Context) (until func() hlc.Timestamp, err error) {
+	if s.job == nil {
+		return nil, nil
+	}
+	return s.job.Until, s.job.Lease(ctx)
+}
+
+// keep has what was written stay if the statement's transaction commits.
+func (s *sink) keep(ctx context.Context) error {
+	for _, span := range s.spans {
+		if err := span.Keep(ctx); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // finish writes the rest. Afterwards the transaction's later statements see all
@@ -66,12 +125,7 @@ func (s *sink) finish(ctx context.Context) error {
 	if err := s.e.Coll.Freshen(ctx); err != nil {
 		return err
 	}
-	for _, keep := range s.keep {
-		if err := keep(ctx); err != nil {
-			return err
-		}
-	}
-	return nil
+	return s.keep(ctx)
 }
 
 // close ends the writing beside the transaction.

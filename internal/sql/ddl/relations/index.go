@@ -336,7 +336,7 @@ func resolveKey(
 func TakeIndexID(ctx context.Context, e *statement.Env, t *catalog.Table) (catalog.IndexID, error) {
 	id := t.NextIndexID
 	for t.Version > 0 {
-		n, err := e.Coll.NewID(ctx)
+		n, err := e.NewIndexID(ctx)
 		if err != nil {
 			return 0, err
 		}

@@ -2,7 +2,7 @@
 // locks on them.
 //
 // Above it: all other packages of ddl. Below it: catalog. Read env.go (Env), names.go (where objects go
-// and what they are called), lock.go (finding and locking what a statement changes), online.go (Beside: sharing it first), later.go (what waits for the last command), may.go (who may change it), system.go (and what is built in), temp.go (the
+// and what they are called), lock.go (finding and locking what a statement changes), online.go (Beside: sharing it first), later.go (what waits for the last command), job.go (what another node goes on from when this one dies), may.go (who may change it), system.go (and what is built in), temp.go (the
 // session's temporary schema), describe.go (objects in messages).
 //
 // Invariants:

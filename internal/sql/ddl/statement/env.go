@@ -83,6 +83,11 @@ type Env struct {
 	// Progress takes how many more rows the statement has read, now and then, and may wait if others use the tables
 	// meanwhile; nil: nobody wants to know.
 	Progress func(ctx context.Context, rows int64, shared bool) error
+	// StartJob makes the statement a job, unless it is one, and returns that; nil if no other node could go on with it. shared says
+	// that others use the tables. A nil function: there are no jobs.
+	StartJob func(ctx context.Context, shared bool) (Job, error)
+	// Resume is how the statement goes on from a checkpoint; nil: it never does.
+	Resume *Resume
 	// As calls f while statements and functions have the privileges of a role; nil: those of the user do.
 	As func(role catalog.Owner, f func() error) error
 	// System returns functions of the system: see SystemRoutines. DescribeBuiltIn names what is built in as messages do.
@@ -118,6 +123,15 @@ func (e *Env) Tell(ctx context.Context, rows int) error {
 		return nil
 	}
 	return e.Progress(ctx, int64(rows), e.Sharing())
+}
+
+// Job returns the job of a statement that shares the tables that it changes, or did when it became one; nil if it is none with
+// which another node could go on.
+func (e *Env) Job(ctx context.Context) (Job, error) {
+	if e.StartJob == nil || e.online == nil {
+		return nil, nil
+	}
+	return e.StartJob(ctx, e.Sharing())
 }
 
 // Memory is the pool that what the statement collects counts against; nil: none.
