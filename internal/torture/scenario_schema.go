@@ -29,6 +29,10 @@ const (
 	// schemaThink bounds the pause within a transaction, schemaPace is that between two.
 	schemaThink = 5 * time.Millisecond
 	schemaPace  = 5 * time.Millisecond
+	// schemaTakeover bounds how long other nodes take to go on with the change of one that was killed, and to make it,
+	// schemaLook is how often one looks.
+	schemaTakeover = 2 * time.Minute
+	schemaLook     = 200 * time.Millisecond
 	// schemaAgainst is how rarely a row is one that some constraint is against.
 	schemaAgainst = 600
 )
@@ -112,6 +116,8 @@ type changing struct {
 	// longest are, by the name of a change, the longest statements beside each that no kill disturbed.
 	longest map[string][]time.Duration
 	made    map[string]int
+	// tookOver is how many changes others have gone on with after their node was killed, by what became of them.
+	tookOver map[string]int
 	// acknowledged is how many changes of rows were acknowledged, each of which was looked for.
 	acknowledged int
 }
@@ -119,7 +125,7 @@ type changing struct {
 // changeSchemas makes changes while clients of all gateways write to the table, in random interleavings, and compares the
 // rows with what was acknowledged, and indexes with their table, after each.
 func changeSchemas(ctx context.Context, s *stage) error {
-	w := &changing{stage: s, changes: tableChanges(), longest: map[string][]time.Duration{}, made: map[string]int{}}
+	w := &changing{stage: s, changes: tableChanges(), longest: map[string][]time.Duration{}, made: map[string]int{}, tookOver: map[string]int{}}
 	for _, sql := range createChanging {
 		if _, err := s.round.anywhere(ctx, sql); err != nil {
 			return fmt.Errorf("%s: %w", sql, err)
@@ -134,6 +140,7 @@ func changeSchemas(ctx context.Context, s *stage) error {
 		}
 	}
 	s.res.note("%d changes of rows were acknowledged, and looked for", w.acknowledged)
+	s.res.note("changes with which other nodes went on: %v", w.tookOver)
 	for _, x := range w.changes {
 		s.res.note("%s: made %d times; longest statement beside it, p50/p90/max s: %s", x.name, w.made[x.name], spread(w.longest[x.name]))
 	}
@@ -162,6 +169,9 @@ func (w *changing) change(ctx context.Context, i int, x *tableChange) error {
 	}
 	answer := <-done
 	_ = sleep.For(ctx, between(w.rng, 0, schemaLead))
+	if killed != nil {
+		w.awaitJobs(ctx, i, x, killed)
+	}
 	stop()
 	if err != nil {
 		return err
@@ -177,7 +187,7 @@ func (w *changing) change(ctx context.Context, i int, x *tableChange) error {
 		}
 		w.longest[x.name] = append(w.longest[x.name], most)
 	}
-	made := w.judgeAnswer(i, x, answer, killed == changer)
+	made := w.judgeAnswer(i, x, answer, killed == changer, killed != nil)
 	w.compareRows(ctx, i, x, writers, made)
 	return w.undo(ctx, x)
 }
@@ -192,14 +202,43 @@ func (w *changing) do(ctx context.Context, n *Node, x *tableChange) error {
 	return nil
 }
 
-// judgeAnswer reports whether a change was made. One fails if rows are against it, for a deadlock or a conflict, or as its
-// gateway was killed.
-func (w *changing) judgeAnswer(i int, x *tableChange, err error, hurt bool) (made bool) {
+// awaitJobs waits until no job runs: others go on with that of the node that was killed, beside the writers.
+func (w *changing) awaitJobs(ctx context.Context, i int, x *tableChange, killed *Node) {
+	n := w.pick()
+	for n == killed {
+		n = w.pick()
+	}
+	newest := "SELECT status, node_id FROM lichen_internal.jobs WHERE job_type = 'SCHEMA CHANGE' ORDER BY created DESC LIMIT 1"
+	gone := ""
+	for began := time.Now(); ; {
+		rows, err := n.query(ctx, newest)
+		if err == nil && (len(rows) == 0 || rows[0][0] != "running") {
+			if len(rows) > 0 && gone != "" && rows[0][1] != gone {
+				w.tookOver[rows[0][0]]++
+			}
+			return
+		}
+		if err == nil && gone == "" {
+			gone = rows[0][1]
+		}
+		if time.Since(began) > schemaTakeover {
+			w.res.violation("change %d, %s: nobody has gone on with it: %v, %v", i+1, x.name, rows, err)
+			return
+		}
+		if sleep.For(ctx, schemaLook) != nil {
+			return
+		}
+	}
+}
+
+// judgeAnswer reports whether a change was made. One fails if rows are against it, for a deadlock or a conflict, as its
+// gateway was killed, or as that was cut off for so long that another node went on.
+func (w *changing) judgeAnswer(i int, x *tableChange, err error, hurt, cut bool) (made bool) {
 	switch c := class(err); {
 	case err == nil:
 		w.made[x.name]++
 		return true
-	case x.refused != "" && c == x.refused, c == "40001", c == "40P01", hurt:
+	case x.refused != "" && c == x.refused, c == "40001", c == "40P01", hurt, cut && c == "57014":
 	default:
 		w.res.violation("change %d, %s, failed: %v", i+1, x.name, err)
 	}
