@@ -94,7 +94,7 @@ func functionNameOf(o *ast.AggregateOption) (ast.TableName, error) {
 	return qualified(parts, o.Loc), nil
 }
 
-// candidates are the functions that a name may mean, those of the system last.
+// candidates are the functions that a name may mean, those of the system first.
 func (n *newAggregate) candidates(ctx context.Context, name ast.TableName) ([]*call.Overload, error) {
 	found, err := n.e.Coll.FindRoutines(ctx, name.Schema, name.Table)
 	if err != nil {
