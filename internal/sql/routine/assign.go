@@ -19,7 +19,7 @@ func (p *program) assign(f *frame, s *plpgsql.Assign) error {
 		}
 		t = valueType(to.v.typ)
 	}
-	return p.put(f, &s.Target, d, t)
+	return p.exprs[s.Value.ID].converted(p.put(f, &s.Target, d, t))
 }
 
 // put gives a target a value.

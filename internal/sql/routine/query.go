@@ -152,6 +152,18 @@ func (q *query) value(f *frame) (types.Datum, *types.T, error) {
 	return s.rows[0][0], s.cols[0].Type, nil
 }
 
+// converted adds to the error of a conversion of the value what PostgreSQL adds where the value is a constant, which it converts as it
+// plans the expression: the expression. It checks domains as the assignment runs.
+func (q *query) converted(err error) error {
+	if err == nil {
+		return nil
+	}
+	if _, constant := q.simple.(*plan.Const); !constant || pgerr.CodeOf(err) == pgerr.CheckViolation {
+		return err
+	}
+	return q.at.within(err)
+}
+
 // simpleExpr returns the expression of SELECT expression, nil if it must be run as a query.
 func simpleExpr(prep *plan.Prepared) plan.Expr {
 	var x plan.Expr
