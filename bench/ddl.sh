@@ -98,13 +98,7 @@ measure() {
 }
 
 start_postgres
-if [ "$nodes" = 1 ]; then
-  start_lichen
-else
-  plan_nodes "$nodes"
-  start_cluster "$nodes"
-  lichen_port=${node_port[1]}
-fi
+start_lichen_nodes "$nodes"
 for round in $(seq "$rounds"); do
   if [ $((round % 2)) = 1 ]; then
     measure postgres "$pg_port" "$round"; measure lichen "$lichen_port" "$round"

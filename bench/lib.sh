@@ -124,6 +124,17 @@ start_cluster() {
   for i in $(seq "$n"); do await_sql "$i"; done
 }
 
+# start_lichen_nodes N: a node by itself, or a cluster of several; lichen_port is the first one's.
+start_lichen_nodes() {
+  if [ "$1" = 1 ]; then
+    start_lichen
+    return
+  fi
+  plan_nodes "$1"
+  start_cluster "$1"
+  lichen_port=${node_port[1]}
+}
+
 # node_url N
 node_url() { echo "postgresql://root@127.0.0.1:${node_port[$1]}/defaultdb?sslmode=disable"; }
 

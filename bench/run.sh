@@ -190,13 +190,7 @@ ycsb_tests() {
 }
 
 start_postgres
-if [ "$nodes" = 1 ]; then
-  start_lichen
-else
-  plan_nodes "$nodes"
-  start_cluster "$nodes"
-  lichen_port=${node_port[1]}
-fi
+start_lichen_nodes "$nodes"
 wants pgbench && pgbench_tests
 wants sysbench && sysbench_tests
 wants ycsb && ycsb_tests

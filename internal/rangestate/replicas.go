@@ -43,12 +43,7 @@ func ChangeReplicas(old *kvpb.RangeDescriptor, changes []Change) (*kvpb.RangeDes
 		cc.Changes = append(cc.Changes, &pb.ConfChangeSingle{Type: t.Enum(), NodeId: proto.Uint64(uint64(id))})
 	}
 	for _, c := range changes {
-		at := -1
-		for i := range d.Replicas {
-			if d.Replicas[i].Store == c.Store {
-				at = i
-			}
-		}
+		at := slices.IndexFunc(d.Replicas, func(r kvpb.ReplicaDescriptor) bool { return r.Store == c.Store })
 		if (at < 0) != (c.Kind == AddLearner) {
 			return nil, nil, fmt.Errorf("range %d: store %d: the change does not fit the range's replicas", d.RangeID, c.Store)
 		}
@@ -59,7 +54,9 @@ func ChangeReplicas(old *kvpb.RangeDescriptor, changes []Change) (*kvpb.RangeDes
 			d.Replicas = append(d.Replicas, kvpb.ReplicaDescriptor{Node: c.Node, Store: c.Store, Replica: id, Type: kvpb.Learner})
 			step(pb.ConfChangeAddLearnerNode, id)
 		case Promote:
-			d.Replicas[at].Type = pick(joint, kvpb.VoterIncoming, kvpb.Voter)
+			if d.Replicas[at].Type = kvpb.Voter; joint {
+				d.Replicas[at].Type = kvpb.VoterIncoming
+			}
 			step(pb.ConfChangeAddNode, d.Replicas[at].Replica)
 		case Remove:
 			if d.Replicas[at].Type == kvpb.Voter {
@@ -87,13 +84,6 @@ func removesVoter(d *kvpb.RangeDescriptor, changes []Change) bool {
 
 func promotes(changes []Change) bool {
 	return slices.ContainsFunc(changes, func(c Change) bool { return c.Kind == Promote })
-}
-
-func pick(first bool, a, b kvpb.ReplicaType) kvpb.ReplicaType {
-	if first {
-		return a
-	}
-	return b
 }
 
 // LeaveJoint returns the descriptor after the end of a joint configuration: incoming voters become

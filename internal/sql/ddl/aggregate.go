@@ -280,16 +280,9 @@ func (n *newAggregate) initial(option string, t *types.T) (*string, error) {
 // functions looks up what the aggregate computes with.
 func (n *newAggregate) functions(ctx context.Context) error {
 	a := n.r.Aggregate
-	args := append([]*types.T{a.State}, n.args...)
-	f, err := n.function(ctx, "sfunc", args)
+	f, err := n.transition(ctx, "sfunc", a.State, a.Initial)
 	if err != nil {
 		return err
-	}
-	if !f.ret.Is(a.State) {
-		return f.wrongResult("transition function", a.State)
-	}
-	if f.fn.Strict && a.Initial == nil && (len(n.args) == 0 || !sameForm(n.args[0], a.State)) {
-		return invalid("must not omit initial value when transition function is strict and transition type is not compatible with input type")
 	}
 	a.Transition = f.ref
 	if a.Final, n.r.Returns, err = n.final(ctx, "", a.State); err != nil {
@@ -306,6 +299,20 @@ func (n *newAggregate) functions(ctx context.Context) error {
 	}
 	a.Combine = f.ref
 	return err
+}
+
+// transition looks up a transition function for a state and its first value.
+func (n *newAggregate) transition(ctx context.Context, option string, state *types.T, initial *string) (foundFunction, error) {
+	f, err := n.function(ctx, option, append([]*types.T{state}, n.args...))
+	switch {
+	case err != nil:
+		return f, err
+	case !f.ret.Is(state):
+		return f, f.wrongResult("transition function", state)
+	case f.fn.Strict && initial == nil && (len(n.args) == 0 || !sameForm(n.args[0], state)):
+		return f, invalid("must not omit initial value when transition function is strict and transition type is not compatible with input type")
+	}
+	return f, nil
 }
 
 // final looks up a final function, and returns what it does.
@@ -348,18 +355,11 @@ func (n *newAggregate) movingFunctions(ctx context.Context) error {
 	if m == nil {
 		return nil
 	}
-	args := append([]*types.T{m.State}, n.args...)
-	f, err := n.function(ctx, "msfunc", args)
+	f, err := n.transition(ctx, "msfunc", m.State, m.Initial)
 	if err != nil {
 		return err
 	}
-	if !f.ret.Is(m.State) {
-		return f.wrongResult("transition function", m.State)
-	}
-	if f.fn.Strict && m.Initial == nil && (len(n.args) == 0 || !sameForm(n.args[0], m.State)) {
-		return invalid("must not omit initial value when transition function is strict and transition type is not compatible with input type")
-	}
-	back, err := n.function(ctx, "minvfunc", args)
+	back, err := n.function(ctx, "minvfunc", append([]*types.T{m.State}, n.args...))
 	switch {
 	case err != nil:
 		return err

@@ -152,8 +152,8 @@ func (q *query) value(f *frame) (types.Datum, *types.T, error) {
 	return s.rows[0][0], s.cols[0].Type, nil
 }
 
-// converted adds to the error of a conversion of the value what PostgreSQL adds where the value is a constant, which it converts as it
-// plans the expression: the expression. It checks domains as the assignment runs.
+// converted returns the error of a conversion of the value for an assignment. PostgreSQL converts a constant when it plans the expression,
+// and shows the expression then. It checks domains later, when the assignment runs.
 func (q *query) converted(err error) error {
 	if err == nil {
 		return nil

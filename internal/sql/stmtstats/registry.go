@@ -243,7 +243,7 @@ type Row struct {
 // Fingerprint is a number of the text, the same on all nodes.
 func (r *Row) Fingerprint() string { return number(r.Text) }
 
-// Number is the same as a number.
+// Number is the fingerprint as a number.
 func (r *Row) Number() uint64 { return hash(r.Text) }
 
 // List returns the entries that have taken most time, at most so many.

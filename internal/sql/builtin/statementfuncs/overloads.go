@@ -90,9 +90,11 @@ func statements(names []string, ts []*types.T) call.SRFFunc {
 // fill sets the columns that something is known of.
 func fill(x *call.StatementStatistics, texts bool, set func(column string, d types.Datum)) {
 	oid := func(column string, oid uint32) {
-		if set(column, types.NewInt(int64(oid))); oid == 0 { // it was dropped
-			set(column, types.Null)
+		d := types.Null // it was dropped
+		if oid != 0 {
+			d = types.NewInt(int64(oid))
 		}
+		set(column, d)
 	}
 	oid("userid", x.User)
 	oid("dbid", x.Database)

@@ -103,10 +103,9 @@ func findRoutine(ctx context.Context, e *statement.Env, ref *ast.RoutineRef, k a
 	if k == ast.Aggregate {
 		return findAggregate(found, ref, want)
 	}
-	same := func(a, b *types.T) bool { return a.Oid == b.Oid }
 	for _, t := range found {
 		id := t.Routine.IdentityTypes()
-		if !slices.EqualFunc(id, want, same) && !(t.Routine.Procedure && slices.EqualFunc(id, all, same)) && !slices.EqualFunc(inputTypes(t.Routine), want, same) {
+		if !sameTypes(id, want) && !(t.Routine.Procedure && sameTypes(id, all)) && !sameTypes(inputTypes(t.Routine), want) {
 			continue
 		}
 		if wrong := wrongRoutine(t, k); wrong != "" {
@@ -114,11 +113,25 @@ func findRoutine(ctx context.Context, e *statement.Env, ref *ast.RoutineRef, k a
 		}
 		return t, nil
 	}
-	if fn, err := builtin.ResolveFunction(ref.Name.Table, want); err == nil && (ref.Name.Schema == "" || ref.Name.Schema == "pg_catalog") {
-		return nil, pgerr.New(pgerr.DependentObjectsStillExist, "cannot drop function %s because it is required by the database system",
-			call.CallText(fn.Name, false, fn.Args))
+	if fn, err := builtin.ResolveFunction(ref.Name.Table, want); err == nil && mayBeBuiltIn(ref) {
+		return nil, required(fn)
 	}
 	return nil, pgerr.New(pgerr.UndefinedFunction, "%s %s(%s) does not exist", word, qualifiedRef(ref), strings.Join(names, ", "))
+}
+
+func sameTypes(a, b []*types.T) bool {
+	return slices.EqualFunc(a, b, func(a, b *types.T) bool { return a.Oid == b.Oid })
+}
+
+// mayBeBuiltIn reports whether a name may be that of a function of the system.
+func mayBeBuiltIn(ref *ast.RoutineRef) bool {
+	return ref.Name.Schema == "" || ref.Name.Schema == "pg_catalog"
+}
+
+// required refuses to drop a function of the system.
+func required(o *call.Overload) error {
+	return pgerr.New(pgerr.DependentObjectsStillExist, "cannot drop function %s because it is required by the database system",
+		call.CallText(o.Name, false, o.Args))
 }
 
 func inputTypes(r *catalog.Routine) []*types.T {
@@ -143,7 +156,7 @@ func findAggregate(found []*catalog.Table, ref *ast.RoutineRef, want []*types.T)
 		text = qualifiedRef(ref) + "(*)"
 	}
 	for _, t := range found {
-		if !slices.EqualFunc(inputTypes(t.Routine), want, func(a, b *types.T) bool { return a.Oid == b.Oid }) {
+		if !sameTypes(inputTypes(t.Routine), want) {
 			continue
 		}
 		if t.Routine.Aggregate == nil {
@@ -151,9 +164,8 @@ func findAggregate(found []*catalog.Table, ref *ast.RoutineRef, want []*types.T)
 		}
 		return t, nil
 	}
-	if a, err := builtin.ResolveAggregate(ref.Name.Table, want); err == nil && (ref.Name.Schema == "" || ref.Name.Schema == "pg_catalog") {
-		return nil, pgerr.New(pgerr.DependentObjectsStillExist, "cannot drop function %s because it is required by the database system",
-			call.CallText(a.Name, false, a.Args))
+	if a, err := builtin.ResolveAggregate(ref.Name.Table, want); err == nil && mayBeBuiltIn(ref) {
+		return nil, required(&a.Overload)
 	}
 	return nil, pgerr.New(pgerr.UndefinedFunction, "aggregate %s does not exist", text)
 }
