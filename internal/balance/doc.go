@@ -13,7 +13,7 @@
 //   - Queue, Step, Run: scan, start, finish (queue.go); task: one thing to do
 //     (task.go); pacer: what may start when (pacer.go).
 //   - LoadSplitter: counts a range's requests and finds the key that halves them.
-//   - sizeOrLoad, Mergeable: when to split and merge (resize.go).
+//   - splitWhy, Mergeable: when to split and merge (resize.go).
 //   - Status, Stats: for people and for metrics.
 //
 // # How it works
@@ -23,7 +23,7 @@
 // only a hint: when its turn comes the range is looked at afresh. Moves that were
 // made since the stores were measured are added to the measurements. Where several
 // leaders see the same imbalance each acts with a chance that lets about as many act
-// as are needed (Action.Headroom). While a scan of many ranges has found nothing to do,
+// as are needed (placement.Action.Headroom). While a scan of many ranges has found nothing to do,
 // nobody asks for anything and the stores have what they had, few scans are made (isIdle).
 //
 // # Invariants

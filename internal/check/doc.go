@@ -17,7 +17,8 @@
 //  1. No checker refuses a history that a correct database can produce (checked by
 //     TestValidHistoriesPass on histories that a serial execution made).
 //  2. Each checker refuses the planted errors it is there for (checked by
-//     TestPlanted and TestCorruptedHistoriesFail).
+//     TestPlantedTimestamps, TestPlantedStores, TestPlantedRegisters, TestPlantedBank,
+//     TestPlantedRing, TestCorruptedHistoriesFail).
 //  3. Ends and beginnings of operations have one order, that in which the recorder
 //     learnt of them: an operation that is recorded as begun after another ended
 //     did so (checked by TestHistoryOrder).

@@ -15,9 +15,9 @@
 // Invariants:
 //
 //  1. Without a login only the pages themselves, the login and what the node is called are served (serveEndpoint;
-//     TestNothingWithoutLogin).
-//  2. What changes something needs the token of the login in a header, which no page of another site can send (serveEndpoint; TestCSRF).
-//  3. What a user asks for is audited and counted as that of a SQL client (session; TestShellReadOnly in server). The shell writes only where the cluster setting server.console.sql_writes.enabled says so (shell; TestShellReadOnly).
-//  4. The API's description has every endpoint, and answers are as it says (describe; TestAnswersAsDescribed).
+//     TestNothingWithoutLogin in server).
+//  2. What changes something needs the token of the login in a header, which no page of another site can send (serveEndpoint; TestCSRF in server).
+//  3. What a user asks for is audited and counted as that of a SQL client (session; TestShellReadOnly in server). The shell writes only where the cluster setting server.console.sql_writes.enabled says so (shell; TestShellReadOnly in server).
+//  4. The API's description has every endpoint, and answers are as it says (describe; TestAnswersAsDescribed in server).
 //  5. Logins, queries at a time, rows and bytes of an answer have limits (maxLogins, maxQueries, maxRows; TestLimits).
 package console

@@ -4,7 +4,7 @@
 // Above it stand storage, the replica and SQL's row codec; below it encoding.
 //
 //	0x01  store-local   not replicated: identity of the store, bound of its clock
-//	0x02  range-local   /rangeID/kind: what a replica knows of its range
+//	0x02  range-local   /range/kind: what a replica knows of its range
 //	0x03  lock          /key: durable locks, in the order of the keys they lock
 //	0x04  transaction   /anchor/id: records of transactions, beside their anchor
 //	0x08  meta          /end key: addresses of the ranges

@@ -7,6 +7,7 @@ import (
 	"go/token"
 	"io/fs"
 	"os"
+	"path"
 	"path/filepath"
 	"regexp"
 	"strconv"
@@ -19,24 +20,36 @@ var repository = filepath.Join("..", "..")
 
 // names are what the repository's Go files declare: of each package, and in all of them.
 type names struct {
-	byPackage map[string]map[string]bool // by the package's folder below internal
+	byPackage map[string]*declarations // by the package's folder below internal
 	all       map[string]bool
 	funcs     map[string]bool // functions, methods, tests and types
 	scripts   map[string]bool // the logic tests, as AREA/FILE
 	testdata  map[string]bool // the files of all folders of that name, without what follows a dot
+	files     map[string]bool // the names of all files but those of Go
 	packages  map[string]bool
+	imported  map[string]bool // the packages that are not ours
 }
 
 // declared reads the names of all Go files, tests included.
 func declared(t *testing.T) *names {
 	t.Helper()
-	n := &names{map[string]map[string]bool{}, map[string]bool{}, map[string]bool{}, map[string]bool{}, map[string]bool{}, map[string]bool{}}
+	n := &names{byPackage: map[string]*declarations{}}
+	for _, m := range []*map[string]bool{&n.all, &n.funcs, &n.scripts, &n.testdata, &n.files, &n.packages, &n.imported} {
+		*m = map[string]bool{}
+	}
 	scripts := filepath.Join(repository, "internal", "sql", "testdata", "logic")
 	walk(t, scripts, ".slt", func(path string) {
 		name := strings.TrimPrefix(filepath.ToSlash(path), filepath.ToSlash(scripts)+"/")
 		n.scripts[strings.TrimSuffix(name, ".slt")] = true
 	})
+	for _, name := range []string{"README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "ROADMAP.md", "CHANGELOG.md"} {
+		n.files[name] = true
+	}
+	walk(t, filepath.Join(repository, "docs"), "", func(path string) { n.files[filepath.Base(path)] = true })
 	walk(t, filepath.Join(repository, "internal"), "", func(path string) {
+		if !strings.HasSuffix(path, ".go") {
+			n.files[filepath.Base(path)] = true
+		}
 		if strings.Contains(filepath.ToSlash(path), "/testdata/") {
 			name, _, _ := strings.Cut(filepath.Base(path), ".")
 			n.testdata[name] = true
@@ -74,44 +87,54 @@ func walk(t *testing.T, root, suffix string, fn func(path string)) {
 // addFile notes the functions, methods, types, fields, constants and variables of a file.
 func (n *names) addFile(dir string, f *ast.File) {
 	n.packages[f.Name.Name] = true
-	if n.byPackage[dir] == nil {
-		n.byPackage[dir] = map[string]bool{}
+	d := n.byPackage[dir]
+	if d == nil {
+		d = newDeclarations()
+		n.byPackage[dir] = d
 	}
-	add := func(ids ...*ast.Ident) {
-		for _, id := range ids {
-			n.byPackage[dir][id.Name], n.all[id.Name] = true, true
+	for _, name := range d.add(f) {
+		n.all[name] = true
+	}
+	for _, imp := range f.Imports {
+		if name := strings.Trim(imp.Path.Value, `"`); !strings.Contains(name, "/lichen/internal/") {
+			n.imported[importName(name)] = true
 		}
 	}
-	ast.Inspect(f, func(x ast.Node) bool {
-		switch d := x.(type) {
+	for _, decl := range f.Decls {
+		switch decl := decl.(type) {
 		case *ast.FuncDecl:
-			add(d.Name)
-			n.funcs[d.Name.Name] = true
-		case *ast.TypeSpec:
-			add(d.Name)
-			n.funcs[d.Name.Name] = true
-		case *ast.ValueSpec:
-			add(d.Names...)
-		case *ast.Field:
-			add(d.Names...)
-		case *ast.AssignStmt: // local variables that doc.go may speak of
-			for _, l := range d.Lhs {
-				if id, ok := l.(*ast.Ident); ok {
-					add(id)
+			n.funcs[decl.Name.Name] = true
+		case *ast.GenDecl:
+			for _, s := range decl.Specs {
+				if s, ok := s.(*ast.TypeSpec); ok {
+					n.funcs[s.Name.Name] = true
 				}
 			}
 		}
-		return true
-	})
+	}
 }
+
+// importName returns the name of a package at a path, such as raft of go.etcd.io/raft/v3.
+func importName(at string) string {
+	if base := path.Base(at); !majorVersion.MatchString(base) {
+		return base
+	}
+	return path.Base(path.Dir(at))
+}
+
+// majorVersion is the last part of the paths of a module's later versions.
+var majorVersion = regexp.MustCompile(`^v\d+$`)
 
 var (
 	testName = regexp.MustCompile(`\b(Test|Fuzz|Benchmark)[A-Z]\w+`)
 	goFile   = regexp.MustCompile(`[\w/]+\.go\b`)
-	mdLink   = regexp.MustCompile(`\]\(([^)#:]+)(#[^)]*)?\)`)
-	mdPath   = regexp.MustCompile("`((?:internal|docs|bench|test|cmd)/[^` *…]+)`")
-	// symbols are what an invariant's end names: (check, group.mu.busy; TestCheck in store).
-	symbols = regexp.MustCompile(`\(([\w.]+(?:[,;:] [\w.]+)*(?: in \w+)?)\)`)
+	// otherFile is a file of text.
+	otherFile = regexp.MustCompile(`[\w/.-]+\.(?:md|txt|sql)\b`)
+	mdLink    = regexp.MustCompile(`\]\(([^)#:]+)(#[^)]*)?\)`)
+	mdPath    = regexp.MustCompile("`((?:internal|docs|bench|test|cmd)/[^` *…]+)`")
+	// codeWord is a name that a doc.go may have anywhere: it has a capital inside, or stands behind a
+	// package or a type and a dot.
+	codeWord = regexp.MustCompile(`\b[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+|\b[a-z]\w*[A-Z]\w*`)
 )
 
 // TestDocsNameWhatExists requires that the files, tests and symbols that the documentation names
@@ -157,29 +180,70 @@ func (n *names) checkTour(t *testing.T, path string) {
 	})
 }
 
-// checkDoc checks what a package's doc.go names.
+// checkDoc checks what a package's doc.go names: files, tests, and whatever looks like a name of code.
+// Names in parentheses may be those of another package: (tear; TestTorn in store).
 func (n *names) checkDoc(t *testing.T, path string) {
 	dir := filepath.Dir(path)
-	pkg := strings.TrimPrefix(filepath.ToSlash(dir), "../../internal/")
-	eachLine(t, path, func(where, line string) {
-		n.checkTests(t, where, line)
-		for _, f := range goFile.FindAllString(line, -1) {
-			if strings.Contains(f, "/") {
-				mustExist(t, where, filepath.Join(repository, "internal", f))
-			} else {
-				mustExist(t, where, filepath.Join(dir, f))
-			}
+	pkg := folder(path)
+	src, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := paragraphs(string(src))
+	n.checkTests(t, path, text)
+	for _, f := range goFile.FindAllString(text, -1) {
+		if strings.Contains(f, "/") {
+			mustExist(t, path, filepath.Join(repository, "internal", f))
+		} else {
+			mustExist(t, path, filepath.Join(dir, f))
 		}
-		for _, m := range symbols.FindAllStringSubmatch(line, -1) {
-			n.checkSymbols(t, where, pkg, m[1])
+	}
+	for _, f := range otherFile.FindAllString(text, -1) {
+		if base := filepath.Base(f); !n.files[base] {
+			t.Errorf("%s names %s, which does not exist", path, f)
 		}
-	})
+	}
+	text = otherFile.ReplaceAllString(text, "")
+	var ms []mention
+	for _, in := range inParentheses.FindAllString(text, -1) {
+		ms = append(ms, n.mentioned(in)...)
+	}
+	for _, name := range codeWord.FindAllString(inParentheses.ReplaceAllString(text, ""), -1) {
+		ms = append(ms, mention{name: name, code: true})
+	}
+	for _, m := range ms {
+		if m.code && !n.elsewhere(m.name) && !n.visible(pkg, m) {
+			t.Errorf("%s names %s, which does not exist there", path, m)
+		}
+	}
+}
+
+// noCode are words that look like names of code.
+var noCode = map[string]bool{"pgSQL": true, "ReadyForQuery": true, "pg_hba.conf": true, "pg_ident.conf": true, "github.com": true, "golang.org": true}
+
+// elsewhere reports whether a name is none of our code: one of SQL, which has an underscore and no capitals, one
+// of an imported package, a file, or something that only looks like a name.
+func (n *names) elsewhere(name string) bool {
+	first, _, dotted := strings.Cut(name, ".")
+	sqlName := strings.Contains(name, "_") && (strings.ToLower(name) == name || strings.ToUpper(name) == name)
+	return sqlName || strings.HasSuffix(name, ".go") || dotted && n.imported[first] || n.isScript(name) || noCode[name]
+}
+
+// paragraphs returns the comment of a doc.go with its lines joined.
+func paragraphs(src string) string {
+	var words []string
+	for line := range strings.Lines(src) {
+		if comment, ok := strings.CutPrefix(line, "//"); ok {
+			words = append(words, strings.Fields(comment)...)
+		}
+	}
+	return strings.Join(words, " ")
 }
 
 func (n *names) checkTests(t *testing.T, where, line string) {
 	t.Helper()
 	for _, name := range testName.FindAllString(line, -1) {
-		if !n.all[name] && !n.hasPrefix(name) {
+		if !n.hasPrefix(name) {
 			t.Errorf("%s names %s, which does not exist", where, name)
 		}
 	}
@@ -193,28 +257,6 @@ func (n *names) hasPrefix(prefix string) bool {
 		}
 	}
 	return false
-}
-
-// checkSymbols checks a list of symbols, if it is one: words of prose have no capitals and no dots
-// inside.
-func (n *names) checkSymbols(t *testing.T, where, pkg, list string) {
-	t.Helper()
-	list, _, _ = strings.Cut(list, " in ")
-	for _, s := range regexp.MustCompile(`[,;:] `).Split(list, -1) {
-		if name, ok := strings.CutSuffix(s, ".slt"); ok {
-			if !n.scripts[name] {
-				t.Errorf("%s names %s, which does not exist", where, s)
-			}
-			continue
-		}
-		if strings.HasSuffix(s, ".go") || !regexp.MustCompile(`^[a-z]\w*[A-Z]|\w\.\w`).MatchString(s) {
-			continue
-		}
-		last := s[strings.LastIndex(s, ".")+1:]
-		if !n.byPackage[pkg][last] && !(strings.Contains(s, ".") && n.all[last]) {
-			t.Errorf("%s names %s, which does not exist", where, s)
-		}
-	}
 }
 
 // eachLine calls fn with the lines of a file and where they stand.

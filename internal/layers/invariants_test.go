@@ -84,18 +84,7 @@ func numbers(t *testing.T, path, src string) map[string]bool {
 	return lettered
 }
 
-var (
-	// inParentheses is what an invariant names in parentheses, and qualified a name therein.
-	inParentheses = regexp.MustCompile(`\(([^()]+)\)`)
-	qualified     = regexp.MustCompile(`[A-Za-z_]\w*(?:\.\w+)*`)
-	// listOfNames is what holds nothing but names, so that even a word of prose is one.
-	listOfNames = regexp.MustCompile(`^\([\w.]+(?:[,;:]\s+[\w.]+)*\)$`)
-	inPackage   = regexp.MustCompile(`\s+in\s+[a-z]\w*`)
-	// codeName is a name that is no word of prose: after a small letter it has a capital, or it has
-	// a dot or an underscore inside. A name such as PostgreSQL has several capitals at its end.
-	codeName       = regexp.MustCompile(`[a-z][A-Z][a-z]|^[a-z]\w*[A-Z]|\w\.\w|_`)
-	invariantLabel = regexp.MustCompile(`^[A-Z]\d+$`)
-)
+var invariantLabel = regexp.MustCompile(`^[A-Z]\d+$`)
 
 // TestInvariantsAreHeld requires that each invariant names in parentheses, or as what asserts it, a
 // function or test that holds it.
@@ -154,37 +143,17 @@ func (n *names) holders(pkg, text string) (exist, missing []string) {
 		named = append(named, after)
 	}
 	for _, in := range named {
-		in = inPackage.ReplaceAllStringFunc(in, func(s string) string {
-			if f := strings.Fields(s); n.packages[f[1]] {
-				return ""
-			}
-			return s
-		})
-		onlyNames := listOfNames.MatchString(in)
-		for _, w := range qualified.FindAllString(in, -1) {
-			switch {
-			case n.funcs[lastOf(w)] && n.visible(pkg, w) || n.isScript(w):
-				exist = append(exist, w)
-			case n.visible(pkg, w) || n.packages[w] || lastOf(w) == "go" || invariantLabel.MatchString(w):
-			case onlyNames || codeName.MatchString(w):
-				missing = append(missing, w)
+		for _, m := range n.mentioned(in) {
+			switch visible := n.visible(pkg, m); {
+			case n.funcs[lastOf(m.name)] && visible || visible && testName.MatchString(m.name) || n.isScript(m.name):
+				exist = append(exist, m.name)
+			case visible || n.packages[m.name] || n.elsewhere(m.name):
+			case m.alone && len(m.name) > 1 || m.code:
+				missing = append(missing, m.name)
 			}
 		}
 	}
 	return exist, missing
-}
-
-// visible reports whether the doc.go of a package may name a symbol so: it is one of that package,
-// it stands behind a package or a type and a dot, or it is a test, or what several tests begin with.
-func (n *names) visible(pkg, name string) bool {
-	last := lastOf(name)
-	switch {
-	case testName.MatchString(name):
-		return n.all[last] || n.hasPrefix(last)
-	case strings.Contains(name, "."):
-		return n.all[last]
-	}
-	return n.byPackage[pkg][name]
 }
 
 // isScript reports whether a name is that of a file of testdata.
@@ -202,9 +171,11 @@ func folder(path string) string {
 
 // TestHolders gives holders an invariant whose second name is stale, and one that names prose alone.
 func TestHolders(t *testing.T) {
+	log, store := newDeclarations(), newDeclarations()
+	log.add(parse(t, "package log\nvar by int\nfunc Append() {}"))
+	store.add(parse(t, "package store\nfunc open() {}\nfunc TestAppend() {}\nfunc TestOpen() {}"))
 	n := &names{
-		byPackage: map[string]map[string]bool{"log": {"Append": true, "by": true}, "store": {"open": true}},
-		all:       map[string]bool{"Append": true, "by": true, "open": true, "TestAppend": true},
+		byPackage: map[string]*declarations{"log": log, "store": store},
 		funcs:     map[string]bool{"Append": true, "open": true, "TestAppend": true},
 		testdata:  map[string]bool{"torn_tail": true}, packages: map[string]bool{"log": true, "store": true},
 	}
@@ -212,6 +183,8 @@ func TestHolders(t *testing.T) {
 		"1. (Append, truncateTail; TestAppend in store)":        "[Append TestAppend] [truncateTail]",
 		"2. (checked by TestGone on logs)":                      "[] [TestGone]",
 		"3. (open)":                                             "[] [open]",
+		"6. (Append; open, TestApp in store)":                   "[Append open TestApp] []",
+		"7. (store's TestAppend; TestOpen)":                     "[TestAppend] [TestOpen]",
 		"4. (store.open; testdata/torn_tail)":                   "[store.open torn_tail] []",
 		"5. Nothing is lost (as PostgreSQL says by A5, log.go)": "[] []",
 	} {

@@ -37,7 +37,7 @@
 //  7. While a store supports a leader, its replica of the range neither campaigns nor votes for another
 //     one, unless that leader asks for it by TimeoutNow. It votes for nobody until all support of the
 //     node's earlier incarnation has expired. A leadership ends with the incarnation of its node: support
-//     for a later incarnation binds nobody to it. Before an answer is sent, Store.send notes the
+//     for a later incarnation binds nobody to it. Before an answer is sent, store.Store.send notes the
 //     incarnation that its support is given to, so that no leader counts support that does not bind.
 //     (Election.callForVotes, needsLeader, Supports, NoteAnswer; testdata/elections/votes, leader_dies;
 //     TestLeaderStartsAgain in store)

@@ -50,7 +50,7 @@
 // # Use by ranges
 //
 // A leader may count a follower's store only while the support has the epoch of the follower's
-// answer. The follower reads Granted(leader's store).Epoch before it steps a message of the leader,
+// answer. The follower reads the Epoch of Granted(leader's store) before it steps a message of the leader,
 // and sends the epoch in its answer. The leader compares it with Cell.Support.
 //
 // The epoch is for a supporter that withdraws, votes for another leader and then grants again.

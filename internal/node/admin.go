@@ -18,7 +18,7 @@ const (
 	MethodNodes      = rpc.MethodNodes      // → []NodeStatus
 	MethodDrain      = rpc.MethodDrain      // NodeRequest → DrainStatus; begins a drain, and asks how far it is
 	MethodMembership = rpc.MethodMembership // MembershipRequest
-	MethodRemaining  = rpc.MethodRemaining  // RemainingRequest → Held
+	MethodRemaining  = rpc.MethodRemaining  // RemainingRequest → Remaining
 	methodOwn        = rpc.MethodOwn
 	methodBlocked    = rpc.MethodBlocked // → []string: why ranges that the node leads are not where they belong
 	MethodDebug      = rpc.MethodDebug   // NodeRequest → DebugInfo

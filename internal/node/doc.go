@@ -26,12 +26,12 @@
 //     durable. (SetMembership)
 //  4. Of two processes that run as one node with copies of its store at most one goes on. The other
 //     one learns of the first from the nodes that it calls, before they accept anything else from
-//     it, or from their node registries (endAsTwin; invariant 7 of rpc; TestTwin). A member greets the
+//     it, or from their node registries (endAsTwin; invariant 7 of rpc; TestTwin in server). A member greets the
 //     --join addresses before it takes part in anything (checkJoin). A process that was paused meanwhile
 //     may serve a little when it wakes up: reads of the past, and ranges of which it has the only replica.
 //  5. A drain first says that the node is not ready, then transfers the leaderships, then ends
-//     sessions. A node that has drained leads nothing that others could lead. (BeginDrain; TestDrain)
-//  6. A node that was decommissioned does not start again. (checkMembership; TestRemovedStaysOut)
+//     sessions. A node that has drained leads nothing that others could lead. (BeginDrain; TestDrain in sim)
+//  6. A node that was decommissioned does not start again. (checkMembership; TestRemovedStaysOut in sim)
 //  7. A node that has been silent since the others started can be decommissioned. (everMember;
-//     TestReplacedAfterRestart)
+//     TestReplacedAfterRestart in sim)
 package node

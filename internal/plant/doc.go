@@ -19,7 +19,7 @@
 //
 //  1. Without the tag no plant is in a program (make plants looks for their names in
 //     bin/lichen).
-//  2. Every plant has a test that finds it (TestPlants in internal/sim, which goes through All).
+//  2. Every plant has a test that finds it (TestPlants in sim, which goes through All).
 //
 // Concurrency: everything may be called from any goroutine.
 package plant

@@ -1,8 +1,8 @@
 // Package rangeops changes ranges: it splits, merges and clears them, changes their replicas and
 // hands over their leadership; and it finds out which ranges there are.
 //
-// Above it are rebalance, whose queue decides on changes (balance.Changer), and server, by which
-// SQL asks for them. Below it are replica, which carries out one step of a change, kv/address,
+// Above it are rebalance, whose queue decides on changes (balance.Changer), and kvnode and sqlnode, by
+// which SQL asks for them. Below it are replica, which carries out one step of a change, kv/address,
 // which records where ranges are, spanconfig and rangestats.
 //
 // Any node may be asked for any range: the operation goes to the range's leader.

@@ -12,7 +12,7 @@
 // # Invariants
 //
 //  1. A quiesced replica costs nothing but a measurement in quiescedRounds: whatever wakes it
-//     says so. (round.begin, Stats.record, store.Woken)
+//     says so. (round.begin, Stats.record, store.Store.TakeUnquiesced)
 //  2. A round reads no more for sizes than sizesPerRound on average. (Collector.measureSize)
 //  3. The size of a range is that of the keys and newest values of its rows, whatever they take
 //     on disk. (sizing.size; TestSize)

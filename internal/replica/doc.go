@@ -49,8 +49,8 @@
 //     leadership that began it may answer reads: a read waits for the commit or is refused.
 //     (enterRead, leaveRead; Lock: checkFence; onAbandon, endLeadership, stopServing)
 //  2. A read enters the timestamp cache before it looks for commits in flight, and a commit is announced
-//     before it looks into the timestamp cache. So at least one of the two sees the other. (Get, Scan;
-//     Commit)
+//     before it looks into the timestamp cache. So at least one of the two sees the other. (getAt,
+//     scanAt; commit.attempt)
 //  3. A version is collected only when no read can need it. The leader refuses reads below the
 //     collection threshold before it proposes the threshold, and every read checks the threshold again
 //     at its end. No version at or below the threshold is provisional, and none is committed later.

@@ -42,7 +42,7 @@
 // The decision precedes the answer to the hello. The rejected process ends: the later one if the
 // earlier is active; the earlier one if a later one was admitted while it was silent; both if their
 // peers decide differently. Two nodes that can't reach each other may decide differently until they
-// can. (incarnations.go: judge, otherIncarnation; TestTwin…)
+// can. (incarnations.go: judge, otherIncarnation; TestTwinRefused, TestTwinFollows, TestTwinWakes; TestTwin in server)
 //
 // 8. A panic of the node or of a handler ends the process on whatever goroutine it happens, even on
 // that of a client's connection, which would recover it. (must.Report in each function that a

@@ -21,7 +21,7 @@ const (
 	MethodClosed    Method = 35
 	MethodAskClosed Method = 36
 
-	// Packages server and kvnode.
+	// Packages node and kvnode.
 	MethodInit       Method = 48
 	MethodJoin       Method = 49
 	MethodPeers      Method = 50
@@ -45,7 +45,7 @@ const (
 	MethodCheckRanges Method = 112
 	MethodRangeIDs    Method = 113
 
-	// Package server, for operators.
+	// Package node, for operators.
 	MethodNodes      Method = 96
 	MethodDrain      Method = 97
 	MethodMembership Method = 98

@@ -31,7 +31,8 @@
 //
 //	Q1. A statement that writes or locks sends nothing before it, and the implicit transaction
 //	    that ends with it, is complete, so that it can be run again after a conflict (runHeld).
-//	Q2. In a failed block only statements that end it run (execution.run, plan, Bind).
+//	Q2. In a failed block only statements that end it run (execution.execute,
+//	    Session.plan, Session.Bind, Session.Execute).
 //	Q3. A statement that takes long reserves the tables at which it has failed before it is run
 //	    again, for a time in proportion to its own (reservation; TestReserveAhead).
 //	Q4. Of several statements in one simple query those that share a transaction that began there are
@@ -46,6 +47,6 @@
 //	Q7. A statement looks after a bounded number of steps, from the parse on, whether it goes on
 //	    (executor.parse, call.Context.Step; TestCancelChecks, layers' TestElementLoopsStep).
 //
-// One goroutine at a time uses a Session. Cancel, Terminate and Activity come from others and touch
-// only atomics and activity.Current, which has a mutex. The maps of Server have a mutex.
+// One goroutine at a time uses a Session. Server.cancelHere, and Terminate, OnInterrupt and Activity of a Session,
+// come from others and touch only atomics and activity.Current, which has a mutex. The maps of Server have a mutex.
 package sql

@@ -61,7 +61,7 @@
 // failed flush is retried at once; Close and engineFS see to both. A pooled
 // iterator keeps the memtables alive that it reads. A table whose deletions nearly all
 // tell the size of what they delete never counts as dense in tombstones until the store
-// is opened again (maybeSetStatsFromProperties leaves that out): nothing but the score
+// is opened again (Pebble reads the properties of new tables without that): nothing but the score
 // of its level gets it compacted.
 //
 // It does not know what a version holds, decides no conflicts and writes no log.

@@ -14,10 +14,10 @@
 //
 // Invariants
 //
-//  1. Only processes that the Cluster started are signalled (process.signal).
+//  1. Only processes that the Cluster started are signalled (Node.signal).
 //  2. A write counts as acknowledged only if its statement, or its COMMIT, returned
 //     without an error; it counts as not done only if the error says so
-//     (client.outcome).
+//     (outcome).
 //  3. Every key is checked by all of its operations, those of unknown outcome
 //     included (round.judge).
 //  4. A scenario passes only if every replica of every range was compared with the

@@ -14,7 +14,7 @@
 // Invariants:
 //
 //  1. A trace has at most as many spans as it was made for, and each text of one has a limit; what is left out is counted
-//     (Trace.add; TestLimits).
+//     (Trace.addLocked; TestLimits).
 //  2. What comes from another node lies within the span of the call that brought it, whatever the other node's clock says
 //     (Span.Include; TestInclude).
 //  3. What tells values of rows is in Record.Keys and Record.Err only, so that who exports spans can leave it out

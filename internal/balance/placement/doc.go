@@ -14,9 +14,9 @@
 //   - goal, score: what a zone configuration asks, and how well a set of stores
 //     meets it: broken constraints, then diversity of voters, then leader
 //     preference, then diversity of all replicas.
-//   - decision: the steps in order of urgency (decide.go), each in its own file:
-//     repair, comply, rebalance, leader.
-//   - Survives, Explain: statements for people.
+//   - decision: the steps in order of urgency (decide.go), which repair.go, comply.go,
+//     rebalance.go and leader.go have; scatter.go: moves that somebody asked for.
+//   - survive.go, explain.go, problems.go: statements for people.
 //
 // # How it converges
 //

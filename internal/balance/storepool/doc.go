@@ -1,7 +1,7 @@
 // Package storepool is what a node knows of all stores of the cluster: what their nodes tell of
 // them, and what can be said of nodes and stores that are silent.
 //
-// Above it is rebalance, which gives it to the queue of balance, and server, which asks it how
+// Above it is rebalance, which gives it to the queue of balance, and kvnode, which asks it how
 // far a node is. Below it are placement, whose Store it fills, and liveness.
 //
 // Read pool.go (Pool), history.go (the history of a node, a pure state machine), lost.go

@@ -1,7 +1,8 @@
 // Package setting knows the cluster settings: their names, types, bounds and defaults, and
 // what the stored ones amount to. A cluster setting holds for all nodes, is stored in
 // the cluster and is changed while it runs; what concerns one node is a flag, and what concerns
-// one session a parameter (sql/settings). Below it: config/hba and config/audit.
+// one session a parameter (sql/settings). Below it: config/hba, config/identmap,
+// config/jwt and config/audit.
 //
 // In reading order: Setting (one of them; All, Find), Values (all of them, typed) and Live
 // (the values that hold on a node now).

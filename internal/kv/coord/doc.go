@@ -26,10 +26,9 @@
 //
 // Invariants:
 //
-// C1. Reads and writes happen between the first BeginStatement and Commit or Rollback (checked in
-// Reset and write).
+// C1. Writes happen between the first BeginStatement and Commit or Rollback (mayWrite).
 //
-// C2. A read-only transaction never writes (checked in write).
+// C2. A read-only transaction never writes (mayWrite).
 //
 // C3. A SERIALIZABLE transaction moves its read timestamp only after all its reads were found
 // unchanged; only refresh moves it after the first statement. A check of a constraint may read
@@ -52,7 +51,7 @@
 // idle for long (finish, drop; TestWritesAreCharged, invariant B3 of writebuffer).
 //
 // C8. A spill keeps the versions that the present statement, a savepoint or a snapshot in use may
-// return to or read (oldestKept, Cursor.History; TestSpilledHistories in kv). If spilled writes are
+// return to or read (oldestKept, writebuffer.Cursor.History; TestSpilledHistories in kv). If spilled writes are
 // undone, keys whose locks a spill released count as read (spillRollback).
 //
 // C9. A spill names the leaderships that granted the row locks which its durable locks replace. It

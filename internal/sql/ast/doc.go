@@ -18,7 +18,7 @@
 // Invariants:
 //
 //  1. Names are case-folded and truncated already; printing one goes through
-//     QuoteIdent (checked by TestFormatRoundTrip).
+//     QuoteIdent (checked by TestFormatRoundTrip in parser).
 //  2. For every statement s the parser yields, parsing Format(s) yields a tree
 //     equal to s, positions aside (checked by parser.TestFormatRoundTrip and
 //     parser.FuzzParse).

@@ -25,7 +25,7 @@
 //  2. No function panics, whatever values of the declared types it is given (TestNoPanics).
 //  3. Functions over integers, floats, booleans and comparisons allocate nothing (TestNoAllocation).
 //  4. A function that is not Volatile returns the same result for the same arguments within one
-//     statement (documented per overload; the volatilities are PostgreSQL's).
+//     statement. The volatilities are PostgreSQL's (TestRoutines in pgcatalog).
 //
 // Concurrency: the registry is built once, on first use, and is immutable then.
 //

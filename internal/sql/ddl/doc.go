@@ -16,7 +16,7 @@
 // Reading order: exec.go (Exec), then a file per statement or kind of object.
 //
 // Every statement works in the session's transaction: descriptors are written there, so ROLLBACK
-// undoes it. An object that others may use is locked exclusively first (Collection.LockExclusive) and
+// undoes it. An object that others may use is locked exclusively first (catalog.Collection.LockExclusive) and
 // stays locked until the transaction ends.
 //
 // Invariants:

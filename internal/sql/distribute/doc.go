@@ -9,7 +9,7 @@
 // Invariants:
 //
 //  1. What is cut out yields rows in no order, and parts of the same group: nothing above relies on more
-//     (takesParts, Scan.Ordered; TestDistributedQueries in sql, and the logic tests when distributed).
+//     (takesParts, plan.Scan.Ordered; TestDistributedQueries in sql, and the logic tests when distributed).
 //
 //  2. An aggregate whose result would show how rows were divided stays whole (splitAggregate).
 package distribute

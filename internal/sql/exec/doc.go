@@ -24,18 +24,18 @@
 //
 // Invariants:
 //
-//  1. All memory that grows with the number of rows is reserved from Env.Mem first, and everything is
+//  1. All memory that grows with the number of rows is reserved from operator.Env.Mem first, and everything is
 //     given back at Close (the test harness checks after every statement; TestMemoryLimit). A program
 //     that may still hold large values then is not kept for another execution (Program.Reusable;
 //     pgwire's TestLargeValuesAreNotKept).
 //
-//  2. Every loop over rows calls kv, which looks at the context, or State.Tick or State.Canceled of
-//     expr (TestCancel).
+//  2. Every loop over rows calls kv, which looks at the context, or Tick or Canceled of an
+//     expr.State (TestCancel).
 //
 //  3. A point read or update allocates nothing (TestPointAllocations).
 //
 //  4. A comparison of large values that is cut short because the statement was cancelled leads to that error
-//     and to no row (Program.fetch; TestCancelledComparison).
+//     and to no row (Program.fetch; TestCancelledComparison in sql).
 //
 //  5. What a statement leaves to its end is done before its last row is handed out
 //     (Program.fetch calls mutation's Statement.Finish).

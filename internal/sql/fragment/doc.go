@@ -4,7 +4,7 @@
 // Above it: optimizer, which asks what can be written; exec's gather, which sends fragments; distsql, which
 // runs them. Below it: plan, catalog, builtin, kvpb.
 //
-// A fragment is a chain of operators down to one Scan (Filter, Project, GroupBy, Sort), with the descriptor of the
+// A fragment is a chain of operators down to one Scan (filters, projections, grouping, sorts), with the descriptor of the
 // table. It carries everything that it depends on: no node looks anything up for it, neither in the catalog nor in a session.
 // Functions and operators travel by their names and the types of their arguments, types by their oids.
 //

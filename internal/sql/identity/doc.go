@@ -10,9 +10,9 @@
 // Invariants:
 //
 //  1. Within a SECURITY DEFINER routine the current role is the routine's owner, and neither SET ROLE nor SET SESSION
-//     AUTHORIZATION can leave it (AsDefiner, MayChangeRole; TestLogic, privileges/definer.slt).
+//     AUTHORIZATION can leave it (AsDefiner, MayChangeRole; TestLogic in sql, privileges/definer.slt).
 //  2. A session becomes only roles that its session role is a member of, and another session role only if its login role
-//     is a superuser (SetRole, SetSessionAuthorization; TestLogic, privileges/definer.slt).
+//     is a superuser (SetRole, SetSessionAuthorization; TestLogic in sql, privileges/definer.slt).
 //
 // One goroutine at a time uses a Session; Login and User may be read by any once LogIn has returned.
 package identity

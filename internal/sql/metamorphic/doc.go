@@ -18,7 +18,7 @@
 // Invariants:
 //
 //  1. On a database without bugs nothing is found (TestMetamorphic of package sql), and each
-//     planted bug of SQL is (TestPlants there).
+//     planted bug of SQL is (TestPlants in sql).
 //  2. A check leaves the database as it found it: what writes runs in a transaction that is
 //     rolled back (Checker.begin, end).
 //

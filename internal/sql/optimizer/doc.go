@@ -21,7 +21,7 @@
 //     where the query leaves it open) (to be checked above this layer, by running the
 //     same statements with rules off; here TestGolden plans them).
 //  2. A constant that can't be computed fails no optimization: the plan tells what its executions
-//     fail with (Prepared.Failed). It is so for what the result may need only, as in PostgreSQL
+//     fail with (plan.Prepared.Failed). It is so for what the result may need only, as in PostgreSQL
 //     (constantError; optimizer/constants.slt).
 //  3. Volatile expressions are neither duplicated nor moved to where they would
 //     be evaluated more or less often (plan.Volatile at every move).

@@ -26,10 +26,10 @@
 //  2. Rows agree across relations: every oid that refers to another relation is
 //     found there, or is 0 (TestReferences).
 //  3. Listings pin nothing: they never wait for DDL, and may be overtaken by it (they read by
-//     Collection.Peek and its like, and by Descriptors).
+//     catalog.Collection.Peek and its like, and by Descriptors).
 //  4. A lookup by an index yields the rows that reading the whole relation does, those
 //     with the key: a generator makes all rows of the objects in its scope, the scope has
-//     all objects with such rows, and the writer drops the others (TestCatalogIndexes).
+//     all objects with such rows, and the writer drops the others (TestCatalogIndexes in sql).
 //
 // Concurrency: a Catalog belongs to one session.
 //

@@ -35,7 +35,7 @@
 //     (builder.finishParams).
 //  3. Nesting of queries and views is bounded by maxQueryDepth
 //     (builder.enterQuery).
-//  4. Every descriptor that was looked at is in Prepared.Deps
+//  4. Every descriptor that was looked at is in plan.Prepared.Deps
 //     (builder.noteTable), but schemas: a change of one changes what is in it.
 //  5. The columns of a subquery, view or WITH query have identifiers of their own each,
 //     though they may hold the same value (builder.separate; queries/samevalues.slt).

@@ -14,7 +14,7 @@
 //     comes with its privilege (ACL.valid; TestScripts).
 //  2. What an item grants, its grantor may grant: the owner may grant everything, others what an item
 //     made out to them lets them (ACL.valid).
-//  3. No role is a member of itself, however indirectly (Graph.Circular; TestMembership).
+//  3. No role is a member of itself, however indirectly (Circular; TestMembership).
 //
 // The rules are PostgreSQL's. A nil ACL stands for the list that an object of its kind has until
 // somebody grants or revokes (Default); an empty one grants nothing.

@@ -9,7 +9,7 @@
 // Invariants:
 //
 //	S1. Every node plans by the newest stored statistics (Tables.Follow, set;
-//	    TestStatisticsOfAllNodes, TestStatisticsSurviveRestart in sql).
+//	    TestStatisticsOfAllNodes in server; TestStatisticsSurviveRestart in sql).
 //	S2. Statistics are no part of a transaction that uses them: reading and storing them makes
 //	    nobody wait, and a collection in the background reads the past (collect, Store;
 //	    TestStatisticsInTransactions in sql).

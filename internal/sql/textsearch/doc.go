@@ -16,7 +16,7 @@
 //     (FuzzVector, FuzzQuery).
 //  2. No input makes a reader panic; queries nest MaxQueryDepth deep at most
 //     (FuzzQuery, FuzzDecode).
-//  3. A Vector is sorted by lexeme, its positions ascend (Vector.normal).
+//  3. A Vector is sorted by lexeme, its positions ascend (Normal, normalPositions).
 //
 // Concurrency: all values are immutable once made.
 //

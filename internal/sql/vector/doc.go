@@ -16,7 +16,7 @@
 //     (Vector.Reset, Vector.Generalize; TestRoundTrip).
 //
 //  2. A vector of kind Decimals has one scale, and a value that does not fit it turns the vector
-//     into one of kind Datums (Vector.Append; TestDecimals).
+//     into one of kind Datums (Store.Append, AppendEncoded; TestDecimals).
 //
 //  3. A selection is ascending and within the batch (Batch.Valid, which tests call).
 //

@@ -4,7 +4,7 @@
 //
 // Read gather.go (the operator), stream.go (what one node does for it).
 //
-//	spans of the scan ──Fragments.Divide──► node 1: spans │ node 2: spans │ …
+//	spans of the scan ──operator.Fragments.Divide──► node 1: spans │ node 2: spans │ …
 //	                                           │ one request after the other, each answered by rows and
 //	                                           ▼ where the node has stopped
 //	consumer ◄── an answer of each node in turn; the next one is under way meanwhile

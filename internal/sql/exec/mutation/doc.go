@@ -38,7 +38,7 @@
 //
 //  7. Every row that is written fires the triggers of its table, whatever path it takes: the paths that do not look at each
 //     row (loading, blind UPSERT) leave tables with triggers alone (insertOp.mayLoad, CompileInsert; sql's
-//     TestTriggersOnFastPaths, TestTriggersWithManyRows, plants). What triggers before a row change is checked as what
+//     TestTriggersOnFastPaths, TestTriggersWithManyRows). What triggers before a row change is checked as what
 //     the statement itself assigns: plans with such triggers watch all columns.
 //
 //  8. What a trigger or a function changes within a statement is not overwritten by it (rowLocker.unchangedWithin,

@@ -8,5 +8,5 @@
 // Above them stand the functions of SQL: extract.go, make.go, math.go, trunc.go.
 //
 // Every result is in range or an error: sums and products are checked (AddInt64 and its kin in
-// types), and so are the limits of dates and timestamps (ValidDate, ValidTimestamp).
+// types), and so are the limits of dates and timestamps (types.ValidDate, types.ValidTimestamp).
 package datetime
