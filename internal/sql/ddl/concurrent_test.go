@@ -17,6 +17,16 @@ func (c *cluster) awaitWaits(n int) {
 	}
 }
 
+// awaitWaitOf waits until a transaction waits for a lock, and fails the test if the statement that is to wait has ended.
+func (c *cluster) awaitWaitOf(result chan string) {
+	c.t.Helper()
+	for c.store.Waits().Len() < 1 {
+		if runtime.Gosched(); len(result) > 0 {
+			c.t.Fatalf("the statement did not wait: %s", <-result)
+		}
+	}
+}
+
 // Two sessions create the same table: the second waits for the first.
 func TestSameNameTwice(t *testing.T) {
 	for _, commit := range []bool{true, false} {

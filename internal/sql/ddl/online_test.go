@@ -297,7 +297,8 @@ func TestOnlineRewrite(t *testing.T) {
 	for _, change := range []string{
 		"alter table t alter b type text", "alter table t alter b type bigint using b::bigint", "alter table t add v float default random()",
 		"alter table t add d bigint generated always as (b * 2) stored", "alter table t alter primary key using columns (a, c)",
-		"alter table t alter primary key using columns (a)", "alter table t add s serial", "alter table t alter b type int using b + 1 - 1",
+		"alter table t alter primary key using columns (a)", "alter table t drop constraint t_pkey, drop column d, add primary key (a, b)",
+		"alter table t drop constraint t_pkey, alter b type int using b - 0, add primary key (a)", "alter table t add s serial", "alter table t alter b type int using b + 1 - 1",
 	} {
 		if strings.Contains(change, " b type") {
 			s.exec("alter table t drop column d")
@@ -414,7 +415,7 @@ func TestOnlineDiskFull(t *testing.T) {
 func plain(t testing.TB) (*cluster, *session) {
 	c := newCluster(t, fs.NewMem())
 	s := c.session()
-	s.must("create table t (a int primary key, b int, c text)")
+	s.must("create table t (a int, b int, c text, d int default 4, n serial, k int default 5, primary key (a, k))")
 	s.must(fmt.Sprintf("insert into t select i, i * 3, 'x' || i from generate_series(1, %d) i", manyRows))
 	return c, s
 }
@@ -431,6 +432,18 @@ func TestRewritesShareFirst(t *testing.T) {
 		{"alter table t alter b type text, add column r float default random(), add unique (c, a)", 1, false},
 		{"alter table t add column r float default random(), add column g int generated always as (b + 1) stored, add check (b > -100)", 1, false},
 		{"alter table t alter b type bigint using b + 0, add s serial, alter c set not null", 1, false},
+		{"alter table t drop column d, alter b type text", 1, false},
+		{"alter table t drop column n, alter b type text, alter c drop not null, alter c set default 'z'", 1, false},
+		{"alter table t drop column d, add column r float default random(), add unique (c, a)", 1, false},
+		{"alter table t drop constraint t_pkey, add primary key (a, b)", 1, false},
+		{"alter table t drop constraint t_pkey, alter b type text", 1, true},
+		{"alter table t drop constraint t_pkey, drop column d, alter b type bigint using a + b - a, add primary key (a, c)", 1, false},
+		{"alter table t drop constraint t_pkey, add column v int default 7, add primary key (a, v)", 1, false},
+		{"alter table t drop column k, alter b type text", 1, true},
+		{"alter table t drop column k, add column r float default random(), add check (b > -100)", 1, true},
+		{"alter table t drop constraint t_pkey, alter k type text, alter b type text", 1, true},
+		{"alter table t drop column k, add column r float default random(), add unique (c, n)", 1, true},
+		{"alter table t alter primary key using columns (a, c), drop column d, add column g int generated always as (b + 1) stored", 1, false},
 	} {
 		c, s := plain(t)
 		a, b := c.session(), c.session()
@@ -438,7 +451,7 @@ func TestRewritesShareFirst(t *testing.T) {
 		a.must("update t set c = c || 'z' where a between 1000 and 1900") // more than are followed at once
 		result := make(chan string, 1)
 		go func() { result <- b.exec(x.change) }()
-		c.awaitWaits(1)
+		c.awaitWaitOf(result)
 		if spans, err := c.cat.Cleanups(t.Context()); err != nil || len(spans) == 0 {
 			t.Errorf("%s has written nothing before it waits", x.change)
 		}
@@ -461,12 +474,43 @@ func TestRewritesShareFirst(t *testing.T) {
 			t.Errorf("after %s: %s of the changed rows", x.change, got)
 		}
 		if x.ids {
-			s.must("insert into t select * from t where a < 10")
+			s.must("insert into t (a, b, c) select a, b, c from t where a < 10")
 			if got := s.must("select count(distinct rowid) = count(*) from t"); got != "t\n" {
 				t.Error("row ids are not unique")
 			}
 		}
 		c.close()
+	}
+}
+
+// What comes to use a column, or the sequence that goes with it, while rows are written keeps the column from being dropped.
+func TestOnlineDropColumn(t *testing.T) {
+	c, s := plain(t)
+	defer c.close()
+	for _, x := range []struct{ meanwhile, change, want, look, sees string }{
+		{"create view v as select a, d from t", "drop column d", "ERROR 2BP01: cannot drop column d of table t", "select count(*) from v where d = 4", "12000\n"},
+		{"create table o (x int default nextval('t_n_seq'::regclass))", "drop column n", "ERROR 2BP01", "select count(*) from t where n > 0", "12000\n"},
+		{"create policy p on o using (exists (select from t where d = 1))", "drop column d", "ERROR 2BP01", "select count(*) from t where d = 4", "12000\n"},
+		{"create view w as select p, r from t x (p, q, r, s, n, u)", "drop column k", "ALTER TABLE", "select * from w where p = 12", "12|x12\n"},
+	} {
+		a, b := c.session(), c.session()
+		s.exec("drop view v")
+		s.exec("drop policy p on o")
+		a.must("begin; insert into t (a, b, c) values (0, -3, 'first')")
+		result := make(chan string, 1)
+		go func() { result <- b.exec("alter table t " + x.change + ", alter b type text") }()
+		c.awaitWaitOf(result)
+		s.must(x.meanwhile)
+		a.must("rollback")
+		if got := <-result; !strings.Contains(got, x.want) {
+			t.Errorf("%s beside %s: %s", x.change, x.meanwhile, got)
+		}
+		if got := s.must(x.look); got != x.sees {
+			t.Errorf("%s beside %s: %s returns %s", x.change, x.meanwhile, x.look, got)
+		}
+		if got, _ := s.inspect(t, "t"); got != "" {
+			t.Errorf("%s beside %s:\n%s", x.change, x.meanwhile, got)
+		}
 	}
 }
 

@@ -121,6 +121,8 @@ var resumable = []string{
 	"alter table t add constraint tb unique (b) deferrable",
 	"alter table t alter primary key using columns (b, a)",
 	"alter table t add check (b > -1000000), alter c set not null",
+	"alter table t drop column d, alter b type text",
+	"alter table t drop constraint t_pkey, alter c type varchar(100), add primary key (b, a)",
 }
 
 // writes are what others do to rows, a step each: rows come, change, go, and swap unique values.
@@ -145,7 +147,7 @@ func killed(t *testing.T, change string, dieAt int) (job *testJob, out, problems
 	c := newCluster(t, fs.NewMem())
 	defer c.close()
 	s := c.session()
-	s.must("create table t (a int primary key, b int, c text)")
+	s.must("create table t (a int primary key, b int, c text, d int default 3)")
 	s.must(fmt.Sprintf("insert into t select i, i * 3, 'x' || i from generate_series(1, %d) i", resumeRows))
 	job, out = resumed(t, c, change, dieAt, dieAt%5, writes(c.session()))
 	problems, _ = s.inspect(t, "t")
@@ -161,7 +163,7 @@ func TestKilledAtEveryStep(t *testing.T) {
 	for i, change := range resumable {
 		t.Run(change, func(t *testing.T) {
 			went, copied, stride := 0, 0, 3
-			if i == 1 || i == len(resumable)-1 {
+			if i == 1 || strings.Contains(change, "add check") {
 				stride = 1
 			}
 			for dieAt := 1 + i%stride; ; dieAt += stride {

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/lichendb/lichen/internal/kvpb"
 	"github.com/lichendb/lichen/internal/sql/ast"
 	"github.com/lichendb/lichen/internal/sql/catalog"
 	"github.com/lichendb/lichen/internal/sql/ddl/backfill"
@@ -129,6 +130,9 @@ func (a *Alteration) dropColumn(ctx context.Context, c *ast.AlterCmd) error {
 		return a.T.UndefinedColumn(c.Name)
 	}
 	id := a.T.Columns[ord].ID
+	if err := a.noNewUsers(ctx, id); err != nil {
+		return err
+	}
 	if err := a.dropColumnDependents(ctx, ord, c.Cascade); err != nil {
 		return err
 	}
@@ -267,7 +271,7 @@ func (a *Alteration) dropColumnDependents(ctx context.Context, ord int, cascade 
 		if !owned && !view {
 			continue
 		}
-		if err := e.Coll.LockExclusive(ctx, o.ID); err != nil {
+		if err := e.Lock(ctx, o.ID); err != nil {
 			return err
 		}
 		if view {
@@ -295,6 +299,40 @@ func (a *Alteration) dropColumnDependents(ctx context.Context, ord int, cascade 
 		}
 	}
 	return d.run(ctx)
+}
+
+// noNewUsers has the statement begin anew if, once the table is locked, something uses it, or a sequence that goes with the column,
+// that was not there before: what was there is pinned, or keeps the column from being dropped.
+func (a *Alteration) noNewUsers(ctx context.Context, column catalog.ColumnID) error {
+	var known, sequences map[catalog.ID]bool
+	var oids []uint32
+	id, db := a.T.ID, a.T.Database
+	uses := func(t *catalog.Table) bool {
+		return t.View != nil && slices.Contains(t.View.Uses, id) || sequences[t.ID] ||
+			slices.ContainsFunc(t.Policies, func(p catalog.Policy) bool { return policyUses(&p, id, 0) }) || slices.ContainsFunc(oids, t.Names.Relation)
+	}
+	return a.E.CheckAgain(ctx, func(ctx context.Context) error {
+		all, err := a.E.TablesOf(ctx, db)
+		if err != nil {
+			return err
+		}
+		sequences = map[catalog.ID]bool{}
+		for _, t := range all {
+			if t.Kind == catalog.KindSequence && t.Sequence.OwnerTable == id && t.Sequence.OwnerColumn == column {
+				sequences[t.ID], oids = true, append(oids, t.Oid)
+			}
+		}
+		now := map[catalog.ID]bool{}
+		for _, t := range all {
+			if now[t.ID] = uses(t); known != nil && now[t.ID] && !known[t.ID] && t.ID != id {
+				return &kvpb.RetryError{Reason: "something uses the table of a column that is dropped since the statement has begun"}
+			}
+		}
+		if known == nil {
+			known = now
+		}
+		return nil
+	})
 }
 
 func viewUses(v *catalog.Table, table catalog.ID, column catalog.ColumnID) bool {

@@ -72,29 +72,26 @@ func inPhases(cmds []*ast.AlterCmd) [][]*ast.AlterCmd {
 // besideUsers reports whether a statement has commands that read or write all rows, and none that must have the table locked
 // from the start: what those listed here find out of other objects, which they don't lock, they find out by Env.CheckAgain.
 func besideUsers(st *ast.AlterTable) bool {
+	if st.Kind != ast.ObjTable {
+		return false
+	}
 	rows := false
 	for _, c := range st.Cmds {
 		switch c.Kind {
-		case ast.AlterColumnSetNotNull, ast.AlterValidateConstraint, ast.AlterColumnType, ast.AlterAddColumn:
+		case ast.AlterColumnSetNotNull, ast.AlterValidateConstraint, ast.AlterColumnType, ast.AlterAddColumn, ast.AlterAddConstraint, ast.AlterPrimaryKey:
 			rows = true
-		case ast.AlterAddConstraint:
-			if rows = true; c.Constraint.Kind == ast.ConstrPrimaryKey && len(st.Cmds) > 1 {
+		case ast.AlterDropConstraint, ast.AlterDropColumn: // rows too, if it takes the primary key
+			if rows = true; c.Cascade {
 				return false
 			}
-		case ast.AlterPrimaryKey:
-			if rows = true; len(st.Cmds) > 1 {
-				return false
-			}
-		case ast.AlterDropConstraint:
-			if rows = true; c.Cascade || len(st.Cmds) > 1 {
-				return false
-			}
-		case ast.AlterColumnSetDefault, ast.AlterColumnDropDefault:
+		case ast.AlterColumnSetDefault, ast.AlterColumnDropDefault, ast.AlterColumnDropNotNull, ast.AlterColumnDropExpr,
+			ast.AlterColumnSetOnUpdate, ast.AlterColumnDropOnUpdate, ast.AlterColumnSetVisible, ast.AlterColumnSetNotVisible,
+			ast.AlterAlterConstraint:
 		default:
 			return false
 		}
 	}
-	return rows && st.Kind == ast.ObjTable
+	return rows
 }
 
 // renames reports whether a statement is the dialect's, with commands that rename.

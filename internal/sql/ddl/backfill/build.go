@@ -106,7 +106,7 @@ func (b *Builder) followed() bool {
 	if !b.E.CanFollow() || s.Old == nil || s.Query != nil || s.Old.View != nil || s.Reshape != nil {
 		return false
 	}
-	b.inPlace = !b.repeatable && len(s.Indexes) > 0 && s.Indexes[0] == 0 && samePrimaryKey(s) && !b.Table.HasFamilies() && b.onlyInRows()
+	b.inPlace = !b.repeatable && len(s.Indexes) > 0 && s.Indexes[0] == 0 && (b.ids != nil || samePrimaryKey(s)) && !b.Table.HasFamilies() && b.onlyInRows()
 	return b.repeatable || b.inPlace
 }
 
@@ -281,11 +281,17 @@ func (b *Builder) Plan(ctx context.Context) (*plan.Prepared, error) {
 		return nil, err
 	}
 	input := ins.Input
-	b.repeatable, b.volatile = repeatable(b.ids.but(input)), volatileColumns(input)
+	b.repeatable, b.volatile = repeatable(b.ids.but(input)), volatileColumns(b.ids.but(input))
 	b.immutable = immutablePlan(input, ins.Derived)
 	if b.Spec.Query != nil {
 		return b.queryRows(ctx, prep, input)
 	}
+	with, ok := b.ids.withKeys(input, prep.NextCol)
+	if !ok {
+		b.ids.close()
+		b.ids, b.repeatable = nil, false
+	}
+	input, prep.NextCol = with, prep.NextCol+plan.ColID(b.ids.extras())
 	prep.Root = b.narrow(withChecks(input, b.checks, prep.NextCol), prep.NextCol)
 	prep.Columns = prep.Root.Props().Cols
 	prep.NextCol += plan.ColID(len(prep.Columns))
@@ -506,7 +512,7 @@ func (b *Builder) row(ctx context.Context, row types.Row) error {
 	}
 	n := len(b.Table.Columns)
 	for i := range b.checks {
-		if d := row[n+i]; !d.IsNull() && !d.Bool() {
+		if d := row[n+b.ids.extras()+i]; !d.IsNull() && !d.Bool() {
 			e := pgerr.New(pgerr.CheckViolation, "check constraint \"%s\" of relation \"%s\" is violated by some row", b.checks[i].Name, b.Table.Name)
 			e.Schema, e.Table, e.Constraint = b.schema, b.Table.Name, b.checks[i].Name
 			return e

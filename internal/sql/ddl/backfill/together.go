@@ -51,9 +51,39 @@ func waits(ctx context.Context, e *statement.Env, spec *Spec) (bool, error) {
 }
 
 // joins reports whether what comes later can be done with a rewrite. Expressions of later commands are about what the rewrite
-// makes, not about what it reads.
+// makes, which must be what it reads then.
 func (s *Spec) joins(later *Spec) bool {
-	return later.Old != nil && later.Table.ID == s.Table.ID && later.Query == nil && later.Reshape == nil && len(later.Values) == 0
+	if later.Old == nil || later.Table.ID != s.Table.ID || later.Query != nil || later.Reshape != nil {
+		return false
+	}
+	for _, x := range later.Values {
+		if !s.keepsAllOf(later.Old, x) {
+			return false
+		}
+	}
+	return true
+}
+
+// keepsAllOf reports whether an expression over what the rewrite makes means the same over what it reads: it has nothing but
+// columns whose values, types and names stay.
+func (s *Spec) keepsAllOf(made *catalog.Table, x ast.Expr) bool {
+	same := true
+	ast.Walk(x, func(n ast.Node) bool {
+		switch n := n.(type) {
+		case *ast.Select, *ast.Subquery:
+			same = false
+		case *ast.ColumnRef:
+			ord, ok := made.ColumnByName(n.Column)
+			if same = same && ok && !n.Star; !same {
+				return false
+			}
+			c := &made.Columns[ord]
+			old := s.Old.ColumnByID(c.ID)
+			same = old >= 0 && s.Values[c.ID] == nil && s.Old.Columns[old].Name == c.Name && s.Old.Columns[old].Type.Is(c.Type)
+		}
+		return same
+	})
+	return same
 }
 
 // with is a rewrite with what comes later.
@@ -73,6 +103,12 @@ func (s *Spec) with(later *Spec) Spec {
 		if later.Table.ColumnByID(id) >= 0 && !slices.Contains(out.NotNull, id) {
 			out.NotNull = append(out.NotNull, id)
 		}
+	}
+	for id, x := range later.Values {
+		if out.Values == nil {
+			out.Values = map[catalog.ColumnID]ast.Expr{}
+		}
+		out.Values[id] = x
 	}
 	maps.DeleteFunc(out.Values, func(id catalog.ColumnID, _ ast.Expr) bool { return later.Table.ColumnByID(id) < 0 })
 	return out

@@ -401,7 +401,7 @@ func DisownSequence(ctx context.Context, e *statement.Env, s *catalog.Table) err
 	if s.Sequence.OwnerTable == 0 {
 		return nil
 	}
-	if err := e.Coll.LockExclusive(ctx, s.Sequence.OwnerTable); err != nil {
+	if err := e.Lock(ctx, s.Sequence.OwnerTable); err != nil {
 		return err
 	}
 	t, err := e.Coll.TableByID(ctx, s.Sequence.OwnerTable)
