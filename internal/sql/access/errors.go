@@ -31,6 +31,8 @@ func Noun(t *catalog.Table) string {
 		return "type"
 	case t.Kind == catalog.KindCollation:
 		return "collation"
+	case t.OwnOperator():
+		return "operator"
 	case t.Kind == catalog.KindRoutine && t.Routine.Procedure:
 		return "procedure"
 	case t.Kind == catalog.KindRoutine && t.Routine.Aggregate != nil:

@@ -21,6 +21,7 @@ const (
 	ObjProcedure
 	ObjRoutine
 	ObjAggregate
+	ObjOperator
 	ObjRole
 	ObjColumn
 	ObjConstraint
@@ -50,7 +51,7 @@ const (
 // objectKindNames is indexed by ObjectKind.
 var objectKindNames = [...]string{
 	"TABLE", "VIEW", "MATERIALIZED VIEW", "INDEX", "SEQUENCE", "SCHEMA", "DATABASE", "TYPE",
-	"DOMAIN", "EXTENSION", "COLLATION", "FUNCTION", "PROCEDURE", "ROUTINE", "AGGREGATE", "ROLE",
+	"DOMAIN", "EXTENSION", "COLLATION", "FUNCTION", "PROCEDURE", "ROUTINE", "AGGREGATE", "OPERATOR", "ROLE",
 	"COLUMN", "CONSTRAINT", "CONSTRAINT", "TRIGGER", "RULE", "POLICY", "LANGUAGE", "TABLESPACE",
 	"FOREIGN TABLE", "SERVER", "FOREIGN DATA WRAPPER", "STATISTICS", "PUBLICATION",
 	"SUBSCRIPTION", "EVENT TRIGGER", "CONVERSION", "ACCESS METHOD", "LARGE OBJECT", "PARAMETER",
@@ -398,8 +399,9 @@ type Comment struct {
 	// column, for a constraint or trigger Name is its own and On the relation.
 	Name []Name
 	On   []Name
-	// Args are the argument types of a function.
-	Args []*TypeName
+	// Args are the argument types of a function, or the operands of an operator, which without Prefix has a left one.
+	Args   []*TypeName
+	Prefix bool
 	// Text is the comment; Null says IS NULL.
 	Text string
 	Null bool

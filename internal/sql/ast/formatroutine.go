@@ -7,6 +7,8 @@ func (p *printer) routineStmt(s Statement) {
 		p.createRoutine(s)
 	case *CreateAggregate:
 		p.createAggregate(s)
+	case *CreateOperator:
+		p.createOperator(s)
 	case *DropRoutine:
 		p.w("DROP ", s.Kind.String(), " ")
 		p.ifExists(s.IfExists)
@@ -17,6 +19,11 @@ func (p *printer) routineStmt(s Statement) {
 		p.w("ALTER ", s.Kind.String(), " ")
 		p.routineRef(&s.Ref, s.Kind)
 		p.routineOptions(s.Options)
+		if s.Set != nil {
+			p.w(" SET (")
+			p.list(len(s.Set), func(i int) { p.aggregateOption(&s.Set[i]) })
+			p.w(")")
+		}
 		p.optIdent(" RENAME TO ", s.NewName)
 		p.optIdent(" SET SCHEMA ", s.NewSchema)
 		p.optIdent(" DEPENDS ON EXTENSION ", s.Extension)
@@ -86,6 +93,14 @@ func (p *printer) routineParam(r *RoutineParam) {
 }
 
 func (p *printer) routineRef(r *RoutineRef, k RoutineKind) {
+	if k == OwnOperator {
+		operands := make([]*TypeName, len(r.Params))
+		for i := range r.Params {
+			operands[i] = r.Params[i].Type
+		}
+		p.operatorRef(r.Name, r.Prefix, operands)
+		return
+	}
 	p.name(r.Name)
 	if k == Aggregate {
 		p.aggregateArgs(&AggregateArgs{Star: r.Star, Params: r.Params[:r.Direct], Ordered: r.Params[r.Direct:]})

@@ -279,7 +279,7 @@ func (p *printer) utility(s Statement) {
 	case *Call:
 		p.w("CALL ")
 		p.expr(s.Func)
-	case *CreateRoutine, *CreateAggregate, *AlterRoutine, *DropRoutine:
+	case *CreateRoutine, *CreateAggregate, *CreateOperator, *AlterRoutine, *DropRoutine:
 		p.routineStmt(s)
 	case *CreatePolicy, *AlterPolicy, *DropPolicy:
 		p.policyStmt(s)

@@ -362,8 +362,16 @@ func (p *printer) createView(s *CreateView) {
 
 func (p *printer) comment(s *Comment) {
 	p.w("COMMENT ON ", s.Kind.String(), " ")
-	p.dotted(s.Name...)
+	if s.Kind != ObjOperator {
+		p.dotted(s.Name...)
+	}
 	switch {
+	case s.Kind == ObjOperator:
+		n := TableName{Table: s.Name[len(s.Name)-1]}
+		if len(s.Name) > 1 {
+			n.Schema = s.Name[len(s.Name)-2]
+		}
+		p.operatorRef(n, s.Prefix, s.Args)
 	case s.Kind == ObjAggregate && len(s.Args) == 0:
 		p.w("(*)")
 	case s.Args != nil:

@@ -9,9 +9,10 @@ const (
 	Procedure
 	AnyRoutine
 	Aggregate
+	OwnOperator
 )
 
-var routineKindNames = [...]string{"FUNCTION", "PROCEDURE", "ROUTINE", "AGGREGATE"}
+var routineKindNames = [...]string{"FUNCTION", "PROCEDURE", "ROUTINE", "AGGREGATE", "OPERATOR"}
 
 // String returns the SQL word.
 func (k RoutineKind) String() string { return routineKindNames[k] }
@@ -79,6 +80,8 @@ type RoutineRef struct {
 	// Star is the (*) of an aggregate without arguments; Direct is how many of its Params stand before ORDER BY.
 	Star   bool
 	Direct int
+	// Prefix says that an operator has no left operand: Params are its operands.
+	Prefix bool
 }
 
 // AlterRoutine is ALTER FUNCTION, PROCEDURE and ROUTINE: one of the forms.
@@ -92,6 +95,8 @@ type AlterRoutine struct {
 	Owner     *RoleSpec
 	// Extension is [NO] DEPENDS ON EXTENSION.
 	Extension Name
+	// Set are the options of ALTER OPERATOR ... SET.
+	Set []AggregateOption
 }
 
 // DropRoutine is DROP FUNCTION, PROCEDURE and ROUTINE.

@@ -49,6 +49,11 @@ func ResolveOperator(name string, argTypes []*types.T) (*call.Overload, error) {
 // ResolveOperatorSeeing is ResolveOperator among the operators of the extensions too for which sees holds, and of those that
 // bring a type of an operand.
 func ResolveOperatorSeeing(name string, argTypes []*types.T, sees func(extension string) bool) (*call.Overload, error) {
+	return resolve(name, true, OperatorsSeen(name, argTypes, sees), argTypes)
+}
+
+// OperatorsSeen are the candidates of ResolveOperatorSeeing.
+func OperatorsSeen(name string, argTypes []*types.T, sees func(extension string) bool) []*call.Overload {
 	candidates := Operators(name, len(argTypes) == 1)
 	for _, o := range ExtensionOperators(name, len(argTypes) == 1) {
 		brings := func(t *types.T) bool { return t.Extension() == o.Extension }
@@ -56,7 +61,7 @@ func ResolveOperatorSeeing(name string, argTypes []*types.T, sees func(extension
 			candidates = append(slices.Clip(candidates), o)
 		}
 	}
-	return resolve(name, true, candidates, argTypes)
+	return candidates
 }
 
 // ResolveAggregate picks the overload of an aggregate.

@@ -50,6 +50,8 @@ func (t *Table) StoredName() string {
 	switch {
 	case t.Kind == KindCollation:
 		return CollationName(t.Name)
+	case t.OwnOperator():
+		return OperatorName(t.Name, t.Routine.IdentityTypes())
 	case t.Kind == KindRoutine:
 		return RoutineName(t.Name, t.Routine.IdentityTypes())
 	case t.Kind == KindType && !t.IsComposite():

@@ -22,7 +22,8 @@ type Listing struct {
 	Naming     []*Table // those of Relations and Types that may name a table or view
 	Types      []*Table
 	Collations []*Table
-	Routines   []*Table
+	Routines   []*Table // without operators
+	Operators  []*Table
 	owned      []*Table // sequences that belong to columns, by the tables' ids
 }
 
@@ -42,6 +43,8 @@ func newListing(all []Descriptor, db ID) *Listing {
 			case d.Database != db:
 			case d.Kind == KindCollation:
 				l.Collations = append(l.Collations, d)
+			case d.OwnOperator():
+				l.Operators = append(l.Operators, d)
 			case d.Kind == KindRoutine:
 				l.Routines = append(l.Routines, d)
 			case d.Kind == KindType:

@@ -42,6 +42,8 @@ type Routine struct {
 	Uses []ID `json:",omitempty"`
 	// Aggregate is what an aggregate computes with; nil for other routines. It has no body and no language.
 	Aggregate *Aggregate `json:",omitempty"`
+	// Operator is what an operator is beside its operands and its result; nil for other routines. It has no body and no language.
+	Operator *Operator `json:",omitempty"`
 
 	overload *call.Overload
 }
@@ -114,6 +116,9 @@ func RoutineName(name string, ts []*types.T) string {
 func routineNamed(stored string) (string, bool) {
 	rest, ok := strings.CutPrefix(stored, routinePrefix)
 	if !ok {
+		rest, ok = strings.CutPrefix(stored, operatorPrefix)
+	}
+	if !ok {
 		return "", false
 	}
 	name, _, _ := strings.Cut(rest, "\x00")
@@ -158,6 +163,11 @@ func (s *Store) routinesNamed(db ID, name string) []ID {
 
 // FindRoutines implements RoutineFinder.
 func (c *Collection) FindRoutines(ctx context.Context, schema, name string) ([]*Table, error) {
+	return c.findRoutines(ctx, schema, name, false)
+}
+
+// findRoutines is FindRoutines, or with operators FindOperators.
+func (c *Collection) findRoutines(ctx context.Context, schema, name string, operators bool) ([]*Table, error) {
 	ids := c.store.routinesNamed(c.db.ID, name)
 	if c.changes != nil {
 		ids = c.changes.routinesNamed(ids, name)
@@ -177,7 +187,7 @@ func (c *Collection) FindRoutines(ctx context.Context, schema, name string) ([]*
 	}
 	for _, s := range schemas {
 		for _, t := range found {
-			if t.Schema == s.ID && !seen[t.StoredName()] {
+			if t.Schema == s.ID && t.OwnOperator() == operators && !seen[t.StoredName()] {
 				seen[t.StoredName()] = true
 				list = append(list, t)
 			}
@@ -254,7 +264,11 @@ func (t *Table) makeOverload() *call.Overload {
 			o.DefaultTexts = append(o.DefaultTexts, p.Default)
 		}
 	}
-	if r.Aggregate != nil { // the planner makes what a call does: see call.StateAggregate
+	switch {
+	case r.Operator != nil: // the planner calls the function instead
+		o.Operator = true
+		return o
+	case r.Aggregate != nil: // the planner makes what a call does: see call.StateAggregate
 		return o
 	}
 	out := r.Outputs()

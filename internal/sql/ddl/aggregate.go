@@ -140,7 +140,7 @@ func (n *newAggregate) arguments(ctx context.Context) error {
 	case n.st.Old && strings.EqualFold(strings.Trim(base.Text(), `"`), "any"):
 		return nil
 	case n.st.Old:
-		t, err := n.typeOf(ctx, base)
+		t, err := optionType(ctx, n.e, base)
 		n.r.Params, n.args = []catalog.RoutineParam{{Mode: ast.ParamIn, Type: t}}, []*types.T{t}
 		return err
 	}
@@ -172,8 +172,8 @@ func (n *newAggregate) arguments(ctx context.Context) error {
 	return nil
 }
 
-// typeOf resolves an option that is a type.
-func (n *newAggregate) typeOf(ctx context.Context, o *ast.AggregateOption) (*types.T, error) {
+// optionType resolves an option that is a type.
+func optionType(ctx context.Context, e *statement.Env, o *ast.AggregateOption) (*types.T, error) {
 	tn := o.Type
 	if s, ok := o.Value.(*ast.StrLit); ok {
 		tn = &ast.TypeName{Loc: o.Loc, Names: []ast.Name{s.Val}}
@@ -181,7 +181,7 @@ func (n *newAggregate) typeOf(ctx context.Context, o *ast.AggregateOption) (*typ
 	if tn == nil {
 		return nil, pgerr.New(pgerr.SyntaxError, "argument of %s must be a type name", o.Name)
 	}
-	t, err := routineType(ctx, n.e, tn)
+	t, err := routineType(ctx, e, tn)
 	if err != nil {
 		return nil, err
 	}
@@ -227,7 +227,7 @@ func polymorphic(t *types.T) bool {
 }
 
 func (n *newAggregate) state(ctx context.Context, option string) (*types.T, error) {
-	t, err := n.typeOf(ctx, n.opts[option])
+	t, err := optionType(ctx, n.e, n.opts[option])
 	switch {
 	case err != nil:
 		return nil, err

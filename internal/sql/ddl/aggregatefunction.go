@@ -9,6 +9,7 @@ import (
 	"github.com/lichendb/lichen/internal/sql/builtin"
 	"github.com/lichendb/lichen/internal/sql/builtin/call"
 	"github.com/lichendb/lichen/internal/sql/catalog"
+	"github.com/lichendb/lichen/internal/sql/ddl/statement"
 	"github.com/lichendb/lichen/internal/sql/pgerr"
 	"github.com/lichendb/lichen/internal/sql/privilege"
 	"github.com/lichendb/lichen/internal/sql/types"
@@ -33,7 +34,7 @@ func (n *newAggregate) function(ctx context.Context, option string, ts []*types.
 	if f.name, err = functionNameOf(o); err != nil {
 		return f, err
 	}
-	candidates, err := n.candidates(ctx, f.name)
+	candidates, err := functionsNamed(ctx, n.e, f.name)
 	if err != nil {
 		return f, err
 	}
@@ -64,7 +65,7 @@ func (n *newAggregate) function(ctx context.Context, option string, ts []*types.
 	f.ref = catalog.AggregateFunction{Oid: f.fn.Oid, Name: f.fn.Name}
 	if t, ok := f.fn.Routine.(*catalog.Table); ok {
 		f.ref.ID, f.ref.Name = t.ID, ""
-		return f, n.mayExecute(t)
+		return f, mayExecute(n.e, t)
 	}
 	has, _ := access.OnFunction(n.e.Coll.Me(), n.e.Coll.DatabaseACLs(), f.fn.Oid, f.fn.Restricted, privilege.Execute)
 	if has == 0 {
@@ -73,8 +74,8 @@ func (n *newAggregate) function(ctx context.Context, option string, ts []*types.
 	return f, nil
 }
 
-func (n *newAggregate) mayExecute(t *catalog.Table) error {
-	if has, _ := access.OnTable(n.e.Coll.Me(), t, privilege.Execute); has == 0 {
+func mayExecute(e *statement.Env, t *catalog.Table) error {
+	if has, _ := access.OnTable(e.Coll.Me(), t, privilege.Execute); has == 0 {
 		return access.Denied("function", t.Name)
 	}
 	return nil
@@ -94,9 +95,9 @@ func functionNameOf(o *ast.AggregateOption) (ast.TableName, error) {
 	return qualified(parts, o.Loc), nil
 }
 
-// candidates are the functions that a name may mean, those of the system first.
-func (n *newAggregate) candidates(ctx context.Context, name ast.TableName) ([]*call.Overload, error) {
-	found, err := n.e.Coll.FindRoutines(ctx, name.Schema, name.Table)
+// functionsNamed are the functions that a name may mean, those of the system first.
+func functionsNamed(ctx context.Context, e *statement.Env, name ast.TableName) ([]*call.Overload, error) {
+	found, err := e.Coll.FindRoutines(ctx, name.Schema, name.Table)
 	if err != nil {
 		return nil, err
 	}
@@ -107,7 +108,7 @@ func (n *newAggregate) candidates(ctx context.Context, name ast.TableName) ([]*c
 		}
 	}
 	for _, o := range builtin.ExtensionFunctions(name.Table) {
-		if n.e.Coll.SeesExtension(ctx, name.Schema, o.Extension) {
+		if e.Coll.SeesExtension(ctx, name.Schema, o.Extension) {
 			list = append(list, o)
 		}
 	}

@@ -38,7 +38,7 @@ func comment(ctx context.Context, e *statement.Env, st *ast.Comment) error {
 		return commentType(ctx, e, st)
 	case ast.ObjCollation:
 		return commentCollation(ctx, e, st)
-	case ast.ObjFunction, ast.ObjProcedure, ast.ObjRoutine, ast.ObjAggregate:
+	case ast.ObjFunction, ast.ObjProcedure, ast.ObjRoutine, ast.ObjAggregate, ast.ObjOperator:
 		return commentRoutine(ctx, e, st)
 	case ast.ObjDomainConstraint:
 		return commentDomainConstraint(ctx, e, st)

@@ -21,7 +21,7 @@ func Handles(stmt ast.Statement) bool {
 		*ast.RefreshView, *ast.ConfigureZone, *ast.CreateEnum, *ast.CreateComposite, *ast.CreateDomain, *ast.AlterDomain, *ast.AlterEnum,
 		*ast.AlterComposite, *ast.CreateRange, *ast.CreateCast, *ast.DropCast, *ast.CreateCollation, *ast.CreateTablespace, *ast.DropTablespace,
 		*ast.CreateRole, *ast.DropRole, *ast.Grant, *ast.AlterDefaultPrivileges, *ast.ReassignOwned,
-		*ast.CreateRoutine, *ast.CreateAggregate, *ast.AlterRoutine, *ast.DropRoutine,
+		*ast.CreateRoutine, *ast.CreateAggregate, *ast.CreateOperator, *ast.AlterRoutine, *ast.DropRoutine,
 		*ast.CreatePolicy, *ast.AlterPolicy, *ast.DropPolicy,
 		*ast.CreateTrigger, *ast.DropTrigger, *ast.AlterTriggerStmt:
 		return true
@@ -60,6 +60,8 @@ func execOther(ctx context.Context, e *statement.Env, stmt ast.Statement) error 
 		return roles.AlterDefaults(ctx, e, s)
 	case *ast.ReassignOwned:
 		return roles.Reassign(ctx, e, s, dropCollations)
+	case *ast.CreateOperator:
+		return createOperator(ctx, e, s)
 	case *ast.CreateTrigger:
 		return createTrigger(ctx, e, s)
 	case *ast.DropTrigger:

@@ -507,6 +507,8 @@ func alterRoutine(ctx context.Context, e *statement.Env, st *ast.AlterRoutine) e
 		}
 	case st.NewName != "":
 		c.Name = st.NewName
+	case st.Set != nil:
+		err = alterOperator(e, c.Routine, st.Set)
 	case t.Routine.Aggregate != nil:
 		err = pgerr.New(pgerr.WrongObjectType, "\"%s\" is an aggregate function", st.Ref.Name.String())
 	default:
@@ -537,17 +539,20 @@ func moveRoutine(ctx context.Context, e *statement.Env, t, c *catalog.Table) err
 	} else if len(used) > 0 {
 		return pgerr.Unsupported("renaming %s, which %s calls, is not supported", e.Describe(ctx, t), used[0])
 	}
-	return e.MoveName(ctx, key(t), key(c), catalog.NameEntry{ID: t.ID},
-		pgerr.New(pgerr.DuplicateFunction, "function %s already exists in schema \"%s\"", e.Signature(ctx, c), schema.Name))
+	taken := pgerr.New(pgerr.DuplicateFunction, "function %s already exists in schema \"%s\"", e.Signature(ctx, c), schema.Name)
+	if t.OwnOperator() {
+		taken = pgerr.New(pgerr.DuplicateFunction, "operator %s already exists in schema \"%s\"", e.Signature(ctx, c), schema.Name)
+	}
+	return e.MoveName(ctx, key(t), key(c), catalog.NameEntry{ID: t.ID}, taken)
 }
 
 // commentRoutine is COMMENT ON FUNCTION, PROCEDURE and ROUTINE.
 func commentRoutine(ctx context.Context, e *statement.Env, st *ast.Comment) error {
-	ref := &ast.RoutineRef{Loc: st.Loc, Name: qualified(st.Name, st.Loc), Bare: st.Args == nil}
+	ref := &ast.RoutineRef{Loc: st.Loc, Name: qualified(st.Name, st.Loc), Bare: st.Args == nil, Prefix: st.Prefix}
 	for _, a := range st.Args {
 		ref.Params = append(ref.Params, ast.RoutineParam{Mode: ast.ParamIn, Type: a})
 	}
-	k := map[ast.ObjectKind]ast.RoutineKind{ast.ObjFunction: ast.Function, ast.ObjProcedure: ast.Procedure, ast.ObjRoutine: ast.AnyRoutine, ast.ObjAggregate: ast.Aggregate}[st.Kind]
+	k := map[ast.ObjectKind]ast.RoutineKind{ast.ObjFunction: ast.Function, ast.ObjProcedure: ast.Procedure, ast.ObjRoutine: ast.AnyRoutine, ast.ObjAggregate: ast.Aggregate, ast.ObjOperator: ast.OwnOperator}[st.Kind]
 	t, err := lockRoutine(ctx, e, ref, k)
 	if err != nil {
 		return err

@@ -8,7 +8,7 @@
 // are understood (planner.Notes), builtin, ast, types.
 //
 // Reading order: Env and what it offers (deparse.go); expressions: node.go (what is
-// printed), resolve.go, resolvecast.go, resolveop.go, resolvecall.go (syntax trees to nodes), print.go,
+// printed), resolve.go, resolvecast.go, resolveop.go, ownoperator.go, resolvecall.go (syntax trees to nodes), print.go,
 // printcall.go, simple.go (where parentheses may be left out); queries: query.go, sorting.go,
 // from.go, names.go, using.go.
 //

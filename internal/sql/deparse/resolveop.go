@@ -12,8 +12,14 @@ import (
 func (d *deparser) resolveOp(e ast.Expr) *node {
 	switch e := e.(type) {
 	case *ast.BinaryOp:
+		if e.Op.Schema != "" && e.Op.Schema != "pg_catalog" {
+			return d.ownOperator(e.Op, d.resolve(e.L), d.resolve(e.R))
+		}
 		return d.binary(e.Op.Name, e.L, e.R)
 	case *ast.UnaryOp:
+		if e.Op.Schema != "" && e.Op.Schema != "pg_catalog" {
+			return d.ownOperator(e.Op, d.resolve(e.X))
+		}
 		return d.operator(e.Op.Name, d.resolve(e.X))
 	case *ast.And:
 		return d.boolean(and, e.Args...)
@@ -378,6 +384,9 @@ func (d *deparser) like(e *ast.Like) *node {
 }
 
 func (d *deparser) quantified(e *ast.Quantified) *node {
+	if e.Query == nil && e.Op.Schema != "" && e.Op.Schema != "pg_catalog" {
+		return d.ownOverArray(e.Op, !e.All, d.resolve(e.L), d.resolve(e.Array))
+	}
 	if e.Query == nil {
 		return d.overArray(e.Op.Name, !e.All, d.resolve(e.L), d.resolve(e.Array))
 	}

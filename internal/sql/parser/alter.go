@@ -111,6 +111,10 @@ func (p *parser) alterOther(loc ast.Loc) ast.Statement {
 		return p.alterObject(loc, ast.ObjCollation)
 	case kwFunction, kwProcedure, kwRoutine, kwAggregate:
 		return p.alterRoutine(loc)
+	case kwOperator:
+		if p.onOperator() {
+			return p.alterRoutine(loc)
+		}
 	case kwPolicy:
 		return p.alterPolicy(loc)
 	case kwTrigger:

@@ -121,6 +121,10 @@ func (p *parser) createOther(loc ast.Loc) ast.Statement {
 		return p.createCast(loc)
 	case kwPolicy:
 		return p.createPolicy(loc)
+	case kwOperator:
+		if p.onOperator() {
+			return p.createOperator(loc)
+		}
 	}
 	if p.isWord("inverted") && p.peek() == kwIndex && p.extends(ExtInvertedIndex) {
 		return p.createIndex(loc)

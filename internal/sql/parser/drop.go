@@ -26,6 +26,10 @@ func (p *parser) drop() ast.Statement {
 	switch p.tok.kind {
 	case kwFunction, kwProcedure, kwRoutine, kwAggregate:
 		return p.dropRoutine(loc)
+	case kwOperator:
+		if p.onOperator() {
+			return p.dropRoutine(loc)
+		}
 	case kwPolicy:
 		return p.dropPolicy(loc)
 	case kwTrigger:
@@ -204,6 +208,16 @@ func (p *parser) commentObject(s *ast.Comment) bool {
 		p.advance()
 		ref := p.aggregateRef()
 		s.Kind, s.Name, s.Args = ast.ObjAggregate, ref.Name.Parts(), []*ast.TypeName{}
+		for i := range ref.Params {
+			s.Args = append(s.Args, ref.Params[i].Type)
+		}
+	case kwOperator:
+		if !p.onOperator() {
+			return false
+		}
+		p.advance()
+		ref := p.operatorRef()
+		s.Kind, s.Name, s.Prefix = ast.ObjOperator, ref.Name.Parts(), ref.Prefix
 		for i := range ref.Params {
 			s.Args = append(s.Args, ref.Params[i].Type)
 		}

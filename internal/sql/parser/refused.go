@@ -11,7 +11,6 @@ import (
 const refusedText = `
 CREATE OPERATOR CLASS: OPERATOR CLASS any_name [DEFAULT] FOR TYPE type USING name [FAMILY any_name] AS opclass_item,
 CREATE OPERATOR FAMILY: OPERATOR FAMILY any_name USING name
-CREATE OPERATOR: OPERATOR any_operator definition
 CREATE TYPE (base type): TYPE any_name [definition]
 CREATE TEXT SEARCH: text_search any_name definition
 CREATE CAST (by a function): cast (WITH FUNCTION signature | WITHOUT FUNCTION) [AS (IMPLICIT | ASSIGNMENT)]
@@ -35,7 +34,6 @@ CREATE RULE: [OR REPLACE] RULE name AS ON (SELECT | UPDATE | DELETE | INSERT) TO
 
 ALTER OPERATOR CLASS: OPERATOR CLASS any_name USING name (rename | owner | move)
 ALTER OPERATOR FAMILY: OPERATOR FAMILY any_name USING name (rename | owner | move | ADD opclass_item, | DROP opclass_drop,)
-ALTER OPERATOR: OPERATOR operator_types (owner | move | SET '(' operator_def, ')')
 ALTER TYPE: TYPE any_name SET '(' operator_def, ')'
 ALTER CONVERSION: CONVERSION any_name (rename | owner | move)
 ALTER LANGUAGE: [PROCEDURAL] LANGUAGE name (rename | owner)
@@ -62,7 +60,6 @@ ALTER MATERIALIZED VIEW ALL IN TABLESPACE: MATERIALIZED VIEW space_move
 
 DROP OPERATOR CLASS: OPERATOR CLASS drop_using
 DROP OPERATOR FAMILY: OPERATOR FAMILY drop_using
-DROP OPERATOR: OPERATOR [IF EXISTS] operator_types, [behavior]
 DROP TRANSFORM: TRANSFORM [IF EXISTS] FOR type LANGUAGE name [behavior]
 DROP SUBSCRIPTION: SUBSCRIPTION [IF EXISTS] name [behavior]
 DROP USER MAPPING: USER MAPPING [IF EXISTS] FOR (USER | role) SERVER name
@@ -78,7 +75,7 @@ DROP EVENT TRIGGER: EVENT TRIGGER [IF EXISTS] name, [behavior]
 DROP LANGUAGE: [PROCEDURAL] LANGUAGE [IF EXISTS] name, [behavior]
 DROP PUBLICATION: PUBLICATION [IF EXISTS] name, [behavior]
 
-COMMENT ON OPERATOR: operator_object IS text
+COMMENT ON OPERATOR CLASS: OPERATOR (CLASS | FAMILY) any_name USING name IS text
 COMMENT ON CAST: cast IS text
 COMMENT ON TRANSFORM: TRANSFORM FOR type LANGUAGE name IS text
 COMMENT ON LARGE OBJECT: LARGE OBJECT number IS text

@@ -6,7 +6,7 @@ import (
 )
 
 // routineKinds are the words that ALTER and DROP call routines.
-var routineKinds = map[kind]ast.RoutineKind{kwFunction: ast.Function, kwProcedure: ast.Procedure, kwRoutine: ast.AnyRoutine, kwAggregate: ast.Aggregate}
+var routineKinds = map[kind]ast.RoutineKind{kwFunction: ast.Function, kwProcedure: ast.Procedure, kwRoutine: ast.AnyRoutine, kwAggregate: ast.Aggregate, kwOperator: ast.OwnOperator}
 
 // createRoutine parses CREATE FUNCTION and PROCEDURE from that word on.
 func (p *parser) createRoutine(loc ast.Loc, orReplace bool) ast.Statement {
@@ -292,8 +292,11 @@ func (p *parser) routineRef() ast.RoutineRef {
 
 // routineRefOf is routineRef for a statement about routines of a kind.
 func (p *parser) routineRefOf(k ast.RoutineKind) ast.RoutineRef {
-	if k == ast.Aggregate {
+	switch k {
+	case ast.Aggregate:
 		return p.aggregateRef()
+	case ast.OwnOperator:
+		return p.operatorRef()
 	}
 	return p.routineRef()
 }
@@ -320,14 +323,18 @@ func (p *parser) alterRoutine(loc ast.Loc) ast.Statement {
 	s.Ref = p.routineRefOf(s.Kind)
 	no := p.tok.kind == kwNo && p.peek() == kwDepends && p.accept(kwNo)
 	switch {
-	case p.accept2(kwRename, kwTo):
+	case s.Kind != ast.OwnOperator && p.accept2(kwRename, kwTo):
 		s.NewName = p.colID()
 	case p.accept2(kwOwner, kwTo):
 		r := p.roleSpec()
 		s.Owner = &r
 	case p.accept2(kwSet, kwSchema):
 		s.NewSchema = p.colID()
-	case s.Kind == ast.Aggregate:
+	case s.Kind == ast.OwnOperator && p.accept(kwSet):
+		p.expect('(')
+		s.Set = p.operatorOptions(true)
+		p.expect(')')
+	case s.Kind == ast.Aggregate || s.Kind == ast.OwnOperator:
 		p.syntaxError()
 	case p.accept(kwDepends):
 		p.expect(kwOn)

@@ -26,7 +26,7 @@ func (c *Catalog) callableName(t *types.T, oid uint32) (string, bool) {
 	o := operatorByOid(oid)
 	switch {
 	case o == nil:
-		return "", false
+		return c.userOperatorName(t, oid)
 	case t.Is(types.Regoper):
 		if len(operatorsNamed(o.Name)) > 1 { // alone the name would not be found again
 			return namePgCatalog + "." + o.Name, true
@@ -146,13 +146,17 @@ func (c *Catalog) procedureOid(text string) (uint32, error) {
 	return 0, undefined
 }
 
-// operatorName drops the schema of an operator's name.
-func operatorName(s string) (string, error) {
-	name := strings.TrimPrefix(strings.TrimSpace(s), namePgCatalog+".")
-	if strings.Contains(name, ".") {
-		return "", undefinedOperator(s)
+// operatorName takes the schema off an operator's name, "" for none.
+func operatorName(s string) (schema, name string, err error) {
+	i := strings.LastIndexByte(s, '.')
+	if i < 0 {
+		return "", strings.TrimSpace(s), nil
 	}
-	return name, nil
+	names, err := parts(s[:i])
+	if err != nil {
+		return "", "", err
+	}
+	return names[len(names)-1], strings.TrimSpace(s[i+1:]), nil
 }
 
 func undefinedOperator(s string) error {
@@ -160,16 +164,25 @@ func undefinedOperator(s string) error {
 }
 
 // operatorOid resolves the name of an operator that there is once.
-func operatorOid(text string) (uint32, error) {
-	name, err := operatorName(text)
+func (c *Catalog) operatorOid(text string) (uint32, error) {
+	schema, name, err := operatorName(text)
 	if err != nil {
 		return 0, err
 	}
-	switch found := operatorsNamed(name); len(found) {
+	var found []uint32
+	if schema == "" || schema == namePgCatalog {
+		for _, o := range operatorsNamed(name) {
+			found = append(found, o.Oid)
+		}
+	}
+	for _, t := range c.userOperators(schema, name) {
+		found = append(found, t.Oid)
+	}
+	switch len(found) {
 	case 0:
 		return 0, undefinedOperator(text)
 	case 1:
-		return found[0].Oid, nil
+		return found[0], nil
 	}
 	return 0, pgerr.New(pgerr.AmbiguousFunction, "more than one operator named %s", name)
 }
@@ -191,16 +204,24 @@ func (c *Catalog) operatorWithOid(text string) (uint32, error) {
 	if err != nil {
 		return 0, err
 	}
-	if name, err = operatorName(name); err != nil {
+	schema, name, err := operatorName(name)
+	if err != nil {
 		return 0, err
 	}
 	unary := oids[0] == 0
 	if unary {
 		oids = oids[1:]
 	}
-	for _, o := range builtin.Operators(name, unary) {
-		if hasArguments(o.Args, oids) {
-			return o.Oid, nil
+	if schema == "" || schema == namePgCatalog {
+		for _, o := range builtin.Operators(name, unary) {
+			if hasArguments(o.Args, oids) {
+				return o.Oid, nil
+			}
+		}
+	}
+	for _, t := range c.userOperators(schema, name) {
+		if hasArguments(t.Routine.IdentityTypes(), oids) {
+			return t.Oid, nil
 		}
 	}
 	return 0, undefinedOperator(text)

@@ -139,7 +139,7 @@ func (s *snapshot) eachComment(f commentSink) {
 	for _, x := range s.db.Installed() {
 		f(oidPgExtension, x.Oid, 0, x.Comment)
 	}
-	for _, list := range [...][]*catalog.Table{s.tables(), s.collations(), s.types(), s.routines()} {
+	for _, list := range [...][]*catalog.Table{s.tables(), s.collations(), s.types(), s.routines(), s.operators()} {
 		for _, t := range list {
 			commentsOn(t, f)
 		}
@@ -150,7 +150,11 @@ func (s *snapshot) eachComment(f commentSink) {
 func commentsOn(t *catalog.Table, f commentSink) {
 	switch t.Kind {
 	case catalog.KindRoutine:
-		f(oidPgProc, t.Oid, 0, t.Comment)
+		class := uint32(oidPgProc)
+		if t.OwnOperator() {
+			class = oidPgOperator
+		}
+		f(class, t.Oid, 0, t.Comment)
 		return
 	case catalog.KindCollation:
 		f(oidPgCollation, t.Oid, 0, t.Comment)

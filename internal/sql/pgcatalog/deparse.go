@@ -128,6 +128,7 @@ var (
 	_ catalog.TypeFinder      = stillCatalog{}
 	_ catalog.CollationFinder = stillCatalog{}
 	_ catalog.RoutineFinder   = stillCatalog{}
+	_ catalog.OperatorFinder  = stillCatalog{}
 )
 
 // ResolveTable implements catalog.Resolver.
@@ -216,6 +217,24 @@ func (s stillCatalog) FindRoutines(_ context.Context, schema, name string) (out 
 	for _, p := range path {
 		for _, t := range s.routinesIn(p, name) {
 			if !seen[t.StoredName()] {
+				seen[t.StoredName()] = true
+				out = append(out, t)
+			}
+		}
+	}
+	return out, nil
+}
+
+// FindOperators implements catalog.OperatorFinder.
+func (s stillCatalog) FindOperators(_ context.Context, schema, name string) (out []*catalog.Table, err error) {
+	path := []string{schema}
+	if schema == "" {
+		path = s.SearchPath()
+	}
+	seen := map[string]bool{}
+	for _, p := range path {
+		for _, t := range s.listing().Operators {
+			if t.Name == name && s.schemaName(t) == p && !seen[t.StoredName()] {
 				seen[t.StoredName()] = true
 				out = append(out, t)
 			}

@@ -35,6 +35,9 @@ func pgDepend(s *snapshot, w *writer) error {
 	for _, t := range s.collations() {
 		d.inSchema(address{oidPgCollation, t.Oid, 0}, t)
 	}
+	for _, t := range s.operators() {
+		d.operator(t)
+	}
 	for _, t := range s.types() {
 		d.userType(t)
 	}

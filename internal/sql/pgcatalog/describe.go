@@ -38,6 +38,8 @@ func (c *Catalog) DescribeObject(class, oid uint32, sub int32) (o call.ObjectNam
 		o, ok = s.describeDefault(oid)
 	case oidPgProc:
 		o, ok = s.describeFunction(oid)
+	case oidPgOperator:
+		o, ok = s.describeOperator(oid)
 	case oidPgRewrite:
 		o, ok = s.describeRule(oid)
 	case oidPgCollation:

@@ -137,13 +137,18 @@ var extensionCasts = sync.OnceValue(func() map[string][]extensionCast {
 	return m
 })
 
-// pgOperatorOf lists the operators of extensions.
+// pgOperatorOf lists the operators of extensions, and those that users have made.
 func pgOperatorOf(s *snapshot, w *writer) error {
 	for _, x := range s.extensions() {
 		for _, o := range builtin.OfExtension(x.Name) {
 			if o.Operator && w.wants("oid", o.Oid) {
 				operatorRow(w, o, x.schema)
 			}
+		}
+	}
+	for _, t := range s.listing().Operators {
+		if w.wants("oid", t.Oid) {
+			s.userOperatorRow(w, t)
 		}
 	}
 	return nil

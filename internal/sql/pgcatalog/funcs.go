@@ -48,7 +48,8 @@ func (c *Catalog) ObjectVisible(kind string, oid uint32) (visible, ok bool, err 
 				return true, true, nil
 			}
 		}
-		return false, false, nil
+		t := c.userOperator(oid)
+		return t != nil && c.visibleOperator(t) == t.Name, t != nil, nil
 	}
 	return c.ofSystem(kind, oid)
 }
@@ -136,7 +137,7 @@ func (c *Catalog) Description(oid uint32, class string, sub int32) (string, bool
 
 // commentClasses are the catalogs of the objects that comments may be on.
 var commentClasses = map[string]uint32{
-	"pg_class": oidPgClass, "pg_constraint": oidPgConstraint, "pg_policy": oidPgPolicy, "pg_trigger": oidPgTrigger, "pg_proc": oidPgProc, "pg_namespace": oidPgNamespace, "pg_type": oidPgType, "pg_extension": oidPgExtension,
+	"pg_class": oidPgClass, "pg_constraint": oidPgConstraint, "pg_policy": oidPgPolicy, "pg_trigger": oidPgTrigger, "pg_proc": oidPgProc, "pg_operator": oidPgOperator, "pg_namespace": oidPgNamespace, "pg_type": oidPgType, "pg_extension": oidPgExtension,
 	"pg_collation": oidPgCollation, "pg_ts_config": oidPgTSConfig, "pg_ts_dict": oidPgTSDict,
 	"pg_ts_parser": oidPgTSParser, "pg_ts_template": oidPgTSTemplate,
 }

@@ -146,9 +146,9 @@ func virtualIndexes(t *catalog.Table, qualified string, ords map[string]int) []c
 
 // scope are the objects that a generator is to make rows of.
 type scope struct {
-	tables, types, collations, routines, builtIn []*catalog.Table
-	schemas                                      []*catalog.Schema
-	seen                                         map[catalog.ID]struct{} // of tables and types
+	tables, types, collations, routines, operators, builtIn []*catalog.Table
+	schemas                                                 []*catalog.Schema
+	seen                                                    map[catalog.ID]struct{} // of tables and types
 }
 
 // add takes an object of the session's database into the scope.
@@ -172,6 +172,8 @@ func (x *scope) add(s *snapshot, d catalog.Descriptor) {
 			x.types = append(x.types, d)
 		case d.Kind == catalog.KindCollation:
 			x.collations = append(x.collations, d)
+		case d.OwnOperator():
+			x.operators = append(x.operators, d)
 		case d.Kind == catalog.KindRoutine:
 			x.routines = append(x.routines, d)
 		default:

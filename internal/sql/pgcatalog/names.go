@@ -107,7 +107,7 @@ func (c *Catalog) OidOf(t *types.T, name string) (uint32, error) {
 	case types.Regprocedure.Oid:
 		return c.procedureOid(name)
 	case types.Regoper.Oid:
-		return operatorOid(name)
+		return c.operatorOid(name)
 	case types.Regoperator.Oid:
 		return c.operatorWithOid(name)
 	}

@@ -78,6 +78,9 @@ func (s *snapshot) referencesOf(root ast.Node, notes *planner.Notes) []address {
 			}
 		}
 	}
+	for _, o := range notes.Operators {
+		r.add(address{oidPgOperator, o.Oid, 0})
+	}
 	slices.SortFunc(r.list, address.compare)
 	r.list = slices.Compact(r.list)
 	out := r.list[:0]

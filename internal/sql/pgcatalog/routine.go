@@ -77,7 +77,7 @@ var routines = sync.OnceValue(func() *routineList {
 	}
 	parts := partsOfTypes()
 	for _, r := range known {
-		if r.overload == nil && (parts[r.oid] || r.calledOtherwise()) {
+		if r.overload == nil && (parts[r.oid] || r.calledOtherwise() || r.estimates()) {
 			l.add(r)
 		}
 	}
@@ -113,6 +113,11 @@ func (r *routine) calledOtherwise() bool {
 		return ok
 	}
 	return false
+}
+
+// estimates reports whether the routine estimates how many rows an operator leaves, which only operators have a use for.
+func (r *routine) estimates() bool {
+	return len(r.args) >= 4 && r.args[0].Oid == types.Internal.Oid && r.args[1].Oid == types.Oid.Oid && r.args[2].Oid == types.Internal.Oid && r.ret.Oid == types.Float8.Oid
 }
 
 // partsOfTypes are the functions that types, casts and text search are made of.

@@ -77,6 +77,13 @@ func (s *snapshot) routines() []*catalog.Table {
 	return s.listing().Routines
 }
 
+func (s *snapshot) operators() []*catalog.Table {
+	if s.scope != nil {
+		return s.scope.operators
+	}
+	return s.listing().Operators
+}
+
 func (s *snapshot) collations() []*catalog.Table {
 	if s.scope != nil {
 		return s.scope.collations

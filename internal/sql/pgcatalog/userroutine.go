@@ -81,7 +81,7 @@ func (c *Catalog) routineByOid(oid uint32) *routine {
 		return c.extensionRoutine(oid)
 	}
 	t := c.h.Coll.PeekByOid(c.ctx(), oid)
-	if t == nil || t.Kind != catalog.KindRoutine {
+	if t == nil || t.Kind != catalog.KindRoutine || t.OwnOperator() {
 		return nil
 	}
 	return c.userRoutine(t)

@@ -87,7 +87,7 @@ func (b *builder) expr2(e ast.Expr, s *scope) (plan.Expr, error) {
 		if err != nil {
 			return nil, err
 		}
-		return b.operator(e.Op, []plan.Expr{x}, []int{e.X.Position()}, e.Pos)
+		return b.writtenOperator(e, e.Op, []plan.Expr{x}, []int{e.X.Position()}, e.Pos)
 	case *ast.IsNull:
 		return b.isNull(e, s)
 	case *ast.IsTruth:

@@ -16,6 +16,8 @@ import (
 type Notes struct {
 	// Aggregates are the calls of aggregates that users have made, with the schemas of these.
 	Aggregates map[*ast.FuncCall]ast.Name
+	// Operators are the expressions with operators that users have made.
+	Operators map[ast.Expr]NotedOperator
 	// Types are the types of expressions, before their context converts them:
 	// types.Unknown of literals.
 	Types map[ast.Expr]*types.T

@@ -29,7 +29,7 @@ func (b *builder) binaryOp(e *ast.BinaryOp, s *scope) (plan.Expr, error) {
 	if err != nil {
 		return nil, err
 	}
-	return b.operator(e.Op, []plan.Expr{l, r}, []int{e.L.Position(), e.R.Position()}, e.Pos)
+	return b.writtenOperator(e, e.Op, []plan.Expr{l, r}, []int{e.L.Position(), e.R.Position()}, e.Pos)
 }
 
 // operator resolves an operator for planned operands.
@@ -363,7 +363,7 @@ func (b *builder) quantified(e *ast.Quantified, s *scope) (plan.Expr, error) {
 		}
 		elem = at.Elem
 	}
-	fn, _, err := b.resolveOperator(e.Op, []plan.Expr{l, plan.NewNull(elem)}, e.Pos)
+	fn, err := b.elementOperator(e, l, elem)
 	if err != nil {
 		return nil, err
 	}
@@ -388,6 +388,20 @@ func (b *builder) quantified(e *ast.Quantified, s *scope) (plan.Expr, error) {
 		}
 	}
 	return b.anyAll(&plan.AnyAll{Left: l, Array: arr, Op: fn, All: e.All}, e.Pos)
+}
+
+// elementOperator finds the operator, or the function behind one that a user has made, that compares a value with elements of a type.
+func (b *builder) elementOperator(e *ast.Quantified, l plan.Expr, elem *types.T) (*call.Overload, error) {
+	fn, err := b.ownOperator(e, e.Op, []*types.T{l.Type(), elem})
+	switch {
+	case err != nil:
+		return nil, pgerr.From(err).At(e.Pos)
+	case fn == nil:
+		fn, _, err = b.resolveOperator(e.Op, []plan.Expr{l, plan.NewNull(elem)}, e.Pos)
+	case fn.Routine != nil:
+		err = b.mayCall(fn, e.Pos)
+	}
+	return fn, err
 }
 
 // anyAll makes a comparison with the elements of an array follow their collation.

@@ -239,7 +239,7 @@ func isDDL(stmt ast.Statement) bool {
 	case *ast.CreateDatabase, *ast.DropDatabase, *ast.AlterDatabase, *ast.AlterRole, *ast.CreateSchema, *ast.AlterObject,
 		*ast.Drop, *ast.CreateSequence, *ast.AlterSequence, *ast.RefreshView, *ast.CreateEnum,
 		*ast.CreateExtension, *ast.UpdateExtension, *ast.CreateCollation, *ast.CreateTable, *ast.CreateIndex, *ast.AlterTable, *ast.Truncate,
-		*ast.CreateRole, *ast.DropRole, *ast.Grant, *ast.AlterDefaultPrivileges, *ast.ReassignOwned, *ast.CreateRoutine, *ast.CreateAggregate, *ast.AlterRoutine, *ast.DropRoutine,
+		*ast.CreateRole, *ast.DropRole, *ast.Grant, *ast.AlterDefaultPrivileges, *ast.ReassignOwned, *ast.CreateRoutine, *ast.CreateAggregate, *ast.CreateOperator, *ast.AlterRoutine, *ast.DropRoutine,
 		*ast.CreatePolicy, *ast.AlterPolicy, *ast.DropPolicy,
 		*ast.CreateTrigger, *ast.DropTrigger, *ast.AlterTriggerStmt:
 		return true

@@ -60,6 +60,9 @@ func LockRoutine(
 		if err != nil {
 			code := pgerr.CodeOf(err)
 			if ifExists && (code == pgerr.UndefinedFunction || code == pgerr.UndefinedObject || code == pgerr.InvalidSchemaName) {
+				if k == ast.OwnOperator && code == pgerr.UndefinedFunction {
+					err = pgerr.New(code, "operator %s does not exist", qualifiedRef(ref))
+				}
 				e.Skip(pgerr.SuccessfulCompletion, "%s, skipping", pgerr.From(err).Message)
 				return nil, nil
 			}
@@ -80,6 +83,9 @@ func LockRoutine(
 
 // findRoutine finds a routine by its name and arguments.
 func findRoutine(ctx context.Context, e *statement.Env, ref *ast.RoutineRef, k ast.RoutineKind) (*catalog.Table, error) {
+	if k == ast.OwnOperator {
+		return findOperator(ctx, e, ref)
+	}
 	found, err := e.Coll.FindRoutines(ctx, ref.Name.Schema, ref.Name.Table)
 	if err != nil {
 		return nil, err
@@ -223,6 +229,9 @@ func calls(ctx context.Context, e *statement.Env, t *catalog.Table) func(text st
 	schema := ""
 	if s, err := e.Coll.Peek(ctx, t.Schema); err == nil && s != nil {
 		schema = s.Ident().Name
+	}
+	if t.OwnOperator() {
+		return usesOperator(t, schema)
 	}
 	if t.Routine.Aggregate != nil && len(builtin.Aggregates(t.Name)) > 0 { // calls of the user's have its schema
 		return anyCall(t.Name, func(c *ast.FuncCall) bool {

@@ -48,6 +48,7 @@ func ViewQuery(ctx context.Context, e *statement.Env, q *ast.Select, p *plan.Pre
 	for c, schema := range notes.Aggregates {
 		c.Name.Schema = schema
 	}
+	storedtext.FixOperators(notes)
 	fixColumns(sel, notes)
 	storedtext.RestateLiterals(e, notes)
 	if err := qualifyTables(ctx, e, sel, notes); err != nil {

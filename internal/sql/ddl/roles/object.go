@@ -206,7 +206,7 @@ func isOf(t *catalog.Table, kind ast.ObjectKind) bool {
 		return false
 	case catalog.KindRoutine:
 		word, ok := routineKinds[kind]
-		return ok && (word == ast.AnyRoutine || t.Routine.Procedure == (word == ast.Procedure))
+		return ok && !t.OwnOperator() && (word == ast.AnyRoutine || t.Routine.Procedure == (word == ast.Procedure))
 	case catalog.KindSequence:
 		return kind == ast.ObjSequence
 	}

@@ -322,7 +322,7 @@ func dropOwned(ctx context.Context, e *statement.Env, of []*catalog.Role, cascad
 
 func dropOwnedRoutines(ctx context.Context, e *statement.Env, of []*catalog.Role, cascade bool) error {
 	var ids []catalog.ID
-	for _, t := range e.Coll.Listing().Routines {
+	for _, t := range slices.Concat(e.Coll.Listing().Routines, e.Coll.Listing().Operators) {
 		if ownedBy(t, of) {
 			ids = append(ids, t.ID)
 		}

@@ -311,7 +311,10 @@ func (e *Env) Describe(ctx context.Context, t *catalog.Table) string {
 		catalog.KindTable: "table", catalog.KindView: "view", catalog.KindSequence: "sequence",
 		catalog.KindType: "type", catalog.KindCollation: "collation", catalog.KindRoutine: "function",
 	}[t.Kind]
-	if t.Kind == catalog.KindRoutine && t.Routine.Procedure {
+	switch {
+	case t.OwnOperator():
+		kind = "operator"
+	case t.Kind == catalog.KindRoutine && t.Routine.Procedure:
 		kind = "procedure"
 	}
 	if t.Materialized() {
@@ -342,11 +345,31 @@ func (e *Env) DisplayName(ctx context.Context, t *catalog.Table) string {
 
 // Signature names a routine by its name and the types of its arguments.
 func (e *Env) Signature(ctx context.Context, t *catalog.Table) string {
+	if t.OwnOperator() {
+		return e.operatorSignature(ctx, t)
+	}
 	name := QualifiedName(ctx, e.Coll, t)
 	if found, err := e.Coll.FindRoutines(ctx, "", t.Name); err == nil && slices.ContainsFunc(found, func(o *catalog.Table) bool { return o.ID == t.ID }) {
 		name = ast.QuoteIdent(t.Name)
 	}
 	var args []string
+	for _, a := range t.Routine.IdentityTypes() {
+		args = append(args, types.FormatType(catalog.Qualified(ctx, e.Coll, a)))
+	}
+	return name + "(" + strings.Join(args, ",") + ")"
+}
+
+// operatorSignature is Signature for an operator, whose name is never quoted.
+func (e *Env) operatorSignature(ctx context.Context, t *catalog.Table) string {
+	name := t.Name
+	found, err := e.Coll.FindOperators(ctx, "", t.Name)
+	if err != nil || !slices.ContainsFunc(found, func(o *catalog.Table) bool { return o.ID == t.ID }) {
+		name = strings.TrimSuffix(QualifiedName(ctx, e.Coll, t), ast.QuoteIdent(t.Name)) + t.Name
+	}
+	var args []string
+	if len(t.Routine.Params) == 1 {
+		args = append(args, "NONE")
+	}
 	for _, a := range t.Routine.IdentityTypes() {
 		args = append(args, types.FormatType(catalog.Qualified(ctx, e.Coll, a)))
 	}

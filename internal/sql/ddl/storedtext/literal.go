@@ -27,13 +27,26 @@ func FixLiterals(ctx context.Context, e *statement.Env, text string, t *catalog.
 	// say what a bare number counts.
 	env.AnyLength = want == nil || want.Family != types.IntervalFamily
 	notes, _, err := planner.Annotate(ctx, env, x, t, value, want)
-	if err != nil || !RestateLiterals(e, notes) {
+	if err != nil {
+		return text
+	}
+	if fixed := FixOperators(notes); !RestateLiterals(e, notes) && !fixed {
 		return text
 	}
 	if _, alone := x.(*ast.StrLit); alone && want.Is(types.Regclass) {
 		return ast.Format(x) + "::regclass" // as SequenceRef has it
 	}
 	return ast.Format(x)
+}
+
+// FixOperators gives the operators that users have made their schemas, and reports whether there are any.
+func FixOperators(notes *planner.Notes) bool {
+	for x, of := range notes.Operators {
+		if op, _ := planner.OperatorOf(x); op != nil {
+			op.Schema = of.Schema
+		}
+	}
+	return len(notes.Operators) > 0
 }
 
 // RestateLiterals writes the constants of a planned tree anew that are read under the

@@ -37,17 +37,20 @@ func TriggerCondition(ctx context.Context, e *statement.Env, t *catalog.Table, g
 	if err := triggerReferences(t, g, c, c.Cond, true); err != nil {
 		return err
 	}
-	if g.When = text; len(c.Notes.Literals) == 0 {
+	if g.When = text; len(c.Notes.Literals) == 0 && len(c.Notes.Operators) == 0 {
 		return nil
 	}
 	stored, err := parser.ParseExpr(text)
 	if err != nil {
 		return err
 	}
-	if c, err = planner.PlanTriggerCondition(ctx, env, stored, t); err == nil && RestateLiterals(e, c.Notes) {
+	if c, err = planner.PlanTriggerCondition(ctx, env, stored, t); err != nil {
+		return err
+	}
+	if fixed := FixOperators(c.Notes); RestateLiterals(e, c.Notes) || fixed {
 		g.When = ast.Format(stored)
 	}
-	return err
+	return nil
 }
 
 // triggerReferences notes the columns that a condition reads, if named says so: those of a row as a whole are not.

@@ -261,6 +261,9 @@ func typeNameOnly(s string) string {
 
 func appendReg(dst []byte, t *types.T, oid uint32, fc *types.FormatContext) []byte {
 	if oid == 0 {
+		if t.Oid == types.Regoper.Oid || t.Oid == types.Regoperator.Oid { // - is an operator
+			return append(dst, '0')
+		}
 		return append(dst, '-')
 	}
 	switch t.Oid {
