@@ -56,7 +56,7 @@ var order = [][]string{
 		"sql/builtin/jsonfuncs", "sql/builtin/rangefuncs", "sql/builtin/arrayfuncs", "sql/builtin/formatfuncs", "sql/builtin/datefuncs",
 		"sql/builtin/stringfuncs", "sql/builtin/numfuncs", "sql/builtin/decimal", "sql/builtin/comparefuncs"},
 	{"sql/builtin/call", "sql/builtin/coerce"},
-	{"sql/plpgsql", "sql/parser", "sql/ast", "sql/settings"},
+	{"sql/plpgsql", "sql/parser", "sql/ast", "sql/settings", "sql/ttl"},
 	{"sql/charset"},
 	{"sql/vector"},
 	{"sql/types/typetest", "sql/types/casts", "sql/types/typeio", "sql/types/datetime", "sql/types"},

@@ -31,8 +31,12 @@ func (s *Server) listJobs(ctx context.Context) ([]pgcatalog.Job, error) {
 	var out []pgcatalog.Job
 	for i := range list {
 		r := &list[i]
+		kind := r.Kind
+		if kind == "" {
+			kind = "SCHEMA CHANGE"
+		}
 		out = append(out, pgcatalog.Job{
-			ID: r.ID, Kind: "SCHEMA CHANGE", Description: r.Statement, User: r.User, Database: r.Database, Node: r.Node, State: r.State,
+			ID: r.ID, Kind: kind, Description: r.Statement, User: r.User, Database: r.Database, Node: r.Node, State: r.State,
 			Rows: r.Rows, Error: r.Error, Created: at(r.Created), Modified: at(r.Modified), Finished: at(r.Finished),
 		})
 	}

@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/lichendb/lichen/internal/sql/activity"
 	"github.com/lichendb/lichen/internal/sql/ast"
 	"github.com/lichendb/lichen/internal/sql/jobs"
 	"github.com/lichendb/lichen/internal/sql/pgerr"
@@ -47,8 +48,12 @@ func (s *Server) TakeOverJobs(ctx context.Context) {
 			return
 		case <-tick.C:
 			s.takeOver(ctx)
+			if look%lookForExpired == 0 {
+				s.DeleteExpired(ctx)
+			}
 			if look%sweepForJobs == 0 {
 				_ = s.jobs().Sweep(ctx) // what fails is tried again
+				_ = s.jobs().KeepSlots(ctx, s.expiringIDs())
 			}
 		}
 	}
@@ -102,11 +107,28 @@ func (r *jobRunner) use(s *Session) bool {
 	return !r.ended
 }
 
+// stopped is the error of a job whose statements are to end.
+func (r *jobRunner) stopped() error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	switch {
+	case r.lost:
+		return errTakenOver
+	case r.ended:
+		return activity.ErrUserCancel
+	}
+	return nil
+}
+
 // goOn runs the statement of a job that this node has claimed.
 func (s *Server) goOn(ctx context.Context, job *jobs.Job, runner *jobRunner) {
 	r := job.Record()
 	s.cfg.Logger.Info("going on with a job whose node has stopped", "job", r.ID, "attempt", r.Runs, "checkpoint", r.Progress != nil)
-	err := s.runAgain(ctx, job, runner)
+	run := s.runAgain
+	if r.Again.Expired != nil {
+		run = s.deleteExpired
+	}
+	err := run(ctx, job, runner)
 	switch {
 	case err != nil && (s.stopping.Load() || ctx.Err() != nil):
 		job.Leave(ctx, nil)

@@ -6,6 +6,16 @@ import (
 	"github.com/lichendb/lichen/internal/keys"
 )
 
+// TablesThat returns the committed tables for which a test holds.
+func (s *Store) TablesThat(test func(*Table) bool) (list []*Table) {
+	for _, d := range s.committed().all {
+		if t, ok := d.(*Table); ok && t.Kind == KindTable && test(t) {
+			list = append(list, t)
+		}
+	}
+	return list
+}
+
 // TablesWithin names the tables that have keys in [start, end), as this node knows them at
 // present: with their databases and schemas, at most so many, "…" after them if there are more.
 func (s *Store) TablesWithin(start, end []byte, most int) (names []string) {

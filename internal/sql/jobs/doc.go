@@ -12,7 +12,7 @@
 //
 // Above it: sql, which makes a job of a statement that has read many rows, answers the statements above, and runs what it
 // has claimed. Below it: kv, where the records are. Read record.go (Record), next.go (what becomes of a job without a
-// runner: it decides and does nothing), store.go (Store), job.go (Job).
+// runner: it decides and does nothing), store.go (Store), job.go (Job), slot.go (when a job is due that nobody asks for).
 //
 // Invariants:
 //

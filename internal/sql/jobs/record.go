@@ -38,7 +38,9 @@ const (
 
 // Record is what is known of a job.
 type Record struct {
-	ID                          int64
+	ID int64
+	// Kind is what SHOW JOBS calls it, "" for a change of the schema.
+	Kind                        string `json:",omitempty"`
 	Statement                   string
 	User, Database              string
 	Node                        kvpb.NodeID
@@ -64,8 +66,15 @@ type Record struct {
 // Again is what a statement is run again with.
 type Again struct {
 	Text     string
+	Expired  *Expired          `json:",omitempty"` // what is done in place of a statement
 	Role     string            `json:",omitempty"` // of SET ROLE, "" for the user
 	Settings map[string]string `json:",omitempty"`
+}
+
+// Expired are the rows of a table that had expired at a time, a wall time in nanoseconds, and are deleted.
+type Expired struct {
+	Table uint64
+	At    int64
 }
 
 // Size is what MaxAgain bounds.

@@ -37,6 +37,14 @@ var showQueries = map[ast.ShowKind]string{
 		session_start, txn_start FROM lichen_internal.cluster_sessions ORDER BY node_id, pid`,
 	ast.ShowQueries: `SELECT query_id, node_id, session_id, user_name, query_start, duration, waiting, query
 		FROM lichen_internal.cluster_queries ORDER BY query_start`,
+	ast.ShowSchedules: `SELECT c.oid AS id, 'row-level-ttl: ' || c.oid::pg_catalog.regclass::text AS label,
+		CASE WHEN 'ttl_pause=true' = ANY (c.reloptions) THEN 'PAUSED' ELSE 'ACTIVE' END AS schedule_status,
+		COALESCE((SELECT substr(o, 14) FROM unnest(c.reloptions) o WHERE o LIKE 'ttl_job_cron=%'), '@daily') AS recurrence,
+		(SELECT count(*) FROM lichen_internal.jobs j WHERE j.job_type = 'ROW LEVEL TTL' AND j.status IN ('running', 'paused')
+			AND j.description = 'ttl for ' || quote_ident(c.relname) || ' in database ' || quote_ident(current_database())) AS jobsrunning,
+		r.rolname AS owner
+		FROM pg_catalog.pg_class c JOIN pg_catalog.pg_roles r ON r.oid = c.relowner
+		WHERE c.relkind = 'r' AND 'ttl=on' = ANY (c.reloptions) ORDER BY 1`,
 	ast.ShowJobs: `SELECT job_id, job_type, description, user_name, status, rows_read, created, finished, error
 		FROM lichen_internal.jobs ORDER BY created, job_id`,
 	ast.ShowTransactions: `SELECT txn_id, node_id, session_id, user_name, txn_start, duration, state, query
@@ -119,10 +127,7 @@ func Rewrite(st *ast.ShowObjects) (parser.Statement, error) {
 			ok, all = true, false
 		}
 	}
-	switch why := unsupportedShows[st.Kind]; {
-	case why != "":
-		return parser.Statement{}, pgerr.Unsupported("SHOW %s is not supported", st.Kind).WithHint("%s", why).At(st.Pos)
-	case !ok || st.WithComment || st.WithDetails || all:
+	if !ok || st.WithComment || st.WithDetails || all {
 		return parser.Statement{}, pgerr.Unsupported("SHOW %s is not supported in this form", st.Kind).At(st.Pos)
 	}
 	at := st.Pos
@@ -130,11 +135,6 @@ func Rewrite(st *ast.ShowObjects) (parser.Statement, error) {
 		at = st.Name.Pos
 	}
 	return parser.ParseStandIn(text, at)
-}
-
-// unsupportedShows gives the reason why there is no list that other databases have.
-var unsupportedShows = map[ast.ShowKind]string{
-	ast.ShowSchedules: "There are no scheduled jobs.",
 }
 
 // isRelation reports whether an object of a kind is found by the name of a relation.

@@ -17,9 +17,16 @@ import (
 // AlterTable is ALTER TABLE, INDEX, VIEW and SEQUENCE. What reads or writes all rows does so beside those who use the table,
 // if the commands allow that.
 func AlterTable(ctx context.Context, e *statement.Env, st *ast.AlterTable) error {
+	st, err := withExpiry(ctx, e, st)
+	if err != nil {
+		return err
+	}
 	e, done := e.Beside(besideUsers(st))
 	defer done(ctx)
 	if err := alterTable(ctx, e, st); err != nil {
+		return err
+	}
+	if err := checkExpiry(ctx, e, st); err != nil {
 		return err
 	}
 	return e.Settle(ctx)

@@ -12,6 +12,7 @@ import (
 	"github.com/lichendb/lichen/internal/sql/catalog"
 	"github.com/lichendb/lichen/internal/sql/ddl/statement"
 	"github.com/lichendb/lichen/internal/sql/pgerr"
+	"github.com/lichendb/lichen/internal/sql/ttl"
 	"github.com/lichendb/lichen/internal/sql/types"
 	"github.com/lichendb/lichen/internal/sql/types/typeio"
 )
@@ -147,13 +148,12 @@ func TableOptions(e *statement.Env, params []ast.StorageParam) ([]string, error)
 
 // StorageOptions adds parameters, which have no effect, to those that a table or index has.
 func StorageOptions(e *statement.Env, options []string, params []ast.StorageParam, of *Parameters) ([]string, error) {
-	for _, p := range params {
-		if p.Name == "ttl" || strings.HasPrefix(p.Name, "ttl_") {
-			return nil, pgerr.Unsupported("row-level TTL (storage parameter \"%s\") is not supported", p.Name).At(p.Pos)
-		}
+	options, rest, err := expiryOptions(e, options, params, of)
+	if err != nil {
+		return nil, err
 	}
-	options, err := of.Set(options, params)
-	if err == nil && len(params) > 0 {
+	options, err = of.Set(options, rest)
+	if err == nil && len(rest) > 0 {
 		e.Ignore(noeffect.StorageParams)
 	}
 	return options, err
@@ -194,11 +194,18 @@ func ResetOptions(options []string, params []ast.StorageParam) ([]string, error)
 		if p.Value != nil {
 			return nil, pgerr.New(pgerr.SyntaxError, "RESET must not include values for parameters")
 		}
-		if p.Namespace == "" {
+		switch {
+		case p.Namespace != "":
+		case p.Name == "ttl":
+			options = slices.DeleteFunc(slices.Clone(options), func(o string) bool {
+				name, _, _ := strings.Cut(o, "=")
+				return ttl.Is(name)
+			})
+		default:
 			options = withoutOption(options, p.Name)
 		}
 	}
-	return options, nil
+	return ExpiryOff(options), nil
 }
 
 func (ps *Parameters) checkNamespaces(params []ast.StorageParam) error {

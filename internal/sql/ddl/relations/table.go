@@ -38,10 +38,17 @@ func CreateTable(ctx context.Context, e *statement.Env, st *ast.CreateTable) err
 	if err := OnCommit(e, b.T, b.Schema.Temp != nil, st.OnCommit, st.Pos); err != nil {
 		return err
 	}
-	for _, d := range st.Defs {
+	defs, err := withExpiry(b.T.Options, st.Name.Table, st.Defs)
+	if err != nil {
+		return err
+	}
+	for _, d := range defs {
 		if err := b.define(ctx, d); err != nil {
 			return err
 		}
+	}
+	if _, err := CheckExpiry(ctx, e, b.T); err != nil {
+		return err
 	}
 	ts, err := b.choosePlace(ctx, st.Tablespace)
 	if err != nil {

@@ -33,6 +33,7 @@ var (
 		plural: "index expressions", singular: "index expression",
 		wholeRow: pgerr.Unsupported("whole-row references in index expressions are not supported"),
 	}
+	InExpiry         = &rowUse{plural: "TTL expiration expressions", singular: "TTL expiration expression"}
 	InIndexPredicate = &rowUse{
 		plural: "index predicates", singular: "index predicate",
 		wholeRow: pgerr.Unsupported("whole-row references in index predicates are not supported"),
