@@ -133,16 +133,26 @@ func (o *optimizer) path(n *plan.Scan, ix *catalog.Index, atoms *atomList, st *T
 	perRow := costIndexRow + ops
 	if ix.ID == n.Table.Primary().ID {
 		perRow = costRow + ops
-	} else if !p.covering {
-		perRow += fetched * costFetch
 	}
 	p.startup = costSeek
 	p.total = costSeek*max(p.c.keys, 1) + p.scanned*perRow
+	if !p.covering {
+		p.total += o.fetchCost(p.scanned*fetched, w)
+	}
 	if len(w.order) > 0 && !n.Virtual() {
 		p.ordered, p.reverse = indexOrder(n, &p.c, w.order)
 	}
 	o.weigh(&p, w)
 	return p
+}
+
+// fetchCost is the cost of reading so many rows by primary key. If nobody wants them in the order of the index, and
+// nearly all of them, most are read in the order of their keys (scan.sortedRows).
+func (o *optimizer) fetchCost(rows float64, w wanted) float64 {
+	if rows <= sortedFrom || len(w.order) > 0 || w.bound.Count != nil || o.opts.Vectorize == VectorizeNever {
+		return rows * costFetch
+	}
+	return sortedFrom*costFetch + (rows-sortedFrom)*costSorted
 }
 
 // residual estimates what the conditions that a path's spans do not answer leave of its
@@ -266,7 +276,11 @@ func (o *optimizer) build(n *plan.Scan, p *path, atoms *atomList, outputs int) p
 	if p.covering {
 		return n
 	}
-	return o.indexJoin(n, residual)
+	j := o.indexJoin(n, residual)
+	if j.Unordered = !p.ordered && p.c.any; j.Unordered {
+		j.Order = nil
+	}
+	return j
 }
 
 // dropUnused removes columns that only conditions needed which the spans now
@@ -287,7 +301,7 @@ func dropUnused(n *plan.Scan, outputs int) {
 }
 
 // indexJoin reads the index and then the rows it points to.
-func (o *optimizer) indexJoin(n *plan.Scan, residual []plan.Expr) plan.Node {
+func (o *optimizer) indexJoin(n *plan.Scan, residual []plan.Expr) *plan.IndexJoin {
 	t := n.Table
 	j := &plan.IndexJoin{Table: t, Input: n, Ords: n.Ords}
 	j.Cols, j.Order = n.Cols, n.Order

@@ -179,7 +179,11 @@ func (l *atomList) comparison(n *plan.Scan, i int, c *plan.Call) {
 		return
 	}
 	ord, op, value := columnSide(n, c)
-	if ord < 0 || !fixed(n, ord, value) {
+	if ord < 0 {
+		return
+	}
+	if !fixed(n, ord, value) {
+		l.bound(n, i, ord, op, value)
 		return
 	}
 	a := atom{ord: ord, conj: i, exact: true, value: value}
@@ -193,6 +197,20 @@ func (l *atomList) comparison(n *plan.Scan, i int, c *plan.Call) {
 		a.kind, a.inclusive = atomLo, op == ">="
 	}
 	l.add(a)
+}
+
+// bound adds what a comparison with a timestamptz implies for a column of timestamps.
+func (l *atomList) bound(n *plan.Scan, conj, ord int, op string, value plan.Expr) {
+	if n.Table.Columns[ord].Type.Family != types.TimestampFamily || value.Type().Family != types.TimestampTZFamily ||
+		!refsOnly(value, n.Cols) || plan.Volatile(value) {
+		return
+	}
+	if op != "<" && op != "<=" {
+		l.add(atom{kind: atomLo, ord: ord, conj: conj, inclusive: true, value: inType().Bound(value, false)})
+	}
+	if op != ">" && op != ">=" {
+		l.add(atom{kind: atomHi, ord: ord, conj: conj, inclusive: true, value: inType().Bound(value, true)})
+	}
 }
 
 func (l *atomList) inList(n *plan.Scan, i int, c *plan.InList) {

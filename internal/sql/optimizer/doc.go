@@ -5,7 +5,7 @@
 // volatility), catalog (indexes), types.
 //
 // Reading order: Options and Optimize (optimizer.go), the table of rules (rules.go), the
-// logical rules in the order they run, one file each (inlinecte.go, fold.go, conditions.go, foldthrough.go, onerow.go, constants.go, empty.go,
+// logical rules in the order they run, one file each (inlinecte.go, fold.go with package crosstype, conditions.go, foldthrough.go, onerow.go, constants.go, empty.go,
 // decorrelate.go, pushdown.go with barrier.go and conditionorder.go, distinct.go, minmax.go, outerjoin.go, joinorder.go
 // with joingraph.go, joinsearch.go, equivalence.go, relset.go, disjunction.go and semijoin.go, prune.go; colset.go and mergeproject.go serve several), then the physical pass: physical.go (sorts, limits, grouping),
 // access.go, constraint.go, orspans.go and tokens.go (indexes), join.go and mergejoin.go (algorithms), locks.go, vectorize.go (columns or rows), parallel.go (workers); and

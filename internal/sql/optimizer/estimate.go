@@ -17,6 +17,8 @@ const (
 	costRow      = 0.012  // reading a row in order and decoding it
 	costIndexRow = 0.008  // reading an index entry
 	costFetch    = 0.3    // reading a row by primary key
+	costSorted   = 0.12   // the same, of many in the order of their keys
+	sortedFrom   = 1024   // rows from which on that is so
 	costOperator = 0.0025 // evaluating an operator
 	costTuple    = 0.01   // passing a row on
 	costHash     = 0.015  // adding a row to a hash table

@@ -5,6 +5,7 @@ import (
 
 	"github.com/lichendb/lichen/internal/sql/builtin"
 	"github.com/lichendb/lichen/internal/sql/builtin/call"
+	"github.com/lichendb/lichen/internal/sql/optimizer/crosstype"
 	"github.com/lichendb/lichen/internal/sql/pgerr"
 	"github.com/lichendb/lichen/internal/sql/plan"
 	"github.com/lichendb/lichen/internal/sql/types"
@@ -358,6 +359,11 @@ func constOf(e plan.Expr) (types.Datum, bool) {
 	return c.D, true
 }
 
+// inType rewrites comparisons across types.
+func inType() crosstype.Rewriter {
+	return crosstype.Rewriter{Fold: func(c *plan.Call) plan.Expr { return new(folder).foldCall(c) }}
+}
+
 // foldCall evaluates an immutable call of constants, and yields NULL for a
 // strict one with a NULL argument.
 func (f *folder) foldCall(e *plan.Call) plan.Expr {
@@ -378,7 +384,10 @@ func (f *folder) foldCall(e *plan.Call) plan.Expr {
 	if rows || e.VariadicArray {
 		return f.foldOther(e, e.Fn)
 	}
-	if !all || e.Fn.Volatility != call.Immutable || e.Fn.Routine != nil {
+	if !all {
+		return inType().Within(e)
+	}
+	if e.Fn.Volatility != call.Immutable || e.Fn.Routine != nil {
 		return e
 	}
 	args, ts := make([]types.Datum, len(e.Args)), make([]*types.T, len(e.Args))

@@ -147,7 +147,7 @@ func (n *Scan) Secondary() bool {
 }
 
 // IndexJoin fetches, for each row of Input (a Scan of a secondary index of the
-// same table), the table's row by primary key. Order is kept.
+// same table), the table's row by primary key. Order is kept, unless Unordered is set.
 type IndexJoin struct {
 	Base
 	Input *Scan
@@ -158,6 +158,8 @@ type IndexJoin struct {
 	// produces as well has the same identifier there.
 	Ords   []int
 	Filter Expr // over Cols
+	// Unordered says that nothing above relies on the order of the rows.
+	Unordered bool
 	// Bound and Locking are as in Scan; Input then has neither.
 	Bound   RowBound
 	Locking *Locking

@@ -72,22 +72,22 @@ func CompareDatums(c *call.Context, a, b types.Datum) int { return types.Compare
 
 // CompareDateTimestamp is a CompareFunc of a date and a timestamp.
 func CompareDateTimestamp(_ *call.Context, a, b types.Datum) int {
-	return CompareInt(dateMicros(a.Int()), b.Int())
+	return CompareInt(DateMicros(a.Int()), b.Int())
 }
 
 // CompareTimestampDate is a CompareFunc of a timestamp and a date.
 func CompareTimestampDate(_ *call.Context, a, b types.Datum) int {
-	return CompareInt(a.Int(), dateMicros(b.Int()))
+	return CompareInt(a.Int(), DateMicros(b.Int()))
 }
 
 // CompareDateTZ is a CompareFunc of a date and a timestamptz.
 func CompareDateTZ(c *call.Context, a, b types.Datum) int {
-	return CompareInt(c.ToUTC(dateMicros(a.Int())), b.Int())
+	return CompareInt(c.ToUTC(DateMicros(a.Int())), b.Int())
 }
 
 // CompareTZDate is a CompareFunc of a timestamptz and a date.
 func CompareTZDate(c *call.Context, a, b types.Datum) int {
-	return CompareInt(a.Int(), c.ToUTC(dateMicros(b.Int())))
+	return CompareInt(a.Int(), c.ToUTC(DateMicros(b.Int())))
 }
 
 // CompareTimestampTZ is a CompareFunc of a timestamp and a timestamptz.
@@ -100,9 +100,9 @@ func CompareTZTimestamp(c *call.Context, a, b types.Datum) int {
 	return CompareInt(a.Int(), c.ToUTC(b.Int()))
 }
 
-// dateMicros is the timestamp of a date for comparisons: dates beyond the
+// DateMicros is the timestamp of a date for comparisons: dates beyond the
 // range of timestamps stay above all finite timestamps and below infinity.
-func dateMicros(days int64) int64 {
+func DateMicros(days int64) int64 {
 	ts, err := datetime.TimestampFromDate(days)
 	if err != nil {
 		return types.TimestampInf - 1

@@ -10,6 +10,6 @@ import (
 func Overloads() []*call.Overload {
 	return slices.Concat(
 		datetimeOperators(), clockFunctions(), datetimeFunctions(),
-		zoneListFunctions(), extractFunctions(), timeSeriesFunctions(),
+		zoneListFunctions(), extractFunctions(), timeSeriesFunctions(), comparableFunctions(),
 	)
 }

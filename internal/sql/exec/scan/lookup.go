@@ -73,6 +73,12 @@ func (l *Lookups) Key(i int) []byte {
 
 // Fetch reads the keys that were added, or those of them that fit into one page.
 func (l *Lookups) Fetch() error {
+	l.sort()
+	return l.scan(l.spans)
+}
+
+// sort makes spans of the keys that were added.
+func (l *Lookups) sort() {
 	l.spans = l.spans[:0]
 	sorted := true
 	for i := range l.ends {
@@ -86,9 +92,13 @@ func (l *Lookups) Fetch() error {
 		slices.SortFunc(l.spans, func(a, b kvpb.Span) int { return bytes.Compare(a.Key, b.Key) })
 		l.spans = slices.CompactFunc(l.spans, func(a, b kvpb.Span) bool { return bytes.Equal(a.Key, b.Key) })
 	}
+}
+
+// scan reads spans of the keys, or those of them that fit into one page.
+func (l *Lookups) scan(spans []kvpb.Span) error {
 	l.next = 0
 	TakePage(&l.page)
-	return l.rows.Txn().ScanSpans(l.rows.run.Ctx, l.spans, kv.ScanOptions{}, &l.page)
+	return l.rows.Txn().ScanSpans(l.rows.run.Ctx, spans, kv.ScanOptions{}, &l.page)
 }
 
 // Get returns the value of a key that was added before fetch.

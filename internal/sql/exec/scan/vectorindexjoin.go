@@ -42,8 +42,10 @@ type vectorIndexJoin struct {
 	entries operator.VectorOperator
 	behind  *rowsBehind
 	many    *Lookups
+	sorted  *sortedRows // in place of many, if the rows may come in any order
 	in      vector.Batch
-	pos     int // in in.Sel
+	ended   bool // there are no more entries
+	pos     int  // in in.Sel
 	entry   types.Row
 	cols    []*vector.Vector
 	filter  vecexpr.Pred
@@ -67,7 +69,9 @@ func CompileVectorIndexJoin(c *operator.Compiler, n *plan.IndexJoin) (operator.V
 	if j.behind, err = newRowsBehind(c, n); err != nil {
 		return nil, err
 	}
-	j.many = NewLookups(&j.behind.rows)
+	if j.many = NewLookups(&j.behind.rows); n.Unordered {
+		j.sorted = newSortedRows(c.Run, j.behind)
+	}
 	for range n.Cols {
 		j.cols = append(j.cols, &vector.Vector{})
 	}
@@ -77,7 +81,10 @@ func CompileVectorIndexJoin(c *operator.Compiler, n *plan.IndexJoin) (operator.V
 
 // Open implements VectorOperator.
 func (j *vectorIndexJoin) Open() error {
-	j.in.N, j.in.Sel, j.in.Err, j.pos = 0, nil, nil, 0
+	j.in.N, j.in.Sel, j.in.Err, j.pos, j.ended = 0, nil, nil, 0, false
+	if j.sorted != nil {
+		j.sorted.open()
+	}
 	return j.entries.Open()
 }
 
@@ -85,28 +92,76 @@ func (j *vectorIndexJoin) Open() error {
 func (j *vectorIndexJoin) Close() {
 	j.entries.Close()
 	j.many.Release()
+	if j.sorted != nil {
+		j.sorted.close()
+	}
 }
 
 // Next implements VectorOperator.
 func (j *vectorIndexJoin) Next(b *vector.Batch) error {
 	b.N, b.Sel, b.Cols, b.Err = 0, nil, j.cols, nil
+	next := j.nextRead
+	if j.sorted != nil {
+		next = j.nextSorted
+	}
 	for b.N == 0 {
-		if j.pos < len(j.in.Sel) {
-			if err := j.read(b); err != nil {
-				return err
-			}
-			continue
-		}
-		if j.in.Err != nil {
-			return j.in.Err
-		}
-		if err := j.entries.Next(&j.in); err != nil || j.in.N == 0 {
+		if more, err := next(b); err != nil || !more {
 			return err
 		}
-		j.pos = 0
 	}
 	vecexpr.Select(b, j.filter, j.sel[:0])
 	return nil
+}
+
+// nextRead reads rows in the order of the entries. It reports whether there may be more.
+func (j *vectorIndexJoin) nextRead(b *vector.Batch) (more bool, err error) {
+	if j.pos == len(j.in.Sel) {
+		return j.nextEntries()
+	}
+	return true, j.read(b)
+}
+
+// nextSorted reads rows in the order of their keys, of many entries at a time. It reports whether there may be more.
+func (j *vectorIndexJoin) nextSorted(b *vector.Batch) (more bool, err error) {
+	if len(j.sorted.left) > 0 {
+		return true, j.sorted.read(b, j.cols)
+	}
+	j.sorted.forget()
+	for !j.sorted.full() {
+		if j.pos == len(j.in.Sel) {
+			if more, err := j.nextEntries(); err != nil {
+				return false, err
+			} else if !more {
+				break
+			}
+			continue
+		}
+		j.setEntry(j.in.Sel[j.pos])
+		j.pos++
+		if err := j.sorted.gather(j.entry); err != nil {
+			return false, err
+		}
+	}
+	j.sorted.sort()
+	return len(j.sorted.left) > 0, nil
+}
+
+// nextEntries takes the next batch of entries. It reports whether there is one.
+func (j *vectorIndexJoin) nextEntries() (bool, error) {
+	if j.in.Err != nil || j.ended {
+		return false, j.in.Err
+	}
+	j.pos = 0
+	err := j.entries.Next(&j.in)
+	j.ended = err == nil && j.in.N == 0
+	return err == nil && j.in.N > 0, err
+}
+
+// setEntry sets the key columns of the entry at position i of the input.
+func (j *vectorIndexJoin) setEntry(i uint16) {
+	for _, p := range j.behind.key {
+		j.entry[p] = j.in.Cols[p].Datum(i)
+	}
 }
 
 // read reads the rows behind the next entries at hand, which are fewer if these rows are large.
@@ -114,9 +169,7 @@ func (j *vectorIndexJoin) read(b *vector.Batch) error {
 	j.many.Reset()
 	next := j.in.Sel[j.pos:]
 	for _, i := range next {
-		for _, p := range j.behind.key {
-			j.entry[p] = j.in.Cols[p].Datum(i)
-		}
+		j.setEntry(i)
 		if err := j.behind.ask(j.many, j.entry); err != nil {
 			return err
 		}
