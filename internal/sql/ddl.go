@@ -20,7 +20,10 @@ import (
 func (x *execution) runDDL(ctx context.Context, root *plan.DDL) error {
 	x.fillEnv(ctx)
 	env := x.ddlEnv(root.Query)
-	env.ParamTypes = x.prepared.ParamTypes()
+	if env.ParamTypes = x.prepared.ParamTypes(); env.ParamTypes == nil {
+		env.ParamTypes = x.prepared.Declared
+	}
+	env.Variables = x.prepared.Variables
 	var tag string
 	sp := x.ex.coll.Savepoint()
 	err := x.asJob(ctx, env, func() (err error) {

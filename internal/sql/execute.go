@@ -101,21 +101,12 @@ func (x *execution) execute(ctx context.Context) error {
 		x.warn()
 		return x.answer(tag)
 	}
-	switch st := stmt.(type) {
-	case *ast.Execute:
-		if err := x.bindExecute(ctx, st); err != nil {
+	if err := x.bindNamed(ctx, stmt); err != nil {
+		return err
+	}
+	if _, ok := stmt.(*ast.Execute); ok && !x.describe {
+		if err := x.checkColumns(x.prepared.Columns()); err != nil {
 			return err
-		}
-		if !x.describe {
-			if err := x.checkColumns(x.prepared.Columns()); err != nil {
-				return err
-			}
-		}
-	case *ast.Explain:
-		if named, ok := st.Stmt.(*ast.Execute); ok {
-			if err := x.bindExplained(ctx, st, named); err != nil {
-				return err
-			}
 		}
 	}
 	return x.runPlanned(ctx)

@@ -13,6 +13,7 @@ import (
 	"github.com/lichendb/lichen/internal/sql/ast"
 	"github.com/lichendb/lichen/internal/sql/builtin/call"
 	"github.com/lichendb/lichen/internal/sql/catalog"
+	"github.com/lichendb/lichen/internal/sql/ddl/statement"
 	"github.com/lichendb/lichen/internal/sql/exec"
 	"github.com/lichendb/lichen/internal/sql/parser"
 	"github.com/lichendb/lichen/internal/sql/pgerr"
@@ -73,18 +74,67 @@ func (h routineHost) Run(c *call.Context, p *prepared.Statement, params []types.
 	if handled {
 		return routine.Outcome{Rows: x.rows, Tag: tag}, err
 	}
+	if err := x.bindNamed(ctx, p.Stmt.AST); err != nil {
+		return routine.Outcome{}, err
+	}
 	told := x.audit()
 	err = x.attempt(ctx)
 	told.tell(&x, err)
 	if x.cached != nil {
 		ex.recorder.noteIndexes(x.cached, time.Now())
 	}
-	out := routine.Outcome{Rows: x.rows, Tag: res.tag, Unplanned: x.unplanned}
+	out := routine.Outcome{Rows: x.rows, Tag: res.tag, Unplanned: x.unplanned || err != nil && x.cached != nil && x.program == nil}
 	if x.program != nil && x.program.Writes() {
 		out.Rows = x.program.RowsAffected()
 	}
 	x.Close()
 	return out, err
+}
+
+// Call implements routine.Host.
+func (h routineHost) Call(c *call.Context, p *prepared.Statement, params []types.Datum, fresh bool, sink routine.Sink, txn routine.Transactions) (routine.Outcome, error) {
+	ctx := c.Ctx
+	if ctx == nil {
+		ctx = context.Background()
+	}
+	x := execution{ex: h.ex, prepared: p, params: params, within: c}
+	prep, args, err := x.procedureArguments(ctx, fresh)
+	if err != nil {
+		return routine.Outcome{}, err
+	}
+	row, err := h.ex.routines.Call(x.env.Builtin, prep.Procedure, args, txn)
+	if err != nil || prep.Columns == nil {
+		return routine.Outcome{}, err
+	}
+	if err := sink.Columns(prep.Columns); err != nil {
+		return routine.Outcome{}, err
+	}
+	return routine.Outcome{Rows: 1}, sink.Row(row)
+}
+
+// procedureArguments plans CALL, and computes the arguments in the snapshot of a statement of a body.
+func (x *execution) procedureArguments(ctx context.Context, fresh bool) (*plan.Prepared, []types.Datum, error) {
+	ex := x.ex
+	ex.txn.Ensure()
+	outer := ex.txn.KV().Nest()
+	defer ex.txn.KV().Unnest(outer)
+	if fresh {
+		ex.txn.KV().BeginStatement()
+	}
+	c, err := ex.planner.For(ctx, x.prepared, x.params)
+	if err != nil {
+		return nil, nil, err
+	}
+	program, err := exec.CompileNode(c.Prep.Root, nil)
+	if err != nil {
+		return nil, nil, err
+	}
+	x.fillEnv(ctx)
+	rows, err := program.Rows(&x.env)
+	if err != nil {
+		return nil, nil, err
+	}
+	return c.Prep, rows[0], nil
 }
 
 // OpenCursor implements routine.Host.
@@ -204,6 +254,11 @@ func typeNames(name string) []ast.Name {
 		}
 	}
 	return parts
+}
+
+// Signature implements routine.Host.
+func (h routineHost) Signature(ctx context.Context, t *catalog.Table) string {
+	return statement.Signature(ctx, h.ex.coll, t)
 }
 
 // Savepoint implements routine.Host.

@@ -42,6 +42,23 @@ func (x *execution) prepare(ctx context.Context, st *ast.Prepare) error {
 	return ex.statements.Keep(p)
 }
 
+// bindNamed makes the execution of a statement that names a prepared one that of what it stands for.
+func (x *execution) bindNamed(ctx context.Context, stmt ast.Statement) error {
+	switch st := stmt.(type) {
+	case *ast.Execute:
+		return x.bindExecute(ctx, st)
+	case *ast.Explain:
+		if named, ok := st.Stmt.(*ast.Execute); ok {
+			return x.bindExplained(ctx, st, named)
+		}
+	case *ast.CreateTableAs:
+		if named, ok := st.Query.(*ast.Execute); ok {
+			return x.bindFilled(ctx, st, named)
+		}
+	}
+	return nil
+}
+
 // bindExecute makes the execution of EXECUTE that of the statement it names.
 func (x *execution) bindExecute(ctx context.Context, st *ast.Execute) error {
 	ex := x.ex
@@ -62,6 +79,23 @@ func (x *execution) bindExecute(ctx context.Context, st *ast.Execute) error {
 		}
 	}
 	x.prepared, x.params = p, params
+	return nil
+}
+
+// bindFilled makes the execution of CREATE TABLE AS EXECUTE that of CREATE TABLE AS with the query it names.
+func (x *execution) bindFilled(ctx context.Context, st *ast.CreateTableAs, named *ast.Execute) error {
+	if err := x.bindExecute(ctx, named); err != nil {
+		return err
+	}
+	p := x.prepared
+	if _, ok := p.Stmt.AST.(*ast.Select); !ok {
+		return pgerr.New(pgerr.WrongObjectType, "prepared statement is not a SELECT")
+	}
+	c := *st
+	c.Query = p.Stmt.AST
+	filled := &prepared.Statement{Text: p.Text, Stmt: p.Stmt, Declared: p.ParamTypes(), NoParams: true, Apart: true}
+	filled.Stmt.AST, filled.Stmt.SQL = &c, ast.Format(&c)
+	x.prepared = filled
 	return nil
 }
 

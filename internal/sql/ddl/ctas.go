@@ -10,6 +10,7 @@ import (
 	"github.com/lichendb/lichen/internal/sql/ddl/statement"
 	"github.com/lichendb/lichen/internal/sql/ddl/storedtext"
 	"github.com/lichendb/lichen/internal/sql/pgerr"
+	"github.com/lichendb/lichen/internal/sql/plan"
 )
 
 // createTableAs is CREATE TABLE AS.
@@ -24,10 +25,7 @@ func createTableAs(ctx context.Context, e *statement.Env, st *ast.CreateTableAs)
 	if err != nil {
 		return "", err
 	}
-	if st.Materialized && len(e.ParamTypes) > 0 {
-		return "", pgerr.Unsupported("materialized views may not be defined using bound parameters")
-	}
-	q, err := storedtext.PlanQueryWith(ctx, e, st.Query, e.ParamTypes, !st.WithData)
+	q, err := filling(ctx, e, st)
 	if err != nil {
 		return "", err
 	}
@@ -54,6 +52,23 @@ func createTableAs(ctx context.Context, e *statement.Env, st *ast.CreateTableAs)
 	return tag, err
 }
 
+// filling plans the query of CREATE TABLE AS. What a materialized view keeps can't have parameters.
+func filling(ctx context.Context, e *statement.Env, st *ast.CreateTableAs) (*plan.Prepared, error) {
+	if !st.Materialized {
+		return storedtext.PlanQueryWith(ctx, e, st.Query, !st.WithData)
+	}
+	free := *e
+	free.ParamTypes, free.Variables = nil, nil
+	q, err := storedtext.PlanQueryWith(ctx, &free, st.Query, !st.WithData)
+	if err == nil || len(e.ParamTypes) == 0 {
+		return q, err
+	}
+	if _, bound := storedtext.PlanQueryWith(ctx, e, st.Query, true); bound == nil {
+		return nil, pgerr.Unsupported("materialized views may not be defined using bound parameters")
+	}
+	return nil, err
+}
+
 // selectInto is SELECT INTO.
 func selectInto(ctx context.Context, e *statement.Env, st *ast.Select) (tag string, err error) {
 	if st.Into == nil {
@@ -61,7 +76,7 @@ func selectInto(ctx context.Context, e *statement.Env, st *ast.Select) (tag stri
 	}
 	plain := *st
 	plain.Into = nil
-	q, err := storedtext.PlanQueryWith(ctx, e, &plain, e.ParamTypes, false)
+	q, err := storedtext.PlanQueryWith(ctx, e, &plain, false)
 	if err != nil {
 		return "", err
 	}

@@ -125,7 +125,7 @@ func dataType(t *types.T) string {
 	if t.Elem != nil {
 		return "ARRAY"
 	}
-	if t.Def != nil {
+	if t.Def != nil || t.Extension() != "" {
 		return "USER-DEFINED"
 	}
 	return t.SQLName

@@ -1,6 +1,7 @@
 package pgcatalog
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -125,7 +126,9 @@ func pgEnum(s *snapshot, w *writer) error {
 		if !w.wants("enumtypid", d.Oid) {
 			continue
 		}
-		for _, l := range d.UserType.Def.Labels {
+		labels := slices.Clone(d.UserType.Def.Labels)
+		slices.SortFunc(labels, func(a, b types.EnumLabel) int { return cmp.Compare(a.Oid, b.Oid) }) // as they were added
+		for _, l := range labels {
 			w.oid("oid", l.Oid)
 			w.oid("enumtypid", d.Oid)
 			w.float("enumsortorder", float64(l.Order))

@@ -267,7 +267,7 @@ func (b *builder) variadicCall(e *ast.FuncCall, name string, args []plan.Expr, p
 	}
 	params, ret, err := fn.Signature(ts)
 	if err != nil {
-		return nil, pgerr.From(err).At(e.Pos)
+		return nil, ofSignature(err, e.Pos)
 	}
 	b.callsBuiltIn(fn)
 	if want, ok := types.ArrayOf(params[last]); ok {
@@ -280,6 +280,14 @@ func (b *builder) variadicCall(e *ast.FuncCall, name string, args []plan.Expr, p
 	}
 	b.env.Notes.noteCall(e, params)
 	return b.collateCall(&plan.Call{Fn: fn, Args: args, T: ret, VariadicArray: true, Pos: e.Pos})
+}
+
+// ofSignature returns an error of a call's types. Where polymorphic types don't fit together it has no position, as in PostgreSQL.
+func ofSignature(err error, pos int) error {
+	if pgerr.CodeOf(err) == pgerr.DatatypeMismatch {
+		return err
+	}
+	return pgerr.From(err).At(pos)
 }
 
 // resolveVariadic finds the function of a call with an array in the place of its last arguments;

@@ -137,7 +137,7 @@ func (b *builder) boundAggregate(e *ast.FuncCall, name, as string, args []plan.E
 	}
 	params, ret, err := fn.Signature(ts)
 	if err != nil {
-		return nil, pgerr.From(err).At(e.Pos)
+		return nil, ofSignature(err, e.Pos)
 	}
 	if fn.Routine == nil {
 		b.callsAggregate(fn, e.Over != nil)

@@ -68,7 +68,7 @@ func (b *builder) resolveOperator(op ast.Operator, args []plan.Expr, at int) (*c
 func (b *builder) finishCall(fn *call.Overload, args []plan.Expr, ts []*types.T, pos []int, at int) (plan.Expr, error) {
 	params, ret, err := fn.Signature(ts)
 	if err != nil {
-		return nil, pgerr.From(err).At(at)
+		return nil, ofSignature(err, at)
 	}
 	b.callsBuiltIn(fn)
 	for i := range args {

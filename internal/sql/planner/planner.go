@@ -129,6 +129,9 @@ func (b *builder) statement(stmt ast.Statement) (plan.Node, []plan.Column, error
 	case *ast.Copy:
 		return b.copyStmt(s)
 	case *ast.CreateTableAs:
+		if _, named := s.Query.(*ast.Execute); named {
+			return &plan.Utility{Stmt: s}, nil, nil
+		}
 		b.store(!s.WithData)
 		return b.withQuery(s, s.Query)
 	case *ast.CreateView:

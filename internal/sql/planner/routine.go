@@ -109,6 +109,7 @@ func (b *builder) callProcedure(st *ast.Call) (plan.Node, []plan.Column, error) 
 	if err != nil {
 		return nil, nil, err
 	}
+	b.untypeVoid(e.Args)
 	given, pos, names, err := b.callArgs(e, s)
 	if err != nil {
 		return nil, nil, err
@@ -124,7 +125,7 @@ func (b *builder) callProcedure(st *ast.Call) (plan.Node, []plan.Column, error) 
 	b.calls(fn)
 	params, _, err := fn.Signature(argTypes(args))
 	if err != nil {
-		return nil, nil, pgerr.From(err).At(e.Pos)
+		return nil, nil, ofSignature(err, e.Pos)
 	}
 	n := &plan.Project{Input: oneRow()}
 	for i := range args {
@@ -140,6 +141,15 @@ func (b *builder) callProcedure(st *ast.Call) (plan.Node, []plan.Column, error) 
 		out = append(out, plan.Column{ID: b.newCol(), Name: p.Name, Type: p.Type})
 	}
 	return n, out, nil
+}
+
+// untypeVoid infers the types of arguments that a client declares to be void: so JDBC calls outputs of functions and procedures alike.
+func (b *builder) untypeVoid(args []ast.Expr) {
+	for _, a := range args {
+		if p, ok := a.(*ast.Param); ok && p.N >= 1 && p.N <= len(b.params) && b.params[p.N-1] != nil && b.params[p.N-1].Oid == types.Void.Oid {
+			b.params[p.N-1] = nil
+		}
+	}
 }
 
 func argTypes(args []plan.Expr) []*types.T {

@@ -122,7 +122,7 @@ func (p *parser) forStmt(line Line, label string) Stmt {
 	if p.integers() {
 		return p.forInt(line, label, targets)
 	}
-	if t := p.tok(); t.kind == word && (p.peek(1).s == "loop" || p.peek(1).s == "(" && t.s != "select" && t.s != "with" && t.s != "values") {
+	if t := p.tok(); t.kind == word && (p.peek(1).s == "loop" || p.cursorCall()) {
 		q.Cursor = p.name()
 		if p.accept("(") && !p.accept(")") {
 			q.Using = p.arguments()
@@ -139,6 +139,27 @@ func (p *parser) forQuery(q *ForQuery) Stmt {
 	p.expect("loop")
 	q.Body = p.loopBody(q.Label)
 	return q
+}
+
+// cursorCall reports whether a name with arguments comes next, and nothing behind them.
+func (p *parser) cursorCall() bool {
+	if p.peek(1).s != "(" {
+		return false
+	}
+	depth := 0
+	for i := p.at + 1; i < len(p.toks); i++ {
+		switch t := &p.toks[i]; {
+		case t.kind == symbol && t.s == "(":
+			depth++
+		case t.kind == symbol && t.s == ")":
+			if depth--; depth == 0 {
+				return i+1 < len(p.toks) && p.toks[i+1].kind == word && p.toks[i+1].s == "loop"
+			}
+		case t.kind == symbol && t.s == ";":
+			return false
+		}
+	}
+	return false
 }
 
 // integers reports whether .. comes before LOOP.

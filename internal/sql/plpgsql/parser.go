@@ -54,8 +54,16 @@ func Parse(src string) (*Function, error) {
 func (p *parser) option(f *Function) {
 	switch name := p.name(); name {
 	case "variable_conflict":
+		if !slices.Contains([]string{"error", "use_variable", "use_column"}, p.tok().s) {
+			p.syntaxError()
+		}
 		f.Conflict = p.name()
-	case "option", "print_strict_params":
+	case "print_strict_params":
+		if !p.is("on") && !p.is("off") {
+			p.syntaxError()
+		}
+		f.PrintStrict = p.name() == "on"
+	case "option":
 		p.name()
 	default:
 		p.fail("unrecognized option \"%s\"", name)
@@ -345,6 +353,7 @@ func (p *parser) decl() Decl {
 		d.Default = &x
 	} else if d.NotNull {
 		p.failAt(notNull, "variable \"%s\" must have a default value, since it's declared NOT NULL", d.Name)
+		p.err.Code = pgerr.NullValueNotAllowed
 	}
 	p.expect(";")
 	return d

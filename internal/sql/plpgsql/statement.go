@@ -357,6 +357,7 @@ func (p *parser) open() Stmt {
 			s.Query = &SQL{x.Line, x.Pos, x.Text}
 		}
 	}
+	s.End = p.tok().start
 	p.expect(";")
 	return s
 }

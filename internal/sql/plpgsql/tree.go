@@ -5,6 +5,8 @@ type Function struct {
 	Body *Block
 	// Conflict is what #variable_conflict says: "", error, use_variable, use_column.
 	Conflict string
+	// PrintStrict is what #print_strict_params says.
+	PrintStrict bool
 	// Exprs and Targets are how many there are: their IDs are lower.
 	Exprs, Targets int
 }
@@ -280,6 +282,7 @@ type Open struct {
 	Dynamic *Expr
 	Using   []Expr
 	Args    []Expr // of a bound cursor
+	End     int    // where the semicolon stands in the body, in bytes
 }
 
 // Fetch is FETCH and MOVE.

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"strings"
 
+	"github.com/lichendb/lichen/internal/sql/ast"
 	"github.com/lichendb/lichen/internal/sql/pgerr"
 	"github.com/lichendb/lichen/internal/sql/plan"
 	"github.com/lichendb/lichen/internal/sql/plpgsql"
@@ -14,8 +15,20 @@ import (
 // execute runs a statement in SQL.
 func (p *program) execute(f *frame, s *plpgsql.Execute) error {
 	q := p.sqls[&s.SQL]
-	sink := &rowSink{most: 1}
-	if s.Strict {
+	if s.Call {
+		if err := q.prepare(f); err != nil {
+			return err
+		}
+		if c, ok := q.st.Stmt.AST.(*ast.Call); ok {
+			return p.callProcedure(f, q, c)
+		}
+	}
+	writes, err := q.writes(f)
+	if err != nil {
+		return err
+	}
+	sink := &rowSink{most: 1, ends: s.Into != nil && !writes}
+	if s.Strict || writes {
 		sink.most = 2
 	}
 	out, err := f.run(q, sink)
@@ -23,31 +36,92 @@ func (p *program) execute(f *frame, s *plpgsql.Execute) error {
 		return err
 	}
 	if s.Into == nil && !s.Perform && len(sink.cols) > 0 && !s.Call {
-		return pgerr.New(pgerr.SyntaxError, "query has no destination for result data").
-			WithHint("If you want to discard the results of a SELECT, use PERFORM instead.")
+		return noDestination(q.st.Stmt.AST)
 	}
 	f.count(p, out, sink)
-	if s.Into == nil && !(s.Call && len(sink.rows) > 0) {
+	if s.Into != nil && sink.cols == nil {
+		return errNoData()
+	}
+	if s.Into == nil {
 		return nil
 	}
-	return p.into(f, s.Into, s.Strict, sink)
+	names, vals, ts := q.used(f)
+	if err := sink.single(s.Strict, s.Strict || writes, func() string { return p.strictDetail(f, names, vals, ts) }); err != nil {
+		if pgerr.CodeOf(err) == tooManyRows {
+			return pgerr.From(err).WithHint("Make sure the query returns a single row, or use LIMIT 1.")
+		}
+		return err
+	}
+	return p.into(f, s.Into, sink)
+}
+
+// writes reports whether a statement is INSERT, UPDATE, DELETE or MERGE: all its rows are counted, and INTO takes no more than one.
+func (q *query) writes(f *frame) (bool, error) {
+	if err := q.prepare(f); err != nil {
+		return false, err
+	}
+	switch q.st.Stmt.AST.(type) {
+	case *ast.Insert, *ast.Update, *ast.Delete, *ast.Merge:
+		return true, nil
+	}
+	return false, nil
+}
+
+// used returns the variables that a statement reads, if the body prints those of strict queries.
+func (q *query) used(f *frame) (names []string, vals []types.Datum, ts []*types.T) {
+	for _, v := range q.p.slots {
+		if q.uses[v.slot] {
+			names, vals, ts = append(names, v.name), append(vals, f.params[v.slot]), append(ts, q.p.typeIn(f, v))
+		}
+	}
+	return names, vals, ts
+}
+
+// strictDetail is the detail of an error of INTO STRICT.
+func (p *program) strictDetail(f *frame, names []string, vals []types.Datum, ts []*types.T) string {
+	if !p.tree.PrintStrict {
+		return ""
+	}
+	return strictParams(f.c.Format, names, vals, ts)
+}
+
+// single refuses no row, and several.
+func (s *rowSink) single(some, one bool, detail func() string) error {
+	var err *pgerr.Error
+	switch {
+	case some && len(s.rows) == 0:
+		err = pgerr.New(noDataFound, "query returned no rows")
+	case one && len(s.rows) > 1:
+		err = pgerr.New(tooManyRows, "query returned more than one row")
+	default:
+		return nil
+	}
+	if d := detail(); d != "" {
+		return err.WithDetail("%s", d)
+	}
+	return err
+}
+
+func noDestination(st ast.Statement) error {
+	err := pgerr.New(pgerr.SyntaxError, "query has no destination for result data")
+	if _, ok := st.(*ast.Select); ok {
+		return err.WithHint("If you want to discard the results of a SELECT, use PERFORM instead.")
+	}
+	return err
+}
+
+func errNoData() error {
+	return pgerr.New(pgerr.SyntaxError, "INTO used with a command that cannot return data")
 }
 
 // count sets FOUND and ROW_COUNT.
 func (f *frame) count(p *program, out Outcome, sink *rowSink) {
-	f.rowCount = max(out.Rows, int64(len(sink.rows)))
+	f.rowCount = max(out.Rows, sink.n)
 	f.params[p.found.slot] = types.NewBool(f.rowCount > 0)
 }
 
 // into gives targets the first row of a query, NULLs if there is none.
-func (p *program) into(f *frame, targets []plpgsql.Target, strict bool, sink *rowSink) error {
-	switch {
-	case strict && len(sink.rows) == 0:
-		return pgerr.New(noDataFound, "query returned no rows")
-	case strict && len(sink.rows) > 1:
-		return pgerr.New(tooManyRows, "query returned more than one row").
-			WithHint("Make sure the query returns a single row, or use LIMIT 1.")
-	}
+func (p *program) into(f *frame, targets []plpgsql.Target, sink *rowSink) error {
 	row := make([]types.Datum, len(sink.cols))
 	if len(sink.rows) > 0 {
 		row = sink.rows[0]
@@ -86,28 +160,50 @@ func (p *program) text(f *frame, x *plpgsql.Expr) (string, error) {
 	return string(typeio.AppendText(nil, t, d, f.c.Format)), nil
 }
 
-// runText runs a statement in SQL that was computed, with values for its parameters.
-func (p *program) runText(f *frame, x *plpgsql.Expr, using []plpgsql.Expr, sink Sink) (Outcome, error) {
-	text, err := p.text(f, x)
-	if err != nil {
-		return Outcome{}, err
-	}
-	params, ts := make([]types.Datum, len(using)), make([]*types.T, len(using))
-	for i := range using {
-		if params[i], ts[i], err = p.eval(f, &using[i]); err != nil {
-			return Outcome{}, err
+// using computes the values of USING.
+func (p *program) using(f *frame, list []plpgsql.Expr) (params []types.Datum, ts []*types.T, err error) {
+	params, ts = make([]types.Datum, len(list)), make([]*types.T, len(list))
+	for i := range list {
+		if params[i], ts[i], err = p.eval(f, &list[i]); err != nil {
+			return nil, nil, err
 		}
 		params[i] = params[i].Clone()
 		if ts[i].Oid == types.Unknown.Oid {
 			ts[i] = types.Text
 		}
 	}
+	return params, ts, nil
+}
+
+// computed runs a statement whose text is computed, with the values of USING.
+func (p *program) computed(f *frame, x *plpgsql.Expr, using []plpgsql.Expr, sink Sink) error {
+	text, err := p.text(f, x)
+	if err != nil {
+		return err
+	}
+	params, ts, err := p.using(f, using)
+	if err != nil {
+		return err
+	}
+	_, err = p.runText(f, text, params, ts, sink)
+	return err
+}
+
+// runText runs a statement in SQL that was computed, with values for its parameters.
+func (p *program) runText(f *frame, text string, params []types.Datum, ts []*types.T, sink Sink) (Outcome, error) {
 	stmts, err := f.r.host.Parse(text)
 	if err != nil {
 		return Outcome{}, sourceOf(text).within(err)
 	}
 	var out Outcome
+	_, loops := sink.(fetched)
+	if !loops {
+		defer f.runs(sourceOf(text))()
+	}
 	for i, st := range stmts {
+		if err := notDynamic(st.AST); err != nil {
+			return out, err
+		}
 		if err := f.readsOnly(st.AST); err != nil {
 			return out, err
 		}
@@ -116,30 +212,68 @@ func (p *program) runText(f *frame, x *plpgsql.Expr, using []plpgsql.Expr, sink 
 		q.Apart = true
 		to := sink
 		if i < len(stmts)-1 {
-			to = &rowSink{most: 1}
+			to = &rowSink{most: 1, ends: true}
 		}
 		out, err = f.r.host.Run(f.c, q, params, f.fresh, to)
 		if err != nil && !errors.Is(err, errEnough) {
+			if loops && !out.Unplanned {
+				return out, err
+			}
 			return out, sourceOf(text).within(err)
 		}
 	}
 	return out, nil
 }
 
-func (p *program) dynamic(f *frame, s *plpgsql.Dynamic) error {
-	sink := &rowSink{most: 1}
-	if s.Strict {
-		sink.most = 2
+// notDynamic refuses what EXECUTE does not run.
+func notDynamic(st ast.Statement) error {
+	if ast.EndsOrBeginsTransaction(st) {
+		return pgerr.Unsupported("EXECUTE of transaction commands is not implemented")
 	}
-	out, err := p.runText(f, &s.Text, s.Using, sink)
+	if sel, ok := st.(*ast.Select); ok && sel.Into != nil {
+		return pgerr.Unsupported("EXECUTE of SELECT ... INTO is not implemented").
+			WithHint("You might want to use EXECUTE ... INTO or EXECUTE CREATE TABLE ... AS instead.")
+	}
+	return notCopy(st)
+}
+
+// notCopy refuses COPY from and to the client.
+func notCopy(st ast.Statement) error {
+	if c, ok := st.(*ast.Copy); ok && c.Filename == "" && !c.Program {
+		return pgerr.Unsupported("cannot COPY to/from client in PL/pgSQL")
+	}
+	return nil
+}
+
+func (p *program) dynamic(f *frame, s *plpgsql.Dynamic) error {
+	text, err := p.text(f, &s.Text)
 	if err != nil {
 		return err
 	}
-	f.rowCount = max(out.Rows, int64(len(sink.rows)))
+	params, ts, err := p.using(f, s.Using)
+	if err != nil {
+		return err
+	}
+	sink := &rowSink{most: 2}
+	out, err := p.runText(f, text, params, ts, sink)
+	if err != nil {
+		return err
+	}
+	f.rowCount = max(out.Rows, sink.n)
 	if s.Into == nil {
 		return nil
 	}
-	return p.into(f, s.Into, s.Strict, sink)
+	if sink.cols == nil {
+		return errNoData()
+	}
+	names := make([]string, len(params))
+	for i := range names {
+		names[i] = "$" + itoa(i+1)
+	}
+	if err := sink.single(s.Strict, s.Strict, func() string { return p.strictDetail(f, names, params, ts) }); err != nil {
+		return err
+	}
+	return p.into(f, s.Into, sink)
 }
 
 func (p *program) returnNext(f *frame, s *plpgsql.ReturnNext) error {
@@ -193,7 +327,7 @@ func (p *program) returnQuery(f *frame, s *plpgsql.ReturnQuery) error {
 	sink := &setSink{f: f}
 	var err error
 	if s.Dynamic != nil {
-		_, err = p.runText(f, s.Dynamic, s.Using, sink)
+		err = p.computed(f, s.Dynamic, s.Using, sink)
 	} else {
 		q := p.sqls[s.Query]
 		_, err = f.run(q, sink)
@@ -242,7 +376,7 @@ func (p *program) raise(f *frame, s *plpgsql.Raise) error {
 	if s.Level == "exception" {
 		return e
 	}
-	e.Context = "PL/pgSQL function " + p.name + " line " + itoa(f.line) + " at RAISE"
+	e.Context = f.stack()
 	f.r.host.Notice(strings.ToUpper(s.Level), e)
 	return nil
 }
@@ -282,6 +416,7 @@ func (p *program) raiseOptions(f *frame, s *plpgsql.Raise, e *pgerr.Error) error
 		"message": &e.Message, "detail": &e.Detail, "hint": &e.Hint, "column": &e.Column, "constraint": &e.Constraint,
 		"datatype": &e.DataType, "table": &e.Table, "schema": &e.Schema,
 	}
+	given := map[string]bool{"message": s.Format != nil, "errcode": s.Cond != (plpgsql.Condition{})}
 	for i := range s.Options {
 		o := &s.Options[i]
 		v, ok, err := p.asText(f, &o.Value)
@@ -291,6 +426,10 @@ func (p *program) raiseOptions(f *frame, s *plpgsql.Raise, e *pgerr.Error) error
 		if !ok {
 			return pgerr.New(pgerr.NullValueNotAllowed, "RAISE statement option cannot be null")
 		}
+		if given[o.Name] {
+			return pgerr.New(pgerr.SyntaxError, "RAISE option already specified: %s", strings.ToUpper(o.Name))
+		}
+		given[o.Name] = true
 		if o.Name != "errcode" {
 			*fields[o.Name] = v
 			continue
@@ -339,7 +478,7 @@ func (p *program) diagnostics(f *frame, s *plpgsql.Diagnostics) error {
 		"returned_sqlstate": string(e.Code), "message_text": e.Message, "pg_exception_detail": e.Detail, "pg_exception_hint": e.Hint,
 		"pg_exception_context": e.Context, "column_name": e.Column, "constraint_name": e.Constraint, "table_name": e.Table,
 		"schema_name": e.Schema, "pg_datatype_name": e.DataType,
-		"pg_context": "PL/pgSQL function " + p.name + " line " + itoa(f.line) + " at GET DIAGNOSTICS",
+		"pg_context": f.stack(),
 	}
 	for i := range s.Items {
 		it := &s.Items[i]
@@ -362,10 +501,14 @@ func (p *program) diagnostics(f *frame, s *plpgsql.Diagnostics) error {
 
 // transaction runs COMMIT and ROLLBACK.
 func (p *program) transaction(f *frame, s *plpgsql.Transaction) error {
-	if f.txn == nil {
-		return pgerr.New("2D000", "invalid transaction termination")
-	}
-	if s.Rollback {
+	switch {
+	case f.txn == nil:
+		return pgerr.New(invalidTermination, "invalid transaction termination")
+	case f.handling > 0 && s.Rollback:
+		return pgerr.New(invalidTermination, "cannot roll back while a subtransaction is active")
+	case f.handling > 0:
+		return pgerr.New(invalidTermination, "cannot commit while a subtransaction is active")
+	case s.Rollback:
 		return f.txn.Rollback(s.Chain)
 	}
 	return f.txn.Commit(s.Chain)

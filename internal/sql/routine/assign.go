@@ -24,7 +24,11 @@ func (p *program) assign(f *frame, s *plpgsql.Assign) error {
 
 // put gives a target a value.
 func (p *program) put(f *frame, t *plpgsql.Target, d types.Datum, from *types.T) error {
-	to := &p.targets[t.ID]
+	return p.putAt(f, &p.targets[t.ID], d, from)
+}
+
+// putAt gives a variable, or a part of one, a value.
+func (p *program) putAt(f *frame, to *place, d types.Datum, from *types.T) error {
 	if len(to.path) == 0 {
 		return p.set(f, to.v, d.Clone(), from)
 	}

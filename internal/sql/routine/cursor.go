@@ -60,11 +60,11 @@ func (v *variable) arguments(given []plpgsql.Expr) ([]*plpgsql.Expr, error) {
 // openCursor runs OPEN.
 func (p *program) openCursor(f *frame, s *plpgsql.Open) error {
 	v := p.targets[s.Cursor.ID].v
-	st, params, err := p.cursorQuery(f, v, s)
+	st, params, at, err := p.cursorQuery(f, v, s)
 	if err != nil {
 		return err
 	}
-	_, err = p.openStatement(f, v, st, params, scrolls(s.Scroll+v.scroll()))
+	_, err = p.openStatement(f, v, st, params, at, scrolls(s.Scroll+v.scroll()))
 	return err
 }
 
@@ -85,17 +85,20 @@ func (p *program) open(f *frame, v *variable, q *query) (name string, err error)
 	if err != nil {
 		return "", err
 	}
-	return p.openStatement(f, v, st, params, scrolls(v.scroll()))
+	return p.openStatement(f, v, st, params, &q.at, scrolls(v.scroll()))
 }
 
 // openStatement makes a cursor of the session, under the name that a variable has or gets.
-func (p *program) openStatement(f *frame, v *variable, st *prepared.Statement, params []types.Datum, scroll ast.Tristate) (name string, err error) {
+func (p *program) openStatement(f *frame, v *variable, st *prepared.Statement, params []types.Datum, at *source, scroll ast.Tristate) (name string, err error) {
 	if d := f.params[v.slot]; !d.IsNull() {
 		name = d.Str()
 	}
 	p.cur = f
 	if name, err = f.r.host.OpenCursor(f.c, name, st, params, scroll, f.fresh); err != nil {
-		return "", err
+		if pgerr.CodeOf(err) == pgerr.DuplicateCursor {
+			return "", err
+		}
+		return "", at.within(err)
 	}
 	f.params[v.slot] = types.NewOpaque(name)
 	return name, nil
@@ -109,8 +112,8 @@ func (v *variable) scroll() string {
 	return v.cursor.Scroll
 }
 
-// cursorQuery returns the statement that OPEN is for, with its parameters.
-func (p *program) cursorQuery(f *frame, v *variable, s *plpgsql.Open) (*prepared.Statement, []types.Datum, error) {
+// cursorQuery returns the statement that OPEN is for, with its parameters, and what errors say of it.
+func (p *program) cursorQuery(f *frame, v *variable, s *plpgsql.Open) (*prepared.Statement, []types.Datum, *source, error) {
 	if s.Dynamic != nil {
 		return p.dynamicQuery(f, s.Dynamic, s.Using)
 	}
@@ -120,13 +123,14 @@ func (p *program) cursorQuery(f *frame, v *variable, s *plpgsql.Open) (*prepared
 		q = p.sqls[s.Query]
 	case v.cursor != nil:
 		if err := p.cursorArgs(f, v, s.Args); err != nil {
-			return nil, nil, err
+			return nil, nil, nil, err
 		}
 		q = p.sqls[v.cursor.Query]
 	default:
-		return nil, nil, pgerr.New(pgerr.SyntaxError, "cursor \"%s\" is bound to no query", v.name)
+		return nil, nil, nil, pgerr.New(pgerr.SyntaxError, "cursor \"%s\" is bound to no query", v.name)
 	}
-	return q.forCursor(f)
+	st, params, err := q.forCursor(f)
+	return st, params, &q.at, err
 }
 
 // forCursor returns the statement of a query, and its parameters, for a cursor that keeps them.
@@ -140,30 +144,31 @@ func (q *query) forCursor(f *frame) (*prepared.Statement, []types.Datum, error) 
 }
 
 // dynamicQuery makes a statement of a text that is computed.
-func (p *program) dynamicQuery(f *frame, x *plpgsql.Expr, using []plpgsql.Expr) (*prepared.Statement, []types.Datum, error) {
+func (p *program) dynamicQuery(f *frame, x *plpgsql.Expr, using []plpgsql.Expr) (*prepared.Statement, []types.Datum, *source, error) {
 	text, err := p.text(f, x)
 	if err != nil {
-		return nil, nil, err
+		return nil, nil, nil, err
 	}
+	at := sourceOf(text)
 	stmts, err := f.r.host.Parse(text)
 	if err != nil {
-		return nil, nil, sourceOf(text).within(err)
+		return nil, nil, nil, at.within(err)
 	}
 	if len(stmts) != 1 {
-		return nil, nil, pgerr.New(pgerr.SyntaxError, "cannot open multi-query plan as cursor")
+		return nil, nil, nil, pgerr.New(pgerr.SyntaxError, "cannot open multi-query plan as cursor")
 	}
 	params, ts := make([]types.Datum, len(using)), make([]*types.T, len(using))
 	for i := range using {
 		d, t, err := p.eval(f, &using[i])
 		if err != nil {
-			return nil, nil, err
+			return nil, nil, nil, err
 		}
 		params[i], ts[i] = d.Clone(), t
 	}
 	p.nextKey++
 	q := NewQuery(stmts[0], p.key+"."+itoa(p.nextKey), ts, nil)
 	q.Apart = true
-	return q, params, nil
+	return q, params, at, nil
 }
 
 // portalName returns the name of the cursor that a variable stands for, quoted.
@@ -217,7 +222,7 @@ func (p *program) fetchCursor(f *frame, s *plpgsql.Fetch) error {
 		return nil
 	}
 	f.count(p, out, sink)
-	return p.into(f, s.Into, false, sink)
+	return p.into(f, s.Into, sink)
 }
 
 // tagCount is the count at the end of a command tag.

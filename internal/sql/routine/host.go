@@ -22,6 +22,8 @@ type Host interface {
 	// Run runs a statement within the one that runs. A fresh one sees what was written before it; others
 	// see what the statement around them sees, and must not write.
 	Run(c *call.Context, p *prepared.Statement, params []types.Datum, fresh bool, sink Sink) (Outcome, error)
+	// Call runs CALL, a statement within the one that runs; the procedure may end transactions by txn, if that is not nil.
+	Call(c *call.Context, p *prepared.Statement, params []types.Datum, fresh bool, sink Sink, txn Transactions) (Outcome, error)
 	// OpenCursor makes a cursor of the session, under a name of its own if that is empty, and returns its name.
 	OpenCursor(c *call.Context, name string, p *prepared.Statement, params []types.Datum, scroll ast.Tristate, fresh bool) (string, error)
 	// LoopCursor calls f with each row of a cursor that is left, which nobody closes meanwhile, and closes the cursor, also after an
@@ -35,6 +37,9 @@ type Host interface {
 	Epoch() (Epoch, bool)
 	// Type resolves the name of a type; of is "type" for that of a column, "rowtype" for that of a relation's rows.
 	Type(ctx context.Context, name, of string) (*types.T, error)
+	// Signature names a routine and the types of its arguments as lines of context do: with its schema where the search path does not
+	// lead to it.
+	Signature(ctx context.Context, t *catalog.Table) string
 	// Savepoint begins a part of the transaction that can be undone; Release ends it, RollbackTo undoes it.
 	Savepoint() (int, error)
 	Release(savepoint int)

@@ -40,7 +40,7 @@ func (p *program) run(f *frame) error {
 		err = p.result(f)
 	}
 	if err != nil {
-		return f.located(p, err)
+		return f.located(err)
 	}
 	return nil
 }
@@ -56,6 +56,7 @@ func (f *frame) open(p *program) {
 		}
 	}
 	f.params[p.found.slot] = types.False
+	f.prog = p
 	if f.fires != nil {
 		p.openTrigger(f)
 	}
@@ -74,19 +75,12 @@ func (r *raisedAgain) Error() string { return r.err.Error() }
 func (r *raisedAgain) Unwrap() error { return r.err }
 
 // located adds the line at which an error happened.
-func (f *frame) located(p *program, err error) error {
+func (f *frame) located(err error) error {
 	var again *raisedAgain
 	if errors.As(err, &again) && again.frame == f {
 		return again.err
 	}
-	what := f.doing
-	if what != "" {
-		what = " " + what
-	}
-	if f.line == 0 {
-		return f.r.withContext(f.ctx, err, "PL/pgSQL function %s%s", p.name, what)
-	}
-	return f.r.withContext(f.ctx, err, "PL/pgSQL function %s line %d%s", p.name, f.line, what)
+	return f.r.withContext(f.ctx, err, "%s", f.where())
 }
 
 // end is what happens at the end of a body that returned nothing.
@@ -115,17 +109,20 @@ func (p *program) result(f *frame) error {
 		return nil
 	case len(p.outputs) > 0:
 		vals, ts := p.outputValues(f)
-		return f.out.setRow(vals, ts)
+		return f.out.only(vals, ts)
 	case f.ret.typ == nil:
 		return nil
 	case f.out.whole != nil && f.ret.d.IsNull():
+		if f.out.set {
+			return f.out.add(make([]types.Datum, len(f.out.cols)), f.out.cols)
+		}
 		f.out.d = types.Null
 		return nil
 	}
 	if err := f.out.sameStructure(f.ret.typ, f.ret.d); err != nil {
 		return err
 	}
-	return f.out.setRow([]types.Datum{f.ret.d}, []*types.T{f.ret.typ})
+	return f.out.only([]types.Datum{f.ret.d}, []*types.T{f.ret.typ})
 }
 
 func (p *program) outputValues(f *frame) ([]types.Datum, []*types.T) {
@@ -149,15 +146,22 @@ func (p *program) typeIn(f *frame, v *variable) *types.T {
 
 // block runs a block, whose errors its handlers handle.
 func (p *program) block(f *frame, b *plpgsql.Block) (signal, error) {
+	if err := p.declarations(f, b); err != nil {
+		return signal{}, err
+	}
 	if b.Handlers == nil {
-		return p.blockBody(f, b)
+		sig, err := p.stmts(f, b.Body)
+		return blockSignal(b, sig), err
 	}
 	f.line, f.doing = b.At(), "during statement block entry"
 	sp, err := f.r.host.Savepoint()
 	if err != nil {
 		return signal{}, err
 	}
-	sig, err := p.blockBody(f, b)
+	f.handling++
+	sig, err := p.stmts(f, b.Body)
+	sig = blockSignal(b, sig)
+	f.handling--
 	if err == nil {
 		f.r.host.Release(sp)
 		return sig, nil
@@ -165,7 +169,7 @@ func (p *program) block(f *frame, b *plpgsql.Block) (signal, error) {
 	if kv.IsRetryable(err) || errors.Is(err, context.Canceled) {
 		return signal{}, err
 	}
-	located := f.located(p, err)
+	located := f.located(err)
 	var e *pgerr.Error
 	if !errors.As(located, &e) {
 		return signal{}, err
@@ -210,19 +214,19 @@ func blockSignal(b *plpgsql.Block, sig signal) signal {
 	return sig
 }
 
-func (p *program) blockBody(f *frame, b *plpgsql.Block) (signal, error) {
+// declarations gives the variables of a block their first values: what fails there is not for the block's handlers.
+func (p *program) declarations(f *frame, b *plpgsql.Block) error {
 	names := p.blocks[b]
 	for i := range b.Decls {
 		d := &b.Decls[i]
 		if v := names.names[d.Name]; d.Alias == "" && v != nil {
 			f.line, f.doing = d.Line, "during statement block local variable initialization"
 			if err := p.initialize(f, v); err != nil {
-				return signal{}, err
+				return err
 			}
 		}
 	}
-	sig, err := p.stmts(f, b.Body)
-	return blockSignal(b, sig), err
+	return nil
 }
 
 // initialize gives a variable its first value.
@@ -423,7 +427,7 @@ func (p *program) returnStmt(f *frame, s *plpgsql.Return) error {
 	if err != nil {
 		return err
 	}
-	if f.out.whole != nil && len(p.outputs) == 0 && !d.IsNull() && t.Family != types.RecordFamily {
+	if (f.out.whole != nil && len(p.outputs) == 0 || f.fires != nil) && !d.IsNull() && t.Family != types.RecordFamily {
 		return pgerr.New(pgerr.DatatypeMismatch, "cannot return non-composite value from function returning composite type")
 	}
 	f.ret.d, f.ret.typ = d.Clone(), t

@@ -115,6 +115,8 @@ type loopSink struct {
 	what string
 }
 
+func (*loopSink) fetches() {}
+
 // Columns implements Sink.
 func (l *loopSink) Columns(cols []plan.Column) error {
 	l.cols = fieldsOf(cols)
@@ -210,7 +212,7 @@ func (p *program) loopRows(f *frame, s *plpgsql.ForQuery, sink Sink) error {
 		}
 		_, err = f.run(p.sqls[v.cursor.Query], sink)
 	case s.Dynamic != nil:
-		_, err = p.runText(f, s.Dynamic, s.Using, sink)
+		err = p.computed(f, s.Dynamic, s.Using, sink)
 	default:
 		_, err = f.run(p.sqls[s.Query], sink)
 	}
@@ -228,6 +230,8 @@ type keptRows struct {
 
 // reserveRows is how many bytes of rows a loop reserves at once.
 const reserveRows = quota.LargeValue
+
+func (*keptRows) fetches() {}
 
 // Columns implements Sink.
 func (k *keptRows) Columns(cols []plan.Column) error {

@@ -21,6 +21,7 @@ type program struct {
 	key      string // begins the keys of its statements
 	nextKey  int
 	name     string // as lines of context call it
+	short    string // without its arguments, as errors of compilation call it
 	def      *catalog.Routine
 	src      string // the body
 	tree     *plpgsql.Function
@@ -41,14 +42,14 @@ type program struct {
 }
 
 // nextProgram numbers the programs of a session.
-func (r *Runner) newProgram(name string, def *catalog.Routine, src string) (*program, error) {
+func (r *Runner) newProgram(name, short string, def *catalog.Routine, src string) (*program, error) {
 	tree, err := plpgsql.Parse(src)
 	if err != nil {
-		return nil, notParsed(err, name, src)
+		return nil, notParsed(err, short, src)
 	}
 	r.programs++
 	return &program{
-		r: r, key: "plpgsql." + strconv.Itoa(r.programs), name: name, def: def, src: src, tree: tree, conflict: planner.ConflictIsError,
+		r: r, key: "plpgsql." + strconv.Itoa(r.programs), name: name, short: short, def: def, src: src, tree: tree, conflict: planner.ConflictIsError,
 		blocks: map[*plpgsql.Block]*blockNames{}, vars: map[any]*variable{},
 		exprs: make([]*query, tree.Exprs), sqls: map[*plpgsql.SQL]*query{},
 		ends: map[*plpgsql.ForQuery]bool{}, targets: make([]place, tree.Targets),
@@ -63,7 +64,7 @@ func notParsed(err error, name, src string) error {
 	var e *pgerr.Error
 	if errors.As(err, &e) && e.Context != "" {
 		c := *e
-		c.Context = "compilation of PL/pgSQL function \"" + strings.SplitN(name, "(", 2)[0] + "\" " + e.Context
+		c.Context = "compilation of PL/pgSQL function \"" + name + "\" " + e.Context
 		return &c
 	}
 	return err
@@ -71,21 +72,12 @@ func notParsed(err error, name, src string) error {
 
 // compilePL compiles the body of a routine for the types of its arguments.
 func compilePL(f *frame) (*program, error) {
-	p, err := f.r.newProgram(f.signature(), f.def, f.def.Body)
+	p, err := f.r.newProgram(f.r.host.Signature(f.ctx, f.t), f.t.Name, f.def, f.def.Body)
 	if err != nil {
 		return nil, err
 	}
 	p.declareParams(f)
 	return p, p.compile(f.ctx)
-}
-
-// signature is what lines of context call the routine.
-func (f *frame) signature() string {
-	var args []string
-	for _, p := range f.def.Inputs() {
-		args = append(args, types.FormatType(p.Type))
-	}
-	return f.t.Name + "(" + strings.Join(args, ",") + ")"
 }
 
 // place is where a target leads: a variable, or a part of one.
@@ -168,7 +160,7 @@ func (c *compiler) endsTransactions() {
 // fail notes the first error, on a line.
 func (c *compiler) fail(line int, err error) {
 	if c.err == nil && err != nil {
-		c.err = c.p.r.withContext(c.ctx, err, "compilation of PL/pgSQL function \"%s\" near line %d", strings.SplitN(c.p.name, "(", 2)[0], line)
+		c.err = c.p.r.withContext(c.ctx, err, "compilation of PL/pgSQL function \"%s\" near line %d", c.p.short, line)
 	}
 }
 
@@ -214,6 +206,14 @@ func (c *compiler) targets(list []plpgsql.Target, names *blockNames) {
 			c.failAt(t.Pos, pgerr.New(pgerr.SyntaxError, "\"%s\" is not a scalar variable", joined(t.Parts)))
 		}
 	}
+}
+
+// rowTargets resolves what the rows of a loop are assigned to.
+func (c *compiler) rowTargets(list []plpgsql.Target, names *blockNames) {
+	if v, _ := names.lookup(list[0].Parts); v == nil && len(list) == 1 {
+		c.failAt(list[0].Pos, pgerr.New(pgerr.SyntaxError, "loop variable of loop over rows must be a record variable or list of scalar variables"))
+	}
+	c.targets(list, names)
 }
 
 func (c *compiler) target(t *plpgsql.Target, names *blockNames) {
@@ -471,7 +471,7 @@ func (c *compiler) forQuery(s *plpgsql.ForQuery, names *blockNames) {
 		c.p.declare(inner, row)
 		c.p.vars[s] = v
 	}
-	c.targets(s.Targets, inner)
+	c.rowTargets(s.Targets, inner)
 	c.within = append(c.within, s)
 	c.stmts(s.Body, inner)
 	c.within = c.within[:len(c.within)-1]
@@ -525,6 +525,9 @@ func (c *compiler) simple(s plpgsql.Stmt, names *blockNames) {
 		c.target(&s.Cursor, names)
 		if v := c.p.targets[s.Cursor.ID].v; v != nil && (v.typ == nil || v.typ.Oid != types.Refcursor.Oid) {
 			c.failAt(s.Cursor.Pos, pgerr.New(pgerr.DatatypeMismatch, "variable \"%s\" must be of type cursor or refcursor", v.name))
+		}
+		if v := c.p.targets[s.Cursor.ID].v; v != nil && len(v.args) > 0 && s.Query == nil && s.Dynamic == nil && len(s.Args) == 0 {
+			c.failAt(s.End, pgerr.New(pgerr.SyntaxError, "cursor \"%s\" has arguments", v.name))
 		}
 		c.sql(s.Query, names)
 		c.expr(s.Dynamic, names)

@@ -30,9 +30,11 @@ type query struct {
 	records []*types.T
 	// simple is the expression where it is one that needs no plan to run.
 	simple plan.Expr
-	typ    *types.T // of the only column
-	epoch  Epoch    // for which simple is valid
-	idle   []*compiled
+	// uses are the slots of the variables that it reads, if the body prints those of strict queries.
+	uses  map[int]bool
+	typ   *types.T // of the only column
+	epoch Epoch    // for which simple is valid
+	idle  []*compiled
 }
 
 // compiled is an expression that one evaluation uses at a time.
@@ -79,6 +81,12 @@ func (q *query) prepare(f *frame) error {
 	if err != nil {
 		return q.at.within(err)
 	}
+	if ast.EndsOrBeginsTransaction(st.AST) {
+		return pgerr.Unsupported("unsupported transaction command in PL/pgSQL")
+	}
+	if err := notCopy(st.AST); err != nil {
+		return err
+	}
 	if err := f.readsOnly(st.AST); err != nil {
 		return q.at.within(err)
 	}
@@ -96,7 +104,7 @@ func (q *query) prepare(f *frame) error {
 		}
 	}
 	vars := &planner.Variables{
-		Find:     func(parts []ast.Name) (plan.Expr, error) { return p.find(q.names, parts) },
+		Find:     func(parts []ast.Name) (plan.Expr, error) { return q.find(parts) },
 		Conflict: p.conflict,
 		Rows:     p.transitions(),
 	}
@@ -105,6 +113,19 @@ func (q *query) prepare(f *frame) error {
 	q.st.Apart = true
 	q.simple, q.idle = nil, nil
 	return nil
+}
+
+// find is what a name in the statement stands for.
+func (q *query) find(parts []ast.Name) (plan.Expr, error) {
+	if q.p.tree.PrintStrict {
+		if v, _ := q.names.lookup(parts); v != nil {
+			if q.uses == nil {
+				q.uses = map[int]bool{}
+			}
+			q.uses[v.slot] = true
+		}
+	}
+	return q.p.find(q.names, parts)
 }
 
 // sameRecords reports whether the records have the structure that they had when the statement was prepared.
@@ -137,7 +158,7 @@ func (q *query) value(f *frame) (types.Datum, *types.T, error) {
 		d, err := q.evaluate(f)
 		return d, q.typ, err
 	}
-	s := &rowSink{most: 2}
+	s := &rowSink{most: 2, ends: true}
 	if _, err := f.run(q, s); err != nil {
 		return types.Null, nil, err
 	}
@@ -158,8 +179,13 @@ func (q *query) converted(err error) error {
 	if err == nil {
 		return nil
 	}
-	if _, constant := q.simple.(*plan.Const); !constant || pgerr.CodeOf(err) == pgerr.CheckViolation {
+	switch _, constant := q.simple.(*plan.Const); pgerr.CodeOf(err) {
+	case pgerr.CheckViolation, pgerr.NullValueNotAllowed, pgerr.ArraySubscriptError:
 		return err
+	default:
+		if !constant {
+			return err
+		}
 	}
 	return q.at.within(err)
 }
@@ -222,12 +248,26 @@ func (f *frame) run(q *query, s Sink) (Outcome, error) {
 		return Outcome{}, err
 	}
 	q.p.cur = f
+	_, loops := s.(fetched)
+	at := &q.at
+	if loops {
+		at = nil // but while it is planned, in which nothing of a body runs
+	}
+	end := f.runs(at)
 	out, err := f.r.host.Run(f.c, q.st, f.params, f.fresh, s)
+	end()
 	if errors.Is(err, errEnough) {
 		err = nil
 	}
+	if loops && !out.Unplanned {
+		return out, err
+	}
 	return out, q.at.within(err)
 }
+
+// fetched is implemented by sinks that stand for a cursor: what fails as rows are fetched from one is not said to be within the
+// statement, as in PostgreSQL.
+type fetched interface{ fetches() }
 
 // readsOnly refuses a statement that changes something in a function that is not volatile.
 func (f *frame) readsOnly(st ast.Statement) error { return readsOnly(f, st) }
@@ -236,7 +276,9 @@ func (f *frame) readsOnly(st ast.Statement) error { return readsOnly(f, st) }
 type rowSink struct {
 	cols []types.FieldDef
 	rows [][]types.Datum
-	most int // 0: all
+	most int  // that are kept; 0: all
+	ends bool // once these are there
+	n    int64
 }
 
 // Columns implements Sink.
@@ -264,7 +306,10 @@ func fieldsOf(cols []plan.Column) []types.FieldDef {
 
 // Row implements Sink.
 func (s *rowSink) Row(row []types.Datum) error {
-	if s.rows = append(s.rows, CloneRow(row)); s.most > 0 && len(s.rows) >= s.most {
+	if s.n++; s.most == 0 || len(s.rows) < s.most {
+		s.rows = append(s.rows, CloneRow(row))
+	}
+	if s.ends && len(s.rows) >= s.most {
 		return errEnough
 	}
 	return nil

@@ -122,6 +122,14 @@ func (o *result) setRow(vals []types.Datum, from []*types.T) (err error) {
 	return err
 }
 
+// only makes a row the value, or the only row where the caller takes rows.
+func (o *result) only(vals []types.Datum, from []*types.T) error {
+	if o.set {
+		return o.addRow(vals, from)
+	}
+	return o.setRow(vals, from)
+}
+
 // sameStructure refuses a row with other columns than the result has.
 func (o *result) sameStructure(t *types.T, d types.Datum) error {
 	if o.whole == nil || o.whole.Fields() == nil || t.Oid == o.whole.Oid && t.Oid != types.Record.Oid {

@@ -25,6 +25,7 @@ const (
 type Runner struct {
 	host  Host
 	depth int
+	top   *frame // of the innermost call that runs
 	// programs counts those in PL/pgSQL that were compiled.
 	programs int
 	bodies   map[bodyKey]body
@@ -71,7 +72,11 @@ type frame struct {
 	}
 	rowCount int64
 	handled  []*pgerr.Error // the errors that handlers which run handle
-	line     int            // of the statement that runs
+	handling int            // blocks with handlers that are entered
+	outer    *frame         // of the caller
+	prog     *program       // nil for a body in SQL
+	running  *source        // the statement that runs, of a body in PL/pgSQL
+	line     int            // of the statement that runs; in a body in SQL its number
 	doing    string         // what it does, for the context of errors
 }
 
@@ -194,7 +199,7 @@ func (r *Runner) runBody(f *frame, rc *call.RoutineCall) error {
 		if err != nil {
 			return err
 		}
-		return b.run(f)
+		return r.within(f, b)
 	}
 	if len(f.def.Settings) > 0 {
 		body := run
@@ -206,6 +211,13 @@ func (r *Runner) runBody(f *frame, rc *call.RoutineCall) error {
 		return r.host.AsOwner(f.t, run)
 	}
 	return run()
+}
+
+// within runs a body as that of the innermost call.
+func (r *Runner) within(f *frame, b body) error {
+	f.outer, r.top = r.top, f
+	defer func() { r.top = f.outer }()
+	return b.run(f)
 }
 
 // body returns the compiled body of a routine.
@@ -312,6 +324,9 @@ func (r *Runner) Check(ctx context.Context, t *catalog.Table) error {
 	return r.checkPL(ctx, t)
 }
 
+// inlineBlock is what errors call a DO block.
+const inlineBlock = "inline_code_block"
+
 // Do runs an anonymous block in PL/pgSQL.
 func (r *Runner) Do(c *call.Context, code string, txn Transactions) error {
 	if err := r.enter(); err != nil {
@@ -322,7 +337,7 @@ func (r *Runner) Do(c *call.Context, code string, txn Transactions) error {
 	f.within(c)
 	defer f.c.EndStatement()
 	f.out.init(f, nil)
-	p, err := r.newProgram("inline_code_block", f.def, code)
+	p, err := r.newProgram(inlineBlock, inlineBlock, f.def, code)
 	if err != nil {
 		return err
 	}
@@ -332,5 +347,5 @@ func (r *Runner) Do(c *call.Context, code string, txn Transactions) error {
 	if err := p.compile(f.ctx); err != nil {
 		return err
 	}
-	return p.run(f)
+	return r.within(f, p)
 }

@@ -2,6 +2,7 @@ package routine
 
 import (
 	"errors"
+	"strings"
 	"unicode/utf8"
 
 	"github.com/lichendb/lichen/internal/kv"
@@ -41,8 +42,8 @@ func (s *source) placed(err error) error {
 		return err
 	}
 	c := *e
-	if c.Code == pgerr.ObjectNotInPrerequisiteState {
-		c.Position = 0 // a record without structure, which PostgreSQL meets as the expression runs
+	if c.Code == pgerr.ObjectNotInPrerequisiteState || c.Code == pgerr.UndefinedColumn && strings.HasPrefix(c.Message, "record ") {
+		c.Position = 0 // a record without structure or the field, which PostgreSQL meets as the expression runs
 	}
 	if c.Position > 0 {
 		c.InternalPosition, c.InternalQuery, c.Position = c.Position-s.lead+s.before, s.shown, 0

@@ -104,6 +104,7 @@ func (b *sqlBody) run(f *frame) error {
 		if err := readsOnly(f, st.Stmt.AST); err != nil {
 			return f.r.withContext(f.ctx, err, "SQL function \"%s\" during startup", f.t.Name)
 		}
+		f.line = i + 1
 		out, err := f.r.host.Run(f.c, st, f.params, f.fresh, sink)
 		if err != nil && out.Unplanned {
 			return f.r.withContext(f.ctx, f.pointed(err), "SQL function \"%s\" during startup", f.t.Name)

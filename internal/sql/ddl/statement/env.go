@@ -13,6 +13,7 @@ import (
 	"github.com/lichendb/lichen/internal/sql/exec/operator"
 	"github.com/lichendb/lichen/internal/sql/pgerr"
 	"github.com/lichendb/lichen/internal/sql/plan"
+	"github.com/lichendb/lichen/internal/sql/planner"
 	"github.com/lichendb/lichen/internal/sql/privilege"
 	"github.com/lichendb/lichen/internal/sql/types"
 )
@@ -47,6 +48,8 @@ type Env struct {
 	// ParamTypes are those of the parameters that Exec has for the query of CREATE TABLE AS
 	// and SELECT INTO.
 	ParamTypes []*types.T
+	// Variables are what names in these queries stand for beside columns, nil for none.
+	Variables *planner.Variables
 	// Query is the query of CREATE TABLE AS, CREATE VIEW and SELECT INTO. It is
 	// planned again from its syntax, since views are stored in another form than
 	// they are written in.

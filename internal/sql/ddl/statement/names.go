@@ -348,13 +348,19 @@ func (e *Env) Signature(ctx context.Context, t *catalog.Table) string {
 	if t.OwnOperator() {
 		return e.operatorSignature(ctx, t)
 	}
-	name := QualifiedName(ctx, e.Coll, t)
-	if found, err := e.Coll.FindRoutines(ctx, "", t.Name); err == nil && slices.ContainsFunc(found, func(o *catalog.Table) bool { return o.ID == t.ID }) {
+	return Signature(ctx, e.Coll, t)
+}
+
+// Signature names a routine by its name and the types of its arguments, with its schema where the search path does not
+// lead to it.
+func Signature(ctx context.Context, coll *catalog.Collection, t *catalog.Table) string {
+	name := QualifiedName(ctx, coll, t)
+	if found, err := coll.FindRoutines(ctx, "", t.Name); err == nil && slices.ContainsFunc(found, func(o *catalog.Table) bool { return o.ID == t.ID }) {
 		name = ast.QuoteIdent(t.Name)
 	}
 	var args []string
 	for _, a := range t.Routine.IdentityTypes() {
-		args = append(args, types.FormatType(catalog.Qualified(ctx, e.Coll, a)))
+		args = append(args, types.FormatType(catalog.Qualified(ctx, coll, a)))
 	}
 	return name + "(" + strings.Join(args, ",") + ")"
 }

@@ -8,18 +8,21 @@ import (
 	"github.com/lichendb/lichen/internal/sql/pgerr"
 	"github.com/lichendb/lichen/internal/sql/plan"
 	"github.com/lichendb/lichen/internal/sql/planner"
-	"github.com/lichendb/lichen/internal/sql/types"
 )
 
 // PlanQuery plans a query that is part of the statement.
 func PlanQuery(ctx context.Context, e *statement.Env, q ast.Statement) (*plan.Prepared, error) {
-	return PlanQueryWith(ctx, e, q, nil, false)
+	return planQuery(ctx, q, PlannerEnv(e, e.Coll))
 }
 
-// PlanQueryWith plans a query with parameters of the given types; stored is planner.Env.Stored.
-func PlanQueryWith(ctx context.Context, e *statement.Env, q ast.Statement, params []*types.T, stored bool) (*plan.Prepared, error) {
+// PlanQueryWith plans a query with the parameters and variables that the statement has; stored is planner.Env.Stored.
+func PlanQueryWith(ctx context.Context, e *statement.Env, q ast.Statement, stored bool) (*plan.Prepared, error) {
 	env := PlannerEnv(e, e.Coll)
-	env.ParamTypes, env.Stored = params, stored
+	env.ParamTypes, env.Variables, env.Stored = e.ParamTypes, e.Variables, stored
+	return planQuery(ctx, q, env)
+}
+
+func planQuery(ctx context.Context, q ast.Statement, env *planner.Env) (*plan.Prepared, error) {
 	prep, err := planner.Plan(ctx, q, env)
 	if err == nil && prep.Columns == nil {
 		return nil, pgerr.Unsupported("%s is not supported as the query of this statement", q.Tag())
