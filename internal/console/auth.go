@@ -193,14 +193,14 @@ func logIn(c *Console, r *request) (any, error) {
 	}
 	l := c.loginFrom(r.http, cred.Username)
 	l.Password = cred.Password
-	if err := c.o.Node.Front().CheckLogin(r, l); err != nil {
+	if err := c.o.Node.SQLServer().CheckLogin(r, l); err != nil {
 		e := asError(err)
 		e.Status = http.StatusUnauthorized
 		return nil, e
 	}
 	role := srv.Role(cred.Username)
 	if role == nil || !role.Login {
-		_ = c.o.Node.Front().RefuseLogin(l, "the role is not permitted to log in") // which says less
+		_ = c.o.Node.SQLServer().RefuseLogin(l, "the role is not permitted to log in") // which says less
 		return nil, &Error{Status: http.StatusUnauthorized, Message: "the role is not permitted to log in"}
 	}
 	return c.sessionOf(c.admit(r.w, r.http, role, false)), nil

@@ -27,9 +27,9 @@ type Options struct {
 	OIDCSecret func() (string, error)
 	// Transport carries requests to identity providers; nil is the usual one.
 	Transport http.RoundTripper
-	// Recent returns the figures that were taken last.
+	// Recent returns the metrics that were taken last.
 	Recent func() Recent
-	// History has the figures of the past; nil while there is none.
+	// History has the metrics of the past; nil while there is none.
 	History func() *timeseries.DB
 	Events  *eventlog.Log
 	// Log returns the end of the node's log, at most so many bytes; nil: there is none.
@@ -39,7 +39,7 @@ type Options struct {
 	Configuration func() []NodeOption
 }
 
-// Recent are the figures of a node that were taken last.
+// Recent are the metrics of a node that were taken last.
 type Recent struct {
 	At time.Time
 	// Per is the time that the rates are of.

@@ -195,14 +195,14 @@ func (c *Console) endOIDC(w http.ResponseWriter, r *http.Request, cfg *idp.Confi
 	l := c.loginFrom(r, "")
 	roles, err := c.oidc.provider.Finish(r.Context(), cfg, secret, flow, q.Get("state"), q.Get("code"))
 	if err != nil {
-		return "", c.o.Node.Front().RefuseLogin(l, err.Error())
+		return "", c.o.Node.SQLServer().RefuseLogin(l, err.Error())
 	}
 	role, err := c.firstRole(roles)
 	if err != nil {
-		return "", c.o.Node.Front().RefuseLogin(l, err.Error())
+		return "", c.o.Node.SQLServer().RefuseLogin(l, err.Error())
 	}
 	l.User = role.Name
-	if err := c.o.Node.Front().CheckVouched(r.Context(), l); err != nil {
+	if err := c.o.Node.SQLServer().CheckVouched(r.Context(), l); err != nil {
 		return "", err
 	}
 	c.admit(w, r, role, true)

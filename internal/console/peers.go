@@ -189,7 +189,7 @@ func (c *Console) askAll(ctx context.Context, ids []kvpb.NodeID, q *peerRequest)
 	return out
 }
 
-// recentOf asks the nodes that live for their figures.
+// recentOf asks the nodes that live for their metrics.
 func (c *Console) recentOf(ctx context.Context, nodes []node.NodeStatus) map[kvpb.NodeID]*peerRecent {
 	out := map[kvpb.NodeID]*peerRecent{}
 	for id, a := range c.askAll(ctx, living(nodes), &peerRequest{Recent: true}) {

@@ -33,7 +33,7 @@ type parallelCommit struct {
 	req      *kvpb.CommitRequest
 	ts       hlc.Timestamp // commit timestamp of the present attempt
 	readTS   hlc.Timestamp // what the transaction has read is unchanged up to here
-	epoch    uint32
+	attempts uint32
 	since    hlc.Timestamp // time of the first attempt that may have written a record
 	anchor   []byte
 	keys     [][]byte // written keys, sorted: those of the buffer, not the spilled ones
@@ -48,13 +48,13 @@ type parallelCommit struct {
 
 // commitPart is what a commit does in one range.
 type commitPart struct {
-	key      []byte // one of its keys
-	writes   []kvpb.Write
-	locks    [][]byte
-	epochs   []uint64
-	spilled  bool
-	anchor   bool
-	recorded bool // the record has accepted the present attempt
+	key        []byte // one of its keys
+	writes     []kvpb.Write
+	locks      [][]byte
+	lockTables []uint64
+	spilled    bool
+	anchor     bool
+	recorded   bool // the record has accepted the present attempt
 
 	resp kvpb.StageResponse
 	err  error
@@ -150,7 +150,7 @@ func (c *parallelCommit) attempt(ctx context.Context, resp *kvpb.CommitResponse)
 	if err := c.byRange(ctx); err != nil {
 		return false, err
 	}
-	c.epoch++
+	c.attempts++
 	var writer *commitPart
 	writers := 0
 	for i := range c.parts {
@@ -181,7 +181,7 @@ func (c *parallelCommit) stageWrites(ctx context.Context, resp *kvpb.CommitRespo
 		if again, err := c.answers(resp); again || err != nil || !resp.CommitTS.IsEmpty() {
 			return again, err
 		}
-		c.recorded = c.epoch
+		c.recorded = c.attempts
 		rest = func(p *commitPart) bool { return p.writing() && !p.anchor }
 	}
 	c.stage(ctx, rest)
@@ -218,9 +218,9 @@ func (c *parallelCommit) addTo(ctx context.Context, s *divider) error {
 			p.spilled = true
 		}
 	}
-	all := commitPart{writes: c.req.Writes, locks: c.req.Locks, epochs: c.req.LockEpochs, anchor: c.anchor != nil}
-	if len(all.epochs) == 0 {
-		all.epochs = slices.Repeat([]uint64{c.req.LockEpoch}, len(all.locks))
+	all := commitPart{writes: c.req.Writes, locks: c.req.Locks, lockTables: c.req.LockTableIDs, anchor: c.anchor != nil}
+	if len(all.lockTables) == 0 {
+		all.lockTables = slices.Repeat([]uint64{c.req.LockTableID}, len(all.locks))
 	}
 	return s.addPart(ctx, &all, c.anchor)
 }
@@ -268,7 +268,7 @@ func (s *divider) addPart(ctx context.Context, all *commitPart, anchor []byte) e
 		if err != nil {
 			return err
 		}
-		p.locks, p.epochs = append(p.locks, k), append(p.epochs, all.epochs[i])
+		p.locks, p.lockTables = append(p.locks, k), append(p.lockTables, all.lockTables[i])
 	}
 	if !all.anchor {
 		return nil
@@ -287,7 +287,7 @@ func (c *parallelCommit) commitOne(ctx context.Context, w *commitPart, resp *kvp
 	}
 	one := *c.req
 	one.Reads, one.AllReadsHere, one.At = nil, false, c.ts
-	one.Writes, one.Locks, one.LockEpoch, one.LockEpochs = w.writes, w.locks, 0, w.epochs
+	one.Writes, one.Locks, one.LockTableID, one.LockTableIDs = w.writes, w.locks, 0, w.lockTables
 	r := retry{commit: true}
 	for {
 		t, err := c.d.find(ctx, w.key, &r)
@@ -328,7 +328,7 @@ func (c *parallelCommit) stage(ctx context.Context, which func(*commitPart) bool
 	var own *commitPart // the part sent on this goroutine
 	for i := range c.parts {
 		p := &c.parts[i]
-		p.resp, p.err, p.recorded = kvpb.StageResponse{}, nil, c.recorded == c.epoch
+		p.resp, p.err, p.recorded = kvpb.StageResponse{}, nil, c.recorded == c.attempts
 		if !which(p) {
 			continue
 		}
@@ -491,8 +491,8 @@ func (c *parallelCommit) within(p *commitPart, desc *kvpb.RangeDescriptor) bool 
 // request builds the stage request of a part.
 func (c *parallelCommit) request(p *commitPart) kvpb.StageRequest {
 	req := kvpb.StageRequest{
-		Txn: c.req.Txn, TS: c.ts, Epoch: c.epoch, Anchor: c.anchor,
-		Writes: p.writes, Locks: p.locks, LockEpochs: p.epochs, Spilled: p.spilled, Record: p.anchor,
+		Txn: c.req.Txn, TS: c.ts, Attempt: c.attempts, Anchor: c.anchor,
+		Writes: p.writes, Locks: p.locks, LockTableIDs: p.lockTables, Spilled: p.spilled, Record: p.anchor,
 		Deadline: c.req.Deadline, Recorded: p.recorded,
 	}
 	if p.anchor && c.listed {
@@ -560,7 +560,7 @@ func (c *parallelCommit) twoRounds(ctx context.Context, resp *kvpb.CommitRespons
 		if again || err != nil {
 			return again, err
 		}
-		c.recorded = c.epoch
+		c.recorded = c.attempts
 	}
 	e := c.end(kvpb.EndCommit)
 	var answer kvpb.EndTxnResponse

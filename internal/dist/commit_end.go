@@ -105,24 +105,24 @@ func (d *Router) Wait() { d.finishing.wg.Wait() }
 // ending is the end of a commit in several ranges. It has its own copy of the keys, since the
 // session reuses the transaction's memory.
 type ending struct {
-	d      *Router
-	txn    kvpb.TxnMeta
-	anchor []byte
-	action kvpb.EndAction
-	ts     hlc.Timestamp
-	epoch  uint32
-	since  hlc.Timestamp // kvpb.EndTxnRequest.Since
-	keys   [][]byte
-	span   kvpb.Span // set instead of keys
-	locks  [][]byte
-	done   bool // the record has the outcome
+	d       *Router
+	txn     kvpb.TxnMeta
+	anchor  []byte
+	action  kvpb.EndAction
+	ts      hlc.Timestamp
+	attempt uint32
+	since   hlc.Timestamp // kvpb.EndTxnRequest.Since
+	keys    [][]byte
+	span    kvpb.Span // set instead of keys
+	locks   [][]byte
+	done    bool // the record has the outcome
 	// deferrable says that the steps may be deferred as long as nobody waits for them.
 	deferrable bool
 }
 
 func (c *parallelCommit) end(action kvpb.EndAction) *ending {
 	e := &ending{
-		d: c.d, txn: *c.req.Txn, anchor: append([]byte(nil), c.anchor...), action: action, ts: c.ts, epoch: c.epoch,
+		d: c.d, txn: *c.req.Txn, anchor: append([]byte(nil), c.anchor...), action: action, ts: c.ts, attempt: c.attempts,
 		since: c.since,
 	}
 	if c.listed {
@@ -141,7 +141,7 @@ func (c *parallelCommit) end(action kvpb.EndAction) *ending {
 // endTxn updates the record.
 func (e *ending) endTxn(ctx context.Context, resp *kvpb.EndTxnResponse) error {
 	req := kvpb.EndTxnRequest{
-		Txn: &e.txn, Anchor: e.anchor, Action: e.action, TS: e.ts, Epoch: e.epoch, Since: e.since,
+		Txn: &e.txn, Anchor: e.anchor, Action: e.action, TS: e.ts, Attempt: e.attempt, Since: e.since,
 		Deferrable: e.deferrable && e.d.finishing.mayDefer(),
 	}
 	return e.d.route(ctx, e.anchor, true, func(t target) error { return t.EndTxn(ctx, &req, resp) })

@@ -253,11 +253,11 @@ func (d *Deadlocks) answer(req *kvpb.WaitsRequest) *kvpb.WaitsResponse {
 	return resp
 }
 
-// SetOver sets the function that reports whether a transaction of this gateway has ended.
-func (d *Deadlocks) SetOver(over func(kvpb.TxnID) bool) { d.over.Store(&over) }
+// SetFinalized sets the function that reports whether a transaction of this gateway has ended.
+func (d *Deadlocks) SetFinalized(over func(kvpb.TxnID) bool) { d.over.Store(&over) }
 
-// Over asks the gateway of a transaction whether it has ended. It returns false without an answer.
-func (d *Deadlocks) Over(id kvpb.TxnID) bool {
+// Finalized asks the gateway of a transaction whether it has ended. It returns false without an answer.
+func (d *Deadlocks) Finalized(id kvpb.TxnID) bool {
 	a := d.ask(id.Gateway(), &kvpb.WaitsRequest{Txns: []kvpb.TxnID{id}, Exact: true})
 	return a != nil && slices.Contains(a.Ended, id)
 }

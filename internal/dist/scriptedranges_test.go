@@ -277,7 +277,7 @@ func (w *scriptedRanges) carryOut(r *scriptedRange, req, resp any) error {
 		resp.Value, resp.Found = append(resp.Value[:0], v...), ok
 	case *kvpb.LockRequest:
 		resp := resp.(*kvpb.LockResponse)
-		resp.Acquired, resp.Epoch = !w.locked[string(req.Key)], 7
+		resp.Acquired, resp.LockTableID = !w.locked[string(req.Key)], 7
 		w.locked[string(req.Key)] = true
 	case *kvpb.ScanRequest:
 		w.scan(req, resp.(*kvpb.ScanResponse))

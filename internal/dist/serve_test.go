@@ -45,7 +45,7 @@ func (m *mirror) sender() kvpb.Sender {
 			resp.Append([]byte("k"), m.value)
 			resp.Resume = []byte("l")
 		case *kvpb.LockResponse:
-			resp.Value, resp.Epoch, resp.Acquired = append(resp.Value, m.value...), 3, true
+			resp.Value, resp.LockTableID, resp.Acquired = append(resp.Value, m.value...), 3, true
 		case *kvpb.CommitResponse:
 			resp.CommitTS.WallTime = 8
 		case *kvpb.SpilledResponse:
@@ -145,7 +145,7 @@ func TestRemoteAndServe(t *testing.T) {
 			}
 		}
 		if string(got.Value) != "value" || !got.Found || rows.Len() != 1 || string(rows.Value(0)) != "value" ||
-			string(rows.Resume) != "l" || string(held.Value) != "value" || held.Epoch != 3 || done.CommitTS.WallTime != 8 ||
+			string(rows.Resume) != "l" || string(held.Value) != "value" || held.LockTableID != 3 || done.CommitTS.WallTime != 8 ||
 			!reflect.DeepEqual(back.Writes, m.spilled) || string(back.Resume) != "m" {
 			t.Errorf("got %+v %+v %+v %+v %+v", got, rows, held, done, back)
 		}

@@ -24,10 +24,10 @@ func (d *Router) Spill(ctx context.Context, req *kvpb.SpillRequest) error {
 			for n = 0; n < len(rest.Writes) && t.desc.ContainsKey(rest.Writes[n].Key); {
 				n++
 			}
-			part.Writes, part.Positions, part.Locks, part.LockEpochs = rest.Writes[:n], rest.Positions[:n], nil, nil
+			part.Writes, part.Positions, part.Locks, part.LockTableIDs = rest.Writes[:n], rest.Positions[:n], nil, nil
 			for i, k := range req.Locks {
 				if t.desc.ContainsKey(k) {
-					part.Locks, part.LockEpochs = append(part.Locks, k), append(part.LockEpochs, req.LockEpochs[i])
+					part.Locks, part.LockTableIDs = append(part.Locks, k), append(part.LockTableIDs, req.LockTableIDs[i])
 				}
 			}
 			return t.Spill(ctx, &part)

@@ -122,7 +122,7 @@ func (d *draw) writes() (out []kvpb.Write) {
 // fit makes the parts of a request fit each other, as those of most do.
 func (d *draw) fit(req any) {
 	var locks [][]byte
-	var epochs *[]uint64
+	var tables *[]uint64
 	switch r := req.(type) {
 	case *kvpb.ScanRequest:
 		s := d.span()
@@ -131,18 +131,18 @@ func (d *draw) fit(req any) {
 			r.Spans = nil
 		}
 	case *kvpb.CommitRequest:
-		r.Writes, locks, epochs = d.writes(), r.Locks, &r.LockEpochs
+		r.Writes, locks, tables = d.writes(), r.Locks, &r.LockTableIDs
 	case *kvpb.StageRequest:
-		r.Writes, locks, epochs = d.writes(), r.Locks, &r.LockEpochs
+		r.Writes, locks, tables = d.writes(), r.Locks, &r.LockTableIDs
 	case *kvpb.SpillRequest:
-		r.Writes, locks, epochs = d.writes(), r.Locks, &r.LockEpochs
+		r.Writes, locks, tables = d.writes(), r.Locks, &r.LockTableIDs
 		r.Positions = make([]uint64, len(r.Writes))
 		for i := range r.Positions {
 			r.Positions[i] = d.Uint64N(4)
 		}
 	}
-	if epochs != nil && len(locks) != len(*epochs) && !d.odd() {
-		*epochs = nil
+	if tables != nil && len(locks) != len(*tables) && !d.odd() {
+		*tables = nil
 	}
 }
 

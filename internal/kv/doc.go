@@ -5,6 +5,6 @@
 // ranges of its keys.
 //
 // Read kv.go, then package coord; feed.go (feeds of changes), protect.go (protected timestamps), zones.go
-// and settings.go (stored configuration), records.go (counters of the cluster). One goroutine at a time
+// and settingrecords.go (stored configuration), records.go (counters of the cluster). One goroutine at a time
 // uses a Txn, any number a DB.
 package kv

@@ -77,8 +77,8 @@ func (db *DB) Clock() *hlc.Clock { return db.env.Clock }
 // none.
 func (db *DB) OldestRead() hlc.Timestamp { return db.env.OldestRead() }
 
-// Over reports whether a transaction was this gateway's and has ended.
-func (db *DB) Over(id kvpb.TxnID) bool { return db.env.Over(id) }
+// Finalized reports whether a transaction was this gateway's and has ended.
+func (db *DB) Finalized(id kvpb.TxnID) bool { return db.env.Finalized(id) }
 
 // ActiveTxns returns the number of active transactions.
 func (db *DB) ActiveTxns() int { return db.env.Active() }

@@ -24,11 +24,11 @@ func seenKeys() (names []string) {
 // others, have the values given there since: "" is a key that is gone.
 func expectSeen(txn *kv.Txn, changed map[string]string) error {
 	ctx := context.Background()
-	if err := txn.LockSeenAhead(ctx, keysOf(seenKeys()...), lock.Update); err != nil {
+	if err := txn.LockUnchangedAhead(ctx, keysOf(seenKeys()...), lock.Update); err != nil {
 		return err
 	}
 	for _, name := range seenKeys() {
-		res, err := txn.LockSeen(ctx, key(name), lock.Update, lock.WaitBlock)
+		res, err := txn.LockUnchanged(ctx, key(name), lock.Update, lock.WaitBlock)
 		if err != nil {
 			return fmt.Errorf("%s: %w", name, err)
 		}
@@ -112,10 +112,10 @@ func TestLockSeenValues(t *testing.T) {
 	}
 	txn.BeginStatement()
 	sender.single = 0
-	if err := txn.LockSeenAhead(ctx, keysOf(seenKeys()...), lock.Update); err != nil {
+	if err := txn.LockUnchangedAhead(ctx, keysOf(seenKeys()...), lock.Update); err != nil {
 		t.Fatal(err)
 	}
-	seen, err := txn.LockSeen(ctx, key("a01"), lock.Update, lock.WaitError)
+	seen, err := txn.LockUnchanged(ctx, key("a01"), lock.Update, lock.WaitError)
 	if err != nil || !seen.Found || seen.Changed || seen.Value != nil || sender.single != 0 {
 		t.Errorf("seen: %+v, %v, %d requests", seen, err, sender.single)
 	}
@@ -123,7 +123,7 @@ func TestLockSeenValues(t *testing.T) {
 	if err != nil || string(whole.Value) != "old" || whole.Changed || sender.single != 1 {
 		t.Errorf("with its value: %+v, %v, %d requests", whole, err, sender.single)
 	}
-	own, err := txn.LockSeen(ctx, key("a05"), lock.Update, lock.WaitError)
+	own, err := txn.LockUnchanged(ctx, key("a05"), lock.Update, lock.WaitError)
 	if err != nil || string(own.Value) != "own" || own.Changed || own.Self {
 		t.Errorf("own: %+v, %v", own, err)
 	}

@@ -117,13 +117,13 @@ func TestCountedPartStays(t *testing.T) {
 		c.gateway().mustSet("old", "a", "i", "q")
 		id := kvpb.TxnID{Hi: c.gateway().incarnation, Lo: 1}
 		first := c.clock.Now()
-		stage := func(ts hlc.Timestamp, epoch uint32, recorded bool) (resp kvpb.StageResponse) {
+		stage := func(ts hlc.Timestamp, attempt uint32, recorded bool) (resp kvpb.StageResponse) {
 			s, _, err := c.store.Lookup(key("i"))
 			if err != nil {
 				t.Fatal(err)
 			}
 			req := kvpb.StageRequest{
-				Txn: &kvpb.TxnMeta{ID: id, ReadTS: first}, TS: ts, Epoch: epoch, Anchor: key("a"),
+				Txn: &kvpb.TxnMeta{ID: id, ReadTS: first}, TS: ts, Attempt: attempt, Anchor: key("a"),
 				Writes: []kvpb.Write{{Key: key("i"), Value: []byte("new")}}, Recorded: recorded,
 			}
 			if err := s.Stage(ctx, &req, &resp); err != nil || !resp.Lowest.IsEmpty() {
@@ -132,7 +132,7 @@ func TestCountedPartStays(t *testing.T) {
 			return resp
 		}
 		stage(first, 1, false)
-		query := kvpb.QueryStagedRequest{Txn: id, Keys: [][]byte{key("i")}, TS: first, Epoch: 1}
+		query := kvpb.QueryStagedRequest{Txn: id, Keys: [][]byte{key("i")}, TS: first, Attempt: 1}
 		var counted kvpb.QueryStagedResponse
 		if err := c.peers.router.QueryStaged(ctx, &query, &counted); err != nil || !counted.Present {
 			t.Fatalf("the key is staged: %t, %v", counted.Present, err)
@@ -184,9 +184,9 @@ func replaceCounted(t *testing.T) error {
 	other.mustSet("old", "a", "i")
 	incarnation := c.gateway().incarnation
 	first := c.clock.Now()
-	stage := func(name string, ts hlc.Timestamp, epoch uint32) error {
+	stage := func(name string, ts hlc.Timestamp, attempt uint32) error {
 		req := kvpb.StageRequest{
-			Txn: &kvpb.TxnMeta{ID: kvpb.TxnID{Hi: incarnation, Lo: 1}, ReadTS: first}, TS: ts, Epoch: epoch, Anchor: key("a"),
+			Txn: &kvpb.TxnMeta{ID: kvpb.TxnID{Hi: incarnation, Lo: 1}, ReadTS: first}, TS: ts, Attempt: attempt, Anchor: key("a"),
 			Writes: []kvpb.Write{{Key: key(name), Value: []byte("new")}},
 		}
 		if name == "a" {

@@ -32,7 +32,7 @@ func (n *Node) watchDisks(ctx context.Context) {
 		now, is := time.Now(), n.diskStates()
 		if !slices.Equal(is, was) {
 			was = is
-			n.Tell()
+			n.GossipInfo()
 			n.Balance.Wake()
 		}
 		if n.Live != nil && now.Sub(shedAt) > shedEvery {
@@ -43,8 +43,8 @@ func (n *Node) watchDisks(ctx context.Context) {
 	}
 }
 
-// Tell sends the other nodes this node's changed info at once.
-func (n *Node) Tell() {
+// GossipInfo sends the other nodes this node's changed info at once.
+func (n *Node) GossipInfo() {
 	n.Stats.Changed()
 	if n.Live != nil {
 		n.Live.HeartbeatNow()

@@ -67,7 +67,7 @@ func (n *Node) txnDeps() replica.TxnDeps {
 		return replica.TxnDeps{Peers: n.Router}
 	}
 	return replica.TxnDeps{
-		Peers: n.Router, GatewayAlive: n.gatewayAlive, Over: n.txnOver,
+		Peers: n.Router, GatewayAlive: n.gatewayAlive, Finalized: n.txnFinalized,
 		GatewayResponsive: func(id kvpb.TxnID) bool { return n.Live.Live(id.Gateway()) },
 	}
 }
@@ -92,23 +92,23 @@ func (n *Node) gatewayAlive(id kvpb.TxnID) bool {
 // transactions.
 const gatewaySilence = 2 * time.Second
 
-// txnOver reports whether a transaction with contended locks has ended, or its gateway can't be reached.
-func (n *Node) txnOver(id kvpb.TxnID) bool {
+// txnFinalized reports whether a transaction with contended locks has ended, or its gateway can't be reached.
+func (n *Node) txnFinalized(id kvpb.TxnID) bool {
 	g := id.Gateway()
 	if g == n.ID() {
-		return n.DB.Over(id)
+		return n.DB.Finalized(id)
 	}
 	contact := n.Live.LastContact(g)
-	return !contact.IsZero() && time.Since(contact) > gatewaySilence || n.Deadlocks.Over(id)
+	return !contact.IsZero() && time.Since(contact) > gatewaySilence || n.Deadlocks.Finalized(id)
 }
 
-// TxnOver reports whether a transaction has ended, or its gateway has.
-func (n *Node) TxnOver(id kvpb.TxnID) bool {
+// TxnFinalized reports whether a transaction has ended, or its gateway has.
+func (n *Node) TxnFinalized(id kvpb.TxnID) bool {
 	switch {
 	case id.Gateway() == n.ID() && id.GatewayStart() == startOf(n.Incarnation):
-		return n.DB.Over(id)
+		return n.DB.Finalized(id)
 	case n.o.Alone:
 		return true
 	}
-	return !n.gatewayAlive(id) || n.Deadlocks.Over(id)
+	return !n.gatewayAlive(id) || n.Deadlocks.Finalized(id)
 }

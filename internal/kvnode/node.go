@@ -183,7 +183,7 @@ func (n *Node) OpenGateway(ctx context.Context) {
 	n.DB.SetMaxOffset(n.Clock.MaxOffset())
 	n.DB.SetClocks(n.Router.Clocks)
 	if n.Deadlocks != nil {
-		n.Deadlocks.SetOver(n.DB.Over)
+		n.Deadlocks.SetFinalized(n.DB.Finalized)
 	}
 	n.db.Store(n.DB)
 	n.Store.ConnectTxns(n.txnDeps())

@@ -37,7 +37,7 @@ func TestIncarnations(t *testing.T) {
 		t.Fatal(err)
 	}
 	id := open.ID()
-	if first.KV.TxnOver(id) {
+	if first.KV.TxnFinalized(id) {
 		t.Error("a transaction that is open is said to be over")
 	}
 	if err := open.Commit(ctx); err != nil {
@@ -50,7 +50,7 @@ func TestIncarnations(t *testing.T) {
 	if second.KV.Incarnation <= first.KV.Incarnation {
 		t.Errorf("incarnation %d comes after %d", second.KV.Incarnation, first.KV.Incarnation)
 	}
-	if !second.KV.TxnOver(id) {
+	if !second.KV.TxnFinalized(id) {
 		t.Error("a transaction of the former incarnation is not over")
 	}
 	var got []byte

@@ -59,13 +59,13 @@ func (s TxnStatus) String() string {
 type StageRequest struct {
 	Txn *TxnMeta
 	TS  hlc.Timestamp
-	// Epoch numbers the attempts to commit the transaction, from 1. A later attempt
+	// Attempt numbers the attempts to commit the transaction, from 1. A later attempt
 	// replaces the staged intents of an earlier one.
-	Epoch      uint32
-	Anchor     []byte
-	Writes     []Write
-	Locks      [][]byte
-	LockEpochs []uint64 // parallel to Locks
+	Attempt      uint32
+	Anchor       []byte
+	Writes       []Write
+	Locks        [][]byte
+	LockTableIDs []uint64 // parallel to Locks
 	// Spilled: the transaction's spilled intents in this range commit too.
 	Spilled bool
 	// Record: this range holds the anchor, and writes the record. Keys are all keys
@@ -127,11 +127,11 @@ const (
 
 // EndTxnRequest changes a transaction's record, if it is still that of the attempt.
 type EndTxnRequest struct {
-	Txn    *TxnMeta
-	Anchor []byte
-	Action EndAction
-	TS     hlc.Timestamp
-	Epoch  uint32
+	Txn     *TxnMeta
+	Anchor  []byte
+	Action  EndAction
+	TS      hlc.Timestamp
+	Attempt uint32
 	// Since is the lowest timestamp at which the transaction may have committed, zero if
 	// it certainly never had a record.
 	Since hlc.Timestamp
@@ -182,12 +182,12 @@ type PushResponse struct {
 	Above    bool
 }
 
-// QueryStagedRequest asks whether Keys are staged by attempt Epoch at TS.
+// QueryStagedRequest asks whether Keys are staged by an attempt at TS.
 type QueryStagedRequest struct {
-	Txn   TxnID
-	Keys  [][]byte
-	TS    hlc.Timestamp
-	Epoch uint32
+	Txn     TxnID
+	Keys    [][]byte
+	TS      hlc.Timestamp
+	Attempt uint32
 	// Peek only looks: it does not prevent that missing keys are staged later.
 	Peek bool
 }

@@ -162,8 +162,9 @@ type LockResponse struct {
 	// Resent: the request was sent more than once, so that an earlier attempt may have
 	// acquired the lock. dist sets it, ranges don't.
 	Resent bool
-	// Epoch identifies the leadership that granted the lock. Commit checks it.
-	Epoch uint64
+	// LockTableID identifies the lock table that has the lock: that of a leadership, or of an earlier one that has
+	// transferred it. Commit checks it.
+	LockTableID uint64
 	// Waited is how long the request has waited for other transactions on another node; 0 within one.
 	Waited time.Duration
 }
@@ -208,10 +209,10 @@ type CommitRequest struct {
 	Reads        []Span
 	AllReadsHere bool
 	Locks        [][]byte // locked keys, released with the commit
-	// LockEpoch is the LockResponse.Epoch of all locks. If they differ it is 0, and
-	// LockEpochs has that of each lock, parallel to Locks.
-	LockEpoch  uint64
-	LockEpochs []uint64
+	// LockTableID is the LockResponse.LockTableID of all locks. If they differ it is 0, and
+	// LockTableIDs has that of each lock, parallel to Locks.
+	LockTableID  uint64
+	LockTableIDs []uint64
 	// Spilled: the transaction has spilled writes, which commit too.
 	Spilled bool
 	Anchor  []byte // the first key that was spilled
@@ -288,10 +289,10 @@ type SpillRequest struct {
 	// those that no later write of the same statement has replaced. Statement is the position
 	// at which the present statement began.
 	Keep, Statement uint64
-	// Locks are the row locks that the durable locks of the writes replace, LockEpochs the
+	// Locks are the row locks that the durable locks of the writes replace, LockTableIDs the
 	// leaderships that granted them. The spill fails if one is not held any more.
-	Locks      [][]byte
-	LockEpochs []uint64
+	Locks        [][]byte
+	LockTableIDs []uint64
 	// Anchor is the first key that the transaction spilled. Its record is there.
 	Anchor []byte
 	// AtSnapshot: the writes lie at the transaction's snapshot (TxnMeta.SnapshotSpill). There it can

@@ -92,9 +92,9 @@ func checkSpans(spans []Span) error {
 	return nil
 }
 
-func checkLockEpochs(locks [][]byte, epochs []uint64) error {
-	if len(epochs) != 0 && len(epochs) != len(locks) {
-		return invalid("%d locks have %d epochs", len(locks), len(epochs))
+func checkLockTableIDs(locks [][]byte, tables []uint64) error {
+	if len(tables) != 0 && len(tables) != len(locks) {
+		return invalid("%d locks have %d lock tables", len(locks), len(tables))
 	}
 	return nil
 }
@@ -156,7 +156,7 @@ func (r *RefreshRequest) Validate(latest hlc.Timestamp) error {
 func (r *CommitRequest) Validate(latest hlc.Timestamp) error {
 	if err := firstError(
 		checkTxn(r.Txn, latest), checkTimes(latest, r.At, r.MinTS), checkWrites(r.Writes), checkSpans(r.Reads),
-		checkLockEpochs(r.Locks, r.LockEpochs), checkSpan(r.SpillSpan),
+		checkLockTableIDs(r.Locks, r.LockTableIDs), checkSpan(r.SpillSpan),
 	); err != nil {
 		return err
 	}
@@ -186,7 +186,7 @@ func (r *SpillRequest) Validate(latest hlc.Timestamp) error {
 	if r.AtSnapshot && r.Txn.ReadTS.WallTime == 0 {
 		return invalid("a spill is to lie at no time")
 	}
-	return firstError(checkTxn(r.Txn, latest), checkLockEpochs(r.Locks, r.LockEpochs))
+	return firstError(checkTxn(r.Txn, latest), checkLockTableIDs(r.Locks, r.LockTableIDs))
 }
 
 // Validate is that of SpilledRequest.
@@ -204,12 +204,12 @@ func (r *UnspillRequest) Validate(latest hlc.Timestamp) error {
 
 // Validate is that of StageRequest.
 func (r *StageRequest) Validate(latest hlc.Timestamp) error {
-	if r.TS.WallTime == 0 || r.Epoch == 0 {
+	if r.TS.WallTime == 0 || r.Attempt == 0 {
 		return invalid("a part of a commit has no timestamp or attempt")
 	}
 	return firstError(
 		checkTxn(r.Txn, latest), checkTimes(latest, r.TS), checkAnchor(r.Anchor), checkWrites(r.Writes),
-		checkLockEpochs(r.Locks, r.LockEpochs), checkSpan(r.Span),
+		checkLockTableIDs(r.Locks, r.LockTableIDs), checkSpan(r.Span),
 	)
 }
 

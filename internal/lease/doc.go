@@ -14,7 +14,7 @@
 //     replicas campaign, and which of them could win.
 //   - Campaigns: in which order the replicas of a store campaign.
 //   - Candidates, StepDown: which replicas a leader asks to take its place.
-//   - Gate, Transfer: the gate that excludes requests while row locks are exported, and the record
+//   - LockGate, Transfer: the gate that excludes requests while row locks are exported, and the record
 //     in which the next leadership finds the locks.
 //
 // Each scenario has a script in testdata/leases, testdata/elections or testdata/campaigns.
@@ -30,9 +30,9 @@
 //  4. Support that begins again counts only once the leader has applied everything that it knows to be
 //     committed. (Supporter.NoteAnswer; testdata/leases/lease)
 //  5. A leadership exports its row locks only while no request that changes them is inside its gate, and
-//     none enters before the next leadership opens it. (Gate; testdata/leases/transfer)
+//     none enters before the next leadership opens it. (LockGate; testdata/leases/transfer)
 //  6. While the record of a transfer exists, no leadership has changed row locks since: each leadership
-//     that imports it excludes requests until it has removed it. (Gate.Imported, Removed;
+//     that imports it excludes requests until it has removed it. (LockGate.Imported, Removed;
 //     testdata/leases/transfer; TestLockTransferTwice in store)
 //  7. While a store supports a leader, its replica of the range neither campaigns nor votes for another
 //     one, unless that leader asks for it by TimeoutNow. It votes for nobody until all support of the
@@ -62,7 +62,7 @@
 //
 // # Concurrency
 //
-// Any goroutine may use Lease, Supporters and Gate. Nothing here waits for a mutex. An Election belongs
+// Any goroutine may use Lease, Supporters and LockGate. Nothing here waits for a mutex. An Election belongs
 // to the goroutine that processes the raft group, except for the events and methods that say otherwise.
 // The caller guards Campaigns with a mutex.
 //

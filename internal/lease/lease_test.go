@@ -26,7 +26,7 @@ func TestScripts(t *testing.T) {
 	datadriven.Walk(t, "testdata/leases", func(t *testing.T, path string) {
 		synctest.Test(t, func(t *testing.T) {
 			scripttest.File(t, path, func(t *testing.T, _ *datadriven.TestData) scripttest.Step {
-				s := &script{t: t, cells: map[kvpb.StoreID]*liveness.Cell{}, gate: NewGate(), inside: map[string]bool{}}
+				s := &script{t: t, cells: map[kvpb.StoreID]*liveness.Cell{}, gate: NewLockGate(), inside: map[string]bool{}}
 				return func(words []string) []string { return scripttest.Line(s.op(words)) }
 			})
 		})
@@ -42,7 +42,7 @@ type script struct {
 	applied bool // all that is known to be committed
 	down    *StepDown
 
-	gate     Gate
+	gate     LockGate
 	inside   map[string]bool
 	exported []byte
 }
@@ -192,7 +192,7 @@ func (s *script) transfer(f []string) string {
 	case "drain": // drain SECONDS
 		return map[bool]string{true: "nobody is inside", false: "requests take too long"}[s.gate.Drained(s.offset(f[1:]))]
 	case "export": // export TERM KEY...
-		tr := Transfer{Term: uint64(s.num(f[1])), Epoch: 7, Subsumed: []uint64{3}, Abandoned: []kvpb.TxnID{{Lo: 9}}}
+		tr := Transfer{Term: uint64(s.num(f[1])), LockTableID: 7, Subsumed: []uint64{3}, Abandoned: []kvpb.TxnID{{Lo: 9}}}
 		for _, k := range f[2:] {
 			tr.Locks = append(tr.Locks, concurrency.Lock{Key: []byte(k), Txn: concurrency.TxnID{Lo: 1}, Strength: lock.Update})
 		}
@@ -234,5 +234,5 @@ func (s *script) importLocks(term uint64) string {
 	for _, l := range tr.Locks {
 		held = append(held, string(l.Key))
 	}
-	return fmt.Sprintf("locks %v of epoch %d, subsumed %v, abandoned %d, of term %d", held, tr.Epoch, tr.Subsumed, len(tr.Abandoned), tr.Term)
+	return fmt.Sprintf("locks %v of table %d, subsumed %v, abandoned %d, of term %d", held, tr.LockTableID, tr.Subsumed, len(tr.Abandoned), tr.Term)
 }

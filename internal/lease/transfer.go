@@ -14,7 +14,7 @@ import (
 	"github.com/lichendb/lichen/internal/plant"
 )
 
-// Gate excludes a leader's requests that change row locks while the leadership exports its locks, and while
+// LockGate excludes a leader's requests that change row locks while the leadership exports its locks, and while
 // the next one imports them:
 //
 //	          Begin              Shut, Drained        locks are in the record
@@ -24,7 +24,7 @@ import (
 //	   │                                                                              ▼
 //	   └───────────────────── Removed ──────────────────── [imported] ◄── Open, Imported
 //	                                    the record exists, nobody enters
-type Gate struct {
+type LockGate struct {
 	inside atomic.Int64
 	shut   atomic.Bool
 	begun  atomic.Bool
@@ -36,12 +36,12 @@ type Gate struct {
 	imported atomic.Uint64
 }
 
-// NewGate returns an open gate.
-func NewGate() Gate { return Gate{empty: make(chan struct{}, 1)} }
+// NewLockGate returns an open gate.
+func NewLockGate() LockGate { return LockGate{empty: make(chan struct{}, 1)} }
 
 // Enter admits a request that changes row locks. The request calls Leave at its end, and before it waits for
 // other transactions.
-func (g *Gate) Enter() bool {
+func (g *LockGate) Enter() bool {
 	if g.Reenter() {
 		return true
 	}
@@ -51,13 +51,13 @@ func (g *Gate) Enter() bool {
 
 // Reenter is Enter after a Leave. It counts the request as inside in any case. It returns false if the gate is
 // shut, so that the locks may already be in the record.
-func (g *Gate) Reenter() bool {
+func (g *LockGate) Reenter() bool {
 	g.inside.Add(1)
 	return !g.shut.Load() && (g.imported.Load() == 0 || plant.On(plant.LocksBesideRecord))
 }
 
 // Leave ends what Enter or Reenter began.
-func (g *Gate) Leave() {
+func (g *LockGate) Leave() {
 	if g.inside.Add(-1) == 0 && g.shut.Load() {
 		select {
 		case g.empty <- struct{}{}:
@@ -67,19 +67,19 @@ func (g *Gate) Leave() {
 }
 
 // Begin begins a transfer. It returns false if one is in progress.
-func (g *Gate) Begin() bool { return g.begun.CompareAndSwap(false, true) }
+func (g *LockGate) Begin() bool { return g.begun.CompareAndSwap(false, true) }
 
 // GiveUp ends a transfer that has not shut the gate.
-func (g *Gate) GiveUp() { g.begun.Store(false) }
+func (g *LockGate) GiveUp() { g.begun.Store(false) }
 
 // Shut makes the gate refuse requests until Open.
-func (g *Gate) Shut() { g.shut.Store(true) }
+func (g *LockGate) Shut() { g.shut.Store(true) }
 
 // IsShut reports whether the gate is shut.
-func (g *Gate) IsShut() bool { return g.shut.Load() }
+func (g *LockGate) IsShut() bool { return g.shut.Load() }
 
 // Drained waits until no request is inside a shut gate. It returns false if that takes longer than wait.
-func (g *Gate) Drained(wait time.Duration) bool {
+func (g *LockGate) Drained(wait time.Duration) bool {
 	timeout := time.NewTimer(wait)
 	defer timeout.Stop()
 	for g.inside.Load() > 0 {
@@ -93,45 +93,45 @@ func (g *Gate) Drained(wait time.Duration) bool {
 }
 
 // BeginExport says that the locks are about to go into the record.
-func (g *Gate) BeginExport() { g.exporting.Store(true) }
+func (g *LockGate) BeginExport() { g.exporting.Store(true) }
 
 // EndExport says that the record was proposed and raft was then asked to transfer the leadership.
-func (g *Gate) EndExport() { g.exporting.Store(false) }
+func (g *LockGate) EndExport() { g.exporting.Store(false) }
 
 // Reclaims reports whether a leader that has offered its leadership to another replica campaigns again: it may
 // not serve in this term any more. It waits while raft transfers the leadership, and while the record of the
 // locks is being written, since otherwise its term would end before the record is written (invariant 11).
-func (l *Lease) Reclaims(g *Gate, transferring bool) bool {
+func (l *Lease) Reclaims(g *LockGate, transferring bool) bool {
 	return l != nil && !l.Alone && l.Revoked.Load() && !transferring && !g.exporting.Load()
 }
 
 // Open lets requests in again.
-func (g *Gate) Open() {
+func (g *LockGate) Open() {
 	g.shut.Store(false)
 	g.begun.Store(false)
 }
 
 // Imported says that the leadership of a term has found a record, or that there is none if term is 0. The gate
 // refuses requests until Removed.
-func (g *Gate) Imported(term uint64) { g.imported.Store(term) }
+func (g *LockGate) Imported(term uint64) { g.imported.Store(term) }
 
 // Importing returns the term of the leadership that has found a record and not removed it yet, or 0.
-func (g *Gate) Importing() uint64 { return g.imported.Load() }
+func (g *LockGate) Importing() uint64 { return g.imported.Load() }
 
 // Removed says that the leadership of a term has removed the record that it had found. It has no effect if a
 // later leadership has found another one.
-func (g *Gate) Removed(term uint64) { g.imported.CompareAndSwap(term, 0) }
+func (g *LockGate) Removed(term uint64) { g.imported.CompareAndSwap(term, 0) }
 
 // transferVersion is the format of a stored Transfer.
 const transferVersion = 1
 
 // Transfer is what a leader exports to the next one.
 type Transfer struct {
-	Term      uint64
-	Epoch     uint64   // of the locks
-	Subsumed  []uint64 // epochs of ranges that were merged into this one
-	Abandoned []kvpb.TxnID
-	Locks     []concurrency.Lock // sorted by key
+	Term        uint64
+	LockTableID uint64   // see kvpb.LockResponse
+	Subsumed    []uint64 // lock tables of ranges that were merged into this one
+	Abandoned   []kvpb.TxnID
+	Locks       []concurrency.Lock // sorted by key
 }
 
 // ErrDamaged says that a record of a transfer can't be read.
@@ -148,7 +148,7 @@ func MaxEncodedLock(key []byte) int { return maxEncodedLock + len(key) }
 func (t *Transfer) Encode() []byte {
 	b := []byte{transferVersion}
 	b = binary.AppendUvarint(b, t.Term)
-	b = binary.AppendUvarint(b, t.Epoch)
+	b = binary.AppendUvarint(b, t.LockTableID)
 	b = binary.AppendUvarint(b, uint64(len(t.Subsumed)))
 	for _, e := range t.Subsumed {
 		b = binary.AppendUvarint(b, e)
@@ -172,7 +172,7 @@ func DecodeTransfer(b []byte) (t Transfer, err error) {
 		return t, fmt.Errorf("%w: unknown form", ErrDamaged)
 	}
 	r := encoding.NewReader(b[1:])
-	t.Term, t.Epoch = r.Uvarint(), r.Uvarint()
+	t.Term, t.LockTableID = r.Uvarint(), r.Uvarint()
 	for n := r.Count(1); n > 0; n-- {
 		t.Subsumed = append(t.Subsumed, r.Uvarint())
 	}

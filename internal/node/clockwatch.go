@@ -96,7 +96,7 @@ func (n *Node) clockWrong(off time.Duration) {
 	}
 	n.log.Error("this node's clock is "+how+" those of most other nodes: it serves nothing until they agree; check how its clock is synchronised",
 		"by", off.Abs(), "limit", n.cfg.MaxOffset/2)
-	n.closeFront(pgerr.New(pgerr.CannotConnectNow,
+	n.refuseSQL(pgerr.New(pgerr.CannotConnectNow,
 		"the clock of node %d is %s %s those of most other nodes, more than half of --max-offset", n.NodeID(), off.Abs().Round(time.Millisecond), how).
 		WithHint("Connect to another node, and synchronise this node's clock."))
 }
@@ -105,5 +105,5 @@ func (n *Node) clockWrong(off time.Duration) {
 func (n *Node) clockRight() {
 	n.log.Info("this node's clock agrees with those of most other nodes again: it serves")
 	n.clockBad.Store(false)
-	n.reopenFront()
+	n.acceptSQL()
 }

@@ -37,11 +37,11 @@ func (n *Node) watchDisk(ctx context.Context) {
 		switch {
 		case all && !cut && n.stuckFor() > store.StallAfter+DiskTimeout:
 			cut = true
-			n.closeFront(pgerr.New(pgerr.IOError, "the disk of node %d does not answer", n.NodeID()).
+			n.refuseSQL(pgerr.New(pgerr.IOError, "the disk of node %d does not answer", n.NodeID()).
 				WithHint("Connect to another node."))
 		case !all && cut:
 			cut = false
-			n.reopenFront()
+			n.acceptSQL()
 		}
 	}
 }

@@ -13,8 +13,8 @@
 //	Stop ─▶ (the same) ─▶ background work ends ─▶ registered as gone ─▶ stores closed
 //
 // Read node.go (Node, Options), cluster.go (how a node joins a cluster), membership.go
-// (decommissioning), twin.go (two processes of one node), drain.go, stop.go, front.go (the service for SQL
-// clients), admin.go and held.go (requests of operators), clockwatch.go, diskwatch.go, again.go (steps of
+// (decommissioning), duplicate.go (two processes of one node), drain.go, stop.go, sqlservice.go (the service for SQL
+// clients), admin.go and decommission.go (requests of operators), clockwatch.go, diskwatch.go, retry.go (steps of
 // the start that are repeated), settings.go (defaults by flags).
 //
 // # Invariants

@@ -41,7 +41,7 @@ func (n *Node) BeginDrain() {
 		if n.SQL != nil && n.SQL.Server() != nil {
 			n.SQL.Server().LeaveJobs()
 		}
-		n.KV.Tell()
+		n.KV.GossipInfo()
 		go func() {
 			begun := time.Now()
 			defer func() {
@@ -56,14 +56,14 @@ func (n *Node) BeginDrain() {
 			}
 			n.moveLeaders()
 			n.log.Info("leaders moved", "left", n.drain.leaders.Load(), "took", time.Since(begun))
-			n.fronts.Lock()
-			front := n.serving.Load() // no other front replaces it from now on
-			n.fronts.Unlock()
-			if front != nil {
+			n.servingMu.Lock()
+			serving := n.serving.Load() // no other server replaces it from now on
+			n.servingMu.Unlock()
+			if serving != nil {
 				ctx, cancel := context.WithTimeout(context.Background(), n.Settings.Get().DrainTimeout)
 				defer cancel()
 				go n.cutWithoutQuorum(ctx, cancel)
-				n.drain.err = n.endSessions(ctx, front)
+				n.drain.err = n.endSessions(ctx, serving)
 				n.moveLeaders() // some leaderships may have come back
 			}
 		}()
@@ -88,8 +88,8 @@ func (n *Node) awaitLoadBalancers() {
 
 // endSessions closes the clients' connections. If some were cut off because they waited for a lost
 // quorum, the stop has not failed.
-func (n *Node) endSessions(ctx context.Context, front *pgwire.Server) error {
-	err := front.Shutdown(ctx)
+func (n *Node) endSessions(ctx context.Context, srv *pgwire.Server) error {
+	err := srv.Shutdown(ctx)
 	if errors.Is(err, context.Canceled) {
 		n.log.Warn("sessions were cut off: their statements wait for ranges that have no quorum")
 		return nil

@@ -131,7 +131,7 @@ func (n *Node) handleOwn(_ context.Context, from kvpb.NodeID, req []byte) ([]byt
 func (n *Node) setMembership(m Membership) {
 	n.log.Info("membership of this node", "is", m)
 	n.decommissioning.Store(m == Decommissioning)
-	n.KV.Tell()
+	n.KV.GossipInfo()
 	if m == Decommissioned {
 		n.BeginDrain()
 	}

@@ -102,9 +102,9 @@ type Node struct {
 	clockBad        atomic.Bool  // the clock is off, nothing is served
 	readyAsked      atomic.Int64 // when a load balancer last asked whether the node is ready, Unix nanoseconds
 
-	serving atomic.Pointer[pgwire.Server]
-	notYet  atomic.Pointer[pgwire.Server] // instead of serving until then
-	fronts  sync.Mutex                    // orders changes of serving with the begin of a drain
+	serving   atomic.Pointer[pgwire.Server]
+	notYet    atomic.Pointer[pgwire.Server] // instead of serving until then
+	servingMu sync.Mutex                    // orders changes of serving with the begin of a drain
 }
 
 // New opens the stores of a node and builds the parts that do not depend on its cluster.
@@ -219,20 +219,20 @@ func (n *Node) bringUp(ctx context.Context) error {
 	if err := n.rejoin(ctx); err != nil {
 		return err
 	}
-	if err := n.again(ctx, "ids of its new stores", n.joinStores); err != nil {
+	if err := n.retry(ctx, "ids of its new stores", n.joinStores); err != nil {
 		return err
 	}
 	if !n.cfg.SingleNode {
-		if err := n.again(ctx, "the first range", n.KV.Admin.SplitFirstRange); err != nil {
+		if err := n.retry(ctx, "the first range", n.KV.Admin.SplitFirstRange); err != nil {
 			return fmt.Errorf("splitting the first range: %w", err)
 		}
 	}
 	n.KV.StartRanges(ctx)
 	n.KV.StartPlacement(ctx)
-	if err := n.again(ctx, "the ranges of the catalog", n.SQL.Open); err != nil {
+	if err := n.retry(ctx, "the ranges of the catalog", n.SQL.Open); err != nil {
 		return fmt.Errorf("catalog: %w", err)
 	}
-	n.serving.Store(n.newFront())
+	n.serving.Store(n.newSQLServer())
 	n.SQL.Start(ctx)
 	n.background.Go(func() { n.watchDisk(ctx) })
 	if n.KV.Live != nil {
@@ -282,7 +282,7 @@ func (n *Node) joinStores(ctx context.Context) error {
 			return fmt.Errorf("the new store in %s: %w", st.Dir(), err)
 		}
 		n.log.Info("a new store joined", "dir", st.Dir(), "store", id.Store)
-		n.KV.Tell()
+		n.KV.GossipInfo()
 	}
 	return nil
 }

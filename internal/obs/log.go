@@ -1,6 +1,6 @@
 // Package obs holds what the other packages need to be observed: the log files (log.go), whose messages are on channels
 // (channels.go), and histograms (histogram.go).
-// Metrics are gathered by server, from the figures the packages export.
+// Metrics are gathered by server, from what the packages export.
 //
 // It is a leaf. A Log is safe for concurrent use.
 package obs

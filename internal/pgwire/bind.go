@@ -55,11 +55,11 @@ func (c *conn) bind(body []byte) error {
 	if err != nil {
 		return err
 	}
-	format, err := frontOf(p, portal.Columns()).format(c.formats)
+	format, err := statementOf(p, portal.Columns()).format(c.formats)
 	if err != nil {
 		return err
 	}
-	portal.Front = format
+	portal.Connection = format
 	c.wire.Empty(wire.BindComplete)
 	return nil
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/lichendb/lichen/internal/sql/prepared"
 )
 
-// statement is what the front keeps of a prepared statement (Prepared.Front).
+// statement is what the connection keeps of a prepared statement (prepared.Statement.Connection).
 type statement struct {
 	cols         []plan.Column // what the formats are for
 	text, binary *rowFormat
@@ -18,14 +18,14 @@ type statement struct {
 	paramDesc    []byte     // ParameterDescription
 }
 
-// frontOf returns what is kept of p, for rows of the given columns: those of FETCH and
+// statementOf returns what is kept of p, for rows of the given columns: those of FETCH and
 // EXECUTE change.
-func frontOf(p *prepared.Statement, cols []plan.Column) *statement {
-	st, ok := p.Front.(*statement)
+func statementOf(p *prepared.Statement, cols []plan.Column) *statement {
+	st, ok := p.Connection.(*statement)
 	switch {
 	case !ok:
 		st = &statement{cols: cols}
-		p.Front = st
+		p.Connection = st
 	case unsafe.SliceData(st.cols) != unsafe.SliceData(cols):
 		*st = statement{cols: cols, paramDesc: st.paramDesc}
 	}
@@ -130,14 +130,14 @@ func (c *conn) describe(body []byte) error {
 
 // portalFormat returns the format of the rows of a portal; a cursor's is text.
 func portalFormat(p *portal.Portal) *rowFormat {
-	if f, ok := p.Front.(*rowFormat); ok {
+	if f, ok := p.Connection.(*rowFormat); ok {
 		return f
 	}
-	return frontOf(p.Statement(), p.Columns()).textFormat()
+	return statementOf(p.Statement(), p.Columns()).textFormat()
 }
 
 func (c *conn) describeStatement(p *prepared.Statement) error {
-	st := frontOf(p, p.Columns())
+	st := statementOf(p, p.Columns())
 	if st.paramDesc == nil {
 		st.paramDesc = appendParamDescription(nil, p.ParamTypes())
 	}

@@ -63,7 +63,7 @@ func TestTokenLogin(t *testing.T) {
 	c.must(err)
 	live := setting.NewLive(setting.Default())
 	srv, _ := newSQLOf(t, func(cfg *sql.Config) { cfg.Settings = liveSettings{live} })
-	front, addr := newServer(t, func(o *Options) {
+	pg, addr := newServer(t, func(o *Options) {
 		o.SQL, o.TLS, o.Auth, o.Certificate = srv, n.ServerTLS(), AuthEncrypted, n.Certificate
 	})
 	admin, err := tryConnect(t, c.url(addr, "root", "root", ""))
@@ -111,11 +111,11 @@ func TestTokenLogin(t *testing.T) {
 		{"no role", "nobody", ours.token("nobody@corp.example", time.Hour), "28000"},
 		{"root", "root", ours.token("root@corp.example", time.Hour), "28P01"},
 	} {
-		front.throttle = throttle{}
+		pg.throttle = throttle{}
 		if _, err := tryConnect(t, target(tc.user, tc.secret)); sqlState(err) != tc.code || err != nil && strings.Contains(err.Error(), "token") {
 			t.Errorf("%s: %v", tc.name, err)
 		}
-		err := front.CheckLogin(t.Context(), &Login{User: tc.user, Database: "defaultdb", Password: tc.secret, Remote: netip.MustParseAddr("127.0.0.1")})
+		err := pg.CheckLogin(t.Context(), &Login{User: tc.user, Database: "defaultdb", Password: tc.secret, Remote: netip.MustParseAddr("127.0.0.1")})
 		if (err == nil) != (tc.code != "28P01") {
 			t.Errorf("%s, another way: %v", tc.name, err)
 		}
@@ -129,7 +129,7 @@ func TestTokenLogin(t *testing.T) {
 	defer shown.Close()
 	settings["server.jwt_authentication.jwks_url"] = shown.URL
 	update()
-	front.throttle = throttle{}
+	pg.throttle = throttle{}
 	if _, err := tryConnect(t, target("alice", good)); err != nil {
 		t.Errorf("with keys at an address: %v", err)
 	}

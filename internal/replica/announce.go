@@ -14,7 +14,7 @@ import (
 // outcome is known. Of two transactions whose commands write the same key, the later one withdraws, waits
 // until the earlier command is applied and its intents are resolved, and begins again:
 //
-//	        announce ──► claim ──► propose ──► applied ──► Finish
+//	        announce ──► checkConflicts ──► propose ──► applied ──► Finish
 //	           ▲           │ busyKeys             └ timeout: the keys stay announced until the outcome is known
 //	           └─awaitFree─┘
 //
@@ -32,8 +32,8 @@ type busyKeys struct {
 
 func (*busyKeys) Error() string { return "replica: another transaction is writing one of the keys" }
 
-// claim returns busyKeys if a command that is announced must wait for another transaction.
-func (r *Replica) claim(announced *concurrency.Commit, written [][]byte) error {
+// checkConflicts returns busyKeys if a command that is announced must wait for another transaction.
+func (r *Replica) checkConflicts(announced *concurrency.Commit, written [][]byte) error {
 	if c := r.commits.Earlier(announced); c != nil && !plant.On(plant.InFlightUnseen) {
 		return &busyKeys{earlier: c}
 	}

@@ -32,7 +32,7 @@ func (r *Replica) Checksum(ctx context.Context, id apply.CheckID) (checksum.Chec
 // beginCheck computes the checksum of the present state, after the entry that requests it. While the engine
 // may hold tables of later entries it does nothing: nobody waits for so old a request any more.
 func (g *group) beginCheck(id apply.CheckID) {
-	if g.replays() {
+	if g.recovering() {
 		return
 	}
 	if c := g.r.checks.Begin(id); c != nil {

@@ -1,6 +1,7 @@
 package replica
 
 import (
+	"bytes"
 	"context"
 	"sync/atomic"
 
@@ -166,4 +167,22 @@ func (r *Replica) Trim() {
 	r.reads.Shrink()
 	r.feeds.Expire()
 	r.finished.Trim(r.deps.Clock.PhysicalNow())
+}
+
+// ClearWithin is ClearSpan with a context. It fails if the span is not within the range.
+func (r *Replica) ClearWithin(ctx context.Context, start, end []byte) error {
+	if err := r.deps.AdmitWrite(); err != nil {
+		return err
+	}
+	fence, err := r.admitWrite(ctx, start)
+	if err != nil {
+		return err
+	}
+	if d := r.Desc(); d.BoundsGen != fence.BoundsGen || bytes.Compare(end, d.EndKey) > 0 {
+		return r.mismatch()
+	}
+	var b apply.Builder
+	b.Reset(kvpb.TxnID{}, hlc.Timestamp{})
+	b.ClearSpan(start, end)
+	return r.group.Propose(fence, b.Bytes())
 }

@@ -24,7 +24,7 @@ var builders = sync.Pool{New: func() any { return new(apply.Builder) }}
 //     outcome of an earlier copy (answerEarlier),
 //  2. checks the transaction's locks, and acquires room for its writes (checkLocks, enterLongWrites),
 //  3. announces the keys: later readers wait (beginCommit). If another transaction's command in flight, or
-//     its intents, are in the way, it waits and begins again (claim, awaitFree),
+//     its intents, are in the way, it waits and begins again (checkConflicts, awaitFree),
 //  4. chooses a timestamp above all earlier reads of the keys (chooseTimestamp),
 //  5. proposes the command, and releases the locks when it is applied.
 //
@@ -112,7 +112,7 @@ func (c *commit) attempt(ctx context.Context) error {
 		return err
 	}
 	if len(c.req.Locks) > 0 {
-		if err := c.r.checkLocks(c.id, c.req.Locks, c.req.LockEpoch, c.req.LockEpochs, nil); err != nil {
+		if err := c.r.checkLocks(c.id, c.req.Locks, c.req.LockTableID, c.req.LockTableIDs, nil); err != nil {
 			return err
 		}
 	}
@@ -126,7 +126,7 @@ func (c *commit) attempt(ctx context.Context) error {
 	}
 	announced := c.r.beginCommit(c.id, c.written)
 	defer announced.Finish()
-	if err := cmp.Or(c.superseded(), c.r.claim(announced, c.written)); err != nil {
+	if err := cmp.Or(c.superseded(), c.r.checkConflicts(announced, c.written)); err != nil {
 		return err
 	}
 	ts, err := c.chooseTimestamp(ctx, announced)
@@ -290,26 +290,4 @@ func (c *commit) mayHappenYet(err error) bool {
 		return !c.r.onlyVoter()
 	}
 	return false
-}
-
-// Release implements kvpb.Sender.
-func (r *Replica) Release(ctx context.Context, req *kvpb.ReleaseRequest) error {
-	var s lockSection
-	if _, err := s.admit(ctx, r, req.Locks...); err != nil {
-		return err
-	}
-	defer s.leave()
-	id := txnID(req.Txn)
-	if req.Abandoned {
-		if err := r.awaitAbandoned(ctx, req); err != nil {
-			return err
-		}
-	}
-	if req.Committed {
-		for _, k := range req.Locks {
-			r.reads.AddKey(k, req.Txn.ReadTS, id)
-		}
-	}
-	r.releaseAll(id, req.Locks)
-	return nil
 }

@@ -45,7 +45,7 @@ func (c *commit) commitSpilled(ctx context.Context) error {
 	defer r.intents.Leave(x)
 	announced := r.beginCommit(c.id, c.written)
 	defer announced.Finish()
-	if err := cmp.Or(c.superseded(), r.claim(announced, c.written)); err != nil {
+	if err := cmp.Or(c.superseded(), r.checkConflicts(announced, c.written)); err != nil {
 		return err
 	}
 	ts, err := c.chooseSpilledTimestamp(ctx, x)

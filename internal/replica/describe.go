@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/lichendb/lichen/internal/concurrency"
 	"github.com/lichendb/lichen/internal/kvpb"
 )
 
@@ -51,4 +52,12 @@ func (g *group) describeFollowers() string {
 		fmt.Fprintf(&b, "; follower %d, alive %v: %s, acknowledged all %v", id, ok && g.r.supportedBy(d.Store), p.String(), g.Acked(id, g.View.State.Last))
 	}
 	return b.String()
+}
+
+// EachLock calls fn for the held and the awaited row locks until fn returns false. A replica that does not
+// lead has none. The iteration is no snapshot: locks come and go meanwhile.
+func (r *Replica) EachLock(fn func(concurrency.Lock) bool) {
+	if r.Leads() {
+		r.locks.ForEach(fn)
+	}
 }

@@ -24,20 +24,20 @@
 //   - lease.go: the beginning and the end of a leadership. election.go, locktransfer.go, resign.go.
 //   - stage.go, multirange.go: commits in several ranges. spill.go: transactions that outgrow the
 //     buffer of their gateway. intentcursor.go: the intents on many keys. intents.go, push.go,
-//     resolve.go, release.go, sweep.go, txnrecord.go, gateway.go: the effects of txnintent. replay.go: commits
+//     resolve.go, release.go, sweep.go, txnrecord.go, abandoned.go: the effects of txnintent. resent.go: commits
 //     that were sent again.
 //   - split.go, merge.go, subsume.go: changes of the bounds. change.go, removal.go: changes of the
 //     membership.
 //   - closed.go, follower.go, feed.go, observed.go: closed timestamps, follower reads, feeds, and what a
 //     transaction's earlier readings of this node's clock make certain.
-//   - collect.go, threshold.go: garbage collection. snapshot.go, mend.go: snapshots. checksum.go:
+//   - collect.go, threshold.go: garbage collection. snapshot.go, repairlog.go: snapshots. checksum.go:
 //     consistency checks. lost.go: detection of a log that lost entries.
-//   - wait.go, waiting.go, reserve.go: waiting for locks and reservations. describe.go, listlocks.go, progress.go:
+//   - wait.go, reserve.go: waiting for locks and reservations. describe.go, progress.go:
 //     inspection.
 //
 // # A commit in one range
 //
-//	Commit ── admitWrite ─► lockSection ─► beginCommit, claim: readers of the keys wait from now on
+//	Commit ── admitWrite ─► lockSection ─► beginCommit, checkConflicts: readers of the keys wait from now on
 //	                                            │ chooseTimestamp: the snapshot, or now after a refresh
 //	                                            ▼
 //	       reply ◄── Finish ◄── applied ◄── raftgroup: one entry for all waiting commands, one sync
@@ -98,7 +98,7 @@
 //     otherwise. (noteCommand, unwrittenSince)
 //  14. Of two transactions whose commands write the same key, the later one is proposed when the earlier one
 //     is applied and its intents are resolved. While the outcome of a command is unknown, its keys stay
-//     announced, and the intents of its transaction are not resolved. (claim, keepAnnounced; resolveOnce,
+//     announced, and the intents of its transaction are not resolved. (checkConflicts, keepAnnounced; resolveOnce,
 //     rollBackIntents; TestStageBehindAborted, TestAbortWaitsForOutcome in store)
 //
 // # Concurrency

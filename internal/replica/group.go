@@ -27,9 +27,9 @@ type group struct {
 	removal             removal
 }
 
-// replays reports whether the engine may hold tables of entries that are yet to be applied (apply, invariant
+// recovering reports whether the engine may hold tables of entries that are yet to be applied (apply, invariant
 // A5). This replica may have applied them before it started, or the sender of the snapshot before it led.
-func (g *group) replays() bool {
+func (g *group) recovering() bool {
 	st := g.applier.State()
 	return st.Index <= g.startLast || st.Term < g.snapTerm
 }

@@ -116,10 +116,10 @@ func (r *Replica) intentOn(key []byte) (in txnintent.Intent, ok bool, err error)
 }
 
 // allStaged reports whether one attempt to commit has staged all keys.
-func (r *Replica) allStaged(id kvpb.TxnID, written [][]byte, ts hlc.Timestamp, epoch uint32) (bool, error) {
+func (r *Replica) allStaged(id kvpb.TxnID, written [][]byte, ts hlc.Timestamp, attempt uint32) (bool, error) {
 	for _, k := range written {
 		in, ok, err := r.intentOn(k)
-		if err != nil || !ok || in.Txn != id || !in.Staged || in.TS != ts || in.Epoch != epoch {
+		if err != nil || !ok || in.Txn != id || !in.Staged || in.TS != ts || in.Attempt != attempt {
 			return false, err
 		}
 	}

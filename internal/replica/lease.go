@@ -135,8 +135,8 @@ func (r *Replica) beginLeadership(term uint64) {
 	now := r.deps.Clock.Now()
 	r.lastWrite.Store(now.WallTime)
 	r.gc.begin(now.WallTime)
-	r.epoch.Store(uint64(now.WallTime))
-	r.merging.subsumedEpochs.Store(nil)
+	r.lockTableID.Store(uint64(now.WallTime))
+	r.merging.subsumedLockTables.Store(nil)
 	low := now.Max(r.ClosedHere())
 	if r.inheritOther() {
 		r.reads.RaiseLowWater(r.ClosedHere())
@@ -178,8 +178,8 @@ func (r *Replica) inheritOther() bool {
 	inherits := r.inherits && r.transfers.previousTerm == apply.FirstTerm
 	if inherits {
 		r.locks.Install(r.inherit)
-		r.epoch.Store(r.inheritEpoch)
-		r.merging.subsumedEpochs.Store(r.inheritSubsumed)
+		r.lockTableID.Store(r.inheritLockTableID)
+		r.merging.subsumedLockTables.Store(r.inheritSubsumed)
 	}
 	r.inherit, r.inherits = nil, false
 	return inherits

@@ -32,14 +32,14 @@ const (
 	// maxTransferBytes bounds the record of the row locks. If the locks do not fit, TransferLeader gives
 	// them up, and OfferLeader keeps the leadership.
 	maxTransferBytes = 8 << 20
-	// transferHeadBytes bounds the record without the locks: at most maxSubsumedEpochs epochs and the
+	// transferHeadBytes bounds the record without the locks: at most maxSubsumedLockTables ids and the
 	// transactions of a txnintent.TxnSet.
 	transferHeadBytes = 64 << 10
 )
 
 // lockTransfer is a replica's state of exports and imports of row locks.
 type lockTransfer struct {
-	lease.Gate
+	lease.LockGate
 	record chan struct{} // a semaphore of one, held to write or remove the record
 	// appliedTerm is the term of the last entry applied, previousTerm the term before it: that of the
 	// former leadership, which inheritOther needs. Both belong to the processing goroutine.
@@ -246,8 +246,8 @@ func (r *Replica) locksFit() bool {
 // exportLocks moves the row locks from the table to a record in the range. If the write fails, the locks are
 // lost.
 func (r *Replica) exportLocks(l *lease.Lease, fence raftgroup.Fence) {
-	h := lease.Transfer{Term: l.Term, Epoch: r.epoch.Load(), Locks: r.locks.Extract(nil, nil)}
-	if all := r.merging.subsumedEpochs.Load(); all != nil {
+	h := lease.Transfer{Term: l.Term, LockTableID: r.lockTableID.Load(), Locks: r.locks.Extract(nil, nil)}
+	if all := r.merging.subsumedLockTables.Load(); all != nil {
 		h.Subsumed = *all
 	}
 	r.abandoned.Each(func(id kvpb.TxnID) { h.Abandoned = append(h.Abandoned, id) })
@@ -284,8 +284,8 @@ func (r *Replica) importLocks(term uint64) error {
 		return err
 	}
 	must.True(h.Term < term, "replica 4: leadership %d finds the locks of leadership %d", term, h.Term)
-	r.epoch.Store(h.Epoch)
-	r.merging.subsumedEpochs.Store(&h.Subsumed)
+	r.lockTableID.Store(h.LockTableID)
+	r.merging.subsumedLockTables.Store(&h.Subsumed)
 	r.locks.Install(r.stillNeeded(h.Locks))
 	for _, id := range h.Abandoned {
 		r.abandoned.Add(id)

@@ -60,7 +60,7 @@ func (r *Replica) MergeIf(ctx context.Context, right *Replica, may func(context.
 	if err != nil {
 		return err
 	}
-	defer right.shutGate()()
+	defer right.raiseFreezeBarrier()()
 	if err := right.awaitResolved(ctx); err != nil {
 		return err
 	}

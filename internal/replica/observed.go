@@ -1,8 +1,6 @@
 package replica
 
 import (
-	"context"
-
 	"github.com/lichendb/lichen/internal/hlc"
 	"github.com/lichendb/lichen/internal/kvpb"
 	"github.com/lichendb/lichen/internal/plant"
@@ -69,22 +67,4 @@ func (r *Replica) whileCertain(read func() error) error {
 			return err
 		}
 	}
-}
-
-// Get implements kvpb.Sender.
-func (r *Replica) Get(ctx context.Context, req *kvpb.GetRequest, resp *kvpb.GetResponse) error {
-	r.stats.Gets.Add(1)
-	if !mayBeUncertain(req.Txn) {
-		return r.get(ctx, req, resp)
-	}
-	return r.whileCertain(func() error { return r.get(ctx, req, resp) })
-}
-
-// Scan implements kvpb.Sender.
-func (r *Replica) Scan(ctx context.Context, req *kvpb.ScanRequest, resp *kvpb.ScanResponse) error {
-	r.stats.Scans.Add(1)
-	if !mayBeUncertain(req.Txn) {
-		return r.scan(ctx, req, resp)
-	}
-	return r.whileCertain(func() error { return r.scan(ctx, req, resp) })
 }

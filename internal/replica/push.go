@@ -182,8 +182,8 @@ func (r *Replica) firstForeign(self kvpb.TxnID, written [][]byte) (x *txnintent.
 
 func (r *Replica) firstForeignOfMany(self kvpb.TxnID, written [][]byte) (x *txnintent.Txn, i int, err error) {
 	last := written[len(written)-1]
-	over := r.intents.Others(self, written[0], keys.Next(last))
-	if len(over) == 0 {
+	candidates := r.intents.Others(self, written[0], keys.Next(last))
+	if len(candidates) == 0 {
 		return nil, 0, nil
 	}
 	c, err := r.intentsOn(written[0], last)
@@ -196,7 +196,7 @@ func (r *Replica) firstForeignOfMany(self kvpb.TxnID, written [][]byte) (x *txni
 		if err != nil {
 			return nil, 0, err
 		}
-		if x := over[in.Txn]; ok && x != nil {
+		if x := candidates[in.Txn]; ok && x != nil {
 			return x, i, nil
 		}
 	}
@@ -206,18 +206,18 @@ func (r *Replica) firstForeignOfMany(self kvpb.TxnID, written [][]byte) (x *txni
 // intentHolder returns the other transaction with an intent on a key, or nil. If undecided is set it ignores
 // decided transactions.
 func (r *Replica) intentHolder(self kvpb.TxnID, key []byte, undecided bool) (*txnintent.Txn, error) {
-	over, e := r.intents.Holders(self, key, undecided)
+	candidates, e := r.intents.Holders(self, key, undecided)
 	if e.Has(txnintent.Flush) {
 		r.group.Flush()
 	}
-	if len(over) == 0 {
+	if len(candidates) == 0 {
 		return nil, nil
 	}
 	in, ok, err := r.intentOn(key)
 	if err != nil || !ok {
 		return nil, err
 	}
-	for _, x := range over {
+	for _, x := range candidates {
 		if x.ID() == in.Txn {
 			return x, nil
 		}

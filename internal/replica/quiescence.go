@@ -97,3 +97,7 @@ func (r *Replica) HeartbeatAll() {
 		r.group.Do(r.group.Unquiesce)
 	}
 }
+
+// Quiesced reports whether the replica is quiesced, so that any event except a read calls OnUnquiesce
+// first, and whether it leads. It is cheap enough for thousands of replicas.
+func (r *Replica) Quiesced() (quiesced, leads bool) { return r.quiesced.Load(), r.lease.Load() != nil }

@@ -2,10 +2,34 @@ package replica
 
 import (
 	"bytes"
+	"context"
 	"slices"
 
 	"github.com/lichendb/lichen/internal/concurrency"
+	"github.com/lichendb/lichen/internal/kvpb"
 )
+
+// Release implements kvpb.Sender.
+func (r *Replica) Release(ctx context.Context, req *kvpb.ReleaseRequest) error {
+	var s lockSection
+	if _, err := s.admit(ctx, r, req.Locks...); err != nil {
+		return err
+	}
+	defer s.leave()
+	id := txnID(req.Txn)
+	if req.Abandoned {
+		if err := r.awaitAbandoned(ctx, req); err != nil {
+			return err
+		}
+	}
+	if req.Committed {
+		for _, k := range req.Locks {
+			r.reads.AddKey(k, req.Txn.ReadTS, id)
+		}
+	}
+	r.releaseAll(id, req.Locks)
+	return nil
+}
 
 // releaseAll releases locks of a transaction, wherever splits and merges have moved them since it acquired them: a commit that was
 // applied before a split may release its locks after it. The release follows the locks:

@@ -135,20 +135,20 @@ type Replica struct {
 
 	lease  atomic.Pointer[lease.Lease]    // nil: not leader
 	leader atomic.Pointer[kvpb.ReplicaID] // as far as known
-	// epoch identifies this leadership: locks are lost with it (invariant 4).
-	epoch atomic.Uint64
+	// lockTableID identifies the row locks of this leadership, with those that it has imported: they are lost with it (invariant 4).
+	lockTableID atomic.Uint64
 	// certainFrom is the time of this node's clock above which everything here was committed
 	// under its own leadership (invariant 6).
 	certainFrom atomic.Int64
 	written     concurrency.WriteMarks // of commands under this leadership
 	// inherit are the locks that the range has from the left half of its split. inherits is true only
 	// at the leader of the left half (invariant 7).
-	inheritMu    sync.Mutex
-	inherits     bool                    // guarded by inheritMu
-	inherit      []concurrency.Lock      // guarded by inheritMu
-	right        atomic.Pointer[Replica] // the right half of the last split here
-	inheritEpoch uint64
-	// inheritSubsumed goes with inheritEpoch (merging.subsumedEpochs).
+	inheritMu          sync.Mutex
+	inherits           bool                    // guarded by inheritMu
+	inherit            []concurrency.Lock      // guarded by inheritMu
+	right              atomic.Pointer[Replica] // the right half of the last split here
+	inheritLockTableID uint64
+	// inheritSubsumed goes with inheritLockTableID (merging.subsumedLockTables).
 	inheritSubsumed  *[]uint64
 	merging          merging
 	outgoing         outgoing // snapshots
@@ -179,7 +179,7 @@ var _ kvpb.Sender = (*Replica)(nil)
 func New(deps Deps, desc *kvpb.RangeDescriptor, id kvpb.ReplicaID) (*Replica, error) {
 	r := &Replica{
 		deps: deps, id: desc.RangeID, replicaID: id,
-		transfers: lockTransfer{Gate: lease.NewGate(), record: make(chan struct{}, 1)},
+		transfers: lockTransfer{LockGate: lease.NewLockGate(), record: make(chan struct{}, 1)},
 		locks:     concurrency.NewLockTable(MaxLocks),
 		commits:   concurrency.NewCommits(),
 		reads:     concurrency.NewTimestampCache(concurrency.TimestampCacheOptions{}, hlc.Timestamp{}),

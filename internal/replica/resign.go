@@ -3,6 +3,7 @@ package replica
 import (
 	"github.com/lichendb/lichen/internal/kvpb"
 	"github.com/lichendb/lichen/internal/lease"
+	"go.etcd.io/raft/v3"
 	pb "go.etcd.io/raft/v3/raftpb"
 	"google.golang.org/protobuf/proto"
 )
@@ -58,5 +59,41 @@ func (r *Replica) candidates(l *lease.Lease) []kvpb.ReplicaDescriptor {
 			return lease.Leaving
 		}
 		return lease.Staying
+	})
+}
+
+// Reclaim makes a leader campaign again if it has offered its leadership to a replica that did not take it:
+// its lease is revoked for the rest of this term (docs/decisions/0007, Leases). It is called periodically, and
+// does nothing for other replicas.
+//
+// The election is an ordinary one: if the other replica has won after all, its followers do not vote. All
+// others still follow this leader and would ignore its MsgVote. So it first sends them a rejecting
+// MsgVoteResp of the next term, whose only effect is that they leave the old term.
+func (r *Replica) Reclaim() {
+	if !r.lease.Load().Reclaims(&r.transfers.LockGate, false) {
+		return
+	}
+	r.group.Do(func() {
+		g := r.group
+		st := g.Raft().BasicStatus()
+		if st.RaftState != raft.StateLeader || !r.lease.Load().Reclaims(&r.transfers.LockGate, st.LeadTransferee != raft.None) {
+			return
+		}
+		rejectVote := func(to kvpb.ReplicaID) *pb.Message {
+			return &pb.Message{
+				Type: pb.MsgVoteResp.Enum(), From: proto.Uint64(uint64(r.replicaID)), To: proto.Uint64(uint64(to)),
+				Term: proto.Uint64(st.GetTerm() + 1), Reject: proto.Bool(true),
+			}
+		}
+		if err := g.Raft().Step(rejectVote(r.replicaID)); err != nil {
+			r.deps.Logger.Error("reclaiming leadership", "range", r.id, "err", err)
+			return
+		}
+		for _, d := range r.Desc().Replicas {
+			if d.Replica != r.replicaID && r.deps.Send != nil {
+				r.deps.Send(r, d, rejectVote(d.Replica))
+			}
+		}
+		_ = g.Raft().Campaign()
 	})
 }

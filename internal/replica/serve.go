@@ -56,6 +56,24 @@ func (r *Replica) awaitChange(ctx context.Context, c *concurrency.Commit, ts hlc
 	}
 }
 
+// Get implements kvpb.Sender.
+func (r *Replica) Get(ctx context.Context, req *kvpb.GetRequest, resp *kvpb.GetResponse) error {
+	r.stats.Gets.Add(1)
+	if !mayBeUncertain(req.Txn) {
+		return r.get(ctx, req, resp)
+	}
+	return r.whileCertain(func() error { return r.get(ctx, req, resp) })
+}
+
+// Scan implements kvpb.Sender.
+func (r *Replica) Scan(ctx context.Context, req *kvpb.ScanRequest, resp *kvpb.ScanResponse) error {
+	r.stats.Scans.Add(1)
+	if !mayBeUncertain(req.Txn) {
+		return r.scan(ctx, req, resp)
+	}
+	return r.whileCertain(func() error { return r.scan(ctx, req, resp) })
+}
+
 func (r *Replica) get(ctx context.Context, req *kvpb.GetRequest, resp *kvpb.GetResponse) error {
 	resp.ReadTS, resp.Observed = hlc.Timestamp{}, kvpb.Observation{}
 	fence, err := r.enterRead(ctx, req.Txn.ReadTS, kvpb.Span{Key: req.Key})
@@ -368,9 +386,9 @@ func (r *Replica) takeRun(req *kvpb.LockManyRequest, got []kvpb.LockResponse) bo
 		return false
 	}
 	r.stats.Locks.Add(int64(len(req.Keys)))
-	epoch := r.epoch.Load()
+	table := r.lockTableID.Load()
 	for i := range got {
-		got[i].Acquired, got[i].Epoch = true, epoch
+		got[i].Acquired, got[i].LockTableID = true, table
 	}
 	return true
 }
@@ -431,7 +449,7 @@ func (r *Replica) takeLock(ctx context.Context, req *kvpb.LockRequest, resp *kvp
 		return err
 	}
 	resp.Acquired = held == lock.None || !req.HoldsLocks // else an earlier copy of the request acquired it
-	resp.Epoch = r.epoch.Load()
+	resp.LockTableID = r.lockTableID.Load()
 	return nil
 }
 

@@ -116,7 +116,7 @@ func (g *group) receive(m *pb.Message, from kvpb.ReplicaDescriptor, s *snapshot.
 
 // Install implements raftgroup.Host. It replaces the replica's data with a snapshot, in one durable step of
 // the engine, and then empties the log. A crash in between leaves a log that does not continue the state. The
-// mark that is ingested with the snapshot lets MendLog recognize this at the next start.
+// mark that is ingested with the snapshot lets RepairLog recognize this at the next start.
 func (g *group) Install(m *pb.Message) error {
 	r := g.r
 	meta := m.Snapshot.GetMetadata()

@@ -42,7 +42,7 @@ func (r *Replica) Spill(ctx context.Context, req *kvpb.SpillRequest) error {
 		return err
 	}
 	defer s.leave()
-	r.enterGate(ctx, req.Txn.ID)
+	r.awaitFreezeBarrier(ctx, req.Txn.ID)
 	for again := true; again; {
 		var err error
 		if again, err = r.awaitFree(ctx, r.spill(ctx, req, written, fence)); err != nil {
@@ -80,10 +80,10 @@ func (r *Replica) spill(ctx context.Context, req *kvpb.SpillRequest, written [][
 	announced := r.commits.Begin(txnID(req.Txn), written)
 	defer announced.Finish()
 	announced.SetTimestamp(hlc.MaxTimestamp) // reads pass over what is spilled
-	if err := r.claim(announced, written); err != nil {
+	if err := r.checkConflicts(announced, written); err != nil {
 		return err
 	}
-	ts, err := r.announceSpill(x, req, span, written, fence)
+	ts, err := r.registerSpill(x, req, span, written, fence)
 	if err != nil {
 		return err
 	}
@@ -144,7 +144,7 @@ func (r *Replica) buildSpill(b *apply.Builder, req *kvpb.SpillRequest, one txnin
 // from an earlier copy of the request, needs no row lock.
 func (r *Replica) checkReplacedLocks(req *kvpb.SpillRequest) error {
 	for i, k := range req.Locks {
-		lost := r.checkLocks(txnID(req.Txn), req.Locks[i:i+1], 0, req.LockEpochs[min(i, len(req.LockEpochs)):], nil)
+		lost := r.checkLocks(txnID(req.Txn), req.Locks[i:i+1], 0, req.LockTableIDs[min(i, len(req.LockTableIDs)):], nil)
 		if lost == nil {
 			continue
 		}
@@ -195,9 +195,9 @@ func (r *Replica) enterPending(
 	return rec, func() { r.records.Leave(rec) }, nil
 }
 
-// announceSpill registers the span of a spill before the versions exist, records the latest read of the
+// registerSpill registers the span of a spill before the versions exist, records the latest read of the
 // keys, and returns the versions' timestamp.
-func (r *Replica) announceSpill(
+func (r *Replica) registerSpill(
 	x *txnintent.Txn, req *kvpb.SpillRequest, span kvpb.Span, written [][]byte, fence raftgroup.Fence,
 ) (ts hlc.Timestamp, err error) {
 	e := txnintent.Event{Type: txnintent.Spill, Span: span, TS: r.firstSpillTimestamp(req)}

@@ -70,8 +70,8 @@ func (r *Replica) split(n *Replica, right *kvpb.RangeDescriptor) {
 		if plant.On(plant.SplitDropsLocks) {
 			n.inherit = n.inherit[:0]
 		}
-		n.inheritEpoch = r.epoch.Load()
-		n.inheritSubsumed = r.merging.subsumedEpochs.Load()
+		n.inheritLockTableID = r.lockTableID.Load()
+		n.inheritSubsumed = r.merging.subsumedLockTables.Load()
 		if !plant.On(plant.SplitForgetsReads) {
 			n.reads.Inherit(r.reads) // later reads find the new bounds (invariant 7)
 		}

@@ -53,7 +53,7 @@ func (r *Replica) stage(ctx context.Context, req *kvpb.StageRequest, resp *kvpb.
 	if !r.gatewayAlive(req.Txn.ID, false) {
 		return errGatewayGone
 	}
-	r.enterGate(ctx, req.Txn.ID)
+	r.awaitFreezeBarrier(ctx, req.Txn.ID)
 	var in lockSection
 	if err := in.enter(ctx, r); err != nil {
 		return err
@@ -84,16 +84,16 @@ func (r *Replica) confirmLocks(req *kvpb.StageRequest, fence raftgroup.Fence) er
 	for _, k := range req.Locks {
 		r.reads.AddKey(k, req.TS, txnID(req.Txn))
 	}
-	if err := r.checkLocks(txnID(req.Txn), req.Locks, 0, req.LockEpochs, nil); err != nil {
+	if err := r.checkLocks(txnID(req.Txn), req.Locks, 0, req.LockTableIDs, nil); err != nil {
 		return err
 	}
 	return r.checkFence(fence)
 }
 
 // checkLocks returns a RetryError unless the transaction has held all locks since they were granted: under
-// the leaderships epochs, or all under epoch if epochs is empty. Epoch 0 is unknown. Keys in staged have an
+// the lock tables of tables, or all in table if tables is empty. Table 0 is unknown. Keys in staged have an
 // intent instead of a row lock.
-func (r *Replica) checkLocks(id concurrency.TxnID, locks [][]byte, epoch uint64, epochs []uint64, staged [][]byte) error {
+func (r *Replica) checkLocks(id concurrency.TxnID, locks [][]byte, table uint64, tables []uint64, staged [][]byte) error {
 	if plant.On(plant.SkipLockCheck) { // as if no leader had ever lost any
 		return nil
 	}
@@ -102,9 +102,9 @@ func (r *Replica) checkLocks(id concurrency.TxnID, locks [][]byte, epoch uint64,
 		if _, ok := slices.BinarySearchFunc(staged, k, bytes.Compare); ok {
 			continue
 		}
-		e := epoch
-		if i < len(epochs) {
-			e = epochs[i]
+		e := table
+		if i < len(tables) {
+			e = tables[i]
 		}
 		if i >= run {
 			run = i + r.locks.HeldInRun(id, locks[i:])
@@ -160,7 +160,7 @@ func (s *stage) run(ctx context.Context) (err error) {
 	if st.Kind == txnintent.Spilled && len(s.written) > 0 {
 		return &kvpb.RetryError{Reason: "a part of a large transaction was not spilled before its commit"}
 	}
-	if err := r.checkLocks(txnID(s.req.Txn), s.req.Locks, 0, s.req.LockEpochs, st.Keys); err != nil {
+	if err := r.checkLocks(txnID(s.req.Txn), s.req.Locks, 0, s.req.LockTableIDs, st.Keys); err != nil {
 		return err
 	}
 	c := r.beginCommit(txnID(s.req.Txn), s.written)
@@ -169,10 +169,10 @@ func (s *stage) run(ctx context.Context) (err error) {
 	if r.abandoned.Has(id) {
 		return errAborted
 	}
-	if err := r.claim(c, s.written); err != nil {
+	if err := r.checkConflicts(c, s.written); err != nil {
 		return err
 	}
-	low, err := s.announce(&st)
+	low, err := s.register(&st)
 	if err != nil {
 		return err
 	}
@@ -194,10 +194,10 @@ func (s *stage) run(ctx context.Context) (err error) {
 func (s *stage) ended() (done bool, err error) {
 	effects, ts := s.r.finished.Find(s.req.Txn.ID).BeginStage()
 	if effects == txnintent.Propose && s.rec != nil {
-		effects, ts = s.rec.BeginStage(s.req.Epoch)
+		effects, ts = s.rec.BeginStage(s.req.Attempt)
 	}
 	if effects == txnintent.Propose {
-		res := s.r.intents.Step(s.x, txnintent.Event{Type: txnintent.BeginStage, Epoch: s.req.Epoch, Recorded: s.rec != nil || s.req.Recorded})
+		res := s.r.intents.Step(s.x, txnintent.Event{Type: txnintent.BeginStage, Attempt: s.req.Attempt, Recorded: s.rec != nil || s.req.Recorded})
 		effects, ts = res.Effects, res.TS
 	}
 	switch {
@@ -217,17 +217,17 @@ func (s *stage) ended() (done bool, err error) {
 
 // alreadyStaged reports whether an earlier copy of the request has done the work.
 func (s *stage) alreadyStaged(st *txnintent.State) (bool, error) {
-	if !st.StagedAs(s.req.TS, s.req.Epoch) || s.rec != nil && (s.rec.Presence != txnintent.Stored || s.rec.Epoch != s.req.Epoch) {
+	if !st.StagedAs(s.req.TS, s.req.Attempt) || s.rec != nil && (s.rec.Presence != txnintent.Stored || s.rec.Attempt != s.req.Attempt) {
 		return false, nil
 	}
-	return s.r.allStaged(s.req.Txn.ID, s.written, s.req.TS, s.req.Epoch)
+	return s.r.allStaged(s.req.Txn.ID, s.written, s.req.TS, s.req.Attempt)
 }
 
-// announce registers the attempt in the intent table before it writes. If the range can't commit at the
+// register registers the attempt in the intent table before it writes. If the range can't commit at the
 // attempt's timestamp, low is the lowest possible one.
-func (s *stage) announce(st *txnintent.State) (low hlc.Timestamp, err error) {
+func (s *stage) register(st *txnintent.State) (low hlc.Timestamp, err error) {
 	r := s.r
-	e := txnintent.Event{Type: txnintent.Stage, TS: s.req.TS, Epoch: s.req.Epoch, Writes: len(s.written) > 0}
+	e := txnintent.Event{Type: txnintent.Stage, TS: s.req.TS, Attempt: s.req.Attempt, Writes: len(s.written) > 0}
 	for _, k := range s.written {
 		e.Least = e.Least.Max(r.reads.GetKey(k, txnID(s.req.Txn)).Next())
 	}
@@ -258,7 +258,7 @@ func (s *stage) propose(st *txnintent.State) error {
 		return err
 	}
 	next := txnintent.TxnRecord{
-		ID: s.req.Txn.ID, Anchor: bytes.Clone(s.req.Anchor), Status: kvpb.TxnStaging, TS: s.req.TS, Epoch: s.req.Epoch,
+		ID: s.req.Txn.ID, Anchor: bytes.Clone(s.req.Anchor), Status: kvpb.TxnStaging, TS: s.req.TS, Attempt: s.req.Attempt,
 		Keys: cloneKeys(s.req.Keys), Span: kvpb.Span{Key: bytes.Clone(s.req.Span.Key), EndKey: bytes.Clone(s.req.Span.EndKey)},
 	}
 	if s.rec != nil {
@@ -309,7 +309,7 @@ func (s *stage) build(b *apply.Builder, st *txnintent.State) error {
 			}
 		}
 		in := txnintent.Intent{
-			Txn: id, TS: s.req.TS, Anchor: s.req.Anchor, Staged: true, Epoch: s.req.Epoch, Deleted: w.Value == nil,
+			Txn: id, TS: s.req.TS, Anchor: s.req.Anchor, Staged: true, Attempt: s.req.Attempt, Deleted: w.Value == nil,
 		}
 		b.SetRaw(keys.Lock(w.Key), in.Encode())
 		put(b, w)
@@ -319,7 +319,7 @@ func (s *stage) build(b *apply.Builder, st *txnintent.State) error {
 
 // noteWritten makes the intents known to readers. applied is false if the outcome of the command is ambiguous.
 func (s *stage) noteWritten(applied bool) {
-	res := s.r.intents.Step(s.x, txnintent.Event{Type: txnintent.Written, TS: s.req.TS, Epoch: s.req.Epoch, Keys: s.written, Applied: applied})
+	res := s.r.intents.Step(s.x, txnintent.Event{Type: txnintent.Written, TS: s.req.TS, Attempt: s.req.Attempt, Keys: s.written, Applied: applied})
 	s.r.perform(s.x, res.Effects)
 }
 
@@ -342,7 +342,7 @@ func (r *Replica) QueryStaged(ctx context.Context, req *kvpb.QueryStagedRequest,
 		return err
 	}
 	if req.Peek {
-		if resp.Present, err = r.allStaged(req.Txn, req.Keys, req.TS, req.Epoch); err == nil {
+		if resp.Present, err = r.allStaged(req.Txn, req.Keys, req.TS, req.Attempt); err == nil {
 			err = r.checkFence(fence)
 		}
 		return err
@@ -352,7 +352,7 @@ func (r *Replica) QueryStaged(ctx context.Context, req *kvpb.QueryStagedRequest,
 		return err
 	}
 	defer r.intents.Leave(x)
-	resp.Present, err = r.allStaged(req.Txn, req.Keys, req.TS, req.Epoch)
+	resp.Present, err = r.allStaged(req.Txn, req.Keys, req.TS, req.Attempt)
 	if err != nil {
 		return err
 	}
@@ -372,7 +372,7 @@ func (r *Replica) QueryStaged(ctx context.Context, req *kvpb.QueryStagedRequest,
 		return err
 	}
 	// A Stage with an unknown outcome may precede the command in the log.
-	resp.Present, err = r.allStaged(req.Txn, req.Keys, req.TS, req.Epoch)
+	resp.Present, err = r.allStaged(req.Txn, req.Keys, req.TS, req.Attempt)
 	if resp.Present {
 		r.intents.Step(x, txnintent.Event{Type: txnintent.Query})
 	}

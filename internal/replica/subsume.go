@@ -22,22 +22,22 @@ const (
 	freezePollMost = 20 * time.Millisecond
 	// gateWait bounds the wait of new parts of transactions at a range that is about to be frozen.
 	gateWait = time.Second
-	// maxSubsumedEpochs bounds the leaderships of subsumed ranges whose locks still count. Locks of older
+	// maxSubsumedLockTables bounds the leaderships of subsumed ranges whose locks still count. Locks of older
 	// ones are lost.
-	maxSubsumedEpochs = 4096
+	maxSubsumedLockTables = 4096
 )
 
 // merging is a replica's state of merges, as the left or the right range.
 type merging struct {
-	// gate is set while the range is about to be frozen (enterGate).
-	gate atomic.Pointer[chan struct{}]
+	// barrier is set while the range is about to be frozen (awaitFreezeBarrier).
+	barrier atomic.Pointer[chan struct{}]
 	// into is the replica of the range that has subsumed this one.
 	into atomic.Pointer[successor]
 	// mu is held while the leader's state moves to the left range.
 	mu sync.Mutex
-	// subsumedEpochs are the epochs of subsumed ranges. Their locks count like those of Replica.epoch. The
+	// subsumedLockTables are the lock tables of subsumed ranges. Their locks count like those of Replica.lockTableID. The
 	// slice is copied on write.
-	subsumedEpochs atomic.Pointer[[]uint64]
+	subsumedLockTables atomic.Pointer[[]uint64]
 }
 
 // wait waits until the leader's state has moved, if it is moving.
@@ -69,21 +69,21 @@ func (s *successor) present() *kvpb.RangeDescriptor {
 // Gone reports whether the range is part of another one now.
 func (r *Replica) Gone() bool { return r.merging.into.Load() != nil }
 
-// shutGate makes new parts of transactions wait in enterGate until open is called.
-func (r *Replica) shutGate() (open func()) {
-	gate := make(chan struct{})
-	r.merging.gate.Store(&gate)
+// raiseFreezeBarrier makes new parts of transactions wait in awaitFreezeBarrier until open is called.
+func (r *Replica) raiseFreezeBarrier() (open func()) {
+	barrier := make(chan struct{})
+	r.merging.barrier.Store(&barrier)
 	return func() {
-		r.merging.gate.CompareAndSwap(&gate, nil)
-		close(gate)
+		r.merging.barrier.CompareAndSwap(&barrier, nil)
+		close(barrier)
 	}
 }
 
-// enterGate waits while the range is about to be frozen. A transaction that already has intents here does
+// awaitFreezeBarrier waits while the range is about to be frozen. A transaction that already has intents here does
 // not wait, since the freeze waits for its end.
-func (r *Replica) enterGate(ctx context.Context, id kvpb.TxnID) {
-	gate := r.merging.gate.Load()
-	if gate == nil {
+func (r *Replica) awaitFreezeBarrier(ctx context.Context, id kvpb.TxnID) {
+	barrier := r.merging.barrier.Load()
+	if barrier == nil {
 		return
 	}
 	if r.intents.Get(id) != nil {
@@ -92,7 +92,7 @@ func (r *Replica) enterGate(ctx context.Context, id kvpb.TxnID) {
 	t := time.NewTimer(gateWait)
 	defer t.Stop()
 	select {
-	case <-*gate:
+	case <-*barrier:
 	case <-t.C:
 	case <-ctx.Done():
 	}
@@ -187,7 +187,7 @@ func (r *Replica) applyMerge(right *Replica, t *apply.Trigger) {
 		r.lastWrite.Store(max(r.lastWrite.Load(), now.WallTime))
 		r.gc.begin(now.WallTime)
 		if led {
-			r.subsumeEpochs(right)
+			r.subsumeLockTables(right)
 			r.locks.Install(right.locks.Extract(nil, nil))
 			right.abandoned.Each(r.abandoned.Add)
 			right.replays.Replayed.Each(r.replays.Replayed.Add)
@@ -211,28 +211,28 @@ func (r *Replica) addRecords(span keys.Span) error {
 	return nil
 }
 
-// subsumeEpochs makes locks acquired under the leaderships of the right range count as held here.
-func (r *Replica) subsumeEpochs(right *Replica) {
+// subsumeLockTables makes locks acquired under the leaderships of the right range count as held here.
+func (r *Replica) subsumeLockTables(right *Replica) {
 	var all []uint64
-	if old := r.merging.subsumedEpochs.Load(); old != nil {
+	if old := r.merging.subsumedLockTables.Load(); old != nil {
 		all = append(all, *old...)
 	}
-	if theirs := right.merging.subsumedEpochs.Load(); theirs != nil {
+	if theirs := right.merging.subsumedLockTables.Load(); theirs != nil {
 		all = append(all, *theirs...)
 	}
-	all = append(all, right.epoch.Load())
-	all = all[max(0, len(all)-maxSubsumedEpochs):]
-	r.merging.subsumedEpochs.Store(&all)
+	all = append(all, right.lockTableID.Load())
+	all = all[max(0, len(all)-maxSubsumedLockTables):]
+	r.merging.subsumedLockTables.Store(&all)
 }
 
-// locksStand reports whether locks acquired under an epoch still count.
-func (r *Replica) locksStand(epoch uint64) bool {
-	if epoch == r.epoch.Load() {
+// locksStand reports whether locks in a lock table still count.
+func (r *Replica) locksStand(table uint64) bool {
+	if table == r.lockTableID.Load() {
 		return true
 	}
-	if all := r.merging.subsumedEpochs.Load(); all != nil {
+	if all := r.merging.subsumedLockTables.Load(); all != nil {
 		for _, e := range *all {
-			if e == epoch {
+			if e == table {
 				return true
 			}
 		}

@@ -113,8 +113,8 @@ func (r *Replica) orphaned(x *txnintent.Txn) bool {
 	if !r.gatewayAlive(x.ID(), false) {
 		return true
 	}
-	over := r.txnDeps().Over
-	return over != nil && time.Since(x.Since()) >= orphanedAfter && over(x.ID())
+	finalized := r.txnDeps().Finalized
+	return finalized != nil && time.Since(x.Since()) >= orphanedAfter && finalized(x.ID())
 }
 
 func (r *Replica) sweepRecord(id kvpb.TxnID, least time.Duration) {

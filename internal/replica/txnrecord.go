@@ -221,9 +221,9 @@ func (r *Replica) enterStaged(ctx context.Context, rec *txnintent.Record) (*txni
 		return nil, err
 	}
 	st := r.intents.State(x)
-	ok, err := st.StagedAs(rec.TS, rec.Epoch), error(nil)
+	ok, err := st.StagedAs(rec.TS, rec.Attempt), error(nil)
 	if ok && !st.Applied {
-		ok, err = r.allStaged(rec.ID, st.Keys, rec.TS, rec.Epoch)
+		ok, err = r.allStaged(rec.ID, st.Keys, rec.TS, rec.Attempt)
 	}
 	if ok && err == nil && x.TryResolver() {
 		return x, nil
@@ -286,7 +286,7 @@ func (r *Replica) decideRecord(ctx context.Context, rec *txnintent.Record, fence
 func (r *Replica) recover(ctx context.Context, rec *txnintent.Record, fence raftgroup.Fence, onlyStaged bool) error {
 	ctx, cancel := context.WithTimeout(ctx, recoverTimeout)
 	defer cancel()
-	req := kvpb.QueryStagedRequest{Txn: rec.ID, Keys: rec.Keys, TS: rec.TS, Epoch: rec.Epoch}
+	req := kvpb.QueryStagedRequest{Txn: rec.ID, Keys: rec.Keys, TS: rec.TS, Attempt: rec.Attempt}
 	var resp kvpb.QueryStagedResponse
 	if onlyStaged {
 		req.Peek = true

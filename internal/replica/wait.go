@@ -6,8 +6,10 @@ import (
 	"time"
 
 	"github.com/lichendb/lichen/internal/concurrency"
+	"github.com/lichendb/lichen/internal/keys"
 	"github.com/lichendb/lichen/internal/kvpb"
 	"github.com/lichendb/lichen/internal/lock"
+	"github.com/lichendb/lichen/internal/trace"
 )
 
 // wait waits for a queued lock until it is granted, the transaction becomes a deadlock victim,
@@ -89,4 +91,17 @@ func deadlockError(w *concurrency.Wait) error {
 		e.Cycle = append(e.Cycle, kvpb.TxnID(id))
 	}
 	return e
+}
+
+// waiting begins a wait of a request for other transactions, for a key unless that is nil. What it returns ends the wait, whose time
+// counts for the statement that has made the request.
+func waiting(ctx context.Context, what string, key []byte) (end func(error)) {
+	began, span := time.Now(), trace.Begin(ctx, what)
+	if span != nil && key != nil {
+		span.Keys(keys.Pretty(key))
+	}
+	return func(err error) {
+		trace.AddWait(ctx, time.Since(began))
+		span.End(err)
+	}
 }

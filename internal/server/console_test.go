@@ -292,7 +292,7 @@ func TestConsoleSeesTheCluster(t *testing.T) {
 		conn := c.connect(second)
 		defer conn.Close(c.ctx)
 		c.exec(conn, "CREATE TABLE t (a INT PRIMARY KEY)")
-		<-time.After(11 * time.Second) // the first figures are there
+		<-time.After(11 * time.Second) // the first metrics are there
 		for i := range 50 {
 			c.exec(conn, fmt.Sprintf("INSERT INTO t VALUES (%d)", i))
 		}

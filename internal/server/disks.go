@@ -23,8 +23,8 @@ func (n *Node) capacity(st *store.Store) (total, used, own int64) {
 	return cfg.Capacity(total), own, own // others use the disk as well
 }
 
-// storageFigures sums up the figures of all stores.
-func (n *Node) storageFigures() (eng storage.Metrics, log raftlog.Stats, backlog int64) {
+// storageMetrics sums up the metrics of all stores.
+func (n *Node) storageMetrics() (eng storage.Metrics, log raftlog.Stats, backlog int64) {
 	for i, st := range n.KV.Store.Stores() {
 		e, l := st.Engine().Metrics(), st.Log().Stats()
 		backlog += st.Log().BacklogBytes()
@@ -46,7 +46,7 @@ func (n *Node) storageFigures() (eng storage.Metrics, log raftlog.Stats, backlog
 			eng.LevelBytes[l] += e.LevelBytes[l]
 			eng.LevelTables[l] += e.LevelTables[l]
 		}
-		eng.CompactedBytes += e.CompactedBytes // the cache is shared: its figures are those of any
+		eng.CompactedBytes += e.CompactedBytes // the cache is shared: its metrics are those of any
 		log.Appends += l.Appends
 		log.Syncs += l.Syncs
 		log.BytesWritten += l.BytesWritten

@@ -12,7 +12,7 @@
 //
 // Read node.go (Node: New, Start), listeners.go (the shared listener), descriptors.go (what clients leave
 // the stores), newcomers.go (connections before authentication), secure.go (TLS), http.go (HTTP
-// handlers), hosts.go (accepted host names), statuspage.go, console.go (the console of package console), metrics.go and process.go (figures), sampler.go (figures of the past), traces.go (where traces of statements go), disks.go (capacity of the disks), encryption.go (which stores are encrypted), faults_*.go (faults that tests inject).
+// handlers), hosts.go (accepted host names), statuspage.go, console.go (the console of package console), metrics.go and process.go (metrics), sampler.go (metrics of the past), traces.go (where traces of statements go), disks.go (capacity of the disks), encryption.go (which stores are encrypted), faults_*.go (faults that tests inject).
 //
 // Invariants:
 //

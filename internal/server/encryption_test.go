@@ -116,7 +116,7 @@ func testEncryptionAtRest(t *testing.T, c *testNodes) {
 		}
 	}
 	nothing("flushed", disk)
-	if f := n.allFigures(); f["lichen_store_encrypted_bytes"] < 1<<20 || f["lichen_store_data_keys"] != 1 {
+	if f := n.allMetrics(); f["lichen_store_encrypted_bytes"] < 1<<20 || f["lichen_store_data_keys"] != 1 {
 		t.Errorf("%v encrypted bytes under %v keys", f["lichen_store_encrypted_bytes"], f["lichen_store_data_keys"])
 	}
 	after := fs.CrashClone(disk, 50, 1)

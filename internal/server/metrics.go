@@ -14,7 +14,7 @@ import (
 	"github.com/lichendb/lichen/internal/storage"
 )
 
-// collector gathers the figures of the parts of a node.
+// collector gathers the metrics of the parts of a node.
 type collector struct {
 	n     *Node
 	descs map[string]*prometheus.Desc
@@ -126,7 +126,7 @@ var help = []struct {
 	{"lichen_jobs_taken_over_total", "jobs of nodes that died with which this node went on", prometheus.CounterValue},
 }
 
-// storeHelp are the figures of each store, with its id as a label.
+// storeHelp are the metrics of each store, with its id as a label.
 var storeHelp = []struct{ name, help string }{
 	{"lichen_store_ranges", "replicas of the store"},
 	{"lichen_store_leaders", "of these, those that lead their range"},
@@ -169,7 +169,7 @@ func (c *collector) Describe(ch chan<- *prometheus.Desc) {
 
 // Collect implements prometheus.Collector.
 func (c *collector) Collect(ch chan<- prometheus.Metric) {
-	f := c.n.figures()
+	f := c.n.metricValues()
 	for _, h := range help {
 		if v, ok := f[h.name]; ok {
 			ch <- prometheus.MustNewConstMetric(c.descs[h.name], c.kinds[h.name], v)
@@ -200,23 +200,23 @@ func (c *collector) collectLatency(ch chan<- prometheus.Metric) {
 	ch <- prometheus.MustNewConstHistogram(c.latency, below, time.Duration(t.Nanos).Seconds(), buckets)
 }
 
-// collectStores gathers the figures of each store.
+// collectStores gathers the metrics of each store.
 func (c *collector) collectStores(ch chan<- prometheus.Metric) {
-	for _, s := range c.n.storeFigures() {
+	for _, s := range c.n.storeMetrics() {
 		for i, v := range s.values {
 			ch <- prometheus.MustNewConstMetric(c.descs[storeHelp[i].name], prometheus.GaugeValue, v, strconv.FormatUint(s.id, 10))
 		}
 	}
 }
 
-// storeFigure has the figures of a store, in the order of storeHelp.
-type storeFigure struct {
+// storeMetric has the metrics of a store, in the order of storeHelp.
+type storeMetric struct {
 	id     uint64
 	values []float64
 }
 
-// storeFigures gathers the figures of each store.
-func (n *Node) storeFigures() (out []storeFigure) {
+// storeMetrics gathers the metrics of each store.
+func (n *Node) storeMetrics() (out []storeMetric) {
 	one := func(on bool) float64 {
 		if on {
 			return 1
@@ -231,11 +231,11 @@ func (n *Node) storeFigures() (out []storeFigure) {
 				files = float64(st.Engine().Metrics().DiskBytes) + float64(st.Log().Stats().DiskBytes)
 			}
 		}
-		var sealed crypt.Figures
+		var sealed crypt.Metrics
 		if e := n.fs.Store(dir); e != nil {
-			sealed = e.Figures()
+			sealed = e.Metrics()
 		}
-		out = append(out, storeFigure{uint64(s.ID), []float64{
+		out = append(out, storeMetric{uint64(s.ID), []float64{
 			float64(s.Ranges), float64(s.Leaders), float64(s.CapacityBytes), float64(s.UsedBytes), files,
 			s.WriteBytesPerSec, one(s.Stalled), one(s.Full), one(s.Slow),
 			float64(sealed.Encrypted), float64(sealed.Plain), float64(sealed.Keys), sealed.KeyAge.Seconds(),
@@ -244,10 +244,10 @@ func (n *Node) storeFigures() (out []storeFigure) {
 	return out
 }
 
-// allFigures are those of the node, with the sums of its stores' and what the sampler has found out last.
-func (n *Node) allFigures() map[string]float64 {
-	f := n.figures()
-	for _, s := range n.storeFigures() {
+// allMetrics are those of the node, with the sums of its stores' and what the sampler has found out last.
+func (n *Node) allMetrics() map[string]float64 {
+	f := n.metricValues()
+	for _, s := range n.storeMetrics() {
 		for i, v := range s.values {
 			f[storeHelp[i].name] += v
 		}
@@ -255,8 +255,8 @@ func (n *Node) allFigures() map[string]float64 {
 	return f
 }
 
-// statementFigures are those of the statements of clients.
-func (n *Node) statementFigures(f map[string]float64) {
+// statementMetrics are those of the statements of clients.
+func (n *Node) statementMetrics(f map[string]float64) {
 	if srv := n.SQL.Server(); srv != nil {
 		t := srv.Statements().Totals()
 		f["lichen_sql_sessions"] = float64(len(srv.Sessions()))
@@ -265,8 +265,8 @@ func (n *Node) statementFigures(f map[string]float64) {
 		f["lichen_sql_statement_retries_total"] = float64(t.Retries)
 		f["lichen_sql_fingerprints_dropped_total"] = float64(t.Cut)
 	}
-	n.traceFigures(f)
-	m := n.Front().Metrics()
+	n.traceMetrics(f)
+	m := n.SQLServer().Metrics()
 	f["lichen_pgwire_received_bytes_total"], f["lichen_pgwire_sent_bytes_total"] = float64(m.BytesIn), float64(m.BytesOut)
 	for _, name := range []string{"lichen_process_cpus", "lichen_sql_statement_p50_seconds", "lichen_sql_statement_p99_seconds"} {
 		if v, ok := n.sampler.last().Values[name]; ok {
@@ -275,8 +275,8 @@ func (n *Node) statementFigures(f map[string]float64) {
 	}
 }
 
-// levelFigures are those of the levels of the engines' trees.
-func levelFigures(f map[string]float64, m *storage.Metrics) {
+// levelMetrics are those of the levels of the engines' trees.
+func levelMetrics(f map[string]float64, m *storage.Metrics) {
 	f["lichen_storage_flushes_total"], f["lichen_storage_compactions_total"] = float64(m.Flushes), float64(m.Compactions)
 	f["lichen_storage_read_amplification"], f["lichen_storage_tables"] = float64(m.ReadAmp), float64(m.LiveTables)
 	f["lichen_storage_tombstones"] = float64(m.TombstoneCount)
@@ -288,8 +288,8 @@ func levelFigures(f map[string]float64, m *storage.Metrics) {
 	}
 }
 
-// rangeFigures are those of what changes ranges, and of waits for locks.
-func (n *Node) rangeFigures(f map[string]float64) {
+// rangeMetrics are those of what changes ranges, and of waits for locks.
+func (n *Node) rangeMetrics(f map[string]float64) {
 	for name, kind := range map[string]rangeops.Kind{
 		"lichen_ranges_splits_total": rangeops.Split, "lichen_ranges_merges_total": rangeops.Merge,
 		"lichen_ranges_replica_changes_total": rangeops.ChangeReplicas, "lichen_ranges_leader_transfers_total": rangeops.TransferLeader,
@@ -307,8 +307,8 @@ func (n *Node) rangeFigures(f map[string]float64) {
 	f["lichen_kv_lock_wait_ended_total"], f["lichen_kv_lock_wait_seconds_total"] = float64(count), took.Seconds()
 }
 
-// schemaLockFigures adds how long schema changes kept others from objects.
-func (n *Node) schemaLockFigures(f map[string]float64) {
+// schemaLockMetrics adds how long schema changes kept others from objects.
+func (n *Node) schemaLockMetrics(f map[string]float64) {
 	srv := n.SQL.Server()
 	if srv == nil {
 		return
@@ -319,10 +319,10 @@ func (n *Node) schemaLockFigures(f map[string]float64) {
 	f["lichen_jobs_taken_over_total"] = float64(srv.JobsTakenOver())
 }
 
-func (n *Node) figures() map[string]float64 {
+func (n *Node) metricValues() map[string]float64 {
 	var ms runtime.MemStats
 	runtime.ReadMemStats(&ms)
-	eng, log, backlog := n.storageFigures()
+	eng, log, backlog := n.storageMetrics()
 	f := map[string]float64{
 		"lichen_uptime_seconds":                time.Since(n.start).Seconds(),
 		"lichen_certificate_expires_seconds":   n.certificateExpires(),
@@ -355,12 +355,12 @@ func (n *Node) figures() map[string]float64 {
 		"lichen_storage_version_hits_total":    float64(eng.VersionHits),
 		"lichen_storage_version_misses_total":  float64(eng.VersionMisses),
 	}
-	processFigures(f)
-	n.networkFigures(f)
-	n.statementFigures(f)
-	levelFigures(f, &eng)
-	n.rangeFigures(f)
-	n.schemaLockFigures(f)
+	processMetrics(f)
+	n.networkMetrics(f)
+	n.statementMetrics(f)
+	levelMetrics(f, &eng)
+	n.rangeMetrics(f)
+	n.schemaLockMetrics(f)
 	for _, st := range n.KV.Store.Stores() {
 		tracked, active := st.TrackedRanges()
 		f["lichen_closedts_tracked_ranges"] += float64(tracked)

@@ -173,14 +173,14 @@ func (n *Node) Start(ctx context.Context) error {
 	if n.Joined() {
 		what = "joined the cluster"
 	}
-	n.events.Add(eventlog.Event{Kind: eventlog.NodeStarted, Text: "node " + kvName(n.NodeID()) + " " + what + ", version " + node.Version})
+	n.events.Add(eventlog.Event{Kind: eventlog.NodeStarted, Text: "node " + nodeName(n.NodeID()) + " " + what + ", version " + node.Version})
 	n.sampler.start()
 	return nil
 }
 
 // Stop is node.Node.Stop, which the log of events tells of.
 func (n *Node) Stop(ctx context.Context) error {
-	n.events.Add(eventlog.Event{Kind: eventlog.NodeStopping, Text: "node " + kvName(n.NodeID()) + " stops"})
+	n.events.Add(eventlog.Event{Kind: eventlog.NodeStopping, Text: "node " + nodeName(n.NodeID()) + " stops"})
 	err := n.Node.Stop(ctx)
 	n.traces.Close()
 	return errors.Join(err, n.fs.Close())

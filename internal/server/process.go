@@ -11,8 +11,8 @@ import (
 	"github.com/lichendb/lichen/internal/kvpb"
 )
 
-// processFigures are those of the process and its machine.
-func processFigures(f map[string]float64) {
+// processMetrics are those of the process and its machine.
+func processMetrics(f map[string]float64) {
 	var u syscall.Rusage
 	if syscall.Getrusage(syscall.RUSAGE_SELF, &u) == nil {
 		f["lichen_process_cpu_seconds_total"] = (time.Duration(u.Utime.Nano()) + time.Duration(u.Stime.Nano())).Seconds()
@@ -22,13 +22,13 @@ func processFigures(f map[string]float64) {
 	}
 	f["lichen_machine_cpus"] = float64(runtime.GOMAXPROCS(0))
 	for name, key := range map[string]string{"lichen_process_read_bytes_total": "read_bytes", "lichen_process_written_bytes_total": "write_bytes"} {
-		if v, ok := procFigure("/proc/self/io", key); ok {
+		if v, ok := procMetric("/proc/self/io", key); ok {
 			f[name] = v
 		}
 	}
 	const kilobyte = 1024
 	for name, key := range map[string]string{"lichen_machine_memory_bytes": "MemTotal", "lichen_machine_memory_available_bytes": "MemAvailable"} {
-		if v, ok := procFigure("/proc/meminfo", key); ok {
+		if v, ok := procMetric("/proc/meminfo", key); ok {
 			f[name] = v * kilobyte
 		}
 	}
@@ -37,8 +37,8 @@ func processFigures(f map[string]float64) {
 	}
 }
 
-// procFigure reads the figure of a name from lines of names and figures, where the system tells them as Linux does.
-func procFigure(path, name string) (float64, bool) {
+// procMetric reads the metric of a name from lines of names and metrics, where the system tells them as Linux does.
+func procMetric(path, name string) (float64, bool) {
 	b, err := os.ReadFile(path)
 	if err != nil {
 		return 0, false
@@ -53,8 +53,8 @@ func procFigure(path, name string) (float64, bool) {
 	return 0, false
 }
 
-// networkFigures are those of the connections between nodes.
-func (n *Node) networkFigures(f map[string]float64) {
+// networkMetrics are those of the connections between nodes.
+func (n *Node) networkMetrics(f map[string]float64) {
 	m := n.RPC.Metrics()
 	f["lichen_rpc_sent_bytes_total"], f["lichen_rpc_received_bytes_total"] = float64(m.BytesSent), float64(m.BytesReceived)
 	f["lichen_rpc_calls_total"], f["lichen_rpc_calls_running"] = float64(m.CallsSent), float64(m.CallsRunning)
@@ -76,5 +76,5 @@ func residentBytes() (float64, bool) {
 	return pages * float64(os.Getpagesize()), err == nil
 }
 
-// kvName is the number of a node in texts.
-func kvName(id kvpb.NodeID) string { return strconv.FormatUint(uint64(id), 10) }
+// nodeName is the number of a node in texts.
+func nodeName(id kvpb.NodeID) string { return strconv.FormatUint(uint64(id), 10) }

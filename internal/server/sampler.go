@@ -17,14 +17,14 @@ import (
 // metricsDir is the directory in the first store that has the metrics of the past.
 const metricsDir = "metrics"
 
-// sampler takes the node's figures every timeseries.Step, keeps them, and notices nodes that come and go.
+// sampler takes the node's metrics every timeseries.Step, keeps them, and notices nodes that come and go.
 type sampler struct {
 	n      *Node
 	stop   chan struct{}
 	once   sync.Once
 	ended  sync.WaitGroup
 	db     *timeseries.DB // nil: they are not kept
-	failed bool           // the last figures could not be written
+	failed bool           // the last metrics could not be written
 
 	mu      sync.Mutex
 	recent  console.Recent
@@ -42,7 +42,7 @@ type nodeSeen struct {
 
 func newSampler(n *Node) *sampler { return &sampler{n: n, stop: make(chan struct{})} }
 
-// start begins to take figures. Where they can't be kept, only the present ones are there.
+// start begins to take metrics. Where they can't be kept, only the present ones are there.
 func (s *sampler) start() {
 	o := timeseries.Options{FS: s.n.fs, Dir: s.n.fs.PathJoin(s.n.cfg.Dirs()[0], metricsDir)}
 	db, err := timeseries.Open(o)
@@ -87,23 +87,23 @@ func (s *sampler) end() {
 	})
 }
 
-// history returns the figures of the past, nil if they are not kept.
+// history returns the metrics of the past, nil if they are not kept.
 func (s *sampler) history() *timeseries.DB {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.db
 }
 
-// last returns the figures that were taken last.
+// last returns the metrics that were taken last.
 func (s *sampler) last() console.Recent {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.recent
 }
 
-// take takes the figures.
+// take takes the metrics.
 func (s *sampler) take(at time.Time) {
-	values := s.n.allFigures()
+	values := s.n.allMetrics()
 	totals := s.n.SQL.Server().Statements().Totals()
 	s.mu.Lock()
 	r := console.Recent{At: at, Values: values, Latency: totals.Latency.Since(&s.latency)}
@@ -120,7 +120,7 @@ func (s *sampler) take(at time.Time) {
 	s.watchNodes()
 }
 
-// keep writes figures. A disk that can't take them is told of once.
+// keep writes metrics. A disk that can't take them is told of once.
 func (s *sampler) keep(db *timeseries.DB, at time.Time, values map[string]float64) {
 	if db == nil {
 		return
@@ -165,7 +165,7 @@ func (s *sampler) watchNodes() {
 
 // tell tells what has become of another node.
 func (s *sampler) tell(st *node.NodeStatus, was, now nodeSeen, known bool) {
-	name := "node " + kvName(st.ID)
+	name := "node " + nodeName(st.ID)
 	add := func(kind, text string) { s.n.events.Add(eventlog.Event{Kind: kind, Text: text}) }
 	switch {
 	case !known:

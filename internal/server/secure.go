@@ -85,5 +85,5 @@ func (n *Node) serveTLS(c net.Conn, first []byte, known func()) {
 		n.RPC.ServeConn(t, nil)
 		return
 	}
-	n.Front().ServeConn(context.Background(), t, nil)
+	n.SQLServer().ServeConn(context.Background(), t, nil)
 }

@@ -46,8 +46,8 @@ func parseHeaders(text string) map[string]string {
 	return headers
 }
 
-// traceFigures are those of the export of traces.
-func (n *Node) traceFigures(f map[string]float64) {
+// traceMetrics are those of the export of traces.
+func (n *Node) traceMetrics(f map[string]float64) {
 	c := n.traces.Counts()
 	f["lichen_traces_exported_total"], f["lichen_traces_dropped_total"], f["lichen_traces_failed_total"] = float64(c.Exported), float64(c.Dropped), float64(c.Failed)
 }

@@ -155,14 +155,14 @@ func TestUncertainAtFollower(t *testing.T) {
 // meet begins a transaction as the first statement of a block does.
 func meet(n *machine, level kv.Isolation) *kv.Txn {
 	t := n.current().db.Begin(kv.TxnOptions{Isolation: level})
-	t.Meet(context.Background())
+	t.ObserveClocks(context.Background())
 	t.BeginStatement()
 	return t
 }
 
 // A transaction that has asked other nodes for their clocks meets no uncertainty where it comes
 // for the first time, whatever others have committed there meanwhile.
-func TestMeet(t *testing.T) {
+func TestObserveClocks(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx := context.Background()
 		c := newCluster(t, 43, 3)

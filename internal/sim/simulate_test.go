@@ -382,7 +382,7 @@ func (s *simulation) transact(
 	p := s.h.Begin(check.Op{Client: client, Kind: kind})
 	t := inc.db.Begin(o)
 	if client%2 == 0 {
-		t.Meet(ctx) // as blocks of statements do
+		t.ObserveClocks(ctx) // as blocks of statements do
 	}
 	t.BeginStatement()
 	err := fn(t, &p.Op)

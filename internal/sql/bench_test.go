@@ -12,7 +12,7 @@ import (
 	"github.com/lichendb/lichen/internal/sql/types"
 )
 
-// discard drops results: what a benchmark of the layers below the front uses.
+// discard drops results: what a benchmark of the layers below the connection uses.
 type discard struct{ n, mark int }
 
 func (d *discard) Mark()                                    { d.mark = d.n }

@@ -2,9 +2,9 @@
 //
 // A statement goes down a line. Each of its parts calls those below it and none above:
 //
-//	front        pgwire, the shell's loopback: reads messages, implements Results
+//	connection   pgwire, the shell's loopback: reads messages, implements Results
 //	  │  Query, Prepare, Bind, Execute, Sync, Cancel
-//	session      Session: simple queries, the extended protocol, pipelines, and what a front asks
+//	session      Session: simple queries, the extended protocol, pipelines, and what a connection asks
 //	  │          between statements
 //	statement    execution: plans and runs one statement, again after a conflict while nothing
 //	  │          of it was sent, and sends its rows (exec, ddl, explain, ranges, copyio)
@@ -17,7 +17,7 @@
 //	kv           kv.Txn
 //
 // What goes up are interfaces that the part below defines and says nothing else with: Results
-// takes rows to the front, transaction.Followers tells what the session keeps how its transaction
+// takes rows to the connection, transaction.Followers tells what the session keeps how its transaction
 // ends, prepared.Session tells a planner what its session knows of statistics, routine.Host runs the statements of routines.
 //
 // Read server.go (Server, what sessions share), session.go (Session), query.go (Query, Sync), prepare.go and portal.go (the

@@ -137,9 +137,9 @@ func (x *execution) runPlanned(ctx context.Context) error {
 			return err
 		}
 		sp, began := txn.StatementStart(), time.Now()
-		txn.Heed(ctx)
+		txn.SetSpillContext(ctx)
 		err := x.attempt(ctx)
-		txn.HeedNothing()
+		txn.SetSpillContext(nil)
 		full := x.mayWait(err, &refused)
 		anew := full || x.victimAlone(err) // it gives up all that it holds
 		if err == nil || !anew && !kv.IsRetryable(err) || x.committed || x.hadEnough(attempt) || ctx.Err() != nil || !x.takeBack() {
@@ -369,7 +369,7 @@ func (x *execution) holdOn(ctx context.Context, h Holder, limit int) (Holder, er
 	if h == nil || h.Held() < limit {
 		return h, nil
 	}
-	if err := x.ex.txn.KV().Settle(ctx); err != nil {
+	if err := x.ex.txn.KV().WaitOutUncertainty(ctx); err != nil {
 		return h, err
 	}
 	h.Hold(0)

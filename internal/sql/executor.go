@@ -27,7 +27,7 @@ import (
 	"github.com/lichendb/lichen/internal/sql/transaction"
 )
 
-// executor is what the statements of a session share and leave for each other. It knows nothing of the front, nor in which
+// executor is what the statements of a session share and leave for each other. It knows nothing of the connection, nor in which
 // messages a statement came.
 type executor struct {
 	srv  *Server

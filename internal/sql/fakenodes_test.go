@@ -27,7 +27,7 @@ func (f *fakeNodes) Self() kvpb.NodeID                 { return max(f.self, 1) }
 func (f *fakeNodes) Others() []kvpb.NodeID             { return append(f.peers(), f.mute...) }
 func (f *fakeNodes) Alone() bool                       { return false }
 func (f *fakeNodes) WaitGraph() *concurrency.WaitGraph { return f.store.Waits() }
-func (f *fakeNodes) TxnOver(id kvpb.TxnID) bool        { return f.db.Over(id) }
+func (f *fakeNodes) TxnFinalized(id kvpb.TxnID) bool   { return f.db.Finalized(id) }
 
 func (f *fakeNodes) peers() []kvpb.NodeID {
 	if f.peer == nil {

@@ -71,7 +71,7 @@ func (s *Session) Tick() error {
 	return nil
 }
 
-// RunsAgain reports whether the front may send all that came since BeginPipeline to the
+// RunsAgain reports whether the connection may send all that came since BeginPipeline to the
 // session again, after RepeatPipeline, if it can take back what it has answered: err, with which
 // it ended, is a conflict, and a rollback has taken back all that was done.
 func (s *Session) RunsAgain(err error) bool {
@@ -92,6 +92,6 @@ func (s *Session) endFailedBlock() {
 	}
 }
 
-// Unanswered returns how much output of several statements a front holds back so that it can
+// Unanswered returns how much output of several statements a connection holds back so that it can
 // be taken back.
 func (s *Session) Unanswered() int { return maxHeld }

@@ -73,7 +73,7 @@ func (s *Session) dropUnnamed() {
 }
 
 // Execute runs a portal, up to maxRows rows if that is not 0; suspended says
-// that there are more. last says that the front knows Sync to follow, so that
+// that there are more. last says that the connection knows Sync to follow, so that
 // the implicit transaction may end here, where it can still be run again.
 func (s *Session) Execute(_ context.Context, p *portal.Portal, maxRows int, last bool, res Results) (suspended bool, err error) {
 	if p.Statement().Stmt.AST == nil {

@@ -119,7 +119,7 @@ func (s *Session) runSimple(p *prepared.Statement, alone, last bool, res Results
 	return conflict, err
 }
 
-// Fail records that the session's front met an error within a batch of the
+// Fail records that the session's connection met an error within a batch of the
 // extended protocol.
 func (s *Session) Fail(error) { s.ex.txn.Fail(context.Background()) }
 

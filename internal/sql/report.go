@@ -39,9 +39,9 @@ type Nodes interface {
 	WaitGraph() *concurrency.WaitGraph
 	// Alone reports whether this is the only node, for good.
 	Alone() bool
-	// TxnOver finds out whether a transaction has ended, or its gateway has; false if
+	// TxnFinalized finds out whether a transaction has ended, or its gateway has; false if
 	// that can't be known now.
-	TxnOver(id kvpb.TxnID) bool
+	TxnFinalized(id kvpb.TxnID) bool
 }
 
 // question is what a node asks another.

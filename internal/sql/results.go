@@ -6,7 +6,7 @@ import (
 	"github.com/lichendb/lichen/internal/sql/types"
 )
 
-// Results is where the results of statements go: a front implements it. All
+// Results is where the results of statements go: a connection implements it. All
 // calls come from the goroutine that runs the statement.
 type Results interface {
 	// Mark notes where a statement's results begin. Rewind takes back what came since,

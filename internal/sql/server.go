@@ -262,7 +262,7 @@ func (s *Server) Sessions() []*Session {
 	return out
 }
 
-// TerminateAll ends the running statements of all sessions; their fronts close
+// TerminateAll ends the running statements of all sessions; their connections close
 // the connections.
 func (s *Server) TerminateAll() {
 	for _, ses := range s.Sessions() {
@@ -270,7 +270,7 @@ func (s *Server) TerminateAll() {
 	}
 }
 
-// Close ends background work; the sessions are closed by their fronts.
+// Close ends background work; the sessions are closed by their connections.
 func (s *Server) Close() {
 	s.notify.Close()
 	s.stats.Close()

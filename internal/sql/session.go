@@ -12,8 +12,8 @@ import (
 	"github.com/lichendb/lichen/internal/sql/types"
 )
 
-// Session is one client's connection to the database, as its front sees it: simple queries and the extended protocol, and what
-// a front asks about parameters, time limits and notices. Its executor runs the statements. One goroutine uses a Session at a
+// Session is one client's connection to the database, as its connection sees it: simple queries and the extended protocol, and what
+// a connection asks about parameters, time limits and notices. Its executor runs the statements. One goroutine uses a Session at a
 // time; only Terminate, OnInterrupt and what asks for its activity may come from others.
 type Session struct {
 	ex         executor
@@ -81,10 +81,10 @@ func (s *Session) TakeParamChanges() []ParamStatus {
 }
 
 // OnInterrupt sets what is called when the running statement is cancelled, or the session asked to
-// end: its front may be waiting for the client. f must not call the session.
+// end: its connection may be waiting for the client. f must not call the session.
 func (s *Session) OnInterrupt(f func(ends bool)) { s.ex.current.OnInterrupt(f) }
 
-// Watched returns when the running statement began, and how often its front shall look
+// Watched returns when the running statement began, and how often its connection shall look
 // whether the client is still there; 0 if no statement runs or it need not.
 func (s *Session) Watched() (began time.Time, every time.Duration) { return s.ex.current.Watched() }
 

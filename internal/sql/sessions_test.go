@@ -195,13 +195,13 @@ func TestAdvisoryHolders(t *testing.T) {
 	}
 }
 
-// A front that sends only text refuses what a BINARY cursor has.
+// A connection that sends only text refuses what a BINARY cursor has.
 func TestBinaryCursor(t *testing.T) {
 	n := newNode(t, fs.NewMem())
 	t.Cleanup(func() { closeNode(t, n) })
 	s := named(t, n, "a")
 	mustExec(t, s, "BEGIN; DECLARE c BINARY CURSOR FOR SELECT 1")
-	if err := exec1(s, "FETCH c"); pgerr.CodeOf(err) != pgerr.FeatureNotSupported { // this front has only text
+	if err := exec1(s, "FETCH c"); pgerr.CodeOf(err) != pgerr.FeatureNotSupported { // this connection has only text
 		t.Errorf("%v", err)
 	}
 }

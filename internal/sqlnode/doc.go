@@ -2,7 +2,7 @@
 // the cluster. It stands on the key-value part (kvnode) and connects both with the SQL parts of
 // the other nodes.
 //
-// Above it is node, which adds membership and the front for clients, and sim, which opens sessions on nodes of
+// Above it is node, which adds membership and the service for clients, and sim, which opens sessions on nodes of
 // a simulated cluster. Below it are sql and kvnode.
 //
 //	New ─▶ questions of other nodes are answered, with an error before Open

@@ -69,5 +69,5 @@ func (s nodes) Locks(fn func(kvpb.RangeID, concurrency.Lock) bool) {
 	}
 }
 
-// TxnOver implements sql.Nodes.
-func (s nodes) TxnOver(id kvpb.TxnID) bool { return s.n.kv.TxnOver(id) }
+// TxnFinalized implements sql.Nodes.
+func (s nodes) TxnFinalized(id kvpb.TxnID) bool { return s.n.kv.TxnFinalized(id) }

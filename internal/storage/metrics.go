@@ -23,7 +23,7 @@ func (e *Engine) Pressure() Pressure {
 	}
 }
 
-// Metrics are the figures of an engine that are worth watching.
+// Metrics are the numbers of an engine that are worth watching.
 type Metrics struct {
 	Pressure
 	DiskBytes           uint64 // of all files
@@ -53,7 +53,7 @@ type Metrics struct {
 // Levels is how many levels of tables an engine has.
 const Levels = 7
 
-// Metrics returns the present figures. Like Pressure, it is not for hot paths.
+// Metrics returns the present values. Like Pressure, it is not for hot paths.
 func (e *Engine) Metrics() Metrics {
 	m := e.db.Metrics()
 	out := Metrics{

@@ -167,7 +167,7 @@ func (s *Store) loadReplica(desc *kvpb.RangeDescriptor) error {
 	if !ok || w <= 0 {
 		return fmt.Errorf("range %d: its replica id is missing", desc.RangeID)
 	}
-	if err := replica.MendLog(s.eng, s.log, desc.RangeID, kvpb.ReplicaID(id)); err != nil {
+	if err := replica.RepairLog(s.eng, s.log, desc.RangeID, kvpb.ReplicaID(id)); err != nil {
 		return err
 	}
 	r, err := replica.New(s.deps(), desc, kvpb.ReplicaID(id))

@@ -53,7 +53,7 @@ func (f *inFlight) silence(on bool) {
 
 func stageOf(m *kvpb.TxnMeta, ts hlc.Timestamp, value string) *kvpb.StageRequest {
 	return &kvpb.StageRequest{
-		Txn: m, TS: ts, Epoch: 1, Anchor: []byte("\x20row"), Writes: []kvpb.Write{{Key: []byte(blind), Value: []byte(value)}},
+		Txn: m, TS: ts, Attempt: 1, Anchor: []byte("\x20row"), Writes: []kvpb.Write{{Key: []byte(blind), Value: []byte(value)}},
 	}
 }
 
@@ -97,7 +97,7 @@ func stageBehindAborted(t *testing.T) (err error) {
 		}
 		<-time.After(time.Second)
 		var staged kvpb.QueryStagedResponse
-		req := &kvpb.QueryStagedRequest{Txn: late.ID, Keys: [][]byte{[]byte(blind)}, TS: ts, Epoch: 1, Peek: true}
+		req := &kvpb.QueryStagedRequest{Txn: late.ID, Keys: [][]byte{[]byte(blind)}, TS: ts, Attempt: 1, Peek: true}
 		if err = f.leader.QueryStaged(context.Background(), req, &staged); err != nil {
 			return
 		}

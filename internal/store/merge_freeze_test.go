@@ -216,7 +216,7 @@ func TestSplitLeadsSoon(t *testing.T) {
 		}
 		err := c.Leader(2).Commit(ctx, &kvpb.CommitRequest{
 			Txn: holder, Writes: []kvpb.Write{{Key: []byte("\x10z"), Value: []byte("x")}},
-			Locks: [][]byte{[]byte("\x10z")}, LockEpochs: []uint64{held.Epoch}, AllReadsHere: true,
+			Locks: [][]byte{[]byte("\x10z")}, LockTableIDs: []uint64{held.LockTableID}, AllReadsHere: true,
 		}, &kvpb.CommitResponse{})
 		if err != nil {
 			t.Errorf("the commit under a lock from before the split: %v", err)

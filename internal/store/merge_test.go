@@ -194,7 +194,7 @@ func TestMergeCarriesLocks(t *testing.T) {
 		resp := &kvpb.CommitResponse{}
 		err = lead.Commit(ctx, &kvpb.CommitRequest{
 			Txn: &old, Writes: []kvpb.Write{{Key: []byte("\x10g"), Value: []byte("x")}, {Key: []byte("\x10h"), Value: []byte("y")}},
-			Locks: [][]byte{[]byte("\x10g")}, LockEpochs: []uint64{held.Epoch}, AllReadsHere: true,
+			Locks: [][]byte{[]byte("\x10g")}, LockTableIDs: []uint64{held.LockTableID}, AllReadsHere: true,
 		}, resp)
 		if err != nil {
 			t.Fatalf("commit under a carried lock: %v", err)
@@ -412,7 +412,7 @@ func (c *cluster) bump(key string, n uint64) bool {
 			}
 			err := r.Commit(ctx, &kvpb.CommitRequest{
 				Txn: m, Writes: []kvpb.Write{{Key: []byte(key), Value: []byte(fmt.Sprint(old + 1))}},
-				Locks: [][]byte{[]byte(key)}, LockEpochs: []uint64{l.Epoch},
+				Locks: [][]byte{[]byte(key)}, LockTableIDs: []uint64{l.LockTableID},
 			}, &kvpb.CommitResponse{})
 			var nl *kvpb.NotLeaderError
 			var mm *kvpb.RangeMismatchError

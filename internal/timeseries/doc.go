@@ -1,4 +1,4 @@
-// Package timeseries keeps a node's metrics for days: a row of figures every ten seconds, in files of the node's first store.
+// Package timeseries keeps a node's metrics for days: a row of metrics every ten seconds, in files of the node's first store.
 //
 //	Append ─▶ the file that is written ─▶ (full, or other names: a new one; old ones are removed)
 //	Query  ─▶ the files of a time span ─▶ a point per step
@@ -6,7 +6,7 @@
 // Each node keeps its own, so that they are there while the cluster has no quorum, which is when they are needed, and cost
 // the cluster nothing (docs/decisions/0019-console.md). The bytes are in docs/formats/timeseries.md.
 //
-// Above it: server, which takes the figures and asks for them. Below it: fs. Read db.go (DB), file.go (bytes), query.go (Series).
+// Above it: server, which takes the metrics and asks for them. Below it: fs. Read db.go (DB), file.go (bytes), query.go (Series).
 //
 // Invariants:
 //

@@ -14,7 +14,7 @@ import (
 	"github.com/lichendb/lichen/internal/fs"
 )
 
-// A file begins with magic and version; a row with the names follows, then rows of figures. Every row is its length, its
+// A file begins with magic and version; a row with the names follows, then rows of metrics. Every row is its length, its
 // checksum and its payload.
 const (
 	magic   = "lichents"
@@ -49,7 +49,7 @@ type state struct {
 	values []uint64
 }
 
-// encode returns the payload of a row, and makes it the one before. Figures that stay take a byte.
+// encode returns the payload of a row, and makes it the one before. Metrics that stay take a byte.
 func (s *state) encode(dst []byte, at int64, values []float64) []byte {
 	dst = binary.AppendVarint(dst, at-s.at)
 	s.at = at

@@ -46,7 +46,7 @@ type proxy struct {
 // NewLinks returns a network without nodes.
 func NewLinks() *Links { return &Links{cut: map[direction]bool{}} }
 
-// Front makes a proxy for the node that listens at addr, and returns it.
+// front makes a proxy for the node that listens at addr, and returns it.
 func (l *Links) front(listen, addr string) (*proxy, error) {
 	ln, err := net.Listen("tcp", listen)
 	if err != nil {

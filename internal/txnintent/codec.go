@@ -20,9 +20,9 @@ type Intent struct {
 	Txn    kvpb.TxnID
 	TS     hlc.Timestamp
 	Anchor []byte // where the transaction's record is
-	// Staged: the version is part of a commit at TS, by the attempt Epoch.
-	Staged bool
-	Epoch  uint32
+	// Staged: the version is part of a commit at TS, by the Attempt.
+	Staged  bool
+	Attempt uint32
 
 	Position uint64 // of the write in the transaction
 	Deleted  bool
@@ -67,7 +67,7 @@ func (l *Intent) AppendTo(b []byte) []byte {
 	b = append(b, recordVersion, flags)
 	b = appendID(b, l.Txn)
 	b = appendTS(b, l.TS)
-	b = binary.BigEndian.AppendUint32(b, l.Epoch)
+	b = binary.BigEndian.AppendUint32(b, l.Attempt)
 	b = binary.BigEndian.AppendUint64(b, l.Position)
 	b = encoding.AppendLenBytes(b, l.Anchor)
 	if len(l.History) > 0 {
@@ -88,7 +88,7 @@ func (l *Intent) AppendTo(b []byte) []byte {
 func DecodeIntent(p []byte) (l Intent, err error) {
 	r := encoding.NewReader(p)
 	version, flags := r.Byte(), r.Byte()
-	l.Txn, l.TS, l.Epoch, l.Position = readID(&r), readTS(&r), r.Uint32(), r.Uint64()
+	l.Txn, l.TS, l.Attempt, l.Position = readID(&r), readTS(&r), r.Uint32(), r.Uint64()
 	l.Anchor = readCopy(&r)
 	l.Deleted, l.Truncated, l.Staged = flags&lockDeleted != 0, flags&lockCut != 0, flags&lockStaged != 0
 	if flags&lockHistory != 0 {
@@ -105,11 +105,11 @@ func DecodeIntent(p []byte) (l Intent, err error) {
 // TxnRecord is a transaction's record, beside its anchor. Its status is that of the transaction's
 // intents in all ranges.
 type TxnRecord struct {
-	ID     kvpb.TxnID
-	Anchor []byte
-	Status kvpb.TxnStatus
-	TS     hlc.Timestamp // of the attempt, or of the commit
-	Epoch  uint32
+	ID      kvpb.TxnID
+	Anchor  []byte
+	Status  kvpb.TxnStatus
+	TS      hlc.Timestamp // of the attempt, or of the commit
+	Attempt uint32
 	// Keys are all staged keys: the transaction is implicitly committed once all have their
 	// intents. If they are too many, Keys is empty, Span holds them, and the transaction has
 	// committed when Status is committed.
@@ -122,7 +122,7 @@ func (r *TxnRecord) Encode() []byte {
 	b := append(make([]byte, 0, 64), recordVersion, byte(r.Status))
 	b = appendID(b, r.ID)
 	b = appendTS(b, r.TS)
-	b = binary.BigEndian.AppendUint32(b, r.Epoch)
+	b = binary.BigEndian.AppendUint32(b, r.Attempt)
 	for _, k := range [][]byte{r.Anchor, r.Span.Key, r.Span.EndKey} {
 		b = encoding.AppendLenBytes(b, k)
 	}
@@ -138,7 +138,7 @@ func DecodeTxnRecord(p []byte) (r TxnRecord, err error) {
 	f := encoding.NewReader(p)
 	version := f.Byte()
 	r.Status = kvpb.TxnStatus(f.Byte())
-	r.ID, r.TS, r.Epoch = readID(&f), readTS(&f), f.Uint32()
+	r.ID, r.TS, r.Attempt = readID(&f), readTS(&f), f.Uint32()
 	r.Anchor, r.Span.Key, r.Span.EndKey = readCopy(&f), readCopy(&f), readCopy(&f)
 	for n := f.Count(1); n > 0 && !f.Bad(); n-- {
 		r.Keys = append(r.Keys, readCopy(&f))

@@ -12,14 +12,14 @@ import (
 func TestRecordsRoundTrip(t *testing.T) {
 	lock := Intent{
 		Txn: kvpb.TxnID{Hi: 7, Lo: 9}, TS: hlc.Timestamp{WallTime: 5, Logical: 2}, Anchor: []byte("a"), Position: 77,
-		History: []SequencedWrite{{Position: 3, Value: []byte("before")}, {Position: 1, Deleted: true}}, Truncated: true, Staged: true, Epoch: 3, Deleted: true,
+		History: []SequencedWrite{{Position: 3, Value: []byte("before")}, {Position: 1, Deleted: true}}, Truncated: true, Staged: true, Attempt: 3, Deleted: true,
 	}
 	got, err := DecodeIntent(lock.Encode())
 	if err != nil || !reflect.DeepEqual(got, lock) {
 		t.Errorf("lock: %+v, %v", got, err)
 	}
 	rec := TxnRecord{
-		ID: lock.Txn, Anchor: []byte("a"), Status: kvpb.TxnStaging, TS: lock.TS, Epoch: 2,
+		ID: lock.Txn, Anchor: []byte("a"), Status: kvpb.TxnStaging, TS: lock.TS, Attempt: 2,
 		Keys: [][]byte{[]byte("a"), []byte("z")}, Span: kvpb.Span{Key: []byte("a"), EndKey: []byte("zz")},
 	}
 	back, err := DecodeTxnRecord(rec.Encode())

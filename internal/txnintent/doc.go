@@ -13,7 +13,7 @@
 //   - step.go: events, effects, Step.
 //   - read.go: what reads and refreshes of other transactions see of intents. resolve.go: the
 //     fate of a version when its intent is resolved.
-//   - table.go, queries.go: Table, the intent table of a range, with its latches and waiters.
+//   - table.go, tableread.go: Table, the intent table of a range, with its latches and waiters.
 //   - record.go, records.go: transaction records, and the effects of pushes, ends and sweeps on them.
 //   - latch.go: the order of a transaction's requests.
 //   - finished.go: the finished-transaction cache. replay.go: commits that were sent again.
@@ -46,9 +46,9 @@
 //	New                  -        Leave, Decide     removed               remove
 //	Pending              spilled  Spill             Pending               propose
 //	Pending, Staging     spilled  Stage, CommitHere Staging               propose
-//	Staging              staged   Stage, Written    Staging, a new epoch  propose, sweep
-//	Staging              staged   CommitImplicitly  ImplicitlyCommitted   announce
-//	any before           any      Decide            Committed or Aborted  announce, start-resolver
+//	Staging              staged   Stage, Written    Staging, new attempt  propose, sweep
+//	Staging              staged   CommitImplicitly  ImplicitlyCommitted   publish-outcome
+//	any before           any      Decide            Committed or Aborted  publish-outcome, start-resolver
 //	Committed, Aborted   any      Resolve           removed               remove
 //	ImplicitlyCommitted  staged   Resolve at TS     removed               remove
 //	any                  any      Split             less, or removed      remove
@@ -58,7 +58,7 @@
 // # Parallel commit
 //
 // The gateway writes the record, which lists all keys, and the intents of all ranges at the
-// same time, at one timestamp and as one attempt (epoch). The transaction has committed once
+// same time, at one timestamp and as one attempt. The transaction has committed once
 // all of them are written: it is implicitly committed. The commit becomes explicit when the
 // record has the status committed. The intents are resolved afterwards.
 //
@@ -96,7 +96,7 @@
 //     timestamp. (State.stage, commitHere; testdata/spill)
 //  7. Intents lie within the range's bounds: a split removes the others from the table, and from
 //     the writes that are being proposed. (State.split, written; MustLieWithin asserts it)
-//  8. No intent lies at or below the collection threshold. (State.announce, Table.Protect;
+//  8. No intent lies at or below the collection threshold. (State.noteWrite, Table.Protect;
 //     MustLieAbove asserts it; TestProtect)
 //  9. A command that ends a transaction has a timestamp, and that of an abort is negative. Without one
 //     the finished-transaction cache would take an abort for a commit. (EndTimestamp asserts it)

@@ -24,7 +24,7 @@ func (l *Loader) Add(key []byte, in Intent) {
 		x = newTxn(in.Txn, in.Anchor, l.now)
 		l.txns[in.Txn] = x
 	}
-	e := Event{Type: Load, Key: bytes.Clone(key), TS: in.TS, Epoch: in.Epoch, Kind: Spilled}
+	e := Event{Type: Load, Key: bytes.Clone(key), TS: in.TS, Attempt: in.Attempt, Kind: Spilled}
 	if in.Staged {
 		e.Kind = Staged
 	}

@@ -45,7 +45,7 @@ func (r *RecordState) Finished() bool { return r.Status >= kvpb.TxnCommitted }
 // Take copies another record's fields but ID and Anchor, which never change and are read without the
 // record's latch.
 func (r *RecordState) Take(next TxnRecord) {
-	r.Status, r.TS, r.Epoch, r.Keys, r.Span = next.Status, next.TS, next.Epoch, next.Keys, next.Span
+	r.Status, r.TS, r.Attempt, r.Keys, r.Span = next.Status, next.TS, next.Attempt, next.Keys, next.Span
 }
 
 // Store notes that the range now has the record next.
@@ -160,7 +160,7 @@ func (r *RecordState) End(req *kvpb.EndTxnRequest, ended Ended, forgotten bool) 
 		return RecordStep{Status: r.Status, TS: r.TS}
 	case req.Action == kvpb.EndAbort:
 		return RecordStep{Action: WriteAborted, TS: r.TS}
-	case r.Epoch != req.Epoch || r.TS != req.TS:
+	case r.Attempt != req.Attempt || r.TS != req.TS:
 		return RecordStep{Action: AnswerSuperseded}
 	case r.Keys == nil && req.TS.LessEq(r.MinCommitTS):
 		return RecordStep{MinCommitTS: r.MinCommitTS.Next()}
@@ -170,14 +170,14 @@ func (r *RecordState) End(req *kvpb.EndTxnRequest, ended Ended, forgotten bool) 
 
 // BeginStage decides whether an attempt to commit may write the record. It may (Propose) unless the
 // transaction has ended, or a later attempt has begun.
-func (r *RecordState) BeginStage(epoch uint32) (Effects, hlc.Timestamp) {
+func (r *RecordState) BeginStage(attempt uint32) (Effects, hlc.Timestamp) {
 	switch {
 	case r.Presence != Stored:
 	case r.Status == kvpb.TxnCommitted:
 		return ReplyCommitted, r.TS
 	case r.Status == kvpb.TxnAborted:
 		return ReplyAborted, hlc.Timestamp{}
-	case r.Epoch > epoch:
+	case r.Attempt > attempt:
 		return ReplySuperseded, hlc.Timestamp{}
 	}
 	return Propose, hlc.Timestamp{}

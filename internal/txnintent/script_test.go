@@ -128,8 +128,8 @@ func (a args) has(word string) bool { return slices.Contains(a.plain, word) }
 func (a args) ts(name string) hlc.Timestamp {
 	return at(a.named[name])
 }
-func (a args) epoch() uint32 {
-	n, _ := strconv.Atoi(a.named["epoch"])
+func (a args) attempt() uint32 {
+	n, _ := strconv.Atoi(a.named["attempt"])
 	return uint32(n)
 }
 
@@ -171,7 +171,7 @@ func (s *script) at(name string, f []string) string {
 			r.engine = map[string]Intent{}
 			return ""
 		}
-		r.engine[a.word(1)] = Intent{Txn: idOf(a.word(0)), TS: a.ts("ts"), Staged: a.epoch() > 0, Epoch: a.epoch(), Anchor: []byte("a")}
+		r.engine[a.word(1)] = Intent{Txn: idOf(a.word(0)), TS: a.ts("ts"), Staged: a.attempt() > 0, Attempt: a.attempt(), Anchor: []byte("a")}
 		return ""
 	case "lead":
 		return s.lead(r, a)
@@ -289,7 +289,7 @@ func (s *script) event(r *scriptRange, name, event string, a args) string {
 		r.known[name] = x
 	}
 	e := Event{
-		Type: eventTypes[event], TS: a.ts("ts"), Epoch: a.epoch(), Keys: a.keys(), Least: a.ts("least"), MinSpilled: a.ts("least"),
+		Type: eventTypes[event], TS: a.ts("ts"), Attempt: a.attempt(), Keys: a.keys(), Least: a.ts("least"), MinSpilled: a.ts("least"),
 		Writes: a.has("writes"), Recorded: a.has("recorded"), Applied: event == "written" && !a.has("ambiguous"),
 	}
 	if span := a.named["span"]; span != "" {
@@ -319,7 +319,7 @@ func (s *script) record(name, what string, a args) string {
 	var step RecordStep
 	switch what {
 	case "staged", "pending", "committed", "aborted":
-		rec.Store(TxnRecord{Status: recordStatus(what), TS: a.ts("ts"), Epoch: a.epoch(), Keys: a.keys()}, began)
+		rec.Store(TxnRecord{Status: recordStatus(what), TS: a.ts("ts"), Attempt: a.attempt(), Keys: a.keys()}, began)
 		return rec.show()
 	case "ambiguous":
 		rec.Presence = Ambiguous
@@ -333,9 +333,9 @@ func (s *script) record(name, what string, a args) string {
 		})
 	case "commit", "abort", "forget":
 		action := map[string]kvpb.EndAction{"commit": kvpb.EndCommit, "abort": kvpb.EndAbort, "forget": kvpb.EndForget}[what]
-		step = rec.End(&kvpb.EndTxnRequest{Action: action, TS: a.ts("ts"), Epoch: a.epoch(), Since: a.ts("since")}, ended(a), a.has("forgotten"))
+		step = rec.End(&kvpb.EndTxnRequest{Action: action, TS: a.ts("ts"), Attempt: a.attempt(), Since: a.ts("since")}, ended(a), a.has("forgotten"))
 	case "stage":
-		effects, ts := rec.BeginStage(a.epoch())
+		effects, ts := rec.BeginStage(a.attempt())
 		if e := ended(a); e.Known {
 			effects, ts = e.BeginStage()
 		}

@@ -80,7 +80,7 @@ type State struct {
 	Lowest   hlc.Timestamp // lowest timestamp of all provisional versions, also of those being proposed
 	StagedTS hlc.Timestamp // lowest timestamp at which the transaction may have committed
 	CommitTS hlc.Timestamp // set if Committed
-	Epoch    uint32        // of the last attempt to commit
+	Attempt  uint32        // of the last attempt to commit
 	Span     kvpb.Span     // holds all intents
 	Keys     [][]byte      // Staged: all keys with intents, sorted
 	// Applied: this leadership has applied the command that staged all of Keys, so that each
@@ -121,8 +121,8 @@ type contention struct {
 func (s *State) staging() bool { return s.Status == Staging || s.Status == ImplicitlyCommitted }
 
 // StagedAs reports whether the intents were staged by an attempt at a timestamp.
-func (s *State) StagedAs(ts hlc.Timestamp, epoch uint32) bool {
-	return s.staging() && s.Kind == Staged && !s.Removed && s.TS == ts && s.Epoch == epoch
+func (s *State) StagedAs(ts hlc.Timestamp, attempt uint32) bool {
+	return s.staging() && s.Kind == Staged && !s.Removed && s.TS == ts && s.Attempt == attempt
 }
 
 // InPlace reports whether the intents of a decided transaction can be resolved without reading them: their
@@ -218,8 +218,8 @@ func (s State) String() string {
 	if s.Kind != None {
 		fmt.Fprintf(&b, " %v@%s %s", s.Kind, short(s.TS), showSpan(s.Span))
 	}
-	if s.Epoch > 0 {
-		fmt.Fprintf(&b, " epoch=%d", s.Epoch)
+	if s.Attempt > 0 {
+		fmt.Fprintf(&b, " attempt=%d", s.Attempt)
 	}
 	if s.Keys != nil {
 		fmt.Fprintf(&b, " keys=%s", bytes.Join(s.Keys, []byte(",")))

@@ -21,13 +21,13 @@ const (
 	// Spill: the transaction is about to write Span before its commit, at TS or at the timestamp
 	// of its earlier spilled intents.
 	Spill EventType = iota
-	// BeginStage: the attempt Epoch asks whether it may stage. Recorded: the record is of this
+	// BeginStage: the Attempt asks whether it may stage. Recorded: the record is of this
 	// attempt.
 	BeginStage
-	// Stage: the attempt Epoch is about to commit at TS. Writes: it writes here. Least is the lowest
+	// Stage: the Attempt is about to commit at TS. Writes: it writes here. Least is the lowest
 	// timestamp that the range's reads and the finished transactions allow.
 	Stage
-	// Written: Keys were staged at TS by the attempt Epoch. Applied: for certain.
+	// Written: Keys were staged at TS by the Attempt. Applied: for certain.
 	Written
 	// CommitHere: a transaction that is in this range alone is about to commit.
 	CommitHere
@@ -60,7 +60,7 @@ const (
 	// Split: a split has moved the keys from Key on to another range.
 	Split
 	// Load: a new leadership has found an intent on Key, of the kind Kind, at TS, of the attempt
-	// Epoch.
+	// Attempt.
 	Load
 	// LoadRecord: a new leadership has found the transaction's record, with Outcome at TS.
 	LoadRecord
@@ -71,7 +71,7 @@ const (
 type Event struct {
 	Type    EventType
 	TS      hlc.Timestamp
-	Epoch   uint32
+	Attempt uint32
 	Outcome Status
 	Kind    Kind
 	Key     []byte
@@ -93,8 +93,8 @@ type Effects uint16
 const (
 	// Notify wakes the waiters for any change.
 	Notify Effects = 1 << iota
-	// Announce also wakes the waiters for the outcome.
-	Announce
+	// PublishOutcome also wakes the waiters for the outcome.
+	PublishOutcome
 	// Remove removes the transaction from the table and wakes all waiters.
 	Remove
 	// Expedite ends the resolver's pause.
@@ -124,7 +124,7 @@ const (
 )
 
 var effectNames = [...]string{
-	"notify", "announce", "remove", "expedite", "propose", "start-resolver", "start-pusher", "flush", "sweep",
+	"notify", "publish-outcome", "remove", "expedite", "propose", "start-resolver", "start-pusher", "flush", "sweep",
 	"reply-committed", "reply-aborted", "reply-superseded", "reply-queried", "reply-too-low",
 }
 
@@ -205,9 +205,9 @@ func (s *State) remove() Result {
 	return Result{Effects: Remove}
 }
 
-// announce notes that versions are about to be written at ts. It refuses timestamps at or below the
+// noteWrite notes that versions are about to be written at ts. It refuses timestamps at or below the
 // collection threshold, where the versions under them may be dropped already.
-func (s *State) announce(ts, threshold hlc.Timestamp) (refused bool) {
+func (s *State) noteWrite(ts, threshold hlc.Timestamp) (refused bool) {
 	if ts.LessEq(threshold) {
 		return true
 	}
@@ -219,14 +219,14 @@ func (s *State) announce(ts, threshold hlc.Timestamp) (refused bool) {
 
 // spill registers keys before their versions exist, so that no read takes these for committed ones. It
 // refuses once an attempt to commit has begun. A transaction whose intents were loaded, or came from
-// another range, is Staging too, since nobody here knows more. As long as it has no epoch, it may spill.
+// another range, is Staging too, since nobody here knows more. As long as it has no attempt, it may spill.
 func (s *State) spill(e Event) Result {
-	unheard := s.Kind == Spilled && s.Status == Staging && s.Epoch == 0
+	unheard := s.Kind == Spilled && s.Status == Staging && s.Attempt == 0
 	if s.Status > Pending && !unheard || s.Kind == Staged {
 		return Result{Effects: ReplyAborted}
 	}
 	if s.Status == New {
-		if s.announce(e.TS, e.Threshold) {
+		if s.noteWrite(e.TS, e.Threshold) {
 			return Result{ReplyTooLow, e.Threshold.Next()}
 		}
 		s.Status, s.Kind, s.TS = Pending, Spilled, e.TS
@@ -246,9 +246,9 @@ func (s *State) beginStage(e Event) Result {
 		return Result{ReplyCommitted, s.CommitTS}
 	case s.Status == Aborted:
 		return Result{Effects: ReplyAborted}
-	case s.Epoch > e.Epoch:
+	case s.Attempt > e.Attempt:
 		return Result{Effects: ReplySuperseded}
-	case s.Queried && s.Epoch != e.Epoch && !e.Recorded && !plant.On(plant.CountedReplaced):
+	case s.Queried && s.Attempt != e.Attempt && !e.Recorded && !plant.On(plant.CountedReplaced):
 		return Result{Effects: ReplyQueried}
 	}
 	return Result{Effects: Propose}
@@ -261,7 +261,7 @@ func (s *State) stage(e Event) Result {
 	if e.TS.Less(e.Least) {
 		return Result{ReplyTooLow, e.Least}
 	}
-	if e.Writes && s.announce(e.TS, e.Threshold) {
+	if e.Writes && s.noteWrite(e.TS, e.Threshold) {
 		return Result{ReplyTooLow, e.Threshold.Next()}
 	}
 	if s.Kind != Spilled {
@@ -271,7 +271,7 @@ func (s *State) stage(e Event) Result {
 	if e.TS.Less(least) {
 		return Result{ReplyTooLow, least}
 	}
-	s.Status, s.StagedTS, s.Epoch, s.PushedTS = Staging, e.TS, e.Epoch, hlc.Timestamp{}
+	s.Status, s.StagedTS, s.Attempt, s.PushedTS = Staging, e.TS, e.Attempt, hlc.Timestamp{}
 	return Result{Effects: Propose}
 }
 
@@ -296,11 +296,11 @@ func (s *State) written(e Event) Result {
 	s.Kind, s.Keys = Staged, staged
 	s.Span = kvpb.Span{Key: staged[0], EndKey: keys.Next(staged[len(staged)-1])}
 	s.Applied = e.Applied && len(staged) == n
-	s.Queried = s.Queried && s.Epoch == e.Epoch // a recovery of an earlier attempt no longer counts
+	s.Queried = s.Queried && s.Attempt == e.Attempt // a recovery of an earlier attempt no longer counts
 	if s.Status != ImplicitlyCommitted {
 		s.Status = Staging
 	}
-	s.TS, s.StagedTS, s.Epoch = e.TS, e.TS, e.Epoch
+	s.TS, s.StagedTS, s.Attempt = e.TS, e.TS, e.Attempt
 	return Result{Effects: Sweep}
 }
 
@@ -322,7 +322,7 @@ func (s *State) commitImplicitly() Result {
 		return Result{}
 	}
 	s.Status = ImplicitlyCommitted
-	return Result{Effects: Announce}
+	return Result{Effects: PublishOutcome}
 }
 
 // Contradicts reports whether the transaction is known to have the opposite outcome.
@@ -347,7 +347,7 @@ func (s *State) decide(outcome Status, ts hlc.Timestamp) Result {
 	if s.Status = outcome; outcome == Committed {
 		s.CommitTS = ts
 	}
-	return Result{Effects: Announce | StartResolver}
+	return Result{Effects: PublishOutcome | StartResolver}
 }
 
 func (s *State) resolve(ts hlc.Timestamp) Result {
@@ -429,7 +429,7 @@ func (s *State) load(e Event) {
 	if s.Status == New {
 		s.Loaded, s.Status, s.Kind, s.Lowest, s.Span.Key = true, Staging, e.Kind, e.TS, e.Key
 	}
-	s.TS, s.Lowest, s.Epoch = s.TS.Max(e.TS), s.Lowest.Min(e.TS), max(s.Epoch, e.Epoch)
+	s.TS, s.Lowest, s.Attempt = s.TS.Max(e.TS), s.Lowest.Min(e.TS), max(s.Attempt, e.Attempt)
 	s.StagedTS, s.Span.EndKey = s.TS, keys.Next(e.Key)
 	if e.Kind == Staged {
 		s.Keys = append(s.Keys, e.Key)

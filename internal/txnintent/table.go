@@ -30,7 +30,7 @@ type Txn struct {
 	latch    latch // held by the request that changes the intents, shared by spills
 	state    State
 	changed  chan struct{} // closed, and replaced, by Notify
-	decided  chan struct{} // closed by Announce
+	decided  chan struct{} // closed by PublishOutcome
 	done     chan struct{} // closed by Remove
 	expedite chan struct{} // closed by Expedite; nil if the resolver does not pause
 }
@@ -171,14 +171,14 @@ func (t *Table) stepLocked(x *Txn, e Event) Result {
 // wake performs the effects on the transaction's waiters. The table's mutex is held, unless the transaction
 // is not in a table yet.
 func (x *Txn) wake(e Effects) {
-	if e.Has(Announce | Remove) {
+	if e.Has(PublishOutcome | Remove) {
 		select {
 		case <-x.decided:
 		default:
 			close(x.decided)
 		}
 	}
-	if e.Has(Notify | Announce | Remove) {
+	if e.Has(Notify | PublishOutcome | Remove) {
 		close(x.changed)
 		x.changed = make(chan struct{})
 	}

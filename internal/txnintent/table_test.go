@@ -56,7 +56,7 @@ func TestProtect(t *testing.T) {
 		return x
 	}
 	stage := func(x *Txn, ts hlc.Timestamp) Result {
-		return table.Step(x, Event{Type: Stage, TS: ts, Epoch: 1, Writes: true})
+		return table.Step(x, Event{Type: Stage, TS: ts, Attempt: 1, Writes: true})
 	}
 	a := enter(1)
 	enter(2) // of which nothing is written yet: it bounds nothing

@@ -36,16 +36,16 @@ type possible struct {
 
 func wall(n int64) hlc.Timestamp { return hlc.Timestamp{WallTime: n} }
 
-func stageAt(ts int64, epoch uint32, keys ...string) possible {
+func stageAt(ts int64, attempt uint32, keys ...string) possible {
 	p := possible{name: "stage"}
 	var all [][]byte
 	for _, k := range keys {
 		all = append(all, []byte(k))
 	}
 	p.events = []Event{
-		{Type: BeginStage, Epoch: epoch},
-		{Type: Stage, TS: wall(ts), Epoch: epoch, Writes: len(all) > 0},
-		{Type: Written, TS: wall(ts), Epoch: epoch, Keys: all, Applied: true},
+		{Type: BeginStage, Attempt: attempt},
+		{Type: Stage, TS: wall(ts), Attempt: attempt, Writes: len(all) > 0},
+		{Type: Written, TS: wall(ts), Attempt: attempt, Keys: all, Applied: true},
 	}
 	return p
 }

@@ -343,7 +343,7 @@ func TestRotation(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if f := c.Stores()[0].Figures(); f.Keys != 3 || f.Encrypted != 12 || f.Active != 6 || f.KeyAge != 40*time.Minute {
+	if f := c.Stores()[0].Metrics(); f.Keys != 3 || f.Encrypted != 12 || f.Active != 6 || f.KeyAge != 40*time.Minute {
 		t.Errorf("%+v", f)
 	}
 	if err := c.Close(); err != nil {

@@ -122,8 +122,8 @@ func b2i(b bool) int {
 	return 0
 }
 
-// Figures are a store's, for metrics.
-type Figures struct {
+// Metrics are a store's.
+type Metrics struct {
 	// Encrypted and Plain are the bytes of registered files that are, and are not; Active those under the active key.
 	Encrypted, Plain, Active int64
 	Keys                     int
@@ -131,15 +131,15 @@ type Figures struct {
 	KeyAge time.Duration
 }
 
-// Figures returns the store's figures, by what this process knows of the sizes of files.
-func (s *Store) Figures() Figures {
+// Metrics returns the store's metrics, by what this process knows of the sizes of files.
+func (s *Store) Metrics() Metrics {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	bytes := map[uint32]int64{}
 	for _, e := range s.files {
 		e.addBytes(e.size.Load(), bytes)
 	}
-	out := Figures{Keys: len(s.keys.keys)}
+	out := Metrics{Keys: len(s.keys.keys)}
 	for num, n := range bytes {
 		if num == Plain {
 			out.Plain += n

@@ -35,7 +35,7 @@ func TestWritesAreCharged(t *testing.T) {
 		t.Errorf("%d bytes charged", used)
 	}
 	before := env.Mem.Used()
-	if err := txn.Room(chargeBytes); err != nil {
+	if err := txn.ReserveMemory(chargeBytes); err != nil {
 		t.Fatal(err)
 	}
 	if more := env.Mem.Used() - before; more <= 0 || more > chargeBytes {

@@ -77,24 +77,24 @@ func (t *Txn) abandon(ctx context.Context, err error) {
 	}
 }
 
-// addLocks adds the locks to the commit. Their epochs differ only if they are in several ranges.
+// addLocks adds the locks to the commit. Their lock tables differ only if they are in several ranges.
 func (t *Txn) addLocks(req *kvpb.CommitRequest) {
-	t.lockKeys, t.epochs = slices.Grow(t.lockKeys[:0], len(t.locks)), t.epochs[:0]
+	t.lockKeys, t.lockTables = slices.Grow(t.lockKeys[:0], len(t.locks)), t.lockTables[:0]
 	same := true
 	for i := range t.locks {
 		t.lockKeys = append(t.lockKeys, t.locks[i].key)
-		same = same && t.locks[i].epoch == t.locks[0].epoch
+		same = same && t.locks[i].lockTable == t.locks[0].lockTable
 	}
 	req.Locks = t.lockKeys
 	switch {
 	case len(t.locks) == 0:
 	case same:
-		req.LockEpoch = t.locks[0].epoch
+		req.LockTableID = t.locks[0].lockTable
 	default:
 		for i := range t.locks {
-			t.epochs = append(t.epochs, t.locks[i].epoch)
+			t.lockTables = append(t.lockTables, t.locks[i].lockTable)
 		}
-		req.LockEpochs = t.epochs
+		req.LockTableIDs = t.lockTables
 	}
 }
 
@@ -138,6 +138,6 @@ func (t *Txn) drop() {
 		t.own = nil
 	}
 	if cap(t.locks) > keptKeys || cap(t.lockKeys) > keptKeys {
-		t.locks, t.lockKeys, t.epochs, t.commitReq.Locks, t.commitReq.LockEpochs = nil, nil, nil, nil, nil
+		t.locks, t.lockKeys, t.lockTables, t.commitReq.Locks, t.commitReq.LockTableIDs = nil, nil, nil, nil, nil
 	}
 }

@@ -41,7 +41,7 @@
 //
 // C5. Only the first read in a snapshot takes over a read timestamp that a range chose (mayMove,
 // noteRead). Any other version of uncertain time makes the transaction refresh its reads, or the
-// statement start again (settleUncertainty). After Settle there is none until the next snapshot.
+// statement start again (settleUncertainty). After WaitOutUncertainty there is none until the next snapshot.
 //
 // C6. A commit names the leadership under which each of its locks was granted (addLocks). After a
 // commit that failed, no other commit of the transaction can succeed where its locks were
@@ -60,7 +60,7 @@
 // kv).
 //
 // C10. A clock reading that a transaction uses was taken after its snapshot began, or was requested
-// by Meet before it (Meet, newSnapshot, observe; TestMeet).
+// by ObserveClocks before it (ObserveClocks, newSnapshot, observe; TestObserveClocks).
 //
 // C11. A reservation protects nothing: all reads are refreshed as without it (Reserve). Reads of
 // ReadApart are not refreshed, and nobody sees the part's writes before the commit (ReadApart;

@@ -85,8 +85,8 @@ func (e *Env) unregister(t *Txn) {
 	e.mu.Unlock()
 }
 
-// Over reports whether a transaction belonged to this gateway and has ended.
-func (e *Env) Over(id kvpb.TxnID) bool {
+// Finalized reports whether a transaction belonged to this gateway and has ended.
+func (e *Env) Finalized(id kvpb.TxnID) bool {
 	if id.Hi != e.idHi || id.Lo > e.idLo.Load() {
 		return false
 	}

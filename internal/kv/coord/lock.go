@@ -12,9 +12,9 @@ import (
 )
 
 type lockedKey struct {
-	key      []byte
-	strength lock.Strength
-	epoch    uint64 // leadership that granted it
+	key       []byte
+	strength  lock.Strength
+	lockTable uint64 // that has it
 }
 
 // LockResult is the result of Lock.
@@ -38,9 +38,9 @@ func (t *Txn) Lock(ctx context.Context, key []byte, s lock.Strength, w lock.Wait
 	return t.lock(ctx, key, s, w, false)
 }
 
-// LockSeen is Lock of a key that the statement has read in its snapshot: the value is missing if the key has not
+// LockUnchanged is Lock of a key that the statement has read in its snapshot: the value is missing if the key has not
 // changed.
-func (t *Txn) LockSeen(ctx context.Context, key []byte, s lock.Strength, w lock.WaitPolicy) (LockResult, error) {
+func (t *Txn) LockUnchanged(ctx context.Context, key []byte, s lock.Strength, w lock.WaitPolicy) (LockResult, error) {
 	return t.lock(ctx, key, s, w, true)
 }
 
@@ -104,7 +104,7 @@ func (t *Txn) requestLock(ctx context.Context, key []byte, s lock.Strength, w lo
 }
 
 // knownLocks is how many of the last locks addLock searches for one that was lost and taken again.
-// The commit finds others by their epochs.
+// The commit finds others by their lock tables.
 const knownLocks = 16
 
 // addLock records a granted lock unless it is recorded already. The lock was granted now, or to an
@@ -113,14 +113,14 @@ func (t *Txn) addLock(key []byte, s lock.Strength, resp *kvpb.LockResponse) erro
 	for i := max(0, len(t.locks)-knownLocks); i < len(t.locks); i++ {
 		if l := &t.locks[i]; bytes.Equal(l.key, key) {
 			if !resp.Acquired {
-				return nil // held all along, perhaps through a merge; otherwise the commit detects it by the epoch
+				return nil // held all along, perhaps through a merge; otherwise the commit detects it by the lock table
 			}
 			t.mustRestart = true
 			return &kvpb.RetryError{Reason: "the range lost the transaction's locks with its leader", Key: cloneKey(key)}
 		}
 	}
 	if ambiguous := t.wasAmbiguous(key); resp.Acquired || resp.Resent || ambiguous {
-		t.locks = append(t.locks, lockedKey{key: t.reads.Copy(key), strength: s, epoch: resp.Epoch})
+		t.locks = append(t.locks, lockedKey{key: t.reads.Copy(key), strength: s, lockTable: resp.LockTableID})
 	}
 	return nil
 }

@@ -75,9 +75,9 @@ func (t *Txn) LockAhead(ctx context.Context, keys [][]byte, s lock.Strength) err
 	return t.lockAhead(ctx, keys, s, false)
 }
 
-// LockSeenAhead is LockAhead for keys that the statement has read in its snapshot, so that their values need
-// not be sent once more, and that it will lock with LockSeen.
-func (t *Txn) LockSeenAhead(ctx context.Context, keys [][]byte, s lock.Strength) error {
+// LockUnchangedAhead is LockAhead for keys that the statement has read in its snapshot, so that their values need
+// not be sent once more, and that it will lock with LockUnchanged.
+func (t *Txn) LockUnchangedAhead(ctx context.Context, keys [][]byte, s lock.Strength) error {
 	return t.lockAhead(ctx, keys, s, true)
 }
 
@@ -126,7 +126,7 @@ func (t *Txn) addRun(run *prefetchedRun, s lock.Strength) (lost error) {
 		switch {
 		case l.Skipped || !l.Acquired && !l.Resent && len(t.ambiguous) == 0:
 		case !known && l.Acquired && len(t.ambiguous) == 0:
-			t.locks = append(t.locks, lockedKey{key: k, strength: s, epoch: l.Epoch})
+			t.locks = append(t.locks, lockedKey{key: k, strength: s, lockTable: l.LockTableID})
 		default:
 			if err := t.addLock(k, s, l); err != nil {
 				lost = err // record the other locks all the same, so that they are released

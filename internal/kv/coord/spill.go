@@ -111,8 +111,8 @@ func (t *Txn) SpillRest(ctx context.Context) error {
 	if t.state != spilled {
 		return nil
 	}
-	defer t.Heed(t.heed)
-	t.Heed(ctx)
+	defer t.SetSpillContext(t.spillCtx)
+	t.SetSpillContext(ctx)
 	if err := t.beginSpill(ctx); err != nil {
 		return err
 	}
@@ -139,7 +139,7 @@ func (t *Txn) spillChunks() (chunks []kvpb.SpillRequest) {
 			next := kvpb.SpillRequest{Keep: uint64(keep), Statement: uint64(t.stmtBase), AtSnapshot: t.spillsAtSnapshot()}
 			if req != nil { // probably as many writes as before
 				next.Writes, next.Positions = make([]kvpb.Write, 0, len(req.Writes)), make([]uint64, 0, len(req.Positions))
-				next.Locks, next.LockEpochs = make([][]byte, 0, len(req.Locks)), make([]uint64, 0, len(req.LockEpochs))
+				next.Locks, next.LockTableIDs = make([][]byte, 0, len(req.Locks)), make([]uint64, 0, len(req.LockTableIDs))
 			}
 			chunks = append(chunks, next)
 			req, size = &chunks[len(chunks)-1], 0
@@ -155,7 +155,7 @@ func (t *Txn) spillChunks() (chunks []kvpb.SpillRequest) {
 		})
 		for ; len(locks) > 0 && bytes.Compare(locks[0].key, c.Key()) <= 0; locks = locks[1:] {
 			if l := &locks[0]; bytes.Equal(l.key, c.Key()) {
-				req.Locks, req.LockEpochs = append(req.Locks, l.key), append(req.LockEpochs, l.epoch)
+				req.Locks, req.LockTableIDs = append(req.Locks, l.key), append(req.LockTableIDs, l.lockTable)
 			}
 		}
 	}

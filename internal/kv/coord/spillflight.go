@@ -48,8 +48,8 @@ func (t *Txn) beginSpill(ctx context.Context) error {
 // awaitSpill is endSpill unless the statement is cancelled before: the spill goes on then, and the rollback
 // does not wait for it either.
 func (t *Txn) awaitSpill() error {
-	if t.heed != nil {
-		if err := t.spill.await(t.heed); err != nil {
+	if t.spillCtx != nil {
+		if err := t.spill.await(t.spillCtx); err != nil {
 			return err
 		}
 	}

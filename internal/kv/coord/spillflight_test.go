@@ -144,18 +144,18 @@ func TestCancelledSpill(t *testing.T) {
 				env := txn.env
 				ctx, cancel := context.WithTimeout(context.Background(), time.Second/2)
 				defer cancel()
-				txn.Heed(ctx)
+				txn.SetSpillContext(ctx)
 				began, id := time.Now(), txn.ID()
 				if err := statement(txn, ctx); err != context.DeadlineExceeded {
 					t.Errorf("the statement ended with %v", err)
 				}
-				txn.HeedNothing()
+				txn.SetSpillContext(nil)
 				txn.Rollback(context.Background())
 				if d := time.Since(began); d != time.Second/2 {
 					t.Errorf("statement and rollback ended after %v", d)
 				}
-				if env.Over(id) || env.Active() != 1 || s.unspilled != 0 {
-					t.Errorf("over: %v; %d active; %d rollbacks", env.Over(id), env.Active(), s.unspilled)
+				if env.Finalized(id) || env.Active() != 1 || s.unspilled != 0 {
+					t.Errorf("over: %v; %d active; %d rollbacks", env.Finalized(id), env.Active(), s.unspilled)
 				}
 				txn.Reset(Options{Isolation: kvpb.RepeatableRead})
 				txn.BeginStatement()
@@ -163,8 +163,8 @@ func TestCancelledSpill(t *testing.T) {
 				time.Sleep(time.Second/2 + 1)
 				synctest.Wait()
 				checkUnspilled(t, s)
-				if !env.Over(id) || env.Active() != 0 || env.detached.Load() != 0 {
-					t.Errorf("over: %v; %d active; %d behind their sessions", env.Over(id), env.Active(), env.detached.Load())
+				if !env.Finalized(id) || env.Active() != 0 || env.detached.Load() != 0 {
+					t.Errorf("over: %v; %d active; %d behind their sessions", env.Finalized(id), env.Active(), env.detached.Load())
 				}
 			})
 		})

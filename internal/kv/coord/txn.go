@@ -56,7 +56,7 @@ type Txn struct {
 	Renew func() hlc.Timestamp
 
 	buf         writebuffer.Buffer
-	heed        context.Context // see Heed
+	spillCtx    context.Context // see SetSpillContext
 	reads       readset.Set
 	locks       []lockedKey
 	ambiguous   [][]byte      // see lockFailed
@@ -64,11 +64,11 @@ type Txn struct {
 	mustRestart bool          // a lock was lost, so it does not help to run a statement again
 	prefetched  prefetched    // see LockAhead
 	lockKeys    [][]byte      // scratch of commit and release
-	epochs      []uint64      // scratch of commit
+	lockTables  []uint64      // scratch of commit
 	hasRead     bool          // something was read at the present read timestamp
 	certain     hlc.Timestamp // limit of uncertainty for the statement when it is run again
 	observed    []kvpb.Observation
-	met         []kvpb.Observation // clock readings of Meet
+	clocks      []kvpb.Observation // clock readings of ObserveClocks
 	renewals    uint8              // of the statement's snapshot
 	moved       bool               // the snapshot is not a reading of the gateway's clock
 	minTS       hlc.Timestamp      // newest version seen under a lock, or time of a check
@@ -144,7 +144,7 @@ func (t *Txn) Reset(o Options) {
 	t.spill = spillState{}
 	t.check = check{}
 	t.certain = hlc.Timestamp{}
-	t.observed, t.met = t.observed[:0], t.met[:0]
+	t.observed, t.clocks = t.observed[:0], t.clocks[:0]
 }
 
 // ID returns the transaction's id.
@@ -213,12 +213,9 @@ func (t *Txn) BeginStatement() {
 	t.certain = hlc.Timestamp{}
 }
 
-// Heed has writes, which have no context of their own, wait for a spill no longer than ctx lives, until
-// HeedNothing.
-func (t *Txn) Heed(ctx context.Context) { t.heed = ctx }
-
-// HeedNothing has writes wait for a spill as long as it takes.
-func (t *Txn) HeedNothing() { t.heed = nil }
+// SetSpillContext sets the context that bounds how long Put and Delete wait for a spill in progress; nil: as long
+// as it takes.
+func (t *Txn) SetSpillContext(ctx context.Context) { t.spillCtx = ctx }
 
 func (t *Txn) begin() {
 	t.state = active
@@ -229,7 +226,7 @@ func (t *Txn) begin() {
 		ts = t.env.Clock.Now()
 		t.meta.StartTS = ts
 		t.newSnapshot(ts)
-		for _, o := range t.met {
+		for _, o := range t.clocks {
 			t.observe(o)
 		}
 	}
@@ -291,9 +288,9 @@ func (t *Txn) refresh(ctx context.Context, ts hlc.Timestamp) error {
 	return nil
 }
 
-// Room reserves memory for a write of the given size before the caller encodes its value. It returns a
+// ReserveMemory reserves memory for a write of the given size before the caller encodes its value. It returns a
 // *quota.ExceededError if there is none.
-func (t *Txn) Room(bytes int) error { return t.charge(int64(bytes)) }
+func (t *Txn) ReserveMemory(bytes int) error { return t.charge(int64(bytes)) }
 
 // Put writes a key. The caller holds a lock on it, or on a key that covers it, as a row's key
 // covers its index entries.

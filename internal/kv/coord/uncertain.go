@@ -31,15 +31,15 @@ func (t *Txn) newSnapshot(ts hlc.Timestamp) {
 	}
 }
 
-// Meet reads other nodes' clocks before the first statement of a transaction block. Once a block
+// ObserveClocks reads other nodes' clocks before the first statement of a transaction block. Once a block
 // has answered statements it can't be run again after a conflict, so it should find few uncertain
 // versions. With the readings, commits of those nodes after the snapshot are certainly later.
 // Without them, commits between the snapshot and the first read on a node would be uncertain.
-func (t *Txn) Meet(ctx context.Context) {
+func (t *Txn) ObserveClocks(ctx context.Context) {
 	if t.state != idle || t.env.Clocks == nil || t.opts.Isolation == kvpb.ReadCommitted || !t.opts.AsOf.IsEmpty() {
 		return
 	}
-	t.met = t.env.Clocks(ctx, t.met[:0])
+	t.clocks = t.env.Clocks(ctx, t.clocks[:0])
 }
 
 // observe records the first reading of a node's clock since the snapshot began.
@@ -57,11 +57,11 @@ func (t *Txn) Uncertain() bool {
 	return t.state != idle && t.meta.ReadTS.Less(t.meta.UncertainTS) && t.opts.AsOf.IsEmpty()
 }
 
-// Settle ends the uncertainty of the snapshot, so that no later read conflicts. It waits until the
+// WaitOutUncertainty ends the uncertainty of the snapshot, so that no later read conflicts. It waits until the
 // clock has passed the uncertainty limit, and moves the snapshot there if all reads are unchanged.
 // If they have changed or were not recorded, it returns the error with which the statement is run
 // again.
-func (t *Txn) Settle(ctx context.Context) error {
+func (t *Txn) WaitOutUncertainty(ctx context.Context) error {
 	limit := t.meta.UncertainTS
 	if !t.Uncertain() {
 		return nil

@@ -181,14 +181,14 @@ func TestDelegatedUncertainty(t *testing.T) {
 	}
 }
 
-// After Settle nothing is uncertain: either what was read holds at the new snapshot, or the
+// After WaitOutUncertainty nothing is uncertain: either what was read holds at the new snapshot, or the
 // statement is run again, which then reads in a certain snapshot.
 func TestSettle(t *testing.T) {
 	ctx := context.Background()
 	for _, c := range []struct {
 		iso         kvpb.Isolation
 		read, stale bool
-		retry       bool // Settle asks for that; the statement is certain then
+		retry       bool // WaitOutUncertainty asks for that; the statement is certain then
 	}{
 		{iso: kvpb.Serializable},
 		{iso: kvpb.Serializable, read: true},
@@ -216,12 +216,12 @@ func TestSettle(t *testing.T) {
 					t.Fatal("a new snapshot is certain")
 				}
 				began := time.Now()
-				err := txn.Settle(ctx)
+				err := txn.WaitOutUncertainty(ctx)
 				if took := time.Since(began); took < time.Second || took > time.Second+time.Millisecond {
 					t.Errorf("it waited for %s", took)
 				}
 				if (err != nil) != c.retry || err != nil && kvpb.Classify(err) != kvpb.ClassRetry {
-					t.Fatalf("Settle returned %v", err)
+					t.Fatalf("WaitOutUncertainty returned %v", err)
 				}
 				if err == nil {
 					if txn.Uncertain() {
@@ -373,7 +373,7 @@ func TestUncertainLeast(t *testing.T) {
 
 // A transaction asks for clocks before its first statement only, above READ COMMITTED, and
 // names them in what it reads.
-func TestMeet(t *testing.T) {
+func TestObserveClocks(t *testing.T) {
 	ctx := context.Background()
 	v := new(crowded)
 	env := NewEnv(v, hlc.NewSystem(0), kvpb.GatewayIncarnation(3, 1))
@@ -395,7 +395,7 @@ func TestMeet(t *testing.T) {
 		asked = 0
 		txn := New(env)
 		txn.Reset(c.o)
-		txn.Meet(ctx)
+		txn.ObserveClocks(ctx)
 		txn.BeginStatement()
 		if _, _, err := txn.Get(ctx, []byte("other")); err != nil {
 			t.Fatal(err)
@@ -403,7 +403,7 @@ func TestMeet(t *testing.T) {
 		knows := slices.ContainsFunc(v.asked, func(o kvpb.Observation) bool {
 			return o.Node == 9 && o.TS.Less(txn.ReadTimestamp())
 		})
-		txn.Meet(ctx)
+		txn.ObserveClocks(ctx)
 		txn.BeginStatement()
 		if want := map[bool]int{true: 1}[c.asks]; asked != want || knows != c.asks {
 			t.Errorf("%+v: asked %d times; it names the clock, below its snapshot: %v", c.o, asked, knows)

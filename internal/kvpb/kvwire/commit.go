@@ -34,9 +34,9 @@ func (f *reader) uints(old []uint64) []uint64 {
 // AppendStage appends the fields of a request.
 func AppendStage(b []byte, req *kvpb.StageRequest) []byte {
 	b = appendFlags(appendTxn(b, req.Txn), req.Spilled, req.Record, req.Recorded)
-	b = appendUint(appendTimestamp(b, req.TS), uint64(req.Epoch))
+	b = appendUint(appendTimestamp(b, req.TS), uint64(req.Attempt))
 	b = appendWrites(appendBytes(b, req.Anchor), req.Writes)
-	b = appendUints(appendKeys(b, req.Locks), req.LockEpochs)
+	b = appendUints(appendKeys(b, req.Locks), req.LockTableIDs)
 	return appendTimestamp(appendSpan(appendKeys(b, req.Keys), req.Span), req.Deadline)
 }
 
@@ -45,11 +45,11 @@ func DecodeStage(b []byte, req *kvpb.StageRequest) error {
 	f := read(b)
 	req.Txn = f.txn(req.Txn)
 	f.flags(&req.Spilled, &req.Record, &req.Recorded)
-	req.TS, req.Epoch = f.timestamp(), f.uint32()
+	req.TS, req.Attempt = f.timestamp(), f.uint32()
 	req.Anchor = f.bytes()
 	req.Writes = f.writes(req.Writes)
 	req.Locks = f.keys(req.Locks)
-	req.LockEpochs = f.uints(req.LockEpochs)
+	req.LockTableIDs = f.uints(req.LockTableIDs)
 	req.Keys = f.keys(req.Keys)
 	req.Span = f.span()
 	if f.more() {
@@ -87,7 +87,7 @@ func DecodeStageResponse(b []byte, resp *kvpb.StageResponse) error {
 // AppendEndTxn appends the fields of a request.
 func AppendEndTxn(b []byte, req *kvpb.EndTxnRequest) []byte {
 	b = append(appendBytes(appendTxn(b, req.Txn), req.Anchor), byte(req.Action))
-	b = appendTimestamp(appendUint(appendTimestamp(b, req.TS), uint64(req.Epoch)), req.Since)
+	b = appendTimestamp(appendUint(appendTimestamp(b, req.TS), uint64(req.Attempt)), req.Since)
 	return appendFlags(b, req.Deferrable)
 }
 
@@ -97,7 +97,7 @@ func DecodeEndTxn(b []byte, req *kvpb.EndTxnRequest) error {
 	req.Txn = f.txn(req.Txn)
 	req.Anchor = f.bytes()
 	req.Action = enum(&f, kvpb.EndCommit, kvpb.EndForget)
-	req.TS, req.Epoch = f.timestamp(), f.uint32()
+	req.TS, req.Attempt = f.timestamp(), f.uint32()
 	req.Since = f.timestamp()
 	if f.more() {
 		f.flags(&req.Deferrable)
@@ -174,7 +174,7 @@ func DecodePushResponse(b []byte, resp *kvpb.PushResponse) error {
 // AppendQueryStaged appends the fields of a request.
 func AppendQueryStaged(b []byte, req *kvpb.QueryStagedRequest) []byte {
 	b = appendKeys(appendTxnID(b, req.Txn), req.Keys)
-	return appendFlags(appendUint(appendTimestamp(b, req.TS), uint64(req.Epoch)), req.Peek)
+	return appendFlags(appendUint(appendTimestamp(b, req.TS), uint64(req.Attempt)), req.Peek)
 }
 
 // DecodeQueryStaged reads what AppendQueryStaged wrote.
@@ -182,7 +182,7 @@ func DecodeQueryStaged(b []byte, req *kvpb.QueryStagedRequest) error {
 	f := read(b)
 	req.Txn = f.txnID()
 	req.Keys = f.keys(req.Keys)
-	req.TS, req.Epoch = f.timestamp(), f.uint32()
+	req.TS, req.Attempt = f.timestamp(), f.uint32()
 	f.flags(&req.Peek)
 	return f.err()
 }

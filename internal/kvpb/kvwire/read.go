@@ -140,7 +140,7 @@ func AppendLockResponse(b []byte, resp *kvpb.LockResponse) []byte {
 // appendLockResponse leaves out what one of many has not.
 func appendLockResponse(b []byte, resp *kvpb.LockResponse) []byte {
 	b = appendFlags(b, resp.Found, resp.Skipped, resp.Acquired, resp.Resent)
-	b = appendUint(appendTimestamp(b, resp.TS), resp.Epoch)
+	b = appendUint(appendTimestamp(b, resp.TS), resp.LockTableID)
 	return appendBytes(b, resp.Value)
 }
 
@@ -155,7 +155,7 @@ func DecodeLockResponse(b []byte, resp *kvpb.LockResponse) error {
 func (f *reader) lockResponse(resp *kvpb.LockResponse) {
 	f.flags(&resp.Found, &resp.Skipped, &resp.Acquired, &resp.Resent)
 	resp.TS = f.timestamp()
-	resp.Epoch = f.Uvarint()
+	resp.LockTableID = f.Uvarint()
 	resp.Value = append(resp.Value[:0], f.bytes()...)
 }
 

@@ -13,7 +13,7 @@ func AppendCommit(b []byte, req *kvpb.CommitRequest) []byte {
 	b = appendSpan(appendBytes(b, req.Anchor), req.SpillSpan)
 	b = appendWrites(b, req.Writes)
 	b = appendSpans(b, req.Reads)
-	b = appendUints(appendUint(b, req.LockEpoch), req.LockEpochs)
+	b = appendUints(appendUint(b, req.LockTableID), req.LockTableIDs)
 	return appendTimestamp(appendKeys(b, req.Locks), req.Deadline)
 }
 
@@ -26,7 +26,7 @@ func DecodeCommit(b []byte, req *kvpb.CommitRequest) error {
 	req.Anchor, req.SpillSpan = f.bytes(), f.span()
 	req.Writes = f.writes(req.Writes)
 	req.Reads = f.spans(req.Reads)
-	req.LockEpoch, req.LockEpochs = f.Uvarint(), f.uints(req.LockEpochs)
+	req.LockTableID, req.LockTableIDs = f.Uvarint(), f.uints(req.LockTableIDs)
 	req.Locks = f.keys(req.Locks)
 	if f.more() {
 		req.Deadline = f.timestamp()
@@ -66,7 +66,7 @@ func AppendSpill(b []byte, req *kvpb.SpillRequest) []byte {
 	b = appendBytes(appendTxn(b, req.Txn), req.Anchor)
 	b = appendUints(appendWrites(b, req.Writes), req.Positions)
 	b = appendUint(appendUint(b, req.Keep), req.Statement)
-	b = appendUints(appendKeys(b, req.Locks), req.LockEpochs)
+	b = appendUints(appendKeys(b, req.Locks), req.LockTableIDs)
 	return appendFlags(b, req.AtSnapshot)
 }
 
@@ -82,7 +82,7 @@ func DecodeSpill(b []byte, req *kvpb.SpillRequest) error {
 	req.Keep, req.Statement = f.Uvarint(), f.Uvarint()
 	req.Locks = f.keys(req.Locks)
 	if f.more() {
-		req.LockEpochs = f.uints(req.LockEpochs)
+		req.LockTableIDs = f.uints(req.LockTableIDs)
 	}
 	if f.more() {
 		f.flags(&req.AtSnapshot)

@@ -23,7 +23,7 @@ type Current struct {
 	timer      *time.Timer // of statement_timeout
 	running    bool
 	terminated *pgerr.Error // why the session must end, nil: it need not
-	// onInterrupt wakes the front.
+	// onInterrupt wakes the connection.
 	onInterrupt func(ends bool)
 	looked      func() // of the contexts of statements
 	snapshot    Snapshot
@@ -145,7 +145,7 @@ func (c *Current) timeout(ctx *Context) {
 	}
 }
 
-// cancelLocked cancels a statement, and wakes the front: it may be waiting for the client.
+// cancelLocked cancels a statement, and wakes the connection: it may be waiting for the client.
 func (c *Current) cancelLocked(ctx *Context, cause *pgerr.Error) {
 	ctx.cancel(cause)
 	if c.onInterrupt != nil {
@@ -168,7 +168,7 @@ func (c *Current) OnCancelCheck(f func()) {
 	c.looked, c.ctx = f, nil
 }
 
-// Watched returns when the running statement began, and how often its front shall look whether the
+// Watched returns when the running statement began, and how often its connection shall look whether the
 // client is still there; 0 if no statement runs or it need not.
 func (c *Current) Watched() (began time.Time, every time.Duration) {
 	c.mu.Lock()

@@ -21,9 +21,9 @@ type Nodes interface {
 	WaitGraph() *concurrency.WaitGraph
 	// Alone reports whether this is the only node, for good.
 	Alone() bool
-	// TxnOver finds out whether a transaction has ended, or its gateway has; false if
+	// TxnFinalized finds out whether a transaction has ended, or its gateway has; false if
 	// that can't be known now.
-	TxnOver(id kvpb.TxnID) bool
+	TxnFinalized(id kvpb.TxnID) bool
 }
 
 // Manager is what the sessions of a node share.
@@ -62,7 +62,7 @@ func (m *Manager) record(ctx context.Context, key []byte, self kvpb.TxnID, want 
 		return err
 	})
 	for id := range over {
-		over[id] = m.nodes.TxnOver(id)
+		over[id] = m.nodes.TxnFinalized(id)
 	}
 	if err != nil {
 		return false, err

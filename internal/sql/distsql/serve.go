@@ -120,19 +120,21 @@ func (leafTxn) Lock(context.Context, []byte, lock.Strength, lock.WaitPolicy) (kv
 	return kv.LockResult{}, errReadsOnly
 }
 
-// LockSeen implements tableaccess.Txn.
-func (leafTxn) LockSeen(context.Context, []byte, lock.Strength, lock.WaitPolicy) (kv.LockResult, error) {
+// LockUnchanged implements tableaccess.Txn.
+func (leafTxn) LockUnchanged(context.Context, []byte, lock.Strength, lock.WaitPolicy) (kv.LockResult, error) {
 	return kv.LockResult{}, errReadsOnly
 }
 
 // LockAhead implements tableaccess.Txn.
 func (leafTxn) LockAhead(context.Context, [][]byte, lock.Strength) error { return errReadsOnly }
 
-// LockSeenAhead implements tableaccess.Txn.
-func (leafTxn) LockSeenAhead(context.Context, [][]byte, lock.Strength) error { return errReadsOnly }
+// LockUnchangedAhead implements tableaccess.Txn.
+func (leafTxn) LockUnchangedAhead(context.Context, [][]byte, lock.Strength) error {
+	return errReadsOnly
+}
 
-// Room implements tableaccess.Txn.
-func (leafTxn) Room(int) error { return errReadsOnly }
+// ReserveMemory implements tableaccess.Txn.
+func (leafTxn) ReserveMemory(int) error { return errReadsOnly }
 
 // Put implements tableaccess.Txn.
 func (leafTxn) Put(_, _ []byte) error { return errReadsOnly }

@@ -68,11 +68,11 @@ func (t *fakeTxn) BeginStatement() {
 
 func (t *fakeTxn) LockAhead(context.Context, [][]byte, lock.Strength) error { return nil }
 
-func (t *fakeTxn) LockSeen(ctx context.Context, key []byte, s lock.Strength, w lock.WaitPolicy) (kv.LockResult, error) {
+func (t *fakeTxn) LockUnchanged(ctx context.Context, key []byte, s lock.Strength, w lock.WaitPolicy) (kv.LockResult, error) {
 	return t.Lock(ctx, key, s, w)
 }
 
-func (t *fakeTxn) LockSeenAhead(context.Context, [][]byte, lock.Strength) error { return nil }
+func (t *fakeTxn) LockUnchangedAhead(context.Context, [][]byte, lock.Strength) error { return nil }
 
 func (t *fakeTxn) BeginCheck(bool)               { t.BeginStatement() }
 func (t *fakeTxn) EndCheck()                     {}
@@ -244,7 +244,7 @@ func (t *fakeTxn) write(key string, value []byte) error {
 	return nil
 }
 
-func (t *fakeTxn) Room(int) error { return nil }
+func (t *fakeTxn) ReserveMemory(int) error { return nil }
 func (t *fakeTxn) Put(key, value []byte) error {
 	return t.write(string(key), append([]byte{}, value...))
 }

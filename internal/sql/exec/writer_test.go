@@ -22,7 +22,7 @@ type cramped struct {
 
 var errCramped = errors.New("no room")
 
-func (c *cramped) Room(bytes int) error {
+func (c *cramped) ReserveMemory(bytes int) error {
 	c.asked = bytes
 	return errCramped
 }

@@ -13,7 +13,7 @@
 //	follower (follow.go)        events in any order ─▶ up to a resolved timestamp, sorted by commit
 //	        │ deliver
 //	        ▼
-//	Session, waiting            until it is between transactions ─▶ Take, by its front
+//	Session, waiting            until it is between transactions ─▶ Take, by its connection
 //
 // Read session.go (Session: what a transaction has asked for), waiting.go (what waits for its client), queue.go
 // (Queue, what the sessions of a node share), slots.go (keys of entries, which are used again), usage.go (how full it is), follow.go, entry.go.

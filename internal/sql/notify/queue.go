@@ -309,7 +309,7 @@ func (q *Queue) deliver(f *follower, commits []commit, upTo hlc.Timestamp) {
 	q.waiters = left
 	q.mu.Unlock()
 	for _, s := range wake {
-		s.wakeFront()
+		s.wakeConnection()
 	}
 }
 

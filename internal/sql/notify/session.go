@@ -386,8 +386,8 @@ func (s *Session) lose(why *pgerr.Error) {
 	s.host.Terminate(why)
 }
 
-// wakeFront tells the front that notifications wait.
-func (s *Session) wakeFront() {
+// wakeConnection tells the connection that notifications wait.
+func (s *Session) wakeConnection() {
 	s.waiting.mu.Lock()
 	wake := s.waiting.wake
 	s.waiting.mu.Unlock()

@@ -19,8 +19,8 @@ import (
 // FETCH from what was bound.
 type Portal struct {
 	Name string
-	// Front is free for the front that serves the session.
-	Front any
+	// Connection is free for the connection that serves the session.
+	Connection any
 
 	statement *prepared.Statement
 	params    []types.Datum

@@ -56,7 +56,7 @@ func (s *Set) Bind(name string, p *prepared.Statement, params []types.Datum, col
 	} else if err := s.mem.Grow(held); err != nil {
 		return nil, errNoMemory(err)
 	}
-	*s.unnamed = Portal{statement: p, params: params, cols: cols, Front: s.unnamed.Front, held: held}
+	*s.unnamed = Portal{statement: p, params: params, cols: cols, Connection: s.unnamed.Connection, held: held}
 	return s.unnamed, nil
 }
 

@@ -16,8 +16,8 @@ import (
 type Statement struct {
 	Name string
 	Text string
-	// Front is free for the front that serves the session.
-	Front any
+	// Connection is free for the connection that serves the session.
+	Connection any
 	// Stats is where its executions are counted; nil before the first.
 	Stats *stmtstats.Entry
 

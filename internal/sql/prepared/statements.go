@@ -242,7 +242,7 @@ func (p *Statement) rereadable() bool { return p.Reread && len(p.Text) < LongTex
 // withoutTree returns p without what can be made again from its text.
 func (p *Statement) withoutTree() *Statement {
 	thin := *p
-	thin.Stmt.AST, thin.Front, thin.plan, thin.planHeld, thin.held = nil, nil, nil, 0, 0
+	thin.Stmt.AST, thin.Connection, thin.plan, thin.planHeld, thin.held = nil, nil, nil, 0, 0
 	thin.thin = true
 	return &thin
 }

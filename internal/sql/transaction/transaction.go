@@ -152,7 +152,7 @@ func (t *Transaction) BeginBlock() {
 func (t *Transaction) BeginStatement(ctx context.Context) (first bool) {
 	first = t.block == openBlock && !t.txn.Begun()
 	if t.block == openBlock {
-		t.txn.Meet(ctx)
+		t.txn.ObserveClocks(ctx)
 	}
 	t.txn.BeginStatement()
 	return first

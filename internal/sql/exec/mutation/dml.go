@@ -377,7 +377,7 @@ func (k *rowLocker) take(old types.Row) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	res, err := k.writer.Whole(k.run.Txn).LockSeen(k.run.Ctx, key, k.strength, lock.WaitBlock)
+	res, err := k.writer.Whole(k.run.Txn).LockUnchanged(k.run.Ctx, key, k.strength, lock.WaitBlock)
 	if err != nil {
 		return false, err
 	}
@@ -449,5 +449,5 @@ func (k *rowLocker) lockAhead(in *rowcontainer.Batch, old []int, row types.Row) 
 		}
 		keys = append(keys, bytes.Clone(key))
 	}
-	return k.writer.Whole(k.run.Txn).LockSeenAhead(k.run.Ctx, keys, k.strength)
+	return k.writer.Whole(k.run.Txn).LockUnchangedAhead(k.run.Ctx, keys, k.strength)
 }

@@ -102,7 +102,7 @@ func CompileInsert(c *operator.Compiler, st *Statement, n *plan.Insert) (operato
 			!ins.conflict.soft && !ins.writer.Indexes[0].HasFamilies() &&
 			(!n.Triggers.Rows() && !n.Updates.Rows() || plant.On(plant.TriggersBlind))
 		if ins.blind {
-			ins.ahead = func(in *rowcontainer.Batch) error { return ins.lockAhead(in, ins.run.Txn.LockSeenAhead) }
+			ins.ahead = func(in *rowcontainer.Batch) error { return ins.lockAhead(in, ins.run.Txn.LockUnchangedAhead) }
 		}
 	}
 	if ins.checks, err = tableaccess.CompileChecks(&c.Compiler, n.Checks, stored); err != nil {

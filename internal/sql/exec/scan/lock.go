@@ -93,7 +93,7 @@ func (k *rowLocker) acquired(key []byte, res kv.LockResult, err error) (kv.LockR
 
 // acquireSeen is acquire for a row that was read: the value is missing if it has not changed.
 func (k *rowLocker) acquireSeen(key []byte) (kv.LockResult, error) {
-	res, err := k.rows.Txn().LockSeen(k.run.Ctx, key, k.strength, k.wait)
+	res, err := k.rows.Txn().LockUnchanged(k.run.Ctx, key, k.strength, k.wait)
 	return k.acquired(key, res, err)
 }
 
@@ -182,5 +182,5 @@ func (k *rowLocker) lockSeenAhead(keys [][]byte) error {
 	if len(keys) < MinAhead || k.wait != lock.WaitBlock {
 		return nil
 	}
-	return tableaccess.LockError(k.rows.Txn().LockSeenAhead(k.run.Ctx, keys, k.strength), k.table.Name)
+	return tableaccess.LockError(k.rows.Txn().LockUnchangedAhead(k.run.Ctx, keys, k.strength), k.table.Name)
 }

@@ -103,13 +103,13 @@ func (r *RowTxn) Lock(ctx context.Context, key []byte, s lock.Strength, w lock.W
 	return res, nil
 }
 
-// LockSeen implements Txn. The value of a row that has not changed is not missing.
-func (r *RowTxn) LockSeen(ctx context.Context, key []byte, s lock.Strength, w lock.WaitPolicy) (kv.LockResult, error) {
+// LockUnchanged implements Txn. The value of a row that has not changed is not missing.
+func (r *RowTxn) LockUnchanged(ctx context.Context, key []byte, s lock.Strength, w lock.WaitPolicy) (kv.LockResult, error) {
 	return r.Lock(ctx, key, s, w)
 }
 
-// LockSeenAhead implements Txn.
-func (r *RowTxn) LockSeenAhead(ctx context.Context, keys [][]byte, s lock.Strength) error {
+// LockUnchangedAhead implements Txn.
+func (r *RowTxn) LockUnchangedAhead(ctx context.Context, keys [][]byte, s lock.Strength) error {
 	return r.LockAhead(ctx, keys, s)
 }
 

@@ -19,14 +19,14 @@ type Txn interface {
 	// Lock locks a key, which may be absent, and reads its newest version. The
 	// value is valid until the next call on the transaction.
 	Lock(ctx context.Context, key []byte, s lock.Strength, w lock.WaitPolicy) (kv.LockResult, error)
-	// LockSeen is Lock of a key that the statement has read in its snapshot: the value is missing if the
+	// LockUnchanged is Lock of a key that the statement has read in its snapshot: the value is missing if the
 	// key has not changed.
-	LockSeen(ctx context.Context, key []byte, s lock.Strength, w lock.WaitPolicy) (kv.LockResult, error)
+	LockUnchanged(ctx context.Context, key []byte, s lock.Strength, w lock.WaitPolicy) (kv.LockResult, error)
 	// LockAhead takes, as far as they are free, locks that the statement is about to ask
 	// for one by one, with one request for each range.
 	LockAhead(ctx context.Context, keys [][]byte, s lock.Strength) error
-	// LockSeenAhead is LockAhead for keys that LockSeen will be asked for.
-	LockSeenAhead(ctx context.Context, keys [][]byte, s lock.Strength) error
+	// LockUnchangedAhead is LockAhead for keys that LockUnchanged will be asked for.
+	LockUnchangedAhead(ctx context.Context, keys [][]byte, s lock.Strength) error
 	// Scan reads one page of a span as of the statement's start.
 	Scan(ctx context.Context, start, end []byte, o kv.ScanOptions, res *kvpb.ScanResponse) error
 	// ScanSpans reads one page of the keys in sorted, disjoint spans; a page ends
@@ -36,8 +36,8 @@ type Txn interface {
 	// Finish or Abandon must be called, and until then spans and res left alone. then is called, if it is
 	// not nil, where the page has been read.
 	ReadAhead(ctx context.Context, spans []kvpb.Span, o kv.ScanOptions, res *kvpb.ScanResponse, then func()) *kv.ReadAhead
-	// Room reserves memory for a write of so many bytes, which is about to be made.
-	Room(bytes int) error
+	// ReserveMemory reserves memory for a write of so many bytes, which is about to be made.
+	ReserveMemory(bytes int) error
 	// Put and Delete buffer a write; they copy their arguments.
 	Put(key, value []byte) error
 	// PutOwned is Put that keeps value, which nobody may change any more, if it is long.

@@ -15,7 +15,7 @@ import (
 )
 
 // Writer writes rows of one table with all their index entries. It checks
-// NOT NULL and uniqueness. Every front writes through one; CHECK constraints
+// NOT NULL and uniqueness. Every statement writes through one; CHECK constraints
 // are expressions and belong to the caller.
 //
 // Rows have one datum per Table.Columns. A writer belongs to one goroutine and
@@ -170,7 +170,7 @@ func (w *Writer) Upsert(ctx context.Context, txn Txn, row types.Row) (self bool,
 	if err := w.NewKeys(row); err != nil {
 		return false, err
 	}
-	res, err := txn.LockSeen(ctx, w.Indexes[0].EntryKey, lock.Update, lock.WaitBlock)
+	res, err := txn.LockUnchanged(ctx, w.Indexes[0].EntryKey, lock.Update, lock.WaitBlock)
 	if err != nil || res.Self && res.Found {
 		return err == nil, err
 	}
@@ -243,7 +243,7 @@ func (w *Writer) room(txn Txn, x *IndexWriter, row types.Row) error {
 	if n < quota.LargeValue {
 		return nil
 	}
-	return txn.Room(n)
+	return txn.ReserveMemory(n)
 }
 
 // putValue writes a value that was made in the writer's buffer. A long one is not copied: the

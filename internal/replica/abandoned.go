@@ -29,10 +29,10 @@ type TxnDeps struct {
 	// GatewayResponsive reports whether a living gateway has sent a message recently, so that it is
 	// probably still completing its commits. nil: every gateway is responsive.
 	GatewayResponsive func(kvpb.TxnID) bool
-	// Over asks a transaction's gateway whether the transaction has ended, so that the waiters for its
+	// Finalized asks a transaction's gateway whether the transaction has ended, so that the waiters for its
 	// locks can get them. It also returns true if the gateway can't be reached. It may block. nil: no
 	// gateway can be asked.
-	Over func(kvpb.TxnID) bool
+	Finalized func(kvpb.TxnID) bool
 }
 
 // ConnectTxns replaces the TxnDeps of New.
@@ -132,7 +132,7 @@ func (a *gatewayAsks) end(id concurrency.TxnID) {
 // askGateways asks the gateways of a lock request's blockers whether their transactions have ended, and
 // drops the lock of one that has: its release was lost.
 func (r *Replica) askGateways(key []byte, source concurrency.BlockerSource) {
-	over := r.txnDeps().Over
+	over := r.txnDeps().Finalized
 	w, ok := source.(*concurrency.Waiter)
 	if !ok || over == nil {
 		return

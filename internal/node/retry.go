@@ -9,9 +9,9 @@ import (
 	"github.com/lichendb/lichen/internal/sleep"
 )
 
-// again runs a step of the start until it succeeds or fails for good. It gives up only when ctx
+// retry runs a step of the start until it succeeds or fails for good. It gives up only when ctx
 // ends, that is, when the node is stopped; the log shows the reason for the delay.
-func (n *Node) again(ctx context.Context, what string, step func(context.Context) error) error {
+func (n *Node) retry(ctx context.Context, what string, step func(context.Context) error) error {
 	for {
 		err := step(ctx)
 		if !passes(err) || ctx.Err() != nil {

@@ -28,14 +28,14 @@ func TestStartAgain(t *testing.T) {
 			{[]error{&kvpb.RetryError{}, broken}, broken},
 		} {
 			calls := 0
-			err := n.again(t.Context(), "a test", func(context.Context) error { calls++; return x.answers[calls-1] })
+			err := n.retry(t.Context(), "a test", func(context.Context) error { calls++; return x.answers[calls-1] })
 			if !errors.Is(err, x.want) || calls != len(x.answers) {
 				t.Errorf("%v: %v after %d calls", x.answers, err, calls)
 			}
 		}
 		ctx, stop := context.WithCancel(t.Context())
 		var down *kvpb.UnavailableError
-		err := n.again(ctx, "a test", func(context.Context) error { stop(); return &kvpb.UnavailableError{} })
+		err := n.retry(ctx, "a test", func(context.Context) error { stop(); return &kvpb.UnavailableError{} })
 		if !errors.As(err, &down) {
 			t.Errorf("of a node that stops: %v", err)
 		}

@@ -299,7 +299,7 @@ func (t *Table) MustLieWithin(end []byte) {
 
 // Protect raises the threshold, below which nothing is read or written any more, and returns up to where
 // versions may be dropped. That is below all intents: the version under a provisional one is the newest
-// again if the transaction is aborted. Later intents find the new threshold (State.announce).
+// again if the transaction is aborted. Later intents find the new threshold (State.noteWrite).
 func (t *Table) Protect(threshold hlc.Timestamp) hlc.Timestamp {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -349,6 +349,6 @@ func (t *Table) Released(x *Txn) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if !x.state.Removed {
-		x.wake(Announce)
+		x.wake(PublishOutcome)
 	}
 }

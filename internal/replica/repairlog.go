@@ -8,10 +8,10 @@ import (
 	"github.com/lichendb/lichen/internal/storage"
 )
 
-// MendLog completes the installation of a snapshot that a crash interrupted: it empties the range's log,
+// RepairLog completes the installation of a snapshot that a crash interrupted: it empties the range's log,
 // which does not continue the engine's state. It returns LostLogError if there is another reason for that.
 // It is called before New.
-func MendLog(eng *storage.Engine, log *raftlog.Log, id kvpb.RangeID, rep kvpb.ReplicaID) error {
+func RepairLog(eng *storage.Engine, log *raftlog.Log, id kvpb.RangeID, rep kvpb.ReplicaID) error {
 	group := raftlog.GroupID(id)
 	st, ok := log.State(group)
 	if !ok {
