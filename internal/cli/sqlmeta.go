@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/lichendb/lichen/internal/sql/ast"
 )
 
 const metaHelp = `Statements end with a semicolon.
@@ -216,7 +217,7 @@ var syntaxes = map[string]string{
 	"BEGIN":           "BEGIN [ISOLATION LEVEL {SERIALIZABLE | REPEATABLE READ | READ COMMITTED}] [READ ONLY | READ WRITE]",
 	"COMMIT":          "COMMIT",
 	"COPY":            "COPY table [(cols)] {FROM STDIN | TO STDOUT} [WITH (FORMAT {text | csv}, DELIMITER …, NULL …, HEADER)]",
-	"CREATE INDEX":    "CREATE [UNIQUE] INDEX [IF NOT EXISTS] [name] ON table (cols) [INCLUDE (cols)]",
+	"CREATE INDEX":    "CREATE [UNIQUE] INDEX [CONCURRENTLY] [IF NOT EXISTS] [name] ON table [USING {btree | hash | gin | gist | brin}] ({col | (expr)} [ASC | DESC | HASH], …) [INCLUDE (cols)] [SPLIT …] [WHERE cond]",
 	"CREATE TABLE":    "CREATE TABLE [IF NOT EXISTS] name (col type [NOT NULL] [DEFAULT expr] [PRIMARY KEY | UNIQUE] [CHECK (expr)], … [, PRIMARY KEY (cols)])",
 	"DELETE":          "DELETE FROM table [USING …] [WHERE cond] [RETURNING exprs]",
 	"DROP TABLE":      "DROP TABLE [IF EXISTS] name [, …]",
@@ -226,7 +227,7 @@ var syntaxes = map[string]string{
 	"SAVEPOINT":       "SAVEPOINT name",
 	"SELECT":          "SELECT [DISTINCT] exprs [FROM tables [JOIN …]] [WHERE cond] [GROUP BY exprs] [HAVING cond] [ORDER BY exprs] [LIMIT n] [OFFSET n] [FOR UPDATE …] [AS OF SYSTEM TIME t]",
 	"SET":             "SET name {= | TO} value",
-	"SHOW":            "SHOW {name | ALL}",
+	"SHOW":            "SHOW {name | ALL | " + strings.Join(ast.ShowKindNames(), " | ") + " | RANGES}",
 	"TRUNCATE":        "TRUNCATE [TABLE] name [, …]",
 	"UPDATE":          "UPDATE table SET col = expr, … [FROM …] [WHERE cond] [RETURNING exprs]",
 	"UPSERT":          "UPSERT INTO table [(cols)] {VALUES (…), … | SELECT …} [RETURNING exprs]",

@@ -76,10 +76,10 @@ func (r *retry) next(ctx context.Context, d *Router, t target, key []byte, err e
 	if cerr := ctx.Err(); cerr != nil && (s != stop || errors.Is(err, cerr)) {
 		return r.giveUp(cerr)
 	}
-	if s == stop && t.Sender == nil {
-		return r.giveUp(err)
-	}
 	if s == stop {
+		if t.Sender == nil { // no replica was asked: the lookup of the range failed
+			return r.giveUp(err)
+		}
 		return err
 	}
 	r.count(answered)

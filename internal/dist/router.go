@@ -24,7 +24,7 @@ type Locator interface {
 
 // Config configures a Router.
 type Config struct {
-	// Node is this node, zero if it is not known yet (SetNode).
+	// Node is this node.
 	Node  kvpb.NodeID
 	Local Local
 	// Caller makes calls to the other nodes. It is nil if there are none.
@@ -46,8 +46,9 @@ type Config struct {
 	Live func(kvpb.NodeID) bool
 	// OnFatal receives a panic in a request, and must end the process (invariant D10). It may be nil.
 	OnFatal func(error)
-	// Intercept wraps each replica that the router sends to, so that tests can inject faults. It
-	// may be nil.
+	// Intercept wraps the replica that a request goes to by its key, so that tests can inject faults. Replicas that
+	// are found as the last one before a key are not wrapped, and parts of a commit that go to wrapped ones of this
+	// node travel one by one instead of as a multi-range batch. It may be nil.
 	Intercept func(kvpb.Sender) kvpb.Sender
 	// Lookup replaces MetaLookup, for tests.
 	Lookup rangecache.Lookup
@@ -58,7 +59,6 @@ type Router struct {
 	loc Locator // if set, all ranges are on this node
 
 	cfg     Config
-	node    atomic.Uint64
 	cache   *rangecache.Cache
 	lookups chan struct{} // slots
 
@@ -75,7 +75,6 @@ func New(l Locator, fatal func(error)) *Router { return &Router{loc: l, cfg: Con
 // NewRouter returns a router for the ranges of a cluster.
 func NewRouter(c Config) *Router {
 	d := &Router{cfg: c, lookups: make(chan struct{}, maxLookups)}
-	d.SetNode(c.Node)
 	if c.Lookup == nil {
 		c.Lookup = d.MetaLookup
 	}
@@ -86,13 +85,10 @@ func NewRouter(c Config) *Router {
 	return d
 }
 
-// SetNode sets the id of this node once it is known.
-func (d *Router) SetNode(n kvpb.NodeID) { d.node.Store(uint64(n)) }
-
 // Cache returns the router's range cache; nil for a router made by New.
 func (d *Router) Cache() *rangecache.Cache { return d.cache }
 
-func (d *Router) self() kvpb.NodeID { return kvpb.NodeID(d.node.Load()) }
+func (d *Router) self() kvpb.NodeID { return d.cfg.Node }
 
 // target is the destination of one attempt.
 type target struct {

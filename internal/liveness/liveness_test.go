@@ -54,7 +54,7 @@ func TestSupportForms(t *testing.T) {
 		if own := l.From(store(1)); own.Until() != hlc.MaxTimestamp || !l.Supports(store(1)) {
 			t.Fatalf("own store until %v", own.Until())
 		}
-		if l.Supports(999) || !l.From(999).Until().IsEmpty() || !l.SupportedUntil(999).IsEmpty() {
+		if l.Supports(999) || !l.From(999).Until().IsEmpty() || !l.Granted(999).Until.IsEmpty() {
 			t.Fatal("support with an unknown store")
 		}
 	})
@@ -430,7 +430,7 @@ func TestBadInput(t *testing.T) {
 			e.requestUntil(ask)
 			l.Receive(2, e.b)
 		}
-		if until := l.SupportedUntil(store(2)).WallTime; until > n.nodes[1].clock.Now().WallTime+int64(SupportFor+maxOffset) {
+		if until := l.Granted(store(2)).Until.WallTime; until > n.nodes[1].clock.Now().WallTime+int64(SupportFor+maxOffset) {
 			t.Fatalf("granted until %d", until)
 		}
 	})

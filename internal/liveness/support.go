@@ -39,9 +39,6 @@ func (l *Liveness) Draining(s kvpb.StoreID) bool {
 	return p != nil && l.registry[p.id].Draining
 }
 
-// SupportedUntil returns the end of this node's support of store s; zero if there is none.
-func (l *Liveness) SupportedUntil(s kvpb.StoreID) hlc.Timestamp { return l.Granted(s).Until }
-
 // Granted returns the support that this node gives to store s; zero if none. It withdraws support
 // that has expired.
 func (l *Liveness) Granted(s kvpb.StoreID) Support {

@@ -118,17 +118,7 @@ func (n *Node) handleRemaining(ctx context.Context, _ kvpb.NodeID, req []byte) (
 	if _, err := n.everMember(ctx, r.Node); err != nil {
 		return nil, err
 	}
-	h := Remaining{}
-	if r.Node == n.NodeID() {
-		h = n.remaining()
-	} else if n.KV.Live.Live(r.Node) {
-		c, cancel := context.WithTimeout(ctx, callDeadline)
-		p, err := n.RPC.Call(c, r.Node, MethodRemaining, req)
-		cancel()
-		if err != nil || json.Unmarshal(p, &h) != nil {
-			h = Remaining{}
-		}
-	}
+	h := n.askRemaining(ctx, r.Node, req)
 	if h.Ranges == 0 {
 		live, err := h.Live, error(nil)
 		if h, err = n.remainingByAddress(ctx, r.Node); err != nil {
@@ -136,16 +126,38 @@ func (n *Node) handleRemaining(ctx context.Context, _ kvpb.NodeID, req []byte) (
 		}
 		h.Live = live
 	}
-	h.Others = nil
-	for _, o := range n.KV.Live.Nodes() {
-		if o.ID != r.Node && n.KV.Live.Live(o.ID) && !o.Removed && !o.Decommissioning {
-			h.Others = append(h.Others, o.ID)
-		}
-	}
+	h.Others = n.receivers(r.Node)
 	if r.Why {
 		h.Reasons = n.allBlocked(ctx)
 	}
 	return json.Marshal(h)
+}
+
+// askRemaining returns what a node itself reports; nothing if it does not answer.
+func (n *Node) askRemaining(ctx context.Context, id kvpb.NodeID, req []byte) (h Remaining) {
+	if id == n.NodeID() {
+		return n.remaining()
+	}
+	if !n.KV.Live.Live(id) {
+		return h
+	}
+	ctx, cancel := context.WithTimeout(ctx, callDeadline)
+	defer cancel()
+	p, err := n.RPC.Call(ctx, id, MethodRemaining, req)
+	if err != nil || json.Unmarshal(p, &h) != nil {
+		return Remaining{}
+	}
+	return h
+}
+
+// receivers returns the live nodes that could receive the ranges of a node.
+func (n *Node) receivers(of kvpb.NodeID) (ids []kvpb.NodeID) {
+	for _, o := range n.KV.Live.Nodes() {
+		if o.ID != of && n.KV.Live.Live(o.ID) && !o.Removed && !o.Decommissioning {
+			ids = append(ids, o.ID)
+		}
+	}
+	return ids
 }
 
 // blocked returns why ranges that this node leads are not where they belong.

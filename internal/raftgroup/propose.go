@@ -109,22 +109,27 @@ func (g *Group) Await(p *Proposal, waited time.Duration) error {
 				return g.Queue.Put(p)
 			}
 		case <-timeout.C:
-			if g.Queue.Withdraw(p) {
-				g.Queue.Put(p)
-				return &kvpb.UnavailableError{Reason: "the range does not make progress"}
-			}
-			select {
-			case w := <-p.wake: // at the last moment: a hand-off must not get lost
-				if w == Done || g.process(p) {
-					return g.Queue.Put(p)
-				}
-			default:
-			}
-			// The processing goroutine may still finish p, so it does not return to the pool.
-			g.abandon(p)
-			return &kvpb.AmbiguousCommitError{Cause: errors.New("no quorum of the range's replicas answers")}
+			return g.timeOut(p)
 		}
 	}
+}
+
+// timeOut ends the wait for a proposal: it withdraws one that is not in the log yet, and abandons any other.
+func (g *Group) timeOut(p *Proposal) error {
+	if g.Queue.Withdraw(p) {
+		g.Queue.Put(p)
+		return &kvpb.UnavailableError{Reason: "the range does not make progress"}
+	}
+	select {
+	case w := <-p.wake: // at the last moment: a hand-off must not get lost
+		if w == Done || g.process(p) {
+			return g.Queue.Put(p)
+		}
+	default:
+	}
+	// The processing goroutine may still finish p, so it does not return to the pool.
+	g.abandon(p)
+	return &kvpb.AmbiguousCommitError{Cause: errors.New("no quorum of the range's replicas answers")}
 }
 
 // resignedTerms are the leaderships that this replica has resigned because its disk is slow. Their proposers

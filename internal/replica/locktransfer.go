@@ -153,6 +153,16 @@ func (r *Replica) mayLead(ctx context.Context, to kvpb.ReplicaID) bool {
 // transferLocks exports the row locks to a record in the range and transfers the leadership. Once the locks
 // have left the table, this leadership serves no more requests, even if the transfer fails. Only a leadership
 // of a later term does, which may be this replica's own (Reclaim): it imports the locks.
+//
+// It may end in these ways, each of which leaves the lock gate in another state:
+//
+//	the other replica can't lead, or the locks do not fit     never shut    this replica leads on
+//	the requests inside take too long                         open again    with onlyWithLocks it leads on; else
+//	                                                                        it transfers, and the locks are lost
+//	the locks do not fit any more                             open again    this replica leads on
+//	the leadership ends while the requests are awaited        stays shut    the next leadership here opens it
+//	the locks are exported, and another leadership begins     stays shut    the next leadership here opens it
+//	the locks are exported, and nobody leads in time          stays shut    likewise; Reclaim campaigns
 func (r *Replica) transferLocks(l *lease.Lease, to kvpb.ReplicaID, onlyWithLocks bool) {
 	ctx, cancel := r.tasks.context(transferTimeout)
 	defer cancel()
@@ -189,17 +199,25 @@ func (r *Replica) transferLocks(l *lease.Lease, to kvpb.ReplicaID, onlyWithLocks
 	}
 	r.transfer(l.Term, to)
 	r.transfers.EndExport()
+	if r.awaitNextTerm(ctx, l) {
+		r.deps.Logger.Debug("leadership transferred", "range", r.id, "locks", locks, "after", time.Since(began))
+	}
+}
+
+// awaitNextTerm waits until the leadership has ended, and campaigns where raft has given up its transfer. It
+// returns false if ctx ends first.
+func (r *Replica) awaitNextTerm(ctx context.Context, l *lease.Lease) bool {
 	for ctx.Err() == nil {
 		select {
 		case <-time.After(transferCheck):
 		case <-ctx.Done():
 		}
 		if now := r.lease.Load(); now == nil || now.Term != l.Term {
-			r.deps.Logger.Debug("leadership transferred", "range", r.id, "locks", locks, "after", time.Since(began))
-			return
+			return true
 		}
 		r.Reclaim() // takes effect once raft has given up the transfer
 	}
+	return false
 }
 
 // awaitTransfer waits until this leadership serves and the other replica could lead at once. A leadership

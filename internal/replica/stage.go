@@ -33,7 +33,7 @@ func (r *Replica) Stage(ctx context.Context, req *kvpb.StageRequest, resp *kvpb.
 // proposer proposes a command and waits for its outcome. onAbandon is that of raftgroup.Proposal.
 type proposer func(fence raftgroup.Fence, command []byte, onAbandon func() (known func())) error
 
-// stage is Stage.
+// stage implements Stage, with the way to propose.
 func (r *Replica) stage(ctx context.Context, req *kvpb.StageRequest, resp *kvpb.StageResponse, propose proposer) error {
 	*resp = kvpb.StageResponse{}
 	written := make([][]byte, len(req.Writes))

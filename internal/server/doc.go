@@ -10,9 +10,23 @@
 //	HTTP listener ──► knownHostsOnly ──► /health, /_status/vars, /status, the console
 //	                                 └─► adminOnly ──► /debug/pprof, /_debug
 //
-// Read node.go (Node: New, Start), listeners.go (the shared listener), descriptors.go (what clients leave
-// the stores), newcomers.go (connections before authentication), secure.go (TLS), http.go (HTTP
-// handlers), hosts.go (accepted host names), statuspage.go, console.go (the console of package console), metrics.go and process.go (metrics), sampler.go (metrics of the past), traces.go (where traces of statements go), disks.go (capacity of the disks), encryption.go (which stores are encrypted), faults_*.go (faults that tests inject).
+// Read in this order:
+//
+//	node.go         Node: New, Start
+//	listeners.go    the shared listener
+//	descriptors.go  the file descriptors that clients leave the stores
+//	newcomers.go    connections before authentication
+//	secure.go       TLS
+//	http.go         HTTP handlers
+//	hosts.go        accepted host names
+//	statuspage.go   /status
+//	console.go      the console of package console
+//	metrics.go      metrics; process.go: those of the process
+//	sampler.go      metrics of the past
+//	traces.go       where traces of statements go
+//	disks.go        capacity of the disks
+//	encryption.go   which stores are encrypted
+//	faults_*.go     faults that tests inject
 //
 // Invariants:
 //

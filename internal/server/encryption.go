@@ -18,8 +18,12 @@ import (
 // encrypted.
 const LogsDir = "logs"
 
-// NotEncrypted reports whether a path within a store is never encrypted by the file system: what is read before
-// a key is known, is written in place and has nothing but a time, is for operators, or is encrypted by its owner.
+// NotEncrypted reports whether a path within a store is never encrypted by the file system:
+//
+//   - VersionFile is read before a key is known;
+//   - ClockFile is written in place and holds nothing but a time;
+//   - LogsDir is for operators;
+//   - TempDir is encrypted by package tempstore.
 func NotEncrypted(path string) bool {
 	switch strings.TrimSuffix(path, ".tmp") {
 	case storage.VersionFile, store.ClockFile, LogsDir, node.TempDir:

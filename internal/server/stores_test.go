@@ -131,7 +131,7 @@ func testStalledStore(t *testing.T, c *testNodes) {
 		}
 		return nil
 	})
-	c.until("a disk that stands still", func() (bool, string) { return first.KV.Store.AnyStalled(), "" })
+	c.until("a disk that stands still", func() (bool, string) { return first.KV.Store.Stores()[0].Disk().Stalled, "" })
 	c.exec(one, "UPDATE t SET v = v + 1") // through the same node
 	if first.KV.Store.AllStalled() {
 		t.Error("both disks count as stalled")

@@ -108,7 +108,7 @@ func (f *sessionFuncs) CancelBackend(pid int32, terminate bool) (bool, error) {
 	if !found && err == nil {
 		f.ex.warnSoon(pgerr.New(pgerr.Warning, "PID %d is not a PostgreSQL backend process", pid))
 	}
-	f.ex.running.struck = f.ex.running.struck || found && pid == f.ex.conn.pid
+	f.ex.running.endedItself = f.ex.running.endedItself || found && pid == f.ex.conn.pid
 	return found, err
 }
 

@@ -117,7 +117,7 @@ func (x *execution) endImplicit(ctx context.Context) error {
 	if !x.commit || x.ex.txn.InBlock() {
 		return nil
 	}
-	if x.ex.running.struck {
+	if x.ex.running.endedItself {
 		return ctx.Err()
 	}
 	err := x.ex.txn.Commit(ctx)

@@ -17,15 +17,33 @@
 //	kv           kv.Txn
 //
 // What goes up are interfaces that the part below defines and says nothing else with: Results
-// takes rows to the connection, transaction.Followers tells what the session keeps how its transaction
+// takes rows to the connection, transaction.Callbacks tell what the session keeps how its transaction
 // ends, prepared.Session tells a planner what its session knows of statistics, routine.Host runs the statements of routines.
 //
-// Read server.go (Server, what sessions share), session.go (Session), query.go (Query, Sync), prepare.go and portal.go (the
-// extended protocol), batch.go (several statements of one simple query), executor.go (executor), execute.go (execution),
-// evaluator.go (evaluator), reserve.go (what an execution reserves after a conflict), txncontrol.go (BEGIN, COMMIT and the
-// like), followers.go (what follows a transaction), statistics.go and audited.go (recorder, auditor). Then there is a file
-// per kind of statement: sessionstmt.go (those that act on the session alone), cursor.go, copy.go, explain.go, analyze.go,
-// ddl.go, statementjob.go (statements that are jobs) and takeover.go (those of nodes that died), showrows.go (SHOW: which package answers it). report.go and cancel.go ask other nodes what goes on there.
+// Read in this order:
+//
+//	server.go             Server, what sessions share
+//	session.go            Session
+//	query.go              Query, Sync: the simple protocol; batch.go: several statements of one simple query
+//	prepare.go            the extended protocol; portal.go: its portals
+//	executor.go           executor
+//	execute.go            execution: one statement, until it succeeds or fails for good
+//	evaluator.go          evaluator
+//	reserve.go            what an execution reserves after a conflict
+//	txncontrol.go         BEGIN, COMMIT and the like
+//	txncallbacks.go       what a transaction's course means to the session
+//	statistics.go         recorder
+//	auditor.go            auditor
+//
+// Then there is a file per kind of statement:
+//
+//	sessionstmt.go        those that act on the session alone
+//	cursor.go, copy.go, explain.go, analyze.go, ddl.go
+//	statementjob.go       statements that are jobs; takeover.go: those of nodes that died
+//	showrows.go           SHOW: which package answers it
+//
+// callsession.go and callsessionquery.go answer what SQL functions ask of the session, routinehost.go what routines ask.
+// report.go and cancel.go ask other nodes what goes on there.
 //
 // Invariants:
 //

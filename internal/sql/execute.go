@@ -15,6 +15,7 @@ import (
 	"github.com/lichendb/lichen/internal/sleep"
 	"github.com/lichendb/lichen/internal/sql/ast"
 	"github.com/lichendb/lichen/internal/sql/builtin/call"
+	"github.com/lichendb/lichen/internal/sql/catalog"
 	"github.com/lichendb/lichen/internal/sql/copyio"
 	"github.com/lichendb/lichen/internal/sql/ddl"
 	"github.com/lichendb/lichen/internal/sql/exec"
@@ -80,6 +81,18 @@ type execution struct {
 	traced   traced
 }
 
+// run executes the statement, tells the audit log of it, and notes what it came to for the statistics.
+func (x *execution) run(ctx context.Context) error {
+	told, before, waited := x.audit(), x.ex.recorder.entriesRead(), trace.WaitedOf(ctx)
+	waitedBefore := waited.Total()
+	ctx = x.beginTrace(ctx)
+	err := x.execute(ctx)
+	x.traced.end(err)
+	told.tell(x, err)
+	x.note(err, x.ex.recorder.entriesRead()-before, waited.Total()-waitedBefore)
+	return err
+}
+
 func (x *execution) execute(ctx context.Context) error {
 	ex, stmt := x.ex, x.prepared.Stmt.AST
 	ex.running.out = x.res
@@ -140,9 +153,8 @@ func (x *execution) runPlanned(ctx context.Context) error {
 		txn.SetSpillContext(ctx)
 		err := x.attempt(ctx)
 		txn.SetSpillContext(nil)
-		full := x.mayWait(err, &refused)
-		anew := full || x.victimAlone(err) // it gives up all that it holds
-		if err == nil || !anew && !kv.IsRetryable(err) || x.committed || x.hadEnough(attempt) || ctx.Err() != nil || !x.takeBack() {
+		next := x.decide(ctx, err, attempt, &refused)
+		if next.action == finish {
 			x.finish(err)
 			return err
 		}
@@ -155,29 +167,67 @@ func (x *execution) runPlanned(ctx context.Context) error {
 		}
 		ex.pending.rollbackTo(pending)
 		ex.deferral.Restore(deferred)
-		// The statement keeps its locks, and so its place in the queues, unless the
-		// commit was what failed.
-		cause := err
-		switch {
-		case txn.Finished() || ex.coll.Void():
-		case full && x.follows():
-			ex.coll.RollbackTo(coll)
-			err = txn.UndoStatement(ctx, sp)
-		case !anew:
-			ex.coll.RollbackTo(coll)
-			err = txn.RetryStatement(ctx, sp, err)
-		}
-		switch {
-		case err == nil:
-		case x.follows():
+		if err := x.goBack(ctx, txn, next.action, sp, coll, err); err != nil {
 			return err
-		default:
-			ex.txn.Rollback(ctx)
 		}
-		if full && !ex.srv.memory.await(ctx, &refused) {
-			return cmp.Or(ctx.Err(), cause)
+		if next.memory && !ex.srv.memory.await(ctx, &refused) {
+			return cmp.Or(ctx.Err(), err)
 		}
 	}
+}
+
+// retryAction is what follows an attempt at a statement.
+type retryAction uint8
+
+const (
+	finish         retryAction = iota // its outcome stands
+	retryStatement                    // it is run again with the locks that it has, and so with its place in the queues
+	undoStatement                     // it is undone, its locks too, and run again in its transaction
+	restart                           // its transaction, which is the statement alone, begins anew and gives up all that it holds
+)
+
+// retryDecision is what follows an attempt at a statement.
+type retryDecision struct {
+	action retryAction
+	memory bool // the next attempt waits until others have given back memory
+}
+
+// decide returns what follows an attempt at the statement that ended with err. The rows of a failed attempt are
+// taken back unless it finishes.
+func (x *execution) decide(ctx context.Context, err error, attempt int, refused *refusal) retryDecision {
+	memory := x.mayWait(err, refused)
+	victim := x.victimAlone(err)
+	switch {
+	case err == nil || !memory && !victim && !kv.IsRetryable(err) || x.committed || x.hadEnough(attempt) || ctx.Err() != nil || !x.takeBack():
+		return retryDecision{}
+	case memory && x.follows():
+		return retryDecision{undoStatement, true}
+	case memory || victim:
+		return retryDecision{restart, memory}
+	}
+	return retryDecision{action: retryStatement}
+}
+
+// goBack brings the transaction back to the beginning of the statement, whose attempt failed with cause. If that
+// can't be, it gives the transaction up, or returns the error if the transaction has more than this statement.
+func (x *execution) goBack(ctx context.Context, txn *kv.Txn, action retryAction, sp kv.Savepoint, coll catalog.Savepoint, cause error) error {
+	ex, err := x.ex, cause
+	switch {
+	case txn.Finished() || ex.coll.Void(): // the commit was what failed, or what the catalog has said counts no more
+	case action == undoStatement:
+		ex.coll.RollbackTo(coll)
+		err = txn.UndoStatement(ctx, sp)
+	case action == retryStatement:
+		ex.coll.RollbackTo(coll)
+		err = txn.RetryStatement(ctx, sp, cause)
+	}
+	if err != nil && x.follows() {
+		return err
+	}
+	if err != nil {
+		ex.txn.Rollback(ctx)
+	}
+	return nil
 }
 
 // victimAlone reports whether err chose a statement that is a transaction by itself to
@@ -329,7 +379,7 @@ func (x *execution) stream(ctx context.Context) error {
 				return err
 			}
 			x.rows++
-			if x.ex.running.struck {
+			if x.ex.running.endedItself {
 				return ctx.Err()
 			}
 			if h, err = x.holdOn(ctx, h, maxHeld); err != nil {
@@ -352,8 +402,8 @@ func (x *execution) stream(ctx context.Context) error {
 // goes out it is made certain.
 const maxHeld = 1 << 20
 
-// hold begins to hold back what a statement sends, if it may have to be run again for the
-// sake of what it reads; nil: it may not, or not so that its client need not learn of it.
+// hold buffers the output of a statement whose reads are still uncertain, so that it can be retried unseen; nil if
+// no retry is possible, or none could be hidden from the client.
 func (x *execution) hold() Holder {
 	h, ok := x.res.(Holder)
 	if !ok || !x.alone || x.ex.txn.InBlock() || !x.ex.txn.KV().Uncertain() {

@@ -68,11 +68,11 @@ type executor struct {
 type running struct {
 	// arrived is when its first message came, if statement_timeout counts from there.
 	arrived time.Time
-	// struck says that it has cancelled itself, or ended its session: it goes no further than the row that did.
-	struck   bool
-	out      Results        // for the notices of routines
-	noticed  bool           // routines have sent notices since it, or this attempt at it, began
-	warnings []*pgerr.Error // for its end
+	// endedItself: the statement cancelled itself or terminated its own session; it stops after this row.
+	endedItself bool
+	out         Results        // for the notices of routines
+	noticed     bool           // routines have sent notices since it, or this attempt at it, began
+	warnings    []*pgerr.Error // for its end
 }
 
 // connection is what is known of a client's connection.
@@ -98,9 +98,9 @@ func (ex *executor) init(srv *Server, a SessionArgs) {
 	ex.statements.Init(srv.held, ex.reparse)
 	ex.portals.Init(srv.held)
 	ex.routines.Init(routineHost{ex})
-	ex.txn.Init(srv.cfg.DB, &srv.txnIDs, followers{ex})
+	ex.txn.Init(srv.cfg.DB, &srv.txnIDs, callbacks{ex})
 	ex.contents.Init(srv.stats, ex.txn.Open)
-	ex.deferral.Init(followers{ex}.makeChecks)
+	ex.deferral.Init(callbacks{ex}.makeChecks)
 	ex.vars.Init(ex.vals, &ex.txn, varOwner{Session: &ex.who, ex: ex})
 	ex.advisory.Init(srv.advisory, advisoryOwner{ex})
 	ex.pending.notify.Init(srv.notify, notifyHost{ex})
@@ -199,7 +199,7 @@ func (ex *executor) SearchPathSetting() []string {
 // begin marks the session busy with a statement and returns the statement's context.
 func (ex *executor) begin(text string) *activity.Context {
 	ex.advisory.EnterStatement()
-	ex.running.struck = false
+	ex.running.endedItself = false
 	v := &ex.vals.Fast
 	return ex.current.Begin(text, activity.Settings{
 		Application: v.ApplicationName, ClientCheck: v.ClientCheck, Timeout: v.StatementTimeout, Began: ex.running.arrived,

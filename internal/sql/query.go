@@ -79,7 +79,7 @@ func (s *Session) queryAsIs(ctx context.Context, text string, res Results) error
 	return err
 }
 
-// stringOptions are how the session's settings have string constants read.
+// stringOptions say how string constants are read under the session's settings.
 func (ex *executor) stringOptions() parser.Options {
 	f := &ex.vals.Fast
 	safe := f.Encoding == nil || !f.Encoding.ClientOnly()

@@ -81,7 +81,7 @@ type Config struct {
 	Traces trace.Exporter
 	// Nodes reaches the servers of other nodes; nil if there are none, ever.
 	Nodes Nodes
-	// Fragments has nodes run parts of queries where their rows are (Server.Fragment); nil: all is run here.
+	// Fragments runs parts of queries on the nodes that have their rows (Server.Fragment); nil: all is run here.
 	Fragments operator.Fragments
 }
 
@@ -260,14 +260,6 @@ func (s *Server) Sessions() []*Session {
 		out = append(out, ses)
 	}
 	return out
-}
-
-// TerminateAll ends the running statements of all sessions; their connections close
-// the connections.
-func (s *Server) TerminateAll() {
-	for _, ses := range s.Sessions() {
-		ses.Terminate()
-	}
 }
 
 // Close ends background work; the sessions are closed by their connections.

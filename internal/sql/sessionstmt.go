@@ -11,8 +11,8 @@ import (
 	"github.com/lichendb/lichen/internal/sql/sessionvar"
 )
 
-// runUnplanned executes the statements that act on the session alone, which are not planned;
-// handled is false for all others.
+// runUnplanned executes the statements that are not planned: those that act on the session alone, and those
+// without effect. It also refuses what may not run here. handled is false for all others.
 func (x *execution) runUnplanned(ctx context.Context, stmt ast.Statement) (tag string, handled bool, err error) {
 	ex := x.ex
 	switch st := stmt.(type) {
@@ -48,29 +48,42 @@ func (x *execution) runUnplanned(ctx context.Context, stmt ast.Statement) (tag s
 	case *ast.Listen, *ast.Unlisten, *ast.Notify:
 		tag, err = stmt.Tag(), x.notification(stmt)
 	default:
-		switch what := outsideBlocks(stmt); {
-		case what != "" && x.within != nil:
-			return "", true, pgerr.New(pgerr.ActiveSQLTransaction, "%s cannot be executed from a function", what)
-		case what != "" && ex.txn.InBlock():
-			return "", true, pgerr.New(pgerr.ActiveSQLTransaction, "%s cannot run inside a transaction block", what)
+		if err := x.checkBlock(stmt); err != nil {
+			return "", true, err
 		}
-		if _, ok := stmt.(*ast.LockTable); ok && !ex.txn.InAnyBlock() {
-			return "", true, pgerr.New(pgerr.NoActiveSQLTransaction, "LOCK TABLE can only be used in transaction blocks")
-		}
-		if ddl.Handles(stmt) {
-			return "", false, nil
-		}
-		if n, ok := ddl.NothingToDrop(stmt); ok {
-			x.res.Notice("NOTICE", n)
-			return stmt.Tag(), true, nil
-		}
-		if n, ok := noeffect.Statement(stmt); ok {
-			x.res.Notice("NOTICE", n)
-			return stmt.Tag(), true, nil
-		}
-		return "", false, nil
+		return x.runWithoutEffect(stmt)
 	}
 	return tag, true, err
+}
+
+// checkBlock refuses statements that can't run within a block or a function, or run in blocks only.
+func (x *execution) checkBlock(stmt ast.Statement) error {
+	switch what := outsideBlocks(stmt); {
+	case what != "" && x.within != nil:
+		return pgerr.New(pgerr.ActiveSQLTransaction, "%s cannot be executed from a function", what)
+	case what != "" && x.ex.txn.InBlock():
+		return pgerr.New(pgerr.ActiveSQLTransaction, "%s cannot run inside a transaction block", what)
+	}
+	if _, ok := stmt.(*ast.LockTable); ok && !x.ex.txn.InAnyBlock() {
+		return pgerr.New(pgerr.NoActiveSQLTransaction, "LOCK TABLE can only be used in transaction blocks")
+	}
+	return nil
+}
+
+// runWithoutEffect answers statements that are accepted without effect, with a notice; handled is false for all others.
+func (x *execution) runWithoutEffect(stmt ast.Statement) (tag string, handled bool, err error) {
+	if ddl.Handles(stmt) {
+		return "", false, nil
+	}
+	n, ok := ddl.NothingToDrop(stmt)
+	if !ok {
+		n, ok = noeffect.Statement(stmt)
+	}
+	if !ok {
+		return "", false, nil
+	}
+	x.res.Notice("NOTICE", n)
+	return stmt.Tag(), true, nil
 }
 
 func (x *execution) deallocate(st *ast.Deallocate) (string, error) {

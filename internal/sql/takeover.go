@@ -34,7 +34,7 @@ type takeovers struct {
 // JobsTakenOver returns how many jobs of other nodes, or of earlier processes of this one, the node has gone on with.
 func (s *Server) JobsTakenOver() int64 { return s.takeovers.count.Load() }
 
-// LeaveJobs has other nodes go on with the jobs that this one runs: it is about to stop.
+// LeaveJobs leaves the jobs that this node runs to the others: it is about to stop.
 func (s *Server) LeaveJobs() { s.stopping.Store(true) }
 
 // TakeOverJobs goes on with jobs whose nodes have died, until ctx ends.

@@ -152,7 +152,9 @@ func TestJobsAfterRestart(t *testing.T) {
 		st := start(t, n, "CREATE INDEX tb ON t (b)")
 		id := awaitJob(t, n, "running")
 		n.Server().LeaveJobs()
-		n.Server().TerminateAll()
+		for _, s := range n.Server().Sessions() {
+			s.Terminate()
+		}
 		<-st.done
 		if e := pgerr.From(st.err); e.Code != pgerr.AdminShutdown || e.Detail != "Job "+id+" goes on with the statement." {
 			t.Errorf("the client is told %v", st.err)

@@ -242,11 +242,6 @@ func (s *Set) Fresh() bool { return s.first.Fresh() }
 // Waits returns the node's waits-for graph.
 func (s *Set) Waits() *concurrency.WaitGraph { return s.first.Waits() }
 
-// AnyStalled reports whether the disk of at least one store is stalled.
-func (s *Set) AnyStalled() bool {
-	return slices.ContainsFunc(s.stores, func(st *Store) bool { return st.Disk().Stalled })
-}
-
 // AllStalled reports whether no disk of the node answers.
 func (s *Set) AllStalled() bool {
 	return !slices.ContainsFunc(s.stores, func(st *Store) bool { return !st.Disk().Stalled })

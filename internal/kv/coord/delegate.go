@@ -34,8 +34,7 @@ type DelegatedRead struct {
 	Entries int64
 }
 
-// Delegate has read, which runs on a goroutine of its own, read for the transaction in the snapshot that it is
-// given. It returns nil if the transaction has writes, which other nodes don't know, or checks a constraint.
+// Delegate calls read on a new goroutine, in the transaction's snapshot. It returns nil if the transaction has writes, which other nodes don't know, or checks a constraint.
 // Finish or Abandon must be called.
 func (t *Txn) Delegate(ctx context.Context, read func(context.Context, kvpb.TxnMeta, []kvpb.Observation) (DelegatedRead, error)) *Delegated {
 	if t.state != active || t.HasWrites() || t.check.active {

@@ -121,10 +121,10 @@ func (t *Txn) endSpill() error {
 // maxDetached bounds the rollbacks of a gateway that go on behind their sessions. Beyond it, sessions wait.
 const maxDetached = 64
 
-// detach has another goroutine wait for the spill of a cancelled transaction and undo it, so that the client is
-// answered at once: requests that are sent may take long. Until then other transactions wait for
-// this one's locks and intents, as they do for those of a gateway that has died. It reports
-// false if the caller must do so itself.
+// detach starts a goroutine that waits for the spill of a cancelled transaction and undoes it, so that the client
+// is answered at once: requests that are sent may take long. Until the spill is undone, other transactions wait for
+// this one's locks and intents, as they do for those of a gateway that has died. It returns false if the caller
+// must undo the spill itself.
 func (t *Txn) detach() bool {
 	f := t.spill.flight
 	if f == nil || !f.cancelled || !t.env.reserveDetached() {

@@ -6,7 +6,7 @@
 // buffers, Next and Flush), read.go (how it waits and reads), output.go (Output: how it
 // writes, and can be interrupted), types.go (the types of messages), message.go (Body: the fields of a
 // message; how long a message may be), append.go
-// (messages to the client, CopyData), memory.go (messages that are long), reference.go (long values that are
+// (messages to the client, CopyData), memory.go (messages that are long), largevalue.go (long values that are
 // written from where they are), buffers.go
 // (the pool) and handshake.go (Replay, Linger: connections that may begin with TLS).
 //

@@ -12,7 +12,7 @@
 // Invariants:
 //
 //  1. A plan runs only if each Use of it was allowed to whom it is made for, with the catalog as it is now
-//     (Check; prepared.Planner checks before it keeps a plan, and makes it again when catalog.AccessEpoch or
+//     (Check; prepared.Planner checks before it keeps a plan, and makes it again when catalog.AccessGeneration or
 //     a descriptor has changed; TestRevokedAtOnce in sql).
 //
 // Nothing here reads the store: descriptors and roles are in memory.

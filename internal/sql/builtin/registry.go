@@ -301,3 +301,15 @@ var missingCrypto = map[string]bool{
 	"pgp_pub_decrypt": true, "pgp_pub_decrypt_bytea": true, "pgp_pub_encrypt": true, "pgp_pub_encrypt_bytea": true,
 	"pgp_sym_decrypt": true, "pgp_sym_decrypt_bytea": true, "pgp_sym_encrypt": true, "pgp_sym_encrypt_bytea": true,
 }
+
+// WindowFunctionOid returns the oid of the window function of a name that takes so many arguments, 0 if PostgreSQL has none.
+func WindowFunctionOid(name string, args int) uint32 {
+	for key, oid := range postgresOids() {
+		if rest, ok := strings.CutPrefix(key, name+"("); ok {
+			if n := strings.Count(rest, ",") + 1; n == args || rest == ")" && args == 0 {
+				return oid
+			}
+		}
+	}
+	return 0
+}

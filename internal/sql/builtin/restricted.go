@@ -2,7 +2,6 @@ package builtin
 
 import (
 	"slices"
-	"strings"
 
 	"github.com/lichendb/lichen/internal/sql/builtin/call"
 )
@@ -30,16 +29,4 @@ func Privileged(o *call.Overload) *call.Overload {
 		return OperatorCode(o)
 	}
 	return o
-}
-
-// WindowFunctionOid returns the oid of the window function of a name that takes so many arguments, 0 if PostgreSQL has none.
-func WindowFunctionOid(name string, args int) uint32 {
-	for key, oid := range postgresOids() {
-		if rest, ok := strings.CutPrefix(key, name+"("); ok {
-			if n := strings.Count(rest, ",") + 1; n == args || rest == ")" && args == 0 {
-				return oid
-			}
-		}
-	}
-	return 0
 }

@@ -58,11 +58,11 @@ type Collection struct {
 	pins   [inlinePins]atomic.Pointer[object]
 	locked []heldLock
 
-	// In a cluster of several gateways: epoch is the registration under which the
+	// In a cluster of several gateways: registration is the number of that under which the
 	// transaction has used the catalog, 0 if it has not yet; active says that
 	// others must be notified of its end.
-	epoch  uint64
-	active bool
+	registration uint64
+	active       bool
 	// attempt counts how often the transaction has given up its locks on others (gateway.withdraw).
 	attempt int
 	// deadline is the highest that the commit was given: see CommitDeadline.
@@ -120,7 +120,7 @@ func (c *Collection) SetUser(user func() privilege.Role, mayUse func(*Collection
 	c.user, c.mayUse = user, mayUse
 }
 
-// Trust has all schemas open to the session until the end: for names in stored queries and expressions, which
+// Trust opens all schemas to the session until the end: for names in stored queries and expressions, which
 // mean what they meant to whoever stored them.
 func (c *Collection) Trust() (end func()) {
 	c.trusted++
@@ -155,7 +155,7 @@ func (c *Collection) Begin(txn *kv.Txn) {
 	c.txnLo.Store(id.Lo)
 	c.historical, c.statements, c.committing = false, 0, false
 	c.past = nil
-	c.epoch, c.deadline, c.attempt = 0, hlc.Timestamp{}, 0
+	c.registration, c.deadline, c.attempt = 0, hlc.Timestamp{}, 0
 }
 
 func (c *Collection) txnID() concurrency.TxnID {
@@ -180,8 +180,8 @@ func (c *Collection) Generation() uint64 { return c.store.generation.Load() }
 // ReadsPast reports whether the transaction reads AS OF a time.
 func (c *Collection) ReadsPast() bool { return c.historical }
 
-// AccessEpoch is Store.AccessEpoch.
-func (c *Collection) AccessEpoch() uint64 { return c.store.AccessEpoch() }
+// AccessGeneration is Store.AccessGeneration.
+func (c *Collection) AccessGeneration() uint64 { return c.store.AccessGeneration() }
 
 // Modified reports whether the transaction sees another catalog than the
 // committed one: it has changed it, or reads in the past. Plans made under it
@@ -225,8 +225,8 @@ func (c *Collection) peek(id ID) Descriptor {
 	return o.cur.Load().desc
 }
 
-// Known is for messages: it returns the descriptor of an object without a look at the
-// store, nil if it is not known here.
+// Known is for messages: it returns the descriptor of an object from this node's cache only, without a KV read; nil
+// if it is not there.
 func (c *Collection) Known(id ID) Descriptor { return c.peek(id) }
 
 // PinAll pins the descriptors of a plan until the transaction ends. It fails
@@ -394,7 +394,7 @@ func (c *Collection) endTxn(wrote hlc.Timestamp) {
 	c.changes, c.committing, c.historical, c.labels = nil, false, false, nil
 	c.unlockAll()
 	c.unpinAll(wrote)
-	c.statements, c.epoch = 0, 0
+	c.statements, c.registration = 0, 0
 	c.stored = c.stored[:0]
 }
 

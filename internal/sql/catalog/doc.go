@@ -6,13 +6,13 @@
 // changes), pgcatalog (listings), the session. Below it: kv, where descriptors
 // live as ordinary transactional keys, concurrency (the wait graph) and types.
 //
-// Reading order: descriptor.go (what is described), resolver.go (what planning
+// Reading order: descriptor.go (what is described), Resolver (resolve.go: what planning
 // asks), Store (store.go: the committed versions of a node), object (object.go:
 // locks on one descriptor), Collection (collection.go: one session's view),
 // resolve.go and change.go (its reads and writes), listing.go (reads of all there is, and by oid), sequence.go (values of
 // sequences), usertype.go (types, whose definition every user holds a copy of),
 // cleanup.go (data of dropped objects), temp.go (schemas of temporary relations). There is a file per
-// kind of object and per part of a table (role.go, tablespace.go, foreignkey.go, method.go, …). Where several nodes serve SQL:
+// kind of object and per part of a table (role.go, tablespace.go, foreignkey.go, indexmethod.go, …). Where several nodes serve SQL:
 // gateway (gateway.go: whether the node may use its cache), membership (the records
 // by which gateways know of one another, a package of its own), peers.go (what a node does for changes
 // made elsewhere), peerlock.go (what a node that makes one asks of the others),

@@ -210,7 +210,7 @@ func (c *Collection) enter(ctx context.Context) error {
 }
 
 func (c *Collection) enterFor(ctx context.Context, margin time.Duration) (err error) {
-	c.epoch, err = c.store.gw.member.Admit(ctx, c.epoch, margin)
+	c.registration, err = c.store.gw.member.Admit(ctx, c.registration, margin)
 	return err
 }
 
@@ -218,7 +218,7 @@ func (c *Collection) enterFor(ctx context.Context, margin time.Duration) (err er
 // begin anew.
 func (c *Collection) Void() bool {
 	g := c.store.gw
-	return g != nil && g.member.Void(c.epoch)
+	return g != nil && g.member.Void(c.registration)
 }
 
 // fence makes sure that the transaction commits only while the node is registered
@@ -226,7 +226,7 @@ func (c *Collection) Void() bool {
 // also locks the registration, so that nobody takes it away before the commit.
 func (c *Collection) fence(ctx context.Context) error {
 	g := c.store.gw
-	if g == nil || c.epoch == 0 || !c.txn.HasWrites() {
+	if g == nil || c.registration == 0 || !c.txn.HasWrites() {
 		return nil
 	}
 	if err := c.enterFor(ctx, g.margin); err != nil {
@@ -235,7 +235,7 @@ func (c *Collection) fence(ctx context.Context) error {
 	if c.changes == nil {
 		return nil
 	}
-	return g.member.Hold(ctx, c.txn, c.epoch)
+	return g.member.Hold(ctx, c.txn, c.registration)
 }
 
 // CommitDeadline returns the highest timestamp at which writes of the transaction
@@ -244,10 +244,10 @@ func (c *Collection) fence(ctx context.Context) error {
 // time.
 func (c *Collection) CommitDeadline() hlc.Timestamp {
 	g := c.store.gw
-	if g == nil || c.epoch == 0 {
+	if g == nil || c.registration == 0 {
 		return hlc.Timestamp{}
 	}
-	until := hlc.Timestamp{WallTime: g.member.CommitDeadline(c.epoch)}
+	until := hlc.Timestamp{WallTime: g.member.CommitDeadline(c.registration)}
 	c.deadline = c.deadline.Max(until)
 	return until
 }

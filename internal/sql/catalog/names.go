@@ -8,9 +8,9 @@ import (
 	"slices"
 )
 
-// namespace maps names to what they stand for. It also lists them in order, which costs what the
-// changes since it last did cost, and a copy: few ask for ranges of names, and DDL does not wait
-// for them.
+// namespace maps names to what they stand for, and lists them in order. A sorted copy is kept; bringing it up to
+// date costs one merge of the changes since. It is brought up to date when somebody asks: few do, and DDL does not
+// wait for it.
 type namespace struct {
 	entries map[NameKey]NameEntry
 	sorted  []NameKey // its elements never change; nil until somebody asks

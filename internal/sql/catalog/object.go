@@ -31,8 +31,8 @@ type object struct {
 	cur atomic.Pointer[version]
 	// excl is the transaction that changes the object, or waits to.
 	excl atomic.Pointer[exclusive]
-	// lastWrite is roughly when a transaction that had pinned the object last
-	// committed writes, never too early.
+	// lastWrite is an upper bound, rounded up to lastWriteGrain, of the commit timestamps of transactions that had
+	// pinned the object.
 	lastWrite atomic.Int64
 }
 

@@ -3,8 +3,6 @@ package catalog
 import (
 	"context"
 	"slices"
-
-	"github.com/lichendb/lichen/internal/sql/privilege"
 )
 
 // Setting is a parameter with the value that sessions begin with.
@@ -14,28 +12,6 @@ type Setting struct{ Name, Value string }
 type RoleSettings struct {
 	Role     uint32 `json:",omitempty"` // its oid; 0: those of every role
 	Settings []Setting
-}
-
-// Cluster holds what belongs to no database. It is made when there is something to hold.
-type Cluster struct {
-	ID      ID
-	Version uint64
-	// Settings hold in all databases.
-	Settings []RoleSettings `json:",omitempty"`
-	// ACLs are the lists of parameters.
-	ACLs []privilege.SystemACL `json:",omitempty"`
-}
-
-// clusterName stands for the Cluster: no database has an empty name.
-var clusterName NameKey
-
-// Ident implements Descriptor.
-func (c *Cluster) Ident() Ident { return Ident{ID: c.ID, Version: c.Version, Owner: RootOid} }
-
-func (c *Cluster) withVersion(v uint64) Descriptor {
-	n := *c
-	n.Version = v
-	return &n
 }
 
 // SettingsOf returns what the sessions of a role begin with; role 0 is all of them.

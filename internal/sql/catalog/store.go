@@ -44,7 +44,7 @@ type Store struct {
 	waits      *concurrency.WaitGraph
 	generation atomic.Uint64
 	// access is a number that grows with what plans depend on without being made from it: roles, and
-	// who may use schemas and databases. See AccessEpoch.
+	// who may use schemas and databases. See AccessGeneration.
 	access    atomic.Uint64
 	ids, oids *idgen.Generator
 	virtual   virtualCatalog
@@ -83,7 +83,7 @@ func NewStore(o Options) *Store {
 		s.waits = concurrency.NewWaitGraph()
 	}
 	s.ids = idgen.New(keys.SystemKey(sysNextID), 1, uint64(VirtualBase))
-	s.oids = idgen.New(keys.SystemKey(sysNextOid), firstUserOid, 1<<32)
+	s.oids = idgen.New(keys.SystemKey(sysNextOid), FirstUserOid, 1<<32)
 	s.virtual.init(o.Virtual)
 	s.sequences.init()
 	s.cleanups.init()
@@ -94,11 +94,7 @@ func NewStore(o Options) *Store {
 	return s
 }
 
-// firstUserOid is the first oid of objects that are not built in, as in
-// PostgreSQL.
-const firstUserOid = FirstUserOid
-
-// FirstUserOid is the first oid of objects that are not of the system.
+// FirstUserOid is the first oid of objects that are not of the system, as in PostgreSQL.
 const FirstUserOid = 16384
 
 // The databases that a new cluster has.
@@ -287,9 +283,9 @@ func (s *Store) publish(ch *changes, since hlc.Timestamp) {
 	s.generation.Add(1)
 }
 
-// AccessEpoch returns a number that grows whenever a plan that is still valid otherwise may need
+// AccessGeneration returns a number that grows whenever a plan that is still valid otherwise may need
 // other privileges, or its user have others.
-func (s *Store) AccessEpoch() uint64 { return s.access.Load() }
+func (s *Store) AccessGeneration() uint64 { return s.access.Load() }
 
 // decidesAccess reports whether a change of an object to d may change what users of others may do. The
 // caller holds mu.

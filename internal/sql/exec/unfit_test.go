@@ -60,7 +60,6 @@ var writings = map[string]func(w *tableaccess.Writer, txn tableaccess.Txn, row t
 	"insert": func(w *tableaccess.Writer, txn tableaccess.Txn, row types.Row) error {
 		return w.Insert(context.Background(), txn, row)
 	},
-	"locked": func(w *tableaccess.Writer, txn tableaccess.Txn, row types.Row) error { return w.InsertLocked(txn, row) },
 	"upsert": func(w *tableaccess.Writer, txn tableaccess.Txn, row types.Row) error {
 		_, err := w.Upsert(context.Background(), txn, row)
 		return err

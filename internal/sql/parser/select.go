@@ -59,17 +59,17 @@ func (p *parser) queryPrimary() *ast.Select {
 func (p *parser) setOps(s *ast.Select, min int) *ast.Select {
 	for {
 		loc := p.loc()
-		op, strength := ast.SetUnion, 1
+		op, precedence := ast.SetUnion, 1
 		switch p.tok.kind {
 		case kwUnion:
 		case kwExcept:
 			op = ast.SetExcept
 		case kwIntersect:
-			op, strength = ast.SetIntersect, 2
+			op, precedence = ast.SetIntersect, 2
 		default:
 			return s
 		}
-		if strength <= min {
+		if precedence <= min {
 			return s
 		}
 		p.chained++
@@ -80,7 +80,7 @@ func (p *parser) setOps(s *ast.Select, min int) *ast.Select {
 		} else {
 			p.accept(kwDistinct)
 		}
-		n.R = p.setOps(p.queryPrimary(), strength)
+		n.R = p.setOps(p.queryPrimary(), precedence)
 		s = n
 	}
 }

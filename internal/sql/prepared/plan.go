@@ -44,7 +44,7 @@ type Plan struct {
 	// valid; sessions that share the plan raise it.
 	generation atomic.Uint64
 	size       int64  // estimated bytes, without programs
-	access     uint64 // catalog.AccessEpoch under which its user was allowed to run it
+	access     uint64 // catalog.AccessGeneration under which its user was allowed to run it
 	stats      uint64 // epoch of the table statistics it was made under
 
 	// uses counts the executions of a plan that was weighed by their parameters; varies says

@@ -119,7 +119,7 @@ func (l *Planner) kept(ctx context.Context, p *Statement, params []types.Datum) 
 	shared := !l.ownCatalog() && !p.Apart
 	if shared {
 		if c := l.cache.get(p.key); c != nil && c.stats == stats && !guessed(c) &&
-			(c.generation.Load() == gen || c.access == l.coll.AccessEpoch() && l.coll.Valid(ctx, c.Prep.Deps)) {
+			(c.generation.Load() == gen || c.access == l.coll.AccessGeneration() && l.coll.Valid(ctx, c.Prep.Deps)) {
 			c.generation.Store(gen)
 			if err := l.sameResult(p, c.Prep); err != nil {
 				return nil, err
@@ -127,7 +127,7 @@ func (l *Planner) kept(ctx context.Context, p *Statement, params []types.Datum) 
 			return c, l.coll.PinAll(ctx, c.Prep.Deps)
 		}
 	}
-	epoch := l.coll.AccessEpoch()
+	epoch := l.coll.AccessGeneration()
 	prep, err := l.newPlan(ctx, p, params, false)
 	if err != nil {
 		return nil, err

@@ -25,7 +25,7 @@ func (t *Transaction) Modes() Modes {
 	if t.open {
 		return t.modes
 	}
-	_, m := t.followers.Defaults()
+	_, m := t.callbacks.Defaults()
 	return m
 }
 
@@ -34,7 +34,7 @@ func (t *Transaction) options() kv.TxnOptions {
 	if t.open {
 		return t.txn.Options()
 	}
-	o, _ := t.followers.Defaults()
+	o, _ := t.callbacks.Defaults()
 	return o
 }
 
@@ -43,13 +43,13 @@ func (t *Transaction) ReadOnly() bool {
 	if t.open {
 		return t.modes.ReadOnly || t.txn.Options().ReadOnly
 	}
-	o, m := t.followers.Defaults()
+	o, m := t.callbacks.Defaults()
 	return m.ReadOnly || o.ReadOnly
 }
 
 // refuseWrites reports whether the transaction below is to refuse writes if this one is
 // read-only: unless there are temporary tables.
-func (t *Transaction) refuseWrites(readOnly bool) bool { return readOnly && !t.followers.MayHaveTemp() }
+func (t *Transaction) refuseWrites(readOnly bool) bool { return readOnly && !t.callbacks.MayHaveTemp() }
 
 // Isolation returns what SHOW transaction_isolation prints.
 func (t *Transaction) Isolation() string {
@@ -78,7 +78,7 @@ func IsolationNamed(name string) ast.Isolation {
 // otherwise.
 func (t *Transaction) ReadAsOf(ts hlc.Timestamp) error {
 	if !t.open {
-		o, m := t.followers.Defaults()
+		o, m := t.callbacks.Defaults()
 		o.AsOf, o.ReadOnly, m.ReadOnly = ts, true, true
 		t.Start(o, m)
 		return nil

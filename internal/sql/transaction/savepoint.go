@@ -11,10 +11,10 @@ import (
 const maxSavepoints = 10_000
 
 type savepoint struct {
-	name      string
-	kv        kv.Savepoint
-	modes     Modes
-	followers any
+	name  string
+	kv    kv.Savepoint
+	modes Modes
+	kept  any
 }
 
 // Savepoint sets a savepoint; 25P01 outside a block, 54000 if there are too many.
@@ -25,7 +25,7 @@ func (t *Transaction) Savepoint(name string) error {
 	if len(t.savepoints) >= maxSavepoints {
 		return pgerr.New(pgerr.ProgramLimitExceeded, "too many savepoints (limit %d)", maxSavepoints)
 	}
-	t.savepoints = append(t.savepoints, savepoint{name, t.txn.Savepoint(), t.modes, t.followers.Savepoint()})
+	t.savepoints = append(t.savepoints, savepoint{name, t.txn.Savepoint(), t.modes, t.callbacks.Savepoint()})
 	return nil
 }
 
@@ -35,7 +35,7 @@ func (t *Transaction) Subtransaction() (int, error) {
 	if len(t.savepoints) >= maxSavepoints {
 		return 0, pgerr.New(pgerr.ProgramLimitExceeded, "too many savepoints (limit %d)", maxSavepoints)
 	}
-	t.savepoints = append(t.savepoints, savepoint{"", t.txn.Savepoint(), t.modes, t.followers.Savepoint()})
+	t.savepoints = append(t.savepoints, savepoint{"", t.txn.Savepoint(), t.modes, t.callbacks.Savepoint()})
 	return len(t.savepoints) - 1, nil
 }
 
@@ -53,17 +53,17 @@ func (t *Transaction) RollbackSubtransaction(ctx context.Context, i int) error {
 		return err
 	}
 	t.modes = sp.modes
-	t.followers.RollbackTo(ctx, sp.followers)
+	t.callbacks.RollbackTo(ctx, sp.kept)
 	t.savepoints = t.savepoints[:i]
 	return nil
 }
 
-// LastSavepoint is what the followers keep for the innermost savepoint, nil if there is none.
+// LastSavepoint is what the callbacks keep for the innermost savepoint, nil if there is none.
 func (t *Transaction) LastSavepoint() any {
 	if len(t.savepoints) == 0 {
 		return nil
 	}
-	return t.savepoints[len(t.savepoints)-1].followers
+	return t.savepoints[len(t.savepoints)-1].kept
 }
 
 // Release forgets a savepoint and those after it; 3B001 if there is none of that name.
@@ -101,7 +101,7 @@ func (t *Transaction) RollbackTo(ctx context.Context, name string) error {
 		return err
 	}
 	t.modes = sp.modes
-	t.followers.RollbackTo(ctx, sp.followers)
+	t.callbacks.RollbackTo(ctx, sp.kept)
 	t.savepoints = t.savepoints[:i+1]
 	t.block = openBlock
 	return nil

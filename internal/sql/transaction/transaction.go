@@ -20,9 +20,9 @@ const (
 	failedBlock       // after an error in the block: only ROLLBACK goes on
 )
 
-// Followers is what a session keeps that follows its transaction: settings, its view of the
-// catalog, portals, locks. A Transaction tells them what happens to it; they never end it.
-type Followers interface {
+// Callbacks are told what happens to a Transaction, for all that a session keeps with it: settings, its view of the
+// catalog, portals, locks (PostgreSQL: XactCallback). They never end the transaction.
+type Callbacks interface {
 	// Defaults returns the options and modes of a transaction that states none itself.
 	Defaults() (kv.TxnOptions, Modes)
 	// MayHaveTemp reports whether there may be temporary tables, to which a read-only
@@ -54,7 +54,7 @@ type Followers interface {
 type Transaction struct {
 	db        *kv.DB
 	numbers   *ids.Txns
-	followers Followers
+	callbacks Callbacks
 
 	txn        *kv.Txn // nil or finished when none is open
 	block      block
@@ -70,8 +70,8 @@ type Transaction struct {
 }
 
 // Init makes t ready.
-func (t *Transaction) Init(db *kv.DB, numbers *ids.Txns, f Followers) {
-	t.db, t.numbers, t.followers = db, numbers, f
+func (t *Transaction) Init(db *kv.DB, numbers *ids.Txns, f Callbacks) {
+	t.db, t.numbers, t.callbacks = db, numbers, f
 }
 
 // KV returns the transaction below; nil if none was ever open.
@@ -121,7 +121,7 @@ func (t *Transaction) Status() byte {
 // Ensure opens a transaction unless one is open.
 func (t *Transaction) Ensure() {
 	if !t.open {
-		t.Start(t.followers.Defaults())
+		t.Start(t.callbacks.Defaults())
 	}
 }
 
@@ -137,7 +137,7 @@ func (t *Transaction) Start(o kv.TxnOptions, m Modes) {
 	t.start = time.Now()
 	t.began.Store(t.start.UnixNano())
 	t.savepoints = t.savepoints[:0]
-	t.followers.Began(t.txn, t.start)
+	t.callbacks.Began(t.txn, t.start)
 }
 
 // BeginBlock begins a block. What ran before in the same query joins it, as in PostgreSQL.
@@ -158,11 +158,11 @@ func (t *Transaction) BeginStatement(ctx context.Context) (first bool) {
 	return first
 }
 
-// Commit commits the open transaction; its followers have yet to be notified of its end (End). A retry
+// Commit commits the open transaction; the callbacks have yet to be told of its end (End). A retry
 // error comes back as it is.
 func (t *Transaction) Commit(ctx context.Context) error {
 	t.LeaveSavepoints()
-	if err := t.followers.BeforeCommit(ctx, t.txn); err != nil {
+	if err := t.callbacks.BeforeCommit(ctx, t.txn); err != nil {
 		return err
 	}
 	if err := t.txn.Commit(ctx); err != nil {
@@ -174,7 +174,7 @@ func (t *Transaction) Commit(ctx context.Context) error {
 	t.endID(ids.Committed, t.txn.CommitTimestamp())
 	t.open = false
 	t.began.Store(0)
-	t.followers.Committed(ctx)
+	t.callbacks.Committed(ctx)
 	return nil
 }
 
@@ -183,7 +183,7 @@ func (t *Transaction) End() {
 	t.endID(ids.Aborted, hlc.Timestamp{}) // unless it was committed
 	t.open, t.block = false, noBlock
 	t.began.Store(0)
-	t.followers.Ended()
+	t.callbacks.Ended()
 }
 
 // Rollback takes back what the transaction did, and ends it and its block.
@@ -191,7 +191,7 @@ func (t *Transaction) Rollback(ctx context.Context) {
 	if t.open {
 		t.txn.Rollback(ctx)
 	}
-	t.followers.Undone(ctx, t.open)
+	t.callbacks.Undone(ctx, t.open)
 	t.End()
 }
 
@@ -215,8 +215,8 @@ func (t *Transaction) undo(ctx context.Context) {
 	t.undone = t.txn.Options()
 	t.txn.Rollback(ctx)
 	t.endID(ids.Aborted, hlc.Timestamp{})
-	t.followers.Stopped()
-	t.followers.Undone(ctx, true)
+	t.callbacks.Stopped()
+	t.callbacks.Undone(ctx, true)
 	t.open = false
 }
 
@@ -228,7 +228,7 @@ func (t *Transaction) Chained() (kv.TxnOptions, Modes) {
 	case t.block == failedBlock:
 		return t.undone, t.modes
 	}
-	o, _ := t.followers.Defaults()
+	o, _ := t.callbacks.Defaults()
 	return o, t.modes
 }
 

@@ -448,7 +448,11 @@ func TestManyVersions(t *testing.T) {
 func latest(eng *storage.Engine, key []byte) (ts hlc.Timestamp, tombstone, found bool, err error) {
 	r := NewReader(eng)
 	defer r.Close()
-	return r.LatestTimestamp(key)
+	it, err := r.pointIter()
+	if err != nil {
+		return ts, false, false, err
+	}
+	return version(r.eng, it, key, hlc.MaxTimestamp)
 }
 
 // scanOnce scans with a reader made for it.

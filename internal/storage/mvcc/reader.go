@@ -70,16 +70,6 @@ func (r *Reader) Append(key []byte, ts hlc.Timestamp, buf []byte) ([]byte, Value
 	return get(r.eng, it, key, ts, buf, r.eng.Values())
 }
 
-// LatestTimestamp returns the time of the newest version of key and whether it is a tombstone; found
-// is false if key has no version.
-func (r *Reader) LatestTimestamp(key []byte) (ts hlc.Timestamp, tombstone, found bool, err error) {
-	it, err := r.pointIter()
-	if err != nil {
-		return ts, false, false, err
-	}
-	return version(r.eng, it, key, hlc.MaxTimestamp)
-}
-
 // Scan appends to res the keys of span that exist at ts, in order, with their values. If it ends
 // before the span does, res.Resume says where to go on.
 func (r *Reader) Scan(

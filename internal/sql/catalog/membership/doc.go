@@ -19,8 +19,8 @@
 // M2. A gateway that goes leaves the time at which it went, and until which commits of its sessions may
 // happen yet (noteLeft; TestLeft).
 //
-// M3. What was cached under a registration that ended is void: its end comes before a new epoch, and the
-// epoch before anything is valid again (Membership.lose, Admit; TestVoid). Distrust during a registration ends
+// M3. What was cached under a registration that ended is void: its end comes before a new number, and the
+// number before anything is valid again (Membership.lose, Admit; TestVoid). Distrust during a registration ends
 // that one too (Complete; TestDistrustWhileRegistering).
 //
 // M4. Whoever holds a share lock on a registration (Hold) keeps it: its records are deleted only under an

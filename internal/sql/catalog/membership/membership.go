@@ -57,9 +57,9 @@ type Membership struct {
 	// ValidUntil is the physical time, by this node's clock, up to which what is cached may be used;
 	// 0: it may not.
 	ValidUntil atomic.Int64
-	// epoch counts the registrations. What a transaction uses under another one than the present is void.
-	epoch        atomic.Uint64
-	registration atomic.Int64 // the present one; 0: none
+	// registrations counts them. What a transaction uses under another one than the present is void.
+	registrations atomic.Uint64
+	registration  atomic.Int64 // the present one; 0: none
 	// unsettled is until when commits of this node whose outcome is unknown may happen.
 	unsettled atomic.Int64
 
@@ -108,7 +108,7 @@ func (m *Membership) Complete(registration int64) error {
 	if m.distrusted != m.atBegin {
 		return ErrStruckOff
 	}
-	m.epoch.CompareAndSwap(0, 1)
+	m.registrations.CompareAndSwap(0, 1)
 	m.registration.Store(registration)
 	return nil
 }
@@ -162,7 +162,7 @@ func (m *Membership) KeepAlive(ctx context.Context, register func(context.Contex
 // lose makes everything that transactions have used so far void.
 func (m *Membership) lose() {
 	m.ValidUntil.Store(0)
-	m.epoch.Add(1)
+	m.registrations.Add(1)
 }
 
 // Distrust has the node register and load everything again: it does not know what it has committed.
@@ -207,32 +207,32 @@ func (m *Membership) AwaitValid(ctx context.Context, margin time.Duration) error
 }
 
 // Admit waits until what is cached may be used for margin from now, by a transaction that has used it
-// since epoch, or not yet if that is 0. It returns the epoch, or a retry error if what the
+// since the nth registration, or not yet if that is 0. It returns the number of the present one, or a retry error if what the
 // transaction has used is void.
-func (m *Membership) Admit(ctx context.Context, epoch uint64, margin time.Duration) (uint64, error) {
+func (m *Membership) Admit(ctx context.Context, nth uint64, margin time.Duration) (uint64, error) {
 	for {
-		// In this order: lose ends the validity before it raises the epoch.
-		now := m.epoch.Load()
+		// In this order: lose ends the validity before it raises the number.
+		now := m.registrations.Load()
 		if m.Valid(margin) {
-			if epoch != 0 && epoch != now {
-				return epoch, errLost()
+			if nth != 0 && nth != now {
+				return nth, errLost()
 			}
 			return now, nil
 		}
 		if err := m.AwaitValid(ctx, margin); err != nil {
-			return epoch, err
+			return nth, err
 		}
 	}
 }
 
-// Void reports whether what a transaction has used since an epoch counts no more.
-func (m *Membership) Void(epoch uint64) bool { return epoch != 0 && m.epoch.Load() != epoch }
+// Void reports whether what a transaction has used since the nth registration counts no more.
+func (m *Membership) Void(nth uint64) bool { return nth != 0 && m.registrations.Load() != nth }
 
 // Hold locks the registration until t ends, so that nobody takes it away before t commits. It returns a
-// retry error if it is not the one of the epoch.
-func (m *Membership) Hold(ctx context.Context, t *kv.Txn, epoch uint64) error {
+// retry error if it is not the nth.
+func (m *Membership) Hold(ctx context.Context, t *kv.Txn, nth uint64) error {
 	reg := m.registration.Load()
-	if m.Void(epoch) {
+	if m.Void(nth) {
 		return errLost()
 	}
 	var r Member
@@ -245,13 +245,13 @@ func (m *Membership) Hold(ctx context.Context, t *kv.Txn, epoch uint64) error {
 	return nil
 }
 
-// CommitDeadline returns the wall time by which what was written on the strength of an epoch must be
-// committed; that is past if the epoch is over.
-func (m *Membership) CommitDeadline(epoch uint64) int64 {
-	// In this order: lose ends the validity before it raises the epoch, so what is read
+// CommitDeadline returns the wall time by which what was written under the nth registration must be
+// committed; that is past if that is over.
+func (m *Membership) CommitDeadline(nth uint64) int64 {
+	// In this order: lose ends the validity before it raises the number, so what is read
 	// here is not that of a later registration.
 	until := max(m.ValidUntil.Load(), 1)
-	if m.Void(epoch) {
+	if m.Void(nth) {
 		until = 1
 	}
 	return until

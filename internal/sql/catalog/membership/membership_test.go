@@ -136,24 +136,24 @@ func TestLeft(t *testing.T) {
 func TestVoid(t *testing.T) {
 	g := openGateways(t)
 	a := g.join(g.member(1))
-	epoch, err := a.Admit(t.Context(), 0, 0)
+	nth, err := a.Admit(t.Context(), 0, 0)
 	g.check(err)
-	if a.Void(epoch) || a.Void(0) || a.CommitDeadline(epoch) != g.now.Load()+int64(testValidity-testOffset) {
-		t.Fatalf("void: %v, commits until %d", a.Void(epoch), a.CommitDeadline(epoch))
+	if a.Void(nth) || a.Void(0) || a.CommitDeadline(nth) != g.now.Load()+int64(testValidity-testOffset) {
+		t.Fatalf("void: %v, commits until %d", a.Void(nth), a.CommitDeadline(nth))
 	}
 	a.Distrust()
-	if !a.Void(epoch) || a.Valid(0) || a.CommitDeadline(epoch) != 1 {
+	if !a.Void(nth) || a.Valid(0) || a.CommitDeadline(nth) != 1 {
 		t.Fatal("what was cached counts after it was distrusted")
 	}
 	if err := a.Renew(t.Context()); !errors.Is(err, ErrStruckOff) || a.Valid(0) {
 		t.Fatalf("renewed: %v", err)
 	}
 	g.join(a)
-	if _, err := a.Admit(t.Context(), epoch, 0); !kv.IsRetryable(err) {
+	if _, err := a.Admit(t.Context(), nth, 0); !kv.IsRetryable(err) {
 		t.Fatalf("a transaction of an earlier registration: %v", err)
 	}
-	if now, err := a.Admit(t.Context(), 0, 0); err != nil || now == epoch {
-		t.Fatalf("epoch %d, then %d: %v", epoch, now, err)
+	if now, err := a.Admit(t.Context(), 0, 0); err != nil || now == nth {
+		t.Fatalf("nth %d, then %d: %v", nth, now, err)
 	}
 }
 
@@ -177,7 +177,7 @@ func TestDistrustWhileRegistering(t *testing.T) {
 func TestHeld(t *testing.T) {
 	g := openGateways(t)
 	a, b := g.join(g.member(1)), g.join(g.member(2))
-	epoch, err := a.Admit(t.Context(), 0, 0)
+	nth, err := a.Admit(t.Context(), 0, 0)
 	g.check(err)
 	begin := func() *kv.Txn {
 		txn := g.db.Begin(kv.TxnOptions{})
@@ -185,7 +185,7 @@ func TestHeld(t *testing.T) {
 		return txn
 	}
 	txn := begin()
-	g.check(a.Hold(t.Context(), txn, epoch))
+	g.check(a.Hold(t.Context(), txn, nth))
 	g.check(txn.Put(keys.SystemKey("test"), nil))
 	r, _ := g.seen(b, 1)
 	g.pass(testValidity + 1)
@@ -200,7 +200,7 @@ func TestHeld(t *testing.T) {
 	}
 	txn = begin()
 	defer txn.Rollback(t.Context())
-	if err := a.Hold(t.Context(), txn, epoch); !kv.IsRetryable(err) {
+	if err := a.Hold(t.Context(), txn, nth); !kv.IsRetryable(err) {
 		t.Fatalf("held a registration that was deleted: %v", err)
 	}
 }

@@ -151,15 +151,6 @@ func (w *Writer) Insert(ctx context.Context, txn Txn, row types.Row) error {
 	return w.PutAll(txn, row)
 }
 
-// InsertLocked adds a row whose unique keys the caller has locked and found
-// absent.
-func (w *Writer) InsertLocked(txn Txn, row types.Row) error {
-	if err := w.NewKeys(row); err != nil {
-		return err
-	}
-	return w.PutAll(txn, row)
-}
-
 // Upsert writes a row over whatever has its primary key, which it locks but does not read. The
 // table must have no index but the primary, with one pair for each row. self reports that the present statement has written the
 // key already: then nothing was done.

@@ -17,8 +17,8 @@ const pgEpoch = 946684800_000_000
 
 func pgMicros(t time.Time) int64 { return t.UnixMicro() - pgEpoch }
 
-// Input has read make a value of type t of what a client has sent, which is accounted for
-// already. What the value takes counts against the node's memory; 53200 if there is none.
+// Input calls read to decode a value of type t from what a client has sent, whose memory is reserved already. The
+// memory of the value is reserved too; 53200 if there is none.
 func (s *Session) Input(t *types.T, sent string, read func() (types.Datum, error)) (types.Datum, error) {
 	c := call.Context{Values: quota.NewValues(s.ex.srv.cfg.Mem)}
 	from := types.NewString(sent)

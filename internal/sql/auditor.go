@@ -1,7 +1,6 @@
 package sql
 
 import (
-	"context"
 	"strings"
 	"time"
 
@@ -16,7 +15,6 @@ import (
 	"github.com/lichendb/lichen/internal/sql/plan"
 	"github.com/lichendb/lichen/internal/sql/prepared"
 	"github.com/lichendb/lichen/internal/sql/settings"
-	"github.com/lichendb/lichen/internal/trace"
 )
 
 // auditing is what an execution keeps for the audit log.
@@ -39,18 +37,6 @@ type auditor struct {
 
 // auditRulesSetting is the cluster setting that holds the rules of the audit log.
 const auditRulesSetting = "sql.log.user_audit"
-
-// run executes the statement, tells the audit log of it, and notes what it came to for the statistics.
-func (x *execution) run(ctx context.Context) error {
-	told, before, waited := x.audit(), x.ex.recorder.entriesRead(), trace.WaitedOf(ctx)
-	waitedBefore := waited.Total()
-	ctx = x.beginTrace(ctx)
-	err := x.execute(ctx)
-	x.traced.end(err)
-	told.tell(x, err)
-	x.note(err, x.ex.recorder.entriesRead()-before, waited.Total()-waitedBefore)
-	return err
-}
 
 // toldOf is what the audit log says of an execution if the rules let it.
 type toldOf struct {

@@ -12,23 +12,22 @@ import (
 	"github.com/lichendb/lichen/internal/sql/transaction"
 )
 
-// followers are what a session keeps that follows its transaction. They implement
-// transaction.Followers.
-type followers struct{ ex *executor }
+// callbacks tell what a session keeps how its transaction goes. They implement transaction.Callbacks.
+type callbacks struct{ ex *executor }
 
-// Defaults implements transaction.Followers.
-func (f followers) Defaults() (kv.TxnOptions, transaction.Modes) {
-	v := &f.ex.vals.Fast
-	return kv.TxnOptions{Isolation: v.DefaultIsolation, ReadOnly: v.DefaultReadOnly && !f.MayHaveTemp()},
+// Defaults implements transaction.Callbacks.
+func (c callbacks) Defaults() (kv.TxnOptions, transaction.Modes) {
+	v := &c.ex.vals.Fast
+	return kv.TxnOptions{Isolation: v.DefaultIsolation, ReadOnly: v.DefaultReadOnly && !c.MayHaveTemp()},
 		transaction.Modes{ReadOnly: v.DefaultReadOnly, Deferrable: v.DefaultDeferrable, Uncommitted: v.DefaultUncommitted}
 }
 
-// MayHaveTemp implements transaction.Followers.
-func (f followers) MayHaveTemp() bool { return f.ex.coll.MayHaveTemp() }
+// MayHaveTemp implements transaction.Callbacks.
+func (c callbacks) MayHaveTemp() bool { return c.ex.coll.MayHaveTemp() }
 
-// Began implements transaction.Followers.
-func (f followers) Began(txn *kv.Txn, start time.Time) {
-	ex := f.ex
+// Began implements transaction.Callbacks.
+func (c callbacks) Began(txn *kv.Txn, start time.Time) {
+	ex := c.ex
 	txn.LockTimeout = ex.vals.Fast.LockTimeout
 	ex.vals.Format.Now = start
 	ex.contended.Reset()
@@ -36,9 +35,9 @@ func (f followers) Began(txn *kv.Txn, start time.Time) {
 	ex.coll.Begin(txn)
 }
 
-// BeforeCommit implements transaction.Followers.
-func (f followers) BeforeCommit(ctx context.Context, txn *kv.Txn) error {
-	ex := f.ex
+// BeforeCommit implements transaction.Callbacks.
+func (c callbacks) BeforeCommit(ctx context.Context, txn *kv.Txn) error {
+	ex := c.ex
 	if err := ex.deferral.Check(ctx); err != nil {
 		return err
 	}
@@ -61,9 +60,9 @@ func (f followers) BeforeCommit(ctx context.Context, txn *kv.Txn) error {
 	return nil
 }
 
-// Committed implements transaction.Followers.
-func (f followers) Committed(ctx context.Context) {
-	ex := f.ex
+// Committed implements transaction.Callbacks.
+func (c callbacks) Committed(ctx context.Context) {
+	ex := c.ex
 	ex.coll.Committed(ctx)
 	ex.vals.Commit()
 	ex.portals.TxnCommitted()
@@ -72,15 +71,15 @@ func (f followers) Committed(ctx context.Context) {
 	ex.pending.notify.Committed(ctx, ex.txn.KV())
 }
 
-// Stopped implements transaction.Followers.
-func (f followers) Stopped() {
-	f.ex.portals.TxnFailed()
-	f.ex.advisory.EndTxn()
+// Stopped implements transaction.Callbacks.
+func (c callbacks) Stopped() {
+	c.ex.portals.TxnFailed()
+	c.ex.advisory.EndTxn()
 }
 
-// Undone implements transaction.Followers.
-func (f followers) Undone(ctx context.Context, open bool) {
-	ex := f.ex
+// Undone implements transaction.Callbacks.
+func (c callbacks) Undone(ctx context.Context, open bool) {
+	ex := c.ex
 	if open {
 		ex.coll.RolledBack(ctx)
 	}
@@ -90,14 +89,14 @@ func (f followers) Undone(ctx context.Context, open bool) {
 	ex.contents.Undone()
 }
 
-// Ended implements transaction.Followers.
-func (f followers) Ended() {
-	f.ex.vals.Format.Now = time.Time{} // what is read before the next one begins is read now
-	f.ex.portals.TxnEnded()
-	f.ex.advisory.EndTxn()
+// Ended implements transaction.Callbacks.
+func (c callbacks) Ended() {
+	c.ex.vals.Format.Now = time.Time{} // what is read before the next one begins is read now
+	c.ex.portals.TxnEnded()
+	c.ex.advisory.EndTxn()
 }
 
-// savepoint is what followers return to.
+// savepoint is what the callbacks return to.
 type savepoint struct {
 	coll     catalog.Savepoint
 	settings int
@@ -107,18 +106,18 @@ type savepoint struct {
 	deferral deferral.State
 }
 
-// Savepoint implements transaction.Followers.
-func (f followers) Savepoint() any {
-	ex := f.ex
+// Savepoint implements transaction.Callbacks.
+func (c callbacks) Savepoint() any {
+	ex := c.ex
 	return &savepoint{
 		coll: ex.coll.Savepoint(), settings: ex.vals.Mark(), pending: ex.pending.mark(), deferral: ex.deferral.Mark(),
 		portals: ex.portals.Mark(), advisory: ex.advisory.Mark(),
 	}
 }
 
-// RollbackTo implements transaction.Followers.
-func (f followers) RollbackTo(ctx context.Context, to any) {
-	ex, sp := f.ex, to.(*savepoint)
+// RollbackTo implements transaction.Callbacks.
+func (c callbacks) RollbackTo(ctx context.Context, to any) {
+	ex, sp := c.ex, to.(*savepoint)
 	ex.coll.RollbackTo(sp.coll)
 	ex.vals.RollbackTo(sp.settings)
 	ex.pending.rollbackTo(sp.pending)
@@ -129,9 +128,9 @@ func (f followers) RollbackTo(ctx context.Context, to any) {
 }
 
 // makeChecks makes checks of deferred constraints in the open transaction.
-func (f followers) makeChecks(ctx context.Context, checks []*operator.Deferred) error {
+func (c callbacks) makeChecks(ctx context.Context, checks []*operator.Deferred) error {
 	var env operator.Env
-	f.ex.eval.fill(ctx, &env, nil)
-	f.ex.txn.KV().BeginStatement()
+	c.ex.eval.fill(ctx, &env, nil)
+	c.ex.txn.KV().BeginStatement()
 	return mutation.CheckDeferred(ctx, &env, checks)
 }
