@@ -162,6 +162,11 @@ func (s *Remote) Refresh(ctx context.Context, req *kvpb.RefreshRequest) error {
 	return send(ctx, s, kvwire.OpRefresh, kvwire.AppendRefresh, req)
 }
 
+// Reserve implements kvpb.Sender.
+func (s *Remote) Reserve(ctx context.Context, req *kvpb.ReserveRequest) error {
+	return send(ctx, s, kvwire.OpReserve, kvwire.AppendReserve, req)
+}
+
 // Commit implements kvpb.Sender.
 func (s *Remote) Commit(ctx context.Context, req *kvpb.CommitRequest, resp *kvpb.CommitResponse) error {
 	err := roundTrip(ctx, s, kvwire.OpCommit, kvwire.AppendCommit, req, kvwire.DecodeCommitResponse, resp)

@@ -112,6 +112,8 @@ func execute(ctx context.Context, mem *quota.Values, s kvpb.Sender, op kvwire.Op
 		return respond(ctx, s, in, kvwire.DecodeLockMany, kvpb.Sender.LockMany, kvwire.AppendLockManyResponse)
 	case kvwire.OpRefresh:
 		return acknowledge(ctx, s, in, kvwire.DecodeRefresh, kvpb.Sender.Refresh)
+	case kvwire.OpReserve:
+		return acknowledge(ctx, s, in, kvwire.DecodeReserve, kvpb.Sender.Reserve)
 	case kvwire.OpCommit:
 		commit := func(s kvpb.Sender, ctx context.Context, req *kvpb.CommitRequest, resp *kvpb.CommitResponse) error {
 			err := s.Commit(ctx, req, resp)

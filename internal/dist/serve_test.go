@@ -65,6 +65,8 @@ func (m *mirror) note(req any) {
 		keep(m, kvwire.AppendLock(nil, req), kvwire.DecodeLock)
 	case *kvpb.RefreshRequest:
 		keep(m, kvwire.AppendRefresh(nil, req), kvwire.DecodeRefresh)
+	case *kvpb.ReserveRequest:
+		keep(m, kvwire.AppendReserve(nil, req), kvwire.DecodeReserve)
 	case *kvpb.CommitRequest:
 		keep(m, kvwire.AppendCommit(nil, req), kvwire.DecodeCommit)
 	case *kvpb.ReleaseRequest:
@@ -118,6 +120,7 @@ func TestRemoteAndServe(t *testing.T) {
 	locks := &kvpb.LockRequest{Txn: txn, Key: k, Strength: lock.Update, Wait: lock.WaitSkip, Timeout: 5}
 	reverse := &kvpb.ScanRequest{Txn: txn, Start: k, End: []byte("m"), Reverse: true}
 	refresh := &kvpb.RefreshRequest{Txn: txn, Spans: spansOf("b", "cd"), To: hlc.Timestamp{WallTime: 9}}
+	reserve := &kvpb.ReserveRequest{Txn: txn, Spans: spansOf("b", "cd"), Hold: 7}
 	commit := &kvpb.CommitRequest{Txn: txn, Writes: []kvpb.Write{{Key: k, Value: k}, {Key: []byte("l")}}, AllReadsHere: true}
 	release := &kvpb.ReleaseRequest{Txn: txn, Locks: [][]byte{k}, Committed: true}
 	spill := &kvpb.SpillRequest{Txn: txn, Writes: []kvpb.Write{{Key: k}}, Positions: []uint64{7}}
@@ -132,6 +135,7 @@ func TestRemoteAndServe(t *testing.T) {
 		{reverse, func() error { return r.Scan(ctx, reverse, &rows) }},
 		{locks, func() error { return r.Lock(ctx, locks, &held) }},
 		{refresh, func() error { return r.Refresh(ctx, refresh) }},
+		{reserve, func() error { return r.Reserve(ctx, reserve) }},
 		{commit, func() error { return r.Commit(ctx, commit, &done) }},
 		{release, func() error { return r.Release(ctx, release) }},
 		{spill, func() error { return r.Spill(ctx, spill) }},

@@ -229,6 +229,19 @@ func (d *Router) Refresh(ctx context.Context, req *kvpb.RefreshRequest) error {
 	})
 }
 
+// Reserve implements kvpb.Sender. It visits the ranges in parallel.
+func (d *Router) Reserve(ctx context.Context, req *kvpb.ReserveRequest) error {
+	defer must.Report(d.cfg.OnFatal)
+	if len(req.Spans) == 0 {
+		return nil
+	}
+	return d.inParallel(ctx, req.Spans, false, func(ctx context.Context, t target, part []kvpb.Span) error {
+		p := *req
+		p.Spans = part
+		return t.Reserve(ctx, &p)
+	})
+}
+
 // releaseWait bounds how long a rollback waits to release locks in unreachable ranges. Then the release goes
 // on in the background.
 const releaseWait = time.Second

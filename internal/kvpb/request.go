@@ -24,6 +24,9 @@ type Sender interface {
 	// Refresh checks that no version in the spans has a timestamp in (From, To], and
 	// prevents that one is written later.
 	Refresh(ctx context.Context, req *RefreshRequest) error
+	// Reserve asks other transactions to begin no writes in the spans for a while, and waits a moment for
+	// those that have begun. It protects nothing.
+	Reserve(ctx context.Context, req *ReserveRequest) error
 	// Commit makes the writes durable and visible at one timestamp in one
 	// consensus round and releases the transaction's locks in this range.
 	Commit(ctx context.Context, req *CommitRequest, resp *CommitResponse) error
@@ -189,8 +192,13 @@ type RefreshRequest struct {
 	Txn      *TxnMeta
 	Spans    []Span
 	From, To hlc.Timestamp
-	// Hold, if positive, makes this no refresh, but a reservation: other transactions are asked
-	// to begin no writes in the spans for so long. If negative, the transaction gives up all its
+}
+
+// ReserveRequest asks for reservations of spans.
+type ReserveRequest struct {
+	Txn   *TxnMeta
+	Spans []Span
+	// Hold is how long other transactions are asked to begin no writes there; 0: the transaction gives up all its
 	// reservations in the ranges.
 	Hold time.Duration
 }

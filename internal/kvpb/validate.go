@@ -152,6 +152,11 @@ func (r *RefreshRequest) Validate(latest hlc.Timestamp) error {
 	return firstError(checkTimes(latest, r.Txn.ReadTS, r.From, r.To), checkSpans(r.Spans))
 }
 
+// Validate is that of ReserveRequest.
+func (r *ReserveRequest) Validate(latest hlc.Timestamp) error {
+	return firstError(checkTimes(latest, r.Txn.ReadTS), checkSpans(r.Spans))
+}
+
 // Validate is that of CommitRequest.
 func (r *CommitRequest) Validate(latest hlc.Timestamp) error {
 	if err := firstError(

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/lichendb/lichen/internal/concurrency"
+	"github.com/lichendb/lichen/internal/hlc"
 	"github.com/lichendb/lichen/internal/kvpb"
 	"github.com/lichendb/lichen/internal/plant"
 	"github.com/lichendb/lichen/internal/sleep"
@@ -21,11 +22,17 @@ const (
 	reservedPoll = time.Second
 )
 
-// reserve makes other transactions wait before they begin to write in the spans. It returns when the present
-// writers there have ended, or after reserveWait. A negative Hold drops the transaction's reservations.
-func (r *Replica) reserve(ctx context.Context, req *kvpb.RefreshRequest) error {
+// Reserve implements kvpb.Sender. It makes other transactions wait before they begin to write in the spans, and
+// returns when the present writers there have ended, or after reserveWait. Without Hold it drops the transaction's
+// reservations.
+func (r *Replica) Reserve(ctx context.Context, req *kvpb.ReserveRequest) error {
+	for _, s := range req.Spans {
+		if _, err := r.enterRead(ctx, hlc.Timestamp{}, s); err != nil {
+			return err
+		}
+	}
 	id := txnID(req.Txn)
-	if req.Hold < 0 {
+	if req.Hold == 0 {
 		r.reserved.Drop(id)
 		return nil
 	}

@@ -626,9 +626,6 @@ func (r *Replica) Refresh(ctx context.Context, req *kvpb.RefreshRequest) error {
 	if fence.desc == nil {
 		return nil
 	}
-	if req.Hold != 0 {
-		return r.reserve(ctx, req)
-	}
 	if err := r.refresh(ctx, req.Txn, req.Spans, req.From, req.To); err != nil {
 		r.stats.RefreshFailures.Add(1)
 		return err

@@ -13,7 +13,7 @@ import (
 // commit, which still checks them. It returns a retry error if earlier reads have changed.
 func (t *Txn) Reserve(ctx context.Context, spans []kvpb.Span, hold time.Duration) error {
 	t.reserved = spans // even after an error: a part may be reserved
-	err := t.env.Sender.Refresh(ctx, &kvpb.RefreshRequest{Txn: &t.meta, Spans: spans, Hold: hold})
+	err := t.env.Sender.Reserve(ctx, &kvpb.ReserveRequest{Txn: &t.meta, Spans: spans, Hold: hold})
 	if err != nil && ctx.Err() != nil {
 		return err
 	}
@@ -27,6 +27,6 @@ func (t *Txn) releaseReserved() {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), abandonTimeout)
 	defer cancel()
-	_ = t.env.Sender.Refresh(ctx, &kvpb.RefreshRequest{Txn: &t.meta, Spans: t.reserved, Hold: -1})
+	_ = t.env.Sender.Reserve(ctx, &kvpb.ReserveRequest{Txn: &t.meta, Spans: t.reserved})
 	t.reserved = nil
 }

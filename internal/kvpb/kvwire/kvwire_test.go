@@ -46,6 +46,7 @@ func messages() map[string]message {
 		"locks":        msg(AppendLockMany, DecodeLockMany),
 		"locks resp":   msg(AppendLockManyResponse, DecodeLockManyResponse),
 		"refresh":      msg(AppendRefresh, DecodeRefresh),
+		"reserve":      msg(AppendReserve, DecodeReserve),
 		"commit":       msg(AppendCommit, DecodeCommit),
 		"commit resp":  msg(AppendCommitResponse, DecodeCommitResponse),
 		"release":      msg(AppendRelease, DecodeRelease),

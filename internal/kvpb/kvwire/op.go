@@ -28,13 +28,14 @@ const (
 	OpFeed    Op = 10
 	// OpLockMany is a Lock of many keys.
 	OpLockMany Op = 11
+	OpReserve  Op = 12
 
 	OpWaits Op = 64 // of no range
 )
 
 // opNames are the names of requests for people.
 var opNames = map[Op]string{
-	OpGet: "get", OpScan: "scan", OpLock: "lock", OpRefresh: "refresh", OpCommit: "commit", OpRelease: "release", OpSpill: "spill", OpSpilled: "spilled",
+	OpGet: "get", OpScan: "scan", OpLock: "lock", OpRefresh: "refresh", OpReserve: "reserve", OpCommit: "commit", OpRelease: "release", OpSpill: "spill", OpSpilled: "spilled",
 	OpUnspill: "unspill", OpFeed: "feed", OpLockMany: "lock many", OpStage: "stage", OpEndTxn: "end", OpResolve: "resolve", OpPush: "push",
 	OpQueryStaged: "query staged", OpWaits: "waits",
 }

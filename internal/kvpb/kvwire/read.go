@@ -203,7 +203,7 @@ const minLockResponse = 4
 // AppendRefresh appends the fields of a request.
 func AppendRefresh(b []byte, req *kvpb.RefreshRequest) []byte {
 	b = appendTimestamp(appendTimestamp(appendTxn(b, req.Txn), req.From), req.To)
-	return appendSpans(appendUint(b, uint64(req.Hold)), req.Spans)
+	return appendSpans(appendUint(b, 0), req.Spans) // 0: the request was a reservation once, for a time
 }
 
 // DecodeRefresh reads what AppendRefresh wrote.
@@ -211,6 +211,20 @@ func DecodeRefresh(b []byte, req *kvpb.RefreshRequest) error {
 	f := read(b)
 	req.Txn = f.txn(req.Txn)
 	req.From, req.To = f.timestamp(), f.timestamp()
+	f.Uvarint()
+	req.Spans = f.spans(req.Spans)
+	return f.err()
+}
+
+// AppendReserve appends the fields of a request.
+func AppendReserve(b []byte, req *kvpb.ReserveRequest) []byte {
+	return appendSpans(appendUint(appendTxn(b, req.Txn), uint64(req.Hold)), req.Spans)
+}
+
+// DecodeReserve reads what AppendReserve wrote.
+func DecodeReserve(b []byte, req *kvpb.ReserveRequest) error {
+	f := read(b)
+	req.Txn = f.txn(req.Txn)
 	req.Hold = time.Duration(f.Uvarint())
 	req.Spans = f.spans(req.Spans)
 	return f.err()

@@ -37,6 +37,9 @@ func (s Script) LockMany(ctx context.Context, req *kvpb.LockManyRequest, resp *k
 // Refresh implements kvpb.Sender.
 func (s Script) Refresh(ctx context.Context, req *kvpb.RefreshRequest) error { return s(ctx, req, nil) }
 
+// Reserve implements kvpb.Sender.
+func (s Script) Reserve(ctx context.Context, req *kvpb.ReserveRequest) error { return s(ctx, req, nil) }
+
 // Commit implements kvpb.Sender.
 func (s Script) Commit(ctx context.Context, req *kvpb.CommitRequest, resp *kvpb.CommitResponse) error {
 	return s(ctx, req, resp)
