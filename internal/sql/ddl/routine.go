@@ -301,7 +301,7 @@ func routineResult(ctx context.Context, e *statement.Env, st *ast.CreateRoutine,
 	switch {
 	case st.Returns == nil && (r.Procedure || len(out) > 0):
 		r.Returns = implied
-		return nil
+		return polymorphicResult(r)
 	case st.Returns == nil:
 		return pgerr.New(pgerr.InvalidFunctionDefinition, "function result type must be specified")
 	}
@@ -325,7 +325,11 @@ func polymorphicResult(r *catalog.Routine) error {
 			return nil
 		}
 	}
-	if !poly(r.Returns) {
+	unknown := poly(r.Returns)
+	for _, p := range r.Outputs() {
+		unknown = unknown || poly(p.Type)
+	}
+	if !unknown {
 		return nil
 	}
 	return pgerr.New(pgerr.InvalidFunctionDefinition, "cannot determine result data type").
@@ -401,7 +405,7 @@ func positive(what string, x ast.Expr) (float64, error) {
 
 // routineSetting applies a SET clause, or RESET of ALTER.
 func routineSetting(e *statement.Env, r *catalog.Routine, st *ast.SetVar) error {
-	if st.Reset && st.Name == "all" {
+	if st.Reset && (st.Name == "all" || st.Name == "") {
 		r.Settings = nil
 		return nil
 	}

@@ -184,6 +184,10 @@ func triggerFunction(ctx context.Context, e *statement.Env, st *ast.CreateTrigge
 	name := strings.Join(st.Func.Parts(), ".")
 	i := slices.IndexFunc(found, func(t *catalog.Table) bool { return !t.Routine.Procedure && len(t.Routine.Inputs()) == 0 })
 	if i < 0 {
+		switch st.Func.Table {
+		case "suppress_redundant_updates_trigger", "tsvector_update_trigger", "tsvector_update_trigger_column":
+			return pgerr.Unsupported("function %s() is not supported", name).WithHint("Write a function of triggers that does the same.")
+		}
 		return pgerr.New(pgerr.UndefinedFunction, "function %s() does not exist", name)
 	}
 	fn := found[i]

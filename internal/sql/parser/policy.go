@@ -13,7 +13,8 @@ func (p *parser) createPolicy(loc ast.Loc) ast.Statement {
 		at := p.pos()
 		s.As = p.tok.str
 		if p.expect(tokIdent); p.err == nil && s.As != "permissive" && s.As != "restrictive" {
-			p.failf(pgerr.SyntaxError, at, `unrecognized row security option "%s"`, s.As)
+			p.fail(pgerr.New(pgerr.SyntaxError, "unrecognized row security option \"%s\"", s.As).
+				WithHint("Only PERMISSIVE or RESTRICTIVE policies are supported currently."), at)
 		}
 	}
 	if p.accept(kwFor) {

@@ -54,9 +54,12 @@ func (f *frame) concrete(t *types.T) *types.T {
 		if p.Type.Family != types.AnyFamily {
 			continue
 		}
-		array, elem := p.Type.Oid == types.AnyArray.Oid || p.Type.Name == "anycompatiblearray", f.args[i]
-		if array && elem.Elem != nil {
-			elem = elem.Elem
+		if p.Type.Oid == t.Oid {
+			return f.args[i]
+		}
+		elem := elementOf(p.Type, f.args[i])
+		if elem == nil {
+			continue
 		}
 		if t.Oid == types.AnyArray.Oid || t.Name == "anycompatiblearray" {
 			if a, ok := types.ArrayOf(elem); ok {
@@ -64,6 +67,23 @@ func (f *frame) concrete(t *types.T) *types.T {
 			}
 		}
 		return elem
+	}
+	return t
+}
+
+// elementOf is what anyelement is where an argument of a polymorphic type has the type t; nil if that does not tell.
+func elementOf(declared, t *types.T) *types.T {
+	base := t.BaseType()
+	switch declared.Name {
+	case "anyarray", "anycompatiblearray":
+		return base.Elem
+	case "anyrange", "anycompatiblerange":
+		return base.Sub
+	case "anymultirange", "anycompatiblemultirange":
+		if base.Sub != nil {
+			return base.Sub.Sub
+		}
+		return nil
 	}
 	return t
 }

@@ -106,7 +106,7 @@ func (b *sqlBody) run(f *frame) error {
 		}
 		f.line = i + 1
 		out, err := f.r.host.Run(f.c, st, f.params, f.fresh, sink)
-		if err != nil && out.Unplanned {
+		if err != nil && (out.Unplanned || sink.bad) {
 			return f.r.withContext(f.ctx, f.pointed(err), "SQL function \"%s\" during startup", f.t.Name)
 		}
 		if err != nil && !errors.Is(err, errEnough) {
@@ -131,6 +131,7 @@ func readsOnly(f *frame, st ast.Statement) error {
 type sqlSink struct {
 	f     *frame
 	last  bool // they are the result
+	bad   bool // its columns can't be that
 	types []*types.T
 }
 
@@ -143,7 +144,9 @@ func (s *sqlSink) Columns(cols []plan.Column) error {
 	if !s.last {
 		return nil
 	}
-	return s.f.out.checkColumns(s.types)
+	err := s.f.out.checkColumns(s.types)
+	s.bad = err != nil
+	return err
 }
 
 // Row implements Sink.
