@@ -120,7 +120,7 @@ func (s *Server) deleteExpired(ctx context.Context, job *jobs.Job, runner *jobRu
 	}
 	defer runner.use(nil)
 	if !runner.use(ses) {
-		return errTakenOver
+		return runner.stopped()
 	}
 	found := s.cfg.Catalog.TablesThat(func(t *catalog.Table) bool { return uint64(t.ID) == r.Again.Expired.Table })
 	if len(found) == 1 {

@@ -19,9 +19,22 @@ import (
 // jobRows is how many rows a statement reads before it is a job.
 const jobRows = 8192
 
-// errTakenOver is for the client of a statement with which another node goes on.
-var errTakenOver = pgerr.New(pgerr.QueryCanceled, "another node has taken over this statement").
-	WithDetail("This node had lost contact with its cluster.").WithHint("SHOW JOBS tells what becomes of it.")
+// errTakenOver is for the client of a statement with which another node goes on, errGivenUp for that of one which others have ended,
+// as no other node can go on with it.
+var (
+	errTakenOver = pgerr.New(pgerr.StatementCompletionUnknown, "another node has taken over this statement").
+			WithDetail("This node had lost contact with its cluster.").WithHint("SHOW JOBS tells what becomes of it: look before running it again.")
+	errGivenUp = pgerr.New(pgerr.SerializationFailure, "the statement was given up, as this node had lost contact with its cluster").
+			WithDetail("What it had done was undone.").WithHint("Run it again.")
+)
+
+// unsure is for the client of a statement that failed with an error, if that could not be told to others: another node may go on with
+// it.
+func unsure(id int64, failed error) error {
+	return pgerr.New(pgerr.StatementCompletionUnknown, "the statement has failed here, but another node may go on with it").
+		WithDetail("The end of job %d could not be recorded. The error was: %s", id, failed.Error()).
+		WithHint("SHOW JOBS tells what becomes of job %d: look before running the statement again.", id)
+}
 
 // statementJob is a statement that changes tables, and a job once it has read many rows, or is about to write beside its
 // transaction. It implements statement.Job.
@@ -96,9 +109,6 @@ func (j *statementJob) survivor(ctx context.Context, shared bool) (statement.Job
 			return nil, err
 		}
 	}
-	if !j.job.Survives() {
-		return nil, nil
-	}
 	return j, nil
 }
 
@@ -110,19 +120,39 @@ func (j *statementJob) start(ctx context.Context, shared bool) (err error) {
 	if shared {
 		r.Again = j.again
 	}
-	if j.job, err = ex.srv.jobs().Start(ctx, r, ex.endJob); err == nil {
-		err = j.job.Progress(ctx, j.rows, false)
+	var unwritten *jobs.UnsureError
+	j.job, err = ex.srv.jobs().Start(ctx, r, func(lost bool) { ex.endJob(lost, r.Again != nil) })
+	switch {
+	case errors.As(err, &unwritten):
+		return unsure(unwritten.ID, err)
+	case err != nil:
+		return err
+	}
+	return j.job.Progress(ctx, j.rows, false)
+}
+
+// endJob ends the statement of a job that was cancelled, or that another node goes on with, or has ended as it does not survive.
+func (ex *executor) endJob(lost, survives bool) {
+	if !lost {
+		ex.current.Interrupt(activity.ErrUserCancel)
+		return
+	}
+	ex.current.Interrupt(lostError(survives))
+}
+
+// takenOver makes an error of a job that survives its node one for clients.
+func takenOver(err error) error {
+	if errors.Is(err, jobs.ErrLost) {
+		return errTakenOver
 	}
 	return err
 }
 
-// endJob ends the statement of a job that was cancelled, or that another node goes on with.
-func (ex *executor) endJob(lost bool) {
-	if lost {
-		ex.current.Interrupt(errTakenOver)
-		return
+func lostError(survives bool) *pgerr.Error {
+	if survives {
+		return errTakenOver
 	}
-	ex.current.Interrupt(activity.ErrUserCancel)
+	return errGivenUp
 }
 
 // again is what another node runs the statement with; nil if it can't: it changes more than rows of tables of all sessions, or depends
@@ -147,11 +177,14 @@ func (x *execution) again() *jobs.Again {
 	return a
 }
 
+// Survives implements statement.Job.
+func (j *statementJob) Survives() bool { return j.job.Survives() }
+
 // ID implements statement.Job.
 func (j *statementJob) ID() int64 { return j.job.ID() }
 
 // Lease implements statement.Job.
-func (j *statementJob) Lease(ctx context.Context) error { return takenOver(j.job.Lease(ctx)) }
+func (j *statementJob) Lease(ctx context.Context) error { return j.lost(j.job.Lease(ctx)) }
 
 // Until implements statement.Job.
 func (j *statementJob) Until() hlc.Timestamp { return j.job.Until() }
@@ -174,32 +207,32 @@ func (j *statementJob) Protect(ctx context.Context, span kvpb.Span, at hlc.Times
 // Note implements statement.Job.
 func (j *statementJob) Note(ctx context.Context, c *statement.Checkpoint) error {
 	if c == nil {
-		return takenOver(j.job.Note(ctx, nil))
+		return j.lost(j.job.Note(ctx, nil))
 	}
 	b, err := json.Marshal(c)
 	if err != nil {
 		return pgerr.From(err)
 	}
-	return takenOver(j.job.Note(ctx, b))
+	return j.lost(j.job.Note(ctx, b))
 }
 
-// takenOver makes an error one for clients.
-func takenOver(err error) error {
-	if errors.Is(err, jobs.ErrLost) {
-		return errTakenOver
+// lost makes an error one for clients.
+func (j *statementJob) lost(err error) error {
+	if errors.Is(err, jobs.ErrLost) && !j.job.Survives() {
+		return errGivenUp
 	}
-	return err
+	return takenOver(err)
 }
 
 // publish has the statement's transaction end the job.
 func (j *statementJob) publish(ctx context.Context) error {
-	if j.job == nil || !j.job.Survives() {
+	if j.job == nil || !j.env.Coll.CanFreshen() {
 		return nil
 	}
 	if err := j.env.Coll.Freshen(ctx); err != nil { // the claim is younger than the snapshot may be
 		return err
 	}
-	return takenOver(j.job.Publish(ctx, j.env.Txn))
+	return j.lost(j.job.Publish(ctx, j.env.Txn))
 }
 
 // end ends the job as the statement has ended, unless another node, or another attempt, goes on with it.
@@ -209,7 +242,7 @@ func (j *statementJob) end(ctx context.Context, err error) error {
 	case j.job == nil:
 	case errors.Is(err, statement.ErrBeginAnew):
 		if err := j.job.Note(context.WithoutCancel(ctx), nil); err != nil {
-			return takenOver(err)
+			return j.lost(err)
 		}
 		return &kvpb.RetryError{Reason: "the table has changed since another node worked on it"}
 	case ex.goesOn != nil: // who has claimed it sees to its end
@@ -217,7 +250,19 @@ func (j *statementJob) end(ctx context.Context, err error) error {
 		j.job.Leave(ctx, nil)
 		return pgerr.New(pgerr.AdminShutdown, "%s", activity.ErrTerminated.Message).WithDetail("Job %d goes on with the statement.", j.job.ID())
 	default:
-		j.job.End(ctx, err)
+		return j.endedWith(ctx, err)
 	}
 	return err
+}
+
+// endedWith ends the job, and returns what the client is told: the error of the statement, if no other node goes on with it.
+func (j *statementJob) endedWith(ctx context.Context, failed error) error {
+	var unwritten *jobs.UnsureError
+	switch err := j.job.End(ctx, failed); {
+	case errors.As(err, &unwritten):
+		return unsure(j.job.ID(), failed)
+	case err != nil:
+		return j.lost(err)
+	}
+	return failed
 }

@@ -95,7 +95,7 @@ func (r *jobRunner) end(lost bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.ended, r.lost = true, r.lost || lost; r.session != nil {
-		r.session.ex.endJob(lost)
+		r.session.ex.endJob(lost, true)
 	}
 }
 
@@ -136,7 +136,7 @@ func (s *Server) goOn(ctx context.Context, job *jobs.Job, runner *jobRunner) {
 		s.cfg.Logger.Warn("a job that was taken over has failed, and is tried again", "job", r.ID, "err", err)
 		job.Leave(ctx, err)
 	default:
-		job.End(ctx, err)
+		_ = job.End(ctx, err) // what could not be written another node finds out
 	}
 }
 
@@ -181,7 +181,7 @@ func (s *Server) runAgain(ctx context.Context, job *jobs.Job, runner *jobRunner)
 	ses.ex.goesOn = job
 	defer runner.use(nil)
 	if !runner.use(ses) {
-		return errTakenOver
+		return runner.stopped()
 	}
 	return ses.Query(ctx, r.Again.Text, &lineResults{format: ses.Format()})
 }

@@ -2,14 +2,19 @@ package sqlnode_test
 
 import (
 	"context"
+	"encoding/binary"
 	"fmt"
 	"slices"
+	"strconv"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/lichendb/lichen/internal/clustertest"
 	"github.com/lichendb/lichen/internal/fs"
+	"github.com/lichendb/lichen/internal/keys"
+	"github.com/lichendb/lichen/internal/kv"
+	"github.com/lichendb/lichen/internal/lock"
 	"github.com/lichendb/lichen/internal/sql"
 	"github.com/lichendb/lichen/internal/sql/logictest"
 	"github.com/lichendb/lichen/internal/sql/pgerr"
@@ -174,5 +179,88 @@ func TestJobsAfterRestart(t *testing.T) {
 		if got := n.Server().JobsTakenOver(); got != 1 {
 			t.Errorf("%d jobs were taken over", got)
 		}
+	})
+}
+
+// What no other node can go on with ends with its node: nothing of it is left, and SHOW JOBS says so. It can be run again.
+func TestJobEndsWithItsNode(t *testing.T) {
+	const slow = "SELECT i, pg_sleep((SELECT CASE WHEN i > 12000 THEN max(s) ELSE 0 END FROM gate))::text FROM generate_series(1, (SELECT max(n) FROM gate)) i"
+	for _, x := range []struct{ name, before, change, left, again string }{
+		{"query", "SELECT 1", "CREATE TABLE made AS " + slow, "SELECT to_regclass('made') IS NULL", "12010"},
+		{"view", "CREATE MATERIALIZED VIEW made AS " + slow, "REFRESH MATERIALIZED VIEW made", "SELECT count(*) = 5 FROM made", "12010"},
+	} {
+		t.Run(x.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				c := clustertest.New(t, 3)
+				defer c.CloseAll()
+				c.Replicate(1)
+				var nodes []*sqlnode.Node
+				for _, nd := range c.Nodes {
+					nodes = append(nodes, open(t, nd, false))
+				}
+				one := nodes[0]
+				defer closing(t, one)
+				defer closing(t, nodes[2])
+				run(t, one, "CREATE TABLE gate (s INT, n INT); INSERT INTO gate VALUES (0, 5)")
+				run(t, one, x.before)
+				run(t, one, "UPDATE gate SET s = 3600, n = 12010")
+				st := start(t, nodes[1], x.change)
+				awaitJob(t, one, "running")
+				c.Crash(c.Nodes[1], 1, st.done)
+				soon, cancel := context.WithTimeout(context.Background(), time.Second)
+				_ = nodes[1].Close(soon)
+				cancel()
+				awaitJob(t, one, "failed")
+				if got := run(t, one, "SELECT error FROM [SHOW JOBS] WHERE status = 'failed'"); !slices.Equal(got, []string{"node 2 has stopped, or lost contact with its cluster, and what the statement had done was undone"}) {
+					t.Errorf("the job says %q", got)
+				}
+				if got := run(t, one, x.left); !slices.Equal(got, []string{"t"}) {
+					t.Errorf("%s: %v", x.left, got)
+				}
+				run(t, one, "UPDATE gate SET s = 0")
+				run(t, one, x.change)
+				if got := run(t, one, "SELECT count(*) FROM made"); !slices.Equal(got, []string{x.again}) {
+					t.Errorf("run again: %v rows", got)
+				}
+			})
+		})
+	}
+}
+
+// A client whose statement has failed is told that another node may go on with it, if the end of its job can't be written.
+func TestJobWhoseEndIsNotWritten(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		nd := clustertest.Open(t, fs.NewMem())
+		defer nd.Close()
+		one := open(t, nd, true)
+		defer closing(t, one)
+		fill(t, one)
+		user := session(t, one)
+		defer user.Close()
+		query(t, user, "BEGIN; UPDATE t SET b = -7 WHERE a = 7")
+		st := start(t, one, "ALTER TABLE t ADD UNIQUE (b)")
+		id := awaitJob(t, one, "running")
+		n, err := strconv.ParseUint(id, 10, 64)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx := context.Background()
+		holder := nd.DB.Begin(kv.TxnOptions{})
+		holder.BeginStatement()
+		if res, err := holder.Lock(ctx, binary.BigEndian.AppendUint64(keys.SystemKey("sql/job/"), n), lock.Update, lock.WaitBlock); err != nil || !res.Found {
+			t.Fatal(res, err)
+		}
+		run(t, one, "SELECT pg_cancel_backend(pid) FROM pg_stat_activity WHERE query LIKE 'ALTER%'")
+		<-st.done
+		holder.Rollback(ctx)
+		e := pgerr.From(st.err)
+		if e.Code != pgerr.StatementCompletionUnknown || e.Detail != "The end of job "+id+" could not be recorded. The error was: canceling statement due to user request" {
+			t.Errorf("the client is told %s %v, %s", e.Code, e, e.Detail)
+		}
+		query(t, user, "UPDATE t SET b = 7 WHERE a = 7; COMMIT")
+		if got := awaitJob(t, one, "succeeded"); got != id {
+			t.Errorf("job %s, not %s", got, id)
+		}
+		verify(t, one, "2")
 	})
 }

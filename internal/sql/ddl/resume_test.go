@@ -64,6 +64,7 @@ func (j *testJob) commits() error {
 }
 
 func (j *testJob) ID() int64                   { return 1 }
+func (j *testJob) Survives() bool              { return true }
 func (j *testJob) Lease(context.Context) error { return j.step() }
 func (j *testJob) Until() hlc.Timestamp        { return hlc.MaxTimestamp }
 

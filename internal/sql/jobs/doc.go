@@ -7,7 +7,8 @@
 //
 //	record   what everybody may see, what another node needs to run the statement (Again), how far it has come
 //	         (Progress), who runs it and until when that node may write for it
-//	claim    how often the job was claimed; it is there as long as the change was not made and the job has not ended.
+//	claim    how often the job was claimed; it is there as long as the change was not made and the job has not ended, whether or not
+//	         another node can go on with it.
 //	         The transaction that makes the change deletes it
 //
 // Above it: sql, which makes a job of a statement that has read many rows, answers the statements above, and runs what it
@@ -23,7 +24,8 @@
 //     neither writes the record nor makes the change (Job.mine, Publish; TestTakenOver).
 //  4. What a runner writes outside the transaction of its statement is committed before Record.Until, and nobody claims the
 //     job earlier, by any clock: all that a later runner writes is newer (Job.Lease, Until, Record.next; TestNext).
-//  5. A job without a claim has made its change, and one that has ended stays so (Record.next, Job.End; TestNext).
+//  5. A job without a claim has made its change, and one that has ended stays so (Record.next, Job.End; TestNext, TestGivenUp).
+//     Who has failed learns if another node goes on all the same, or may do so (Job.End, Store.Start; TestUnwrittenEnd).
 //  6. What is protected for a job is given up once it has no claim (Job.End, Store.Sweep; TestProtected).
 //  7. At most maxKept records are kept of jobs that have ended (Store.prune; TestPrune).
 //

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -20,16 +21,30 @@ import (
 const (
 	// beatEvery is how often a job writes its record and looks for wishes.
 	beatEvery = 500 * time.Millisecond
-	// endWait bounds how long the end of a statement waits for its record to say so.
-	endWait = 2 * time.Second
+	// maxEndWait bounds how long the end of a statement waits for its record to say so.
+	maxEndWait = 2 * time.Second
 	// leaseMargin is for how long a runner must be allowed to write before it begins to, leasePoll how often one looks that
 	// waits for that.
 	leaseMargin = time.Second
 	leasePoll   = 20 * time.Millisecond
 )
 
-// ErrLost says that another node goes on with the job.
+// ErrLost says that the runner of the job was taken for dead: another node goes on with it, or has ended it.
 var ErrLost = errors.New("jobs: another node has taken the job over")
+
+// UnsureError says that a job could not be ended: another node goes on with it, unless that has reached its record after all.
+type UnsureError struct {
+	ID    int64
+	Cause error
+}
+
+// Error implements error.
+func (e *UnsureError) Error() string {
+	return fmt.Sprintf("jobs: the end of job %d could not be written: %v", e.ID, e.Cause)
+}
+
+// Unwrap returns the cause.
+func (e *UnsureError) Unwrap() error { return e.Cause }
 
 // Job is a statement that runs.
 type Job struct {
@@ -211,9 +226,6 @@ func (j *Job) Noted() json.RawMessage {
 // Publish has the transaction of the statement end the job with its commit. It returns ErrLost if another node has taken the
 // job over. The transaction's snapshot must be no older than the call.
 func (j *Job) Publish(ctx context.Context, t *kv.Txn) error {
-	if !j.Survives() {
-		return nil
-	}
 	switch mine, err := j.claimed(ctx, t); {
 	case err != nil:
 		return err
@@ -234,24 +246,40 @@ func (j *Job) claimed(ctx context.Context, t *kv.Txn) (bool, error) {
 }
 
 // End says in the record how the statement ended. If its change was made the job has succeeded, whatever the statement was told.
-func (j *Job) End(ctx context.Context, failed error) {
+// Of a statement that failed it returns ErrLost, or an UnsureError, if another node goes on with it, or may do so.
+func (j *Job) End(ctx context.Context, failed error) error {
 	j.halt()
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), endWait)
+	ctx, cancel := j.store.ending(ctx)
 	defer cancel()
-	_, _ = j.store.change(ctx, j.record.ID, func(ctx context.Context, t *kv.Txn, r *Record) error { // else another node does so
-		if !j.mine(r) {
+	err := j.writeEnd(ctx, failed)
+	_ = j.store.DB.Unprotect(ctx, protection(j.record.ID)) // else Sweep does
+	switch {
+	case err == nil, failed == nil, !j.Survives(): // what is not written another node writes, by the claim
+		return nil
+	case errors.Is(err, ErrLost):
+		return ErrLost
+	}
+	return &UnsureError{ID: j.record.ID, Cause: err}
+}
+
+// writeEnd writes how the statement ended.
+func (j *Job) writeEnd(ctx context.Context, failed error) error {
+	_, err := j.store.change(ctx, j.record.ID, func(ctx context.Context, t *kv.Txn, r *Record) error {
+		switch {
+		case r.Epoch != j.record.Epoch:
 			return ErrLost
+		case r.Ended(): // another node has seen that its change was made, or that it is cancelled
+			return nil
 		}
-		state, reason, made := Succeeded, "", failed == nil
-		if j.Survives() {
-			claimed, err := j.claimed(ctx, t)
-			if err != nil {
+		state, reason := Succeeded, ""
+		claimed, err := j.claimed(ctx, t)
+		if err != nil {
+			return err
+		}
+		made := !claimed || failed == nil
+		if claimed {
+			if err := t.Delete(claimKey(r.ID)); err != nil {
 				return err
-			}
-			if made = !claimed; claimed {
-				if err := t.Delete(claimKey(r.ID)); err != nil {
-					return err
-				}
 			}
 		}
 		if r.Rows = j.rows.Load(); !made {
@@ -266,14 +294,14 @@ func (j *Job) End(ctx context.Context, failed error) {
 		r.finish(state, reason, j.store.now())
 		return nil
 	})
-	_ = j.store.DB.Unprotect(ctx, protection(j.record.ID)) // else Sweep does
+	return err
 }
 
 // Leave stops running the job without ending it: another node goes on with it. why is what kept this one from that, nil if it
 // is being stopped in order.
 func (j *Job) Leave(ctx context.Context, why error) {
 	j.halt()
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), endWait)
+	ctx, cancel := j.store.ending(ctx)
 	defer cancel()
 	_, _ = j.store.change(ctx, j.record.ID, func(_ context.Context, _ *kv.Txn, r *Record) error { // it says no more than Until then
 		if !j.mine(r) {

@@ -16,6 +16,7 @@ import (
 	"github.com/lichendb/lichen/internal/keys"
 	"github.com/lichendb/lichen/internal/kv"
 	"github.com/lichendb/lichen/internal/kvpb"
+	"github.com/lichendb/lichen/internal/lock"
 	"github.com/lichendb/lichen/internal/sql/pgerr"
 )
 
@@ -110,7 +111,9 @@ func TestWishes(t *testing.T) {
 	if !canceled {
 		t.Error("not cancelled")
 	}
-	j.End(ctx, context.Canceled)
+	if err := j.End(ctx, context.Canceled); err != nil {
+		t.Error(err)
+	}
 	if got := state(t, s, 7); got != Canceled {
 		t.Errorf("cancelled: %s", got)
 	}
@@ -167,7 +170,9 @@ func TestTakenOver(t *testing.T) {
 	if err := publish(former); !errors.Is(err, ErrLost) {
 		t.Errorf("the former runner makes the change: %v", err)
 	}
-	former.End(ctx, errors.New("too late"))
+	if err := former.End(ctx, errors.New("too late")); !errors.Is(err, ErrLost) {
+		t.Errorf("the end of the former runner: %v", err)
+	}
 	if got := state(t, s, 5); got != Running {
 		t.Errorf("after the end of the former runner: %s", got)
 	}
@@ -177,9 +182,69 @@ func TestTakenOver(t *testing.T) {
 	if err := publish(j); !errors.Is(err, ErrLost) {
 		t.Errorf("the change is made twice: %v", err)
 	}
-	j.End(ctx, errors.New("the answer was lost"))
+	if err := j.End(ctx, errors.New("the answer was lost")); err != nil {
+		t.Errorf("the end of a job whose change was made: %v", err)
+	}
 	if got := state(t, s, 5); got != Succeeded {
 		t.Errorf("a job whose change was made: %s", got)
+	}
+}
+
+// The runner of a job that nobody can go on with makes its change unless others have ended the job.
+func TestGivenUp(t *testing.T) {
+	s := open(t)
+	j := job(t, s, 7, func(bool) {})
+	publish := func() error {
+		return s.DB.Run(ctx, func(ctx context.Context, t *kv.Txn) error { return j.Publish(ctx, t) })
+	}
+	expire(t, s, 7)
+	if other, err := s.Claim(ctx, 7, 2, nil); other != nil || err != nil {
+		t.Fatal(other, err)
+	}
+	if got := state(t, s, 7); got != Failed {
+		t.Errorf("without its runner: %s", got)
+	}
+	if err := publish(); !errors.Is(err, ErrLost) {
+		t.Errorf("what was given up is made: %v", err)
+	}
+	j = job(t, s, 8, func(bool) {})
+	if err := publish(); err != nil {
+		t.Fatal(err)
+	}
+	if got := state(t, s, 8); got != Succeeded { // nobody has written its end
+		t.Errorf("made: %s", got)
+	}
+}
+
+// A statement that failed and can't say so may be gone on with; one that succeeded, or that nobody else can run, is what it is.
+func TestUnwrittenEnd(t *testing.T) {
+	s := open(t)
+	s.endWait = time.Millisecond
+	alone, other := job(t, s, 7, func(bool) {}), still(s, survivor(t, s, s.now()+int64(Validity)), func(bool) {})
+	holder := s.DB.Begin(kv.TxnOptions{})
+	holder.BeginStatement()
+	for _, id := range []int64{5, 7} {
+		if _, err := holder.Lock(ctx, key(id), lock.Update, lock.WaitBlock); err != nil {
+			t.Fatal(err)
+		}
+	}
+	failed := errors.New("failed")
+	var unsure *UnsureError
+	if err := other.End(ctx, failed); !errors.As(err, &unsure) || unsure.ID != 5 {
+		t.Errorf("a statement that others may go on with: %v", err)
+	}
+	if err := other.End(ctx, nil); err != nil {
+		t.Errorf("one that has succeeded: %v", err)
+	}
+	if err := alone.End(ctx, failed); err != nil {
+		t.Errorf("one that nobody else can run: %v", err)
+	}
+	holder.Rollback(ctx)
+	expire(t, s, 5)
+	if j, err := s.Claim(ctx, 5, 2, func(bool) {}); err != nil || j == nil {
+		t.Errorf("nobody goes on: %v", err)
+	} else {
+		j.halt()
 	}
 }
 
@@ -221,7 +286,9 @@ func TestProtected(t *testing.T) {
 		t.Fatal(err)
 	}
 	protected(1)
-	j.End(ctx, errors.New("no"))
+	if err := j.End(ctx, errors.New("no")); err != nil {
+		t.Error(err)
+	}
 	protected(0)
 	if err := j.Protect(ctx, span, s.DB.Clock().Now()); err != nil {
 		t.Fatal(err)
@@ -282,6 +349,8 @@ func TestNext(t *testing.T) {
 					r.Wish = value
 				case "survives":
 					r.Again = &Again{Text: "x"}
+				case "claims":
+					r.Claims = true
 				case "unclaimed":
 					claimed = false
 				case "old":

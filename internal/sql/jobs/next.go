@@ -33,14 +33,14 @@ func (r *Record) next(claimed bool, now int64) (do Next, state, reason string) {
 	switch {
 	case r.Ended():
 		return Wait, "", ""
-	case r.Again != nil && !claimed:
+	case r.hasClaim() && !claimed:
 		return Finish, Succeeded, ""
 	case !r.old && now <= r.Until:
 		return Wait, "", ""
 	case r.Wish == Canceled && claimed:
 		return Finish, Canceled, "canceled while no node ran it"
 	case r.Again == nil:
-		return Finish, Failed, fmt.Sprintf("node %d has stopped, and what the statement had done was undone", r.Node)
+		return Finish, Failed, fmt.Sprintf("node %d has stopped, or lost contact with its cluster, and what the statement had done was undone", r.Node)
 	case r.Runs >= maxRuns:
 		return Finish, Failed, fmt.Sprintf("given up after %d attempts; node %d has stopped, or failed: %s", r.Runs, r.Node, r.Error)
 	case r.Wish == Paused || r.State == Paused && r.Wish != Running:

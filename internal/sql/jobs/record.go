@@ -52,6 +52,8 @@ type Record struct {
 	Wish string `json:",omitempty"`
 	// Again is what another node needs to go on with the job; nil: none can.
 	Again *Again `json:",omitempty"`
+	// Claims says that the job has a claim until its change is made or it ends, whether or not another node can go on with it.
+	Claims bool `json:",omitempty"`
 	// Epoch counts the claims of the job, Runs its runners without those that were stopped in order.
 	Epoch uint64 `json:",omitempty"`
 	Runs  int    `json:",omitempty"`
@@ -85,6 +87,9 @@ func (a *Again) Size() int {
 	}
 	return n
 }
+
+// hasClaim reports whether the job has a claim until it ends. Those of earlier versions with which no other node goes on have none.
+func (r *Record) hasClaim() bool { return r.Claims || r.Again != nil }
 
 // Ended reports whether the job has ended.
 func (r *Record) Ended() bool { return r.State != Running && r.State != Paused }

@@ -1,6 +1,7 @@
 package jobs
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"strconv"
@@ -15,7 +16,16 @@ import (
 )
 
 // Store has the records of a cluster.
-type Store struct{ DB *kv.DB }
+type Store struct {
+	DB *kv.DB
+	// endWait is how long the end of a statement waits for its record to say so; 0: maxEndWait.
+	endWait time.Duration
+}
+
+// ending is a context for writing the end of a statement that may have been cancelled.
+func (s *Store) ending(ctx context.Context) (context.Context, context.CancelFunc) {
+	return context.WithTimeout(context.WithoutCancel(ctx), cmp.Or(s.endWait, maxEndWait))
+}
 
 func (s *Store) now() int64 { return s.DB.Clock().Now().WallTime }
 
@@ -62,7 +72,7 @@ func Claimed(ctx context.Context, t *kv.Txn, id int64) (bool, error) {
 	return found, err
 }
 
-// add writes a new record, with its claim if others can go on with the job, and drops the oldest if there are many.
+// add writes a new record, with its claim, and drops the oldest if there are many.
 func (s *Store) add(ctx context.Context, r *Record) error {
 	return s.DB.Run(ctx, func(ctx context.Context, t *kv.Txn) error {
 		list, err := s.list(ctx, t)
@@ -75,13 +85,33 @@ func (s *Store) add(ctx context.Context, r *Record) error {
 		for slices.ContainsFunc(list, func(o Record) bool { return o.ID == r.ID }) {
 			r.ID++
 		}
-		if r.Again != nil {
-			if err := putClaim(t, r); err != nil {
-				return err
-			}
+		r.Claims = true
+		if err := putClaim(t, r); err != nil {
+			return err
 		}
 		return put(t, r)
 	})
+}
+
+// discard removes a record, and its claim, that may or may not have been written. It returns an UnsureError if that can't be told.
+func (s *Store) discard(ctx context.Context, id int64, cause error) error {
+	ctx, cancel := s.ending(ctx)
+	defer cancel()
+	err := s.DB.Run(ctx, func(ctx context.Context, t *kv.Txn) error {
+		for _, k := range [][]byte{claimKey(id), key(id)} {
+			if _, err := t.Lock(ctx, k, lock.Update, lock.WaitBlock); err != nil {
+				return err
+			}
+			if err := t.Delete(k); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return &UnsureError{ID: id, Cause: err}
+	}
+	return cause
 }
 
 func put(t *kv.Txn, r *Record) error {
@@ -270,7 +300,9 @@ func (s *Store) Start(ctx context.Context, r Record, cancel func(lost bool)) (*J
 	now := s.now()
 	r.ID, r.Statement, r.State, r.Created, r.Modified = now/int64(time.Microsecond), clip(r.Statement), Running, now, now
 	r.Epoch, r.Runs, r.Until = 1, 1, now+int64(Validity)
-	if err := s.add(ctx, &r); err != nil {
+	if err := s.add(ctx, &r); kv.IsAmbiguous(err) && r.Again != nil {
+		return nil, s.discard(ctx, r.ID, err)
+	} else if err != nil {
 		return nil, err
 	}
 	return s.run(ctx, &r, cancel), nil

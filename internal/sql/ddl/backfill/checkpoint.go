@@ -171,7 +171,11 @@ func (n *notes) job(ctx context.Context) (statement.Job, error) {
 	if n.e.Resume.Spoilt() {
 		return nil, nil
 	}
-	return n.e.Job(ctx)
+	j, err := n.e.Job(ctx)
+	if err != nil || j == nil || !j.Survives() {
+		return nil, err
+	}
+	return j, nil
 }
 
 // note stores how far the step has come.

@@ -86,8 +86,8 @@ type Env struct {
 	// Progress takes how many more rows the statement has read, now and then, and may wait if others use the tables
 	// meanwhile; nil: nobody wants to know.
 	Progress func(ctx context.Context, rows int64, shared bool) error
-	// StartJob makes the statement a job, unless it is one, and returns that; nil if no other node could go on with it. shared says
-	// that others use the tables. A nil function: there are no jobs.
+	// StartJob makes the statement a job, unless it is one, and returns that. shared says that others use the tables. A nil
+	// function: there are no jobs.
 	StartJob func(ctx context.Context, shared bool) (Job, error)
 	// Resume is how the statement goes on from a checkpoint; nil: it never does.
 	Resume *Resume
@@ -128,10 +128,9 @@ func (e *Env) Tell(ctx context.Context, rows int) error {
 	return e.Progress(ctx, int64(rows), e.Sharing())
 }
 
-// Job returns the job of a statement that shares the tables that it changes, or did when it became one; nil if it is none with
-// which another node could go on.
+// Job makes the statement a job, unless it is one, and returns that; nil if it can't be one.
 func (e *Env) Job(ctx context.Context) (Job, error) {
-	if e.StartJob == nil || e.online == nil {
+	if e.StartJob == nil {
 		return nil, nil
 	}
 	return e.StartJob(ctx, e.Sharing())

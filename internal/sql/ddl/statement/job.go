@@ -9,10 +9,13 @@ import (
 	"github.com/lichendb/lichen/internal/sql/catalog"
 )
 
-// Job is what lets another node go on with a statement when its own dies: it notes how far the statement has come, and says
-// until when this node may write for it.
+// Job is by what others know a statement, and may go on with it when its node dies: it notes how far the statement has come, and
+// says until when this node may write for it.
 type Job interface {
 	ID() int64
+	// Survives reports whether another node can go on with the statement. Of others what is written beside the transaction is
+	// removed when the job has ended without its change.
+	Survives() bool
 	// Lease waits until what the statement writes outside its transaction may be committed for a while, and Until returns up to
 	// which timestamp.
 	Lease(context.Context) error
