@@ -41,10 +41,12 @@ type sessionFuncs struct {
 var _ call.Session = (*sessionFuncs)(nil)
 
 // CurrentUser implements call.Session.
-func (f *sessionFuncs) CurrentUser() string { return f.ex.who.CurrentUser() }
+func (f *sessionFuncs) CurrentUser() (string, error) { return f.ex.who.UserName(f.ex.who.Role()) }
 
 // SessionUser implements call.Session.
-func (f *sessionFuncs) SessionUser() string { return f.ex.who.NameOf(f.ex.who.SessionRole()) }
+func (f *sessionFuncs) SessionUser() (string, error) {
+	return f.ex.who.UserName(f.ex.who.SessionRole())
+}
 
 // CurrentDatabase implements call.Session.
 func (f *sessionFuncs) CurrentDatabase() string { return f.ex.conn.db.Name }

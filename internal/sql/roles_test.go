@@ -75,6 +75,62 @@ func TestRevokedAtOnce(t *testing.T) {
 	}
 }
 
+// TestDroppedWhileConnected: the session of a role that was dropped goes on, as nobody: it owns nothing new, and is not the next role
+// of the name. That it has made temporary tables keeps no role.
+func TestDroppedWhileConnected(t *testing.T) {
+	n := newNode(t, fs.NewMem())
+	t.Cleanup(func() { closeNode(t, n) })
+	admin := n.session(t)
+	t.Cleanup(admin.Close)
+	mustExec(t, admin, "CREATE ROLE u LOGIN")
+	mustExec(t, admin, "CREATE TABLE t (a INT)")
+	mustExec(t, admin, "GRANT SELECT ON t TO public")
+	user := as(t, n, "u")
+	mustExec(t, user, "CREATE TEMP TABLE x (a INT)")
+	if err := exec1(admin, "DROP ROLE u"); pgerr.CodeOf(err) != pgerr.DependentObjectsStillExist {
+		t.Errorf("it has a temporary table: %v", err)
+	}
+	mustExec(t, user, "DROP TABLE x")
+	mustExec(t, admin, "DROP ROLE u")
+	mustExec(t, admin, "CREATE ROLE u SUPERUSER")
+	for _, q := range []string{"SELECT * FROM t", "SELECT 1", "SELECT has_table_privilege('t', 'select')", "SHOW role"} {
+		if err := exec1(user, q); err != nil {
+			t.Errorf("%s: %v", q, err)
+		}
+	}
+	for _, c := range []struct{ text, code, message string }{
+		{"SELECT current_user", "42704", "invalid role OID: "}, {"SELECT session_user", "42704", "invalid role OID: "}, {"SELECT current_role", "42704", "invalid role OID: "},
+		{"SELECT user", "42704", "invalid role OID: "}, {"CREATE TEMP TABLE x (a INT)", "42704", "was concurrently dropped"},
+		{"SET ROLE u", "42501", "permission denied to set role"}, {"CREATE ROLE v", "42501", "permission denied to create role"}, {"DELETE FROM t", "42501", "permission denied"},
+		{"CREATE SCHEMA s", "42501", "permission denied for database"},
+	} {
+		if err := exec1(user, c.text); string(pgerr.CodeOf(err)) != c.code || !strings.Contains(err.Error(), c.message) {
+			t.Errorf("%s: %v", c.text, err)
+		}
+	}
+}
+
+// TestOwnersStay: a role that has just become an owner is not dropped before that is committed.
+func TestOwnersStay(t *testing.T) {
+	n := newNode(t, fs.NewMem())
+	t.Cleanup(func() { closeNode(t, n) })
+	admin, other := n.session(t), n.session(t)
+	t.Cleanup(admin.Close)
+	t.Cleanup(other.Close)
+	mustExec(t, admin, "CREATE ROLE u")
+	mustExec(t, admin, "CREATE TABLE t (a INT)")
+	mustExec(t, admin, "BEGIN")
+	mustExec(t, admin, "ALTER TABLE t OWNER TO u")
+	mustExec(t, other, "SET lock_timeout = '50ms'")
+	if err := exec1(other, "DROP ROLE u"); pgerr.CodeOf(err) != pgerr.LockNotAvailable {
+		t.Errorf("while it becomes an owner: %v", err)
+	}
+	mustExec(t, admin, "COMMIT")
+	if err := exec1(other, "DROP ROLE u"); pgerr.CodeOf(err) != pgerr.DependentObjectsStillExist {
+		t.Errorf("as an owner: %v", err)
+	}
+}
+
 // TestPasswordsAreNotStored: nothing that is stored has the text of a password.
 func TestPasswordsAreNotStored(t *testing.T) {
 	n := newNode(t, fs.NewMem())

@@ -23,7 +23,7 @@ func Noun(t *catalog.Table) string {
 	switch {
 	case t.Materialized():
 		return "materialized view"
-	case t.Kind == catalog.KindView:
+	case t.Kind == catalog.KindView, t.BuiltInView:
 		return "view"
 	case t.Kind == catalog.KindSequence:
 		return "sequence"

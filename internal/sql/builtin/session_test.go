@@ -17,9 +17,9 @@ func newFakeSession() *fakeSession {
 	return &fakeSession{settings: map[string]string{"application_name": "test"}}
 }
 
-func (s *fakeSession) CurrentUser() string     { return "root" }
-func (s *fakeSession) SessionUser() string     { return "root" }
-func (s *fakeSession) CurrentDatabase() string { return "defaultdb" }
+func (s *fakeSession) CurrentUser() (string, error) { return "root", nil }
+func (s *fakeSession) SessionUser() (string, error) { return "root", nil }
+func (s *fakeSession) CurrentDatabase() string      { return "defaultdb" }
 func (s *fakeSession) SearchPath(implicit bool) []string {
 	if implicit {
 		return []string{"pg_catalog", "public"}

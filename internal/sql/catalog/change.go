@@ -124,8 +124,12 @@ func decodeIDSuffix(k []byte) (ID, error) {
 func (c *Collection) Put(ctx context.Context, d Descriptor) error {
 	id := d.Ident().ID
 	next := uint64(1)
-	if old := c.peek(id); old != nil {
+	old := c.peek(id)
+	if old != nil {
 		next = old.Ident().Version + 1
+	}
+	if err := c.keepOwner(ctx, old, d.Ident().Owner); err != nil {
+		return err
 	}
 	switch d := d.(type) {
 	case *Cluster:

@@ -134,8 +134,9 @@ type Table struct {
 	rowIDSeq     *Table // what RowIDOid stands for
 	// Names are what the stored texts name, UserTypes that it is a type, or has columns of types that are not built in; both follow from
 	// the rest.
-	Names     named.Names `json:"-"`
-	UserTypes bool        `json:"-"`
+	Names       named.Names `json:"-"`
+	UserTypes   bool        `json:"-"`
+	BuiltInView bool        `json:"-"` // a built-in relation that users take for a view
 }
 
 // Column describes a column.

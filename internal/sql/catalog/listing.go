@@ -421,9 +421,9 @@ func (c *Collection) PeekSchemaNamed(ctx context.Context, name string) *Schema {
 }
 
 // BuiltInByOid returns a built-in relation, nil if there is none with that oid.
-func (c *Collection) BuiltInByOid(oid uint32) *Table { return c.store.virtual.byOid[oid] }
+func (c *Collection) BuiltInByOid(oid uint32) *Table { return c.builtIn(c.store.virtual.byOid[oid]) }
 
 // BuiltInNamed returns the relation of that name in a built-in schema, nil if there is none.
 func (c *Collection) BuiltInNamed(schema ID, name string) *Table {
-	return c.store.virtual.names[NameKey{Schema: schema, Name: name}]
+	return c.builtIn(c.store.virtual.names[NameKey{Schema: schema, Name: name}])
 }

@@ -100,7 +100,7 @@ func (c *Collection) PeekBetween(ctx context.Context, schema ID, first, last str
 		if c.historical { // whose names are not in memory
 			l := c.Listing()
 			for _, t := range slices.Concat(l.Relations, l.Types) {
-				if t.Schema == schema && !yield(t) {
+				if t.Schema == schema && !yield(c.builtIn(t)) {
 					return
 				}
 			}

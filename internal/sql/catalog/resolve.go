@@ -101,7 +101,11 @@ func (c *Collection) get(ctx context.Context, id ID) (Descriptor, error) {
 		}
 	}
 	if id.IsVirtual() {
-		return c.store.virtual.byID[id], nil
+		d := c.store.virtual.byID[id]
+		if t, ok := d.(*Table); ok {
+			d = c.builtIn(t)
+		}
+		return d, nil
 	}
 	if c.historical {
 		v, found, err := c.txn.Get(ctx, descriptorKey(id))
@@ -206,7 +210,7 @@ func (c *Collection) FindDatabase(ctx context.Context, name string) (*Database, 
 // findIn looks for a relation or index in one schema.
 func (c *Collection) findIn(ctx context.Context, s *Schema, name string) (*Table, bool, error) {
 	if s.ID.IsVirtual() {
-		return c.store.virtual.names[NameKey{Schema: s.ID, Name: name}], false, nil
+		return c.builtIn(c.store.virtual.names[NameKey{Schema: s.ID, Name: name}]), false, nil
 	}
 	d, e, err := c.find(ctx, NameKey{Database: s.Database, Schema: s.ID, Name: name})
 	t, _ := d.(*Table)
@@ -348,7 +352,7 @@ func (c *Collection) TableByID(ctx context.Context, id ID) (*Table, error) {
 
 // TableByOid implements Resolver.
 func (c *Collection) TableByOid(ctx context.Context, oid uint32) (*Table, error) {
-	if t := c.store.virtual.byOid[oid]; t != nil {
+	if t := c.BuiltInByOid(oid); t != nil {
 		return t, nil
 	}
 	if t := c.changes.tableByOid(oid); t != nil {
@@ -408,12 +412,12 @@ func (c *Collection) Peek(ctx context.Context, id ID) (Descriptor, error) {
 	return c.peek(id), nil
 }
 
-// VirtualSchemas returns the built-in schemas.
+// VirtualSchemas returns the built-in schemas, whose relations are as no database has changed them.
 func (c *Collection) VirtualSchemas() []VirtualSchema { return c.store.virtual.all }
 
 // PeekByOid is TableByOid without a pin, for printing; nil if there is none.
 func (c *Collection) PeekByOid(ctx context.Context, oid uint32) *Table {
-	if t := c.store.virtual.byOid[oid]; t != nil {
+	if t := c.BuiltInByOid(oid); t != nil {
 		return t
 	}
 	if t := c.changes.tableByOid(oid); t != nil {
@@ -453,7 +457,7 @@ func (c *Collection) PeekSearchPath(ctx context.Context) []string {
 func (c *Collection) PeekRelation(ctx context.Context, name string) *Table {
 	for _, p := range c.SearchPath() {
 		if s := c.store.virtual.schemas[p]; s != nil {
-			if t := c.store.virtual.names[NameKey{Schema: s.ID, Name: name}]; t != nil {
+			if t := c.BuiltInNamed(s.ID, name); t != nil {
 				return t
 			}
 			continue

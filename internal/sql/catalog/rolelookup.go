@@ -216,3 +216,18 @@ func (c *Collection) DropRole(ctx context.Context, r *Role) error {
 	}
 	return c.Remove(ctx, r.ID)
 }
+
+// keepOwner has a role that is about to own something, which old is before, stay until the transaction ends, after which DROP ROLE finds
+// what it owns. The session's own may have been dropped.
+func (c *Collection) keepOwner(ctx context.Context, old Descriptor, owner privilege.Role) error {
+	r := c.RoleByOid(owner)
+	if old != nil && old.Ident().Owner == owner || owner == 0 || r != nil && r.ID == 0 {
+		return nil // roles have no owner; a built-in one that nobody has changed stays
+	}
+	if r != nil {
+		if d, err := c.get(ctx, r.ID); err != nil || d != nil {
+			return err
+		}
+	}
+	return pgerr.New(pgerr.UndefinedObject, "role %d was concurrently dropped", owner)
+}

@@ -63,13 +63,13 @@ func (c *Collection) OwnTemp(s *Schema) bool {
 }
 
 // CreateTempSchema makes the session's temporary schema, or returns it. One of that
-// name that another session left is returned as left: it must be dropped first.
-func (c *Collection) CreateTempSchema(ctx context.Context, owner Owner) (s *Schema, left bool, err error) {
+// name that another session left is returned as left: it must be dropped first. It is the system's: no role's.
+func (c *Collection) CreateTempSchema(ctx context.Context) (s *Schema, left bool, err error) {
 	c.temp.used = true
 	if s, err = c.FindSchema(ctx, c.tempName()); err != nil || s != nil {
 		return s, s != nil && !c.OwnTemp(s), err
 	}
-	if s, err = c.CreateSchema(ctx, c.db.ID, c.tempName(), owner); err != nil {
+	if s, err = c.CreateSchema(ctx, c.db.ID, c.tempName(), RootOid); err != nil {
 		return nil, false, err
 	}
 	s = s.clone()

@@ -1,5 +1,11 @@
 package catalog
 
+import (
+	"slices"
+
+	"github.com/lichendb/lichen/internal/sql/privilege"
+)
+
 // virtualCatalog finds the built-in schemas and relations. It never changes.
 type virtualCatalog struct {
 	all     []VirtualSchema
@@ -29,4 +35,21 @@ func (v *virtualCatalog) init(all []VirtualSchema) {
 
 // BuiltInOfType returns the built-in relation whose rows, or arrays of whose rows, have the type
 // with an oid; nil if there is none.
-func (c *Collection) BuiltInOfType(oid uint32) *Table { return c.store.virtual.byType[oid] }
+func (c *Collection) BuiltInOfType(oid uint32) *Table { return c.builtIn(c.store.virtual.byType[oid]) }
+
+// builtIn returns a built-in relation as the current database has it: with what was granted there. nil stays nil.
+func (c *Collection) builtIn(t *Table) *Table {
+	all := c.DatabaseACLs()
+	if t == nil || !privilege.OnRelation(all, t.Oid) {
+		return t
+	}
+	own := *t
+	if list := privilege.FindSystemACL(all, privilege.Table, t.Oid); list != nil {
+		own.ACL = list
+	}
+	own.Columns = slices.Clone(t.Columns)
+	for i := range own.Columns {
+		own.Columns[i].ACL = privilege.FindColumnACL(all, t.Oid, own.Columns[i].Attnum)
+	}
+	return &own
+}

@@ -59,7 +59,7 @@ func execOther(ctx context.Context, e *statement.Env, stmt ast.Statement) error 
 	case *ast.AlterDefaultPrivileges:
 		return roles.AlterDefaults(ctx, e, s)
 	case *ast.ReassignOwned:
-		return roles.Reassign(ctx, e, s, dropCollations)
+		return roles.Reassign(ctx, e, s, roles.Droppers{Collations: dropCollations, Extensions: dropExtensions})
 	case *ast.CreateOperator:
 		return createOperator(ctx, e, s)
 	case *ast.CreateTrigger:

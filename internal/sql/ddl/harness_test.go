@@ -129,7 +129,7 @@ func (f *functions) SetVal(oid uint32, v int64, called bool) error {
 func (f *functions) SearchPath(bool) []string { return f.s.coll.SearchPath() }
 
 // CurrentUser implements call.Session.
-func (f *functions) CurrentUser() string { return "root" }
+func (f *functions) CurrentUser() (string, error) { return "root", nil }
 
 // exec runs the statements of a text and returns what they print.
 func (s *session) exec(text string) string {

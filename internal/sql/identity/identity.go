@@ -95,6 +95,14 @@ func (s *Session) NameOf(r privilege.Role) string {
 	return s.user
 }
 
+// UserName is the name of a role for SQL's functions, 42704 if it is gone.
+func (s *Session) UserName(r privilege.Role) (string, error) {
+	if d := s.coll.RoleByOid(r); d != nil {
+		return d.Name, nil
+	}
+	return "", pgerr.New(pgerr.UndefinedObject, "invalid role OID: %d", r)
+}
+
 // CurrentUser is the name of the current role.
 func (s *Session) CurrentUser() string { return s.NameOf(s.Role()) }
 

@@ -38,9 +38,8 @@ func virtualID(oid uint32) catalog.ID { return catalog.VirtualBase + catalog.ID(
 // builtIn is what tables.txt describes.
 type builtIn struct {
 	schemas []catalog.VirtualSchema
-	// isView tells the relations that are views in PostgreSQL, isShared those that all databases
-	// share.
-	isView, isShared map[uint32]bool
+	// isShared tells the relations that all databases share.
+	isShared map[uint32]bool
 	// ords maps the column names of each relation to their positions.
 	ords map[catalog.ID]map[string]int
 }
@@ -51,7 +50,7 @@ var builtIns = sync.OnceValue(parseTables)
 func Schemas() []catalog.VirtualSchema { return builtIns().schemas }
 
 func parseTables() *builtIn {
-	b := &builtIn{isView: map[uint32]bool{}, isShared: map[uint32]bool{}, ords: map[catalog.ID]map[string]int{}}
+	b := &builtIn{isShared: map[uint32]bool{}, ords: map[catalog.ID]map[string]int{}}
 	schema := func(name string, oid uint32) *catalog.VirtualSchema {
 		b.schemas = append(b.schemas, catalog.VirtualSchema{Schema: &catalog.Schema{
 			ID: virtualID(oid), Oid: oid, Version: 1, Name: name, Owner: catalog.RootOid,
@@ -88,7 +87,7 @@ func (b *builtIn) table(schema catalog.ID, name string, f []string) *catalog.Tab
 	if may := publicMay(t); may != "" {
 		t.ACL = append(t.ACL, privilege.Item{Grantor: catalog.RootOid, Privileges: privilege.Bits(types.ACLBits(may))})
 	}
-	b.isView[t.Oid], b.isShared[t.Oid] = f[2] == "v", f[2] == "s"
+	t.BuiltInView, b.isShared[t.Oid] = f[2] == "v", f[2] == "s"
 	ords := map[string]int{}
 	for i, c := range f[3:] {
 		col, typ, _ := strings.Cut(c, ":")

@@ -204,7 +204,7 @@ func (s *snapshot) relations() []*catalog.Table {
 		return append(out, s.scope.builtIn...)
 	}
 	for _, v := range s.c.h.Coll.VirtualSchemas() {
-		out = append(out, v.Tables...)
+		out = slices.AppendSeq(out, s.c.h.Coll.BuiltInBetween(v.Schema.ID, "", ""))
 	}
 	return out
 }
@@ -222,7 +222,7 @@ func relkind(t *catalog.Table) string {
 	case catalog.KindSequence:
 		return "S"
 	case catalog.KindVirtual:
-		if builtIns().isView[t.Oid] {
+		if t.BuiltInView {
 			return "v"
 		}
 	}

@@ -124,7 +124,7 @@ var builtInTotals = sync.OnceValue(func() (n totals) {
 		for _, t := range v.Tables {
 			n.builtIn++
 			n.builtInColumns += len(t.Columns)
-			if builtIns().isView[t.Oid] {
+			if t.BuiltInView {
 				n.views++
 			}
 		}

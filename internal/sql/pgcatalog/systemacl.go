@@ -34,9 +34,14 @@ func (c *Catalog) SystemRoutines(schema, name string) (out []access.SystemRoutin
 	return out
 }
 
-// DescribeBuiltIn names what is built in, by its oid, as messages about what depends on a role do.
-func (c *Catalog) DescribeBuiltIn(kind privilege.Kind, oid uint32) string {
-	switch kind {
+// DescribeBuiltIn names what is built in, and has a list, as messages about what depends on a role do.
+func (c *Catalog) DescribeBuiltIn(x privilege.SystemACL) string {
+	oid := x.Oid
+	switch x.Kind {
+	case privilege.Table, privilege.Column:
+		if t := c.h.Coll.BuiltInByOid(oid); t != nil {
+			return c.describeColumn(t, x.Column)
+		}
 	case privilege.Function:
 		if r := c.routineByOid(oid); r != nil {
 			return "function " + c.signature(r)
@@ -53,6 +58,22 @@ func (c *Catalog) DescribeBuiltIn(kind privilege.Kind, oid uint32) string {
 		}
 	}
 	return "an object of the system"
+}
+
+// describeColumn names a column of a relation that is built in, or the relation if that is 0.
+func (c *Catalog) describeColumn(t *catalog.Table, attnum int16) string {
+	what := "table "
+	if t.BuiltInView {
+		what = "view "
+	}
+	name, _ := c.relationName(t.Oid)
+	what += name
+	for i := range t.Columns {
+		if t.Columns[i].Attnum == attnum {
+			return "column " + t.Columns[i].Name + " of " + what
+		}
+	}
+	return what
 }
 
 // pgParameterACL lists the parameters on which something was granted.

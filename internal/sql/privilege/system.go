@@ -5,11 +5,13 @@ import (
 	"slices"
 )
 
-// SystemACL is who may do what with an object that has no descriptor: with a function, a type or a language that is built in, in one
-// database; with a parameter, in the cluster. Without it an object has the privileges that it has at first.
+// SystemACL is who may do what with an object that has no descriptor: with a relation, a function, a type or a language that is built in,
+// in one database; with a parameter, in the cluster. Without it an object has the privileges that it has at first.
 type SystemACL struct {
 	Kind Kind
 	Oid  uint32
+	// Column is that of a column, whose relation has the oid.
+	Column int16 `json:",omitempty"`
 	// Name is that of a parameter, in lower case.
 	Name string `json:",omitempty"`
 	ACL  ACL
@@ -22,6 +24,20 @@ func FindSystemACL(all []SystemACL, kind Kind, oid uint32) ACL {
 		return nil
 	}
 	return all[i].ACL
+}
+
+// FindColumnACL is FindSystemACL for a column of a relation that is built in.
+func FindColumnACL(all []SystemACL, relation uint32, column int16) ACL {
+	i, ok := slices.BinarySearchFunc(all, SystemACL{Kind: Column, Oid: relation, Column: column}, compareSystemACL)
+	if !ok {
+		return nil
+	}
+	return all[i].ACL
+}
+
+// OnRelation reports whether there are lists of a relation that is built in, or of its columns.
+func OnRelation(all []SystemACL, oid uint32) bool {
+	return slices.ContainsFunc(all, func(x SystemACL) bool { return x.Oid == oid && (x.Kind == Table || x.Kind == Column) })
 }
 
 // FindParameterACL returns the entry of a parameter, nil if nothing was ever granted on it.
@@ -46,7 +62,7 @@ func WithSystemACLs(all []SystemACL, changed ...SystemACL) []SystemACL {
 	return out
 }
 
-// compareSystemACL orders lists by kind and oid, in which they are kept.
+// compareSystemACL orders lists by kind, oid and column, in which they are kept.
 func compareSystemACL(a, b SystemACL) int {
-	return cmp.Or(cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Oid, b.Oid))
+	return cmp.Or(cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Oid, b.Oid), cmp.Compare(a.Column, b.Column))
 }

@@ -8,8 +8,8 @@ import (
 // Session is what functions ask of the session that runs them. Implementations
 // return pgerr errors.
 type Session interface {
-	CurrentUser() string
-	SessionUser() string
+	CurrentUser() (string, error)
+	SessionUser() (string, error)
 	CurrentDatabase() string
 	// SearchPath lists the schemas of the search path that exist, with the
 	// implicit ones (pg_catalog, temporary) when implicit is set.

@@ -14,6 +14,12 @@ func sessionFunctions() []*call.Overload {
 			return types.NewString(f(s)), nil
 		})).Stable()
 	}
+	role := func(sig string, f func(s call.Session) (string, error)) *call.Overload {
+		return call.Fn(sig, call.SessionFunc(func(s call.Session, _ []types.Datum) (types.Datum, error) {
+			name, err := f(s)
+			return types.NewString(name), err
+		})).Stable()
+	}
 	currentSchema := call.Fn("current_schema() name", call.SessionFunc(func(s call.Session, _ []types.Datum) (types.Datum, error) {
 		if path := s.SearchPath(false); len(path) > 0 {
 			return types.NewString(path[0]), nil
@@ -21,13 +27,11 @@ func sessionFunctions() []*call.Overload {
 		return types.Null, nil
 	})).Stable()
 	return []*call.Overload{
-		name("current_user() name", call.Session.CurrentUser), name("current_role() name", call.Session.CurrentUser),
-		name("user() name", call.Session.CurrentUser), name("session_user() name", call.Session.SessionUser),
+		role("current_user() name", call.Session.CurrentUser), role("current_role() name", call.Session.CurrentUser),
+		role("user() name", call.Session.CurrentUser), role("session_user() name", call.Session.SessionUser),
 		name("current_database() name", call.Session.CurrentDatabase), name("current_catalog() name", call.Session.CurrentDatabase),
 		currentSchema,
-		call.Fn("getpgusername() name", call.SessionFunc(func(s call.Session, _ []types.Datum) (types.Datum, error) {
-			return types.NewString(s.CurrentUser()), nil
-		})).Stable(),
+		role("getpgusername() name", call.Session.CurrentUser),
 		call.Fn("current_schemas(bool) _name", call.SessionFunc(currentSchemas)).Stable(),
 		name("version() text", call.Session.Version), name("current_query() text", call.Session.CurrentQuery).Volatile().NonStrict(),
 		call.Fn("pg_backend_pid() int4", call.SessionFunc(func(s call.Session, _ []types.Datum) (types.Datum, error) {

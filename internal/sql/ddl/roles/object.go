@@ -81,6 +81,12 @@ func findObject(ctx context.Context, e *statement.Env, st *ast.Grant, n ast.Tabl
 }
 
 func findRelation(ctx context.Context, e *statement.Env, kind ast.ObjectKind, n ast.TableName) (*object, error) {
+	if t, _, err := e.Coll.FindRelation(ctx, n.Catalog, n.Schema, n.Table); err != nil || t != nil && t.ID.IsVirtual() {
+		if err != nil {
+			return nil, err
+		}
+		return builtInRelation(ctx, e, kind, t)
+	}
 	t, index, err := e.LockRelationTo(ctx, n, e.HasAny)
 	switch {
 	case err != nil:
@@ -217,6 +223,12 @@ func isOf(t *catalog.Table, kind ast.ObjectKind) bool {
 func allBuiltIn(ctx context.Context, e *statement.Env, st *ast.Grant, n ast.TableName) ([]*object, error) {
 	if _, ok := routineKinds[st.Kind]; ok {
 		return builtInRoutines(ctx, e, st.Kind, n.Table)
+	}
+	switch st.Kind {
+	case ast.ObjTable:
+		return builtInRelations(ctx, e, n.Table)
+	case ast.ObjSequence:
+		return nil, nil // the system has none
 	}
 	return nil, pgerr.Unsupported("GRANT ON ALL %sS IN SCHEMA %s is not supported", st.Kind, n.Table).At(n.Pos)
 }

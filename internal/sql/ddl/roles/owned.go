@@ -91,11 +91,14 @@ func dependents(ctx context.Context, e *statement.Env, r privilege.Role) (out []
 			out = append(out, grantedOn(e, mentioned(d.ACLs, r))...)
 			continue
 		case *catalog.Database:
-			on := mentioned(d.ACLs, r)
+			on, owned := mentioned(d.ACLs, r), extensionsOf(d, r)
 			if d.ID == here {
 				out = append(out, grantedOn(e, on)...)
-			} else if len(on) > 0 {
-				elsewhere[d.ID] += len(on)
+				for _, name := range owned {
+					out = append(out, "owner of extension "+name)
+				}
+			} else if n := len(on) + len(owned); n > 0 {
+				elsewhere[d.ID] += n
 			}
 		}
 		role, isRole := d.(*catalog.Role)
@@ -164,7 +167,7 @@ func grantedOn(e *statement.Env, list []privilege.SystemACL) (out []string) {
 	for _, x := range list {
 		what := "parameter " + x.Name
 		if x.Kind != privilege.Parameter && e.DescribeBuiltIn != nil {
-			what = e.DescribeBuiltIn(x.Kind, x.Oid)
+			what = e.DescribeBuiltIn(x)
 		}
 		out = append(out, "privileges for "+what)
 	}
@@ -217,11 +220,24 @@ func describe(ctx context.Context, e *statement.Env, d catalog.Descriptor) strin
 	return d.Ident().Name
 }
 
+// extensionsOf names the extensions of a database that a role owns.
+func extensionsOf(d *catalog.Database, r privilege.Role) (names []string) {
+	for i := range d.Extensions {
+		if d.Extensions[i].Owner.Role() == r {
+			names = append(names, d.Extensions[i].Name)
+		}
+	}
+	return names
+}
+
 // Dropper is DROP of some kind of object.
 type Dropper func(ctx context.Context, e *statement.Env, st *ast.Drop) error
 
-// Reassign is REASSIGN OWNED and DROP OWNED; collations is DROP COLLATION.
-func Reassign(ctx context.Context, e *statement.Env, st *ast.ReassignOwned, collations Dropper) error {
+// Droppers drop kinds of objects that are not changed by package alter.
+type Droppers struct{ Collations, Extensions Dropper }
+
+// Reassign is REASSIGN OWNED and DROP OWNED.
+func Reassign(ctx context.Context, e *statement.Env, st *ast.ReassignOwned, by Droppers) error {
 	var of []*catalog.Role
 	for i := range st.Roles {
 		r, err := e.RoleOf(&st.Roles[i], false)
@@ -242,7 +258,7 @@ func Reassign(ctx context.Context, e *statement.Env, st *ast.ReassignOwned, coll
 		of = append(of, r)
 	}
 	if st.Drop {
-		return dropOwned(ctx, e, of, st.Cascade, collations)
+		return dropOwned(ctx, e, of, st.Cascade, by)
 	}
 	to, err := e.RoleOf(&st.To, false)
 	if err != nil {
@@ -251,7 +267,10 @@ func Reassign(ctx context.Context, e *statement.Env, st *ast.ReassignOwned, coll
 	if !e.Coll.Me().Has(to.Oid) {
 		return denied("permission denied to reassign objects")
 	}
-	return reassign(ctx, e, of, catalog.Owner(to.Oid))
+	if err := reassign(ctx, e, of, catalog.Owner(to.Oid)); err != nil {
+		return err
+	}
+	return reassignExtensions(ctx, e, of, catalog.Owner(to.Oid))
 }
 
 // ownedBy reports whether one of some roles owns a descriptor.
@@ -300,10 +319,45 @@ func reassign(ctx context.Context, e *statement.Env, of []*catalog.Role, to cata
 	return nil
 }
 
+// reassignExtensions gives the extensions of the database that roles own another owner.
+func reassignExtensions(ctx context.Context, e *statement.Env, of []*catalog.Role, to catalog.Owner) error {
+	here := e.Coll.CurrentDatabase().ID
+	if !slices.ContainsFunc(of, func(r *catalog.Role) bool { return extensionsOf(e.Coll.CurrentDatabase(), r.Oid) != nil }) {
+		return nil
+	}
+	if err := e.Coll.LockExclusive(ctx, here); err != nil {
+		return err
+	}
+	d := *e.Coll.CurrentDatabase()
+	d.Extensions = slices.Clone(d.Extensions)
+	for i := range d.Extensions {
+		x := &d.Extensions[i]
+		if slices.ContainsFunc(of, func(r *catalog.Role) bool { return x.Owner.Role() == r.Oid }) {
+			x.Owner = to
+		}
+	}
+	return e.Coll.Put(ctx, &d)
+}
+
+// dropOwnedExtensions drops the extensions of the database that roles own.
+func dropOwnedExtensions(ctx context.Context, e *statement.Env, of []*catalog.Role, cascade bool, extensions Dropper) error {
+	st := &ast.Drop{Kind: ast.ObjExtension, Cascade: cascade}
+	for _, r := range of {
+		for _, name := range extensionsOf(e.Coll.CurrentDatabase(), r.Oid) {
+			st.Names = append(st.Names, ast.TableName{Table: name})
+		}
+	}
+	if st.Names == nil {
+		return nil
+	}
+	e.NextCommand()
+	return extensions(ctx, e, st)
+}
+
 // dropOwned drops what roles own in the database, and revokes what they were granted there and on databases.
-func dropOwned(ctx context.Context, e *statement.Env, of []*catalog.Role, cascade bool, collations Dropper) error {
-	for _, kind := range []ast.ObjectKind{ast.ObjView, ast.ObjMaterializedView, ast.ObjTable, ast.ObjSequence, ast.ObjType, ast.ObjCollation, ast.ObjSchema} {
-		if err := dropOwnedOf(ctx, e, of, kind, cascade, collations); err != nil {
+func dropOwned(ctx context.Context, e *statement.Env, of []*catalog.Role, cascade bool, by Droppers) error {
+	for _, kind := range []ast.ObjectKind{ast.ObjView, ast.ObjMaterializedView, ast.ObjTable, ast.ObjSequence, ast.ObjType, ast.ObjCollation, ast.ObjExtension, ast.ObjSchema} {
+		if err := dropOwnedOf(ctx, e, of, kind, cascade, by); err != nil {
 			return err
 		}
 		if kind != ast.ObjMaterializedView {
@@ -335,7 +389,10 @@ func dropOwnedRoutines(ctx context.Context, e *statement.Env, of []*catalog.Role
 }
 
 // dropOwnedOf drops what roles own of one kind, by one statement.
-func dropOwnedOf(ctx context.Context, e *statement.Env, of []*catalog.Role, kind ast.ObjectKind, cascade bool, collations Dropper) error {
+func dropOwnedOf(ctx context.Context, e *statement.Env, of []*catalog.Role, kind ast.ObjectKind, cascade bool, by Droppers) error {
+	if kind == ast.ObjExtension {
+		return dropOwnedExtensions(ctx, e, of, cascade, by.Extensions)
+	}
 	all, err := e.Coll.Descriptors(ctx)
 	if err != nil {
 		return err
@@ -351,7 +408,7 @@ func dropOwnedOf(ctx context.Context, e *statement.Env, of []*catalog.Role, kind
 				st.Names = append(st.Names, ast.TableName{Table: d.Name})
 			}
 		case *catalog.Table:
-			if d.Kind != catalog.KindRoutine && dropKind(d) == kind {
+			if d.Kind != catalog.KindRoutine && d.Extension == "" && dropKind(d) == kind {
 				st.Names = append(st.Names, e.NameOf(ctx, d))
 			}
 		}
@@ -366,7 +423,7 @@ func dropOwnedOf(ctx context.Context, e *statement.Env, of []*catalog.Role, kind
 	case ast.ObjType:
 		return alter.DropTypes(ctx, e, st)
 	case ast.ObjCollation:
-		return collations(ctx, e, st)
+		return by.Collations(ctx, e, st)
 	}
 	return alter.DropRelations(ctx, e, st)
 }

@@ -51,6 +51,48 @@ func storeBuiltIn(ctx context.Context, e *statement.Env, objects []*object) erro
 	return e.Coll.Put(ctx, &d)
 }
 
+// builtInRelation is the object of a relation of the system: a copy to change, of which the database keeps the lists.
+func builtInRelation(ctx context.Context, e *statement.Env, kind ast.ObjectKind, t *catalog.Table) (*object, error) {
+	if kind == ast.ObjSequence {
+		return nil, pgerr.New(pgerr.WrongObjectType, "\"%s\" is not a sequence", t.Name)
+	}
+	if err := e.HasAny(t); err != nil {
+		return nil, err
+	}
+	if err := e.Coll.LockExclusive(ctx, e.Coll.CurrentDatabase().ID); err != nil {
+		return nil, err
+	}
+	t = e.Coll.BuiltInByOid(t.Oid).Clone() // as it is once nobody else changes it
+	o := tableObject(e, t)
+	o.store = func(ctx context.Context) error {
+		changed := []privilege.SystemACL{{Kind: privilege.Table, Oid: t.Oid, ACL: t.ACL}}
+		for i := range t.Columns {
+			c := &t.Columns[i]
+			changed = append(changed, privilege.SystemACL{Kind: privilege.Column, Oid: t.Oid, Column: c.Attnum, ACL: c.ACL})
+		}
+		d := *e.Coll.CurrentDatabase()
+		d.ACLs = privilege.WithSystemACLs(d.ACLs, changed...)
+		return e.Coll.Put(ctx, &d)
+	}
+	return o, nil
+}
+
+// builtInRelations returns the objects of all relations of a schema of the system.
+func builtInRelations(ctx context.Context, e *statement.Env, schema ast.Name) (list []*object, err error) {
+	s, err := e.Coll.FindSchema(ctx, schema)
+	if err != nil {
+		return nil, err
+	}
+	for t := range e.Coll.BuiltInBetween(s.ID, "", "") {
+		o, err := builtInRelation(ctx, e, ast.ObjTable, t)
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, o)
+	}
+	return list, nil
+}
+
 // hasAny returns 42501 for who has nothing on the object, before it is locked.
 func (o *object) hasAny(e *statement.Env) error {
 	if has, options := access.OnSystem(e.Coll.Me(), o.list(), o.kind, o.owner, o.kind.All()); has|options == 0 {
@@ -244,7 +286,7 @@ func withoutGrants(all []privilege.SystemACL, of []*catalog.Role) []privilege.Sy
 			x.ACL = x.ACL.Without(catalog.RootOid, r.Oid)
 		}
 		switch {
-		case x.Kind == privilege.Parameter && slices.Equal(x.ACL, x.Kind.Default(catalog.RootOid)):
+		case x.Kind == privilege.Parameter && slices.Equal(x.ACL, x.Kind.Default(catalog.RootOid)), x.Kind == privilege.Column && len(x.ACL) == 0:
 			x.ACL = nil
 		case x.ACL == nil:
 			x.ACL = privilege.ACL{}

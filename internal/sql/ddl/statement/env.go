@@ -95,7 +95,7 @@ type Env struct {
 	As func(role catalog.Owner, f func() error) error
 	// System returns functions of the system: see SystemRoutines. DescribeBuiltIn names what is built in as messages do.
 	System          func(schema, name string) []access.SystemRoutine
-	DescribeBuiltIn func(kind privilege.Kind, oid uint32) string
+	DescribeBuiltIn func(privilege.SystemACL) string
 	// Notice sends a notice or warning; nil drops it.
 	Notice func(severity string, n *pgerr.Error)
 

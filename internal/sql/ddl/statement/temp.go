@@ -17,7 +17,7 @@ func (e *Env) tempSchema(ctx context.Context) (*catalog.Schema, error) {
 			return nil, pgerr.New(pgerr.InsufficientPrivilege, "permission denied to create temporary tables in database \"%s\"", e.Coll.CurrentDatabase().Name)
 		}
 	}
-	s, left, err := e.Coll.CreateTempSchema(ctx, e.User)
+	s, left, err := e.Coll.CreateTempSchema(ctx)
 	if err != nil || !left {
 		return s, err
 	}
@@ -25,7 +25,7 @@ func (e *Env) tempSchema(ctx context.Context) (*catalog.Schema, error) {
 	if err := e.DropLeft(ctx, e, s.Name); err != nil {
 		return nil, err
 	}
-	s, left, err = e.Coll.CreateTempSchema(ctx, e.User)
+	s, left, err = e.Coll.CreateTempSchema(ctx)
 	if err == nil && left {
 		err = pgerr.Assertion("the temporary schema of another session is still there")
 	}

@@ -278,7 +278,7 @@ func (c *Compiler) sessionName(kind plan.SessionKind) Func {
 		}
 		switch kind {
 		case plan.SessionUser:
-			return types.NewString(se.SessionUser()), nil
+			return named(se.SessionUser())
 		case plan.CurrentCatalog:
 			return types.NewString(se.CurrentDatabase()), nil
 		case plan.CurrentSchema:
@@ -287,6 +287,10 @@ func (c *Compiler) sessionName(kind plan.SessionKind) Func {
 			}
 			return types.Null, nil
 		}
-		return types.NewString(se.CurrentUser()), nil
+		return named(se.CurrentUser())
 	}
+}
+
+func named(name string, err error) (types.Datum, error) {
+	return types.NewString(name), err
 }
