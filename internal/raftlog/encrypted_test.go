@@ -38,7 +38,7 @@ func TestEncrypted(t *testing.T) {
 	}{
 		{"AppendReopen", TestAppendReopen}, {"RotateRecycle", TestRotateRecycle}, {"Tail", TestTail}, {"Model", TestModel},
 		{"DiskFullEverywhere", TestDiskFullEverywhere}, {"ControlReserve", TestControlReserve},
-		{"SyncErrorIsFinal", TestSyncErrorIsFinal}, {"FailedActivation", TestFailedActivation}, {"CrashEverywhere", TestCrashEverywhere},
+		{"SyncErrorIsFinal", TestSyncErrorIsFinal}, {"FailedActivation", TestFailedActivation}, {"CrashEverywhere", TestCrashEverywhere}, {"BitFlips", TestBitFlips},
 	} {
 		t.Run(test.name, test.run)
 		blocks, err := sealed.Err()

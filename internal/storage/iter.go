@@ -50,16 +50,19 @@ func (e *Engine) GetUnversioned(key, buf []byte) (value []byte, found bool, err 
 		return buf, false, ErrClosed
 	}
 	defer e.EndRead()
-	var scratch [64]byte
-	v, closer, err := e.db.Get(AppendEngineKey(scratch[:0], key, hlc.Timestamp{}))
-	if errors.Is(err, pebble.ErrNotFound) {
-		return buf, false, nil
-	}
+	it, err := e.AcquirePoint()
 	if err != nil {
-		return buf, false, e.readError(err)
+		return buf, false, err
 	}
-	buf = append(buf, v...)
-	return buf, true, closer.Close()
+	defer it.Release()
+	if it.SeekVersion(key, hlc.Timestamp{}) && len(it.Key()) == len(it.KeyBuf) {
+		v, err := it.ValueAndErr()
+		if err != nil {
+			return buf, false, err
+		}
+		return append(buf, v...), true, nil
+	}
+	return buf, false, e.ReadError(it.Error())
 }
 
 // DurableReader reads only what a crash at this moment would leave behind: a

@@ -2,8 +2,10 @@ package storage
 
 import (
 	"context"
+	"fmt"
 	"time"
 
+	"github.com/cockroachdb/pebble/v2"
 	"golang.org/x/sync/semaphore"
 
 	"github.com/lichendb/lichen/internal/quota"
@@ -78,6 +80,30 @@ func (it *PooledIter) Fetch(mem *quota.Values) ([]byte, error) {
 			it.hold(n, mem)
 		}
 	}
-	v, err := it.Iterator.ValueAndErr()
+	var v []byte
+	var err error
+	if lv.Fetcher != nil {
+		v, err = it.separate()
+	} else {
+		v, err = it.Iterator.ValueAndErr()
+	}
 	return v, it.pool.e.ReadError(err)
+}
+
+// withoutMetadata is how Pebble panics where a file of values can't be opened because it is damaged: it wants to report that with
+// the file's metadata, which it does not have at hand (fileCacheHandle.findOrCreateBlob of v2.1.7).
+const withoutMetadata = "unknown metadata type: <nil>"
+
+// separate reads a value that lies apart from its key.
+func (it *PooledIter) separate() (v []byte, err error) {
+	defer func() {
+		switch p := recover(); {
+		case p == withoutMetadata:
+			v, err = nil, fmt.Errorf("%w: a file of values", pebble.ErrCorruption)
+			it.pool.e.opts.Logger.Error("damaged file", "err", err)
+		case p != nil:
+			panic(p)
+		}
+	}()
+	return it.Iterator.ValueAndErr()
 }
