@@ -90,8 +90,13 @@ func randomText() string {
 	return base64.RawURLEncoding.EncodeToString(b[:])
 }
 
+// Mux takes handlers by patterns, as an http.ServeMux does.
+type Mux interface {
+	HandleFunc(pattern string, h func(http.ResponseWriter, *http.Request))
+}
+
 // Register adds the console to a server's paths. If its pages were not built, plain is shown in their place.
-func (c *Console) Register(mux *http.ServeMux, plain http.HandlerFunc) {
+func (c *Console) Register(mux Mux, plain http.HandlerFunc) {
 	mux.HandleFunc(apiPrefix, c.serveAPI)
 	mux.HandleFunc("GET "+oidcLogin, c.serveOIDC)
 	mux.HandleFunc("GET "+oidcCallback, c.serveOIDC)

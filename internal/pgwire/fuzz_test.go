@@ -39,6 +39,9 @@ func FuzzStartup(f *testing.F) {
 	f.Fuzz(func(t *testing.T, data []byte) { fuzzConn(t, s, data) })
 }
 
+// scriptAddr is where scripts come from.
+var scriptAddr = &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: 5}
+
 // script is a connection whose client sends fixed bytes, then closes.
 type script struct {
 	bytes.Reader
@@ -47,8 +50,8 @@ type script struct {
 
 func (s *script) Write(b []byte) (int, error)      { return s.out.Write(b) }
 func (s *script) Close() error                     { return nil }
-func (s *script) LocalAddr() net.Addr              { return nil }
-func (s *script) RemoteAddr() net.Addr             { return nil }
+func (s *script) LocalAddr() net.Addr              { return scriptAddr }
+func (s *script) RemoteAddr() net.Addr             { return scriptAddr }
 func (s *script) SetDeadline(time.Time) error      { return nil }
 func (s *script) SetReadDeadline(time.Time) error  { return nil }
 func (s *script) SetWriteDeadline(time.Time) error { return nil }

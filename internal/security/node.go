@@ -96,6 +96,9 @@ func (b *bundle) server(auth tls.ClientAuthType, alpn ...string) *tls.Config {
 		ClientCAs:              b.roots,
 		ClientAuth:             auth,
 		NextProtos:             alpn,
+		// Small records at first are for pages that show before they are there. An answer is read as a whole, and each record is a
+		// system call.
+		DynamicRecordSizingDisabled: true,
 	}
 }
 

@@ -13,6 +13,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
+	"github.com/lichendb/lichen/internal/console"
 	"github.com/lichendb/lichen/internal/obs"
 	"github.com/lichendb/lichen/internal/security"
 )
@@ -21,6 +22,12 @@ import (
 // node if they come from pages of other sites, and all requests for an unknown host.
 func (n *Node) httpHandler() http.Handler {
 	mux := http.NewServeMux()
+	n.register(mux)
+	return n.knownHostsOnly(http.NewCrossOriginProtection().Handler(mux))
+}
+
+// register tells a mux of all that the node serves. What is open without a login is listed in docs/security.md.
+func (n *Node) register(mux console.Mux) {
 	n.console.Register(mux, n.statusPage)
 	mux.HandleFunc("GET /status", n.statusPage)
 	mux.HandleFunc("/health", n.health)
@@ -28,7 +35,6 @@ func (n *Node) httpHandler() http.Handler {
 	for path, h := range n.debugHandlers() {
 		mux.HandleFunc(path, n.adminOnly(h))
 	}
-	return n.knownHostsOnly(http.NewCrossOriginProtection().Handler(mux))
 }
 
 // metricsHandler serves the metrics, to all or to admins only, as the cluster setting

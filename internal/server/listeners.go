@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"net"
 	"net/http"
 	"os"
@@ -36,6 +37,8 @@ func (n *Node) Listen() (err error) {
 			fmt.Errorf("cannot listen for HTTP on %s: %w (choose --http-addr)", n.cfg.HTTPAddr, err), n.ln.Close())
 	}
 	n.http = &http.Server{Handler: n.httpHandler(), ReadHeaderTimeout: 10 * time.Second, IdleTimeout: idleTimeout}
+	// What is wrong with a client's connection is no more than SQL clients' failed handshakes, and goes where those do.
+	n.http.ErrorLog = slog.NewLogLogger(n.log.Handler(), slog.LevelInfo)
 	go n.accept()
 	go func() {
 		if err := n.http.Serve(n.httpListener()); err != nil && !errors.Is(err, http.ErrServerClosed) {
