@@ -6,12 +6,12 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"os"
 	"strings"
 
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/lichendb/lichen/internal/config"
 	"github.com/lichendb/lichen/internal/node"
-	"github.com/lichendb/lichen/internal/server"
 	"github.com/spf13/cobra"
 )
 
@@ -39,14 +39,14 @@ func newDemo(s *streams) *cobra.Command {
 		Use:   "demo",
 		Short: "Run a throw-away cluster with a SQL prompt",
 		Long: "Start a node, or a cluster of --nodes, in this process that keeps its data in memory, and open a SQL prompt on\n" +
-			"it. Other clients can connect as well while it runs. The prompt's command \\demo stops, starts and adds nodes.\n" +
+			"it. Other clients can connect as well while it runs, as the user demo with the password that is shown. The prompt's command \\demo stops, starts and adds nodes.\n" +
 			"Without a terminal it executes -e, -f or standard input and exits.",
 		Args: noArgs,
 		RunE: func(*cobra.Command, []string) error { return f.run(s) },
 	}
 	f.add(c)
 	fl := c.Flags()
-	fl.BoolVar(&f.insecure, "insecure", true, "run without encryption and authentication")
+	fl.BoolVar(&f.insecure, "insecure", false, "run without encryption and authentication")
 	fl.StringVar(&f.sample, "sample", "none", "sample data: retail or none")
 	fl.StringVar(&f.listenAddr, "listen-addr", "127.0.0.1:0", "address for SQL clients of the first node, host:port; port 0 picks a free one")
 	fl.StringVar(&f.httpAddr, "http-addr", "127.0.0.1:0", "address for HTTP of the first node, host:port")
@@ -63,8 +63,6 @@ func (f *demoFlags) check() error {
 	switch {
 	case f.sample != "none" && f.sample != "retail":
 		return usageError{fmt.Errorf("--sample: %q is neither retail nor none", f.sample)}
-	case !f.insecure:
-		return usageError{errors.New("a demo runs insecure, reachable from this machine; certificates are for lichen start")}
 	case f.nodes < 1 || f.nodes > maxDemoNodes:
 		return usageError{fmt.Errorf("--nodes must lie between 1 and %d", maxDemoNodes)}
 	case f.global && f.localities != "":
@@ -102,6 +100,12 @@ func (f *demoFlags) run(s *streams) error {
 		return err
 	}
 	d := &demoCluster{streams: s, global: f.global, single: f.nodes == 1, sites: map[string]string{}}
+	if !f.insecure {
+		if err := d.secure(hostOf(config.WithPort(f.listenAddr, "0"))); err != nil {
+			return err
+		}
+		defer os.RemoveAll(d.certs)
+	}
 	for i, p := range places {
 		sql, http := "127.0.0.1:0", "127.0.0.1:0"
 		if i == 0 {
@@ -123,7 +127,7 @@ func (f *demoFlags) run(s *streams) error {
 // serve runs the shell on the first node.
 func (f *demoFlags) serve(s *streams, d *demoCluster) error {
 	n := d.nodes[0].n
-	url := demoURL(n)
+	url := d.rootURL(n)
 	cfg, err := pgconn.ParseConfig(url)
 	if err != nil {
 		return err
@@ -132,6 +136,9 @@ func (f *demoFlags) serve(s *streams, d *demoCluster) error {
 	ctx, cancel := context.WithTimeout(context.Background(), clusterFormTime)
 	defer cancel()
 	if err := awaitReplicas(ctx, url, replicasOf(len(d.nodes))); err != nil {
+		return err
+	}
+	if err := d.createUser(ctx, cfg); err != nil {
 		return err
 	}
 	if f.sample == "retail" {
@@ -145,16 +152,17 @@ func (f *demoFlags) serve(s *streams, d *demoCluster) error {
 		if len(d.nodes) > 1 {
 			what = fmt.Sprintf("These %d nodes keep their data in memory, until you leave the prompt.", len(d.nodes))
 		}
-		fmt.Fprintf(w, "#\n# Welcome to Lichen %s. %s\n#\n# Other clients:  %s\n# HTTP:           http://%s\n#\n",
-			node.Version, what, url, demoAddress(n.HTTPAddr()))
+		fmt.Fprintf(w, "#\n# Welcome to Lichen %s. %s\n#\n# Other clients:  %s\n# HTTP:           %s\n#\n",
+			node.Version, what, d.userURL(n), d.httpURL(n))
+		if d.certs != "" {
+			fmt.Fprintf(w, "# The pages take the same name and password: %s, %s. Certificates:  %s\n#\n", demoUser, d.password, d.certs)
+		}
 		if f.sample == "retail" {
 			fmt.Fprint(w, "# Sample data: tables products, users, orders and reviews in database defaultdb.\n#\n")
 		}
 		fmt.Fprint(w, "# Statements end with a semicolon; \\? lists the prompt's commands, \\q leaves.\n#\n")
 	})
 }
-
-func demoURL(n *server.Node) string { return sqlURL(demoAddress(n.Addr()), "") }
 
 // demoAddress returns an address that this machine can connect to.
 func demoAddress(a net.Addr) string {

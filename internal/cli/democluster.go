@@ -29,6 +29,8 @@ type demoCluster struct {
 	*streams
 	single, global bool
 	nodes          []*demoNode // by id, from 1
+	// certs is the directory of certificates, password that of demoUser; empty: the demonstration is insecure.
+	certs, password string
 
 	mu    sync.Mutex        // guards what dial reads
 	sites map[string]string // localities by address
@@ -43,7 +45,8 @@ type demoNode struct {
 // add creates and starts a node. Ids are given out in order, from 1.
 func (d *demoCluster) add(place, listen, http string) (*demoNode, error) {
 	cfg := config.Default()
-	cfg.Stores, cfg.Insecure, cfg.SingleNode, cfg.Locality = config.Dirs("demo"), true, d.single, place
+	cfg.Stores, cfg.Insecure, cfg.SingleNode, cfg.Locality = config.Dirs("demo"), d.certs == "", d.single, place
+	cfg.CertsDir = d.certs
 	cfg.ListenAddr, cfg.HTTPAddr = listen, http
 	cfg.CacheBytes = min(cfg.CacheBytes, demoCache)
 	cfg.Drain = 0
@@ -127,7 +130,7 @@ func (d *demoCluster) command(arg string) error {
 		if err != nil {
 			return err
 		}
-		fmt.Fprintf(d.out, "node %d has been added: %s\n", dn.n.NodeID(), demoURL(dn.n))
+		fmt.Fprintf(d.out, "node %d has been added: %s\n", dn.n.NodeID(), d.userURL(dn.n))
 		return nil
 	}
 	if len(words) != 2 {
@@ -143,7 +146,7 @@ func (d *demoCluster) command(arg string) error {
 // change shuts down, restarts or decommissions a node.
 func (d *demoCluster) change(what string, id int) error {
 	dn := d.nodes[id-1]
-	gate := nodeFlags{host: d.nodes[0].cfg.ListenAddr, insecure: true}
+	gate := nodeFlags{host: d.nodes[0].cfg.ListenAddr, certsDir: d.certs, insecure: d.certs == ""}
 	switch what {
 	case "shutdown":
 		switch {
@@ -208,7 +211,7 @@ func (d *demoCluster) ls() error {
 		} else if dn.n == nil {
 			state = "shut down"
 		}
-		rows = append(rows, []string{strconv.Itoa(i + 1), state, dn.cfg.Locality, sqlURL(dn.cfg.ListenAddr, ""), "http://" + dn.cfg.HTTPAddr})
+		rows = append(rows, []string{strconv.Itoa(i + 1), state, dn.cfg.Locality, d.clientURL(dn.cfg.ListenAddr), d.scheme() + dn.cfg.HTTPAddr})
 	}
 	return printRows(d.out, "table", []string{"id", "state", "locality", "sql", "http"}, rows)
 }

@@ -101,8 +101,8 @@ func (f *startFlags) common(c *cobra.Command) {
 	fl.DurationVar(&f.node.Drain, "drain-wait", f.node.Drain, "how long running statements may take to end at a stop")
 }
 
-func (f *startFlags) complete() (err error) {
-	if err := f.completeSecurity(); err != nil {
+func (f *startFlags) complete(w io.Writer) (err error) {
+	if err := f.completeSecurity(w); err != nil {
 		return usageError{err}
 	}
 	if f.node.Stores, err = parseStores(f.stores); err != nil {
@@ -199,14 +199,19 @@ func parseStores(flags []string) (stores []config.Store, err error) {
 	return stores, nil
 }
 
-// completeSecurity determines whether the node runs with certificates.
-func (f *startFlags) completeSecurity() (err error) {
+// completeSecurity determines whether the node runs with certificates. One that is a cluster by itself makes its own if it has none.
+func (f *startFlags) completeSecurity(w io.Writer) (err error) {
 	if f.node.Insecure {
 		if f.flags.Changed("certs-dir") {
 			return errors.New("give either --insecure or --certs-dir")
 		}
 		f.node.CertsDir = ""
 		return nil
+	}
+	if f.node.SingleNode {
+		if err := security.EnsureOwn(w, f.node.CertsDir, f.reachedAt()); err != nil {
+			return err
+		}
 	}
 	if err := security.CheckPresent(f.node.CertsDir, f.reachedAt()); err != nil {
 		return err
@@ -229,7 +234,7 @@ func (f *startFlags) reachedAt() string {
 }
 
 func (f *startFlags) run(s *streams) error {
-	if err := f.complete(); err != nil {
+	if err := f.complete(s.err); err != nil {
 		return err
 	}
 	logging, err := obs.ParseLogOptions(f.log, f.logFormat)
