@@ -28,7 +28,7 @@ var order = [][]string{
 	{"sql/support"},
 	{"torture", "workload/killtest", "workload/ycsb", "workload/dvdrental", "workload/ecommerce", "workload/dataset", "workload", "workload/measure", "pgwire", "pgwire/nullserver", "pgwire/wire"},
 	{"sql/logictest", "sql"},
-	{"sql/identity", "sql/diag", "sql/kverror", "sql/audit", "sql/activity", "sql/explain", "sql/deferral", "sql/sessionvar", "sql/portal", "sql/fingerprint", "sql/copyio", "sql/tempschema", "sql/contention", "sql/routine", "sql/prepared", "sql/transaction", "sql/ids", "sql/ranges", "sql/inspect", "sql/clustersetting", "sql/show", "sql/advisory", "sql/notify", "sql/stats", "sql/jobs"},
+	{"sql/identity", "sql/diag", "sql/kverror", "sql/audit", "sql/activity", "sql/explain", "sql/deferral", "sql/sessionvar", "sql/portal", "sql/fingerprint", "sql/copyio", "sql/tempschema", "sql/contention", "sql/routine", "sql/prepared", "sql/transaction", "sql/ids", "sql/ranges", "sql/inspect", "sql/clustersetting", "sql/show", "sql/advisory", "sql/notify", "sql/stats", "sql/jobs", "sql/ddlevents"},
 	{"sql/metamorphic", "sql/generate"},
 	{"sql/ddl", "sql/pgcatalog", "sql/statview"},
 	{"sql/ddl/roles"},

@@ -27,7 +27,11 @@ func (x *execution) runDDL(ctx context.Context, root *plan.DDL) error {
 	var tag string
 	sp := x.ex.coll.Savepoint()
 	err := x.asJob(ctx, env, func() (err error) {
-		if tag, err = ddl.Exec(ctx, env, root.Stmt); err != nil {
+		err = x.eventTriggers(root.Stmt).run(ctx, env, func() (err error) {
+			tag, err = ddl.Exec(ctx, env, root.Stmt)
+			return err
+		})
+		if err != nil {
 			return err
 		}
 		if x.auditing.on {

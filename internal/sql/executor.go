@@ -10,6 +10,7 @@ import (
 	"github.com/lichendb/lichen/internal/sql/access"
 	"github.com/lichendb/lichen/internal/sql/activity"
 	"github.com/lichendb/lichen/internal/sql/advisory"
+	"github.com/lichendb/lichen/internal/sql/builtin/call"
 	"github.com/lichendb/lichen/internal/sql/catalog"
 	"github.com/lichendb/lichen/internal/sql/clustersetting"
 	"github.com/lichendb/lichen/internal/sql/contention"
@@ -37,6 +38,8 @@ type executor struct {
 	vars sessionvar.Vars
 
 	coll *catalog.Collection
+	// event is that of the event trigger whose function runs.
+	event *call.DDLEvent
 	// commitDeadline is that of coll: a method value would be made anew for each commit.
 	commitDeadline func() hlc.Timestamp
 	cats           *pgcatalog.Catalog

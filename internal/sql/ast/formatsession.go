@@ -283,6 +283,8 @@ func (p *printer) utility(s Statement) {
 		p.routineStmt(s)
 	case *CreatePolicy, *AlterPolicy, *DropPolicy:
 		p.policyStmt(s)
+	case *CreateEventTrigger, *AlterEventTrigger:
+		p.eventTriggerStmt(s)
 	case *CreateTrigger, *DropTrigger, *AlterTriggerStmt:
 		p.triggerStmt(s)
 	default:

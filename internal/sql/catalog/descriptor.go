@@ -43,6 +43,8 @@ type Database struct {
 	Extensions []CreatedExtension `json:",omitempty"`
 	// ACLs are the lists of what is built in: functions, types, languages.
 	ACLs []privilege.SystemACL `json:",omitempty"`
+	// EventTriggers fire when statements change what is in the database.
+	EventTriggers []EventTrigger `json:",omitempty"`
 }
 
 // Schema describes a schema of a database.

@@ -96,6 +96,9 @@ func (r *Routine) IdentityTypes() []*types.T {
 // Trigger reports whether the routine is a trigger function.
 func (r *Routine) Trigger() bool { return r.Returns.Oid == types.Trigger.Oid }
 
+// EventTrigger reports whether the routine is a function of event triggers.
+func (r *Routine) EventTrigger() bool { return r.Returns.Oid == types.EventTrigger.Oid }
+
 // routinePrefix begins the names of routines, which have a name space of their own.
 const routinePrefix = "function\x00"
 

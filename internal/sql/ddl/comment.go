@@ -42,6 +42,8 @@ func comment(ctx context.Context, e *statement.Env, st *ast.Comment) error {
 		return commentRoutine(ctx, e, st)
 	case ast.ObjDomainConstraint:
 		return commentDomainConstraint(ctx, e, st)
+	case ast.ObjEventTrigger:
+		return commentEventTrigger(ctx, e, st)
 	case ast.ObjExtension:
 		return commentExtension(ctx, e, st)
 	case ast.ObjRole:

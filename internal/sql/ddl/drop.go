@@ -23,6 +23,8 @@ func drop(ctx context.Context, e *statement.Env, st *ast.Drop) error {
 		return alter.DropTypes(ctx, e, st)
 	case ast.ObjCollation:
 		return dropCollations(ctx, e, st)
+	case ast.ObjEventTrigger:
+		return dropEventTriggers(ctx, e, st)
 	case ast.ObjExtension:
 		return dropExtensions(ctx, e, st)
 	}

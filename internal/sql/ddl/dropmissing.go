@@ -16,7 +16,7 @@ var neverThere = map[string]string{
 	"DROP FUNCTION": "function", "DROP ROUTINE": "routine", "DROP AGGREGATE": "aggregate",
 	"DROP SUBSCRIPTION": "subscription", "DROP PUBLICATION": "publication", "DROP STATISTICS": "statistics object",
 	"DROP USER MAPPING": "user mapping", "DROP SERVER": "server", "DROP FOREIGN TABLE": "foreign table",
-	"DROP FOREIGN DATA WRAPPER": "foreign-data wrapper", "DROP EVENT TRIGGER": "event trigger", "DROP TRANSFORM": "transform",
+	"DROP FOREIGN DATA WRAPPER": "foreign-data wrapper", "DROP TRANSFORM": "transform",
 }
 
 // NothingToDrop returns the notice for a DROP ... IF EXISTS of objects that can't

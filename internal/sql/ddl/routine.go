@@ -449,6 +449,10 @@ func routineBody(ctx context.Context, e *statement.Env, st *ast.CreateRoutine, r
 		return pgerr.New(pgerr.InvalidFunctionDefinition, "no function body specified")
 	case r.Trigger() && r.Language == catalog.LanguageSQL:
 		return pgerr.New(pgerr.InvalidFunctionDefinition, "SQL functions cannot return type trigger")
+	case r.EventTrigger() && r.Language == catalog.LanguageSQL:
+		return pgerr.New(pgerr.InvalidFunctionDefinition, "SQL functions cannot return type event_trigger")
+	case r.EventTrigger() && len(r.Inputs()) > 0:
+		return pgerr.New(pgerr.InvalidFunctionDefinition, "event trigger functions cannot have declared arguments")
 	case r.Trigger() && len(r.Inputs()) > 0:
 		return pgerr.New(pgerr.InvalidFunctionDefinition, "trigger functions cannot have declared arguments").
 			WithHint("The arguments of the trigger can be accessed through TG_NARGS and TG_ARGV instead.")

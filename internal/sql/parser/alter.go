@@ -115,6 +115,10 @@ func (p *parser) alterOther(loc ast.Loc) ast.Statement {
 		if p.onOperator() {
 			return p.alterRoutine(loc)
 		}
+	case kwEvent:
+		if p.onEventTrigger() {
+			return p.alterEventTrigger(loc)
+		}
 	case kwPolicy:
 		return p.alterPolicy(loc)
 	case kwTrigger:

@@ -125,6 +125,10 @@ func (p *parser) createOther(loc ast.Loc) ast.Statement {
 		if p.onOperator() {
 			return p.createOperator(loc)
 		}
+	case kwEvent:
+		if p.onEventTrigger() {
+			return p.createEventTrigger(loc)
+		}
 	}
 	if p.isWord("inverted") && p.peek() == kwIndex && p.extends(ExtInvertedIndex) {
 		return p.createIndex(loc)

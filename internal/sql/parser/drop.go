@@ -30,6 +30,10 @@ func (p *parser) drop() ast.Statement {
 		if p.onOperator() {
 			return p.dropRoutine(loc)
 		}
+	case kwEvent:
+		if p.onEventTrigger() {
+			return p.dropList(&ast.Drop{Loc: loc, Kind: ast.ObjEventTrigger})
+		}
 	case kwPolicy:
 		return p.dropPolicy(loc)
 	case kwTrigger:
@@ -81,7 +85,7 @@ func (p *parser) dropList(s *ast.Drop) ast.Statement {
 		switch s.Kind {
 		case ast.ObjType, ast.ObjDomain:
 			n = p.typeAsName()
-		case ast.ObjSchema, ast.ObjExtension:
+		case ast.ObjSchema, ast.ObjExtension, ast.ObjEventTrigger:
 			n = p.plainName()
 		default:
 			n = p.anyTableName()
@@ -211,6 +215,11 @@ func (p *parser) commentObject(s *ast.Comment) bool {
 		for i := range ref.Params {
 			s.Args = append(s.Args, ref.Params[i].Type)
 		}
+	case kwEvent:
+		if !p.onEventTrigger() {
+			return false
+		}
+		s.Kind, s.Name = ast.ObjEventTrigger, []ast.Name{p.colID()}
 	case kwOperator:
 		if !p.onOperator() {
 			return false

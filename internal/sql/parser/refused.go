@@ -28,7 +28,6 @@ CREATE FOREIGN TABLE: FOREIGN TABLE [IF NOT EXISTS] table
 	('(' [table_element,] ')' [INHERITS '(' table, ')'] | PARTITION OF table typed_elements bound) SERVER name [options]
 CREATE ACCESS METHOD: ACCESS METHOD name TYPE (INDEX | TABLE) HANDLER handler
 CREATE ASSERTION: ASSERTION any_name CHECK '(' expr ')' constraint_attributes no_assertions
-CREATE EVENT TRIGGER: EVENT TRIGGER name ON label [WHEN event_filter {AND event_filter}] EXECUTE (FUNCTION | PROCEDURE) func_name '(' ')'
 CREATE RULE: [OR REPLACE] RULE name AS ON (SELECT | UPDATE | DELETE | INSERT) TO table [WHERE expr] DO [INSTEAD | ALSO]
 	(NOTHING | '(' [rule_action] {';' [rule_action]} ')' | rule_action)
 
@@ -50,7 +49,6 @@ ALTER FOREIGN TABLE: FOREIGN TABLE alter_foreign_table
 ALTER TEXT SEARCH: (TEXT SEARCH (PARSER | TEMPLATE) any_name (rename | move)
 	| TEXT SEARCH DICTIONARY any_name (rename | owner | move | definition)
 	| TEXT SEARCH CONFIGURATION any_name (rename | owner | move | alter_mapping))
-ALTER EVENT TRIGGER: EVENT TRIGGER name (rename | owner | ENABLE [REPLICA | ALWAYS] | DISABLE)
 ALTER RULE: RULE name ON table rename
 ALTER EXTENSION: EXTENSION name (move | (ADD | DROP) (object | cast | operator_object | TRANSFORM FOR type LANGUAGE name))
 ALTER SYSTEM: SYSTEM (SET set_generic | RESET (ALL | var_name))
@@ -71,7 +69,6 @@ DROP FOREIGN TABLE: FOREIGN TABLE [IF EXISTS] any_name, [behavior]
 DROP FOREIGN DATA WRAPPER: FOREIGN DATA WRAPPER [IF EXISTS] name, [behavior]
 DROP SERVER: SERVER [IF EXISTS] name, [behavior]
 DROP ACCESS METHOD: ACCESS METHOD [IF EXISTS] name, [behavior]
-DROP EVENT TRIGGER: EVENT TRIGGER [IF EXISTS] name, [behavior]
 DROP LANGUAGE: [PROCEDURAL] LANGUAGE [IF EXISTS] name, [behavior]
 DROP PUBLICATION: PUBLICATION [IF EXISTS] name, [behavior]
 
@@ -83,7 +80,6 @@ COMMENT ON TEXT SEARCH: text_search any_name IS text
 COMMENT ON FOREIGN TABLE: FOREIGN TABLE any_name IS text
 COMMENT ON FOREIGN DATA WRAPPER: FOREIGN DATA WRAPPER name IS text
 COMMENT ON ACCESS METHOD: ACCESS METHOD name IS text
-COMMENT ON EVENT TRIGGER: EVENT TRIGGER name IS text
 COMMENT ON LANGUAGE: PROCEDURAL LANGUAGE name IS text
 
 EXPRESSION XMLCONCAT: XMLCONCAT '(' expr, ')'
@@ -133,7 +129,6 @@ opclass_drop = (OPERATOR | FUNCTION) count '(' type, ')'
 operator_types = any_operator '(' (NONE ',' type | type (',' (NONE | type) | one_type)) ')'
 operator_object = OPERATOR (CLASS | FAMILY) any_name USING name | OPERATOR operator_types
 transform = SQL WITH FUNCTION signature
-event_filter = name IN '(' string, ')'
 rule_action = query_action | NOTIFY name [',' string]
 alter_mapping = ADD MAPPING FOR name, any_with any_name, | DROP MAPPING [IF EXISTS] FOR name,
 	| ALTER MAPPING (REPLACE any_name any_with any_name | FOR name, (any_with any_name, | REPLACE any_name any_with any_name))

@@ -104,6 +104,7 @@ const (
 	oidPgTrigger    = 2620
 	oidPgExtension  = 3079
 	oidPgTablespace = 1213
+	oidPgEvent      = 3466
 )
 
 // VirtualRows implements operator.VirtualProvider.

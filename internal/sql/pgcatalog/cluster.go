@@ -136,6 +136,9 @@ func (s *snapshot) eachComment(f commentSink) {
 	for _, x := range s.schemas() {
 		f(oidPgNamespace, x.Oid, 0, x.Comment)
 	}
+	for _, g := range s.db.EventTriggers {
+		f(oidPgEvent, g.Oid, 0, g.Comment)
+	}
 	for _, x := range s.db.Installed() {
 		f(oidPgExtension, x.Oid, 0, x.Comment)
 	}

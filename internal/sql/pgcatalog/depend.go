@@ -35,6 +35,11 @@ func pgDepend(s *snapshot, w *writer) error {
 	for _, t := range s.collations() {
 		d.inSchema(address{oidPgCollation, t.Oid, 0}, t)
 	}
+	for _, g := range s.db.EventTriggers {
+		if f := s.routineByID(g.Function); f != nil {
+			d.row(address{oidPgEvent, g.Oid, 0}, address{oidPgProc, f.Oid, 0}, dependNormal)
+		}
+	}
 	for _, t := range s.operators() {
 		d.operator(t)
 	}

@@ -52,6 +52,12 @@ func (c *Catalog) DescribeObject(class, oid uint32, sub int32) (o call.ObjectNam
 				return plainName("extension", e.Name), true, nil
 			}
 		}
+	case oidPgEvent:
+		for _, g := range s.db.EventTriggers {
+			if g.Oid == oid {
+				return plainName("event trigger", g.Name), true, nil
+			}
+		}
 	case oidPgNamespace:
 		if x := s.schemaByOid(oid); x != nil {
 			return plainName("schema", x.Name), true, nil
@@ -162,7 +168,11 @@ func (s *snapshot) describeFunction(oid uint32) (call.ObjectName, bool) {
 		case 'a':
 			kind = "aggregate"
 		}
-		identity := ast.QuoteIdent(r.schemaText) + "." + ast.QuoteIdent(r.name) + "(" + strings.Join(typeNames(r.args), ",") + ")"
+		args := make([]string, len(r.args))
+		for i, a := range r.args {
+			args[i] = s.typeIdentity(a)
+		}
+		identity := ast.QuoteIdent(r.schemaText) + "." + ast.QuoteIdent(r.name) + "(" + strings.Join(args, ",") + ")"
 		return call.ObjectName{Kind: kind, Schema: r.schemaText, Identity: identity, Text: word + " " + text}, true
 	}
 	return call.ObjectName{Kind: "function", Schema: namePgCatalog, Identity: namePgCatalog + "." + text, Text: "function " + text}, ok

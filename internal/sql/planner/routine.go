@@ -77,7 +77,7 @@ func (b *builder) mayCall(fn *call.Overload, at int) error {
 	case r.Procedure:
 		return pgerr.New(pgerr.WrongObjectType, "%s is a procedure", call.CallText(fn.Name, false, fn.Args)).
 			WithHint("To call a procedure, use CALL.").At(at)
-	case r.Trigger():
+	case r.Trigger(), r.EventTrigger():
 		return pgerr.Unsupported("trigger functions can only be called as triggers").At(at)
 	}
 	if r.Volatility == 'v' {

@@ -14,7 +14,7 @@
 // cache of bodies), result.go (what a call returns), sqlbody.go (bodies in SQL), convert.go (assignment); then
 // PL/pgSQL: program.go (a tree whose variables have slots), variables.go, query.go (expressions and statements in SQL),
 // source.go (where errors point to), stack.go (what runs, and who called), interpreter.go (control structures, handlers), loop.go, assign.go (parts of variables),
-// actions.go (the other statements), callprocedure.go, cursor.go, trigger.go (functions of triggers: what they know, and what
+// actions.go (the other statements), callprocedure.go, cursor.go, event.go (functions of event triggers), trigger.go (functions of triggers: what they know, and what
 // becomes of the row that they return), conditions.go (names of errors).
 //
 // Invariants:

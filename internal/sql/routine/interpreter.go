@@ -60,6 +60,9 @@ func (f *frame) open(p *program) {
 	if f.fires != nil {
 		p.openTrigger(f)
 	}
+	if f.event != nil {
+		p.openEvent(f)
+	}
 }
 
 // raisedAgain is an error that a handler has raised as it was: it tells where it came up first.
@@ -85,7 +88,7 @@ func (f *frame) located(err error) error {
 
 // end is what happens at the end of a body that returned nothing.
 func (p *program) end(f *frame) error {
-	void := p.def.Returns.Oid == types.Void.Oid
+	void := p.def.Returns.Oid == types.Void.Oid || p.event != nil
 	if void || p.def.Set || p.def.Procedure || len(p.outputs) > 0 {
 		return nil
 	}
@@ -104,7 +107,7 @@ func (p *program) result(f *frame) error {
 		return f.triggerResult()
 	case p.def.Set:
 		return nil
-	case p.def.Returns.Oid == types.Void.Oid:
+	case p.def.Returns.Oid == types.Void.Oid || p.event != nil:
 		f.out.d = types.VoidDatum
 		return nil
 	case len(p.outputs) > 0:

@@ -39,6 +39,7 @@ type program struct {
 	found    *variable
 	outputs  []*variable
 	trigger  *triggerVars // of a function of triggers
+	event    *variable    // the first one that a function of event triggers knows
 }
 
 // nextProgram numbers the programs of a session.
@@ -114,6 +115,9 @@ func (p *program) declareParams(f *frame) {
 	p.declare(p.top, p.found)
 	if f.def.Trigger() {
 		p.declareTrigger()
+	}
+	if f.def.EventTrigger() {
+		p.declareEvent()
 	}
 }
 
@@ -543,7 +547,7 @@ func (c *compiler) simple(s plpgsql.Stmt, names *blockNames) {
 
 func (c *compiler) returns(s *plpgsql.Return, names *blockNames) {
 	c.expr(s.Value, names)
-	void := c.p.def.Returns.Oid == types.Void.Oid
+	void := c.p.def.Returns.Oid == types.Void.Oid || c.p.def.EventTrigger()
 	var err error
 	switch {
 	case s.Value != nil && c.p.def.Set:

@@ -62,6 +62,8 @@ type frame struct {
 	fresh bool
 	// fires is the trigger whose function this is, nil for other calls.
 	fires *operator.Firing
+	// event is that of the event trigger whose function this is, nil for other calls.
+	event *call.DDLEvent
 	// txn ends and begins transactions; nil where the body may not.
 	txn Transactions
 	// Of a body in PL/pgSQL: records are the types of the values of RECORDs, by their slots.

@@ -10,7 +10,7 @@ import (
 func Overloads() []*call.Overload {
 	return slices.Concat(
 		catalogFunctions(), descriptionFunctions(), encodingFunctions(),
-		definitionFunctions(), objectFunctions(), indexPropertyFunctions(), sizeFunctions(), aclFunctions(),
+		definitionFunctions(), objectFunctions(), eventTriggerFunctions(), indexPropertyFunctions(), sizeFunctions(), aclFunctions(),
 		limitFunctions(), partitionFunctions(),
 		privilegeFunctions(), aclOperators(), domainFunctions(),
 		systemOperators(), systemFunctions(), viewFunctions(),

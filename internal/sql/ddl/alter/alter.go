@@ -23,6 +23,9 @@ func AlterTable(ctx context.Context, e *statement.Env, st *ast.AlterTable) error
 	}
 	e, done := e.Beside(besideUsers(st))
 	defer done(ctx)
+	if err := tellRewrite(ctx, e, st); err != nil {
+		return err
+	}
 	if err := alterTable(ctx, e, st); err != nil {
 		return err
 	}

@@ -240,6 +240,7 @@ type dropper struct {
 	// policies are those of tables that stay.
 	policies []droppedPolicy
 	triggers []droppedTrigger
+	events   []droppedEvent
 	others   []string        // descriptions of what else depends on the objects, and does not go with them
 	typed    []typeDependent // of the types of dropped rows
 	all      []*catalog.Table
@@ -330,6 +331,9 @@ func (d *dropper) drop(ctx context.Context, objects []*catalog.Table) error {
 			return err
 		}
 	}
+	if err := d.dropEvents(ctx); err != nil {
+		return err
+	}
 	if err := d.dropTyped(ctx); err != nil {
 		return err
 	}
@@ -373,6 +377,7 @@ func (d *dropper) expand(ctx context.Context, t *catalog.Table) error {
 	on, ref := e.Describe(ctx, t), storedtext.SequenceRef(t.Oid)
 	if t.Kind == catalog.KindRoutine {
 		d.triggersOf(ctx, t, on)
+		d.eventTriggersOf(t, on)
 		if err := d.ofTypes(ctx, t, on); err != nil {
 			return err
 		}
@@ -498,6 +503,10 @@ func (d *dropper) report(ctx context.Context) error {
 			names = append(names, x.text)
 			details = append(details, x.text+" depends on "+x.on)
 		}
+	}
+	for _, x := range d.events {
+		names = append(names, x.text)
+		details = append(details, x.text+" depends on "+x.on)
 	}
 	for _, x := range d.typed {
 		if !d.in[x.in] {

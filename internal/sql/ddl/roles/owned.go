@@ -110,6 +110,7 @@ func dependents(ctx context.Context, e *statement.Env, r privilege.Role) (out []
 			out = append(out, there...)
 			continue
 		}
+		out = append(out, ownedEvents(d, r, here, elsewhere)...)
 		owns := d.Ident().Owner == r
 		if !owns && !mentions(d, r) {
 			continue
@@ -277,6 +278,21 @@ func Reassign(ctx context.Context, e *statement.Env, st *ast.ReassignOwned, by D
 func ownedBy(d catalog.Descriptor, of []*catalog.Role) bool {
 	_, isRole := d.(*catalog.Role)
 	return !isRole && slices.ContainsFunc(of, func(r *catalog.Role) bool { return d.Ident().Owner == r.Oid })
+}
+
+// ownedEvents lists the event triggers of a database that a role owns, and counts those elsewhere.
+func ownedEvents(d catalog.Descriptor, r privilege.Role, here catalog.ID, elsewhere map[catalog.ID]int) (out []string) {
+	db, ok := d.(*catalog.Database)
+	for i := 0; ok && i < len(db.EventTriggers); i++ {
+		switch g := &db.EventTriggers[i]; {
+		case g.Owner.Role() != r:
+		case db.ID == here:
+			out = append(out, "owner of event trigger "+ast.QuoteIdent(g.Name))
+		default:
+			elsewhere[db.ID]++
+		}
+	}
+	return out
 }
 
 // reassign gives what roles own in the database, and the databases that they own, another owner.

@@ -93,6 +93,9 @@ type Env struct {
 	Resume *Resume
 	// As calls f while statements and functions have the privileges of a role; nil: those of the user do.
 	As func(role catalog.Owner, f func() error) error
+	// Rewriting is called before the rows of a table are written anew, for reasons that are bits as PostgreSQL has them; nil: nobody
+	// wants to know.
+	Rewriting func(ctx context.Context, t *catalog.Table, reason int) error
 	// System returns functions of the system: see SystemRoutines. DescribeBuiltIn names what is built in as messages do.
 	System          func(schema, name string) []access.SystemRoutine
 	DescribeBuiltIn func(privilege.SystemACL) string
