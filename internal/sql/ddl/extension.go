@@ -35,12 +35,22 @@ func changeExtensions(ctx context.Context, e *statement.Env, need privilege.Bits
 	return e.Coll.Put(ctx, &d)
 }
 
+// insteadOf says what serves the purpose of extensions that there are not.
+var insteadOf = map[string]string{
+	"btree_gin":  "GIN indexes have no columns of such types here: make a btree index of these columns; a query reads the one that leaves fewer rows.",
+	"btree_gist": "There are no GiST indexes: use a btree index, and UNIQUE in place of EXCLUDE with = alone.",
+}
+
 // createExtension is CREATE EXTENSION. What extensions bring is built in; the database shows it from now on, in a schema.
 func createExtension(ctx context.Context, e *statement.Env, s *ast.CreateExtension) error {
 	x := catalog.ExtensionByName(s.Name)
 	switch {
 	case x == nil:
-		return pgerr.Unsupported("extension \"%s\" is not supported", s.Name).At(s.Pos)
+		err := pgerr.Unsupported("extension \"%s\" is not supported", s.Name).At(s.Pos)
+		if hint := insteadOf[s.Name]; hint != "" {
+			err = err.WithHint("%s", hint)
+		}
+		return err
 	case s.Version != "" && s.Version != x.Version:
 		return pgerr.Unsupported("extension \"%s\" has no version \"%s\" here", s.Name, s.Version).At(s.Pos)
 	}
