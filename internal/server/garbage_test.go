@@ -137,7 +137,7 @@ func FuzzPorts(f *testing.F) {
 				t.Errorf("way %d: sent %q, got %q", way, data, got)
 			}
 		}
-		if m := g.Front().Metrics(); m.Panics != 0 {
+		if m := g.SQLServer().Metrics(); m.Panics != 0 {
 			t.Fatalf("a panic: way %d, sent %q", way, data)
 		}
 	})
@@ -212,7 +212,7 @@ func TestGarbage(t *testing.T) {
 		t.Errorf("before the scan %+v, after it %+v", before, after)
 	}
 	g.mustServe()
-	if m := g.Front().Metrics(); m.Panics != 0 || m.Sessions != 0 {
+	if m := g.SQLServer().Metrics(); m.Panics != 0 || m.Sessions != 0 {
 		t.Errorf("the scan led to %+v", m)
 	}
 }

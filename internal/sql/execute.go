@@ -152,7 +152,7 @@ func (x *execution) runPlanned(ctx context.Context) error {
 		sp, began := txn.StatementStart(), time.Now()
 		txn.SetSpillContext(ctx)
 		err := x.attempt(ctx)
-		txn.SetSpillContext(nil)
+		txn.ClearSpillContext()
 		next := x.decide(ctx, err, attempt, &refused)
 		if next.action == finish {
 			x.finish(err)

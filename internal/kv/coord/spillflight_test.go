@@ -149,7 +149,7 @@ func TestCancelledSpill(t *testing.T) {
 				if err := statement(txn, ctx); err != context.DeadlineExceeded {
 					t.Errorf("the statement ended with %v", err)
 				}
-				txn.SetSpillContext(nil)
+				txn.ClearSpillContext()
 				txn.Rollback(context.Background())
 				if d := time.Since(began); d != time.Second/2 {
 					t.Errorf("statement and rollback ended after %v", d)

@@ -213,9 +213,11 @@ func (t *Txn) BeginStatement() {
 	t.certain = hlc.Timestamp{}
 }
 
-// SetSpillContext sets the context that bounds how long Put and Delete wait for a spill in progress; nil: as long
-// as it takes.
+// SetSpillContext sets the context that bounds how long Put and Delete wait for a spill in progress.
 func (t *Txn) SetSpillContext(ctx context.Context) { t.spillCtx = ctx }
+
+// ClearSpillContext lets Put and Delete wait for a spill in progress as long as it takes.
+func (t *Txn) ClearSpillContext() { t.spillCtx = nil }
 
 func (t *Txn) begin() {
 	t.state = active
