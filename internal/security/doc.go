@@ -4,7 +4,8 @@
 //
 // Above it: rpc, pgwire (through the configurations), server and cli. Below it:
 // fs. Read files.go (the names of the files; how they are read and written),
-// create.go ([Creator]: the CA, nodes, clients), load.go (what is checked when
+// create.go ([Creator]: the CA, nodes, clients), own.go (what a node makes that has
+// no certificates), load.go (what is checked when
 // a certificate is loaded), node.go ([Node]: the certificates of a running
 // node), client.go ([ClientTLS]), explain.go ([Explain]: what to do about a
 // failed handshake), list.go ([List]) and secret.go (the secret of an identity provider).
