@@ -100,7 +100,7 @@ func (c *Collection) PeekBetween(ctx context.Context, schema ID, first, last str
 		if c.historical { // whose names are not in memory
 			l := c.Listing()
 			for _, t := range slices.Concat(l.Relations, l.Types) {
-				if t.Schema == schema && !yield(c.builtIn(t)) {
+				if t.Schema == schema && !yield(t) {
 					return
 				}
 			}
@@ -153,7 +153,7 @@ func (c *Collection) BuiltInBetween(schema ID, first, last string) iter.Seq[*Tab
 				continue
 			}
 			for _, t := range v.Tables {
-				if t.Name >= first && (last == "" || t.Name <= last) && !yield(t) {
+				if t.Name >= first && (last == "" || t.Name <= last) && !yield(c.builtIn(t)) {
 					return
 				}
 			}

@@ -23,7 +23,7 @@ func tellRewrite(ctx context.Context, e *statement.Env, st *ast.AlterTable) erro
 	if e.Rewriting == nil {
 		return nil
 	}
-	t, index, err := e.Relation(ctx, st.Name)
+	t, index, err := e.RelationToLock(ctx, st.Name)
 	if err != nil || t == nil || index || t.Kind != catalog.KindTable {
 		return nil
 	}

@@ -15,7 +15,7 @@ import (
 
 // withExpiry adds to the commands of ALTER TABLE what its parameters of row-level TTL make of the column that has the time when a row expires.
 func withExpiry(ctx context.Context, e *statement.Env, st *ast.AlterTable) (*ast.AlterTable, error) {
-	t, index, err := e.Relation(ctx, st.Name)
+	t, index, err := e.RelationToLock(ctx, st.Name)
 	if err != nil || t == nil || index || t.Kind != catalog.KindTable {
 		return st, nil // who runs the commands says so
 	}

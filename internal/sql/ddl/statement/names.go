@@ -158,6 +158,15 @@ func (e *Env) Relation(ctx context.Context, n ast.TableName) (t *catalog.Table, 
 	return t, index, err
 }
 
+// RelationToLock is Relation for a statement that locks the relation exclusively afterwards: it waits for those who change it
+// before it pins it, since two that have pinned a relation can't both lock it.
+func (e *Env) RelationToLock(ctx context.Context, n ast.TableName) (t *catalog.Table, index bool, err error) {
+	if err := e.queue(ctx, n); err != nil {
+		return nil, false, err
+	}
+	return e.Relation(ctx, n)
+}
+
 // LockRelation finds a relation that the user owns and locks it exclusively. It returns nil if
 // there is none.
 func (e *Env) LockRelation(ctx context.Context, n ast.TableName) (t *catalog.Table, index bool, err error) {
