@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/lichendb/lichen/internal/sql/access"
 	"github.com/lichendb/lichen/internal/sql/ast"
 	"github.com/lichendb/lichen/internal/sql/builtin/call"
 	"github.com/lichendb/lichen/internal/sql/catalog"
@@ -75,31 +76,6 @@ func (d *dropped) extensions(old, now *catalog.Database) {
 	}
 }
 
-// kindOf is what an object of a descriptor is called.
-func kindOf(t *catalog.Table) string {
-	switch {
-	case t.OwnOperator():
-		return "operator"
-	case t.Kind == catalog.KindRoutine && t.Routine.Aggregate != nil:
-		return "aggregate"
-	case t.Kind == catalog.KindRoutine && t.Routine.Procedure:
-		return "procedure"
-	case t.Kind == catalog.KindRoutine:
-		return "function"
-	case t.Kind == catalog.KindCollation:
-		return "collation"
-	case t.Kind == catalog.KindType:
-		return "type"
-	case t.Kind == catalog.KindSequence:
-		return "sequence"
-	case t.Materialized():
-		return "materialized view"
-	case t.Kind == catalog.KindView:
-		return "view"
-	}
-	return "table"
-}
-
 // schemaOf names the schema of a descriptor.
 func (d *dropped) schemaOf(t *catalog.Table) (string, bool) {
 	name, temp := d.Schema(t.Schema)
@@ -114,7 +90,7 @@ func (d *dropped) object(t *catalog.Table, original bool) {
 	schema, temp := d.schemaOf(t)
 	in, name := ast.QuoteIdent(schema), ast.QuoteIdent(t.Name)
 	o := call.DroppedObject{
-		Class: classOf(t), Oid: t.Oid, Original: original, Normal: !original, Temporary: temp, Type: kindOf(t),
+		Class: classOf(t), Oid: t.Oid, Original: original, Normal: !original, Temporary: temp, Type: access.Noun(t),
 		Schema: in, Name: name, Identity: in + "." + name, Names: []string{schema, t.Name},
 	}
 	switch {

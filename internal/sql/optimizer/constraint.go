@@ -149,15 +149,12 @@ func (l *atomList) analyse(n *plan.Scan, i int, c plan.Expr) {
 	}
 }
 
-// flipped maps a comparison to the one with its sides exchanged.
-var flipped = map[string]string{"=": "=", "<": ">", ">": "<", "<=": ">=", ">=": "<="}
-
 // columnSide returns the column that is one side of a comparison, what it is compared
 // with, and by which operator if the column stands first; -1 if neither is a column or
-// the operator compares nothing. Of two columns it is the first.
+// the operator is no comparison that an index answers. Of two columns it is the first.
 func columnSide(n *plan.Scan, c *plan.Call) (ord int, op string, value plan.Expr) {
-	mirrored, ok := flipped[c.Fn.Name]
-	if !ok || !c.Fn.Operator || len(c.Args) != 2 {
+	mirrored, ok := plan.Mirrored[c.Fn.Name]
+	if !ok || c.Fn.Name == "<>" || !c.Fn.Operator || len(c.Args) != 2 {
 		return -1, "", nil
 	}
 	if ord = column(n, c.Args[0]); ord >= 0 {
@@ -606,7 +603,7 @@ func (o *optimizer) tupleRange(n *plan.Scan, l *atomList, c *constrained) {
 		}
 		op, left, right := r.Op, r.Left, r.Right
 		if column(n, left[0]) < 0 {
-			op, left, right = flipped[op], right, left
+			op, left, right = plan.Mirrored[op], right, left
 		}
 		k, exact := c.tuplePrefix(n, left, right)
 		if k == 0 {

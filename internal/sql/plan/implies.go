@@ -101,20 +101,21 @@ func comparison(e *Call, ops ...string) (l, r Expr, ok bool) {
 	return nil, nil, false
 }
 
-var mirrored = map[string]string{"=": "=", "<": ">", ">": "<", "<=": ">=", ">=": "<=", "<>": "<>"}
+// Mirrored maps a comparison to the one with its sides exchanged.
+var Mirrored = map[string]string{"=": "=", "<": ">", ">": "<", "<=": ">=", ">=": "<=", "<>": "<>"}
 
 // versusConst takes "x op constant" apart, turned around where the constant is on
 // the left.
 func versusConst(e Expr) (x Expr, op string, k *Const, ok bool) {
 	c, isCall := e.(*Call)
-	if !isCall || !c.Fn.Operator || len(c.Args) != 2 || mirrored[c.Fn.Name] == "" {
+	if !isCall || !c.Fn.Operator || len(c.Args) != 2 || Mirrored[c.Fn.Name] == "" {
 		return nil, "", nil, false
 	}
 	if k, ok := c.Args[1].(*Const); ok && !k.D.IsNull() {
 		return c.Args[0], c.Fn.Name, k, true
 	}
 	if k, ok := c.Args[0].(*Const); ok && !k.D.IsNull() {
-		return c.Args[1], mirrored[c.Fn.Name], k, true
+		return c.Args[1], Mirrored[c.Fn.Name], k, true
 	}
 	return nil, "", nil, false
 }
@@ -224,7 +225,7 @@ func admits(c, x Expr, k *Const) bool {
 func rejectsNull(g, x Expr) bool {
 	switch g := g.(type) {
 	case *Call:
-		if !g.Fn.Operator || mirrored[g.Fn.Name] == "" && g.Fn.Name != "~~" {
+		if !g.Fn.Operator || Mirrored[g.Fn.Name] == "" && g.Fn.Name != "~~" {
 			return false
 		}
 		for _, a := range g.Args {

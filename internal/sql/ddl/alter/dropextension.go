@@ -162,25 +162,29 @@ func callsOf(name string) func(text string) bool {
 // anyCall returns a test whether a stored text has a call of a name for which is holds.
 func anyCall(name string, is func(c *ast.FuncCall) bool) func(text string) bool {
 	return func(text string) bool {
-		if !strings.Contains(text, name) {
-			return false
-		}
-		var root ast.Node
-		if x, err := parser.ParseExpr(text); err == nil {
-			root = x
-		} else if st, err := parser.ParseStored(text); err == nil {
-			root = st.AST
-		}
-		found := false
-		if root != nil {
-			ast.Walk(root, func(n ast.Node) bool {
-				c, ok := n.(*ast.FuncCall)
-				found = found || ok && is(c)
-				return !found
-			})
-		}
-		return found
+		return strings.Contains(text, name) && anyNode(text, func(n ast.Node) bool {
+			c, ok := n.(*ast.FuncCall)
+			return ok && is(c)
+		})
 	}
+}
+
+// anyNode reports whether is holds for a node of a stored text, an expression or a statement.
+func anyNode(text string, is func(ast.Node) bool) bool {
+	var root ast.Node
+	if x, err := parser.ParseExpr(text); err == nil {
+		root = x
+	} else if st, err := parser.ParseStored(text); err == nil {
+		root = st.AST
+	}
+	found := false
+	if root != nil {
+		ast.Walk(root, func(n ast.Node) bool {
+			found = found || is(n)
+			return !found
+		})
+	}
+	return found
 }
 
 // classesOfExtension notes the indexes with an operator class of an extension, other than those on columns of its types.

@@ -9,7 +9,6 @@ import (
 	"github.com/lichendb/lichen/internal/sql/builtin/call"
 	"github.com/lichendb/lichen/internal/sql/catalog"
 	"github.com/lichendb/lichen/internal/sql/ddl/statement"
-	"github.com/lichendb/lichen/internal/sql/parser"
 	"github.com/lichendb/lichen/internal/sql/pgerr"
 	"github.com/lichendb/lichen/internal/sql/planner"
 	"github.com/lichendb/lichen/internal/sql/types"
@@ -72,23 +71,9 @@ func FindOperator(ctx context.Context, e *statement.Env, ref *ast.RoutineRef, ts
 // usesOperator returns a test whether a stored text has an operator, which stands there with its schema.
 func usesOperator(t *catalog.Table, schema string) func(text string) bool {
 	return func(text string) bool {
-		if !strings.Contains(text, "OPERATOR(") || !strings.Contains(text, t.Name) {
-			return false
-		}
-		var root ast.Node
-		if x, err := parser.ParseExpr(text); err == nil {
-			root = x
-		} else if st, err := parser.ParseStored(text); err == nil {
-			root = st.AST
-		}
-		found := false
-		if root != nil {
-			ast.Walk(root, func(n ast.Node) bool {
-				op, operands := planner.OperatorOf(n)
-				found = found || op != nil && op.Name == t.Name && op.Schema == schema && operands == len(t.Routine.Params)
-				return !found
-			})
-		}
-		return found
+		return strings.Contains(text, "OPERATOR(") && strings.Contains(text, t.Name) && anyNode(text, func(n ast.Node) bool {
+			op, operands := planner.OperatorOf(n)
+			return op != nil && op.Name == t.Name && op.Schema == schema && operands == len(t.Routine.Params)
+		})
 	}
 }

@@ -26,13 +26,10 @@ type Rewriter struct {
 	Fold func(*plan.Call) plan.Expr
 }
 
-// flipped maps a comparison to the one with its sides exchanged.
-var flipped = map[string]string{"=": "=", "<>": "<>", "<": ">", ">": "<", "<=": ">=", ">=": "<="}
-
 // Within returns the comparison c of something that depends on the row with a value that does not, as one
 // within the type of the former, if c compares different date and time types and there is an exact form.
 func (r Rewriter) Within(c *plan.Call) plan.Expr {
-	op, ok := flipped[c.Fn.Name]
+	op, ok := plan.Mirrored[c.Fn.Name]
 	if !ok || !c.Fn.Operator || len(c.Args) != 2 || !crossesTimes(c.Fn) {
 		return c
 	}
