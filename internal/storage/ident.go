@@ -21,10 +21,10 @@ const (
 	// FormatVersion is the version of everything a store keeps on disk: the
 	// engine, the log and the encodings in them. It counts up with each change that an older
 	// program, or an older store, would be misread by.
-	FormatVersion = 2
+	FormatVersion = 4
 	// encryptedVersion is that of the same store with a registry of encrypted files (package fs/crypt), so that a
 	// program that knows of no encryption does not open it.
-	encryptedVersion = 3
+	encryptedVersion = 5
 	// VersionFile names the file in the store's directory that holds the version
 	// and the identity, as lines of text, the last one a checksum.
 	VersionFile = "LICHEN_VERSION"

@@ -19,6 +19,7 @@ type Decoder struct {
 	want []wanted
 	// missing are the columns among want that are not NULL in rows that lack them.
 	missing []missing
+	dir     directory
 	parts   bool // a value may consist of several: see AppendPart
 	width   int
 	arena   []byte
@@ -137,6 +138,9 @@ func (d *Decoder) decodeValue(b []byte, row []types.Datum) bool {
 		return false
 	}
 	flags, b := b[1], b[headerSize:]
+	if flags&flagOffsets != 0 {
+		return d.decodeDirectory(b, flags, row)
+	}
 	id, w := uint64(0), 0
 	for len(b) > 0 {
 		delta, n := uint64(b[0]), 1

@@ -8,7 +8,8 @@
 //
 // Main types in reading order: Index (a compiled index: its key columns and
 // what its values hold), Decoder (entry to row for a chosen set of columns),
-// VectorDecoder (vectordecoder.go: entries to vectors),
+// directory.go (where the columns of a value are), VectorDecoder (vectordecoder.go: entries to vectors;
+// vectorqueue.go: many of them, column by column),
 // ordered.go, ordered_composed.go and ordered_decode.go (values whose bytes sort as the values do),
 // hash.go (buckets), prefix.go (what keys of an index begin with), reference.go (keys of two
 // tables compared), family.go (rows of several pairs), check.go (rows that could not be read again), pretty.go

@@ -22,11 +22,18 @@ const (
 	valueVersion = 1
 	// knownFlags are the flag bits this version reads. Bit 0 will announce
 	// per-column {write time, expiry}; a set bit outside knownFlags is XX001.
-	knownFlags = flagNulls
+	knownFlags = flagNulls | flagOffsets
 	// flagNulls: some columns are stored as NULL, since those that are not stored have another value
 	// (catalog.Column.Missing).
-	flagNulls  = 1 << 1
-	headerSize = 2
+	flagNulls = 1 << 1
+	// flagOffsets are the bits that say how long the offsets of a directory are. Without one, each column follows
+	// the distance of its id to the one before.
+	flagOffsets    = 3 << flagOffsetsBit
+	flagOffsets1   = 1 << flagOffsetsBit
+	flagOffsets2   = 2 << flagOffsetsBit
+	flagOffsets4   = 3 << flagOffsetsBit
+	flagOffsetsBit = 2
+	headerSize     = 2
 )
 
 // KeyColumn is a column of an index's key.
@@ -54,6 +61,8 @@ type Index struct {
 	prefix  []byte
 	// stored are the columns of the value, by ascending id.
 	stored []storedColumn
+	// directory: the values have one.
+	directory bool
 	// families are those of the rows, the first with id 0; nil if rows have one pair.
 	families []family
 }
@@ -99,6 +108,7 @@ func Compile(t *catalog.Table, ix *catalog.Index) (*Index, error) {
 		return nil, err
 	}
 	x.compileFamilies()
+	x.directory = x.families == nil && directoryOf(x.stored)
 	return x, nil
 }
 
@@ -301,6 +311,9 @@ func (x *Index) AppendValue(dst []byte, row []types.Datum) ([]byte, error) {
 	if x.families != nil {
 		return x.appendParts(dst, row)
 	}
+	if x.directory {
+		return appendDirectory(dst, x.stored, row)
+	}
 	return appendColumns(dst, x.stored, row)
 }
 
@@ -312,16 +325,52 @@ func appendColumns(dst []byte, columns []storedColumn, row []types.Datum) ([]byt
 	for i := range columns {
 		s := &columns[i]
 		d := row[s.ord]
-		switch {
-		case d.IsNull() && s.missing.IsNull(), !d.IsNull() && s.inKey && !s.exact.lossy(d):
+		if s.omits(d) {
 			continue
-		case d.IsNull():
+		}
+		if d.IsNull() {
 			dst[start+1] |= flagNulls
 		}
 		dst = appendUvarint(dst, uint64(s.id-last))
 		dst = types.AppendEncoded(dst, d)
 		last = s.id
 	}
+	return checkSize(dst, start)
+}
+
+// appendDirectory is appendColumns for a value with a directory.
+func appendDirectory(dst []byte, columns []storedColumn, row []types.Datum) ([]byte, error) {
+	start := len(dst)
+	dst = append(dst, valueVersion, 0)
+	var few [64]uint32
+	w := directoryWriter{first: len(dst), offsets: few[:0]}
+	for i := range columns {
+		s := &columns[i]
+		d := row[s.ord]
+		if s.omits(d) {
+			continue
+		}
+		if d.IsNull() {
+			dst[start+1] |= flagNulls
+		}
+		w.add(s, len(dst))
+		dst = types.AppendEncoded(dst, d)
+	}
+	dst, flags := w.finish(dst)
+	dst[start+1] |= flags
+	return checkSize(dst, start)
+}
+
+// omits reports whether a value leaves out d: rows without it have it, or the key gives it back.
+func (s *storedColumn) omits(d types.Datum) bool {
+	if d.IsNull() {
+		return s.missing.IsNull()
+	}
+	return s.inKey && !s.exact.lossy(d)
+}
+
+// checkSize refuses a value that is too large.
+func checkSize(dst []byte, start int) ([]byte, error) {
 	if size := len(dst) - start; size > MaxValueSize {
 		return dst[:start], pgerr.New(pgerr.ProgramLimitExceeded, "row is too big: size %d, maximum size %d", size, MaxValueSize)
 	}

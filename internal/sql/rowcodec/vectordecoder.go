@@ -18,6 +18,7 @@ type VectorDecoder struct {
 	missing  []types.Datum
 	families []types.Family // of the columns
 	row      []types.Datum  // for rows of several families
+	queue    *valueQueue    // of DecodeLater
 }
 
 // NewVectorDecoder returns a decoder that puts the columns at the positions ords of Table.Columns
@@ -51,6 +52,9 @@ func (x *Index) NewVectorDecoder(ords []int) *VectorDecoder {
 // until the next Reset.
 func (d *VectorDecoder) Reset(cols []*vector.Vector, n int) {
 	d.rows.Reset()
+	if d.queue != nil {
+		d.queue.n = 0 // of a batch that failed
+	}
 	for i, v := range cols {
 		v.Reset(d.families[i], n)
 	}
@@ -120,6 +124,9 @@ func (d *VectorDecoder) decodeValue(b []byte, cols []*vector.Vector, i uint16) b
 		return false
 	}
 	flags, b := b[1], b[headerSize:]
+	if flags&flagOffsets != 0 {
+		return d.decodeDirectory(b, flags, cols, i)
+	}
 	want := d.rows.want
 	id, w := uint64(0), 0
 	for len(b) > 0 && w < len(want) {
@@ -160,6 +167,15 @@ func (d *VectorDecoder) decodeValue(b []byte, cols []*vector.Vector, i uint16) b
 		d.absent(w, cols, i)
 	}
 	return true
+}
+
+// decodeDirectory reads the wanted columns of a value that has a directory.
+func (d *VectorDecoder) decodeDirectory(b []byte, flags byte, cols []*vector.Vector, i uint16) bool {
+	if !d.rows.dir.open(b, flags, d.rows.want) {
+		return false
+	}
+	one := [1]queuedValue{{b, i}}
+	return d.decodeColumns(one[:], flags, cols)
 }
 
 // lead says how the size of an encoded datum shows in its first bytes.
@@ -242,20 +258,4 @@ func decodeAt(v *vector.Vector, i uint16, b []byte, want types.Family) ([]byte, 
 	}
 	v.Set(i, d)
 	return b[len(b)-len(rest):], true
-}
-
-// varint reads a zigzag varint, and returns how many bytes it has; none if it is malformed.
-func varint(b []byte) (v int64, size int) {
-	if b[0] < 0x80 {
-		return int64(b[0]>>1) ^ -int64(b[0]&1), 1
-	}
-	var u uint64
-	for n, c := range b[:min(len(b), binary.MaxVarintLen64-1)] {
-		u |= uint64(c&0x7f) << (7 * n)
-		if c < 0x80 {
-			return int64(u>>1) ^ -int64(u&1), n + 1
-		}
-	}
-	u, n := binary.Uvarint(b) // of ten bytes, which may be too large
-	return int64(u>>1) ^ -int64(u&1), n
 }

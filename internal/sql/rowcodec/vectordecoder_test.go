@@ -1,6 +1,7 @@
 package rowcodec
 
 import (
+	"errors"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -30,6 +31,7 @@ func TestVectorsLikeRows(t *testing.T) {
 		for i := range cols {
 			cols[i] = &vector.Vector{}
 		}
+		later := rapid.Bool().Draw(t, "later")
 		for range 2 { // the second time with what the first has left
 			dec.Reset(cols, len(rows))
 			for i := range rows {
@@ -42,9 +44,16 @@ func TestVectorsLikeRows(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				if err := dec.Decode(key, value, cols, uint16(i)); err != nil {
+				decode := dec.Decode
+				if later {
+					decode = dec.DecodeLater
+				}
+				if err := decode(key, value, cols, uint16(i)); err != nil {
 					t.Fatal(err)
 				}
+			}
+			if err := dec.Flush(cols); err != nil {
+				t.Fatal(err)
 			}
 			for i := range rows {
 				for slot, ord := range ords {
@@ -93,7 +102,13 @@ func TestVectorsOfDamage(t *testing.T) {
 		}
 		dec := x.NewVectorDecoder(ords)
 		dec.Reset(cols, 1)
-		got, want := dec.Decode(key, value, cols, 0), x.NewDecoder(ords).Decode(key, value, row)
+		decode := dec.Decode
+		if rapid.Bool().Draw(t, "later") {
+			decode = func(key, value []byte, cols []*vector.Vector, i uint16) error {
+				return errors.Join(dec.DecodeLater(key, value, cols, i), dec.Flush(cols))
+			}
+		}
+		got, want := decode(key, value, cols, 0), x.NewDecoder(ords).Decode(key, value, row)
 		if want != nil && got == nil {
 			t.Fatalf("accepted what Decode refuses: %v", want)
 		}
@@ -124,9 +139,9 @@ func BenchmarkDecodeVector(b *testing.B) {
 	ords := []int{5, 6, 10}
 	vecs := []*vector.Vector{{}, {}, {}}
 	dec := x.NewVectorDecoder(ords)
-	dec.Reset(vecs, 1)
-	for b.Loop() {
-		if err := dec.Decode(key, value, vecs, 0); err != nil {
+	dec.Reset(vecs, vector.BatchRows)
+	for i := 0; b.Loop(); i++ {
+		if err := dec.DecodeLater(key, value, vecs, uint16(i%vector.BatchRows)); err != nil {
 			b.Fatal(err)
 		}
 	}

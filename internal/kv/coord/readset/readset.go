@@ -21,6 +21,8 @@ const (
 type Set struct {
 	spans []kvpb.Span
 	arena []byte
+	// merged is the memory of condense, which exchanges it with spans.
+	merged []kvpb.Span
 	// condensed is the number of leading spans that stand for earlier reads; their exact keys are
 	// no longer known.
 	condensed int
@@ -38,7 +40,7 @@ func (r *Set) Reset() {
 		*r = Set{}
 		return
 	}
-	r.spans, r.arena, r.condensed = r.spans[:0], r.arena[:0], 0
+	r.spans, r.arena, r.merged, r.condensed = r.spans[:0], r.arena[:0], nil, 0
 }
 
 // Truncate drops the spans from position n on. Condensed spans stay, since a part of them may have
@@ -92,19 +94,35 @@ func (r *Set) add(s kvpb.Span) {
 // While there is room for one span per table, no span covers the keys of other tables: the session
 // may write these beside its transaction, for example those of a sequence.
 func (r *Set) condense() {
-	slices.SortFunc(r.spans, func(a, b kvpb.Span) int { return bytes.Compare(a.Key, b.Key) })
-	out := r.spans[:1]
-	for _, s := range r.spans[1:] {
-		if last := &out[len(out)-1]; bytes.Compare(s.Key, last.End()) <= 0 {
-			join(last, s)
-		} else {
-			out = append(out, s)
-		}
+	old, late := r.spans[:r.condensed], r.spans[r.condensed:]
+	if !slices.IsSortedFunc(late, byKey) {
+		slices.SortFunc(late, byKey)
 	}
-	if r.spans = out; len(out) > maxCondensed {
+	out := r.merged[:0]
+	for len(old) > 0 || len(late) > 0 {
+		from := &old
+		if len(old) == 0 || len(late) > 0 && byKey(late[0], old[0]) < 0 {
+			from = &late
+		}
+		out = appendJoined(out, (*from)[0])
+		*from = (*from)[1:]
+	}
+	r.spans, r.merged = out, r.spans
+	if len(out) > maxCondensed {
 		r.spans = joinNearest(out, len(out)-maxCondensed)
 	}
 	r.condensed = len(r.spans)
+}
+
+func byKey(a, b kvpb.Span) int { return bytes.Compare(a.Key, b.Key) }
+
+// appendJoined appends a span to sorted ones, or joins it to the last one if they touch.
+func appendJoined(spans []kvpb.Span, s kvpb.Span) []kvpb.Span {
+	if n := len(spans); n > 0 && bytes.Compare(s.Key, spans[n-1].End()) <= 0 {
+		join(&spans[n-1], s)
+		return spans
+	}
+	return append(spans, s)
 }
 
 // joinNearest joins n pairs of neighbours among sorted spans: those with the longest common prefix.

@@ -97,3 +97,21 @@ func TestMerges(t *testing.T) {
 		t.Error("the merged span lost the first key")
 	}
 }
+
+// BenchmarkAddKey reads many keys in ascending order, from the start again and again: a join by an index does so,
+// whose rows are read batch by batch in the order of their keys.
+func BenchmarkAddKey(b *testing.B) {
+	const batch, stride = 32 << 10, 12
+	keys := make([][]byte, batch*stride)
+	for i := range keys {
+		keys[i] = fmt.Appendf(nil, "table/%012d", i)
+	}
+	var r Set
+	for i := 0; b.Loop(); i++ {
+		if i == len(keys) {
+			i = 0
+			r.Reset()
+		}
+		r.AddKey(keys[i%batch*stride+i/batch])
+	}
+}

@@ -6,8 +6,10 @@
 // Main types in reading order: spanSet (the key ranges of a scan), scanOp (their entries page by page,
 // many ranges in one request), indexJoinOp with Lookups (rows behind entries, many keys in one
 // request), rowLocker and lockRowsOp (row locks), RowAccess (rows of several pairs), tokenSource with
-// postings (inverted indexes), virtualOp, oneTimeFilterOp; over columns vectorScan, parallelScan
-// (the parts of a large index, by several workers) and VectorLookups (what many left rows of a lookup join ask for).
+// postings (inverted indexes), virtualOp, oneTimeFilterOp; over columns vectorScan, pageReaders (workers that read,
+// decode and filter pages), parallelScan (the parts of a large index, by several workers), sortedRows (the rows behind
+// many entries, by several workers) and VectorLookups (what many left rows of a lookup join ask for; besideReader has a
+// worker read a part of it).
 //
 // Invariants:
 //
@@ -24,8 +26,8 @@
 //  4. A point read allocates nothing (TestPointAllocations in exec).
 //
 //  5. The goroutine of a worker touches the page that it reads and the worker's own State alone; the
-//     transaction notes what was read on the statement's goroutine (partReader.decode and finish; the
-//     race detector over parallelscans.slt).
+//     transaction notes what was read on the statement's goroutine (pageReader.decode and finish; the
+//     race detector over parallelscans.slt and manyrowsbehind.slt).
 //
-// Concurrency: an operator belongs to one goroutine, but for the workers of parallelScan.
+// Concurrency: an operator belongs to one goroutine, but for the workers of pageReaders.
 package scan

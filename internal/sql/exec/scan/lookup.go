@@ -2,6 +2,8 @@ package scan
 
 import (
 	"bytes"
+	"cmp"
+	"encoding/binary"
 	"slices"
 
 	"github.com/lichendb/lichen/internal/kv"
@@ -20,8 +22,9 @@ const (
 // until the next reset.
 type Lookups struct {
 	rows *RowAccess
-	buf  []byte // of keys
-	ends []int  // of key i in buf
+	buf  []byte    // of keys
+	ends []int     // of key i in buf
+	keys []sortKey // of sort
 	// The request's keys, sorted, each once, and their answer.
 	spans []kvpb.Span
 	page  kvpb.ScanResponse
@@ -77,6 +80,12 @@ func (l *Lookups) Fetch() error {
 	return l.scan(l.spans)
 }
 
+// sortKey is a key to sort: the bytes behind the prefix that all keys share decide mostly.
+type sortKey struct {
+	lead uint64
+	key  []byte
+}
+
 // sort makes spans of the keys that were added.
 func (l *Lookups) sort() {
 	l.spans = l.spans[:0]
@@ -89,16 +98,62 @@ func (l *Lookups) sort() {
 		l.spans = append(l.spans, kvpb.Span{Key: k})
 	}
 	if !sorted {
-		slices.SortFunc(l.spans, func(a, b kvpb.Span) int { return bytes.Compare(a.Key, b.Key) })
+		l.sortSpans()
 		l.spans = slices.CompactFunc(l.spans, func(a, b kvpb.Span) bool { return bytes.Equal(a.Key, b.Key) })
 	}
 }
 
+func (l *Lookups) sortSpans() {
+	shared := l.spans[0].Key
+	for _, s := range l.spans[1:] {
+		shared = shared[:commonPrefix(shared, s.Key)]
+	}
+	l.keys = l.keys[:0]
+	for _, s := range l.spans {
+		l.keys = append(l.keys, sortKey{leadOf(s.Key[len(shared):]), s.Key})
+	}
+	slices.SortFunc(l.keys, func(a, b sortKey) int {
+		if a.lead != b.lead {
+			return cmp.Compare(a.lead, b.lead)
+		}
+		return bytes.Compare(a.key, b.key)
+	})
+	for i, k := range l.keys {
+		l.spans[i].Key = k.key
+	}
+	clear(l.keys)
+}
+
+func commonPrefix(a, b []byte) int {
+	n := min(len(a), len(b))
+	for i := range n {
+		if a[i] != b[i] {
+			return i
+		}
+	}
+	return n
+}
+
+// leadOf returns the first eight bytes of b as a number that sorts as they do.
+func leadOf(b []byte) uint64 {
+	if len(b) >= 8 {
+		return binary.BigEndian.Uint64(b)
+	}
+	var short [8]byte
+	copy(short[:], b)
+	return binary.BigEndian.Uint64(short[:])
+}
+
 // scan reads spans of the keys, or those of them that fit into one page.
 func (l *Lookups) scan(spans []kvpb.Span) error {
+	l.prepare()
+	return l.rows.Txn().ScanSpans(l.rows.run.Ctx, spans, kv.ScanOptions{}, &l.page)
+}
+
+// prepare makes the page ready for an answer.
+func (l *Lookups) prepare() {
 	l.next = 0
 	TakePage(&l.page)
-	return l.rows.Txn().ScanSpans(l.rows.run.Ctx, spans, kv.ScanOptions{}, &l.page)
 }
 
 // Get returns the value of a key that was added before fetch.

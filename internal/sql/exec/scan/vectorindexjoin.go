@@ -69,9 +69,11 @@ func CompileVectorIndexJoin(c *operator.Compiler, n *plan.IndexJoin) (operator.V
 	if j.behind, err = newRowsBehind(c, n); err != nil {
 		return nil, err
 	}
-	if j.many = NewLookups(&j.behind.rows); n.Unordered {
-		j.sorted = newSortedRows(c.Run, j.behind)
+	if n.Unordered {
+		j.sorted, err = newSortedRows(c, n, j.behind)
+		return j, err
 	}
+	j.many = NewLookups(&j.behind.rows)
 	for range n.Cols {
 		j.cols = append(j.cols, &vector.Vector{})
 	}
@@ -91,21 +93,21 @@ func (j *vectorIndexJoin) Open() error {
 // Close implements VectorOperator.
 func (j *vectorIndexJoin) Close() {
 	j.entries.Close()
-	j.many.Release()
 	if j.sorted != nil {
 		j.sorted.close()
+	} else {
+		j.many.Release()
 	}
 }
 
 // Next implements VectorOperator.
 func (j *vectorIndexJoin) Next(b *vector.Batch) error {
-	b.N, b.Sel, b.Cols, b.Err = 0, nil, j.cols, nil
-	next := j.nextRead
 	if j.sorted != nil {
-		next = j.nextSorted
+		return j.nextSorted(b)
 	}
+	b.N, b.Sel, b.Cols, b.Err = 0, nil, j.cols, nil
 	for b.N == 0 {
-		if more, err := next(b); err != nil || !more {
+		if more, err := j.nextRead(b); err != nil || !more {
 			return err
 		}
 	}
@@ -121,29 +123,36 @@ func (j *vectorIndexJoin) nextRead(b *vector.Batch) (more bool, err error) {
 	return true, j.read(b)
 }
 
-// nextSorted reads rows in the order of their keys, of many entries at a time. It reports whether there may be more.
-func (j *vectorIndexJoin) nextSorted(b *vector.Batch) (more bool, err error) {
-	if len(j.sorted.left) > 0 {
-		return true, j.sorted.read(b, j.cols)
+// nextSorted reads rows in the order of their keys, of many entries at a time.
+func (j *vectorIndexJoin) nextSorted(b *vector.Batch) error {
+	for {
+		if err := j.sorted.read(b); err != nil || b.N > 0 {
+			return err
+		}
+		j.sorted.forget()
+		if err := j.gather(); err != nil || j.sorted.keys.Len() == 0 {
+			return err
+		}
+		if err := j.sorted.sort(); err != nil {
+			return err
+		}
 	}
-	j.sorted.forget()
+}
+
+// gather gathers entries until there are many, or no more.
+func (j *vectorIndexJoin) gather() error {
 	for !j.sorted.full() {
-		if j.pos == len(j.in.Sel) {
-			if more, err := j.nextEntries(); err != nil {
-				return false, err
-			} else if !more {
-				break
+		if j.pos < len(j.in.Sel) {
+			j.setEntry(j.in.Sel[j.pos])
+			j.pos++
+			if err := j.sorted.gather(j.entry); err != nil {
+				return err
 			}
-			continue
-		}
-		j.setEntry(j.in.Sel[j.pos])
-		j.pos++
-		if err := j.sorted.gather(j.entry); err != nil {
-			return false, err
+		} else if more, err := j.nextEntries(); err != nil || !more {
+			return err
 		}
 	}
-	j.sorted.sort()
-	return len(j.sorted.left) > 0, nil
+	return nil
 }
 
 // nextEntries takes the next batch of entries. It reports whether there is one.

@@ -44,6 +44,7 @@ type VectorLookups struct {
 	ranges []kvpb.Span
 	ends   []int32 // the row behind the last one of each range
 	pages  pageList
+	beside besideReader
 	held   int // bytes of the rows that were read
 	acc    quota.Account
 }
@@ -87,8 +88,9 @@ func CompileVectorLookups(c *operator.Compiler, n plan.Node) (*VectorLookups, er
 		if l.behind, err = newRowsBehind(c, j); err != nil {
 			return nil, err
 		}
-		l.entries = newEntries(x, j)
+		l.entries = newEntries(x, j, l.behind)
 	}
+	l.beside.rows = &l.rows
 	l.spans, err = newSpanSet(c, s, x)
 	return l, err
 }
@@ -162,10 +164,40 @@ func (l *VectorLookups) sort() {
 }
 
 // Read reads the rows of all ranges into store. It stops and returns false if those of several ranges are
-// too many.
+// too many. A worker reads the second half of many ranges.
 func (l *VectorLookups) Read(store *vector.Store) (all bool, err error) {
 	l.sort()
-	for request := l.ranges; len(request) > 0; {
+	half := len(l.ranges) / 2
+	var page *kvpb.ScanResponse
+	if !worthBeside(l.run, half) {
+		half = len(l.ranges)
+	} else if page = l.pages.next(); !l.beside.begin(l.ranges[half:], l.options(), page) {
+		half = len(l.ranges)
+	}
+	defer l.beside.stop()
+	if all, err := l.readRanges(store, l.ranges[:half]); !all {
+		return false, err
+	}
+	if half < len(l.ranges) {
+		if err := l.beside.finish(); err != nil {
+			return false, err
+		}
+		if all, err := l.take(store, page); !all {
+			return false, err
+		}
+		if all, err := l.readRanges(store, unread(l.ranges[half:], page)); !all {
+			return false, err
+		}
+	}
+	for len(l.ends) < len(l.ranges) {
+		l.ends = append(l.ends, int32(store.Len()))
+	}
+	return true, nil
+}
+
+// readRanges reads the rows of ranges into store, as Read does.
+func (l *VectorLookups) readRanges(store *vector.Store, ranges []kvpb.Span) (all bool, err error) {
+	for len(ranges) > 0 {
 		if err := l.run.Canceled(); err != nil {
 			return false, err
 		}
@@ -173,21 +205,27 @@ func (l *VectorLookups) Read(store *vector.Store) (all bool, err error) {
 			return false, nil
 		}
 		page := l.pages.next()
-		if err := l.rows.Txn().ScanSpans(l.run.Ctx, request, kv.ScanOptions{MaxRows: lookupPage * l.batch()}, page); err != nil {
+		if err := l.rows.Txn().ScanSpans(l.run.Ctx, ranges, l.options(), page); err != nil {
 			return false, err
 		}
 		if all, err := l.take(store, page); !all {
 			return false, err
 		}
-		if page.Resume == nil {
-			break
-		}
-		request = kvpb.Rest(request, bytes.Clone(page.Resume))
-	}
-	for len(l.ends) < len(l.ranges) {
-		l.ends = append(l.ends, int32(store.Len()))
+		ranges = unread(ranges, page)
 	}
 	return true, nil
+}
+
+// unread returns what a page leaves of spans.
+func unread(spans []kvpb.Span, page *kvpb.ScanResponse) []kvpb.Span {
+	if page.Resume == nil {
+		return nil
+	}
+	return kvpb.Rest(spans, bytes.Clone(page.Resume))
+}
+
+func (l *VectorLookups) options() kv.ScanOptions {
+	return kv.ScanOptions{MaxRows: lookupPage * l.batch()}
 }
 
 func (l *VectorLookups) batch() int { return min(vector.BatchRows, l.run.BatchRows) }
@@ -272,16 +310,20 @@ func (p *pageList) release(st *expr.State) {
 	p.list, p.used = nil, 0
 }
 
-// entries reads the entries of a secondary index, for the rows behind them.
+// entries reads the rows behind the entries of a secondary index.
 type entries struct {
-	dec  *rowcodec.Decoder
-	row  types.Row
-	many []*Lookups // the first used of them have rows
-	used int
+	behind *rowsBehind
+	dec    *rowcodec.Decoder
+	row    types.Row
+	many   []*Lookups // the first used of them have rows
+	used   int
+	beside besideReader
 }
 
-func newEntries(x *rowcodec.Index, n *plan.IndexJoin) *entries {
-	return &entries{dec: x.NewDecoder(n.Input.Ords), row: make(types.Row, len(n.Input.Ords))}
+func newEntries(x *rowcodec.Index, n *plan.IndexJoin, b *rowsBehind) *entries {
+	e := &entries{behind: b, dec: x.NewDecoder(n.Input.Ords), row: make(types.Row, len(n.Input.Ords))}
+	e.beside.rows = &b.rows
+	return e
 }
 
 func (e *entries) reset() {
@@ -291,57 +333,91 @@ func (e *entries) reset() {
 	e.used = 0
 }
 
-// fetch reads the rows behind the entries from up to to of a page.
-func (e *entries) fetch(b *rowsBehind, page *kvpb.ScanResponse, from, to int) (*Lookups, error) {
+// ask asks for the rows behind the next entries of a page, from the one at from on, and returns the entry behind the
+// last one. Nothing is asked for behind the page.
+func (e *entries) ask(page *kvpb.ScanResponse, from int) (*Lookups, int, error) {
+	to := min(page.Len(), from+maxLookups)
+	if from == to {
+		return nil, to, nil
+	}
 	if e.used == len(e.many) {
-		e.many = append(e.many, NewLookups(&b.rows))
+		e.many = append(e.many, NewLookups(&e.behind.rows))
 	}
 	many := e.many[e.used]
 	e.used++
 	e.dec.Reset()
 	for i := from; i < to; i++ {
 		if err := e.dec.Decode(page.Key(i), page.Value(i), e.row); err != nil {
-			return nil, err
+			return nil, 0, err
 		}
-		if err := b.ask(many, e.row); err != nil {
-			return nil, err
+		if err := e.behind.ask(many, e.row); err != nil {
+			return nil, 0, err
 		}
 	}
-	return many, many.Fetch()
+	many.sort()
+	return many, to, nil
+}
+
+// fetch reads what was asked for, while a worker begins to read what is to be fetched next, unless that is nil.
+func (e *entries) fetch(many, next *Lookups) error {
+	begun := e.beside.ahead != nil
+	if begun {
+		if err := e.beside.finish(); err != nil {
+			return err
+		}
+	}
+	if next != nil && worthBeside(e.behind.rows.run, next.Len()) {
+		next.prepare()
+		e.beside.begin(next.spans, kv.ScanOptions{}, &next.page)
+	}
+	if begun {
+		return nil
+	}
+	return many.scan(many.spans)
 }
 
 // takeBehind puts the rows behind the entries of a page into store.
 func (l *VectorLookups) takeBehind(store *vector.Store, page *kvpb.ScanResponse) (all bool, err error) {
-	for from := 0; from < page.Len(); from += maxLookups {
-		to := min(page.Len(), from+maxLookups)
-		many, err := l.entries.fetch(l.behind, page, from, to)
+	defer l.entries.beside.stop()
+	next, to, err := l.entries.ask(page, 0)
+	for from := 0; err == nil && next != nil; {
+		many, end := next, to
+		if next, to, err = l.entries.ask(page, end); err != nil {
+			return false, err
+		}
+		if err := l.entries.fetch(many, next); err != nil {
+			return false, err
+		}
+		if all, err := l.takeRows(store, page, from, end, many); !all {
+			return false, err
+		}
+		from = end
+	}
+	return err == nil, err
+}
+
+// takeRows puts the rows behind the entries from up to to of a page into store.
+func (l *VectorLookups) takeRows(store *vector.Store, page *kvpb.ScanResponse, from, to int, many *Lookups) (all bool, err error) {
+	if err := l.acc.Grow(int64(cap(many.page.Arena))); err != nil {
+		return false, expr.MemoryError(err)
+	}
+	for i := from; i < to; i++ {
+		if l.tooMuch(store) {
+			return false, nil
+		}
+		l.enter(page.Key(i), store.Len())
+		value, found, err := many.Get(many.Key(i - from))
 		if err != nil {
 			return false, err
 		}
-		if err := l.acc.Grow(int64(cap(many.page.Arena))); err != nil {
-			return false, expr.MemoryError(err)
+		if !found {
+			continue
 		}
-		for i := from; i < to; i++ {
-			if l.tooMuch(store) {
-				return false, nil
-			}
-			l.enter(page.Key(i), store.Len())
-			value, found, err := many.Get(many.Key(i - from))
-			if err != nil {
-				return false, err
-			}
-			if !found {
-				continue
-			}
-			l.held += len(value)
-			cols, at := store.Add()
-			if err := l.behind.dec.Decode(many.Key(i-from), value, cols, at); err != nil {
-				return false, err
-			}
-		}
-		if err := l.pay(store, to-from); err != nil {
+		l.held += len(value)
+		cols, at := store.Add()
+		if err := l.behind.dec.Decode(many.Key(i-from), value, cols, at); err != nil {
 			return false, err
 		}
 	}
-	return true, nil
+	return true, l.pay(store, to-from)
 }

@@ -81,9 +81,9 @@ func (s *vectorScan) Next(b *vector.Batch) error {
 func decodeEntries(dec *rowcodec.VectorDecoder, page *kvpb.ScanResponse, from int, cols []*vector.Vector, n int) error {
 	dec.Reset(cols, n)
 	for i := range n {
-		if err := dec.Decode(page.Key(from+i), page.Value(from+i), cols, uint16(i)); err != nil {
+		if err := dec.DecodeLater(page.Key(from+i), page.Value(from+i), cols, uint16(i)); err != nil {
 			return err
 		}
 	}
-	return nil
+	return dec.Flush(cols)
 }
