@@ -9,55 +9,55 @@ import (
 	"github.com/lichendb/lichen/internal/sql/catalog"
 )
 
-// Job is by what others know a statement, and may go on with it when its node dies: it notes how far the statement has come, and
-// says until when this node may write for it.
+// Job makes a statement known to other nodes, so that one of them can resume it when this node dies. It stores the statement's
+// checkpoints and says until when this node may write for it.
 type Job interface {
 	ID() int64
-	// Survives reports whether another node can go on with the statement. Of others what is written beside the transaction is
-	// removed when the job has ended without its change.
+	// Survives reports whether another node can resume the statement. If none can, the cleaner removes what the statement wrote
+	// outside its transaction once the job has failed.
 	Survives() bool
-	// Lease waits until what the statement writes outside its transaction may be committed for a while, and Until returns up to
-	// which timestamp.
+	// Lease waits until this node may commit writes outside the statement's transaction for a while. Until returns the end of
+	// that time.
 	Lease(context.Context) error
 	Until() hlc.Timestamp
-	// Protect keeps what can be read of a span at a time, and later, from being collected until the job has ended. protected is
-	// false if some of it may be gone, or it takes long to find that out.
+	// Protect keeps the versions of a span that are visible at a timestamp or later from garbage collection until the job ends.
+	// protected is false if some of them may be gone already, or if finding out takes long.
 	Protect(ctx context.Context, span kvpb.Span, at hlc.Timestamp) (protected bool, err error)
-	// Note stores a checkpoint in place of the one before; nil: whoever goes on begins anew.
+	// Note stores a checkpoint in place of the previous one. After nil, a node that resumes the job begins anew.
 	Note(context.Context, *Checkpoint) error
 }
 
-// Checkpoint is how far a statement has come with the rows of one table, which it reads, or writes anew, while others change
-// them. The entries of the new indexes are there of all rows whose keys lie below Next, or of all if Copied is set, as of At;
-// perhaps those of rows above Next too. With To set, changes up to that may be there as well, in part.
+// Checkpoint records how far a statement has read or rewritten the rows of one table, while others change them. The new
+// indexes have entries, as of At, for all rows with keys below Next, or for all rows if Copied is set; they may have some for
+// rows above Next too. If To is set, they may also hold a part of the changes up to To.
 type Checkpoint struct {
-	// Fingerprint is that of the table and of what becomes of its rows. Nothing of a checkpoint counts if it has changed.
+	// Fingerprint identifies the table's schema and the change of its rows. A checkpoint is void if it differs.
 	Fingerprint string
-	// IDs are the index ids that the statement has taken, in order, Spans the ids of the announcements of the spans that are
-	// written.
+	// IDs are the index ids that the statement has taken, in order. Spans are the ids under which it announced the spans that
+	// it writes.
 	IDs   []catalog.ID
 	Spans []uint64
-	// Rows is how many have been read.
+	// Rows counts the rows read so far.
 	Rows   int64
 	At, To hlc.Timestamp
 	Next   []byte
 	Copied bool
 }
 
-// ErrBeginAnew says that a statement can't go on where it was left on another node, and must begin anew.
+// ErrBeginAnew means that a statement can't resume from another node's checkpoint and must begin anew.
 var ErrBeginAnew = errors.New("the statement can't go on from its checkpoint")
 
-// Resume is how a statement goes on from the checkpoint of another node, and what it takes so that another can go on from its own.
+// Resume holds the checkpoint from which a statement continues, and collects what its own next checkpoint needs.
 type Resume struct {
-	// From is where the statement was left, nil if it begins.
+	// From is the checkpoint of the node that ran the statement before; nil at the first attempt.
 	From  *Checkpoint
-	again int          // how many of its ids were taken again
+	again int          // how many of From's ids were reused
 	taken []catalog.ID // index ids
-	used  bool         // a step notes, or has gone on from From
-	spoil bool         // more than one step writes outside the transaction: nothing is noted
+	used  bool         // one step owns the checkpoint
+	spoil bool         // several steps write outside the transaction, so no checkpoint is stored
 }
 
-// NewIndexID returns a number for an index that no other has. A statement that goes on gets those that it has had.
+// NewIndexID returns an unused index id. A resumed statement gets the ids of its previous attempt again.
 func (e *Env) NewIndexID(ctx context.Context) (id catalog.ID, err error) {
 	r := e.Resume
 	if r != nil && r.From != nil && r.again < len(r.From.IDs) {
@@ -72,8 +72,8 @@ func (e *Env) NewIndexID(ctx context.Context) (id catalog.ID, err error) {
 	return id, nil
 }
 
-// TakeCheckpoint returns the checkpoint from which the step that asks is to go on, nil if it begins. mine says that the step may
-// note its own: one of a statement may.
+// TakeCheckpoint gives the calling step the checkpoint to continue from, nil if there is none. mine reports whether the step
+// may store checkpoints of its own; only one step of a statement may.
 func (e *Env) TakeCheckpoint() (from *Checkpoint, mine bool) {
 	r := e.Resume
 	if r == nil || r.used || r.spoil {
@@ -83,11 +83,11 @@ func (e *Env) TakeCheckpoint() (from *Checkpoint, mine bool) {
 	return r.From, true
 }
 
-// IndexIDs are the index ids that the statement has taken.
+// IndexIDs returns the index ids that the statement has taken.
 func (r *Resume) IndexIDs() []catalog.ID { return r.taken }
 
-// Spoil has the statement note nothing from now on, as a step that can't go on from a checkpoint writes outside the transaction. It
-// returns ErrBeginAnew if the statement goes on from one: what was written then may be in the way.
+// Spoil stops the statement from storing checkpoints, because a step that can't be resumed writes outside the transaction. A
+// statement that was resumed from a checkpoint gets ErrBeginAnew: the writes of the previous attempt may collide.
 func (e *Env) Spoil(ctx context.Context, j Job) error {
 	r := e.Resume
 	if r == nil {

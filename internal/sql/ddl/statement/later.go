@@ -2,8 +2,8 @@ package statement
 
 import "context"
 
-// Later is what waits until all commands of a statement have changed the catalog: one rewrite of the rows, which does what
-// all commands want, and then what verifies rows.
+// Later collects the work on rows that waits until all commands of a statement have changed the catalog: one rewrite that
+// serves all commands, then the checks of the rewritten rows.
 type Later struct {
 	rewrite Rewrite
 	verify  []func() error
@@ -14,19 +14,19 @@ type Rewrite interface {
 	Build(ctx context.Context) error
 }
 
-// Verify has f run when all rows have their last form.
+// Verify adds a check that runs once all rows have their final form.
 func (l *Later) Verify(f func() error) { l.verify = append(l.verify, f) }
 
-// Verifies reports whether rows are to be verified.
+// Verifies reports whether any check of rows waits.
 func (l *Later) Verifies() bool { return len(l.verify) > 0 }
 
-// Rewrite returns the rewrite that waits, nil if none does.
+// Rewrite returns the waiting rewrite, or nil.
 func (l *Later) Rewrite() Rewrite { return l.rewrite }
 
-// SetRewrite has a rewrite wait, in place of the one that did, whose part it does as well.
+// SetRewrite replaces the waiting rewrite by one that includes its work.
 func (l *Later) SetRewrite(r Rewrite) { l.rewrite = r }
 
-// WriteRows carries out the rewrite that waits, for who is about to read rows. It does nothing if none does.
+// WriteRows carries out the waiting rewrite, if any, before a caller reads rows.
 func (e *Env) WriteRows(ctx context.Context) error {
 	if e.Later == nil || e.Later.rewrite == nil {
 		return nil
@@ -37,7 +37,7 @@ func (e *Env) WriteRows(ctx context.Context) error {
 	return r.Build(ctx)
 }
 
-// EndCommands carries out all that waits.
+// EndCommands carries out all waiting work.
 func (e *Env) EndCommands(ctx context.Context) error {
 	if err := e.WriteRows(ctx); err != nil {
 		return err

@@ -17,7 +17,7 @@ type May func(*catalog.Table) error
 // Owns is the May of what only owners do.
 func (e *Env) Owns(t *catalog.Table) error { return access.MustOwnRelation(e.Coll, t) }
 
-// Drops is the May of DROP: owners of the schema may drop what is in it as well.
+// Drops returns the May of DROP: besides an object's owner, the owner of its schema may drop it.
 func (e *Env) Drops(ctx context.Context) May {
 	return func(t *catalog.Table) error {
 		if d, err := e.Coll.Peek(ctx, t.Schema); err == nil && d != nil && e.Coll.Me().Has(d.Ident().Owner) {
@@ -27,7 +27,7 @@ func (e *Env) Drops(ctx context.Context) May {
 	}
 }
 
-// Has returns the May of who has one of some privileges on a relation.
+// Has returns a May that accepts users with any of the given privileges on the relation.
 func (e *Env) Has(any privilege.Bits) May {
 	return func(t *catalog.Table) error {
 		if has, _ := access.OnTable(e.Coll.Me(), t, any); has == 0 {
@@ -37,7 +37,7 @@ func (e *Env) Has(any privilege.Bits) May {
 	}
 }
 
-// HasAny is the May of who has some privilege on a relation or one of its columns.
+// HasAny is a May that accepts users with any privilege on the relation or on one of its columns.
 func (e *Env) HasAny(t *catalog.Table) error {
 	a := e.Coll.Me()
 	if access.OnAnyColumn(a, t, access.Kind(t).All()|privilege.Column.All()) == 0 && !a.Has(t.Owner.Role()) {
@@ -56,8 +56,8 @@ func (e *Env) OwnsDatabase(d *catalog.Database) error {
 	return access.MustOwn(e.Coll, d.Owner, "database", d.Name)
 }
 
-// NewOwner returns 42501 unless the user may make a role the owner of something in a schema, nil for what is in
-// none.
+// NewOwner returns 42501 unless the user may make a role the owner of an object in a schema. The schema is nil for
+// objects outside of schemas.
 func (e *Env) NewOwner(ctx context.Context, to catalog.Owner, in catalog.ID) error {
 	me := e.Coll.Me()
 	if me.Super {
@@ -119,7 +119,7 @@ func (e *Env) DefaultACL(db, schema catalog.ID, kind privilege.Kind) privilege.A
 	return nil
 }
 
-// at has an error point at the name that it is about.
+// at sets an error's position to that of the name it concerns.
 func at(err error, pos int) error {
 	if err == nil {
 		return nil

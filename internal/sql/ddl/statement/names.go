@@ -84,7 +84,7 @@ func (e *Env) AddRelation(ctx context.Context, t *catalog.Table, name string, in
 	return err
 }
 
-// TypeNameFree fails if a type that is no relation has a name, which nothing takes from then on.
+// TypeNameFree locks a name and fails if a type other than a relation's row type has it.
 func (e *Env) TypeNameFree(ctx context.Context, k catalog.NameKey) error {
 	name := k.Name
 	k.Name = catalog.TypeName(name)
@@ -95,7 +95,7 @@ func (e *Env) TypeNameFree(ctx context.Context, k catalog.NameKey) error {
 	return err
 }
 
-// AddTypeName takes the name of a type that is no relation.
+// AddTypeName adds the name of a type other than a relation's row type to the catalog.
 func (e *Env) AddTypeName(ctx context.Context, t *catalog.Table) error {
 	k := catalog.NameKey{Database: t.Database, Schema: t.Schema, Name: t.StoredName()}
 	taken, err := e.Coll.AddName(ctx, k, catalog.NameEntry{ID: t.ID})
@@ -109,8 +109,7 @@ func (e *Env) AddTypeName(ctx context.Context, t *catalog.Table) error {
 	return e.NoRowType(ctx, k)
 }
 
-// NoRowType fails if a name is one of a relation with a type of its rows, which nothing takes from
-// then on.
+// NoRowType locks a name and fails if a relation with a row type has it.
 func (e *Env) NoRowType(ctx context.Context, k catalog.NameKey) error {
 	entry, found, err := e.Coll.LockName(ctx, k)
 	if err != nil || !found || entry.Index {
@@ -123,17 +122,17 @@ func (e *Env) NoRowType(ctx context.Context, k catalog.NameKey) error {
 	return err
 }
 
-// ErrTypeExists says that a type has the name.
+// ErrTypeExists returns the error for a type whose name is taken.
 func ErrTypeExists(name string) *pgerr.Error {
 	return pgerr.New(pgerr.DuplicateObject, "type \"%s\" already exists", name)
 }
 
-// ErrRelationExists says that a relation has the name.
+// ErrRelationExists returns the error for a relation whose name is taken.
 func ErrRelationExists(name string) *pgerr.Error {
 	return pgerr.New(pgerr.DuplicateTable, "relation \"%s\" already exists", name)
 }
 
-// RowArrays gives a relation a type for arrays of its rows, if it has none.
+// RowArrays creates the array type of a relation's row type, if it is missing.
 func (e *Env) RowArrays(ctx context.Context, t *catalog.Table) error {
 	if t.RowArrayOid != 0 || !t.HasRows() {
 		return nil

@@ -33,8 +33,8 @@ type Step interface {
 //	settled   the tables are locked, the steps finish in the statement's transaction, and from here on the statement is
 //	          as any other
 //
-// What the statement writes to the catalog before it has the locks is seen by itself only. What it found out there about
-// objects that it has neither pinned nor locked it finds out again (CheckAgain).
+// Until it has the locks, only the statement itself sees what it writes to the catalog. Checks of objects that it has neither
+// pinned nor locked run again under the locks (CheckAgain).
 type online struct {
 	ids       []catalog.ID // to lock
 	steps     []Step
@@ -43,8 +43,8 @@ type online struct {
 	settled   bool
 }
 
-// Beside has a statement share what it would lock, if it may, until Settle. done must be called in the end. A
-// statement may if it is a transaction by itself, which commits at once, and has changed and locked nothing yet.
+// Beside lets a statement share the tables that it would lock, until Settle. It may if it is a transaction of its own,
+// which commits at once, and has neither changed nor locked anything yet. The caller must call done at the end.
 func (e *Env) Beside(may bool) (shared *Env, done func(context.Context)) {
 	if !may || !e.Alone || e.Coll.Changed() || e.Coll.HoldsLocks() || !e.Coll.CanFreshen() {
 		return e, func(context.Context) {}
@@ -62,21 +62,21 @@ func (e *Env) Beside(may bool) (shared *Env, done func(context.Context)) {
 // Sharing reports whether others use the tables that the statement changes.
 func (e *Env) Sharing() bool { return e.online != nil && !e.online.settled }
 
-// Gently reports whether the statement must not be in the way of others: they may use the tables that it changes, and
-// there are others at present.
+// Gently reports whether the statement must make way for others: they may use the tables that it changes, and some are
+// active at present.
 func (e *Env) Gently() bool { return e.Sharing() && (e.Crowded == nil || e.Crowded()) }
 
-// CanFollow reports whether rows may be read, or written anew, by a Step: they are those that are committed.
+// CanFollow reports whether a Step may read or rewrite the rows: the statement itself has not changed them.
 func (e *Env) CanFollow() bool { return e.Sharing() && !e.online.rewritten && !e.WithoutRows }
 
-// AddStep has Settle finish a step that has seen a snapshot; rewrites says that it gives rows a new form, which nobody may
-// read before.
+// AddStep registers a step that has read a snapshot, for Settle to finish. rewrites says that the step gives rows a new
+// form, which nobody may read before.
 func (e *Env) AddStep(s Step, rewrites bool) {
 	e.online.steps = append(e.online.steps, s)
 	e.online.rewritten = e.online.rewritten || rewrites
 }
 
-// CheckAgain runs a check of the catalog now and, if others may change what it is about, when the tables are locked.
+// CheckAgain runs a check of the catalog now and, if others may change what it checks, again once the tables are locked.
 func (e *Env) CheckAgain(ctx context.Context, check func(context.Context) error) error {
 	if e.Sharing() && !e.WithoutRows {
 		e.online.checks = append(e.online.checks, check)
@@ -84,8 +84,8 @@ func (e *Env) CheckAgain(ctx context.Context, check func(context.Context) error)
 	return check(ctx)
 }
 
-// Lock locks an object exclusively, or once the statement settles. A statement that is a transaction by itself, and holds no
-// lock yet, waits for others without keeping later ones from the object.
+// Lock locks an object exclusively: now, or when a sharing statement settles. A statement that is a transaction of its own
+// and holds no lock yet lets later statements pass while it waits.
 func (e *Env) Lock(ctx context.Context, id catalog.ID) error {
 	switch {
 	case !e.Sharing() && e.Alone && !e.Coll.HoldsLocks():
@@ -168,7 +168,7 @@ func (e *Env) lockCaughtUp(ctx context.Context) error {
 	}
 }
 
-// look reports whether little is left to follow for all steps.
+// look reports whether every step has only few changes left to follow.
 func (e *Env) look(ctx context.Context) (bool, error) {
 	for _, s := range e.online.steps {
 		if little, err := s.Look(ctx); err != nil || !little {
@@ -178,7 +178,7 @@ func (e *Env) look(ctx context.Context) (bool, error) {
 	return true, nil
 }
 
-// follow has all steps follow the tables until little is left to follow.
+// follow lets all steps catch up with their tables until few changes are left.
 func (e *Env) follow(ctx context.Context) error {
 	for range maxRounds {
 		if err := e.Tell(ctx, 0); err != nil {
