@@ -319,6 +319,7 @@ func TestSpillSeveralRanges(t *testing.T) {
 		t.Fatalf("after a rollback there are %d rows", n)
 	}
 	g.router.Wait()
+	other.router.Wait() // its reads may resolve intents too
 	for _, r := range c.store.Replicas() {
 		r.Sweep()
 	}
