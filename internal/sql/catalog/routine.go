@@ -81,13 +81,18 @@ func (r *Routine) params(is func(*RoutineParam) bool) (list []RoutineParam) {
 	return list
 }
 
-// IdentityTypes are the types by which routines of one name are told apart: of a function's inputs, of
-// a procedure's parameters.
-func (r *Routine) IdentityTypes() []*types.T {
-	var list []*types.T
+// IdentityTypes returns the types of the inputs: they tell routines of one name apart.
+func (r *Routine) IdentityTypes() []*types.T { return r.types((*RoutineParam).Input) }
+
+// ParamTypes returns the types of all parameters but the columns of a table: DROP PROCEDURE may name a procedure by them.
+func (r *Routine) ParamTypes() []*types.T {
+	return r.types(func(p *RoutineParam) bool { return p.Mode != ast.ParamTable })
+}
+
+func (r *Routine) types(is func(*RoutineParam) bool) (list []*types.T) {
 	for i := range r.Params {
-		if p := &r.Params[i]; p.Input() || r.Procedure && p.Mode == ast.ParamOut {
-			list = append(list, p.Type)
+		if is(&r.Params[i]) {
+			list = append(list, r.Params[i].Type)
 		}
 	}
 	return list

@@ -110,8 +110,7 @@ func findRoutine(ctx context.Context, e *statement.Env, ref *ast.RoutineRef, k a
 		return findAggregate(found, ref, want)
 	}
 	for _, t := range found {
-		id := t.Routine.IdentityTypes()
-		if !sameTypes(id, want) && !(t.Routine.Procedure && sameTypes(id, all)) && !sameTypes(inputTypes(t.Routine), want) {
+		if !sameTypes(t.Routine.IdentityTypes(), want) && !(t.Routine.Procedure && sameTypes(t.Routine.ParamTypes(), all)) {
 			continue
 		}
 		if wrong := wrongRoutine(t, k); wrong != "" {
@@ -140,14 +139,6 @@ func required(o *call.Overload) error {
 		call.CallText(o.Name, false, o.Args))
 }
 
-func inputTypes(r *catalog.Routine) []*types.T {
-	var list []*types.T
-	for _, p := range r.Inputs() {
-		list = append(list, p.Type)
-	}
-	return list
-}
-
 func qualifiedRef(ref *ast.RoutineRef) string {
 	if ref.Name.Schema != "" {
 		return ref.Name.Schema + "." + ref.Name.Table
@@ -162,7 +153,7 @@ func findAggregate(found []*catalog.Table, ref *ast.RoutineRef, want []*types.T)
 		text = qualifiedRef(ref) + "(*)"
 	}
 	for _, t := range found {
-		if !sameTypes(inputTypes(t.Routine), want) {
+		if !sameTypes(t.Routine.IdentityTypes(), want) {
 			continue
 		}
 		if t.Routine.Aggregate == nil {

@@ -322,10 +322,7 @@ func (e *Env) Describe(ctx context.Context, t *catalog.Table) string {
 	switch {
 	case t.OwnOperator():
 		kind = "operator"
-	case t.Kind == catalog.KindRoutine && t.Routine.Procedure:
-		kind = "procedure"
-	}
-	if t.Materialized() {
+	case t.Materialized():
 		kind = "materialized view"
 	}
 	return kind + " " + e.DisplayName(ctx, t)
