@@ -2,7 +2,6 @@ package readset
 
 import (
 	"bytes"
-	"slices"
 
 	"github.com/lichendb/lichen/internal/kvpb"
 )
@@ -94,27 +93,59 @@ func (r *Set) add(s kvpb.Span) {
 // While there is room for one span per table, no span covers the keys of other tables: the session
 // may write these beside its transaction, for example those of a sequence.
 func (r *Set) condense() {
-	old, late := r.spans[:r.condensed], r.spans[r.condensed:]
-	if !slices.IsSortedFunc(late, byKey) {
-		slices.SortFunc(late, byKey)
+	sorted, scratch := mergeRuns(r.spans, r.merged)
+	out := sorted[:1]
+	for _, s := range sorted[1:] {
+		out = appendJoined(out, s)
 	}
-	out := r.merged[:0]
-	for len(old) > 0 || len(late) > 0 {
-		from := &old
-		if len(old) == 0 || len(late) > 0 && byKey(late[0], old[0]) < 0 {
-			from = &late
-		}
-		out = appendJoined(out, (*from)[0])
-		*from = (*from)[1:]
-	}
-	r.spans, r.merged = out, r.spans
+	r.spans, r.merged = out, scratch
 	if len(out) > maxCondensed {
 		r.spans = joinNearest(out, len(out)-maxCondensed)
 	}
 	r.condensed = len(r.spans)
 }
 
-func byKey(a, b kvpb.Span) int { return bytes.Compare(a.Key, b.Key) }
+// mergeRuns sorts spans that consist of a few sorted runs: what was condensed before, and the keys of each request
+// since. It returns the memory of spans and scratch that does not hold the result.
+func mergeRuns(spans, scratch []kvpb.Span) (sorted, unused []kvpb.Span) {
+	for {
+		first := run(spans)
+		if len(first) == len(spans) {
+			return spans, scratch
+		}
+		out := scratch[:0]
+		for rest := spans; len(rest) > 0; {
+			a := run(rest)
+			rest = rest[len(a):]
+			b := run(rest)
+			rest = rest[len(b):]
+			out = appendMerged(out, a, b)
+		}
+		spans, scratch = out, spans
+	}
+}
+
+// run returns the sorted spans with which spans begin.
+func run(spans []kvpb.Span) []kvpb.Span {
+	n := min(1, len(spans))
+	for n < len(spans) && bytes.Compare(spans[n-1].Key, spans[n].Key) <= 0 {
+		n++
+	}
+	return spans[:n]
+}
+
+// appendMerged appends two sorted runs as one.
+func appendMerged(out, a, b []kvpb.Span) []kvpb.Span {
+	for len(a) > 0 && len(b) > 0 {
+		from := &a
+		if bytes.Compare(b[0].Key, a[0].Key) < 0 {
+			from = &b
+		}
+		out = append(out, (*from)[0])
+		*from = (*from)[1:]
+	}
+	return append(append(out, a...), b...)
+}
 
 // appendJoined appends a span to sorted ones, or joins it to the last one if they touch.
 func appendJoined(spans []kvpb.Span, s kvpb.Span) []kvpb.Span {
