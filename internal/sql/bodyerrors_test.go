@@ -34,6 +34,7 @@ func TestErrorsInBodies(t *testing.T) {
 		{"DO $$ DECLARE x smallint; BEGIN\n x := 70000; END $$", pgerr.Error{Message: "smallint out of range", Context: "PL/pgSQL assignment \"x := 70000\"\nPL/pgSQL function inline_code_block line 2 at assignment"}},
 		{"DO $$ BEGIN EXECUTE 'SELECT nosuch'; END $$", pgerr.Error{Message: "column \"nosuch\" does not exist", InternalPosition: 8, InternalQuery: "SELECT nosuch", Context: "PL/pgSQL function inline_code_block line 1 at EXECUTE"}},
 		{"DO $$ DECLARE r record; BEGIN RAISE NOTICE '%', r.a; END $$", pgerr.Error{Message: "record \"r\" is not assigned yet", Context: "SQL expression \"r.a\"\nPL/pgSQL function inline_code_block line 1 at RAISE"}},
+		{"DO $$ BEGIN\nIF false THEN\nELSIF nosuch THEN\nEND IF; END $$", pgerr.Error{Message: "column \"nosuch\" does not exist", InternalPosition: 1, InternalQuery: "nosuch", Context: "PL/pgSQL function inline_code_block line 2 at IF"}},
 		{"DO $$ DECLARE x int := 1 / (SELECT 0); BEGIN END $$", pgerr.Error{Message: "division by zero", Context: "SQL expression \"1 / (SELECT 0)\"\nPL/pgSQL function inline_code_block line 1 during statement block local variable initialization"}},
 	} {
 		var e *pgerr.Error

@@ -365,7 +365,7 @@ func inType() crosstype.Rewriter {
 }
 
 // foldCall evaluates an immutable call of constants, and yields NULL for a
-// strict one with a NULL argument.
+// strict one with a NULL argument: as in PostgreSQL the other arguments are not computed then, volatile ones either.
 func (f *folder) foldCall(e *plan.Call) plan.Expr {
 	if e.Fn.IsSRF() || len(e.Args) == 0 {
 		return e
@@ -378,7 +378,7 @@ func (f *folder) foldCall(e *plan.Call) plan.Expr {
 		_, row := a.(*plan.RowCtor)
 		rows = rows || row
 	}
-	if null && e.Fn.Strict && e.Fn.Volatility != call.Volatile && !e.VariadicArray {
+	if null && e.Fn.Strict && !e.VariadicArray {
 		return plan.NewNull(e.T)
 	}
 	if rows || e.VariadicArray {

@@ -8,7 +8,7 @@ func (p *parser) ifStmt() Stmt {
 	defer p.leave()
 	s := &If{Line: Line(p.tok().line)}
 	for p.err == nil {
-		b := Branch{Line: p.tok().line}
+		var b Branch
 		p.at++ // IF or ELSIF
 		b.Cond = p.until("then")
 		p.expect("then")
@@ -38,7 +38,7 @@ func (p *parser) caseStmt() Stmt {
 		s.Value = &x
 	}
 	for p.err == nil && p.accept("when") {
-		b := Branch{Line: p.tok().line}
+		var b Branch
 		b.Cond = p.until("then")
 		p.expect("then")
 		b.Body = p.stmts("when", "else", "end")

@@ -120,7 +120,6 @@ type If struct {
 
 // Branch is a condition with what is done if it is true.
 type Branch struct {
-	Line int
 	Cond Expr
 	Body []Stmt
 }

@@ -372,9 +372,6 @@ func (p *program) evalBool(f *frame, x *plpgsql.Expr) (bool, error) {
 func (p *program) ifStmt(f *frame, s *plpgsql.If) (signal, error) {
 	for i := range s.Branches {
 		b := &s.Branches[i]
-		if i > 0 {
-			f.line = b.Line
-		}
 		ok, err := p.evalBool(f, &b.Cond)
 		if err != nil {
 			return signal{}, err
