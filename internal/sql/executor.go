@@ -118,6 +118,7 @@ func (ex *executor) init(srv *Server, a SessionArgs) {
 	ex.vals.Format.Names = ex.cats
 	ex.vals.Format.TypeByOid = ex.cats.TypeByOid
 	ex.vals.Format.CheckDomain = (&domainInputs{ex: ex}).check
+	ex.vals.Format.Cast = (&castInputs{ex: ex}).cast
 }
 
 // fixed returns the parameters that nobody sets.

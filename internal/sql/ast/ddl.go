@@ -22,6 +22,7 @@ const (
 	ObjRoutine
 	ObjAggregate
 	ObjOperator
+	ObjCast
 	ObjRole
 	ObjColumn
 	ObjConstraint
@@ -51,7 +52,7 @@ const (
 // objectKindNames is indexed by ObjectKind.
 var objectKindNames = [...]string{
 	"TABLE", "VIEW", "MATERIALIZED VIEW", "INDEX", "SEQUENCE", "SCHEMA", "DATABASE", "TYPE",
-	"DOMAIN", "EXTENSION", "COLLATION", "FUNCTION", "PROCEDURE", "ROUTINE", "AGGREGATE", "OPERATOR", "ROLE",
+	"DOMAIN", "EXTENSION", "COLLATION", "FUNCTION", "PROCEDURE", "ROUTINE", "AGGREGATE", "OPERATOR", "CAST", "ROLE",
 	"COLUMN", "CONSTRAINT", "CONSTRAINT", "TRIGGER", "RULE", "POLICY", "LANGUAGE", "TABLESPACE",
 	"FOREIGN TABLE", "SERVER", "FOREIGN DATA WRAPPER", "STATISTICS", "PUBLICATION",
 	"SUBSCRIPTION", "EVENT TRIGGER", "CONVERSION", "ACCESS METHOD", "LARGE OBJECT", "PARAMETER",
@@ -268,10 +269,14 @@ type CreateRange struct {
 	Params []Option
 }
 
-// CreateCast is CREATE CAST (source AS target) WITH INOUT.
+// CreateCast is CREATE CAST (source AS target): through text, by a function, or without one.
 type CreateCast struct {
 	Loc
 	From, To *TypeName
+	// Function is the one that converts. Without one, values of the source are values of the target (Binary), or are converted
+	// through text.
+	Function *RoutineRef
+	Binary   bool
 	// Context is 'e', 'a' or 'i': explicit, AS ASSIGNMENT, AS IMPLICIT.
 	Context byte
 }

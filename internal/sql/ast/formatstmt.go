@@ -362,10 +362,12 @@ func (p *printer) createView(s *CreateView) {
 
 func (p *printer) comment(s *Comment) {
 	p.w("COMMENT ON ", s.Kind.String(), " ")
-	if s.Kind != ObjOperator {
+	if s.Kind != ObjOperator && s.Kind != ObjCast {
 		p.dotted(s.Name...)
 	}
 	switch {
+	case s.Kind == ObjCast:
+		p.castTypes(s.Args[0], s.Args[1])
 	case s.Kind == ObjOperator:
 		n := TableName{Table: s.Name[len(s.Name)-1]}
 		if len(s.Name) > 1 {

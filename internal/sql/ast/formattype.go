@@ -32,7 +32,15 @@ func (p *printer) typeStmt(s Statement) {
 	case *CreateCast:
 		p.w("CREATE CAST ")
 		p.castTypes(s.From, s.To)
-		p.w(" WITH INOUT")
+		switch {
+		case s.Function != nil:
+			p.w(" WITH FUNCTION ")
+			p.routineRef(s.Function, Function)
+		case s.Binary:
+			p.w(" WITHOUT FUNCTION")
+		default:
+			p.w(" WITH INOUT")
+		}
 		p.opt(s.Context == 'a', " AS ASSIGNMENT")
 		p.opt(s.Context == 'i', " AS IMPLICIT")
 	case *DropCast:

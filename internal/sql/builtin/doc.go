@@ -15,7 +15,7 @@
 //
 // Reading order: buildRegistry (registry.go), then ResolveFunction, ResolveOperator and
 // ResolveAggregate (resolve.go), which choose an overload for the types of a call; conversion_funcs.go
-// and operator_funcs.go (functions named as types and as operators), argnames.go, tablesample.go, extension.go (what extensions bring, and who finds it),
+// and operator_funcs.go (functions named as types and as operators), castfuncs.go (functions behind casts), argnames.go, tablesample.go, extension.go (what extensions bring, and who finds it),
 // leakproof.go (what may be called for rows that are hidden), restricted.go (what not everybody may call).
 //
 // Invariants:

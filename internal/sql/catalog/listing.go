@@ -260,7 +260,7 @@ func (c *Collection) Descriptors(ctx context.Context) ([]Descriptor, error) {
 }
 
 // oidsOf yields the oids of an object and of its parts: the indexes, constraints and row
-// ids of a table, the labels, constraints and the array of a type.
+// ids of a table, the labels, constraints, casts and the array of a type.
 func oidsOf(d Descriptor) iter.Seq[uint32] {
 	return func(yield func(uint32) bool) {
 		some := func(oid uint32) bool { return oid == 0 || yield(oid) }
@@ -310,6 +310,11 @@ func (t *Table) partOids(f func(uint32) bool) bool {
 	}
 	for i := range def.Checks {
 		if !f(def.Checks[i].Oid) {
+			return false
+		}
+	}
+	for i := range def.Casts {
+		if !f(def.Casts[i].Oid) {
 			return false
 		}
 	}

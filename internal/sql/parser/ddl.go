@@ -376,13 +376,18 @@ func (p *parser) createType(loc ast.Loc) ast.Statement {
 
 // createCast parses CREATE CAST from this word on.
 func (p *parser) createCast(loc ast.Loc) ast.Statement {
-	start := *p
 	p.advance()
 	s := &ast.CreateCast{Loc: loc, Context: 'e'}
 	s.From, s.To = p.castTypes()
-	if p.err == nil && !p.accept2(kwWith, kwInout) {
-		*p = start
-		return p.refuse(loc, "CREATE")
+	switch {
+	case p.accept2(kwWithout, kwFunction):
+		s.Binary = true
+	case p.accept2(kwWith, kwInout):
+	default:
+		p.expect(kwWith)
+		p.expect(kwFunction)
+		ref := p.routineRef()
+		s.Function = &ref
 	}
 	if p.accept(kwAs) {
 		if s.Context = 'i'; !p.accept(kwImplicit) {

@@ -220,6 +220,10 @@ func (p *parser) commentObject(s *ast.Comment) bool {
 			return false
 		}
 		s.Kind, s.Name = ast.ObjEventTrigger, []ast.Name{p.colID()}
+	case kwCast:
+		p.advance()
+		from, to := p.castTypes()
+		s.Kind, s.Args = ast.ObjCast, []*ast.TypeName{from, to}
 	case kwOperator:
 		if !p.onOperator() {
 			return false

@@ -37,6 +37,8 @@ func (c *Catalog) ObjectAddress(class, oid uint32, sub int32) (call.ObjectAddres
 		}
 		a.Names = []string{r.schemaName(), r.name}
 		a.Args = typeNames(r.args)
+	case oidPgCast:
+		a.Names, a.Args = s.castAddress(oid)
 	case oidPgConstraint:
 		a.Names, a.Args = s.constraintAddress(oid)
 	case oidPgTrigger:
@@ -108,7 +110,7 @@ var addressKinds = map[string]int{
 	"table": -1, "view": -1, "materialized view": -1, "index": -1, "sequence": -1, "foreign table": -1, "table column": -1,
 	"table constraint": -1, "default value": -1, "domain constraint": 1, "type": 1, "schema": 1, "database": 1, "role": 1,
 	"function": -1, "aggregate": -1, "procedure": -1, "routine": -1, "tablespace": 1,
-	"rule": -1, "trigger": -1, "collation": -1, "extension": 1,
+	"rule": -1, "trigger": -1, "collation": -1, "extension": 1, "cast": 1,
 }
 
 // addressless are kinds that objects are said to be of and no address is.
@@ -154,6 +156,9 @@ func (c *Catalog) ObjectByAddress(a call.ObjectAddress) (class, oid uint32, sub 
 	case "function", "aggregate", "procedure", "routine":
 		oid, err = c.functionAt(a)
 		return oidPgProc, oid, 0, err
+	case "cast":
+		oid, err = c.castAt(a)
+		return oidPgCast, oid, 0, err
 	case "collation":
 		oid, err = c.collationOid(a.Names)
 		return oidPgCollation, oid, 0, err

@@ -170,6 +170,9 @@ func commentsOn(t *catalog.Table, f commentSink) {
 		for _, k := range t.UserType.Def.Checks {
 			f(oidPgConstraint, k.Oid, 0, k.Comment)
 		}
+		for _, c := range t.UserType.Def.Casts {
+			f(oidPgCast, c.Oid, 0, c.Comment)
+		}
 		return
 	}
 	f(oidPgClass, t.Oid, 0, t.Comment)

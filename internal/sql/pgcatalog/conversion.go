@@ -31,7 +31,11 @@ func pgCast(s *snapshot, w *writer) error {
 	}
 	for _, t := range s.types() {
 		for _, c := range t.UserType.Def.Casts {
-			castRow(w, c, 'i')
+			method := byte('i')
+			if c.Function != nil {
+				method = 'f'
+			}
+			castRow(w, c, method)
 		}
 	}
 	return nil
@@ -41,7 +45,11 @@ func castRow(w *writer, c types.CastDef, method byte) {
 	w.oid("oid", c.Oid)
 	w.oid("castsource", c.From)
 	w.oid("casttarget", c.To)
-	w.oid("castfunc", castFunctions()[[2]uint32{c.From, c.To}])
+	if c.Function != nil {
+		w.oid("castfunc", c.Function.Oid)
+	} else {
+		w.oid("castfunc", builtin.FunctionOfCast(c.From, c.To).Oid)
+	}
 	w.str("castcontext", string(rune(c.Context)))
 	w.str("castmethod", string(rune(method)))
 	w.done()

@@ -129,7 +129,7 @@ func (d depends) userType(t *catalog.Table) {
 	d.inSchema(typ, t)
 	d.arrayOf(t.Oid, def.ArrayOid)
 	for _, c := range def.Casts {
-		d.row(address{oidPgCast, c.Oid, 0}, typ, dependNormal)
+		d.cast(c)
 	}
 	switch def.Kind {
 	case types.DefComposite:
@@ -143,6 +143,19 @@ func (d depends) userType(t *catalog.Table) {
 		d.onType(typ, def.Base)
 	case types.DefMultirange:
 		d.row(typ, address{oidPgType, def.Base.Oid, 0}, dependInternal)
+	}
+}
+
+// cast writes what a cast that a user has made depends on.
+func (d depends) cast(c types.CastDef) {
+	obj := address{oidPgCast, c.Oid, 0}
+	for _, oid := range [...]uint32{c.From, c.To} {
+		if oid >= catalog.FirstUserOid {
+			d.row(obj, address{oidPgType, oid, 0}, dependNormal)
+		}
+	}
+	if c.Function != nil && c.Function.ID != 0 {
+		d.row(obj, address{oidPgProc, c.Function.Oid, 0}, dependNormal)
 	}
 }
 

@@ -40,6 +40,8 @@ func (c *Catalog) DescribeObject(class, oid uint32, sub int32) (o call.ObjectNam
 		o, ok = s.describeFunction(oid)
 	case oidPgOperator:
 		o, ok = s.describeOperator(oid)
+	case oidPgCast:
+		o, ok = s.describeCast(oid)
 	case oidPgRewrite:
 		o, ok = s.describeRule(oid)
 	case oidPgCollation:

@@ -145,7 +145,7 @@ func (c *Catalog) Description(oid uint32, class string, sub int32) (string, bool
 
 // commentClasses are the catalogs of the objects that comments may be on.
 var commentClasses = map[string]uint32{
-	"pg_class": oidPgClass, "pg_constraint": oidPgConstraint, "pg_policy": oidPgPolicy, "pg_trigger": oidPgTrigger, "pg_proc": oidPgProc, "pg_event_trigger": oidPgEvent, "pg_operator": oidPgOperator, "pg_namespace": oidPgNamespace, "pg_type": oidPgType, "pg_extension": oidPgExtension,
+	"pg_class": oidPgClass, "pg_constraint": oidPgConstraint, "pg_policy": oidPgPolicy, "pg_trigger": oidPgTrigger, "pg_proc": oidPgProc, "pg_event_trigger": oidPgEvent, "pg_operator": oidPgOperator, "pg_cast": oidPgCast, "pg_namespace": oidPgNamespace, "pg_type": oidPgType, "pg_extension": oidPgExtension,
 	"pg_collation": oidPgCollation, "pg_ts_config": oidPgTSConfig, "pg_ts_dict": oidPgTSDict,
 	"pg_ts_parser": oidPgTSParser, "pg_ts_template": oidPgTSTemplate,
 }

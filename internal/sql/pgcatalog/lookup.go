@@ -332,19 +332,13 @@ func (s *snapshot) addBrought(x *scope, oid uint32) {
 	}
 }
 
-// partMade returns the relation whose default or rule has an oid, or the type whose cast has
-// it; nil if there is none.
+// partMade returns the relation whose default or rule has an oid; nil if there is none.
 func (s *snapshot) partMade(oid uint32) *catalog.Table {
 	if t, _ := s.defaultByOid(oid); t != nil {
 		return t
 	}
 	if t := s.viewByRule(oid); t != nil {
 		return t
-	}
-	for _, t := range s.types() {
-		if slices.ContainsFunc(t.UserType.Def.Casts, func(c types.CastDef) bool { return c.Oid == oid }) {
-			return t
-		}
 	}
 	return nil
 }

@@ -78,6 +78,11 @@ func (s *snapshot) referencesOf(root ast.Node, notes *planner.Notes) []address {
 			}
 		}
 	}
+	for _, c := range notes.DeclaredCasts {
+		if c.Function != nil && c.Function.ID != 0 {
+			r.add(address{oidPgProc, c.Function.Oid, 0})
+		}
+	}
 	for _, o := range notes.Operators {
 		r.add(address{oidPgOperator, o.Oid, 0})
 	}

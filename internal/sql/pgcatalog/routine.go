@@ -133,8 +133,8 @@ func partsOfTypes() map[uint32]bool {
 	for _, s := range userSupport {
 		add(&s)
 	}
-	for _, oid := range castFunctions() {
-		parts[oid] = true
+	for _, f := range builtin.FunctionsOfCasts() {
+		parts[f.Oid] = true
 	}
 	for _, oid := range textSearchParts {
 		parts[oid] = true

@@ -185,8 +185,8 @@ func (b *builder) functionIn(schema, name string, args []plan.Expr, pos []int, a
 // castAsCall reports whether type(value) is a cast where no function is called so: if there is a
 // cast, and not of a row to a text.
 func castAsCall(from, to *types.T) bool {
-	_, ok := casts.Find(from, to)
-	return ok && (from.Family != types.RecordFamily || to.Category() != 'S')
+	c, ok := casts.Find(from, to)
+	return ok && c.Function() == nil && (from.Family != types.RecordFamily || to.Category() != 'S')
 }
 
 // namedType is the type of the system that a function's name is, nil if it is none.

@@ -43,6 +43,12 @@ func (b *builder) coerce(e plan.Expr, t *types.T, mode plan.CastMode, pos int) (
 	if !found || !castAllowed(cast.Context, mode) {
 		return nil, false, nil
 	}
+	b.env.Notes.noteDeclaredCast(cast.Declared)
+	if f := cast.Function(); f != nil {
+		x, err := b.castByFunction(f, e, t, mode, pos)
+		return x, true, err
+	}
+	b.castsBuiltIn(from, t, cast.Method)
 	if row, isRow := e.(*plan.RowCtor); isRow && len(row.Names) == 0 && t.Family == types.RecordFamily {
 		x, err := b.coerceRow(row, t, mode, pos)
 		return x, true, err

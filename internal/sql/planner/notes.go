@@ -18,6 +18,8 @@ type Notes struct {
 	Aggregates map[*ast.FuncCall]ast.Name
 	// Operators are the expressions with operators that users have made.
 	Operators map[ast.Expr]NotedOperator
+	// DeclaredCasts are the casts that CREATE CAST made and that the tree uses, by their oids.
+	DeclaredCasts map[uint32]*types.CastDef
 	// Types are the types of expressions, before their context converts them:
 	// types.Unknown of literals.
 	Types map[ast.Expr]*types.T
@@ -176,6 +178,17 @@ func (n *Notes) noteCast(e *ast.Cast, t *types.T) {
 	if n != nil {
 		n.Casts[e] = t
 	}
+}
+
+// noteDeclaredCast notes a cast that CREATE CAST made; def is nil for another one.
+func (n *Notes) noteDeclaredCast(def *types.CastDef) {
+	if n == nil || def == nil {
+		return
+	}
+	if n.DeclaredCasts == nil {
+		n.DeclaredCasts = map[uint32]*types.CastDef{}
+	}
+	n.DeclaredCasts[def.Oid] = def
 }
 
 // noteAggregate notes a call of an aggregate that a user has made.

@@ -84,6 +84,8 @@ type FormatContext struct {
 	// CheckDomain returns an error if d breaks a constraint of the domain t, or of the one that
 	// t is an array of; nil: records with fields of domains can't be made.
 	CheckDomain func(t *T, d Datum) error
+	// Cast converts a value by a cast with a function, where no expression does so; nil: no such value can be converted.
+	Cast func(from, to *T, d Datum) (Datum, error)
 }
 
 // NewFormatContext returns PostgreSQL's default settings, in UTC.

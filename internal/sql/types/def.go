@@ -82,15 +82,25 @@ type Def struct {
 	// nothing calls here.
 	Multirange MultirangeDef
 	SubDiff    string
-	// Casts are those that CREATE CAST made between a DefEnum or DefComposite and
-	// predeclared types.
+	// Casts are those that CREATE CAST made from the type, and to it from a type that can't keep them.
 	Casts []CastDef
 }
 
-// CastDef is a cast through text; one of its types is the one that has it.
+// CastDef is a cast that CREATE CAST made; one of its types is the one that has it.
 type CastDef struct {
 	Oid, From, To uint32
 	Context       CastContext
+	Function      *CastFunction `json:",omitempty"` // nil: through text
+	Comment       string        `json:",omitempty"`
+}
+
+// CastFunction is the function of a cast. It is given the value, if it takes Args arguments of more also the modifier of the
+// target, and whether the cast is an explicit one.
+type CastFunction struct {
+	Oid  uint32
+	Name string `json:",omitempty"` // of a function that is built in or an extension's
+	ID   uint64 `json:",omitempty"` // of a user's
+	Args int
 }
 
 // DeclaredCast returns the position of a cast among those of the types it is between, and the

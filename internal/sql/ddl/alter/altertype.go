@@ -199,7 +199,7 @@ func (a *Alteration) retype(ctx context.Context, c *ast.AlterCmd, col *catalog.C
 	if err := a.declareType(ctx, c, col); err != nil {
 		return err
 	}
-	typeDefault(col, was.Type)
+	typeDefault(ctx, a.E, col, was.Type)
 	if err := planner.CheckDefault(ctx, storedtext.PlannerEnv(a.E, a.E.Coll), col); err != nil {
 		return a.castDefaultError(ctx, storedtext.DefaultMessage(err), []typeChange{{cmd: c, id: col.ID}})
 	}
@@ -252,13 +252,17 @@ func (a *Alteration) retypeIdentity(ctx context.Context, c *ast.AlterCmd, col *c
 
 // typeDefault gives a default that is a string constant the type that the column had, as whose
 // value it is converted to the present one.
-func typeDefault(col *catalog.Column, from *types.T) {
+func typeDefault(ctx context.Context, e *statement.Env, col *catalog.Column, from *types.T) {
 	if col.Default == "" || col.Type.Is(from) || col.Type.Family == from.Family && from.Family == types.StringFamily {
 		return
 	}
 	x, err := parser.ParseExpr(col.Default)
 	if _, text := x.(*ast.StrLit); err == nil && text {
-		col.Default += "::" + types.FormatType(from)
+		name := types.FormatType(from)
+		if schema, _ := e.Coll.PeekTypeSchema(ctx, from.Oid); schema != "" && from.Def != nil {
+			name = ast.QuoteIdent(schema) + "." + ast.QuoteIdent(from.Name)
+		}
+		col.Default += "::" + name
 	}
 }
 

@@ -238,14 +238,16 @@ type dropper struct {
 	columns   []droppedDefault
 	keys      []droppedKey
 	// policies are those of tables that stay.
-	policies []droppedPolicy
-	triggers []droppedTrigger
-	events   []droppedEvent
-	others   []string        // descriptions of what else depends on the objects, and does not go with them
-	typed    []typeDependent // of the types of dropped rows
-	all      []*catalog.Table
-	used     map[uint32]bool // the types that something of all is made of
-	casts    []string        // the stored texts of all that may name a type
+	policies  []droppedPolicy
+	triggers  []droppedTrigger
+	events    []droppedEvent
+	castsGone []droppedCast
+	also      []string        // what else a notice is to name
+	others    []string        // descriptions of what else depends on the objects, and does not go with them
+	typed     []typeDependent // of the types of dropped rows
+	all       []*catalog.Table
+	used      map[uint32]bool // the types that something of all is made of
+	casts     []string        // the stored texts of all that may name a type
 }
 
 // dependency says that an object must go because of another one.
@@ -332,6 +334,9 @@ func (d *dropper) drop(ctx context.Context, objects []*catalog.Table) error {
 		}
 	}
 	if err := d.dropEvents(ctx); err != nil {
+		return err
+	}
+	if err := d.dropCasts(ctx); err != nil {
 		return err
 	}
 	if err := d.dropTyped(ctx); err != nil {
@@ -472,7 +477,7 @@ func (d *dropper) defaults(ctx context.Context, o *catalog.Table, ref, on string
 // report fails if something depends on the objects and CASCADE was not given;
 // with it, it tells what goes.
 func (d *dropper) report(ctx context.Context) error {
-	var details, names []string
+	names, details := d.castsReported()
 	for _, x := range d.explain {
 		name := d.e.Describe(ctx, x.t)
 		names = append(names, name)
@@ -514,6 +519,7 @@ func (d *dropper) report(ctx context.Context) error {
 			details = append(details, x.Text+" depends on "+x.on)
 		}
 	}
+	names = append(names, d.also...)
 	details = append(details, d.others...)
 	if len(details) == 0 {
 		return nil
@@ -621,6 +627,11 @@ func dropRelation(ctx context.Context, e *statement.Env, t *catalog.Table, gone 
 			if err := relations.RemoveForeignKey(ctx, e, without, 0, gone); err != nil {
 				return err
 			}
+		}
+	}
+	if t.Kind == catalog.KindType {
+		if err := removeCastsOf(ctx, e, t, gone); err != nil {
+			return err
 		}
 	}
 	if err := RemoveTable(ctx, e, t); err != nil {

@@ -120,7 +120,7 @@ func (d *dropper) callersOfExtension(ctx context.Context, extension string) erro
 		}
 		seen[o.Name] = true
 		on := "function " + call.CallText(o.Name, false, o.Args)
-		if err := d.callersThat(ctx, callsOf(o.Name), on); err != nil {
+		if err := d.callersThat(ctx, func(*catalog.Table) func(string) bool { return callsOf(o.Name) }, on); err != nil {
 			return err
 		}
 	}

@@ -237,15 +237,20 @@ func calls(ctx context.Context, e *statement.Env, t *catalog.Table) func(text st
 
 // callers notes what calls the routine t, which is dropped: views and defaults of columns go with it.
 func (d *dropper) callers(ctx context.Context, t *catalog.Table, on string) error {
-	return d.callersThat(ctx, calls(ctx, d.e, t), on)
+	test := calls(ctx, d.e, t)
+	if err := d.castsWith(ctx, t, on); err != nil {
+		return err
+	}
+	return d.callersThat(ctx, func(*catalog.Table) func(string) bool { return test }, on)
 }
 
-// callersThat is callers for the texts for which a test holds.
-func (d *dropper) callersThat(ctx context.Context, test func(string) bool, on string) error {
+// callersThat is callers for the texts for which the test of the object that has them holds.
+func (d *dropper) callersThat(ctx context.Context, testOf func(*catalog.Table) func(string) bool, on string) error {
 	for _, o := range d.all {
 		if d.in[o.ID] || d.schema != nil && o.Schema == d.schema.ID || o.Kind == catalog.KindRoutine {
 			continue
 		}
+		test := testOf(o)
 		for _, text := range readersIn(ctx, d.e, o, test) {
 			switch {
 			case o.View != nil:

@@ -142,7 +142,40 @@ func retypeUsers(ctx context.Context, e *statement.Env, t *catalog.Table, u *typ
 			return nil, err
 		}
 	}
-	return users, nil
+	return users, retypeRoutines(ctx, e, t, u)
+}
+
+// retypeRoutines gives the routines with type u in their signatures the present one.
+func retypeRoutines(ctx context.Context, e *statement.Env, t *catalog.Table, u *types.T) error {
+	all, err := e.TablesOf(ctx, t.Database)
+	if err != nil {
+		return err
+	}
+	for _, o := range all {
+		r := o.Routine
+		if r == nil || !catalog.UsesType(r.Returns, u.Oid) && (r.Aggregate == nil || !catalog.UsesType(r.Aggregate.State, u.Oid)) &&
+			!slices.ContainsFunc(r.Params, func(p catalog.RoutineParam) bool { return catalog.UsesType(p.Type, u.Oid) }) {
+			continue
+		}
+		c, err := e.LockByID(ctx, o.ID)
+		if err != nil {
+			return err
+		}
+		r = c.Routine
+		r.Returns, r.Params = catalog.ReplaceType(r.Returns, u), slices.Clone(r.Params)
+		for i := range r.Params {
+			r.Params[i].Type = catalog.ReplaceType(r.Params[i].Type, u)
+		}
+		if r.Aggregate != nil {
+			a := *r.Aggregate
+			a.State = catalog.ReplaceType(a.State, u)
+			r.Aggregate = &a
+		}
+		if err := e.Coll.Put(ctx, c); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func retypeUser(ctx context.Context, e *statement.Env, id catalog.ID, u *types.T) (*user, error) {
@@ -328,6 +361,9 @@ func usedTypes(all []*catalog.Table) map[uint32]bool {
 			note(t.Columns[i].Domain)
 		}
 		if t.UserType != nil {
+			for _, c := range t.UserType.Def.Casts {
+				used[c.From], used[c.To] = true, true
+			}
 			parts(t.UserType, note)
 		}
 	}

@@ -10,24 +10,7 @@ import (
 	"github.com/lichendb/lichen/internal/sql/ddl/statement"
 	"github.com/lichendb/lichen/internal/sql/ddl/storedtext"
 	"github.com/lichendb/lichen/internal/sql/pgerr"
-	"github.com/lichendb/lichen/internal/sql/types"
 )
-
-// castsOf lists the casts that go with the type that t defines.
-func castsOf(ctx context.Context, e *statement.Env, t *catalog.Table) []typeDependent {
-	self := TypeName(ctx, e, t.UserType)
-	name := func(oid uint32) string {
-		if other, ok := types.ByOid(oid); ok {
-			return other.SQLName
-		}
-		return self
-	}
-	var out []typeDependent
-	for _, c := range t.UserType.Def.Casts {
-		out = append(out, typeDependent{t.ID, statement.CastName(name(c.From), name(c.To)), "type " + self})
-	}
-	return out
-}
 
 // Readers lists the views and the stored expressions that name the type that t defines, as
 // storedtext.PinNames has left the names.

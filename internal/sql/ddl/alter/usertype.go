@@ -345,15 +345,15 @@ func DropType(ctx context.Context, e *statement.Env, t *catalog.Table, cascade b
 			WithDetail("%s", strings.Join(details, "\n")).
 			WithHint("Use DROP ... CASCADE to drop the dependent objects too.")
 	}
+	for _, d := range list {
+		routines.also = append(routines.also, d.Text)
+	}
+	routines.in[t.ID] = true
+	if len(routines.objects) == 0 && len(list) > 0 {
+		e.CascadeNotice(routines.also)
+	}
 	if err := routines.run(ctx); err != nil {
 		return err
-	}
-	if len(list) > 0 {
-		var names []string
-		for _, d := range list {
-			names = append(names, d.Text)
-		}
-		e.CascadeNotice(names)
 	}
 	return removeType(ctx, e, t)
 }
@@ -390,6 +390,9 @@ func removeType(ctx context.Context, e *statement.Env, t *catalog.Table) error {
 		return err
 	}
 	if err := dropTypeUsers(ctx, e, t); err != nil {
+		return err
+	}
+	if err := removeCastsOf(ctx, e, t, nil); err != nil {
 		return err
 	}
 	if err := e.RemoveRelationName(ctx, t, t.StoredName()); err != nil {
@@ -434,6 +437,11 @@ func typeDependents(ctx context.Context, e *statement.Env, t *catalog.Table) ([]
 		return nil, err
 	}
 	var out []typeDependent
+	if t.Kind == catalog.KindType {
+		if out, err = castsOf(ctx, e, t); err != nil {
+			return nil, err
+		}
+	}
 	for _, arrays := range [...]bool{true, false} {
 		for _, u := range users {
 			list, err := typeDependentsIn(ctx, e, u, func(o *types.T) bool { return isOf(o, t.Oid) && (o.Oid != t.Oid) == arrays })
@@ -442,9 +450,6 @@ func typeDependents(ctx context.Context, e *statement.Env, t *catalog.Table) ([]
 			}
 			out = append(out, list...)
 		}
-	}
-	if t.Kind == catalog.KindType {
-		out = append(out, castsOf(ctx, e, t)...)
 	}
 	readers, err := Readers(ctx, e, t)
 	return append(out, readers...), err

@@ -17,6 +17,17 @@ type Cast struct {
 	// Fn converts; nil when a datum serves both types as it is. It leaves the
 	// target's modifier to ApplyTypmod, but reads interval fields from it.
 	Fn types.CastFunc
+	// Declared is what CREATE CAST made, nil for a cast of the system. If that has a function, expressions call
+	// it; Fn converts what is no expression's, and has no values but those of sessions.
+	Declared *types.CastDef
+}
+
+// Function returns the function that users have given the cast, nil if there is none.
+func (c *Cast) Function() *types.CastFunction {
+	if c.Declared == nil {
+		return nil
+	}
+	return c.Declared.Function
 }
 
 type castKey struct{ from, to uint32 }
@@ -41,8 +52,8 @@ func Find(from, to *types.T) (Cast, bool) {
 		return arrayCast(from, to)
 	}
 	if to.Def != nil || from.Def != nil {
-		if has, i := types.DeclaredCast(from, to); has != nil {
-			return declaredCast(has.Def.Casts[i].Context, from, to), true
+		if has, i := types.DeclaredCast(from, to); has != nil && !from.IsDomain() && !to.IsDomain() {
+			return declaredCast(&has.Def.Casts[i], from, to), true
 		}
 		if c, ok := recordCast(from, to); ok {
 			return c, true
@@ -63,14 +74,26 @@ func Find(from, to *types.T) (Cast, bool) {
 }
 
 // declaredCast returns a cast that CREATE CAST has made.
-func declaredCast(in types.CastContext, from, to *types.T) Cast {
-	c := Cast{Context: in, Method: 'i', Fn: castFromText}
-	if to.Category() == 'S' {
+func declaredCast(def *types.CastDef, from, to *types.T) Cast {
+	c := Cast{Context: def.Context, Method: 'i', Fn: castFromText, Declared: def}
+	if def.Function != nil {
+		c.Method, c.Fn = 'f', castByFunction(from)
+	} else if to.Category() == 'S' {
 		c.Fn = castToText(from)
 	} else if from.Category() != 'S' {
 		c.Fn = castThroughText(from)
 	}
 	return c
+}
+
+// castByFunction calls the function of a cast.
+func castByFunction(from *types.T) types.CastFunc {
+	return func(fc *types.FormatContext, d types.Datum, to *types.T) (types.Datum, error) {
+		if fc == nil || fc.Cast == nil {
+			return types.Null, pgerr.Unsupported("casts by a user's function are not available here")
+		}
+		return fc.Cast(from, to, d)
+	}
 }
 
 func isArrayType(t *types.T) bool { return t.Family == types.ArrayFamily && t.Elem != nil }
