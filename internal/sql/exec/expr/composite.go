@@ -19,23 +19,40 @@ func (c *Compiler) composite(e plan.Expr, s Scope) (Func, error) {
 	case *plan.Subscript:
 		return c.subscript(e, s)
 	case *plan.FieldSelect:
-		arg, err := c.Expr(e.Arg, s)
-		if err != nil {
-			return nil, err
-		}
-		field := e.Field
-		return func(row types.Row) (types.Datum, error) {
-			d, err := arg(row)
-			if err != nil || d.IsNull() {
-				return types.Null, err
-			}
-			if f := d.Record(); field < len(f) {
-				return f[field].Datum, nil
-			}
-			return types.Null, pgerr.New(pgerr.DatatypeMismatch, "record has no field %d", field+1)
-		}, nil
+		return c.fieldSelect(e, s)
 	}
 	return nil, errExpr(e)
+}
+
+// fieldSelect compiles a field of a record, which need not be decoded if it is a parameter that was taken apart.
+func (c *Compiler) fieldSelect(e *plan.FieldSelect, s Scope) (Func, error) {
+	arg, err := c.Expr(e.Arg, s)
+	if err != nil {
+		return nil, err
+	}
+	field, fields := e.Field, c.fieldsOf(e.Arg)
+	return func(row types.Row) (types.Datum, error) {
+		if fields != nil && field < len(*fields) {
+			return (*fields)[field], nil
+		}
+		d, err := arg(row)
+		if err != nil || d.IsNull() {
+			return types.Null, err
+		}
+		if f := d.Record(); field < len(f) {
+			return f[field].Datum, nil
+		}
+		return types.Null, pgerr.New(pgerr.DatatypeMismatch, "record has no field %d", field+1)
+	}, nil
+}
+
+// fieldsOf returns where the fields of a parameter stand that may have been taken apart, nil for other expressions.
+func (c *Compiler) fieldsOf(e plan.Expr) *[]types.Datum {
+	p, ok := e.(*plan.Param)
+	if !ok || p.Index >= len(c.state.Rows) {
+		return nil
+	}
+	return &c.state.Rows[p.Index]
 }
 
 // Binaries compiles one operator per pair of fields.

@@ -9,7 +9,8 @@
 //
 // A closure is compiled once for a prepared statement and called for each row of each execution:
 // it refers to the State by its address, and keeps its buffers. Comparisons of common types and
-// integer arithmetic are inlined into closures of their own (fast.go). A query in an expression
+// integer arithmetic are inlined into closures of their own (fast.go). The fields of a parameter that is a row are read where they
+// stand if it was taken apart (State.Rows), as PL/pgSQL does with its variables. A query in an expression
 // is compiled by the function that NewCompiler is given: this package knows no operators.
 //
 // Invariants:

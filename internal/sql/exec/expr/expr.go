@@ -10,6 +10,10 @@ import (
 // functions it calls do.
 type Func func(row types.Row) (types.Datum, error)
 
+// Into computes an expression for a row and leaves the value, with memory of its own, at a place; nothing after an error. A number
+// gets there without the copies that values take through the results of functions.
+type Into func(row types.Row, to *types.Datum) error
+
 // Pred reports whether a condition is true (not false, not NULL).
 type Pred func(row types.Row) (bool, error)
 

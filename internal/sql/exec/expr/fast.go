@@ -9,50 +9,56 @@ import (
 	"github.com/lichendb/lichen/internal/sql/types"
 )
 
-// operandKind says where a fast operator finds an operand without a call.
-type operandKind uint8
-
-const (
-	fromExpr operandKind = iota
-	fromRow
-	fromConst
-	fromParam
-)
-
-// operand is an argument of a fast operator.
+// operand is an argument of a fast operator. One that stands in a list of values, or in the row, is read without a call.
 type operand struct {
-	kind  operandKind
-	pos   int
-	d     types.Datum
-	f     Func
-	state *State
+	list *[]types.Datum // where pos counts, if that is within: parameters, the fields of a row among them, or a constant
+	pos  int
+	row  bool // it stands at pos of the row
+	f    Func // what computes any other
 }
 
 func (c *Compiler) operandOf(e plan.Expr, s Scope) (operand, error) {
-	switch e := e.(type) {
-	case *plan.Const:
-		return operand{kind: fromConst, d: e.D}, nil
-	case *plan.ColRef:
-		if pos := s.Find(e.Col); pos >= 0 {
-			return operand{kind: fromRow, pos: pos}, nil
+	if k, ok := e.(*plan.Const); ok {
+		return operand{list: &[]types.Datum{k.D}}, nil
+	}
+	if ref, ok := e.(*plan.ColRef); ok {
+		if pos := s.Find(ref.Col); pos >= 0 {
+			return operand{pos: pos, row: true}, nil
 		}
-	case *plan.Param:
-		return operand{kind: fromParam, pos: e.Index, state: c.state, f: c.param(e)}, nil
 	}
 	f, err := c.Expr(e, s)
-	return operand{f: f}, err
+	o := operand{f: f}
+	switch e := e.(type) {
+	case *plan.Param:
+		o.list, o.pos = &c.state.params, e.Index
+	case *plan.FieldSelect:
+		if fields := c.fieldsOf(e.Arg); fields != nil {
+			o.list, o.pos = fields, e.Field
+		}
+	}
+	return o, err
 }
 
 func (o *operand) get(row types.Row) (types.Datum, error) {
-	switch o.kind {
-	case fromRow:
+	if o.list != nil && o.pos < len(*o.list) {
+		return (*o.list)[o.pos], nil
+	}
+	return o.compute(row)
+}
+
+// integer is get for an integer, of which it reads no more than that.
+func (o *operand) integer(row types.Row) (n int64, null bool, err error) {
+	if o.list != nil && o.pos < len(*o.list) {
+		d := &(*o.list)[o.pos]
+		return d.Int(), d.IsNull(), nil
+	}
+	d, err := o.compute(row)
+	return d.Int(), d.IsNull(), err
+}
+
+func (o *operand) compute(row types.Row) (types.Datum, error) {
+	if o.row {
 		return row[o.pos], nil
-	case fromConst:
-		return o.d, nil
-	case fromParam:
-		if o.pos < len(o.state.params) {
-			return o.state.params[o.pos], nil
-		}
 	}
 	return o.f(row)
 }
@@ -103,15 +109,14 @@ func (c *Compiler) fastPred(e *plan.Call, s Scope) (Pred, bool, error) {
 // intPred is the condition of the hottest comparisons.
 func intPred(op Comparison, l, r operand) Pred {
 	return func(row types.Row) (bool, error) {
-		a, err := l.get(row)
+		x, none, err := l.integer(row)
 		if err != nil {
 			return false, err
 		}
-		b, err := r.get(row)
-		if err != nil || a.IsNull() || b.IsNull() {
+		y, missing, err := r.integer(row)
+		if err != nil || none || missing {
 			return false, err
 		}
-		x, y := a.Int(), b.Int()
 		switch op {
 		case EQ:
 			return x == y, nil
@@ -133,13 +138,16 @@ func (c *Compiler) fastCall(e *plan.Call, s Scope) (Func, bool, error) {
 	if len(e.Args) != 2 || len(e.Fn.Args) != 2 || !e.Fn.Operator {
 		return nil, false, nil
 	}
-	bin := c.fastBinary(e.Fn)
+	sum, bin := arithmeticOf(e.Fn), c.fastBinary(e.Fn)
 	if bin == nil {
 		return nil, false, nil
 	}
 	l, r, err := c.operandsOf(e, s)
 	if err != nil {
 		return nil, false, err
+	}
+	if sum != nil {
+		return sum.of(l, r), true, nil
 	}
 	return func(row types.Row) (types.Datum, error) {
 		a, err := l.get(row)
@@ -164,8 +172,8 @@ func (c *Compiler) fastBinary(fn *call.Overload) BinaryFunc {
 		cmp := c.CompareOf(fn.Args[0])
 		return func(a, b types.Datum) (types.Datum, error) { return types.NewBool(op.Holds(cmp(a, b))), nil }
 	}
-	if fn.Strict && integer(fn.Args[0]) && integer(fn.Args[1]) && integer(fn.Ret) {
-		return intArithmetic(fn.Name, fn.Ret)
+	if sum := arithmeticOf(fn); sum != nil {
+		return sum.binary
 	}
 	return nil
 }
@@ -174,46 +182,124 @@ func integer(t *types.T) bool {
 	return t.Oid == types.Int2.Oid || t.Oid == types.Int4.Oid || t.Oid == types.Int8.Oid
 }
 
-// intArithmetic returns +, - or * with the range check of type t; division and
-// the rest are left to the general call.
-func intArithmetic(name string, t *types.T) BinaryFunc {
-	lo, hi := int64(math.MinInt64), int64(math.MaxInt64)
-	errRange := pgerr.New(pgerr.NumericValueOutOfRange, "%s out of range", t.SQLName)
-	switch t.Oid {
+// arithmetic is +, - or * of integers, with the range of its result's type.
+type arithmetic struct {
+	op     byte
+	lo, hi int64
+	ret    *types.T
+}
+
+// arithmeticOf returns which arithmetic an operator is; nil for division and the rest, which are left to the general call.
+func arithmeticOf(fn *call.Overload) *arithmetic {
+	if !fn.Strict || len(fn.Args) != 2 || !integer(fn.Args[0]) || !integer(fn.Args[1]) || !integer(fn.Ret) {
+		return nil
+	}
+	m := &arithmetic{lo: math.MinInt64, hi: math.MaxInt64, ret: fn.Ret}
+	switch fn.Name {
+	case "+", "-", "*":
+		m.op = fn.Name[0]
+	default:
+		return nil
+	}
+	switch fn.Ret.Oid {
 	case types.Int2.Oid:
-		lo, hi = math.MinInt16, math.MaxInt16
+		m.lo, m.hi = math.MinInt16, math.MaxInt16
 	case types.Int4.Oid:
-		lo, hi = math.MinInt32, math.MaxInt32
+		m.lo, m.hi = math.MinInt32, math.MaxInt32
 	}
-	check := func(v int64, overflow bool) (types.Datum, error) {
-		if overflow || v < lo || v > hi {
-			e := *errRange
-			return types.Null, &e
+	return m
+}
+
+// of computes it of operands.
+func (m *arithmetic) of(l, r operand) Func {
+	return func(row types.Row) (types.Datum, error) {
+		x, none, err := l.integer(row)
+		if err != nil {
+			return types.Null, err
 		}
-		return types.NewInt(v), nil
+		y, missing, err := r.integer(row)
+		if err != nil || none || missing {
+			return types.Null, err
+		}
+		return m.result(x, y)
 	}
-	switch name {
-	case "+":
-		return func(a, b types.Datum) (types.Datum, error) {
-			x, y := a.Int(), b.Int()
-			v := x + y
-			return check(v, (v > x) != (y > 0))
+}
+
+// binary computes it of values, none of which is NULL.
+func (m *arithmetic) binary(a, b types.Datum) (types.Datum, error) { return m.result(a.Int(), b.Int()) }
+
+func (m *arithmetic) result(x, y int64) (types.Datum, error) {
+	v, err := m.sum(x, y)
+	if err != nil {
+		return types.Null, err
+	}
+	return types.NewInt(v), nil
+}
+
+func (m *arithmetic) sum(x, y int64) (v int64, err error) {
+	var over bool
+	switch m.op {
+	case '+':
+		v = x + y
+		over = (v > x) != (y > 0)
+	case '-':
+		v = x - y
+		over = (v < x) != (y > 0)
+	default:
+		v = x * y
+		over = x != 0 && (v/x != y || (x == -1 && y == math.MinInt64))
+	}
+	if over || v < m.lo || v > m.hi {
+		return 0, pgerr.New(pgerr.NumericValueOutOfRange, "%s out of range", m.ret.SQLName)
+	}
+	return v, nil
+}
+
+// into computes it of operands.
+func (m *arithmetic) into(l, r operand) Into {
+	return func(row types.Row, to *types.Datum) error {
+		x, none, err := l.integer(row)
+		if err != nil {
+			return err
 		}
-	case "-":
-		return func(a, b types.Datum) (types.Datum, error) {
-			x, y := a.Int(), b.Int()
-			v := x - y
-			return check(v, (v < x) != (y > 0))
+		y, missing, err := r.integer(row)
+		if err != nil {
+			return err
 		}
-	case "*":
-		return func(a, b types.Datum) (types.Datum, error) {
-			x, y := a.Int(), b.Int()
-			v := x * y
-			over := x != 0 && (v/x != y || (x == -1 && y == math.MinInt64))
-			return check(v, over)
+		if none || missing {
+			*to = types.Null
+			return nil
+		}
+		v, err := m.sum(x, y)
+		if err == nil {
+			*to = types.NewInt(v)
+		}
+		return err
+	}
+}
+
+// Into compiles an expression for a caller that keeps its values.
+func (c *Compiler) Into(e plan.Expr, s Scope) (Into, error) {
+	if e, ok := e.(*plan.Call); ok && len(e.Args) == 2 && e.Fn.Operator {
+		if m := arithmeticOf(e.Fn); m != nil {
+			l, r, err := c.operandsOf(e, s)
+			if err != nil {
+				return nil, err
+			}
+			return m.into(l, r), nil
 		}
 	}
-	return nil
+	f, err := c.Expr(e, s)
+	if err != nil {
+		return nil, err
+	}
+	return func(row types.Row, to *types.Datum) error {
+		d, err := f(row)
+		if err == nil {
+			*to = d.Clone()
+		}
+		return err
+	}, nil
 }
 
 // ComparisonOf returns which of the six comparison operators fn is, if it is one.

@@ -16,7 +16,10 @@ type State struct {
 	Ctx     context.Context
 	Builtin *call.Context
 	params  []types.Datum
-	Mem     *quota.Pool // the statement's; nil means no limit
+	// Rows has the fields of those parameters that are rows and were taken apart, and an empty row for others. It is set
+	// before expressions are compiled, to which its elements keep their places.
+	Rows []types.Row
+	Mem  *quota.Pool // the statement's; nil means no limit
 	// Temp is the temporary file of the execution, which operators take that need more than WorkMem
 	// bytes, or than Mem gives.
 	Temp    tempstore.Space
