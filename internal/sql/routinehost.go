@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -213,12 +214,27 @@ func (h routineHost) Analyze(ctx context.Context, p *prepared.Statement) (*plan.
 }
 
 // Epoch implements routine.Host.
-func (h routineHost) Epoch() (routine.Epoch, bool) {
-	e := routine.Epoch{Generation: h.ex.coll.Generation(), Role: h.ex.who.Role()}
-	if path := h.ex.vals.Fast.SearchPath; len(path) > 0 {
-		e.Path = &path[0]
+func (h routineHost) Epoch() routine.Epoch {
+	coll := h.ex.coll
+	e := routine.Epoch{Generation: coll.Generation(), Edition: coll.Edition(), Role: h.ex.who.Role(), Path: h.searchPath()}
+	if coll.ReadsPast() {
+		e.Edition = math.MaxUint64 // which never lasts
 	}
-	return e, !h.ex.coll.Modified()
+	return e
+}
+
+// Lasts implements routine.Host.
+func (h routineHost) Lasts(e *routine.Epoch) bool {
+	coll := h.ex.coll
+	return e.Generation == coll.Generation() && e.Edition == coll.Edition() && e.Path == h.searchPath() && e.Role == h.ex.who.Role() &&
+		!coll.ReadsPast()
+}
+
+func (h routineHost) searchPath() *string {
+	if path := h.ex.vals.Fast.SearchPath; len(path) > 0 {
+		return &path[0]
+	}
+	return nil
 }
 
 // Setting implements routine.Host.

@@ -3,7 +3,6 @@ package sql
 import (
 	"github.com/lichendb/lichen/internal/sql/builtin/call"
 	"github.com/lichendb/lichen/internal/sql/exec/operator"
-	"github.com/lichendb/lichen/internal/sql/types"
 )
 
 // triggers are the session as statements that fire triggers see it. It implements operator.Triggers.
@@ -13,6 +12,6 @@ type triggers struct{ ex *executor }
 func (t triggers) Replica() bool { return t.ex.vals.Fast.Replica }
 
 // Fire implements operator.Triggers.
-func (t triggers) Fire(c *call.Context, f *operator.Firing) (types.Datum, error) {
+func (t triggers) Fire(c *call.Context, f *operator.Firing) error {
 	return t.ex.routines.Trigger(c, f)
 }

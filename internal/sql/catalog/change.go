@@ -97,6 +97,7 @@ func (c *Collection) change(e change) {
 		c.changes = newChanges()
 	}
 	c.changes.add(e)
+	c.edition++
 }
 
 // NewID returns an unused descriptor id.

@@ -40,6 +40,7 @@ type Collection struct {
 	committing  bool
 	authorities authorities
 	changes     *changes       // nil: none
+	edition     uint64         // see Edition
 	labels      []*atomic.Bool // of the labels that the transaction has added to enums: whether it has committed
 
 	temp struct {
@@ -176,6 +177,10 @@ func (c *Collection) BeginStatement() {
 // Generation returns a number that grows whenever committed DDL changes the
 // catalog of the node.
 func (c *Collection) Generation() uint64 { return c.store.generation.Load() }
+
+// Edition returns a number that differs between any two states of the catalog that transactions of this collection have seen at the same
+// generation, unless they read the past.
+func (c *Collection) Edition() uint64 { return c.edition }
 
 // ReadsPast reports whether the transaction reads AS OF a time.
 func (c *Collection) ReadsPast() bool { return c.historical }
@@ -391,6 +396,9 @@ func (c *Collection) notifyPeers(reread bool, commit hlc.Timestamp) {
 
 // endTxn releases locks and pins. wrote is when the transaction committed, or may have, if it did.
 func (c *Collection) endTxn(wrote hlc.Timestamp) {
+	if c.changes != nil {
+		c.edition++
+	}
 	c.changes, c.committing, c.historical, c.labels = nil, false, false, nil
 	c.unlockAll()
 	c.unpinAll(wrote)
@@ -461,6 +469,7 @@ func (c *Collection) RollbackTo(sp Savepoint) {
 		return
 	}
 	c.changes.truncate(sp.log)
+	c.edition++
 	if sp.log == 0 && len(c.changes.cleanups) == 0 {
 		c.changes = nil
 	}

@@ -71,7 +71,7 @@ func (q *query) writes(f *frame) (bool, error) {
 func (q *query) used(f *frame) (names []string, vals []types.Datum, ts []*types.T) {
 	for _, v := range q.p.slots {
 		if q.uses[v.slot] {
-			names, vals, ts = append(names, v.name), append(vals, f.params[v.slot]), append(ts, q.p.typeIn(f, v))
+			names, vals, ts = append(names, v.name), append(vals, f.value(v)), append(ts, q.p.typeIn(f, v))
 		}
 	}
 	return names, vals, ts

@@ -8,18 +8,22 @@ import (
 )
 
 func (p *program) assign(f *frame, s *plpgsql.Assign) error {
-	d, t, err := p.eval(f, &s.Value)
+	to, q := &p.targets[s.Target.ID], p.exprs[s.Value.ID]
+	if len(to.path) == 0 && to.v.plain && q.ready(f) && q.typ.Oid == to.v.typ.Oid {
+		return q.evaluateInto(f, &f.params[to.v.slot])
+	}
+	d, t, err := q.value(f)
 	if err != nil {
 		return err
 	}
-	if to := &p.targets[s.Target.ID]; to.v.typ != nil && to.v.typ.Family == types.RecordFamily && t.Family != types.RecordFamily && len(to.path) == 0 {
+	if to.v.typ != nil && to.v.typ.Family == types.RecordFamily && t.Family != types.RecordFamily && len(to.path) == 0 {
 		// Here, and nowhere else, a text may be that of a row.
 		if d, err = convert(f.c.Format, d.Clone(), t, to.v.typ); err != nil {
 			return err
 		}
 		t = valueType(to.v.typ)
 	}
-	return p.exprs[s.Value.ID].converted(p.put(f, &s.Target, d, t))
+	return q.converted(p.putAt(f, to, d, t))
 }
 
 // put gives a target a value.
@@ -37,7 +41,12 @@ func (p *program) putAt(f *frame, to *place, d types.Datum, from *types.T) error
 		return unassigned(to.v)
 	}
 	a := assignment{p: p, f: f, v: to.v, value: d, from: from}
-	whole, err := a.part(typ, f.params[to.v.slot], to.path)
+	if to.path[0].Field != "" && typ.Family == types.RecordFamily && typ.Domain() == nil {
+		if row := f.apart(to.v, typ); row != nil {
+			return a.ofRow(typ, row, to)
+		}
+	}
+	whole, err := a.part(typ, f.value(to.v), to.path)
 	if err != nil {
 		return err
 	}
@@ -80,11 +89,37 @@ func (a *assignment) part(t *types.T, old types.Datum, path []plpgsql.Step) (typ
 	return a.element(base, old, path[:n], path[n:])
 }
 
+// ofRow gives a field of the variable, which is taken apart into row, a value.
+func (a *assignment) ofRow(t *types.T, row types.Row, to *place) error {
+	if to.of != t {
+		k, err := a.find(t, to.path[0].Field)
+		if err != nil {
+			return err
+		}
+		to.of, to.at = t, k
+	}
+	d, err := a.part(t.Fields()[to.at].Type, row[to.at], to.path[1:])
+	if err != nil {
+		return err
+	}
+	row[to.at], a.f.act.stale[a.v.slot] = d, true
+	return nil
+}
+
+// find returns the position of a field.
+func (a *assignment) find(t *types.T, name string) (int, error) {
+	k := t.FieldByName(name)
+	if k < 0 {
+		return 0, pgerr.New(pgerr.UndefinedColumn, "record \"%s\" has no field \"%s\"", a.v.name, name)
+	}
+	return k, nil
+}
+
 // field gives a field of a row a value.
 func (a *assignment) field(t *types.T, old types.Datum, path []plpgsql.Step) (types.Datum, error) {
-	k := t.FieldByName(path[0].Field)
-	if k < 0 {
-		return types.Null, pgerr.New(pgerr.UndefinedColumn, "record \"%s\" has no field \"%s\"", a.v.name, path[0].Field)
+	k, err := a.find(t, path[0].Field)
+	if err != nil {
+		return types.Null, err
 	}
 	vals, ts := a.f.rowValues(old, t)
 	part, err := a.part(t.Fields()[k].Type, vals[k], path[1:])

@@ -13,7 +13,7 @@ import (
 // for them.
 func (p *program) callProcedure(f *frame, q *query, st *ast.Call) error {
 	p.cur = f
-	prep, err := f.r.host.Plan(f.ctx, q.st, f.params)
+	prep, err := f.r.host.Plan(f.ctx, q.st, f.packed())
 	if err != nil {
 		return q.at.within(err)
 	}
@@ -23,7 +23,7 @@ func (p *program) callProcedure(f *frame, q *query, st *ast.Call) error {
 	}
 	sink := &rowSink{}
 	end := f.runs(&q.at)
-	out, err := f.r.host.Call(f.c, q.st, f.params, f.fresh, sink, f.transactions())
+	out, err := f.r.host.Call(f.c, q.st, f.packed(), f.fresh, sink, f.transactions())
 	end()
 	if err != nil {
 		return q.at.within(err)

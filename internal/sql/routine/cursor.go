@@ -138,7 +138,7 @@ func (q *query) forCursor(f *frame) (*prepared.Statement, []types.Datum, error) 
 	if err := q.prepare(f); err != nil {
 		return nil, nil, err
 	}
-	params := CloneRow(f.params)
+	params := CloneRow(f.packed())
 	st := *q.st // the cursor keeps its plan
 	return &st, params, nil
 }

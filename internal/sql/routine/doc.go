@@ -12,7 +12,7 @@
 //
 // Reading order: host.go (Host, what a statement in a body is), runner.go (Runner: the stack of calls, the
 // cache of bodies), result.go (what a call returns), sqlbody.go (bodies in SQL), convert.go (assignment); then
-// PL/pgSQL: program.go (a tree whose variables have slots), variables.go, query.go (expressions and statements in SQL),
+// PL/pgSQL: program.go (a tree whose variables have slots), activation.go (what a run of one works with), variables.go, query.go (expressions and statements in SQL),
 // source.go (where errors point to), stack.go (what runs, and who called), interpreter.go (control structures, handlers), loop.go, assign.go (parts of variables),
 // actions.go (the other statements), callprocedure.go, cursor.go, event.go (functions of event triggers), trigger.go (functions of triggers: what they know, and what
 // becomes of the row that they return), conditions.go (names of errors).
@@ -29,6 +29,8 @@
 //  5. Statements of a SECURITY DEFINER routine run as its owner, those of others as their caller, however the routine ends
 //     (Runner.execute, Host.AsOwner; privileges/functions.slt in sql). What was resolved for one role and search path
 //     serves no other (Epoch).
+//  6. A variable that is a row has one value, in whichever form: who changes one form gives up the other, and who reads a form has
+//     it made first (frame.put, frame.pack; routines/rowforms.slt in sql).
 //
 // One goroutine at a time uses a Runner.
 package routine

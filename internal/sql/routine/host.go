@@ -33,8 +33,9 @@ type Host interface {
 	Plan(ctx context.Context, p *prepared.Statement, params []types.Datum) (*plan.Prepared, error)
 	// Analyze returns the plan of a statement that nobody is about to run.
 	Analyze(ctx context.Context, p *prepared.Statement) (*plan.Prepared, error)
-	// Epoch changes when plans made before may not be used any more; false if none made now may be used again.
-	Epoch() (Epoch, bool)
+	// Epoch changes when plans made before may not be used any more; Lasts reports whether those of an epoch may be used now.
+	Epoch() Epoch
+	Lasts(e *Epoch) bool
 	// Type resolves the name of a type; of is "type" for that of a column, "rowtype" for that of a relation's rows.
 	Type(ctx context.Context, name, of string) (*types.T, error)
 	// Signature names a routine and the types of its arguments as lines of context do: with its schema where the search path does not
@@ -59,6 +60,7 @@ type Host interface {
 // Epoch is what plans depend on besides what they read.
 type Epoch struct {
 	Generation uint64         // of the catalog
+	Edition    uint64         // what the transaction has changed of it
 	Role       privilege.Role // whose privileges were checked
 	Path       *string        // the search path, of which no two share an element
 }

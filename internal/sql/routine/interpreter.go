@@ -32,6 +32,7 @@ const (
 // run implements body.
 func (p *program) run(f *frame) error {
 	f.open(p)
+	defer p.release(f.act)
 	sig, err := p.block(f, p.tree.Body)
 	if err == nil && sig.kind != returns {
 		err = p.end(f)
@@ -47,9 +48,10 @@ func (p *program) run(f *frame) error {
 
 // open makes room for the variables.
 func (f *frame) open(p *program) {
-	params := make([]types.Datum, len(p.slots))
-	copy(params, f.params)
-	f.params, f.records = params, make([]*types.T, len(p.slots))
+	f.act = p.activate()
+	copy(f.act.params, f.params)
+	f.params, f.records = f.act.params, f.act.records
+	f.act.state.Bind(f.ctx, f.c, f.params, nil)
 	for i, t := range f.args {
 		if i < len(p.slots) && p.slots[i].typ == nil {
 			f.records[i] = t
@@ -131,7 +133,7 @@ func (p *program) result(f *frame) error {
 func (p *program) outputValues(f *frame) ([]types.Datum, []*types.T) {
 	vals, ts := make([]types.Datum, len(p.outputs)), make([]*types.T, len(p.outputs))
 	for i, v := range p.outputs {
-		vals[i], ts[i] = f.params[v.slot], p.typeIn(f, v)
+		vals[i], ts[i] = f.value(v), p.typeIn(f, v)
 	}
 	return vals, ts
 }
@@ -234,7 +236,8 @@ func (p *program) declarations(f *frame, b *plpgsql.Block) error {
 
 // initialize gives a variable its first value.
 func (p *program) initialize(f *frame, v *variable) error {
-	f.params[v.slot], f.records[v.slot] = types.Null, nil
+	f.put(v, types.Null)
+	f.records[v.slot] = nil
 	if v.cursor != nil { // the cursor will have the name of the variable, unless that is given another
 		f.params[v.slot] = types.NewOpaque(v.name)
 		return nil
@@ -357,7 +360,12 @@ func (p *program) eval(f *frame, x *plpgsql.Expr) (types.Datum, *types.T, error)
 
 // evalBool computes a condition.
 func (p *program) evalBool(f *frame, x *plpgsql.Expr) (bool, error) {
-	d, t, err := p.eval(f, x)
+	q := p.exprs[x.ID]
+	if q.ready(f) && q.typ.Family == types.BoolFamily {
+		d, err := q.evaluate(f)
+		return d.IsTrue(), err
+	}
+	d, t, err := q.value(f)
 	if err != nil || d.IsNull() {
 		return false, err
 	}
@@ -390,7 +398,8 @@ func (p *program) caseStmt(f *frame, s *plpgsql.Case) (signal, error) {
 			return signal{}, err
 		}
 		v := p.vars[s]
-		f.params[v.slot], f.records[v.slot] = d.Clone(), t
+		f.put(v, d.Clone())
+		f.records[v.slot] = t
 	}
 	for i := range s.Branches {
 		ok, err := p.evalBool(f, &s.Branches[i].Cond)
@@ -421,6 +430,9 @@ func (p *program) exit(f *frame, s *plpgsql.Exit) (signal, error) {
 
 func (p *program) returnStmt(f *frame, s *plpgsql.Return) error {
 	if s.Value == nil {
+		return nil
+	}
+	if f.ret.row, f.ret.typ = p.exprs[s.Value.ID].rowApart(f); f.ret.row != nil {
 		return nil
 	}
 	d, t, err := p.eval(f, s.Value)

@@ -123,11 +123,8 @@ func (l *loopSink) Columns(cols []plan.Column) error {
 	return nil
 }
 
-// Row implements Sink.
-func (l *loopSink) Row(row []types.Datum) error { return l.keep(CloneRow(row)) }
-
-// keep runs the body of the loop for a row that stays.
-func (l *loopSink) keep(row []types.Datum) error {
+// Row implements Sink: it runs the body of the loop for a row.
+func (l *loopSink) Row(row []types.Datum) error {
 	l.rows++
 	var ends bool
 	if ends, l.out, l.err = l.p.iterate(l.f, l.s, row, l.cols); l.err != nil || ends {
@@ -190,7 +187,7 @@ func (p *program) forCursor(f *frame, s *plpgsql.ForQuery, l *loopSink) error {
 		if l.cols == nil {
 			l.cols = fieldsOf(cols)
 		}
-		return l.keep(row)
+		return l.Row(row)
 	})
 	if !named {
 		f.params[v.slot] = types.Null

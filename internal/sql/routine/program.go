@@ -27,7 +27,9 @@ type program struct {
 	tree     *plpgsql.Function
 	conflict planner.Conflict
 	slots    []*variable
+	records  []int // the slots of those whose structure changes with their values
 	queries  []*query
+	idle     []*activation
 	cur      *frame // for which a statement is being planned
 	top      *blockNames
 	blocks   map[*plpgsql.Block]*blockNames
@@ -85,6 +87,9 @@ func compilePL(f *frame) (*program, error) {
 type place struct {
 	v    *variable
 	path []plpgsql.Step
+	// The path begins with the field at a position of rows of a type.
+	of *types.T
+	at int
 }
 
 // declareParams declares the parameters of a routine.
@@ -126,11 +131,20 @@ func (p *program) declare(b *blockNames, v *variable) {
 	if v.typ != nil && v.typ.Oid == types.Record.Oid && v.typ.Fields() == nil {
 		v.typ = nil
 	}
-	v.slot = len(p.slots)
-	p.slots = append(p.slots, v)
+	p.addSlot(v)
 	if b.names[v.name] == nil || v.name != "" {
 		b.declare(v)
 	}
+}
+
+func (p *program) addSlot(v *variable) {
+	v.slot = len(p.slots)
+	p.slots = append(p.slots, v)
+	if v.typ == nil {
+		p.records = append(p.records, v.slot)
+		return
+	}
+	v.plain = v.typ.Family != types.RecordFamily && v.typ.Typmod < 0 && domainOf(v.typ) == nil && !v.notNull
 }
 
 // compile resolves what the tree names.
@@ -440,8 +454,7 @@ func (c *compiler) caseStmt(s *plpgsql.Case, names *blockNames) {
 	if s.Value != nil {
 		inner = &blockNames{outer: names, names: map[string]*variable{}}
 		v := &variable{name: "__case__"}
-		v.slot = len(c.p.slots)
-		c.p.slots = append(c.p.slots, v)
+		c.p.addSlot(v)
 		inner.declare(v)
 		c.p.vars[s] = v
 	}

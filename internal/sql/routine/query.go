@@ -21,6 +21,7 @@ func itoa(n int) string { return strconv.Itoa(n) }
 // when a record that it reads has another structure.
 type query struct {
 	p     *program
+	n     int // its place in p.queries
 	at    source
 	text  string // as it stands in the body
 	sql   string
@@ -28,19 +29,15 @@ type query struct {
 	st    *prepared.Statement
 	// records are the types that records had when st was planned.
 	records []*types.T
-	// simple is the expression where it is one that needs no plan to run.
-	simple plan.Expr
+	// simple is the expression where it is one that needs no plan to run, in its version.
+	simple  plan.Expr
+	version int
+	// rows are the slots of the variables that simple reads as whole rows.
+	rows []int
 	// uses are the slots of the variables that it reads, if the body prints those of strict queries.
 	uses  map[int]bool
 	typ   *types.T // of the only column
 	epoch Epoch    // for which simple is valid
-	idle  []*compiled
-}
-
-// compiled is an expression that one evaluation uses at a time.
-type compiled struct {
-	state expr.State
-	fn    expr.Func
 }
 
 // expression makes a query of an expression.
@@ -55,7 +52,7 @@ func (p *program) expression(x *plpgsql.Expr, names *blockNames) *query {
 const selects = "SELECT "
 
 func (p *program) newQuery(at source, text, sql string, names *blockNames) *query {
-	q := &query{p: p, at: at, text: text, sql: sql, names: names}
+	q := &query{p: p, n: len(p.queries), at: at, text: text, sql: sql, names: names}
 	p.queries = append(p.queries, q)
 	return q
 }
@@ -111,7 +108,7 @@ func (q *query) prepare(f *frame) error {
 	p.nextKey++
 	q.st = NewQuery(st, p.key+"."+itoa(p.nextKey), ts, vars)
 	q.st.Apart = true
-	q.simple, q.idle = nil, nil
+	q.simple = nil
 	return nil
 }
 
@@ -130,8 +127,8 @@ func (q *query) find(parts []ast.Name) (plan.Expr, error) {
 
 // sameRecords reports whether the records have the structure that they had when the statement was prepared.
 func (q *query) sameRecords(f *frame) bool {
-	for i, t := range q.records {
-		if t != f.records[i] && !sameRow(t, f.records[i]) {
+	for _, i := range q.p.records {
+		if t := q.records[i]; t != f.records[i] && !sameRow(t, f.records[i]) {
 			return false
 		}
 	}
@@ -140,24 +137,43 @@ func (q *query) sameRecords(f *frame) bool {
 
 // value evaluates an expression.
 func (q *query) value(f *frame) (types.Datum, *types.T, error) {
-	epoch, lasting := f.r.host.Epoch()
-	if q.simple != nil && lasting && q.epoch == epoch && q.sameRecords(f) {
+	if !q.ready(f) {
+		if err := q.plan(f); err != nil {
+			return types.Null, nil, err
+		}
+	}
+	if q.simple != nil {
 		d, err := q.evaluate(f)
 		return d, q.typ, err
 	}
+	return q.single(f)
+}
+
+// ready reports whether an expression is a simple one, as which it was planned.
+func (q *query) ready(f *frame) bool {
+	return q.simple != nil && f.r.host.Lasts(&q.epoch) && q.sameRecords(f)
+}
+
+// plan plans an expression, and finds out whether it is a simple one.
+func (q *query) plan(f *frame) error {
+	epoch := f.r.host.Epoch()
 	if err := q.prepare(f); err != nil {
-		return types.Null, nil, err
+		return err
 	}
 	q.p.cur = f
-	prep, err := f.r.host.Plan(f.ctx, q.st, f.params)
+	prep, err := f.r.host.Plan(f.ctx, q.st, f.packed())
 	if err != nil {
-		return types.Null, nil, q.at.within(err)
+		return q.at.within(err)
 	}
 	if q.simple = simpleExpr(prep); q.simple != nil {
-		q.idle, q.typ, q.epoch = nil, prep.Columns[0].Type, epoch
-		d, err := q.evaluate(f)
-		return d, q.typ, err
+		q.typ, q.epoch, q.rows = prep.Columns[0].Type, epoch, wholeRows(q.simple)
+		q.version++
 	}
+	return nil
+}
+
+// single runs an expression that is not simple as a query.
+func (q *query) single(f *frame) (types.Datum, *types.T, error) {
 	s := &rowSink{most: 2, ends: true}
 	if _, err := f.run(q, s); err != nil {
 		return types.Null, nil, err
@@ -222,24 +238,58 @@ func simpleExpr(prep *plan.Prepared) plan.Expr {
 	return x
 }
 
+// wholeRows returns the slots of the variables that a simple expression reads as rows, not only fields of them.
+func wholeRows(x plan.Expr) (slots []int) {
+	plan.WalkExpr(x, func(x plan.Expr) bool {
+		switch x := x.(type) {
+		case *plan.FieldSelect:
+			_, variable := x.Arg.(*plan.Param)
+			return !variable
+		case *plan.Param:
+			if x.T.Family == types.RecordFamily {
+				slots = append(slots, x.Index)
+			}
+		}
+		return true
+	})
+	return slots
+}
+
 // evaluate computes a simple expression.
-func (q *query) evaluate(f *frame) (types.Datum, error) {
-	var c *compiled
-	if n := len(q.idle); n > 0 {
-		c, q.idle = q.idle[n-1], q.idle[:n-1]
-	} else {
-		c = &compiled{}
-		k := expr.NewCompiler(&c.state, nil)
-		var err error
+func (q *query) evaluate(f *frame) (d types.Datum, err error) {
+	c := q.compiled(f)
+	if c.fn == nil {
+		k := expr.NewCompiler(&f.act.state, nil)
 		if c.fn, err = k.Expr(q.simple, nil); err != nil {
 			return types.Null, err
 		}
 	}
-	c.state.Bind(f.ctx, f.c, f.params, nil)
-	d, err := c.fn(nil)
-	c.state.Unbind()
-	q.idle = append(q.idle, c)
-	return d, err
+	return c.fn(nil)
+}
+
+// evaluateInto computes a simple expression for a variable.
+func (q *query) evaluateInto(f *frame, to *types.Datum) (err error) {
+	c := q.compiled(f)
+	if c.into == nil {
+		k := expr.NewCompiler(&f.act.state, nil)
+		if c.into, err = k.Into(q.simple, nil); err != nil {
+			return err
+		}
+	}
+	return c.into(nil, to)
+}
+
+// compiled begins an evaluation of a simple expression.
+func (q *query) compiled(f *frame) *compiled {
+	c := &f.act.exprs[q.n]
+	if c.version != q.version {
+		*c = compiled{version: q.version}
+	}
+	for _, slot := range q.rows {
+		f.pack(slot)
+	}
+	f.act.state.Epoch++
+	return c
 }
 
 // run runs a query of a body.
@@ -254,7 +304,7 @@ func (f *frame) run(q *query, s Sink) (Outcome, error) {
 		at = nil // but while it is planned, in which nothing of a body runs
 	}
 	end := f.runs(at)
-	out, err := f.r.host.Run(f.c, q.st, f.params, f.fresh, s)
+	out, err := f.r.host.Run(f.c, q.st, f.packed(), f.fresh, s)
 	end()
 	if errors.Is(err, errEnough) {
 		err = nil

@@ -53,7 +53,8 @@ type frame struct {
 	r      *Runner
 	t      *catalog.Table // nil for DO
 	def    *catalog.Routine
-	c      *call.Context
+	own    call.Context
+	c      *call.Context // own
 	ctx    context.Context
 	params []types.Datum // of the statements of the body
 	args   []*types.T    // of the inputs, without polymorphic ones
@@ -70,13 +71,15 @@ type frame struct {
 	records []*types.T
 	ret     struct {
 		d   types.Datum
-		typ *types.T // nil: nothing was returned
+		row types.Row // instead of d, of a function of triggers
+		typ *types.T  // nil: nothing was returned
 	}
 	rowCount int64
 	handled  []*pgerr.Error // the errors that handlers which run handle
 	handling int            // blocks with handlers that are entered
 	outer    *frame         // of the caller
 	prog     *program       // nil for a body in SQL
+	act      *activation    // of a body in PL/pgSQL
 	running  *source        // the statement that runs, of a body in PL/pgSQL
 	line     int            // of the statement that runs; in a body in SQL its number
 	doing    string         // what it does, for the context of errors
@@ -161,10 +164,10 @@ func (r *Runner) frameOf(c *call.Context, rc *call.RoutineCall, args []types.Dat
 // within gives the call a context of functions of its own: what the calling one has reserved stays its.
 func (f *frame) within(c *call.Context) {
 	c.Random() // which the calls share
-	own := *c
-	own.Own()
-	own.Transitions = nil
-	f.c, f.ctx = &own, own.Ctx
+	f.own = *c
+	f.own.Own()
+	f.own.Transitions = nil
+	f.c, f.ctx = &f.own, f.own.Ctx
 	if f.ctx == nil {
 		f.ctx = context.Background()
 	}

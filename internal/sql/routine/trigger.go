@@ -6,6 +6,7 @@ import (
 	"github.com/lichendb/lichen/internal/sql/catalog"
 	"github.com/lichendb/lichen/internal/sql/exec/operator"
 	"github.com/lichendb/lichen/internal/sql/pgerr"
+	"github.com/lichendb/lichen/internal/sql/plan"
 	"github.com/lichendb/lichen/internal/sql/types"
 )
 
@@ -75,35 +76,48 @@ func (p *program) declareTrigger() {
 
 // openTrigger gives the variables of a function of triggers their values.
 func (p *program) openTrigger(f *frame) {
-	g, v := f.fires, p.trigger
-	f.params[v.row.slot], f.records[v.row.slot] = g.New, g.Row
-	f.params[v.old.slot], f.records[v.old.slot] = g.Old, g.Row
-	for i := range triggerVariables {
-		f.params[v.name.slot+i] = triggerVariables[i].value(g)
+	g, v, a := f.fires, p.trigger, f.act
+	f.records[v.row.slot], f.records[v.old.slot] = g.Row, g.Row
+	if g.New != nil {
+		f.lend(v.row, g.New)
 	}
+	if g.Old != nil {
+		f.lend(v.old, g.Old)
+	}
+	if a.of != g.Trigger || a.on != g.Event {
+		a.of, a.on = g.Trigger, g.Event
+		for i := range triggerVariables {
+			a.told[i] = triggerVariables[i].value(g)
+		}
+	}
+	copy(f.params[v.name.slot:], a.told[:])
 }
 
-// Trigger calls the function of a trigger and returns the row that it returns, NULL for none.
-func (r *Runner) Trigger(c *call.Context, g *operator.Firing) (types.Datum, error) {
+// Trigger calls the function of a trigger, and sets in g the row that it returns.
+func (r *Runner) Trigger(c *call.Context, g *operator.Firing) error {
 	if err := r.enter(); err != nil {
-		return types.Null, err
+		return err
 	}
+	g.HasReturned = false
 	defer r.leave()
+	f := r.firingFrame(c, g)
+	defer f.c.EndStatement()
+	return r.runBody(f, nil)
+}
+
+// firingFrame prepares the call of the function of a trigger.
+func (r *Runner) firingFrame(c *call.Context, g *operator.Firing) *frame {
 	f := &frame{r: r, t: g.Fn, def: g.Fn.Routine, fresh: g.Fn.Routine.Volatility == 'v', fires: g}
 	f.within(c)
 	f.c.TriggerDepth, f.c.Transitions = c.TriggerDepth+1, g.Tables
-	defer f.c.EndStatement()
 	f.out.f = f
-	if err := r.runBody(f, nil); err != nil {
-		return types.Null, err
-	}
-	return f.out.d, nil
+	return f
 }
 
 // triggerResult makes of what RETURN has given the row that the trigger returns.
 func (f *frame) triggerResult() error {
 	f.doing = "during function exit"
-	if f.ret.typ == nil || f.ret.d.IsNull() {
+	if f.ret.typ == nil || f.ret.row == nil && f.ret.d.IsNull() {
 		return nil
 	}
 	if f.ret.typ.Family != types.RecordFamily {
@@ -112,11 +126,38 @@ func (f *frame) triggerResult() error {
 	if !f.fires.Trigger.Row {
 		return nil
 	}
-	f.out.d = f.ret.d
-	if sameRow(f.ret.typ, f.fires.Row) {
-		return nil
+	g, row := f.fires, f.ret.row
+	var have []types.FieldDef
+	if row != nil {
+		have = f.ret.typ.Fields()
+	} else {
+		for _, v := range types.RecordFields(f.ret.typ, f.ret.d, f.c.Format) {
+			row, have = append(row, v.Datum), append(have, types.FieldDef{Type: v.Type})
+		}
 	}
-	want, have := f.fires.Row.Fields(), types.RecordFields(f.ret.typ, f.ret.d, f.c.Format)
+	if want := g.Row.Fields(); !sameRow(f.ret.typ, g.Row) || len(have) != len(want) {
+		if err := returnable(have, want); err != nil {
+			return err
+		}
+	}
+	g.Returned, g.HasReturned = append(g.Returned[:0], row...), true
+	return nil
+}
+
+// rowApart returns the value of an expression that is a variable, in a function of triggers, if it is a row taken apart; nil if not.
+func (q *query) rowApart(f *frame) (types.Row, *types.T) {
+	if f.fires == nil {
+		return nil, nil
+	}
+	x, ok := q.simple.(*plan.Param)
+	if !ok || !q.ready(f) || len(f.act.rows[x.Index]) == 0 {
+		return nil, nil
+	}
+	return f.act.rows[x.Index], q.typ
+}
+
+// returnable refuses a row that the triggering table can't have.
+func returnable(have, want []types.FieldDef) error {
 	bad := pgerr.New(pgerr.DatatypeMismatch, "returned row structure does not match the structure of the triggering table")
 	if len(want) != len(have) {
 		return bad.WithDetail("Number of returned columns (%d) does not match expected column count (%d).", len(have), len(want))

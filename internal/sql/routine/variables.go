@@ -17,6 +17,7 @@ type variable struct {
 	typ      *types.T // nil for RECORD
 	constant bool
 	notNull  bool
+	plain    bool // values of its type are assigned as they are
 	def      *query
 	cursor   *plpgsql.Decl // that it is bound to
 	args     []*variable   // of the cursor
@@ -94,11 +95,22 @@ func sameRow(a, b *types.T) bool {
 	if a == b {
 		return true
 	}
-	if a == nil || b == nil || a.Oid != b.Oid || len(a.Fields()) != len(b.Fields()) {
+	if a == nil || b == nil || a.Oid != b.Oid {
 		return false
 	}
-	for i, f := range a.Fields() {
-		if g := b.Fields()[i]; f.Name != g.Name || f.Type.Oid != g.Type.Oid || f.Type.Typmod != g.Type.Typmod {
+	return sameFields(a.Fields(), b.Fields())
+}
+
+// sameFields reports whether fields have the same names and types.
+func sameFields(a, b []types.FieldDef) bool {
+	if len(a) != len(b) {
+		return false
+	}
+	if len(a) == 0 || &a[0] == &b[0] {
+		return true
+	}
+	for i, f := range a {
+		if g := b[i]; f.Name != g.Name || f.Type.Oid != g.Type.Oid || f.Type.Typmod != g.Type.Typmod {
 			return false
 		}
 	}
@@ -121,6 +133,10 @@ func (f *frame) rowValues(d types.Datum, t *types.T) ([]types.Datum, []*types.T)
 
 // set gives a variable a value of a type.
 func (p *program) set(f *frame, v *variable, d types.Datum, from *types.T) error {
+	if v.plain && from.Oid == v.typ.Oid {
+		f.params[v.slot] = d
+		return nil
+	}
 	if v.typ == nil {
 		return p.setRecord(f, v, d, from)
 	}
@@ -134,7 +150,7 @@ func (p *program) set(f *frame, v *variable, d types.Datum, from *types.T) error
 	if v.notNull && d.IsNull() {
 		return pgerr.New(pgerr.NullValueNotAllowed, "null value cannot be assigned to variable \"%s\" declared NOT NULL", v.name)
 	}
-	f.params[v.slot] = d
+	f.put(v, d)
 	return nil
 }
 
@@ -159,7 +175,7 @@ func (p *program) setRecord(f *frame, v *variable, d types.Datum, from *types.T)
 			f.records[v.slot] = from
 		}
 	}
-	f.params[v.slot] = d
+	f.put(v, d)
 	return nil
 }
 
@@ -178,33 +194,39 @@ func (p *program) setRow(f *frame, v *variable, vals []types.Datum, cols []types
 		if len(vals) == 0 {
 			return p.set(f, v, types.Null, valueType(v.typ))
 		}
-		return p.set(f, v, vals[0], cols[0].Type)
+		return p.set(f, v, vals[0].Clone(), cols[0].Type)
 	}
 	if len(vals) == 1 && cols[0].Type.Family == types.RecordFamily && (v.typ == nil || len(v.typ.Fields()) != 1) {
-		return p.set(f, v, vals[0], cols[0].Type)
+		return p.set(f, v, vals[0].Clone(), cols[0].Type)
 	}
-	ts := make([]*types.T, len(cols))
-	for i := range cols {
-		ts[i] = cols[i].Type
-	}
-	if v.typ == nil {
-		t := types.NewRowType(cols)
-		d, err := makeRow(f.c.Format, vals, ts, t)
-		if err != nil {
-			return err
+	if v.typ != nil {
+		row, err := rowOf(f.c.Format, vals, cols, v.typ.Fields())
+		if err == nil {
+			f.putRow(v, row)
 		}
-		return p.setRecord(f, v, d, t)
-	}
-	want := len(v.typ.Fields())
-	for len(vals) < want {
-		vals, ts = append(vals, types.Null), append(ts, types.Unknown)
-	}
-	d, err := makeRow(f.c.Format, vals[:want], ts[:want], v.typ)
-	if err != nil {
 		return err
 	}
-	f.params[v.slot] = d
+	if t := f.records[v.slot]; t == nil || t.Oid != types.Record.Oid || !sameFields(t.Fields(), cols) {
+		f.records[v.slot] = types.NewRowType(cols)
+	}
+	f.putRow(v, vals)
 	return nil
+}
+
+// rowOf makes the values of a row with the fields to of those of a query, whose columns may be fewer or more.
+func rowOf(fc *types.FormatContext, vals []types.Datum, cols, to []types.FieldDef) (types.Row, error) {
+	row := make(types.Row, len(to))
+	for i := range to {
+		d, from := types.Null, types.Unknown
+		if i < len(vals) {
+			d, from = vals[i], cols[i].Type
+		}
+		var err error
+		if row[i], err = convert(fc, d, from, to[i].Type); err != nil {
+			return nil, err
+		}
+	}
+	return row, nil
 }
 
 func joined(parts []string) string { return strings.Join(parts, ".") }

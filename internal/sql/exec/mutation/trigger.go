@@ -19,8 +19,9 @@ type firing struct {
 	stmt  *Statement
 	conds map[*plan.Trigger]expr.Pred
 	both  types.Row // the old row, then the new one: for conditions
-	ts    []*types.T
-	vals  []types.Datum // of Row, scratch
+	old   types.Row // scratch: rows as functions see them
+	new   types.Row
+	fired operator.Firing // scratch: the trigger that fires, and its rows
 	// after is what this execution of the operator leaves to the end of the statement, nil for nothing; at is the place of
 	// the firing in it.
 	after *triggerBatch
@@ -36,16 +37,17 @@ func compileTriggers(c *operator.Compiler, st *Statement, t *plan.Triggers) (*fi
 	s := append(append(expr.Scope{}, t.Old...), t.New...)
 	for _, list := range [...][]*plan.Trigger{t.BeforeStatement, t.BeforeRow, t.InsteadOf, t.AfterRow, t.AfterStatement} {
 		for _, g := range list {
-			var err error
-			if f.conds[g], err = c.Pred(g.When, s); err != nil {
+			cond, err := c.Pred(g.When, s)
+			if err != nil {
 				return nil, err
+			}
+			if cond != nil {
+				f.conds[g] = cond
 			}
 		}
 	}
-	for _, field := range t.Row.Fields() {
-		f.ts = append(f.ts, field.Type)
-	}
-	f.vals = make([]types.Datum, len(f.ts))
+	f.fired = operator.Firing{Event: t.Event, Row: t.Row}
+	f.old, f.new = make(types.Row, 0, len(t.Ords)), make(types.Row, 0, len(t.Ords))
 	return f, nil
 }
 
@@ -74,20 +76,33 @@ func (f *firing) rows(old, row types.Row) {
 	set(f.both[n:], row)
 }
 
-// record makes a value of a row, NULL of none.
-func (f *firing) record(row types.Row) types.Datum {
+// shown appends to a row what the functions of triggers see of one; nil of none.
+func (f *firing) shown(to, row types.Row) types.Row {
 	if row == nil {
-		return types.Null
+		return nil
 	}
-	for i, ord := range f.Ords {
-		f.vals[i] = row[ord]
+	for _, ord := range f.Ords {
+		to = append(to, row[ord])
 	}
-	return types.NewRecord(f.ts, f.vals)
+	return to
 }
 
-// call calls the function of a trigger before its rows are written.
-func (f *firing) call(g *plan.Trigger, old, row types.Datum) (types.Datum, error) {
-	return f.run.Env.Triggers.Fire(f.run.Builtin, &operator.Firing{Trigger: g, Event: f.Event, Row: f.Row, Old: old, New: row})
+// kept is shown with memory of its own.
+func (f *firing) kept(row types.Row) types.Row {
+	own := f.shown(make(types.Row, 0, len(f.Ords)), row)
+	for i := range own {
+		own[i] = own[i].Clone()
+	}
+	return own
+}
+
+// call calls the function of a trigger, which sets in fired what it returns.
+func (f *firing) call(r *operator.Run, g *plan.Trigger, old, row types.Row, tables []call.Transition) error {
+	f.fired.Trigger, f.fired.Tables = g, tables
+	f.fired.Old, f.fired.New = f.shown(f.old[:0], old), f.shown(f.new[:0], row)
+	err := r.Env.Triggers.Fire(r.Builtin, &f.fired)
+	f.fired.Tables = nil
+	return err
 }
 
 // beginTriggers prepares for rows, and fires the triggers before the statement.
@@ -124,7 +139,7 @@ func (f *firing) statement(list []*plan.Trigger) error {
 		} else if !ok {
 			continue
 		}
-		if _, err := f.call(g, types.Null, types.Null); err != nil {
+		if err := f.call(f.run, g, nil, nil, nil); err != nil {
 			return err
 		}
 	}
@@ -145,24 +160,24 @@ func (f *firing) each(list []*plan.Trigger, old, row types.Row) (bool, error) {
 	if len(list) == 0 {
 		return true, nil
 	}
-	was := f.record(old)
 	f.withoutGenerated(row)
 	for _, g := range list {
-		f.rows(old, row)
+		if len(f.conds) > 0 {
+			f.rows(old, row)
+		}
 		if ok, err := f.fires(g); err != nil {
 			return false, err
 		} else if !ok {
 			continue
 		}
-		d, err := f.call(g, was, f.record(row))
-		if err != nil || d.IsNull() {
+		if err := f.call(f.run, g, old, row, nil); err != nil || !f.fired.HasReturned {
 			return false, err
 		}
 		if row == nil {
 			continue
 		}
-		for i, v := range types.TypedFields(f.Row, d) {
-			row[f.Ords[i]] = v.Datum
+		for i, ord := range f.Ords {
+			row[ord] = f.fired.Returned[i]
 		}
 		f.withoutGenerated(row)
 	}
@@ -260,7 +275,7 @@ func newTriggerBatch(d *dml) *triggerBatch {
 	b, r := &triggerBatch{}, d.stmt.queue.run // the operator's own execution may end before
 	values := &rowcontainer.Store{}
 	b.rows.Open(&r.State, len(d.firings[0].both))
-	values.Open(&r.State, len(d.firings[0].ts))
+	values.Open(&r.State, len(d.firings[0].Ords))
 	b.values = append(b.values, values)
 	for range d.firings {
 		b.tables = append(b.tables, &transitions{})
@@ -328,10 +343,7 @@ func (b *triggerBatch) addTransition(f *firing, want bool, row types.Row, to *[]
 	if !want || row == nil {
 		return nil
 	}
-	for i, ord := range f.Ords {
-		f.vals[i] = row[ord]
-	}
-	kept, err := b.values[len(b.values)-1].Add(f.vals)
+	kept, err := b.values[len(b.values)-1].Add(f.shown(f.new[:0], row))
 	if err != nil {
 		return err
 	}
@@ -369,32 +381,26 @@ func (b *triggerBatch) process(q *afterQueue) error {
 		if has&hasNew != 0 {
 			row = both[n:]
 		}
-		if err := b.fire(q, e.f, e.f.AfterRow[e.trigger], e.f.record(old), e.f.record(row)); err != nil {
+		if err := b.fire(q, e.f, e.f.AfterRow[e.trigger], old, row); err != nil {
 			return err
 		}
 	}
 	for _, s := range b.statement {
-		if err := b.call(q, s.f, s.g, types.Null, types.Null); err != nil {
+		if err := s.f.call(q.run, s.g, nil, nil, b.transitions(s.f, s.g)); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// call calls the function of a trigger.
-func (b *triggerBatch) call(q *afterQueue, f *firing, g *plan.Trigger, old, row types.Datum) error {
-	_, err := q.run.Env.Triggers.Fire(q.run.Builtin, &operator.Firing{
-		Trigger: g, Event: f.Event, Row: f.Row, Old: old, New: row, Tables: b.transitions(f, g),
-	})
-	return err
-}
-
 // fire fires a trigger for a row, or leaves it to the end of the transaction.
-func (b *triggerBatch) fire(q *afterQueue, f *firing, g *plan.Trigger, old, row types.Datum) error {
+func (b *triggerBatch) fire(q *afterQueue, f *firing, g *plan.Trigger, old, row types.Row) error {
 	if m := q.run.Env.Constraints; g.Deferrable && m != nil && m.Deferred(g.ConstraintOid, g.Deferred) {
-		return m.Defer(&operator.Deferred{Firing: &operator.Firing{Trigger: g, Event: f.Event, Row: f.Row, Old: old, New: row}})
+		return m.Defer(&operator.Deferred{Firing: &operator.Firing{
+			Trigger: g, Event: f.Event, Row: f.Row, Old: f.kept(old), New: f.kept(row),
+		}})
 	}
-	return b.call(q, f, g, old, row)
+	return f.call(q.run, g, old, row, b.transitions(f, g))
 }
 
 // firedKind tells the triggers of a statement that fire once, however many of its parts change a table.
@@ -457,7 +463,7 @@ func (l deferredFirings) process(q *afterQueue) error {
 		if err := q.run.Canceled(); err != nil {
 			return err
 		}
-		if _, err := q.run.Env.Triggers.Fire(q.run.Builtin, f); err != nil {
+		if err := q.run.Env.Triggers.Fire(q.run.Builtin, f); err != nil {
 			return err
 		}
 	}

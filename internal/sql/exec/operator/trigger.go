@@ -11,18 +11,20 @@ import (
 type Triggers interface {
 	// Replica reports whether session_replication_role is replica.
 	Replica() bool
-	// Fire calls the function of a trigger and returns the row that it returns; NULL for none. c is the context of the
-	// statement that fires it.
-	Fire(c *call.Context, f *Firing) (types.Datum, error)
+	// Fire calls the function of a trigger, which sets what it returns in f. c is the context of the statement that fires it.
+	Fire(c *call.Context, f *Firing) error
 }
 
 // Firing is a trigger that fires, for a row or a statement.
 type Firing struct {
 	*plan.Trigger
 	Event ast.TriggerEvents
-	// Row is the type of the rows Old and New, which are NULL where there is none.
+	// Row is the type of the rows Old and New, which are nil where there is none.
 	Row      *types.T
-	Old, New types.Datum
+	Old, New types.Row
+	// Returned is the row that the function has returned, if HasReturned.
+	Returned    types.Row
+	HasReturned bool
 	// Tables are the transition tables that the trigger names.
 	Tables []call.Transition
 }
