@@ -29,7 +29,7 @@ func All() []Name {
 		ImpliedUnchecked, UnmatchedByAny, ContentionUnlocked, ReservedForNobody,
 		RaisedUnchecked, DistinctByNullable, DistinctOverJoin,
 		RunsUnmerged, PartitionLost, MatchForgotten, BarrierPassed, PolicyUnchecked,
-		TriggersLoaded, TriggersBlind, TriggerKeysUnwatched, TriggerChangesLost, TriggersForgotten,
+		TriggersLoaded, TriggersBlind, TriggersEarly, TriggerKeysUnwatched, TriggerChangesLost, TriggersForgotten,
 	}
 }
 

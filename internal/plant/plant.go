@@ -203,6 +203,8 @@ const (
 	TriggersLoaded Name = "triggers-loaded"
 	// TriggersBlind has UPSERT replace rows without a look at them though the table has triggers.
 	TriggersBlind Name = "triggers-blind"
+	// TriggersEarly fires the triggers of many rows before these are stored though their functions could tell.
+	TriggersEarly Name = "triggers-early"
 	// TriggerKeysUnwatched checks of an UPDATE what it assigns to, whatever its triggers change.
 	TriggerKeysUnwatched Name = "trigger-keys-unwatched"
 	// TriggerChangesLost skips rows that a trigger has changed before the statement could.

@@ -11,6 +11,11 @@ type triggers struct{ ex *executor }
 // Replica implements operator.Triggers.
 func (t triggers) Replica() bool { return t.ex.vals.Fast.Replica }
 
+// Computes implements operator.Triggers.
+func (t triggers) Computes(c *call.Context, f *operator.Firing) bool {
+	return t.ex.routines.Computes(c, f)
+}
+
 // Fire implements operator.Triggers.
 func (t triggers) Fire(c *call.Context, f *operator.Firing) error {
 	return t.ex.routines.Trigger(c, f)

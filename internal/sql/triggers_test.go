@@ -75,6 +75,36 @@ func TestTriggersWithManyRows(t *testing.T) {
 	}
 }
 
+// A table whose triggers do nothing but compute is loaded, with the rows that they return; what a row that is a duplicate, or that a
+// trigger refuses, has to say comes first.
+func TestComputingTriggersWithManyRows(t *testing.T) {
+	n := newNode(t, fs.NewMem())
+	defer closeNode(t, n)
+	s := n.session(t)
+	defer s.Close()
+	mustExec(t, s, `
+CREATE TABLE t (a INT PRIMARY KEY, b INT);
+CREATE FUNCTION f() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+  IF NEW.a % 2 = 0 THEN RETURN NULL; ELSIF NEW.b < 0 THEN RAISE EXCEPTION 'refused %', NEW.a; END IF;
+  NEW.b := NEW.b + 1;
+  RETURN NEW;
+END $$;
+CREATE TRIGGER f BEFORE INSERT ON t FOR EACH ROW EXECUTE FUNCTION f()`)
+	blocks := duringLoad(n, nil)
+	mustExec(t, s, "INSERT INTO t SELECT g, g FROM generate_series(1, 40000) g")
+	if got := value(t, s, "SELECT count(*) || ' ' || sum(b - a) FROM t"); got != "20000 20000" || blocks() == 0 {
+		t.Errorf("rows %s, %d blocks loaded", got, blocks())
+	}
+	for _, c := range []struct{ text, want string }{
+		{"INSERT INTO t SELECT CASE g WHEN 65001 THEN 1 ELSE g END, CASE g WHEN 75001 THEN -1 ELSE g END FROM generate_series(40001, 80001) g", "23505"},
+		{"INSERT INTO t SELECT CASE g WHEN 75001 THEN 1 ELSE g END, CASE g WHEN 65001 THEN -1 ELSE g END FROM generate_series(40001, 80001) g", "P0001"},
+	} {
+		if err := exec1(s, c.text); string(pgerr.CodeOf(err)) != c.want {
+			t.Errorf("%s: %v, want %s", c.text, err, c.want)
+		}
+	}
+}
+
 // A statement that begins anew, because a row changed while it waited for it, leaves no trace of its first attempt: neither
 // rows that its triggers have written, nor their notices.
 func TestTriggersOfRetriedStatement(t *testing.T) {

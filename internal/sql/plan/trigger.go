@@ -42,6 +42,11 @@ func (t *Triggers) Rows() bool {
 // ChangesRows reports whether triggers may change the rows that are stored; t may be nil.
 func (t *Triggers) ChangesRows() bool { return t != nil && len(t.BeforeRow) > 0 }
 
+// OnlyBeforeRows reports whether there are triggers before rows, and no others.
+func (t *Triggers) OnlyBeforeRows() bool {
+	return t.ChangesRows() && len(t.BeforeStatement)+len(t.AfterRow)+len(t.AfterStatement) == 0 && !t.OldTable && !t.NewTable
+}
+
 // TransitionScan reads a table of rows that the statement has changed which fired a trigger, in its function: Ords are
 // the positions of Cols in a row.
 type TransitionScan struct {

@@ -31,6 +31,8 @@
 //     serves no other (Epoch).
 //  6. A variable that is a row has one value, in whichever form: who changes one form gives up the other, and who reads a form has
 //     it made first (frame.put, frame.pack; routines/rowforms.slt in sql).
+//  7. The function of a trigger that is said to do nothing but compute neither runs statements in SQL nor calls what is volatile or defined
+//     by users (Runner.Computes; triggers/early.slt in sql).
 //
 // One goroutine at a time uses a Runner.
 package routine

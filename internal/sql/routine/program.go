@@ -40,6 +40,7 @@ type program struct {
 	targets  []place                    // by their IDs
 	found    *variable
 	outputs  []*variable
+	acts     bool         // it has statements that do more than to compute
 	trigger  *triggerVars // of a function of triggers
 	event    *variable    // the first one that a function of event triggers knows
 }
@@ -266,6 +267,7 @@ func (c *compiler) block(b *plpgsql.Block, outer *blockNames) {
 	if b.Handlers == nil {
 		return
 	}
+	c.p.acts = true
 	inner := &blockNames{outer: names, names: map[string]*variable{}}
 	c.p.declare(inner, &variable{name: "sqlstate", typ: types.Text})
 	c.p.declare(inner, &variable{name: "sqlerrm", typ: types.Text})
@@ -474,6 +476,7 @@ func (c *compiler) caseStmt(s *plpgsql.Case, names *blockNames) {
 }
 
 func (c *compiler) forQuery(s *plpgsql.ForQuery, names *blockNames) {
+	c.p.acts = true
 	c.sql(s.Query, names)
 	c.expr(s.Dynamic, names)
 	c.exprList(s.Using, names)
@@ -496,6 +499,7 @@ func (c *compiler) forQuery(s *plpgsql.ForQuery, names *blockNames) {
 
 // simple resolves what a statement without others in it names.
 func (c *compiler) simple(s plpgsql.Stmt, names *blockNames) {
+	c.p.acts = c.p.acts || !computes(s)
 	switch s := s.(type) {
 	case *plpgsql.Return:
 		c.returns(s, names)

@@ -1,12 +1,15 @@
 package routine
 
 import (
+	"slices"
+
 	"github.com/lichendb/lichen/internal/sql/ast"
 	"github.com/lichendb/lichen/internal/sql/builtin/call"
 	"github.com/lichendb/lichen/internal/sql/catalog"
 	"github.com/lichendb/lichen/internal/sql/exec/operator"
 	"github.com/lichendb/lichen/internal/sql/pgerr"
 	"github.com/lichendb/lichen/internal/sql/plan"
+	"github.com/lichendb/lichen/internal/sql/plpgsql"
 	"github.com/lichendb/lichen/internal/sql/types"
 )
 
@@ -91,6 +94,52 @@ func (p *program) openTrigger(f *frame) {
 		}
 	}
 	copy(f.params[v.name.slot:], a.told[:])
+}
+
+// computes reports whether a statement without others in it does nothing but compute.
+func computes(s plpgsql.Stmt) bool {
+	switch s := s.(type) {
+	case *plpgsql.Null, *plpgsql.Return:
+		return true
+	case *plpgsql.Raise:
+		return s.Level == "exception"
+	}
+	return false
+}
+
+// Computes reports whether the function of a trigger for rows does nothing but compute what it returns.
+func (r *Runner) Computes(c *call.Context, g *operator.Firing) bool {
+	if g.Fn.Routine.Definer || len(g.Fn.Routine.Settings) > 0 {
+		return false
+	}
+	f := r.firingFrame(c, g)
+	defer f.c.EndStatement()
+	b, err := r.body(f, nil)
+	p, ok := b.(*program)
+	if err != nil || !ok || p.acts {
+		return false // the error will come as the trigger fires
+	}
+	f.open(p)
+	defer p.release(f.act)
+	for _, q := range p.queries {
+		if !q.ready(f) && q.plan(f) != nil || !q.computes() {
+			return false
+		}
+	}
+	return !slices.ContainsFunc(p.slots, func(v *variable) bool { return checked(p.typeIn(f, v)) })
+}
+
+// computes reports whether an expression does nothing else.
+func (q *query) computes() bool {
+	return q.simple != nil && plan.Computes(q.simple) && !checked(q.typ)
+}
+
+// checked reports whether values of a type belong to a domain, whose checks may call any function.
+func checked(t *types.T) bool {
+	if domainOf(t) != nil {
+		return true
+	}
+	return slices.ContainsFunc(t.Fields(), func(f types.FieldDef) bool { return checked(f.Type) })
 }
 
 // Trigger calls the function of a trigger, and sets in g the row that it returns.

@@ -27,8 +27,9 @@ type dml struct {
 	rows      int64 // affected
 	at        int   // position of the row at hand in the batch
 	text      rowcontainer.Scratch
-	// ahead, if set, prepares for the rows of a batch of the input.
-	ahead func(in *rowcontainer.Batch) error
+	// prepare, if set, gets every batch of the input first, ahead those of several rows then.
+	prepare func(in *rowcontainer.Batch)
+	ahead   func(in *rowcontainer.Batch) error
 	// refs are the foreign keys of the table, referrers those that refer to it.
 	refs      []*keyWatch
 	referrers []*keyWatch
@@ -95,6 +96,9 @@ func (d *dml) loop(b *rowcontainer.Batch, step func(row types.Row, b *rowcontain
 				err = d.endTriggers()
 			}
 			return err
+		}
+		if d.prepare != nil {
+			d.prepare(&d.src.Batch)
 		}
 		if d.ahead != nil && d.src.Batch.Len() >= scan.MinAhead {
 			if err := d.ahead(&d.src.Batch); err != nil {

@@ -4,7 +4,7 @@
 // Above it: exec. Below it: scan (looking up rows that refer), tableaccess (writing), operator.
 //
 // Main types in reading order: dml (what the writing operators share), insertOp, updateOp, deleteOp,
-// mergeOp, insteadOp (views whose triggers do the work), loading (many rows of an INSERT, load.go), rowLocker (makes a row ready to be changed); Statement (what the operators of one statement
+// mergeOp, insteadOp (views whose triggers do the work), loading (many rows of an INSERT, load.go), early (triggers that fire for many rows at once), rowLocker (makes a row ready to be changed); Statement (what the operators of one statement
 // share), firing and triggerBatch (triggers before and after the rows), keyWatch and keyBatch (foreign keys), uniqueWatch and uniqueBatch (deferrable keys), afterQueue
 // with finder and referringOp (checks and actions).
 //
@@ -38,7 +38,8 @@
 //
 //  7. Every row that is written fires the triggers of its table, whatever path it takes: the paths that do not look at each
 //     row (loading, blind UPSERT) leave tables with triggers alone (insertOp.mayLoad, CompileInsert; sql's
-//     TestTriggersOnFastPaths, TestTriggersWithManyRows). What triggers before a row change is checked as what
+//     TestTriggersOnFastPaths, TestTriggersWithManyRows), but for triggers before rows that do nothing but compute. These alone fire
+//     before the rows ahead of theirs are stored (early; triggers/early.slt and TestComputingTriggersWithManyRows in sql). What triggers before a row change is checked as what
 //     the statement itself assigns: plans with such triggers watch all columns.
 //
 //  8. What a trigger or a function changes within a statement is not overwritten by it (rowLocker.unchangedWithin,

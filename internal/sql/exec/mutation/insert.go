@@ -30,7 +30,8 @@ type insertOp struct {
 	// store.
 	combined types.Row
 	updates  *firing // the triggers of what ON CONFLICT DO UPDATE changes
-	loadable bool    // rows may be loaded
+	early    early
+	loadable bool // rows may be loaded
 	loading  loading
 }
 
@@ -83,7 +84,7 @@ func CompileInsert(c *operator.Compiler, st *Statement, n *plan.Insert) (operato
 	if ins.updates, err = ins.triggers(c, n.Updates); err != nil {
 		return nil, err
 	}
-	ins.single = n.Triggers.ChangesRows() // which keys to lock is not known before either
+	ins.early.may = mayFireEarly(n)
 	if n.OnConflict == nil {
 		ins.ahead = func(in *rowcontainer.Batch) error { return ins.lockAhead(in, ins.run.Txn.LockAhead) }
 	}
@@ -246,8 +247,26 @@ func isArbiter(list []*catalog.Index, ix *catalog.Index) bool {
 }
 
 func (ins *insertOp) Open() error {
+	ins.prepare = nil
+	if ins.fire.changes() {
+		ins.early.begin(ins.fire)
+		if ins.early.on {
+			ins.prepare = func(in *rowcontainer.Batch) {
+				ins.early.fire(ins.run, ins.fire, in, len(ins.writer.Table().Columns))
+			}
+		}
+		ins.single = !ins.early.on // which keys to lock is not known before the triggers have fired either
+	}
 	ins.loading.begin(ins)
 	return ins.dml.Open()
+}
+
+// before fires the triggers before a row is stored, unless they have fired early; false if the row is not to be stored.
+func (ins *insertOp) before(row types.Row) (bool, error) {
+	if ins.early.on {
+		return ins.early.fired(ins.at)
+	}
+	return ins.fire.before(nil, row)
 }
 
 func (ins *insertOp) Close() {
@@ -268,7 +287,7 @@ func (ins *insertOp) Next(b *rowcontainer.Batch) error {
 
 func (ins *insertOp) step(in types.Row, b *rowcontainer.Batch) error {
 	row := in[:len(ins.writer.Table().Columns)]
-	if ok, err := ins.fire.before(nil, row); !ok {
+	if ok, err := ins.before(row); !ok {
 		return err
 	}
 	if err := ins.writer.Compute(row); err != nil {
@@ -471,6 +490,13 @@ func (ins *insertOp) lockAhead(in *rowcontainer.Batch, take func(context.Context
 	var keys [][]byte
 	var room []byte
 	for i := 0; i < in.Len() && len(keys) < scan.MaxAhead; i++ {
+		if ins.early.on {
+			if ok, err := ins.early.fired(i); err != nil {
+				break
+			} else if !ok {
+				continue
+			}
+		}
 		row := in.Row(i)[:len(w.Table().Columns)]
 		if w.Compute(row) != nil || w.EncodeKeys(row) != nil {
 			break // step will say so, once the rows before it are through

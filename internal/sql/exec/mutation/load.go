@@ -48,12 +48,12 @@ type loadedEntry struct {
 // returned for them.
 func (ins *insertOp) mayLoad(n *plan.Insert) bool {
 	_, values := n.Input.(*plan.Values)
-	return !values && (!n.Triggers.Any() || plant.On(plant.TriggersLoaded)) && ins.conflict == nil && !ins.hasReturn && len(ins.refs)+len(ins.referrers)+len(ins.uniques) == 0 && ins.writer.OnePair()
+	return !values && (!n.Triggers.Any() || ins.early.may && n.Triggers.OnlyBeforeRows() || plant.On(plant.TriggersLoaded)) && ins.conflict == nil && !ins.hasReturn && len(ins.refs)+len(ins.referrers)+len(ins.uniques) == 0 && ins.writer.OnePair()
 }
 
 // begin begins an execution.
 func (l *loading) begin(ins *insertOp) {
-	l.ins, l.on, l.rows, l.blamed = ins, ins.loadable && ins.run.Env.Loads != nil, 0, nil
+	l.ins, l.on, l.rows, l.blamed = ins, ins.loadable && !ins.single && ins.run.Env.Loads != nil, 0, nil
 	l.drop()
 }
 

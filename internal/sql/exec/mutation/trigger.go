@@ -155,6 +155,9 @@ func (f *firing) before(old, row types.Row) (bool, error) {
 	return f.each(f.BeforeRow, old, row)
 }
 
+// changes reports whether there are triggers before rows.
+func (f *firing) changes() bool { return f != nil && len(f.BeforeRow) > 0 }
+
 // each fires triggers for a row one after another, of which each gets the row that the one before has returned.
 func (f *firing) each(list []*plan.Trigger, old, row types.Row) (bool, error) {
 	if len(list) == 0 {

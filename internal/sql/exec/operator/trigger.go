@@ -11,6 +11,9 @@ import (
 type Triggers interface {
 	// Replica reports whether session_replication_role is replica.
 	Replica() bool
+	// Computes reports whether the function of a trigger for rows does nothing but compute what it returns: that
+	// changes nothing, and depends on nothing but the row and what holds for the whole statement.
+	Computes(c *call.Context, f *Firing) bool
 	// Fire calls the function of a trigger, which sets what it returns in f. c is the context of the statement that fires it.
 	Fire(c *call.Context, f *Firing) error
 }
