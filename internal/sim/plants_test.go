@@ -34,7 +34,7 @@ var foundElsewhere = map[plant.Name]string{
 	plant.RoundForgotten: "internal/sql", plant.KeysMerged: "internal/sql", plant.RowOfNulls: "internal/sql", plant.VolatileEarly: "internal/sql", plant.RowPerField: "internal/sql", plant.TypesInTurn: "internal/sql", plant.LaterColumnSeen: "internal/sql",
 	plant.ImpliedUnchecked: "internal/sql", plant.ContentionUnlocked: "internal/sql", plant.ReservedForNobody: "internal/sql", plant.UnmatchedByAny: "internal/sql", plant.BoundBelowSort: "internal/sql",
 	plant.RaisedUnchecked: "internal/sql", plant.DistinctByNullable: "internal/sql", plant.DistinctOverJoin: "internal/sql", plant.RunsUnmerged: "internal/sql", plant.PartitionLost: "internal/sql", plant.MatchForgotten: "internal/sql", plant.BarrierPassed: "internal/sql", plant.PolicyUnchecked: "internal/sql",
-	plant.TriggersLoaded: "internal/sql", plant.TriggersBlind: "internal/sql", plant.TriggerKeysUnwatched: "internal/sql", plant.TriggerChangesLost: "internal/sql", plant.TriggersForgotten: "internal/sql",
+	plant.TriggersLoaded: "internal/sql", plant.TriggersBlind: "internal/sql", plant.TriggersEarly: "internal/sql", plant.TriggerKeysUnwatched: "internal/sql", plant.TriggerChangesLost: "internal/sql", plant.TriggersForgotten: "internal/sql",
 }
 
 // often is a run with faults in quick succession.
