@@ -46,7 +46,7 @@ var order = [][]string{
 	{"sql/exec/operator"},
 	{"sql/exec/tableaccess", "sql/exec/rowcontainer", "sql/exec/vecexpr"},
 	{"sql/exec/expr"},
-	{"sql/copyfmt", "sql/advise", "sql/optimizer", "sql/optimizer/crosstype", "sql/planner/plantest", "sql/planner", "sql/distribute", "sql/fragment", "sql/plan"},
+	{"sql/copyfmt", "sql/advise", "sql/optimizer", "sql/optimizer/crosstype", "sql/optimizer/distribution", "sql/planner/plantest", "sql/planner", "sql/distribute", "sql/fragment", "sql/plan"},
 	{"sql/access"},
 	{"sql/inverted", "sql/rowcodec", "sql/catalog", "sql/catalog/membership", "sql/catalog/idgen", "sql/catalog/named", "sql/privilege"},
 	{"sql/builtin"},

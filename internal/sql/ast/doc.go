@@ -7,7 +7,7 @@
 // Reading order: ast.go (the interfaces and Loc), name.go (identifiers and
 // qualified names), typename.go, expr.go and exprfunc.go, select.go and from.go,
 // dml.go, then the statements by area (table.go, altertable.go, ddl.go,
-// merge.go, session.go, show.go, ranges.go, copy.go, role.go, routine.go, aggregate.go, operator.go, policy.go, trigger.go, eventtrigger.go, utility.go), literal.go,
+// merge.go, session.go, show.go, ranges.go, copy.go, role.go, routine.go, aggregate.go, operator.go, policy.go, trigger.go, statistics.go, eventtrigger.go, utility.go), literal.go,
 // position.go, quote.go, tag.go (command tags) and eventtag.go (for which event triggers fire), walk.go
 // (visiting), keyword.go (PostgreSQL's keyword classes) and format*.go (back to
 // SQL text).

@@ -224,6 +224,10 @@ func (p *printer) ddl(s Statement) {
 		p.cascade(s.Cascade)
 	case *Comment:
 		p.comment(s)
+	case *CreateStatistics:
+		p.createStatistics(s)
+	case *AlterStatistics:
+		p.alterStatistics(s)
 	default:
 		p.roleStmt(s)
 	}

@@ -97,6 +97,7 @@ func (s *fakeSession) ConstraintDef(oid uint32, _ bool) (string, bool, error) {
 func (s *fakeSession) ExprDef(expr string, _ uint32, _ bool) (string, bool, error) {
 	return expr, true, nil
 }
+func (s *fakeSession) StatisticsDef(uint32, bool) (string, bool)     { return "", false }
 func (s *fakeSession) TriggerDef(uint32, bool) (string, bool, error) { return "", false, nil }
 func (s *fakeSession) FunctionDef(uint32, call.FunctionPart) (string, bool, error) {
 	return "", false, nil

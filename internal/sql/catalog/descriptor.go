@@ -109,7 +109,9 @@ type Table struct {
 	// References are the foreign keys that refer to this table.
 	References []Reference `json:",omitempty"`
 	// Triggers are in the order in which they were made.
-	Triggers     []Trigger `json:",omitempty"`
+	Triggers []Trigger `json:",omitempty"`
+	// Extended are the statistics objects that CREATE STATISTICS has made of the table.
+	Extended     []Extended `json:",omitempty"`
 	NextColumnID ColumnID
 	NextIndexID  IndexID
 	NextAttnum   int16
@@ -426,6 +428,7 @@ func (t *Table) Clone() *Table {
 	c.cloneForeignKeys()
 	c.clonePolicies()
 	c.cloneTriggers()
+	c.cloneExtended()
 	if t.Sequence != nil {
 		s := *t.Sequence
 		c.Sequence = &s

@@ -256,6 +256,9 @@ func (t *Table) check() error {
 			return err
 		}
 	}
+	if err := t.checkExtended(ids); err != nil {
+		return err
+	}
 	switch t.Kind {
 	case KindTable:
 		if len(t.Indexes) == 0 || len(t.Indexes[0].Columns) == 0 {

@@ -299,6 +299,11 @@ func (t *Table) partOids(f func(uint32) bool) bool {
 			return false
 		}
 	}
+	for i := range t.Extended {
+		if !f(t.Extended[i].Oid) {
+			return false
+		}
+	}
 	if t.UserType == nil || t.UserType.Def == nil {
 		return t.policyOids(f)
 	}

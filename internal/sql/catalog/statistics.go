@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/binary"
 	"encoding/json"
+	"maps"
 
 	"github.com/lichendb/lichen/internal/keys"
 	"github.com/lichendb/lichen/internal/kv"
@@ -26,6 +27,8 @@ type Statistics struct {
 	AnalyzeCount     int64 `json:",omitempty"`
 	AutoAnalyzeCount int64 `json:",omitempty"`
 	Columns          map[ColumnID]*ColumnStatistics
+	// Extended is what was found of the table's statistics objects, by their oids.
+	Extended map[uint32]*ExtendedData `json:",omitempty"`
 }
 
 // ColumnStatistics describe the values of a column.
@@ -70,7 +73,8 @@ type columnStatisticsRecord struct {
 
 type statisticsRecord struct {
 	*Statistics
-	Columns map[ColumnID]columnStatisticsRecord
+	Columns  map[ColumnID]columnStatisticsRecord
+	Extended map[uint32]*ExtendedData `json:",omitempty"`
 }
 
 // StatisticsSpan covers the keys of the statistics of all tables.
@@ -94,7 +98,7 @@ func DecodeStatistics(key, value []byte) (id ID, s *Statistics, err error) {
 }
 
 func encodeStatistics(s *Statistics) ([]byte, error) {
-	r := statisticsRecord{Statistics: s, Columns: map[ColumnID]columnStatisticsRecord{}}
+	r := statisticsRecord{Statistics: s, Columns: map[ColumnID]columnStatisticsRecord{}, Extended: s.encoded()}
 	for id, c := range s.Columns {
 		x := columnStatisticsRecord{Distinct: c.Distinct, Nulls: c.Nulls, Width: c.Width}
 		for _, v := range c.Common {
@@ -128,7 +132,8 @@ func decodeStatistics(b []byte) (*Statistics, error) {
 		}
 		r.Statistics.Columns[id] = c
 	}
-	return r.Statistics, nil
+	r.Statistics.Extended = r.Extended
+	return r.Statistics, r.Statistics.decodeExtended()
 }
 
 func (x *columnStatisticsRecord) decode() (*ColumnStatistics, error) {
@@ -210,6 +215,11 @@ func (s *Statistics) Over(old *Statistics) *Statistics {
 	for id, c := range s.Columns {
 		out.Columns[id] = c
 	}
+	if len(old.Extended) == 0 {
+		return &out
+	}
+	out.Extended = maps.Clone(old.Extended)
+	maps.Copy(out.Extended, s.Extended)
 	return &out
 }
 

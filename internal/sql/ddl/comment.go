@@ -40,6 +40,8 @@ func comment(ctx context.Context, e *statement.Env, st *ast.Comment) error {
 		return commentCollation(ctx, e, st)
 	case ast.ObjFunction, ast.ObjProcedure, ast.ObjRoutine, ast.ObjAggregate, ast.ObjOperator:
 		return commentRoutine(ctx, e, st)
+	case ast.ObjStatistics:
+		return commentStatistics(ctx, e, st)
 	case ast.ObjCast:
 		return commentCast(ctx, e, st)
 	case ast.ObjDomainConstraint:

@@ -21,6 +21,8 @@ func drop(ctx context.Context, e *statement.Env, st *ast.Drop) error {
 		return alter.DropSchemas(ctx, e, st)
 	case ast.ObjType, ast.ObjDomain:
 		return alter.DropTypes(ctx, e, st)
+	case ast.ObjStatistics:
+		return dropStatistics(ctx, e, st)
 	case ast.ObjCollation:
 		return dropCollations(ctx, e, st)
 	case ast.ObjEventTrigger:

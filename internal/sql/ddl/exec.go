@@ -23,7 +23,8 @@ func Handles(stmt ast.Statement) bool {
 		*ast.CreateRole, *ast.DropRole, *ast.Grant, *ast.AlterDefaultPrivileges, *ast.ReassignOwned,
 		*ast.CreateRoutine, *ast.CreateAggregate, *ast.CreateOperator, *ast.AlterRoutine, *ast.DropRoutine,
 		*ast.CreatePolicy, *ast.AlterPolicy, *ast.DropPolicy,
-		*ast.CreateTrigger, *ast.DropTrigger, *ast.AlterTriggerStmt, *ast.CreateEventTrigger, *ast.AlterEventTrigger:
+		*ast.CreateTrigger, *ast.DropTrigger, *ast.AlterTriggerStmt, *ast.CreateEventTrigger, *ast.AlterEventTrigger,
+		*ast.CreateStatistics, *ast.AlterStatistics:
 		return true
 	case *ast.Select:
 		return true // SELECT INTO
@@ -62,6 +63,10 @@ func execOther(ctx context.Context, e *statement.Env, stmt ast.Statement) error 
 		return roles.Reassign(ctx, e, s, roles.Droppers{Collations: dropCollations, Extensions: dropExtensions})
 	case *ast.CreateOperator:
 		return createOperator(ctx, e, s)
+	case *ast.CreateStatistics:
+		return createStatistics(ctx, e, s)
+	case *ast.AlterStatistics:
+		return alterStatistics(ctx, e, s)
 	case *ast.CreateEventTrigger, *ast.AlterEventTrigger:
 		return execEventTrigger(ctx, e, s)
 	case *ast.CreateTrigger:

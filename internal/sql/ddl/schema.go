@@ -114,6 +114,9 @@ func alterObject(ctx context.Context, e *statement.Env, st *ast.AlterObject) err
 	if st.Kind == ast.ObjType || st.Kind == ast.ObjDomain {
 		return alter.RenameType(ctx, e, st)
 	}
+	if st.Kind == ast.ObjStatistics {
+		return alterStatisticsObject(ctx, e, st)
+	}
 	if st.Kind == ast.ObjCollation {
 		return alterCollation(ctx, e, st)
 	}

@@ -130,6 +130,9 @@ func (o *optimizer) path(n *plan.Scan, ix *catalog.Index, atoms *atomList, st *T
 	}
 	sel, fetched, ops := o.residual(n, &p, atoms, st)
 	p.rows = max(p.scanned*sel, 0)
+	if len(st.Extended) > 0 && ix.Total() && !p.c.point { // what conditions have to do with one another does not depend on the index
+		p.rows = min(st.Rows*allSel(atoms.conjs, st, n), p.scanned)
+	}
 	perRow := costIndexRow + ops
 	if ix.ID == n.Table.Primary().ID {
 		perRow = costRow + ops

@@ -103,8 +103,9 @@ type keyColumns struct {
 	source
 	ords  []int
 	whole float64 // rows of the table
-	// values estimates their combinations.
+	// values estimates their combinations; known says that extended statistics tell them.
 	values, most float64
+	known        bool
 }
 
 // columnsOf sorts the columns that exprs are, or are computed from, by the tables below n;
@@ -139,6 +140,14 @@ func (o *optimizer) columnsOf(n plan.Node, exprs []plan.Expr) (tables []keyColum
 		})
 		if !known {
 			unknown++
+		}
+	}
+	for i := range tables {
+		t := &tables[i]
+		if st := o.stats(t.scan.Table); len(t.ords) > 1 {
+			if d, ok := st.combined(t.scan.Table, t.ords); ok {
+				t.values, t.known = d, true
+			}
 		}
 	}
 	return tables, unknown
@@ -331,7 +340,7 @@ func (o *optimizer) groups(n plan.Node, rows float64, keys []plan.ColID) float64
 	total := math.Pow(DefaultDistinct, float64(unknown))
 	for _, t := range tables {
 		most := t.whole
-		if len(t.ords) > 1 && !t.unique() {
+		if len(t.ords) > 1 && !t.known && !t.unique() {
 			most = max(t.whole*severalSel, t.most)
 		}
 		values := max(min(t.values, most), 1)

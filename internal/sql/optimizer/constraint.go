@@ -5,6 +5,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/lichendb/lichen/internal/sql/catalog"
+	"github.com/lichendb/lichen/internal/sql/optimizer/distribution"
 	"github.com/lichendb/lichen/internal/sql/plan"
 	"github.com/lichendb/lichen/internal/sql/types"
 )
@@ -437,6 +438,7 @@ func (o *optimizer) constrain(n *plan.Scan, ix *catalog.Index, l *atomList, st *
 		return c
 	}
 	allSingle, nullable := true, false
+	var eqs []distribution.Equality
 	for _, col := range c.key {
 		ord := n.Table.ColumnByID(col.Column)
 		a := l.best(ord)
@@ -451,7 +453,11 @@ func (o *optimizer) constrain(n *plan.Scan, ix *catalog.Index, l *atomList, st *
 		c.span.Eq = append(c.span.Eq, a.match())
 		c.eqCols++
 		c.keys *= values
-		c.sel *= matchedSel(a, st, n.Table, ord)
+		sel := matchedSel(a, st, n.Table, ord)
+		c.sel *= sel
+		if a.kind == atomEq && len(st.Extended) > 0 {
+			eqs = append(eqs, st.equality(n.Table, ord, a.value))
+		}
 		if a.kind == atomIn || a.kind == atomArray {
 			allSingle = false
 		}
@@ -460,6 +466,7 @@ func (o *optimizer) constrain(n *plan.Scan, ix *catalog.Index, l *atomList, st *
 		}
 		nullable = nullable || a.kind == atomNull
 	}
+	c.sel *= st.correlated(n.Table, eqs)
 	c.tuples(l, n.Table, st)
 	bound := c.eqCols + c.armCols
 	if bound < ix.HashColumns {

@@ -9,7 +9,7 @@
 // decorrelate.go, pushdown.go with barrier.go and conditionorder.go, distinct.go, minmax.go, outerjoin.go, joinorder.go
 // with joingraph.go, joinsearch.go, equivalence.go, relset.go, disjunction.go and semijoin.go, prune.go; colset.go and mergeproject.go serve several), then the physical pass: physical.go (sorts, limits, grouping),
 // access.go, constraint.go, orspans.go and tokens.go (indexes), join.go and mergejoin.go (algorithms), locks.go, vectorize.go (columns or rows), parallel.go (workers); and
-// the estimates (stats.go, estimate.go, cardinality.go, value.go).
+// the estimates (stats.go, estimate.go, cardinality.go, extended.go, value.go, over package distribution).
 //
 // The logical rules transform the tree; the physical pass walks it once from
 // the top, telling each operator which order and how many rows its consumer

@@ -124,14 +124,14 @@ func listSel(c *plan.InList, st *TableStats, scan *plan.Scan) float64 {
 }
 
 // allSel estimates the share of rows that meet all conditions: as if they had nothing
-// to do with one another, but for the two bounds of a range.
+// to do with one another, but for the two bounds of a range, and what extended statistics tell.
 func allSel(conds []plan.Expr, st *TableStats, scan *plan.Scan) float64 {
 	type span struct {
 		ord    int
 		lo, hi *plan.Bound
 	}
 	var spans []span
-	sel := 1.0
+	sel, conds := st.together(conds, scan)
 	for _, c := range conds {
 		ord, lo, hi := boundOf(c, scan)
 		if ord < 0 {

@@ -1,10 +1,8 @@
 package optimizer
 
 import (
-	"math"
-	"slices"
-
 	"github.com/lichendb/lichen/internal/sql/catalog"
+	"github.com/lichendb/lichen/internal/sql/optimizer/distribution"
 	"github.com/lichendb/lichen/internal/sql/plan"
 	"github.com/lichendb/lichen/internal/sql/types"
 )
@@ -42,6 +40,8 @@ type TableStats struct {
 	// Column returns what is known of a column, nil where that is nothing. A nil
 	// function knows nothing.
 	Column func(id catalog.ColumnID) *catalog.ColumnStatistics
+	// Extended is what is known of the table's statistics objects, by their oids.
+	Extended map[uint32]*catalog.ExtendedData
 
 	values *valueSource
 }
@@ -188,89 +188,5 @@ func (s *TableStats) below(c *catalog.ColumnStatistics, of *types.T, b *plan.Bou
 	if !ok || d.Family() != c.Bounds[0].Family() {
 		return 0, false
 	}
-	return shareBelow(c, of, catalog.CutStatistic(d), upper == b.Inclusive), true
-}
-
-// shareBelow estimates the share of the values of a column of a type that are less than d,
-// or equal if asked for.
-func shareBelow(c *catalog.ColumnStatistics, of *types.T, d types.Datum, orEqual bool) float64 {
-	i, _ := slices.BinarySearchFunc(c.Bounds, d, func(b, d types.Datum) int {
-		if n := types.CompareTyped(of, b, d, nil); n != 0 || !orEqual {
-			return n
-		}
-		return -1
-	})
-	switch i {
-	case 0:
-		return 0
-	case len(c.Bounds):
-		return 1
-	}
-	return (float64(i-1) + within(c.Bounds[i-1], c.Bounds[i], d)) / float64(len(c.Bounds)-1)
-}
-
-// within says how far d is on the way from lo to hi.
-func within(lo, hi, d types.Datum) float64 {
-	l, ok := position(lo)
-	h, _ := position(hi)
-	x, _ := position(d)
-	if !ok || h <= l {
-		return 0.5
-	}
-	return min(max((x-l)/(h-l), 0), 1)
-}
-
-// position maps values of some families to numbers in their order.
-func position(d types.Datum) (float64, bool) {
-	switch d.Family() {
-	case types.IntFamily, types.DateFamily, types.TimeFamily, types.TimestampFamily, types.TimestampTZFamily:
-		return float64(d.Int()), true
-	case types.FloatFamily:
-		return d.Float(), true
-	}
-	return 0, false
-}
-
-const (
-	// replanFactor is the change of a number of rows, or of distinct values, at which plans
-	// are made anew, replanShare that of a share of the rows.
-	replanFactor = 2
-	replanShare  = 0.1
-)
-
-// Differ reports whether plans made by some statistics of a table, nil if there were none,
-// may be bad ones by others.
-func Differ(a, b *catalog.Statistics) bool {
-	if a == nil || b == nil || a.Index != b.Index || len(a.Columns) != len(b.Columns) || apart(a.Rows, b.Rows) {
-		return true
-	}
-	for id, c := range b.Columns {
-		if old := a.Columns[id]; old == nil || columnsDiffer(old, c) {
-			return true
-		}
-	}
-	return false
-}
-
-func columnsDiffer(a, b *catalog.ColumnStatistics) bool {
-	if apart(a.Distinct, b.Distinct) || math.Abs(a.Nulls-b.Nulls) > replanShare || math.Abs(commonest(a)-commonest(b)) > replanShare {
-		return true
-	}
-	if len(a.Bounds) < 2 || len(b.Bounds) < 2 {
-		return len(a.Bounds) != len(b.Bounds)
-	}
-	mid, last := b.Bounds[len(b.Bounds)/2], a.Bounds[len(a.Bounds)-1]
-	if mid.Family() != last.Family() {
-		return true
-	}
-	return math.Abs(shareBelow(a, types.Unknown, mid, false)-0.5) > replanShare || shareBelow(b, types.Unknown, last, true) < 1-replanShare
-}
-
-func apart(a, b float64) bool { return max(a, b, 1) > replanFactor*max(min(a, b), 1) }
-
-func commonest(c *catalog.ColumnStatistics) float64 {
-	if len(c.Common) == 0 {
-		return 0
-	}
-	return c.Common[0].Share
+	return distribution.ShareBelow(c, of, catalog.CutStatistic(d), upper == b.Inclusive), true
 }

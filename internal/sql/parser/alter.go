@@ -121,6 +121,8 @@ func (p *parser) alterOther(loc ast.Loc) ast.Statement {
 		}
 	case kwPolicy:
 		return p.alterPolicy(loc)
+	case kwStatistics:
+		return p.alterStatistics(loc)
 	case kwTrigger:
 		return p.alterTrigger(loc)
 	}
@@ -164,6 +166,12 @@ func (p *parser) alterObject(loc ast.Loc, k ast.ObjectKind) ast.Statement {
 	} else {
 		s.Name = []ast.Name{p.colID()}
 	}
+	return p.alterNamed(s)
+}
+
+// alterNamed parses what alterObject does after the name.
+func (p *parser) alterNamed(s *ast.AlterObject) ast.Statement {
+	k := s.Kind
 	switch {
 	case p.accept2(kwRename, kwTo):
 		s.NewName = p.colID()

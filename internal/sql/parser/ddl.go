@@ -119,6 +119,8 @@ func (p *parser) createOther(loc ast.Loc) ast.Statement {
 		return p.createCollation(loc)
 	case kwCast:
 		return p.createCast(loc)
+	case kwStatistics:
+		return p.createStatistics(loc)
 	case kwPolicy:
 		return p.createPolicy(loc)
 	case kwOperator:

@@ -8,7 +8,7 @@ import (
 var dropKinds = map[kind]ast.ObjectKind{
 	kwTable: ast.ObjTable, kwView: ast.ObjView, kwIndex: ast.ObjIndex, kwSequence: ast.ObjSequence,
 	kwSchema: ast.ObjSchema, kwType: ast.ObjType, kwDomain: ast.ObjDomain, kwExtension: ast.ObjExtension,
-	kwCollation: ast.ObjCollation, kwMaterialized: ast.ObjMaterializedView,
+	kwCollation: ast.ObjCollation, kwMaterialized: ast.ObjMaterializedView, kwStatistics: ast.ObjStatistics,
 }
 
 // drop parses DROP.

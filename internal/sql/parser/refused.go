@@ -18,7 +18,6 @@ CREATE LANGUAGE: [OR REPLACE] [TRUSTED] [PROCEDURAL] LANGUAGE name
 	[HANDLER handler [INLINE handler] [VALIDATOR handler | NO VALIDATOR]]
 CREATE PUBLICATION: PUBLICATION name [FOR (ALL TABLES | published)] [WITH definition]
 CREATE SUBSCRIPTION: SUBSCRIPTION name CONNECTION string PUBLICATION name, [WITH definition]
-CREATE STATISTICS: STATISTICS [IF NOT EXISTS] any_name ['(' name, ')'] ON stats_param, FROM from_list
 CREATE TRANSFORM: [OR REPLACE] TRANSFORM FOR type LANGUAGE name '(' (FROM transform [',' TO transform] | TO transform [',' FROM transform]) ')'
 CREATE SERVER: SERVER [IF NOT EXISTS] name [TYPE string] [version] FOREIGN DATA WRAPPER name [options]
 CREATE USER MAPPING: USER MAPPING [IF NOT EXISTS] FOR (USER | role) SERVER name [options]
@@ -39,7 +38,6 @@ ALTER LARGE OBJECT: LARGE OBJECT number owner
 ALTER PUBLICATION: PUBLICATION name (rename | owner | SET definition | ADD published | SET published | DROP published)
 ALTER SUBSCRIPTION: SUBSCRIPTION name (rename | owner | SET definition | CONNECTION string | REFRESH PUBLICATION [WITH definition]
 	| (ADD | DROP | SET) PUBLICATION name, [WITH definition] | ENABLE | DISABLE | SKIP definition)
-ALTER STATISTICS: STATISTICS (any_name (rename | owner | move | SET STATISTICS integer) | IF EXISTS any_name SET STATISTICS integer)
 ALTER TABLESPACE: TABLESPACE name (rename | owner | (SET | RESET) reloptions)
 ALTER SERVER: SERVER name (rename | owner | version [alter_options] | alter_options)
 ALTER USER MAPPING: USER MAPPING FOR (USER | role) SERVER name alter_options
@@ -62,7 +60,6 @@ DROP SUBSCRIPTION: SUBSCRIPTION [IF EXISTS] name [behavior]
 DROP USER MAPPING: USER MAPPING [IF EXISTS] FOR (USER | role) SERVER name
 DROP RULE: RULE drop_from_table
 DROP CONVERSION: CONVERSION [IF EXISTS] any_name, [behavior]
-DROP STATISTICS: STATISTICS [IF EXISTS] any_name, [behavior]
 DROP TEXT SEARCH: text_search [IF EXISTS] any_name, [behavior]
 DROP FOREIGN TABLE: FOREIGN TABLE [IF EXISTS] any_name, [behavior]
 DROP FOREIGN DATA WRAPPER: FOREIGN DATA WRAPPER [IF EXISTS] name, [behavior]
@@ -174,7 +171,6 @@ func primitives() map[string]func(p *parser) {
 		"bare_function":         (*parser).bareFunction,
 		"any_operator":          (*parser).qualifiedOperator,
 		"one_type":              (*parser).oneOperandType,
-		"stats_param":           func(p *parser) { p.keyExpr(&ast.IndexElem{}) },
 		"query_action":          (*parser).ruleAction,
 		"permissive":            (*parser).permissive,
 		"published":             (*parser).published,

@@ -53,7 +53,7 @@ func (c *Catalog) ObjectAddress(class, oid uint32, sub int32) (call.ObjectAddres
 		if t := s.viewByRule(oid); t != nil {
 			a.Names = append(s.relationAddress(t.Oid, 0), viewRule)
 		}
-	case oidPgCollation:
+	case oidPgCollation, oidPgStatisticExt:
 		a.Names = []string{unquoted(o.Schema), unquoted(o.Name)}
 	default:
 		a.Names = []string{unquoted(o.Name)}
@@ -110,7 +110,7 @@ var addressKinds = map[string]int{
 	"table": -1, "view": -1, "materialized view": -1, "index": -1, "sequence": -1, "foreign table": -1, "table column": -1,
 	"table constraint": -1, "default value": -1, "domain constraint": 1, "type": 1, "schema": 1, "database": 1, "role": 1,
 	"function": -1, "aggregate": -1, "procedure": -1, "routine": -1, "tablespace": 1,
-	"rule": -1, "trigger": -1, "collation": -1, "extension": 1, "cast": 1,
+	"rule": -1, "trigger": -1, "collation": -1, "extension": 1, "cast": 1, "statistics object": -1,
 }
 
 // addressless are kinds that objects are said to be of and no address is.
@@ -156,6 +156,9 @@ func (c *Catalog) ObjectByAddress(a call.ObjectAddress) (class, oid uint32, sub 
 	case "function", "aggregate", "procedure", "routine":
 		oid, err = c.functionAt(a)
 		return oidPgProc, oid, 0, err
+	case "statistics object":
+		oid, err = c.extendedAt(a)
+		return oidPgStatisticExt, oid, 0, err
 	case "cast":
 		oid, err = c.castAt(a)
 		return oidPgCast, oid, 0, err

@@ -85,26 +85,27 @@ const (
 
 // Oids of the catalogs that others refer to.
 const (
-	oidPgType       = 1247
-	oidPgCollation  = 3456
-	oidPgAttribute  = 1249
-	oidPgProc       = 1255
-	oidPgClass      = 1259
-	oidPgAuthid     = 1260
-	oidPgDatabase   = 1262
-	oidPgAttrdef    = 2604
-	oidPgCast       = 2605
-	oidPgOperator   = 2617
-	oidPgOpclass    = 2616
-	oidPgOpfamily   = 2753
-	oidPgConstraint = 2606
-	oidPgNamespace  = 2615
-	oidPgPolicy     = 3256
-	oidPgRewrite    = 2618
-	oidPgTrigger    = 2620
-	oidPgExtension  = 3079
-	oidPgTablespace = 1213
-	oidPgEvent      = 3466
+	oidPgType         = 1247
+	oidPgCollation    = 3456
+	oidPgAttribute    = 1249
+	oidPgProc         = 1255
+	oidPgClass        = 1259
+	oidPgAuthid       = 1260
+	oidPgDatabase     = 1262
+	oidPgAttrdef      = 2604
+	oidPgCast         = 2605
+	oidPgOperator     = 2617
+	oidPgStatisticExt = 3381
+	oidPgOpclass      = 2616
+	oidPgOpfamily     = 2753
+	oidPgConstraint   = 2606
+	oidPgNamespace    = 2615
+	oidPgPolicy       = 3256
+	oidPgRewrite      = 2618
+	oidPgTrigger      = 2620
+	oidPgExtension    = 3079
+	oidPgTablespace   = 1213
+	oidPgEvent        = 3466
 )
 
 // VirtualRows implements operator.VirtualProvider.

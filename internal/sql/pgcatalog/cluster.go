@@ -192,6 +192,9 @@ func commentsOn(t *catalog.Table, f commentSink) {
 	for i := range t.Policies {
 		f(oidPgPolicy, t.Policies[i].Oid, 0, t.Policies[i].Comment)
 	}
+	for i := range t.Extended {
+		f(oidPgStatisticExt, t.Extended[i].Oid, 0, t.Extended[i].Comment)
+	}
 	for i := range t.Triggers {
 		f(oidPgTrigger, t.Triggers[i].Oid, 0, t.Triggers[i].Comment)
 	}

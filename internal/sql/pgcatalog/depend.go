@@ -210,6 +210,7 @@ func (d depends) relation(t *catalog.Table) {
 		d.sequence(t)
 		return
 	}
+	d.extended(t)
 	for _, c := range visibleColumns(t) {
 		d.onType(address{oidPgClass, t.Oid, int64(c.Attnum)}, c.ValueType().Shown().WithCollation(c.Type.Collation()))
 		d.columnDefault(t, c)

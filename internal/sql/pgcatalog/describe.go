@@ -40,6 +40,8 @@ func (c *Catalog) DescribeObject(class, oid uint32, sub int32) (o call.ObjectNam
 		o, ok = s.describeFunction(oid)
 	case oidPgOperator:
 		o, ok = s.describeOperator(oid)
+	case oidPgStatisticExt:
+		o, ok = s.describeExtended(oid)
 	case oidPgCast:
 		o, ok = s.describeCast(oid)
 	case oidPgRewrite:

@@ -51,12 +51,16 @@ func (c *Catalog) ObjectVisible(kind string, oid uint32) (visible, ok bool, err 
 		t := c.userOperator(oid)
 		return t != nil && c.visibleOperator(t) == t.Name, t != nil, nil
 	}
+	if kind == "statistics_obj" {
+		visible, ok = c.extendedVisible(oid)
+		return visible, ok, nil
+	}
 	return c.ofSystem(kind, oid)
 }
 
 // systemRelations list the objects that are in pg_catalog all, by kind.
 var systemRelations = map[string]string{
-	"opclass": "pg_opclass", "opfamily": "pg_opfamily", "conversion": "pg_conversion", "statistics_obj": "pg_statistic_ext",
+	"opclass": "pg_opclass", "opfamily": "pg_opfamily", "conversion": "pg_conversion",
 	"ts_config": "pg_ts_config", "ts_dict": "pg_ts_dict", "ts_parser": "pg_ts_parser", "ts_template": "pg_ts_template",
 }
 
@@ -145,7 +149,7 @@ func (c *Catalog) Description(oid uint32, class string, sub int32) (string, bool
 
 // commentClasses are the catalogs of the objects that comments may be on.
 var commentClasses = map[string]uint32{
-	"pg_class": oidPgClass, "pg_constraint": oidPgConstraint, "pg_policy": oidPgPolicy, "pg_trigger": oidPgTrigger, "pg_proc": oidPgProc, "pg_event_trigger": oidPgEvent, "pg_operator": oidPgOperator, "pg_cast": oidPgCast, "pg_namespace": oidPgNamespace, "pg_type": oidPgType, "pg_extension": oidPgExtension,
+	"pg_class": oidPgClass, "pg_constraint": oidPgConstraint, "pg_policy": oidPgPolicy, "pg_trigger": oidPgTrigger, "pg_proc": oidPgProc, "pg_event_trigger": oidPgEvent, "pg_operator": oidPgOperator, "pg_cast": oidPgCast, "pg_statistic_ext": oidPgStatisticExt, "pg_namespace": oidPgNamespace, "pg_type": oidPgType, "pg_extension": oidPgExtension,
 	"pg_collation": oidPgCollation, "pg_ts_config": oidPgTSConfig, "pg_ts_dict": oidPgTSDict,
 	"pg_ts_parser": oidPgTSParser, "pg_ts_template": oidPgTSTemplate,
 }

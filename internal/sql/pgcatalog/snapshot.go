@@ -280,6 +280,7 @@ func attnum(t *catalog.Table, id catalog.ColumnID) int16 {
 var generators = sync.OnceValue(func() map[string]generator {
 	m := map[string]generator{
 		"pg_catalog.pg_event_trigger": pgEventTrigger, "pg_catalog.pg_operator": pgOperatorOf, "pg_catalog.pg_aggregate": pgAggregateOf, "pg_catalog.pg_opclass": pgOpclassOf, "pg_catalog.pg_opfamily": pgOpfamilyOf,
+		"pg_catalog.pg_statistic_ext": pgStatisticExt, "pg_catalog.pg_statistic_ext_data": pgStatisticExtData, "pg_catalog.pg_stats_ext": pgStatsExt,
 		"pg_catalog.pg_enum": pgEnum, "pg_catalog.pg_cast": pgCast, "pg_catalog.pg_range": pgRange,
 		"pg_catalog.pg_class": pgClass, "pg_catalog.pg_attribute": pgAttribute, "pg_catalog.pg_attrdef": pgAttrdef,
 		"pg_catalog.pg_namespace": pgNamespace, "pg_catalog.pg_init_privs": pgInitPrivs, "pg_catalog.pg_index": pgIndex, "pg_catalog.pg_indexes": pgIndexes,

@@ -244,7 +244,8 @@ func isDDL(stmt ast.Statement) bool {
 		*ast.CreateExtension, *ast.UpdateExtension, *ast.CreateCollation, *ast.CreateTable, *ast.CreateIndex, *ast.AlterTable, *ast.Truncate,
 		*ast.CreateRole, *ast.DropRole, *ast.Grant, *ast.AlterDefaultPrivileges, *ast.ReassignOwned, *ast.CreateRoutine, *ast.CreateAggregate, *ast.CreateOperator, *ast.AlterRoutine, *ast.DropRoutine,
 		*ast.CreatePolicy, *ast.AlterPolicy, *ast.DropPolicy,
-		*ast.CreateTrigger, *ast.DropTrigger, *ast.AlterTriggerStmt, *ast.CreateEventTrigger, *ast.AlterEventTrigger:
+		*ast.CreateTrigger, *ast.DropTrigger, *ast.AlterTriggerStmt, *ast.CreateEventTrigger, *ast.AlterEventTrigger,
+		*ast.CreateStatistics, *ast.AlterStatistics:
 		return true
 	}
 	return false

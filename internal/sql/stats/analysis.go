@@ -85,8 +85,12 @@ func (a *analysis) run(ctx context.Context) (*catalog.Statistics, error) {
 	if err != nil {
 		return nil, err
 	}
+	extended, err := a.sample.extended(ctx, total, &a.rest)
+	if err != nil {
+		return nil, err
+	}
 	return &catalog.Statistics{
-		Index: a.table.Primary().ID, Rows: total, At: a.txn.ReadTimestamp().WallTime, Columns: columns,
+		Index: a.table.Primary().ID, Rows: total, At: a.txn.ReadTimestamp().WallTime, Columns: columns, Extended: extended,
 	}, nil
 }
 

@@ -3,7 +3,7 @@
 //
 // Above it is sql, which asks for the statistics of a table when it plans and reports how many rows
 // its transactions have changed; below it catalog (the stored form), exec and kv. Read tables.go
-// (Tables), then analysis.go (which rows are read) and sample.go (what is learned of them), and
+// (Tables), then analysis.go (which rows are read) and sample.go with extended.go (what is learned of them), and
 // intxn.go (InTxn, what a transaction knows beside).
 //
 // Invariants:

@@ -14,6 +14,7 @@ import (
 	"github.com/lichendb/lichen/internal/sleep"
 	"github.com/lichendb/lichen/internal/sql/catalog"
 	"github.com/lichendb/lichen/internal/sql/optimizer"
+	"github.com/lichendb/lichen/internal/sql/optimizer/distribution"
 )
 
 // When tables are analysed without ANALYZE.
@@ -117,7 +118,7 @@ func For(st *catalog.Statistics, grown float64) *optimizer.TableStats {
 		return &optimizer.TableStats{Rows: grown}
 	}
 	rows := max(st.Rows+grown, 1)
-	return &optimizer.TableStats{Rows: rows, Known: st.Rows, Column: func(id catalog.ColumnID) *catalog.ColumnStatistics {
+	return &optimizer.TableStats{Rows: rows, Known: st.Rows, Extended: st.Extended, Column: func(id catalog.ColumnID) *catalog.ColumnStatistics {
 		return grownColumn(st, st.Columns[id], rows)
 	}}
 }
@@ -403,7 +404,7 @@ func (s *Tables) set(id catalog.ID, st *catalog.Statistics, at hlc.Timestamp, fo
 		}
 	}
 	c.planned = max(st.Rows, 1)
-	if old == nil || old.Analyzed != st.Analyzed || optimizer.Differ(old, st) {
+	if old == nil || old.Analyzed != st.Analyzed || distribution.Differ(old, st) {
 		s.epoch.Add(1)
 	}
 }

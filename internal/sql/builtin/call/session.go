@@ -99,6 +99,8 @@ type Catalog interface {
 	ConstraintDef(oid uint32, pretty bool) (string, bool, error)
 	ExprDef(expr string, relation uint32, pretty bool) (string, bool, error)
 	TriggerDef(oid uint32, pretty bool) (string, bool, error)
+	// StatisticsDef prints a statistics object that CREATE STATISTICS has made, or its columns; false if there is none.
+	StatisticsDef(oid uint32, columns bool) (string, bool)
 	FunctionDef(oid uint32, part FunctionPart) (string, bool, error)
 	// SerialSequence names the sequence behind a serial column.
 	SerialSequence(table, column string) (string, bool, error)

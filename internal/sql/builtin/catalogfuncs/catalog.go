@@ -187,6 +187,12 @@ func definitionFunctions() []*call.Overload {
 	expr := func(s call.Session, a []types.Datum) (string, bool, error) {
 		return s.ExprDef(a[0].Str(), uint32(a[1].Int()), pretty(a, 2))
 	}
+	statistics := func(columns bool) func(call.Session, []types.Datum) (string, bool, error) {
+		return func(s call.Session, a []types.Datum) (string, bool, error) {
+			text, ok := s.StatisticsDef(oid(a), columns)
+			return text, ok, nil
+		}
+	}
 	trigger := func(s call.Session, a []types.Datum) (string, bool, error) { return s.TriggerDef(oid(a), pretty(a, 1)) }
 	function := func(part call.FunctionPart) func(s call.Session, a []types.Datum) (string, bool, error) {
 		return func(s call.Session, a []types.Datum) (string, bool, error) { return s.FunctionDef(oid(a), part) }
@@ -207,7 +213,7 @@ func definitionFunctions() []*call.Overload {
 		call.Fn("pg_get_ruledef(oid) text", call.NullFunc).Stable(), call.Fn("pg_get_ruledef(oid,bool) text", call.NullFunc).Stable(),
 		def("pg_get_triggerdef(oid) text", trigger), def("pg_get_triggerdef(oid,bool) text", trigger),
 		call.Fn("pg_get_partkeydef(oid) text", call.NullFunc).Stable(), call.Fn("pg_get_partition_constraintdef(oid) text", call.NullFunc).Stable(),
-		call.Fn("pg_get_statisticsobjdef(oid) text", call.NullFunc).Stable(), call.Fn("pg_get_statisticsobjdef_columns(oid) text", call.NullFunc).Stable(),
+		def("pg_get_statisticsobjdef(oid) text", statistics(false)), def("pg_get_statisticsobjdef_columns(oid) text", statistics(true)),
 		call.Fn("pg_get_function_sqlbody(oid) text", call.NullFunc).Stable(), call.Fn("pg_get_function_arg_default(oid,int4) text", call.NullFunc).Stable(),
 		call.Fn("pg_get_replica_identity_index(regclass) regclass", call.NullFunc).Stable(),
 		call.Fn("pg_relation_is_publishable(regclass) bool", call.FalseFunc).Stable(),

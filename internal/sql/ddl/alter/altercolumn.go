@@ -156,6 +156,9 @@ func (a *Alteration) dropColumn(ctx context.Context, c *ast.AlterCmd) error {
 		return err
 	}
 	a.T.Checks = slices.DeleteFunc(a.T.Checks, func(k catalog.Check) bool { return slices.Contains(k.Columns, id) })
+	if err := relations.RemoveExtended(ctx, a.E, a.T, func(x *catalog.Extended) bool { return slices.Contains(x.Columns, id) }); err != nil {
+		return err
+	}
 	for i := len(a.T.Indexes) - 1; i > 0; i-- {
 		if relations.DependsOn(a.T, &a.T.Indexes[i], id) {
 			if err := removeIndex(ctx, a.E, a.T, a.T.Indexes[i].Name); err != nil {

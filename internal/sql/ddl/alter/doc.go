@@ -8,7 +8,7 @@
 // again), storedtext (texts that name what changes). Read alter.go (Alteration: one command) with
 // alterphases.go (several in one statement); altercolumn.go, alterconstraint.go, altertrigger.go,
 // alterview.go, owner.go, columnoption.go, storageparam.go, expiry.go, tablespace.go and validatekey.go (commands);
-// altertype.go with retypetexts.go (types of columns); drop.go (dependencies) with droproutine.go, dropoperator.go, dropcast.go, eventtrigger.go, dropextension.go, policy.go, temp.go; rename.go; rowsecurity.go;
+// altertype.go with retypetexts.go (types of columns); drop.go (dependencies) with droproutine.go, dropoperator.go, dropcast.go, dropextended.go, eventtrigger.go, dropextension.go, policy.go, temp.go; rename.go; rowsecurity.go;
 // usertype.go, alterdomain.go, attribute.go, relabel.go, typetexts.go and rowtype.go (types and what is
 // made of them).
 //

@@ -30,6 +30,9 @@ func RemoveTable(ctx context.Context, e *statement.Env, t *catalog.Table) error 
 			}
 		}
 	}
+	if err := relations.RemoveExtended(ctx, e, t.Clone(), func(*catalog.Extended) bool { return true }); err != nil {
+		return err
+	}
 	return e.Coll.Remove(ctx, t.ID)
 }
 
@@ -193,6 +196,7 @@ func DropSchemas(ctx context.Context, e *statement.Env, st *ast.Drop) error {
 		if err != nil {
 			return err
 		}
+		d.extendedIn(tables, s)
 		tables = slices.DeleteFunc(slices.Clone(tables), func(t *catalog.Table) bool { return t.Schema != s.ID })
 		inside := map[catalog.ID]bool{}
 		for _, t := range tables {
@@ -212,7 +216,7 @@ func DropSchemas(ctx context.Context, e *statement.Env, st *ast.Drop) error {
 				d.dependent(cur, "schema "+ast.QuoteIdent(s.Name))
 			}
 		}
-		if err := d.run(ctx); err != nil {
+		if err := d.runSchema(ctx); err != nil {
 			return err
 		}
 		if err := e.Coll.RemoveName(ctx, catalog.NameKey{Database: s.Database, Name: s.Name}); err != nil {
@@ -242,6 +246,7 @@ type dropper struct {
 	triggers  []droppedTrigger
 	events    []droppedEvent
 	castsGone []droppedCast
+	extended  []droppedExtended
 	also      []string        // what else a notice is to name
 	others    []string        // descriptions of what else depends on the objects, and does not go with them
 	typed     []typeDependent // of the types of dropped rows
@@ -292,6 +297,17 @@ func (d *dropper) dependent(t *catalog.Table, on string) {
 	}
 }
 
+// runSchema is run for a schema, which may have nothing in it but statistics objects of other schemas' tables.
+func (d *dropper) runSchema(ctx context.Context) error {
+	if len(d.objects) > 0 || len(d.extended) == 0 {
+		return d.run(ctx)
+	}
+	if err := d.report(ctx); err != nil {
+		return err
+	}
+	return d.drop(ctx, nil)
+}
+
 // run finds all dependent objects and drops everything, or says why not.
 func (d *dropper) run(ctx context.Context) error {
 	if len(d.objects) == 0 {
@@ -337,6 +353,9 @@ func (d *dropper) drop(ctx context.Context, objects []*catalog.Table) error {
 		return err
 	}
 	if err := d.dropCasts(ctx); err != nil {
+		return err
+	}
+	if err := d.dropExtended(ctx); err != nil {
 		return err
 	}
 	if err := d.dropTyped(ctx); err != nil {
@@ -519,6 +538,8 @@ func (d *dropper) report(ctx context.Context) error {
 			details = append(details, x.Text+" depends on "+x.on)
 		}
 	}
+	moreNames, moreDetails := d.extendedReported()
+	names, details = append(names, moreNames...), append(details, moreDetails...)
 	names = append(names, d.also...)
 	details = append(details, d.others...)
 	if len(details) == 0 {

@@ -3,7 +3,7 @@
 //
 // Above it: alter, which adds such parts to relations that are there. Below it: backfill and
 // zoneconfig. Read table.go (CREATE TABLE) with column.go, constraint.go, foreignkey.go, generated.go,
-// family.go, like.go and ctas.go; index.go with collation.go and inverted.go; sequence.go; view.go with
+// family.go, like.go, extended.go (statistics objects) and ctas.go; index.go with collation.go and inverted.go; sequence.go; view.go with
 // viewtext.go, viewcolumns.go and viewoption.go; storageparam.go, expiry.go; tablespace.go (where relations are
 // placed); temp.go (what differs for temporary ones).
 //

@@ -38,6 +38,9 @@ func (b *TableBuilder) like(ctx context.Context, l *ast.LikeClause) error {
 			}
 		}
 	}
+	if has(ast.LikeStatistics) {
+		b.likeExtended(src, has(ast.LikeComments))
+	}
 	if has(ast.LikeIndexes) {
 		for i := range src.Indexes {
 			b.likeIndex(ctx, src, &src.Indexes[i], l.Loc)

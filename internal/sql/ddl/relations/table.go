@@ -101,7 +101,8 @@ type TableBuilder struct {
 	// What the definition says about families.
 	columnFamilies []columnFamily
 	familyDefs     []*ast.FamilyDef
-	likedFamilies  []*ast.FamilyDef // of LIKE, which any other statement about families outweighs
+	likedExtended  []catalog.Extended // of LIKE, with the part of their names that the columns are
+	likedFamilies  []*ast.FamilyDef   // of LIKE, which any other statement about families outweighs
 }
 
 // PendingConstraint is a constraint that waits for all columns of its table.
@@ -379,6 +380,9 @@ func (b *TableBuilder) create(ctx context.Context) error {
 		if err := b.constraint(ctx, c); err != nil { // it may need the table's own keys
 			return err
 		}
+	}
+	if err := b.addExtended(ctx); err != nil {
+		return err
 	}
 	if err := storedtext.CheckExprs(ctx, b.e, b.T); err != nil {
 		return err
