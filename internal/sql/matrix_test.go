@@ -24,7 +24,7 @@ var withoutPrivilege = map[string]string{
 	"*ast.Vacuum": "is skipped for who does not own the table, with a WARNING", "*ast.Cancel": "ends what the user may end; see pg_signal_backend",
 	"*ast.SetClusterSetting": "superusers', where there are cluster settings (TestAuditDenied in server)",
 	"*ast.Use":               "CONNECT, of who logged in, as at the login (TestAuditLogins in server)",
-	"*ast.Deallocate": "the session's own", "*ast.CloseCursor": "the session's own", "*ast.Fetch": "the session's own; DECLARE took the privileges",
+	"*ast.Deallocate":        "the session's own", "*ast.CloseCursor": "the session's own", "*ast.Fetch": "the session's own; DECLARE took the privileges",
 	"*ast.Discard": "the session's own", "*ast.Listen": "anybody may", "*ast.Unlisten": "the session's own", "*ast.Notify": "anybody may",
 	"*ast.Show": "parameters are everybody's to see", "*ast.ShowObjects": "shows what the user may see",
 	"*ast.ShowZone": "zones are everybody's to see", "*ast.Unsupported": "is not supported",

@@ -19,18 +19,20 @@ type Names struct {
 
 // The oids of the catalogs.
 const (
-	pgClass      = 1259
-	pgType       = 1247
-	pgProc       = 1255
-	pgOperator   = 2617
-	pgCollation  = 3456
-	pgNamespace  = 2615
-	pgConstraint = 2606
-	pgTrigger    = 2620
-	pgPolicy     = 3256
-	pgAttrdef    = 2604
-	pgRewrite    = 2618
-	pgExtension  = 3079
+	pgClass        = 1259
+	pgType         = 1247
+	pgProc         = 1255
+	pgOperator     = 2617
+	pgCollation    = 3456
+	pgNamespace    = 2615
+	pgConstraint   = 2606
+	pgTrigger      = 2620
+	pgPolicy       = 3256
+	pgAttrdef      = 2604
+	pgRewrite      = 2618
+	pgExtension    = 3079
+	pgCast         = 2605
+	pgStatisticExt = 3381
 )
 
 // events collects the rows for a statement.
@@ -63,6 +65,10 @@ func Commands(stmt ast.Statement, changes []catalog.Changed, n Names) []call.DDL
 		e.newTriggers(changes)
 	case *ast.CreatePolicy, *ast.AlterPolicy:
 		e.policies(changes)
+	case *ast.CreateStatistics, *ast.AlterStatistics:
+		e.statistics(changes)
+	case *ast.CreateCast:
+		e.casts(changes)
 	case *ast.CreateExtension, *ast.UpdateExtension:
 		e.newExtensions(changes)
 	case *ast.Comment:
@@ -124,6 +130,10 @@ func (e *events) descriptor(tag string, d catalog.Descriptor) {
 
 // main adds the first object that the statement has made or changed: what else it has changed follows from that.
 func (e *events) main(changes []catalog.Changed) {
+	if s, ok := e.stmt.(*ast.AlterObject); ok && s.Kind == ast.ObjStatistics {
+		e.statistics(changes)
+		return
+	}
 	if s, ok := e.stmt.(*ast.AlterObject); ok && s.Kind == ast.ObjSchema { // whose name is in the texts of others
 		changes = slices.DeleteFunc(slices.Clone(changes), func(c catalog.Changed) bool { _, is := c.New.(*catalog.Schema); return !is })
 	}
@@ -140,7 +150,7 @@ func (e *events) main(changes []catalog.Changed) {
 // replaces reports whether the statement may put an object in the place of another one.
 func (e *events) replaces() bool {
 	switch e.stmt.(type) {
-	case *ast.CreateView, *ast.CreateRoutine, *ast.CreateAggregate, *ast.CreateOperator, *ast.CreateCast:
+	case *ast.CreateView, *ast.CreateRoutine, *ast.CreateAggregate, *ast.CreateOperator:
 		return true
 	}
 	return false
@@ -264,7 +274,15 @@ func (e *events) newExtensions(changes []catalog.Changed) {
 
 // comment adds the object that COMMENT is about.
 func (e *events) comment(s *ast.Comment, changes []catalog.Changed) {
-	if s.Kind != ast.ObjColumn {
+	switch s.Kind {
+	case ast.ObjStatistics:
+		e.statistics(changes)
+		return
+	case ast.ObjCast:
+		e.casts(changes)
+		return
+	case ast.ObjColumn:
+	default:
 		e.main(changes)
 		return
 	}

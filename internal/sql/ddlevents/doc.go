@@ -2,7 +2,7 @@
 // pg_event_trigger_ddl_commands and pg_event_trigger_dropped_objects (docs/decisions/0033-event-triggers.md).
 //
 // Above it: sql, which fires the triggers. Below it: catalog, whose changes it compares, and ast. Reading order: commands.go (Commands), dropped.go
-// (Dropped).
+// (Dropped), parts.go (statistics objects and casts).
 //
 // Invariant: an object is told once (Commands, Dropped; triggers/events.slt in sql).
 //

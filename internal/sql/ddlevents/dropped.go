@@ -15,6 +15,8 @@ import (
 type dropped struct {
 	Names
 	named map[string]bool // by DROP
+	of    ast.ObjectKind  // what the names of DROP are, if it has any
+	cast  bool            // DROP CAST
 	rows  []call.DroppedObject
 }
 
@@ -22,7 +24,10 @@ type dropped struct {
 func Dropped(stmt ast.Statement, changes []catalog.Changed, n Names) []call.DroppedObject {
 	d := &dropped{Names: n, named: map[string]bool{}}
 	switch s := stmt.(type) {
+	case *ast.DropCast:
+		d.cast = true
 	case *ast.Drop:
+		d.of = s.Kind
 		for _, name := range s.Names {
 			d.named[name.Table] = true
 		}
@@ -45,7 +50,7 @@ func Dropped(stmt ast.Statement, changes []catalog.Changed, n Names) []call.Drop
 					})
 				}
 			case *catalog.Table:
-				if d.named[old.Name] == original {
+				if (d.named[old.Name] && d.of != ast.ObjStatistics) == original {
 					d.object(old, original)
 				}
 			}
@@ -183,6 +188,8 @@ func (d *dropped) parts(old, t *catalog.Table, original bool) {
 			p.add(pgTrigger, g.Oid, "trigger", g.Name, false)
 		}
 	}
+	p.statistics()
+	p.casts()
 	for i := range old.Policies {
 		g := &old.Policies[i]
 		if t == nil || !slices.ContainsFunc(t.Policies, func(o catalog.Policy) bool { return o.Oid == g.Oid }) {
