@@ -13,7 +13,7 @@
 //
 // Ids are 64-bit numbers in ordered variable length, so a small id is one byte
 // and a database, a table and an index are each one span. Read keys.go, then
-// Span, area.go (tables and regions), then zone.go, tablespace.go, advisory.go and notification.go (system keys), hash.go, pretty.go (keys as text).
+// Span, area.go (tables and regions), then zone.go, tablespace.go, advisory.go and notification.go (system keys), hash.go, order.go (keys compared by their first bytes), pretty.go (keys as text).
 //
 // Invariants
 //

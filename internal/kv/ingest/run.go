@@ -3,9 +3,9 @@ package ingest
 import (
 	"bytes"
 	"cmp"
-	"encoding/binary"
 	"slices"
 
+	"github.com/lichendb/lichen/internal/keys"
 	"github.com/lichendb/lichen/internal/kv"
 )
 
@@ -53,7 +53,7 @@ func (r *run) add(key, value []byte, unique bool, row int64) {
 		r.first = row
 	}
 	e := entry{
-		order: order(key[min(r.prefix, len(key)):]), at: uint32(len(r.arena)), keyAndKind: uint32(len(key)) << 1,
+		order: keys.Order(key[min(r.prefix, len(key)):]), at: uint32(len(r.arena)), keyAndKind: uint32(len(key)) << 1,
 		valueLen: uint32(len(value)), row: uint32(row - r.first),
 	}
 	if unique {
@@ -64,16 +64,6 @@ func (r *run) add(key, value []byte, unique bool, row int64) {
 		r.ordered = r.compare(&r.entries[n-1], &e) <= 0
 	}
 	r.entries = append(r.entries, e)
-}
-
-// order returns the first bytes of a key as a number.
-func order(key []byte) uint64 {
-	if len(key) >= 8 {
-		return binary.BigEndian.Uint64(key)
-	}
-	var b [8]byte
-	copy(b[:], key)
-	return binary.BigEndian.Uint64(b[:])
 }
 
 func (r *run) compare(a, b *entry) int {
@@ -97,7 +87,7 @@ func (r *run) sort() {
 	common := r.common()
 	for i := range r.entries {
 		e := &r.entries[i]
-		e.order = order(r.key(e)[common:])
+		e.order = keys.Order(r.key(e)[common:])
 	}
 	r.distribute(r.entries, 56)
 }
@@ -148,11 +138,7 @@ func (r *run) common() int {
 		if len(key) >= len(first) && bytes.Equal(key[:len(first)], first) {
 			continue
 		}
-		n := 0
-		for n < len(key) && n < len(first) && key[n] == first[n] {
-			n++
-		}
-		first = first[:n]
+		first = first[:keys.CommonPrefix(first, key)]
 	}
 	return len(first)
 }

@@ -134,10 +134,10 @@ func (d *Decoder) decodeKey(key []byte, row []types.Datum) bool {
 // decodeValue merges the value's columns with the wanted ones, both by id, in each of the
 // parts of a row with several families.
 func (d *Decoder) decodeValue(b []byte, row []types.Datum) bool {
-	if len(b) < headerSize || b[0] != valueVersion || b[1]&^knownFlags != 0 {
+	flags, b, ok := cutHeader(b)
+	if !ok {
 		return false
 	}
-	flags, b := b[1], b[headerSize:]
 	if flags&flagOffsets != 0 {
 		return d.decodeDirectory(b, flags, row)
 	}
@@ -183,6 +183,14 @@ func (d *Decoder) decodeValue(b []byte, row []types.Datum) bool {
 		}
 	}
 	return true
+}
+
+// cutHeader returns the flags of a value and what follows its header. ok is false if this version does not know the value.
+func cutHeader(value []byte) (flags byte, rest []byte, ok bool) {
+	if len(value) < headerSize || value[0] != valueVersion || value[1]&^knownFlags != 0 {
+		return 0, nil, false
+	}
+	return value[1], value[headerSize:], true
 }
 
 // maxColumnID bounds the ids in a value.

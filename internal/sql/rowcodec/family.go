@@ -143,10 +143,11 @@ func (x *Index) AppendPair(dst []byte, i int, row []types.Datum) (value []byte, 
 // AppendPart appends the value of a pair to those of the row's other pairs, of which there
 // is at least one: in any order.
 func (x *Index) AppendPart(dst, value []byte) ([]byte, error) {
-	if len(value) < headerSize || value[0] != valueVersion || value[1]&^knownFlags != 0 {
+	_, rest, ok := cutHeader(value)
+	if !ok {
 		return dst, pgerr.New(pgerr.DataCorrupted, "damaged value in index \"%s\" of table \"%s\"", x.Desc.Name, x.Table.Name)
 	}
-	return append(append(dst, partMark), value[headerSize:]...), nil
+	return append(append(dst, partMark), rest...), nil
 }
 
 // appendParts appends the values of all pairs of a row, by ascending family.

@@ -120,10 +120,10 @@ func (d *VectorDecoder) decodeKey(key []byte, cols []*vector.Vector, i uint16) b
 
 // decodeValue merges the value's columns with the wanted ones, both by id.
 func (d *VectorDecoder) decodeValue(b []byte, cols []*vector.Vector, i uint16) bool {
-	if len(b) < headerSize || b[0] != valueVersion || b[1]&^knownFlags != 0 {
+	flags, b, ok := cutHeader(b)
+	if !ok {
 		return false
 	}
-	flags, b := b[1], b[headerSize:]
 	if flags&flagOffsets != 0 {
 		return d.decodeDirectory(b, flags, cols, i)
 	}

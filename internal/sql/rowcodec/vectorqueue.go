@@ -42,8 +42,8 @@ func (d *VectorDecoder) DecodeLater(key, value []byte, cols []*vector.Vector, i 
 
 // queueValue adds a value to the queue, which it reads before if it is full or of other values.
 func (d *VectorDecoder) queueValue(value []byte, cols []*vector.Vector, i uint16) bool {
-	flags, b := value[1], value[headerSize:]
-	if value[0] != valueVersion || flags&^knownFlags != 0 {
+	flags, b, ok := cutHeader(value)
+	if !ok {
 		return false
 	}
 	if d.queue == nil {

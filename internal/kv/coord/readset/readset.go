@@ -3,6 +3,7 @@ package readset
 import (
 	"bytes"
 
+	"github.com/lichendb/lichen/internal/keys"
 	"github.com/lichendb/lichen/internal/kvpb"
 )
 
@@ -188,13 +189,7 @@ func joinNearest(spans []kvpb.Span, n int) []kvpb.Span {
 const maxPrefix = 255
 
 func commonPrefix(a, b []byte) int {
-	n := min(len(a), len(b), maxPrefix)
-	for i := range n {
-		if a[i] != b[i] {
-			return i
-		}
-	}
-	return n
+	return keys.CommonPrefix(a[:min(len(a), maxPrefix)], b)
 }
 
 // join extends a span to the end of a later one.

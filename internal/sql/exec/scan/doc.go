@@ -8,7 +8,7 @@
 // request), rowLocker and lockRowsOp (row locks), RowAccess (rows of several pairs), tokenSource with
 // postings (inverted indexes), virtualOp, oneTimeFilterOp; over columns vectorScan, pageReaders (workers that read,
 // decode and filter pages), parallelScan (the parts of a large index, by several workers), sortedRows (the rows behind
-// many entries, by several workers) and VectorLookups (what many left rows of a lookup join ask for; besideReader has a
+// many entries, by several workers) and VectorLookups (what many left rows of a lookup join ask for; prefetcher has a
 // worker read a part of it).
 //
 // Invariants:

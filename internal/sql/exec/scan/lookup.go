@@ -3,9 +3,9 @@ package scan
 import (
 	"bytes"
 	"cmp"
-	"encoding/binary"
 	"slices"
 
+	"github.com/lichendb/lichen/internal/keys"
 	"github.com/lichendb/lichen/internal/kv"
 	"github.com/lichendb/lichen/internal/kvpb"
 	"github.com/lichendb/lichen/internal/sql/exec/rowcontainer"
@@ -80,10 +80,10 @@ func (l *Lookups) Fetch() error {
 	return l.scan(l.spans)
 }
 
-// sortKey is a key to sort: the bytes behind the prefix that all keys share decide mostly.
+// sortKey is a key to sort, with the order of what comes behind the prefix that all keys share.
 type sortKey struct {
-	lead uint64
-	key  []byte
+	order uint64
+	key   []byte
 }
 
 // sort makes spans of the keys that were added.
@@ -106,15 +106,15 @@ func (l *Lookups) sort() {
 func (l *Lookups) sortSpans() {
 	shared := l.spans[0].Key
 	for _, s := range l.spans[1:] {
-		shared = shared[:commonPrefix(shared, s.Key)]
+		shared = shared[:keys.CommonPrefix(shared, s.Key)]
 	}
 	l.keys = l.keys[:0]
 	for _, s := range l.spans {
-		l.keys = append(l.keys, sortKey{leadOf(s.Key[len(shared):]), s.Key})
+		l.keys = append(l.keys, sortKey{keys.Order(s.Key[len(shared):]), s.Key})
 	}
 	slices.SortFunc(l.keys, func(a, b sortKey) int {
-		if a.lead != b.lead {
-			return cmp.Compare(a.lead, b.lead)
+		if a.order != b.order {
+			return cmp.Compare(a.order, b.order)
 		}
 		return bytes.Compare(a.key, b.key)
 	})
@@ -122,26 +122,6 @@ func (l *Lookups) sortSpans() {
 		l.spans[i].Key = k.key
 	}
 	clear(l.keys)
-}
-
-func commonPrefix(a, b []byte) int {
-	n := min(len(a), len(b))
-	for i := range n {
-		if a[i] != b[i] {
-			return i
-		}
-	}
-	return n
-}
-
-// leadOf returns the first eight bytes of b as a number that sorts as they do.
-func leadOf(b []byte) uint64 {
-	if len(b) >= 8 {
-		return binary.BigEndian.Uint64(b)
-	}
-	var short [8]byte
-	copy(short[:], b)
-	return binary.BigEndian.Uint64(short[:])
 }
 
 // scan reads spans of the keys, or those of them that fit into one page.

@@ -38,15 +38,15 @@ type VectorLookups struct {
 	behind  *rowsBehind
 	entries *entries
 
-	buf    []byte // ends of the ranges
-	asked  []askedRange
-	order  []int32 // positions in asked, by key
-	ranges []kvpb.Span
-	ends   []int32 // the row behind the last one of each range
-	pages  pageList
-	beside besideReader
-	held   int // bytes of the rows that were read
-	acc    quota.Account
+	buf      []byte // ends of the ranges
+	asked    []askedRange
+	order    []int32 // positions in asked, by key
+	ranges   []kvpb.Span
+	ends     []int32 // the row behind the last one of each range
+	pages    pageList
+	prefetch prefetcher
+	held     int // bytes of the rows that were read
+	acc      quota.Account
 }
 
 // askedRange is the range of keys that a left row asks for: offsets into VectorLookups.buf as those of
@@ -90,7 +90,7 @@ func CompileVectorLookups(c *operator.Compiler, n plan.Node) (*VectorLookups, er
 		}
 		l.entries = newEntries(x, j, l.behind)
 	}
-	l.beside.rows = &l.rows
+	l.prefetch.rows = &l.rows
 	l.spans, err = newSpanSet(c, s, x)
 	return l, err
 }
@@ -169,17 +169,17 @@ func (l *VectorLookups) Read(store *vector.Store) (all bool, err error) {
 	l.sort()
 	half := len(l.ranges) / 2
 	var page *kvpb.ScanResponse
-	if !worthBeside(l.run, half) {
+	if !worthPrefetch(l.run, half) {
 		half = len(l.ranges)
-	} else if page = l.pages.next(); !l.beside.begin(l.ranges[half:], l.options(), page) {
+	} else if page = l.pages.next(); !l.prefetch.begin(l.ranges[half:], l.options(), page) {
 		half = len(l.ranges)
 	}
-	defer l.beside.stop()
+	defer l.prefetch.stop()
 	if all, err := l.readRanges(store, l.ranges[:half]); !all {
 		return false, err
 	}
 	if half < len(l.ranges) {
-		if err := l.beside.finish(); err != nil {
+		if err := l.prefetch.finish(); err != nil {
 			return false, err
 		}
 		if all, err := l.take(store, page); !all {
@@ -312,17 +312,17 @@ func (p *pageList) release(st *expr.State) {
 
 // entries reads the rows behind the entries of a secondary index.
 type entries struct {
-	behind *rowsBehind
-	dec    *rowcodec.Decoder
-	row    types.Row
-	many   []*Lookups // the first used of them have rows
-	used   int
-	beside besideReader
+	behind   *rowsBehind
+	dec      *rowcodec.Decoder
+	row      types.Row
+	many     []*Lookups // the first used of them have rows
+	used     int
+	prefetch prefetcher
 }
 
 func newEntries(x *rowcodec.Index, n *plan.IndexJoin, b *rowsBehind) *entries {
 	e := &entries{behind: b, dec: x.NewDecoder(n.Input.Ords), row: make(types.Row, len(n.Input.Ords))}
-	e.beside.rows = &b.rows
+	e.prefetch.rows = &b.rows
 	return e
 }
 
@@ -360,15 +360,15 @@ func (e *entries) ask(page *kvpb.ScanResponse, from int) (*Lookups, int, error) 
 
 // fetch reads what was asked for, while a worker begins to read what is to be fetched next, unless that is nil.
 func (e *entries) fetch(many, next *Lookups) error {
-	begun := e.beside.ahead != nil
+	begun := e.prefetch.ahead != nil
 	if begun {
-		if err := e.beside.finish(); err != nil {
+		if err := e.prefetch.finish(); err != nil {
 			return err
 		}
 	}
-	if next != nil && worthBeside(e.behind.rows.run, next.Len()) {
+	if next != nil && worthPrefetch(e.behind.rows.run, next.Len()) {
 		next.prepare()
-		e.beside.begin(next.spans, kv.ScanOptions{}, &next.page)
+		e.prefetch.begin(next.spans, kv.ScanOptions{}, &next.page)
 	}
 	if begun {
 		return nil
@@ -378,7 +378,7 @@ func (e *entries) fetch(many, next *Lookups) error {
 
 // takeBehind puts the rows behind the entries of a page into store.
 func (l *VectorLookups) takeBehind(store *vector.Store, page *kvpb.ScanResponse) (all bool, err error) {
-	defer l.entries.beside.stop()
+	defer l.entries.prefetch.stop()
 	next, to, err := l.entries.ask(page, 0)
 	for from := 0; err == nil && next != nil; {
 		many, end := next, to
